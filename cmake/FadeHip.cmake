@@ -1,0 +1,47 @@
+# HIP programs and code objects, compiled with clang for the code-object version that the ROCm on this machine reads.
+find_program(FADE_HIP_CLANG NAMES clang++-19 clang++ DOC "clang++ used to compile HIP sources")
+execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-multiarch OUTPUT_VARIABLE FADE_MULTIARCH
+                OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(NOT FADE_MULTIARCH)
+  set(FADE_MULTIARCH ${CMAKE_LIBRARY_ARCHITECTURE})
+endif()
+find_path(FADE_DEVICE_LIBS ocml.bc
+  PATHS /usr/lib/${FADE_MULTIARCH}/amdgcn/bitcode /usr/lib/amdgcn/bitcode /opt/rocm/amdgcn/bitcode NO_DEFAULT_PATH)
+# HIP before 5.5 reads code objects up to version 4; the default of clang 19 is 5.
+set(FADE_CODE_OBJECT_VERSION 4 CACHE STRING "code-object version of HIP programs in tests and examples")
+# HIP 5.2 crashes on kernels whose metadata lists hidden_completion_action, so the attribute is set for all of them.
+set(FADE_HIP_FLAGS -x hip -mcode-object-version=${FADE_CODE_OBJECT_VERSION} --rocm-path=/usr
+  --rocm-device-lib-path=${FADE_DEVICE_LIBS} -D__HIP_PLATFORM_AMD__
+  -Xclang -default-function-attr -Xclang amdgpu-no-completion-action
+  -Xclang -default-function-attr -Xclang amdgpu-no-default-queue
+  -Wno-unused-command-line-argument)
+
+# fade_hip_executable(name SOURCE file.hip [ARCHS gfx90a ...] [FLAGS ...] [LIBS ...] [DEPENDS ...])
+# The program lands in ${CMAKE_CURRENT_BINARY_DIR}/name; target name, so that tests can depend on it.
+function(fade_hip_executable name)
+  cmake_parse_arguments(A "" "SOURCE" "ARCHS;FLAGS;LIBS;DEPENDS" ${ARGN})
+  if(NOT A_ARCHS)
+    set(A_ARCHS gfx90a gfx1030)
+  endif()
+  list(TRANSFORM A_ARCHS PREPEND --offload-arch=)
+  cmake_path(ABSOLUTE_PATH A_SOURCE BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${name})
+  add_custom_command(OUTPUT ${out}
+    COMMAND ${FADE_HIP_CLANG} ${FADE_HIP_FLAGS} ${A_ARCHS} -O2 -std=c++17 ${A_FLAGS} ${A_SOURCE} -o ${out}
+            -MD -MF ${out}.d -lamdhip64 ${A_LIBS}
+    DEPENDS ${A_SOURCE} ${A_DEPENDS} DEPFILE ${out}.d COMMENT "HIP ${name}" VERBATIM)
+  add_custom_target(${name} ALL DEPENDS ${out})
+  set_target_properties(${name} PROPERTIES FADE_PROGRAM ${out})
+endfunction()
+
+# fade_code_object(name SOURCE file ARCH gfx90a [FLAGS ...]): one device code object, name.hsaco.
+function(fade_code_object name)
+  cmake_parse_arguments(A "" "SOURCE;ARCH" "FLAGS;DEPENDS" ${ARGN})
+  cmake_path(ABSOLUTE_PATH A_SOURCE BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${name}.hsaco)
+  add_custom_command(OUTPUT ${out}
+    COMMAND ${FADE_HIP_CLANG} ${FADE_HIP_FLAGS} --offload-arch=${A_ARCH} --offload-device-only --no-gpu-bundle-output
+            -O2 -std=c++17 ${A_FLAGS} ${A_SOURCE} -o ${out}
+    DEPENDS ${A_SOURCE} ${A_DEPENDS} COMMENT "code object ${name}" VERBATIM)
+  add_custom_target(${name} ALL DEPENDS ${out})
+endfunction()
