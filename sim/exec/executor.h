@@ -1,0 +1,98 @@
+// Runs kernel dispatches on worker threads. This is all that the driver side needs to know about execution.
+#pragma once
+
+#include "device/address_space.h"
+#include "isa/arch.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace fade::sim {
+
+class Observer;
+
+// A kernel dispatch, as an AQL packet describes it.
+struct Dispatch {
+  std::array<uint32_t, 3> grid{1, 1, 1};      // work-items
+  std::array<uint32_t, 3> workgroup{1, 1, 1}; // work-items
+  uint32_t private_segment_size = 0;          // bytes per work-item
+  uint32_t group_segment_size = 0;            // LDS bytes per workgroup
+  uint64_t kernel_object = 0;                 // address of the kernel descriptor
+  uint64_t kernarg_address = 0;
+  uint64_t packet_address = 0; // where the kernel finds its AQL packet (dispatch_ptr)
+  uint64_t queue_address = 0;  // where it finds its amd_queue_t (queue_ptr)
+  uint64_t dispatch_id = 0;
+};
+
+enum class ExecClass : uint8_t {
+  valu, salu, vmem_load, vmem_store, vmem_atomic, smem, lds, branch, mfma, other, count
+};
+const char *name_of(ExecClass c);
+
+// What a dispatch executed. The counts depend only on the program and its data, never on timing, as long as the kernel
+// itself does not.
+struct DispatchStats {
+  struct Count {
+    uint64_t waves = 0; // instructions, one per wave
+    uint64_t lanes = 0; // active lanes summed
+  };
+  std::array<Count, static_cast<size_t>(ExecClass::count)> classes{};
+  uint64_t waves = 0;
+  uint64_t global_bytes_read = 0, global_bytes_written = 0;
+  uint64_t lds_bytes_read = 0, lds_bytes_written = 0;
+  uint64_t barriers = 0;
+  double seconds = 0;
+  unsigned workers = 0;
+
+  void add(const DispatchStats &other);
+  Count total() const;
+};
+
+struct DispatchResult {
+  enum class Status : uint8_t {
+    ok,
+    memory_fault,        // fault_address, fault_write
+    illegal_instruction, // unknown to the software GPU or to the architecture
+    trap,                // s_trap 2: the program aborted itself
+    bad_dispatch,        // the packet or the kernel descriptor makes no sense
+    stopped,             // Executor::stop
+  };
+  Status status = Status::ok;
+  uint64_t fault_address = 0;
+  bool fault_write = false;
+  std::string message; // one line for people, empty when ok
+  DispatchStats stats;
+};
+
+class Executor {
+public:
+  struct Hooks {
+    std::function<void(uint32_t event_id)> interrupt;         // s_sendmsg MSG_INTERRUPT
+    std::function<std::string(uint64_t address)> kernel_name; // for messages; may be empty
+  };
+
+  // workers == 0: one per core, or FADE_GPU_WORKERS.
+  Executor(const Arch &arch, const AddressSpace &memory, Hooks hooks, unsigned workers = 0);
+  ~Executor();
+
+  // Runs a dispatch to its end and returns. May be called from several threads at once: their workgroups share the
+  // workers fairly, so that a kernel may wait for another queue's kernel or for the host.
+  DispatchResult run(const Dispatch &dispatch);
+
+  // Makes running dispatches end early with Status::stopped.
+  void stop();
+
+  // Sees memory instructions and block entries of every dispatch; null for none. Not while a dispatch runs.
+  void observe(Observer *observer);
+
+  unsigned workers() const;
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace fade::sim

@@ -1,0 +1,21 @@
+#include "isa/arch.h"
+
+namespace fade::sim {
+namespace {
+constexpr Arch archs[] = {
+    {Gfx::gfx90a, "gfx90a", 90010, 64 << 10, true, false, true, false, true},
+    {Gfx::gfx942, "gfx942", 90402, 64 << 10, true, false, true, true, true},
+    {Gfx::gfx1030, "gfx1030", 100300, 64 << 10, false, true, false, false, false},
+    {Gfx::gfx1100, "gfx1100", 110000, 64 << 10, false, true, true, true, false},
+};
+} // namespace
+
+const Arch *find_arch(std::string_view name) {
+  for (const Arch &a : archs)
+    if (name == a.name) return &a;
+  return nullptr;
+}
+
+const Arch &arch(Gfx id) { return archs[static_cast<int>(id)]; }
+
+} // namespace fade::sim
