@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 namespace fade::sim {
 namespace {
@@ -12,61 +13,51 @@ auto first_after(const std::vector<Region> &table, uint64_t va) {
                               [va](const Region &r) { return r.end() <= va; });
 }
 
-// `table` without [va, end); regions that straddle a border are cut.
-std::unique_ptr<std::vector<Region>> without(const std::vector<Region> &table, uint64_t va,
-                                             uint64_t end) {
-  auto next = std::make_unique<std::vector<Region>>();
-  next->reserve(table.size() + 2);
-  for (const Region &r : table) {
-    if (r.end() <= va || r.va >= end) {
-      next->push_back(r);
-      continue;
-    }
-    if (r.va < va) next->push_back({r.va, va - r.va, r.host, r.writable});
-    if (r.end() > end) next->push_back({end, r.end() - end, r.host + (end - r.va), r.writable});
+// Takes [va, end) out of `table`; regions that straddle a border are cut.
+void cut(std::vector<Region> &table, uint64_t va, uint64_t end) {
+  auto first = first_after(table, va);
+  auto last = first;
+  std::vector<Region> rest;
+  for (; last != table.end() && last->va < end; ++last) {
+    const Region &r = *last;
+    if (r.va < va) rest.push_back({r.va, va - r.va, r.host, r.writable});
+    if (r.end() > end) rest.push_back({end, r.end() - end, r.host + (end - r.va), r.writable});
   }
-  return next;
+  table.insert(table.erase(first, last), rest.begin(), rest.end());
 }
 
 } // namespace
 
-AddressSpace::AddressSpace() { publish(std::make_unique<Table>()); }
-AddressSpace::~AddressSpace() = default;
-
-void AddressSpace::publish(std::unique_ptr<Table> next) {
-  table_.store(next.get(), std::memory_order_release);
-  generation_.fetch_add(1, std::memory_order_release);
-  tables_.push_back(std::move(next));
-}
-
 void AddressSpace::map(uint64_t va, uint64_t size, void *host, bool writable) {
   if (size == 0) return;
-  std::lock_guard lock(mutex_);
-  auto next = without(*table_.load(std::memory_order_relaxed), va, va + size);
-  next->insert(first_after(*next, va), {va, size, static_cast<std::byte *>(host), writable});
-  publish(std::move(next));
+  std::unique_lock lock(mutex_);
+  cut(table_, va, va + size);
+  table_.insert(first_after(table_, va), {va, size, static_cast<std::byte *>(host), writable});
+  generation_.fetch_add(1, std::memory_order_release);
 }
 
 void AddressSpace::unmap(uint64_t va, uint64_t size) {
   if (size == 0) return;
-  std::lock_guard lock(mutex_);
-  publish(without(*table_.load(std::memory_order_relaxed), va, va + size));
+  std::unique_lock lock(mutex_);
+  cut(table_, va, va + size);
+  generation_.fetch_add(1, std::memory_order_release);
 }
 
-const Region *AddressSpace::find(uint64_t va) const {
-  const Table &t = *table_.load(std::memory_order_acquire);
-  auto it = first_after(t, va);
-  return it != t.end() && it->va <= va ? &*it : nullptr;
+std::optional<Region> AddressSpace::find(uint64_t va) const {
+  std::shared_lock lock(mutex_);
+  auto it = first_after(table_, va);
+  if (it == table_.end() || it->va > va) return std::nullopt;
+  return *it;
 }
 
 std::byte *AddressSpace::translate(uint64_t va, uint64_t size) const {
-  const Region *r = find(va);
+  auto r = find(va);
   return r && r->contains(va, size) ? r->at(va) : nullptr;
 }
 
 bool AddressSpace::covers(uint64_t va, uint64_t size) const {
   while (size) {
-    const Region *r = find(va);
+    auto r = find(va);
     if (!r) return false;
     uint64_t n = std::min(size, r->end() - va);
     va += n, size -= n;
@@ -77,7 +68,7 @@ bool AddressSpace::covers(uint64_t va, uint64_t size) const {
 bool AddressSpace::read(uint64_t va, void *to, uint64_t size, uint64_t *fault) const {
   auto *out = static_cast<std::byte *>(to);
   while (size) {
-    const Region *r = find(va);
+    auto r = find(va);
     if (!r) {
       if (fault) *fault = va;
       return false;
@@ -92,7 +83,7 @@ bool AddressSpace::read(uint64_t va, void *to, uint64_t size, uint64_t *fault) c
 bool AddressSpace::write(uint64_t va, const void *from, uint64_t size, uint64_t *fault) const {
   auto *in = static_cast<const std::byte *>(from);
   while (size) {
-    const Region *r = find(va);
+    auto r = find(va);
     if (!r || !r->writable) {
       if (fault) *fault = va;
       return false;

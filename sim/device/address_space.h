@@ -1,16 +1,14 @@
 // What one GPU can see: ranges of GPU virtual addresses, each backed by host memory.
 //
-// The driver side changes it (map, unmap); workers read it all the time and must not take a lock. So the
-// table is immutable once published: a change builds a new table and swaps the pointer. A reader keeps
-// the table it holds while `generation()` stays the same. Old tables are kept until the address space
-// dies: they are a few kilobytes each and changes are rare.
+// The driver side changes it (map, unmap). Workers look regions up and keep copies of those they use, for as long as
+// `generation()` stays the same; so the lock is taken only when a worker meets a region for the first time.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <mutex>
+#include <optional>
+#include <shared_mutex>
 #include <vector>
 
 namespace fade::sim {
@@ -28,18 +26,12 @@ struct Region {
 
 class AddressSpace {
 public:
-  AddressSpace();
-  ~AddressSpace();
-  AddressSpace(const AddressSpace &) = delete;
-  AddressSpace &operator=(const AddressSpace &) = delete;
-
   // Later mappings win where ranges overlap.
   void map(uint64_t va, uint64_t size, void *host, bool writable = true);
   void unmap(uint64_t va, uint64_t size);
 
-  // The region that holds `va`, or null. Lock-free; the answer stays readable for ever, and true until the next
-  // change of the address space.
-  const Region *find(uint64_t va) const;
+  // The region that holds `va`; true until the generation changes.
+  std::optional<Region> find(uint64_t va) const;
   // Host pointer to [va, va + size), or null unless all of it lies in one region.
   std::byte *translate(uint64_t va, uint64_t size) const;
   // Whether all of [va, va + size) is mapped, be it by several regions.
@@ -55,13 +47,9 @@ public:
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
 private:
-  using Table = std::vector<Region>; // sorted by va, disjoint
-  void publish(std::unique_ptr<Table> next);
-
-  std::mutex mutex_;
-  std::atomic<const Table *> table_;
+  mutable std::shared_mutex mutex_;
+  std::vector<Region> table_; // sorted by va, disjoint
   std::atomic<uint64_t> generation_{1};
-  std::vector<std::unique_ptr<const Table>> tables_; // current and former
 };
 
 } // namespace fade::sim
