@@ -1,0 +1,19 @@
+// Inline constants, literals and the special scalar sources.
+#pragma once
+
+#include "exec/wave.h"
+#include "isa/opcode.h"
+
+namespace fade::sim {
+
+// Apertures of LDS and private memory in flat addresses: the upper 32 bits.
+constexpr uint32_t shared_aperture_hi = 0x00010000;
+constexpr uint32_t private_aperture_hi = 0x00020000;
+
+// The bits of a constant operand when an instruction reads it as `type`.
+uint64_t constant_bits(const Operand &o, Type type);
+
+// Sources 235-253: apertures, vccz, execz, scc.
+uint64_t special_value(const Wave &w, unsigned encoding, bool wide);
+
+} // namespace fade::sim

@@ -1,0 +1,40 @@
+// Machine code to Instruction. LLVM says which instruction the bytes are and how long; the fields are read here.
+#pragma once
+
+#include "isa/arch.h"
+#include "isa/instruction.h"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace fade::sim {
+
+class Decoder {
+public:
+  Decoder(const Arch &arch, unsigned wave_lanes);
+  ~Decoder();
+
+  struct Result {
+    bool valid = false;   // the bytes are an instruction of this architecture
+    bool known = false;   // ... and the software GPU has semantics for it; else `instruction` has only pc and size
+    Instruction instruction;
+    std::string mnemonic; // as LLVM spells it, with encoding suffix
+  };
+  // `bytes` starts at the instruction and may hold more. The second half of a dual instruction is kept by the decoder.
+  Result decode(std::span<const uint8_t> bytes, uint64_t pc);
+
+  // The whole instruction as text.
+  std::string text(std::span<const uint8_t> bytes, uint64_t pc);
+
+private:
+  struct Llvm;
+  std::unique_ptr<Llvm> llvm_;
+  const Arch &arch_;
+  unsigned lanes_;
+  std::deque<Instruction> paired_;
+};
+
+} // namespace fade::sim

@@ -1,0 +1,78 @@
+#include "isa/llvm_mc.h"
+
+#include <llvm-c/Target.h>
+#include <llvm/MC/MCAsmInfo.h>
+#include <llvm/MC/MCContext.h>
+#include <llvm/MC/MCDisassembler/MCDisassembler.h>
+#include <llvm/MC/MCInst.h>
+#include <llvm/MC/MCInstPrinter.h>
+#include <llvm/MC/MCInstrInfo.h>
+#include <llvm/MC/MCRegisterInfo.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/MCTargetOptions.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include <mutex>
+#include <stdexcept>
+
+namespace fade::sim {
+
+struct LlvmDisassembler::Impl {
+  std::unique_ptr<llvm::MCRegisterInfo> registers;
+  std::unique_ptr<llvm::MCAsmInfo> asm_info;
+  std::unique_ptr<llvm::MCInstrInfo> instructions;
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget;
+  std::unique_ptr<llvm::MCContext> context;
+  std::unique_ptr<llvm::MCDisassembler> disassembler;
+  std::unique_ptr<llvm::MCInstPrinter> printer;
+};
+
+LlvmDisassembler::LlvmDisassembler(const char *cpu, bool wave32) : impl_(std::make_unique<Impl>()) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUDisassembler();
+  });
+  const llvm::Triple triple("amdgcn-amd-amdhsa");
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple.str(), error);
+  if (!target) throw std::runtime_error("this LLVM has no AMDGPU target: " + error);
+  Impl &i = *impl_;
+  i.registers.reset(target->createMCRegInfo(triple.str()));
+  i.asm_info.reset(target->createMCAsmInfo(*i.registers, triple.str(), llvm::MCTargetOptions()));
+  i.instructions.reset(target->createMCInstrInfo());
+  i.subtarget.reset(
+      target->createMCSubtargetInfo(triple.str(), cpu, wave32 ? "+wavefrontsize32" : "+wavefrontsize64"));
+  i.context = std::make_unique<llvm::MCContext>(triple, i.asm_info.get(), i.registers.get(), i.subtarget.get());
+  i.disassembler.reset(target->createMCDisassembler(*i.subtarget, *i.context));
+  i.printer.reset(target->createMCInstPrinter(triple, 0, *i.asm_info, *i.instructions, *i.registers));
+}
+
+LlvmDisassembler::~LlvmDisassembler() = default;
+
+LlvmDisassembler::Answer LlvmDisassembler::disassemble(std::span<const uint8_t> bytes, uint64_t pc,
+                                                       bool with_text) {
+  llvm::MCInst inst;
+  uint64_t size = 0;
+  Answer answer;
+  auto status = impl_->disassembler->getInstruction(inst, size, llvm::ArrayRef(bytes.data(), bytes.size()), pc,
+                                                    llvm::nulls());
+  if (status == llvm::MCDisassembler::Fail || size == 0) return answer;
+  answer.size = static_cast<unsigned>(size);
+  answer.mnemonic = impl_->printer->getMnemonic(&inst).first;
+  while (!answer.mnemonic.empty() && (answer.mnemonic.back() == ' ' || answer.mnemonic.back() == '\t'))
+    answer.mnemonic.pop_back();
+  if (with_text) {
+    llvm::raw_string_ostream out(answer.text);
+    impl_->printer->printInst(&inst, pc, "", *impl_->subtarget, out);
+    out.flush();
+    auto first = answer.text.find_first_not_of(" \t");
+    answer.text = first == std::string::npos ? "" : answer.text.substr(first);
+  }
+  return answer;
+}
+
+} // namespace fade::sim

@@ -1,0 +1,140 @@
+// Vector instructions. The semantics of one is a short expression on single values; this file turns the expression into
+// a loop over lanes and a table entry. Operand fetch, modifiers, EXEC and write-back are in valu.cpp, once for all.
+#pragma once
+
+#include "exec/wave.h"
+#include "isa/opcode.h"
+#include "isa/values.h"
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace fade::sim {
+
+// A source or destination: a word per lane, and a second one for 64-bit values.
+struct Rows {
+  const uint32_t *lo;
+  const uint32_t *hi;
+};
+
+struct LaneCall {
+  Rows src[4];
+  uint32_t *lo; // result; all lanes are written
+  uint32_t *hi;
+  uint8_t *flags; // second result, 0 or 1 per lane
+  unsigned lanes;
+};
+
+// A value and a flag: carry out, overflow, v_div_scale's VCC.
+template <class T> struct Flagged {
+  T value;
+  bool flag;
+};
+
+template <class T> struct TypeOf;
+template <> struct TypeOf<u16> { static constexpr Type type = Type::u16; };
+template <> struct TypeOf<i16> { static constexpr Type type = Type::i16; };
+template <> struct TypeOf<f16> { static constexpr Type type = Type::f16; };
+template <> struct TypeOf<u32> { static constexpr Type type = Type::u32; };
+template <> struct TypeOf<i32> { static constexpr Type type = Type::i32; };
+template <> struct TypeOf<f32> { static constexpr Type type = Type::f32; };
+template <> struct TypeOf<u64> { static constexpr Type type = Type::u64; };
+template <> struct TypeOf<i64> { static constexpr Type type = Type::i64; };
+template <> struct TypeOf<f64> { static constexpr Type type = Type::f64; };
+template <> struct TypeOf<bool> { static constexpr Type type = Type::mask; };
+template <class T> struct TypeOf<Flagged<T>> : TypeOf<T> {};
+
+template <class T> inline T fetch(const Rows &r, unsigned i) {
+  if constexpr (std::is_same_v<T, bool>) return r.lo[i] != 0;
+  else if constexpr (std::is_same_v<T, f16>) return f16{static_cast<u16>(r.lo[i])};
+  else if constexpr (sizeof(T) == 2) return static_cast<T>(r.lo[i]);
+  else if constexpr (sizeof(T) == 4) return std::bit_cast<T>(r.lo[i]);
+  else return std::bit_cast<T>(static_cast<u64>(r.hi[i]) << 32 | r.lo[i]);
+}
+
+template <class T> inline void put(const LaneCall &c, unsigned i, T v) {
+  if constexpr (std::is_same_v<T, bool>) c.flags[i] = v;
+  else if constexpr (std::is_same_v<T, f16>) c.lo[i] = v.bits;
+  else if constexpr (sizeof(T) == 2) c.lo[i] = static_cast<u16>(v);
+  else if constexpr (sizeof(T) == 4) c.lo[i] = std::bit_cast<u32>(v);
+  else {
+    u64 b = std::bit_cast<u64>(v);
+    c.lo[i] = static_cast<u32>(b);
+    c.hi[i] = static_cast<u32>(b >> 32);
+  }
+}
+template <class T> inline void put(const LaneCall &c, unsigned i, Flagged<T> v) {
+  put(c, i, v.value);
+  c.flags[i] = v.flag;
+}
+
+template <class F> struct Signature;
+template <class R, class... A> struct Signature<R (*)(A...)> {
+  using Result = R;
+  static constexpr unsigned count = sizeof...(A);
+
+  template <auto F, size_t... I>
+  static void lanes(const LaneCall &c, std::index_sequence<I...>) {
+    // The rows never overlap in part: a destination is either a row of its own or exactly one of the sources.
+    for (unsigned base = 0; base < c.lanes; base += 32)
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#else
+#pragma GCC ivdep
+#endif
+      for (unsigned i = base; i < base + 32; i++) put(c, i, F(fetch<A>(c.src[I], i)...));
+  }
+  static constexpr Opcode describe(const char *name) {
+    Opcode o{name, nullptr, ExecClass::valu};
+    o.sources = count;
+    unsigned n = 0;
+    ((o.src[n++] = TypeOf<A>::type), ...);
+    o.dst = TypeOf<R>::type;
+    o.flag_out = !std::is_same_v<R, bool> && requires(R r) { r.flag; };
+    return o;
+  }
+};
+
+template <auto F> void lane_loop(const LaneCall &c) {
+  using S = Signature<decltype(+F)>;
+  S::template lanes<F>(c, std::make_index_sequence<S::count>{});
+}
+
+// Handlers (valu.cpp).
+void run_valu(Wave &, const Instruction &);    // vector result
+void run_compare(Wave &, const Instruction &); // mask result
+void run_compare_exec(Wave &, const Instruction &); // v_cmpx
+
+template <auto F> constexpr Opcode valu(const char *name) {
+  Opcode o = Signature<decltype(+F)>::describe(name);
+  o.lanes = lane_loop<F>;
+  o.run = o.dst == Type::mask ? run_compare : run_valu;
+  return o;
+}
+constexpr Opcode accumulate(Opcode o) { // last source is the destination
+  o.reads_dst = true;
+  return o;
+}
+constexpr Opcode preserve(Opcode o) { // 16-bit result, upper half kept on every architecture
+  o.preserves_high = true;
+  return o;
+}
+template <auto F> constexpr Opcode clamped(Opcode o) { // integer clamp saturates: its own expression
+  o.lanes_clamp = lane_loop<F>;
+  return o;
+}
+
+// The 64 words of a source operand: the register itself, or a scalar repeated into `room` (two rows).
+Rows operand_rows(Wave &w, const Operand &o, Type type, uint32_t (*room)[64]);
+// Whether a 16-bit result leaves the upper half of its register alone: gfx9 clears it, except in a few instructions.
+inline bool keeps_high_half(const Arch &arch, const Instruction &in) {
+  return arch.gfx10_up || in.opcode->preserves_high;
+}
+// A scalar operand's value (never a vector register).
+uint64_t scalar_value(const Wave &w, const Operand &o, Type type);
+
+} // namespace fade::sim
+
+// VALU(v_add_f32, (f32 a, f32 b), add(a, b)): an entry of an opcode table.
+#define VALU(NAME, PARAMS, ...) valu<[] PARAMS { return __VA_ARGS__; }>(#NAME)
