@@ -1,0 +1,273 @@
+/* The contract between an instrumented kernel and whoever reads its stream: records, ring and
+ * control block.
+ *
+ * One header for three readers: the device runtime (OpenCL C for amdgcn), host C and host C++. It
+ * depends on nothing. What a site id means is in the site table (sites.h); the host-side decoder is
+ * decode.h, the reference encoder encode.h.
+ *
+ *
+ * WHO OWNS WHAT
+ *
+ *   device memory                       host memory, fine-grained
+ *   +--------------------------+        +------------+
+ *   | fade_control             |   +--->| tail (u64) |  bytes the host has freed, only grows
+ *   |   configuration  (const) |   |    +------------+
+ *   |   tail ------------------+---+
+ *   |   data ------------------+---+    +--------------------------------------------+-------+
+ *   |   head, limit   (atomic) |   +--->| record | record | record |   zero bytes    | slack |
+ *   |   waves         (atomic) |        +--------------------------------------------+-------+
+ *   |   dropped       (atomic) |        0                                         capacity   +
+ *   +--------------------------+                                                FADE_RING_SLACK
+ *   | fade_counter[site_count] |   block counts and sampling, only where they are asked for
+ *   +--------------------------+
+ *
+ * The only argument that a clone has beyond those of its kernel is the address of fade_control
+ * (clone.h). One ring serves one dispatch at a time: which dispatch a record belongs to is known
+ * from the ring and is not in the record.
+ *
+ *
+ * LIFE OF A RECORD
+ *
+ * Positions are 64-bit byte counts that only grow; position p is at data[p & (capacity - 1)].
+ *
+ *   1. reserve   One lane adds the record's size to `head` and so owns [p, p + size). That is the
+ *                one atomic operation of a record.
+ *   2. wait      While p + size > limit, the wave reads the host's tail and raises `limit` to
+ *                tail + capacity. `limit` is a copy of that sum in device memory; a copy that is
+ *                out of date is only ever too low.
+ *   3. write     Everything but the first 8 bytes.
+ *   4. publish   The 8-byte header, never zero, as a release at system scope.
+ *   5. drain     The host reads headers in order with acquire loads. A zero header means "not
+ *                written yet": it stops there.
+ *   6. free      The host sets every byte of the record to zero, then raises tail by its size with
+ *                a release store.
+ *
+ * Free memory is therefore always zero, and bytes of an earlier lap can never be taken for a
+ * record.
+ *
+ * A record may start near the end of the ring and run over it. It is then written on into the
+ * slack, in one piece, and as many bytes at the start of the ring stay unused and zero in the next
+ * lap. So a record is always contiguous, and nobody needs padding or a second reservation.
+ *
+ * A wave never holds a lock, and a wave that waits depends on the host alone. Every record is
+ * smaller than the smallest ring, so it gets in once the host has drained what lies before it.
+ *
+ * Lossy mode (FADE_CONTROL_LOSSY): before it reserves, a wave looks at head and tail; if its record
+ * does not fit now, it adds one to `dropped` and goes on. Records that announce a wave are never
+ * dropped.
+ *
+ * Before a dispatch the ring is zero, head = tail = 0, limit = capacity, waves = dropped = 0. When
+ * the dispatch has completed, `head` says exactly how many bytes were reserved; all of them have
+ * been published, unless the kernel was aborted.
+ *
+ *
+ * RECORDS
+ *
+ * Sizes are multiples of 8. All records share their first 32 bytes:
+ *
+ *    0         4     6    7    8              16              24      28      32
+ *    +---------+-----+----+----+--------------+---------------+-------+-------+--- - -
+ *    | site    |words|kind|enc.| mask         | value         | wave  | extra | payload
+ *    +---------+-----+----+----+--------------+---------------+-------+-------+--- - -
+ *    '------ header, 8 B ------'
+ *
+ *   words     size of the whole record in units of 8 bytes
+ *   encoding  of an access; flags of a wave's announcement; else 0
+ *   mask      the lanes that took part, exact; bits 32 to 63 are zero in wave32
+ *   wave      the number that the wave got when it announced itself
+ *
+ *   kind         size  site     value            extra      payload
+ *   WAVE_BEGIN    72   kernel   clock            work-item  see fade_wave_begin
+ *   WAVE_END      40   kernel   clock            0          time
+ *   BLOCK         32   block    clock            0          -
+ *   ACCESS        32+  access   base address     stride     by encoding
+ *   RANGE         40+  access   base address     stride     u64 length, then by encoding
+ *
+ * A reader skips a kind it does not know by its size. ACCESS carries no size, it is in the site
+ * table. RANGE is for accesses whose length is known only when they run (memcpy, memset): length is
+ * the number of bytes that each lane of the mask touches from its address on. Lanes with different
+ * lengths come in several records with disjoint masks.
+ *
+ * Addresses. The base address is that of the first active lane. The device chooses the shortest
+ * encoding that is exactly true; with r = lane - first active lane and w = width:
+ *
+ *   encoding  address of a lane                                   payload
+ *   UNIFORM   base                                                -
+ *   AFFINE    base + stride * r                                   -
+ *   TILED     base + stride * (r % w) + row_stride * (r / w)      i32 row_stride, u32 width
+ *   DELTA32   base + delta                                        i32 per active lane but the first
+ *   RAW       address                                             u64 per active lane but the first
+ *
+ * Strides are signed and count bytes; sums wrap at 64 bits; stride is 0 where it is not used; width
+ * is a power of two from 2 to 32. An odd number of deltas is followed by 4 zero bytes.
+ *
+ * An LDS address is the byte offset in the workgroup's LDS; global and flat addresses are 64-bit
+ * virtual addresses. A flat address lies in LDS when its upper half equals shared_base of the
+ * wave's announcement, in scratch when it equals private_base.
+ *
+ * So a coalesced access costs 32 bytes for any number of lanes, and an irregular one at most 32 + 4
+ * bytes per active lane as long as all addresses lie within 2 GiB of the first. */
+#ifndef FADE_MESSAGE_H
+#define FADE_MESSAGE_H
+
+#ifdef __OPENCL_C_VERSION__
+typedef unsigned char fade_u8;
+typedef unsigned short fade_u16;
+typedef unsigned int fade_u32;
+typedef int fade_i32;
+typedef unsigned long fade_u64;
+#else
+#include <stdint.h>
+typedef uint8_t fade_u8;
+typedef uint16_t fade_u16;
+typedef uint32_t fade_u32;
+typedef int32_t fade_i32;
+typedef uint64_t fade_u64;
+#endif
+
+#ifdef __cplusplus
+#define FADE_STATIC_ASSERT(what) static_assert(what, #what)
+#else
+#define FADE_STATIC_ASSERT(what) _Static_assert(what, #what)
+#endif
+
+/* Raised by every change that an older reader would misread. */
+#define FADE_MESSAGE_VERSION 1u
+
+/* Kinds of record. Zero is not a kind: a zero header is an unpublished one. */
+#define FADE_RECORD_WAVE_BEGIN 1u
+#define FADE_RECORD_WAVE_END 2u
+#define FADE_RECORD_BLOCK 3u
+#define FADE_RECORD_ACCESS 4u
+#define FADE_RECORD_RANGE 5u
+
+/* Encodings of ACCESS and RANGE. */
+#define FADE_ENCODING_UNIFORM 0u
+#define FADE_ENCODING_AFFINE 1u
+#define FADE_ENCODING_TILED 2u
+#define FADE_ENCODING_DELTA32 3u
+#define FADE_ENCODING_RAW 4u
+
+/* Flags of WAVE_BEGIN. */
+#define FADE_WAVE_IS_WAVE32 0x01u
+#define FADE_WAVE_XCC_SHIFT 4u /* bits 4 to 7: number of the XCC, on devices with several */
+
+/* The wave id that stands for "this wave is filtered out". It never occurs in a record. */
+#define FADE_WAVE_NONE 0xffffffffu
+
+#define FADE_RECORD_ALIGN 8u
+#define FADE_RECORD_MAX 544u         /* RANGE, RAW, 64 lanes */
+#define FADE_RING_SLACK 1024u        /* bytes behind the capacity, so that no record is split */
+#define FADE_RING_MIN_CAPACITY 4096u /* the capacity is a power of two */
+
+typedef struct fade_header {
+  fade_u32 site;
+  fade_u16 words;
+  fade_u8 kind;
+  fade_u8 encoding;
+} fade_header;
+
+/* The same header as the integer that is stored; little-endian on both sides. */
+#define FADE_HEADER(site, words, kind, encoding)                                                   \
+  ((fade_u64)(site) | (fade_u64)(words) << 32 | (fade_u64)(kind) << 48 | (fade_u64)(encoding) << 56)
+
+typedef struct fade_record {
+  fade_header header;
+  fade_u64 mask;
+  fade_u64 value;
+  fade_u32 wave;
+  fade_i32 extra;
+} fade_record;
+
+typedef struct fade_wave_begin {
+  fade_header header; /* site: index in the site table's kernels; encoding: FADE_WAVE_* flags */
+  fade_u64 mask;      /* lanes that exist */
+  fade_u64 clock;     /* shader clock: differences within a wave are meaningful */
+  fade_u32 wave;      /* counts from 0 in each dispatch, in order of announcement */
+  fade_u32 work_item; /* id of the first lane in its workgroup: x | y << 10 | z << 20 */
+  fade_u64 time;      /* real-time counter, comparable between waves and with the host */
+  fade_u64 module;    /* id of the site table (sites.h) that this wave's site ids belong to */
+  fade_u32 workgroup_x;
+  fade_u32 workgroup_y;
+  fade_u32 workgroup_z;
+  fade_u32 hardware_id;  /* HW_ID (gfx9) or HW_ID1 (gfx10 and later), as the hardware has it */
+  fade_u32 shared_base;  /* bits 63:32 of flat addresses that lie in LDS */
+  fade_u32 private_base; /* bits 63:32 of flat addresses that lie in scratch */
+} fade_wave_begin;
+
+typedef struct fade_wave_end {
+  fade_header header; /* site: index in the site table's kernels */
+  fade_u64 mask;      /* lanes that got here */
+  fade_u64 clock;
+  fade_u32 wave;
+  fade_u32 reserved;
+  fade_u64 time;
+} fade_wave_end;
+
+/* Payload of FADE_ENCODING_TILED. */
+typedef struct fade_tile {
+  fade_i32 row_stride;
+  fade_u32 width;
+} fade_tile;
+
+/* Counts of one site. Block counts use both, sampling of executions uses `entries`. */
+typedef struct fade_counter {
+  fade_u64 entries; /* times a wave came by */
+  fade_u64 lanes;   /* sum of the active lanes */
+} fade_counter;
+
+/* fade_control.flags */
+#define FADE_CONTROL_LOSSY 1u             /* drop and count instead of waiting */
+#define FADE_CONTROL_SAMPLE_EXECUTIONS 2u /* record one in sample_executions; needs counters */
+
+/* The control block, aligned to 128. The host writes all of it before the dispatch; the
+ * configuration does not change while the kernel runs. What waves write lives in cache lines of its
+ * own. */
+typedef struct fade_control {
+  /* configuration */
+  fade_u32 version; /* FADE_MESSAGE_VERSION */
+  fade_u32 flags;
+  fade_u64 data;              /* address of the ring's first byte, aligned to 64 */
+  fade_u64 capacity_mask;     /* capacity - 1 */
+  fade_u64 tail;              /* address of the host's tail */
+  fade_u64 counters;          /* address of fade_counter[site_count]; 0: nothing is counted */
+  fade_u32 sample_executions; /* N > 0: executions 0, N, 2N ... of each site are recorded */
+  fade_u32 sample_workgroups; /* N: only workgroups with (x + y + z) % N == 0; 0 and 1: all */
+  /* only workgroups with first <= id <= last in each dimension */
+  fade_u32 first_workgroup[3];
+  fade_u32 last_workgroup[3];
+  fade_u32 reserved_0[14];
+  /* offset 128 */
+  fade_u64 head;  /* bytes reserved since the dispatch began */
+  fade_u64 limit; /* tail + capacity as last seen by a wave */
+  fade_u64 reserved_1[14];
+  /* offset 256 */
+  fade_u32 waves; /* waves announced */
+  fade_u32 reserved_2[31];
+  /* offset 384 */
+  fade_u64 dropped; /* records dropped in lossy mode */
+  fade_u64 reserved_3[15];
+} fade_control;
+
+FADE_STATIC_ASSERT(sizeof(fade_header) == 8);
+FADE_STATIC_ASSERT(sizeof(fade_record) == 32);
+FADE_STATIC_ASSERT(sizeof(fade_wave_begin) == 72);
+FADE_STATIC_ASSERT(sizeof(fade_wave_end) == 40);
+FADE_STATIC_ASSERT(sizeof(fade_tile) == 8);
+FADE_STATIC_ASSERT(sizeof(fade_counter) == 16);
+FADE_STATIC_ASSERT(sizeof(fade_control) == 512);
+FADE_STATIC_ASSERT(__builtin_offsetof(fade_record, mask) == 8);
+FADE_STATIC_ASSERT(__builtin_offsetof(fade_record, value) == 16);
+FADE_STATIC_ASSERT(__builtin_offsetof(fade_record, wave) == 24);
+FADE_STATIC_ASSERT(__builtin_offsetof(fade_wave_begin, wave) == 24);
+FADE_STATIC_ASSERT(__builtin_offsetof(fade_wave_begin, module) == 40);
+FADE_STATIC_ASSERT(__builtin_offsetof(fade_wave_end, wave) == 24);
+FADE_STATIC_ASSERT(__builtin_offsetof(fade_wave_end, time) == 32);
+FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, first_workgroup) == 48);
+FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, head) == 128);
+FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, limit) == 136);
+FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, waves) == 256);
+FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, dropped) == 384);
+FADE_STATIC_ASSERT(FADE_RECORD_MAX <= FADE_RING_SLACK && FADE_RECORD_MAX < FADE_RING_MIN_CAPACITY);
+
+#endif

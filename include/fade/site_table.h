@@ -1,0 +1,165 @@
+// Reader of the site tables of a code object (sites.h). Header-only. Every offset, count and index
+// of the input is checked once, in parse(); afterwards all of them can be used without a check.
+#pragma once
+
+#include "sites.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fade {
+
+class SiteTable {
+public:
+  // Reads the table at the start of `bytes`. Without a result, `error` says what is wrong with it.
+  static std::optional<SiteTable> parse(std::span<const std::byte> bytes, std::string &error);
+
+  uint64_t moduleId() const { return header_.module_id; }
+  uint32_t modes() const { return header_.modes; }
+  uint64_t byteSize() const { return header_.size; }
+  std::string_view source() const { return string(header_.source); }
+  std::string_view target() const { return string(header_.target); }
+  std::string_view options() const { return string(header_.options); }
+
+  std::span<const fade_site_kernel> kernels() const { return kernels_; }
+  std::span<const fade_site> sites() const { return sites_; }
+  std::span<const fade_site_frame> frames() const { return frames_; }
+  // The source lines that a block holds.
+  std::span<const fade_site_line> lines(const fade_site &site) const {
+    return std::span(lines_).subspan(site.first_line, site.line_count);
+  }
+  std::string_view string(uint32_t offset) const { return strings_.data() + offset; }
+
+private:
+  template <typename T>
+  bool readArray(std::span<const std::byte> bytes, uint32_t offset, uint32_t count,
+                 std::vector<T> &out) const;
+  const char *readHeader(std::span<const std::byte> bytes);
+  const char *readArrays(std::span<const std::byte> bytes);
+  const char *checkReferences() const;
+  bool isString(uint32_t offset) const { return offset < strings_.size(); }
+  bool isFrame(uint32_t index) const { return index == FADE_NO_INDEX || index < frames_.size(); }
+
+  fade_sites header_{};
+  std::vector<fade_site_kernel> kernels_;
+  std::vector<fade_site> sites_;
+  std::vector<fade_site_frame> frames_;
+  std::vector<fade_site_line> lines_;
+  std::vector<char> strings_;
+};
+
+// All tables of a FADE_SITES_SECTION. A table that cannot be read ends the list; `error` then says
+// at which offset and why, and is empty otherwise.
+std::vector<SiteTable> parseSiteTables(std::span<const std::byte> section, std::string &error);
+
+template <typename T>
+bool SiteTable::readArray(std::span<const std::byte> bytes, uint32_t offset, uint32_t count,
+                          std::vector<T> &out) const {
+  const uint64_t size = uint64_t{count} * sizeof(T);
+  if (offset % alignof(T) != 0 || offset > bytes.size() || size > bytes.size() - offset)
+    return false;
+  out.resize(count);
+  if (size != 0) std::memcpy(out.data(), bytes.data() + offset, size);
+  return true;
+}
+
+inline const char *SiteTable::readHeader(std::span<const std::byte> bytes) {
+  if (bytes.size() < sizeof header_) return "it is shorter than the header of a site table";
+  std::memcpy(&header_, bytes.data(), sizeof header_);
+  if (header_.magic != FADE_SITES_MAGIC) return "it does not start like a site table";
+  if (header_.version != FADE_SITES_VERSION) return "the site table is of another version";
+  if (header_.message_version != FADE_MESSAGE_VERSION)
+    return "the kernels write records of another version";
+  if (header_.size < sizeof header_ || header_.size > bytes.size() || header_.size % 8 != 0)
+    return "the size of the site table is wrong";
+  return nullptr;
+}
+
+inline const char *SiteTable::readArrays(std::span<const std::byte> bytes) {
+  const auto table = bytes.first(header_.size);
+  if (!readArray(table, header_.kernels_offset, header_.kernel_count, kernels_))
+    return "the kernels reach beyond the site table";
+  if (!readArray(table, header_.sites_offset, header_.site_count, sites_))
+    return "the sites reach beyond the site table";
+  if (!readArray(table, header_.frames_offset, header_.frame_count, frames_))
+    return "the frames reach beyond the site table";
+  if (!readArray(table, header_.lines_offset, header_.line_count, lines_))
+    return "the lines reach beyond the site table";
+  if (!readArray(table, header_.strings_offset, header_.strings_size, strings_))
+    return "the strings reach beyond the site table";
+  if (strings_.empty() || strings_.front() != 0 || strings_.back() != 0)
+    return "the strings are not terminated";
+  return nullptr;
+}
+
+inline const char *SiteTable::checkReferences() const {
+  if (!isString(header_.source) || !isString(header_.target) || !isString(header_.options))
+    return "the header refers to a string that is not there";
+  for (const auto &k : kernels_)
+    if (!isString(k.name) || !isString(k.clone) || !isString(k.file))
+      return "a kernel refers to a string that is not there";
+  for (std::size_t i = 0; i < frames_.size(); ++i) {
+    const auto &f = frames_[i];
+    if (!isString(f.function) || !isString(f.file))
+      return "a frame refers to a string that is not there";
+    // Parents come first, so that a chain always ends.
+    if (f.parent != FADE_NO_INDEX && f.parent >= i) return "a frame has an impossible parent";
+  }
+  for (const auto &l : lines_)
+    if (!isString(l.file)) return "a line refers to a string that is not there";
+  for (const auto &s : sites_) {
+    if (!isString(s.file) || !isString(s.function))
+      return "a site refers to a string that is not there";
+    if (!isFrame(s.inlined_at)) return "a site refers to a frame that is not there";
+    if (s.kernel != FADE_NO_INDEX && s.kernel >= kernels_.size())
+      return "a site refers to a kernel that is not there";
+    if (s.block != FADE_NO_INDEX && s.block >= sites_.size())
+      return "a site refers to a block that is not there";
+    if (s.first_line > lines_.size() || s.line_count > lines_.size() - s.first_line)
+      return "a site refers to lines that are not there";
+  }
+  return nullptr;
+}
+
+inline std::optional<SiteTable> SiteTable::parse(std::span<const std::byte> bytes,
+                                                 std::string &error) {
+  SiteTable table;
+  const char *why = table.readHeader(bytes);
+  if (!why) why = table.readArrays(bytes);
+  if (!why) why = table.checkReferences();
+  if (!why) return table;
+  error = why;
+  return std::nullopt;
+}
+
+inline std::vector<SiteTable> parseSiteTables(std::span<const std::byte> section,
+                                              std::string &error) {
+  std::vector<SiteTable> tables;
+  error.clear();
+  std::size_t offset = 0;
+  while (offset + sizeof(uint64_t) <= section.size()) {
+    uint64_t word;
+    std::memcpy(&word, section.data() + offset, sizeof word);
+    if (word == 0) { // padding between tables
+      offset += sizeof word;
+      continue;
+    }
+    std::string why;
+    auto table = SiteTable::parse(section.subspan(offset), why);
+    if (!table) {
+      error = FADE_SITES_SECTION " at offset " + std::to_string(offset) + ": " + why;
+      break;
+    }
+    offset += table->byteSize();
+    tables.push_back(std::move(*table));
+  }
+  return tables;
+}
+
+} // namespace fade
