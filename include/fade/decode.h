@@ -17,8 +17,6 @@
 
 namespace fade {
 
-constexpr uint32_t wave_record_size = sizeof(fade_wave_begin);
-
 // A view of one record that RecordCursor has checked. It is valid as long as the bytes are.
 class Record {
 public:
