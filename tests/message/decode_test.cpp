@@ -217,7 +217,7 @@ std::vector<std::byte> deltaRecord() {
 TEST(Cursor, RefusesARecordCutShort) {
   const auto bytes = deltaRecord();
   for (std::size_t keep = 1; keep < bytes.size(); ++keep) {
-    RecordCursor cursor(std::span(bytes).first(keep));
+    RecordCursor cursor{std::span(bytes).first(keep)};
     Record record;
     EXPECT_EQ(cursor.next(record), Status::malformed) << keep;
     EXPECT_STRNE(cursor.fault(), "");
