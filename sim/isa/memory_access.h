@@ -1,0 +1,80 @@
+// What all vector memory instructions share: where each lane points, and how to get there.
+//
+// A wave's access is resolved as a whole when it can be: the addresses of all lanes are computed, the range that they
+// span is looked up once, and the lanes are then served from host memory in a tight loop. Only when the lanes lie in
+// different regions, or a flat access meets LDS or private memory, each lane is looked up by itself.
+//
+// Memory order. A worker executes a wave's instructions in program order, but other threads (workers, the host) must see
+// them in an order that the program can rely on, and the host's processor may be weaker than that. The compiler builds
+// an AMD release from s_waitcnt (and, on some architectures, a cache write-back) before the releasing store or atomic,
+// and an acquire from a cache invalidation after the acquiring load. So these are the two places that are ordered here:
+// a vector or scalar store is issued behind a release fence, and every cache-control instruction is a full fence.
+// Atomics are sequentially consistent by themselves. Between these points aligned dwords are never torn, which is all
+// that the GPU promises too.
+#pragma once
+
+#include "exec/memory_view.h"
+#include "exec/wave.h"
+#include "exec/workgroup.h"
+#include "isa/opcode.h"
+#include "isa/values.h"
+
+#include <atomic>
+
+// GPU programs may race; that is theirs to say. The thread sanitizer watches the simulator, not the program in it.
+#define FADE_GPU_ACCESS __attribute__((no_sanitize("thread")))
+
+namespace fade::sim {
+
+using Space = MemoryAccess::Space;
+using AccessKind = MemoryAccess::Kind;
+
+struct LaneAddresses {
+  alignas(64) uint64_t va[64];
+  uint64_t lanes = 0;       // those that take part: active, and not cut off by a buffer's bounds
+  uint32_t word_stride = 4; // from one dword of a lane to its next; more than 4 in private memory and swizzled buffers
+};
+
+// Addresses of an access of `bytes` per lane, as the instruction's encoding forms them.
+void vector_addresses(const Wave &w, const Instruction &in, uint32_t bytes, LaneAddresses &a);
+
+// Host memory behind all lanes of an access. `host` is null when there is no single range.
+struct HostRange {
+  std::byte *host = nullptr; // of address `base`
+  uint64_t base = 0;
+  bool contiguous = false; // all lanes active, each right behind the one before
+  Space space = Space::global;
+
+  std::byte *at(uint64_t va) const { return host + (va - base); }
+};
+HostRange locate(Wave &w, const LaneAddresses &a, uint32_t bytes, bool write);
+
+// One lane by itself, wherever it points: global memory, LDS or private memory. Throws MemoryFault.
+Space lane_space(const Instruction &in, uint64_t va);
+void read_lane(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned lane, void *to, uint32_t bytes);
+void write_lane(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned lane, const void *from,
+                uint32_t bytes);
+
+// Counts the access, and tells an observer.
+void account(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes, AccessKind kind, Space space);
+// The same when each lane of a flat access may point to another space.
+void account_by_lane(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes, AccessKind kind);
+void account_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes, uint32_t bytes,
+                 AccessKind kind);
+
+// Calls f(lane) for each lane of a mask, in rising order.
+template <class F> inline void for_lanes(uint64_t mask, F &&f) {
+  for (; mask; mask &= mask - 1) f(static_cast<unsigned>(std::countr_zero(mask)));
+}
+
+template <class T> inline T load_unaligned(const std::byte *p) {
+  T v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+template <class T> inline void store_unaligned(std::byte *p, T v) { __builtin_memcpy(p, &v, sizeof v); }
+
+inline void release_fence() { std::atomic_thread_fence(std::memory_order_release); }
+inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+
+} // namespace fade::sim

@@ -1,0 +1,120 @@
+// Atomics on memory: flat, global and buffer. Each lane's operation is a single atomic operation of the host.
+#include "isa/atomic_ops.h"
+#include "isa/memory_access.h"
+#include "isa/vector_memory.h"
+
+namespace fade::sim {
+namespace {
+
+using namespace atomic_op;
+
+// Old value of *p, after the operation was applied.
+template <class Op, class T> T fetch_apply(T *p, const AtomicInput<T> &in) {
+  if constexpr (std::is_same_v<Op, Add<T>>) return __atomic_fetch_add(p, in.data, __ATOMIC_SEQ_CST);
+  else if constexpr (std::is_same_v<Op, Sub<T>>) return __atomic_fetch_sub(p, in.data, __ATOMIC_SEQ_CST);
+  else if constexpr (std::is_same_v<Op, And<T>>) return __atomic_fetch_and(p, in.data, __ATOMIC_SEQ_CST);
+  else if constexpr (std::is_same_v<Op, Or<T>>) return __atomic_fetch_or(p, in.data, __ATOMIC_SEQ_CST);
+  else if constexpr (std::is_same_v<Op, Xor<T>>) return __atomic_fetch_xor(p, in.data, __ATOMIC_SEQ_CST);
+  else if constexpr (std::is_same_v<Op, Swap<T>>) return __atomic_exchange_n(p, in.data, __ATOMIC_SEQ_CST);
+  else if constexpr (std::is_same_v<Op, CompareSwap<T>>) {
+    T expected = in.data2;
+    __atomic_compare_exchange_n(p, &expected, in.data, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return expected;
+  } else {
+    T old = __atomic_load_n(p, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(p, &old, Op::apply(old, in), true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+    }
+    return old;
+  }
+}
+
+template <class T> T get(const Row *rows, unsigned lane) {
+  if constexpr (sizeof(T) == 8) return static_cast<T>(u64{rows[1][lane]} << 32 | rows[0][lane]);
+  else return static_cast<T>(rows[0][lane]);
+}
+template <class T> void set(Row *rows, unsigned lane, T v) {
+  rows[0][lane] = static_cast<u32>(v);
+  if constexpr (sizeof(T) == 8) rows[1][lane] = static_cast<u32>(static_cast<u64>(v) >> 32);
+}
+
+// LDS and private memory belong to the worker that runs the wave: no other thread can come in between.
+template <class Op, class T>
+T apply_apart(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned lane, const AtomicInput<T> &input) {
+  if (lane_space(in, a.va[lane]) == Space::global)
+    return fetch_apply<Op>(reinterpret_cast<T *>(w.memory->at(a.va[lane], sizeof(T), true)), input);
+  T old;
+  read_lane(w, in, a, lane, &old, sizeof old);
+  const T updated = Op::apply(old, input);
+  write_lane(w, in, a, lane, &updated, sizeof updated);
+  return old;
+}
+
+// f32 additions in memory flush denormals whatever MODE says, except on gfx942; all else keeps them.
+Denormals denormals_of(const Arch &arch, bool is_f32) {
+  return is_f32 && arch.id != Gfx::gfx942 ? Denormals::flush : Denormals::keep;
+}
+
+template <class Op, bool is_f32 = false> void atomic(Wave &w, const Instruction &in) {
+  using T = typename Op::Value;
+  constexpr unsigned words = sizeof(T) / 4;
+  LaneAddresses a;
+  vector_addresses(w, in, sizeof(T), a);
+  Row *to = &w.vgpr[in.dst.index];
+  const Row *data = &w.vgpr[in.src[1].index];
+  const Denormals denormals = denormals_of(*w.arch, is_f32);
+  if (in.glc) for_lanes(w.active_exec & ~a.lanes, [&](unsigned i) { set<T>(to, i, 0); });
+  if (!a.lanes) return;
+  const HostRange r = locate(w, a, sizeof(T), true);
+  for_lanes(a.lanes, [&](unsigned i) {
+    if (a.va[i] % sizeof(T)) throw MemoryFault{a.va[i], true}; // hardware does not split atomics
+    const AtomicInput<T> input{get<T>(data, i), get<T>(data + words, i), denormals};
+    const T old = r.host ? fetch_apply<Op>(reinterpret_cast<T *>(r.at(a.va[i])), input)
+                         : apply_apart<Op>(w, in, a, i, input);
+    if (in.glc) set(to, i, old);
+  });
+  if (r.host) account(w, in, a, sizeof(T), AccessKind::atomic, r.space);
+  else account_by_lane(w, in, a, sizeof(T), AccessKind::atomic);
+}
+
+constexpr auto atomics = ExecClass::vmem_atomic;
+
+#define ATOMIC(NAME, ...)                                                                                              \
+  Opcode{"flat_atomic_" NAME, __VA_ARGS__, atomics}, Opcode{"global_atomic_" NAME, __VA_ARGS__, atomics},              \
+      Opcode{"buffer_atomic_" NAME, __VA_ARGS__, atomics}
+#define INTEGER_ATOMIC(NAME, OP, T32, T64) ATOMIC(NAME, atomic<OP<T32>>), ATOMIC(NAME "_x2", atomic<OP<T64>>)
+
+constexpr Opcode table[] = {
+    INTEGER_ATOMIC("swap", Swap, u32, u64),
+    INTEGER_ATOMIC("cmpswap", CompareSwap, u32, u64),
+    INTEGER_ATOMIC("add", Add, u32, u64),
+    INTEGER_ATOMIC("sub", Sub, u32, u64),
+    INTEGER_ATOMIC("smin", Min, i32, i64),
+    INTEGER_ATOMIC("umin", Min, u32, u64),
+    INTEGER_ATOMIC("smax", Max, i32, i64),
+    INTEGER_ATOMIC("umax", Max, u32, u64),
+    INTEGER_ATOMIC("and", And, u32, u64),
+    INTEGER_ATOMIC("or", Or, u32, u64),
+    INTEGER_ATOMIC("xor", Xor, u32, u64),
+    INTEGER_ATOMIC("inc", Inc, u32, u64),
+    INTEGER_ATOMIC("dec", Dec, u32, u64),
+    ATOMIC("csub", atomic<SubClamp<u32>>),
+
+    ATOMIC("add_f32", atomic<FAdd<f32>, true>),
+    ATOMIC("add_f64", atomic<FAdd<f64>>),
+    ATOMIC("min_f64", atomic<FMin<f64>>),
+    ATOMIC("max_f64", atomic<FMax<f64>>),
+    ATOMIC("pk_add_f16", atomic<PkAddF16>),
+    ATOMIC("pk_add_bf16", atomic<PkAddBf16>),
+    ATOMIC("fcmpswap", atomic<FCompareSwap<f32>>),
+    ATOMIC("fmin", atomic<FMin<f32>>),
+    ATOMIC("fmax", atomic<FMax<f32>>),
+    ATOMIC("fcmpswap_x2", atomic<FCompareSwap<f64>>),
+    ATOMIC("fmin_x2", atomic<FMin<f64>>),
+    ATOMIC("fmax_x2", atomic<FMax<f64>>),
+};
+
+} // namespace
+
+std::span<const Opcode> memory_atomic_opcodes() { return table; }
+
+} // namespace fade::sim
