@@ -1,6 +1,7 @@
 // Read-modify-write operations, as memory and LDS atomics have them: new value from the old one and the operands.
 #pragma once
 
+#include "isa/opcode.h"
 #include "isa/values.h"
 
 #include <algorithm>

@@ -7,13 +7,13 @@ namespace {
 
 uint32_t field(uint32_t word, unsigned at, unsigned bits) { return word >> at & ((1u << bits) - 1); }
 
-struct Lane {
+struct Element {
   uint64_t index, offset;
 };
 
 // Whether an access lies outside. gfx9 knows two kinds of buffers, told apart by how they are used; from gfx10 on the
 // resource says which check applies.
-bool out_of_range(const Arch &arch, const BufferResource &r, const Instruction &in, const Lane &l, uint64_t soffset,
+bool out_of_range(const Arch &arch, const BufferResource &r, const Instruction &in, const Element &l, uint64_t soffset,
                   uint32_t bytes) {
   if (arch.gfx10_up) {
     switch (r.bounds) {
@@ -29,7 +29,7 @@ bool out_of_range(const Arch &arch, const BufferResource &r, const Instruction &
   return l.index * r.stride + l.offset + soffset + bytes > r.records;
 }
 
-uint64_t place(const BufferResource &r, const Lane &l) {
+uint64_t place(const BufferResource &r, const Element &l) {
   if (!r.swizzle) return l.index * r.stride + l.offset;
   const uint64_t element = r.element_bytes;
   return (l.index / r.index_stride * r.stride + l.offset / element * element) * r.index_stride +
@@ -72,7 +72,7 @@ void buffer_addresses(const Wave &w, const Instruction &in, uint32_t bytes, Lane
   const uint32_t *offset = in.offen ? w.vgpr[in.src[0].index + (in.idxen ? 1 : 0)] : nullptr;
   uint64_t inside = 0;
   for (unsigned i = 0; i < w.lanes; i++) {
-    const Lane l{(index ? uint64_t{index[i]} : 0) + (r.add_lane ? i : 0),
+    const Element l{(index ? uint64_t{index[i]} : 0) + (r.add_lane ? i : 0),
                  (offset ? uint64_t{offset[i]} : 0) + static_cast<uint32_t>(in.offset)};
     a.va[i] = r.base + soffset + place(r, l);
     inside |= static_cast<uint64_t>(!out_of_range(*w.arch, r, in, l, soffset, bytes)) << i;
