@@ -1,0 +1,32 @@
+// The part of YAML that compilers wrote into code objects of version 2: block maps and lists, lists
+// of scalars in brackets, plain and quoted scalars. Nothing more, and nothing that could recurse
+// without bound.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace fade::codeobj {
+
+struct YamlNode {
+  std::string scalar;
+  std::vector<YamlNode> list;
+  std::vector<std::string> keys; ///< of a map, in order
+  std::vector<YamlNode> values;  ///< of a map, one for each key
+
+  const YamlNode *find(std::string_view key) const;
+  std::optional<std::uint32_t> number() const;
+};
+
+struct YamlFault {
+  std::uint64_t offset = 0;
+  std::string what;
+};
+
+std::variant<YamlNode, YamlFault> parse_yaml_subset(std::string_view text);
+
+} // namespace fade::codeobj

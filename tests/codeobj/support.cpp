@@ -1,0 +1,117 @@
+#include "support.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+#include <unistd.h>
+
+namespace fade::codeobj::testing {
+namespace fs = std::filesystem;
+
+std::string output_of(const std::string &command) {
+  FILE *pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
+  std::string text;
+  std::array<char, 65536> buffer;
+  while (std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe))
+    text.append(buffer.data(), n);
+  if (::pclose(pipe) != 0) throw std::runtime_error("failed: " + command);
+  return text;
+}
+
+std::string readelf(const std::string &arguments) {
+  return output_of(FADE_READELF " " + arguments);
+}
+std::string objdump(const std::string &arguments) {
+  return output_of(FADE_OBJDUMP " " + arguments);
+}
+std::string objcopy(const std::string &arguments) {
+  return output_of(FADE_OBJCOPY " " + arguments);
+}
+std::string bundler(const std::string &arguments) {
+  return output_of(FADE_BUNDLER " " + arguments);
+}
+
+std::string symbolizer(const std::string &arguments, const std::string &input) {
+  std::string file = temporary_file("addresses");
+  write_file(file, as_bytes(input));
+  return output_of(FADE_SYMBOLIZER " " + arguments + " < " + file);
+}
+
+std::vector<std::string> lines_of(const std::string &text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string data_file(const std::string &name) { return std::string(FADE_TEST_DATA) + "/" + name; }
+std::string sample(const std::string &name) {
+  return std::string(FADE_SAMPLES) + "/" + name + ".hsaco";
+}
+
+std::vector<std::string> all_code_objects() {
+  std::vector<std::string> paths;
+  for (const std::string &root :
+       {std::string(FADE_SAMPLES), data_file("triton"), data_file("codeobj")}) {
+    if (!fs::exists(root)) continue;
+    for (const auto &entry : fs::recursive_directory_iterator(root))
+      if (entry.path().extension() == ".hsaco") paths.push_back(entry.path().string());
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+std::vector<std::string> modern_code_objects() {
+  auto paths = all_code_objects();
+  std::erase_if(paths, [](const std::string &path) { return path.ends_with("-v2.hsaco"); });
+  return paths;
+}
+
+std::string test_name(const std::string &path) {
+  fs::path p(path);
+  std::string name = p.stem().string();
+  if (path.find("/triton/") != std::string::npos)
+    name = "triton_" + p.parent_path().filename().string() + "_" + name;
+  for (char &c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name;
+}
+
+std::vector<std::uint8_t> contents_of(const std::string &path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error("cannot read " + path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string temporary_file(const std::string &name) {
+  const auto *test = ::testing::UnitTest::GetInstance()->current_test_info();
+  std::string folder = fmt::format("{}fade-{}-{}", ::testing::TempDir(), ::getpid(),
+                                   test != nullptr ? test->line() : 0);
+  fs::create_directories(folder);
+  return folder + "/" + name;
+}
+
+void write_file(const std::string &path, ByteView bytes) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(reinterpret_cast<const char *>(bytes.data()),
+            static_cast<std::streamsize>(bytes.size()));
+}
+
+std::shared_ptr<const CodeObject> open_object(const std::string &path) {
+  auto blob = Blob::map_file(path);
+  if (!blob) throw std::runtime_error(blob.error().message());
+  auto object = CodeObject::open(*blob);
+  if (!object) throw std::runtime_error(object.error().message());
+  return *object;
+}
+
+} // namespace fade::codeobj::testing
