@@ -11,8 +11,8 @@ constexpr uint32_t shared_aperture_hi = 0x00010000;
 constexpr uint32_t private_aperture_hi = 0x00020000;
 
 // Addresses under which a wave sees the backing of its own private memory, linearly: a V# for scratch points here.
-// A V# has room for 48 bits of address, so the window lies below that, where no process has its memory.
-constexpr uint64_t scratch_window_base = 0x0000300000000000;
+// A V# has room for 48 bits of address and GPU memory ends at 2^47, so the window lies between.
+constexpr uint64_t scratch_window_base = 0x0000f00000000000;
 constexpr uint64_t scratch_window_size = 1ull << 40;
 
 // The bits of a constant operand when an instruction reads it as `type`.

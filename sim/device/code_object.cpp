@@ -1,0 +1,87 @@
+#include "device/code_object.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+namespace fade::sim {
+namespace {
+
+constexpr uint32_t r_amdgpu_abs64 = 3, r_amdgpu_relative64 = 13;
+
+template <class T> T at(std::span<const uint8_t> bytes, uint64_t offset, const char *what) {
+  if (offset > bytes.size() || sizeof(T) > bytes.size() - offset)
+    throw std::runtime_error(std::string("code object ends inside its ") + what);
+  T v;
+  std::memcpy(&v, bytes.data() + offset, sizeof v);
+  return v;
+}
+
+std::string string_at(std::span<const uint8_t> bytes, uint64_t offset, uint64_t end) {
+  end = std::min<uint64_t>(end, bytes.size());
+  std::string s;
+  while (offset < end && bytes[offset]) s += static_cast<char>(bytes[offset++]);
+  return s;
+}
+
+} // namespace
+
+CodeObject::CodeObject(std::span<const uint8_t> elf, AddressSpace &memory, uint64_t va) : memory_(memory), va_(va) {
+  load(elf);
+  memory_.map(va_, size_, image_.get());
+}
+
+CodeObject::~CodeObject() { memory_.unmap(va_, size_); }
+
+uint64_t CodeObject::symbol(const std::string &name) const {
+  auto it = symbols_.find(name);
+  return it == symbols_.end() ? 0 : it->second;
+}
+
+void CodeObject::load(std::span<const uint8_t> elf) {
+  const auto header = at<Elf64_Ehdr>(elf, 0, "header");
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_machine != 224 /* EM_AMDGPU */)
+    throw std::runtime_error("not an AMDGPU code object");
+  for (unsigned i = 0; i < header.e_phnum; i++) {
+    const auto p = at<Elf64_Phdr>(elf, header.e_phoff + i * sizeof(Elf64_Phdr), "program headers");
+    if (p.p_type == PT_LOAD) size_ = std::max<uint64_t>(size_, p.p_vaddr + p.p_memsz);
+  }
+  if (size_ == 0 || size_ > (1ull << 32)) throw std::runtime_error("code object has no sensible size");
+  size_ = (size_ + 4095) & ~4095ull;
+  image_ = std::make_unique<std::byte[]>(size_);
+  for (unsigned i = 0; i < header.e_phnum; i++) {
+    const auto p = at<Elf64_Phdr>(elf, header.e_phoff + i * sizeof(Elf64_Phdr), "program headers");
+    if (p.p_type != PT_LOAD) continue;
+    if (p.p_offset > elf.size() || p.p_filesz > elf.size() - p.p_offset || p.p_filesz > p.p_memsz)
+      throw std::runtime_error("code object ends inside a segment");
+    std::memcpy(image_.get() + p.p_vaddr, elf.data() + p.p_offset, p.p_filesz);
+  }
+  for (unsigned i = 0; i < header.e_shnum; i++) {
+    const auto s = at<Elf64_Shdr>(elf, header.e_shoff + i * sizeof(Elf64_Shdr), "section headers");
+    if (s.sh_type == SHT_DYNSYM) {
+      const auto strings = at<Elf64_Shdr>(elf, header.e_shoff + s.sh_link * sizeof(Elf64_Shdr), "section headers");
+      for (uint64_t o = 0; o + sizeof(Elf64_Sym) <= s.sh_size; o += sizeof(Elf64_Sym)) {
+        const auto symbol = at<Elf64_Sym>(elf, s.sh_offset + o, "symbols");
+        if (symbol.st_shndx == SHN_UNDEF) continue;
+        symbols_[string_at(elf, strings.sh_offset + symbol.st_name, strings.sh_offset + strings.sh_size)] =
+            va_ + symbol.st_value;
+      }
+    } else if (s.sh_type == SHT_RELA) {
+      const auto symbols = at<Elf64_Shdr>(elf, header.e_shoff + s.sh_link * sizeof(Elf64_Shdr), "section headers");
+      for (uint64_t o = 0; o + sizeof(Elf64_Rela) <= s.sh_size; o += sizeof(Elf64_Rela)) {
+        const auto r = at<Elf64_Rela>(elf, s.sh_offset + o, "relocations");
+        uint64_t value = va_ + static_cast<uint64_t>(r.r_addend);
+        if (ELF64_R_TYPE(r.r_info) == r_amdgpu_abs64)
+          value += at<Elf64_Sym>(elf, symbols.sh_offset + ELF64_R_SYM(r.r_info) * sizeof(Elf64_Sym), "symbols").st_value;
+        else if (ELF64_R_TYPE(r.r_info) != r_amdgpu_relative64)
+          throw std::runtime_error("code object has a relocation of unknown type");
+        if (r.r_offset > size_ - 8) throw std::runtime_error("code object relocates what lies outside of it");
+        std::memcpy(image_.get() + r.r_offset, &value, sizeof value);
+      }
+    }
+  }
+}
+
+} // namespace fade::sim

@@ -1,0 +1,300 @@
+#include "exec/executor.h"
+
+#include "exec/dispatch_context.h"
+#include "exec/faults.h"
+#include "exec/kernel_launch.h"
+#include "exec/memory_view.h"
+#include "exec/program.h"
+#include "exec/resident_group.h"
+#include "exec/wave_runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <pthread.h>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace fade::sim {
+
+const char *name_of(ExecClass c) {
+  static constexpr const char *names[] = {"valu", "salu", "vmem_load", "vmem_store", "vmem_atomic",
+                                          "smem", "lds",  "branch",    "mfma",       "other"};
+  static_assert(std::size(names) == static_cast<size_t>(ExecClass::count));
+  return names[static_cast<size_t>(c)];
+}
+
+void DispatchStats::add(const DispatchStats &o) {
+  for (size_t i = 0; i < classes.size(); i++) {
+    classes[i].waves += o.classes[i].waves;
+    classes[i].lanes += o.classes[i].lanes;
+  }
+  waves += o.waves;
+  global_bytes_read += o.global_bytes_read, global_bytes_written += o.global_bytes_written;
+  lds_bytes_read += o.lds_bytes_read, lds_bytes_written += o.lds_bytes_written;
+  barriers += o.barriers;
+}
+
+DispatchStats::Count DispatchStats::total() const {
+  Count t;
+  for (const Count &c : classes) t.waves += c.waves, t.lanes += c.lanes;
+  return t;
+}
+
+namespace {
+
+// A dispatch on its way through the workers. Guarded by Impl::mutex, except what says otherwise.
+struct Job {
+  DispatchContext context; // shared with the waves
+  const KernelLaunch *launch = nullptr;
+  uint64_t number = 0;
+  uint64_t next = 0; // workgroup to start next
+  uint64_t running = 0;
+  uint64_t finished = 0;
+  uint64_t resident_limit = 1;
+  std::deque<std::unique_ptr<ResidentGroup>> parked; // started, not finished, not on a worker
+  bool parked_turn = false;                          // take turns between new workgroups and parked ones
+  DispatchResult result;
+
+  uint64_t total() const { return launch->groups(); }
+  bool can_start() const { return next < total() && running + parked.size() < resident_limit; }
+  bool has_work() const { return !context.stop && (can_start() || !parked.empty()); }
+  bool done() const { return running == 0 && (context.stop || finished == total()); }
+};
+
+// Workgroups that the modelled card keeps in flight at once, bounded so that their memory stays modest.
+uint64_t resident_groups(const KernelLaunch &launch) {
+  constexpr uint64_t waves_in_flight = 4096;
+  return std::max<uint64_t>(1, waves_in_flight / launch.waves_per_group());
+}
+
+unsigned default_workers() {
+  if (const char *e = std::getenv("FADE_GPU_WORKERS"))
+    if (int n = std::atoi(e); n > 0) return static_cast<unsigned>(std::min(n, 256));
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+} // namespace
+
+struct Executor::Impl {
+  Impl(const Arch &a, const AddressSpace &m, Hooks h, unsigned n) : arch(a), memory(m), hooks(std::move(h)), count(n) {}
+
+  const Arch &arch;
+  const AddressSpace &memory;
+  const Hooks hooks;
+  const unsigned count;
+  Observer *observer = nullptr;
+  GlobalWaveSync global_sync;
+
+  std::mutex mutex;
+  std::condition_variable work, ended;
+  std::vector<Job *> jobs;
+  size_t turn = 0;
+  uint64_t numbers = 0;
+  bool quit = false;
+  std::vector<std::thread> threads;
+
+  std::mutex programs_mutex;
+  std::unordered_map<uint64_t, std::shared_ptr<Program>> programs; // by kernel object
+
+  void start_threads();
+  void worker();
+  Job *choose();
+  std::shared_ptr<Program> program_of(const KernelLaunch &launch, uint64_t kernel_object);
+  std::string describe(const Job &job, uint64_t pc, const std::string &what) const;
+  ResidentGroup::Outcome run_slice(Job &job, ResidentGroup &group, WaveRunner &runner, MemoryView &view,
+                                   DispatchStats &stats);
+};
+
+// Threads are started with the first dispatch, and never see the application's signals.
+void Executor::Impl::start_threads() {
+  if (!threads.empty()) return;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  for (unsigned i = 0; i < count; i++) threads.emplace_back([this] { worker(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Job *Executor::Impl::choose() {
+  for (size_t i = 0; i < jobs.size(); i++) {
+    Job *job = jobs[(turn + i) % jobs.size()];
+    if (job->has_work()) {
+      turn = (turn + i + 1) % jobs.size();
+      return job;
+    }
+  }
+  return nullptr;
+}
+
+std::string Executor::Impl::describe(const Job &job, uint64_t pc, const std::string &what) const {
+  std::string kernel = hooks.kernel_name ? hooks.kernel_name(job.context.dispatch.kernel_object) : "";
+  if (kernel.empty()) kernel = fmt::format("{:#x}", job.context.dispatch.kernel_object);
+  return fmt::format("{}: kernel {}, pc {:#x}: {}", arch.name, kernel, pc, what);
+}
+
+// Whatever stops a wave for good stops the dispatch.
+ResidentGroup::Outcome Executor::Impl::run_slice(Job &job, ResidentGroup &group, WaveRunner &runner, MemoryView &view,
+                                                 DispatchStats &stats) {
+  using Status = DispatchResult::Status;
+  auto stop = [&](Status status, const std::string &message, uint64_t address = 0, bool write = false) {
+    std::lock_guard lock(mutex);
+    if (job.context.stop.exchange(true)) return; // the first one counts
+    job.result.status = status;
+    job.result.message = message;
+    job.result.fault_address = address;
+    job.result.fault_write = write;
+  };
+  auto pc = [&] { return runner.current() ? runner.current()->pc : 0; };
+  try {
+    return group.run(runner, view, stats, observer);
+  } catch (const MemoryFault &f) {
+    stop(Status::memory_fault,
+         describe(job, pc(),
+                  fmt::format("{} at {:#x} is outside of GPU memory ({})", f.write ? "write" : "read", f.address,
+                              job.context.program->text(pc()))),
+         f.address, f.write);
+  } catch (const IllegalInstruction &f) {
+    stop(Status::illegal_instruction, describe(job, f.pc, f.what));
+  } catch (const TrapRaised &f) {
+    stop(Status::trap, describe(job, f.pc, fmt::format("s_trap {}", f.code)));
+  } catch (const std::exception &e) {
+    stop(Status::bad_dispatch, describe(job, pc(), e.what()));
+  }
+  return ResidentGroup::Outcome::finished;
+}
+
+void Executor::Impl::worker() {
+  pthread_setname_np(pthread_self(), "fadegpu-worker");
+  WaveRunner runner;
+  MemoryView view(memory);
+  const Program *last = nullptr;
+  std::vector<std::unique_ptr<ResidentGroup>> idle;
+  std::unique_lock lock(mutex);
+  for (;;) {
+    Job *job = nullptr;
+    work.wait(lock, [&] { return quit || (job = choose()) != nullptr; });
+    if (quit) return;
+
+    std::unique_ptr<ResidentGroup> group;
+    uint64_t index = 0;
+    bool fresh = false;
+    if (!job->parked.empty() && (job->parked_turn || !job->can_start())) {
+      group = std::move(job->parked.front());
+      job->parked.pop_front();
+    } else {
+      index = job->next++;
+      fresh = true;
+    }
+    job->parked_turn = !job->parked_turn;
+    job->running++;
+    lock.unlock();
+
+    DispatchStats stats;
+    if (last != job->context.program) runner.forget(), last = job->context.program;
+    if (fresh) {
+      if (idle.empty()) idle.push_back(std::make_unique<ResidentGroup>());
+      group = std::move(idle.back());
+      idle.pop_back();
+      group->start(*job->launch, job->context, arch, job->number, index);
+    }
+    const ResidentGroup::Outcome outcome = run_slice(*job, *group, runner, view, stats);
+    if (outcome == ResidentGroup::Outcome::waiting) std::this_thread::yield();
+
+    lock.lock();
+    job->running--;
+    job->result.stats.add(stats);
+    if (outcome == ResidentGroup::Outcome::finished) {
+      job->finished++;
+      idle.push_back(std::move(group));
+      if (idle.size() > 4) idle.erase(idle.begin());
+    } else {
+      job->parked.push_back(std::move(group));
+      work.notify_one();
+    }
+    if (job->done()) {
+      runner.forget(), last = nullptr; // the program may be gone when the next job starts
+      ended.notify_all();
+    } else if (job->can_start()) {
+      work.notify_one();
+    }
+  }
+}
+
+std::shared_ptr<Program> Executor::Impl::program_of(const KernelLaunch &launch, uint64_t kernel_object) {
+  std::lock_guard lock(programs_mutex);
+  auto &slot = programs[kernel_object];
+  if (!slot || !slot->is_current()) slot = std::make_shared<Program>(arch, launch.lanes(), memory);
+  return slot;
+}
+
+Executor::Executor(const Arch &arch, const AddressSpace &memory, Hooks hooks, unsigned workers)
+    : impl_(std::make_unique<Impl>(arch, memory, std::move(hooks), workers ? workers : default_workers())) {}
+
+Executor::~Executor() {
+  stop();
+  {
+    std::lock_guard lock(impl_->mutex);
+    impl_->quit = true;
+  }
+  impl_->work.notify_all();
+  for (auto &t : impl_->threads) t.join();
+}
+
+DispatchResult Executor::run(const Dispatch &dispatch) {
+  Impl &i = *impl_;
+  const auto began = std::chrono::steady_clock::now();
+  const KernelLaunch launch(i.arch, i.memory, dispatch);
+  Job job;
+  job.context.dispatch = dispatch;
+  if (!launch.error().empty()) {
+    job.launch = &launch;
+    job.result.status = DispatchResult::Status::bad_dispatch;
+    job.result.message = i.describe(job, dispatch.kernel_object, launch.error());
+    return job.result;
+  }
+  const std::shared_ptr<Program> program = i.program_of(launch, dispatch.kernel_object);
+  job.launch = &launch;
+  job.context.hooks = &i.hooks;
+  job.context.global_sync = &i.global_sync;
+  job.context.program = program.get();
+  job.resident_limit = resident_groups(launch);
+
+  std::unique_lock lock(i.mutex);
+  i.start_threads();
+  job.number = i.numbers++;
+  i.jobs.push_back(&job);
+  i.work.notify_all();
+  i.ended.wait(lock, [&] { return job.done(); });
+  std::erase(i.jobs, &job);
+  lock.unlock();
+
+  DispatchResult &r = job.result;
+  r.stats.waves = launch.waves();
+  r.stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  r.stats.workers = i.count;
+  return r;
+}
+
+void Executor::stop() {
+  std::lock_guard lock(impl_->mutex);
+  for (Job *job : impl_->jobs)
+    if (!job->context.stop.exchange(true)) {
+      job->result.status = DispatchResult::Status::stopped;
+      job->result.message = "stopped";
+    }
+  impl_->ended.notify_all();
+}
+
+void Executor::observe(Observer *observer) { impl_->observer = observer; }
+
+unsigned Executor::workers() const { return impl_->count; }
+
+} // namespace fade::sim

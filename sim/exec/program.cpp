@@ -1,0 +1,129 @@
+#include "exec/program.h"
+
+#include "isa/opcode.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace fade::sim {
+namespace {
+
+constexpr size_t longest_instruction = 20, longest_segment = 256;
+
+// Up to `size` bytes of code at `pc`; fewer at the end of a region.
+std::vector<uint8_t> fetch(const AddressSpace &memory, uint64_t pc, size_t size) {
+  std::vector<uint8_t> bytes;
+  auto region = memory.find(pc);
+  if (!region) return bytes;
+  size = std::min<uint64_t>(size, region->end() - pc);
+  bytes.resize(size);
+  std::memcpy(bytes.data(), region->at(pc), size);
+  return bytes;
+}
+
+std::string hex(const std::vector<uint8_t> &bytes, size_t size) {
+  std::string out;
+  for (size_t i = 0; i < std::min(size, bytes.size()); i += 4) {
+    uint32_t w = 0;
+    std::memcpy(&w, &bytes[i], std::min<size_t>(4, bytes.size() - i));
+    out += fmt::format("{}{:08x}", i ? " " : "", w);
+  }
+  return out;
+}
+
+} // namespace
+
+Program::Program(const Arch &arch, unsigned lanes, const AddressSpace &memory)
+    : memory_(memory), decoder_(arch, lanes) {}
+
+const Segment *Program::at(uint64_t pc) {
+  std::lock_guard lock(mutex_);
+  auto &slot = segments_[pc];
+  if (slot) return slot.get();
+  if (!code_.contains(pc)) explore(pc);
+  slot = build(pc);
+  return slot.get();
+}
+
+// Decodes all that direct branches reach from `pc`, and marks where basic blocks start.
+void Program::explore(uint64_t pc) {
+  std::vector<uint64_t> work{pc};
+  leaders_.insert(pc);
+  while (!work.empty()) {
+    uint64_t at = work.back();
+    work.pop_back();
+    while (!code_.contains(at)) {
+      Code &code = code_[at];
+      const std::vector<uint8_t> bytes = fetch(memory_, at, longest_instruction);
+      std::copy(bytes.begin(), bytes.end(), code.bytes.begin());
+      if (bytes.size() < 4) {
+        code.unknown = "no code there";
+        break;
+      }
+      Decoder::Result r = decoder_.decode(bytes, at);
+      if (!r.known) {
+        code.unknown = r.valid ? fmt::format("{}: unknown instruction {}", hex(bytes, r.instruction.size), r.mnemonic)
+                               : fmt::format("{}: not an instruction", hex(bytes, 8));
+        break;
+      }
+      code.instruction = r.instruction;
+      const Instruction &in = code.instruction;
+      const uint64_t next = at + in.size;
+      if (in.cls == ExecClass::branch) {
+        const std::string_view name = in.opcode->name;
+        const bool returns = name == "s_swappc_b64" || name == "s_call_b64";
+        const bool direct = name.starts_with("s_cbranch") || name == "s_branch" || name == "s_call_b64";
+        if (direct) leaders_.insert(in.target), work.push_back(in.target);
+        if (!name.starts_with("s_cbranch") && !returns) break; // no way past it
+        leaders_.insert(next);
+      }
+      at = next;
+    }
+  }
+}
+
+std::unique_ptr<Segment> Program::build(uint64_t pc) const {
+  auto segment = std::make_unique<Segment>();
+  segment->start = pc;
+  segment->block_start = leaders_.contains(pc);
+  uint64_t at = pc;
+  while (segment->instructions.size() < longest_segment) {
+    auto it = code_.find(at);
+    if (it == code_.end() || (at != pc && leaders_.contains(at))) break;
+    const Code &code = it->second;
+    if (!code.unknown.empty()) {
+      segment->unknown = code.unknown;
+      break;
+    }
+    const Instruction &in = code.instruction;
+    segment->counts[static_cast<size_t>(in.cls)]++;
+    segment->bytes.insert(segment->bytes.end(), code.bytes.begin(), code.bytes.begin() + in.size);
+    segment->instructions.push_back(in);
+    at += in.size;
+    if (in.ends_segment) break;
+  }
+  segment->end = at;
+  return segment;
+}
+
+bool Program::is_current() const {
+  std::lock_guard lock(mutex_);
+  for (const auto &[pc, segment] : segments_) {
+    if (!segment->unknown.empty()) return false;
+    auto region = memory_.find(pc);
+    if (!region || !region->contains(pc, segment->bytes.size()) ||
+        std::memcmp(region->at(pc), segment->bytes.data(), segment->bytes.size()) != 0)
+      return false;
+  }
+  return true;
+}
+
+std::string Program::text(uint64_t pc) {
+  std::lock_guard lock(mutex_);
+  auto bytes = fetch(memory_, pc, longest_instruction);
+  return bytes.empty() ? "" : decoder_.text(bytes, pc);
+}
+
+} // namespace fade::sim

@@ -1,0 +1,66 @@
+// A kernel's code, decoded piece by piece as waves reach it.
+//
+// The unit is a segment: straight-line code that ends where control, EXEC or the mode may change. Inside a segment the
+// set of active lanes is constant, so what an instruction costs is counted once per segment, not once per instruction.
+#pragma once
+
+#include "device/address_space.h"
+#include "exec/executor.h"
+#include "isa/decoder.h"
+#include "isa/instruction.h"
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace fade::sim {
+
+struct Segment {
+  uint64_t start = 0;
+  uint64_t end = 0; // address behind the last instruction
+  std::vector<Instruction> instructions;
+  std::array<uint16_t, static_cast<size_t>(ExecClass::count)> counts{};
+  std::vector<uint8_t> bytes; // the code it was decoded from
+  bool block_start = false;   // a branch may lead here, or one stands before it; false behind an EXEC change
+  // What the code behind the last known instruction is, when the segment cannot go on.
+  std::string unknown;
+
+  // Followers met last, so that a loop need not look them up.
+  mutable std::atomic<const Segment *> next[2] = {nullptr, nullptr};
+};
+
+class Program {
+public:
+  Program(const Arch &arch, unsigned lanes, const AddressSpace &memory);
+
+  // The segment at `pc`. Never null: where there is no code, an empty segment that says so.
+  const Segment *at(uint64_t pc);
+
+  // Whether memory still holds the code that was decoded.
+  bool is_current() const;
+
+  std::string text(uint64_t pc); // the instruction there, for people
+
+private:
+  void explore(uint64_t pc);
+  std::unique_ptr<Segment> build(uint64_t pc) const;
+
+  const AddressSpace &memory_;
+  Decoder decoder_;
+  mutable std::mutex mutex_;
+  std::unordered_map<uint64_t, std::unique_ptr<Segment>> segments_;
+  struct Code { // one instruction, or why there is none
+    Instruction instruction;
+    std::array<uint8_t, 20> bytes;
+    std::string unknown;
+  };
+  std::unordered_map<uint64_t, Code> code_;
+  std::unordered_set<uint64_t> leaders_; // starts of basic blocks
+};
+
+} // namespace fade::sim

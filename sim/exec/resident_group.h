@@ -1,0 +1,43 @@
+// A workgroup on a worker: its registers, LDS and private memory. Kept and used again for the next workgroup.
+#pragma once
+
+#include "exec/dispatch_context.h"
+#include "exec/kernel_launch.h"
+#include "exec/wave_runner.h"
+#include "exec/workgroup.h"
+
+#include <memory>
+#include <vector>
+
+namespace fade::sim {
+
+class ResidentGroup {
+public:
+  // Prepares workgroup `index` of a dispatch.
+  void start(const KernelLaunch &launch, DispatchContext &context, const Arch &arch, uint64_t dispatch_number,
+             uint64_t index);
+
+  enum class Outcome : uint8_t { finished, used_up, waiting };
+  // Runs for a while: until all waves have ended, the time slice is used up, or every wave waits for something outside.
+  Outcome run(WaveRunner &runner, MemoryView &memory, DispatchStats &stats, Observer *observer);
+
+private:
+  struct Free {
+    void operator()(void *p) const;
+  };
+  struct WaveMemory {
+    Wave wave;
+    std::unique_ptr<void, Free> registers;
+    std::unique_ptr<void, Free> scratch;
+    size_t scratch_size = 0;
+  };
+  bool release_barrier(DispatchStats &stats);
+  static bool may_go_on(Wave &w);
+
+  Workgroup group_;
+  DispatchContext *context_ = nullptr;
+  std::vector<std::unique_ptr<WaveMemory>> waves_;
+  std::unique_ptr<void, Free> lds_;
+};
+
+} // namespace fade::sim

@@ -1,0 +1,29 @@
+// Runs one wave, segment by segment.
+#pragma once
+
+#include "exec/program.h"
+#include "exec/wave.h"
+
+#include <array>
+
+namespace fade::sim {
+
+class WaveRunner {
+public:
+  // Runs until the wave stops by itself or has executed about `budget` instructions; returns how many.
+  // Throws MemoryFault, IllegalInstruction or TrapRaised; `current()` is then the instruction that did it.
+  uint64_t run(Wave &w, Program &program, uint64_t budget);
+
+  const Instruction *current() const { return current_; }
+  // Must be called before another program runs.
+  void forget() { found_.fill(nullptr); }
+
+private:
+  const Segment *find(Program &program, uint64_t pc);
+  const Segment *follow(const Segment &from, Program &program, uint64_t pc);
+
+  std::array<const Segment *, 1024> found_{}; // by pc
+  const Instruction *current_ = nullptr;
+};
+
+} // namespace fade::sim
