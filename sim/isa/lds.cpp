@@ -2,33 +2,14 @@
 // atomic or fenced. An access beyond the allocation reads zero and writes nothing, each dword by itself.
 #include "isa/lds.h"
 
-#include "isa/memory_access.h"
-
 #include <vector>
 
 namespace fade::sim {
-namespace {
 
-// What a lane moves: `words` values of type T, one per register.
-template <class T, unsigned words, bool high = false, bool keep = false> struct Item {
-  using Value = T;
-  static constexpr unsigned count = words;
-  static constexpr uint32_t bytes = sizeof(T) * words;
-
-  static uint32_t to_register(T v, uint32_t old) {
-    const uint32_t wide = static_cast<uint32_t>(static_cast<int32_t>(v));
-    if constexpr (keep) return high ? (old & 0xffff) | wide << 16 : (old & 0xffff0000) | (wide & 0xffff);
-    else return wide;
-  }
-  static T from_register(uint32_t r) { return static_cast<T>(high ? r >> 16 : r); }
-};
-
-struct LdsAddresses {
-  uint32_t at[64];
-  bool inside; // all active lanes, with the whole access
-};
-
-LdsAddresses addresses(const Wave &w, const Instruction &in, uint32_t offset, uint32_t bytes) {
+LdsAddresses lds_addresses(const Wave &w, const Instruction &in, uint32_t offset, uint32_t bytes) {
+  // There is no global data share: no compute program has had one since gfx8.
+  if (in.gds) [[unlikely]]
+    throw IllegalInstruction{in.pc, "global data share"};
   LdsAddresses a;
   const uint32_t *row = w.vgpr[in.src[0].index];
   const uint32_t size = w.group->lds_bytes;
@@ -42,6 +23,15 @@ LdsAddresses addresses(const Wave &w, const Instruction &in, uint32_t offset, ui
   return a;
 }
 
+LdsAddresses lds_addresses_by_lane(const Wave &w, uint32_t offset) {
+  LdsAddresses a;
+  for (unsigned i = 0; i < 64; i++) a.at[i] = (w.sgpr[sreg::m0] & 0xffff) + offset + i * 4;
+  a.inside = false; // not checked
+  return a;
+}
+
+namespace {
+
 template <class I> void read_at(Wave &w, const LdsAddresses &a, Row *to) {
   const std::byte *lds = w.group->lds;
   if (a.inside && w.all_active) {
@@ -51,12 +41,8 @@ template <class I> void read_at(Wave &w, const LdsAddresses &a, Row *to) {
     return;
   }
   for_lanes(w.active_exec, [&](unsigned i) {
-    for (unsigned k = 0; k < I::count; k++) {
-      const uint64_t at = uint64_t{a.at[i]} + k * 4;
-      typename I::Value v{};
-      if (at + sizeof v <= w.group->lds_bytes) v = load_unaligned<typename I::Value>(lds + at);
-      to[k][i] = I::to_register(v, to[k][i]);
-    }
+    for (unsigned k = 0; k < I::count; k++)
+      to[k][i] = I::to_register(lds_read<typename I::Value>(w, uint64_t{a.at[i]} + k * 4), to[k][i]);
   });
 }
 
@@ -68,29 +54,27 @@ template <class I> void write_at(Wave &w, const LdsAddresses &a, const Row *from
     return;
   }
   for_lanes(w.active_exec, [&](unsigned i) {
-    for (unsigned k = 0; k < I::count; k++) {
-      const uint64_t at = uint64_t{a.at[i]} + k * 4;
-      if (at + sizeof(typename I::Value) <= w.group->lds_bytes) store_unaligned(lds + at, I::from_register(from[k][i]));
-    }
+    for (unsigned k = 0; k < I::count; k++)
+      lds_write(w, uint64_t{a.at[i]} + k * 4, I::from_register(from[k][i]));
   });
 }
 
 template <class I> void read(Wave &w, const Instruction &in) {
-  const LdsAddresses a = addresses(w, in, static_cast<uint32_t>(in.offset), I::bytes);
+  const LdsAddresses a = lds_addresses(w, in, static_cast<uint32_t>(in.offset), I::bytes);
   read_at<I>(w, a, &w.vgpr[in.dst.index]);
   account_lds(w, in, a.at, w.active_exec, I::bytes, AccessKind::load);
 }
 
 template <class I> void write(Wave &w, const Instruction &in) {
-  const LdsAddresses a = addresses(w, in, static_cast<uint32_t>(in.offset), I::bytes);
+  const LdsAddresses a = lds_addresses(w, in, static_cast<uint32_t>(in.offset), I::bytes);
   write_at<I>(w, a, &w.vgpr[in.src[1].index]);
   account_lds(w, in, a.at, w.active_exec, I::bytes, AccessKind::store);
 }
 
 // Two addresses; the offsets count elements, or 64 elements.
 template <class I, unsigned scale> void read2(Wave &w, const Instruction &in) {
-  const LdsAddresses first = addresses(w, in, static_cast<uint32_t>(in.offset) * I::bytes * scale, I::bytes);
-  const LdsAddresses second = addresses(w, in, in.offset1 * I::bytes * scale, I::bytes);
+  const LdsAddresses first = lds_addresses(w, in, static_cast<uint32_t>(in.offset) * I::bytes * scale, I::bytes);
+  const LdsAddresses second = lds_addresses(w, in, in.offset1 * I::bytes * scale, I::bytes);
   read_at<I>(w, first, &w.vgpr[in.dst.index]);
   read_at<I>(w, second, &w.vgpr[in.dst.index + I::count]);
   account_lds(w, in, first.at, w.active_exec, I::bytes, AccessKind::load);
@@ -98,17 +82,32 @@ template <class I, unsigned scale> void read2(Wave &w, const Instruction &in) {
 }
 
 template <class I, unsigned scale> void write2(Wave &w, const Instruction &in) {
-  const LdsAddresses first = addresses(w, in, static_cast<uint32_t>(in.offset) * I::bytes * scale, I::bytes);
-  const LdsAddresses second = addresses(w, in, in.offset1 * I::bytes * scale, I::bytes);
+  const LdsAddresses first = lds_addresses(w, in, static_cast<uint32_t>(in.offset) * I::bytes * scale, I::bytes);
+  const LdsAddresses second = lds_addresses(w, in, in.offset1 * I::bytes * scale, I::bytes);
   write_at<I>(w, first, &w.vgpr[in.src[1].index]);
   write_at<I>(w, second, &w.vgpr[in.src[2].index]);
   account_lds(w, in, first.at, w.active_exec, I::bytes, AccessKind::store);
   account_lds(w, in, second.at, w.active_exec, I::bytes, AccessKind::store);
 }
 
+// Address from M0 and the lane's number.
+void read_addtid(Wave &w, const Instruction &in) {
+  const LdsAddresses a = lds_addresses_by_lane(w, static_cast<uint32_t>(in.offset));
+  read_at<Item<u32, 1>>(w, a, &w.vgpr[in.dst.index]);
+  account_lds(w, in, a.at, w.active_exec, 4, AccessKind::load);
+}
+void write_addtid(Wave &w, const Instruction &in) {
+  const LdsAddresses a = lds_addresses_by_lane(w, static_cast<uint32_t>(in.offset));
+  write_at<Item<u32, 1>>(w, a, &w.vgpr[in.src[1].index]);
+  account_lds(w, in, a.at, w.active_exec, 4, AccessKind::store);
+}
+
+void nothing(Wave &, const Instruction &) {}
+
 constexpr auto lds = ExecClass::lds;
 
 constexpr Opcode table[] = {
+    {"ds_nop", nothing, lds},
     {"ds_read_b32", read<Item<u32, 1>>, lds},
     {"ds_read_b64", read<Item<u32, 2>>, lds},
     {"ds_read_b96", read<Item<u32, 3>>, lds},
@@ -117,36 +116,42 @@ constexpr Opcode table[] = {
     {"ds_read_i8", read<Item<int8_t, 1>>, lds},
     {"ds_read_u16", read<Item<u16, 1>>, lds},
     {"ds_read_i16", read<Item<i16, 1>>, lds},
-    {"ds_read_u8_d16", read<Item<u8, 1, false, true>>, lds},
-    {"ds_read_u8_d16_hi", read<Item<u8, 1, true, true>>, lds},
-    {"ds_read_i8_d16", read<Item<int8_t, 1, false, true>>, lds},
-    {"ds_read_i8_d16_hi", read<Item<int8_t, 1, true, true>>, lds},
-    {"ds_read_u16_d16", read<Item<u16, 1, false, true>>, lds},
-    {"ds_read_u16_d16_hi", read<Item<u16, 1, true, true>>, lds},
+    {"ds_read_u8_d16", read<Item<u8, 1, Part::low>>, lds},
+    {"ds_read_u8_d16_hi", read<Item<u8, 1, Part::high>>, lds},
+    {"ds_read_i8_d16", read<Item<int8_t, 1, Part::low>>, lds},
+    {"ds_read_i8_d16_hi", read<Item<int8_t, 1, Part::high>>, lds},
+    {"ds_read_u16_d16", read<Item<u16, 1, Part::low>>, lds},
+    {"ds_read_u16_d16_hi", read<Item<u16, 1, Part::high>>, lds},
     {"ds_read2_b32", read2<Item<u32, 1>, 1>, lds},
     {"ds_read2st64_b32", read2<Item<u32, 1>, 64>, lds},
     {"ds_read2_b64", read2<Item<u32, 2>, 1>, lds},
     {"ds_read2st64_b64", read2<Item<u32, 2>, 64>, lds},
+    {"ds_read_addtid_b32", read_addtid, lds},
 
     {"ds_write_b32", write<Item<u32, 1>>, lds},
     {"ds_write_b64", write<Item<u32, 2>>, lds},
     {"ds_write_b96", write<Item<u32, 3>>, lds},
     {"ds_write_b128", write<Item<u32, 4>>, lds},
     {"ds_write_b8", write<Item<u8, 1>>, lds},
-    {"ds_write_b8_d16_hi", write<Item<u8, 1, true>>, lds},
+    {"ds_write_b8_d16_hi", write<Item<u8, 1, Part::high>>, lds},
     {"ds_write_b16", write<Item<u16, 1>>, lds},
-    {"ds_write_b16_d16_hi", write<Item<u16, 1, true>>, lds},
+    {"ds_write_b16_d16_hi", write<Item<u16, 1, Part::high>>, lds},
     {"ds_write2_b32", write2<Item<u32, 1>, 1>, lds},
     {"ds_write2st64_b32", write2<Item<u32, 1>, 64>, lds},
     {"ds_write2_b64", write2<Item<u32, 2>, 1>, lds},
     {"ds_write2st64_b64", write2<Item<u32, 2>, 64>, lds},
+    {"ds_write_addtid_b32", write_addtid, lds},
 };
 
 } // namespace
 
+std::span<const Opcode> lds_load_store_opcodes() { return table; }
+
 std::span<const Opcode> lds_opcodes() {
   static const std::vector<Opcode> all = [] {
-    std::vector<Opcode> v(std::begin(table), std::end(table));
+    std::vector<Opcode> v;
+    for (auto part : {lds_load_store_opcodes(), lds_atomic_opcodes(), lds_cross_lane_opcodes()})
+      v.insert(v.end(), part.begin(), part.end());
     return v;
   }();
   return all;

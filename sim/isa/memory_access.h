@@ -67,6 +67,25 @@ template <class F> inline void for_lanes(uint64_t mask, F &&f) {
   for (; mask; mask &= mask - 1) f(static_cast<unsigned>(std::countr_zero(mask)));
 }
 
+// Which part of a register a value of less than 32 bits goes to or comes from.
+enum class Part { whole, low, high };
+
+// What a lane moves: `words` values of type T, one per register.
+template <class T, unsigned words, Part part = Part::whole> struct Item {
+  using Value = T;
+  static constexpr unsigned count = words;
+  static constexpr uint32_t bytes = sizeof(T) * words;
+
+  static uint32_t to_register(T v, uint32_t old) {
+    // Sign- or zero-extended as T says.
+    const uint32_t wide = static_cast<uint32_t>(static_cast<int32_t>(v));
+    if constexpr (part == Part::low) return (old & 0xffff0000) | (wide & 0xffff);
+    else if constexpr (part == Part::high) return (old & 0xffff) | wide << 16;
+    else return wide;
+  }
+  static T from_register(uint32_t r) { return static_cast<T>(part == Part::high ? r >> 16 : r); }
+};
+
 template <class T> inline T load_unaligned(const std::byte *p) {
   T v;
   __builtin_memcpy(&v, p, sizeof v);

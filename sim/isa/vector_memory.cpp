@@ -9,25 +9,6 @@
 namespace fade::sim {
 namespace {
 
-// Which part of a register a value of less than 32 bits goes to or comes from.
-enum class Part { whole, low, high };
-
-// What a lane moves: `words` values of type T, one per register.
-template <class T, unsigned words, Part part = Part::whole> struct Item {
-  using Value = T;
-  static constexpr unsigned count = words;
-  static constexpr uint32_t bytes = sizeof(T) * words;
-
-  static uint32_t to_register(T v, uint32_t old) {
-    // Sign- or zero-extended as T says.
-    const uint32_t wide = static_cast<uint32_t>(static_cast<int32_t>(v));
-    if constexpr (part == Part::low) return (old & 0xffff0000) | (wide & 0xffff);
-    else if constexpr (part == Part::high) return (old & 0xffff) | wide << 16;
-    else return wide;
-  }
-  static T from_register(uint32_t r) { return static_cast<T>(part == Part::high ? r >> 16 : r); }
-};
-
 template <class I> FADE_GPU_ACCESS void load_lane(Row *to, unsigned lane, const std::byte *p, uint32_t stride) {
   for (unsigned k = 0; k < I::count; k++)
     to[k][lane] = I::to_register(load_unaligned<typename I::Value>(p + k * stride), to[k][lane]);
