@@ -361,7 +361,7 @@ void FieldReader::read_vop3p(Instruction &in) const {
 void FieldReader::read_ds(Instruction &in) const {
   in.gds = bit(arch_.gfx9 ? 16 : 17);
   const std::string_view name = in.opcode->name;
-  const bool two = name.find("2_b") != name.npos || name.find("2st64_b") != name.npos;
+  const bool two = name.find("2_b") != name.npos || name.find("2st64_b") != name.npos || name.starts_with("ds_wrxchg2");
   if (two) {
     in.offset = static_cast<int32_t>(field(0, 8));
     in.offset1 = static_cast<uint8_t>(field(8, 8));
