@@ -60,6 +60,10 @@ void flush_denormals(uint32_t *lo, uint32_t *hi, Type t, unsigned lanes) {
   }
 }
 
+Machine machine_of(const Wave &w) {
+  return {(w.mode >> 9 & 1) != 0, w.arch->gfx9, w.arch->id == Gfx::gfx90a};
+}
+
 // A source with all its modifiers applied, in `room`. Lanes that may not be written are taken out of `writable`.
 Rows stage(Wave &w, const Instruction &in, unsigned s, Room &room, uint64_t &writable) {
   const Type type = in.opcode->src[s];
@@ -150,6 +154,7 @@ uint64_t run_staged(Wave &w, const Instruction &in, Room &result, uint8_t *flags
   alignas(64) Room room[4];
   uint64_t writable = w.exec();
   LaneCall call{};
+  call.machine = machine_of(w);
   for (unsigned s = 0; s < in.opcode->sources; s++) call.src[s] = stage(w, in, s, room[s], writable);
   call.lo = result[0], call.hi = result[1], call.flags = flags, call.lanes = w.lanes;
   RoundingScope rounding(w.mode, in.opcode->dst, in.opcode->src[0]);
@@ -176,6 +181,7 @@ uint64_t compare(Wave &w, const Instruction &in) {
   if (in.plain && w.plain_mode) {
     alignas(64) Room room[3];
     LaneCall call{};
+    call.machine = machine_of(w);
     for (unsigned s = 0; s < in.opcode->sources; s++)
       call.src[s] = operand_rows(w, in.src[s], in.opcode->src[s], room[s]);
     call.flags = flags, call.lanes = w.lanes;
@@ -221,6 +227,7 @@ void run_valu(Wave &w, const Instruction &in) {
   alignas(64) Room result;
   alignas(64) uint8_t flags[64];
   LaneCall call;
+  call.machine = machine_of(w);
   for (unsigned s = 0; s < op.sources; s++) call.src[s] = operand_rows(w, in.src[s], op.src[s], room[s]);
   uint32_t *to = w.vgpr[in.dst.index];
   call.flags = flags, call.lanes = w.lanes;

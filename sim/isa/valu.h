@@ -18,8 +18,19 @@ struct Rows {
   const uint32_t *hi;
 };
 
+// What an expression may ask about the machine besides its operands: take it, or the lane's number, as a last parameter.
+struct Machine {
+  bool ieee;   // MODE.IEEE: signalling NaNs are quieted and passed on
+  bool gfx9;
+  bool gfx90a;
+};
+struct Lane {
+  unsigned number;
+};
+
 struct LaneCall {
   Rows src[4];
+  Machine machine;
   uint32_t *lo; // result; all lanes are written
   uint32_t *hi;
   uint8_t *flags; // second result, 0 or 1 per lane
@@ -45,8 +56,12 @@ template <> struct TypeOf<f64> { static constexpr Type type = Type::f64; };
 template <> struct TypeOf<bool> { static constexpr Type type = Type::mask; };
 template <class T> struct TypeOf<Flagged<T>> : TypeOf<T> {};
 
-template <class T> inline T fetch(const Rows &r, unsigned i) {
-  if constexpr (std::is_same_v<T, bool>) return r.lo[i] != 0;
+template <class T> constexpr bool is_operand = !std::is_same_v<T, Machine> && !std::is_same_v<T, Lane>;
+
+template <class T> inline T fetch(const Rows &r, [[maybe_unused]] Machine m, unsigned i) {
+  if constexpr (std::is_same_v<T, Machine>) return m;
+  else if constexpr (std::is_same_v<T, Lane>) return Lane{i};
+  else if constexpr (std::is_same_v<T, bool>) return r.lo[i] != 0;
   else if constexpr (std::is_same_v<T, f16>) return f16{static_cast<u16>(r.lo[i])};
   else if constexpr (sizeof(T) == 2) return static_cast<T>(r.lo[i]);
   else if constexpr (sizeof(T) == 4) return std::bit_cast<T>(r.lo[i]);
@@ -72,24 +87,33 @@ template <class T> inline void put(const LaneCall &c, unsigned i, Flagged<T> v) 
 template <class F> struct Signature;
 template <class R, class... A> struct Signature<R (*)(A...)> {
   using Result = R;
-  static constexpr unsigned count = sizeof...(A);
+  static constexpr unsigned count = (0u + ... + (is_operand<A> ? 1u : 0u));
+
+  static constexpr unsigned arguments = sizeof...(A);
+  static_assert(arguments <= 4);
 
   template <auto F, size_t... I>
   static void lanes(const LaneCall &c, std::index_sequence<I...>) {
+    const Machine m = c.machine;
     // The rows never overlap in part: a destination is either a row of its own or exactly one of the sources.
     for (unsigned base = 0; base < c.lanes; base += 32)
 #if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed" // a few expressions have to stay scalar
 #pragma clang loop vectorize(assume_safety)
 #else
 #pragma GCC ivdep
 #endif
-      for (unsigned i = base; i < base + 32; i++) put(c, i, F(fetch<A>(c.src[I], i)...));
+      for (unsigned i = base; i < base + 32; i++) put(c, i, F(fetch<A>(c.src[I], m, i)...));
   }
   static constexpr Opcode describe(const char *name) {
     Opcode o{name, nullptr, ExecClass::valu};
     o.sources = count;
     unsigned n = 0;
-    ((o.src[n++] = TypeOf<A>::type), ...);
+    (
+        [&] {
+          if constexpr (is_operand<A>) o.src[n++] = TypeOf<A>::type;
+        }(),
+        ...);
     o.dst = TypeOf<R>::type;
     o.flag_out = !std::is_same_v<R, bool> && requires(R r) { r.flag; };
     return o;
@@ -98,7 +122,7 @@ template <class R, class... A> struct Signature<R (*)(A...)> {
 
 template <auto F> void lane_loop(const LaneCall &c) {
   using S = Signature<decltype(+F)>;
-  S::template lanes<F>(c, std::make_index_sequence<S::count>{});
+  S::template lanes<F>(c, std::make_index_sequence<S::arguments>{});
 }
 
 // Handlers (valu.cpp).
@@ -137,4 +161,4 @@ uint64_t scalar_value(const Wave &w, const Operand &o, Type type);
 } // namespace fade::sim
 
 // VALU(v_add_f32, (f32 a, f32 b), add(a, b)): an entry of an opcode table.
-#define VALU(NAME, PARAMS, ...) valu<[] PARAMS { return __VA_ARGS__; }>(#NAME)
+#define VALU(NAME, PARAMS, ...) valu<[] PARAMS { return (__VA_ARGS__); }>(#NAME)
