@@ -1,7 +1,8 @@
 // What one GPU can see: ranges of GPU virtual addresses, each backed by host memory.
 //
-// The driver side changes it (map, unmap). Workers look regions up and keep copies of those they use, for as long as
-// `generation()` stays the same; so the lock is taken only when a worker meets a region for the first time.
+// The driver side changes it (map, unmap). Workers look regions up and keep copies of those they
+// use, for as long as `generation()` stays the same; so the lock is taken only when a worker meets
+// a region for the first time.
 #pragma once
 
 #include <atomic>
@@ -39,8 +40,8 @@ public:
   template <class T> T *at(uint64_t va) const {
     return reinterpret_cast<T *>(translate(va, sizeof(T)));
   }
-  // Copies between host and GPU memory, across regions. False, with nothing promised about the rest, when an
-  // address is not mapped; `*fault` then names it.
+  // Copies between host and GPU memory, across regions. False, with nothing promised about the
+  // rest, when an address is not mapped; `*fault` then names it.
   bool read(uint64_t va, void *to, uint64_t size, uint64_t *fault = nullptr) const;
   bool write(uint64_t va, const void *from, uint64_t size, uint64_t *fault = nullptr) const;
 

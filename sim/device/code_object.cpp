@@ -28,7 +28,8 @@ std::string string_at(std::span<const uint8_t> bytes, uint64_t offset, uint64_t 
 
 } // namespace
 
-CodeObject::CodeObject(std::span<const uint8_t> elf, AddressSpace &memory, uint64_t va) : memory_(memory), va_(va) {
+CodeObject::CodeObject(std::span<const uint8_t> elf, AddressSpace &memory, uint64_t va)
+    : memory_(memory), va_(va) {
   load(elf);
   memory_.map(va_, size_, image_.get());
 }
@@ -48,7 +49,8 @@ void CodeObject::load(std::span<const uint8_t> elf) {
     const auto p = at<Elf64_Phdr>(elf, header.e_phoff + i * sizeof(Elf64_Phdr), "program headers");
     if (p.p_type == PT_LOAD) size_ = std::max<uint64_t>(size_, p.p_vaddr + p.p_memsz);
   }
-  if (size_ == 0 || size_ > (1ull << 32)) throw std::runtime_error("code object has no sensible size");
+  if (size_ == 0 || size_ > (1ull << 32))
+    throw std::runtime_error("code object has no sensible size");
   size_ = (size_ + 4095) & ~4095ull;
   image_ = std::make_unique<std::byte[]>(size_);
   for (unsigned i = 0; i < header.e_phnum; i++) {
@@ -61,23 +63,28 @@ void CodeObject::load(std::span<const uint8_t> elf) {
   for (unsigned i = 0; i < header.e_shnum; i++) {
     const auto s = at<Elf64_Shdr>(elf, header.e_shoff + i * sizeof(Elf64_Shdr), "section headers");
     if (s.sh_type == SHT_DYNSYM) {
-      const auto strings = at<Elf64_Shdr>(elf, header.e_shoff + s.sh_link * sizeof(Elf64_Shdr), "section headers");
+      const auto strings =
+          at<Elf64_Shdr>(elf, header.e_shoff + s.sh_link * sizeof(Elf64_Shdr), "section headers");
       for (uint64_t o = 0; o + sizeof(Elf64_Sym) <= s.sh_size; o += sizeof(Elf64_Sym)) {
         const auto symbol = at<Elf64_Sym>(elf, s.sh_offset + o, "symbols");
         if (symbol.st_shndx == SHN_UNDEF) continue;
-        symbols_[string_at(elf, strings.sh_offset + symbol.st_name, strings.sh_offset + strings.sh_size)] =
-            va_ + symbol.st_value;
+        symbols_[string_at(elf, strings.sh_offset + symbol.st_name,
+                           strings.sh_offset + strings.sh_size)] = va_ + symbol.st_value;
       }
     } else if (s.sh_type == SHT_RELA) {
-      const auto symbols = at<Elf64_Shdr>(elf, header.e_shoff + s.sh_link * sizeof(Elf64_Shdr), "section headers");
+      const auto symbols =
+          at<Elf64_Shdr>(elf, header.e_shoff + s.sh_link * sizeof(Elf64_Shdr), "section headers");
       for (uint64_t o = 0; o + sizeof(Elf64_Rela) <= s.sh_size; o += sizeof(Elf64_Rela)) {
         const auto r = at<Elf64_Rela>(elf, s.sh_offset + o, "relocations");
         uint64_t value = va_ + static_cast<uint64_t>(r.r_addend);
         if (ELF64_R_TYPE(r.r_info) == r_amdgpu_abs64)
-          value += at<Elf64_Sym>(elf, symbols.sh_offset + ELF64_R_SYM(r.r_info) * sizeof(Elf64_Sym), "symbols").st_value;
+          value += at<Elf64_Sym>(elf, symbols.sh_offset + ELF64_R_SYM(r.r_info) * sizeof(Elf64_Sym),
+                                 "symbols")
+                       .st_value;
         else if (ELF64_R_TYPE(r.r_info) != r_amdgpu_relative64)
           throw std::runtime_error("code object has a relocation of unknown type");
-        if (r.r_offset > size_ - 8) throw std::runtime_error("code object relocates what lies outside of it");
+        if (r.r_offset > size_ - 8)
+          throw std::runtime_error("code object relocates what lies outside of it");
         std::memcpy(image_.get() + r.r_offset, &value, sizeof value);
       }
     }

@@ -1,4 +1,5 @@
-// A code object loaded into GPU memory without a driver: what the tests and benchmarks of the device core run.
+// A code object loaded into GPU memory without a driver: what the tests and benchmarks of the
+// device core run.
 #pragma once
 
 #include "device/address_space.h"

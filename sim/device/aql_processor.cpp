@@ -1,0 +1,260 @@
+#include "device/aql_processor.h"
+
+#include "device/clock.h"
+#include "device/stats_log.h"
+#include "device/trace.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+namespace fade::sim {
+namespace {
+
+uint16_t load_header(const void *packet) {
+  return __atomic_load_n(static_cast<const uint16_t *>(packet), __ATOMIC_ACQUIRE);
+}
+uint8_t type_of(uint16_t header) { return header & 0xff; }
+
+template <class... T> std::string text(const char *format, T... args) {
+  char line[1024];
+  std::snprintf(line, sizeof line, format, args...);
+  return line;
+}
+
+Dispatch describe(const hsa::KernelDispatch &p, uint64_t packet_va, uint64_t queue_va,
+                  uint64_t index) {
+  Dispatch d;
+  for (int i = 0; i < 3; ++i) d.grid[i] = p.grid_size[i], d.workgroup[i] = p.workgroup_size[i];
+  d.private_segment_size = p.private_segment_size;
+  d.group_segment_size = p.group_segment_size;
+  d.kernel_object = p.kernel_object;
+  d.kernarg_address = p.kernarg_address;
+  d.packet_address = packet_va;
+  d.queue_address = queue_va;
+  d.dispatch_id = index;
+  return d;
+}
+
+} // namespace
+
+AqlProcessor::AqlProcessor(QueueHost &host, const QueueSpec &spec, StatsLog *stats)
+    : host_(host), memory_(host.memory()), stats_(stats), id_(spec.id),
+      read_pointer_(spec.read_pointer), read_index_(memory_.at<uint64_t>(spec.read_pointer)),
+      doorbell_(spec.doorbell) {
+  set_ring(spec.ring, spec.ring_bytes);
+}
+
+bool AqlProcessor::set_ring(uint64_t address, uint64_t size) {
+  auto *ring = size >= hsa::packet_size ? memory_.translate(address, size) : nullptr;
+  if (!ring) return false;
+  ring_va_ = address;
+  slots_ = size / hsa::packet_size;
+  ring_ = ring;
+  return true;
+}
+
+AqlProcessor::Packet *AqlProcessor::packet_at(uint64_t index) const {
+  return reinterpret_cast<Packet *>(ring_.load() + index % slots_ * hsa::packet_size);
+}
+
+// A doorbell says only that there is something: with several producers the last value written need
+// not be the largest. What may be consumed is told by the packet headers.
+bool AqlProcessor::has_work() const {
+  if (halted_ || *doorbell_ == doorbell_unrung) return false;
+  uint64_t index = __atomic_load_n(read_index_, __ATOMIC_RELAXED);
+  return type_of(load_header(packet_at(index))) != hsa::packet_invalid;
+}
+
+PacketProcessor::Step AqlProcessor::step() {
+  if (halted_) return Step::halted;
+  if (!has_work()) return Step::idle;
+  uint64_t index = __atomic_load_n(read_index_, __ATOMIC_RELAXED);
+  Packet &packet = *packet_at(index);
+  uint64_t start = gpu_clock();
+  Step step;
+  switch (uint8_t type = type_of(load_header(&packet))) {
+  case hsa::packet_kernel_dispatch: step = dispatch(packet, index); break;
+  case hsa::packet_barrier_and:
+  case hsa::packet_barrier_or:
+    step = barrier(reinterpret_cast<const hsa::Barrier &>(packet), index);
+    break;
+  case hsa::packet_vendor_specific: step = vendor(packet, index); break;
+  default:
+    step = fail(hsa::error_packet_format, text("queue %u: AQL packet %" PRIu64
+                                               " has type %u, which the software GPU does not know",
+                                               id_, index, type));
+  }
+  return step == Step::progressed ? complete(packet, index, start) : step;
+}
+
+PacketProcessor::Step AqlProcessor::complete(Packet &packet, uint64_t index, uint64_t start) {
+  hsa::Signal *signal = nullptr;
+  if (packet.completion_signal) {
+    signal = memory_.at<hsa::Signal>(packet.completion_signal);
+    if (!signal) return fault(packet.completion_signal, true, "completion signal");
+    signal->start_ts = start;
+    signal->end_ts = gpu_clock();
+  }
+  __atomic_store_n(&packet.header, static_cast<uint16_t>(hsa::packet_invalid), __ATOMIC_RELEASE);
+  __atomic_store_n(read_index_, index + 1, __ATOMIC_RELEASE);
+  if (!signal) return Step::progressed;
+
+  // The host may reuse the signal as soon as its value changes, so what is needed of it is read
+  // before.
+  uint64_t mailbox = signal->event_mailbox;
+  uint32_t event = signal->event_id;
+  __atomic_sub_fetch(&signal->value, 1, __ATOMIC_ACQ_REL);
+  if (!mailbox) return Step::progressed;
+  auto *slot = memory_.at<uint64_t>(mailbox);
+  if (!slot) return fault(mailbox, true, "event mailbox");
+  __atomic_store_n(slot, uint64_t{event}, __ATOMIC_RELEASE);
+  host_.set_event(event);
+  return Step::progressed;
+}
+
+PacketProcessor::Step AqlProcessor::dispatch(const Packet &p, uint64_t index) {
+  const char *arch = host_.arch().name;
+  uint64_t lanes = uint64_t{p.workgroup_size[0]} * p.workgroup_size[1] * p.workgroup_size[2];
+  auto bad = [&](int64_t code, const std::string &why) {
+    return fail(code, text("%s: kernel %s: %s", arch, host_.kernel_name(p.kernel_object).c_str(),
+                           why.c_str()));
+  };
+  if (!p.grid_size[0] || !p.grid_size[1] || !p.grid_size[2] || !lanes)
+    return bad(hsa::error_dimensions,
+               text("grid %ux%ux%u of workgroups %ux%ux%u is empty", p.grid_size[0], p.grid_size[1],
+                    p.grid_size[2], p.workgroup_size[0], p.workgroup_size[1], p.workgroup_size[2]));
+  if (lanes > 1024)
+    return bad(hsa::error_workgroup_size,
+               text("a workgroup of %" PRIu64 " work-items is more than 1024", lanes));
+  if (p.group_segment_size > host_.arch().lds_bytes)
+    return bad(hsa::error_group_memory, text("%u bytes of LDS are more than %u",
+                                             p.group_segment_size, host_.arch().lds_bytes));
+  if (trace().packets)
+    say("queue %u: %" PRIu64 ": dispatch %s grid %ux%ux%u workgroup %ux%ux%u lds %u private %u "
+        "kernarg 0x%" PRIx64 " signal 0x%" PRIx64,
+        id_, index, host_.kernel_name(p.kernel_object).c_str(), p.grid_size[0], p.grid_size[1],
+        p.grid_size[2], p.workgroup_size[0], p.workgroup_size[1], p.workgroup_size[2],
+        p.group_segment_size, p.private_segment_size, p.kernarg_address, p.completion_signal);
+
+  uint64_t packet_va = ring_va_ + index % slots_ * hsa::packet_size;
+  Dispatch d = describe(p, packet_va, read_pointer_ - hsa::queue_read_dispatch_id, index);
+  DispatchResult result = host_.run(d);
+  if (stats_) stats_->write(host_.kernel_name(p.kernel_object), d, result.stats);
+  using Status = DispatchResult::Status;
+  switch (result.status) {
+  case Status::ok: return Step::progressed;
+  case Status::memory_fault:
+    if (!result.message.empty()) say("%s", result.message.c_str());
+    halted_ = true;
+    host_.memory_fault(result.fault_address, result.fault_write);
+    return Step::halted;
+  case Status::illegal_instruction: return fail(hsa::error_illegal_instruction, result.message);
+  case Status::trap: return fail(hsa::error_trap, result.message);
+  case Status::bad_dispatch: return fail(hsa::error_code_object, result.message);
+  case Status::stopped: halted_ = true; return Step::halted;
+  }
+  return Step::halted;
+}
+
+PacketProcessor::Step AqlProcessor::barrier(const hsa::Barrier &p, uint64_t index) {
+  bool all = type_of(p.header) == hsa::packet_barrier_and;
+  unsigned signals = 0, done = 0;
+  for (uint64_t handle : p.dep_signal) {
+    if (!handle) continue;
+    auto value = signal_value(handle);
+    if (!value) return fault(handle, false, "barrier signal");
+    ++signals;
+    done += *value == 0;
+  }
+  if (signals && (all ? done < signals : done == 0)) return Step::waiting;
+  if (trace().packets)
+    say("queue %u: %" PRIu64 ": barrier_%s of %u signals, signal 0x%" PRIx64, id_, index,
+        all ? "and" : "or", signals, p.completion_signal);
+  return Step::progressed;
+}
+
+PacketProcessor::Step AqlProcessor::vendor(const Packet &packet, uint64_t index) {
+  uint8_t format = packet.setup & 0xff;
+  if (format == hsa::vendor_pm4_ib) return pm4(reinterpret_cast<const hsa::Pm4Ib &>(packet), index);
+  if (format == hsa::vendor_barrier_value)
+    return barrier_value(reinterpret_cast<const hsa::BarrierValue &>(packet), index);
+  return fail(hsa::error_vendor_packet,
+              text("queue %u: AQL packet %" PRIu64
+                   " has vendor format %u, which the software GPU does not know",
+                   id_, index, format));
+}
+
+PacketProcessor::Step AqlProcessor::barrier_value(const hsa::BarrierValue &p, uint64_t index) {
+  if (p.signal) { // none means that there is nothing to wait for
+    auto value = signal_value(p.signal);
+    if (!value) return fault(p.signal, false, "barrier signal");
+    int64_t v = *value & p.mask;
+    bool met = p.condition == 0   ? v == p.value
+               : p.condition == 1 ? v != p.value
+               : p.condition == 2 ? v < p.value
+                                  : v >= p.value;
+    if (!met) return Step::waiting;
+  }
+  if (trace().packets)
+    say("queue %u: %" PRIu64 ": barrier_value of 0x%" PRIx64 ", signal 0x%" PRIx64, id_, index,
+        p.signal, p.completion_signal);
+  return Step::progressed;
+}
+
+// The runtime uses PM4 to drop instruction caches after it has loaded code. Commands of that kind
+// have no effect here, others are refused.
+PacketProcessor::Step AqlProcessor::pm4(const hsa::Pm4Ib &p, uint64_t index) {
+  constexpr uint8_t nop = 0x10, event_write = 0x46, acquire_mem = 0x58;
+  uint64_t address = uint64_t{p.jump[2] & 0xffff} << 32 | (p.jump[1] & ~3u);
+  uint32_t dwords = p.jump[3] & 0xfffff;
+  for (uint32_t i = 0; i < dwords;) {
+    uint32_t header;
+    uint64_t bad = 0;
+    if (!memory_.read(address + 4 * i, &header, sizeof header, &bad))
+      return fault(bad, false, "PM4 commands");
+    uint8_t op = header >> 8 & 0xff;
+    if (header >> 30 != 3 || (op != nop && op != event_write && op != acquire_mem))
+      return fail(hsa::error_vendor_packet,
+                  text("queue %u: PM4 command 0x%08x in AQL packet %" PRIu64
+                       " is one that the software GPU does not know",
+                       id_, header, index));
+    i += 2 + (header >> 16 & 0x3fff);
+  }
+  if (trace().packets)
+    say("queue %u: %" PRIu64 ": pm4 of %u dwords, signal 0x%" PRIx64, id_, index, dwords,
+        p.completion_signal);
+  return Step::progressed;
+}
+
+std::optional<int64_t> AqlProcessor::signal_value(uint64_t handle) const {
+  auto *signal = memory_.at<hsa::Signal>(handle);
+  if (!signal) return std::nullopt;
+  return __atomic_load_n(&signal->value, __ATOMIC_ACQUIRE);
+}
+
+PacketProcessor::Step AqlProcessor::fault(uint64_t address, bool write, const char *what) {
+  halted_ = true;
+  say("%s: queue %u: %s at 0x%" PRIx64 " is not mapped", host_.arch().name, id_, what, address);
+  host_.memory_fault(address, write);
+  return Step::halted;
+}
+
+PacketProcessor::Step AqlProcessor::fail(int64_t code, const std::string &message) {
+  halted_ = true;
+  if (!message.empty()) say("%s", message.c_str());
+  uint64_t queue = read_pointer_ - hsa::queue_read_dispatch_id;
+  auto *handle = memory_.at<uint64_t>(queue + hsa::queue_inactive_signal);
+  auto *signal = handle ? memory_.at<hsa::Signal>(*handle) : nullptr;
+  if (!signal) return Step::halted; // a runtime that wants no errors
+  uint64_t mailbox = signal->event_mailbox;
+  uint32_t event = signal->event_id;
+  __atomic_store_n(&signal->value, code, __ATOMIC_RELEASE);
+  if (auto *slot = mailbox ? memory_.at<uint64_t>(mailbox) : nullptr) {
+    __atomic_store_n(slot, uint64_t{event}, __ATOMIC_RELEASE);
+    host_.set_event(event);
+  }
+  return Step::halted;
+}
+
+} // namespace fade::sim

@@ -1,0 +1,76 @@
+#include "device/gpu.h"
+
+#include "device/aql_processor.h"
+#include "device/sdma_processor.h"
+
+namespace fade::sim {
+
+Gpu::Gpu(const Arch &arch, const std::string &name, uint64_t address_space_bytes,
+         DoorbellPoller &poller, StatsLog *stats, Interrupts interrupts)
+    : arch_(arch), poller_(poller), stats_(stats), interrupts_(std::move(interrupts)),
+      store_(name.c_str(), address_space_bytes), names_(memory_) {}
+
+Gpu::~Gpu() {
+  if (executor_) executor_->stop();
+  queues_.clear();
+}
+
+Executor &Gpu::executor() {
+  std::call_once(executor_once_, [this] {
+    Executor::Hooks hooks;
+    hooks.interrupt = [this](uint32_t event) { interrupts_.event(event); };
+    hooks.kernel_name = [this](uint64_t address) { return names_.find(address); };
+    executor_ = std::make_unique<Executor>(arch_, memory_, hooks);
+  });
+  return *executor_;
+}
+
+DispatchResult Gpu::run(const Dispatch &dispatch) { return executor().run(dispatch); }
+
+bool Gpu::create_queue(QueueKind kind, const QueueSpec &spec) {
+  std::unique_ptr<PacketProcessor> processor;
+  if (kind == QueueKind::aql) {
+    auto aql = std::make_unique<AqlProcessor>(*this, spec, stats_);
+    if (!aql->valid()) return false;
+    processor = std::move(aql);
+  } else {
+    auto sdma = std::make_unique<SdmaProcessor>(*this, spec);
+    if (!sdma->valid()) return false;
+    processor = std::move(sdma);
+  }
+  std::string name =
+      (kind == QueueKind::aql ? "fadegpu-q" : "fadegpu-dma") + std::to_string(spec.id);
+  auto runner = std::make_unique<QueueRunner>(poller_, std::move(processor), name.c_str());
+  std::lock_guard lock(queues_mutex_);
+  queues_[spec.id] = std::move(runner);
+  return true;
+}
+
+bool Gpu::destroy_queue(uint32_t id) {
+  std::unique_ptr<QueueRunner> runner;
+  {
+    std::lock_guard lock(queues_mutex_);
+    auto it = queues_.find(id);
+    if (it == queues_.end()) return false;
+    runner = std::move(it->second);
+    queues_.erase(it);
+  }
+  return true; // the runner ends here, without the lock
+}
+
+bool Gpu::update_queue(uint32_t id, uint64_t ring, uint64_t ring_bytes, bool active) {
+  std::lock_guard lock(queues_mutex_);
+  auto it = queues_.find(id);
+  if (it == queues_.end()) return false;
+  QueueRunner &runner = *it->second;
+  if (!active) {
+    runner.pause(false); // a packet that runs is not taken back
+    return true;
+  }
+  runner.pause(true);
+  bool mapped = runner.processor().set_ring(ring, ring_bytes);
+  runner.resume();
+  return mapped;
+}
+
+} // namespace fade::sim

@@ -1,0 +1,91 @@
+// Threads of the device: one per queue, plus one that watches the doorbells of queues whose threads
+// sleep.
+#pragma once
+
+#include "device/packet_processor.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <pthread.h>
+#include <vector>
+
+namespace fade::sim {
+
+// A thread with all signals blocked: handlers of the application must not run on it.
+class DeviceThread {
+public:
+  template <class F> DeviceThread(const char *name, F body) {
+    start(name, new Task<F>(std::move(body)));
+  }
+  ~DeviceThread() { join(); }
+  DeviceThread(const DeviceThread &) = delete;
+  DeviceThread &operator=(const DeviceThread &) = delete;
+  void join();
+
+private:
+  struct TaskBase {
+    virtual ~TaskBase() = default;
+    virtual void run() = 0;
+  };
+  template <class F> struct Task : TaskBase {
+    explicit Task(F f) : body(std::move(f)) {}
+    void run() override { body(); }
+    F body;
+  };
+  void start(const char *name, TaskBase *task);
+  static void *entry(void *task);
+  pthread_t thread_{};
+  bool running_ = false;
+};
+
+class QueueRunner;
+
+// Polls doorbells, often when there was work a moment ago and rarely when not.
+class DoorbellPoller {
+public:
+  DoorbellPoller() = default;
+  ~DoorbellPoller();
+  void add(QueueRunner *runner);
+  void remove(QueueRunner *runner);
+  // Look now: the host is about to wait for something.
+  void kick();
+
+private:
+  void loop();
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<QueueRunner *> runners_;
+  bool kicked_ = false, stop_ = false;
+  std::unique_ptr<DeviceThread> thread_;
+};
+
+class QueueRunner {
+public:
+  QueueRunner(DoorbellPoller &poller, std::unique_ptr<PacketProcessor> processor, const char *name);
+  // Waits for the packet that runs.
+  ~QueueRunner();
+
+  PacketProcessor &processor() { return *processor_; }
+  // No packet is taken while paused. `wait`: return only once none runs.
+  void pause(bool wait);
+  void resume();
+
+private:
+  friend class DoorbellPoller;
+  bool asleep_with_work() const { return asleep_.load() && processor_->has_work(); }
+  void wake();
+  void loop();
+  void sleep(std::unique_lock<std::mutex> &lock);
+
+  DoorbellPoller &poller_;
+  std::unique_ptr<PacketProcessor> processor_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::atomic<bool> asleep_{false}, stop_{false};
+  bool woken_ = false, paused_ = false, busy_ = false;
+  std::unique_ptr<DeviceThread> thread_;
+};
+
+} // namespace fade::sim

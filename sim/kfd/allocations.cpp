@@ -1,0 +1,149 @@
+#include "kfd/allocations.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace fade::sim::kfd {
+namespace {
+
+bool in_vram(uint32_t flags) { return flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM; }
+bool in_host_memory(uint32_t flags) {
+  return flags & (KFD_IOC_ALLOC_MEM_FLAGS_GTT | KFD_IOC_ALLOC_MEM_FLAGS_USERPTR);
+}
+
+} // namespace
+
+bool host_has(uint64_t address, uint64_t size) {
+  static const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  uint64_t at = address & ~(page - 1), end = address + size;
+  if (end < address) return false;
+  unsigned char present[4096];
+  while (at < end) {
+    uint64_t n = std::min<uint64_t>((end - at + page - 1) / page, sizeof present);
+    if (mincore(reinterpret_cast<void *>(at), n * page, present) != 0) return false;
+    at += n * page;
+  }
+  return true;
+}
+
+Allocations::Allocations(std::vector<std::unique_ptr<Gpu>> &gpus, const std::vector<Card> &cards,
+                         const DeviceFile &device_file, uint64_t host_bytes)
+    : gpus_(gpus), cards_(cards), device_file_(device_file), host_bytes_(host_bytes),
+      vram_used_(cards.size(), 0) {}
+
+uint64_t Allocations::vram_free(size_t gpu) const {
+  return cards_[gpu].vram_bytes - vram_used_[gpu];
+}
+
+const Allocations::Buffer *Allocations::find(uint64_t handle) const {
+  auto it = buffers_.find(handle);
+  return it == buffers_.end() ? nullptr : &it->second;
+}
+
+// Finds bytes for the buffer and says where the host will find them.
+int Allocations::place(Buffer &b, kfd_ioctl_alloc_memory_of_gpu_args &args) {
+  if (in_vram(b.flags) || b.flags & KFD_IOC_ALLOC_MEM_FLAGS_GTT) {
+    auto offset = gpus_[b.gpu]->store().take(b.size);
+    if (!offset) return ENOMEM;
+    b.offset = args.mmap_offset = *offset;
+    b.stored = true;
+    b.host = gpus_[b.gpu]->store().at(*offset);
+  } else if (b.flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR) {
+    if (!host_has(args.mmap_offset, b.size)) return EFAULT;
+    b.host = reinterpret_cast<std::byte *>(args.mmap_offset);
+  } else if (b.flags & KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL) {
+    if (b.size > DeviceFile::doorbell_bytes) return EINVAL;
+    args.mmap_offset = DeviceFile::doorbell_offset(b.gpu);
+    b.host = device_file_.doorbell_page(b.gpu);
+  } else if (b.flags & KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP) {
+    if (b.size > 0x10000) return EINVAL;
+    args.mmap_offset = DeviceFile::register_offset(b.gpu);
+    b.host = device_file_.register_page(b.gpu);
+  } else {
+    return EINVAL;
+  }
+  return 0;
+}
+
+int Allocations::allocate(size_t gpu, kfd_ioctl_alloc_memory_of_gpu_args &args) {
+  Buffer b;
+  b.gpu = gpu;
+  b.va = args.va_addr;
+  b.size = args.size;
+  b.flags = args.flags;
+  if (!b.size || b.size > (uint64_t{1} << 47)) return EINVAL;
+  uint64_t taken = BackingStore::round_up(b.size);
+  if (in_vram(b.flags) && taken > vram_free(gpu)) return ENOMEM;
+  if (in_host_memory(b.flags) && taken > host_bytes_ - std::min(host_used_, host_bytes_))
+    return ENOMEM;
+  if (int error = place(b, args)) return error;
+  if (in_vram(b.flags)) vram_used_[gpu] += taken;
+  if (in_host_memory(b.flags)) host_used_ += taken;
+  args.handle = next_handle_++;
+  buffers_.emplace(args.handle, std::move(b));
+  return 0;
+}
+
+void Allocations::unmap_everywhere(Buffer &b) {
+  for (size_t gpu : b.mapped) gpus_[gpu]->address_space().unmap(b.va, b.size);
+  b.mapped.clear();
+}
+
+int Allocations::release(uint64_t handle) {
+  auto it = buffers_.find(handle);
+  if (it == buffers_.end()) return EINVAL;
+  Buffer &b = it->second;
+  unmap_everywhere(b);
+  if (!b.borrowed) {
+    uint64_t taken = BackingStore::round_up(b.size);
+    if (b.stored) gpus_[b.gpu]->store().release(b.offset, b.size);
+    if (in_vram(b.flags)) vram_used_[b.gpu] -= taken;
+    if (in_host_memory(b.flags)) host_used_ -= taken;
+  }
+  buffers_.erase(it);
+  return 0;
+}
+
+int Allocations::map(uint64_t handle, size_t gpu) {
+  auto it = buffers_.find(handle);
+  if (it == buffers_.end()) return EINVAL;
+  Buffer &b = it->second;
+  if (!b.va || b.mapped.contains(gpu))
+    return 0; // without an address it is mapped part by part later
+  gpus_[gpu]->address_space().map(b.va, b.size, b.host, b.flags & KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
+  b.mapped.insert(gpu);
+  return 0;
+}
+
+int Allocations::unmap(uint64_t handle, size_t gpu) {
+  auto it = buffers_.find(handle);
+  if (it == buffers_.end()) return EINVAL;
+  if (it->second.mapped.erase(gpu))
+    gpus_[gpu]->address_space().unmap(it->second.va, it->second.size);
+  return 0;
+}
+
+int Allocations::alias(uint64_t handle, size_t gpu, uint64_t va, uint64_t &new_handle) {
+  const Buffer *owner = find(handle);
+  if (!owner) return EINVAL;
+  Buffer b = *owner;
+  b.gpu = gpu;
+  b.va = va;
+  b.borrowed = true;
+  b.mapped.clear();
+  new_handle = next_handle_++;
+  buffers_.emplace(new_handle, std::move(b));
+  return 0;
+}
+
+int Allocations::map_part(uint64_t handle, size_t gpu, uint64_t va, uint64_t offset, uint64_t size,
+                          bool writable) {
+  const Buffer *b = find(handle);
+  if (!b || offset > b->size || size > b->size - offset) return EINVAL;
+  gpus_[gpu]->address_space().map(va, size, b->host + offset, writable);
+  return 0;
+}
+
+} // namespace fade::sim::kfd

@@ -1,0 +1,67 @@
+// Buffers: where their bytes are, which GPUs have them mapped, and how much of each memory is used.
+#pragma once
+
+#include "device/gpu.h"
+#include "kfd/cards.h"
+#include "kfd/device_file.h"
+#include "kfd/kfd_abi.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+namespace fade::sim::kfd {
+
+// Not thread-safe: the driver's lock is held. Failing functions return an errno, 0 means success.
+class Allocations {
+public:
+  struct Buffer {
+    size_t gpu = 0; // whose memory it is, or through which it was made
+    uint64_t va = 0, size = 0;
+    uint32_t flags = 0;
+    std::byte *host = nullptr;
+    uint64_t offset = 0;   // in the GPU's file
+    bool stored = false;   // takes part of the GPU's backing store
+    bool borrowed = false; // another buffer's bytes
+    std::set<size_t> mapped;
+  };
+
+  Allocations(std::vector<std::unique_ptr<Gpu>> &gpus, const std::vector<Card> &cards,
+              const DeviceFile &device_file, uint64_t host_bytes);
+
+  // Fills in handle and mmap_offset.
+  int allocate(size_t gpu, kfd_ioctl_alloc_memory_of_gpu_args &args);
+  int release(uint64_t handle);
+  int map(uint64_t handle, size_t gpu);
+  int unmap(uint64_t handle, size_t gpu);
+  // A new handle for the same bytes, at another address.
+  int alias(uint64_t handle, size_t gpu, uint64_t va, uint64_t &new_handle);
+
+  // Virtual memory management: part of a buffer at an address that the caller chose.
+  int map_part(uint64_t handle, size_t gpu, uint64_t va, uint64_t offset, uint64_t size,
+               bool writable);
+
+  const Buffer *find(uint64_t handle) const;
+  uint64_t vram_free(size_t gpu) const;
+  uint64_t vram_used(size_t gpu) const { return vram_used_[gpu]; }
+  uint64_t host_used() const { return host_used_; }
+
+private:
+  int place(Buffer &buffer, kfd_ioctl_alloc_memory_of_gpu_args &args);
+  void unmap_everywhere(Buffer &buffer);
+
+  std::vector<std::unique_ptr<Gpu>> &gpus_;
+  const std::vector<Card> &cards_;
+  const DeviceFile &device_file_;
+  uint64_t host_bytes_, host_used_ = 0;
+  std::vector<uint64_t> vram_used_;
+  std::map<uint64_t, Buffer> buffers_;
+  uint64_t next_handle_ = 1;
+};
+
+// Whether the host has all of the range mapped, so that a GPU thread may touch it.
+bool host_has(uint64_t address, uint64_t size);
+
+} // namespace fade::sim::kfd

@@ -1,0 +1,39 @@
+// The cards that the software GPU describes itself as, one per architecture.
+#pragma once
+
+#include "isa/arch.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fade::sim::kfd {
+
+struct Cache {
+  uint32_t level;
+  uint32_t kilobytes;
+  uint32_t line_bytes;
+};
+
+struct Card {
+  Gfx gfx;
+  const char *marketing_name;
+  uint32_t device_id, revision; // PCI; revision chooses the name in amdgpu.ids
+  uint32_t drm_family;
+  uint64_t vram_bytes;
+  bool host_visible_vram; // the whole of it through the PCI aperture
+  uint32_t compute_units, simds_per_cu, waves_per_simd, wave_size;
+  uint32_t shader_arrays, arrays_per_engine, cus_per_array, partitions;
+  uint32_t sdma_engines, xgmi_sdma_engines;
+  uint32_t engine_mhz, memory_mhz, memory_bits;
+  uint32_t firmware, sdma_firmware;
+  bool ecc;
+  std::vector<Cache> caches;
+};
+
+const Card &card(Gfx gfx);
+
+// "gfx90a,gfx1030": one card per name. Empty, with a message in `error`, when a name is not known.
+std::vector<Card> cards_from(const std::string &list, std::string &error);
+
+} // namespace fade::sim::kfd

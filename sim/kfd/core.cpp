@@ -1,0 +1,181 @@
+// Entry of libfadegpu-core.so: one driver per process, made when it is first needed.
+#include "device/trace.h"
+#include "kfd/core_api.h"
+#include "kfd/driver.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <new>
+#include <pthread.h>
+#include <string_view>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace fade::sim::kfd {
+namespace {
+
+// Never destroyed: threads of the device may still run while the process exits.
+std::atomic<Driver *> the_driver{nullptr};
+pthread_mutex_t creation = PTHREAD_MUTEX_INITIALIZER;
+
+// A forked child has none of the device's threads, and locks in the state in which other threads
+// left them. So it leaves the parent's device alone and gets one of its own if it opens the GPU
+// itself.
+void forget_in_child() {
+  the_driver = nullptr;
+  creation = PTHREAD_MUTEX_INITIALIZER;
+}
+
+Driver *make_driver() {
+  const char *names = std::getenv("FADE_GPU"), *stats = std::getenv("FADE_GPU_STATS");
+  std::string error;
+  auto cards = cards_from(names && *names ? names : "gfx90a", error);
+  if (cards.empty()) say("%s", error.c_str());
+  return new Driver(std::move(cards), this_machine(), stats ? stats : "");
+}
+
+Driver &driver() {
+  if (Driver *d = the_driver.load(std::memory_order_acquire)) return *d;
+  pthread_mutex_lock(&creation);
+  Driver *d = the_driver.load(std::memory_order_relaxed);
+  if (!d) {
+    static std::once_flag once;
+    std::call_once(once, [] { pthread_atfork(nullptr, nullptr, forget_in_child); });
+    d = make_driver();
+    the_driver.store(d, std::memory_order_release);
+  }
+  pthread_mutex_unlock(&creation);
+  return *d;
+}
+
+bool has_prefix(std::string_view path, std::string_view prefix) {
+  return path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/');
+}
+
+// The KFD's places are ours alone. Render nodes may lie beside those of a real card.
+bool owns(const char *path) {
+  for (const char *prefix :
+       {"/dev/kfd", "/sys/devices/virtual/kfd", "/sys/class/kfd", "/sys/module/amdgpu"})
+    if (has_prefix(path, prefix)) return true;
+  return driver().files().find(path) != nullptr;
+}
+
+void describe_node(const VirtualNode &node, PathInfo &info) {
+  using Type = VirtualNode::Type;
+  info = {};
+  info.inode = node.inode;
+  info.device_number = node.device_number;
+  switch (node.type) {
+  case Type::directory: info.mode = S_IFDIR | 0755; break;
+  case Type::file:
+    info.mode = S_IFREG | 0444, info.size = 4096;
+    break; // as sysfs: the size says nothing
+  case Type::device: info.mode = S_IFCHR | 0666; break;
+  case Type::link: info.mode = S_IFLNK | 0777, info.size = node.text.size(); break;
+  }
+}
+
+int open_text(const std::string &text, int flags) {
+  if ((flags & O_ACCMODE) != O_RDONLY) return -EACCES;
+  int fd = memfd_create("sysfs", flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
+  if (fd < 0) return -errno;
+  if (pwrite(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size())) return fd;
+  int error = errno;
+  close(fd);
+  return -error;
+}
+
+int open_path(const char *path, int flags) {
+  const VirtualNode *node = driver().files().find(path);
+  if (!node) return -ENOENT;
+  switch (node->type) {
+  case VirtualNode::Type::file:
+    return flags & O_DIRECTORY ? -ENOTDIR : open_text(node->text, flags);
+  case VirtualNode::Type::device:
+    return flags & O_DIRECTORY ? -ENOTDIR : driver().open_device(*node);
+  default: return -EISDIR; // listed through entry()
+  }
+}
+
+int stat_path(const char *path, bool follow, PathInfo *info) {
+  const VirtualNode *node = driver().files().find(path, follow);
+  if (!node) return -ENOENT;
+  describe_node(*node, *info);
+  return 0;
+}
+
+int read_link(const char *path, char *to, size_t size) {
+  const VirtualNode *node = driver().files().find(path, false);
+  if (!node) return -ENOENT;
+  if (node->type != VirtualNode::Type::link) return -EINVAL;
+  size_t n = std::min(size, node->text.size());
+  std::memcpy(to, node->text.data(), n);
+  return static_cast<int>(n);
+}
+
+int real_path(const char *path, char *to, size_t size) {
+  std::string resolved = driver().files().resolve(path);
+  if (resolved.empty()) return -ENOENT;
+  if (resolved.size() >= size) return -ENAMETOOLONG;
+  std::memcpy(to, resolved.c_str(), resolved.size() + 1);
+  return 0;
+}
+
+int entry(const char *path, size_t index, char *name, size_t size, PathInfo *info) {
+  const VirtualFiles &files = driver().files();
+  const VirtualNode *node = files.find(path);
+  if (!node) return -ENOENT;
+  if (node->type != VirtualNode::Type::directory) return -ENOTDIR;
+  auto names = files.list(path);
+  if (index >= names.size()) return 0;
+  if (names[index].size() >= size) return -ENAMETOOLONG;
+  std::memcpy(name, names[index].c_str(), names[index].size() + 1);
+  describe_node(*files.find(std::string(path) + "/" + names[index], false), *info);
+  return 1;
+}
+
+// Device 1 is /dev/kfd, then the render nodes.
+Driver::Node node_of(int device) {
+  return {.is_kfd = device == 1, .gpu = device == 1 ? 0 : static_cast<size_t>(device) - 2};
+}
+
+int device_of(uint64_t file_system, uint64_t inode) {
+  Driver *d = the_driver.load(std::memory_order_acquire);
+  if (!d) return 0;
+  auto node = d->node_of(file_system, inode);
+  if (!node) return 0;
+  return node->is_kfd ? 1 : static_cast<int>(node->gpu) + 2;
+}
+
+uint64_t device_number(int device) { return driver().device_number(node_of(device)); }
+
+int do_ioctl(int device, unsigned long request, void *argument) {
+  try {
+    return driver().ioctl(node_of(device), request, argument);
+  } catch (const std::exception &) { // out of memory or of threads: the caller is C
+    return -ENOMEM;
+  }
+}
+
+void unmapped(void *address, size_t size) {
+  if (Driver *d = the_driver.load(std::memory_order_acquire))
+    d->host_unmapped(reinterpret_cast<uint64_t>(address), size);
+}
+
+const CoreApi api = {
+    core_api_version, owns,          open_path, stat_path, read_link, real_path, entry,
+    device_of,        device_number, do_ioctl,  unmapped,
+};
+
+} // namespace
+} // namespace fade::sim::kfd
+
+extern "C" __attribute__((visibility("default"))) const fade::sim::kfd::CoreApi *
+fadegpu_core_api() {
+  return &fade::sim::kfd::api;
+}

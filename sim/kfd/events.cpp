@@ -1,0 +1,118 @@
+#include "kfd/events.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <unordered_map>
+
+namespace fade::sim::kfd {
+namespace {
+
+// The age of each event that this thread saw last, for callers that do not keep it themselves.
+std::unordered_map<uint32_t, uint64_t> &seen_ages() {
+  static thread_local std::unordered_map<uint32_t, uint64_t> ages;
+  return ages;
+}
+
+} // namespace
+
+std::optional<uint32_t> Events::create(uint32_t type, bool auto_reset) {
+  std::lock_guard lock(mutex_);
+  if (events_.size() >= limit - 1) return std::nullopt;
+  uint32_t id = 1; // lowest that is free: ids index the page of slots
+  for (auto &[used, event] : events_) {
+    if (used != id) break;
+    ++id;
+  }
+  uint64_t age = next_age_++;
+  events_[id] = {.type = type, .auto_reset = auto_reset, .age = age, .quiet_age = age};
+  return id;
+}
+
+bool Events::destroy(uint32_t id) {
+  std::lock_guard lock(mutex_);
+  bool existed = events_.erase(id);
+  changed_.notify_all();
+  return existed;
+}
+
+bool Events::set(uint32_t id) {
+  std::lock_guard lock(mutex_);
+  auto it = events_.find(id);
+  if (it == events_.end()) return false;
+  it->second.signaled = true;
+  it->second.age = next_age_++;
+  changed_.notify_all();
+  return true;
+}
+
+bool Events::reset(uint32_t id) {
+  std::lock_guard lock(mutex_);
+  auto it = events_.find(id);
+  if (it == events_.end()) return false;
+  it->second.signaled = false;
+  it->second.quiet_age = it->second.age;
+  return true;
+}
+
+void Events::raise_memory_exception(const kfd_hsa_memory_exception_data &data) {
+  std::lock_guard lock(mutex_);
+  for (auto &[id, event] : events_) {
+    if (event.type != KFD_IOC_EVENT_MEMORY) continue;
+    event.memory = data;
+    event.signaled = true;
+    event.age = next_age_++;
+  }
+  changed_.notify_all();
+}
+
+bool Events::ready(const Event &event, const EventData &data) const {
+  if (event.type != KFD_IOC_EVENT_SIGNAL || !event.auto_reset) return event.signaled;
+  uint64_t seen = data.last_event_age;
+  if (!seen) {
+    auto it = seen_ages().find(data.event_id);
+    seen = it == seen_ages().end() ? 0 : it->second;
+    seen = std::max(seen, event.quiet_age);
+  }
+  return event.age != seen;
+}
+
+void Events::report(Event &event, EventData &data) {
+  if (event.type == KFD_IOC_EVENT_SIGNAL) {
+    seen_ages()[data.event_id] = event.age;
+    data.last_event_age = event.age;
+  } else if (event.type == KFD_IOC_EVENT_MEMORY && event.signaled) {
+    data.memory = event.memory;
+  }
+  if (event.auto_reset) event.signaled = false;
+}
+
+int Events::wait(kfd_ioctl_wait_events_args &args) {
+  auto *data = reinterpret_cast<EventData *>(args.events_ptr);
+  std::unique_lock lock(mutex_);
+  for (uint32_t i = 0; i < args.num_events; ++i)
+    if (!events_.contains(data[i].event_id)) return EINVAL;
+
+  // An event destroyed meanwhile counts as ready, as nothing will ever set it again.
+  auto satisfied = [&] {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < args.num_events; ++i) {
+      auto it = events_.find(data[i].event_id);
+      count += it == events_.end() || ready(it->second, data[i]);
+    }
+    return args.wait_for_all ? count == args.num_events : count > 0;
+  };
+  bool complete = true;
+  if (args.timeout == 0xffffffff)
+    changed_.wait(lock, satisfied);
+  else
+    complete = changed_.wait_for(lock, std::chrono::milliseconds(args.timeout), satisfied);
+  args.wait_result = complete ? KFD_IOC_WAIT_RESULT_COMPLETE : KFD_IOC_WAIT_RESULT_TIMEOUT;
+  for (uint32_t i = 0; complete && i < args.num_events; ++i) {
+    auto it = events_.find(data[i].event_id);
+    if (it != events_.end()) report(it->second, data[i]);
+  }
+  return 0;
+}
+
+} // namespace fade::sim::kfd

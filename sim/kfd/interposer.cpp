@@ -1,0 +1,104 @@
+#include "kfd/interposer.h"
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <pthread.h>
+#include <unistd.h>
+
+namespace fade::sim::interposer {
+namespace {
+
+std::atomic<const kfd::CoreApi *> loaded{nullptr};
+std::atomic<bool> failed{false};
+pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+// While this thread loads the core, files that the loader opens are the system's.
+thread_local bool inside __attribute__((tls_model("initial-exec"))) = false;
+
+void say(const char *text, const char *detail) {
+  char line[PATH_MAX + 256];
+  int n =
+      std::snprintf(line, sizeof line, "fadegpu: %s: %s; this process sees no GPU\n", text, detail);
+  if (n > 0 && write(STDERR_FILENO, line, static_cast<size_t>(n)) < 0) { /* nobody to tell */
+  }
+}
+
+// The core lies beside this library.
+bool core_path(char *path, size_t size) {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<void *>(&core_path), &info) || !info.dli_fname) return false;
+  const char *slash = std::strrchr(info.dli_fname, '/');
+  int folder = slash ? static_cast<int>(slash - info.dli_fname) + 1 : 0;
+  int n = std::snprintf(path, size, "%.*slibfadegpu-core.so", folder, info.dli_fname);
+  return n > 0 && static_cast<size_t>(n) < size;
+}
+
+const kfd::CoreApi *load() {
+  char path[PATH_MAX];
+  if (!core_path(path, sizeof path)) {
+    say("libfadegpu-core.so", "its folder is not known");
+    return nullptr;
+  }
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    say("cannot load the device", dlerror());
+    return nullptr;
+  }
+  auto entry = reinterpret_cast<kfd::CoreEntry>(dlsym(library, kfd::core_entry_name));
+  const kfd::CoreApi *api = entry ? entry() : nullptr;
+  if (!api || api->version != kfd::core_api_version) {
+    say(path, "is of another version than libfadegpu.so");
+    return nullptr;
+  }
+  return api;
+}
+
+const kfd::CoreApi *load_once() {
+  pthread_mutex_lock(&loading);
+  if (!loaded && !failed) {
+    int saved = errno;
+    inside = true;
+    const kfd::CoreApi *api = load();
+    inside = false;
+    errno = saved;
+    if (api)
+      loaded.store(api, std::memory_order_release);
+    else
+      failed = true;
+  }
+  pthread_mutex_unlock(&loading);
+  return loaded;
+}
+
+bool starts_with(const char *path, const char *prefix) {
+  return std::strncmp(path, prefix, std::strlen(prefix)) == 0;
+}
+
+} // namespace
+
+const kfd::CoreApi *core() { return loaded.load(std::memory_order_acquire); }
+
+const kfd::CoreApi *core_for(const char *path) {
+  // Nearly all calls end here: only /dev/... and /sys/... can be meant.
+  if (!path || path[0] != '/' || !(starts_with(path, "/dev/") || starts_with(path, "/sys/")))
+    return nullptr;
+  if (inside) return nullptr;
+  const kfd::CoreApi *api = core();
+  if (!api && !failed) {
+    // Only compute programs look at these; graphics programs find the real render nodes.
+    bool compute = starts_with(path, "/dev/kfd") || starts_with(path, "/sys/devices/virtual/kfd") ||
+                   starts_with(path, "/sys/class/kfd") || starts_with(path, "/sys/module/amdgpu");
+    if (compute) api = load_once();
+  }
+  return api && api->owns(path) ? api : nullptr;
+}
+
+int fail(int negative_errno) {
+  if (negative_errno >= 0) return negative_errno;
+  errno = -negative_errno;
+  return -1;
+}
+
+} // namespace fade::sim::interposer

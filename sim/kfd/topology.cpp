@@ -1,0 +1,227 @@
+#include "kfd/topology.h"
+
+#include <cstdio>
+#include <initializer_list>
+#include <sys/sysinfo.h>
+#include <sys/sysmacros.h>
+#include <utility>
+
+namespace fade::sim::kfd {
+namespace {
+
+using Properties = std::initializer_list<std::pair<const char *, uint64_t>>;
+
+std::string lines(Properties properties) {
+  std::string text;
+  for (auto &[name, value] : properties)
+    text += std::string(name) + " " + std::to_string(value) + "\n";
+  return text;
+}
+
+const std::string topology = "/sys/devices/virtual/kfd/kfd/topology/";
+std::string node_path(size_t node) { return topology + "nodes/" + std::to_string(node) + "/"; }
+
+enum LinkType : uint64_t { link_pcie = 2, link_xgmi = 11 };
+enum HeapType : uint64_t { heap_system = 0, heap_host_visible = 1, heap_private = 2 };
+
+std::string link(size_t from, size_t to, LinkType type) {
+  bool xgmi = type == link_xgmi;
+  return lines({{"type", type},
+                {"version_major", 0},
+                {"version_minor", 0},
+                {"node_from", from},
+                {"node_to", to},
+                {"weight", xgmi ? 15u : 20u},
+                {"min_latency", 0},
+                {"max_latency", 0},
+                {"min_bandwidth", xgmi ? 50000u : 312u},
+                {"max_bandwidth", xgmi ? 100000u : 31504u},
+                {"recommended_transfer_size", 0},
+                {"recommended_sdma_engine_id_mask", 0},
+                {"flags", 1}});
+}
+
+bool by_xgmi(const Card &a, const Card &b) { return a.xgmi_sdma_engines && b.xgmi_sdma_engines; }
+
+// Bits of "capability" as the runtime reads them.
+uint64_t capability(const Card &card) {
+  constexpr uint64_t watch_points = 1u << 7 | 2u << 8, doorbells_64_bit = 2u << 12,
+                     coherent_host = 1u << 22, sram_ecc = 1u << 26, svm = 1u << 27;
+  return watch_points | doorbells_64_bit | coherent_host | svm | (card.ecc ? sram_ecc : 0);
+}
+
+void describe_host(VirtualFiles &files, const std::vector<Card> &cards, const HostMachine &host) {
+  std::string node = node_path(0);
+  uint64_t links = 0;
+  for (size_t i = 0; i < cards.size();
+       ++i) // such a link tells the runtime that the host sees all of VRAM
+    if (cards[i].host_visible_vram)
+      files.file(node + "io_links/" + std::to_string(links++) + "/properties",
+                 link(0, i + 1, link_pcie));
+  files.file(node + "gpu_id", "0\n");
+  files.file(node + "name", "\n");
+  files.file(node + "properties", lines({{"cpu_cores_count", host.cores},
+                                         {"simd_count", 0},
+                                         {"mem_banks_count", 1},
+                                         {"caches_count", 0},
+                                         {"io_links_count", links},
+                                         {"p2p_links_count", 0},
+                                         {"cpu_core_id_base", 0},
+                                         {"simd_id_base", 0},
+                                         {"max_waves_per_simd", 0},
+                                         {"lds_size_in_kb", 0},
+                                         {"max_engine_clk_ccompute", 2000}}));
+  files.file(node + "mem_banks/0/properties", lines({{"heap_type", heap_system},
+                                                     {"size_in_bytes", host.memory_bytes},
+                                                     {"flags", 0},
+                                                     {"width", 64},
+                                                     {"mem_clk_max", 3200}}));
+}
+
+// Links of card `self` to the host and to the other cards; returns how many.
+uint64_t describe_links(VirtualFiles &files, const std::vector<Card> &cards, size_t self) {
+  std::string node = node_path(self + 1);
+  uint64_t links = 0;
+  auto add = [&](size_t to, LinkType type) {
+    files.file(node + "io_links/" + std::to_string(links++) + "/properties",
+               link(self + 1, to, type));
+  };
+  add(0, link_pcie);
+  for (size_t other = 0; other < cards.size(); ++other)
+    if (other != self && by_xgmi(cards[self], cards[other])) add(other + 1, link_xgmi);
+  return links;
+}
+
+void describe_card(VirtualFiles &files, const std::vector<Card> &cards, size_t index) {
+  const Card &c = cards[index];
+  std::string node = node_path(index + 1);
+  uint64_t links = describe_links(files, cards, index);
+  files.file(node + "gpu_id", std::to_string(gpu_id(index)) + "\n");
+  files.file(node + "name", std::string(arch(c.gfx).name) + "\n");
+  files.file(node + "properties",
+             lines({{"cpu_cores_count", 0},
+                    {"simd_count", c.compute_units * c.simds_per_cu},
+                    {"mem_banks_count", 1},
+                    {"caches_count", c.caches.size()},
+                    {"io_links_count", links},
+                    {"p2p_links_count", 0},
+                    {"cpu_core_id_base", 0},
+                    {"simd_id_base", 0x80000000u + 0x1000u * index},
+                    {"max_waves_per_simd", c.waves_per_simd},
+                    {"lds_size_in_kb", arch(c.gfx).lds_bytes / 1024},
+                    {"gds_size_in_kb", 0},
+                    {"num_gws", 64},
+                    {"wave_front_size", c.wave_size},
+                    {"array_count", c.shader_arrays},
+                    {"simd_arrays_per_engine", c.arrays_per_engine},
+                    {"cu_per_simd_array", c.cus_per_array},
+                    {"simd_per_cu", c.simds_per_cu},
+                    {"max_slots_scratch_cu", 32},
+                    {"gfx_target_version", arch(c.gfx).target_version},
+                    {"vendor_id", 0x1002},
+                    {"device_id", c.device_id},
+                    {"location_id", location_id(index)},
+                    {"domain", 0},
+                    {"drm_render_minor", render_minor(index)},
+                    {"hive_id", c.xgmi_sdma_engines && cards.size() > 1 ? 1u : 0u},
+                    {"num_sdma_engines", c.sdma_engines},
+                    {"num_sdma_xgmi_engines", c.xgmi_sdma_engines},
+                    {"num_sdma_queues_per_engine", 8},
+                    {"num_cp_queues", 24},
+                    {"max_engine_clk_fcompute", c.engine_mhz},
+                    {"local_mem_size", c.vram_bytes},
+                    {"fw_version", c.firmware},
+                    {"capability", capability(c)},
+                    {"debug_prop", 0},
+                    {"sdma_fw_version", c.sdma_firmware},
+                    {"unique_id", 0xfade000000000000u + index + 1},
+                    {"num_xcc", c.partitions},
+                    {"max_engine_clk_ccompute", 2000}}));
+  files.file(node + "mem_banks/0/properties",
+             lines({{"heap_type", c.host_visible_vram ? heap_host_visible : heap_private},
+                    {"size_in_bytes", c.vram_bytes},
+                    {"flags", 0},
+                    {"width", c.memory_bits},
+                    {"mem_clk_max", c.memory_mhz}}));
+  for (size_t i = 0; i < c.caches.size(); ++i) {
+    constexpr uint64_t data_cache_of_gpu = 1u << 0 | 1u << 3;
+    files.file(node + "caches/" + std::to_string(i) + "/properties",
+               lines({{"processor_id_low", 0x80000000u + 0x1000u * index},
+                      {"level", c.caches[i].level},
+                      {"size", c.caches[i].kilobytes},
+                      {"cache_line_size", c.caches[i].line_bytes},
+                      {"cache_lines_per_tag", 1},
+                      {"association", 16},
+                      {"latency", 0},
+                      {"type", data_cache_of_gpu}}) +
+                   "sibling_map 1,0,0,0\n");
+  }
+}
+
+std::string pci_address(size_t index) {
+  char text[16];
+  std::snprintf(text, sizeof text, "0000:%02x:00.0", location_id(index) >> 8);
+  return text;
+}
+
+// The render node, and what libdrm looks at to find out what it is.
+void describe_render_node(VirtualFiles &files, const Card &card, size_t index) {
+  constexpr uint32_t drm_major = 226;
+  uint32_t minor = render_minor(index);
+  std::string name = "renderD" + std::to_string(minor), primary = "card" + std::to_string(index);
+  std::string number = std::to_string(drm_major) + ":" + std::to_string(minor);
+  files.device("/dev/dri/" + name, makedev(drm_major, minor));
+  // Under a folder that is ours alone, so that a resolved path is still recognised.
+  std::string device = "/sys/devices/virtual/kfd/" + pci_address(index);
+  auto hex = [](uint32_t value) {
+    char text[16];
+    std::snprintf(text, sizeof text, "0x%04x\n", value);
+    return std::string(text);
+  };
+  files.file(device + "/vendor", hex(0x1002));
+  files.file(device + "/device", hex(card.device_id));
+  files.file(device + "/revision", hex(card.revision));
+  files.file(device + "/subsystem_vendor", hex(0x1002));
+  files.file(device + "/subsystem_device", hex(card.device_id));
+  files.file(device + "/uevent", "DRIVER=amdgpu\nPCI_SLOT_NAME=" + pci_address(index) + "\n");
+  files.file(device + "/drm/" + name + "/dev", number + "\n");
+  files.file(device + "/drm/" + primary + "/dev", "226:" + std::to_string(index) + "\n");
+  files.link(device + "/subsystem", "/sys/bus/pci");
+  files.link(device + "/drm/" + name + "/device", device);
+  files.link(device + "/drm/" + primary + "/device", device);
+  files.link("/sys/dev/char/" + number, device + "/drm/" + name);
+  files.link("/sys/class/drm/" + name, device + "/drm/" + name);
+  files.link("/sys/class/drm/" + primary, device + "/drm/" + primary);
+}
+
+} // namespace
+
+uint32_t gpu_id(size_t index) { return 0xfade + static_cast<uint32_t>(index) * 0x101; }
+uint32_t render_minor(size_t index) { return first_render_minor + static_cast<uint32_t>(index); }
+uint32_t location_id(size_t index) { return (3 + static_cast<uint32_t>(index) * 0x10) << 8; }
+
+HostMachine this_machine() {
+  struct sysinfo info {};
+  sysinfo(&info);
+  return {static_cast<uint32_t>(get_nprocs()), uint64_t{info.totalram} * info.mem_unit};
+}
+
+VirtualFiles describe(const std::vector<Card> &cards, const HostMachine &host) {
+  VirtualFiles files;
+  files.file(topology + "generation_id", "1\n");
+  files.file(topology + "system_properties", "platform_oem 0\nplatform_id 0\nplatform_rev 0\n");
+  describe_host(files, cards, host);
+  for (size_t i = 0; i < cards.size(); ++i) {
+    describe_card(files, cards, i);
+    describe_render_node(files, cards[i], i);
+  }
+  files.device("/dev/kfd", makedev(240, 0));
+  files.link("/sys/class/kfd/kfd", "/sys/devices/virtual/kfd/kfd");
+  files.file("/sys/devices/virtual/kfd/kfd/dev", "240:0\n");
+  files.file("/sys/module/amdgpu/version", "6.10.5\n");
+  files.file("/sys/module/amdgpu/initstate", "live\n");
+  files.directory("/sys/bus/pci");
+  return files;
+}
+
+} // namespace fade::sim::kfd
