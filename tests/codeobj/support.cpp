@@ -58,6 +58,14 @@ std::string sample(const std::string &name) {
   return std::string(FADE_SAMPLES) + "/" + name + ".hsaco";
 }
 
+std::string built_file(const std::string &name) { return std::string(FADE_SAMPLES) + "/" + name; }
+
+std::string system_library(const std::string &name) {
+  for (const char *folder : {"/usr/lib/" FADE_MULTIARCH "/", "/usr/lib/", "/opt/rocm/lib/"})
+    if (fs::exists(folder + name)) return folder + name;
+  return "";
+}
+
 std::vector<std::string> all_code_objects() {
   std::vector<std::string> paths;
   for (const std::string &root :

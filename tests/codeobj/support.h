@@ -24,6 +24,10 @@ std::vector<std::string> lines_of(const std::string &text);
 std::string data_file(const std::string &name);
 /// A code object compiled for the tests: sample("arguments-gfx90a-v5").
 std::string sample(const std::string &name);
+/// Another file that the test build made: built_file("libfat.so").
+std::string built_file(const std::string &name);
+/// A library where the system has it; empty if it has not.
+std::string system_library(const std::string &name);
 /// All of them, and Triton's.
 std::vector<std::string> all_code_objects();
 /// Those of version 3 and later.

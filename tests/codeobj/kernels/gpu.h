@@ -18,3 +18,10 @@ __device__ inline void synchronize() {
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
+
+// The host half of a kernel is a stub that calls this.
+struct dim3 {
+  unsigned x, y, z;
+};
+extern "C" int hipLaunchKernel(const void *kernel, dim3 blocks, dim3 threads, void **arguments,
+                               unsigned long lds, void *stream);

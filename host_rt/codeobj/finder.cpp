@@ -1,0 +1,167 @@
+#include "codeobj/finder.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <set>
+#include <sys/stat.h>
+
+namespace fade::codeobj {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Sections in which compilers put bundles.
+constexpr std::string_view kBundleSections[] = {".hip_fatbin", "__CLANG_OFFLOAD_BUNDLE__"};
+
+/// One search. Every function returns false once the caller has seen enough.
+class Search {
+public:
+  explicit Search(const CodeHandler &handler) : handler_(handler) {}
+
+  bool blob(const Blob &blob) {
+    ByteView bytes = blob.bytes();
+    if (CodeObject::looks_like(bytes)) return code(blob, blob.name(), "", 0, false);
+    if (Bundle::looks_like(bytes)) return bundles(blob, 0);
+    if (Elf::looks_like(bytes)) return host_file(blob);
+    return true;
+  }
+
+  bool file(const std::string &path) {
+    auto mapped = Blob::map_file(path);
+    if (mapped) return blob(*mapped);
+    report(mapped.error());
+    return true;
+  }
+
+  bool directory(const std::string &path) {
+    std::error_code error;
+    // Symbolic links to directories are not followed, so the walk ends.
+    fs::recursive_directory_iterator it(path, fs::directory_options::skip_permission_denied, error);
+    for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+      std::error_code ignored;
+      if (!it->is_regular_file(ignored) || !is_new(it->path().string())) continue;
+      if (!file(it->path().string())) return false;
+    }
+    if (error) report({path, "", 0, fmt::format("cannot list: {}", error.message())});
+    return true;
+  }
+
+private:
+  bool host_file(const Blob &blob) {
+    auto elf = Elf::open(blob);
+    if (!elf) {
+      report(elf.error());
+      return true;
+    }
+    for (const Section &section : elf->sections()) {
+      bool wanted = false;
+      for (std::string_view name : kBundleSections) wanted |= section.name == name;
+      if (!wanted) continue;
+      auto contents = elf->contents(section);
+      if (!contents)
+        report(contents.error());
+      else if (!bundles(blob.slice(*contents, blob.name()), section.offset))
+        return false;
+    }
+    return true;
+  }
+
+  bool bundles(const Blob &where, std::uint64_t base) {
+    std::vector<Error> errors;
+    std::vector<PlacedBundle> found = find_bundles(where, errors);
+    for (const Error &error : errors) report(error);
+    for (const PlacedBundle &placed : found) {
+      auto entries = placed.bundle.entries();
+      if (!entries) {
+        Error error = std::move(entries).error();
+        error.offset += base + placed.offset;
+        report(error);
+        continue;
+      }
+      bool compressed = placed.bundle.compressed();
+      for (BundleEntry &entry : *entries) {
+        std::uint64_t offset = base + placed.offset + (compressed ? 0 : entry.offset);
+        if (!CodeObject::looks_like(entry.blob.bytes())) continue; // the host's part, or no code
+        if (!code(entry.blob, where.name(), entry.id, offset, compressed)) return false;
+      }
+    }
+    return true;
+  }
+
+  bool code(const Blob &blob, const std::string &file, const std::string &entry,
+            std::uint64_t offset, bool compressed) {
+    FoundCode found{file, entry, offset, compressed, {}, blob};
+    auto header = read<Elf64_Ehdr>(blob.bytes(), 0);
+    if (header) {
+      unsigned version = header->e_ident[EI_ABIVERSION] + 2u;
+      if (auto target = target_from_elf_flags(header->e_flags, version)) found.target = *target;
+    }
+    return handler_.on_code(std::move(found));
+  }
+
+  void report(const Error &error) {
+    if (handler_.on_error) handler_.on_error(error);
+  }
+
+  /// Hard links and the like are read once.
+  bool is_new(const std::string &path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) return true; // the error shows when it is opened
+    return seen_.emplace(info.st_dev, info.st_ino).second;
+  }
+
+  const CodeHandler &handler_;
+  std::set<std::pair<dev_t, ino_t>> seen_;
+};
+
+} // namespace
+
+Status find_code(const std::string &path, const CodeHandler &handler) {
+  Search search(handler);
+  std::error_code error;
+  fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::directory) {
+    search.directory(path);
+    return Done{};
+  }
+  auto mapped = Blob::map_file(path);
+  if (!mapped) return std::move(mapped).error();
+  search.blob(*mapped);
+  return Done{};
+}
+
+Status find_code(const Blob &blob, const CodeHandler &handler) {
+  Search(handler).blob(blob);
+  return Done{};
+}
+
+Status find_code_in_process(pid_t process, const CodeHandler &handler) {
+  std::string folder = fmt::format("/proc/{}", process);
+  std::ifstream maps(folder + "/maps");
+  if (!maps)
+    return Error{folder + "/maps", "", 0, fmt::format("cannot open: {}", std::strerror(errno))};
+  Search search(handler);
+  std::set<std::string> seen;
+  // 7f12a000-7f12b000 r-xp 00001000 08:01 1234   /usr/lib/libfoo.so
+  for (std::string line; std::getline(maps, line);) {
+    std::size_t path_at = line.find('/');
+    if (path_at == std::string::npos) continue;
+    std::string path = line.substr(path_at);
+    if (!seen.insert(path).second) continue;
+    // Through the process's own root, which may be a container's; a deleted file only through its
+    // mapping.
+    std::string real = folder + "/root" + path;
+    constexpr std::string_view kDeleted = " (deleted)";
+    if (path.ends_with(kDeleted)) real = folder + "/map_files/" + line.substr(0, line.find(' '));
+    std::error_code error;
+    if (!fs::is_regular_file(real, error)) continue; // a device, or gone
+    auto mapped = Blob::map_file(real);
+    if (!mapped) continue; // not ours to read
+    if (!search.blob(mapped->slice(mapped->bytes(), path))) break;
+  }
+  return Done{};
+}
+
+} // namespace fade::codeobj

@@ -1,0 +1,184 @@
+// Finding code in files, libraries, directories and processes.
+#include "bundle_writer.h"
+#include "codeobj/finder.h"
+#include "support.h"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <set>
+#include <unistd.h>
+
+namespace fade::codeobj {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::temporary_file;
+
+struct Found {
+  std::vector<FoundCode> codes;
+  std::vector<std::string> errors;
+
+  CodeHandler handler() {
+    return {[this](FoundCode code) {
+              codes.push_back(std::move(code));
+              return true;
+            },
+            [this](const Error &error) { errors.push_back(error.message()); }};
+  }
+  std::multiset<std::string> kernels() const {
+    std::multiset<std::string> names;
+    for (const FoundCode &code : codes) {
+      auto object = code.open();
+      EXPECT_TRUE(object) << object.error().message();
+      if (!object) continue;
+      for (std::size_t i = 0; i < (*object)->kernel_count(); ++i)
+        names.insert(code.target.processor + " " + std::string((*object)->kernel_name(i).name));
+    }
+    return names;
+  }
+};
+
+Found find_in(const std::string &path) {
+  Found found;
+  auto status = find_code(path, found.handler());
+  EXPECT_TRUE(status) << status.error().message();
+  return found;
+}
+
+const std::multiset<std::string> kFatKernels = {
+    "gfx90a _Z12first_of_onePi",  "gfx90a _Z13second_of_onePi",  "gfx90a _Z11only_of_twoPf",
+    "gfx1030 _Z12first_of_onePi", "gfx1030 _Z13second_of_onePi", "gfx1030 _Z11only_of_twoPf"};
+
+TEST(Finder, ReadsEveryBundleOfAFatLibrary) {
+  Found found = find_in(testing::built_file("libfat.so"));
+  EXPECT_EQ(found.codes.size(), 4u); // two sources, two processors
+  EXPECT_EQ(found.kernels(), kFatKernels);
+  EXPECT_TRUE(found.errors.empty());
+}
+
+TEST(Finder, ReadsEveryCompressedBundleOfAFatLibrary) {
+  Found found = find_in(testing::built_file("libfat-compressed.so"));
+  ASSERT_EQ(found.codes.size(), 4u);
+  EXPECT_TRUE(found.codes[0].compressed);
+  EXPECT_EQ(found.kernels(), kFatKernels);
+}
+
+TEST(Finder, SaysWhereInTheFileACodeObjectIs) {
+  std::string path = testing::built_file("libfat.so");
+  auto bytes = testing::contents_of(path);
+  for (const FoundCode &code : find_in(path).codes) {
+    auto there = part(bytes, code.offset, code.blob.bytes().size());
+    ASSERT_TRUE(there);
+    EXPECT_TRUE(std::ranges::equal(*there, code.blob.bytes())) << code.bundle_entry;
+  }
+}
+
+TEST(Finder, ReadsABareCodeObjectAndABundleFile) {
+  Found bare = find_in(testing::sample("arguments-gfx90a-v5"));
+  ASSERT_EQ(bare.codes.size(), 1u);
+  EXPECT_EQ(bare.codes[0].target.processor, "gfx90a");
+  std::string path = temporary_file("bundle.hipfb");
+  testing::write_file(path, testing::write_bundle(
+                                {{"hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+",
+                                  testing::contents_of(testing::sample("arguments-gfx90a-v4"))}}));
+  Found bundled = find_in(path);
+  ASSERT_EQ(bundled.codes.size(), 1u);
+  EXPECT_EQ(bundled.codes[0].bundle_entry, "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+");
+  EXPECT_EQ(bundled.codes[0].blob.name(), path + "[gfx90a:xnack+]");
+}
+
+TEST(Finder, WalksADirectoryTreeLikeATritonCache) {
+  Found found = find_in(testing::data_file("triton"));
+  EXPECT_EQ(found.codes.size(), 28u);
+  auto kernels = found.kernels();
+  EXPECT_EQ(kernels.size(), 28u);
+  EXPECT_TRUE(kernels.contains("gfx942 matmul_f16"));
+  EXPECT_TRUE(found.errors.empty());
+}
+
+TEST(Finder, EndsInADirectoryWithLoopsAndReadsALinkedFileOnce) {
+  fs::path root = temporary_file("tree");
+  fs::create_directories(root / "deep" / "deeper");
+  fs::copy_file(testing::sample("arguments-gfx90a-v5"), root / "deep" / "a.hsaco",
+                fs::copy_options::overwrite_existing);
+  std::error_code ignored;
+  fs::create_directory_symlink(root, root / "deep" / "deeper" / "up", ignored);
+  fs::create_hard_link(root / "deep" / "a.hsaco", root / "same.hsaco", ignored);
+  fs::create_symlink("nowhere", root / "dangling", ignored);
+  EXPECT_EQ(find_in(root.string()).codes.size(), 1u);
+}
+
+TEST(Finder, BrokenFileInADirectoryIsReportedAndTheOthersAreRead) {
+  fs::path root = temporary_file("broken");
+  fs::create_directories(root);
+  fs::copy_file(testing::sample("arguments-gfx90a-v5"), root / "good.hsaco",
+                fs::copy_options::overwrite_existing);
+  testing::write_file(root / "bad.bundle", as_bytes("CCOB\x09\x09 nonsense"));
+  testing::write_file(root / "text.txt", as_bytes("hello"));
+  Found found = find_in(root.string());
+  EXPECT_EQ(found.codes.size(), 1u);
+  ASSERT_EQ(found.errors.size(), 1u);
+  EXPECT_NE(found.errors[0].find("bad.bundle: compressed bundle header"), std::string::npos)
+      << found.errors[0];
+}
+
+TEST(Finder, MissingPathIsAnError) {
+  Found found;
+  auto status = find_code("/no/such/thing", found.handler());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message(), "/no/such/thing: cannot open: No such file or directory");
+}
+
+TEST(Finder, StopsWhenTheCallerHasSeenEnough) {
+  int calls = 0;
+  auto status =
+      find_code(testing::data_file("triton"), {[&](const FoundCode &) { return ++calls < 3; }, {}});
+  EXPECT_TRUE(status);
+  EXPECT_EQ(calls, 3);
+}
+
+TEST(Finder, ReadsTheFilesAProcessHasMapped) {
+  // Mapped into this very process, as the loader would.
+  auto mapped = Blob::map_file(testing::built_file("libfat.so"));
+  ASSERT_TRUE(mapped);
+  Found found;
+  auto status = find_code_in_process(::getpid(), found.handler());
+  ASSERT_TRUE(status) << status.error().message();
+  EXPECT_EQ(found.kernels(), kFatKernels);
+  EXPECT_EQ(found.codes.at(0).file, fs::canonical(testing::built_file("libfat.so")).string());
+}
+
+TEST(Finder, ProcessThatDoesNotExistIsAnError) {
+  Found found;
+  EXPECT_FALSE(find_code_in_process(-1, found.handler()));
+}
+
+TEST(Finder, KernelsOfRocrandEqualReadelfForEveryProcessor) {
+  std::string library = testing::system_library("librocrand.so.1");
+  if (library.empty()) GTEST_SKIP() << "librocrand is not installed";
+  Found found = find_in(library);
+  ASSERT_GE(found.codes.size(), 5u);
+  for (const FoundCode &code : found.codes) {
+    std::string path = temporary_file("entry.hsaco");
+    testing::write_file(path, code.blob.bytes());
+    auto object = code.open();
+    ASSERT_TRUE(object) << object.error().message();
+    EXPECT_TRUE(code.bundle_entry.ends_with((*object)->target().id())) << code.bundle_entry;
+    std::set<std::string> expected, names;
+    for (const std::string &line : testing::lines_of(testing::readelf("--symbols -W " + path)))
+      if (line.find(" OBJECT ") != std::string::npos && line.ends_with(".kd"))
+        expected.insert(line.substr(line.find_last_of(' ') + 1));
+    for (std::size_t i = 0; i < (*object)->kernel_count(); ++i) {
+      names.insert(std::string((*object)->kernel_name(i).symbol));
+      auto kernel = (*object)->kernel(i);
+      ASSERT_TRUE(kernel) << kernel.error().message();
+      EXPECT_GT(kernel->code_size, 0u);
+    }
+    EXPECT_FALSE(names.empty());
+    EXPECT_EQ(names, expected) << code.bundle_entry;
+  }
+}
+
+} // namespace
+} // namespace fade::codeobj
