@@ -1,0 +1,66 @@
+// Loops for the speed of the software GPU: each repeats one kind of work.
+__kernel void alu(__global uint *out, uint n) {
+  uint a = get_global_id(0), b = a ^ 0x9e3779b9u, c = 1, d = 7;
+  for (uint i = 0; i < n; i++) {
+    a += b ^ i;
+    c = (c << 3) + a;
+    b ^= c >> 5;
+    d = (d & a) | (b & ~c);
+  }
+  out[get_global_id(0)] = a ^ b ^ c ^ d;
+}
+
+__kernel void alu_f32(__global float *out, uint n) {
+  float a = get_global_id(0), b = 0.5f, c = 1.25f;
+  for (uint i = 0; i < n; i++) {
+    a = a * 0.999f + b;
+    b = b * 0.5f + c;
+    c = fma(c, 0.25f, a);
+  }
+  out[get_global_id(0)] = a + b + c;
+}
+
+__kernel void alu_divergent(__global uint *out, uint n) { // half of the lanes at a time
+  uint a = get_global_id(0), b = a * 3;
+  for (uint i = 0; i < n; i++) {
+    if (get_local_id(0) & 1) {
+      a += b ^ i;
+      b = (b << 1) ^ a;
+      a ^= b >> 7;
+    } else {
+      b += a ^ i;
+      a = (a << 1) ^ b;
+      b ^= a >> 7;
+    }
+  }
+  out[get_global_id(0)] = a ^ b;
+}
+
+__kernel void fma_f64(__global double *out, uint n) {
+  double a = get_global_id(0), b = 0.5, c = 1.25;
+  for (uint i = 0; i < n; i++) {
+    a = fma(a, 0.999, b);
+    b = fma(b, 0.5, c);
+    c = fma(c, 0.25, a);
+  }
+  out[get_global_id(0)] = a + b + c;
+}
+
+__kernel void stream(__global const uint *in, __global uint *out, uint n) { // n passes over the data
+  size_t i = get_global_id(0), size = get_global_size(0);
+  for (uint k = 0; k < n; k++) out[i + k * size] = in[i + k * size] + 1;
+}
+
+__kernel void lds_loop(__global uint *out, uint n) {
+  __local uint tile[256];
+  uint l = get_local_id(0), sum = 0;
+  for (uint i = 0; i < n; i++) {
+    tile[l] = sum + i;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sum += tile[l ^ 1];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  out[get_global_id(0)] = sum;
+}
+
+__kernel void empty(void) {}

@@ -1,0 +1,79 @@
+// Lane-instructions per second of the software GPU, per kind of work and number of workers.
+#include "../../tests/sim/support/test_device.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+using namespace fade::sim;
+
+namespace {
+
+double cpu_seconds() {
+  timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+struct Work {
+  const char *kernel;
+  uint32_t loops;
+  uint64_t in_bytes, out_bytes; // per work-item
+};
+
+struct Speed {
+  double per_second, per_cpu_second;
+};
+
+Speed measure(const char *arch, const std::string &object, const Work &work, unsigned workers) {
+  TestDevice device(arch, workers);
+  CodeObject &code = device.load(read_file(object));
+  const uint32_t items = 256 * 64;
+  auto in = device.allocate<uint8_t>(items * work.in_bytes + 64);
+  auto out = device.allocate<uint8_t>(items * work.out_bytes + 64);
+  Speed best{0, 0};
+  for (int i = 0; i < 5; i++) {
+    Arguments args;
+    if (work.in_bytes) args.add(in.va);
+    if (work.out_bytes) args.add(out.va);
+    args.add(work.loops);
+    const double cpu = cpu_seconds();
+    DispatchResult r = device.run(code, work.kernel, {items, 1, 1}, {256, 1, 1}, args, 1024);
+    if (r.status != DispatchResult::Status::ok) {
+      std::fprintf(stderr, "%s\n", r.message.c_str());
+      std::exit(1);
+    }
+    const auto lanes = static_cast<double>(r.stats.total().lanes);
+    best.per_second = std::max(best.per_second, lanes / r.stats.seconds);
+    best.per_cpu_second = std::max(best.per_cpu_second, lanes / (cpu_seconds() - cpu));
+  }
+  return best;
+}
+
+void empty_dispatches(const char *arch, const std::string &object) {
+  TestDevice device(arch);
+  CodeObject &code = device.load(read_file(object));
+  const int n = 10000;
+  double seconds = 0;
+  for (int i = 0; i < n; i++) seconds += device.run(code, "empty", {64, 1, 1}, {64, 1, 1}, Arguments()).stats.seconds;
+  std::printf("%-8s %-14s %8.1f us per dispatch\n", arch, "empty", seconds / n * 1e6);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  const std::string dir = argc > 1 ? argv[1] : ".";
+  const Work works[] = {{"alu", 20000, 0, 4},      {"alu_f32", 20000, 0, 4}, {"alu_divergent", 10000, 0, 4},
+                        {"fma_f64", 10000, 0, 8},  {"stream", 256, 4 * 256, 4 * 256},
+                        {"lds_loop", 5000, 0, 4}};
+  std::printf("%-8s %-14s %12s %12s %8s\n", "arch", "loop", "1 worker /s", "2 workers /s", "ratio");
+  for (const char *arch : {"gfx90a", "gfx1030"}) {
+    const std::string object = dir + "/bench-kernels-" + arch + ".hsaco";
+    for (const Work &w : works) {
+      const Speed one = measure(arch, object, w, 1), two = measure(arch, object, w, 2);
+      std::printf("%-8s %-14s %12.2e %12.2e %8.2f\n", arch, w.kernel, one.per_cpu_second, two.per_second,
+                  two.per_second / one.per_second);
+    }
+    empty_dispatches(arch, object);
+  }
+}
