@@ -7,33 +7,64 @@ namespace {
 
 uint32_t field(uint32_t word, unsigned at, unsigned bits) { return word >> at & ((1u << bits) - 1); }
 
-struct Element {
+// A place in a buffer: an element, and a byte in it. Sums of 32-bit parts do not wrap, so that an offset just below
+// zero is out of range and not at the start.
+struct Place {
   uint64_t index, offset;
 };
 
 // Whether an access lies outside. gfx9 knows two kinds of buffers, told apart by how they are used; from gfx10 on the
-// resource says which check applies.
-bool out_of_range(const Arch &arch, const BufferResource &r, const Instruction &in, const Element &l, uint64_t soffset,
+// resource says which check applies. The scalar offset counts against the size of unstructured buffers.
+bool out_of_range(const Arch &arch, const BufferResource &r, bool idxen, const Place &p, uint64_t soffset,
                   uint32_t bytes) {
   if (arch.gfx10_up) {
     switch (r.bounds) {
-    case 0: return l.index >= r.records || l.offset + bytes > r.stride;
-    case 1: return l.index >= r.records;
+    case 0: return p.index >= r.records || p.offset + bytes > r.stride;
+    case 1: return p.index >= r.records;
     case 2: return r.records == 0;
     default:
-      if (r.swizzle && r.stride) return l.index >= r.records || l.offset + bytes > r.stride;
-      return l.offset + soffset + bytes > r.records;
+      if (r.swizzle && r.stride) return p.index >= r.records || p.offset + bytes > r.stride;
+      return p.offset + soffset + bytes > r.records;
     }
   }
-  if (r.stride && in.idxen) return l.index >= r.records;
-  return l.index * r.stride + l.offset + soffset + bytes > r.records;
+  if (r.stride && idxen) return p.index >= r.records;
+  return p.offset + soffset + bytes > r.records;
 }
 
-uint64_t place(const BufferResource &r, const Element &l) {
-  if (!r.swizzle) return l.index * r.stride + l.offset;
+uint64_t byte_of(const BufferResource &r, const Place &p) {
+  if (!r.swizzle) return p.index * r.stride + p.offset;
   const uint64_t element = r.element_bytes;
-  return (l.index / r.index_stride * r.stride + l.offset / element * element) * r.index_stride +
-         l.index % r.index_stride * element + l.offset % element;
+  return (p.index / r.index_stride * r.stride + p.offset / element * element) * r.index_stride +
+         p.index % r.index_stride * element + p.offset % element;
+}
+
+// Private memory: swizzled by lane, no stride, no index. This is what every spill and every local array of gfx90a and
+// gfx1030 goes through, so it has a loop of its own.
+bool is_private(const Wave &w, const BufferResource &r, const Instruction &in) {
+  return r.swizzle && r.add_lane && r.stride == 0 && !in.idxen && r.element_bytes == 4 && w.lanes <= r.index_stride &&
+         (w.arch->gfx9 || r.bounds == 3 || r.bounds == 2);
+}
+
+void private_addresses(const Wave &w, const BufferResource &r, const Instruction &in, uint64_t soffset, uint32_t bytes,
+                       uint32_t first, LaneAddresses &a) {
+  const uint64_t base = r.base + soffset, start = static_cast<uint32_t>(in.offset) + first;
+  const uint64_t room = r.bounds == 2 && w.arch->gfx10_up ? ~0ull >> 1 : r.records;
+  const uint64_t end = room < soffset + bytes ? 0 : room - soffset - bytes + 1; // offsets below are inside
+  const unsigned row = static_cast<unsigned>(std::countr_zero(r.index_stride)) + 2;
+  if (!in.offen) {
+    const uint64_t at = base + (start / 4 << row) + start % 4;
+    for (unsigned i = 0; i < 64; i++) a.va[i] = at + i * 4;
+    if (start >= end) a.lanes = 0;
+    return;
+  }
+  const uint32_t *offset = w.vgpr[in.src[0].index];
+  uint8_t outside[64];
+  for (unsigned i = 0; i < 64; i++) {
+    const uint64_t o = start + offset[i];
+    a.va[i] = base + (o / 4 << row) + i * 4 + o % 4;
+    outside[i] = o >= end;
+  }
+  a.lanes &= ~pack_flags(outside, w.lanes);
 }
 
 } // namespace
@@ -65,20 +96,25 @@ BufferResource buffer_resource(const Arch &arch, const uint32_t *words) {
   return r;
 }
 
-void buffer_addresses(const Wave &w, const Instruction &in, uint32_t bytes, LaneAddresses &a) {
+void buffer_addresses(const Wave &w, const Instruction &in, uint32_t bytes, uint32_t first, LaneAddresses &a) {
   const BufferResource r = buffer_resource(*w.arch, &w.sgpr[in.src[2].index]);
   const uint64_t soffset = static_cast<uint32_t>(scalar_value(w, in.src[3], Type::u32));
+  if (is_private(w, r, in)) {
+    a.word_by_word = bytes > 4;
+    return private_addresses(w, r, in, soffset, bytes > 4 ? 4 : bytes, first, a);
+  }
   const uint32_t *index = in.idxen ? w.vgpr[in.src[0].index] : nullptr;
   const uint32_t *offset = in.offen ? w.vgpr[in.src[0].index + (in.idxen ? 1 : 0)] : nullptr;
-  uint64_t inside = 0;
+  uint64_t whole = 0, begins = 0;
   for (unsigned i = 0; i < w.lanes; i++) {
-    const Element l{(index ? uint64_t{index[i]} : 0) + (r.add_lane ? i : 0),
-                 (offset ? uint64_t{offset[i]} : 0) + static_cast<uint32_t>(in.offset)};
-    a.va[i] = r.base + soffset + place(r, l);
-    inside |= static_cast<uint64_t>(!out_of_range(*w.arch, r, in, l, soffset, bytes)) << i;
+    const Place p{(index ? uint64_t{index[i]} : 0) + (r.add_lane ? i : 0),
+                  (offset ? uint64_t{offset[i]} : 0) + static_cast<uint32_t>(in.offset) + first};
+    a.va[i] = r.base + soffset + byte_of(r, p);
+    whole |= static_cast<uint64_t>(!out_of_range(*w.arch, r, in.idxen, p, soffset, bytes)) << i;
+    begins |= static_cast<uint64_t>(!out_of_range(*w.arch, r, in.idxen, p, soffset, bytes < 4 ? bytes : 4)) << i;
   }
-  a.lanes = w.active_exec & inside;
-  if (r.swizzle) a.word_stride = r.element_bytes == 4 ? r.index_stride * 4 : 4;
+  a.word_by_word = bytes > 4 && (r.swizzle || (begins & ~whole & w.active_exec));
+  a.lanes &= whole;
 }
 
 } // namespace fade::sim

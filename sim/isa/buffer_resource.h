@@ -20,7 +20,8 @@ struct BufferResource {
 
 BufferResource buffer_resource(const Arch &arch, const uint32_t *words);
 
-// Sets `a`: the address of each lane, and the lanes that are inside the buffer.
-void buffer_addresses(const Wave &w, const Instruction &in, uint32_t bytes, LaneAddresses &a);
+// Sets `a`: the address of each lane, and the lanes whose access is inside the buffer as a whole. `first` is added to
+// the offset. A multi-dword load or store whose dwords are checked or placed one by one is marked `word_by_word`.
+void buffer_addresses(const Wave &w, const Instruction &in, uint32_t bytes, uint32_t first, LaneAddresses &a);
 
 } // namespace fade::sim

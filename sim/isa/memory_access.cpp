@@ -119,13 +119,13 @@ bool aligned_words(const LaneAddresses &a) {
 
 } // namespace
 
-void vector_addresses(const Wave &w, const Instruction &in, uint32_t bytes, LaneAddresses &a) {
+void vector_addresses(const Wave &w, const Instruction &in, uint32_t bytes, LaneAddresses &a, uint32_t first) {
   a.lanes = w.active_exec;
   a.word_stride = 4;
   switch (in.encoding) {
   case Encoding::scratch: return scratch_addresses(w, in, a);
   case Encoding::mubuf:
-  case Encoding::mtbuf: return buffer_addresses(w, in, bytes, a);
+  case Encoding::mtbuf: return buffer_addresses(w, in, bytes, first, a);
   default: return flat_addresses(w, in, a.va);
   }
 }

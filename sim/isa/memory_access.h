@@ -32,11 +32,13 @@ using AccessKind = MemoryAccess::Kind;
 struct LaneAddresses {
   alignas(64) uint64_t va[64];
   uint64_t lanes = 0;       // those that take part: active, and not cut off by a buffer's bounds
-  uint32_t word_stride = 4; // from one dword of a lane to its next; more than 4 in private memory and swizzled buffers
+  uint32_t word_stride = 4; // from one dword of a lane to its next; more than 4 in private memory
+  bool word_by_word = false; // buffers: each dword must be addressed by itself, as an access of its own
 };
 
-// Addresses of an access of `bytes` per lane, as the instruction's encoding forms them.
-void vector_addresses(const Wave &w, const Instruction &in, uint32_t bytes, LaneAddresses &a);
+// Addresses of an access of `bytes` per lane, as the instruction's encoding forms them. `first` is where in the
+// instruction's access this one begins.
+void vector_addresses(const Wave &w, const Instruction &in, uint32_t bytes, LaneAddresses &a, uint32_t first = 0);
 
 // Host memory behind all lanes of an access. `host` is null when there is no single range.
 struct HostRange {
@@ -86,12 +88,12 @@ template <class T, unsigned words, Part part = Part::whole> struct Item {
   static T from_register(uint32_t r) { return static_cast<T>(part == Part::high ? r >> 16 : r); }
 };
 
-template <class T> inline T load_unaligned(const std::byte *p) {
+template <class T> FADE_GPU_ACCESS inline T load_unaligned(const std::byte *p) {
   T v;
   __builtin_memcpy(&v, p, sizeof v);
   return v;
 }
-template <class T> inline void store_unaligned(std::byte *p, T v) { __builtin_memcpy(p, &v, sizeof v); }
+template <class T> FADE_GPU_ACCESS inline void store_unaligned(std::byte *p, T v) { __builtin_memcpy(p, &v, sizeof v); }
 
 inline void release_fence() { std::atomic_thread_fence(std::memory_order_release); }
 inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }

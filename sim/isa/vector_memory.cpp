@@ -2,7 +2,7 @@
 // formed and in nothing else.
 #include "isa/vector_memory.h"
 
-#include "isa/memory_access.h"
+#include "isa/lds.h"
 
 #include <vector>
 
@@ -34,8 +34,7 @@ template <class I> void clear_lanes(Row *to, uint64_t lanes) {
   });
 }
 
-template <class I> void load_apart(Wave &w, const Instruction &in, const LaneAddresses &a) {
-  Row *to = &w.vgpr[in.dst.index];
+template <class I> void load_apart(Wave &w, const Instruction &in, const LaneAddresses &a, Row *to) {
   for_lanes(a.lanes, [&](unsigned i) {
     std::byte room[I::bytes];
     read_lane(w, in, a, i, room, I::bytes);
@@ -44,23 +43,54 @@ template <class I> void load_apart(Wave &w, const Instruction &in, const LaneAdd
   account_by_lane(w, in, a, I::bytes, AccessKind::load);
 }
 
-template <class I> void load(Wave &w, const Instruction &in) {
-  LaneAddresses a;
-  vector_addresses(w, in, I::bytes, a);
-  Row *to = &w.vgpr[in.dst.index];
+// Loads what `a` points to; lanes cut off by a buffer's bounds get zero.
+template <class I> void load_to(Wave &w, const Instruction &in, const LaneAddresses &a, Row *to) {
   if (a.lanes != w.active_exec) [[unlikely]]
     clear_lanes<I>(to, w.active_exec & ~a.lanes);
   if (!a.lanes) return;
   const HostRange r = locate(w, a, I::bytes, false);
   if (!r.host) [[unlikely]]
-    return load_apart<I>(w, in, a);
+    return load_apart<I>(w, in, a, to);
   if (r.contiguous) load_run<I>(to, r.host, w.lanes);
   else for_lanes(a.lanes, [&](unsigned i) { load_lane<I>(to, i, r.at(a.va[i]), a.word_stride); });
   account(w, in, a, I::bytes, AccessKind::load, r.space);
 }
 
-template <class I> void store_apart(Wave &w, const Instruction &in, const LaneAddresses &a) {
-  const Row *from = &w.vgpr[in.src[1].index];
+// Calls move(addresses, first register) for each dword of an access that must be made dword by dword. All addresses are
+// formed before the first move, which may overwrite the registers that they come from.
+template <unsigned words, class F> void word_by_word(Wave &w, const Instruction &in, F &&move) {
+  LaneAddresses parts[words];
+  for (unsigned k = 0; k < words; k++) vector_addresses(w, in, 4, parts[k], 4 * k);
+  for (unsigned k = 0; k < words; k++) move(parts[k], k);
+}
+
+// To LDS instead of registers: each lane has a dword behind M0's address, whatever size it loads.
+template <class I> void load_to_lds(Wave &w, const Instruction &in) {
+  LaneAddresses a;
+  vector_addresses(w, in, I::bytes, a);
+  Row values[1] = {};
+  load_to<I>(w, in, a, values);
+  const LdsAddresses to = lds_addresses_by_lane(w, static_cast<uint32_t>(in.offset));
+  for_lanes(w.active_exec, [&](unsigned i) { lds_write(w, to.at[i], values[0][i]); });
+  account_lds(w, in, to.at, w.active_exec, 4, AccessKind::store);
+}
+
+template <class I> void load(Wave &w, const Instruction &in) {
+  if constexpr (I::count == 1)
+    if (in.lds && in.encoding == Encoding::mubuf) [[unlikely]]
+      return load_to_lds<I>(w, in);
+  LaneAddresses a;
+  vector_addresses(w, in, I::bytes, a);
+  Row *to = &w.vgpr[in.dst.index];
+  if constexpr (I::count > 1)
+    if (a.word_by_word) [[unlikely]]
+      return word_by_word<I::count>(w, in, [&](const LaneAddresses &part, unsigned k) {
+        load_to<Item<u32, 1>>(w, in, part, to + k);
+      });
+  load_to<I>(w, in, a, to);
+}
+
+template <class I> void store_apart(Wave &w, const Instruction &in, const LaneAddresses &a, const Row *from) {
   for_lanes(a.lanes, [&](unsigned i) {
     std::byte room[I::bytes];
     store_lane<I>(from, i, room, 4);
@@ -69,18 +99,54 @@ template <class I> void store_apart(Wave &w, const Instruction &in, const LaneAd
   account_by_lane(w, in, a, I::bytes, AccessKind::store);
 }
 
-template <class I> void store(Wave &w, const Instruction &in) {
-  LaneAddresses a;
-  vector_addresses(w, in, I::bytes, a);
+template <class I> void store_from(Wave &w, const Instruction &in, const LaneAddresses &a, const Row *from) {
   if (!a.lanes) return;
   release_fence();
-  const Row *from = &w.vgpr[in.src[1].index];
   const HostRange r = locate(w, a, I::bytes, true);
   if (!r.host) [[unlikely]]
-    return store_apart<I>(w, in, a);
+    return store_apart<I>(w, in, a, from);
   if (r.contiguous) store_run<I>(from, r.host, w.lanes);
   else for_lanes(a.lanes, [&](unsigned i) { store_lane<I>(from, i, r.at(a.va[i]), a.word_stride); });
   account(w, in, a, I::bytes, AccessKind::store, r.space);
+}
+
+template <class I> void store(Wave &w, const Instruction &in) {
+  LaneAddresses a;
+  vector_addresses(w, in, I::bytes, a);
+  const Row *from = &w.vgpr[in.src[1].index];
+  if constexpr (I::count > 1)
+    if (a.word_by_word) [[unlikely]]
+      return word_by_word<I::count>(w, in, [&](const LaneAddresses &part, unsigned k) {
+        store_from<Item<u32, 1>>(w, in, part, from + k);
+      });
+  store_from<I>(w, in, a, from);
+}
+
+void store_from_lds(Wave &w, const Instruction &in) {
+  const LdsAddresses from = lds_addresses_by_lane(w, static_cast<uint32_t>(in.offset));
+  Row values[1];
+  for_lanes(w.active_exec, [&](unsigned i) { values[0][i] = lds_read<u32>(w, from.at[i]); });
+  account_lds(w, in, from.at, w.active_exec, 4, AccessKind::load);
+  LaneAddresses a;
+  vector_addresses(w, in, 4, a);
+  store_from<Item<u32, 1>>(w, in, a, values);
+}
+
+// Scalar base and the lane's number: no address register.
+void addresses_by_lane(const Wave &w, const Instruction &in, LaneAddresses &a) {
+  const uint64_t base = (in.saddr ? w.sgpr64(in.src[2].index) : 0) + static_cast<uint64_t>(int64_t{in.offset});
+  for (unsigned i = 0; i < 64; i++) a.va[i] = base + i * 4;
+  a.lanes = w.active_exec;
+}
+void load_addtid(Wave &w, const Instruction &in) {
+  LaneAddresses a;
+  addresses_by_lane(w, in, a);
+  load_to<Item<u32, 1>>(w, in, a, &w.vgpr[in.dst.index]);
+}
+void store_addtid(Wave &w, const Instruction &in) {
+  LaneAddresses a;
+  addresses_by_lane(w, in, a);
+  store_from<Item<u32, 1>>(w, in, a, &w.vgpr[in.src[1].index]);
 }
 
 // Cache invalidation and write-back: there are no caches here, but what they order stays ordered.
@@ -88,6 +154,10 @@ void cache_control(Wave &, const Instruction &) { full_fence(); }
 
 constexpr auto loads = ExecClass::vmem_load;
 constexpr auto stores = ExecClass::vmem_store;
+
+#define FADE_LDS_FORMS(TYPE, ...)                                                                                      \
+  Opcode{"global_load_lds_" TYPE, __VA_ARGS__, loads}, Opcode{"scratch_load_lds_" TYPE, __VA_ARGS__, loads},           \
+      Opcode{"buffer_load_lds_" TYPE, __VA_ARGS__, loads}
 
 constexpr Opcode table[] = {
     FADE_ALL_SPACES("load_dword", load<Item<u32, 1>>, loads),
@@ -114,6 +184,16 @@ constexpr Opcode table[] = {
     FADE_ALL_SPACES("store_short", store<Item<u16, 1>>, stores),
     FADE_ALL_SPACES("store_short_d16_hi", store<Item<u16, 1, Part::high>>, stores),
 
+    {"global_load_dword_addtid", load_addtid, loads},
+    {"global_store_dword_addtid", store_addtid, stores},
+
+    FADE_LDS_FORMS("dword", load_to_lds<Item<u32, 1>>),
+    FADE_LDS_FORMS("ubyte", load_to_lds<Item<u8, 1>>),
+    FADE_LDS_FORMS("sbyte", load_to_lds<Item<int8_t, 1>>),
+    FADE_LDS_FORMS("ushort", load_to_lds<Item<u16, 1>>),
+    FADE_LDS_FORMS("sshort", load_to_lds<Item<i16, 1>>),
+    {"buffer_store_lds_dword", store_from_lds, stores},
+
     {"buffer_wbinvl1", cache_control, ExecClass::other},
     {"buffer_wbinvl1_vol", cache_control, ExecClass::other},
     {"buffer_wbl2", cache_control, ExecClass::other},
@@ -130,7 +210,8 @@ std::span<const Opcode> load_store_opcodes() { return table; }
 std::span<const Opcode> vector_memory_opcodes() {
   static const std::vector<Opcode> all = [] {
     std::vector<Opcode> v;
-    for (auto part : {load_store_opcodes(), memory_atomic_opcodes()}) v.insert(v.end(), part.begin(), part.end());
+    for (auto part : {load_store_opcodes(), memory_atomic_opcodes(), typed_buffer_opcodes()})
+      v.insert(v.end(), part.begin(), part.end());
     return v;
   }();
   return all;

@@ -1,5 +1,5 @@
 // Atomics on memory: flat, global and buffer. Each lane's operation is a single atomic operation of the host.
-#include "isa/atomic_ops.h"
+#include "isa/host_atomic.h"
 #include "isa/memory_access.h"
 #include "isa/vector_memory.h"
 
@@ -7,26 +7,6 @@ namespace fade::sim {
 namespace {
 
 using namespace atomic_op;
-
-// Old value of *p, after the operation was applied.
-template <class Op, class T> T fetch_apply(T *p, const AtomicInput<T> &in) {
-  if constexpr (std::is_same_v<Op, Add<T>>) return __atomic_fetch_add(p, in.data, __ATOMIC_SEQ_CST);
-  else if constexpr (std::is_same_v<Op, Sub<T>>) return __atomic_fetch_sub(p, in.data, __ATOMIC_SEQ_CST);
-  else if constexpr (std::is_same_v<Op, And<T>>) return __atomic_fetch_and(p, in.data, __ATOMIC_SEQ_CST);
-  else if constexpr (std::is_same_v<Op, Or<T>>) return __atomic_fetch_or(p, in.data, __ATOMIC_SEQ_CST);
-  else if constexpr (std::is_same_v<Op, Xor<T>>) return __atomic_fetch_xor(p, in.data, __ATOMIC_SEQ_CST);
-  else if constexpr (std::is_same_v<Op, Swap<T>>) return __atomic_exchange_n(p, in.data, __ATOMIC_SEQ_CST);
-  else if constexpr (std::is_same_v<Op, CompareSwap<T>>) {
-    T expected = in.data2;
-    __atomic_compare_exchange_n(p, &expected, in.data, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-    return expected;
-  } else {
-    T old = __atomic_load_n(p, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(p, &old, Op::apply(old, in), true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
-    }
-    return old;
-  }
-}
 
 template <class T> T get(const Row *rows, unsigned lane) {
   if constexpr (sizeof(T) == 8) return static_cast<T>(u64{rows[1][lane]} << 32 | rows[0][lane]);
