@@ -29,9 +29,15 @@ function(fade_target name)
   target_compile_options(${name} PRIVATE -Wall -Wextra -Wshadow -Werror)
 endfunction()
 
+option(FADE_SANITIZED_TESTS_ONLY "build and register only tests with the label sanitize" OFF)
+
 # fade_test(name SOURCES ... [LIBS ...] [ENV ...] [LABELS ...]): a GoogleTest program; each TEST is one ctest test.
+# Tests with the label "sanitize" also run in the builds with sanitizers.
 function(fade_test name)
   cmake_parse_arguments(A "" "" "SOURCES;LIBS;ENV;LABELS" ${ARGN})
+  if(FADE_SANITIZED_TESTS_ONLY AND NOT "sanitize" IN_LIST A_LABELS)
+    return()
+  endif()
   add_executable(${name} ${A_SOURCES})
   fade_target(${name})
   target_link_libraries(${name} PRIVATE ${A_LIBS} GTest::gtest_main)
