@@ -1,0 +1,284 @@
+#include "codeobj/source_map.h"
+
+#include <algorithm>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <libelf.h>
+#include <map>
+#include <mutex>
+#include <set>
+#include <tuple>
+
+namespace fade::codeobj {
+namespace {
+
+/// Inlined calls deeper than this are an endless chain, not a program.
+constexpr std::size_t kDeepestInlining = 256;
+
+struct Row {
+  std::uint64_t address = 0;
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+  const char *file = nullptr; ///< owned by libdw
+  bool ends_sequence = false;
+};
+
+/// A function that exists in the code, with one of its address ranges.
+struct Function {
+  AddressRange range;
+  Dwarf_Die die{};
+};
+
+/// Calls `visit` for each child. The offsets of siblings must grow: a file can say otherwise, and
+/// go round in circles.
+template <class Visit> void for_each_child(Dwarf_Die parent, Visit visit) {
+  Dwarf_Die child;
+  if (dwarf_child(&parent, &child) != 0) return;
+  for (;;) {
+    visit(child);
+    Dwarf_Die next;
+    if (dwarf_siblingof(&child, &next) != 0 || dwarf_dieoffset(&next) <= dwarf_dieoffset(&child))
+      return;
+    child = next;
+  }
+}
+
+template <class Visit> void for_each_range(Dwarf_Die die, Visit visit) {
+  Dwarf_Addr base = 0, begin = 0, end = 0;
+  std::ptrdiff_t at = 0;
+  while ((at = dwarf_ranges(&die, at, &base, &begin, &end)) > 0)
+    if (begin < end) visit(AddressRange{begin, end});
+}
+
+std::string function_name(Dwarf_Die *die) {
+  Dwarf_Attribute attribute;
+  for (unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name})
+    if (dwarf_attr_integrate(die, name, &attribute) != nullptr)
+      if (const char *text = dwarf_formstring(&attribute)) return text;
+  return "";
+}
+
+std::uint32_t number(Dwarf_Die *die, unsigned name) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word value = 0;
+  if (dwarf_attr(die, name, &attribute) == nullptr || dwarf_formudata(&attribute, &value) != 0)
+    return 0;
+  return static_cast<std::uint32_t>(value);
+}
+
+} // namespace
+
+struct SourceMap::Impl {
+  std::shared_ptr<const CodeObject> object;
+  ::Elf *elf = nullptr;
+  Dwarf *dwarf = nullptr;
+  std::vector<Function> functions; ///< by address
+  std::vector<Row> rows;           ///< of all units, by address
+  mutable std::mutex mutex;        ///< libdw caches as it reads
+
+  ~Impl() {
+    if (dwarf != nullptr) dwarf_end(dwarf);
+    if (elf != nullptr) elf_end(elf);
+  }
+
+  void read_units();
+  void read_rows(Dwarf_Die *unit);
+  const Row *row_at(std::uint64_t address) const;
+  SourceFrame place_of(const Row *row) const;
+  void find_functions(Dwarf_Die unit);
+  const Function *function_at(std::uint64_t address) const;
+  std::vector<Dwarf_Die> inline_chain(std::uint64_t address) const;
+  SourceFrame call_site(Dwarf_Die *inlined) const;
+};
+
+void SourceMap::Impl::read_rows(Dwarf_Die *unit) {
+  Dwarf_Lines *lines = nullptr;
+  std::size_t count = 0;
+  if (dwarf_getsrclines(unit, &lines, &count) != 0) return;
+  rows.reserve(rows.size() + count);
+  for (std::size_t i = 0; i < count; ++i) {
+    Dwarf_Line *line = dwarf_onesrcline(lines, i);
+    Row row;
+    int number = 0, column = 0;
+    Dwarf_Addr address = 0;
+    if (line == nullptr || dwarf_lineaddr(line, &address) != 0) continue;
+    dwarf_lineno(line, &number);
+    dwarf_linecol(line, &column);
+    dwarf_lineendsequence(line, &row.ends_sequence);
+    row.address = address;
+    row.line = static_cast<std::uint32_t>(number);
+    row.column = static_cast<std::uint32_t>(column);
+    row.file = dwarf_linesrc(line, nullptr, nullptr);
+    rows.push_back(row);
+  }
+}
+
+void SourceMap::Impl::read_units() {
+  Dwarf_Off offset = 0, next = 0;
+  std::size_t header = 0;
+  while (dwarf_nextcu(dwarf, offset, &next, &header, nullptr, nullptr, nullptr) == 0) {
+    if (next <= offset) break; // would go round in circles
+    Dwarf_Die unit;
+    if (dwarf_offdie(dwarf, offset + header, &unit) != nullptr) {
+      read_rows(&unit);
+      find_functions(unit);
+    }
+    offset = next;
+  }
+  // At one address the last row of a unit is the one that counts, and the end of a sequence comes
+  // before the start of the next one there.
+  std::vector<std::size_t> order(rows.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::sort(order, {}, [&](std::size_t i) {
+    return std::tuple(rows[i].address, !rows[i].ends_sequence, i);
+  });
+  std::vector<Row> sorted;
+  sorted.reserve(rows.size());
+  for (std::size_t i : order) sorted.push_back(rows[i]);
+  rows = std::move(sorted);
+  std::ranges::sort(functions, {}, [](const Function &f) { return f.range.begin; });
+}
+
+/// Functions stand at the top of a unit, or in namespaces and classes there.
+void SourceMap::Impl::find_functions(Dwarf_Die unit) {
+  std::vector<std::pair<Dwarf_Die, std::size_t>> pending{{unit, 0}};
+  while (!pending.empty()) {
+    Dwarf_Die parent = pending.back().first;
+    std::size_t depth = pending.back().second;
+    pending.pop_back();
+    for_each_child(parent, [&](Dwarf_Die child) {
+      int tag = dwarf_tag(&child);
+      if (tag == DW_TAG_subprogram) {
+        for_each_range(child, [&](AddressRange range) { functions.push_back({range, child}); });
+      } else if (tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
+                 tag == DW_TAG_structure_type) {
+        if (depth < kDeepestInlining) pending.emplace_back(child, depth + 1);
+      }
+    });
+  }
+}
+
+const Row *SourceMap::Impl::row_at(std::uint64_t address) const {
+  auto after = std::ranges::upper_bound(rows, address, {}, &Row::address);
+  if (after == rows.begin()) return nullptr;
+  const Row &row = *--after;
+  return row.ends_sequence ? nullptr : &row;
+}
+
+const Function *SourceMap::Impl::function_at(std::uint64_t address) const {
+  auto after = std::ranges::upper_bound(functions, address, {},
+                                        [](const Function &f) { return f.range.begin; });
+  if (after == functions.begin()) return nullptr;
+  const Function &function = *--after;
+  return address < function.range.end ? &function : nullptr;
+}
+
+SourceFrame SourceMap::Impl::place_of(const Row *row) const {
+  SourceFrame frame;
+  if (row == nullptr) return frame;
+  if (row->file != nullptr) frame.file = row->file;
+  frame.line = row->line;
+  frame.column = row->column;
+  return frame;
+}
+
+/// The functions around `address`, innermost first, each but the last inlined into the next.
+std::vector<Dwarf_Die> SourceMap::Impl::inline_chain(std::uint64_t address) const {
+  std::vector<Dwarf_Die> chain;
+  const Function *function = function_at(address);
+  if (function == nullptr) return chain;
+  chain.push_back(function->die);
+  Dwarf_Die scope = function->die;
+  for (std::size_t depth = 0; depth < kDeepestInlining; ++depth) {
+    std::optional<Dwarf_Die> inner;
+    for_each_child(scope, [&](Dwarf_Die child) {
+      int tag = dwarf_tag(&child);
+      bool scoped = tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block;
+      if (scoped && !inner && dwarf_haspc(&child, address) == 1) inner = child;
+    });
+    if (!inner) break;
+    if (dwarf_tag(&*inner) == DW_TAG_inlined_subroutine) chain.push_back(*inner);
+    scope = *inner;
+  }
+  std::ranges::reverse(chain);
+  return chain;
+}
+
+SourceFrame SourceMap::Impl::call_site(Dwarf_Die *inlined) const {
+  SourceFrame frame;
+  frame.line = number(inlined, DW_AT_call_line);
+  frame.column = number(inlined, DW_AT_call_column);
+  Dwarf_Files *files = nullptr;
+  std::size_t count = 0;
+  Dwarf_Die unit;
+  std::uint32_t index = number(inlined, DW_AT_call_file);
+  if (dwarf_diecu(inlined, &unit, nullptr, nullptr) != nullptr &&
+      dwarf_getsrcfiles(&unit, &files, &count) == 0 && index < count)
+    if (const char *name = dwarf_filesrc(files, index, nullptr, nullptr)) frame.file = name;
+  return frame;
+}
+
+SourceMap::SourceMap(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SourceMap::~SourceMap() = default;
+
+Result<std::shared_ptr<const SourceMap>> SourceMap::open(std::shared_ptr<const CodeObject> object) {
+  elf_version(EV_CURRENT);
+  auto impl = std::make_unique<Impl>();
+  impl->object = std::move(object);
+  ByteView bytes = impl->object->elf().blob().bytes();
+  // libelf takes a mutable pointer but only reads a file of the host's byte order.
+  auto *image = const_cast<char *>(reinterpret_cast<const char *>(bytes.data()));
+  impl->elf = elf_memory(image, bytes.size());
+  if (impl->elf == nullptr)
+    return impl->object->elf().blob().error("ELF header", 0, elf_errmsg(-1));
+  impl->dwarf = dwarf_begin_elf(impl->elf, DWARF_C_READ, nullptr);
+  if (impl->dwarf != nullptr) impl->read_units();
+  return std::shared_ptr<const SourceMap>(new SourceMap(std::move(impl)));
+}
+
+bool SourceMap::empty() const { return impl_->rows.empty(); }
+
+SourceFrame SourceMap::place(std::uint64_t address) const {
+  return impl_->place_of(impl_->row_at(address));
+}
+
+std::vector<SourceFrame> SourceMap::stack(std::uint64_t address) const {
+  std::lock_guard lock(impl_->mutex);
+  std::vector<SourceFrame> frames;
+  SourceFrame place = impl_->place_of(impl_->row_at(address));
+  for (Dwarf_Die &function : impl_->inline_chain(address)) {
+    place.function = function_name(&function);
+    frames.push_back(place);
+    if (dwarf_tag(&function) == DW_TAG_inlined_subroutine) place = impl_->call_site(&function);
+  }
+  const Symbol *symbol = impl_->object->function_at(address);
+  if (frames.empty() && (place.line != 0 || symbol != nullptr)) frames.push_back(place);
+  // The symbol table knows the function that exists in the code even without a description of it.
+  if (!frames.empty() && symbol != nullptr) frames.back().function = symbol->name;
+  return frames;
+}
+
+std::vector<AddressRange> SourceMap::addresses(std::string_view file, std::uint32_t line) const {
+  std::vector<AddressRange> ranges;
+  const std::vector<Row> &rows = impl_->rows;
+  for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
+    const Row &row = rows[i];
+    std::uint64_t end = rows[i + 1].address;
+    if (row.ends_sequence || row.line != line || end == row.address) continue;
+    if (row.file == nullptr || file != row.file) continue;
+    if (!ranges.empty() && ranges.back().end == row.address)
+      ranges.back().end = end;
+    else
+      ranges.push_back({row.address, end});
+  }
+  return ranges;
+}
+
+std::vector<std::string> SourceMap::files() const {
+  std::set<std::string_view> names;
+  for (const Row &row : impl_->rows)
+    if (row.file != nullptr && !row.ends_sequence) names.insert(row.file);
+  return {names.begin(), names.end()};
+}
+
+} // namespace fade::codeobj

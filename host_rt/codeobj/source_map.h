@@ -1,0 +1,54 @@
+// Which source made which instruction: line tables and inlined calls of a code object's debug
+// information.
+#pragma once
+
+#include "codeobj/code_object.h"
+
+#include <memory>
+
+namespace fade::codeobj {
+
+struct SourceFrame {
+  std::string function; ///< linkage name where the compiler gave one
+  std::string file;     ///< empty when unknown
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+  bool operator==(const SourceFrame &) const = default;
+};
+
+struct AddressRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  bool operator==(const AddressRange &) const = default;
+};
+
+/// May be used from several threads at once; the answers are computed one at a time.
+class SourceMap {
+public:
+  /// A code object without debug information gives an empty map, which is no error.
+  static Result<std::shared_ptr<const SourceMap>> open(std::shared_ptr<const CodeObject> object);
+  ~SourceMap();
+  SourceMap(const SourceMap &) = delete;
+  SourceMap &operator=(const SourceMap &) = delete;
+
+  bool empty() const;
+
+  /// The place of the instruction at `address` and then, outwards, the calls that were inlined
+  /// around it. The last frame is the function that exists in the code. Empty where neither debug
+  /// information nor a symbol says anything.
+  std::vector<SourceFrame> stack(std::uint64_t address) const;
+  /// The innermost place alone, without looking for inlined calls: much cheaper.
+  SourceFrame place(std::uint64_t address) const;
+
+  /// The instructions that were made from one line, by the line tables (the innermost place).
+  std::vector<AddressRange> addresses(std::string_view file, std::uint32_t line) const;
+  /// The files that line tables name, sorted.
+  std::vector<std::string> files() const;
+
+private:
+  struct Impl;
+  explicit SourceMap(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace fade::codeobj

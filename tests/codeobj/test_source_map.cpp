@@ -1,0 +1,139 @@
+// Addresses to source by the library against llvm-symbolizer, at every instruction of every code
+// object.
+#include "codeobj/source_map.h"
+#include "support.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <thread>
+
+namespace fade::codeobj {
+namespace {
+
+std::shared_ptr<const SourceMap> map_of(const std::shared_ptr<const CodeObject> &object) {
+  auto map = SourceMap::open(object);
+  EXPECT_TRUE(map) << map.error().message();
+  return *map;
+}
+
+/// Every fourth byte of every function: all instructions start at one of them.
+std::vector<std::uint64_t> code_addresses(const CodeObject &object) {
+  std::vector<std::uint64_t> addresses;
+  for (const Symbol &symbol : object.symbols())
+    if (symbol.type == STT_FUNC && symbol.section != SHN_UNDEF)
+      for (std::uint64_t a = symbol.value; a < symbol.value + symbol.size; a += 4)
+        addresses.push_back(a);
+  return addresses;
+}
+
+std::vector<std::vector<SourceFrame>> by_symbolizer(const std::string &path,
+                                                    const std::vector<std::uint64_t> &addresses) {
+  std::string input;
+  for (std::uint64_t address : addresses) input += fmt::format("{:#x}\n", address);
+  std::istringstream out(
+      testing::symbolizer("--output-style=JSON --no-demangle --inlines --obj=" + path, input));
+  std::vector<std::vector<SourceFrame>> stacks;
+  for (std::string line; std::getline(out, line);) {
+    auto json = nlohmann::json::parse(line);
+    std::vector<SourceFrame> stack;
+    for (const auto &frame : json.at("Symbol"))
+      stack.push_back(
+          {frame.at("FunctionName"), frame.at("FileName"), frame.at("Line"), frame.at("Column")});
+    stacks.push_back(std::move(stack));
+  }
+  return stacks;
+}
+
+std::string print(const std::vector<SourceFrame> &stack) {
+  std::string text;
+  for (const SourceFrame &f : stack)
+    text += fmt::format("  {} {}:{}:{}\n", f.function, f.file, f.line, f.column);
+  return text;
+}
+
+class SourceOfObject : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(SourceOfObject, EqualsTheSymbolizerAtEveryInstruction) {
+  auto object = testing::open_object(GetParam());
+  auto map = map_of(object);
+  std::vector<std::uint64_t> addresses = code_addresses(*object);
+  ASSERT_FALSE(addresses.empty());
+  auto expected = by_symbolizer(GetParam(), addresses);
+  ASSERT_EQ(expected.size(), addresses.size());
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    auto stack = map->stack(addresses[i]);
+    ASSERT_EQ(print(stack), print(expected[i])) << fmt::format("at {:#x}", addresses[i]);
+  }
+}
+
+TEST_P(SourceOfObject, LinesLeadBackToTheAddressesThatLeadToThem) {
+  auto object = testing::open_object(GetParam());
+  auto map = map_of(object);
+  std::set<std::tuple<std::string, std::uint32_t>> seen;
+  for (std::uint64_t address : code_addresses(*object)) {
+    SourceFrame place = map->place(address);
+    if (place.line == 0 || !seen.emplace(place.file, place.line).second) continue;
+    bool found = false;
+    for (AddressRange range : map->addresses(place.file, place.line)) {
+      found |= address >= range.begin && address < range.end;
+      SourceFrame back = map->place(range.begin);
+      EXPECT_EQ(back.file, place.file);
+      EXPECT_EQ(back.line, place.line);
+    }
+    EXPECT_TRUE(found) << place.file << ":" << place.line;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SourceOfObject, ::testing::ValuesIn(testing::modern_code_objects()),
+                         [](const auto &p) { return testing::test_name(p.param); });
+
+TEST(SourceMap, ShowsTheChainOfInlinedCalls) {
+  auto object = testing::open_object(testing::sample("inlined-gfx90a-g"));
+  auto map = map_of(object);
+  std::size_t deepest = 0;
+  for (std::uint64_t address : code_addresses(*object)) {
+    auto stack = map->stack(address);
+    if (stack.size() != 4) continue;
+    // scale in twice in sum<4> in nested
+    EXPECT_EQ(stack.back().function, "nested");
+    EXPECT_EQ(stack[2].function, "_Z3sumILi4EEfPKfj");
+    EXPECT_EQ(stack[1].function, "_Z5twicePKfj");
+    deepest = stack.size();
+  }
+  EXPECT_EQ(deepest, 4u);
+}
+
+TEST(SourceMap, KnowsAtLeastTheSymbolWithoutDebugInformation) {
+  auto object = testing::open_object(testing::sample("inlined-gfx90a-nodebug"));
+  auto map = map_of(object);
+  EXPECT_TRUE(map->empty());
+  const Symbol *nested = object->find_symbol("nested");
+  ASSERT_NE(nested, nullptr);
+  auto stack = map->stack(nested->value + 8);
+  ASSERT_EQ(stack.size(), 1u);
+  EXPECT_EQ(stack[0], (SourceFrame{"nested", "", 0, 0}));
+  EXPECT_TRUE(map->stack(0xdead0000).empty());
+}
+
+TEST(SourceMap, ReadersMayAskAtTheSameTime) {
+  auto object = testing::open_object(testing::sample("inlined-gfx90a-g"));
+  auto map = map_of(object);
+  std::vector<std::uint64_t> addresses = code_addresses(*object);
+  auto ask = [&] {
+    std::string all;
+    for (std::uint64_t address : addresses) all += print(map->stack(address));
+    return all;
+  };
+  std::string expected = ask();
+  std::vector<std::string> answers(4);
+  std::vector<std::thread> threads;
+  for (std::string &answer : answers) threads.emplace_back([&answer, &ask] { answer = ask(); });
+  for (std::thread &thread : threads) thread.join();
+  for (const std::string &answer : answers) EXPECT_EQ(answer, expected);
+}
+
+} // namespace
+} // namespace fade::codeobj
