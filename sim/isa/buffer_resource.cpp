@@ -38,17 +38,18 @@ uint64_t byte_of(const BufferResource &r, const Place &p) {
          p.index % r.index_stride * element + p.offset % element;
 }
 
-// Private memory: swizzled by lane, no stride, no index. This is what every spill and every local array of gfx90a and
-// gfx1030 goes through, so it has a loop of its own.
+// Private memory: swizzled by lane, no index, so that the stride does not matter. This is what every spill and every
+// local array of gfx90a and gfx1030 goes through, so it has a loop of its own.
 bool is_private(const Wave &w, const BufferResource &r, const Instruction &in) {
-  return r.swizzle && r.add_lane && r.stride == 0 && !in.idxen && r.element_bytes == 4 && w.lanes <= r.index_stride &&
-         (w.arch->gfx9 || r.bounds == 3 || r.bounds == 2);
+  if (!r.swizzle || !r.add_lane || in.idxen || r.element_bytes != 4 || w.lanes > r.index_stride) return false;
+  return w.arch->gfx9 || r.bounds == 2 || (r.bounds == 3 && r.stride == 0);
 }
 
 void private_addresses(const Wave &w, const BufferResource &r, const Instruction &in, uint64_t soffset, uint32_t bytes,
                        uint32_t first, LaneAddresses &a) {
   const uint64_t base = r.base + soffset, start = static_cast<uint32_t>(in.offset) + first;
-  const uint64_t room = r.bounds == 2 && w.arch->gfx10_up ? ~0ull >> 1 : r.records;
+  const bool unbounded = w.arch->gfx10_up && r.bounds == 2 && r.records;
+  const uint64_t room = unbounded ? ~0ull >> 1 : r.records;
   const uint64_t end = room < soffset + bytes ? 0 : room - soffset - bytes + 1; // offsets below are inside
   const unsigned row = static_cast<unsigned>(std::countr_zero(r.index_stride)) + 2;
   if (!in.offen) {
