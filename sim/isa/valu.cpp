@@ -10,17 +10,37 @@
 #include "isa/rounding.h"
 
 namespace fade::sim {
+
+// Denormals as MODE treats them.
+bool flushes(const Wave &w, Type t, bool input) {
+  if (!is_float(t)) return false;
+  unsigned field = t == Type::f32 ? w.mode >> 4 & 3 : w.mode >> 6 & 3;
+  return !(field & (input ? 1 : 2));
+}
+
+void flush_denormals(uint32_t *lo, uint32_t *hi, Type t, unsigned lanes) {
+  for (unsigned i = 0; i < lanes; i++) {
+    if (t == Type::f32) lo[i] = lo[i] & 0x7f800000 ? lo[i] : lo[i] & 0x80000000;
+    else if (t == Type::f16) lo[i] = lo[i] & 0x7c00 ? lo[i] : lo[i] & ~0x3ffu;
+    else if (!(hi[i] & 0x7ff00000)) lo[i] = 0, hi[i] &= 0x80000000;
+  }
+}
+
+Machine machine_of(const Wave &w) {
+  return {(w.mode >> 9 & 1) != 0, (w.mode >> 23 & 1) != 0, w.arch->gfx9, w.arch->id == Gfx::gfx90a};
+}
+
+void blend(uint32_t *to, const uint32_t *from, const uint32_t *mask, unsigned lanes) {
+  for (unsigned base = 0; base < lanes; base += 32)
+    for (unsigned i = base; i < base + 32; i++) to[i] = (from[i] & mask[i]) | (to[i] & ~mask[i]);
+}
+
 namespace {
 
 using Room = uint32_t[2][64];
 
 void fill(uint32_t *row, uint32_t value, unsigned lanes) {
   for (unsigned i = 0; i < lanes; i++) row[i] = value;
-}
-
-void blend(uint32_t *to, const uint32_t *from, const uint32_t *mask, unsigned lanes) {
-  for (unsigned base = 0; base < lanes; base += 32)
-    for (unsigned i = base; i < base + 32; i++) to[i] = (from[i] & mask[i]) | (to[i] & ~mask[i]);
 }
 
 // Offset added to a vector register number by s_set_gpr_idx_on; `part` is the enable bit: 0-2 sources, 3 destination.
@@ -43,25 +63,6 @@ uint32_t select_part(uint32_t v, unsigned sel, bool sext) {
   if (sel < 6)
     return sext ? static_cast<u32>(static_cast<i16>(v >> 16 * (sel - 4))) : v >> 16 * (sel - 4) & 0xffff;
   return v;
-}
-
-// Denormals as MODE treats them.
-bool flushes(const Wave &w, Type t, bool input) {
-  if (!is_float(t)) return false;
-  unsigned field = t == Type::f32 ? w.mode >> 4 & 3 : w.mode >> 6 & 3;
-  return !(field & (input ? 1 : 2));
-}
-
-void flush_denormals(uint32_t *lo, uint32_t *hi, Type t, unsigned lanes) {
-  for (unsigned i = 0; i < lanes; i++) {
-    if (t == Type::f32) lo[i] = lo[i] & 0x7f800000 ? lo[i] : lo[i] & 0x80000000;
-    else if (t == Type::f16) lo[i] = lo[i] & 0x7c00 ? lo[i] : lo[i] & ~0x3ffu;
-    else if (!(hi[i] & 0x7ff00000)) lo[i] = 0, hi[i] &= 0x80000000;
-  }
-}
-
-Machine machine_of(const Wave &w) {
-  return {(w.mode >> 9 & 1) != 0, w.arch->gfx9, w.arch->id == Gfx::gfx90a};
 }
 
 // A source with all its modifiers applied, in `room`. Lanes that may not be written are taken out of `writable`.
@@ -90,9 +91,7 @@ Rows stage(Wave &w, const Instruction &in, unsigned s, Room &room, uint64_t &wri
 }
 
 template <class T> T modified(T v, unsigned omod, bool clamp, bool nan_to_zero) {
-  if (omod == 1) v *= 2;
-  else if (omod == 2) v *= 4;
-  else if (omod == 3) v /= 2;
+  if (omod) v = v * (omod == 1 ? T(2) : omod == 2 ? T(4) : T(0.5)) + T(0); // a zero loses its sign
   if (clamp) {
     if (is_nan(v)) return nan_to_zero ? T(0) : v;
     v = v > 0 ? (v < 1 ? v : T(1)) : T(0);
@@ -105,14 +104,16 @@ void modify_result(const Wave &w, const Instruction &in, uint32_t *lo, uint32_t 
   const Type t = in.opcode->dst;
   if (!is_float(t)) return;
   const bool nan_to_zero = w.mode >> 8 & 1; // DX10_CLAMP
-  if (in.omod || in.clamp)
+  // The output multiplier works only where neither IEEE rules nor denormal results are asked for.
+  const unsigned omod = machine_of(w).ieee || !flushes(w, t, false) ? 0 : in.omod;
+  if (omod || in.clamp)
     for (unsigned i = 0; i < w.lanes; i++) {
       if (t == Type::f32) {
-        lo[i] = bits(modified(as_f32(lo[i]), in.omod, in.clamp, nan_to_zero));
+        lo[i] = bits(modified(as_f32(lo[i]), omod, in.clamp, nan_to_zero));
       } else if (t == Type::f16) {
-        lo[i] = to_f16(modified(to_f32(f16{static_cast<u16>(lo[i])}), in.omod, in.clamp, nan_to_zero)).bits;
+        lo[i] = to_f16(modified(to_f32(f16{static_cast<u16>(lo[i])}), omod, in.clamp, nan_to_zero)).bits;
       } else {
-        u64 b = bits(modified(as_f64(static_cast<u64>(hi[i]) << 32 | lo[i]), in.omod, in.clamp, nan_to_zero));
+        u64 b = bits(modified(as_f64(static_cast<u64>(hi[i]) << 32 | lo[i]), omod, in.clamp, nan_to_zero));
         lo[i] = static_cast<u32>(b), hi[i] = static_cast<u32>(b >> 32);
       }
     }
@@ -165,8 +166,7 @@ uint64_t run_staged(Wave &w, const Instruction &in, Room &result, uint8_t *flags
 void run_modified(Wave &w, const Instruction &in) {
   alignas(64) Room result;
   alignas(64) uint8_t flags[64];
-  const uint64_t writable = run_staged(w, in, result, flags);
-  modify_result(w, in, result[0], result[1]);
+  const uint64_t writable = compute_result(w, in, result, flags);
   uint32_t *to = w.vgpr[in.dst.index + gpr_index(w, 3)];
   place_result(w, in, result[0], to);
   alignas(64) uint32_t mask[64];
@@ -194,6 +194,12 @@ uint64_t compare(Wave &w, const Instruction &in) {
 }
 
 } // namespace
+
+uint64_t compute_result(Wave &w, const Instruction &in, uint32_t (&result)[2][64], uint8_t *flags) {
+  const uint64_t writable = run_staged(w, in, result, flags);
+  modify_result(w, in, result[0], result[1]);
+  return writable;
+}
 
 Rows operand_rows(Wave &w, const Operand &o, Type type, uint32_t (*room)[64]) {
   if (o.kind == Operand::Kind::vgpr) return {w.vgpr[o.index], w.vgpr[o.index + 1]};

@@ -21,6 +21,7 @@ struct Rows {
 // What an expression may ask about the machine besides its operands: take it, or the lane's number, as a last parameter.
 struct Machine {
   bool ieee;   // MODE.IEEE: signalling NaNs are quieted and passed on
+  bool overflow_stays_finite; // MODE.FP16_OVFL
   bool gfx9;
   bool gfx90a;
 };
@@ -148,6 +149,14 @@ template <auto F> constexpr Opcode clamped(Opcode o) { // integer clamp saturate
   o.lanes_clamp = lane_loop<F>;
   return o;
 }
+
+// For instructions with a handler of their own.
+Machine machine_of(const Wave &w);
+bool flushes(const Wave &w, Type t, bool input); // MODE asks for denormal operands or results to become 0
+void flush_denormals(uint32_t *lo, uint32_t *hi, Type t, unsigned lanes);
+// The result of an instruction, with all modifiers but not yet in its register; returns the lanes to be written.
+uint64_t compute_result(Wave &w, const Instruction &in, uint32_t (&result)[2][64], uint8_t *flags);
+void blend(uint32_t *to, const uint32_t *from, const uint32_t *mask, unsigned lanes); // mask: 0 or ~0 per lane
 
 // The 64 words of a source operand: the register itself, or a scalar repeated into `room` (two rows).
 Rows operand_rows(Wave &w, const Operand &o, Type type, uint32_t (*room)[64]);

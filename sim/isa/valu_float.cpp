@@ -2,13 +2,10 @@
 #include "isa/valu.h"
 
 #include "isa/division.h"
+#include "isa/fp8.h"
 #include "isa/transcendental.h"
 
 namespace fade::sim {
-
-inline bool operator<(f16 a, f16 b) { return to_f32(a) < to_f32(b); }
-inline bool operator>(f16 a, f16 b) { return to_f32(a) > to_f32(b); }
-inline bool operator==(f16 a, f16 b) { return to_f32(a) == to_f32(b); }
 
 namespace {
 
@@ -88,6 +85,34 @@ CubeHit cube(f32 x, f32 y, f32 z) {
 template <class T> Flagged<T> scaled(T x, T denominator, T numerator) {
   const ScaledOperand<T> r = div_scale(x, denominator, numerator);
   return {r.value, r.undo};
+}
+
+template <class T> u16 small_pair(f32 low, f32 high, Machine m) {
+  const u32 a = to_small_float<T>(low, true, 0, m.overflow_stays_finite).bits;
+  return static_cast<u16>(a | to_small_float<T>(high, true, 0, m.overflow_stays_finite).bits << 8);
+}
+// The random bits used are the upper ones, as many as there are digits to lose.
+template <class T> u32 small_stochastic(f32 x, u32 random, Machine m) {
+  return to_small_float<T>(x, false, random & ~((1u << (9 + T::mantissa)) - 1), m.overflow_stays_finite).bits;
+}
+template <class T> u64 pair_of_small(u32 word) {
+  const f32 low = to_f32(T{static_cast<u8>(word)}), high = to_f32(T{static_cast<u8>(word >> 8)});
+  return u64{bits(high)} << 32 | bits(low);
+}
+
+// Writes one byte of the destination, chosen by op_sel[3:2].
+void run_byte_result(Wave &w, const Instruction &in) {
+  alignas(64) uint32_t result[2][64];
+  uint8_t flags[64];
+  compute_result(w, in, result, flags);
+  uint32_t *to = w.vgpr[in.dst.index];
+  const unsigned shift = 8 * (in.op_sel >> 2 & 3);
+  for (unsigned i = 0; i < w.lanes; i++) result[0][i] = (to[i] & ~(0xffu << shift)) | result[0][i] << shift;
+  blend(to, result[0], w.active, w.lanes);
+}
+constexpr Opcode into_byte(Opcode o) {
+  o.run = run_byte_result;
+  return o;
 }
 
 } // namespace
@@ -243,6 +268,14 @@ std::span<const Opcode> valu_float_opcodes() {
       VALU(v_cvt_pk_i16_f32, (f32 a, f32 b), pair(i32{to_int<i16>(a)}, i32{to_int<i16>(b)})),
       VALU(v_cvt_pk_u16_f32, (f32 a, f32 b), pair(u32{to_int<u16>(a)}, u32{to_int<u16>(b)})),
       VALU(v_cvt_pk_u8_f32, (f32 a, u32 b, u32 c), insert_byte(c, b, to_int<u8>(a))),
+      VALU(v_cvt_f32_fp8, (u32 a), to_f32(fp8{static_cast<u8>(a)})),
+      VALU(v_cvt_f32_bf8, (u32 a), to_f32(bf8{static_cast<u8>(a)})),
+      VALU(v_cvt_pk_f32_fp8, (u32 a), pair_of_small<fp8>(a)),
+      VALU(v_cvt_pk_f32_bf8, (u32 a), pair_of_small<bf8>(a)),
+      preserve(VALU(v_cvt_pk_fp8_f32, (f32 a, f32 b, Machine m), small_pair<fp8>(a, b, m))),
+      preserve(VALU(v_cvt_pk_bf8_f32, (f32 a, f32 b, Machine m), small_pair<bf8>(a, b, m))),
+      into_byte(VALU(v_cvt_sr_fp8_f32, (f32 a, u32 b, Machine m), small_stochastic<fp8>(a, b, m))),
+      into_byte(VALU(v_cvt_sr_bf8_f32, (f32 a, u32 b, Machine m), small_stochastic<bf8>(a, b, m))),
       accumulate(VALU(v_cvt_pkaccum_u8_f32, (f32 a, u32 b, u32 d), insert_byte(d, b, to_int<u8>(a)))),
   };
   return table;

@@ -161,6 +161,10 @@ template <class F> inline f16 narrow_to_f16(F x) {
 inline f16 to_f16(f32 x) { return narrow_to_f16(x); }
 inline f16 to_f16(f64 x) { return narrow_to_f16(x); }
 
+inline bool operator<(f16 a, f16 b) { return to_f32(a) < to_f32(b); }
+inline bool operator>(f16 a, f16 b) { return to_f32(a) > to_f32(b); }
+inline bool operator==(f16 a, f16 b) { return to_f32(a) == to_f32(b); }
+
 inline f32 to_f32(bf16 x) { return as_f32(static_cast<u32>(x.bits) << 16); }
 inline bf16 to_bf16(f32 x) { // nearest even, whatever the host's mode
   const u32 b = bits(x);

@@ -1,0 +1,311 @@
+// Matrix instructions: MFMA of gfx90a and gfx942, WMMA of gfx11. D = A * B + C on small matrices that are spread over the
+// registers of the whole wave; EXEC does not matter.
+//
+// Sums are built one k after the other with fused multiply-adds in the accumulator's type. The hardware's order of
+// additions is not documented, so the last bits of f16, bf16 and 8-bit products may differ from a real GPU's.
+#include "isa/valu.h"
+
+#include "isa/fp8.h"
+
+namespace fade::sim {
+namespace {
+
+struct xf32 { // an f32 of which the multiplier sees 10 digits
+  u32 bits = 0;
+};
+
+// How an element is stored, and what it is multiplied as.
+template <class T> struct Element;
+template <> struct Element<f64> {
+  static constexpr unsigned width = 64;
+  static f64 value(u64 b) { return as_f64(b); }
+};
+template <> struct Element<f32> {
+  static constexpr unsigned width = 32;
+  static f32 value(u64 b) { return as_f32(static_cast<u32>(b)); }
+};
+template <> struct Element<xf32> {
+  static constexpr unsigned width = 32;
+  static f32 value(u64 b) {
+    const u32 v = static_cast<u32>(b);
+    if (is_nan(as_f32(v))) return as_f32(v);
+    return as_f32((v + 0xfff + (v >> 13 & 1)) & ~0x1fffu);
+  }
+};
+template <> struct Element<f16> {
+  static constexpr unsigned width = 16;
+  static f32 value(u64 b) { return to_f32(as_f16(static_cast<u32>(b))); }
+};
+template <> struct Element<bf16> {
+  static constexpr unsigned width = 16;
+  static f32 value(u64 b) { return to_f32(bf16{static_cast<u16>(b)}); }
+};
+template <> struct Element<fp8> {
+  static constexpr unsigned width = 8;
+  static f32 value(u64 b) { return to_f32(fp8{static_cast<u8>(b)}); }
+};
+template <> struct Element<bf8> {
+  static constexpr unsigned width = 8;
+  static f32 value(u64 b) { return to_f32(bf8{static_cast<u8>(b)}); }
+};
+template <> struct Element<i8> {
+  static constexpr unsigned width = 8;
+  static i32 value(u64 b) { return static_cast<i8>(b); }
+};
+
+template <class T> T multiply_add(T a, T b, T c) {
+  if constexpr (std::is_same_v<T, i32>)
+    return static_cast<i32>(static_cast<u32>(a) * static_cast<u32>(b) + static_cast<u32>(c));
+  else return fma(a, b, c);
+}
+
+// One block: D += A * B. The inner loop runs along a row of D, so that it vectorises.
+template <class Acc, unsigned M, unsigned N, unsigned K>
+void multiply(const Acc (&a)[M][K], const Acc (&b)[K][N], Acc (&d)[M][N]) {
+  for (unsigned i = 0; i < M; i++)
+    for (unsigned k = 0; k < K; k++)
+      for (unsigned j = 0; j < N; j++) d[i][j] = multiply_add(a[i][k], b[k][j], d[i][j]);
+}
+
+// The bits of element `e` of a lane, elements lying one after the other in consecutive registers.
+template <unsigned Width> u64 element_bits(const Wave &w, const Operand &o, unsigned lane, unsigned e) {
+  if constexpr (Width == 64)
+    return u64{w.vgpr[o.index + 2 * e + 1][lane]} << 32 | w.vgpr[o.index + 2 * e][lane];
+  else {
+    const unsigned per_word = 32 / Width;
+    return w.vgpr[o.index + e / per_word][lane] >> Width * (e % per_word) & (~0ull >> (64 - Width));
+  }
+}
+
+template <class Acc> constexpr Type accumulator_type =
+    std::is_same_v<Acc, f64> ? Type::f64 : std::is_same_v<Acc, f32> ? Type::f32 : Type::i32;
+
+// An accumulator that is a register holds one element per lane and row (two rows for f64), or it is one constant.
+template <class Acc> Acc accumulator(const Wave &w, const Operand &o, unsigned reg, unsigned lane) {
+  if (!o.is_vgpr()) {
+    const u64 v = scalar_value(w, o, accumulator_type<Acc>);
+    if constexpr (sizeof(Acc) == 8) return std::bit_cast<Acc>(v);
+    else return std::bit_cast<Acc>(static_cast<u32>(v));
+  }
+  if constexpr (sizeof(Acc) == 8) return as_f64(element_bits<64>(w, o, lane, reg));
+  else return std::bit_cast<Acc>(w.vgpr[o.index + reg][lane]);
+}
+template <class Acc> void set_accumulator(Wave &w, const Operand &o, unsigned reg, unsigned lane, Acc v) {
+  if constexpr (sizeof(Acc) == 8) {
+    w.vgpr[o.index + 2 * reg][lane] = static_cast<u32>(bits(v));
+    w.vgpr[o.index + 2 * reg + 1][lane] = static_cast<u32>(bits(v) >> 32);
+  } else {
+    w.vgpr[o.index + reg][lane] = std::bit_cast<u32>(v);
+  }
+}
+
+// Where C and D keep the element (i, j) of a block.
+struct Place {
+  unsigned reg, lane;
+};
+template <class Acc, unsigned M, unsigned Blocks> Place place(unsigned block, unsigned i, unsigned j) {
+  if constexpr (std::is_same_v<Acc, f64>) return M == 4 ? Place{0, 16 * i + 4 * block + j} : Place{i / 4, 16 * (i % 4) + j};
+  else if constexpr (M == 4) return {i, 4 * block + j};
+  else { // groups of four rows go around the wave
+    constexpr unsigned around = 64 / M;
+    const unsigned group = i / 4;
+    return {block * (M * M / 64) + 4 * (group / around) + i % 4, M * (group % around) + j};
+  }
+}
+
+// The lane that B's data for `lane` comes from, as BLGP says.
+unsigned broadcast_lane(unsigned blgp, unsigned lane) {
+  switch (blgp) {
+  case 1: return lane % 32;
+  case 2: return lane % 32 + 32;
+  case 3: return (lane + 16) % 64;
+  case 4:
+  case 5:
+  case 6:
+  case 7: return lane % 16 + 16 * (blgp - 4);
+  default: return lane;
+  }
+}
+
+// A and B may differ in type; both have M rows and columns, K products per element, and Blocks matrices at once.
+template <class A, class B, class Acc, unsigned M, unsigned K, unsigned Blocks> void run_mfma(Wave &w, const Instruction &in) {
+  constexpr unsigned per_lane = M * K * Blocks / 64;
+  constexpr bool is_f64 = std::is_same_v<Acc, f64>, is_16 = Element<A>::width == 16;
+  const bool flush = is_16 && w.arch->id == Gfx::gfx90a; // gfx90a: denormals of f16 and bf16, and their results, are 0
+  const unsigned group = is_f64 ? 0 : (1u << in.cbsz) - 1;
+  const bool negate[3] = {is_f64 && in.blgp & 1, is_f64 && in.blgp & 2, is_f64 && in.blgp & 4};
+  auto operand = [&](auto element, const Operand &o, unsigned lane, unsigned e, bool negative) {
+    using E = decltype(element);
+    const u64 b = element_bits<E::width>(w, o, lane, e);
+    Acc v = E::value(b);
+    if constexpr (is_16)
+      if (flush) v = std::is_same_v<A, f16> && is_denormal(as_f16(static_cast<u32>(b))) ? Acc(v * 0) : flushed(v);
+    return negative ? Acc(-v) : v;
+  };
+
+  Acc d[Blocks][M][M];
+  for (unsigned block = 0; block < Blocks; block++) {
+    Acc a[M][K], b[K][M];
+    const unsigned block_of_a = group ? (block & ~group) + (in.abid & group) : block;
+    for (unsigned k = 0; k < K; k++)
+      for (unsigned i = 0; i < M; i++) {
+        const unsigned around = M * Blocks * (k / per_lane) + i;
+        a[i][k] = operand(Element<A>{}, in.src[0], around + M * block_of_a, k % per_lane, negate[0]);
+        const unsigned lane = is_f64 ? around + M * block : broadcast_lane(in.blgp, around + M * block);
+        b[k][i] = operand(Element<B>{}, in.src[1], lane, k % per_lane, negate[1]);
+      }
+    for (unsigned i = 0; i < M; i++)
+      for (unsigned j = 0; j < M; j++) {
+        const Place p = place<Acc, M, Blocks>(block, i, j);
+        const Acc c = accumulator<Acc>(w, in.src[2], p.reg, p.lane);
+        d[block][i][j] = negate[2] ? Acc(-c) : c;
+        if constexpr (is_16)
+          if (flush) d[block][i][j] = flushed(d[block][i][j]);
+      }
+    multiply(a, b, d[block]);
+  }
+  for (unsigned block = 0; block < Blocks; block++)
+    for (unsigned i = 0; i < M; i++)
+      for (unsigned j = 0; j < M; j++) {
+        const Place p = place<Acc, M, Blocks>(block, i, j);
+        Acc v = d[block][i][j];
+        if constexpr (is_16)
+          if (flush) v = flushed(v);
+        set_accumulator(w, in.dst, p.reg, p.lane, v);
+      }
+}
+
+// WMMA: 16x16 times 16x16. A's row i and B's column j lie whole in a lane (and again in the lanes 16 further on); rows of
+// C and D go around the wave.
+template <class Acc> struct Wmma {
+  Acc a[16][16], b[16][16], d[16][16];
+};
+
+// f16 and bf16: signs as in packed instructions for A and B; C may be negated (neg_lo) after taking its magnitude (neg_hi).
+template <class T, class Out> void run_wmma_float(Wave &w, const Instruction &in) {
+  Wmma<f32> m;
+  constexpr bool narrow = !std::is_same_v<Out, f32>;
+  auto signed_value = [&](unsigned s, unsigned lane, unsigned k) {
+    const f32 v = Element<T>::value(element_bits<16>(w, in.src[s], lane, k));
+    return ((k & 1 ? in.neg_hi : in.neg_lo) >> s & 1) ? negated(v) : v;
+  };
+  for (unsigned i = 0; i < 16; i++)
+    for (unsigned k = 0; k < 16; k++) m.a[i][k] = signed_value(0, i, k), m.b[k][i] = signed_value(1, i, k);
+
+  const unsigned rows = w.lanes / 16, half = 16 * (in.op_sel >> 2 & 1);
+  const bool negative = in.neg_lo & 4, absolute = in.neg_hi & 4;
+  for (unsigned i = 0; i < 16; i++)
+    for (unsigned j = 0; j < 16; j++) {
+      const unsigned lane = 16 * (i % rows) + j;
+      f32 c;
+      if constexpr (narrow) {
+        const u64 word = in.src[2].is_vgpr() ? w.vgpr[in.src[2].index + i / rows][lane] >> half
+                                             : scalar_value(w, in.src[2], Type::f16);
+        c = Element<Out>::value(word & 0xffff);
+      } else {
+        c = accumulator<f32>(w, in.src[2], i / rows, lane);
+      }
+      c = absolute ? magnitude(c) : c;
+      m.d[i][j] = negative ? negated(c) : c;
+    }
+  multiply(m.a, m.b, m.d);
+  for (unsigned i = 0; i < 16; i++)
+    for (unsigned j = 0; j < 16; j++) {
+      u32 &word = w.vgpr[in.dst.index + i / rows][16 * (i % rows) + j];
+      if constexpr (!narrow) word = bits(m.d[i][j]);
+      else {
+        u32 v;
+        if constexpr (std::is_same_v<Out, f16>) v = to_f16(m.d[i][j]).bits;
+        else v = to_bf16(m.d[i][j]).bits;
+        word = (word & ~(0xffffu << half)) | v << half;
+      }
+    }
+}
+
+// Integers: neg_lo says which operands are signed; clamp saturates the result.
+template <unsigned Width> void run_wmma_int(Wave &w, const Instruction &in) {
+  i32 a[16][16], b[16][16];
+  auto value = [&](unsigned s, unsigned lane, unsigned k) {
+    const u32 v = static_cast<u32>(element_bits<Width>(w, in.src[s], lane, k));
+    return in.neg_lo >> s & 1 ? static_cast<i32>(v << (32 - Width)) >> (32 - Width) : static_cast<i32>(v);
+  };
+  for (unsigned i = 0; i < 16; i++)
+    for (unsigned k = 0; k < 16; k++) a[i][k] = value(0, i, k), b[k][i] = value(1, i, k);
+  const unsigned rows = w.lanes / 16;
+  i32 d[16][16];
+  for (unsigned i = 0; i < 16; i++)
+    for (unsigned j = 0; j < 16; j++) {
+      i64 sum = accumulator<i32>(w, in.src[2], i / rows, 16 * (i % rows) + j);
+      for (unsigned k = 0; k < 16; k++) sum += i64{a[i][k]} * b[k][j];
+      d[i][j] = in.clamp ? saturate<i32>(sum) : static_cast<i32>(sum);
+    }
+  for (unsigned i = 0; i < 16; i++)
+    for (unsigned j = 0; j < 16; j++)
+      set_accumulator(w, in.dst, i / rows, 16 * (i % rows) + j, d[i][j]);
+}
+
+constexpr Opcode matrix(const char *name, Handler run) { return {name, run, ExecClass::mfma}; }
+
+} // namespace
+
+// Rows (and columns), products per element, blocks.
+#define MFMA(NAME, A, B, ACC, M, K, BLOCKS) matrix("v_mfma_" NAME, run_mfma<A, B, ACC, M, K, BLOCKS>)
+
+std::span<const Opcode> matrix_opcodes() {
+  static constexpr Opcode table[] = {
+      MFMA("f64_16x16x4f64", f64, f64, f64, 16, 4, 1),
+      MFMA("f64_4x4x4f64", f64, f64, f64, 4, 4, 4),
+
+      MFMA("f32_32x32x1f32", f32, f32, f32, 32, 1, 2),
+      MFMA("f32_16x16x1f32", f32, f32, f32, 16, 1, 4),
+      MFMA("f32_4x4x1f32", f32, f32, f32, 4, 1, 16),
+      MFMA("f32_32x32x2f32", f32, f32, f32, 32, 2, 1),
+      MFMA("f32_16x16x4f32", f32, f32, f32, 16, 4, 1),
+      MFMA("f32_16x16x8_xf32", xf32, xf32, f32, 16, 8, 1),
+      MFMA("f32_32x32x4_xf32", xf32, xf32, f32, 32, 4, 1),
+
+      MFMA("f32_32x32x4f16", f16, f16, f32, 32, 4, 2),
+      MFMA("f32_16x16x4f16", f16, f16, f32, 16, 4, 4),
+      MFMA("f32_4x4x4f16", f16, f16, f32, 4, 4, 16),
+      MFMA("f32_32x32x8f16", f16, f16, f32, 32, 8, 1),
+      MFMA("f32_16x16x16f16", f16, f16, f32, 16, 16, 1),
+
+      MFMA("f32_32x32x2bf16", bf16, bf16, f32, 32, 2, 2),
+      MFMA("f32_16x16x2bf16", bf16, bf16, f32, 16, 2, 4),
+      MFMA("f32_4x4x2bf16", bf16, bf16, f32, 4, 2, 16),
+      MFMA("f32_32x32x4bf16", bf16, bf16, f32, 32, 4, 1),
+      MFMA("f32_16x16x8bf16", bf16, bf16, f32, 16, 8, 1),
+      MFMA("f32_32x32x4bf16_1k", bf16, bf16, f32, 32, 4, 2),
+      MFMA("f32_16x16x4bf16_1k", bf16, bf16, f32, 16, 4, 4),
+      MFMA("f32_4x4x4bf16_1k", bf16, bf16, f32, 4, 4, 16),
+      MFMA("f32_32x32x8bf16_1k", bf16, bf16, f32, 32, 8, 1),
+      MFMA("f32_16x16x16bf16_1k", bf16, bf16, f32, 16, 16, 1),
+
+      MFMA("i32_32x32x4i8", i8, i8, i32, 32, 4, 2),
+      MFMA("i32_16x16x4i8", i8, i8, i32, 16, 4, 4),
+      MFMA("i32_4x4x4i8", i8, i8, i32, 4, 4, 16),
+      MFMA("i32_32x32x8i8", i8, i8, i32, 32, 8, 1),
+      MFMA("i32_16x16x16i8", i8, i8, i32, 16, 16, 1),
+      MFMA("i32_32x32x16_i8", i8, i8, i32, 32, 16, 1),
+      MFMA("i32_16x16x32_i8", i8, i8, i32, 16, 32, 1),
+
+      MFMA("f32_16x16x32_fp8_fp8", fp8, fp8, f32, 16, 32, 1),
+      MFMA("f32_16x16x32_fp8_bf8", fp8, bf8, f32, 16, 32, 1),
+      MFMA("f32_16x16x32_bf8_fp8", bf8, fp8, f32, 16, 32, 1),
+      MFMA("f32_16x16x32_bf8_bf8", bf8, bf8, f32, 16, 32, 1),
+      MFMA("f32_32x32x16_fp8_fp8", fp8, fp8, f32, 32, 16, 1),
+      MFMA("f32_32x32x16_fp8_bf8", fp8, bf8, f32, 32, 16, 1),
+      MFMA("f32_32x32x16_bf8_fp8", bf8, fp8, f32, 32, 16, 1),
+      MFMA("f32_32x32x16_bf8_bf8", bf8, bf8, f32, 32, 16, 1),
+
+      matrix("v_wmma_f32_16x16x16_f16", run_wmma_float<f16, f32>),
+      matrix("v_wmma_f32_16x16x16_bf16", run_wmma_float<bf16, f32>),
+      matrix("v_wmma_f16_16x16x16_f16", run_wmma_float<f16, f16>),
+      matrix("v_wmma_bf16_16x16x16_bf16", run_wmma_float<bf16, bf16>),
+      matrix("v_wmma_i32_16x16x16_iu8", run_wmma_int<8>),
+      matrix("v_wmma_i32_16x16x16_iu4", run_wmma_int<4>),
+  };
+  return table;
+}
+
+} // namespace fade::sim
