@@ -49,7 +49,8 @@ public:
   ~DoorbellPoller();
   void add(QueueRunner *runner);
   void remove(QueueRunner *runner);
-  // Look now: the host is about to wait for something.
+  // Looks now: the host is about to sleep, and what it waits for may have been submitted just
+  // before.
   void kick();
 
 private:
@@ -57,7 +58,7 @@ private:
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<QueueRunner *> runners_;
-  bool kicked_ = false, stop_ = false;
+  bool stop_ = false;
   std::unique_ptr<DeviceThread> thread_;
 };
 
@@ -77,6 +78,7 @@ private:
   bool asleep_with_work() const { return asleep_.load() && processor_->has_work(); }
   void wake();
   void loop();
+  bool linger();
   void sleep(std::unique_lock<std::mutex> &lock);
 
   DoorbellPoller &poller_;

@@ -175,6 +175,14 @@ const CoreApi api = {
 } // namespace
 } // namespace fade::sim::kfd
 
+// Objects with static storage in this library are never destroyed. The runtime still dispatches
+// from its own exit handlers, which come later than ours would, and device threads run until the
+// process is gone.
+extern "C" __attribute__((visibility("hidden"))) int __cxa_atexit(void (*)(void *), void *,
+                                                                  void *) {
+  return 0;
+}
+
 extern "C" __attribute__((visibility("default"))) const fade::sim::kfd::CoreApi *
 fadegpu_core_api() {
   return &fade::sim::kfd::api;
