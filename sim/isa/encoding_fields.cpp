@@ -127,7 +127,7 @@ bool FieldReader::read(Instruction &in) {
   case Encoding::vop2:
   case Encoding::vopc: read_vop12c(in); return true;
   case Encoding::vop3: read_vop3(in); return true;
-  case Encoding::vop3p: read_vop3p(in); return true;
+  case Encoding::vop3p: return read_vop3p(in);
   case Encoding::ds: read_ds(in); return true;
   case Encoding::flat:
   case Encoding::global:
@@ -332,7 +332,7 @@ void FieldReader::read_vop3(Instruction &in) const {
   }
 }
 
-void FieldReader::read_vop3p(Instruction &in) const {
+bool FieldReader::read_vop3p(Instruction &in) const {
   in.dst = vector(field(0, 8));
   const std::string_view name = in.opcode->name;
   for (unsigned s = 0; s < 3; s++) in.src[s] = source(field(32 + 9 * s, 9));
@@ -349,13 +349,16 @@ void FieldReader::read_vop3p(Instruction &in) const {
     accumulator(in.src[1], bit(60));
     accumulator(in.src[2], acc_cd);
     accumulator(in.dst, acc_cd || name == "v_accvgpr_write_b32");
-    return;
+    return true;
   }
+  const unsigned src0 = field(32, 9);
+  if (src0 == dpp16_code || src0 == dpp8_code || src0 == dpp8_fi_code) return false; // gfx11: packed with DPP
   in.neg_hi = static_cast<uint8_t>(field(8, 3));
   in.neg_lo = static_cast<uint8_t>(field(61, 3));
   in.op_sel = static_cast<uint8_t>(field(11, 3));
   in.op_sel_hi = static_cast<uint8_t>(field(59, 2) | field(14, 1) << 2);
   in.clamp = bit(15);
+  return true;
 }
 
 void FieldReader::read_ds(Instruction &in) const {

@@ -33,7 +33,7 @@ private:
   void read_smem(Instruction &in) const;
   void read_vop12c(Instruction &in) const;
   void read_vop3(Instruction &in) const;
-  void read_vop3p(Instruction &in) const;
+  bool read_vop3p(Instruction &in) const;
   void read_sdwa(Instruction &in) const;
   void read_dpp(Instruction &in, unsigned dword, bool dpp8) const;
   void read_ds(Instruction &in) const;

@@ -14,6 +14,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <algorithm>
 #include <mutex>
 #include <stdexcept>
 
@@ -63,8 +64,7 @@ LlvmDisassembler::Answer LlvmDisassembler::disassemble(std::span<const uint8_t> 
   if (status == llvm::MCDisassembler::Fail || size == 0) return answer;
   answer.size = static_cast<unsigned>(size);
   answer.mnemonic = impl_->printer->getMnemonic(&inst).first;
-  while (!answer.mnemonic.empty() && (answer.mnemonic.back() == ' ' || answer.mnemonic.back() == '\t'))
-    answer.mnemonic.pop_back();
+  answer.mnemonic.resize(std::min(answer.mnemonic.find_first_of(" \t"), answer.mnemonic.size())); // "... off,"
   if (with_text) {
     llvm::raw_string_ostream out(answer.text);
     impl_->printer->printInst(&inst, pc, "", *impl_->subtarget, out);
