@@ -336,8 +336,13 @@ bool FieldReader::read_vop3p(Instruction &in) const {
   in.dst = vector(field(0, 8));
   const std::string_view name = in.opcode->name;
   for (unsigned s = 0; s < 3; s++) in.src[s] = source(field(32 + 9 * s, 9));
-  // Matrix instructions and accumulator moves use the modifier bits otherwise, and may name accumulators.
-  if (arch_.gfx9 && (name.starts_with("v_mfma") || name.starts_with("v_smfmac") || name.starts_with("v_accvgpr"))) {
+  // Accumulator moves: which side is the accumulator goes without saying.
+  if (name == "v_accvgpr_read_b32" || name == "v_accvgpr_write_b32") {
+    (name == "v_accvgpr_read_b32" ? in.src[0] : in.dst).index += agpr_base;
+    return true;
+  }
+  // Matrix instructions use the modifier bits otherwise, and may name accumulators.
+  if (arch_.gfx9 && (name.starts_with("v_mfma") || name.starts_with("v_smfmac"))) {
     in.cbsz = static_cast<uint8_t>(field(8, 3));
     in.abid = static_cast<uint8_t>(field(11, 4));
     in.blgp = static_cast<uint8_t>(field(61, 3));
@@ -348,7 +353,7 @@ bool FieldReader::read_vop3p(Instruction &in) const {
     accumulator(in.src[0], bit(59));
     accumulator(in.src[1], bit(60));
     accumulator(in.src[2], acc_cd);
-    accumulator(in.dst, acc_cd || name == "v_accvgpr_write_b32");
+    accumulator(in.dst, acc_cd);
     return true;
   }
   const unsigned src0 = field(32, 9);
