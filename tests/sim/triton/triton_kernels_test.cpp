@@ -126,7 +126,9 @@ TEST_P(Triton, MatmulWithRaggedEdges) {
   auto da = device.upload(a), db = device.upload(b), dc = device.allocate<float>(m * n);
   ASSERT_RAN(launch("matmul", {(m + 31) / 32, (n + 31) / 32, 1},
                     Arguments().add(da.va).add(db.va).add(dc.va).add(m).add(n).add(k).add(k).add(1u).add(n).add(1u).add(n).add(1u)));
-  check_product({a.begin(), a.end()}, {b.begin(), b.end()}, dc, m, n, k, 2e-5);
+  // Triton's f32 product on gfx942 is made of xf32 instructions, which see 10 digits of each factor.
+  const double tolerance = device.arch().id == Gfx::gfx942 ? 2e-3 : 2e-5;
+  check_product({a.begin(), a.end()}, {b.begin(), b.end()}, dc, m, n, k, tolerance);
 }
 
 TEST_P(Triton, HalfPrecisionMatmul) {
