@@ -110,6 +110,7 @@ std::optional<Target> guess_processor(std::string_view name) {
   if (!major || !minor || !stepping) return std::nullopt;
   Target target;
   target.processor = name;
+  target.known = false;
   target.version = {*major, *minor, *stepping};
   target.sramecc = target.xnack = Feature::Any;
   return target;

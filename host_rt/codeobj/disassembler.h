@@ -1,0 +1,44 @@
+// Machine code as text. The disassembler is the one every ROCm brings along, libamd_comgr, loaded
+// the first time one is needed; where it is missing, or older than the processor, a shared libLLVM
+// does the same.
+#pragma once
+
+#include "codeobj/bytes.h"
+#include "codeobj/target.h"
+
+#include <memory>
+
+namespace fade::codeobj {
+
+struct Instruction {
+  std::uint64_t address = 0;
+  std::uint32_t size = 0;
+  std::string text; ///< "v_add_f32_e32 v0, v1, v2"; ".long 0x…" where there is no instruction
+  /// Where a branch or call with a constant distance goes.
+  std::optional<std::uint64_t> target;
+
+  std::string_view mnemonic() const { return std::string_view(text).substr(0, text.find(' ')); }
+  bool valid() const { return !text.starts_with(".long"); }
+};
+
+class Disassembler {
+public:
+  /// An error that names what was tried if nothing on this machine can disassemble for the
+  /// processor.
+  static Result<std::shared_ptr<const Disassembler>> create(const Target &target,
+                                                            unsigned wavefront_size);
+  virtual ~Disassembler() = default;
+
+  /// "comgr 2.4" or "LLVM 19.1".
+  virtual std::string backend() const = 0;
+
+  /// `code` is loaded at `address`. Never fails: what is no instruction becomes a ".long".
+  /// May be called from several threads; one of them works at a time.
+  std::vector<Instruction> disassemble(ByteView code, std::uint64_t address) const;
+
+protected:
+  /// One instruction at the start of `code`: sets the text and returns its size, or 0.
+  virtual std::uint32_t decode(ByteView code, std::uint64_t address, std::string &text) const = 0;
+};
+
+} // namespace fade::codeobj

@@ -1,0 +1,340 @@
+#include "codeobj/instruction.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace fade::codeobj {
+namespace {
+
+using Tokens = std::vector<std::string_view>;
+
+Tokens split(std::string_view text, char separator) {
+  Tokens tokens;
+  while (!text.empty()) {
+    std::size_t end = std::min(text.find(separator), text.size());
+    tokens.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return tokens;
+}
+
+bool contains(const Tokens &tokens, std::string_view token) {
+  return std::ranges::find(tokens, token) != tokens.end();
+}
+
+template <std::size_t N>
+bool is_one_of(std::string_view text, const std::array<std::string_view, N> &list) {
+  return std::ranges::find(list, text) != list.end();
+}
+
+std::optional<unsigned> number(std::string_view digits) {
+  unsigned value = 0;
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size())
+    return std::nullopt;
+  return value;
+}
+
+bool is_float_type(std::string_view type) {
+  return type == "f16" || type == "f32" || type == "f64" || type == "bf16" || type == "fp8" ||
+         type == "bf8";
+}
+
+// --- Widths -------------------------------------------------------------------------------------
+
+/// "dwordx4" is 16, "b96" 12, "ubyte" and "u8" 1, "xyz" (a format of dwords) 12; 0 if the token is
+/// no width.
+unsigned width_of(std::string_view token) {
+  if (token.starts_with("dword")) {
+    if (token == "dword") return 4;
+    return 4 * number(token.substr(6)).value_or(0);
+  }
+  for (std::string_view prefix : {"b", "u", "i", "f", "bf"})
+    if (token.starts_with(prefix))
+      if (auto bits = number(token.substr(prefix.size()))) return *bits / 8;
+  if (token.ends_with("byte")) return 1;
+  if (token.ends_with("short")) return 2;
+  if (token == "x" || token == "xy" || token == "xyz" || token == "xyzw")
+    return static_cast<unsigned>(4 * token.size());
+  return 0;
+}
+
+/// The width of a load or store: the first token that names one. "d16" halves a format and leaves
+/// the rest.
+unsigned access_width(const Tokens &tokens) {
+  bool format = contains(tokens, "format");
+  for (auto it = tokens.rbegin(); it != tokens.rend(); ++it)
+    if (unsigned width = width_of(*it))
+      return format && contains(tokens, "d16") ? width / 2 : width;
+  return 0;
+}
+
+/// Atomics name their type last ("add_u32", "pk_add_f16", "add_x2", or nothing for 32 bits); "rtn"
+/// comes after it.
+unsigned atomic_width(Tokens tokens) {
+  while (!tokens.empty() && (tokens.back() == "rtn" || tokens.back() == "e32")) tokens.pop_back();
+  if (contains(tokens, "pk")) return 4;
+  if (!tokens.empty() && tokens.back() == "x2") return 8;
+  unsigned width = tokens.empty() ? 0 : width_of(tokens.back());
+  return width != 0 ? width : 4;
+}
+
+// --- Memory instructions ------------------------------------------------------------------------
+
+InstructionInfo classify_vector_memory(MemorySpace space, const Tokens &tokens,
+                                       std::string_view text) {
+  InstructionInfo info;
+  info.unit = Unit::Vmem;
+  info.space = space;
+  if (contains(tokens, "atomic")) {
+    info.memory = MemoryOperation::Atomic;
+    info.width = atomic_width(tokens);
+  } else if (contains(tokens, "load") || contains(tokens, "sample") ||
+             contains(tokens, "gather4")) {
+    info.memory = MemoryOperation::Load;
+    info.width = access_width(tokens);
+    // "buffer_load_dword v1, s[8:11], 0 offen lds", "global_load_lds_dwordx4"
+    info.also_lds = contains(tokens, "lds") || text.ends_with(" lds") ||
+                    text.find(" lds ") != std::string_view::npos;
+  } else if (contains(tokens, "store")) {
+    info.memory = MemoryOperation::Store;
+    info.width = access_width(tokens);
+  } else {
+    info.unit = Unit::Other; // buffer_wbl2, global_inv: caches, not data
+    info.space = MemorySpace::None;
+  }
+  return info;
+}
+
+InstructionInfo classify_scalar_memory(const Tokens &tokens) {
+  InstructionInfo info;
+  info.unit = Unit::Smem;
+  if (contains(tokens, "atomic")) {
+    info.memory = MemoryOperation::Atomic;
+    info.width = atomic_width(tokens);
+  } else if (contains(tokens, "load") || contains(tokens, "store")) {
+    info.memory = contains(tokens, "load") ? MemoryOperation::Load : MemoryOperation::Store;
+    info.width = access_width(tokens);
+  } else {
+    return info; // s_memtime, s_dcache_inv
+  }
+  info.space = contains(tokens, "scratch") ? MemorySpace::Scratch : MemorySpace::Constant;
+  return info;
+}
+
+InstructionInfo classify_lds(const Tokens &tokens) {
+  // The names before and after gfx11: read and load, write and store.
+  static constexpr std::array<std::string_view, 12> kNoMemory = {
+      "permute", "bpermute", "swizzle", "nop",    "gws",     "bvh",
+      "ordered", "param",    "direct",  "append", "consume", "barrier"};
+  InstructionInfo info;
+  info.unit = Unit::Lds;
+  std::string_view operation = tokens.size() > 1 ? tokens[1] : "";
+  if (is_one_of(operation, kNoMemory)) return info; // cross-lane traffic and counters
+  info.space = MemorySpace::Lds;
+  auto starts = [&](std::string_view prefix) { return operation.starts_with(prefix); };
+  bool exchange = contains(tokens, "wrxchg") || contains(tokens, "wrxchg2") ||
+                  contains(tokens, "wrxchg2st64") || contains(tokens, "storexchg");
+  if (!exchange && (starts("read") || starts("load"))) {
+    info.memory = MemoryOperation::Load;
+  } else if (!exchange && (starts("write") || starts("store")) && operation != "storexchg") {
+    info.memory = MemoryOperation::Store;
+  } else {
+    info.memory = MemoryOperation::Atomic;
+    info.width = atomic_width(tokens);
+    return info;
+  }
+  // ds_read2_b32 and ds_load_2addr_b32 touch two places.
+  bool two = operation.find('2') != std::string_view::npos || contains(tokens, "2addr");
+  info.width = access_width(tokens) * (two ? 2 : 1);
+  return info;
+}
+
+// --- Arithmetic ---------------------------------------------------------------------------------
+
+/// Operands of one lane, for the old names that leave out the number of blocks ("32x32x1f32").
+unsigned elements_per_lane(std::string_view type) {
+  if (type == "f16" || type == "i8" || type == "bf16_1k") return 4;
+  if (type == "bf16") return 2;
+  return 1; // f32, f64
+}
+
+/// "v_mfma_f32_32x32x8f16", "v_mfma_f32_16x16x4_4b_f32", "v_wmma_f32_16x16x16_f16".
+std::uint32_t matrix_flops(std::string_view mnemonic) {
+  std::size_t x = mnemonic.find('x');
+  while (x != std::string_view::npos) {
+    std::size_t begin = mnemonic.find_last_not_of("0123456789", x - 1) + 1;
+    std::string_view shape = mnemonic.substr(begin);
+    Tokens parts = split(shape, 'x');
+    if (x > begin && parts.size() >= 3) {
+      std::size_t digits = std::min(parts[2].find_first_not_of("0123456789"), parts[2].size());
+      auto m = number(parts[0]), n = number(parts[1]), k = number(parts[2].substr(0, digits));
+      if (m && n && k && *m != 0 && *k != 0) {
+        std::string_view rest = parts[2].substr(digits); // "f16", "_f16", "_2b_f32", "bf16_1k"
+        unsigned blocks = 1;
+        if (!rest.starts_with('_'))
+          blocks = std::max(1u, 64 * elements_per_lane(rest) / (*m * *k));
+        else if (Tokens words = split(rest.substr(1), '_');
+                 !words.empty() && words[0].ends_with('b'))
+          blocks = number(words[0].substr(0, words[0].size() - 1)).value_or(1);
+        return 2 * *m * *n * *k * blocks;
+      }
+    }
+    x = mnemonic.find('x', x + 1);
+  }
+  return 0;
+}
+
+/// Of one half of a v_dual_ pair or of a whole instruction, without the encoding's suffix.
+std::uint32_t lane_flops(Tokens tokens) {
+  static constexpr std::array<std::string_view, 5> kEncodings = {"e32", "e64", "sdwa", "dpp",
+                                                                 "dpp8"};
+  static constexpr std::array<std::string_view, 4> kOne = {"add", "sub", "subrev", "mul"};
+  static constexpr std::array<std::string_view, 8> kTwo = {"fma",   "fmac",  "mad",   "mac",
+                                                           "fmaak", "fmamk", "madak", "madmk"};
+  static constexpr std::array<std::string_view, 8> kTranscendental = {"rcp", "rsq", "sqrt", "exp",
+                                                                      "log", "sin", "cos",  "tanh"};
+  while (!tokens.empty() && is_one_of(tokens.back(), kEncodings)) tokens.pop_back();
+  if (tokens.size() < 3 || tokens[0] != "v") return 0;
+  tokens.erase(tokens.begin());
+  if (tokens[0] == "dual" || tokens[0] == "s") tokens.erase(tokens.begin());
+  unsigned lanes = 1;
+  if (tokens[0] == "pk") {
+    lanes = 2;
+    tokens.erase(tokens.begin());
+  }
+  if (tokens.size() < 2) return 0;
+  std::string_view operation = tokens[0], type = tokens.back();
+  if (operation.starts_with("dot") && is_float_type(tokens[1])) {
+    // dot2 is two multiplications and two additions
+    auto terms = number(operation.substr(3, 1));
+    return terms ? 2 * *terms : 0;
+  }
+  if (!is_float_type(type)) return 0;
+  if (operation == "div") return tokens[1] == "fmas" ? 2 : 0;
+  if (is_one_of(operation, kOne)) return lanes;
+  if (is_one_of(operation, kTwo)) return 2 * lanes;
+  return is_one_of(operation, kTranscendental) ? 1 : 0;
+}
+
+InstructionInfo classify_vector(std::string_view mnemonic, const Tokens &tokens,
+                                std::string_view text) {
+  InstructionInfo info;
+  info.unit = Unit::Valu;
+  std::string_view operation = tokens.size() > 1 ? tokens[1] : "";
+  if (operation == "mfma" || operation == "smfmac" || operation == "wmma" ||
+      operation == "swmmac") {
+    info.unit = Unit::Matrix;
+    info.wave_flops = matrix_flops(mnemonic);
+    return info;
+  }
+  info.lane_flops = lane_flops(tokens);
+  // v_dual_mul_f32 v0, v1, v2 :: v_dual_add_f32 v3, v4, v5
+  if (std::size_t second = text.find(":: "); second != std::string_view::npos) {
+    std::string_view other = text.substr(second + 3);
+    info.lane_flops += lane_flops(split(other.substr(0, other.find(' ')), '_'));
+  }
+  return info;
+}
+
+// --- Scalar instructions ------------------------------------------------------------------------
+
+InstructionInfo branch(Flow flow) {
+  InstructionInfo info;
+  info.unit = Unit::Branch;
+  info.flow = flow;
+  return info;
+}
+
+InstructionInfo simple(Unit unit) {
+  InstructionInfo info;
+  info.unit = unit;
+  return info;
+}
+
+InstructionInfo classify_scalar(std::string_view mnemonic, const Tokens &tokens) {
+  static constexpr std::array<std::string_view, 9> kMemory = {
+      "load", "store", "buffer", "scratch", "atomic", "dcache", "memtime", "memrealtime", "atc"};
+  static constexpr std::array<std::string_view, 20> kHints = {
+      "nop",  "sleep",  "clause",       "sendmsg",      "sendmsghalt", "sethalt", "setprio",
+      "trap", "icache", "incperflevel", "decperflevel", "ttracedata",  "inst",    "delay",
+      "code", "set",    "prefetch",     "gl1",          "round",       "version"};
+  if (mnemonic == "s_branch") return branch(Flow::Jump);
+  if (mnemonic.starts_with("s_cbranch") && mnemonic != "s_cbranch_join" &&
+      !mnemonic.ends_with("_fork"))
+    return branch(Flow::Conditional);
+  if (mnemonic.starts_with("s_cbranch")) return branch(Flow::Indirect);
+  if (mnemonic == "s_setpc_b64" || mnemonic == "s_rfe_b64" || mnemonic == "s_rfe_restore_b64")
+    return branch(Flow::Indirect);
+  if (mnemonic == "s_swappc_b64" || mnemonic == "s_call_b64") return branch(Flow::Call);
+  if (mnemonic.starts_with("s_subvector_loop")) return branch(Flow::Conditional);
+  if (mnemonic.starts_with("s_endpgm")) return branch(Flow::End);
+  if (mnemonic.starts_with("s_barrier")) return simple(Unit::Barrier);
+  if (mnemonic.starts_with("s_wait") || mnemonic == "s_wakeup") return simple(Unit::Wait);
+  std::string_view operation = tokens.size() > 1 ? tokens[1] : "";
+  if (mnemonic == "s_set_gpr_idx_on" || mnemonic == "s_set_gpr_idx_off" ||
+      mnemonic == "s_set_gpr_idx_idx" || mnemonic == "s_set_gpr_idx_mode")
+    return simple(Unit::Salu);
+  if (is_one_of(operation, kMemory)) return classify_scalar_memory(tokens);
+  if (is_one_of(operation, kHints)) return simple(Unit::Other);
+  return simple(Unit::Salu);
+}
+
+} // namespace
+
+std::string_view to_string(Unit unit) {
+  static constexpr std::array<std::string_view, kUnitCount> kNames = {
+      "valu",   "salu",    "smem", "vmem",  "lds",    "matrix",
+      "branch", "barrier", "wait", "other", "invalid"};
+  return kNames[static_cast<std::size_t>(unit)];
+}
+
+std::string_view to_string(MemoryOperation operation) {
+  static constexpr std::array<std::string_view, 4> kNames = {"none", "load", "store", "atomic"};
+  return kNames[static_cast<std::size_t>(operation)];
+}
+
+std::string_view to_string(MemorySpace space) {
+  static constexpr std::array<std::string_view, 9> kNames = {
+      "none", "global", "flat", "scratch", "buffer", "image", "constant", "lds", "gds"};
+  return kNames[static_cast<std::size_t>(space)];
+}
+
+InstructionInfo classify(std::string_view text) {
+  std::string_view mnemonic = text.substr(0, text.find(' '));
+  Tokens tokens = split(mnemonic, '_');
+  if (tokens.empty() || mnemonic.starts_with('.')) return {};
+  std::string_view family = tokens[0];
+  if (family == "v") return classify_vector(mnemonic, tokens, text);
+  if (family == "s") return classify_scalar(mnemonic, tokens);
+  if (family == "ds") {
+    InstructionInfo info = classify_lds(tokens);
+    if (info.space == MemorySpace::Lds && text.ends_with(" gds")) info.space = MemorySpace::Gds;
+    return info;
+  }
+  if (family == "lds") return simple(Unit::Lds);
+  if (family == "global") return classify_vector_memory(MemorySpace::Global, tokens, text);
+  if (family == "flat") return classify_vector_memory(MemorySpace::Flat, tokens, text);
+  if (family == "scratch") return classify_vector_memory(MemorySpace::Scratch, tokens, text);
+  if (family == "buffer" || family == "tbuffer")
+    return classify_vector_memory(MemorySpace::Buffer, tokens, text);
+  if (family == "image") return classify_vector_memory(MemorySpace::Image, tokens, text);
+  if (family == "exp" || family == "export") return simple(Unit::Other);
+  return simple(Unit::Other);
+}
+
+std::optional<std::uint64_t> branch_target(const Instruction &instruction, ByteView code) {
+  std::string_view mnemonic = instruction.mnemonic();
+  bool relative = mnemonic == "s_branch" || mnemonic == "s_call_b64" ||
+                  mnemonic.starts_with("s_subvector_loop") ||
+                  (mnemonic.starts_with("s_cbranch_") && mnemonic != "s_cbranch_join" &&
+                   mnemonic != "s_cbranch_g_fork");
+  auto word = read<std::uint32_t>(code, 0);
+  if (!relative || !word) return std::nullopt;
+  // All of them count words from the next instruction in their low 16 bits.
+  auto distance = static_cast<std::int64_t>(static_cast<std::int16_t>(*word & 0xffff)) * 4;
+  return instruction.address + instruction.size + static_cast<std::uint64_t>(distance);
+}
+
+} // namespace fade::codeobj

@@ -1,0 +1,71 @@
+// What an instruction does, told from its mnemonic: the unit that executes it, the memory it
+// touches, the arithmetic it does.
+#pragma once
+
+#include "codeobj/disassembler.h"
+
+namespace fade::codeobj {
+
+enum class Unit : std::uint8_t {
+  Valu,    ///< vector arithmetic
+  Salu,    ///< scalar arithmetic
+  Smem,    ///< scalar memory
+  Vmem,    ///< vector memory: global, flat, scratch, buffer, image
+  Lds,     ///< local data share
+  Matrix,  ///< MFMA, WMMA and their sparse forms
+  Branch,  ///< jumps, calls and the end of the program
+  Barrier, ///< workgroup barriers
+  Wait,    ///< s_waitcnt and the like
+  Other,   ///< messages, hints, exports, cache control
+  Invalid, ///< bytes that are no instruction
+};
+inline constexpr std::size_t kUnitCount = 11;
+std::string_view to_string(Unit unit);
+
+enum class MemoryOperation : std::uint8_t { None, Load, Store, Atomic };
+std::string_view to_string(MemoryOperation operation);
+
+enum class MemorySpace : std::uint8_t {
+  None,
+  Global,
+  Flat,
+  Scratch,
+  Buffer, ///< through a buffer descriptor: global memory or scratch
+  Image,
+  Constant, ///< scalar loads
+  Lds,
+  Gds,
+};
+std::string_view to_string(MemorySpace space);
+
+/// How control goes on behind an instruction.
+enum class Flow : std::uint8_t {
+  Next,
+  Jump,        ///< always, to a constant place
+  Conditional, ///< to a constant place, or on
+  Indirect,    ///< to a place in registers: a return, or a jump table
+  Call,        ///< and back
+  End,
+};
+
+struct InstructionInfo {
+  Unit unit = Unit::Invalid;
+  MemoryOperation memory = MemoryOperation::None;
+  MemorySpace space = MemorySpace::None;
+  Flow flow = Flow::Next;
+  /// Bytes of memory one lane touches (a scalar access: the whole wave).
+  std::uint32_t width = 0;
+  /// Floating-point operations of one lane: an addition, multiplication or transcendental is one, a
+  /// fused multiply-add two; conversions, comparisons, minimum and maximum are none.
+  std::uint32_t lane_flops = 0;
+  /// Of the whole wave, for Unit::Matrix: 2·M·N·K·blocks.
+  std::uint32_t wave_flops = 0;
+  bool also_lds = false; ///< a load from memory that goes into LDS
+};
+
+InstructionInfo classify(std::string_view text);
+
+/// The constant target of a branch or call whose encoding starts at `code`.
+std::optional<std::uint64_t> branch_target(const Instruction &instruction, ByteView code);
+
+} // namespace fade::codeobj
