@@ -19,8 +19,9 @@
  *     clone[H + 8 ..) = original[H ..): the hidden arguments, moved by 8
  *
  * Its size is the one in the clone's metadata. A hidden argument that the clone has and the
- * original lacks must be made from the dispatch packet. In the clone's metadata the argument is
- * named FADE_CONTROL_ARGUMENT.
+ * original lacks must be made from the dispatch packet. In the clone's metadata the address is the
+ * last argument that is not hidden; it has the name FADE_CONTROL_ARGUMENT only if the compiler
+ * keeps names.
  *
  * The address may be null: the clone then records nothing. */
 #ifndef FADE_CLONE_H

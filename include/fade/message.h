@@ -52,9 +52,9 @@
  * A wave never holds a lock, and a wave that waits depends on the host alone. Every record is
  * smaller than the smallest ring, so it gets in once the host has drained what lies before it.
  *
- * Lossy mode (FADE_CONTROL_LOSSY): before it reserves, a wave looks at head and tail; if its record
- * does not fit now, it adds one to `dropped` and goes on. Records that announce a wave are never
- * dropped.
+ * Lossy mode (FADE_CONTROL_LOSSY): before it reserves, a wave looks at head and tail; if not even
+ * the largest record would fit now, it adds one to `dropped` and goes on. Records that announce a
+ * wave or its end are never dropped.
  *
  * Before a dispatch the ring is zero, head = tail = 0, limit = capacity, waves = dropped = 0. When
  * the dispatch has completed, `head` says exactly how many bytes were reserved; all of them have
@@ -159,6 +159,7 @@ typedef uint64_t fade_u64;
 #define FADE_RECORD_MAX 544u         /* RANGE, RAW, 64 lanes */
 #define FADE_RING_SLACK 1024u        /* bytes behind the capacity, so that no record is split */
 #define FADE_RING_MIN_CAPACITY 4096u /* the capacity is a power of two */
+#define FADE_RING_MAX_CAPACITY 0x40000000u
 
 typedef struct fade_header {
   fade_u32 site;

@@ -25,8 +25,10 @@ public:
     const uint64_t size = record.size();
     fade_header header;
     std::memcpy(&header, record.data(), sizeof header);
-    const bool may_drop = (control_.flags & FADE_CONTROL_LOSSY) != 0;
-    if (may_drop && header.kind != FADE_RECORD_WAVE_BEGIN && !fitsNow(size)) {
+    const bool may_drop = (control_.flags & FADE_CONTROL_LOSSY) != 0 &&
+                          header.kind != FADE_RECORD_WAVE_BEGIN &&
+                          header.kind != FADE_RECORD_WAVE_END;
+    if (may_drop && !hasRoom()) {
       __atomic_fetch_add(&control_.dropped, uint64_t{1}, __ATOMIC_RELAXED);
       return false;
     }
@@ -43,8 +45,8 @@ public:
   }
 
 private:
-  bool fitsNow(uint64_t size) {
-    const uint64_t wanted = __atomic_load_n(&control_.head, __ATOMIC_RELAXED) + size;
+  bool hasRoom() {
+    const uint64_t wanted = __atomic_load_n(&control_.head, __ATOMIC_RELAXED) + FADE_RECORD_MAX;
     return wanted <= __atomic_load_n(&control_.limit, __ATOMIC_RELAXED) || wanted <= raiseLimit();
   }
 

@@ -1,0 +1,394 @@
+// The device runtime: what an instrumented kernel calls. It writes the records that
+// include/fade/message.h describes; names here are the names there.
+//
+// Rules that keep it usable from every kernel: each entry point is a leaf function, so that a call
+// costs no stack; it uses no LDS and no hidden kernel argument, so that a clone needs nothing that
+// its kernel did not need; it is one bitcode for all targets, so what differs between them is left
+// to hooks that the pass defines (fade_hook_*).
+//
+// All entry points are called by all active lanes of a wave together. "Uniform" arguments are the
+// same in every lane; depending on the compiler they arrive in vector registers all the same.
+#include "fade/message.h"
+
+typedef unsigned int u32;
+typedef unsigned long u64;
+typedef int i32;
+typedef long i64;
+typedef __global fade_control *control_t;
+typedef __constant const fade_control *config_t;
+
+#define INLINE static inline __attribute__((always_inline))
+#define ENTRY __attribute__((visibility("hidden"), noinline))
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+
+// Hooks: defined by the pass for the target at hand.
+u32 __fade_hook_wave_size(void);
+u64 __fade_hook_time(void);        // real-time counter
+u32 __fade_hook_hardware_id(void); // HW_ID or HW_ID1
+u32 __fade_hook_xcc_id(void);
+
+// ---- lanes
+
+INLINE u64 ballot(bool condition) {
+#if __clang_major__ >= 17
+  return __builtin_amdgcn_ballot_w64(condition);
+#else
+  // Before LLVM 17 a 64-bit ballot cannot be selected in wave32.
+  u64 lanes = __builtin_amdgcn_uicmp((u32)condition, 0u, 33 /* not equal */);
+  return __fade_hook_wave_size() == 32 ? lanes & 0xffffffffu : lanes;
+#endif
+}
+
+INLINE u64 active_lanes(void) { return ballot(true); }
+INLINE u32 first_bit(u64 mask) { return (u32)__builtin_ctzl(mask); }
+INLINE u32 rank_below(u64 mask) {
+  return __builtin_amdgcn_mbcnt_hi((u32)(mask >> 32), __builtin_amdgcn_mbcnt_lo((u32)mask, 0));
+}
+INLINE u32 lane_id(void) { return rank_below(~0ul); }
+
+INLINE u32 first_lane(u32 v) { return (u32)__builtin_amdgcn_readfirstlane((i32)v); }
+INLINE u64 first_lane64(u64 v) {
+  return (u64)first_lane((u32)(v >> 32)) << 32 | first_lane((u32)v);
+}
+INLINE bool is_traced(u32 wave) { return ballot(wave != FADE_WAVE_NONE) != 0; }
+INLINE u32 to_vector(u32 v) {
+  u32 result;
+  __asm__("v_mov_b32 %0, %1" : "=v"(result) : "s"(v));
+  return result;
+}
+INLINE u64 to_vector64(u64 v) { return (u64)to_vector((u32)(v >> 32)) << 32 | to_vector((u32)v); }
+INLINE control_t uniform_control(control_t c) { return (control_t)first_lane64((u64)c); }
+INLINE config_t config_of(control_t c) { return (config_t)(u64)c; }
+
+// ---- the ring
+
+// A zero that the compiler takes for different in each lane. An address that contains it keeps
+// LLVM's atomic optimizer from electing a lane: we have done that already.
+INLINE u32 divergent_zero(void) {
+  u32 zero;
+  __asm__("v_mov_b32 %0, 0" : "=v"(zero));
+  return zero;
+}
+
+typedef volatile __global atomic_ulong *atomic64_t;
+INLINE atomic64_t atomic64(__global u64 *where) {
+  return (atomic64_t)((__global char *)where + divergent_zero());
+}
+
+// The functions from here to reserve() are called by one lane.
+INLINE u64 add64(__global u64 *where, u64 n) {
+  return __opencl_atomic_fetch_add(atomic64(where), n, __ATOMIC_RELAXED,
+                                   __OPENCL_MEMORY_SCOPE_DEVICE);
+}
+INLINE u64 load64(__global u64 *where) {
+  return __opencl_atomic_load(atomic64(where), __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
+}
+
+INLINE u32 add32(__global u32 *where, u32 n) {
+  return __opencl_atomic_fetch_add((volatile __global atomic_uint *)(where + divergent_zero()), n,
+                                   __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
+}
+
+// Looks at the host's tail and lets the other waves know what it found. Returns the new limit.
+INLINE u64 raise_limit(control_t control) {
+  config_t config = config_of(control);
+  u64 tail = __opencl_atomic_load(atomic64((__global u64 *)config->tail), __ATOMIC_RELAXED,
+                                  __OPENCL_MEMORY_SCOPE_ALL_SVM_DEVICES);
+  u64 limit = tail + config->capacity_mask + 1;
+  __opencl_atomic_fetch_max(atomic64(&control->limit), limit, __ATOMIC_RELAXED,
+                            __OPENCL_MEMORY_SCOPE_DEVICE);
+  return limit;
+}
+
+// Reserves a record, waits until the ring has room for it and returns its offset in the ring.
+// Positions and limits are compared by the difference of their lower halves: head cannot run ahead
+// of the limit by more than one record per wave on the device, and a ring is smaller than 2 GiB.
+INLINE u32 reserve(control_t control, u32 size) {
+  u32 position = (u32)add64(&control->head, size);
+  i32 room = (i32)((u32)load64(&control->limit) - position);
+  if (!LIKELY(ballot(room < (i32)size) == 0)) {
+    do {
+      __builtin_amdgcn_s_sleep(8);
+      room = (i32)((u32)raise_limit(control) - position);
+    } while (ballot(room < (i32)size) != 0);
+  }
+  return position & (u32)config_of(control)->capacity_mask;
+}
+
+INLINE __global void *ring_at(control_t control, u32 offset) {
+  return (__global char *)config_of(control)->data + offset;
+}
+
+// Called by all lanes after the payload is written, before the header is.
+INLINE void release(void) { __builtin_amdgcn_fence(__ATOMIC_RELEASE, ""); }
+
+INLINE void publish(__global void *record, u64 header) {
+  __opencl_atomic_store((atomic64_t)record, header, __ATOMIC_RELAXED,
+                        __OPENCL_MEMORY_SCOPE_ALL_SVM_DEVICES);
+}
+
+// ---- filters that look at each execution; seldom in use, hence one test for all of them
+
+INLINE bool is_leader(void) { return lane_id() == first_bit(active_lanes()); }
+
+// Called by one lane: whether this execution of the site is to be recorded.
+INLINE bool is_wanted(control_t control, u32 flags, u32 site) {
+  config_t config = config_of(control);
+  if (flags & FADE_CONTROL_SAMPLE_EXECUTIONS) {
+    u64 n = add64(&((__global fade_counter *)config->counters)[site].entries, 1);
+    if (first_lane((u32)n) % config->sample_executions != 0) return false;
+  }
+  if (flags & FADE_CONTROL_LOSSY) {
+    u32 wanted = (u32)load64(&control->head) + FADE_RECORD_MAX;
+    bool full = (i32)((u32)load64(&control->limit) - wanted) < 0;
+    if (ballot(full)) full = (i32)((u32)raise_limit(control) - wanted) < 0;
+    if (ballot(full)) {
+      add64(&control->dropped, 1);
+      return false;
+    }
+  }
+  return true;
+}
+
+// Called by all lanes.
+INLINE bool is_filtered(control_t control, u32 site) {
+  u32 flags = config_of(control)->flags;
+  if (LIKELY(flags == 0)) return false;
+  u32 wanted = 0;
+  if (is_leader()) wanted = is_wanted(control, flags, site);
+  return first_lane(wanted) == 0;
+}
+
+// ---- accesses
+
+typedef struct {
+  u64 mask;
+  u64 base;
+  u32 lane;
+  u32 first;
+} lanes_t;
+
+// Lanes whose address is not base + stride * (lane - first).
+INLINE u64 off_the_line(lanes_t w, i32 stride, u64 address) {
+  return ballot(address != w.base + (u64)((i64)stride * (i32)(w.lane - w.first)));
+}
+
+// Lanes whose address is not the one in the tile.
+INLINE u64 off_the_tile(lanes_t w, i32 stride, fade_tile tile, u64 address) {
+  u32 r = w.lane - w.first;
+  i32 row = (i32)(r >> __builtin_ctz(tile.width)), column = (i32)(r & (tile.width - 1));
+  return ballot(address != w.base + (u64)((i64)stride * column) + (u64)((i64)tile.row_stride * row));
+}
+
+INLINE u32 difference_at(lanes_t w, u32 lane, u64 address) {
+  return (u32)__builtin_amdgcn_readlane((i32)(u32)address, (i32)lane) - (u32)w.base;
+}
+
+// The stride that the first two active lanes suggest.
+INLINE i32 guess_stride(lanes_t w, u64 address) {
+  u64 others = w.mask & (w.mask - 1);
+  if (others == 0) return 0;
+  u32 second = first_bit(others);
+  return (i32)difference_at(w, second, address) / (i32)(second - w.first);
+}
+
+// Any record of addresses. Leaders write the fixed part, the other lanes their payload.
+INLINE void write_access(control_t control, lanes_t w, u32 wave, u32 site, u64 address,
+                         bool has_length, u64 length) {
+  i32 stride = guess_stride(w, address);
+  u64 bad = off_the_line(w, stride, address);
+  u32 corner = first_bit(bad), width = corner - w.first;
+  u32 encoding, payload_size;
+  fade_tile tile = {0, width};
+  if (bad == 0) {
+    encoding = stride == 0 ? FADE_ENCODING_UNIFORM : FADE_ENCODING_AFFINE;
+    payload_size = 0;
+  } else {
+    tile.row_stride = (i32)difference_at(w, corner, address);
+    bool is_width = (width & (width - 1)) == 0 && width >= 2 && width <= 32;
+    i64 delta = (i64)(address - w.base);
+    if (is_width && off_the_tile(w, stride, tile, address) == 0) {
+      encoding = FADE_ENCODING_TILED;
+      payload_size = sizeof(fade_tile);
+    } else {
+      u32 others = (u32)__builtin_popcountl(w.mask) - 1;
+      bool near = ballot(delta != (i32)delta) == 0;
+      encoding = near ? FADE_ENCODING_DELTA32 : FADE_ENCODING_RAW;
+      payload_size = near ? (others * 4 + 7) & ~7u : others * 8;
+      stride = 0;
+    }
+  }
+  u32 fixed_size = sizeof(fade_record) + (has_length ? 8 : 0);
+  u32 offset = 0;
+  bool leader = w.lane == w.first;
+  if (leader) offset = reserve(control, fixed_size + payload_size);
+  __global char *at = ring_at(control, first_lane(offset));
+  __global char *payload = at + fixed_size;
+  if (leader) {
+    __global fade_record *record = (__global fade_record *)at;
+    record->mask = w.mask;
+    record->value = address;
+    record->wave = wave;
+    record->extra = stride;
+    if (has_length) *(__global u64 *)(at + sizeof(fade_record)) = length;
+    if (encoding == FADE_ENCODING_TILED) *(__global fade_tile *)payload = tile;
+  } else {
+    u32 element = rank_below(w.mask) - 1;
+    if (encoding == FADE_ENCODING_DELTA32)
+      ((__global i32 *)payload)[element] = (i32)(u32)(address - w.base);
+    if (encoding == FADE_ENCODING_RAW) ((__global u64 *)payload)[element] = address;
+  }
+  release();
+  u32 kind = has_length ? FADE_RECORD_RANGE : FADE_RECORD_ACCESS;
+  if (leader)
+    publish(at, FADE_HEADER(site, (fixed_size + payload_size) / FADE_RECORD_ALIGN, kind, encoding));
+}
+
+INLINE lanes_t lanes_at(u64 address) {
+  u64 mask = active_lanes();
+  lanes_t w = {mask, first_lane64(address), lane_id(), first_bit(mask)};
+  return w;
+}
+
+// Any access, whatever filters are in use.
+INLINE void record_access(control_t control, u32 wave, u32 site, u64 address) {
+  if (!is_filtered(control, first_lane(site)))
+    write_access(control, lanes_at(address), wave, site, address, false, 0);
+}
+
+// The common case is decided in as few instructions as possible: no filter is in use and the
+// addresses are base + stride * lane from the first active lane and its neighbour on.
+ENTRY void __fade_rt_access(control_t control, u32 wave, u32 site, u64 address) {
+  if (!is_traced(wave)) return;
+  control = uniform_control(control);
+  lanes_t w = lanes_at(address);
+  i32 stride = (i32)difference_at(w, w.first + 1, address);
+  u64 uncommon = config_of(control)->flags | ((w.mask >> w.first & 3) ^ 3) |
+                 off_the_line(w, stride, address);
+  // What the common case stores goes to vector registers here and not where it is stored: scalar
+  // registers that live through the other case would be too many, and a call must not need stack.
+  u64 mask = to_vector64(w.mask);
+  i32 extra = (i32)to_vector((u32)stride);
+  if (LIKELY(uncommon == 0)) {
+    if (w.lane == w.first) {
+      __global fade_record *record = ring_at(control, reserve(control, sizeof(fade_record)));
+      record->mask = mask;
+      record->value = address;
+      record->wave = wave;
+      record->extra = extra;
+      release();
+      publish(record, FADE_HEADER(site, sizeof(fade_record) / FADE_RECORD_ALIGN, FADE_RECORD_ACCESS,
+                                  extra == 0 ? FADE_ENCODING_UNIFORM : FADE_ENCODING_AFFINE));
+    }
+  } else {
+    record_access(control, wave, site, address);
+  }
+}
+
+// An access through a flat pointer: lanes that point to their own scratch are no business of ours.
+ENTRY void __fade_rt_access_flat(control_t control, u32 wave, u32 site, u64 address) {
+  if (!is_traced(wave)) return;
+  if (__builtin_amdgcn_is_private((const __generic void *)address)) return;
+  record_access(uniform_control(control), wave, site, address);
+}
+
+// An access with a length. Lanes with the same length share a record.
+INLINE void record_ranges(control_t control, u32 wave, u32 site, u64 address, u64 length) {
+  if (!is_traced(wave)) return;
+  control = uniform_control(control);
+  while (true) {
+    u64 shared = first_lane64(length);
+    if (length != shared) continue;
+    if (shared != 0 && !is_filtered(control, site))
+      write_access(control, lanes_at(address), wave, site, address, true, shared);
+    break;
+  }
+}
+
+ENTRY void __fade_rt_range(control_t control, u32 wave, u32 site, u64 address, u64 length) {
+  record_ranges(control, wave, site, address, length);
+}
+
+ENTRY void __fade_rt_range_flat(control_t control, u32 wave, u32 site, u64 address, u64 length) {
+  if (__builtin_amdgcn_is_private((const __generic void *)address)) return;
+  record_ranges(control, wave, site, address, length);
+}
+
+// ---- blocks
+
+ENTRY void __fade_rt_block(control_t control, u32 wave, u32 site) {
+  if (!is_traced(wave)) return;
+  u64 clock = __builtin_readcyclecounter();
+  control = uniform_control(control);
+  if (is_filtered(control, first_lane(site))) return;
+  u64 mask = active_lanes();
+  if (lane_id() != first_bit(mask)) return;
+  __global fade_record *record = ring_at(control, reserve(control, sizeof(fade_record)));
+  record->mask = mask;
+  record->value = clock;
+  record->wave = wave;
+  record->extra = 0;
+  release();
+  publish(record, FADE_HEADER(site, sizeof(fade_record) / FADE_RECORD_ALIGN, FADE_RECORD_BLOCK, 0));
+}
+
+// ---- waves
+
+INLINE bool is_in_range(config_t config, u32 x, u32 y, u32 z) {
+  return config->first_workgroup[0] <= x && x <= config->last_workgroup[0] &&
+         config->first_workgroup[1] <= y && y <= config->last_workgroup[1] &&
+         config->first_workgroup[2] <= z && z <= config->last_workgroup[2] &&
+         (config->sample_workgroups <= 1 || (x + y + z) % config->sample_workgroups == 0);
+}
+
+// Decides whether this wave is traced and announces it. The result, the same in every lane, is the
+// wave's id for all later calls, FADE_WAVE_NONE if it is not traced.
+ENTRY u32 __fade_rt_wave_begin(control_t control, u64 module, u32 kernel_index, u32 x, u32 y, u32 z,
+                               u32 work_item) {
+  control = uniform_control(control);
+  if (control == 0) return FADE_WAVE_NONE;
+  config_t config = config_of(control);
+  if (!is_in_range(config, first_lane(x), first_lane(y), first_lane(z))) return FADE_WAVE_NONE;
+  u64 clock = __builtin_readcyclecounter(), time = __fade_hook_time();
+  u64 mask = active_lanes();
+  u32 wave = 0;
+  if (lane_id() == first_bit(mask)) {
+    wave = add32(&control->waves, 1);
+    __global fade_wave_begin *record = ring_at(control, reserve(control, sizeof(fade_wave_begin)));
+    record->mask = mask;
+    record->clock = clock;
+    record->wave = wave;
+    record->work_item = work_item;
+    record->time = time;
+    record->module = module;
+    record->workgroup_x = x;
+    record->workgroup_y = y;
+    record->workgroup_z = z;
+    record->hardware_id = __fade_hook_hardware_id();
+    record->shared_base = (u32)((u64)(__generic char *)(__local char *)16 >> 32);
+    record->private_base = (u32)((u64)(__generic char *)(__private char *)16 >> 32);
+    u32 flags = (__fade_hook_wave_size() == 32 ? FADE_WAVE_IS_WAVE32 : 0) |
+                __fade_hook_xcc_id() << FADE_WAVE_XCC_SHIFT;
+    release();
+    publish(record, FADE_HEADER(kernel_index, sizeof(fade_wave_begin) / FADE_RECORD_ALIGN,
+                                FADE_RECORD_WAVE_BEGIN, flags & 0xff));
+  }
+  return first_lane(wave);
+}
+
+ENTRY void __fade_rt_wave_end(control_t control, u32 wave, u32 kernel_index) {
+  if (!is_traced(wave)) return;
+  u64 clock = __builtin_readcyclecounter(), time = __fade_hook_time();
+  control = uniform_control(control);
+  u64 mask = active_lanes();
+  if (lane_id() != first_bit(mask)) return;
+  __global fade_wave_end *record = ring_at(control, reserve(control, sizeof(fade_wave_end)));
+  record->mask = mask;
+  record->clock = clock;
+  record->wave = wave;
+  record->reserved = 0;
+  record->time = time;
+  release();
+  publish(record, FADE_HEADER(kernel_index, sizeof(fade_wave_end) / FADE_RECORD_ALIGN,
+                              FADE_RECORD_WAVE_END, 0));
+}

@@ -1,0 +1,162 @@
+/* The contract between FADE and a handler: what an analyzer's shared library exports and is given.
+ * Plain C, so that compilers need not agree on more than structs. C++ handlers are written against
+ * handler.h, which does all of this for them.
+ *
+ * A handler is a shared library that exports one function:
+ *
+ *     const fade_handler_api *fade_handler(void);
+ *
+ *
+ * LIFE OF A HANDLER
+ *
+ *   create                                       once, with the options given to it
+ *     |
+ *     |    shard --> records, records, ...       for each dispatch, on worker threads: a worker
+ *     |    shard --> records, ...                that gets a part of the stream has its own shard
+ *     |       \         |
+ *     |      dispatch_end --> shard_free         once the dispatch has ended and all is read
+ *     |
+ *   report                                       once, at the end
+ *   destroy
+ *
+ * What may run at the same time: `shard` and `records` of different shards, on any number of
+ * threads, also while dispatch_end runs for another dispatch. What never does: two calls with the
+ * same shard; two calls of dispatch_end or report of the same handler. So a shard needs no lock,
+ * dispatch_end may fold shards into the handler without one, and `shard` may only read from the
+ * handler what does not change after create.
+ *
+ * It makes no difference to a handler whether a GPU is running, a software GPU, or a recorded trace
+ * is read.
+ *
+ *
+ * VERSIONS
+ *
+ * FADE_HANDLER_ABI changes when something here changes its meaning; a handler of another ABI, or of
+ * another FADE_MESSAGE_VERSION, is refused. Structs only grow at the end, and each begins with its
+ * size: a field is there if it lies within the size. */
+#ifndef FADE_HANDLER_ABI_H
+#define FADE_HANDLER_ABI_H
+
+#include "message.h"
+
+#define FADE_HANDLER_ABI 1u
+#define FADE_HANDLER_ENTRY "fade_handler"
+
+/* The field `version` of everything reported as JSON or CSV. */
+#define FADE_REPORT_VERSION 1u
+
+/* What a handler needs: fade_handler_api.needs */
+#define FADE_NEEDS_ACCESSES 1u     /* ACCESS and RANGE records */
+#define FADE_NEEDS_BLOCKS 2u       /* BLOCK records */
+#define FADE_NEEDS_TIMES 4u        /* dispatch_end for dispatches without records, too */
+#define FADE_NEEDS_WAVES 8u        /* fade_batch.find_wave */
+#define FADE_NEEDS_COUNTS 16u      /* block counts: fade_dispatch.counters */
+#define FADE_NEEDS_ALLOCATIONS 32u /* fade_dispatch.allocations */
+#define FADE_NEEDS_ORDER 64u       /* the stream of a dispatch in order, hence in one shard */
+
+/* How results are wanted: fade_host.format */
+#define FADE_FORMAT_TEXT 0u
+#define FADE_FORMAT_JSON 1u
+#define FADE_FORMAT_CSV 2u
+
+/* fade_allocation.flags */
+#define FADE_ALLOCATION_ON_HOST 1u
+
+/* Memory of the application that the GPU can reach. */
+typedef struct fade_allocation {
+  fade_u64 address;
+  fade_u64 size;
+  fade_u32 number; /* counts from 1, in the order of the application's requests */
+  fade_u32 agent;  /* of the GPU or CPU it belongs to, as in fade_dispatch */
+  fade_u32 flags;
+  fade_u32 reserved;
+} fade_allocation;
+
+typedef struct fade_kernel {
+  fade_u32 size;
+  fade_u32 id;        /* counts from 0; the same kernel has the same id in all dispatches */
+  const char *name;   /* demangled, with its parameters */
+  const char *symbol; /* as the compiler named it */
+  const char *target; /* gfx90a; empty if it is not known */
+  const void *sites;  /* site table (sites.h) of its instrumented twin, or null */
+  fade_u64 sites_size;
+  const char *sites_file; /* where the table comes from, for messages */
+} fade_kernel;
+
+/* fade_dispatch.flags */
+#define FADE_DISPATCH_INSTRUMENTED 1u /* the instrumented kernel ran */
+#define FADE_DISPATCH_HAS_TIMES 2u    /* start_ns and end_ns are known */
+#define FADE_DISPATCH_INCOMPLETE 4u   /* the end of it was not seen: aborted, or FADE had to stop */
+
+typedef struct fade_dispatch {
+  fade_u32 size;
+  fade_u32 flags;
+  const fade_kernel *kernel;
+  const char *variant;    /* what ran: "original", "instrumented", or the file of another version */
+  fade_u64 id;            /* counts from 1 in the process, in the order of submission */
+  fade_u64 queue;         /* number of the queue, from 0 */
+  fade_u32 agent;         /* number of the agent among all agents, from 0 */
+  fade_u32 group_segment; /* LDS of a workgroup, in bytes */
+  fade_u32 grid[3];       /* in work-items */
+  fade_u32 workgroup[3];
+  const fade_allocation *allocations; /* when it was submitted; by address */
+  fade_u64 allocation_count;
+  /* from here on: known in dispatch_end */
+  fade_u64 start_ns; /* of the system's clock, as the runtime reports it */
+  fade_u64 end_ns;
+  fade_u64 records;
+  fade_u64 bytes;
+  fade_u64 dropped;
+  const fade_counter *counters; /* by site; null if nothing was counted */
+  fade_u64 counter_count;
+} fade_dispatch;
+
+/* A piece of the stream of a dispatch. */
+typedef struct fade_batch {
+  fade_u32 size;
+  fade_u32 shared_base; /* see fade_wave_begin; all waves of a dispatch have the same */
+  fade_u32 private_base;
+  fade_u32 wave_size;
+  const fade_dispatch *dispatch;
+  const void *bytes; /* whole records, checked; valid until `records` returns */
+  fade_u64 byte_count;
+  fade_u64 record_count;
+  fade_u64 position; /* of the first byte in the stream */
+  const void *waves;
+  /* The announcement of a wave; 0 if it is not kept (FADE_NEEDS_WAVES, or very long ago). */
+  int (*find_wave)(const void *waves, fade_u32 wave, fade_wave_begin *out);
+} fade_batch;
+
+/* What FADE does for a handler. All functions may be called from any thread. */
+typedef struct fade_host {
+  fade_u32 size;
+  fade_u32 format;
+  void *context;
+  /* Appends whole lines to the report. */
+  void (*write)(void *context, const char *text, fade_u64 size);
+  /* Writes a file of its own; %p, %h and %r in the path as in --log-location. 0 if it failed. */
+  int (*write_file)(void *context, const char *path, const char *data, fade_u64 size);
+  /* One line on stderr, whatever the format. */
+  void (*warn)(void *context, const char *text);
+} fade_host;
+
+typedef struct fade_handler_api {
+  fade_u32 size;
+  fade_u32 abi;             /* FADE_HANDLER_ABI */
+  fade_u32 message_version; /* FADE_MESSAGE_VERSION */
+  fade_u32 needs;           /* FADE_NEEDS_* */
+  const char *name;
+  const char *summary; /* what it does, in one line */
+  /* Options as key=value,key=value. Null, and a line in `error`, if there is something wrong with
+   * them. */
+  void *(*create)(const fade_host *host, const char *options, char *error, fade_u64 error_size);
+  void *(*shard)(void *handler, const fade_dispatch *dispatch);
+  void (*records)(void *shard, const fade_batch *batch);
+  void (*dispatch_end)(void *handler, const fade_dispatch *dispatch, void *const *shards,
+                       fade_u32 shard_count);
+  void (*shard_free)(void *shard);
+  void (*report)(void *handler);
+  void (*destroy)(void *handler);
+} fade_handler_api;
+
+#endif

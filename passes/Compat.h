@@ -1,0 +1,74 @@
+// The differences between LLVM 15 and 23, as far as the pass meets them.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/IR/Attributes.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+
+#include <string>
+
+namespace fade {
+
+inline bool startsWith(llvm::StringRef text, llvm::StringRef prefix) {
+  return text.take_front(prefix.size()) == prefix;
+}
+
+inline std::string targetTriple(const llvm::Module &module) {
+#if LLVM_VERSION_MAJOR >= 21
+  return module.getTargetTriple().str();
+#else
+  return module.getTargetTriple();
+#endif
+}
+
+// Attributes that say what memory a function may touch. None of them holds for a function that
+// writes records.
+inline void removeMemoryAttributes(llvm::Function &function) {
+  using llvm::Attribute;
+#if LLVM_VERSION_MAJOR >= 16
+  function.removeFnAttr(Attribute::Memory);
+#else
+  for (auto kind : {Attribute::ArgMemOnly, Attribute::InaccessibleMemOnly,
+                    Attribute::InaccessibleMemOrArgMemOnly})
+    function.removeFnAttr(kind);
+#endif
+  for (auto kind : {Attribute::ReadNone, Attribute::ReadOnly, Attribute::WriteOnly})
+    function.removeFnAttr(kind);
+}
+
+inline void removeMemoryAttributes(llvm::CallBase &call) {
+  using llvm::Attribute;
+#if LLVM_VERSION_MAJOR >= 16
+  call.removeFnAttr(Attribute::Memory);
+#else
+  for (auto kind : {Attribute::ArgMemOnly, Attribute::InaccessibleMemOnly,
+                    Attribute::InaccessibleMemOrArgMemOnly})
+    call.removeFnAttr(kind);
+#endif
+  for (auto kind : {Attribute::ReadNone, Attribute::ReadOnly, Attribute::WriteOnly})
+    call.removeFnAttr(kind);
+}
+
+inline uint64_t storeSize(const llvm::DataLayout &layout, llvm::Type *type) {
+  return layout.getTypeStoreSize(type).getKnownMinValue();
+}
+
+// Splits the block before an instruction and puts a conditional block in between. Returns the end
+// of that block.
+inline llvm::Instruction *splitIfThen(llvm::Value *condition, llvm::Instruction &before) {
+#if LLVM_VERSION_MAJOR >= 20
+  return llvm::SplitBlockAndInsertIfThen(condition, before.getIterator(), false);
+#else
+  return llvm::SplitBlockAndInsertIfThen(condition, &before, false);
+#endif
+}
+
+inline llvm::PointerType *pointerType(llvm::LLVMContext &context, unsigned space) {
+  return llvm::PointerType::get(context, space);
+}
+
+} // namespace fade

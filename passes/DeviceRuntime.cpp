@@ -1,0 +1,155 @@
+#include "DeviceRuntime.h"
+
+#include "Compat.h"
+#include "Target.h"
+
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+using namespace llvm;
+
+// The bitcode file, put into this library by the assembler.
+__asm__(".pushsection .rodata\n"
+        ".p2align 4\n"
+        "fade_runtime_bitcode:\n"
+        ".incbin \"" FADE_RUNTIME_BITCODE "\"\n"
+        "fade_runtime_bitcode_end:\n"
+        ".popsection\n");
+extern "C" {
+extern const char fade_runtime_bitcode[];
+extern const char fade_runtime_bitcode_end[];
+}
+
+namespace fade {
+
+namespace {
+
+constexpr char runtime_prefix[] = "__fade_rt_";
+constexpr char hook_prefix[] = "__fade_hook_";
+
+// Number of a hardware register, whole, as s_getreg takes it.
+constexpr uint32_t wholeRegister(uint32_t id) { return id | 31u << 11; }
+constexpr uint32_t hw_id_gfx9 = 4, hw_id1 = 23, xcc_id = 20;
+
+bool hasXcc(StringRef processor) {
+  return startsWith(processor, "gfx94") || startsWith(processor, "gfx95") ||
+         startsWith(processor, "gfx9-4");
+}
+
+Value *readRegister(IRBuilder<> &builder, uint32_t id) {
+  return builder.CreateIntrinsic(Intrinsic::amdgcn_s_getreg, {},
+                                 {builder.getInt32(wholeRegister(id))});
+}
+
+Value *readTime(IRBuilder<> &builder, unsigned major) {
+#if LLVM_VERSION_MAJOR >= 18
+  (void)major;
+  return builder.CreateIntrinsic(Intrinsic::readsteadycounter, {}, {});
+#else
+  constexpr uint32_t get_realtime = 0x83;
+  if (major >= 11)
+    return builder.CreateIntrinsic(Intrinsic::amdgcn_s_sendmsg_rtn, {builder.getInt64Ty()},
+                                   {builder.getInt32(get_realtime)});
+  return builder.CreateIntrinsic(Intrinsic::amdgcn_s_memrealtime, {}, {});
+#endif
+}
+
+// The value of a hook, for a processor that may be unknown.
+Value *hookValue(IRBuilder<> &builder, StringRef hook, StringRef processor) {
+  const unsigned major = processorMajor(processor);
+  if (hook == "wave_size") return builder.CreateIntrinsic(Intrinsic::amdgcn_wavefrontsize, {}, {});
+  if (hook == "time") return readTime(builder, major);
+  if (hook == "hardware_id" && major != 0)
+    return readRegister(builder, major >= 10 ? hw_id1 : hw_id_gfx9);
+  if (hook == "xcc_id" && hasXcc(processor))
+    return builder.CreateAnd(readRegister(builder, xcc_id), 0xf);
+  return builder.getInt32(0);
+}
+
+void fillHooks(Module &module, StringRef processor) {
+  SmallVector<Function *, 4> hooks;
+  for (Function &function : module)
+    if (startsWith(function.getName(), hook_prefix)) hooks.push_back(&function);
+  for (Function *hook : hooks) {
+    const StringRef name = hook->getName().drop_front(sizeof hook_prefix - 1);
+    for (User *user : make_early_inc_range(hook->users())) {
+      auto *call = cast<CallInst>(user);
+      IRBuilder<> builder(call);
+      call->replaceAllUsesWith(hookValue(builder, name, processor));
+      call->eraseFromParent();
+    }
+    hook->eraseFromParent();
+  }
+}
+
+} // namespace
+
+// The runtime is compiled for a stand-in; a function without target attributes follows its module.
+void DeviceRuntime::adapt(Function &function) {
+  for (const char *name : {"target-cpu", "target-features", "tune-cpu", "uniform-work-group-size",
+                           "amdgpu-flat-work-group-size", "amdgpu-waves-per-eu"})
+    function.removeFnAttr(name);
+  for (const Function &other : *module_) {
+    if (!other.hasFnAttribute("target-cpu")) continue;
+    for (const char *name : {"target-cpu", "target-features"})
+      if (other.hasFnAttribute(name)) function.addFnAttr(other.getFnAttribute(name));
+    break;
+  }
+  // It reads nothing that a caller would have to hand over behind the scenes.
+  for (const char *name :
+       {"amdgpu-no-completion-action", "amdgpu-no-default-queue", "amdgpu-no-dispatch-id",
+        "amdgpu-no-dispatch-ptr", "amdgpu-no-heap-ptr", "amdgpu-no-hostcall-ptr",
+        "amdgpu-no-implicitarg-ptr", "amdgpu-no-lds-kernel-id", "amdgpu-no-multigrid-sync-arg",
+        "amdgpu-no-queue-ptr", "amdgpu-no-workgroup-id-x", "amdgpu-no-workgroup-id-y",
+        "amdgpu-no-workgroup-id-z", "amdgpu-no-workitem-id-x", "amdgpu-no-workitem-id-y",
+        "amdgpu-no-workitem-id-z"})
+    function.addFnAttr(name);
+  function.addFnAttr(Attribute::NoRecurse);
+  function.addFnAttr(Attribute::NoUnwind);
+  function.setLinkage(GlobalValue::InternalLinkage);
+  function.setVisibility(GlobalValue::DefaultVisibility);
+}
+
+Expected<DeviceRuntime> DeviceRuntime::link(Module &module) {
+  const StringRef bitcode(fade_runtime_bitcode,
+                          static_cast<size_t>(fade_runtime_bitcode_end - fade_runtime_bitcode));
+  auto parsed = parseBitcodeFile(MemoryBufferRef(bitcode, "fade_rt"), module.getContext());
+  if (!parsed) return parsed.takeError();
+  Module &source = **parsed;
+  source.setTargetTriple(module.getTargetTriple());
+  source.setDataLayout(module.getDataLayout());
+  // Module flags of the stand-in, like its code-object version, are not ours to bring along.
+  SmallVector<NamedMDNode *, 8> named;
+  for (NamedMDNode &node : source.named_metadata()) named.push_back(&node);
+  for (NamedMDNode *node : named) source.eraseNamedMetadata(node);
+  fillHooks(source, targetProcessor(module));
+  if (Linker::linkModules(module, std::move(*parsed)))
+    return createStringError(inconvertibleErrorCode(), "fade: cannot link the device runtime");
+
+  DeviceRuntime runtime(module);
+  for (Function &function : module)
+    if (startsWith(function.getName(), runtime_prefix)) runtime.adapt(function);
+  auto get = [&](const char *name) {
+    return module.getFunction((runtime_prefix + StringRef(name)).str());
+  };
+  runtime.wave_begin = get("wave_begin");
+  runtime.wave_end = get("wave_end");
+  runtime.block = get("block");
+  runtime.access = get("access");
+  runtime.access_flat = get("access_flat");
+  runtime.range = get("range");
+  runtime.range_flat = get("range_flat");
+  return runtime;
+}
+
+void DeviceRuntime::removeUnused() {
+  for (Function &function : make_early_inc_range(*module_))
+    if (startsWith(function.getName(), runtime_prefix) && function.use_empty())
+      function.eraseFromParent();
+}
+
+} // namespace fade

@@ -1,0 +1,37 @@
+// The device runtime (device_rt/) inside a module.
+#pragma once
+
+#include "llvm/IR/Function.h"
+#include "llvm/Support/Error.h"
+
+namespace llvm {
+class Module;
+} // namespace llvm
+
+namespace fade {
+
+class DeviceRuntime {
+public:
+  // Brings the runtime into the module and adapts it to the module's target.
+  static llvm::Expected<DeviceRuntime> link(llvm::Module &module);
+
+  // What the functions do is said in device_rt/fade_rt.cl.
+  llvm::Function *wave_begin = nullptr;
+  llvm::Function *wave_end = nullptr;
+  llvm::Function *block = nullptr;
+  llvm::Function *access = nullptr;
+  llvm::Function *access_flat = nullptr;
+  llvm::Function *range = nullptr;
+  llvm::Function *range_flat = nullptr;
+
+  // Takes out again what nobody calls.
+  void removeUnused();
+
+private:
+  explicit DeviceRuntime(llvm::Module &module) : module_(&module) {}
+  void adapt(llvm::Function &function);
+
+  llvm::Module *module_;
+};
+
+} // namespace fade

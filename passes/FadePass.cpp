@@ -1,0 +1,137 @@
+#include "FadePass.h"
+
+#include "AccessFinder.h"
+#include "DeviceRuntime.h"
+#include "Instrumenter.h"
+#include "KernelCloner.h"
+#include "SiteTable.h"
+#include "Target.h"
+
+#include "llvm/ADT/Statistic.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Support/raw_ostream.h"
+
+#define DEBUG_TYPE "fade"
+
+using namespace llvm;
+
+STATISTIC(kernels_cloned, "kernels that got a twin");
+STATISTIC(functions_cloned, "functions cloned along the call graph");
+STATISTIC(accesses_recorded, "accesses instrumented");
+STATISTIC(blocks_recorded, "basic blocks instrumented");
+
+namespace fade {
+
+namespace {
+
+// One module, from finding the kernels to embedding the site table.
+class ModuleInstrumentation {
+public:
+  ModuleInstrumentation(Module &module, const Options &options)
+      : module_(module), options_(options), cloner_(module, omissions_), table_(module) {}
+
+  // Returns whether the module was changed.
+  Expected<bool> run();
+
+private:
+  void instrumentKernel(Function &kernel, Instrumenter &instrumenter);
+  void instrumentClone(Clone &clone, uint32_t kernel, Instrumenter &instrumenter);
+
+  Module &module_;
+  const Options &options_;
+  Omissions omissions_;
+  KernelCloner cloner_;
+  SiteTableBuilder table_;
+};
+
+void ModuleInstrumentation::instrumentClone(Clone &clone, uint32_t kernel,
+                                            Instrumenter &instrumenter) {
+  // Find everything before anything is added.
+  std::vector<Access> accesses;
+  if (options_.modes & FADE_MODE_ACCESSES)
+    accesses = findAccesses(*clone.function, options_, omissions_);
+  SmallVector<BasicBlock *, 16> blocks;
+  if (options_.modes & FADE_MODE_BLOCKS)
+    for (BasicBlock &block : *clone.function)
+      if (isInScope(*block.getTerminator(), options_)) blocks.push_back(&block);
+
+  // Block sites come first, so that accesses can name theirs.
+  DenseMap<const BasicBlock *, uint32_t> block_sites;
+  for (BasicBlock *block : blocks) block_sites[block] = table_.addBlock(*block, kernel);
+  std::vector<uint32_t> access_sites;
+  for (Access &access : accesses) {
+    const auto block = block_sites.find(access.instruction->getParent());
+    access.site.kernel = kernel;
+    access.site.block = block == block_sites.end() ? FADE_NO_INDEX : block->second;
+    access_sites.push_back(
+        table_.addSite(access.site, access.instruction->getDebugLoc().get(), *clone.original));
+  }
+
+  if (clone.is_kernel) {
+    instrumenter.announceWave(clone, kernel);
+    if (options_.modes & FADE_MODE_KERNEL) instrumenter.recordWaveEnd(clone, kernel);
+  }
+  for (BasicBlock *block : blocks) instrumenter.recordBlock(clone, *block, block_sites[block]);
+  for (std::size_t i = 0; i < accesses.size(); ++i)
+    instrumenter.recordAccess(clone, accesses[i], access_sites[i]);
+  accesses_recorded += accesses.size();
+  blocks_recorded += blocks.size();
+}
+
+void ModuleInstrumentation::instrumentKernel(Function &kernel, Instrumenter &instrumenter) {
+  Clone clone = cloner_.cloneKernel(kernel);
+  const StringRef name = options_.replace ? kernel.getName() : clone.function->getName();
+  const uint32_t index =
+      table_.addKernel(kernel, name, options_.modes, options_.replace ? FADE_KERNEL_REPLACES : 0);
+  instrumentClone(clone, index, instrumenter);
+  SmallVector<Clone, 8> work;
+  cloner_.followCalls(clone, work);
+  while (!work.empty()) {
+    Clone function = work.pop_back_val();
+    instrumentClone(function, FADE_NO_INDEX, instrumenter);
+    cloner_.followCalls(function, work);
+    ++functions_cloned;
+  }
+  if (options_.replace) cloner_.replace(clone);
+  ++kernels_cloned;
+}
+
+Expected<bool> ModuleInstrumentation::run() {
+  const auto kernels = findKernels(module_, options_);
+  if (kernels.empty()) return false;
+  auto runtime = DeviceRuntime::link(module_);
+  if (!runtime) return runtime.takeError();
+  Instrumenter instrumenter(*runtime);
+  for (Function *kernel : kernels) instrumentKernel(*kernel, instrumenter);
+  embedSites(module_, table_.finish(options_.modes, options_.text));
+  instrumenter.setModuleId(table_.moduleId());
+  runtime->removeUnused();
+  for (const std::string &line : omissions_.lines()) errs() << line << "\n";
+  std::string broken;
+  raw_string_ostream why(broken);
+  if (verifyModule(module_, &why))
+    return createStringError(inconvertibleErrorCode(),
+                             "fade: instrumentation made a broken module: " + why.str());
+  return true;
+}
+
+} // namespace
+
+PreservedAnalyses FadePass::run(Module &module, ModuleAnalysisManager &) {
+  if (!isAMDGCN(module)) return PreservedAnalyses::all();
+  auto options = has_text_ ? Options::parse(text_) : Options::fromEnvironment();
+  if (!options) {
+    module.getContext().emitError(toString(options.takeError()));
+    return PreservedAnalyses::all();
+  }
+  if (options->off) return PreservedAnalyses::all();
+  auto changed = ModuleInstrumentation(module, *options).run();
+  if (!changed) {
+    module.getContext().emitError(toString(changed.takeError()));
+    return PreservedAnalyses::none();
+  }
+  return *changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+}
+
+} // namespace fade

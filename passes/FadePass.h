@@ -1,0 +1,24 @@
+// The instrumentation pass: gives every AMDGPU kernel of a module an instrumented twin.
+#pragma once
+
+#include "Options.h"
+
+#include "llvm/IR/PassManager.h"
+
+namespace fade {
+
+class FadePass : public llvm::PassInfoMixin<FadePass> {
+public:
+  // Options from the pipeline text; without them FADE_INSTRUMENT is asked when the pass runs.
+  FadePass() = default;
+  explicit FadePass(std::string options) : text_(std::move(options)), has_text_(true) {}
+
+  llvm::PreservedAnalyses run(llvm::Module &module, llvm::ModuleAnalysisManager &);
+  static bool isRequired() { return true; } // functions with optnone, too
+
+private:
+  std::string text_;
+  bool has_text_ = false;
+};
+
+} // namespace fade

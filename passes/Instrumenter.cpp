@@ -1,0 +1,150 @@
+#include "Instrumenter.h"
+
+#include "BufferAccess.h"
+#include "Compat.h"
+
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+
+using namespace llvm;
+
+namespace fade {
+
+namespace {
+
+// The first place in a block behind which records may be written. In the entry block of a kernel
+// that is behind the announcement of the wave.
+Instruction &firstInstruction(const Clone &clone, BasicBlock &block) {
+  if (auto *wave = dyn_cast<Instruction>(clone.wave))
+    if (wave->getParent() == &block) return *wave->getNextNode();
+  Instruction *at = &*block.getFirstInsertionPt();
+  while (isa<AllocaInst>(at)) at = at->getNextNode();
+  return *at;
+}
+
+Value *intrinsic(IRBuilder<> &builder, Intrinsic::ID id) {
+  return builder.CreateIntrinsic(id, {}, {});
+}
+
+Value *toAddress(IRBuilder<> &builder, Value *pointer) {
+  if (pointer->getType()->getPointerAddressSpace() == FADE_SPACE_LDS)
+    return builder.CreateZExt(builder.CreatePtrToInt(pointer, builder.getInt32Ty()),
+                              builder.getInt64Ty());
+  return builder.CreatePtrToInt(pointer, builder.getInt64Ty());
+}
+
+Value *laneId(IRBuilder<> &builder) {
+  Value *all = builder.getInt32(~0u);
+  Value *low = builder.CreateIntrinsic(Intrinsic::amdgcn_mbcnt_lo, {}, {all, builder.getInt32(0)});
+  return builder.CreateIntrinsic(Intrinsic::amdgcn_mbcnt_hi, {}, {all, low});
+}
+
+struct Address {
+  Value *value;     // i64
+  Value *condition; // i1: the lane takes part; null: always
+};
+
+Address buildAddress(IRBuilder<> &builder, const Access &access) {
+  if (access.form == AddressForm::buffer) {
+    const BufferAddress buffer = buildBufferAddress(builder, access);
+    return {buffer.address, buffer.in_range};
+  }
+  Value *pointer = access.pointer, *condition = nullptr;
+  if (access.form == AddressForm::element) {
+    if (pointer->getType()->isVectorTy())
+      pointer = builder.CreateExtractElement(pointer, access.index);
+    condition = builder.CreateExtractElement(access.mask, access.index);
+  }
+  Value *address = toAddress(builder, pointer);
+  if (access.displacement != 0)
+    address = builder.CreateAdd(address, builder.getInt64(access.displacement));
+  if (access.form == AddressForm::lds_lanes) {
+    Value *lane = builder.CreateZExt(laneId(builder), builder.getInt64Ty());
+    address =
+        builder.CreateAdd(address, builder.CreateMul(lane, builder.getInt64(access.site.size)));
+  }
+  return {address, condition};
+}
+
+} // namespace
+
+void Instrumenter::announceWave(Clone &clone, uint32_t kernel) {
+  BasicBlock &entry = clone.function->getEntryBlock();
+  Instruction *at = &*entry.getFirstInsertionPt();
+  while (isa<AllocaInst>(at)) at = at->getNextNode();
+  IRBuilder<> builder(at);
+  // Work-item ids are below 1024.
+  Value *x = intrinsic(builder, Intrinsic::amdgcn_workitem_id_x);
+  Value *y = intrinsic(builder, Intrinsic::amdgcn_workitem_id_y);
+  Value *z = intrinsic(builder, Intrinsic::amdgcn_workitem_id_z);
+  Value *work_item =
+      builder.CreateOr(x, builder.CreateOr(builder.CreateShl(y, 10), builder.CreateShl(z, 20)));
+  CallInst *call = builder.CreateCall(
+      runtime_.wave_begin, {clone.control, builder.getInt64(0), builder.getInt32(kernel),
+                            intrinsic(builder, Intrinsic::amdgcn_workgroup_id_x),
+                            intrinsic(builder, Intrinsic::amdgcn_workgroup_id_y),
+                            intrinsic(builder, Intrinsic::amdgcn_workgroup_id_z), work_item});
+  announcements_.push_back(call);
+  // The compiler takes results of calls for different in each lane; this one is not.
+#if LLVM_VERSION_MAJOR >= 19
+  clone.wave =
+      builder.CreateIntrinsic(Intrinsic::amdgcn_readfirstlane, {builder.getInt32Ty()}, {call});
+#else
+  clone.wave = builder.CreateIntrinsic(Intrinsic::amdgcn_readfirstlane, {}, {call});
+#endif
+  clone.wave->setName("__fade_wave");
+}
+
+void Instrumenter::setModuleId(uint64_t id) {
+  for (CallInst *call : announcements_)
+    call->setArgOperand(1, ConstantInt::get(Type::getInt64Ty(call->getContext()), id));
+}
+
+void Instrumenter::recordWaveEnd(const Clone &clone, uint32_t kernel) {
+  SmallVector<ReturnInst *, 4> returns;
+  for (BasicBlock &block : *clone.function)
+    if (auto *ret = dyn_cast<ReturnInst>(block.getTerminator())) returns.push_back(ret);
+  if (returns.empty()) return; // a kernel that never ends
+  // Lanes that return in different places come together in one, so that a wave ends once.
+  BasicBlock *exit = returns.front()->getParent();
+  if (returns.size() > 1) {
+    exit = BasicBlock::Create(clone.function->getContext(), "__fade_exit", clone.function);
+    IRBuilder<>(exit).CreateRetVoid();
+    for (ReturnInst *ret : returns) {
+      IRBuilder<>(ret).CreateBr(exit);
+      ret->eraseFromParent();
+    }
+  }
+  IRBuilder<> builder(exit->getTerminator());
+  builder.CreateCall(runtime_.wave_end, {clone.control, clone.wave, builder.getInt32(kernel)});
+}
+
+void Instrumenter::recordAccess(const Clone &clone, const Access &access, uint32_t site) {
+  IRBuilder<> builder(access.instruction); // takes over the place in the source
+  const Address address = buildAddress(builder, access);
+  Value *length =
+      access.length ? builder.CreateZExtOrTrunc(access.length, builder.getInt64Ty()) : nullptr;
+  if (address.condition) {
+    Instruction *then = splitIfThen(address.condition, *access.instruction);
+    builder.SetInsertPoint(then);
+    builder.SetCurrentDebugLocation(access.instruction->getDebugLoc());
+  }
+  const bool flat = access.site.space == FADE_SPACE_FLAT;
+  SmallVector<Value *, 5> arguments = {clone.control, clone.wave, builder.getInt32(site),
+                                       address.value};
+  Function *function = flat ? runtime_.access_flat : runtime_.access;
+  if (length) {
+    arguments.push_back(length);
+    function = flat ? runtime_.range_flat : runtime_.range;
+  }
+  builder.CreateCall(function, arguments);
+}
+
+void Instrumenter::recordBlock(const Clone &clone, BasicBlock &block, uint32_t site) {
+  IRBuilder<> builder(&firstInstruction(clone, block));
+  builder.CreateCall(runtime_.block, {clone.control, clone.wave, builder.getInt32(site)});
+}
+
+} // namespace fade

@@ -1,0 +1,39 @@
+// Puts calls of the device runtime into clones. What to call for which instruction has been decided
+// before; here it is only written down.
+#pragma once
+
+#include "AccessFinder.h"
+#include "DeviceRuntime.h"
+#include "KernelCloner.h"
+
+#include <vector>
+
+namespace llvm {
+class BasicBlock;
+class CallInst;
+} // namespace llvm
+
+namespace fade {
+
+class Instrumenter {
+public:
+  explicit Instrumenter(const DeviceRuntime &runtime) : runtime_(runtime) {}
+
+  // Code at the start of a kernel that announces the wave; sets clone.wave.
+  void announceWave(Clone &clone, uint32_t kernel);
+  // Code where the kernel returns.
+  void recordWaveEnd(const Clone &clone, uint32_t kernel);
+  // Code before an access.
+  void recordAccess(const Clone &clone, const Access &access, uint32_t site);
+  // Code at the start of a block.
+  void recordBlock(const Clone &clone, llvm::BasicBlock &block, uint32_t site);
+
+  // The module id is a hash of the site table and becomes known last.
+  void setModuleId(uint64_t id);
+
+private:
+  const DeviceRuntime &runtime_;
+  std::vector<llvm::CallInst *> announcements_;
+};
+
+} // namespace fade

@@ -1,0 +1,61 @@
+// Makes the instrumented twins: of kernels, and of the functions that they call.
+#pragma once
+
+#include "AccessFinder.h"
+#include "Options.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace llvm {
+class Argument;
+class GlobalVariable;
+class Module;
+class Type;
+} // namespace llvm
+
+namespace fade {
+
+// A function whose body is a copy that may be instrumented. `control` and `wave` are valid
+// throughout it; the wave of a kernel becomes known once code that announces it is in place.
+struct Clone {
+  llvm::Function *function = nullptr;
+  llvm::Function *original = nullptr;
+  llvm::Value *control = nullptr;
+  llvm::Value *wave = nullptr;
+  bool is_kernel = false;
+};
+
+// Kernels that can get a twin and have none yet.
+llvm::SmallVector<llvm::Function *, 8> findKernels(llvm::Module &module, const Options &options);
+
+class KernelCloner {
+public:
+  KernelCloner(llvm::Module &module, Omissions &omissions)
+      : module_(module), omissions_(omissions) {}
+
+  // The twin takes the arguments of the original and a fade_control behind them (clone.h).
+  Clone cloneKernel(llvm::Function &original);
+
+  // Makes the calls in a clone go to clones of the callees, with control and wave behind their
+  // arguments. Clones that did not exist before are appended to `made`.
+  void followCalls(const Clone &clone, llvm::SmallVectorImpl<Clone> &made);
+
+  // mode=replace: the clone takes name and place of the original.
+  void replace(const Clone &clone);
+
+private:
+  llvm::Function *copy(llvm::Function &original, llvm::ArrayRef<llvm::Type *> more,
+                       const llvm::Twine &name);
+  Clone &functionClone(llvm::Function &original, llvm::SmallVectorImpl<Clone> &made);
+  void promoteIndirectCalls(llvm::Function &function);
+  void redirect(llvm::CallBase &call, const Clone &caller, const Clone &callee);
+  llvm::GlobalVariable *ldsTwin(llvm::GlobalVariable &original);
+
+  llvm::Module &module_;
+  Omissions &omissions_;
+  llvm::DenseMap<llvm::Function *, Clone> functions_;
+  llvm::DenseMap<llvm::GlobalVariable *, llvm::GlobalVariable *> lds_;
+};
+
+} // namespace fade

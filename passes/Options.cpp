@@ -1,0 +1,149 @@
+#include "Options.h"
+
+#include "fade/sites.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Demangle/Demangle.h"
+
+#include <cstdlib>
+
+using namespace llvm;
+
+namespace fade {
+
+namespace {
+
+constexpr char known[] = "accesses, blocks, counts, kernel, off, mode=twin|replace, kernels=REGEX, "
+                         "scope=FILE[:LINE[-LINE]], spaces=global+flat+lds+constant, inline=N";
+
+Error mistake(const Twine &what) {
+  return createStringError(inconvertibleErrorCode(), "fade: " + what.str());
+}
+
+unsigned spaceBit(StringRef name) {
+  return StringSwitch<unsigned>(name)
+      .Case("flat", 1u << FADE_SPACE_FLAT)
+      .Case("global", 1u << FADE_SPACE_GLOBAL)
+      .Case("lds", 1u << FADE_SPACE_LDS)
+      .Case("constant", 1u << FADE_SPACE_CONSTANT)
+      .Default(0);
+}
+
+Error parseSpaces(StringRef value, unsigned &spaces) {
+  SmallVector<StringRef, 4> names;
+  value.split(names, '+');
+  for (StringRef name : names) {
+    const unsigned bit = spaceBit(name.trim());
+    if (bit == 0)
+      return mistake("unknown address space '" + name + "' in 'spaces=" + value +
+                     "'; known: global, flat, lds, constant");
+    spaces |= bit;
+  }
+  return Error::success();
+}
+
+// FILE, FILE:LINE or FILE:FIRST-LAST.
+Error parseScope(StringRef value, Options &options) {
+  SourceScope scope;
+  auto [file, lines] = value.rsplit(':');
+  // A colon that is not followed by a digit belongs to the file name.
+  if (lines.empty() || !isDigit(lines.front())) {
+    if (value.empty() || value.back() == ':') return mistake("no file in 'scope=" + value + "'");
+    scope.file = value.str();
+    options.scopes.push_back(scope);
+    return Error::success();
+  }
+  scope.file = file.str();
+  auto [first, last] = lines.split('-');
+  if (file.empty() || first.getAsInteger(10, scope.first) ||
+      (lines.contains('-') && last.getAsInteger(10, scope.last)))
+    return mistake("'scope=" + value + "' is not FILE, FILE:LINE or FILE:FIRST-LAST");
+  if (!lines.contains('-')) scope.last = scope.first;
+  if (scope.first > scope.last) return mistake("'scope=" + value + "' ends before it begins");
+  options.scopes.push_back(scope);
+  return Error::success();
+}
+
+Error parseKernels(StringRef value, Options &options) {
+  auto regex = std::make_shared<Regex>(value);
+  std::string why;
+  if (value.empty() || !regex->isValid(why))
+    return mistake("bad regular expression in 'kernels=" + value + "'" +
+                   (why.empty() ? "" : ": " + why));
+  options.kernels = std::move(regex);
+  return Error::success();
+}
+
+Error parseItem(StringRef item, Options &options) {
+  const unsigned mode = StringSwitch<unsigned>(item)
+                            .Case("accesses", FADE_MODE_ACCESSES)
+                            .Case("blocks", FADE_MODE_BLOCKS)
+                            .Case("counts", FADE_MODE_COUNTS)
+                            .Case("kernel", FADE_MODE_KERNEL)
+                            .Default(0);
+  options.modes |= mode;
+  if (mode != 0) return Error::success();
+  if (item == "off") {
+    options.off = true;
+    return Error::success();
+  }
+  const auto [key, value] = item.split('=');
+  if (key == "kernels") return parseKernels(value, options);
+  if (key == "scope") return parseScope(value, options);
+  if (key == "spaces") return parseSpaces(value, options.spaces);
+  if (key == "mode") {
+    if (value != "twin" && value != "replace")
+      return mistake("unknown mode '" + value + "' in '" + item + "'; known: twin, replace");
+    options.replace = value == "replace";
+    return Error::success();
+  }
+  if (key == "inline") {
+    if (value.getAsInteger(10, options.inline_accesses))
+      return mistake("'" + item + "' needs a number");
+    return Error::success();
+  }
+  return mistake("unknown option '" + item + "'; known: " + known);
+}
+
+} // namespace
+
+bool SourceScope::contains(StringRef path, unsigned line) const {
+  if (line < first || line > last || path.size() < file.size()) return false;
+  if (path.take_back(file.size()) != file) return false;
+  return path.size() == file.size() || path[path.size() - file.size() - 1] == '/';
+}
+
+Expected<Options> Options::parse(StringRef text) {
+  Options options;
+  options.text = text.str();
+  SmallVector<StringRef, 8> items;
+  text.split(items, ';');
+  for (StringRef item : items) {
+    item = item.trim();
+    if (item.empty()) continue;
+    if (Error error = parseItem(item, options)) return std::move(error);
+  }
+  if (options.modes == 0) options.modes = FADE_MODE_ACCESSES;
+  if (options.spaces == 0)
+    options.spaces = 1u << FADE_SPACE_FLAT | 1u << FADE_SPACE_GLOBAL | 1u << FADE_SPACE_LDS;
+  return options;
+}
+
+Expected<Options> Options::fromEnvironment() {
+  const char *text = std::getenv("FADE_INSTRUMENT");
+  return parse(text ? text : "");
+}
+
+bool Options::wantsKernel(StringRef symbol) const {
+  return !kernels || kernels->match(symbol) || kernels->match(demangle(symbol.str()));
+}
+
+bool Options::wantsPlace(StringRef path, unsigned line) const {
+  if (scopes.empty()) return true;
+  for (const SourceScope &scope : scopes)
+    if (scope.contains(path, line)) return true;
+  return false;
+}
+
+} // namespace fade

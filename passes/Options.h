@@ -1,0 +1,43 @@
+// What the user asked for: modes, kernels, places and address spaces.
+#pragma once
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/Regex.h"
+
+#include <memory>
+#include <string>
+
+namespace fade {
+
+// A part of the source: a file, or some of its lines. A file is named by its last path components.
+struct SourceScope {
+  std::string file;
+  unsigned first = 0;
+  unsigned last = ~0u;
+
+  bool contains(llvm::StringRef path, unsigned line) const;
+};
+
+struct Options {
+  unsigned modes = 0; // FADE_MODE_*
+  bool off = false;
+  bool replace = false;         // the instrumented kernel takes the place of the original
+  unsigned spaces = 0;          // bit n: accesses to AMDGPU's address space n
+  unsigned inline_accesses = 0; // up to so many accesses in a kernel, the runtime is inlined
+  std::shared_ptr<llvm::Regex> kernels;     // null: all
+  llvm::SmallVector<SourceScope, 2> scopes; // empty: everywhere
+  std::string text;                         // as the user wrote it
+
+  // Reads `accesses;blocks;kernels=REGEX;...`. The error shows the mistake.
+  static llvm::Expected<Options> parse(llvm::StringRef text);
+  // What FADE_INSTRUMENT says, accesses if it is not set.
+  static llvm::Expected<Options> fromEnvironment();
+
+  bool wantsKernel(llvm::StringRef symbol) const;
+  bool wantsSpace(unsigned space) const { return space < 32 && (spaces >> space & 1) != 0; }
+  bool wantsPlace(llvm::StringRef path, unsigned line) const;
+};
+
+} // namespace fade
