@@ -1,0 +1,142 @@
+#include "codeobj/occupancy.h"
+
+#include <algorithm>
+#include <array>
+
+namespace fade::codeobj {
+namespace {
+
+/// One block of hardware that a workgroup cannot leave: a CU, or in WGP mode a pair of them.
+struct Processor {
+  unsigned max_waves; ///< per SIMD
+  unsigned simds;
+  unsigned vgprs;        ///< per lane of a SIMD
+  unsigned vgpr_granule; ///< a wave gets a multiple of it
+  unsigned sgprs;        ///< per SIMD; 0 where they are never short
+  std::uint64_t lds;
+  unsigned workgroup_slots; ///< for workgroups of more than one wave, which need a barrier
+};
+
+/// Processors with half as many registers again.
+bool has_large_register_file(const Target &target) {
+  const GfxVersion v = target.version;
+  if (v.major == 12) return v.minor == 0;
+  return !target.generic &&
+         (v == GfxVersion{11, 0, 0} || v == GfxVersion{11, 0, 1} || v == GfxVersion{11, 5, 1});
+}
+
+std::optional<Processor> processor_of(const Target &target, unsigned wavefront_size,
+                                      bool wgp_mode) {
+  if (!target.known || target.version.major < 6 || target.version.major > 12) return std::nullopt;
+  const GfxVersion v = target.version;
+  if (v.major <= 9) {
+    Processor p{10, 4, 256, 4, v.major <= 7 ? 512u : 800u, 64 << 10, 16};
+    if (v.major == 6) p.lds = 32 << 10;
+    if (target.has_unified_registers()) {
+      p.max_waves = 8;
+      p.vgprs = 512;
+      p.vgpr_granule = 8;
+    }
+    if (v.minor == 5) p.lds = 160 << 10;
+    return p;
+  }
+  Processor p{16, 2, 1024, 16, 0, 64 << 10, 16};
+  if (v < GfxVersion{10, 3, 0}) {
+    p.max_waves = 20;
+    p.vgpr_granule = 8;
+  }
+  if (has_large_register_file(target)) {
+    p.vgprs = 1536;
+    p.vgpr_granule = 24;
+  }
+  if (v >= GfxVersion{12, 5, 0}) p.lds = 320 << 10;
+  if (wavefront_size == 64) {
+    p.vgprs /= 2;
+    p.vgpr_granule /= 2;
+  }
+  if (wgp_mode) {
+    p.simds *= 2;
+    p.lds *= 2;
+    p.workgroup_slots *= 2;
+  }
+  return p;
+}
+
+unsigned clamp_waves(std::uint64_t waves, const Processor &p) {
+  return static_cast<unsigned>(std::clamp<std::uint64_t>(waves, 1, p.max_waves));
+}
+
+unsigned divide_up(std::uint64_t a, unsigned b) { return static_cast<unsigned>((a + b - 1) / b); }
+
+} // namespace
+
+std::string_view to_string(OccupancyLimit limit) {
+  static constexpr std::array<std::string_view, 5> kNames = {"waves", "vgprs", "sgprs", "lds",
+                                                             "workgroup"};
+  return kNames[static_cast<std::size_t>(limit)];
+}
+
+std::optional<Occupancy> occupancy(const Target &target, const OccupancyInput &input) {
+  auto processor = processor_of(target, input.wavefront_size, input.wgp_mode);
+  if (!processor || input.wavefront_size == 0) return std::nullopt;
+  const Processor &p = *processor;
+  Occupancy result;
+  result.max_waves = p.max_waves;
+  result.waves_per_workgroup = std::max(1u, divide_up(input.workgroup_size, input.wavefront_size));
+
+  unsigned registers = std::max(1u, divide_up(input.vgprs, p.vgpr_granule)) * p.vgpr_granule;
+  result.by_vgprs = clamp_waves(p.vgprs / registers, p);
+  result.by_sgprs =
+      p.sgprs == 0 || input.sgprs == 0 ? p.max_waves : clamp_waves(p.sgprs / input.sgprs, p);
+
+  // Whole workgroups: first as many as the hardware can hold at all, then as many as have LDS.
+  std::uint64_t slots = std::uint64_t(p.max_waves) * p.simds / result.waves_per_workgroup;
+  if (result.waves_per_workgroup > 1) slots = std::min<std::uint64_t>(slots, p.workgroup_slots);
+  slots = std::max<std::uint64_t>(slots, 1);
+  std::uint64_t with_lds = std::max<std::uint64_t>(input.lds == 0 ? slots : p.lds / input.lds, 1);
+  auto waves = [&](std::uint64_t groups) {
+    return clamp_waves(divide_up(groups * result.waves_per_workgroup, p.simds), p);
+  };
+  result.by_workgroup = waves(slots);
+  result.by_lds = waves(std::min(slots, with_lds));
+
+  unsigned by_registers = std::min(result.by_vgprs, result.by_sgprs);
+  std::uint64_t with_registers = std::max<std::uint64_t>(
+      std::uint64_t(by_registers) * p.simds / result.waves_per_workgroup, 1);
+  result.workgroups = static_cast<unsigned>(std::min({slots, with_lds, with_registers}));
+  result.waves_per_simd = std::min(waves(result.workgroups), std::max(by_registers, 1u));
+
+  unsigned least = std::min({result.by_vgprs, result.by_sgprs, result.by_lds, result.by_workgroup});
+  if (least == p.max_waves)
+    result.limit =
+        result.waves_per_simd < least ? OccupancyLimit::WorkgroupSize : OccupancyLimit::Waves;
+  else if (result.by_vgprs == least)
+    result.limit = OccupancyLimit::Vgprs;
+  else if (result.by_sgprs == least)
+    result.limit = OccupancyLimit::Sgprs;
+  else
+    result.limit =
+        result.by_workgroup == least ? OccupancyLimit::WorkgroupSize : OccupancyLimit::Lds;
+  return result;
+}
+
+std::optional<Occupancy> occupancy(const Target &target, const Kernel &kernel,
+                                   std::uint64_t dynamic_lds) {
+  OccupancyInput input;
+  const KernelMetadata &m = kernel.metadata;
+  input.vgprs = kernel.has_metadata ? m.vgpr_count : kernel.descriptor.vgprs;
+  input.sgprs = kernel.has_metadata ? m.sgpr_count : kernel.descriptor.sgprs;
+  input.lds = kernel.descriptor.group_segment_fixed_size + dynamic_lds;
+  input.wavefront_size = kernel.descriptor.wavefront_size;
+  input.wgp_mode = kernel.descriptor.wgp_mode;
+  input.workgroup_size = m.max_flat_workgroup_size != 0 ? m.max_flat_workgroup_size : 1024;
+  if (m.reqd_workgroup_size) {
+    const auto &size = *m.reqd_workgroup_size;
+    std::uint64_t required = std::uint64_t(size[0]) * size[1] * size[2];
+    if (required != 0 && required <= input.workgroup_size)
+      input.workgroup_size = static_cast<unsigned>(required);
+  }
+  return occupancy(target, input);
+}
+
+} // namespace fade::codeobj
