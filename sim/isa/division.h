@@ -58,9 +58,13 @@ template <class T> inline T div_fixup(T quotient, T denominator, T numerator) {
   if (is_zero(denominator) || is_infinite(numerator)) return with_sign(infinity<T>(), negative);
   if (is_infinite(denominator) || is_zero(numerator)) return with_sign(T{}, negative);
   if constexpr (!std::is_same_v<T, f16>) {
+    const T one = denominator * 0 + 1; // not known to the compiler, which would round to nearest
     // Too small for any rounding but upwards: let the host's mode decide between 0 and the smallest number.
     if (raw_exponent(numerator) - raw_exponent(denominator) < DivisionScale<T>::underflow)
-      return with_sign(std::numeric_limits<T>::denorm_min(), negative) * T(0.25);
+      return with_sign(std::numeric_limits<T>::denorm_min(), negative) * (one * T(0.25));
+    // A quotient beyond the range leaves the iteration as infinity or NaN; here it overflows as the mode says.
+    if (raw_exponent(quotient) == Format<T>::max_exponent)
+      return with_sign(std::numeric_limits<T>::max(), negative) * (one + one);
   }
   return with_sign(quotient, negative);
 }
