@@ -1,0 +1,123 @@
+// Scalar memory.
+#include "memory_bench.h"
+
+#include <gtest/gtest.h>
+
+namespace fade::sim {
+namespace {
+
+TEST(ScalarLoad, ReadsConsecutiveRegisters) {
+  MemoryBench b;
+  auto data = b.allocate<u32>(64);
+  for (u32 i = 0; i < 64; i++) data[i] = i + 1;
+  b.set_s64(2, data.va);
+  b.run("s_load_dwordx16 s[16:31], s[2:3], 0x10");
+  for (u32 k = 0; k < 16; k++) EXPECT_EQ(b.s(16 + k), 5 + k);
+  b.run("s_load_dword s4, s[2:3], 0x0");
+  EXPECT_EQ(b.s(4), 1u);
+  EXPECT_EQ(b.s(5), 0u);
+  b.s(7) = 12;
+  b.run("s_load_dwordx2 s[8:9], s[2:3], s7");
+  EXPECT_EQ(b.s(8), 4u);
+  EXPECT_EQ(b.s(9), 5u);
+}
+
+TEST(ScalarLoad, TakesImmediateAndRegisterOffsetTogether) {
+  MemoryBench b;
+  auto data = b.allocate<u32>(64);
+  for (u32 i = 0; i < 64; i++) data[i] = i;
+  b.set_s64(2, data.va);
+  b.s(7) = 16;
+  b.run("s_load_dword s4, s[2:3], s7 offset:0x8");
+  EXPECT_EQ(b.s(4), 6u);
+}
+
+TEST(ScalarLoad, IgnoresTheLowestAddressBits) {
+  MemoryBench b;
+  auto data = b.allocate<u32>(4);
+  data[1] = 42;
+  b.set_s64(2, data.va + 7);
+  b.run("s_load_dword s4, s[2:3], 0x0");
+  EXPECT_EQ(b.s(4), 42u);
+}
+
+TEST(ScalarLoad, MayOverwriteItsBase) {
+  MemoryBench b;
+  auto data = b.allocate<u32>(4);
+  data[0] = 1, data[1] = 2;
+  b.set_s64(2, data.va);
+  b.run("s_load_dwordx2 s[2:3], s[2:3], 0x0");
+  EXPECT_EQ(b.s(2), 1u);
+  EXPECT_EQ(b.s(3), 2u);
+}
+
+TEST(ScalarLoad, RunsWithoutActiveLanesAndFaultsWhereNothingIsMapped) {
+  MemoryBench b;
+  auto data = b.allocate<u32>(4);
+  data[0] = 5;
+  b.set_exec(0);
+  b.set_s64(2, data.va);
+  b.run("s_load_dword s4, s[2:3], 0x0");
+  EXPECT_EQ(b.s(4), 5u);
+  const MemoryFault f = b.fault_of("s_load_dwordx4 s[8:11], s[2:3], 0x8");
+  EXPECT_EQ(f.address, data.va + 16);
+  EXPECT_FALSE(f.write);
+}
+
+TEST(ScalarBufferLoad, BeyondTheBufferIsZero) {
+  for (const char *cpu : {"gfx90a", "gfx1030", "gfx1100"}) {
+    MemoryBench b(cpu);
+    auto data = b.allocate<u32>(16);
+    for (u32 i = 0; i < 16; i++) data[i] = i + 1;
+    b.set_s64(4, data.va);
+    b.s(6) = 24, b.s(7) = 0; // six dwords
+    for (u32 k = 0; k < 4; k++) b.s(8 + k) = 99;
+    b.run(std::string(cpu) == "gfx1100" ? "s_buffer_load_b128 s[8:11], s[4:7], 0x10"
+                                        : "s_buffer_load_dwordx4 s[8:11], s[4:7], 0x10");
+    EXPECT_EQ(b.s(8), 5u) << cpu;
+    EXPECT_EQ(b.s(9), 6u) << cpu;
+    EXPECT_EQ(b.s(10), 0u) << cpu;
+    EXPECT_EQ(b.s(11), 0u) << cpu;
+  }
+}
+
+TEST(ScalarStore, WritesMemory) {
+  MemoryBench b;
+  auto data = b.allocate<u32>(4);
+  b.set_s64(2, data.va);
+  b.s(4) = 11, b.s(5) = 12;
+  b.run("s_store_dwordx2 s[4:5], s[2:3], 0x4");
+  EXPECT_EQ(data[1], 11u);
+  EXPECT_EQ(data[2], 12u);
+}
+
+TEST(ScalarAtomic, ReturnsTheOldValueOnRequest) {
+  MemoryBench b;
+  auto data = b.allocate<u32>(4);
+  data[0] = 10;
+  b.set_s64(2, data.va);
+  b.s(4) = 5;
+  b.run("s_atomic_add s4, s[2:3], 0x0");
+  EXPECT_EQ(data[0], 15u);
+  EXPECT_EQ(b.s(4), 5u);
+  b.run("s_atomic_add s4, s[2:3], 0x0 glc");
+  EXPECT_EQ(data[0], 20u);
+  EXPECT_EQ(b.s(4), 15u);
+}
+
+TEST(Counters, TimeGoesForwardAndRealtimeTicksAt100MHz) {
+  MemoryBench b;
+  b.run("s_memtime s[4:5]");
+  b.run("s_memrealtime s[6:7]");
+  const u64 time = b.wave.sgpr64(4), real = b.wave.sgpr64(6);
+  timespec pause{0, 20000000};
+  nanosleep(&pause, nullptr);
+  b.run("s_memtime s[4:5]");
+  b.run("s_memrealtime s[6:7]");
+  EXPECT_GE(b.wave.sgpr64(4) - time, 20000000u);
+  EXPECT_GE(b.wave.sgpr64(6) - real, 2000000u);
+  EXPECT_LT(b.wave.sgpr64(6) - real, 2000000000u);
+}
+
+} // namespace
+} // namespace fade::sim
