@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# preload_test.sh CASE LIBFADEGPU PROBE: what programs see with the library preloaded.
+set -u
+case=$1 library=$2 probe=$3
+unset FADE_GPU FADE_GPU_TRACE FADE_GPU_STATS
+temp=$(mktemp -d); trap 'rm -rf "$temp"' EXIT
+
+fail() { echo "$*" >&2; exit 1; }
+need() { command -v "$1" >/dev/null || { echo "no $1 here"; exit 77; }; }
+on_gpu() { LD_PRELOAD=$library "$@"; }
+has() { grep -qE -- "$1" "$temp/out" || fail "no '$1' in: $(cat "$temp/out")"; }
+
+case $case in
+rocminfo_describes_gfx90a)
+  need rocminfo
+  on_gpu rocminfo >"$temp/out" || fail "rocminfo: exit code $?"
+  has 'Name: +gfx90a'; has 'Marketing Name: +AMD Instinct MI210'; has 'Compute Unit: +104'; has 'Wavefront Size: +64'
+  has 'Size: +67108864\(0x4000000\) KB'; has 'amdgcn-amd-amdhsa--gfx90a:sramecc\+:xnack-'; has 'L2: +8192' ;;
+rocminfo_describes_gfx1030)
+  need rocminfo
+  FADE_GPU=gfx1030 on_gpu rocminfo >"$temp/out" || fail "rocminfo: exit code $?"
+  has 'Name: +gfx1030'; has 'Marketing Name: +AMD Radeon RX 6800 XT'; has 'Compute Unit: +72'; has 'Wavefront Size: +32' ;;
+rocminfo_lists_two_devices)
+  need rocminfo
+  FADE_GPU=gfx90a,gfx90a on_gpu rocminfo >"$temp/out" || fail "rocminfo: exit code $?"
+  [ "$(grep -c '^  Name: *gfx90a' "$temp/out")" = 2 ] || fail "not two devices: $(cat "$temp/out")" ;;
+unknown_gpu_is_named_and_hidden)
+  FADE_GPU=gfx803 on_gpu cat /sys/module/amdgpu/initstate >"$temp/stdout" 2>"$temp/out" && fail "sees a GPU"
+  [ -s "$temp/stdout" ] && fail "wrote to stdout"
+  has "'gfx803'"; has gfx90a; has gfx1030
+  [ "$(grep -c fadegpu "$temp/out")" = 1 ] || fail "not one line: $(cat "$temp/out")" ;;
+agent_enumerator_finds_both_architectures)
+  need rocm_agent_enumerator
+  FADE_GPU=gfx90a,gfx1030 on_gpu rocm_agent_enumerator >"$temp/out" || fail "exit code $?"
+  has '^gfx90a$'; has '^gfx1030$' ;;
+programs_without_gpu_are_unchanged)
+  # Output, exit code, open descriptors and threads; also of a program that looks at other parts of /dev and /sys.
+  check() {
+    "$@" >"$temp/plain" 2>&1; plain=$?
+    on_gpu "$@" >"$temp/preloaded" 2>&1; preloaded=$?
+    [ $plain = $preloaded ] || fail "$*: exit code $plain, preloaded $preloaded"
+    cmp -s "$temp/plain" "$temp/preloaded" || fail "$*: output differs: $(diff "$temp/plain" "$temp/preloaded")"
+  }
+  check ls -l /proc/self/fd/0 /sys/class /dev/null
+  check sh -c 'cat /sys/kernel/notes | wc -c; ls /nonexistent; exit 7'
+  check sh -c 'ls /proc/self/task | wc -l; ls /proc/self/fd | wc -l'
+  check cat /nonexistent/file
+  check stat -c %n:%s /etc/passwd /dev/null
+  check "$probe" ;;
+sysfs_reads_like_files) on_gpu "$probe" files >"$temp/out" || fail "$(cat "$temp/out")" ;;
+forked_child_is_not_stuck) on_gpu timeout 20 "$probe" fork >"$temp/out" || fail "$(cat "$temp/out")" ;;
+missing_core_is_reported)
+  cp "$library" "$temp/libfadegpu.so"
+  LD_PRELOAD=$temp/libfadegpu.so cat /sys/module/amdgpu/initstate >"$temp/stdout" 2>"$temp/out"
+  has 'cannot load the device.*libfadegpu-core.so'
+  LD_PRELOAD=$temp/libfadegpu.so echo fine >"$temp/out" 2>&1 || fail "exit code $?"
+  [ "$(cat "$temp/out")" = fine ] || fail "output: $(cat "$temp/out")" ;;
+*) fail "no case $case" ;;
+esac
+echo ok

@@ -1,0 +1,157 @@
+#include "device/queue_runner.h"
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <gtest/gtest.h>
+#include <thread>
+
+namespace fade::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using Step = PacketProcessor::Step;
+
+// A queue of numbers to count down, driven by the test.
+struct Shared {
+  std::atomic<int> submitted{0}, done{0}, running{0}, blocked{0};
+  std::atomic<bool> hold{false}, halt{false};
+  std::function<void()> body;
+};
+
+class CountingProcessor : public PacketProcessor {
+public:
+  explicit CountingProcessor(Shared &s) : shared_(s) {}
+  Step step() override {
+    if (shared_.halt) return Step::halted;
+    if (!has_work()) return Step::idle;
+    if (shared_.blocked) return Step::waiting;
+    shared_.running = 1;
+    while (shared_.hold) std::this_thread::sleep_for(1ms);
+    if (shared_.body) shared_.body();
+    ++shared_.done;
+    shared_.running = 0;
+    return Step::progressed;
+  }
+  bool has_work() const override { return shared_.done < shared_.submitted; }
+  bool set_ring(uint64_t, uint64_t) override { return true; }
+
+private:
+  Shared &shared_;
+};
+
+template <class F> bool eventually(F condition) {
+  for (int i = 0; i < 5000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(1ms);
+  }
+  return false;
+}
+
+double thread_cpu_of_process() {
+  timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+class QueueRunnerTest : public testing::Test {
+protected:
+  std::unique_ptr<QueueRunner> make() {
+    return std::make_unique<QueueRunner>(poller, std::make_unique<CountingProcessor>(shared),
+                                         "test");
+  }
+  Shared shared;
+  DoorbellPoller poller;
+};
+
+TEST_F(QueueRunnerTest, WakesForWorkSubmittedWhileAsleep) {
+  auto runner = make();
+  std::this_thread::sleep_for(20ms);
+  shared.submitted = 3;
+  EXPECT_TRUE(eventually([&] { return shared.done == 3; }));
+}
+
+TEST_F(QueueRunnerTest, KickWakesWithoutThePoller) {
+  auto runner = make();
+  std::this_thread::sleep_for(20ms);
+  shared.submitted = 1;
+  poller.kick();
+  EXPECT_TRUE(eventually([&] { return shared.done == 1; }));
+}
+
+TEST_F(QueueRunnerTest, ContinuesWhenWhatThePacketWaitsForHappens) {
+  shared.blocked = 1;
+  shared.submitted = 1;
+  auto runner = make();
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(shared.done, 0);
+  shared.blocked = 0;
+  EXPECT_TRUE(eventually([&] { return shared.done == 1; }));
+}
+
+TEST_F(QueueRunnerTest, DestructionWaitsForTheRunningPacket) {
+  shared.hold = true;
+  shared.submitted = 1;
+  auto runner = make();
+  ASSERT_TRUE(eventually([&] { return shared.running == 1; }));
+  std::thread release([&] {
+    std::this_thread::sleep_for(30ms);
+    shared.hold = false;
+  });
+  runner.reset();
+  EXPECT_EQ(shared.done, 1);
+  release.join();
+}
+
+TEST_F(QueueRunnerTest, DestructionDoesNotWaitForABlockedPacket) {
+  shared.blocked = 1;
+  shared.submitted = 1;
+  auto runner = make();
+  std::this_thread::sleep_for(10ms);
+  runner.reset();
+  EXPECT_EQ(shared.done, 0);
+}
+
+TEST_F(QueueRunnerTest, HaltedQueueEnds) {
+  shared.halt = true;
+  auto runner = make();
+  std::this_thread::sleep_for(5ms);
+  runner.reset();
+}
+
+TEST_F(QueueRunnerTest, PausedQueueTakesNothing) {
+  auto runner = make();
+  runner->pause(true);
+  shared.submitted = 2;
+  std::this_thread::sleep_for(30ms);
+  EXPECT_EQ(shared.done, 0);
+  runner->resume();
+  EXPECT_TRUE(eventually([&] { return shared.done == 2; }));
+}
+
+TEST_F(QueueRunnerTest, IdleQueuesCostLittleTime) {
+  std::vector<std::unique_ptr<QueueRunner>> runners;
+  for (int i = 0; i < 8; ++i) runners.push_back(make());
+  std::this_thread::sleep_for(1100ms); // until polling is slow
+  double before = thread_cpu_of_process();
+  std::this_thread::sleep_for(500ms);
+  EXPECT_LT(thread_cpu_of_process() - before, 0.05);
+}
+
+TEST_F(QueueRunnerTest, DeviceThreadsBlockTheSignalsOfTheProgram) {
+  sigset_t seen;
+  sigemptyset(&seen);
+  shared.body = [&] { pthread_sigmask(SIG_BLOCK, nullptr, &seen); };
+  shared.submitted = 1;
+  auto runner = make();
+  ASSERT_TRUE(eventually([&] { return shared.done == 1; }));
+  for (int s : {SIGINT, SIGTERM, SIGALRM, SIGUSR1, SIGCHLD})
+    EXPECT_TRUE(sigismember(&seen, s)) << s;
+  sigset_t mine;
+  pthread_sigmask(SIG_BLOCK, nullptr, &mine);
+  EXPECT_FALSE(sigismember(&mine, SIGINT));
+}
+
+} // namespace
+} // namespace fade::sim

@@ -1,0 +1,116 @@
+#include "kfd/topology.h"
+
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <sstream>
+#include <sys/sysmacros.h>
+
+namespace fade::sim::kfd {
+namespace {
+
+const std::string nodes = "/sys/class/kfd/kfd/topology/nodes/";
+
+VirtualFiles files_for(const std::string &list) {
+  std::string error;
+  return describe(cards_from(list, error), {4, 8ull << 30});
+}
+
+uint64_t property(const VirtualFiles &files, const std::string &path, const std::string &name) {
+  const VirtualNode *node = files.find(path);
+  if (!node) {
+    ADD_FAILURE() << "no " << path;
+    return 0;
+  }
+  std::istringstream in(node->text);
+  std::string key;
+  uint64_t value;
+  while (in >> key >> value)
+    if (key == name) return value;
+  ADD_FAILURE() << path << " has no " << name;
+  return 0;
+}
+
+struct CardFacts {
+  const char *arch;
+  uint64_t compute_units, gigabytes, version, wave;
+};
+void PrintTo(const CardFacts &c, std::ostream *out) { *out << c.arch; }
+class TopologyOfCardTest : public testing::TestWithParam<CardFacts> {};
+TEST_P(TopologyOfCardTest, DescribesTheCard) {
+  auto facts = GetParam();
+  auto files = files_for(facts.arch);
+  std::string properties = nodes + "1/properties";
+  EXPECT_EQ(property(files, properties, "simd_count") / property(files, properties, "simd_per_cu"),
+            facts.compute_units);
+  EXPECT_EQ(property(files, properties, "gfx_target_version"), facts.version);
+  EXPECT_EQ(property(files, properties, "wave_front_size"), facts.wave);
+  EXPECT_EQ(property(files, properties, "lds_size_in_kb"), 64u);
+  EXPECT_EQ(property(files, properties, "vendor_id"), 0x1002u);
+  EXPECT_EQ(property(files, nodes + "1/mem_banks/0/properties", "size_in_bytes"),
+            facts.gigabytes << 30);
+  EXPECT_EQ(files.find(nodes + "1/gpu_id")->text, std::to_string(gpu_id(0)) + "\n");
+  // A shader array holds at most as many compute units as it says.
+  EXPECT_GE(property(files, properties, "array_count") *
+                property(files, properties, "cu_per_simd_array"),
+            facts.compute_units);
+}
+INSTANTIATE_TEST_SUITE_P(, TopologyOfCardTest,
+                         testing::Values(CardFacts{"gfx90a", 104, 64, 90010, 64},
+                                         CardFacts{"gfx942", 304, 192, 90402, 64},
+                                         CardFacts{"gfx1030", 72, 16, 100300, 32},
+                                         CardFacts{"gfx1100", 96, 24, 110000, 32}),
+                         [](auto &info) { return info.param.arch; });
+
+TEST(TopologyTest, CountsMatchTheFolders) {
+  auto files = files_for("gfx90a,gfx90a,gfx1030");
+  EXPECT_EQ(files.list(nodes), (std::vector<std::string>{"0", "1", "2", "3"}));
+  for (std::string node : {"0", "1", "2", "3"}) {
+    auto properties = nodes + node + "/properties";
+    EXPECT_EQ(property(files, properties, "mem_banks_count"),
+              files.list(nodes + node + "/mem_banks").size());
+    EXPECT_EQ(property(files, properties, "caches_count"),
+              files.list(nodes + node + "/caches").size());
+    EXPECT_EQ(property(files, properties, "io_links_count"),
+              files.list(nodes + node + "/io_links").size());
+  }
+}
+
+TEST(TopologyTest, HostNodeDescribesTheHost) {
+  auto files = files_for("gfx90a");
+  EXPECT_EQ(files.find(nodes + "0/gpu_id")->text, "0\n");
+  EXPECT_EQ(property(files, nodes + "0/properties", "cpu_cores_count"), 4u);
+  EXPECT_EQ(property(files, nodes + "0/mem_banks/0/properties", "size_in_bytes"), 8ull << 30);
+}
+
+TEST(TopologyTest, DevicesDiffer) {
+  auto files = files_for("gfx90a,gfx90a");
+  for (const char *name : {"location_id", "drm_render_minor", "unique_id"})
+    EXPECT_NE(property(files, nodes + "1/properties", name),
+              property(files, nodes + "2/properties", name));
+  EXPECT_NE(gpu_id(0), gpu_id(1));
+}
+
+TEST(TopologyTest, OnlyHostVisibleMemoryHasALinkFromTheHost) {
+  // The runtime takes such a link for a large PCI aperture.
+  auto visible = files_for("gfx90a"), hidden = files_for("gfx1030");
+  EXPECT_EQ(visible.list(nodes + "0/io_links").size(), 1u);
+  EXPECT_EQ(property(visible, nodes + "1/mem_banks/0/properties", "heap_type"), 1u);
+  EXPECT_EQ(hidden.list(nodes + "0/io_links").size(), 0u);
+  EXPECT_EQ(property(hidden, nodes + "1/mem_banks/0/properties", "heap_type"), 2u);
+}
+
+TEST(TopologyTest, RenderNodeIsFoundTheWayLibdrmLooks) {
+  auto files = files_for("gfx90a,gfx1030");
+  EXPECT_EQ(files.find("/dev/dri/renderD129")->device_number, makedev(226, 129));
+  EXPECT_EQ(files.list("/sys/dev/char/226:129/device/drm"),
+            (std::vector<std::string>{"card1", "renderD129"}));
+  EXPECT_EQ(files.find("/sys/dev/char/226:128/device/device")->text, "0x740f\n");
+  EXPECT_EQ(files.find("/sys/dev/char/226:129/device/device")->text, "0x73bf\n");
+}
+
+TEST(TopologyTest, ModuleIsLive) {
+  EXPECT_EQ(files_for("gfx90a").find("/sys/module/amdgpu/initstate")->text, "live\n");
+}
+
+} // namespace
+} // namespace fade::sim::kfd
