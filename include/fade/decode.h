@@ -41,6 +41,17 @@ public:
   uint64_t length() const { return load<uint64_t>(sizeof(fade_record)); } // RANGE only
   uint32_t laneCount() const { return static_cast<uint32_t>(std::popcount(mask())); }
 
+  uint32_t firstLane() const { return static_cast<uint32_t>(std::countr_zero(mask())); }
+  uint32_t lastLane() const { return 63u - static_cast<uint32_t>(std::countl_zero(mask())); }
+
+  // UNIFORM and AFFINE: the address of a lane is base() + stride() * (lane - firstLane()).
+  bool isLinear() const { return encoding() <= FADE_ENCODING_AFFINE; }
+  uint64_t base() const { return load<uint64_t>(16); } // of the first active lane, always
+  int32_t stride() const { return load<int32_t>(28); }
+  uint64_t lastLinear() const { // address of the last active lane
+    return base() + static_cast<uint64_t>(int64_t{stride()} * (lastLane() - firstLane()));
+  }
+
   // Calls f(lane, address) for each active lane, in order of lanes.
   template <typename F> void forEachLane(F &&f) const;
 
@@ -69,9 +80,9 @@ private:
 
 template <typename F> void Record::forEachLane(F &&f) const {
   const uint64_t active = mask();
-  const uint64_t base = load<uint64_t>(16);
-  const auto stride = static_cast<uint64_t>(int64_t{load<int32_t>(28)});
-  const auto first = static_cast<uint32_t>(std::countr_zero(active));
+  const uint64_t start = base();
+  const auto step = static_cast<uint64_t>(int64_t{stride()});
+  const uint32_t first = firstLane();
   const bool tiled = encoding() == FADE_ENCODING_TILED;
   const auto tile = tiled ? load<fade_tile>(payload()) : fade_tile{0, 64};
   const auto row_stride = static_cast<uint64_t>(int64_t{tile.row_stride});
@@ -81,12 +92,12 @@ template <typename F> void Record::forEachLane(F &&f) const {
   for (uint64_t rest = active; rest != 0; rest &= rest - 1, ++rank) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
     const uint32_t r = lane - first;
-    uint64_t address = base;
+    uint64_t address = start;
     switch (encoding()) {
     case FADE_ENCODING_UNIFORM: break;
     case FADE_ENCODING_AFFINE:
     case FADE_ENCODING_TILED:
-      address += stride * (r & column_mask) + row_stride * (r >> row_shift);
+      address += step * (r & column_mask) + row_stride * (r >> row_shift);
       break;
     case FADE_ENCODING_DELTA32:
       if (rank > 0)

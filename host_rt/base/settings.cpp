@@ -1,0 +1,273 @@
+#include "base/settings.h"
+
+#include "fade/options.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <regex>
+#include <unistd.h>
+
+namespace fade {
+namespace {
+
+using Complaint = std::optional<std::string>;
+
+constexpr std::array<std::string_view, 4> kHandlers = {"MessageLogger", "Heatmap", "MemoryAnalysis",
+                                                       "BlockCounts"};
+
+std::string suggest(std::string_view word, std::span<const std::string_view> words) {
+  return suggestion(word, words);
+}
+
+Complaint readFlag(bool &flag, std::string_view value) {
+  constexpr std::array<std::string_view, 4> yes = {"true", "1", "on", "yes"};
+  constexpr std::array<std::string_view, 5> no = {"false", "0", "off", "no", ""};
+  if (std::ranges::find(yes, value) != yes.end()) {
+    flag = true;
+  } else if (std::ranges::find(no, value) != no.end()) {
+    flag = false;
+  } else {
+    return fmt::format("'{}' is neither true nor false", value);
+  }
+  return std::nullopt;
+}
+
+Complaint readPositive(uint32_t &number, std::string_view value) {
+  const auto parsed = parseNumber(value);
+  if (!parsed || *parsed == 0 || *parsed > UINT32_MAX)
+    return fmt::format("'{}' is not a number from 1 on", value);
+  number = static_cast<uint32_t>(*parsed);
+  return std::nullopt;
+}
+
+Complaint readHandlers(Settings &s, std::string_view value) {
+  s.handlers = parseHandlers(value);
+  for (const auto &choice : s.handlers) {
+    const bool is_file = choice.name.find('/') != std::string::npos || choice.name.ends_with(".so");
+    if (!is_file && std::ranges::find(kHandlers, choice.name) == kHandlers.end())
+      return fmt::format("there is no analyzer '{}'{}", choice.name,
+                         suggest(choice.name, kHandlers));
+  }
+  return std::nullopt;
+}
+
+Complaint readKernels(Settings &s, std::string_view value) {
+  try {
+    const std::regex check{std::string(value)};
+  } catch (const std::regex_error &e) {
+    return fmt::format("'{}' is not a regular expression: {}", value, e.what());
+  }
+  s.kernels = value;
+  return std::nullopt;
+}
+
+// all | random | random:N | N | A-B
+Complaint readDispatches(Settings &s, std::string_view value) {
+  using Kind = DispatchChoice::Kind;
+  constexpr std::array<std::string_view, 2> words = {"all", "random"};
+  const auto wrong = [&] {
+    return fmt::format("'{}' is none of all, random, random:N, N and A-B{}", value,
+                       suggest(value, words));
+  };
+  DispatchChoice choice;
+  if (value == "all") {
+    s.dispatches = choice;
+    return std::nullopt;
+  }
+  if (value.starts_with("random")) {
+    choice.kind = Kind::random;
+    if (value != "random") {
+      const auto n = value[6] == ':' ? parseNumber(value.substr(7)) : std::nullopt;
+      if (!n || *n == 0) return wrong();
+      choice.one_in = *n;
+    }
+    s.dispatches = choice;
+    return std::nullopt;
+  }
+  choice.kind = Kind::range;
+  const auto dash = value.find('-');
+  const auto first = parseNumber(value.substr(0, dash));
+  const auto last = dash == value.npos ? first : parseNumber(value.substr(dash + 1));
+  if (!first || !last || *first == 0) return wrong();
+  if (*first > *last) return fmt::format("'{}' ends before it begins", value);
+  choice.first = *first;
+  choice.last = *last;
+  s.dispatches = choice;
+  return std::nullopt;
+}
+
+Complaint readCache(Settings &s, std::string_view value) {
+  s.cache.clear();
+  while (!value.empty()) {
+    const auto colon = std::min(value.find(':'), value.size());
+    if (colon != 0) s.cache.emplace_back(value.substr(0, colon));
+    value.remove_prefix(std::min(colon + 1, value.size()));
+  }
+  return std::nullopt;
+}
+
+Complaint readFormat(Settings &s, std::string_view value) {
+  constexpr std::array<std::string_view, 3> formats = {"text", "json", "csv"};
+  const auto at = std::ranges::find(formats, value);
+  if (at == formats.end())
+    return fmt::format("'{}' is none of text, json and csv{}", value, suggest(value, formats));
+  s.log_format = static_cast<Format>(at - formats.begin());
+  return std::nullopt;
+}
+
+// x=A-B,y=C,z=A-B
+Complaint readWorkgroups(Settings &s, std::string_view value) {
+  WorkgroupFilter filter = s.workgroups;
+  std::string_view rest = value;
+  while (!rest.empty()) {
+    const auto comma = std::min(rest.find(','), rest.size());
+    const auto item = rest.substr(0, comma);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    const bool named = item.size() > 2 && item[0] >= 'x' && item[0] <= 'z' && item[1] == '=';
+    const auto range = named ? item.substr(2) : std::string_view();
+    const auto dash = range.find('-');
+    const auto first = parseNumber(range.substr(0, dash));
+    const auto last = dash == range.npos ? first : parseNumber(range.substr(dash + 1));
+    if (!named || !first || !last || *last > UINT32_MAX)
+      return fmt::format("'{}' is not of the form x=A-B,y=A-B,z=A-B", value);
+    if (*first > *last) return fmt::format("'{}' ends before it begins", item);
+    filter.first[static_cast<std::size_t>(item[0] - 'x')] = static_cast<uint32_t>(*first);
+    filter.last[static_cast<std::size_t>(item[0] - 'x')] = static_cast<uint32_t>(*last);
+  }
+  s.workgroups = filter;
+  return std::nullopt;
+}
+
+Complaint readMemory(Settings &s, std::string_view value) {
+  constexpr uint64_t least = uint64_t{1} << 20;
+  const auto size = parseSize(value);
+  if (!size) return fmt::format("'{}' is not a size such as 256M", value);
+  if (*size < least) return fmt::format("'{}' is less than 1M", value);
+  s.memory = *size;
+  return std::nullopt;
+}
+
+Complaint readSeed(Settings &s, std::string_view value) {
+  const auto seed = parseNumber(value);
+  if (!seed) return fmt::format("'{}' is not a number", value);
+  s.seed = *seed;
+  return std::nullopt;
+}
+
+Complaint readWorkers(Settings &s, std::string_view value) {
+  uint32_t workers = 0;
+  if (auto complaint = readPositive(workers, value)) return complaint;
+  if (workers > 64) return fmt::format("'{}' is more than 64", value);
+  s.workers = workers;
+  return std::nullopt;
+}
+
+constexpr Variable kVariables[] = {
+    {"FADE_INSTRUMENTED", "--instrumented", "run instrumented kernels",
+     [](Settings &s, std::string_view v) { return readFlag(s.instrumented, v); }},
+    {"FADE_HANDLERS", "--analyzers", "analyzers: NAME or path, NAME:key=value,...; ';' in between",
+     readHandlers},
+    {"FADE_KERNELS", "--kernels", "regular expression on demangled kernel names", readKernels},
+    {"FADE_DISPATCHES", "--dispatches", "all, random, random:N, N or A-B, for each kernel",
+     readDispatches},
+    {"FADE_SEED", "--seed", "what --dispatches random starts from", readSeed},
+    {"FADE_KERNEL_CACHE", "--cache-location", "directories with alternative code objects",
+     readCache},
+    {"FADE_LOG_LOCATION", "--log-location", "console or a file; %p pid, %h host, %r rank",
+     [](Settings &s, std::string_view v) -> Complaint {
+       if (v.empty()) return "it is empty";
+       s.log_location = v;
+       return std::nullopt;
+     }},
+    {"FADE_LOG_FORMAT", "--log-format", "text, json or csv", readFormat},
+    {"FADE_VERBOSE", "--verbose", "say what is seen, matched and swapped",
+     [](Settings &s, std::string_view v) { return readFlag(s.verbose, v); }},
+    {"FADE_WORKGROUPS", "--workgroups", "only these workgroups: x=A-B,y=A-B,z=A-B", readWorkgroups},
+    {"FADE_SAMPLE", "--sample", "one workgroup in N",
+     [](Settings &s, std::string_view v) { return readPositive(s.workgroups.sample, v); }},
+    {"FADE_SAMPLE_EXECUTIONS", "--sample-executions", "one execution in N of each access or block",
+     [](Settings &s, std::string_view v) {
+       return readPositive(s.workgroups.sample_executions, v);
+     }},
+    {"FADE_RECORD", "--record", "file that keeps the raw stream, for fadeprobe analyze",
+     [](Settings &s, std::string_view v) -> Complaint {
+       s.record = v;
+       return std::nullopt;
+     }},
+    {"FADE_MEMORY", "--memory", "memory for records on their way, for example 256M", readMemory},
+    {"FADE_LOSSY", "--lossy", "drop records instead of slowing kernels down",
+     [](Settings &s, std::string_view v) { return readFlag(s.lossy, v); }},
+    {"FADE_WORKERS", "--workers", "threads that run the analyzers", readWorkers},
+};
+
+// Variables that other parts of FADE read; not a spelling mistake.
+bool isForeign(std::string_view name) {
+  return name.starts_with("FADE_GPU") || name == "FADE_INSTRUMENT";
+}
+
+} // namespace
+
+std::span<const Variable> variables() { return kVariables; }
+
+const Variable *findVariable(std::string_view name) {
+  const auto *const at = std::ranges::find(kVariables, name, &Variable::name);
+  return at == std::end(kVariables) ? nullptr : at;
+}
+
+std::span<const std::string_view> handlerNames() { return kHandlers; }
+
+std::vector<HandlerChoice> parseHandlers(std::string_view text) {
+  std::vector<HandlerChoice> choices;
+  const auto add = [&](std::string_view item) {
+    // The last ':' of a path may start options; one in front of a '/' is part of the path.
+    const auto slash = item.rfind('/');
+    const auto colon = item.find(':', slash == item.npos ? 0 : slash);
+    auto names = item.substr(0, colon);
+    while (true) {
+      const auto comma = names.find(',');
+      if (comma == names.npos) break;
+      if (comma != 0) choices.push_back({std::string(names.substr(0, comma)), ""});
+      names.remove_prefix(comma + 1);
+    }
+    if (names.empty()) return;
+    const auto options = colon == item.npos ? std::string_view() : item.substr(colon + 1);
+    choices.push_back({std::string(names), std::string(options)});
+  };
+  while (!text.empty()) {
+    const auto end = std::min(text.find_first_of("; \t\n"), text.size());
+    if (end != 0) add(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return choices;
+}
+
+Settings readSettings(const Environment &get, std::span<const std::string> names,
+                      std::vector<std::string> &complaints) {
+  Settings settings;
+  std::vector<std::string_view> known;
+  for (const Variable &variable : kVariables) {
+    known.push_back(variable.name);
+    const char *value = get(std::string(variable.name).c_str());
+    if (!value) continue;
+    if (auto complaint = variable.read(settings, value))
+      complaints.push_back(fmt::format("{}: {}", variable.name, *complaint));
+  }
+  // Only what looks like a slip of the pen: others may have variables that start like ours.
+  for (const std::string &name : names)
+    if (name.starts_with("FADE_") && !isForeign(name) && !findVariable(name))
+      if (const auto near = nearestWord(name, known); near && editDistance(name, *near) <= 2)
+        complaints.push_back(fmt::format("there is no variable {}{}", name, suggest(name, known)));
+  return settings;
+}
+
+Settings readEnvironment(std::vector<std::string> &complaints) {
+  std::vector<std::string> names;
+  for (char **entry = environ; entry && *entry; ++entry) {
+    const std::string_view text = *entry;
+    names.emplace_back(text.substr(0, text.find('=')));
+  }
+  return readSettings([](const char *name) { return std::getenv(name); }, names, complaints);
+}
+
+} // namespace fade

@@ -1,0 +1,82 @@
+// Everything a user can choose, read from FADE_* variables. fadeprobe's options end up in the same
+// variables, so that there is one parser and one list.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fade {
+
+enum class Format : uint32_t { text, json, csv }; // as FADE_FORMAT_*
+
+/// NAME, NAME:key=value,... or a path.
+struct HandlerChoice {
+  std::string name;
+  std::string options;
+};
+
+/// Which dispatches of a kernel are meant, counting from 1.
+struct DispatchChoice {
+  enum class Kind { all, random, range } kind = Kind::all;
+  uint64_t first = 1, last = UINT64_MAX; ///< range
+  uint64_t one_in = 10;                  ///< random
+};
+
+struct WorkgroupFilter {
+  std::array<uint32_t, 3> first{0, 0, 0};
+  std::array<uint32_t, 3> last{UINT32_MAX, UINT32_MAX, UINT32_MAX};
+  uint32_t sample = 1;            ///< one workgroup in N
+  uint32_t sample_executions = 0; ///< one execution of a site in N; 0: all
+};
+
+struct Settings {
+  bool instrumented = false;
+  std::vector<HandlerChoice> handlers;
+  std::string kernels; ///< regular expression; empty: all
+  DispatchChoice dispatches;
+  uint64_t seed = 1;
+  std::vector<std::string> cache;
+  std::string log_location = "console";
+  Format log_format = Format::text;
+  bool verbose = false;
+  WorkgroupFilter workgroups;
+  std::string record; ///< file; empty: no recording
+  uint64_t memory = uint64_t{256} << 20;
+  bool lossy = false;
+  unsigned workers = 0; ///< 0: chosen by the number of processors
+};
+
+/// One variable and the option of fadeprobe that sets it.
+struct Variable {
+  std::string_view name;   ///< FADE_KERNELS
+  std::string_view option; ///< --kernels
+  std::string_view help;
+  /// Nothing, or what is wrong with the value.
+  std::optional<std::string> (*read)(Settings &, std::string_view value);
+};
+std::span<const Variable> variables();
+const Variable *findVariable(std::string_view name);
+
+using Environment = std::function<const char *(const char *name)>;
+
+/// A variable that cannot be understood keeps its default and leaves a line in `complaints`; so
+/// does a FADE_* variable in `names` that does not exist.
+Settings readSettings(const Environment &get, std::span<const std::string> names,
+                      std::vector<std::string> &complaints);
+
+/// The same from this process's environment.
+Settings readEnvironment(std::vector<std::string> &complaints);
+
+/// The analyzers that come with FADE.
+std::span<const std::string_view> handlerNames();
+/// "A:x=1,y=2;B" or "A,B": names are separated by ';', blanks or, where no options stand before it,
+/// a comma.
+std::vector<HandlerChoice> parseHandlers(std::string_view text);
+
+} // namespace fade

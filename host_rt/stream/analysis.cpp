@@ -1,0 +1,240 @@
+#include "stream/analysis.h"
+
+#include "base/diagnostics.h"
+#include "base/quiet_thread.h"
+#include "fade/decode.h"
+#include "stream/trace_writer.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace fade {
+namespace {
+
+constexpr std::size_t kWorkerQueue = 1024;
+constexpr std::size_t kEndedQueue = 1024;
+
+int findWave(const void *waves, fade_u32 wave, fade_wave_begin *out) {
+  const auto *table = static_cast<const WaveTable *>(waves);
+  return table && table->find(wave, *out) ? 1 : 0;
+}
+
+} // namespace
+
+Analysis::Analysis(const AnalysisOptions &options, Handlers handlers, Output &output,
+                   TraceWriter *trace)
+    : handlers_(std::move(handlers)), output_(output), trace_(trace), log_(output),
+      ended_(kEndedQueue) {
+  for (const auto &handler : handlers_) needs_ |= handler->api().needs;
+  if (trace_) needs_ |= FADE_NEEDS_ORDER | FADE_NEEDS_ALLOCATIONS;
+  keep_order_ = options.keep_order || (needs_ & FADE_NEEDS_ORDER) != 0;
+  for (unsigned i = 0; i < std::max(1u, options.workers); ++i)
+    workers_.push_back(std::make_unique<Worker>(kWorkerQueue));
+  for (unsigned i = 0; i < workers_.size(); ++i)
+    workers_[i]->thread = startQuietThread("fade-worker", [this, i] { work(i); });
+  reporter_ = startQuietThread("fade-report", [this] { reportLoop(); });
+}
+
+Analysis::~Analysis() { close(std::chrono::hours(1)); }
+
+void Analysis::begin(DispatchRecord &dispatch) {
+  if ((dispatch.view.flags & FADE_DISPATCH_INSTRUMENTED) == 0) return;
+  dispatch.shards.assign(workers_.size() * handlers_.size(), nullptr);
+  if (needs_ & FADE_NEEDS_WAVES) dispatch.waves = std::make_unique<WaveTable>();
+  if (trace_) trace_->dispatchBegin(dispatch);
+}
+
+void Analysis::announce(DispatchRecord &dispatch, const fade_wave_begin &wave) {
+  if (!dispatch.has_waves) {
+    dispatch.has_waves = true;
+    dispatch.shared_base = wave.shared_base;
+    dispatch.private_base = wave.private_base;
+    dispatch.wave_size = (wave.header.encoding & FADE_WAVE_IS_WAVE32) != 0 ? 32 : 64;
+    // The ids of its sites would mean something else: none of its records can be understood.
+    const ModuleSites *sites = dispatch.kernel->sites();
+    if ((!sites || sites->module_id != wave.module) && !dispatch.damaged.exchange(true))
+      warn("the records of {} belong to another site table ({:#x}); they are ignored",
+           dispatch.kernel->name(), wave.module);
+  }
+  if (dispatch.waves) dispatch.waves->add(wave, dispatch.batches);
+}
+
+bool Analysis::submit(StreamBatch &batch) {
+  DispatchRecord &dispatch = *batch.dispatch;
+  const auto count = static_cast<unsigned>(workers_.size());
+  // In order: one worker does all of a dispatch. Else: whoever is next and has room.
+  const unsigned first =
+      keep_order_ ? static_cast<unsigned>(dispatch.view.id % count) : next_worker_;
+  const unsigned choices = keep_order_ ? 1 : count;
+  for (unsigned i = 0; i < choices; ++i) {
+    Worker &worker = *workers_[(first + i) % count];
+    batch.done.store(false, std::memory_order_relaxed);
+    batch.number = dispatch.batches;
+    if (!worker.queue.push(&batch)) continue;
+    ++dispatch.batches;
+    worker.ready.release();
+    next_worker_ = (first + i + 1) % count;
+    return true;
+  }
+  return false;
+}
+
+bool Analysis::end(std::unique_ptr<DispatchRecord> &dispatch) {
+  if (!ended_.push(dispatch.get())) return false;
+  dispatch.release(); // the reporter owns it now
+  ended_ready_.release();
+  return true;
+}
+
+void Analysis::work(unsigned index) {
+  Worker &worker = *workers_[index];
+  while (true) {
+    worker.ready.acquire();
+    StreamBatch *batch = nullptr;
+    if (worker.queue.pop(batch))
+      process(*batch, index);
+    else if (stopping_.load(std::memory_order_acquire))
+      return;
+  }
+}
+
+void Analysis::process(StreamBatch &batch, unsigned worker) noexcept {
+  DispatchRecord &dispatch = *batch.dispatch;
+  uint64_t records = 0;
+  const std::size_t size = check(batch, records);
+  if (size != 0) {
+    dispatch.records.fetch_add(records, std::memory_order_relaxed);
+    dispatch.bytes.fetch_add(size, std::memory_order_relaxed);
+    fade_batch view{};
+    view.size = sizeof view;
+    view.shared_base = dispatch.shared_base;
+    view.private_base = dispatch.private_base;
+    view.wave_size = dispatch.wave_size;
+    view.dispatch = &dispatch.view;
+    view.bytes = batch.bytes;
+    view.byte_count = size;
+    view.record_count = records;
+    view.position = batch.position;
+    view.waves = dispatch.waves.get();
+    view.find_wave = findWave;
+    try {
+      if (trace_) trace_->records(dispatch, batch.position, {batch.bytes, size});
+      runHandlers(view, dispatch, worker);
+    } catch (...) {
+      warn("out of memory: {} bytes of records of {} are lost", size, dispatch.kernel->name());
+    }
+  }
+  if (batch.clear) std::memset(batch.bytes, 0, batch.size);
+  batch.done.store(true, std::memory_order_release);
+}
+
+/// How much of the batch is good. Handlers need not doubt a record after this.
+std::size_t Analysis::check(StreamBatch &batch, uint64_t &records) noexcept {
+  DispatchRecord &dispatch = *batch.dispatch;
+  if (dispatch.damaged.load(std::memory_order_relaxed)) return 0;
+  const ModuleSites *sites = dispatch.kernel->sites();
+  const uint32_t site_count = sites ? sites->site_count : 0;
+  RecordCursor cursor({batch.bytes, batch.size});
+  Record record;
+  const char *fault = nullptr;
+  std::size_t good = 0;
+  while (true) {
+    const auto status = cursor.next(record);
+    if (status == RecordCursor::Status::end) break;
+    if (status != RecordCursor::Status::record) {
+      fault = status == RecordCursor::Status::malformed ? cursor.fault() : "an unpublished record";
+      break;
+    }
+    const bool has_site = record.isAccess() || record.kind() == FADE_RECORD_BLOCK;
+    if (has_site && record.site() >= site_count) {
+      fault = "a site that does not exist";
+      break;
+    }
+    good = cursor.offset();
+    ++records;
+  }
+  if (fault && !dispatch.damaged.exchange(true))
+    warn("the records of {} are damaged at byte {} ({}); the rest of dispatch {} is ignored",
+         dispatch.kernel->name(), batch.position + good, fault, dispatch.view.id);
+  return good;
+}
+
+void Analysis::runHandlers(const fade_batch &batch, DispatchRecord &dispatch, unsigned worker) {
+  for (std::size_t i = 0; i < handlers_.size(); ++i) {
+    const LoadedHandler &handler = *handlers_[i];
+    void *&shard = dispatch.shards[worker * handlers_.size() + i];
+    if (!shard) shard = handler.api().shard(handler.instance(), &dispatch.view);
+    if (shard) handler.api().records(shard, &batch);
+  }
+}
+
+void Analysis::reportLoop() {
+  bool idle = false;
+  while (true) {
+    // What is ready is written out when nothing more is to be done for a moment.
+    if (!ended_ready_.try_acquire_for(std::chrono::milliseconds(idle ? 1'000'000 : 200))) {
+      output_.flush();
+      idle = true;
+      continue;
+    }
+    idle = false;
+    DispatchRecord *next = nullptr;
+    if (ended_.pop(next)) {
+      const std::unique_ptr<DispatchRecord> dispatch(next);
+      endOf(*dispatch);
+    } else if (stopping_.load(std::memory_order_acquire)) {
+      break;
+    }
+  }
+  for (const auto &handler : handlers_) handler->api().report(handler->instance());
+  try {
+    log_.report();
+  } catch (...) {
+    warn("out of memory: there is no summary");
+  }
+  output_.flush();
+  if (trace_) trace_->close();
+  finished_.release();
+}
+
+void Analysis::endOf(DispatchRecord &dispatch) noexcept {
+  dispatch.view.records = dispatch.records.load(std::memory_order_relaxed);
+  dispatch.view.bytes = dispatch.bytes.load(std::memory_order_relaxed);
+  const bool instrumented = (dispatch.view.flags & FADE_DISPATCH_INSTRUMENTED) != 0;
+  try {
+    if (trace_) trace_->dispatchEnd(dispatch);
+    for (std::size_t i = 0; i < handlers_.size(); ++i) {
+      const fade_handler_api &api = handlers_[i]->api();
+      std::vector<void *> shards;
+      for (std::size_t at = i; at < dispatch.shards.size(); at += handlers_.size())
+        if (dispatch.shards[at]) shards.push_back(dispatch.shards[at]);
+      if (instrumented || (api.needs & FADE_NEEDS_TIMES) != 0)
+        api.dispatch_end(handlers_[i]->instance(), &dispatch.view, shards.data(),
+                         static_cast<fade_u32>(shards.size()));
+      for (void *shard : shards) api.shard_free(shard);
+    }
+    log_.dispatch(dispatch);
+  } catch (...) {
+    warn("out of memory: dispatch {} of {} is missing in the report", dispatch.view.id,
+         dispatch.kernel->name());
+  }
+}
+
+bool Analysis::close(std::chrono::milliseconds patience) {
+  if (closed_) return true;
+  closed_ = true;
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  stopping_.store(true, std::memory_order_release);
+  for (auto &worker : workers_) worker->ready.release();
+  ended_ready_.release();
+  if (!finished_.try_acquire_until(deadline)) {
+    for (auto &worker : workers_) worker->thread.detach();
+    reporter_.detach();
+    return false;
+  }
+  for (auto &worker : workers_) worker->thread.join();
+  reporter_.join();
+  return true;
+}
+
+} // namespace fade

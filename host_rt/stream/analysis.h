@@ -1,0 +1,106 @@
+// From pieces of stream to results: workers decode batches and run handlers on them, a reporter
+// ends dispatches and writes.
+//
+//   feeding thread --- batches (one queue per worker) ---> workers: handlers' shards
+//         |
+//         +----------- ended dispatches ------------------> reporter: dispatch_end, report, output
+//
+// Everything is fed by one thread: the collector in a live run, the trace reader in a replay, a
+// test. The queues are bounded; a feeder that finds them full keeps its data where it is, and so
+// the GPU in the end waits for the analysis instead of memory growing.
+#pragma once
+
+#include "stream/dispatch_log.h"
+#include "stream/dispatch_record.h"
+#include "stream/handler_set.h"
+#include "stream/output.h"
+
+#include <boost/lockfree/spsc_queue.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <semaphore>
+#include <span>
+#include <thread>
+#include <vector>
+
+namespace fade {
+
+class TraceWriter;
+
+/// A contiguous piece of the stream of one dispatch: whole records. The feeder owns it, and keeps
+/// the bytes in place until `done`.
+struct StreamBatch {
+  DispatchRecord *dispatch = nullptr;
+  std::byte *bytes = nullptr;
+  std::size_t size = 0;
+  uint64_t position = 0; ///< in the dispatch's stream
+  uint64_t number = 0;   ///< in the dispatch
+  bool clear = false;    ///< set the bytes to zero afterwards, as a ring needs it
+  std::atomic<bool> done{false};
+};
+
+struct AnalysisOptions {
+  unsigned workers = 1;
+  bool keep_order = false; ///< even if no handler asks for it
+};
+
+class Analysis {
+public:
+  Analysis(const AnalysisOptions &options, Handlers handlers, Output &output, TraceWriter *trace);
+  ~Analysis();
+  Analysis(const Analysis &) = delete;
+  Analysis &operator=(const Analysis &) = delete;
+
+  uint32_t needs() const { return needs_; }
+  DispatchLog &log() { return log_; }
+
+  // The feeding thread:
+
+  /// Prepares a dispatch whose view is filled in as far as it is known.
+  void begin(DispatchRecord &dispatch);
+  /// Notes the announcements of waves in a piece that is about to be submitted.
+  static void announce(DispatchRecord &dispatch, const fade_wave_begin &wave);
+  /// False if the queues are full; then try again later.
+  bool submit(StreamBatch &batch);
+  /// All batches are done and the view is complete. False if the queue is full.
+  bool end(std::unique_ptr<DispatchRecord> &dispatch);
+
+  /// No more will come: finishes, lets handlers report and writes everything out. False if that
+  /// took longer than allowed; the threads are then left behind.
+  bool close(std::chrono::milliseconds patience);
+
+private:
+  struct Worker {
+    explicit Worker(std::size_t capacity) : queue(capacity) {}
+    boost::lockfree::spsc_queue<StreamBatch *> queue;
+    std::counting_semaphore<> ready{0};
+    std::thread thread;
+  };
+
+  void work(unsigned index);
+  void process(StreamBatch &batch, unsigned worker) noexcept;
+  std::size_t check(StreamBatch &batch, uint64_t &records) noexcept;
+  void runHandlers(const fade_batch &batch, DispatchRecord &dispatch, unsigned worker);
+  void reportLoop();
+  void endOf(DispatchRecord &dispatch) noexcept;
+
+  Handlers handlers_;
+  Output &output_;
+  TraceWriter *trace_;
+  DispatchLog log_;
+  uint32_t needs_ = 0;
+  bool keep_order_ = false;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  unsigned next_worker_ = 0;
+
+  boost::lockfree::spsc_queue<DispatchRecord *> ended_;
+  std::counting_semaphore<> ended_ready_{0};
+  std::thread reporter_;
+  std::atomic<bool> stopping_{false};
+  std::binary_semaphore finished_{0};
+  bool closed_ = false;
+};
+
+} // namespace fade

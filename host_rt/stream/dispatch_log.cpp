@@ -1,0 +1,184 @@
+#include "stream/dispatch_log.h"
+
+#include "fade/csv_writer.h"
+#include "fade/json_writer.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <vector>
+
+namespace fade {
+namespace {
+
+std::string humanTime(uint64_t ns) {
+  if (ns < 10'000) return fmt::format("{} ns", ns);
+  if (ns < 10'000'000) return fmt::format("{:.1f} us", static_cast<double>(ns) / 1e3);
+  if (ns < 10'000'000'000) return fmt::format("{:.1f} ms", static_cast<double>(ns) / 1e6);
+  return fmt::format("{:.1f} s", static_cast<double>(ns) / 1e9);
+}
+
+bool has(const fade_dispatch &d, uint32_t flag) { return (d.flags & flag) != 0; }
+
+void writeJson(Output &output, const fade_dispatch &d) {
+  JsonWriter json;
+  json.object([&] {
+    json.field("type", "dispatch");
+    json.field("version", FADE_REPORT_VERSION);
+    json.field("kernel", d.kernel->name);
+    json.field("dispatch_id", d.id);
+    json.field("agent", d.agent);
+    json.field("queue", d.queue);
+    const bool timed = has(d, FADE_DISPATCH_HAS_TIMES);
+    if (timed) {
+      json.field("start_ns", d.start_ns);
+      json.field("end_ns", d.end_ns);
+    } else {
+      json.field("start_ns", nullptr);
+      json.field("end_ns", nullptr);
+    }
+    json.list("grid", [&] {
+      for (const auto n : d.grid) json.value(n);
+    });
+    json.list("workgroup", [&] {
+      for (const auto n : d.workgroup) json.value(n);
+    });
+    json.field("lds", d.group_segment);
+    json.field("instrumented", has(d, FADE_DISPATCH_INSTRUMENTED));
+    json.field("variant", d.variant);
+    json.field("complete", !has(d, FADE_DISPATCH_INCOMPLETE));
+    json.field("records", d.records);
+    json.field("bytes", d.bytes);
+    json.field("dropped", d.dropped);
+  });
+  output.write(json.text());
+}
+
+void writeCsv(Output &output, const fade_dispatch &d, bool header) {
+  CsvWriter csv;
+  if (header)
+    csv.row("type", "version", "kernel", "dispatch_id", "agent", "queue", "start_ns", "end_ns",
+            "grid_x", "grid_y", "grid_z", "workgroup_x", "workgroup_y", "workgroup_z", "lds",
+            "instrumented", "variant", "complete", "records", "bytes", "dropped");
+  csv.row("dispatch", FADE_REPORT_VERSION, d.kernel->name, d.id, d.agent, d.queue, d.start_ns,
+          d.end_ns, d.grid[0], d.grid[1], d.grid[2], d.workgroup[0], d.workgroup[1], d.workgroup[2],
+          d.group_segment, has(d, FADE_DISPATCH_INSTRUMENTED) ? "true" : "false", d.variant,
+          has(d, FADE_DISPATCH_INCOMPLETE) ? "false" : "true", d.records, d.bytes, d.dropped);
+  output.write(csv.take());
+}
+
+} // namespace
+
+void DispatchLog::Durations::add(const fade_dispatch &d) {
+  ++count;
+  if (!has(d, FADE_DISPATCH_HAS_TIMES)) return;
+  const uint64_t duration = d.end_ns - d.start_ns;
+  ++timed;
+  total += duration;
+  shortest = std::min(shortest, duration);
+  longest = std::max(longest, duration);
+}
+
+void DispatchLog::dispatch(const DispatchRecord &dispatch) {
+  const fade_dispatch &d = dispatch.view;
+  ++dispatches_;
+  if (has(d, FADE_DISPATCH_INSTRUMENTED)) ++instrumented_;
+  if (has(d, FADE_DISPATCH_INCOMPLETE)) ++incomplete_;
+  records_ += d.records;
+  bytes_ += d.bytes;
+  dropped_ += d.dropped;
+  durations_[{d.kernel->name, d.variant}].add(d);
+  if (output_.format() == Format::json) writeJson(output_, d);
+  if (output_.format() == Format::csv) writeCsv(output_, d, !std::exchange(csv_header_, true));
+}
+
+void DispatchLog::skipped(const std::string &kernel, const std::string &reason) {
+  const std::lock_guard lock(mutex_);
+  ++skipped_[{kernel, reason}];
+}
+
+void DispatchLog::report() {
+  const std::lock_guard lock(mutex_);
+  switch (output_.format()) {
+  case Format::text: reportText(); break;
+  case Format::json: reportJson(); break;
+  case Format::csv: reportCsv(); break;
+  }
+}
+
+void DispatchLog::reportText() {
+  std::vector<const decltype(durations_)::value_type *> rows;
+  for (const auto &row : durations_) rows.push_back(&row);
+  std::ranges::sort(rows, [](const auto *a, const auto *b) {
+    if (a->second.total != b->second.total) return a->second.total > b->second.total;
+    return a->first < b->first;
+  });
+
+  std::string text;
+  if (!rows.empty())
+    text += fmt::format("{:>8} {:>10} {:>10} {:>10} {:>10}  {:<13} {}\n", "count", "total", "mean",
+                        "shortest", "longest", "variant", "kernel");
+  for (const auto *row : rows) {
+    const auto &[key, d] = *row;
+    const bool timed = d.timed != 0;
+    text += fmt::format(
+        "{:>8} {:>10} {:>10} {:>10} {:>10}  {:<13} {}\n", d.count, timed ? humanTime(d.total) : "-",
+        timed ? humanTime(d.total / d.timed) : "-", timed ? humanTime(d.shortest) : "-",
+        timed ? humanTime(d.longest) : "-", key.second, key.first);
+  }
+  text += fmt::format("{} dispatches, {} instrumented, {} records, {} bytes, {} dropped\n",
+                      dispatches_, instrumented_, records_, bytes_, dropped_);
+  if (incomplete_ != 0)
+    text += fmt::format("{} dispatches had not ended when the report was made\n", incomplete_);
+  for (const auto &[key, count] : skipped_)
+    text += fmt::format("not instrumented: {} ({}){}\n", key.first, key.second,
+                        count > 1 ? fmt::format(", {} times", count) : "");
+  output_.write(text);
+}
+
+void DispatchLog::reportJson() {
+  JsonWriter json;
+  json.object([&] {
+    json.field("type", "summary");
+    json.field("version", FADE_REPORT_VERSION);
+    json.field("records", records_);
+    json.field("bytes", bytes_);
+    json.field("dropped", dropped_);
+    json.field("dispatches", dispatches_);
+    json.field("instrumented", instrumented_);
+    json.field("incomplete", incomplete_);
+    json.list("durations", [&] {
+      for (const auto &[key, d] : durations_)
+        json.object([&] {
+          json.field("kernel", key.first);
+          json.field("variant", key.second);
+          json.field("count", d.count);
+          json.field("total_ns", d.total);
+          json.field("shortest_ns", d.timed ? d.shortest : 0);
+          json.field("longest_ns", d.longest);
+        });
+    });
+    json.list("skipped", [&] {
+      for (const auto &[key, count] : skipped_)
+        json.object([&] {
+          json.field("kernel", key.first);
+          json.field("reason", key.second);
+          json.field("count", count);
+        });
+    });
+  });
+  output_.write(json.text());
+}
+
+void DispatchLog::reportCsv() {
+  CsvWriter csv;
+  csv.row("type", "version", "records", "bytes", "dropped", "dispatches", "instrumented",
+          "incomplete");
+  csv.row("summary", FADE_REPORT_VERSION, records_, bytes_, dropped_, dispatches_, instrumented_,
+          incomplete_);
+  if (!skipped_.empty()) csv.row("type", "version", "kernel", "reason", "count");
+  for (const auto &[key, count] : skipped_)
+    csv.row("skipped", FADE_REPORT_VERSION, key.first, key.second, count);
+  output_.write(csv.take());
+}
+
+} // namespace fade

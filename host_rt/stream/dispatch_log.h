@@ -1,0 +1,47 @@
+// What FADE itself reports, with or without handlers: durations of dispatches, by kernel and
+// variant, and the summary of the run.
+#pragma once
+
+#include "stream/dispatch_record.h"
+#include "stream/output.h"
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+
+namespace fade {
+
+class DispatchLog {
+public:
+  explicit DispatchLog(Output &output) : output_(output) {}
+
+  /// The reporter's thread.
+  void dispatch(const DispatchRecord &dispatch);
+  /// At the end.
+  void report();
+
+  /// A kernel that was to be instrumented or swapped and was not. Any thread.
+  void skipped(const std::string &kernel, const std::string &reason);
+
+private:
+  struct Durations {
+    uint64_t count = 0, timed = 0, total = 0, shortest = UINT64_MAX, longest = 0;
+    void add(const fade_dispatch &dispatch);
+  };
+
+  void reportText();
+  void reportJson();
+  void reportCsv();
+
+  Output &output_;
+  std::map<std::pair<std::string, std::string>, Durations> durations_; ///< kernel, variant
+  uint64_t dispatches_ = 0, instrumented_ = 0, incomplete_ = 0;
+  uint64_t records_ = 0, bytes_ = 0, dropped_ = 0;
+  bool csv_header_ = false;
+
+  std::mutex mutex_;
+  std::map<std::pair<std::string, std::string>, uint64_t> skipped_; ///< kernel, reason
+};
+
+} // namespace fade

@@ -1,0 +1,45 @@
+#include "stream/dispatch_record.h"
+
+namespace fade {
+
+KernelInfo::KernelInfo(uint32_t id, std::string name, std::string symbol, std::string target,
+                       std::shared_ptr<const ModuleSites> sites)
+    : name_(std::move(name)), symbol_(std::move(symbol)), target_(std::move(target)),
+      sites_(std::move(sites)) {
+  view_.size = sizeof view_;
+  view_.id = id;
+  view_.name = name_.c_str();
+  view_.symbol = symbol_.c_str();
+  view_.target = target_.c_str();
+  view_.sites_file = "";
+  if (sites_) {
+    view_.sites = sites_->bytes.data();
+    view_.sites_size = sites_->bytes.size();
+    view_.sites_file = sites_->file.c_str();
+  }
+}
+
+void DispatchRecord::setKernel(std::shared_ptr<const KernelInfo> info) {
+  kernel = std::move(info);
+  view.size = sizeof view;
+  view.kernel = &kernel->view();
+}
+
+void DispatchRecord::setVariant(std::shared_ptr<const std::string> text) {
+  variant = std::move(text);
+  view.variant = variant->c_str();
+}
+
+void DispatchRecord::setAllocations(std::shared_ptr<const Allocations> list) {
+  allocations = std::move(list);
+  view.allocations = allocations ? allocations->data() : nullptr;
+  view.allocation_count = allocations ? allocations->size() : 0;
+}
+
+void DispatchRecord::setCounters(std::vector<fade_counter> values) {
+  counters = std::move(values);
+  view.counters = counters.empty() ? nullptr : counters.data();
+  view.counter_count = counters.size();
+}
+
+} // namespace fade

@@ -1,0 +1,73 @@
+// What the stream knows of kernels and of one dispatch while its records pass through.
+#pragma once
+
+#include "fade/handler_abi.h"
+#include "stream/wave_table.h"
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fade {
+
+/// The site table that the instrumented form of a kernel refers to.
+struct ModuleSites {
+  std::vector<std::byte> bytes;
+  std::string file;
+  uint64_t module_id = 0;
+  uint32_t site_count = 0;
+  uint32_t modes = 0; ///< FADE_MODE_* of the kernel
+};
+
+/// A kernel, as handlers see it. Immutable; shared by all its dispatches.
+class KernelInfo {
+public:
+  KernelInfo(uint32_t id, std::string name, std::string symbol, std::string target,
+             std::shared_ptr<const ModuleSites> sites);
+  KernelInfo(const KernelInfo &) = delete;
+  KernelInfo &operator=(const KernelInfo &) = delete;
+
+  const fade_kernel &view() const { return view_; }
+  uint32_t id() const { return view_.id; }
+  const std::string &name() const { return name_; }
+  const std::string &symbol() const { return symbol_; }
+  const std::string &target() const { return target_; }
+  const ModuleSites *sites() const { return sites_.get(); }
+
+private:
+  std::string name_, symbol_, target_;
+  std::shared_ptr<const ModuleSites> sites_;
+  fade_kernel view_{};
+};
+
+using Allocations = std::vector<fade_allocation>;
+
+/// One dispatch, from its first record until handlers have heard of its end.
+struct DispatchRecord {
+  fade_dispatch view{};
+  std::shared_ptr<const KernelInfo> kernel;
+  std::shared_ptr<const std::string> variant;
+  std::shared_ptr<const Allocations> allocations;
+  std::vector<fade_counter> counters;
+
+  // Filled in by the feeding thread as the stream comes in.
+  std::unique_ptr<WaveTable> waves; ///< only when a handler wants it
+  uint64_t batches = 0;
+  bool has_waves = false; ///< the three below are known
+  uint32_t shared_base = 0, private_base = 0, wave_size = 0;
+
+  // Filled in by workers.
+  std::atomic<uint64_t> records{0};
+  std::atomic<uint64_t> bytes{0};
+  std::atomic<bool> damaged{false}; ///< a record made no sense; the rest is skipped
+  std::vector<void *> shards;       ///< [worker * handlers + handler]
+
+  void setKernel(std::shared_ptr<const KernelInfo> info);
+  void setVariant(std::shared_ptr<const std::string> text);
+  void setAllocations(std::shared_ptr<const Allocations> list);
+  void setCounters(std::vector<fade_counter> values);
+};
+
+} // namespace fade

@@ -1,0 +1,123 @@
+#include "stream/handler_set.h"
+
+#include "base/diagnostics.h"
+#include "fade/options.h"
+
+#include <array>
+#include <cstddef>
+#include <dlfcn.h>
+#include <filesystem>
+
+namespace fade {
+namespace {
+
+void writeLines(void *context, const char *text, fade_u64 size) {
+  static_cast<Output *>(context)->write({text, size});
+}
+int writeFile(void *, const char *path, const char *data, fade_u64 size) {
+  return Output::writeFile(path, {data, size}) ? 1 : 0;
+}
+void warnUser(void *, const char *text) { sayLine(text); }
+
+/// Where the library of a choice may be, best first.
+std::vector<std::string> candidates(const std::string &name, const std::string &directory) {
+  if (name.find('/') != std::string::npos) return {name};
+  const std::string file = name.ends_with(".so") ? name : "lib" + name + ".so";
+  return {directory + "/" + file, directory + "/fade/" + file, file};
+}
+
+using EntryFunction = const fade_handler_api *(*)();
+
+/// The entry point of the library, or why there is none.
+EntryFunction openLibrary(const HandlerChoice &choice, const std::string &directory,
+                          std::string &error) {
+  void *library = nullptr;
+  for (const std::string &path : candidates(choice.name, directory)) {
+    const bool is_path = path.find('/') != std::string::npos;
+    std::error_code ignored;
+    if (is_path && !std::filesystem::exists(path, ignored)) {
+      if (error.empty()) error = "there is no file " + path;
+      continue;
+    }
+    library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library) break;
+    error = dlerror();
+    if (is_path) break;
+  }
+  if (!library) return nullptr;
+  auto entry = reinterpret_cast<EntryFunction>(dlsym(library, FADE_HANDLER_ENTRY));
+  if (!entry) error = "it is not a handler: it does not export " FADE_HANDLER_ENTRY;
+  return entry;
+}
+
+} // namespace
+
+std::string apiFault(const fade_handler_api *api) {
+  if (!api) return "it returned no interface";
+  if (api->size < offsetof(fade_handler_api, needs) || api->abi != FADE_HANDLER_ABI)
+    return fmt::format("it was built for handler ABI {}, this FADE speaks {}; build it again",
+                       api->size < offsetof(fade_handler_api, message_version) ? 0 : api->abi,
+                       FADE_HANDLER_ABI);
+  if (api->message_version != FADE_MESSAGE_VERSION)
+    return fmt::format("it reads records of version {}, this FADE writes {}; build it again",
+                       api->message_version, FADE_MESSAGE_VERSION);
+  if (api->size < sizeof(fade_handler_api))
+    return fmt::format("its interface has {} bytes instead of {}", api->size,
+                       sizeof(fade_handler_api));
+  if (!api->name || !api->create || !api->shard || !api->records || !api->dispatch_end ||
+      !api->shard_free || !api->report || !api->destroy)
+    return "its interface has holes";
+  return "";
+}
+
+LoadedHandler::LoadedHandler(const fade_handler_api *api, const HandlerChoice &choice,
+                             Output &output)
+    : api_(api) {
+  host_.size = sizeof host_;
+  host_.format = static_cast<uint32_t>(output.format());
+  host_.context = &output;
+  host_.write = writeLines;
+  host_.write_file = writeFile;
+  host_.warn = warnUser;
+  std::array<char, 256> error{};
+  instance_ = api_->create(&host_, choice.options.c_str(), error.data(), error.size());
+  if (!instance_) error_ = error[0] ? error.data() : "it could not be created";
+}
+
+LoadedHandler::~LoadedHandler() {
+  if (instance_) api_->destroy(instance_);
+}
+
+Handlers loadHandlers(const std::vector<HandlerChoice> &choices, const std::string &directory,
+                      Output &output, std::vector<std::string> &complaints) {
+  Handlers handlers;
+  for (const HandlerChoice &choice : choices) {
+    std::string error;
+    const auto entry = openLibrary(choice, directory, error);
+    const fade_handler_api *api = nullptr;
+    if (entry) {
+      api = entry();
+      error = apiFault(api);
+    }
+    if (error.empty()) {
+      auto handler = std::make_unique<LoadedHandler>(api, choice, output);
+      if (handler->ok()) {
+        handlers.push_back(std::move(handler));
+        continue;
+      }
+      error = handler->error();
+    }
+    complaints.push_back(fmt::format("handler {}: {}", choice.name, error));
+  }
+  return handlers;
+}
+
+std::string ownDirectory() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void *>(&ownDirectory), &info) == 0 || !info.dli_fname) return ".";
+  std::error_code error;
+  const auto path = std::filesystem::canonical(info.dli_fname, error);
+  return error ? "." : path.parent_path().string();
+}
+
+} // namespace fade

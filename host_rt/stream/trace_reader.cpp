@@ -1,0 +1,301 @@
+#include "stream/trace_reader.h"
+
+#include "fade/decode.h"
+#include "fade/site_table.h"
+#include "stream/trace_format.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+#include <unordered_map>
+#include <utility>
+
+namespace fade {
+namespace {
+
+using trace::Kind;
+
+constexpr std::size_t kLargestBatch = 256 << 10;
+constexpr auto kMoment = std::chrono::microseconds(50);
+
+// One replay: what the chunks so far have said, and the batches on their way.
+class Replay {
+public:
+  explicit Replay(Analysis &analysis) : analysis_(analysis) {}
+
+  /// What is wrong with the chunk, or null.
+  const char *chunk(Kind kind, std::span<const std::byte> payload);
+  /// Ends dispatches whose end is missing.
+  void finish();
+
+private:
+  struct Open {
+    std::unique_ptr<DispatchRecord> record;
+    std::deque<StreamBatch> batches;
+  };
+
+  const char *sites(trace::Reader in);
+  const char *kernel(trace::Reader in);
+  const char *allocations(trace::Reader in);
+  const char *begin(trace::Reader in);
+  const char *records(trace::Reader in);
+  const char *end(trace::Reader in);
+  const char *skipped(trace::Reader in);
+  const char *fill(DispatchRecord &record, trace::Reader &in);
+  void piece(Open &open, std::span<const std::byte> bytes, uint64_t position);
+  void wait(Open &open);
+  void hand(Open &open);
+
+  Analysis &analysis_;
+  std::unordered_map<uint64_t, std::shared_ptr<const ModuleSites>> modules_;
+  std::unordered_map<uint32_t, std::shared_ptr<const KernelInfo>> kernels_;
+  std::shared_ptr<const Allocations> allocations_;
+  std::unordered_map<uint64_t, Open> open_;
+};
+
+const char *Replay::chunk(Kind kind, std::span<const std::byte> payload) {
+  const trace::Reader in(payload);
+  switch (kind) {
+  case Kind::sites: return sites(in);
+  case Kind::kernel: return kernel(in);
+  case Kind::allocations: return allocations(in);
+  case Kind::begin: return begin(in);
+  case Kind::records: return records(in);
+  case Kind::end: return end(in);
+  case Kind::skipped: return skipped(in);
+  case Kind::finish: return nullptr;
+  }
+  return nullptr; // of a later version; its size is all we know
+}
+
+const char *Replay::sites(trace::Reader in) {
+  const auto module = in.take<uint64_t>();
+  const auto modes = in.take<uint32_t>();
+  auto file = in.takeString();
+  if (!module || !modes || !file) return "a site table that is cut short";
+  std::string why;
+  const auto table = SiteTable::parse(in.rest(), why);
+  if (!table || table->moduleId() != *module) return "a site table that cannot be read";
+  auto sites = std::make_shared<ModuleSites>();
+  sites->bytes.assign(in.rest().begin(), in.rest().end());
+  sites->file = std::move(*file);
+  sites->module_id = *module;
+  sites->modes = *modes;
+  sites->site_count = static_cast<uint32_t>(table->sites().size());
+  modules_[*module] = std::move(sites);
+  return nullptr;
+}
+
+const char *Replay::kernel(trace::Reader in) {
+  const auto id = in.take<uint32_t>();
+  auto name = in.takeString(), symbol = in.takeString(), target = in.takeString();
+  const auto module = in.take<uint64_t>();
+  if (!id || !name || !symbol || !target || !module) return "a kernel that is cut short";
+  std::shared_ptr<const ModuleSites> sites;
+  if (*module != 0) {
+    const auto at = modules_.find(*module);
+    if (at == modules_.end()) return "a kernel whose site table is missing";
+    sites = at->second;
+  }
+  kernels_[*id] = std::make_shared<KernelInfo>(*id, std::move(*name), std::move(*symbol),
+                                               std::move(*target), std::move(sites));
+  return nullptr;
+}
+
+const char *Replay::allocations(trace::Reader in) {
+  auto list = in.takeArray<fade_allocation>();
+  if (!list) return "a list of allocations that is cut short";
+  allocations_ = std::make_shared<Allocations>(std::move(*list));
+  return nullptr;
+}
+
+const char *Replay::fill(DispatchRecord &record, trace::Reader &in) {
+  const auto fields = in.take<trace::DispatchFields>();
+  auto variant = in.takeString();
+  if (!fields || !variant) return "a dispatch that is cut short";
+  const auto kernel = kernels_.find(fields->kernel);
+  if (kernel == kernels_.end()) return "a dispatch of an unknown kernel";
+  if (!record.kernel) record.setKernel(kernel->second);
+  if (!record.variant) record.setVariant(std::make_shared<std::string>(std::move(*variant)));
+  fade_dispatch &d = record.view;
+  d.flags = fields->flags;
+  d.id = fields->id;
+  d.queue = fields->queue;
+  d.agent = fields->agent;
+  d.group_segment = fields->group_segment;
+  std::copy_n(fields->grid, 3, d.grid);
+  std::copy_n(fields->workgroup, 3, d.workgroup);
+  d.start_ns = fields->start_ns;
+  d.end_ns = fields->end_ns;
+  d.dropped = fields->dropped;
+  return nullptr;
+}
+
+const char *Replay::begin(trace::Reader in) {
+  auto record = std::make_unique<DispatchRecord>();
+  if (const char *why = fill(*record, in)) return why;
+  record->setAllocations(allocations_);
+  analysis_.begin(*record);
+  const uint64_t id = record->view.id;
+  if (!open_.try_emplace(id).second) return "a dispatch that begins twice";
+  open_[id].record = std::move(record);
+  return nullptr;
+}
+
+const char *Replay::records(trace::Reader in) {
+  const auto id = in.take<uint64_t>();
+  const auto position = in.take<uint64_t>();
+  if (!id || !position) return "records that are cut short";
+  const auto at = open_.find(*id);
+  if (at == open_.end()) return "records of a dispatch that has not begun";
+  RecordCursor cursor(in.rest());
+  Record record;
+  std::size_t start = 0;
+  auto status = RecordCursor::Status::record;
+  while (status == RecordCursor::Status::record) {
+    const std::size_t before = cursor.offset();
+    status = cursor.next(record);
+    if (status == RecordCursor::Status::record && record.kind() == FADE_RECORD_WAVE_BEGIN)
+      Analysis::announce(*at->second.record, record.waveBegin());
+    if (before - start >= kLargestBatch || status != RecordCursor::Status::record) {
+      // The rest of a broken piece goes along: the analysis says what is wrong with it.
+      const bool bad =
+          status != RecordCursor::Status::record && status != RecordCursor::Status::end;
+      const std::size_t stop = bad ? in.rest().size() : before;
+      piece(at->second, in.rest().subspan(start, stop - start), *position + start);
+      start = before;
+    }
+  }
+  return nullptr;
+}
+
+void Replay::piece(Open &open, std::span<const std::byte> bytes, uint64_t position) {
+  if (bytes.empty()) return;
+  StreamBatch &batch = open.batches.emplace_back();
+  batch.dispatch = open.record.get();
+  batch.bytes = const_cast<std::byte *>(bytes.data()); // read only: clear is false
+  batch.size = bytes.size();
+  batch.position = position;
+  while (!analysis_.submit(batch)) std::this_thread::sleep_for(kMoment);
+  while (!open.batches.empty() && open.batches.front().done.load(std::memory_order_acquire)) {
+    if (open.record->waves) open.record->waves->retireBefore(open.batches.front().number + 1);
+    open.batches.pop_front();
+  }
+}
+
+void Replay::wait(Open &open) {
+  for (const StreamBatch &batch : open.batches)
+    while (!batch.done.load(std::memory_order_acquire)) std::this_thread::sleep_for(kMoment);
+  open.batches.clear();
+}
+
+void Replay::hand(Open &open) {
+  wait(open);
+  while (!analysis_.end(open.record)) std::this_thread::sleep_for(kMoment);
+}
+
+const char *Replay::end(trace::Reader in) {
+  const auto fields = trace::Reader(in).take<trace::DispatchFields>();
+  if (!fields) return "a dispatch that is cut short";
+  Open &open = open_[fields->id];
+  wait(open);
+  const bool began = open.record != nullptr;
+  if (!began) open.record = std::make_unique<DispatchRecord>();
+  if (const char *why = fill(*open.record, in)) {
+    if (!began) open_.erase(fields->id);
+    return why;
+  }
+  auto counters = in.takeArray<fade_counter>();
+  if (!counters) return "a dispatch that is cut short";
+  const ModuleSites *sites = open.record->kernel->sites();
+  if (!counters->empty() && (!sites || counters->size() != sites->site_count))
+    return "counts that do not fit the site table";
+  open.record->setCounters(std::move(*counters));
+  hand(open);
+  open_.erase(fields->id);
+  return nullptr;
+}
+
+const char *Replay::skipped(trace::Reader in) {
+  const auto kernel = in.takeString(), reason = in.takeString();
+  if (!kernel || !reason) return "a skipped kernel that is cut short";
+  analysis_.log().skipped(*kernel, *reason);
+  return nullptr;
+}
+
+void Replay::finish() {
+  for (auto &[id, open] : open_) {
+    if (!open.record) continue;
+    open.record->view.flags |= FADE_DISPATCH_INCOMPLETE;
+    hand(open);
+  }
+  open_.clear();
+}
+
+} // namespace
+
+std::optional<TraceReader> TraceReader::open(const std::string &path, std::string &error) {
+  TraceReader reader(path);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status {};
+  if (fd < 0 || fstat(fd, &status) != 0) {
+    error = fmt::format("cannot open {}: {}", path, std::strerror(errno));
+    if (fd >= 0) ::close(fd);
+    return std::nullopt;
+  }
+  reader.size_ = S_ISREG(status.st_mode) ? static_cast<std::size_t>(status.st_size) : 0;
+  if (reader.size_ >= sizeof(trace::FileHeader)) {
+    void *at = mmap(nullptr, reader.size_, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (at != MAP_FAILED) reader.bytes_ = static_cast<const std::byte *>(at);
+  }
+  ::close(fd);
+  trace::FileHeader header{};
+  if (reader.bytes_) std::memcpy(&header, reader.bytes_, sizeof header);
+  if (!reader.bytes_ || header.magic != trace::kMagic)
+    error = fmt::format("{} is not a trace of FADE", path);
+  else if (header.version != trace::kVersion || header.message_version != FADE_MESSAGE_VERSION)
+    error = fmt::format("{} was recorded by another version of FADE (trace {}, records {})", path,
+                        header.version, header.message_version);
+  else
+    return reader;
+  return std::nullopt;
+}
+
+TraceReader::TraceReader(TraceReader &&other) noexcept
+    : path_(std::move(other.path_)), bytes_(std::exchange(other.bytes_, nullptr)),
+      size_(other.size_) {}
+
+TraceReader::~TraceReader() {
+  if (bytes_) munmap(const_cast<std::byte *>(bytes_), size_);
+}
+
+std::string TraceReader::replay(Analysis &analysis) const {
+  Replay replay(analysis);
+  std::string problem;
+  bool whole = false;
+  std::size_t at = sizeof(trace::FileHeader);
+  while (!whole && problem.empty() && size_ - at >= sizeof(trace::ChunkHeader)) {
+    trace::ChunkHeader header;
+    std::memcpy(&header, bytes_ + at, sizeof header);
+    const std::size_t left = size_ - at - sizeof header;
+    if (header.size > left) break;
+    const auto kind = static_cast<Kind>(header.kind);
+    const char *why = replay.chunk(kind, {bytes_ + at + sizeof header, header.size});
+    if (why) problem = fmt::format("{}: at offset {}: {}", path_, at, why);
+    whole = kind == Kind::finish;
+    at += sizeof header + std::min<std::size_t>((header.size + 7) / 8 * 8, left);
+  }
+  replay.finish();
+  if (!whole && problem.empty())
+    problem = fmt::format("{}: the recording was cut off at offset {}", path_, at);
+  return problem;
+}
+
+} // namespace fade

@@ -1,0 +1,48 @@
+// Writes a trace (trace_format.h) while the application runs.
+#pragma once
+
+#include "stream/dispatch_record.h"
+#include "stream/trace_format.h"
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_set>
+
+namespace fade {
+
+class TraceWriter {
+public:
+  /// Null, and a line on stderr, if the file cannot be opened.
+  static std::unique_ptr<TraceWriter> open(const std::string &path);
+  ~TraceWriter();
+  TraceWriter(const TraceWriter &) = delete;
+  TraceWriter &operator=(const TraceWriter &) = delete;
+
+  // Any thread. The records of a dispatch must come in order.
+  void dispatchBegin(const DispatchRecord &dispatch);
+  void records(const DispatchRecord &dispatch, uint64_t position, std::span<const std::byte> bytes);
+  void dispatchEnd(const DispatchRecord &dispatch);
+  void skipped(const std::string &kernel, const std::string &reason);
+  void close();
+
+private:
+  TraceWriter(std::string path, int fd);
+  void kernelLocked(const KernelInfo &kernel);
+  void dispatchLocked(trace::Kind kind, const DispatchRecord &dispatch);
+  void chunkLocked(trace::Kind kind, std::string_view head, std::span<const std::byte> body = {});
+  void put(std::string_view bytes);
+  void flushLocked();
+
+  const std::string path_;
+  std::mutex mutex_;
+  int fd_;
+  std::string buffer_;
+  bool failed_ = false;
+  std::unordered_set<uint64_t> modules_;
+  std::unordered_set<uint64_t> kernels_; ///< id, and whether its sites were written
+  std::weak_ptr<const Allocations> allocations_;
+};
+
+} // namespace fade
