@@ -45,6 +45,7 @@ INLINE u32 rank_below(u64 mask) {
   return __builtin_amdgcn_mbcnt_hi((u32)(mask >> 32), __builtin_amdgcn_mbcnt_lo((u32)mask, 0));
 }
 INLINE u32 lane_id(void) { return rank_below(~0ul); }
+INLINE bool is_leader(void) { return rank_below(active_lanes()) == 0; }
 
 INLINE u32 first_lane(u32 v) { return (u32)__builtin_amdgcn_readfirstlane((i32)v); }
 INLINE u64 first_lane64(u64 v) {
@@ -129,14 +130,12 @@ INLINE void publish(__global void *record, u64 header) {
 
 // ---- filters that look at each execution; seldom in use, hence one test for all of them
 
-INLINE bool is_leader(void) { return lane_id() == first_bit(active_lanes()); }
-
 // Called by one lane: whether this execution of the site is to be recorded.
 INLINE bool is_wanted(control_t control, u32 flags, u32 site) {
   config_t config = config_of(control);
   if (flags & FADE_CONTROL_SAMPLE_EXECUTIONS) {
     u64 n = add64(&((__global fade_counter *)config->counters)[site].entries, 1);
-    if (first_lane((u32)n) % config->sample_executions != 0) return false;
+    if (first_lane((u32)n % to_vector(config->sample_executions)) != 0) return false;
   }
   if (flags & FADE_CONTROL_LOSSY) {
     u32 wanted = (u32)load64(&control->head) + FADE_RECORD_MAX;
@@ -177,11 +176,18 @@ INLINE u64 off_the_line(lanes_t w, i32 stride, u64 address) {
 INLINE u64 off_the_tile(lanes_t w, i32 stride, fade_tile tile, u64 address) {
   u32 r = w.lane - w.first;
   i32 row = (i32)(r >> __builtin_ctz(tile.width)), column = (i32)(r & (tile.width - 1));
-  return ballot(address != w.base + (u64)((i64)stride * column) + (u64)((i64)tile.row_stride * row));
+  return ballot(address !=
+                w.base + (u64)((i64)stride * column) + (u64)((i64)tile.row_stride * row));
 }
 
 INLINE u32 difference_at(lanes_t w, u32 lane, u64 address) {
-  return (u32)__builtin_amdgcn_readlane((i32)(u32)address, (i32)lane) - (u32)w.base;
+#if __clang_major__ == 16
+  // LLVM 16 gives stack to every function that contains v_readlane.
+  u32 there = first_lane((u32)__builtin_amdgcn_ds_bpermute((i32)(lane * 4), (i32)(u32)address));
+#else
+  u32 there = (u32)__builtin_amdgcn_readlane((i32)(u32)address, (i32)lane);
+#endif
+  return there - (u32)w.base;
 }
 
 // The stride that the first two active lanes suggest.
@@ -189,59 +195,80 @@ INLINE i32 guess_stride(lanes_t w, u64 address) {
   u64 others = w.mask & (w.mask - 1);
   if (others == 0) return 0;
   u32 second = first_bit(others);
-  return (i32)difference_at(w, second, address) / (i32)(second - w.first);
+  // Divided in vector registers, see plan_t.
+  i32 difference = (i32)to_vector(difference_at(w, second, address));
+  return (i32)first_lane((u32)(difference / (i32)to_vector(second - w.first)));
 }
 
-// Any record of addresses. Leaders write the fixed part, the other lanes their payload.
-INLINE void write_access(control_t control, lanes_t w, u32 wave, u32 site, u64 address,
-                         bool has_length, u64 length) {
+// How a set of addresses will be written. The same in every lane, but kept in vector registers:
+// scalar ones are few in a function that may not save any, and this lives long.
+typedef struct {
+  u32 encoding;
+  u32 payload_size;
+  i32 stride;
+  fade_tile tile;
+} plan_t;
+
+// A constant in a vector register.
+INLINE u32 vector_constant(u32 c) { return c + divergent_zero(); }
+
+INLINE plan_t choose_encoding(lanes_t w, u64 address) {
   i32 stride = guess_stride(w, address);
   u64 bad = off_the_line(w, stride, address);
-  u32 corner = first_bit(bad), width = corner - w.first;
-  u32 encoding, payload_size;
-  fade_tile tile = {0, width};
+  plan_t plan = {0, 0, (i32)to_vector((u32)stride), {0, 0}};
   if (bad == 0) {
-    encoding = stride == 0 ? FADE_ENCODING_UNIFORM : FADE_ENCODING_AFFINE;
-    payload_size = 0;
-  } else {
-    tile.row_stride = (i32)difference_at(w, corner, address);
-    bool is_width = (width & (width - 1)) == 0 && width >= 2 && width <= 32;
-    i64 delta = (i64)(address - w.base);
-    if (is_width && off_the_tile(w, stride, tile, address) == 0) {
-      encoding = FADE_ENCODING_TILED;
-      payload_size = sizeof(fade_tile);
-    } else {
-      u32 others = (u32)__builtin_popcountl(w.mask) - 1;
-      bool near = ballot(delta != (i32)delta) == 0;
-      encoding = near ? FADE_ENCODING_DELTA32 : FADE_ENCODING_RAW;
-      payload_size = near ? (others * 4 + 7) & ~7u : others * 8;
-      stride = 0;
-    }
+    plan.encoding = plan.stride == 0 ? FADE_ENCODING_UNIFORM : FADE_ENCODING_AFFINE;
+    return plan;
   }
-  u32 fixed_size = sizeof(fade_record) + (has_length ? 8 : 0);
+  u32 corner = first_bit(bad), width = corner - w.first;
+  fade_tile tile = {(i32)difference_at(w, corner, address), width};
+  bool is_width = (width & (width - 1)) == 0 && width - 2 <= 30;
+  if (is_width && off_the_tile(w, stride, tile, address) == 0) {
+    plan.encoding = vector_constant(FADE_ENCODING_TILED);
+    plan.payload_size = vector_constant(sizeof(fade_tile));
+    plan.tile.row_stride = (i32)to_vector((u32)tile.row_stride);
+    plan.tile.width = to_vector(width);
+    return plan;
+  }
+  u32 others = to_vector((u32)__builtin_popcountl(w.mask) - 1);
+  i64 delta = (i64)(address - w.base);
+  bool near = ballot(delta != (i32)delta) == 0;
+  plan.encoding = vector_constant(near ? FADE_ENCODING_DELTA32 : FADE_ENCODING_RAW);
+  plan.payload_size = near ? (others * 4 + 7) & ~7u : others * 8;
+  plan.stride = 0;
+  return plan;
+}
+
+// Any record of addresses. The first lane writes the fixed part, the others their payload.
+INLINE void write_access(control_t control, lanes_t w, u32 wave, u32 site, u64 address,
+                         bool has_length, u64 length) {
+  plan_t plan = choose_encoding(w, address);
+  const u32 fixed_size = sizeof(fade_record) + (has_length ? 8 : 0);
   u32 offset = 0;
-  bool leader = w.lane == w.first;
-  if (leader) offset = reserve(control, fixed_size + payload_size);
+  if (is_leader()) offset = reserve(control, fixed_size + plan.payload_size);
   __global char *at = ring_at(control, first_lane(offset));
   __global char *payload = at + fixed_size;
-  if (leader) {
+  u64 mask = active_lanes();
+  u64 base = first_lane64(address);
+  if (is_leader()) {
     __global fade_record *record = (__global fade_record *)at;
-    record->mask = w.mask;
+    record->mask = mask;
     record->value = address;
     record->wave = wave;
-    record->extra = stride;
+    record->extra = plan.stride;
     if (has_length) *(__global u64 *)(at + sizeof(fade_record)) = length;
-    if (encoding == FADE_ENCODING_TILED) *(__global fade_tile *)payload = tile;
+    if (plan.encoding == FADE_ENCODING_TILED) *(__global fade_tile *)payload = plan.tile;
   } else {
-    u32 element = rank_below(w.mask) - 1;
-    if (encoding == FADE_ENCODING_DELTA32)
-      ((__global i32 *)payload)[element] = (i32)(u32)(address - w.base);
-    if (encoding == FADE_ENCODING_RAW) ((__global u64 *)payload)[element] = address;
+    u32 element = rank_below(mask) - 1;
+    if (plan.encoding == FADE_ENCODING_DELTA32)
+      ((__global i32 *)payload)[element] = (i32)(u32)(address - base);
+    if (plan.encoding == FADE_ENCODING_RAW) ((__global u64 *)payload)[element] = address;
   }
   release();
   u32 kind = has_length ? FADE_RECORD_RANGE : FADE_RECORD_ACCESS;
-  if (leader)
-    publish(at, FADE_HEADER(site, (fixed_size + payload_size) / FADE_RECORD_ALIGN, kind, encoding));
+  if (is_leader())
+    publish(at, FADE_HEADER(site, (fixed_size + plan.payload_size) / FADE_RECORD_ALIGN, kind,
+                            plan.encoding));
 }
 
 INLINE lanes_t lanes_at(u64 address) {
@@ -263,8 +290,8 @@ ENTRY void __fade_rt_access(control_t control, u32 wave, u32 site, u64 address) 
   control = uniform_control(control);
   lanes_t w = lanes_at(address);
   i32 stride = (i32)difference_at(w, w.first + 1, address);
-  u64 uncommon = config_of(control)->flags | ((w.mask >> w.first & 3) ^ 3) |
-                 off_the_line(w, stride, address);
+  u64 uncommon =
+      config_of(control)->flags | ((w.mask >> w.first & 3) ^ 3) | off_the_line(w, stride, address);
   // What the common case stores goes to vector registers here and not where it is stored: scalar
   // registers that live through the other case would be too many, and a call must not need stack.
   u64 mask = to_vector64(w.mask);
@@ -295,12 +322,14 @@ ENTRY void __fade_rt_access_flat(control_t control, u32 wave, u32 site, u64 addr
 // An access with a length. Lanes with the same length share a record.
 INLINE void record_ranges(control_t control, u32 wave, u32 site, u64 address, u64 length) {
   if (!is_traced(wave)) return;
-  control = uniform_control(control);
   while (true) {
     u64 shared = first_lane64(length);
     if (length != shared) continue;
-    if (shared != 0 && !is_filtered(control, site))
-      write_access(control, lanes_at(address), wave, site, address, true, shared);
+    // Hidden from the compiler, which would otherwise keep the configuration in registers.
+    __asm__ volatile("" : "+v"(control));
+    control_t uniform = uniform_control(control);
+    if (shared != 0 && !is_filtered(uniform, first_lane(site)))
+      write_access(uniform, lanes_at(address), wave, site, address, true, length);
     break;
   }
 }
@@ -310,8 +339,8 @@ ENTRY void __fade_rt_range(control_t control, u32 wave, u32 site, u64 address, u
 }
 
 ENTRY void __fade_rt_range_flat(control_t control, u32 wave, u32 site, u64 address, u64 length) {
-  if (__builtin_amdgcn_is_private((const __generic void *)address)) return;
-  record_ranges(control, wave, site, address, length);
+  bool is_private = __builtin_amdgcn_is_private((const __generic void *)address);
+  record_ranges(control, wave, site, address, is_private ? 0 : length);
 }
 
 // ---- blocks
