@@ -1,5 +1,6 @@
 #include "codeobj/finder.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fmt/format.h>
@@ -39,12 +40,16 @@ public:
     std::error_code error;
     // Symbolic links to directories are not followed, so the walk ends.
     fs::recursive_directory_iterator it(path, fs::directory_options::skip_permission_denied, error);
+    std::vector<std::string> paths;
     for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
       std::error_code ignored;
-      if (!it->is_regular_file(ignored) || !is_new(it->path().string())) continue;
-      if (!file(it->path().string())) return false;
+      if (it->is_regular_file(ignored)) paths.push_back(it->path().string());
     }
     if (error) report({path, "", 0, fmt::format("cannot list: {}", error.message())});
+    // The order of a directory is chance; the order of what is found should not be.
+    std::ranges::sort(paths);
+    for (const std::string &name : paths)
+      if (is_new(name) && !file(name)) return false;
     return true;
   }
 

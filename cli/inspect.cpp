@@ -1,0 +1,196 @@
+#include "inspect.h"
+
+#include "codeobj/demangle.h"
+#include "inspect_report.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <regex.h>
+
+namespace fade::cli {
+namespace {
+
+using namespace codeobj;
+
+/// A POSIX extended regular expression. std::regex would recurse once per character, and names can
+/// be long.
+class KernelFilter {
+public:
+  KernelFilter() = default;
+  KernelFilter(const KernelFilter &) = delete;
+  KernelFilter &operator=(const KernelFilter &) = delete;
+  ~KernelFilter() {
+    if (compiled_) ::regfree(&expression_);
+  }
+
+  /// Empty, or what is wrong with the pattern.
+  std::string compile(const std::string &pattern) {
+    if (pattern.empty()) return "";
+    int status = ::regcomp(&expression_, pattern.c_str(), REG_EXTENDED | REG_NOSUB);
+    if (status == 0) {
+      compiled_ = true;
+      return "";
+    }
+    char text[256];
+    ::regerror(status, &expression_, text, sizeof text);
+    return text;
+  }
+
+  bool accepts(std::string_view name) const {
+    return !compiled_ || matches(std::string(name)) || matches(demangle(name));
+  }
+
+private:
+  bool matches(const std::string &text) const {
+    return ::regexec(&expression_, text.c_str(), 0, nullptr, 0) == 0;
+  }
+  regex_t expression_{};
+  bool compiled_ = false;
+};
+
+class Inspection {
+public:
+  Inspection(const InspectOptions &options, const KernelFilter &filter,
+             std::optional<Target> target, Report &report)
+      : options_(options), filter_(filter), target_(std::move(target)), report_(report) {}
+
+  CodeHandler handler() {
+    return {[this](const FoundCode &found) {
+              ++found_;
+              if (wanted(found.target)) show(found);
+              return true;
+            },
+            [this](const Error &error) { fail(error); }};
+  }
+  void fail(const Error &error) {
+    failed_ = true;
+    report_.error(error);
+  }
+  std::size_t found() const { return found_; }
+  std::size_t shown() const { return shown_; }
+  bool failed() const { return failed_; }
+
+private:
+  bool wanted(const Target &target) const {
+    if (!target_) return true;
+    auto fits = [](Feature asked, Feature has) {
+      return asked == Feature::Any || asked == Feature::Unsupported || asked == has;
+    };
+    return target_->processor == target.processor && fits(target_->xnack, target.xnack) &&
+           fits(target_->sramecc, target.sramecc);
+  }
+
+  void show(const FoundCode &found) {
+    auto object = found.open();
+    if (!object) return fail(object.error());
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = 0; i < (*object)->kernel_count(); ++i)
+      if (filter_.accepts((*object)->kernel_name(i).name)) chosen.push_back(i);
+    if (chosen.empty()) return;
+
+    ObjectView view{found, **object, nullptr, nullptr, chosen.size()};
+    std::shared_ptr<const SourceMap> source;
+    if (with_code()) {
+      auto map = SourceMap::open(*object);
+      if (!map)
+        fail(map.error());
+      else
+        source = *map;
+      view.source = source.get();
+    }
+    auto sites = Sites::read(**object);
+    if (!sites)
+      fail(sites.error());
+    else
+      view.sites = &*sites;
+    report_.object(view);
+    for (std::size_t i : chosen) show_kernel(view, i);
+  }
+
+  void show_kernel(const ObjectView &view, std::size_t index) {
+    auto kernel = view.object.kernel(index);
+    if (!kernel) return fail(kernel.error());
+    KernelView shown;
+    shown.index = index;
+    shown.kernel = *std::move(kernel);
+    if (auto layout = KernargLayout::from(shown.kernel.metadata))
+      shown.layout = *std::move(layout);
+    else
+      fail({view.object.file(), layout.error().section, 0, layout.error().what});
+    shown.occupancy = occupancy(view.object.target(), shown.kernel);
+    if (view.sites != nullptr) shown.instrumented = view.sites->find_kernel(index);
+    if (with_code()) {
+      auto code = analyze_kernel(view.object, shown.kernel);
+      if (code)
+        shown.code = *std::move(code);
+      else
+        shown.code_problem = code.error().what;
+    }
+    ++shown_;
+    report_.kernel(view, shown);
+  }
+
+  bool with_code() const { return options_.isa || options_.source || options_.json; }
+
+  const InspectOptions &options_;
+  const KernelFilter &filter_;
+  std::optional<Target> target_;
+  Report &report_;
+  std::size_t found_ = 0, shown_ = 0;
+  bool failed_ = false;
+};
+
+} // namespace
+
+CLI::App *add_inspect_command(CLI::App &app, InspectOptions &options) {
+  CLI::App *command =
+      app.add_subcommand("inspect", "Show the GPU code in files, directories and processes");
+  command->add_option("path", options.paths,
+                      "code object, bundle, executable, library, or a directory to search");
+  command->add_option("-k,--kernels", options.kernels,
+                      "only kernels whose name, mangled or not, matches this expression");
+  command->add_option("-t,--target", options.target,
+                      "only code for this processor, e.g. gfx90a or gfx90a:xnack-");
+  command->add_option("-p,--pid", options.process, "the files that a running process has loaded");
+  command->add_flag("--isa", options.isa,
+                    "the instructions, by block, with classes and source lines");
+  command->add_flag("--source", options.source,
+                    "the source with the instructions beneath each line");
+  command->add_flag("--json", options.json, "everything, as one JSON object per line");
+  return command;
+}
+
+int run_inspect(const InspectOptions &options, std::FILE *out, std::FILE *err) {
+  auto usage = [&](const std::string &text) {
+    fmt::print(err, "fadeprobe inspect: {}\n", text);
+    return 2;
+  };
+  if (options.paths.empty() && options.process == 0)
+    return usage("give a file, a directory or --pid");
+  KernelFilter filter;
+  if (std::string problem = filter.compile(options.kernels); !problem.empty())
+    return usage(fmt::format("bad expression '{}': {}", options.kernels, problem));
+  std::optional<Target> target;
+  if (!options.target.empty()) {
+    target = parse_target(options.target);
+    if (!target) return usage(fmt::format("'{}' is no processor", options.target));
+  }
+
+  std::unique_ptr<Report> report = options.json
+                                       ? make_json_report(out)
+                                       : make_table_report(out, err, options.isa, options.source);
+  Inspection inspection(options, filter, std::move(target), *report);
+  for (const std::string &path : options.paths)
+    if (auto status = find_code(path, inspection.handler()); !status)
+      inspection.fail(status.error());
+  if (options.process != 0)
+    if (auto status = find_code_in_process(options.process, inspection.handler()); !status)
+      inspection.fail(status.error());
+
+  if (inspection.shown() == 0 && !inspection.failed())
+    fmt::print(err, "fadeprobe inspect: {}\n",
+               inspection.found() == 0 ? "no AMD GPU code found" : "no kernel matches");
+  return inspection.shown() == 0 || inspection.failed() ? 1 : 0;
+}
+
+} // namespace fade::cli
