@@ -60,7 +60,7 @@ struct Job {
   uint64_t finished = 0;
   uint64_t resident_limit = 1;
   std::deque<std::unique_ptr<ResidentGroup>> parked; // started, not finished, not on a worker
-  bool parked_turn = false;                          // take turns between new workgroups and parked ones
+  bool prefer_new = false;                           // those that were started may be waiting for others
   DispatchResult result;
 
   uint64_t total() const { return launch->groups(); }
@@ -186,14 +186,14 @@ void Executor::Impl::worker() {
     std::unique_ptr<ResidentGroup> group;
     uint64_t index = 0;
     bool fresh = false;
-    if (!job->parked.empty() && (job->parked_turn || !job->can_start())) {
+    if (!job->parked.empty() && (!job->prefer_new || !job->can_start())) {
       group = std::move(job->parked.front());
       job->parked.pop_front();
     } else {
       index = job->next++;
       fresh = true;
+      job->prefer_new = false;
     }
-    job->parked_turn = !job->parked_turn;
     job->running++;
     lock.unlock();
 
@@ -216,6 +216,10 @@ void Executor::Impl::worker() {
       idle.push_back(std::move(group));
       if (idle.size() > 4) idle.erase(idle.begin());
     } else {
+      // A workgroup that only computes is finished before the next one starts. One that waits, or runs so long that it
+      // may be waiting without saying so, lets the others in.
+      constexpr uint64_t patience = 8; // slices
+      if (outcome == ResidentGroup::Outcome::waiting || group->slices() % patience == 0) job->prefer_new = true;
       job->parked.push_back(std::move(group));
       work.notify_one();
     }

@@ -54,10 +54,10 @@ void Program::explore(uint64_t pc) {
   while (!work.empty()) {
     uint64_t at = work.back();
     work.pop_back();
+    Run run{at, {}};
     while (!code_.contains(at)) {
       Code &code = code_[at];
       const std::vector<uint8_t> bytes = fetch(memory_, at, longest_instruction);
-      std::copy(bytes.begin(), bytes.end(), code.bytes.begin());
       if (bytes.size() < 4) {
         code.unknown = "no code there";
         break;
@@ -71,6 +71,7 @@ void Program::explore(uint64_t pc) {
       code.instruction = r.instruction;
       const Instruction &in = code.instruction;
       const uint64_t next = at + in.size;
+      run.bytes.insert(run.bytes.end(), bytes.begin(), bytes.begin() + in.size);
       if (in.cls == ExecClass::branch) {
         const std::string_view name = in.opcode->name;
         const bool returns = name == "s_swappc_b64" || name == "s_call_b64";
@@ -81,10 +82,11 @@ void Program::explore(uint64_t pc) {
       }
       at = next;
     }
+    if (!run.bytes.empty()) runs_.push_back(std::move(run));
   }
 }
 
-std::unique_ptr<Segment> Program::build(uint64_t pc) const {
+std::unique_ptr<Segment> Program::build(uint64_t pc) {
   auto segment = std::make_unique<Segment>();
   segment->start = pc;
   segment->block_start = leaders_.contains(pc);
@@ -95,11 +97,11 @@ std::unique_ptr<Segment> Program::build(uint64_t pc) const {
     const Code &code = it->second;
     if (!code.unknown.empty()) {
       segment->unknown = code.unknown;
+      has_unknown_ = true;
       break;
     }
     const Instruction &in = code.instruction;
     segment->counts[static_cast<size_t>(in.cls)]++;
-    segment->bytes.insert(segment->bytes.end(), code.bytes.begin(), code.bytes.begin() + in.size);
     segment->instructions.push_back(in);
     at += in.size;
     if (in.ends_segment) break;
@@ -110,11 +112,11 @@ std::unique_ptr<Segment> Program::build(uint64_t pc) const {
 
 bool Program::is_current() const {
   std::lock_guard lock(mutex_);
-  for (const auto &[pc, segment] : segments_) {
-    if (!segment->unknown.empty()) return false;
-    auto region = memory_.find(pc);
-    if (!region || !region->contains(pc, segment->bytes.size()) ||
-        std::memcmp(region->at(pc), segment->bytes.data(), segment->bytes.size()) != 0)
+  if (has_unknown_) return false; // there may be code by now
+  for (const Run &run : runs_) {
+    auto region = memory_.find(run.start);
+    if (!region || !region->contains(run.start, run.bytes.size()) ||
+        std::memcmp(region->at(run.start), run.bytes.data(), run.bytes.size()) != 0)
       return false;
   }
   return true;

@@ -25,7 +25,6 @@ struct Segment {
   uint64_t end = 0; // address behind the last instruction
   std::vector<Instruction> instructions;
   std::array<uint16_t, static_cast<size_t>(ExecClass::count)> counts{};
-  std::vector<uint8_t> bytes; // the code it was decoded from
   bool block_start = false;   // a branch may lead here, or one stands before it; false behind an EXEC change
   // What the code behind the last known instruction is, when the segment cannot go on.
   std::string unknown;
@@ -48,7 +47,7 @@ public:
 
 private:
   void explore(uint64_t pc);
-  std::unique_ptr<Segment> build(uint64_t pc) const;
+  std::unique_ptr<Segment> build(uint64_t pc);
 
   const AddressSpace &memory_;
   Decoder decoder_;
@@ -56,11 +55,16 @@ private:
   std::unordered_map<uint64_t, std::unique_ptr<Segment>> segments_;
   struct Code { // one instruction, or why there is none
     Instruction instruction;
-    std::array<uint8_t, 20> bytes;
     std::string unknown;
   };
   std::unordered_map<uint64_t, Code> code_;
   std::unordered_set<uint64_t> leaders_; // starts of basic blocks
+  struct Run { // straight-line code that was decoded
+    uint64_t start;
+    std::vector<uint8_t> bytes;
+  };
+  std::vector<Run> runs_;
+  bool has_unknown_ = false;
 };
 
 } // namespace fade::sim

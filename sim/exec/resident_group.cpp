@@ -13,8 +13,8 @@ namespace fade::sim {
 namespace {
 
 constexpr size_t register_rows = 512, lds_capacity = 64 << 10;
-constexpr uint64_t wave_budget = 50'000;   // instructions before the next wave of the workgroup gets its turn
-constexpr uint64_t slice_budget = 2'000'000; // ... before another workgroup does
+constexpr uint64_t wave_budget = 10'000;  // instructions before the next wave of the workgroup gets its turn
+constexpr uint64_t slice_budget = 50'000; // ... before another workgroup may
 
 void *allocate(size_t size) { // zeroed, and committed only when touched
   void *p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -43,6 +43,7 @@ void ResidentGroup::Free::operator()(void *p) const {
 void ResidentGroup::start(const KernelLaunch &launch, DispatchContext &context, const Arch &arch,
                           uint64_t dispatch_number, uint64_t index) {
   context_ = &context;
+  slices_ = 0;
   const auto id = launch.group_id(index);
   const auto size = launch.group_size(id);
   const unsigned count = (size[0] * size[1] * size[2] + launch.lanes() - 1) / launch.lanes();
@@ -117,7 +118,10 @@ ResidentGroup::Outcome ResidentGroup::run(WaveRunner &runner, MemoryView &memory
     if (all_ended) return Outcome::finished;
     if (release_barrier(stats)) busy = true;
     if (!busy) return Outcome::waiting;
-    if (used >= slice_budget) return Outcome::used_up;
+    if (used >= slice_budget) {
+      slices_++;
+      return Outcome::used_up;
+    }
   }
 }
 

@@ -21,6 +21,9 @@ public:
   // Runs for a while: until all waves have ended, the time slice is used up, or every wave waits for something outside.
   Outcome run(WaveRunner &runner, MemoryView &memory, DispatchStats &stats, Observer *observer);
 
+  // How often its time slice was used up.
+  uint64_t slices() const { return slices_; }
+
 private:
   struct Free {
     void operator()(void *p) const;
@@ -36,6 +39,7 @@ private:
 
   Workgroup group_;
   DispatchContext *context_ = nullptr;
+  uint64_t slices_ = 0;
   std::vector<std::unique_ptr<WaveMemory>> waves_;
   std::unique_ptr<void, Free> lds_;
 };
