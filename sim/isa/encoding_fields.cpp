@@ -352,7 +352,7 @@ bool FieldReader::read_vop3p(Instruction &in) const {
     const bool acc_cd = bit(15);
     accumulator(in.src[0], bit(59));
     accumulator(in.src[1], bit(60));
-    accumulator(in.src[2], acc_cd);
+    accumulator(in.src[2], acc_cd && !name.starts_with("v_smfmac")); // there, positions in a vector register
     accumulator(in.dst, acc_cd);
     return true;
   }
@@ -444,6 +444,11 @@ void FieldReader::read_mimg(Instruction &in) const {
   in.src[1] = scalar(field(48, 5) * 4);
   in.src[2] = scalar(field(gfx11 ? 58 : 53, 5) * 4);
   in.imm = arch_.gfx9 ? -1 : static_cast<int32_t>(gfx11 ? field(2, 3) : field(3, 3)); // dimension
+  in.unorm = bit(gfx11 ? 7 : 12);
+  in.a16 = bit(arch_.gfx9 ? 15 : gfx11 ? 16 : 62);
+  in.d16 = bit(gfx11 ? 17 : 63);
+  for (unsigned i = 2; i < dwords_ && i < 5; i++)
+    for (unsigned b = 0; b < 4; b++) in.nsa[in.nsa_count++] = static_cast<uint8_t>(dword_[i] >> 8 * b);
 }
 
 bool FieldReader::read_dual(Instruction &x, Instruction &y) {

@@ -90,6 +90,9 @@ struct Instruction {
   bool glc = false, slc = false, lds = false, gds = false, offen = false, idxen = false;
   uint8_t format = 0;  // typed buffer accesses
   uint8_t dmask = 0;   // images
+  bool unorm = false, a16 = false, d16 = false; // images: coordinates in texels, 16-bit addresses, 16-bit data
+  uint8_t nsa_count = 0; // images: address registers named one by one, after src[0]
+  uint8_t nsa[12] = {};
 
   // SOPP, SOPK immediates, hardware register numbers, wait counts.
   int32_t imm = 0;

@@ -210,7 +210,7 @@ std::span<const Opcode> load_store_opcodes() { return table; }
 std::span<const Opcode> vector_memory_opcodes() {
   static const std::vector<Opcode> all = [] {
     std::vector<Opcode> v;
-    for (auto part : {load_store_opcodes(), memory_atomic_opcodes(), typed_buffer_opcodes()})
+    for (auto part : {load_store_opcodes(), memory_atomic_opcodes(), typed_buffer_opcodes(), image_opcodes()})
       v.insert(v.end(), part.begin(), part.end());
     return v;
   }();

@@ -10,6 +10,7 @@ namespace fade::sim {
 std::span<const Opcode> load_store_opcodes();
 std::span<const Opcode> memory_atomic_opcodes();
 std::span<const Opcode> typed_buffer_opcodes();
+std::span<const Opcode> image_opcodes();
 
 } // namespace fade::sim
 
