@@ -1,4 +1,4 @@
-// Matrix instructions: MFMA of gfx90a and gfx942, WMMA of gfx11. D = A * B + C on small matrices that are spread over the
+// Matrix instructions: MFMA (also of sparse matrices) of gfx90a and gfx942, WMMA of gfx11. D = A * B + C on small matrices that are spread over the
 // registers of the whole wave; EXEC does not matter.
 //
 // Sums are built one k after the other with fused multiply-adds in the accumulator's type. The hardware's order of
@@ -175,6 +175,36 @@ template <class A, class B, class Acc, unsigned M, unsigned K, unsigned Blocks> 
       }
 }
 
+// D += A * B where of every four neighbours in a row of A only two are stored; two bits each say which. Four or eight
+// such pairs of bits are used; ABID picks them out of a register that may hold several sets.
+template <class A, class B, class Acc, unsigned M, unsigned K> void run_smfmac(Wave &w, const Instruction &in) {
+  constexpr unsigned per_lane = M * K / 64; // of B; A has half as many
+  const unsigned set = in.cbsz & 3 ? 0 : in.abid * per_lane % 32;
+  Acc b[K][M], d[M][M];
+  for (unsigned j = 0; j < M; j++)
+    for (unsigned k = 0; k < K; k++)
+      b[k][j] = Element<B>::value(element_bits<Element<B>::width>(w, in.src[1], M * (k / per_lane) + j, k % per_lane));
+  for (unsigned i = 0; i < M; i++)
+    for (unsigned j = 0; j < M; j++) {
+      const Place p = place<Acc, M, 1>(0, i, j);
+      d[i][j] = accumulator<Acc>(w, in.dst, p.reg, p.lane);
+    }
+  for (unsigned lane = 0; lane < 64; lane++) {
+    const unsigned i = lane % M, first = per_lane * (lane / M);
+    const u32 positions = w.vgpr[in.src[2].index][lane] >> set;
+    for (unsigned e = 0; e < per_lane / 2; e++) {
+      const Acc a = Element<A>::value(element_bits<Element<A>::width>(w, in.src[0], lane, e));
+      const unsigned k = first + e / 2 * 4 + (positions >> 2 * e & 3);
+      for (unsigned j = 0; j < M; j++) d[i][j] = multiply_add(a, b[k][j], d[i][j]);
+    }
+  }
+  for (unsigned i = 0; i < M; i++)
+    for (unsigned j = 0; j < M; j++) {
+      const Place p = place<Acc, M, 1>(0, i, j);
+      set_accumulator(w, in.dst, p.reg, p.lane, d[i][j]);
+    }
+}
+
 // WMMA: 16x16 times 16x16. A's row i and B's column j lie whole in a lane (and again in the lanes 16 further on); rows of
 // C and D go around the wave.
 template <class Acc> struct Wmma {
@@ -250,6 +280,7 @@ constexpr Opcode matrix(const char *name, Handler run) { return {name, run, Exec
 
 // Rows (and columns), products per element, blocks.
 #define MFMA(NAME, A, B, ACC, M, K, BLOCKS) matrix("v_mfma_" NAME, run_mfma<A, B, ACC, M, K, BLOCKS>)
+#define SMFMAC(NAME, A, B, ACC, M, K) matrix("v_smfmac_" NAME, run_smfmac<A, B, ACC, M, K>)
 
 std::span<const Opcode> matrix_opcodes() {
   static constexpr Opcode table[] = {
@@ -297,6 +328,21 @@ std::span<const Opcode> matrix_opcodes() {
       MFMA("f32_32x32x16_fp8_bf8", fp8, bf8, f32, 32, 16, 1),
       MFMA("f32_32x32x16_bf8_fp8", bf8, fp8, f32, 32, 16, 1),
       MFMA("f32_32x32x16_bf8_bf8", bf8, bf8, f32, 32, 16, 1),
+
+      SMFMAC("f32_16x16x32_f16", f16, f16, f32, 16, 32),
+      SMFMAC("f32_32x32x16_f16", f16, f16, f32, 32, 16),
+      SMFMAC("f32_16x16x32_bf16", bf16, bf16, f32, 16, 32),
+      SMFMAC("f32_32x32x16_bf16", bf16, bf16, f32, 32, 16),
+      SMFMAC("i32_16x16x64_i8", i8, i8, i32, 16, 64),
+      SMFMAC("i32_32x32x32_i8", i8, i8, i32, 32, 32),
+      SMFMAC("f32_16x16x64_fp8_fp8", fp8, fp8, f32, 16, 64),
+      SMFMAC("f32_32x32x32_fp8_fp8", fp8, fp8, f32, 32, 32),
+      SMFMAC("f32_16x16x64_fp8_bf8", fp8, bf8, f32, 16, 64),
+      SMFMAC("f32_32x32x32_fp8_bf8", fp8, bf8, f32, 32, 32),
+      SMFMAC("f32_16x16x64_bf8_fp8", bf8, fp8, f32, 16, 64),
+      SMFMAC("f32_32x32x32_bf8_fp8", bf8, fp8, f32, 32, 32),
+      SMFMAC("f32_16x16x64_bf8_bf8", bf8, bf8, f32, 16, 64),
+      SMFMAC("f32_32x32x32_bf8_bf8", bf8, bf8, f32, 32, 32),
 
       matrix("v_wmma_f32_16x16x16_f16", run_wmma_float<f16, f32>),
       matrix("v_wmma_f32_16x16x16_bf16", run_wmma_float<bf16, f32>),

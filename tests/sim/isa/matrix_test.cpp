@@ -270,6 +270,68 @@ TEST(MatrixDenormals, Gfx90aFlushesThemInHalfPrecision) {
   }
 }
 
+// Of four neighbours in a row of A two are there, at positions that 2 bits each tell.
+struct Sparse {
+  const char *name;
+  Kind a, b;
+  unsigned m, k;
+};
+class SparseMultiply : public testing::TestWithParam<Sparse> {};
+
+TEST_P(SparseMultiply, EqualsTheTripleLoop) {
+  const Sparse &t = GetParam();
+  const unsigned per_lane = t.m * t.k / 64; // dense columns of A that a lane stands for
+  WaveBench w("gfx942");
+  std::mt19937 random(29);
+  auto number = [&] { return static_cast<int>(random() % 7) - 3; };
+  std::vector<std::vector<int>> a(t.m, std::vector<int>(t.k)), b(t.k, std::vector<int>(t.m)), c(t.m, std::vector<int>(t.m));
+  auto put = [&](unsigned base, unsigned lane, Kind kind, unsigned e, int value) {
+    w.v(base + e * width_of(kind) / 32)[lane] |= static_cast<u32>(encode(kind, value)) << e * width_of(kind) % 32;
+  };
+  constexpr unsigned positions = 30;
+  const unsigned abid = 1; // the second set of positions
+  for (unsigned lane = 0; lane < 64; lane++)
+    for (unsigned group = 0; group < per_lane / 4; group++) {
+      const unsigned first = random() % 3, second = first + 1 + random() % (3 - first);
+      for (unsigned n = 0; n < 2; n++) {
+        const unsigned position = n ? second : first, e = 2 * group + n;
+        const int value = number();
+        a[lane % t.m][per_lane * (lane / t.m) + 4 * group + position] = value;
+        put(a_base, lane, t.a, e, value);
+        w.v(positions)[lane] |= position << (abid * per_lane + 2 * e);
+      }
+    }
+  for (unsigned k = 0; k < t.k; k++)
+    for (unsigned j = 0; j < t.m; j++) {
+      b[k][j] = number();
+      put(b_base, t.m * (k / per_lane) + j, t.b, k % per_lane, b[k][j]);
+    }
+  const Mfma shape{"gfx942", t.name, t.a, t.b, t.m, t.k, 1, 2};
+  auto cell = [&](unsigned i, unsigned j) -> u32 & {
+    const Place p = accumulator_place(shape, 0, i, j);
+    return w.v(d_base + p.reg)[p.lane];
+  };
+  for (unsigned i = 0; i < t.m; i++)
+    for (unsigned j = 0; j < t.m; j++) {
+      c[i][j] = number();
+      cell(i, j) = shape.is_integer() ? static_cast<u32>(c[i][j]) : bits(static_cast<f32>(c[i][j]));
+    }
+  w.run(std::string(t.name) + " " + range(d_base, t.m * t.m / 64) + ", v[0:1], v[8:11], v30 abid:1");
+  for (unsigned i = 0; i < t.m; i++)
+    for (unsigned j = 0; j < t.m; j++) {
+      int sum = c[i][j];
+      for (unsigned k = 0; k < t.k; k++) sum += a[i][k] * b[k][j];
+      ASSERT_EQ(shape.is_integer() ? static_cast<f32>(static_cast<i32>(cell(i, j))) : as_f32(cell(i, j)), sum) << i << " " << j;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(, SparseMultiply,
+                         testing::Values(Sparse{"v_smfmac_f32_16x16x32_f16", Kind::f16, Kind::f16, 16, 32},
+                                         Sparse{"v_smfmac_f32_32x32x16_bf16", Kind::bf16, Kind::bf16, 32, 16},
+                                         Sparse{"v_smfmac_i32_16x16x64_i8", Kind::i8, Kind::i8, 16, 64},
+                                         Sparse{"v_smfmac_f32_32x32x32_fp8_bf8", Kind::fp8, Kind::bf8, 32, 32}),
+                         [](const auto &i) { return std::string(i.param.name); });
+
 // gfx11: A's row i lies in lanes i and i + 16, element after element; rows of C and D alternate between halves.
 class Wmma : public testing::TestWithParam<unsigned> { // lanes
 protected:
