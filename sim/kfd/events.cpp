@@ -8,9 +8,12 @@
 namespace fade::sim::kfd {
 namespace {
 
-// The age of each event that this thread saw last, for callers that do not keep it themselves.
-std::unordered_map<uint32_t, uint64_t> &seen_ages() {
-  static thread_local std::unordered_map<uint32_t, uint64_t> ages;
+// The age at which this thread saw each event last, for callers that do not keep it themselves.
+struct Seen {
+  uint64_t serial, age;
+};
+std::unordered_map<uint32_t, Seen> &seen_ages() {
+  static thread_local std::unordered_map<uint32_t, Seen> ages;
   return ages;
 }
 
@@ -24,8 +27,7 @@ std::optional<uint32_t> Events::create(uint32_t type, bool auto_reset) {
     if (used != id) break;
     ++id;
   }
-  uint64_t age = next_age_++;
-  events_[id] = {.type = type, .auto_reset = auto_reset, .age = age, .quiet_age = age};
+  events_[id] = {.type = type, .auto_reset = auto_reset, .serial = next_serial_++};
   return id;
 }
 
@@ -41,7 +43,7 @@ bool Events::set(uint32_t id) {
   auto it = events_.find(id);
   if (it == events_.end()) return false;
   it->second.signaled = true;
-  it->second.age = next_age_++;
+  ++it->second.age;
   changed_.notify_all();
   return true;
 }
@@ -61,7 +63,7 @@ void Events::raise_memory_exception(const kfd_hsa_memory_exception_data &data) {
     if (event.type != KFD_IOC_EVENT_MEMORY) continue;
     event.memory = data;
     event.signaled = true;
-    event.age = next_age_++;
+    ++event.age;
   }
   changed_.notify_all();
 }
@@ -71,15 +73,15 @@ bool Events::ready(const Event &event, const EventData &data) const {
   uint64_t seen = data.last_event_age;
   if (!seen) {
     auto it = seen_ages().find(data.event_id);
-    seen = it == seen_ages().end() ? 0 : it->second;
-    seen = std::max(seen, event.quiet_age);
+    bool known = it != seen_ages().end() && it->second.serial == event.serial;
+    seen = std::max(known ? it->second.age : 0, event.quiet_age);
   }
   return event.age != seen;
 }
 
 void Events::report(Event &event, EventData &data) {
   if (event.type == KFD_IOC_EVENT_SIGNAL) {
-    seen_ages()[data.event_id] = event.age;
+    seen_ages()[data.event_id] = {event.serial, event.age};
     data.last_event_age = event.age;
   } else if (event.type == KFD_IOC_EVENT_MEMORY && event.signaled) {
     data.memory = event.memory;

@@ -38,8 +38,9 @@ private:
     uint32_t type;
     bool auto_reset;
     bool signaled = false;
-    uint64_t age;       // grows with every set
-    uint64_t quiet_age; // age when made or last reset: nothing to report up to here
+    uint64_t serial = 0; // ids are reused, this is not
+    uint64_t age = 1;    // grows with every set; runtimes take it for granted that it starts at 1
+    uint64_t quiet_age = 1; // age when made or last reset: nothing to report up to here
     kfd_hsa_memory_exception_data memory{};
   };
   bool ready(const Event &event, const EventData &data) const;
@@ -48,8 +49,7 @@ private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<uint32_t, Event> events_;
-  uint64_t next_age_ =
-      1; // across all events, so that a reused id never looks as if nothing had happened
+  uint64_t next_serial_ = 1;
 };
 
 } // namespace fade::sim::kfd

@@ -92,6 +92,13 @@ TEST_F(EventsTest, AgeOfTheCallerDecides) {
   EXPECT_NE(data[0].last_event_age, age);
 }
 
+TEST_F(EventsTest, NewEventHasTheAgeThatRuntimesStartWith) {
+  std::vector<EventData> data(1);
+  data[0].event_id = signal();
+  data[0].last_event_age = 1;
+  EXPECT_EQ(wait(data), timeout);
+}
+
 TEST_F(EventsTest, WaitForAllNeedsAll) {
   uint32_t a = signal(), b = signal();
   events.set(a);
