@@ -17,7 +17,7 @@ set(FADE_HIP_FLAGS -x hip -mcode-object-version=${FADE_CODE_OBJECT_VERSION} --ro
   -Wno-unused-command-line-argument)
 
 # fade_hip_executable(name SOURCE file.hip [ARCHS gfx90a ...] [FLAGS ...] [LIBS ...] [DEPENDS ...])
-# The program lands in ${CMAKE_CURRENT_BINARY_DIR}/name; target name, so that tests can depend on it.
+# The program lands in ${CMAKE_CURRENT_BINARY_DIR}/programs/name; target name, so that tests can depend on it.
 function(fade_hip_executable name)
   cmake_parse_arguments(A "" "SOURCE" "ARCHS;FLAGS;LIBS;DEPENDS" ${ARGN})
   if(NOT A_ARCHS)
@@ -25,7 +25,9 @@ function(fade_hip_executable name)
   endif()
   list(TRANSFORM A_ARCHS PREPEND --offload-arch=)
   cmake_path(ABSOLUTE_PATH A_SOURCE BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
-  set(out ${CMAKE_CURRENT_BINARY_DIR}/${name})
+  # Not beside the target's own name: ninja knows both by their path.
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/programs/${name})
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/programs)
   add_custom_command(OUTPUT ${out}
     COMMAND ${FADE_HIP_CLANG} ${FADE_HIP_FLAGS} ${A_ARCHS} -O2 -std=c++17 ${A_FLAGS} ${A_SOURCE} -o ${out}
             -MD -MF ${out}.d -lamdhip64 ${A_LIBS}
