@@ -58,7 +58,7 @@ Result<Blob> Blob::map_file(const std::string &path) {
   ::close(fd);
   std::shared_ptr<const void> owner(
       base, [size](const void *p) { ::munmap(const_cast<void *>(p), size); });
-  return Blob(std::move(owner), {static_cast<const std::uint8_t *>(base), size}, path);
+  return Blob(std::move(owner), {static_cast<const std::uint8_t *>(base), size}, path, true);
 }
 
 Blob Blob::borrow(ByteView bytes, std::string name) {
@@ -76,7 +76,16 @@ Blob Blob::own(std::vector<std::uint8_t> bytes, std::string name) {
 }
 
 Blob Blob::slice(ByteView view, std::string name) const {
-  return Blob(owner_, view, std::move(name));
+  return Blob(owner_, view, std::move(name), mapped_);
+}
+
+void Blob::rest() const {
+  if (!mapped_) return;
+  auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  auto begin = reinterpret_cast<std::uintptr_t>(bytes_.data());
+  std::uintptr_t first = (begin + page - 1) / page * page;
+  std::uintptr_t last = (begin + bytes_.size()) / page * page;
+  if (first < last) ::madvise(reinterpret_cast<void *>(first), last - first, MADV_DONTNEED);
 }
 
 } // namespace fade::codeobj

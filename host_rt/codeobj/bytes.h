@@ -71,17 +71,22 @@ public:
   const std::string &name() const { return name_; }
   bool empty() const { return bytes_.empty(); }
 
+  /// Tells the system that these bytes will not be looked at for a while. They stay readable: what
+  /// comes from a mapped file is read again when needed; what does not is left alone.
+  void rest() const;
+
   Error error(std::string section, std::uint64_t offset, std::string what) const {
     return {name_, std::move(section), offset, std::move(what)};
   }
 
 private:
-  Blob(std::shared_ptr<const void> owner, ByteView bytes, std::string name)
-      : owner_(std::move(owner)), bytes_(bytes), name_(std::move(name)) {}
+  Blob(std::shared_ptr<const void> owner, ByteView bytes, std::string name, bool mapped = false)
+      : owner_(std::move(owner)), bytes_(bytes), name_(std::move(name)), mapped_(mapped) {}
 
   std::shared_ptr<const void> owner_;
   ByteView bytes_;
   std::string name_;
+  bool mapped_ = false; ///< the bytes are a file's, mapped by map_file()
 };
 
 } // namespace fade::codeobj

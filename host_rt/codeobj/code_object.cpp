@@ -19,6 +19,9 @@ constexpr std::uint32_t kNoteMetadata = 32;
 
 constexpr std::string_view kDescriptorSuffix = ".kd";
 
+/// From here on memory is worth more than the microseconds it takes to give it back.
+constexpr std::size_t kLargeFile = 1 << 20;
+
 bool is_code(const Symbol &symbol) {
   return (symbol.type == STT_FUNC || symbol.type == kSymbolOldKernel) &&
          symbol.section != SHN_UNDEF && symbol.size != 0;
@@ -38,6 +41,8 @@ Result<std::shared_ptr<const CodeObject>> CodeObject::open(Blob blob) {
   if (auto status = object->read_header(); !status) return std::move(status).error();
   if (auto status = object->index_symbols(); !status) return std::move(status).error();
   if (auto status = object->read_metadata(); !status) return std::move(status).error();
+  // The names are known, and the rest of a large file can wait until a kernel is asked for.
+  if (object->elf_.blob().bytes().size() > kLargeFile) object->elf_.blob().rest();
   return std::shared_ptr<const CodeObject>(std::move(object));
 }
 

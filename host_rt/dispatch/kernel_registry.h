@@ -1,0 +1,73 @@
+// The kernels of the process: found by the address that a dispatch packet names, or by executable
+// and symbol. Filled when executables are frozen, emptied when they are destroyed; what a dispatch
+// or a report still holds lives on.
+#pragma once
+
+#include "dispatch/loaded_code.h"
+#include "stream/dispatch_record.h"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace fade {
+
+/// Handles of the runtime, as numbers.
+using AgentHandle = uint64_t;
+using ExecutableHandle = uint64_t;
+
+struct Replacement;
+
+/// A kernel on an agent.
+struct KernelEntry {
+  uint64_t object = 0; ///< address of its descriptor on the device
+  AgentHandle agent = 0;
+  ExecutableHandle executable = 0;
+  std::string symbol; ///< without ".kd"
+  std::string name;   ///< demangled
+  uint32_t kernarg_size = 0;
+  uint32_t group_size = 0;                ///< static LDS
+  uint32_t private_size = 0;              ///< scratch of a work-item
+  std::shared_ptr<const LoadedCode> code; ///< null if its bytes were not kept
+
+  std::atomic<uint64_t> dispatches{0};
+  std::atomic<bool> is_chosen{true}; ///< by --kernels; set when it is registered
+
+  /// What runs instead of it, once that has been found out. Plans live as long as the kernel.
+  std::atomic<const Replacement *> plan{nullptr};
+  std::atomic<uint64_t> plan_generation{0}; ///< of the kernel cache that the plan knows
+  std::mutex plan_mutex;
+  std::vector<std::shared_ptr<const Replacement>> plans;
+  std::shared_ptr<const KernelInfo> info; ///< of the original; set when it is registered
+};
+
+class KernelRegistry {
+public:
+  void add(std::shared_ptr<KernelEntry> kernel);
+  void remove(ExecutableHandle executable);
+
+  std::shared_ptr<KernelEntry> find(uint64_t object) const;
+  std::shared_ptr<KernelEntry> find(ExecutableHandle executable, AgentHandle agent,
+                                    const std::string &symbol) const;
+
+  /// The description of a kernel; the same for the same symbol, target and sites.
+  std::shared_ptr<const KernelInfo> info(const std::string &name, const std::string &symbol,
+                                         const std::string &target,
+                                         std::shared_ptr<const ModuleSites> sites);
+
+private:
+  using Key = std::tuple<ExecutableHandle, AgentHandle, std::string>;
+
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<uint64_t, std::shared_ptr<KernelEntry>> by_object_;
+  std::map<Key, std::shared_ptr<KernelEntry>> by_symbol_;
+  std::vector<std::shared_ptr<const KernelInfo>> infos_;
+  uint32_t next_id_ = 0;
+};
+
+} // namespace fade

@@ -1,0 +1,47 @@
+// A code object that the application has loaded: its bytes, and on demand what is in it.
+#pragma once
+
+#include "codeobj/code_object.h"
+#include "codeobj/kernarg.h"
+#include "stream/dispatch_record.h"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fade {
+
+class LoadedCode {
+public:
+  explicit LoadedCode(codeobj::Blob blob) : blob_(std::move(blob)) {}
+  LoadedCode(const LoadedCode &) = delete;
+  LoadedCode &operator=(const LoadedCode &) = delete;
+
+  const std::string &file() const { return blob_.name(); }
+
+  /// Null if the bytes cannot be read; error() then says why. Parsed once, when first asked for.
+  const codeobj::CodeObject *object() const;
+  const std::string &error() const { return error_; }
+
+  /// The arguments of a kernel, by its symbol without ".kd"; or why they are not known.
+  codeobj::Result<codeobj::KernargLayout> layout(const std::string &symbol) const;
+  /// The site table that lists an instrumented kernel, by the kernel's own symbol. Null if there
+  /// is none; `why` then says so.
+  std::shared_ptr<const ModuleSites> sitesOf(const std::string &instrumented,
+                                             std::string &why) const;
+
+  /// Whether instrumented kernels or site tables may be in there; looks at section names only.
+  static bool mayBeInstrumented(codeobj::ByteView bytes);
+
+private:
+  void parse() const;
+
+  codeobj::Blob blob_;
+  mutable std::once_flag once_;
+  mutable std::shared_ptr<const codeobj::CodeObject> object_;
+  mutable std::string error_;
+};
+
+} // namespace fade

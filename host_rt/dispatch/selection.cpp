@@ -1,0 +1,41 @@
+#include "dispatch/selection.h"
+
+namespace fade {
+namespace {
+
+uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+// Not std::hash: the choice has to be the same everywhere.
+uint64_t hashOf(const std::string &text) {
+  uint64_t hash = 0xcbf29ce484222325ull;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  return hash;
+}
+
+} // namespace
+
+Selection::Selection(const Settings &settings)
+    : dispatches_(settings.dispatches), seed_(settings.seed) {
+  if (!settings.kernels.empty()) kernels_.emplace(settings.kernels);
+}
+
+bool Selection::wantsKernel(const std::string &demangled) const {
+  return !kernels_ || std::regex_search(demangled, *kernels_);
+}
+
+bool Selection::wantsDispatch(const std::string &symbol, uint64_t ordinal) const {
+  switch (dispatches_.kind) {
+  case DispatchChoice::Kind::all: return true;
+  case DispatchChoice::Kind::range:
+    return dispatches_.first <= ordinal && ordinal <= dispatches_.last;
+  case DispatchChoice::Kind::random: break;
+  }
+  const uint64_t dice = mix(mix(seed_ ^ hashOf(symbol)) + ordinal * 0x9e3779b97f4a7c15ull);
+  return dice % dispatches_.one_in == 0;
+}
+
+} // namespace fade

@@ -1,0 +1,116 @@
+#include "hsa/agents.h"
+
+#include <algorithm>
+#include <array>
+
+namespace fade {
+namespace {
+
+struct PoolFacts {
+  bool usable = false;
+  bool fine = false, coarse = false, kernarg = false;
+};
+
+PoolFacts factsOf(hsa_amd_memory_pool_t pool) {
+  const auto get = hsaApi().amd.hsa_amd_memory_pool_get_info_fn;
+  hsa_amd_segment_t segment{};
+  bool allocatable = false;
+  uint32_t flags = 0;
+  PoolFacts facts;
+  if (!ok(get(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment)) ||
+      segment != HSA_AMD_SEGMENT_GLOBAL ||
+      !ok(get(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED, &allocatable)) ||
+      !allocatable || !ok(get(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags)))
+    return facts;
+  facts.usable = true;
+  facts.fine = (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED) != 0;
+  facts.coarse = (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED) != 0;
+  facts.kernarg = (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT) != 0;
+  return facts;
+}
+
+void readAgent(Agent &agent, std::vector<hsa_amd_memory_pool_t> &pools) {
+  const HsaApi &api = hsaApi();
+  hsa_device_type_t type{};
+  api.core.hsa_agent_get_info_fn(agent.handle, HSA_AGENT_INFO_DEVICE, &type);
+  agent.is_gpu = type == HSA_DEVICE_TYPE_GPU;
+  std::array<char, 65> name{};
+  api.core.hsa_agent_get_info_fn(agent.handle, HSA_AGENT_INFO_NAME, name.data());
+  agent.target = name.data();
+  api.amd.hsa_amd_agent_iterate_memory_pools_fn(
+      agent.handle,
+      [](hsa_amd_memory_pool_t pool, void *data) {
+        static_cast<std::vector<hsa_amd_memory_pool_t> *>(data)->push_back(pool);
+        return HSA_STATUS_SUCCESS;
+      },
+      &pools);
+  for (const auto pool : pools) {
+    const PoolFacts facts = factsOf(pool);
+    if (!facts.usable) continue;
+    if (agent.is_gpu && facts.coarse && !agent.device_pool) agent.device_pool = pool;
+    if (!agent.is_gpu && facts.fine && !facts.kernarg && !agent.host_pool) agent.host_pool = pool;
+    if (!agent.is_gpu && facts.kernarg && !agent.kernarg_pool) agent.kernarg_pool = pool;
+  }
+  if (!agent.host_pool) agent.host_pool = agent.kernarg_pool; // it is fine-grained as well
+}
+
+} // namespace
+
+Agents Agents::enumerate() {
+  Agents result;
+  hsaApi().core.hsa_iterate_agents_fn(
+      [](hsa_agent_t handle, void *data) {
+        auto &agents = *static_cast<std::vector<Agent> *>(data);
+        Agent &agent = agents.emplace_back();
+        agent.handle = handle;
+        agent.number = static_cast<uint32_t>(agents.size() - 1);
+        return HSA_STATUS_SUCCESS;
+      },
+      &result.agents_);
+  for (Agent &agent : result.agents_) {
+    std::vector<hsa_amd_memory_pool_t> pools;
+    readAgent(agent, pools);
+    for (const auto pool : pools) result.owners_.push_back({pool, agent.number, !agent.is_gpu});
+  }
+  return result;
+}
+
+const Agent *Agents::find(hsa_agent_t handle) const {
+  const auto at = std::ranges::find_if(
+      agents_, [&](const Agent &agent) { return agent.handle.handle == handle.handle; });
+  return at == agents_.end() ? nullptr : &*at;
+}
+
+const Agent *Agents::host() const {
+  const auto at = std::ranges::find_if(agents_, [](const Agent &agent) {
+    return !agent.is_gpu && agent.host_pool && agent.kernarg_pool;
+  });
+  return at == agents_.end() ? nullptr : &*at;
+}
+
+std::optional<uint32_t> Agents::ownerOf(hsa_amd_memory_pool_t pool) const {
+  for (const PoolOwner &owner : owners_)
+    if (owner.pool.handle == pool.handle) return owner.agent;
+  return std::nullopt;
+}
+
+bool Agents::isHostPool(hsa_amd_memory_pool_t pool) const {
+  return std::ranges::any_of(owners_, [&](const PoolOwner &owner) {
+    return owner.pool.handle == pool.handle && owner.on_host;
+  });
+}
+
+void *allocateFor(hsa_amd_memory_pool_t pool, std::size_t size, hsa_agent_t agent) {
+  const AmdExtTable &amd = hsaApi().amd;
+  void *memory = nullptr;
+  if (!ok(amd.hsa_amd_memory_pool_allocate_fn(pool, size, 0, &memory))) return nullptr;
+  // Fails for memory that is the agent's own, which it can reach anyway.
+  (void)amd.hsa_amd_agents_allow_access_fn(1, &agent, nullptr, memory);
+  return memory;
+}
+
+void freeMemory(void *memory) {
+  if (memory) (void)hsaApi().amd.hsa_amd_memory_pool_free_fn(memory);
+}
+
+} // namespace fade

@@ -1,0 +1,11 @@
+// Sees code objects on their way into the GPU and registers their kernels.
+#pragma once
+
+#include "hsa/hsa_api.h"
+
+namespace fade {
+
+/// Puts FADE's functions into the runtime's table.
+void hookCode(CoreApiTable &core);
+
+} // namespace fade

@@ -1,0 +1,108 @@
+#include "hsa/exit_paths.h"
+
+#include "base/quiet_thread.h"
+#include "hsa/runtime.h"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <dlfcn.h>
+#include <mutex>
+#include <pthread.h>
+#include <semaphore.h>
+#include <thread>
+
+namespace fade {
+namespace {
+
+constexpr std::array kSignals = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGABRT,
+                                 SIGSEGV, SIGBUS,  SIGFPE, SIGILL};
+constexpr time_t kReportSeconds = 30;
+
+// A signal handler may not do much. This one wakes a thread that makes the report, waits for it,
+// and then lets the signal do what it would have done.
+sem_t report_wanted, report_made;
+std::atomic<bool> reporting{false};
+
+void waitFor(sem_t &semaphore, time_t seconds) {
+  timespec until{};
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += seconds;
+  while (sem_timedwait(&semaphore, &until) == -1 && errno == EINTR) {
+  }
+}
+
+void onSignal(int number) {
+  const int saved = errno;
+  if (Runtime::active()) {
+    if (!reporting.exchange(true)) sem_post(&report_wanted);
+    waitFor(report_made, kReportSeconds);
+    sem_post(&report_made); // for another thread that was hit as well
+  }
+  signal(number, SIG_DFL);
+  // A fault happens again on return; anything else has to be sent again.
+  raise(number);
+  errno = saved;
+}
+
+void startReportThread() {
+  sem_init(&report_wanted, 0, 0);
+  sem_init(&report_made, 0, 0);
+  startQuietThread("fade-exit", [] {
+    while (sem_wait(&report_wanted) == -1 && errno == EINTR) {
+    }
+    Runtime::finish();
+    sem_post(&report_made);
+  }).detach();
+}
+
+void takeSignals() {
+  for (const int number : kSignals) {
+    struct sigaction now {};
+    if (sigaction(number, nullptr, &now) != 0) continue;
+    if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL)
+      continue; // the application's
+    struct sigaction ours {};
+    ours.sa_handler = onSignal;
+    ours.sa_flags = SA_ONSTACK;
+    sigemptyset(&ours.sa_mask);
+    sigaction(number, &ours, nullptr);
+  }
+}
+
+void releaseSignals() {
+  for (const int number : kSignals) {
+    struct sigaction now {};
+    if (sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
+        now.sa_handler == onSignal)
+      signal(number, SIG_DFL);
+  }
+}
+
+} // namespace
+
+void stayLoaded() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void *>(&stayLoaded), &info) != 0 && info.dli_fname)
+    (void)dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+void watchExits() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    std::atexit([] { Runtime::finish(); });
+    std::at_quick_exit([] { Runtime::finish(); });
+    // A child has none of our threads and shares our files: it is left alone.
+    pthread_atfork(nullptr, nullptr, [] {
+      Runtime::forget();
+      releaseSignals();
+    });
+    startReportThread();
+    takeSignals();
+  });
+}
+
+} // namespace fade

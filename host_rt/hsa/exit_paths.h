@@ -1,0 +1,13 @@
+// The ways in which a process ends, and how the report is still made.
+#pragma once
+
+namespace fade {
+
+/// Keeps the library in memory when the runtime unloads it: exit handlers and threads need it.
+void stayLoaded();
+
+/// Reports at exit(), quick_exit() and the signals that end a process and that the application has
+/// not taken for itself. Children after fork report nothing. Safe to call again.
+void watchExits();
+
+} // namespace fade

@@ -1,0 +1,82 @@
+#include "hsa/live_dispatch.h"
+
+#include <hsa/amd_hsa_signal.h>
+
+namespace fade {
+namespace {
+
+amd_signal_t &signalMemory(hsa_signal_t signal) {
+  return *reinterpret_cast<amd_signal_t *>(signal.handle);
+}
+
+} // namespace
+
+HsaDispatch::HsaDispatch(Runtime &runtime, std::shared_ptr<QueueState> queue, uint64_t packet,
+                         std::shared_ptr<KernelEntry> kernel)
+    : runtime_(runtime), queue_(std::move(queue)), packet_(packet), kernel_(std::move(kernel)) {}
+
+HsaDispatch::~HsaDispatch() {
+  // A signal that the GPU may still write to is not used again.
+  if (signal_.handle != 0 && hsaApi().core.hsa_signal_load_relaxed_fn(signal_) <= 0)
+    pool_->giveBack(signal_);
+}
+
+bool HsaDispatch::replaceSignal(hsa_signal_t &completion) {
+  const HsaApi &api = hsaApi();
+  // The application waits for its own signal, so that one has to follow at once: the runtime's
+  // event thread forwards it. All others are polled.
+  const bool forwards = completion.handle != 0;
+  pool_ = forwards ? &runtime_.interruptSignals() : &runtime_.polledSignals();
+  signal_ = pool_->take();
+  if (signal_.handle == 0) return false;
+  application_ = completion;
+  if (forwards && !ok(api.amd.hsa_amd_signal_async_handler_fn(signal_, HSA_SIGNAL_CONDITION_LT, 1,
+                                                              forward, this))) {
+    api.core.hsa_signal_store_relaxed_fn(signal_, 0);
+    application_ = {};
+    return false;
+  }
+  completion = signal_;
+  return true;
+}
+
+/// On the runtime's event thread: does to the application's signal what the GPU did to ours.
+bool HsaDispatch::forward(hsa_signal_value_t, void *data) {
+  auto &self = *static_cast<HsaDispatch *>(data);
+  const amd_signal_t &ours = signalMemory(self.signal_);
+  amd_signal_t &theirs = signalMemory(self.application_);
+  theirs.start_ts = ours.start_ts;
+  theirs.end_ts = ours.end_ts;
+  hsaApi().core.hsa_signal_subtract_screlease_fn(self.application_, 1);
+  self.forwarded_.store(true, std::memory_order_release); // the object may be gone after this
+  return false;
+}
+
+bool HsaDispatch::hasEnded() noexcept {
+  const bool ended = application_.handle != 0
+                         ? forwarded_.load(std::memory_order_acquire)
+                         : hsaApi().core.hsa_signal_load_scacquire_fn(signal_) <= 0;
+  if (!ended) return queue_->destroyed.load(std::memory_order_acquire) && application_.handle == 0;
+  // Packets leave a queue in order.
+  uint64_t seen = queue_->consumed.load(std::memory_order_relaxed);
+  while (seen < packet_ + 1 &&
+         !queue_->consumed.compare_exchange_weak(seen, packet_ + 1, std::memory_order_relaxed)) {
+  }
+  return true;
+}
+
+void HsaDispatch::readTimes(fade_dispatch &view) noexcept {
+  const HsaApi &api = hsaApi();
+  if (signal_.handle == 0 || api.core.hsa_signal_load_scacquire_fn(signal_) > 0) {
+    view.flags |= FADE_DISPATCH_INCOMPLETE;
+    return;
+  }
+  hsa_amd_profiling_dispatch_time_t time{};
+  if (!ok(api.amd.hsa_amd_profiling_get_dispatch_time_fn(queue_->agent->handle, signal_, &time)))
+    return;
+  view.start_ns = runtime_.nanoseconds(time.start);
+  view.end_ns = runtime_.nanoseconds(time.end);
+  view.flags |= FADE_DISPATCH_HAS_TIMES;
+}
+
+} // namespace fade

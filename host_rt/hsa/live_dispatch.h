@@ -1,0 +1,49 @@
+// A dispatch packet that FADE has passed on with a completion signal of its own.
+#pragma once
+
+#include "hsa/runtime.h"
+
+#include <atomic>
+#include <memory>
+
+namespace fade {
+
+/// A queue of the application. Outlives it as long as dispatches refer to it.
+struct QueueState {
+  hsa_queue_t *queue = nullptr;
+  uint64_t number = 0;
+  const Agent *agent = nullptr;
+  uint32_t size = 0;
+  RingPool *rings = nullptr; ///< null: nothing is instrumented on it
+
+  std::atomic<uint64_t> submitted{0}; ///< packets passed on
+  std::atomic<uint64_t> consumed{0};  ///< packets that the GPU has certainly taken out of the queue
+  std::atomic<bool> destroyed{false};
+};
+
+class HsaDispatch final : public LiveDispatch {
+public:
+  HsaDispatch(Runtime &runtime, std::shared_ptr<QueueState> queue, uint64_t packet,
+              std::shared_ptr<KernelEntry> kernel);
+  ~HsaDispatch() override;
+
+  /// Puts FADE's signal into the packet. False if there is none; the packet is then untouched.
+  bool replaceSignal(hsa_signal_t &completion);
+
+  bool hasEnded() noexcept override;
+  void readTimes(fade_dispatch &view) noexcept override;
+
+private:
+  static bool forward(hsa_signal_value_t, void *dispatch);
+
+  Runtime &runtime_;
+  std::shared_ptr<QueueState> queue_;
+  const uint64_t packet_; ///< number in the queue
+  std::shared_ptr<KernelEntry> kernel_;
+  hsa_signal_t signal_{};
+  hsa_signal_t application_{}; ///< the signal that the packet had
+  SignalPool *pool_ = nullptr;
+  std::atomic<bool> forwarded_{false};
+};
+
+} // namespace fade

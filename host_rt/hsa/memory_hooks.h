@@ -1,0 +1,10 @@
+// Notes what memory the application allocates.
+#pragma once
+
+#include "hsa/hsa_api.h"
+
+namespace fade {
+
+void hookMemory(AmdExtTable &amd);
+
+} // namespace fade

@@ -1,0 +1,38 @@
+// The doors of libfade.so: the HSA runtime calls OnLoad when it starts, if HSA_TOOLS_LIB says so.
+#include "base/diagnostics.h"
+#include "hsa/code_hooks.h"
+#include "hsa/exit_paths.h"
+#include "hsa/hsa_api.h"
+#include "hsa/memory_hooks.h"
+#include "hsa/queue_hooks.h"
+#include "hsa/runtime.h"
+
+#include <exception>
+
+#define FADE_EXPORT extern "C" __attribute__((visibility("default")))
+
+FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *const *) {
+  using namespace fade;
+  try {
+    if (!hsaApi().copyFrom(*table)) {
+      warn("this HSA runtime is too old or too new: the application runs without FADE");
+      return true;
+    }
+    std::vector<std::string> complaints;
+    Settings settings = readEnvironment(complaints);
+    for (const std::string &complaint : complaints) warn("{}", complaint);
+    setVerbose(settings.verbose);
+    stayLoaded();
+    Runtime::start(std::move(settings));
+    watchExits();
+    hookCode(*table->core_);
+    hookQueues(*table->core_, *table->amd_ext_);
+    hookMemory(*table->amd_ext_);
+  } catch (const std::exception &e) {
+    warn("cannot start: {}", e.what());
+    Runtime::forget();
+  }
+  return true;
+}
+
+FADE_EXPORT void OnUnload() { fade::Runtime::finish(); }

@@ -1,0 +1,277 @@
+#include "hsa/queue_hooks.h"
+
+#include "base/diagnostics.h"
+#include "fade/sites.h"
+#include "hsa/live_dispatch.h"
+#include "hsa/runtime.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+namespace fade {
+namespace {
+
+using Packet = hsa_kernel_dispatch_packet_t;
+static_assert(sizeof(Packet) == 64);
+
+constexpr auto kRingPatience = std::chrono::milliseconds(1000);
+constexpr auto kFullQueuePatience = std::chrono::milliseconds(1000);
+
+class Queues {
+public:
+  void add(std::shared_ptr<QueueState> state) {
+    const std::lock_guard lock(mutex_);
+    states_[state->queue] = std::move(state);
+  }
+  std::shared_ptr<QueueState> take(hsa_queue_t *queue) {
+    const std::lock_guard lock(mutex_);
+    auto node = states_.extract(queue);
+    return node.empty() ? nullptr : std::move(node.mapped());
+  }
+  bool has(const hsa_queue_t *queue) {
+    const std::lock_guard lock(mutex_);
+    return states_.contains(const_cast<hsa_queue_t *>(queue));
+  }
+
+private:
+  std::mutex mutex_;
+  std::unordered_map<hsa_queue_t *, std::shared_ptr<QueueState>> states_;
+};
+
+Queues &queues() {
+  static auto *all = new Queues; // outlives every exit handler
+  return *all;
+}
+
+uint16_t withSystemScope(uint16_t header) {
+  constexpr uint16_t scopes = ((1 << HSA_PACKET_HEADER_WIDTH_SCACQUIRE_FENCE_SCOPE) - 1)
+                                  << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+                              ((1 << HSA_PACKET_HEADER_WIDTH_SCRELEASE_FENCE_SCOPE) - 1)
+                                  << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+  constexpr uint16_t system = HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+                              HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+  return static_cast<uint16_t>((header & ~scopes) | system);
+}
+
+bool isDispatch(const Packet &packet) {
+  constexpr uint16_t mask = (1 << HSA_PACKET_HEADER_WIDTH_TYPE) - 1;
+  return ((packet.header >> HSA_PACKET_HEADER_TYPE) & mask) == HSA_PACKET_TYPE_KERNEL_DISPATCH;
+}
+
+/// What was fixed for the original is replaced; what the application added on top of it stays.
+uint32_t exchangeFixed(uint32_t in_packet, uint32_t original, uint32_t replacement) {
+  if (in_packet < original) return std::max(in_packet, replacement);
+  return in_packet - original + replacement;
+}
+
+codeobj::DispatchFields fieldsOf(const Packet &packet, const QueueState &queue) {
+  codeobj::DispatchFields fields;
+  constexpr uint16_t mask = (1 << HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS) - 1;
+  fields.dimensions = (packet.setup >> HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS) & mask;
+  fields.workgroup_size[0] = packet.workgroup_size_x;
+  fields.workgroup_size[1] = packet.workgroup_size_y;
+  fields.workgroup_size[2] = packet.workgroup_size_z;
+  fields.grid_size[0] = packet.grid_size_x;
+  fields.grid_size[1] = packet.grid_size_y;
+  fields.grid_size[2] = packet.grid_size_z;
+  fields.group_segment_size = packet.group_segment_size;
+  fields.queue = reinterpret_cast<uint64_t>(queue.queue);
+  return fields;
+}
+
+/// One packet on its way through.
+class Passage {
+public:
+  Passage(Runtime &runtime, const std::shared_ptr<QueueState> &queue, Packet &packet,
+          uint64_t number)
+      : runtime_(runtime), queue_(queue), packet_(packet), number_(number) {}
+
+  void pass();
+
+private:
+  void describe(DispatchRecord &record) const;
+  bool isWanted(uint64_t ordinal) const;
+  void swap(HsaDispatch &live);
+
+  Runtime &runtime_;
+  const std::shared_ptr<QueueState> &queue_;
+  Packet &packet_;
+  const uint64_t number_;
+  std::shared_ptr<KernelEntry> kernel_;
+};
+
+void Passage::describe(DispatchRecord &record) const {
+  static const auto original = std::make_shared<const std::string>("original");
+  if (kernel_) {
+    record.setKernel(kernel_->info);
+  } else {
+    const std::string name = fmt::format("kernel object {:#x}", packet_.kernel_object);
+    record.setKernel(runtime_.registry().info(name, name, queue_->agent->target, nullptr));
+  }
+  record.setVariant(original);
+  fade_dispatch &view = record.view;
+  view.id = runtime_.nextDispatch();
+  view.queue = queue_->number;
+  view.agent = queue_->agent->number;
+  view.group_segment = packet_.group_segment_size;
+  view.grid[0] = packet_.grid_size_x;
+  view.grid[1] = packet_.grid_size_y;
+  view.grid[2] = packet_.grid_size_z;
+  view.workgroup[0] = packet_.workgroup_size_x;
+  view.workgroup[1] = packet_.workgroup_size_y;
+  view.workgroup[2] = packet_.workgroup_size_z;
+}
+
+bool Passage::isWanted(uint64_t ordinal) const {
+  return runtime_.settings().instrumented && kernel_ && kernel_->is_chosen && queue_->rings &&
+         runtime_.selection().wantsDispatch(kernel_->symbol, ordinal);
+}
+
+void Passage::swap(HsaDispatch &live) {
+  const Replacement &plan = runtime_.plan(*kernel_);
+  if (!plan.kernel) {
+    // The helpers of the HIP runtime are nobody's kernels.
+    if (!kernel_->symbol.starts_with("__amd_rocclr_")) runtime_.skipped(kernel_->name, plan.reason);
+    return;
+  }
+  const ModuleSites &sites = *plan.info->sites();
+  const bool counts =
+      (sites.modes & FADE_MODE_COUNTS) != 0 || runtime_.settings().workgroups.sample_executions > 1;
+  HsaRing *ring = queue_->rings->take(counts ? sites.site_count : 0, kRingPatience);
+  const auto block = ring ? ring->kernargs(plan.kernargs->size()) : std::span<uint8_t>();
+  if (block.empty()) {
+    runtime_.skipped(kernel_->name, "all rings were in use (FADE_MEMORY)");
+    if (ring) (void)ring->recycle();
+    return;
+  }
+  const codeobj::ByteView original(static_cast<const uint8_t *>(packet_.kernarg_address),
+                                   packet_.kernarg_address ? kernel_->kernarg_size : 0);
+  plan.kernargs->build(original, fieldsOf(packet_, *queue_), ring->controlAddress(), block);
+  packet_.kernarg_address = block.data();
+  packet_.kernel_object = plan.kernel->object;
+  packet_.group_segment_size =
+      exchangeFixed(packet_.group_segment_size, kernel_->group_size, plan.kernel->group_size);
+  packet_.private_segment_size =
+      exchangeFixed(packet_.private_segment_size, kernel_->private_size, plan.kernel->private_size);
+  // The control block came by a copy engine, and the host reads what the kernel leaves there.
+  packet_.header = withSystemScope(packet_.header);
+  live.ring = ring;
+  live.record->setKernel(plan.info);
+  live.record->setVariant(plan.variant);
+  live.record->view.flags |= FADE_DISPATCH_INSTRUMENTED;
+  if (runtime_.analysis().needs() & FADE_NEEDS_ALLOCATIONS)
+    live.record->setAllocations(runtime_.allocations().snapshot());
+}
+
+void Passage::pass() {
+  kernel_ = runtime_.registry().find(packet_.kernel_object);
+  const uint64_t ordinal = kernel_ ? ++kernel_->dispatches : 0;
+  auto live = std::make_unique<HsaDispatch>(runtime_, queue_, number_, kernel_);
+  live->record = std::make_unique<DispatchRecord>();
+  describe(*live->record);
+  if (!live->replaceSignal(packet_.completion_signal)) {
+    warn("no signal left to time {} with", live->record->kernel->name());
+    return;
+  }
+  if (isWanted(ordinal)) swap(*live);
+  runtime_.collector().add(std::move(live));
+}
+
+/// The runtime keeps packets in order only while the GPU's queue has room for them.
+void waitForRoom(QueueState &queue, uint64_t count) {
+  const uint64_t most = std::max<uint64_t>(queue.size / 2, 1);
+  uint64_t consumed = queue.consumed.load(std::memory_order_relaxed);
+  auto deadline = std::chrono::steady_clock::now() + kFullQueuePatience;
+  while (queue.submitted.load(std::memory_order_relaxed) + count > consumed + most &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    const uint64_t now = queue.consumed.load(std::memory_order_relaxed);
+    if (now != consumed) deadline = std::chrono::steady_clock::now() + kFullQueuePatience;
+    consumed = now;
+  }
+}
+
+void onPackets(const void *packets, uint64_t count, uint64_t, void *data,
+               hsa_amd_queue_intercept_packet_writer writer) {
+  const auto &queue = *static_cast<std::shared_ptr<QueueState> *>(data);
+  Runtime *runtime = Runtime::active();
+  if (!runtime || count == 0) return writer(packets, count);
+  try {
+    waitForRoom(*queue, count);
+    const auto *from = static_cast<const Packet *>(packets);
+    std::vector<Packet> own(from, from + count);
+    const uint64_t first = queue->submitted.fetch_add(count, std::memory_order_relaxed);
+    for (uint64_t i = 0; i < count; ++i)
+      if (isDispatch(own[i])) Passage(*runtime, queue, own[i], first + i).pass();
+    writer(own.data(), count);
+  } catch (const std::exception &e) {
+    warn("a dispatch is passed on as it is: {}", e.what());
+    writer(packets, count);
+  }
+}
+
+hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                         void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
+                         uint32_t private_size, uint32_t group_size, hsa_queue_t **queue) {
+  const HsaApi &api = hsaApi();
+  const auto plain = [&] {
+    return api.core.hsa_queue_create_fn(agent, size, type, callback, data, private_size, group_size,
+                                        queue);
+  };
+  Runtime *runtime = Runtime::active();
+  if (!runtime) return plain();
+  try {
+    const Agent *known = runtime->agents().find(agent);
+    if (!known || !known->is_gpu) return plain();
+    const hsa_status_t status = api.amd.hsa_amd_queue_intercept_create_fn(
+        agent, size, type, callback, data, private_size, group_size, queue);
+    if (!ok(status)) {
+      warn("a queue cannot be watched (status {:#x})", static_cast<unsigned>(status));
+      return plain();
+    }
+    auto state = std::make_shared<QueueState>();
+    state->queue = *queue;
+    state->number = runtime->nextQueue();
+    state->agent = known;
+    state->size = (*queue)->size;
+    if (runtime->settings().instrumented) state->rings = runtime->rings(*known);
+    // The runtime calls back until the queue is destroyed, and maybe a little longer.
+    auto *forever = new std::shared_ptr<QueueState>(state);
+    if (ok(api.amd.hsa_amd_queue_intercept_register_fn(*queue, onPackets, forever)))
+      (void)api.amd.hsa_amd_profiling_set_profiler_enabled_fn(*queue, 1);
+    note("queue {} on agent {} ({}), {} packets", state->number, known->number, known->target,
+         state->size);
+    queues().add(std::move(state));
+    return status;
+  } catch (const std::exception &e) {
+    warn("a queue cannot be watched: {}", e.what());
+    return plain();
+  }
+}
+
+hsa_status_t queueDestroy(hsa_queue_t *queue) {
+  const hsa_status_t status = hsaApi().core.hsa_queue_destroy_fn(queue);
+  if (const auto state = queues().take(queue)) state->destroyed.store(true);
+  return status;
+}
+
+/// The application may switch profiling of its queues on and off; FADE needs it on.
+hsa_status_t setProfiling(hsa_queue_t *queue, int enable) {
+  const bool ours = Runtime::active() && queues().has(queue);
+  return hsaApi().amd.hsa_amd_profiling_set_profiler_enabled_fn(queue, ours ? 1 : enable);
+}
+
+} // namespace
+
+void hookQueues(CoreApiTable &core, AmdExtTable &amd) {
+  core.hsa_queue_create_fn = queueCreate;
+  core.hsa_queue_destroy_fn = queueDestroy;
+  amd.hsa_amd_profiling_set_profiler_enabled_fn = setProfiling;
+}
+
+} // namespace fade

@@ -1,0 +1,10 @@
+// Stands between the application and its queues: times every dispatch, and swaps kernels.
+#pragma once
+
+#include "hsa/hsa_api.h"
+
+namespace fade {
+
+void hookQueues(CoreApiTable &core, AmdExtTable &amd);
+
+} // namespace fade

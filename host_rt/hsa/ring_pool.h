@@ -1,0 +1,107 @@
+// Rings for instrumented dispatches on one agent.
+//
+// A ring is three allocations: the ring itself with its tail and a copy of the control block in
+// fine-grained host memory, the control block in device memory, and a block for the kernel's
+// arguments. The configuration in the control block is written when the ring is made; between
+// dispatches only the words that waves change are reset.
+//
+// There are few large rings and many small ones. Large ones keep the GPU busy while the host is
+// slow; small ones let thousands of short dispatches be in flight within the same memory.
+#pragma once
+
+#include "base/settings.h"
+#include "hsa/agents.h"
+#include "stream/collector.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace fade {
+
+/// What all rings of the process may use together.
+class MemoryBudget {
+public:
+  explicit MemoryBudget(uint64_t bytes) : left_(bytes), total_(bytes) {}
+  bool take(uint64_t bytes);
+  void giveBack(uint64_t bytes) { left_.fetch_add(bytes, std::memory_order_relaxed); }
+  uint64_t left() const { return left_.load(std::memory_order_relaxed); }
+  uint64_t total() const { return total_; }
+
+private:
+  std::atomic<uint64_t> left_;
+  const uint64_t total_;
+};
+
+class HsaRing;
+
+class RingPool {
+public:
+  RingPool(const Agent &gpu, const Agent &host, const Settings &settings, MemoryBudget &budget);
+  ~RingPool();
+
+  /// A ring with room for the counts of so many sites (0: nothing is counted). If all are in use
+  /// and the memory is spent, waits up to `patience`; null if that did not help.
+  HsaRing *take(uint32_t counters, std::chrono::milliseconds patience);
+
+private:
+  friend class HsaRing;
+  HsaRing *takeFree(uint32_t counters);
+  HsaRing *makeRing();
+  void giveBack(HsaRing &ring);
+
+  const Agent gpu_;
+  const Agent host_;
+  const Settings &settings_;
+  MemoryBudget &budget_;
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  std::vector<std::unique_ptr<HsaRing>> all_;
+  std::vector<HsaRing *> free_;
+};
+
+class HsaRing final : public Ring {
+public:
+  ~HsaRing() override;
+
+  /// Address of the fade_control, for the kernel.
+  uint64_t controlAddress() const { return reinterpret_cast<uint64_t>(device_control_); }
+  /// At least `size` bytes for the kernel's arguments; empty if there is no memory.
+  std::span<uint8_t> kernargs(std::size_t size);
+  uint64_t capacity() const { return capacity_; }
+
+  bool fetchControl() noexcept override;
+  bool recycle() noexcept override;
+  const fade_control &control() const noexcept override { return *staging_; }
+  std::span<const fade_counter> counters() const noexcept override;
+
+private:
+  friend class RingPool;
+  enum class Copy { idle, busy };
+
+  HsaRing(RingPool &pool, uint64_t capacity) : pool_(pool), capacity_(capacity) {}
+  bool allocate();
+  bool configure(uint32_t counters);
+  fade_control pristine() const;
+  bool copyDone() noexcept;
+  bool startCopy(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t from_agent,
+                 std::size_t size) noexcept;
+
+  RingPool &pool_;
+  const uint64_t capacity_;
+  std::byte *host_memory_ = nullptr;
+  std::byte *device_control_ = nullptr;
+  std::byte *kernarg_memory_ = nullptr;
+  std::size_t kernarg_size_ = 0;
+  fade_control *staging_ = nullptr; ///< in host_memory_
+  uint32_t counter_count_ = 0;      ///< in use
+  uint32_t counter_room_ = 0;
+  std::byte *device_counters_ = nullptr;
+  std::byte *host_counters_ = nullptr;
+  hsa_signal_t copied_{};
+  int step_ = 0; ///< of fetchControl or recycle
+};
+
+} // namespace fade

@@ -1,0 +1,103 @@
+#include "hsa/runtime.h"
+
+#include "base/diagnostics.h"
+#include "stream/handler_set.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace fade {
+namespace {
+
+// How long the end of the process may be held up by kernels and by handlers that do not end.
+constexpr auto kCollectorPatience = std::chrono::milliseconds(3000);
+constexpr auto kReportPatience = std::chrono::minutes(10);
+
+unsigned workersOf(const Settings &settings) {
+  if (settings.workers != 0) return settings.workers;
+  const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
+  return std::clamp(processors / 4, 1u, 8u);
+}
+
+std::mutex finish_mutex;
+
+} // namespace
+
+std::atomic<Runtime *> Runtime::active_{nullptr};
+
+void Runtime::start(Settings settings) {
+  // Never destroyed: threads of the application may be inside of it at any time.
+  active_.store(new Runtime(std::move(settings)), std::memory_order_release);
+}
+
+void Runtime::finish() {
+  const std::lock_guard lock(finish_mutex);
+  if (Runtime *runtime = active_.exchange(nullptr)) runtime->close();
+}
+
+Runtime::Runtime(Settings settings)
+    : settings_(std::move(settings)), selection_(settings_), budget_(settings_.memory) {}
+
+const Agents &Runtime::agents() {
+  std::call_once(started_, [&] { startThreads(); });
+  return agents_;
+}
+
+void Runtime::startThreads() {
+  agents_ = Agents::enumerate();
+  hsaApi().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &ticks_per_second_);
+  output_ = std::make_unique<Output>(settings_.log_location, settings_.log_format);
+  if (!settings_.record.empty()) trace_ = TraceWriter::open(settings_.record);
+  std::vector<std::string> complaints;
+  Handlers handlers = loadHandlers(settings_.handlers, ownDirectory(), *output_, complaints);
+  for (const std::string &complaint : complaints) warn("{}", complaint);
+  AnalysisOptions options;
+  options.workers = workersOf(settings_);
+  analysis_ = std::make_unique<Analysis>(options, std::move(handlers), *output_, trace_.get());
+  collector_ = std::make_unique<Collector>(*analysis_);
+}
+
+void Runtime::close() {
+  bool was_started = true;
+  std::call_once(started_, [&] { was_started = false; });
+  if (!was_started) return; // the process never made a queue: there is nothing to say
+  collector_->stop(kCollectorPatience);
+  if (!analysis_->close(kReportPatience))
+    warn("the analyzers did not end; the report is not whole");
+}
+
+RingPool *Runtime::rings(const Agent &gpu) {
+  const Agent *host = agents_.host();
+  if (!host || !gpu.device_pool) return nullptr;
+  const std::lock_guard lock(rings_mutex_);
+  auto &pool = rings_[gpu.number];
+  if (!pool) pool = std::make_unique<RingPool>(gpu, *host, settings_, budget_);
+  return pool.get();
+}
+
+const Replacement &Runtime::plan(KernelEntry &kernel) {
+  if (const Replacement *known = kernel.plan.load(std::memory_order_acquire)) return *known;
+  const std::lock_guard lock(kernel.plan_mutex);
+  if (const Replacement *known = kernel.plan.load(std::memory_order_relaxed)) return *known;
+  kernel.plans.push_back(planTwin(registry_, kernel));
+  const Replacement &plan = *kernel.plans.back();
+  if (plan.kernel)
+    note("{}: the twin in the same code object will run", kernel.name);
+  else
+    note("{}: the original runs: {}", kernel.name, plan.reason);
+  kernel.plan.store(&plan, std::memory_order_release);
+  return plan;
+}
+
+void Runtime::skipped(const std::string &kernel, const std::string &reason) {
+  analysis_->log().skipped(kernel, reason);
+  if (trace_) trace_->skipped(kernel, reason);
+}
+
+uint64_t Runtime::nanoseconds(uint64_t ticks) const {
+  if (ticks_per_second_ == 1'000'000'000 || ticks_per_second_ == 0) return ticks;
+  return static_cast<uint64_t>(static_cast<long double>(ticks) * 1e9L /
+                               static_cast<long double>(ticks_per_second_));
+}
+
+} // namespace fade

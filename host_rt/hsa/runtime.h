@@ -1,0 +1,83 @@
+// FADE inside a process: everything that lives from the first use of the GPU to the report.
+#pragma once
+
+#include "base/settings.h"
+#include "dispatch/kernel_registry.h"
+#include "dispatch/replacement.h"
+#include "dispatch/selection.h"
+#include "hsa/agents.h"
+#include "hsa/allocations.h"
+#include "hsa/ring_pool.h"
+#include "hsa/signal_pool.h"
+#include "stream/analysis.h"
+#include "stream/collector.h"
+#include "stream/trace_writer.h"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace fade {
+
+class Runtime {
+public:
+  /// Null before OnLoad, after the report, and in a child process.
+  static Runtime *active() { return active_.load(std::memory_order_acquire); }
+  static void start(Settings settings);
+  /// In a child after fork: forgets everything, touches nothing.
+  static void forget() { active_.store(nullptr, std::memory_order_release); }
+  /// Reports, once. Any thread; others that come wait for the first.
+  static void finish();
+
+  const Settings &settings() const { return settings_; }
+  const Selection &selection() const { return selection_; }
+  KernelRegistry &registry() { return registry_; }
+  AllocationTable &allocations() { return allocations_; }
+  bool wantsAllocations() const { return settings_.instrumented; }
+  bool keepsCode() const { return settings_.instrumented || !settings_.cache.empty(); }
+
+  /// Known, and threads running, from the first call on; that needs the HSA runtime to be up.
+  const Agents &agents();
+  Collector &collector() { return *collector_; }
+  Analysis &analysis() { return *analysis_; }
+  RingPool *rings(const Agent &gpu);
+  SignalPool &polledSignals() { return polled_; }
+  SignalPool &interruptSignals() { return interrupts_; }
+
+  uint64_t nextDispatch() { return dispatches_.fetch_add(1, std::memory_order_relaxed) + 1; }
+  uint64_t nextQueue() { return queues_.fetch_add(1, std::memory_order_relaxed); }
+
+  /// What runs instead of a kernel.
+  const Replacement &plan(KernelEntry &kernel);
+  void skipped(const std::string &kernel, const std::string &reason);
+  uint64_t nanoseconds(uint64_t ticks) const;
+
+private:
+  explicit Runtime(Settings settings);
+  void startThreads();
+  void close();
+
+  static std::atomic<Runtime *> active_;
+
+  const Settings settings_;
+  const Selection selection_;
+  KernelRegistry registry_;
+  AllocationTable allocations_;
+  MemoryBudget budget_;
+  SignalPool polled_{SignalPool::Kind::polled};
+  SignalPool interrupts_{SignalPool::Kind::interrupts};
+
+  std::once_flag started_;
+  Agents agents_;
+  uint64_t ticks_per_second_ = 1'000'000'000;
+  std::unique_ptr<Output> output_;
+  std::unique_ptr<TraceWriter> trace_;
+  std::unique_ptr<Analysis> analysis_;
+  std::unique_ptr<Collector> collector_;
+  std::mutex rings_mutex_;
+  std::map<uint32_t, std::unique_ptr<RingPool>> rings_; ///< by agent
+  std::atomic<uint64_t> dispatches_{0}, queues_{0};
+};
+
+} // namespace fade

@@ -1,0 +1,248 @@
+#include "stream/collector.h"
+
+#include "base/diagnostics.h"
+#include "base/quiet_thread.h"
+
+#include <algorithm>
+
+namespace fade {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Small enough that several workers share the work of one ring, large enough that handing over
+// costs nothing.
+constexpr std::size_t kLargestPiece = 128 << 10;
+constexpr auto kShortestNap = std::chrono::microseconds(10);
+constexpr auto kLongestNap = std::chrono::microseconds(1000);
+// How long a record may stay unpublished after its kernel has ended.
+constexpr auto kGrace = std::chrono::milliseconds(200);
+
+} // namespace
+
+Collector::Collector(Analysis &analysis)
+    : analysis_(analysis), thread_(startQuietThread("fade-collect", [this] { run(); })) {}
+
+Collector::~Collector() { stop(std::chrono::milliseconds(0)); }
+
+void Collector::add(std::unique_ptr<LiveDispatch> dispatch) {
+  in_flight_.fetch_add(1, std::memory_order_relaxed);
+  inbox_.push(dispatch.release());
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (asleep_.exchange(false)) wake_.release();
+}
+
+void Collector::stop(std::chrono::milliseconds patience) {
+  if (!thread_.joinable()) return;
+  patience_ = patience;
+  stopping_.store(true, std::memory_order_release);
+  wake_.release();
+  thread_.join();
+}
+
+void Collector::run() {
+  auto nap = kShortestNap;
+  auto last_progress = Clock::now();
+  while (true) {
+    if (step()) {
+      nap = kShortestNap;
+      last_progress = Clock::now();
+      continue;
+    }
+    const bool idle = in_flight_.load(std::memory_order_relaxed) == 0;
+    if (stopping_.load(std::memory_order_acquire)) {
+      if (idle && streaming_.empty()) return;
+      if (Clock::now() - last_progress >= patience_) return giveUp();
+    }
+    asleep_.store(true);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (inbox_.empty()) {
+      const bool forever = idle && streaming_.empty() && !stopping_.load();
+      if (forever)
+        wake_.acquire();
+      else
+        (void)wake_.try_acquire_for(nap);
+    }
+    asleep_.store(false);
+    nap = std::min<std::chrono::microseconds>(nap * 2, kLongestNap);
+  }
+}
+
+bool Collector::step() {
+  bool progress = takeNew();
+  for (auto at = streaming_.begin(); at != streaming_.end();) {
+    progress |= follow(*at);
+    if (at->live)
+      ++at;
+    else
+      at = streaming_.erase(at);
+  }
+  return followTimes() || progress;
+}
+
+bool Collector::takeNew() {
+  bool any = false;
+  LiveDispatch *next = nullptr;
+  while (inbox_.pop(next)) {
+    any = true;
+    std::unique_ptr<LiveDispatch> live(next);
+    analysis_.begin(*live->record);
+    if (live->ring) {
+      Streaming &s = streaming_.emplace_back();
+      s.live = std::move(live);
+    } else {
+      timed_[live->record->view.queue].push_back(std::move(live));
+    }
+  }
+  return any;
+}
+
+// Only the oldest of each queue is looked at: that later ones may have ended before it changes
+// nothing but the moment at which they are reported.
+bool Collector::followTimes() {
+  bool any = false;
+  for (auto &[queue, list] : timed_) {
+    while (!list.empty() && list.front()->hasEnded()) {
+      LiveDispatch &live = *list.front();
+      if ((live.record->view.flags & FADE_DISPATCH_HAS_TIMES) == 0)
+        live.readTimes(live.record->view);
+      if (!analysis_.end(live.record)) return any;
+      list.pop_front();
+      in_flight_.fetch_sub(1, std::memory_order_relaxed);
+      any = true;
+    }
+  }
+  return any;
+}
+
+bool Collector::follow(Streaming &s) {
+  Ring &ring = *s.live->ring;
+  bool progress = freeDone(s);
+  switch (s.stage) {
+  case Stage::running: {
+    // In this order: what was published before the end is found after it.
+    const bool ended = s.live->hasEnded();
+    progress |= drain(s);
+    if (ended && !progress) {
+      s.stage = Stage::fetching;
+      s.since = Clock::now();
+      progress = true;
+    }
+    return progress;
+  }
+  case Stage::fetching:
+    if (!ring.fetchControl()) return progress;
+    s.stage = Stage::settling;
+    return true;
+  case Stage::settling: progress |= drain(s); return finish(s) || progress;
+  case Stage::recycling:
+    if (!ring.recycle()) return progress;
+    s.live.reset();
+    return true;
+  }
+  return progress;
+}
+
+bool Collector::drain(Streaming &s) {
+  Ring &ring = *s.live->ring;
+  DispatchRecord &record = *s.live->record;
+  bool any = false;
+  // A batch that the workers had no room for comes first.
+  if (!ring.batches.empty() && ring.batches.back().dispatch == nullptr) {
+    StreamBatch &waiting = ring.batches.back();
+    waiting.dispatch = &record;
+    if (!analysis_.submit(waiting)) {
+      waiting.dispatch = nullptr;
+      return false;
+    }
+    any = true;
+  }
+  while (true) {
+    const auto piece = ring.drain.next(
+        kLargestPiece, [&](const fade_wave_begin &wave) { Analysis::announce(record, wave); });
+    if (piece.size == 0) break;
+    any = true;
+    StreamBatch &batch = ring.batches.emplace_back();
+    batch.dispatch = &record;
+    batch.bytes = piece.bytes;
+    batch.size = piece.size;
+    batch.position = piece.position;
+    batch.clear = true;
+    if (!analysis_.submit(batch)) {
+      batch.dispatch = nullptr; // not handed over
+      break;
+    }
+  }
+  if (ring.drain.isCorrupt()) {
+    if (!std::exchange(s.warned, true)) {
+      record.damaged = true;
+      warn("the stream of {} is damaged at byte {}; the rest of dispatch {} is ignored",
+           record.kernel->name(), ring.drain.scanned(), record.view.id);
+    }
+    if (s.stage == Stage::running && ring.batches.empty()) ring.drain.letWritersPass();
+  }
+  return any;
+}
+
+bool Collector::freeDone(Streaming &s) {
+  Ring &ring = *s.live->ring;
+  bool any = false;
+  while (!ring.batches.empty()) {
+    StreamBatch &batch = ring.batches.front();
+    if (batch.dispatch == nullptr || !batch.done.load(std::memory_order_acquire)) break;
+    if (s.live->record && s.live->record->waves)
+      s.live->record->waves->retireBefore(batch.number + 1);
+    ring.drain.free(batch.size);
+    ring.batches.pop_front();
+    any = true;
+  }
+  return any;
+}
+
+/// The kernel has ended and the control block is here. True once the analysis has the dispatch.
+bool Collector::finish(Streaming &s) {
+  Ring &ring = *s.live->ring;
+  fade_dispatch &view = s.live->record->view;
+  if (!ring.batches.empty()) return false;
+  const uint64_t reserved = ring.control().head;
+  if (ring.drain.scanned() != reserved && !ring.drain.isCorrupt()) {
+    if (Clock::now() - s.since < kGrace) return false;
+    if (!std::exchange(s.warned, true))
+      warn("{} bytes of records of {} were reserved and never written (dispatch {})",
+           reserved - ring.drain.scanned(), s.live->record->kernel->name(), view.id);
+    view.flags |= FADE_DISPATCH_INCOMPLETE;
+  }
+  view.dropped = ring.control().dropped;
+  if (s.live->record->counters.empty() && !ring.counters().empty())
+    s.live->record->setCounters({ring.counters().begin(), ring.counters().end()});
+  if ((view.flags & FADE_DISPATCH_HAS_TIMES) == 0) s.live->readTimes(view);
+  if (!analysis_.end(s.live->record)) return false;
+  in_flight_.fetch_sub(1, std::memory_order_relaxed);
+  s.stage = Stage::recycling;
+  return true;
+}
+
+/// What has not ended is reported as far as it is known.
+void Collector::giveUp() {
+  const auto hand = [&](std::unique_ptr<DispatchRecord> &record) {
+    if (!record) return;
+    record->view.flags |= FADE_DISPATCH_INCOMPLETE;
+    while (!analysis_.end(record)) std::this_thread::sleep_for(kShortestNap);
+  };
+  for (Streaming &s : streaming_) {
+    if (s.stage == Stage::recycling) continue;
+    drain(s);
+    for (const StreamBatch &batch : s.live->ring->batches)
+      while (batch.dispatch && !batch.done.load(std::memory_order_acquire))
+        std::this_thread::sleep_for(kShortestNap);
+    hand(s.live->record);
+  }
+  for (auto &[queue, list] : timed_)
+    for (auto &live : list) hand(live->record);
+  // The GPU may still write to the rings and signals of these: they stay.
+  for (Streaming &s : streaming_) (void)s.live.release();
+  for (auto &[queue, list] : timed_)
+    for (auto &live : list) (void)live.release();
+}
+
+} // namespace fade

@@ -1,0 +1,107 @@
+// Follows dispatches while the GPU works on them: drains their rings, notices their end, and hands
+// everything to the analysis. It runs on one thread of its own and knows the GPU only through the
+// two interfaces below, so that it can be tested without one.
+#pragma once
+
+#include "stream/analysis.h"
+#include "stream/ring_drain.h"
+
+#include <boost/lockfree/queue.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <list>
+#include <memory>
+#include <semaphore>
+#include <span>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace fade {
+
+/// A ring and its control block, for one dispatch at a time.
+class Ring {
+public:
+  virtual ~Ring() = default;
+
+  RingDrain drain;
+  /// Pieces that workers have, oldest first.
+  std::deque<StreamBatch> batches;
+
+  // The control block is in device memory: both take time and are asked again until they say true.
+  /// The dispatch has ended: control() and counters() are as the device left them.
+  virtual bool fetchControl() noexcept = 0;
+  /// Makes the ring ready for another dispatch and gives it back to where it came from. After true
+  /// it must not be touched any more.
+  virtual bool recycle() noexcept = 0;
+
+  virtual const fade_control &control() const noexcept = 0;
+  virtual std::span<const fade_counter> counters() const noexcept = 0;
+};
+
+/// A dispatch on the GPU or on its way there.
+class LiveDispatch {
+public:
+  virtual ~LiveDispatch() = default;
+
+  std::unique_ptr<DispatchRecord> record;
+  Ring *ring = nullptr; ///< null: only its times are wanted
+
+  virtual bool hasEnded() noexcept = 0;
+  /// Sets start_ns, end_ns and their flag.
+  virtual void readTimes(fade_dispatch &view) noexcept = 0;
+};
+
+class Collector {
+public:
+  explicit Collector(Analysis &analysis);
+  ~Collector();
+  Collector(const Collector &) = delete;
+  Collector &operator=(const Collector &) = delete;
+
+  /// Any thread, before the packet is given to the GPU.
+  void add(std::unique_ptr<LiveDispatch> dispatch);
+  /// Dispatches that were added and have not been seen to end.
+  uint64_t inFlight() const { return in_flight_.load(std::memory_order_relaxed); }
+
+  /// Waits until everything in flight has ended, as long as something happens at least every
+  /// `patience`; what has not ended then is handed over as incomplete. Nothing may be added
+  /// afterwards.
+  void stop(std::chrono::milliseconds patience);
+
+private:
+  enum class Stage { running, fetching, settling, recycling };
+  struct Streaming {
+    std::unique_ptr<LiveDispatch> live;
+    Stage stage = Stage::running;
+    std::chrono::steady_clock::time_point since{};
+    bool warned = false;
+  };
+
+  void run();
+  bool step();
+  bool takeNew();
+  bool followTimes();
+  bool follow(Streaming &s);
+  bool drain(Streaming &s);
+  bool freeDone(Streaming &s);
+  bool finish(Streaming &s);
+  void giveUp();
+
+  Analysis &analysis_;
+  boost::lockfree::queue<LiveDispatch *> inbox_{1024};
+  std::atomic<uint64_t> in_flight_{0};
+  /// By queue, in order of submission.
+  std::unordered_map<uint64_t, std::deque<std::unique_ptr<LiveDispatch>>> timed_;
+  std::list<Streaming> streaming_;
+
+  std::atomic<bool> asleep_{false};
+  std::counting_semaphore<> wake_{0};
+  std::atomic<bool> stopping_{false};
+  std::chrono::milliseconds patience_{0};
+  std::thread thread_;
+};
+
+} // namespace fade

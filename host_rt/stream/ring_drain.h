@@ -1,0 +1,96 @@
+// The host's side of the ring protocol (fade/message.h): finds published records, hands them out as
+// contiguous pieces, and frees them in order.
+//
+//        freed          scanned
+//   -------|===============|-----------------> positions
+//          handed out, not  |
+//          freed yet        next to look at
+//
+// One thread drains. Pieces may be read and cleared by others before they are freed.
+#pragma once
+
+#include "fade/message.h"
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace fade {
+
+class RingDrain {
+public:
+  struct Piece {
+    std::byte *bytes = nullptr;
+    std::size_t size = 0;
+    uint64_t position = 0;
+  };
+
+  RingDrain() = default;
+  /// The ring is zero and nothing has been reserved.
+  RingDrain(std::byte *data, uint64_t capacity, uint64_t *tail)
+      : data_(data), capacity_(capacity), tail_(tail) {}
+
+  uint64_t scanned() const { return scanned_; }
+  uint64_t freed() const { return freed_; }
+  bool isCorrupt() const { return corrupt_; }
+
+  /// The next piece, at most about `most` bytes; empty if nothing more is published. Calls
+  /// f(const fade_wave_begin &) for each wave announced in it.
+  template <typename F> Piece next(std::size_t most, F &&f);
+
+  /// The oldest piece that is not freed yet has been read and is zero again.
+  void free(std::size_t size) {
+    freed_ += size;
+    publishTail(freed_);
+  }
+
+  /// Before the next dispatch, once everything is freed.
+  void restart() {
+    scanned_ = freed_ = 0;
+    corrupt_ = false;
+    publishTail(0);
+  }
+
+  /// Of a corrupt ring nothing can be read, but waves may wait for room in it: lets them go on, a
+  /// gigabyte with each call (they compare positions modulo 4 GiB).
+  void letWritersPass() { publishTail(freed_ += uint64_t{1} << 30); }
+
+private:
+  void publishTail(uint64_t value) { __atomic_store_n(tail_, value, __ATOMIC_RELEASE); }
+
+  std::byte *data_ = nullptr;
+  uint64_t capacity_ = 0;
+  uint64_t *tail_ = nullptr;
+  uint64_t scanned_ = 0, freed_ = 0;
+  bool corrupt_ = false;
+};
+
+template <typename F> RingDrain::Piece RingDrain::next(std::size_t most, F &&f) {
+  const uint64_t offset = scanned_ & (capacity_ - 1);
+  Piece piece{data_ + offset, 0, scanned_};
+  // Nothing beyond one lap can have been written; a record may run over the end into the slack.
+  const uint64_t lap = freed_ + capacity_ - scanned_;
+  while (!corrupt_ && piece.size < most && offset + piece.size < capacity_ && piece.size < lap) {
+    std::byte *at = piece.bytes + piece.size;
+    const uint64_t stored = __atomic_load_n(reinterpret_cast<uint64_t *>(at), __ATOMIC_ACQUIRE);
+    if (stored == 0) break;
+    const auto header = std::bit_cast<fade_header>(stored);
+    const std::size_t size = std::size_t{header.words} * FADE_RECORD_ALIGN;
+    if (size < sizeof(fade_record) || size > FADE_RING_SLACK || piece.size + size > lap) {
+      corrupt_ = true;
+      break;
+    }
+    if (header.kind == FADE_RECORD_WAVE_BEGIN && size == sizeof(fade_wave_begin)) {
+      fade_wave_begin wave;
+      std::memcpy(&wave, at, sizeof wave);
+      f(std::as_const(wave));
+    }
+    piece.size += size;
+  }
+  scanned_ += piece.size;
+  return piece;
+}
+
+} // namespace fade
