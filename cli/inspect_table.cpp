@@ -93,14 +93,16 @@ std::string argument_word(const KernargLayout::Argument &arg) {
   return printable(text);
 }
 
-std::string mix_text(const InstructionMix &mix) {
-  std::string text;
+std::vector<std::string> instruction_words(const KernelCode &code) {
+  std::vector<std::string> words;
+  words.push_back(fmt::format("{} in {} block{}:", code.mix.instructions(), code.blocks.size(),
+                              code.blocks.size() == 1 ? "" : "s"));
   for (std::size_t i = 0; i < kUnitCount; ++i) {
     auto unit = static_cast<Unit>(i);
-    if (mix.count(unit) != 0)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", to_string(unit), mix.count(unit));
+    if (code.mix.count(unit) != 0)
+      words.push_back(fmt::format("{} {}", to_string(unit), code.mix.count(unit)));
   }
-  return text;
+  return words;
 }
 
 class TableReport final : public Report {
@@ -132,10 +134,7 @@ public:
     print_arguments(shown);
     print_instrumentation(view, shown);
     if (shown.code) {
-      const InstructionMix &mix = shown.code->mix;
-      line("instructions",
-           {fmt::format("{} in {} block{}: {}", mix.instructions(), shown.code->blocks.size(),
-                        shown.code->blocks.size() == 1 ? "" : "s", mix_text(mix))});
+      line("instructions", instruction_words(*shown.code));
     } else if (!shown.code_problem.empty()) {
       line("instructions", {shown.code_problem});
     }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <map>
 #include <mutex>
 
 namespace fade::codeobj {
@@ -236,11 +237,18 @@ std::string tidy(std::string_view text) {
 
 Result<std::shared_ptr<const Disassembler>> Disassembler::create(const Target &target,
                                                                  unsigned wavefront_size) {
+  // One for each processor, kept for good: setting one up takes longer than most kernels, and the
+  // libraries may be gone by the time the statics of this one are destroyed.
+  using Cache = std::map<std::pair<std::string, unsigned>, std::shared_ptr<const Disassembler>>;
+  static auto *cache = new Cache;
   std::lock_guard lock(library_mutex());
+  auto &cached = (*cache)[{target.processor, wavefront_size}];
+  if (cached != nullptr) return cached;
   if (auto comgr = ComgrDisassembler::create(target))
-    return std::shared_ptr<const Disassembler>(std::move(comgr));
-  if (auto llvm = LlvmDisassembler::create(target, wavefront_size))
-    return std::shared_ptr<const Disassembler>(std::move(llvm));
+    cached = std::move(comgr);
+  else if (auto llvm = LlvmDisassembler::create(target, wavefront_size))
+    cached = std::move(llvm);
+  if (cached != nullptr) return cached;
   std::string why = Comgr::get() == nullptr
                         ? "libamd_comgr is not installed"
                         : fmt::format("libamd_comgr does not know {}", target.processor);

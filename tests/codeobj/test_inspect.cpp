@@ -49,6 +49,13 @@ TEST(Inspect, PrintsATablePerKernelThatFitsAHundredColumns) {
   for (const std::string &line : testing::lines_of(run.out)) EXPECT_LE(columns(line), 100u) << line;
 }
 
+TEST(Inspect, ListingsFitAHundredColumnsUnlessAnInstructionIsLongItself) {
+  Outcome run = inspect(testing::sample("inlined-gfx90a-g") + " --isa --source");
+  EXPECT_EQ(run.status, 0) << run.err;
+  for (const std::string &line : testing::lines_of(run.out))
+    if (line.find("/inlined-") == std::string::npos) EXPECT_LE(columns(line), 110u) << line;
+}
+
 TEST(Inspect, KernelExpressionMatchesMangledAndDemangledNames) {
   std::string file = testing::sample("arguments-gfx90a-v5");
   for (const char *expression : {"templated<float>", "IfEvPKT_"}) {
