@@ -1,0 +1,298 @@
+#include "session.h"
+
+#include "exec/observer.h"
+#include "isa/decoder.h"
+
+#include <fade/clone.h>
+
+#include "llvm/DebugInfo/DWARF/DWARFContext.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Object/ObjectFile.h"
+
+#include <atomic>
+#include <bit>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <unistd.h>
+
+namespace fade::test {
+
+// Debug info and sections of the code object.
+struct Session::Lines {
+  std::unique_ptr<llvm::object::ObjectFile> file;
+  std::unique_ptr<llvm::DIContext> context;
+  uint64_t base = 0; // where the code object is loaded
+
+  explicit Lines(const std::vector<uint8_t> &elf) {
+    const llvm::StringRef bytes(reinterpret_cast<const char *>(elf.data()), elf.size());
+    auto made = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "hsaco"));
+    if (!made) throw std::runtime_error("not an object file");
+    file = std::move(*made);
+    context = llvm::DWARFContext::create(*file);
+  }
+
+  std::vector<SiteTable> siteTables() const {
+    for (const auto &section : file->sections()) {
+      auto name = section.getName();
+      if (!name || *name != FADE_SITES_SECTION) continue;
+      const llvm::StringRef contents = llvm::cantFail(section.getContents());
+      std::string error;
+      auto tables =
+          parseSiteTables(std::as_bytes(std::span(contents.data(), contents.size())), error);
+      if (!error.empty()) throw std::runtime_error(error);
+      return tables;
+    }
+    throw std::runtime_error("no " FADE_SITES_SECTION);
+  }
+
+  // Address and size of a function in the file.
+  std::pair<uint64_t, uint64_t> function(const std::string &symbol) const {
+    for (const llvm::object::ELFSymbolRef s : file->symbols()) {
+      auto name = s.getName();
+      if (name && *name == symbol) return {llvm::cantFail(s.getAddress()), s.getSize()};
+    }
+    throw std::runtime_error("no symbol " + symbol);
+  }
+};
+
+namespace {
+
+// Collects what waves touch. Called on several threads.
+class Collector : public sim::Observer {
+public:
+  explicit Collector(const Session &session) : session_(session) {}
+
+  void memory(const sim::WaveInfo &wave, const sim::MemoryAccess &access) override {
+    using sim::MemoryAccess;
+    if (access.space == MemoryAccess::Space::scratch) return;
+    const std::lock_guard lock(mutex_);
+    Place place{{wave.workgroup[0], wave.workgroup[1], wave.workgroup[2]},
+                wave.wave_in_group,
+                session_.lineAt(access.pc),
+                access.kind == MemoryAccess::Kind::load    ? Kind::load
+                : access.kind == MemoryAccess::Kind::store ? Kind::store
+                                                           : Kind::atomic,
+                access.space == MemoryAccess::Space::lds ? Space::lds : Space::global};
+    Bytes &bytes = touched_[place];
+    for (uint32_t lane = 0; lane < wave.lanes; ++lane)
+      if (access.exec >> lane & 1)
+        for (uint32_t i = 0; i < access.size; ++i) ++bytes[{lane, access.addresses[lane] + i}];
+  }
+  void block(const sim::WaveInfo &, uint64_t, uint64_t) override {}
+
+  Touched take() { return std::move(touched_); }
+
+private:
+  const Session &session_;
+  std::mutex mutex_;
+  Touched touched_;
+};
+
+// Turns records into Recorded.
+class Reader {
+public:
+  Reader(const std::vector<SiteTable> &tables, const Launch &launch)
+      : tables_(tables), launch_(launch) {}
+
+  void read(const Record &record) {
+    const auto bytes = record.bytes();
+    out_.bytes.insert(out_.bytes.end(), bytes.begin(), bytes.end());
+    switch (record.kind()) {
+    case FADE_RECORD_WAVE_BEGIN:
+      if (record.wave() >= out_.waves.size()) out_.waves.resize(record.wave() + 1);
+      out_.waves[record.wave()] = record.waveBegin();
+      break;
+    case FADE_RECORD_WAVE_END: out_.ends.push_back(record.waveEnd()); break;
+    case FADE_RECORD_BLOCK:
+      out_.blocks.push_back({record.wave(), record.site(), record.mask(), record.clock()});
+      break;
+    default: access(record);
+    }
+  }
+  Recorded &result() { return out_; }
+
+private:
+  const SiteTable &tableOf(const fade_wave_begin &wave) const {
+    for (const SiteTable &table : tables_)
+      if (table.moduleId() == wave.module) return table;
+    throw std::runtime_error("a wave announced an unknown module");
+  }
+
+  void access(const Record &record) {
+    if (record.wave() >= out_.waves.size())
+      throw std::runtime_error("a record of a wave that was not announced");
+    const fade_wave_begin &wave = out_.waves[record.wave()];
+    const fade_site &site = tableOf(wave).sites()[record.site()];
+    out_.accesses.push_back(
+        {record.wave(), record.site(), record.encoding(), record.size(), record.mask()});
+    const uint32_t x = wave.work_item & 1023, y = wave.work_item >> 10 & 1023,
+                   z = wave.work_item >> 20 & 1023;
+    const uint32_t lanes = wave.header.encoding & FADE_WAVE_IS_WAVE32 ? 32 : 64;
+    const uint32_t flat = x + launch_.workgroup[0] * (y + launch_.workgroup[1] * z);
+    Place place{{wave.workgroup_x, wave.workgroup_y, wave.workgroup_z},
+                flat / lanes,
+                site.line,
+                site.kind == FADE_SITE_ATOMIC   ? Kind::atomic
+                : site.flags & FADE_SITE_WRITES ? Kind::store
+                                                : Kind::load,
+                site.space == FADE_SPACE_LDS ? Space::lds : Space::global};
+    const uint64_t size = record.hasLength() ? record.length() : site.size;
+    record.forEachLane([&](uint32_t lane, uint64_t address) {
+      Place here = place;
+      if (site.space == FADE_SPACE_FLAT && address >> 32 == wave.shared_base) {
+        here.space = Space::lds;
+        address &= 0xffffffff;
+      }
+      Bytes &bytes = out_.touched[here];
+      for (uint64_t i = 0; i < size; ++i) ++bytes[{lane, address + i}];
+    });
+  }
+
+  const std::vector<SiteTable> &tables_;
+  const Launch &launch_;
+  Recorded out_;
+};
+
+} // namespace
+
+Touched withoutLines(const Touched &touched) {
+  Touched out;
+  for (const auto &[where, bytes] : touched) {
+    Place place = where;
+    place.line = 0;
+    for (const auto &[byte, count] : bytes) out[place][byte] += count;
+  }
+  return out;
+}
+
+Session::Session(const std::string &arch, const std::string &code_object, unsigned workers)
+    : device_(arch, workers), elf_(sim::read_file(code_object)), object_(device_.load(elf_)),
+      lines_(std::make_unique<Lines>(elf_)) {
+  tables_ = lines_->siteTables();
+  const std::string kernel(tables_.front().string(tables_.front().kernels().front().clone));
+  lines_->base = object_.symbol(kernel) - lines_->function(kernel).first;
+}
+
+Session::~Session() = default;
+
+uint32_t Session::lineAt(uint64_t pc) const {
+  const auto info = lines_->context->getLineInfoForAddress(
+      {pc - lines_->base, llvm::object::SectionedAddress::UndefSection});
+  return info.Line;
+}
+
+uint32_t Session::privateBytes(const std::string &kernel) const {
+  uint32_t bytes = 0;
+  const_cast<Session *>(this)->device_.memory().read(object_.symbol(kernel + ".kd") + 4, &bytes, 4);
+  return bytes;
+}
+
+std::vector<uint32_t> Session::scalarLoadLines(const std::string &kernel) {
+  const auto [address, size] = lines_->function(kernel);
+  std::vector<uint8_t> code(size);
+  device_.memory().read(lines_->base + address, code.data(), size);
+  sim::Decoder decoder(device_.arch(), 64);
+  std::set<uint32_t> lines;
+  for (uint64_t at = 0; at < size;) {
+    const auto result = decoder.decode(std::span(code).subspan(at), at);
+    if (!result.valid) break;
+    if (result.mnemonic.starts_with("S_LOAD") || result.mnemonic.starts_with("S_BUFFER_LOAD"))
+      lines.insert(lineAt(lines_->base + address + at));
+    at += result.instruction.size;
+  }
+  return {lines.begin(), lines.end()};
+}
+
+sim::DispatchResult Session::dispatch(const std::string &kernel, const Launch &launch,
+                                      const Arguments &arguments) {
+  uint32_t segments[2] = {};
+  const uint64_t descriptor = object_.symbol(kernel + ".kd");
+  if (!descriptor) throw std::runtime_error("no kernel " + kernel);
+  device_.memory().read(descriptor, segments, sizeof segments);
+  auto result = device_.run(object_, kernel, launch.grid, launch.workgroup, arguments,
+                            segments[0] + launch.dynamic_lds, segments[1]);
+  if (result.status != sim::DispatchResult::Status::ok) throw std::runtime_error(result.message);
+  return result;
+}
+
+Observed Session::runOriginal(const Launch &launch, const Arguments &arguments) {
+  Collector collector(*this);
+  device_.executor().observe(&collector);
+  const auto result = dispatch(launch.kernel, launch, arguments);
+  device_.executor().observe(nullptr);
+  return {collector.take(), result.stats};
+}
+
+Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, const Stream &stream) {
+  auto ring = device_.allocate<uint64_t>((stream.capacity + FADE_RING_SLACK) / 8);
+  auto tail = device_.allocate<uint64_t>(1);
+  std::size_t site_count = 0;
+  for (const SiteTable &table : tables_) site_count = std::max(site_count, table.sites().size());
+  auto counters = device_.allocate<fade_counter>(site_count + 1);
+  auto control = device_.allocate<fade_control>(1);
+  fade_control &c = control[0];
+  c.version = FADE_MESSAGE_VERSION;
+  c.flags = stream.flags;
+  c.data = ring.va;
+  c.capacity_mask = stream.capacity - 1;
+  c.tail = tail.va;
+  c.counters = counters.va;
+  c.sample_executions = stream.sample_executions;
+  c.sample_workgroups = stream.sample_workgroups;
+  for (int i = 0; i < 3; ++i) {
+    c.first_workgroup[i] = stream.first[i];
+    c.last_workgroup[i] = stream.last[i];
+  }
+  c.limit = stream.capacity;
+
+  Arguments more = arguments;
+  more.add<uint64_t>(control.va);
+  std::string twin = FADE_CLONE_PREFIX + launch.kernel;
+  if (!object_.symbol(twin + ".kd")) twin = launch.kernel; // mode=replace
+
+  std::atomic<bool> done{false};
+  sim::DispatchResult result;
+  std::string failure;
+  std::thread runner([&] {
+    try {
+      result = dispatch(twin, launch, more);
+    } catch (const std::exception &e) {
+      failure = e.what();
+    }
+    done = true;
+  });
+
+  Reader reader(tables_, launch);
+  uint64_t position = 0;
+  while (true) {
+    const bool finished = done; // before looking, so that nothing published is missed
+    const uint64_t at = position & c.capacity_mask;
+    auto *bytes = reinterpret_cast<std::byte *>(ring.data) + at;
+    const Published published = publishedBytes(bytes, stream.capacity - at + FADE_RING_SLACK);
+    if (published.malformed) failure = "the ring holds what no wave writes";
+    RecordCursor cursor({bytes, published.bytes});
+    Record record;
+    uint64_t taken = 0;
+    while (at + taken < stream.capacity && cursor.next(record) == RecordCursor::Status::record) {
+      reader.read(record);
+      taken = cursor.offset();
+    }
+    std::memset(bytes, 0, taken);
+    position += taken;
+    __atomic_store_n(tail.data, position, __ATOMIC_RELEASE);
+    if (finished && taken == 0) break;
+    if (stream.reader_delay_us) usleep(stream.reader_delay_us);
+  }
+  runner.join();
+  if (!failure.empty()) throw std::runtime_error(failure);
+  if (position != c.head) throw std::runtime_error("reserved bytes were not published");
+  Recorded out = std::move(reader.result());
+  out.dropped = c.dropped;
+  out.stats = result.stats;
+  out.counters.assign(counters.data, counters.data + site_count);
+  return out;
+}
+
+} // namespace fade::test

@@ -1,0 +1,118 @@
+// Runs a kernel and its instrumented twin on the software GPU, and says what each of them touched:
+// for the original what the software GPU observed, for the twin what its records say.
+#pragma once
+
+#include "support/test_device.h"
+
+#include <fade/decode.h>
+#include <fade/site_table.h>
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fade::test {
+
+using sim::Arguments;
+
+struct Launch {
+  std::string kernel; // symbol of the original
+  std::array<uint32_t, 3> grid{1, 1, 1};
+  std::array<uint32_t, 3> workgroup{64, 1, 1};
+  uint32_t dynamic_lds = 0;
+};
+
+enum class Kind : uint8_t { load, store, atomic };
+enum class Space : uint8_t { global, lds };
+
+// One wave, one source line, one way of touching memory.
+struct Place {
+  std::array<uint32_t, 3> workgroup{};
+  uint32_t wave = 0;
+  uint32_t line = 0; // 0: unknown, or lines do not matter
+  Kind kind{};
+  Space space{};
+  auto operator<=>(const Place &) const = default;
+};
+
+// How often each lane touched each byte.
+using Bytes = std::map<std::pair<uint32_t, uint64_t>, uint32_t>;
+using Touched = std::map<Place, Bytes>;
+
+// Adds up the lines of each wave.
+Touched withoutLines(const Touched &touched);
+
+struct Stream {
+  uint64_t capacity = 1 << 20;
+  uint32_t flags = 0;
+  uint32_t sample_executions = 0;
+  uint32_t sample_workgroups = 0;
+  std::array<uint32_t, 3> first{0, 0, 0};
+  std::array<uint32_t, 3> last{~0u, ~0u, ~0u};
+  unsigned reader_delay_us = 0; // between two looks at the ring
+};
+
+// What the records of a dispatch said.
+struct Recorded {
+  Touched touched;
+  std::vector<fade_wave_begin> waves; // in order of their ids
+  std::vector<fade_wave_end> ends;
+  struct Block {
+    uint32_t wave, site;
+    uint64_t mask, clock;
+  };
+  std::vector<Block> blocks;
+  struct Access {
+    uint32_t wave, site, encoding, size;
+    uint64_t mask;
+    bool operator==(const Access &) const = default;
+  };
+  std::vector<Access> accesses;
+  std::vector<std::byte> bytes; // all records, one behind the other
+  uint64_t dropped = 0;
+  std::vector<fade_counter> counters;
+  sim::DispatchStats stats;
+};
+
+struct Observed {
+  Touched touched;
+  sim::DispatchStats stats;
+};
+
+class Session {
+public:
+  Session(const std::string &arch, const std::string &code_object, unsigned workers = 0);
+  ~Session();
+
+  sim::TestDevice &device() { return device_; }
+  const SiteTable &sites() const { return tables_.front(); }
+  const std::vector<SiteTable> &tables() const { return tables_; }
+
+  Observed runOriginal(const Launch &launch, const Arguments &arguments);
+  Recorded runTwin(const Launch &launch, const Arguments &arguments, const Stream &stream = {});
+
+  // Lines where the kernel reads with scalar loads. Those are a wave's and not a lane's, so the
+  // software GPU does not report them as accesses.
+  std::vector<uint32_t> scalarLoadLines(const std::string &kernel);
+
+  // Source line of an instruction, 0 if unknown.
+  uint32_t lineAt(uint64_t pc) const;
+  // Bytes of registers and stack that the descriptor of a kernel asks for.
+  uint32_t privateBytes(const std::string &kernel) const;
+
+private:
+  sim::DispatchResult dispatch(const std::string &kernel, const Launch &launch,
+                               const Arguments &arguments);
+
+  struct Lines;
+  sim::TestDevice device_;
+  std::vector<uint8_t> elf_;
+  sim::CodeObject &object_;
+  std::vector<SiteTable> tables_;
+  std::unique_ptr<Lines> lines_;
+};
+
+} // namespace fade::test
