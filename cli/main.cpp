@@ -1,17 +1,80 @@
 // fadeprobe: decides which command was meant and hands over to it.
+#include "analyze.h"
 #include "inspect.h"
+#include "run.h"
+
+#include "fade/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+
+namespace {
+
+class Usage : public CLI::Formatter {
+public:
+  std::string make_usage(const CLI::App *app, std::string name) const override {
+    if (app->get_parent()) return Formatter::make_usage(app, name);
+    return "usage: fadeprobe [options] -- application [arguments]\n"
+           "       fadeprobe analyze|inspect --help\n";
+  }
+};
+
+/// One line for what CLI11 found wrong, with the option that was probably meant.
+std::string explain(const CLI::App &app, const CLI::ParseError &error,
+                    const std::vector<std::string> &words) {
+  std::vector<std::string> names;
+  for (const CLI::Option *option : app.get_options())
+    for (const std::string &name : option->get_lnames()) names.push_back("--" + name);
+  for (const CLI::App *command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  if (dynamic_cast<const CLI::ExtrasError *>(&error) != nullptr)
+    for (const std::string &word : words) {
+      const auto name = word.substr(0, word.find('='));
+      if (std::string(error.what()).find(name) != std::string::npos &&
+          std::ranges::find(names, name) == names.end())
+        return "there is no " + std::string(word.starts_with('-') ? "option " : "command ") + name +
+               fade::suggestion(name, known);
+    }
+  std::string text = error.what();
+  return text.substr(0, text.find('\n'));
+}
+
+} // namespace
 
 int main(int argc, char **argv) {
   CLI::App app("See inside AMD GPU kernels", "fadeprobe");
+  app.formatter(std::make_shared<Usage>());
   app.require_subcommand(0, 1);
+  fade::cli::RunOptions run;
+  fade::cli::add_run_options(app, run);
   fade::cli::InspectOptions inspect;
   CLI::App *inspect_command = fade::cli::add_inspect_command(app, inspect);
-  CLI11_PARSE(app, argc, argv);
+  fade::cli::AnalyzeOptions analyze;
+  CLI::App *analyze_command = fade::cli::add_analyze_command(app, analyze);
 
+  // What stands behind "--" is the application's and none of our business.
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const auto dashes = std::ranges::find(words, "--");
+  const bool has_application = dashes != words.end();
+  std::vector<std::string> application;
+  if (has_application) application.assign(dashes + 1, words.end());
+  words.erase(dashes, words.end());
+  const bool is_empty = words.empty() && !has_application;
+  std::vector<std::string> reversed(words.rbegin(), words.rend());
+  try {
+    app.parse(reversed);
+  } catch (const CLI::Success &success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError &error) {
+    fade::cli::complain(explain(app, error, words));
+    return fade::cli::kUsageError;
+  }
   if (inspect_command->parsed()) return fade::cli::run_inspect(inspect, stdout, stderr);
-  std::fputs(app.help().c_str(), stdout);
-  return 0;
+  if (analyze_command->parsed()) return fade::cli::run_analyze(analyze);
+  if (is_empty) {
+    std::fputs(app.help().c_str(), stdout);
+    return 0;
+  }
+  return fade::cli::run_application(run, application);
 }

@@ -6,6 +6,7 @@
 #include "hsa/memory_hooks.h"
 #include "hsa/queue_hooks.h"
 #include "hsa/runtime.h"
+#include "stream/analyze_trace.h"
 
 #include <exception>
 
@@ -36,3 +37,18 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
 }
 
 FADE_EXPORT void OnUnload() { fade::Runtime::finish(); }
+
+// For fadeprobe analyze; the variables choose analyzers and report.
+FADE_EXPORT int fade_analyze_trace(const char *path) {
+  using namespace fade;
+  try {
+    std::vector<std::string> complaints;
+    const Settings settings = readEnvironment(complaints);
+    for (const std::string &complaint : complaints) warn("{}", complaint);
+    setVerbose(settings.verbose);
+    return analyzeTrace(path, settings);
+  } catch (const std::exception &e) {
+    warn("{}: {}", path, e.what());
+    return 2;
+  }
+}

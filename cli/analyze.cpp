@@ -1,0 +1,38 @@
+#include "analyze.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+namespace fade::cli {
+
+CLI::App *add_analyze_command(CLI::App &app, AnalyzeOptions &options) {
+  CLI::App *command = app.add_subcommand("analyze", "run analyzers on a trace of --record");
+  command->add_option("trace", options.trace, "the file")->required()->type_name("FILE");
+  add_report_options(*command, options.run);
+  return command;
+}
+
+int run_analyze(const AnalyzeOptions &options) {
+  const auto pairs = environment_of(options.run);
+  if (!pairs) return kUsageError;
+  for (const auto &[name, value] : *pairs) setenv(name.c_str(), value.c_str(), 1);
+  // libfade does the work: it is the one that loads analyzers.
+  const auto library = own_library("libfade.so");
+  void *loaded = library ? dlopen(library->c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  if (!loaded) {
+    complain(library ? dlerror()
+                     : "libfade.so is not where it should be: beside this program, in ../lib");
+    return kUsageError;
+  }
+  using Analyze = int (*)(const char *);
+  const auto analyze = reinterpret_cast<Analyze>(dlsym(loaded, "fade_analyze_trace"));
+  if (!analyze) {
+    complain(fmt::format("{} is of another version", *library));
+    return kUsageError;
+  }
+  return analyze(options.trace.c_str());
+}
+
+} // namespace fade::cli

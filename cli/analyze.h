@@ -1,0 +1,18 @@
+// fadeprobe analyze: runs analyzers on a recorded trace.
+#pragma once
+
+#include "run.h"
+
+namespace fade::cli {
+
+struct AnalyzeOptions {
+  std::string trace;
+  RunOptions run;
+};
+
+CLI::App *add_analyze_command(CLI::App &app, AnalyzeOptions &options);
+
+/// The exit code: 0, 1 if the trace could not be read to its end, 2 for a bad option.
+int run_analyze(const AnalyzeOptions &options);
+
+} // namespace fade::cli

@@ -1,0 +1,220 @@
+#include "run.h"
+
+#include "base/settings.h"
+#include "fade/options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace fade::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+constexpr const char *kTools = "HSA_TOOLS_LIB";
+constexpr const char *kPreload = "LD_PRELOAD";
+constexpr const char *kSoftwareGpu = "libfadegpu.so";
+
+/// An option that goes into a variable as it is.
+void add_variable(CLI::App &app, RunOptions &options, const char *flags, const char *variable,
+                  const char *placeholder) {
+  const Variable *known = findVariable(variable);
+  app.add_option_function<std::string>(
+         flags,
+         [&options, variable](const std::string &value) {
+           options.values.emplace_back(variable, value);
+         },
+         std::string(known->help))
+      ->type_name(placeholder)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+void add_flag(CLI::App &app, std::optional<bool> &flag, const char *flags, const char *help) {
+  app.add_flag_function(
+      flags, [&flag](int64_t count) { flag = count > 0; }, help);
+}
+
+/// The shape of the name of a GPU: gfx and at least three digits.
+bool is_gpu_name(std::string_view name) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  return name.starts_with("gfx") && name.size() >= 6 &&
+         name.find_first_not_of(digits, 3) == name.npos;
+}
+
+bool has_library(const char *list, const char *file) {
+  return list && std::string_view(list).find(file) != std::string_view::npos;
+}
+
+std::string with_front(const char *variable, const std::string &library, char separator) {
+  const char *old = std::getenv(variable);
+  if (!old || !*old || has_library(old, library.c_str())) return old && *old ? old : library;
+  return library + separator + old;
+}
+
+/// Adds what chooses the GPU. False after a mistake.
+bool choose_gpu(const RunOptions &options, Pairs &out) {
+  constexpr std::array<std::string_view, 2> words = {"auto", "real"};
+  const bool real_is_there = access("/dev/kfd", F_OK) == 0;
+  const bool named = options.gpu != "auto" && options.gpu != "real";
+  if (named) {
+    for (std::string_view rest = options.gpu; !rest.empty();) {
+      const auto comma = std::min(rest.find(','), rest.size());
+      const auto name = rest.substr(0, comma);
+      if (!is_gpu_name(name)) {
+        complain(fmt::format("--gpu: '{}' is neither auto, nor real, nor like gfx90a{}", name,
+                             suggestion(name, words)));
+        return false;
+      }
+      rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+  }
+  if (options.gpu == "real" || (options.gpu == "auto" && real_is_there)) return true;
+  if (has_library(std::getenv(kPreload), kSoftwareGpu) && !named) return true;
+  const auto library = own_library(kSoftwareGpu);
+  if (!library) {
+    complain(named ? fmt::format("--gpu {}: {} is not installed", options.gpu, kSoftwareGpu)
+                   : fmt::format("there is no GPU here (no /dev/kfd), and {} is not installed",
+                                 kSoftwareGpu));
+    return false;
+  }
+  out.emplace_back(kPreload, with_front(kPreload, *library, ':'));
+  if (named) {
+    out.emplace_back("FADE_GPU", options.gpu);
+  } else if (!options.env_dump) {
+    const char *name = std::getenv("FADE_GPU");
+    complain(fmt::format("there is no GPU here (no /dev/kfd): the software GPU runs it as {}",
+                         name && *name ? name : "gfx90a"));
+  }
+  return true;
+}
+
+/// What can be said before the application runs about files that are named.
+bool check_files(const Settings &settings) {
+  for (const HandlerChoice &handler : settings.handlers)
+    if (handler.name.find('/') != std::string::npos && !fs::exists(handler.name)) {
+      complain(fmt::format("--analyzers: there is no file {}", handler.name));
+      return false;
+    }
+  for (const std::string &directory : settings.cache)
+    if (!fs::is_directory(directory)) {
+      complain(fmt::format("--cache-location: there is no directory {}", directory));
+      return false;
+    }
+  return true;
+}
+
+} // namespace
+
+void complain(std::string_view text) { fmt::print(stderr, "fadeprobe: {}\n", text); }
+
+std::optional<std::string> own_library(const std::string &file) {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) return std::nullopt;
+  const fs::path prefix = program.parent_path().parent_path();
+  for (const fs::path &place : {prefix / "lib" / file, prefix / "lib64" / file,
+                                prefix / FADE_LIBDIR / file, program.parent_path() / file})
+    if (fs::exists(place, error)) return place.string();
+  return std::nullopt;
+}
+
+void add_report_options(CLI::App &app, RunOptions &options) {
+  app.add_option("-a,--analyzers", options.analyzers,
+                 "MessageLogger, Heatmap, MemoryAnalysis, BlockCounts, or the path of a handler; "
+                 "NAME:key=value,... passes options")
+      ->type_name("NAME|PATH");
+  add_variable(app, options, "-l,--log-location", "FADE_LOG_LOCATION", "console|FILE");
+  add_variable(app, options, "-t,--log-format", "FADE_LOG_FORMAT", "text|json|csv");
+  add_flag(app, options.verbose, "-v,--verbose",
+           "say what was seen, matched and swapped, and why not");
+  add_variable(app, options, "--workers", "FADE_WORKERS", "N");
+}
+
+void add_run_options(CLI::App &app, RunOptions &options) {
+  add_flag(app, options.instrumented, "-i,--instrumented,!--no-instrumented",
+           "run instrumented kernels (default: off, durations only)");
+  add_report_options(app, options);
+  add_variable(app, options, "-k,--kernels", "FADE_KERNELS", "REGEX");
+  add_variable(app, options, "-d,--dispatches", "FADE_DISPATCHES", "all|random|1|N|A-B");
+  add_variable(app, options, "--seed", "FADE_SEED", "N");
+  add_variable(app, options, "-c,--cache-location", "FADE_KERNEL_CACHE", "DIR");
+  add_variable(app, options, "--workgroups", "FADE_WORKGROUPS", "x=A-B,y=A-B,z=A-B");
+  add_variable(app, options, "--sample", "FADE_SAMPLE", "N");
+  add_variable(app, options, "--sample-executions", "FADE_SAMPLE_EXECUTIONS", "N");
+  add_variable(app, options, "--record", "FADE_RECORD", "FILE");
+  add_variable(app, options, "--memory", "FADE_MEMORY", "SIZE");
+  add_flag(app, options.lossy, "--lossy", "drop records instead of slowing kernels down");
+  app.add_option("--gpu", options.gpu,
+                 "auto: the real GPU if there is one, else the software GPU; real; or gfx90a, "
+                 "gfx1030, ...: that software GPU")
+      ->type_name("auto|real|gfx...");
+  app.add_flag("-e,--env-dump", options.env_dump,
+               "print the environment that would be set, and exit");
+}
+
+std::optional<Pairs> environment_of(const RunOptions &options) {
+  Pairs pairs;
+  const auto flag = [&](const char *variable, const std::optional<bool> &value) {
+    if (value) pairs.emplace_back(variable, *value ? "true" : "false");
+  };
+  flag("FADE_INSTRUMENTED", options.instrumented);
+  flag("FADE_VERBOSE", options.verbose);
+  flag("FADE_LOSSY", options.lossy);
+  if (!options.analyzers.empty()) {
+    std::string all;
+    for (const std::string &name : options.analyzers) all += (all.empty() ? "" : ";") + name;
+    pairs.emplace_back("FADE_HANDLERS", all);
+  }
+  pairs.insert(pairs.end(), options.values.begin(), options.values.end());
+
+  Settings settings;
+  for (const auto &[name, value] : pairs) {
+    const Variable *variable = findVariable(name);
+    if (auto complaint = variable->read(settings, value)) {
+      complain(fmt::format("{}: {}", variable->option, *complaint));
+      return std::nullopt;
+    }
+  }
+  if (!check_files(settings)) return std::nullopt;
+  return pairs;
+}
+
+int run_application(const RunOptions &options, const std::vector<std::string> &application) {
+  auto pairs = environment_of(options);
+  if (!pairs) return kUsageError;
+  if (application.empty() && !options.env_dump) {
+    complain("there is no application to run: fadeprobe [options] -- application [arguments]");
+    return kUsageError;
+  }
+  const auto library = own_library("libfade.so");
+  if (!library) {
+    complain("libfade.so is not where it should be: beside this program, in ../lib");
+    return kUsageError;
+  }
+  pairs->emplace_back(kTools, with_front(kTools, *library, ' '));
+  if (!choose_gpu(options, *pairs)) return kUsageError;
+  if (options.env_dump) {
+    for (const auto &[name, value] : *pairs) fmt::print("{}={}\n", name, value);
+    return 0;
+  }
+  for (const auto &[name, value] : *pairs) setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char *> arguments;
+  for (const std::string &word : application) arguments.push_back(const_cast<char *>(word.c_str()));
+  arguments.push_back(nullptr);
+  std::fflush(nullptr);
+  execvp(arguments[0], arguments.data());
+  const int error = errno;
+  complain(fmt::format("cannot run {}: {}", application[0], std::strerror(error)));
+  return error == ENOENT ? 127 : 126; // as a shell says it
+}
+
+} // namespace fade::cli

@@ -1,0 +1,46 @@
+// fadeprobe [options] -- application: sets up the environment that libfade reads, and becomes the
+// application.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace fade::cli {
+
+struct RunOptions {
+  std::optional<bool> instrumented;
+  std::vector<std::string> analyzers;
+  std::optional<bool> verbose, lossy;
+  std::vector<std::pair<std::string, std::string>> values; ///< other variables, as given
+  std::string gpu = "auto";
+  bool env_dump = false;
+};
+
+/// Adds the options to the program itself.
+void add_run_options(CLI::App &app, RunOptions &options);
+/// Only those that make sense without an application: analyzers and where the report goes.
+void add_report_options(CLI::App &app, RunOptions &options);
+
+/// Variables and values. A mistake is named on stderr, and the result is nothing.
+std::optional<std::vector<std::pair<std::string, std::string>>>
+environment_of(const RunOptions &options);
+
+/// Does not return when the application was started; else the exit code of fadeprobe.
+int run_application(const RunOptions &options, const std::vector<std::string> &application);
+
+/// "fadeprobe: <text>" on stderr.
+void complain(std::string_view text);
+
+/// A library of FADE beside this program: path, or nothing.
+std::optional<std::string> own_library(const std::string &file);
+
+inline constexpr int kUsageError = 2;
+
+} // namespace fade::cli

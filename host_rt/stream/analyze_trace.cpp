@@ -1,0 +1,35 @@
+#include "stream/analyze_trace.h"
+
+#include "base/diagnostics.h"
+#include "stream/analysis.h"
+#include "stream/trace_reader.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace fade {
+
+int analyzeTrace(const std::string &path, const Settings &settings) {
+  std::string error;
+  const auto trace = TraceReader::open(path, error);
+  if (!trace) {
+    warn("{}", error);
+    return 2;
+  }
+  Output output(settings.log_location, settings.log_format);
+  std::vector<std::string> complaints;
+  Handlers handlers = loadHandlers(settings.handlers, ownDirectory(), output, complaints);
+  for (const std::string &complaint : complaints) warn("{}", complaint);
+  if (!complaints.empty()) return 2;
+  AnalysisOptions options;
+  options.workers =
+      settings.workers ? settings.workers : std::max(1u, std::thread::hardware_concurrency());
+  Analysis analysis(options, std::move(handlers), output, nullptr);
+  const std::string problem = trace->replay(analysis);
+  analysis.close(std::chrono::hours(24));
+  if (problem.empty()) return 0;
+  warn("{}", problem);
+  return 1;
+}
+
+} // namespace fade
