@@ -42,27 +42,31 @@ bool Gpu::create_queue(QueueKind kind, const QueueSpec &spec) {
       (kind == QueueKind::aql ? "fadegpu-q" : "fadegpu-dma") + std::to_string(spec.id);
   auto runner = std::make_unique<QueueRunner>(poller_, std::move(processor), name.c_str());
   std::lock_guard lock(queues_mutex_);
-  queues_[spec.id] = std::move(runner);
+  queues_[spec.id] = {std::move(runner), spec.read_pointer - hsa::queue_read_dispatch_id};
   return true;
 }
 
 bool Gpu::destroy_queue(uint32_t id) {
-  std::unique_ptr<QueueRunner> runner;
+  Queue queue;
   {
     std::lock_guard lock(queues_mutex_);
     auto it = queues_.find(id);
     if (it == queues_.end()) return false;
-    runner = std::move(it->second);
+    queue = std::move(it->second);
     queues_.erase(it);
   }
-  return true; // the runner ends here, without the lock
+  // Real ones are taken off at once. What runs here takes longer than there, so it gets some time
+  // to end by itself.
+  constexpr auto patience = std::chrono::seconds(2);
+  if (!queue.runner->finish(patience) && executor_) executor_->stop(queue.address);
+  return true; // the runner's thread ends here, without the lock
 }
 
 bool Gpu::update_queue(uint32_t id, uint64_t ring, uint64_t ring_bytes, bool active) {
   std::lock_guard lock(queues_mutex_);
   auto it = queues_.find(id);
   if (it == queues_.end()) return false;
-  QueueRunner &runner = *it->second;
+  QueueRunner &runner = *it->second.runner;
   if (!active) {
     runner.pause(false); // a packet that runs is not taken back
     return true;

@@ -36,7 +36,8 @@ public:
 
   // False when the addresses in `spec` are not mapped.
   bool create_queue(QueueKind kind, const QueueSpec &spec);
-  // Waits for the packet that runs. False when there is no such queue.
+  // Waits for the packet that runs, and takes it off the device when it does not end. False when
+  // there is no such queue.
   bool destroy_queue(uint32_t id);
   // `active` false suspends the queue. False when there is no such queue or the ring is not mapped.
   bool update_queue(uint32_t id, uint64_t ring, uint64_t ring_bytes, bool active);
@@ -63,7 +64,11 @@ private:
   std::once_flag executor_once_;
   std::unique_ptr<Executor> executor_;
   std::mutex queues_mutex_;
-  std::map<uint32_t, std::unique_ptr<QueueRunner>> queues_;
+  struct Queue {
+    std::unique_ptr<QueueRunner> runner;
+    uint64_t address; // of its amd_queue_t
+  };
+  std::map<uint32_t, Queue> queues_;
 };
 
 } // namespace fade::sim

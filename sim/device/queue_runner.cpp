@@ -114,13 +114,16 @@ QueueRunner::QueueRunner(DoorbellPoller &poller, std::unique_ptr<PacketProcessor
   poller_.add(this);
 }
 
-QueueRunner::~QueueRunner() {
+bool QueueRunner::finish(milliseconds patience) {
   poller_.remove(this);
-  {
-    std::lock_guard lock(mutex_);
-    stop_ = true;
-    changed_.notify_all();
-  }
+  std::unique_lock lock(mutex_);
+  stop_ = true;
+  changed_.notify_all();
+  return changed_.wait_for(lock, patience, [this] { return ended_; });
+}
+
+QueueRunner::~QueueRunner() {
+  finish(milliseconds(0));
   thread_.reset();
 }
 
@@ -187,6 +190,8 @@ void QueueRunner::loop() {
     else // the head of the queue waits for memory to change, which nobody announces
       changed_.wait_for(lock, pause_after(now() - last_work), [this] { return stop_ || paused_; });
   }
+  ended_ = true;
+  changed_.notify_all();
 }
 
 } // namespace fade::sim

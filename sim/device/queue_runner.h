@@ -5,6 +5,7 @@
 #include "device/packet_processor.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -67,6 +68,8 @@ public:
   QueueRunner(DoorbellPoller &poller, std::unique_ptr<PacketProcessor> processor, const char *name);
   // Waits for the packet that runs.
   ~QueueRunner();
+  // Takes no more packets. Whether the one that runs ended within the time given.
+  bool finish(std::chrono::milliseconds patience);
 
   PacketProcessor &processor() { return *processor_; }
   // No packet is taken while paused. `wait`: return only once none runs.
@@ -86,7 +89,7 @@ private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<bool> asleep_{false}, stop_{false};
-  bool woken_ = false, paused_ = false, busy_ = false;
+  bool woken_ = false, paused_ = false, busy_ = false, ended_ = false;
   std::unique_ptr<DeviceThread> thread_;
 };
 

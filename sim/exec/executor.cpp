@@ -106,6 +106,7 @@ struct Executor::Impl {
 
   void start_threads();
   void worker();
+  template <class Filter> void stop(Filter concerns);
   Job *choose();
   std::shared_ptr<Program> program_of(const KernelLaunch &launch, uint64_t kernel_object);
   std::string describe(const Job &job, uint64_t pc, const std::string &what) const;
@@ -287,14 +288,22 @@ DispatchResult Executor::run(const Dispatch &dispatch) {
   return r;
 }
 
-void Executor::stop() {
-  std::lock_guard lock(impl_->mutex);
-  for (Job *job : impl_->jobs)
-    if (!job->context.stop.exchange(true)) {
+template <class Filter> void Executor::Impl::stop(Filter concerns) {
+  std::lock_guard lock(mutex);
+  for (Job *job : jobs)
+    if (concerns(*job) && !job->context.stop.exchange(true)) {
       job->result.status = DispatchResult::Status::stopped;
       job->result.message = "stopped";
     }
-  impl_->ended.notify_all();
+  ended.notify_all();
+}
+
+void Executor::stop() {
+  impl_->stop([](const Job &) { return true; });
+}
+
+void Executor::stop(uint64_t queue_address) {
+  impl_->stop([=](const Job &job) { return job.context.dispatch.queue_address == queue_address; });
 }
 
 void Executor::observe(Observer *observer) { impl_->observer = observer; }

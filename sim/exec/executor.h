@@ -82,8 +82,9 @@ public:
   // workers fairly, so that a kernel may wait for another queue's kernel or for the host.
   DispatchResult run(const Dispatch &dispatch);
 
-  // Makes running dispatches end early with Status::stopped.
+  // Makes running dispatches end early with Status::stopped: all, or those of one queue.
   void stop();
+  void stop(uint64_t queue_address);
 
   // Sees memory instructions and block entries of every dispatch; null for none. Not while a dispatch runs.
   void observe(Observer *observer);

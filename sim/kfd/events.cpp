@@ -1,6 +1,7 @@
 #include "kfd/events.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <unordered_map>
@@ -12,6 +13,9 @@ namespace {
 struct Seen {
   uint64_t serial, age;
 };
+// Of the whole process: what a thread has seen must not be taken for an event of another driver.
+std::atomic<uint64_t> next_serial{1};
+
 std::unordered_map<uint32_t, Seen> &seen_ages() {
   static thread_local std::unordered_map<uint32_t, Seen> ages;
   return ages;
@@ -27,7 +31,7 @@ std::optional<uint32_t> Events::create(uint32_t type, bool auto_reset) {
     if (used != id) break;
     ++id;
   }
-  events_[id] = {.type = type, .auto_reset = auto_reset, .serial = next_serial_++};
+  events_[id] = {.type = type, .auto_reset = auto_reset, .serial = next_serial++};
   return id;
 }
 

@@ -49,7 +49,6 @@ private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<uint32_t, Event> events_;
-  uint64_t next_serial_ = 1;
 };
 
 } // namespace fade::sim::kfd

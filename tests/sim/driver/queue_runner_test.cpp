@@ -113,6 +113,17 @@ TEST_F(QueueRunnerTest, DestructionDoesNotWaitForABlockedPacket) {
   EXPECT_EQ(shared.done, 0);
 }
 
+TEST_F(QueueRunnerTest, FinishTellsWhetherThePacketEnded) {
+  shared.hold = true;
+  shared.submitted = 2;
+  auto runner = make();
+  ASSERT_TRUE(eventually([&] { return shared.running == 1; }));
+  EXPECT_FALSE(runner->finish(10ms));
+  shared.hold = false;
+  EXPECT_TRUE(runner->finish(5000ms));
+  EXPECT_EQ(shared.done, 1) << "no packet is taken after finish";
+}
+
 TEST_F(QueueRunnerTest, HaltedQueueEnds) {
   shared.halt = true;
   auto runner = make();
