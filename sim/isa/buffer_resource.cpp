@@ -1,5 +1,6 @@
 #include "isa/buffer_resource.h"
 
+#include "isa/constants.h"
 #include "isa/valu.h"
 
 namespace fade::sim {
@@ -68,6 +69,31 @@ void private_addresses(const Wave &w, const BufferResource &r, const Instruction
   a.lanes &= ~pack_flags(outside, w.lanes);
 }
 
+// Untyped linear buffers, addressed by offset alone: what compilers make of a pointer with a size.
+bool is_raw(const Wave &w, const BufferResource &r, const Instruction &in) {
+  return !r.swizzle && !r.add_lane && !in.idxen && (w.arch->gfx9 || r.bounds == 3);
+}
+
+void raw_addresses(const Wave &w, const BufferResource &r, const Instruction &in, uint64_t soffset, uint32_t bytes,
+                   uint32_t first, LaneAddresses &a) {
+  const uint64_t base = r.base + soffset, start = static_cast<uint32_t>(in.offset) + first;
+  const uint32_t part = bytes < 4 ? bytes : 4;
+  // Offsets below are inside: with the whole access, and with its first dword.
+  auto below = [&](uint32_t n) { return r.records < soffset + n ? 0 : r.records - soffset - n + 1; };
+  const uint64_t end_whole = below(bytes), end_part = below(part);
+  const uint32_t *offset = in.offen ? w.vgpr[in.src[0].index] : nullptr;
+  uint8_t whole[64], begins[64];
+  for (unsigned i = 0; i < 64; i++) {
+    const uint64_t o = start + (offset ? offset[i] : 0);
+    a.va[i] = base + o;
+    whole[i] = o < end_whole;
+    begins[i] = o < end_part;
+  }
+  const uint64_t inside = pack_flags(whole, w.lanes);
+  a.word_by_word = bytes > 4 && (pack_flags(begins, w.lanes) & ~inside & a.lanes);
+  a.lanes &= inside;
+}
+
 } // namespace
 
 BufferResource buffer_resource(const Arch &arch, const uint32_t *words) {
@@ -97,6 +123,16 @@ BufferResource buffer_resource(const Arch &arch, const uint32_t *words) {
   return r;
 }
 
+std::optional<uint64_t> private_buffer_address(const Wave &w, const Instruction &in, uint32_t bytes) {
+  if (bytes > 4 || in.offen || in.idxen) return std::nullopt;
+  const BufferResource r = buffer_resource(*w.arch, &w.sgpr[in.src[2].index]);
+  const uint64_t start = r.base + static_cast<uint32_t>(scalar_value(w, in.src[3], Type::u32)) - scratch_window_base;
+  const uint64_t row = w.lanes * 4;
+  // The checks of private_addresses() hold when the resource is larger than the wave's memory.
+  if (!is_private(w, r, in) || start >= scratch_window_size || start % row || r.records < 0x80000000) return std::nullopt;
+  return start / row * 4 + static_cast<uint32_t>(in.offset);
+}
+
 void buffer_addresses(const Wave &w, const Instruction &in, uint32_t bytes, uint32_t first, LaneAddresses &a) {
   const BufferResource r = buffer_resource(*w.arch, &w.sgpr[in.src[2].index]);
   const uint64_t soffset = static_cast<uint32_t>(scalar_value(w, in.src[3], Type::u32));
@@ -104,6 +140,7 @@ void buffer_addresses(const Wave &w, const Instruction &in, uint32_t bytes, uint
     a.word_by_word = bytes > 4;
     return private_addresses(w, r, in, soffset, bytes > 4 ? 4 : bytes, first, a);
   }
+  if (is_raw(w, r, in)) return raw_addresses(w, r, in, soffset, bytes, first, a);
   const uint32_t *index = in.idxen ? w.vgpr[in.src[0].index] : nullptr;
   const uint32_t *offset = in.offen ? w.vgpr[in.src[0].index + (in.idxen ? 1 : 0)] : nullptr;
   uint64_t whole = 0, begins = 0;

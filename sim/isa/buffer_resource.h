@@ -3,6 +3,8 @@
 
 #include "isa/memory_access.h"
 
+#include <optional>
+
 namespace fade::sim {
 
 struct BufferResource {
@@ -23,5 +25,9 @@ BufferResource buffer_resource(const Arch &arch, const uint32_t *words);
 // Sets `a`: the address of each lane, and the lanes whose access is inside the buffer as a whole. `first` is added to
 // the offset. A multi-dword load or store whose dwords are checked or placed one by one is marked `word_by_word`.
 void buffer_addresses(const Wave &w, const Instruction &in, uint32_t bytes, uint32_t first, LaneAddresses &a);
+
+// A buffer access of at most a dword through a resource for private memory, all lanes with the same offset: its private
+// address. Nothing for all others.
+std::optional<uint64_t> private_buffer_address(const Wave &w, const Instruction &in, uint32_t bytes);
 
 } // namespace fade::sim

@@ -32,12 +32,25 @@ LdsAddresses lds_addresses_by_lane(const Wave &w, uint32_t offset) {
 
 namespace {
 
+// When all active lanes are inside, all lanes load and the inactive ones drop what they read at 0: no branches.
 template <class I> void read_at(Wave &w, const LdsAddresses &a, Row *to) {
+  if (!w.active_exec) return;
   const std::byte *lds = w.group->lds;
   if (a.inside && w.all_active) {
     for (unsigned i = 0; i < w.lanes; i++)
       for (unsigned k = 0; k < I::count; k++)
         to[k][i] = I::to_register(load_unaligned<typename I::Value>(lds + a.at[i] + k * 4), to[k][i]);
+    return;
+  }
+  if (a.inside) {
+    for (unsigned i = 0; i < w.lanes; i++) {
+      const uint32_t m = w.active[i];
+      const std::byte *p = lds + (a.at[i] & m);
+      for (unsigned k = 0; k < I::count; k++) {
+        const uint32_t v = I::to_register(load_unaligned<typename I::Value>(p + k * 4), to[k][i]);
+        to[k][i] = (v & m) | (to[k][i] & ~m);
+      }
+    }
     return;
   }
   for_lanes(w.active_exec, [&](unsigned i) {

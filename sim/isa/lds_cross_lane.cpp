@@ -8,10 +8,11 @@ namespace {
 // gfx10 and later run a wave of 64 in two halves, and lanes cannot reach the other half.
 unsigned reach(const Wave &w) { return w.arch->gfx10_up ? 32 : 64; }
 
-unsigned addressed_lane(const Wave &w, const Instruction &in, unsigned lane) {
-  const uint32_t address = w.vgpr[in.src[0].index][lane] + static_cast<uint32_t>(in.offset);
-  const unsigned n = reach(w);
-  return (lane & ~(n - 1)) + address / 4 % n;
+// The lane that each lane's address names.
+void addressed_lanes(const Wave &w, const Instruction &in, uint32_t *lanes) {
+  const uint32_t *address = w.vgpr[in.src[0].index];
+  const uint32_t offset = static_cast<uint32_t>(in.offset), n = reach(w);
+  for (uint32_t i = 0; i < 64; i++) lanes[i] = (i & ~(n - 1)) | ((address[i] + offset) / 4 & (n - 1));
 }
 
 void write_active(Wave &w, const Instruction &in, const uint32_t *values) {
@@ -21,20 +22,20 @@ void write_active(Wave &w, const Instruction &in, const uint32_t *values) {
 
 // Each lane sends: to the lane that its address names. Where several meet, the highest sender wins.
 void permute(Wave &w, const Instruction &in) {
-  uint32_t result[64] = {};
+  uint32_t result[64] = {}, to[64];
   const uint32_t *data = w.vgpr[in.src[1].index];
-  for_lanes(w.active_exec, [&](unsigned i) { result[addressed_lane(w, in, i)] = data[i]; });
+  addressed_lanes(w, in, to);
+  for_lanes(w.active_exec, [&](unsigned i) { result[to[i]] = data[i]; });
   write_active(w, in, result);
 }
 
 // Each lane fetches. An inactive lane gives zero.
 void bpermute(Wave &w, const Instruction &in) {
-  uint32_t result[64];
+  uint32_t result[64], given[64], from[64];
   const uint32_t *data = w.vgpr[in.src[1].index];
-  for (unsigned i = 0; i < w.lanes; i++) {
-    const unsigned from = addressed_lane(w, in, i);
-    result[i] = data[from] & w.active[from];
-  }
+  addressed_lanes(w, in, from);
+  for (unsigned i = 0; i < 64; i++) given[i] = data[i] & w.active[i];
+  for (unsigned i = 0; i < 64; i++) result[i] = given[from[i]];
   write_active(w, in, result);
 }
 

@@ -31,8 +31,10 @@ using AccessKind = MemoryAccess::Kind;
 
 struct LaneAddresses {
   alignas(64) uint64_t va[64];
-  uint64_t lanes = 0;       // those that take part: active, and not cut off by a buffer's bounds
-  uint32_t word_stride = 4; // from one dword of a lane to its next; more than 4 in private memory
+  uint64_t lanes = 0;        // those that take part: active, and not cut off by a buffer's bounds
+  uint32_t word_stride = 4;  // from one dword of a lane to its next; more than 4 in private memory
+  bool scattered = false;    // known not to be a run, see find_run()
+  bool in_lds = false;       // a flat access of which all lanes are in LDS
   bool word_by_word = false; // buffers: each dword must be addressed by itself, as an access of its own
 };
 
@@ -40,16 +42,46 @@ struct LaneAddresses {
 // instruction's access this one begins.
 void vector_addresses(const Wave &w, const Instruction &in, uint32_t bytes, LaneAddresses &a, uint32_t first = 0);
 
+// The lanes of an access as words of 0 or ~0.
+class LaneMask {
+public:
+  LaneMask(const Wave &w, uint64_t lanes) : full_(lanes == w.lane_mask()) {
+    if (lanes == w.active_exec) words_ = w.active;
+    else expand_mask(lanes, room_, 64);
+  }
+  LaneMask(const LaneMask &) = delete;
+  LaneMask &operator=(const LaneMask &) = delete;
+
+  bool full() const { return full_; }
+  const uint32_t *words() const { return words_; }
+
+private:
+  bool full_;
+  const uint32_t *words_ = room_;
+  alignas(64) uint32_t room_[64];
+};
+
 // Host memory behind all lanes of an access. `host` is null when there is no single range.
 struct HostRange {
-  std::byte *host = nullptr; // of address `base`
+  std::byte *host = nullptr; // of address `base`, the lowest
   uint64_t base = 0;
-  bool contiguous = false; // all lanes active, each right behind the one before
+  // Set when the lanes lie one right behind the other (dword by dword in private memory), with nothing between them and
+  // room for all, active or not: where lane 0 would be.
+  std::byte *run = nullptr;
   Space space = Space::global;
 
   std::byte *at(uint64_t va) const { return host + (va - base); }
 };
-HostRange locate(Wave &w, const LaneAddresses &a, uint32_t bytes, bool write);
+HostRange locate(Wave &w, const LaneAddresses &a, const LaneMask &mask, uint32_t bytes, bool write);
+
+// The most common accesses, found without forming an address for each lane: neighbouring lanes use neighbouring memory,
+// or all use the same place in private memory. `host` is where lane 0 would be, null when it is not such an access.
+struct Run {
+  std::byte *host = nullptr;
+  uint32_t word_stride = 4;
+  Space space = Space::global;
+};
+Run find_run(Wave &w, const Instruction &in, uint32_t bytes, bool write);
 
 // One lane by itself, wherever it points: global memory, LDS or private memory. Throws MemoryFault.
 Space lane_space(const Instruction &in, uint64_t va);
@@ -57,6 +89,8 @@ void read_lane(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned 
 void write_lane(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned lane, const void *from,
                 uint32_t bytes);
 
+// Counts bytes.
+void count_bytes(Wave &w, uint64_t lanes, uint32_t bytes, AccessKind kind, Space space);
 // Counts the access, and tells an observer.
 void account(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes, AccessKind kind, Space space);
 // The same when each lane of a flat access may point to another space.
@@ -88,12 +122,32 @@ template <class T, unsigned words, Part part = Part::whole> struct Item {
   static T from_register(uint32_t r) { return static_cast<T>(part == Part::high ? r >> 16 : r); }
 };
 
+// Under the thread sanitizer the accesses are volatile, lest the compiler make calls of them that it would watch.
+#if defined(__SANITIZE_THREAD__)
+#define FADE_UNDER_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define FADE_UNDER_TSAN 1
+#endif
+#endif
 template <class T> FADE_GPU_ACCESS inline T load_unaligned(const std::byte *p) {
+#if FADE_UNDER_TSAN
+  using Anywhere __attribute__((aligned(1), may_alias)) = T;
+  return *reinterpret_cast<const volatile Anywhere *>(p);
+#else
   T v;
   __builtin_memcpy(&v, p, sizeof v);
   return v;
+#endif
 }
-template <class T> FADE_GPU_ACCESS inline void store_unaligned(std::byte *p, T v) { __builtin_memcpy(p, &v, sizeof v); }
+template <class T> FADE_GPU_ACCESS inline void store_unaligned(std::byte *p, T v) {
+#if FADE_UNDER_TSAN
+  using Anywhere __attribute__((aligned(1), may_alias)) = T;
+  *reinterpret_cast<volatile Anywhere *>(p) = v;
+#else
+  __builtin_memcpy(p, &v, sizeof v);
+#endif
+}
 
 inline void release_fence() { std::atomic_thread_fence(std::memory_order_release); }
 inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }

@@ -17,14 +17,71 @@ template <class I> FADE_GPU_ACCESS void store_lane(const Row *from, unsigned lan
   for (unsigned k = 0; k < I::count; k++) store_unaligned(p + k * stride, I::from_register(from[k][lane]));
 }
 
-// Each lane's value lies right behind the one before: the loops below become wide moves.
-template <class I> FADE_GPU_ACCESS void load_run(Row *to, const std::byte *p, unsigned lanes) {
-  for (unsigned base = 0; base < lanes; base += 32)
-    for (unsigned i = base; i < base + 32; i++) load_lane<I>(to, i, p + i * I::bytes, 4);
+// All lanes of a run, 32 at a time, so that the loops become wide moves. Registers never overlap GPU memory.
+template <class I, bool full>
+FADE_GPU_ACCESS void load_run(Row *__restrict to, const std::byte *__restrict p, uint32_t word_stride,
+                              const uint32_t *__restrict mask, unsigned lanes) {
+  using Value = typename I::Value;
+  auto put = [&](unsigned k, unsigned i, Value loaded) {
+    uint32_t &r = to[k][i];
+    const uint32_t v = I::to_register(loaded, r);
+    r = full ? v : (v & mask[i]) | (r & ~mask[i]);
+  };
+  for (unsigned base = 0; base < lanes; base += 32) {
+    if (word_stride == 4) {
+      for (unsigned i = base; i < base + 32; i++)
+        for (unsigned k = 0; k < I::count; k++) put(k, i, load_unaligned<Value>(p + i * I::bytes + k * 4));
+    } else {
+      for (unsigned k = 0; k < I::count; k++)
+        for (unsigned i = base; i < base + 32; i++) put(k, i, load_unaligned<Value>(p + k * word_stride + i * 4));
+    }
+  }
 }
-template <class I> FADE_GPU_ACCESS void store_run(const Row *from, std::byte *p, unsigned lanes) {
-  for (unsigned base = 0; base < lanes; base += 32)
-    for (unsigned i = base; i < base + 32; i++) store_lane<I>(from, i, p + i * I::bytes, 4);
+template <class I> void load_run(Wave &w, Row *to, const std::byte *p, uint32_t word_stride, const LaneMask &mask) {
+  if (mask.full()) load_run<I, true>(to, p, word_stride, nullptr, w.lanes);
+  else load_run<I, false>(to, p, word_stride, mask.words(), w.lanes);
+}
+template <class I>
+FADE_GPU_ACCESS void store_run(const Row *__restrict from, std::byte *__restrict p, uint32_t word_stride,
+                               unsigned lanes) {
+  for (unsigned base = 0; base < lanes; base += 32) {
+    if (word_stride == 4) {
+      for (unsigned i = base; i < base + 32; i++)
+        for (unsigned k = 0; k < I::count; k++)
+          store_unaligned(p + i * I::bytes + k * 4, I::from_register(from[k][i]));
+    } else {
+      for (unsigned k = 0; k < I::count; k++)
+        for (unsigned i = base; i < base + 32; i++)
+          store_unaligned(p + k * word_stride + i * 4, I::from_register(from[k][i]));
+    }
+  }
+}
+
+// Lanes anywhere in one range. All of them load, so that the loop has no branches: an inactive one reads where the range
+// begins, and drops it.
+template <class I, bool full>
+FADE_GPU_ACCESS void load_scattered(Row *__restrict to, const HostRange &r, const LaneAddresses &a,
+                                    const uint32_t *__restrict mask, unsigned lanes) {
+  for (unsigned i = 0; i < lanes; i++) {
+    const uint32_t m = full ? ~0u : mask[i];
+    const std::byte *p = r.host + ((a.va[i] - r.base) & static_cast<uint64_t>(int64_t{static_cast<int32_t>(m)}));
+    for (unsigned k = 0; k < I::count; k++) {
+      uint32_t &reg = to[k][i];
+      const uint32_t v = I::to_register(load_unaligned<typename I::Value>(p + k * a.word_stride), reg);
+      reg = full ? v : (v & m) | (reg & ~m);
+    }
+  }
+}
+template <class I>
+void load_scattered(Wave &w, Row *to, const HostRange &r, const LaneAddresses &a, const LaneMask &mask) {
+  if (mask.full()) load_scattered<I, true>(to, r, a, nullptr, w.lanes);
+  else load_scattered<I, false>(to, r, a, mask.words(), w.lanes);
+}
+template <class I> FADE_GPU_ACCESS void store_scattered(const Row *from, const HostRange &r, const LaneAddresses &a) {
+  for (uint64_t lanes = a.lanes; lanes; lanes &= lanes - 1) {
+    const auto i = static_cast<unsigned>(std::countr_zero(lanes));
+    store_lane<I>(from, i, r.at(a.va[i]), a.word_stride);
+  }
 }
 
 // A lane outside of a buffer reads zero.
@@ -48,11 +105,12 @@ template <class I> void load_to(Wave &w, const Instruction &in, const LaneAddres
   if (a.lanes != w.active_exec) [[unlikely]]
     clear_lanes<I>(to, w.active_exec & ~a.lanes);
   if (!a.lanes) return;
-  const HostRange r = locate(w, a, I::bytes, false);
+  const LaneMask mask(w, a.lanes);
+  const HostRange r = locate(w, a, mask, I::bytes, false);
   if (!r.host) [[unlikely]]
     return load_apart<I>(w, in, a, to);
-  if (r.contiguous) load_run<I>(to, r.host, w.lanes);
-  else for_lanes(a.lanes, [&](unsigned i) { load_lane<I>(to, i, r.at(a.va[i]), a.word_stride); });
+  if (r.run) load_run<I>(w, to, r.run, a.word_stride, mask);
+  else load_scattered<I>(w, to, r, a, mask);
   account(w, in, a, I::bytes, AccessKind::load, r.space);
 }
 
@@ -79,6 +137,11 @@ template <class I> void load(Wave &w, const Instruction &in) {
   if constexpr (I::count == 1)
     if (in.lds && in.encoding == Encoding::mubuf) [[unlikely]]
       return load_to_lds<I>(w, in);
+  if (w.active_exec && !w.observer)
+    if (const Run run = find_run(w, in, I::bytes, false); run.host) {
+      load_run<I>(w, &w.vgpr[in.dst.index], run.host, run.word_stride, LaneMask(w, w.active_exec));
+      return count_bytes(w, w.active_exec, I::bytes, AccessKind::load, run.space);
+    }
   LaneAddresses a;
   vector_addresses(w, in, I::bytes, a);
   Row *to = &w.vgpr[in.dst.index];
@@ -102,15 +165,22 @@ template <class I> void store_apart(Wave &w, const Instruction &in, const LaneAd
 template <class I> void store_from(Wave &w, const Instruction &in, const LaneAddresses &a, const Row *from) {
   if (!a.lanes) return;
   release_fence();
-  const HostRange r = locate(w, a, I::bytes, true);
+  const LaneMask mask(w, a.lanes);
+  const HostRange r = locate(w, a, mask, I::bytes, true);
   if (!r.host) [[unlikely]]
     return store_apart<I>(w, in, a, from);
-  if (r.contiguous) store_run<I>(from, r.host, w.lanes);
-  else for_lanes(a.lanes, [&](unsigned i) { store_lane<I>(from, i, r.at(a.va[i]), a.word_stride); });
+  if (r.run && mask.full()) store_run<I>(from, r.run, a.word_stride, w.lanes);
+  else store_scattered<I>(from, r, a);
   account(w, in, a, I::bytes, AccessKind::store, r.space);
 }
 
 template <class I> void store(Wave &w, const Instruction &in) {
+  if (w.all_active && !w.observer)
+    if (const Run run = find_run(w, in, I::bytes, true); run.host) {
+      release_fence();
+      store_run<I>(&w.vgpr[in.src[1].index], run.host, run.word_stride, w.lanes);
+      return count_bytes(w, w.active_exec, I::bytes, AccessKind::store, run.space);
+    }
   LaneAddresses a;
   vector_addresses(w, in, I::bytes, a);
   const Row *from = &w.vgpr[in.src[1].index];

@@ -44,9 +44,12 @@ template <class Op, bool is_f32 = false> void atomic(Wave &w, const Instruction 
   const Denormals denormals = denormals_of(*w.arch, is_f32);
   if (in.glc) for_lanes(w.active_exec & ~a.lanes, [&](unsigned i) { set<T>(to, i, 0); });
   if (!a.lanes) return;
-  const HostRange r = locate(w, a, sizeof(T), true);
+  HostRange r = locate(w, a, LaneMask(w, a.lanes), sizeof(T), true);
+  const bool in_pieces = sizeof(T) > 4 && a.word_stride != 4; // private memory: dwords apart
+  if (in_pieces) r.host = nullptr;
+  const uint64_t alignment = in_pieces ? 4 : sizeof(T);
   for_lanes(a.lanes, [&](unsigned i) {
-    if (a.va[i] % sizeof(T)) throw MemoryFault{a.va[i], true}; // hardware does not split atomics
+    if (a.va[i] % alignment) throw MemoryFault{a.va[i], true}; // hardware does not split atomics
     const AtomicInput<T> input{get<T>(data, i), get<T>(data + words, i), denormals};
     const T old = r.host ? fetch_apply<Op>(reinterpret_cast<T *>(r.at(a.va[i])), input)
                          : apply_apart<Op>(w, in, a, i, input);

@@ -93,6 +93,51 @@ TEST(GlobalLoad, UnalignedAddressesAreLegal) {
       EXPECT_EQ(b.v(4 + k / 4)[i] >> 8 * (k % 4) & 0xff, (1 + 5 * i + k) & 0xff) << "lane " << i;
 }
 
+TEST(GlobalLoad, NeighbouringLanesMayCrossA4GiBBoundary) {
+  for (const char *cpu : {"gfx90a", "gfx1030"}) {
+    MemoryBench b(cpu);
+    std::vector<u32> words(64);
+    for (u32 i = 0; i < 64; i++) words[i] = i + 1;
+    b.map(0x2ffffffc0, words.data(), 256);
+    b.point(2, 0x2ffffffc0, 4); // lane 16 begins the next 4 GiB
+    b.run("global_load_dword v1, v[2:3], off");
+    for (unsigned i = 0; i < b.wave.lanes; i++) EXPECT_EQ(b.v(1)[i], i + 1) << cpu << " lane " << i;
+  }
+}
+
+TEST(GlobalLoad, InactiveNeighboursMayBeOutsideOfMemory) {
+  MemoryBench b;
+  auto data = b.allocate<u32>(16);
+  for (u32 i = 0; i < 16; i++) data[i] = 50 + i;
+  b.point(2, data.va - 64, 4); // lanes 16 to 31 are inside
+  b.set_v(1, 7);
+  b.set_exec(0xffff0000);
+  b.run("global_load_dword v1, v[2:3], off");
+  for (unsigned i = 0; i < 64; i++) EXPECT_EQ(b.v(1)[i], i >= 16 && i < 32 ? 50 + i - 16 : 7) << "lane " << i;
+  b.set_v(4, 3);
+  b.set_exec(0x00550000);
+  b.run("global_store_dword v[2:3], v4, off");
+  EXPECT_EQ(data[0], 3u);
+  EXPECT_EQ(data[1], 51u);
+  EXPECT_EQ(data[6], 3u);
+}
+
+TEST(GlobalLoad, AlmostNeighbouringLanesAreNotTakenForNeighbours) {
+  MemoryBench b;
+  auto data = b.allocate<u32>(256);
+  for (u32 i = 0; i < 256; i++) data[i] = i;
+  for (unsigned odd : {0u, 1u, 31u, 32u, 63u}) {
+    b.point(2, data.va, 4);
+    b.set_lane64(2, odd, data.va + 4 * 200);
+    b.run("global_load_dword v1, v[2:3], off");
+    for (unsigned i = 0; i < 64; i++) EXPECT_EQ(b.v(1)[i], i == odd ? 200 : i) << "odd lane " << odd;
+    b.set_exec(0x8000000180000003);
+    b.run("global_load_dword v1, v[2:3], off");
+    EXPECT_EQ(b.v(1)[odd], odd == 0 || odd == 1 || odd == 31 || odd == 32 || odd == 63 ? 200u : odd);
+    b.set_exec(~0ull);
+  }
+}
+
 TEST(GlobalLoad, LanesMayLieInDifferentRegions) {
   MemoryBench b;
   auto even = b.allocate<u32>(64), odd = b.allocate<u32>(64);
@@ -252,6 +297,25 @@ TEST(Flat, EachLaneGoesWhereItsAddressPoints) {
   EXPECT_EQ(b.private_word(5, 8), 25u);
 }
 
+TEST(Flat, AllLanesInLds) {
+  MemoryBench b;
+  for (u32 i = 0; i < 128; i++) b.set_lds<u32>(4 * i, 10 + i);
+  b.point(2, (u64{shared_aperture_hi} << 32) + 32, 8);
+  b.run("flat_load_dwordx2 v[4:5], v[2:3]");
+  for (unsigned i = 0; i < 60; i++) {
+    EXPECT_EQ(b.v(4)[i], 18 + 2 * i);
+    EXPECT_EQ(b.v(5)[i], 19 + 2 * i);
+  }
+  b.fill(6, [](unsigned i) { return 1000 + i; });
+  b.run("flat_store_dword v[2:3], v6");
+  EXPECT_EQ(b.lds<u32>(32 + 8 * 5), 1005u);
+  b.set_v(6, 1);
+  b.run("flat_atomic_add v[2:3], v6");
+  EXPECT_EQ(b.lds<u32>(32 + 8 * 5), 1006u);
+  EXPECT_EQ(b.stats.lds_bytes_read, 64u * 8 + 64 * 4);
+  EXPECT_EQ(b.stats.global_bytes_read, 0u);
+}
+
 TEST(Flat, LdsBeyondTheAllocationReadsZeroAndWritesNothing) {
   MemoryBench b;
   b.point(2, (u64{shared_aperture_hi} << 32) + MemoryBench::lds_bytes - 4, 0);
@@ -312,6 +376,26 @@ TEST(Observer, SeesAddressesExecSizeAndKind) {
   EXPECT_EQ(seen.addresses[4], 32u);
   b.run("global_atomic_add v[2:3], v4, off");
   EXPECT_EQ(seen.kind, MemoryAccess::Kind::atomic);
+}
+
+TEST(Observer, DoesNotChangeResults) {
+  for (const char *line : {"global_load_dwordx2 v[4:5], v[2:3], off", "flat_load_dwordx2 v[4:5], v[2:3]"})
+    for (u64 exec : {~0ull, 0x5555ull}) {
+      u32 results[2][64];
+      for (bool observed : {false, true}) {
+        MemoryBench b;
+        Recorder seen;
+        if (observed) b.wave.observer = &seen;
+        auto data = b.allocate<u32>(256);
+        for (u32 i = 0; i < 256; i++) data[i] = i * i;
+        b.point(2, data.va, 8);
+        b.set_exec(exec);
+        b.run(line);
+        std::copy_n(b.v(5), 64, results[observed]);
+        EXPECT_EQ(seen.calls, observed);
+      }
+      EXPECT_TRUE(std::equal(results[0], results[0] + 64, results[1])) << line;
+    }
 }
 
 TEST(Stats, BytesAreCountedPerActiveLane) {

@@ -109,6 +109,17 @@ TEST(Private, FlatScratchAndBufferAgree) {
   }
 }
 
+TEST(Private, FlatAtomicsOf64BitsSpanTwoDwords) {
+  MemoryBench b;
+  b.point(2, (u64{private_aperture_hi} << 32) + 16, 0);
+  b.set_v64(4, 0xffffffff);
+  b.run("flat_atomic_add_x2 v[2:3], v[4:5]");
+  b.run("flat_atomic_add_x2 v[0:1], v[2:3], v[4:5] glc");
+  EXPECT_EQ(b.v64(0, 9), 0xffffffffu);
+  EXPECT_EQ(b.private_word(9, 16), 0xfffffffeu);
+  EXPECT_EQ(b.private_word(9, 20), 1u);
+}
+
 TEST(Private, IsNotCountedAsGlobal) {
   MemoryBench b;
   scratch_resource(b);
