@@ -1,0 +1,81 @@
+#include "advice.h"
+
+#include <cstdio>
+
+namespace fade::handlers {
+namespace {
+
+/// "2", "1.5": a mean without needless digits.
+std::string mean(uint64_t sum, uint64_t n) {
+  if (n == 0) return "0";
+  if (sum % n == 0) return std::to_string(sum / n);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", static_cast<double>(sum) / static_cast<double>(n));
+  return text;
+}
+
+/// The stride of most executions, if there is one.
+bool dominantStride(const StrideHistogram &strides, uint64_t executions, int64_t &stride) {
+  const auto sorted = strides.sorted();
+  if (sorted.empty() || sorted.front().count * 2 <= executions) return false;
+  stride = sorted.front().stride;
+  return true;
+}
+
+std::string distance(int64_t stride) {
+  return std::to_string(stride < 0 ? -stride : stride) + " bytes apart";
+}
+
+} // namespace
+
+std::string adviceFor(const Place &place, const GlobalStats &stats, const MemoryModel &model) {
+  if (stats.executions == 0) return "";
+  if (place.kind == AccessKind::atomic && stats.same_address * 2 > stats.lanes)
+    return mean(stats.same_address, stats.executions) +
+           " lanes of each wave find another lane at their address and wait for it; combine the "
+           "values within the wave or workgroup first and let one lane do the atomic.";
+  if (stats.wasted() * 10 <= stats.used) return "";
+  const std::string lines = mean(stats.used, stats.executions) + " cache lines per wave where " +
+                            mean(stats.needed, stats.executions) + " would do";
+  int64_t stride = 0;
+  if (!dominantStride(stats.strides, stats.executions, stride)) {
+    if (stats.strides.irregular() * 2 > stats.executions)
+      return "The lanes' addresses follow no pattern: " + lines +
+             "; sort or block the indices, or gather through LDS.";
+    return lines + "; look at what the lanes' indices have in common.";
+  }
+  const uint64_t bytes = place.bytes;
+  if (stride == 0) return "";
+  const auto apart = static_cast<uint64_t>(stride < 0 ? -stride : stride);
+  if (apart <= bytes)
+    return "Neighbouring lanes are neighbours in memory, but the first is not at the start of a "
+           "cache line: " +
+           lines + "; align it to " + std::to_string(model.line) + " bytes.";
+  return "Neighbouring lanes are " + distance(stride) + ": " + lines +
+         "; let neighbouring lanes use neighbouring elements (swap the loops or indices, or "
+         "transpose through LDS).";
+}
+
+std::string adviceFor(const Place &place, const LdsStats &stats, const MemoryModel &model) {
+  if (stats.executions == 0) return "";
+  if (place.kind == AccessKind::atomic && stats.same_address * 2 > stats.lanes)
+    return mean(stats.same_address, stats.executions) +
+           " lanes of each wave find another lane at their LDS address; combine the values within "
+           "the wave first.";
+  if (stats.conflicts == 0) return "";
+  const std::string turns = mean(stats.conflicts, stats.executions) + " extra turns per wave";
+  int64_t stride = 0;
+  if (!dominantStride(stats.strides, stats.executions, stride))
+    return "Lanes meet in the same LDS banks: " + turns +
+           "; spread them with padding or by "
+           "permuting the index.";
+  const uint32_t row = model.banks * 4;
+  const auto apart = static_cast<uint64_t>(stride < 0 ? -stride : stride);
+  if (apart % row == 0)
+    return "Lanes are " + distance(stride) + ", a multiple of all " + std::to_string(model.banks) +
+           " banks, so that they all meet in one: " + turns + "; pad each row by one element.";
+  return "Lanes are " + distance(stride) + " and share LDS banks: " + turns +
+         "; choose a row length that is odd in units of 4 bytes.";
+}
+
+} // namespace fade::handlers

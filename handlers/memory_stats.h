@@ -1,0 +1,114 @@
+// What MemoryAnalysis counts: for each access in the source, how the waves' addresses fit the
+// memory.
+#pragma once
+
+#include "access_kind.h"
+#include "memory_model.h"
+
+#include <fade/handler.h>
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace fade::handlers {
+
+/// How often neighbouring lanes were so many bytes apart. A few strides by name, the rest together.
+class StrideHistogram {
+public:
+  void add(int64_t stride, uint64_t n = 1);
+  void addIrregular(uint64_t n = 1) { irregular_ += n; }
+  void add(const StrideHistogram &other);
+
+  struct Entry {
+    int64_t stride = 0;
+    uint64_t count = 0;
+  };
+  /// Most frequent first.
+  std::vector<Entry> sorted() const;
+  uint64_t irregular() const { return irregular_; }
+  uint64_t others() const { return others_; }
+  uint64_t total() const;
+
+private:
+  static constexpr std::size_t kMost = 16;
+  std::array<Entry, kMost> entries_{};
+  std::size_t size_ = 0;
+  uint64_t irregular_ = 0;
+  uint64_t others_ = 0; ///< further strides
+};
+
+struct GlobalStats {
+  uint64_t executions = 0, lanes = 0, bytes = 0;
+  uint64_t needed = 0, used = 0;
+  uint64_t same_address = 0; ///< atomics: lanes that found another of their wave at their address
+  StrideHistogram strides;
+
+  void add(const GlobalStats &other);
+  /// Lines that were used without need.
+  uint64_t wasted() const { return used > needed ? used - needed : 0; }
+};
+
+struct LdsStats {
+  uint64_t executions = 0, lanes = 0, bytes = 0;
+  uint64_t conflicts = 0;
+  uint64_t same_address = 0;
+  StrideHistogram strides;
+
+  void add(const LdsStats &other);
+};
+
+/// One site while records come in. Waves mostly do the same as the one before, shifted by whole
+/// lines or banks: the last answer is kept.
+class SiteStats {
+public:
+  void record(const Record &record, const fade_site &site, const fade_batch &batch,
+              const MemoryModel &model, DistinctCounter &distinct);
+
+  const GlobalStats &global() const { return global_; }
+  const LdsStats &lds() const { return lds_; }
+  void add(const SiteStats &other);
+
+private:
+  void linear(const Record &record, uint32_t size, bool is_lds, bool is_atomic,
+              const MemoryModel &model);
+  void general(const Record &record, const fade_site &site, const fade_batch &batch,
+               const MemoryModel &model, DistinctCounter &distinct);
+  void addGlobal(const WaveAccess &access, uint64_t size, const fade_site &site,
+                 const MemoryModel &model, DistinctCounter &distinct);
+  void addLds(const WaveAccess &access, uint64_t size, const fade_site &site,
+              const MemoryModel &model, DistinctCounter &distinct);
+
+  struct Remembered {
+    uint64_t mask = 0;
+    uint32_t phase = 0; ///< base modulo line or banks
+    int32_t stride = 0;
+    uint32_t needed = 0, used = 0, conflicts = 0, lanes = 0;
+  };
+  Remembered last_;
+  GlobalStats global_;
+  LdsStats lds_;
+};
+
+/// An access in the source.
+struct Place {
+  std::string file;
+  uint32_t line = 0, column = 0;
+  AccessKind kind = AccessKind::read;
+  uint32_t bytes = 0; ///< of a lane; 0 where it varies
+  auto operator<=>(const Place &) const = default;
+};
+
+struct PlaceStats {
+  GlobalStats global;
+  LdsStats lds;
+  std::string function;
+};
+
+using Places = std::map<Place, PlaceStats>;
+
+} // namespace fade::handlers

@@ -1,0 +1,42 @@
+// Lines of source files, when the files are there.
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fade::handlers {
+
+class SourceText {
+public:
+  /// Without leading blanks; empty if the line cannot be had.
+  std::string line(const std::string &file, uint32_t number) {
+    const auto &lines = linesOf(file);
+    if (number == 0 || number > lines.size()) return "";
+    const std::string &text = lines[number - 1];
+    const auto start = text.find_first_not_of(" \t");
+    return start == std::string::npos ? "" : text.substr(start, kLongest);
+  }
+
+private:
+  static constexpr std::size_t kLongest = 160;
+  static constexpr std::size_t kMostLines = 1 << 20;
+
+  const std::vector<std::string> &linesOf(const std::string &file) {
+    const auto [at, is_new] = files_.try_emplace(file);
+    if (is_new && !file.empty()) {
+      std::ifstream in(file);
+      for (std::string text; at->second.size() < kMostLines && std::getline(in, text);) {
+        if (!text.empty() && text.back() == '\r') text.pop_back();
+        at->second.push_back(text.substr(0, 1024));
+      }
+    }
+    return at->second;
+  }
+
+  std::map<std::string, std::vector<std::string>> files_;
+};
+
+} // namespace fade::handlers

@@ -1,0 +1,125 @@
+#include "handler_host.h"
+
+#include <gtest/gtest.h>
+
+namespace fade::testing {
+namespace {
+
+using nlohmann::json;
+
+constexpr uint64_t kAll = ~uint64_t{0};
+
+TEST(MessageLogger, EveryRecordIsALineWithExactLanesAndAddresses) {
+  SiteTableBuilder table;
+  const auto load = table.add({FADE_SITE_LOAD});
+  Stream stream;
+  stream.wave(5);
+  std::vector<uint64_t> addresses(64);
+  addresses[3] = 0x7f0012345678;
+  addresses[60] = 0x42;
+  stream.access(load, uint64_t{1} << 3 | uint64_t{1} << 60, addresses);
+  stream.waveEnd(99);
+  HandlerHost host(std::vector<HandlerChoice>{{"MessageLogger", ""}});
+  host.dispatch("k", table.build("k"), stream);
+  const std::string report = host.finish();
+  const auto accesses = objectsOf(report, "access");
+  ASSERT_EQ(accesses.size(), 1u);
+  EXPECT_EQ(accesses[0]["workgroup"], json::parse("[5,0,0]"));
+  EXPECT_EQ(accesses[0]["lanes"], json::parse("[3,60]"));
+  EXPECT_EQ(accesses[0]["addresses"][0], 0x7f0012345678);
+  EXPECT_EQ(accesses[0]["addresses"][1], 0x42);
+  EXPECT_EQ(accesses[0]["op"], "load");
+  EXPECT_EQ(objectsOf(report, "wave_begin").size(), 1u);
+  const auto ends = objectsOf(report, "wave_end");
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(ends[0]["clock"], 99);
+}
+
+TEST(MessageLogger, RecordsOfADispatchComeInOrderAlsoWithSeveralWorkers) {
+  SiteTableBuilder table;
+  const auto block = table.add({FADE_SITE_BLOCK});
+  Stream stream;
+  stream.wave();
+  for (uint64_t i = 0; i < 5000; ++i) stream.block(block, kAll, i);
+  HostOptions options;
+  options.workers = 4;
+  options.batch = 256;
+  HandlerHost host({{"MessageLogger", ""}}, options);
+  host.dispatch("k", table.build("k"), stream);
+  const auto blocks = host.finish("block");
+  ASSERT_EQ(blocks.size(), 5000u);
+  for (std::size_t i = 0; i < blocks.size(); ++i) ASSERT_EQ(blocks[i]["clock"], i);
+}
+
+TEST(MessageLogger, KernelNamesAreEscaped) {
+  SiteTableBuilder table;
+  const auto load = table.add({FADE_SITE_LOAD});
+  Stream stream;
+  stream.wave();
+  stream.affine(load, 0x1000, 4);
+  HandlerHost host(std::vector<HandlerChoice>{{"MessageLogger", ""}});
+  const std::string name = "k\"\\\n\t\x01<\xc3\xa4>"; // quotes, control characters, UTF-8
+  host.dispatch(name, table.build("k"), stream);
+  const auto accesses = host.finish("access");
+  ASSERT_EQ(accesses.size(), 1u);
+  EXPECT_EQ(accesses[0]["kernel"], name);
+}
+
+class BlockCountsTest : public ::testing::Test {
+protected:
+  SiteTableBuilder table;
+  uint32_t head = table.add(block(10));
+  uint32_t body = table.add(block(12));
+  Stream stream;
+
+  static SiteTableBuilder::Site block(uint32_t line) {
+    SiteTableBuilder::Site site;
+    site.kind = FADE_SITE_BLOCK;
+    site.line = line;
+    site.lines = {line, line + 1};
+    return site;
+  }
+  json run(std::vector<fade_counter> counters = {}) {
+    HandlerHost host(std::vector<HandlerChoice>{{"BlockCounts", ""}});
+    host.dispatch("k", table.build("k"), stream, std::move(counters));
+    const auto all = host.finish("blocks");
+    EXPECT_EQ(all.size(), 1u);
+    return all.empty() ? json::object() : all[0]["blocks"];
+  }
+};
+
+TEST_F(BlockCountsTest, RecordsGiveExecutionsLanesTimesAndDivergence) {
+  stream.wave();
+  stream.block(head, kAll, 100);
+  stream.block(body, 0xf, 130);
+  stream.block(body, 0x3, 150);
+  stream.block(head, kAll, 155);
+  stream.waveEnd(160);
+  const json blocks = run();
+  ASSERT_EQ(blocks.size(), 2u);
+  EXPECT_EQ(blocks[0]["line"], 10);
+  EXPECT_EQ(blocks[0]["lines"], json::parse("[10,11]"));
+  EXPECT_EQ(blocks[0]["executions"], 2);
+  EXPECT_EQ(blocks[0]["lanes"], 128);
+  EXPECT_EQ(blocks[0]["divergent"], 0);
+  EXPECT_EQ(blocks[0]["clocks"], 30 + 5);
+  EXPECT_EQ(blocks[1]["executions"], 2);
+  EXPECT_EQ(blocks[1]["lanes"], 6);
+  EXPECT_EQ(blocks[1]["divergent"], 2);
+  EXPECT_EQ(blocks[1]["clocks"], 20 + 5);
+  EXPECT_DOUBLE_EQ(blocks[1]["lane_share"], 6.0 / 128);
+}
+
+TEST_F(BlockCountsTest, CountersGiveExecutionsAndLanes) {
+  stream.wave();
+  const json blocks = run({{10, 630}, {3, 0}});
+  ASSERT_EQ(blocks.size(), 2u);
+  EXPECT_EQ(blocks[0]["executions"], 10);
+  EXPECT_EQ(blocks[0]["lanes"], 640);
+  EXPECT_EQ(blocks[1]["executions"], 3);
+  EXPECT_EQ(blocks[1]["lanes"], 3);
+  EXPECT_FALSE(blocks[0].contains("clocks"));
+}
+
+} // namespace
+} // namespace fade::testing

@@ -1,0 +1,352 @@
+// Every number here is worked out by hand from the rules: a wave's lanes need
+// ceil(lanes * size / line) cache lines and use as many as their bytes touch; LDS has 32 banks of
+// 4 bytes, serves lanes in sets by access size, and each set costs one extra turn for every
+// distinct dword beyond the first in its fullest bank.
+#include "handler_host.h"
+
+#include <gtest/gtest.h>
+
+namespace fade::testing {
+namespace {
+
+using nlohmann::json;
+
+constexpr uint64_t kAll = ~uint64_t{0};
+constexpr uint64_t kWave32 = 0xffff'ffff;
+
+class MemoryAnalysisTest : public ::testing::Test {
+protected:
+  SiteTableBuilder table;
+  Stream stream;
+  std::string target = "gfx90a";
+
+  uint32_t site(uint32_t kind, uint32_t space, uint32_t size) {
+    SiteTableBuilder::Site site;
+    site.kind = kind;
+    site.space = space;
+    site.size = size;
+    site.line = ++line_;
+    return table.add(site);
+  }
+  uint32_t load(uint32_t size = 4) { return site(FADE_SITE_LOAD, FADE_SPACE_GLOBAL, size); }
+  uint32_t ldsLoad(uint32_t size = 4) { return site(FADE_SITE_LOAD, FADE_SPACE_LDS, size); }
+
+  json run(unsigned workers = 1) {
+    HostOptions options;
+    options.target = target;
+    options.workers = workers;
+    options.batch = 4096;
+    HandlerHost host({{"MemoryAnalysis", ""}}, options);
+    host.dispatch("kernel()", table.build("kernel"), stream);
+    auto all = host.finish("memory");
+    EXPECT_EQ(all.size(), 1u);
+    return all.empty() ? json::object() : all[0];
+  }
+  // The only access to global memory, or to LDS.
+  json global() { return only(run()["global"]); }
+  json lds() { return only(run()["lds"]); }
+
+  void expectLines(uint64_t executions, uint64_t lanes, uint64_t needed, uint64_t used) {
+    const json access = global();
+    EXPECT_EQ(access["executions"], executions);
+    EXPECT_EQ(access["lanes"], lanes);
+    EXPECT_EQ(access["lines_needed"], needed);
+    EXPECT_EQ(access["lines_used"], used);
+  }
+
+private:
+  static json only(const json &list) {
+    EXPECT_EQ(list.size(), 1u);
+    return list.empty() ? json::object() : list[0];
+  }
+  uint32_t line_ = 0;
+};
+
+TEST_F(MemoryAnalysisTest, CopyOfIntsByTwoWavesUsesWhatItNeeds) {
+  const auto in = load();
+  stream.wave();
+  stream.affine(in, 0x10000, 4);
+  stream.wave();
+  stream.affine(in, 0x10100, 4);
+  expectLines(2, 128, 4, 4);
+}
+
+TEST_F(MemoryAnalysisTest, StrideOf32IntsUsesALineForEachLane) {
+  stream.wave();
+  stream.affine(load(), 0x10000, 128);
+  expectLines(1, 64, 2, 64);
+}
+
+TEST_F(MemoryAnalysisTest, StrideOfTwoIntsUsesTwiceTheLines) {
+  stream.wave();
+  stream.affine(load(), 0x10000, 8); // 504 + 4 bytes from the start of a line
+  expectLines(1, 64, 2, 4);
+}
+
+TEST_F(MemoryAnalysisTest, NegativeStrideIsAsGoodAsPositive) {
+  stream.wave();
+  stream.affine(load(), 0x10000 + 63 * 4, -4);
+  expectLines(1, 64, 2, 2);
+}
+
+TEST_F(MemoryAnalysisTest, MisalignedWaveUsesOneLineMore) {
+  stream.wave();
+  stream.affine(load(), 0x10004, 4);
+  expectLines(1, 64, 2, 3);
+}
+
+TEST_F(MemoryAnalysisTest, ElementsThatCrossLinesCountInBoth) {
+  stream.wave();
+  stream.affine(load(8), 0x10000 + 124, 256); // each lane: 4 bytes in one line, 4 in the next
+  expectLines(1, 64, 4, 128);
+}
+
+TEST_F(MemoryAnalysisTest, BroadcastUsesOneLine) {
+  stream.wave();
+  stream.affine(load(), 0x10000, 0);
+  expectLines(1, 64, 2, 1);
+}
+
+TEST_F(MemoryAnalysisTest, VectorLoadOf16BytesNeedsEightLines) {
+  stream.wave();
+  stream.affine(load(16), 0x10000, 16);
+  expectLines(1, 64, 8, 8);
+}
+
+TEST_F(MemoryAnalysisTest, GatherUsesTheLinesItTouches) {
+  stream.wave();
+  std::vector<uint64_t> addresses(64);
+  for (uint64_t i = 0; i < 64; ++i) addresses[i] = 0x10000 + 128 * (i * 37 % 50) + 4 * i % 128;
+  // i * 37 mod 50 takes each of 50 values: 50 lines, 14 of them twice.
+  stream.access(load(), kAll, addresses);
+  expectLines(1, 64, 2, 50);
+}
+
+TEST_F(MemoryAnalysisTest, PartialWaveNeedsOnlyWhatItsLanesNeed) {
+  stream.wave();
+  stream.affine(load(), 0x10000, 4, 0xff);
+  expectLines(1, 8, 1, 1);
+}
+
+TEST_F(MemoryAnalysisTest, MaskWithHolesUsesOnlyTheLinesOfItsLanes) {
+  stream.wave();
+  stream.affine(load(), 0x10000, 32, 0x8000'0000'0000'0001); // 2016 bytes apart
+  expectLines(1, 2, 1, 2);
+}
+
+TEST_F(MemoryAnalysisTest, Wave32NeedsOneLine) {
+  target = "gfx1030";
+  stream.wave(0, true);
+  stream.affine(load(), 0x10000, 4, kWave32);
+  expectLines(1, 32, 1, 1);
+}
+
+TEST_F(MemoryAnalysisTest, Gfx906Has64ByteLines) {
+  target = "gfx906";
+  stream.wave();
+  stream.affine(load(), 0x10000, 4);
+  expectLines(1, 64, 4, 4);
+}
+
+TEST_F(MemoryAnalysisTest, TiledAddressesAreCountedLaneByLane) {
+  stream.wave();
+  std::vector<uint64_t> addresses(64);
+  for (uint64_t i = 0; i < 64; ++i) addresses[i] = 0x10000 + (i % 16) * 4 + (i / 16) * 4096;
+  stream.access(load(), kAll, addresses); // four rows of 64 bytes, each in a line of its own
+  expectLines(1, 64, 2, 4);
+}
+
+TEST_F(MemoryAnalysisTest, CopiesCountAllTheirBytes) {
+  const auto fill = site(FADE_SITE_FILL, FADE_SPACE_GLOBAL, 0);
+  stream.wave();
+  std::vector<uint64_t> addresses(64);
+  for (uint64_t i = 0; i < 64; ++i) addresses[i] = 0x10000 + 1000 * i;
+  stream.access(fill, kAll, addresses, 1000); // 64000 bytes without a gap
+  const json access = global();
+  EXPECT_EQ(access["op"], "store");
+  EXPECT_EQ(access["total_bytes"], 64000);
+  EXPECT_EQ(access["lines_needed"], 500);
+  EXPECT_EQ(access["lines_used"], 500);
+}
+
+TEST_F(MemoryAnalysisTest, AtomicsOnOneAddressWaitForEachOther) {
+  const auto atomic = site(FADE_SITE_ATOMIC, FADE_SPACE_GLOBAL, 4);
+  stream.wave();
+  stream.affine(atomic, 0x10000, 0);
+  stream.affine(atomic, 0x10000, 4);
+  std::vector<uint64_t> addresses(64);
+  for (uint64_t i = 0; i < 64; ++i) addresses[i] = 0x10000 + 4 * (i * i % 7 % 3);
+  // i*i mod 7 is 0, 1, 2 or 4; mod 3: 0, 1, 2, 1. Three addresses for 64 lanes.
+  stream.access(atomic, kAll, addresses);
+  const json access = global();
+  EXPECT_EQ(access["op"], "atomic");
+  EXPECT_EQ(access["executions"], 3);
+  EXPECT_EQ(access["same_address"], 63 + 0 + 61);
+}
+
+TEST_F(MemoryAnalysisTest, FlatAccessesAreToldApartByAddress) {
+  const auto flat = site(FADE_SITE_LOAD, FADE_SPACE_FLAT, 4);
+  stream.wave();
+  std::vector<uint64_t> addresses(64);
+  for (uint64_t i = 0; i < 64; ++i)
+    addresses[i] = i < 32   ? 0x7f00'0000'0000 + 4 * i
+                   : i < 48 ? (uint64_t{Stream::kSharedBase} << 32) + 128 * i // all in bank 0
+                            : (uint64_t{Stream::kPrivateBase} << 32) + 4 * i;
+  stream.access(flat, kAll, addresses);
+  const json memory = run();
+  ASSERT_EQ(memory["global"].size(), 1u);
+  ASSERT_EQ(memory["lds"].size(), 1u);
+  EXPECT_EQ(memory["global"][0]["lanes"], 32);
+  EXPECT_EQ(memory["global"][0]["lines_used"], 1);
+  EXPECT_EQ(memory["lds"][0]["lanes"], 16);
+  EXPECT_EQ(memory["lds"][0]["conflicts"], 15);
+}
+
+TEST_F(MemoryAnalysisTest, LdsColumnOf64FloatsHas62Conflicts) {
+  stream.wave();
+  stream.affine(ldsLoad(), 0, 64 * 4);
+  EXPECT_EQ(lds()["conflicts"], 62);
+}
+
+TEST_F(MemoryAnalysisTest, PaddedLdsColumnHasNone) {
+  stream.wave();
+  stream.affine(ldsLoad(), 0, 65 * 4);
+  EXPECT_EQ(lds()["conflicts"], 0);
+}
+
+TEST_F(MemoryAnalysisTest, LdsRowHasNone) {
+  stream.wave();
+  stream.affine(ldsLoad(), 0x40, 4);
+  EXPECT_EQ(lds()["conflicts"], 0);
+}
+
+TEST_F(MemoryAnalysisTest, LdsBroadcastHasNone) {
+  stream.wave();
+  stream.affine(ldsLoad(), 0x40, 0);
+  EXPECT_EQ(lds()["conflicts"], 0);
+}
+
+TEST_F(MemoryAnalysisTest, LdsStrideOfTwoFloatsHasOneConflictPerHalf) {
+  stream.wave();
+  stream.affine(ldsLoad(), 0, 8); // 32 lanes on 16 banks
+  EXPECT_EQ(lds()["conflicts"], 2);
+}
+
+TEST_F(MemoryAnalysisTest, Lds8ByteRowIsServedInQuartersWithoutConflict) {
+  stream.wave();
+  stream.affine(ldsLoad(8), 0, 8);
+  EXPECT_EQ(lds()["conflicts"], 0);
+}
+
+TEST_F(MemoryAnalysisTest, Lds8ByteAccessCountsBothItsDwords) {
+  stream.wave();
+  stream.affine(ldsLoad(8), 0, 128); // 16 lanes on banks 0 and 1, four times
+  EXPECT_EQ(lds()["conflicts"], 4 * 15);
+}
+
+TEST_F(MemoryAnalysisTest, Lds16ByteRowHasNoConflict) {
+  stream.wave();
+  stream.affine(ldsLoad(16), 0, 16);
+  // Each set has eight lanes on four banks each: lanes 0-3 on banks 0-15, lanes 20-23 on 16-31.
+  EXPECT_EQ(lds()["conflicts"], 0);
+}
+
+TEST_F(MemoryAnalysisTest, Lds16ByteStrideOf32BytesMeetsInPairs) {
+  stream.wave();
+  stream.affine(ldsLoad(16), 0, 32);
+  // Lanes 0-3: banks 0-3, 8-11, 16-19, 24-27; lanes 20-23: 640 bytes further, the same banks.
+  EXPECT_EQ(lds()["conflicts"], 8 * 1);
+}
+
+TEST_F(MemoryAnalysisTest, Lds16ByteStrideOf128BytesMeetsInOneGroupOfBanks) {
+  stream.wave();
+  stream.affine(ldsLoad(16), 0, 128);
+  EXPECT_EQ(lds()["conflicts"], 8 * 7);
+}
+
+TEST_F(MemoryAnalysisTest, LdsColumnInWave32Has31Conflicts) {
+  target = "gfx1030";
+  stream.wave(0, true);
+  stream.affine(ldsLoad(), 0, 128, kWave32);
+  EXPECT_EQ(lds()["conflicts"], 31);
+}
+
+TEST_F(MemoryAnalysisTest, LdsBytesInOneDwordDoNotConflict) {
+  stream.wave();
+  stream.affine(ldsLoad(1), 0, 1); // 32 lanes on 8 banks, one dword each
+  EXPECT_EQ(lds()["conflicts"], 0);
+}
+
+TEST_F(MemoryAnalysisTest, TransposeThroughPaddedLdsIsCleanOnBothSides) {
+  // out[x][y] = tile[x][y]: 64 x 64 floats, row padded to 65. Stores by row, loads by column.
+  const auto in = load(), put = site(FADE_SITE_STORE, FADE_SPACE_LDS, 4), take = ldsLoad(),
+             out = site(FADE_SITE_STORE, FADE_SPACE_GLOBAL, 4);
+  for (uint64_t y = 0; y < 64; ++y) {
+    stream.wave();
+    stream.affine(in, 0x10000 + 256 * y, 4);
+    stream.affine(put, 260 * y, 4);
+    stream.affine(take, 4 * y, 260);
+    stream.affine(out, 0x20000 + 256 * y, 4);
+  }
+  const json memory = run(4);
+  ASSERT_EQ(memory["global"].size(), 2u);
+  ASSERT_EQ(memory["lds"].size(), 2u);
+  for (const json &access : memory["global"]) {
+    EXPECT_EQ(access["executions"], 64);
+    EXPECT_EQ(access["lines_needed"], 128);
+    EXPECT_EQ(access["lines_used"], 128);
+  }
+  for (const json &access : memory["lds"]) EXPECT_EQ(access["conflicts"], 0);
+}
+
+TEST_F(MemoryAnalysisTest, SitesOfOneSourcePlaceAreOneAccess) {
+  SiteTableBuilder::Site same;
+  same.line = 7;
+  same.column = 3;
+  const auto first = table.add(same), second = table.add(same); // an unrolled loop
+  stream.wave();
+  stream.affine(first, 0x10000, 4);
+  stream.affine(second, 0x10100, 4);
+  const json access = global();
+  EXPECT_EQ(access["line"], 7);
+  EXPECT_EQ(access["executions"], 2);
+}
+
+TEST_F(MemoryAnalysisTest, StridesAreCounted) {
+  const auto in = load();
+  stream.wave();
+  for (int i = 0; i < 3; ++i) stream.affine(in, 0x10000, 4);
+  stream.affine(in, 0x10000, 512);
+  std::vector<uint64_t> addresses(64);
+  for (uint64_t i = 0; i < 64; ++i) addresses[i] = 0x10000 + 4 * (i * i % 61);
+  stream.access(in, kAll, addresses);
+  const json access = global();
+  EXPECT_EQ(access["strides"], json::parse(R"([{"stride":4,"executions":3},
+                                               {"stride":512,"executions":1}])"));
+  EXPECT_EQ(access["irregular"], 1);
+}
+
+TEST_F(MemoryAnalysisTest, TheReportNamesTheWorstLineFirstAndAdvises) {
+  const auto good = load(), bad = load();
+  const auto column = ldsLoad();
+  stream.wave();
+  stream.affine(good, 0x10000, 4);
+  stream.affine(bad, 0x10000, 256);
+  stream.affine(column, 0, 256);
+  HostOptions options;
+  options.format = Format::text;
+  HandlerHost host({{"MemoryAnalysis", ""}}, options);
+  host.dispatch("kernel()", table.build("kernel"), stream);
+  const std::string text = host.finish();
+  const auto at_bad = text.find("kernel.hip:2:1"), at_good = text.find("kernel.hip:1:1");
+  ASSERT_NE(at_bad, std::string::npos) << text;
+  ASSERT_NE(at_good, std::string::npos) << text;
+  EXPECT_LT(at_bad, at_good);
+  EXPECT_NE(text.find("Neighbouring lanes are 256 bytes apart: 64 cache lines per wave where 2"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("pad each row by one element"), std::string::npos) << text;
+}
+
+} // namespace
+} // namespace fade::testing
