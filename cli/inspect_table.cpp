@@ -167,7 +167,8 @@ private:
   void print_instrumentation(const ObjectView &view, const KernelView &shown) {
     if (shown.instrumented == nullptr) return;
     const auto &kernel = *shown.instrumented;
-    std::string text = fmt::format("{} sites", kernel.sites.size());
+    std::string text =
+        fmt::format("{} site{}", kernel.sites.size(), kernel.sites.size() == 1 ? "" : "s");
     if (kernel.original != kernel.instrumented) {
       bool is_clone = shown.index == kernel.instrumented;
       std::size_t other = is_clone ? kernel.original : kernel.instrumented;

@@ -15,11 +15,13 @@ namespace {
 /// Inlined calls deeper than this are an endless chain, not a program.
 constexpr std::size_t kDeepestInlining = 256;
 
+constexpr std::uint32_t kNoFile = ~0u;
+
 struct Row {
   std::uint64_t address = 0;
   std::uint32_t line = 0;
   std::uint32_t column = 0;
-  const char *file = nullptr; ///< owned by libdw
+  std::uint32_t file = kNoFile; ///< index in Impl::file_names
   bool ends_sequence = false;
 };
 
@@ -58,6 +60,20 @@ std::string function_name(Dwarf_Die *die) {
   return "";
 }
 
+std::string text(Dwarf_Die *die, unsigned name) {
+  Dwarf_Attribute attribute;
+  if (dwarf_attr(die, name, &attribute) == nullptr) return "";
+  const char *value = dwarf_formstring(&attribute);
+  return value != nullptr ? value : "";
+}
+
+/// A file's name as a path: names may be relative to the folder the compiler ran in.
+std::string full_path(Dwarf_Die *unit, const char *name) {
+  if (name[0] == '/') return name;
+  std::string folder = text(unit, DW_AT_comp_dir);
+  return folder.empty() ? name : folder + "/" + name;
+}
+
 std::uint32_t number(Dwarf_Die *die, unsigned name) {
   Dwarf_Attribute attribute;
   Dwarf_Word value = 0;
@@ -74,7 +90,8 @@ struct SourceMap::Impl {
   Dwarf *dwarf = nullptr;
   std::vector<Function> functions; ///< by address
   std::vector<Row> rows;           ///< of all units, by address
-  mutable std::mutex mutex;        ///< libdw caches as it reads
+  std::vector<std::string> file_names;
+  mutable std::mutex mutex; ///< libdw caches as it reads
 
   ~Impl() {
     if (dwarf != nullptr) dwarf_end(dwarf);
@@ -83,6 +100,7 @@ struct SourceMap::Impl {
 
   void read_units();
   void read_rows(Dwarf_Die *unit);
+  const std::string &file_of(const Row &row) const;
   const Row *row_at(std::uint64_t address) const;
   SourceFrame place_of(const Row *row) const;
   void find_functions(Dwarf_Die unit);
@@ -96,6 +114,7 @@ void SourceMap::Impl::read_rows(Dwarf_Die *unit) {
   std::size_t count = 0;
   if (dwarf_getsrclines(unit, &lines, &count) != 0) return;
   rows.reserve(rows.size() + count);
+  std::map<const char *, std::uint32_t> known; // libdw gives the same pointer for the same file
   for (std::size_t i = 0; i < count; ++i) {
     Dwarf_Line *line = dwarf_onesrcline(lines, i);
     Row row;
@@ -108,7 +127,11 @@ void SourceMap::Impl::read_rows(Dwarf_Die *unit) {
     row.address = address;
     row.line = static_cast<std::uint32_t>(number);
     row.column = static_cast<std::uint32_t>(column);
-    row.file = dwarf_linesrc(line, nullptr, nullptr);
+    if (const char *name = dwarf_linesrc(line, nullptr, nullptr)) {
+      auto [it, inserted] = known.emplace(name, static_cast<std::uint32_t>(file_names.size()));
+      if (inserted) file_names.push_back(full_path(unit, name));
+      row.file = it->second;
+    }
     rows.push_back(row);
   }
 }
@@ -173,10 +196,15 @@ const Function *SourceMap::Impl::function_at(std::uint64_t address) const {
   return address < function.range.end ? &function : nullptr;
 }
 
+const std::string &SourceMap::Impl::file_of(const Row &row) const {
+  static const std::string none;
+  return row.file == kNoFile ? none : file_names[row.file];
+}
+
 SourceFrame SourceMap::Impl::place_of(const Row *row) const {
   SourceFrame frame;
   if (row == nullptr) return frame;
-  if (row->file != nullptr) frame.file = row->file;
+  frame.file = file_of(*row);
   frame.line = row->line;
   frame.column = row->column;
   return frame;
@@ -208,13 +236,14 @@ SourceFrame SourceMap::Impl::call_site(Dwarf_Die *inlined) const {
   SourceFrame frame;
   frame.line = number(inlined, DW_AT_call_line);
   frame.column = number(inlined, DW_AT_call_column);
-  Dwarf_Files *files = nullptr;
+  Dwarf_Files *source_files = nullptr;
   std::size_t count = 0;
   Dwarf_Die unit;
   std::uint32_t index = number(inlined, DW_AT_call_file);
   if (dwarf_diecu(inlined, &unit, nullptr, nullptr) != nullptr &&
-      dwarf_getsrcfiles(&unit, &files, &count) == 0 && index < count)
-    if (const char *name = dwarf_filesrc(files, index, nullptr, nullptr)) frame.file = name;
+      dwarf_getsrcfiles(&unit, &source_files, &count) == 0 && index < count)
+    if (const char *name = dwarf_filesrc(source_files, index, nullptr, nullptr))
+      frame.file = full_path(&unit, name);
   return frame;
 }
 
@@ -265,7 +294,7 @@ std::vector<AddressRange> SourceMap::addresses(std::string_view file, std::uint3
     const Row &row = rows[i];
     std::uint64_t end = rows[i + 1].address;
     if (row.ends_sequence || row.line != line || end == row.address) continue;
-    if (row.file == nullptr || file != row.file) continue;
+    if (row.file == kNoFile || file != impl_->file_names[row.file]) continue;
     if (!ranges.empty() && ranges.back().end == row.address)
       ranges.back().end = end;
     else
@@ -277,7 +306,7 @@ std::vector<AddressRange> SourceMap::addresses(std::string_view file, std::uint3
 std::vector<std::string> SourceMap::files() const {
   std::set<std::string_view> names;
   for (const Row &row : impl_->rows)
-    if (row.file != nullptr && !row.ends_sequence) names.insert(row.file);
+    if (row.file != kNoFile && !row.ends_sequence) names.insert(impl_->file_names[row.file]);
   return {names.begin(), names.end()};
 }
 

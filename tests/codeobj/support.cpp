@@ -84,6 +84,12 @@ std::vector<std::string> modern_code_objects() {
   return paths;
 }
 
+std::vector<std::string> small_code_objects() {
+  auto paths = modern_code_objects();
+  std::erase_if(paths, [](const std::string &path) { return fs::file_size(path) > 1'000'000; });
+  return paths;
+}
+
 std::string test_name(const std::string &path) {
   fs::path p(path);
   std::string name = p.stem().string();

@@ -32,6 +32,8 @@ std::string system_library(const std::string &name);
 std::vector<std::string> all_code_objects();
 /// Those of version 3 and later.
 std::vector<std::string> modern_code_objects();
+/// Those of these that are small enough to look at every instruction.
+std::vector<std::string> small_code_objects();
 /// "arguments-gfx90a-v5" or "triton_gfx90a_matmul": a name for a parameterised test.
 std::string test_name(const std::string &path);
 

@@ -110,8 +110,40 @@ TEST_P(CodeOfObject, BlocksCoverTheCodeAndEdgesLeadToBlocks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CodeOfObject, ::testing::ValuesIn(testing::modern_code_objects()),
+INSTANTIATE_TEST_SUITE_P(All, CodeOfObject, ::testing::ValuesIn(testing::small_code_objects()),
                          [](const auto &p) { return testing::test_name(p.param); });
+
+// A real library: the first kernels of each processor, with far more kinds of instructions than the
+// samples have.
+TEST(Disassembler, EqualsObjdumpOnRocrand) {
+  std::size_t objects = 0, instructions = 0;
+  for (const std::string &path : testing::modern_code_objects()) {
+    if (path.find("/rocrand-") == std::string::npos) continue;
+    ++objects;
+    auto object = testing::open_object(path);
+    for (std::size_t i = 0; i < 6; ++i) {
+      auto kernel = object->kernel(i);
+      ASSERT_TRUE(kernel);
+      auto expected = instructions_by_objdump(
+          fmt::format("--start-address={:#x} --stop-address={:#x} {}", kernel->code_address,
+                      kernel->code_address + kernel->code_size, path));
+      auto code = analyze_kernel(*object, *kernel);
+      ASSERT_TRUE(code) << code.error().message();
+      EXPECT_EQ(code->instructions.size(), expected.size()) << kernel->name;
+      for (std::size_t n = 0; n < code->instructions.size(); ++n) {
+        const Instruction &instruction = code->instructions[n];
+        ASSERT_TRUE(expected.contains(instruction.address))
+            << fmt::format("{:#x}", instruction.address);
+        ASSERT_EQ(without_encoding(instruction.mnemonic()),
+                  without_encoding(expected[instruction.address]));
+        EXPECT_NE(code->info[n].unit, Unit::Invalid) << instruction.text;
+      }
+      instructions += code->instructions.size();
+    }
+  }
+  if (objects == 0) GTEST_SKIP() << "librocrand is not installed";
+  EXPECT_GT(instructions, 1000u);
+}
 
 struct Expected {
   const char *text;

@@ -87,7 +87,7 @@ TEST_P(SourceOfObject, LinesLeadBackToTheAddressesThatLeadToThem) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SourceOfObject, ::testing::ValuesIn(testing::modern_code_objects()),
+INSTANTIATE_TEST_SUITE_P(All, SourceOfObject, ::testing::ValuesIn(testing::small_code_objects()),
                          [](const auto &p) { return testing::test_name(p.param); });
 
 TEST(SourceMap, ShowsTheChainOfInlinedCalls) {
