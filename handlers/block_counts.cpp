@@ -120,6 +120,14 @@ double laneShare(const BlockStats &stats, uint32_t wave_size) {
   return most == 0 ? 0 : static_cast<double>(stats.lanes) / most;
 }
 
+/// Counters hold either all active lanes or those beyond the first of each entry.
+template <typename Counter> uint64_t lanesOf(const Counter &counter) {
+  if constexpr (requires { counter.more_lanes; })
+    return counter.entries + counter.more_lanes;
+  else
+    return counter.lanes;
+}
+
 bool isBlock(const fade_site &site) { return site.kind == FADE_SITE_BLOCK; }
 
 void BlockCounts::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const> shards) {
@@ -135,7 +143,7 @@ void BlockCounts::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *c
     if (isBlock(table->sites()[i]) && blocks[i].recorded == 0) {
       const fade_counter &counter = dispatch.counters()[i];
       blocks[i].executions = counter.entries;
-      blocks[i].lanes = counter.entries + counter.more_lanes;
+      blocks[i].lanes = lanesOf(counter);
     }
   if (sink().isJson()) writeJson(dispatch, blocks, wave_size);
   if (sink().isCsv()) writeCsv(dispatch, blocks, wave_size);
