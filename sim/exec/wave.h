@@ -22,6 +22,14 @@ using Row = uint32_t[64]; // one vector register: a value for each lane
 // Why a wave gave up its worker.
 enum class WaveState : uint8_t { running, at_barrier, at_global_barrier, sleeping, ended };
 
+// Expands a lane mask to one word (0 or ~0) per lane; 32 or 64 lanes.
+inline void expand_mask(uint64_t mask, uint32_t *out, unsigned lanes) {
+  for (unsigned half = 0; half < lanes; half += 32) {
+    const uint32_t word = static_cast<uint32_t>(mask >> half);
+    for (unsigned i = 0; i < 32; i++) out[half + i] = word & 1u << i ? ~0u : 0u;
+  }
+}
+
 struct Wave {
   // Scalar state. VCC, M0 and EXEC live in the scalar file under their own numbers.
   uint32_t sgpr[sreg::count + 2] = {};
@@ -89,14 +97,9 @@ struct Wave {
     if (e == active_exec) return;
     active_exec = e;
     all_active = e == lane_mask();
-    for (unsigned i = 0; i < 64; i++) active[i] = 0u - static_cast<uint32_t>(e >> i & 1);
+    expand_mask(e, active, 64);
   }
 };
-
-// Expands a lane mask to one word (0 or ~0) per lane.
-inline void expand_mask(uint64_t mask, uint32_t *out, unsigned lanes) {
-  for (unsigned i = 0; i < lanes; i++) out[i] = 0u - static_cast<uint32_t>(mask >> i & 1);
-}
 
 // Packs 64 bytes of 0 or 1 to a mask.
 inline uint64_t pack_flags(const uint8_t *flags, unsigned lanes) {

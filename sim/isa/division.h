@@ -15,6 +15,13 @@ template <> struct DivisionScale<f64> {
   static constexpr int shift = 128, near_overflow = 768, tiny = 53, underflow = -1075;
 };
 
+// Neither scaling nor repair is needed where both operands are nearer to 1 than this: their quotient and the
+// denominator's reciprocal are far from both ends of the range.
+template <class T> inline bool far_from_one(T x) {
+  constexpr int reach = DivisionScale<T>::near_overflow / 2 - 1;
+  return static_cast<unsigned>(raw_exponent(x) - (Format<T>::bias - reach)) > 2u * reach;
+}
+
 template <class T> struct ScaledOperand {
   T value;
   bool undo; // div_fmas must scale back

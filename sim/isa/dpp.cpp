@@ -31,21 +31,48 @@ int source_lane(unsigned ctrl, int i, int lanes) {
   }
 }
 
+// The answers for all controls, worked out once.
+struct SourceLanes {
+  int8_t from[2][512][64]; // for 32 and 64 lanes
+  SourceLanes() {
+    for (int wide = 0; wide < 2; wide++)
+      for (int ctrl = 0; ctrl < 512; ctrl++)
+        for (int i = 0; i < 32 << wide; i++)
+          from[wide][ctrl][i] = static_cast<int8_t>(source_lane(static_cast<unsigned>(ctrl), i, 32 << wide));
+  }
+};
+const int8_t *source_lanes(unsigned ctrl, unsigned lanes) {
+  static const SourceLanes table;
+  return table.from[lanes == 64][ctrl & 511];
+}
+
+// The lanes that row_mask and bank_mask leave to be written.
+uint64_t masked_lanes(unsigned row_mask, unsigned bank_mask) {
+  uint64_t rows = 0, banks = 0;
+  for (unsigned n = 0; n < 4; n++) {
+    if (row_mask >> n & 1) rows |= 0xffffull << 16 * n;
+    if (bank_mask >> n & 1) banks |= 0x000f000f000f000full << 4 * n;
+  }
+  return rows & banks;
+}
+
 } // namespace
 
 DppPlan dpp_plan(const Wave &w, const Instruction &in) {
   DppPlan p{};
-  const uint64_t exec = w.exec();
+  const uint64_t readable = in.fetch_inactive ? ~0ull : w.exec();
   const bool dpp8 = in.select == LaneSelect::dpp8;
+  const int8_t *lanes = dpp8 ? nullptr : source_lanes(in.dpp_ctrl, w.lanes);
+  uint64_t valid_lanes = 0;
   for (unsigned i = 0; i < w.lanes; i++) {
-    int from = dpp8 ? static_cast<int>((i & ~7u) + (in.dpp8 >> 3 * (i & 7) & 7))
-                    : source_lane(in.dpp_ctrl, static_cast<int>(i), static_cast<int>(w.lanes));
-    bool valid = from >= 0 && (in.fetch_inactive || exec >> from & 1);
+    const int from = dpp8 ? static_cast<int>((i & ~7u) + (in.dpp8 >> 3 * (i & 7) & 7)) : lanes[i];
+    const bool valid = from >= 0 && readable >> (from & 63) & 1;
     p.from[i] = static_cast<uint8_t>(valid ? from : static_cast<int>(i));
     p.zero[i] = !valid;
-    bool write = dpp8 || ((in.row_mask >> (i / 16 & 3) & 1) && (in.bank_mask >> (i % 16 / 4) & 1));
-    if (write && (valid || in.bound_ctrl || dpp8)) p.writable |= 1ull << i;
+    valid_lanes |= static_cast<uint64_t>(valid) << i;
   }
+  if (dpp8) p.writable = w.lane_mask();
+  else p.writable = masked_lanes(in.row_mask, in.bank_mask) & (in.bound_ctrl ? w.lane_mask() : valid_lanes);
   return p;
 }
 

@@ -56,15 +56,26 @@ template <> struct Element<i8> {
 template <class T> T multiply_add(T a, T b, T c) {
   if constexpr (std::is_same_v<T, i32>)
     return static_cast<i32>(static_cast<u32>(a) * static_cast<u32>(b) + static_cast<u32>(c));
-  else return fma(a, b, c);
+  else if constexpr (sizeof(T) == 8) return __builtin_fma(a, b, c);
+  else return __builtin_fmaf(a, b, c);
 }
 
-// One block: D += A * B. The inner loop runs along a row of D, so that it vectorises.
+// One block: D += A * B, with A given column by column. The inner loop runs along a row of D, so that it vectorises.
+// Which NaN comes out is not documented; it is always the same one here.
 template <class Acc, unsigned M, unsigned N, unsigned K>
-void multiply(const Acc (&a)[M][K], const Acc (&b)[K][N], Acc (&d)[M][N]) {
-  for (unsigned i = 0; i < M; i++)
-    for (unsigned k = 0; k < K; k++)
-      for (unsigned j = 0; j < N; j++) d[i][j] = multiply_add(a[i][k], b[k][j], d[i][j]);
+void multiply(const Acc (&a)[K][M], const Acc (&b)[K][N], Acc (&d)[M][N]) {
+  for (unsigned i = 0; i < M; i++) {
+    Acc row[N]; // stays in registers
+    for (unsigned j = 0; j < N; j++) row[j] = d[i][j];
+    for (unsigned k = 0; k < K; k++) {
+      const Acc factor = a[k][i];
+      for (unsigned j = 0; j < N; j++) row[j] = multiply_add(factor, b[k][j], row[j]);
+    }
+    for (unsigned j = 0; j < N; j++) {
+      if constexpr (!std::is_same_v<Acc, i32>) row[j] = is_nan(row[j]) ? default_nan<Acc>() : row[j];
+      d[i][j] = row[j];
+    }
+  }
 }
 
 // The bits of element `e` of a lane, elements lying one after the other in consecutive registers.
@@ -127,52 +138,76 @@ unsigned broadcast_lane(unsigned blgp, unsigned lane) {
   }
 }
 
+// A block of A or B: for each k the M elements, which lie in neighbouring lanes unless `lane_map` sends them elsewhere.
+template <class E, unsigned Blocks, class Acc, unsigned M, unsigned K>
+void load_operand(const Wave &w, const Operand &o, unsigned block, const u8 *lane_map, Acc (&out)[K][M]) {
+  constexpr unsigned per_lane = M * K * Blocks / 64;
+  for (unsigned k = 0; k < K; k++) {
+    const unsigned first = M * Blocks * (k / per_lane) + M * block;
+    if (lane_map)
+      for (unsigned i = 0; i < M; i++)
+        out[k][i] = E::value(element_bits<E::width>(w, o, lane_map[first + i], k % per_lane));
+    else
+      for (unsigned i = 0; i < M; i++) out[k][i] = E::value(element_bits<E::width>(w, o, first + i, k % per_lane));
+  }
+}
+template <class Acc, unsigned M, unsigned Blocks>
+void load_accumulator(const Wave &w, const Operand &o, unsigned block, Acc (&out)[M][M]) {
+  for (unsigned i = 0; i < M; i++) {
+    const Place p = place<Acc, M, Blocks>(block, i, 0); // the rest of the row follows in the next lanes
+    for (unsigned j = 0; j < M; j++) out[i][j] = accumulator<Acc>(w, o, p.reg, p.lane + j);
+  }
+}
+
+template <class Acc, unsigned R, unsigned C> void flush_matrix(Acc (&m)[R][C]) {
+  for (auto &row : m)
+    for (Acc &x : row) x = flushed(x);
+}
+template <class Acc, unsigned R, unsigned C> void negate_matrix(Acc (&m)[R][C]) {
+  for (auto &row : m)
+    for (Acc &x : row) x = negated(x);
+}
+
 // A and B may differ in type; both have M rows and columns, K products per element, and Blocks matrices at once.
 template <class A, class B, class Acc, unsigned M, unsigned K, unsigned Blocks> void run_mfma(Wave &w, const Instruction &in) {
-  constexpr unsigned per_lane = M * K * Blocks / 64;
-  constexpr bool is_f64 = std::is_same_v<Acc, f64>, is_16 = Element<A>::width == 16;
-  const bool flush = is_16 && w.arch->id == Gfx::gfx90a; // gfx90a: denormals of f16 and bf16, and their results, are 0
+  constexpr bool is_f64 = std::is_same_v<Acc, f64>;
+  // gfx90a takes denormals of f16 and bf16, and denormal results, for 0. An f16 below 2^-14 is one.
+  const bool flush = Element<A>::width == 16 && w.arch->id == Gfx::gfx90a;
   const unsigned group = is_f64 ? 0 : (1u << in.cbsz) - 1;
-  const bool negate[3] = {is_f64 && in.blgp & 1, is_f64 && in.blgp & 2, is_f64 && in.blgp & 4};
-  auto operand = [&](auto element, const Operand &o, unsigned lane, unsigned e, bool negative) {
-    using E = decltype(element);
-    const u64 b = element_bits<E::width>(w, o, lane, e);
-    Acc v = E::value(b);
-    if constexpr (is_16)
-      if (flush) v = std::is_same_v<A, f16> && is_denormal(as_f16(static_cast<u32>(b))) ? Acc(v * 0) : flushed(v);
-    return negative ? Acc(-v) : v;
-  };
+  u8 map[64];
+  const bool mapped = !is_f64 && in.blgp;
+  if (mapped)
+    for (unsigned i = 0; i < 64; i++) map[i] = static_cast<u8>(broadcast_lane(in.blgp, i));
 
   Acc d[Blocks][M][M];
   for (unsigned block = 0; block < Blocks; block++) {
-    Acc a[M][K], b[K][M];
-    const unsigned block_of_a = group ? (block & ~group) + (in.abid & group) : block;
-    for (unsigned k = 0; k < K; k++)
-      for (unsigned i = 0; i < M; i++) {
-        const unsigned around = M * Blocks * (k / per_lane) + i;
-        a[i][k] = operand(Element<A>{}, in.src[0], around + M * block_of_a, k % per_lane, negate[0]);
-        const unsigned lane = is_f64 ? around + M * block : broadcast_lane(in.blgp, around + M * block);
-        b[k][i] = operand(Element<B>{}, in.src[1], lane, k % per_lane, negate[1]);
-      }
-    for (unsigned i = 0; i < M; i++)
-      for (unsigned j = 0; j < M; j++) {
-        const Place p = place<Acc, M, Blocks>(block, i, j);
-        const Acc c = accumulator<Acc>(w, in.src[2], p.reg, p.lane);
-        d[block][i][j] = negate[2] ? Acc(-c) : c;
-        if constexpr (is_16)
-          if (flush) d[block][i][j] = flushed(d[block][i][j]);
+    Acc a[K][M], b[K][M];
+    const unsigned block_of_a = (block & ~group) + (in.abid & group);
+    load_operand<Element<A>, Blocks>(w, in.src[0], block_of_a, nullptr, a);
+    load_operand<Element<B>, Blocks>(w, in.src[1], block, mapped ? map : nullptr, b);
+    load_accumulator<Acc, M, Blocks>(w, in.src[2], block, d[block]);
+    if constexpr (is_f64) { // BLGP holds signs
+      if (in.blgp & 1) negate_matrix(a);
+      if (in.blgp & 2) negate_matrix(b);
+      if (in.blgp & 4) negate_matrix(d[block]);
+    }
+    if constexpr (Element<A>::width == 16)
+      if (flush) {
+        constexpr Acc limit = std::is_same_v<A, f16> ? Acc(0x1p-14) : std::numeric_limits<Acc>::min();
+        for (auto *m : {&a, &b})
+          for (auto &row : *m)
+            for (Acc &x : row) x = magnitude(x) < limit ? x * 0 : x;
+        flush_matrix(d[block]);
       }
     multiply(a, b, d[block]);
+    if constexpr (Element<A>::width == 16)
+      if (flush) flush_matrix(d[block]);
   }
   for (unsigned block = 0; block < Blocks; block++)
-    for (unsigned i = 0; i < M; i++)
-      for (unsigned j = 0; j < M; j++) {
-        const Place p = place<Acc, M, Blocks>(block, i, j);
-        Acc v = d[block][i][j];
-        if constexpr (is_16)
-          if (flush) v = flushed(v);
-        set_accumulator(w, in.dst, p.reg, p.lane, v);
-      }
+    for (unsigned i = 0; i < M; i++) {
+      const Place p = place<Acc, M, Blocks>(block, i, 0);
+      for (unsigned j = 0; j < M; j++) set_accumulator(w, in.dst, p.reg, p.lane + j, d[block][i][j]);
+    }
 }
 
 // D += A * B where of every four neighbours in a row of A only two are stored; two bits each say which. Four or eight
@@ -208,7 +243,7 @@ template <class A, class B, class Acc, unsigned M, unsigned K> void run_smfmac(W
 // WMMA: 16x16 times 16x16. A's row i and B's column j lie whole in a lane (and again in the lanes 16 further on); rows of
 // C and D go around the wave.
 template <class Acc> struct Wmma {
-  Acc a[16][16], b[16][16], d[16][16];
+  Acc a[16][16], b[16][16], d[16][16]; // a: by columns
 };
 
 // f16 and bf16: signs as in packed instructions for A and B; C may be negated (neg_lo) after taking its magnitude (neg_hi).
@@ -220,7 +255,7 @@ template <class T, class Out> void run_wmma_float(Wave &w, const Instruction &in
     return ((k & 1 ? in.neg_hi : in.neg_lo) >> s & 1) ? negated(v) : v;
   };
   for (unsigned i = 0; i < 16; i++)
-    for (unsigned k = 0; k < 16; k++) m.a[i][k] = signed_value(0, i, k), m.b[k][i] = signed_value(1, i, k);
+    for (unsigned k = 0; k < 16; k++) m.a[k][i] = signed_value(0, i, k), m.b[k][i] = signed_value(1, i, k);
 
   const unsigned rows = w.lanes / 16, half = 16 * (in.op_sel >> 2 & 1);
   const bool negative = in.neg_lo & 4, absolute = in.neg_hi & 4;

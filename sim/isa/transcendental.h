@@ -1,23 +1,21 @@
 // The approximate functions of the vector unit, computed in f64 without tables or branches, so that they vectorise and
-// give the same bits on every host. The hardware promises 1 ulp of f32; these stay below 0.51.
+// give the same bits on every host. The hardware promises 1 ulp of f32; these stay below 0.54.
 #pragma once
 
 #include "isa/values.h"
 
 namespace fade::sim {
 
-// The polynomials are Chebyshev fits over the reduced range; their error is below 2^-40.
+// The polynomials are Chebyshev fits over the reduced range; their error is below 2^-28.
 
 inline f64 exp2_of(f64 x) { // |x| < 1000
   const f64 n = round_even(x), t = x - n;
-  f64 p = 1.3255224878668817e-06;
-  p = p * t + 1.5310079402249296e-05;
-  p = p * t + 0.00015403455852453838;
-  p = p * t + 0.0013333450568000645;
-  p = p * t + 0.009618129159402558;
-  p = p * t + 0.05550410941205933;
-  p = p * t + 0.2402265069581299;
-  p = p * t + 0.6931471805459335;
+  f64 p = 0.0001546144469856913;
+  p = p * t + 0.0013400428177615838;
+  p = p * t + 0.009618056678524637;
+  p = p * t + 0.05550327226670302;
+  p = p * t + 0.24022650922288757;
+  p = p * t + 0.6931472067028326;
   p = p * t + 1.0;
   return p * as_f64(static_cast<u64>(static_cast<i64>(n) + 1023) << 52);
 }
@@ -29,26 +27,22 @@ inline f64 log2_of(f64 x) { // x normal and positive
   const i64 e = static_cast<i64>(shifted >> 52) - 1023;
   const f64 m = as_f64(bits(x) - (static_cast<u64>(e) << 52));
   const f64 s = (m - 1) / (m + 1), t = s * s;
-  f64 p = 0.2429160853987535;
-  p = p * t + 0.2614442493522915;
-  p = p * t + 0.32061638813224547;
-  p = p * t + 0.4121984020482752;
-  p = p * t + 0.5770780172463286;
-  p = p * t + 0.9617966939243345;
-  p = p * t + 2.885390081777927;
+  f64 p = 0.3407120415619086;
+  p = p * t + 0.41167376623771057;
+  p = p * t + 0.5770835660048659;
+  p = p * t + 0.9617966734515485;
+  p = p * t + 2.885390081789987;
   return static_cast<f64>(e) + p * s;
 }
 
 inline f64 sin_quarter(f64 x) { // sin(2 pi x) for |x| <= 1/4
   const f64 t = x * x;
-  f64 p = -0.6925067010720717;
-  p = p * t + 3.817365633469135;
-  p = p * t - 15.09450614073429;
-  p = p * t + 42.05868995395094;
-  p = p * t - 76.70585968962867;
-  p = p * t + 81.60524927557977;
-  p = p * t - 41.341702240398284;
-  p = p * t + 6.283185307179585;
+  f64 p = -14.393966295455941;
+  p = p * t + 42.009779303153906;
+  p = p * t - 76.70427987604262;
+  p = p * t + 81.60522617402967;
+  p = p * t - 41.341702116744;
+  p = p * t + 6.283185307072264;
   return p * x;
 }
 

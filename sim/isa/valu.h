@@ -59,6 +59,11 @@ template <class T> struct TypeOf<Flagged<T>> : TypeOf<T> {};
 
 template <class T> constexpr bool is_operand = !std::is_same_v<T, Machine> && !std::is_same_v<T, Lane>;
 
+template <class T> inline bool nan_operand(T x) {
+  if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, f32> || std::is_same_v<T, f64>) return is_nan(x);
+  else return false;
+}
+
 template <class T> inline T fetch(const Rows &r, [[maybe_unused]] Machine m, unsigned i) {
   if constexpr (std::is_same_v<T, Machine>) return m;
   else if constexpr (std::is_same_v<T, Lane>) return Lane{i};
@@ -85,6 +90,16 @@ template <class T> inline void put(const LaneCall &c, unsigned i, Flagged<T> v) 
   c.flags[i] = v.flag;
 }
 
+// Before a loop over lanes: iterations do not depend on each other.
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed" // a few expressions have to stay scalar
+#define LANE_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define LANE_LOOP _Pragma("GCC ivdep")
+#endif
+// 32 or 64, in a form that tells the compiler so.
+inline unsigned lanes_of(const LaneCall &c) { return c.lanes & 96; }
+
 template <class F> struct Signature;
 template <class R, class... A> struct Signature<R (*)(A...)> {
   using Result = R;
@@ -96,15 +111,29 @@ template <class R, class... A> struct Signature<R (*)(A...)> {
   template <auto F, size_t... I>
   static void lanes(const LaneCall &c, std::index_sequence<I...>) {
     const Machine m = c.machine;
+    const unsigned lanes = lanes_of(c);
     // The rows never overlap in part: a destination is either a row of its own or exactly one of the sources.
-    for (unsigned base = 0; base < c.lanes; base += 32)
-#if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed" // a few expressions have to stay scalar
-#pragma clang loop vectorize(assume_safety)
-#else
-#pragma GCC ivdep
-#endif
-      for (unsigned i = base; i < base + 32; i++) put(c, i, F(fetch<A>(c.src[I], m, i)...));
+    LANE_LOOP
+    for (unsigned i = 0; i < lanes; i++) put(c, i, F(fetch<A>(c.src[I], m, i)...));
+  }
+  // The same in two steps: the usual expression on all lanes, and only if one of them turns out odd, the exact one. The
+  // usual one has no checks for NaN or range, which would cost more than the operation.
+  template <auto Usual, auto Odd, auto Exact, size_t... I>
+  static void checked_lanes(const LaneCall &c, std::index_sequence<I...>) {
+    const Machine m = c.machine;
+    const unsigned lanes = lanes_of(c);
+    using Flag = std::conditional_t<sizeof(R) == 8, u64, u32>;
+    alignas(64) R out[64]; // the operands must not be overwritten before all is well
+    Flag odd = 0;
+    LANE_LOOP
+    for (unsigned i = 0; i < lanes; i++) {
+      out[i] = Usual(fetch<A>(c.src[I], m, i)...);
+      odd |= Odd(out[i], fetch<A>(c.src[I], m, i)...) ? Flag{1} : Flag{0};
+    }
+    if (odd) [[unlikely]]
+      for (unsigned i = 0; i < lanes; i++) out[i] = Exact(fetch<A>(c.src[I], m, i)...);
+    LANE_LOOP
+    for (unsigned i = 0; i < lanes; i++) put(c, i, out[i]);
   }
   static constexpr Opcode describe(const char *name) {
     Opcode o{name, nullptr, ExecClass::valu};
@@ -126,6 +155,11 @@ template <auto F> void lane_loop(const LaneCall &c) {
   S::template lanes<F>(c, std::make_index_sequence<S::arguments>{});
 }
 
+template <auto Usual, auto Odd, auto Exact> void checked_loop(const LaneCall &c) {
+  using S = Signature<decltype(+Usual)>;
+  S::template checked_lanes<Usual, Odd, Exact>(c, std::make_index_sequence<S::arguments>{});
+}
+
 // Handlers (valu.cpp).
 void run_valu(Wave &, const Instruction &);    // vector result
 void run_compare(Wave &, const Instruction &); // mask result
@@ -135,6 +169,11 @@ template <auto F> constexpr Opcode valu(const char *name) {
   Opcode o = Signature<decltype(+F)>::describe(name);
   o.lanes = lane_loop<F>;
   o.run = o.dst == Type::mask ? run_compare : run_valu;
+  return o;
+}
+template <auto Usual, auto Odd, auto Exact> constexpr Opcode checked_valu(const char *name) {
+  Opcode o = valu<Usual>(name);
+  o.lanes = checked_loop<Usual, Odd, Exact>;
   return o;
 }
 constexpr Opcode accumulate(Opcode o) { // last source is the destination
@@ -170,4 +209,16 @@ uint64_t scalar_value(const Wave &w, const Operand &o, Type type);
 } // namespace fade::sim
 
 // VALU(v_add_f32, (f32 a, f32 b), add(a, b)): an entry of an opcode table.
+// ARITHMETIC(v_add_f32, (f32 a, f32 b), a + b): IEEE arithmetic. A NaN result is the first NaN among the operands.
+#define ARITHMETIC(NAME, PARAMS, ...)                                                                                  \
+  checked_valu<[] PARAMS { return (__VA_ARGS__); }, [](auto r, auto...) { return is_nan(r); },                          \
+               [](auto... operands) {                                                                                  \
+                 auto r = [] PARAMS { return (__VA_ARGS__); }(operands...);                                            \
+                 return is_nan(r) ? nan_of(operands...) : r;                                                           \
+               }>(#NAME)
+// UNLESS_NAN(v_min_f32, (f32 a, f32 b), a < b ? a : b, min_num(a, b)): the first expression, unless an operand is NaN.
+#define UNLESS_NAN(NAME, PARAMS, USUAL, ...)                                                                           \
+  checked_valu<[] PARAMS { return (USUAL); }, [](auto, auto... operands) { return (nan_operand(operands) || ...); },    \
+               [] PARAMS { return (__VA_ARGS__); }>(#NAME)
+
 #define VALU(NAME, PARAMS, ...) valu<[] PARAMS { return (__VA_ARGS__); }>(#NAME)

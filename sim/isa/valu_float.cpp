@@ -26,10 +26,12 @@ f32 mullit(f32 a, f32 b, f32 c) {
 
 template <class T> T min3(T a, T b, T c, Machine m) { return min_num(min_num(a, b, m.ieee), c, m.ieee); }
 template <class T> T max3(T a, T b, T c, Machine m) { return max_num(max_num(a, b, m.ieee), c, m.ieee); }
+template <class T> T med3_of(T a, T b, T c) { // of three numbers: the larger of the two that are not the largest
+  const T top = max_of(max_of(a, b), c);
+  return top == a ? max_of(b, c) : top == b ? max_of(a, c) : max_of(a, b);
+}
 template <class T> T med3(T a, T b, T c, Machine m) {
-  if (is_nan(a) || is_nan(b) || is_nan(c)) return min3(a, b, c, m);
-  const T top = max3(a, b, c, m);
-  return top == a ? max_num(b, c, m.ieee) : top == b ? max_num(a, c, m.ieee) : max_num(a, b, m.ieee);
+  return is_nan(a) || is_nan(b) || is_nan(c) ? min3(a, b, c, m) : med3_of(a, b, c);
 }
 
 // x - floor(x), kept below 1 where rounding would reach it.
@@ -86,6 +88,26 @@ template <class T> Flagged<T> scaled(T x, T denominator, T numerator) {
   const ScaledOperand<T> r = div_scale(x, denominator, numerator);
   return {r.value, r.undo};
 }
+// Most divisions need no scaling at all.
+template <class T> void div_scale_lanes(const LaneCall &c) {
+  const unsigned lanes = lanes_of(c);
+  using Flag = std::conditional_t<sizeof(T) == 8, u64, u32>;
+  Flag far = 0;
+  LANE_LOOP
+  for (unsigned i = 0; i < lanes; i++)
+    far |= Flag(far_from_one(fetch<T>(c.src[1], {}, i)) || far_from_one(fetch<T>(c.src[2], {}, i)));
+  if (far) {
+    for (unsigned i = 0; i < lanes; i++)
+      put(c, i, scaled(fetch<T>(c.src[0], {}, i), fetch<T>(c.src[1], {}, i), fetch<T>(c.src[2], {}, i)));
+    return;
+  }
+  LANE_LOOP
+  for (unsigned i = 0; i < lanes; i++) put(c, i, Flagged<T>{fetch<T>(c.src[0], {}, i), false});
+}
+constexpr Opcode with_lanes(Opcode o, LaneFunction lanes) {
+  o.lanes = lanes;
+  return o;
+}
 
 template <class T> u16 small_pair(f32 low, f32 high, Machine m) {
   const u32 a = to_small_float<T>(low, true, 0, m.overflow_stays_finite).bits;
@@ -117,18 +139,20 @@ constexpr Opcode into_byte(Opcode o) {
 
 } // namespace
 
+#pragma GCC diagnostic ignored "-Wunused-parameter" // of two expressions with the same operands, one may not need all
+
 std::span<const Opcode> valu_float_opcodes() {
   static constexpr Opcode table[] = {
       // f32
-      VALU(v_add_f32, (f32 a, f32 b), add(a, b)),
-      VALU(v_sub_f32, (f32 a, f32 b), sub(a, b)),
-      VALU(v_subrev_f32, (f32 a, f32 b), sub(b, a)),
-      VALU(v_mul_f32, (f32 a, f32 b), mul(a, b)),
+      ARITHMETIC(v_add_f32, (f32 a, f32 b), a + b),
+      ARITHMETIC(v_sub_f32, (f32 a, f32 b), a - b),
+      ARITHMETIC(v_subrev_f32, (f32 a, f32 b), b - a),
+      ARITHMETIC(v_mul_f32, (f32 a, f32 b), a * b),
       VALU(v_mul_legacy_f32, (f32 a, f32 b), mul_legacy(a, b)),
-      VALU(v_fma_f32, (f32 a, f32 b, f32 c), fma(a, b, c)),
-      accumulate(VALU(v_fmac_f32, (f32 a, f32 b, f32 d), fma(a, b, d))),
-      VALU(v_fmamk_f32, (f32 a, f32 k, f32 b), fma(a, k, b)),
-      VALU(v_fmaak_f32, (f32 a, f32 b, f32 k), fma(a, b, k)),
+      ARITHMETIC(v_fma_f32, (f32 a, f32 b, f32 c), __builtin_fmaf(a, b, c)),
+      accumulate(ARITHMETIC(v_fmac_f32, (f32 a, f32 b, f32 d), __builtin_fmaf(a, b, d))),
+      ARITHMETIC(v_fmamk_f32, (f32 a, f32 k, f32 b), __builtin_fmaf(a, k, b)),
+      ARITHMETIC(v_fmaak_f32, (f32 a, f32 b, f32 k), __builtin_fmaf(a, b, k)),
       VALU(v_fma_legacy_f32, (f32 a, f32 b, f32 c), fma_legacy(a, b, c)),
       accumulate(VALU(v_fmac_legacy_f32, (f32 a, f32 b, f32 d), fma_legacy(a, b, d))),
       VALU(v_mad_f32, (f32 a, f32 b, f32 c), mad(a, b, c)),
@@ -137,11 +161,11 @@ std::span<const Opcode> valu_float_opcodes() {
       VALU(v_madmk_f32, (f32 a, f32 k, f32 b), mad(a, k, b)),
       VALU(v_madak_f32, (f32 a, f32 b, f32 k), mad(a, b, k)),
       VALU(v_mullit_f32, (f32 a, f32 b, f32 c), mullit(a, b, c)),
-      VALU(v_min_f32, (f32 a, f32 b, Machine m), min_num(a, b, m.ieee)),
-      VALU(v_max_f32, (f32 a, f32 b, Machine m), max_num(a, b, m.ieee)),
-      VALU(v_min3_f32, (f32 a, f32 b, f32 c, Machine m), min3(a, b, c, m)),
-      VALU(v_max3_f32, (f32 a, f32 b, f32 c, Machine m), max3(a, b, c, m)),
-      VALU(v_med3_f32, (f32 a, f32 b, f32 c, Machine m), med3(a, b, c, m)),
+      UNLESS_NAN(v_min_f32, (f32 a, f32 b, Machine m), min_of(a, b), min_num(a, b, m.ieee)),
+      UNLESS_NAN(v_max_f32, (f32 a, f32 b, Machine m), max_of(a, b), max_num(a, b, m.ieee)),
+      UNLESS_NAN(v_min3_f32, (f32 a, f32 b, f32 c, Machine m), min_of(min_of(a, b), c), min3(a, b, c, m)),
+      UNLESS_NAN(v_max3_f32, (f32 a, f32 b, f32 c, Machine m), max_of(max_of(a, b), c), max3(a, b, c, m)),
+      UNLESS_NAN(v_med3_f32, (f32 a, f32 b, f32 c, Machine m), med3_of(a, b, c), med3(a, b, c, m)),
       VALU(v_maxmin_f32, (f32 a, f32 b, f32 c, Machine m), min_num(max_num(a, b, m.ieee), c, m.ieee)),
       VALU(v_minmax_f32, (f32 a, f32 b, f32 c, Machine m), max_num(min_num(a, b, m.ieee), c, m.ieee)),
       VALU(v_fract_f32, (f32 a), fract(a)),
@@ -162,21 +186,25 @@ std::span<const Opcode> valu_float_opcodes() {
       VALU(v_ldexp_f32, (f32 a, i32 b), ldexp(a, b)),
       VALU(v_frexp_exp_i32_f32, (f32 a), frexp_exponent(a)),
       VALU(v_frexp_mant_f32, (f32 a), frexp_mantissa(a)),
-      VALU(v_div_scale_f32, (f32 a, f32 b, f32 c), scaled(a, b, c)),
-      VALU(v_div_fmas_f32, (f32 a, f32 b, f32 c, bool undo), div_fmas(a, b, c, undo)),
-      VALU(v_div_fixup_f32, (f32 a, f32 b, f32 c), div_fixup(a, b, c)),
+      with_lanes(VALU(v_div_scale_f32, (f32 a, f32 b, f32 c), scaled(a, b, c)), div_scale_lanes<f32>),
+      checked_valu<[](f32 a, f32 b, f32 c, bool) { return __builtin_fmaf(a, b, c); },
+                   [](f32 r, f32, f32, f32, bool undo) { return undo || is_nan(r); },
+                   [](f32 a, f32 b, f32 c, bool undo) { return div_fmas(a, b, c, undo); }>("v_div_fmas_f32"),
+      checked_valu<[](f32 a, f32 b, f32 c) { return with_sign(a, sign_of(b) != sign_of(c)); },
+                   [](f32, f32 a, f32 b, f32 c) { return far_from_one(b) || far_from_one(c) || !(magnitude(a) < infinity<f32>()); },
+                   [](f32 a, f32 b, f32 c) { return div_fixup(a, b, c); }>("v_div_fixup_f32"),
       VALU(v_cubeid_f32, (f32 a, f32 b, f32 c), cube(a, b, c).face),
       VALU(v_cubesc_f32, (f32 a, f32 b, f32 c), cube(a, b, c).s),
       VALU(v_cubetc_f32, (f32 a, f32 b, f32 c), cube(a, b, c).t),
       VALU(v_cubema_f32, (f32 a, f32 b, f32 c), cube(a, b, c).axis * 2),
 
       // f64
-      VALU(v_add_f64, (f64 a, f64 b), add(a, b)),
-      VALU(v_mul_f64, (f64 a, f64 b), mul(a, b)),
-      VALU(v_fma_f64, (f64 a, f64 b, f64 c), fma(a, b, c)),
-      accumulate(VALU(v_fmac_f64, (f64 a, f64 b, f64 d), fma(a, b, d))),
-      VALU(v_min_f64, (f64 a, f64 b, Machine m), min_num(a, b, m.ieee)),
-      VALU(v_max_f64, (f64 a, f64 b, Machine m), max_num(a, b, m.ieee)),
+      ARITHMETIC(v_add_f64, (f64 a, f64 b), a + b),
+      ARITHMETIC(v_mul_f64, (f64 a, f64 b), a * b),
+      ARITHMETIC(v_fma_f64, (f64 a, f64 b, f64 c), __builtin_fma(a, b, c)),
+      accumulate(ARITHMETIC(v_fmac_f64, (f64 a, f64 b, f64 d), __builtin_fma(a, b, d))),
+      UNLESS_NAN(v_min_f64, (f64 a, f64 b, Machine m), min_of(a, b), min_num(a, b, m.ieee)),
+      UNLESS_NAN(v_max_f64, (f64 a, f64 b, Machine m), max_of(a, b), max_num(a, b, m.ieee)),
       VALU(v_fract_f64, (f64 a), fract(a)),
       VALU(v_trunc_f64, (f64 a), rounded_by(a, trunc)),
       VALU(v_ceil_f64, (f64 a), rounded_by(a, ceil)),
@@ -189,9 +217,13 @@ std::span<const Opcode> valu_float_opcodes() {
       VALU(v_frexp_exp_i32_f64, (f64 a), frexp_exponent(a)),
       VALU(v_frexp_mant_f64, (f64 a), frexp_mantissa(a)),
       VALU(v_trig_preop_f64, (f64 a, u32 b), trig_preop(a, b)),
-      VALU(v_div_scale_f64, (f64 a, f64 b, f64 c), scaled(a, b, c)),
-      VALU(v_div_fmas_f64, (f64 a, f64 b, f64 c, bool undo), div_fmas(a, b, c, undo)),
-      VALU(v_div_fixup_f64, (f64 a, f64 b, f64 c), div_fixup(a, b, c)),
+      with_lanes(VALU(v_div_scale_f64, (f64 a, f64 b, f64 c), scaled(a, b, c)), div_scale_lanes<f64>),
+      checked_valu<[](f64 a, f64 b, f64 c, bool) { return __builtin_fma(a, b, c); },
+                   [](f64 r, f64, f64, f64, bool undo) { return undo || is_nan(r); },
+                   [](f64 a, f64 b, f64 c, bool undo) { return div_fmas(a, b, c, undo); }>("v_div_fmas_f64"),
+      checked_valu<[](f64 a, f64 b, f64 c) { return with_sign(a, sign_of(b) != sign_of(c)); },
+                   [](f64, f64 a, f64 b, f64 c) { return far_from_one(b) || far_from_one(c) || !(magnitude(a) < infinity<f64>()); },
+                   [](f64 a, f64 b, f64 c) { return div_fixup(a, b, c); }>("v_div_fixup_f64"),
 
       // f16
       VALU(v_add_f16, (f16 a, f16 b), add(a, b)),

@@ -40,16 +40,15 @@ u32 lerp_bytes(u32 a, u32 b, u32 c) {
   return r;
 }
 
-u32 permute_byte(u64 data, u32 sel) {
-  if (sel >= 13) return 0xff;
-  if (sel == 12) return 0;
-  if (sel >= 8) return data >> (16 * (sel - 8) + 15) & 1 ? 0xff : 0; // sign of bytes 1, 3, 5, 7
-  return data >> 8 * sel & 0xff;
-}
+// A selector byte: 0-7 a byte of the eight, 8-11 the sign of byte 1, 3, 5 or 7, 12 zero, above ones.
 u32 permute_bytes(u32 a, u32 b, u32 sel) {
-  const u64 data = static_cast<u64>(a) << 32 | b;
   u32 r = 0;
-  for (unsigned n = 0; n < 4; n++) r |= permute_byte(data, byte(sel, n)) << 8 * n;
+  for (unsigned n = 0; n < 4; n++) {
+    const u32 s = byte(sel, n);
+    const u32 picked = (s & 4 ? a : b) >> 8 * (s & 3) & 0xff;
+    const u32 sign = (s & 2 ? a : b) >> (16 * (s & 1) + 15) & 1 ? 0xff : 0;
+    r |= (s < 8 ? picked : s < 12 ? sign : s == 12 ? 0 : 0xff) << 8 * n;
+  }
   return r;
 }
 

@@ -160,17 +160,34 @@ template <class R, class... A> struct PackedSignature<R (*)(A...)> {
   }
   template <auto F, size_t... I> static void lanes(const LaneCall &c, std::index_sequence<I...>) {
     const Machine m = c.machine;
-    for (unsigned base = 0; base < c.lanes; base += 32)
-#if defined(__clang__)
-#pragma clang loop vectorize(assume_safety)
-#else
-#pragma GCC ivdep
-#endif
-      for (unsigned i = base; i < base + 32; i++) {
-        const R low = F(part<A>(c.src[I], m, i, 0)...), high = F(part<A>(c.src[I], m, i, 1)...);
-        if constexpr (sizeof(R) == 4) c.lo[i] = std::bit_cast<u32>(low), c.hi[i] = std::bit_cast<u32>(high);
-        else c.lo[i] = joined(low, high);
-      }
+    const unsigned lanes = lanes_of(c);
+    LANE_LOOP
+    for (unsigned i = 0; i < lanes; i++) {
+      const R low = F(part<A>(c.src[I], m, i, 0)...), high = F(part<A>(c.src[I], m, i, 1)...);
+      if constexpr (sizeof(R) == 4) c.lo[i] = std::bit_cast<u32>(low), c.hi[i] = std::bit_cast<u32>(high);
+      else c.lo[i] = joined(low, high);
+    }
+  }
+  // IEEE arithmetic on pairs of f32: NaN results are rare and repaired afterwards.
+  template <auto F, size_t... I> static void arithmetic_lanes(const LaneCall &c, std::index_sequence<I...>) {
+    const unsigned lanes = lanes_of(c);
+    alignas(64) R out[2][64];
+    u32 odd = 0;
+    LANE_LOOP
+    for (unsigned i = 0; i < lanes; i++) {
+      const R low = F(part<A>(c.src[I], {}, i, 0)...), high = F(part<A>(c.src[I], {}, i, 1)...);
+      out[0][i] = low, out[1][i] = high;
+      odd |= is_nan(low) || is_nan(high) ? 1u : 0u;
+    }
+    if (odd) [[unlikely]]
+      for (unsigned n = 0; n < 2; n++)
+        for (unsigned i = 0; i < lanes; i++)
+          if (is_nan(out[n][i])) out[n][i] = nan_of(part<A>(c.src[I], {}, i, n)...);
+    std::memcpy(c.lo, out[0], 4 * lanes);
+    std::memcpy(c.hi, out[1], 4 * lanes);
+  }
+  template <auto F> static void arithmetic(const LaneCall &c) {
+    arithmetic_lanes<F>(c, std::make_index_sequence<sizeof...(A)>{});
   }
   template <auto F> static void loop(const LaneCall &c) { lanes<F>(c, std::make_index_sequence<sizeof...(A)>{}); }
 };
@@ -184,6 +201,11 @@ template <auto F> constexpr Opcode packed(const char *name) {
   o.sources = S::count;
   for (unsigned s = 0; s < o.sources; s++) o.src[s] = sizeof(T) == 4 ? Type::u64 : Type::pk16;
   o.dst = sizeof(T) == 4 ? Type::u64 : Type::pk16;
+  return o;
+}
+template <auto F> constexpr Opcode packed_arithmetic(const char *name) {
+  Opcode o = packed<F>(name);
+  o.lanes = PackedSignature<decltype(+F)>::template arithmetic<F>;
   return o;
 }
 template <auto F> constexpr Opcode packed_clamped(Opcode o) {
@@ -354,9 +376,9 @@ std::span<const Opcode> valu_packed_opcodes() {
       PACKED(v_pk_max_f16, (f16 a, f16 b, Machine m), max_num(a, b, m.ieee)),
 
       // f32
-      PACKED(v_pk_add_f32, (f32 a, f32 b), add(a, b)),
-      PACKED(v_pk_mul_f32, (f32 a, f32 b), mul(a, b)),
-      PACKED(v_pk_fma_f32, (f32 a, f32 b, f32 c), fma(a, b, c)),
+      packed_arithmetic<[](f32 a, f32 b) { return a + b; }>("v_pk_add_f32"),
+      packed_arithmetic<[](f32 a, f32 b) { return a * b; }>("v_pk_mul_f32"),
+      packed_arithmetic<[](f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }>("v_pk_fma_f32"),
       Opcode{"v_pk_mov_b32", run_move_pair, ExecClass::valu},
 
       // Mixed precision

@@ -122,7 +122,7 @@ inline f64 fma(f64 a, f64 b, f64 c) {
 }
 
 // f16 -> f32, exact; a NaN keeps its payload and becomes quiet.
-inline f32 to_f32(f16 x) {
+inline f32 widen_f16(f16 x) {
   const u32 sign = static_cast<u32>(x.bits & 0x8000) << 16, rest = x.bits & 0x7fff;
   // Put in place, the number is 2^112 too small; infinities and NaN then need the largest exponent.
   const f32 scaled = as_f32(rest << 13) * 0x1p112f;
@@ -158,7 +158,15 @@ template <class F> inline f16 narrow_to_f16(F x) {
   result = is_infinite(x) ? 0x7c00 : is_nan(x) ? 0x7e00 | payload : result;
   return as_f16(result | static_cast<u32>(sign >> (8 * sizeof(F) - 16)));
 }
+
+// Where the host converts in the same way by itself, it is faster.
+#if defined(__aarch64__)
+inline f32 to_f32(f16 x) { return static_cast<f32>(std::bit_cast<__fp16>(x.bits)); }
+inline f16 to_f16(f32 x) { return f16{std::bit_cast<u16>(static_cast<__fp16>(x))}; }
+#else
+inline f32 to_f32(f16 x) { return widen_f16(x); }
 inline f16 to_f16(f32 x) { return narrow_to_f16(x); }
+#endif
 inline f16 to_f16(f64 x) { return narrow_to_f16(x); }
 
 inline bool operator<(f16 a, f16 b) { return to_f32(a) < to_f32(b); }
@@ -209,14 +217,18 @@ inline f64 trunc(f64 x) { return __builtin_trunc(x); }
 inline f32 round_even(f32 x) { return __builtin_roundevenf(x); }
 inline f64 round_even(f64 x) { return __builtin_roundeven(x); }
 
+// The smaller and the larger of two numbers; -0 is smaller than 0.
+template <class T> inline T min_of(T a, T b) { return b < a || (a == b && sign_of(b)) ? b : a; }
+template <class T> inline T max_of(T a, T b) { return b > a || (a == b && sign_of(a)) ? b : a; }
+
 // IEEE minNum and maxNum. In IEEE mode a signalling NaN is answered with its quiet form; otherwise any NaN loses.
 template <class T> inline T min_num(T a, T b, bool ieee) {
-  T r = b < a || (a == b && sign_of(b)) || is_nan(a) ? b : a;
+  T r = is_nan(a) ? b : min_of(a, b);
   r = ieee && is_snan(b) ? quiet(b) : r;
   return ieee && is_snan(a) ? quiet(a) : r;
 }
 template <class T> inline T max_num(T a, T b, bool ieee) {
-  T r = b > a || (a == b && sign_of(a)) || is_nan(a) ? b : a;
+  T r = is_nan(a) ? b : max_of(a, b);
   r = ieee && is_snan(b) ? quiet(b) : r;
   return ieee && is_snan(a) ? quiet(a) : r;
 }

@@ -67,6 +67,18 @@ TEST(HalfPrecision, EveryFiniteNumberWidensExactly) {
     }
 }
 
+TEST(HalfPrecision, TheHostsOwnConversionsAreTheSame) {
+  for (u32 h = 0; h < 0x10000; h++) ASSERT_EQ(bits(to_f32(as_f16(h))), bits(widen_f16(as_f16(h)))) << h;
+  std::mt19937 random(4);
+  for (int mode : modes) {
+    ModeScope scope(mode);
+    for (int i = 0; i < 300000; i++) {
+      const f32 x = as_f32(random());
+      ASSERT_EQ(to_f16(x).bits, narrow_to_f16(x).bits) << x << " mode " << mode;
+    }
+  }
+}
+
 TEST(HalfPrecision, WideningKeepsInfinityAndQuietsNan) {
   EXPECT_EQ(bits(to_f32(as_f16(0x7c00))), 0x7f800000u);
   EXPECT_EQ(bits(to_f32(as_f16(0xfc00))), 0xff800000u);
