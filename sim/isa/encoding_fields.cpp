@@ -357,7 +357,11 @@ bool FieldReader::read_vop3p(Instruction &in) const {
     return true;
   }
   const unsigned src0 = field(32, 9);
-  if (src0 == dpp16_code || src0 == dpp8_code || src0 == dpp8_fi_code) return false; // gfx11: packed with DPP
+  if (src0 == dpp16_code || src0 == dpp8_code || src0 == dpp8_fi_code) { // gfx11: mixed precision and dot products
+    in.src[0] = vector(dword_[2] & 0xff);
+    read_dpp(in, 2, src0 != dpp16_code);
+    in.fetch_inactive |= src0 == dpp8_fi_code;
+  }
   in.neg_hi = static_cast<uint8_t>(field(8, 3));
   in.neg_lo = static_cast<uint8_t>(field(61, 3));
   in.op_sel = static_cast<uint8_t>(field(11, 3));

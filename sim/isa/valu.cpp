@@ -173,7 +173,7 @@ void run_modified(Wave &w, const Instruction &in) {
   expand_mask(writable, mask, w.lanes);
   blend(to, result[0], mask, w.lanes);
   if (is_64(in.opcode->dst)) blend(to + 64, result[1], mask, w.lanes);
-  if (in.opcode->flag_out) w.set_mask_register(in.sdst.index, pack_flags(flags, w.lanes) & w.exec());
+  if (in.opcode->flag_out) w.set_mask_register(in.sdst.index, pack_flags(flags, w.lanes) & writable);
 }
 
 uint64_t compare(Wave &w, const Instruction &in) {
@@ -188,7 +188,8 @@ uint64_t compare(Wave &w, const Instruction &in) {
     in.opcode->lanes(call);
   } else {
     alignas(64) Room unused;
-    run_staged(w, in, unused, flags);
+    const uint64_t written = run_staged(w, in, unused, flags); // a lane that DPP leaves out counts as inactive
+    return pack_flags(flags, w.lanes) & written;
   }
   return pack_flags(flags, w.lanes) & w.exec();
 }

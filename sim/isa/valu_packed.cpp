@@ -2,6 +2,7 @@
 // picks, with signs of their own; multiply-add of mixed widths; dot products.
 #include "isa/valu.h"
 
+#include "isa/dpp.h"
 #include "isa/rounding.h"
 
 #include <type_traits>
@@ -35,9 +36,26 @@ template <class T> u32 joined(T low, T high) { return static_cast<u16>(low) | u3
 
 u32 flush_halves(u32 word) { return joined(flushed(half_of<f16>(word, 0)), flushed(half_of<f16>(word, 1))); }
 
+// The words of a source; the first one may come from other lanes, and then not all lanes are written.
+Rows source_words(Wave &w, const Instruction &in, unsigned s, Type type, Room &room, u64 &writable) {
+  const Rows from = operand_rows(w, in.src[s], type, room);
+  if (s != 0 || in.select == LaneSelect::none) return from;
+  const DppPlan plan = dpp_plan(w, in);
+  writable &= plan.writable;
+  if (from.lo != room[0]) std::memcpy(room[0], from.lo, 4 * w.lanes);
+  dpp_permute(plan, room[0], w.lanes);
+  return {room[0], room[1]};
+}
+void write_lanes(Wave &w, const Instruction &in, const u32 *result, u64 writable) {
+  alignas(64) u32 mask[64];
+  expand_mask(writable, mask, w.lanes);
+  blend(w.vgpr[in.dst.index], result, mask, w.lanes);
+}
+
 // A source of 16-bit halves, arranged as the instruction asks.
-Rows stage_halves(Wave &w, const Instruction &in, const HalfSelect &sel, unsigned s, bool is_f16, Room &room) {
-  Rows from = operand_rows(w, in.src[s], is_f16 ? Type::pk16 : Type::u32, room);
+Rows stage_halves(Wave &w, const Instruction &in, const HalfSelect &sel, unsigned s, bool is_f16, Room &room,
+                  u64 &writable) {
+  const Rows from = source_words(w, in, s, is_f16 ? Type::pk16 : Type::u32, room, writable);
   const unsigned low = 16 * (sel.low >> s & 1), high = 16 * (sel.high >> s & 1);
   const u32 sign = is_f16 ? (sel.neg_low >> s & 1) << 15 | (sel.neg_high >> s & 1) << 31 : 0;
   const bool flush = is_f16 && flushes(w, Type::f16, true);
@@ -110,9 +128,10 @@ template <class T> void run_halves(Wave &w, const Instruction &in) {
   alignas(64) u32 result[64];
   LaneCall c = call_for(w, result, nullptr);
   const bool plain = w.plain_mode && !in.clamp && sel.straight(op.sources);
+  u64 writable = w.exec();
   for (unsigned s = 0; s < op.sources; s++)
     c.src[s] = plain ? operand_rows(w, in.src[s], is_f16 ? Type::pk16 : Type::u32, room[s])
-                     : stage_halves(w, in, sel, s, is_f16, room[s]);
+                     : stage_halves(w, in, sel, s, is_f16, room[s], writable);
   RoundingScope rounding(w.mode, is_f16 ? Type::f16 : Type::u16, Type::none);
   (in.clamp && op.lanes_clamp ? op.lanes_clamp : op.lanes)(c);
   if (is_f16 && !plain) finish_halves(w, in, result);
@@ -214,9 +233,9 @@ template <auto F> constexpr Opcode packed_clamped(Opcode o) {
 }
 
 // v_fma_mix: each source is an f32 or a half of a register; signs as in VOP3 (neg_hi is the absolute value).
-Rows stage_mixed(Wave &w, const Instruction &in, unsigned s, Room &room) {
+Rows stage_mixed(Wave &w, const Instruction &in, unsigned s, Room &room, u64 &writable) {
   const bool half = in.op_sel_hi >> s & 1, upper = in.op_sel >> s & 1;
-  const Rows from = operand_rows(w, in.src[s], half ? Type::pk16 : Type::f32, room);
+  const Rows from = source_words(w, in, s, half ? Type::pk16 : Type::f32, room, writable);
   const bool abs = in.neg_hi >> s & 1, neg = in.neg_lo >> s & 1;
   const bool flush = flushes(w, half ? Type::f16 : Type::f32, true);
   for (unsigned i = 0; i < w.lanes; i++) {
@@ -239,7 +258,8 @@ template <MixResult R> void run_mix(Wave &w, const Instruction &in) {
   alignas(64) Room room[3];
   alignas(64) u32 result[64];
   LaneCall c = call_for(w, result, nullptr);
-  for (unsigned s = 0; s < 3; s++) c.src[s] = stage_mixed(w, in, s, room[s]);
+  u64 writable = w.exec();
+  for (unsigned s = 0; s < 3; s++) c.src[s] = stage_mixed(w, in, s, room[s], writable);
   {
     RoundingScope rounding(w.mode, Type::f32, Type::none);
     in.opcode->lanes(c);
@@ -247,7 +267,7 @@ template <MixResult R> void run_mix(Wave &w, const Instruction &in) {
   if (in.clamp)
     for (unsigned i = 0; i < w.lanes; i++) result[i] = bits(clamp_unit(as_f32(result[i]), nan_clamps_to_zero(w)));
   if (R == MixResult::f32 && flushes(w, Type::f32, false)) flush_denormals(result, nullptr, Type::f32, w.lanes);
-  u32 *to = w.vgpr[in.dst.index];
+  const u32 *to = w.vgpr[in.dst.index];
   if constexpr (R != MixResult::f32) {
     RoundingScope rounding(w.mode, Type::f16, Type::none);
     const bool flush = flushes(w, Type::f16, false);
@@ -257,7 +277,7 @@ template <MixResult R> void run_mix(Wave &w, const Instruction &in) {
       result[i] = R == MixResult::low ? (to[i] & 0xffff0000) | h.bits : (to[i] & 0xffff) | u32{h.bits} << 16;
     }
   }
-  blend(to, result, w.active, w.lanes);
+  write_lanes(w, in, result, writable);
 }
 constexpr Opcode mix(Opcode o, Handler run) {
   o.run = run;
@@ -304,14 +324,15 @@ template <class H> void run_dot2(Wave &w, const Instruction &in) {
   alignas(64) Room room[3];
   alignas(64) u32 result[64];
   LaneCall c = call_for(w, result, nullptr);
-  for (unsigned s = 0; s < 2; s++) c.src[s] = stage_halves(w, in, sel, s, true, room[s]);
+  u64 writable = w.exec();
+  for (unsigned s = 0; s < 2; s++) c.src[s] = stage_halves(w, in, sel, s, true, room[s], writable);
   const Rows addend = operand_rows(w, in.src[2], Type::f32, room[2]);
   for (unsigned i = 0; i < w.lanes; i++) room[2][0][i] = addend.lo[i] ^ (sel.neg_low >> 2 & 1) << 31;
   c.src[2] = {room[2][0], room[2][1]};
   in.opcode->lanes(c);
   if (in.clamp)
     for (unsigned i = 0; i < w.lanes; i++) result[i] = bits(clamp_unit(as_f32(result[i]), nan_clamps_to_zero(w)));
-  blend(w.vgpr[in.dst.index], result, w.active, w.lanes);
+  write_lanes(w, in, result, writable);
 }
 
 // gfx11: neg_lo says which of the two operands is signed.

@@ -45,6 +45,7 @@ constexpr unsigned vector_registers = 256;
 
 u32 *register_at(Wave &w, const Instruction &in, const Operand &o, u32 offset) {
   const u64 index = u64{o.index} + offset;
+  if (in.select != LaneSelect::none) throw IllegalInstruction{in.pc, "relative register access with DPP or SDWA"};
   if (!o.is_vgpr() || index >= vector_registers)
     throw IllegalInstruction{in.pc, "relative register access beyond v255"};
   return w.vgpr[index];

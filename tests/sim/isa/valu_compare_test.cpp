@@ -122,6 +122,13 @@ TEST(VectorCompares, SignsAndHalvesApplyToOperands) {
   EXPECT_EQ(b.wave.sgpr64(4), 1u);
 }
 
+TEST(VectorCompares, LanesThatDppLeavesOutReadZero) {
+  WaveBench r("gfx1100");
+  for (unsigned i = 0; i < 32; i++) r.v(1)[i] = i;
+  r.run("v_cmp_le_u32_dpp vcc_lo, v1, v1 row_shr:1 row_mask:0x1 bank_mask:0xf");
+  EXPECT_EQ(r.wave.sgpr[sreg::vcc_lo], 0xfffeu);
+}
+
 TEST(VectorCompares, DenormalsAreEqualToZeroWhenFlushed) {
   WaveBench b;
   b.set_exec(1);

@@ -103,6 +103,19 @@ TEST(MixedPrecision, SourcesAreSinglesOrHalves) {
   EXPECT_EQ(b.eval("v_fma_mixhi_f16 v0, v1, v2, v3 clamp", {bits(2.0f), bits(3.0f), bits(0.5f)}), 0x3c004680u);
 }
 
+TEST(MixedPrecision, TakesItsFirstSourceFromOtherLanesOnGfx11) {
+  WaveBench b("gfx1100");
+  for (unsigned i = 0; i < 32; i++) b.v(1)[i] = bits(static_cast<f32>(i));
+  b.set_v(2, bits(2.0f)), b.set_v(3, bits(0.5f)), b.set_v(0, 99);
+  b.run("v_fma_mix_f32_e64_dpp v0, v1, v2, v3 row_shr:1 row_mask:0xf bank_mask:0xf");
+  EXPECT_EQ(b.v(0)[16], 99u);
+  EXPECT_EQ(as_f32(b.v(0)[17]), 32.5f);
+  for (unsigned i = 0; i < 32; i++) b.v(1)[i] = u32{to_f16(static_cast<f32>(i)).bits} * 0x10001;
+  b.set_v(2, 0x3c003c00);
+  b.run("v_dot2_f32_f16_e64_dpp v0, v1, v2, v3 dpp8:[7,6,5,4,3,2,1,0]");
+  EXPECT_EQ(as_f32(b.v(0)[9]), 14.0f * 2 + 0.5f);
+}
+
 TEST(DotProducts, AddProductsOfParts) {
   WaveBench b;
   EXPECT_EQ(b.eval("v_dot2_i32_i16 v0, v1, v2, v3", {0xffff0002, 0x00030004, 10}), 10u + 8 - 3);
