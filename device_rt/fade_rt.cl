@@ -29,17 +29,28 @@ u32 __fade_hook_xcc_id(void);
 
 // ---- lanes
 
-INLINE u64 ballot(bool condition) {
-#if __clang_major__ >= 17
-  return __builtin_amdgcn_ballot_w64(condition);
-#else
-  // Before LLVM 17 a 64-bit ballot cannot be selected in wave32.
-  u64 lanes = __builtin_amdgcn_uicmp((u32)condition, 0u, 33 /* not equal */);
-  return __fade_hook_wave_size() == 32 ? lanes & 0xffffffffu : lanes;
-#endif
+// A zero that the compiler takes for different in each lane. An address that contains it keeps
+// LLVM's atomic optimizer from electing a lane: we have done that already.
+INLINE u32 divergent_zero(void) {
+  u32 zero;
+  __asm__("v_mov_b32 %0, 0" : "=v"(zero));
+  return zero;
 }
 
+#if __clang_major__ >= 17
+INLINE u64 ballot(bool condition) { return __builtin_amdgcn_ballot_w64(condition); }
 INLINE u64 active_lanes(void) { return ballot(true); }
+#else
+// Before LLVM 17 a 64-bit ballot cannot be selected in wave32, a comparison can. One of constants
+// would become a read of all 64 bits of EXEC, also in wave32.
+INLINE u64 ballot(bool condition) {
+  return __builtin_amdgcn_uicmp((u32)condition, 0u, 33 /* not equal */);
+}
+INLINE u64 active_lanes(void) {
+  return __builtin_amdgcn_uicmp(divergent_zero(), 0u, 32 /* equal */);
+}
+#endif
+
 INLINE u32 first_bit(u64 mask) { return (u32)__builtin_ctzl(mask); }
 INLINE u32 rank_below(u64 mask) {
   return __builtin_amdgcn_mbcnt_hi((u32)(mask >> 32), __builtin_amdgcn_mbcnt_lo((u32)mask, 0));
@@ -50,6 +61,14 @@ INLINE bool is_leader(void) { return rank_below(active_lanes()) == 0; }
 INLINE u32 first_lane(u32 v) { return (u32)__builtin_amdgcn_readfirstlane((i32)v); }
 INLINE u64 first_lane64(u64 v) {
   return (u64)first_lane((u32)(v >> 32)) << 32 | first_lane((u32)v);
+}
+INLINE u32 read_lane(u32 v, u32 lane) {
+#if __clang_major__ == 16
+  // LLVM 16 gives stack to every function that contains v_readlane.
+  return first_lane((u32)__builtin_amdgcn_ds_bpermute((i32)(lane * 4), (i32)v));
+#else
+  return (u32)__builtin_amdgcn_readlane((i32)v, (i32)lane);
+#endif
 }
 INLINE bool is_traced(u32 wave) { return ballot(wave != FADE_WAVE_NONE) != 0; }
 INLINE u32 to_vector(u32 v) {
@@ -62,14 +81,6 @@ INLINE control_t uniform_control(control_t c) { return (control_t)first_lane64((
 INLINE config_t config_of(control_t c) { return (config_t)(u64)c; }
 
 // ---- the ring
-
-// A zero that the compiler takes for different in each lane. An address that contains it keeps
-// LLVM's atomic optimizer from electing a lane: we have done that already.
-INLINE u32 divergent_zero(void) {
-  u32 zero;
-  __asm__("v_mov_b32 %0, 0" : "=v"(zero));
-  return zero;
-}
 
 typedef volatile __global atomic_ulong *atomic64_t;
 INLINE atomic64_t atomic64(__global u64 *where) {
@@ -160,44 +171,43 @@ INLINE bool is_filtered(control_t control, u32 site) {
 
 // ---- accesses
 
+// The active lanes, and for each of them how far its address is from that of the first.
 typedef struct {
   u64 mask;
-  u64 base;
-  u32 lane;
   u32 first;
+  u32 lane;
+  i64 delta;
 } lanes_t;
 
+INLINE lanes_t lanes_at(u64 address) {
+  u64 mask = active_lanes();
+  lanes_t w = {mask, first_bit(mask), lane_id(), (i64)(address - first_lane64(address))};
+  return w;
+}
+
 // Lanes whose address is not base + stride * (lane - first).
-INLINE u64 off_the_line(lanes_t w, i32 stride, u64 address) {
-  return ballot(address != w.base + (u64)((i64)stride * (i32)(w.lane - w.first)));
+INLINE u64 off_the_line(lanes_t w, i32 stride) {
+  return ballot(w.delta != (i64)stride * (i32)(w.lane - w.first));
 }
 
 // Lanes whose address is not the one in the tile.
-INLINE u64 off_the_tile(lanes_t w, i32 stride, fade_tile tile, u64 address) {
+INLINE u64 off_the_tile(lanes_t w, i32 stride, fade_tile tile) {
   u32 r = w.lane - w.first;
   i32 row = (i32)(r >> __builtin_ctz(tile.width)), column = (i32)(r & (tile.width - 1));
-  return ballot(address !=
-                w.base + (u64)((i64)stride * column) + (u64)((i64)tile.row_stride * row));
+  return ballot(w.delta != (i64)stride * column + (i64)tile.row_stride * row);
 }
 
-INLINE u32 difference_at(lanes_t w, u32 lane, u64 address) {
-#if __clang_major__ == 16
-  // LLVM 16 gives stack to every function that contains v_readlane.
-  u32 there = first_lane((u32)__builtin_amdgcn_ds_bpermute((i32)(lane * 4), (i32)(u32)address));
-#else
-  u32 there = (u32)__builtin_amdgcn_readlane((i32)(u32)address, (i32)lane);
-#endif
-  return there - (u32)w.base;
-}
+// Lower half of another lane's delta.
+INLINE i32 delta_of(lanes_t w, u32 lane) { return (i32)read_lane((u32)w.delta, lane); }
 
 // The stride that the first two active lanes suggest.
-INLINE i32 guess_stride(lanes_t w, u64 address) {
+INLINE i32 guess_stride(lanes_t w) {
   u64 others = w.mask & (w.mask - 1);
   if (others == 0) return 0;
   u32 second = first_bit(others);
   // Divided in vector registers, see plan_t.
-  i32 difference = (i32)to_vector(difference_at(w, second, address));
-  return (i32)first_lane((u32)(difference / (i32)to_vector(second - w.first)));
+  i32 delta = (i32)to_vector((u32)delta_of(w, second));
+  return (i32)first_lane((u32)(delta / (i32)to_vector(second - w.first)));
 }
 
 // How a set of addresses will be written. The same in every lane, but kept in vector registers:
@@ -212,18 +222,18 @@ typedef struct {
 // A constant in a vector register.
 INLINE u32 vector_constant(u32 c) { return c + divergent_zero(); }
 
-INLINE plan_t choose_encoding(lanes_t w, u64 address) {
-  i32 stride = guess_stride(w, address);
-  u64 bad = off_the_line(w, stride, address);
+INLINE plan_t choose_encoding(lanes_t w) {
+  i32 stride = guess_stride(w);
+  u64 bad = off_the_line(w, stride);
   plan_t plan = {0, 0, (i32)to_vector((u32)stride), {0, 0}};
   if (bad == 0) {
     plan.encoding = plan.stride == 0 ? FADE_ENCODING_UNIFORM : FADE_ENCODING_AFFINE;
     return plan;
   }
   u32 corner = first_bit(bad), width = corner - w.first;
-  fade_tile tile = {(i32)difference_at(w, corner, address), width};
+  fade_tile tile = {delta_of(w, corner), width};
   bool is_width = (width & (width - 1)) == 0 && width - 2 <= 30;
-  if (is_width && off_the_tile(w, stride, tile, address) == 0) {
+  if (is_width && off_the_tile(w, stride, tile) == 0) {
     plan.encoding = vector_constant(FADE_ENCODING_TILED);
     plan.payload_size = vector_constant(sizeof(fade_tile));
     plan.tile.row_stride = (i32)to_vector((u32)tile.row_stride);
@@ -231,8 +241,7 @@ INLINE plan_t choose_encoding(lanes_t w, u64 address) {
     return plan;
   }
   u32 others = to_vector((u32)__builtin_popcountl(w.mask) - 1);
-  i64 delta = (i64)(address - w.base);
-  bool near = ballot(delta != (i32)delta) == 0;
+  bool near = ballot(w.delta != (i32)w.delta) == 0;
   plan.encoding = vector_constant(near ? FADE_ENCODING_DELTA32 : FADE_ENCODING_RAW);
   plan.payload_size = near ? (others * 4 + 7) & ~7u : others * 8;
   plan.stride = 0;
@@ -240,16 +249,16 @@ INLINE plan_t choose_encoding(lanes_t w, u64 address) {
 }
 
 // Any record of addresses. The first lane writes the fixed part, the others their payload.
-INLINE void write_access(control_t control, lanes_t w, u32 wave, u32 site, u64 address,
-                         bool has_length, u64 length) {
-  plan_t plan = choose_encoding(w, address);
+INLINE void write_access(control_t control, u32 wave, u32 site, u64 address, bool has_length,
+                         u64 length) {
+  lanes_t w = lanes_at(address);
+  plan_t plan = choose_encoding(w);
   const u32 fixed_size = sizeof(fade_record) + (has_length ? 8 : 0);
   u32 offset = 0;
   if (is_leader()) offset = reserve(control, fixed_size + plan.payload_size);
   __global char *at = ring_at(control, first_lane(offset));
   __global char *payload = at + fixed_size;
   u64 mask = active_lanes();
-  u64 base = first_lane64(address);
   if (is_leader()) {
     __global fade_record *record = (__global fade_record *)at;
     record->mask = mask;
@@ -260,8 +269,7 @@ INLINE void write_access(control_t control, lanes_t w, u32 wave, u32 site, u64 a
     if (plan.encoding == FADE_ENCODING_TILED) *(__global fade_tile *)payload = plan.tile;
   } else {
     u32 element = rank_below(mask) - 1;
-    if (plan.encoding == FADE_ENCODING_DELTA32)
-      ((__global i32 *)payload)[element] = (i32)(u32)(address - base);
+    if (plan.encoding == FADE_ENCODING_DELTA32) ((__global i32 *)payload)[element] = (i32)w.delta;
     if (plan.encoding == FADE_ENCODING_RAW) ((__global u64 *)payload)[element] = address;
   }
   release();
@@ -271,16 +279,9 @@ INLINE void write_access(control_t control, lanes_t w, u32 wave, u32 site, u64 a
                             plan.encoding));
 }
 
-INLINE lanes_t lanes_at(u64 address) {
-  u64 mask = active_lanes();
-  lanes_t w = {mask, first_lane64(address), lane_id(), first_bit(mask)};
-  return w;
-}
-
 // Any access, whatever filters are in use.
 INLINE void record_access(control_t control, u32 wave, u32 site, u64 address) {
-  if (!is_filtered(control, first_lane(site)))
-    write_access(control, lanes_at(address), wave, site, address, false, 0);
+  if (!is_filtered(control, first_lane(site))) write_access(control, wave, site, address, false, 0);
 }
 
 // The common case is decided in as few instructions as possible: no filter is in use and the
@@ -288,16 +289,17 @@ INLINE void record_access(control_t control, u32 wave, u32 site, u64 address) {
 ENTRY void __fade_rt_access(control_t control, u32 wave, u32 site, u64 address) {
   if (!is_traced(wave)) return;
   control = uniform_control(control);
-  lanes_t w = lanes_at(address);
-  i32 stride = (i32)difference_at(w, w.first + 1, address);
-  u64 uncommon =
-      config_of(control)->flags | ((w.mask >> w.first & 3) ^ 3) | off_the_line(w, stride, address);
+  u64 all = active_lanes(), base = first_lane64(address);
+  u32 first = first_bit(all), lane = lane_id();
+  i32 stride = (i32)(read_lane((u32)address, first + 1) - (u32)base);
+  u64 uncommon = config_of(control)->flags | ((all >> first & 3) ^ 3) |
+                 ballot(address != base + (u64)((i64)stride * (i32)(lane - first)));
   // What the common case stores goes to vector registers here and not where it is stored: scalar
   // registers that live through the other case would be too many, and a call must not need stack.
-  u64 mask = to_vector64(w.mask);
+  u64 mask = to_vector64(all);
   i32 extra = (i32)to_vector((u32)stride);
   if (LIKELY(uncommon == 0)) {
-    if (w.lane == w.first) {
+    if (lane == first) {
       __global fade_record *record = ring_at(control, reserve(control, sizeof(fade_record)));
       record->mask = mask;
       record->value = address;
@@ -321,15 +323,12 @@ ENTRY void __fade_rt_access_flat(control_t control, u32 wave, u32 site, u64 addr
 
 // An access with a length. Lanes with the same length share a record.
 INLINE void record_ranges(control_t control, u32 wave, u32 site, u64 address, u64 length) {
-  if (!is_traced(wave)) return;
+  if (!is_traced(wave) || is_filtered(uniform_control(control), first_lane(site))) return;
   while (true) {
-    u64 shared = first_lane64(length);
-    if (length != shared) continue;
+    if (length != first_lane64(length)) continue;
     // Hidden from the compiler, which would otherwise keep the configuration in registers.
     __asm__ volatile("" : "+v"(control));
-    control_t uniform = uniform_control(control);
-    if (shared != 0 && !is_filtered(uniform, first_lane(site)))
-      write_access(uniform, lanes_at(address), wave, site, address, true, length);
+    if (length != 0) write_access(uniform_control(control), wave, site, address, true, length);
     break;
   }
 }
@@ -359,6 +358,32 @@ ENTRY void __fade_rt_block(control_t control, u32 wave, u32 site) {
   record->extra = 0;
   release();
   publish(record, FADE_HEADER(site, sizeof(fade_record) / FADE_RECORD_ALIGN, FADE_RECORD_BLOCK, 0));
+}
+
+// ---- counts
+
+// Where the counters are, 0 if this wave is not counted. Called once per function.
+ENTRY u64 __fade_rt_counters(control_t control, u32 wave) {
+  if (!is_traced(wave)) return 0;
+  return config_of(uniform_control(control))->counters;
+}
+
+// Adds an entry to the counter at `offset`. The pass puts this into the block itself. One atomic
+// instruction serves both words: the first active lane adds 1 to entries, the second, if there is
+// one, adds the rest of the lanes to more_lanes. A gate of 2 or more lets no lane through.
+__attribute__((visibility("hidden"))) void __fade_rt_count(__global char *counters, u32 gate,
+                                                           u32 offset) {
+  u64 mask = active_lanes();
+  u32 rank =
+      __builtin_amdgcn_mbcnt_hi((u32)(mask >> 32), __builtin_amdgcn_mbcnt_lo((u32)mask, gate));
+  // Counted before the branch, where the mask need not be kept for it.
+  u32 lanes = (u32)__builtin_popcountl(mask);
+  __asm__ volatile("" : "+s"(lanes));
+  if (rank >= 2) return;
+  __asm__ volatile("" : "+v"(rank)); // one multiply-add is shorter than what a known range leads to
+  u64 n = (u64)rank * (lanes - 2) + 1;
+  __opencl_atomic_fetch_add((atomic64_t)(counters + (rank * 8 + offset)), n, __ATOMIC_RELAXED,
+                            __OPENCL_MEMORY_SCOPE_DEVICE);
 }
 
 // ---- waves
@@ -396,7 +421,8 @@ ENTRY u32 __fade_rt_wave_begin(control_t control, u64 module, u32 kernel_index, 
     record->hardware_id = __fade_hook_hardware_id();
     record->shared_base = (u32)((u64)(__generic char *)(__local char *)16 >> 32);
     record->private_base = (u32)((u64)(__generic char *)(__private char *)16 >> 32);
-    u32 flags = (__fade_hook_wave_size() == 32 ? FADE_WAVE_IS_WAVE32 : 0) |
+    // Arithmetic where a choice of constants would do: LLVM 15 and 16 fold that to broken code.
+    u32 flags = (64 - __fade_hook_wave_size()) / 32 * FADE_WAVE_IS_WAVE32 |
                 __fade_hook_xcc_id() << FADE_WAVE_XCC_SHIFT;
     release();
     publish(record, FADE_HEADER(kernel_index, sizeof(fade_wave_begin) / FADE_RECORD_ALIGN,

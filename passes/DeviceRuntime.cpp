@@ -139,6 +139,8 @@ Expected<DeviceRuntime> DeviceRuntime::link(Module &module) {
   runtime.wave_begin = get("wave_begin");
   runtime.wave_end = get("wave_end");
   runtime.block = get("block");
+  runtime.counters = get("counters");
+  runtime.count = get("count");
   runtime.access = get("access");
   runtime.access_flat = get("access_flat");
   runtime.range = get("range");

@@ -19,6 +19,8 @@ public:
   llvm::Function *wave_begin = nullptr;
   llvm::Function *wave_end = nullptr;
   llvm::Function *block = nullptr;
+  llvm::Function *counters = nullptr;
+  llvm::Function *count = nullptr; // to be inlined
   llvm::Function *access = nullptr;
   llvm::Function *access_flat = nullptr;
   llvm::Function *range = nullptr;

@@ -52,7 +52,7 @@ void ModuleInstrumentation::instrumentClone(Clone &clone, uint32_t kernel,
   if (options_.modes & FADE_MODE_ACCESSES)
     accesses = findAccesses(*clone.function, options_, omissions_);
   SmallVector<BasicBlock *, 16> blocks;
-  if (options_.modes & FADE_MODE_BLOCKS)
+  if (options_.modes & (FADE_MODE_BLOCKS | FADE_MODE_COUNTS))
     for (BasicBlock &block : *clone.function)
       if (isInScope(*block.getTerminator(), options_)) blocks.push_back(&block);
 
@@ -72,7 +72,13 @@ void ModuleInstrumentation::instrumentClone(Clone &clone, uint32_t kernel,
     instrumenter.announceWave(clone, kernel);
     if (options_.modes & FADE_MODE_KERNEL) instrumenter.recordWaveEnd(clone, kernel);
   }
-  for (BasicBlock *block : blocks) instrumenter.recordBlock(clone, *block, block_sites[block]);
+  if (options_.modes & FADE_MODE_COUNTS) {
+    instrumenter.findCounters(clone);
+    for (BasicBlock *block : blocks) instrumenter.countBlock(clone, *block, block_sites[block]);
+  }
+  if (options_.modes & FADE_MODE_BLOCKS)
+    for (BasicBlock *block : blocks) instrumenter.recordBlock(clone, *block, block_sites[block]);
+  instrumenter.setInline(accesses.size() <= options_.inline_accesses);
   for (std::size_t i = 0; i < accesses.size(); ++i)
     instrumenter.recordAccess(clone, accesses[i], access_sites[i]);
   accesses_recorded += accesses.size();

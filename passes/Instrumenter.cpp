@@ -7,6 +7,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 
 using namespace llvm;
 
@@ -14,11 +15,12 @@ namespace fade {
 
 namespace {
 
-// The first place in a block behind which records may be written. In the entry block of a kernel
-// that is behind the announcement of the wave.
+// The first place in a block behind which records may be written. In the entry block that is behind
+// the code which finds out wave and counters.
 Instruction &firstInstruction(const Clone &clone, BasicBlock &block) {
-  if (auto *wave = dyn_cast<Instruction>(clone.wave))
-    if (wave->getParent() == &block) return *wave->getNextNode();
+  for (Value *value : {clone.gate, clone.wave})
+    if (auto *made = dyn_cast_or_null<Instruction>(value))
+      if (made->getParent() == &block) return *made->getNextNode();
   Instruction *at = &*block.getFirstInsertionPt();
   while (isa<AllocaInst>(at)) at = at->getNextNode();
   return *at;
@@ -39,6 +41,20 @@ Value *laneId(IRBuilder<> &builder) {
   Value *all = builder.getInt32(~0u);
   Value *low = builder.CreateIntrinsic(Intrinsic::amdgcn_mbcnt_lo, {}, {all, builder.getInt32(0)});
   return builder.CreateIntrinsic(Intrinsic::amdgcn_mbcnt_hi, {}, {all, low});
+}
+
+// The value of a call is taken for different in each lane even if it is not. This makes it one.
+Value *uniform(IRBuilder<> &builder, Value *value) {
+#if LLVM_VERSION_MAJOR >= 19
+  return builder.CreateIntrinsic(Intrinsic::amdgcn_readfirstlane, {builder.getInt32Ty()}, {value});
+#else
+  return builder.CreateIntrinsic(Intrinsic::amdgcn_readfirstlane, {}, {value});
+#endif
+}
+
+void inlineCall(CallInst &call) {
+  InlineFunctionInfo info;
+  InlineFunction(call, info);
 }
 
 struct Address {
@@ -87,13 +103,7 @@ void Instrumenter::announceWave(Clone &clone, uint32_t kernel) {
                             intrinsic(builder, Intrinsic::amdgcn_workgroup_id_y),
                             intrinsic(builder, Intrinsic::amdgcn_workgroup_id_z), work_item});
   announcements_.push_back(call);
-  // The compiler takes results of calls for different in each lane; this one is not.
-#if LLVM_VERSION_MAJOR >= 19
-  clone.wave =
-      builder.CreateIntrinsic(Intrinsic::amdgcn_readfirstlane, {builder.getInt32Ty()}, {call});
-#else
-  clone.wave = builder.CreateIntrinsic(Intrinsic::amdgcn_readfirstlane, {}, {call});
-#endif
+  clone.wave = uniform(builder, call);
   clone.wave->setName("__fade_wave");
 }
 
@@ -139,12 +149,33 @@ void Instrumenter::recordAccess(const Clone &clone, const Access &access, uint32
     arguments.push_back(length);
     function = flat ? runtime_.range_flat : runtime_.range;
   }
-  builder.CreateCall(function, arguments);
+  CallInst *call = builder.CreateCall(function, arguments);
+  if (inline_accesses_) inlineCall(*call);
 }
 
 void Instrumenter::recordBlock(const Clone &clone, BasicBlock &block, uint32_t site) {
   IRBuilder<> builder(&firstInstruction(clone, block));
   builder.CreateCall(runtime_.block, {clone.control, clone.wave, builder.getInt32(site)});
+}
+
+void Instrumenter::findCounters(Clone &clone) {
+  IRBuilder<> builder(&firstInstruction(clone, clone.function->getEntryBlock()));
+  Value *address = builder.CreateCall(runtime_.counters, {clone.control, clone.wave});
+  Type *i32 = builder.getInt32Ty(), *i64 = builder.getInt64Ty();
+  Value *low = uniform(builder, builder.CreateTrunc(address, i32));
+  Value *high = uniform(builder, builder.CreateTrunc(builder.CreateLShr(address, 32), i32));
+  address = builder.CreateOr(builder.CreateZExt(low, i64),
+                             builder.CreateShl(builder.CreateZExt(high, i64), 32));
+  clone.counters =
+      builder.CreateIntToPtr(address, pointerType(builder.getContext(), FADE_SPACE_GLOBAL));
+  Value *none = builder.CreateICmpEQ(address, builder.getInt64(0));
+  clone.gate = builder.CreateSelect(none, builder.getInt32(2), builder.getInt32(0));
+}
+
+void Instrumenter::countBlock(const Clone &clone, BasicBlock &block, uint32_t site) {
+  IRBuilder<> builder(&firstInstruction(clone, block));
+  Value *offset = builder.getInt32(site * static_cast<uint32_t>(sizeof(fade_counter)));
+  inlineCall(*builder.CreateCall(runtime_.count, {clone.counters, clone.gate, offset}));
 }
 
 } // namespace fade

@@ -19,6 +19,9 @@ class Instrumenter {
 public:
   explicit Instrumenter(const DeviceRuntime &runtime) : runtime_(runtime) {}
 
+  // From now on, records of accesses are written by code in the place of the access, not by a call.
+  void setInline(bool on) { inline_accesses_ = on; }
+
   // Code at the start of a kernel that announces the wave; sets clone.wave.
   void announceWave(Clone &clone, uint32_t kernel);
   // Code where the kernel returns.
@@ -27,6 +30,10 @@ public:
   void recordAccess(const Clone &clone, const Access &access, uint32_t site);
   // Code at the start of a block.
   void recordBlock(const Clone &clone, llvm::BasicBlock &block, uint32_t site);
+  // Code at the start of a function that countBlock() needs; sets clone.counters and clone.gate.
+  void findCounters(Clone &clone);
+  // Code at the start of a block.
+  void countBlock(const Clone &clone, llvm::BasicBlock &block, uint32_t site);
 
   // The module id is a hash of the site table and becomes known last.
   void setModuleId(uint64_t id);
@@ -34,6 +41,7 @@ public:
 private:
   const DeviceRuntime &runtime_;
   std::vector<llvm::CallInst *> announcements_;
+  bool inline_accesses_ = false;
 };
 
 } // namespace fade

@@ -113,7 +113,8 @@ SmallVector<Function *, 8> findKernels(Module &module, const Options &options) {
 // A twin of its own for each LDS variable that clones use. Were originals and clones to share one,
 // it would be reached from twice as many kernels, and the way LLVM places it, and with it the code
 // of the originals, could change. Contents are per workgroup and undefined at its start: nothing is
-// lost.
+// lost. Before LLVM 17 it is the other way round: all variables that functions use are placed in
+// all kernels, so one more of them would change the originals.
 GlobalVariable *KernelCloner::ldsTwin(GlobalVariable &original) {
   GlobalVariable *&twin = lds_[&original];
   if (!twin) {
@@ -144,7 +145,8 @@ Function *KernelCloner::copy(Function &original, ArrayRef<Type *> more, const Tw
   SmallVector<GlobalVariable *, 4> lds;
   for (Instruction &instruction : instructions(original))
     for (const Use &operand : instruction.operands()) collectLds(operand, visited, lds);
-  for (GlobalVariable *variable : lds) map[variable] = ldsTwin(*variable);
+  if (LLVM_VERSION_MAJOR >= 17)
+    for (GlobalVariable *variable : lds) map[variable] = ldsTwin(*variable);
 
   SmallVector<ReturnInst *, 4> returns;
   CloneFunctionInto(clone, &original, map, CloneFunctionChangeType::LocalChangesOnly, returns);

@@ -23,6 +23,8 @@ struct Clone {
   llvm::Function *original = nullptr;
   llvm::Value *control = nullptr;
   llvm::Value *wave = nullptr;
+  llvm::Value *counters = nullptr; // address of the counters, once code for it is in place
+  llvm::Value *gate = nullptr;     // 0 if there are counters, else 2
   bool is_kernel = false;
 };
 

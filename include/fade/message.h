@@ -211,10 +211,11 @@ typedef struct fade_tile {
   fade_u32 width;
 } fade_tile;
 
-/* Counts of one site. Block counts use both, sampling of executions uses `entries`. */
+/* Counts of one site. Block counts use both, sampling of executions uses `entries`. The sum of the
+ * active lanes is entries + more_lanes. */
 typedef struct fade_counter {
-  fade_u64 entries; /* times a wave came by */
-  fade_u64 lanes;   /* sum of the active lanes */
+  fade_u64 entries;    /* times a wave came by */
+  fade_u64 more_lanes; /* active lanes beyond the first of each entry */
 } fade_counter;
 
 /* fade_control.flags */

@@ -1,0 +1,33 @@
+# Tests of the pass at the level of IR and assembly, one run per LLVM.
+import os
+import lit.formats
+
+config.name = "passes-" + config.llvm_version
+config.test_format = lit.formats.ShTest(True)
+config.suffixes = [".ll", ".test"]
+config.test_source_root = os.path.dirname(__file__)
+config.excludes = ["Inputs"]
+
+version = int(config.llvm_version)
+for n in range(15, version + 1):
+    config.available_features.add("llvm-ge-%d" % n)
+for other in config.other_plugins.split():
+    config.available_features.add("plugin-" + other)
+
+tools = config.llvm_bindir
+plugin = "%s/libfadeinstr-%d.so" % (config.plugin_dir, version)
+subst = config.substitutions
+subst.append(("%plugin_dir", config.plugin_dir))
+subst.append(("%plugin", plugin))
+# fade(options) file: the usual way to run the pass.
+subst.append(("%opt", "%s/opt -load-pass-plugin=%s" % (tools, plugin)))
+subst.append(("%bare_opt", tools + "/opt"))
+subst.append(("%llc", tools + "/llc -mtriple=amdgcn-amd-amdhsa"))
+subst.append(("%clang", "%s/clang -B%s" % (tools, tools)))
+subst.append(("%lld", tools + "/ld.lld"))
+subst.append(("%objcopy", tools + "/llvm-objcopy"))
+subst.append(("%readelf", tools + "/llvm-readelf"))
+subst.append(("%strip", tools + "/llvm-strip"))
+subst.append(("%dump-sites", config.dump_sites))
+subst.append((r"\bFileCheck\b", tools + "/FileCheck"))
+subst.append((r"\bnot\b", tools + "/not"))

@@ -1,0 +1,29 @@
+; A mistake in the options is an error that shows it.
+; RUN: not %opt '-passes=fade<acceses>' %s -S 2>&1 | FileCheck %s --check-prefix=WORD
+; RUN: env FADE_INSTRUMENT='accesses;block' not %opt -passes=fade %s -S 2>&1 | FileCheck %s --check-prefix=ENV
+; RUN: not %opt '-passes=fade<kernels=a[>' %s -S 2>&1 | FileCheck %s --check-prefix=REGEX
+; RUN: not %opt '-passes=fade<kernels=>' %s -S 2>&1 | FileCheck %s --check-prefix=NOREGEX
+; RUN: not %opt '-passes=fade<scope=a.hip:20-10>' %s -S 2>&1 | FileCheck %s --check-prefix=SCOPE
+; RUN: not %opt '-passes=fade<scope=a.hip:1x>' %s -S 2>&1 | FileCheck %s --check-prefix=SCOPE2
+; RUN: not %opt '-passes=fade<scope=>' %s -S 2>&1 | FileCheck %s --check-prefix=SCOPE3
+; RUN: not %opt '-passes=fade<spaces=global+ldx>' %s -S 2>&1 | FileCheck %s --check-prefix=SPACE
+; RUN: not %opt '-passes=fade<mode=swap>' %s -S 2>&1 | FileCheck %s --check-prefix=MODE
+; RUN: not %opt '-passes=fade<inline=many>' %s -S 2>&1 | FileCheck %s --check-prefix=INLINE
+; RUN: not %opt '-passes=fade<accesses' %s -S 2>&1 | FileCheck %s --check-prefix=BRACKET
+
+; WORD: error: fade: unknown option 'acceses'; known: accesses, blocks, counts, kernel,
+; ENV: error: fade: unknown option 'block'; known:
+; REGEX: error: fade: bad regular expression in 'kernels=a[': brackets ([ ]) not balanced
+; NOREGEX: error: fade: bad regular expression in 'kernels='
+; SCOPE: error: fade: 'scope=a.hip:20-10' ends before it begins
+; SCOPE2: error: fade: 'scope=a.hip:1x' is not FILE, FILE:LINE or FILE:FIRST-LAST
+; SCOPE3: error: fade: no file in 'scope='
+; SPACE: error: fade: unknown address space 'ldx' in 'spaces=global+ldx'; known: global, flat, lds, constant
+; MODE: error: fade: unknown mode 'swap' in 'mode=swap'; known: twin, replace
+; INLINE: error: fade: 'inline=many' needs a number
+; BRACKET: {{invalid pipeline|unknown pass name}} 'fade<accesses'
+
+target triple = "amdgcn-amd-amdhsa"
+define amdgpu_kernel void @k() {
+  ret void
+}
