@@ -29,7 +29,7 @@ microseconds pause_after(std::chrono::nanoseconds idle) {
   if (idle < milliseconds(2)) return microseconds(20);
   if (idle < milliseconds(50)) return microseconds(100);
   if (idle < milliseconds(1000)) return microseconds(500);
-  return microseconds(2000);
+  return microseconds(4000);
 }
 
 std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }

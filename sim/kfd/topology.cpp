@@ -159,7 +159,7 @@ void describe_card(VirtualFiles &files, const std::vector<Card> &cards, size_t i
 }
 
 std::string pci_address(size_t index) {
-  char text[16];
+  char text[24];
   std::snprintf(text, sizeof text, "0000:%02x:00.0", location_id(index) >> 8);
   return text;
 }

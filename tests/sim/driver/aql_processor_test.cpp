@@ -276,7 +276,7 @@ INSTANTIATE_TEST_SUITE_P(
                   hsa::error_workgroup_size},
         ErrorCase{"too_much_lds", [](auto &p) { p.group_segment_size = 65537; },
                   hsa::error_group_memory}),
-    [](auto &info) { return info.param.name; });
+    [](auto &test) { return test.param.name; });
 
 struct ResultCase {
   const char *name;
@@ -308,7 +308,7 @@ INSTANTIATE_TEST_SUITE_P(, AqlFailedDispatchTest,
                                          ResultCase{"bad_code", Status::bad_dispatch,
                                                     hsa::error_code_object},
                                          ResultCase{"stopped", Status::stopped, 0}),
-                         [](auto &info) { return info.param.name; });
+                         [](auto &test) { return test.param.name; });
 
 TEST_F(AqlProcessorTest, MemoryFaultOfAKernelIsRaisedWithItsAddress) {
   device.on_run = [](const Dispatch &) {

@@ -260,7 +260,7 @@ INSTANTIATE_TEST_SUITE_P(
                     FaultCase{"timestamp", {13 | 2 << 8, 0x500, 0}, true},
                     FaultCase{"write", {2, 0x500, 0, 0, 7}, true},
                     FaultCase{"poll", {8 | 3u << 28 | 1u << 31, 0x500, 0, 0, 0, 0}, false}),
-    [](auto &info) { return info.param.name; });
+    [](auto &test) { return test.param.name; });
 
 TEST_F(SdmaProcessorTest, UnknownPacketHaltsAtThePacket) {
   submit({0});

@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(, TopologyOfCardTest,
                                          CardFacts{"gfx942", 304, 192, 90402, 64},
                                          CardFacts{"gfx1030", 72, 16, 100300, 32},
                                          CardFacts{"gfx1100", 96, 24, 110000, 32}),
-                         [](auto &info) { return info.param.arch; });
+                         [](auto &test) { return test.param.arch; });
 
 TEST(TopologyTest, CountsMatchTheFolders) {
   auto files = files_for("gfx90a,gfx90a,gfx1030");
