@@ -88,7 +88,7 @@ struct Listing {
 
   void instruction(std::size_t index, std::string_view indent, const std::string &place) const {
     const Instruction &instruction = kernel.code->instructions[index];
-    std::string line = fmt::format("{}{:06x}  {:<46} {:<20}", indent, instruction.address,
+    std::string line = fmt::format("{}{:06x}  {:<42} {:<20}", indent, instruction.address,
                                    instruction.text, class_text(kernel.code->info[index]));
     if (!place.empty()) line += " " + place;
     line.resize(line.find_last_not_of(' ') + 1);
@@ -117,7 +117,7 @@ struct Listing {
     auto stack = object.source->stack(address);
     if (stack.size() < 2) return "";
     const SourceFrame &caller = stack[1];
-    return fmt::format("called at {}:{}", file_name(caller.file), caller.line);
+    return fmt::format("from {}:{}", file_name(caller.file), caller.line);
   }
 };
 
@@ -141,7 +141,7 @@ void print_file(const Listing &listing, const std::string &path, const LineInstr
     std::string last_call;
     for (std::size_t index : instructions) {
       std::string call = listing.inlined_text(listing.kernel.code->instructions[index].address);
-      listing.instruction(index, "            ", call == last_call ? "" : call);
+      listing.instruction(index, "        ", call == last_call ? "" : call);
       last_call = call;
     }
     previous = number;
@@ -193,7 +193,7 @@ void print_source(std::FILE *out, const ObjectView &object, const KernelView &ke
   if (files.contains("")) {
     fmt::print(out, "\n    without a line\n");
     for (const auto &[line, instructions] : files[""])
-      for (std::size_t index : instructions) listing.instruction(index, "            ", "");
+      for (std::size_t index : instructions) listing.instruction(index, "        ", "");
   }
 }
 

@@ -52,8 +52,20 @@ TEST(Inspect, PrintsATablePerKernelThatFitsAHundredColumns) {
 TEST(Inspect, ListingsFitAHundredColumnsUnlessAnInstructionIsLongItself) {
   Outcome run = inspect(testing::sample("inlined-gfx90a-g") + " --isa --source");
   EXPECT_EQ(run.status, 0) << run.err;
-  for (const std::string &line : testing::lines_of(run.out))
-    if (line.find("/inlined-") == std::string::npos) EXPECT_LE(columns(line), 110u) << line;
+  std::size_t instructions = 0;
+  for (const std::string &line : testing::lines_of(run.out)) {
+    std::size_t start = line.find_first_not_of(' ');
+    if (start == std::string::npos ||
+        line.find_first_not_of("0123456789abcdef", start) != start + 6)
+      continue;
+    ++instructions;
+    // The text has a column of its own; only what is longer than that may push the rest to the
+    // right.
+    bool long_text =
+        line.size() > start + 50 && line.substr(start + 8, 43).find("  ") == std::string::npos;
+    if (!long_text) EXPECT_LE(columns(line), 100u) << line;
+  }
+  EXPECT_GT(instructions, 100u);
 }
 
 TEST(Inspect, KernelExpressionMatchesMangledAndDemangledNames) {
