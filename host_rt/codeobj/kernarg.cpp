@@ -33,9 +33,10 @@ std::optional<std::string> explicit_difference(const KernargLayout &a, const Ker
   return std::nullopt;
 }
 
-/// The value of a hidden argument as far as the dispatch tells it.
-std::optional<std::uint64_t> value_from_dispatch(ArgKind kind, const DispatchFields &d,
-                                                 std::uint32_t static_lds) {
+} // namespace
+
+std::optional<std::uint64_t> hidden_value(ArgKind kind, const DispatchFields &d,
+                                          std::uint32_t static_lds) {
   auto of = [kind](ArgKind x) { return static_cast<int>(kind) - static_cast<int>(x); };
   auto groups = [&](int i) {
     return d.workgroup_size[i] ? d.grid_size[i] / d.workgroup_size[i] : 0u;
@@ -67,8 +68,6 @@ std::optional<std::uint64_t> value_from_dispatch(ArgKind kind, const DispatchFie
   default: return std::nullopt;
   }
 }
-
-} // namespace
 
 Result<KernargLayout> KernargLayout::from(const KernelMetadata &metadata) {
   auto fail = [&](std::string what) {
@@ -160,7 +159,7 @@ Result<KernargRewrite> KernargRewrite::plan(const KernargLayout &original,
     if (std::uint64_t(arg.offset) + arg.size > rewrite.size_)
       return Error{"", "", 0, fmt::format("{} is outside the clone's block", describe(arg))};
     bool makeable = arg.size <= sizeof(std::uint64_t) &&
-                    value_from_dispatch(arg.kind, DispatchFields(), 0).has_value();
+                    hidden_value(arg.kind, DispatchFields(), 0).has_value();
     if (makeable)
       rewrite.made_.push_back({arg.kind, arg.offset, arg.size});
     else
@@ -183,7 +182,7 @@ bool KernargRewrite::build(ByteView original, const DispatchFields &dispatch, st
   std::memcpy(out.data() + control_offset_, &control, kPointerSize);
   if (moves_hidden_) copy(control_offset_, control_offset_ + kPointerSize, SIZE_MAX);
   for (const Made &arg : made_) {
-    std::uint64_t value = *value_from_dispatch(arg.kind, dispatch, static_lds_);
+    std::uint64_t value = *hidden_value(arg.kind, dispatch, static_lds_);
     std::memcpy(out.data() + arg.offset, &value, arg.size);
   }
   return true;

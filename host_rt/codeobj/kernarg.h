@@ -63,6 +63,11 @@ struct DispatchFields {
   std::uint32_t shared_base = 0;
 };
 
+/// The value of a hidden argument as far as the dispatch tells it. `static_lds` is the kernel's
+/// own, to tell the dynamic LDS.
+std::optional<std::uint64_t> hidden_value(ArgKind kind, const DispatchFields &dispatch,
+                                          std::uint32_t static_lds);
+
 class KernargRewrite {
 public:
   /// An error if `clone` does not take the original's arguments and one pointer.

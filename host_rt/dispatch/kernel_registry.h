@@ -21,7 +21,7 @@ namespace fade {
 using AgentHandle = uint64_t;
 using ExecutableHandle = uint64_t;
 
-struct Replacement;
+struct ReplacementPlan;
 
 /// A kernel on an agent.
 struct KernelEntry {
@@ -39,10 +39,9 @@ struct KernelEntry {
   std::atomic<bool> is_chosen{true}; ///< by --kernels; set when it is registered
 
   /// What runs instead of it, once that has been found out. Plans live as long as the kernel.
-  std::atomic<const Replacement *> plan{nullptr};
-  std::atomic<uint64_t> plan_generation{0}; ///< of the kernel cache that the plan knows
+  std::atomic<const ReplacementPlan *> plan{nullptr};
   std::mutex plan_mutex;
-  std::vector<std::shared_ptr<const Replacement>> plans;
+  std::vector<std::shared_ptr<const ReplacementPlan>> plans;
   std::shared_ptr<const KernelInfo> info; ///< of the original; set when it is registered
 };
 

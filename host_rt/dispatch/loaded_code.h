@@ -20,6 +20,7 @@ public:
   LoadedCode &operator=(const LoadedCode &) = delete;
 
   const std::string &file() const { return blob_.name(); }
+  codeobj::ByteView bytes() const { return blob_.bytes(); }
 
   /// Null if the bytes cannot be read; error() then says why. Parsed once, when first asked for.
   const codeobj::CodeObject *object() const;

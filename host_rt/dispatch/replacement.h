@@ -6,24 +6,65 @@
 // What is found is planned once per kernel and used for every dispatch.
 #pragma once
 
+#include "dispatch/kernel_cache.h"
 #include "dispatch/kernel_registry.h"
+#include "dispatch/variant_kernargs.h"
 
-#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace fade {
 
+/// A kernel that can run in place of another.
 struct Replacement {
-  std::shared_ptr<const KernelEntry> kernel; ///< what runs; null: the original
+  std::shared_ptr<const KernelEntry> kernel;
   bool instrumented = false;
-  std::shared_ptr<const codeobj::KernargRewrite> kernargs; ///< null: the block stays as it is
+  std::shared_ptr<const codeobj::KernargRewrite> twin_kernargs; ///< instrumented
+  std::shared_ptr<const VariantKernargs> variant_kernargs;      ///< comparison
   std::shared_ptr<const KernelInfo> info;
   std::shared_ptr<const std::string> variant;
-  std::string reason; ///< why the original runs
 };
 
-/// The kernel's twin in its own executable.
-std::shared_ptr<const Replacement> planTwin(KernelRegistry &registry, const KernelEntry &original);
+/// All that was found for a kernel.
+struct ReplacementPlan {
+  std::vector<Replacement> choices; ///< in comparison mode they take turns
+  std::string reason;               ///< why the original runs, if there are none
+  uint64_t generation = 0;          ///< of the kernel cache that was looked at
+};
+
+/// Puts code from the kernel cache onto an agent.
+class CodeLoader {
+public:
+  virtual ~CodeLoader() = default;
+  /// The kernel, or null and the reason.
+  virtual std::shared_ptr<KernelEntry> load(AgentHandle agent,
+                                            const std::shared_ptr<const LoadedCode> &code,
+                                            const std::string &symbol, std::string &why) = 0;
+};
+
+class ReplacementPlanner {
+public:
+  ReplacementPlanner(KernelRegistry &registry, KernelCache &cache, CodeLoader &loader,
+                     bool instrumented)
+      : registry_(registry), cache_(cache), loader_(loader), instrumented_(instrumented) {}
+
+  /// Whether there is anything to look for at all.
+  bool isNeeded() const { return instrumented_ || !cache_.empty(); }
+  const ReplacementPlan &planFor(KernelEntry &kernel);
+
+private:
+  std::shared_ptr<const ReplacementPlan> make(const KernelEntry &kernel, uint64_t generation);
+  bool addTwin(const KernelEntry &kernel, ReplacementPlan &plan);
+  bool addInstrumented(const KernelEntry &kernel, const std::shared_ptr<const LoadedCode> &code,
+                       const std::string &symbol, ReplacementPlan &plan);
+  bool addVariant(const KernelEntry &kernel, const std::shared_ptr<const LoadedCode> &code,
+                  ReplacementPlan &plan);
+
+  KernelRegistry &registry_;
+  KernelCache &cache_;
+  CodeLoader &loader_;
+  const bool instrumented_;
+};
 
 } // namespace fade

@@ -29,6 +29,24 @@ PoolFacts factsOf(hsa_amd_memory_pool_t pool) {
   return facts;
 }
 
+/// The first instruction set of an agent; the others are generic forms of it.
+std::string isaOf(hsa_agent_t agent) {
+  std::string name;
+  hsaApi().core.hsa_agent_iterate_isas_fn(
+      agent,
+      [](hsa_isa_t isa, void *data) {
+        const auto get = hsaApi().core.hsa_isa_get_info_alt_fn;
+        uint32_t length = 0;
+        if (!ok(get(isa, HSA_ISA_INFO_NAME_LENGTH, &length))) return HSA_STATUS_SUCCESS;
+        std::string text(length, '\0');
+        if (!ok(get(isa, HSA_ISA_INFO_NAME, text.data()))) return HSA_STATUS_SUCCESS;
+        *static_cast<std::string *>(data) = text.c_str();
+        return HSA_STATUS_INFO_BREAK;
+      },
+      &name);
+  return name;
+}
+
 void readAgent(Agent &agent, std::vector<hsa_amd_memory_pool_t> &pools) {
   const HsaApi &api = hsaApi();
   hsa_device_type_t type{};
@@ -37,6 +55,7 @@ void readAgent(Agent &agent, std::vector<hsa_amd_memory_pool_t> &pools) {
   std::array<char, 65> name{};
   api.core.hsa_agent_get_info_fn(agent.handle, HSA_AGENT_INFO_NAME, name.data());
   agent.target = name.data();
+  agent.isa = isaOf(agent.handle);
   api.amd.hsa_amd_agent_iterate_memory_pools_fn(
       agent.handle,
       [](hsa_amd_memory_pool_t pool, void *data) {

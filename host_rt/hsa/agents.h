@@ -15,6 +15,7 @@ struct Agent {
   uint32_t number = 0; ///< among all agents
   bool is_gpu = false;
   std::string target;                               ///< gfx90a
+  std::string isa;                                  ///< amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-
   std::optional<hsa_amd_memory_pool_t> device_pool; ///< GPU: coarse-grained memory of its own
   std::optional<hsa_amd_memory_pool_t> host_pool;   ///< CPU: fine-grained
   std::optional<hsa_amd_memory_pool_t> kernarg_pool;

@@ -115,10 +115,7 @@ void registerKernel(const Registration &in, hsa_executable_symbol_t symbol) {
   kernel->name = demangle(kernel->symbol);
   kernel->agent = in.agent.handle;
   kernel->executable = in.executable.handle;
-  get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel->object);
-  get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, &kernel->kernarg_size);
-  get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE, &kernel->group_size);
-  get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE, &kernel->private_size);
+  readKernelSymbol(symbol, *kernel);
   kernel->code = codeOf(kernel->symbol, in.agent, in.loaded);
   kernel->is_chosen = in.runtime.selection().wantsKernel(kernel->name);
   const Agent *agent = in.runtime.agents().find(in.agent);

@@ -16,9 +16,10 @@ HsaDispatch::HsaDispatch(Runtime &runtime, std::shared_ptr<QueueState> queue, ui
     : runtime_(runtime), queue_(std::move(queue)), packet_(packet), kernel_(std::move(kernel)) {}
 
 HsaDispatch::~HsaDispatch() {
-  // A signal that the GPU may still write to is not used again.
-  if (signal_.handle != 0 && hsaApi().core.hsa_signal_load_relaxed_fn(signal_) <= 0)
-    pool_->giveBack(signal_);
+  // What the GPU may still use is not used again.
+  if (signal_.handle == 0 || hsaApi().core.hsa_signal_load_relaxed_fn(signal_) > 0) return;
+  pool_->giveBack(signal_);
+  if (kernarg_pool_) kernarg_pool_->giveBack(kernargs_);
 }
 
 bool HsaDispatch::replaceSignal(hsa_signal_t &completion) {

@@ -30,6 +30,12 @@ public:
   /// Puts FADE's signal into the packet. False if there is none; the packet is then untouched.
   bool replaceSignal(hsa_signal_t &completion);
 
+  /// A block of arguments that is given back when the dispatch has ended.
+  void keepKernargs(KernargPool &pool, std::span<uint8_t> block) {
+    kernarg_pool_ = &pool;
+    kernargs_ = block;
+  }
+
   bool hasEnded() noexcept override;
   void readTimes(fade_dispatch &view) noexcept override;
 
@@ -43,6 +49,8 @@ private:
   hsa_signal_t signal_{};
   hsa_signal_t application_{}; ///< the signal that the packet had
   SignalPool *pool_ = nullptr;
+  KernargPool *kernarg_pool_ = nullptr;
+  std::span<uint8_t> kernargs_;
   std::atomic<bool> forwarded_{false};
 };
 

@@ -96,7 +96,10 @@ public:
 private:
   void describe(DispatchRecord &record) const;
   bool isWanted(uint64_t ordinal) const;
-  void swap(HsaDispatch &live);
+  void skip(const std::string &reason) const;
+  void swap(HsaDispatch &live, uint64_t ordinal);
+  bool instrument(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original);
+  bool exchange(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original);
 
   Runtime &runtime_;
   const std::shared_ptr<QueueState> &queue_;
@@ -128,44 +131,71 @@ void Passage::describe(DispatchRecord &record) const {
 }
 
 bool Passage::isWanted(uint64_t ordinal) const {
-  return runtime_.settings().instrumented && kernel_ && kernel_->is_chosen && queue_->rings &&
+  return kernel_ && kernel_->is_chosen && runtime_.planner().isNeeded() &&
          runtime_.selection().wantsDispatch(kernel_->symbol, ordinal);
 }
 
-void Passage::swap(HsaDispatch &live) {
-  const Replacement &plan = runtime_.plan(*kernel_);
-  if (!plan.kernel) {
-    // The helpers of the HIP runtime are nobody's kernels.
-    if (!kernel_->symbol.starts_with("__amd_rocclr_")) runtime_.skipped(kernel_->name, plan.reason);
-    return;
-  }
-  const ModuleSites &sites = *plan.info->sites();
-  const bool counts =
-      (sites.modes & FADE_MODE_COUNTS) != 0 || runtime_.settings().workgroups.sample_executions > 1;
-  HsaRing *ring = queue_->rings->take(counts ? sites.site_count : 0, kRingPatience);
-  const auto block = ring ? ring->kernargs(plan.kernargs->size()) : std::span<uint8_t>();
-  if (block.empty()) {
-    runtime_.skipped(kernel_->name, "all rings were in use (FADE_MEMORY)");
-    if (ring) (void)ring->recycle();
-    return;
-  }
+void Passage::skip(const std::string &reason) const {
+  // The helpers of the HIP runtime are nobody's kernels.
+  if (!kernel_->symbol.starts_with("__amd_rocclr_")) runtime_.skipped(kernel_->name, reason);
+}
+
+void Passage::swap(HsaDispatch &live, uint64_t ordinal) {
+  const ReplacementPlan &plan = runtime_.planner().planFor(*kernel_);
+  if (plan.choices.empty()) return skip(plan.reason);
+  const Replacement &choice = plan.choices[(ordinal - 1) % plan.choices.size()];
   const codeobj::ByteView original(static_cast<const uint8_t *>(packet_.kernarg_address),
                                    packet_.kernarg_address ? kernel_->kernarg_size : 0);
-  plan.kernargs->build(original, fieldsOf(packet_, *queue_), ring->controlAddress(), block);
-  packet_.kernarg_address = block.data();
-  packet_.kernel_object = plan.kernel->object;
+  if (!(choice.instrumented ? instrument(live, choice, original)
+                            : exchange(live, choice, original)))
+    return;
+  packet_.kernel_object = choice.kernel->object;
   packet_.group_segment_size =
-      exchangeFixed(packet_.group_segment_size, kernel_->group_size, plan.kernel->group_size);
-  packet_.private_segment_size =
-      exchangeFixed(packet_.private_segment_size, kernel_->private_size, plan.kernel->private_size);
+      exchangeFixed(packet_.group_segment_size, kernel_->group_size, choice.kernel->group_size);
+  packet_.private_segment_size = exchangeFixed(packet_.private_segment_size, kernel_->private_size,
+                                               choice.kernel->private_size);
+  live.record->setKernel(choice.info);
+  live.record->setVariant(choice.variant);
+}
+
+/// Gives the instrumented kernel a ring and its arguments.
+bool Passage::instrument(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original) {
+  const ModuleSites &sites = *choice.info->sites();
+  const bool counts =
+      (sites.modes & FADE_MODE_COUNTS) != 0 || runtime_.settings().workgroups.sample_executions > 1;
+  HsaRing *ring =
+      queue_->rings ? queue_->rings->take(counts ? sites.site_count : 0, kRingPatience) : nullptr;
+  const auto block = ring ? ring->kernargs(choice.twin_kernargs->size()) : std::span<uint8_t>();
+  if (block.empty()) {
+    skip("all rings were in use (FADE_MEMORY)");
+    if (ring) ring->giveBackUnused();
+    return false;
+  }
+  choice.twin_kernargs->build(original, fieldsOf(packet_, *queue_), ring->controlAddress(), block);
+  packet_.kernarg_address = block.data();
   // The control block came by a copy engine, and the host reads what the kernel leaves there.
   packet_.header = withSystemScope(packet_.header);
   live.ring = ring;
-  live.record->setKernel(plan.info);
-  live.record->setVariant(plan.variant);
   live.record->view.flags |= FADE_DISPATCH_INSTRUMENTED;
   if (runtime_.analysis().needs() & FADE_NEEDS_ALLOCATIONS)
     live.record->setAllocations(runtime_.allocations().snapshot());
+  return true;
+}
+
+/// Gives another version of the kernel its arguments.
+bool Passage::exchange(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original) {
+  const VariantKernargs &kernargs = *choice.variant_kernargs;
+  if (kernargs.isSame()) return true;
+  KernargPool *pool = runtime_.kernargs(*queue_->agent);
+  const auto block = pool ? pool->take(kernargs.size()) : std::span<uint8_t>();
+  if (block.empty()) {
+    skip("there is no memory for its arguments");
+    return false;
+  }
+  kernargs.build(original, fieldsOf(packet_, *queue_), block);
+  packet_.kernarg_address = block.data();
+  live.keepKernargs(*pool, block);
+  return true;
 }
 
 void Passage::pass() {
@@ -178,7 +208,7 @@ void Passage::pass() {
     warn("no signal left to time {} with", live->record->kernel->name());
     return;
   }
-  if (isWanted(ordinal)) swap(*live);
+  if (isWanted(ordinal)) swap(*live, ordinal);
   runtime_.collector().add(std::move(live));
 }
 

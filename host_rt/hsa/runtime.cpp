@@ -36,7 +36,9 @@ void Runtime::finish() {
 }
 
 Runtime::Runtime(Settings settings)
-    : settings_(std::move(settings)), selection_(settings_), budget_(settings_.memory) {}
+    : settings_(std::move(settings)), selection_(settings_), cache_(settings_.cache),
+      loader_([this]() -> const Agents & { return agents(); }),
+      planner_(registry_, cache_, loader_, settings_.instrumented), budget_(settings_.memory) {}
 
 const Agents &Runtime::agents() {
   std::call_once(started_, [&] { startThreads(); });
@@ -69,24 +71,19 @@ void Runtime::close() {
 RingPool *Runtime::rings(const Agent &gpu) {
   const Agent *host = agents_.host();
   if (!host || !gpu.device_pool) return nullptr;
-  const std::lock_guard lock(rings_mutex_);
+  const std::lock_guard lock(pools_mutex_);
   auto &pool = rings_[gpu.number];
   if (!pool) pool = std::make_unique<RingPool>(gpu, *host, settings_, budget_);
   return pool.get();
 }
 
-const Replacement &Runtime::plan(KernelEntry &kernel) {
-  if (const Replacement *known = kernel.plan.load(std::memory_order_acquire)) return *known;
-  const std::lock_guard lock(kernel.plan_mutex);
-  if (const Replacement *known = kernel.plan.load(std::memory_order_relaxed)) return *known;
-  kernel.plans.push_back(planTwin(registry_, kernel));
-  const Replacement &plan = *kernel.plans.back();
-  if (plan.kernel)
-    note("{}: the twin in the same code object will run", kernel.name);
-  else
-    note("{}: the original runs: {}", kernel.name, plan.reason);
-  kernel.plan.store(&plan, std::memory_order_release);
-  return plan;
+KernargPool *Runtime::kernargs(const Agent &gpu) {
+  const Agent *host = agents_.host();
+  if (!host) return nullptr;
+  const std::lock_guard lock(pools_mutex_);
+  auto &pool = kernargs_[gpu.number];
+  if (!pool) pool = std::make_unique<KernargPool>(gpu, *host);
+  return pool.get();
 }
 
 void Runtime::skipped(const std::string &kernel, const std::string &reason) {

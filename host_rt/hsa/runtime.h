@@ -7,6 +7,8 @@
 #include "dispatch/selection.h"
 #include "hsa/agents.h"
 #include "hsa/allocations.h"
+#include "hsa/code_loader.h"
+#include "hsa/kernarg_pool.h"
 #include "hsa/ring_pool.h"
 #include "hsa/signal_pool.h"
 #include "stream/analysis.h"
@@ -42,6 +44,7 @@ public:
   Collector &collector() { return *collector_; }
   Analysis &analysis() { return *analysis_; }
   RingPool *rings(const Agent &gpu);
+  KernargPool *kernargs(const Agent &gpu);
   SignalPool &polledSignals() { return polled_; }
   SignalPool &interruptSignals() { return interrupts_; }
 
@@ -49,7 +52,7 @@ public:
   uint64_t nextQueue() { return queues_.fetch_add(1, std::memory_order_relaxed); }
 
   /// What runs instead of a kernel.
-  const Replacement &plan(KernelEntry &kernel);
+  ReplacementPlanner &planner() { return planner_; }
   void skipped(const std::string &kernel, const std::string &reason);
   uint64_t nanoseconds(uint64_t ticks) const;
 
@@ -63,6 +66,9 @@ private:
   const Settings settings_;
   const Selection selection_;
   KernelRegistry registry_;
+  KernelCache cache_;
+  HsaCodeLoader loader_;
+  ReplacementPlanner planner_;
   AllocationTable allocations_;
   MemoryBudget budget_;
   SignalPool polled_{SignalPool::Kind::polled};
@@ -75,8 +81,9 @@ private:
   std::unique_ptr<TraceWriter> trace_;
   std::unique_ptr<Analysis> analysis_;
   std::unique_ptr<Collector> collector_;
-  std::mutex rings_mutex_;
+  std::mutex pools_mutex_;
   std::map<uint32_t, std::unique_ptr<RingPool>> rings_; ///< by agent
+  std::map<uint32_t, std::unique_ptr<KernargPool>> kernargs_;
   std::atomic<uint64_t> dispatches_{0}, queues_{0};
 };
 

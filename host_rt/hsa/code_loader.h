@@ -1,0 +1,40 @@
+// Loads code of the kernel cache onto agents, each code object once.
+#pragma once
+
+#include "dispatch/replacement.h"
+#include "hsa/agents.h"
+
+#include <functional>
+#include <map>
+#include <mutex>
+
+namespace fade {
+
+class HsaCodeLoader final : public CodeLoader {
+public:
+  /// `agents` is asked when something is loaded: the runtime is not up before.
+  explicit HsaCodeLoader(std::function<const Agents &()> agents) : agents_(std::move(agents)) {}
+
+  std::shared_ptr<KernelEntry> load(AgentHandle agent,
+                                    const std::shared_ptr<const LoadedCode> &code,
+                                    const std::string &symbol, std::string &why) override;
+
+private:
+  struct Executable {
+    hsa_executable_t handle{};
+    std::shared_ptr<const LoadedCode> code; ///< the runtime reads from its bytes
+    std::string error;
+  };
+  const Executable &executable(hsa_agent_t agent, const std::shared_ptr<const LoadedCode> &code);
+  static std::string loadInto(hsa_executable_t &executable, hsa_agent_t agent,
+                              const LoadedCode &code);
+
+  std::function<const Agents &()> agents_;
+  std::mutex mutex_;
+  std::map<std::pair<AgentHandle, const LoadedCode *>, Executable> executables_;
+};
+
+/// What the runtime knows of a kernel's symbol.
+void readKernelSymbol(hsa_executable_symbol_t symbol, KernelEntry &kernel);
+
+} // namespace fade
