@@ -1,5 +1,5 @@
-// The three instructions around a Newton-Raphson division: scale operands away from the ends of the exponent range,
-// last step with the scaling undone, repair of special cases.
+// The three instructions around a Newton-Raphson division: scale operands away from the ends of the
+// exponent range, last step with the scaling undone, repair of special cases.
 #pragma once
 
 #include "isa/values.h"
@@ -15,8 +15,8 @@ template <> struct DivisionScale<f64> {
   static constexpr int shift = 128, near_overflow = 768, tiny = 53, underflow = -1075;
 };
 
-// Neither scaling nor repair is needed where both operands are nearer to 1 than this: their quotient and the
-// denominator's reciprocal are far from both ends of the range.
+// Neither scaling nor repair is needed where both operands are nearer to 1 than this: their
+// quotient and the denominator's reciprocal are far from both ends of the range.
 template <class T> inline bool far_from_one(T x) {
   constexpr int reach = DivisionScale<T>::near_overflow / 2 - 1;
   return static_cast<unsigned>(raw_exponent(x) - (Format<T>::bias - reach)) > 2u * reach;
@@ -32,7 +32,8 @@ template <class T> inline ScaledOperand<T> div_scale(T x, T denominator, T numer
   constexpr int shift = DivisionScale<T>::shift;
   if (is_zero(denominator) || is_zero(numerator)) return {default_nan<T>(), false};
   const T reciprocal = T(1) / denominator, quotient = numerator / denominator;
-  const bool scale_denominator = bits(x) == bits(denominator), scale_numerator = bits(x) == bits(numerator);
+  const bool scale_denominator = bits(x) == bits(denominator),
+             scale_numerator = bits(x) == bits(numerator);
   if (raw_exponent(numerator) - raw_exponent(denominator) >= DivisionScale<T>::near_overflow)
     return {scale_denominator ? ldexp(x, shift) : x, true};
   if (is_denormal(denominator)) return {ldexp(x, shift), false};
@@ -48,7 +49,8 @@ template <class T> inline ScaledOperand<T> div_scale(T x, T denominator, T numer
 f32 scaled_fma(f32 a, f32 b, f32 c, int n);
 f64 scaled_fma(f64 a, f64 b, f64 c, int n);
 
-// `undo`: the quotient was scaled; a large one (numerator / (denominator * 2^n)) has to grow, a small one to shrink.
+// `undo`: the quotient was scaled; a large one (numerator / (denominator * 2^n)) has to grow, a
+// small one to shrink.
 template <class T> inline T div_fmas(T a, T b, T c, bool undo) {
   if (!undo) return fma(a, b, c);
   const int shift = DivisionScale<T>::shift;
@@ -66,10 +68,12 @@ template <class T> inline T div_fixup(T quotient, T denominator, T numerator) {
   if (is_infinite(denominator) || is_zero(numerator)) return with_sign(T{}, negative);
   if constexpr (!std::is_same_v<T, f16>) {
     const T one = denominator * 0 + 1; // not known to the compiler, which would round to nearest
-    // Too small for any rounding but upwards: let the host's mode decide between 0 and the smallest number.
+    // Too small for any rounding but upwards: let the host's mode decide between 0 and the smallest
+    // number.
     if (raw_exponent(numerator) - raw_exponent(denominator) < DivisionScale<T>::underflow)
       return with_sign(std::numeric_limits<T>::denorm_min(), negative) * (one * T(0.25));
-    // A quotient beyond the range leaves the iteration as infinity or NaN; here it overflows as the mode says.
+    // A quotient beyond the range leaves the iteration as infinity or NaN; here it overflows as the
+    // mode says.
     if (raw_exponent(quotient) == Format<T>::max_exponent)
       return with_sign(std::numeric_limits<T>::max(), negative) * (one + one);
   }

@@ -11,22 +11,22 @@ int source_lane(unsigned ctrl, int i, int lanes) {
   auto inside_row = [&](int k) { return k >= 0 && k < 16 ? row + k : -1; };
   if (ctrl < 0x100) return (i & ~3) + (ctrl >> 2 * (i & 3) & 3); // quad_perm
   switch (ctrl & 0x1f0) {
-  case 0x100: return inside_row(in_row + n);        // row_shl
-  case 0x110: return inside_row(in_row - n);        // row_shr
-  case 0x120: return row + ((in_row - n) & 15);     // row_ror
-  case 0x150: return row + n;                       // row_share, row_newbcast
-  case 0x160: return row + (in_row ^ n);            // row_xmask
+  case 0x100: return inside_row(in_row + n);    // row_shl
+  case 0x110: return inside_row(in_row - n);    // row_shr
+  case 0x120: return row + ((in_row - n) & 15); // row_ror
+  case 0x150: return row + n;                   // row_share, row_newbcast
+  case 0x160: return row + (in_row ^ n);        // row_xmask
   default: break;
   }
   switch (ctrl) {
-  case 0x130: return i + 1 < lanes ? i + 1 : -1;      // wave_shl
-  case 0x134: return (i + 1) % lanes;                 // wave_rol
-  case 0x138: return i - 1;                           // wave_shr
-  case 0x13c: return (i + lanes - 1) % lanes;         // wave_ror
-  case 0x140: return row + 15 - in_row;               // row_mirror
-  case 0x141: return (i & ~7) + 7 - (i & 7);          // row_half_mirror
-  case 0x142: return row - 1;                         // row_bcast15
-  case 0x143: return i >= 32 ? 31 : -1;               // row_bcast31
+  case 0x130: return i + 1 < lanes ? i + 1 : -1; // wave_shl
+  case 0x134: return (i + 1) % lanes;            // wave_rol
+  case 0x138: return i - 1;                      // wave_shr
+  case 0x13c: return (i + lanes - 1) % lanes;    // wave_ror
+  case 0x140: return row + 15 - in_row;          // row_mirror
+  case 0x141: return (i & ~7) + 7 - (i & 7);     // row_half_mirror
+  case 0x142: return row - 1;                    // row_bcast15
+  case 0x143: return i >= 32 ? 31 : -1;          // row_bcast31
   default: return -1;
   }
 }
@@ -38,7 +38,8 @@ struct SourceLanes {
     for (int wide = 0; wide < 2; wide++)
       for (int ctrl = 0; ctrl < 512; ctrl++)
         for (int i = 0; i < 32 << wide; i++)
-          from[wide][ctrl][i] = static_cast<int8_t>(source_lane(static_cast<unsigned>(ctrl), i, 32 << wide));
+          from[wide][ctrl][i] =
+              static_cast<int8_t>(source_lane(static_cast<unsigned>(ctrl), i, 32 << wide));
   }
 };
 const int8_t *source_lanes(unsigned ctrl, unsigned lanes) {
@@ -71,8 +72,11 @@ DppPlan dpp_plan(const Wave &w, const Instruction &in) {
     p.zero[i] = !valid;
     valid_lanes |= static_cast<uint64_t>(valid) << i;
   }
-  if (dpp8) p.writable = w.lane_mask();
-  else p.writable = masked_lanes(in.row_mask, in.bank_mask) & (in.bound_ctrl ? w.lane_mask() : valid_lanes);
+  if (dpp8)
+    p.writable = w.lane_mask();
+  else
+    p.writable =
+        masked_lanes(in.row_mask, in.bank_mask) & (in.bound_ctrl ? w.lane_mask() : valid_lanes);
   return p;
 }
 

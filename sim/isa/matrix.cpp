@@ -1,8 +1,9 @@
-// Matrix instructions: MFMA (also of sparse matrices) of gfx90a and gfx942, WMMA of gfx11. D = A * B + C on small matrices that are spread over the
-// registers of the whole wave; EXEC does not matter.
+// Matrix instructions: MFMA (also of sparse matrices) of gfx90a and gfx942, WMMA of gfx11. Small
+// matrices, D = A * B + C, are spread over the registers of the whole wave; EXEC does not matter.
 //
-// Sums are built one k after the other with fused multiply-adds in the accumulator's type. The hardware's order of
-// additions is not documented, so the last bits of f16, bf16 and 8-bit products may differ from a real GPU's.
+// Sums are built one k after the other with fused multiply-adds in the accumulator's type. The
+// hardware's order of additions is not documented, so the last bits of f16, bf16 and 8-bit products
+// may differ from a real GPU's.
 #include "isa/valu.h"
 
 #include "isa/fp8.h"
@@ -56,12 +57,14 @@ template <> struct Element<i8> {
 template <class T> T multiply_add(T a, T b, T c) {
   if constexpr (std::is_same_v<T, i32>)
     return static_cast<i32>(static_cast<u32>(a) * static_cast<u32>(b) + static_cast<u32>(c));
-  else if constexpr (sizeof(T) == 8) return __builtin_fma(a, b, c);
-  else return __builtin_fmaf(a, b, c);
+  else if constexpr (sizeof(T) == 8)
+    return __builtin_fma(a, b, c);
+  else
+    return __builtin_fmaf(a, b, c);
 }
 
-// One block: D += A * B, with A given column by column. The inner loop runs along a row of D, so that it vectorises.
-// Which NaN comes out is not documented; it is always the same one here.
+// One block: D += A * B, with A given column by column. The inner loop runs along a row of D, so
+// that it vectorises. Which NaN comes out is not documented; it is always the same one here.
 template <class Acc, unsigned M, unsigned N, unsigned K>
 void multiply(const Acc (&a)[K][M], const Acc (&b)[K][N], Acc (&d)[M][N]) {
   for (unsigned i = 0; i < M; i++) {
@@ -72,14 +75,16 @@ void multiply(const Acc (&a)[K][M], const Acc (&b)[K][N], Acc (&d)[M][N]) {
       for (unsigned j = 0; j < N; j++) row[j] = multiply_add(factor, b[k][j], row[j]);
     }
     for (unsigned j = 0; j < N; j++) {
-      if constexpr (!std::is_same_v<Acc, i32>) row[j] = is_nan(row[j]) ? default_nan<Acc>() : row[j];
+      if constexpr (!std::is_same_v<Acc, i32>)
+        row[j] = is_nan(row[j]) ? default_nan<Acc>() : row[j];
       d[i][j] = row[j];
     }
   }
 }
 
 // The bits of element `e` of a lane, elements lying one after the other in consecutive registers.
-template <unsigned Width> u64 element_bits(const Wave &w, const Operand &o, unsigned lane, unsigned e) {
+template <unsigned Width>
+u64 element_bits(const Wave &w, const Operand &o, unsigned lane, unsigned e) {
   if constexpr (Width == 64)
     return u64{w.vgpr[o.index + 2 * e + 1][lane]} << 32 | w.vgpr[o.index + 2 * e][lane];
   else {
@@ -88,20 +93,28 @@ template <unsigned Width> u64 element_bits(const Wave &w, const Operand &o, unsi
   }
 }
 
-template <class Acc> constexpr Type accumulator_type =
-    std::is_same_v<Acc, f64> ? Type::f64 : std::is_same_v<Acc, f32> ? Type::f32 : Type::i32;
+template <class Acc>
+constexpr Type accumulator_type = std::is_same_v<Acc, f64>   ? Type::f64
+                                  : std::is_same_v<Acc, f32> ? Type::f32
+                                                             : Type::i32;
 
-// An accumulator that is a register holds one element per lane and row (two rows for f64), or it is one constant.
+// An accumulator that is a register holds one element per lane and row (two rows for f64), or it is
+// one constant.
 template <class Acc> Acc accumulator(const Wave &w, const Operand &o, unsigned reg, unsigned lane) {
   if (!o.is_vgpr()) {
     const u64 v = scalar_value(w, o, accumulator_type<Acc>);
-    if constexpr (sizeof(Acc) == 8) return std::bit_cast<Acc>(v);
-    else return std::bit_cast<Acc>(static_cast<u32>(v));
+    if constexpr (sizeof(Acc) == 8)
+      return std::bit_cast<Acc>(v);
+    else
+      return std::bit_cast<Acc>(static_cast<u32>(v));
   }
-  if constexpr (sizeof(Acc) == 8) return as_f64(element_bits<64>(w, o, lane, reg));
-  else return std::bit_cast<Acc>(w.vgpr[o.index + reg][lane]);
+  if constexpr (sizeof(Acc) == 8)
+    return as_f64(element_bits<64>(w, o, lane, reg));
+  else
+    return std::bit_cast<Acc>(w.vgpr[o.index + reg][lane]);
 }
-template <class Acc> void set_accumulator(Wave &w, const Operand &o, unsigned reg, unsigned lane, Acc v) {
+template <class Acc>
+void set_accumulator(Wave &w, const Operand &o, unsigned reg, unsigned lane, Acc v) {
   if constexpr (sizeof(Acc) == 8) {
     w.vgpr[o.index + 2 * reg][lane] = static_cast<u32>(bits(v));
     w.vgpr[o.index + 2 * reg + 1][lane] = static_cast<u32>(bits(v) >> 32);
@@ -114,9 +127,12 @@ template <class Acc> void set_accumulator(Wave &w, const Operand &o, unsigned re
 struct Place {
   unsigned reg, lane;
 };
-template <class Acc, unsigned M, unsigned Blocks> Place place(unsigned block, unsigned i, unsigned j) {
-  if constexpr (std::is_same_v<Acc, f64>) return M == 4 ? Place{0, 16 * i + 4 * block + j} : Place{i / 4, 16 * (i % 4) + j};
-  else if constexpr (M == 4) return {i, 4 * block + j};
+template <class Acc, unsigned M, unsigned Blocks>
+Place place(unsigned block, unsigned i, unsigned j) {
+  if constexpr (std::is_same_v<Acc, f64>)
+    return M == 4 ? Place{0, 16 * i + 4 * block + j} : Place{i / 4, 16 * (i % 4) + j};
+  else if constexpr (M == 4)
+    return {i, 4 * block + j};
   else { // groups of four rows go around the wave
     constexpr unsigned around = 64 / M;
     const unsigned group = i / 4;
@@ -138,9 +154,11 @@ unsigned broadcast_lane(unsigned blgp, unsigned lane) {
   }
 }
 
-// A block of A or B: for each k the M elements, which lie in neighbouring lanes unless `lane_map` sends them elsewhere.
+// A block of A or B: for each k the M elements, which lie in neighbouring lanes unless `lane_map`
+// sends them elsewhere.
 template <class E, unsigned Blocks, class Acc, unsigned M, unsigned K>
-void load_operand(const Wave &w, const Operand &o, unsigned block, const u8 *lane_map, Acc (&out)[K][M]) {
+void load_operand(const Wave &w, const Operand &o, unsigned block, const u8 *lane_map,
+                  Acc (&out)[K][M]) {
   constexpr unsigned per_lane = M * K * Blocks / 64;
   for (unsigned k = 0; k < K; k++) {
     const unsigned first = M * Blocks * (k / per_lane) + M * block;
@@ -148,13 +166,15 @@ void load_operand(const Wave &w, const Operand &o, unsigned block, const u8 *lan
       for (unsigned i = 0; i < M; i++)
         out[k][i] = E::value(element_bits<E::width>(w, o, lane_map[first + i], k % per_lane));
     else
-      for (unsigned i = 0; i < M; i++) out[k][i] = E::value(element_bits<E::width>(w, o, first + i, k % per_lane));
+      for (unsigned i = 0; i < M; i++)
+        out[k][i] = E::value(element_bits<E::width>(w, o, first + i, k % per_lane));
   }
 }
 template <class Acc, unsigned M, unsigned Blocks>
 void load_accumulator(const Wave &w, const Operand &o, unsigned block, Acc (&out)[M][M]) {
   for (unsigned i = 0; i < M; i++) {
-    const Place p = place<Acc, M, Blocks>(block, i, 0); // the rest of the row follows in the next lanes
+    const Place p =
+        place<Acc, M, Blocks>(block, i, 0); // the rest of the row follows in the next lanes
     for (unsigned j = 0; j < M; j++) out[i][j] = accumulator<Acc>(w, o, p.reg, p.lane + j);
   }
 }
@@ -168,8 +188,10 @@ template <class Acc, unsigned R, unsigned C> void negate_matrix(Acc (&m)[R][C]) 
     for (Acc &x : row) x = negated(x);
 }
 
-// A and B may differ in type; both have M rows and columns, K products per element, and Blocks matrices at once.
-template <class A, class B, class Acc, unsigned M, unsigned K, unsigned Blocks> void run_mfma(Wave &w, const Instruction &in) {
+// A and B may differ in type; both have M rows and columns, K products per element, and Blocks
+// matrices at once.
+template <class A, class B, class Acc, unsigned M, unsigned K, unsigned Blocks>
+void run_mfma(Wave &w, const Instruction &in) {
   constexpr bool is_f64 = std::is_same_v<Acc, f64>;
   // gfx90a takes denormals of f16 and bf16, and denormal results, for 0. An f16 below 2^-14 is one.
   const bool flush = Element<A>::width == 16 && w.arch->id == Gfx::gfx90a;
@@ -193,7 +215,8 @@ template <class A, class B, class Acc, unsigned M, unsigned K, unsigned Blocks> 
     }
     if constexpr (Element<A>::width == 16)
       if (flush) {
-        constexpr Acc limit = std::is_same_v<A, f16> ? Acc(0x1p-14) : std::numeric_limits<Acc>::min();
+        constexpr Acc limit =
+            std::is_same_v<A, f16> ? Acc(0x1p-14) : std::numeric_limits<Acc>::min();
         for (auto *m : {&a, &b})
           for (auto &row : *m)
             for (Acc &x : row) x = magnitude(x) < limit ? x * 0 : x;
@@ -206,19 +229,23 @@ template <class A, class B, class Acc, unsigned M, unsigned K, unsigned Blocks> 
   for (unsigned block = 0; block < Blocks; block++)
     for (unsigned i = 0; i < M; i++) {
       const Place p = place<Acc, M, Blocks>(block, i, 0);
-      for (unsigned j = 0; j < M; j++) set_accumulator(w, in.dst, p.reg, p.lane + j, d[block][i][j]);
+      for (unsigned j = 0; j < M; j++)
+        set_accumulator(w, in.dst, p.reg, p.lane + j, d[block][i][j]);
     }
 }
 
-// D += A * B where of every four neighbours in a row of A only two are stored; two bits each say which. Four or eight
-// such pairs of bits are used; ABID picks them out of a register that may hold several sets.
-template <class A, class B, class Acc, unsigned M, unsigned K> void run_smfmac(Wave &w, const Instruction &in) {
+// D += A * B where of every four neighbours in a row of A only two are stored; two bits each say
+// which. Four or eight such pairs of bits are used; ABID picks them out of a register that may hold
+// several sets.
+template <class A, class B, class Acc, unsigned M, unsigned K>
+void run_smfmac(Wave &w, const Instruction &in) {
   constexpr unsigned per_lane = M * K / 64; // of B; A has half as many
   const unsigned set = in.cbsz & 3 ? 0 : in.abid * per_lane % 32;
   Acc b[K][M], d[M][M];
   for (unsigned j = 0; j < M; j++)
     for (unsigned k = 0; k < K; k++)
-      b[k][j] = Element<B>::value(element_bits<Element<B>::width>(w, in.src[1], M * (k / per_lane) + j, k % per_lane));
+      b[k][j] = Element<B>::value(
+          element_bits<Element<B>::width>(w, in.src[1], M * (k / per_lane) + j, k % per_lane));
   for (unsigned i = 0; i < M; i++)
     for (unsigned j = 0; j < M; j++) {
       const Place p = place<Acc, M, 1>(0, i, j);
@@ -240,13 +267,14 @@ template <class A, class B, class Acc, unsigned M, unsigned K> void run_smfmac(W
     }
 }
 
-// WMMA: 16x16 times 16x16. A's row i and B's column j lie whole in a lane (and again in the lanes 16 further on); rows of
-// C and D go around the wave.
+// WMMA: 16x16 times 16x16. A's row i and B's column j lie whole in a lane (and again in the lanes
+// 16 further on); rows of C and D go around the wave.
 template <class Acc> struct Wmma {
   Acc a[16][16], b[16][16], d[16][16]; // a: by columns
 };
 
-// f16 and bf16: signs as in packed instructions for A and B; C may be negated (neg_lo) after taking its magnitude (neg_hi).
+// f16 and bf16: signs as in packed instructions for A and B; C may be negated (neg_lo) after taking
+// its magnitude (neg_hi).
 template <class T, class Out> void run_wmma_float(Wave &w, const Instruction &in) {
   Wmma<f32> m;
   constexpr bool narrow = !std::is_same_v<Out, f32>;
@@ -255,7 +283,8 @@ template <class T, class Out> void run_wmma_float(Wave &w, const Instruction &in
     return ((k & 1 ? in.neg_hi : in.neg_lo) >> s & 1) ? negated(v) : v;
   };
   for (unsigned i = 0; i < 16; i++)
-    for (unsigned k = 0; k < 16; k++) m.a[k][i] = signed_value(0, i, k), m.b[k][i] = signed_value(1, i, k);
+    for (unsigned k = 0; k < 16; k++)
+      m.a[k][i] = signed_value(0, i, k), m.b[k][i] = signed_value(1, i, k);
 
   const unsigned rows = w.lanes / 16, half = 16 * (in.op_sel >> 2 & 1);
   const bool negative = in.neg_lo & 4, absolute = in.neg_hi & 4;
@@ -277,11 +306,14 @@ template <class T, class Out> void run_wmma_float(Wave &w, const Instruction &in
   for (unsigned i = 0; i < 16; i++)
     for (unsigned j = 0; j < 16; j++) {
       u32 &word = w.vgpr[in.dst.index + i / rows][16 * (i % rows) + j];
-      if constexpr (!narrow) word = bits(m.d[i][j]);
+      if constexpr (!narrow)
+        word = bits(m.d[i][j]);
       else {
         u32 v;
-        if constexpr (std::is_same_v<Out, f16>) v = to_f16(m.d[i][j]).bits;
-        else v = to_bf16(m.d[i][j]).bits;
+        if constexpr (std::is_same_v<Out, f16>)
+          v = to_f16(m.d[i][j]).bits;
+        else
+          v = to_bf16(m.d[i][j]).bits;
         word = (word & ~(0xffffu << half)) | v << half;
       }
     }
@@ -292,7 +324,8 @@ template <unsigned Width> void run_wmma_int(Wave &w, const Instruction &in) {
   i32 a[16][16], b[16][16];
   auto value = [&](unsigned s, unsigned lane, unsigned k) {
     const u32 v = static_cast<u32>(element_bits<Width>(w, in.src[s], lane, k));
-    return in.neg_lo >> s & 1 ? static_cast<i32>(v << (32 - Width)) >> (32 - Width) : static_cast<i32>(v);
+    return in.neg_lo >> s & 1 ? static_cast<i32>(v << (32 - Width)) >> (32 - Width)
+                              : static_cast<i32>(v);
   };
   for (unsigned i = 0; i < 16; i++)
     for (unsigned k = 0; k < 16; k++) a[i][k] = value(0, i, k), b[k][i] = value(1, i, k);
@@ -314,7 +347,8 @@ constexpr Opcode matrix(const char *name, Handler run) { return {name, run, Exec
 } // namespace
 
 // Rows (and columns), products per element, blocks.
-#define MFMA(NAME, A, B, ACC, M, K, BLOCKS) matrix("v_mfma_" NAME, run_mfma<A, B, ACC, M, K, BLOCKS>)
+#define MFMA(NAME, A, B, ACC, M, K, BLOCKS)                                                        \
+  matrix("v_mfma_" NAME, run_mfma<A, B, ACC, M, K, BLOCKS>)
 #define SMFMAC(NAME, A, B, ACC, M, K) matrix("v_smfmac_" NAME, run_smfmac<A, B, ACC, M, K>)
 
 std::span<const Opcode> matrix_opcodes() {

@@ -1,5 +1,6 @@
-// The approximate functions of the vector unit, computed in f64 without tables or branches, so that they vectorise and
-// give the same bits on every host. The hardware promises 1 ulp of f32; these stay below 0.54.
+// The approximate functions of the vector unit, computed in f64 without tables or branches, so that
+// they vectorise and give the same bits on every host. The hardware promises 1 ulp of f32; these
+// stay below 0.54.
 #pragma once
 
 #include "isa/values.h"
@@ -97,8 +98,12 @@ inline f16 log2_instruction(f16 x) {
 inline f16 rcp_instruction(f16 x) { return to_f16(rcp_instruction(to_f32(x))); }
 inline f16 rsq_instruction(f16 x) { return to_f16(rsq_instruction(to_f32(x))); }
 inline f16 sqrt_instruction(f16 x) { return to_f16(sqrt_instruction(to_f32(x))); }
-inline f16 sin_instruction(f16 x, bool limited) { return to_f16(sin_instruction(to_f32(x), limited)); }
-inline f16 cos_instruction(f16 x, bool limited) { return to_f16(cos_instruction(to_f32(x), limited)); }
+inline f16 sin_instruction(f16 x, bool limited) {
+  return to_f16(sin_instruction(to_f32(x), limited));
+}
+inline f16 cos_instruction(f16 x, bool limited) {
+  return to_f16(cos_instruction(to_f32(x), limited));
+}
 
 // The bits of 2/pi that v_trig_preop_f64 hands out, 53 at a time.
 f64 trig_preop(f64 x, u32 segment);

@@ -25,7 +25,8 @@ void run_dual(Wave &w, const Instruction &in) {
   const Instruction *halves[2] = {&in, in.paired};
   alignas(64) Room result[2];
   for (unsigned n = 0; n < 2; n++) compute(w, *halves[n], result[n]);
-  for (unsigned n = 0; n < 2; n++) blend(w.vgpr[halves[n]->dst.index], result[n][0], w.active, w.lanes);
+  for (unsigned n = 0; n < 2; n++)
+    blend(w.vgpr[halves[n]->dst.index], result[n][0], w.active, w.lanes);
 }
 
 f32 dot2(u32 a, u32 b, f32 c, f32 (*value)(u16)) {
@@ -57,8 +58,10 @@ std::span<const Opcode> valu_dual_opcodes() {
       dual(VALU(v_dual_cndmask_b32, (u32 a, u32 b, bool c), c ? b : a)),
       dual(VALU(v_dual_max_f32, (f32 a, f32 b, Machine m), max_num(a, b, m.ieee))),
       dual(VALU(v_dual_min_f32, (f32 a, f32 b, Machine m), min_num(a, b, m.ieee))),
-      dual(accumulate(VALU(v_dual_dot2acc_f32_f16, (u32 a, u32 b, f32 d), dot2(a, b, d, half_value)))),
-      dual(accumulate(VALU(v_dual_dot2acc_f32_bf16, (u32 a, u32 b, f32 d), dot2(a, b, d, brain_value)))),
+      dual(accumulate(
+          VALU(v_dual_dot2acc_f32_f16, (u32 a, u32 b, f32 d), dot2(a, b, d, half_value)))),
+      dual(accumulate(
+          VALU(v_dual_dot2acc_f32_bf16, (u32 a, u32 b, f32 d), dot2(a, b, d, brain_value)))),
       dual(VALU(v_dual_add_nc_u32, (u32 a, u32 b), a + b)),
       dual(VALU(v_dual_lshlrev_b32, (u32 a, u32 b), b << (a & 31))),
       dual(VALU(v_dual_and_b32, (u32 a, u32 b), a & b)),

@@ -9,7 +9,8 @@ namespace fade::sim {
 
 namespace {
 
-// Multiply-add with two roundings, as v_mad and v_mac do. They know no denormals, whatever MODE says.
+// Multiply-add with two roundings, as v_mad and v_mac do. They know no denormals, whatever MODE
+// says.
 template <class T> T mad(T a, T b, T c) {
   return flushed(add(flushed(mul(flushed(a), flushed(b))), flushed(c)));
 }
@@ -24,9 +25,14 @@ f32 mullit(f32 a, f32 b, f32 c) {
   return b <= lowest || is_nan(b) || c <= 0 || is_nan(c) ? lowest : mul(a, b);
 }
 
-template <class T> T min3(T a, T b, T c, Machine m) { return min_num(min_num(a, b, m.ieee), c, m.ieee); }
-template <class T> T max3(T a, T b, T c, Machine m) { return max_num(max_num(a, b, m.ieee), c, m.ieee); }
-template <class T> T med3_of(T a, T b, T c) { // of three numbers: the larger of the two that are not the largest
+template <class T> T min3(T a, T b, T c, Machine m) {
+  return min_num(min_num(a, b, m.ieee), c, m.ieee);
+}
+template <class T> T max3(T a, T b, T c, Machine m) {
+  return max_num(max_num(a, b, m.ieee), c, m.ieee);
+}
+template <class T>
+T med3_of(T a, T b, T c) { // of three numbers: the larger of the two that are not the largest
   const T top = max_of(max_of(a, b), c);
   return top == a ? max_of(b, c) : top == b ? max_of(a, c) : max_of(a, b);
 }
@@ -48,12 +54,16 @@ f16 fract(f16 x) {
 template <class T> T rounded_by(T x, T (*f)(T)) { return is_nan(x) ? quiet(x) : f(x); }
 f16 rounded_by(f16 x, f32 (*f)(f32)) { return is_nan(x) ? quiet(x) : to_f16(f(to_f32(x))); }
 
-f32 to_single(f64 x) { return is_nan(x) ? as_f32(static_cast<u32>(bits(quiet(x)) >> 29 & 0x7fffff) | 0x7f800000 |
-                                                (sign_of(x) ? 0x80000000 : 0))
-                                        : static_cast<f32>(x); }
-f64 to_double(f32 x) { return is_nan(x) ? as_f64(static_cast<u64>(bits(quiet(x)) & 0x7fffff) << 29 |
-                                                 0x7ff0000000000000 | (sign_of(x) ? 1ull << 63 : 0))
-                                        : static_cast<f64>(x); }
+f32 to_single(f64 x) {
+  return is_nan(x) ? as_f32(static_cast<u32>(bits(quiet(x)) >> 29 & 0x7fffff) | 0x7f800000 |
+                            (sign_of(x) ? 0x80000000 : 0))
+                   : static_cast<f32>(x);
+}
+f64 to_double(f32 x) {
+  return is_nan(x) ? as_f64(static_cast<u64>(bits(quiet(x)) & 0x7fffff) << 29 | 0x7ff0000000000000 |
+                            (sign_of(x) ? 1ull << 63 : 0))
+                   : static_cast<f64>(x);
+}
 
 // Fractions of the largest integer, to nearest.
 i32 to_snorm(f32 x) {
@@ -98,7 +108,8 @@ template <class T> void div_scale_lanes(const LaneCall &c) {
     far |= Flag(far_from_one(fetch<T>(c.src[1], {}, i)) || far_from_one(fetch<T>(c.src[2], {}, i)));
   if (far) {
     for (unsigned i = 0; i < lanes; i++)
-      put(c, i, scaled(fetch<T>(c.src[0], {}, i), fetch<T>(c.src[1], {}, i), fetch<T>(c.src[2], {}, i)));
+      put(c, i,
+          scaled(fetch<T>(c.src[0], {}, i), fetch<T>(c.src[1], {}, i), fetch<T>(c.src[2], {}, i)));
     return;
   }
   LANE_LOOP
@@ -108,6 +119,19 @@ constexpr Opcode with_lanes(Opcode o, LaneFunction lanes) {
   o.lanes = lanes;
   return o;
 }
+// And then the last step is a plain multiply-add, and only the sign is left to be repaired.
+template <class T> constexpr Opcode last_division_step(const char *name) {
+  return checked_valu<[](T a, T b, T c, bool) { return std::fma(a, b, c); },
+                      [](T r, T, T, T, bool undo) { return undo || is_nan(r); },
+                      [](T a, T b, T c, bool undo) { return div_fmas(a, b, c, undo); }>(name);
+}
+template <class T> constexpr Opcode division_repair(const char *name) {
+  return checked_valu<[](T q, T d, T n) { return with_sign(q, sign_of(d) != sign_of(n)); },
+                      [](T, T q, T d, T n) {
+                        return far_from_one(d) || far_from_one(n) || is_nan(q) || is_infinite(q);
+                      },
+                      [](T q, T d, T n) { return div_fixup(q, d, n); }>(name);
+}
 
 template <class T> u16 small_pair(f32 low, f32 high, Machine m) {
   const u32 a = to_small_float<T>(low, true, 0, m.overflow_stays_finite).bits;
@@ -115,7 +139,9 @@ template <class T> u16 small_pair(f32 low, f32 high, Machine m) {
 }
 // The random bits used are the upper ones, as many as there are digits to lose.
 template <class T> u32 small_stochastic(f32 x, u32 random, Machine m) {
-  return to_small_float<T>(x, false, random & ~((1u << (9 + T::mantissa)) - 1), m.overflow_stays_finite).bits;
+  return to_small_float<T>(x, false, random & ~((1u << (9 + T::mantissa)) - 1),
+                           m.overflow_stays_finite)
+      .bits;
 }
 template <class T> u64 pair_of_small(u32 word) {
   const f32 low = to_f32(T{static_cast<u8>(word)}), high = to_f32(T{static_cast<u8>(word >> 8)});
@@ -129,7 +155,8 @@ void run_byte_result(Wave &w, const Instruction &in) {
   compute_result(w, in, result, flags);
   uint32_t *to = w.vgpr[in.dst.index];
   const unsigned shift = 8 * (in.op_sel >> 2 & 3);
-  for (unsigned i = 0; i < w.lanes; i++) result[0][i] = (to[i] & ~(0xffu << shift)) | result[0][i] << shift;
+  for (unsigned i = 0; i < w.lanes; i++)
+    result[0][i] = (to[i] & ~(0xffu << shift)) | result[0][i] << shift;
   blend(to, result[0], w.active, w.lanes);
 }
 constexpr Opcode into_byte(Opcode o) {
@@ -139,7 +166,8 @@ constexpr Opcode into_byte(Opcode o) {
 
 } // namespace
 
-#pragma GCC diagnostic ignored "-Wunused-parameter" // of two expressions with the same operands, one may not need all
+// Of two expressions with the same operands, one may not need all.
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 
 std::span<const Opcode> valu_float_opcodes() {
   static constexpr Opcode table[] = {
@@ -163,11 +191,15 @@ std::span<const Opcode> valu_float_opcodes() {
       VALU(v_mullit_f32, (f32 a, f32 b, f32 c), mullit(a, b, c)),
       UNLESS_NAN(v_min_f32, (f32 a, f32 b, Machine m), min_of(a, b), min_num(a, b, m.ieee)),
       UNLESS_NAN(v_max_f32, (f32 a, f32 b, Machine m), max_of(a, b), max_num(a, b, m.ieee)),
-      UNLESS_NAN(v_min3_f32, (f32 a, f32 b, f32 c, Machine m), min_of(min_of(a, b), c), min3(a, b, c, m)),
-      UNLESS_NAN(v_max3_f32, (f32 a, f32 b, f32 c, Machine m), max_of(max_of(a, b), c), max3(a, b, c, m)),
+      UNLESS_NAN(v_min3_f32, (f32 a, f32 b, f32 c, Machine m), min_of(min_of(a, b), c),
+                 min3(a, b, c, m)),
+      UNLESS_NAN(v_max3_f32, (f32 a, f32 b, f32 c, Machine m), max_of(max_of(a, b), c),
+                 max3(a, b, c, m)),
       UNLESS_NAN(v_med3_f32, (f32 a, f32 b, f32 c, Machine m), med3_of(a, b, c), med3(a, b, c, m)),
-      VALU(v_maxmin_f32, (f32 a, f32 b, f32 c, Machine m), min_num(max_num(a, b, m.ieee), c, m.ieee)),
-      VALU(v_minmax_f32, (f32 a, f32 b, f32 c, Machine m), max_num(min_num(a, b, m.ieee), c, m.ieee)),
+      VALU(v_maxmin_f32, (f32 a, f32 b, f32 c, Machine m),
+           min_num(max_num(a, b, m.ieee), c, m.ieee)),
+      VALU(v_minmax_f32, (f32 a, f32 b, f32 c, Machine m),
+           max_num(min_num(a, b, m.ieee), c, m.ieee)),
       VALU(v_fract_f32, (f32 a), fract(a)),
       VALU(v_trunc_f32, (f32 a), rounded_by(a, trunc)),
       VALU(v_ceil_f32, (f32 a), rounded_by(a, ceil)),
@@ -186,13 +218,10 @@ std::span<const Opcode> valu_float_opcodes() {
       VALU(v_ldexp_f32, (f32 a, i32 b), ldexp(a, b)),
       VALU(v_frexp_exp_i32_f32, (f32 a), frexp_exponent(a)),
       VALU(v_frexp_mant_f32, (f32 a), frexp_mantissa(a)),
-      with_lanes(VALU(v_div_scale_f32, (f32 a, f32 b, f32 c), scaled(a, b, c)), div_scale_lanes<f32>),
-      checked_valu<[](f32 a, f32 b, f32 c, bool) { return __builtin_fmaf(a, b, c); },
-                   [](f32 r, f32, f32, f32, bool undo) { return undo || is_nan(r); },
-                   [](f32 a, f32 b, f32 c, bool undo) { return div_fmas(a, b, c, undo); }>("v_div_fmas_f32"),
-      checked_valu<[](f32 a, f32 b, f32 c) { return with_sign(a, sign_of(b) != sign_of(c)); },
-                   [](f32, f32 a, f32 b, f32 c) { return far_from_one(b) || far_from_one(c) || !(magnitude(a) < infinity<f32>()); },
-                   [](f32 a, f32 b, f32 c) { return div_fixup(a, b, c); }>("v_div_fixup_f32"),
+      with_lanes(VALU(v_div_scale_f32, (f32 a, f32 b, f32 c), scaled(a, b, c)),
+                 div_scale_lanes<f32>),
+      last_division_step<f32>("v_div_fmas_f32"),
+      division_repair<f32>("v_div_fixup_f32"),
       VALU(v_cubeid_f32, (f32 a, f32 b, f32 c), cube(a, b, c).face),
       VALU(v_cubesc_f32, (f32 a, f32 b, f32 c), cube(a, b, c).s),
       VALU(v_cubetc_f32, (f32 a, f32 b, f32 c), cube(a, b, c).t),
@@ -217,13 +246,10 @@ std::span<const Opcode> valu_float_opcodes() {
       VALU(v_frexp_exp_i32_f64, (f64 a), frexp_exponent(a)),
       VALU(v_frexp_mant_f64, (f64 a), frexp_mantissa(a)),
       VALU(v_trig_preop_f64, (f64 a, u32 b), trig_preop(a, b)),
-      with_lanes(VALU(v_div_scale_f64, (f64 a, f64 b, f64 c), scaled(a, b, c)), div_scale_lanes<f64>),
-      checked_valu<[](f64 a, f64 b, f64 c, bool) { return __builtin_fma(a, b, c); },
-                   [](f64 r, f64, f64, f64, bool undo) { return undo || is_nan(r); },
-                   [](f64 a, f64 b, f64 c, bool undo) { return div_fmas(a, b, c, undo); }>("v_div_fmas_f64"),
-      checked_valu<[](f64 a, f64 b, f64 c) { return with_sign(a, sign_of(b) != sign_of(c)); },
-                   [](f64, f64 a, f64 b, f64 c) { return far_from_one(b) || far_from_one(c) || !(magnitude(a) < infinity<f64>()); },
-                   [](f64 a, f64 b, f64 c) { return div_fixup(a, b, c); }>("v_div_fixup_f64"),
+      with_lanes(VALU(v_div_scale_f64, (f64 a, f64 b, f64 c), scaled(a, b, c)),
+                 div_scale_lanes<f64>),
+      last_division_step<f64>("v_div_fmas_f64"),
+      division_repair<f64>("v_div_fixup_f64"),
 
       // f16
       VALU(v_add_f16, (f16 a, f16 b), add(a, b)),
@@ -245,8 +271,10 @@ std::span<const Opcode> valu_float_opcodes() {
       preserve(VALU(v_min3_f16, (f16 a, f16 b, f16 c, Machine m), min3(a, b, c, m))),
       preserve(VALU(v_max3_f16, (f16 a, f16 b, f16 c, Machine m), max3(a, b, c, m))),
       preserve(VALU(v_med3_f16, (f16 a, f16 b, f16 c, Machine m), med3(a, b, c, m))),
-      VALU(v_maxmin_f16, (f16 a, f16 b, f16 c, Machine m), min_num(max_num(a, b, m.ieee), c, m.ieee)),
-      VALU(v_minmax_f16, (f16 a, f16 b, f16 c, Machine m), max_num(min_num(a, b, m.ieee), c, m.ieee)),
+      VALU(v_maxmin_f16, (f16 a, f16 b, f16 c, Machine m),
+           min_num(max_num(a, b, m.ieee), c, m.ieee)),
+      VALU(v_minmax_f16, (f16 a, f16 b, f16 c, Machine m),
+           max_num(min_num(a, b, m.ieee), c, m.ieee)),
       VALU(v_fract_f16, (f16 a), fract(a)),
       VALU(v_trunc_f16, (f16 a), rounded_by(a, trunc)),
       VALU(v_ceil_f16, (f16 a), rounded_by(a, ceil)),
@@ -308,7 +336,8 @@ std::span<const Opcode> valu_float_opcodes() {
       preserve(VALU(v_cvt_pk_bf8_f32, (f32 a, f32 b, Machine m), small_pair<bf8>(a, b, m))),
       into_byte(VALU(v_cvt_sr_fp8_f32, (f32 a, u32 b, Machine m), small_stochastic<fp8>(a, b, m))),
       into_byte(VALU(v_cvt_sr_bf8_f32, (f32 a, u32 b, Machine m), small_stochastic<bf8>(a, b, m))),
-      accumulate(VALU(v_cvt_pkaccum_u8_f32, (f32 a, u32 b, u32 d), insert_byte(d, b, to_int<u8>(a)))),
+      accumulate(
+          VALU(v_cvt_pkaccum_u8_f32, (f32 a, u32 b, u32 d), insert_byte(d, b, to_int<u8>(a)))),
   };
   return table;
 }

@@ -28,7 +28,8 @@ u32 sad_words(u32 a, u32 b) {
 u64 quad_sad(u64 a, u32 b, u64 c, bool masked, bool clamp) {
   u64 r = 0;
   for (unsigned n = 0; n < 4; n++) {
-    const u32 sum = sad_bytes(static_cast<u32>(a >> 8 * n), b, masked) + static_cast<u32>(c >> 16 * n & 0xffff);
+    const u32 sum =
+        sad_bytes(static_cast<u32>(a >> 8 * n), b, masked) + static_cast<u32>(c >> 16 * n & 0xffff);
     r |= static_cast<u64>(clamp && sum > 0xffff ? 0xffff : sum & 0xffff) << 16 * n;
   }
   return r;
@@ -40,7 +41,8 @@ u32 lerp_bytes(u32 a, u32 b, u32 c) {
   return r;
 }
 
-// A selector byte: 0-7 a byte of the eight, 8-11 the sign of byte 1, 3, 5 or 7, 12 zero, above ones.
+// A selector byte: 0-7 a byte of the eight, 8-11 the sign of byte 1, 3, 5 or 7, 12 zero, above
+// ones.
 u32 permute_bytes(u32 a, u32 b, u32 sel) {
   u32 r = 0;
   for (unsigned n = 0; n < 4; n++) {
@@ -101,17 +103,20 @@ Flagged<i64> mad_signed(i32 a, i32 b, i64 c) {
   return {r, ((static_cast<wide>(product) + c) >> 64 & 1) != 0};
 }
 
-u32 saturated_pair(u32 a, u32 b) { return (a > 0xffff ? 0xffff : a) | (b > 0xffff ? 0xffff : b) << 16; }
+u32 saturated_pair(u32 a, u32 b) {
+  return (a > 0xffff ? 0xffff : a) | (b > 0xffff ? 0xffff : b) << 16;
+}
 u32 saturated_pair(i32 a, i32 b) {
-  return static_cast<u16>(saturate<i16>(a)) | static_cast<u32>(static_cast<u16>(saturate<i16>(b))) << 16;
+  return static_cast<u16>(saturate<i16>(a)) | static_cast<u32>(static_cast<u16>(saturate<i16>(b)))
+                                                  << 16;
 }
 u32 saturated_byte(i16 x) { return x < 0 ? 0 : x > 255 ? 255 : static_cast<u32>(x); }
 
 } // namespace
 
 // An expression in i64, cut off to T; with the clamp bit it saturates instead.
-#define CLAMPABLE(NAME, T, PARAMS, ...)                                                                                \
-  clamped<[] PARAMS { return saturate<T>(static_cast<i64>(__VA_ARGS__)); }>(                                            \
+#define CLAMPABLE(NAME, T, PARAMS, ...)                                                            \
+  clamped<[] PARAMS { return saturate<T>(static_cast<i64>(__VA_ARGS__)); }>(                       \
       VALU(NAME, PARAMS, static_cast<T>(__VA_ARGS__)))
 
 std::span<const Opcode> valu_integer_opcodes() {
@@ -190,13 +195,15 @@ std::span<const Opcode> valu_integer_opcodes() {
       VALU(v_ffbl_b32, (u32 a), first_bit_low(a)),
       VALU(v_bcnt_u32_b32, (u32 a, u32 b), static_cast<u32>(std::popcount(a)) + b),
       VALU(v_alignbit_b32, (u32 a, u32 b, u32 c), static_cast<u32>((u64{a} << 32 | b) >> (c & 31))),
-      VALU(v_alignbyte_b32, (u32 a, u32 b, u32 c), static_cast<u32>((u64{a} << 32 | b) >> 8 * (c & 3))),
+      VALU(v_alignbyte_b32, (u32 a, u32 b, u32 c),
+           static_cast<u32>((u64{a} << 32 | b) >> 8 * (c & 3))),
       VALU(v_perm_b32, (u32 a, u32 b, u32 c), permute_bytes(a, b, c)),
       VALU(v_cndmask_b32, (u32 a, u32 b, bool c), c ? b : a),
       VALU(v_mbcnt_lo_u32_b32, (u32 a, u32 b, Lane l),
            static_cast<u32>(std::popcount(a & (l.number < 32 ? (1u << l.number) - 1 : ~0u))) + b),
       VALU(v_mbcnt_hi_u32_b32, (u32 a, u32 b, Lane l),
-           static_cast<u32>(std::popcount(a & (l.number < 32 ? 0u : (1u << (l.number - 32)) - 1))) + b),
+           static_cast<u32>(std::popcount(a & (l.number < 32 ? 0u : (1u << (l.number - 32)) - 1))) +
+               b),
 
       // 64 bits
       VALU(v_mov_b64, (u64 a), a),
@@ -209,7 +216,8 @@ std::span<const Opcode> valu_integer_opcodes() {
         return Flagged<u64>{r.flag ? ~0ull : r.value, r.flag};
       }>(VALU(v_mad_u64_u32, (u32 a, u32 b, u64 c), mad_unsigned(a, b, c))),
       clamped<[](i32 a, i32 b, i64 c) {
-        return Flagged<i64>{saturate<i64>(static_cast<wide>(i64{a} * b) + c), mad_signed(a, b, c).flag};
+        return Flagged<i64>{saturate<i64>(static_cast<wide>(i64{a} * b) + c),
+                            mad_signed(a, b, c).flag};
       }>(VALU(v_mad_i64_i32, (i32 a, i32 b, i64 c), mad_signed(a, b, c))),
 
       // 16 bits
@@ -247,7 +255,8 @@ std::span<const Opcode> valu_integer_opcodes() {
       VALU(v_cvt_pk_u16_u32, (u32 a, u32 b), saturated_pair(a, b)),
       VALU(v_cvt_pk_i16_i32, (i32 a, i32 b), saturated_pair(a, b)),
       VALU(v_sat_pk_u8_i16, (u32 a),
-           static_cast<u16>(saturated_byte(static_cast<i16>(a)) | saturated_byte(static_cast<i16>(a >> 16)) << 8)),
+           static_cast<u16>(saturated_byte(static_cast<i16>(a)) |
+                            saturated_byte(static_cast<i16>(a >> 16)) << 8)),
 
       // Sums of absolute differences
       CLAMPABLE(v_sad_u8, u32, (u32 a, u32 b, u32 c), i64{sad_bytes(a, b, false)} + c),

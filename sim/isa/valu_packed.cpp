@@ -1,5 +1,5 @@
-// Packed and mixed-precision instructions (VOP3P): two operations per lane, each on a half of the operands that op_sel
-// picks, with signs of their own; multiply-add of mixed widths; dot products.
+// Packed and mixed-precision instructions (VOP3P): two operations per lane, each on a half of the
+// operands that op_sel picks, with signs of their own; multiply-add of mixed widths; dot products.
 #include "isa/valu.h"
 
 #include "isa/dpp.h"
@@ -13,7 +13,8 @@ namespace {
 using Room = uint32_t[2][64];
 template <class T> constexpr Type type_of = TypeOf<T>::type;
 
-// Which halves an instruction takes. The short encoding of v_pk_fmac_f16 has no such bits: low with low, high with high.
+// Which halves an instruction takes. The short encoding of v_pk_fmac_f16 has no such bits: low with
+// low, high with high.
 struct HalfSelect {
   unsigned low, high, neg_low, neg_high;
   explicit HalfSelect(const Instruction &in)
@@ -28,16 +29,24 @@ struct HalfSelect {
 
 // Two halves in one word.
 template <class T> T half_of(u32 word, unsigned n) {
-  if constexpr (std::is_same_v<T, f16>) return as_f16(word >> 16 * n);
-  else return static_cast<T>(word >> 16 * n);
+  if constexpr (std::is_same_v<T, f16>)
+    return as_f16(word >> 16 * n);
+  else
+    return static_cast<T>(word >> 16 * n);
 }
 u32 joined(f16 low, f16 high) { return low.bits | u32{high.bits} << 16; }
-template <class T> u32 joined(T low, T high) { return static_cast<u16>(low) | u32{static_cast<u16>(high)} << 16; }
+template <class T> u32 joined(T low, T high) {
+  return static_cast<u16>(low) | u32{static_cast<u16>(high)} << 16;
+}
 
-u32 flush_halves(u32 word) { return joined(flushed(half_of<f16>(word, 0)), flushed(half_of<f16>(word, 1))); }
+u32 flush_halves(u32 word) {
+  return joined(flushed(half_of<f16>(word, 0)), flushed(half_of<f16>(word, 1)));
+}
 
-// The words of a source; the first one may come from other lanes, and then not all lanes are written.
-Rows source_words(Wave &w, const Instruction &in, unsigned s, Type type, Room &room, u64 &writable) {
+// The words of a source; the first one may come from other lanes, and then not all lanes are
+// written.
+Rows source_words(Wave &w, const Instruction &in, unsigned s, Type type, Room &room,
+                  u64 &writable) {
   const Rows from = operand_rows(w, in.src[s], type, room);
   if (s != 0 || in.select == LaneSelect::none) return from;
   const DppPlan plan = dpp_plan(w, in);
@@ -53,8 +62,8 @@ void write_lanes(Wave &w, const Instruction &in, const u32 *result, u64 writable
 }
 
 // A source of 16-bit halves, arranged as the instruction asks.
-Rows stage_halves(Wave &w, const Instruction &in, const HalfSelect &sel, unsigned s, bool is_f16, Room &room,
-                  u64 &writable) {
+Rows stage_halves(Wave &w, const Instruction &in, const HalfSelect &sel, unsigned s, bool is_f16,
+                  Room &room, u64 &writable) {
   const Rows from = source_words(w, in, s, is_f16 ? Type::pk16 : Type::u32, room, writable);
   const unsigned low = 16 * (sel.low >> s & 1), high = 16 * (sel.high >> s & 1);
   const u32 sign = is_f16 ? (sel.neg_low >> s & 1) << 15 | (sel.neg_high >> s & 1) << 31 : 0;
@@ -145,7 +154,8 @@ void run_pairs(Wave &w, const Instruction &in) {
   alignas(64) Room result;
   u32 *to = w.vgpr[in.dst.index];
   const bool in_place = w.all_active && w.plain_mode && !in.clamp;
-  // A lane's operands are all read before its results are written, so even swapped halves may be written in place.
+  // A lane's operands are all read before its results are written, so even swapped halves may be
+  // written in place.
   LaneCall c = in_place ? call_for(w, to, to + 64) : call_for(w, result[0], result[1]);
   for (unsigned s = 0; s < op.sources; s++) c.src[s] = stage_pair(w, in, sel, s, room[s]);
   RoundingScope rounding(w.mode, Type::f32, Type::none);
@@ -173,9 +183,12 @@ template <class R, class... A> struct PackedSignature<R (*)(A...)> {
   static constexpr unsigned count = (0u + ... + (is_operand<A> ? 1u : 0u));
 
   template <class T> static T part(const Rows &r, Machine m, unsigned i, unsigned n) {
-    if constexpr (std::is_same_v<T, Machine>) return m;
-    else if constexpr (sizeof(T) == 4) return std::bit_cast<T>(n ? r.hi[i] : r.lo[i]);
-    else return half_of<T>(r.lo[i], n);
+    if constexpr (std::is_same_v<T, Machine>)
+      return m;
+    else if constexpr (sizeof(T) == 4)
+      return std::bit_cast<T>(n ? r.hi[i] : r.lo[i]);
+    else
+      return half_of<T>(r.lo[i], n);
   }
   template <auto F, size_t... I> static void lanes(const LaneCall &c, std::index_sequence<I...>) {
     const Machine m = c.machine;
@@ -183,12 +196,15 @@ template <class R, class... A> struct PackedSignature<R (*)(A...)> {
     LANE_LOOP
     for (unsigned i = 0; i < lanes; i++) {
       const R low = F(part<A>(c.src[I], m, i, 0)...), high = F(part<A>(c.src[I], m, i, 1)...);
-      if constexpr (sizeof(R) == 4) c.lo[i] = std::bit_cast<u32>(low), c.hi[i] = std::bit_cast<u32>(high);
-      else c.lo[i] = joined(low, high);
+      if constexpr (sizeof(R) == 4)
+        c.lo[i] = std::bit_cast<u32>(low), c.hi[i] = std::bit_cast<u32>(high);
+      else
+        c.lo[i] = joined(low, high);
     }
   }
   // IEEE arithmetic on pairs of f32: NaN results are rare and repaired afterwards.
-  template <auto F, size_t... I> static void arithmetic_lanes(const LaneCall &c, std::index_sequence<I...>) {
+  template <auto F, size_t... I>
+  static void arithmetic_lanes(const LaneCall &c, std::index_sequence<I...>) {
     const unsigned lanes = lanes_of(c);
     alignas(64) R out[2][64];
     u32 odd = 0;
@@ -208,7 +224,9 @@ template <class R, class... A> struct PackedSignature<R (*)(A...)> {
   template <auto F> static void arithmetic(const LaneCall &c) {
     arithmetic_lanes<F>(c, std::make_index_sequence<sizeof...(A)>{});
   }
-  template <auto F> static void loop(const LaneCall &c) { lanes<F>(c, std::make_index_sequence<sizeof...(A)>{}); }
+  template <auto F> static void loop(const LaneCall &c) {
+    lanes<F>(c, std::make_index_sequence<sizeof...(A)>{});
+  }
 };
 
 template <auto F> constexpr Opcode packed(const char *name) {
@@ -232,7 +250,8 @@ template <auto F> constexpr Opcode packed_clamped(Opcode o) {
   return o;
 }
 
-// v_fma_mix: each source is an f32 or a half of a register; signs as in VOP3 (neg_hi is the absolute value).
+// v_fma_mix: each source is an f32 or a half of a register; signs as in VOP3 (neg_hi is the
+// absolute value).
 Rows stage_mixed(Wave &w, const Instruction &in, unsigned s, Room &room, u64 &writable) {
   const bool half = in.op_sel_hi >> s & 1, upper = in.op_sel >> s & 1;
   const Rows from = source_words(w, in, s, half ? Type::pk16 : Type::f32, room, writable);
@@ -265,8 +284,10 @@ template <MixResult R> void run_mix(Wave &w, const Instruction &in) {
     in.opcode->lanes(c);
   }
   if (in.clamp)
-    for (unsigned i = 0; i < w.lanes; i++) result[i] = bits(clamp_unit(as_f32(result[i]), nan_clamps_to_zero(w)));
-  if (R == MixResult::f32 && flushes(w, Type::f32, false)) flush_denormals(result, nullptr, Type::f32, w.lanes);
+    for (unsigned i = 0; i < w.lanes; i++)
+      result[i] = bits(clamp_unit(as_f32(result[i]), nan_clamps_to_zero(w)));
+  if (R == MixResult::f32 && flushes(w, Type::f32, false))
+    flush_denormals(result, nullptr, Type::f32, w.lanes);
   const u32 *to = w.vgpr[in.dst.index];
   if constexpr (R != MixResult::f32) {
     RoundingScope rounding(w.mode, Type::f16, Type::none);
@@ -274,7 +295,8 @@ template <MixResult R> void run_mix(Wave &w, const Instruction &in) {
     for (unsigned i = 0; i < w.lanes; i++) {
       f16 h = to_f16(as_f32(result[i]));
       if (flush) h = flushed(h);
-      result[i] = R == MixResult::low ? (to[i] & 0xffff0000) | h.bits : (to[i] & 0xffff) | u32{h.bits} << 16;
+      result[i] = R == MixResult::low ? (to[i] & 0xffff0000) | h.bits
+                                      : (to[i] & 0xffff) | u32{h.bits} << 16;
     }
   }
   write_lanes(w, in, result, writable);
@@ -287,12 +309,15 @@ constexpr Opcode mix(Opcode o, Handler run) {
 // Dot products of small integers. `Signed` may differ between the operands.
 template <unsigned Width, bool Signed> i64 element(u32 word, unsigned n) {
   const u32 v = word >> Width * n;
-  if constexpr (Signed) return static_cast<i32>(v << (32 - Width)) >> (32 - Width);
-  else return v & ((1u << Width) - 1);
+  if constexpr (Signed)
+    return static_cast<i32>(v << (32 - Width)) >> (32 - Width);
+  else
+    return v & ((1u << Width) - 1);
 }
 template <unsigned Width, bool SignedA, bool SignedB> i64 dot(u32 a, u32 b) {
   i64 sum = 0;
-  for (unsigned n = 0; n < 32 / Width; n++) sum += element<Width, SignedA>(a, n) * element<Width, SignedB>(b, n);
+  for (unsigned n = 0; n < 32 / Width; n++)
+    sum += element<Width, SignedA>(a, n) * element<Width, SignedB>(b, n);
   return sum;
 }
 
@@ -301,8 +326,10 @@ template <class H> f32 dot2(u32 a, u32 b, f32 c, Machine m) {
   auto operand = [&](u32 word, unsigned n) {
     const H h{static_cast<u16>(word >> 16 * n)};
     const f32 v = to_f32(h);
-    if constexpr (std::is_same_v<H, f16>) return m.gfx90a && is_denormal(h) ? with_sign(0.0f, sign_of(h)) : v;
-    else return m.gfx90a ? flushed(v) : v;
+    if constexpr (std::is_same_v<H, f16>)
+      return m.gfx90a && is_denormal(h) ? with_sign(0.0f, sign_of(h)) : v;
+    else
+      return m.gfx90a ? flushed(v) : v;
   };
   f32 sum = m.gfx90a ? flushed(c) : c;
   for (unsigned n = 0; n < 2; n++) sum = fma(operand(a, n), operand(b, n), sum);
@@ -327,19 +354,21 @@ template <class H> void run_dot2(Wave &w, const Instruction &in) {
   u64 writable = w.exec();
   for (unsigned s = 0; s < 2; s++) c.src[s] = stage_halves(w, in, sel, s, true, room[s], writable);
   const Rows addend = operand_rows(w, in.src[2], Type::f32, room[2]);
-  for (unsigned i = 0; i < w.lanes; i++) room[2][0][i] = addend.lo[i] ^ (sel.neg_low >> 2 & 1) << 31;
+  for (unsigned i = 0; i < w.lanes; i++)
+    room[2][0][i] = addend.lo[i] ^ (sel.neg_low >> 2 & 1) << 31;
   c.src[2] = {room[2][0], room[2][1]};
   in.opcode->lanes(c);
   if (in.clamp)
-    for (unsigned i = 0; i < w.lanes; i++) result[i] = bits(clamp_unit(as_f32(result[i]), nan_clamps_to_zero(w)));
+    for (unsigned i = 0; i < w.lanes; i++)
+      result[i] = bits(clamp_unit(as_f32(result[i]), nan_clamps_to_zero(w)));
   write_lanes(w, in, result, writable);
 }
 
 // gfx11: neg_lo says which of the two operands is signed.
 template <unsigned Width> void run_dot_mixed_sign(Wave &w, const Instruction &in) {
   using Dot = i64 (*)(u32, u32);
-  static constexpr Dot dots[] = {dot<Width, false, false>, dot<Width, true, false>, dot<Width, false, true>,
-                                 dot<Width, true, true>};
+  static constexpr Dot dots[] = {dot<Width, false, false>, dot<Width, true, false>,
+                                 dot<Width, false, true>, dot<Width, true, true>};
   const Dot f = dots[in.neg_lo & 3];
   alignas(64) Room room[3];
   alignas(64) u32 result[64];
@@ -362,11 +391,12 @@ template <class T> T larger(T a, T b) { return a < b ? b : a; }
 } // namespace
 
 #define PACKED(NAME, PARAMS, ...) packed<[] PARAMS { return (__VA_ARGS__); }>(#NAME)
-#define PACKED_CLAMPABLE(NAME, T, PARAMS, ...)                                                                         \
-  packed_clamped<[] PARAMS { return saturate<T>(static_cast<i32>(__VA_ARGS__)); }>(                                    \
+#define PACKED_CLAMPABLE(NAME, T, PARAMS, ...)                                                     \
+  packed_clamped<[] PARAMS { return saturate<T>(static_cast<i32>(__VA_ARGS__)); }>(                \
       packed<[] PARAMS { return static_cast<T>(__VA_ARGS__); }>(#NAME))
-#define DOT(NAME, T, PARAMS, ...)                                                                                      \
-  clamped<[] PARAMS { return saturate<T>(__VA_ARGS__); }>(VALU(NAME, PARAMS, static_cast<T>(__VA_ARGS__)))
+#define DOT(NAME, T, PARAMS, ...)                                                                  \
+  clamped<[] PARAMS { return saturate<T>(__VA_ARGS__); }>(                                         \
+      VALU(NAME, PARAMS, static_cast<T>(__VA_ARGS__)))
 
 std::span<const Opcode> valu_packed_opcodes() {
   static constexpr Opcode table[] = {
@@ -399,7 +429,8 @@ std::span<const Opcode> valu_packed_opcodes() {
       // f32
       packed_arithmetic<[](f32 a, f32 b) { return a + b; }>("v_pk_add_f32"),
       packed_arithmetic<[](f32 a, f32 b) { return a * b; }>("v_pk_mul_f32"),
-      packed_arithmetic<[](f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }>("v_pk_fma_f32"),
+      packed_arithmetic<[](f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }>(
+          "v_pk_fma_f32"),
       Opcode{"v_pk_mov_b32", run_move_pair, ExecClass::valu},
 
       // Mixed precision
@@ -408,8 +439,10 @@ std::span<const Opcode> valu_packed_opcodes() {
       mix(VALU(v_fma_mixhi_f16, (f32 a, f32 b, f32 c), fma(a, b, c)), run_mix<MixResult::high>),
 
       // Dot products
-      with_handler(VALU(v_dot2_f32_f16, (u32 a, u32 b, f32 c, Machine m), dot2<f16>(a, b, c, m)), run_dot2<f16>),
-      with_handler(VALU(v_dot2_f32_bf16, (u32 a, u32 b, f32 c, Machine m), dot2<bf16>(a, b, c, m)), run_dot2<bf16>),
+      with_handler(VALU(v_dot2_f32_f16, (u32 a, u32 b, f32 c, Machine m), dot2<f16>(a, b, c, m)),
+                   run_dot2<f16>),
+      with_handler(VALU(v_dot2_f32_bf16, (u32 a, u32 b, f32 c, Machine m), dot2<bf16>(a, b, c, m)),
+                   run_dot2<bf16>),
       accumulate(VALU(v_dot2c_f32_f16, (u32 a, u32 b, f32 d, Machine m), dot2<f16>(a, b, d, m))),
       VALU(v_dot2_f16_f16, (u32 a, u32 b, f16 c), dot2_half(a, b, c)),
       VALU(v_dot2_bf16_bf16, (u32 a, u32 b, u16 c), dot2_brain(a, b, c)),

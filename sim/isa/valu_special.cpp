@@ -1,5 +1,5 @@
-// Vector instructions that are no function of one lane's operands: values cross lanes or go to scalar registers,
-// registers are named by an index, or two registers are written.
+// Vector instructions that are no function of one lane's operands: values cross lanes or go to
+// scalar registers, registers are named by an index, or two registers are written.
 #include "isa/valu.h"
 
 #include "exec/faults.h"
@@ -40,19 +40,22 @@ void run_swap(Wave &w, const Instruction &in) {
     if (w.exec() >> i & 1) std::swap(a[i], b[i]);
 }
 
-// Registers chosen by M0: an offset for the source in [9:0] or all of M0, one for the destination in [25:16] or all.
+// Registers chosen by M0: an offset for the source in [9:0] or all of M0, one for the destination
+// in [25:16] or all.
 constexpr unsigned vector_registers = 256;
 
 u32 *register_at(Wave &w, const Instruction &in, const Operand &o, u32 offset) {
   const u64 index = u64{o.index} + offset;
-  if (in.select != LaneSelect::none) throw IllegalInstruction{in.pc, "relative register access with DPP or SDWA"};
+  if (in.select != LaneSelect::none)
+    throw IllegalInstruction{in.pc, "relative register access with DPP or SDWA"};
   if (!o.is_vgpr() || index >= vector_registers)
     throw IllegalInstruction{in.pc, "relative register access beyond v255"};
   return w.vgpr[index];
 }
 void run_movreld(Wave &w, const Instruction &in) {
   alignas(64) uint32_t room[2][64];
-  write_active(w, register_at(w, in, in.dst, w.sgpr[sreg::m0]), operand_rows(w, in.src[0], Type::u32, room).lo);
+  write_active(w, register_at(w, in, in.dst, w.sgpr[sreg::m0]),
+               operand_rows(w, in.src[0], Type::u32, room).lo);
 }
 void run_movrels(Wave &w, const Instruction &in) {
   write_active(w, w.vgpr[in.dst.index], register_at(w, in, in.src[0], w.sgpr[sreg::m0]));
@@ -63,17 +66,20 @@ void run_movrelsd(Wave &w, const Instruction &in) {
 }
 void run_movrelsd_2(Wave &w, const Instruction &in) {
   const u32 m0 = w.sgpr[sreg::m0];
-  write_active(w, register_at(w, in, in.dst, m0 >> 16 & 0x3ff), register_at(w, in, in.src[0], m0 & 0x3ff));
+  write_active(w, register_at(w, in, in.dst, m0 >> 16 & 0x3ff),
+               register_at(w, in, in.src[0], m0 & 0x3ff));
 }
 void run_swaprel(Wave &w, const Instruction &in) {
   const u32 m0 = w.sgpr[sreg::m0];
-  u32 *a = register_at(w, in, in.dst, m0 >> 16 & 0x3ff), *b = register_at(w, in, in.src[0], m0 & 0x3ff);
+  u32 *a = register_at(w, in, in.dst, m0 >> 16 & 0x3ff),
+      *b = register_at(w, in, in.src[0], m0 & 0x3ff);
   for (unsigned i = 0; i < w.lanes; i++)
     if (w.exec() >> i & 1) std::swap(a[i], b[i]);
 }
 
-// Each lane of a row of 16 reads a lane of the same row, or of its neighbour, as two words of 4-bit numbers say.
-// op_sel[0] lets inactive lanes be read, op_sel[1] makes a lane that cannot be read count as 0.
+// Each lane of a row of 16 reads a lane of the same row, or of its neighbour, as two words of 4-bit
+// numbers say. op_sel[0] lets inactive lanes be read, op_sel[1] makes a lane that cannot be read
+// count as 0.
 void permute_rows(Wave &w, const Instruction &in, unsigned other_row) {
   const bool fetch_inactive = in.op_sel & 1, zero_invalid = in.op_sel & 2;
   const u64 select = u64{uniform_value(w, in.src[2])} << 32 | uniform_value(w, in.src[1]);
@@ -84,8 +90,10 @@ void permute_rows(Wave &w, const Instruction &in, unsigned other_row) {
   for (unsigned i = 0; i < w.lanes; i++) {
     if (!(exec >> i & 1)) continue;
     const unsigned from = ((i & ~15u) ^ other_row) + (select >> 4 * (i & 15) & 15);
-    if (fetch_inactive || exec >> from & 1) to[i] = old[from];
-    else if (zero_invalid) to[i] = 0;
+    if (fetch_inactive || exec >> from & 1)
+      to[i] = old[from];
+    else if (zero_invalid)
+      to[i] = 0;
   }
 }
 void run_permlane16(Wave &w, const Instruction &in) { permute_rows(w, in, 0); }
@@ -100,7 +108,8 @@ void run_permlane64(Wave &w, const Instruction &in) { // swaps the halves of a w
 // Four masked sums of absolute differences into 32-bit accumulators: the only result of 128 bits.
 void run_mqsad_u32(Wave &w, const Instruction &in) {
   alignas(64) uint32_t room_a[2][64], room_b[2][64];
-  const Rows a = operand_rows(w, in.src[0], Type::u64, room_a), b = operand_rows(w, in.src[1], Type::u32, room_b);
+  const Rows a = operand_rows(w, in.src[0], Type::u64, room_a),
+             b = operand_rows(w, in.src[1], Type::u32, room_b);
   for (unsigned i = 0; i < w.lanes; i++) {
     if (!(w.exec() >> i & 1)) continue;
     const u64 window = u64{a.hi[i]} << 32 | a.lo[i];
@@ -108,9 +117,11 @@ void run_mqsad_u32(Wave &w, const Instruction &in) {
     u32 sum[4];
     for (unsigned n = 0; n < 4; n++) {
       const Operand &c = in.src[2];
-      u64 s = c.is_vgpr() ? w.vgpr[c.index + n][i] : static_cast<u32>(scalar_value(w, c, Type::u32));
+      u64 s =
+          c.is_vgpr() ? w.vgpr[c.index + n][i] : static_cast<u32>(scalar_value(w, c, Type::u32));
       for (unsigned k = 0; k < 4; k++) {
-        const int x = static_cast<int>(window >> 8 * (n + k) & 0xff), y = static_cast<int>(reference >> 8 * k & 0xff);
+        const int x = static_cast<int>(window >> 8 * (n + k) & 0xff),
+                  y = static_cast<int>(reference >> 8 * k & 0xff);
         s += y == 0 ? 0 : static_cast<u32>(x > y ? x - y : y - x);
       }
       sum[n] = in.clamp && s > 0xffffffff ? 0xffffffff : static_cast<u32>(s);

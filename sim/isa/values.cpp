@@ -19,7 +19,8 @@ f16 to_f16_toward_zero(f32 x) {
 
 f64 ldexp(f64 x, i32 n) {
   if (is_nan(x)) return quiet(x);
-  // In steps that lose nothing before the last: on the way down each step leaves room for 53 more bits.
+  // In steps that lose nothing before the last: on the way down each step leaves room for 53 more
+  // bits.
   for (int i = 0; i < 2 && n > 1023; i++) x *= 0x1p1023, n -= 1023;
   for (int i = 0; i < 2 && n < -1022; i++) x *= 0x1p-969, n += 969;
   n = n > 1023 ? 1023 : n < -1022 ? -1022 : n;
@@ -28,7 +29,8 @@ f64 ldexp(f64 x, i32 n) {
 
 namespace {
 
-// The part of fma(a, b, c) that rounding to nearest took away (Boldo and Muller); its sign and whether it is 0 are exact.
+// The part of fma(a, b, c) that rounding to nearest took away (Boldo and Muller); its sign and
+// whether it is 0 are exact.
 f64 fma_error(f64 a, f64 b, f64 c, f64 rounded) {
   auto error_of_sum = [](f64 x, f64 y, f64 sum) {
     const f64 yy = sum - x;
@@ -40,7 +42,8 @@ f64 fma_error(f64 a, f64 b, f64 c, f64 rounded) {
   return ((high - rounded) + high_error) + low_error;
 }
 
-// Nearest number with an odd last digit, unless exact: may be rounded again to a shorter format without harm.
+// Nearest number with an odd last digit, unless exact: may be rounded again to a shorter format
+// without harm.
 f64 to_odd(f64 rounded, f64 error) {
   if (error == 0 || bits(rounded) & 1) return rounded;
   const bool away = (error > 0) == (rounded > 0);
@@ -58,13 +61,16 @@ f32 scaled_fma(f32 a, f32 b, f32 c, int n) {
 
 f64 scaled_fma(f64 a, f64 b, f64 c, int n) {
   const f64 rounded = fma(a, b, c);
-  const int drop = -1021 - (frexp_exponent(rounded) + n); // of 53 digits, those that a denormal has no room for
-  if (drop < 1 || is_zero(rounded) || !(magnitude(rounded) < infinity<f64>())) return ldexp(rounded, n);
+  const int drop =
+      -1021 - (frexp_exponent(rounded) + n); // of 53 digits, those that a denormal has no room for
+  if (drop < 1 || is_zero(rounded) || !(magnitude(rounded) < infinity<f64>()))
+    return ldexp(rounded, n);
   // The digits that fall off, and whether the true value lies above or below them, decide together.
   const f64 error = fma_error(a, b, c, rounded);
   const u64 toward = error == 0 ? 0 : (error > 0) == (rounded > 0) ? 1 : ~0ull;
   const u64 digits = (((bits(rounded) & 0xfffffffffffff) | 0x10000000000000) << 2) + toward;
-  u64 kept = drop < 60 ? digits >> drop : 0; // in units of 2^-1076; the last bit stands for all that is lost
+  u64 kept = drop < 60 ? digits >> drop
+                       : 0; // in units of 2^-1076; the last bit stands for all that is lost
   kept |= drop >= 60 || (digits & ((1ull << drop) - 1)) != 0;
   // Beside 2^52 the last digit is worth 1: the host rounds there, once, in its own mode.
   const f64 whole = static_cast<f64>(kept >> 2), rest = static_cast<f64>(kept & 3) * 0.25;
@@ -76,10 +82,11 @@ f64 scaled_fma(f64 a, f64 b, f64 c, int n) {
 f64 trig_preop(f64 x, u32 segment) {
   // 2/pi, most significant bits first.
   static constexpr u64 two_over_pi[] = {
-      0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0,
-      0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4,
-      0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
-      0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x5600000000000000}; // 1201 bits in all
+      0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
+      0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484,
+      0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f,
+      0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d, 0x7527bac7ebe5f17b,
+      0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x5600000000000000}; // 1201 bits in all
   const int exponent = raw_exponent(x);
   int shift = static_cast<int>(segment & 31) * 53;
   if (exponent > 1077) shift += exponent - 1077;

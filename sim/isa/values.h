@@ -1,5 +1,6 @@
-// Arithmetic on single values, with the GPU's rules for NaN, denormals and conversions. Everything here is branch-light,
-// so that a loop over lanes turns into vector code. Rounding is the host's current mode unless said otherwise.
+// Arithmetic on single values, with the GPU's rules for NaN, denormals and conversions. Everything
+// here is branch-light, so that a loop over lanes turns into vector code. Rounding is the host's
+// current mode unless said otherwise.
 #pragma once
 
 #include <bit>
@@ -49,8 +50,9 @@ template <> struct Format<f64> {
   using Bits = u64;
   static constexpr int mantissa = 52, bias = 1023, max_exponent = 2047;
 };
-template <class T> constexpr auto sign_mask = static_cast<typename Format<T>::Bits>(typename Format<T>::Bits{1}
-                                                                                  << (8 * sizeof(T) - 1));
+template <class T>
+constexpr auto sign_mask = static_cast<typename Format<T>::Bits>(typename Format<T>::Bits{1}
+                                                                 << (8 * sizeof(T) - 1));
 
 inline bool is_nan(f32 x) { return x != x; }
 inline bool is_nan(f64 x) { return x != x; }
@@ -95,7 +97,8 @@ template <class T> inline T flushed(T x) { // a denormal becomes zero, its sign 
       static_cast<typename Format<T>::Bits>(raw_exponent(x) ? bits(x) : bits(x) & sign_mask<T>));
 }
 
-// The NaN that an operation gives: the first NaN among its operands, made quiet, else the default one.
+// The NaN that an operation gives: the first NaN among its operands, made quiet, else the default
+// one.
 template <class T> inline T nan_of(T a) { return is_nan(a) ? quiet(a) : default_nan<T>(); }
 template <class T> inline T nan_of(T a, T b) { return is_nan(a) ? quiet(a) : nan_of(b); }
 template <class T> inline T nan_of(T a, T b, T c) { return is_nan(a) ? quiet(a) : nan_of(b, c); }
@@ -130,8 +133,8 @@ inline f32 widen_f16(f16 x) {
   return as_f32((rest >= 0x7c00 ? special : bits(scaled)) | sign);
 }
 
-// To f16 from a wider format, rounded once. Adding and taking away a number 2^(F-10) times as large makes the host round
-// at f16's last bit, in whatever mode the host is.
+// To f16 from a wider format, rounded once. Adding and taking away a number 2^(F-10) times as large
+// makes the host round at f16's last bit, in whatever mode the host is.
 template <class F> inline f16 narrow_to_f16(F x) {
   using B = typename Format<F>::Bits;
   constexpr int mantissa = Format<F>::mantissa;
@@ -142,14 +145,16 @@ template <class F> inline f16 narrow_to_f16(F x) {
   // Far beyond f16's range only "too large" matters.
   constexpr B largest = static_cast<B>(Format<F>::bias + 17) << mantissa;
   exponent = exponent > largest ? largest : exponent;
-  const F magic = std::bit_cast<F>(static_cast<B>((exponent + (static_cast<B>(mantissa - 10) << mantissa)) | sign));
+  const F magic = std::bit_cast<F>(
+      static_cast<B>((exponent + (static_cast<B>(mantissa - 10) << mantissa)) | sign));
   const F rounded = (x + magic) - magic;
   // Overflow goes where the host's mode sends it: to infinity or to the largest finite number.
   const F overflow = rounded * std::numeric_limits<F>::max();
   const u32 beyond = (bits(overflow) << 1) == (bits(infinity<F>()) << 1) ? 0x7c00 : 0x7bff;
 
   const B r = bits(rounded) & ~sign_mask<F>;
-  const u32 normal = static_cast<u32>((r >> (mantissa - 10)) - (static_cast<B>(Format<F>::bias - 15) << 10));
+  const u32 normal =
+      static_cast<u32>((r >> (mantissa - 10)) - (static_cast<B>(Format<F>::bias - 15) << 10));
   const u32 denormal =
       static_cast<u32>(static_cast<i32>(std::bit_cast<F>(r < smallest ? r : B{0}) * F(0x1p24)));
   u32 result = r < smallest ? denormal : normal;
@@ -182,12 +187,13 @@ inline bf16 to_bf16(f32 x) { // nearest even, whatever the host's mode
 // Toward zero, whatever the host's mode (v_cvt_pkrtz).
 f16 to_f16_toward_zero(f32 x);
 
-// Sums and products of f16 are first rounded to f32; that has more than twice the digits, so rounding again is harmless.
+// Sums and products of f16 are first rounded to f32; that has more than twice the digits, so
+// rounding again is harmless.
 inline f16 add(f16 a, f16 b) { return to_f16(add(to_f32(a), to_f32(b))); }
 inline f16 sub(f16 a, f16 b) { return to_f16(sub(to_f32(a), to_f32(b))); }
 inline f16 mul(f16 a, f16 b) { return to_f16(mul(to_f32(a), to_f32(b))); }
-// The product is exact in f64. The sum is not exact only when the product is below 2^-31 times c, and then it cannot
-// round to a point halfway between two f16.
+// The product is exact in f64. The sum is not exact only when the product is below 2^-31 times c,
+// and then it cannot round to a point halfway between two f16.
 inline f16 fma(f16 a, f16 b, f16 c) {
   const f64 x = to_f32(a), y = to_f32(b), z = to_f32(c);
   const f64 r = x * y + z;
@@ -200,11 +206,12 @@ template <class I, class F> inline I to_int(F x) {
   constexpr F top = static_cast<F>(static_cast<u64>(std::numeric_limits<I>::max() / 2 + 1)) * 2;
   constexpr F bottom = static_cast<F>(std::numeric_limits<I>::min());
   if constexpr (std::is_signed_v<I>)
-    return x >= top ? std::numeric_limits<I>::max()
+    return x >= top     ? std::numeric_limits<I>::max()
            : x < bottom ? std::numeric_limits<I>::min()
            : is_nan(x)  ? I{0}
                         : static_cast<I>(x);
-  else return x >= top ? std::numeric_limits<I>::max() : x > F(-1) ? static_cast<I>(x) : I{0};
+  else
+    return x >= top ? std::numeric_limits<I>::max() : x > F(-1) ? static_cast<I>(x) : I{0};
 }
 template <class I> inline I to_int(f16 x) { return to_int<I>(to_f32(x)); }
 
@@ -221,7 +228,8 @@ inline f64 round_even(f64 x) { return __builtin_roundeven(x); }
 template <class T> inline T min_of(T a, T b) { return b < a || (a == b && sign_of(b)) ? b : a; }
 template <class T> inline T max_of(T a, T b) { return b > a || (a == b && sign_of(a)) ? b : a; }
 
-// IEEE minNum and maxNum. In IEEE mode a signalling NaN is answered with its quiet form; otherwise any NaN loses.
+// IEEE minNum and maxNum. In IEEE mode a signalling NaN is answered with its quiet form; otherwise
+// any NaN loses.
 template <class T> inline T min_num(T a, T b, bool ieee) {
   T r = is_nan(a) ? b : min_of(a, b);
   r = ieee && is_snan(b) ? quiet(b) : r;
@@ -251,7 +259,8 @@ template <class T> inline T normalized(T x) {
 }
 template <class T> inline i32 frexp_exponent(T x) {
   if (is_zero(x) || raw_exponent(x) == Format<T>::max_exponent) return 0;
-  return raw_exponent(normalized(x)) - (is_denormal(x) ? Format<T>::mantissa : 0) - Format<T>::bias + 1;
+  return raw_exponent(normalized(x)) - (is_denormal(x) ? Format<T>::mantissa : 0) -
+         Format<T>::bias + 1;
 }
 template <class T> inline T frexp_mantissa(T x) {
   if (is_zero(x) || is_infinite(x)) return x;
@@ -259,12 +268,13 @@ template <class T> inline T frexp_mantissa(T x) {
   using B = typename Format<T>::Bits;
   constexpr B exponent = static_cast<B>(Format<T>::max_exponent) << Format<T>::mantissa;
   return std::bit_cast<T>((bits(normalized(x)) & ~exponent) | static_cast<B>(Format<T>::bias - 1)
-                                                                 << Format<T>::mantissa);
+                                                                  << Format<T>::mantissa);
 }
 
 // Integers kept inside a narrower type's range.
 template <class I, class W> inline I saturate(W x) {
-  constexpr W low = static_cast<W>(std::numeric_limits<I>::min()), high = static_cast<W>(std::numeric_limits<I>::max());
+  constexpr W low = static_cast<W>(std::numeric_limits<I>::min()),
+              high = static_cast<W>(std::numeric_limits<I>::max());
   return static_cast<I>(x < low ? low : x > high ? high : x);
 }
 

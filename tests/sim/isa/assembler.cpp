@@ -30,7 +30,8 @@ namespace {
 // Encodes what the parser hands over, and forgets everything else.
 class Collector : public llvm::MCStreamer {
 public:
-  Collector(llvm::MCContext &context, llvm::MCCodeEmitter &emitter) : MCStreamer(context), emitter_(emitter) {}
+  Collector(llvm::MCContext &context, llvm::MCCodeEmitter &emitter)
+      : MCStreamer(context), emitter_(emitter) {}
 
   void emitInstruction(const llvm::MCInst &inst, const llvm::MCSubtargetInfo &subtarget) override {
     llvm::SmallVector<char, 24> code;
@@ -40,7 +41,8 @@ public:
   }
   bool emitSymbolAttribute(llvm::MCSymbol *, llvm::MCSymbolAttr) override { return true; }
   void emitCommonSymbol(llvm::MCSymbol *, uint64_t, llvm::Align) override {}
-  void emitZerofill(llvm::MCSection *, llvm::MCSymbol *, uint64_t, llvm::Align, llvm::SMLoc) override {}
+  void emitZerofill(llvm::MCSection *, llvm::MCSymbol *, uint64_t, llvm::Align,
+                    llvm::SMLoc) override {}
 
   std::vector<uint8_t> bytes;
 
@@ -68,26 +70,32 @@ std::vector<uint8_t> Assembler::assemble(const std::string &line) {
   if (!target) throw std::runtime_error(message);
   llvm::MCTargetOptions options;
   std::unique_ptr<llvm::MCRegisterInfo> registers(target->createMCRegInfo(triple.str()));
-  std::unique_ptr<llvm::MCAsmInfo> asm_info(target->createMCAsmInfo(*registers, triple.str(), options));
+  std::unique_ptr<llvm::MCAsmInfo> asm_info(
+      target->createMCAsmInfo(*registers, triple.str(), options));
   std::unique_ptr<llvm::MCInstrInfo> instructions(target->createMCInstrInfo());
   std::string features;
   if (cpu_.starts_with("gfx1"))
     features = wave32_ ? "+wavefrontsize32,-wavefrontsize64" : "-wavefrontsize32,+wavefrontsize64";
-  std::unique_ptr<llvm::MCSubtargetInfo> subtarget(target->createMCSubtargetInfo(triple.str(), cpu_, features));
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
+      target->createMCSubtargetInfo(triple.str(), cpu_, features));
 
   llvm::SourceMgr source;
   source.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(line + "\n"), llvm::SMLoc());
   std::string diagnostics;
   source.setDiagHandler(
-      [](const llvm::SMDiagnostic &d, void *to) { *static_cast<std::string *>(to) += d.getMessage().str() + " "; },
+      [](const llvm::SMDiagnostic &d, void *to) {
+        *static_cast<std::string *>(to) += d.getMessage().str() + " ";
+      },
       &diagnostics);
-  llvm::MCContext context(triple, asm_info.get(), registers.get(), subtarget.get(), &source, &options);
+  llvm::MCContext context(triple, asm_info.get(), registers.get(), subtarget.get(), &source,
+                          &options);
   std::unique_ptr<llvm::MCObjectFileInfo> objects(target->createMCObjectFileInfo(context, false));
   context.setObjectFileInfo(objects.get());
   std::unique_ptr<llvm::MCCodeEmitter> emitter(target->createMCCodeEmitter(*instructions, context));
   Collector collector(context, *emitter);
   target->createNullTargetStreamer(collector);
-  std::unique_ptr<llvm::MCAsmParser> parser(llvm::createMCAsmParser(source, context, collector, *asm_info));
+  std::unique_ptr<llvm::MCAsmParser> parser(
+      llvm::createMCAsmParser(source, context, collector, *asm_info));
   std::unique_ptr<llvm::MCTargetAsmParser> target_parser(
       target->createMCAsmParser(*subtarget, *parser, *instructions, options));
   parser->setTargetParser(*target_parser);

@@ -1,4 +1,5 @@
-// Matrix instructions against a plain triple loop, with AMD's published places of elements in registers and lanes.
+// Matrix instructions against a plain triple loop, with AMD's published places of elements in
+// registers and lanes.
 #include "wave_bench.h"
 
 #include "isa/fp8.h"
@@ -52,7 +53,8 @@ struct Place {
   unsigned reg, lane;
 };
 Place accumulator_place(const Mfma &t, unsigned block, unsigned i, unsigned j) {
-  if (t.is_double()) return t.m == 4 ? Place{0, 16 * i + 4 * block + j} : Place{2 * (i / 4), 16 * (i % 4) + j};
+  if (t.is_double())
+    return t.m == 4 ? Place{0, 16 * i + 4 * block + j} : Place{2 * (i / 4), 16 * (i % 4) + j};
   if (t.m == 32) return {16 * block + 4 * (i / 8) + i % 4, 32 * (i / 4) % 64 + j};
   if (t.m == 16) return {4 * block + i % 4, 16 * (i / 4) + j};
   return {i, 4 * block + j};
@@ -69,7 +71,8 @@ constexpr unsigned a_base = 0, b_base = 8, c_base = 32, d_base = 64;
 
 class Matrices {
 public:
-  Matrices(const Mfma &t, u64 seed) : t_(t), a_(t.blocks * t.m * t.k), b_(a_), c_(t.blocks * t.m * t.m) {
+  Matrices(const Mfma &t, u64 seed)
+      : t_(t), a_(t.blocks * t.m * t.k), b_(a_), c_(t.blocks * t.m * t.m) {
     std::mt19937_64 random(seed);
     for (auto *v : {&a_, &b_})
       for (int &x : *v) x = static_cast<int>(random() % 7) - 3;
@@ -90,8 +93,10 @@ public:
         for (unsigned j = 0; j < t_.m; j++) {
           const Place p = accumulator_place(t_, block, i, j);
           const int v = c(block, i, j);
-          if (t_.is_integer()) w.v(c_base + p.reg)[p.lane] = static_cast<u32>(v);
-          else if (!t_.is_double()) w.v(c_base + p.reg)[p.lane] = bits(static_cast<f32>(v));
+          if (t_.is_integer())
+            w.v(c_base + p.reg)[p.lane] = static_cast<u32>(v);
+          else if (!t_.is_double())
+            w.v(c_base + p.reg)[p.lane] = bits(static_cast<f32>(v));
           else {
             w.v(c_base + p.reg)[p.lane] = static_cast<u32>(bits(static_cast<f64>(v)));
             w.v(c_base + p.reg + 1)[p.lane] = static_cast<u32>(bits(static_cast<f64>(v)) >> 32);
@@ -107,7 +112,8 @@ public:
     return as_f32(word);
   }
   // A's and B's block may be replaced by another one (broadcasts).
-  f64 expected(unsigned a_block, unsigned b_block, unsigned c_block, unsigned i, unsigned j, int c_factor = 1) {
+  f64 expected(unsigned a_block, unsigned b_block, unsigned c_block, unsigned i, unsigned j,
+               int c_factor = 1) {
     f64 sum = c_factor * c(c_block, i, j);
     for (unsigned k = 0; k < t_.k; k++) sum += a(a_block, i, k) * b(b_block, k, j);
     return sum;
@@ -117,7 +123,8 @@ private:
   static void put(WaveBench &w, unsigned base, Kind kind, Place p, u64 value) {
     const unsigned width = width_of(kind);
     if (width == 64) {
-      w.v(base)[p.lane] = static_cast<u32>(value), w.v(base + 1)[p.lane] = static_cast<u32>(value >> 32);
+      w.v(base)[p.lane] = static_cast<u32>(value),
+      w.v(base + 1)[p.lane] = static_cast<u32>(value >> 32);
       return;
     }
     const unsigned at = p.reg * width;
@@ -134,8 +141,9 @@ std::string range(unsigned base, unsigned count) {
 }
 std::string line_for(const Mfma &t, const std::string &c = "", const std::string &modifiers = "") {
   const unsigned registers = t.m * t.m * t.blocks / 64 * (t.is_double() ? 2 : 1);
-  return std::string(t.name) + " " + range(d_base, registers) + ", " + range(a_base, t.a_registers) + ", " +
-         range(b_base, t.a_registers) + ", " + (c.empty() ? range(c_base, registers) : c) + modifiers;
+  return std::string(t.name) + " " + range(d_base, registers) + ", " +
+         range(a_base, t.a_registers) + ", " + range(b_base, t.a_registers) + ", " +
+         (c.empty() ? range(c_base, registers) : c) + modifiers;
 }
 
 class MatrixMultiply : public testing::TestWithParam<Mfma> {};
@@ -150,7 +158,8 @@ TEST_P(MatrixMultiply, EqualsTheTripleLoop) {
   for (unsigned block = 0; block < t.blocks; block++)
     for (unsigned i = 0; i < t.m; i++)
       for (unsigned j = 0; j < t.m; j++)
-        ASSERT_EQ(m.result(w, block, i, j), m.expected(block, block, block, i, j)) << block << " " << i << " " << j;
+        ASSERT_EQ(m.result(w, block, i, j), m.expected(block, block, block, i, j))
+            << block << " " << i << " " << j;
 }
 
 TEST_P(MatrixMultiply, TakesAConstantForC) {
@@ -217,7 +226,8 @@ TEST(MatrixModifiers, BlocksOfAAreBroadcast) {
   for (unsigned block = 0; block < 16; block++)
     for (unsigned i = 0; i < 4; i++)
       for (unsigned j = 0; j < 4; j++)
-        ASSERT_EQ(m.result(w, block, i, j), m.expected(block / 4 * 4 + 1, block, block, i, j)) << block;
+        ASSERT_EQ(m.result(w, block, i, j), m.expected(block / 4 * 4 + 1, block, block, i, j))
+            << block;
 }
 
 TEST(MatrixModifiers, LaneGroupsOfBAreBroadcastOrRotated) {
@@ -230,7 +240,8 @@ TEST(MatrixModifiers, LaneGroupsOfBAreBroadcastOrRotated) {
   for (unsigned blgp = 0; blgp < 8; blgp++) {
     w.run(line_for(t, "", " blgp:" + std::to_string(blgp)));
     for (unsigned block = 0; block < 16; block++)
-      ASSERT_EQ(m.result(w, block, 1, 2), m.expected(block, 4 * from[blgp][block / 4] + block % 4, block, 1, 2))
+      ASSERT_EQ(m.result(w, block, 1, 2),
+                m.expected(block, 4 * from[blgp][block / 4] + block % 4, block, 1, 2))
           << "blgp " << blgp << " block " << block;
   }
 }
@@ -284,9 +295,11 @@ TEST_P(SparseMultiply, EqualsTheTripleLoop) {
   WaveBench w("gfx942");
   std::mt19937 random(29);
   auto number = [&] { return static_cast<int>(random() % 7) - 3; };
-  std::vector<std::vector<int>> a(t.m, std::vector<int>(t.k)), b(t.k, std::vector<int>(t.m)), c(t.m, std::vector<int>(t.m));
+  std::vector<std::vector<int>> a(t.m, std::vector<int>(t.k)), b(t.k, std::vector<int>(t.m)),
+      c(t.m, std::vector<int>(t.m));
   auto put = [&](unsigned base, unsigned lane, Kind kind, unsigned e, int value) {
-    w.v(base + e * width_of(kind) / 32)[lane] |= static_cast<u32>(encode(kind, value)) << e * width_of(kind) % 32;
+    w.v(base + e * width_of(kind) / 32)[lane] |= static_cast<u32>(encode(kind, value))
+                                                 << e * width_of(kind) % 32;
   };
   constexpr unsigned positions = 30;
   const unsigned abid = 1; // the second set of positions
@@ -316,23 +329,29 @@ TEST_P(SparseMultiply, EqualsTheTripleLoop) {
       c[i][j] = number();
       cell(i, j) = shape.is_integer() ? static_cast<u32>(c[i][j]) : bits(static_cast<f32>(c[i][j]));
     }
-  w.run(std::string(t.name) + " " + range(d_base, t.m * t.m / 64) + ", v[0:1], v[8:11], v30 abid:1");
+  w.run(std::string(t.name) + " " + range(d_base, t.m * t.m / 64) +
+        ", v[0:1], v[8:11], v30 abid:1");
   for (unsigned i = 0; i < t.m; i++)
     for (unsigned j = 0; j < t.m; j++) {
       int sum = c[i][j];
       for (unsigned k = 0; k < t.k; k++) sum += a[i][k] * b[k][j];
-      ASSERT_EQ(shape.is_integer() ? static_cast<f32>(static_cast<i32>(cell(i, j))) : as_f32(cell(i, j)), sum) << i << " " << j;
+      ASSERT_EQ(shape.is_integer() ? static_cast<f32>(static_cast<i32>(cell(i, j)))
+                                   : as_f32(cell(i, j)),
+                sum)
+          << i << " " << j;
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(, SparseMultiply,
-                         testing::Values(Sparse{"v_smfmac_f32_16x16x32_f16", Kind::f16, Kind::f16, 16, 32},
-                                         Sparse{"v_smfmac_f32_32x32x16_bf16", Kind::bf16, Kind::bf16, 32, 16},
-                                         Sparse{"v_smfmac_i32_16x16x64_i8", Kind::i8, Kind::i8, 16, 64},
-                                         Sparse{"v_smfmac_f32_32x32x32_fp8_bf8", Kind::fp8, Kind::bf8, 32, 32}),
-                         [](const auto &i) { return std::string(i.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    , SparseMultiply,
+    testing::Values(Sparse{"v_smfmac_f32_16x16x32_f16", Kind::f16, Kind::f16, 16, 32},
+                    Sparse{"v_smfmac_f32_32x32x16_bf16", Kind::bf16, Kind::bf16, 32, 16},
+                    Sparse{"v_smfmac_i32_16x16x64_i8", Kind::i8, Kind::i8, 16, 64},
+                    Sparse{"v_smfmac_f32_32x32x32_fp8_bf8", Kind::fp8, Kind::bf8, 32, 32}),
+    [](const auto &i) { return std::string(i.param.name); });
 
-// gfx11: A's row i lies in lanes i and i + 16, element after element; rows of C and D alternate between halves.
+// gfx11: A's row i lies in lanes i and i + 16, element after element; rows of C and D alternate
+// between halves.
 class Wmma : public testing::TestWithParam<unsigned> { // lanes
 protected:
   void prepare(WaveBench &w, Kind kind) {
@@ -354,16 +373,19 @@ protected:
     for (auto &row : c)
       for (int &x : row) x = static_cast<int>(random() % 100) - 50;
   }
-  Place place(unsigned i, unsigned j) const { return {i / (GetParam() / 16), 16 * (i % (GetParam() / 16)) + j}; }
+  Place place(unsigned i, unsigned j) const {
+    return {i / (GetParam() / 16), 16 * (i % (GetParam() / 16)) + j};
+  }
   int expected(unsigned i, unsigned j) const {
     int sum = c[i][j];
     for (unsigned k = 0; k < 16; k++) sum += a[i][k] * b[k][j];
     return sum;
   }
-  std::string line(const std::string &name, unsigned inputs, const std::string &modifiers = "") const {
+  std::string line(const std::string &name, unsigned inputs,
+                   const std::string &modifiers = "") const {
     const unsigned outputs = GetParam() == 32 ? 8 : 4;
-    return name + " " + range(d_base, outputs) + ", " + range(a_base, inputs) + ", " + range(16, inputs) + ", " +
-           range(c_base, outputs) + modifiers;
+    return name + " " + range(d_base, outputs) + ", " + range(a_base, inputs) + ", " +
+           range(16, inputs) + ", " + range(c_base, outputs) + modifiers;
   }
   int a[16][16], b[16][16], c[16][16];
 };
@@ -378,7 +400,8 @@ TEST_P(Wmma, FloatsEqualTheTripleLoop) {
     w.run(line(kind == Kind::f16 ? "v_wmma_f32_16x16x16_f16" : "v_wmma_f32_16x16x16_bf16", 8));
     for (unsigned i = 0; i < 16; i++)
       for (unsigned j = 0; j < 16; j++)
-        ASSERT_EQ(as_f32(w.v(d_base + place(i, j).reg)[place(i, j).lane]), static_cast<f32>(expected(i, j)));
+        ASSERT_EQ(as_f32(w.v(d_base + place(i, j).reg)[place(i, j).lane]),
+                  static_cast<f32>(expected(i, j)));
   }
 }
 
@@ -387,7 +410,8 @@ TEST_P(Wmma, NarrowResultsGoToTheHalfThatOpSelNames) {
   prepare(w, Kind::f16);
   for (unsigned i = 0; i < 16; i++)
     for (unsigned j = 0; j < 16; j++) {
-      w.v(c_base + place(i, j).reg)[place(i, j).lane] = u32{to_f16(static_cast<f32>(c[i][j])).bits} << 16;
+      w.v(c_base + place(i, j).reg)[place(i, j).lane] = u32{to_f16(static_cast<f32>(c[i][j])).bits}
+                                                        << 16;
       w.v(d_base + place(i, j).reg)[place(i, j).lane] = 0xabcdabcd;
     }
   w.run(line("v_wmma_f16_16x16x16_f16", 8, " op_sel:[0,0,1]"));
@@ -398,24 +422,31 @@ TEST_P(Wmma, NarrowResultsGoToTheHalfThatOpSelNames) {
 }
 
 TEST_P(Wmma, IntegersAreSignedAsAsked) {
-  const struct { Kind kind; const char *name; unsigned inputs; const char *modifiers; } cases[] = {
-      {Kind::i8, "v_wmma_i32_16x16x16_iu8", 4, " neg_lo:[1,1,0]"},
-      {Kind::u8, "v_wmma_i32_16x16x16_iu8", 4, ""},
-      {Kind::i4, "v_wmma_i32_16x16x16_iu4", 2, " neg_lo:[1,1,0]"},
-      {Kind::u4, "v_wmma_i32_16x16x16_iu4", 2, " clamp"}};
+  const struct {
+    Kind kind;
+    const char *name;
+    unsigned inputs;
+    const char *modifiers;
+  } cases[] = {{Kind::i8, "v_wmma_i32_16x16x16_iu8", 4, " neg_lo:[1,1,0]"},
+               {Kind::u8, "v_wmma_i32_16x16x16_iu8", 4, ""},
+               {Kind::i4, "v_wmma_i32_16x16x16_iu4", 2, " neg_lo:[1,1,0]"},
+               {Kind::u4, "v_wmma_i32_16x16x16_iu4", 2, " clamp"}};
   for (const auto &t : cases) {
     WaveBench w("gfx1100", GetParam());
     prepare(w, t.kind);
     for (unsigned i = 0; i < 16; i++)
-      for (unsigned j = 0; j < 16; j++) w.v(c_base + place(i, j).reg)[place(i, j).lane] = static_cast<u32>(c[i][j]);
+      for (unsigned j = 0; j < 16; j++)
+        w.v(c_base + place(i, j).reg)[place(i, j).lane] = static_cast<u32>(c[i][j]);
     w.run(line(t.name, t.inputs, t.modifiers));
     for (unsigned i = 0; i < 16; i++)
       for (unsigned j = 0; j < 16; j++)
-        ASSERT_EQ(static_cast<i32>(w.v(d_base + place(i, j).reg)[place(i, j).lane]), expected(i, j)) << t.name << t.modifiers;
+        ASSERT_EQ(static_cast<i32>(w.v(d_base + place(i, j).reg)[place(i, j).lane]), expected(i, j))
+            << t.name << t.modifiers;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, Wmma, testing::Values(32u, 64u), [](const auto &i) { return "wave" + std::to_string(i.param); });
+INSTANTIATE_TEST_SUITE_P(, Wmma, testing::Values(32u, 64u),
+                         [](const auto &i) { return "wave" + std::to_string(i.param); });
 
 } // namespace
 } // namespace fade::sim

@@ -26,8 +26,10 @@ TEST(VectorCompares, EveryFloatRelationTreatsNanAsUnordered) {
   const f64 left[] = {-1, 2, 3, as_f64(0x7ff8000000000000)}, right[] = {1, 2, -3, 1};
   for (unsigned i = 0; i < 4; i++) {
     b.v(4)[i] = static_cast<u32>(bits(left[i])), b.v(5)[i] = static_cast<u32>(bits(left[i]) >> 32);
-    b.v(6)[i] = static_cast<u32>(bits(right[i])), b.v(7)[i] = static_cast<u32>(bits(right[i]) >> 32);
-    b.v(8)[i] = to_f16(static_cast<f32>(left[i])).bits, b.v(9)[i] = to_f16(static_cast<f32>(right[i])).bits;
+    b.v(6)[i] = static_cast<u32>(bits(right[i])),
+    b.v(7)[i] = static_cast<u32>(bits(right[i]) >> 32);
+    b.v(8)[i] = to_f16(static_cast<f32>(left[i])).bits,
+    b.v(9)[i] = to_f16(static_cast<f32>(right[i])).bits;
   }
   for (const Truth &t : relations) {
     b.run("v_cmp_" + std::string(t.op) + "_f32_e32 vcc, v1, v2");
@@ -41,9 +43,9 @@ TEST(VectorCompares, EveryFloatRelationTreatsNanAsUnordered) {
 
 TEST(VectorCompares, IntegersKnowTheirSignAndWidth) {
   // Lane 0: all ones against one; lane 1: equal; lane 2: one against all ones.
-  const Truth signed_relations[] = {{"f", 0}, {"lt", 0b001}, {"eq", 0b010}, {"le", 0b011},
+  const Truth signed_relations[] = {{"f", 0},      {"lt", 0b001}, {"eq", 0b010}, {"le", 0b011},
                                     {"gt", 0b100}, {"ne", 0b101}, {"ge", 0b110}, {"t", 0b111}};
-  const Truth unsigned_relations[] = {{"f", 0}, {"lt", 0b100}, {"eq", 0b010}, {"le", 0b110},
+  const Truth unsigned_relations[] = {{"f", 0},      {"lt", 0b100}, {"eq", 0b010}, {"le", 0b110},
                                       {"gt", 0b001}, {"ne", 0b101}, {"ge", 0b011}, {"t", 0b111}};
   WaveBench b;
   b.set_exec(0b111);
@@ -54,7 +56,8 @@ TEST(VectorCompares, IntegersKnowTheirSignAndWidth) {
   for (unsigned i = 0; i < 3; i++) b.v(6)[i] = b.v(1)[i], b.v(7)[i] = b.v(3)[i];
   for (bool is_signed : {true, false})
     for (const Truth &t : is_signed ? signed_relations : unsigned_relations) {
-      const std::string kind = is_signed ? "i" : "u", op = "v_cmp_" + std::string(t.op) + "_" + kind;
+      const std::string kind = is_signed ? "i" : "u",
+                        op = "v_cmp_" + std::string(t.op) + "_" + kind;
       b.run(op + "32_e32 vcc, v1, v2");
       EXPECT_EQ(b.vcc(), t.expected) << op << 32;
       b.run(op + "16_e32 vcc, v1, v2");

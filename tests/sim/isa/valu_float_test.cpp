@@ -19,7 +19,8 @@ TEST(VectorFloats, AddMultiplyAndFuseRoundLikeIeee) {
   EXPECT_EQ(b.evalf("v_subrev_f32_e32 v0, v1, v2", {1.0f, 3.0f}), 2.0f);
   EXPECT_EQ(b.evalf("v_mul_f32_e32 v0, v1, v2", {1.5f, -2.0f}), -3.0f);
   // (1+2^-12)^2 = 1 + 2^-11 + 2^-24: the last term survives only without rounding in between.
-  EXPECT_EQ(b.evalf("v_fma_f32 v0, v1, v2, v3", {1 + 0x1p-12f, 1 + 0x1p-12f, -1 - 0x1p-11f}), 0x1p-24f);
+  EXPECT_EQ(b.evalf("v_fma_f32 v0, v1, v2, v3", {1 + 0x1p-12f, 1 + 0x1p-12f, -1 - 0x1p-11f}),
+            0x1p-24f);
   b.set_v(0, bits(-1 - 0x1p-11f));
   EXPECT_EQ(b.evalf("v_fmac_f32_e32 v0, v1, v2", {1 + 0x1p-12f, 1 + 0x1p-12f}), 0x1p-24f);
   EXPECT_EQ(b.evalf("v_mad_f32 v0, v1, v2, v3", {1 + 0x1p-12f, 1 + 0x1p-12f, -1 - 0x1p-11f}), 0.0f);
@@ -76,7 +77,8 @@ TEST(VectorFloats, MinAndMaxPreferNumbersToNan) {
   EXPECT_EQ(b.evalf("v_min3_f32 v0, v1, v2, v3", {3.0f, -1.0f, 2.0f}), -1.0f);
   EXPECT_EQ(b.evalf("v_max3_f32 v0, v1, v2, v3", {3.0f, -1.0f, 2.0f}), 3.0f);
   EXPECT_EQ(b.evalf("v_med3_f32 v0, v1, v2, v3", {3.0f, -1.0f, 2.0f}), 2.0f);
-  EXPECT_EQ(b.evalf("v_med3_f32 v0, v1, v2, v3", {3.0f, as_f32(qnan), 2.0f}), 2.0f); // with a NaN: the minimum
+  EXPECT_EQ(b.evalf("v_med3_f32 v0, v1, v2, v3", {3.0f, as_f32(qnan), 2.0f}),
+            2.0f); // with a NaN: the minimum
   EXPECT_EQ(b.evald("v_max_f64 v[0:1], v[2:3], v[4:5]", {-2.0, as_f64(0x7ff8000000000000)}), -2.0);
 }
 
@@ -89,7 +91,10 @@ TEST(VectorFloats, SignallingNansWinInIeeeModeOnly) {
 
 TEST(VectorFloats, RoundToIntegers) {
   WaveBench b;
-  const struct { const char *name; f32 results[6]; } cases[] = {
+  const struct {
+    const char *name;
+    f32 results[6];
+  } cases[] = {
       {"v_trunc_f32_e32 v0, v1", {2, -2, 2, 3, -0.0f, 0}},
       {"v_floor_f32_e32 v0, v1", {2, -3, 2, 3, -1, 0}},
       {"v_ceil_f32_e32 v0, v1", {3, -2, 3, 4, -0.0f, 1}},
@@ -98,8 +103,10 @@ TEST(VectorFloats, RoundToIntegers) {
   const f32 inputs[6] = {2.5f, -2.5f, 2.75f, 3.5f, -0.5f, 0.5f};
   for (const auto &c : cases)
     for (int i = 0; i < 6; i++) {
-      EXPECT_EQ(bits(b.evalf(c.name, {inputs[i]})), bits(c.results[i])) << c.name << " " << inputs[i];
-      const std::string wide = std::string(c.name).substr(0, std::string(c.name).find("_f32")) + "_f64_e32 v[0:1], v[2:3]";
+      EXPECT_EQ(bits(b.evalf(c.name, {inputs[i]})), bits(c.results[i]))
+          << c.name << " " << inputs[i];
+      const std::string wide = std::string(c.name).substr(0, std::string(c.name).find("_f32")) +
+                               "_f64_e32 v[0:1], v[2:3]";
       EXPECT_EQ(b.evald(wide, {inputs[i]}), c.results[i]) << wide;
     }
   b.wave.set_mode(0x3ff); // round toward zero: rndne does not care
@@ -185,7 +192,8 @@ TEST(VectorFloats, DivisionStepsScaleAndRepair) {
   b.set_v(3, bits(0.75f));
   b.run("v_div_fmas_f32 v0, v1, v2, v3");
   EXPECT_EQ(as_f32(b.v(0)[0]), std::ldexp(0.75f, -64));
-  EXPECT_EQ(b.evalf("v_div_fixup_f32 v0, v1, v2, v3", {7.0f, 0.0f, -1.0f}), -std::numeric_limits<f32>::infinity());
+  EXPECT_EQ(b.evalf("v_div_fixup_f32 v0, v1, v2, v3", {7.0f, 0.0f, -1.0f}),
+            -std::numeric_limits<f32>::infinity());
   EXPECT_EQ(b.evald("v_div_fixup_f64 v[0:1], v[2:3], v[4:5], v[6:7]", {7.0, -1.0, 1.0}), -7.0);
 }
 
@@ -247,7 +255,8 @@ TEST(VectorFloats, EightBitFloats) {
   EXPECT_EQ(as_f32(c.v(5)[0]), -1.0f);
   c.set_v(0, 0x11112222);
   EXPECT_EQ(c.eval("v_cvt_pk_fp8_f32 v0, v1, v2", {bits(1.5f), bits(-1.0f)}), 0x1111c044u);
-  EXPECT_EQ(c.eval("v_cvt_pk_bf8_f32 v0, v1, v2 op_sel:[0,0,1]", {bits(1.5f), bits(-1.0f)}), 0xc042c044u);
+  EXPECT_EQ(c.eval("v_cvt_pk_bf8_f32 v0, v1, v2 op_sel:[0,0,1]", {bits(1.5f), bits(-1.0f)}),
+            0xc042c044u);
   EXPECT_EQ(c.eval("v_cvt_sr_fp8_f32 v0, v1, v2 op_sel:[0,0,1,0]", {bits(1.0f), 0}), 0xc04240'44u);
 }
 
@@ -255,7 +264,8 @@ TEST(VectorFloats, HalfPrecision) {
   WaveBench b;
   EXPECT_EQ(b.eval("v_add_f16_e32 v0, v1, v2", {0x3c00, 0x4000}), 0x4200u);
   EXPECT_EQ(b.eval("v_mul_f16_e32 v0, v1, v2", {0x7bff, 0x4000}), 0x7c00u);
-  EXPECT_EQ(b.eval("v_fma_f16 v0, v1, v2, v3", {0x3c01, 0x3c01, 0xbc02}) & 0xffff, 0x0010u); // 2^-20
+  EXPECT_EQ(b.eval("v_fma_f16 v0, v1, v2, v3", {0x3c01, 0x3c01, 0xbc02}) & 0xffff,
+            0x0010u); // 2^-20
   EXPECT_EQ(b.eval("v_mad_legacy_f16 v0, v1, v2, v3", {0x3c01, 0x3c01, 0xbc02}), 0u);
   EXPECT_EQ(b.eval("v_max_f16_e32 v0, v1, v2", {0x7e00, 0xbc00}), 0xbc00u);
   EXPECT_EQ(b.eval("v_med3_f16 v0, v1, v2, v3", {0x3c00, 0x4000, 0x4200}) & 0xffff, 0x4000u);

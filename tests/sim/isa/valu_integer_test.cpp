@@ -108,7 +108,8 @@ TEST(VectorIntegers, MinMaxAndMedianKnowSigns) {
   EXPECT_EQ(b.eval("v_max_u32_e32 v0, v1, v2", {0xffffffff, 1}), 0xffffffffu);
   EXPECT_EQ(b.eval("v_min3_i32 v0, v1, v2, v3", {5, 0xfffffffe, 3}), 0xfffffffeu);
   EXPECT_EQ(b.eval("v_max3_u32 v0, v1, v2, v3", {5, 0xfffffffe, 3}), 0xfffffffeu);
-  for (auto order : {std::array<u32, 3>{1, 2, 3}, {2, 1, 3}, {3, 1, 2}, {1, 3, 2}, {3, 2, 1}, {2, 3, 1}})
+  for (auto order :
+       {std::array<u32, 3>{1, 2, 3}, {2, 1, 3}, {3, 1, 2}, {1, 3, 2}, {3, 2, 1}, {2, 3, 1}})
     EXPECT_EQ(b.eval("v_med3_i32 v0, v1, v2, v3", {order[0], order[1], order[2]}), 2u);
   EXPECT_EQ(b.eval("v_med3_u32 v0, v1, v2, v3", {0xffffffff, 0, 7}), 7u);
   WaveBench r("gfx1100");
@@ -150,7 +151,8 @@ TEST(VectorIntegers, BitwiseOperations) {
   EXPECT_EQ(b.eval("v_bfm_b32 v0, v1, v2", {4, 8}), 0xf00u);
   EXPECT_EQ(b.eval("v_bfrev_b32_e32 v0, v1", {0x00000013}), 0xc8000000u);
   EXPECT_EQ(b.eval("v_bfe_u32 v0, v1, v2, v3", {0x12345678, 8, 12}), 0x456u);
-  EXPECT_EQ(b.eval("v_bfe_u32 v0, v1, v2, v3", {0x12345678, 8, 32}), 0u); // a width of 32 counts as 0
+  EXPECT_EQ(b.eval("v_bfe_u32 v0, v1, v2, v3", {0x12345678, 8, 32}),
+            0u); // a width of 32 counts as 0
   EXPECT_EQ(b.eval("v_bfe_i32 v0, v1, v2, v3", {0x00000f00, 8, 4}), 0xffffffffu);
   EXPECT_EQ(b.eval("v_bfe_i32 v0, v1, v2, v3", {0x00000700, 8, 4}), 7u);
   EXPECT_EQ(b.eval("v_bfe_i32 v0, v1, v2, v3", {0x80000000, 28, 8}), 0xfffffff8u);

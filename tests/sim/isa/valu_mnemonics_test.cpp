@@ -30,7 +30,8 @@ protected:
     for (uint32_t op = 0; op < 62; op++) note({op << 25 | 4 << 17 | 2 << 9 | 258, 0x3f800000});
     const uint32_t vop3 = gfx9 ? 0xd0000000 : 0xd4000000, vop3p = gfx9 ? 0xd3800000 : 0xcc000000;
     for (uint32_t sdst : {0u, 106u << 8})
-      for (uint32_t sources : {258 | 260 << 9 | 262 << 18, 258 | 260 << 9, 258, 258 | 260 << 9 | 2 << 18}) {
+      for (uint32_t sources :
+           {258 | 260 << 9 | 262 << 18, 258 | 260 << 9, 258, 258 | 260 << 9 | 2 << 18}) {
         for (uint32_t op = 0; op < 1024; op++) note({vop3 | op << 16 | sdst | 8, sources});
         for (uint32_t op = 0; op < 128; op++) {
           note({vop3p | op << 16 | 8, sources});
@@ -54,7 +55,8 @@ TEST_P(VectorMnemonics, AllHaveSemantics) {
   EXPECT_EQ(missing, "");
 }
 
-INSTANTIATE_TEST_SUITE_P(, VectorMnemonics, testing::Values("gfx90a", "gfx942", "gfx1030", "gfx1100"),
+INSTANTIATE_TEST_SUITE_P(, VectorMnemonics,
+                         testing::Values("gfx90a", "gfx942", "gfx1030", "gfx1100"),
                          [](const auto &i) { return std::string(i.param); });
 
 } // namespace

@@ -40,7 +40,8 @@ TEST(Modifiers, OutputMultiplierNeedsFlushedDenormalsAndNoIeee) {
   EXPECT_EQ(b.evalf("v_add_f32_e64 v0, v1, v2 mul:2", {1.0f, 2.0f}), 6.0f);
   EXPECT_EQ(b.evalf("v_add_f32_e64 v0, v1, v2 mul:4", {1.0f, 2.0f}), 12.0f);
   EXPECT_EQ(b.evalf("v_add_f32_e64 v0, v1, v2 div:2", {1.0f, 2.0f}), 1.5f);
-  EXPECT_EQ(bits(b.evalf("v_mul_f32_e64 v0, v1, v2 div:2", {-0.0f, 2.0f})), 0u); // a zero loses its sign
+  EXPECT_EQ(bits(b.evalf("v_mul_f32_e64 v0, v1, v2 div:2", {-0.0f, 2.0f})),
+            0u); // a zero loses its sign
   EXPECT_EQ(b.evalf("v_add_f32_e64 v0, v1, v2 clamp div:2", {3.0f, 2.0f}), 1.0f);
 }
 
@@ -57,7 +58,8 @@ TEST(Mode, DenormalsAreFlushedPerWidthAndDirection) {
   EXPECT_EQ(b.evalf("v_mul_f32_e32 v0, v1, v2", {0x1p-140f, 0x1p20f}), 0.0f);
   EXPECT_EQ(b.evalf("v_mul_f32_e32 v0, v1, v2", {0x1p-100f, 0x1p-40f}), 0x1p-140f);
   b.wave.set_mode(0x330); // f16 and f64 flushed
-  EXPECT_EQ(b.eval64("v_add_f64 v[0:1], v[2:3], v[4:5]", {0x8000000000000001, 0x8000000000000000}), 0x8000000000000000u);
+  EXPECT_EQ(b.eval64("v_add_f64 v[0:1], v[2:3], v[4:5]", {0x8000000000000001, 0x8000000000000000}),
+            0x8000000000000000u);
   EXPECT_EQ(b.eval("v_mul_f16_e32 v0, v1, v2", {smallest, 0x7b00}), 0u);
   EXPECT_EQ(b.eval("v_mov_b32_e32 v0, v1", {smallest}), smallest); // bits are bits
 }
@@ -65,11 +67,14 @@ TEST(Mode, DenormalsAreFlushedPerWidthAndDirection) {
 TEST(Mode, RoundingIsChosenPerWidth) {
   WaveBench b;
   const f32 tiny = 0x1p-30f;
-  const struct { u32 field; f32 positive, negative; } cases[] = {
-      {0, 1.0f, -1.0f},                         // nearest even
-      {1, 0x1.000002p0f, -1.0f},                // up
-      {2, 1.0f, -0x1.000002p0f},                // down
-      {3, 1.0f, -1.0f},                         // toward zero
+  const struct {
+    u32 field;
+    f32 positive, negative;
+  } cases[] = {
+      {0, 1.0f, -1.0f},          // nearest even
+      {1, 0x1.000002p0f, -1.0f}, // up
+      {2, 1.0f, -0x1.000002p0f}, // down
+      {3, 1.0f, -1.0f},          // toward zero
   };
   for (const auto &c : cases) {
     b.wave.set_mode(0x3f0 | c.field);
@@ -81,7 +86,8 @@ TEST(Mode, RoundingIsChosenPerWidth) {
   EXPECT_EQ(b.evald("v_add_f64 v[0:1], v[2:3], v[4:5]", {1.0, 0x1p-60}), 0x1.0000000000001p0);
   EXPECT_EQ(b.evalf("v_add_f32_e32 v0, v1, v2", {1.0f, tiny}), 1.0f);
   EXPECT_EQ(b.eval("v_add_f16_e32 v0, v1, v2", {0x3c00, 0x0001}), 0x3c01u);
-  EXPECT_EQ(b.eval("v_cvt_f16_f32_e32 v0, v1", {bits(1 + 0x1p-20f)}), 0x3c01u); // the result's width decides
+  EXPECT_EQ(b.eval("v_cvt_f16_f32_e32 v0, v1", {bits(1 + 0x1p-20f)}),
+            0x3c01u); // the result's width decides
   EXPECT_EQ(b.eval("v_cvt_f16_f32_e32 v0, v1", {bits(-1 - 0x1p-20f)}), 0xbc00u);
   b.wave.set_mode(0x3f3); // f32 toward zero
   EXPECT_EQ(b.evalf("v_cvt_f32_u32_e32 v0, v1", {as_f32(0xffffffff)}), 4294967040.0f);
@@ -94,8 +100,10 @@ TEST(Exec, OnlyActiveLanesAreWritten) {
   b.set_v(1, 1), b.set_v(2, 2);
   b.set_exec(0xf0000000000000f0);
   b.run("v_add_u32_e32 v0, v1, v2");
-  for (unsigned i = 0; i < 64; i++) EXPECT_EQ(b.v(0)[i], (0xf0000000000000f0 >> i & 1) ? 3u : 9u) << i;
-  b.run("v_add_u32_sdwa v0, v1, v2 dst_sel:BYTE_1 dst_unused:UNUSED_PRESERVE src0_sel:DWORD src1_sel:DWORD");
+  for (unsigned i = 0; i < 64; i++)
+    EXPECT_EQ(b.v(0)[i], (0xf0000000000000f0 >> i & 1) ? 3u : 9u) << i;
+  b.run("v_add_u32_sdwa v0, v1, v2 dst_sel:BYTE_1 dst_unused:UNUSED_PRESERVE src0_sel:DWORD "
+        "src1_sel:DWORD");
   EXPECT_EQ(b.v(0)[0], 9u);
   EXPECT_EQ(b.v(0)[4], 0x303u);
 }
@@ -118,12 +126,18 @@ TEST(Operands, ScalarsAndLiteralsReachEveryLane) {
 
 TEST(Sdwa, PicksAndExtendsPartsOfSources) {
   WaveBench b;
-  EXPECT_EQ(b.eval("v_add_u32_sdwa v0, v1, v2 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_3 src1_sel:WORD_1",
-                   {0x80112233, 0x00450000}), 0xc5u);
-  EXPECT_EQ(b.eval("v_add_u32_sdwa v0, sext(v1), v2 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_3 src1_sel:WORD_1",
-                   {0x80112233, 0x00450000}), 0xffffffc5u);
-  EXPECT_EQ(b.eval("v_add_f16_sdwa v0, -v1, |v2| dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1 src1_sel:WORD_0",
-                   {0x3c000000, 0x0000c000}), 0x3c00u);
+  EXPECT_EQ(b.eval("v_add_u32_sdwa v0, v1, v2 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_3 "
+                   "src1_sel:WORD_1",
+                   {0x80112233, 0x00450000}),
+            0xc5u);
+  EXPECT_EQ(b.eval("v_add_u32_sdwa v0, sext(v1), v2 dst_sel:DWORD dst_unused:UNUSED_PAD "
+                   "src0_sel:BYTE_3 src1_sel:WORD_1",
+                   {0x80112233, 0x00450000}),
+            0xffffffc5u);
+  EXPECT_EQ(b.eval("v_add_f16_sdwa v0, -v1, |v2| dst_sel:DWORD dst_unused:UNUSED_PAD "
+                   "src0_sel:WORD_1 src1_sel:WORD_0",
+                   {0x3c000000, 0x0000c000}),
+            0x3c00u);
 }
 
 TEST(Sdwa, PlacesResultsAndTreatsTheRestAsAsked) {
@@ -135,16 +149,22 @@ TEST(Sdwa, PlacesResultsAndTreatsTheRestAsAsked) {
   EXPECT_EQ(b.eval(add + "UNUSED_PAD" + whole, {0x70, 0x1f}), 0x00008f00u);
   EXPECT_EQ(b.eval(add + "UNUSED_SEXT" + whole, {0x70, 0x1f}), 0xffff8f00u);
   b.set_v(0, 0xaabbccdd);
-  EXPECT_EQ(b.eval("v_mov_b32_sdwa v0, v1 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_0", {0x1234}), 0x1234ccddu);
+  EXPECT_EQ(
+      b.eval("v_mov_b32_sdwa v0, v1 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_0",
+             {0x1234}),
+      0x1234ccddu);
 }
 
 TEST(OpSel, ReadsAndWritesHalves) {
   WaveBench b;
   b.set_v(0, 0xaaaabbbb);
-  EXPECT_EQ(b.eval("v_mad_u16 v0, v1, v2, v3 op_sel:[1,0,1,1]", {0x00020009, 0x00090003, 0x00040009}), 0x000abbbbu);
+  EXPECT_EQ(
+      b.eval("v_mad_u16 v0, v1, v2, v3 op_sel:[1,0,1,1]", {0x00020009, 0x00090003, 0x00040009}),
+      0x000abbbbu);
   WaveBench r("gfx1100");
   r.set_v(0, 0xaaaabbbb);
-  EXPECT_EQ(r.eval("v_add_nc_u16 v0, v1, v2 op_sel:[1,1,0]", {0x00050001, 0x00060001}), 0xaaaa000bu);
+  EXPECT_EQ(r.eval("v_add_nc_u16 v0, v1, v2 op_sel:[1,1,0]", {0x00050001, 0x00060001}),
+            0xaaaa000bu);
 }
 
 // Lanes hold their own number.
@@ -167,7 +187,9 @@ protected:
 
 TEST_F(Dpp, EveryControlOfGfx9) {
   const std::string all = " row_mask:0xf bank_mask:0xf";
-  expect("quad_perm:[3,0,1,1]" + all, [](int i) { return (i & ~3) + std::array{3, 0, 1, 1}[i & 3]; });
+  expect("quad_perm:[3,0,1,1]" + all, [](int i) {
+    return (i & ~3) + std::array{3, 0, 1, 1}[i & 3];
+  });
   expect("row_shl:3" + all, [](int i) { return i % 16 + 3 < 16 ? i + 3 : -1; });
   expect("row_shr:5" + all, [](int i) { return i % 16 >= 5 ? i - 5 : -1; });
   expect("row_ror:4" + all, [](int i) { return i / 16 * 16 + (i % 16 + 12) % 16; });
@@ -190,7 +212,8 @@ TEST_F(Dpp, MasksKeepRowsAndBanks) {
 }
 
 TEST_F(Dpp, BoundControlReadsZeroWhereThereIsNoLane) {
-  expect("row_shr:5 row_mask:0xf bank_mask:0xf bound_ctrl:0", [](int i) { return i % 16 >= 5 ? i - 5 : 0; });
+  expect("row_shr:5 row_mask:0xf bank_mask:0xf bound_ctrl:0",
+         [](int i) { return i % 16 >= 5 ? i - 5 : 0; });
 }
 
 TEST_F(Dpp, InactiveLanesCannotBeRead) {

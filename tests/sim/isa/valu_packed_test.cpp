@@ -11,14 +11,16 @@ TEST(Packed, HalvesAreIndependent) {
   EXPECT_EQ(b.eval("v_pk_add_u16 v0, v1, v2", {0xffff0001, 0x00010002}), 0x00000003u);
   EXPECT_EQ(b.eval("v_pk_sub_i16 v0, v1, v2", {0x00000005, 0x00010002}), 0xffff0003u);
   EXPECT_EQ(b.eval("v_pk_mul_lo_u16 v0, v1, v2", {0x01000003, 0x01000005}), 0x0000000fu);
-  EXPECT_EQ(b.eval("v_pk_mad_i16 v0, v1, v2, v3", {0xffff0002, 0x00030003, 0x00010001}), 0xfffe0007u);
+  EXPECT_EQ(b.eval("v_pk_mad_i16 v0, v1, v2, v3", {0xffff0002, 0x00030003, 0x00010001}),
+            0xfffe0007u);
   EXPECT_EQ(b.eval("v_pk_lshlrev_b16 v0, v1, v2", {0x00010014, 0x80010001}), 0x00020010u);
   EXPECT_EQ(b.eval("v_pk_ashrrev_i16 v0, v1, v2", {0x00010004, 0x80000080}), 0xc0000008u);
   EXPECT_EQ(b.eval("v_pk_min_i16 v0, v1, v2", {0xffff0001, 0x00010002}), 0xffff0001u);
   EXPECT_EQ(b.eval("v_pk_max_u16 v0, v1, v2", {0xffff0001, 0x00010002}), 0xffff0002u);
   EXPECT_EQ(b.eval("v_pk_add_f16 v0, v1, v2", {0x40003c00, 0xbc003c00}), 0x3c004000u);
   EXPECT_EQ(b.eval("v_pk_mul_f16 v0, v1, v2", {0x40003c00, 0xbc004200}), 0xc0004200u);
-  EXPECT_EQ(b.eval("v_pk_fma_f16 v0, v1, v2, v3", {0x40003c00, 0x40003c00, 0x3c00bc00}), 0x45000000u);
+  EXPECT_EQ(b.eval("v_pk_fma_f16 v0, v1, v2, v3", {0x40003c00, 0x40003c00, 0x3c00bc00}),
+            0x45000000u);
   EXPECT_EQ(b.eval("v_pk_max_f16 v0, v1, v2", {0x7e003c00, 0xbc004200}), 0xbc004200u);
   b.set_v(0, 0x3c003c00);
   EXPECT_EQ(b.eval("v_pk_fmac_f16 v0, v1, v2", {0x40003c00, 0x40003c00}), 0x45004000u);
@@ -26,15 +28,19 @@ TEST(Packed, HalvesAreIndependent) {
 
 TEST(Packed, OpSelPicksTheHalves) {
   WaveBench b;
-  EXPECT_EQ(b.eval("v_pk_add_u16 v0, v1, v2 op_sel:[1,0] op_sel_hi:[0,0]", {0x00100001, 0x00200002}), 0x00030012u);
-  EXPECT_EQ(b.eval("v_pk_add_f16 v0, v1, v2 op_sel_hi:[1,0]", {0x40003c00, 0x00003c00}), 0x42004000u);
+  EXPECT_EQ(
+      b.eval("v_pk_add_u16 v0, v1, v2 op_sel:[1,0] op_sel_hi:[0,0]", {0x00100001, 0x00200002}),
+      0x00030012u);
+  EXPECT_EQ(b.eval("v_pk_add_f16 v0, v1, v2 op_sel_hi:[1,0]", {0x40003c00, 0x00003c00}),
+            0x42004000u);
 }
 
 TEST(Packed, ConstantsFillTheLowHalf) {
   WaveBench b;
   EXPECT_EQ(b.eval("v_pk_add_f16 v0, v1, 1.0 op_sel_hi:[1,0]", {0x40003c00}), 0x42004000u);
-  EXPECT_EQ(b.eval("v_pk_add_f16 v0, v1, 1.0", {0x40003c00}), 0x40004000u); // the upper half of the constant is 0
-  EXPECT_EQ(b.eval("v_pk_add_u16 v0, v1, -1", {0x00050005}), 0x00040004u);  // integers are extended
+  EXPECT_EQ(b.eval("v_pk_add_f16 v0, v1, 1.0", {0x40003c00}),
+            0x40004000u); // the upper half of the constant is 0
+  EXPECT_EQ(b.eval("v_pk_add_u16 v0, v1, -1", {0x00050005}), 0x00040004u); // integers are extended
   EXPECT_EQ(b.eval("v_pk_lshrrev_b16 v0, 8, v1 op_sel_hi:[0,1]", {0xab00cd00}), 0x00ab00cdu);
 }
 
@@ -53,7 +59,9 @@ TEST(Packed, ClampSaturatesEachHalf) {
 
 TEST(Packed, PairsOfSinglesTakeEitherRegister) {
   WaveBench b;
-  auto set = [&](unsigned reg, f32 low, f32 high) { b.set_v(reg, bits(low)), b.set_v(reg + 1, bits(high)); };
+  auto set = [&](unsigned reg, f32 low, f32 high) {
+    b.set_v(reg, bits(low)), b.set_v(reg + 1, bits(high));
+  };
   auto expect = [&](f32 low, f32 high) {
     EXPECT_EQ(as_f32(b.v(0)[63]), low);
     EXPECT_EQ(as_f32(b.v(1)[63]), high);
@@ -96,11 +104,16 @@ TEST(MixedPrecision, SourcesAreSinglesOrHalves) {
   WaveBench b;
   // 2 (upper half) * 3 (lower half) + 0.5 (single)
   EXPECT_EQ(as_f32(b.eval("v_fma_mix_f32 v0, v1, v2, v3 op_sel:[1,0,0] op_sel_hi:[1,1,0]",
-                          {0x40000000, 0x00004200, bits(0.5f)})), 6.5f);
-  EXPECT_EQ(as_f32(b.eval("v_fma_mix_f32 v0, -v1, |v2|, v3", {bits(2.0f), bits(-3.0f), bits(0.5f)})), -5.5f);
+                          {0x40000000, 0x00004200, bits(0.5f)})),
+            6.5f);
+  EXPECT_EQ(
+      as_f32(b.eval("v_fma_mix_f32 v0, -v1, |v2|, v3", {bits(2.0f), bits(-3.0f), bits(0.5f)})),
+      -5.5f);
   b.set_v(0, 0xaaaabbbb);
-  EXPECT_EQ(b.eval("v_fma_mixlo_f16 v0, v1, v2, v3", {bits(2.0f), bits(3.0f), bits(0.5f)}), 0xaaaa4680u);
-  EXPECT_EQ(b.eval("v_fma_mixhi_f16 v0, v1, v2, v3 clamp", {bits(2.0f), bits(3.0f), bits(0.5f)}), 0x3c004680u);
+  EXPECT_EQ(b.eval("v_fma_mixlo_f16 v0, v1, v2, v3", {bits(2.0f), bits(3.0f), bits(0.5f)}),
+            0xaaaa4680u);
+  EXPECT_EQ(b.eval("v_fma_mixhi_f16 v0, v1, v2, v3 clamp", {bits(2.0f), bits(3.0f), bits(0.5f)}),
+            0x3c004680u);
 }
 
 TEST(MixedPrecision, TakesItsFirstSourceFromOtherLanesOnGfx11) {
@@ -119,34 +132,44 @@ TEST(MixedPrecision, TakesItsFirstSourceFromOtherLanesOnGfx11) {
 TEST(DotProducts, AddProductsOfParts) {
   WaveBench b;
   EXPECT_EQ(b.eval("v_dot2_i32_i16 v0, v1, v2, v3", {0xffff0002, 0x00030004, 10}), 10u + 8 - 3);
-  EXPECT_EQ(b.eval("v_dot2_u32_u16 v0, v1, v2, v3", {0xffff0002, 0x00030004, 10}), 10u + 8 + 3 * 65535);
-  EXPECT_EQ(b.eval("v_dot4_i32_i8 v0, v1, v2, v3", {0xff020304, 0x01020304, 1}), 1u - 1 + 4 + 9 + 16);
-  EXPECT_EQ(b.eval("v_dot4_u32_u8 v0, v1, v2, v3", {0xff020304, 0x01020304, 1}), 1u + 255 + 4 + 9 + 16);
+  EXPECT_EQ(b.eval("v_dot2_u32_u16 v0, v1, v2, v3", {0xffff0002, 0x00030004, 10}),
+            10u + 8 + 3 * 65535);
+  EXPECT_EQ(b.eval("v_dot4_i32_i8 v0, v1, v2, v3", {0xff020304, 0x01020304, 1}),
+            1u - 1 + 4 + 9 + 16);
+  EXPECT_EQ(b.eval("v_dot4_u32_u8 v0, v1, v2, v3", {0xff020304, 0x01020304, 1}),
+            1u + 255 + 4 + 9 + 16);
   EXPECT_EQ(b.eval("v_dot8_i32_i4 v0, v1, v2, v3", {0xf1111111, 0x21111111, 1}), 1u + 7 - 2);
   EXPECT_EQ(b.eval("v_dot8_u32_u4 v0, v1, v2, v3", {0xf1111111, 0x21111111, 1}), 1u + 7 + 30);
   EXPECT_EQ(b.eval("v_dot4_i32_i8 v0, v1, v2, v3 clamp", {0x01, 0x01, 0x7fffffff}), 0x7fffffffu);
   EXPECT_EQ(b.eval("v_dot4_i32_i8 v0, v1, v2, v3", {0x01, 0x01, 0x7fffffff}), 0x80000000u);
   b.set_v(0, 100);
   EXPECT_EQ(b.eval("v_dot4c_i32_i8_e32 v0, v1, v2", {0x01010101, 0x04030201}), 110u);
-  EXPECT_EQ(as_f32(b.eval("v_dot2_f32_f16 v0, v1, v2, v3", {0x40003c00, 0x42004400, bits(0.5f)})), 0.5f + 4 + 6);
+  EXPECT_EQ(as_f32(b.eval("v_dot2_f32_f16 v0, v1, v2, v3", {0x40003c00, 0x42004400, bits(0.5f)})),
+            0.5f + 4 + 6);
   b.set_v(0, bits(0.5f));
   EXPECT_EQ(as_f32(b.eval("v_dot2c_f32_f16_e32 v0, v1, v2", {0x40003c00, 0x42004400})), 10.5f);
 }
 
 TEST(DotProducts, Gfx90aKnowsNoDenormalsInHalfPrecision) {
   EXPECT_EQ(WaveBench("gfx90a").eval("v_dot2_f32_f16 v0, v1, v2, v3", {0x0001, 0x3c00, 0}), 0u);
-  EXPECT_EQ(as_f32(WaveBench("gfx942").eval("v_dot2_f32_f16 v0, v1, v2, v3", {0x0001, 0x3c00, 0})), 0x1p-24f);
+  EXPECT_EQ(as_f32(WaveBench("gfx942").eval("v_dot2_f32_f16 v0, v1, v2, v3", {0x0001, 0x3c00, 0})),
+            0x1p-24f);
 }
 
 TEST(DotProducts, Gfx11ChoosesSignsPerOperand) {
   WaveBench r("gfx1100");
   EXPECT_EQ(r.eval("v_dot4_i32_iu8 v0, v1, v2, v3", {0xff, 0xff, 0}), 255u * 255);
-  EXPECT_EQ(r.eval("v_dot4_i32_iu8 v0, v1, v2, v3 neg_lo:[1,0,0]", {0xff, 0xff, 0}), static_cast<u32>(-255));
+  EXPECT_EQ(r.eval("v_dot4_i32_iu8 v0, v1, v2, v3 neg_lo:[1,0,0]", {0xff, 0xff, 0}),
+            static_cast<u32>(-255));
   EXPECT_EQ(r.eval("v_dot4_i32_iu8 v0, v1, v2, v3 neg_lo:[1,1,0]", {0xff, 0xff, 0}), 1u);
-  EXPECT_EQ(r.eval("v_dot8_i32_iu4 v0, v1, v2, v3 neg_lo:[0,1,0]", {0xf, 0xf, 1}), static_cast<u32>(-14));
-  EXPECT_EQ(r.eval("v_dot2_f32_bf16 v0, v1, v2, v3", {0x40003f80, 0x40404080, bits(1.0f)}), bits(11.0f));
-  EXPECT_EQ(r.eval("v_dot2_f16_f16 v0, v1, v2, v3", {0x40003c00, 0x42004400, 0x3c00}) & 0xffff, 0x4980u);
-  EXPECT_EQ(r.eval("v_dot2_bf16_bf16 v0, v1, v2, v3", {0x40003f80, 0x40404080, 0x3f80}) & 0xffff, 0x4130u);
+  EXPECT_EQ(r.eval("v_dot8_i32_iu4 v0, v1, v2, v3 neg_lo:[0,1,0]", {0xf, 0xf, 1}),
+            static_cast<u32>(-14));
+  EXPECT_EQ(r.eval("v_dot2_f32_bf16 v0, v1, v2, v3", {0x40003f80, 0x40404080, bits(1.0f)}),
+            bits(11.0f));
+  EXPECT_EQ(r.eval("v_dot2_f16_f16 v0, v1, v2, v3", {0x40003c00, 0x42004400, 0x3c00}) & 0xffff,
+            0x4980u);
+  EXPECT_EQ(r.eval("v_dot2_bf16_bf16 v0, v1, v2, v3", {0x40003f80, 0x40404080, 0x3f80}) & 0xffff,
+            0x4130u);
 }
 
 } // namespace

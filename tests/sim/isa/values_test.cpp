@@ -21,15 +21,18 @@ struct ModeScope {
 };
 
 // sign * significand * 2^exponent, rounded to f16 digit by digit.
-u16 f16_of(bool negative, unsigned __int128 significand, int exponent, int mode, bool sticky = false) {
+u16 f16_of(bool negative, unsigned __int128 significand, int exponent, int mode,
+           bool sticky = false) {
   const u16 sign = negative ? 0x8000 : 0;
   if (!significand && !sticky) return sign;
   int top = -1; // position of the first digit
   for (auto s = significand; s; s >>= 1) top++;
   int last = std::max(top + exponent - 10, -24) - exponent; // position of the last digit kept
   unsigned __int128 kept, rest, half;
-  if (last <= 0) kept = significand << -last, rest = 0, half = 1;
-  else if (last > 120) kept = 0, rest = 1, half = 2;
+  if (last <= 0)
+    kept = significand << -last, rest = 0, half = 1;
+  else if (last > 120)
+    kept = 0, rest = 1, half = 2;
   else {
     kept = significand >> last;
     rest = significand & (((unsigned __int128)1 << last) - 1);
@@ -37,14 +40,18 @@ u16 f16_of(bool negative, unsigned __int128 significand, int exponent, int mode,
   }
   const bool inexact = rest || sticky;
   bool up = false;
-  if (mode == FE_TONEAREST) up = rest > half || (rest == half && (sticky || kept & 1));
-  else if (mode == FE_UPWARD) up = inexact && !negative;
-  else if (mode == FE_DOWNWARD) up = inexact && negative;
+  if (mode == FE_TONEAREST)
+    up = rest > half || (rest == half && (sticky || kept & 1));
+  else if (mode == FE_UPWARD)
+    up = inexact && !negative;
+  else if (mode == FE_DOWNWARD)
+    up = inexact && negative;
   kept += up;
   const int unit = std::max(last, last <= 0 ? last : 0) + exponent; // kept * 2^unit
   const double value = std::ldexp(static_cast<double>(static_cast<u64>(kept)), unit);
   if (value > 65504) {
-    const bool to_infinity = mode == FE_TONEAREST || (mode == FE_UPWARD && !negative) || (mode == FE_DOWNWARD && negative);
+    const bool to_infinity = mode == FE_TONEAREST || (mode == FE_UPWARD && !negative) ||
+                             (mode == FE_DOWNWARD && negative);
     return sign | (to_infinity ? 0x7c00 : 0x7bff);
   }
   if (value < 0x1p-14) return sign | static_cast<u16>(value * 0x1p24);
@@ -68,7 +75,8 @@ TEST(HalfPrecision, EveryFiniteNumberWidensExactly) {
 }
 
 TEST(HalfPrecision, TheHostsOwnConversionsAreTheSame) {
-  for (u32 h = 0; h < 0x10000; h++) ASSERT_EQ(bits(to_f32(as_f16(h))), bits(widen_f16(as_f16(h)))) << h;
+  for (u32 h = 0; h < 0x10000; h++)
+    ASSERT_EQ(bits(to_f32(as_f16(h))), bits(widen_f16(as_f16(h)))) << h;
   std::mt19937 random(4);
   for (int mode : modes) {
     ModeScope scope(mode);
@@ -98,8 +106,11 @@ TEST(HalfPrecision, NarrowingRoundsOnceInEveryMode) {
       b |= (127 - 28 + random() % 48) << 23;
       const u32 significand = (b & 0x7fffff) | 0x800000;
       const int exponent = static_cast<int>(b >> 23 & 0xff) - 150;
-      ASSERT_EQ(to_f16(as_f32(b)).bits, f16_of(b >> 31, significand, exponent, mode)) << std::hex << b << " mode " << mode;
-      ASSERT_EQ(to_f16(static_cast<f64>(as_f32(b))).bits, f16_of(b >> 31, significand, exponent, mode)) << std::hex << b;
+      ASSERT_EQ(to_f16(as_f32(b)).bits, f16_of(b >> 31, significand, exponent, mode))
+          << std::hex << b << " mode " << mode;
+      ASSERT_EQ(to_f16(static_cast<f64>(as_f32(b))).bits,
+                f16_of(b >> 31, significand, exponent, mode))
+          << std::hex << b;
     }
   }
 }
@@ -112,7 +123,7 @@ TEST(HalfPrecision, NarrowingKnowsItsSpecialValues) {
   EXPECT_EQ(to_f16(65520.0f).bits, 0x7c00);
   EXPECT_EQ(to_f16(-1e30f).bits, 0xfc00);
   EXPECT_EQ(to_f16(infinity<f32>()).bits, 0x7c00);
-  EXPECT_EQ(to_f16(0x1p-25f).bits, 0);      // halfway to the smallest: even
+  EXPECT_EQ(to_f16(0x1p-25f).bits, 0); // halfway to the smallest: even
   EXPECT_EQ(to_f16(0x1.8p-25f).bits, 1);
   EXPECT_EQ(to_f16(as_f32(0x7fc00000)).bits, 0x7e00);
   EXPECT_EQ(to_f16(as_f32(0xff802000)).bits, 0xfe01); // signalling, with payload
@@ -133,10 +144,13 @@ TEST(HalfPrecision, FusedMultiplyAddRoundsOnceInEveryMode) {
         if (i % 4 == 0) x &= 0xfc0f;
       }
       // In units of 2^-48 all three are integers.
-      auto units = [](u16 x, int scale) { return static_cast<wide>(std::ldexp(exact_value(x), scale)); };
+      auto units = [](u16 x, int scale) {
+        return static_cast<wide>(std::ldexp(exact_value(x), scale));
+      };
       const wide sum = units(h[0], 24) * units(h[1], 24) + (units(h[2], 24) << 24);
       if (sum == 0) continue; // its sign is another matter
-      const u16 expected = f16_of(sum < 0, static_cast<unsigned __int128>(sum < 0 ? -sum : sum), -48, mode);
+      const u16 expected =
+          f16_of(sum < 0, static_cast<unsigned __int128>(sum < 0 ? -sum : sum), -48, mode);
       ASSERT_EQ(fma(f16{h[0]}, f16{h[1]}, f16{h[2]}).bits, expected)
           << std::hex << h[0] << " " << h[1] << " " << h[2] << " mode " << mode;
     }
@@ -153,9 +167,13 @@ TEST(HalfPrecision, SumsAndProductsRoundOnce) {
       if ((b & 0x7c00) == 0x7c00) b ^= 0x4000;
       auto units = [](u16 x) { return static_cast<wide>(std::ldexp(exact_value(x), 24)); };
       const wide sum = units(a) + units(b), product = units(a) * units(b);
-      auto rounded = [&](wide v, int e) { return f16_of(v < 0, static_cast<unsigned __int128>(v < 0 ? -v : v), e, mode); };
-      if (sum != 0) ASSERT_EQ(add(f16{a}, f16{b}).bits, rounded(sum, -24)) << std::hex << a << " " << b;
-      if (product != 0) ASSERT_EQ(mul(f16{a}, f16{b}).bits, rounded(product, -48)) << std::hex << a << " " << b;
+      auto rounded = [&](wide v, int e) {
+        return f16_of(v < 0, static_cast<unsigned __int128>(v < 0 ? -v : v), e, mode);
+      };
+      if (sum != 0)
+        ASSERT_EQ(add(f16{a}, f16{b}).bits, rounded(sum, -24)) << std::hex << a << " " << b;
+      if (product != 0)
+        ASSERT_EQ(mul(f16{a}, f16{b}).bits, rounded(product, -48)) << std::hex << a << " " << b;
     }
   }
 }
@@ -274,7 +292,8 @@ f64 divide(f64 n, f64 d) {
 }
 template <class T> void expect_exact_division(u64 seed) {
   using B = typename Format<T>::Bits;
-  constexpr B small = static_cast<B>(~(B{Format<T>::max_exponent - 31} << Format<T>::mantissa)); // tiny exponents
+  constexpr B small =
+      static_cast<B>(~(B{Format<T>::max_exponent - 31} << Format<T>::mantissa)); // tiny exponents
   constexpr B large = static_cast<B>(B{Format<T>::max_exponent - 31} << Format<T>::mantissa);
   std::mt19937_64 random(seed);
   for (int i = 0; i < 500000; i++) {
@@ -284,8 +303,10 @@ template <class T> void expect_exact_division(u64 seed) {
     if (i & 4) a |= large;
     if (i & 8) b |= large;
     const T n = std::bit_cast<T>(a), d = std::bit_cast<T>(b), expected = n / d, got = divide(n, d);
-    if (is_nan(expected)) ASSERT_TRUE(is_nan(got)) << n << " / " << d;
-    else ASSERT_EQ(bits(got), bits(expected)) << n << " / " << d;
+    if (is_nan(expected))
+      ASSERT_TRUE(is_nan(got)) << n << " / " << d;
+    else
+      ASSERT_EQ(bits(got), bits(expected)) << n << " / " << d;
   }
 }
 TEST(Division, SinglePrecisionIsCorrectlyRoundedEverywhere) { expect_exact_division<f32>(1); }
@@ -302,7 +323,9 @@ TEST(Division, FixupAnswersSpecialCases) {
 }
 
 i64 ulps_apart(f32 a, f32 b) {
-  auto order = [](f32 x) { return sign_of(x) ? -static_cast<i64>(bits(x) & 0x7fffffff) : static_cast<i64>(bits(x)); };
+  auto order = [](f32 x) {
+    return sign_of(x) ? -static_cast<i64>(bits(x) & 0x7fffffff) : static_cast<i64>(bits(x));
+  };
   const i64 d = order(a) - order(b);
   return d < 0 ? -d : d;
 }
@@ -310,11 +333,18 @@ i64 ulps_apart(f32 a, f32 b) {
 TEST(ApproximateFunctions, StayWithinOneUlp) {
   std::mt19937 random(11);
   for (int i = 0; i < 300000; i++) {
-    const f32 x = std::ldexp(static_cast<f32>(random()) * 0x1p-32f - 0.5f, static_cast<int>(random() % 9));
-    if (x > -126) ASSERT_LE(ulps_apart(exp2_instruction(x), static_cast<f32>(std::exp2(static_cast<f64>(x)))), 1) << x;
+    const f32 x =
+        std::ldexp(static_cast<f32>(random()) * 0x1p-32f - 0.5f, static_cast<int>(random() % 9));
+    if (x > -126)
+      ASSERT_LE(ulps_apart(exp2_instruction(x), static_cast<f32>(std::exp2(static_cast<f64>(x)))),
+                1)
+          << x;
     const f32 y = as_f32(0x00800000 + random() % 0x7f000000);
-    ASSERT_LE(ulps_apart(log2_instruction(y), static_cast<f32>(std::log2(static_cast<f64>(y)))), 1) << y;
-    ASSERT_LE(ulps_apart(rsq_instruction(y), static_cast<f32>(1 / std::sqrt(static_cast<f64>(y)))), 1) << y;
+    ASSERT_LE(ulps_apart(log2_instruction(y), static_cast<f32>(std::log2(static_cast<f64>(y)))), 1)
+        << y;
+    ASSERT_LE(ulps_apart(rsq_instruction(y), static_cast<f32>(1 / std::sqrt(static_cast<f64>(y)))),
+              1)
+        << y;
     // One turn is 2 pi.
     const f64 turn = 2 * M_PI, t = std::remainder(static_cast<f64>(x), 1.0);
     ASSERT_NEAR(sin_instruction(x, true), std::sin(t * turn), 0x1p-23) << x;

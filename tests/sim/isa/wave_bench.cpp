@@ -11,8 +11,12 @@ constexpr unsigned register_rows = 512 + 1;
 
 WaveBench::WaveBench(const std::string &cpu, unsigned lanes)
     : arch_(*find_arch(cpu)), registers_(new Row[register_rows]{}),
-      assembler_(cpu, (lanes ? lanes : arch_.gfx10_up ? 32u : 64u) == 32),
-      decoder_(arch_, lanes ? lanes : arch_.gfx10_up ? 32 : 64) {
+      assembler_(cpu, (lanes            ? lanes
+                       : arch_.gfx10_up ? 32u
+                                        : 64u) == 32),
+      decoder_(arch_, lanes            ? lanes
+                      : arch_.gfx10_up ? 32
+                                       : 64) {
   wave.arch = &arch_;
   wave.lanes = lanes ? lanes : arch_.gfx10_up ? 32 : 64;
   wave.vgpr = registers_.get();

@@ -1,5 +1,5 @@
-// One wave on a workbench: registers are set, an instruction given as assembly text is decoded and run, registers are
-// looked at.
+// One wave on a workbench: registers are set, an instruction given as assembly text is decoded and
+// run, registers are looked at.
 #pragma once
 
 #include "assembler.h"
@@ -38,7 +38,8 @@ public:
   void set_v64(unsigned reg, u64 value);
   u64 v64(unsigned reg, unsigned lane = 0) const;
 
-  // Operands go to v1, v2, v3 in all lanes; returns lane 0 of v0, which the instruction must name as destination.
+  // Operands go to v1, v2, v3 in all lanes; returns lane 0 of v0, which the instruction must name
+  // as destination.
   u32 eval(const std::string &line, std::initializer_list<u32> operands = {});
   // The same for 64-bit operands in v[2:3], v[4:5], v[6:7] and a result in v[0:1].
   u64 eval64(const std::string &line, std::initializer_list<u64> operands = {});
