@@ -124,7 +124,9 @@ TEST_P(CompressedForms, EveryTruncationIsAnError) {
   for (std::size_t size = 0; size < bytes.size(); size += 97) {
     std::vector<std::uint8_t> cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
     auto bundle = Bundle::open(Blob::borrow(cut, "file"));
-    if (bundle) EXPECT_FALSE(bundle->entries()) << size;
+    if (bundle) {
+      EXPECT_FALSE(bundle->entries()) << size;
+    }
   }
 }
 

@@ -100,8 +100,9 @@ TEST_P(ModernDescriptor, EqualsObjdumpFieldByField) {
       if (directive == "next_free_sgpr") {
         // objdump prints the encoded number; on gfx9 waves get multiples of 16.
         unsigned granule = std::max(kernel->descriptor.sgpr_granule, 1u);
-        if (kernel->descriptor.sgpr_granule != 0)
+        if (kernel->descriptor.sgpr_granule != 0) {
           EXPECT_EQ(kernel->descriptor.sgprs, (value + granule - 1) / granule * granule) << name;
+        }
       } else if (!directive.starts_with("reserve_") && directive != "round_robin_scheduling") {
         ASSERT_TRUE(found.contains(directive)) << directive;
         EXPECT_EQ(found[directive], value) << name << " " << directive;
@@ -126,11 +127,14 @@ TEST_P(DescriptorOfObject, AgreesWithTheMetadataOnSizes) {
     EXPECT_EQ(d.private_segment_fixed_size, m.private_segment_fixed_size);
     EXPECT_EQ(d.wavefront_size, m.wavefront_size);
     // Versions 3 and 4 say it in the descriptor only.
-    if (object->version() == 2 || object->version() >= 5)
+    if (object->version() == 2 || object->version() >= 5) {
       EXPECT_EQ(d.dynamic_stack, m.uses_dynamic_stack) << kernel->name;
+    }
     EXPECT_GE(d.vgprs, m.vgpr_count) << kernel->name;
     EXPECT_LT(d.vgprs, m.vgpr_count + d.vgpr_granule + 1) << kernel->name;
-    if (d.kernarg_size != 0) EXPECT_EQ(d.kernarg_size, m.kernarg_segment_size);
+    if (d.kernarg_size != 0) {
+      EXPECT_EQ(d.kernarg_size, m.kernarg_segment_size);
+    }
   }
 }
 

@@ -76,10 +76,12 @@ TEST_P(CodeOfObject, EveryInstructionHasAClassAndEveryAccessAWidth) {
     ASSERT_TRUE(code) << code.error().message();
     for (std::size_t n = 0; n < code->instructions.size(); ++n) {
       EXPECT_NE(code->info[n].unit, Unit::Invalid) << code->instructions[n].text;
-      if (code->info[n].memory != MemoryOperation::None)
+      if (code->info[n].memory != MemoryOperation::None) {
         EXPECT_GT(code->info[n].width, 0u) << code->instructions[n].text;
-      if (code->info[n].unit == Unit::Matrix)
+      }
+      if (code->info[n].unit == Unit::Matrix) {
         EXPECT_GT(code->info[n].wave_flops, 0u) << code->instructions[n].text;
+      }
     }
   }
 }
@@ -376,8 +378,9 @@ TEST(Disassembler, BytesThatAreNoInstructionBecomeData) {
 
 TEST(Disassembler, UnknownProcessorIsNotACrash) {
   auto disassembler = Disassembler::create(*parse_target("gfx1399"), 32);
-  if (disassembler)
+  if (disassembler) {
     EXPECT_FALSE((*disassembler)->disassemble(std::vector<std::uint8_t>(8, 0xff), 0).empty());
+  }
 }
 
 } // namespace

@@ -63,7 +63,9 @@ TEST(Inspect, ListingsFitAHundredColumnsUnlessAnInstructionIsLongItself) {
     // right.
     bool long_text =
         line.size() > start + 50 && line.substr(start + 8, 43).find("  ") == std::string::npos;
-    if (!long_text) EXPECT_LE(columns(line), 100u) << line;
+    if (!long_text) {
+      EXPECT_LE(columns(line), 100u) << line;
+    }
   }
   EXPECT_GT(instructions, 100u);
 }

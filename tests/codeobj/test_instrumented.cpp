@@ -46,7 +46,9 @@ TEST_P(InstrumentedObject, EveryKernelHasACloneWhoseArgumentsCanBeBuilt) {
     if (!from.hidden_args.empty())
       for (std::size_t b = h; b < original.size() && b + 8 < expected.size(); ++b)
         expected[b + 8] = original[b];
-    if (from.hidden_args.size() == to.hidden_args.size()) EXPECT_EQ(built, expected);
+    if (from.hidden_args.size() == to.hidden_args.size()) {
+      EXPECT_EQ(built, expected);
+    }
     ++pairs;
   }
   EXPECT_EQ(pairs, 12u);

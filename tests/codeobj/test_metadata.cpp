@@ -132,8 +132,9 @@ TEST_P(ModernMetadata, EqualsReadelfFieldByField) {
     ASSERT_TRUE(kernel) << kernel.error().message();
     EXPECT_EQ(flatten(kernel->metadata), flatten(kernels->list[i]));
   }
-  if (const YamlNode *target = expected.find("amdhsa.target"))
+  if (const YamlNode *target = expected.find("amdhsa.target")) {
     EXPECT_EQ(object->target().isa_name(), target->scalar);
+  }
 }
 
 TEST_P(MetadataOfObject, KernelsAreFoundBySymbolAndByName) {
