@@ -135,9 +135,11 @@ int Driver::kfd_ioctl(uint8_t number, void *argument) {
   }
   case request::get_tile_config: {
     auto &args = as<kfd_ioctl_get_tile_config_args>(argument);
-    args.num_tile_configs = args.num_macro_tile_configs = 0;
-    args.gb_addr_config = 0x10022014;
-    args.num_banks = 8;
+    auto gpu = gpu_of(args.gpu_id);
+    if (!gpu) return EINVAL;
+    args.num_tile_configs = args.num_macro_tile_configs = 0; // newer cards have no tables
+    args.gb_addr_config = cards_[*gpu].tiling;
+    args.num_banks = 1u << (args.gb_addr_config >> 12 & 7);
     args.num_ranks = 1;
     return 0;
   }

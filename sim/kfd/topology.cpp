@@ -45,9 +45,10 @@ bool by_xgmi(const Card &a, const Card &b) { return a.xgmi_sdma_engines && b.xgm
 
 // Bits of "capability" as the runtime reads them.
 uint64_t capability(const Card &card) {
-  constexpr uint64_t watch_points = 1u << 7 | 2u << 8, doorbells_64_bit = 2u << 12,
-                     coherent_host = 1u << 22, sram_ecc = 1u << 26, svm = 1u << 27;
-  return watch_points | doorbells_64_bit | coherent_host | svm | (card.ecc ? sram_ecc : 0);
+  constexpr uint64_t watch_points = 1u << 7, four_of_them = 2u << 8, doorbells_64_bit = 2u << 12,
+                     revision_1 = 1u << 22, sram_ecc = 1u << 26, svm = 1u << 27;
+  return watch_points | four_of_them | doorbells_64_bit | revision_1 | svm |
+         (card.ecc ? sram_ecc : 0);
 }
 
 void describe_host(VirtualFiles &files, const std::vector<Card> &cards, const HostMachine &host) {
