@@ -51,6 +51,11 @@ void extendArgumentMetadata(Function &kernel) {
   append("kernel_arg_type", text("void*"));
   append("kernel_arg_base_type", text("void*"));
   append("kernel_arg_type_qual", text(""));
+  // Compilers drop the names of values, and with them the arguments' names in the metadata; this one must be there.
+  if (!kernel.getMetadata("kernel_arg_name")) {
+    SmallVector<Metadata *, 8> unnamed(kernel.arg_size() - 1, text(""));
+    kernel.setMetadata("kernel_arg_name", MDNode::get(context, unnamed));
+  }
   append("kernel_arg_name", text(FADE_CONTROL_ARGUMENT));
 }
 
