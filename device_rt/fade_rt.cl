@@ -324,13 +324,16 @@ ENTRY void __fade_rt_access_flat(control_t control, u32 wave, u32 site, u64 addr
 // An access with a length. Lanes with the same length share a record.
 INLINE void record_ranges(control_t control, u32 wave, u32 site, u64 address, u64 length) {
   if (!is_traced(wave) || is_filtered(uniform_control(control), first_lane(site))) return;
-  while (true) {
-    if (length != first_lane64(length)) continue;
-    // Hidden from the compiler, which would otherwise keep the configuration in registers.
-    __asm__ volatile("" : "+v"(control));
-    if (length != 0) write_access(uniform_control(control), wave, site, address, true, length);
-    break;
-  }
+  u32 done = 0;
+  do {
+    if (length == first_lane64(length)) {
+      if (length != 0) write_access(uniform_control(control), wave, site, address, true, length);
+      done = 1;
+    }
+    // Hidden from the compiler: if it knew that lanes leave after writing, it would write behind
+    // the loop, for all lanes at once. And the configuration must not occupy registers meanwhile.
+    __asm__ volatile("" : "+v"(done), "+v"(control));
+  } while (done == 0);
 }
 
 ENTRY void __fade_rt_range(control_t control, u32 wave, u32 site, u64 address, u64 length) {
