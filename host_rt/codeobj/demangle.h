@@ -1,3 +1,4 @@
+// Readable names of kernels.
 #pragma once
 
 #include <string>
