@@ -39,7 +39,13 @@ INLINE u32 divergent_zero(void) {
 
 #if __clang_major__ >= 17
 INLINE u64 ballot(bool condition) { return __builtin_amdgcn_ballot_w64(condition); }
-INLINE u64 active_lanes(void) { return ballot(true); }
+// All 64 bits of EXEC. What the upper half holds in wave32 is not said anywhere.
+INLINE u64 exec_register(void) { return ballot(true); }
+INLINE u64 active_lanes(void) {
+  // All ones in wave64, zero in wave32; known to the compiler once it knows the target.
+  u32 upper = 0u - (__fade_hook_wave_size() >> 6);
+  return exec_register() & ((u64)upper << 32 | 0xffffffffu);
+}
 #else
 // Before LLVM 17 a 64-bit ballot cannot be selected in wave32, a comparison can. One of constants
 // would become a read of all 64 bits of EXEC, also in wave32.
@@ -49,6 +55,7 @@ INLINE u64 ballot(bool condition) {
 INLINE u64 active_lanes(void) {
   return __builtin_amdgcn_uicmp(divergent_zero(), 0u, 32 /* equal */);
 }
+INLINE u64 exec_register(void) { return active_lanes(); }
 #endif
 
 INLINE u32 first_bit(u64 mask) { return (u32)__builtin_ctzl(mask); }
@@ -76,7 +83,6 @@ INLINE u32 to_vector(u32 v) {
   __asm__("v_mov_b32 %0, %1" : "=v"(result) : "s"(v));
   return result;
 }
-INLINE u64 to_vector64(u64 v) { return (u64)to_vector((u32)(v >> 32)) << 32 | to_vector((u32)v); }
 INLINE control_t uniform_control(control_t c) { return (control_t)first_lane64((u64)c); }
 INLINE config_t config_of(control_t c) { return (config_t)(u64)c; }
 
@@ -112,19 +118,31 @@ INLINE u64 raise_limit(control_t control) {
   return limit;
 }
 
-// Reserves a record, waits until the ring has room for it and returns its offset in the ring.
+// Reserves a record, waits until the ring has room for it and returns the lower half of its position.
 // Positions and limits are compared by the difference of their lower halves: head cannot run ahead
 // of the limit by more than one record per wave on the device, and a ring is smaller than 2 GiB.
-INLINE u32 reserve(control_t control, u32 size) {
-  u32 position = (u32)add64(&control->head, size);
-  i32 room = (i32)((u32)load64(&control->limit) - position);
+INLINE u32 reserve_position(control_t control, u32 size) {
+  u32 zero = divergent_zero();
+  // The zero serves as the upper half of the size, too. The limit may be read first: it can only be
+  // too low.
+  i32 limit = (i32)__opencl_atomic_load((atomic64_t)((__global char *)&control->limit + zero),
+                                        __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
+  u32 position = (u32)__opencl_atomic_fetch_add((atomic64_t)((__global char *)&control->head + zero),
+                                                (u64)zero << 32 | size, __ATOMIC_RELAXED,
+                                                __OPENCL_MEMORY_SCOPE_DEVICE);
+  i32 room = (i32)((u32)limit - position);
   if (!LIKELY(ballot(room < (i32)size) == 0)) {
     do {
       __builtin_amdgcn_s_sleep(8);
       room = (i32)((u32)raise_limit(control) - position);
     } while (ballot(room < (i32)size) != 0);
   }
-  return position & (u32)config_of(control)->capacity_mask;
+  return position;
+}
+
+// The same, as an offset in the ring.
+INLINE u32 reserve(control_t control, u32 size) {
+  return reserve_position(control, size) & (u32)config_of(control)->capacity_mask;
 }
 
 INLINE __global void *ring_at(control_t control, u32 offset) {
@@ -279,43 +297,68 @@ INLINE void write_access(control_t control, u32 wave, u32 site, u64 address, boo
                             plan.encoding));
 }
 
-// Any access, whatever filters are in use.
-INLINE void record_access(control_t control, u32 wave, u32 site, u64 address) {
-  if (!is_filtered(control, first_lane(site))) write_access(control, wave, site, address, false, 0);
+// The encoding of addresses on a line. One instruction; a comparison would take two.
+INLINE u32 line_encoding(i32 stride) {
+  FADE_STATIC_ASSERT(FADE_ENCODING_UNIFORM == 0 && FADE_ENCODING_AFFINE == 1);
+  u32 encoding;
+  __asm__("v_min_u32 %0, 1, %1" : "=v"(encoding) : "v"(stride));
+  return encoding;
 }
 
-// The common case is decided in as few instructions as possible: no filter is in use and the
+// Mask and value of a record: 16 bytes, aligned to 8.
+typedef uint4 __attribute__((aligned(8))) middle_t;
+
+// Any access. The common case takes as few instructions as possible: no filter is in use, and the
 // addresses are base + stride * lane from the first active lane and its neighbour on.
-ENTRY void __fade_rt_access(control_t control, u32 wave, u32 site, u64 address) {
-  if (!is_traced(wave)) return;
-  control = uniform_control(control);
-  u64 all = active_lanes(), base = first_lane64(address);
-  u32 first = first_bit(all), lane = lane_id();
-  i32 stride = (i32)(read_lane((u32)address, first + 1) - (u32)base);
-  u64 uncommon = config_of(control)->flags | ((all >> first & 3) ^ 3) |
-                 ballot(address != base + (u64)((i64)stride * (i32)(lane - first)));
-  // What the common case stores goes to vector registers here and not where it is stored: scalar
-  // registers that live through the other case would be too many, and a call must not need stack.
-  u64 mask = to_vector64(all);
-  i32 extra = (i32)to_vector((u32)stride);
-  if (LIKELY(uncommon == 0)) {
-    if (lane == first) {
-      __global fade_record *record = ring_at(control, reserve(control, sizeof(fade_record)));
-      record->mask = mask;
-      record->value = address;
-      record->wave = wave;
-      record->extra = extra;
-      release();
-      publish(record, FADE_HEADER(site, sizeof(fade_record) / FADE_RECORD_ALIGN, FADE_RECORD_ACCESS,
-                                  extra == 0 ? FADE_ENCODING_UNIFORM : FADE_ENCODING_AFFINE));
-    }
-  } else {
-    record_access(control, wave, site, address);
+INLINE void record_access(control_t control, u32 wave, u32 site, u64 address) {
+  u64 base = first_lane64(address);
+  u32 lane = lane_id(), writer = first_lane(lane);
+  i32 stride = (i32)(read_lane((u32)address, writer + 1) - (u32)base);
+  i64 to_first = (i64)stride * (i32)(writer - lane);
+  // flags, data and capacity_mask in one load
+  uint8 config = *(__constant const uint8 *)config_of(control);
+  u64 uncommon = config.s1 | ((exec_register() >> writer & 3) ^ 3) |
+                 ballot(address + (u64)to_first != base);
+  // What the common case stores is put side by side in vector registers here and not where it is
+  // stored: scalar registers that live through the other case would be too many, and a call must
+  // not need stack.
+  u64 mask = active_lanes();
+  uint4 middle = {(u32)mask, (u32)(mask >> 32), (u32)address, (u32)(address >> 32)};
+  uint2 last = {wave, (u32)stride};
+  __asm__("" : "+v"(middle), "+v"(last));
+  address = (u64)middle.w << 32 | middle.z, wave = last.x; // from now on in these registers
+  if (!LIKELY(uncommon == 0)) {
+    if (!is_filtered(control, first_lane(site)))
+      write_access(control, wave, site, address, false, 0);
+    // Then no lane writes the common record. Hidden from the compiler, or it would rearrange this
+    // to an either-or, which takes more branches.
+    __asm__ volatile("s_mov_b32 %0, -1" : "=s"(writer));
+  }
+  if (lane == writer) {
+    u32 offset = reserve_position(control, sizeof(fade_record)) & config.s4;
+    __global char *data = (__global char *)((u64)config.s3 << 32 | config.s2);
+    __global fade_record *record = (__global fade_record *)(data + offset);
+    *(__global middle_t *)&record->mask = middle;
+    *(__global uint2 *)&record->wave = last;
+    release();
+    publish(record, FADE_HEADER(site, sizeof(fade_record) / FADE_RECORD_ALIGN, FADE_RECORD_ACCESS,
+                                line_encoding((i32)last.y)));
   }
 }
 
+// The order of the arguments is that of the registers in which a record is put together: `unused_*`
+// are where mask and extra will be, and callers need not set them.
+ENTRY void __fade_rt_access(control_t control, u64 unused_mask, u64 address, u32 wave,
+                            u32 unused_extra, u32 site) {
+  (void)unused_mask, (void)unused_extra;
+  if (!is_traced(wave)) return;
+  record_access(uniform_control(control), wave, site, address);
+}
+
 // An access through a flat pointer: lanes that point to their own scratch are no business of ours.
-ENTRY void __fade_rt_access_flat(control_t control, u32 wave, u32 site, u64 address) {
+ENTRY void __fade_rt_access_flat(control_t control, u64 unused_mask, u64 address, u32 wave,
+                                 u32 unused_extra, u32 site) {
+  (void)unused_mask, (void)unused_extra;
   if (!is_traced(wave)) return;
   if (__builtin_amdgcn_is_private((const __generic void *)address)) return;
   record_access(uniform_control(control), wave, site, address);

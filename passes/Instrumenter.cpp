@@ -142,11 +142,13 @@ void Instrumenter::recordAccess(const Clone &clone, const Access &access, uint32
     builder.SetCurrentDebugLocation(access.instruction->getDebugLoc());
   }
   const bool flat = access.site.space == FADE_SPACE_FLAT;
-  SmallVector<Value *, 5> arguments = {clone.control, clone.wave, builder.getInt32(site),
-                                       address.value};
+  Value *id = builder.getInt32(site);
+  SmallVector<Value *, 6> arguments = {clone.control, PoisonValue::get(builder.getInt64Ty()),
+                                       address.value, clone.wave,
+                                       PoisonValue::get(builder.getInt32Ty()), id};
   Function *function = flat ? runtime_.access_flat : runtime_.access;
   if (length) {
-    arguments.push_back(length);
+    arguments = {clone.control, clone.wave, id, address.value, length};
     function = flat ? runtime_.range_flat : runtime_.range;
   }
   CallInst *call = builder.CreateCall(function, arguments);
