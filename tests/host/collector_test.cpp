@@ -1,0 +1,251 @@
+// The ring, the collector and the analysis with threads in the place of waves.
+#include "fade/encode.h"
+#include "fade/ring_writer.h"
+#include "handler_host.h"
+#include "stream/collector.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+namespace fade {
+namespace {
+
+using testing::SiteTableBuilder;
+
+constexpr uint64_t kAll = ~uint64_t{0};
+
+// A ring in ordinary memory.
+class FakeRing final : public Ring {
+public:
+  explicit FakeRing(uint64_t capacity) : memory_(capacity + FADE_RING_SLACK) {
+    device.capacity_mask = capacity - 1;
+    device.data = reinterpret_cast<uint64_t>(memory_.data());
+    device.tail = reinterpret_cast<uint64_t>(&tail_);
+    device.limit = capacity;
+    drain = RingDrain(memory_.data(), capacity, &tail_);
+  }
+  bool fetchControl() noexcept override {
+    fetched_ = device;
+    return ++polls_ % 3 == 0; // device memory takes its time
+  }
+  bool recycle() noexcept override {
+    recycled.store(true);
+    return true;
+  }
+  const fade_control &control() const noexcept override { return fetched_; }
+  std::span<const fade_counter> counters() const noexcept override { return {}; }
+  bool isZero() const {
+    return std::ranges::all_of(memory_, [](std::byte b) { return b == std::byte{0}; });
+  }
+
+  fade_control device{};
+  std::atomic<bool> recycled{false};
+
+private:
+  alignas(64) uint64_t tail_ = 0;
+  std::vector<std::byte> memory_;
+  fade_control fetched_{};
+  int polls_ = 0;
+};
+
+class FakeDispatch final : public LiveDispatch {
+public:
+  explicit FakeDispatch(std::shared_ptr<std::atomic<bool>> ended) : ended_(std::move(ended)) {}
+  bool hasEnded() noexcept override { return ended_->load(std::memory_order_acquire); }
+  void readTimes(fade_dispatch &view) noexcept override {
+    view.start_ns = 10;
+    view.end_ns = 20;
+    view.flags |= FADE_DISPATCH_HAS_TIMES;
+  }
+
+private:
+  std::shared_ptr<std::atomic<bool>> ended_;
+};
+
+class CollectorTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    load = table.add({});
+    info = std::make_shared<KernelInfo>(0, "kernel()", "kernel", "gfx90a", table.build("kernel"));
+  }
+  void start(unsigned workers, const std::vector<HandlerChoice> &handlers) {
+    std::vector<std::string> complaints;
+    auto loaded = loadHandlers(handlers, FADE_HANDLER_DIR, output, complaints);
+    ASSERT_TRUE(complaints.empty()) << complaints[0];
+    AnalysisOptions options;
+    options.workers = workers;
+    analysis = std::make_unique<Analysis>(options, std::move(loaded), output, nullptr);
+    collector = std::make_unique<Collector>(*analysis);
+  }
+  std::shared_ptr<std::atomic<bool>> add(FakeRing *ring) {
+    auto ended = std::make_shared<std::atomic<bool>>(false);
+    auto live = std::make_unique<FakeDispatch>(ended);
+    live->record = std::make_unique<DispatchRecord>();
+    live->record->setKernel(info);
+    live->record->setVariant(std::make_shared<std::string>("instrumented"));
+    live->record->view.id = ++dispatches;
+    live->record->view.flags = ring ? FADE_DISPATCH_INSTRUMENTED : 0;
+    live->ring = ring;
+    collector->add(std::move(live));
+    return ended;
+  }
+  // What a wave does: announces itself and loads `count` times.
+  void wave(FakeRing &ring, int count) {
+    RingWriter writer(ring.device);
+    fade_wave_begin begin{};
+    begin.mask = kAll;
+    begin.wave = writer.nextWave();
+    begin.module = SiteTableBuilder::kModule;
+    RecordEncoder announcement;
+    announcement.waveBegin(begin);
+    writer.write(announcement.bytes());
+    std::vector<uint64_t> line(64), scattered(64);
+    for (uint64_t i = 0; i < 64; ++i) {
+      line[i] = 0x10000 + 4 * i;
+      scattered[i] = 0x20000 + 8 * (i * i % 61);
+    }
+    for (int i = 0; i < count; ++i) {
+      RecordEncoder access; // of different sizes, so that records run over the end of the ring
+      access.access(load, begin.wave, kAll, i % 3 == 0 ? scattered : line);
+      writer.write(access.bytes());
+    }
+  }
+  std::string finish() {
+    collector->stop(std::chrono::milliseconds(300));
+    EXPECT_TRUE(analysis->close(std::chrono::seconds(60)));
+    return output.collected();
+  }
+
+  SiteTableBuilder table;
+  uint32_t load = 0;
+  std::shared_ptr<const KernelInfo> info;
+  Output output{Format::json};
+  std::unique_ptr<Analysis> analysis;
+  std::unique_ptr<Collector> collector;
+  uint64_t dispatches = 0;
+};
+
+TEST_F(CollectorTest, NothingIsLostThroughARingMuchSmallerThanTheStream) {
+  start(2, {{"MemoryAnalysis", ""}});
+  FakeRing ring(FADE_RING_MIN_CAPACITY);
+  const auto ended = add(&ring);
+  constexpr int waves = 4, accesses = 3000;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < waves; ++i) threads.emplace_back([&] { wave(ring, accesses); });
+  for (auto &thread : threads) thread.join();
+  ended->store(true);
+  const std::string report = finish();
+  const auto memory = testing::objectsOf(report, "memory");
+  ASSERT_EQ(memory.size(), 1u);
+  EXPECT_EQ(memory[0]["global"][0]["executions"], waves * accesses);
+  const auto summary = testing::objectsOf(report, "summary");
+  ASSERT_EQ(summary.size(), 1u);
+  EXPECT_EQ(summary[0]["records"], waves * (accesses + 1));
+  EXPECT_EQ(summary[0]["incomplete"], 0);
+  EXPECT_TRUE(ring.recycled);
+  EXPECT_TRUE(ring.isZero());
+}
+
+TEST_F(CollectorTest, RecordsAreReadWhileTheKernelRuns) {
+  start(1, {});
+  FakeRing ring(1 << 16);
+  const auto ended = add(&ring);
+  wave(ring, 100);
+  for (int i = 0; i < 5000 && !ring.isZero(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(ring.isZero()); // freed although the dispatch has not ended
+  ended->store(true);
+  finish();
+}
+
+TEST_F(CollectorTest, DispatchesWithoutRingsAreTimedInAnyOrderOfTheirEnds) {
+  start(1, {});
+  const auto first = add(nullptr), second = add(nullptr);
+  second->store(true);
+  first->store(true);
+  const auto all = testing::objectsOf(finish(), "dispatch");
+  ASSERT_EQ(all.size(), 2u);
+  for (const auto &dispatch : all) {
+    EXPECT_EQ(dispatch["start_ns"], 10);
+    EXPECT_EQ(dispatch["end_ns"], 20);
+  }
+}
+
+TEST_F(CollectorTest, ADispatchThatNeverEndsIsReportedAsFarAsItCame) {
+  start(1, {{"MemoryAnalysis", ""}});
+  FakeRing ring(1 << 16);
+  const auto ended = add(&ring);
+  wave(ring, 10);
+  const std::string report = finish();
+  const auto dispatches_seen = testing::objectsOf(report, "dispatch");
+  ASSERT_EQ(dispatches_seen.size(), 1u);
+  EXPECT_EQ(dispatches_seen[0]["complete"], false);
+  const auto memory = testing::objectsOf(report, "memory");
+  ASSERT_EQ(memory.size(), 1u);
+  EXPECT_EQ(memory[0]["global"][0]["executions"], 10);
+}
+
+TEST_F(CollectorTest, ReservedRecordsThatWereNeverWrittenDoNotHoldUpTheEnd) {
+  ::testing::internal::CaptureStderr();
+  start(1, {});
+  FakeRing ring(1 << 16);
+  const auto ended = add(&ring);
+  wave(ring, 5);
+  ring.device.head += 32; // a wave that died between reserving and writing
+  ended->store(true);
+  const auto all = testing::objectsOf(finish(), "dispatch");
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("32 bytes of records"),
+            std::string::npos);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0]["complete"], false);
+  EXPECT_EQ(all[0]["records"], 6);
+}
+
+TEST_F(CollectorTest, ADamagedStreamIsSaidOnceAndTheRestIsReported) {
+  ::testing::internal::CaptureStderr(); // from here on: the records are read as they are written
+  start(1, {});
+  FakeRing ring(1 << 16);
+  const auto ended = add(&ring);
+  wave(ring, 5);
+  RingWriter writer(ring.device);
+  RecordEncoder bad;
+  std::vector<uint64_t> addresses(64, 0x1000);
+  bad.access(load + 1000, 0, kAll, addresses); // a site that does not exist
+  writer.write(bad.bytes());
+  wave(ring, 5);
+  ended->store(true);
+  const auto all = testing::objectsOf(finish(), "dispatch");
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("a site that does not exist"), std::string::npos) << said;
+  EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0]["records"], 6); // what came before the damage
+  EXPECT_TRUE(ring.isZero());
+}
+
+TEST_F(CollectorTest, ManyDispatchesWithFewRingsAllEnd) {
+  start(2, {{"Heatmap", ""}});
+  std::vector<std::unique_ptr<FakeRing>> rings;
+  std::vector<std::shared_ptr<std::atomic<bool>>> ends;
+  for (int i = 0; i < 200; ++i) {
+    rings.push_back(std::make_unique<FakeRing>(FADE_RING_MIN_CAPACITY));
+    ends.push_back(add(rings.back().get()));
+    wave(*rings.back(), 20);
+    ends.back()->store(true);
+  }
+  const std::string report = finish();
+  EXPECT_EQ(testing::objectsOf(report, "dispatch").size(), 200u);
+  const auto heatmaps = testing::objectsOf(report, "heatmap");
+  ASSERT_EQ(heatmaps.size(), 200u);
+  for (const auto &heatmap : heatmaps) {
+    uint64_t reads = 0;
+    for (const auto &page : heatmap["pages"]) reads += page["reads"].get<uint64_t>();
+    EXPECT_EQ(reads, 20u * 64);
+  }
+}
+
+} // namespace
+} // namespace fade

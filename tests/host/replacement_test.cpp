@@ -1,0 +1,178 @@
+#include "dispatch/demangle.h"
+#include "dispatch/kernel_cache.h"
+#include "dispatch/kernel_registry.h"
+#include "dispatch/variant_kernargs.h"
+#include "stream/wave_table.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <thread>
+
+namespace fade {
+namespace {
+
+namespace fs = std::filesystem;
+using codeobj::ArgKind;
+using codeobj::KernargLayout;
+
+std::shared_ptr<KernelEntry> kernel(ExecutableHandle executable, uint64_t object,
+                                    const std::string &symbol) {
+  auto entry = std::make_shared<KernelEntry>();
+  entry->executable = executable;
+  entry->agent = 7;
+  entry->object = object;
+  entry->symbol = symbol;
+  return entry;
+}
+
+TEST(Demangle, NamesHaveTheirParameters) {
+  EXPECT_EQ(demangle("_Z4vaddPKfS0_Pfi"), "vadd(float const*, float const*, float*, int)");
+  EXPECT_EQ(demangle("saxpy"), "saxpy");
+}
+
+TEST(Registry, KernelsAreFoundByObjectAndBySymbolUntilTheirExecutableGoes) {
+  KernelRegistry registry;
+  registry.add(kernel(1, 0x100, "a"));
+  registry.add(kernel(1, 0x200, "b"));
+  registry.add(kernel(2, 0x300, "a"));
+  ASSERT_TRUE(registry.find(0x200));
+  EXPECT_EQ(registry.find(0x200)->symbol, "b");
+  EXPECT_EQ(registry.find(2, 7, "a")->object, 0x300u);
+  EXPECT_FALSE(registry.find(1, 8, "a"));
+  registry.remove(1);
+  EXPECT_FALSE(registry.find(0x100));
+  EXPECT_FALSE(registry.find(1, 7, "b"));
+  EXPECT_TRUE(registry.find(0x300));
+}
+
+TEST(Registry, AnAddressThatIsUsedAgainBelongsToTheNewKernel) {
+  KernelRegistry registry;
+  registry.add(kernel(1, 0x100, "old"));
+  registry.add(kernel(2, 0x100, "new"));
+  registry.remove(1);
+  ASSERT_TRUE(registry.find(0x100));
+  EXPECT_EQ(registry.find(0x100)->symbol, "new");
+}
+
+TEST(Registry, AKernelKeepsItsIdWithAndWithoutSites) {
+  KernelRegistry registry;
+  auto sites = std::make_shared<ModuleSites>();
+  sites->module_id = 5;
+  auto others = std::make_shared<ModuleSites>();
+  others->module_id = 6;
+  const auto plain = registry.info("k()", "k", "gfx90a", nullptr);
+  const auto traced = registry.info("k()", "k", "gfx90a", sites);
+  EXPECT_EQ(plain->id(), traced->id());
+  EXPECT_EQ(registry.info("k()", "k", "gfx90a", sites), traced);
+  EXPECT_NE(registry.info("k()", "k", "gfx90a", others)->id(), traced->id());
+  EXPECT_NE(registry.info("k()", "k", "gfx942", nullptr)->id(), plain->id());
+}
+
+// Two explicit arguments, 16 bytes, and the given hidden ones, 8 bytes each.
+KernargLayout layout(const std::vector<std::pair<ArgKind, uint32_t>> &hidden, uint32_t size) {
+  KernargLayout out;
+  out.size = size;
+  out.explicit_end = out.control_offset = 16;
+  for (uint32_t i = 0; i < 2; ++i) {
+    KernargLayout::Argument argument;
+    argument.offset = 8 * i;
+    argument.size = 8;
+    argument.kind = ArgKind::GlobalBuffer;
+    argument.kind_text = "global_buffer";
+    out.explicit_args.push_back(argument);
+  }
+  for (const auto &[kind, offset] : hidden) {
+    KernargLayout::Argument argument;
+    argument.offset = offset;
+    argument.size = 8;
+    argument.kind = kind;
+    out.hidden_args.push_back(argument);
+  }
+  return out;
+}
+
+TEST(VariantKernargs, TheSameHiddenArgumentsNeedNoNewBlock) {
+  const auto hidden = layout({{ArgKind::HiddenHostcallBuffer, 16}}, 24);
+  const auto plan = VariantKernargs::plan(hidden, hidden);
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(plan->isSame());
+}
+
+TEST(VariantKernargs, HiddenArgumentsAreMovedAndMadeWhereTheyDiffer) {
+  const auto plan = VariantKernargs::plan(
+      layout({{ArgKind::HiddenHostcallBuffer, 16}}, 24),
+      layout({{ArgKind::HiddenBlockCountX, 16}, {ArgKind::HiddenHostcallBuffer, 32}}, 40));
+  ASSERT_TRUE(plan);
+  EXPECT_FALSE(plan->isSame());
+  ASSERT_EQ(plan->size(), 40u);
+  std::vector<uint8_t> original(24);
+  std::iota(original.begin(), original.end(), uint8_t{1});
+  std::vector<uint8_t> block(40, 0xee);
+  codeobj::DispatchFields dispatch;
+  dispatch.grid_size[0] = 640;
+  dispatch.workgroup_size[0] = 64;
+  plan->build(original, dispatch, block);
+  EXPECT_EQ(std::memcmp(block.data(), original.data(), 16), 0);
+  uint64_t groups = 0;
+  std::memcpy(&groups, block.data() + 16, 8);
+  EXPECT_EQ(groups, 10u);
+  EXPECT_EQ(std::memcmp(block.data() + 32, original.data() + 16, 8), 0);
+  EXPECT_EQ(block[24], 0); // between them
+}
+
+TEST(VariantKernargs, OtherExplicitArgumentsAreRefused) {
+  auto other = layout({}, 16);
+  other.explicit_args.pop_back();
+  EXPECT_FALSE(VariantKernargs::plan(layout({}, 16), other));
+}
+
+TEST(KernelCache, FilesThatComeLaterAreFoundAndBadOnesAreNoHarm) {
+  const fs::path root = fs::path(::testing::TempDir()) / "fade-kernel-cache";
+  fs::remove_all(root);
+  fs::create_directories(root);
+  KernelCache cache({root.string()});
+  const std::string name = "vector_add";
+  const fs::path sample = fs::path(FADE_TEST_DATA) / "triton/gfx90a/vector_add.hsaco";
+  ASSERT_TRUE(fs::exists(sample));
+  LoadedCode code(*codeobj::Blob::map_file(sample.string()));
+  ASSERT_TRUE(code.object());
+  const std::string symbol(code.object()->kernel_name(0).name);
+  EXPECT_TRUE(cache.find(symbol).empty());
+
+  const uint64_t before = cache.generation();
+  std::ofstream(root / "broken.hsaco") << "no code object";
+  fs::create_directories(root / "a");
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  (void)cache.generation(); // now it knows the new directory
+  fs::copy_file(sample, root / "a" / "x.hsaco");
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_GT(cache.generation(), before);
+  ASSERT_EQ(cache.find(symbol).size(), 1u);
+  EXPECT_EQ(cache.find(symbol)[0]->file(), (root / "a" / "x.hsaco").string());
+  fs::remove_all(root);
+}
+
+TEST(WaveTable, KeepsALongWindowOfWavesAndForgetsOlderOnes) {
+  WaveTable table;
+  fade_wave_begin wave{};
+  constexpr uint32_t window = WaveTable::kChunk * WaveTable::kChunks;
+  for (uint32_t i = 0; i < window + WaveTable::kChunk; ++i) {
+    wave.wave = i;
+    wave.workgroup_x = 3 * i;
+    table.add(wave, i / 1000);
+  }
+  fade_wave_begin found{};
+  EXPECT_FALSE(table.find(0, found));
+  for (const uint32_t i : {WaveTable::kChunk, window / 2, window + WaveTable::kChunk - 1}) {
+    ASSERT_TRUE(table.find(i, found)) << i;
+    EXPECT_EQ(found.workgroup_x, 3 * i);
+  }
+  EXPECT_FALSE(table.find(window + WaveTable::kChunk, found));
+}
+
+} // namespace
+} // namespace fade

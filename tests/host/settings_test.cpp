@@ -1,0 +1,173 @@
+#include "base/diagnostics.h"
+#include "base/settings.h"
+#include "dispatch/selection.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <unistd.h>
+
+namespace fade {
+namespace {
+
+struct Read {
+  Settings settings;
+  std::vector<std::string> complaints;
+};
+Read readFrom(const std::map<std::string, std::string> &variables) {
+  std::vector<std::string> names;
+  for (const auto &[name, value] : variables) names.push_back(name);
+  Read read;
+  read.settings = readSettings(
+      [&](const char *name) -> const char * {
+        const auto at = variables.find(name);
+        return at == variables.end() ? nullptr : at->second.c_str();
+      },
+      names, read.complaints);
+  return read;
+}
+std::string complaintAbout(const std::string &name, const std::string &value) {
+  const auto read = readFrom({{name, value}});
+  return read.complaints.size() == 1 ? read.complaints[0] : "";
+}
+
+TEST(Settings, AnEmptyEnvironmentMeansDurationsOnly) {
+  const auto read = readFrom({});
+  EXPECT_TRUE(read.complaints.empty());
+  EXPECT_FALSE(read.settings.instrumented);
+  EXPECT_TRUE(read.settings.handlers.empty());
+  EXPECT_EQ(read.settings.memory, uint64_t{256} << 20);
+  EXPECT_EQ(read.settings.log_location, "console");
+}
+
+TEST(Settings, EveryVariableIsRead) {
+  const auto read = readFrom({{"FADE_INSTRUMENTED", "true"},
+                              {"FADE_HANDLERS", "Heatmap:page=1M;/x/libMine.so"},
+                              {"FADE_KERNELS", "vadd|saxpy"},
+                              {"FADE_DISPATCHES", "2-5"},
+                              {"FADE_SEED", "17"},
+                              {"FADE_KERNEL_CACHE", "/a:/b"},
+                              {"FADE_LOG_LOCATION", "/tmp/x.%p"},
+                              {"FADE_LOG_FORMAT", "json"},
+                              {"FADE_VERBOSE", "1"},
+                              {"FADE_WORKGROUPS", "x=1-3,z=7"},
+                              {"FADE_SAMPLE", "4"},
+                              {"FADE_SAMPLE_EXECUTIONS", "8"},
+                              {"FADE_RECORD", "/tmp/t"},
+                              {"FADE_MEMORY", "64M"},
+                              {"FADE_LOSSY", "on"},
+                              {"FADE_WORKERS", "3"}});
+  EXPECT_TRUE(read.complaints.empty());
+  const Settings &s = read.settings;
+  EXPECT_TRUE(s.instrumented && s.verbose && s.lossy);
+  ASSERT_EQ(s.handlers.size(), 2u);
+  EXPECT_EQ(s.handlers[0].name, "Heatmap");
+  EXPECT_EQ(s.handlers[0].options, "page=1M");
+  EXPECT_EQ(s.handlers[1].name, "/x/libMine.so");
+  EXPECT_EQ(s.kernels, "vadd|saxpy");
+  EXPECT_EQ(s.dispatches.first, 2u);
+  EXPECT_EQ(s.dispatches.last, 5u);
+  EXPECT_EQ(s.seed, 17u);
+  EXPECT_EQ(s.cache, (std::vector<std::string>{"/a", "/b"}));
+  EXPECT_EQ(s.log_format, Format::json);
+  EXPECT_EQ(s.workgroups.first, (std::array<uint32_t, 3>{1, 0, 7}));
+  EXPECT_EQ(s.workgroups.last, (std::array<uint32_t, 3>{3, UINT32_MAX, 7}));
+  EXPECT_EQ(s.workgroups.sample, 4u);
+  EXPECT_EQ(s.workgroups.sample_executions, 8u);
+  EXPECT_EQ(s.memory, uint64_t{64} << 20);
+  EXPECT_EQ(s.workers, 3u);
+  EXPECT_EQ(variables().size(), 16u) << "a new variable belongs in this test";
+}
+
+TEST(Settings, AMistakeIsOneLineWithTheNearestRightWord) {
+  EXPECT_EQ(complaintAbout("FADE_LOG_FORMAT", "jason"),
+            "FADE_LOG_FORMAT: 'jason' is none of text, json and csv (did you mean 'json'?)");
+  EXPECT_EQ(complaintAbout("FADE_HANDLERS", "MemoryAnalisis"),
+            "FADE_HANDLERS: there is no analyzer 'MemoryAnalisis' (did you mean "
+            "'MemoryAnalysis'?)");
+  EXPECT_EQ(complaintAbout("FADE_INSTRUMENTED", "maybe"),
+            "FADE_INSTRUMENTED: 'maybe' is neither true nor false");
+  EXPECT_EQ(complaintAbout("FADE_DISPATCHES", "rnadom"),
+            "FADE_DISPATCHES: 'rnadom' is none of all, random, random:N, N and A-B (did you mean "
+            "'random'?)");
+  EXPECT_EQ(complaintAbout("FADE_KERNELZ", "x"),
+            "there is no variable FADE_KERNELZ (did you mean 'FADE_KERNELS'?)");
+  for (const auto &[name, value] : std::map<std::string, std::string>{{"FADE_KERNELS", "a("},
+                                                                      {"FADE_DISPATCHES", "0"},
+                                                                      {"FADE_DISPATCHES", "5-2"},
+                                                                      {"FADE_WORKGROUPS", "w=1"},
+                                                                      {"FADE_WORKGROUPS", "x=5-1"},
+                                                                      {"FADE_MEMORY", "12"},
+                                                                      {"FADE_MEMORY", "lots"},
+                                                                      {"FADE_SAMPLE", "0"},
+                                                                      {"FADE_WORKERS", "65"}})
+    EXPECT_NE(complaintAbout(name, value), "") << name << "=" << value;
+}
+
+TEST(Settings, OtherPeoplesVariablesAreNotComplainedAbout) {
+  EXPECT_TRUE(readFrom({{"FADE_GPU", "gfx90a"}, {"FADE_INSTRUMENT", "x"}, {"FADE_WHATEVER", "x"}})
+                  .complaints.empty());
+}
+
+TEST(Settings, HandlersAreSeparatedByCommasBlanksAndSemicolons) {
+  const auto names = [](std::string_view text) {
+    std::string all;
+    for (const auto &choice : parseHandlers(text)) all += choice.name + "(" + choice.options + ")";
+    return all;
+  };
+  EXPECT_EQ(names("A,B"), "A()B()");
+  EXPECT_EQ(names("A B;C"), "A()B()C()");
+  EXPECT_EQ(names("A,B:x=1,y=2;C"), "A()B(x=1,y=2)C()");
+  EXPECT_EQ(names("/a:b/libX.so:k=v"), "/a:b/libX.so(k=v)");
+  EXPECT_EQ(names(" ;; "), "");
+}
+
+TEST(Selection, RangesCountFromOne) {
+  Settings settings;
+  settings.dispatches = {DispatchChoice::Kind::range, 2, 3, 0};
+  const Selection selection(settings);
+  EXPECT_FALSE(selection.wantsDispatch("k", 1));
+  EXPECT_TRUE(selection.wantsDispatch("k", 2));
+  EXPECT_TRUE(selection.wantsDispatch("k", 3));
+  EXPECT_FALSE(selection.wantsDispatch("k", 4));
+}
+
+TEST(Selection, RandomIsOneInNAndTheSameForTheSameSeed) {
+  const auto chosen = [](uint64_t seed) {
+    Settings settings;
+    settings.seed = seed;
+    settings.dispatches.kind = DispatchChoice::Kind::random;
+    settings.dispatches.one_in = 10;
+    const Selection selection(settings);
+    std::vector<uint64_t> all;
+    for (uint64_t i = 1; i <= 100'000; ++i)
+      if (selection.wantsDispatch("kernel", i)) all.push_back(i);
+    return all;
+  };
+  EXPECT_EQ(chosen(1), chosen(1));
+  EXPECT_NE(chosen(1), chosen(2));
+  EXPECT_NEAR(static_cast<double>(chosen(1).size()), 10'000, 400); // four standard deviations
+}
+
+TEST(Selection, KernelsAreMatchedAnywhereInTheDemangledName) {
+  Settings settings;
+  settings.kernels = "add\\(float|^copy";
+  const Selection selection(settings);
+  EXPECT_TRUE(selection.wantsKernel("vadd(float const*, int)"));
+  EXPECT_TRUE(selection.wantsKernel("copy(int*)"));
+  EXPECT_FALSE(selection.wantsKernel("memcopy(int*)"));
+}
+
+TEST(Paths, ProcessHostAndRankAreFilledIn) {
+  setenv("OMPI_COMM_WORLD_RANK", "3", 1);
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  EXPECT_EQ(expandPath("a%pb%rc%%d%x%"), "a" + std::to_string(getpid()) + "b3c%d%x%");
+  EXPECT_EQ(expandPath("%h"), host);
+  unsetenv("OMPI_COMM_WORLD_RANK");
+  EXPECT_EQ(expandPath("%r"), "0");
+}
+
+} // namespace
+} // namespace fade
