@@ -11,6 +11,8 @@ namespace {
 
 using namespace codeobj;
 
+constexpr int kFormatVersion = 1; // of the lines; docs/formats.md
+
 void put_target(JsonWriter &json, const Target &target) {
   auto feature = [](Feature f) {
     constexpr const char *kNames[] = {"unsupported", "any", "off", "on"};
@@ -289,10 +291,11 @@ public:
   void object(const ObjectView &view) override {
     json_.object([&] {
       json_.field("type", "code_object");
+      json_.field("version", kFormatVersion);
       put_place(view);
       json_.field("compressed", view.found.compressed);
       json_.field("size", view.found.blob.bytes().size());
-      json_.field("version", view.object.version());
+      json_.field("code_object_version", view.object.version());
       put_target(json_, view.object.target());
       json_.field("kernel_count", view.object.kernel_count());
       json_.list("printf_formats", [&] {
@@ -306,6 +309,7 @@ public:
     const Kernel &kernel = shown.kernel;
     json_.object([&] {
       json_.field("type", "kernel");
+      json_.field("version", kFormatVersion);
       put_place(view);
       json_.field("name", kernel.name);
       json_.field("demangled", demangle(kernel.name));
@@ -329,6 +333,7 @@ public:
   void error(const Error &error) override {
     json_.object([&] {
       json_.field("type", "error");
+      json_.field("version", kFormatVersion);
       json_.field("file", error.file);
       json_.field("section", error.section);
       json_.field("offset", error.offset);

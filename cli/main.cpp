@@ -1,5 +1,6 @@
 // fadeprobe: decides which command was meant and hands over to it.
 #include "analyze.h"
+#include "compile.h"
 #include "inspect.h"
 #include "run.h"
 
@@ -16,7 +17,7 @@ public:
   std::string make_usage(const CLI::App *app, std::string name) const override {
     if (app->get_parent()) return Formatter::make_usage(app, name);
     return "usage: fadeprobe [options] -- application [arguments]\n"
-           "       fadeprobe analyze|inspect --help\n";
+           "       fadeprobe analyze|inspect|flags|cc --help\n";
   }
 };
 
@@ -46,12 +47,16 @@ int main(int argc, char **argv) {
   CLI::App app("See inside AMD GPU kernels", "fadeprobe");
   app.formatter(std::make_shared<Usage>());
   app.require_subcommand(0, 1);
+  app.set_version_flag("--version", "fadeprobe " FADE_VERSION);
   fade::cli::RunOptions run;
   fade::cli::add_run_options(app, run);
   fade::cli::InspectOptions inspect;
   CLI::App *inspect_command = fade::cli::add_inspect_command(app, inspect);
   fade::cli::AnalyzeOptions analyze;
   CLI::App *analyze_command = fade::cli::add_analyze_command(app, analyze);
+  fade::cli::CompileOptions compile;
+  CLI::App *flags_command = fade::cli::add_flags_command(app, compile);
+  CLI::App *cc_command = fade::cli::add_cc_command(app, compile);
 
   // What stands behind "--" is the application's and none of our business.
   std::vector<std::string> words(argv + 1, argv + argc);
@@ -72,6 +77,8 @@ int main(int argc, char **argv) {
   }
   if (inspect_command->parsed()) return fade::cli::run_inspect(inspect, stdout, stderr);
   if (analyze_command->parsed()) return fade::cli::run_analyze(analyze);
+  if (flags_command->parsed()) return fade::cli::run_flags(compile);
+  if (cc_command->parsed()) return fade::cli::run_cc(compile, application);
   if (is_empty) {
     std::fputs(app.help().c_str(), stdout);
     return 0;

@@ -124,7 +124,8 @@ TEST(Inspect, JsonHasOneObjectPerLineWithEverything) {
   ASSERT_EQ(lines.size(), 4u);
   EXPECT_EQ(lines[0].at("type"), "code_object");
   EXPECT_EQ(lines[0].at("target").at("id"), "gfx90a");
-  EXPECT_EQ(lines[0].at("version"), 5);
+  EXPECT_EQ(lines[0].at("code_object_version"), 5);
+  for (const auto &line : lines) EXPECT_EQ(line.at("version"), 1) << line;
   const nlohmann::json *copy = nullptr;
   for (const auto &line : lines)
     if (line.value("name", "") == "copy_four") copy = &line;

@@ -1,0 +1,27 @@
+// fadeprobe flags, fadeprobe cc: compiling with instrumented twins of the kernels.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace fade::cli {
+
+struct CompileOptions {
+  std::string compiler = "clang++-19"; ///< of flags: whose flags
+  std::string instrument;              ///< of cc: what FADE_INSTRUMENT is set to
+};
+
+CLI::App *add_flags_command(CLI::App &app, CompileOptions &options);
+CLI::App *add_cc_command(CLI::App &app, CompileOptions &options);
+
+/// Prints the flags that make a compiler instrument. The exit code.
+int run_flags(const CompileOptions &options);
+
+/// Becomes the compiler, with these flags; returns the exit code if it could not.
+int run_cc(const CompileOptions &options, const std::vector<std::string> &command);
+
+} // namespace fade::cli

@@ -1,0 +1,37 @@
+# Completion of fadeprobe for bash.
+_fadeprobe() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command="" i
+  COMPREPLY=()
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case ${COMP_WORDS[i]} in
+      --) # the application's own words
+        if ((i + 1 == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -f -- "$cur"); else
+          mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi
+        return ;;
+      analyze | inspect | flags | cc) command=${COMP_WORDS[i]} ;;
+    esac
+  done
+  case $prev in
+    -a | --analyzers) mapfile -t COMPREPLY < <(compgen -W "MessageLogger Heatmap MemoryAnalysis BlockCounts" -f -- "$cur"); return ;;
+    -t | --log-format) mapfile -t COMPREPLY < <(compgen -W "text json csv" -- "$cur"); return ;;
+    -d | --dispatches) mapfile -t COMPREPLY < <(compgen -W "all random" -- "$cur"); return ;;
+    -l | --log-location) mapfile -t COMPREPLY < <(compgen -W "console /dev/null" -f -- "$cur"); return ;;
+    -c | --cache-location) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
+    --gpu) mapfile -t COMPREPLY < <(compgen -W "auto real gfx90a gfx942 gfx1030 gfx1100" -- "$cur"); return ;;
+    --record) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+    -k | --kernels | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --instrument | --target | --pid) return ;;
+  esac
+  local report="--analyzers --log-location --log-format --verbose --workers --help"
+  local words
+  case $command in
+    analyze) words=$report ;;
+    inspect) words="--kernels --target --pid --isa --source --json --help" ;;
+    flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
+    cc) words="--instrument --help --" ;;
+    *) words="analyze inspect flags cc $report --instrumented --no-instrumented --kernels --dispatches --seed --cache-location
+        --workgroups --sample --sample-executions --record --memory --lossy --gpu --env-dump --version --" ;;
+  esac
+  if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else
+    mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi
+}
+complete -o filenames -F _fadeprobe fadeprobe

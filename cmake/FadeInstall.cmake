@@ -1,0 +1,35 @@
+# The install tree, and the package that `cpack` makes of it; each room installs its own libraries. The tree can be moved: everything finds its neighbours by its own place.
+#   bin/fadeprobe   lib/libfade.so, libfadegpu*.so, libfadeinstr-<LLVM>.so   lib/fade/ (handlers)   include/fade/
+#   lib/cmake/Fade/ (find_package)   share/man, share/bash-completion, share/zsh, share/doc/fade
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+install(TARGETS fade_headers EXPORT FadeTargets)
+install(EXPORT FadeTargets NAMESPACE Fade:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Fade)
+configure_package_config_file(cmake/package/FadeConfig.cmake.in ${CMAKE_BINARY_DIR}/package/FadeConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Fade
+  PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/package/FadeConfigVersion.cmake COMPATIBILITY SameMajorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/package/FadeConfig.cmake ${CMAKE_BINARY_DIR}/package/FadeConfigVersion.cmake
+  cmake/package/FadeInstrumentTarget.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Fade)
+
+configure_file(docs/fadeprobe.1.in ${CMAKE_BINARY_DIR}/package/fadeprobe.1 @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/package/fadeprobe.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES cli/completions/fadeprobe.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+  RENAME fadeprobe)
+install(FILES cli/completions/_fadeprobe DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png")
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME fade)
+set(CPACK_PACKAGE_CONTACT "The FADE authors <fade@example.org>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "See inside AMD GPU kernels, with or without a GPU")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# Applications bring their own HIP; disassembly uses comgr when it is there.
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libamdhip64-5, libamd-comgr2, clang-19, rocm-device-libs")
+include(CPack)
