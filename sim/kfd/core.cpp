@@ -22,6 +22,8 @@ namespace {
 // Never destroyed: threads of the device may still run while the process exits.
 std::atomic<Driver *> the_driver{nullptr};
 pthread_mutex_t creation = PTHREAD_MUTEX_INITIALIZER;
+// While this thread makes the driver, files that it opens are the system's.
+thread_local bool creating = false;
 
 // A forked child has none of the device's threads, and locks in the state in which other threads
 // left them. So it leaves the parent's device alone and gets one of its own if it opens the GPU
@@ -46,7 +48,9 @@ Driver &driver() {
   if (!d) {
     static std::once_flag once;
     std::call_once(once, [] { pthread_atfork(nullptr, nullptr, forget_in_child); });
+    creating = true;
     d = make_driver();
+    creating = false;
     the_driver.store(d, std::memory_order_release);
   }
   pthread_mutex_unlock(&creation);
@@ -57,12 +61,15 @@ bool has_prefix(std::string_view path, std::string_view prefix) {
   return path.starts_with(prefix) && (path.size() == prefix.size() || path[prefix.size()] == '/');
 }
 
-// The KFD's places are ours alone. Render nodes may lie beside those of a real card.
+// The KFD's places are ours alone. Render nodes may lie beside those of a real card; that somebody
+// opens a file in /dev or /sys is no reason to make a device.
 bool owns(const char *path) {
+  if (creating) return false;
   for (const char *prefix :
        {"/dev/kfd", "/sys/devices/virtual/kfd", "/sys/class/kfd", "/sys/module/amdgpu"})
     if (has_prefix(path, prefix)) return true;
-  return driver().files().find(path) != nullptr;
+  Driver *d = the_driver.load(std::memory_order_acquire);
+  return d && d->files().find(path);
 }
 
 void describe_node(const VirtualNode &node, PathInfo &info) {

@@ -331,10 +331,11 @@ FADE_HOOK int ioctl(int fd, unsigned long request, ...) noexcept {
 }
 
 FADE_HOOK int munmap(void *address, size_t size) noexcept {
-  int result = NEXT(munmap)(address, size);
+  // The GPU first: as soon as it is unmapped, another thread may get the range and share it anew.
   const CoreApi *api = core();
-  if (api && result == 0) api->unmapped(address, size);
-  return result;
+  const bool valid = size && reinterpret_cast<uintptr_t>(address) % 4096 == 0;
+  if (api && valid) api->unmapped(address, size);
+  return NEXT(munmap)(address, size);
 }
 
 // Older rocminfo asks "lsmod | grep amdgpu" before it looks for a GPU. Whoever asks this way, and

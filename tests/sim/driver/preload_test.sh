@@ -47,6 +47,11 @@ programs_without_gpu_are_unchanged)
   check cat /nonexistent/file
   check stat -c %n:%s /etc/passwd /dev/null
   check "$probe" ;;
+stats_may_go_to_a_device)
+  for file in /dev/stderr /dev/null; do
+    FADE_GPU_STATS=$file on_gpu timeout 20 "$probe" files >"$temp/out" || fail "$file: exit code $?: $(cat "$temp/out")"
+  done ;;
+unmapped_memory_can_be_used_again) on_gpu timeout 50 "$probe" munmap >"$temp/out" || fail "$(cat "$temp/out")" ;;
 sysfs_reads_like_files) on_gpu "$probe" files >"$temp/out" || fail "$(cat "$temp/out")" ;;
 forked_child_is_not_stuck) on_gpu timeout 20 "$probe" fork >"$temp/out" || fail "$(cat "$temp/out")" ;;
 missing_core_is_reported)

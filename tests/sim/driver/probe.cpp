@@ -1,5 +1,6 @@
 // A program to be started with the library preloaded: reads the GPU's files the ways that programs
 // do.
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -9,11 +10,16 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <linux/kfd_ioctl.h>
 #include <string>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
+#include <vector>
 
 namespace {
 
@@ -96,24 +102,94 @@ void list_folders() {
   expect(!opendir(properties) && errno == ENOTDIR, "opendir of a file");
 }
 
-// A child of a process that has used the GPU gets a GPU of its own.
-void fork_child() {
-  expect(!text_of(properties).empty(), "parent sees the GPU");
-  int fd = open("/dev/kfd", O_RDWR);
+int open_descriptors() {
+  int n = 0;
+  DIR *folder = opendir("/proc/self/fd");
+  while (folder && readdir(folder)) ++n;
+  if (folder) closedir(folder);
+  return n;
+}
+
+// What a child that was forked after the GPU was used says of itself.
+template <class F> void in_child(const char *what, F test) {
   pid_t child = fork();
-  if (child == 0) _exit(text_of(properties).empty() || open("/dev/kfd", O_RDWR) < 0);
+  if (child == 0) _exit(test() ? 0 : 1);
   int status = -1;
   waitpid(child, &status, 0);
-  expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "child sees the GPU");
+  expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, what);
+}
+
+void fork_children() {
+  expect(!text_of(properties).empty(), "parent sees the GPU");
+  int fd = open("/dev/kfd", O_RDWR);
+  in_child("child without a GPU is left alone", [] {
+    int before = open_descriptors();
+    close(open("/dev/null", O_RDONLY));
+    return open_descriptors() == before;
+  });
+  in_child("child gets a GPU of its own",
+           [] { return !text_of(properties).empty() && open("/dev/kfd", O_RDWR) >= 0; });
   close(fd);
 }
+
+// Memory shared with the GPU that one thread gives back and another gets at once, at the same
+// address: what the first did must not take the second one's range from it.
+class SharedMemory {
+public:
+  SharedMemory() : kfd_(open("/dev/kfd", O_RDWR)) {
+    gpu_ = static_cast<uint32_t>(std::stoul(text_of("/sys/class/kfd/kfd/topology/nodes/1/gpu_id")));
+  }
+  ~SharedMemory() { close(kfd_); }
+
+  bool survives_other_threads() {
+    std::vector<std::thread> threads;
+    std::atomic<int> lost{0};
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&] {
+        for (int i = 0; i < 5000; ++i) lost += !range_stays();
+      });
+    for (auto &t : threads) t.join();
+    return lost == 0;
+  }
+
+private:
+  bool call(void *at, uint32_t operation, kfd_ioctl_svm_attribute &attribute) {
+    alignas(8) char bytes[sizeof(kfd_ioctl_svm_args) + sizeof attribute] = {};
+    auto *args = reinterpret_cast<kfd_ioctl_svm_args *>(bytes);
+    args->start_addr = reinterpret_cast<uint64_t>(at);
+    args->size = size_;
+    args->op = operation;
+    args->nattr = 1;
+    std::memcpy(bytes + sizeof *args, &attribute, sizeof attribute);
+    if (ioctl(kfd_, AMDKFD_IOC_SVM, args) != 0) return false;
+    std::memcpy(&attribute, bytes + sizeof *args, sizeof attribute);
+    return true;
+  }
+  bool range_stays() {
+    void *at = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    kfd_ioctl_svm_attribute a = {KFD_IOCTL_SVM_ATTR_ACCESS, gpu_};
+    bool good = call(at, KFD_IOCTL_SVM_OP_SET_ATTR, a);
+    for (int i = 0; good && i < 4; ++i) {
+      std::this_thread::yield();
+      good = call(at, KFD_IOCTL_SVM_OP_GET_ATTR, a) && a.type == KFD_IOCTL_SVM_ATTR_ACCESS;
+    }
+    munmap(at, size_);
+    return good;
+  }
+
+  static constexpr size_t size_ = 4096;
+  int kfd_;
+  uint32_t gpu_;
+};
 
 } // namespace
 
 int main(int argc, char **argv) {
   std::string what = argc > 1 ? argv[1] : "";
   if (what == "files") read_files(), look_at_nodes(), list_folders();
-  if (what == "fork") fork_child();
+  if (what == "fork") fork_children();
+  if (what == "munmap")
+    expect(SharedMemory().survives_other_threads(), "a range stays until it is unmapped");
   std::printf("%s\n", failures ? "failed" : "ok");
   return failures != 0;
 }
