@@ -60,6 +60,16 @@ std::string with_front(const char *variable, const std::string &library, char se
   return library + separator + old;
 }
 
+/// The variables that name libraries are lists, without a way to quote. False if a path does not fit.
+bool fits_in_list(const std::string &library) {
+  const auto at = library.find_first_of(" :\t\n");
+  if (at == library.npos) return true;
+  complain(fmt::format("{} cannot be loaded from there: LD_PRELOAD and HSA_TOOLS_LIB cannot hold a "
+                       "path with a '{}'",
+                       library, library[at]));
+  return false;
+}
+
 /// Adds what chooses the GPU. False after a mistake.
 bool choose_gpu(const RunOptions &options, Pairs &out) {
   constexpr std::array<std::string_view, 2> words = {"auto", "real"};
@@ -86,6 +96,7 @@ bool choose_gpu(const RunOptions &options, Pairs &out) {
                                  kSoftwareGpu));
     return false;
   }
+  if (!fits_in_list(*library)) return false;
   out.emplace_back(kPreload, with_front(kPreload, *library, ':'));
   if (named) {
     out.emplace_back("FADE_GPU", options.gpu);
@@ -200,6 +211,7 @@ int run_application(const RunOptions &options, const std::vector<std::string> &a
     complain("libfade.so is not where it should be: beside this program, in ../lib");
     return kUsageError;
   }
+  if (!fits_in_list(*library)) return kUsageError;
   pairs->emplace_back(kTools, with_front(kTools, *library, ' '));
   if (!choose_gpu(options, *pairs)) return kUsageError;
   if (options.env_dump) {

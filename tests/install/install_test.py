@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""The installed tree, moved elsewhere and used by another user from another directory.
+
+usage: install_test.py BUILD_DIR HIP_FLAGS...   (flags with which HIP programs are compiled on this machine)
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+HIP_FLAGS = sys.argv[2:]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+def run(*command, **options):
+    """Runs a command; its output is in the message if it fails."""
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
+    if result.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}: exit {result.returncode}\n{result.stdout}{result.stderr}")
+    return result
+
+
+def as_nobody():
+    """Options for a run as another user, if we are root."""
+    return {"user": "nobody", "group": "nogroup"} if os.geteuid() == 0 else {}
+
+
+class Install(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = pathlib.Path(tempfile.mkdtemp(prefix="install-", dir=BUILD))
+        cls.scratch.chmod(0o755)
+        run("cmake", "--install", BUILD, "--prefix", cls.scratch / "first", "--strip")
+        cls.prefix = cls.scratch / "moved"  # nothing may remember where it was installed
+        (cls.scratch / "first").rename(cls.prefix)
+        cls.probe = cls.prefix / "bin/fadeprobe"
+        cls.away = cls.scratch / "elsewhere"
+        cls.away.mkdir()
+        cls.away.chmod(0o777)
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("FADE_", "LD_", "HSA_"))}
+        cls.environment = clean | {"HOME": str(cls.away)}
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.scratch)
+
+    def files(self):
+        return {str(p.relative_to(self.prefix)) for p in self.prefix.rglob("*") if not p.is_dir()}
+
+    def probe_run(self, *words, **options):
+        return run(self.probe, *words, cwd=self.away, env=self.environment, **as_nobody(), **options)
+
+    def test_the_tree_has_what_users_need(self):
+        files = self.files()
+        for pattern in (r"bin/fadeprobe", r"lib/.*libfade\.so", r"lib/.*libfadegpu\.so", r"lib/.*libfadegpu-core\.so",
+                        r"lib/.*libfadeinstr\.so", r"lib/.*libfadeinstr-19\.so", r"lib/.*fade/libHeatmap\.so",
+                        r"lib/.*fade/libMemoryAnalysis\.so", r"lib/.*fade/libMessageLogger\.so",
+                        r"lib/.*fade/libBlockCounts\.so", r"include/fade/handler\.h", r"include/fade/message\.h",
+                        r"lib/.*cmake/Fade/FadeConfig\.cmake", r"share/man/man1/fadeprobe\.1",
+                        r"share/bash-completion/completions/fadeprobe", r"share/zsh/vendor-completions/_fadeprobe"):
+            self.assertTrue(any(re.fullmatch(pattern, name) for name in files), f"{pattern} in {sorted(files)}")
+
+    def test_no_file_remembers_the_build_directory(self):
+        for name in sorted(self.files()):
+            data = (self.prefix / name).read_bytes()
+            self.assertNotIn(str(self.scratch / "first").encode(), data, name)
+            if not name.endswith(".so") and name != "bin/fadeprobe":
+                self.assertNotIn(str(BUILD).encode(), data, name)
+        for name in sorted(self.files()):
+            if name.endswith(".so") or name == "bin/fadeprobe":
+                dynamic = run("readelf", "-d", self.prefix / name).stdout
+                self.assertNotRegex(dynamic, r"R(UN)?PATH.*" + re.escape(str(BUILD)), name)
+
+    def test_version_is_that_of_the_project(self):
+        wanted = re.search(r"project\(fade VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+        self.assertEqual(self.probe_run("--version").stdout, f"fadeprobe {wanted}\n")
+
+    def test_man_page_and_completions_know_every_option(self):
+        words = set()
+        for command in ([], ["analyze"], ["inspect"], ["flags"], ["cc"]):
+            words |= set(re.findall(r"--[a-z][a-z-]+", self.probe_run(*command, "--help").stdout))
+        for name in ("share/man/man1/fadeprobe.1", "share/bash-completion/completions/fadeprobe",
+                     "share/zsh/vendor-completions/_fadeprobe"):
+            text = (self.prefix / name).read_text().replace("\\-", "-")
+            missing = sorted(word for word in words if word not in text)
+            self.assertEqual(missing, [], name)
+
+    def test_bash_completes_options_analyzers_and_commands(self):
+        def complete(*words):
+            script = self.prefix / "share/bash-completion/completions/fadeprobe"
+            text = (f"source '{script}'; COMP_WORDS=({' '.join(words)} ''); [ '{words[-1]}' = '' ] || "
+                    f"COMP_WORDS=({' '.join(words)}); COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 )); _fadeprobe; "
+                    "printf '%s\\n' \"${COMPREPLY[@]}\"")
+            return run("bash", "-c", text, cwd=self.away).stdout.split()
+        self.assertEqual(complete("fadeprobe", "--instr"), ["--instrumented"])
+        self.assertEqual(complete("fadeprobe", "-a", "Mem"), ["MemoryAnalysis"])
+        self.assertEqual(complete("fadeprobe", "insp"), ["inspect"])
+        self.assertEqual(complete("fadeprobe", "inspect", "--js"), ["--json"])
+
+    def compile_with_cc(self, *instrument):
+        program = self.away / "by-cc"
+        run(self.probe, "cc", *instrument, "--", "clang++-19", *HIP_FLAGS, "--offload-arch=gfx90a", "-O2",
+            HERE / "project/app.hip", "-o", program, "-lamdhip64", cwd=self.away, env=self.environment)
+        return program
+
+    def report(self, program, *options):
+        result = self.probe_run("-i", "-t", "json", "--gpu", "gfx90a", *options, "--", program)
+        self.assertEqual(result.stdout, "right\n")
+        return [json.loads(line) for line in result.stderr.splitlines() if line.startswith("{")]
+
+    def test_cc_instruments_and_another_user_runs_it(self):
+        lines = self.report(self.compile_with_cc(), "-a", "MemoryAnalysis")
+        memory = {line["kernel"]: line for line in lines if line["type"] == "memory"}
+        self.assertEqual(len(memory), 2, memory)
+        copy = next(line for name, line in memory.items() if name.startswith("copy("))
+        source = (HERE / "project/app.hip").read_text().splitlines()
+        wanted = 1 + next(i for i, text in enumerate(source) if "to[i] = from[i]" in text)
+        self.assertEqual({(a["line"], a["op"]) for a in copy["global"]}, {(wanted, "load"), (wanted, "store")})
+
+    def test_cc_hands_options_to_the_pass(self):
+        lines = self.report(self.compile_with_cc("--instrument", "accesses;kernels=^twice"), "-a", "MemoryAnalysis")
+        self.assertEqual([line["kernel"].split("(")[0] for line in lines if line["type"] == "memory"], ["twice"])
+
+    def test_flags_are_those_that_cc_uses(self):
+        flags = self.probe_run("flags", "clang++-19").stdout.strip()
+        self.assertIn("-fpass-plugin=", flags)
+        program = self.away / "by-flags"
+        command = f"clang++-19 {flags} {' '.join(HIP_FLAGS)} --offload-arch=gfx90a '{HERE}/project/app.hip' -o '{program}' -lamdhip64"
+        run("bash", "-c", command, cwd=self.away)
+        self.assertEqual(len([l for l in self.report(program, "-a", "Heatmap") if l["type"] == "heatmap"]), 2)
+
+    def test_cc_with_another_compiler_is_one_line(self):
+        for words, said in ((["g++", "-c", "x.cpp"], "is not clang"), (["no-such-compiler"], "cannot run no-such-compiler")):
+            result = subprocess.run([self.probe, "cc", "--", *words], capture_output=True, text=True, cwd=self.away)
+            self.assertEqual(result.returncode, 2)
+            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+            self.assertIn(said, result.stderr)
+
+    def test_a_place_that_the_loader_cannot_name_is_said(self):
+        shutil.copytree(self.prefix, self.scratch / "a copy", symlinks=True)
+        result = subprocess.run([self.scratch / "a copy/bin/fadeprobe", "--", "true"], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 2)
+        self.assertRegex(result.stderr, r"^fadeprobe: .*a copy/lib.*libfade\.so cannot be loaded .*path with a ' '\n$")
+
+    def test_a_cmake_project_outside_finds_the_package(self):
+        project = self.away / "project"
+        shutil.copytree(HERE / "project", project)
+        header = (self.prefix / "include/fade/handler.h").read_text()
+        example = re.search(r"//   #include <fade/handler.h>\n.*?FADE_HANDLER\(LaneCount\)\n", header, re.S).group(0)
+        (project / "lane_count.cpp").write_text(re.sub(r"^//( {1,3})?", "", example, flags=re.M))
+        run("cmake", "-S", project, "-B", project / "build", "-G", "Ninja", "-DCMAKE_CXX_COMPILER=clang++-19",
+            f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DHIP_FLAGS={';'.join(HIP_FLAGS)}", env=self.environment)
+        run("cmake", "--build", project / "build", env=self.environment)
+        handler = project / "build/libLaneCount.so"
+        lines = self.report(project / "build/outside", "-a", "BlockCounts", handler, "MemoryAnalysis")
+        kinds = {(line["type"], line["kernel"].split("(")[0]) for line in lines if line["type"] in ("memory", "blocks")}
+        self.assertEqual(kinds, {("memory", "copy"), ("blocks", "copy")})  # twice was not asked for
+        text = self.probe_run("-i", "--gpu", "gfx90a", "-a", handler, "--", project / "build/outside").stderr
+        self.assertIn("lanes: 2048", text)  # 1024 loads and 1024 stores
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])
