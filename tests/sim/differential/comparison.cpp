@@ -16,7 +16,7 @@
 namespace fade::sim::differential {
 namespace {
 
-constexpr uint32_t max_items = 256, in_bytes = 4096, mem_bytes = 64, counters = 16;
+constexpr uint32_t max_items = 256, in_bytes = 4096, mem_bytes = 64, counters = 24;
 
 // `struct Arguments` of prelude.h.
 struct KernelArguments {
@@ -63,7 +63,8 @@ Memory initial_memory(const Program &p) {
   fill_words(m.in, in_bytes);
   fill_words(m.mem, slots * mem_bytes);
   m.out.assign(slots * p.results.size(), 0xcccccccccccccccc);
-  for (uint32_t i = 0; i < counters; i++) m.counters.push_back(word());
+  for (uint32_t i = 0; i < counters; i++)
+    m.counters.push_back(i < 16 ? word() : 0); // then f32 and f64
   return m;
 }
 

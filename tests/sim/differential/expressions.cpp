@@ -219,7 +219,7 @@ std::string Expressions::word(const Scope &scope, Type type, int depth) {
   const Type u = Type::u32, i = Type::i32;
   std::string text;
   Type made = u;
-  switch (dice_.below(17)) {
+  switch (dice_.below(21)) {
   case 0: text = fill("mulhi_u32($, $)", {sub(u), sub(u)}); break;
   case 1: text = fill("mulhi_i32($, $)", {sub(i), sub(i)}), made = i; break;
   case 2: text = fill("mulhi_u64($, $)", {sub(Type::u64), sub(Type::u64)}), made = Type::u64; break;
@@ -245,6 +245,13 @@ std::string Expressions::word(const Scope &scope, Type type, int depth) {
     break;
   case 16:
     text = fill("((i64)$ * $ + $)", {sub(i), sub(i), sub(Type::i64)}), made = Type::i64;
+    break;
+  case 17: text = fill("max3_u32($, $, $)", {sub(u), sub(u), sub(u)}); break;
+  case 18: text = fill("min3_i32($, $, $)", {sub(i), sub(i), sub(i)}), made = i; break;
+  case 19: text = fill("clamp_i32($)", {sub(i)}), made = i; break;
+  case 20:
+    text = fill("max3_i16($, $, $)", {sub(Type::i16), sub(Type::i16), sub(Type::i16)}),
+    made = Type::i16;
     break;
   }
   return converted(text, made, type);
@@ -336,8 +343,14 @@ std::string Expressions::real(const Scope &scope, Type type, int depth) {
         Type::f32, type);
   default: break;
   }
-  if (type == Type::f16)
-    return fill("$_$($, $)", {dice_.pick({"add", "mul"}), t, sub(type), sub(type)});
+  if (dice_.chance(15)) {
+    if (dice_.chance(50))
+      return converted(fill("mix_f32($, $, $)", {sub(Type::f16), sub(Type::f16x2), sub(Type::f32)}),
+                       Type::f32, type);
+    return converted(fill("mix_f16($, $, $)", {sub(Type::f16x2), sub(Type::f16), sub(Type::f32)}),
+                     Type::f16, type);
+  }
+  if (type == Type::f16) return fill("fma_f16($, $, $)", {sub(type), sub(type), sub(type)});
   switch (dice_.below(8)) {
   case 0:
   case 1: return fill("div_$($, $)", {t, sub(type), sub(type)});
@@ -370,6 +383,7 @@ std::string Expressions::vector(const Scope &scope, Type type, int depth) {
   case 3:
     if (type == Type::f32x2 || type == Type::f32x4)
       return fill("__builtin_elementwise_fma($, $, $)", {sub(type), sub(type), sub(type)});
+    if (type == Type::f16x2) return fill("fma_f16x2($, $, $)", {sub(type), sub(type), sub(type)});
     [[fallthrough]];
   case 4:
     if (is_float(type)) return fill("(-$)", {sub(type)});

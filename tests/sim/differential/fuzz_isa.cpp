@@ -38,7 +38,7 @@ private:
   void compare(const std::vector<Program> &programs, const std::vector<Target> &targets,
                bool alone);
   void report(const Disagreement &d, const std::string &source);
-  void progress(); // on a terminal only
+  void progress();
   void summary();
 
   const Options &options_;
@@ -129,7 +129,11 @@ void Fuzzer::batch(uint64_t number) {
 }
 
 void Fuzzer::progress() {
-  if (!isatty(1)) return;
+  // On a terminal one line that changes, else a line now and then.
+  if (!isatty(1)) {
+    if (programs_ / batch_size % 16 != 0) return;
+    std::printf("\n");
+  }
   std::lock_guard lock(mutex_);
   summary();
 }

@@ -36,8 +36,7 @@ typedef f32 f32x4 __attribute__((ext_vector_type(4)));
 #define MEM_BYTES 64u  // global memory of one work-item
 #define SLOT_BYTES 16u // LDS of one work-item, in each of the two halves
 #define LDS_BYTES (MAX_ITEMS * SLOT_BYTES)
-#define LDS_COUNTERS 32u
-#define GLOBAL_COUNTERS 16u
+#define LDS_COUNTERS 36u // the last 4 are f32
 
 #ifdef __AMDGCN__
 #ifdef FLAT_POINTERS // flat instructions instead of global ones
@@ -127,7 +126,11 @@ INLINE u32 permute_u32(u32 a, u32 b, u32 s) {
 }
 INLINE u32 mul24_u32(u32 a, u32 b) { return (a & 0xffffff) * (b & 0xffffff); }
 INLINE i32 mul24_i32(i32 a, i32 b) { return (a << 8 >> 8) * (b << 8 >> 8); }
+INLINE u32 max3_u32(u32 a, u32 b, u32 c) { return a > b ? (a > c ? a : c) : (b > c ? b : c); }
+INLINE i32 min3_i32(i32 a, i32 b, i32 c) { return (a < b ? a : b) < c ? (a < b ? a : b) : c; }
+INLINE i16 max3_i16(i16 a, i16 b, i16 c) { return (a > b ? a : b) > c ? (a > b ? a : b) : c; }
 INLINE u32 sad_u32(u32 a, u32 b, u32 c) { return (a > b ? a - b : b - a) + c; }
+INLINE i32 clamp_i32(i32 a) { return a < -12 ? -12 : a > 45 ? 45 : a; }
 INLINE i32 median_i32(i32 a, i32 b, i32 c) {
   const i32 low = a < b ? a : b, high = a < b ? b : a;
   return c < low ? low : c > high ? high : c;
@@ -211,6 +214,31 @@ INLINE f16 neg_f16(f16 a) { return (f16)-a; }
 INLINE f16 add_f16(f16 a, f16 b) { return (f16)(a + b); }
 INLINE f16 sub_f16(f16 a, f16 b) { return (f16)(a - b); }
 INLINE f16 mul_f16(f16 a, f16 b) { return (f16)(a * b); }
+INLINE f16 fma_f16(f16 a, f16 b, f16 c) {
+#ifdef __AMDGCN__
+  return __builtin_fmaf16(a, b, c);
+#else
+  // The product is exact, the sum is rounded to odd, so that the second rounding is the only one.
+  const f64 product = (f64)a * (f64)b;
+  union {
+    f64 f;
+    u64 u;
+  } sum = {product + (f64)c};
+  const f64 back = sum.f - product, lost = (product - (sum.f - back)) + ((f64)c - back);
+  if (lost == lost && lost != 0 && !(sum.u & 1)) sum.u += (lost > 0) == (sum.f > 0) ? 1 : -1;
+  return (f16)sum.f;
+#endif
+}
+INLINE f16x2 fma_f16x2(f16x2 a, f16x2 b, f16x2 c) {
+#ifdef __AMDGCN__
+  return __builtin_elementwise_fma(a, b, c);
+#else
+  return (f16x2){fma_f16(a[0], b[0], c[0]), fma_f16(a[1], b[1], c[1])};
+#endif
+}
+// Conversions that GPUs can do inside of a multiply-add.
+INLINE f32 mix_f32(f16 a, f16x2 b, f32 c) { return __builtin_fmaf((f32)a, (f32)b[1], c); }
+INLINE f16 mix_f16(f16x2 a, f16 b, f32 c) { return (f16)__builtin_fmaf((f32)a[1], (f32)b, c); }
 INLINE f16 min_f16(f16 a, f16 b) { return a < b ? a : b; }
 INLINE f16 max_f16(f16 a, f16 b) { return a > b ? a : b; }
 INLINE f16 floor_f16(f16 a) { return (f16)__builtin_floorf((f32)a); }
@@ -242,6 +270,9 @@ ACCESS(u32x2)
 ACCESS(u32x4)
 ACCESS(i32x4)
 ACCESS(u64x2)
+typedef struct {
+  u32 x, y, z;
+} triple; // copied as a whole
 #define LOOSE(SPACE, T, P, OFFSET) (((SPACE loose_##T *)((P) + (OFFSET)))->v)
 #define TIGHT(SPACE, T, P, OFFSET) (((SPACE tight_##T *)((P) + (OFFSET)))->v)
 
@@ -301,7 +332,7 @@ INLINE u32 lane_number(void) {
 #define CLEAR_LDS()                                                                                \
   for (u32 i = id; i < LDS_BYTES / 4; i += items)                                                  \
     ((LDS u32 *)lds_half[0])[i] = i * 0x9e3779b9u, ((LDS u32 *)lds_half[1])[i] = i * 0x85ebca6bu;  \
-  for (u32 i = id; i < LDS_COUNTERS; i += items) lds_counters[i] = i;                              \
+  for (u32 i = id; i < LDS_COUNTERS; i += items) lds_counters[i] = i < 32 ? i : 0;                 \
   barrier()
 #define RESULTS(F, N) F(&s, a.out + slot * N)
 
@@ -338,7 +369,7 @@ INLINE u32 lane_number(void) {
 #define CLEAR_LDS()                                                                                \
   for (u32 i = 0; i < LDS_BYTES / 4; i++)                                                          \
     ((u32 *)lds_half[0])[i] = i * 0x9e3779b9u, ((u32 *)lds_half[1])[i] = i * 0x85ebca6bu;          \
-  for (u32 i = 0; i < LDS_COUNTERS; i++) lds_counters[i] = i
+  for (u32 i = 0; i < LDS_COUNTERS; i++) lds_counters[i] = i < 32 ? i : 0
 #define RESULTS(F, N)                                                                              \
   for (u32 id = 0; id < items; id++) F(&s[id], a.out + ((u64)group * MAX_ITEMS + id) * N)
 

@@ -209,6 +209,14 @@ std::string Statements::record_copy(const Scope &scope) {
 
 // A store to this work-item's piece of global memory or to its slot of LDS.
 std::string Statements::memory(const Scope &scope) {
+  if (dice_.chance(10)) { // 12 bytes at once
+    const char *from = dice_.pick({"(GLOBAL const triple *)(in + 4080)", "(GLOBAL triple *)mem",
+                                   "(LDS triple *)(lds_read + 16 * id)"});
+    const std::string to = dice_.chance(50)
+                               ? "(GLOBAL triple *)(mem + 16)"
+                               : format("(LDS triple *)(lds_write + (id ^ {}u) * 16u)", slot_mask_);
+    return format("*{} = *{};", to, from);
+  }
   const Type t =
       dice_.pick({Type::u8, Type::i8, Type::u16, Type::i16, Type::u32, Type::i32, Type::u64,
                   Type::i64, Type::u8x4, Type::i16x2, Type::u32x2, Type::u32x4, Type::u64x2});
@@ -226,6 +234,15 @@ std::string Statements::memory(const Scope &scope) {
 }
 
 std::string Statements::atomic(const Scope &scope) {
+  if (dice_.chance(15)) { // sums of small numbers are exact in any order
+    const bool lds = counters_ && dice_.chance(50), wide = !lds && dice_.chance(50);
+    return fill("__atomic_fetch_add(($ $ *)&$, ($)($ & 15), __ATOMIC_RELAXED);",
+                {lds ? "LDS" : "GLOBAL", wide ? "f64" : "f32",
+                 lds    ? "lds_count[32]"
+                 : wide ? "counters[20]"
+                        : "counters[16]",
+                 wide ? "f64" : "f32", expressions_.value(scope, Type::u32, 2)});
+  }
   if (dice_.chance(50)) { // shared with all others: operations in any order come to the same
     static constexpr const char *operations[] = {"add", "sub", "and", "or",
                                                  "xor", "min", "max", "max"};

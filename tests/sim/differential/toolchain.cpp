@@ -93,6 +93,8 @@ std::string compile_for_gpu(const WorkFolder &folder, const std::string &source_
   if (target.few_registers) attribute("amdgpu-waves-per-eu=8,8");
   if (!target.gfx9())
     flags.push_back(target.wave == 64 ? "-mwavefrontsize64" : "-mno-wavefrontsize64");
+  if (target.opt == 3)
+    flags.push_back("-munsafe-fp-atomics"); // atomic additions of floats in memory
   if (target.flat) flags.push_back("-DFLAT_POINTERS");
   run_clang(flags, out + ".log");
   return out;
