@@ -156,7 +156,7 @@ class Install(unittest.TestCase):
         example = re.search(r"//   #include <fade/handler.h>\n.*?FADE_HANDLER\(LaneCount\)\n", header, re.S).group(0)
         (project / "lane_count.cpp").write_text(re.sub(r"^//( {1,3})?", "", example, flags=re.M))
         run("cmake", "-S", project, "-B", project / "build", "-G", "Ninja", "-DCMAKE_CXX_COMPILER=clang++-19",
-            f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DHIP_FLAGS={';'.join(HIP_FLAGS)}", env=self.environment)
+            f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DHIP_FLAGS={' '.join(HIP_FLAGS)}", env=self.environment)
         run("cmake", "--build", project / "build", env=self.environment)
         handler = project / "build/libLaneCount.so"
         lines = self.report(project / "build/outside", "-a", "BlockCounts", handler, "MemoryAnalysis")
