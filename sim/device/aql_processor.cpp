@@ -15,6 +15,7 @@ uint16_t load_header(const void *packet) {
   return __atomic_load_n(static_cast<const uint16_t *>(packet), __ATOMIC_ACQUIRE);
 }
 uint8_t type_of(uint16_t header) { return header & 0xff; }
+uint32_t first_dword(const hsa::KernelDispatch &p) { return p.header | uint32_t{p.setup} << 16; }
 
 template <class... T> std::string text(const char *format, T... args) {
   char line[1024];
@@ -81,9 +82,10 @@ PacketProcessor::Step AqlProcessor::step() {
     break;
   case hsa::packet_vendor_specific: step = vendor(packet, index); break;
   default:
-    step = fail(hsa::error_packet_format, text("queue %u: AQL packet %" PRIu64
-                                               " has type %u, which the software GPU does not know",
-                                               id_, index, type));
+    step = fail(hsa::error_packet_format,
+                text("%s: queue %u: AQL packet %" PRIu64
+                     " (%08x) has type %u, which the software GPU does not know",
+                     host_.arch().name, id_, index, first_dword(packet), type));
   }
   return step == Step::progressed ? complete(packet, index, start) : step;
 }
@@ -180,9 +182,9 @@ PacketProcessor::Step AqlProcessor::vendor(const Packet &packet, uint64_t index)
   if (format == hsa::vendor_barrier_value)
     return barrier_value(reinterpret_cast<const hsa::BarrierValue &>(packet), index);
   return fail(hsa::error_vendor_packet,
-              text("queue %u: AQL packet %" PRIu64
-                   " has vendor format %u, which the software GPU does not know",
-                   id_, index, format));
+              text("%s: queue %u: AQL packet %" PRIu64
+                   " (%08x) has vendor format %u, which the software GPU does not know",
+                   host_.arch().name, id_, index, first_dword(packet), format));
 }
 
 PacketProcessor::Step AqlProcessor::barrier_value(const hsa::BarrierValue &p, uint64_t index) {
@@ -216,9 +218,9 @@ PacketProcessor::Step AqlProcessor::pm4(const hsa::Pm4Ib &p, uint64_t index) {
     uint8_t op = header >> 8 & 0xff;
     if (header >> 30 != 3 || (op != nop && op != event_write && op != acquire_mem))
       return fail(hsa::error_vendor_packet,
-                  text("queue %u: PM4 command 0x%08x in AQL packet %" PRIu64
+                  text("%s: queue %u: PM4 command 0x%08x in AQL packet %" PRIu64
                        " is one that the software GPU does not know",
-                       id_, header, index));
+                       host_.arch().name, id_, header, index));
     i += 2 + (header >> 16 & 0x3fff);
   }
   if (trace().packets)

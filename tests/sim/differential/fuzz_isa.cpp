@@ -18,7 +18,7 @@ namespace {
 
 struct Options {
   uint64_t count = 0, first = 1;
-  std::string arch, keep = "fuzz-failures", text;
+  std::string arch, variant, keep = "fuzz-failures", text;
   int opt = -1;
   unsigned wave = 0, jobs = std::max(1u, std::thread::hardware_concurrency());
   bool all = false, reduce = false, source = false;
@@ -59,8 +59,9 @@ std::vector<Target> Fuzzer::targets_for(uint64_t batch) const {
     if (options_.wave ? t.wave != options_.wave
                       : !options_.all && !t.gfx9() && t.wave != (batch / 3 % 2 ? 64u : 32u))
       continue;
-    t.flat = batch / 6 % 4 == 3;
-    t.few_registers = batch / 6 % 4 == 2;
+    const bool any = options_.variant.empty();
+    t.flat = any ? batch / 6 % 4 == 3 : options_.variant == "flat";
+    t.few_registers = any ? batch / 6 % 4 == 2 : options_.variant == "few-registers";
     chosen.push_back(t);
   }
   return chosen;
@@ -188,6 +189,8 @@ int main(int argc, char **argv) {
   app.add_option("--opt", options.opt, "only this optimisation level")
       ->check(CLI::IsMember({0, 1, 3}));
   app.add_option("--wave", options.wave, "only this wave size")->check(CLI::IsMember({32, 64}));
+  app.add_option("--variant", options.variant, "only this way to compile")
+      ->check(CLI::IsMember({"plain", "flat", "few-registers"}));
   app.add_option("--jobs,-j", options.jobs, "batches at the same time")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));

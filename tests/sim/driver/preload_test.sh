@@ -54,6 +54,20 @@ stats_may_go_to_a_device)
 unmapped_memory_can_be_used_again) on_gpu timeout 50 "$probe" munmap >"$temp/out" || fail "$(cat "$temp/out")" ;;
 sysfs_reads_like_files) on_gpu "$probe" files >"$temp/out" || fail "$(cat "$temp/out")" ;;
 forked_child_is_not_stuck) on_gpu timeout 20 "$probe" fork >"$temp/out" || fail "$(cat "$temp/out")" ;;
+setuid_program_is_left_alone)
+  # The system's loader ignores the preload for programs with other rights than their user's.
+  [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || { echo "needs root and setpriv"; exit 77; }
+  chmod 755 "$temp"; cp "$(command -v cat)" "$temp/cat"; chmod 4755 "$temp/cat"
+  LD_PRELOAD=$library setpriv --reuid=65534 --clear-groups "$temp/cat" /sys/module/amdgpu/initstate >"$temp/out" 2>&1 &&
+    fail "a setuid program sees the GPU"
+  grep -q 'fadegpu' "$temp/out" && fail "a message of ours: $(cat "$temp/out")"
+  chmod 755 "$temp/cat" # the same without: it is the bit that matters
+  on_gpu "$temp/cat" /sys/module/amdgpu/initstate >"$temp/out" || fail "sees no GPU: $(cat "$temp/out")" ;;
+nothing_of_rocm_is_needed)
+  need readelf
+  for file in "$library" "${library%.so}-core.so"; do readelf -d "$file"; done >"$temp/out" || fail "readelf"
+  has NEEDED
+  grep -iE 'NEEDED.*(hsa|hip|amd|rocm|drm)' "$temp/out" && fail "needs a library of ROCm" ;;
 missing_core_is_reported)
   cp "$library" "$temp/libfadegpu.so"
   LD_PRELOAD=$temp/libfadegpu.so cat /sys/module/amdgpu/initstate >"$temp/stdout" 2>"$temp/out"

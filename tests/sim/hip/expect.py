@@ -21,6 +21,7 @@ def options():
     parser.add_argument("--stdout-lines", metavar="FILE", help="lines of standard output, in any order")
     parser.add_argument("--stderr", action="append", default=[], metavar="REGEX",
                         help="a line of standard error that must be there exactly once")
+    parser.add_argument("--lines", type=int, help="how many lines standard error must have")
     parser.add_argument("--no-stderr", action="store_true", help="standard error must be empty")
     parser.add_argument("--same-address", nargs=2, metavar="REGEX",
                         help="two regexes with one group each, a number that must be the same in both")
@@ -68,6 +69,8 @@ def differences(o, status, out, err):
         found = [line for line in err.splitlines() if re.search(regex, line)]
         if len(found) != 1:
             yield f"{len(found)} lines of standard error match '{regex}'"
+    if o.lines is not None and len(err.splitlines()) != o.lines:
+        yield f"standard error has {len(err.splitlines())} lines, not {o.lines}"
     if o.no_stderr and err:
         yield "standard error is not empty"
     if o.same_address:
