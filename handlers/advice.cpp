@@ -34,7 +34,14 @@ std::string adviceFor(const Place &place, const GlobalStats &stats, const Memory
     return mean(stats.same_address, stats.executions) +
            " lanes of each wave find another lane at their address and wait for it; combine the "
            "values within the wave or workgroup first and let one lane do the atomic.";
-  if (stats.wasted() * 10 <= stats.used) return "";
+  if (place.kind == AccessKind::atomic) {
+    const auto hottest = stats.hot.hottest();
+    if (stats.executions >= 16 && hottest.count * 2 > stats.lanes)
+      return std::to_string(hottest.count) + " of " + std::to_string(stats.lanes) +
+             " operations of all waves go to one address, one after the other; collect in LDS and "
+             "let each workgroup do one atomic.";
+  }
+  if (stats.wasted * 10 <= stats.used) return "";
   const std::string lines = mean(stats.used, stats.executions) + " cache lines per wave where " +
                             mean(stats.needed, stats.executions) + " would do";
   int64_t stride = 0;
@@ -45,12 +52,19 @@ std::string adviceFor(const Place &place, const GlobalStats &stats, const Memory
     return lines + "; look at what the lanes' indices have in common.";
   }
   const uint64_t bytes = place.bytes;
-  if (stride == 0) return "";
+  const bool in_rows = stats.strides.inRows() * 2 > stats.executions;
+  if (stride == 0)
+    return "Many lanes use the same address, in several groups: " + lines +
+           "; load such values once and share them through LDS or registers.";
   const auto apart = static_cast<uint64_t>(stride < 0 ? -stride : stride);
+  if (apart <= bytes && in_rows)
+    return "Neighbouring lanes are neighbours in memory only within short rows: " + lines +
+           "; let neighbouring lanes cover at least " + std::to_string(model.line) +
+           " bytes before the next row.";
   if (apart <= bytes)
-    return "Neighbouring lanes are neighbours in memory, but the first is not at the start of a "
-           "cache line: " +
-           lines + "; align it to " + std::to_string(model.line) + " bytes.";
+    return "Neighbouring lanes are neighbours in memory, but " + lines +
+           "; start at a multiple of " + std::to_string(model.line) +
+           " bytes, and keep the active lanes together.";
   return "Neighbouring lanes are " + distance(stride) + ": " + lines +
          "; let neighbouring lanes use neighbouring elements (swap the loops or indices, or "
          "transpose through LDS).";

@@ -3,15 +3,19 @@
 // Options: rows=N   blocks in the text report for each kernel (30)
 //
 // Counts come from the device's counters where the kernel was compiled with them (`counts`), else
-// from block records (`blocks`). Records also tell times (until the wave's next record) and which
-// executions were divergent: with fewer lanes than the wave has.
-#include "text_table.h"
+// from block records (`blocks`). Records also tell times (until the wave's next block), which
+// executions were divergent (with fewer lanes than the wave has), and where waves split: the branch
+// at the end of a block sent only a part of its lanes to the block that the wave ran next.
+#include "site_place.h"
+#include "source_text.h"
+#include "text_layout.h"
 
 #include <fade/handler.h>
 
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <ranges>
 #include <unordered_map>
 
 namespace {
@@ -20,7 +24,7 @@ using namespace fade::handlers;
 
 struct BlockStats {
   uint64_t executions = 0, lanes = 0;
-  uint64_t recorded = 0, divergent = 0; // of those seen as records
+  uint64_t recorded = 0, divergent = 0, splits = 0; // of those seen as records
   uint64_t timed = 0, clocks = 0;
 
   void add(const BlockStats &other) {
@@ -28,6 +32,7 @@ struct BlockStats {
     lanes += other.lanes;
     recorded += other.recorded;
     divergent += other.divergent;
+    splits += other.splits;
     timed += other.timed;
     clocks += other.clocks;
   }
@@ -54,6 +59,7 @@ struct BlockCounts : fade::Handler {
 
     struct Running {
       uint64_t lanes = 0; // of the whole wave
+      uint64_t mask = 0;  // in the block
       uint32_t block = 0;
       uint64_t clock = 0;
       bool in_block = false;
@@ -79,9 +85,12 @@ struct BlockCounts : fade::Handler {
   void writeCsv(const fade::Dispatch &dispatch, std::span<const BlockStats> blocks,
                 uint32_t wave_size);
   void report();
+  std::string blockText(const KernelTotal &total) const;
+  std::string lineText(const KernelTotal &total);
 
   uint64_t rows = 30;
   std::map<uint32_t, KernelTotal> kernels; // by id: another site table is another kernel
+  SourceText source;
   bool csv_header = false;
 };
 
@@ -99,6 +108,9 @@ void BlockCounts::Shard::one(const fade::Record &record) {
     BlockStats &before = sites[at->second.block];
     before.clocks += record.clock() - at->second.clock;
     ++before.timed;
+    const uint64_t mask = at->second.mask;
+    if (is_block && (record.mask() & mask) == record.mask() && record.mask() != mask)
+      ++before.splits;
   }
   if (!is_block) {
     if (at != waves.end()) waves.erase(at);
@@ -111,6 +123,7 @@ void BlockCounts::Shard::one(const fade::Record &record) {
   if (at == waves.end()) return;
   if (record.mask() != at->second.lanes) ++stats.divergent;
   at->second.block = record.site();
+  at->second.mask = record.mask();
   at->second.clock = record.clock();
   at->second.in_block = true;
 }
@@ -120,15 +133,64 @@ double laneShare(const BlockStats &stats, uint32_t wave_size) {
   return most == 0 ? 0 : static_cast<double>(stats.lanes) / most;
 }
 
-/// Counters hold either all active lanes or those beyond the first of each entry.
-template <typename Counter> uint64_t lanesOf(const Counter &counter) {
-  if constexpr (requires { counter.more_lanes; })
-    return counter.entries + counter.more_lanes;
-  else
-    return counter.lanes;
-}
+/// A line of source is run by every block that holds a part of it.
+using Lines = std::map<std::pair<std::string, uint32_t>, BlockStats>;
 
 bool isBlock(const fade_site &site) { return site.kind == FADE_SITE_BLOCK; }
+
+/// The kernel's own blocks, and those of functions it may share with others if they ran. A table
+/// is about all kernels of a module.
+std::vector<std::size_t> blocksOf(const fade::Kernel &kernel, std::span<const BlockStats> blocks) {
+  const fade::SiteTable &table = *kernel.sites();
+  std::string_view symbol = kernel.symbol();
+  if (symbol.ends_with(".kd")) symbol.remove_suffix(3); // the descriptor's name
+  const auto isOwn = [&](uint32_t index) {
+    const fade_site_kernel &of = table.kernels()[index];
+    return table.string(of.name) == symbol || table.string(of.clone) == symbol;
+  };
+  std::vector<std::size_t> list;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const fade_site &site = table.sites()[i];
+    if (!isBlock(site)) continue;
+    const bool is_own = site.kernel != FADE_NO_INDEX && isOwn(site.kernel);
+    if (is_own || blocks[i].executions != 0) list.push_back(i);
+  }
+  return list;
+}
+
+/// Lines of the system's headers are left out, unless there are no others.
+Lines linesOf(const fade::Kernel &kernel, std::span<const BlockStats> blocks) {
+  const fade::SiteTable &table = *kernel.sites();
+  Lines own, system;
+  for (const std::size_t i : blocksOf(kernel, blocks))
+    for (const fade_site_line &line : table.lines(table.sites()[i])) {
+      if (line.line == 0) continue;
+      const std::string file(table.string(line.file));
+      (isSystemHeader(file) ? system : own)[{file, line.line}].add(blocks[i]);
+    }
+  return own.empty() ? system : own;
+}
+
+/// The first line of its own source that a block holds, or else where it begins.
+SitePlace placeOfBlock(const fade::SiteTable &table, const fade_site &site) {
+  const SitePlace place = placeOf(table, site);
+  if (!isSystemHeader(place.file)) return place;
+  for (const fade_site_line &line : table.lines(site))
+    if (const auto file = table.string(line.file); !isSystemHeader(file) && line.line != 0)
+      return {file, place.function, line.line, 0, ""};
+  return place;
+}
+
+/// The lines that a block holds in the file where it begins.
+std::vector<uint32_t> linesIn(const fade::SiteTable &table, const fade_site &site,
+                              std::string_view file) {
+  std::vector<uint32_t> lines;
+  for (const fade_site_line &line : table.lines(site))
+    if (line.line != 0 && table.string(line.file) == file) lines.push_back(line.line);
+  std::ranges::sort(lines);
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  return lines;
+}
 
 void BlockCounts::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const> shards) {
   const fade::SiteTable *table = dispatch.kernel().sites();
@@ -143,7 +205,7 @@ void BlockCounts::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *c
     if (isBlock(table->sites()[i]) && blocks[i].recorded == 0) {
       const fade_counter &counter = dispatch.counters()[i];
       blocks[i].executions = counter.entries;
-      blocks[i].lanes = lanesOf(counter);
+      blocks[i].lanes = counter.entries + counter.more_lanes;
     }
   if (sink().isJson()) writeJson(dispatch, blocks, wave_size);
   if (sink().isCsv()) writeCsv(dispatch, blocks, wave_size);
@@ -167,26 +229,39 @@ void BlockCounts::writeJson(const fade::Dispatch &dispatch, std::span<const Bloc
     json.field("dispatch_id", dispatch->id);
     json.field("wave_size", wave_size);
     json.list("blocks", [&] {
-      for (std::size_t i = 0; i < blocks.size(); ++i) {
+      for (const std::size_t i : blocksOf(dispatch.kernel(), blocks)) {
         const fade_site &site = table.sites()[i];
-        if (!isBlock(site)) continue;
+        const SitePlace place = placeOfBlock(table, site);
         const BlockStats &stats = blocks[i];
         json.object([&] {
           json.field("block", i);
-          json.field("function", table.string(site.function));
-          json.field("file", table.string(site.file));
-          json.field("line", site.line);
-          json.field("column", site.column);
+          json.field("function", place.function);
+          json.field("file", place.file);
+          json.field("line", place.line);
+          json.field("column", place.column);
           json.list("lines", [&] {
-            for (const fade_site_line &line : table.lines(site)) json.value(line.line);
+            for (const uint32_t line : linesIn(table, site, place.file)) json.value(line);
           });
           json.field("executions", stats.executions);
           json.field("lanes", stats.lanes);
           json.field("lane_share", laneShare(stats, wave_size));
-          if (stats.recorded != 0) json.field("divergent", stats.divergent);
+          if (stats.recorded != 0) {
+            json.field("divergent", stats.divergent);
+            json.field("splits", stats.splits);
+          }
           if (stats.timed != 0) json.field("clocks", stats.clocks);
         });
       }
+    });
+    json.list("lines", [&] {
+      for (const auto &[place, stats] : linesOf(dispatch.kernel(), blocks))
+        json.object([&] {
+          json.field("file", place.first);
+          json.field("line", place.second);
+          json.field("executions", stats.executions);
+          json.field("lanes", stats.lanes);
+          json.field("lane_share", laneShare(stats, wave_size));
+        });
     });
   });
   sink().write(json.text());
@@ -198,65 +273,90 @@ void BlockCounts::writeCsv(const fade::Dispatch &dispatch, std::span<const Block
   fade::CsvWriter csv;
   if (!std::exchange(csv_header, true))
     csv.row("type", "version", "kernel", "dispatch_id", "block", "file", "line", "column",
-            "executions", "lanes", "lane_share", "divergent", "clocks");
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const fade_site &site = table.sites()[i];
-    if (!isBlock(site)) continue;
-    csv.row("blocks", FADE_REPORT_VERSION, dispatch.kernel().name(), dispatch->id, i,
-            table.string(site.file), site.line, site.column, blocks[i].executions, blocks[i].lanes,
-            laneShare(blocks[i], wave_size), blocks[i].divergent, blocks[i].clocks);
+            "executions", "lanes", "lane_share", "divergent", "splits", "clocks");
+  for (const std::size_t i : blocksOf(dispatch.kernel(), blocks)) {
+    const SitePlace place = placeOfBlock(table, table.sites()[i]);
+    csv.row("blocks", FADE_REPORT_VERSION, dispatch.kernel().name(), dispatch->id, i, place.file,
+            place.line, place.column, blocks[i].executions, blocks[i].lanes,
+            laneShare(blocks[i], wave_size), blocks[i].divergent, blocks[i].splits,
+            blocks[i].clocks);
   }
   sink().write(csv.take());
 }
 
-/// "12-15, 20": the source lines of a block, without its file.
-std::string linesText(const fade::SiteTable &table, const fade_site &site) {
-  std::vector<uint32_t> lines;
-  for (const fade_site_line &line : table.lines(site)) lines.push_back(line.line);
-  if (lines.empty() && site.line != 0) lines.push_back(site.line);
-  std::ranges::sort(lines);
-  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+/// "12-15, 20": as many as fit.
+std::string linesText(const std::vector<uint32_t> &lines) {
   std::string text;
   for (std::size_t i = 0; i < lines.size();) {
     std::size_t end = i;
     while (end + 1 < lines.size() && lines[end + 1] == lines[end] + 1) ++end;
-    text += (text.empty() ? "" : ", ") + std::to_string(lines[i]);
-    if (end != i) text += "-" + std::to_string(lines[end]);
+    std::string next = std::to_string(lines[i]);
+    if (end != i) next += "-" + std::to_string(lines[end]);
+    if (text.size() + next.size() > 10) return text.empty() ? next : text + ", ..";
+    text += (text.empty() ? "" : ", ") + next;
     i = end + 1;
   }
   return text.empty() ? "-" : text;
 }
 
-void BlockCounts::report() {
-  for (const auto &[id, total] : kernels) {
-    const fade::SiteTable &table = *total.kernel->sites();
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < total.blocks.size(); ++i)
-      if (isBlock(table.sites()[i])) order.push_back(i);
-    std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
-      const uint64_t x = total.blocks[a].executions, y = total.blocks[b].executions;
-      return x != y ? x > y : a < b;
-    });
-    TextTable text(
-        {"block", "lines", "executions", "lanes", "lane share", "divergent", "clocks/execution"});
-    for (const std::size_t i : order) {
-      const fade_site &site = table.sites()[i];
-      const BlockStats &stats = total.blocks[i];
-      const std::string file(table.string(site.file));
-      const auto slash = file.rfind('/');
-      text.row({file.substr(slash == std::string::npos ? 0 : slash + 1) + ":" +
-                    std::to_string(site.line),
-                linesText(table, site), std::to_string(stats.executions),
-                std::to_string(stats.lanes), percent(100 * laneShare(stats, total.wave_size)),
-                stats.recorded ? std::to_string(stats.divergent) : "-",
-                stats.timed
-                    ? decimal(static_cast<double>(stats.clocks) / static_cast<double>(stats.timed))
-                    : "-"});
-      if (&i - order.data() + 1 == static_cast<std::ptrdiff_t>(rows)) break;
-    }
-    sink().write("blocks of " + total.kernel->name() + ": " + std::to_string(total.dispatches) +
-                 " dispatches, waves of " + std::to_string(total.wave_size) + "\n" + text.text());
+std::string BlockCounts::blockText(const KernelTotal &total) const {
+  const fade::SiteTable &table = *total.kernel->sites();
+  std::vector<std::size_t> order = blocksOf(*total.kernel, total.blocks);
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    const uint64_t x = total.blocks[a].executions, y = total.blocks[b].executions;
+    return x != y ? x > y : a < b;
+  });
+  TextTable text(
+      {"block", "lines", "executions", "lanes", "lane %", "divergent", "splits", "clocks"}, 2);
+  for (const std::size_t i : order | std::views::take(rows)) {
+    const fade_site &site = table.sites()[i];
+    const SitePlace place = placeOfBlock(table, site);
+    const BlockStats &stats = total.blocks[i];
+    const double share = 100 * laneShare(stats, total.wave_size);
+    const auto ifRecorded = [&](uint64_t n) {
+      return stats.recorded ? TextTable::Cell(n) : TextTable::Cell("-");
+    };
+    const double each = static_cast<double>(stats.clocks) / static_cast<double>(stats.timed);
+    text.row({placeText(place.file, place.line, 0, 22),
+              linesText(linesIn(table, site, place.file)),
+              stats.executions,
+              stats.lanes,
+              {percent(share), stats.executions ? toneOfPercent(share) : Tone::dim},
+              ifRecorded(stats.divergent),
+              ifRecorded(stats.splits),
+              stats.timed ? decimal(each) : std::string("-")});
   }
+  if (order.size() > rows)
+    text.below("  and " + plural(order.size() - rows, "block") + " more (rows=N shows more)\n");
+  return text.text(Paint(sink().hasColor()));
+}
+
+/// The lines of source, with their text, in order.
+std::string BlockCounts::lineText(const KernelTotal &total) {
+  TextTable text({"line", "executions", "lanes", "lane %"}, 1);
+  const Lines lines = linesOf(*total.kernel, total.blocks);
+  for (const auto &[place, stats] : lines | std::views::take(rows)) {
+    const double share = 100 * laneShare(stats, total.wave_size);
+    text.row({placeText(place.first, place.second, 0, 28),
+              stats.executions,
+              stats.lanes,
+              {percent(share), stats.executions ? toneOfPercent(share) : Tone::dim}});
+    if (const std::string line = printable(source.line(place.first, place.second)); !line.empty())
+      text.below("    | " + line.substr(0, sink().columns() - 6) + '\n');
+  }
+  if (lines.size() > rows)
+    text.below("  and " + plural(lines.size() - rows, "line") + " more (rows=N shows more)\n");
+  return text.text(Paint(sink().hasColor()));
+}
+
+void BlockCounts::report() {
+  const Paint paint(sink().hasColor());
+  for (const auto &[id, total] : kernels)
+    sink().write(paint(Tone::bold, "BlockCounts") + ": " +
+                 paint(Tone::bold, shortName(total.kernel->name(), sink().columns() - 13)) +
+                 "\n  " + std::to_string(total.dispatches) +
+                 (total.dispatches == 1 ? " dispatch" : " dispatches") + ", waves of " +
+                 std::to_string(total.wave_size) + " lanes\n" + blockText(total) + lineText(total));
 }
 
 } // namespace

@@ -1,23 +1,25 @@
 // Heatmap: which pages of memory a kernel touches, and how often.
 //
 // Options: page=SIZE   size of a page, a power of two (4K)
-//          rows=N      bars in the text report for each kernel (20)
+//          rows=N      bars for each allocation in the text report (16)
+//          svg=FILE    a picture of address x time
+//          steps=N     JSON: accesses by place and time, in at most so many steps per dispatch
 //
 // An access counts once for each active lane, in the page of the lane's first byte; a copy or fill
-// counts in every page it reaches. LDS has no pages.
+// counts in every page it reaches. LDS and scratch have no pages.
 #include "access_kind.h"
-#include "page_counts.h"
+#include "heatmap_picture.h"
+#include "heatmap_totals.h"
 
 #include <fade/handler.h>
 
 #include <bit>
-#include <map>
 
 namespace {
 
-using fade::handlers::AccessKind;
-using fade::handlers::PageCounts;
-using fade::handlers::Space;
+using namespace fade::handlers;
+
+constexpr uint32_t kPictureSteps = 128; // of each dispatch
 
 struct Heatmap : fade::Handler {
   static constexpr const char *name = "Heatmap";
@@ -25,124 +27,283 @@ struct Heatmap : fade::Handler {
   static constexpr uint32_t needs = FADE_NEEDS_ACCESSES | FADE_NEEDS_ALLOCATIONS;
 
   Heatmap(const fade::Sink &to, const fade::Options &options) : Handler(to, options) {
-    options.allow({"page", "rows"});
+    options.allow({"page", "rows", "svg", "steps"});
     page_size = options.size("page", 4096);
     if (!std::has_single_bit(page_size) || page_size < 64)
       throw std::invalid_argument("page must be a power of two, at least 64");
-    rows = options.size("rows", 20);
+    rows = std::max<uint64_t>(options.size("rows", 16), 1);
+    svg_file = options.text("svg", "");
+    const uint64_t wanted = options.size("steps", 0);
+    if (wanted != 0 && (wanted < TimeMap::kFewestSteps || wanted > TimeMap::kMostSteps))
+      throw std::invalid_argument("steps must be between 8 and 512");
+    json_steps = static_cast<uint32_t>(wanted);
   }
+  uint32_t steps() const { return json_steps != 0 ? json_steps : kPictureSteps; }
+  bool wantsTimes() const { return !svg_file.empty() || json_steps != 0; }
 
-  struct Shard {
+  class Shard {
+  public:
     Shard(const Heatmap &heatmap, const fade::Dispatch &dispatch)
-        : sites(dispatch.kernel().sites()->sites()), pages(heatmap.page_size) {}
+        : times(heatmap.steps()), sites_(dispatch.kernel().sites()->sites()),
+          finder_(dispatch.allocations()), page_(heatmap.page_size),
+          shift_(static_cast<uint32_t>(std::countr_zero(page_))),
+          wants_times_(heatmap.wantsTimes()) {}
     void records(const fade::Batch &batch);
-    void access(const fade::Record &record, const fade_batch &batch);
 
-    std::span<const fade_site> sites;
-    PageCounts pages;
+    CountTable pages; // place: number of the page, part: as the finder numbers allocations
+    TimeMap times;
+
+  private:
+    void access(const fade::Record &record, const fade_batch &batch, uint64_t position);
+    void range(const fade::Record &record, const fade_batch &batch, uint64_t position);
+    /// Addresses that are counted under the same key as this one.
+    Stretch stretchOf(uint64_t address) {
+      Stretch stretch = finder_.find(address);
+      const uint64_t page = address & ~(page_ - 1);
+      const uint64_t from = std::max(stretch.from, page);
+      const uint64_t to = std::min(stretch.from + stretch.bytes, page + page_);
+      return {from, to - from, stretch.index};
+    }
+    void count(const Stretch &stretch, AccessKind kind, uint64_t lanes, uint64_t position);
+
+    std::span<const fade_site> sites_;
+    AllocationFinder finder_;
+    uint64_t page_;
+    uint32_t shift_;
+    bool wants_times_;
   };
 
   void dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const> shards);
   void report();
-  void writeJson(const fade::Dispatch &dispatch, const PageCounts &pages) const;
-  void writeCsv(const fade::Dispatch &dispatch, const PageCounts &pages);
-  std::string bars(const PageCounts &pages) const;
+  void writeJson(const fade::Dispatch &dispatch, const HeatmapTotals &totals, const TimeMap &times);
+  void writeTimes(fade::JsonWriter &json, const fade::Dispatch &dispatch,
+                  const TimeMap &times) const;
+  void writeTotal(const std::string *kernel, const HeatmapTotals &totals) const;
+  void writeCsv(const fade::Dispatch &dispatch, const HeatmapTotals &totals);
+  void writeText(const HeatmapTotals &all) const;
 
-  uint64_t page_size = 4096, rows = 20;
-  std::map<std::string, PageCounts> kernels;
+  uint64_t page_size = 4096, rows = 16;
+  std::string svg_file;
+  uint32_t json_steps = 0;
+  std::map<std::string, HeatmapTotals> kernels;
+  std::unique_ptr<HeatmapPicture> picture;
   bool csv_header = false;
 };
 
 void Heatmap::Shard::records(const fade::Batch &batch) {
-  batch.forEachAccess([&](const fade::Record &record) { access(record, *batch.operator->()); });
+  const auto *start = static_cast<const std::byte *>(batch->bytes);
+  batch.forEachAccess([&](const fade::Record &record) {
+    const auto offset = static_cast<uint64_t>(record.bytes().data() - start);
+    if (record.hasLength())
+      range(record, *batch.operator->(), batch->position + offset);
+    else
+      access(record, *batch.operator->(), batch->position + offset);
+  });
 }
 
-void Heatmap::Shard::access(const fade::Record &record, const fade_batch &batch) {
-  const fade_site &site = sites[record.site()];
-  if (site.space == FADE_SPACE_LDS) return;
-  const AccessKind kind = fade::handlers::kindOf(site);
-  const uint64_t page = pages.pageSize();
-  // Most accesses lie in one page from the first lane to the last.
-  if (!record.hasLength() && site.space != FADE_SPACE_FLAT) {
-    if (record.isLinear() && ((record.base() ^ record.lastLinear()) & ~(page - 1)) == 0) {
-      pages.add(record.base(), kind, record.laneCount());
-      return;
-    }
+void Heatmap::Shard::count(const Stretch &stretch, AccessKind kind, uint64_t lanes,
+                           uint64_t position) {
+  pages.add({stretch.from >> shift_, stretch.index}, kind, lanes);
+  if (!wants_times_) return;
+  uint64_t row = stretch.from / HeatmapPicture::elsewhereRow(page_);
+  if (stretch.index != 0) {
+    const fade_allocation &own = finder_[stretch.index];
+    row = (stretch.from - own.address) / TimeMap::rowSize(own.size, page_);
   }
-  const uint64_t length = record.hasLength() ? record.length() : 1;
+  times.add(stretch.index, row, position, kind, lanes);
+}
+
+void Heatmap::Shard::access(const fade::Record &record, const fade_batch &batch,
+                            uint64_t position) {
+  const fade_site &site = sites_[record.site()];
+  if (site.space == FADE_SPACE_LDS) return;
+  const AccessKind kind = kindOf(site);
+  const bool is_flat = site.space == FADE_SPACE_FLAT;
+  Stretch stretch;
+  // Most accesses lie in one page from the first lane to the last.
+  if (!is_flat && record.isLinear()) {
+    stretch = stretchOf(record.base());
+    if (stretch.holds(record.lastLinear()))
+      return count(stretch, kind, record.laneCount(), position);
+  }
+  // Lanes that follow each other in a page are counted together.
+  uint64_t lanes = 0;
   record.forEachLane([&](uint32_t, uint64_t address) {
-    if (fade::handlers::spaceOf(site.space, address, batch) != Space::global) return;
-    const uint64_t last = (address + std::max<uint64_t>(length, 1) - 1) & ~(page - 1);
-    for (uint64_t at = address & ~(page - 1);; at += page) {
-      pages.add(at, kind, 1);
-      if (at == last) break;
+    if (is_flat && spaceOf(site.space, address, batch) != Space::global) return;
+    if (!stretch.holds(address)) {
+      if (lanes != 0) count(stretch, kind, std::exchange(lanes, 0), position);
+      stretch = stretchOf(address);
+    }
+    ++lanes;
+  });
+  if (lanes != 0) count(stretch, kind, lanes, position);
+}
+
+/// Copies and fills: every page that a lane reaches.
+void Heatmap::Shard::range(const fade::Record &record, const fade_batch &batch, uint64_t position) {
+  const fade_site &site = sites_[record.site()];
+  if (site.space == FADE_SPACE_LDS || record.length() == 0) return;
+  const AccessKind kind = kindOf(site);
+  record.forEachLane([&](uint32_t, uint64_t address) {
+    if (spaceOf(site.space, address, batch) != Space::global) return;
+    for (uint64_t left = record.length();;) {
+      const Stretch stretch = stretchOf(address);
+      count(stretch, kind, 1, position);
+      const uint64_t here = stretch.from + stretch.bytes - address;
+      if (here >= left) break;
+      left -= here;
+      address += here;
     }
   });
 }
 
 void Heatmap::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const> shards) {
-  PageCounts pages(page_size);
-  for (const Shard *shard : shards) pages.add(shard->pages);
-  if (sink().isJson()) writeJson(dispatch, pages);
-  if (sink().isCsv()) writeCsv(dispatch, pages);
-  if (sink().isText())
-    kernels.try_emplace(dispatch.kernel().name(), page_size).first->second.add(pages);
+  const AllocationFinder finder(dispatch.allocations());
+  CountTable pages;
+  TimeMap times(steps());
+  for (const Shard *shard : shards) {
+    pages.add(shard->pages);
+    times.add(shard->times);
+  }
+  HeatmapTotals own;
+  own.add(pages, finder);
+  own.countDispatch();
+  kernels[dispatch.kernel().name()].add(own);
+  if (!svg_file.empty()) {
+    if (!picture) picture = std::make_unique<HeatmapPicture>(page_size);
+    picture->add(dispatch, times, finder);
+  }
+  if (sink().isJson()) writeJson(dispatch, own, times);
+  if (sink().isCsv()) writeCsv(dispatch, own);
 }
 
-void Heatmap::writeJson(const fade::Dispatch &dispatch, const PageCounts &pages) const {
+void writeCounts(fade::JsonWriter &json, const Counts &counts) {
+  json.field("reads", counts[0]);
+  json.field("writes", counts[1]);
+  json.field("atomics", counts[2]);
+}
+
+void writeAllocations(fade::JsonWriter &json, const HeatmapTotals &totals) {
+  json.list("allocations", [&] {
+    for (const auto &total : totals.byAllocation())
+      json.object([&] {
+        const Allocation &own = total.allocation;
+        json.field("number", own.number);
+        json.field("name", own.name());
+        if (own.number != 0) {
+          json.field("agent", own.agent);
+          json.field("host", own.on_host);
+          json.field("address", own.address);
+          json.field("size", own.size);
+        }
+        writeCounts(json, total.counts);
+        json.field("pages_touched", total.pages.size());
+      });
+  });
+}
+
+void writePages(fade::JsonWriter &json, const HeatmapTotals &totals, uint64_t page_size) {
+  json.field("page_size", page_size);
+  json.list("pages", [&] {
+    for (const auto &[number, counts] : totals.byPage())
+      json.object([&] {
+        json.field("address", number * page_size);
+        writeCounts(json, counts);
+      });
+  });
+}
+
+void Heatmap::writeTimes(fade::JsonWriter &json, const fade::Dispatch &dispatch,
+                         const TimeMap &times) const {
+  const AllocationFinder finder(dispatch.allocations());
+  json.object("times", [&] {
+    json.field("stream_bytes", dispatch->bytes);
+    json.field("step_bytes", times.stepSize());
+    json.list("cells", [&] {
+      times.forEach([&](uint32_t index, uint64_t row, uint64_t step, const Counts &counts) {
+        const uint64_t bytes = index != 0 ? TimeMap::rowSize(finder[index].size, page_size)
+                                          : HeatmapPicture::elsewhereRow(page_size);
+        json.object([&] {
+          json.field("allocation", index != 0 ? finder[index].number : 0);
+          json.field("address", row * bytes + (index != 0 ? finder[index].address : 0));
+          json.field("bytes", bytes);
+          json.field("step", step);
+          writeCounts(json, counts);
+        });
+      });
+    });
+  });
+}
+
+void Heatmap::writeJson(const fade::Dispatch &dispatch, const HeatmapTotals &totals,
+                        const TimeMap &times) {
   fade::JsonWriter json;
   json.object([&] {
     json.field("type", "heatmap");
     json.field("version", FADE_REPORT_VERSION);
     json.field("kernel", dispatch.kernel().name());
     json.field("dispatch_id", dispatch->id);
-    json.field("page_size", page_size);
-    json.list("pages", [&] {
-      for (const auto &page : pages.sorted())
-        json.object([&] {
-          json.field("address", page.address);
-          json.field("reads", page.counts[0]);
-          json.field("writes", page.counts[1]);
-          json.field("atomics", page.counts[2]);
-        });
-    });
+    writePages(json, totals, page_size);
+    writeAllocations(json, totals);
+    if (json_steps != 0) writeTimes(json, dispatch, times);
   });
   sink().write(json.text());
 }
 
-void Heatmap::writeCsv(const fade::Dispatch &dispatch, const PageCounts &pages) {
+/// For a kernel, or for all of them together.
+void Heatmap::writeTotal(const std::string *kernel, const HeatmapTotals &totals) const {
+  fade::JsonWriter json;
+  json.object([&] {
+    json.field("type", "heatmap_total");
+    json.field("version", FADE_REPORT_VERSION);
+    if (kernel)
+      json.field("kernel", *kernel);
+    else
+      json.field("kernel", nullptr);
+    json.field("dispatches", totals.dispatches());
+    writePages(json, totals, page_size);
+    writeAllocations(json, totals);
+  });
+  sink().write(json.text());
+}
+
+void Heatmap::writeCsv(const fade::Dispatch &dispatch, const HeatmapTotals &totals) {
   fade::CsvWriter csv;
   if (!std::exchange(csv_header, true))
     csv.row("type", "version", "kernel", "dispatch_id", "page_size", "address", "reads", "writes",
-            "atomics");
-  for (const auto &page : pages.sorted())
-    csv.row("heatmap", FADE_REPORT_VERSION, dispatch.kernel().name(), dispatch->id, page_size,
-            page.address, page.counts[0], page.counts[1], page.counts[2]);
+            "atomics", "allocation", "allocation_agent", "allocation_size");
+  for (const auto &total : totals.byAllocation())
+    for (const auto &page : total.pages)
+      csv.row("heatmap", FADE_REPORT_VERSION, dispatch.kernel().name(), dispatch->id, page_size,
+              page.key.place * page_size, page.counts[0], page.counts[1], page.counts[2],
+              total.allocation.number, total.allocation.agent, total.allocation.size);
   sink().write(csv.take());
 }
 
-std::string Heatmap::bars(const PageCounts &pages) const {
-  std::string text;
-  const auto all = pages.sorted();
-  uint64_t most = 1;
-  for (const auto &page : all) most = std::max(most, page.total());
-  for (const auto &page : all) {
-    char line[160];
-    const int width = static_cast<int>((page.total() * 40 + most - 1) / most);
-    std::snprintf(line, sizeof line, "  %#16llx %10llu r %10llu w %10llu a  ",
-                  static_cast<unsigned long long>(page.address),
-                  static_cast<unsigned long long>(page.counts[0]),
-                  static_cast<unsigned long long>(page.counts[1]),
-                  static_cast<unsigned long long>(page.counts[2]));
-    text += line + std::string(static_cast<std::size_t>(width), '#') + '\n';
-  }
-  return text;
+void Heatmap::writeText(const HeatmapTotals &all) const {
+  const Paint paint(sink().hasColor());
+  std::string text = paint(Tone::bold, "Heatmap") + ": " + plural(kernels.size(), "kernel") + ", " +
+                     std::to_string(all.dispatches()) +
+                     (all.dispatches() == 1 ? " dispatch" : " dispatches") + ", pages of " +
+                     humanSize(page_size) + "\n" + all.table(page_size, paint);
+  for (const auto &[kernel, totals] : kernels)
+    text += paint(Tone::bold, shortName(kernel, sink().columns())) + "\n" +
+            totals.bars(page_size, rows, paint);
+  sink().write(text);
 }
 
 void Heatmap::report() {
-  for (const auto &[kernel, pages] : kernels)
-    sink().write("heatmap of " + kernel + ", pages of " + std::to_string(page_size) + " bytes\n" +
-                 bars(pages));
+  HeatmapTotals all;
+  for (const auto &[kernel, totals] : kernels) all.add(totals);
+  if (!kernels.empty() && sink().isText()) writeText(all);
+  if (!kernels.empty() && sink().isJson()) {
+    for (const auto &[kernel, totals] : kernels) writeTotal(&kernel, totals);
+    writeTotal(nullptr, all);
+  }
+  if (picture)
+    sink().writeFile(svg_file, picture->svg());
+  else if (!svg_file.empty())
+    sink().warn("Heatmap: no instrumented dispatch, so there is no picture to write");
 }
 
 } // namespace

@@ -8,8 +8,9 @@
 // that was unrolled is still one line of source.
 #include "advice.h"
 #include "memory_stats.h"
+#include "site_place.h"
 #include "source_text.h"
-#include "text_table.h"
+#include "text_layout.h"
 
 #include <fade/handler.h>
 
@@ -44,11 +45,22 @@ struct MemoryAnalysis : fade::Handler {
     DistinctCounter distinct;
   };
 
+  // The dispatch with the most waste per execution; the first of several.
+  struct Worst {
+    uint64_t dispatch = 0;
+    double waste = 0;
+    void see(uint64_t id, uint64_t wasted, uint64_t executions) {
+      if (executions == 0) return;
+      const double each = static_cast<double>(wasted) / static_cast<double>(executions);
+      if (dispatch != 0 && each <= waste) return;
+      dispatch = id;
+      waste = each;
+    }
+  };
   // A place in all dispatches of a kernel.
   struct Total {
     PlaceStats stats;
-    uint64_t worst_dispatch = 0; // the one with the most wasted lines or conflicts per execution
-    double worst = -1;
+    Worst global, lds;
   };
   struct KernelTotal {
     std::map<Place, Total> places;
@@ -62,11 +74,13 @@ struct MemoryAnalysis : fade::Handler {
   void writeJson(const fade::Dispatch &dispatch, const Places &places) const;
   void writeCsv(const fade::Dispatch &dispatch, const Places &places);
   void report();
+  void writeTotal(const std::string &kernel, const KernelTotal &total);
   std::string globalText(const KernelTotal &total);
   std::string ldsText(const KernelTotal &total);
+  std::string below(const Place &place, const std::string &advice);
 
   uint64_t rows = 20;
-  std::map<std::string, KernelTotal> kernels;
+  std::map<std::pair<std::string, std::string>, KernelTotal> kernels; // by name and processor
   SourceText source;
   bool csv_header = false;
 };
@@ -79,11 +93,12 @@ Places MemoryAnalysis::placesOf(const fade::Dispatch &dispatch, std::span<Shard 
     for (const Shard *shard : shards) sum.add(shard->sites[i]);
     if (sum.global().executions == 0 && sum.lds().executions == 0) continue;
     const fade_site &site = table.sites()[i];
-    PlaceStats &place = places[{std::string(table.string(site.file)), site.line, site.column,
-                                kindOf(site), site.size}];
+    const SitePlace at = placeOf(table, site);
+    PlaceStats &place = places[{std::string(at.file), at.line, at.column, kindOf(site), site.size}];
     place.global.add(sum.global());
     place.lds.add(sum.lds());
-    place.function = table.string(site.function);
+    place.function = at.function;
+    place.via = at.via;
   }
   return places;
 }
@@ -97,7 +112,7 @@ void MemoryAnalysis::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard
 }
 
 void MemoryAnalysis::addToTotal(const fade::Dispatch &dispatch, const Places &places) {
-  KernelTotal &kernel = kernels[dispatch.kernel().name()];
+  KernelTotal &kernel = kernels[{dispatch.kernel().name(), dispatch.kernel().target()}];
   kernel.model = MemoryModel::of(dispatch.kernel().target());
   ++kernel.dispatches;
   for (const auto &[place, stats] : places) {
@@ -105,13 +120,9 @@ void MemoryAnalysis::addToTotal(const fade::Dispatch &dispatch, const Places &pl
     total.stats.global.add(stats.global);
     total.stats.lds.add(stats.lds);
     total.stats.function = stats.function;
-    const auto executions = static_cast<double>(stats.global.executions + stats.lds.executions);
-    const double badness =
-        static_cast<double>(stats.global.wasted() + stats.lds.conflicts) / executions;
-    if (badness > total.worst) {
-      total.worst = badness;
-      total.worst_dispatch = dispatch->id;
-    }
+    total.stats.via = stats.via;
+    total.global.see(dispatch->id, stats.global.wasted, stats.global.executions);
+    total.lds.see(dispatch->id, stats.lds.conflicts, stats.lds.executions);
   }
 }
 
@@ -131,29 +142,76 @@ void writeStrides(fade::JsonWriter &json, const StrideHistogram &strides) {
         json.field("executions", entry.count);
       });
   });
+  json.field("other_strides", strides.others());
   json.field("irregular", strides.irregular());
 }
 
-void writeGlobal(fade::JsonWriter &json, const Place &place, const GlobalStats &stats) {
+void writeGlobal(fade::JsonWriter &json, const Place &place, const PlaceStats &all,
+                 const MemoryModel &model) {
+  const GlobalStats &stats = all.global;
   writePlace(json, place);
+  json.field("function", all.function);
+  json.field("via", all.via);
   json.field("executions", stats.executions);
   json.field("lanes", stats.lanes);
   json.field("total_bytes", stats.bytes);
   json.field("lines_needed", stats.needed);
   json.field("lines_used", stats.used);
+  json.field("lines_wasted", stats.wasted);
+  json.field("efficiency", stats.efficiency());
   json.field("same_address", stats.same_address);
+  if (!stats.hot.empty()) {
+    json.field("addresses", stats.hot.size());
+    json.field("addresses_complete", !stats.hot.isFull());
+    json.object("hottest", [&] {
+      json.field("address", stats.hot.hottest().address);
+      json.field("operations", stats.hot.hottest().count);
+    });
+  }
   writeStrides(json, stats.strides);
+  json.field("advice", adviceFor(place, stats, model));
 }
 
-void writeLds(fade::JsonWriter &json, const Place &place, const LdsStats &stats) {
+void writeLds(fade::JsonWriter &json, const Place &place, const PlaceStats &all,
+              const MemoryModel &model) {
+  const LdsStats &stats = all.lds;
   writePlace(json, place);
+  json.field("function", all.function);
+  json.field("via", all.via);
   json.field("executions", stats.executions);
   json.field("lanes", stats.lanes);
   json.field("total_bytes", stats.bytes);
   json.field("conflicts", stats.conflicts);
   json.field("same_address", stats.same_address);
   writeStrides(json, stats.strides);
+  json.field("advice", adviceFor(place, stats, model));
 }
+
+/// The entries of a list, worst first.
+template <typename Map, typename Badness> auto worstFirst(const Map &places, Badness &&badness) {
+  std::vector<const typename Map::value_type *> list;
+  for (const auto &entry : places)
+    if (badness(entry.second).first != 0) list.push_back(&entry);
+  std::ranges::sort(list, [&](const auto *a, const auto *b) {
+    const uint64_t x = badness(a->second).second, y = badness(b->second).second;
+    return x != y ? x > y : a->first < b->first;
+  });
+  return list;
+}
+std::pair<uint64_t, uint64_t> globalWaste(const PlaceStats &stats) {
+  return {stats.global.executions, stats.global.wasted};
+}
+std::pair<uint64_t, uint64_t> ldsWaste(const PlaceStats &stats) {
+  return {stats.lds.executions, stats.lds.conflicts};
+}
+std::pair<uint64_t, uint64_t> globalWaste(const MemoryAnalysis::Total &total) {
+  return globalWaste(total.stats);
+}
+std::pair<uint64_t, uint64_t> ldsWaste(const MemoryAnalysis::Total &total) {
+  return ldsWaste(total.stats);
+}
+constexpr auto kByGlobal = [](const auto &stats) { return globalWaste(stats); };
+constexpr auto kByLds = [](const auto &stats) { return ldsWaste(stats); };
 
 void MemoryAnalysis::writeJson(const fade::Dispatch &dispatch, const Places &places) const {
   const MemoryModel model = MemoryModel::of(dispatch.kernel().target());
@@ -166,13 +224,42 @@ void MemoryAnalysis::writeJson(const fade::Dispatch &dispatch, const Places &pla
     json.field("line_size", model.line);
     json.field("banks", model.banks);
     json.list("global", [&] {
-      for (const auto &[place, stats] : places)
-        if (stats.global.executions != 0)
-          json.object([&] { writeGlobal(json, place, stats.global); });
+      for (const auto *entry : worstFirst(places, kByGlobal))
+        json.object([&] { writeGlobal(json, entry->first, entry->second, model); });
     });
     json.list("lds", [&] {
-      for (const auto &[place, stats] : places)
-        if (stats.lds.executions != 0) json.object([&] { writeLds(json, place, stats.lds); });
+      for (const auto *entry : worstFirst(places, kByLds))
+        json.object([&] { writeLds(json, entry->first, entry->second, model); });
+    });
+  });
+  sink().write(json.text());
+}
+
+/// A kernel in all its dispatches.
+void MemoryAnalysis::writeTotal(const std::string &kernel, const KernelTotal &total) {
+  fade::JsonWriter json;
+  json.object([&] {
+    json.field("type", "memory_total");
+    json.field("version", FADE_REPORT_VERSION);
+    json.field("kernel", kernel);
+    json.field("dispatches", total.dispatches);
+    json.field("line_size", total.model.line);
+    json.field("banks", total.model.banks);
+    json.list("global", [&] {
+      for (const auto *entry : worstFirst(total.places, kByGlobal))
+        json.object([&] {
+          writeGlobal(json, entry->first, entry->second.stats, total.model);
+          json.field("worst_dispatch", entry->second.global.dispatch);
+          json.field("source", source.line(entry->first.file, entry->first.line));
+        });
+    });
+    json.list("lds", [&] {
+      for (const auto *entry : worstFirst(total.places, kByLds))
+        json.object([&] {
+          writeLds(json, entry->first, entry->second.stats, total.model);
+          json.field("worst_dispatch", entry->second.lds.dispatch);
+          json.field("source", source.line(entry->first.file, entry->first.line));
+        });
     });
   });
   sink().write(json.text());
@@ -191,81 +278,92 @@ void MemoryAnalysis::writeCsv(const fade::Dispatch &dispatch, const Places &plac
             stats.lanes, stats.bytes, needed, used, conflicts, stats.same_address);
   };
   for (const auto &[place, stats] : places) {
-    const auto &[global, lds, function] = stats;
+    const auto &[global, lds, function, via] = stats;
     if (global.executions != 0) row("global", place, global, global.needed, global.used, 0);
     if (lds.executions != 0) row("lds", place, lds, 0, 0, lds.conflicts);
   }
   sink().write(csv.take());
 }
 
-std::string placeText(const Place &place) {
-  if (place.line == 0) return place.file.empty() ? "(no debug information)" : place.file;
-  const auto slash = place.file.rfind('/');
-  return place.file.substr(slash == std::string::npos ? 0 : slash + 1) + ":" +
-         std::to_string(place.line) + ":" + std::to_string(place.column);
+constexpr std::size_t kPlaceWidth = 28;
+
+std::string bytesText(const Place &place) {
+  return place.bytes == 0 ? "varies" : std::to_string(place.bytes);
 }
 
-/// The rows of a table, worst first, each with its source and advice below it.
-template <typename Badness>
-std::vector<const std::pair<const Place, MemoryAnalysis::Total> *>
-worstFirst(const MemoryAnalysis::KernelTotal &kernel, Badness &&badness) {
-  std::vector<const std::pair<const Place, MemoryAnalysis::Total> *> rows;
-  for (const auto &row : kernel.places) rows.push_back(&row);
-  std::ranges::sort(rows, [&](const auto *a, const auto *b) {
-    const auto x = badness(a->second.stats), y = badness(b->second.stats);
-    return x != y ? x > y : a->first < b->first;
-  });
-  return rows;
+/// The source and the advice, below a row of the table.
+std::string MemoryAnalysis::below(const Place &place, const std::string &advice) {
+  const std::size_t columns = sink().columns();
+  std::string text;
+  if (const std::string line = printable(source.line(place.file, place.line)); !line.empty())
+    text += "    | " + line.substr(0, columns - 6) + '\n';
+  if (!advice.empty()) text += paragraph(advice, columns, "    -> ", "       ");
+  return text;
 }
 
 std::string MemoryAnalysis::globalText(const KernelTotal &kernel) {
-  TextTable table({"global memory", "op", "bytes", "executions", "lanes", "needed", "used",
-                   "efficiency", "worst dispatch"});
+  TextTable table({"global memory", "op", "B/lane", "executions", "lanes", "needed", "used",
+                   "efficiency", "worst"},
+                  2);
   uint64_t left = rows;
-  for (const auto *row :
-       worstFirst(kernel, [](const PlaceStats &s) { return s.global.wasted(); })) {
-    const GlobalStats &s = row->second.stats.global;
-    if (s.executions == 0) continue;
-    const double efficiency =
-        s.used == 0
-            ? 100
-            : std::min(100.0, 100.0 * static_cast<double>(s.needed) / static_cast<double>(s.used));
-    table.row({placeText(row->first), nameOf(row->first.kind), std::to_string(row->first.bytes),
-               std::to_string(s.executions), std::to_string(s.lanes), std::to_string(s.needed),
-               std::to_string(s.used), percent(efficiency),
-               s.wasted() != 0 ? std::to_string(row->second.worst_dispatch) : "-"});
-    table.below(source.line(row->first.file, row->first.line), "| ");
-    table.below(adviceFor(row->first, s, kernel.model), "-> ");
-    if (--left == 0) break;
+  for (const auto *row : worstFirst(kernel.places, kByGlobal)) {
+    if (left-- == 0) break;
+    const auto &[place, total] = *row;
+    const GlobalStats &s = total.stats.global;
+    const double efficiency = 100 * s.efficiency();
+    table.row({placeText(place.file, place.line, place.column, kPlaceWidth),
+               nameOf(place.kind),
+               bytesText(place),
+               s.executions,
+               s.lanes,
+               s.needed,
+               s.used,
+               {percent(efficiency), toneOfPercent(efficiency)},
+               s.wasted != 0 ? "#" + std::to_string(total.global.dispatch) : "-"});
+    table.below(below(place, adviceFor(place, s, kernel.model)));
   }
-  return table.text();
+  return table.text(Paint(sink().hasColor()));
 }
 
 std::string MemoryAnalysis::ldsText(const KernelTotal &kernel) {
-  TextTable table({"LDS", "op", "bytes", "executions", "lanes", "conflicts", "per execution",
-                   "worst dispatch"});
+  TextTable table(
+      {"LDS", "op", "B/lane", "executions", "lanes", "conflicts", "per execution", "worst"}, 2);
   uint64_t left = rows;
-  for (const auto *row : worstFirst(kernel, [](const PlaceStats &s) { return s.lds.conflicts; })) {
-    const LdsStats &s = row->second.stats.lds;
-    if (s.executions == 0) continue;
-    table.row({placeText(row->first), nameOf(row->first.kind), std::to_string(row->first.bytes),
-               std::to_string(s.executions), std::to_string(s.lanes), std::to_string(s.conflicts),
-               decimal(static_cast<double>(s.conflicts) / static_cast<double>(s.executions)),
-               s.conflicts != 0 ? std::to_string(row->second.worst_dispatch) : "-"});
-    table.below(source.line(row->first.file, row->first.line), "| ");
-    table.below(adviceFor(row->first, s, kernel.model), "-> ");
-    if (--left == 0) break;
+  for (const auto *row : worstFirst(kernel.places, kByLds)) {
+    if (left-- == 0) break;
+    const auto &[place, total] = *row;
+    const LdsStats &s = total.stats.lds;
+    const double each = static_cast<double>(s.conflicts) / static_cast<double>(s.executions);
+    table.row({placeText(place.file, place.line, place.column, kPlaceWidth),
+               nameOf(place.kind),
+               bytesText(place),
+               s.executions,
+               s.lanes,
+               s.conflicts,
+               {decimal(each), each == 0  ? Tone::good
+                               : each < 4 ? Tone::fair
+                                          : Tone::bad},
+               s.conflicts != 0 ? "#" + std::to_string(total.lds.dispatch) : "-"});
+    table.below(below(place, adviceFor(place, s, kernel.model)));
   }
-  return table.text();
+  return table.text(Paint(sink().hasColor()));
 }
 
 void MemoryAnalysis::report() {
+  if (sink().isJson())
+    for (const auto &[key, total] : kernels) writeTotal(key.first, total);
   if (!sink().isText()) return;
-  for (const auto &[kernel, total] : kernels)
-    sink().write("memory of " + kernel + ": " + std::to_string(total.dispatches) +
-                 " dispatches, cache lines of " + std::to_string(total.model.line) + " bytes, " +
-                 std::to_string(total.model.banks) + " LDS banks\n" + globalText(total) +
-                 ldsText(total));
+  const Paint paint(sink().hasColor());
+  for (const auto &[key, total] : kernels) {
+    const std::string about = std::to_string(total.dispatches) +
+                              (total.dispatches == 1 ? " dispatch" : " dispatches") +
+                              ", cache lines of " + std::to_string(total.model.line) + " bytes, " +
+                              std::to_string(total.model.banks) + " LDS banks";
+    std::string text = paint(Tone::bold, "MemoryAnalysis") + ": " +
+                       paint(Tone::bold, shortName(key.first, sink().columns() - 16)) + "\n  " +
+                       about + "\n" + globalText(total) + ldsText(total);
+    sink().write(text);
+  }
 }
 
 } // namespace

@@ -5,28 +5,37 @@
 namespace fade::handlers {
 namespace {
 
-constexpr uint32_t kBankPeriod = 256; // bytes after which any number of banks starts over
+// Lanes that all move on by whole dwords meet in the same numbers, in other banks.
+constexpr uint32_t kBankPeriod = 4;
 
-/// The distance between neighbouring lanes if it is the same everywhere.
+/// The distance that at least three quarters of the neighbouring lanes have, if there is one. Two
+/// active lanes are neighbours even if others between them are not active; their distance is then
+/// that of one lane to the next.
 void addStride(StrideHistogram &strides, const WaveAccess &access) {
-  uint64_t previous = 0;
-  uint32_t previous_lane = 64;
-  int64_t stride = 0;
-  bool known = false, regular = true;
-  forEachLane(access.mask, [&](uint32_t lane) {
-    const uint64_t address = access.addresses[lane];
-    if (previous_lane != 64) {
-      const auto distance = static_cast<int64_t>(address - previous);
-      const auto gap = static_cast<int64_t>(lane - previous_lane);
-      regular = regular && distance % gap == 0 && (!known || distance / gap == stride);
-      stride = distance / gap;
-      known = true;
-    }
-    previous = address;
-    previous_lane = lane;
-  });
-  if (regular)
-    strides.add(stride);
+  std::array<int64_t, 63> distances;
+  std::size_t pairs = 0;
+  uint64_t rest = access.mask;
+  auto previous = static_cast<uint32_t>(std::countr_zero(rest));
+  for (rest &= rest - 1; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+    const auto distance = static_cast<int64_t>(access.addresses[lane] - access.addresses[previous]);
+    const auto gap = static_cast<int64_t>(lane - previous);
+    distances[pairs++] = gap == 1 ? distance : distance / gap;
+    previous = lane;
+  }
+  // Whatever has three quarters survives the vote.
+  int64_t candidate = 0;
+  std::size_t votes = 0;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    if (votes == 0) candidate = distances[i];
+    votes = distances[i] == candidate ? votes + 1 : votes - 1;
+  }
+  const auto agree = std::count(distances.begin(),
+                                distances.begin() + static_cast<std::ptrdiff_t>(pairs), candidate);
+  if (static_cast<std::size_t>(agree) == pairs)
+    strides.add(candidate);
+  else if (static_cast<std::size_t>(agree) * 4 >= pairs * 3)
+    strides.addRows(candidate);
   else
     strides.addIrregular();
 }
@@ -59,6 +68,7 @@ void StrideHistogram::add(const StrideHistogram &other) {
     add(other.entries_[i].stride, other.entries_[i].count);
   irregular_ += other.irregular_;
   others_ += other.others_;
+  in_rows_ += other.in_rows_;
 }
 
 std::vector<StrideHistogram::Entry> StrideHistogram::sorted() const {
@@ -75,14 +85,42 @@ uint64_t StrideHistogram::total() const {
   return total;
 }
 
+void HotAddresses::add(uint64_t address, uint64_t n) {
+  if (slots_.empty()) slots_.resize(2 * kMost);
+  std::size_t at = (address * 0x9e3779b97f4a7c15ull) >> 51;
+  while (slots_[at].count != 0 && slots_[at].address != address) at = (at + 1) % slots_.size();
+  if (slots_[at].count == 0) {
+    if (isFull()) return;
+    ++size_;
+    slots_[at].address = address;
+  }
+  slots_[at].count += n;
+}
+
+void HotAddresses::add(const HotAddresses &other) {
+  for (const Entry &entry : other.slots_)
+    if (entry.count != 0) add(entry.address, entry.count);
+}
+
+HotAddresses::Entry HotAddresses::hottest() const {
+  Entry best;
+  for (const Entry &entry : slots_)
+    if (entry.count > best.count ||
+        (entry.count == best.count && entry.count != 0 && entry.address < best.address))
+      best = entry;
+  return best;
+}
+
 void GlobalStats::add(const GlobalStats &other) {
   executions += other.executions;
   lanes += other.lanes;
   bytes += other.bytes;
   needed += other.needed;
   used += other.used;
+  wasted += other.wasted;
   same_address += other.same_address;
   strides.add(other.strides);
+  hot.add(other.hot);
 }
 
 void LdsStats::add(const LdsStats &other) {
@@ -101,9 +139,11 @@ void SiteStats::add(const SiteStats &other) {
 
 void SiteStats::record(const Record &record, const fade_site &site, const fade_batch &batch,
                        const MemoryModel &model, DistinctCounter &distinct) {
-  const bool simple = record.isLinear() && !record.hasLength() && site.space != FADE_SPACE_FLAT;
+  const bool is_atomic = site.kind == FADE_SITE_ATOMIC;
+  const bool simple = record.isLinear() && !record.hasLength() && site.space != FADE_SPACE_FLAT &&
+                      (!is_atomic || record.stride() == 0);
   if (simple)
-    linear(record, site.size, site.space == FADE_SPACE_LDS, site.kind == FADE_SITE_ATOMIC, model);
+    linear(record, site.size, site.space == FADE_SPACE_LDS, is_atomic, model);
   else
     general(record, site, batch, model, distinct);
 }
@@ -140,7 +180,9 @@ void SiteStats::linear(const Record &record, uint32_t size, bool is_lds, bool is
     global_.bytes += uint64_t{last_.lanes} * size;
     global_.needed += last_.needed;
     global_.used += last_.used;
+    global_.wasted += last_.used - std::min(last_.used, last_.needed);
     global_.same_address += repeated;
+    if (is_atomic) global_.hot.add(base, last_.lanes);
     global_.strides.add(stride);
   }
 }
@@ -172,9 +214,15 @@ void SiteStats::addGlobal(const WaveAccess &access, uint64_t size, const fade_si
   ++global_.executions;
   global_.lanes += lanes;
   global_.bytes += lanes * size;
-  global_.needed += linesNeeded(lanes, size, model.line);
-  global_.used += linesUsed(access, size, model.line, distinct);
-  if (site.kind == FADE_SITE_ATOMIC) global_.same_address += sameAddresses(access, distinct);
+  const uint64_t needed = linesNeeded(lanes, size, model.line);
+  const uint64_t used = linesUsed(access, size, model.line, distinct);
+  global_.needed += needed;
+  global_.used += used;
+  global_.wasted += used - std::min(used, needed);
+  if (site.kind == FADE_SITE_ATOMIC) {
+    global_.same_address += sameAddresses(access, distinct);
+    forEachLane(access.mask, [&](uint32_t lane) { global_.hot.add(access.addresses[lane], 1); });
+  }
   addStride(global_.strides, access);
 }
 

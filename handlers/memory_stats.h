@@ -17,10 +17,16 @@
 
 namespace fade::handlers {
 
-/// How often neighbouring lanes were so many bytes apart. A few strides by name, the rest together.
+/// How often neighbouring lanes were so many bytes apart. A few strides by name, the rest together;
+/// irregular are executions in which less than three quarters of the neighbours agree.
 class StrideHistogram {
 public:
   void add(int64_t stride, uint64_t n = 1);
+  /// Most neighbours had this stride, but not all: lanes in rows.
+  void addRows(int64_t stride) {
+    add(stride);
+    ++in_rows_;
+  }
   void addIrregular(uint64_t n = 1) { irregular_ += n; }
   void add(const StrideHistogram &other);
 
@@ -32,6 +38,7 @@ public:
   std::vector<Entry> sorted() const;
   uint64_t irregular() const { return irregular_; }
   uint64_t others() const { return others_; }
+  uint64_t inRows() const { return in_rows_; } ///< of those with a stride
   uint64_t total() const;
 
 private:
@@ -40,17 +47,43 @@ private:
   std::size_t size_ = 0;
   uint64_t irregular_ = 0;
   uint64_t others_ = 0; ///< further strides
+  uint64_t in_rows_ = 0;
+};
+
+/// Which addresses atomics go to, in all waves: the first kMost addresses are counted one by one.
+class HotAddresses {
+public:
+  static constexpr std::size_t kMost = 4096;
+
+  void add(uint64_t address, uint64_t n);
+  void add(const HotAddresses &other);
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  bool isFull() const { return size_ == kMost; } ///< there may be more
+  struct Entry {
+    uint64_t address = 0, count = 0;
+  };
+  /// The address with the most operations; the lowest of several.
+  Entry hottest() const;
+
+private:
+  std::vector<Entry> slots_;
+  std::size_t size_ = 0;
 };
 
 struct GlobalStats {
   uint64_t executions = 0, lanes = 0, bytes = 0;
   uint64_t needed = 0, used = 0;
+  uint64_t wasted = 0;       ///< lines used without need, execution by execution
   uint64_t same_address = 0; ///< atomics: lanes that found another of their wave at their address
   StrideHistogram strides;
+  HotAddresses hot; ///< atomics
 
   void add(const GlobalStats &other);
-  /// Lines that were used without need.
-  uint64_t wasted() const { return used > needed ? used - needed : 0; }
+  /// Needed of used, at most 1.
+  double efficiency() const {
+    return used <= needed ? 1 : static_cast<double>(needed) / static_cast<double>(used);
+  }
 };
 
 struct LdsStats {
@@ -85,7 +118,7 @@ private:
 
   struct Remembered {
     uint64_t mask = 0;
-    uint32_t phase = 0; ///< base modulo line or banks
+    uint32_t phase = 0; ///< base modulo line or dword: all that the answer depends on
     int32_t stride = 0;
     uint32_t needed = 0, used = 0, conflicts = 0, lanes = 0;
   };
@@ -106,7 +139,7 @@ struct Place {
 struct PlaceStats {
   GlobalStats global;
   LdsStats lds;
-  std::string function;
+  std::string function, via;
 };
 
 using Places = std::map<Place, PlaceStats>;

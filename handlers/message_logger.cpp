@@ -2,6 +2,7 @@
 //
 // Options: addresses=false   leaves out the lanes' addresses
 #include "access_kind.h"
+#include "site_place.h"
 
 #include <fade/handler.h>
 
@@ -132,9 +133,10 @@ void MessageLogger::Shard::json(const fade::Record &record, const fade::Batch &b
     json.field("mask", hex(record.mask()));
     if (record.isAccess() || kind == FADE_RECORD_BLOCK) {
       const fade_site &site = table_.sites()[record.site()];
-      json.field("file", table_.string(site.file));
-      json.field("line", site.line);
-      json.field("column", site.column);
+      const SitePlace place = placeOf(table_, site);
+      json.field("file", place.file);
+      json.field("line", place.line);
+      json.field("column", place.column);
     }
     if (record.isAccess())
       jsonAccess(json, record, batch);
@@ -150,10 +152,10 @@ void MessageLogger::Shard::csv(const fade::Record &record, const fade::Batch &ba
   const auto wave = batch.wave(record.wave()).value_or(fade_wave_begin{});
   const auto row = [&](const fade_site *site, const char *op, const char *space, uint64_t bytes,
                        const std::string &lane, const std::string &address) {
+    const SitePlace place = site ? placeOf(table_, *site) : SitePlace{};
     csv.row(typeOf(record.kind()), FADE_REPORT_VERSION, kernel_, id_, record.wave(),
-            wave.workgroup_x, wave.workgroup_y, wave.workgroup_z,
-            site ? table_.string(site->file) : "", site ? site->line : 0, site ? site->column : 0,
-            op, space, bytes, hex(record.mask()), lane, address);
+            wave.workgroup_x, wave.workgroup_y, wave.workgroup_z, place.file, place.line,
+            place.column, op, space, bytes, hex(record.mask()), lane, address);
   };
   if (!record.isAccess()) {
     row(record.kind() == FADE_RECORD_BLOCK ? &table_.sites()[record.site()] : nullptr, "", "", 0,
@@ -178,9 +180,10 @@ void MessageLogger::Shard::text(const fade::Record &record, const fade::Batch &b
   out_ += " mask " + hex(record.mask());
   if (record.isAccess() || kind == FADE_RECORD_BLOCK) {
     const fade_site &site = table_.sites()[record.site()];
+    const SitePlace place = placeOf(table_, site);
     out_ += " ";
-    out_ += table_.string(site.file);
-    out_ += ":" + std::to_string(site.line) + ":" + std::to_string(site.column);
+    out_ += place.file;
+    out_ += ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
     if (record.isAccess()) {
       out_ += std::string(" ") + nameOf(kindOf(site)) + " " +
               std::to_string(record.hasLength() ? record.length() : site.size) + " B " +

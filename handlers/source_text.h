@@ -17,11 +17,11 @@ public:
     if (number == 0 || number > lines.size()) return "";
     const std::string &text = lines[number - 1];
     const auto start = text.find_first_not_of(" \t");
-    return start == std::string::npos ? "" : text.substr(start, kLongest);
+    return start == std::string::npos ? "" : text.substr(start);
   }
 
 private:
-  static constexpr std::size_t kLongest = 160;
+  static constexpr std::size_t kLongest = 1024;
   static constexpr std::size_t kMostLines = 1 << 20;
 
   const std::vector<std::string> &linesOf(const std::string &file) {
@@ -30,7 +30,7 @@ private:
       std::ifstream in(file);
       for (std::string text; at->second.size() < kMostLines && std::getline(in, text);) {
         if (!text.empty() && text.back() == '\r') text.pop_back();
-        at->second.push_back(text.substr(0, 1024));
+        at->second.push_back(text.substr(0, kLongest));
       }
     }
     return at->second;

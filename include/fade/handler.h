@@ -56,6 +56,13 @@ public:
   bool isJson() const { return host_->format == FADE_FORMAT_JSON; }
   bool isCsv() const { return host_->format == FADE_FORMAT_CSV; }
 
+  bool hasColor() const { return has(&host_->flags) && (host_->flags & FADE_HOST_COLOR) != 0; }
+  // Characters in a line of text: between 60 and 100.
+  uint32_t columns() const {
+    const uint32_t wanted = has(&host_->columns) ? host_->columns : 0;
+    return wanted == 0 ? 100 : std::clamp(wanted, 60u, 100u);
+  }
+
   // Whole lines, each with its '\n'. They are not torn apart by other writers.
   void write(std::string_view lines) const {
     host_->write(host_->context, lines.data(), lines.size());
@@ -67,6 +74,12 @@ public:
   void warn(const std::string &text) const { host_->warn(host_->context, text.c_str()); }
 
 private:
+  // A FADE that is older than this header has a shorter struct.
+  template <typename T> bool has(const T *field) const {
+    const auto *end = reinterpret_cast<const char *>(field + 1);
+    return end - reinterpret_cast<const char *>(host_) <= std::ptrdiff_t{host_->size};
+  }
+
   const fade_host *host_;
 };
 

@@ -59,6 +59,9 @@
 #define FADE_FORMAT_JSON 1u
 #define FADE_FORMAT_CSV 2u
 
+/* How text is wanted: fade_host.flags */
+#define FADE_HOST_COLOR 1u /* the report goes to a terminal that shows colours */
+
 /* fade_allocation.flags */
 #define FADE_ALLOCATION_ON_HOST 1u
 
@@ -138,6 +141,8 @@ typedef struct fade_host {
   int (*write_file)(void *context, const char *path, const char *data, fade_u64 size);
   /* One line on stderr, whatever the format. */
   void (*warn)(void *context, const char *text);
+  fade_u32 flags;   /* FADE_HOST_* */
+  fade_u32 columns; /* that a line of text should fit in; 0: not known, 100 are good */
 } fade_host;
 
 typedef struct fade_handler_api {

@@ -1,8 +1,11 @@
 // Writes one JSON object after the other, one per line. Header-only.
 //
 //   JsonWriter json;
-//   json.object([&] { json.field("type", "summary"); json.list("grid", [&] { json.value(64); });
-//   }); sink.write(json.take());
+//   json.object([&] {
+//     json.field("type", "summary");
+//     json.list("grid", [&] { json.value(64); });
+//   });
+//   sink.write(json.take());
 //
 // Strings may hold anything: bytes that are not UTF-8 become U+FFFD, so that the line is always
 // valid JSON.
@@ -17,6 +20,10 @@
 #include <utility>
 
 namespace fade {
+
+// Bytes of the UTF-8 sequence at the start of a text that is not empty; 0 if there is none: not a
+// leading byte, cut short, longer than needed, a surrogate or beyond Unicode.
+std::size_t utf8Length(std::string_view rest);
 
 class JsonWriter {
 public:
@@ -86,7 +93,6 @@ private:
   void put(const char *value) { put(std::string_view(value)); }
   void put(const std::string &value) { put(std::string_view(value)); }
   void put(std::string_view value);
-  static std::size_t sequenceLength(std::string_view rest);
 
   std::string text_;
   int depth_ = 0;
@@ -104,7 +110,7 @@ inline void JsonWriter::put(std::string_view value) {
       text_ += "\\u00";
       (text_ += hex[c >> 4]) += hex[c & 15];
       ++i;
-    } else if (const std::size_t length = sequenceLength(value.substr(i)); length != 0) {
+    } else if (const std::size_t length = utf8Length(value.substr(i)); length != 0) {
       text_.append(value.substr(i, length));
       i += length;
     } else {
@@ -115,9 +121,7 @@ inline void JsonWriter::put(std::string_view value) {
   text_ += '"';
 }
 
-// Bytes of the UTF-8 sequence at the start, 0 if there is none: not a leading byte, cut short,
-// longer than needed, a surrogate or beyond Unicode.
-inline std::size_t JsonWriter::sequenceLength(std::string_view rest) {
+inline std::size_t utf8Length(std::string_view rest) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(rest[i]); };
   const unsigned lead = at(0);
   if (lead < 0x80) return 1;

@@ -43,6 +43,7 @@ std::shared_ptr<const ModuleSites> SiteTableBuilder::build(const std::string &ke
   Strings strings;
   std::vector<fade_site> sites;
   std::vector<fade_site_line> lines;
+  std::vector<fade_site_frame> frames;
   for (const Site &from : sites_) {
     fade_site site{};
     site.kind = from.kind;
@@ -51,7 +52,14 @@ std::shared_ptr<const ModuleSites> SiteTableBuilder::build(const std::string &ke
     site.file = strings.add(from.file);
     site.line = from.line;
     site.column = from.column;
+    site.function = strings.add(from.function);
     site.inlined_at = FADE_NO_INDEX;
+    for (std::size_t i = from.inlined_at.size(); i-- > 0;) { // parents come first
+      const Frame &frame = from.inlined_at[i];
+      frames.push_back({strings.add(frame.function), strings.add(frame.file), frame.line,
+                        frame.column, site.inlined_at});
+      site.inlined_at = static_cast<uint32_t>(frames.size() - 1);
+    }
     site.block = FADE_NO_INDEX;
     const bool writes = from.kind == FADE_SITE_STORE || from.kind == FADE_SITE_ATOMIC ||
                         from.kind == FADE_SITE_COPY_WRITE || from.kind == FADE_SITE_FILL;
@@ -76,7 +84,9 @@ std::shared_ptr<const ModuleSites> SiteTableBuilder::build(const std::string &ke
   header.sites_offset = header.kernels_offset + sizeof k;
   header.site_count = static_cast<uint32_t>(sites.size());
   header.frames_offset = header.sites_offset + header.site_count * sizeof(fade_site);
-  header.lines_offset = header.frames_offset;
+  header.frame_count = static_cast<uint32_t>(frames.size());
+  header.lines_offset =
+      header.frames_offset + header.frame_count * static_cast<uint32_t>(sizeof(fade_site_frame));
   header.line_count = static_cast<uint32_t>(lines.size());
   header.strings_offset =
       header.lines_offset + header.line_count * static_cast<uint32_t>(sizeof(fade_site_line));
@@ -89,6 +99,7 @@ std::shared_ptr<const ModuleSites> SiteTableBuilder::build(const std::string &ke
   append(module->bytes, &header, 1);
   append(module->bytes, &k, 1);
   append(module->bytes, sites.data(), sites.size());
+  append(module->bytes, frames.data(), frames.size());
   append(module->bytes, lines.data(), lines.size());
   append(module->bytes, text.data(), text.size());
   module->module_id = kModule;

@@ -19,6 +19,10 @@ namespace fade::testing {
 /// Makes a site table as a compiler would.
 class SiteTableBuilder {
 public:
+  struct Frame {
+    std::string function, file;
+    uint32_t line = 0, column = 0;
+  };
   struct Site {
     uint32_t kind = FADE_SITE_LOAD;
     uint32_t space = FADE_SPACE_GLOBAL;
@@ -26,6 +30,8 @@ public:
     std::string file = "kernel.hip";
     uint32_t line = 1, column = 1;
     std::vector<uint32_t> lines = {}; ///< of a block
+    std::string function = {};
+    std::vector<Frame> inlined_at = {}; ///< from the inside to the outside
   };
   /// Returns its id.
   uint32_t add(const Site &site);

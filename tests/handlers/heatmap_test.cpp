@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <set>
+#include <sstream>
+
 namespace fade::testing {
 namespace {
 
@@ -95,6 +99,137 @@ TEST_F(HeatmapTest, SeveralWorkersCountTheSame) {
   const auto pages = run("", options);
   EXPECT_EQ(pages.size(), 20000u * 256 / 4096);
   for (const auto &[address, counts] : pages) EXPECT_EQ(counts.reads, 1024u) << address;
+}
+
+std::shared_ptr<const Allocations> allocationsAt(std::vector<fade_allocation> list) {
+  return std::make_shared<Allocations>(std::move(list));
+}
+
+TEST_F(HeatmapTest, AllocationsAreNamedBySizeAgentAndOrderAndCountedExactly) {
+  stream.wave();
+  stream.affine(load, 0x10000, 4);           // 64 in the first
+  stream.affine(store, 0x12000 - 16 * 4, 4); // 16 in the first, 48 in the second
+  stream.affine(atomic, 0x900000, 0);        // 64 in none
+  HandlerHost host(std::vector<HandlerChoice>{{"Heatmap", ""}});
+  host.dispatch("k", table.build("k"), stream, {},
+                allocationsAt({{0x10000, 0x2000, 7, 1, 0, 0},
+                               {0x12000, 0x180000, 3, 0, FADE_ALLOCATION_ON_HOST, 0}}));
+  const auto heatmaps = host.finish("heatmap");
+  ASSERT_EQ(heatmaps.size(), 1u);
+  const json &list = heatmaps[0]["allocations"];
+  ASSERT_EQ(list.size(), 3u);
+  EXPECT_EQ(list[0]["name"], "#7, 8 KiB of agent 1");
+  EXPECT_EQ(list[0]["reads"], 64);
+  EXPECT_EQ(list[0]["writes"], 16);
+  EXPECT_EQ(list[0]["pages_touched"], 2);
+  EXPECT_EQ(list[1]["name"], "#3, 1.5 MiB of agent 0 (host)");
+  EXPECT_EQ(list[1]["host"], true);
+  EXPECT_EQ(list[1]["writes"], 48);
+  EXPECT_EQ(list[2]["number"], 0);
+  EXPECT_EQ(list[2]["atomics"], 64);
+}
+
+TEST_F(HeatmapTest, AllocationsInOnePageAreToldApart) {
+  stream.wave();
+  stream.affine(load, 0x10000 + 0x800 - 32 * 4, 4); // 32 lanes on each side
+  HandlerHost host(std::vector<HandlerChoice>{{"Heatmap", "page=1M"}});
+  host.dispatch("k", table.build("k"), stream, {},
+                allocationsAt({{0x10000, 0x800, 1, 1, 0, 0}, {0x10800, 0x800, 2, 1, 0, 0}}));
+  const auto heatmaps = host.finish("heatmap");
+  ASSERT_EQ(heatmaps.size(), 1u);
+  ASSERT_EQ(heatmaps[0]["allocations"].size(), 2u);
+  EXPECT_EQ(heatmaps[0]["allocations"][0]["reads"], 32);
+  EXPECT_EQ(heatmaps[0]["allocations"][1]["reads"], 32);
+  ASSERT_EQ(heatmaps[0]["pages"].size(), 1u);
+  EXPECT_EQ(heatmaps[0]["pages"][0]["reads"], 64);
+}
+
+TEST_F(HeatmapTest, TotalsArePerKernelAndForTheRun) {
+  stream.wave();
+  stream.affine(load, 0x10000, 4);
+  HandlerHost host(std::vector<HandlerChoice>{{"Heatmap", ""}});
+  const auto known = allocationsAt({{0x10000, 0x1000, 1, 1, 0, 0}});
+  host.dispatch("a", table.build("k"), stream, {}, known);
+  host.dispatch("b", table.build("k"), stream, {}, known);
+  host.dispatch("a", table.build("k"), stream, {}, known);
+  std::map<std::string, uint64_t> reads;
+  for (const json &total : host.finish("heatmap_total"))
+    reads[total["kernel"].is_null() ? "all" : total["kernel"].get<std::string>()] =
+        total["allocations"][0]["reads"];
+  EXPECT_EQ(reads, (std::map<std::string, uint64_t>{{"a", 128}, {"b", 64}, {"all", 192}}));
+}
+
+TEST_F(HeatmapTest, AddressesComeWithTheirTime) {
+  stream.wave();
+  for (uint64_t i = 0; i < 1000; ++i) stream.affine(load, 0x10000 + 256 * (i / 100), 4);
+  // Rows of 64 bytes would be too many: 4 KiB has 64 of them, 8 KiB half as many rows of 128.
+  for (const unsigned workers : {1u, 4u}) {
+    HostOptions options;
+    options.workers = workers;
+    options.batch = 512;
+    HandlerHost host({{"Heatmap", "page=64,steps=16"}}, options);
+    host.dispatch("k", table.build("k"), stream, {},
+                  allocationsAt({{0x10000, 0x2000, 1, 1, 0, 0}}));
+    const auto heatmaps = host.finish("heatmap");
+    ASSERT_EQ(heatmaps.size(), 1u);
+    const json &times = heatmaps[0]["times"];
+    // 16 steps of 2048 bytes for 72 + 1000 * 32.
+    EXPECT_EQ(times["stream_bytes"], 72 + 32000);
+    EXPECT_EQ(times["step_bytes"], 2048);
+    uint64_t sum = 0;
+    std::map<uint64_t, std::set<uint64_t>> steps; // of a row
+    for (const json &cell : times["cells"]) {
+      EXPECT_EQ(cell["bytes"], 128);
+      sum += cell["reads"].get<uint64_t>();
+      steps[cell["address"].get<uint64_t>()].insert(cell["step"].get<uint64_t>());
+    }
+    EXPECT_EQ(sum, 64000u);
+    EXPECT_EQ(*steps[0x10000].begin(), 0u); // the first hundred: bytes 72 to 3271
+    EXPECT_EQ(*steps[0x10000].rbegin(), 1u);
+    EXPECT_EQ(*steps[0x10000 + 256 * 9].begin(), (72 + 900 * 32) / 2048u);
+    EXPECT_EQ(*steps[0x10000 + 256 * 9].rbegin(), 15u);
+  }
+}
+
+TEST_F(HeatmapTest, ThePictureIsOneFileOfSvg) {
+  stream.wave();
+  for (uint64_t i = 0; i < 64; ++i) stream.affine(load, 0x10000 + 256 * i, 4);
+  for (uint64_t i = 0; i < 64; ++i) stream.affine(store, 0x40000 + 256 * i, 4);
+  const std::string file = ::testing::TempDir() + "fade-heatmap-test.svg";
+  HandlerHost host(std::vector<HandlerChoice>{{"Heatmap", "svg=" + file}});
+  EXPECT_TRUE(host.complaints().empty());
+  const auto known = allocationsAt({{0x10000, 0x4000, 1, 1, 0, 0}, {0x40000, 0x4000, 2, 1, 0, 0}});
+  host.dispatch("first<int>(\xff&)", table.build("k"), stream, {}, known);
+  host.dispatch("second(int)", table.build("k"), stream, {}, known);
+  host.finish();
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  std::remove(file.c_str());
+  const std::string svg = text.str();
+  EXPECT_TRUE(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\"")) << svg.substr(0, 80);
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  EXPECT_NE(svg.find("#1, 16 KiB of agent 1"), std::string::npos);
+  EXPECT_NE(svg.find("#2, 16 KiB of agent 1"), std::string::npos);
+  EXPECT_NE(svg.find("first&lt;int&gt;(?&amp;)"), std::string::npos);
+  EXPECT_NE(svg.find("class=\"r l5\""), std::string::npos); // reads in the strongest colour
+  EXPECT_NE(svg.find("class=\"w l5\""), std::string::npos);
+  EXPECT_EQ(svg.find("href"), std::string::npos); // needs nothing else
+}
+
+TEST_F(HeatmapTest, BarsJoinPagesOfLargeAllocations) {
+  stream.wave();
+  for (uint64_t i = 0; i < 256; ++i) stream.affine(load, 0x100000 + 4096 * i, 4);
+  HostOptions options;
+  options.format = Format::text;
+  HandlerHost host({{"Heatmap", "rows=8"}}, options);
+  host.dispatch("k(int)", table.build("k"), stream, {},
+                allocationsAt({{0x100000, 256 * 4096, 1, 1, 0, 0}}));
+  const std::string text = host.finish();
+  EXPECT_NE(text.find("256 of 256"), std::string::npos) << text;
+  std::size_t bars = 0;
+  for (std::size_t at = 0; (at = text.find("2048 r", at)) != std::string::npos; ++at) ++bars;
+  EXPECT_EQ(bars, 8u) << text; // 32 pages each
+  EXPECT_NE(text.find("+896 KiB"), std::string::npos) << text;
 }
 
 TEST_F(HeatmapTest, AWrongOptionIsNamedWithTheRightOne) {

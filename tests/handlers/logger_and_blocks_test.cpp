@@ -110,6 +110,55 @@ TEST_F(BlockCountsTest, RecordsGiveExecutionsLanesTimesAndDivergence) {
   EXPECT_DOUBLE_EQ(blocks[1]["lane_share"], 6.0 / 128);
 }
 
+TEST_F(BlockCountsTest, WavesSplitWhereOnlyAPartOfTheLanesGoesOn) {
+  stream.wave();
+  stream.block(head, kAll, 100); // if: half of the lanes go into the body
+  stream.block(body, 0xffff'ffff, 110);
+  stream.block(head, kAll, 120); // all come back: no split
+  stream.block(body, kAll, 130); // all go into the body: no split
+  stream.block(body, 0xff, 140); // a loop that most lanes leave
+  stream.waveEnd(150);
+  const json blocks = run();
+  ASSERT_EQ(blocks.size(), 2u);
+  EXPECT_EQ(blocks[0]["splits"], 1);
+  EXPECT_EQ(blocks[1]["splits"], 1);
+  EXPECT_EQ(blocks[1]["divergent"], 2);
+}
+
+TEST_F(BlockCountsTest, WavesAreFollowedOneByOne) {
+  Stream two;
+  two.wave();
+  two.block(head, kAll, 100);
+  two.wave(1);
+  two.block(body, 0xf, 5000); // another wave: neither time nor split of the first
+  two.waveEnd(5010);
+  stream = two;
+  const json blocks = run();
+  EXPECT_EQ(blocks[0]["splits"], 0);
+  EXPECT_FALSE(blocks[0].contains("clocks")); // its end was not seen
+  EXPECT_EQ(blocks[1]["clocks"], 10);
+}
+
+TEST_F(BlockCountsTest, LinesAddUpTheBlocksThatHoldThem) {
+  SiteTableBuilder::Site shared = block(12);
+  shared.lines = {12, 20};
+  const auto other = table.add(shared);
+  stream.wave();
+  stream.block(body, kAll, 100);
+  stream.block(other, 0xf, 110);
+  HandlerHost host(std::vector<HandlerChoice>{{"BlockCounts", ""}});
+  host.dispatch("k", table.build("k"), stream);
+  const auto all = host.finish("blocks");
+  ASSERT_EQ(all.size(), 1u);
+  std::map<uint64_t, std::pair<uint64_t, uint64_t>> lines;
+  for (const json &line : all[0]["lines"]) {
+    EXPECT_EQ(line["file"], "kernel.hip");
+    lines[line["line"].get<uint64_t>()] = {line["executions"], line["lanes"]};
+  }
+  using Want = std::map<uint64_t, std::pair<uint64_t, uint64_t>>;
+  EXPECT_EQ(lines, (Want{{10, {0, 0}}, {11, {0, 0}}, {12, {2, 68}}, {13, {1, 64}}, {20, {1, 4}}}));
+}
+
 TEST_F(BlockCountsTest, CountersGiveExecutionsAndLanes) {
   stream.wave();
   const json blocks = run({{10, 630}, {3, 0}});

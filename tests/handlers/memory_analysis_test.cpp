@@ -54,11 +54,12 @@ protected:
     EXPECT_EQ(access["lines_used"], used);
   }
 
-private:
   static json only(const json &list) {
     EXPECT_EQ(list.size(), 1u);
     return list.empty() ? json::object() : list[0];
   }
+
+private:
   uint32_t line_ = 0;
 };
 
@@ -324,6 +325,133 @@ TEST_F(MemoryAnalysisTest, StridesAreCounted) {
   EXPECT_EQ(access["strides"], json::parse(R"([{"stride":4,"executions":3},
                                                {"stride":512,"executions":1}])"));
   EXPECT_EQ(access["irregular"], 1);
+}
+
+TEST_F(MemoryAnalysisTest, RowsOfATileHaveTheStrideOfTheirLanes) {
+  stream.wave();
+  std::vector<uint64_t> addresses(64);
+  for (uint64_t i = 0; i < 64; ++i) addresses[i] = 0x10000 + (i % 16) * 4 + (i / 16) * 4096;
+  stream.access(load(), kAll, addresses); // 60 of 63 neighbours are 4 bytes apart
+  const json access = global();
+  EXPECT_EQ(access["strides"], json::parse(R"([{"stride":4,"executions":1}])"));
+  EXPECT_EQ(access["irregular"], 0);
+}
+
+TEST_F(MemoryAnalysisTest, MoreStridesThanHaveANameAreCountedTogether) {
+  const auto in = load();
+  stream.wave();
+  for (int64_t i = 1; i <= 20; ++i) stream.affine(in, 0x10000, 4 * i);
+  const json access = global();
+  EXPECT_EQ(access["strides"].size(), 16u);
+  EXPECT_EQ(access["other_strides"], 4);
+}
+
+TEST_F(MemoryAnalysisTest, WasteIsNotMadeGoodByBroadcasts) {
+  const auto in = load();
+  stream.wave();
+  stream.affine(in, 0x10000, 0); // needs 2, uses 1
+  stream.affine(in, 0x10004, 4); // needs 2, uses 3
+  const json access = global();
+  EXPECT_EQ(access["lines_needed"], 4);
+  EXPECT_EQ(access["lines_used"], 4);
+  EXPECT_EQ(access["lines_wasted"], 1);
+  EXPECT_EQ(access["efficiency"], 1.0);
+}
+
+TEST_F(MemoryAnalysisTest, AtomicsOfAllWavesOnOneAddressAreSeen) {
+  const auto atomic = site(FADE_SITE_ATOMIC, FADE_SPACE_GLOBAL, 4);
+  for (uint32_t wave = 0; wave < 100; ++wave) {
+    stream.wave(wave);
+    stream.affine(atomic, 0x10000, 4, 1);                  // one lane, always the same address
+    stream.affine(atomic, 0x20000 + 256 * wave, 4, 0b110); // two lanes, always others
+  }
+  const json access = only(run(4)["global"]);
+  EXPECT_EQ(access["same_address"], 0);
+  EXPECT_EQ(access["addresses"], 201);
+  EXPECT_EQ(access["addresses_complete"], true);
+  EXPECT_EQ(access["hottest"]["address"], 0x10000);
+  EXPECT_EQ(access["hottest"]["operations"], 100);
+}
+
+TEST_F(MemoryAnalysisTest, CodeInlinedFromSystemHeadersIsAtTheLineThatCallsIt) {
+  SiteTableBuilder::Site add;
+  add.kind = FADE_SITE_ATOMIC;
+  add.file = "/usr/include/hip/amd_detail/amd_hip_atomic.h";
+  add.line = 141;
+  add.function = "__hip_add";
+  add.inlined_at = {{"atomicAdd", "/usr/include/hip/amd_detail/amd_hip_atomic.h", 99, 1},
+                    {"count", "app/histogram.hip", 12, 5},
+                    {"kernel", "app/histogram.hip", 40, 3}};
+  stream.wave();
+  stream.affine(table.add(add), 0x10000, 0);
+  const json access = global();
+  EXPECT_EQ(access["file"], "app/histogram.hip");
+  EXPECT_EQ(access["line"], 12);
+  EXPECT_EQ(access["column"], 5);
+  EXPECT_EQ(access["function"], "count");
+  EXPECT_EQ(access["via"], "atomicAdd");
+}
+
+TEST_F(MemoryAnalysisTest, KernelsThatAreAllInSystemHeadersKeepTheirPlace) {
+  SiteTableBuilder::Site inside;
+  inside.file = "/usr/include/rocprim/block/detail.hpp";
+  inside.line = 30;
+  inside.inlined_at = {{"kernel", "/usr/include/rocprim/device/reduce.hpp", 50, 3}};
+  stream.wave();
+  stream.affine(table.add(inside), 0x10000, 4);
+  const json access = global();
+  EXPECT_EQ(access["file"], "/usr/include/rocprim/block/detail.hpp");
+  EXPECT_EQ(access["line"], 30);
+}
+
+TEST_F(MemoryAnalysisTest, TheWorstDispatchHasTheMostWastePerExecution) {
+  const auto in = load(), column = ldsLoad();
+  HandlerHost host(std::vector<HandlerChoice>{{"MemoryAnalysis", ""}});
+  const auto feed = [&](int64_t stride, int64_t lds_stride, int times) {
+    Stream one;
+    one.wave();
+    for (int i = 0; i < times; ++i) {
+      one.affine(in, 0x10000, stride);
+      one.affine(column, 0, lds_stride);
+    }
+    host.dispatch("kernel()", table.build("kernel"), one);
+  };
+  feed(8, 256, 10); // 2 lines too many and 62 conflicts, ten times
+  feed(128, 4, 1);  // 62 lines too many, no conflict
+  feed(4, 8, 1);    // no line too many, 2 conflicts
+  const auto totals = host.finish("memory_total");
+  ASSERT_EQ(totals.size(), 1u);
+  EXPECT_EQ(totals[0]["dispatches"], 3);
+  EXPECT_EQ(totals[0]["global"][0]["worst_dispatch"], 2);
+  EXPECT_EQ(totals[0]["global"][0]["lines_wasted"], 10 * 2 + 62);
+  EXPECT_EQ(totals[0]["lds"][0]["worst_dispatch"], 1);
+  EXPECT_EQ(totals[0]["lds"][0]["conflicts"], 10 * 62 + 2);
+}
+
+TEST_F(MemoryAnalysisTest, MisalignedLdsDwordsCountInBothBanks) {
+  stream.wave();
+  // Each lane has the last 2 bytes of a dword and the first 2 of the next: dwords 32 i and 32 i
+  // + 1.
+  stream.affine(ldsLoad(4), 2, 128);
+  EXPECT_EQ(lds()["conflicts"], 62);
+}
+
+TEST_F(MemoryAnalysisTest, TwelveByteLdsRowIsServedInEighths) {
+  stream.wave();
+  stream.affine(ldsLoad(12), 0, 12);
+  // {0-3,20-23}: dwords 0-11 and 60-71, banks 0-11 and 28-31,0-7: banks 0-7 twice. {4-7,16-19}:
+  // 12-23 and 48-59, banks 12-23 and 16-27. {8-11,28-31}: 24-35 and 84-95, banks 24-31,0-3 and
+  // 20-31. {12-15,24-27}: 36-47 and 72-83, banks 4-15 and 8-19. One each; upper half: the same.
+  EXPECT_EQ(lds()["conflicts"], 8);
+}
+
+TEST_F(MemoryAnalysisTest, Gfx950HasTwiceTheBanks) {
+  target = "gfx950";
+  stream.wave();
+  stream.affine(ldsLoad(), 0, 256); // 64 lanes, all in bank 0 of 64
+  const json memory = run();
+  EXPECT_EQ(memory["banks"], 64);
+  EXPECT_EQ(memory["lds"][0]["conflicts"], 63);
 }
 
 TEST_F(MemoryAnalysisTest, TheReportNamesTheWorstLineFirstAndAdvises) {

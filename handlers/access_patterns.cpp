@@ -1,0 +1,281 @@
+// AccessPatterns: two examples of each access in the source, lane by lane: its first execution and
+// the worst one. A report draws them: which lane touches which cache line, or which LDS bank.
+//
+// The worst execution is the one with the most cache lines beyond those needed, or the most extra
+// LDS turns; the earliest of several. Copies and fills of more than kLongest bytes have no
+// examples.
+#include "access_kind.h"
+#include "memory_model.h"
+#include "site_place.h"
+#include "text_layout.h"
+
+#include <fade/handler.h>
+
+#include <cinttypes>
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace {
+
+using namespace fade::handlers;
+
+constexpr uint64_t kLongest = 256; // bytes of a lane
+
+std::string hex(uint64_t value) {
+  std::array<char, 24> text;
+  std::snprintf(text.data(), text.size(), "0x%" PRIx64, value);
+  return text.data();
+}
+
+/// One execution of an access.
+struct Example {
+  WaveAccess access;
+  uint64_t bytes = 0; // of a lane
+  Space space = Space::global;
+  uint64_t needed = 0, used = 0, conflicts = 0;
+  uint64_t dispatch = 0, position = 0; // in the stream of the dispatch
+  std::optional<fade_wave_begin> wave;
+
+  uint64_t badness() const {
+    return space == Space::lds ? conflicts : used - std::min(needed, used);
+  }
+  bool isBefore(const Example &other) const {
+    return std::tuple(dispatch, position) < std::tuple(other.dispatch, other.position);
+  }
+  bool isWorseThan(const Example &other) const {
+    if (badness() != other.badness()) return badness() > other.badness();
+    return isBefore(other);
+  }
+};
+
+struct Examples {
+  std::optional<Example> first, worst;
+
+  void see(const Example &one) {
+    if (!first || one.isBefore(*first)) first = one;
+    if (!worst || one.isWorseThan(*worst)) worst = one;
+  }
+  void add(const Examples &other) {
+    if (other.first) see(*other.first);
+    if (other.worst) see(*other.worst);
+  }
+};
+
+struct Place {
+  std::string file;
+  uint32_t line = 0, column = 0;
+  AccessKind kind = AccessKind::read;
+  uint32_t bytes = 0;
+  Space space = Space::global;
+  auto operator<=>(const Place &) const = default;
+};
+
+/// What makes two executions alike: the same lanes, as far apart, from the same place in a line.
+struct Shape {
+  uint64_t mask = 0, phase = 0;
+  int32_t stride = 0;
+  bool operator==(const Shape &) const = default;
+};
+
+struct AccessPatterns : fade::Handler {
+  static constexpr const char *name = "AccessPatterns";
+  static constexpr const char *summary = "the first and the worst execution of each access";
+  static constexpr uint32_t needs = FADE_NEEDS_ACCESSES | FADE_NEEDS_WAVES;
+
+  AccessPatterns(const fade::Sink &to, const fade::Options &options) : Handler(to, options) {
+    options.allow({});
+  }
+
+  class Shard {
+  public:
+    Shard(const AccessPatterns &, const fade::Dispatch &dispatch)
+        : sites(dispatch.kernel().siteCount()), table_(dispatch.kernel().sites()->sites()),
+          shapes_(table_.size()), model_(MemoryModel::of(dispatch.kernel().target())),
+          dispatch_(dispatch->id) {}
+    void records(const fade::Batch &batch) {
+      const auto *start = static_cast<const std::byte *>(batch->bytes);
+      wave_size = batch->wave_size;
+      batch.forEachAccess([&](const fade::Record &record) {
+        const auto offset = static_cast<uint64_t>(record.bytes().data() - start);
+        one(record, batch, batch->position + offset);
+      });
+    }
+
+    /// By site; accesses through flat pointers may go to either memory.
+    struct BySpace {
+      Examples global, lds;
+    };
+    std::vector<BySpace> sites;
+    uint32_t wave_size = 64;
+
+  private:
+    void one(const fade::Record &record, const fade::Batch &batch, uint64_t position);
+    void measure(Example &example);
+
+    std::span<const fade_site> table_;
+    std::vector<std::optional<Shape>> shapes_;
+    MemoryModel model_;
+    DistinctCounter distinct_;
+    uint64_t dispatch_;
+  };
+
+  struct KernelTotal {
+    const fade::Kernel *kernel = nullptr;
+    std::map<Place, Examples> places;
+    uint32_t wave_size = 64;
+  };
+
+  void dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const> shards);
+  void report();
+  void writeJson(const KernelTotal &total, const Place &place, const char *which,
+                 const Example &example) const;
+  void writeText(const KernelTotal &total, const Place &place, const char *which,
+                 const Example &example) const;
+
+  std::map<uint32_t, KernelTotal> kernels; // by id: another site table is another kernel
+};
+
+void AccessPatterns::Shard::measure(Example &example) {
+  if (example.space == Space::lds) {
+    example.conflicts =
+        ldsConflicts(example.access, static_cast<uint32_t>(example.bytes), model_.banks);
+    return;
+  }
+  const auto lanes = static_cast<uint64_t>(std::popcount(example.access.mask));
+  example.needed = linesNeeded(lanes, example.bytes, model_.line);
+  example.used = linesUsed(example.access, example.bytes, model_.line, distinct_);
+}
+
+void AccessPatterns::Shard::one(const fade::Record &record, const fade::Batch &batch,
+                                uint64_t position) {
+  const fade_site &site = table_[record.site()];
+  const uint64_t bytes = record.hasLength() ? record.length() : site.size;
+  if (bytes == 0 || bytes > kLongest) return;
+  // Waves mostly do the same as the one before, shifted by whole lines.
+  const bool is_flat = site.space == FADE_SPACE_FLAT;
+  auto &shape = shapes_[record.site()];
+  if (!is_flat && !record.hasLength() && record.isLinear()) {
+    const Shape now{record.mask(), record.base() % model_.line, record.stride()};
+    if (shape == now && sites[record.site()].global.first) return;
+    if (shape == now && sites[record.site()].lds.first) return;
+    shape = now;
+  } else {
+    shape.reset();
+  }
+  std::array<Example, 2> found; // global memory, LDS
+  record.forEachLane([&](uint32_t lane, uint64_t address) {
+    const Space space = spaceOf(site.space, address, *batch.operator->());
+    if (space == Space::scratch) return;
+    Example &example = found[space == Space::lds ? 1 : 0];
+    example.space = space;
+    example.access.mask |= uint64_t{1} << lane;
+    example.access.addresses[lane] = address;
+  });
+  for (Example &example : found) {
+    if (example.access.mask == 0) continue;
+    example.bytes = bytes;
+    example.dispatch = dispatch_;
+    example.position = position;
+    measure(example);
+    auto &by_space = sites[record.site()];
+    Examples &examples = example.space == Space::lds ? by_space.lds : by_space.global;
+    const bool is_news = !examples.worst || example.isBefore(*examples.first) ||
+                         example.isWorseThan(*examples.worst);
+    if (!is_news) continue;
+    example.wave = batch.wave(record.wave());
+    examples.see(example);
+  }
+}
+
+void AccessPatterns::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const> shards) {
+  const fade::SiteTable *table = dispatch.kernel().sites();
+  if (!table) return;
+  KernelTotal &total = kernels[dispatch.kernel().id()];
+  total.kernel = &dispatch.kernel();
+  for (const Shard *shard : shards) {
+    total.wave_size = shard->wave_size;
+    for (std::size_t i = 0; i < shard->sites.size() && i < table->sites().size(); ++i) {
+      const fade_site &site = table->sites()[i];
+      const SitePlace at = placeOf(*table, site);
+      Place place{std::string(at.file), at.line, at.column, kindOf(site), site.size, Space::global};
+      if (shard->sites[i].global.first) total.places[place].add(shard->sites[i].global);
+      place.space = Space::lds;
+      if (shard->sites[i].lds.first) total.places[place].add(shard->sites[i].lds);
+    }
+  }
+}
+
+void AccessPatterns::writeJson(const KernelTotal &total, const Place &place, const char *which,
+                               const Example &example) const {
+  const MemoryModel model = MemoryModel::of(total.kernel->target());
+  fade::JsonWriter json;
+  json.object([&] {
+    json.field("type", "pattern");
+    json.field("version", FADE_REPORT_VERSION);
+    json.field("kernel", total.kernel->name());
+    json.field("symbol", total.kernel->symbol());
+    json.field("target", total.kernel->target());
+    json.field("dispatch_id", example.dispatch);
+    json.field("which", which);
+    json.field("file", place.file);
+    json.field("line", place.line);
+    json.field("column", place.column);
+    json.field("op", nameOf(place.kind));
+    json.field("bytes", place.bytes);
+    json.field("space", place.space == Space::lds ? "lds" : "global");
+    json.field("wave_size", total.wave_size);
+    if (example.wave) {
+      json.list("workgroup", [&] {
+        json.value(example.wave->workgroup_x);
+        json.value(example.wave->workgroup_y);
+        json.value(example.wave->workgroup_z);
+      });
+      json.field("work_item", example.wave->work_item & 0x3ff);
+    }
+    json.field("line_size", model.line);
+    json.field("banks", model.banks);
+    json.field("lane_bytes", example.bytes);
+    if (place.space == Space::lds) {
+      json.field("conflicts", example.conflicts);
+    } else {
+      json.field("lines_needed", example.needed);
+      json.field("lines_used", example.used);
+    }
+    json.field("mask", hex(example.access.mask));
+    json.list("addresses", [&] {
+      forEachLane(example.access.mask,
+                  [&](uint32_t lane) { json.value(example.access.addresses[lane]); });
+    });
+  });
+  sink().write(json.text());
+}
+
+void AccessPatterns::writeText(const KernelTotal &total, const Place &place, const char *which,
+                               const Example &example) const {
+  const bool is_lds = place.space == Space::lds;
+  std::string text = "AccessPatterns: " + shortName(total.kernel->name(), 40) + " " +
+                     placeText(place.file, place.line, place.column, 28) + " " +
+                     nameOf(place.kind) + ", " + which + ": mask " + hex(example.access.mask) +
+                     (is_lds ? ", " + plural(example.conflicts, "extra turn")
+                             : ", " + std::to_string(example.used) + " cache lines, " +
+                                   std::to_string(example.needed) + " needed");
+  sink().line(text);
+}
+
+void AccessPatterns::report() {
+  if (sink().isCsv()) return; // a row of a table cannot hold a picture
+  for (const auto &[id, total] : kernels)
+    for (const auto &[place, examples] : total.places)
+      for (const auto &[which, example] :
+           {std::pair("first", &examples.first), std::pair("worst", &examples.worst)}) {
+        if (sink().isJson())
+          writeJson(total, place, which, **example);
+        else
+          writeText(total, place, which, **example);
+      }
+}
+
+} // namespace
+
+FADE_HANDLER(AccessPatterns)

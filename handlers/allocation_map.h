@@ -1,0 +1,75 @@
+// Which allocation of the application an address lies in.
+#pragma once
+
+#include "text_layout.h"
+
+#include <fade/handler.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace fade::handlers {
+
+/// An allocation stays the same one in all dispatches: its number is never used again. Number 0
+/// stands for memory that the application did not ask for by itself.
+struct Allocation {
+  uint32_t number = 0;
+  uint32_t agent = 0;
+  bool on_host = false;
+  uint64_t address = 0, size = 0;
+
+  Allocation() = default;
+  explicit Allocation(const fade_allocation &from)
+      : number(from.number), agent(from.agent), on_host(from.flags & FADE_ALLOCATION_ON_HOST),
+        address(from.address), size(from.size) {}
+
+  /// "#3, 16 KiB of agent 1": by order, size and agent.
+  std::string name() const {
+    if (number == 0) return "elsewhere";
+    return "#" + std::to_string(number) + ", " + humanSize(size) + " of agent " +
+           std::to_string(agent) + (on_host ? " (host)" : "");
+  }
+};
+
+/// A stretch of addresses that all belong to the same allocation, or all to none.
+struct Stretch {
+  uint64_t from = 0, bytes = 0;
+  uint32_t index = 0; ///< 1 + index of the allocation, or 0
+  bool holds(uint64_t address) const { return address - from < bytes; }
+};
+
+/// Looks addresses up in the allocations of a dispatch, which are sorted by address.
+class AllocationFinder {
+public:
+  explicit AllocationFinder(std::span<const fade_allocation> allocations)
+      : allocations_(allocations) {}
+
+  const Stretch &find(uint64_t address) {
+    if (!last_.holds(address)) last_ = search(address);
+    return last_;
+  }
+  const fade_allocation &operator[](uint32_t index) const { return allocations_[index - 1]; }
+
+private:
+  Stretch search(uint64_t address) const {
+    const auto next = std::ranges::upper_bound(allocations_, address, {},
+                                               [](const fade_allocation &a) { return a.address; });
+    uint64_t from = 0;
+    if (next != allocations_.begin()) {
+      const auto before = std::prev(next);
+      if (address - before->address < before->size)
+        return {before->address, before->size,
+                static_cast<uint32_t>(before - allocations_.begin()) + 1};
+      from = before->address + before->size;
+    }
+    const uint64_t to = next == allocations_.end() ? ~uint64_t{0} : next->address;
+    return {from, to - from, 0};
+  }
+
+  std::span<const fade_allocation> allocations_;
+  Stretch last_;
+};
+
+} // namespace fade::handlers

@@ -1,0 +1,44 @@
+// What Heatmap adds up over dispatches: accesses by page and allocation, for a kernel or for all.
+#pragma once
+
+#include "allocation_map.h"
+#include "count_table.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fade::handlers {
+
+class HeatmapTotals {
+public:
+  struct AllocationTotal {
+    Allocation allocation;
+    Counts counts{};
+    std::vector<CountTable::Entry> pages; ///< that were touched, by address; key.place is a number
+  };
+
+  /// Pages of one dispatch, whose allocations are those of the finder.
+  void add(const CountTable &pages, const AllocationFinder &finder);
+  void add(const HeatmapTotals &other);
+  void countDispatch() { ++dispatches_; }
+  uint64_t dispatches() const { return dispatches_; }
+
+  /// By address; memory that is in no allocation last.
+  std::vector<AllocationTotal> byAllocation() const;
+  /// Pages whatever they belong to, by number.
+  std::map<uint64_t, Counts> byPage() const;
+
+  /// A table of the allocations.
+  std::string table(uint64_t page, const Paint &paint) const;
+  /// Bars for the pages of each allocation, at most so many.
+  std::string bars(uint64_t page, uint64_t most, const Paint &paint) const;
+
+private:
+  CountTable pages_; ///< place: number of the page, part: number of the allocation
+  std::map<uint32_t, Allocation> allocations_;
+  uint64_t dispatches_ = 0;
+};
+
+} // namespace fade::handlers

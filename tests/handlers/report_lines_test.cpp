@@ -1,0 +1,198 @@
+// The form of reports: every line of every handler is what docs/formats.md says, whatever names the
+// kernel and its files have.
+#include "handler_host.h"
+#include "report_schema.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace fade::testing {
+namespace {
+
+using nlohmann::json;
+
+// Names that break careless writers: quotes, control characters, commas, Unicode, bytes that are no
+// UTF-8 (a lone continuation, a cut sequence, an overlong one, a surrogate, beyond Unicode).
+const std::vector<std::string> kNames = {
+    "plain(int)",
+    "k<char, '\"'>(float const*, int)",
+    "back\\slash, comma; \"quoted\"",
+    "line\nbreak\r\ttab\x01\x1f\x7f",
+    "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80",
+    "bad \x80 \xc3 \xc0\xaf \xed\xa0\x80 \xf5\x80\x80\x80 end\xe2\x82",
+    "",
+    std::string(5000, 'x') + "(int)",
+};
+
+/// A dispatch with all kinds of records, in files with the same odd name.
+void feed(HandlerHost &host, const std::string &name) {
+  SiteTableBuilder table;
+  const auto site = [&](uint32_t kind, uint32_t space, uint32_t size) {
+    SiteTableBuilder::Site made;
+    made.kind = kind;
+    made.space = space;
+    made.size = size;
+    made.file = name + ".hip";
+    made.line = 7;
+    if (kind == FADE_SITE_BLOCK) made.lines = {7, 8};
+    return table.add(made);
+  };
+  const auto load = site(FADE_SITE_LOAD, FADE_SPACE_GLOBAL, 4);
+  const auto atomic = site(FADE_SITE_ATOMIC, FADE_SPACE_GLOBAL, 4);
+  const auto lds = site(FADE_SITE_STORE, FADE_SPACE_LDS, 8);
+  const auto block = site(FADE_SITE_BLOCK, FADE_SPACE_NONE, 0);
+  const auto fill = site(FADE_SITE_FILL, FADE_SPACE_GLOBAL, 0);
+  Stream stream;
+  stream.wave(3);
+  stream.block(block, ~uint64_t{0}, 100);
+  stream.affine(load, 0x10000, 128);
+  stream.affine(load, 0x7fff'ffff'0000, -4, 0x0f0f);
+  stream.affine(atomic, 0x20000, 0);
+  stream.affine(lds, 0, 256);
+  std::vector<uint64_t> addresses(64, 0x30000);
+  stream.access(fill, 5, addresses, 9000);
+  stream.block(block, 0xff, 150);
+  stream.waveEnd(200);
+  auto allocations = std::make_shared<Allocations>();
+  allocations->push_back({0x10000, 0x3000, 1, 1, 0, 0});
+  allocations->push_back({0x20000, 0x1000, 2, 0, FADE_ALLOCATION_ON_HOST, 0});
+  host.dispatch(name, table.build("k"), stream, {}, allocations);
+}
+
+std::string reportOf(const std::vector<HandlerChoice> &handlers, Format format,
+                     const std::vector<std::string> &names) {
+  HostOptions options;
+  options.format = format;
+  HandlerHost host(handlers, options);
+  EXPECT_EQ(host.complaints(), std::vector<std::string>{});
+  for (const std::string &name : names) feed(host, name);
+  return host.finish();
+}
+
+std::set<std::string> typesIn(const std::string &report) {
+  std::set<std::string> types;
+  std::istringstream lines(report);
+  for (std::string line; std::getline(lines, line);) {
+    const json object = json::parse(line, nullptr, false);
+    EXPECT_EQ(object.is_object() ? schemaFault(object) : "it is no JSON object", "") << line;
+    if (object.is_object()) types.insert(object.value("type", ""));
+  }
+  return types;
+}
+
+TEST(ReportLines, EveryLineOfEveryHandlerFitsTheSchema) {
+  using Types = std::set<std::string>;
+  EXPECT_EQ(typesIn(reportOf({{"MessageLogger", ""}}, Format::json, kNames)),
+            (Types{"dispatch", "access", "block", "wave_begin", "wave_end", "summary"}));
+  EXPECT_EQ(typesIn(reportOf({{"Heatmap", "steps=16"}}, Format::json, kNames)),
+            (Types{"dispatch", "heatmap", "heatmap_total", "summary"}));
+  EXPECT_EQ(typesIn(reportOf({{"MemoryAnalysis", ""}}, Format::json, kNames)),
+            (Types{"dispatch", "memory", "memory_total", "summary"}));
+  EXPECT_EQ(typesIn(reportOf({{"BlockCounts", ""}}, Format::json, kNames)),
+            (Types{"dispatch", "blocks", "summary"}));
+}
+
+TEST(ReportLines, NamesInUtf8SurviveJsonUnchanged) {
+  const std::string report = reportOf({{"MemoryAnalysis", ""}}, Format::json, kNames);
+  std::set<std::string> kernels;
+  for (const json &memory : objectsOf(report, "memory")) kernels.insert(memory["kernel"]);
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    if (i != 5) EXPECT_TRUE(kernels.contains(kNames[i])) << kNames[i];
+  EXPECT_EQ(kernels.size(), kNames.size());
+}
+
+TEST(ReportLines, BytesThatAreNoUtf8BecomeReplacementCharacters) {
+  const std::string report = reportOf({{"MemoryAnalysis", ""}}, Format::json, {kNames[5]});
+  const auto objects = objectsOf(report, "memory");
+  ASSERT_EQ(objects.size(), 1u);
+  const std::string r = "\xef\xbf\xbd";
+  EXPECT_EQ(objects[0]["kernel"], "bad " + r + " " + r + " " + r + r + " " + r + r + r + " " + r +
+                                      r + r + r + " end" + r + r);
+}
+
+TEST(ReportLines, EveryTypeAndFieldOfTheSchemaIsDocumented) {
+  std::ostringstream text;
+  text << std::ifstream(FADE_FORMATS_DOC).rdbuf();
+  const std::string doc = text.str();
+  const auto isDocumented = [&](std::string name) {
+    if (name.ends_with('?')) name.pop_back();
+    EXPECT_NE(doc.find('`' + name + '`'), std::string::npos) << name;
+  };
+  const std::function<void(const json &)> visit = [&](const json &schema) {
+    if (schema.is_array()) visit(schema[0]);
+    if (!schema.is_object()) return;
+    for (const auto &[name, kind] : schema.items()) {
+      isDocumented(name);
+      visit(kind);
+    }
+  };
+  visit(reportSchema());
+}
+
+/// Fields of the rows of a CSV text (RFC 4180).
+std::vector<std::vector<std::string>> rowsOf(const std::string &text) {
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> row(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '"' && i + 1 < text.size() && text[i + 1] == '"')
+        row.back() += text[++i];
+      else if (c == '"')
+        quoted = false;
+      else
+        row.back() += c;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == ',') {
+      row.emplace_back();
+    } else if (c == '\n') {
+      rows.push_back(std::exchange(row, std::vector<std::string>(1)));
+    } else {
+      row.back() += c;
+    }
+  }
+  EXPECT_FALSE(quoted);
+  return rows;
+}
+
+TEST(ReportLines, EveryCsvRowHasTheFieldsOfItsHeader) {
+  for (const char *handler : {"MessageLogger", "Heatmap", "MemoryAnalysis", "BlockCounts"}) {
+    const auto rows = rowsOf(reportOf({{handler, ""}}, Format::csv, kNames));
+    std::map<std::size_t, std::vector<std::string>> headers; // by number of fields
+    std::set<std::string> kernels;
+    for (const auto &row : rows) {
+      ASSERT_GT(row.size(), 1u);
+      if (row[0] == "type") {
+        headers[row.size()] = row;
+        continue;
+      }
+      ASSERT_TRUE(headers.contains(row.size())) << handler << ": " << row[0];
+      EXPECT_EQ(row[1], "1");
+      if (headers[row.size()][2] == "kernel") kernels.insert(row[2]);
+    }
+    for (const std::string &name : kNames) EXPECT_TRUE(kernels.contains(name)) << name;
+  }
+}
+
+TEST(ReportLines, TextFitsHundredColumnsAndHasNoControlCharacters) {
+  for (const char *handler : {"Heatmap", "MemoryAnalysis", "BlockCounts"}) {
+    const std::string report = reportOf({{handler, ""}}, Format::text, kNames);
+    std::istringstream lines(report);
+    bool is_summary = false;
+    for (std::string line; std::getline(lines, line);) {
+      is_summary |= line.starts_with("   count ");
+      if (is_summary) break; // not the handler's
+      EXPECT_LE(line.size(), 100u) << handler << ": " << line;
+      for (const char c : line)
+        EXPECT_FALSE(static_cast<unsigned char>(c) < 0x20 || c == 0x7f) << handler << ": " << line;
+    }
+  }
+}
+
+} // namespace
+} // namespace fade::testing
