@@ -31,5 +31,5 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # Applications bring their own HIP; disassembly uses comgr when it is there.
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libamdhip64-5, libamd-comgr2, clang-19, rocm-device-libs")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libamdhip64-5, libamd-comgr2, clang-19, clang-tools-19, lld-19, llvm-19, rocm-device-libs")
 include(CPack)
