@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Kernels that come as IR (Triton) or OpenCL C.   usage: routes_test.py FADEPROBE BUILD_DIR"""
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+
+PROBE, WORK = sys.argv[1], pathlib.Path(sys.argv[2])
+
+
+def run(*words):
+    return subprocess.run([PROBE, "--gpu", "gfx90a", "-t", "json", *map(str, words)], capture_output=True, text=True)
+
+
+def lines(result, kind):
+    objects = [json.loads(text) for text in result.stderr.splitlines() if text.startswith("{")]
+    return [o for o in objects if o["type"] == kind]
+
+
+class Routes(unittest.TestCase):
+    def app(self, file, kernel, *options):
+        result = run(*options, "--", WORK / "programs/module_app", file, kernel)
+        self.assertEqual((result.returncode, result.stdout), (0, "right\n"), result.stderr)
+        return result
+
+    def test_triton_ir_through_opt_and_the_cache(self):
+        result = self.app(WORK / "plain/vector_add.hsaco", "vector_add", "-i", "-c", WORK / "cache", "-a", "MemoryAnalysis")
+        (memory,) = lines(result, "memory")
+        self.assertEqual(memory["kernel"], "vector_add")
+        seen = [(pathlib.Path(a["file"]).name, a["line"], a["op"], a["lanes"]) for a in memory["global"]]
+        # 1000 elements in 4 programs of 256 lanes; the lines are those of the Python source.
+        self.assertEqual(sorted(seen), [("triton_kernels.py", 12, "load", 1000), ("triton_kernels.py", 12, "load", 1000),
+                                        ("triton_kernels.py", 12, "store", 1000)])
+
+    def test_triton_atomics_are_seen(self):
+        result = self.app(WORK / "plain/histogram.hsaco", "histogram", "-i", "-c", WORK / "cache", "-a", "MemoryAnalysis")
+        (memory,) = lines(result, "memory")
+        self.assertEqual({a["op"] for a in memory["global"]}, {"load", "atomic"})
+        self.assertEqual(sum(a["lanes"] for a in memory["global"] if a["op"] == "load"), 1000)
+
+    def test_without_a_cache_the_kernel_runs_as_it_is_and_the_reason_is_said(self):
+        result = self.app(WORK / "plain/vector_add.hsaco", "vector_add", "-i", "-a", "MemoryAnalysis")
+        (summary,) = lines(result, "summary")
+        self.assertEqual(summary["instrumented"], 0)
+        self.assertEqual([s["kernel"] for s in summary["skipped"]], ["vector_add"])
+
+    def test_opencl_kernel_loaded_as_a_module(self):
+        result = self.app(WORK / "saxpy.hsaco", "saxpy", "-i", "-a", "MemoryAnalysis")
+        (memory,) = lines(result, "memory")
+        seen = sorted((pathlib.Path(a["file"]).name, a["line"], a["op"], a["bytes"], a["lanes"]) for a in memory["global"])
+        self.assertEqual(seen, [("saxpy.cl", 5, "load", 4, 1000), ("saxpy.cl", 5, "load", 4, 1000),
+                                ("saxpy.cl", 5, "store", 4, 1000)])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])
