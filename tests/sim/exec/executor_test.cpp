@@ -1,0 +1,227 @@
+// The device core: several queues on several workers, kernels that wait for each other, ends of all
+// kinds, counts, and listeners.
+#include "../support/test_device.h"
+
+#include "exec/observer.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace fade::sim {
+namespace {
+
+using Status = DispatchResult::Status;
+using namespace std::chrono_literals;
+
+// Allocation is the tests' own and not for several threads, so everything is made before they run.
+struct Prepared {
+  Dispatch dispatch;
+};
+
+class ExecutorTest : public testing::TestWithParam<const char *> {
+protected:
+  Prepared prepare(const std::string &kernel, uint32_t items, const Arguments &arguments,
+                   uint64_t queue = 0) {
+    std::vector<uint8_t> bytes = arguments.bytes();
+    bytes.resize(bytes.size() + 512);
+    Prepared p;
+    p.dispatch.grid = {items, 1, 1};
+    p.dispatch.workgroup = {64, 1, 1};
+    p.dispatch.group_segment_size = 256;
+    p.dispatch.kernel_object = object.symbol(kernel + ".kd");
+    p.dispatch.kernarg_address = device.upload(bytes).va;
+    auto packet = device.allocate<uint32_t>(16);
+    reinterpret_cast<uint16_t *>(packet.data)[2] = 64;
+    packet[3] = items;
+    p.dispatch.packet_address = packet.va;
+    p.dispatch.queue_address = queue;
+    return p;
+  }
+  DispatchResult run(const Prepared &p) { return device.executor().run(p.dispatch); }
+
+  TestDevice device{GetParam(), 4};
+  CodeObject &object =
+      device.load(read_file(std::string(FADE_KERNELS "/exec-kernels-") + GetParam() + ".hsaco"));
+};
+
+TEST_P(ExecutorTest, SeveralQueuesShareTheWorkersAndLoseNothing) {
+  constexpr uint32_t queues = 4, rounds = 15, items = 64 * 5;
+  auto shared = device.allocate<uint32_t>(1);
+  std::vector<TestDevice::Buffer<uint32_t>> own;
+  std::vector<Prepared> prepared;
+  for (uint32_t q = 0; q < queues; q++) {
+    own.push_back(device.allocate<uint32_t>(items));
+    prepared.push_back(
+        prepare("count", items, Arguments().add(shared.va).add(own[q].va).add(q + 1)));
+  }
+  std::vector<std::thread> hosts;
+  std::atomic<int> failed{0};
+  for (uint32_t q = 0; q < queues; q++)
+    hosts.emplace_back([&, q] {
+      for (uint32_t i = 0; i < rounds; i++) failed += run(prepared[q]).status != Status::ok;
+    });
+  for (auto &h : hosts) h.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(shared[0], rounds * items * (1 + 2 + 3 + 4));
+  for (uint32_t q = 0; q < queues; q++)
+    for (uint32_t i = 0; i < items; i++) ASSERT_EQ(own[q][i], rounds * (q + 1));
+}
+
+TEST_P(ExecutorTest, KernelsOfTwoQueuesMayWaitForEachOther) {
+  auto flags = device.allocate<uint32_t>(2);
+  auto a = prepare("ping", 64, Arguments().add(flags.va).add(flags.va + 4).add(40u));
+  auto b = prepare("ping", 64, Arguments().add(flags.va + 4).add(flags.va).add(40u));
+  DispatchResult of_b;
+  std::thread other([&] { of_b = run(b); });
+  EXPECT_EQ(run(a).status, Status::ok);
+  other.join();
+  EXPECT_EQ(of_b.status, Status::ok);
+  EXPECT_EQ(flags[0], 40u);
+}
+
+TEST_P(ExecutorTest, AKernelMayWaitForTheHost) {
+  auto flags = device.allocate<uint32_t>(2);
+  auto p = prepare("ping", 64, Arguments().add(flags.va).add(flags.va + 4).add(25u));
+  std::thread host([&] {
+    for (uint32_t i = 1; i <= 25; i++) {
+      while (__atomic_load_n(&flags[0], __ATOMIC_ACQUIRE) < i) std::this_thread::yield();
+      __atomic_store_n(&flags[1], i, __ATOMIC_RELEASE);
+    }
+  });
+  EXPECT_EQ(run(p).status, Status::ok);
+  host.join();
+}
+
+TEST_P(ExecutorTest, MoreWorkgroupsThanWorkersMeetAtABarrierOfTheGrid) {
+  constexpr uint32_t groups = 50;
+  auto arrived = device.allocate<uint32_t>(1);
+  auto values = device.allocate<uint32_t>(groups), out = device.allocate<uint32_t>(groups);
+  ASSERT_EQ(run(prepare("meet", groups * 64,
+                        Arguments().add(arrived.va).add(values.va).add(out.va).add(groups)))
+                .status,
+            Status::ok);
+  for (uint32_t g = 0; g < groups; g++) EXPECT_EQ(out[g], 3 * ((g + 1) % groups) + 1);
+}
+
+TEST_P(ExecutorTest, OneQueueIsStoppedWhileAnotherGoesOn) {
+  auto started = device.allocate<uint32_t>(1), shared = device.allocate<uint32_t>(1),
+       own = device.allocate<uint32_t>(64);
+  auto forever = prepare("endless", 64, Arguments().add(started.va), 0x1000);
+  auto brief = prepare("count", 64, Arguments().add(shared.va).add(own.va).add(1u), 0x2000);
+  DispatchResult of_forever;
+  std::thread other([&] { of_forever = run(forever); });
+  while (!__atomic_load_n(&started[0], __ATOMIC_ACQUIRE)) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(run(brief).status, Status::ok);
+  device.executor().stop(0x1000);
+  other.join();
+  EXPECT_EQ(of_forever.status, Status::stopped);
+  EXPECT_EQ(run(brief).status, Status::ok);
+  EXPECT_EQ(shared[0], 128u);
+}
+
+TEST_P(ExecutorTest, AFaultEndsItsOwnDispatchOnly) {
+  auto shared = device.allocate<uint32_t>(1), own = device.allocate<uint32_t>(64 * 20);
+  auto bad = prepare("store_at", 64 * 20, Arguments().add(uint64_t{0xdead000}));
+  auto good = prepare("count", 64 * 20, Arguments().add(shared.va).add(own.va).add(1u));
+  for (int i = 0; i < 5; i++) {
+    DispatchResult of_bad;
+    std::thread other([&] { of_bad = run(bad); });
+    EXPECT_EQ(run(good).status, Status::ok);
+    other.join();
+    EXPECT_EQ(of_bad.status, Status::memory_fault);
+    EXPECT_EQ(of_bad.fault_address, 0xdead000u);
+    EXPECT_TRUE(of_bad.fault_write);
+  }
+  EXPECT_EQ(shared[0], 5u * 64 * 20);
+}
+
+// Memory comes and goes while a kernel of another queue runs.
+TEST_P(ExecutorTest, MappingChangesWhileKernelsRun) {
+  auto shared = device.allocate<uint32_t>(1), own = device.allocate<uint32_t>(64 * 30);
+  auto p = prepare("count", 64 * 30, Arguments().add(shared.va).add(own.va).add(1u));
+  std::atomic<bool> end{false};
+  std::thread driver([&] {
+    static uint32_t page[1024];
+    while (!end) {
+      device.memory().map(0x7f0000000000, sizeof page, page);
+      device.memory().unmap(0x7f0000000000, sizeof page);
+    }
+  });
+  for (int i = 0; i < 20; i++) EXPECT_EQ(run(p).status, Status::ok);
+  end = true;
+  driver.join();
+  EXPECT_EQ(shared[0], 20u * 64 * 30);
+}
+
+TEST_P(ExecutorTest, CountsDoNotDependOnTheNumberOfWorkers) {
+  auto count_with = [](unsigned workers) {
+    TestDevice d(GetParam(), workers);
+    CodeObject &o =
+        d.load(read_file(std::string(FADE_KERNELS "/exec-kernels-") + GetParam() + ".hsaco"));
+    std::vector<uint32_t> words(64 * 40);
+    for (size_t i = 0; i < words.size(); i++)
+      words[i] = static_cast<uint32_t>(i * 2654435761u >> 7);
+    auto in = d.upload(words), out = d.allocate<uint32_t>(words.size());
+    return d.run(o, "reverse", {64 * 40, 1, 1}, {64, 1, 1}, Arguments().add(in.va).add(out.va), 256)
+        .stats;
+  };
+  const DispatchStats one = count_with(1), four = count_with(4);
+  EXPECT_EQ(one.total().waves, four.total().waves);
+  EXPECT_EQ(one.total().lanes, four.total().lanes);
+  EXPECT_EQ(one.global_bytes_written, four.global_bytes_written);
+  EXPECT_EQ(one.lds_bytes_read, four.lds_bytes_read);
+  EXPECT_EQ(one.barriers, four.barriers);
+  EXPECT_EQ(one.global_bytes_read, four.global_bytes_read);
+  EXPECT_GT(one.barriers, 0u);
+}
+
+class Recorder : public Observer {
+public:
+  void memory(const WaveInfo &wave, const MemoryAccess &a) override {
+    std::lock_guard lock(mutex);
+    if (a.space != MemoryAccess::Space::global) return;
+    for (unsigned lane = 0; lane < wave.lanes; lane++)
+      if (a.exec >> lane & 1)
+        ++(a.kind == MemoryAccess::Kind::load ? loads : stores)[a.addresses[lane]];
+  }
+  void block(const WaveInfo &, uint64_t, uint64_t exec) override {
+    std::lock_guard lock(mutex);
+    ++blocks;
+    entered_empty += exec == 0;
+  }
+  std::mutex mutex;
+  std::map<uint64_t, int> loads, stores; // times per address
+  int blocks = 0, entered_empty = 0;
+};
+
+TEST_P(ExecutorTest, AListenerSeesEachLaneOfEachAccessOnce) {
+  constexpr uint32_t items = 64 * 6;
+  std::vector<uint32_t> words(items);
+  for (uint32_t i = 0; i < items; i++) words[i] = i * 3;
+  auto in = device.upload(words), out = device.allocate<uint32_t>(items);
+  auto p = prepare("reverse", items, Arguments().add(in.va).add(out.va));
+  Recorder recorder;
+  device.executor().observe(&recorder);
+  ASSERT_EQ(run(p).status, Status::ok);
+  device.executor().observe(nullptr);
+  for (uint32_t i = 0; i < items; i++) {
+    const uint32_t word = words[i / 64 * 64 + 63 - i % 64];
+    EXPECT_EQ(recorder.loads[in.va + 4 * i], 1) << i;
+    EXPECT_EQ(recorder.stores.count(out.va + 4 * i), word & 1) << i;
+    EXPECT_EQ(out[i], word & 1 ? word : 0) << i;
+  }
+  EXPECT_GE(recorder.blocks, 6);
+  const int seen = recorder.blocks;
+  ASSERT_EQ(run(p).status, Status::ok);
+  EXPECT_EQ(recorder.blocks, seen); // nobody listens any more
+}
+
+INSTANTIATE_TEST_SUITE_P(, ExecutorTest, testing::Values("gfx90a", "gfx1030"),
+                         [](const auto &p) { return std::string(p.param); });
+
+} // namespace
+} // namespace fade::sim

@@ -1,0 +1,44 @@
+// Kernels for executor_test.cpp.
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+
+kernel void count(global atomic_uint *shared, global uint *own, uint by) {
+  atomic_fetch_add_explicit(shared, by, memory_order_relaxed, memory_scope_device);
+  own[get_global_id(0)] += by;
+}
+
+// Says "mine" and waits for "yours", `rounds` times.
+kernel void ping(global atomic_uint *mine, global atomic_uint *yours, uint rounds) {
+  for (uint i = 1; i <= rounds; ++i) {
+    atomic_store_explicit(mine, i, memory_order_release, memory_scope_all_svm_devices);
+    while (atomic_load_explicit(yours, memory_order_acquire, memory_scope_all_svm_devices) < i)
+      __builtin_amdgcn_s_sleep(1);
+  }
+}
+
+// All workgroups write, meet, and read what the next one wrote.
+kernel void meet(global atomic_uint *arrived, global uint *values, global uint *out, uint groups) {
+  const uint group = get_group_id(0);
+  if (get_local_id(0) == 0) {
+    values[group] = 3 * group + 1;
+    atomic_fetch_add_explicit(arrived, 1, memory_order_acq_rel, memory_scope_device);
+    while (atomic_load_explicit(arrived, memory_order_acquire, memory_scope_device) < groups)
+      __builtin_amdgcn_s_sleep(1);
+    out[group] = values[(group + 1) % groups];
+  }
+}
+
+kernel void endless(global atomic_uint *started) {
+  atomic_store_explicit(started, 1, memory_order_release, memory_scope_all_svm_devices);
+  for (;;) __builtin_amdgcn_s_sleep(1);
+}
+
+kernel void store_at(ulong address) { *(global uint *)address = 1; }
+
+// Each work-item reads one word and writes it where its neighbour in the workgroup would.
+kernel void reverse(global const uint *in, global uint *out) {
+  local uint tile[64];
+  const uint i = get_local_id(0), at = get_global_id(0);
+  tile[i] = in[at];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (tile[63 - i] & 1) out[at] = tile[63 - i];
+}
