@@ -55,6 +55,7 @@ struct Heatmap : fade::Handler {
 
   private:
     void access(const fade::Record &record, const fade_batch &batch, uint64_t position);
+    bool linear(const fade::Record &record, AccessKind kind, uint64_t position);
     void range(const fade::Record &record, const fade_batch &batch, uint64_t position);
     /// Addresses that are counted under the same key as this one.
     Stretch stretchOf(uint64_t address) {
@@ -119,13 +120,15 @@ void Heatmap::Shard::access(const fade::Record &record, const fade_batch &batch,
   if (site.space == FADE_SPACE_LDS) return;
   const AccessKind kind = kindOf(site);
   const bool is_flat = site.space == FADE_SPACE_FLAT;
-  Stretch stretch;
-  // Most accesses lie in one page from the first lane to the last.
-  if (!is_flat && record.isLinear()) {
-    stretch = stretchOf(record.base());
-    if (stretch.holds(record.lastLinear()))
-      return count(stretch, kind, record.laneCount(), position);
+  if (record.isLinear()) {
+    const uint64_t last = record.lastLinear();
+    // An aperture of LDS or scratch has 4 GiB: with the same upper half, all lanes are in it or
+    // not.
+    const bool is_alike = !is_flat || (record.base() ^ last) >> 32 == 0;
+    if (is_alike && spaceOf(site.space, record.base(), batch) != Space::global) return;
+    if (is_alike && linear(record, kind, position)) return;
   }
+  Stretch stretch;
   // Lanes that follow each other in a page are counted together.
   uint64_t lanes = 0;
   record.forEachLane([&](uint32_t, uint64_t address) {
@@ -137,6 +140,33 @@ void Heatmap::Shard::access(const fade::Record &record, const fade_batch &batch,
     ++lanes;
   });
   if (lanes != 0) count(stretch, kind, lanes, position);
+}
+
+/// Lanes that are all as far apart, page by page instead of lane by lane. False if there are gaps
+/// in the mask and more than one page.
+bool Heatmap::Shard::linear(const fade::Record &record, AccessKind kind, uint64_t position) {
+  const int64_t stride = record.stride();
+  // From the lowest address upwards.
+  uint64_t address = stride < 0 ? record.lastLinear() : record.base();
+  const uint64_t last = stride < 0 ? record.base() : record.lastLinear();
+  Stretch stretch = stretchOf(address);
+  uint64_t lanes = record.laneCount();
+  if (stretch.holds(last)) {
+    count(stretch, kind, lanes, position);
+    return true;
+  }
+  const uint64_t mask = record.mask() >> record.firstLane();
+  if ((mask & (mask + 1)) != 0 || last < address) return false;
+  const auto step = static_cast<uint64_t>(stride < 0 ? -stride : stride);
+  while (true) {
+    const uint64_t left = stretch.from + stretch.bytes - address;
+    const uint64_t here = std::min(lanes, (left + step - 1) / step);
+    count(stretch, kind, here, position);
+    lanes -= here;
+    if (lanes == 0) return true;
+    address += here * step;
+    stretch = stretchOf(address);
+  }
 }
 
 /// Copies and fills: every page that a lane reaches.

@@ -53,7 +53,7 @@ public:
     count_ = 0;
   }
   void add(uint64_t value) {
-    std::size_t at = (value * 0x9e3779b97f4a7c15ull) >> 56;
+    std::size_t at = (value * kSpread) >> 56;
     while (slots_[at].epoch == epoch_) {
       if (slots_[at].value == value) return;
       at = (at + 1) % kSlots;
@@ -64,8 +64,34 @@ public:
   }
   uint32_t count() const { return count_; }
 
+  /// The same for the lines that addresses lie in, 2^shift bytes each; at most 64 addresses. The
+  /// low bits of an address are not needed, so the number of the call stands there.
+  uint32_t countLines(std::span<const uint64_t> addresses, uint32_t shift) {
+    const uint64_t low = (uint64_t{1} << shift) - 1;
+    if (++line_epoch_ > low || shift != line_shift_) {
+      lines_.fill(0);
+      line_epoch_ = 1;
+      line_shift_ = shift;
+    }
+    const uint64_t epoch = line_epoch_;
+    uint64_t *const lines = lines_.data();
+    uint32_t count = 0;
+    for (const uint64_t address : addresses) {
+      const uint64_t value = (address & ~low) | epoch;
+      std::size_t at = ((address >> shift) * kSpread) >> (64 - kLineBits);
+      // Few meet in this table, so that the branch is nearly always guessed right.
+      while (lines[at] != value && (lines[at] & low) == epoch)
+        at = (at + 1) % (std::size_t{1} << kLineBits);
+      count += lines[at] != value ? 1 : 0;
+      lines[at] = value;
+    }
+    return count;
+  }
+
 private:
   static constexpr std::size_t kSlots = 256;
+  static constexpr uint32_t kLineBits = 11;
+  static constexpr uint64_t kSpread = 0x9e3779b97f4a7c15ull;
   struct Slot {
     uint64_t value = 0;
     uint32_t epoch = 0;
@@ -73,6 +99,9 @@ private:
   std::array<Slot, kSlots> slots_{};
   uint32_t epoch_ = 0;
   uint32_t count_ = 0;
+  std::array<uint64_t, std::size_t{1} << kLineBits> lines_{};
+  uint64_t line_epoch_ = 0;
+  uint32_t line_shift_ = 0;
 };
 
 /// Distinct lines touched by long accesses: the lanes' intervals of lines, put together.
@@ -98,6 +127,13 @@ inline uint64_t linesUsed(const WaveAccess &access, uint64_t size, uint32_t line
                           DistinctCounter &distinct) {
   if (size > line) return linesUsedByRanges(access, size, line);
   const auto shift = static_cast<uint32_t>(std::countr_zero(line));
+  if (access.mask == ~uint64_t{0}) {
+    // All lanes, and mostly none that lies in two lines.
+    uint64_t furthest = 0;
+    for (const uint64_t address : access.addresses)
+      furthest = std::max(furthest, address & (line - 1));
+    if (furthest + size <= line) return distinct.countLines(access.addresses, shift);
+  }
   distinct.start();
   uint64_t before = ~uint64_t{0};
   forEachLane(access.mask, [&](uint32_t lane) {

@@ -1,6 +1,7 @@
 #include "memory_stats.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace fade::handlers {
 namespace {
@@ -11,39 +12,110 @@ constexpr uint32_t kBankPeriod = 4;
 /// The distance that at least three quarters of the neighbouring lanes have, if there is one. Two
 /// active lanes are neighbours even if others between them are not active; their distance is then
 /// that of one lane to the next.
-void addStride(StrideHistogram &strides, const WaveAccess &access) {
+void findStride(Execution &execution, const WaveAccess &access) {
   std::array<int64_t, 63> distances;
   std::size_t pairs = 0;
-  uint64_t rest = access.mask;
-  auto previous = static_cast<uint32_t>(std::countr_zero(rest));
-  for (rest &= rest - 1; rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
-    const auto distance = static_cast<int64_t>(access.addresses[lane] - access.addresses[previous]);
-    const auto gap = static_cast<int64_t>(lane - previous);
-    distances[pairs++] = gap == 1 ? distance : distance / gap;
-    previous = lane;
+  if (access.mask == ~uint64_t{0}) {
+    for (; pairs < distances.size(); ++pairs)
+      distances[pairs] =
+          static_cast<int64_t>(access.addresses[pairs + 1] - access.addresses[pairs]);
+  } else {
+    uint64_t rest = access.mask;
+    auto previous = static_cast<uint32_t>(std::countr_zero(rest));
+    for (rest &= rest - 1; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+      const auto distance =
+          static_cast<int64_t>(access.addresses[lane] - access.addresses[previous]);
+      distances[pairs++] = distance / static_cast<int64_t>(lane - previous);
+      previous = lane;
+    }
   }
-  // Whatever has three quarters survives the vote.
-  int64_t candidate = 0;
-  std::size_t votes = 0;
-  for (std::size_t i = 0; i < pairs; ++i) {
+  // Of neighbouring pairs at least half must be equal for a distance that three quarters have. It
+  // survives a vote of those.
+  int64_t candidate = pairs != 0 ? distances[pairs - 1] : 0;
+  int votes = 0;
+  for (std::size_t i = 0; i + 1 < pairs; i += 2) {
+    if (distances[i] != distances[i + 1]) continue;
     if (votes == 0) candidate = distances[i];
-    votes = distances[i] == candidate ? votes + 1 : votes - 1;
+    votes += distances[i] == candidate ? 1 : -1;
   }
-  const auto agree = std::count(distances.begin(),
-                                distances.begin() + static_cast<std::ptrdiff_t>(pairs), candidate);
-  if (static_cast<std::size_t>(agree) == pairs)
-    strides.add(candidate);
-  else if (static_cast<std::size_t>(agree) * 4 >= pairs * 3)
-    strides.addRows(candidate);
-  else
-    strides.addIrregular();
+  std::size_t agree = 0;
+  for (std::size_t i = 0; i < pairs; ++i) agree += distances[i] == candidate ? 1 : 0;
+  execution.stride = candidate;
+  execution.kind = agree == pairs           ? Execution::Stride::same
+                   : agree * 4 >= pairs * 3 ? Execution::Stride::rows
+                                            : Execution::Stride::irregular;
+}
+
+void addStride(StrideHistogram &strides, const Execution &execution) {
+  switch (execution.kind) {
+  case Execution::Stride::same: strides.add(execution.stride); break;
+  case Execution::Stride::rows: strides.addRows(execution.stride); break;
+  case Execution::Stride::irregular: strides.addIrregular(); break;
+  }
 }
 
 uint64_t sameAddresses(const WaveAccess &access, DistinctCounter &distinct) {
   distinct.start();
   forEachLane(access.mask, [&](uint32_t lane) { distinct.add(access.addresses[lane]); });
   return static_cast<uint64_t>(std::popcount(access.mask)) - distinct.count();
+}
+
+fade_tile tileOf(const Record &record) {
+  fade_tile tile;
+  std::memcpy(&tile, record.bytes().data() + sizeof(fade_record), sizeof tile);
+  return tile;
+}
+
+/// The addresses of the active lanes. Irregular records of full waves are copied in one go.
+void readAddresses(const Record &record, WaveAccess &access) {
+  access.mask = record.mask();
+  const std::byte *payload =
+      record.bytes().data() + sizeof(fade_record) + (record.hasLength() ? 8 : 0);
+  const bool is_full = access.mask == ~uint64_t{0};
+  if (is_full && record.encoding() == FADE_ENCODING_RAW) {
+    access.addresses[0] = record.base();
+    std::memcpy(access.addresses.data() + 1, payload, 63 * sizeof(uint64_t));
+  } else if (is_full && record.encoding() == FADE_ENCODING_DELTA32) {
+    std::array<int32_t, 63> deltas;
+    std::memcpy(deltas.data(), payload, sizeof deltas);
+    access.addresses[0] = record.base();
+    for (std::size_t i = 0; i < deltas.size(); ++i)
+      access.addresses[i + 1] = record.base() + static_cast<uint64_t>(int64_t{deltas[i]});
+  } else {
+    record.forEachLane([&](uint32_t lane, uint64_t address) { access.addresses[lane] = address; });
+  }
+}
+
+Execution execute(const WaveAccess &access, uint64_t size, bool is_lds, bool is_atomic,
+                  const MemoryModel &model, DistinctCounter &distinct) {
+  Execution result;
+  result.lanes = static_cast<uint32_t>(std::popcount(access.mask));
+  result.bytes = result.lanes * size;
+  if (is_lds) {
+    // No workgroup has more LDS than this; a longer copy is not one of LDS alone.
+    const auto part = static_cast<uint32_t>(std::min<uint64_t>(size, 320 << 10));
+    result.conflicts = ldsConflicts(access, part, model.banks);
+  } else {
+    result.needed = linesNeeded(result.lanes, size, model.line);
+    result.used = linesUsed(access, size, model.line, distinct);
+  }
+  if (is_atomic) result.same_address = sameAddresses(access, distinct);
+  findStride(result, access);
+  return result;
+}
+
+/// The same for lanes in global memory that are all as far apart, without looking at each.
+Execution executeLinear(const Record &record, uint32_t size, bool is_atomic,
+                        const MemoryModel &model) {
+  Execution result;
+  result.lanes = record.laneCount();
+  result.bytes = uint64_t{result.lanes} * size;
+  result.needed = linesNeeded(result.lanes, size, model.line);
+  result.used = linesUsedLinear(record.mask(), record.base(), record.stride(), size, model.line);
+  result.stride = record.stride();
+  if (is_atomic && result.stride == 0) result.same_address = result.lanes - 1;
+  return result;
 }
 
 } // namespace
@@ -139,52 +211,56 @@ void SiteStats::add(const SiteStats &other) {
 
 void SiteStats::record(const Record &record, const fade_site &site, const fade_batch &batch,
                        const MemoryModel &model, DistinctCounter &distinct) {
-  const bool is_atomic = site.kind == FADE_SITE_ATOMIC;
-  const bool simple = record.isLinear() && !record.hasLength() && site.space != FADE_SPACE_FLAT &&
-                      (!is_atomic || record.stride() == 0);
-  if (simple)
-    linear(record, site.size, site.space == FADE_SPACE_LDS, is_atomic, model);
-  else
-    general(record, site, batch, model, distinct);
+  if (!regular(record, site, batch, model, distinct)) general(record, site, batch, model, distinct);
 }
 
-void SiteStats::linear(const Record &record, uint32_t size, bool is_lds, bool is_atomic,
-                       const MemoryModel &model) {
-  const uint64_t mask = record.mask(), base = record.base();
-  const int32_t stride = record.stride();
-  const auto phase = static_cast<uint32_t>(base % (is_lds ? kBankPeriod : model.line));
-  if (mask != last_.mask || phase != last_.phase || stride != last_.stride) {
-    last_ = {mask, phase, stride, 0, 0, 0, record.laneCount()};
-    if (is_lds) {
+/// Accesses whose addresses follow a rule. False if it is not one, or if it would have to be looked
+/// at lane by lane anyway.
+bool SiteStats::regular(const Record &record, const fade_site &site, const fade_batch &batch,
+                        const MemoryModel &model, DistinctCounter &distinct) {
+  if (record.hasLength() || record.encoding() > FADE_ENCODING_TILED) return false;
+  const bool is_tiled = record.encoding() == FADE_ENCODING_TILED;
+  const bool is_flat = site.space == FADE_SPACE_FLAT;
+  const bool is_atomic = site.kind == FADE_SITE_ATOMIC;
+  const uint64_t base = record.base();
+  if (is_flat && (is_tiled || (base ^ record.lastLinear()) >> 32 != 0)) return false;
+  const Space space = is_flat ? spaceOf(site.space, base, batch)
+                              : (site.space == FADE_SPACE_LDS ? Space::lds : Space::global);
+  if (space == Space::scratch) return true;
+  const bool is_lds = space == Space::lds;
+  if (is_atomic && !is_lds && record.stride() != 0) return false; // each address is counted
+
+  Pattern pattern{record.mask(),
+                  static_cast<uint32_t>(base % (is_lds ? kBankPeriod : model.line)),
+                  record.stride(),
+                  0,
+                  0,
+                  is_lds};
+  if (is_tiled) {
+    const fade_tile tile = tileOf(record);
+    pattern.row_stride = tile.row_stride;
+    pattern.width = tile.width;
+  }
+  if (pattern != last_) {
+    last_ = pattern;
+    if (is_tiled || is_lds) {
       WaveAccess access;
-      access.mask = mask;
-      record.forEachLane(
-          [&](uint32_t lane, uint64_t address) { access.addresses[lane] = address; });
-      last_.conflicts = ldsConflicts(access, size, model.banks);
+      readAddresses(record, access);
+      answer_ = execute(access, site.size, is_lds, is_atomic, model, distinct);
     } else {
-      last_.needed = static_cast<uint32_t>(linesNeeded(last_.lanes, size, model.line));
-      last_.used = static_cast<uint32_t>(linesUsedLinear(mask, base, stride, size, model.line));
+      answer_ = executeLinear(record, site.size, is_atomic, model);
     }
   }
-  const uint64_t repeated = is_atomic && stride == 0 ? last_.lanes - 1 : 0;
   if (is_lds) {
-    ++lds_.executions;
-    lds_.lanes += last_.lanes;
-    lds_.bytes += uint64_t{last_.lanes} * size;
-    lds_.conflicts += last_.conflicts;
-    lds_.same_address += repeated;
-    lds_.strides.add(stride);
+    countLds(answer_);
   } else {
-    ++global_.executions;
-    global_.lanes += last_.lanes;
-    global_.bytes += uint64_t{last_.lanes} * size;
-    global_.needed += last_.needed;
-    global_.used += last_.used;
-    global_.wasted += last_.used - std::min(last_.used, last_.needed);
-    global_.same_address += repeated;
-    if (is_atomic) global_.hot.add(base, last_.lanes);
-    global_.strides.add(stride);
+    countGlobal(answer_);
+    if (is_atomic && is_tiled)
+      record.forEachLane([&](uint32_t, uint64_t address) { global_.hot.add(address, 1); });
+    else if (is_atomic)
+      global_.hot.add(base, answer_.lanes);
   }
+  return true;
 }
 
 void SiteStats::general(const Record &record, const fade_site &site, const fade_batch &batch,
@@ -199,44 +275,35 @@ void SiteStats::general(const Record &record, const fade_site &site, const fade_
       to.addresses[lane] = space == Space::lds ? address & 0xffff'ffffu : address;
     });
   } else {
-    WaveAccess &to = site.space == FADE_SPACE_LDS ? lds : global;
-    to.mask = record.mask();
-    record.forEachLane([&](uint32_t lane, uint64_t address) { to.addresses[lane] = address; });
+    readAddresses(record, site.space == FADE_SPACE_LDS ? lds : global);
   }
+  const bool is_atomic = site.kind == FADE_SITE_ATOMIC;
   const uint64_t size = std::max<uint64_t>(record.hasLength() ? record.length() : site.size, 1);
-  if (global.mask != 0) addGlobal(global, size, site, model, distinct);
-  if (lds.mask != 0) addLds(lds, size, site, model, distinct);
+  if (lds.mask != 0) countLds(execute(lds, size, true, is_atomic, model, distinct));
+  if (global.mask == 0) return;
+  countGlobal(execute(global, size, false, is_atomic, model, distinct));
+  if (is_atomic)
+    forEachLane(global.mask, [&](uint32_t lane) { global_.hot.add(global.addresses[lane], 1); });
 }
 
-void SiteStats::addGlobal(const WaveAccess &access, uint64_t size, const fade_site &site,
-                          const MemoryModel &model, DistinctCounter &distinct) {
-  const auto lanes = static_cast<uint64_t>(std::popcount(access.mask));
+void SiteStats::countGlobal(const Execution &e) {
   ++global_.executions;
-  global_.lanes += lanes;
-  global_.bytes += lanes * size;
-  const uint64_t needed = linesNeeded(lanes, size, model.line);
-  const uint64_t used = linesUsed(access, size, model.line, distinct);
-  global_.needed += needed;
-  global_.used += used;
-  global_.wasted += used - std::min(used, needed);
-  if (site.kind == FADE_SITE_ATOMIC) {
-    global_.same_address += sameAddresses(access, distinct);
-    forEachLane(access.mask, [&](uint32_t lane) { global_.hot.add(access.addresses[lane], 1); });
-  }
-  addStride(global_.strides, access);
+  global_.lanes += e.lanes;
+  global_.bytes += e.bytes;
+  global_.needed += e.needed;
+  global_.used += e.used;
+  global_.wasted += e.used - std::min(e.used, e.needed);
+  global_.same_address += e.same_address;
+  addStride(global_.strides, e);
 }
 
-void SiteStats::addLds(const WaveAccess &access, uint64_t size, const fade_site &site,
-                       const MemoryModel &model, DistinctCounter &distinct) {
-  const auto lanes = static_cast<uint64_t>(std::popcount(access.mask));
+void SiteStats::countLds(const Execution &e) {
   ++lds_.executions;
-  lds_.lanes += lanes;
-  lds_.bytes += lanes * size;
-  // No workgroup has more LDS than this; a longer copy is not one of LDS alone.
-  const auto part = static_cast<uint32_t>(std::min<uint64_t>(size, 320 << 10));
-  lds_.conflicts += ldsConflicts(access, part, model.banks);
-  if (site.kind == FADE_SITE_ATOMIC) lds_.same_address += sameAddresses(access, distinct);
-  addStride(lds_.strides, access);
+  lds_.lanes += e.lanes;
+  lds_.bytes += e.bytes;
+  lds_.conflicts += e.conflicts;
+  lds_.same_address += e.same_address;
+  addStride(lds_.strides, e);
 }
 
 } // namespace fade::handlers

@@ -95,6 +95,17 @@ struct LdsStats {
   void add(const LdsStats &other);
 };
 
+/// What one execution of an access costs.
+struct Execution {
+  enum class Stride : uint8_t { same, rows, irregular };
+  uint32_t lanes = 0;
+  uint64_t bytes = 0;
+  uint64_t needed = 0, used = 0, conflicts = 0;
+  uint64_t same_address = 0; ///< of atomics
+  int64_t stride = 0;
+  Stride kind = Stride::same;
+};
+
 /// One site while records come in. Waves mostly do the same as the one before, shifted by whole
 /// lines or banks: the last answer is kept.
 class SiteStats {
@@ -107,22 +118,26 @@ public:
   void add(const SiteStats &other);
 
 private:
-  void linear(const Record &record, uint32_t size, bool is_lds, bool is_atomic,
-              const MemoryModel &model);
+  /// All that the answer to a regular access depends on.
+  struct Pattern {
+    uint64_t mask = 0;
+    uint32_t phase = 0; ///< base modulo line or dword
+    int32_t stride = 0;
+    int32_t row_stride = 0;
+    uint32_t width = 0; ///< of a tile, else 0
+    bool is_lds = false;
+    bool operator==(const Pattern &) const = default;
+  };
+
+  bool regular(const Record &record, const fade_site &site, const fade_batch &batch,
+               const MemoryModel &model, DistinctCounter &distinct);
   void general(const Record &record, const fade_site &site, const fade_batch &batch,
                const MemoryModel &model, DistinctCounter &distinct);
-  void addGlobal(const WaveAccess &access, uint64_t size, const fade_site &site,
-                 const MemoryModel &model, DistinctCounter &distinct);
-  void addLds(const WaveAccess &access, uint64_t size, const fade_site &site,
-              const MemoryModel &model, DistinctCounter &distinct);
+  void countGlobal(const Execution &execution);
+  void countLds(const Execution &execution);
 
-  struct Remembered {
-    uint64_t mask = 0;
-    uint32_t phase = 0; ///< base modulo line or dword: all that the answer depends on
-    int32_t stride = 0;
-    uint32_t needed = 0, used = 0, conflicts = 0, lanes = 0;
-  };
-  Remembered last_;
+  Pattern last_;
+  Execution answer_; ///< to last_
   GlobalStats global_;
   LdsStats lds_;
 };

@@ -1,6 +1,7 @@
 // How many records per second a core decodes and analyzes.
 //   bench_handlers            every stream through every handler, then one worker against two
 //   bench_handlers SECONDS    spends so long on each figure (0.5)
+//   bench_handlers SECONDS N  stream N alone (from 0), without the workers
 //
 // Times are CPU times of the threads that work, so that other programs on the machine disturb the
 // figures little. Decoding is counted in: the check that the engine makes before handlers see a
@@ -97,6 +98,10 @@ std::vector<Pattern> patterns() {
   std::vector<Pattern> all;
   all.push_back({"affine, coalesced", FADE_SPACE_GLOBAL,
                  streamOf(1 << 18, [&](uint64_t i, uint64_t lane) { return wave(i) + 4 * lane; })});
+  all.push_back({"affine, never aligned alike", FADE_SPACE_GLOBAL,
+                 streamOf(1 << 18, [&](uint64_t i, uint64_t lane) {
+                   return wave(i) + 4 * (i * 7 % 31) + 4 * lane;
+                 })});
   all.push_back(
       {"affine, 128 bytes apart", FADE_SPACE_GLOBAL,
        streamOf(1 << 18, [&](uint64_t i, uint64_t lane) { return wave(i) + 128 * lane; })});
@@ -287,7 +292,9 @@ void compareWorkers(const Pattern &pattern, const char *name) {
 
 int main(int argc, char **argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 0.5;
-  const auto all = patterns();
+  auto all = patterns();
+  const bool only_one = argc > 2;
+  if (only_one) all = {all.at(static_cast<std::size_t>(std::atoi(argv[2])))};
   const std::vector<const char *> handlers = {nullptr, "MemoryAnalysis", "Heatmap"};
   fmt::print("million records of full waves per second and core\n{:<32} {:>12} {:>16} {:>12}\n", "",
              "decode alone", "MemoryAnalysis", "Heatmap");
@@ -298,6 +305,7 @@ int main(int argc, char **argv) {
                  name && name[0] == 'M' ? 16 : 12);
     fmt::print("\n");
   }
+  if (only_one) return 0;
   fmt::print("\ntwo workers against one\n{:<32} {:<15} {:>9} {:>15} {:>20}\n", "", "", "by clock",
              "by busiest CPU", "CPU of two/of one");
   for (const std::size_t i : {std::size_t{0}, all.size() - 1})

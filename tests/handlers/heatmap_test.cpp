@@ -59,6 +59,43 @@ TEST_F(HeatmapTest, EveryActiveLaneCountsOnceInThePageOfItsAddress) {
   EXPECT_EQ(pages.at(0x22000).atomics, 1u);
 }
 
+TEST_F(HeatmapTest, LanesInManyPagesAreCountedAsIfOneByOne) {
+  struct Case {
+    uint64_t base;
+    int64_t stride;
+    uint64_t mask;
+  };
+  const uint64_t all = ~uint64_t{0};
+  const std::vector<Case> cases = {{0x10000, 128, all},
+                                   {0x10ffc, 4, all},
+                                   {0x40123, -300, all},
+                                   {0x50000, 4096, 0xffff'0000},
+                                   {0x60fff, 5000, all >> 7},
+                                   {0x70000, -4096, 0xf0f0},
+                                   {0x90000, 777, 0x8000'0000'0000'0001}};
+  std::map<uint64_t, uint64_t> expected;
+  stream.wave();
+  for (const Case &one : cases) {
+    stream.affine(load, one.base, one.stride, one.mask);
+    for (uint64_t lane = 0; lane < 64; ++lane)
+      if (one.mask >> lane & 1)
+        ++expected[(one.base + static_cast<uint64_t>(one.stride) * lane) & ~uint64_t{4095}];
+  }
+  std::map<uint64_t, uint64_t> reads;
+  for (const auto &[address, counts] : run()) reads[address] = counts.reads;
+  EXPECT_EQ(reads, expected);
+}
+
+TEST_F(HeatmapTest, LinearFlatAccessesToLdsAreNotMemory) {
+  stream.wave();
+  stream.affine(flat, (uint64_t{Stream::kSharedBase} << 32) + 64, 4);
+  stream.affine(flat, (uint64_t{Stream::kPrivateBase} << 32) + 64, 4);
+  stream.affine(flat, 0x7f00'0000'1000, 4);
+  const auto pages = run();
+  ASSERT_EQ(pages.size(), 1u);
+  EXPECT_EQ(pages.at(0x7f00'0000'1000).reads, 64u);
+}
+
 TEST_F(HeatmapTest, PageSizeIsAnOption) {
   stream.wave();
   stream.affine(load, 0x10000, 4096);
