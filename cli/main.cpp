@@ -2,6 +2,7 @@
 #include "analyze.h"
 #include "compile.h"
 #include "inspect.h"
+#include "report/command.h"
 #include "run.h"
 
 #include "fade/options.h"
@@ -17,7 +18,7 @@ public:
   std::string make_usage(const CLI::App *app, std::string name) const override {
     if (app->get_parent()) return Formatter::make_usage(app, name);
     return "usage: fadeprobe [options] -- application [arguments]\n"
-           "       fadeprobe analyze|inspect|flags|cc --help\n";
+           "       fadeprobe analyze|report|inspect|flags|cc --help\n";
   }
 };
 
@@ -50,6 +51,10 @@ int main(int argc, char **argv) {
   app.set_version_flag("--version", "fadeprobe " FADE_VERSION);
   fade::cli::RunOptions run;
   fade::cli::add_run_options(app, run);
+  fade::cli::ReportOptions outcome;
+  fade::cli::add_outcome_options(app, outcome);
+  fade::cli::ReportOptions report;
+  CLI::App *report_command = fade::cli::add_report_command(app, report);
   fade::cli::InspectOptions inspect;
   CLI::App *inspect_command = fade::cli::add_inspect_command(app, inspect);
   fade::cli::AnalyzeOptions analyze;
@@ -75,6 +80,7 @@ int main(int argc, char **argv) {
     fade::cli::complain(explain(app, error, words));
     return fade::cli::kUsageError;
   }
+  if (report_command->parsed()) return fade::cli::run_report(report);
   if (inspect_command->parsed()) return fade::cli::run_inspect(inspect, stdout, stderr);
   if (analyze_command->parsed()) return fade::cli::run_analyze(analyze);
   if (flags_command->parsed()) return fade::cli::run_flags(compile);
@@ -83,5 +89,7 @@ int main(int argc, char **argv) {
     std::fputs(app.help().c_str(), stdout);
     return 0;
   }
+  if (fade::cli::wants_outcome(outcome))
+    return fade::cli::run_with_outcome(run, outcome, application);
   return fade::cli::run_application(run, application);
 }

@@ -199,7 +199,8 @@ std::optional<Pairs> environment_of(const RunOptions &options) {
   return pairs;
 }
 
-int run_application(const RunOptions &options, const std::vector<std::string> &application) {
+std::optional<int> prepare_run(const RunOptions &options,
+                               const std::vector<std::string> &application) {
   auto pairs = environment_of(options);
   if (!pairs) return kUsageError;
   if (application.empty() && !options.env_dump) {
@@ -219,6 +220,11 @@ int run_application(const RunOptions &options, const std::vector<std::string> &a
     return 0;
   }
   for (const auto &[name, value] : *pairs) setenv(name.c_str(), value.c_str(), 1);
+  return std::nullopt;
+}
+
+int run_application(const RunOptions &options, const std::vector<std::string> &application) {
+  if (const auto code = prepare_run(options, application)) return *code;
   std::vector<char *> arguments;
   for (const std::string &word : application) arguments.push_back(const_cast<char *>(word.c_str()));
   arguments.push_back(nullptr);

@@ -32,6 +32,11 @@ void add_report_options(CLI::App &app, RunOptions &options);
 std::optional<std::vector<std::pair<std::string, std::string>>>
 environment_of(const RunOptions &options);
 
+/// Sets this process's environment up for the application. Nothing if all is well; else the exit
+/// code of fadeprobe, which has nothing more to do.
+std::optional<int> prepare_run(const RunOptions &options,
+                               const std::vector<std::string> &application);
+
 /// Does not return when the application was started; else the exit code of fadeprobe.
 int run_application(const RunOptions &options, const std::vector<std::string> &application);
 

@@ -8,7 +8,7 @@ _fadeprobe() {
         if ((i + 1 == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -f -- "$cur"); else
           mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi
         return ;;
-      analyze | inspect | flags | cc) command=${COMP_WORDS[i]} ;;
+      analyze | report | inspect | flags | cc) command=${COMP_WORDS[i]} ;;
     esac
   done
   case $prev in
@@ -18,18 +18,19 @@ _fadeprobe() {
     -l | --log-location) mapfile -t COMPREPLY < <(compgen -W "console /dev/null" -f -- "$cur"); return ;;
     -c | --cache-location) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --gpu) mapfile -t COMPREPLY < <(compgen -W "auto real gfx90a gfx942 gfx1030 gfx1100" -- "$cur"); return ;;
-    --record) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-    -k | --kernels | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --instrument | --target | --pid) return ;;
+    --record | --report | --trace | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+    -k | --kernels | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --instrument | --target | --pid | --title) return ;;
   esac
   local report="--analyzers --log-location --log-format --verbose --workers --help"
   local words
   case $command in
     analyze) words=$report ;;
+    report) words="--output --trace --code --title --help" ;;
     inspect) words="--kernels --target --pid --isa --source --json --help" ;;
     flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
     cc) words="--instrument --help --" ;;
-    *) words="analyze inspect flags cc $report --instrumented --no-instrumented --kernels --dispatches --seed --cache-location
-        --workgroups --sample --sample-executions --record --memory --lossy --gpu --env-dump --version --" ;;
+    *) words="analyze report inspect flags cc $report --instrumented --no-instrumented --kernels --dispatches --seed --cache-location
+        --workgroups --sample --sample-executions --record --report --trace --memory --lossy --gpu --env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else
     mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi

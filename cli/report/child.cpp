@@ -1,0 +1,91 @@
+#include "report/child.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace fade::cli {
+namespace {
+
+constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
+
+sigset_t watched_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kPassedOn) sigaddset(&set, signal);
+  sigaddset(&set, SIGCHLD);
+  return set;
+}
+
+/// Waits for the end of the child and meanwhile hands signals on to it.
+ChildEnd wait_for(pid_t child, const sigset_t &watched) {
+  for (;;) {
+    int status = 0;
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child)
+      return WIFSIGNALED(status) ? ChildEnd{128 + WTERMSIG(status), WTERMSIG(status), 0}
+                                 : ChildEnd{WEXITSTATUS(status), 0, 0};
+    siginfo_t info{};
+    const int signal = sigwaitinfo(&watched, &info);
+    // What comes from the terminal goes to the whole group, the child included.
+    if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL) kill(child, signal);
+  }
+}
+
+} // namespace
+
+ChildEnd run_child(const std::vector<std::string> &command) {
+  std::vector<char *> arguments;
+  for (const std::string &word : command) arguments.push_back(const_cast<char *>(word.c_str()));
+  arguments.push_back(nullptr);
+  std::fflush(nullptr);
+  int ready[2]; // closed by a successful exec, else it carries errno
+  if (pipe2(ready, O_CLOEXEC) != 0) return {126, 0, errno};
+  const sigset_t watched = watched_signals();
+  sigset_t before;
+  sigprocmask(SIG_BLOCK, &watched, &before);
+  const pid_t child = fork();
+  if (child == 0) {
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    execvp(arguments[0], arguments.data());
+    const int error = errno;
+    [[maybe_unused]] const auto ignored = write(ready[1], &error, sizeof error);
+    _exit(127);
+  }
+  int error = child < 0 ? errno : 0;
+  close(ready[1]);
+  if (child > 0) {
+    ssize_t got;
+    do got = read(ready[0], &error, sizeof error);
+    while (got < 0 && errno == EINTR);
+  }
+  close(ready[0]);
+  ChildEnd end;
+  if (child > 0) end = wait_for(child, watched);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0) return {error == ENOENT ? 127 : 126, 0, error}; // as a shell says it
+  return end;
+}
+
+void end_like(const ChildEnd &end) {
+  std::fflush(nullptr);
+  if (end.signal != 0) {
+    // The child has left a core if one was wanted.
+    const rlimit none{0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    signal(end.signal, SIG_DFL);
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, end.signal);
+    sigprocmask(SIG_UNBLOCK, &only, nullptr);
+    raise(end.signal);
+  }
+  std::exit(end.exit_code);
+}
+
+} // namespace fade::cli

@@ -1,0 +1,21 @@
+// Runs the application as a child, as if fadeprobe were not there.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace fade::cli {
+
+struct ChildEnd {
+  int exit_code = 0;
+  int signal = 0; ///< that ended it, or 0
+  int error = 0;  ///< errno if it could not be started
+};
+
+/// Signals that are sent to fadeprobe go on to the child; those of the terminal reach it anyway.
+ChildEnd run_child(const std::vector<std::string> &command);
+
+/// Ends this process as the child ended: with its exit code, or by its signal.
+[[noreturn]] void end_like(const ChildEnd &end);
+
+} // namespace fade::cli

@@ -1,0 +1,208 @@
+#include "report/command.h"
+
+#include "report/child.h"
+#include "report/page.h"
+#include "report/perfetto_trace.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <unistd.h>
+
+namespace fade::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// False, after a line that says why, if the file cannot be written.
+bool write_file(const std::string &path, const std::string &contents) {
+  errno = 0;
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  if (out) out.write(contents.data(), static_cast<std::streamsize>(contents.size()));
+  if (out) out.close();
+  if (out) return true;
+  complain(fmt::format("cannot write {}: {}", path, std::strerror(errno != 0 ? errno : EIO)));
+  return false;
+}
+
+/// Before a long run: whether its results will have a place to go. Leaves existing files alone.
+bool can_write(const std::string &path) {
+  std::error_code ignored;
+  const bool was_there = fs::exists(path, ignored);
+  errno = 0;
+  const bool opens = std::ofstream(path, std::ios::app).is_open();
+  if (!opens)
+    complain(fmt::format("cannot write {}: {}", path, std::strerror(errno != 0 ? errno : EIO)));
+  if (opens && !was_there) fs::remove(path, ignored);
+  return opens;
+}
+
+/// Makes what the options ask for. 0 or 1.
+int make_outcome(const ReportOptions &options) {
+  std::string error;
+  auto log = report::readRunLog(options.log, error);
+  if (!log) {
+    complain(error);
+    return 1;
+  }
+  for (const std::string &problem : log->problems)
+    complain(fmt::format("{}: {}; the rest is used", options.log, problem));
+  bool is_written = true;
+  if (!options.trace.empty())
+    is_written = write_file(options.trace, report::perfettoTrace(*log)) && is_written;
+  if (!options.html.empty()) {
+    const std::string title = options.title.empty() ? options.log : options.title;
+    const auto data = report::pageData(*log, {title, options.code});
+    is_written = write_file(options.html, report::htmlPage(data)) && is_written;
+  }
+  return is_written ? 0 : 1;
+}
+
+/// The file that a shell would run; nothing if there is none.
+std::string program_of(const std::string &word) {
+  std::error_code ignored;
+  if (word.find('/') != std::string::npos) return fs::is_regular_file(word, ignored) ? word : "";
+  const char *path = std::getenv("PATH");
+  for (std::string_view rest = path ? path : ""; !rest.empty();) {
+    const auto colon = std::min(rest.find(':'), rest.size());
+    const fs::path place = fs::path(rest.substr(0, colon)) / word;
+    if (fs::is_regular_file(place, ignored) && access(place.c_str(), X_OK) == 0) return place;
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  return "";
+}
+
+/// The variable as the options give it.
+std::string value_of(const RunOptions &run, std::string_view variable) {
+  for (auto at = run.values.rbegin(); at != run.values.rend(); ++at)
+    if (at->first == variable) return at->second;
+  return "";
+}
+
+void add_analyzer(RunOptions &run, const std::string &name, const std::string &how) {
+  const auto is_same = [&](const std::string &given) {
+    return given == name || given.starts_with(name + ":");
+  };
+  if (std::ranges::none_of(run.analyzers, is_same)) run.analyzers.push_back(how);
+}
+
+/// What the report needs from the run, besides what the user asks for.
+void add_needs(RunOptions &run, const ReportOptions &outcome) {
+  if (!outcome.html.empty()) {
+    if (!run.instrumented) run.instrumented = true;
+    add_analyzer(run, "Heatmap", "Heatmap:steps=64");
+    add_analyzer(run, "BlockCounts", "BlockCounts");
+    add_analyzer(run, "AccessPatterns", "libAccessPatterns.so");
+    add_analyzer(run, "BlockFlow", "libBlockFlow.so");
+  }
+  if (run.instrumented.value_or(false)) add_analyzer(run, "MemoryAnalysis", "MemoryAnalysis");
+}
+
+/// Where the JSON lines go. Empty, after a line that says why, if the options contradict.
+std::string place_of_log(const RunOptions &run, const ReportOptions &outcome) {
+  const char *option = outcome.html.empty() ? "--trace" : "--report";
+  if (const std::string format = value_of(run, "FADE_LOG_FORMAT");
+      !format.empty() && format != "json") {
+    complain(fmt::format("{} is made from JSON lines: it cannot go with --log-format {}", option,
+                         format));
+    return "";
+  }
+  const std::string wanted = value_of(run, "FADE_LOG_LOCATION");
+  if (wanted == "console" || wanted.find('%') != std::string::npos) {
+    complain(fmt::format("{} needs JSON lines in one file: it cannot go with --log-location {}",
+                         option, wanted));
+    return "";
+  }
+  if (!wanted.empty()) return fs::absolute(wanted);
+  if (!outcome.html.empty()) return fs::absolute(outcome.html).replace_extension(".jsonl");
+  return fs::absolute(outcome.trace).string() + fmt::format(".{}.jsonl", getpid());
+}
+
+std::string joined(const std::vector<std::string> &words) {
+  std::string text;
+  for (const std::string &word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+} // namespace
+
+CLI::App *add_report_command(CLI::App &app, ReportOptions &options) {
+  CLI::App *command =
+      app.add_subcommand("report", "make a page to look at from the JSON lines of a run");
+  command->add_option("log", options.log, "JSON lines of --log-format json")->type_name("FILE");
+  command->add_option("-o,--output", options.html, "the page, one file of HTML")->type_name("FILE");
+  command->add_option("--trace", options.trace, "a timeline for Perfetto and chrome://tracing")
+      ->type_name("FILE");
+  command
+      ->add_option("--code", options.code,
+                   "the application, or other files with the kernels' code: shows instructions")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command->add_option("--title", options.title, "what stands at the top")->type_name("TEXT");
+  return command;
+}
+
+int run_report(const ReportOptions &options) {
+  const auto usage = [](const char *what) {
+    complain(fmt::format("{}: fadeprobe report run.jsonl -o out.html", what));
+    return kUsageError;
+  };
+  if (options.log.empty()) return usage("report: there is no file of JSON lines to read");
+  if (options.html.empty() && options.trace.empty())
+    return usage("report: neither -o nor --trace says what to make");
+  return make_outcome(options);
+}
+
+void add_outcome_options(CLI::App &app, ReportOptions &options) {
+  app.add_option("--report", options.html,
+                 "a page with everything, one file of HTML (implies -i and the analyzers it needs)")
+      ->type_name("FILE");
+  app.add_option("--trace", options.trace, "a timeline for Perfetto and chrome://tracing")
+      ->type_name("FILE");
+}
+
+bool wants_outcome(const ReportOptions &options) {
+  return !options.html.empty() || !options.trace.empty();
+}
+
+int run_with_outcome(RunOptions run, ReportOptions outcome,
+                     const std::vector<std::string> &application) {
+  const bool has_own_log = !value_of(run, "FADE_LOG_LOCATION").empty();
+  outcome.log = place_of_log(run, outcome);
+  if (outcome.log.empty()) return kUsageError;
+  add_needs(run, outcome);
+  run.values.emplace_back("FADE_LOG_LOCATION", outcome.log);
+  run.values.emplace_back("FADE_LOG_FORMAT", "json");
+  // The application may go to another directory, but this program stays.
+  for (const std::string *path : {&outcome.html, &outcome.trace, &outcome.log})
+    if (!path->empty() && !can_write(*path)) return 1;
+  if (const auto code = prepare_run(run, application)) return *code;
+  const bool keeps_log = !outcome.html.empty() || has_own_log;
+  std::error_code ignored;
+  const ChildEnd end = run_child(application);
+  if (end.error != 0) {
+    complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
+    return end.exit_code;
+  }
+  if (!fs::exists(outcome.log, ignored) || fs::is_empty(outcome.log, ignored)) {
+    complain("the application did not use the GPU: there is nothing to report");
+    fs::remove(outcome.log, ignored);
+    end_like(end);
+  }
+  if (outcome.code.empty())
+    if (const std::string program = program_of(application[0]); !program.empty())
+      outcome.code.push_back(program);
+  outcome.title = joined(application);
+  if (make_outcome(outcome) == 0)
+    for (const std::string &made : {outcome.html, outcome.trace})
+      if (!made.empty()) complain(fmt::format("see {}", made));
+  if (!keeps_log) fs::remove(outcome.log, ignored);
+  end_like(end);
+}
+
+} // namespace fade::cli

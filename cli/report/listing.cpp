@@ -1,0 +1,149 @@
+#include "report/listing.h"
+
+#include "codeobj/demangle.h"
+#include "codeobj/finder.h"
+#include "codeobj/kernel_code.h"
+#include "codeobj/source_map.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+
+namespace fade::report {
+namespace {
+
+constexpr std::size_t kMostInstructions = 20'000; // of a kernel
+constexpr std::size_t kLongestLine = 1000;
+constexpr std::size_t kMostLines = 50'000; // of a file
+
+/// Headers of the compiler and of HIP: a reader looks for the line of his own that they were
+/// inlined into.
+bool isSystemHeader(const std::string &file) {
+  constexpr std::array<std::string_view, 4> roots = {"/usr/include/", "/usr/lib/",
+                                                     "/usr/local/include/", "/opt/rocm"};
+  if (std::ranges::any_of(roots, [&](auto root) { return file.starts_with(root); })) return true;
+  return file.find("/lib/clang/") != file.npos || file.find("/include/hip/") != file.npos;
+}
+
+/// The innermost place in the application's own source, or the innermost of all.
+codeobj::SourceFrame ownPlace(const codeobj::SourceMap &map, uint64_t address) {
+  codeobj::SourceFrame place = map.place(address);
+  if (!isSystemHeader(place.file)) return place;
+  for (const codeobj::SourceFrame &frame : map.stack(address))
+    if (!isSystemHeader(frame.file) && frame.line != 0) return frame;
+  return place;
+}
+
+class CodeReader {
+public:
+  CodeReader(RunLog &log, SourceFiles &sources) : log_(log), sources_(sources) {}
+
+  void read(const std::string &file);
+  Json take() { return std::move(out_); }
+
+private:
+  void object(const codeobj::FoundCode &found);
+  void kernel(const codeobj::CodeObject &object, std::size_t index, uint32_t number,
+              const codeobj::SourceMap *map);
+  bool isWanted(const Kernel &kernel, std::string_view name) const {
+    return kernel.symbol.empty() ? kernel.name == codeobj::demangle(name) : kernel.symbol == name;
+  }
+  void problem(const std::string &what) { log_.problems.push_back(what); }
+
+  RunLog &log_;
+  SourceFiles &sources_;
+  Json out_ = Json::array();
+  std::vector<bool> done_;
+};
+
+void CodeReader::read(const std::string &file) {
+  done_.resize(log_.kernels.size());
+  const codeobj::CodeHandler handler{
+      [&](const codeobj::FoundCode &found) {
+        object(found);
+        return true;
+      },
+      [&](const codeobj::Error &error) { problem(error.message()); }};
+  if (const auto status = codeobj::find_code(file, handler); !status)
+    problem(status.error().message());
+}
+
+void CodeReader::object(const codeobj::FoundCode &found) {
+  const auto fits = [&](const Kernel &kernel) {
+    return kernel.target.empty() || kernel.target == found.target.processor;
+  };
+  if (std::ranges::none_of(log_.kernels, fits)) return;
+  const auto object = found.open();
+  if (!object) return problem(object.error().message());
+  std::shared_ptr<const codeobj::SourceMap> map;
+  for (std::size_t i = 0; i < (*object)->kernel_count(); ++i)
+    for (uint32_t k = 0; k < log_.kernels.size(); ++k) {
+      if (done_[k] || !fits(log_.kernels[k])) continue;
+      if (!isWanted(log_.kernels[k], (*object)->kernel_name(i).name)) continue;
+      if (!map)
+        if (const auto opened = codeobj::SourceMap::open(*object)) map = *opened;
+      done_[k] = true;
+      kernel(**object, i, k, map.get());
+    }
+}
+
+void CodeReader::kernel(const codeobj::CodeObject &object, std::size_t index, uint32_t number,
+                        const codeobj::SourceMap *map) {
+  const auto kernel = object.kernel(index);
+  if (!kernel) return problem(kernel.error().message());
+  const auto code = codeobj::analyze_kernel(object, *kernel);
+  if (!code) return problem(code.error().message());
+  Json instructions = Json::array();
+  std::size_t block = 0;
+  for (std::size_t i = 0; i < code->instructions.size() && i < kMostInstructions; ++i) {
+    while (block + 1 < code->blocks.size() && code->blocks[block + 1].first <= i) ++block;
+    const codeobj::Instruction &one = code->instructions[i];
+    const auto place = map ? ownPlace(*map, one.address) : codeobj::SourceFrame{};
+    instructions.push_back({one.address - kernel->code_address, one.text,
+                            codeobj::to_string(code->info[i].unit), sources_.indexOf(place.file),
+                            place.line, block});
+  }
+  out_.push_back({{"kernel", number},
+                  {"target", object.target().processor},
+                  {"count", code->instructions.size()},
+                  {"disassembled_by", code->disassembled_by},
+                  {"instructions", std::move(instructions)}});
+}
+
+} // namespace
+
+int64_t SourceFiles::indexOf(const std::string &path, bool wants_text) {
+  if (path.empty()) return -1;
+  const auto [at, is_new] = index_.try_emplace(path, static_cast<int64_t>(files_.size()));
+  if (is_new) files_.push_back({path, !isSystemHeader(path)});
+  if (wants_text) files_[static_cast<std::size_t>(at->second)].has_text = true;
+  return at->second;
+}
+
+Json SourceFiles::json() const {
+  Json out = Json::array();
+  for (const auto &[path, has_text] : files_) {
+    Json lines;
+    std::error_code ignored;
+    if (has_text && std::filesystem::is_regular_file(path, ignored))
+      if (std::ifstream in(path); in) {
+        lines = Json::array();
+        for (std::string text; lines.size() < kMostLines && std::getline(in, text);) {
+          if (!text.empty() && text.back() == '\r') text.pop_back();
+          lines.push_back(text.substr(0, kLongestLine));
+        }
+      }
+    out.push_back({{"path", path}, {"lines", std::move(lines)}});
+  }
+  return out;
+}
+
+Json codeOf(RunLog &log, const std::vector<std::string> &files, SourceFiles &sources) {
+  CodeReader reader(log, sources);
+  for (const std::string &file : files) reader.read(file);
+  return reader.take();
+}
+
+} // namespace fade::report

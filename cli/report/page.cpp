@@ -1,0 +1,256 @@
+#include "report/page.h"
+
+#include "report/heat_map.h"
+#include "report/listing.h"
+#include "report/page_files.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace fade::report {
+namespace {
+
+/// Column by column: a hundred thousand dispatches would repeat their keys as often.
+Json dispatchColumns(const RunLog &log, uint64_t first_start) {
+  Json out;
+  std::vector<std::string> variants;
+  const auto variantOf = [&](const std::string &name) {
+    const auto at = std::ranges::find(variants, name);
+    const auto index = static_cast<std::size_t>(at - variants.begin());
+    if (at == variants.end()) variants.push_back(name);
+    return index;
+  };
+  for (const char *key : {"id", "kernel", "agent", "queue", "start", "duration", "grid",
+                          "workgroup", "lds", "variant", "instrumented", "complete", "records",
+                          "bytes", "dropped", "needed", "used", "conflicts"})
+    out[key] = Json::array();
+  for (const Dispatch &d : log.dispatches) {
+    out["id"].push_back(d.id);
+    out["kernel"].push_back(d.kernel);
+    out["agent"].push_back(d.agent);
+    out["queue"].push_back(d.queue);
+    out["start"].push_back(d.hasTimes() ? Json(*d.start_ns - first_start) : Json());
+    out["duration"].push_back(d.hasTimes() ? Json(*d.end_ns - *d.start_ns) : Json());
+    out["grid"].push_back(d.grid);
+    out["workgroup"].push_back(d.workgroup);
+    out["lds"].push_back(d.lds);
+    out["variant"].push_back(variantOf(d.variant));
+    out["instrumented"].push_back(d.instrumented ? 1 : 0);
+    out["complete"].push_back(d.complete ? 1 : 0);
+    out["records"].push_back(d.records);
+    out["bytes"].push_back(d.bytes);
+    out["dropped"].push_back(d.dropped);
+    out["needed"].push_back(d.has_memory ? Json(d.lines_needed) : Json());
+    out["used"].push_back(d.has_memory ? Json(d.lines_used) : Json());
+    out["conflicts"].push_back(d.has_memory ? Json(d.conflicts) : Json());
+  }
+  out["variants"] = variants;
+  return out;
+}
+
+/// Of any access, even one with nothing to gain.
+std::string adviceOf(const Access &access) {
+  if (!access.advice.empty()) return access.advice;
+  if (access.waste() == 0)
+    return access.is_lds ? "No two lanes meet in a bank: nothing to gain here."
+                         : "Every cache line that is used is needed: nothing to gain here.";
+  return "Little is wasted here: look at the rows above first.";
+}
+
+Json accessList(RunLog &log, SourceFiles &sources) {
+  std::ranges::sort(log.accesses, [](const Access &a, const Access &b) {
+    if (a.waste() != b.waste()) return a.waste() > b.waste();
+    return std::tie(a.kernel, a.file, a.line, a.column, a.op, a.bytes, a.is_lds) <
+           std::tie(b.kernel, b.file, b.line, b.column, b.op, b.bytes, b.is_lds);
+  });
+  Json out = Json::array();
+  for (const Access &a : log.accesses) {
+    Json strides = Json::array();
+    for (const auto &[stride, executions] : a.strides) strides.push_back({stride, executions});
+    out.push_back({{"kernel", a.kernel},
+                   {"space", a.is_lds ? "lds" : "global"},
+                   {"file", sources.indexOf(a.file, true)},
+                   {"line", a.line},
+                   {"column", a.column},
+                   {"op", a.op},
+                   {"bytes", a.bytes},
+                   {"function", a.function},
+                   {"via", a.via},
+                   {"executions", a.executions},
+                   {"lanes", a.lanes},
+                   {"total_bytes", a.total_bytes},
+                   {"needed", a.needed},
+                   {"used", a.used},
+                   {"wasted", a.wasted},
+                   {"conflicts", a.conflicts},
+                   {"same_address", a.same_address},
+                   {"strides", std::move(strides)},
+                   {"other_strides", a.other_strides},
+                   {"irregular", a.irregular},
+                   {"worst_dispatch", a.worst_dispatch},
+                   {"source", a.source},
+                   {"advice", adviceOf(a)}});
+  }
+  return out;
+}
+
+Json lineList(const RunLog &log, SourceFiles &sources) {
+  Json out = Json::array();
+  for (const auto &[place, count] : log.lines)
+    if (place.second != 0)
+      out.push_back(
+          {sources.indexOf(place.first), place.second, count.executions, count.lanes, count.slots});
+  return out;
+}
+
+Json flowList(const RunLog &log, SourceFiles &sources) {
+  Json out = Json::array();
+  for (const auto &[kernel, flow] : log.flows) {
+    // Without `flow` lines a kernel's blocks cannot be told from those of its neighbours, except
+    // that they ran.
+    const bool knows_own =
+        std::ranges::any_of(flow.blocks, [](const auto &b) { return b.second.is_own; });
+    Json blocks = Json::array();
+    for (const auto &[id, b] : flow.blocks) {
+      if (knows_own ? !b.is_own && b.executions == 0 : b.executions == 0) continue;
+      Json lines = Json::array();
+      for (const auto &[file, line] : b.lines) lines.push_back({sources.indexOf(file), line});
+      const auto maybe = [](const std::optional<uint64_t> &n) { return n ? Json(*n) : Json(); };
+      blocks.push_back({{"id", id},
+                        {"function", b.function},
+                        {"lines", std::move(lines)},
+                        {"executions", b.executions},
+                        {"lanes", b.lanes},
+                        {"divergent", maybe(b.divergent)},
+                        {"splits", maybe(b.splits)},
+                        {"clocks", maybe(b.clocks)}});
+    }
+    if (blocks.empty()) continue;
+    Json edges = Json::array();
+    for (const Edge &e : flow.edges)
+      edges.push_back({e.from ? Json(*e.from) : Json(), e.to, e.executions, e.lanes});
+    out.push_back({{"kernel", kernel},
+                   {"wave_size", flow.wave_size},
+                   {"blocks", std::move(blocks)},
+                   {"edges", std::move(edges)}});
+  }
+  return out;
+}
+
+/// Addresses as distances from the lowest: a script's numbers are exact up to 53 bits only.
+Json patternList(RunLog &log, SourceFiles &sources) {
+  Json out = Json::array();
+  for (const Json &from : log.patterns) {
+    uint64_t lowest = ~uint64_t{0};
+    for (const Json &address : from.at("addresses"))
+      lowest = std::min(lowest, address.get<uint64_t>());
+    // Whole lines, so that the drawing can count in lines.
+    lowest -= lowest % std::max<uint64_t>(from.value("line_size", uint64_t{128}), 1);
+    Json offsets = Json::array();
+    for (const Json &address : from.at("addresses"))
+      offsets.push_back(address.get<uint64_t>() - lowest);
+    Json one = from;
+    for (const char *key : {"type", "version", "symbol", "target", "addresses"}) one.erase(key);
+    one["kernel"] = log.kernelIndex(from.value("kernel", std::string()));
+    one["file"] = sources.indexOf(from.value("file", std::string()), true);
+    one["base"] = fmt::format("{:#x}", lowest);
+    one["offsets"] = std::move(offsets);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+Json totals(const RunLog &log) {
+  uint64_t records = 0, bytes = 0, dropped = 0, instrumented = 0, incomplete = 0, busy = 0;
+  uint64_t needed = 0, used = 0, wasted = 0, conflicts = 0;
+  for (const Dispatch &d : log.dispatches) {
+    records += d.records;
+    bytes += d.bytes;
+    dropped += d.dropped;
+    instrumented += d.instrumented ? 1 : 0;
+    incomplete += d.complete ? 0 : 1;
+    if (d.hasTimes()) busy += *d.end_ns - *d.start_ns;
+  }
+  for (const Access &a : log.accesses) {
+    needed += a.needed;
+    used += a.used;
+    wasted += a.wasted;
+    conflicts += a.conflicts;
+  }
+  return {{"dispatches", log.dispatches.size()},
+          {"instrumented", instrumented},
+          {"incomplete", incomplete},
+          {"records", records},
+          {"bytes", bytes},
+          {"dropped", dropped},
+          {"busy_ns", busy},
+          {"needed", needed},
+          {"used", used},
+          {"wasted", wasted},
+          {"conflicts", conflicts},
+          {"cut_off", !log.summary.has_value()}};
+}
+
+} // namespace
+
+Json pageData(RunLog &log, const PageOptions &options) {
+  SourceFiles sources;
+  uint64_t first_start = ~uint64_t{0};
+  for (const Dispatch &d : log.dispatches)
+    if (d.hasTimes()) first_start = std::min(first_start, *d.start_ns);
+  Json data;
+  data["made_by"] = "fadeprobe " FADE_VERSION;
+  data["title"] = options.title;
+  data["totals"] = totals(log);
+  data["first_start_ns"] = first_start == ~uint64_t{0} ? "" : std::to_string(first_start);
+  data["dispatches"] = dispatchColumns(log, first_start);
+  data["accesses"] = accessList(log, sources);
+  data["lines"] = lineList(log, sources);
+  data["flows"] = flowList(log, sources);
+  data["patterns"] = patternList(log, sources);
+  data["heat"] = heatMapOf(log);
+  data["code"] = codeOf(log, options.code, sources);
+  data["files"] = sources.json();
+  data["skipped"] =
+      log.summary && log.summary->contains("skipped") ? log.summary->at("skipped") : Json::array();
+  Json &kernels = data["kernels"] = Json::array();
+  for (const Kernel &k : log.kernels)
+    kernels.push_back({{"name", k.name},
+                       {"symbol", k.symbol},
+                       {"target", k.target},
+                       {"line_size", k.line_size},
+                       {"banks", k.banks}});
+  data["problems"] = log.problems;
+  return data;
+}
+
+std::string scriptSafe(const Json &data) {
+  // Source files may hold any bytes.
+  const std::string text = data.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string out;
+  out.reserve(text.size() + text.size() / 16);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    // Outside of strings JSON has none of these characters.
+    switch (text[i]) {
+    case '<': out += "\\u003c"; break;
+    case '>': out += "\\u003e"; break;
+    case '&': out += "\\u0026"; break;
+    default: out += text[i];
+    }
+  }
+  return out;
+}
+
+std::string htmlPage(const Json &data) {
+  std::string page(kPageHtml);
+  const auto insert = [&](std::string_view mark, std::string_view what) {
+    page.replace(page.find(mark), mark.size(), what);
+  };
+  // The data last: nothing in it is ever searched for marks.
+  insert("/*STYLE*/", kPageStyle);
+  insert("/*SCRIPT*/", kPageScript);
+  insert("/*DATA*/", scriptSafe(data));
+  return page;
+}
+
+} // namespace fade::report

@@ -1,0 +1,64 @@
+// The tabs, the theme, and the start. A panel is built when its tab is first opened.
+
+const panels = [
+  ["summary", "Summary", summaryPanel], ["findings", "Findings", findingsPanel], ["source", "Source", sourcePanel], ["lanes", "Lanes", lanesPanel],
+  ["memory", "Memory", memoryPanel], ["blocks", "Blocks", blocksPanel], ["timeline", "Timeline", timelinePanel],
+].map(([id, name, build]) => ({id, name, build, built: false}));
+
+function showTab(id, focus = false) {
+  for (const panel of panels) {
+    const on = panel.id === id;
+    panel.tab.setAttribute("aria-selected", on);
+    panel.tab.tabIndex = on ? 0 : -1;
+    panel.node.hidden = !on;
+    if (on && !panel.built) { panel.built = true; panel.node.append(panel.build()); }
+    if (on) panel.tab.scrollIntoView({block: "nearest", inline: "nearest"});
+    if (on && focus) panel.tab.focus();
+  }
+  tip.hide();
+  if (location.hash !== `#${id}`) history.replaceState(null, "", `#${id}`);
+}
+
+function tabKey(event) {
+  const at = panels.findIndex((panel) => panel.tab === document.activeElement);
+  const to = {ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: panels.length - 1}[event.key];
+  if (to === undefined) return;
+  showTab(panels[(to + panels.length) % panels.length].id, true);
+  event.preventDefault();
+}
+
+function isDark() {
+  return (document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+}
+function setTheme(theme) {
+  if (theme) document.documentElement.dataset.theme = theme;
+  document.getElementById("theme").textContent = isDark() ? "Light" : "Dark";
+  document.dispatchEvent(new Event("themechange"));
+}
+
+function start() {
+  document.getElementById("title").textContent = data.title;
+  document.title = `${data.title} – FADE`;
+  for (const panel of panels) {
+    panel.tab = el("button", {type: "button", role: "tab", id: `tab-${panel.id}`, "aria-controls": `panel-${panel.id}`, onclick: () => showTab(panel.id)}, panel.name);
+    panel.node = el("section", {role: "tabpanel", id: `panel-${panel.id}`, "aria-labelledby": `tab-${panel.id}`, hidden: true});
+    document.getElementById("tabs").append(panel.tab);
+    document.getElementById("panels").append(panel.node);
+  }
+  document.getElementById("tabs").addEventListener("keydown", tabKey);
+  document.getElementById("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme());
+  addEventListener("hashchange", () => showTab(wanted()));
+  const wanted = () => { const id = location.hash.slice(1); return panels.some((panel) => panel.id === id) ? id : "summary"; };
+  setTheme();
+  // The source comes along: other parts open it at a line.
+  const source = panels.find((panel) => panel.id === "source");
+  source.built = true;
+  source.node.append(source.build());
+  const lanes = panels.find((panel) => panel.id === "lanes");
+  lanes.built = true;
+  lanes.node.append(lanes.build());
+  showTab(wanted());
+  document.documentElement.dataset.ready = "true";
+}
+start();

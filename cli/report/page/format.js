@@ -1,0 +1,111 @@
+"use strict";
+// The data of the run, small helpers to build elements, and numbers as people read them.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+
+/// el("div", {class: "x", onclick: f}, child, "text", …). Text is always text, never markup.
+function el(tag, attributes = {}, ...children) {
+  const svg = ["svg", "g", "rect", "text", "path", "title", "line"].includes(tag);
+  const node = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else if (key === "style" && typeof value === "object")
+      for (const [name, setting] of Object.entries(value)) node.style.setProperty(name, setting);
+    else node.setAttribute(key, value === true ? "" : value);
+  }
+  for (const child of children.flat(Infinity)) if (child !== null && child !== undefined) node.append(child);
+  return node;
+}
+
+function count(n) {
+  if (n === null || n === undefined) return "–";
+  return n.toLocaleString("en-US").replaceAll(",", "\u202f");
+}
+/// "1.2 M": for tiles, where the exact number stands beside it.
+function brief(n) {
+  for (const [size, unit] of [[1e12, "T"], [1e9, "G"], [1e6, "M"]])
+    if (n >= size) return `${(n / size).toFixed(n >= 100 * size ? 0 : 1)}\u202f${unit}`;
+  return count(n);
+}
+function bytes(n) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  while (n >= 1024 && unit < 4) { n /= 1024; ++unit; }
+  return `${Number.isInteger(n) ? n : n.toFixed(1)}\u202f${units[unit]}`;
+}
+function time(ns) {
+  if (ns === null || ns === undefined) return "–";
+  const units = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]];
+  for (const [size, unit] of units)
+    if (ns >= size) { const v = ns / size; return `${v.toFixed(v >= 100 ? 0 : v >= 10 ? 1 : 2)}\u202f${unit}`; }
+  return `${Math.round(ns)}\u202fns`;
+}
+function percent(share) {
+  if (share === null || share === undefined) return "–";
+  const p = 100 * share;
+  // 99.9 is not 100, and something is not nothing.
+  return `${(p > 99 && p < 100) || (p > 0 && p < 1) ? Math.min(p, 99.9).toFixed(1) : p.toFixed(0)}\u202f%`;
+}
+function hex(n) { return "0x" + n.toString(16); }
+
+function baseName(path) { return path.slice(path.lastIndexOf("/") + 1); }
+function fileName(index) { return index >= 0 ? baseName(data.files[index].path) : "unknown"; }
+/// The name without parameters and return type.
+function shortKernel(index) {
+  let name = data.kernels[index].name, depth = 0;
+  for (let i = name.length - 1; i >= 0; --i) { // parameters: the last parentheses outside of <>
+    if (name[i] === ")") ++depth;
+    if (name[i] === "(" && --depth === 0) { name = name.slice(0, i); break; }
+  }
+  depth = 0;
+  let from = 0;
+  for (let i = 0; i < name.length; ++i) {
+    if (name[i] === "<" || name[i] === "(") ++depth;
+    if (name[i] === ">" || name[i] === ")") --depth;
+    if (name[i] === " " && depth === 0) from = i + 1;
+  }
+  return name.slice(from) || data.kernels[index].name;
+}
+function place(access) {
+  return `${fileName(access.file)}:${access.line}${access.column ? ":" + access.column : ""}`;
+}
+function sourceLine(file, line) {
+  const lines = file >= 0 ? data.files[file].lines : null;
+  return lines && lines[line - 1] !== undefined ? lines[line - 1] : "";
+}
+function efficiency(needed, used) { return used ? Math.min(1, needed / used) : null; }
+/// Lines or turns too many, and atomics that wait for another lane at their address.
+function wasteOf(access) {
+  return (access.space === "lds" ? access.conflicts : access.wasted) + (access.op === "atomic" ? access.same_address : 0);
+}
+function wasteText(access) {
+  if (access.op === "atomic" && access.same_address) return `${count(access.same_address)} lanes wait`;
+  if (access.space === "lds") return `${count(access.conflicts)} extra LDS turns`;
+  return `${count(access.wasted)} cache lines too many`;
+}
+/// A share as a small bar and a number.
+function meter(share) {
+  if (share === null || share === undefined) return "–";
+  return [el("span", {class: "meter", "aria-hidden": "true"}, el("i", {style: {width: `${100 * share}%`}})), el("span", {class: "share"}, percent(share))];
+}
+function cssColor(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
+
+// Kernels keep their colour everywhere: the six that take most time have one of their own.
+const kernelTime = data.kernels.map(() => 0);
+data.dispatches.kernel.forEach((kernel, i) => { kernelTime[kernel] += data.dispatches.duration[i] || 0; });
+const kernelRank = data.kernels.map(() => 6);
+[...kernelTime.keys()].sort((a, b) => kernelTime[b] - kernelTime[a]).slice(0, 6)
+  .forEach((kernel, rank) => { kernelRank[kernel] = rank; });
+
+const tip = {
+  node: document.getElementById("tip"),
+  show(x, y, text) {
+    this.node.textContent = text;
+    this.node.hidden = false;
+    const box = this.node.getBoundingClientRect();
+    this.node.style.left = `${Math.max(8, Math.min(x + 14, innerWidth - box.width - 8))}px`;
+    this.node.style.top = `${y + 18 + box.height > innerHeight ? Math.max(8, y - box.height - 12) : y + 18}px`;
+  },
+  hide() { this.node.hidden = true; },
+};

@@ -1,0 +1,10 @@
+// The files of page/, put into the program by the build.
+#pragma once
+
+#include <string_view>
+
+namespace fade::report {
+
+extern const std::string_view kPageHtml, kPageStyle, kPageScript;
+
+} // namespace fade::report

@@ -1,0 +1,336 @@
+#include "report/run_log.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <fstream>
+
+namespace fade::report {
+namespace {
+
+constexpr std::size_t kMostProblems = 20; // named one by one
+constexpr uint64_t kNewestVersion = 1;
+
+uint64_t number(const Json &object, const char *key) {
+  const auto at = object.find(key);
+  if (at == object.end() || at->is_null()) return 0;
+  if (at->is_number_unsigned()) return at->get<uint64_t>();
+  if (at->is_number_integer())
+    return static_cast<uint64_t>(std::max<int64_t>(at->get<int64_t>(), 0));
+  throw std::invalid_argument(fmt::format("'{}' is not a whole number", key));
+}
+std::optional<uint64_t> maybeNumber(const Json &object, const char *key) {
+  const auto at = object.find(key);
+  if (at == object.end() || at->is_null()) return std::nullopt;
+  return number(object, key);
+}
+std::string text(const Json &object, const char *key) {
+  const auto at = object.find(key);
+  if (at == object.end() || at->is_null()) return "";
+  if (!at->is_string()) throw std::invalid_argument(fmt::format("'{}' is not a string", key));
+  return at->get<std::string>();
+}
+bool flag(const Json &object, const char *key, bool otherwise) {
+  const auto at = object.find(key);
+  if (at == object.end()) return otherwise;
+  if (!at->is_boolean()) throw std::invalid_argument(fmt::format("'{}' is not true or false", key));
+  return at->get<bool>();
+}
+const Json &list(const Json &object, const char *key) {
+  static const Json none = Json::array();
+  const auto at = object.find(key);
+  if (at == object.end() || at->is_null()) return none;
+  if (!at->is_array()) throw std::invalid_argument(fmt::format("'{}' is not a list", key));
+  return *at;
+}
+std::array<uint64_t, 3> three(const Json &object, const char *key) {
+  std::array<uint64_t, 3> result{};
+  const Json &from = list(object, key);
+  for (std::size_t i = 0; i < 3 && i < from.size(); ++i) result[i] = from[i].get<uint64_t>();
+  return result;
+}
+
+/// Takes in one line after the other.
+class Reader {
+public:
+  explicit Reader(RunLog &log) : log_(log) {}
+
+  void line(const std::string &text);
+  void finish();
+
+private:
+  using AccessKey =
+      std::tuple<uint32_t, bool, std::string, uint32_t, uint32_t, std::string, uint64_t>;
+
+  void object(const Json &object, const std::string &text);
+  void dispatch(const Json &object);
+  void memory(const Json &object);
+  void memoryTotal(const Json &object);
+  void blocks(const Json &object);
+  void flow(const Json &object);
+  void pattern(const Json &object);
+  Access &accessOf(uint32_t kernel, bool is_lds, const Json &entry);
+  uint32_t kernelOf(const Json &object);
+  void problem(const std::string &what);
+
+  RunLog &log_;
+  std::map<AccessKey, std::size_t> access_by_key_;
+  std::map<uint64_t, std::size_t> dispatch_by_id_;
+  struct Memory {
+    uint64_t needed = 0, used = 0, conflicts = 0;
+  };
+  std::map<uint64_t, Memory> memory_by_dispatch_;
+};
+
+void Reader::problem(const std::string &what) {
+  ++log_.bad_lines;
+  if (log_.problems.size() < kMostProblems)
+    log_.problems.push_back(fmt::format("line {}: {}", log_.line_count, what));
+}
+
+void Reader::line(const std::string &text) {
+  ++log_.line_count;
+  if (text.find_first_not_of(" \t\r") == std::string::npos) return;
+  try {
+    const Json object = Json::parse(text);
+    if (!object.is_object()) return problem("it is not a JSON object");
+    this->object(object, text);
+  } catch (const Json::parse_error &) {
+    problem("it is not JSON, or was cut off");
+  } catch (const Json::exception &) {
+    problem("a field has an unexpected type");
+  } catch (const std::invalid_argument &e) {
+    problem(e.what());
+  }
+}
+
+void Reader::object(const Json &object, const std::string &line) {
+  const std::string type = text(object, "type");
+  if (type.empty()) return problem("it has no 'type'");
+  if (number(object, "version") > kNewestVersion)
+    return problem(fmt::format("version {} of '{}' is newer than this fadeprobe",
+                               number(object, "version"), type));
+  if (type == "dispatch") return dispatch(object);
+  if (type == "memory") return memory(object);
+  if (type == "memory_total") return memoryTotal(object);
+  if (type == "blocks") return blocks(object);
+  if (type == "flow") return flow(object);
+  if (type == "pattern") return pattern(object);
+  if (type == "heatmap") {
+    if (!object.contains("pages")) return problem("'heatmap' has no 'pages'");
+    log_.heatmaps.push_back(line);
+  }
+  if (type == "summary") {
+    // Several processes may have written to the file: the numbers add up.
+    if (!log_.summary) {
+      log_.summary = object;
+      return;
+    }
+    for (const char *key :
+         {"records", "bytes", "dropped", "dispatches", "instrumented", "incomplete"})
+      (*log_.summary)[key] = number(*log_.summary, key) + number(object, key);
+    for (const Json &one : list(object, "skipped")) (*log_.summary)["skipped"].push_back(one);
+  }
+}
+
+uint32_t Reader::kernelOf(const Json &object) {
+  const std::string name = text(object, "kernel");
+  if (name.empty()) throw std::invalid_argument("it names no 'kernel'");
+  const uint32_t index = log_.kernelIndex(name);
+  Kernel &kernel = log_.kernels[index];
+  if (object.contains("symbol")) kernel.symbol = text(object, "symbol");
+  if (object.contains("target")) kernel.target = text(object, "target");
+  if (object.contains("line_size"))
+    kernel.line_size = static_cast<uint32_t>(number(object, "line_size"));
+  if (object.contains("banks")) kernel.banks = static_cast<uint32_t>(number(object, "banks"));
+  return index;
+}
+
+void Reader::dispatch(const Json &object) {
+  Dispatch d;
+  d.kernel = kernelOf(object);
+  d.id = number(object, "dispatch_id");
+  d.agent = number(object, "agent");
+  d.queue = number(object, "queue");
+  d.start_ns = maybeNumber(object, "start_ns");
+  d.end_ns = maybeNumber(object, "end_ns");
+  d.grid = three(object, "grid");
+  d.workgroup = three(object, "workgroup");
+  d.lds = number(object, "lds");
+  d.variant = text(object, "variant");
+  d.instrumented = flag(object, "instrumented", false);
+  d.complete = flag(object, "complete", true);
+  d.records = number(object, "records");
+  d.bytes = number(object, "bytes");
+  d.dropped = number(object, "dropped");
+  dispatch_by_id_[d.id] = log_.dispatches.size();
+  log_.dispatches.push_back(std::move(d));
+}
+
+Access &Reader::accessOf(uint32_t kernel, bool is_lds, const Json &entry) {
+  const AccessKey key{kernel,
+                      is_lds,
+                      text(entry, "file"),
+                      static_cast<uint32_t>(number(entry, "line")),
+                      static_cast<uint32_t>(number(entry, "column")),
+                      text(entry, "op"),
+                      number(entry, "bytes")};
+  const auto [at, is_new] = access_by_key_.try_emplace(key, log_.accesses.size());
+  if (is_new) {
+    Access access;
+    std::tie(access.kernel, access.is_lds, access.file, access.line, access.column, access.op,
+             access.bytes) = key;
+    log_.accesses.push_back(std::move(access));
+  }
+  return log_.accesses[at->second];
+}
+
+void Reader::memory(const Json &object) {
+  const uint32_t kernel = kernelOf(object);
+  const uint64_t id = number(object, "dispatch_id");
+  Memory &sum = memory_by_dispatch_[id];
+  for (const bool is_lds : {false, true})
+    for (const Json &entry : list(object, is_lds ? "lds" : "global")) {
+      Access &access = accessOf(kernel, is_lds, entry);
+      const uint64_t executions = number(entry, "executions");
+      const uint64_t needed = number(entry, "lines_needed"), used = number(entry, "lines_used");
+      const uint64_t wasted = entry.contains("lines_wasted") ? number(entry, "lines_wasted")
+                                                             : used - std::min(needed, used);
+      const uint64_t conflicts = number(entry, "conflicts");
+      access.executions += executions;
+      access.lanes += number(entry, "lanes");
+      access.total_bytes += number(entry, "total_bytes");
+      access.needed += needed;
+      access.used += used;
+      access.wasted += wasted;
+      access.conflicts += conflicts;
+      access.same_address += number(entry, "same_address");
+      access.other_strides += number(entry, "other_strides");
+      access.irregular += number(entry, "irregular");
+      for (const Json &stride : list(entry, "strides"))
+        access.strides[stride.at("stride").get<int64_t>()] += number(stride, "executions");
+      if (entry.contains("function")) access.function = text(entry, "function");
+      if (entry.contains("via")) access.via = text(entry, "via");
+      sum.needed += needed;
+      sum.used += used;
+      sum.conflicts += conflicts;
+      if (executions == 0) continue;
+      const double each =
+          static_cast<double>(is_lds ? conflicts : wasted) / static_cast<double>(executions);
+      if (each <= access.worst_waste) continue;
+      access.worst_waste = each;
+      access.worst_dispatch = id;
+      access.advice = text(entry, "advice");
+    }
+}
+
+/// The totals of a kernel say the same as its dispatches together, and have the advice for all.
+void Reader::memoryTotal(const Json &object) {
+  const uint32_t kernel = kernelOf(object);
+  for (const bool is_lds : {false, true})
+    for (const Json &entry : list(object, is_lds ? "lds" : "global")) {
+      Access &access = accessOf(kernel, is_lds, entry);
+      access.advice = text(entry, "advice");
+      access.source = text(entry, "source");
+    }
+}
+
+void Reader::blocks(const Json &object) {
+  Flow &flow = log_.flows[kernelOf(object)];
+  flow.wave_size = std::max<uint64_t>(number(object, "wave_size"), 1);
+  for (const Json &entry : list(object, "blocks")) {
+    Block &block = flow.blocks[number(entry, "block")];
+    block.id = number(entry, "block");
+    block.function = text(entry, "function");
+    block.file = text(entry, "file");
+    block.line = static_cast<uint32_t>(number(entry, "line"));
+    if (!block.is_own) {
+      block.lines.clear();
+      for (const Json &line : list(entry, "lines"))
+        block.lines.emplace_back(block.file, line.get<uint32_t>());
+    }
+    block.executions += number(entry, "executions");
+    block.lanes += number(entry, "lanes");
+    for (const auto &[key, sum] :
+         {std::pair("divergent", &block.divergent), std::pair("splits", &block.splits),
+          std::pair("clocks", &block.clocks)})
+      if (const auto value = maybeNumber(entry, key)) *sum = sum->value_or(0) + *value;
+  }
+  for (const Json &entry : list(object, "lines")) {
+    LineCount &line =
+        log_.lines[{text(entry, "file"), static_cast<uint32_t>(number(entry, "line"))}];
+    line.executions += number(entry, "executions");
+    line.lanes += number(entry, "lanes");
+    line.slots += number(entry, "executions") * flow.wave_size;
+  }
+}
+
+void Reader::flow(const Json &object) {
+  Flow &flow = log_.flows[kernelOf(object)];
+  for (const Json &entry : list(object, "blocks")) {
+    Block &block = flow.blocks[number(entry, "block")];
+    block.id = number(entry, "block");
+    block.is_own = true;
+    block.lines.clear();
+    for (const Json &line : list(entry, "lines"))
+      block.lines.emplace_back(text(line, "file"), static_cast<uint32_t>(number(line, "line")));
+  }
+  for (const Json &entry : list(object, "edges"))
+    flow.edges.push_back({maybeNumber(entry, "from"), number(entry, "to"),
+                          number(entry, "executions"), number(entry, "lanes")});
+}
+
+void Reader::pattern(const Json &object) {
+  kernelOf(object);
+  for (const Json &address : list(object, "addresses"))
+    if (!address.is_number_integer()) throw std::invalid_argument("an address is not a number");
+  log_.patterns.push_back(object);
+}
+
+void Reader::finish() {
+  for (const auto &[id, sum] : memory_by_dispatch_) {
+    const auto at = dispatch_by_id_.find(id);
+    if (at == dispatch_by_id_.end()) continue;
+    Dispatch &d = log_.dispatches[at->second];
+    d.has_memory = true;
+    d.lines_needed = sum.needed;
+    d.lines_used = sum.used;
+    d.conflicts = sum.conflicts;
+  }
+  if (log_.bad_lines > log_.problems.size())
+    log_.problems.push_back(
+        fmt::format("and {} more lines like these", log_.bad_lines - log_.problems.size()));
+}
+
+} // namespace
+
+uint32_t RunLog::kernelIndex(const std::string &name) {
+  const auto [at, is_new] =
+      kernel_by_name_.try_emplace(name, static_cast<uint32_t>(kernels.size()));
+  if (is_new) kernels.push_back({name, "", "", 128, 32});
+  return at->second;
+}
+
+std::optional<RunLog> readRunLog(const std::string &path, std::string &error) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) {
+    error = fmt::format("cannot read {}: {}", path, std::strerror(errno));
+    return std::nullopt;
+  }
+  RunLog log;
+  Reader reader(log);
+  for (std::string line; std::getline(in, line);) reader.line(line);
+  if (in.bad()) {
+    error = fmt::format("cannot read {}: {}", path, std::strerror(errno));
+    return std::nullopt;
+  }
+  reader.finish();
+  if (log.dispatches.empty() && log.accesses.empty() && !log.summary) {
+    error = fmt::format("{} holds no JSON lines of a report{}", path,
+                        log.problems.empty() ? "" : "; " + log.problems.front());
+    return std::nullopt;
+  }
+  return log;
+}
+
+} // namespace fade::report

@@ -1,0 +1,114 @@
+// What a run left behind as JSON lines (docs/formats-reports.md), added up for the report: so far
+// that the page stays small, and not so far that a number cannot be checked against the lines.
+//
+// Lines that cannot be read are named and left out; kinds that are not known are skipped. The same
+// access in several dispatches of a kernel is one access here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace fade::report {
+
+using Json = nlohmann::json;
+
+struct Dispatch {
+  uint64_t id = 0;
+  uint32_t kernel = 0; ///< index in RunLog::kernels
+  uint64_t agent = 0, queue = 0;
+  std::optional<uint64_t> start_ns, end_ns;
+  std::array<uint64_t, 3> grid{}, workgroup{};
+  uint64_t lds = 0;
+  std::string variant;
+  bool instrumented = false, complete = true;
+  uint64_t records = 0, bytes = 0, dropped = 0;
+  /// From the `memory` line, if there was one.
+  bool has_memory = false;
+  uint64_t lines_needed = 0, lines_used = 0, conflicts = 0;
+
+  bool hasTimes() const { return start_ns && end_ns && *end_ns >= *start_ns; }
+};
+
+struct Kernel {
+  std::string name;
+  std::string symbol, target; ///< empty if no line tells them
+  uint32_t line_size = 128, banks = 32;
+};
+
+/// An access in the source, in all dispatches of its kernel.
+struct Access {
+  uint32_t kernel = 0;
+  bool is_lds = false;
+  std::string file;
+  uint32_t line = 0, column = 0;
+  std::string op;
+  uint64_t bytes = 0;
+  std::string function, via, advice, source;
+  uint64_t executions = 0, lanes = 0, total_bytes = 0;
+  uint64_t needed = 0, used = 0, wasted = 0, conflicts = 0, same_address = 0;
+  std::map<int64_t, uint64_t> strides;
+  uint64_t other_strides = 0, irregular = 0;
+  uint64_t worst_dispatch = 0;
+  double worst_waste = -1;
+
+  /// Accesses of the wave that a better order would spare: lines or turns too many, and atomics
+  /// that wait for another lane at their address.
+  uint64_t waste() const {
+    return (is_lds ? conflicts : wasted) + (op == "atomic" ? same_address : 0);
+  }
+};
+
+struct Block {
+  uint64_t id = 0;
+  std::string function, file;
+  uint32_t line = 0;
+  std::vector<std::pair<std::string, uint32_t>> lines; ///< file and line
+  bool is_own = false;                                 ///< `flow` says that the kernel holds it
+  uint64_t executions = 0, lanes = 0;
+  std::optional<uint64_t> divergent, splits, clocks; ///< only where records exist
+};
+
+struct Edge {
+  std::optional<uint64_t> from; ///< nothing: the kernel's entry
+  uint64_t to = 0, executions = 0, lanes = 0;
+};
+
+struct Flow {
+  uint64_t wave_size = 64;
+  std::map<uint64_t, Block> blocks;
+  std::vector<Edge> edges;
+};
+
+/// How often a line of source ran.
+struct LineCount {
+  uint64_t executions = 0, lanes = 0, slots = 0; ///< slots: lanes there would be room for
+};
+
+struct RunLog {
+  std::vector<Dispatch> dispatches;
+  std::vector<Kernel> kernels;
+  std::vector<Access> accesses;
+  std::map<uint32_t, Flow> flows; ///< by kernel
+  std::map<std::pair<std::string, uint32_t>, LineCount> lines;
+  std::vector<Json> patterns;        ///< as they stand in the lines
+  std::vector<std::string> heatmaps; ///< lines of this kind, to be read again in order of time
+  std::optional<Json> summary;       ///< nothing if the run was cut off
+  std::vector<std::string> problems; ///< one line each
+  uint64_t line_count = 0, bad_lines = 0;
+
+  uint32_t kernelIndex(const std::string &name);
+
+private:
+  std::map<std::string, uint32_t> kernel_by_name_;
+};
+
+/// Nothing, and `error`, if the file cannot be read or holds no report.
+std::optional<RunLog> readRunLog(const std::string &path, std::string &error);
+
+} // namespace fade::report

@@ -1,0 +1,83 @@
+"""JSON lines of runs that never happened, with numbers that can be told in advance."""
+import json
+
+HOSTILE = "evil</script><script>window.broken=1</script><!--\u2028&\"'>(int*)"
+NAIVE, TILED = "void naive<float>(float*, float const*, int)", "tiled(float*)"
+
+
+def dispatch(number, kernel, start, length, queue=0, **more):
+    return {"type": "dispatch", "version": 1, "kernel": kernel, "dispatch_id": number, "agent": 1, "queue": queue,
+            "start_ns": start, "end_ns": start + length, "grid": [1024, 2, 1], "workgroup": [256, 1, 1], "lds": 0, "instrumented": True,
+            "variant": "instrumented", "complete": True, "records": 10 * number, "bytes": 400 * number, "dropped": 0, **more}
+
+
+def access(file, line, column, op, **more):
+    return {"file": file, "line": line, "column": column, "op": op, "bytes": 4, "function": "f", "via": "", "executions": 100, "lanes": 6400,
+            "total_bytes": 25600, "same_address": 0, "strides": [{"stride": 4, "executions": 100}], "other_strides": 0, "irregular": 0, "advice": "", **more}
+
+
+def memory(number, kernel, global_accesses, lds=()):
+    return {"type": "memory", "version": 1, "kernel": kernel, "dispatch_id": number, "line_size": 128, "banks": 32, "global": list(global_accesses), "lds": list(lds)}
+
+
+def lines(used, needed=200):
+    return {"lines_needed": needed, "lines_used": used, "lines_wasted": used - needed, "efficiency": needed / used}
+
+
+def pattern(kernel, file, line, column, op, which, addresses, **more):
+    mask = (1 << len(addresses)) - 1
+    return {"type": "pattern", "version": 1, "kernel": kernel, "symbol": "k", "target": "gfx90a", "dispatch_id": 1, "which": which, "file": file, "line": line,
+            "column": column, "op": op, "bytes": 4, "space": "global", "wave_size": 64, "workgroup": [3, 0, 0], "work_item": 0, "line_size": 128, "banks": 32,
+            "lane_bytes": 4, "mask": hex(mask), "addresses": addresses, **more}
+
+
+BASE = 1_800_000_000_000_000_000  # beyond the whole numbers that a script can hold
+
+
+def small(source):
+    """Three dispatches of two kernels and one with a name that would like to be markup. `source` is a file with at least five lines."""
+    first = BASE + 17
+    out = [dispatch(1, NAIVE, first, 5000), dispatch(2, NAIVE, first + 6000, 7000),
+           dispatch(3, TILED, first + 2000, 9000, queue=1, grid=[64, 1, 1]), dispatch(4, HOSTILE, first + 20000, 1001, records=0, bytes=0, instrumented=False, variant="original")]
+    strided = dict(lines(3200), advice="Neighbouring lanes are 512 bytes apart; swap the indices.")
+    for number in (1, 2):
+        out.append(memory(number, NAIVE, [access(source, 2, 5, "store", **strided), access(source, 2, 9, "load", **lines(200))]))
+    out.append(memory(3, TILED, [access(source, 4, 3, "load", **lines(250))],
+                      [access(source, 5, 7, "load", conflicts=700, advice="Pad each row by one element.")]))
+    out.append({"type": "heatmap", "version": 1, "kernel": NAIVE, "dispatch_id": 1, "page_size": 4096,
+                "pages": [{"address": 0x10000, "reads": 5, "writes": 1, "atomics": 0}, {"address": 0x11000, "reads": 7, "writes": 0, "atomics": 2}],
+                "allocations": [{"number": 1, "name": "#1, 8 KiB of agent 1", "agent": 1, "host": False, "address": 0x10000, "size": 8192,
+                                 "reads": 12, "writes": 1, "atomics": 2, "pages_touched": 2}]})
+    out.append({"type": "blocks", "version": 1, "kernel": NAIVE, "dispatch_id": 1, "wave_size": 64, "blocks": [
+        {"block": 0, "function": "naive", "file": source, "line": 1, "column": 1, "lines": [1, 2], "executions": 40, "lanes": 2560, "lane_share": 1},
+        {"block": 1, "function": "naive", "file": source, "line": 3, "column": 1, "lines": [3], "executions": 30, "lanes": 480, "lane_share": 0.25, "divergent": 30, "splits": 2}],
+        "lines": [{"file": source, "line": 2, "executions": 40, "lanes": 2560, "lane_share": 1}, {"file": source, "line": 3, "executions": 30, "lanes": 480, "lane_share": 0.25}]})
+    out.append({"type": "flow", "version": 1, "kernel": NAIVE, "symbol": "k", "target": "gfx90a",
+                "blocks": [{"block": 0, "lines": [{"file": source, "line": 1}, {"file": source, "line": 2}]}, {"block": 1, "lines": [{"file": source, "line": 3}]},
+                           {"block": 2, "lines": [{"file": source, "line": 4}]}],
+                "edges": [{"from": None, "to": 0, "executions": 40, "lanes": 2560}, {"from": 0, "to": 1, "executions": 30, "lanes": 480}, {"from": 1, "to": 1, "executions": 3, "lanes": 9}]})
+    far = 0xffff_8000_0000_0000  # its last digits are lost in a double
+    out.append(pattern(NAIVE, source, 2, 5, "store", "first", [far + 512 * i for i in range(64)], lines_needed=2, lines_used=64))
+    out.append(pattern(NAIVE, source, 2, 5, "store", "worst", [far + 4 + 512 * i for i in range(64)], lines_needed=2, lines_used=64))
+    out.append(pattern(TILED, source, 5, 7, "load", "worst", [128 * i for i in range(32)], space="lds", conflicts=31, symbol="tiled"))
+    out.append({"type": "summary", "version": 1, "records": 60, "bytes": 2400, "dropped": 0, "dispatches": 4, "instrumented": 3, "incomplete": 0, "durations": [],
+                "skipped": [{"kernel": HOSTILE, "reason": "it has no instrumented twin", "count": 1}]})
+    return out
+
+
+def many(count):
+    """So many dispatches, of 50 kernels on 4 queues; every 10th has a memory line."""
+    out = []
+    for i in range(count):
+        kernel = f"kernel_{i % 50}(float*)"
+        out.append(dispatch(i + 1, kernel, BASE + 1000 * i, 100 + (i * 7919) % 5000, queue=i % 4))
+    for kernel in range(50):
+        out.append(memory(kernel + 1, f"kernel_{kernel}(float*)", [access("none.hip", line, 1, "load", **lines(200 + line)) for line in range(1, 41)]))
+    out.append({"type": "summary", "version": 1, "records": 0, "bytes": 0, "dropped": 0, "dispatches": count, "instrumented": count, "incomplete": 0, "durations": [], "skipped": []})
+    return out
+
+
+def write(path, objects):
+    with open(path, "w", encoding="utf-8") as out:
+        for one in objects:
+            out.write(json.dumps(one) + "\n")

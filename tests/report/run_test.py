@@ -1,0 +1,156 @@
+"""fadeprobe --report and --trace on a program that runs on the software GPU."""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import unittest
+
+PROBE, SHOWCASE = os.environ["REPORT_PROBE"], os.environ["REPORT_SHOWCASE"]
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.root = pathlib.Path(self.folder.name)
+        self.html, self.log, self.trace = self.root / "out.html", self.root / "out.jsonl", self.root / "trace.json"
+
+    def run_probe(self, *arguments, **more):
+        return subprocess.run([PROBE, *map(str, arguments)], capture_output=True, text=True, timeout=150, cwd=self.root, **more)
+
+    def data(self):
+        return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', self.html.read_text(), re.S).group(1))
+
+
+class Report(Run):
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.shared.cleanup)
+        root = pathlib.Path(cls.shared.name)
+        cls.made = subprocess.run([PROBE, "--gpu", "gfx90a", "--report", "out.html", "--trace", "trace.json", "--", SHOWCASE, "64", "2"],
+                                  capture_output=True, text=True, timeout=150, cwd=root)
+        cls.lines = [json.loads(line) for line in (root / "out.jsonl").read_text().splitlines()]
+        cls.page = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', (root / "out.html").read_text(), re.S).group(1))
+        cls.timeline = json.loads((root / "trace.json").read_text())
+
+    def of(self, kind):
+        return [line for line in self.lines if line["type"] == kind]
+
+    def test_the_application_is_not_touched(self):
+        self.assertEqual(self.made.returncode, 0, self.made.stderr)
+        self.assertEqual(self.made.stdout, "4096 elements are transposed\n")
+
+    def test_both_problems_are_found_first(self):
+        first = [(a["line"], a["op"], a["space"]) for a in self.page["accesses"][:3]]
+        lines = pathlib.Path(self.page["files"][self.page["accesses"][0]["file"]]["path"]).read_text().splitlines()
+        number = lambda text: 1 + next(i for i, line in enumerate(lines) if text in line)
+        self.assertIn((number("tile[threadIdx.x][threadIdx.y + row]"), "load", "lds"), first)
+        self.assertIn((number("out[x * n + y] ="), "store", "global"), first)
+        self.assertIn((number("atomicAdd"), "atomic", "global"), first)
+
+    def test_accesses_are_the_sums_of_the_memory_lines(self):
+        for key, name in (("needed", "lines_needed"), ("used", "lines_used"), ("executions", "executions"), ("lanes", "lanes")):
+            expected = sum(a[name] for line in self.of("memory") for a in line["global"])
+            self.assertEqual(sum(a[key] for a in self.page["accesses"] if a["space"] == "global"), expected, key)
+        expected = sum(a["conflicts"] for line in self.of("memory") for a in line["lds"])
+        self.assertEqual(sum(a["conflicts"] for a in self.page["accesses"]), expected)
+        self.assertGreater(expected, 0)
+
+    def test_the_memory_picture_holds_every_access_of_every_page(self):
+        expected = [sum(page[kind] for line in self.of("heatmap") for page in line["pages"]) for kind in ("reads", "writes", "atomics")]
+        cells = self.page["heat"]["cells"]
+        self.assertEqual([sum(cells[k::7]) for k in (4, 5, 6)], expected)
+
+    def test_lanes_leave_each_block_by_the_ways_they_came(self):
+        flow = next(f for f in self.page["flows"] if self.page["kernels"][f["kernel"]]["name"].startswith("collatz"))
+        into = {}
+        for _, to, _, lanes in flow["edges"]:
+            into[to] = into.get(to, 0) + lanes
+        for block in flow["blocks"]:
+            self.assertEqual(into.get(block["id"], 0), block["lanes"])
+        self.assertGreater(len(flow["edges"]), 6)
+        self.assertTrue(any(e[0] is not None and e[0] > e[1] for e in flow["edges"]))  # the loop
+
+    def test_patterns_show_the_lanes_of_the_worst_wave(self):
+        worst = [p for p in self.page["patterns"] if p["which"] == "worst" and p["space"] == "lds" and p["op"] == "load"]
+        self.assertEqual(len(worst), 1)
+        self.assertEqual(worst[0]["conflicts"], 62)  # two halves of a wave, 32 dwords of one bank each
+        self.assertEqual(len(worst[0]["offsets"]), 64)
+
+    def test_instructions_stand_behind_the_lines(self):
+        code = next(c for c in self.page["code"] if self.page["kernels"][c["kernel"]]["name"].startswith("transpose_naive"))
+        lines = {i[4]: [] for i in code["instructions"]}
+        for i in code["instructions"]:
+            lines[i[4]].append(i[1])
+        store = next(a["line"] for a in self.page["accesses"] if a["op"] == "store" and a["kernel"] == code["kernel"])
+        self.assertTrue(any(text.startswith("global_store_dword") for text in lines[store]))
+        self.assertFalse(any("fade" in text for texts in lines.values() for text in texts))
+
+    def test_the_trace_agrees_with_the_dispatch_lines(self):
+        first = int(self.timeline["otherData"]["first_start_ns"])
+        slices = {e["args"]["dispatch_id"]: e for e in self.timeline["traceEvents"] if e["ph"] == "X"}
+        self.assertEqual(len(slices), len(self.of("dispatch")))
+        for line in self.of("dispatch"):
+            one = slices[line["dispatch_id"]]
+            self.assertEqual(first + round(one["ts"] * 1000), line["start_ns"])
+            self.assertEqual(round(one["dur"] * 1000), line["end_ns"] - line["start_ns"])
+            self.assertEqual(one["args"]["records"], line["records"])
+
+
+class Surroundings(Run):
+    def test_the_exit_code_is_the_application_s(self):
+        done = self.run_probe("--gpu", "gfx90a", "--report", "out.html", "--", SHOWCASE, "32", "1", "37")
+        self.assertEqual(done.returncode, 37, done.stderr)
+        self.assertEqual(self.data()["totals"]["cut_off"], False)
+
+    def test_a_trace_alone_needs_no_instrumentation_and_leaves_only_itself(self):
+        done = self.run_probe("--gpu", "gfx90a", "--trace", "trace.json", "--", SHOWCASE, "32", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        slices = [e for e in json.loads(self.trace.read_text())["traceEvents"] if e["ph"] == "X"]
+        self.assertTrue(slices and not any(s["args"]["instrumented"] for s in slices))
+        self.assertEqual([p.name for p in self.root.iterdir()], ["trace.json"])
+
+    def test_a_program_without_a_gpu_has_its_exit_code_and_nothing_to_report(self):
+        done = self.run_probe("--gpu", "gfx90a", "--report", "out.html", "--", "sh", "-c", "echo hello; exit 5")
+        self.assertEqual((done.returncode, done.stdout), (5, "hello\n"))
+        self.assertIn("there is nothing to report", done.stderr)
+        self.assertFalse(self.html.exists())
+
+    def test_a_program_that_is_not_there_is_127(self):
+        done = self.run_probe("--gpu", "gfx90a", "--report", "out.html", "--", "./nowhere")
+        self.assertEqual(done.returncode, 127)
+        self.assertIn("cannot run ./nowhere", done.stderr)
+
+    def test_an_unwritable_report_is_said_before_the_application_runs(self):
+        done = self.run_probe("--gpu", "gfx90a", "--report", "nowhere/out.html", "--", "sh", "-c", "echo ran")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("cannot write nowhere/out.html", done.stderr)
+
+    def test_text_and_a_report_do_not_go_together(self):
+        done = self.run_probe("--gpu", "gfx90a", "--report", "out.html", "-t", "text", "--", "true")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--log-format text", done.stderr)
+
+    def test_a_signal_goes_on_to_the_application_and_comes_back_as_its_end(self):
+        process = subprocess.Popen([PROBE, "--gpu", "gfx90a", "--report", "out.html", "--", "sh", "-c", "echo up; exec sleep 60"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                   text=True, cwd=self.root)
+        self.assertEqual(process.stdout.readline(), "up\n")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=30), -signal.SIGTERM)
+
+    def test_the_application_can_catch_the_signal(self):
+        script = "trap 'echo caught; exit 3' USR1; echo up; for i in 1 2 3 4 5 6 7 8 9; do sleep 1; done"
+        process = subprocess.Popen([PROBE, "--gpu", "gfx90a", "--report", "out.html", "--", "sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                   text=True, cwd=self.root)
+        self.assertEqual(process.stdout.readline(), "up\n")
+        process.send_signal(signal.SIGUSR1)
+        self.assertEqual(process.stdout.read(), "caught\n")
+        self.assertEqual(process.wait(timeout=30), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
