@@ -111,7 +111,7 @@ static void scans(int warp) {
 }
 
 int main() {
-  const int warp = check::architecture() == "gfx90a" ? 64 : 32;
+  const int warp = check::architecture().rfind("gfx9", 0) == 0 ? 64 : 32;
   shuffles<int>(warp);
   shuffles<unsigned>(warp);
   shuffles<float>(warp);
