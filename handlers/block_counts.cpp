@@ -328,7 +328,7 @@ std::string BlockCounts::blockText(const KernelTotal &total) const {
   }
   if (order.size() > rows)
     text.below("  and " + plural(order.size() - rows, "block") + " more (rows=N shows more)\n");
-  return text.text(Paint(sink().hasColor()));
+  return text.text(Paint(sink().hasColor()), sink().columns());
 }
 
 /// The lines of source, with their text, in order.
@@ -346,7 +346,7 @@ std::string BlockCounts::lineText(const KernelTotal &total) {
   }
   if (lines.size() > rows)
     text.below("  and " + plural(lines.size() - rows, "line") + " more (rows=N shows more)\n");
-  return text.text(Paint(sink().hasColor()));
+  return text.text(Paint(sink().hasColor()), sink().columns());
 }
 
 void BlockCounts::report() {

@@ -322,7 +322,7 @@ std::string MemoryAnalysis::globalText(const KernelTotal &kernel) {
                s.wasted != 0 ? "#" + std::to_string(total.global.dispatch) : "-"});
     table.below(below(place, adviceFor(place, s, kernel.model)));
   }
-  return table.text(Paint(sink().hasColor()));
+  return table.text(Paint(sink().hasColor()), sink().columns());
 }
 
 std::string MemoryAnalysis::ldsText(const KernelTotal &kernel) {
@@ -346,7 +346,7 @@ std::string MemoryAnalysis::ldsText(const KernelTotal &kernel) {
                s.conflicts != 0 ? "#" + std::to_string(total.lds.dispatch) : "-"});
     table.below(below(place, adviceFor(place, s, kernel.model)));
   }
-  return table.text(Paint(sink().hasColor()));
+  return table.text(Paint(sink().hasColor()), sink().columns());
 }
 
 void MemoryAnalysis::report() {

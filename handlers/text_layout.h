@@ -166,22 +166,27 @@ public:
   /// Whole lines below the last row.
   void below(const std::string &lines) { rows_.back().below += lines; }
 
-  /// Empty if there is nothing but the header.
-  std::string text(const Paint &paint) const {
+  /// Empty if there is nothing but the header. The first column gives way, at its front, if the
+  /// table would be wider than so many columns.
+  std::string text(const Paint &paint, std::size_t columns = 100) const {
     if (rows_.size() == 1) return "";
     std::vector<std::size_t> widths(rows_.front().cells.size());
     for (const Row &row : rows_)
       for (std::size_t i = 0; i < row.cells.size(); ++i)
         widths[i] = std::max(widths[i], row.cells[i].text.size());
+    std::size_t total = 0;
+    for (const std::size_t width : widths) total += 2 + width;
+    if (total > columns && widths[0] > kNarrowest)
+      widths[0] = std::max(widths[0] - std::min(widths[0], total - columns), kNarrowest);
     std::string text;
     for (const Row &row : rows_) {
       std::string line;
       for (std::size_t i = 0; i < row.cells.size(); ++i) {
-        const Cell &cell = row.cells[i];
-        const Tone tone = &row == &rows_.front() ? Tone::bold : cell.tone;
-        const std::string blanks(widths[i] - cell.text.size(), ' ');
+        const Tone tone = &row == &rows_.front() ? Tone::bold : row.cells[i].tone;
+        const std::string cell = cut(row.cells[i].text, widths[i]);
+        const std::string blanks(widths[i] - cell.size(), ' ');
         line += "  ";
-        line += i < words_ ? paint(tone, cell.text) + blanks : blanks + paint(tone, cell.text);
+        line += i < words_ ? paint(tone, cell) + blanks : blanks + paint(tone, cell);
       }
       line.erase(line.find_last_not_of(' ') + 1);
       text += line + '\n' + row.below;
@@ -190,6 +195,11 @@ public:
   }
 
 private:
+  static constexpr std::size_t kNarrowest = 14;
+  static std::string cut(const std::string &text, std::size_t width) {
+    return text.size() <= width ? text : ".." + text.substr(text.size() - (width - 2));
+  }
+
   struct Row {
     std::vector<Cell> cells;
     std::string below;

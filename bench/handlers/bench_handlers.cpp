@@ -12,9 +12,11 @@
 #include "stream/analysis.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <random>
 #include <thread>
 #include <time.h>
@@ -209,16 +211,45 @@ uint64_t process(std::span<const std::byte> bytes, const fade_handler_api *api, 
   return accesses;
 }
 
+/// A handler as any host would load it.
+class LoadedAlone {
+public:
+  explicit LoadedAlone(const std::string &name) {
+    void *library = dlopen((FADE_HANDLER_DIR "/lib" + name + ".so").c_str(), RTLD_NOW);
+    void *entry = library ? dlsym(library, FADE_HANDLER_ENTRY) : nullptr;
+    if (!entry) {
+      fmt::print(stderr, "{}\n", dlerror());
+      std::exit(1);
+    }
+    api = reinterpret_cast<const fade_handler_api *(*)()>(entry)();
+    host_.size = sizeof host_;
+    host_.format = FADE_FORMAT_JSON;
+    host_.write = [](void *, const char *, fade_u64) {};
+    host_.write_file = [](void *, const char *, const char *, fade_u64) { return 1; };
+    host_.warn = [](void *, const char *text) { fmt::print(stderr, "{}\n", text); };
+    std::array<char, 256> error{};
+    instance = api->create(&host_, "", error.data(), error.size());
+  }
+  ~LoadedAlone() { api->destroy(instance); }
+  LoadedAlone(const LoadedAlone &) = delete;
+  LoadedAlone &operator=(const LoadedAlone &) = delete;
+
+  const fade_handler_api *api = nullptr;
+  void *instance = nullptr;
+
+private:
+  fade_host host_{};
+};
+
 double rateOf(const Pattern &pattern, const char *name, double seconds) {
-  Output output{Format::json};
-  Handlers handlers;
   const auto dispatch = dispatchOf(pattern.space);
+  std::optional<LoadedAlone> handler;
   const fade_handler_api *api = nullptr;
   void *shard = nullptr;
   if (name) {
-    handlers = loadOne(name, output);
-    api = &handlers[0]->api();
-    shard = api->shard(handlers[0]->instance(), &dispatch->view);
+    handler.emplace(name);
+    api = handler->api;
+    shard = api->shard(handler->instance, &dispatch->view);
   }
   const auto batches = batchesOf(pattern.bytes);
   uint64_t accesses = 0;

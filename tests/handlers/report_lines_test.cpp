@@ -194,5 +194,38 @@ TEST(ReportLines, TextFitsHundredColumnsAndHasNoControlCharacters) {
   }
 }
 
+TEST(ReportLines, LargeNumbersFitHundredColumns) {
+  SiteTableBuilder table;
+  SiteTableBuilder::Site load;
+  load.file = "/a/folder/a_file_with_quite_a_long_name_of_its_own.hip";
+  load.line = 12345;
+  load.column = 123;
+  const auto at = table.add(load);
+  SiteTableBuilder::Site lds = load;
+  lds.space = FADE_SPACE_LDS;
+  const auto in_lds = table.add(lds);
+  SiteTableBuilder::Site block = load;
+  block.kind = FADE_SITE_BLOCK;
+  block.lines = {12340, 12345, 12346, 12350, 12360};
+  const auto in_block = table.add(block);
+  Stream stream;
+  stream.wave();
+  for (int i = 0; i < 20000; ++i) {
+    stream.affine(at, 0x10000, 4096);
+    stream.affine(in_lds, 0, 256);
+    stream.block(in_block, 1, 1'000'000'000 * static_cast<uint64_t>(i));
+  }
+  for (const char *handler : {"Heatmap", "MemoryAnalysis", "BlockCounts"}) {
+    HostOptions options;
+    options.format = Format::text;
+    HandlerHost host({{handler, ""}}, options);
+    for (int i = 0; i < 12; ++i)
+      host.dispatch("k(int)", table.build("k"), stream, {{0, 0}, {0, 0}, {0, 0}});
+    std::istringstream lines(host.finish());
+    for (std::string line; std::getline(lines, line) && !line.starts_with("   count ");)
+      EXPECT_LE(line.size(), 100u) << line;
+  }
+}
+
 } // namespace
 } // namespace fade::testing
