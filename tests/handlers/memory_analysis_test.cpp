@@ -6,6 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <map>
+#include <random>
+#include <set>
+
 namespace fade::testing {
 namespace {
 
@@ -452,6 +457,101 @@ TEST_F(MemoryAnalysisTest, Gfx950HasTwiceTheBanks) {
   const json memory = run();
   EXPECT_EQ(memory["banks"], 64);
   EXPECT_EQ(memory["lds"][0]["conflicts"], 63);
+}
+
+/// The rules, word by word and byte by byte.
+uint64_t linesByByte(uint64_t mask, const std::vector<uint64_t> &addresses, uint32_t size) {
+  std::set<uint64_t> lines;
+  for (uint64_t lane = 0; lane < 64; ++lane)
+    for (uint64_t byte = 0; mask >> lane & 1 && byte < size; ++byte)
+      lines.insert((addresses[lane] + byte) / 128);
+  return lines.size();
+}
+uint64_t conflictsByDword(uint64_t mask, const std::vector<uint64_t> &addresses, uint32_t size) {
+  std::vector<std::vector<uint64_t>> sets;
+  const auto run = [&](uint64_t from, uint64_t to) {
+    sets.emplace_back();
+    for (uint64_t lane = from; lane <= to; ++lane) sets.back().push_back(lane);
+  };
+  if (size <= 4) {
+    for (uint64_t from = 0; from < 64; from += 32) run(from, from + 31);
+  } else if (size <= 8) {
+    for (uint64_t from = 0; from < 64; from += 16) run(from, from + 15);
+  } else {
+    for (const uint64_t half : {0, 32})
+      for (const auto &[a, b] : {std::pair(0, 20), {4, 16}, {8, 28}, {12, 24}}) {
+        run(half + a, half + a + 3);
+        for (uint64_t i = 0; i < 4; ++i) sets.back().push_back(half + b + i);
+      }
+  }
+  uint64_t conflicts = 0;
+  for (const auto &set : sets) {
+    std::map<uint64_t, std::set<uint64_t>> banks;
+    for (const uint64_t lane : set)
+      for (uint64_t byte = 0; mask >> lane & 1 && byte < size; ++byte)
+        banks[(addresses[lane] + byte) / 4 % 32].insert((addresses[lane] + byte) / 4);
+    std::size_t most = 1;
+    for (const auto &[bank, dwords] : banks) most = std::max(most, dwords.size());
+    conflicts += most - 1;
+  }
+  return conflicts;
+}
+
+TEST_F(MemoryAnalysisTest, ThousandsOfRandomAccessesAgreeWithTheRulesByteByByte) {
+  std::mt19937_64 random(20240607);
+  const auto below = [&](uint64_t n) { return random() % n; };
+  struct Expected {
+    bool is_lds;
+    uint64_t lanes, value, same_address; // lines or conflicts
+  };
+  std::vector<Expected> expected;
+  stream.wave();
+  for (int n = 0; n < 3000; ++n) {
+    const bool is_lds = below(2) == 0, is_atomic = below(4) == 0;
+    const uint32_t size = std::array{1u, 2u, 4u, 4u, 8u, 12u, 16u}[below(7)];
+    const uint64_t limit = is_lds ? 65536 : uint64_t{1} << (12 + below(36));
+    const uint64_t align = below(3) == 0 ? 1 : size == 12 ? 4 : size;
+    const uint64_t base = (is_lds ? 0 : 0x7f00'0000'0000) + below(limit) / align * align;
+    const auto stride = static_cast<int64_t>(below(9) == 0 ? 0 : below(400) * align);
+    const auto width = uint64_t{1} << below(7);
+    const uint64_t pitch = below(5000) * align;
+    const int shape = static_cast<int>(below(4));
+    std::vector<uint64_t> addresses(64);
+    for (uint64_t lane = 0; lane < 64; ++lane) {
+      const uint64_t step = static_cast<uint64_t>(stride);
+      if (shape == 0) addresses[lane] = base + step * lane;
+      if (shape == 1) addresses[lane] = base + step * (63 - lane);
+      if (shape == 2) addresses[lane] = base + step * (lane % width) + pitch * (lane / width);
+      if (shape == 3) addresses[lane] = base - base % align + below(limit) / align * align;
+    }
+    uint64_t mask = below(3) == 0 ? kAll : random() & random() >> below(40);
+    if (mask == 0) mask = 1;
+    const auto at = site(is_atomic ? FADE_SITE_ATOMIC : FADE_SITE_LOAD,
+                         is_lds ? FADE_SPACE_LDS : FADE_SPACE_GLOBAL, size);
+    // Twice, so that a remembered answer is used, too.
+    stream.access(at, mask, addresses);
+    stream.access(at, mask, addresses);
+    std::set<uint64_t> distinct;
+    for (uint64_t lane = 0; lane < 64; ++lane)
+      if (mask >> lane & 1) distinct.insert(addresses[lane]);
+    const auto lanes = static_cast<uint64_t>(std::popcount(mask));
+    expected.push_back(
+        {is_lds, lanes,
+         is_lds ? conflictsByDword(mask, addresses, size) : linesByByte(mask, addresses, size),
+         is_atomic ? lanes - distinct.size() : 0});
+  }
+  const json memory = run(2);
+  std::size_t seen = 0;
+  for (const char *space : {"global", "lds"})
+    for (const json &access : memory[space]) {
+      const Expected &want = expected.at(access["line"].get<std::size_t>() - 1);
+      ++seen;
+      EXPECT_EQ(access["executions"], 2);
+      EXPECT_EQ(access["lanes"], 2 * want.lanes);
+      EXPECT_EQ(access[want.is_lds ? "conflicts" : "lines_used"], 2 * want.value) << access;
+      EXPECT_EQ(access["same_address"], 2 * want.same_address) << access;
+    }
+  EXPECT_EQ(seen, expected.size());
 }
 
 TEST_F(MemoryAnalysisTest, TheReportNamesTheWorstLineFirstAndAdvises) {
