@@ -29,18 +29,29 @@ function(fade_target name)
   target_compile_options(${name} PRIVATE -Wall -Wextra -Wshadow -Werror)
 endfunction()
 
-option(FADE_SANITIZED_TESTS_ONLY "build and register only tests with the label sanitize" OFF)
+option(FADE_SANITIZED_TESTS_ONLY "build only tests for sanitizers: label threads with TSan, else label sanitize" OFF)
 
 # fade_test(name SOURCES ... [LIBS ...] [ENV ...] [LABELS ...]): a GoogleTest program; each TEST is one ctest test.
-# Tests with the label "sanitize" also run in the builds with sanitizers.
+# Tests with the label "sanitize" also run with ASan and UBSan, those with the label "threads" with TSan. There a program
+# is one test, because each start of it costs much.
 function(fade_test name)
   cmake_parse_arguments(A "" "" "SOURCES;LIBS;ENV;LABELS" ${ARGN})
-  if(FADE_SANITIZED_TESTS_ONLY AND NOT "sanitize" IN_LIST A_LABELS)
+  set(wanted sanitize)
+  if(FADE_SANITIZE MATCHES thread)
+    set(wanted threads)
+  endif()
+  if(FADE_SANITIZED_TESTS_ONLY AND NOT wanted IN_LIST A_LABELS)
     return()
   endif()
   add_executable(${name} ${A_SOURCES})
   fade_target(${name})
   target_link_libraries(${name} PRIVATE ${A_LIBS} GTest::gtest_main)
-  gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
-    PROPERTIES ENVIRONMENT "${A_ENV}" LABELS "${A_LABELS}" TIMEOUT 300)
+  if(FADE_SANITIZE)
+    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${A_ENV}" LABELS "${A_LABELS}" TIMEOUT 900)
+  else()
+    list(GET A_LABELS 0 label) # the discovery takes one
+    gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
+      PROPERTIES ENVIRONMENT "${A_ENV}" LABELS "${label}" TIMEOUT 300)
+  endif()
 endfunction()

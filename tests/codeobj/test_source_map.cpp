@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
-#include <thread>
 
 namespace fade::codeobj {
 namespace {
@@ -116,23 +115,6 @@ TEST(SourceMap, KnowsAtLeastTheSymbolWithoutDebugInformation) {
   ASSERT_EQ(stack.size(), 1u);
   EXPECT_EQ(stack[0], (SourceFrame{"nested", "", 0, 0}));
   EXPECT_TRUE(map->stack(0xdead0000).empty());
-}
-
-TEST(SourceMap, ReadersMayAskAtTheSameTime) {
-  auto object = testing::open_object(testing::sample("inlined-gfx90a-g"));
-  auto map = map_of(object);
-  std::vector<std::uint64_t> addresses = code_addresses(*object);
-  auto ask = [&] {
-    std::string all;
-    for (std::uint64_t address : addresses) all += print(map->stack(address));
-    return all;
-  };
-  std::string expected = ask();
-  std::vector<std::string> answers(4);
-  std::vector<std::thread> threads;
-  for (std::string &answer : answers) threads.emplace_back([&answer, &ask] { answer = ask(); });
-  for (std::thread &thread : threads) thread.join();
-  for (const std::string &answer : answers) EXPECT_EQ(answer, expected);
 }
 
 } // namespace
