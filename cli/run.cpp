@@ -1,5 +1,6 @@
 #include "run.h"
 
+#include "base/diagnostics.h"
 #include "base/settings.h"
 #include "fade/options.h"
 
@@ -60,7 +61,8 @@ std::string with_front(const char *variable, const std::string &library, char se
   return library + separator + old;
 }
 
-/// The variables that name libraries are lists, without a way to quote. False if a path does not fit.
+/// The variables that name libraries are lists, without a way to quote. False if a path does not
+/// fit.
 bool fits_in_list(const std::string &library) {
   const auto at = library.find_first_of(" :\t\n");
   if (at == library.npos) return true;
@@ -123,9 +125,32 @@ bool check_files(const Settings &settings) {
   return true;
 }
 
+/// A script may start many programs that report to the same file: it is emptied here, once, and
+/// they add to it.
+void start_log(Pairs &pairs) {
+  const auto value = [&](const char *name) -> std::string {
+    for (auto at = pairs.rbegin(); at != pairs.rend(); ++at)
+      if (at->first == name) return at->second;
+    const char *inherited = std::getenv(name);
+    return inherited ? inherited : "";
+  };
+  Settings settings;
+  const std::string location = value("FADE_LOG_LOCATION");
+  (void)findVariable("FADE_LOG_APPEND")->read(settings, value("FADE_LOG_APPEND"));
+  if (settings.log_append || location.empty() || location == "console") return;
+  // The application will have the process id that this program has now.
+  const std::string path = expandPath(location);
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) (void)!truncate(path.c_str(), 0);
+  pairs.emplace_back("FADE_LOG_APPEND", "true");
+}
+
 } // namespace
 
-void complain(std::string_view text) { fmt::print(stderr, "fadeprobe: {}\n", text); }
+void complain(std::string_view text) {
+  // That nobody hears it is no reason not to run the application.
+  (void)writeAll(STDERR_FILENO, fmt::format("fadeprobe: {}\n", text));
+}
 
 std::optional<std::string> own_library(const std::string &file) {
   std::error_code error;
@@ -144,6 +169,7 @@ void add_report_options(CLI::App &app, RunOptions &options) {
                  "NAME:key=value,... passes options")
       ->type_name("NAME|PATH");
   add_variable(app, options, "-l,--log-location", "FADE_LOG_LOCATION", "console|FILE");
+  add_flag(app, options.log_append, "--log-append", "keep what is in the log file, and add to it");
   add_variable(app, options, "-t,--log-format", "FADE_LOG_FORMAT", "text|json|csv");
   add_flag(app, options.verbose, "-v,--verbose",
            "say what was seen, matched and swapped, and why not");
@@ -180,6 +206,7 @@ std::optional<Pairs> environment_of(const RunOptions &options) {
   flag("FADE_INSTRUMENTED", options.instrumented);
   flag("FADE_VERBOSE", options.verbose);
   flag("FADE_LOSSY", options.lossy);
+  flag("FADE_LOG_APPEND", options.log_append);
   if (!options.analyzers.empty()) {
     std::string all;
     for (const std::string &name : options.analyzers) all += (all.empty() ? "" : ";") + name;
@@ -216,9 +243,11 @@ std::optional<int> prepare_run(const RunOptions &options,
   pairs->emplace_back(kTools, with_front(kTools, *library, ' '));
   if (!choose_gpu(options, *pairs)) return kUsageError;
   if (options.env_dump) {
-    for (const auto &[name, value] : *pairs) fmt::print("{}={}\n", name, value);
-    return 0;
+    for (const auto &[name, value] : *pairs)
+      std::fputs(fmt::format("{}={}\n", name, value).c_str(), stdout);
+    return std::fflush(stdout) == 0 ? 0 : 1;
   }
+  start_log(*pairs);
   for (const auto &[name, value] : *pairs) setenv(name.c_str(), value.c_str(), 1);
   return std::nullopt;
 }

@@ -1,5 +1,7 @@
 #include "base/diagnostics.h"
 
+#include "base/own_file.h"
+
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -12,6 +14,7 @@ namespace fade {
 namespace {
 
 std::atomic<bool> verbose_{false};
+OwnFile *kept_stderr = nullptr;
 
 // Keeps SIGPIPE from the application while we write to a pipe that nobody reads.
 class NoSigpipe {
@@ -73,9 +76,22 @@ int writeAll(int fd, std::string_view bytes) noexcept {
   return error;
 }
 
+void keepStderr() {
+  if (!kept_stderr) kept_stderr = new OwnFile; // outlives every exit handler
+  if (!kept_stderr->is()) *kept_stderr = OwnFile::duplicate(STDERR_FILENO);
+}
+
+void dropStderr() noexcept {
+  if (kept_stderr) kept_stderr->close();
+}
+
+int writeStderr(std::string_view bytes) noexcept {
+  return kept_stderr ? kept_stderr->write(bytes) : writeAll(STDERR_FILENO, bytes);
+}
+
 void sayLine(std::string_view text) noexcept {
   try {
-    writeAll(STDERR_FILENO, fmt::format("fade: {}\n", text));
+    writeStderr(fmt::format("fade: {}\n", text));
   } catch (...) {
   }
 }

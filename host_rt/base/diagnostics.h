@@ -12,6 +12,13 @@ namespace fade {
 /// Writes all of it, or says why not: 0 or an errno. Never raises SIGPIPE.
 int writeAll(int fd, std::string_view bytes) noexcept;
 
+/// From now on what goes to stderr goes to the one that the process has now, whatever it does with
+/// its descriptors. Until then it goes to descriptor 2.
+void keepStderr();
+/// In a child after fork: lets go of it.
+void dropStderr() noexcept;
+int writeStderr(std::string_view bytes) noexcept;
+
 /// "fade: <text>\n" on stderr.
 void sayLine(std::string_view text) noexcept;
 

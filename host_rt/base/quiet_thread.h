@@ -1,5 +1,8 @@
-// Threads of ours inside other people's processes: no signal is ever delivered to them.
+// Threads of ours inside other people's processes: no signal is ever delivered to them, but for
+// those of a crash in the thread itself.
 #pragma once
+
+#include "base/contain.h"
 
 #include <csignal>
 #include <pthread.h>
@@ -9,11 +12,15 @@
 namespace fade {
 
 template <typename F> std::thread startQuietThread(const char *name, F &&f) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  sigset_t quiet, before;
+  sigfillset(&quiet);
+  for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&quiet, crash);
+  pthread_sigmask(SIG_SETMASK, &quiet, &before);
   try {
-    std::thread thread(std::forward<F>(f));
+    std::thread thread([f = std::forward<F>(f)]() mutable {
+      isOwnThread() = true;
+      f();
+    });
     pthread_setname_np(thread.native_handle(), name);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return thread;

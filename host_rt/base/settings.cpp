@@ -180,6 +180,8 @@ constexpr Variable kVariables[] = {
        s.log_location = v;
        return std::nullopt;
      }},
+    {"FADE_LOG_APPEND", "--log-append", "keep what is in the log file, and add to it",
+     [](Settings &s, std::string_view v) { return readFlag(s.log_append, v); }},
     {"FADE_LOG_FORMAT", "--log-format", "text, json or csv", readFormat},
     {"FADE_VERBOSE", "--verbose", "say what is seen, matched and swapped",
      [](Settings &s, std::string_view v) { return readFlag(s.verbose, v); }},
@@ -217,12 +219,19 @@ const Variable *findVariable(std::string_view name) {
 
 std::span<const std::string_view> handlerNames() { return kHandlers; }
 
+/// Where the ':' before a handler's options is. Paths may stand on both sides of it, with a ':' of
+/// their own: NAME:svg=/tmp/a, /opt/a:b/libX.so:key=/tmp/a.
+static std::size_t optionsOf(std::string_view item) {
+  const auto first = item.find(':'), slash = item.find('/');
+  if (first < slash) return first;
+  if (const auto library = item.find(".so:"); library != item.npos) return library + 3;
+  return item.find(':', slash == item.npos ? 0 : item.rfind('/'));
+}
+
 std::vector<HandlerChoice> parseHandlers(std::string_view text) {
   std::vector<HandlerChoice> choices;
   const auto add = [&](std::string_view item) {
-    // The last ':' of a path may start options; one in front of a '/' is part of the path.
-    const auto slash = item.rfind('/');
-    const auto colon = item.find(':', slash == item.npos ? 0 : slash);
+    const auto colon = optionsOf(item);
     auto names = item.substr(0, colon);
     while (true) {
       const auto comma = names.find(',');

@@ -43,6 +43,7 @@ struct Settings {
   uint64_t seed = 1;
   std::vector<std::string> cache;
   std::string log_location = "console";
+  bool log_append = false;
   Format log_format = Format::text;
   bool verbose = false;
   WorkgroupFilter workgroups;

@@ -36,32 +36,22 @@ std::shared_ptr<const KernelInfo> KernelRegistry::info(const std::string &name,
                                                        const std::string &target,
                                                        std::shared_ptr<const ModuleSites> sites) {
   const std::unique_lock lock(mutex_);
-  std::shared_ptr<const KernelInfo> plain;
-  bool id_has_sites = false;
-  for (const auto &info : infos_) {
-    if (info->symbol() != symbol || info->target() != target) continue;
+  std::shared_ptr<const KernelInfo> plain, with_sites;
+  const auto [first, last] = infos_.equal_range(symbol);
+  for (auto at = first; at != last; ++at) {
+    const auto &info = at->second;
+    if (info->target() != target) continue;
     const ModuleSites *known = info->sites();
     if (!sites && !known) return info;
     if (sites && known && known->module_id == sites->module_id) return info;
-    if (!known)
-      plain = info;
-    else
-      id_has_sites = true;
+    (known ? with_sites : plain) = info;
   }
   // With and without sites it is the same kernel, but a second site table makes another one.
-  const bool shares_id = sites ? plain && !id_has_sites : id_has_sites;
-  uint32_t id = next_id_;
-  if (shares_id) {
-    for (const auto &info : infos_)
-      if (info->symbol() == symbol && info->target() == target) {
-        id = info->id();
-        break;
-      }
-  } else {
-    ++next_id_;
-  }
-  infos_.push_back(std::make_shared<KernelInfo>(id, name, symbol, target, std::move(sites)));
-  return infos_.back();
+  const KernelInfo *same = sites ? (with_sites ? nullptr : plain.get()) : with_sites.get();
+  const uint32_t id = same ? same->id() : next_id_++;
+  return infos_
+      .emplace(symbol, std::make_shared<KernelInfo>(id, name, symbol, target, std::move(sites)))
+      ->second;
 }
 
 } // namespace fade

@@ -65,7 +65,7 @@ private:
   mutable std::shared_mutex mutex_;
   std::unordered_map<uint64_t, std::shared_ptr<KernelEntry>> by_object_;
   std::map<Key, std::shared_ptr<KernelEntry>> by_symbol_;
-  std::vector<std::shared_ptr<const KernelInfo>> infos_;
+  std::unordered_multimap<std::string, std::shared_ptr<const KernelInfo>> infos_; ///< by symbol
   uint32_t next_id_ = 0;
 };
 

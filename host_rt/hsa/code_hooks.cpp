@@ -4,11 +4,13 @@
 #include "dispatch/demangle.h"
 #include "hsa/runtime.h"
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <fmt/format.h>
 #include <mutex>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <unordered_map>
@@ -33,7 +35,8 @@ public:
     Loaded &loaded = executables_[executable].emplace_back();
     loaded.agent = agent;
     const auto at = readers_.find(reader);
-    Runtime *runtime = Runtime::active();
+    const Visit visit;
+    Runtime *runtime = visit.runtime();
     if (at == readers_.end() || !runtime || !runtime->keepsCode()) return;
     const codeobj::Blob &blob = at->second;
     if (!runtime->settings().cache.empty() || LoadedCode::mayBeInstrumented(blob.bytes()))
@@ -128,7 +131,8 @@ void registerKernel(const Registration &in, hsa_executable_symbol_t symbol) {
 
 void registerExecutable(hsa_executable_t executable) {
   const auto loaded = pending().take(executable.handle);
-  Runtime *runtime = Runtime::active();
+  const Visit visit;
+  Runtime *runtime = visit.runtime();
   if (!runtime) return;
   std::vector<uint64_t> done;
   for (const auto &item : loaded) {
@@ -148,14 +152,18 @@ void registerExecutable(hsa_executable_t executable) {
 
 // The functions that stand in the runtime's tables.
 
+void seeMemory(const void *bytes, size_t size, uint64_t reader) noexcept {
+  if (!Runtime::active()) return;
+  aside("a code object was not seen", [&] {
+    const codeobj::ByteView view(static_cast<const uint8_t *>(bytes), size);
+    pending().addReader(reader, codeobj::Blob::borrow(view, pending().nextName()));
+  });
+}
+
 hsa_status_t readerFromMemory(const void *bytes, size_t size, hsa_code_object_reader_t *reader) {
   const hsa_status_t status =
       hsaApi().core.hsa_code_object_reader_create_from_memory_fn(bytes, size, reader);
-  if (ok(status) && Runtime::active())
-    aside("a code object was not seen", [&] {
-      const codeobj::ByteView view(static_cast<const uint8_t *>(bytes), size);
-      pending().addReader(reader->handle, codeobj::Blob::borrow(view, pending().nextName()));
-    });
+  if (ok(status)) seeMemory(bytes, size, reader->handle);
   return status;
 }
 
@@ -176,17 +184,90 @@ void addFileReader(hsa_file_t file, size_t offset, size_t size, uint64_t reader)
   pending().addReader(reader, codeobj::Blob::own(std::move(bytes), pending().nextName()));
 }
 
+void seeFile(hsa_file_t file, size_t offset, size_t size, uint64_t reader) noexcept {
+  const Visit visit;
+  if (visit.runtime() && visit.runtime()->keepsCode())
+    aside("a code object was not seen", [&] { addFileReader(file, offset, size, reader); });
+}
+
 hsa_status_t readerFromFile(hsa_file_t file, hsa_code_object_reader_t *reader) {
   const hsa_status_t status =
       hsaApi().core.hsa_code_object_reader_create_from_file_fn(file, reader);
-  if (Runtime *runtime = Runtime::active(); ok(status) && runtime && runtime->keepsCode())
-    aside("a code object was not seen", [&] { addFileReader(file, 0, 0, reader->handle); });
+  if (ok(status)) seeFile(file, 0, 0, reader->handle);
   return status;
 }
 
 hsa_status_t readerDestroy(hsa_code_object_reader_t reader) {
   aside("a code object was not forgotten", [&] { pending().dropReader(reader.handle); });
   return hsaApi().core.hsa_code_object_reader_destroy_fn(reader);
+}
+
+// The loader extension has a table of its own, which applications ask for: hsa_ven_amd_loader.h.
+using LoaderTable = hsa_ven_amd_loader_1_02_pfn_t;
+using ReaderFromPart =
+    decltype(LoaderTable::hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size);
+std::atomic<ReaderFromPart> reader_from_part{nullptr};
+
+hsa_status_t readerFromPart(hsa_file_t file, size_t offset, size_t size,
+                            hsa_code_object_reader_t *reader) {
+  const hsa_status_t status = reader_from_part.load()(file, offset, size, reader);
+  if (ok(status)) seeFile(file, offset, size, reader->handle);
+  return status;
+}
+
+void hookLoaderTable(uint16_t extension, size_t length, void *table) noexcept {
+  constexpr size_t end =
+      offsetof(LoaderTable,
+               hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size) +
+      sizeof(ReaderFromPart);
+  if (extension != HSA_EXTENSION_AMD_LOADER || !table || length < end) return;
+  auto &entry = static_cast<LoaderTable *>(table)
+                    ->hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size;
+  if (!entry || entry == readerFromPart) return;
+  reader_from_part = entry;
+  entry = readerFromPart;
+}
+
+hsa_status_t extensionTable(uint16_t extension, uint16_t major, uint16_t minor, void *table) {
+  const hsa_status_t status =
+      hsaApi().core.hsa_system_get_extension_table_fn(extension, major, minor, table);
+  if (ok(status) && major == 1) {
+    // The caller's table is as long as the version it asked for.
+    const size_t length = minor >= 2 ? sizeof(LoaderTable) : 0;
+    hookLoaderTable(extension, length, table);
+  }
+  return status;
+}
+
+hsa_status_t majorExtensionTable(uint16_t extension, uint16_t major, size_t length, void *table) {
+  const hsa_status_t status =
+      hsaApi().core.hsa_system_get_major_extension_table_fn(extension, major, length, table);
+  if (ok(status) && major == 1) hookLoaderTable(extension, length, table);
+  return status;
+}
+
+// The way of HSA 1.0, deprecated and still there.
+
+hsa_status_t deserialize(void *bytes, size_t size, const char *options, hsa_code_object_t *code) {
+  const hsa_status_t status =
+      hsaApi().core.hsa_code_object_deserialize_fn(bytes, size, options, code);
+  if (ok(status)) seeMemory(bytes, size, code->handle);
+  return status;
+}
+
+hsa_status_t destroyCode(hsa_code_object_t code) {
+  aside("a code object was not forgotten", [&] { pending().dropReader(code.handle); });
+  return hsaApi().core.hsa_code_object_destroy_fn(code);
+}
+
+hsa_status_t loadCode(hsa_executable_t executable, hsa_agent_t agent, hsa_code_object_t code,
+                      const char *options) {
+  const hsa_status_t status =
+      hsaApi().core.hsa_executable_load_code_object_fn(executable, agent, code, options);
+  if (ok(status) && Runtime::active())
+    aside("a code object was not seen",
+          [&] { pending().load(executable.handle, agent, code.handle); });
+  return status;
 }
 
 hsa_status_t loadAgentCode(hsa_executable_t executable, hsa_agent_t agent,
@@ -210,7 +291,8 @@ hsa_status_t freeze(hsa_executable_t executable, const char *options) {
 hsa_status_t destroyExecutable(hsa_executable_t executable) {
   aside("an executable was not forgotten", [&] {
     (void)pending().take(executable.handle);
-    if (Runtime *runtime = Runtime::active()) runtime->registry().remove(executable.handle);
+    const Visit visit;
+    if (visit.runtime()) visit.runtime()->registry().remove(executable.handle);
   });
   return hsaApi().core.hsa_executable_destroy_fn(executable);
 }
@@ -224,6 +306,11 @@ void hookCode(CoreApiTable &core) {
   core.hsa_executable_load_agent_code_object_fn = loadAgentCode;
   core.hsa_executable_freeze_fn = freeze;
   core.hsa_executable_destroy_fn = destroyExecutable;
+  core.hsa_system_get_extension_table_fn = extensionTable;
+  core.hsa_system_get_major_extension_table_fn = majorExtensionTable;
+  core.hsa_code_object_deserialize_fn = deserialize;
+  core.hsa_code_object_destroy_fn = destroyCode;
+  core.hsa_executable_load_code_object_fn = loadCode;
 }
 
 } // namespace fade

@@ -1,5 +1,7 @@
 #include "hsa/exit_paths.h"
 
+#include "base/contain.h"
+#include "base/diagnostics.h"
 #include "base/quiet_thread.h"
 #include "hsa/runtime.h"
 
@@ -18,8 +20,10 @@
 namespace fade {
 namespace {
 
-constexpr std::array kSignals = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGABRT,
-                                 SIGSEGV, SIGBUS,  SIGFPE, SIGILL};
+// All that end a process unless it handles them.
+constexpr std::array kSignals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGABRT,   SIGSEGV, SIGBUS,
+                                 SIGFPE,  SIGILL,  SIGPIPE, SIGALRM, SIGVTALRM, SIGUSR1, SIGUSR2,
+                                 SIGXCPU, SIGXFSZ, SIGSYS,  SIGPROF, SIGPOLL,   SIGTRAP};
 constexpr time_t kReportSeconds = 30;
 
 // A signal handler may not do much. This one wakes a thread that makes the report, waits for it,
@@ -37,7 +41,14 @@ void waitFor(sem_t &semaphore, time_t seconds) {
 
 void onSignal(int number) {
   const int saved = errno;
-  if (Runtime::active()) {
+  onCrash(number); // of a handler: nobody else's affair
+  // The report needs locks that this thread may hold now: it is made when the thread has left.
+  if (!isCrash(number) && Visit::postpone(number)) {
+    errno = saved;
+    return;
+  }
+  // A thread that the report has to wait for cannot wait for the report.
+  if (Runtime::active() && !isOwnThread()) {
     if (!reporting.exchange(true)) sem_post(&report_wanted);
     waitFor(report_made, kReportSeconds);
     sem_post(&report_made); // for another thread that was hit as well
@@ -99,6 +110,7 @@ void watchExits() {
     pthread_atfork(nullptr, nullptr, [] {
       Runtime::forget();
       releaseSignals();
+      dropStderr();
     });
     startReportThread();
     takeSignals();

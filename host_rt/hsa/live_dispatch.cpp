@@ -58,11 +58,7 @@ bool HsaDispatch::hasEnded() noexcept {
                          ? forwarded_.load(std::memory_order_acquire)
                          : hsaApi().core.hsa_signal_load_scacquire_fn(signal_) <= 0;
   if (!ended) return queue_->destroyed.load(std::memory_order_acquire) && application_.handle == 0;
-  // Packets leave a queue in order.
-  uint64_t seen = queue_->consumed.load(std::memory_order_relaxed);
-  while (seen < packet_ + 1 &&
-         !queue_->consumed.compare_exchange_weak(seen, packet_ + 1, std::memory_order_relaxed)) {
-  }
+  queue_->hasConsumed(packet_);
   return true;
 }
 

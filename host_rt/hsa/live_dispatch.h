@@ -4,7 +4,9 @@
 #include "hsa/runtime.h"
 
 #include <atomic>
+#include <deque>
 #include <memory>
+#include <mutex>
 
 namespace fade {
 
@@ -19,6 +21,23 @@ struct QueueState {
   std::atomic<uint64_t> submitted{0}; ///< packets passed on
   std::atomic<uint64_t> consumed{0};  ///< packets that the GPU has certainly taken out of the queue
   std::atomic<bool> destroyed{false};
+
+  /// A packet of ours that does nothing but say how far the GPU has come.
+  struct Mark {
+    uint64_t packet;
+    hsa_signal_t signal;
+  };
+  std::mutex marks_mutex;
+  std::deque<Mark> marks;
+  uint64_t watched = 0; ///< up to where packets are watched, by dispatches or marks
+
+  /// Packets leave a queue in order.
+  void hasConsumed(uint64_t packet) noexcept {
+    uint64_t seen = consumed.load(std::memory_order_relaxed);
+    while (seen < packet + 1 &&
+           !consumed.compare_exchange_weak(seen, packet + 1, std::memory_order_relaxed)) {
+    }
+  }
 };
 
 class HsaDispatch final : public LiveDispatch {

@@ -2,25 +2,64 @@
 
 #include "hsa/runtime.h"
 
+#include <map>
+#include <mutex>
+
 namespace fade {
 namespace {
 
 template <typename F> void note(F &&f) noexcept {
   try {
-    if (Runtime *runtime = Runtime::active(); runtime && runtime->wantsAllocations()) f(*runtime);
+    const Visit visit;
+    if (Runtime *runtime = visit.runtime(); runtime && runtime->wantsAllocations()) f(*runtime);
   } catch (...) { // an allocation without a name is no misfortune
   }
 }
 
+/// Host memory that was made visible to GPUs: where the application has it, and where they see it.
+class LockedMemory {
+public:
+  void add(const void *host, const void *device) {
+    const std::lock_guard lock(mutex_);
+    seen_at_[host] = device;
+  }
+  const void *take(const void *host) {
+    const std::lock_guard lock(mutex_);
+    const auto at = seen_at_.find(host);
+    if (at == seen_at_.end()) return nullptr;
+    const void *device = at->second;
+    seen_at_.erase(at);
+    return device;
+  }
+
+private:
+  std::mutex mutex_;
+  std::map<const void *, const void *> seen_at_;
+};
+
+LockedMemory &locked() {
+  static auto *memory = new LockedMemory; // outlives every exit handler
+  return *memory;
+}
+
+void addAllocation(Runtime &runtime, hsa_amd_memory_pool_t pool, const void *memory, size_t size) {
+  const Agents &agents = runtime.agents();
+  runtime.allocations().add(memory, size, agents.ownerOf(pool).value_or(0),
+                            agents.isHostPool(pool));
+}
+
+void addLocked(Runtime &runtime, const void *host, const void *device, size_t size) {
+  const Agent *owner = runtime.agents().host();
+  locked().add(host, device);
+  runtime.allocations().add(device, size, owner ? owner->number : 0, true);
+}
+
+// The functions that stand in the runtime's tables.
+
 hsa_status_t poolAllocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void **memory) {
   const hsa_status_t status =
       hsaApi().amd.hsa_amd_memory_pool_allocate_fn(pool, size, flags, memory);
-  if (ok(status))
-    note([&](Runtime &runtime) {
-      const auto owner = runtime.agents().ownerOf(pool);
-      runtime.allocations().add(*memory, size, owner.value_or(0),
-                                runtime.agents().isHostPool(pool));
-    });
+  if (ok(status)) note([&](Runtime &runtime) { addAllocation(runtime, pool, *memory, size); });
   return status;
 }
 
@@ -29,11 +68,52 @@ hsa_status_t poolFree(void *memory) {
   return hsaApi().amd.hsa_amd_memory_pool_free_fn(memory);
 }
 
+/// The older door to the same memory: a region is a pool by another name, with the same handle.
+hsa_status_t regionAllocate(hsa_region_t region, size_t size, void **memory) {
+  const hsa_status_t status = hsaApi().core.hsa_memory_allocate_fn(region, size, memory);
+  if (ok(status))
+    note([&](Runtime &runtime) { addAllocation(runtime, {region.handle}, *memory, size); });
+  return status;
+}
+
+hsa_status_t regionFree(void *memory) {
+  note([&](Runtime &runtime) { runtime.allocations().remove(memory); });
+  return hsaApi().core.hsa_memory_free_fn(memory);
+}
+
+hsa_status_t lock(void *host, size_t size, hsa_agent_t *agents, int count, void **device) {
+  const hsa_status_t status =
+      hsaApi().amd.hsa_amd_memory_lock_fn(host, size, agents, count, device);
+  if (ok(status)) note([&](Runtime &runtime) { addLocked(runtime, host, *device, size); });
+  return status;
+}
+
+hsa_status_t lockToPool(void *host, size_t size, hsa_agent_t *agents, int count,
+                        hsa_amd_memory_pool_t pool, uint32_t flags, void **device) {
+  const hsa_status_t status =
+      hsaApi().amd.hsa_amd_memory_lock_to_pool_fn(host, size, agents, count, pool, flags, device);
+  if (ok(status)) note([&](Runtime &runtime) { addLocked(runtime, host, *device, size); });
+  return status;
+}
+
+hsa_status_t unlock(void *host) {
+  note([&](Runtime &runtime) {
+    if (const void *device = locked().take(host)) runtime.allocations().remove(device);
+  });
+  return hsaApi().amd.hsa_amd_memory_unlock_fn(host);
+}
+
 } // namespace
 
-void hookMemory(AmdExtTable &amd) {
+void hookMemory(CoreApiTable &core, AmdExtTable &amd) {
+  core.hsa_memory_allocate_fn = regionAllocate;
+  core.hsa_memory_free_fn = regionFree;
   amd.hsa_amd_memory_pool_allocate_fn = poolAllocate;
   amd.hsa_amd_memory_pool_free_fn = poolFree;
+  amd.hsa_amd_memory_lock_fn = lock;
+  amd.hsa_amd_memory_unlock_fn = unlock;
+  if (hasEntry(hsaApi().amd, &AmdExtTable::hsa_amd_memory_lock_to_pool_fn))
+    amd.hsa_amd_memory_lock_to_pool_fn = lockToPool;
 }
 
 } // namespace fade

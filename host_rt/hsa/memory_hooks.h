@@ -5,6 +5,6 @@
 
 namespace fade {
 
-void hookMemory(AmdExtTable &amd);
+void hookMemory(CoreApiTable &core, AmdExtTable &amd);
 
 } // namespace fade

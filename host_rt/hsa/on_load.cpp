@@ -1,4 +1,5 @@
 // The doors of libfade.so: the HSA runtime calls OnLoad when it starts, if HSA_TOOLS_LIB says so.
+#include "base/contain.h"
 #include "base/diagnostics.h"
 #include "hsa/code_hooks.h"
 #include "hsa/exit_paths.h"
@@ -15,6 +16,7 @@
 FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *const *) {
   using namespace fade;
   try {
+    keepStderr();
     if (!hsaApi().copyFrom(*table)) {
       warn("this HSA runtime is too old or too new: the application runs without FADE");
       return true;
@@ -28,7 +30,7 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
     watchExits();
     hookCode(*table->core_);
     hookQueues(*table->core_, *table->amd_ext_);
-    hookMemory(*table->amd_ext_);
+    hookMemory(*table->core_, *table->amd_ext_);
   } catch (const std::exception &e) {
     warn("cannot start: {}", e.what());
     Runtime::forget();
@@ -36,7 +38,7 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
   return true;
 }
 
-FADE_EXPORT void OnUnload() { fade::Runtime::finish(); }
+FADE_EXPORT void OnUnload() { fade::Runtime::finishAndRelease(); }
 
 // For fadeprobe analyze; the variables choose analyzers and report.
 FADE_EXPORT int fade_analyze_trace(const char *path) {
@@ -46,6 +48,7 @@ FADE_EXPORT int fade_analyze_trace(const char *path) {
     const Settings settings = readEnvironment(complaints);
     for (const std::string &complaint : complaints) warn("{}", complaint);
     setVerbose(settings.verbose);
+    handleCrashes();
     return analyzeTrace(path, settings);
   } catch (const std::exception &e) {
     warn("{}: {}", path, e.what());

@@ -20,6 +20,7 @@ using Packet = hsa_kernel_dispatch_packet_t;
 static_assert(sizeof(Packet) == 64);
 
 constexpr auto kRingPatience = std::chrono::milliseconds(1000);
+constexpr uint64_t kMarksPerQueue = 8;
 constexpr auto kFullQueuePatience = std::chrono::milliseconds(1000);
 
 class Queues {
@@ -91,7 +92,8 @@ public:
           uint64_t number)
       : runtime_(runtime), queue_(queue), packet_(packet), number_(number) {}
 
-  void pass();
+  /// False if the packet is passed on as it was.
+  bool pass();
 
 private:
   void describe(DispatchRecord &record) const;
@@ -198,7 +200,7 @@ bool Passage::exchange(HsaDispatch &live, const Replacement &choice, codeobj::By
   return true;
 }
 
-void Passage::pass() {
+bool Passage::pass() {
   kernel_ = runtime_.registry().find(packet_.kernel_object);
   const uint64_t ordinal = kernel_ ? ++kernel_->dispatches : 0;
   auto live = std::make_unique<HsaDispatch>(runtime_, queue_, number_, kernel_);
@@ -206,19 +208,50 @@ void Passage::pass() {
   describe(*live->record);
   if (!live->replaceSignal(packet_.completion_signal)) {
     warn("no signal left to time {} with", live->record->kernel->name());
-    return;
+    return false;
   }
   if (isWanted(ordinal)) swap(*live, ordinal);
   runtime_.collector().add(std::move(live));
+  return true;
+}
+
+/// Looks at marks that the GPU has passed.
+void collectMarks(Runtime &runtime, QueueState &queue) {
+  const std::lock_guard lock(queue.marks_mutex);
+  while (!queue.marks.empty() &&
+         hsaApi().core.hsa_signal_load_scacquire_fn(queue.marks.front().signal) <= 0) {
+    queue.hasConsumed(queue.marks.front().packet);
+    runtime.polledSignals().giveBack(queue.marks.front().signal);
+    queue.marks.pop_front();
+  }
+}
+
+/// A packet that waits for nothing and tells when the GPU has come to it; behind packets that tell
+/// nothing.
+void addMark(Runtime &runtime, QueueState &queue, std::vector<Packet> &packets) {
+  const hsa_signal_t signal = runtime.polledSignals().take();
+  if (signal.handle == 0) return;
+  hsa_barrier_and_packet_t barrier{};
+  barrier.header = HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE;
+  barrier.completion_signal = signal;
+  std::memcpy(&packets.emplace_back(), &barrier, sizeof barrier);
+  const uint64_t number = queue.submitted.fetch_add(1, std::memory_order_relaxed);
+  queue.watched = number + 1;
+  const std::lock_guard lock(queue.marks_mutex);
+  queue.marks.push_back({number, signal});
 }
 
 /// The runtime keeps packets in order only while the GPU's queue has room for them.
-void waitForRoom(QueueState &queue, uint64_t count) {
+void waitForRoom(Runtime &runtime, QueueState &queue, uint64_t count) {
   const uint64_t most = std::max<uint64_t>(queue.size / 2, 1);
-  uint64_t consumed = queue.consumed.load(std::memory_order_relaxed);
+  const auto isFull = [&] {
+    return queue.submitted.load(std::memory_order_relaxed) + count >
+           queue.consumed.load(std::memory_order_relaxed) + most;
+  };
+  if (!isFull()) return;
   auto deadline = std::chrono::steady_clock::now() + kFullQueuePatience;
-  while (queue.submitted.load(std::memory_order_relaxed) + count > consumed + most &&
-         std::chrono::steady_clock::now() < deadline) {
+  uint64_t consumed = queue.consumed.load(std::memory_order_relaxed);
+  while (collectMarks(runtime, queue), isFull() && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
     const uint64_t now = queue.consumed.load(std::memory_order_relaxed);
     if (now != consumed) deadline = std::chrono::steady_clock::now() + kFullQueuePatience;
@@ -226,23 +259,44 @@ void waitForRoom(QueueState &queue, uint64_t count) {
   }
 }
 
+/// Times and swaps what is to be timed and swapped; whatever goes wrong, a packet stays whole.
+void passAll(Runtime &runtime, const std::shared_ptr<QueueState> &queue,
+             std::vector<Packet> &packets) {
+  const uint64_t count = packets.size();
+  waitForRoom(runtime, *queue, count);
+  const uint64_t first = queue->submitted.fetch_add(count, std::memory_order_relaxed);
+  for (uint64_t i = 0; i < count; ++i) {
+    if (!isDispatch(packets[i])) continue;
+    const Packet before = packets[i];
+    try {
+      if (Passage(runtime, queue, packets[i], first + i).pass()) queue->watched = first + i + 1;
+    } catch (const std::exception &e) {
+      packets[i] = before;
+      warn("a dispatch is passed on as it is: {}", e.what());
+    }
+  }
+  if (first + count - queue->watched >= queue->size / kMarksPerQueue)
+    addMark(runtime, *queue, packets);
+}
+
 void onPackets(const void *packets, uint64_t count, uint64_t, void *data,
                hsa_amd_queue_intercept_packet_writer writer) {
-  const auto &queue = *static_cast<std::shared_ptr<QueueState> *>(data);
-  Runtime *runtime = Runtime::active();
-  if (!runtime || count == 0) return writer(packets, count);
+  std::vector<Packet> own;
   try {
-    waitForRoom(*queue, count);
-    const auto *from = static_cast<const Packet *>(packets);
-    std::vector<Packet> own(from, from + count);
-    const uint64_t first = queue->submitted.fetch_add(count, std::memory_order_relaxed);
-    for (uint64_t i = 0; i < count; ++i)
-      if (isDispatch(own[i])) Passage(*runtime, queue, own[i], first + i).pass();
-    writer(own.data(), count);
-  } catch (const std::exception &e) {
-    warn("a dispatch is passed on as it is: {}", e.what());
-    writer(packets, count);
+    const Visit visit;
+    if (visit.runtime() && count != 0) {
+      const auto *from = static_cast<const Packet *>(packets);
+      own.reserve(count + 1);
+      own.assign(from, from + count);
+      passAll(*visit.runtime(), *static_cast<std::shared_ptr<QueueState> *>(data), own);
+    }
+  } catch (const std::exception &e) { // each packet is whole, or there are none
+    warn("packets are passed on as they are: {}", e.what());
   }
+  if (own.empty())
+    writer(packets, count);
+  else
+    writer(own.data(), own.size());
 }
 
 hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
@@ -253,7 +307,8 @@ hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
     return api.core.hsa_queue_create_fn(agent, size, type, callback, data, private_size, group_size,
                                         queue);
   };
-  Runtime *runtime = Runtime::active();
+  const Visit visit;
+  Runtime *runtime = visit.runtime();
   if (!runtime) return plain();
   try {
     const Agent *known = runtime->agents().find(agent);
@@ -285,8 +340,9 @@ hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
 }
 
 hsa_status_t queueDestroy(hsa_queue_t *queue) {
+  const auto state = queues().take(queue); // before another queue can get this address
   const hsa_status_t status = hsaApi().core.hsa_queue_destroy_fn(queue);
-  if (const auto state = queues().take(queue)) state->destroyed.store(true);
+  if (state && ok(status)) state->destroyed.store(true);
   return status;
 }
 

@@ -39,8 +39,8 @@ HsaRing *RingPool::take(uint32_t counters, std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
   HsaRing *ring = takeFree(counters);
   if (!ring) ring = makeRing();
-  if (!ring && !all_.empty() && patience.count() != 0) {
-    freed_.wait_for(lock, patience, [&] { return !free_.empty(); });
+  if (!ring && !all_.empty() && patience.count() != 0 && !stalled_) {
+    stalled_ = !freed_.wait_for(lock, patience, [&] { return !free_.empty(); });
     ring = takeFree(counters);
   }
   lock.unlock();
@@ -83,8 +83,15 @@ void RingPool::giveBack(HsaRing &ring) {
   {
     const std::lock_guard lock(mutex_);
     free_.push_back(&ring);
+    stalled_ = false;
   }
   freed_.notify_one();
+}
+
+void RingPool::destroySignals() {
+  const std::lock_guard lock(mutex_);
+  for (HsaRing *ring : free_) (void)hsaApi().core.hsa_signal_destroy_fn(ring->copied_);
+  free_.clear();
 }
 
 HsaRing::~HsaRing() = default; // the GPU may still know it: it lives as long as the process

@@ -45,6 +45,8 @@ public:
   /// A ring with room for the counts of so many sites (0: nothing is counted). If all are in use
   /// and the memory is spent, waits up to `patience`; null if that did not help.
   HsaRing *take(uint32_t counters, std::chrono::milliseconds patience);
+  /// Before the runtime is shut down: the signals of rings that are not in use.
+  void destroySignals();
 
 private:
   friend class HsaRing;
@@ -60,6 +62,7 @@ private:
   std::condition_variable freed_;
   std::vector<std::unique_ptr<HsaRing>> all_;
   std::vector<HsaRing *> free_;
+  bool stalled_ = false; ///< somebody waited in vain, and nothing was freed since
 };
 
 class HsaRing final : public Ring {

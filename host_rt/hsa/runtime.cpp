@@ -4,6 +4,7 @@
 #include "stream/handler_set.h"
 
 #include <algorithm>
+#include <csignal>
 #include <thread>
 
 namespace fade {
@@ -11,6 +12,8 @@ namespace {
 
 // How long the end of the process may be held up by kernels and by handlers that do not end.
 constexpr auto kCollectorPatience = std::chrono::milliseconds(3000);
+constexpr auto kCollectorLimit = std::chrono::milliseconds(10000);
+constexpr auto kVisitPatience = std::chrono::milliseconds(2000);
 constexpr auto kReportPatience = std::chrono::minutes(10);
 
 unsigned workersOf(const Settings &settings) {
@@ -21,7 +24,42 @@ unsigned workersOf(const Settings &settings) {
 
 std::mutex finish_mutex;
 
+// For Visit. The signal handler looks at the first two, so they must not be allocated on first use.
+#define FADE_SIGNAL_SAFE thread_local __attribute__((tls_model("initial-exec")))
+FADE_SIGNAL_SAFE int depth = 0;
+FADE_SIGNAL_SAFE volatile int postponed = 0;
+std::atomic<int> visitors{0};
+
 } // namespace
+
+// The count goes up before the pointer is read: whoever clears the pointer first and then sees no
+// visitors knows that none will come.
+Visit::Visit() noexcept
+    : runtime_((++depth, visitors.fetch_add(1, std::memory_order_seq_cst),
+                Runtime::active_.load(std::memory_order_seq_cst))) {}
+
+Visit::~Visit() {
+  visitors.fetch_sub(1, std::memory_order_release);
+  if (--depth != 0 || postponed == 0) return;
+  const int signal = postponed;
+  postponed = 0;
+  raise(signal);
+}
+
+bool Visit::postpone(int signal) noexcept {
+  if (depth == 0) return false;
+  postponed = signal;
+  return true;
+}
+
+bool Visit::waitForAll(std::chrono::milliseconds patience) noexcept {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (visitors.load(std::memory_order_seq_cst) > 0) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return true;
+}
 
 std::atomic<Runtime *> Runtime::active_{nullptr};
 
@@ -32,7 +70,16 @@ void Runtime::start(Settings settings) {
 
 void Runtime::finish() {
   const std::lock_guard lock(finish_mutex);
-  if (Runtime *runtime = active_.exchange(nullptr)) runtime->close();
+  Runtime *runtime = active_.exchange(nullptr);
+  if (!runtime) return;
+  (void)Visit::waitForAll(kVisitPatience);
+  runtime->close();
+}
+
+void Runtime::finishAndRelease() {
+  Runtime *runtime = active();
+  finish();
+  if (runtime) runtime->release();
 }
 
 Runtime::Runtime(Settings settings)
@@ -48,7 +95,8 @@ const Agents &Runtime::agents() {
 void Runtime::startThreads() {
   agents_ = Agents::enumerate();
   hsaApi().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &ticks_per_second_);
-  output_ = std::make_unique<Output>(settings_.log_location, settings_.log_format);
+  output_ =
+      std::make_unique<Output>(settings_.log_location, settings_.log_format, settings_.log_append);
   if (!settings_.record.empty()) trace_ = TraceWriter::open(settings_.record);
   std::vector<std::string> complaints;
   Handlers handlers = loadHandlers(settings_.handlers, ownDirectory(), *output_, complaints);
@@ -63,9 +111,16 @@ void Runtime::close() {
   bool was_started = true;
   std::call_once(started_, [&] { was_started = false; });
   if (!was_started) return; // the process never made a queue: there is nothing to say
-  collector_->stop(kCollectorPatience);
+  collector_->stop(kCollectorPatience, kCollectorLimit);
   if (!analysis_->close(kReportPatience))
     warn("the analyzers did not end; the report is not whole");
+}
+
+void Runtime::release() {
+  const std::lock_guard lock(pools_mutex_);
+  polled_.destroyAll();
+  interrupts_.destroyAll();
+  for (auto &[agent, pool] : rings_) pool->destroySignals();
 }
 
 RingPool *Runtime::rings(const Agent &gpu) {

@@ -16,11 +16,14 @@
 #include "stream/trace_writer.h"
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
 
 namespace fade {
+
+class Visit;
 
 class Runtime {
 public:
@@ -31,6 +34,8 @@ public:
   static void forget() { active_.store(nullptr, std::memory_order_release); }
   /// Reports, once. Any thread; others that come wait for the first.
   static void finish();
+  /// The same, when the HSA runtime is being shut down: it counts what is left.
+  static void finishAndRelease();
 
   const Settings &settings() const { return settings_; }
   const Selection &selection() const { return selection_; }
@@ -57,9 +62,11 @@ public:
   uint64_t nanoseconds(uint64_t ticks) const;
 
 private:
+  friend class Visit;
   explicit Runtime(Settings settings);
   void startThreads();
   void close();
+  void release();
 
   static std::atomic<Runtime *> active_;
 
@@ -85,6 +92,27 @@ private:
   std::map<uint32_t, std::unique_ptr<RingPool>> rings_; ///< by agent
   std::map<uint32_t, std::unique_ptr<KernargPool>> kernargs_;
   std::atomic<uint64_t> dispatches_{0}, queues_{0};
+};
+
+/// A thread of the application inside of FADE. The report waits until all have left, and so do
+/// signals that end the process. A visit may happen during another one.
+class Visit {
+public:
+  Visit() noexcept;
+  ~Visit();
+  Visit(const Visit &) = delete;
+  Visit &operator=(const Visit &) = delete;
+
+  /// Null: there is nobody to visit.
+  Runtime *runtime() const { return runtime_; }
+
+  /// In a signal handler: if this thread is on a visit, the signal is raised again at its end.
+  static bool postpone(int signal) noexcept;
+  /// True if all threads have left within that time.
+  static bool waitForAll(std::chrono::milliseconds patience) noexcept;
+
+private:
+  Runtime *const runtime_;
 };
 
 } // namespace fade

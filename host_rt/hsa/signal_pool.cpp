@@ -26,4 +26,10 @@ void SignalPool::giveBack(hsa_signal_t signal) {
   free_.push_back(signal);
 }
 
+void SignalPool::destroyAll() {
+  const std::lock_guard lock(mutex_);
+  for (const hsa_signal_t signal : free_) (void)hsaApi().core.hsa_signal_destroy_fn(signal);
+  free_.clear();
+}
+
 } // namespace fade

@@ -19,6 +19,8 @@ public:
   /// With the value 1; handle 0 if there are no more.
   hsa_signal_t take();
   void giveBack(hsa_signal_t signal);
+  /// Before the runtime is shut down: those that are not in use.
+  void destroyAll();
 
 private:
   const Kind kind_;

@@ -25,7 +25,7 @@ Analysis::Analysis(const AnalysisOptions &options, Handlers handlers, Output &ou
                    TraceWriter *trace)
     : handlers_(std::move(handlers)), output_(output), trace_(trace), log_(output),
       ended_(kEndedQueue) {
-  for (const auto &handler : handlers_) needs_ |= handler->api().needs;
+  for (const auto &handler : handlers_) needs_ |= handler->needs();
   if (trace_) needs_ |= FADE_NEEDS_ORDER | FADE_NEEDS_ALLOCATIONS;
   keep_order_ = options.keep_order || (needs_ & FADE_NEEDS_ORDER) != 0;
   for (unsigned i = 0; i < std::max(1u, options.workers); ++i)
@@ -80,10 +80,17 @@ bool Analysis::submit(StreamBatch &batch) {
 }
 
 bool Analysis::end(std::unique_ptr<DispatchRecord> &dispatch) {
-  if (!ended_.push(dispatch.get())) return false;
+  if (!ended_.push(dispatch.get())) {
+    announceEnded();
+    return false;
+  }
   dispatch.release(); // the reporter owns it now
-  ended_ready_.release();
+  ++ended_unannounced_;
   return true;
+}
+
+void Analysis::announceEnded() {
+  if (const unsigned count = std::exchange(ended_unannounced_, 0)) ended_ready_.release(count);
 }
 
 void Analysis::work(unsigned index) {
@@ -161,10 +168,10 @@ std::size_t Analysis::check(StreamBatch &batch, uint64_t &records) noexcept {
 
 void Analysis::runHandlers(const fade_batch &batch, DispatchRecord &dispatch, unsigned worker) {
   for (std::size_t i = 0; i < handlers_.size(); ++i) {
-    const LoadedHandler &handler = *handlers_[i];
+    LoadedHandler &handler = *handlers_[i];
     void *&shard = dispatch.shards[worker * handlers_.size() + i];
-    if (!shard) shard = handler.api().shard(handler.instance(), &dispatch.view);
-    if (shard) handler.api().records(shard, &batch);
+    if (!shard) shard = handler.shard(dispatch.view);
+    if (shard) handler.records(shard, batch);
   }
 }
 
@@ -186,7 +193,7 @@ void Analysis::reportLoop() {
       break;
     }
   }
-  for (const auto &handler : handlers_) handler->api().report(handler->instance());
+  for (const auto &handler : handlers_) handler->report();
   try {
     log_.report();
   } catch (...) {
@@ -204,14 +211,13 @@ void Analysis::endOf(DispatchRecord &dispatch) noexcept {
   try {
     if (trace_) trace_->dispatchEnd(dispatch);
     for (std::size_t i = 0; i < handlers_.size(); ++i) {
-      const fade_handler_api &api = handlers_[i]->api();
+      LoadedHandler &handler = *handlers_[i];
       std::vector<void *> shards;
       for (std::size_t at = i; at < dispatch.shards.size(); at += handlers_.size())
         if (dispatch.shards[at]) shards.push_back(dispatch.shards[at]);
-      if (instrumented || (api.needs & FADE_NEEDS_TIMES) != 0)
-        api.dispatch_end(handlers_[i]->instance(), &dispatch.view, shards.data(),
-                         static_cast<fade_u32>(shards.size()));
-      for (void *shard : shards) api.shard_free(shard);
+      if (instrumented || (handler.needs() & FADE_NEEDS_TIMES) != 0)
+        handler.dispatchEnd(dispatch.view, shards);
+      for (void *shard : shards) handler.shardFree(shard);
     }
     log_.dispatch(dispatch);
   } catch (...) {
@@ -223,6 +229,7 @@ void Analysis::endOf(DispatchRecord &dispatch) noexcept {
 bool Analysis::close(std::chrono::milliseconds patience) {
   if (closed_) return true;
   closed_ = true;
+  announceEnded();
   const auto deadline = std::chrono::steady_clock::now() + patience;
   stopping_.store(true, std::memory_order_release);
   for (auto &worker : workers_) worker->ready.release();

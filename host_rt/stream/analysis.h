@@ -66,6 +66,9 @@ public:
   bool submit(StreamBatch &batch);
   /// All batches are done and the view is complete. False if the queue is full.
   bool end(std::unique_ptr<DispatchRecord> &dispatch);
+  /// Tells the reporter of what has ended. Once for many: waking a thread costs more than all the
+  /// rest that is done for a dispatch.
+  void announceEnded();
 
   /// No more will come: finishes, lets handlers report and writes everything out. False if that
   /// took longer than allowed; the threads are then left behind.
@@ -97,6 +100,7 @@ private:
 
   boost::lockfree::spsc_queue<DispatchRecord *> ended_;
   std::counting_semaphore<> ended_ready_{0};
+  unsigned ended_unannounced_ = 0;
   std::thread reporter_;
   std::atomic<bool> stopping_{false};
   std::binary_semaphore finished_{0};

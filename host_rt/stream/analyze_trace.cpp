@@ -16,7 +16,7 @@ int analyzeTrace(const std::string &path, const Settings &settings) {
     warn("{}", error);
     return 2;
   }
-  Output output(settings.log_location, settings.log_format);
+  Output output(settings.log_location, settings.log_format, settings.log_append);
   std::vector<std::string> complaints;
   Handlers handlers = loadHandlers(settings.handlers, ownDirectory(), output, complaints);
   for (const std::string &complaint : complaints) warn("{}", complaint);

@@ -15,6 +15,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kLargestPiece = 128 << 10;
 constexpr auto kShortestNap = std::chrono::microseconds(10);
 constexpr auto kLongestNap = std::chrono::microseconds(1000);
+// While nothing streams nobody waits for the collector, and each nap costs more than a dispatch.
+constexpr auto kTimedNap = std::chrono::microseconds(500);
 // How long a record may stay unpublished after its kernel has ended.
 constexpr auto kGrace = std::chrono::milliseconds(200);
 
@@ -26,15 +28,20 @@ Collector::Collector(Analysis &analysis)
 Collector::~Collector() { stop(std::chrono::milliseconds(0)); }
 
 void Collector::add(std::unique_ptr<LiveDispatch> dispatch) {
+  // A ring wants to be drained at once; what is only timed can wait until a nap is over.
+  const Sleep lightest = dispatch->ring ? Sleep::nap : Sleep::deep;
   in_flight_.fetch_add(1, std::memory_order_relaxed);
   inbox_.push(dispatch.release());
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (asleep_.exchange(false)) wake_.release();
+  if (sleep_.load(std::memory_order_relaxed) >= lightest &&
+      sleep_.exchange(Sleep::none) != Sleep::none)
+    wake_.release();
 }
 
-void Collector::stop(std::chrono::milliseconds patience) {
+void Collector::stop(std::chrono::milliseconds patience, std::chrono::milliseconds limit) {
   if (!thread_.joinable()) return;
   patience_ = patience;
+  deadline_ = Clock::now() + limit;
   stopping_.store(true, std::memory_order_release);
   wake_.release();
   thread_.join();
@@ -47,23 +54,25 @@ void Collector::run() {
     if (step()) {
       nap = kShortestNap;
       last_progress = Clock::now();
-      continue;
+      // A kernel without end makes progress for ever.
+      const bool stopping = stopping_.load(std::memory_order_acquire);
+      if (stopping && last_progress >= deadline_) return giveUp();
+      if (!streaming_.empty() || stopping) continue;
+      nap = kTimedNap;
     }
     const bool idle = in_flight_.load(std::memory_order_relaxed) == 0;
     if (stopping_.load(std::memory_order_acquire)) {
       if (idle && streaming_.empty()) return;
-      if (Clock::now() - last_progress >= patience_) return giveUp();
+      if (Clock::now() - last_progress >= patience_ || Clock::now() >= deadline_) return giveUp();
     }
-    asleep_.store(true);
+    const bool deep = idle && streaming_.empty() && !stopping_.load(std::memory_order_acquire);
+    sleep_.store(deep ? Sleep::deep : Sleep::nap);
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (inbox_.empty()) {
-      const bool forever = idle && streaming_.empty() && !stopping_.load();
-      if (forever)
-        wake_.acquire();
-      else
-        (void)wake_.try_acquire_for(nap);
-    }
-    asleep_.store(false);
+    if (!deep)
+      (void)wake_.try_acquire_for(nap);
+    else if (inbox_.empty())
+      wake_.acquire();
+    sleep_.store(Sleep::none);
     nap = std::min<std::chrono::microseconds>(nap * 2, kLongestNap);
   }
 }
@@ -77,7 +86,9 @@ bool Collector::step() {
     else
       at = streaming_.erase(at);
   }
-  return followTimes() || progress;
+  progress |= followTimes();
+  analysis_.announceEnded();
+  return progress;
 }
 
 bool Collector::takeNew() {

@@ -67,9 +67,10 @@ public:
   uint64_t inFlight() const { return in_flight_.load(std::memory_order_relaxed); }
 
   /// Waits until everything in flight has ended, as long as something happens at least every
-  /// `patience`; what has not ended then is handed over as incomplete. Nothing may be added
-  /// afterwards.
-  void stop(std::chrono::milliseconds patience);
+  /// `patience` and not longer than `limit` in all; what has not ended then is handed over as
+  /// incomplete. Nothing may be added afterwards.
+  void stop(std::chrono::milliseconds patience,
+            std::chrono::milliseconds limit = std::chrono::hours(1));
 
 private:
   enum class Stage { running, fetching, settling, recycling };
@@ -97,10 +98,12 @@ private:
   std::unordered_map<uint64_t, std::deque<std::unique_ptr<LiveDispatch>>> timed_;
   std::list<Streaming> streaming_;
 
-  std::atomic<bool> asleep_{false};
+  enum class Sleep { none, nap, deep };
+  std::atomic<Sleep> sleep_{Sleep::none};
   std::counting_semaphore<> wake_{0};
   std::atomic<bool> stopping_{false};
   std::chrono::milliseconds patience_{0};
+  std::chrono::steady_clock::time_point deadline_{};
   std::thread thread_;
 };
 

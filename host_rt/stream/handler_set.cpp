@@ -1,5 +1,6 @@
 #include "stream/handler_set.h"
 
+#include "base/contain.h"
 #include "base/diagnostics.h"
 #include "fade/options.h"
 
@@ -79,13 +80,52 @@ LoadedHandler::LoadedHandler(const fade_handler_api *api, const HandlerChoice &c
   host_.write = writeLines;
   host_.write_file = writeFile;
   host_.warn = warnUser;
+  host_.flags = output.hasColor() ? FADE_HOST_COLOR : 0;
+  host_.columns = output.terminalColumns();
   std::array<char, 256> error{};
-  instance_ = api_->create(&host_, choice.options.c_str(), error.data(), error.size());
-  if (!instance_) error_ = error[0] ? error.data() : "it could not be created";
+  const std::string problem = contain([&] {
+    instance_ = api_->create(&host_, choice.options.c_str(), error.data(), error.size());
+  });
+  if (!problem.empty())
+    error_ = problem + " when it was created";
+  else if (!instance_)
+    error_ = error[0] ? error.data() : "it could not be created";
 }
 
 LoadedHandler::~LoadedHandler() {
-  if (instance_) api_->destroy(instance_);
+  if (instance_) call("destroy", [&] { api_->destroy(instance_); });
+}
+
+template <typename F> void LoadedHandler::call(const char *what, F &&f) noexcept {
+  if (failed_.load(std::memory_order_relaxed)) return;
+  const std::string problem = contain(f);
+  if (!problem.empty() && !failed_.exchange(true))
+    warn("handler {}: {} in {}; it is left out from here on", name(), problem, what);
+}
+
+void *LoadedHandler::shard(const fade_dispatch &dispatch) noexcept {
+  void *made = nullptr;
+  call("shard", [&] { made = api_->shard(instance_, &dispatch); });
+  return made;
+}
+
+void LoadedHandler::records(void *shard, const fade_batch &batch) noexcept {
+  call("records", [&] { api_->records(shard, &batch); });
+}
+
+void LoadedHandler::dispatchEnd(const fade_dispatch &dispatch,
+                                std::span<void *const> shards) noexcept {
+  call("dispatch_end", [&] {
+    api_->dispatch_end(instance_, &dispatch, shards.data(), static_cast<fade_u32>(shards.size()));
+  });
+}
+
+void LoadedHandler::shardFree(void *shard) noexcept {
+  call("shard_free", [&] { api_->shard_free(shard); });
+}
+
+void LoadedHandler::report() noexcept {
+  call("report", [&] { api_->report(instance_); });
 }
 
 Handlers loadHandlers(const std::vector<HandlerChoice> &choices, const std::string &directory,
@@ -93,12 +133,14 @@ Handlers loadHandlers(const std::vector<HandlerChoice> &choices, const std::stri
   Handlers handlers;
   for (const HandlerChoice &choice : choices) {
     std::string error;
-    const auto entry = openLibrary(choice, directory, error);
     const fade_handler_api *api = nullptr;
-    if (entry) {
+    const std::string problem = contain([&] {
+      const auto entry = openLibrary(choice, directory, error);
+      if (!entry) return;
       api = entry();
       error = apiFault(api);
-    }
+    });
+    if (!problem.empty()) error = problem + " when it was loaded";
     if (error.empty()) {
       auto handler = std::make_unique<LoadedHandler>(api, choice, output);
       if (handler->ok()) {

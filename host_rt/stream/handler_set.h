@@ -5,7 +5,9 @@
 #include "fade/handler_abi.h"
 #include "stream/output.h"
 
+#include <atomic>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,15 +24,25 @@ public:
 
   bool ok() const { return instance_ != nullptr; }
   const std::string &error() const { return error_; }
-  const fade_handler_api &api() const { return *api_; }
+  uint32_t needs() const { return api_->needs; }
   const char *name() const { return api_->name; }
-  void *instance() const { return instance_; }
+
+  // The calls of fade_handler_api. One that throws or crashes is named once; the handler is then
+  // left alone, and everything else goes on.
+  void *shard(const fade_dispatch &dispatch) noexcept;
+  void records(void *shard, const fade_batch &batch) noexcept;
+  void dispatchEnd(const fade_dispatch &dispatch, std::span<void *const> shards) noexcept;
+  void shardFree(void *shard) noexcept;
+  void report() noexcept;
 
 private:
+  template <typename F> void call(const char *what, F &&f) noexcept;
+
   const fade_handler_api *api_;
   fade_host host_{};
   void *instance_ = nullptr;
   std::string error_;
+  std::atomic<bool> failed_{false};
 };
 
 using Handlers = std::vector<std::unique_ptr<LoadedHandler>>;

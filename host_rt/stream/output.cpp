@@ -2,38 +2,51 @@
 
 #include "base/diagnostics.h"
 
+#include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
+#include <set>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace fade {
 namespace {
 
 constexpr std::size_t kFlushAt = 256 << 10;
-constexpr mode_t kMode = 0644;
 
-int openForWriting(const std::string &path) {
-  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
+/// Whether this process has written to the file before: a runtime that is shut down and started
+/// again makes two reports, and the second must not destroy the first.
+bool wasOpened(const std::string &path) {
+  static std::mutex mutex;
+  static auto *paths = new std::set<std::string>; // outlives every exit handler
+  const std::lock_guard lock(mutex);
+  return !paths->insert(path).second;
 }
 
 } // namespace
 
-Output::Output(const std::string &location, Format format) : format_(format) {
-  if (location != "console") {
-    name_ = expandPath(location);
-    fd_ = openForWriting(name_);
-    owns_fd_ = fd_ >= 0;
-    if (fd_ < 0) warn("cannot open {}: {}; the report goes to stderr", name_, std::strerror(errno));
-  }
-  if (fd_ < 0) {
-    fd_ = STDERR_FILENO;
-    name_ = "stderr";
-  }
+Output::Output(const std::string &location, Format format, bool append) : format_(format) {
+  if (location == "console") return;
+  name_ = expandPath(location);
+  file_ = OwnFile::open(name_, append || wasOpened(name_));
+  if (file_.is()) return;
+  warn("cannot open {}: {}; the report goes to stderr", name_, std::strerror(errno));
+  name_ = "stderr";
 }
 
-Output::~Output() {
-  flush();
-  if (owns_fd_) ::close(fd_);
+Output::~Output() { flush(); }
+
+unsigned Output::terminalColumns() const noexcept {
+  const int fd = file_.is() ? file_.fd() : STDERR_FILENO;
+  if (keep_ || ::isatty(fd) == 0) return 0;
+  winsize size{};
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+bool Output::hasColor() const noexcept {
+  const char *no_color = std::getenv("NO_COLOR"), *term = std::getenv("TERM");
+  const bool is_dumb = term && std::strcmp(term, "dumb") == 0;
+  return terminalColumns() != 0 && !(no_color && *no_color) && !is_dumb;
 }
 
 void Output::write(std::string_view lines) noexcept {
@@ -53,7 +66,7 @@ void Output::flush() noexcept {
 
 void Output::flushLocked() noexcept {
   if (buffer_.empty() || failed_) return;
-  if (const int error = writeAll(fd_, buffer_)) {
+  if (const int error = file_.is() ? file_.write(buffer_) : writeStderr(buffer_)) {
     failed_ = true; // said once; the rest is lost
     warn("cannot write the report to {}: {}", name_, std::strerror(error));
   }
@@ -68,9 +81,9 @@ std::string Output::collected() {
 bool Output::writeFile(const std::string &path, std::string_view contents) noexcept {
   try {
     const std::string name = expandPath(path);
-    const int fd = openForWriting(name);
-    int error = fd < 0 ? errno : writeAll(fd, contents);
-    if (fd >= 0 && ::close(fd) != 0 && error == 0) error = errno;
+    OwnFile file = OwnFile::open(name, false);
+    int error = file.is() ? file.write(contents) : errno;
+    if (const int at_end = file.close(); error == 0) error = at_end;
     if (error == 0) return true;
     warn("cannot write {}: {}", name, std::strerror(error));
   } catch (...) {

@@ -1,6 +1,7 @@
 // The report: lines from many threads into stderr, a file, or a string.
 #pragma once
 
+#include "base/own_file.h"
 #include "base/settings.h"
 
 #include <mutex>
@@ -12,8 +13,8 @@ namespace fade {
 class Output {
 public:
   /// `location` is "console" or a path with %p, %h, %r. A file that cannot be opened is named on
-  /// stderr, and the report goes there too.
-  Output(const std::string &location, Format format);
+  /// stderr, and the report goes there too. What is in the file already stays with `append`.
+  Output(const std::string &location, Format format, bool append = false);
   /// Collects everything; for tests.
   explicit Output(Format format) : format_(format), keep_(true) {}
   ~Output();
@@ -21,6 +22,10 @@ public:
   Output &operator=(const Output &) = delete;
 
   Format format() const { return format_; }
+  /// The width of the terminal that the report goes to, 0 if it is none.
+  unsigned terminalColumns() const noexcept;
+  /// Whether that terminal may be sent colours ($NO_COLOR and TERM=dumb say no).
+  bool hasColor() const noexcept;
   /// Whole lines. Any thread.
   void write(std::string_view lines) noexcept;
   void flush() noexcept;
@@ -37,8 +42,7 @@ private:
   std::mutex mutex_;
   std::string buffer_;
   std::string name_ = "stderr";
-  int fd_ = -1;
-  bool owns_fd_ = false;
+  OwnFile file_; ///< none: stderr
   bool keep_ = false;
   bool failed_ = false;
 };

@@ -199,6 +199,7 @@ void Replay::wait(Open &open) {
 void Replay::hand(Open &open) {
   wait(open);
   while (!analysis_.end(open.record)) std::this_thread::sleep_for(kMoment);
+  analysis_.announceEnded();
 }
 
 const char *Replay::end(trace::Reader in) {

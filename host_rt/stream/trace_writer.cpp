@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fcntl.h>
-#include <unistd.h>
 
 namespace fade {
 
@@ -25,23 +23,19 @@ template <typename T> std::string_view textOf(const T &value) {
 } // namespace
 
 std::unique_ptr<TraceWriter> TraceWriter::open(const std::string &path) {
-  std::string name = expandPath(path);
-  const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) {
+  const std::string name = expandPath(path);
+  OwnFile file = OwnFile::open(name, false);
+  if (!file.is()) {
     warn("cannot record to {}: {}", name, std::strerror(errno));
     return nullptr;
   }
-  return std::unique_ptr<TraceWriter>(new TraceWriter(std::move(name), fd));
+  return std::unique_ptr<TraceWriter>(new TraceWriter(std::move(file)));
 }
 
-TraceWriter::TraceWriter(std::string path, int fd) : path_(std::move(path)), fd_(fd) {
+TraceWriter::TraceWriter(OwnFile file) : file_(std::move(file)) {
   trace::FileHeader header;
   header.message_version = FADE_MESSAGE_VERSION;
   put(textOf(header));
-}
-
-TraceWriter::~TraceWriter() {
-  if (fd_ >= 0) ::close(fd_);
 }
 
 void TraceWriter::put(std::string_view bytes) {
@@ -51,10 +45,10 @@ void TraceWriter::put(std::string_view bytes) {
 }
 
 void TraceWriter::flushLocked() {
-  if (failed_ || fd_ < 0) return;
-  if (const int error = writeAll(fd_, buffer_)) {
+  if (failed_ || !file_.is()) return;
+  if (const int error = file_.write(buffer_)) {
     failed_ = true;
-    warn("cannot record to {}: {}; the recording ends here", path_, std::strerror(error));
+    warn("cannot record to {}: {}; the recording ends here", file_.path(), std::strerror(error));
   }
   buffer_.clear();
 }
@@ -149,11 +143,12 @@ void TraceWriter::skipped(const std::string &kernel, const std::string &reason) 
 
 void TraceWriter::close() {
   const std::lock_guard lock(mutex_);
-  if (fd_ < 0) return;
+  if (!file_.is()) return;
   chunkLocked(Kind::finish, "");
   flushLocked();
-  if (::close(fd_) != 0 && !failed_) warn("cannot record to {}: {}", path_, std::strerror(errno));
-  fd_ = -1;
+  const std::string path = file_.path();
+  if (const int error = file_.close(); error != 0 && !failed_)
+    warn("cannot record to {}: {}", path, std::strerror(error));
 }
 
 } // namespace fade

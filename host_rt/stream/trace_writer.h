@@ -1,6 +1,7 @@
 // Writes a trace (trace_format.h) while the application runs.
 #pragma once
 
+#include "base/own_file.h"
 #include "stream/dispatch_record.h"
 #include "stream/trace_format.h"
 
@@ -16,7 +17,6 @@ class TraceWriter {
 public:
   /// Null, and a line on stderr, if the file cannot be opened.
   static std::unique_ptr<TraceWriter> open(const std::string &path);
-  ~TraceWriter();
   TraceWriter(const TraceWriter &) = delete;
   TraceWriter &operator=(const TraceWriter &) = delete;
 
@@ -28,16 +28,15 @@ public:
   void close();
 
 private:
-  TraceWriter(std::string path, int fd);
+  explicit TraceWriter(OwnFile file);
   void kernelLocked(const KernelInfo &kernel);
   void dispatchLocked(trace::Kind kind, const DispatchRecord &dispatch);
   void chunkLocked(trace::Kind kind, std::string_view head, std::span<const std::byte> body = {});
   void put(std::string_view bytes);
   void flushLocked();
 
-  const std::string path_;
   std::mutex mutex_;
-  int fd_;
+  OwnFile file_;
   std::string buffer_;
   bool failed_ = false;
   std::unordered_set<uint64_t> modules_;

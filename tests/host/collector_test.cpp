@@ -37,6 +37,7 @@ public:
   }
   const fade_control &control() const noexcept override { return fetched_; }
   std::span<const fade_counter> counters() const noexcept override { return {}; }
+  uint64_t tail() const { return __atomic_load_n(&tail_, __ATOMIC_ACQUIRE); }
   bool isZero() const {
     return std::ranges::all_of(memory_, [](std::byte b) { return b == std::byte{0}; });
   }
@@ -113,8 +114,8 @@ protected:
       writer.write(access.bytes());
     }
   }
-  std::string finish() {
-    collector->stop(std::chrono::milliseconds(300));
+  std::string finish(std::chrono::milliseconds patience = std::chrono::seconds(20)) {
+    collector->stop(patience);
     EXPECT_TRUE(analysis->close(std::chrono::seconds(60)));
     return output.collected();
   }
@@ -179,13 +180,38 @@ TEST_F(CollectorTest, ADispatchThatNeverEndsIsReportedAsFarAsItCame) {
   FakeRing ring(1 << 16);
   const auto ended = add(&ring);
   wave(ring, 10);
-  const std::string report = finish();
+  const std::string report = finish(std::chrono::milliseconds(300));
   const auto dispatches_seen = testing::objectsOf(report, "dispatch");
   ASSERT_EQ(dispatches_seen.size(), 1u);
   EXPECT_EQ(dispatches_seen[0]["complete"], false);
   const auto memory = testing::objectsOf(report, "memory");
   ASSERT_EQ(memory.size(), 1u);
   EXPECT_EQ(memory[0]["global"][0]["executions"], 10);
+}
+
+TEST_F(CollectorTest, ADispatchThatWritesForEverDoesNotHoldUpTheEnd) {
+  start(1, {});
+  FakeRing ring(FADE_RING_MIN_CAPACITY);
+  add(&ring);
+  std::atomic<bool> enough{false};
+  std::thread writer([&] {
+    while (!enough) {
+      // As a wave does, but it looks up from waiting for room.
+      if (__atomic_load_n(&ring.device.head, __ATOMIC_RELAXED) - ring.tail() < 2048) wave(ring, 1);
+    }
+  });
+  const auto before = std::chrono::steady_clock::now();
+  collector->stop(std::chrono::seconds(60), std::chrono::milliseconds(200));
+  const auto waited = std::chrono::steady_clock::now() - before;
+  EXPECT_TRUE(analysis->close(std::chrono::seconds(60)));
+  enough = true;
+  writer.join();
+  EXPECT_GE(waited, std::chrono::milliseconds(200));
+  EXPECT_LT(waited, std::chrono::seconds(20));
+  const auto all = testing::objectsOf(output.collected(), "dispatch");
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0]["complete"], false);
+  EXPECT_GT(all[0]["records"], 0);
 }
 
 TEST_F(CollectorTest, ReservedRecordsThatWereNeverWrittenDoNotHoldUpTheEnd) {

@@ -66,7 +66,8 @@ protected:
 };
 
 // The lines of a report, apart by who wrote them: workers log the records of a dispatch while the
-// reporter ends another, so the order is fixed only within the log of a dispatch and among the rest.
+// reporter ends another, so the order is fixed only within the log of a dispatch and among the
+// rest.
 std::map<std::string, std::vector<std::string>> linesByWriter(const std::string &report) {
   std::map<std::string, std::vector<std::string>> writers;
   std::istringstream in(report);

@@ -1,0 +1,86 @@
+#include "base/contain.h"
+
+#include <algorithm>
+#include <array>
+#include <csetjmp>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <fmt/format.h>
+#include <pthread.h>
+
+namespace fade {
+namespace {
+
+constexpr std::array kCrashes = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+struct Landing {
+  sigjmp_buf place;
+  volatile int signal = 0;
+};
+
+// Looked at in signal handlers: the memory of these must be there without being asked for.
+#define FADE_SIGNAL_SAFE thread_local __attribute__((tls_model("initial-exec")))
+FADE_SIGNAL_SAFE Landing *landing = nullptr;
+FADE_SIGNAL_SAFE bool own_thread = false;
+
+std::string crashText(int signal) {
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, signal);
+  pthread_sigmask(SIG_UNBLOCK, &mask, nullptr); // it is blocked while its handler runs
+  const char *name = sigabbrev_np(signal);
+  return fmt::format("it crashed (SIG{})", name ? name : "?");
+}
+
+void crashHandler(int number) {
+  onCrash(number);
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+} // namespace
+
+bool isCrash(int signal) noexcept { return std::ranges::find(kCrashes, signal) != kCrashes.end(); }
+
+std::string containCall(void (*call)(void *), void *data) noexcept {
+  Landing here;
+  Landing *const outer = landing;
+  try {
+    if (sigsetjmp(here.place, 0) != 0) {
+      landing = outer;
+      return crashText(here.signal);
+    }
+    landing = &here;
+    call(data);
+    landing = outer;
+    return {};
+  } catch (const std::exception &e) {
+    landing = outer;
+    return fmt::format("it threw an exception: {}", e.what());
+  } catch (...) {
+    landing = outer;
+    return "it threw an exception";
+  }
+}
+
+void onCrash(int signal) noexcept {
+  if (!landing || !isCrash(signal)) return;
+  landing->signal = signal;
+  siglongjmp(landing->place, 1);
+}
+
+void handleCrashes() noexcept {
+  for (const int number : kCrashes) {
+    struct sigaction now {};
+    if (sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) continue;
+    struct sigaction ours {};
+    ours.sa_handler = crashHandler;
+    sigemptyset(&ours.sa_mask);
+    sigaction(number, &ours, nullptr);
+  }
+}
+
+bool &isOwnThread() noexcept { return own_thread; }
+
+} // namespace fade

@@ -1,0 +1,141 @@
+"""How a process ends: what was collected is reported, and the way of ending stays its own."""
+import os
+import signal
+
+import fade
+from fade import program
+
+ENDINGS = program("endings")
+
+
+class Tests(fade.Test):
+    def ends(self, how, code, reported=3, stdout="launched\n", options=("-i", "-a", "MemoryAnalysis"),
+             said=(), arguments=()):
+        result = self.probe(options, [ENDINGS, how, *arguments], timeout=60)
+        self.assertEqual(result.code, code, result.stderr)
+        self.assertEqual(result.stdout, stdout)
+        self.assertEqual([x for x in result.said if x.startswith("fade:")], list(said))
+        touches = result.dispatches("touch(")
+        self.assertEqual([x["instrumented"] for x in touches[:reported]], [True] * reported)
+        # 16 waves, each with an announcement, a load and a store
+        self.assertEqual([x["records"] for x in touches[:reported]], [48] * reported)
+        self.assertEqual(len(result.objects("summary")), 1)
+        return result
+
+    def test_return_from_main(self):
+        self.ends("return", 5)
+
+    def test_exit(self):
+        self.ends("exit", 6)
+
+    def test_quick_exit(self):
+        self.ends("quick_exit", 8)
+
+    def test_exit_from_another_thread(self):
+        self.ends("thread-exit", 9)
+
+    def test_exit_while_other_threads_launch(self):
+        for _ in range(3):
+            result = self.probe(["-i"], [ENDINGS, "amid"], timeout=60)
+            self.assertEqual(result.code, 12, result.stderr)
+            self.assertGreaterEqual(result.summary()["instrumented"], 60)
+
+    def test_abort(self):
+        self.ends("abort", -signal.SIGABRT)
+
+    def test_sigterm(self):
+        self.ends("term", -signal.SIGTERM)
+
+    def test_sigint(self):
+        self.ends("int", -signal.SIGINT)
+
+    def test_sigpipe(self):
+        self.ends("pipe", -signal.SIGPIPE)
+
+    def test_segmentation_fault(self):
+        self.ends("segv", -signal.SIGSEGV)
+
+    def test_an_exception_that_nobody_catches(self):
+        self.ends("throw", -signal.SIGABRT)
+
+    def test_a_kernel_that_faults(self):
+        self.ends("fault", -signal.SIGABRT)
+
+    def test_a_handler_of_the_application_stays_in_charge(self):
+        result = self.probe(["-i"], [ENDINGS, "own-handler"])
+        self.assertEqual((result.code, result.stdout), (7, "launched\nown handler\n"))
+
+    def test__exit_and_sigkill_end_at_once(self):
+        for how, code in (("_exit", 10), ("kill", -signal.SIGKILL)):
+            result = self.probe(["-i"], [ENDINGS, how])
+            self.assertEqual((result.code, result.stdout), (code, "launched\n"))
+
+    def test_signals_from_outside(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process = self.start(["-i", "-a", "MemoryAnalysis"], [ENDINGS, "sleep"])
+            self.assertEqual(process.stdout.readline(), "launched\n")
+            process.send_signal(number)
+            result = self.finish(process, timeout=30)
+            self.assertEqual(result.code, -number)
+            self.assertEqual(result.summary()["instrumented"], 3)
+
+    def test_sigint_in_the_middle_of_launches(self):
+        for _ in range(3):
+            process = self.start(["-i", "-a", "MemoryAnalysis"], [ENDINGS, "launching"])
+            self.assertEqual(process.stdout.readline(), "launched\n")
+            self.assertEqual(process.stdout.readline(), "launching\n")
+            process.send_signal(signal.SIGINT)
+            result = self.finish(process, timeout=40)
+            self.assertEqual(result.code, -signal.SIGINT)
+            self.assertGreaterEqual(result.summary()["instrumented"], 60)
+
+    def test_sigint_while_a_kernel_does_not_end(self):
+        process = self.start(["-i", "-a", "MemoryAnalysis"], [ENDINGS, "endless"])
+        self.assertEqual(process.stdout.readline(), "launched\n")
+        self.assertEqual(process.stdout.readline(), "endless\n")
+        process.send_signal(signal.SIGINT)
+        result = self.finish(process, timeout=30)
+        self.assertEqual(result.code, -signal.SIGINT)
+        self.assertEqual(result.summary()["incomplete"], 1)
+        self.assertEqual(len(result.dispatches("touch(")), 3)
+
+    def test_return_while_a_kernel_does_not_end(self):
+        result = self.probe(["-i"], [ENDINGS, "endless", "return"], timeout=60)
+        self.assertEqual(result.code, 13)
+        self.assertEqual(result.summary()["incomplete"], 1)
+
+    def test_fork_after_the_gpu_was_used(self):
+        # HIP 5.2 itself aborts in the exit handlers of a child.
+        alone = self.software_gpu([ENDINGS, "fork"])
+        result = self.ends("fork", 0, 5, alone.stdout)
+        self.assertEqual(len(result.dispatches("touch(")), 5)
+
+    def test_fork_before_the_gpu_is_used(self):
+        result = self.probe(["-i"], [ENDINGS, "fork-first"])
+        self.assert_fine(result, "child 3\n")
+        self.assertEqual(sorted(x["instrumented"] for x in result.objects("summary")), [2, 4])
+
+    def test_a_child_that_runs_another_program_reports_for_itself(self):
+        result = self.probe(["-i"], [ENDINGS, "exec"])
+        self.assert_fine(result)
+        self.assertEqual(sorted(result.stdout.splitlines()), ["child 5", "launched", "launched"])
+        self.assertEqual([x["instrumented"] for x in result.objects("summary")], [3, 3])
+
+    def test_descriptors_that_the_application_took_away_are_not_written_to(self):
+        mine = self.path("mine")
+        trace = self.path("trace")
+        result = self.ends("close", 4, options=("-i", "--record", trace), arguments=(mine,))
+        with open(mine) as file:
+            self.assertEqual(file.read(), "mine\n")
+        again = self.bare([fade.PROBE, "analyze", trace, "-t", "json", "-l", self.path("log2")])
+        self.assertEqual((again.code, again.said), (0, []))
+
+    def test_the_report_finds_stderr_that_the_application_has_closed(self):
+        result = self.probe([], [ENDINGS, "close-stderr", self.path("mine")], json_log=False)
+        self.assertEqual(result.code, 4)
+        self.assertRegex(result.stderr, r"\d+ dispatches, 0 instrumented")
+        self.assertEqual(os.path.getsize(self.path("mine")), 0)
+
+
+if __name__ == "__main__":
+    fade.main()

@@ -1,0 +1,126 @@
+"""Runs programs under FADE as a user would, and reads what comes out."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN = os.environ["E2E_BIN"]
+LIB = os.environ["E2E_LIB"]
+HERE = os.environ["E2E_BUILD"]  # programs, code objects and handlers that were built for the tests
+PROBE = os.path.join(BIN, "fadeprobe")
+
+
+def program(name):
+    return os.path.join(HERE, "programs", "e2e_" + name)
+
+
+def code_object(name):
+    return os.path.join(HERE, f"e2e_{name}.hsaco")
+
+
+def handler(name):
+    return os.path.join(HERE, "handlers", f"lib{name}.so")
+
+
+class Result:
+    def __init__(self, code, stdout, stderr, log):
+        self.code, self.stdout, self.stderr, self.log = code, stdout, stderr, log
+        # Without the line that says that there is no GPU here.
+        self.said = [x for x in stderr.splitlines() if "there is no GPU here" not in x]
+
+    def text(self):
+        with open(self.log) as file:
+            return file.read()
+
+    def objects(self, kind=None):
+        found = [json.loads(line) for line in self.text().splitlines()]
+        for each in found:
+            assert each["version"] == 1 and each["type"], each
+        return found if kind is None else [x for x in found if x["type"] == kind]
+
+    def summary(self):
+        found = self.objects("summary")
+        assert len(found) == 1, found
+        return found[0]
+
+    def dispatches(self, kernel):
+        return [x for x in self.objects("dispatch") if x["kernel"].startswith(kernel)]
+
+
+def clean_environment(extra):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("FADE_", "E2E_"))}
+    for name in ("HSA_TOOLS_LIB", "LD_PRELOAD"):
+        env.pop(name, None)
+    env.update(extra)
+    return env
+
+
+class Test(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="fade-e2e-")
+        self.addCleanup(shutil.rmtree, self.dir, True)
+        self.log = os.path.join(self.dir, "log")
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def start(self, options, app, env=None, json_log=True, **more):
+        """fadeprobe with a JSON log of its own, unless the options say where to."""
+        command = [PROBE]
+        if json_log:
+            command += ["-t", "json", "-l", self.log]
+        command += list(options) + ["--"] + [str(x) for x in app]
+        return subprocess.Popen(command, env=clean_environment(env or {}), text=True,
+                                errors="replace", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                stdin=subprocess.PIPE, **more)
+
+    def finish(self, process, stdin="", timeout=100):
+        try:
+            out, err = process.communicate(stdin, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            self.fail(f"it did not end within {timeout} s; stdout: {out}; stderr: {err}")
+        return Result(process.returncode, out, err, self.log)
+
+    def probe(self, options, app, stdin="", timeout=100, **more):
+        return self.finish(self.start(options, app, **more), stdin, timeout)
+
+    def bare(self, command, env=None, stdin=""):
+        """Anything, in a clean environment."""
+        done = subprocess.run([str(x) for x in command], env=clean_environment(env or {}), text=True,
+                              errors="replace", input=stdin, capture_output=True, timeout=100)
+        return Result(done.returncode, done.stdout, done.stderr, self.log)
+
+    def software_gpu(self, command, env=None, stdin=""):
+        """Without FADE's host runtime."""
+        env = dict(env or {}, LD_PRELOAD=os.path.join(LIB, "libfadegpu.so"))
+        return self.bare(command, env, stdin)
+
+    def assert_fine(self, result, stdout=None, code=0):
+        self.assertEqual(result.code, code, result.stderr + result.stdout)
+        self.assertEqual(result.said, [])
+        if stdout is not None:
+            self.assertEqual(result.stdout, stdout)
+
+    def assert_mistake(self, options, expected, app=("true",)):
+        """One line that matches, exit code 2, and the application does not run."""
+        marker = self.path("ran")
+        result = self.bare([PROBE, *options, "--", "touch", marker])
+        self.assertEqual(result.code, 2, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        self.assertRegex(result.stderr, expected)
+        self.assertFalse(os.path.exists(marker))
+
+
+def main():
+    unittest.main(argv=[sys.argv[0], "-q", *sys.argv[1:]])

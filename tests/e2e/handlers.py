@@ -1,0 +1,86 @@
+"""Handlers that cannot be used, and handlers that fail: they are named, and nothing else suffers."""
+import os
+
+import fade
+from fade import handler, program
+
+
+class Tests(fade.Test):
+    def with_handler(self, bad, said, more=("MemoryAnalysis",)):
+        """The application, its exit code and the other analyzers are as if it were not there."""
+        result = self.probe(["-i", "-a", handler(bad), *more], [program("many"), 3])
+        self.assertEqual((result.code, result.stdout), (0, "3 dispatches are right\n"), result.stderr)
+        self.assertEqual(len(result.said), 1, result.stderr)
+        self.assertRegex(result.said[0], said)
+        self.assertEqual(result.summary()["instrumented"], 3)
+        memory = [x for x in result.objects("memory") if x["kernel"].startswith("step(")]
+        self.assertEqual(len(memory), 3)
+
+    def test_a_newer_abi_is_refused(self):
+        self.with_handler("NEWER", "libNEWER.so: it was built for handler ABI 2, this FADE speaks 1")
+
+    def test_an_older_abi_is_refused(self):
+        self.with_handler("OLDER", "libOLDER.so: it was built for handler ABI 0, this FADE speaks 1")
+
+    def test_other_records_are_refused(self):
+        self.with_handler("RECORDS", "it reads records of version 2, this FADE writes 1")
+
+    def test_a_short_interface_is_refused(self):
+        self.with_handler("SHORT", "its interface has .* bytes instead of")
+
+    def test_an_interface_with_holes_is_refused(self):
+        self.with_handler("HOLES", "its interface has holes")
+
+    def test_a_library_that_is_no_handler_is_refused(self):
+        self.with_handler("NO_ENTRY", "it is not a handler: it does not export fade_handler")
+
+    def test_a_file_that_is_no_library_is_refused(self):
+        path = self.path("libNothing.so")
+        with open(path, "w") as file:
+            file.write("nothing")
+        result = self.probe(["-i", "-a", path], [program("many"), 3])
+        self.assertEqual((result.code, len(result.said)), (0, 1), result.stderr)
+        self.assertRegex(result.said[0], "libNothing.so: .*(too short|invalid ELF)")
+
+    def test_a_reason_to_refuse_is_passed_on(self):
+        self.with_handler("REFUSE", "libREFUSE.so: it is Sunday")
+
+    def test_throwing_when_it_is_loaded(self):
+        self.with_handler("THROW_ENTRY", "it threw an exception: no luck today when it was loaded")
+
+    def test_throwing_when_it_is_created(self):
+        self.with_handler("THROW_CREATE", "it threw an exception: no luck today when it was created")
+
+    def test_throwing_on_records(self):
+        self.with_handler("THROW_RECORDS", "Bad: it threw .*no luck today in records; it is left out")
+
+    def test_throwing_at_the_end_of_a_dispatch(self):
+        self.with_handler("THROW_END", "Bad: it threw .*no luck today in dispatch_end")
+
+    def test_throwing_in_the_report(self):
+        self.with_handler("THROW_REPORT", "Bad: it threw .*no luck today in report")
+
+    def test_crashing_when_it_is_created(self):
+        self.with_handler("CRASH_CREATE", r"it crashed \(SIGSEGV\) when it was created")
+
+    def test_aborting_when_it_is_created(self):
+        self.with_handler("ABORT_CREATE", r"it crashed \(SIGABRT\) when it was created")
+
+    def test_crashing_on_records(self):
+        self.with_handler("CRASH_RECORDS", r"Bad: it crashed \(SIGSEGV\) in records; it is left out")
+
+    def test_crashing_in_the_report(self):
+        self.with_handler("CRASH_REPORT", r"Bad: it crashed \(SIGSEGV\) in report")
+
+    def test_analyze_refuses_what_it_cannot_use(self):
+        trace = self.path("trace")
+        self.probe(["-i", "--record", trace], [program("many"), 3])
+        result = self.bare([fade.PROBE, "analyze", trace, "-a", handler("NEWER")])
+        self.assertEqual((result.code, len(result.said)), (2, 1), result.stderr)
+        result = self.bare([fade.PROBE, "analyze", trace, "-a", handler("CRASH_CREATE")])
+        self.assertEqual((result.code, len(result.said)), (2, 1), result.stderr)
+        self.assertIn("SIGSEGV", result.said[0])
+
+
+if __name__ == "__main__":
+    fade.main()

@@ -1,0 +1,82 @@
+// Handlers that do what handlers must not do. BAD says what:
+//   NEWER, OLDER, RECORDS, SHORT, HOLES: interfaces that do not fit
+//   NO_ENTRY: exports nothing
+//   THROW_ENTRY, THROW_CREATE, THROW_RECORDS, THROW_END, THROW_REPORT
+//   CRASH_CREATE, ABORT_CREATE, CRASH_RECORDS, CRASH_REPORT
+//   REFUSE: says no, with a reason
+#include "fade/handler_abi.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+
+#define NEWER 1
+#define OLDER 2
+#define RECORDS 3
+#define SHORT 4
+#define HOLES 5
+#define NO_ENTRY 6
+#define THROW_ENTRY 7
+#define THROW_CREATE 8
+#define THROW_RECORDS 9
+#define THROW_END 10
+#define THROW_REPORT 11
+#define CRASH_CREATE 12
+#define ABORT_CREATE 13
+#define CRASH_RECORDS 14
+#define CRASH_REPORT 15
+#define REFUSE 16
+
+namespace {
+
+int instance;
+
+void misbehave(int if_throwing, int if_crashing) {
+  if (BAD == if_throwing) throw std::runtime_error("no luck today");
+  if (BAD == if_crashing) *reinterpret_cast<volatile int *>(16) = 1;
+}
+
+void *create(const fade_host *, const char *, char *error, fade_u64 size) {
+  misbehave(THROW_CREATE, CRASH_CREATE);
+  if (BAD == ABORT_CREATE) std::abort();
+  if (BAD == REFUSE) {
+    std::snprintf(error, size, "it is Sunday");
+    return nullptr;
+  }
+  return &instance;
+}
+void *shard(void *, const fade_dispatch *) { return &instance; }
+void records(void *, const fade_batch *) { misbehave(THROW_RECORDS, CRASH_RECORDS); }
+void dispatchEnd(void *, const fade_dispatch *, void *const *, fade_u32) {
+  misbehave(THROW_END, 0);
+}
+void shardFree(void *) {}
+void report(void *) { misbehave(THROW_REPORT, CRASH_REPORT); }
+void destroy(void *) {}
+
+} // namespace
+
+#if BAD == NO_ENTRY
+#define ENTRY fade_handler_of_another_kind
+#else
+#define ENTRY fade_handler
+#endif
+
+extern "C" __attribute__((visibility("default"))) const fade_handler_api *ENTRY() {
+  static fade_handler_api api{};
+  misbehave(THROW_ENTRY, 0);
+  api.size = BAD == SHORT ? sizeof api - 8 : sizeof api;
+  api.abi = BAD == NEWER ? FADE_HANDLER_ABI + 1 : BAD == OLDER ? 0 : FADE_HANDLER_ABI;
+  api.message_version = BAD == RECORDS ? FADE_MESSAGE_VERSION + 1 : FADE_MESSAGE_VERSION;
+  api.needs = FADE_NEEDS_ACCESSES;
+  api.name = "Bad";
+  api.summary = "misbehaves";
+  api.create = create;
+  api.shard = shard;
+  api.records = BAD == HOLES ? nullptr : records;
+  api.dispatch_end = dispatchEnd;
+  api.shard_free = shardFree;
+  api.report = report;
+  api.destroy = destroy;
+  return &api;
+}

@@ -1,0 +1,335 @@
+"""Every option of fadeprobe: what it does, and what a mistake in it looks like."""
+import os
+import re
+
+import fade
+from fade import PROBE, program
+
+MANY = program("many")
+AGENTS = program("agents")
+
+
+class Tests(fade.Test):
+    # ---- without anything: durations
+
+    def test_durations_of_all_dispatches_are_the_default(self):
+        result = self.probe([], [MANY, 20, 2])
+        self.assert_fine(result, "20 dispatches are right\n")
+        steps = result.dispatches("step(unsigned int*, unsigned int)")
+        self.assertEqual(len(steps), 20)
+        self.assertEqual(len({x["queue"] for x in steps}), 2)
+        self.assertEqual(len({x["dispatch_id"] for x in steps}), 20)
+        for step in steps:
+            self.assertLess(step["start_ns"], step["end_ns"])
+            self.assertEqual(step["grid"], [128, 1, 1])
+            self.assertEqual(step["workgroup"], [64, 1, 1])
+            self.assertFalse(step["instrumented"])
+        self.assertEqual(result.summary()["records"], 0)
+        self.assertEqual(result.summary()["skipped"], [])
+
+    def test_help_names_every_option(self):
+        text = self.bare([PROBE, "--help"])
+        self.assertEqual(text.code, 0)
+        for option in ("-i", "--instrumented", "--no-instrumented", "-a", "--analyzers", "-k",
+                       "--kernels", "-d", "--dispatches", "-c", "--cache-location", "-l",
+                       "--log-location", "-t", "--log-format", "-e", "--env-dump", "-v",
+                       "--verbose", "--workgroups", "--sample", "--record", "--gpu", "analyze",
+                       "--seed", "--memory", "--lossy", "--workers", "--sample-executions",
+                       "--log-append"):
+            self.assertIn(option, text.stdout)
+
+    # ---- -i
+
+    def test_instrumented_kernels_run_and_are_counted(self):
+        result = self.probe(["-i"], [MANY, 10])
+        self.assert_fine(result, "10 dispatches are right\n")
+        steps = result.dispatches("step(")
+        self.assertEqual([x["instrumented"] for x in steps], [True] * 10)
+        # two waves: an announcement, a load and a store each
+        self.assertEqual([x["records"] for x in steps], [6] * 10)
+        self.assertEqual(result.summary()["records"], 60)
+
+    def test_no_instrumented_takes_it_back(self):
+        result = self.probe(["-i", "--no-instrumented"], [MANY, 3])
+        self.assert_fine(result)
+        self.assertEqual(result.summary()["instrumented"], 0)
+
+    # ---- -a
+
+    def test_several_analyzers_report_each(self):
+        result = self.probe(["-i", "-a", "Heatmap", "MemoryAnalysis"], [MANY, 2])
+        self.assert_fine(result)
+        self.assertTrue(result.objects("heatmap"))
+        memory = [x for x in result.objects("memory") if x["kernel"].startswith("step(")]
+        self.assertTrue(memory)
+        self.assertEqual({(x["op"], x["bytes"]) for x in memory[0]["global"]},
+                         {("load", 4), ("store", 4)})
+
+    def test_analyzers_can_be_given_one_by_one_and_with_options(self):
+        result = self.probe(["-i", "-a", "Heatmap:page=64K", "-a", "MessageLogger"], [MANY, 1])
+        self.assert_fine(result)
+        self.assertEqual({x["page_size"] for x in result.objects("heatmap")}, {65536})
+        self.assertEqual(len(result.objects("access")), 4)
+
+    def test_an_analyzer_can_be_a_file(self):
+        result = self.probe(["-i", "-a", os.path.join(fade.LIB, "libMemoryAnalysis.so")],
+                            [MANY, 1])
+        self.assert_fine(result)
+        self.assertTrue(result.objects("memory"))
+
+    def test_a_wrong_analyzer_is_one_line_with_the_nearest_name(self):
+        self.assert_mistake(["-a", "Heatmp"], "--analyzers: there is no analyzer 'Heatmp' .*'Heatmap'")
+        self.assert_mistake(["-a", "./no/such.so"], "--analyzers: there is no file ./no/such.so")
+
+    def test_a_wrong_option_of_an_analyzer_is_named(self):
+        result = self.probe(["-i", "-a", "Heatmap:pgae=4K"], [MANY, 1])
+        self.assertEqual(result.code, 0)
+        self.assertEqual(len(result.said), 1, result.stderr)
+        self.assertRegex(result.said[0], "Heatmap: .*'pgae'.*'page'")
+
+    # ---- -k
+
+    def test_kernels_choose_by_demangled_name(self):
+        shapes = program("shapes")
+        result = self.probe(["-i", "-k", r"^(nothing\(\)|forty)"], [shapes])
+        self.assert_fine(result)
+        chosen = {x["kernel"].split("(")[0] for x in result.objects("dispatch") if x["instrumented"]}
+        self.assertEqual(chosen, {"nothing", "forty"})
+
+    def test_a_wrong_expression_is_one_line(self):
+        self.assert_mistake(["-k", "a(b"], r"--kernels: 'a\(b' is not a regular expression")
+
+    # ---- -d
+
+    def ordinals(self, choice, *more):
+        result = self.probe(["-i", "-d", choice, *more], [MANY, 40])
+        self.assert_fine(result, "40 dispatches are right\n")
+        steps = sorted(result.dispatches("step("), key=lambda x: x["dispatch_id"])
+        self.assertEqual(len(steps), 40)
+        return [i + 1 for i, x in enumerate(steps) if x["instrumented"]]
+
+    def test_dispatches_all(self):
+        self.assertEqual(self.ordinals("all"), list(range(1, 41)))
+
+    def test_dispatches_one_and_the_seventh(self):
+        self.assertEqual(self.ordinals("1"), [1])
+        self.assertEqual(self.ordinals("7"), [7])
+
+    def test_dispatches_a_range(self):
+        self.assertEqual(self.ordinals("5-8"), [5, 6, 7, 8])
+        self.assertEqual(self.ordinals("39-1000"), [39, 40])
+
+    def test_dispatches_random_depend_on_the_seed_only(self):
+        first = self.ordinals("random:4", "--seed", "3")
+        self.assertTrue(0 < len(first) < 40)
+        self.assertEqual(self.ordinals("random:4", "--seed", "3"), first)
+        self.assertNotEqual(self.ordinals("random:4", "--seed", "4"), first)
+        self.assertTrue(len(self.ordinals("random")) < 20)
+
+    def test_wrong_dispatches_are_one_line(self):
+        self.assert_mistake(["-d", "al"], "--dispatches: 'al' .*'all'")
+        self.assert_mistake(["-d", "randon"], "--dispatches: 'randon' .*'random'")
+        self.assert_mistake(["-d", "0"], "--dispatches: '0'")
+        self.assert_mistake(["-d", "8-5"], "--dispatches: '8-5' ends before it begins")
+        self.assert_mistake(["-d", "-3"], "--dispatches")
+        self.assert_mistake(["--seed", "x"], "--seed: 'x' is not a number")
+
+    # ---- -l and -t
+
+    def test_log_names_have_process_host_and_rank(self):
+        result = self.probe(["-t", "json", "-l", self.path("r%r-h%h-p%p-%%")], [MANY, 1],
+                            env={"OMPI_COMM_WORLD_RANK": "5"}, json_log=False)
+        self.assert_fine(result)
+        names = os.listdir(self.dir)
+        self.assertEqual(len(names), 1)
+        host = re.escape(os.uname().nodename)
+        self.assertRegex(names[0], rf"^r5-h{host}-p\d+-%$")
+
+    def test_console_is_stderr(self):
+        result = self.probe(["-l", "console"], [MANY, 1], json_log=False)
+        self.assertEqual(result.stdout, "1 dispatches are right\n")
+        self.assertRegex(result.stderr, r"(?m)^\d+ dispatches, 0 instrumented")
+
+    def test_dev_null_is_silence(self):
+        result = self.probe(["-l", "/dev/null"], [MANY, 1], json_log=False)
+        self.assert_fine(result, "1 dispatches are right\n")
+
+    def test_text_and_csv(self):
+        result = self.probe(["-l", self.log], [MANY, 3], json_log=False)
+        self.assert_fine(result)
+        self.assertRegex(result.text(), r"(?m)^ +3 .* original +step\(unsigned int\*, unsigned int\)$")
+        result = self.probe(["-t", "csv", "-l", self.log], [MANY, 3], json_log=False)
+        self.assert_fine(result)
+        lines = result.text().splitlines()
+        self.assertEqual(lines[0].split(",")[:4], ["type", "version", "kernel", "dispatch_id"])
+        self.assertEqual(sum(x.startswith("dispatch,1,\"step(unsigned int*, unsigned int)\"")
+                             for x in lines), 3)
+
+    def test_wrong_formats_are_one_line(self):
+        self.assert_mistake(["-t", "jsn"], "--log-format: 'jsn' .*'json'")
+        self.assert_mistake(["-l", ""], "--log-location")
+
+    def test_the_log_is_new_in_every_run_and_grows_with_log_append(self):
+        for _ in range(2):
+            result = self.probe([], [MANY, 1])
+            self.assertEqual(len(result.objects("summary")), 1)
+        result = self.probe(["--log-append"], [MANY, 1])
+        self.assertEqual(len(result.objects("summary")), 2)
+
+    # ---- -e
+
+    def test_env_dump_prints_what_would_be_set_and_runs_nothing(self):
+        marker = self.path("ran")
+        result = self.bare([PROBE, "-e", "-i", "-a", "Heatmap:page=1M", "BlockCounts", "-k", "x y",
+                            "-d", "2-3", "--sample", "4", "--gpu", "gfx90a", "--lossy", "--",
+                            "touch", marker])
+        self.assertEqual((result.code, result.stderr), (0, ""))
+        values = dict(line.split("=", 1) for line in result.stdout.splitlines())
+        self.assertEqual(values["FADE_INSTRUMENTED"], "true")
+        self.assertEqual(values["FADE_HANDLERS"], "Heatmap:page=1M;BlockCounts")
+        self.assertEqual(values["FADE_KERNELS"], "x y")
+        self.assertEqual(values["FADE_DISPATCHES"], "2-3")
+        self.assertEqual(values["FADE_SAMPLE"], "4")
+        self.assertEqual(values["FADE_LOSSY"], "true")
+        self.assertEqual(values["FADE_GPU"], "gfx90a")
+        self.assertTrue(os.path.isfile(values["HSA_TOOLS_LIB"]))
+        self.assertTrue(os.path.isfile(values["LD_PRELOAD"]))
+        self.assertFalse(os.path.exists(marker))
+
+    def test_what_env_dump_prints_does_the_same(self):
+        dump = self.bare([PROBE, "-e", "-i", "-d", "2", "-t", "json", "-l", self.log])
+        env = dict(line.split("=", 1) for line in dump.stdout.splitlines())
+        result = self.bare([MANY, 5], env)
+        self.assert_fine(result, "5 dispatches are right\n")
+        self.assertEqual(result.summary()["instrumented"], 1)
+
+    # ---- -v
+
+    def test_verbose_says_what_was_seen_swapped_and_why_not(self):
+        result = self.probe(["-v", "-i", "-k", "step"], [MANY, 2])
+        self.assertEqual((result.code, result.stdout), (0, "2 dispatches are right\n"))
+        said = "\n".join(result.said)
+        self.assertRegex(said, r"queue 0 on agent 1 \(gfx90a\)")
+        self.assertRegex(said, r"kernel step\(unsigned int\*, unsigned int\) at 0x")
+        self.assertRegex(said, r"step\(unsigned int\*, unsigned int\): runs as instrumented")
+        self.assertRegex(said, r"kernel __amd_rocclr_\w+ at 0x[0-9a-f]+, not chosen")
+        result = self.probe(["-v", "-i"], [program("plain"), 2])
+        self.assertRegex("\n".join(result.said), r"step\(.*: the original runs: .*no instrumented twin")
+
+    # ---- device-side filters
+
+    def accesses(self, *options):
+        result = self.probe(["-i", "-a", "MessageLogger", *options], [program("grid")])
+        self.assert_fine(result)
+        return [x for x in result.objects("access") if x["op"] == "store"]
+
+    def test_workgroups_choose_on_the_device(self):
+        every = self.accesses()
+        self.assertEqual(len(every), 4 * 3 * 2)
+        some = self.accesses("--workgroups", "x=1-2,y=2")
+        self.assertEqual({tuple(x["workgroup"]) for x in some},
+                         {(x, 2, z) for x in (1, 2) for z in (0, 1)})
+
+    def test_sample_takes_one_workgroup_in_n(self):
+        some = self.accesses("--sample", "4")
+        self.assertEqual(len({tuple(x["workgroup"]) for x in some}), 6)
+
+    def test_sample_executions_takes_one_in_n(self):
+        some = self.accesses("--sample-executions", "4")
+        self.assertTrue(0 < len(some) <= 6, len(some))
+
+    def test_wrong_filters_are_one_line(self):
+        self.assert_mistake(["--workgroups", "q=1"], "--workgroups: 'q=1' is not of the form")
+        self.assert_mistake(["--workgroups", "x=5-2"], "--workgroups: 'x=5-2' ends before")
+        self.assert_mistake(["--sample", "0"], "--sample: '0'")
+        self.assert_mistake(["--sample-executions", "-1"], "--sample-executions")
+
+    # ---- --memory, --lossy, --workers
+
+    def test_little_memory_is_enough(self):
+        result = self.probe(["-i", "--memory", "1M"], [program("streaming"), 5])
+        self.assert_fine(result)
+        self.assertEqual(result.summary()["dropped"], 0)
+        self.assertGreater(result.summary()["bytes"], 4_900_000)
+
+    def test_lossy_mode_counts_what_it_drops(self):
+        everything = self.probe(["-i"], [program("streaming"), 8]).summary()
+        lossy = self.probe(["-i", "--lossy", "--memory", "1M"], [program("streaming"), 8])
+        self.assertEqual(lossy.code, 0)
+        summary = lossy.summary()
+        self.assertEqual(summary["records"] + summary["dropped"], everything["records"])
+
+    def test_any_number_of_workers_gives_the_same_numbers(self):
+        memory = []
+        for workers in ("1", "3"):
+            result = self.probe(["-i", "-a", "MemoryAnalysis", "--workers", workers],
+                                [program("streaming"), 3])
+            self.assert_fine(result)
+            memory.append([(x["line"], x["executions"], x["lanes"], x["lines_used"])
+                           for x in result.objects("memory")[-1]["global"]])
+        self.assertEqual(memory[0], memory[1])
+
+    def test_wrong_sizes_are_one_line(self):
+        self.assert_mistake(["--memory", "lots"], "--memory: 'lots' is not a size")
+        self.assert_mistake(["--memory", "1K"], "--memory: '1K' is less than 1M")
+        self.assert_mistake(["--workers", "0"], "--workers: '0'")
+        self.assert_mistake(["--workers", "1000"], "--workers: '1000' is more than 64")
+
+    # ---- --gpu
+
+    def test_gpu_by_name(self):
+        result = self.probe(["--gpu", "gfx1030", "-i", "-a", "MemoryAnalysis"], [AGENTS])
+        self.assert_fine(result, "1 devices are right\n")
+        self.assertEqual(result.stderr, "")
+        self.assertTrue(result.objects("memory"))
+
+    def test_gpu_auto_says_in_one_line_that_it_is_not_a_real_one(self):
+        if os.path.exists("/dev/kfd"):
+            self.skipTest("there is a GPU here")
+        result = self.probe(["--gpu", "auto"], [AGENTS])
+        self.assertEqual(len(result.stderr.splitlines()), 1)
+        self.assertRegex(result.stderr, "no GPU here.*software GPU.*gfx90a")
+
+    def test_gpu_real_preloads_nothing(self):
+        dump = self.bare([PROBE, "--gpu", "real", "-e"])
+        self.assertNotIn("LD_PRELOAD", dump.stdout)
+
+    def test_wrong_gpus_are_one_line(self):
+        self.assert_mistake(["--gpu", "reel"], "--gpu: 'reel' .*'real'")
+        self.assert_mistake(["--gpu", "gfx"], "--gpu: 'gfx'")
+        self.assert_mistake(["--gpu", "gfx90a,voodoo"], "--gpu: 'voodoo'")
+
+    # ---- -c
+
+    def test_a_cache_that_is_not_there_is_one_line(self):
+        self.assert_mistake(["-c", "/no/such/place"], "--cache-location: there is no directory")
+
+    # ---- the command line itself
+
+    def test_unknown_options_are_one_line_with_the_nearest(self):
+        self.assert_mistake(["--kernel", "x"], "--kernel.*'--kernels'")
+        self.assert_mistake(["--analizers", "Heatmap"], "--analizers.*'--analyzers'")
+        self.assert_mistake(["-q"], "-q")
+        self.assert_mistake(["-k"], "kernels")
+
+    def test_an_application_is_needed(self):
+        result = self.bare([PROBE, "-i"])
+        self.assertEqual(result.code, 2)
+        self.assertEqual(len(result.stderr.splitlines()), 1)
+        self.assertIn("no application", result.stderr)
+
+    def test_an_application_that_is_not_there_ends_as_in_a_shell(self):
+        result = self.bare([PROBE, "--gpu", "gfx90a", "--", "/no/such/program"])
+        self.assertEqual(result.code, 127)
+        self.assertEqual(len(result.stderr.splitlines()), 1)
+        result = self.bare([PROBE, "--gpu", "gfx90a", "--", "/etc"])
+        self.assertEqual(result.code, 126)
+
+    def test_the_applications_arguments_are_its_own(self):
+        result = self.bare([PROBE, "--gpu", "gfx90a", "--", "printf", "%s|", "-i", "--help", "--",
+                            "a b", ""])
+        self.assertEqual((result.code, result.stdout), (0, "-i|--help|--|a b||"))
+
+
+if __name__ == "__main__":
+    fade.main()

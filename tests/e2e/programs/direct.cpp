@@ -1,0 +1,255 @@
+// Uses HSA itself, as other runtimes than HIP do: direct HOW FILE
+//   memory, file, part, old: how the code object gets to the runtime
+//   again: everything twice, with the runtime shut down in between
+// Runs the kernel `scale` of the file in batches of packets with barriers between them, with a
+// completion signal on some, and checks the results and the times that its own profiling gives.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ven_amd_loader.h>
+#include <iterator>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#define CHECK(call)                                                                                \
+  do {                                                                                             \
+    const hsa_status_t check_status = (call);                                                      \
+    if (check_status != HSA_STATUS_SUCCESS && check_status != HSA_STATUS_INFO_BREAK) {             \
+      std::fprintf(stderr, "%s: %#x\n", #call, static_cast<unsigned>(check_status));               \
+      std::exit(99);                                                                               \
+    }                                                                                              \
+  } while (false)
+#define EXPECT(what)                                                                               \
+  do {                                                                                             \
+    if (!(what)) {                                                                                 \
+      std::printf("line %d: not so: %s\n", __LINE__, #what);                                       \
+      std::exit(1);                                                                                \
+    }                                                                                              \
+  } while (false)
+
+namespace {
+
+hsa_agent_t findGpu() {
+  hsa_agent_t gpu{};
+  CHECK(hsa_iterate_agents(
+      [](hsa_agent_t agent, void *data) {
+        hsa_device_type_t type;
+        CHECK(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
+        if (type != HSA_DEVICE_TYPE_GPU) return HSA_STATUS_SUCCESS;
+        *static_cast<hsa_agent_t *>(data) = agent;
+        return HSA_STATUS_INFO_BREAK;
+      },
+      &gpu));
+  EXPECT(gpu.handle != 0);
+  return gpu;
+}
+
+struct Regions {
+  hsa_region_t device{}, kernarg{};
+};
+
+Regions findRegions(hsa_agent_t gpu) {
+  Regions found;
+  const auto look = [](hsa_region_t region, void *data) {
+    auto &regions = *static_cast<Regions *>(data);
+    hsa_region_segment_t segment;
+    CHECK(hsa_region_get_info(region, HSA_REGION_INFO_SEGMENT, &segment));
+    uint32_t flags = 0;
+    if (segment != HSA_REGION_SEGMENT_GLOBAL) return HSA_STATUS_SUCCESS;
+    CHECK(hsa_region_get_info(region, HSA_REGION_INFO_GLOBAL_FLAGS, &flags));
+    if ((flags & HSA_REGION_GLOBAL_FLAG_KERNARG) != 0)
+      regions.kernarg = region;
+    else if ((flags & HSA_REGION_GLOBAL_FLAG_COARSE_GRAINED) != 0 && regions.device.handle == 0)
+      regions.device = region;
+    return HSA_STATUS_SUCCESS;
+  };
+  CHECK(hsa_agent_iterate_regions(gpu, look, &found));
+  EXPECT(found.device.handle != 0 && found.kernarg.handle != 0);
+  return found;
+}
+
+std::vector<char> bytesOf(const std::string &path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// The bytes of the code object must live until the executable is frozen.
+void load(const std::string &how, const std::string &path, hsa_agent_t gpu,
+          std::vector<char> &bytes, hsa_executable_t executable) {
+  bytes = bytesOf(path);
+  EXPECT(!bytes.empty());
+  if (how == "old") {
+    hsa_code_object_t code;
+    CHECK(hsa_code_object_deserialize(bytes.data(), bytes.size(), nullptr, &code));
+    CHECK(hsa_executable_load_code_object(executable, gpu, code, nullptr));
+    return;
+  }
+  hsa_code_object_reader_t reader{};
+  int fd = -1;
+  if (how == "file") {
+    fd = open(path.c_str(), O_RDONLY);
+    CHECK(hsa_code_object_reader_create_from_file(fd, &reader));
+  } else if (how == "part") { // in the middle of another file
+    char name[] = "/tmp/direct-XXXXXX";
+    fd = mkstemp(name);
+    unlink(name);
+    const std::string before(4096, 'x');
+    EXPECT(write(fd, before.data(), before.size()) == 4096);
+    EXPECT(write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+    EXPECT(write(fd, before.data(), before.size()) == 4096);
+    hsa_ven_amd_loader_1_02_pfn_t loader{};
+    CHECK(
+        hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof loader, &loader));
+    CHECK(loader.hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size(
+        fd, 4096, bytes.size(), &reader));
+  } else {
+    CHECK(hsa_code_object_reader_create_from_memory(bytes.data(), bytes.size(), &reader));
+  }
+  CHECK(hsa_executable_load_agent_code_object(executable, gpu, reader, nullptr, nullptr));
+  CHECK(hsa_code_object_reader_destroy(reader));
+  if (fd >= 0) close(fd);
+}
+
+struct Arguments {
+  float *x;
+  float by;
+  int n;
+};
+
+class Queue {
+public:
+  explicit Queue(hsa_agent_t gpu) {
+    CHECK(hsa_queue_create(gpu, 1024, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
+                           UINT32_MAX, &queue_));
+    CHECK(hsa_amd_profiling_set_profiler_enabled(queue_, 1));
+  }
+  ~Queue() { CHECK(hsa_queue_destroy(queue_)); }
+
+  void dispatch(uint64_t object, void *arguments, hsa_signal_t signal) {
+    hsa_kernel_dispatch_packet_t packet{};
+    packet.setup = 1;
+    packet.workgroup_size_x = 64;
+    packet.workgroup_size_y = packet.workgroup_size_z = 1;
+    packet.grid_size_x = 256;
+    packet.grid_size_y = packet.grid_size_z = 1;
+    packet.kernel_object = object;
+    packet.kernarg_address = arguments;
+    packet.completion_signal = signal;
+    put(&packet, header(HSA_PACKET_TYPE_KERNEL_DISPATCH, true));
+  }
+  void barrier(hsa_signal_t wait, hsa_signal_t signal) {
+    hsa_barrier_and_packet_t packet{};
+    packet.dep_signal[0] = wait;
+    packet.completion_signal = signal;
+    put(&packet, header(HSA_PACKET_TYPE_BARRIER_AND, true));
+  }
+  void ring() { hsa_signal_store_screlease(queue_->doorbell_signal, next_ - 1); }
+
+private:
+  static uint16_t header(int type, bool barrier) {
+    return static_cast<uint16_t>(type << HSA_PACKET_HEADER_TYPE |
+                                 (barrier ? 1 : 0) << HSA_PACKET_HEADER_BARRIER |
+                                 HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+                                 HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE);
+  }
+  void put(const void *packet, uint16_t header) {
+    const uint64_t index = hsa_queue_add_write_index_relaxed(queue_, 1);
+    while (index - hsa_queue_load_read_index_scacquire(queue_) >= queue_->size) usleep(10);
+    auto *slot = static_cast<char *>(queue_->base_address) + index % queue_->size * 64;
+    std::memcpy(slot + 2, static_cast<const char *>(packet) + 2, 62);
+    __atomic_store_n(reinterpret_cast<uint16_t *>(slot), header, __ATOMIC_RELEASE);
+    next_ = static_cast<hsa_signal_value_t>(index) + 1;
+  }
+
+  hsa_queue_t *queue_ = nullptr;
+  hsa_signal_value_t next_ = 0;
+};
+
+uint64_t now() {
+  uint64_t ticks = 0;
+  CHECK(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &ticks));
+  return ticks;
+}
+
+void runBatches(hsa_agent_t gpu, const Regions &regions, uint64_t object, uint32_t kernarg_size) {
+  float *x;
+  CHECK(hsa_memory_allocate(regions.device, 256 * sizeof(float), reinterpret_cast<void **>(&x)));
+  std::vector<float> host(256, 1);
+  CHECK(hsa_memory_copy(x, host.data(), 256 * sizeof(float)));
+  EXPECT(kernarg_size >= sizeof(Arguments));
+  char *arguments;
+  constexpr int batches = 6, per_batch = 5;
+  CHECK(hsa_memory_allocate(regions.kernarg, batches * per_batch * 512,
+                            reinterpret_cast<void **>(&arguments)));
+  hsa_signal_t one, all;
+  CHECK(hsa_signal_create(0, 0, nullptr, &one));
+  CHECK(hsa_signal_create(batches, 0, nullptr, &all));
+  Queue queue(gpu);
+  float expected = 1;
+  for (int b = 0; b < batches; ++b) {
+    const uint64_t before = now();
+    hsa_signal_store_relaxed(one, 1);
+    for (int i = 0; i < per_batch; ++i) { // multiplications and additions do not commute
+      void *block = arguments + (b * per_batch + i) * 512;
+      std::memset(block, 0, 512);
+      const Arguments values{x, i % 2 ? 0.5f : 3.0f, 256};
+      std::memcpy(block, &values, sizeof values);
+      expected *= values.by;
+      queue.dispatch(object, block, i == per_batch - 1 ? one : hsa_signal_t{0});
+    }
+    queue.barrier(one, all);
+    queue.ring();
+    while (hsa_signal_wait_scacquire(all, HSA_SIGNAL_CONDITION_LT, batches - b, UINT64_MAX,
+                                     HSA_WAIT_STATE_BLOCKED) >= batches - b) {
+    }
+    EXPECT(hsa_signal_load_scacquire(one) == 0);
+    hsa_amd_profiling_dispatch_time_t time{};
+    CHECK(hsa_amd_profiling_get_dispatch_time(gpu, one, &time));
+    EXPECT(before <= time.start && time.start < time.end && time.end <= now());
+  }
+  CHECK(hsa_memory_copy(host.data(), x, 256 * sizeof(float)));
+  for (const float value : host) EXPECT(value == expected);
+  CHECK(hsa_signal_destroy(one));
+  CHECK(hsa_signal_destroy(all));
+  CHECK(hsa_memory_free(arguments));
+  CHECK(hsa_memory_free(x));
+}
+
+void runOnce(const std::string &how, const std::string &path) {
+  CHECK(hsa_init());
+  const hsa_agent_t gpu = findGpu();
+  const Regions regions = findRegions(gpu);
+  hsa_executable_t executable;
+  CHECK(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
+                                  nullptr, &executable));
+  std::vector<char> bytes;
+  load(how, path, gpu, bytes, executable);
+  CHECK(hsa_executable_freeze(executable, nullptr));
+  bytes.assign(bytes.size(), 0);
+  hsa_executable_symbol_t symbol;
+  CHECK(hsa_executable_get_symbol_by_name(executable, "scale.kd", &gpu, &symbol));
+  uint64_t object = 0;
+  uint32_t kernarg_size = 0;
+  CHECK(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object));
+  CHECK(hsa_executable_symbol_get_info(
+      symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, &kernarg_size));
+  runBatches(gpu, regions, object, kernarg_size);
+  CHECK(hsa_executable_destroy(executable));
+  CHECK(hsa_shut_down());
+}
+
+} // namespace
+
+int main(int, char **argv) {
+  const std::string how = argv[1];
+  runOnce(how == "again" ? "memory" : how, argv[2]);
+  if (how == "again") runOnce("memory", argv[2]);
+  std::puts("all batches are right");
+  return 0;
+}
