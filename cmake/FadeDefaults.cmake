@@ -31,11 +31,12 @@ endfunction()
 
 option(FADE_SANITIZED_TESTS_ONLY "build only tests for sanitizers: label threads with TSan, else label sanitize" OFF)
 
-# fade_test(name SOURCES ... [LIBS ...] [ENV ...] [LABELS ...]): a GoogleTest program; each TEST is one ctest test.
+# fade_test(name SOURCES ... [LIBS ...] [DEFINITIONS ...] [OPTIONS ...] [DEPENDS ...] [ENV ...] [LABELS ...]):
+# a GoogleTest program; each TEST is one ctest test.
 # Tests with the label "sanitize" also run with ASan and UBSan, those with the label "threads" with TSan. There a program
 # is one test, because each start of it costs much.
 function(fade_test name)
-  cmake_parse_arguments(A "" "" "SOURCES;LIBS;ENV;LABELS" ${ARGN})
+  cmake_parse_arguments(A "" "" "SOURCES;LIBS;DEFINITIONS;OPTIONS;DEPENDS;ENV;LABELS" ${ARGN})
   set(wanted sanitize)
   if(FADE_SANITIZE MATCHES thread)
     set(wanted threads)
@@ -46,11 +47,19 @@ function(fade_test name)
   add_executable(${name} ${A_SOURCES})
   fade_target(${name})
   target_link_libraries(${name} PRIVATE ${A_LIBS} GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE ${A_DEFINITIONS})
+  target_compile_options(${name} PRIVATE ${A_OPTIONS})
+  if(A_DEPENDS)
+    add_dependencies(${name} ${A_DEPENDS})
+  endif()
   if(FADE_SANITIZE)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${A_ENV}" LABELS "${A_LABELS}" TIMEOUT 900)
   else()
-    list(GET A_LABELS 0 label) # the discovery takes one
+    set(label "") # the discovery takes one
+    if(A_LABELS)
+      list(GET A_LABELS 0 label)
+    endif()
     gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
       PROPERTIES ENVIRONMENT "${A_ENV}" LABELS "${label}" TIMEOUT 300)
   endif()
