@@ -67,7 +67,24 @@ public:
   void write(std::string_view lines) const {
     host_->write(host_->context, lines.data(), lines.size());
   }
-  void line(std::string_view text) const { write(std::string(text) + '\n'); }
+  // A line for people. Where the output is for programs it becomes an object or row of type "text".
+  void line(std::string_view text) const {
+    if (isJson()) {
+      JsonWriter json;
+      json.object([&] {
+        json.field("type", "text");
+        json.field("version", 1);
+        json.field("text", text);
+      });
+      return write(json.take());
+    }
+    if (isCsv()) {
+      CsvWriter csv;
+      csv.row("text", text);
+      return write(csv.take());
+    }
+    write(std::string(text) + '\n');
+  }
   bool writeFile(const std::string &path, std::string_view contents) const {
     return host_->write_file(host_->context, path.c_str(), contents.data(), contents.size()) != 0;
   }

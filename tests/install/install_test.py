@@ -164,6 +164,7 @@ class Install(unittest.TestCase):
         self.assertEqual(kinds, {("memory", "copy"), ("blocks", "copy")})  # twice was not asked for
         text = self.probe_run("-i", "--gpu", "gfx90a", "-a", handler, "--", project / "build/outside").stderr
         self.assertIn("lanes: 2048", text)  # 1024 loads and 1024 stores
+        self.assertEqual([line["text"] for line in lines if line["type"] == "text"], ["lanes: 2048"])
 
 
 if __name__ == "__main__":
