@@ -65,6 +65,10 @@ std::string adviceFor(const Place &place, const GlobalStats &stats, const Memory
     return "Neighbouring lanes are neighbours in memory, but " + lines +
            "; start at a multiple of " + std::to_string(model.line) +
            " bytes, and keep the active lanes together.";
+  if (apart < model.line)
+    return "Neighbouring lanes are " + distance(stride) + ": " + lines +
+           "; keep what they use side by side (an array for each member instead of one of "
+           "structs).";
   return "Neighbouring lanes are " + distance(stride) + ": " + lines +
          "; let neighbouring lanes use neighbouring elements (swap the loops or indices, or "
          "transpose through LDS).";
@@ -77,7 +81,9 @@ std::string adviceFor(const Place &place, const LdsStats &stats, const MemoryMod
            " lanes of each wave find another lane at their LDS address; combine the values within "
            "the wave first.";
   if (stats.conflicts == 0) return "";
-  const std::string turns = mean(stats.conflicts, stats.executions) + " extra turns per wave";
+  const std::string turns = mean(stats.conflicts, stats.executions) +
+                            (stats.conflicts == stats.executions ? " extra turn" : " extra turns") +
+                            " per wave";
   int64_t stride = 0;
   if (!dominantStride(stats.strides, stats.executions, stride))
     return "Lanes meet in the same LDS banks: " + turns +
@@ -85,9 +91,12 @@ std::string adviceFor(const Place &place, const LdsStats &stats, const MemoryMod
            "permuting the index.";
   const uint32_t row = model.banks * 4;
   const auto apart = static_cast<uint64_t>(stride < 0 ? -stride : stride);
-  if (apart % row == 0)
+  if (apart != 0 && apart % row == 0)
     return "Lanes are " + distance(stride) + ", a multiple of all " + std::to_string(model.banks) +
            " banks, so that they all meet in one: " + turns + "; pad each row by one element.";
+  if (stats.strides.inRows() * 2 >= stats.executions)
+    return "Rows of lanes meet in the same LDS banks: " + turns +
+           "; choose a row length that puts neighbouring rows into different banks.";
   return "Lanes are " + distance(stride) + " and share LDS banks: " + turns +
          "; choose a row length that is odd in units of 4 bytes.";
 }
