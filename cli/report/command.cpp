@@ -3,6 +3,7 @@
 #include "report/child.h"
 #include "report/page.h"
 #include "report/perfetto_trace.h"
+#include "report/terminal_summary.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -43,7 +44,7 @@ bool can_write(const std::string &path) {
 }
 
 /// Makes what the options ask for. 0 or 1.
-int make_outcome(const ReportOptions &options) {
+int make_outcome(const ReportOptions &options, bool with_summary = false) {
   std::string error;
   auto log = report::readRunLog(options.log, error);
   if (!log) {
@@ -52,6 +53,8 @@ int make_outcome(const ReportOptions &options) {
   }
   for (const std::string &problem : log->problems)
     complain(fmt::format("{}: {}; the rest is used", options.log, problem));
+  if (with_summary)
+    fmt::print(stderr, "{}", terminalSummary(*log, report::Terminal::of(STDERR_FILENO)));
   bool is_written = true;
   if (!options.trace.empty())
     is_written = write_file(options.trace, report::perfettoTrace(*log)) && is_written;
@@ -198,7 +201,7 @@ int run_with_outcome(RunOptions run, ReportOptions outcome,
     if (const std::string program = program_of(application[0]); !program.empty())
       outcome.code.push_back(program);
   outcome.title = joined(application);
-  if (make_outcome(outcome) == 0)
+  if (make_outcome(outcome, !outcome.html.empty()) == 0)
     for (const std::string &made : {outcome.html, outcome.trace})
       if (!made.empty()) complain(fmt::format("see {}", made));
   if (!keeps_log) fs::remove(outcome.log, ignored);

@@ -1,7 +1,6 @@
 #include "report/heat_map.h"
 
 #include <algorithm>
-#include <bit>
 #include <fmt/format.h>
 #include <unordered_map>
 
@@ -15,8 +14,7 @@ constexpr uint64_t kMostCells = 400'000;
 using Counts = std::array<uint64_t, 3>; // reads, writes, atomics
 
 Counts countsOf(const Json &entry) {
-  return {entry.value("reads", uint64_t{0}), entry.value("writes", uint64_t{0}),
-          entry.value("atomics", uint64_t{0})};
+  return {number(entry, "reads"), number(entry, "writes"), number(entry, "atomics")};
 }
 void addTo(Counts &sum, const Counts &more) {
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
@@ -70,7 +68,7 @@ void HeatMap::placeDispatches() {
     const Json object = Json::parse(line); // it was parsed once before
     Span span;
     span.line = &line;
-    span.id = object.value("dispatch_id", uint64_t{0});
+    span.id = number(object, "dispatch_id");
     span.order = span.id;
     if (const auto at = known.find(span.id); at != known.end()) {
       span.kernel = at->second->kernel;
@@ -90,20 +88,18 @@ void HeatMap::placeDispatches() {
 }
 
 void HeatMap::allocations(const Json &object) {
-  const uint64_t page = std::max<uint64_t>(object.value("page_size", uint64_t{4096}), 1);
-  const auto list = object.find("allocations");
-  if (list != object.end())
-    for (const Json &entry : *list) {
-      const auto [at, is_new] = allocations_.try_emplace(entry.value("number", uint64_t{0}));
-      if (!is_new) continue;
-      Allocation &own = at->second;
-      own.number = at->first;
-      own.address = entry.value("address", uint64_t{0});
-      own.size = entry.value("size", uint64_t{0});
-      own.name = entry.value("name", std::string());
-      own.row_bytes = page;
-      while (own.size / own.row_bytes >= kMostRows) own.row_bytes *= 2;
-    }
+  const uint64_t page = std::max<uint64_t>(number(object, "page_size", 4096), 1);
+  for (const Json &entry : objects(object, "allocations")) {
+    const auto [at, is_new] = allocations_.try_emplace(number(entry, "number"));
+    if (!is_new) continue;
+    Allocation &own = at->second;
+    own.number = at->first;
+    own.address = number(entry, "address");
+    own.size = number(entry, "size");
+    own.name = text(entry, "name");
+    own.row_bytes = page;
+    while (own.size / own.row_bytes >= kMostRows) own.row_bytes *= 2;
+  }
   if (allocations_.try_emplace(0).second) {
     allocations_[0].name = "elsewhere";
     allocations_[0].row_bytes = page;
@@ -145,22 +141,22 @@ void HeatMap::add(const Span &span, const Json &object) {
   allocations(object);
   const auto times = object.find("times");
   if (times != object.end()) {
-    const uint64_t step = std::max<uint64_t>(times->value("step_bytes", uint64_t{1}), 1);
-    const uint64_t stream = std::max<uint64_t>(times->value("stream_bytes", uint64_t{1}), 1);
+    const uint64_t step = std::max<uint64_t>(number(*times, "step_bytes", 1), 1);
+    const uint64_t stream = std::max<uint64_t>(number(*times, "stream_bytes", 1), 1);
     const auto offsetOf = [&](uint64_t position) {
       const double share = static_cast<double>(position) / static_cast<double>(stream);
       return static_cast<uint64_t>(std::min(share, 1.0) * static_cast<double>(span.length));
     };
-    for (const Json &cell : times->at("cells")) {
-      const uint64_t at = cell.value("step", uint64_t{0}) * step;
+    for (const Json &cell : objects(*times, "cells")) {
+      const uint64_t at = number(cell, "step") * step;
       const uint64_t from = std::min(offsetOf(at), span.length - 1);
-      put(cell.value("allocation", uint64_t{0}), cell.value("address", uint64_t{0}),
-          span.from + from, std::max<uint64_t>(offsetOf(at + step) - from, 1), countsOf(cell));
+      put(number(cell, "allocation"), number(cell, "address"), span.from + from,
+          std::max<uint64_t>(offsetOf(at + step) - from, 1), countsOf(cell));
     }
     return;
   }
-  for (const Json &page : object.at("pages")) {
-    const uint64_t address = page.value("address", uint64_t{0});
+  for (const Json &page : objects(object, "pages")) {
+    const uint64_t address = number(page, "address");
     put(allocationAt(address), address, span.from, span.length, countsOf(page));
   }
 }
@@ -187,7 +183,8 @@ Json HeatMap::result() const {
   for (const Allocation *own : order) {
     index[own->number] = list.size();
     const uint64_t rows =
-        own->number == 0 ? elsewhere.size() : (own->size + own->row_bytes - 1) / own->row_bytes;
+        own->number == 0 ? elsewhere.size()
+                         : own->size / own->row_bytes + (own->size % own->row_bytes != 0 ? 1 : 0);
     list.push_back({{"number", own->number},
                     {"name", own->name},
                     {"address", fmt::format("{:#x}", own->address)},
@@ -200,6 +197,7 @@ Json HeatMap::result() const {
   }
   Json &cells = out["cells"] = Json::array();
   for (const auto &[key, cell] : cells_) {
+    if (!index.contains(key[0])) continue; // nothing was counted in all of it
     const uint64_t row = key[0] == 0 ? elsewhere.at(key[1]) : key[1];
     for (const uint64_t value : {uint64_t{index.at(key[0])}, row, key[2], cell.columns,
                                  cell.counts[0], cell.counts[1], cell.counts[2]})
@@ -210,12 +208,13 @@ Json HeatMap::result() const {
 
 Json HeatMap::make() {
   placeDispatches();
-  for (const Span &span : spans_) try {
+  for (const Span &span : spans_) {
+    try {
       add(span, Json::parse(*span.line));
-    } catch (const Json::exception &) {
-      log_.problems.push_back(
-          fmt::format("the heatmap of dispatch {} has fields of unexpected type", span.id));
+    } catch (const std::invalid_argument &e) {
+      log_.problems.push_back(fmt::format("the heatmap of dispatch {}: {}", span.id, e.what()));
     }
+  }
   return result();
 }
 

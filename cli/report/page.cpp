@@ -138,23 +138,33 @@ Json flowList(const RunLog &log, SourceFiles &sources) {
 }
 
 /// Addresses as distances from the lowest: a script's numbers are exact up to 53 bits only.
-Json patternList(RunLog &log, SourceFiles &sources) {
+Json patternList(const RunLog &log, SourceFiles &sources) {
   Json out = Json::array();
-  for (const Json &from : log.patterns) {
-    uint64_t lowest = ~uint64_t{0};
-    for (const Json &address : from.at("addresses"))
-      lowest = std::min(lowest, address.get<uint64_t>());
+  for (const Pattern &p : log.patterns) {
     // Whole lines, so that the drawing can count in lines.
-    lowest -= lowest % std::max<uint64_t>(from.value("line_size", uint64_t{128}), 1);
+    const uint64_t row = p.is_lds ? p.banks * 4 : p.line_size;
+    const uint64_t lowest = std::ranges::min(p.addresses) / row * row;
     Json offsets = Json::array();
-    for (const Json &address : from.at("addresses"))
-      offsets.push_back(address.get<uint64_t>() - lowest);
-    Json one = from;
-    for (const char *key : {"type", "version", "symbol", "target", "addresses"}) one.erase(key);
-    one["kernel"] = log.kernelIndex(from.value("kernel", std::string()));
-    one["file"] = sources.indexOf(from.value("file", std::string()), true);
-    one["base"] = fmt::format("{:#x}", lowest);
-    one["offsets"] = std::move(offsets);
+    for (const uint64_t address : p.addresses) offsets.push_back(address - lowest);
+    Json one = {{"kernel", p.kernel},
+                {"space", p.is_lds ? "lds" : "global"},
+                {"which", p.which},
+                {"file", sources.indexOf(p.file, true)},
+                {"line", p.line},
+                {"column", p.column},
+                {"op", p.op},
+                {"bytes", p.bytes},
+                {"lane_bytes", p.lane_bytes},
+                {"dispatch_id", p.dispatch},
+                {"line_size", p.line_size},
+                {"banks", p.banks},
+                {"lines_needed", p.needed},
+                {"lines_used", p.used},
+                {"conflicts", p.conflicts},
+                {"mask", fmt::format("{:#x}", p.mask)},
+                {"base", fmt::format("{:#x}", lowest)},
+                {"offsets", std::move(offsets)}};
+    if (p.workgroup) one["workgroup"] = *p.workgroup;
     out.push_back(std::move(one));
   }
   return out;
@@ -188,7 +198,7 @@ Json totals(const RunLog &log) {
           {"used", used},
           {"wasted", wasted},
           {"conflicts", conflicts},
-          {"cut_off", !log.summary.has_value()}};
+          {"cut_off", !log.has_summary}};
 }
 
 } // namespace
@@ -211,8 +221,9 @@ Json pageData(RunLog &log, const PageOptions &options) {
   data["heat"] = heatMapOf(log);
   data["code"] = codeOf(log, options.code, sources);
   data["files"] = sources.json();
-  data["skipped"] =
-      log.summary && log.summary->contains("skipped") ? log.summary->at("skipped") : Json::array();
+  Json &skipped = data["skipped"] = Json::array();
+  for (const Skipped &one : log.skipped)
+    skipped.push_back({{"kernel", one.kernel}, {"reason", one.reason}, {"count", one.count}});
   Json &kernels = data["kernels"] = Json::array();
   for (const Kernel &k : log.kernels)
     kernels.push_back({{"name", k.name},

@@ -11,6 +11,6 @@ add_custom_command(OUTPUT ${embedded}
   DEPENDS ${page}/report.html ${page}/report.css ${scripts} report/embed_page.cmake
   COMMENT "the page of the report" VERBATIM)
 target_sources(fadeprobe PRIVATE ${embedded} report/child.cpp report/command.cpp report/heat_map.cpp report/listing.cpp
-  report/page.cpp report/perfetto_trace.cpp report/run_log.cpp)
+  report/page.cpp report/perfetto_trace.cpp report/run_log.cpp report/terminal_summary.cpp)
 target_include_directories(fadeprobe PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(fadeprobe PRIVATE nlohmann_json::nlohmann_json)

@@ -1,5 +1,7 @@
 #include "report/run_log.h"
 
+#include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
@@ -11,43 +13,12 @@ namespace {
 constexpr std::size_t kMostProblems = 20; // named one by one
 constexpr uint64_t kNewestVersion = 1;
 
-uint64_t number(const Json &object, const char *key) {
-  const auto at = object.find(key);
-  if (at == object.end() || at->is_null()) return 0;
-  if (at->is_number_unsigned()) return at->get<uint64_t>();
-  if (at->is_number_integer())
-    return static_cast<uint64_t>(std::max<int64_t>(at->get<int64_t>(), 0));
-  throw std::invalid_argument(fmt::format("'{}' is not a whole number", key));
-}
-std::optional<uint64_t> maybeNumber(const Json &object, const char *key) {
-  const auto at = object.find(key);
-  if (at == object.end() || at->is_null()) return std::nullopt;
-  return number(object, key);
-}
-std::string text(const Json &object, const char *key) {
-  const auto at = object.find(key);
-  if (at == object.end() || at->is_null()) return "";
-  if (!at->is_string()) throw std::invalid_argument(fmt::format("'{}' is not a string", key));
-  return at->get<std::string>();
-}
-bool flag(const Json &object, const char *key, bool otherwise) {
-  const auto at = object.find(key);
-  if (at == object.end()) return otherwise;
-  if (!at->is_boolean()) throw std::invalid_argument(fmt::format("'{}' is not true or false", key));
-  return at->get<bool>();
-}
-const Json &list(const Json &object, const char *key) {
-  static const Json none = Json::array();
-  const auto at = object.find(key);
-  if (at == object.end() || at->is_null()) return none;
-  if (!at->is_array()) throw std::invalid_argument(fmt::format("'{}' is not a list", key));
-  return *at;
-}
-std::array<uint64_t, 3> three(const Json &object, const char *key) {
-  std::array<uint64_t, 3> result{};
-  const Json &from = list(object, key);
-  for (std::size_t i = 0; i < 3 && i < from.size(); ++i) result[i] = from[i].get<uint64_t>();
-  return result;
+/// Lanes may go down in memory.
+int64_t strideOf(const Json &entry) {
+  const auto at = entry.find("stride");
+  if (at == entry.end() || !at->is_number_integer())
+    throw std::invalid_argument("'stride' is not a whole number");
+  return at->get<int64_t>();
 }
 
 /// Takes in one line after the other.
@@ -118,18 +89,13 @@ void Reader::object(const Json &object, const std::string &line) {
   if (type == "pattern") return pattern(object);
   if (type == "heatmap") {
     if (!object.contains("pages")) return problem("'heatmap' has no 'pages'");
+    number(object, "dispatch_id");
     log_.heatmaps.push_back(line);
   }
   if (type == "summary") {
-    // Several processes may have written to the file: the numbers add up.
-    if (!log_.summary) {
-      log_.summary = object;
-      return;
-    }
-    for (const char *key :
-         {"records", "bytes", "dropped", "dispatches", "instrumented", "incomplete"})
-      (*log_.summary)[key] = number(*log_.summary, key) + number(object, key);
-    for (const Json &one : list(object, "skipped")) (*log_.summary)["skipped"].push_back(one);
+    log_.has_summary = true;
+    for (const Json &one : objects(object, "skipped"))
+      log_.skipped.push_back({text(one, "kernel"), text(one, "reason"), number(one, "count", 1)});
   }
 }
 
@@ -141,8 +107,9 @@ uint32_t Reader::kernelOf(const Json &object) {
   if (object.contains("symbol")) kernel.symbol = text(object, "symbol");
   if (object.contains("target")) kernel.target = text(object, "target");
   if (object.contains("line_size"))
-    kernel.line_size = static_cast<uint32_t>(number(object, "line_size"));
-  if (object.contains("banks")) kernel.banks = static_cast<uint32_t>(number(object, "banks"));
+    kernel.line_size = static_cast<uint32_t>(numberWithin(object, "line_size", 4, 1 << 20));
+  if (object.contains("banks"))
+    kernel.banks = static_cast<uint32_t>(numberWithin(object, "banks", 1, 1 << 10));
   return index;
 }
 
@@ -171,8 +138,8 @@ Access &Reader::accessOf(uint32_t kernel, bool is_lds, const Json &entry) {
   const AccessKey key{kernel,
                       is_lds,
                       text(entry, "file"),
-                      static_cast<uint32_t>(number(entry, "line")),
-                      static_cast<uint32_t>(number(entry, "column")),
+                      smallNumber(entry, "line"),
+                      smallNumber(entry, "column"),
                       text(entry, "op"),
                       number(entry, "bytes")};
   const auto [at, is_new] = access_by_key_.try_emplace(key, log_.accesses.size());
@@ -190,7 +157,7 @@ void Reader::memory(const Json &object) {
   const uint64_t id = number(object, "dispatch_id");
   Memory &sum = memory_by_dispatch_[id];
   for (const bool is_lds : {false, true})
-    for (const Json &entry : list(object, is_lds ? "lds" : "global")) {
+    for (const Json &entry : objects(object, is_lds ? "lds" : "global")) {
       Access &access = accessOf(kernel, is_lds, entry);
       const uint64_t executions = number(entry, "executions");
       const uint64_t needed = number(entry, "lines_needed"), used = number(entry, "lines_used");
@@ -207,8 +174,8 @@ void Reader::memory(const Json &object) {
       access.same_address += number(entry, "same_address");
       access.other_strides += number(entry, "other_strides");
       access.irregular += number(entry, "irregular");
-      for (const Json &stride : list(entry, "strides"))
-        access.strides[stride.at("stride").get<int64_t>()] += number(stride, "executions");
+      for (const Json &stride : objects(entry, "strides"))
+        access.strides[strideOf(stride)] += number(stride, "executions");
       if (entry.contains("function")) access.function = text(entry, "function");
       if (entry.contains("via")) access.via = text(entry, "via");
       sum.needed += needed;
@@ -228,7 +195,7 @@ void Reader::memory(const Json &object) {
 void Reader::memoryTotal(const Json &object) {
   const uint32_t kernel = kernelOf(object);
   for (const bool is_lds : {false, true})
-    for (const Json &entry : list(object, is_lds ? "lds" : "global")) {
+    for (const Json &entry : objects(object, is_lds ? "lds" : "global")) {
       Access &access = accessOf(kernel, is_lds, entry);
       access.advice = text(entry, "advice");
       access.source = text(entry, "source");
@@ -238,16 +205,16 @@ void Reader::memoryTotal(const Json &object) {
 void Reader::blocks(const Json &object) {
   Flow &flow = log_.flows[kernelOf(object)];
   flow.wave_size = std::max<uint64_t>(number(object, "wave_size"), 1);
-  for (const Json &entry : list(object, "blocks")) {
+  for (const Json &entry : objects(object, "blocks")) {
     Block &block = flow.blocks[number(entry, "block")];
     block.id = number(entry, "block");
     block.function = text(entry, "function");
     block.file = text(entry, "file");
-    block.line = static_cast<uint32_t>(number(entry, "line"));
+    block.line = smallNumber(entry, "line");
     if (!block.is_own) {
       block.lines.clear();
       for (const Json &line : list(entry, "lines"))
-        block.lines.emplace_back(block.file, line.get<uint32_t>());
+        block.lines.emplace_back(block.file, static_cast<uint32_t>(asNumber(line, "lines")));
     }
     block.executions += number(entry, "executions");
     block.lanes += number(entry, "lanes");
@@ -256,9 +223,8 @@ void Reader::blocks(const Json &object) {
           std::pair("clocks", &block.clocks)})
       if (const auto value = maybeNumber(entry, key)) *sum = sum->value_or(0) + *value;
   }
-  for (const Json &entry : list(object, "lines")) {
-    LineCount &line =
-        log_.lines[{text(entry, "file"), static_cast<uint32_t>(number(entry, "line"))}];
+  for (const Json &entry : objects(object, "lines")) {
+    LineCount &line = log_.lines[{text(entry, "file"), smallNumber(entry, "line")}];
     line.executions += number(entry, "executions");
     line.lanes += number(entry, "lanes");
     line.slots += number(entry, "executions") * flow.wave_size;
@@ -267,24 +233,47 @@ void Reader::blocks(const Json &object) {
 
 void Reader::flow(const Json &object) {
   Flow &flow = log_.flows[kernelOf(object)];
-  for (const Json &entry : list(object, "blocks")) {
+  for (const Json &entry : objects(object, "blocks")) {
     Block &block = flow.blocks[number(entry, "block")];
     block.id = number(entry, "block");
     block.is_own = true;
     block.lines.clear();
-    for (const Json &line : list(entry, "lines"))
-      block.lines.emplace_back(text(line, "file"), static_cast<uint32_t>(number(line, "line")));
+    for (const Json &line : objects(entry, "lines"))
+      block.lines.emplace_back(text(line, "file"), smallNumber(line, "line"));
   }
-  for (const Json &entry : list(object, "edges"))
+  for (const Json &entry : objects(object, "edges"))
     flow.edges.push_back({maybeNumber(entry, "from"), number(entry, "to"),
                           number(entry, "executions"), number(entry, "lanes")});
 }
 
 void Reader::pattern(const Json &object) {
-  kernelOf(object);
+  Pattern p;
+  p.kernel = kernelOf(object);
+  p.is_lds = text(object, "space") == "lds";
+  p.which = text(object, "which");
+  p.file = text(object, "file");
+  p.line = smallNumber(object, "line");
+  p.column = smallNumber(object, "column");
+  p.op = text(object, "op");
+  p.bytes = number(object, "bytes");
+  p.lane_bytes = numberWithin(object, "lane_bytes", 1, 4096);
+  p.dispatch = number(object, "dispatch_id");
+  p.line_size = log_.kernels[p.kernel].line_size;
+  p.banks = log_.kernels[p.kernel].banks;
+  p.needed = number(object, "lines_needed");
+  p.used = number(object, "lines_used");
+  p.conflicts = number(object, "conflicts");
+  if (object.contains("workgroup")) p.workgroup = three(object, "workgroup");
+  const std::string mask = text(object, "mask");
+  if (!mask.starts_with("0x") || mask.size() > 18 ||
+      mask.find_first_not_of("0123456789abcdef", 2) != mask.npos || mask.size() == 2)
+    throw std::invalid_argument("'mask' is not a hexadecimal number of 64 bits");
+  p.mask = std::stoull(mask, nullptr, 16);
   for (const Json &address : list(object, "addresses"))
-    if (!address.is_number_integer()) throw std::invalid_argument("an address is not a number");
-  log_.patterns.push_back(object);
+    p.addresses.push_back(asNumber(address, "addresses"));
+  if (p.addresses.empty() || static_cast<int>(p.addresses.size()) != std::popcount(p.mask))
+    throw std::invalid_argument("'addresses' are not as many as the lanes of 'mask'");
+  log_.patterns.push_back(std::move(p));
 }
 
 void Reader::finish() {
@@ -325,7 +314,7 @@ std::optional<RunLog> readRunLog(const std::string &path, std::string &error) {
     return std::nullopt;
   }
   reader.finish();
-  if (log.dispatches.empty() && log.accesses.empty() && !log.summary) {
+  if (log.dispatches.empty() && log.accesses.empty() && !log.has_summary) {
     error = fmt::format("{} holds no JSON lines of a report{}", path,
                         log.problems.empty() ? "" : "; " + log.problems.front());
     return std::nullopt;

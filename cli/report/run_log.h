@@ -5,18 +5,13 @@
 // access in several dispatches of a kernel is one access here.
 #pragma once
 
-#include <array>
-#include <cstdint>
+#include "report/json_fields.h"
+
 #include <map>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
 #include <tuple>
 #include <vector>
 
 namespace fade::report {
-
-using Json = nlohmann::json;
 
 struct Dispatch {
   uint64_t id = 0;
@@ -64,6 +59,20 @@ struct Access {
   }
 };
 
+/// One execution of an access, lane by lane.
+struct Pattern {
+  uint32_t kernel = 0;
+  bool is_lds = false;
+  std::string which, file, op;
+  uint32_t line = 0, column = 0;
+  uint64_t bytes = 0, lane_bytes = 0, dispatch = 0;
+  uint64_t line_size = 128, banks = 32;
+  uint64_t needed = 0, used = 0, conflicts = 0;
+  std::optional<std::array<uint64_t, 3>> workgroup;
+  uint64_t mask = 0;
+  std::vector<uint64_t> addresses; ///< of the lanes of the mask
+};
+
 struct Block {
   uint64_t id = 0;
   std::string function, file;
@@ -90,15 +99,22 @@ struct LineCount {
   uint64_t executions = 0, lanes = 0, slots = 0; ///< slots: lanes there would be room for
 };
 
+/// A kernel that ran as it is though instrumentation was asked for.
+struct Skipped {
+  std::string kernel, reason;
+  uint64_t count = 1;
+};
+
 struct RunLog {
   std::vector<Dispatch> dispatches;
   std::vector<Kernel> kernels;
   std::vector<Access> accesses;
   std::map<uint32_t, Flow> flows; ///< by kernel
   std::map<std::pair<std::string, uint32_t>, LineCount> lines;
-  std::vector<Json> patterns;        ///< as they stand in the lines
+  std::vector<Pattern> patterns;
   std::vector<std::string> heatmaps; ///< lines of this kind, to be read again in order of time
-  std::optional<Json> summary;       ///< nothing if the run was cut off
+  bool has_summary = false;          ///< if not, the run was cut off
+  std::vector<Skipped> skipped;
   std::vector<std::string> problems; ///< one line each
   uint64_t line_count = 0, bad_lines = 0;
 

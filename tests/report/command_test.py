@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import random
 import re
 import subprocess
 import tempfile
@@ -96,6 +97,24 @@ class BrokenLines(Command):
                 number, words, data = self.with_lines(bad + "\n")
                 self.assertIn(f"line {number}: ", words)
                 self.assertEqual(data["totals"]["dispatches"], 4)
+
+    def test_numbers_and_types_at_random_never_end_in_a_crash(self):
+        random.seed(6)
+        lines = [json.dumps(line) for line in log_lines.small("kernel.hip")]
+        odd = ["-1", "1e300", "18446744073709551615", "18446744073709551616", '"x"', "null", "[]", "{}", "[7]", "true", "0", "3.5"]
+        for _ in range(60):
+            broken = list(lines)
+            for _ in range(random.randint(1, 8)):
+                at = random.randrange(len(broken))
+                values = list(re.finditer(r'(?<=: )(-?\d+|"[^"]*"|true|false|null)(?=[,}\]])', broken[at]))
+                if values:
+                    value = random.choice(values)
+                    broken[at] = broken[at][:value.start()] + random.choice(odd) + broken[at][value.end():]
+            self.log.write_text("\n".join(broken))
+            done = self.report(self.log, "-o", self.html, "--trace", self.trace)
+            self.assertIn(done.returncode, (0, 1), "\n".join(broken))
+            json.loads(self.trace.read_text())
+            self.data()
 
     def test_a_thousand_bad_lines_are_not_a_thousand_messages(self):
         _, words, data = self.with_lines(*["nonsense\n"] * 1000)

@@ -191,7 +191,7 @@ class Small(Page):
         labels = self.browser.run("return [...document.querySelectorAll('#panel-blocks .node')].map(n => n.getAttribute('aria-label'))")
         self.assertEqual(labels, ["lines 1–2: 40 executions, 100\u202f% of lanes", "line 3: 30 executions, 25\u202f% of lanes", "line 4: 0 executions, 0\u202f% of lanes"])
         self.assertEqual(self.browser.texts("#panel-blocks path title"), ["2\u202f560 lanes in 40 executions", "480 lanes in 30 executions", "9 lanes in 3 executions"])
-        self.assertEqual(self.browser.run("return document.querySelectorAll('#panel-blocks path.back').length"), 1)
+        self.assertEqual(self.browser.run("return document.querySelectorAll('#panel-blocks .way.back').length"), 1)
         self.browser.run("document.querySelectorAll('#panel-blocks .node')[1].focus()")
         self.browser.press("Enter")
         self.assertIn("30 executions with fewer lanes than the wave has", self.browser.text("#panel-blocks .detail"))

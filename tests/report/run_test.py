@@ -1,11 +1,15 @@
 """fadeprobe --report and --trace on a program that runs on the software GPU."""
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import re
 import signal
+import struct
 import subprocess
 import tempfile
+import termios
 import unittest
 
 PROBE, SHOWCASE = os.environ["REPORT_PROBE"], os.environ["REPORT_SHOWCASE"]
@@ -101,6 +105,68 @@ class Report(Run):
             self.assertEqual(one["args"]["records"], line["records"])
 
 
+def lanes_of(record):
+    return [lane for lane in range(64) if int(record["mask"], 16) >> lane & 1]
+
+
+class AgainstEveryRecord(Run):
+    """What AccessPatterns and BlockFlow say, found out again from all records that MessageLogger lists."""
+
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder) / "log.jsonl"
+            subprocess.run([PROBE, "--gpu", "gfx90a", "-i", "-a", "MessageLogger", "libAccessPatterns.so", "libBlockFlow.so", "-t", "json", "-l", log, "--", SHOWCASE, "32", "1"],
+                           check=True, capture_output=True, timeout=150)
+            cls.lines = [json.loads(line) for line in log.read_text().splitlines()]
+
+    def of(self, *kinds):
+        return [line for line in self.lines if line["type"] in kinds]
+
+    def test_the_worst_example_is_the_worst_of_all_executions(self):
+        worst = {}
+        for record in self.of("access"):
+            if record["space"] != "global" or record["bytes"] > 256:
+                continue
+            used = {line for address in record["addresses"] for line in range(address // 128, (address + record["bytes"] - 1) // 128 + 1)}
+            needed = -(-len(record["addresses"]) * record["bytes"] // 128)
+            key = tuple(record[name] for name in ("kernel", "line", "column", "op"))
+            worst[key] = max(worst.get(key, 0), len(used) - needed)
+        patterns = {tuple(p[name] for name in ("kernel", "line", "column", "op")): max(0, p["lines_used"] - p["lines_needed"])
+                    for p in self.of("pattern") if p["space"] == "global" and p["which"] == "worst"}
+        self.assertEqual(patterns, worst)
+        self.assertGreater(max(worst.values()), 10)
+
+    def test_every_example_is_an_execution_that_happened(self):
+        happened = {(r["kernel"], r["dispatch_id"], r["line"], r["column"], int(r["mask"], 16), tuple(r["addresses"])) for r in self.of("access")}
+        patterns = self.of("pattern")
+        self.assertGreater(len(patterns), 10)
+        for p in patterns:
+            self.assertIn((p["kernel"], p["dispatch_id"], p["line"], p["column"], int(p["mask"], 16), tuple(p["addresses"])), happened)
+
+    def test_the_ways_between_blocks_are_those_of_the_lanes(self):
+        last, edges = {}, {}
+        for record in self.of("block"):
+            wave = (record["dispatch_id"], record["wave"])
+            for lane in lanes_of(record):
+                way = (record["kernel"], last.get((wave, lane)), record["line"])
+                edges[way] = edges.get(way, 0) + 1
+                last[wave, lane] = record["line"]
+        found = {}
+        for flow in self.of("flow"):
+            first = {b["block"]: b for b in flow["blocks"]}
+            for edge in flow["edges"]:
+                self.assertIn(edge["to"], first)
+                found[flow["kernel"]] = found.get(flow["kernel"], 0) + edge["lanes"]
+        expected = {}
+        for (kernel, _, _), lanes in edges.items():
+            expected[kernel] = expected.get(kernel, 0) + lanes
+        self.assertEqual(found, expected)
+        for flow in self.of("flow"):
+            entries = sum(e["lanes"] for e in flow["edges"] if e["from"] is None)
+            self.assertEqual(entries, sum(n for (kernel, before, _), n in edges.items() if kernel == flow["kernel"] and before is None))
+
+
 class Surroundings(Run):
     def test_the_exit_code_is_the_application_s(self):
         done = self.run_probe("--gpu", "gfx90a", "--report", "out.html", "--", SHOWCASE, "32", "1", "37")
@@ -134,6 +200,27 @@ class Surroundings(Run):
         done = self.run_probe("--gpu", "gfx90a", "--report", "out.html", "-t", "text", "--", "true")
         self.assertEqual(done.returncode, 2)
         self.assertIn("--log-format text", done.stderr)
+
+    def test_the_terminal_has_the_findings_in_its_width_and_in_colour(self):
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        environment = {**os.environ, "TERM": "xterm"}
+        environment.pop("NO_COLOR", None)
+        done = subprocess.run([PROBE, "--gpu", "gfx90a", "--report", "out.html", "--", SHOWCASE, "32", "1"], stdout=subprocess.PIPE, stderr=theirs, timeout=150, cwd=self.root, env=environment)
+        os.close(theirs)
+        text = os.read(ours, 65536).decode()
+        os.close(ours)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("\x1b[1m", text)
+        plain = re.sub(r"\x1b\[\d+m", "", text).replace("\r", "").splitlines()
+        self.assertLessEqual(max(map(len, plain)), 80)
+        self.assertTrue(any(re.search(r"extra LDS turns +showcase.hip:\d+  load in transpose_tiled", line) for line in plain), plain)
+
+    def test_a_pipe_gets_the_same_without_colour(self):
+        done = self.run_probe("--gpu", "gfx90a", "--report", "out.html", "--", SHOWCASE, "32", "1")
+        self.assertNotIn("\x1b", done.stderr)
+        self.assertIn("5 dispatches, 4 instrumented", done.stderr)
+        self.assertIn("lines too many", done.stderr)
 
     def test_a_signal_goes_on_to_the_application_and_comes_back_as_its_end(self):
         process = subprocess.Popen([PROBE, "--gpu", "gfx90a", "--report", "out.html", "--", "sh", "-c", "echo up; exec sleep 60"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

@@ -64,6 +64,12 @@ function around(x1, y1, x2, y2, side) {
   return `M${x1},${y1}H${side - out * turn}Q${side},${y1} ${side},${y1 + down * turn}V${y2 - down * turn}Q${side},${y2} ${side - out * turn},${y2}H${x2}`;
 }
 
+/// The head of an arrow that arrives at x, y from the side dx, dy.
+function arrow(x, y, dx, dy, size, kind) {
+  const [bx, by] = [x + dx * size * 1.6, y + dy * size * 1.6];
+  return el("path", {class: `head ${kind}`, d: `M${x},${y}L${bx + dy * size * 0.8},${by + dx * size * 0.8}L${bx - dy * size * 0.8},${by - dx * size * 0.8}Z`});
+}
+
 function showFlow(flow) {
   const {rank, back} = layoutFlow(flow), boxWidth = 188, boxHeight = 58, gapX = 26, gapY = 46, margin = 110;
   const rows = [];
@@ -89,24 +95,30 @@ function showFlow(flow) {
     const a = at.get(from), b = at.get(to);
     if (!b) continue;
     const thick = 1 + 3 * Math.sqrt(lanes / mostLanes);
-    let path, lx, ly;
-    if (!a) { path = `M${b.x + boxWidth / 2},${b.y - 14}V${b.y - 2}`; }
+    let path, lx, ly, tip = [b.x + boxWidth / 2, b.y, 0, -1]; // where the arrow ends, and from which side
+    if (!a) { path = `M${b.x + boxWidth / 2},${b.y - 14}V${b.y - 3}`; }
     else if (back.has(`${from} ${to}`)) {
       const side = edgeOf(from, to, 1) + 30, sy = a.y + boxHeight * 0.7, ey = b.y + boxHeight * 0.3;
       path = around(a.x + boxWidth, sy, b.x + boxWidth + 3, ey, side);
+      tip = [b.x + boxWidth, ey, 1, 0];
       [lx, ly] = [side, (sy + ey) / 2];
     } else if (rank.get(to) > rank.get(from) + 1) {
       const side = edgeOf(from, to, -1) - 26 - 20 * (rank.get(to) - rank.get(from) - 2) / 4, sy = a.y + boxHeight * 0.7, ey = b.y + boxHeight * 0.3;
       path = around(a.x, sy, b.x - 3, ey, side);
+      tip = [b.x, ey, -1, 0];
       [lx, ly] = [(side + a.x) / 2, sy];
     } else {
       const sx = a.x + boxWidth / 2, ex = b.x + boxWidth / 2, sy = a.y + boxHeight, ey = b.y - 3;
       path = `M${sx},${sy}C${sx},${sy + gapY * 0.6} ${ex},${ey - gapY * 0.6} ${ex},${ey}`;
       [lx, ly] = [(sx + ex) / 2, (sy + ey) / 2];
     }
-    svg.append(el("path", {d: path, class: back.has(`${from} ${to}`) ? "back" : "", "stroke-width": thick.toFixed(1)},
-      el("title", {}, `${count(lanes)} lanes in ${count(executions)} executions`)));
-    if (lx !== undefined) labels.push(el("text", {class: "count", x: lx, y: ly + 4, "text-anchor": "middle"}, brief(lanes)));
+    const kind = back.has(`${from} ${to}`) ? "back" : "";
+    svg.append(el("path", {d: path, class: `way ${kind}`, "stroke-width": thick.toFixed(1)}, el("title", {}, `${count(lanes)} lanes in ${count(executions)} executions`)),
+      arrow(...tip, 3 + thick, kind));
+    if (lx !== undefined) {
+      const text = brief(lanes), half = text.length * 3.5 + 3;
+      labels.push(el("rect", {class: "blank", x: lx - half, y: ly - 8, width: 2 * half, height: 16}), el("text", {class: "count", x: lx, y: ly + 4, "text-anchor": "middle"}, text));
+    }
   }
   const most = Math.max(1, ...flow.blocks.map((b) => b.executions));
   for (const block of flow.blocks) svg.append(blockNode(block, at.get(block.id), boxWidth, boxHeight, most, flow));
