@@ -56,11 +56,15 @@ function(fade_test name)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${A_ENV}" LABELS "${A_LABELS}" TIMEOUT 900)
   else()
-    set(label "") # the discovery takes one
+    # The discovery takes one label, and loses empty values together with their place.
+    set(properties TIMEOUT 300)
     if(A_LABELS)
       list(GET A_LABELS 0 label)
+      list(APPEND properties LABELS ${label})
     endif()
-    gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
-      PROPERTIES ENVIRONMENT "${A_ENV}" LABELS "${label}" TIMEOUT 300)
+    if(A_ENV)
+      list(APPEND properties ENVIRONMENT "${A_ENV}")
+    endif()
+    gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
   endif()
 endfunction()

@@ -73,14 +73,14 @@ public:
       JsonWriter json;
       json.object([&] {
         json.field("type", "text");
-        json.field("version", 1);
+        json.field("version", FADE_REPORT_VERSION);
         json.field("text", text);
       });
       return write(json.take());
     }
     if (isCsv()) {
       CsvWriter csv;
-      csv.row("text", text);
+      csv.row("text", FADE_REPORT_VERSION, text);
       return write(csv.take());
     }
     write(std::string(text) + '\n');
