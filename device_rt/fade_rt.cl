@@ -58,9 +58,16 @@ INLINE u64 active_lanes(void) {
 INLINE u64 exec_register(void) { return active_lanes(); }
 #endif
 
+// Whether a set of lanes is empty. In wave32 one scalar comparison is enough; the compiler knows.
+INLINE bool is_empty(u64 lanes) {
+  return __fade_hook_wave_size() == 64 ? lanes == 0 : (u32)lanes == 0;
+}
+INLINE bool any(bool condition) { return !is_empty(ballot(condition)); }
+
 INLINE u32 first_bit(u64 mask) { return (u32)__builtin_ctzl(mask); }
 INLINE u32 rank_below(u64 mask) {
-  return __builtin_amdgcn_mbcnt_hi((u32)(mask >> 32), __builtin_amdgcn_mbcnt_lo((u32)mask, 0));
+  u32 low = __builtin_amdgcn_mbcnt_lo((u32)mask, 0);
+  return __fade_hook_wave_size() == 64 ? __builtin_amdgcn_mbcnt_hi((u32)(mask >> 32), low) : low;
 }
 INLINE u32 lane_id(void) { return rank_below(~0ul); }
 INLINE bool is_leader(void) { return rank_below(active_lanes()) == 0; }
@@ -77,7 +84,7 @@ INLINE u32 read_lane(u32 v, u32 lane) {
   return (u32)__builtin_amdgcn_readlane((i32)v, (i32)lane);
 #endif
 }
-INLINE bool is_traced(u32 wave) { return ballot(wave != FADE_WAVE_NONE) != 0; }
+INLINE bool is_traced(u32 wave) { return any(wave != FADE_WAVE_NONE); }
 INLINE u32 to_vector(u32 v) {
   u32 result;
   __asm__("v_mov_b32 %0, %1" : "=v"(result) : "s"(v));
@@ -131,11 +138,11 @@ INLINE u32 reserve_position(control_t control, u32 size) {
                                                 (u64)zero << 32 | size, __ATOMIC_RELAXED,
                                                 __OPENCL_MEMORY_SCOPE_DEVICE);
   i32 room = (i32)((u32)limit - position);
-  if (!LIKELY(ballot(room < (i32)size) == 0)) {
+  if (!LIKELY(!any(room < (i32)size))) {
     do {
       __builtin_amdgcn_s_sleep(8);
       room = (i32)((u32)raise_limit(control) - position);
-    } while (ballot(room < (i32)size) != 0);
+    } while (any(room < (i32)size));
   }
   return position;
 }
@@ -327,7 +334,7 @@ INLINE void record_access(control_t control, u32 wave, u32 site, u64 address) {
   uint2 last = {wave, (u32)stride};
   __asm__("" : "+v"(middle), "+v"(last));
   address = (u64)middle.w << 32 | middle.z, wave = last.x; // from now on in these registers
-  if (!LIKELY(uncommon == 0)) {
+  if (!LIKELY(is_empty(uncommon))) {
     if (!is_filtered(control, first_lane(site)))
       write_access(control, wave, site, address, false, 0);
     // Then no lane writes the common record. Hidden from the compiler, or it would rearrange this
@@ -346,22 +353,22 @@ INLINE void record_access(control_t control, u32 wave, u32 site, u64 address) {
   }
 }
 
-// The order of the arguments is that of the registers in which a record is put together: `unused_*`
-// are where mask and extra will be, and callers need not set them.
-ENTRY void __fade_rt_access(control_t control, u64 unused_mask, u64 address, u32 wave,
-                            u32 unused_extra, u32 site) {
-  (void)unused_mask, (void)unused_extra;
+// The order of the arguments is that of the registers in which a record is put together: the mask
+// takes the place of `control`, the rest of the header that of `unused`, which callers need not set.
+ENTRY void __fade_rt_access(control_t control, u64 address, u32 site, u32 unused, u32 wave) {
+  (void)unused;
+  control = uniform_control(control); // first, to free its registers
   if (!is_traced(wave)) return;
-  record_access(uniform_control(control), wave, site, address);
+  record_access(control, wave, site, address);
 }
 
 // An access through a flat pointer: lanes that point to their own scratch are no business of ours.
-ENTRY void __fade_rt_access_flat(control_t control, u64 unused_mask, u64 address, u32 wave,
-                                 u32 unused_extra, u32 site) {
-  (void)unused_mask, (void)unused_extra;
+ENTRY void __fade_rt_access_flat(control_t control, u64 address, u32 site, u32 unused, u32 wave) {
+  (void)unused;
+  control = uniform_control(control);
   if (!is_traced(wave)) return;
   if (__builtin_amdgcn_is_private((const __generic void *)address)) return;
-  record_access(uniform_control(control), wave, site, address);
+  record_access(control, wave, site, address);
 }
 
 // An access with a length. Lanes with the same length share a record.

@@ -1,6 +1,7 @@
 #include "BufferAccess.h"
 
 #include "Compat.h"
+#include "Target.h"
 
 using namespace llvm;
 
@@ -102,15 +103,29 @@ BufferAddress buildBufferAddress(IRBuilder<> &builder, const Access &access) {
     address = builder.CreateAdd(address, scalar);
     end = builder.CreateAdd(end, scalar);
   }
-  Value *in_range = builder.CreateICmpULE(end, count);
-  if (access.record) {
-    // Bits 48 to 61 hold the stride. With one, num_records counts structures, without, bytes.
-    Value *stride = builder.CreateAnd(builder.CreateLShr(second, 16), 0x3fff);
-    Value *record = wide(access.record);
-    address = builder.CreateAdd(address, builder.CreateMul(record, stride));
+  // Bits 48 to 61 hold the stride.
+  Value *stride = builder.CreateAnd(builder.CreateLShr(second, 16), 0x3fff);
+  Value *record = access.record ? wide(access.record) : builder.getInt64(0);
+  if (access.record) address = builder.CreateAdd(address, builder.CreateMul(record, stride));
+  Value *in_bytes = builder.CreateICmpULE(end, count);
+  Value *in_records = builder.CreateICmpULT(record, count);
+  const Module &module = *access.instruction->getModule();
+  if (processorMajor(targetProcessor(module)) < 10) {
+    // With a stride, num_records counts structures, without, bytes.
+    if (!access.record) return {address, in_bytes};
     Value *is_raw = builder.CreateICmpEQ(stride, builder.getInt64(0));
-    in_range = builder.CreateSelect(is_raw, in_range, builder.CreateICmpULT(record, count));
+    return {address, builder.CreateSelect(is_raw, in_bytes, in_records)};
   }
+  // From gfx10 on, two bits of the descriptor choose the check.
+  Value *check = builder.CreateAnd(builder.CreateLShr(word(3), 28), 3);
+  auto is = [&](uint32_t n) { return builder.CreateICmpEQ(check, builder.getInt32(n)); };
+  Value *in_structure =
+      builder.CreateICmpULE(builder.CreateAdd(offset, builder.getInt64(access.site.size)), stride);
+  Value *in_range = builder.CreateSelect(
+      is(0), builder.CreateAnd(in_records, in_structure),
+      builder.CreateSelect(
+          is(1), in_records,
+          builder.CreateSelect(is(2), builder.CreateICmpNE(count, builder.getInt64(0)), in_bytes)));
   return {address, in_range};
 }
 

@@ -6,6 +6,7 @@
 #include "llvm/IR/Attributes.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
@@ -69,6 +70,16 @@ inline llvm::Instruction *splitIfThen(llvm::Value *condition, llvm::Instruction 
 
 inline llvm::PointerType *pointerType(llvm::LLVMContext &context, unsigned space) {
   return llvm::PointerType::get(context, space);
+}
+
+// The value of a call is taken for different in each lane even if it is not. This makes it one.
+inline llvm::Value *uniform(llvm::IRBuilder<> &builder, llvm::Value *value) {
+#if LLVM_VERSION_MAJOR >= 19
+  return builder.CreateIntrinsic(llvm::Intrinsic::amdgcn_readfirstlane, {builder.getInt32Ty()},
+                                 {value});
+#else
+  return builder.CreateIntrinsic(llvm::Intrinsic::amdgcn_readfirstlane, {}, {value});
+#endif
 }
 
 } // namespace fade

@@ -58,10 +58,13 @@ Value *readTime(IRBuilder<> &builder, unsigned major) {
 #endif
 }
 
-// The value of a hook, for a processor that may be unknown.
-Value *hookValue(IRBuilder<> &builder, StringRef hook, StringRef processor) {
+// The value of a hook, for a processor and wave size that may be unknown ("", 0).
+Value *hookValue(IRBuilder<> &builder, StringRef hook, StringRef processor, unsigned wave_size) {
   const unsigned major = processorMajor(processor);
-  if (hook == "wave_size") return builder.CreateIntrinsic(Intrinsic::amdgcn_wavefrontsize, {}, {});
+  if (hook == "wave_size") {
+    if (wave_size != 0) return builder.getInt32(wave_size);
+    return builder.CreateIntrinsic(Intrinsic::amdgcn_wavefrontsize, {}, {});
+  }
   if (hook == "time") return readTime(builder, major);
   if (hook == "hardware_id" && major != 0)
     return readRegister(builder, major >= 10 ? hw_id1 : hw_id_gfx9);
@@ -70,7 +73,7 @@ Value *hookValue(IRBuilder<> &builder, StringRef hook, StringRef processor) {
   return builder.getInt32(0);
 }
 
-void fillHooks(Module &module, StringRef processor) {
+void fillHooks(Module &module, StringRef processor, unsigned wave_size) {
   SmallVector<Function *, 4> hooks;
   for (Function &function : module)
     if (startsWith(function.getName(), hook_prefix)) hooks.push_back(&function);
@@ -79,7 +82,7 @@ void fillHooks(Module &module, StringRef processor) {
     for (User *user : make_early_inc_range(hook->users())) {
       auto *call = cast<CallInst>(user);
       IRBuilder<> builder(call);
-      call->replaceAllUsesWith(hookValue(builder, name, processor));
+      call->replaceAllUsesWith(hookValue(builder, name, processor, wave_size));
       call->eraseFromParent();
     }
     hook->eraseFromParent();
@@ -93,12 +96,7 @@ void DeviceRuntime::adapt(Function &function) {
   for (const char *name : {"target-cpu", "target-features", "tune-cpu", "uniform-work-group-size",
                            "amdgpu-flat-work-group-size", "amdgpu-waves-per-eu"})
     function.removeFnAttr(name);
-  for (const Function &other : *module_) {
-    if (!other.hasFnAttribute("target-cpu")) continue;
-    for (const char *name : {"target-cpu", "target-features"})
-      if (other.hasFnAttribute(name)) function.addFnAttr(other.getFnAttribute(name));
-    break;
-  }
+  for (const Attribute &attribute : target_) function.addFnAttr(attribute);
   // It reads nothing that a caller would have to hand over behind the scenes.
   for (const char *name :
        {"amdgpu-no-completion-action", "amdgpu-no-default-queue", "amdgpu-no-dispatch-id",
@@ -120,17 +118,24 @@ Expected<DeviceRuntime> DeviceRuntime::link(Module &module) {
   auto parsed = parseBitcodeFile(MemoryBufferRef(bitcode, "fade_rt"), module.getContext());
   if (!parsed) return parsed.takeError();
   Module &source = **parsed;
+  DeviceRuntime runtime(module);
+  // Before anything of the stand-in is here.
+  for (const Function &function : module) {
+    if (!function.hasFnAttribute("target-cpu")) continue;
+    for (const char *name : {"target-cpu", "target-features"})
+      if (function.hasFnAttribute(name)) runtime.target_.push_back(function.getFnAttribute(name));
+    break;
+  }
   source.setTargetTriple(module.getTargetTriple());
   source.setDataLayout(module.getDataLayout());
   // Module flags of the stand-in, like its code-object version, are not ours to bring along.
   SmallVector<NamedMDNode *, 8> named;
   for (NamedMDNode &node : source.named_metadata()) named.push_back(&node);
   for (NamedMDNode *node : named) source.eraseNamedMetadata(node);
-  fillHooks(source, targetProcessor(module));
+  fillHooks(source, targetProcessor(module), waveSize(module));
   if (Linker::linkModules(module, std::move(*parsed)))
     return createStringError(inconvertibleErrorCode(), "fade: cannot link the device runtime");
 
-  DeviceRuntime runtime(module);
   for (Function &function : module)
     if (startsWith(function.getName(), runtime_prefix)) runtime.adapt(function);
   auto get = [&](const char *name) {

@@ -34,6 +34,7 @@ private:
   void adapt(llvm::Function &function);
 
   llvm::Module *module_;
+  llvm::SmallVector<llvm::Attribute, 2> target_; // processor and features, if the module has them
 };
 
 } // namespace fade

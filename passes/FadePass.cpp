@@ -93,10 +93,12 @@ void ModuleInstrumentation::instrumentKernel(Function &kernel, Instrumenter &ins
   instrumentClone(clone, index, instrumenter);
   SmallVector<Clone, 8> work;
   cloner_.followCalls(clone, work);
+  KernelCloner::dropLineTables(clone);
   while (!work.empty()) {
     Clone function = work.pop_back_val();
     instrumentClone(function, FADE_NO_INDEX, instrumenter);
     cloner_.followCalls(function, work);
+    KernelCloner::dropLineTables(function);
     ++functions_cloned;
   }
   if (options_.replace) cloner_.replace(clone);
@@ -108,7 +110,7 @@ Expected<bool> ModuleInstrumentation::run() {
   if (kernels.empty()) return false;
   auto runtime = DeviceRuntime::link(module_);
   if (!runtime) return runtime.takeError();
-  Instrumenter instrumenter(*runtime);
+  Instrumenter instrumenter(*runtime, module_);
   for (Function *kernel : kernels) instrumentKernel(*kernel, instrumenter);
   embedSites(module_, table_.finish(options_.modes, options_.text));
   instrumenter.setModuleId(table_.moduleId());

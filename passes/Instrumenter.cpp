@@ -18,7 +18,7 @@ namespace {
 // The first place in a block behind which records may be written. In the entry block that is behind
 // the code which finds out wave and counters.
 Instruction &firstInstruction(const Clone &clone, BasicBlock &block) {
-  for (Value *value : {clone.gate, clone.wave})
+  for (Value *value : {clone.gate, clone.counters, clone.wave})
     if (auto *made = dyn_cast_or_null<Instruction>(value))
       if (made->getParent() == &block) return *made->getNextNode();
   Instruction *at = &*block.getFirstInsertionPt();
@@ -41,15 +41,6 @@ Value *laneId(IRBuilder<> &builder) {
   Value *all = builder.getInt32(~0u);
   Value *low = builder.CreateIntrinsic(Intrinsic::amdgcn_mbcnt_lo, {}, {all, builder.getInt32(0)});
   return builder.CreateIntrinsic(Intrinsic::amdgcn_mbcnt_hi, {}, {all, low});
-}
-
-// The value of a call is taken for different in each lane even if it is not. This makes it one.
-Value *uniform(IRBuilder<> &builder, Value *value) {
-#if LLVM_VERSION_MAJOR >= 19
-  return builder.CreateIntrinsic(Intrinsic::amdgcn_readfirstlane, {builder.getInt32Ty()}, {value});
-#else
-  return builder.CreateIntrinsic(Intrinsic::amdgcn_readfirstlane, {}, {value});
-#endif
 }
 
 void inlineCall(CallInst &call) {
@@ -85,6 +76,9 @@ Address buildAddress(IRBuilder<> &builder, const Access &access) {
 }
 
 } // namespace
+
+Instrumenter::Instrumenter(const DeviceRuntime &runtime, const Module &module)
+    : runtime_(runtime), counter_(module) {}
 
 void Instrumenter::announceWave(Clone &clone, uint32_t kernel) {
   BasicBlock &entry = clone.function->getEntryBlock();
@@ -143,9 +137,8 @@ void Instrumenter::recordAccess(const Clone &clone, const Access &access, uint32
   }
   const bool flat = access.site.space == FADE_SPACE_FLAT;
   Value *id = builder.getInt32(site);
-  SmallVector<Value *, 6> arguments = {clone.control, PoisonValue::get(builder.getInt64Ty()),
-                                       address.value, clone.wave,
-                                       PoisonValue::get(builder.getInt32Ty()), id};
+  SmallVector<Value *, 5> arguments = {clone.control, address.value, id,
+                                       PoisonValue::get(builder.getInt32Ty()), clone.wave};
   Function *function = flat ? runtime_.access_flat : runtime_.access;
   if (length) {
     arguments = {clone.control, clone.wave, id, address.value, length};
@@ -166,6 +159,10 @@ void Instrumenter::findCounters(Clone &clone) {
   Type *i32 = builder.getInt32Ty(), *i64 = builder.getInt64Ty();
   Value *low = uniform(builder, builder.CreateTrunc(address, i32));
   Value *high = uniform(builder, builder.CreateTrunc(builder.CreateLShr(address, 32), i32));
+  if (counter_.usable()) {
+    clone.counters = counter_.describe(builder, low, high);
+    return;
+  }
   address = builder.CreateOr(builder.CreateZExt(low, i64),
                              builder.CreateShl(builder.CreateZExt(high, i64), 32));
   clone.counters =
@@ -176,7 +173,9 @@ void Instrumenter::findCounters(Clone &clone) {
 
 void Instrumenter::countBlock(const Clone &clone, BasicBlock &block, uint32_t site) {
   IRBuilder<> builder(&firstInstruction(clone, block));
-  Value *offset = builder.getInt32(site * static_cast<uint32_t>(sizeof(fade_counter)));
+  const uint32_t place = site * static_cast<uint32_t>(sizeof(fade_counter));
+  if (counter_.usable()) return counter_.count(builder, clone.counters, place);
+  Value *offset = builder.getInt32(place);
   inlineCall(*builder.CreateCall(runtime_.count, {clone.counters, clone.gate, offset}));
 }
 

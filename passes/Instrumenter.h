@@ -3,6 +3,7 @@
 #pragma once
 
 #include "AccessFinder.h"
+#include "BlockCounter.h"
 #include "DeviceRuntime.h"
 #include "KernelCloner.h"
 
@@ -11,13 +12,14 @@
 namespace llvm {
 class BasicBlock;
 class CallInst;
+class Module;
 } // namespace llvm
 
 namespace fade {
 
 class Instrumenter {
 public:
-  explicit Instrumenter(const DeviceRuntime &runtime) : runtime_(runtime) {}
+  Instrumenter(const DeviceRuntime &runtime, const llvm::Module &module);
 
   // From now on, records of accesses are written by code in the place of the access, not by a call.
   void setInline(bool on) { inline_accesses_ = on; }
@@ -41,6 +43,7 @@ public:
 private:
   const DeviceRuntime &runtime_;
   std::vector<llvm::CallInst *> announcements_;
+  BlockCounter counter_;
   bool inline_accesses_ = false;
 };
 

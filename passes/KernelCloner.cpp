@@ -5,6 +5,7 @@
 #include "fade/clone.h"
 
 #include "llvm/ADT/StringSet.h"
+#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -51,7 +52,8 @@ void extendArgumentMetadata(Function &kernel) {
   append("kernel_arg_type", text("void*"));
   append("kernel_arg_base_type", text("void*"));
   append("kernel_arg_type_qual", text(""));
-  // Compilers drop the names of values, and with them the arguments' names in the metadata; this one must be there.
+  // Compilers drop the names of values, and with them the arguments' names in the metadata; this
+  // one must be there.
   if (!kernel.getMetadata("kernel_arg_name")) {
     SmallVector<Metadata *, 8> unnamed(kernel.arg_size() - 1, text(""));
     kernel.setMetadata("kernel_arg_name", MDNode::get(context, unnamed));
@@ -180,6 +182,14 @@ Clone KernelCloner::cloneKernel(Function &original) {
   clone.control = control;
   extendArgumentMetadata(*clone.function);
   return clone;
+}
+
+void KernelCloner::dropLineTables(const Clone &clone) {
+  const DISubprogram *subprogram = clone.function->getSubprogram();
+  if (!subprogram || !subprogram->getUnit() ||
+      subprogram->getUnit()->getEmissionKind() == DICompileUnit::FullDebug)
+    return;
+  stripDebugInfo(*clone.function);
 }
 
 void KernelCloner::replace(const Clone &clone) {

@@ -25,4 +25,17 @@ unsigned processorMajor(StringRef processor) {
   return major;
 }
 
+unsigned waveSize(const Module &module) {
+  const unsigned major = processorMajor(targetProcessor(module));
+  if (major == 0) return 0;
+  if (major < 10) return 64;
+  for (const Function &function : module) {
+    if (!function.hasFnAttribute("target-features")) continue;
+    const StringRef features = function.getFnAttribute("target-features").getValueAsString();
+    if (features.contains("+wavefrontsize64")) return 64;
+    if (features.contains("+wavefrontsize32")) return 32;
+  }
+  return 0;
+}
+
 } // namespace fade

@@ -19,4 +19,7 @@ std::string targetProcessor(const llvm::Module &module);
 // Major number of a processor: 9 for gfx90a, 10 for gfx1030; 0 if unknown.
 unsigned processorMajor(llvm::StringRef processor);
 
+// 32 or 64; 0 if it may still be decided when code is generated.
+unsigned waveSize(const llvm::Module &module);
+
 } // namespace fade

@@ -55,4 +55,4 @@ define amdgpu_kernel void @k(ptr addrspace(1) %g, ptr %f, ptr addrspace(3) %l, p
 ; IR-NEXT: call void @__fade_rt_access_flat(
 ; IR: [[L:%.*]] = ptrtoint ptr addrspace(3) %l to i32
 ; IR-NEXT: [[Z:%.*]] = zext i32 [[L]] to i64
-; IR-NEXT: call void @__fade_rt_access({{.*}} i64 [[Z]], i32 %__fade_wave, i32 poison, i32 {{[0-9]+}})
+; IR-NEXT: call void @__fade_rt_access({{.*}} i64 [[Z]], i32 {{[0-9]+}}, i32 poison, i32 %__fade_wave)

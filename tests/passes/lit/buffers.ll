@@ -39,11 +39,11 @@ declare i32 @llvm.amdgcn.struct.buffer.atomic.cmpswap.i32(i32, i32, <4 x i32>, i
 ; IR: [[LAST:%.*]] = add i64 [[END]], [[S]]
 ; IR: [[IN:%.*]] = icmp ule i64 [[LAST]], [[COUNT]]
 ; IR: br i1 [[IN]]
-; IR: call void @__fade_rt_access({{.*}} i64 [[ADDRESS]], {{.*}} i32 0)
+; IR: call void @__fade_rt_access({{.*}} i64 [[ADDRESS]], i32 0,
 ; The structured store: the index counts strides and is compared with num_records.
 ; IR: [[STRIDE:%.*]] = and i64 %{{.*}}, 16383
 ; IR: [[INDEX:%.*]] = zext i32 %vindex to i64
 ; IR: mul i64 [[INDEX]], [[STRIDE]]
-; IR: [[RAW:%.*]] = icmp eq i64 [[STRIDE]], 0
 ; IR: [[BELOW:%.*]] = icmp ult i64 [[INDEX]], %{{.*}}
+; IR: [[RAW:%.*]] = icmp eq i64 [[STRIDE]], 0
 ; IR: select i1 [[RAW]], i1 %{{.*}}, i1 [[BELOW]]

@@ -27,6 +27,6 @@ declare void @llvm.masked.scatter.v2i32.v2p1(<2 x i32>, <2 x ptr addrspace(1)>, 
 ; IR: [[AT:%.*]] = add i64 [[BASE]], 4
 ; IR: br i1 [[BIT]], label %[[THEN:.*]], label %
 ; IR: [[THEN]]:
-; IR-NEXT: call void @__fade_rt_access({{.*}} i64 [[AT]], {{.*}} i32 1)
+; IR-NEXT: call void @__fade_rt_access({{.*}} i64 [[AT]], i32 1,
 ; IR: [[ONE:%.*]] = extractelement <2 x ptr addrspace(1)> %v, {{i32|i64}} 1
 ; IR: ptrtoint ptr addrspace(1) [[ONE]] to i64

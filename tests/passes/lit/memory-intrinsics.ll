@@ -24,8 +24,8 @@ declare void @llvm.memset.p1.i64(ptr addrspace(1), i8, i64, i1)
 ; CHECK-NOT: site
 
 ; IR: define amdgpu_kernel void @__fade_k
-; IR: call void @__fade_rt_access({{.*}} i64 {{.*}}, i32 0)
-; IR: call void @__fade_rt_access({{.*}} i64 {{.*}}, i32 1)
+; IR: call void @__fade_rt_access({{.*}}, i32 0, i32 poison
+; IR: call void @__fade_rt_access({{.*}}, i32 1, i32 poison
 ; IR: call void @__fade_rt_range({{.*}} i32 2, i64 {{.*}}, i64 %n)
 ; IR: call void @__fade_rt_range({{.*}} i32 3, i64 {{.*}}, i64 %n)
 ; IR: call void @__fade_rt_range_flat({{.*}} i32 4, i64 {{.*}}, i64 %n)

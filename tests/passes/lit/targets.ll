@@ -19,3 +19,7 @@ declare void @llvm.memcpy.p1.p0.i64(ptr addrspace(1), ptr, i64, i1)
 ; CHECK: .amdhsa_kernel __fade_k
 ; CHECK: .amdhsa_private_segment_fixed_size 0
 ; CHECK-NOT: ScratchSize: {{[1-9]}}
+
+; Without a processor in the module, the runtime has none either: -mcpu of llc decides.
+; RUN: %opt -passes=fade %s -S | FileCheck %s --check-prefix=NOCPU
+; NOCPU-NOT: "target-cpu"

@@ -37,9 +37,9 @@ define void @unused(ptr addrspace(1) %p) {
 
 ; CHECK: define protected amdgpu_kernel void @__fade_plain(ptr addrspace(1) %p, ptr addrspace(1) noundef %__fade_control)
 ; CHECK: call i32 @__fade_rt_wave_begin(ptr addrspace(1) %__fade_control, i64 {{-?[0-9]+}}, i32 0,
-; CHECK: call void @__fade_rt_access(ptr addrspace(1) %__fade_control, i64 poison, i64 %{{.*}}, i32 %__fade_wave, i32 poison, i32 0)
+; CHECK: call void @__fade_rt_access(ptr addrspace(1) %__fade_control, i64 %{{.*}}, i32 0, i32 poison, i32 %__fade_wave)
 ; CHECK-NEXT: %v = load i32, ptr addrspace(1) %p
-; CHECK: call void @__fade_rt_access(ptr addrspace(1) %__fade_control, i64 poison, i64 %{{.*}}, i32 %__fade_wave, i32 poison, i32 1)
+; CHECK: call void @__fade_rt_access(ptr addrspace(1) %__fade_control, i64 %{{.*}}, i32 1, i32 poison, i32 %__fade_wave)
 ; CHECK-NEXT: store i32 %v, ptr addrspace(1) %p
 
 ; Linkage, visibility and comdat are those of the original.

@@ -5,6 +5,7 @@
 
 #include <fade/clone.h>
 
+#include "llvm/BinaryFormat/MsgPackDocument.h"
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Object/ObjectFile.h"
@@ -45,6 +46,21 @@ struct Session::Lines {
       return tables;
     }
     throw std::runtime_error("no " FADE_SITES_SECTION);
+  }
+
+  // The note with the kernels' metadata, as MessagePack.
+  llvm::StringRef metadata() const {
+    const auto &elf = llvm::cast<llvm::object::ELF64LEObjectFile>(*file).getELFFile();
+    for (const auto &header : llvm::cantFail(elf.program_headers())) {
+      if (header.p_type != llvm::ELF::PT_NOTE) continue;
+      llvm::Error error = llvm::Error::success();
+      for (const auto &note : elf.notes(header, error))
+        if (note.getType() == llvm::ELF::NT_AMDGPU_METADATA)
+          return llvm::StringRef(reinterpret_cast<const char *>(note.getDesc(4).data()),
+                                 note.getDesc(4).size());
+      llvm::cantFail(std::move(error));
+    }
+    throw std::runtime_error("no metadata");
   }
 
   // Address and size of a function in the file.
@@ -183,10 +199,23 @@ uint32_t Session::lineAt(uint64_t pc) const {
   return info.Line;
 }
 
-uint32_t Session::privateBytes(const std::string &kernel) const {
-  uint32_t bytes = 0;
-  const_cast<Session *>(this)->device_.memory().read(object_.symbol(kernel + ".kd") + 4, &bytes, 4);
-  return bytes;
+KernelNeeds Session::needs(const std::string &kernel) const {
+  llvm::msgpack::Document document;
+  if (!document.readFromBlob(lines_->metadata(), false)) throw std::runtime_error("bad metadata");
+  for (auto &entry : document.getRoot().getMap()["amdhsa.kernels"].getArray()) {
+    auto &map = entry.getMap();
+    if (map[".name"].getString() != kernel) continue;
+    auto number = [&](const char *key) {
+      return map.find(key) == map.end() ? 0 : static_cast<uint32_t>(map[key].getUInt());
+    };
+    KernelNeeds needs{number(".vgpr_count") + number(".agpr_count"), number(".sgpr_count"),
+                      number(".private_segment_fixed_size"), false,
+                      number(".kernarg_segment_size")};
+    needs.dynamic_stack =
+        map.find(".uses_dynamic_stack") != map.end() && map[".uses_dynamic_stack"].getBool();
+    return needs;
+  }
+  throw std::runtime_error("no metadata of " + kernel);
 }
 
 std::vector<uint32_t> Session::scalarLoadLines(const std::string &kernel) {

@@ -82,6 +82,15 @@ struct Observed {
   sim::DispatchStats stats;
 };
 
+// What the compiler says about a kernel's needs.
+struct KernelNeeds {
+  uint32_t vgprs = 0; // with AGPRs, where they share the registers
+  uint32_t sgprs = 0;
+  uint32_t scratch = 0; // bytes per lane
+  bool dynamic_stack = false;
+  uint32_t kernarg_size = 0;
+};
+
 class Session {
 public:
   Session(const std::string &arch, const std::string &code_object, unsigned workers = 0);
@@ -100,8 +109,7 @@ public:
 
   // Source line of an instruction, 0 if unknown.
   uint32_t lineAt(uint64_t pc) const;
-  // Bytes of registers and stack that the descriptor of a kernel asks for.
-  uint32_t privateBytes(const std::string &kernel) const;
+  KernelNeeds needs(const std::string &kernel) const;
 
 private:
   sim::DispatchResult dispatch(const std::string &kernel, const Launch &launch,

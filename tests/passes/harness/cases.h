@@ -1,10 +1,12 @@
-// The kernels of kernels/basic.hip with launches and data.
+// The kernels of kernels/*.hip with launches and data.
 #pragma once
 
 #include "session.h"
 
 #include <functional>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -48,23 +50,54 @@ private:
   std::vector<Part> parts_;
 };
 
-// How the compiler may change accesses after the pass has seen them, beyond merging and widening.
+// What the compiler may do to accesses after the pass has seen them, beyond widening them and
+// making one of several on the same line. These are all the differences that remain between what is
+// recorded and what the original does; a case names those it meets.
 enum Liberty : unsigned {
   none = 0,
   // memcpy and memset are moved in pieces that may overlap: a byte is touched more than once.
   overlapping = 1,
   // Atomics of all lanes on one address are done by one lane for all.
   combined = 2,
+  // Accesses of several lines become one, which has one of the lines or none; or an access moves
+  // to another block and loses its line. From -O1 on.
+  merged = 4,
+  // memcpy, memmove and memset become loops without a line, at every level.
+  unlined = 8,
+  // The same load twice in a block is done once, even at -O0: instruction selection finds them to
+  // be the same. A record between them, in the twin, keeps them apart.
+  repeated = 16,
+  // An atomic operation that the target lacks becomes a load and a loop of compare-and-swap.
+  expanded = 32,
 };
+
+template <typename T> std::vector<T> counted(std::size_t n, T from = 0) {
+  std::vector<T> out(n);
+  std::iota(out.begin(), out.end(), from);
+  return out;
+}
+
+template <typename T> std::vector<T> random(std::size_t n, uint64_t below, uint64_t seed = 1) {
+  std::mt19937_64 engine(seed);
+  std::vector<T> out(n);
+  for (auto &v : out) v = static_cast<T>(engine() % below);
+  return out;
+}
+
+template <typename T> std::vector<T> zeros(std::size_t n) { return std::vector<T>(n); }
 
 struct Case {
   std::string name; // of the kernel
+  std::string file; // kernels/<file>.hip
   Launch launch;
   std::function<Arguments(Data &)> arguments;
   unsigned liberties = none;
+  std::vector<std::string> archs = {}; // empty: all
 };
 
-const std::vector<Case> &basicCases();
-const Case &basicCase(const std::string &name);
+std::vector<Case> basicCases();
+std::vector<Case> moreCases();
+const std::vector<Case> &allCases();
+const Case &findCase(const std::string &name);
 
 } // namespace fade::test

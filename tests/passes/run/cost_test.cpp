@@ -1,0 +1,170 @@
+// What instrumentation costs, counted by the software GPU. The limits are promises: docs/cost.md.
+#include "cases.h"
+
+#include <fade/clone.h>
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+namespace {
+
+using namespace fade::test;
+
+constexpr uint32_t items = 256;
+
+struct Target {
+  const char *arch, *size;
+  uint32_t lanes;
+};
+std::ostream &operator<<(std::ostream &out, const Target &t) {
+  return out << t.arch << "_" << t.size;
+}
+
+std::string object(const char *what, const Target &t) {
+  return std::string(KERNELS_DIR "/cost_") + what + "_" + t.arch + "_" + t.size + ".hsaco";
+}
+
+// A kernel with records, and the same kernel compiled to a twin that announces its waves and
+// records nothing else. The difference is what the records cost.
+struct Cost {
+  Recorded with;
+  uint64_t instructions; // more than without records, all waves together
+  KernelNeeds original, twin;
+};
+
+Cost measure(const char *what, const Target &t, const Launch &launch,
+             const std::function<Arguments(Data &)> &arguments) {
+  uint64_t counts[2];
+  Cost cost{};
+  for (int with = 0; with < 2; ++with) {
+    Session session(t.arch, object(with ? what : (std::string("no_") + what).c_str(), t), 1);
+    Data data(session.device());
+    Recorded recorded = session.runTwin(launch, arguments(data));
+    counts[with] = recorded.stats.total().waves;
+    if (!with) continue;
+    cost.with = std::move(recorded);
+    cost.original = session.needs(launch.kernel);
+    cost.twin = session.needs(FADE_CLONE_PREFIX + launch.kernel);
+  }
+  cost.instructions = counts[1] - counts[0];
+  return cost;
+}
+
+Arguments buffers(Data &data, unsigned count, std::size_t size = items + 64) {
+  Arguments out;
+  for (unsigned i = 0; i < count; ++i) out.add(data.add(std::vector<int>(size)));
+  return out;
+}
+
+// Distinct places in no order.
+std::vector<int> shuffled() {
+  std::vector<int> where(items);
+  std::iota(where.begin(), where.end(), 0);
+  std::shuffle(where.begin(), where.end(), std::mt19937(3));
+  return where;
+}
+
+class CostLimits : public testing::TestWithParam<Target> {
+protected:
+  // Executed wave-instructions per record of an access.
+  double perAccess(const Cost &cost) const {
+    EXPECT_FALSE(cost.with.accesses.empty());
+    return double(cost.instructions) / double(cost.with.accesses.size());
+  }
+  void expectCoalesced(const std::string &kernel, const std::function<Arguments(Data &)> &arguments,
+                       std::size_t per_wave, double limit) {
+    const Cost cost =
+        measure("accesses", GetParam(), {kernel, {items, 1, 1}, {64, 1, 1}}, arguments);
+    ASSERT_EQ(cost.with.accesses.size(), per_wave * items / GetParam().lanes);
+    for (const auto &access : cost.with.accesses) {
+      EXPECT_EQ(std::popcount(access.mask), int(GetParam().lanes));
+      EXPECT_LE(access.size, 40u);
+    }
+    EXPECT_LE(perAccess(cost), limit) << kernel;
+    RecordProperty(kernel, std::to_string(perAccess(cost)));
+    std::cout << kernel << ": " << perAccess(cost) << " instructions, "
+              << cost.with.accesses.front().size << " bytes per access\n";
+  }
+};
+
+TEST_P(CostLimits, CoalescedAccessTakesAtMost70InstructionsAnd40Bytes) {
+  expectCoalesced(
+      "one_store", [](Data &d) { return buffers(d, 1); }, 1, 70);
+  expectCoalesced(
+      "four_loads", [](Data &d) { return buffers(d, 5); }, 4, 70);
+  expectCoalesced(
+      "in_a_loop", [](Data &d) { return buffers(d, 2, 2048).add<int>(5); }, 5, 70);
+}
+
+TEST_P(CostLimits, CoalescedAccessThroughFlatPointerTakesAtMost72Instructions) {
+  expectCoalesced(
+      "one_flat_store", [](Data &d) { return buffers(d, 1); }, 1, 72);
+}
+
+TEST_P(CostLimits, AccessToLdsTakesAtMost70InstructionsAnd40Bytes) {
+  expectCoalesced(
+      "two_lds_accesses", [](Data &d) { return buffers(d, 1); }, 2, 70);
+}
+
+TEST_P(CostLimits, IrregularAccessTakes32BytesAndFourPerActiveLane) {
+  for (const char *kernel : {"gather", "some_lanes_gather"}) {
+    const Cost cost =
+        measure("accesses", GetParam(), {kernel, {items, 1, 1}, {64, 1, 1}}, [&](Data &d) {
+          const auto where = d.add(shuffled());
+          const auto out = d.add(std::vector<int>(items));
+          const Arguments two = Arguments().add(where).add(out);
+          return kernel == std::string("gather") ? two : Arguments(two).add<int>(37);
+        });
+    unsigned irregular = 0;
+    for (const auto &access : cost.with.accesses) {
+      EXPECT_LE(access.size, 32u + 4 * unsigned(std::popcount(access.mask)));
+      irregular += access.encoding == FADE_ENCODING_DELTA32;
+    }
+    EXPECT_GE(irregular, items / GetParam().lanes) << kernel;
+  }
+}
+
+// Of what a kernel pays once, for finding its counters, nothing is counted here: it is the
+// difference between few and many entries.
+TEST_P(CostLimits, BlockCountTakesAtMost12InstructionsPerEntry) {
+  uint64_t instructions[2], entries[2] = {};
+  for (const bool many : {false, true}) {
+    const Cost cost =
+        measure("counts", GetParam(), {"blocks", {items, 1, 1}, {64, 1, 1}}, [&](Data &d) {
+          std::vector<int> in(items);
+          std::iota(in.begin(), in.end(), 1);
+          const auto from = d.add(in);
+          return Arguments().add(from).add(d.add(std::vector<int>(items))).add<int>(many ? 19 : 1);
+        });
+    instructions[many] = cost.instructions;
+    for (const fade_counter &c : cost.with.counters) entries[many] += c.entries;
+  }
+  ASSERT_GT(entries[1], entries[0] + 100);
+  const double per_entry =
+      double(instructions[1] - instructions[0]) / double(entries[1] - entries[0]);
+  EXPECT_LE(per_entry, 12);
+  std::cout << "blocks: " << per_entry << " instructions per block entry\n";
+}
+
+TEST_P(CostLimits, NoScratchIsAddedWhereTheOriginalHasNone) {
+  for (const char *what : {"accesses", "counts"}) {
+    Session session(GetParam().arch, object(what, GetParam()), 1);
+    for (const fade_site_kernel &kernel : session.sites().kernels()) {
+      const std::string name(session.sites().string(kernel.name));
+      ASSERT_EQ(session.needs(name).scratch, 0u) << name;
+      EXPECT_EQ(session.needs(FADE_CLONE_PREFIX + name).scratch, 0u) << name;
+      EXPECT_FALSE(session.needs(FADE_CLONE_PREFIX + name).dynamic_stack) << name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Targets, CostLimits,
+    testing::Values(Target{"gfx90a", "default", 64}, Target{"gfx942", "default", 64},
+                    Target{"gfx1030", "default", 32}, Target{"gfx1030", "wave64", 64},
+                    Target{"gfx1100", "default", 32}, Target{"gfx1100", "wave64", 64}),
+    [](const auto &info) { return std::string(info.param.arch) + "_" + info.param.size; });
+
+} // namespace
