@@ -9,8 +9,8 @@
 // an AMD release from s_waitcnt (and, on some architectures, a cache write-back) before the releasing store or atomic,
 // and an acquire from a cache invalidation after the acquiring load. So these are the two places that are ordered here:
 // a vector or scalar store is issued behind a release fence, and every cache-control instruction is a full fence.
-// Atomics are sequentially consistent by themselves. Between these points aligned dwords are never torn, which is all
-// that the GPU promises too.
+// Atomics are sequentially consistent by themselves. Between these points aligned dwords and pairs of them are never
+// torn, which is all that the GPU promises too.
 #pragma once
 
 #include "exec/memory_view.h"

@@ -9,11 +9,24 @@
 namespace fade::sim {
 namespace {
 
+// Two registers that lie side by side in memory move as one: 64-bit atomic loads and stores of a program are plain
+// instructions, so they must not be torn. Volatile, lest the compiler split or join them.
+template <class I> constexpr bool is_pair = I::count == 2 && sizeof(typename I::Value) == 4;
+using UnalignedPair __attribute__((aligned(1), may_alias)) = u64;
+FADE_GPU_ACCESS inline u64 load_pair(const std::byte *p) {
+  return *reinterpret_cast<const volatile UnalignedPair *>(p);
+}
+FADE_GPU_ACCESS inline void store_pair(std::byte *p, uint32_t low, uint32_t high) {
+  *reinterpret_cast<volatile UnalignedPair *>(p) = u64{high} << 32 | low;
+}
+
 template <class I> FADE_GPU_ACCESS void load_lane(Row *to, unsigned lane, const std::byte *p, uint32_t stride) {
   for (unsigned k = 0; k < I::count; k++)
     to[k][lane] = I::to_register(load_unaligned<typename I::Value>(p + k * stride), to[k][lane]);
 }
 template <class I> FADE_GPU_ACCESS void store_lane(const Row *from, unsigned lane, std::byte *p, uint32_t stride) {
+  if constexpr (is_pair<I>)
+    if (stride == 4) return store_pair(p, from[0][lane], from[1][lane]);
   for (unsigned k = 0; k < I::count; k++) store_unaligned(p + k * stride, I::from_register(from[k][lane]));
 }
 
@@ -30,7 +43,12 @@ FADE_GPU_ACCESS void load_run(Row *__restrict to, const std::byte *__restrict p,
   for (unsigned base = 0; base < lanes; base += 32) {
     if (word_stride == 4) {
       for (unsigned i = base; i < base + 32; i++)
-        for (unsigned k = 0; k < I::count; k++) put(k, i, load_unaligned<Value>(p + i * I::bytes + k * 4));
+        if constexpr (is_pair<I>) {
+          const u64 both = load_pair(p + i * I::bytes);
+          put(0, i, static_cast<Value>(both)), put(1, i, static_cast<Value>(both >> 32));
+        } else {
+          for (unsigned k = 0; k < I::count; k++) put(k, i, load_unaligned<Value>(p + i * I::bytes + k * 4));
+        }
     } else {
       for (unsigned k = 0; k < I::count; k++)
         for (unsigned i = base; i < base + 32; i++) put(k, i, load_unaligned<Value>(p + k * word_stride + i * 4));
@@ -47,8 +65,11 @@ FADE_GPU_ACCESS void store_run(const Row *__restrict from, std::byte *__restrict
   for (unsigned base = 0; base < lanes; base += 32) {
     if (word_stride == 4) {
       for (unsigned i = base; i < base + 32; i++)
-        for (unsigned k = 0; k < I::count; k++)
-          store_unaligned(p + i * I::bytes + k * 4, I::from_register(from[k][i]));
+        if constexpr (is_pair<I>)
+          store_pair(p + i * I::bytes, from[0][i], from[1][i]);
+        else
+          for (unsigned k = 0; k < I::count; k++)
+            store_unaligned(p + i * I::bytes + k * 4, I::from_register(from[k][i]));
     } else {
       for (unsigned k = 0; k < I::count; k++)
         for (unsigned i = base; i < base + 32; i++)
@@ -65,11 +86,18 @@ FADE_GPU_ACCESS void load_scattered(Row *__restrict to, const HostRange &r, cons
   for (unsigned i = 0; i < lanes; i++) {
     const uint32_t m = full ? ~0u : mask[i];
     const std::byte *p = r.host + ((a.va[i] - r.base) & static_cast<uint64_t>(int64_t{static_cast<int32_t>(m)}));
-    for (unsigned k = 0; k < I::count; k++) {
+    auto put = [&](unsigned k, typename I::Value loaded) {
       uint32_t &reg = to[k][i];
-      const uint32_t v = I::to_register(load_unaligned<typename I::Value>(p + k * a.word_stride), reg);
+      const uint32_t v = I::to_register(loaded, reg);
       reg = full ? v : (v & m) | (reg & ~m);
-    }
+    };
+    if constexpr (is_pair<I>)
+      if (a.word_stride == 4) {
+        const u64 both = load_pair(p);
+        put(0, static_cast<u32>(both)), put(1, static_cast<u32>(both >> 32));
+        continue;
+      }
+    for (unsigned k = 0; k < I::count; k++) put(k, load_unaligned<typename I::Value>(p + k * a.word_stride));
   }
 }
 template <class I>

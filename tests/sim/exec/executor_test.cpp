@@ -96,6 +96,20 @@ TEST_P(ExecutorTest, AKernelMayWaitForTheHost) {
   host.join();
 }
 
+// A program's 64-bit atomic loads and stores are plain instructions.
+TEST_P(ExecutorTest, AlignedPairsOfDwordsAreNeverTorn) {
+  auto words = device.allocate<uint64_t>(64);
+  auto torn = device.allocate<uint32_t>(1);
+  auto reader = prepare("read_pairs", 64, Arguments().add(words.va).add(torn.va).add(20000u));
+  for (const char *kernel : {"write_pairs", "write_one_pair"}) {
+    auto writer = prepare(kernel, 64, Arguments().add(words.va).add(20000u));
+    std::thread other([&] { EXPECT_EQ(run(writer).status, Status::ok); });
+    EXPECT_EQ(run(reader).status, Status::ok);
+    other.join();
+    EXPECT_EQ(torn[0], 0u) << kernel;
+  }
+}
+
 TEST_P(ExecutorTest, MoreWorkgroupsThanWorkersMeetAtABarrierOfTheGrid) {
   constexpr uint32_t groups = 50;
   auto arrived = device.allocate<uint32_t>(1);

@@ -42,3 +42,20 @@ kernel void reverse(global const uint *in, global uint *out) {
   barrier(CLK_LOCAL_MEM_FENCE);
   if (tile[63 - i] & 1) out[at] = tile[63 - i];
 }
+
+// Both halves of a word are always the same; a reader that sees them differ has seen a torn access.
+kernel void write_pairs(global volatile ulong *words, uint rounds) {
+  const uint i = get_local_id(0);
+  for (ulong r = 1; r <= rounds; ++r) words[i] = r << 32 | r;
+}
+kernel void read_pairs(global volatile ulong *words, global atomic_uint *torn, uint rounds) {
+  const uint i = get_local_id(0);
+  for (uint r = 0; r < rounds; ++r) {
+    const ulong word = words[i];
+    if ((uint)word != (uint)(word >> 32)) atomic_fetch_add(torn, 1);
+  }
+}
+kernel void write_one_pair(global volatile ulong *words, uint rounds) {
+  if (get_local_id(0) == 5)
+    for (ulong r = 1; r <= rounds; ++r) words[5] = r << 32 | r;
+}

@@ -25,6 +25,7 @@ static void through_the_device(int *host, int n) {
   EXPECT_SAME(copy.read(), want);
   HIP(hipHostUnregister(host));
   EXPECT(hipHostUnregister(host) != hipSuccess);
+  static_cast<void>(hipGetLastError()); // HIP 7 keeps it until somebody asks
 }
 
 int main() {
