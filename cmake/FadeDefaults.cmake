@@ -31,6 +31,8 @@ endfunction()
 
 option(FADE_SANITIZED_TESTS_ONLY "build only tests for sanitizers: label threads with TSan, else label sanitize" OFF)
 
+add_custom_target(fade_tests) # all test programs and what they load
+
 # fade_test(name SOURCES ... [LIBS ...] [DEFINITIONS ...] [OPTIONS ...] [DEPENDS ...] [ENV ...] [LABELS ...]):
 # a GoogleTest program; each TEST is one ctest test.
 # Tests with the label "sanitize" also run with ASan and UBSan, those with the label "threads" with TSan. There a program
@@ -49,6 +51,7 @@ function(fade_test name)
   target_link_libraries(${name} PRIVATE ${A_LIBS} GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE ${A_DEFINITIONS})
   target_compile_options(${name} PRIVATE ${A_OPTIONS})
+  add_dependencies(fade_tests ${name})
   if(A_DEPENDS)
     add_dependencies(${name} ${A_DEPENDS})
   endif()
