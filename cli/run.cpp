@@ -164,9 +164,11 @@ std::optional<std::string> own_library(const std::string &file) {
 }
 
 void add_report_options(CLI::App &app, RunOptions &options) {
-  app.add_option("-a,--analyzers", options.analyzers,
-                 "MessageLogger, Heatmap, MemoryAnalysis, BlockCounts, or the path of a handler; "
-                 "NAME:key=value,... passes options")
+  app.add_option(
+         "-a,--analyzers", options.analyzers,
+         "MessageLogger, Heatmap, MemoryAnalysis, BlockCounts, AccessPatterns, BlockFlow, or the "
+         "path of a handler; "
+         "NAME:key=value,... passes options")
       ->type_name("NAME|PATH");
   add_variable(app, options, "-l,--log-location", "FADE_LOG_LOCATION", "console|FILE");
   add_flag(app, options.log_append, "--log-append", "keep what is in the log file, and add to it");

@@ -12,7 +12,7 @@ _fadeprobe() {
     esac
   done
   case $prev in
-    -a | --analyzers) mapfile -t COMPREPLY < <(compgen -W "MessageLogger Heatmap MemoryAnalysis BlockCounts" -f -- "$cur"); return ;;
+    -a | --analyzers) mapfile -t COMPREPLY < <(compgen -W "MessageLogger Heatmap MemoryAnalysis BlockCounts AccessPatterns BlockFlow" -f -- "$cur"); return ;;
     -t | --log-format) mapfile -t COMPREPLY < <(compgen -W "text json csv" -- "$cur"); return ;;
     -d | --dispatches) mapfile -t COMPREPLY < <(compgen -W "all random" -- "$cur"); return ;;
     -l | --log-location) mapfile -t COMPREPLY < <(compgen -W "console /dev/null" -f -- "$cur"); return ;;
@@ -21,7 +21,7 @@ _fadeprobe() {
     --record | --report | --trace | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     -k | --kernels | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --instrument | --target | --pid | --title) return ;;
   esac
-  local report="--analyzers --log-location --log-format --verbose --workers --help"
+  local report="--analyzers --log-location --log-append --log-format --verbose --workers --help"
   local words
   case $command in
     analyze) words=$report ;;

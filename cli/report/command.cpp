@@ -100,8 +100,8 @@ void add_needs(RunOptions &run, const ReportOptions &outcome) {
     if (!run.instrumented) run.instrumented = true;
     add_analyzer(run, "Heatmap", "Heatmap:steps=64");
     add_analyzer(run, "BlockCounts", "BlockCounts");
-    add_analyzer(run, "AccessPatterns", "libAccessPatterns.so");
-    add_analyzer(run, "BlockFlow", "libBlockFlow.so");
+    add_analyzer(run, "AccessPatterns", "AccessPatterns");
+    add_analyzer(run, "BlockFlow", "BlockFlow");
   }
   if (run.instrumented.value_or(false)) add_analyzer(run, "MemoryAnalysis", "MemoryAnalysis");
 }

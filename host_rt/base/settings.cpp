@@ -13,8 +13,8 @@ namespace {
 
 using Complaint = std::optional<std::string>;
 
-constexpr std::array<std::string_view, 4> kHandlers = {"MessageLogger", "Heatmap", "MemoryAnalysis",
-                                                       "BlockCounts"};
+constexpr std::array<std::string_view, 6> kHandlers = {
+    "MessageLogger", "Heatmap", "MemoryAnalysis", "BlockCounts", "AccessPatterns", "BlockFlow"};
 
 std::string suggest(std::string_view word, std::span<const std::string_view> words) {
   return suggestion(word, words);

@@ -116,7 +116,7 @@ class AgainstEveryRecord(Run):
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
             log = pathlib.Path(folder) / "log.jsonl"
-            subprocess.run([PROBE, "--gpu", "gfx90a", "-i", "-a", "MessageLogger", "libAccessPatterns.so", "libBlockFlow.so", "-t", "json", "-l", log, "--", SHOWCASE, "32", "1"],
+            subprocess.run([PROBE, "--gpu", "gfx90a", "-i", "-a", "MessageLogger", "AccessPatterns", "BlockFlow", "-t", "json", "-l", log, "--", SHOWCASE, "32", "1"],
                            check=True, capture_output=True, timeout=150)
             cls.lines = [json.loads(line) for line in log.read_text().splitlines()]
 
