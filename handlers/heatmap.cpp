@@ -33,6 +33,7 @@ struct Heatmap : fade::Handler {
       throw std::invalid_argument("page must be a power of two, at least 64");
     rows = std::max<uint64_t>(options.size("rows", 16), 1);
     svg_file = options.text("svg", "");
+    if (svg_file == "true") throw std::invalid_argument("svg needs a file: svg=heatmap.svg");
     const uint64_t wanted = options.size("steps", 0);
     if (wanted != 0 && (wanted < TimeMap::kFewestSteps || wanted > TimeMap::kMostSteps))
       throw std::invalid_argument("steps must be between 8 and 512");

@@ -253,6 +253,12 @@ TEST_F(HeatmapTest, ThePictureIsOneFileOfSvg) {
   EXPECT_EQ(svg.find("href"), std::string::npos); // needs nothing else
 }
 
+TEST_F(HeatmapTest, APictureNeedsAFileName) {
+  HandlerHost host(std::vector<HandlerChoice>{{"Heatmap", "svg"}});
+  ASSERT_EQ(host.complaints().size(), 1u);
+  EXPECT_EQ(host.complaints()[0], "handler Heatmap: svg needs a file: svg=heatmap.svg");
+}
+
 TEST_F(HeatmapTest, BarsJoinPagesOfLargeAllocations) {
   stream.wave();
   for (uint64_t i = 0; i < 256; ++i) stream.affine(load, 0x100000 + 4096 * i, 4);
