@@ -236,12 +236,28 @@ std::vector<uint32_t> Session::scalarLoadLines(const std::string &kernel) {
 
 sim::DispatchResult Session::dispatch(const std::string &kernel, const Launch &launch,
                                       const Arguments &arguments) {
-  uint32_t segments[2] = {};
-  const uint64_t descriptor = object_.symbol(kernel + ".kd");
-  if (!descriptor) throw std::runtime_error("no kernel " + kernel);
-  device_.memory().read(descriptor, segments, sizeof segments);
-  auto result = device_.run(object_, kernel, launch.grid, launch.workgroup, arguments,
-                            segments[0] + launch.dynamic_lds, segments[1]);
+  sim::Dispatch d;
+  {
+    const std::lock_guard lock(mutex_); // dispatches may come from several threads, like queues
+    d.kernel_object = object_.symbol(kernel + ".kd");
+    if (!d.kernel_object) throw std::runtime_error("no kernel " + kernel);
+    uint32_t segments[2] = {};
+    device_.memory().read(d.kernel_object, segments, sizeof segments);
+    d.group_segment_size = segments[0] + launch.dynamic_lds;
+    d.private_segment_size = segments[1];
+    d.grid = launch.grid, d.workgroup = launch.workgroup;
+    std::vector<uint8_t> kernarg = arguments.bytes();
+    kernarg.resize(kernarg.size() + 512); // hidden arguments, all zero
+    d.kernarg_address = device_.upload(kernarg).va;
+    auto packet = device_.allocate<uint32_t>(16);
+    auto *half = reinterpret_cast<uint16_t *>(packet.data);
+    for (unsigned i = 0; i < 3; ++i) {
+      half[2 + i] = static_cast<uint16_t>(launch.workgroup[i]);
+      packet[3 + i] = launch.grid[i];
+    }
+    d.packet_address = packet.va;
+  }
+  auto result = device_.executor().run(d);
   if (result.status != sim::DispatchResult::Status::ok) throw std::runtime_error(result.message);
   return result;
 }
@@ -255,12 +271,14 @@ Observed Session::runOriginal(const Launch &launch, const Arguments &arguments) 
 }
 
 Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, const Stream &stream) {
+  std::unique_lock lock(mutex_);
   auto ring = device_.allocate<uint64_t>((stream.capacity + FADE_RING_SLACK) / 8);
   auto tail = device_.allocate<uint64_t>(1);
   std::size_t site_count = 0;
   for (const SiteTable &table : tables_) site_count = std::max(site_count, table.sites().size());
   auto counters = device_.allocate<fade_counter>(site_count + 1);
   auto control = device_.allocate<fade_control>(1);
+  lock.unlock();
   fade_control &c = control[0];
   c.version = FADE_MESSAGE_VERSION;
   c.flags = stream.flags;

@@ -11,6 +11,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -116,6 +117,7 @@ private:
                                const Arguments &arguments);
 
   struct Lines;
+  std::mutex mutex_; // guards allocations
   sim::TestDevice device_;
   std::vector<uint8_t> elf_;
   sim::CodeObject &object_;
