@@ -4,21 +4,78 @@
 #include "isa/llvm_mc.h"
 #include "isa/opcode.h"
 
+#include <algorithm>
+#include <cstring>
+#include <optional>
 #include <string_view>
 
 namespace fade::sim {
+namespace {
+
+// gfx11 can name the halves of registers, which LLVM's decoder refuses unless it is told to expect nothing else. The
+// same instruction on whole registers has the same name and size; FieldReader sees the halves themselves.
+struct WithoutHalves {
+  uint8_t bytes[20];
+  size_t size;
+
+  explicit WithoutHalves(std::span<const uint8_t> from) : size(std::min(from.size(), sizeof bytes)) {
+    std::memcpy(bytes, from.data(), size);
+    if (size < 4) return;
+    uint32_t word;
+    std::memcpy(&word, bytes, 4);
+    const uint32_t high_of_src1 = 1u << 16, high_of_dst = 1u << 24, high_of_src0 = 1u << 7;
+    if (word >> 26 == 0x35) { // VOP3: op_sel
+      word &= ~0x7800u;
+    } else if (!(word >> 31)) {
+      const uint32_t src0 = word & 0x1ff, kind = word >> 25;
+      if (kind != 0x3f) word &= ~high_of_src1; // VOP1 has no second source,
+      if (kind != 0x3e) word &= ~high_of_dst;  // VOPC no destination
+      if (src0 >= 256) word &= ~high_of_src0;
+      const bool dpp = src0 == 0xfa || src0 == 0xe9 || src0 == 0xea;
+      if (dpp && size >= 8) bytes[4] &= 0x7f;
+    }
+    std::memcpy(bytes, &word, 4);
+  }
+  std::span<const uint8_t> span() const { return {bytes, size}; }
+};
+
+bool has_16_bit_operand(const Opcode &op) {
+  for (unsigned s = 0; s < op.sources; s++)
+    if (is_16(op.src[s])) return true;
+  return is_16(op.dst);
+}
+
+} // namespace
 
 struct Decoder::Llvm {
   LlvmDisassembler disassembler;
+  std::optional<LlvmDisassembler> with_halves; // made when first needed
+
+  LlvmDisassembler::Answer halves(const Arch &arch, unsigned lanes, std::span<const uint8_t> bytes, uint64_t pc,
+                                  bool with_text);
 };
 
+// LLVM 19 knows some instructions with halves as such, most only with whole registers.
+LlvmDisassembler::Answer Decoder::Llvm::halves(const Arch &arch, unsigned lanes, std::span<const uint8_t> bytes,
+                                               uint64_t pc, bool with_text) {
+  if (arch.id != Gfx::gfx1100) return {};
+  if (!with_halves) with_halves.emplace(arch.name, lanes == 32, "+real-true16");
+  auto answer = with_halves->disassemble(bytes, pc, with_text);
+  if (answer.size == 0) {
+    answer = disassembler.disassemble(WithoutHalves(bytes).span(), pc, with_text);
+    if (answer.size && with_text) answer.text = answer.mnemonic + " ; on halves of registers";
+  }
+  return answer;
+}
+
 Decoder::Decoder(const Arch &arch, unsigned wave_lanes)
-    : llvm_(new Llvm{{arch.name, wave_lanes == 32}}), arch_(arch), lanes_(wave_lanes) {}
+    : llvm_(new Llvm{{arch.name, wave_lanes == 32}, {}}), arch_(arch), lanes_(wave_lanes) {}
 
 Decoder::~Decoder() = default;
 
 std::string Decoder::text(std::span<const uint8_t> bytes, uint64_t pc) {
-  return llvm_->disassembler.disassemble(bytes, pc, true).text;
+  auto answer = llvm_->disassembler.disassemble(bytes, pc, true);
+  return answer.size ? answer.text : llvm_->halves(arch_, lanes_, bytes, pc, true).text;
 }
 
 namespace {
@@ -51,8 +108,14 @@ bool is_plain(const Arch &arch, const Instruction &in) {
 Decoder::Result Decoder::decode(std::span<const uint8_t> bytes, uint64_t pc) {
   Result r;
   auto answer = llvm_->disassembler.disassemble(bytes, pc, false);
+  const bool halves = answer.size == 0;
+  if (halves) answer = llvm_->halves(arch_, lanes_, bytes, pc, false);
   r.instruction.pc = pc;
   if (answer.size == 0) return r;
+  if (halves) {
+    const Opcode *named = find_opcode(answer.mnemonic);
+    if (!named || !has_16_bit_operand(*named)) return r;
+  }
   r.valid = true;
   r.mnemonic = answer.mnemonic;
   Instruction &in = r.instruction;

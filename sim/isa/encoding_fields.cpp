@@ -250,7 +250,7 @@ void FieldReader::read_vop12c(Instruction &in) const {
   place_sources(in, given, count);
   if (src0 == sdwa_code) read_sdwa(in);
   else if (extended) read_dpp(in, 1, src0 != dpp16_code);
-  else split_half_registers(in);
+  split_half_registers(in);
   if (src0 == dpp8_fi_code) in.fetch_inactive = true;
   if (name == "v_accvgpr_mov_b32") in.dst.index += agpr_base, in.src[0].index += agpr_base;
 }

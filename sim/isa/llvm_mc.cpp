@@ -30,7 +30,8 @@ struct LlvmDisassembler::Impl {
   std::unique_ptr<llvm::MCInstPrinter> printer;
 };
 
-LlvmDisassembler::LlvmDisassembler(const char *cpu, bool wave32) : impl_(std::make_unique<Impl>()) {
+LlvmDisassembler::LlvmDisassembler(const char *cpu, bool wave32, const char *features)
+    : impl_(std::make_unique<Impl>()) {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeAMDGPUTargetInfo();
@@ -45,8 +46,8 @@ LlvmDisassembler::LlvmDisassembler(const char *cpu, bool wave32) : impl_(std::ma
   i.registers.reset(target->createMCRegInfo(triple.str()));
   i.asm_info.reset(target->createMCAsmInfo(*i.registers, triple.str(), llvm::MCTargetOptions()));
   i.instructions.reset(target->createMCInstrInfo());
-  i.subtarget.reset(
-      target->createMCSubtargetInfo(triple.str(), cpu, wave32 ? "+wavefrontsize32" : "+wavefrontsize64"));
+  const std::string all = std::string(wave32 ? "+wavefrontsize32," : "+wavefrontsize64,") + features;
+  i.subtarget.reset(target->createMCSubtargetInfo(triple.str(), cpu, all));
   i.context = std::make_unique<llvm::MCContext>(triple, i.asm_info.get(), i.registers.get(), i.subtarget.get());
   i.disassembler.reset(target->createMCDisassembler(*i.subtarget, *i.context));
   i.printer.reset(target->createMCInstPrinter(triple, 0, *i.asm_info, *i.instructions, *i.registers));

@@ -10,7 +10,8 @@ namespace fade::sim {
 
 class LlvmDisassembler {
 public:
-  LlvmDisassembler(const char *cpu, bool wave32);
+  // `features` as LLVM's -mattr, such as "+real-true16".
+  LlvmDisassembler(const char *cpu, bool wave32, const char *features = "");
   ~LlvmDisassembler();
 
   struct Answer {

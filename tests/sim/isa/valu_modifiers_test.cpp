@@ -262,5 +262,22 @@ TEST(RegisterIndexing, MovesGoThroughM0Offsets) {
   EXPECT_EQ(b.v(0)[0], 55u);
 }
 
+// As newer compilers write them; given as words, for LLVM 19 does not assemble them.
+TEST(HalfRegisters, EachEncodingOfGfx11ReadsAndWritesTheHalfItNames) {
+  WaveBench b("gfx1100", 32);
+  b.set_v(0, 0x3c004000); // high 1.0, low 2.0
+  b.set_v(1, 0xdeadbeef);
+  b.run({0x67030100}); // v_sub_f16_e32 v1.h, v0.l, v0.h
+  EXPECT_EQ(b.v(1)[0], 0x3c00beefu);
+  b.run({0x7e061780}); // v_cvt_f32_f16_e32 v3, v0.h
+  EXPECT_EQ(b.v(3)[7], 0x3f800000u);
+  b.set_v(2, 0x40000000), b.set_v(3, 0x00003c00), b.set_v(1, 0x12345678);
+  b.run({0xd5324801, 0x00020702}); // v_add_f16_e64 v1.h, v2.h, v3.l
+  EXPECT_EQ(b.v(1)[31], 0x42005678u);
+  b.set_v(1, 0x12345678);
+  b.run({0x7e023982}); // v_mov_b16_e32 v1.l, v2.h
+  EXPECT_EQ(b.v(1)[3], 0x12344000u);
+}
+
 } // namespace
 } // namespace fade::sim

@@ -36,6 +36,14 @@ void WaveBench::run(const std::string &line) {
   it->second.run(wave, it->second);
 }
 
+void WaveBench::run(std::initializer_list<u32> words) {
+  const auto *bytes = reinterpret_cast<const uint8_t *>(words.begin());
+  const Decoder::Result r = decoder_.decode({bytes, words.size() * 4}, 0x1000);
+  if (!r.valid || !r.known) throw std::runtime_error("no semantics for " + r.mnemonic);
+  wave.expand_exec();
+  r.instruction.run(wave, r.instruction);
+}
+
 void WaveBench::set_v(unsigned reg, u32 value) { std::fill_n(v(reg), 64, value); }
 void WaveBench::set_v(unsigned reg, std::initializer_list<u32> values) {
   unsigned i = 0;

@@ -25,6 +25,8 @@ public:
 
   // Runs one line of assembly.
   void run(const std::string &line);
+  // Runs an instruction given as words.
+  void run(std::initializer_list<u32> words);
 
   u32 *v(unsigned reg) { return wave.vgpr[reg]; }
   u32 *a(unsigned reg) { return wave.vgpr[agpr_base + reg]; }
