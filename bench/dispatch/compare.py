@@ -2,7 +2,8 @@
 """What a dispatch costs with FADE and without: compare.py FADEPROBE LIBFADEGPU LAUNCHES [rounds]
 
 Runs the program without FADE and in several ways with it, one after the other, so that a machine that is busy is equally
-busy for all of them, and prints medians and the differences to none."""
+busy for all of them, and prints medians in microseconds per dispatch. What FADE costs is the processor time that the
+launching thread needs more than without it, and that of FADE's own threads."""
 import os
 import statistics
 import subprocess
@@ -17,16 +18,17 @@ ways = {
     "instrumented": [probe, "--gpu", "gfx90a", "-i", "-l", "/dev/null", "--"],
 }
 if os.path.exists("/dev/kfd"):
-    ways = {k: [x for x in v if x not in ("--gpu", "gfx90a") and not x.startswith("LD_PRELOAD")] for k, v in ways.items()}
+    here = ("--gpu", "gfx90a", "LD_PRELOAD=" + gpu)
+    ways = {way: [x for x in command if x not in here] for way, command in ways.items()}
 results = {way: [] for way in ways}
 for _ in range(rounds):
     for way, command in ways.items():
         out = subprocess.run(command + [launches], capture_output=True, text=True, check=True).stdout
-        results[way].append([float(x) for x in out.split()])
+        results[way].append([float(x) / 1000 for x in out.split()])
 
 print(f"microseconds per dispatch, median of {rounds} runs")
-print(f"{'':18}{'wall':>9}{'over none':>11}{'launching thread':>18}{'over none':>11}{'process':>9}{'over none':>11}")
-median = {way: [statistics.median(column) / 1000 for column in zip(*rows)] for way, rows in results.items()}
-for way, (wall, thread, process) in median.items():
-    base = median["none"]
-    print(f"{way:18}{wall:9.2f}{wall - base[0]:11.2f}{thread:18.2f}{thread - base[1]:11.2f}{process:9.2f}{process - base[2]:11.2f}")
+print(f"{'':16}{'wall':>8}{'launching thread':>18}{'threads of FADE':>17}{'cost over none':>16}")
+median = {way: [statistics.median(column) for column in zip(*rows)] for way, rows in results.items()}
+for way, (wall, thread, fade) in median.items():
+    cost = thread - median["none"][1] + fade
+    print(f"{way:16}{wall:8.2f}{thread:18.2f}{fade:17.2f}{cost:16.2f}")

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 
 namespace fade {
 namespace {
@@ -40,7 +41,7 @@ HsaRing *RingPool::take(uint32_t counters, std::chrono::milliseconds patience) {
   HsaRing *ring = takeFree(counters);
   if (!ring) ring = makeRing();
   if (!ring && !all_.empty() && patience.count() != 0 && !stalled_) {
-    stalled_ = !freed_.wait_for(lock, patience, [&] { return !free_.empty(); });
+    stalled_ = !freed_.wait_for(lock, patience, [&] { return hasFree(); });
     ring = takeFree(counters);
   }
   lock.unlock();
@@ -51,15 +52,23 @@ HsaRing *RingPool::take(uint32_t counters, std::chrono::milliseconds patience) {
   return ring;
 }
 
-/// The largest that is free; among those one that already counts as many sites.
+/// A large one before a small one; among the latest that were given back, and so are still in
+/// caches, one that already counts as many sites.
 HsaRing *RingPool::takeFree(uint32_t counters) {
-  if (free_.empty()) return nullptr;
-  const auto at = std::ranges::max_element(free_, {}, [&](const HsaRing *ring) {
-    return std::pair(ring->capacity_, ring->counter_count_ == counters);
-  });
-  HsaRing *ring = *at;
-  free_.erase(at);
-  return ring;
+  constexpr std::ptrdiff_t looked_at = 8;
+  for (auto *list : {&free_large_, &free_small_}) {
+    if (list->empty()) continue;
+    const auto last = list->end() - 1;
+    const auto stop = list->end() - std::min<std::ptrdiff_t>(looked_at, std::ssize(*list));
+    auto at = last;
+    while (at != stop && (*at)->counter_count_ != counters) --at;
+    if ((*at)->counter_count_ != counters) at = last;
+    HsaRing *ring = *at;
+    *at = *last;
+    list->pop_back();
+    return ring;
+  }
+  return nullptr;
 }
 
 HsaRing *RingPool::makeRing() {
@@ -82,7 +91,7 @@ HsaRing *RingPool::makeRing() {
 void RingPool::giveBack(HsaRing &ring) {
   {
     const std::lock_guard lock(mutex_);
-    free_.push_back(&ring);
+    (ring.capacity_ > kSmallRing ? free_large_ : free_small_).push_back(&ring);
     stalled_ = false;
   }
   freed_.notify_one();
@@ -90,8 +99,10 @@ void RingPool::giveBack(HsaRing &ring) {
 
 void RingPool::destroySignals() {
   const std::lock_guard lock(mutex_);
-  for (HsaRing *ring : free_) (void)hsaApi().core.hsa_signal_destroy_fn(ring->copied_);
-  free_.clear();
+  for (auto *list : {&free_large_, &free_small_}) {
+    for (HsaRing *ring : *list) (void)hsaApi().core.hsa_signal_destroy_fn(ring->copied_);
+    list->clear();
+  }
 }
 
 HsaRing::~HsaRing() = default; // the GPU may still know it: it lives as long as the process

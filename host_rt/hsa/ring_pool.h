@@ -53,6 +53,7 @@ private:
   HsaRing *takeFree(uint32_t counters);
   HsaRing *makeRing();
   void giveBack(HsaRing &ring);
+  bool hasFree() const { return !free_large_.empty() || !free_small_.empty(); }
 
   const Agent gpu_;
   const Agent host_;
@@ -61,7 +62,7 @@ private:
   std::mutex mutex_;
   std::condition_variable freed_;
   std::vector<std::unique_ptr<HsaRing>> all_;
-  std::vector<HsaRing *> free_;
+  std::vector<HsaRing *> free_large_, free_small_;
   bool stalled_ = false; ///< somebody waited in vain, and nothing was freed since
 };
 

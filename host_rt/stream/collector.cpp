@@ -14,9 +14,9 @@ using Clock = std::chrono::steady_clock;
 // costs nothing.
 constexpr std::size_t kLargestPiece = 128 << 10;
 constexpr auto kShortestNap = std::chrono::microseconds(10);
-constexpr auto kLongestNap = std::chrono::microseconds(1000);
+constexpr auto kLongestNap = std::chrono::microseconds(300);
 // While nothing streams nobody waits for the collector, and each nap costs more than a dispatch.
-constexpr auto kTimedNap = std::chrono::microseconds(500);
+constexpr auto kTimedNap = kLongestNap;
 // How long a record may stay unpublished after its kernel has ended.
 constexpr auto kGrace = std::chrono::milliseconds(200);
 
@@ -28,14 +28,11 @@ Collector::Collector(Analysis &analysis)
 Collector::~Collector() { stop(std::chrono::milliseconds(0)); }
 
 void Collector::add(std::unique_ptr<LiveDispatch> dispatch) {
-  // A ring wants to be drained at once; what is only timed can wait until a nap is over.
-  const Sleep lightest = dispatch->ring ? Sleep::nap : Sleep::deep;
   in_flight_.fetch_add(1, std::memory_order_relaxed);
   inbox_.push(dispatch.release());
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (sleep_.load(std::memory_order_relaxed) >= lightest &&
-      sleep_.exchange(Sleep::none) != Sleep::none)
-    wake_.release();
+  // A nap is over soon; waking a thread for each dispatch would cost more than the dispatch.
+  if (asleep_.load(std::memory_order_relaxed) && asleep_.exchange(false)) wake_.release();
 }
 
 void Collector::stop(std::chrono::milliseconds patience, std::chrono::milliseconds limit) {
@@ -66,13 +63,13 @@ void Collector::run() {
       if (Clock::now() - last_progress >= patience_ || Clock::now() >= deadline_) return giveUp();
     }
     const bool deep = idle && streaming_.empty() && !stopping_.load(std::memory_order_acquire);
-    sleep_.store(deep ? Sleep::deep : Sleep::nap);
+    asleep_.store(deep);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!deep)
       (void)wake_.try_acquire_for(nap);
     else if (inbox_.empty())
       wake_.acquire();
-    sleep_.store(Sleep::none);
+    asleep_.store(false);
     nap = std::min<std::chrono::microseconds>(nap * 2, kLongestNap);
   }
 }

@@ -98,8 +98,7 @@ private:
   std::unordered_map<uint64_t, std::deque<std::unique_ptr<LiveDispatch>>> timed_;
   std::list<Streaming> streaming_;
 
-  enum class Sleep { none, nap, deep };
-  std::atomic<Sleep> sleep_{Sleep::none};
+  std::atomic<bool> asleep_{false}; ///< until it is woken
   std::counting_semaphore<> wake_{0};
   std::atomic<bool> stopping_{false};
   std::chrono::milliseconds patience_{0};

@@ -49,6 +49,7 @@ TEST(Settings, EveryVariableIsRead) {
                               {"FADE_SEED", "17"},
                               {"FADE_KERNEL_CACHE", "/a:/b"},
                               {"FADE_LOG_LOCATION", "/tmp/x.%p"},
+                              {"FADE_LOG_APPEND", "yes"},
                               {"FADE_LOG_FORMAT", "json"},
                               {"FADE_VERBOSE", "1"},
                               {"FADE_WORKGROUPS", "x=1-3,z=7"},
@@ -60,7 +61,7 @@ TEST(Settings, EveryVariableIsRead) {
                               {"FADE_WORKERS", "3"}});
   EXPECT_TRUE(read.complaints.empty());
   const Settings &s = read.settings;
-  EXPECT_TRUE(s.instrumented && s.verbose && s.lossy);
+  EXPECT_TRUE(s.instrumented && s.verbose && s.lossy && s.log_append);
   ASSERT_EQ(s.handlers.size(), 2u);
   EXPECT_EQ(s.handlers[0].name, "Heatmap");
   EXPECT_EQ(s.handlers[0].options, "page=1M");
@@ -77,7 +78,7 @@ TEST(Settings, EveryVariableIsRead) {
   EXPECT_EQ(s.workgroups.sample_executions, 8u);
   EXPECT_EQ(s.memory, uint64_t{64} << 20);
   EXPECT_EQ(s.workers, 3u);
-  EXPECT_EQ(variables().size(), 16u) << "a new variable belongs in this test";
+  EXPECT_EQ(variables().size(), 17u) << "a new variable belongs in this test";
 }
 
 TEST(Settings, AMistakeIsOneLineWithTheNearestRightWord) {

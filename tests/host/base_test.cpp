@@ -1,0 +1,118 @@
+// What keeps FADE and the process that it lives in apart.
+#include "base/contain.h"
+#include "base/diagnostics.h"
+#include "base/own_file.h"
+#include "base/quiet_thread.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <unistd.h>
+
+#if defined(__has_feature)
+#define HAS_SANITIZER __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#else
+#define HAS_SANITIZER 0
+#endif
+
+namespace fade {
+namespace {
+
+std::string readFile(const std::string &path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(Contain, WhatIsThrownIsSaid) {
+  EXPECT_EQ(contain([] {}), "");
+  EXPECT_EQ(contain([] { throw std::runtime_error("why"); }), "it threw an exception: why");
+  EXPECT_EQ(contain([] { throw 1; }), "it threw an exception");
+}
+
+TEST(Contain, ACrashEndsTheCallOnly) {
+#if HAS_SANITIZER
+  GTEST_SKIP() << "the sanitizer takes the signals";
+#else
+  handleCrashes();
+  int after = 0;
+  for (int i = 0; i < 3; ++i) { // again and again: the signal must not stay blocked
+    const std::string what = contain([] { *reinterpret_cast<volatile int *>(8) = 1; });
+    EXPECT_EQ(what, "it crashed (SIGSEGV)");
+    ++after;
+  }
+  EXPECT_EQ(contain([] { std::abort(); }), "it crashed (SIGABRT)");
+  startQuietThread("test", [&] {
+    EXPECT_EQ(contain([] { *reinterpret_cast<volatile int *>(8) = 1; }), "it crashed (SIGSEGV)");
+    ++after;
+  }).join();
+  EXPECT_EQ(after, 4);
+#endif
+}
+
+TEST(Contain, InnerCallsEndBeforeOuterOnes) {
+  EXPECT_EQ(contain([] {
+              EXPECT_EQ(contain([] { throw std::runtime_error("inner"); }),
+                        "it threw an exception: inner");
+              throw std::runtime_error("outer");
+            }),
+            "it threw an exception: outer");
+}
+
+TEST(QuietThread, SignalsOfTheProcessAreNotDeliveredToIt) {
+  startQuietThread("test", [] {
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    for (const int number : {SIGINT, SIGTERM, SIGCHLD, SIGUSR1, SIGPIPE})
+      EXPECT_EQ(sigismember(&blocked, number), 1) << number;
+    EXPECT_EQ(sigismember(&blocked, SIGSEGV), 0);
+    EXPECT_TRUE(isOwnThread());
+  }).join();
+  EXPECT_FALSE(isOwnThread());
+}
+
+TEST(OwnFile, ADescriptorThatBelongsToAnotherFileNowIsNotWrittenTo) {
+  const std::string ours = ::testing::TempDir() + "own-file", theirs = ours + "-theirs";
+  OwnFile file = OwnFile::open(ours, false);
+  ASSERT_TRUE(file.is());
+  EXPECT_EQ(file.write("one\n"), 0);
+  const int stranger = open(theirs.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  ASSERT_EQ(dup2(stranger, file.fd()), file.fd()); // the process takes our number
+  const int taken = file.fd();
+  EXPECT_EQ(file.write("two\n"), 0);
+  EXPECT_EQ(file.close(), 0);
+  EXPECT_EQ(readFile(ours), "one\ntwo\n");
+  EXPECT_EQ(write(taken, "mine", 4), 4); // still open, and theirs
+  EXPECT_EQ(readFile(theirs), "mine");
+  close(taken);
+  close(stranger);
+}
+
+TEST(OwnFile, AppendKeepsWhatIsThereAndOpenDoesNot) {
+  const std::string path = ::testing::TempDir() + "own-file-append";
+  EXPECT_EQ(OwnFile::open(path, false).write("a"), 0);
+  EXPECT_EQ(OwnFile::open(path, true).write("b"), 0);
+  EXPECT_EQ(readFile(path), "ab");
+  EXPECT_EQ(OwnFile::open(path, false).write("c"), 0);
+  EXPECT_EQ(readFile(path), "c");
+  EXPECT_FALSE(OwnFile::open("/no/such/file", true).is());
+}
+
+TEST(OwnFile, ADuplicateOutlivesTheOriginal) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  OwnFile copy = OwnFile::duplicate(ends[1]);
+  close(ends[1]);
+  EXPECT_EQ(copy.write("x"), 0);
+  char byte = 0;
+  EXPECT_EQ(read(ends[0], &byte, 1), 1);
+  EXPECT_EQ(byte, 'x');
+  close(ends[0]);
+}
+
+} // namespace
+} // namespace fade
