@@ -66,6 +66,7 @@ Error parseScope(StringRef value, Options &options) {
 }
 
 Error parseKernels(StringRef value, Options &options) {
+  if (options.kernels) return mistake("'kernels=" + value + "': there is a 'kernels=' before it");
   auto regex = std::make_shared<Regex>(value);
   std::string why;
   if (value.empty() || !regex->isValid(why))

@@ -11,6 +11,15 @@
 ; RUN: not %opt '-passes=fade<inline=many>' %s -S 2>&1 | FileCheck %s --check-prefix=INLINE
 ; RUN: not %opt '-passes=fade<accesses' %s -S 2>&1 | FileCheck %s --check-prefix=BRACKET
 
+; RUN: not %opt '-passes=fade<kernels=a;kernels=b>' %s -S 2>&1 | FileCheck %s --check-prefix=TWICE
+; RUN: not %opt '-passes=fade<spaces=>' %s -S 2>&1 | FileCheck %s --check-prefix=NOSPACE
+; RUN: not %opt '-passes=fade<inline=-1>' %s -S 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+; RUN: not %opt '-passes=fade<accesses=all>' %s -S 2>&1 | FileCheck %s --check-prefix=VALUE
+
+; TWICE: error: fade: 'kernels=b': there is a 'kernels=' before it
+; NOSPACE: error: fade: unknown address space '' in 'spaces='
+; NEGATIVE: error: fade: 'inline=-1' needs a number
+; VALUE: error: fade: unknown option 'accesses=all'; known:
 ; WORD: error: fade: unknown option 'acceses'; known: accesses, blocks, counts, kernel,
 ; ENV: error: fade: unknown option 'block'; known:
 ; REGEX: error: fade: bad regular expression in 'kernels=a[': brackets ([ ]) not balanced
