@@ -29,7 +29,7 @@ struct QueueState {
   };
   std::mutex marks_mutex;
   std::deque<Mark> marks;
-  uint64_t watched = 0; ///< up to where packets are watched, by dispatches or marks
+  uint64_t marked = 0; ///< up to where packets lie before a mark
 
   /// Packets leave a queue in order.
   void hasConsumed(uint64_t packet) noexcept {

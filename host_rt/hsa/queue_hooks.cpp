@@ -92,8 +92,7 @@ public:
           uint64_t number)
       : runtime_(runtime), queue_(queue), packet_(packet), number_(number) {}
 
-  /// False if the packet is passed on as it was.
-  bool pass();
+  void pass();
 
 private:
   void describe(DispatchRecord &record) const;
@@ -200,7 +199,7 @@ bool Passage::exchange(HsaDispatch &live, const Replacement &choice, codeobj::By
   return true;
 }
 
-bool Passage::pass() {
+void Passage::pass() {
   kernel_ = runtime_.registry().find(packet_.kernel_object);
   const uint64_t ordinal = kernel_ ? ++kernel_->dispatches : 0;
   auto live = std::make_unique<HsaDispatch>(runtime_, queue_, number_, kernel_);
@@ -208,11 +207,10 @@ bool Passage::pass() {
   describe(*live->record);
   if (!live->replaceSignal(packet_.completion_signal)) {
     warn("no signal left to time {} with", live->record->kernel->name());
-    return false;
+    return;
   }
   if (isWanted(ordinal)) swap(*live, ordinal);
   runtime_.collector().add(std::move(live));
-  return true;
 }
 
 /// Looks at marks that the GPU has passed.
@@ -226,8 +224,8 @@ void collectMarks(Runtime &runtime, QueueState &queue) {
   }
 }
 
-/// A packet that waits for nothing and tells when the GPU has come to it; behind packets that tell
-/// nothing.
+/// A packet that waits for nothing and tells when the GPU has come to it. What other packets tell
+/// is heard by threads that may be late, and nobody should have to wait for those.
 void addMark(Runtime &runtime, QueueState &queue, std::vector<Packet> &packets) {
   const hsa_signal_t signal = runtime.polledSignals().take();
   if (signal.handle == 0) return;
@@ -236,7 +234,7 @@ void addMark(Runtime &runtime, QueueState &queue, std::vector<Packet> &packets) 
   barrier.completion_signal = signal;
   std::memcpy(&packets.emplace_back(), &barrier, sizeof barrier);
   const uint64_t number = queue.submitted.fetch_add(1, std::memory_order_relaxed);
-  queue.watched = number + 1;
+  queue.marked = number + 1;
   const std::lock_guard lock(queue.marks_mutex);
   queue.marks.push_back({number, signal});
 }
@@ -269,13 +267,13 @@ void passAll(Runtime &runtime, const std::shared_ptr<QueueState> &queue,
     if (!isDispatch(packets[i])) continue;
     const Packet before = packets[i];
     try {
-      if (Passage(runtime, queue, packets[i], first + i).pass()) queue->watched = first + i + 1;
+      Passage(runtime, queue, packets[i], first + i).pass();
     } catch (const std::exception &e) {
       packets[i] = before;
       warn("a dispatch is passed on as it is: {}", e.what());
     }
   }
-  if (first + count - queue->watched >= queue->size / kMarksPerQueue)
+  if (first + count - queue->marked >= queue->size / kMarksPerQueue)
     addMark(runtime, *queue, packets);
 }
 
