@@ -145,15 +145,15 @@ void BlockFlow::writeJson(const KernelTotal &total) const {
       }
     });
     json.list("edges", [&] {
-      for (const auto &[edge, counts] : total.edges)
+      for (const auto &way : total.edges)
         json.object([&] {
-          if (edge.from == kEntry)
+          if (way.first.from == kEntry)
             json.field("from", nullptr);
           else
-            json.field("from", edge.from);
-          json.field("to", edge.to);
-          json.field("executions", counts.waves);
-          json.field("lanes", counts.lanes);
+            json.field("from", way.first.from);
+          json.field("to", way.first.to);
+          json.field("executions", way.second.waves);
+          json.field("lanes", way.second.lanes);
         });
     });
   });

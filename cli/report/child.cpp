@@ -41,6 +41,7 @@ ChildEnd wait_for(pid_t child, const sigset_t &watched) {
 
 ChildEnd run_child(const std::vector<std::string> &command) {
   std::vector<char *> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string &word : command) arguments.push_back(const_cast<char *>(word.c_str()));
   arguments.push_back(nullptr);
   std::fflush(nullptr);
