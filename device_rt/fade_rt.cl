@@ -96,9 +96,10 @@ INLINE config_t config_of(control_t c) { return (config_t)(u64)c; }
 // ---- the ring
 
 typedef volatile __global atomic_ulong *atomic64_t;
-INLINE atomic64_t atomic64(__global u64 *where) {
-  return (atomic64_t)((__global char *)where + divergent_zero());
+INLINE atomic64_t atomic64_at(__global u64 *where, u32 zero) {
+  return (atomic64_t)((__global char *)where + zero);
 }
+INLINE atomic64_t atomic64(__global u64 *where) { return atomic64_at(where, divergent_zero()); }
 
 // The functions from here to reserve() are called by one lane.
 INLINE u64 add64(__global u64 *where, u64 n) {
@@ -132,9 +133,9 @@ INLINE u32 reserve_position(control_t control, u32 size) {
   u32 zero = divergent_zero();
   // The zero serves as the upper half of the size, too. The limit may be read first: it can only be
   // too low.
-  i32 limit = (i32)__opencl_atomic_load((atomic64_t)((__global char *)&control->limit + zero),
-                                        __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
-  u32 position = (u32)__opencl_atomic_fetch_add((atomic64_t)((__global char *)&control->head + zero),
+  i32 limit = (i32)__opencl_atomic_load(atomic64_at(&control->limit, zero), __ATOMIC_RELAXED,
+                                        __OPENCL_MEMORY_SCOPE_DEVICE);
+  u32 position = (u32)__opencl_atomic_fetch_add(atomic64_at(&control->head, zero),
                                                 (u64)zero << 32 | size, __ATOMIC_RELAXED,
                                                 __OPENCL_MEMORY_SCOPE_DEVICE);
   i32 room = (i32)((u32)limit - position);

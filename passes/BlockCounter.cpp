@@ -52,17 +52,17 @@ Value *BlockCounter::describe(IRBuilder<> &builder, Value *low, Value *high) con
 
 void BlockCounter::count(IRBuilder<> &builder, Value *descriptor, uint32_t offset) const {
   Type *i32 = builder.getInt32Ty(), *i64 = builder.getInt64Ty();
-  Value *active = builder.CreateIntrinsic(Intrinsic::amdgcn_ballot, {builder.getIntNTy(wave_size_)},
-                                          {builder.getTrue()});
+  Value *active = callIntrinsic(builder, Intrinsic::amdgcn_ballot, {builder.getIntNTy(wave_size_)},
+                                {builder.getTrue()});
   Value *low = builder.CreateTrunc(active, i32);
-  Value *rank = builder.CreateIntrinsic(Intrinsic::amdgcn_mbcnt_lo, {}, {low, builder.getInt32(0)});
+  Value *rank = callIntrinsic(builder, Intrinsic::amdgcn_mbcnt_lo, {}, {low, builder.getInt32(0)});
   if (wave_size_ == 64) {
     Value *high = builder.CreateTrunc(builder.CreateLShr(active, 32), i32);
-    rank = builder.CreateIntrinsic(Intrinsic::amdgcn_mbcnt_hi, {}, {high, rank});
+    rank = callIntrinsic(builder, Intrinsic::amdgcn_mbcnt_hi, {}, {high, rank});
   }
   // The first lane adds 1 to `entries`, the second the number of lanes less one to `more_lanes`.
   static_assert(offsetof(fade_counter, entries) == 0 && offsetof(fade_counter, more_lanes) == 8);
-  Value *lanes = builder.CreateIntrinsic(Intrinsic::ctpop, {active->getType()}, {active});
+  Value *lanes = callIntrinsic(builder, Intrinsic::ctpop, {active->getType()}, {active});
   Value *factor = builder.CreateSub(builder.CreateZExtOrTrunc(lanes, i32), builder.getInt32(2));
   Value *amount = builder.CreateAdd(
       builder.CreateMul(builder.CreateZExt(rank, i64), builder.CreateZExt(factor, i64)),
@@ -70,9 +70,8 @@ void BlockCounter::count(IRBuilder<> &builder, Value *descriptor, uint32_t offse
   // 0 for the first, 8 for the second, far away for the others.
   Value *away = builder.CreateShl(builder.CreateLShr(rank, 1), beyond_shift);
   Value *where = builder.CreateOr(builder.CreateShl(rank, 3), away);
-  builder.CreateIntrinsic(
-      Intrinsic::amdgcn_raw_buffer_atomic_add, {i64},
-      {amount, descriptor, where, builder.getInt32(offset), builder.getInt32(0)});
+  callIntrinsic(builder, Intrinsic::amdgcn_raw_buffer_atomic_add, {i64},
+                {amount, descriptor, where, builder.getInt32(offset), builder.getInt32(0)});
 }
 
 } // namespace fade

@@ -72,13 +72,20 @@ inline llvm::PointerType *pointerType(llvm::LLVMContext &context, unsigned space
   return llvm::PointerType::get(context, space);
 }
 
+// With empty braces, CreateIntrinsic itself is ambiguous in some LLVMs.
+inline llvm::Value *callIntrinsic(llvm::IRBuilder<> &builder, llvm::Intrinsic::ID id,
+                                  llvm::ArrayRef<llvm::Type *> types,
+                                  llvm::ArrayRef<llvm::Value *> arguments) {
+  return builder.CreateIntrinsic(id, types, arguments);
+}
+
 // The value of a call is taken for different in each lane even if it is not. This makes it one.
 inline llvm::Value *uniform(llvm::IRBuilder<> &builder, llvm::Value *value) {
 #if LLVM_VERSION_MAJOR >= 19
-  return builder.CreateIntrinsic(llvm::Intrinsic::amdgcn_readfirstlane, {builder.getInt32Ty()},
-                                 {value});
+  return callIntrinsic(builder, llvm::Intrinsic::amdgcn_readfirstlane, {builder.getInt32Ty()},
+                       {value});
 #else
-  return builder.CreateIntrinsic(llvm::Intrinsic::amdgcn_readfirstlane, {}, {value});
+  return callIntrinsic(builder, llvm::Intrinsic::amdgcn_readfirstlane, {}, {value});
 #endif
 }
 

@@ -41,20 +41,20 @@ bool hasXcc(StringRef processor) {
 }
 
 Value *readRegister(IRBuilder<> &builder, uint32_t id) {
-  return builder.CreateIntrinsic(Intrinsic::amdgcn_s_getreg, {},
-                                 {builder.getInt32(wholeRegister(id))});
+  return callIntrinsic(builder, Intrinsic::amdgcn_s_getreg, {},
+                       {builder.getInt32(wholeRegister(id))});
 }
 
 Value *readTime(IRBuilder<> &builder, unsigned major) {
 #if LLVM_VERSION_MAJOR >= 18
   (void)major;
-  return builder.CreateIntrinsic(Intrinsic::readsteadycounter, {}, {});
+  return callIntrinsic(builder, Intrinsic::readsteadycounter, {}, {});
 #else
   constexpr uint32_t get_realtime = 0x83;
   if (major >= 11)
-    return builder.CreateIntrinsic(Intrinsic::amdgcn_s_sendmsg_rtn, {builder.getInt64Ty()},
-                                   {builder.getInt32(get_realtime)});
-  return builder.CreateIntrinsic(Intrinsic::amdgcn_s_memrealtime, {}, {});
+    return callIntrinsic(builder, Intrinsic::amdgcn_s_sendmsg_rtn, {builder.getInt64Ty()},
+                         {builder.getInt32(get_realtime)});
+  return callIntrinsic(builder, Intrinsic::amdgcn_s_memrealtime, {}, {});
 #endif
 }
 
@@ -63,7 +63,7 @@ Value *hookValue(IRBuilder<> &builder, StringRef hook, StringRef processor, unsi
   const unsigned major = processorMajor(processor);
   if (hook == "wave_size") {
     if (wave_size != 0) return builder.getInt32(wave_size);
-    return builder.CreateIntrinsic(Intrinsic::amdgcn_wavefrontsize, {}, {});
+    return callIntrinsic(builder, Intrinsic::amdgcn_wavefrontsize, {}, {});
   }
   if (hook == "time") return readTime(builder, major);
   if (hook == "hardware_id" && major != 0)

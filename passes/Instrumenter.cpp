@@ -27,7 +27,7 @@ Instruction &firstInstruction(const Clone &clone, BasicBlock &block) {
 }
 
 Value *intrinsic(IRBuilder<> &builder, Intrinsic::ID id) {
-  return builder.CreateIntrinsic(id, {}, {});
+  return callIntrinsic(builder, id, {}, {});
 }
 
 Value *toAddress(IRBuilder<> &builder, Value *pointer) {
@@ -39,8 +39,8 @@ Value *toAddress(IRBuilder<> &builder, Value *pointer) {
 
 Value *laneId(IRBuilder<> &builder) {
   Value *all = builder.getInt32(~0u);
-  Value *low = builder.CreateIntrinsic(Intrinsic::amdgcn_mbcnt_lo, {}, {all, builder.getInt32(0)});
-  return builder.CreateIntrinsic(Intrinsic::amdgcn_mbcnt_hi, {}, {all, low});
+  Value *low = callIntrinsic(builder, Intrinsic::amdgcn_mbcnt_lo, {}, {all, builder.getInt32(0)});
+  return callIntrinsic(builder, Intrinsic::amdgcn_mbcnt_hi, {}, {all, low});
 }
 
 void inlineCall(CallInst &call) {
