@@ -4,6 +4,7 @@
 #include "base/quiet_thread.h"
 
 #include <algorithm>
+#include <mutex>
 
 namespace fade {
 namespace {
@@ -19,6 +20,14 @@ constexpr auto kLongestNap = std::chrono::microseconds(300);
 constexpr auto kTimedNap = kLongestNap;
 // How long a record may stay unpublished after its kernel has ended.
 constexpr auto kGrace = std::chrono::milliseconds(200);
+
+/// The GPU may still write to the ring and the signal of this one: it lives as long as the process.
+void abandon(std::unique_ptr<LiveDispatch> live) {
+  static std::mutex mutex;
+  static auto *abandoned = new std::vector<std::unique_ptr<LiveDispatch>>;
+  const std::lock_guard lock(mutex);
+  abandoned->push_back(std::move(live));
+}
 
 } // namespace
 
@@ -247,10 +256,9 @@ void Collector::giveUp() {
   }
   for (auto &[queue, list] : timed_)
     for (auto &live : list) hand(live->record);
-  // The GPU may still write to the rings and signals of these: they stay.
-  for (Streaming &s : streaming_) (void)s.live.release();
+  for (Streaming &s : streaming_) abandon(std::move(s.live));
   for (auto &[queue, list] : timed_)
-    for (auto &live : list) (void)live.release();
+    for (auto &live : list) abandon(std::move(live));
 }
 
 } // namespace fade
