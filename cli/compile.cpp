@@ -74,7 +74,8 @@ std::optional<std::string> plugin_for(const Words &compiler) {
   return plugin;
 }
 
-/// Ahead of the user's own flags, so that a -g among them has the last word. Links use none of them.
+/// Ahead of the user's own flags, so that a -g among them has the last word. Links use none of
+/// them.
 Words flags_for(const std::string &plugin) {
   return {"--start-no-unused-arguments", "-fpass-plugin=" + plugin, "-gline-tables-only",
           "--end-no-unused-arguments"};
@@ -105,7 +106,8 @@ int run_flags(const CompileOptions &options) {
   const auto plugin = plugin_for(compiler_of({options.compiler}));
   if (!plugin) return kUsageError;
   std::string line;
-  for (const std::string &flag : flags_for(*plugin)) line += (line.empty() ? "" : " ") + quoted(flag);
+  for (const std::string &flag : flags_for(*plugin))
+    line += (line.empty() ? "" : " ") + quoted(flag);
   fmt::print("{}\n", line);
   return 0;
 }
@@ -122,7 +124,8 @@ int run_cc(const CompileOptions &options, const Words &command) {
 
   Words words = compiler;
   for (const std::string &flag : flags_for(*plugin)) words.push_back(flag);
-  words.insert(words.end(), command.begin() + static_cast<ptrdiff_t>(compiler.size()), command.end());
+  words.insert(words.end(), command.begin() + static_cast<ptrdiff_t>(compiler.size()),
+               command.end());
   std::vector<char *> arguments;
   for (std::string &word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

@@ -55,7 +55,8 @@ void empty_dispatches(const char *arch, const std::string &object) {
   CodeObject &code = device.load(read_file(object));
   const int n = 10000;
   double seconds = 0;
-  for (int i = 0; i < n; i++) seconds += device.run(code, "empty", {64, 1, 1}, {64, 1, 1}, Arguments()).stats.seconds;
+  for (int i = 0; i < n; i++)
+    seconds += device.run(code, "empty", {64, 1, 1}, {64, 1, 1}, Arguments()).stats.seconds;
   std::printf("%-8s %-14s %8.1f us per dispatch\n", arch, "empty", seconds / n * 1e6);
 }
 
@@ -63,16 +64,16 @@ void empty_dispatches(const char *arch, const std::string &object) {
 
 int main(int argc, char **argv) {
   const std::string dir = argc > 1 ? argv[1] : ".";
-  const Work works[] = {{"alu", 20000, 0, 4},      {"alu_f32", 20000, 0, 4}, {"alu_divergent", 10000, 0, 4},
-                        {"fma_f64", 10000, 0, 8},  {"stream", 256, 4 * 256, 4 * 256},
-                        {"lds_loop", 5000, 0, 4}};
+  const Work works[] = {
+      {"alu", 20000, 0, 4},     {"alu_f32", 20000, 0, 4},          {"alu_divergent", 10000, 0, 4},
+      {"fma_f64", 10000, 0, 8}, {"stream", 256, 4 * 256, 4 * 256}, {"lds_loop", 5000, 0, 4}};
   std::printf("%-8s %-14s %12s %12s %8s\n", "arch", "loop", "1 worker /s", "2 workers /s", "ratio");
   for (const char *arch : {"gfx90a", "gfx1030"}) {
     const std::string object = dir + "/bench-kernels-" + arch + ".hsaco";
     for (const Work &w : works) {
       const Speed one = measure(arch, object, w, 1), two = measure(arch, object, w, 2);
-      std::printf("%-8s %-14s %12.2e %12.2e %8.2f\n", arch, w.kernel, one.per_cpu_second, two.per_second,
-                  two.per_second / one.per_second);
+      std::printf("%-8s %-14s %12.2e %12.2e %8.2f\n", arch, w.kernel, one.per_cpu_second,
+                  two.per_second, two.per_second / one.per_second);
     }
     empty_dispatches(arch, object);
   }

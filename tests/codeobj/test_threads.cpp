@@ -11,7 +11,8 @@
 namespace fade::codeobj {
 namespace {
 
-/// Asks in four threads that start together, and then once alone: what is made on first use is made under contention.
+/// Asks in four threads that start together, and then once alone: what is made on first use is made
+/// under contention.
 void expect_same_answers(const std::function<std::string()> &ask) {
   std::vector<std::string> answers(4);
   std::vector<std::thread> threads;

@@ -1,4 +1,5 @@
-// Loads a code object from a file, as Triton's and OpenCL's runtimes do, runs one kernel and checks its result.
+// Loads a code object from a file, as Triton's and OpenCL's runtimes do, runs one kernel and checks
+// its result.
 //   module_app FILE vector_add|histogram|saxpy
 #include <cstdio>
 #include <cstring>
@@ -16,7 +17,8 @@ void check(hipError_t error, const char *what) {
 template <typename T> T *to_device(const std::vector<T> &values) {
   void *memory = nullptr;
   check(hipMalloc(&memory, values.size() * sizeof(T)), "hipMalloc");
-  check(hipMemcpy(memory, values.data(), values.size() * sizeof(T), hipMemcpyHostToDevice), "hipMemcpy");
+  check(hipMemcpy(memory, values.data(), values.size() * sizeof(T), hipMemcpyHostToDevice),
+        "hipMemcpy");
   return static_cast<T *>(memory);
 }
 
@@ -27,7 +29,9 @@ template <typename T> std::vector<T> from_device(const T *memory, size_t count) 
 }
 
 void launch(hipFunction_t kernel, unsigned groups, std::vector<void *> arguments) {
-  check(hipModuleLaunchKernel(kernel, groups, 1, 1, 256, 1, 1, 0, nullptr, arguments.data(), nullptr), "launch");
+  check(
+      hipModuleLaunchKernel(kernel, groups, 1, 1, 256, 1, 1, 0, nullptr, arguments.data(), nullptr),
+      "launch");
 }
 
 bool vector_add(hipFunction_t kernel) {
