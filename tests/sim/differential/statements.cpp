@@ -133,7 +133,7 @@ std::string Statements::choice(const Scope &scope, unsigned indent) {
 std::string Statements::loop(const Scope &scope, unsigned indent) {
   const unsigned most = dice_.pick({2u, 4u, 8u});
   if (times_ * most > most_times) return assignment(scope);
-  const std::string margin(indent, ' '), counter = format("i{}", names_++);
+  const std::string margin(indent, ' '), counter = format("turn{}", names_++);
   const std::string trips =
       fill("$ & $", {expressions_.value(scope, Type::u32, 2), std::to_string(most - 1)});
   const unsigned kind = dice_.below(3);
