@@ -1,5 +1,7 @@
 #include "hsa/live_dispatch.h"
 
+#include "base/handed_over.h"
+
 #include <hsa/amd_hsa_signal.h>
 
 namespace fade {
@@ -31,6 +33,7 @@ bool HsaDispatch::replaceSignal(hsa_signal_t &completion) {
   signal_ = pool_->take();
   if (signal_.handle == 0) return false;
   application_ = completion;
+  handOver(this);
   if (forwards && !ok(api.amd.hsa_amd_signal_async_handler_fn(signal_, HSA_SIGNAL_CONDITION_LT, 1,
                                                               forward, this))) {
     api.core.hsa_signal_store_relaxed_fn(signal_, 0);
@@ -43,6 +46,7 @@ bool HsaDispatch::replaceSignal(hsa_signal_t &completion) {
 
 /// On the runtime's event thread: does to the application's signal what the GPU did to ours.
 bool HsaDispatch::forward(hsa_signal_value_t, void *data) {
+  takeOver(data);
   auto &self = *static_cast<HsaDispatch *>(data);
   const amd_signal_t &ours = signalMemory(self.signal_);
   amd_signal_t &theirs = signalMemory(self.application_);
