@@ -98,8 +98,9 @@ int Driver::ioctl(const Node &node, unsigned long request, void *argument) {
 
 void Driver::host_unmapped(uint64_t address, uint64_t size) {
   std::lock_guard lock(mutex_);
-  if (!svm_.remove(address, size)) return;
-  for (auto &gpu : gpus_) gpu->address_space().unmap(address, size);
+  // Buffers in the same range are not the host's to unmap: they stay until they are freed.
+  for (auto &part : svm_.remove(address, size))
+    for (auto &gpu : gpus_) gpu->address_space().unmap(part.start, part.size);
 }
 
 std::optional<size_t> Driver::gpu_of(uint32_t id) const {

@@ -55,6 +55,7 @@ private:
   int create_event(kfd_ioctl_create_event_args &args);
   int process_apertures(kfd_ioctl_get_process_apertures_new_args &args) const;
   int process_apertures_old(kfd_ioctl_get_process_apertures_args &args) const;
+  void trace_buffer(uint64_t handle) const;
   int allocate(kfd_ioctl_alloc_memory_of_gpu_args &args);
   int map_memory(kfd_ioctl_map_memory_to_gpu_args &args);
   int unmap_memory(kfd_ioctl_unmap_memory_from_gpu_args &args);

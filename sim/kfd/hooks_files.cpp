@@ -330,10 +330,20 @@ FADE_HOOK int ioctl(int fd, unsigned long request, ...) noexcept {
   return NEXT(ioctl)(fd, request, argument);
 }
 
+// Where addresses of a process end (48 bits of address, of which amd64 leaves half to the kernel).
+constexpr uintptr_t user_space = uintptr_t{1} <<
+#ifdef __x86_64__
+                                 47;
+#else
+                                 48;
+#endif
+
 FADE_HOOK int munmap(void *address, size_t size) noexcept {
   // The GPU first: as soon as it is unmapped, another thread may get the range and share it anew.
   const CoreApi *api = core();
-  const bool valid = size && reinterpret_cast<uintptr_t>(address) % 4096 == 0;
+  // What the kernel will refuse changes nothing; the thunk asks for such ranges after a failure.
+  const auto start = reinterpret_cast<uintptr_t>(address);
+  const bool valid = size && start % 4096 == 0 && start < user_space && size <= user_space - start;
   if (api && valid) api->unmapped(address, size);
   return NEXT(munmap)(address, size);
 }

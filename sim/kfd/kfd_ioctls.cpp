@@ -112,6 +112,7 @@ int Driver::kfd_ioctl(uint8_t number, void *argument) {
     return process_apertures(as<kfd_ioctl_get_process_apertures_new_args>(argument));
   case request::alloc_memory: return allocate(as<kfd_ioctl_alloc_memory_of_gpu_args>(argument));
   case request::free_memory:
+    trace_buffer(as<kfd_ioctl_free_memory_of_gpu_args>(argument).handle);
     return allocations_.release(as<kfd_ioctl_free_memory_of_gpu_args>(argument).handle);
   case request::map_memory: return map_memory(as<kfd_ioctl_map_memory_to_gpu_args>(argument));
   case request::unmap_memory:
@@ -281,7 +282,17 @@ int Driver::allocate(kfd_ioctl_alloc_memory_of_gpu_args &args) {
   return error;
 }
 
+void Driver::trace_buffer(uint64_t handle) const {
+  if (!trace().ioctls) return;
+  if (auto *buffer = allocations_.find(handle))
+    say("  handle %" PRIu64 ": address 0x%" PRIx64 ", 0x%" PRIx64 " bytes", handle, buffer->va,
+        buffer->size);
+  else
+    say("  handle %" PRIu64 " is not known", handle);
+}
+
 int Driver::map_memory(kfd_ioctl_map_memory_to_gpu_args &args) {
+  trace_buffer(args.handle);
   return for_each_device(args.device_ids_array_ptr, args.n_devices, args.n_success,
                          [&](uint32_t id) {
                            auto gpu = gpu_of(id);
@@ -290,6 +301,7 @@ int Driver::map_memory(kfd_ioctl_map_memory_to_gpu_args &args) {
 }
 
 int Driver::unmap_memory(kfd_ioctl_unmap_memory_from_gpu_args &args) {
+  trace_buffer(args.handle);
   return for_each_device(args.device_ids_array_ptr, args.n_devices, args.n_success,
                          [&](uint32_t id) {
                            auto gpu = gpu_of(id);

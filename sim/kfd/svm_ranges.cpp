@@ -147,14 +147,16 @@ bool SvmRanges::get(uint64_t start, uint64_t size,
   return true;
 }
 
-bool SvmRanges::remove(uint64_t start, uint64_t size) {
+std::vector<SvmRanges::Part> SvmRanges::remove(uint64_t start, uint64_t size) {
   uint64_t end = start + size;
   split(start);
   split(end);
   auto first = ranges_.lower_bound(start), last = ranges_.lower_bound(end);
-  bool any = first != last;
+  std::vector<Part> removed;
+  for (auto it = first; it != last; ++it)
+    removed.push_back({it->first, it->second.end - it->first});
   ranges_.erase(first, last);
-  return any;
+  return removed;
 }
 
 } // namespace fade::sim::kfd

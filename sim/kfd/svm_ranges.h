@@ -29,8 +29,12 @@ public:
   bool set(uint64_t start, uint64_t size, std::span<const kfd_ioctl_svm_attribute> attributes);
   // Fills in values; where parts of the range differ, the answer says "undefined" or "no access".
   bool get(uint64_t start, uint64_t size, std::span<kfd_ioctl_svm_attribute> attributes) const;
-  // Forgets what was known about the range; true when anything was.
-  bool remove(uint64_t start, uint64_t size);
+  struct Part {
+    uint64_t start, size;
+    bool operator==(const Part &) const = default;
+  };
+  // Forgets what was known about the range; the parts of which anything was.
+  std::vector<Part> remove(uint64_t start, uint64_t size);
 
 private:
   struct Range {

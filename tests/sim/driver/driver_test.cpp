@@ -368,6 +368,31 @@ TEST_F(DriverQueueTest, SharedVirtualMemoryIsReachableOnceAccessIsGiven) {
   destroy_queue();
 }
 
+TEST_F(DriverQueueTest, UnmappedSharedMemoryTakesNoBufferWithIt) {
+  uint64_t size = 65536;
+  void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  auto source = allocate(source_va, 4096, vram), target = allocate(target_va, 4096, vram);
+  map(source.handle);
+  map(target.handle);
+  std::strcpy(host_view<char>(source, "/dev/dri/renderD128"), "kept");
+  alignas(kfd_ioctl_svm_args) char
+      buffer[sizeof(kfd_ioctl_svm_args) + sizeof(kfd_ioctl_svm_attribute)] = {};
+  auto *args = reinterpret_cast<kfd_ioctl_svm_args *>(buffer);
+  args->start_addr = reinterpret_cast<uint64_t>(memory);
+  args->size = size;
+  args->op = KFD_IOCTL_SVM_OP_SET_ATTR;
+  args->nattr = 1;
+  args->attrs[0] = {KFD_IOCTL_SVM_ATTR_ACCESS, gpu_id(0)};
+  ASSERT_EQ(call(AMDKFD_IOC_SVM, *args), 0);
+  driver.host_unmapped(0, 1ull << 47);
+  ASSERT_EQ(create_queue(), 0);
+  submit_copy_and_trap(target_va, source_va, 8);
+  EXPECT_EQ(wait(), event_id);
+  EXPECT_STREQ(host_view<char>(target, "/dev/dri/renderD128"), "kept");
+  destroy_queue();
+  munmap(memory, size);
+}
+
 TEST_F(DriverQueueTest, SuspendedQueueDoesNothingUntilResumed) {
   auto source = allocate(source_va, 4096, vram), target = allocate(target_va, 4096, vram);
   map(source.handle);

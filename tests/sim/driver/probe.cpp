@@ -152,6 +152,16 @@ public:
     return lost == 0;
   }
 
+  // The kernel refuses to unmap more than a process can have.
+  bool survives_what_the_kernel_refuses() {
+    void *at = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    kfd_ioctl_svm_attribute a = {KFD_IOCTL_SVM_ATTR_ACCESS, gpu_};
+    bool good = call(at, KFD_IOCTL_SVM_OP_SET_ATTR, a) && munmap(nullptr, size_t{1} << 60) != 0 &&
+                call(at, KFD_IOCTL_SVM_OP_GET_ATTR, a) && a.type == KFD_IOCTL_SVM_ATTR_ACCESS;
+    munmap(at, size_);
+    return good;
+  }
+
 private:
   bool call(void *at, uint32_t operation, kfd_ioctl_svm_attribute &attribute) {
     alignas(8) char bytes[sizeof(kfd_ioctl_svm_args) + sizeof attribute] = {};
@@ -188,8 +198,10 @@ int main(int argc, char **argv) {
   std::string what = argc > 1 ? argv[1] : "";
   if (what == "files") read_files(), look_at_nodes(), list_folders();
   if (what == "fork") fork_children();
-  if (what == "munmap")
+  if (what == "munmap") {
     expect(SharedMemory().survives_other_threads(), "a range stays until it is unmapped");
+    expect(SharedMemory().survives_what_the_kernel_refuses(), "a refused munmap changes nothing");
+  }
   std::printf("%s\n", failures ? "failed" : "ok");
   return failures != 0;
 }

@@ -75,11 +75,19 @@ TEST_F(SvmRangesTest, UnknownGpuIsRefusedAndChangesNothing) {
 
 TEST_F(SvmRangesTest, RemovedPartIsForgotten) {
   set(0x10000, 4, KFD_IOCTL_SVM_ATTR_ACCESS, 10);
-  EXPECT_TRUE(ranges.remove(0x11000, page));
-  EXPECT_FALSE(ranges.remove(0x11000, page));
+  using Parts = std::vector<SvmRanges::Part>;
+  EXPECT_EQ(ranges.remove(0x11000, page), (Parts{{0x11000, page}}));
+  EXPECT_EQ(ranges.remove(0x11000, page), Parts{});
   EXPECT_EQ(get(0x10000, 1, KFD_IOCTL_SVM_ATTR_ACCESS, 10).type, KFD_IOCTL_SVM_ATTR_ACCESS);
   EXPECT_EQ(get(0x11000, 1, KFD_IOCTL_SVM_ATTR_ACCESS, 10).type, KFD_IOCTL_SVM_ATTR_NO_ACCESS);
   EXPECT_EQ(get(0x12000, 2, KFD_IOCTL_SVM_ATTR_ACCESS, 10).type, KFD_IOCTL_SVM_ATTR_ACCESS);
+}
+
+TEST_F(SvmRangesTest, RemovingMoreThanThereIsNamesOnlyWhatThereWas) {
+  set(0x10000, 2, KFD_IOCTL_SVM_ATTR_ACCESS, 10);
+  set(0x20000, 1, KFD_IOCTL_SVM_ATTR_ACCESS, 10);
+  EXPECT_EQ(ranges.remove(0, 1ull << 40),
+            (std::vector<SvmRanges::Part>{{0x10000, 2 * page}, {0x20000, page}}));
 }
 
 } // namespace
