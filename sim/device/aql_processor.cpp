@@ -151,6 +151,7 @@ PacketProcessor::Step AqlProcessor::dispatch(const Packet &p, uint64_t index) {
     halted_ = true;
     host_.memory_fault(result.fault_address, result.fault_write);
     return Step::halted;
+  case Status::memory_violation: return fail(hsa::error_memory_violation, result.message);
   case Status::illegal_instruction: return fail(hsa::error_illegal_instruction, result.message);
   case Status::trap: return fail(hsa::error_trap, result.message);
   case Status::bad_dispatch: return fail(hsa::error_code_object, result.message);

@@ -99,6 +99,7 @@ enum QueueError : int64_t {
   error_packet_format = 0x20,
   error_workgroup_size = 0x40,
   error_vendor_packet = 0x100,
+  error_memory_violation = 0x20000000,
   error_illegal_instruction = 0x40000000,
   error_trap = 0x80000000,
 };

@@ -157,11 +157,16 @@ ResidentGroup::Outcome Executor::Impl::run_slice(Job &job, ResidentGroup &group,
   try {
     return group.run(runner, view, stats, observer);
   } catch (const MemoryFault &f) {
-    stop(Status::memory_fault,
+    const std::string message =
+        f.fetch ? describe(job, f.address, "no code there, it is outside of GPU memory")
+                : describe(job, pc(),
+                           fmt::format("{} at {:#x} is outside of GPU memory ({})", f.write ? "write" : "read",
+                                       f.address, job.context.program->text(pc())));
+    stop(Status::memory_fault, message, f.address, f.write);
+  } catch (const MisalignedAtomic &f) {
+    stop(Status::memory_violation,
          describe(job, pc(),
-                  fmt::format("{} at {:#x} is outside of GPU memory ({})", f.write ? "write" : "read", f.address,
-                              job.context.program->text(pc()))),
-         f.address, f.write);
+                  fmt::format("atomic at {:#x} is not aligned ({})", f.address, job.context.program->text(pc()))));
   } catch (const IllegalInstruction &f) {
     stop(Status::illegal_instruction, describe(job, f.pc, f.what));
   } catch (const TrapRaised &f) {

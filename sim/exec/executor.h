@@ -55,6 +55,7 @@ struct DispatchResult {
   enum class Status : uint8_t {
     ok,
     memory_fault,        // fault_address, fault_write
+    memory_violation,    // an address that the instruction cannot have
     illegal_instruction, // unknown to the software GPU or to the architecture
     trap,                // s_trap 2: the program aborted itself
     bad_dispatch,        // the packet or the kernel descriptor makes no sense

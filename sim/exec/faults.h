@@ -9,6 +9,12 @@ namespace fade::sim {
 struct MemoryFault {
   uint64_t address;
   bool write;
+  bool fetch = false; // there is no memory where the next instruction should be
+};
+
+// Atomics are never split: at other addresses than multiples of their size they are a memory violation.
+struct MisalignedAtomic {
+  uint64_t address;
 };
 
 struct IllegalInstruction {

@@ -60,6 +60,7 @@ void Program::explore(uint64_t pc) {
       const std::vector<uint8_t> bytes = fetch(memory_, at, longest_instruction);
       if (bytes.size() < 4) {
         code.unknown = "no code there";
+        code.unmapped = true;
         break;
       }
       Decoder::Result r = decoder_.decode(bytes, at);
@@ -97,6 +98,7 @@ std::unique_ptr<Segment> Program::build(uint64_t pc) {
     const Code &code = it->second;
     if (!code.unknown.empty()) {
       segment->unknown = code.unknown;
+      segment->unmapped = code.unmapped;
       has_unknown_ = true;
       break;
     }

@@ -28,6 +28,7 @@ struct Segment {
   bool block_start = false;   // a branch may lead here, or one stands before it; false behind an EXEC change
   // What the code behind the last known instruction is, when the segment cannot go on.
   std::string unknown;
+  bool unmapped = false; // there is not even memory
 
   // Followers met last, so that a loop need not look them up.
   mutable std::atomic<const Segment *> next[2] = {nullptr, nullptr};
@@ -56,6 +57,7 @@ private:
   struct Code { // one instruction, or why there is none
     Instruction instruction;
     std::string unknown;
+    bool unmapped = false;
   };
   std::unordered_map<uint64_t, Code> code_;
   std::unordered_set<uint64_t> leaders_; // starts of basic blocks

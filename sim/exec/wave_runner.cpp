@@ -55,7 +55,10 @@ uint64_t WaveRunner::run(Wave &w, Program &program, uint64_t budget) {
         trace_instruction(w, program, in);
       in.run(w, in);
     }
-    if (!s->unknown.empty() && w.pc == s->end) throw IllegalInstruction{s->end, s->unknown};
+    if (!s->unknown.empty() && w.pc == s->end) {
+      if (s->unmapped) throw MemoryFault{s->end, false, true};
+      throw IllegalInstruction{s->end, s->unknown};
+    }
     done += s->instructions.size();
     if (w.state != WaveState::running || done >= budget) return done;
     s = follow(*s, program, w.pc);

@@ -11,7 +11,7 @@ namespace fade::sim {
 class WaveRunner {
 public:
   // Runs until the wave stops by itself or has executed about `budget` instructions; returns how many.
-  // Throws MemoryFault, IllegalInstruction or TrapRaised; `current()` is then the instruction that did it.
+  // Throws one of faults.h; `current()` is then the instruction that did it.
   uint64_t run(Wave &w, Program &program, uint64_t budget);
 
   const Instruction *current() const { return current_; }

@@ -240,7 +240,7 @@ template <class Op> void atomic(Wave &w, const Instruction &in) {
   for_lanes(w.active_exec, [&](unsigned i) {
     T old{};
     if (a.lanes >> i & 1) {
-      if (a.va[i] % sizeof(T)) throw MemoryFault{a.va[i], true};
+      if (a.va[i] % sizeof(T)) throw MisalignedAtomic{a.va[i]};
       const AtomicInput<T> input{static_cast<T>(data[0][i]), static_cast<T>(data[1][i]), Denormals::keep};
       old = fetch_apply<Op>(reinterpret_cast<T *>(w.memory->at(a.va[i], sizeof(T), true)), input);
     }

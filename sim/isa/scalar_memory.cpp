@@ -92,7 +92,7 @@ template <Base base, class Op> void atomic(Wave &w, const Instruction &in) {
   std::memcpy(&input.data2, &w.sgpr[in.dst.index + words], sizeof(T));
   T old{};
   if (t.room >= sizeof(T)) {
-    if (t.va % sizeof(T)) throw MemoryFault{t.va, true};
+    if (t.va % sizeof(T)) throw MisalignedAtomic{t.va};
     old = fetch_apply<Op>(reinterpret_cast<T *>(w.memory->at(t.va, sizeof(T), true)), input);
   }
   uint32_t values[words];

@@ -49,7 +49,7 @@ template <class Op, bool is_f32 = false> void atomic(Wave &w, const Instruction 
   if (in_pieces) r.host = nullptr;
   const uint64_t alignment = in_pieces ? 4 : sizeof(T);
   for_lanes(a.lanes, [&](unsigned i) {
-    if (a.va[i] % alignment) throw MemoryFault{a.va[i], true}; // hardware does not split atomics
+    if (a.va[i] % alignment) throw MisalignedAtomic{a.va[i]};
     const AtomicInput<T> input{get<T>(data, i), get<T>(data + words, i), denormals};
     const T old = r.host ? fetch_apply<Op>(reinterpret_cast<T *>(r.at(a.va[i])), input)
                          : apply_apart<Op>(w, in, a, i, input);

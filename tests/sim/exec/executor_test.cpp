@@ -153,6 +153,24 @@ TEST_P(ExecutorTest, AFaultEndsItsOwnDispatchOnly) {
   EXPECT_EQ(shared[0], 5u * 64 * 20);
 }
 
+TEST_P(ExecutorTest, AJumpOutOfMemoryIsAMemoryFaultThere) {
+  auto result = run(prepare("jump_to", 64, Arguments().add(uint64_t{0xdead000})));
+  EXPECT_EQ(result.status, Status::memory_fault);
+  EXPECT_EQ(result.fault_address, 0xdead000u);
+  EXPECT_FALSE(result.fault_write);
+  EXPECT_NE(result.message.find("pc 0xdead000: no code there"), std::string::npos) << result.message;
+}
+
+TEST_P(ExecutorTest, AMisalignedAtomicIsAMemoryViolation) {
+  auto counter = device.allocate<uint32_t>(2);
+  EXPECT_EQ(run(prepare("add_at", 64, Arguments().add(counter.va))).status, Status::ok);
+  auto result = run(prepare("add_at", 64, Arguments().add(counter.va + 2)));
+  EXPECT_EQ(result.status, Status::memory_violation);
+  EXPECT_NE(result.message.find("is not aligned (global_atomic_add"), std::string::npos) << result.message;
+  EXPECT_EQ(counter[0], 64u);
+  EXPECT_EQ(counter[1], 0u);
+}
+
 // Memory comes and goes while a kernel of another queue runs.
 TEST_P(ExecutorTest, MappingChangesWhileKernelsRun) {
   auto shared = device.allocate<uint32_t>(1), own = device.allocate<uint32_t>(64 * 30);

@@ -33,6 +33,8 @@ kernel void endless(global atomic_uint *started) {
 }
 
 kernel void store_at(ulong address) { *(global uint *)address = 1; }
+kernel void add_at(ulong address) { __opencl_atomic_fetch_add((volatile global atomic_uint *)address, 1u, memory_order_relaxed, memory_scope_device); }
+kernel void jump_to(ulong address) { __asm__ volatile("s_setpc_b64 %0" ::"s"(address)); }
 
 // Each work-item reads one word and writes it where its neighbour in the workgroup would.
 kernel void reverse(global const uint *in, global uint *out) {

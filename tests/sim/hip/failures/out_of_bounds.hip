@@ -5,6 +5,7 @@
 __global__ void read_from(const int *p, int *out) { *out = p[threadIdx.x]; }
 __global__ void write_to(int *p) { p[threadIdx.x] = 1; }
 __global__ void add_to(int *p) { atomicAdd(p, 1); }
+__global__ void call_to(void (*p)()) { p(); }
 __global__ void scalar_read(const int *p, int *out) { *out = p[3]; }
 
 int main(int argc, char **argv) {
@@ -21,6 +22,10 @@ int main(int argc, char **argv) {
   std::fflush(stdout);
   if (kind == "write" || kind == "freed" || kind == "null")
     write_to<<<1, 1>>>(bad);
+  else if (kind == "call")
+    call_to<<<1, 1>>>(reinterpret_cast<void (*)()>(bad));
+  else if (kind == "misaligned")
+    add_to<<<1, 1>>>(reinterpret_cast<int *>(reinterpret_cast<char *>(out.get()) + 2));
   else if (kind == "atomic")
     add_to<<<1, 1>>>(bad);
   else if (kind == "scalar")
