@@ -1,5 +1,6 @@
 #include "exec/executor.h"
 
+#include "device/trace.h"
 #include "exec/dispatch_context.h"
 #include "exec/faults.h"
 #include "exec/kernel_launch.h"
@@ -76,8 +77,17 @@ uint64_t resident_groups(const KernelLaunch &launch) {
 }
 
 unsigned default_workers() {
-  if (const char *e = std::getenv("FADE_GPU_WORKERS"))
-    if (int n = std::atoi(e); n > 0) return static_cast<unsigned>(std::min(n, 256));
+  constexpr long most = 256;
+  const char *text = std::getenv("FADE_GPU_WORKERS");
+  if (text && *text) {
+    char *end;
+    const long n = std::strtol(text, &end, 10);
+    if (!*end && n >= 1 && n <= most) return static_cast<unsigned>(n);
+    static std::once_flag once; // not for each device
+    std::call_once(once, [&] {
+      say("FADE_GPU_WORKERS: '%s' is not a number from 1 to %ld; there is one per core", text, most);
+    });
+  }
   return std::max(1u, std::thread::hardware_concurrency());
 }
 

@@ -2,6 +2,7 @@
 #include "device/trace.h"
 #include "kfd/core_api.h"
 #include "kfd/driver.h"
+#include "kfd/runtime_check.h"
 
 #include <algorithm>
 #include <atomic>
@@ -37,7 +38,10 @@ Driver *make_driver() {
   const char *names = std::getenv("FADE_GPU"), *stats = std::getenv("FADE_GPU_STATS");
   std::string error;
   auto cards = cards_from(names && *names ? names : "gfx90a", error);
-  if (cards.empty()) say("%s", error.c_str());
+  if (cards.empty())
+    say("%s", error.c_str());
+  else if (error = hide_unknown_to_runtime(cards); !error.empty())
+    say("%s", error.c_str());
   return new Driver(std::move(cards), this_machine(), stats ? stats : "");
 }
 

@@ -29,6 +29,14 @@ unknown_gpu_is_named_and_hidden)
   [ -s "$temp/stdout" ] && fail "wrote to stdout"
   has "'gfx803'"; has gfx90a; has gfx1030
   [ "$(grep -c fadegpu "$temp/out")" = 1 ] || fail "not one line: $(cat "$temp/out")" ;;
+gpu_that_the_runtime_does_not_know_is_named_and_hidden)
+  need rocminfo
+  runtime=$(ldd "$(command -v rocminfo)" | awk '/libhsa-runtime64/ { print $3 }')
+  grep -q gfx942 "$runtime" && { echo "this ROCr knows gfx942"; exit 77; }
+  FADE_GPU=gfx942 on_gpu rocminfo >"$temp/stdout" 2>"$temp/out"
+  has "^fadegpu: FADE_GPU: gfx942 is not known to the ROCr of this process \\(.*libhsa-runtime64.*\\); it sees no GPU"
+  FADE_GPU=gfx1100,gfx90a on_gpu rocminfo >"$temp/out" 2>&1 || fail "rocminfo: exit code $?"
+  has "^fadegpu: FADE_GPU: gfx1100 is not known .*; it does not see it"; has 'Name: +gfx90a' ;;
 agent_enumerator_finds_both_architectures)
   need rocm_agent_enumerator
   FADE_GPU=gfx90a,gfx1030 on_gpu rocm_agent_enumerator >"$temp/out" || fail "exit code $?"
