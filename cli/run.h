@@ -17,7 +17,7 @@ namespace fade::cli {
 struct RunOptions {
   std::optional<bool> instrumented;
   std::vector<std::string> analyzers;
-  std::optional<bool> verbose, lossy, log_append;
+  std::optional<bool> verbose, progress, lossy, log_append;
   std::vector<std::pair<std::string, std::string>> values; ///< other variables, as given
   std::string gpu = "auto";
   bool env_dump = false;

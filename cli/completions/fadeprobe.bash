@@ -21,7 +21,7 @@ _fadeprobe() {
     --record | --report | --trace | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     -k | --kernels | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --instrument | --target | --pid | --title) return ;;
   esac
-  local report="--analyzers --log-location --log-append --log-format --verbose --workers --help"
+  local report="--analyzers --log-location --log-append --log-format --verbose --progress --no-progress --workers --help"
   local words
   case $command in
     analyze) words=$report ;;

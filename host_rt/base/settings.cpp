@@ -185,6 +185,8 @@ constexpr Variable kVariables[] = {
     {"FADE_LOG_FORMAT", "--log-format", "text, json or csv", readFormat},
     {"FADE_VERBOSE", "--verbose", "say what is seen, matched and swapped",
      [](Settings &s, std::string_view v) { return readFlag(s.verbose, v); }},
+    {"FADE_PROGRESS", "--progress", "a line on the terminal that says how far it is",
+     [](Settings &s, std::string_view v) { return readFlag(s.progress, v); }},
     {"FADE_WORKGROUPS", "--workgroups", "only these workgroups: x=A-B,y=A-B,z=A-B", readWorkgroups},
     {"FADE_SAMPLE", "--sample", "one workgroup in N",
      [](Settings &s, std::string_view v) { return readPositive(s.workgroups.sample, v); }},

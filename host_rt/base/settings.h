@@ -46,6 +46,7 @@ struct Settings {
   bool log_append = false;
   Format log_format = Format::text;
   bool verbose = false;
+  bool progress = true; ///< a line on the terminal while it takes long
   WorkgroupFilter workgroups;
   std::string record; ///< file; empty: no recording
   uint64_t memory = uint64_t{256} << 20;

@@ -59,6 +59,11 @@ void Analysis::announce(DispatchRecord &dispatch, const fade_wave_begin &wave) {
   if (dispatch.waves) dispatch.waves->add(wave, dispatch.batches);
 }
 
+Analysis::Traffic Analysis::traffic() const {
+  return {dispatches_.load(std::memory_order_relaxed), records_.load(std::memory_order_relaxed),
+          bytes_.load(std::memory_order_relaxed)};
+}
+
 bool Analysis::submit(StreamBatch &batch) {
   DispatchRecord &dispatch = *batch.dispatch;
   const auto count = static_cast<unsigned>(workers_.size());
@@ -112,6 +117,8 @@ void Analysis::process(StreamBatch &batch, unsigned worker) noexcept {
   if (size != 0) {
     dispatch.records.fetch_add(records, std::memory_order_relaxed);
     dispatch.bytes.fetch_add(size, std::memory_order_relaxed);
+    records_.fetch_add(records, std::memory_order_relaxed);
+    bytes_.fetch_add(size, std::memory_order_relaxed);
     fade_batch view{};
     view.size = sizeof view;
     view.shared_base = dispatch.shared_base;
@@ -205,6 +212,7 @@ void Analysis::reportLoop() {
 }
 
 void Analysis::endOf(DispatchRecord &dispatch) noexcept {
+  dispatches_.fetch_add(1, std::memory_order_relaxed);
   dispatch.view.records = dispatch.records.load(std::memory_order_relaxed);
   dispatch.view.bytes = dispatch.bytes.load(std::memory_order_relaxed);
   const bool instrumented = (dispatch.view.flags & FADE_DISPATCH_INSTRUMENTED) != 0;

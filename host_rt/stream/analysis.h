@@ -54,6 +54,12 @@ public:
   Analysis &operator=(const Analysis &) = delete;
 
   uint32_t needs() const { return needs_; }
+
+  /// What has been worked on so far. Any thread.
+  struct Traffic {
+    uint64_t dispatches = 0, records = 0, bytes = 0;
+  };
+  Traffic traffic() const;
   DispatchLog &log() { return log_; }
 
   // The feeding thread:
@@ -105,6 +111,7 @@ private:
   std::atomic<bool> stopping_{false};
   std::binary_semaphore finished_{0};
   bool closed_ = false;
+  std::atomic<uint64_t> dispatches_{0}, records_{0}, bytes_{0}; ///< of traffic()
 };
 
 } // namespace fade

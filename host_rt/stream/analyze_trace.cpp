@@ -2,9 +2,11 @@
 
 #include "base/diagnostics.h"
 #include "stream/analysis.h"
+#include "stream/progress.h"
 #include "stream/trace_reader.h"
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 namespace fade {
@@ -25,8 +27,12 @@ int analyzeTrace(const std::string &path, const Settings &settings) {
   options.workers =
       settings.workers ? settings.workers : std::max(1u, std::thread::hardware_concurrency());
   Analysis analysis(options, std::move(handlers), output, nullptr);
+  std::optional<ProgressLine> progress;
+  if (settings.progress && ProgressLine::isPossible())
+    progress.emplace(describeProgress(analysis, nullptr));
   const std::string problem = trace->replay(analysis);
   analysis.close(std::chrono::hours(24));
+  progress.reset();
   if (problem.empty()) return 0;
   warn("{}", problem);
   return 1;

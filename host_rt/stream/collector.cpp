@@ -85,13 +85,17 @@ void Collector::run() {
 
 bool Collector::step() {
   bool progress = takeNew();
+  double fill = 0;
   for (auto at = streaming_.begin(); at != streaming_.end();) {
     progress |= follow(*at);
-    if (at->live)
-      ++at;
-    else
+    if (!at->live) {
       at = streaming_.erase(at);
+      continue;
+    }
+    if (at->stage == Stage::running) fill = std::max(fill, at->live->ring->drain.fill());
+    ++at;
   }
+  ring_fill_.store(fill, std::memory_order_relaxed);
   progress |= followTimes();
   analysis_.announceEnded();
   return progress;

@@ -65,6 +65,8 @@ public:
   void add(std::unique_ptr<LiveDispatch> dispatch);
   /// Dispatches that were added and have not been seen to end.
   uint64_t inFlight() const { return in_flight_.load(std::memory_order_relaxed); }
+  /// How full the fullest ring is, from 0 to 1.
+  double ringFill() const { return ring_fill_.load(std::memory_order_relaxed); }
 
   /// Waits until everything in flight has ended, as long as something happens at least every
   /// `patience` and not longer than `limit` in all; what has not ended then is handed over as
@@ -94,6 +96,7 @@ private:
   Analysis &analysis_;
   boost::lockfree::queue<LiveDispatch *> inbox_{1024};
   std::atomic<uint64_t> in_flight_{0};
+  std::atomic<double> ring_fill_{0};
   /// By queue, in order of submission.
   std::unordered_map<uint64_t, std::deque<std::unique_ptr<LiveDispatch>>> timed_;
   std::list<Streaming> streaming_;

@@ -35,6 +35,11 @@ public:
   uint64_t scanned() const { return scanned_; }
   uint64_t freed() const { return freed_; }
   bool isCorrupt() const { return corrupt_; }
+  /// The share of the ring that is handed out and not freed.
+  double fill() const {
+    return capacity_ == 0 ? 0
+                          : static_cast<double>(scanned_ - freed_) / static_cast<double>(capacity_);
+  }
 
   /// The next piece, at most about `most` bytes; empty if nothing more is published. Calls
   /// f(const fade_wave_begin &) for each wave announced in it.
