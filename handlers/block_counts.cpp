@@ -351,12 +351,16 @@ std::string BlockCounts::lineText(const KernelTotal &total) {
 
 void BlockCounts::report() {
   const Paint paint(sink().hasColor());
+  constexpr auto nothing =
+      "  no block was recorded: compile with FADE_INSTRUMENT='accesses;blocks'\n";
   for (const auto &[id, total] : kernels)
-    sink().write(paint(Tone::bold, "BlockCounts") + ": " +
-                 paint(Tone::bold, shortName(total.kernel->name(), sink().columns() - 13)) +
-                 "\n  " + std::to_string(total.dispatches) +
-                 (total.dispatches == 1 ? " dispatch" : " dispatches") + ", waves of " +
-                 std::to_string(total.wave_size) + " lanes\n" + blockText(total) + lineText(total));
+    sink().write(
+        paint(Tone::bold, "BlockCounts") + ": " +
+        paint(Tone::bold, shortName(total.kernel->name(), sink().columns() - 13)) + "\n  " +
+        std::to_string(total.dispatches) + (total.dispatches == 1 ? " dispatch" : " dispatches") +
+        ", waves of " + std::to_string(total.wave_size) + " lanes\n" +
+        (blocksOf(*total.kernel, total.blocks).empty() ? nothing
+                                                       : blockText(total) + lineText(total)));
 }
 
 } // namespace

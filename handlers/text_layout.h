@@ -115,7 +115,7 @@ inline std::string shortName(std::string_view full, std::size_t width) {
 /// "kernel.hip:12:5" in so many characters.
 inline std::string placeText(std::string_view file, uint32_t line, uint32_t column,
                              std::size_t width) {
-  if (file.empty() && line == 0) return "(no debug information)";
+  if (file.empty() && line == 0) return "(no source line)";
   std::string where = line == 0 ? "" : ":" + std::to_string(line);
   if (column != 0) where += ":" + std::to_string(column);
   const auto slash = file.rfind('/');
