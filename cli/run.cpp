@@ -125,23 +125,57 @@ bool check_files(const Settings &settings) {
   return true;
 }
 
+std::string absolute(const std::string &path) {
+  std::error_code error;
+  const fs::path result = fs::absolute(path, error);
+  return error || path.empty() ? path : result.string();
+}
+
+/// The application may go to another directory before FADE opens a file.
+std::string with_absolute_paths(const std::string &name, const std::string &value) {
+  if (name == "FADE_RECORD" || (name == "FADE_LOG_LOCATION" && value != "console"))
+    return absolute(value);
+  std::string all;
+  const auto add = [&](const std::string &item, const char *separator) {
+    all += (all.empty() ? "" : separator) + item;
+  };
+  if (name == "FADE_KERNEL_CACHE") {
+    Settings settings;
+    (void)findVariable(name)->read(settings, value);
+    for (const std::string &directory : settings.cache) add(absolute(directory), ":");
+    return all;
+  }
+  if (name != "FADE_HANDLERS") return value;
+  for (const HandlerChoice &choice : parseHandlers(value)) {
+    const bool is_path = choice.name.find('/') != std::string::npos;
+    add((is_path ? absolute(choice.name) : choice.name) +
+            (choice.options.empty() ? "" : ":" + choice.options),
+        ";");
+  }
+  return all;
+}
+
 /// A script may start many programs that report to the same file: it is emptied here, once, and
-/// they add to it.
-void start_log(Pairs &pairs) {
+/// they add to it. Recordings have one process each: what is there from earlier runs goes, too.
+void start_files(Pairs &pairs) {
   const auto value = [&](const char *name) -> std::string {
     for (auto at = pairs.rbegin(); at != pairs.rend(); ++at)
       if (at->first == name) return at->second;
     const char *inherited = std::getenv(name);
     return inherited ? inherited : "";
   };
+  // The application will have the process id that this program has now.
+  const auto empty = [](const std::string &name) {
+    const std::string path = expandPath(name);
+    std::error_code ignored;
+    if (fs::is_regular_file(path, ignored)) (void)!truncate(path.c_str(), 0);
+  };
+  if (const std::string record = value("FADE_RECORD"); !record.empty()) empty(record);
   Settings settings;
   const std::string location = value("FADE_LOG_LOCATION");
   (void)findVariable("FADE_LOG_APPEND")->read(settings, value("FADE_LOG_APPEND"));
   if (settings.log_append || location.empty() || location == "console") return;
-  // The application will have the process id that this program has now.
-  const std::string path = expandPath(location);
-  std::error_code ignored;
-  if (fs::is_regular_file(path, ignored)) (void)!truncate(path.c_str(), 0);
+  empty(location);
   pairs.emplace_back("FADE_LOG_APPEND", "true");
 }
 
@@ -228,6 +262,7 @@ std::optional<Pairs> environment_of(const RunOptions &options) {
   return pairs;
 }
 
+  for (auto &[name, value] : pairs) value = with_absolute_paths(name, value);
 std::optional<int> prepare_run(const RunOptions &options,
                                const std::vector<std::string> &application) {
   auto pairs = environment_of(options);
@@ -249,7 +284,7 @@ std::optional<int> prepare_run(const RunOptions &options,
       std::fputs(fmt::format("{}={}\n", name, value).c_str(), stdout);
     return std::fflush(stdout) == 0 ? 0 : 1;
   }
-  start_log(*pairs);
+  start_files(*pairs);
   for (const auto &[name, value] : *pairs) setenv(name.c_str(), value.c_str(), 1);
   return std::nullopt;
 }

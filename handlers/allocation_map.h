@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace fade::handlers {
 
@@ -19,17 +20,18 @@ struct Allocation {
   uint32_t agent = 0;
   bool on_host = false;
   uint64_t address = 0, size = 0;
+  std::string variable; ///< its symbol, if it is a variable of the program
 
   Allocation() = default;
-  explicit Allocation(const fade_allocation &from)
+  Allocation(const fade_allocation &from, std::string_view symbol)
       : number(from.number), agent(from.agent), on_host(from.flags & FADE_ALLOCATION_ON_HOST),
-        address(from.address), size(from.size) {}
+        address(from.address), size(from.size), variable(symbol) {}
 
-  /// "#3, 16 KiB of agent 1": by order, size and agent.
+  /// "#3, 16 KiB of agent 1": by order or symbol, size and agent.
   std::string name() const {
     if (number == 0) return "elsewhere";
-    return "#" + std::to_string(number) + ", " + humanSize(size) + " of agent " +
-           std::to_string(agent) + (on_host ? " (host)" : "");
+    return (variable.empty() ? "#" + std::to_string(number) : variable) + ", " + humanSize(size) +
+           " of agent " + std::to_string(agent) + (on_host ? " (host)" : "");
   }
 };
 
@@ -43,14 +45,17 @@ struct Stretch {
 /// Looks addresses up in the allocations of a dispatch, which are sorted by address.
 class AllocationFinder {
 public:
-  explicit AllocationFinder(std::span<const fade_allocation> allocations)
-      : allocations_(allocations) {}
+  explicit AllocationFinder(const fade::Dispatch &dispatch)
+      : dispatch_(dispatch), allocations_(dispatch.allocations()) {}
 
   const Stretch &find(uint64_t address) {
     if (!last_.holds(address)) last_ = search(address);
     return last_;
   }
   const fade_allocation &operator[](uint32_t index) const { return allocations_[index - 1]; }
+  Allocation allocation(uint32_t index) const {
+    return {(*this)[index], dispatch_.nameOf((*this)[index])};
+  }
 
 private:
   Stretch search(uint64_t address) const {
@@ -68,6 +73,7 @@ private:
     return {from, to - from, 0};
   }
 
+  fade::Dispatch dispatch_;
   std::span<const fade_allocation> allocations_;
   Stretch last_;
 };

@@ -10,9 +10,11 @@
 #include "access_kind.h"
 #include "heatmap_picture.h"
 #include "heatmap_totals.h"
+#include "page_counts.h"
 
 #include <fade/handler.h>
 
+#include <array>
 #include <bit>
 
 namespace {
@@ -45,18 +47,21 @@ struct Heatmap : fade::Handler {
   class Shard {
   public:
     Shard(const Heatmap &heatmap, const fade::Dispatch &dispatch)
-        : times(heatmap.steps()), sites_(dispatch.kernel().sites()->sites()),
-          finder_(dispatch.allocations()), page_(heatmap.page_size),
-          shift_(static_cast<uint32_t>(std::countr_zero(page_))),
+        : pages(heatmap.page_size), times(heatmap.steps()),
+          sites_(dispatch.kernel().sites()->sites()), finder_(dispatch), page_(heatmap.page_size),
           wants_times_(heatmap.wantsTimes()) {}
     void records(const fade::Batch &batch);
 
-    CountTable pages; // place: number of the page, part: as the finder numbers allocations
+    PageCounts pages; // by the first address of a page that belongs to the same allocation
     TimeMap times;
 
   private:
     void access(const fade::Record &record, const fade_batch &batch, uint64_t position);
-    bool linear(const fade::Record &record, AccessKind kind, uint64_t position);
+    bool rows(const fade::Record &record, AccessKind kind, uint64_t position);
+    void line(uint64_t address, int64_t stride, uint64_t lanes, AccessKind kind, uint64_t position);
+    void lanes(const fade::Record &record, const fade_batch &batch, AccessKind kind,
+               uint64_t position);
+    bool inOneAllocation(std::span<const uint64_t> addresses, AccessKind kind);
     void range(const fade::Record &record, const fade_batch &batch, uint64_t position);
     /// Addresses that are counted under the same key as this one.
     Stretch stretchOf(uint64_t address) {
@@ -66,12 +71,15 @@ struct Heatmap : fade::Handler {
       const uint64_t to = std::min(stretch.from + stretch.bytes, page + page_);
       return {from, to - from, stretch.index};
     }
-    void count(const Stretch &stretch, AccessKind kind, uint64_t lanes, uint64_t position);
+    void count(uint64_t from, uint32_t index, AccessKind kind, uint64_t n, uint64_t position) {
+      pages[from][static_cast<std::size_t>(kind)] += n;
+      if (wants_times_) countTime(from, index, kind, n, position);
+    }
+    void countTime(uint64_t from, uint32_t index, AccessKind kind, uint64_t n, uint64_t position);
 
     std::span<const fade_site> sites_;
     AllocationFinder finder_;
     uint64_t page_;
-    uint32_t shift_;
     bool wants_times_;
   };
 
@@ -103,16 +111,14 @@ void Heatmap::Shard::records(const fade::Batch &batch) {
   });
 }
 
-void Heatmap::Shard::count(const Stretch &stretch, AccessKind kind, uint64_t lanes,
-                           uint64_t position) {
-  pages.add({stretch.from >> shift_, stretch.index}, kind, lanes);
-  if (!wants_times_) return;
-  uint64_t row = stretch.from / HeatmapPicture::elsewhereRow(page_);
-  if (stretch.index != 0) {
-    const fade_allocation &own = finder_[stretch.index];
-    row = (stretch.from - own.address) / TimeMap::rowSize(own.size, page_);
+void Heatmap::Shard::countTime(uint64_t from, uint32_t index, AccessKind kind, uint64_t n,
+                               uint64_t position) {
+  uint64_t row = from / HeatmapPicture::elsewhereRow(page_);
+  if (index != 0) {
+    const fade_allocation &own = finder_[index];
+    row = (from - own.address) / TimeMap::rowSize(own.size, page_);
   }
-  times.add(stretch.index, row, position, kind, lanes);
+  times.add(index, row, position, kind, n);
 }
 
 void Heatmap::Shard::access(const fade::Record &record, const fade_batch &batch,
@@ -120,54 +126,99 @@ void Heatmap::Shard::access(const fade::Record &record, const fade_batch &batch,
   const fade_site &site = sites_[record.site()];
   if (site.space == FADE_SPACE_LDS) return;
   const AccessKind kind = kindOf(site);
-  const bool is_flat = site.space == FADE_SPACE_FLAT;
   if (record.isLinear()) {
-    const uint64_t last = record.lastLinear();
+    const uint64_t base = record.base(), last = record.lastLinear();
     // An aperture of LDS or scratch has 4 GiB: with the same upper half, all lanes are in it or
     // not.
-    const bool is_alike = !is_flat || (record.base() ^ last) >> 32 == 0;
-    if (is_alike && spaceOf(site.space, record.base(), batch) != Space::global) return;
-    if (is_alike && linear(record, kind, position)) return;
+    if (site.space == FADE_SPACE_FLAT && (base ^ last) >> 32 != 0)
+      return lanes(record, batch, kind, position);
+    if (spaceOf(site.space, base, batch) != Space::global) return;
+    const Stretch stretch = stretchOf(std::min(base, last));
+    if (stretch.holds(std::max(base, last)))
+      return count(stretch.from, stretch.index, kind, record.laneCount(), position);
+    if (rows(record, kind, position)) return;
+  } else if (site.space != FADE_SPACE_FLAT && rows(record, kind, position)) {
+    return;
   }
-  Stretch stretch;
-  // Lanes that follow each other in a page are counted together.
-  uint64_t lanes = 0;
-  record.forEachLane([&](uint32_t, uint64_t address) {
-    if (is_flat && spaceOf(site.space, address, batch) != Space::global) return;
-    if (!stretch.holds(address)) {
-      if (lanes != 0) count(stretch, kind, std::exchange(lanes, 0), position);
-      stretch = stretchOf(address);
-    }
-    ++lanes;
-  });
-  if (lanes != 0) count(stretch, kind, lanes, position);
+  lanes(record, batch, kind, position);
 }
 
-/// Lanes that are all as far apart, page by page instead of lane by lane. False if there are gaps
-/// in the mask and more than one page.
-bool Heatmap::Shard::linear(const fade::Record &record, AccessKind kind, uint64_t position) {
-  const int64_t stride = record.stride();
-  // From the lowest address upwards.
-  uint64_t address = stride < 0 ? record.lastLinear() : record.base();
-  const uint64_t last = stride < 0 ? record.base() : record.lastLinear();
-  Stretch stretch = stretchOf(address);
-  uint64_t lanes = record.laneCount();
-  if (stretch.holds(last)) {
-    count(stretch, kind, lanes, position);
+/// Lanes in rows whose addresses are all as far apart: page by page instead of lane by lane. False
+/// if they are not, or if there are gaps in the mask.
+bool Heatmap::Shard::rows(const fade::Record &record, AccessKind kind, uint64_t position) {
+  const uint64_t mask = record.mask() >> record.firstLane();
+  if ((mask & (mask + 1)) != 0) return false;
+  if (record.isLinear()) {
+    line(record.base(), record.stride(), record.laneCount(), kind, position);
     return true;
   }
-  const uint64_t mask = record.mask() >> record.firstLane();
-  if ((mask & (mask + 1)) != 0 || last < address) return false;
-  const auto step = static_cast<uint64_t>(stride < 0 ? -stride : stride);
-  while (true) {
-    const uint64_t left = stretch.from + stretch.bytes - address;
-    const uint64_t here = std::min(lanes, (left + step - 1) / step);
-    count(stretch, kind, here, position);
-    lanes -= here;
-    if (lanes == 0) return true;
-    address += here * step;
-    stretch = stretchOf(address);
+  if (record.encoding() != FADE_ENCODING_TILED) return false;
+  const fade_tile tile = record.tile();
+  uint64_t address = record.base();
+  for (uint64_t left = record.laneCount(); left != 0;) {
+    const uint64_t here = std::min<uint64_t>(left, tile.width);
+    line(address, record.stride(), here, kind, position);
+    left -= here;
+    address += static_cast<uint64_t>(int64_t{tile.row_stride});
   }
+  return true;
+}
+
+/// Lanes that are all as far apart, without gaps.
+void Heatmap::Shard::line(uint64_t address, int64_t stride, uint64_t lanes, AccessKind kind,
+                          uint64_t position) {
+  // From the lowest address upwards.
+  const auto step = static_cast<uint64_t>(stride < 0 ? -stride : stride);
+  if (stride < 0) address -= step * (lanes - 1);
+  while (true) {
+    const Stretch stretch = stretchOf(address);
+    const uint64_t left = stretch.from + stretch.bytes - address;
+    const uint64_t here = step == 0 ? lanes : std::min(lanes, (left + step - 1) / step);
+    count(stretch.from, stretch.index, kind, here, position);
+    lanes -= here;
+    if (lanes == 0) return;
+    address += here * step;
+  }
+}
+
+/// Lanes that go anywhere.
+void Heatmap::Shard::lanes(const fade::Record &record, const fade_batch &batch, AccessKind kind,
+                           uint64_t position) {
+  std::array<uint64_t, 64> buffer; // NOLINT(cppcoreguidelines-pro-type-member-init): written next
+  uint32_t count_of_lanes = record.addresses(buffer);
+  const uint32_t space = sites_[record.site()].space;
+  if (space == FADE_SPACE_FLAT) {
+    const auto elsewhere =
+        std::remove_if(buffer.begin(), buffer.begin() + count_of_lanes, [&](uint64_t address) {
+          return spaceOf(space, address, batch) != Space::global;
+        });
+    count_of_lanes = static_cast<uint32_t>(elsewhere - buffer.begin());
+  }
+  const std::span addresses(buffer.data(), count_of_lanes);
+  if (addresses.empty() || (!wants_times_ && inOneAllocation(addresses, kind))) return;
+  for (const uint64_t address : addresses) {
+    const Stretch stretch = stretchOf(address);
+    count(stretch.from, stretch.index, kind, 1, position);
+  }
+}
+
+/// If all pages belong to the same allocation as a whole, only the pages matter. False if not.
+bool Heatmap::Shard::inOneAllocation(std::span<const uint64_t> addresses, AccessKind kind) {
+  uint64_t least = ~uint64_t{0}, most = 0;
+  for (const uint64_t address : addresses) {
+    least = std::min(least, address);
+    most = std::max(most, address);
+  }
+  const Stretch &own = finder_.find(least);
+  if ((least & ~(page_ - 1)) < own.from || !own.holds(most | (page_ - 1))) return false;
+  std::array<Counts *, 64> counts; // NOLINT(cppcoreguidelines-pro-type-member-init): written next
+  // First where, then how often: meanwhile the counts are on their way from memory.
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    counts[i] = &pages.ofPage(addresses[i]);
+    __builtin_prefetch(counts[i], 1);
+  }
+  for (std::size_t i = 0; i < addresses.size(); ++i) ++(*counts[i])[static_cast<std::size_t>(kind)];
+  return true;
 }
 
 /// Copies and fills: every page that a lane reaches.
@@ -179,7 +230,7 @@ void Heatmap::Shard::range(const fade::Record &record, const fade_batch &batch, 
     if (spaceOf(site.space, address, batch) != Space::global) return;
     for (uint64_t left = record.length();;) {
       const Stretch stretch = stretchOf(address);
-      count(stretch, kind, 1, position);
+      count(stretch.from, stretch.index, kind, 1, position);
       const uint64_t here = stretch.from + stretch.bytes - address;
       if (here >= left) break;
       left -= here;
@@ -189,15 +240,15 @@ void Heatmap::Shard::range(const fade::Record &record, const fade_batch &batch, 
 }
 
 void Heatmap::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const> shards) {
-  const AllocationFinder finder(dispatch.allocations());
-  CountTable pages;
+  AllocationFinder finder(dispatch);
+  PageCounts pages(page_size);
   TimeMap times(steps());
   for (const Shard *shard : shards) {
     pages.add(shard->pages);
     times.add(shard->times);
   }
   HeatmapTotals own;
-  own.add(pages, finder);
+  own.add(pages, page_size, finder);
   own.countDispatch();
   kernels[dispatch.kernel().name()].add(own);
   if (!svg_file.empty()) {
@@ -221,6 +272,7 @@ void writeAllocations(fade::JsonWriter &json, const HeatmapTotals &totals) {
         const Allocation &own = total.allocation;
         json.field("number", own.number);
         json.field("name", own.name());
+        if (!own.variable.empty()) json.field("variable", own.variable);
         if (own.number != 0) {
           json.field("agent", own.agent);
           json.field("host", own.on_host);
@@ -246,7 +298,7 @@ void writePages(fade::JsonWriter &json, const HeatmapTotals &totals, uint64_t pa
 
 void Heatmap::writeTimes(fade::JsonWriter &json, const fade::Dispatch &dispatch,
                          const TimeMap &times) const {
-  const AllocationFinder finder(dispatch.allocations());
+  const AllocationFinder finder(dispatch);
   json.object("times", [&] {
     json.field("stream_bytes", dispatch->bytes);
     json.field("step_bytes", times.stepSize());

@@ -128,7 +128,7 @@ void HeatmapPicture::add(const Dispatch &dispatch, const TimeMap &map,
   map.forEach([&](uint32_t index, uint64_t row, uint64_t step, const Counts &counts) {
     uint32_t number = 0;
     if (index != 0) {
-      const Allocation allocation(allocations[index]);
+      const Allocation allocation = allocations.allocation(index);
       number = allocation.number;
       allocations_.try_emplace(number, allocation);
     }

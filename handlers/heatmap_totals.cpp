@@ -67,15 +67,13 @@ std::vector<Bar> barsOf(const HeatmapTotals::AllocationTotal &total, uint64_t pa
 
 } // namespace
 
-void HeatmapTotals::add(const CountTable &pages, const AllocationFinder &finder) {
-  pages.forEach([&](const CountTable::Entry &entry) {
-    uint32_t number = 0;
-    if (entry.key.part != 0) {
-      const Allocation allocation(finder[entry.key.part]);
-      number = allocation.number;
-      allocations_.try_emplace(number, allocation);
-    }
-    pages_.add({entry.key.place, number}, entry.counts);
+void HeatmapTotals::add(const PageCounts &pages, uint64_t size, AllocationFinder &finder) {
+  pages.forEach([&](uint64_t address, const Counts &counts) {
+    const uint32_t index = finder.find(address).index;
+    const uint32_t number = index != 0 ? finder[index].number : 0;
+    if (number != 0 && !allocations_.contains(number))
+      allocations_.emplace(number, finder.allocation(index));
+    pages_.add({address / size, number}, counts);
   });
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "allocation_map.h"
-#include "count_table.h"
+#include "page_counts.h"
 
 #include <cstdint>
 #include <map>
@@ -19,8 +19,8 @@ public:
     std::vector<CountTable::Entry> pages; ///< that were touched, by address; key.place is a number
   };
 
-  /// Pages of one dispatch, whose allocations are those of the finder.
-  void add(const CountTable &pages, const AllocationFinder &finder);
+  /// Pages of one dispatch, of `size` bytes, whose allocations are those of the finder.
+  void add(const PageCounts &pages, uint64_t size, AllocationFinder &finder);
   void add(const HeatmapTotals &other);
   void countDispatch() { ++dispatches_; }
   uint64_t dispatches() const { return dispatches_; }

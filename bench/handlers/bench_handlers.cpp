@@ -162,7 +162,7 @@ std::unique_ptr<DispatchRecord> dispatchOf(uint32_t space) {
       std::make_shared<KernelInfo>(space, "kernel()", "kernel", "gfx90a", sitesIn(space)));
   record->setVariant(std::make_shared<std::string>("instrumented"));
   record->setAllocations(std::make_shared<Allocations>(
-      Allocations{{kBase, kBuffer + (uint64_t{1} << 20), 1, 1, 0, 0}}));
+      std::vector<fade_allocation>{{kBase, kBuffer + (uint64_t{1} << 20), 1, 1, 0, 0}}));
   record->view.id = 1;
   record->view.flags = FADE_DISPATCH_INSTRUMENTED;
   return record;

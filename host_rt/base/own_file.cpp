@@ -4,6 +4,8 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -29,10 +31,48 @@ OwnFile &OwnFile::operator=(OwnFile &&other) noexcept {
 
 OwnFile OwnFile::open(const std::string &path, bool append) {
   OwnFile file;
-  file.fd_ = ::open(path.c_str(), kFlags | (append ? 0 : O_TRUNC), kMode);
+  // A pipe that nobody reads is an error and does not stop the application.
+  file.fd_ = ::open(path.c_str(), kFlags | O_NONBLOCK | (append ? 0 : O_TRUNC), kMode);
+  if (file.fd_ >= 0) (void)fcntl(file.fd_, F_SETFL, O_APPEND);
   file.path_ = path;
   file.remember();
   return file;
+}
+
+OwnFile OwnFile::openShared(const std::string &path) {
+  OwnFile file = open(path, true);
+  // Whoever writes keeps a lock: the one that gets it for itself alone is the only one.
+  if (file.is() && flock(file.fd_, LOCK_EX | LOCK_NB) == 0 && file.isRegular())
+    (void)!ftruncate(file.fd_, 0);
+  if (file.is()) (void)flock(file.fd_, LOCK_SH | LOCK_NB);
+  return file;
+}
+
+OwnFile OwnFile::openAlone(const std::string &path, std::string_view first) {
+  std::string name = path;
+  for (unsigned attempt = 1;; ++attempt) {
+    OwnFile file = open(name, true);
+    if (!file.is()) return file;
+    struct stat status {};
+    // Between the look and the first bytes no other process looks.
+    (void)flock(file.fd_, LOCK_EX);
+    const bool is_taken = file.isRegular() && fstat(file.fd_, &status) == 0 && status.st_size != 0;
+    const int error = is_taken ? 0 : file.write(first);
+    (void)flock(file.fd_, LOCK_UN);
+    if (error != 0) {
+      file.close();
+      errno = error;
+      return file;
+    }
+    if (!is_taken) return file;
+    name = fmt::format("{}.{}", path, getpid());
+    if (attempt > 1) name += fmt::format(".{}", attempt);
+  }
+}
+
+bool OwnFile::isRegular() const noexcept {
+  struct stat status {};
+  return fstat(fd_, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 OwnFile OwnFile::duplicate(int fd) {

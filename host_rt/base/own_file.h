@@ -18,6 +18,12 @@ public:
 
   /// Creates it if need be; it is written at its end. On failure is() is false and errno set.
   static OwnFile open(const std::string &path, bool append);
+  /// The same for a file that several processes may name: what was there goes, unless another
+  /// process is writing to it.
+  static OwnFile openShared(const std::string &path);
+  /// For a file that belongs to one process: one that holds something is left as it is, and
+  /// path.PID is taken instead, or path.PID.2 and so on. `first` are its first bytes.
+  static OwnFile openAlone(const std::string &path, std::string_view first);
   /// A copy of a descriptor of the process.
   static OwnFile duplicate(int fd);
 
@@ -31,6 +37,7 @@ public:
 
 private:
   bool isStillOurs() const noexcept;
+  bool isRegular() const noexcept;
   bool remember() noexcept;
 
   int fd_ = -1;

@@ -1,11 +1,11 @@
 #include "base/settings.h"
 
+#include "base/kernel_expression.h"
 #include "fade/options.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <regex>
 #include <unistd.h>
 
 namespace fade {
@@ -52,9 +52,26 @@ Complaint readHandlers(Settings &s, std::string_view value) {
   return std::nullopt;
 }
 
+} // namespace
+
+std::regex kernelExpression(const std::string &text) {
+#ifdef __GLIBCXX__
+  // Names are matched in the application's thread: with an expression such as (.*)*x the usual way
+  // of matching takes longer than anybody lives. The other one knows no back-references.
+  try {
+    return std::regex(text, std::regex::ECMAScript | std::regex_constants::__polynomial);
+  } catch (const std::regex_error &e) {
+    if (e.code() != std::regex_constants::error_complexity) throw;
+  }
+#endif
+  return std::regex(text);
+}
+
+namespace {
+
 Complaint readKernels(Settings &s, std::string_view value) {
   try {
-    const std::regex check{std::string(value)};
+    (void)kernelExpression(std::string(value));
   } catch (const std::regex_error &e) {
     return fmt::format("'{}' is not a regular expression: {}", value, e.what());
   }

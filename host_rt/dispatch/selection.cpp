@@ -1,5 +1,7 @@
 #include "dispatch/selection.h"
 
+#include "base/kernel_expression.h"
+
 namespace fade {
 namespace {
 
@@ -20,7 +22,7 @@ uint64_t hashOf(const std::string &text) {
 
 Selection::Selection(const Settings &settings)
     : dispatches_(settings.dispatches), seed_(settings.seed) {
-  if (!settings.kernels.empty()) kernels_.emplace(settings.kernels);
+  if (!settings.kernels.empty()) kernels_ = kernelExpression(settings.kernels);
 }
 
 bool Selection::wantsKernel(const std::string &demangled) const {

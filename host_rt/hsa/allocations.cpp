@@ -2,30 +2,50 @@
 
 namespace fade {
 
-void AllocationTable::add(const void *address, uint64_t size, uint32_t agent, bool on_host) {
-  const std::lock_guard lock(mutex_);
-  fade_allocation allocation{};
-  allocation.address = reinterpret_cast<uint64_t>(address);
-  allocation.size = size;
-  allocation.number = next_++;
-  allocation.agent = agent;
-  allocation.flags = on_host ? FADE_ALLOCATION_ON_HOST : 0;
-  allocations_[allocation.address] = allocation;
+void AllocationTable::addLocked(Entry entry) {
+  entry.allocation.number = next_++;
+  entries_[entry.allocation.address] = std::move(entry);
   snapshot_ = nullptr;
+}
+
+void AllocationTable::add(const void *address, uint64_t size, uint32_t agent, bool on_host) {
+  Entry entry;
+  entry.allocation.address = reinterpret_cast<uint64_t>(address);
+  entry.allocation.size = size;
+  entry.allocation.agent = agent;
+  entry.allocation.flags = on_host ? FADE_ALLOCATION_ON_HOST : 0;
+  const std::lock_guard lock(mutex_);
+  addLocked(std::move(entry));
 }
 
 void AllocationTable::remove(const void *address) {
   const std::lock_guard lock(mutex_);
-  if (allocations_.erase(reinterpret_cast<uint64_t>(address)) != 0) snapshot_ = nullptr;
+  if (entries_.erase(reinterpret_cast<uint64_t>(address)) != 0) snapshot_ = nullptr;
+}
+
+void AllocationTable::addVariable(uint64_t executable, std::string name, fade_allocation variable) {
+  const std::lock_guard lock(mutex_);
+  addLocked({variable, executable, std::move(name)});
+}
+
+void AllocationTable::removeVariables(uint64_t executable) {
+  const std::lock_guard lock(mutex_);
+  if (std::erase_if(entries_, [&](const auto &entry) {
+        return !entry.second.name.empty() && entry.second.executable == executable;
+      }) != 0)
+    snapshot_ = nullptr;
 }
 
 std::shared_ptr<const Allocations> AllocationTable::snapshot() {
   const std::lock_guard lock(mutex_);
   if (!snapshot_) {
-    auto list = std::make_shared<Allocations>();
-    list->reserve(allocations_.size());
-    for (const auto &[address, allocation] : allocations_) list->push_back(allocation);
-    snapshot_ = std::move(list);
+    auto all = std::make_shared<Allocations>();
+    all->list.reserve(entries_.size());
+    for (const auto &[address, entry] : entries_) {
+      all->list.push_back(entry.allocation);
+      if (!entry.name.empty()) all->list.back().name = all->addName(entry.name);
+    }
+    snapshot_ = std::move(all);
   }
   return snapshot_;
 }

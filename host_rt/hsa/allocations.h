@@ -1,4 +1,4 @@
-// The application's memory, as far as the runtime allocates it.
+// The application's memory: what it allocates through the runtime, and the variables of its code.
 #pragma once
 
 #include "stream/dispatch_record.h"
@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 
 namespace fade {
 
@@ -13,12 +14,22 @@ class AllocationTable {
 public:
   void add(const void *address, uint64_t size, uint32_t agent, bool on_host);
   void remove(const void *address);
+  /// A variable belongs to an executable and goes with it.
+  void addVariable(uint64_t executable, std::string name, fade_allocation variable);
+  void removeVariables(uint64_t executable);
   /// All of it, by address, as it is now.
   std::shared_ptr<const Allocations> snapshot();
 
 private:
+  struct Entry {
+    fade_allocation allocation{};
+    uint64_t executable = 0;
+    std::string name; ///< of a variable
+  };
+  void addLocked(Entry entry);
+
   std::mutex mutex_;
-  std::map<uint64_t, fade_allocation> allocations_;
+  std::map<uint64_t, Entry> entries_;
   std::shared_ptr<const Allocations> snapshot_; ///< null after a change
   uint32_t next_ = 1;
 };

@@ -3,6 +3,7 @@
 #include "base/diagnostics.h"
 #include "dispatch/demangle.h"
 #include "hsa/runtime.h"
+#include "hsa/variables.h"
 
 #include <algorithm>
 #include <atomic>
@@ -79,12 +80,8 @@ template <typename F> void aside(const char *what, F &&f) noexcept {
   }
 }
 
-std::string symbolName(hsa_executable_symbol_t symbol) {
-  const auto get = hsaApi().core.hsa_executable_symbol_get_info_fn;
-  uint32_t length = 0;
-  if (!ok(get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH, &length))) return "";
-  std::string name(length, '\0');
-  if (!ok(get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME, name.data()))) return "";
+std::string kernelName(hsa_executable_symbol_t symbol) {
+  std::string name = symbolName(symbol);
   if (name.ends_with(".kd")) name.resize(name.size() - 3);
   return name;
 }
@@ -114,7 +111,7 @@ void registerKernel(const Registration &in, hsa_executable_symbol_t symbol) {
   if (!ok(get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &kind)) || kind != HSA_SYMBOL_KIND_KERNEL)
     return;
   auto kernel = std::make_shared<KernelEntry>();
-  kernel->symbol = symbolName(symbol);
+  kernel->symbol = kernelName(symbol);
   kernel->name = demangle(kernel->symbol);
   kernel->agent = in.agent.handle;
   kernel->executable = in.executable.handle;
@@ -147,6 +144,9 @@ void registerExecutable(hsa_executable_t executable) {
           return HSA_STATUS_SUCCESS;
         },
         &registration);
+    if (const Agent *agent = runtime->agents().find(item.agent);
+        agent && runtime->wantsAllocations())
+      noteVariables(runtime->allocations(), executable, *agent);
   }
 }
 
@@ -292,7 +292,9 @@ hsa_status_t destroyExecutable(hsa_executable_t executable) {
   aside("an executable was not forgotten", [&] {
     (void)pending().take(executable.handle);
     const Visit visit;
-    if (visit.runtime()) visit.runtime()->registry().remove(executable.handle);
+    if (!visit.runtime()) return;
+    visit.runtime()->registry().remove(executable.handle);
+    visit.runtime()->allocations().removeVariables(executable.handle);
   });
   return hsaApi().core.hsa_executable_destroy_fn(executable);
 }

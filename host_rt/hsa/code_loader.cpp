@@ -56,6 +56,7 @@ HsaCodeLoader::executable(hsa_agent_t agent, const std::shared_ptr<const LoadedC
     result.error = fmt::format("it is for {}, the agent is {}", object->target().id(), own->id());
   else
     result.error = loadInto(result.handle, agent, *code);
+  if (result.error.empty() && known) loaded_(result.handle, *known);
   return result;
 }
 

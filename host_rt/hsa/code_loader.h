@@ -12,8 +12,12 @@ namespace fade {
 
 class HsaCodeLoader final : public CodeLoader {
 public:
-  /// `agents` is asked when something is loaded: the runtime is not up before.
-  explicit HsaCodeLoader(std::function<const Agents &()> agents) : agents_(std::move(agents)) {}
+  using Loaded = std::function<void(hsa_executable_t, const Agent &)>;
+
+  /// `agents` is asked when something is loaded: the runtime is not up before. `loaded` is told of
+  /// each executable.
+  HsaCodeLoader(std::function<const Agents &()> agents, Loaded loaded)
+      : agents_(std::move(agents)), loaded_(std::move(loaded)) {}
 
   std::shared_ptr<KernelEntry> load(AgentHandle agent,
                                     const std::shared_ptr<const LoadedCode> &code,
@@ -30,6 +34,7 @@ private:
                               const LoadedCode &code);
 
   std::function<const Agents &()> agents_;
+  Loaded loaded_;
   std::mutex mutex_;
   std::map<std::pair<AgentHandle, const LoadedCode *>, Executable> executables_;
 };

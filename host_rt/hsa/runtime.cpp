@@ -1,6 +1,7 @@
 #include "hsa/runtime.h"
 
 #include "base/diagnostics.h"
+#include "hsa/variables.h"
 #include "stream/handler_set.h"
 
 #include <algorithm>
@@ -47,7 +48,8 @@ Visit::~Visit() {
 }
 
 bool Visit::postpone(int signal) noexcept {
-  if (depth == 0) return false;
+  // Whoever sends a second one does not want to wait for the end of the visit.
+  if (depth == 0 || postponed != 0) return false;
   postponed = signal;
   return true;
 }
@@ -84,7 +86,10 @@ void Runtime::finishAndRelease() {
 
 Runtime::Runtime(Settings settings)
     : settings_(std::move(settings)), selection_(settings_), cache_(settings_.cache),
-      loader_([this]() -> const Agents & { return agents(); }),
+      loader_([this]() -> const Agents & { return agents(); },
+              [this](hsa_executable_t executable, const Agent &agent) {
+                if (wantsAllocations()) noteVariables(allocations_, executable, agent);
+              }),
       planner_(registry_, cache_, loader_, settings_.instrumented), budget_(settings_.memory) {}
 
 const Agents &Runtime::agents() {

@@ -106,7 +106,8 @@ public:
   /// Null: there is nobody to visit.
   Runtime *runtime() const { return runtime_; }
 
-  /// In a signal handler: if this thread is on a visit, the signal is raised again at its end.
+  /// In a signal handler: if this thread is on a visit, the signal is raised again at its end. Not
+  /// a second time.
   static bool postpone(int signal) noexcept;
   /// True if all threads have left within that time.
   static bool waitForAll(std::chrono::milliseconds patience) noexcept;

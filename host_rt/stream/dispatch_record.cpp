@@ -30,10 +30,18 @@ void DispatchRecord::setVariant(std::shared_ptr<const std::string> text) {
   view.variant = variant->c_str();
 }
 
-void DispatchRecord::setAllocations(std::shared_ptr<const Allocations> list) {
-  allocations = std::move(list);
-  view.allocations = allocations ? allocations->data() : nullptr;
-  view.allocation_count = allocations ? allocations->size() : 0;
+uint32_t Allocations::addName(std::string_view name) {
+  const auto offset = static_cast<uint32_t>(names.size());
+  names += name;
+  names += '\0';
+  return offset;
+}
+
+void DispatchRecord::setAllocations(std::shared_ptr<const Allocations> all) {
+  allocations = std::move(all);
+  view.allocations = allocations ? allocations->list.data() : nullptr;
+  view.allocation_count = allocations ? allocations->list.size() : 0;
+  view.allocation_names = allocations ? allocations->names.c_str() : nullptr;
 }
 
 void DispatchRecord::setCounters(std::vector<fade_counter> values) {

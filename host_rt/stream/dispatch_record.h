@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fade {
@@ -42,7 +43,17 @@ private:
   fade_kernel view_{};
 };
 
-using Allocations = std::vector<fade_allocation>;
+/// By address.
+struct Allocations {
+  explicit Allocations(std::vector<fade_allocation> all = {}) : list(std::move(all)) {}
+
+  std::vector<fade_allocation> list;
+  std::string names =
+      std::string(1, '\0'); ///< of variables, each ended by zero; see fade_allocation
+
+  /// The offset of a name that is added.
+  uint32_t addName(std::string_view name);
+};
 
 /// One dispatch, from its first record until handlers have heard of its end.
 struct DispatchRecord {
@@ -66,7 +77,7 @@ struct DispatchRecord {
 
   void setKernel(std::shared_ptr<const KernelInfo> info);
   void setVariant(std::shared_ptr<const std::string> text);
-  void setAllocations(std::shared_ptr<const Allocations> list);
+  void setAllocations(std::shared_ptr<const Allocations> all);
   void setCounters(std::vector<fade_counter> values);
 };
 

@@ -15,8 +15,8 @@ namespace {
 void writeLines(void *context, const char *text, fade_u64 size) {
   static_cast<Output *>(context)->write({text, size});
 }
-int writeFile(void *, const char *path, const char *data, fade_u64 size) {
-  return Output::writeFile(path, {data, size}) ? 1 : 0;
+int writeFile(void *context, const char *path, const char *data, fade_u64 size) {
+  return static_cast<Output *>(context)->writeFile(path, {data, size}) ? 1 : 0;
 }
 void warnUser(void *, const char *text) { sayLine(text); }
 

@@ -25,9 +25,11 @@ bool wasOpened(const std::string &path) {
 } // namespace
 
 Output::Output(const std::string &location, Format format, bool append) : format_(format) {
+  std::error_code ignored;
+  directory_ = std::filesystem::current_path(ignored);
   if (location == "console") return;
   name_ = expandPath(location);
-  file_ = OwnFile::open(name_, append || wasOpened(name_));
+  file_ = append || wasOpened(name_) ? OwnFile::open(name_, true) : OwnFile::openShared(name_);
   if (file_.is()) return;
   warn("cannot open {}: {}; the report goes to stderr", name_, std::strerror(errno));
   name_ = "stderr";
@@ -80,7 +82,8 @@ std::string Output::collected() {
 
 bool Output::writeFile(const std::string &path, std::string_view contents) noexcept {
   try {
-    const std::string name = expandPath(path);
+    // The application may have gone to another directory.
+    const std::string name = directory_ / expandPath(path);
     OwnFile file = OwnFile::open(name, false);
     int error = file.is() ? file.write(contents) : errno;
     if (const int at_end = file.close(); error == 0) error = at_end;

@@ -4,6 +4,7 @@
 #include "base/own_file.h"
 #include "base/settings.h"
 
+#include <filesystem>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -33,7 +34,7 @@ public:
   std::string collected();
 
   /// A file beside the report. False, and a line on stderr, if it cannot be written.
-  static bool writeFile(const std::string &path, std::string_view contents) noexcept;
+  bool writeFile(const std::string &path, std::string_view contents) noexcept;
 
 private:
   void flushLocked() noexcept;
@@ -42,7 +43,8 @@ private:
   std::mutex mutex_;
   std::string buffer_;
   std::string name_ = "stderr";
-  OwnFile file_; ///< none: stderr
+  std::filesystem::path directory_; ///< of the process, when it was made
+  OwnFile file_;                    ///< none: stderr
   bool keep_ = false;
   bool failed_ = false;
 };

@@ -34,7 +34,7 @@ struct FileHeader {
 enum class Kind : uint32_t {
   sites = 1,       ///< u64 module id, u32 modes, string file, the table
   kernel = 2,      ///< u32 id, strings name, symbol, target, u64 module id (0: none)
-  allocations = 3, ///< u64 count, fade_allocation each: the ones that hold from here on
+  allocations = 3, ///< u64 count, fade_allocation each, their names: those that hold from here on
   begin = 4,       ///< see DispatchFields; an instrumented dispatch whose records follow
   records = 5,     ///< u64 dispatch, u64 position, records
   end = 6,         ///< see DispatchFields, then u64 count, fade_counter each

@@ -112,7 +112,14 @@ const char *Replay::kernel(trace::Reader in) {
 const char *Replay::allocations(trace::Reader in) {
   auto list = in.takeArray<fade_allocation>();
   if (!list) return "a list of allocations that is cut short";
-  allocations_ = std::make_shared<Allocations>(std::move(*list));
+  auto all = std::make_shared<Allocations>(std::move(*list));
+  // Traces of older versions have no names.
+  if (const auto names = in.rest(); !names.empty())
+    all->names.assign(reinterpret_cast<const char *>(names.data()), names.size());
+  if (all->names.back() != '\0') return "names of allocations that are cut short";
+  for (fade_allocation &allocation : all->list)
+    if (allocation.name >= all->names.size()) return "an allocation whose name does not exist";
+  allocations_ = std::move(all);
   return nullptr;
 }
 

@@ -24,18 +24,16 @@ template <typename T> std::string_view textOf(const T &value) {
 
 std::unique_ptr<TraceWriter> TraceWriter::open(const std::string &path) {
   const std::string name = expandPath(path);
-  OwnFile file = OwnFile::open(name, false);
+  trace::FileHeader header;
+  header.message_version = FADE_MESSAGE_VERSION;
+  OwnFile file = OwnFile::openAlone(name, textOf(header));
   if (!file.is()) {
     warn("cannot record to {}: {}", name, std::strerror(errno));
     return nullptr;
   }
+  if (file.path() != name)
+    warn("there is a recording in {} already: this process records to {}", name, file.path());
   return std::unique_ptr<TraceWriter>(new TraceWriter(std::move(file)));
-}
-
-TraceWriter::TraceWriter(OwnFile file) : file_(std::move(file)) {
-  trace::FileHeader header;
-  header.message_version = FADE_MESSAGE_VERSION;
-  put(textOf(header));
 }
 
 void TraceWriter::put(std::string_view bytes) {
@@ -113,8 +111,10 @@ void TraceWriter::dispatchBegin(const DispatchRecord &dispatch) {
   if (dispatch.allocations && dispatch.allocations != allocations_.lock()) {
     allocations_ = dispatch.allocations;
     trace::Writer w;
-    w.put(uint64_t{dispatch.allocations->size()});
-    chunkLocked(Kind::allocations, w.bytes(), std::as_bytes(std::span(*dispatch.allocations)));
+    const auto &[list, names] = *dispatch.allocations;
+    w.put(uint64_t{list.size()});
+    w.putBytes(list.data(), list.size() * sizeof(fade_allocation));
+    chunkLocked(Kind::allocations, w.bytes(), std::as_bytes(std::span(names)));
   }
   dispatchLocked(Kind::begin, dispatch);
 }

@@ -28,7 +28,7 @@ public:
   void close();
 
 private:
-  explicit TraceWriter(OwnFile file);
+  explicit TraceWriter(OwnFile file) : file_(std::move(file)) {}
   void kernelLocked(const KernelInfo &kernel);
   void dispatchLocked(trace::Kind kind, const DispatchRecord &dispatch);
   void chunkLocked(trace::Kind kind, std::string_view head, std::span<const std::byte> body = {});

@@ -52,6 +52,8 @@ public:
     return base() + static_cast<uint64_t>(int64_t{stride()} * (lastLane() - firstLane()));
   }
 
+  fade_tile tile() const { return load<fade_tile>(payload()); } // TILED only
+
   // Calls f(lane, address) for each active lane, in order of lanes.
   template <typename F> void forEachLane(F &&f) const;
 
@@ -84,10 +86,10 @@ template <typename F> void Record::forEachLane(F &&f) const {
   const auto step = static_cast<uint64_t>(int64_t{stride()});
   const uint32_t first = firstLane();
   const bool tiled = encoding() == FADE_ENCODING_TILED;
-  const auto tile = tiled ? load<fade_tile>(payload()) : fade_tile{0, 64};
-  const auto row_stride = static_cast<uint64_t>(int64_t{tile.row_stride});
-  const auto column_mask = tile.width - 1;
-  const auto row_shift = static_cast<uint32_t>(std::countr_zero(tile.width));
+  const auto rows = tiled ? tile() : fade_tile{0, 64};
+  const auto row_stride = static_cast<uint64_t>(int64_t{rows.row_stride});
+  const auto column_mask = rows.width - 1;
+  const auto row_shift = static_cast<uint32_t>(std::countr_zero(rows.width));
   uint32_t rank = 0;
   for (uint64_t rest = active; rest != 0; rest &= rest - 1, ++rank) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
@@ -133,7 +135,7 @@ inline const char *Record::fault() const {
   if (isAccess() && encoding() > FADE_ENCODING_RAW) return "an unknown encoding of addresses";
   if (size() != expectedSize()) return "a record whose size contradicts its contents";
   if (isAccess() && encoding() == FADE_ENCODING_TILED) {
-    const auto width = load<fade_tile>(payload()).width;
+    const auto width = tile().width;
     if (!std::has_single_bit(width) || width < 2 || width > 32) return "a tile of impossible width";
   }
   return nullptr;

@@ -137,6 +137,13 @@ public:
   std::span<const fade_allocation> allocations() const {
     return {dispatch_->allocations, dispatch_->allocation_count};
   }
+  // The symbol of a variable; empty for memory that the application has allocated.
+  std::string_view nameOf(const fade_allocation &allocation) const {
+    constexpr auto end =
+        offsetof(fade_dispatch, allocation_names) + sizeof dispatch_->allocation_names;
+    if (dispatch_->size < end || !dispatch_->allocation_names) return {};
+    return dispatch_->allocation_names + allocation.name;
+  }
   std::span<const fade_counter> counters() const {
     return {dispatch_->counters, dispatch_->counter_count};
   }

@@ -65,14 +65,15 @@
 /* fade_allocation.flags */
 #define FADE_ALLOCATION_ON_HOST 1u
 
-/* Memory of the application that the GPU can reach. */
+/* Memory of the application that the GPU can reach: what it has allocated, and the variables of its
+ * code that have a symbol (__device__, __constant__). */
 typedef struct fade_allocation {
   fade_u64 address;
   fade_u64 size;
   fade_u32 number; /* counts from 1, in the order of the application's requests */
   fade_u32 agent;  /* of the GPU or CPU it belongs to, as in fade_dispatch */
   fade_u32 flags;
-  fade_u32 reserved;
+  fade_u32 name; /* of a variable: offset in fade_dispatch.allocation_names; else 0 */
 } fade_allocation;
 
 typedef struct fade_kernel {
@@ -112,6 +113,8 @@ typedef struct fade_dispatch {
   fade_u64 dropped;
   const fade_counter *counters; /* by site; null if nothing was counted */
   fade_u64 counter_count;
+  /* Strings, each ended by zero, the first of them empty; demangled. Together with allocations. */
+  const char *allocation_names;
 } fade_dispatch;
 
 /* A piece of the stream of a dispatch. */

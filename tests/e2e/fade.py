@@ -94,10 +94,11 @@ class Test(unittest.TestCase):
     def probe(self, options, app, stdin="", timeout=100, **more):
         return self.finish(self.start(options, app, **more), stdin, timeout)
 
-    def bare(self, command, env=None, stdin=""):
+    def bare(self, command, env=None, stdin="", **more):
         """Anything, in a clean environment."""
         done = subprocess.run([str(x) for x in command], env=clean_environment(env or {}), text=True,
-                              errors="replace", input=stdin, capture_output=True, timeout=100)
+                              errors="replace", input=stdin, capture_output=True, timeout=100,
+                              **more)
         return Result(done.returncode, done.stdout, done.stderr, self.log)
 
     def software_gpu(self, command, env=None, stdin=""):

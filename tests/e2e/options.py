@@ -96,6 +96,16 @@ class Tests(fade.Test):
         chosen = {x["kernel"].split("(")[0] for x in result.objects("dispatch") if x["instrumented"]}
         self.assertEqual(chosen, {"nothing", "forty"})
 
+    def test_expressions_that_could_be_matched_for_ever_are_not(self):
+        for expression in ("(.*)*x(.*)*y(.*)*z", "(step|ste|st)+(p|ep)*$x", "^(([a-z])+.)+[A-Z]([a-z])+$"):
+            result = self.probe(["-i", "-k", expression], [program("many"), 2], timeout=20)
+            self.assert_fine(result)
+            self.assertEqual(result.summary()["instrumented"], 0)
+
+    def test_expressions_may_refer_to_their_own_parts(self):
+        result = self.probe(["-i", "-k", r"(unsigned) int.*\1"], [program("many"), 2])
+        self.assertEqual(result.summary()["instrumented"], 2)
+
     def test_a_wrong_expression_is_one_line(self):
         self.assert_mistake(["-k", "a(b"], r"--kernels: 'a\(b' is not a regular expression")
 

@@ -1,6 +1,9 @@
 """Where reports and recordings go, disks that are full, and files that are not what they should be."""
+import json
 import os
 import random
+import subprocess
+import time
 
 import fade
 from fade import PROBE, program
@@ -38,6 +41,90 @@ class Tests(fade.Test):
     def test_a_trace_name_has_the_process_in_it(self):
         self.record("trace-%p")
         self.assertEqual(len([x for x in os.listdir(self.dir) if x.startswith("trace-")]), 1)
+
+    # ---- several processes
+
+    def test_each_of_two_processes_has_a_recording(self):
+        for script in (f"{MANY} 2; {MANY} 3", f"{MANY} 2 & {MANY} 3; wait"):
+            trace = self.path("trace")
+            for old in os.listdir(self.dir):
+                os.remove(self.path(old))
+            result = self.probe(["-i", "--record", trace], ["sh", "-c", script])
+            self.assertEqual(result.code, 0)
+            others = [x for x in os.listdir(self.dir) if x.startswith("trace.")]
+            self.assertEqual(len(others), 1)
+            self.assertEqual(result.said, [f"fade: there is a recording in {trace} already: "
+                                           f"this process records to {self.path(others[0])}"])
+            counts = [self.analyze(x).summary()["instrumented"]
+                      for x in (trace, self.path(others[0]))]
+            self.assertEqual(sorted(counts), [2, 3])
+
+    def test_a_new_run_takes_the_place_of_an_older_recording(self):
+        trace, _ = self.record(app=(MANY, 5))
+        self.record(app=(MANY, 2))
+        self.assertEqual(sorted(os.listdir(self.dir)), ["log", "trace"])
+        self.assertEqual(self.analyze(trace).summary()["instrumented"], 2)
+
+    def test_without_fadeprobe_a_recording_is_not_written_over_either(self):
+        trace = self.path("trace")
+        env = {"HSA_TOOLS_LIB": os.path.join(fade.LIB, "libfade.so"), "FADE_INSTRUMENTED": "1",
+               "FADE_RECORD": trace, "FADE_LOG_LOCATION": "/dev/null"}
+        for count in (2, 3):
+            self.assertEqual(self.software_gpu([MANY, count], env).code, 0)
+        others = [x for x in os.listdir(self.dir) if x.startswith("trace.")]
+        self.assertEqual(len(others), 1)
+        self.assertEqual(self.analyze(trace).summary()["instrumented"], 2)
+        self.assertEqual(self.analyze(self.path(others[0])).summary()["instrumented"], 3)
+
+    def test_without_fadeprobe_a_child_adds_to_the_log_of_its_parent(self):
+        env = {"HSA_TOOLS_LIB": os.path.join(fade.LIB, "libfade.so"), "FADE_LOG_FORMAT": "json",
+               "FADE_LOG_LOCATION": self.log}
+        for _ in range(2):  # and the next run begins anew
+            result = self.software_gpu([program("endings"), "exec"], env)
+            self.assertEqual(result.code, 0, result.stderr)
+            self.assertEqual(len(result.objects("summary")), 2)
+
+    def test_a_page_and_a_timeline_have_the_dispatches_of_all_processes(self):
+        page, timeline = self.path("page.html"), self.path("timeline.json")
+        result = self.bare([PROBE, "--report", page, "--trace", timeline, "--", "sh", "-c",
+                            f"{MANY} 20; {MANY} 30"])
+        self.assertEqual(result.code, 0, result.stderr)
+        with open(timeline) as file:
+            events = json.load(file)["traceEvents"]
+        self.assertEqual(len([x for x in events if x["ph"] == "X" and x["name"].startswith("step")]), 50)
+        with open(self.path("page.jsonl")) as file:
+            lines = [json.loads(line) for line in file]
+        self.assertEqual(len([x for x in lines if x["type"] == "summary"]), 2)
+
+    # ---- places
+
+    def test_names_are_those_of_the_directory_it_was_started_in(self):
+        os.mkdir(self.path("there"))
+        program_there = ["sh", "-c", f"cd there && exec {MANY} 3"]
+        result = self.bare([PROBE, "-i", "-a", "Heatmap:svg=picture.svg", "-t", "json", "-l", "log",
+                            "--record", "trace", "--", *program_there], cwd=self.dir)
+        self.assertEqual(result.code, 0, result.stderr)
+        self.assertEqual(result.summary()["instrumented"], 3)
+        self.assertIn("trace", os.listdir(self.dir))
+
+    def test_a_pipe_as_log_is_read_by_another_program(self):
+        pipe = self.path("pipe")
+        os.mkfifo(pipe)
+        reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True)
+        time.sleep(0.3)
+        result = self.probe(["-t", "json", "-l", pipe], [MANY, 3], json_log=False)
+        self.assert_fine(result)
+        text, _ = reader.communicate(timeout=20)
+        self.assertEqual(json.loads(text.splitlines()[-1])["type"], "summary")
+
+    def test_a_pipe_that_nobody_reads_does_not_stop_the_application(self):
+        pipe = self.path("pipe")
+        os.mkfifo(pipe)
+        result = self.probe(["-l", pipe], [MANY, 3], json_log=False, timeout=60)
+        self.assertEqual(result.code, 0)
+        self.assertEqual(result.stdout, "3 dispatches are right\n")
+        self.assertIn(f"cannot open {pipe}", result.stderr)
+        self.assertIn("step(", result.stderr)
 
     def test_analyze_names_what_it_cannot_read(self):
         text = self.path("text")

@@ -52,6 +52,33 @@ class Tests(fade.Test):
             self.assertNotIn(0, numbers, heatmap)  # 0: memory that nobody has allocated
             self.assertTrue(any(x["host"] for x in heatmap["allocations"]), heatmap)
 
+    def test_variables_of_the_program_are_named_by_their_symbol(self):
+        result = self.same_as_before("variables", options=("-i", "-a", "Heatmap"))
+        self.assertEqual(result.stdout, "165 128\n")
+        found = {}
+        for heatmap in result.objects("heatmap"):
+            for x in heatmap["allocations"]:
+                if "variable" not in x:
+                    self.assertEqual(x["number"], 0)  # the kernel's arguments
+                    continue
+                self.assertNotIn(x["variable"], found)
+                found[x["variable"]] = (x["size"], x["reads"], x["writes"], x["atomics"])
+        self.assertEqual(found["physics::table"], (12000, 0, 3000, 0))
+        self.assertEqual(found["factors"], (256, 3000, 0, 0))
+        self.assertEqual(found["counter"], (4, 0, 0, 128))
+        self.assertNotIn("never", found)
+
+    def test_variables_go_with_their_module(self):
+        lines = ["file " + code_object("variable"), "unload"] * 3
+        result = self.probe(["-i", "-a", "Heatmap"], [program("scaling")], stdin="\n".join(lines) + "\n")
+        self.assertEqual(result.code, 0, result.stderr)
+        numbers = [[x["number"] for x in heatmap["allocations"] if "variable" in x]
+                   for heatmap in result.objects("heatmap")]
+        with_it = [x[0] for x in numbers if x]
+        # After each unload the program's own kernel runs, which has no variable.
+        self.assertEqual((len(with_it), len(numbers)), (6, 12))
+        self.assertEqual(len(set(with_it)), 3)  # another one each time
+
     def test_atomics(self):
         self.same_as_before("atomics")
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
+#include <random>
 #include <set>
 #include <sstream>
 
@@ -164,6 +166,82 @@ TEST_F(HeatmapTest, AllocationsAreNamedBySizeAgentAndOrderAndCountedExactly) {
   EXPECT_EQ(list[1]["writes"], 48);
   EXPECT_EQ(list[2]["number"], 0);
   EXPECT_EQ(list[2]["atomics"], 64);
+}
+
+TEST_F(HeatmapTest, VariablesAreNamedByTheirSymbol) {
+  stream.wave();
+  stream.affine(load, 0x10000, 4);
+  auto all = std::make_shared<Allocations>(
+      std::vector<fade_allocation>{{0x10000, 0x100, 5, 1, 0, 0}, {0x10100, 0x100, 6, 1, 0, 0}});
+  all->list[0].name = all->addName("physics::table");
+  HandlerHost host(std::vector<HandlerChoice>{{"Heatmap", ""}});
+  host.dispatch("k", table.build("k"), stream, {}, all);
+  const auto heatmaps = host.finish("heatmap");
+  ASSERT_EQ(heatmaps.size(), 1u);
+  const json &list = heatmaps[0]["allocations"];
+  ASSERT_EQ(list.size(), 1u);
+  EXPECT_EQ(list[0]["name"], "physics::table, 256 B of agent 1");
+  EXPECT_EQ(list[0]["variable"], "physics::table");
+  EXPECT_EQ(list[0]["reads"], 64);
+}
+
+/// Records of every encoding to few and to many pages, checked against a count lane by lane.
+TEST_F(HeatmapTest, WhateverTheEncodingTheCountsAreThoseOfTheLanesOneByOne) {
+  std::mt19937_64 random(3);
+  const std::vector<fade_allocation> allocations = {{0x10000, 0x2800, 1, 1, 0, 0},
+                                                    {0x12800, 0x400, 2, 1, 0, 0},
+                                                    {0x1000000, 0x4000000, 3, 1, 0, 0}};
+  std::map<uint64_t, std::array<uint64_t, 3>> by_page;
+  std::map<uint32_t, std::array<uint64_t, 3>> by_allocation;
+  const auto note = [&](uint64_t address, std::size_t kind) {
+    ++by_page[address & ~uint64_t{4095}][kind];
+    uint32_t number = 0;
+    for (const auto &a : allocations)
+      if (address - a.address < a.size) number = a.number;
+    ++by_allocation[number][kind];
+  };
+  const std::array sites = {load, store, atomic, flat};
+  for (int i = 0; i < 4000; ++i) {
+    if (i % 8 == 0) stream.wave(static_cast<uint32_t>(i));
+    const std::size_t which = random() % sites.size();
+    const uint64_t mask = i % 3 == 0 ? ~uint64_t{0} : (random() | random()) | 1;
+    const uint64_t base = i % 2 == 0 ? 0x10000 : 0x1000000 + random() % 0x3000000;
+    const auto form = random() % 5;
+    const auto step = static_cast<int64_t>(random() % 9000) - 4500;
+    std::vector<uint64_t> addresses;
+    for (uint64_t lane = 0; lane < 64; ++lane) {
+      uint64_t address = base + 0x80000;
+      if (form == 0) address = base + random() % 0x3000;            // near each other
+      if (form == 1) address = base + random() % 0x2000000;         // far apart
+      if (form == 2) address = random() % 0x7f0000000000;           // anywhere
+      if (form == 3) address += static_cast<uint64_t>(step) * lane; // a line
+      if (form == 4) address += lane % 16 * 4 + lane / 16 * 3000;   // rows
+      addresses.push_back(address);
+    }
+    stream.access(sites[which], mask, addresses);
+    for (uint64_t lane = 0; lane < 64; ++lane) {
+      if ((mask >> lane & 1) == 0) continue;
+      const uint64_t address = addresses[lane];
+      const uint64_t upper = address >> 32;
+      const bool is_elsewhere = upper == Stream::kSharedBase || upper == Stream::kPrivateBase;
+      if (sites[which] != flat || !is_elsewhere) note(address, which % 3);
+    }
+  }
+  HandlerHost host(std::vector<HandlerChoice>{{"Heatmap", ""}});
+  host.dispatch("k", table.build("k"), stream, {}, allocationsAt(allocations));
+  const auto heatmaps = host.finish("heatmap");
+  ASSERT_EQ(heatmaps.size(), 1u);
+  const auto pages = pagesOf(heatmaps[0]);
+  ASSERT_EQ(pages.size(), by_page.size());
+  for (const auto &[address, counts] : pages) {
+    const std::array found = {counts.reads, counts.writes, counts.atomics};
+    ASSERT_EQ(found, by_page[address]) << address;
+  }
+  ASSERT_EQ(heatmaps[0]["allocations"].size(), by_allocation.size());
+  for (const json &one : heatmaps[0]["allocations"]) {
+    const std::array<uint64_t, 3> found = {one["reads"], one["writes"], one["atomics"]};
+    EXPECT_EQ(found, by_allocation[one["number"]]) << one["number"];
+  }
 }
 
 TEST_F(HeatmapTest, AllocationsInOnePageAreToldApart) {

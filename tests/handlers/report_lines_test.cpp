@@ -57,8 +57,8 @@ void feed(HandlerHost &host, const std::string &name) {
   stream.block(block, 0xff, 150);
   stream.waveEnd(200);
   auto allocations = std::make_shared<Allocations>();
-  allocations->push_back({0x10000, 0x3000, 1, 1, 0, 0});
-  allocations->push_back({0x20000, 0x1000, 2, 0, FADE_ALLOCATION_ON_HOST, 0});
+  allocations->list.push_back({0x10000, 0x3000, 1, 1, 0, 0});
+  allocations->list.push_back({0x20000, 0x1000, 2, 0, FADE_ALLOCATION_ON_HOST, 0});
   host.dispatch(name, table.build("k"), stream, {}, allocations);
 }
 

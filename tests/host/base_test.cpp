@@ -6,12 +6,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #if defined(__has_feature)
@@ -90,6 +93,41 @@ TEST(OwnFile, ADescriptorThatBelongsToAnotherFileNowIsNotWrittenTo) {
   EXPECT_EQ(readFile(theirs), "mine");
   close(taken);
   close(stranger);
+}
+
+TEST(OwnFile, AFileForOneProcessIsNeverWrittenOver) {
+  const std::string path = ::testing::TempDir() + "own-file-alone";
+  const std::string second = path + "." + std::to_string(getpid()), third = second + ".2";
+  for (const auto &old : {path, second, third}) std::remove(old.c_str());
+  EXPECT_EQ(OwnFile::openAlone(path, "a").path(), path);
+  EXPECT_EQ(OwnFile::openAlone(path, "b").path(), second);
+  EXPECT_EQ(OwnFile::openAlone(path, "c").path(), third);
+  EXPECT_EQ(readFile(path) + readFile(second) + readFile(third), "abc");
+  EXPECT_EQ(OwnFile::openAlone("/dev/null", "a").path(), "/dev/null");
+  EXPECT_EQ(OwnFile::openAlone("/dev/null", "a").path(), "/dev/null");
+}
+
+TEST(OwnFile, AFileThatAnotherOneWritesToIsNotEmptied) {
+  const std::string path = ::testing::TempDir() + "own-file-shared";
+  EXPECT_EQ(OwnFile::openShared(path).write("old"), 0);
+  OwnFile first = OwnFile::openShared(path);
+  EXPECT_EQ(first.write("a"), 0);
+  EXPECT_EQ(OwnFile::openShared(path).write("b"), 0);
+  EXPECT_EQ(first.write("c"), 0);
+  EXPECT_EQ(readFile(path), "abc");
+}
+
+TEST(OwnFile, APipeThatNobodyReadsIsAnError) {
+  const std::string path = ::testing::TempDir() + "own-file-pipe";
+  std::remove(path.c_str());
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_FALSE(OwnFile::open(path, true).is());
+  EXPECT_EQ(errno, ENXIO);
+  const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  OwnFile file = OwnFile::open(path, true);
+  EXPECT_EQ(fcntl(file.fd(), F_GETFL) & O_NONBLOCK, 0);
+  EXPECT_EQ(file.write("x"), 0);
+  close(reader);
 }
 
 TEST(OwnFile, AppendKeepsWhatIsThereAndOpenDoesNot) {

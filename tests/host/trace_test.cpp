@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <random>
@@ -30,10 +31,16 @@ protected:
   const std::vector<HandlerChoice> handlers = {
       {"Heatmap", ""}, {"MemoryAnalysis", ""}, {"MessageLogger", ""}, {"BlockCounts", ""}};
 
+  /// A recording is never written over another. A device is no recording.
+  void removeOld() const {
+    if (std::filesystem::is_regular_file(path)) std::filesystem::remove(path);
+  }
+
   // Records a run of two dispatches and returns what was reported while it ran.
   std::string record() {
     HostOptions options;
     options.record = path;
+    removeOld();
     options.batch = 500;
     HandlerHost host(handlers, options);
     for (int d = 0; d < 2; ++d) {
@@ -87,6 +94,27 @@ TEST_F(TraceTest, AReplayReportsLineForLineWhatTheRunReported) {
   EXPECT_EQ(linesByWriter(replay(1, problem)), live);
   EXPECT_EQ(problem, "");
   EXPECT_EQ(linesByWriter(replay(3, problem)), live);
+}
+
+TEST_F(TraceTest, NamesOfVariablesAreRecorded) {
+  removeOld();
+  auto all =
+      std::make_shared<Allocations>(std::vector<fade_allocation>{{0x10000, 0x100, 1, 1, 0, 0}});
+  all->list[0].name = all->addName("table");
+  {
+    HostOptions options;
+    options.record = path;
+    HandlerHost host(handlers, options);
+    Stream stream;
+    stream.wave();
+    stream.affine(load, 0x10000, 4);
+    host.dispatch("k", table.build("k"), stream, {}, all);
+    host.finish();
+  }
+  std::string problem;
+  const auto heatmaps = objectsOf(replay(1, problem), "heatmap");
+  ASSERT_EQ(heatmaps.size(), 1u);
+  EXPECT_EQ(heatmaps[0]["allocations"][0]["variable"], "table");
 }
 
 TEST_F(TraceTest, ATraceThatWasCutOffIsReadUpToThere) {
