@@ -130,8 +130,7 @@ struct AccessPatterns : fade::Handler {
   void report();
   void writeJson(const KernelTotal &total, const Place &place, const char *which,
                  const Example &example) const;
-  void writeText(const KernelTotal &total, const Place &place, const char *which,
-                 const Example &example) const;
+  void writeText(const KernelTotal &total) const;
 
   std::map<uint32_t, KernelTotal> kernels; // by id: another site table is another kernel
 };
@@ -251,29 +250,38 @@ void AccessPatterns::writeJson(const KernelTotal &total, const Place &place, con
   sink().write(json.text());
 }
 
-void AccessPatterns::writeText(const KernelTotal &total, const Place &place, const char *which,
-                               const Example &example) const {
-  const bool is_lds = place.space == Space::lds;
-  std::string text = "AccessPatterns: " + shortName(total.kernel->name(), 40) + " " +
-                     placeText(place.file, place.line, place.column, 28) + " " +
-                     nameOf(place.kind) + ", " + which + ": mask " + hex(example.access.mask) +
-                     (is_lds ? ", " + plural(example.conflicts, "extra turn")
-                             : ", " + std::to_string(example.used) + " cache lines, " +
-                                   std::to_string(example.needed) + " needed");
-  sink().line(text);
+void AccessPatterns::writeText(const KernelTotal &total) const {
+  TextTable table({"access", "op", "example", "lanes", "cache lines", "needed", "extra turns"}, 3);
+  for (const auto &[place, examples] : total.places)
+    for (const auto &[which, example] :
+         {std::pair("first", &examples.first), std::pair("worst", &examples.worst)}) {
+      const Example &e = **example;
+      const bool is_lds = place.space == Space::lds;
+      const auto only = [](bool is_so, uint64_t n) {
+        return is_so ? TextTable::Cell(n) : TextTable::Cell("-");
+      };
+      table.row({placeText(place.file, place.line, place.column, 28), nameOf(place.kind), which,
+                 static_cast<uint64_t>(std::popcount(e.access.mask)), only(!is_lds, e.used),
+                 only(!is_lds, e.needed), only(is_lds, e.conflicts)});
+    }
+  const Paint paint(sink().hasColor());
+  sink().write(paint(Tone::bold, "AccessPatterns") + ": " +
+               paint(Tone::bold, shortName(total.kernel->name(), sink().columns() - 16)) + '\n' +
+               table.text(paint, sink().columns()));
 }
 
 void AccessPatterns::report() {
   if (sink().isCsv()) return; // a row of a table cannot hold a picture
-  for (const auto &[id, total] : kernels)
-    for (const auto &[place, examples] : total.places)
-      for (const auto &[which, example] :
-           {std::pair("first", &examples.first), std::pair("worst", &examples.worst)}) {
-        if (sink().isJson())
-          writeJson(total, place, which, **example);
-        else
-          writeText(total, place, which, **example);
-      }
+  for (const auto &[id, total] : kernels) {
+    if (sink().isText()) {
+      writeText(total);
+      continue;
+    }
+    for (const auto &[place, examples] : total.places) {
+      writeJson(total, place, "first", *examples.first);
+      writeJson(total, place, "worst", *examples.worst);
+    }
+  }
 }
 
 } // namespace

@@ -147,7 +147,7 @@ inline std::string paragraph(std::string_view text, std::size_t width, const std
   return result + line + '\n';
 }
 
-/// Columns as wide as they need to be, two blanks between them.
+/// Columns as wide as they need to be, two blanks between them, or one if room is short.
 class TextTable {
 public:
   struct Cell {
@@ -174,8 +174,10 @@ public:
     for (const Row &row : rows_)
       for (std::size_t i = 0; i < row.cells.size(); ++i)
         widths[i] = std::max(widths[i], row.cells[i].text.size());
-    std::size_t total = 0;
-    for (const std::size_t width : widths) total += 2 + width;
+    std::size_t total = 2 * widths.size();
+    for (const std::size_t width : widths) total += width;
+    const bool is_tight = total > columns;
+    if (is_tight) total -= widths.size() - 1;
     if (total > columns && widths[0] > kNarrowest)
       widths[0] = std::max(widths[0] - std::min(widths[0], total - columns), kNarrowest);
     std::string text;
@@ -185,7 +187,7 @@ public:
         const Tone tone = &row == &rows_.front() ? Tone::bold : row.cells[i].tone;
         const std::string cell = cut(row.cells[i].text, widths[i]);
         const std::string blanks(widths[i] - cell.size(), ' ');
-        line += "  ";
+        line += i != 0 && is_tight ? " " : "  ";
         line += i < words_ ? paint(tone, cell) + blanks : blanks + paint(tone, cell);
       }
       line.erase(line.find_last_not_of(' ') + 1);

@@ -17,6 +17,19 @@ std::string humanTime(uint64_t ns) {
   return fmt::format("{:.1f} s", static_cast<double>(ns) / 1e9);
 }
 
+// The columns of the table before the kernel's name.
+constexpr auto kRow = "{:>7} {:>9} {:>9} {:>9} {:>9}  {:<12} {}";
+constexpr std::size_t kBeforeVariant = 7 + 4 * 10 + 2, kVariantWidth = 12;
+
+/// A name that fits into so many characters, its parameters left out first.
+std::string cutName(const std::string &name, std::size_t room) {
+  if (name.size() <= room) return name;
+  const auto parameters = name.find('(');
+  if (parameters != name.npos && parameters + 5 <= room)
+    return name.substr(0, parameters) + "(...)";
+  return name.substr(0, room - 3) + "...";
+}
+
 bool has(const fade_dispatch &d, uint32_t flag) { return (d.flags & flag) != 0; }
 
 void writeJson(Output &output, const fade_dispatch &d) {
@@ -113,20 +126,28 @@ void DispatchLog::reportText() {
     return a->first < b->first;
   });
 
+  const auto bold = [color = output_.hasColor()](const std::string &line) {
+    return color ? fmt::format("\033[1m{}\033[0m\n", line) : line + '\n';
+  };
+  const unsigned columns = output_.terminalColumns();
   std::string text;
   if (!rows.empty())
-    text += fmt::format("{:>8} {:>10} {:>10} {:>10} {:>10}  {:<13} {}\n", "count", "total", "mean",
-                        "shortest", "longest", "variant", "kernel");
+    text += bold(
+        fmt::format(kRow, "count", "total", "mean", "shortest", "longest", "variant", "kernel"));
   for (const auto *row : rows) {
     const auto &[key, d] = *row;
-    const bool timed = d.timed != 0;
-    text += fmt::format(
-        "{:>8} {:>10} {:>10} {:>10} {:>10}  {:<13} {}\n", d.count, timed ? humanTime(d.total) : "-",
-        timed ? humanTime(d.total / d.timed) : "-", timed ? humanTime(d.shortest) : "-",
-        timed ? humanTime(d.longest) : "-", key.second, key.first);
+    const auto time = [&](uint64_t ns) { return d.timed != 0 ? humanTime(ns) : "-"; };
+    const std::size_t before = kBeforeVariant + std::max(key.second.size(), kVariantWidth) + 1;
+    const std::size_t room =
+        columns == 0 ? SIZE_MAX : columns - std::min<std::size_t>(columns, before);
+    text +=
+        fmt::format(kRow, d.count, time(d.total), time(d.total / std::max<uint64_t>(d.timed, 1)),
+                    time(d.shortest), time(d.longest), key.second,
+                    cutName(key.first, std::max<std::size_t>(room, 8))) +
+        '\n';
   }
-  text += fmt::format("{} dispatches, {} instrumented, {} records, {} bytes, {} dropped\n",
-                      dispatches_, instrumented_, records_, bytes_, dropped_);
+  text += bold(fmt::format("{} dispatches, {} instrumented, {} records, {} bytes, {} dropped",
+                           dispatches_, instrumented_, records_, bytes_, dropped_));
   if (incomplete_ != 0)
     text += fmt::format("{} dispatches had not ended when the report was made\n", incomplete_);
   for (const auto &[key, count] : skipped_)
