@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cinttypes>
 #include <climits>
 #include <cstdio>
 #include <cstring>
@@ -25,13 +26,38 @@ void say(const char *text, const char *detail) {
   }
 }
 
+// The file that is mapped at an address. The loader knows only what it was told, which may be
+// relative to a folder that the program has left since.
+bool mapped_file(uintptr_t address, char (&path)[PATH_MAX]) {
+  FILE *maps = std::fopen("/proc/self/maps", "re");
+  if (!maps) return false;
+  char line[PATH_MAX + 128];
+  bool found = false;
+  while (!found && std::fgets(line, sizeof line, maps)) {
+    uintptr_t start, end;
+    int at = 0;
+    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s %n", &start, &end, &at) != 2)
+      continue;
+    found = address >= start && address < end && line[at] == '/';
+    if (found)
+      std::snprintf(path, sizeof path, "%.*s", static_cast<int>(std::strcspn(line + at, "\n")),
+                    line + at);
+  }
+  std::fclose(maps);
+  return found;
+}
+
 // The core lies beside this library.
 bool core_path(char *path, size_t size) {
   Dl_info info;
   if (!dladdr(reinterpret_cast<void *>(&core_path), &info) || !info.dli_fname) return false;
-  const char *slash = std::strrchr(info.dli_fname, '/');
-  int folder = slash ? static_cast<int>(slash - info.dli_fname) + 1 : 0;
-  int n = std::snprintf(path, size, "%.*slibfadegpu-core.so", folder, info.dli_fname);
+  char absolute[PATH_MAX];
+  const char *self = info.dli_fname;
+  if (self[0] != '/' && mapped_file(reinterpret_cast<uintptr_t>(&core_path), absolute))
+    self = absolute;
+  const char *slash = std::strrchr(self, '/');
+  int folder = slash ? static_cast<int>(slash - self) + 1 : 0;
+  int n = std::snprintf(path, size, "%.*slibfadegpu-core.so", folder, self);
   return n > 0 && static_cast<size_t>(n) < size;
 }
 

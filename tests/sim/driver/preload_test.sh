@@ -76,6 +76,9 @@ nothing_of_rocm_is_needed)
   for file in "$library" "${library%.so}-core.so"; do readelf -d "$file"; done >"$temp/out" || fail "readelf"
   has NEEDED
   grep -iE 'NEEDED.*(hsa|hip|amd|rocm|drm)' "$temp/out" && fail "needs a library of ROCm" ;;
+relative_preload_works_from_other_folders)
+  cd "$(dirname "$library")" || fail "no folder"
+  LD_PRELOAD=./$(basename "$library") "$probe" elsewhere >"$temp/out" 2>&1 || fail "$(cat "$temp/out")" ;;
 missing_core_is_reported)
   cp "$library" "$temp/libfadegpu.so"
   LD_PRELOAD=$temp/libfadegpu.so cat /sys/module/amdgpu/initstate >"$temp/stdout" 2>"$temp/out"

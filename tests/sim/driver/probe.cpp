@@ -198,6 +198,8 @@ int main(int argc, char **argv) {
   std::string what = argc > 1 ? argv[1] : "";
   if (what == "files") read_files(), look_at_nodes(), list_folders();
   if (what == "fork") fork_children();
+  if (what == "elsewhere")
+    expect(chdir("/") == 0 && !text_of(properties).empty(), "a GPU, seen from another folder");
   if (what == "munmap") {
     expect(SharedMemory().survives_other_threads(), "a range stays until it is unmapped");
     expect(SharedMemory().survives_what_the_kernel_refuses(), "a refused munmap changes nothing");
