@@ -1,5 +1,6 @@
 #include "compile.h"
 
+#include "hip_flags.h"
 #include "run.h"
 
 #include <CLI/CLI.hpp>
@@ -76,9 +77,11 @@ std::optional<std::string> plugin_for(const Words &compiler) {
 
 /// Ahead of the user's own flags, so that a -g among them has the last word. Links use none of
 /// them.
-Words flags_for(const std::string &plugin) {
-  return {"--start-no-unused-arguments", "-fpass-plugin=" + plugin, "-gline-tables-only",
-          "--end-no-unused-arguments"};
+Words flags_for(const std::string &plugin, const Words &command) {
+  Words flags = {"--start-no-unused-arguments", "-fpass-plugin=" + plugin, "-gline-tables-only"};
+  for (std::string &flag : hip_flags_for(command)) flags.push_back(std::move(flag));
+  flags.emplace_back("--end-no-unused-arguments");
+  return flags;
 }
 
 } // namespace
@@ -106,7 +109,7 @@ int run_flags(const CompileOptions &options) {
   const auto plugin = plugin_for(compiler_of({options.compiler}));
   if (!plugin) return kUsageError;
   std::string line;
-  for (const std::string &flag : flags_for(*plugin))
+  for (const std::string &flag : flags_for(*plugin, {"-x", "hip"}))
     line += (line.empty() ? "" : " ") + quoted(flag);
   fmt::print("{}\n", line);
   return 0;
@@ -123,7 +126,7 @@ int run_cc(const CompileOptions &options, const Words &command) {
   if (!options.instrument.empty()) setenv("FADE_INSTRUMENT", options.instrument.c_str(), 1);
 
   Words words = compiler;
-  for (const std::string &flag : flags_for(*plugin)) words.push_back(flag);
+  for (const std::string &flag : flags_for(*plugin, command)) words.push_back(flag);
   words.insert(words.end(), command.begin() + static_cast<ptrdiff_t>(compiler.size()),
                command.end());
   std::vector<char *> arguments;

@@ -124,6 +124,12 @@ class Install(unittest.TestCase):
         wanted = 1 + next(i for i, text in enumerate(source) if "to[i] = from[i]" in text)
         self.assertEqual({(a["line"], a["op"]) for a in copy["global"]}, {(wanted, "load"), (wanted, "store")})
 
+    def test_cc_needs_no_more_than_the_readme_says(self):
+        program = self.away / "by-readme"
+        run(self.probe, "cc", "--", "clang++-19", "-x", "hip", "--offload-arch=gfx90a", "-O2", HERE / "project/app.hip",
+            "-o", program, "-lamdhip64", cwd=self.away, env=self.environment)
+        self.assertEqual(len([l for l in self.report(program, "-a", "Heatmap") if l["type"] == "heatmap"]), 2)
+
     def test_cc_hands_options_to_the_pass(self):
         lines = self.report(self.compile_with_cc("--instrument", "accesses;kernels=^twice"), "-a", "MemoryAnalysis")
         self.assertEqual([line["kernel"].split("(")[0] for line in lines if line["type"] == "memory"], ["twice"])
