@@ -146,8 +146,9 @@ void DispatchLog::reportText() {
                     cutName(key.first, std::max<std::size_t>(room, 8))) +
         '\n';
   }
-  text += bold(fmt::format("{} dispatches, {} instrumented, {} records, {} bytes, {} dropped",
-                           dispatches_, instrumented_, records_, bytes_, dropped_));
+  text += bold(fmt::format("{} {}, {} instrumented, {} records, {} bytes, {} dropped", dispatches_,
+                           dispatches_ == 1 ? "dispatch" : "dispatches", instrumented_, records_,
+                           bytes_, dropped_));
   if (incomplete_ != 0)
     text += fmt::format("{} dispatches had not ended when the report was made\n", incomplete_);
   for (const auto &[key, count] : skipped_)
