@@ -39,3 +39,19 @@ function(fade_instrumented_object name)
     DEPENDS ${A_SOURCE} fadeinstr-19 DEPFILE ${out}.d COMMENT "instrumented ${name}" VERBATIM)
   set_property(DIRECTORY APPEND PROPERTY FADE_OBJECTS ${out})
 endfunction()
+
+# fade_instrumented_code(name LANGUAGE ir|cl SOURCE file ARCH arch [FLAGS ...]): the same from IR or OpenCL C. In the source, @arch@
+# stands for the architecture.
+function(fade_instrumented_code name)
+  cmake_parse_arguments(PARSE_ARGV 1 A "" "LANGUAGE;SOURCE;ARCH" "FLAGS")
+  set(arch ${A_ARCH})
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}.${A_LANGUAGE})
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${name}.hsaco)
+  configure_file(${A_SOURCE} ${source} @ONLY)
+  add_custom_command(OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -E env FADE_INSTRUMENT= ${FADE_HIP_CLANG} -x ${A_LANGUAGE} --target=amdgcn-amd-amdhsa
+            -mcpu=${A_ARCH} -mcode-object-version=${FADE_CODE_OBJECT_VERSION} -Wno-unused-command-line-argument ${A_FLAGS}
+            -fpass-plugin=$<TARGET_FILE:fadeinstr-19> ${source} -o ${out}
+    DEPENDS ${source} fadeinstr-19 COMMENT "instrumented ${name}" VERBATIM)
+  set_property(DIRECTORY APPEND PROPERTY FADE_OBJECTS ${out})
+endfunction()

@@ -77,8 +77,8 @@ INLINE u64 first_lane64(u64 v) {
   return (u64)first_lane((u32)(v >> 32)) << 32 | first_lane((u32)v);
 }
 INLINE u32 read_lane(u32 v, u32 lane) {
-#if __clang_major__ == 16
-  // LLVM 16 gives stack to every function that contains v_readlane.
+#if __clang_major__ == 16 || __clang_major__ == 17
+  // LLVM 16 and 17 give stack to functions that contain v_readlane.
   return first_lane((u32)__builtin_amdgcn_ds_bpermute((i32)(lane * 4), (i32)v));
 #else
   return (u32)__builtin_amdgcn_readlane((i32)v, (i32)lane);
@@ -189,10 +189,15 @@ INLINE bool is_wanted(control_t control, u32 flags, u32 site) {
 // Called by all lanes.
 INLINE bool is_filtered(control_t control, u32 site) {
   u32 flags = config_of(control)->flags;
-  if (LIKELY(flags == 0)) return false;
-  u32 wanted = 0;
-  if (is_leader()) wanted = is_wanted(control, flags, site);
-  return first_lane(wanted) == 0;
+  u32 result;
+  // Hidden from the compiler, which would set a constant before it branches to here.
+  __asm__ volatile("s_mov_b32 %0, 1" : "=s"(result));
+  if (!LIKELY(flags == 0)) {
+    u32 wanted = 0;
+    if (is_leader()) wanted = is_wanted(control, flags, site);
+    result = first_lane(wanted);
+  }
+  return result == 0;
 }
 
 // ---- accesses

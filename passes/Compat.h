@@ -8,6 +8,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/xxhash.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 #include <string>
@@ -56,6 +57,14 @@ inline void removeMemoryAttributes(llvm::CallBase &call) {
 
 inline uint64_t storeSize(const llvm::DataLayout &layout, llvm::Type *type) {
   return layout.getTypeStoreSize(type).getKnownMinValue();
+}
+
+inline uint64_t hash64(llvm::StringRef bytes) {
+#if LLVM_VERSION_MAJOR >= 23
+  return llvm::xxh3_64bits(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
+#else
+  return llvm::xxHash64(bytes);
+#endif
 }
 
 // Splits the block before an instruction and puts a conditional block in between. Returns the end

@@ -19,9 +19,10 @@ __asm__(".pushsection .rodata\n"
         ".incbin \"" FADE_RUNTIME_BITCODE "\"\n"
         "fade_runtime_bitcode_end:\n"
         ".popsection\n");
+// Hidden, or they would be looked up in a table of global symbols, in which local ones have no place.
 extern "C" {
-extern const char fade_runtime_bitcode[];
-extern const char fade_runtime_bitcode_end[];
+extern __attribute__((visibility("hidden"))) const char fade_runtime_bitcode[];
+extern __attribute__((visibility("hidden"))) const char fade_runtime_bitcode_end[];
 }
 
 namespace fade {
@@ -46,7 +47,7 @@ Value *readRegister(IRBuilder<> &builder, uint32_t id) {
 }
 
 Value *readTime(IRBuilder<> &builder, unsigned major) {
-#if LLVM_VERSION_MAJOR >= 18
+#if LLVM_VERSION_MAJOR >= 19
   (void)major;
   return callIntrinsic(builder, Intrinsic::readsteadycounter, {}, {});
 #else

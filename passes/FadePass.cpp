@@ -37,6 +37,7 @@ public:
 private:
   void instrumentKernel(Function &kernel, Instrumenter &instrumenter);
   void instrumentClone(Clone &clone, uint32_t kernel, Instrumenter &instrumenter);
+  void warnIfNothingFits(bool found_kernels) const;
 
   Module &module_;
   const Options &options_;
@@ -105,9 +106,24 @@ void ModuleInstrumentation::instrumentKernel(Function &kernel, Instrumenter &ins
   ++kernels_cloned;
 }
 
+// Names that fit nothing are no mistake, since a program has many files; but they may be one.
+void ModuleInstrumentation::warnIfNothingFits(bool found_kernels) const {
+  Options any = options_;
+  any.kernels = nullptr;
+  const char *what = nullptr;
+  if (!found_kernels && options_.kernels && !findKernels(module_, any).empty())
+    what = "kernel of this module has such a name";
+  else if (found_kernels && !options_.scopes.empty() && table_.siteCount() == 0)
+    what = "code of this module is in scope";
+  if (what) errs() << "fade: no " << what << ": " << options_.text << "\n";
+}
+
 Expected<bool> ModuleInstrumentation::run() {
   const auto kernels = findKernels(module_, options_);
-  if (kernels.empty()) return false;
+  if (kernels.empty()) {
+    warnIfNothingFits(false);
+    return false;
+  }
   auto runtime = DeviceRuntime::link(module_);
   if (!runtime) return runtime.takeError();
   Instrumenter instrumenter(*runtime, module_);
@@ -115,6 +131,7 @@ Expected<bool> ModuleInstrumentation::run() {
   embedSites(module_, table_.finish(options_.modes, options_.text));
   instrumenter.setModuleId(table_.moduleId());
   runtime->removeUnused();
+  warnIfNothingFits(true);
   for (const std::string &line : omissions_.lines()) errs() << line << "\n";
   std::string broken;
   raw_string_ostream why(broken);

@@ -100,6 +100,22 @@ void collectLds(const Value *value, SmallPtrSetImpl<const Value *> &visited,
   for (const Use &operand : constant->operands()) collectLds(operand, visited, found);
 }
 
+// Calls by another name of a function are calls of it. A call that must be a tail call needs a
+// callee with the parameters of its caller, and a clone has more: where no clone will be called, it
+// stays an ordinary call.
+void simplifyCalls(Function &clone) {
+  for (Instruction &instruction : instructions(clone)) {
+    auto *call = dyn_cast<CallInst>(&instruction);
+    if (!call || call->isInlineAsm()) continue;
+    auto *callee = dyn_cast<Function>(call->getCalledOperand()->stripPointerCastsAndAliases());
+    if (callee && callee->getFunctionType() == call->getFunctionType())
+      call->setCalledFunction(callee);
+    const bool is_cloned =
+        callee && !callee->isDeclaration() && !isDeviceLibrary(callee->getName());
+    if (call->isMustTailCall() && !is_cloned) call->setTailCallKind(CallInst::TCK_Tail);
+  }
+}
+
 } // namespace
 
 SmallVector<Function *, 8> findKernels(Module &module, const Options &options) {
@@ -225,8 +241,7 @@ void KernelCloner::promoteIndirectCalls(Function &function) {
   SmallVector<CallInst *, 4> calls;
   for (Instruction &instruction : instructions(function))
     if (auto *call = dyn_cast<CallInst>(&instruction))
-      if (!call->isInlineAsm() && !call->getCalledFunction() && !call->isMustTailCall())
-        calls.push_back(call);
+      if (!call->isInlineAsm() && !call->getCalledFunction()) calls.push_back(call);
   for (CallInst *call : calls) {
     SmallVector<Function *, 8> candidates;
     for (Function &target : module_)
@@ -274,6 +289,7 @@ void KernelCloner::redirect(CallBase &call, const Clone &caller, const Clone &ca
 }
 
 void KernelCloner::followCalls(const Clone &clone, SmallVectorImpl<Clone> &made) {
+  simplifyCalls(*clone.function);
   promoteIndirectCalls(*clone.function);
   SmallVector<CallInst *, 16> calls;
   for (Instruction &instruction : instructions(*clone.function))
@@ -287,8 +303,6 @@ void KernelCloner::followCalls(const Clone &clone, SmallVectorImpl<Clone> &made)
                                 callee.getName().str() + ")");
     else if (callee.isVarArg())
       omissions_.add(*call, "calls of functions with a variable number of arguments");
-    else if (call->isMustTailCall() && clone.is_kernel)
-      omissions_.add(*call, "calls that must be tail calls");
     else
       redirect(*call, clone, functionClone(callee, made));
   }

@@ -3,6 +3,7 @@
 #include "fade/sites.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Demangle/Demangle.h"
 
@@ -47,8 +48,9 @@ Error parseSpaces(StringRef value, unsigned &spaces) {
 Error parseScope(StringRef value, Options &options) {
   SourceScope scope;
   auto [file, lines] = value.rsplit(':');
-  // A colon that is not followed by a digit belongs to the file name.
-  if (lines.empty() || !isDigit(lines.front())) {
+  // A colon that is not followed by numbers belongs to the file name.
+  const StringRef number = lines.ltrim('-');
+  if (number.empty() || !isDigit(number.front())) {
     if (value.empty() || value.back() == ':') return mistake("no file in 'scope=" + value + "'");
     scope.file = value.str();
     options.scopes.push_back(scope);
@@ -60,13 +62,13 @@ Error parseScope(StringRef value, Options &options) {
       (lines.contains('-') && last.getAsInteger(10, scope.last)))
     return mistake("'scope=" + value + "' is not FILE, FILE:LINE or FILE:FIRST-LAST");
   if (!lines.contains('-')) scope.last = scope.first;
+  if (scope.first == 0) return mistake("'scope=" + value + "': lines are counted from 1");
   if (scope.first > scope.last) return mistake("'scope=" + value + "' ends before it begins");
   options.scopes.push_back(scope);
   return Error::success();
 }
 
 Error parseKernels(StringRef value, Options &options) {
-  if (options.kernels) return mistake("'kernels=" + value + "': there is a 'kernels=' before it");
   auto regex = std::make_shared<Regex>(value);
   std::string why;
   if (value.empty() || !regex->isValid(why))
@@ -89,7 +91,11 @@ Error parseItem(StringRef item, Options &options) {
     options.off = true;
     return Error::success();
   }
-  const auto [key, value] = item.split('=');
+  auto [key, value] = item.split('=');
+  key = key.trim(), value = value.trim();
+  // Shells and build systems remove quotes; those that are left would become part of a name.
+  if (!value.empty() && (value.front() == '"' || value.front() == '\''))
+    return mistake("quotes in '" + item + "'; write it without");
   if (key == "kernels") return parseKernels(value, options);
   if (key == "scope") return parseScope(value, options);
   if (key == "spaces") return parseSpaces(value, options.spaces);
@@ -120,9 +126,13 @@ Expected<Options> Options::parse(StringRef text) {
   options.text = text.str();
   SmallVector<StringRef, 8> items;
   text.split(items, ';');
+  StringSet<> seen;
   for (StringRef item : items) {
     item = item.trim();
     if (item.empty()) continue;
+    const StringRef key = item.split('=').first.trim();
+    if (item.contains('=') && key != "scope" && !seen.insert(key).second)
+      return mistake("'" + item + "': there is a '" + key + "=' before it");
     if (Error error = parseItem(item, options)) return std::move(error);
   }
   if (options.modes == 0) options.modes = FADE_MODE_ACCESSES;

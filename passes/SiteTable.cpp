@@ -1,5 +1,6 @@
 #include "SiteTable.h"
 
+#include "Compat.h"
 #include "Target.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -7,7 +8,6 @@
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/xxhash.h"
 
 #include <set>
 
@@ -145,7 +145,7 @@ std::string SiteTableBuilder::finish(uint32_t modes, StringRef options) {
   out += strings_;
   out.resize((out.size() + 7) / 8 * 8);
   header.size = out.size();
-  header.module_id = xxHash64(StringRef(out));
+  header.module_id = hash64(out);
   module_id_ = header.module_id;
   out.replace(0, sizeof header, reinterpret_cast<const char *>(&header), sizeof header);
   return out;

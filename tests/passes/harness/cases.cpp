@@ -160,8 +160,7 @@ std::vector<Case> basicCases() {
 const std::vector<Case> &allCases() {
   static const std::vector<Case> cases = [] {
     auto all = basicCases();
-    auto more = moreCases();
-    all.insert(all.end(), more.begin(), more.end());
+    for (auto &&more : {moreCases(), strangeCases()}) all.insert(all.end(), more.begin(), more.end());
     return all;
   }();
   return cases;

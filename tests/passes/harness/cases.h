@@ -67,8 +67,13 @@ enum Liberty : unsigned {
   // The same load twice in a block is done once, even at -O0: instruction selection finds them to
   // be the same. A record between them, in the twin, keeps them apart.
   repeated = 16,
-  // An atomic operation that the target lacks becomes a load and a loop of compare-and-swap.
+  // An atomic operation that the target lacks becomes a load and a loop of compare-and-swap, of the
+  // whole word if it is for less.
   expanded = 32,
+  // A load of which only a part is used becomes a load of that part, a store of which only a part
+  // is defined a store of that part, even at -O0. A load of most of an aligned word loads all of
+  // it.
+  resized = 64,
 };
 
 template <typename T> std::vector<T> counted(std::size_t n, T from = 0) {
@@ -88,15 +93,17 @@ template <typename T> std::vector<T> zeros(std::size_t n) { return std::vector<T
 
 struct Case {
   std::string name; // of the kernel
-  std::string file; // kernels/<file>.hip
+  std::string file; // kernels/<file>.hip or .ll.in
   Launch launch;
   std::function<Arguments(Data &)> arguments;
   unsigned liberties = none;
-  std::vector<std::string> archs = {}; // empty: all
+  std::vector<std::string> archs = {};  // empty: all
+  std::vector<std::string> levels = {}; // of optimisation; empty: all
 };
 
 std::vector<Case> basicCases();
 std::vector<Case> moreCases();
+std::vector<Case> strangeCases();
 const std::vector<Case> &allCases();
 const Case &findCase(const std::string &name);
 

@@ -245,6 +245,9 @@ sim::DispatchResult Session::dispatch(const std::string &kernel, const Launch &l
     device_.memory().read(d.kernel_object, segments, sizeof segments);
     d.group_segment_size = segments[0] + launch.dynamic_lds;
     d.private_segment_size = segments[1];
+    // Recursion: how deep is for the runtime to guess.
+    constexpr uint32_t dynamic_stack = 16384;
+    if (needs(kernel).dynamic_stack) d.private_segment_size += dynamic_stack;
     d.grid = launch.grid, d.workgroup = launch.workgroup;
     std::vector<uint8_t> kernarg = arguments.bytes();
     kernarg.resize(kernarg.size() + 512); // hidden arguments, all zero

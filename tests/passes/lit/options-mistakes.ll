@@ -15,6 +15,32 @@
 ; RUN: not %opt '-passes=fade<spaces=>' %s -S 2>&1 | FileCheck %s --check-prefix=NOSPACE
 ; RUN: not %opt '-passes=fade<inline=-1>' %s -S 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 ; RUN: not %opt '-passes=fade<accesses=all>' %s -S 2>&1 | FileCheck %s --check-prefix=VALUE
+; RUN: not %opt '-passes=fade<mode=twin;mode=replace>' %s -S 2>&1 | FileCheck %s --check-prefix=TWOMODES
+; RUN: not %opt '-passes=fade<inline=1; inline = 2>' %s -S 2>&1 | FileCheck %s --check-prefix=TWOINLINE
+; RUN: env FADE_INSTRUMENT='kernels="k"' not %opt -passes=fade %s -S 2>&1 | FileCheck %s --check-prefix=QUOTES
+; RUN: env "FADE_INSTRUMENT=scope='a.hip'" not %opt -passes=fade %s -S 2>&1 | FileCheck %s --check-prefix=QUOTES2
+; RUN: env "FADE_INSTRUMENT=accesses,blocks" not %opt -passes=fade %s -S 2>&1 | FileCheck %s --check-prefix=COMMA
+; RUN: not %opt '-passes=fade<scope=a.hip:0>' %s -S 2>&1 | FileCheck %s --check-prefix=ZERO
+; RUN: not %opt '-passes=fade<scope=a.hip:-5>' %s -S 2>&1 | FileCheck %s --check-prefix=MINUS
+; RUN: not %opt '-passes=fade<scope=a.hip:99999999999>' %s -S 2>&1 | FileCheck %s --check-prefix=HUGE
+
+; TWOMODES: error: fade: 'mode=replace': there is a 'mode=' before it
+; TWOINLINE: error: fade: 'inline = 2': there is a 'inline=' before it
+; QUOTES: error: fade: quotes in 'kernels="k"'; write it without
+; QUOTES2: error: fade: quotes in 'scope='a.hip''; write it without
+; COMMA: error: fade: unknown option 'accesses,blocks'; known:
+; ZERO: error: fade: 'scope=a.hip:0': lines are counted from 1
+; MINUS: error: fade: 'scope=a.hip:-5' is not FILE, FILE:LINE or FILE:FIRST-LAST
+; HUGE: error: fade: 'scope=a.hip:99999999999' is not FILE, FILE:LINE or FILE:FIRST-LAST
+
+; Names that fit nothing are no error: the same options serve all files of a program. Spaces and empty items do not matter.
+; RUN: %opt '-passes=fade<kernels=other>' %s -S 2>&1 | FileCheck %s --check-prefix=NOKERNEL
+; RUN: %opt '-passes=fade<scope=other.hip>' %s -S 2>&1 | FileCheck %s --check-prefix=NOSCOPE
+; RUN: %opt '-passes=fade< ;; accesses ; accesses; kernels = k >' %s -S 2>&1 | FileCheck %s --check-prefix=SPACES
+; NOKERNEL: fade: no kernel of this module has such a name: kernels=other
+; NOSCOPE: fade: no code of this module is in scope: scope=other.hip
+; SPACES-NOT: fade: no
+; SPACES: @__fade_k(
 
 ; TWICE: error: fade: 'kernels=b': there is a 'kernels=' before it
 ; NOSPACE: error: fade: unknown address space '' in 'spaces='

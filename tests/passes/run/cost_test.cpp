@@ -98,11 +98,9 @@ TEST_P(CostLimits, CoalescedAccessTakesAtMost70InstructionsAnd40Bytes) {
       "in_a_loop", [](Data &d) { return buffers(d, 2, 2048).add<int>(5); }, 5, 70);
 }
 
-// gfx1100 in wave32 is one instruction over the limit (docs/cost.md), and shall not get worse.
-TEST_P(CostLimits, FlatCoalescedAccessTakesAtMost70InstructionsAnd71OnGfx1100InWave32) {
-  const bool is_over = GetParam().arch == std::string("gfx1100") && GetParam().lanes == 32;
+TEST_P(CostLimits, FlatCoalescedAccessTakesAtMost70InstructionsAnd40Bytes) {
   expectCoalesced(
-      "one_flat_store", [](Data &d) { return buffers(d, 1); }, 1, is_over ? 71 : 70);
+      "one_flat_store", [](Data &d) { return buffers(d, 1); }, 1, 70);
 }
 
 TEST_P(CostLimits, AccessToLdsTakesAtMost70InstructionsAnd40Bytes) {
