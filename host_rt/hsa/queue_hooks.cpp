@@ -6,6 +6,7 @@
 #include "hsa/runtime.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <exception>
@@ -206,7 +207,9 @@ void Passage::pass() {
   live->record = std::make_unique<DispatchRecord>();
   describe(*live->record);
   if (!live->replaceSignal(packet_.completion_signal)) {
-    warn("no signal left to time {} with", live->record->kernel->name());
+    static std::atomic<bool> said{false};
+    if (!said.exchange(true)) warn("the runtime has no signals left: dispatches are not seen");
+    runtime_.skipped(live->record->kernel->name(), "the runtime had no signal to time it with");
     return;
   }
   if (isWanted(ordinal)) swap(*live, ordinal);
@@ -337,10 +340,22 @@ hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
   }
 }
 
+/// The GPU will not come to them any more.
+void dropMarks(QueueState &queue) {
+  const Visit visit;
+  if (!visit.runtime()) return;
+  const std::lock_guard lock(queue.marks_mutex);
+  for (const QueueState::Mark &mark : queue.marks)
+    visit.runtime()->polledSignals().giveBack(mark.signal);
+  queue.marks.clear();
+}
+
 hsa_status_t queueDestroy(hsa_queue_t *queue) {
   const auto state = queues().take(queue); // before another queue can get this address
   const hsa_status_t status = hsaApi().core.hsa_queue_destroy_fn(queue);
-  if (state && ok(status)) state->destroyed.store(true);
+  if (!state || !ok(status)) return status;
+  dropMarks(*state);
+  state->destroyed.store(true);
   return status;
 }
 

@@ -81,7 +81,8 @@ HsaRing *RingPool::makeRing() {
   std::unique_ptr<HsaRing> ring(new HsaRing(*this, capacity));
   if (!ring->allocate()) {
     budget_.giveBack(footprint(capacity));
-    warn("the runtime has no memory for a ring of {} bytes", capacity);
+    if (!std::exchange(said_, true))
+      warn("the runtime has no memory for a ring of {} bytes", capacity);
     return nullptr;
   }
   all_.push_back(std::move(ring));
@@ -204,17 +205,25 @@ bool HsaRing::copyDone() noexcept {
 }
 
 // The copies are started here and looked at again later: the thread that drains must never wait for
-// the GPU, which may itself be waiting for a ring to be drained.
+// the GPU, which may itself be waiting for a ring to be drained. A ring that cannot be copied to or
+// from, because there is no memory left, is not used again.
 bool HsaRing::fetchControl() noexcept {
   const hsa_agent_t cpu = pool_.host_.handle, gpu = pool_.gpu_.handle;
   if (step_ == 0) {
     step_ = 1;
-    startCopy(staging_, cpu, device_control_, gpu, sizeof *staging_);
+    if (!startCopy(staging_, cpu, device_control_, gpu, sizeof *staging_)) {
+      is_broken_ = true;
+      staging_->head = drain.scanned(); // the kernel has ended: more than was found is not there
+    }
   }
   if (!copyDone()) return false;
   if (step_ == 1) {
     step_ = 2;
-    startCopy(host_counters_, cpu, device_counters_, gpu, counter_count_ * sizeof(fade_counter));
+    if (!startCopy(host_counters_, cpu, device_counters_, gpu,
+                   counter_count_ * sizeof(fade_counter))) {
+      is_broken_ = true;
+      counter_count_ = 0; // they are not known
+    }
   }
   if (!copyDone()) return false;
   step_ = 0;
@@ -230,19 +239,21 @@ bool HsaRing::recycle() noexcept {
       std::memset(host_memory_ + kDataOffset, 0, capacity_ + FADE_RING_SLACK);
     drain.restart();
     *staging_ = pristine();
-    startCopy(device_control_, gpu, staging_, cpu, sizeof *staging_);
+    if (!startCopy(device_control_, gpu, staging_, cpu, sizeof *staging_)) is_broken_ = true;
   }
   if (!copyDone()) return false;
   if (step_ == 1) {
     step_ = 2;
     if (counter_count_ != 0) {
       std::memset(host_counters_, 0, counter_count_ * sizeof(fade_counter));
-      startCopy(device_counters_, gpu, host_counters_, cpu, counter_count_ * sizeof(fade_counter));
+      if (!startCopy(device_counters_, gpu, host_counters_, cpu,
+                     counter_count_ * sizeof(fade_counter)))
+        is_broken_ = true;
     }
   }
   if (!copyDone()) return false;
   step_ = 0;
-  pool_.giveBack(*this);
+  if (!is_broken_) pool_.giveBack(*this);
   return true;
 }
 

@@ -64,6 +64,7 @@ private:
   std::vector<std::unique_ptr<HsaRing>> all_;
   std::vector<HsaRing *> free_large_, free_small_;
   bool stalled_ = false; ///< somebody waited in vain, and nothing was freed since
+  bool said_ = false;    ///< that there is no memory
 };
 
 class HsaRing final : public Ring {
@@ -108,6 +109,7 @@ private:
   std::byte *host_counters_ = nullptr;
   hsa_signal_t copied_{};
   int step_ = 0; ///< of fetchControl or recycle
+  bool is_broken_ = false;
 };
 
 } // namespace fade

@@ -57,7 +57,7 @@ void Collector::run() {
   auto nap = kShortestNap;
   auto last_progress = Clock::now();
   while (true) {
-    if (step()) {
+    if (stepSafely()) {
       nap = kShortestNap;
       last_progress = Clock::now();
       // A kernel without end makes progress for ever.
@@ -80,6 +80,16 @@ void Collector::run() {
       wake_.acquire();
     asleep_.store(false);
     nap = std::min<std::chrono::microseconds>(nap * 2, kLongestNap);
+  }
+}
+
+/// What there is no memory for is tried again, or lost; the process is not ours to end.
+bool Collector::stepSafely() noexcept {
+  try {
+    return step();
+  } catch (...) {
+    if (!std::exchange(said_, true)) warn("out of memory: the report will not be whole");
+    return false;
   }
 }
 

@@ -84,6 +84,7 @@ private:
   };
 
   void run();
+  bool stepSafely() noexcept;
   bool step();
   bool takeNew();
   bool followTimes();
@@ -107,6 +108,7 @@ private:
   std::chrono::milliseconds patience_{0};
   std::chrono::steady_clock::time_point deadline_{};
   std::thread thread_;
+  bool said_ = false; ///< that there is no memory
 };
 
 } // namespace fade

@@ -156,6 +156,12 @@ class Tests(fade.Test):
         summaries = self.direct("again").objects("summary")
         self.assertEqual([x["instrumented"] for x in summaries], [30, 30])
 
+    def test_several_threads_put_packets_of_all_kinds_into_a_short_queue(self):
+        for options in (["-i", "-a", "MemoryAnalysis"], []):
+            summary = self.direct("producers", options).summary()
+            self.assertEqual((summary["dispatches"], summary["incomplete"]), (804, 0))
+            self.assertEqual(summary["instrumented"], 804 if options else 0)
+
     def test_without_i_nothing_but_times(self):
         result = self.direct("memory", [])
         self.assertEqual(result.summary()["instrumented"], 0)

@@ -14,6 +14,7 @@
 #include <hsa/hsa_ven_amd_loader.h>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -124,8 +125,8 @@ struct Arguments {
 
 class Queue {
 public:
-  explicit Queue(hsa_agent_t gpu) {
-    CHECK(hsa_queue_create(gpu, 1024, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
+  explicit Queue(hsa_agent_t gpu, uint32_t size = 1024) {
+    CHECK(hsa_queue_create(gpu, size, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
                            UINT32_MAX, &queue_));
     CHECK(hsa_amd_profiling_set_profiler_enabled(queue_, 1));
   }
@@ -149,7 +150,12 @@ public:
     packet.completion_signal = signal;
     put(&packet, header(HSA_PACKET_TYPE_BARRIER_AND, true));
   }
-  void ring() { hsa_signal_store_screlease(queue_->doorbell_signal, next_ - 1); }
+  /// Waits for nothing, in one way or the other.
+  void freeBarrier(bool is_or) {
+    hsa_barrier_or_packet_t packet{};
+    put(&packet, header(is_or ? HSA_PACKET_TYPE_BARRIER_OR : HSA_PACKET_TYPE_BARRIER_AND, true));
+  }
+  void ring() { hsa_signal_store_screlease(queue_->doorbell_signal, last_); }
 
 private:
   static uint16_t header(int type, bool barrier) {
@@ -164,12 +170,14 @@ private:
     auto *slot = static_cast<char *>(queue_->base_address) + index % queue_->size * 64;
     std::memcpy(slot + 2, static_cast<const char *>(packet) + 2, 62);
     __atomic_store_n(reinterpret_cast<uint16_t *>(slot), header, __ATOMIC_RELEASE);
-    next_ = static_cast<hsa_signal_value_t>(index) + 1;
+    last_ = static_cast<hsa_signal_value_t>(index);
   }
 
   hsa_queue_t *queue_ = nullptr;
-  hsa_signal_value_t next_ = 0;
+  static thread_local hsa_signal_value_t last_; ///< packet of this thread
 };
+
+thread_local hsa_signal_value_t Queue::last_ = 0;
 
 uint64_t now() {
   uint64_t ticks = 0;
@@ -221,6 +229,44 @@ void runBatches(hsa_agent_t gpu, const Regions &regions, uint64_t object, uint32
   CHECK(hsa_memory_free(x));
 }
 
+/// One of several threads that put packets into the same queue, which is much too short for them.
+void produce(Queue &queue, const Regions &regions, uint64_t object, int packets) {
+  float *x;
+  CHECK(hsa_memory_allocate(regions.device, 256 * sizeof(float), reinterpret_cast<void **>(&x)));
+  std::vector<float> host(256, 1);
+  CHECK(hsa_memory_copy(x, host.data(), 256 * sizeof(float)));
+  char *arguments;
+  CHECK(hsa_memory_allocate(regions.kernarg, static_cast<size_t>(packets) * 512,
+                            reinterpret_cast<void **>(&arguments)));
+  hsa_signal_t end;
+  CHECK(hsa_signal_create(1, 0, nullptr, &end));
+  for (int i = 0; i < packets; ++i) {
+    char *block = arguments + i * 512;
+    std::memset(block, 0, 512);
+    const bool is_last = i == packets - 1;
+    const Arguments values{x, is_last ? 3.0f : i % 2 ? 0.5f : 2.0f, 256};
+    std::memcpy(block, &values, sizeof values);
+    if (i % 16 == 0) queue.freeBarrier(i % 32 == 0);
+    queue.dispatch(object, block, is_last ? end : hsa_signal_t{0});
+    if (i % 4 == 0 || is_last) queue.ring();
+  }
+  while (hsa_signal_wait_scacquire(end, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
+                                   HSA_WAIT_STATE_BLOCKED) >= 1) {
+  }
+  CHECK(hsa_memory_copy(host.data(), x, 256 * sizeof(float)));
+  for (const float value : host) EXPECT(value == 3.0f);
+  CHECK(hsa_signal_destroy(end));
+  CHECK(hsa_memory_free(arguments));
+  CHECK(hsa_memory_free(x));
+}
+
+void runProducers(hsa_agent_t gpu, const Regions &regions, uint64_t object) {
+  Queue queue(gpu, 64);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back([&] { produce(queue, regions, object, 201); });
+  for (std::thread &thread : threads) thread.join();
+}
+
 void runOnce(const std::string &how, const std::string &path) {
   CHECK(hsa_init());
   const hsa_agent_t gpu = findGpu();
@@ -239,7 +285,10 @@ void runOnce(const std::string &how, const std::string &path) {
   CHECK(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object));
   CHECK(hsa_executable_symbol_get_info(
       symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, &kernarg_size));
-  runBatches(gpu, regions, object, kernarg_size);
+  if (how == "producers")
+    runProducers(gpu, regions, object);
+  else
+    runBatches(gpu, regions, object, kernarg_size);
   CHECK(hsa_executable_destroy(executable));
   CHECK(hsa_shut_down());
 }
