@@ -195,7 +195,8 @@ void run_mfma(Wave &w, const Instruction &in) {
   constexpr bool is_f64 = std::is_same_v<Acc, f64>;
   // gfx90a takes denormals of f16 and bf16, and denormal results, for 0. An f16 below 2^-14 is one.
   const bool flush = Element<A>::width == 16 && w.arch->id == Gfx::gfx90a;
-  const unsigned group = is_f64 ? 0 : (1u << in.cbsz) - 1;
+  // CBSZ: how many blocks share one of A. There are never more than the instruction has.
+  const unsigned group = is_f64 ? 0 : ((1u << in.cbsz) - 1) & (Blocks - 1);
   u8 map[64];
   const bool mapped = !is_f64 && in.blgp;
   if (mapped)

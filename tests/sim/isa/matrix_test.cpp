@@ -230,6 +230,19 @@ TEST(MatrixModifiers, BlocksOfAAreBroadcast) {
             << block;
 }
 
+TEST(MatrixModifiers, NoMoreBlocksOfAAreBroadcastThanThereAre) {
+  const auto one_block =
+      std::find_if(std::begin(instructions), std::end(instructions),
+                   [](auto &t) { return t.name == std::string("v_mfma_f32_32x32x8bf16_1k"); });
+  WaveBench w;
+  Matrices m(*one_block, 23);
+  m.store(w);
+  w.run(line_for(*one_block, "", " cbsz:3 abid:5"));
+  for (unsigned i = 0; i < 32; i++)
+    for (unsigned j = 0; j < 32; j++)
+      ASSERT_EQ(m.result(w, 0, i, j), m.expected(0, 0, 0, i, j)) << i << ", " << j;
+}
+
 TEST(MatrixModifiers, LaneGroupsOfBAreBroadcastOrRotated) {
   const Mfma &t = instructions[4]; // four blocks in each group of 16 lanes
   const unsigned from[8][4] = {{0, 1, 2, 3}, {0, 1, 0, 1}, {2, 3, 2, 3}, {1, 2, 3, 0},
