@@ -16,16 +16,18 @@ namespace fade {
 
 namespace {
 
-// Room for four million sites. The offsets of dropped lanes begin there.
-constexpr unsigned beyond_shift = 26;
-constexpr uint32_t buffer_size = 1u << beyond_shift;
+// A counter is taken for two structures of one word each, the index of which is a lane's rank: the
+// hardware drops the lanes that come third and later.
+constexpr uint32_t word_size = 8;
+constexpr uint32_t words = sizeof(fade_counter) / word_size;
 
-uint32_t rawFormat(unsigned major) {
+// The last word of a descriptor. From gfx10 on it says that only the index is checked.
+uint32_t indexedFormat(unsigned major) {
   switch (major) {
   case 9: return 0x00020000;
-  case 10: return 0x31014000; // range check of raw buffers
+  case 10: return 0x11014000;
   case 11:
-  case 12: return 0x31004000;
+  case 12: return 0x11004000;
   default: return 0;
   }
 }
@@ -33,20 +35,21 @@ uint32_t rawFormat(unsigned major) {
 } // namespace
 
 BlockCounter::BlockCounter(const Module &module)
-    : format_(rawFormat(processorMajor(targetProcessor(module)))), wave_size_(waveSize(module)) {
+    : format_(indexedFormat(processorMajor(targetProcessor(module)))),
+      wave_size_(waveSize(module)) {
   if (wave_size_ == 0) format_ = 0;
 }
 
 Value *BlockCounter::describe(IRBuilder<> &builder, Value *low, Value *high) const {
   Value *none = builder.CreateICmpEQ(builder.CreateOr(low, high), builder.getInt32(0));
-  Value *size = builder.CreateSelect(none, builder.getInt32(0), builder.getInt32(buffer_size));
+  Value *size = builder.CreateSelect(none, builder.getInt32(0), builder.getInt32(words));
   // A descriptor that the compiler takes for different in each lane would cost a loop per use.
   size = uniform(builder, size);
-  high = uniform(builder, builder.CreateAnd(high, 0xffff));
-  Value *words[] = {low, high, size, builder.getInt32(format_)};
+  high = uniform(builder, builder.CreateOr(builder.CreateAnd(high, 0xffff), word_size << 16));
+  Value *parts[] = {low, high, size, builder.getInt32(format_)};
   Value *descriptor = PoisonValue::get(FixedVectorType::get(builder.getInt32Ty(), 4));
   for (uint64_t i = 0; i < 4; ++i)
-    descriptor = builder.CreateInsertElement(descriptor, words[i], i);
+    descriptor = builder.CreateInsertElement(descriptor, parts[i], i);
   return descriptor;
 }
 
@@ -67,11 +70,9 @@ void BlockCounter::count(IRBuilder<> &builder, Value *descriptor, uint32_t offse
   Value *amount = builder.CreateAdd(
       builder.CreateMul(builder.CreateZExt(rank, i64), builder.CreateZExt(factor, i64)),
       builder.getInt64(1));
-  // 0 for the first, 8 for the second, far away for the others.
-  Value *away = builder.CreateShl(builder.CreateLShr(rank, 1), beyond_shift);
-  Value *where = builder.CreateOr(builder.CreateShl(rank, 3), away);
-  callIntrinsic(builder, Intrinsic::amdgcn_raw_buffer_atomic_add, {i64},
-                {amount, descriptor, where, builder.getInt32(offset), builder.getInt32(0)});
+  callIntrinsic(builder, Intrinsic::amdgcn_struct_buffer_atomic_add, {i64},
+                {amount, descriptor, rank, builder.getInt32(0), builder.getInt32(offset),
+                 builder.getInt32(0)});
 }
 
 } // namespace fade

@@ -7,7 +7,7 @@ namespace fade {
 
 // Counts through a buffer descriptor. In each block, a branch around an atomic instruction would
 // cost the compiler more time than the rest of the block. Here all lanes execute the instruction,
-// and the offsets of all but the first two lie outside of the buffer: the hardware drops them.
+// and the indices of all but the first two lie outside of the buffer: the hardware drops them.
 class BlockCounter {
 public:
   // For the processor of the module.
@@ -21,7 +21,7 @@ public:
   void count(llvm::IRBuilder<> &builder, llvm::Value *descriptor, uint32_t offset) const;
 
 private:
-  uint32_t format_ = 0; // the last word of a raw buffer's descriptor
+  uint32_t format_ = 0; // the last word of the descriptor
   unsigned wave_size_ = 0;
 };
 
