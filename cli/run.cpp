@@ -209,6 +209,8 @@ void add_report_options(CLI::App &app, RunOptions &options) {
   add_variable(app, options, "-t,--log-format", "FADE_LOG_FORMAT", "text|json|csv");
   add_flag(app, options.verbose, "-v,--verbose",
            "say what was seen, matched and swapped, and why not");
+  add_flag(app, options.progress, "--progress,!--no-progress",
+           "a line on the terminal that says how far it is, while it takes long (default: on)");
   add_variable(app, options, "--workers", "FADE_WORKERS", "N");
 }
 
@@ -241,6 +243,7 @@ std::optional<Pairs> environment_of(const RunOptions &options) {
   };
   flag("FADE_INSTRUMENTED", options.instrumented);
   flag("FADE_VERBOSE", options.verbose);
+  flag("FADE_PROGRESS", options.progress);
   flag("FADE_LOSSY", options.lossy);
   flag("FADE_LOG_APPEND", options.log_append);
   if (!options.analyzers.empty()) {
@@ -259,10 +262,10 @@ std::optional<Pairs> environment_of(const RunOptions &options) {
     }
   }
   if (!check_files(settings)) return std::nullopt;
+  for (auto &[name, value] : pairs) value = with_absolute_paths(name, value);
   return pairs;
 }
 
-  for (auto &[name, value] : pairs) value = with_absolute_paths(name, value);
 std::optional<int> prepare_run(const RunOptions &options,
                                const std::vector<std::string> &application) {
   auto pairs = environment_of(options);

@@ -3,6 +3,7 @@
 #include "base/diagnostics.h"
 #include "hsa/variables.h"
 #include "stream/handler_set.h"
+#include "stream/progress.h"
 
 #include <algorithm>
 #include <csignal>
@@ -110,6 +111,8 @@ void Runtime::startThreads() {
   options.workers = workersOf(settings_);
   analysis_ = std::make_unique<Analysis>(options, std::move(handlers), *output_, trace_.get());
   collector_ = std::make_unique<Collector>(*analysis_);
+  if (settings_.progress && ProgressLine::isPossible())
+    progress_ = std::make_unique<ProgressLine>(describeProgress(*analysis_, collector_.get()));
 }
 
 void Runtime::close() {
@@ -119,6 +122,7 @@ void Runtime::close() {
   collector_->stop(kCollectorPatience, kCollectorLimit);
   if (!analysis_->close(kReportPatience))
     warn("the analyzers did not end; the report is not whole");
+  progress_.reset();
 }
 
 void Runtime::release() {

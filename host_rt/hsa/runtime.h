@@ -1,6 +1,7 @@
 // FADE inside a process: everything that lives from the first use of the GPU to the report.
 #pragma once
 
+#include "base/progress_line.h"
 #include "base/settings.h"
 #include "dispatch/kernel_registry.h"
 #include "dispatch/replacement.h"
@@ -88,6 +89,7 @@ private:
   std::unique_ptr<TraceWriter> trace_;
   std::unique_ptr<Analysis> analysis_;
   std::unique_ptr<Collector> collector_;
+  std::unique_ptr<ProgressLine> progress_;
   std::mutex pools_mutex_;
   std::map<uint32_t, std::unique_ptr<RingPool>> rings_; ///< by agent
   std::map<uint32_t, std::unique_ptr<KernargPool>> kernargs_;
