@@ -368,10 +368,10 @@ void Heatmap::writeText(const HeatmapTotals &all) const {
   std::string text = paint(Tone::bold, "Heatmap") + ": " + plural(kernels.size(), "kernel") + ", " +
                      std::to_string(all.dispatches()) +
                      (all.dispatches() == 1 ? " dispatch" : " dispatches") + ", pages of " +
-                     humanSize(page_size) + "\n" + all.table(page_size, paint);
+                     humanSize(page_size) + "\n" + all.table(page_size, paint, sink().columns());
   for (const auto &[kernel, totals] : kernels)
     text += paint(Tone::bold, shortName(kernel, sink().columns())) + "\n" +
-            totals.bars(page_size, rows, paint);
+            totals.bars(page_size, rows, paint, sink().columns());
   sink().write(text);
 }
 

@@ -5,12 +5,13 @@
 namespace fade::handlers {
 namespace {
 
-constexpr uint64_t kBar = 36; // characters of the longest bar
+constexpr std::size_t kNumbers = 58; // characters before a bar
 
-/// As many letters for each kind as its share of the longest bar; at least one if there is any.
-std::string bar(const Counts &counts, uint64_t most) {
+/// As many letters for each kind as its share of the longest bar, which has `longest`; at least one
+/// if there is any.
+std::string bar(const Counts &counts, uint64_t most, uint64_t longest) {
   const uint64_t total = sumOf(counts);
-  const auto length = static_cast<std::size_t>((total * kBar + most - 1) / most);
+  const auto length = static_cast<std::size_t>((total * longest + most - 1) / most);
   std::string text;
   uint64_t before = 0;
   for (std::size_t kind = 0; kind < counts.size(); ++kind) {
@@ -21,12 +22,12 @@ std::string bar(const Counts &counts, uint64_t most) {
   return text;
 }
 
-std::string line(const std::string &place, const Counts &counts, uint64_t most) {
+std::string line(const std::string &place, const Counts &counts, uint64_t most, uint64_t longest) {
   std::array<char, 128> numbers;
   std::snprintf(numbers.data(), numbers.size(),
                 "    %-16s%10" PRIu64 " r%10" PRIu64 " w%10" PRIu64 " a  ", place.c_str(),
                 counts[0], counts[1], counts[2]);
-  return numbers.data() + bar(counts, most) + '\n';
+  return numbers.data() + bar(counts, most, longest) + '\n';
 }
 
 std::string hex(uint64_t value) {
@@ -110,7 +111,7 @@ std::map<uint64_t, Counts> HeatmapTotals::byPage() const {
   return pages;
 }
 
-std::string HeatmapTotals::table(uint64_t page, const Paint &paint) const {
+std::string HeatmapTotals::table(uint64_t page, const Paint &paint, std::size_t columns) const {
   TextTable table({"allocation", "address", "reads", "writes", "atomics", "pages touched"}, 2);
   for (const AllocationTotal &total : byAllocation()) {
     const Allocation &own = total.allocation;
@@ -121,10 +122,13 @@ std::string HeatmapTotals::table(uint64_t page, const Paint &paint) const {
     table.row({own.name(), own.number == 0 ? std::string("-") : hex(own.address), total.counts[0],
                total.counts[1], total.counts[2], pages});
   }
-  return table.text(paint);
+  return table.text(paint, columns);
 }
 
-std::string HeatmapTotals::bars(uint64_t page, uint64_t most_bars, const Paint &paint) const {
+std::string HeatmapTotals::bars(uint64_t page, uint64_t most_bars, const Paint &paint,
+                                std::size_t columns) const {
+  const uint64_t longest =
+      std::clamp<std::size_t>(columns, kNumbers + 12, kNumbers + 36) - kNumbers;
   std::string text;
   const auto totals = byAllocation();
   std::vector<std::vector<Bar>> all;
@@ -136,7 +140,8 @@ std::string HeatmapTotals::bars(uint64_t page, uint64_t most_bars, const Paint &
   for (std::size_t i = 0; i < totals.size(); ++i) {
     text += "  " + paint(Tone::bold, totals[i].allocation.name()) + '\n';
     const std::size_t shown = std::min<std::size_t>(all[i].size(), most_bars);
-    for (std::size_t j = 0; j < shown; ++j) text += line(all[i][j].place, all[i][j].counts, most);
+    for (std::size_t j = 0; j < shown; ++j)
+      text += line(all[i][j].place, all[i][j].counts, most, longest);
     if (shown < all[i].size())
       text += "    and " + plural(all[i].size() - shown, "page") + " more\n";
   }

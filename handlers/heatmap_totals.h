@@ -31,9 +31,9 @@ public:
   std::map<uint64_t, Counts> byPage() const;
 
   /// A table of the allocations.
-  std::string table(uint64_t page, const Paint &paint) const;
+  std::string table(uint64_t page, const Paint &paint, std::size_t columns) const;
   /// Bars for the pages of each allocation, at most so many.
-  std::string bars(uint64_t page, uint64_t most, const Paint &paint) const;
+  std::string bars(uint64_t page, uint64_t most, const Paint &paint, std::size_t columns) const;
 
 private:
   CountTable pages_; ///< place: number of the page, part: number of the allocation

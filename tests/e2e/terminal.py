@@ -102,6 +102,28 @@ class Tests(fade.Test):
             _, last = self.on_terminal(["-l", self.log, *options], app, lambda lines: "end" in lines, env)
             self.assertFalse([x for x in last if x.startswith("fade: ")], last)
 
+    def test_reports_fit_80_columns_and_are_plain_in_a_pipe(self):
+        options = ["--gpu", "gfx90a", "-i", "-a", "MemoryAnalysis", "Heatmap", "BlockCounts", "AccessPatterns", "BlockFlow"]
+        child, terminal = pty.fork()
+        if child == 0:
+            os.execve(PROBE, [PROBE, *options, "--", program("shapes")], fade.clean_environment({"TERM": "xterm"}))
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        seen = b""
+        while True:
+            try:
+                seen += os.read(terminal, 65536)
+            except OSError:
+                break
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        os.close(terminal)
+        self.assertIn(b"\x1b[1mMemoryAnalysis\x1b[0m", seen)
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", seen.decode()).splitlines()
+        self.assertGreater(len(lines), 20)
+        self.assertEqual([x for x in lines if len(x) > COLUMNS], [])
+        piped = self.bare([PROBE, *options, "--", program("shapes")])
+        self.assertIn("MemoryAnalysis: ", piped.stderr)
+        self.assertNotIn("\x1b", piped.stderr)
+
 
 if __name__ == "__main__":
     fade.main()
