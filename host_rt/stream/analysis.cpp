@@ -234,6 +234,11 @@ void Analysis::endOf(DispatchRecord &dispatch) noexcept {
   }
 }
 
+void Analysis::giveUpWorkers() {
+  if (!std::exchange(gave_up_, true))
+    warn("an analyzer does not come to an end with its records; the report is made without them");
+}
+
 bool Analysis::close(std::chrono::milliseconds patience) {
   if (closed_) return true;
   closed_ = true;
@@ -247,7 +252,12 @@ bool Analysis::close(std::chrono::milliseconds patience) {
     reporter_.detach();
     return false;
   }
-  for (auto &worker : workers_) worker->thread.join();
+  for (auto &worker : workers_) {
+    if (gave_up_)
+      worker->thread.detach();
+    else
+      worker->thread.join();
+  }
   reporter_.join();
   return true;
 }

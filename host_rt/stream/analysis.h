@@ -76,6 +76,10 @@ public:
   /// rest that is done for a dispatch.
   void announceEnded();
 
+  /// At the end of the process: nobody waits any longer for workers that are busy with a handler.
+  void giveUpWorkers();
+  bool hasGivenUp() const { return gave_up_; }
+
   /// No more will come: finishes, lets handlers report and writes everything out. False if that
   /// took longer than allowed; the threads are then left behind.
   bool close(std::chrono::milliseconds patience);
@@ -111,6 +115,7 @@ private:
   std::atomic<bool> stopping_{false};
   std::binary_semaphore finished_{0};
   bool closed_ = false;
+  bool gave_up_ = false;
   std::atomic<uint64_t> dispatches_{0}, records_{0}, bytes_{0}; ///< of traffic()
 };
 

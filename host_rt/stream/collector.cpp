@@ -20,6 +20,8 @@ constexpr auto kLongestNap = std::chrono::microseconds(300);
 constexpr auto kTimedNap = kLongestNap;
 // How long a record may stay unpublished after its kernel has ended.
 constexpr auto kGrace = std::chrono::milliseconds(200);
+// How long analyzers may take for a piece of the stream when the process ends.
+constexpr auto kStuck = std::chrono::seconds(10);
 
 /// The GPU may still write to the ring and the signal of this one: it lives as long as the process.
 void abandon(std::unique_ptr<LiveDispatch> live) {
@@ -260,13 +262,22 @@ void Collector::giveUp() {
     record->view.flags |= FADE_DISPATCH_INCOMPLETE;
     while (!analysis_.end(record)) std::this_thread::sleep_for(kShortestNap);
   };
+  auto deadline = Clock::now() + kStuck;
+  const auto isDone = [&](const StreamBatch &batch) {
+    while (batch.dispatch && !batch.done.load(std::memory_order_acquire)) {
+      if (Clock::now() >= deadline) {
+        analysis_.giveUpWorkers();
+        return false;
+      }
+      std::this_thread::sleep_for(kShortestNap);
+    }
+    if (!analysis_.hasGivenUp()) deadline = Clock::now() + kStuck;
+    return true;
+  };
   for (Streaming &s : streaming_) {
     if (s.stage == Stage::recycling) continue;
     drain(s);
-    for (const StreamBatch &batch : s.live->ring->batches)
-      while (batch.dispatch && !batch.done.load(std::memory_order_acquire))
-        std::this_thread::sleep_for(kShortestNap);
-    hand(s.live->record);
+    if (std::ranges::all_of(s.live->ring->batches, isDone)) hand(s.live->record);
   }
   for (auto &[queue, list] : timed_)
     for (auto &live : list) hand(live->record);

@@ -54,6 +54,13 @@ class Tests(fade.Test):
     def test_throwing_on_records(self):
         self.with_handler("THROW_RECORDS", "Bad: it threw .*no luck today in records; it is left out")
 
+    def test_a_handler_that_never_returns_does_not_keep_the_application(self):
+        result = self.probe(["-i", "-a", handler("ENDLESS")], [program("many"), 3], timeout=60)
+        self.assertEqual((result.code, result.stdout), (0, "3 dispatches are right\n"))
+        self.assertEqual(len(result.said), 1, result.stderr)
+        self.assertIn("an analyzer does not come to an end", result.said[0])
+        self.assertGreaterEqual(result.summary()["dispatches"], 0)
+
     def test_throwing_at_the_end_of_a_dispatch(self):
         self.with_handler("THROW_END", "Bad: it threw .*no luck today in dispatch_end")
 

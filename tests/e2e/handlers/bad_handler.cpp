@@ -2,13 +2,14 @@
 //   NEWER, OLDER, RECORDS, SHORT, HOLES: interfaces that do not fit
 //   NO_ENTRY: exports nothing
 //   THROW_ENTRY, THROW_CREATE, THROW_RECORDS, THROW_END, THROW_REPORT
-//   CRASH_CREATE, ABORT_CREATE, CRASH_RECORDS, CRASH_REPORT
+//   CRASH_CREATE, ABORT_CREATE, CRASH_RECORDS, CRASH_REPORT, ENDLESS
 //   REFUSE: says no, with a reason
 #include "fade/handler_abi.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
+#include <unistd.h>
 
 #define NEWER 1
 #define OLDER 2
@@ -26,6 +27,7 @@
 #define CRASH_RECORDS 14
 #define CRASH_REPORT 15
 #define REFUSE 16
+#define ENDLESS 17
 
 namespace {
 
@@ -46,7 +48,10 @@ void *create(const fade_host *, const char *, char *error, fade_u64 size) {
   return &instance;
 }
 void *shard(void *, const fade_dispatch *) { return &instance; }
-void records(void *, const fade_batch *) { misbehave(THROW_RECORDS, CRASH_RECORDS); }
+void records(void *, const fade_batch *) {
+  misbehave(THROW_RECORDS, CRASH_RECORDS);
+  while (BAD == ENDLESS) pause();
+}
 void dispatchEnd(void *, const fade_dispatch *, void *const *, fade_u32) {
   misbehave(THROW_END, 0);
 }
