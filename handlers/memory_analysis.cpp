@@ -359,8 +359,8 @@ void MemoryAnalysis::report() {
                               (total.dispatches == 1 ? " dispatch" : " dispatches") +
                               ", cache lines of " + std::to_string(total.model.line) + " bytes, " +
                               std::to_string(total.model.banks) + " LDS banks";
-    constexpr auto nothing = "  no access was recorded: the kernel has none, or was compiled "
-                             "without the mode accesses\n";
+    constexpr auto nothing =
+        "  no access was recorded: it has none, or was compiled without them\n";
     std::string text = paint(Tone::bold, "MemoryAnalysis") + ": " +
                        paint(Tone::bold, shortName(key.first, sink().columns() - 16)) + "\n  " +
                        about + "\n" +
