@@ -92,6 +92,10 @@ class Tests(unittest.TestCase):
             summary = self.fine([program("direct"), how, code_object("scale1-twin")])
             self.assertEqual(summary["instrumented"], 30)
 
+    def test_several_threads_put_packets_into_a_short_queue(self):
+        summary = self.fine([program("direct"), "producers", code_object("scale1-twin")])
+        self.assertEqual(summary["instrumented"], 804)
+
     def test_the_kernel_cache(self):
         shutil.copy(code_object("scale1-replaced"), self.dir)
         summary = self.fine([program("scaling")], f"file {code_object('scale1')}\nunload\n" * 3,
