@@ -11,7 +11,8 @@ namespace fade::sim {
 
 class Program;
 
-// Global wave sync: a barrier over the waves of a whole dispatch, which is how cooperative groups meet on gfx9.
+// Global wave sync: a barrier over the waves of a whole dispatch, which is how cooperative groups
+// meet on gfx9.
 class GlobalWaveSync {
 public:
   void init(uint32_t waves) {

@@ -61,7 +61,7 @@ struct Job {
   uint64_t finished = 0;
   uint64_t resident_limit = 1;
   std::deque<std::unique_ptr<ResidentGroup>> parked; // started, not finished, not on a worker
-  bool prefer_new = false;                           // those that were started may be waiting for others
+  bool prefer_new = false; // those that were started may be waiting for others
   DispatchResult result;
 
   uint64_t total() const { return launch->groups(); }
@@ -70,7 +70,8 @@ struct Job {
   bool done() const { return running == 0 && (context.stop || finished == total()); }
 };
 
-// Workgroups that the modelled card keeps in flight at once, bounded so that their memory stays modest.
+// Workgroups that the modelled card keeps in flight at once, bounded so that their memory stays
+// modest.
 uint64_t resident_groups(const KernelLaunch &launch) {
   constexpr uint64_t waves_in_flight = 4096;
   return std::max<uint64_t>(1, waves_in_flight / launch.waves_per_group());
@@ -85,7 +86,8 @@ unsigned default_workers() {
     if (!*end && n >= 1 && n <= most) return static_cast<unsigned>(n);
     static std::once_flag once; // not for each device
     std::call_once(once, [&] {
-      say("FADE_GPU_WORKERS: '%s' is not a number from 1 to %ld; there is one per core", text, most);
+      say("FADE_GPU_WORKERS: '%s' is not a number from 1 to %ld; there is one per core", text,
+          most);
     });
   }
   return std::max(1u, std::thread::hardware_concurrency());
@@ -94,7 +96,8 @@ unsigned default_workers() {
 } // namespace
 
 struct Executor::Impl {
-  Impl(const Arch &a, const AddressSpace &m, Hooks h, unsigned n) : arch(a), memory(m), hooks(std::move(h)), count(n) {}
+  Impl(const Arch &a, const AddressSpace &m, Hooks h, unsigned n)
+      : arch(a), memory(m), hooks(std::move(h)), count(n) {}
 
   const Arch &arch;
   const AddressSpace &memory;
@@ -120,8 +123,8 @@ struct Executor::Impl {
   Job *choose();
   std::shared_ptr<Program> program_of(const KernelLaunch &launch, uint64_t kernel_object);
   std::string describe(const Job &job, uint64_t pc, const std::string &what) const;
-  ResidentGroup::Outcome run_slice(Job &job, ResidentGroup &group, WaveRunner &runner, MemoryView &view,
-                                   DispatchStats &stats);
+  ResidentGroup::Outcome run_slice(Job &job, ResidentGroup &group, WaveRunner &runner,
+                                   MemoryView &view, DispatchStats &stats);
 };
 
 // Threads are started with the first dispatch, and never see the application's signals.
@@ -146,16 +149,18 @@ Job *Executor::Impl::choose() {
 }
 
 std::string Executor::Impl::describe(const Job &job, uint64_t pc, const std::string &what) const {
-  std::string kernel = hooks.kernel_name ? hooks.kernel_name(job.context.dispatch.kernel_object) : "";
+  std::string kernel =
+      hooks.kernel_name ? hooks.kernel_name(job.context.dispatch.kernel_object) : "";
   if (kernel.empty()) kernel = fmt::format("{:#x}", job.context.dispatch.kernel_object);
   return fmt::format("{}: kernel {}, pc {:#x}: {}", arch.name, kernel, pc, what);
 }
 
 // Whatever stops a wave for good stops the dispatch.
-ResidentGroup::Outcome Executor::Impl::run_slice(Job &job, ResidentGroup &group, WaveRunner &runner, MemoryView &view,
-                                                 DispatchStats &stats) {
+ResidentGroup::Outcome Executor::Impl::run_slice(Job &job, ResidentGroup &group, WaveRunner &runner,
+                                                 MemoryView &view, DispatchStats &stats) {
   using Status = DispatchResult::Status;
-  auto stop = [&](Status status, const std::string &message, uint64_t address = 0, bool write = false) {
+  auto stop = [&](Status status, const std::string &message, uint64_t address = 0,
+                  bool write = false) {
     std::lock_guard lock(mutex);
     if (job.context.stop.exchange(true)) return; // the first one counts
     job.result.status = status;
@@ -170,13 +175,15 @@ ResidentGroup::Outcome Executor::Impl::run_slice(Job &job, ResidentGroup &group,
     const std::string message =
         f.fetch ? describe(job, f.address, "no code there, it is outside of GPU memory")
                 : describe(job, pc(),
-                           fmt::format("{} at {:#x} is outside of GPU memory ({})", f.write ? "write" : "read",
-                                       f.address, job.context.program->text(pc())));
+                           fmt::format("{} at {:#x} is outside of GPU memory ({})",
+                                       f.write ? "write" : "read", f.address,
+                                       job.context.program->text(pc())));
     stop(Status::memory_fault, message, f.address, f.write);
   } catch (const MisalignedAtomic &f) {
     stop(Status::memory_violation,
          describe(job, pc(),
-                  fmt::format("atomic at {:#x} is not aligned ({})", f.address, job.context.program->text(pc()))));
+                  fmt::format("atomic at {:#x} is not aligned ({})", f.address,
+                              job.context.program->text(pc()))));
   } catch (const IllegalInstruction &f) {
     stop(Status::illegal_instruction, describe(job, f.pc, f.what));
   } catch (const TrapRaised &f) {
@@ -232,10 +239,11 @@ void Executor::Impl::worker() {
       idle.push_back(std::move(group));
       if (idle.size() > 4) idle.erase(idle.begin());
     } else {
-      // A workgroup that only computes is finished before the next one starts. One that waits, or runs so long that it
-      // may be waiting without saying so, lets the others in.
+      // A workgroup that only computes is finished before the next one starts. One that waits, or
+      // runs so long that it may be waiting without saying so, lets the others in.
       constexpr uint64_t patience = 8; // slices
-      if (outcome == ResidentGroup::Outcome::waiting || group->slices() % patience == 0) job->prefer_new = true;
+      if (outcome == ResidentGroup::Outcome::waiting || group->slices() % patience == 0)
+        job->prefer_new = true;
       job->parked.push_back(std::move(group));
       work.notify_one();
     }
@@ -248,7 +256,8 @@ void Executor::Impl::worker() {
   }
 }
 
-std::shared_ptr<Program> Executor::Impl::program_of(const KernelLaunch &launch, uint64_t kernel_object) {
+std::shared_ptr<Program> Executor::Impl::program_of(const KernelLaunch &launch,
+                                                    uint64_t kernel_object) {
   std::lock_guard lock(programs_mutex);
   auto &slot = programs[kernel_object];
   if (!slot || !slot->is_current()) slot = std::make_shared<Program>(arch, launch.lanes(), memory);
@@ -256,7 +265,8 @@ std::shared_ptr<Program> Executor::Impl::program_of(const KernelLaunch &launch, 
 }
 
 Executor::Executor(const Arch &arch, const AddressSpace &memory, Hooks hooks, unsigned workers)
-    : impl_(std::make_unique<Impl>(arch, memory, std::move(hooks), workers ? workers : default_workers())) {}
+    : impl_(std::make_unique<Impl>(arch, memory, std::move(hooks),
+                                   workers ? workers : default_workers())) {}
 
 Executor::~Executor() {
   stop();

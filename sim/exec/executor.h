@@ -1,4 +1,5 @@
-// Runs kernel dispatches on worker threads. This is all that the driver side needs to know about execution.
+// Runs kernel dispatches on worker threads. This is all that the driver side needs to know about
+// execution.
 #pragma once
 
 #include "device/address_space.h"
@@ -28,12 +29,22 @@ struct Dispatch {
 };
 
 enum class ExecClass : uint8_t {
-  valu, salu, vmem_load, vmem_store, vmem_atomic, smem, lds, branch, mfma, other, count
+  valu,
+  salu,
+  vmem_load,
+  vmem_store,
+  vmem_atomic,
+  smem,
+  lds,
+  branch,
+  mfma,
+  other,
+  count
 };
 const char *name_of(ExecClass c);
 
-// What a dispatch executed. The counts depend only on the program and its data, never on timing, as long as the kernel
-// itself does not.
+// What a dispatch executed. The counts depend only on the program and its data, never on timing, as
+// long as the kernel itself does not.
 struct DispatchStats {
   struct Count {
     uint64_t waves = 0; // instructions, one per wave
@@ -79,15 +90,17 @@ public:
   Executor(const Arch &arch, const AddressSpace &memory, Hooks hooks, unsigned workers = 0);
   ~Executor();
 
-  // Runs a dispatch to its end and returns. May be called from several threads at once: their workgroups share the
-  // workers fairly, so that a kernel may wait for another queue's kernel or for the host.
+  // Runs a dispatch to its end and returns. May be called from several threads at once: their
+  // workgroups share the workers fairly, so that a kernel may wait for another queue's kernel or
+  // for the host.
   DispatchResult run(const Dispatch &dispatch);
 
   // Makes running dispatches end early with Status::stopped: all, or those of one queue.
   void stop();
   void stop(uint64_t queue_address);
 
-  // Sees memory instructions and block entries of every dispatch; null for none. Not while a dispatch runs.
+  // Sees memory instructions and block entries of every dispatch; null for none. Not while a
+  // dispatch runs.
   void observe(Observer *observer);
 
   unsigned workers() const;

@@ -1,4 +1,5 @@
-// What stops a wave for good. Thrown inside the executor, caught by the worker, turned into a DispatchResult.
+// What stops a wave for good. Thrown inside the executor, caught by the worker, turned into a
+// DispatchResult.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@ struct MemoryFault {
   bool fetch = false; // there is no memory where the next instruction should be
 };
 
-// Atomics are never split: at other addresses than multiples of their size they are a memory violation.
+// Atomics are never split: at other addresses than multiples of their size they are a memory
+// violation.
 struct MisalignedAtomic {
   uint64_t address;
 };

@@ -10,14 +10,20 @@
 namespace fade::sim {
 namespace {
 
-// Offsets in the kernel descriptor. ROCr's built-in kernels have the older amd_kernel_code_t instead, which keeps these
-// at the same places.
-constexpr unsigned entry_offset_at = 16, rsrc3_at = 44, rsrc1_at = 48, rsrc2_at = 52, properties_at = 56, preload_at = 58,
-                   descriptor_size = 64;
+// Offsets in the kernel descriptor. ROCr's built-in kernels have the older amd_kernel_code_t
+// instead, which keeps these at the same places.
+constexpr unsigned entry_offset_at = 16, rsrc3_at = 44, rsrc1_at = 48, rsrc2_at = 52,
+                   properties_at = 56, preload_at = 58, descriptor_size = 64;
 
 enum Property : unsigned {
-  private_segment_buffer = 1 << 0, dispatch_ptr = 1 << 1, queue_ptr = 1 << 2, kernarg_segment_ptr = 1 << 3,
-  dispatch_id = 1 << 4, flat_scratch_init = 1 << 5, private_segment_size = 1 << 6, wavefront_size32 = 1 << 10,
+  private_segment_buffer = 1 << 0,
+  dispatch_ptr = 1 << 1,
+  queue_ptr = 1 << 2,
+  kernarg_segment_ptr = 1 << 3,
+  dispatch_id = 1 << 4,
+  flat_scratch_init = 1 << 5,
+  private_segment_size = 1 << 6,
+  wavefront_size32 = 1 << 10,
 };
 
 template <class T> T read_at(const uint8_t *p, unsigned offset) {
@@ -37,7 +43,8 @@ void scratch_resource(const Arch &arch, unsigned lanes, uint32_t *word) {
     word[1] |= swizzle_enable;
     word[3] = 4u << 12 | 4u << 15 | 1u << 19 | index_stride << 21 | add_tid_enable; // uint, 32 bits
   } else {
-    word[1] |= arch.id == Gfx::gfx1100 ? 1u << 30 : swizzle_enable; // gfx11: two bits, 1 = 4-byte elements
+    word[1] |=
+        arch.id == Gfx::gfx1100 ? 1u << 30 : swizzle_enable; // gfx11: two bits, 1 = 4-byte elements
     word[3] = 20u << 12 | index_stride << 21 | add_tid_enable | 1u << 24 | 2u << 28;
   }
 }
@@ -65,11 +72,14 @@ void KernelLaunch::read_descriptor(const AddressSpace &memory) {
   lanes_ = arch_.gfx10_up && properties_ & wavefront_size32 ? 32 : 64;
   const unsigned granule = arch_.gfx9 ? 8 : lanes_ == 32 ? 8 : 4;
   vector_registers_ = std::min(256u, ((rsrc1_ & 63) + 1) * granule);
-  if (entry_offset != 256 && arch_.gfx9) preload_ = read_at<uint16_t>(d, preload_at); // not in amd_kernel_code_t
+  if (entry_offset != 256 && arch_.gfx9)
+    preload_ = read_at<uint16_t>(d, preload_at); // not in amd_kernel_code_t
   if (const unsigned count = preload_ & 0x7f) {
     const unsigned first = preload_ >> 7;
-    if (count > preloaded_.size() || !memory.read(dispatch_.kernarg_address + first * 4, preloaded_.data(), count * 4))
-      error_ = fmt::format("kernel arguments at {:#x} cannot be preloaded", dispatch_.kernarg_address);
+    if (count > preloaded_.size() ||
+        !memory.read(dispatch_.kernarg_address + first * 4, preloaded_.data(), count * 4))
+      error_ =
+          fmt::format("kernel arguments at {:#x} cannot be preloaded", dispatch_.kernarg_address);
     entry_ += 256; // the code before it loads the arguments for hardware that does not preload
   }
 }
@@ -82,12 +92,14 @@ void KernelLaunch::check() {
       return;
     }
     items *= dispatch_.workgroup[d];
-    groups_[d] = (static_cast<uint64_t>(dispatch_.grid[d]) + dispatch_.workgroup[d] - 1) / dispatch_.workgroup[d];
+    groups_[d] = (static_cast<uint64_t>(dispatch_.grid[d]) + dispatch_.workgroup[d] - 1) /
+                 dispatch_.workgroup[d];
   }
-  if (items > 1024) error_ = fmt::format("a workgroup of {} work-items is larger than 1024", items);
+  if (items > 1024)
+    error_ = fmt::format("a workgroup of {} work-items is larger than 1024", items);
   else if (dispatch_.group_segment_size > arch_.lds_bytes)
-    error_ = fmt::format("{} bytes of LDS are more than the {} of {}", dispatch_.group_segment_size, arch_.lds_bytes,
-                         arch_.name);
+    error_ = fmt::format("{} bytes of LDS are more than the {} of {}", dispatch_.group_segment_size,
+                         arch_.lds_bytes, arch_.name);
   waves_per_group_ = static_cast<unsigned>((items + lanes_ - 1) / lanes_);
   scratch_bytes_ = (dispatch_.private_segment_size + 3) & ~3u;
 }
@@ -101,7 +113,8 @@ std::array<uint32_t, 3> KernelLaunch::group_size(const std::array<uint32_t, 3> &
   std::array<uint32_t, 3> size;
   for (unsigned d = 0; d < 3; d++)
     size[d] = static_cast<uint32_t>(std::min<uint64_t>(
-        dispatch_.workgroup[d], dispatch_.grid[d] - static_cast<uint64_t>(id[d]) * dispatch_.workgroup[d]));
+        dispatch_.workgroup[d],
+        dispatch_.grid[d] - static_cast<uint64_t>(id[d]) * dispatch_.workgroup[d]));
   return size;
 }
 
@@ -141,7 +154,8 @@ void KernelLaunch::start(Wave &w, const std::array<uint32_t, 3> &group, unsigned
   set_work_item_ids(w, size, wave);
 }
 
-void KernelLaunch::set_scalars(Wave &w, const std::array<uint32_t, 3> &group, unsigned waves) const {
+void KernelLaunch::set_scalars(Wave &w, const std::array<uint32_t, 3> &group,
+                               unsigned waves) const {
   unsigned n = 0;
   auto put64 = [&](uint64_t v) { w.set_sgpr64(n, v), n += 2; };
   if (properties_ & private_segment_buffer) scratch_resource(arch_, lanes_, w.sgpr + n), n += 4;
@@ -157,10 +171,12 @@ void KernelLaunch::set_scalars(Wave &w, const std::array<uint32_t, 3> &group, un
   for (unsigned d = 0; d < 3; d++)
     if (rsrc2_ >> (7 + d) & 1) w.sgpr[n++] = group[d];
   if (rsrc2_ >> 10 & 1) w.sgpr[n++] = waves;
-  if (rsrc2_ & 1 && !arch_.architected_flat_scratch) w.sgpr[n++] = 0; // offset of the wave's private memory
+  if (rsrc2_ & 1 && !arch_.architected_flat_scratch)
+    w.sgpr[n++] = 0; // offset of the wave's private memory
 }
 
-void KernelLaunch::set_work_item_ids(Wave &w, const std::array<uint32_t, 3> &size, unsigned wave) const {
+void KernelLaunch::set_work_item_ids(Wave &w, const std::array<uint32_t, 3> &size,
+                                     unsigned wave) const {
   const unsigned ids = rsrc2_ >> 11 & 3; // 0: x, 1: x and y, 2: all
   for (unsigned lane = 0; lane < lanes_; lane++) {
     const uint32_t item = wave * lanes_ + lane;

@@ -30,7 +30,8 @@ public:
   // Work-items of a workgroup in each dimension: fewer at the edge of the grid.
   std::array<uint32_t, 3> group_size(const std::array<uint32_t, 3> &id) const;
 
-  // Registers, mode and pc of a wave. `w.vgpr`, `w.lanes` and `w.arch` are set; its registers are cleared.
+  // Registers, mode and pc of a wave. `w.vgpr`, `w.lanes` and `w.arch` are set; its registers are
+  // cleared.
   void start(Wave &w, const std::array<uint32_t, 3> &group, unsigned wave) const;
 
 private:

@@ -1,4 +1,5 @@
-// A worker's window on GPU memory: the regions it used last, so that an access seldom takes the address space's lock.
+// A worker's window on GPU memory: the regions it used last, so that an access seldom takes the
+// address space's lock.
 #pragma once
 
 #include "device/address_space.h"
@@ -12,7 +13,8 @@ class MemoryView {
 public:
   explicit MemoryView(const AddressSpace &space) : space_(space) {}
 
-  // The region that holds all of [va, va + size), or null when it is unmapped or straddles regions. Throws nothing.
+  // The region that holds all of [va, va + size), or null when it is unmapped or straddles regions.
+  // Throws nothing.
   const Region *region(uint64_t va, uint64_t size, bool write) {
     if (generation_ != space_.generation()) [[unlikely]]
       forget();

@@ -65,7 +65,8 @@ void Program::explore(uint64_t pc) {
       }
       Decoder::Result r = decoder_.decode(bytes, at);
       if (!r.known) {
-        code.unknown = r.valid ? fmt::format("{}: unknown instruction {}", hex(bytes, r.instruction.size), r.mnemonic)
+        code.unknown = r.valid ? fmt::format("{}: unknown instruction {}",
+                                             hex(bytes, r.instruction.size), r.mnemonic)
                                : fmt::format("{}: not an instruction", hex(bytes, 8));
         break;
       }
@@ -76,7 +77,8 @@ void Program::explore(uint64_t pc) {
       if (in.cls == ExecClass::branch) {
         const std::string_view name = in.opcode->name;
         const bool returns = name == "s_swappc_b64" || name == "s_call_b64";
-        const bool direct = name.starts_with("s_cbranch") || name == "s_branch" || name == "s_call_b64";
+        const bool direct =
+            name.starts_with("s_cbranch") || name == "s_branch" || name == "s_call_b64";
         if (direct) leaders_.insert(in.target), work.push_back(in.target);
         if (!name.starts_with("s_cbranch") && !returns) break; // no way past it
         leaders_.insert(next);

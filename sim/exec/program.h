@@ -1,7 +1,8 @@
 // A kernel's code, decoded piece by piece as waves reach it.
 //
-// The unit is a segment: straight-line code that ends where control, EXEC or the mode may change. Inside a segment the
-// set of active lanes is constant, so what an instruction costs is counted once per segment, not once per instruction.
+// The unit is a segment: straight-line code that ends where control, EXEC or the mode may change.
+// Inside a segment the set of active lanes is constant, so what an instruction costs is counted
+// once per segment, not once per instruction.
 #pragma once
 
 #include "device/address_space.h"
@@ -25,7 +26,8 @@ struct Segment {
   uint64_t end = 0; // address behind the last instruction
   std::vector<Instruction> instructions;
   std::array<uint16_t, static_cast<size_t>(ExecClass::count)> counts{};
-  bool block_start = false;   // a branch may lead here, or one stands before it; false behind an EXEC change
+  bool block_start =
+      false; // a branch may lead here, or one stands before it; false behind an EXEC change
   // What the code behind the last known instruction is, when the segment cannot go on.
   std::string unknown;
   bool unmapped = false; // there is not even memory
@@ -61,7 +63,7 @@ private:
   };
   std::unordered_map<uint64_t, Code> code_;
   std::unordered_set<uint64_t> leaders_; // starts of basic blocks
-  struct Run { // straight-line code that was decoded
+  struct Run {                           // straight-line code that was decoded
     uint64_t start;
     std::vector<uint8_t> bytes;
   };

@@ -13,16 +13,19 @@ namespace fade::sim {
 namespace {
 
 constexpr size_t register_rows = 512, lds_capacity = 64 << 10;
-constexpr uint64_t wave_budget = 10'000;  // instructions before the next wave of the workgroup gets its turn
+constexpr uint64_t wave_budget =
+    10'000; // instructions before the next wave of the workgroup gets its turn
 constexpr uint64_t slice_budget = 50'000; // ... before another workgroup may
 
 void *allocate(size_t size) { // zeroed, and committed only when touched
-  void *p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                 -1, 0);
   if (p == MAP_FAILED) throw std::bad_alloc();
   return p;
 }
 
-struct SizedBlock { // header in front of what is handed out, so that the size is known when it is given back
+struct SizedBlock { // header in front of what is handed out, so that the size is known when it is
+                    // given back
   size_t size;
 };
 constexpr size_t header = 4096;
@@ -72,7 +75,10 @@ void ResidentGroup::start(const KernelLaunch &launch, DispatchContext &context, 
     w.context = &context;
     w.scratch = static_cast<std::byte *>(m.scratch.get());
     w.scratch_bytes = launch.scratch_bytes();
-    w.info = {dispatch_number, context.dispatch.kernel_object, {id[0], id[1], id[2]}, i,
+    w.info = {dispatch_number,
+              context.dispatch.kernel_object,
+              {id[0], id[1], id[2]},
+              i,
               static_cast<uint8_t>(w.lanes)};
     launch.start(w, id, i);
     group_.waves.push_back(&w);
@@ -95,13 +101,14 @@ bool ResidentGroup::release_barrier(DispatchStats &stats) {
 
 bool ResidentGroup::may_go_on(Wave &w) {
   if (w.state == WaveState::sleeping) w.state = WaveState::running;
-  if (w.state == WaveState::at_global_barrier && w.context->global_sync->ended(w.global_barrier_phase))
+  if (w.state == WaveState::at_global_barrier &&
+      w.context->global_sync->ended(w.global_barrier_phase))
     w.state = WaveState::running;
   return w.state == WaveState::running;
 }
 
-ResidentGroup::Outcome ResidentGroup::run(WaveRunner &runner, MemoryView &memory, DispatchStats &stats,
-                                          Observer *observer) {
+ResidentGroup::Outcome ResidentGroup::run(WaveRunner &runner, MemoryView &memory,
+                                          DispatchStats &stats, Observer *observer) {
   for (uint64_t used = 0;;) {
     bool busy = false, all_ended = true; // busy: a wave did more than look and go back to sleep
     for (Wave *w : group_.waves) {

@@ -1,4 +1,5 @@
-// A workgroup on a worker: its registers, LDS and private memory. Kept and used again for the next workgroup.
+// A workgroup on a worker: its registers, LDS and private memory. Kept and used again for the next
+// workgroup.
 #pragma once
 
 #include "exec/dispatch_context.h"
@@ -14,11 +15,12 @@ namespace fade::sim {
 class ResidentGroup {
 public:
   // Prepares workgroup `index` of a dispatch.
-  void start(const KernelLaunch &launch, DispatchContext &context, const Arch &arch, uint64_t dispatch_number,
-             uint64_t index);
+  void start(const KernelLaunch &launch, DispatchContext &context, const Arch &arch,
+             uint64_t dispatch_number, uint64_t index);
 
   enum class Outcome : uint8_t { finished, used_up, waiting };
-  // Runs for a while: until all waves have ended, the time slice is used up, or every wave waits for something outside.
+  // Runs for a while: until all waves have ended, the time slice is used up, or every wave waits
+  // for something outside.
   Outcome run(WaveRunner &runner, MemoryView &memory, DispatchStats &stats, Observer *observer);
 
   // How often its time slice was used up.

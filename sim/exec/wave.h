@@ -35,34 +35,35 @@ struct Wave {
   uint32_t sgpr[sreg::count + 2] = {};
   bool scc = false;
   uint64_t pc = 0;
-  uint32_t mode = 0;   // MODE register: round [3:0], denormals [7:4], dx10_clamp [8], ieee [9], ...
+  uint32_t mode = 0; // MODE register: round [3:0], denormals [7:4], dx10_clamp [8], ieee [9], ...
   uint32_t status = 0;
-  // Vector instructions need no special care: MODE asks for what the host does by itself (nearest even, denormals kept)
-  // and no register indexing is on. Kept by set_mode() and s_set_gpr_idx.
+  // Vector instructions need no special care: MODE asks for what the host does by itself (nearest
+  // even, denormals kept) and no register indexing is on. Kept by set_mode() and s_set_gpr_idx.
   bool plain_mode = true;
 
   Row *vgpr = nullptr; // rows v0-v255 and a0-a255
   uint32_t lanes = 64; // 32 or 64
   uint64_t lane_mask() const { return lanes == 64 ? ~0ull : 0xffffffffull; }
 
-  // EXEC, expanded to one word per lane. Valid inside a segment: whatever writes EXEC ends the segment.
+  // EXEC, expanded to one word per lane. Valid inside a segment: whatever writes EXEC ends the
+  // segment.
   alignas(64) uint32_t active[64];
   uint64_t active_exec = 0;
   bool all_active = false;
 
   WaveState state = WaveState::running;
   const Arch *arch = nullptr;
-  MemoryView *memory = nullptr;   // the worker's
+  MemoryView *memory = nullptr; // the worker's
   Workgroup *group = nullptr;
   DispatchContext *context = nullptr;
   DispatchStats *stats = nullptr; // the worker's
   Observer *observer = nullptr;
   WaveInfo info{};
-  std::byte *scratch = nullptr; // private memory of the wave: dword-interleaved between lanes
-  uint32_t scratch_bytes = 0;   // per lane
+  std::byte *scratch = nullptr;      // private memory of the wave: dword-interleaved between lanes
+  uint32_t scratch_bytes = 0;        // per lane
   uint64_t global_barrier_phase = 0; // while at_global_barrier: the phase that must end
   uint64_t flat_scratch = 0;         // gfx10+: kept for s_getreg; private memory does not need it
-  uint32_t gpr_index = 0;       // s_set_gpr_idx: enabled parts in [15:12], index in [7:0]; 0 when off
+  uint32_t gpr_index = 0; // s_set_gpr_idx: enabled parts in [15:12], index in [7:0]; 0 when off
 
   uint64_t sgpr64(unsigned i) const {
     uint64_t v;
@@ -77,8 +78,10 @@ struct Wave {
   uint64_t mask_register(unsigned i) const { return lanes == 64 ? sgpr64(i) : sgpr[i]; }
   void set_mask_register(unsigned i, uint64_t v) {
     if (i == sreg::null) return;
-    if (lanes == 64) set_sgpr64(i, v);
-    else sgpr[i] = static_cast<uint32_t>(v);
+    if (lanes == 64)
+      set_sgpr64(i, v);
+    else
+      sgpr[i] = static_cast<uint32_t>(v);
   }
 
   void set_mode(uint32_t m) {

@@ -19,9 +19,9 @@ void count(Wave &w, const Segment &s) {
 }
 
 void trace_instruction(const Wave &w, Program &program, const Instruction &in) {
-  say("wave %u,%u,%u/%u %#llx exec %016llx %s", w.info.workgroup[0], w.info.workgroup[1], w.info.workgroup[2],
-      w.info.wave_in_group, static_cast<unsigned long long>(in.pc), static_cast<unsigned long long>(w.exec()),
-      program.text(in.pc).c_str());
+  say("wave %u,%u,%u/%u %#llx exec %016llx %s", w.info.workgroup[0], w.info.workgroup[1],
+      w.info.workgroup[2], w.info.wave_in_group, static_cast<unsigned long long>(in.pc),
+      static_cast<unsigned long long>(w.exec()), program.text(in.pc).c_str());
 }
 
 } // namespace

@@ -10,8 +10,8 @@ namespace fade::sim {
 
 class WaveRunner {
 public:
-  // Runs until the wave stops by itself or has executed about `budget` instructions; returns how many.
-  // Throws one of faults.h; `current()` is then the instruction that did it.
+  // Runs until the wave stops by itself or has executed about `budget` instructions; returns how
+  // many. Throws one of faults.h; `current()` is then the instruction that did it.
   uint64_t run(Wave &w, Program &program, uint64_t budget);
 
   const Instruction *current() const { return current_; }

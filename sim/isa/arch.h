@@ -1,4 +1,5 @@
-// The architectures that the software GPU knows, and what differs between them in the instruction set.
+// The architectures that the software GPU knows, and what differs between them in the instruction
+// set.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,12 @@ enum class Gfx : uint8_t { gfx90a, gfx942, gfx1030, gfx1100 };
 
 struct Arch {
   Gfx id;
-  const char *name;       // as LLVM's -mcpu
+  const char *name;        // as LLVM's -mcpu
   uint32_t target_version; // as in the KFD's gfx_target_version
-  uint32_t lds_bytes;     // per workgroup
-  bool gfx9;              // wave64 only, GCN encodings
-  bool gfx10_up;          // wave32 and wave64, RDNA encodings
-  bool packed_ids;        // work-item ids packed in v0
+  uint32_t lds_bytes;      // per workgroup
+  bool gfx9;               // wave64 only, GCN encodings
+  bool gfx10_up;           // wave32 and wave64, RDNA encodings
+  bool packed_ids;         // work-item ids packed in v0
   bool architected_flat_scratch;
   bool has_agprs;
 };

@@ -6,18 +6,21 @@
 namespace fade::sim {
 namespace {
 
-uint32_t field(uint32_t word, unsigned at, unsigned bits) { return word >> at & ((1u << bits) - 1); }
+uint32_t field(uint32_t word, unsigned at, unsigned bits) {
+  return word >> at & ((1u << bits) - 1);
+}
 
-// A place in a buffer: an element, and a byte in it. Sums of 32-bit parts do not wrap, so that an offset just below
-// zero is out of range and not at the start.
+// A place in a buffer: an element, and a byte in it. Sums of 32-bit parts do not wrap, so that an
+// offset just below zero is out of range and not at the start.
 struct Place {
   uint64_t index, offset;
 };
 
-// Whether an access lies outside. gfx9 knows two kinds of buffers, told apart by how they are used; from gfx10 on the
-// resource says which check applies. The scalar offset counts against the size of unstructured buffers.
-bool out_of_range(const Arch &arch, const BufferResource &r, bool idxen, const Place &p, uint64_t soffset,
-                  uint32_t bytes) {
+// Whether an access lies outside. gfx9 knows two kinds of buffers, told apart by how they are used;
+// from gfx10 on the resource says which check applies. The scalar offset counts against the size of
+// unstructured buffers.
+bool out_of_range(const Arch &arch, const BufferResource &r, bool idxen, const Place &p,
+                  uint64_t soffset, uint32_t bytes) {
   if (arch.gfx10_up) {
     switch (r.bounds) {
     case 0: return p.index >= r.records || p.offset + bytes > r.stride;
@@ -39,19 +42,22 @@ uint64_t byte_of(const BufferResource &r, const Place &p) {
          p.index % r.index_stride * element + p.offset % element;
 }
 
-// Private memory: swizzled by lane, no index, so that the stride does not matter. This is what every spill and every
-// local array of gfx90a and gfx1030 goes through, so it has a loop of its own.
+// Private memory: swizzled by lane, no index, so that the stride does not matter. This is what
+// every spill and every local array of gfx90a and gfx1030 goes through, so it has a loop of its
+// own.
 bool is_private(const Wave &w, const BufferResource &r, const Instruction &in) {
-  if (!r.swizzle || !r.add_lane || in.idxen || r.element_bytes != 4 || w.lanes > r.index_stride) return false;
+  if (!r.swizzle || !r.add_lane || in.idxen || r.element_bytes != 4 || w.lanes > r.index_stride)
+    return false;
   return w.arch->gfx9 || r.bounds == 2 || (r.bounds == 3 && r.stride == 0);
 }
 
-void private_addresses(const Wave &w, const BufferResource &r, const Instruction &in, uint64_t soffset, uint32_t bytes,
-                       uint32_t first, LaneAddresses &a) {
+void private_addresses(const Wave &w, const BufferResource &r, const Instruction &in,
+                       uint64_t soffset, uint32_t bytes, uint32_t first, LaneAddresses &a) {
   const uint64_t base = r.base + soffset, start = static_cast<uint32_t>(in.offset) + first;
   const bool unbounded = w.arch->gfx10_up && r.bounds == 2 && r.records;
   const uint64_t room = unbounded ? ~0ull >> 1 : r.records;
-  const uint64_t end = room < soffset + bytes ? 0 : room - soffset - bytes + 1; // offsets below are inside
+  const uint64_t end =
+      room < soffset + bytes ? 0 : room - soffset - bytes + 1; // offsets below are inside
   const unsigned row = static_cast<unsigned>(std::countr_zero(r.index_stride)) + 2;
   if (!in.offen) {
     const uint64_t at = base + (start / 4 << row) + start % 4;
@@ -74,12 +80,14 @@ bool is_raw(const Wave &w, const BufferResource &r, const Instruction &in) {
   return !r.swizzle && !r.add_lane && !in.idxen && (w.arch->gfx9 || r.bounds == 3);
 }
 
-void raw_addresses(const Wave &w, const BufferResource &r, const Instruction &in, uint64_t soffset, uint32_t bytes,
-                   uint32_t first, LaneAddresses &a) {
+void raw_addresses(const Wave &w, const BufferResource &r, const Instruction &in, uint64_t soffset,
+                   uint32_t bytes, uint32_t first, LaneAddresses &a) {
   const uint64_t base = r.base + soffset, start = static_cast<uint32_t>(in.offset) + first;
   const uint32_t part = bytes < 4 ? bytes : 4;
   // Offsets below are inside: with the whole access, and with its first dword.
-  auto below = [&](uint32_t n) { return r.records < soffset + n ? 0 : r.records - soffset - n + 1; };
+  auto below = [&](uint32_t n) {
+    return r.records < soffset + n ? 0 : r.records - soffset - n + 1;
+  };
   const uint64_t end_whole = below(bytes), end_part = below(part);
   const uint32_t *offset = in.offen ? w.vgpr[in.src[0].index] : nullptr;
   uint8_t whole[64], begins[64];
@@ -123,17 +131,22 @@ BufferResource buffer_resource(const Arch &arch, const uint32_t *words) {
   return r;
 }
 
-std::optional<uint64_t> private_buffer_address(const Wave &w, const Instruction &in, uint32_t bytes) {
+std::optional<uint64_t> private_buffer_address(const Wave &w, const Instruction &in,
+                                               uint32_t bytes) {
   if (bytes > 4 || in.offen || in.idxen) return std::nullopt;
   const BufferResource r = buffer_resource(*w.arch, &w.sgpr[in.src[2].index]);
-  const uint64_t start = r.base + static_cast<uint32_t>(scalar_value(w, in.src[3], Type::u32)) - scratch_window_base;
+  const uint64_t start =
+      r.base + static_cast<uint32_t>(scalar_value(w, in.src[3], Type::u32)) - scratch_window_base;
   const uint64_t row = w.lanes * 4;
   // The checks of private_addresses() hold when the resource is larger than the wave's memory.
-  if (!is_private(w, r, in) || start >= scratch_window_size || start % row || r.records < 0x80000000) return std::nullopt;
+  if (!is_private(w, r, in) || start >= scratch_window_size || start % row ||
+      r.records < 0x80000000)
+    return std::nullopt;
   return start / row * 4 + static_cast<uint32_t>(in.offset);
 }
 
-void buffer_addresses(const Wave &w, const Instruction &in, uint32_t bytes, uint32_t first, LaneAddresses &a) {
+void buffer_addresses(const Wave &w, const Instruction &in, uint32_t bytes, uint32_t first,
+                      LaneAddresses &a) {
   const BufferResource r = buffer_resource(*w.arch, &w.sgpr[in.src[2].index]);
   const uint64_t soffset = static_cast<uint32_t>(scalar_value(w, in.src[3], Type::u32));
   if (is_private(w, r, in)) {
@@ -149,7 +162,9 @@ void buffer_addresses(const Wave &w, const Instruction &in, uint32_t bytes, uint
                   (offset ? uint64_t{offset[i]} : 0) + static_cast<uint32_t>(in.offset) + first};
     a.va[i] = r.base + soffset + byte_of(r, p);
     whole |= static_cast<uint64_t>(!out_of_range(*w.arch, r, in.idxen, p, soffset, bytes)) << i;
-    begins |= static_cast<uint64_t>(!out_of_range(*w.arch, r, in.idxen, p, soffset, bytes < 4 ? bytes : 4)) << i;
+    begins |= static_cast<uint64_t>(
+                  !out_of_range(*w.arch, r, in.idxen, p, soffset, bytes < 4 ? bytes : 4))
+              << i;
   }
   a.word_by_word = bytes > 4 && (r.swizzle || (begins & ~whole & w.active_exec));
   a.lanes &= whole;

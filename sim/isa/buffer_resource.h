@@ -1,4 +1,5 @@
-// Buffer resources (V#): the four scalar registers through which buffer instructions address memory.
+// Buffer resources (V#): the four scalar registers through which buffer instructions address
+// memory.
 #pragma once
 
 #include "isa/memory_access.h"
@@ -22,12 +23,15 @@ struct BufferResource {
 
 BufferResource buffer_resource(const Arch &arch, const uint32_t *words);
 
-// Sets `a`: the address of each lane, and the lanes whose access is inside the buffer as a whole. `first` is added to
-// the offset. A multi-dword load or store whose dwords are checked or placed one by one is marked `word_by_word`.
-void buffer_addresses(const Wave &w, const Instruction &in, uint32_t bytes, uint32_t first, LaneAddresses &a);
+// Sets `a`: the address of each lane, and the lanes whose access is inside the buffer as a whole.
+// `first` is added to the offset. A multi-dword load or store whose dwords are checked or placed
+// one by one is marked `word_by_word`.
+void buffer_addresses(const Wave &w, const Instruction &in, uint32_t bytes, uint32_t first,
+                      LaneAddresses &a);
 
-// A buffer access of at most a dword through a resource for private memory, all lanes with the same offset: its private
-// address. Nothing for all others.
-std::optional<uint64_t> private_buffer_address(const Wave &w, const Instruction &in, uint32_t bytes);
+// A buffer access of at most a dword through a resource for private memory, all lanes with the same
+// offset: its private address. Nothing for all others.
+std::optional<uint64_t> private_buffer_address(const Wave &w, const Instruction &in,
+                                               uint32_t bytes);
 
 } // namespace fade::sim

@@ -9,6 +9,7 @@ struct FloatConstant {
   uint64_t dbl;
 };
 // Source encodings 240-248: 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1/(2*pi).
+// clang-format off
 constexpr FloatConstant floats[] = {
     {0x3800, 0x3f000000, 0x3fe0000000000000}, {0xb800, 0xbf000000, 0xbfe0000000000000},
     {0x3c00, 0x3f800000, 0x3ff0000000000000}, {0xbc00, 0xbf800000, 0xbff0000000000000},
@@ -16,6 +17,7 @@ constexpr FloatConstant floats[] = {
     {0x4400, 0x40800000, 0x4010000000000000}, {0xc400, 0xc0800000, 0xc010000000000000},
     {0x3118, 0x3e22f983, 0x3fc45f306dc9c882},
 };
+// clang-format on
 
 } // namespace
 
@@ -27,7 +29,8 @@ uint64_t constant_bits(const Operand &o, Type type) {
   }
   if (o.literal) {
     if (type == Type::f64) return o.value << 32;
-    if (type == Type::i64) return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(o.value)));
+    if (type == Type::i64)
+      return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(o.value)));
     return o.value;
   }
   return is_64(type) ? o.value : static_cast<uint32_t>(o.value);

@@ -12,13 +12,15 @@
 namespace fade::sim {
 namespace {
 
-// gfx11 can name the halves of registers, which LLVM's decoder refuses unless it is told to expect nothing else. The
-// same instruction on whole registers has the same name and size; FieldReader sees the halves themselves.
+// gfx11 can name the halves of registers, which LLVM's decoder refuses unless it is told to expect
+// nothing else. The same instruction on whole registers has the same name and size; FieldReader
+// sees the halves themselves.
 struct WithoutHalves {
   uint8_t bytes[20];
   size_t size;
 
-  explicit WithoutHalves(std::span<const uint8_t> from) : size(std::min(from.size(), sizeof bytes)) {
+  explicit WithoutHalves(std::span<const uint8_t> from)
+      : size(std::min(from.size(), sizeof bytes)) {
     std::memcpy(bytes, from.data(), size);
     if (size < 4) return;
     uint32_t word;
@@ -51,13 +53,14 @@ struct Decoder::Llvm {
   LlvmDisassembler disassembler;
   std::optional<LlvmDisassembler> with_halves; // made when first needed
 
-  LlvmDisassembler::Answer halves(const Arch &arch, unsigned lanes, std::span<const uint8_t> bytes, uint64_t pc,
-                                  bool with_text);
+  LlvmDisassembler::Answer halves(const Arch &arch, unsigned lanes, std::span<const uint8_t> bytes,
+                                  uint64_t pc, bool with_text);
 };
 
 // LLVM 19 knows some instructions with halves as such, most only with whole registers.
-LlvmDisassembler::Answer Decoder::Llvm::halves(const Arch &arch, unsigned lanes, std::span<const uint8_t> bytes,
-                                               uint64_t pc, bool with_text) {
+LlvmDisassembler::Answer Decoder::Llvm::halves(const Arch &arch, unsigned lanes,
+                                               std::span<const uint8_t> bytes, uint64_t pc,
+                                               bool with_text) {
   if (arch.id != Gfx::gfx1100) return {};
   if (!with_halves) with_halves.emplace(arch.name, lanes == 32, "+real-true16");
   auto answer = with_halves->disassemble(bytes, pc, with_text);
@@ -85,12 +88,14 @@ bool writes_exec(const Operand &o) {
 }
 
 bool changes_control(const Opcode &op, std::string_view name) {
-  if (op.cls == ExecClass::branch || name.starts_with("v_cmpx") || name.starts_with("s_set_gpr_idx") ||
-      name.starts_with("s_setreg") || name.starts_with("ds_gws"))
+  if (op.cls == ExecClass::branch || name.starts_with("v_cmpx") ||
+      name.starts_with("s_set_gpr_idx") || name.starts_with("s_setreg") ||
+      name.starts_with("ds_gws"))
     return true;
   if (name.find("saveexec") != name.npos || name.find("wrexec") != name.npos) return true;
-  for (std::string_view n : {"s_barrier", "s_endpgm", "s_sleep", "s_trap", "s_sendmsg", "s_sethalt", "s_round_mode",
-                             "s_denorm_mode", "s_endpgm_saved", "s_sendmsghalt", "s_wakeup"})
+  for (std::string_view n :
+       {"s_barrier", "s_endpgm", "s_sleep", "s_trap", "s_sendmsg", "s_sethalt", "s_round_mode",
+        "s_denorm_mode", "s_endpgm_saved", "s_sendmsghalt", "s_wakeup"})
     if (name == n) return true;
   return false;
 }

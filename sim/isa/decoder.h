@@ -1,4 +1,5 @@
-// Machine code to Instruction. LLVM says which instruction the bytes are and how long; the fields are read here.
+// Machine code to Instruction. LLVM says which instruction the bytes are and how long; the fields
+// are read here.
 #pragma once
 
 #include "isa/arch.h"
@@ -18,12 +19,14 @@ public:
   ~Decoder();
 
   struct Result {
-    bool valid = false;   // the bytes are an instruction of this architecture
-    bool known = false;   // ... and the software GPU has semantics for it; else `instruction` has only pc and size
+    bool valid = false; // the bytes are an instruction of this architecture
+    bool known = false; // ... and the software GPU has semantics for it; else `instruction` has
+                        // only pc and size
     Instruction instruction;
     std::string mnemonic; // as LLVM spells it, with encoding suffix
   };
-  // `bytes` starts at the instruction and may hold more. The second half of a dual instruction is kept by the decoder.
+  // `bytes` starts at the instruction and may hold more. The second half of a dual instruction is
+  // kept by the decoder.
   Result decode(std::span<const uint8_t> bytes, uint64_t pc);
 
   // The whole instruction as text.

@@ -7,9 +7,9 @@
 namespace fade::sim {
 
 struct DppPlan {
-  uint8_t from[64];   // lane to read
-  bool zero[64];      // read 0 instead
-  uint64_t writable;  // lanes whose result is written, not counting EXEC
+  uint8_t from[64];  // lane to read
+  bool zero[64];     // read 0 instead
+  uint64_t writable; // lanes whose result is written, not counting EXEC
 };
 
 DppPlan dpp_plan(const Wave &w, const Instruction &in);

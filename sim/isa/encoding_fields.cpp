@@ -9,7 +9,8 @@
 namespace fade::sim {
 namespace {
 
-constexpr unsigned literal_code = 255, sdwa_code = 249, dpp16_code = 250, dpp8_code = 233, dpp8_fi_code = 234;
+constexpr unsigned literal_code = 255, sdwa_code = 249, dpp16_code = 250, dpp8_code = 233,
+                   dpp8_fi_code = 234;
 
 int32_t sign_extend(uint64_t v, unsigned width) {
   return static_cast<int32_t>(static_cast<uint32_t>(v) << (32 - width)) >> (32 - width);
@@ -18,10 +19,16 @@ int32_t sign_extend(uint64_t v, unsigned width) {
 bool is_mask_type(Type t) { return t == Type::mask; }
 
 // fmamk and fmaak carry a literal as an operand of its own.
-bool has_k_in_middle(std::string_view n) { return n == "v_fmamk_f32" || n == "v_madmk_f32" || n == "v_fmamk_f16" || n == "v_madmk_f16"; }
-bool has_k_at_end(std::string_view n) { return n == "v_fmaak_f32" || n == "v_madak_f32" || n == "v_fmaak_f16" || n == "v_madak_f16"; }
+bool has_k_in_middle(std::string_view n) {
+  return n == "v_fmamk_f32" || n == "v_madmk_f32" || n == "v_fmamk_f16" || n == "v_madmk_f16";
+}
+bool has_k_at_end(std::string_view n) {
+  return n == "v_fmaak_f32" || n == "v_madak_f32" || n == "v_fmaak_f16" || n == "v_madak_f16";
+}
 
-bool writes_scalar(std::string_view n) { return n == "v_readfirstlane_b32" || n == "v_readlane_b32"; }
+bool writes_scalar(std::string_view n) {
+  return n == "v_readfirstlane_b32" || n == "v_readlane_b32";
+}
 
 } // namespace
 
@@ -52,7 +59,8 @@ Encoding FieldReader::encoding() const {
   switch (w >> 26) {
   case 0x30: return arch_.gfx9 ? Encoding::smem : Encoding::other;
   case 0x3d: return arch_.gfx10_up ? Encoding::smem : Encoding::other;
-  case 0x34: return arch_.gfx9 ? (w >> 23 == 0x1a7 ? Encoding::vop3p : Encoding::vop3) : Encoding::other;
+  case 0x34:
+    return arch_.gfx9 ? (w >> 23 == 0x1a7 ? Encoding::vop3p : Encoding::vop3) : Encoding::other;
   case 0x35: return arch_.gfx10_up ? Encoding::vop3 : Encoding::other;
   case 0x33: return arch_.gfx10_up ? Encoding::vop3p : Encoding::other;
   case 0x32: return gfx11 ? Encoding::vopd : Encoding::other;
@@ -96,7 +104,8 @@ Operand FieldReader::scalar(unsigned n) const {
     o.index = static_cast<uint16_t>(n);
   } else if (n <= 208) {
     o.kind = Operand::Kind::constant;
-    o.value = static_cast<uint64_t>(n <= 192 ? static_cast<int64_t>(n) - 128 : 192 - static_cast<int64_t>(n));
+    o.value = static_cast<uint64_t>(n <= 192 ? static_cast<int64_t>(n) - 128
+                                             : 192 - static_cast<int64_t>(n));
   } else if (n >= 240 && n <= 248) {
     o.kind = Operand::Kind::constant;
     o.inline_float = true;
@@ -163,7 +172,8 @@ void FieldReader::read_sop(Instruction &in) const {
     in.src[1].kind = Operand::Kind::constant;
     const std::string_view name = in.opcode->name;
     const bool is_unsigned = name.starts_with("s_cmpk_") && name.ends_with("_u32");
-    in.src[1].value = is_unsigned ? static_cast<uint64_t>(simm & 0xffff) : static_cast<uint64_t>(static_cast<int64_t>(simm));
+    in.src[1].value = is_unsigned ? static_cast<uint64_t>(simm & 0xffff)
+                                  : static_cast<uint64_t>(static_cast<int64_t>(simm));
     if (dwords_ > 1) in.src[2] = literal_operand(); // s_setreg_imm32_b32
     break;
   }
@@ -190,8 +200,9 @@ void FieldReader::read_smem(Instruction &in) const {
   }
 }
 
-// Puts the operands that the encoding names where the opcode's parameters want them. A parameter that the encoding does
-// not name is the destination (v_fmac) or VCC (carry in, v_cndmask, v_div_fmas).
+// Puts the operands that the encoding names where the opcode's parameters want them. A parameter
+// that the encoding does not name is the destination (v_fmac) or VCC (carry in, v_cndmask,
+// v_div_fmas).
 void FieldReader::place_sources(Instruction &in, const Operand *given, unsigned count) const {
   const Opcode &op = *in.opcode;
   unsigned n = 0;
@@ -210,7 +221,8 @@ void FieldReader::place_sources(Instruction &in, const Operand *given, unsigned 
   }
 }
 
-// gfx11 names the halves of a 16-bit register in the short encodings: bit 7 of the number is the high half.
+// gfx11 names the halves of a 16-bit register in the short encodings: bit 7 of the number is the
+// high half.
 void FieldReader::split_half_registers(Instruction &in) const {
   if (arch_.id != Gfx::gfx1100) return;
   for (unsigned s = 0; s < in.opcode->sources; s++)
@@ -226,8 +238,10 @@ void FieldReader::split_half_registers(Instruction &in) const {
 
 void FieldReader::place_vector_result(Instruction &in, unsigned number) const {
   const Opcode &op = *in.opcode;
-  if (writes_scalar(op.name)) in.dst = scalar(number);
-  else if (op.dst != Type::mask) in.dst = vector(number);
+  if (writes_scalar(op.name))
+    in.dst = scalar(number);
+  else if (op.dst != Type::mask)
+    in.dst = vector(number);
 }
 
 void FieldReader::read_vop12c(Instruction &in) const {
@@ -242,14 +256,17 @@ void FieldReader::read_vop12c(Instruction &in) const {
   }
   Operand given[3];
   unsigned count = 0;
-  const bool extended = src0 == sdwa_code || src0 == dpp16_code || src0 == dpp8_code || src0 == dpp8_fi_code;
+  const bool extended =
+      src0 == sdwa_code || src0 == dpp16_code || src0 == dpp8_code || src0 == dpp8_fi_code;
   given[count++] = extended ? vector(dword_[1] & 0xff) : source(src0);
   if (has_k_in_middle(name)) given[count++] = literal_operand();
   if (in.encoding != Encoding::vop1) given[count++] = vector(field(9, 8));
   if (has_k_at_end(name)) given[count++] = literal_operand();
   place_sources(in, given, count);
-  if (src0 == sdwa_code) read_sdwa(in);
-  else if (extended) read_dpp(in, 1, src0 != dpp16_code);
+  if (src0 == sdwa_code)
+    read_sdwa(in);
+  else if (extended)
+    read_dpp(in, 1, src0 != dpp16_code);
   split_half_registers(in);
   if (src0 == dpp8_fi_code) in.fetch_inactive = true;
   if (name == "v_accvgpr_mov_b32") in.dst.index += agpr_base, in.src[0].index += agpr_base;
@@ -307,11 +324,13 @@ void FieldReader::read_vop3(Instruction &in) const {
   const unsigned src0 = field(32, 9);
   const bool dpp8 = src0 == dpp8_code || src0 == dpp8_fi_code, dpp16 = src0 == dpp16_code;
   const bool extended = arch_.id == Gfx::gfx1100 && (dpp8 || dpp16);
-  Operand given[3] = {extended ? vector(dword_[2] & 0xff) : source(src0), source(field(41, 9)), source(field(50, 9))};
+  Operand given[3] = {extended ? vector(dword_[2] & 0xff) : source(src0), source(field(41, 9)),
+                      source(field(50, 9))};
   unsigned count = 0; // operands that the opcode has in this encoding
   for (unsigned s = 0; s < op.sources && s < 3; s++)
     if (!(op.reads_dst && s + 1 == op.sources)) count++;
-  if (op.lanes == nullptr) count = 3; // instructions with a handler of their own take what they need
+  if (op.lanes == nullptr)
+    count = 3; // instructions with a handler of their own take what they need
   place_sources(in, given, count);
   if (op.dst == Type::mask) { // compare
     in.sdst = scalar(vdst);
@@ -352,12 +371,14 @@ bool FieldReader::read_vop3p(Instruction &in) const {
     const bool acc_cd = bit(15);
     accumulator(in.src[0], bit(59));
     accumulator(in.src[1], bit(60));
-    accumulator(in.src[2], acc_cd && !name.starts_with("v_smfmac")); // there, positions in a vector register
+    accumulator(in.src[2],
+                acc_cd && !name.starts_with("v_smfmac")); // there, positions in a vector register
     accumulator(in.dst, acc_cd);
     return true;
   }
   const unsigned src0 = field(32, 9);
-  if (src0 == dpp16_code || src0 == dpp8_code || src0 == dpp8_fi_code) { // gfx11: mixed precision and dot products
+  if (src0 == dpp16_code || src0 == dpp8_code ||
+      src0 == dpp8_fi_code) { // gfx11: mixed precision and dot products
     in.src[0] = vector(dword_[2] & 0xff);
     read_dpp(in, 2, src0 != dpp16_code);
     in.fetch_inactive |= src0 == dpp8_fi_code;
@@ -373,7 +394,8 @@ bool FieldReader::read_vop3p(Instruction &in) const {
 void FieldReader::read_ds(Instruction &in) const {
   in.gds = bit(arch_.gfx9 ? 16 : 17);
   const std::string_view name = in.opcode->name;
-  const bool two = name.find("2_b") != name.npos || name.find("2st64_b") != name.npos || name.starts_with("ds_wrxchg2");
+  const bool two = name.find("2_b") != name.npos || name.find("2st64_b") != name.npos ||
+                   name.starts_with("ds_wrxchg2");
   if (two) {
     in.offset = static_cast<int32_t>(field(0, 8));
     in.offset1 = static_cast<uint8_t>(field(8, 8));
@@ -390,8 +412,10 @@ void FieldReader::read_ds(Instruction &in) const {
 void FieldReader::read_flat(Instruction &in) const {
   const bool gfx11 = arch_.id == Gfx::gfx1100;
   const unsigned width = arch_.gfx9 || gfx11 ? 13 : 12;
-  if (in.encoding == Encoding::flat && !gfx11) in.offset = static_cast<int32_t>(field(0, width - 1)); // unsigned
-  else in.offset = sign_extend(field(0, width), width);
+  if (in.encoding == Encoding::flat && !gfx11)
+    in.offset = static_cast<int32_t>(field(0, width - 1)); // unsigned
+  else
+    in.offset = sign_extend(field(0, width), width);
   in.glc = bit(gfx11 ? 14 : 16);
   in.slc = bit(gfx11 ? 15 : 17);
   in.src[0] = vector(field(32, 8));
@@ -406,12 +430,17 @@ void FieldReader::read_flat(Instruction &in) const {
     in.src[2] = scalar(saddr);
   }
   if (in.encoding == Encoding::scratch) {
-    // Whether a vector address takes part: told by a bit of its own, or by how "no scalar address" is spelled.
+    // Whether a vector address takes part: told by a bit of its own, or by how "no scalar address"
+    // is spelled.
     bool vaddr;
-    if (gfx11) vaddr = bit(55);
-    else if (arch_.id == Gfx::gfx942) vaddr = bit(13);
-    else if (arch_.gfx9) vaddr = off;
-    else vaddr = saddr == 0x7d;
+    if (gfx11)
+      vaddr = bit(55);
+    else if (arch_.id == Gfx::gfx942)
+      vaddr = bit(13);
+    else if (arch_.gfx9)
+      vaddr = off;
+    else
+      vaddr = saddr == 0x7d;
     if (!vaddr) in.src[0] = none();
   } else if (!gfx11) {
     in.lds = bit(13);
@@ -452,15 +481,30 @@ void FieldReader::read_mimg(Instruction &in) const {
   in.a16 = bit(arch_.gfx9 ? 15 : gfx11 ? 16 : 62);
   in.d16 = bit(gfx11 ? 17 : 63);
   for (unsigned i = 2; i < dwords_ && i < 5; i++)
-    for (unsigned b = 0; b < 4; b++) in.nsa[in.nsa_count++] = static_cast<uint8_t>(dword_[i] >> 8 * b);
+    for (unsigned b = 0; b < 4; b++)
+      in.nsa[in.nsa_count++] = static_cast<uint8_t>(dword_[i] >> 8 * b);
 }
 
 bool FieldReader::read_dual(Instruction &x, Instruction &y) {
-  static constexpr const char *names[32] = {
-      "v_dual_fmac_f32", "v_dual_fmaak_f32", "v_dual_fmamk_f32", "v_dual_mul_f32", "v_dual_add_f32",
-      "v_dual_sub_f32", "v_dual_subrev_f32", "v_dual_mul_dx9_zero_f32", "v_dual_mov_b32", "v_dual_cndmask_b32",
-      "v_dual_max_f32", "v_dual_min_f32", "v_dual_dot2acc_f32_f16", "v_dual_dot2acc_f32_bf16", nullptr, nullptr,
-      "v_dual_add_nc_u32", "v_dual_lshlrev_b32", "v_dual_and_b32"};
+  static constexpr const char *names[32] = {"v_dual_fmac_f32",
+                                            "v_dual_fmaak_f32",
+                                            "v_dual_fmamk_f32",
+                                            "v_dual_mul_f32",
+                                            "v_dual_add_f32",
+                                            "v_dual_sub_f32",
+                                            "v_dual_subrev_f32",
+                                            "v_dual_mul_dx9_zero_f32",
+                                            "v_dual_mov_b32",
+                                            "v_dual_cndmask_b32",
+                                            "v_dual_max_f32",
+                                            "v_dual_min_f32",
+                                            "v_dual_dot2acc_f32_f16",
+                                            "v_dual_dot2acc_f32_bf16",
+                                            nullptr,
+                                            nullptr,
+                                            "v_dual_add_nc_u32",
+                                            "v_dual_lshlrev_b32",
+                                            "v_dual_and_b32"};
   const unsigned dst_x = field(56, 8);
   auto half = [&](Instruction &in, unsigned op, unsigned src0, unsigned vsrc1, unsigned vdst) {
     in.encoding = Encoding::vopd;
@@ -481,7 +525,8 @@ bool FieldReader::read_dual(Instruction &x, Instruction &y) {
     in.plain = true;
     return true;
   };
-  // The two destinations lie in registers of different parity; only the upper bits of Y's are encoded.
+  // The two destinations lie in registers of different parity; only the upper bits of Y's are
+  // encoded.
   const unsigned dst_y = static_cast<unsigned>(field(49, 7)) << 1 | (~dst_x & 1);
   if (!half(x, field(22, 4), field(0, 9), field(9, 8), dst_x)) return false;
   if (!half(y, field(17, 5), field(32, 9), field(41, 8), dst_y)) return false;

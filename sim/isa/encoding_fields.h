@@ -1,4 +1,5 @@
-// Reads the fields of an instruction word. One function per encoding; the differences between architectures are here.
+// Reads the fields of an instruction word. One function per encoding; the differences between
+// architectures are here.
 #pragma once
 
 #include "isa/arch.h"
@@ -20,7 +21,9 @@ public:
 
 private:
   Encoding encoding() const;
-  uint64_t field(unsigned low, unsigned count) const { return word_ >> low & ((1ull << count) - 1); }
+  uint64_t field(unsigned low, unsigned count) const {
+    return word_ >> low & ((1ull << count) - 1);
+  }
   bool bit(unsigned n) const { return word_ >> n & 1; }
   unsigned scalar_number(unsigned encoded) const;
   Operand scalar(unsigned encoded) const;

@@ -9,9 +9,20 @@ namespace fade::sim {
 namespace {
 
 enum HardwareRegister : unsigned {
-  reg_mode = 1, reg_status = 2, reg_trapsts = 3, reg_hw_id = 4, reg_gpr_alloc = 5, reg_lds_alloc = 6,
-  reg_ib_sts = 7, reg_sh_mem_bases = 15, reg_flat_scr_lo = 20, reg_flat_scr_hi = 21, reg_xnack_mask = 22,
-  reg_hw_id1 = 23, reg_hw_id2 = 24, reg_shader_cycles = 29,
+  reg_mode = 1,
+  reg_status = 2,
+  reg_trapsts = 3,
+  reg_hw_id = 4,
+  reg_gpr_alloc = 5,
+  reg_lds_alloc = 6,
+  reg_ib_sts = 7,
+  reg_sh_mem_bases = 15,
+  reg_flat_scr_lo = 20,
+  reg_flat_scr_hi = 21,
+  reg_xnack_mask = 22,
+  reg_hw_id1 = 23,
+  reg_hw_id2 = 24,
+  reg_shader_cycles = 29,
 };
 
 // Where the wave runs: workgroups are spread over compute units, waves over their SIMDs.
@@ -26,12 +37,14 @@ uint32_t hardware_id(const Wave &w) {
 uint32_t whole_register(const Wave &w, unsigned number) {
   switch (number) {
   case reg_mode: return w.mode;
-  case reg_status: return w.status | static_cast<uint32_t>(w.scc) | static_cast<uint32_t>(w.exec() == 0) << 9 |
-                          static_cast<uint32_t>(w.vcc() == 0) << 10;
+  case reg_status:
+    return w.status | static_cast<uint32_t>(w.scc) | static_cast<uint32_t>(w.exec() == 0) << 9 |
+           static_cast<uint32_t>(w.vcc() == 0) << 10;
   case reg_hw_id: return w.arch->gfx9 ? hardware_id(w) : 0;
   case reg_lds_alloc: return (w.group ? w.group->lds_bytes / 512 : 0) << 12;
   case reg_sh_mem_bases: return (shared_aperture_hi & 0xffff0000) | private_aperture_hi >> 16;
-  case reg_flat_scr_lo: return w.arch->gfx10_up ? static_cast<uint32_t>(w.flat_scratch) : 0; // gfx942: XCC_ID
+  case reg_flat_scr_lo:
+    return w.arch->gfx10_up ? static_cast<uint32_t>(w.flat_scratch) : 0; // gfx942: XCC_ID
   case reg_flat_scr_hi: return static_cast<uint32_t>(w.flat_scratch >> 32);
   case reg_hw_id1: return hardware_id(w);
   case reg_shader_cycles: return static_cast<uint32_t>(shader_clock() & 0xfffff);
@@ -41,7 +54,8 @@ uint32_t whole_register(const Wave &w, unsigned number) {
 
 struct Field {
   unsigned number, offset, size;
-  explicit Field(int32_t imm) : number(imm & 63), offset(imm >> 6 & 31), size((imm >> 11 & 31) + 1) {}
+  explicit Field(int32_t imm)
+      : number(imm & 63), offset(imm >> 6 & 31), size((imm >> 11 & 31) + 1) {}
   uint32_t mask() const { return size >= 32 ? ~0u : (1u << size) - 1; }
 };
 
@@ -65,7 +79,8 @@ void write_hardware_register(Wave &w, int32_t immediate, uint32_t value) {
   const Field f(immediate);
   const uint32_t mask = f.mask() << f.offset;
   const uint32_t merged = (whole_register(w, f.number) & ~mask) | (value << f.offset & mask);
-  if (f.number == reg_mode) w.set_mode(merged);
+  if (f.number == reg_mode)
+    w.set_mode(merged);
   else if (f.number == reg_flat_scr_lo && w.arch->gfx10_up)
     w.flat_scratch = (w.flat_scratch & ~0xffffffffull) | merged;
   else if (f.number == reg_flat_scr_hi)
@@ -74,7 +89,8 @@ void write_hardware_register(Wave &w, int32_t immediate, uint32_t value) {
 
 uint32_t sendmsg_number(const Instruction &in) {
   const Operand &o = in.src[0];
-  if (o.kind == Operand::Kind::constant && !o.inline_float) { // small numbers read as inline constants
+  if (o.kind == Operand::Kind::constant &&
+      !o.inline_float) { // small numbers read as inline constants
     const auto v = static_cast<int64_t>(o.value);
     return static_cast<uint32_t>(v >= 0 ? 128 + v : 192 - v);
   }

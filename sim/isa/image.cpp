@@ -1,5 +1,6 @@
-// Image instructions: texels are read, written, changed atomically or sampled through a T# and an S#. Textures have one
-// level here, so levels of detail and gradients are accepted and change nothing.
+// Image instructions: texels are read, written, changed atomically or sampled through a T# and an
+// S#. Textures have one level here, so levels of detail and gradients are accepted and change
+// nothing.
 #include "isa/atomic_ops.h"
 #include "isa/host_atomic.h"
 #include "isa/image_resource.h"
@@ -17,11 +18,13 @@ using Dim = ImageResource::Dim;
 ImageResource resource_of(const Wave &w, const Instruction &in) {
   const ImageResource r = image_resource(*w.arch, &w.sgpr[in.src[1].index], in.imm);
   if (!r.format.valid() || r.dim == Dim::cube || r.dim >= Dim::msaa)
-    throw IllegalInstruction{in.pc, std::string(in.opcode->name) + " on an image of a kind that is not supported"};
+    throw IllegalInstruction{in.pc, std::string(in.opcode->name) +
+                                        " on an image of a kind that is not supported"};
   return r;
 }
 
-// Address operands: consecutive registers, or each named by itself; two to a register when they have 16 bits.
+// Address operands: consecutive registers, or each named by itself; two to a register when they
+// have 16 bits.
 uint32_t address_word(const Wave &w, const Instruction &in, unsigned n, unsigned lane) {
   const unsigned reg = n == 0 || !in.nsa_count ? in.src[0].index + n : in.nsa[n - 1];
   return w.vgpr[reg][lane];
@@ -35,7 +38,8 @@ float address_float(const Wave &w, const Instruction &in, unsigned n, unsigned l
   return in.a16 ? to_f32(f16{static_cast<u16>(v)}) : as_f32(v);
 }
 
-TexelIndex texel_index(const Wave &w, const Instruction &in, const ImageResource &r, unsigned lane) {
+TexelIndex texel_index(const Wave &w, const Instruction &in, const ImageResource &r,
+                       unsigned lane) {
   auto at = [&](unsigned n) { return static_cast<int64_t>(address_bits(w, in, n, lane)); };
   switch (r.dim) {
   case Dim::d1: return {at(0), 0, 0};
@@ -62,7 +66,8 @@ Texel read_texel(Wave &w, const ImageResource &r, uint64_t va) {
 }
 
 // The registers that a mask of components names, filled one after the other.
-void put_components(Wave &w, const Instruction &in, const ImageResource &r, const Texel &t, unsigned lane) {
+void put_components(Wave &w, const Instruction &in, const ImageResource &r, const Texel &t,
+                    unsigned lane) {
   const unsigned mask = in.dmask ? in.dmask : 1;
   unsigned n = 0;
   for (unsigned i = 0; i < 4; i++) {
@@ -89,8 +94,10 @@ Texel get_components(const Wave &w, const Instruction &in, const ImageResource &
     uint32_t v = w.vgpr[in.dst.index + (in.d16 ? n / 2 : n)][lane];
     if (in.d16) {
       v = v >> 16 * (n % 2) & 0xffff;
-      if (!r.format.integer()) v = bits(to_f32(f16{static_cast<u16>(v)}));
-      else if (r.format.number == Number::sint) v = static_cast<uint32_t>(static_cast<i16>(v));
+      if (!r.format.integer())
+        v = bits(to_f32(f16{static_cast<u16>(v)}));
+      else if (r.format.number == Number::sint)
+        v = static_cast<uint32_t>(static_cast<i16>(v));
     }
     if (r.select[i] >= 4) t.c[r.select[i] - 4] = v;
     n++;
@@ -121,7 +128,8 @@ void store(Wave &w, const Instruction &in) {
 
 Texel border_texel(const ImageResource &r, const Sampler &s) {
   const uint32_t one = one_of(r.format);
-  return {{s.border == 2 ? one : 0, s.border == 2 ? one : 0, s.border == 2 ? one : 0, s.border ? one : 0}};
+  return {{s.border == 2 ? one : 0, s.border == 2 ? one : 0, s.border == 2 ? one : 0,
+           s.border ? one : 0}};
 }
 
 // What a lane's sample touches: a footprint in each dimension.
@@ -129,8 +137,8 @@ struct Sample {
   Footprint at[3];
 };
 
-Sample place_sample(const Wave &w, const Instruction &in, const ImageResource &r, const Sampler &s, unsigned first,
-                    unsigned lane, bool linear) {
+Sample place_sample(const Wave &w, const Instruction &in, const ImageResource &r, const Sampler &s,
+                    unsigned first, unsigned lane, bool linear) {
   const bool unnormalized = s.unnormalized || in.unorm;
   Sample p{{{{0, 0}, 0}, {{0, 0}, 0}, {{0, 0}, 0}}};
   const uint32_t size[3] = {r.width, r.height, r.depth};
@@ -140,15 +148,18 @@ Sample place_sample(const Wave &w, const Instruction &in, const ImageResource &r
     p.at[d] = footprint(address_float(w, in, n++, lane), size[d], s.clamp[d], unnormalized, linear);
   if (r.layered()) {
     const float layer = std::nearbyint(address_float(w, in, n, lane));
-    const auto z = static_cast<int64_t>(std::fmin(std::fmax(layer, 0.0f), static_cast<float>(r.depth - 1)));
+    const auto z =
+        static_cast<int64_t>(std::fmin(std::fmax(layer, 0.0f), static_cast<float>(r.depth - 1)));
     p.at[2] = {{z, z}, 0};
   }
   return p;
 }
 
 // Corner bits: which of the two texels in x, y and z.
-Texel fetch_corner(Wave &w, const ImageResource &r, const Sampler &s, const Sample &p, unsigned corner) {
-  const TexelIndex t{p.at[0].texel[corner & 1], p.at[1].texel[corner >> 1 & 1], p.at[2].texel[corner >> 2 & 1]};
+Texel fetch_corner(Wave &w, const ImageResource &r, const Sampler &s, const Sample &p,
+                   unsigned corner) {
+  const TexelIndex t{p.at[0].texel[corner & 1], p.at[1].texel[corner >> 1 & 1],
+                     p.at[2].texel[corner >> 2 & 1]};
   const auto va = texel_address(r, t);
   return va ? read_texel(w, r, *va) : border_texel(r, s);
 }
@@ -157,7 +168,8 @@ Texel filter(Wave &w, const ImageResource &r, const Sampler &s, const Sample &p)
   float sum[4] = {};
   for (unsigned corner = 0; corner < 8; corner++) {
     float weight = 1;
-    for (unsigned d = 0; d < 3; d++) weight *= corner >> d & 1 ? p.at[d].weight : 1 - p.at[d].weight;
+    for (unsigned d = 0; d < 3; d++)
+      weight *= corner >> d & 1 ? p.at[d].weight : 1 - p.at[d].weight;
     if (weight == 0) continue;
     const Texel t = fetch_corner(w, r, s, p, corner);
     if (weight == 1) return t;
@@ -170,7 +182,8 @@ unsigned derivatives(const ImageResource &r) { // in each direction of the scree
   return r.dim == Dim::d3 ? 3 : r.dim == Dim::d1 || r.dim == Dim::d1_array ? 1 : 2;
 }
 
-// `before`: operands ahead of the coordinates, as the bias has. Gradients come in pairs for each dimension.
+// `before`: operands ahead of the coordinates, as the bias has. Gradients come in pairs for each
+// dimension.
 template <unsigned before, bool gradients> void sample(Wave &w, const Instruction &in) {
   const ImageResource r = resource_of(w, in);
   const Sampler s = sampler(&w.sgpr[in.src[2].index]);
@@ -182,14 +195,16 @@ template <unsigned before, bool gradients> void sample(Wave &w, const Instructio
   Texel result[64];
   for_lanes(w.active_exec, [&](unsigned i) {
     const Sample p = place_sample(w, in, r, s, first, i, linear);
-    a.va[i] = texel_address(r, {p.at[0].texel[0], p.at[1].texel[0], p.at[2].texel[0]}).value_or(r.base);
+    a.va[i] =
+        texel_address(r, {p.at[0].texel[0], p.at[1].texel[0], p.at[2].texel[0]}).value_or(r.base);
     result[i] = filter(w, r, s, p);
   });
   for_lanes(w.active_exec, [&](unsigned i) { put_components(w, in, r, result[i], i); });
   account(w, in, a, r.format.bytes(), AccessKind::load, Space::global);
 }
 
-// One component of the four texels that a bilinear sample would mix: from the lower left against the clock.
+// One component of the four texels that a bilinear sample would mix: from the lower left against
+// the clock.
 template <unsigned before> void gather(Wave &w, const Instruction &in) {
   const ImageResource r = resource_of(w, in);
   const Sampler s = sampler(&w.sgpr[in.src[2].index]);
@@ -241,7 +256,8 @@ template <class Op> void atomic(Wave &w, const Instruction &in) {
     T old{};
     if (a.lanes >> i & 1) {
       if (a.va[i] % sizeof(T)) throw MisalignedAtomic{a.va[i]};
-      const AtomicInput<T> input{static_cast<T>(data[0][i]), static_cast<T>(data[1][i]), Denormals::keep};
+      const AtomicInput<T> input{static_cast<T>(data[0][i]), static_cast<T>(data[1][i]),
+                                 Denormals::keep};
       old = fetch_apply<Op>(reinterpret_cast<T *>(w.memory->at(a.va[i], sizeof(T), true)), input);
     }
     if (in.glc) data[0][i] = static_cast<u32>(old);
@@ -253,6 +269,7 @@ constexpr auto loads = ExecClass::vmem_load;
 constexpr auto stores = ExecClass::vmem_store;
 constexpr auto atomics = ExecClass::vmem_atomic;
 
+// clang-format off
 constexpr Opcode table[] = {
     {"image_load", load, loads},
     {"image_load_mip", load, loads},
@@ -287,6 +304,7 @@ constexpr Opcode table[] = {
     {"image_atomic_inc", atomic<Inc<u32>>, atomics},
     {"image_atomic_dec", atomic<Dec<u32>>, atomics},
 };
+// clang-format on
 
 } // namespace
 

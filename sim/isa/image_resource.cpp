@@ -8,7 +8,9 @@
 namespace fade::sim {
 namespace {
 
-uint32_t field(uint32_t word, unsigned at, unsigned bits) { return word >> at & ((1u << bits) - 1); }
+uint32_t field(uint32_t word, unsigned at, unsigned bits) {
+  return word >> at & ((1u << bits) - 1);
+}
 
 // Formats that only images have.
 TexelFormat packed_format(unsigned which) {
@@ -60,7 +62,8 @@ ImageResource image_resource(const Arch &arch, const uint32_t *words, int dim) {
   r.base = (uint64_t{field(words[1], 0, 8)} << 32 | words[0]) << 8;
   r.format = image_format(arch, words);
   for (unsigned i = 0; i < 4; i++) r.select[i] = static_cast<uint8_t>(field(words[3], 3 * i, 3));
-  r.dim = static_cast<ImageResource::Dim>(dim >= 0 ? dim & 7 : static_cast<int>(field(words[3], 28, 4) & 7));
+  r.dim = static_cast<ImageResource::Dim>(dim >= 0 ? dim & 7
+                                                   : static_cast<int>(field(words[3], 28, 4) & 7));
   r.height = field(words[2], 14, 14) + 1;
   r.depth = field(words[4], 0, 13) + 1;
   const bool linear = field(words[3], 20, 5) == 0;
@@ -70,9 +73,11 @@ ImageResource image_resource(const Arch &arch, const uint32_t *words, int dim) {
   } else {
     r.width = (field(words[1], 30, 2) | field(words[2], 0, 12) << 2) + 1;
     r.pitch = r.width;
-    // Where depth is not needed its field holds the pitch of linear images; others are aligned to 256 bytes.
+    // Where depth is not needed its field holds the pitch of linear images; others are aligned to
+    // 256 bytes.
     const bool flat = r.dim == ImageResource::Dim::d1 || r.dim == ImageResource::Dim::d2;
-    if (linear && r.format.valid()) r.pitch = flat ? field(words[4], 0, 14) + 1 : align(r.width, 256 / r.format.bytes());
+    if (linear && r.format.valid())
+      r.pitch = flat ? field(words[4], 0, 14) + 1 : align(r.width, 256 / r.format.bytes());
     if (flat) r.depth = 1;
   }
   if (r.dim == ImageResource::Dim::d1 || r.dim == ImageResource::Dim::d1_array) r.height = 1;
@@ -81,15 +86,18 @@ ImageResource image_resource(const Arch &arch, const uint32_t *words, int dim) {
 }
 
 std::optional<uint64_t> texel_address(const ImageResource &r, const TexelIndex &t) {
-  if (t.x < 0 || t.y < 0 || t.z < 0 || t.x >= r.width || t.y >= r.height || t.z >= r.depth) return std::nullopt;
-  const uint64_t texel = (static_cast<uint64_t>(t.z) * r.height + static_cast<uint64_t>(t.y)) * r.pitch +
-                         static_cast<uint64_t>(t.x);
+  if (t.x < 0 || t.y < 0 || t.z < 0 || t.x >= r.width || t.y >= r.height || t.z >= r.depth)
+    return std::nullopt;
+  const uint64_t texel =
+      (static_cast<uint64_t>(t.z) * r.height + static_cast<uint64_t>(t.y)) * r.pitch +
+      static_cast<uint64_t>(t.x);
   return r.base + texel * r.format.bytes();
 }
 
 Sampler sampler(const uint32_t *words) {
   Sampler s;
-  for (unsigned i = 0; i < 3; i++) s.clamp[i] = static_cast<Sampler::Clamp>(field(words[0], 3 * i, 3));
+  for (unsigned i = 0; i < 3; i++)
+    s.clamp[i] = static_cast<Sampler::Clamp>(field(words[0], 3 * i, 3));
   s.unnormalized = field(words[0], 15, 1);
   s.linear = field(words[2], 20, 2) & 1;
   s.border = static_cast<uint8_t>(field(words[3], 30, 2));
@@ -121,7 +129,8 @@ int64_t clamped(int64_t i, int64_t size, Sampler::Clamp clamp) {
 
 } // namespace
 
-Footprint footprint(float coordinate, uint32_t size, Sampler::Clamp clamp, bool unnormalized, bool linear) {
+Footprint footprint(float coordinate, uint32_t size, Sampler::Clamp clamp, bool unnormalized,
+                    bool linear) {
   double x = unnormalized ? coordinate : static_cast<double>(coordinate) * size;
   // NaN and what is far outside end up at an edge that exists; no texture is larger than 2^14.
   x = std::isnan(x) ? 0 : std::clamp(x, -1e9, 1e9);
@@ -131,7 +140,8 @@ Footprint footprint(float coordinate, uint32_t size, Sampler::Clamp clamp, bool 
   }
   const auto fixed = static_cast<int64_t>(std::floor((x - 0.5) * 256 + 0.5));
   const int64_t i = fixed >> 8;
-  return {{clamped(i, size, clamp), clamped(i + 1, size, clamp)}, static_cast<float>(fixed & 255) / 256};
+  return {{clamped(i, size, clamp), clamped(i + 1, size, clamp)},
+          static_cast<float>(fixed & 255) / 256};
 }
 
 } // namespace fade::sim

@@ -1,8 +1,9 @@
-// Image resources (T#) and samplers (S#): textures of one level, in one to three dimensions, with layers.
+// Image resources (T#) and samplers (S#): textures of one level, in one to three dimensions, with
+// layers.
 //
-// Linear images lie in memory as the resource says. The tiled layouts are the hardware's secret: only image instructions
-// can make sense of them. So any order of texels will do as long as it fits in the same space, and tiled images are kept
-// row by row without gaps.
+// Linear images lie in memory as the resource says. The tiled layouts are the hardware's secret:
+// only image instructions can make sense of them. So any order of texels will do as long as it fits
+// in the same space, and tiled images are kept row by row without gaps.
 #pragma once
 
 #include "isa/arch.h"
@@ -14,7 +15,16 @@
 namespace fade::sim {
 
 struct ImageResource {
-  enum class Dim : uint8_t { d1 = 0, d2 = 1, d3 = 2, cube = 3, d1_array = 4, d2_array = 5, msaa = 6, msaa_array = 7 };
+  enum class Dim : uint8_t {
+    d1 = 0,
+    d2 = 1,
+    d3 = 2,
+    cube = 3,
+    d1_array = 4,
+    d2_array = 5,
+    msaa = 6,
+    msaa_array = 7
+  };
 
   uint64_t base = 0;
   TexelFormat format;
@@ -37,20 +47,29 @@ struct TexelIndex {
 std::optional<uint64_t> texel_address(const ImageResource &r, const TexelIndex &t);
 
 struct Sampler {
-  enum class Clamp : uint8_t { wrap, mirror, edge, mirror_once_edge, half_border, mirror_once_half_border, border,
-                               mirror_once_border };
+  enum class Clamp : uint8_t {
+    wrap,
+    mirror,
+    edge,
+    mirror_once_edge,
+    half_border,
+    mirror_once_half_border,
+    border,
+    mirror_once_border
+  };
   Clamp clamp[3];
   bool unnormalized, linear;
   uint8_t border; // 0 transparent black, 1 opaque black, 2 opaque white
 };
 Sampler sampler(const uint32_t *words);
 
-// Where a coordinate falls: two neighbouring texels and the weight of the second, in steps of 1/256 as the hardware
-// filters. A texel of -1 is the border's.
+// Where a coordinate falls: two neighbouring texels and the weight of the second, in steps of 1/256
+// as the hardware filters. A texel of -1 is the border's.
 struct Footprint {
   int64_t texel[2];
   float weight;
 };
-Footprint footprint(float coordinate, uint32_t size, Sampler::Clamp clamp, bool unnormalized, bool linear);
+Footprint footprint(float coordinate, uint32_t size, Sampler::Clamp clamp, bool unnormalized,
+                    bool linear);
 
 } // namespace fade::sim

@@ -15,15 +15,33 @@ struct Opcode;
 
 using Handler = void (*)(Wave &, const Instruction &);
 
-// Which encoding an instruction came in. The two VALU sub-encodings (SDWA, DPP) are told by `Instruction::select`.
+// Which encoding an instruction came in. The two VALU sub-encodings (SDWA, DPP) are told by
+// `Instruction::select`.
 enum class Encoding : uint8_t {
-  sop1, sop2, sopk, sopc, sopp, smem,
-  vop1, vop2, vopc, vop3, vop3p, vopd,
-  ds, flat, global, scratch, mubuf, mtbuf, mimg, other
+  sop1,
+  sop2,
+  sopk,
+  sopc,
+  sopp,
+  smem,
+  vop1,
+  vop2,
+  vopc,
+  vop3,
+  vop3p,
+  vopd,
+  ds,
+  flat,
+  global,
+  scratch,
+  mubuf,
+  mtbuf,
+  mimg,
+  other
 };
 
-// Numbers of scalar registers as the software GPU keeps them. They are gfx9's encodings; where gfx11 numbers
-// differently, the decoder translates.
+// Numbers of scalar registers as the software GPU keeps them. They are gfx9's encodings; where
+// gfx11 numbers differently, the decoder translates.
 namespace sreg {
 constexpr uint16_t flat_scratch_lo = 102, flat_scratch_hi = 103, xnack_mask_lo = 104;
 constexpr uint16_t vcc_lo = 106, vcc_hi = 107, ttmp0 = 108, m0 = 124, null = 125;
@@ -37,7 +55,8 @@ struct Operand {
     none,
     vgpr,     // index: row of the vector register file
     sgpr,     // index: scalar register
-    constant, // value: bits of an inline constant or literal, as the operand's type wants it (see Decoder)
+    constant, // value: bits of an inline constant or literal, as the operand's type wants it (see
+              // Decoder)
     special,  // index: source encoding 235-254 (apertures, vccz, execz, scc)
   };
   Kind kind = Kind::none;
@@ -45,8 +64,9 @@ struct Operand {
   uint8_t sdwa_sel = 6;                        // 0-3 byte, 4-5 word, 6 dword
   uint16_t index = 0;
   // A constant is held in each width in which it may be read.
-  uint64_t value = 0;      // as 64 bits of the operand's own type
-  bool inline_float = false; // one of the constants 0.5 … 1/(2*pi): its bits depend on the operand's width
+  uint64_t value = 0; // as 64 bits of the operand's own type
+  bool inline_float =
+      false; // one of the constants 0.5 … 1/(2*pi): its bits depend on the operand's width
   bool literal = false;
 
   bool is_vgpr() const { return kind == Kind::vgpr; }
@@ -62,7 +82,8 @@ struct Instruction {
   Encoding encoding = Encoding::other;
   uint8_t size = 0; // bytes
   ExecClass cls = ExecClass::other;
-  // Changes EXEC, the mode or the flow of control: nothing that was derived from them holds behind it.
+  // Changes EXEC, the mode or the flow of control: nothing that was derived from them holds behind
+  // it.
   bool ends_segment = false;
 
   Operand src[4];
@@ -72,9 +93,9 @@ struct Instruction {
   // VALU modifiers.
   LaneSelect select = LaneSelect::none;
   bool clamp = false;
-  uint8_t omod = 0;      // 0 none, 1 *2, 2 *4, 3 /2
-  uint8_t op_sel = 0;    // VOP3: source halves, bit 3 the destination; VOP3P: op_sel
-  uint8_t op_sel_hi = 0; // VOP3P
+  uint8_t omod = 0;               // 0 none, 1 *2, 2 *4, 3 /2
+  uint8_t op_sel = 0;             // VOP3: source halves, bit 3 the destination; VOP3P: op_sel
+  uint8_t op_sel_hi = 0;          // VOP3P
   uint8_t neg_lo = 0, neg_hi = 0; // VOP3P; for VOP3P neg_hi of mixed instructions is abs
   uint16_t dpp_ctrl = 0;
   uint32_t dpp8 = 0;
@@ -88,9 +109,10 @@ struct Instruction {
   uint8_t offset1 = 0; // DS: second offset of two-address forms
   bool saddr = false;  // src[2] holds a scalar base
   bool glc = false, slc = false, lds = false, gds = false, offen = false, idxen = false;
-  uint8_t format = 0;  // typed buffer accesses
-  uint8_t dmask = 0;   // images
-  bool unorm = false, a16 = false, d16 = false; // images: coordinates in texels, 16-bit addresses, 16-bit data
+  uint8_t format = 0; // typed buffer accesses
+  uint8_t dmask = 0;  // images
+  bool unorm = false, a16 = false,
+       d16 = false;      // images: coordinates in texels, 16-bit addresses, 16-bit data
   uint8_t nsa_count = 0; // images: address registers named one by one, after src[0]
   uint8_t nsa[12] = {};
 

@@ -1,5 +1,6 @@
-// LDS: loads and stores. A workgroup's LDS is touched only by the worker that runs the workgroup, so nothing here is
-// atomic or fenced. An access beyond the allocation reads zero and writes nothing, each dword by itself.
+// LDS: loads and stores. A workgroup's LDS is touched only by the worker that runs the workgroup,
+// so nothing here is atomic or fenced. An access beyond the allocation reads zero and writes
+// nothing, each dword by itself.
 #include "isa/lds.h"
 
 #include <vector>
@@ -32,14 +33,16 @@ LdsAddresses lds_addresses_by_lane(const Wave &w, uint32_t offset) {
 
 namespace {
 
-// When all active lanes are inside, all lanes load and the inactive ones drop what they read at 0: no branches.
+// When all active lanes are inside, all lanes load and the inactive ones drop what they read at 0:
+// no branches.
 template <class I> void read_at(Wave &w, const LdsAddresses &a, Row *to) {
   if (!w.active_exec) return;
   const std::byte *lds = w.group->lds;
   if (a.inside && w.all_active) {
     for (unsigned i = 0; i < w.lanes; i++)
       for (unsigned k = 0; k < I::count; k++)
-        to[k][i] = I::to_register(load_unaligned<typename I::Value>(lds + a.at[i] + k * 4), to[k][i]);
+        to[k][i] =
+            I::to_register(load_unaligned<typename I::Value>(lds + a.at[i] + k * 4), to[k][i]);
     return;
   }
   if (a.inside) {
@@ -55,7 +58,8 @@ template <class I> void read_at(Wave &w, const LdsAddresses &a, Row *to) {
   }
   for_lanes(w.active_exec, [&](unsigned i) {
     for (unsigned k = 0; k < I::count; k++)
-      to[k][i] = I::to_register(lds_read<typename I::Value>(w, uint64_t{a.at[i]} + k * 4), to[k][i]);
+      to[k][i] =
+          I::to_register(lds_read<typename I::Value>(w, uint64_t{a.at[i]} + k * 4), to[k][i]);
   });
 }
 
@@ -63,7 +67,8 @@ template <class I> void write_at(Wave &w, const LdsAddresses &a, const Row *from
   std::byte *lds = w.group->lds;
   if (a.inside && w.all_active) {
     for (unsigned i = 0; i < w.lanes; i++)
-      for (unsigned k = 0; k < I::count; k++) store_unaligned(lds + a.at[i] + k * 4, I::from_register(from[k][i]));
+      for (unsigned k = 0; k < I::count; k++)
+        store_unaligned(lds + a.at[i] + k * 4, I::from_register(from[k][i]));
     return;
   }
   for_lanes(w.active_exec, [&](unsigned i) {
@@ -86,7 +91,8 @@ template <class I> void write(Wave &w, const Instruction &in) {
 
 // Two addresses; the offsets count elements, or 64 elements.
 template <class I, unsigned scale> void read2(Wave &w, const Instruction &in) {
-  const LdsAddresses first = lds_addresses(w, in, static_cast<uint32_t>(in.offset) * I::bytes * scale, I::bytes);
+  const LdsAddresses first =
+      lds_addresses(w, in, static_cast<uint32_t>(in.offset) * I::bytes * scale, I::bytes);
   const LdsAddresses second = lds_addresses(w, in, in.offset1 * I::bytes * scale, I::bytes);
   read_at<I>(w, first, &w.vgpr[in.dst.index]);
   read_at<I>(w, second, &w.vgpr[in.dst.index + I::count]);
@@ -95,7 +101,8 @@ template <class I, unsigned scale> void read2(Wave &w, const Instruction &in) {
 }
 
 template <class I, unsigned scale> void write2(Wave &w, const Instruction &in) {
-  const LdsAddresses first = lds_addresses(w, in, static_cast<uint32_t>(in.offset) * I::bytes * scale, I::bytes);
+  const LdsAddresses first =
+      lds_addresses(w, in, static_cast<uint32_t>(in.offset) * I::bytes * scale, I::bytes);
   const LdsAddresses second = lds_addresses(w, in, in.offset1 * I::bytes * scale, I::bytes);
   write_at<I>(w, first, &w.vgpr[in.src[1].index]);
   write_at<I>(w, second, &w.vgpr[in.src[2].index]);
@@ -119,6 +126,7 @@ void nothing(Wave &, const Instruction &) {}
 
 constexpr auto lds = ExecClass::lds;
 
+// clang-format off
 constexpr Opcode table[] = {
     {"ds_nop", nothing, lds},
     {"ds_read_b32", read<Item<u32, 1>>, lds},
@@ -155,6 +163,7 @@ constexpr Opcode table[] = {
     {"ds_write2st64_b64", write2<Item<u32, 2>, 64>, lds},
     {"ds_write_addtid_b32", write_addtid, lds},
 };
+// clang-format on
 
 } // namespace
 

@@ -8,8 +8,10 @@ namespace {
 using namespace atomic_op;
 
 template <class T> T get(const Row *rows, unsigned lane) {
-  if constexpr (sizeof(T) == 8) return static_cast<T>(u64{rows[1][lane]} << 32 | rows[0][lane]);
-  else return static_cast<T>(rows[0][lane]);
+  if constexpr (sizeof(T) == 8)
+    return static_cast<T>(u64{rows[1][lane]} << 32 | rows[0][lane]);
+  else
+    return static_cast<T>(rows[0][lane]);
 }
 template <class T> void set(Row *rows, unsigned lane, T v) {
   rows[0][lane] = static_cast<u32>(v);
@@ -38,7 +40,8 @@ template <class Op, bool returns, bool is_f32 = false> void atomic(Wave &w, cons
 template <class T, unsigned scale> void exchange2(Wave &w, const Instruction &in) {
   constexpr unsigned words = sizeof(T) / 4;
   const uint32_t step = sizeof(T) * scale;
-  const LdsAddresses first = lds_addresses(w, in, static_cast<uint32_t>(in.offset) * step, sizeof(T));
+  const LdsAddresses first =
+      lds_addresses(w, in, static_cast<uint32_t>(in.offset) * step, sizeof(T));
   const LdsAddresses second = lds_addresses(w, in, in.offset1 * step, sizeof(T));
   for_lanes(w.active_exec, [&](unsigned i) {
     const T data = get<T>(&w.vgpr[in.src[1].index], i), data2 = get<T>(&w.vgpr[in.src[2].index], i);
@@ -77,18 +80,22 @@ template <bool grows> void count_lanes(Wave &w, const Instruction &in) {
   lds_write(w, at[0], grows ? old + n : old - n);
   for_lanes(w.active_exec, [&](unsigned i) { w.vgpr[in.dst.index][i] = old; });
   for (uint32_t &x : at) x = at[0];
-  account_lds(w, in, at, w.active_exec & (0 - w.active_exec), 4, AccessKind::atomic); // the wave does it once
+  account_lds(w, in, at, w.active_exec & (0 - w.active_exec), 4,
+              AccessKind::atomic); // the wave does it once
 }
 
 constexpr auto lds = ExecClass::lds;
 
-#define BOTH(NAME, TYPE, ...)                                                                                          \
-  Opcode{"ds_" NAME "_" TYPE, atomic<__VA_ARGS__, false>, lds},                                                        \
-      Opcode{"ds_" NAME "_rtn_" TYPE, atomic<__VA_ARGS__, true>, lds}
-#define BOTH_F32(NAME, TYPE, ...)                                                                                      \
-  Opcode{"ds_" NAME "_" TYPE, atomic<__VA_ARGS__, false, true>, lds},                                                  \
-      Opcode{"ds_" NAME "_rtn_" TYPE, atomic<__VA_ARGS__, true, true>, lds}
+#define BOTH(NAME, TYPE, ...)                                                                      \
+  Opcode{"ds_" NAME "_" TYPE, atomic<__VA_ARGS__, false>, lds}, Opcode {                           \
+    "ds_" NAME "_rtn_" TYPE, atomic<__VA_ARGS__, true>, lds                                        \
+  }
+#define BOTH_F32(NAME, TYPE, ...)                                                                  \
+  Opcode{"ds_" NAME "_" TYPE, atomic<__VA_ARGS__, false, true>, lds}, Opcode {                     \
+    "ds_" NAME "_rtn_" TYPE, atomic<__VA_ARGS__, true, true>, lds                                  \
+  }
 
+// clang-format off
 constexpr Opcode table[] = {
     BOTH("add", "u32", Add<u32>), BOTH("add", "u64", Add<u64>),
     BOTH("sub", "u32", Sub<u32>), BOTH("sub", "u64", Sub<u64>),
@@ -122,6 +129,7 @@ constexpr Opcode table[] = {
     {"ds_append", count_lanes<true>, lds},
     {"ds_consume", count_lanes<false>, lds},
 };
+// clang-format on
 
 } // namespace
 

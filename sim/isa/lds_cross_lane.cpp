@@ -1,4 +1,5 @@
-// Instructions of the LDS unit that touch no LDS: moving values between lanes, and global wave sync.
+// Instructions of the LDS unit that touch no LDS: moving values between lanes, and global wave
+// sync.
 #include "exec/dispatch_context.h"
 #include "isa/lds.h"
 
@@ -12,7 +13,8 @@ unsigned reach(const Wave &w) { return w.arch->gfx10_up ? 32 : 64; }
 void addressed_lanes(const Wave &w, const Instruction &in, uint32_t *lanes) {
   const uint32_t *address = w.vgpr[in.src[0].index];
   const uint32_t offset = static_cast<uint32_t>(in.offset), n = reach(w);
-  for (uint32_t i = 0; i < 64; i++) lanes[i] = (i & ~(n - 1)) | ((address[i] + offset) / 4 & (n - 1));
+  for (uint32_t i = 0; i < 64; i++)
+    lanes[i] = (i & ~(n - 1)) | ((address[i] + offset) / 4 & (n - 1));
 }
 
 void write_active(Wave &w, const Instruction &in, const uint32_t *values) {
@@ -58,7 +60,8 @@ unsigned swizzled_lane(unsigned pattern, unsigned i) {
     return half | (i & mask) | (moved & ~mask & 0x1f);
   }
   if (pattern & 0x8000) return (i & ~3u) | (pattern >> 2 * (i & 3) & 3); // any permutation of four
-  const unsigned and_mask = pattern & 0x1f, or_mask = pattern >> 5 & 0x1f, xor_mask = pattern >> 10 & 0x1f;
+  const unsigned and_mask = pattern & 0x1f, or_mask = pattern >> 5 & 0x1f,
+                 xor_mask = pattern >> 10 & 0x1f;
   return half | (((i & and_mask) | or_mask) ^ xor_mask);
 }
 
@@ -72,8 +75,8 @@ void swizzle(Wave &w, const Instruction &in) {
   write_active(w, in, result);
 }
 
-// Global wave sync. The operand says how many waves take part besides the one that speaks; the first active lane's
-// counts. There is one barrier, which is what cooperative launches use.
+// Global wave sync. The operand says how many waves take part besides the one that speaks; the
+// first active lane's counts. There is one barrier, which is what cooperative launches use.
 uint32_t other_waves(const Wave &w, const Instruction &in) {
   return w.vgpr[in.src[0].index][std::countr_zero(w.active_exec)];
 }
@@ -91,6 +94,7 @@ void gws_barrier(Wave &w, const Instruction &) {
 
 constexpr auto lds = ExecClass::lds;
 
+// clang-format off
 constexpr Opcode table[] = {
     {"ds_permute_b32", permute, lds},
     {"ds_bpermute_b32", bpermute, lds},
@@ -98,6 +102,7 @@ constexpr Opcode table[] = {
     {"ds_gws_init", gws_init, lds},
     {"ds_gws_barrier", gws_barrier, lds},
 };
+// clang-format on
 
 } // namespace
 

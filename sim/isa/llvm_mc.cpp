@@ -46,11 +46,14 @@ LlvmDisassembler::LlvmDisassembler(const char *cpu, bool wave32, const char *fea
   i.registers.reset(target->createMCRegInfo(triple.str()));
   i.asm_info.reset(target->createMCAsmInfo(*i.registers, triple.str(), llvm::MCTargetOptions()));
   i.instructions.reset(target->createMCInstrInfo());
-  const std::string all = std::string(wave32 ? "+wavefrontsize32," : "+wavefrontsize64,") + features;
+  const std::string all =
+      std::string(wave32 ? "+wavefrontsize32," : "+wavefrontsize64,") + features;
   i.subtarget.reset(target->createMCSubtargetInfo(triple.str(), cpu, all));
-  i.context = std::make_unique<llvm::MCContext>(triple, i.asm_info.get(), i.registers.get(), i.subtarget.get());
+  i.context = std::make_unique<llvm::MCContext>(triple, i.asm_info.get(), i.registers.get(),
+                                                i.subtarget.get());
   i.disassembler.reset(target->createMCDisassembler(*i.subtarget, *i.context));
-  i.printer.reset(target->createMCInstPrinter(triple, 0, *i.asm_info, *i.instructions, *i.registers));
+  i.printer.reset(
+      target->createMCInstPrinter(triple, 0, *i.asm_info, *i.instructions, *i.registers));
 }
 
 LlvmDisassembler::~LlvmDisassembler() = default;
@@ -60,12 +63,13 @@ LlvmDisassembler::Answer LlvmDisassembler::disassemble(std::span<const uint8_t> 
   llvm::MCInst inst;
   uint64_t size = 0;
   Answer answer;
-  auto status = impl_->disassembler->getInstruction(inst, size, llvm::ArrayRef(bytes.data(), bytes.size()), pc,
-                                                    llvm::nulls());
+  auto status = impl_->disassembler->getInstruction(
+      inst, size, llvm::ArrayRef(bytes.data(), bytes.size()), pc, llvm::nulls());
   if (status == llvm::MCDisassembler::Fail || size == 0) return answer;
   answer.size = static_cast<unsigned>(size);
   answer.mnemonic = impl_->printer->getMnemonic(&inst).first;
-  answer.mnemonic.resize(std::min(answer.mnemonic.find_first_of(" \t"), answer.mnemonic.size())); // "... off,"
+  answer.mnemonic.resize(
+      std::min(answer.mnemonic.find_first_of(" \t"), answer.mnemonic.size())); // "... off,"
   if (with_text) {
     llvm::raw_string_ostream out(answer.text);
     impl_->printer->printInst(&inst, pc, "", *impl_->subtarget, out);

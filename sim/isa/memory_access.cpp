@@ -8,8 +8,8 @@
 namespace fade::sim {
 namespace {
 
-// Private memory is interleaved: dword n of all lanes, then dword n+1 of all lanes. This is the place of a lane's byte
-// in the wave's scratch.
+// Private memory is interleaved: dword n of all lanes, then dword n+1 of all lanes. This is the
+// place of a lane's byte in the wave's scratch.
 uint64_t interleaved(const Wave &w, unsigned lane, uint32_t address) {
   return uint64_t{address / 4} * w.lanes * 4 + lane * 4 + address % 4;
 }
@@ -55,8 +55,8 @@ void scratch_addresses(const Wave &w, const Instruction &in, LaneAddresses &a) {
   interleave(w, address, a);
 }
 
-// A flat access that meets an aperture with its first lane: when all lanes are in the same one it need not go lane by
-// lane.
+// A flat access that meets an aperture with its first lane: when all lanes are in the same one it
+// need not go lane by lane.
 void resolve_aperture(const Wave &w, LaneAddresses &a, uint64_t high) {
   bool same = true;
   for_lanes(a.lanes, [&](unsigned i) { same &= a.va[i] >> 32 == high; });
@@ -72,14 +72,16 @@ void resolve_aperture(const Wave &w, LaneAddresses &a, uint64_t high) {
 }
 
 // Whether each lane that takes part is `step` bytes behind the one before.
-bool is_run(const LaneAddresses &a, const LaneMask &mask, uint64_t lane0, uint32_t step, unsigned lanes) {
+bool is_run(const LaneAddresses &a, const LaneMask &mask, uint64_t lane0, uint32_t step,
+            unsigned lanes) {
   uint64_t differences = 0;
   const uint32_t *m = mask.words();
   if (mask.full())
     for (unsigned i = 0; i < lanes; i++) differences |= a.va[i] ^ (lane0 + i * step);
   else
     for (unsigned i = 0; i < lanes; i++)
-      differences |= (a.va[i] ^ (lane0 + i * step)) & static_cast<uint64_t>(int64_t{static_cast<int32_t>(m[i])});
+      differences |= (a.va[i] ^ (lane0 + i * step)) &
+                     static_cast<uint64_t>(int64_t{static_cast<int32_t>(m[i])});
   return differences == 0;
 }
 
@@ -108,19 +110,23 @@ Extent extent_of(const LaneAddresses &a, const LaneMask &mask, uint64_t any, uns
   throw MemoryFault{uint64_t{private_aperture_hi} << 32 | address, write};
 }
 
-// Bytes of a lane's private memory. Hardware has no limit per wave and would run into other waves' memory; here that is
-// a fault at the address in the private aperture.
-template <bool write, class Byte> void private_bytes(Wave &w, unsigned lane, uint32_t address, Byte *data, uint32_t n) {
+// Bytes of a lane's private memory. Hardware has no limit per wave and would run into other waves'
+// memory; here that is a fault at the address in the private aperture.
+template <bool write, class Byte>
+void private_bytes(Wave &w, unsigned lane, uint32_t address, Byte *data, uint32_t n) {
   for (uint32_t b = 0; b < n; b++) {
     if (address + b >= w.scratch_bytes) private_fault(address + b, write);
     std::byte *p = w.scratch + interleaved(w, lane, address + b);
-    if constexpr (write) *p = data[b];
-    else data[b] = *p;
+    if constexpr (write)
+      *p = data[b];
+    else
+      data[b] = *p;
   }
 }
 
-template <bool write, class Byte> void lane_bytes(Wave &w, const Instruction &in, const LaneAddresses &a,
-                                                  unsigned lane, Byte *data, uint32_t n) {
+template <bool write, class Byte>
+void lane_bytes(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned lane, Byte *data,
+                uint32_t n) {
   const uint64_t va = a.va[lane];
   switch (lane_space(in, va)) {
   case Space::lds:
@@ -135,19 +141,24 @@ template <bool write, class Byte> void lane_bytes(Wave &w, const Instruction &in
     }
     return;
   case Space::scratch:
-    if (va >> 32 == private_aperture_hi) return private_bytes<write>(w, lane, static_cast<uint32_t>(va), data, n);
+    if (va >> 32 == private_aperture_hi)
+      return private_bytes<write>(w, lane, static_cast<uint32_t>(va), data, n);
     if (a.word_stride != 4)
       return private_bytes<write>(w, lane, private_address(w, va - scratch_window_base), data, n);
     for (uint32_t b = 0; b < n; b++) {
       const uint64_t at = va + b - scratch_window_base;
       if (at >= scratch_size(w)) private_fault(private_address(w, at), write);
-      if constexpr (write) w.scratch[at] = data[b];
-      else data[b] = w.scratch[at];
+      if constexpr (write)
+        w.scratch[at] = data[b];
+      else
+        data[b] = w.scratch[at];
     }
     return;
   case Space::global:
-    if constexpr (write) w.memory->write(va, data, n);
-    else w.memory->read(va, data, n);
+    if constexpr (write)
+      w.memory->write(va, data, n);
+    else
+      w.memory->read(va, data, n);
     return;
   }
 }
@@ -165,19 +176,22 @@ struct Place {
   Region region;
   Space space;
 };
-std::optional<Place> place_of(Wave &w, const LaneAddresses &a, uint64_t va, uint64_t size, bool write) {
+std::optional<Place> place_of(Wave &w, const LaneAddresses &a, uint64_t va, uint64_t size,
+                              bool write) {
   if (a.in_lds) [[unlikely]] {
     const Region lds{uint64_t{shared_aperture_hi} << 32, w.group->lds_bytes, w.group->lds, true};
     return lds.contains(va, size) ? std::optional(Place{lds, Space::lds}) : std::nullopt;
   }
-  if (const Region *region = w.memory->region(va, size, write)) return Place{*region, Space::global};
+  if (const Region *region = w.memory->region(va, size, write))
+    return Place{*region, Space::global};
   const Region scratch{scratch_window_base, scratch_size(w), w.scratch, true};
   return scratch.contains(va, size) ? std::optional(Place{scratch, Space::scratch}) : std::nullopt;
 }
 
 } // namespace
 
-void vector_addresses(const Wave &w, const Instruction &in, uint32_t bytes, LaneAddresses &a, uint32_t first) {
+void vector_addresses(const Wave &w, const Instruction &in, uint32_t bytes, LaneAddresses &a,
+                      uint32_t first) {
   a.lanes = w.active_exec;
   a.word_stride = 4;
   a.in_lds = a.word_by_word = a.scattered = false;
@@ -197,8 +211,8 @@ void vector_addresses(const Wave &w, const Instruction &in, uint32_t bytes, Lane
 
 namespace {
 
-// Whether row[i] == lane0 + i * step and high[i] == upper in all active lanes. Both halves of the wave in one loop: most
-// of the time would go into bringing the result of a vector loop together.
+// Whether row[i] == lane0 + i * step and high[i] == upper in all active lanes. Both halves of the
+// wave in one loop: most of the time would go into bringing the result of a vector loop together.
 template <bool all_active>
 bool rises(const uint32_t *row, uint32_t lane0, uint32_t step, const uint32_t *high, uint32_t upper,
            const uint32_t *active, unsigned second) {
@@ -211,8 +225,10 @@ bool rises(const uint32_t *row, uint32_t lane0, uint32_t step, const uint32_t *h
   }
   return differences == 0;
 }
-bool rises(const Wave &w, const uint32_t *row, uint32_t lane0, uint32_t step, const uint32_t *high, uint32_t upper) {
-  const unsigned second = w.lanes - 32; // where the second half begins; in wave32 it is the first one again
+bool rises(const Wave &w, const uint32_t *row, uint32_t lane0, uint32_t step, const uint32_t *high,
+           uint32_t upper) {
+  const unsigned second =
+      w.lanes - 32; // where the second half begins; in wave32 it is the first one again
   return w.all_active ? rises<true>(row, lane0, step, high, upper, w.active, second)
                       : rises<false>(row, lane0, step, high, upper, w.active, second);
 }
@@ -233,8 +249,10 @@ Run flat_run(Wave &w, const Instruction &in, uint32_t bytes, bool write, unsigne
 
 // Private memory at one address for all lanes.
 Run private_run(Wave &w, uint64_t address, uint32_t bytes) {
-  if (address + bytes > w.scratch_bytes || (bytes > 1 && address % (bytes < 4 ? bytes : 4))) return {};
-  return {w.scratch + interleaved(w, 0, static_cast<uint32_t>(address)), w.lanes * 4, Space::scratch};
+  if (address + bytes > w.scratch_bytes || (bytes > 1 && address % (bytes < 4 ? bytes : 4)))
+    return {};
+  return {w.scratch + interleaved(w, 0, static_cast<uint32_t>(address)), w.lanes * 4,
+          Space::scratch};
 }
 
 } // namespace
@@ -261,7 +279,8 @@ Run find_run(Wave &w, const Instruction &in, uint32_t bytes, bool write) {
   }
 }
 
-HostRange locate(Wave &w, const LaneAddresses &a, const LaneMask &mask, uint32_t bytes, bool write) {
+HostRange locate(Wave &w, const LaneAddresses &a, const LaneMask &mask, uint32_t bytes,
+                 bool write) {
   const auto low = static_cast<unsigned>(std::countr_zero(a.lanes));
   const auto high = static_cast<unsigned>(63 - std::countl_zero(a.lanes));
   const uint32_t step = a.word_stride == 4 ? bytes : 4;
@@ -277,7 +296,8 @@ HostRange locate(Wave &w, const LaneAddresses &a, const LaneMask &mask, uint32_t
   if (!place || crosses_dwords(a, bytes)) return r;
   r.host = place->region.at(e.first);
   r.space = place->space;
-  if (run && place->region.contains(lane0, (w.lanes - 1) * step + reach)) r.run = place->region.at(lane0);
+  if (run && place->region.contains(lane0, (w.lanes - 1) * step + reach))
+    r.run = place->region.at(lane0);
   return r;
 }
 
@@ -290,12 +310,13 @@ Space lane_space(const Instruction &in, uint64_t va) {
   return Space::global;
 }
 
-void read_lane(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned lane, void *to, uint32_t bytes) {
+void read_lane(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned lane, void *to,
+               uint32_t bytes) {
   lane_bytes<false>(w, in, a, lane, static_cast<std::byte *>(to), bytes);
 }
 
-void write_lane(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned lane, const void *from,
-                uint32_t bytes) {
+void write_lane(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned lane,
+                const void *from, uint32_t bytes) {
   lane_bytes<true>(w, in, a, lane, static_cast<const std::byte *>(from), bytes);
 }
 
@@ -308,16 +329,19 @@ void count_bytes(Wave &w, uint64_t lanes, uint32_t bytes, AccessKind kind, Space
   if (kind != AccessKind::load) (lds ? s.lds_bytes_written : s.global_bytes_written) += moved;
 }
 
-void account(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes, AccessKind kind, Space space) {
+void account(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
+             AccessKind kind, Space space) {
   count_bytes(w, a.lanes, bytes, kind, space);
   if (!w.observer) [[likely]]
     return;
   uint64_t address[64];
-  for (unsigned i = 0; i < 64; i++) address[i] = space == Space::lds ? static_cast<uint32_t>(a.va[i]) : a.va[i];
+  for (unsigned i = 0; i < 64; i++)
+    address[i] = space == Space::lds ? static_cast<uint32_t>(a.va[i]) : a.va[i];
   w.observer->memory(w.info, {in.pc, a.lanes, {address, w.lanes}, bytes, kind, space});
 }
 
-void account_by_lane(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes, AccessKind kind) {
+void account_by_lane(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
+                     AccessKind kind) {
   for (Space space : {Space::global, Space::lds, Space::scratch}) {
     LaneAddresses part = a;
     part.lanes = 0;
@@ -329,8 +353,8 @@ void account_by_lane(Wave &w, const Instruction &in, const LaneAddresses &a, uin
   }
 }
 
-void account_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes, uint32_t bytes,
-                 AccessKind kind) {
+void account_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes,
+                 uint32_t bytes, AccessKind kind) {
   const uint64_t moved = static_cast<uint64_t>(std::popcount(lanes)) * bytes;
   if (kind != AccessKind::store) w.stats->lds_bytes_read += moved;
   if (kind != AccessKind::load) w.stats->lds_bytes_written += moved;

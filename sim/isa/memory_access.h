@@ -1,16 +1,18 @@
 // What all vector memory instructions share: where each lane points, and how to get there.
 //
-// A wave's access is resolved as a whole when it can be: the addresses of all lanes are computed, the range that they
-// span is looked up once, and the lanes are then served from host memory in a tight loop. Only when the lanes lie in
-// different regions, or a flat access meets LDS or private memory, each lane is looked up by itself.
+// A wave's access is resolved as a whole when it can be: the addresses of all lanes are computed,
+// the range that they span is looked up once, and the lanes are then served from host memory in a
+// tight loop. Only when the lanes lie in different regions, or a flat access meets LDS or private
+// memory, each lane is looked up by itself.
 //
-// Memory order. A worker executes a wave's instructions in program order, but other threads (workers, the host) must see
-// them in an order that the program can rely on, and the host's processor may be weaker than that. The compiler builds
-// an AMD release from s_waitcnt (and, on some architectures, a cache write-back) before the releasing store or atomic,
-// and an acquire from a cache invalidation after the acquiring load. So these are the two places that are ordered here:
-// a vector or scalar store is issued behind a release fence, and every cache-control instruction is a full fence.
-// Atomics are sequentially consistent by themselves. Between these points aligned dwords and pairs of them are never
-// torn, which is all that the GPU promises too.
+// Memory order. A worker executes a wave's instructions in program order, but other threads
+// (workers, the host) must see them in an order that the program can rely on, and the host's
+// processor may be weaker than that. The compiler builds an AMD release from s_waitcnt (and, on
+// some architectures, a cache write-back) before the releasing store or atomic, and an acquire from
+// a cache invalidation after the acquiring load. So these are the two places that are ordered here:
+// a vector or scalar store is issued behind a release fence, and every cache-control instruction is
+// a full fence. Atomics are sequentially consistent by themselves. Between these points aligned
+// dwords and pairs of them are never torn, which is all that the GPU promises too.
 #pragma once
 
 #include "exec/memory_view.h"
@@ -21,7 +23,8 @@
 
 #include <atomic>
 
-// GPU programs may race; that is theirs to say. The thread sanitizer watches the simulator, not the program in it.
+// GPU programs may race; that is theirs to say. The thread sanitizer watches the simulator, not the
+// program in it.
 #define FADE_GPU_ACCESS __attribute__((no_sanitize("thread")))
 
 namespace fade::sim {
@@ -31,23 +34,27 @@ using AccessKind = MemoryAccess::Kind;
 
 struct LaneAddresses {
   alignas(64) uint64_t va[64];
-  uint64_t lanes = 0;        // those that take part: active, and not cut off by a buffer's bounds
-  uint32_t word_stride = 4;  // from one dword of a lane to its next; more than 4 in private memory
-  bool scattered = false;    // known not to be a run, see find_run()
-  bool in_lds = false;       // a flat access of which all lanes are in LDS
-  bool word_by_word = false; // buffers: each dword must be addressed by itself, as an access of its own
+  uint64_t lanes = 0;       // those that take part: active, and not cut off by a buffer's bounds
+  uint32_t word_stride = 4; // from one dword of a lane to its next; more than 4 in private memory
+  bool scattered = false;   // known not to be a run, see find_run()
+  bool in_lds = false;      // a flat access of which all lanes are in LDS
+  bool word_by_word =
+      false; // buffers: each dword must be addressed by itself, as an access of its own
 };
 
-// Addresses of an access of `bytes` per lane, as the instruction's encoding forms them. `first` is where in the
-// instruction's access this one begins.
-void vector_addresses(const Wave &w, const Instruction &in, uint32_t bytes, LaneAddresses &a, uint32_t first = 0);
+// Addresses of an access of `bytes` per lane, as the instruction's encoding forms them. `first` is
+// where in the instruction's access this one begins.
+void vector_addresses(const Wave &w, const Instruction &in, uint32_t bytes, LaneAddresses &a,
+                      uint32_t first = 0);
 
 // The lanes of an access as words of 0 or ~0.
 class LaneMask {
 public:
   LaneMask(const Wave &w, uint64_t lanes) : full_(lanes == w.lane_mask()) {
-    if (lanes == w.active_exec) words_ = w.active;
-    else expand_mask(lanes, room_, 64);
+    if (lanes == w.active_exec)
+      words_ = w.active;
+    else
+      expand_mask(lanes, room_, 64);
   }
   LaneMask(const LaneMask &) = delete;
   LaneMask &operator=(const LaneMask &) = delete;
@@ -65,8 +72,8 @@ private:
 struct HostRange {
   std::byte *host = nullptr; // of address `base`, the lowest
   uint64_t base = 0;
-  // Set when the lanes lie one right behind the other (dword by dword in private memory), with nothing between them and
-  // room for all, active or not: where lane 0 would be.
+  // Set when the lanes lie one right behind the other (dword by dword in private memory), with
+  // nothing between them and room for all, active or not: where lane 0 would be.
   std::byte *run = nullptr;
   Space space = Space::global;
 
@@ -74,8 +81,9 @@ struct HostRange {
 };
 HostRange locate(Wave &w, const LaneAddresses &a, const LaneMask &mask, uint32_t bytes, bool write);
 
-// The most common accesses, found without forming an address for each lane: neighbouring lanes use neighbouring memory,
-// or all use the same place in private memory. `host` is where lane 0 would be, null when it is not such an access.
+// The most common accesses, found without forming an address for each lane: neighbouring lanes use
+// neighbouring memory, or all use the same place in private memory. `host` is where lane 0 would
+// be, null when it is not such an access.
 struct Run {
   std::byte *host = nullptr;
   uint32_t word_stride = 4;
@@ -85,18 +93,21 @@ Run find_run(Wave &w, const Instruction &in, uint32_t bytes, bool write);
 
 // One lane by itself, wherever it points: global memory, LDS or private memory. Throws MemoryFault.
 Space lane_space(const Instruction &in, uint64_t va);
-void read_lane(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned lane, void *to, uint32_t bytes);
-void write_lane(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned lane, const void *from,
-                uint32_t bytes);
+void read_lane(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned lane, void *to,
+               uint32_t bytes);
+void write_lane(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned lane,
+                const void *from, uint32_t bytes);
 
 // Counts bytes.
 void count_bytes(Wave &w, uint64_t lanes, uint32_t bytes, AccessKind kind, Space space);
 // Counts the access, and tells an observer.
-void account(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes, AccessKind kind, Space space);
+void account(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
+             AccessKind kind, Space space);
 // The same when each lane of a flat access may point to another space.
-void account_by_lane(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes, AccessKind kind);
-void account_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes, uint32_t bytes,
-                 AccessKind kind);
+void account_by_lane(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
+                     AccessKind kind);
+void account_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes,
+                 uint32_t bytes, AccessKind kind);
 
 // Calls f(lane) for each lane of a mask, in rising order.
 template <class F> inline void for_lanes(uint64_t mask, F &&f) {
@@ -115,14 +126,18 @@ template <class T, unsigned words, Part part = Part::whole> struct Item {
   static uint32_t to_register(T v, uint32_t old) {
     // Sign- or zero-extended as T says.
     const uint32_t wide = static_cast<uint32_t>(static_cast<int32_t>(v));
-    if constexpr (part == Part::low) return (old & 0xffff0000) | (wide & 0xffff);
-    else if constexpr (part == Part::high) return (old & 0xffff) | wide << 16;
-    else return wide;
+    if constexpr (part == Part::low)
+      return (old & 0xffff0000) | (wide & 0xffff);
+    else if constexpr (part == Part::high)
+      return (old & 0xffff) | wide << 16;
+    else
+      return wide;
   }
   static T from_register(uint32_t r) { return static_cast<T>(part == Part::high ? r >> 16 : r); }
 };
 
-// Under the thread sanitizer the accesses are volatile, lest the compiler make calls of them that it would watch.
+// Under the thread sanitizer the accesses are volatile, lest the compiler make calls of them that
+// it would watch.
 #if defined(__SANITIZE_THREAD__)
 #define FADE_UNDER_TSAN 1
 #elif defined(__has_feature)

@@ -10,6 +10,7 @@ struct Alias {
   const char *name, *canonical;
 };
 #define ALIAS(NAME, CANONICAL) Alias{NAME, CANONICAL},
+// clang-format off
 constexpr Alias aliases[] = {
     ALIAS("s_and_not1_b32", "s_andn2_b32") ALIAS("s_and_not1_b64", "s_andn2_b64")
     ALIAS("s_or_not1_b32", "s_orn2_b32") ALIAS("s_or_not1_b64", "s_orn2_b64")
@@ -29,12 +30,14 @@ constexpr Alias aliases[] = {
 #include "isa/aliases_memory.inc"
 #endif
 };
+// clang-format on
 
 std::unordered_map<std::string_view, const Opcode *> build() {
   std::unordered_map<std::string_view, const Opcode *> map;
-  for (auto table : {salu_opcodes(), valu_integer_opcodes(), valu_float_opcodes(), valu_compare_opcodes(),
-                     valu_special_opcodes(), valu_packed_opcodes(), valu_dual_opcodes(), matrix_opcodes(),
-                     scalar_memory_opcodes(), vector_memory_opcodes(), lds_opcodes()})
+  for (auto table :
+       {salu_opcodes(), valu_integer_opcodes(), valu_float_opcodes(), valu_compare_opcodes(),
+        valu_special_opcodes(), valu_packed_opcodes(), valu_dual_opcodes(), matrix_opcodes(),
+        scalar_memory_opcodes(), vector_memory_opcodes(), lds_opcodes()})
     for (const Opcode &o : table) map.emplace(o.name, &o);
   for (const Alias &a : aliases)
     if (auto it = map.find(a.canonical); it != map.end()) map.emplace(a.name, it->second);

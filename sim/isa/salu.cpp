@@ -127,6 +127,7 @@ void set_index(Scalar &s, u32 value) {
 
 u32 relative(Scalar &s, const Operand &o, int delta) { return s.w.sgpr[(o.index + delta) & 127]; }
 
+// clang-format off
 constexpr auto table = std::to_array<Opcode>({
     // Arithmetic.
     SALU(s_add_u32, (u32 a, u32 b), add_carry(s, a, b, false)),
@@ -344,6 +345,7 @@ constexpr auto table = std::to_array<Opcode>({
     SALU_DO(s_version, other, (), nothing()),
     SALU_DO(s_code_end, other, (), nothing()),
 });
+// clang-format on
 
 } // namespace
 

@@ -26,8 +26,10 @@ template <class T> T scalar_source(const Wave &w, const Operand &o) {
 
 template <class T> void write_scalar(Wave &w, const Operand &o, T v) {
   if (o.index == sreg::null) return;
-  if constexpr (sizeof(T) == 8) w.set_sgpr64(o.index, static_cast<uint64_t>(v));
-  else w.sgpr[o.index] = static_cast<uint32_t>(v);
+  if constexpr (sizeof(T) == 8)
+    w.set_sgpr64(o.index, static_cast<uint64_t>(v));
+  else
+    w.sgpr[o.index] = static_cast<uint32_t>(v);
 }
 
 template <class F> struct ScalarSignature;
@@ -60,7 +62,14 @@ template <auto F> constexpr Opcode salu(const char *name, ExecClass cls = ExecCl
 } // namespace fade::sim
 
 // SALU(s_not_b32, (u32 a), s.nonzero(~a)): `s` is the Scalar.
-#define SALU(NAME, PARAMS, ...) salu<[](Scalar &s FADE_PARAMS PARAMS) { (void)s; return __VA_ARGS__; }>(#NAME)
-#define SALU_DO(NAME, CLASS, PARAMS, ...)                                                                    \
-  salu<[](Scalar &s FADE_PARAMS PARAMS) -> void { (void)s; __VA_ARGS__; }>(#NAME, ExecClass::CLASS)
+#define SALU(NAME, PARAMS, ...)                                                                    \
+  salu<[](Scalar &s FADE_PARAMS PARAMS) {                                                          \
+    (void)s;                                                                                       \
+    return __VA_ARGS__;                                                                            \
+  }>(#NAME)
+#define SALU_DO(NAME, CLASS, PARAMS, ...)                                                          \
+  salu<[](Scalar &s FADE_PARAMS PARAMS) -> void {                                                  \
+    (void)s;                                                                                       \
+    __VA_ARGS__;                                                                                   \
+  }>(#NAME, ExecClass::CLASS)
 #define FADE_PARAMS(...) __VA_OPT__(, ) __VA_ARGS__

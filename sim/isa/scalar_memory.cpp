@@ -1,5 +1,6 @@
-// Scalar memory: loads, stores and atomics of scalar registers, through an address or a buffer resource, and the
-// counters that are read the same way. These accesses are not counted as bytes: they are the wave's, not a lane's.
+// Scalar memory: loads, stores and atomics of scalar registers, through an address or a buffer
+// resource, and the counters that are read the same way. These accesses are not counted as bytes:
+// they are the wave's, not a lane's.
 #include "device/clock.h"
 #include "isa/atomic_ops.h"
 #include "isa/buffer_resource.h"
@@ -17,7 +18,8 @@ int64_t scalar_offset(const Wave &w, const Instruction &in) {
   return in.offset + static_cast<int64_t>(scalar_value(w, in.src[1], Type::u32) & 0xffffffff);
 }
 
-// Where an access goes, and how many of its bytes are inside. The two lowest bits of an address are ignored.
+// Where an access goes, and how many of its bytes are inside. The two lowest bits of an address are
+// ignored.
 struct Target {
   uint64_t va;
   uint64_t room = ~0ull;
@@ -26,9 +28,11 @@ enum class Base { address, buffer, scratch };
 
 template <Base base> Target target(const Wave &w, const Instruction &in) {
   const uint64_t sbase = w.sgpr64(in.src[0].index);
-  if constexpr (base == Base::address) return {(sbase + static_cast<uint64_t>(scalar_offset(w, in))) & ~3ull};
+  if constexpr (base == Base::address)
+    return {(sbase + static_cast<uint64_t>(scalar_offset(w, in))) & ~3ull};
   // Scalar scratch offsets count dwords of the interleaved memory.
-  if constexpr (base == Base::scratch) return {(sbase + static_cast<uint64_t>(scalar_offset(w, in)) * 64) & ~3ull};
+  if constexpr (base == Base::scratch)
+    return {(sbase + static_cast<uint64_t>(scalar_offset(w, in)) * 64) & ~3ull};
   const BufferResource r = buffer_resource(*w.arch, &w.sgpr[in.src[0].index]);
   const uint64_t offset = static_cast<uint64_t>(scalar_offset(w, in)) & ~3ull;
   const uint64_t size = uint64_t{r.records} * (r.stride && w.arch->gfx10_up ? r.stride : 1);
@@ -58,7 +62,8 @@ template <unsigned words> FADE_GPU_ACCESS void read(Wave &w, const Target &t, ui
   if (bytes) w.memory->read(t.va, values, bytes);
 }
 
-template <unsigned words> FADE_GPU_ACCESS void write(Wave &w, const Target &t, const uint32_t *values) {
+template <unsigned words>
+FADE_GPU_ACCESS void write(Wave &w, const Target &t, const uint32_t *values) {
   release_fence();
   if (std::byte *p = whole(w, t, words * 4, true)) {
     for (unsigned k = 0; k < words; k++) store_unaligned(p + 4 * k, values[k]);
@@ -105,7 +110,9 @@ void write_counter(Wave &w, const Instruction &in, uint64_t now) {
   write_scalars(w, in.dst, values, 2);
 }
 // Cycles, as the program sees them: nanoseconds, so a clock of 1 GHz.
-void memtime(Wave &w, const Instruction &in) { write_counter(w, in, nanoseconds(CLOCK_MONOTONIC_RAW)); }
+void memtime(Wave &w, const Instruction &in) {
+  write_counter(w, in, nanoseconds(CLOCK_MONOTONIC_RAW));
+}
 void memrealtime(Wave &w, const Instruction &in) { write_counter(w, in, gpu_clock()); }
 
 void cache_control(Wave &, const Instruction &) { full_fence(); }
@@ -113,11 +120,13 @@ void hint(Wave &, const Instruction &) {}
 
 constexpr auto smem = ExecClass::smem;
 
-#define ATOMIC(NAME, ...)                                                                                              \
-  Opcode{"s_atomic_" NAME, atomic<Base::address, __VA_ARGS__>, smem},                                                  \
-      Opcode{"s_buffer_atomic_" NAME, atomic<Base::buffer, __VA_ARGS__>, smem}
+#define ATOMIC(NAME, ...)                                                                          \
+  Opcode{"s_atomic_" NAME, atomic<Base::address, __VA_ARGS__>, smem}, Opcode {                     \
+    "s_buffer_atomic_" NAME, atomic<Base::buffer, __VA_ARGS__>, smem                               \
+  }
 #define INTEGER_ATOMIC(NAME, OP, T32, T64) ATOMIC(NAME, OP<T32>), ATOMIC(NAME "_x2", OP<T64>)
 
+// clang-format off
 constexpr Opcode table[] = {
     {"s_load_dword", load<Base::address, 1>, smem},
     {"s_load_dwordx2", load<Base::address, 2>, smem},
@@ -166,6 +175,7 @@ constexpr Opcode table[] = {
     {"s_atc_probe", hint, smem},
     {"s_atc_probe_buffer", hint, smem},
 };
+// clang-format on
 
 } // namespace
 

@@ -1,5 +1,5 @@
-#include "isa/opcode.h"
 #include "isa/texel_format.h"
+#include "isa/opcode.h"
 
 #include <cmath>
 #include <cstring>
@@ -7,23 +7,43 @@
 namespace fade::sim {
 namespace {
 
-// Layouts in the order of gfx9's data formats; the hardware's names have the highest component first.
+// Layouts in the order of gfx9's data formats; the hardware's names have the highest component
+// first.
 struct Layout {
   uint8_t bits[4];
 };
-enum LayoutName { l_8 = 1, l_16, l_8_8, l_32, l_16_16, l_10_11_11, l_11_11_10, l_10_10_10_2, l_2_10_10_10, l_8_8_8_8,
-                  l_32_32, l_16_16_16_16, l_32_32_32, l_32_32_32_32 };
+enum LayoutName {
+  l_8 = 1,
+  l_16,
+  l_8_8,
+  l_32,
+  l_16_16,
+  l_10_11_11,
+  l_11_11_10,
+  l_10_10_10_2,
+  l_2_10_10_10,
+  l_8_8_8_8,
+  l_32_32,
+  l_16_16_16_16,
+  l_32_32_32,
+  l_32_32_32_32
+};
+// clang-format off
 constexpr Layout layouts[] = {
     {},           {{8}},           {{16}},          {{8, 8}},         {{32}},    {{16, 16}},         {{11, 11, 10}}, {{10, 11, 11}},
     {{2, 10, 10, 10}}, {{10, 10, 10, 2}}, {{8, 8, 8, 8}}, {{32, 32}}, {{16, 16, 16, 16}}, {{32, 32, 32}}, {{32, 32, 32, 32}},
 };
+// clang-format on
 
-// gfx10 and gfx11 number all combinations in one list: for each layout, the number kinds that it has.
-constexpr unsigned kinds_integer_based = 0x3f, kinds_all = 0xbf, kinds_32 = 0xb0, kinds_float = 0x80, kinds_int_norm = 0x33;
+// gfx10 and gfx11 number all combinations in one list: for each layout, the number kinds that it
+// has.
+constexpr unsigned kinds_integer_based = 0x3f, kinds_all = 0xbf, kinds_32 = 0xb0,
+                   kinds_float = 0x80, kinds_int_norm = 0x33;
 struct Group {
   uint8_t layout;
   uint8_t kinds; // bit per Number
 };
+// clang-format off
 constexpr Group gfx10_groups[] = {
     {l_8, kinds_integer_based},          {l_16, kinds_all},          {l_8_8, kinds_integer_based},
     {l_32, kinds_32},                    {l_16_16, kinds_all},       {l_10_11_11, kinds_all},
@@ -31,6 +51,8 @@ constexpr Group gfx10_groups[] = {
     {l_8_8_8_8, kinds_integer_based},    {l_32_32, kinds_32},        {l_16_16_16_16, kinds_all},
     {l_32_32_32, kinds_32},              {l_32_32_32_32, kinds_32},
 };
+// clang-format on
+// clang-format off
 constexpr Group gfx11_groups[] = {
     {l_8, kinds_integer_based},          {l_16, kinds_all},          {l_8_8, kinds_integer_based},
     {l_32, kinds_32},                    {l_16_16, kinds_all},       {l_10_11_11, kinds_float},
@@ -38,6 +60,7 @@ constexpr Group gfx11_groups[] = {
     {l_8_8_8_8, kinds_integer_based},    {l_32_32, kinds_32},        {l_16_16_16_16, kinds_all},
     {l_32_32_32, kinds_32},              {l_32_32_32_32, kinds_32},
 };
+// clang-format on
 
 TexelFormat make(unsigned layout, unsigned number) {
   TexelFormat f;
@@ -71,10 +94,12 @@ int32_t sign_extend(uint32_t v, unsigned width) {
 }
 
 uint32_t decode(Number number, uint32_t raw, unsigned width) {
-  const f32 most = static_cast<f32>((1ull << width) - 1), most_signed = static_cast<f32>((1ull << (width - 1)) - 1);
+  const f32 most = static_cast<f32>((1ull << width) - 1),
+            most_signed = static_cast<f32>((1ull << (width - 1)) - 1);
   switch (number) {
   case Number::unorm: return bits(static_cast<f32>(raw) / most);
-  case Number::snorm: return bits(std::fmax(static_cast<f32>(sign_extend(raw, width)) / most_signed, -1.0f));
+  case Number::snorm:
+    return bits(std::fmax(static_cast<f32>(sign_extend(raw, width)) / most_signed, -1.0f));
   case Number::uscaled: return bits(static_cast<f32>(raw));
   case Number::sscaled: return bits(static_cast<f32>(sign_extend(raw, width)));
   case Number::sint: return static_cast<uint32_t>(sign_extend(raw, width));
@@ -87,11 +112,14 @@ uint32_t decode(Number number, uint32_t raw, unsigned width) {
   }
 }
 
-f32 clamped(f32 v, f32 low, f32 high) { return v > low ? (v < high ? v : high) : low; } // NaN gives `low`
+f32 clamped(f32 v, f32 low, f32 high) {
+  return v > low ? (v < high ? v : high) : low;
+} // NaN gives `low`
 
 uint32_t encode(Number number, uint32_t value, unsigned width) {
   const f32 v = as_f32(value);
-  const f32 most = static_cast<f32>((1ull << width) - 1), most_signed = static_cast<f32>((1ull << (width - 1)) - 1);
+  const f32 most = static_cast<f32>((1ull << width) - 1),
+            most_signed = static_cast<f32>((1ull << (width - 1)) - 1);
   const uint32_t mask = width == 32 ? ~0u : (1u << width) - 1;
   switch (number) {
   case Number::unorm: return to_int<u32>(std::nearbyint(clamped(v, 0, 1) * most));
@@ -121,7 +149,8 @@ TexelFormat buffer_format(const Arch &arch, unsigned format) {
     const unsigned layout = format & 15;
     return layout < std::size(layouts) ? make(layout, format >> 4 & 7) : TexelFormat{};
   }
-  return arch.id == Gfx::gfx1100 ? from_list(gfx11_groups, format) : from_list(gfx10_groups, format);
+  return arch.id == Gfx::gfx1100 ? from_list(gfx11_groups, format)
+                                 : from_list(gfx10_groups, format);
 }
 
 Texel load_texel(const TexelFormat &f, const std::byte *p) {
@@ -131,7 +160,8 @@ Texel load_texel(const TexelFormat &f, const std::byte *p) {
   unsigned at = 0;
   for (unsigned i = 0; i < 4 && f.bits[i]; at += f.bits[i++]) {
     const unsigned width = f.bits[i];
-    const uint32_t raw = width == 32 ? words[at / 32] : words[at / 32] >> at % 32 & ((1u << width) - 1);
+    const uint32_t raw =
+        width == 32 ? words[at / 32] : words[at / 32] >> at % 32 & ((1u << width) - 1);
     t.c[i] = decode(f.number == Number::srgb && i == 3 ? Number::unorm : f.number, raw, width);
   }
   return t;
@@ -141,7 +171,9 @@ void store_texel(const TexelFormat &f, const Texel &t, std::byte *p) {
   uint32_t words[4] = {};
   unsigned at = 0;
   for (unsigned i = 0; i < 4 && f.bits[i]; at += f.bits[i++])
-    words[at / 32] |= encode(f.number == Number::srgb && i == 3 ? Number::unorm : f.number, t.c[i], f.bits[i]) << at % 32;
+    words[at / 32] |=
+        encode(f.number == Number::srgb && i == 3 ? Number::unorm : f.number, t.c[i], f.bits[i])
+        << at % 32;
   std::memcpy(p, words, f.bytes());
 }
 

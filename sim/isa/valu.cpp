@@ -1,8 +1,9 @@
 // Operand fetch, modifiers, EXEC and write-back of vector instructions.
 //
-// Most instructions have no modifiers and run with the default MODE: their lane loop reads registers where they are
-// and, with all lanes active, writes the result in place. All others go the long way: each source is staged into a
-// buffer that has the modifiers applied, the same lane loop runs, and the result is modified and merged.
+// Most instructions have no modifiers and run with the default MODE: their lane loop reads
+// registers where they are and, with all lanes active, writes the result in place. All others go
+// the long way: each source is staged into a buffer that has the modifiers applied, the same lane
+// loop runs, and the result is modified and merged.
 #include "isa/valu.h"
 
 #include "isa/constants.h"
@@ -20,9 +21,12 @@ bool flushes(const Wave &w, Type t, bool input) {
 
 void flush_denormals(uint32_t *lo, uint32_t *hi, Type t, unsigned lanes) {
   for (unsigned i = 0; i < lanes; i++) {
-    if (t == Type::f32) lo[i] = lo[i] & 0x7f800000 ? lo[i] : lo[i] & 0x80000000;
-    else if (t == Type::f16) lo[i] = lo[i] & 0x7c00 ? lo[i] : lo[i] & ~0x3ffu;
-    else if (!(hi[i] & 0x7ff00000)) lo[i] = 0, hi[i] &= 0x80000000;
+    if (t == Type::f32)
+      lo[i] = lo[i] & 0x7f800000 ? lo[i] : lo[i] & 0x80000000;
+    else if (t == Type::f16)
+      lo[i] = lo[i] & 0x7c00 ? lo[i] : lo[i] & ~0x3ffu;
+    else if (!(hi[i] & 0x7ff00000))
+      lo[i] = 0, hi[i] &= 0x80000000;
   }
 }
 
@@ -43,7 +47,8 @@ void fill(uint32_t *row, uint32_t value, unsigned lanes) {
   for (unsigned i = 0; i < lanes; i++) row[i] = value;
 }
 
-// Offset added to a vector register number by s_set_gpr_idx_on; `part` is the enable bit: 0-2 sources, 3 destination.
+// Offset added to a vector register number by s_set_gpr_idx_on; `part` is the enable bit: 0-2
+// sources, 3 destination.
 unsigned gpr_index(const Wave &w, unsigned part) {
   return w.gpr_index >> (12 + part) & 1 ? w.gpr_index & 0xff : 0;
 }
@@ -59,13 +64,16 @@ void apply_sign(uint32_t *row, Type type, bool abs, bool neg, unsigned lanes) {
 }
 
 uint32_t select_part(uint32_t v, unsigned sel, bool sext) {
-  if (sel < 4) return sext ? static_cast<u32>(static_cast<int8_t>(v >> 8 * sel)) : v >> 8 * sel & 0xff;
+  if (sel < 4)
+    return sext ? static_cast<u32>(static_cast<int8_t>(v >> 8 * sel)) : v >> 8 * sel & 0xff;
   if (sel < 6)
-    return sext ? static_cast<u32>(static_cast<i16>(v >> 16 * (sel - 4))) : v >> 16 * (sel - 4) & 0xffff;
+    return sext ? static_cast<u32>(static_cast<i16>(v >> 16 * (sel - 4)))
+                : v >> 16 * (sel - 4) & 0xffff;
   return v;
 }
 
-// A source with all its modifiers applied, in `room`. Lanes that may not be written are taken out of `writable`.
+// A source with all its modifiers applied, in `room`. Lanes that may not be written are taken out
+// of `writable`.
 Rows stage(Wave &w, const Instruction &in, unsigned s, Room &room, uint64_t &writable) {
   const Type type = in.opcode->src[s];
   if (type == Type::mask) return operand_rows(w, in.src[s], type, room);
@@ -111,16 +119,19 @@ void modify_result(const Wave &w, const Instruction &in, uint32_t *lo, uint32_t 
       if (t == Type::f32) {
         lo[i] = bits(modified(as_f32(lo[i]), omod, in.clamp, nan_to_zero));
       } else if (t == Type::f16) {
-        lo[i] = to_f16(modified(to_f32(f16{static_cast<u16>(lo[i])}), omod, in.clamp, nan_to_zero)).bits;
+        lo[i] = to_f16(modified(to_f32(f16{static_cast<u16>(lo[i])}), omod, in.clamp, nan_to_zero))
+                    .bits;
       } else {
-        u64 b = bits(modified(as_f64(static_cast<u64>(hi[i]) << 32 | lo[i]), omod, in.clamp, nan_to_zero));
+        u64 b = bits(
+            modified(as_f64(static_cast<u64>(hi[i]) << 32 | lo[i]), omod, in.clamp, nan_to_zero));
         lo[i] = static_cast<u32>(b), hi[i] = static_cast<u32>(b >> 32);
       }
     }
   if (flushes(w, t, false)) flush_denormals(lo, hi, t, w.lanes);
 }
 
-// Where the result goes inside the destination word: SDWA's byte or word, the half of a 16-bit result.
+// Where the result goes inside the destination word: SDWA's byte or word, the half of a 16-bit
+// result.
 void place_result(const Wave &w, const Instruction &in, uint32_t *lo, const uint32_t *old) {
   const Type t = in.opcode->dst;
   if (in.select == LaneSelect::sdwa && in.dst_sel < 6) {
@@ -129,7 +140,8 @@ void place_result(const Wave &w, const Instruction &in, uint32_t *lo, const uint
     const uint32_t mask = (byte ? 0xffu : 0xffffu) << shift;
     for (unsigned i = 0; i < w.lanes; i++) {
       uint32_t v = lo[i] << shift & mask;
-      if (in.dst_unused == 2) v |= old[i] & ~mask;
+      if (in.dst_unused == 2)
+        v |= old[i] & ~mask;
       else if (in.dst_unused == 1)
         v = static_cast<u32>(byte ? static_cast<i32>(static_cast<int8_t>(lo[i]))
                                   : static_cast<i32>(static_cast<i16>(lo[i])))
@@ -150,13 +162,15 @@ LaneFunction lane_function(const Instruction &in) {
   return in.clamp && in.opcode->lanes_clamp ? in.opcode->lanes_clamp : in.opcode->lanes;
 }
 
-// Stages all sources and runs the lane loop; the result is in `result` and `flags`. Returns the lanes to be written.
+// Stages all sources and runs the lane loop; the result is in `result` and `flags`. Returns the
+// lanes to be written.
 uint64_t run_staged(Wave &w, const Instruction &in, Room &result, uint8_t *flags) {
   alignas(64) Room room[4];
   uint64_t writable = w.exec();
   LaneCall call{};
   call.machine = machine_of(w);
-  for (unsigned s = 0; s < in.opcode->sources; s++) call.src[s] = stage(w, in, s, room[s], writable);
+  for (unsigned s = 0; s < in.opcode->sources; s++)
+    call.src[s] = stage(w, in, s, room[s], writable);
   call.lo = result[0], call.hi = result[1], call.flags = flags, call.lanes = w.lanes;
   RoundingScope rounding(w.mode, in.opcode->dst, in.opcode->src[0]);
   lane_function(in)(call);
@@ -173,7 +187,8 @@ void run_modified(Wave &w, const Instruction &in) {
   expand_mask(writable, mask, w.lanes);
   blend(to, result[0], mask, w.lanes);
   if (is_64(in.opcode->dst)) blend(to + 64, result[1], mask, w.lanes);
-  if (in.opcode->flag_out) w.set_mask_register(in.sdst.index, pack_flags(flags, w.lanes) & writable);
+  if (in.opcode->flag_out)
+    w.set_mask_register(in.sdst.index, pack_flags(flags, w.lanes) & writable);
 }
 
 uint64_t compare(Wave &w, const Instruction &in) {
@@ -188,7 +203,8 @@ uint64_t compare(Wave &w, const Instruction &in) {
     in.opcode->lanes(call);
   } else {
     alignas(64) Room unused;
-    const uint64_t written = run_staged(w, in, unused, flags); // a lane that DPP leaves out counts as inactive
+    const uint64_t written =
+        run_staged(w, in, unused, flags); // a lane that DPP leaves out counts as inactive
     return pack_flags(flags, w.lanes) & written;
   }
   return pack_flags(flags, w.lanes) & w.exec();
@@ -205,7 +221,8 @@ uint64_t compute_result(Wave &w, const Instruction &in, uint32_t (&result)[2][64
 Rows operand_rows(Wave &w, const Operand &o, Type type, uint32_t (*room)[64]) {
   if (o.kind == Operand::Kind::vgpr) return {w.vgpr[o.index], w.vgpr[o.index + 1]};
   if (type == Type::mask) {
-    uint64_t mask = o.kind == Operand::Kind::sgpr ? w.mask_register(o.index) : scalar_value(w, o, Type::u64);
+    uint64_t mask =
+        o.kind == Operand::Kind::sgpr ? w.mask_register(o.index) : scalar_value(w, o, Type::u64);
     expand_mask(mask, room[0], w.lanes);
     return {room[0], room[1]};
   }
@@ -235,7 +252,8 @@ void run_valu(Wave &w, const Instruction &in) {
   alignas(64) uint8_t flags[64];
   LaneCall call;
   call.machine = machine_of(w);
-  for (unsigned s = 0; s < op.sources; s++) call.src[s] = operand_rows(w, in.src[s], op.src[s], room[s]);
+  for (unsigned s = 0; s < op.sources; s++)
+    call.src[s] = operand_rows(w, in.src[s], op.src[s], room[s]);
   uint32_t *to = w.vgpr[in.dst.index];
   call.flags = flags, call.lanes = w.lanes;
   if (w.all_active) {
@@ -250,7 +268,9 @@ void run_valu(Wave &w, const Instruction &in) {
   if (op.flag_out) w.set_mask_register(in.sdst.index, pack_flags(flags, w.lanes) & w.exec());
 }
 
-void run_compare(Wave &w, const Instruction &in) { w.set_mask_register(in.sdst.index, compare(w, in)); }
+void run_compare(Wave &w, const Instruction &in) {
+  w.set_mask_register(in.sdst.index, compare(w, in));
+}
 
 void run_compare_exec(Wave &w, const Instruction &in) {
   const uint64_t mask = compare(w, in);

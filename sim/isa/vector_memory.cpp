@@ -1,5 +1,5 @@
-// Loads and stores of vector registers: flat, global, scratch and buffer instructions, which differ in how an address is
-// formed and in nothing else.
+// Loads and stores of vector registers: flat, global, scratch and buffer instructions, which differ
+// in how an address is formed and in nothing else.
 #include "isa/vector_memory.h"
 
 #include "isa/lds.h"
@@ -9,8 +9,9 @@
 namespace fade::sim {
 namespace {
 
-// Two registers that lie side by side in memory move as one: 64-bit atomic loads and stores of a program are plain
-// instructions, so they must not be torn. Volatile, lest the compiler split or join them.
+// Two registers that lie side by side in memory move as one: 64-bit atomic loads and stores of a
+// program are plain instructions, so they must not be torn. Volatile, lest the compiler split or
+// join them.
 template <class I> constexpr bool is_pair = I::count == 2 && sizeof(typename I::Value) == 4;
 using UnalignedPair __attribute__((aligned(1), may_alias)) = u64;
 FADE_GPU_ACCESS inline u64 load_pair(const std::byte *p) {
@@ -20,20 +21,25 @@ FADE_GPU_ACCESS inline void store_pair(std::byte *p, uint32_t low, uint32_t high
   *reinterpret_cast<volatile UnalignedPair *>(p) = u64{high} << 32 | low;
 }
 
-template <class I> FADE_GPU_ACCESS void load_lane(Row *to, unsigned lane, const std::byte *p, uint32_t stride) {
+template <class I>
+FADE_GPU_ACCESS void load_lane(Row *to, unsigned lane, const std::byte *p, uint32_t stride) {
   for (unsigned k = 0; k < I::count; k++)
     to[k][lane] = I::to_register(load_unaligned<typename I::Value>(p + k * stride), to[k][lane]);
 }
-template <class I> FADE_GPU_ACCESS void store_lane(const Row *from, unsigned lane, std::byte *p, uint32_t stride) {
+template <class I>
+FADE_GPU_ACCESS void store_lane(const Row *from, unsigned lane, std::byte *p, uint32_t stride) {
   if constexpr (is_pair<I>)
     if (stride == 4) return store_pair(p, from[0][lane], from[1][lane]);
-  for (unsigned k = 0; k < I::count; k++) store_unaligned(p + k * stride, I::from_register(from[k][lane]));
+  for (unsigned k = 0; k < I::count; k++)
+    store_unaligned(p + k * stride, I::from_register(from[k][lane]));
 }
 
-// All lanes of a run, 32 at a time, so that the loops become wide moves. Registers never overlap GPU memory.
+// All lanes of a run, 32 at a time, so that the loops become wide moves. Registers never overlap
+// GPU memory.
 template <class I, bool full>
-FADE_GPU_ACCESS void load_run(Row *__restrict to, const std::byte *__restrict p, uint32_t word_stride,
-                              const uint32_t *__restrict mask, unsigned lanes) {
+FADE_GPU_ACCESS void load_run(Row *__restrict to, const std::byte *__restrict p,
+                              uint32_t word_stride, const uint32_t *__restrict mask,
+                              unsigned lanes) {
   using Value = typename I::Value;
   auto put = [&](unsigned k, unsigned i, Value loaded) {
     uint32_t &r = to[k][i];
@@ -47,21 +53,26 @@ FADE_GPU_ACCESS void load_run(Row *__restrict to, const std::byte *__restrict p,
           const u64 both = load_pair(p + i * I::bytes);
           put(0, i, static_cast<Value>(both)), put(1, i, static_cast<Value>(both >> 32));
         } else {
-          for (unsigned k = 0; k < I::count; k++) put(k, i, load_unaligned<Value>(p + i * I::bytes + k * 4));
+          for (unsigned k = 0; k < I::count; k++)
+            put(k, i, load_unaligned<Value>(p + i * I::bytes + k * 4));
         }
     } else {
       for (unsigned k = 0; k < I::count; k++)
-        for (unsigned i = base; i < base + 32; i++) put(k, i, load_unaligned<Value>(p + k * word_stride + i * 4));
+        for (unsigned i = base; i < base + 32; i++)
+          put(k, i, load_unaligned<Value>(p + k * word_stride + i * 4));
     }
   }
 }
-template <class I> void load_run(Wave &w, Row *to, const std::byte *p, uint32_t word_stride, const LaneMask &mask) {
-  if (mask.full()) load_run<I, true>(to, p, word_stride, nullptr, w.lanes);
-  else load_run<I, false>(to, p, word_stride, mask.words(), w.lanes);
+template <class I>
+void load_run(Wave &w, Row *to, const std::byte *p, uint32_t word_stride, const LaneMask &mask) {
+  if (mask.full())
+    load_run<I, true>(to, p, word_stride, nullptr, w.lanes);
+  else
+    load_run<I, false>(to, p, word_stride, mask.words(), w.lanes);
 }
 template <class I>
-FADE_GPU_ACCESS void store_run(const Row *__restrict from, std::byte *__restrict p, uint32_t word_stride,
-                               unsigned lanes) {
+FADE_GPU_ACCESS void store_run(const Row *__restrict from, std::byte *__restrict p,
+                               uint32_t word_stride, unsigned lanes) {
   for (unsigned base = 0; base < lanes; base += 32) {
     if (word_stride == 4) {
       for (unsigned i = base; i < base + 32; i++)
@@ -78,14 +89,15 @@ FADE_GPU_ACCESS void store_run(const Row *__restrict from, std::byte *__restrict
   }
 }
 
-// Lanes anywhere in one range. All of them load, so that the loop has no branches: an inactive one reads where the range
-// begins, and drops it.
+// Lanes anywhere in one range. All of them load, so that the loop has no branches: an inactive one
+// reads where the range begins, and drops it.
 template <class I, bool full>
 FADE_GPU_ACCESS void load_scattered(Row *__restrict to, const HostRange &r, const LaneAddresses &a,
                                     const uint32_t *__restrict mask, unsigned lanes) {
   for (unsigned i = 0; i < lanes; i++) {
     const uint32_t m = full ? ~0u : mask[i];
-    const std::byte *p = r.host + ((a.va[i] - r.base) & static_cast<uint64_t>(int64_t{static_cast<int32_t>(m)}));
+    const std::byte *p =
+        r.host + ((a.va[i] - r.base) & static_cast<uint64_t>(int64_t{static_cast<int32_t>(m)}));
     auto put = [&](unsigned k, typename I::Value loaded) {
       uint32_t &reg = to[k][i];
       const uint32_t v = I::to_register(loaded, reg);
@@ -97,15 +109,20 @@ FADE_GPU_ACCESS void load_scattered(Row *__restrict to, const HostRange &r, cons
         put(0, static_cast<u32>(both)), put(1, static_cast<u32>(both >> 32));
         continue;
       }
-    for (unsigned k = 0; k < I::count; k++) put(k, load_unaligned<typename I::Value>(p + k * a.word_stride));
+    for (unsigned k = 0; k < I::count; k++)
+      put(k, load_unaligned<typename I::Value>(p + k * a.word_stride));
   }
 }
 template <class I>
-void load_scattered(Wave &w, Row *to, const HostRange &r, const LaneAddresses &a, const LaneMask &mask) {
-  if (mask.full()) load_scattered<I, true>(to, r, a, nullptr, w.lanes);
-  else load_scattered<I, false>(to, r, a, mask.words(), w.lanes);
+void load_scattered(Wave &w, Row *to, const HostRange &r, const LaneAddresses &a,
+                    const LaneMask &mask) {
+  if (mask.full())
+    load_scattered<I, true>(to, r, a, nullptr, w.lanes);
+  else
+    load_scattered<I, false>(to, r, a, mask.words(), w.lanes);
 }
-template <class I> FADE_GPU_ACCESS void store_scattered(const Row *from, const HostRange &r, const LaneAddresses &a) {
+template <class I>
+FADE_GPU_ACCESS void store_scattered(const Row *from, const HostRange &r, const LaneAddresses &a) {
   for (uint64_t lanes = a.lanes; lanes; lanes &= lanes - 1) {
     const auto i = static_cast<unsigned>(std::countr_zero(lanes));
     store_lane<I>(from, i, r.at(a.va[i]), a.word_stride);
@@ -119,7 +136,8 @@ template <class I> void clear_lanes(Row *to, uint64_t lanes) {
   });
 }
 
-template <class I> void load_apart(Wave &w, const Instruction &in, const LaneAddresses &a, Row *to) {
+template <class I>
+void load_apart(Wave &w, const Instruction &in, const LaneAddresses &a, Row *to) {
   for_lanes(a.lanes, [&](unsigned i) {
     std::byte room[I::bytes];
     read_lane(w, in, a, i, room, I::bytes);
@@ -137,13 +155,16 @@ template <class I> void load_to(Wave &w, const Instruction &in, const LaneAddres
   const HostRange r = locate(w, a, mask, I::bytes, false);
   if (!r.host) [[unlikely]]
     return load_apart<I>(w, in, a, to);
-  if (r.run) load_run<I>(w, to, r.run, a.word_stride, mask);
-  else load_scattered<I>(w, to, r, a, mask);
+  if (r.run)
+    load_run<I>(w, to, r.run, a.word_stride, mask);
+  else
+    load_scattered<I>(w, to, r, a, mask);
   account(w, in, a, I::bytes, AccessKind::load, r.space);
 }
 
-// Calls move(addresses, first register) for each dword of an access that must be made dword by dword. All addresses are
-// formed before the first move, which may overwrite the registers that they come from.
+// Calls move(addresses, first register) for each dword of an access that must be made dword by
+// dword. All addresses are formed before the first move, which may overwrite the registers that
+// they come from.
 template <unsigned words, class F> void word_by_word(Wave &w, const Instruction &in, F &&move) {
   LaneAddresses parts[words];
   for (unsigned k = 0; k < words; k++) vector_addresses(w, in, 4, parts[k], 4 * k);
@@ -181,7 +202,8 @@ template <class I> void load(Wave &w, const Instruction &in) {
   load_to<I>(w, in, a, to);
 }
 
-template <class I> void store_apart(Wave &w, const Instruction &in, const LaneAddresses &a, const Row *from) {
+template <class I>
+void store_apart(Wave &w, const Instruction &in, const LaneAddresses &a, const Row *from) {
   for_lanes(a.lanes, [&](unsigned i) {
     std::byte room[I::bytes];
     store_lane<I>(from, i, room, 4);
@@ -190,15 +212,18 @@ template <class I> void store_apart(Wave &w, const Instruction &in, const LaneAd
   account_by_lane(w, in, a, I::bytes, AccessKind::store);
 }
 
-template <class I> void store_from(Wave &w, const Instruction &in, const LaneAddresses &a, const Row *from) {
+template <class I>
+void store_from(Wave &w, const Instruction &in, const LaneAddresses &a, const Row *from) {
   if (!a.lanes) return;
   release_fence();
   const LaneMask mask(w, a.lanes);
   const HostRange r = locate(w, a, mask, I::bytes, true);
   if (!r.host) [[unlikely]]
     return store_apart<I>(w, in, a, from);
-  if (r.run && mask.full()) store_run<I>(from, r.run, a.word_stride, w.lanes);
-  else store_scattered<I>(from, r, a);
+  if (r.run && mask.full())
+    store_run<I>(from, r.run, a.word_stride, w.lanes);
+  else
+    store_scattered<I>(from, r, a);
   account(w, in, a, I::bytes, AccessKind::store, r.space);
 }
 
@@ -232,7 +257,8 @@ void store_from_lds(Wave &w, const Instruction &in) {
 
 // Scalar base and the lane's number: no address register.
 void addresses_by_lane(const Wave &w, const Instruction &in, LaneAddresses &a) {
-  const uint64_t base = (in.saddr ? w.sgpr64(in.src[2].index) : 0) + static_cast<uint64_t>(int64_t{in.offset});
+  const uint64_t base =
+      (in.saddr ? w.sgpr64(in.src[2].index) : 0) + static_cast<uint64_t>(int64_t{in.offset});
   for (unsigned i = 0; i < 64; i++) a.va[i] = base + i * 4;
   a.lanes = w.active_exec;
 }
@@ -253,10 +279,13 @@ void cache_control(Wave &, const Instruction &) { full_fence(); }
 constexpr auto loads = ExecClass::vmem_load;
 constexpr auto stores = ExecClass::vmem_store;
 
-#define FADE_LDS_FORMS(TYPE, ...)                                                                                      \
-  Opcode{"global_load_lds_" TYPE, __VA_ARGS__, loads}, Opcode{"scratch_load_lds_" TYPE, __VA_ARGS__, loads},           \
-      Opcode{"buffer_load_lds_" TYPE, __VA_ARGS__, loads}
+#define FADE_LDS_FORMS(TYPE, ...)                                                                  \
+  Opcode{"global_load_lds_" TYPE, __VA_ARGS__, loads},                                             \
+      Opcode{"scratch_load_lds_" TYPE, __VA_ARGS__, loads}, Opcode {                               \
+    "buffer_load_lds_" TYPE, __VA_ARGS__, loads                                                    \
+  }
 
+// clang-format off
 constexpr Opcode table[] = {
     FADE_ALL_SPACES("load_dword", load<Item<u32, 1>>, loads),
     FADE_ALL_SPACES("load_dwordx2", load<Item<u32, 2>>, loads),
@@ -300,6 +329,7 @@ constexpr Opcode table[] = {
     {"buffer_gl0_inv", cache_control, ExecClass::other},
     {"buffer_gl1_inv", cache_control, ExecClass::other},
 };
+// clang-format on
 
 } // namespace
 
@@ -308,7 +338,8 @@ std::span<const Opcode> load_store_opcodes() { return table; }
 std::span<const Opcode> vector_memory_opcodes() {
   static const std::vector<Opcode> all = [] {
     std::vector<Opcode> v;
-    for (auto part : {load_store_opcodes(), memory_atomic_opcodes(), typed_buffer_opcodes(), image_opcodes()})
+    for (auto part :
+         {load_store_opcodes(), memory_atomic_opcodes(), typed_buffer_opcodes(), image_opcodes()})
       v.insert(v.end(), part.begin(), part.end());
     return v;
   }();

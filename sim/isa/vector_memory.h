@@ -15,6 +15,8 @@ std::span<const Opcode> image_opcodes();
 } // namespace fade::sim
 
 // An instruction that exists in the flat, global, scratch and buffer encodings under the same name.
-#define FADE_ALL_SPACES(NAME, ...)                                                                                     \
-  Opcode{"flat_" NAME, __VA_ARGS__}, Opcode{"global_" NAME, __VA_ARGS__}, Opcode{"scratch_" NAME, __VA_ARGS__},        \
-      Opcode{"buffer_" NAME, __VA_ARGS__}
+#define FADE_ALL_SPACES(NAME, ...)                                                                 \
+  Opcode{"flat_" NAME, __VA_ARGS__}, Opcode{"global_" NAME, __VA_ARGS__},                          \
+      Opcode{"scratch_" NAME, __VA_ARGS__}, Opcode {                                               \
+    "buffer_" NAME, __VA_ARGS__                                                                    \
+  }

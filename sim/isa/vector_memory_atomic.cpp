@@ -1,4 +1,5 @@
-// Atomics on memory: flat, global and buffer. Each lane's operation is a single atomic operation of the host.
+// Atomics on memory: flat, global and buffer. Each lane's operation is a single atomic operation of
+// the host.
 #include "isa/host_atomic.h"
 #include "isa/memory_access.h"
 #include "isa/vector_memory.h"
@@ -9,17 +10,21 @@ namespace {
 using namespace atomic_op;
 
 template <class T> T get(const Row *rows, unsigned lane) {
-  if constexpr (sizeof(T) == 8) return static_cast<T>(u64{rows[1][lane]} << 32 | rows[0][lane]);
-  else return static_cast<T>(rows[0][lane]);
+  if constexpr (sizeof(T) == 8)
+    return static_cast<T>(u64{rows[1][lane]} << 32 | rows[0][lane]);
+  else
+    return static_cast<T>(rows[0][lane]);
 }
 template <class T> void set(Row *rows, unsigned lane, T v) {
   rows[0][lane] = static_cast<u32>(v);
   if constexpr (sizeof(T) == 8) rows[1][lane] = static_cast<u32>(static_cast<u64>(v) >> 32);
 }
 
-// LDS and private memory belong to the worker that runs the wave: no other thread can come in between.
+// LDS and private memory belong to the worker that runs the wave: no other thread can come in
+// between.
 template <class Op, class T>
-T apply_apart(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned lane, const AtomicInput<T> &input) {
+T apply_apart(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned lane,
+              const AtomicInput<T> &input) {
   if (lane_space(in, a.va[lane]) == Space::global)
     return fetch_apply<Op>(reinterpret_cast<T *>(w.memory->at(a.va[lane], sizeof(T), true)), input);
   T old;
@@ -29,7 +34,8 @@ T apply_apart(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned l
   return old;
 }
 
-// f32 additions in memory flush denormals whatever MODE says, except on gfx942; all else keeps them.
+// f32 additions in memory flush denormals whatever MODE says, except on gfx942; all else keeps
+// them.
 Denormals denormals_of(const Arch &arch, bool is_f32) {
   return is_f32 && arch.id != Gfx::gfx942 ? Denormals::flush : Denormals::keep;
 }
@@ -55,17 +61,23 @@ template <class Op, bool is_f32 = false> void atomic(Wave &w, const Instruction 
                          : apply_apart<Op>(w, in, a, i, input);
     if (in.glc) set(to, i, old);
   });
-  if (r.host) account(w, in, a, sizeof(T), AccessKind::atomic, r.space);
-  else account_by_lane(w, in, a, sizeof(T), AccessKind::atomic);
+  if (r.host)
+    account(w, in, a, sizeof(T), AccessKind::atomic, r.space);
+  else
+    account_by_lane(w, in, a, sizeof(T), AccessKind::atomic);
 }
 
 constexpr auto atomics = ExecClass::vmem_atomic;
 
-#define ATOMIC(NAME, ...)                                                                                              \
-  Opcode{"flat_atomic_" NAME, __VA_ARGS__, atomics}, Opcode{"global_atomic_" NAME, __VA_ARGS__, atomics},              \
-      Opcode{"buffer_atomic_" NAME, __VA_ARGS__, atomics}
-#define INTEGER_ATOMIC(NAME, OP, T32, T64) ATOMIC(NAME, atomic<OP<T32>>), ATOMIC(NAME "_x2", atomic<OP<T64>>)
+#define ATOMIC(NAME, ...)                                                                          \
+  Opcode{"flat_atomic_" NAME, __VA_ARGS__, atomics},                                               \
+      Opcode{"global_atomic_" NAME, __VA_ARGS__, atomics}, Opcode {                                \
+    "buffer_atomic_" NAME, __VA_ARGS__, atomics                                                    \
+  }
+#define INTEGER_ATOMIC(NAME, OP, T32, T64)                                                         \
+  ATOMIC(NAME, atomic<OP<T32>>), ATOMIC(NAME "_x2", atomic<OP<T64>>)
 
+// clang-format off
 constexpr Opcode table[] = {
     INTEGER_ATOMIC("swap", Swap, u32, u64),
     INTEGER_ATOMIC("cmpswap", CompareSwap, u32, u64),
@@ -95,6 +107,7 @@ constexpr Opcode table[] = {
     ATOMIC("fmin_x2", atomic<FMin<f64>>),
     ATOMIC("fmax_x2", atomic<FMax<f64>>),
 };
+// clang-format on
 
 } // namespace
 

@@ -1,5 +1,5 @@
-// Buffer loads and stores that convert: the element's format comes from the buffer resource (buffer_*_format) or from
-// the instruction (tbuffer_*).
+// Buffer loads and stores that convert: the element's format comes from the buffer resource
+// (buffer_*_format) or from the instruction (tbuffer_*).
 #include "isa/buffer_resource.h"
 #include "isa/lds.h"
 #include "isa/texel_format.h"
@@ -32,7 +32,9 @@ uint32_t component(const ElementFormat &e, const Texel &t, unsigned i) {
   return s >= 4 ? t.c[s - 4] : s == 1 ? one_of(e.format) : 0;
 }
 
-uint32_t narrow(const TexelFormat &f, uint32_t v) { return f.integer() ? v & 0xffff : to_f16(as_f32(v)).bits; }
+uint32_t narrow(const TexelFormat &f, uint32_t v) {
+  return f.integer() ? v & 0xffff : to_f16(as_f32(v)).bits;
+}
 uint32_t widen(const TexelFormat &f, uint32_t v) {
   if (f.number == Number::sint) return static_cast<uint32_t>(static_cast<i16>(v));
   return f.integer() ? v & 0xffff : bits(to_f32(f16{static_cast<u16>(v)}));
@@ -53,16 +55,20 @@ void to_registers(const ElementFormat &e, const Texel &t, Row *to, unsigned lane
   }
 }
 
-template <unsigned count, Width width> Texel from_registers(const TexelFormat &f, const Row *from, unsigned lane) {
+template <unsigned count, Width width>
+Texel from_registers(const TexelFormat &f, const Row *from, unsigned lane) {
   Texel t{};
   for (unsigned i = 0; i < count; i++) {
-    if constexpr (width == Width::dword) t.c[i] = from[i][lane];
-    else t.c[i] = widen(f, from[i / 2][lane] >> (width == Width::d16_hi || i % 2 ? 16 : 0));
+    if constexpr (width == Width::dword)
+      t.c[i] = from[i][lane];
+    else
+      t.c[i] = widen(f, from[i / 2][lane] >> (width == Width::d16_hi || i % 2 ? 16 : 0));
   }
   return t;
 }
 
-template <unsigned count, Width width, bool always_lds = false> void load(Wave &w, const Instruction &in) {
+template <unsigned count, Width width, bool always_lds = false>
+void load(Wave &w, const Instruction &in) {
   const bool to_lds = always_lds || in.lds;
   const ElementFormat e = element_format(w, in);
   const uint32_t bytes = e.format.valid() ? e.format.bytes() : 4;
@@ -71,7 +77,8 @@ template <unsigned count, Width width, bool always_lds = false> void load(Wave &
   if (!e.format.valid()) a.lanes = 0; // reads zero
   Row lds_values[4] = {};
   Row *to = to_lds ? lds_values : &w.vgpr[in.dst.index];
-  for_lanes(w.active_exec & ~a.lanes, [&](unsigned i) { to_registers<count, width>(e, Texel{}, to, i); });
+  for_lanes(w.active_exec & ~a.lanes,
+            [&](unsigned i) { to_registers<count, width>(e, Texel{}, to, i); });
   for_lanes(a.lanes, [&](unsigned i) {
     std::byte room[16];
     read_lane(w, in, a, i, room, bytes);
@@ -101,12 +108,14 @@ template <unsigned count, Width width> void store(Wave &w, const Instruction &in
 constexpr auto loads = ExecClass::vmem_load;
 constexpr auto stores = ExecClass::vmem_store;
 
-#define TYPED(FORM, COUNT, WIDTH)                                                                                      \
-  Opcode{"buffer_load_format_" FORM, load<COUNT, WIDTH>, loads},                                                       \
-      Opcode{"tbuffer_load_format_" FORM, load<COUNT, WIDTH>, loads},                                                  \
-      Opcode{"buffer_store_format_" FORM, store<COUNT, WIDTH>, stores},                                                \
-      Opcode{"tbuffer_store_format_" FORM, store<COUNT, WIDTH>, stores}
+#define TYPED(FORM, COUNT, WIDTH)                                                                  \
+  Opcode{"buffer_load_format_" FORM, load<COUNT, WIDTH>, loads},                                   \
+      Opcode{"tbuffer_load_format_" FORM, load<COUNT, WIDTH>, loads},                              \
+      Opcode{"buffer_store_format_" FORM, store<COUNT, WIDTH>, stores}, Opcode {                   \
+    "tbuffer_store_format_" FORM, store<COUNT, WIDTH>, stores                                      \
+  }
 
+// clang-format off
 constexpr Opcode table[] = {
     TYPED("x", 1, Width::dword),        TYPED("xy", 2, Width::dword),
     TYPED("xyz", 3, Width::dword),      TYPED("xyzw", 4, Width::dword),
@@ -115,6 +124,7 @@ constexpr Opcode table[] = {
     TYPED("d16_hi_x", 1, Width::d16_hi),
     {"buffer_load_lds_format_x", load<1, Width::dword, true>, loads},
 };
+// clang-format on
 
 } // namespace
 

@@ -27,7 +27,8 @@ TEST_P(OpcodeCoverage, EveryOpcodeOfTheTableHasSemantics) {
   EXPECT_EQ(missing, "");
 }
 
-INSTANTIATE_TEST_SUITE_P(, OpcodeCoverage, testing::Values("gfx90a", "gfx942", "gfx1030", "gfx1100"),
+INSTANTIATE_TEST_SUITE_P(, OpcodeCoverage,
+                         testing::Values("gfx90a", "gfx942", "gfx1030", "gfx1100"),
                          [](const auto &i) { return std::string(i.param); });
 
 } // namespace

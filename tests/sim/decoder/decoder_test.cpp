@@ -1,7 +1,7 @@
 // The registers that the decoder reads out of an encoding are those that LLVM prints.
 //
-// Random words of every encoding are decoded by both. What LLVM's text names must be what the decoded instruction
-// names.
+// Random words of every encoding are decoded by both. What LLVM's text names must be what the
+// decoded instruction names.
 #include "isa/decoder.h"
 #include "isa/opcode.h"
 
@@ -20,7 +20,8 @@ namespace {
 
 using Register = std::pair<char, unsigned>; // file and number: 'v', 'a' or 's'
 
-// A register or range as printed. LLVM aligns the scalar ranges of encodings that name odd registers.
+// A register or range as printed. LLVM aligns the scalar ranges of encodings that name odd
+// registers.
 struct Printed {
   char file;
   unsigned first, last;
@@ -33,11 +34,21 @@ struct Printed {
 };
 
 std::vector<Printed> printed_registers(const std::string &text) {
-  static const std::map<std::string, unsigned> named = {
-      {"vcc", 106}, {"vcc_lo", 106}, {"vcc_hi", 107}, {"exec", 126}, {"exec_lo", 126}, {"exec_hi", 127},
-      {"m0", 124}, {"flat_scratch", 102}, {"flat_scratch_lo", 102}, {"flat_scratch_hi", 103},
-      {"xnack_mask", 104}, {"xnack_mask_lo", 104}, {"xnack_mask_hi", 105}};
-  static const std::regex word(R"(\b(vcc_lo|vcc_hi|vcc|exec_lo|exec_hi|exec|m0|flat_scratch_lo|flat_scratch_hi|flat_scratch|xnack_mask_lo|xnack_mask_hi|xnack_mask|([vsa])(\d+)|([vsa])\[(\d+):(\d+)\]|ttmp(\d+)|ttmp\[(\d+):(\d+)\])(?![\w.]))");
+  static const std::map<std::string, unsigned> named = {{"vcc", 106},
+                                                        {"vcc_lo", 106},
+                                                        {"vcc_hi", 107},
+                                                        {"exec", 126},
+                                                        {"exec_lo", 126},
+                                                        {"exec_hi", 127},
+                                                        {"m0", 124},
+                                                        {"flat_scratch", 102},
+                                                        {"flat_scratch_lo", 102},
+                                                        {"flat_scratch_hi", 103},
+                                                        {"xnack_mask", 104},
+                                                        {"xnack_mask_lo", 104},
+                                                        {"xnack_mask_hi", 105}};
+  static const std::regex word(
+      R"(\b(vcc_lo|vcc_hi|vcc|exec_lo|exec_hi|exec|m0|flat_scratch_lo|flat_scratch_hi|flat_scratch|xnack_mask_lo|xnack_mask_hi|xnack_mask|([vsa])(\d+)|([vsa])\[(\d+):(\d+)\]|ttmp(\d+)|ttmp\[(\d+):(\d+)\])(?![\w.]))");
   std::vector<Printed> found;
   auto number = [](const auto &m) { return static_cast<unsigned>(std::stoul(m)); };
   const size_t operands = text.find(' ');
@@ -45,18 +56,24 @@ std::vector<Printed> printed_registers(const std::string &text) {
   for (auto it = std::sregex_iterator(text.begin() + static_cast<long>(operands), text.end(), word);
        it != std::sregex_iterator(); ++it) {
     const std::smatch &m = *it;
-    if (m[2].matched) found.push_back({*m[2].first, number(m[3]), number(m[3])});
-    else if (m[4].matched) found.push_back({*m[4].first, number(m[5]), number(m[6])});
-    else if (m[7].matched) found.push_back({'s', 108 + number(m[7]), 108 + number(m[7])});
-    else if (m[8].matched) found.push_back({'s', 108 + number(m[8]), 108 + number(m[9])});
-    else found.push_back({'s', named.at(m[1]), named.at(m[1])});
+    if (m[2].matched)
+      found.push_back({*m[2].first, number(m[3]), number(m[3])});
+    else if (m[4].matched)
+      found.push_back({*m[4].first, number(m[5]), number(m[6])});
+    else if (m[7].matched)
+      found.push_back({'s', 108 + number(m[7]), 108 + number(m[7])});
+    else if (m[8].matched)
+      found.push_back({'s', 108 + number(m[8]), 108 + number(m[9])});
+    else
+      found.push_back({'s', named.at(m[1]), named.at(m[1])});
   }
   return found;
 }
 
 void collect(const Operand &o, std::set<Register> &into) {
   if (o.kind == Operand::Kind::sgpr) into.emplace('s', o.index);
-  if (o.kind == Operand::Kind::vgpr) into.emplace(o.index >= agpr_base ? 'a' : 'v', o.index % agpr_base);
+  if (o.kind == Operand::Kind::vgpr)
+    into.emplace(o.index >= agpr_base ? 'a' : 'v', o.index % agpr_base);
 }
 
 std::set<Register> decoded_registers(const Instruction &in) {
@@ -72,12 +89,19 @@ struct Shape { // an encoding: fixed bits of the first word
   uint32_t value, mask;
 };
 std::vector<Shape> shapes_of(const Arch &arch) {
-  std::vector<Shape> s = {{0x00000000, 0x80000000}, {0x7e000000, 0xfe000000}, {0x7c000000, 0xfe000000}, // VOP2, VOP1, VOPC
-                          {0x80000000, 0xc0000000}, {0xb0000000, 0xf0000000}, {0xbe800000, 0xff800000}, // SOP2, SOPK, SOP1
-                          {0xbf000000, 0xff800000}, {0xd8000000, 0xfc000000}, {0xdc000000, 0xfc000000}, // SOPC, DS, FLAT
-                          {0xe0000000, 0xfc000000}, {0xe8000000, 0xfc000000}};                          // MUBUF, MTBUF
-  if (arch.gfx9) s.insert(s.end(), {{0xc0000000, 0xfc000000}, {0xd0000000, 0xfc000000}, {0xd3800000, 0xff800000}});
-  else s.insert(s.end(), {{0xf4000000, 0xfc000000}, {0xd4000000, 0xfc000000}, {0xcc000000, 0xff800000}});
+  std::vector<Shape> s = {{0x00000000, 0x80000000}, {0x7e000000, 0xfe000000},
+                          {0x7c000000, 0xfe000000}, // VOP2, VOP1, VOPC
+                          {0x80000000, 0xc0000000}, {0xb0000000, 0xf0000000},
+                          {0xbe800000, 0xff800000}, // SOP2, SOPK, SOP1
+                          {0xbf000000, 0xff800000}, {0xd8000000, 0xfc000000},
+                          {0xdc000000, 0xfc000000},                            // SOPC, DS, FLAT
+                          {0xe0000000, 0xfc000000}, {0xe8000000, 0xfc000000}}; // MUBUF, MTBUF
+  if (arch.gfx9)
+    s.insert(s.end(),
+             {{0xc0000000, 0xfc000000}, {0xd0000000, 0xfc000000}, {0xd3800000, 0xff800000}});
+  else
+    s.insert(s.end(),
+             {{0xf4000000, 0xfc000000}, {0xd4000000, 0xfc000000}, {0xcc000000, 0xff800000}});
   return s;
 }
 
@@ -99,7 +123,8 @@ TEST_P(DecoderFields, NameTheRegistersThatLlvmPrints) {
       const Decoder::Result r = decoder.decode(bytes, 0x1000);
       if (!r.valid || !r.known) continue;
       const std::string text = decoder.text(bytes, 0x1000);
-      if (text.find("/*") != std::string::npos) continue; // LLVM marks operands that no assembler would accept
+      if (text.find("/*") != std::string::npos)
+        continue; // LLVM marks operands that no assembler would accept
       checked++;
       const auto printed = printed_registers(text);
       const auto decoded = decoded_registers(r.instruction);

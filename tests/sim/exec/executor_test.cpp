@@ -158,7 +158,8 @@ TEST_P(ExecutorTest, AJumpOutOfMemoryIsAMemoryFaultThere) {
   EXPECT_EQ(result.status, Status::memory_fault);
   EXPECT_EQ(result.fault_address, 0xdead000u);
   EXPECT_FALSE(result.fault_write);
-  EXPECT_NE(result.message.find("pc 0xdead000: no code there"), std::string::npos) << result.message;
+  EXPECT_NE(result.message.find("pc 0xdead000: no code there"), std::string::npos)
+      << result.message;
 }
 
 TEST_P(ExecutorTest, AMisalignedAtomicIsAMemoryViolation) {
@@ -166,7 +167,8 @@ TEST_P(ExecutorTest, AMisalignedAtomicIsAMemoryViolation) {
   EXPECT_EQ(run(prepare("add_at", 64, Arguments().add(counter.va))).status, Status::ok);
   auto result = run(prepare("add_at", 64, Arguments().add(counter.va + 2)));
   EXPECT_EQ(result.status, Status::memory_violation);
-  EXPECT_NE(result.message.find("is not aligned (global_atomic_add"), std::string::npos) << result.message;
+  EXPECT_NE(result.message.find("is not aligned (global_atomic_add"), std::string::npos)
+      << result.message;
   EXPECT_EQ(counter[0], 64u);
   EXPECT_EQ(counter[1], 0u);
 }

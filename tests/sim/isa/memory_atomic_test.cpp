@@ -14,16 +14,20 @@ struct Outcome {
   u64 memory, returned;
 };
 
-// One lane does `global_atomic_<name>`; memory holds `old` before, v[4:5] the data and v[6:7] the second operand.
-Outcome atomic(const std::string &cpu, const std::string &name, bool wide, u64 old, u64 data, u64 data2 = 0) {
+// One lane does `global_atomic_<name>`; memory holds `old` before, v[4:5] the data and v[6:7] the
+// second operand.
+Outcome atomic(const std::string &cpu, const std::string &name, bool wide, u64 old, u64 data,
+               u64 data2 = 0) {
   MemoryBench b(cpu);
   auto cell = b.allocate<u64>(1);
   cell[0] = old;
   b.set_exec(1);
   b.point(2, cell.va, 0);
   b.set_v64(4, data);
-  if (wide) b.set_v64(6, data2);
-  else b.v(5)[0] = static_cast<u32>(data2);
+  if (wide)
+    b.set_v64(6, data2);
+  else
+    b.v(5)[0] = static_cast<u32>(data2);
   const bool compares = name.find("cmpswap") != name.npos;
   const unsigned words = (wide ? 2u : 1u) * (compares ? 2u : 1u);
   const std::string from = words == 1 ? "v4" : "v[4:" + std::to_string(3 + words) + "]";
@@ -142,7 +146,8 @@ TEST(FloatAtomic, AddsF32AndF64) {
 TEST(FloatAtomic, F32AdditionFlushesDenormalsExceptOnGfx942) {
   const u32 denormal = 0x00000010;
   EXPECT_EQ(atomic("gfx90a", "add_f32", false, denormal, denormal).memory, 0u);
-  EXPECT_EQ(atomic("gfx90a", "add_f32", false, denormal | 0x80000000, denormal | 0x80000000).memory, 0x80000000u);
+  EXPECT_EQ(atomic("gfx90a", "add_f32", false, denormal | 0x80000000, denormal | 0x80000000).memory,
+            0x80000000u);
   EXPECT_EQ(atomic("gfx942", "add_f32", false, denormal, denormal).memory, 0x20u);
   EXPECT_EQ(atomic("gfx90a", "add_f64", true, 1, 1).memory, 2u); // f64 never
 }
@@ -204,8 +209,9 @@ TEST(GlobalAtomic, IsAtomicBetweenThreads) {
 }
 
 TEST(GlobalStore, IsSeenAfterTheStoresBeforeIt) {
-  // Message passing: data first, then a flag. A reader that sees the flag must see the data. The data go to lines that
-  // are in no cache, so that a processor which may reorder stores would let the flag overtake them.
+  // Message passing: data first, then a flag. A reader that sees the flag must see the data. The
+  // data go to lines that are in no cache, so that a processor which may reorder stores would let
+  // the flag overtake them.
   constexpr u32 messages = 1 << 18, words_apart = 64;
   auto data = std::make_unique<u32[]>(messages * words_apart);
   u32 flag = 0;

@@ -58,12 +58,16 @@ public:
   void set_s64(unsigned reg, uint64_t value) { wave.set_sgpr64(reg, value); }
 
   template <class T> T lds(uint32_t at) const { return load<T>(lds_.data() + at); }
-  template <class T> void set_lds(uint32_t at, T value) { std::memcpy(lds_.data() + at, &value, sizeof value); }
+  template <class T> void set_lds(uint32_t at, T value) {
+    std::memcpy(lds_.data() + at, &value, sizeof value);
+  }
   // A lane's byte of private memory lies here: dwords of all lanes, interleaved.
   std::byte *private_byte(unsigned lane, uint32_t address) {
     return scratch_.data() + address / 4 * 4 * wave.lanes + lane * 4 + address % 4;
   }
-  u32 private_word(unsigned lane, uint32_t address) { return load<u32>(private_byte(lane, address)); }
+  u32 private_word(unsigned lane, uint32_t address) {
+    return load<u32>(private_byte(lane, address));
+  }
 
   // The fault that a line causes; address 0 when there is none.
   MemoryFault fault_of(const std::string &line) {

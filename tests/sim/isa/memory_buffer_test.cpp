@@ -38,11 +38,13 @@ TEST(Buffer, OutOfRangeReadsZeroAndWritesNothing) {
     MemoryBench b(cpu);
     auto data = b.allocate<u32>(128);
     for (u32 i = 0; i < 128; i++) data[i] = 100 + i;
-    set_resource(b, {data.va, 40, 0, false, identity | (b.wave.arch->gfx10_up ? 3u << 28 : 0)}); // ten dwords
+    set_resource(b, {data.va, 40, 0, false,
+                     identity | (b.wave.arch->gfx10_up ? 3u << 28 : 0)}); // ten dwords
     b.fill(1, [](unsigned i) { return 4 * i; });
     b.set_v(2, 1);
     b.run("buffer_load_dword v2, v1, s[4:7], 0 offen");
-    for (unsigned i = 0; i < 32; i++) EXPECT_EQ(b.v(2)[i], i < 10 ? 100 + i : 0) << cpu << " lane " << i;
+    for (unsigned i = 0; i < 32; i++)
+      EXPECT_EQ(b.v(2)[i], i < 10 ? 100 + i : 0) << cpu << " lane " << i;
     b.set_v(2, 5);
     b.run("buffer_store_dword v2, v1, s[4:7], 0 offen");
     EXPECT_EQ(data[9], 5u);
@@ -96,7 +98,7 @@ TEST(Buffer, Gfx10ResourceChoosesTheCheck) {
   EXPECT_EQ(load(0, 4), 0u); // the offset leaves the element
   EXPECT_EQ(load(1, 4), 6u); // only the index counts
   EXPECT_EQ(load(1, 1), 0u);
-  EXPECT_EQ(load(2, 1), 6u); // nothing is checked
+  EXPECT_EQ(load(2, 1), 6u);  // nothing is checked
   EXPECT_EQ(load(3, 16), 6u); // bytes
   EXPECT_EQ(load(3, 15), 0u);
 }
@@ -105,7 +107,8 @@ TEST(Buffer, SwizzledElementsOfNeighboursLieTogether) {
   MemoryBench b;
   auto data = b.allocate<u32>(256);
   for (u32 i = 0; i < 256; i++) data[i] = i;
-  // Stride 8, groups of 16: dword 0 of 16 elements, then dword 1 of them, then the next 16 elements.
+  // Stride 8, groups of 16: dword 0 of 16 elements, then dword 1 of them, then the next 16
+  // elements.
   set_resource(b, {data.va, 64, 8, true, identity | 1u << 21});
   b.fill(2, [](unsigned i) { return i; });
   b.run("buffer_load_dwordx2 v[8:9], v2, s[4:7], 0 idxen");
@@ -150,7 +153,8 @@ TEST(Global, LoadsToLds) {
   b.s(sreg::m0) = 64;
   b.point(2, data.va, 8);
   b.run("global_load_lds_dword v[2:3], off offset:4");
-  for (unsigned i = 0; i < 63; i++) EXPECT_EQ(b.lds<u32>(64 + 4 + 4 * i), 7 * (2 * i + 1)); // the offset counts twice
+  for (unsigned i = 0; i < 63; i++)
+    EXPECT_EQ(b.lds<u32>(64 + 4 + 4 * i), 7 * (2 * i + 1)); // the offset counts twice
 }
 
 // gfx9: data format in bits 18:15, number format in 14:12.
@@ -168,32 +172,41 @@ std::vector<u32> load_format(u32 word3, u64 memory, const std::string &cpu = "gf
 TEST(TypedBuffer, ConvertsNumbers) {
   using V = std::vector<u32>;
   const u32 one = bits(1.0f);
-  EXPECT_EQ(load_format(gfx9_format(10, 0), 0x00ff33ff), (V{one, bits(0.2f), one, 0})); // 8_8_8_8 unorm
-  EXPECT_EQ(load_format(gfx9_format(10, 1), 0x8081007f), (V{one, 0, bits(-1.0f), bits(-1.0f)})); // snorm
-  EXPECT_EQ(load_format(gfx9_format(10, 2), 0x000005ff), (V{bits(255.f), bits(5.f), 0, 0}));     // uscaled
-  EXPECT_EQ(load_format(gfx9_format(10, 3), 0x000005ff), (V{bits(-1.f), bits(5.f), 0, 0}));      // sscaled
-  EXPECT_EQ(load_format(gfx9_format(10, 4), 0x040302ff), (V{255, 2, 3, 4}));                     // uint
-  EXPECT_EQ(load_format(gfx9_format(10, 5), 0x040302ff), (V{~0u, 2, 3, 4}));                     // sint
-  EXPECT_EQ(load_format(gfx9_format(5, 7), 0xc0003c00), (V{one, bits(-2.0f), 0, one}));          // 16_16 float
-  EXPECT_EQ(load_format(gfx9_format(4, 7), bits(2.5f)), (V{bits(2.5f), 0, 0, one}));             // 32 float
-  EXPECT_EQ(load_format(gfx9_format(4, 4), 77), (V{77, 0, 0, 1}));                               // 32 uint
+  EXPECT_EQ(load_format(gfx9_format(10, 0), 0x00ff33ff),
+            (V{one, bits(0.2f), one, 0})); // 8_8_8_8 unorm
+  EXPECT_EQ(load_format(gfx9_format(10, 1), 0x8081007f),
+            (V{one, 0, bits(-1.0f), bits(-1.0f)})); // snorm
+  EXPECT_EQ(load_format(gfx9_format(10, 2), 0x000005ff),
+            (V{bits(255.f), bits(5.f), 0, 0})); // uscaled
+  EXPECT_EQ(load_format(gfx9_format(10, 3), 0x000005ff),
+            (V{bits(-1.f), bits(5.f), 0, 0}));                               // sscaled
+  EXPECT_EQ(load_format(gfx9_format(10, 4), 0x040302ff), (V{255, 2, 3, 4})); // uint
+  EXPECT_EQ(load_format(gfx9_format(10, 5), 0x040302ff), (V{~0u, 2, 3, 4})); // sint
+  EXPECT_EQ(load_format(gfx9_format(5, 7), 0xc0003c00),
+            (V{one, bits(-2.0f), 0, one}));                                          // 16_16 float
+  EXPECT_EQ(load_format(gfx9_format(4, 7), bits(2.5f)), (V{bits(2.5f), 0, 0, one})); // 32 float
+  EXPECT_EQ(load_format(gfx9_format(4, 4), 77), (V{77, 0, 0, 1}));                   // 32 uint
   // 2_10_10_10: x is the lowest ten bits.
   EXPECT_EQ(load_format(gfx9_format(9, 4), 3u << 30 | 5 << 20 | 6 << 10 | 7), (V{7, 6, 5, 3}));
   // 10_11_11 float: 11 bits of x: exponent 15, no fraction: 1.0; z has 10 bits.
-  EXPECT_EQ(load_format(gfx9_format(6, 7), 15u << 6 | 16u << 17 | 14ull << 27), (V{one, bits(2.0f), bits(0.5f), one}));
+  EXPECT_EQ(load_format(gfx9_format(6, 7), 15u << 6 | 16u << 17 | 14ull << 27),
+            (V{one, bits(2.0f), bits(0.5f), one}));
 }
 
 TEST(TypedBuffer, Gfx10NumbersFormatsInOneList) {
   using V = std::vector<u32>;
   const u32 raw = 3u << 28;
-  EXPECT_EQ(load_format(identity | 60u << 12 | raw, 0x040302ff, "gfx1030"), (V{255, 2, 3, 4})); // 8_8_8_8 uint
+  EXPECT_EQ(load_format(identity | 60u << 12 | raw, 0x040302ff, "gfx1030"),
+            (V{255, 2, 3, 4})); // 8_8_8_8 uint
   EXPECT_EQ(load_format(identity | 46u << 12 | raw, 0x040302ff, "gfx1100"), (V{255, 2, 3, 4}));
-  EXPECT_EQ(load_format(identity | 22u << 12 | raw, bits(2.5f), "gfx1030"), (V{bits(2.5f), 0, 0, bits(1.0f)}));
+  EXPECT_EQ(load_format(identity | 22u << 12 | raw, bits(2.5f), "gfx1030"),
+            (V{bits(2.5f), 0, 0, bits(1.0f)}));
 }
 
 TEST(TypedBuffer, TheResourceSelectsComponents) {
   const u32 select = 5 | 4 << 3 | 1 << 6 | 0 << 9; // y, x, one, zero
-  const auto r = load_format((gfx9_format(11, 7) & ~0xfffu) | select, u64{bits(8.0f)} << 32 | bits(3.0f));
+  const auto r =
+      load_format((gfx9_format(11, 7) & ~0xfffu) | select, u64{bits(8.0f)} << 32 | bits(3.0f));
   EXPECT_EQ(r, (std::vector<u32>{bits(8.0f), bits(3.0f), bits(1.0f), 0}));
 }
 
@@ -212,14 +225,17 @@ TEST(TypedBuffer, InstructionMayNameTheFormatAndHalvesArePacked) {
   auto data = b.allocate<u32>(4);
   data[0] = 0xc0003c00;
   set_resource(b, {data.va, 16, 0, false, 0});
-  b.run("tbuffer_load_format_xy v[8:9], off, s[4:7], 0 format:[BUF_DATA_FORMAT_16_16, BUF_NUM_FORMAT_FLOAT]");
+  b.run("tbuffer_load_format_xy v[8:9], off, s[4:7], 0 format:[BUF_DATA_FORMAT_16_16, "
+        "BUF_NUM_FORMAT_FLOAT]");
   EXPECT_EQ(b.v(8)[0], bits(1.0f));
   EXPECT_EQ(b.v(9)[0], bits(-2.0f));
-  b.run("tbuffer_load_format_d16_xy v8, off, s[4:7], 0 format:[BUF_DATA_FORMAT_16_16, BUF_NUM_FORMAT_FLOAT]");
+  b.run("tbuffer_load_format_d16_xy v8, off, s[4:7], 0 format:[BUF_DATA_FORMAT_16_16, "
+        "BUF_NUM_FORMAT_FLOAT]");
   EXPECT_EQ(b.v(8)[0], 0xc0003c00u);
   b.set_exec(1);
   b.set_v(8, 0x4200bc00);
-  b.run("tbuffer_store_format_d16_xy v8, off, s[4:7], 0 format:[BUF_DATA_FORMAT_32_32, BUF_NUM_FORMAT_FLOAT] offset:4");
+  b.run("tbuffer_store_format_d16_xy v8, off, s[4:7], 0 format:[BUF_DATA_FORMAT_32_32, "
+        "BUF_NUM_FORMAT_FLOAT] offset:4");
   EXPECT_EQ(data[1], bits(-1.0f));
   EXPECT_EQ(data[2], bits(3.0f));
 }

@@ -18,8 +18,8 @@ TEST(GlobalLoad, DwordReadsEachLaneAtItsOwnAddress) {
 
 TEST(GlobalLoad, ContiguousAndScatteredAccessesOfAllWidthsAgree) {
   for (unsigned words = 1; words <= 4; words++) {
-    const std::string line = "global_load_dword" + (words > 1 ? "x" + std::to_string(words) : "") + " v[8:" +
-                             std::to_string(7 + words) + "], v[2:3], off";
+    const std::string line = "global_load_dword" + (words > 1 ? "x" + std::to_string(words) : "") +
+                             " v[8:" + std::to_string(7 + words) + "], v[2:3], off";
     for (bool reversed : {false, true}) {
       MemoryBench b;
       auto data = b.allocate<u32>(256);
@@ -31,7 +31,8 @@ TEST(GlobalLoad, ContiguousAndScatteredAccessesOfAllWidthsAgree) {
       b.run(words == 1 ? "global_load_dword v8, v[2:3], off" : line);
       for (unsigned i = 0; i < 64; i++)
         for (unsigned k = 0; k < words; k++)
-          EXPECT_EQ(b.v(8 + k)[i], 0x1000 + (reversed ? 63 - i : i) * words + k) << words << " words, lane " << i;
+          EXPECT_EQ(b.v(8 + k)[i], 0x1000 + (reversed ? 63 - i : i) * words + k)
+              << words << " words, lane " << i;
     }
   }
 }
@@ -113,7 +114,8 @@ TEST(GlobalLoad, InactiveNeighboursMayBeOutsideOfMemory) {
   b.set_v(1, 7);
   b.set_exec(0xffff0000);
   b.run("global_load_dword v1, v[2:3], off");
-  for (unsigned i = 0; i < 64; i++) EXPECT_EQ(b.v(1)[i], i >= 16 && i < 32 ? 50 + i - 16 : 7) << "lane " << i;
+  for (unsigned i = 0; i < 64; i++)
+    EXPECT_EQ(b.v(1)[i], i >= 16 && i < 32 ? 50 + i - 16 : 7) << "lane " << i;
   b.set_v(4, 3);
   b.set_exec(0x00550000);
   b.run("global_store_dword v[2:3], v4, off");
@@ -130,10 +132,12 @@ TEST(GlobalLoad, AlmostNeighbouringLanesAreNotTakenForNeighbours) {
     b.point(2, data.va, 4);
     b.set_lane64(2, odd, data.va + 4 * 200);
     b.run("global_load_dword v1, v[2:3], off");
-    for (unsigned i = 0; i < 64; i++) EXPECT_EQ(b.v(1)[i], i == odd ? 200 : i) << "odd lane " << odd;
+    for (unsigned i = 0; i < 64; i++)
+      EXPECT_EQ(b.v(1)[i], i == odd ? 200 : i) << "odd lane " << odd;
     b.set_exec(0x8000000180000003);
     b.run("global_load_dword v1, v[2:3], off");
-    EXPECT_EQ(b.v(1)[odd], odd == 0 || odd == 1 || odd == 31 || odd == 32 || odd == 63 ? 200u : odd);
+    EXPECT_EQ(b.v(1)[odd],
+              odd == 0 || odd == 1 || odd == 31 || odd == 32 || odd == 63 ? 200u : odd);
     b.set_exec(~0ull);
   }
 }
@@ -218,8 +222,8 @@ TEST(GlobalStore, AllWidthsScatteredAndContiguous) {
       b.point(2, data.va, step * 4);
       for (unsigned k = 0; k < words; k++) b.fill(8 + k, [&](unsigned i) { return i * 16 + k; });
       b.run(words == 1 ? std::string("global_store_dword v[2:3], v8, off")
-                       : "global_store_dwordx" + std::to_string(words) + " v[2:3], v[8:" + std::to_string(7 + words) +
-                             "], off");
+                       : "global_store_dwordx" + std::to_string(words) +
+                             " v[2:3], v[8:" + std::to_string(7 + words) + "], off");
       for (unsigned i = 0; i < 64; i++)
         for (unsigned k = 0; k < words; k++) EXPECT_EQ(data[i * step + k], i * 16 + k);
     }
@@ -282,7 +286,8 @@ TEST(Flat, EachLaneGoesWhereItsAddressPoints) {
     b.set_lds<u32>(4 * i, 2000 + i);
     const u32 value = 3000 + i;
     std::memcpy(b.private_byte(i, 8), &value, 4);
-    const u64 places[] = {data.va + 4 * i, (u64{shared_aperture_hi} << 32) + 4 * i, (u64{private_aperture_hi} << 32) + 8};
+    const u64 places[] = {data.va + 4 * i, (u64{shared_aperture_hi} << 32) + 4 * i,
+                          (u64{private_aperture_hi} << 32) + 8};
     b.set_lane64(2, i, places[i % 3]);
   }
   b.run("flat_load_dword v1, v[2:3]");
@@ -379,7 +384,8 @@ TEST(Observer, SeesAddressesExecSizeAndKind) {
 }
 
 TEST(Observer, DoesNotChangeResults) {
-  for (const char *line : {"global_load_dwordx2 v[4:5], v[2:3], off", "flat_load_dwordx2 v[4:5], v[2:3]"})
+  for (const char *line :
+       {"global_load_dwordx2 v[4:5], v[2:3], off", "flat_load_dwordx2 v[4:5], v[2:3]"})
     for (u64 exec : {~0ull, 0x5555ull}) {
       u32 results[2][64];
       for (bool observed : {false, true}) {

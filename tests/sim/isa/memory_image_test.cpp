@@ -11,9 +11,9 @@ constexpr u32 identity = 4 | 5 << 3 | 6 << 6 | 7 << 9;
 struct Texture {
   u64 base;
   u32 width, height = 1, depth = 1, pitch = 0;
-  u32 type = 9;       // 2D
+  u32 type = 9;             // 2D
   u32 data = 4, number = 7; // gfx9: 32 bits, float
-  u32 format = 22;    // gfx10: the same
+  u32 format = 22;          // gfx10: the same
   u32 tiling = 0;
   u32 select = identity;
 };
@@ -35,14 +35,16 @@ void set_texture(MemoryBench &b, const Texture &t) {
 }
 
 // S# in s[8:11].
-void set_sampler(MemoryBench &b, u32 clamp, bool linear, bool unnormalized = false, u32 border = 0) {
+void set_sampler(MemoryBench &b, u32 clamp, bool linear, bool unnormalized = false,
+                 u32 border = 0) {
   b.s(8) = clamp | clamp << 3 | clamp << 6 | (unnormalized ? 1u << 15 : 0);
   b.s(10) = linear ? 1u << 20 | 1u << 22 : 0;
   b.s(11) = border << 30;
 }
 
 struct ImageBench : MemoryBench {
-  explicit ImageBench(const char *cpu = "gfx90a") : MemoryBench(cpu), texels(allocate<float>(1024)) {
+  explicit ImageBench(const char *cpu = "gfx90a")
+      : MemoryBench(cpu), texels(allocate<float>(1024)) {
     for (u32 i = 0; i < 1024; i++) texels[i] = static_cast<float>(i);
   }
   Buffer<float> texels;
@@ -57,7 +59,8 @@ TEST(Image, LoadsTheTexelAtRowAndColumnOfALinearImage) {
     b.set_v(5, 3);
     const std::string dim = b.wave.arch->gfx9 ? "" : " dim:SQ_RSRC_IMG_2D";
     b.run("image_load v16, v[4:5], s[0:7] dmask:0x1" + dim + " unorm");
-    for (unsigned i = 0; i < 16; i++) EXPECT_EQ(b.result(16, i), i < 10 ? 3 * 64 + i : 0) << cpu << " column " << i;
+    for (unsigned i = 0; i < 16; i++)
+      EXPECT_EQ(b.result(16, i), i < 10 ? 3 * 64 + i : 0) << cpu << " column " << i;
   }
 }
 
@@ -81,7 +84,11 @@ TEST(Image, ComponentsFollowMaskAndSelection) {
   b.run("image_load v[16:17], v[4:5], s[0:7] dmask:0x5 unorm"); // x and z
   EXPECT_FLOAT_EQ(b.result(16), 0.2f);
   EXPECT_EQ(b.result(17), 1.0f);
-  set_texture(b, {.base = pixels.va, .width = 1, .data = 10, .number = 4, .select = 6 | 1 << 3 | 0 << 6 | 4 << 9});
+  set_texture(b, {.base = pixels.va,
+                  .width = 1,
+                  .data = 10,
+                  .number = 4,
+                  .select = 6 | 1 << 3 | 0 << 6 | 4 << 9});
   b.run("image_load v[16:19], v[4:5], s[0:7] dmask:0xf unorm"); // uint: z, one, zero, x
   EXPECT_EQ(b.v(16)[0], 0xffu);
   EXPECT_EQ(b.v(17)[0], 1u);
@@ -136,13 +143,13 @@ float sampled(u32 clamp, float x, bool linear = false, u32 border = 0) {
 }
 
 TEST(Image, ClampModes) {
-  EXPECT_EQ(sampled(0, 1.3f), 257);   // wrap
+  EXPECT_EQ(sampled(0, 1.3f), 257); // wrap
   EXPECT_EQ(sampled(0, -0.1f), 259);
-  EXPECT_EQ(sampled(1, 1.1f), 259);   // mirror
+  EXPECT_EQ(sampled(1, 1.1f), 259); // mirror
   EXPECT_EQ(sampled(1, -0.3f), 257);
   EXPECT_EQ(sampled(1, 2.1f), 256);
-  EXPECT_EQ(sampled(2, 5.0f), 259);   // edge
-  EXPECT_EQ(sampled(6, 1.1f), 0);     // border
+  EXPECT_EQ(sampled(2, 5.0f), 259); // edge
+  EXPECT_EQ(sampled(6, 1.1f), 0);   // border
   EXPECT_EQ(sampled(6, 0.6f), 258);
   EXPECT_EQ(sampled(6, 1.0f, true), 259.0f / 2); // half texel, half border
   EXPECT_EQ(sampled(0, 0.0f, true), (259.0f + 256.0f) / 2);
@@ -151,7 +158,8 @@ TEST(Image, ClampModes) {
 
 TEST(Image, ThreeDimensionsFilterInAll) {
   ImageBench b("gfx1030");
-  set_texture(b, {.base = b.texels.va, .width = 4, .height = 4, .depth = 4, .type = 10, .tiling = 1});
+  set_texture(b,
+              {.base = b.texels.va, .width = 4, .height = 4, .depth = 4, .type = 10, .tiling = 1});
   set_sampler(b, 2, true, true);
   b.set_v(4, bits(2.0f)), b.set_v(5, bits(2.0f)), b.set_v(6, bits(2.0f));
   b.run("image_sample_lz v16, v[4:6], s[0:7], s[8:11] dmask:0x1 dim:SQ_RSRC_IMG_3D");
@@ -161,7 +169,8 @@ TEST(Image, ThreeDimensionsFilterInAll) {
 TEST(Image, AddressRegistersMayBeNamedOneByOne) {
   for (const char *cpu : {"gfx1030", "gfx1100"}) {
     ImageBench b(cpu);
-    set_texture(b, {.base = b.texels.va, .width = 4, .height = 4, .depth = 4, .type = 10, .tiling = 1});
+    set_texture(
+        b, {.base = b.texels.va, .width = 4, .height = 4, .depth = 4, .type = 10, .tiling = 1});
     b.set_v(4, 1), b.set_v(9, 2), b.set_v(7, 3);
     b.run("image_load v16, [v4, v9, v7], s[0:7] dmask:0x1 dim:SQ_RSRC_IMG_3D unorm");
     EXPECT_EQ(b.result(), 3.0f * 16 + 2 * 4 + 1) << cpu;
@@ -180,7 +189,8 @@ TEST(Image, SixteenBitAddressesAndData) {
 
 TEST(Image, LayersAreRoundedAndClamped) {
   ImageBench b("gfx1030");
-  set_texture(b, {.base = b.texels.va, .width = 4, .height = 4, .depth = 3, .type = 13, .tiling = 1});
+  set_texture(b,
+              {.base = b.texels.va, .width = 4, .height = 4, .depth = 3, .type = 13, .tiling = 1});
   set_sampler(b, 2, true, true);
   b.set_v(4, bits(0.5f)), b.set_v(5, bits(0.5f));
   b.set_v(6, {bits(1.4f), bits(1.6f), bits(9.0f), bits(-1.0f)});
@@ -226,7 +236,8 @@ TEST(Image, TexelsBeyondMappedMemoryFault) {
   ImageBench b;
   set_texture(b, {.base = b.texels.va, .width = 64, .height = 64});
   b.set_v(4, 0), b.set_v(5, 16);
-  EXPECT_EQ(b.fault_of("image_load v16, v[4:5], s[0:7] dmask:0x1 unorm").address, b.texels.va + 4096);
+  EXPECT_EQ(b.fault_of("image_load v16, v[4:5], s[0:7] dmask:0x1 unorm").address,
+            b.texels.va + 4096);
 }
 
 } // namespace

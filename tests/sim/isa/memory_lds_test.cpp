@@ -110,16 +110,20 @@ TEST(Lds, AddressFromM0AndLaneNumber) {
   EXPECT_EQ(b.v(2)[20], 21u);
 }
 
-// Lane 0 does an atomic at byte 16, which holds `old`; data in v[2:3], second operand in v[4:5], result in v[6:7].
-u64 lds_atomic(const std::string &name, u64 old, u64 data, u64 data2 = 0, const char *cpu = "gfx90a") {
+// Lane 0 does an atomic at byte 16, which holds `old`; data in v[2:3], second operand in v[4:5],
+// result in v[6:7].
+u64 lds_atomic(const std::string &name, u64 old, u64 data, u64 data2 = 0,
+               const char *cpu = "gfx90a") {
   MemoryBench b(cpu);
   b.set_exec(1);
   b.set_lds<u64>(16, old);
   b.set_v(1, 16);
   b.set_v64(2, data), b.set_v64(4, data2);
-  const bool wide = name.ends_with("64"), two = name.find("cmpst") != name.npos || name.find("mskor") != name.npos ||
+  const bool wide = name.ends_with("64"), two = name.find("cmpst") != name.npos ||
+                                                name.find("mskor") != name.npos ||
                                                 name.find("wrap") != name.npos;
-  b.run(name + (wide ? " v[6:7], v1, v[2:3]" : " v6, v1, v2") + (two ? wide ? ", v[4:5]" : ", v4" : ""));
+  b.run(name + (wide ? " v[6:7], v1, v[2:3]" : " v6, v1, v2") +
+        (two ? wide ? ", v[4:5]" : ", v4" : ""));
   EXPECT_EQ(wide ? b.v64(6) : b.v(6)[0], wide ? old : old & 0xffffffff) << name;
   return wide ? b.lds<u64>(16) : b.lds<u32>(16);
 }
@@ -252,7 +256,9 @@ TEST(CrossLane, BpermuteOfGfx10StaysInItsHalf) {
 
 TEST(CrossLane, PermuteSendsAndTheHighestSenderWins) {
   MemoryBench b;
-  b.fill(1, [](unsigned i) { return i < 3 ? 4 * 8 : 4 * i; }); // lanes 0-2 all send to lane 8, as lane 8 does
+  b.fill(1, [](unsigned i) {
+    return i < 3 ? 4 * 8 : 4 * i;
+  }); // lanes 0-2 all send to lane 8, as lane 8 does
   b.fill(2, [](unsigned i) { return 100 + i; });
   b.set_exec(~(1ull << 8 | 1ull << 5));
   b.set_v(3, 1);

@@ -1,4 +1,5 @@
-// Every memory instruction that LLVM knows has semantics, except those for graphics and semaphores of global wave sync.
+// Every memory instruction that LLVM knows has semantics, except those for graphics and semaphores
+// of global wave sync.
 #include "isa/arch.h"
 #include "isa/llvm_mc.h"
 #include "isa/opcode.h"
@@ -20,8 +21,9 @@ protected:
     uint8_t bytes[sizeof words];
     std::memcpy(bytes, words, sizeof words);
     const auto answer = disassembler_.disassemble(bytes, 0, false);
-    static const std::regex memory("(s_(load|buffer|store|scratch|atomic|dcache|mem|gl1|atc)|flat_|global_|scratch_|"
-                                   "t?buffer_|ds_|image_).*");
+    static const std::regex memory(
+        "(s_(load|buffer|store|scratch|atomic|dcache|mem|gl1|atc)|flat_|global_|scratch_|"
+        "t?buffer_|ds_|image_).*");
     if (answer.size && std::regex_match(answer.mnemonic, memory)) found_.insert(answer.mnemonic);
   }
   // All opcodes of the memory encodings, with fields that most instructions accept.
@@ -32,7 +34,8 @@ protected:
       note(smem | op << 18 | 1 << 17, 0);
       for (uint32_t modifiers : {0u, 1u << 16, 1u << 17})
         for (uint32_t at : {17u, 18u}) note(0xd8000000 | op << at | modifiers, 0);
-      for (uint32_t modifiers : {0u, 1u << 15, 1u << 16}) note(0xe0000000 | op << 18 | modifiers, 0x80000000);
+      for (uint32_t modifiers : {0u, 1u << 15, 1u << 16})
+        note(0xe0000000 | op << 18 | modifiers, 0x80000000);
       for (uint32_t mask : {1u, 3u, 7u, 15u})
         for (uint32_t modifiers : {0u, 1u, 1u << 3, 1u << 2, 1u << 12, 1u << 7})
           note(0xf0000000 | op << 18 | mask << 8 | modifiers, 0);
@@ -60,12 +63,14 @@ TEST_P(MemoryMnemonics, AllHaveSemantics) {
       "image_(sample|gather4)(_.*)?_(c|o|g16|cd)(_.*)?|image_(sample|gather4)_(c|o|cd)");
   std::string missing;
   for (const std::string &name : found_)
-    if (const Opcode *op = find_opcode(name); (!op || !op->run) && !std::regex_match(name, left_out))
+    if (const Opcode *op = find_opcode(name);
+        (!op || !op->run) && !std::regex_match(name, left_out))
       missing += " " + name;
   EXPECT_EQ(missing, "");
 }
 
-INSTANTIATE_TEST_SUITE_P(, MemoryMnemonics, testing::Values("gfx90a", "gfx942", "gfx1030", "gfx1100"),
+INSTANTIATE_TEST_SUITE_P(, MemoryMnemonics,
+                         testing::Values("gfx90a", "gfx942", "gfx1030", "gfx1100"),
                          [](const auto &i) { return std::string(i.param); });
 
 } // namespace

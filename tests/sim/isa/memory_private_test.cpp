@@ -1,5 +1,5 @@
-// Private memory: scratch_*, buffer_* through a scratch resource and flat_* through the aperture agree about where a
-// lane's bytes are.
+// Private memory: scratch_*, buffer_* through a scratch resource and flat_* through the aperture
+// agree about where a lane's bytes are.
 #include "memory_bench.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@ void scratch_resource(MemoryBench &b) {
   b.s(1) = static_cast<u32>(scratch_window_base >> 32) | 1u << 31; // swizzled
   b.s(2) = 0xffffffff;
   const u32 index_stride = b.wave.lanes == 64 ? 3 : 2;
-  b.s(3) = index_stride << 21 | 1u << 23 | (b.wave.arch->gfx10_up ? 2u << 28 : 0); // add the lane's number
+  b.s(3) = index_stride << 21 | 1u << 23 |
+           (b.wave.arch->gfx10_up ? 2u << 28 : 0); // add the lane's number
 }
 
 TEST(Private, BufferStoreInterleavesDwordsOfLanes) {
@@ -78,7 +79,8 @@ TEST(Private, ScratchAddressesMayDifferBetweenLanesAndBeUnaligned) {
   b.run("scratch_store_dwordx2 v9, v[4:5], off");
   for (unsigned lane : {0u, 1u, 3u, 63u})
     for (unsigned k = 0; k < 8; k++)
-      EXPECT_EQ(static_cast<unsigned>(*b.private_byte(lane, lane + k)), 0x11 * (k + 1)) << "lane " << lane;
+      EXPECT_EQ(static_cast<unsigned>(*b.private_byte(lane, lane + k)), 0x11 * (k + 1))
+          << "lane " << lane;
   b.run("scratch_load_dwordx2 v[6:7], v9, off");
   for (unsigned i = 0; i < 64; i++) EXPECT_EQ(b.v64(6, i), 0x8877665544332211u);
 }
@@ -135,7 +137,8 @@ TEST(Private, BeyondTheWavesMemoryFaultsInTheAperture) {
   scratch_resource(b);
   const u64 aperture = u64{private_aperture_hi} << 32;
   b.point(2, aperture + MemoryBench::private_bytes, 0);
-  EXPECT_EQ(b.fault_of("flat_load_dword v4, v[2:3]").address, aperture + MemoryBench::private_bytes);
+  EXPECT_EQ(b.fault_of("flat_load_dword v4, v[2:3]").address,
+            aperture + MemoryBench::private_bytes);
   EXPECT_EQ(b.fault_of("buffer_store_dword v1, off, s[0:3], 0 offset:256").address, aperture + 256);
   b.set_v(6, 252);
   EXPECT_EQ(b.fault_of("scratch_store_dwordx2 v6, v[4:5], off").address, aperture + 256);

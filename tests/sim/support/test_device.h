@@ -68,9 +68,9 @@ public:
     return *objects_.back();
   }
 
-  DispatchResult run(const CodeObject &object, const std::string &kernel, std::array<uint32_t, 3> grid,
-                     std::array<uint32_t, 3> workgroup, const Arguments &arguments, uint32_t lds = 0,
-                     uint32_t scratch = 0) {
+  DispatchResult run(const CodeObject &object, const std::string &kernel,
+                     std::array<uint32_t, 3> grid, std::array<uint32_t, 3> workgroup,
+                     const Arguments &arguments, uint32_t lds = 0, uint32_t scratch = 0) {
     std::vector<uint8_t> kernarg = arguments.bytes();
     kernarg.resize(kernarg.size() + 512); // room for hidden arguments, all zero
     auto block = upload(kernarg);
@@ -83,7 +83,8 @@ public:
     // An AQL packet for kernels that read their dispatch packet.
     auto packet = allocate<uint32_t>(16);
     auto *half = reinterpret_cast<uint16_t *>(packet.data);
-    for (int i = 0; i < 3; i++) half[2 + i] = static_cast<uint16_t>(workgroup[i]), packet[3 + i] = grid[i];
+    for (int i = 0; i < 3; i++)
+      half[2 + i] = static_cast<uint16_t>(workgroup[i]), packet[3 + i] = grid[i];
     d.packet_address = packet.va;
     return executor_.run(d);
   }
