@@ -155,6 +155,16 @@ std::string with_absolute_paths(const std::string &name, const std::string &valu
   return all;
 }
 
+/// Whether instrumented kernels will run, by an option or by the variable.
+bool is_instrumented(const Pairs &pairs) {
+  Settings settings;
+  const char *inherited = std::getenv("FADE_INSTRUMENTED");
+  if (inherited) (void)findVariable("FADE_INSTRUMENTED")->read(settings, inherited);
+  for (const auto &[name, value] : pairs)
+    if (name == "FADE_INSTRUMENTED") (void)findVariable(name)->read(settings, value);
+  return settings.instrumented;
+}
+
 /// A script may start many programs that report to the same file: it is emptied here, once, and
 /// they add to it. Recordings have one process each: what is there from earlier runs goes, too.
 void start_files(Pairs &pairs) {
@@ -287,6 +297,8 @@ std::optional<int> prepare_run(const RunOptions &options,
       std::fputs(fmt::format("{}={}\n", name, value).c_str(), stdout);
     return std::fflush(stdout) == 0 ? 0 : 1;
   }
+  if (!options.analyzers.empty() && !is_instrumented(*pairs))
+    complain("without -i no kernel is instrumented: the analyzers have no accesses to look at");
   start_files(*pairs);
   for (const auto &[name, value] : *pairs) setenv(name.c_str(), value.c_str(), 1);
   return std::nullopt;

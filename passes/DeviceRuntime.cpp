@@ -19,7 +19,8 @@ __asm__(".pushsection .rodata\n"
         ".incbin \"" FADE_RUNTIME_BITCODE "\"\n"
         "fade_runtime_bitcode_end:\n"
         ".popsection\n");
-// Hidden, or they would be looked up in a table of global symbols, in which local ones have no place.
+// Hidden, or they would be looked up in a table of global symbols, in which local ones have no
+// place.
 extern "C" {
 extern __attribute__((visibility("hidden"))) const char fade_runtime_bitcode[];
 extern __attribute__((visibility("hidden"))) const char fade_runtime_bitcode_end[];

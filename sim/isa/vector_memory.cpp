@@ -184,7 +184,7 @@ template <class I> void load_to_lds(Wave &w, const Instruction &in) {
 
 template <class I> void load(Wave &w, const Instruction &in) {
   if constexpr (I::count == 1)
-    if (in.lds && in.encoding == Encoding::mubuf) [[unlikely]]
+    if (in.lds) [[unlikely]]
       return load_to_lds<I>(w, in);
   if (w.active_exec && !w.observer)
     if (const Run run = find_run(w, in, I::bytes, false); run.host) {

@@ -160,7 +160,8 @@ std::vector<Case> basicCases() {
 const std::vector<Case> &allCases() {
   static const std::vector<Case> cases = [] {
     auto all = basicCases();
-    for (auto &&more : {moreCases(), strangeCases()}) all.insert(all.end(), more.begin(), more.end());
+    for (auto &&more : {moreCases(), strangeCases()})
+      all.insert(all.end(), more.begin(), more.end());
     return all;
   }();
   return cases;

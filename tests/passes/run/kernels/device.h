@@ -1,4 +1,5 @@
-// What kernels need of HIP, without its headers and device libraries: so any clang from 15 on can compile them.
+// What kernels need of HIP, without its headers and device libraries: so any clang from 15 on can
+// compile them.
 #pragma once
 
 #define __global__ __attribute__((global))

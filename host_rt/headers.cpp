@@ -1,0 +1,1 @@
+// The precompiled headers of this room belong to a library; this is all of it.
