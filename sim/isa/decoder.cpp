@@ -8,6 +8,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace fade::sim {
 namespace {
@@ -41,6 +42,22 @@ struct WithoutHalves {
   std::span<const uint8_t> span() const { return {bytes, size}; }
 };
 
+// LLVM 23 writes the constant 0 where VOP3 and VOP3P have a field for a source that the instruction
+// does not take, from gfx10 on; LLVM 19 wants the field itself to be 0. No hardware looks at it.
+std::vector<uint8_t> without_unused_source(std::span<const uint8_t> from) {
+  uint32_t words[2];
+  if (from.size() < sizeof words) return {};
+  std::memcpy(words, from.data(), sizeof words);
+  constexpr uint32_t third = 0x1ff << 18, zero_as_third = 0x80 << 18;
+  const bool is_vop3 = words[0] >> 26 == 0x35 || words[0] >> 26 == 0x33;
+  if (!is_vop3 || (words[1] & third) != zero_as_third) return {};
+  words[1] &= ~third;
+  constexpr std::size_t longest = 20; // of an instruction
+  std::vector<uint8_t> bytes(from.begin(), from.begin() + std::min(from.size(), longest));
+  std::memcpy(bytes.data(), words, sizeof words);
+  return bytes;
+}
+
 bool has_16_bit_operand(const Opcode &op) {
   for (unsigned s = 0; s < op.sources; s++)
     if (is_16(op.src[s])) return true;
@@ -53,9 +70,21 @@ struct Decoder::Llvm {
   LlvmDisassembler disassembler;
   std::optional<LlvmDisassembler> with_halves; // made when first needed
 
+  // As LLVM knows it, with whole registers.
+  LlvmDisassembler::Answer whole(const Arch &arch, std::span<const uint8_t> bytes, uint64_t pc,
+                                 bool with_text);
   LlvmDisassembler::Answer halves(const Arch &arch, unsigned lanes, std::span<const uint8_t> bytes,
                                   uint64_t pc, bool with_text);
 };
+
+LlvmDisassembler::Answer Decoder::Llvm::whole(const Arch &arch, std::span<const uint8_t> bytes,
+                                              uint64_t pc, bool with_text) {
+  auto answer = disassembler.disassemble(bytes, pc, with_text);
+  if (answer.size == 0 && arch.gfx10_up)
+    if (const auto other = without_unused_source(bytes); !other.empty())
+      answer = disassembler.disassemble(other, pc, with_text);
+  return answer;
+}
 
 // LLVM 19 knows some instructions with halves as such, most only with whole registers.
 LlvmDisassembler::Answer Decoder::Llvm::halves(const Arch &arch, unsigned lanes,
@@ -77,7 +106,7 @@ Decoder::Decoder(const Arch &arch, unsigned wave_lanes)
 Decoder::~Decoder() = default;
 
 std::string Decoder::text(std::span<const uint8_t> bytes, uint64_t pc) {
-  auto answer = llvm_->disassembler.disassemble(bytes, pc, true);
+  auto answer = llvm_->whole(arch_, bytes, pc, true);
   return answer.size ? answer.text : llvm_->halves(arch_, lanes_, bytes, pc, true).text;
 }
 
@@ -112,7 +141,7 @@ bool is_plain(const Arch &arch, const Instruction &in) {
 
 Decoder::Result Decoder::decode(std::span<const uint8_t> bytes, uint64_t pc) {
   Result r;
-  auto answer = llvm_->disassembler.disassemble(bytes, pc, false);
+  auto answer = llvm_->whole(arch_, bytes, pc, false);
   const bool halves = answer.size == 0;
   if (halves) answer = llvm_->halves(arch_, lanes_, bytes, pc, false);
   r.instruction.pc = pc;

@@ -142,5 +142,26 @@ TEST_P(DecoderFields, NameTheRegistersThatLlvmPrints) {
 INSTANTIATE_TEST_SUITE_P(, DecoderFields, testing::Values("gfx90a", "gfx942", "gfx1030", "gfx1100"),
                          [](const auto &i) { return std::string(i.param); });
 
+// v_mul_lo_u32 v2, v2, v1 as LLVM 23 writes it, with a third source that does not exist.
+TEST(Decoder, LeavesOutSourcesThatAnInstructionDoesNotTake) {
+  const std::array<uint32_t, 2> words = {0xd5690002, 0x02020302};
+  std::array<uint8_t, 8> bytes;
+  std::memcpy(bytes.data(), words.data(), bytes.size());
+  for (const char *name : {"gfx1030", "gfx1100"}) {
+    std::array<uint8_t, 8> own = bytes;
+    if (std::string(name) == "gfx1100") own[2] = 0x2c, own[3] = 0xd7; // the same there
+    Decoder decoder(*find_arch(name), 32);
+    const Decoder::Result r = decoder.decode(own, 0x1000);
+    ASSERT_TRUE(r.valid && r.known) << name;
+    EXPECT_EQ(r.mnemonic, "v_mul_lo_u32");
+    EXPECT_EQ(r.instruction.size, 8);
+    EXPECT_EQ(decoded_registers(r.instruction), (std::set<Register>{{'v', 1}, {'v', 2}}));
+    EXPECT_EQ(decoder.text(own, 0x1000).substr(0, 23), "v_mul_lo_u32 v2, v2, v1");
+  }
+  // A field of another value is another matter.
+  bytes[7] = 0x03;
+  EXPECT_FALSE(Decoder(*find_arch("gfx1030"), 32).decode(bytes, 0x1000).valid);
+}
+
 } // namespace
 } // namespace fade::sim
