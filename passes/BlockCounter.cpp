@@ -19,7 +19,7 @@ namespace {
 // A counter is taken for two structures of one word each, the index of which is a lane's rank: the
 // hardware drops the lanes that come third and later.
 constexpr uint32_t word_size = 8;
-constexpr uint32_t words = sizeof(fade_counter) / word_size;
+constexpr uint32_t counter_words = sizeof(fade_counter) / word_size;
 
 // The last word of a descriptor. From gfx10 on it says that only the index is checked.
 uint32_t indexedFormat(unsigned major) {
@@ -42,7 +42,7 @@ BlockCounter::BlockCounter(const Module &module)
 
 Value *BlockCounter::describe(IRBuilder<> &builder, Value *low, Value *high) const {
   Value *none = builder.CreateICmpEQ(builder.CreateOr(low, high), builder.getInt32(0));
-  Value *size = builder.CreateSelect(none, builder.getInt32(0), builder.getInt32(words));
+  Value *size = builder.CreateSelect(none, builder.getInt32(0), builder.getInt32(counter_words));
   // A descriptor that the compiler takes for different in each lane would cost a loop per use.
   size = uniform(builder, size);
   high = uniform(builder, builder.CreateOr(builder.CreateAnd(high, 0xffff), word_size << 16));

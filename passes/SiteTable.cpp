@@ -58,8 +58,8 @@ uint32_t SiteTableBuilder::string(StringRef text) {
 
 uint32_t SiteTableBuilder::frame(const DILocation *inlined_at) {
   if (!inlined_at) return FADE_NO_INDEX;
-  if (auto known = frame_indices_.find(inlined_at); known != frame_indices_.end())
-    return known->second;
+  if (auto found = frame_indices_.find(inlined_at); found != frame_indices_.end())
+    return found->second;
   fade_site_frame f{};
   f.parent = frame(inlined_at->getInlinedAt()); // parents come first
   f.function = string(functionName(inlined_at->getScope()->getSubprogram()));

@@ -21,8 +21,11 @@ std::string humanTime(uint64_t ns) {
 constexpr auto kRow = "{:>7} {:>9} {:>9} {:>9} {:>9}  {:<12} {}";
 constexpr std::size_t kBeforeVariant = 7 + 4 * 10 + 2, kVariantWidth = 12;
 
-/// A name that fits into so many characters, its parameters left out first.
-std::string cutName(const std::string &name, std::size_t room) {
+/// A name that fits into so many characters, its parameters left out first. Names come from files
+/// of others: what would move the cursor is left out, too.
+std::string cutName(std::string name, std::size_t room) {
+  std::ranges::replace_if(
+      name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
   if (name.size() <= room) return name;
   const auto parameters = name.find('(');
   if (parameters != name.npos && parameters + 5 <= room)

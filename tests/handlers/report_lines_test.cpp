@@ -185,7 +185,7 @@ TEST(ReportLines, TextFitsHundredColumnsAndHasNoControlCharacters) {
     std::istringstream lines(report);
     bool is_summary = false;
     for (std::string line; std::getline(lines, line);) {
-      is_summary |= line.starts_with("   count ");
+      is_summary |= line.starts_with("  count ");
       if (is_summary) break; // not the handler's
       EXPECT_LE(line.size(), 100u) << handler << ": " << line;
       for (const char c : line)
@@ -222,7 +222,7 @@ TEST(ReportLines, LargeNumbersFitHundredColumns) {
     for (int i = 0; i < 12; ++i)
       host.dispatch("k(int)", table.build("k"), stream, {{0, 0}, {0, 0}, {0, 0}});
     std::istringstream lines(host.finish());
-    for (std::string line; std::getline(lines, line) && !line.starts_with("   count ");)
+    for (std::string line; std::getline(lines, line) && !line.starts_with("  count ");)
       EXPECT_LE(line.size(), 100u) << line;
   }
 }
