@@ -62,7 +62,7 @@ ChildEnd run_child(const std::vector<std::string> &command) {
   close(ready[1]);
   if (child > 0) {
     ssize_t got;
-    do got = read(ready[0], &error, sizeof error);
+    do got = ::read(ready[0], &error, sizeof error);
     while (got < 0 && errno == EINTR);
   }
   close(ready[0]);
