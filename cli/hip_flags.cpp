@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string_view>
@@ -40,9 +41,9 @@ bool chooses_rocm(const Words &command) {
 }
 
 /// Where the device libraries are: lib/amdgcn/bitcode, or the same for an architecture of the host.
-std::optional<fs::path> device_libraries(const fs::path &root) {
+std::optional<fs::path> device_libraries() {
   std::error_code error;
-  const fs::path lib = root / "usr/lib";
+  const fs::path lib = "/usr/lib";
   const auto has_them = [&](const fs::path &place) { return fs::exists(place / "ocml.bc", error); };
   if (has_them(lib / "amdgcn/bitcode")) return lib / "amdgcn/bitcode";
   for (const auto &entry : fs::directory_iterator(lib, error))
@@ -51,8 +52,8 @@ std::optional<fs::path> device_libraries(const fs::path &root) {
 }
 
 /// 502 for HIP 5.2; 0 if it is not there.
-int hip_version(const fs::path &root) {
-  std::ifstream file(root / "usr/include/hip/hip_version.h");
+int hip_version() {
+  std::ifstream file("/usr/include/hip/hip_version.h");
   int major = 0, minor = 0;
   for (std::string define, name, value; file >> define;) {
     if (define != "#define" || !(file >> name)) continue;
@@ -64,15 +65,13 @@ int hip_version(const fs::path &root) {
 
 } // namespace
 
-Words hip_flags_for(const Words &command, const fs::path &root) {
+Words hip_flags_for(const Words &command) {
   std::error_code error;
-  if (!compiles_hip(command) || chooses_rocm(command) || fs::exists(root / "opt/rocm", error))
-    return {};
-  const int version = hip_version(root);
-  const auto libraries = device_libraries(root);
+  if (!compiles_hip(command) || chooses_rocm(command) || fs::exists("/opt/rocm", error)) return {};
+  const int version = hip_version();
+  const auto libraries = device_libraries();
   if (version == 0 || !libraries) return {};
-  Words flags = {"--rocm-path=" + (root / "usr").string(),
-                 "--rocm-device-lib-path=" + libraries->string()};
+  Words flags = {"--rocm-path=/usr", "--rocm-device-lib-path=" + libraries->string()};
   if (version < 505) {
     if (!has_option(command, "-mcode-object-version"))
       flags.emplace_back("-mcode-object-version=4");

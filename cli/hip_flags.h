@@ -1,18 +1,15 @@
 // The flags that clang needs to compile HIP with the ROCm of a Linux distribution. clang looks for
-// AMD's own tree
-// (/opt/rocm); a distribution has the same things in other places, and HIP before 5.5 reads older
-// code objects than clang writes.
+// AMD's own tree (/opt/rocm); a distribution has the same things in other places, and HIP
+// before 5.5 reads older code objects than clang writes.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 namespace fade::cli {
 
 /// Those flags, without what the command says already. Empty if the command compiles no HIP,
-/// chooses a ROCm itself, or there is none of a distribution below `root`.
-std::vector<std::string> hip_flags_for(const std::vector<std::string> &command,
-                                       const std::filesystem::path &root = "/");
+/// chooses a ROCm itself, or the distribution has none.
+std::vector<std::string> hip_flags_for(const std::vector<std::string> &command);
 
 } // namespace fade::cli

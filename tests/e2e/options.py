@@ -65,6 +65,14 @@ class Tests(fade.Test):
         self.assertEqual({(x["op"], x["bytes"]) for x in memory[0]["global"]},
                          {("load", 4), ("store", 4)})
 
+    def test_analyzers_that_will_see_nothing_are_told_so(self):
+        result = self.probe(["-a", "Heatmap"], [MANY, 1])
+        self.assertEqual(result.code, 0)
+        self.assertEqual(len(result.said), 1, result.stderr)
+        self.assertIn("without -i no kernel is instrumented", result.said[0])
+        for options, env in ((["-i"], {}), ([], {"FADE_INSTRUMENTED": "true"})):
+            self.assert_fine(self.probe(["-a", "Heatmap", *options], [MANY, 1], env=env))
+
     def test_analyzers_can_be_given_one_by_one_and_with_options(self):
         result = self.probe(["-i", "-a", "Heatmap:page=64K", "-a", "MessageLogger"], [MANY, 1])
         self.assert_fine(result)

@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 #include <sstream>
+#include <unistd.h>
 
 namespace fade::testing {
 namespace {
@@ -310,7 +311,7 @@ TEST_F(HeatmapTest, ThePictureIsOneFileOfSvg) {
   stream.wave();
   for (uint64_t i = 0; i < 64; ++i) stream.affine(load, 0x10000 + 256 * i, 4);
   for (uint64_t i = 0; i < 64; ++i) stream.affine(store, 0x40000 + 256 * i, 4);
-  const std::string file = ::testing::TempDir() + "fade-heatmap-test.svg";
+  const std::string file = ::testing::TempDir() + "heatmap-" + std::to_string(getpid()) + ".svg";
   HandlerHost host(std::vector<HandlerChoice>{{"Heatmap", "svg=" + file}});
   EXPECT_TRUE(host.complaints().empty());
   const auto known = allocationsAt({{0x10000, 0x4000, 1, 1, 0, 0}, {0x40000, 0x4000, 2, 1, 0, 0}});

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -78,8 +79,19 @@ TEST(QuietThread, SignalsOfTheProcessAreNotDeliveredToIt) {
   EXPECT_FALSE(isOwnThread());
 }
 
-TEST(OwnFile, ADescriptorThatBelongsToAnotherFileNowIsNotWrittenTo) {
-  const std::string ours = ::testing::TempDir() + "own-file", theirs = ours + "-theirs";
+/// With a folder that no other process uses.
+class OwnFileTest : public ::testing::Test {
+protected:
+  OwnFileTest() { EXPECT_NE(mkdtemp(folder_.data()), nullptr); }
+  ~OwnFileTest() override { std::filesystem::remove_all(folder_); }
+  std::string ownPath(const char *name) const { return folder_ + "/" + name; }
+
+private:
+  std::string folder_ = ::testing::TempDir() + "fade-own-file-XXXXXX";
+};
+
+TEST_F(OwnFileTest, ADescriptorThatBelongsToAnotherFileNowIsNotWrittenTo) {
+  const std::string ours = ownPath("own-file"), theirs = ours + "-theirs";
   OwnFile file = OwnFile::open(ours, false);
   ASSERT_TRUE(file.is());
   EXPECT_EQ(file.write("one\n"), 0);
@@ -95,8 +107,8 @@ TEST(OwnFile, ADescriptorThatBelongsToAnotherFileNowIsNotWrittenTo) {
   close(stranger);
 }
 
-TEST(OwnFile, AFileForOneProcessIsNeverWrittenOver) {
-  const std::string path = ::testing::TempDir() + "own-file-alone";
+TEST_F(OwnFileTest, AFileForOneProcessIsNeverWrittenOver) {
+  const std::string path = ownPath("own-file-alone");
   const std::string second = path + "." + std::to_string(getpid()), third = second + ".2";
   for (const auto &old : {path, second, third}) std::remove(old.c_str());
   EXPECT_EQ(OwnFile::openAlone(path, "a").path(), path);
@@ -107,8 +119,8 @@ TEST(OwnFile, AFileForOneProcessIsNeverWrittenOver) {
   EXPECT_EQ(OwnFile::openAlone("/dev/null", "a").path(), "/dev/null");
 }
 
-TEST(OwnFile, AFileThatAnotherOneWritesToIsNotEmptied) {
-  const std::string path = ::testing::TempDir() + "own-file-shared";
+TEST_F(OwnFileTest, AFileThatAnotherOneWritesToIsNotEmptied) {
+  const std::string path = ownPath("own-file-shared");
   EXPECT_EQ(OwnFile::openShared(path).write("old"), 0);
   OwnFile first = OwnFile::openShared(path);
   EXPECT_EQ(first.write("a"), 0);
@@ -117,8 +129,8 @@ TEST(OwnFile, AFileThatAnotherOneWritesToIsNotEmptied) {
   EXPECT_EQ(readFile(path), "abc");
 }
 
-TEST(OwnFile, APipeThatNobodyReadsIsAnError) {
-  const std::string path = ::testing::TempDir() + "own-file-pipe";
+TEST_F(OwnFileTest, APipeThatNobodyReadsIsAnError) {
+  const std::string path = ownPath("own-file-pipe");
   std::remove(path.c_str());
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   EXPECT_FALSE(OwnFile::open(path, true).is());
@@ -130,8 +142,8 @@ TEST(OwnFile, APipeThatNobodyReadsIsAnError) {
   close(reader);
 }
 
-TEST(OwnFile, AppendKeepsWhatIsThereAndOpenDoesNot) {
-  const std::string path = ::testing::TempDir() + "own-file-append";
+TEST_F(OwnFileTest, AppendKeepsWhatIsThereAndOpenDoesNot) {
+  const std::string path = ownPath("own-file-append");
   EXPECT_EQ(OwnFile::open(path, false).write("a"), 0);
   EXPECT_EQ(OwnFile::open(path, true).write("b"), 0);
   EXPECT_EQ(readFile(path), "ab");
@@ -140,7 +152,7 @@ TEST(OwnFile, AppendKeepsWhatIsThereAndOpenDoesNot) {
   EXPECT_FALSE(OwnFile::open("/no/such/file", true).is());
 }
 
-TEST(OwnFile, ADuplicateOutlivesTheOriginal) {
+TEST_F(OwnFileTest, ADuplicateOutlivesTheOriginal) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   OwnFile copy = OwnFile::duplicate(ends[1]);

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <numeric>
 #include <thread>
+#include <unistd.h>
 
 namespace fade {
 namespace {
@@ -131,7 +132,8 @@ TEST(VariantKernargs, OtherExplicitArgumentsAreRefused) {
 }
 
 TEST(KernelCache, FilesThatComeLaterAreFoundAndBadOnesAreNoHarm) {
-  const fs::path root = fs::path(::testing::TempDir()) / "fade-kernel-cache";
+  const fs::path root =
+      fs::path(::testing::TempDir()) / ("fade-kernel-cache-" + std::to_string(getpid()));
   fs::remove_all(root);
   fs::create_directories(root);
   KernelCache cache({root.string()});

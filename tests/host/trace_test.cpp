@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 #include <sstream>
+#include <unistd.h>
 
 namespace fade::testing {
 namespace {
@@ -24,12 +25,15 @@ void writeFile(const std::string &path, const std::string &bytes) {
 class TraceTest : public ::testing::Test {
 protected:
   std::string path = ::testing::TempDir() + "trace-" +
-                     ::testing::UnitTest::GetInstance()->current_test_info()->name();
+                     ::testing::UnitTest::GetInstance()->current_test_info()->name() + "-" +
+                     std::to_string(getpid());
   SiteTableBuilder table;
   uint32_t load = table.add({FADE_SITE_LOAD});
   uint32_t lds = table.add({FADE_SITE_LOAD, FADE_SPACE_LDS});
   const std::vector<HandlerChoice> handlers = {
       {"Heatmap", ""}, {"MemoryAnalysis", ""}, {"MessageLogger", ""}, {"BlockCounts", ""}};
+
+  ~TraceTest() override { removeOld(); }
 
   /// A recording is never written over another. A device is no recording.
   void removeOld() const {

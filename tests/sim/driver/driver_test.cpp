@@ -216,6 +216,19 @@ protected:
   static constexpr uint64_t ring_va = 0x200000, pointers_va = 0x300000, source_va = 0x400000,
                             target_va = 0x500000;
 
+  /// Lets the GPU reach memory of the process.
+  int share(void *memory, uint64_t size) {
+    alignas(kfd_ioctl_svm_args) char
+        buffer[sizeof(kfd_ioctl_svm_args) + sizeof(kfd_ioctl_svm_attribute)] = {};
+    auto *args = reinterpret_cast<kfd_ioctl_svm_args *>(buffer);
+    args->start_addr = reinterpret_cast<uint64_t>(memory);
+    args->size = size;
+    args->op = KFD_IOCTL_SVM_OP_SET_ATTR;
+    args->nattr = 1;
+    args->attrs[0] = {KFD_IOCTL_SVM_ATTR_ACCESS, gpu_id(0)};
+    return call(AMDKFD_IOC_SVM, *args);
+  }
+
   void SetUp() override {
     auto ring_buffer = allocate(ring_va, 4096, gtt),
          pointer_buffer = allocate(pointers_va, 4096, gtt);
@@ -343,28 +356,20 @@ TEST_F(DriverQueueTest, SharedVirtualMemoryIsReachableOnceAccessIsGiven) {
   std::strcpy(static_cast<char *>(memory), "managed");
   auto target = allocate(target_va, 4096, vram);
   map(target.handle);
-  alignas(kfd_ioctl_svm_args) char
-      buffer[sizeof(kfd_ioctl_svm_args) + sizeof(kfd_ioctl_svm_attribute)] = {};
-  auto *args = reinterpret_cast<kfd_ioctl_svm_args *>(buffer);
-  args->start_addr = reinterpret_cast<uint64_t>(memory);
-  args->size = size;
-  args->op = KFD_IOCTL_SVM_OP_SET_ATTR;
-  args->nattr = 1;
-  args->attrs[0] = {KFD_IOCTL_SVM_ATTR_ACCESS, gpu_id(0)};
-  ASSERT_EQ(call(AMDKFD_IOC_SVM, *args), 0);
+  ASSERT_EQ(share(memory, size), 0);
   ASSERT_EQ(create_queue(), 0);
-  submit_copy_and_trap(target_va, args->start_addr, 8);
+  submit_copy_and_trap(target_va, reinterpret_cast<uint64_t>(memory), 8);
   EXPECT_EQ(wait(), event_id);
   EXPECT_STREQ(host_view<char>(target, "/dev/dri/renderD128"), "managed");
 
   // Given back to the system, the GPU no longer sees it.
   munmap(memory, size);
-  driver.host_unmapped(args->start_addr, size);
+  driver.host_unmapped(reinterpret_cast<uint64_t>(memory), size);
   std::copy_n(ring, 9, ring + 9);
   ring_bell(2 * 9 * 4);
   EventData data{};
   EXPECT_EQ(wait(&data), memory_event_id);
-  EXPECT_EQ(data.memory.va, args->start_addr);
+  EXPECT_EQ(data.memory.va, reinterpret_cast<uint64_t>(memory));
   destroy_queue();
 }
 
@@ -375,15 +380,7 @@ TEST_F(DriverQueueTest, UnmappedSharedMemoryTakesNoBufferWithIt) {
   map(source.handle);
   map(target.handle);
   std::strcpy(host_view<char>(source, "/dev/dri/renderD128"), "kept");
-  alignas(kfd_ioctl_svm_args) char
-      buffer[sizeof(kfd_ioctl_svm_args) + sizeof(kfd_ioctl_svm_attribute)] = {};
-  auto *args = reinterpret_cast<kfd_ioctl_svm_args *>(buffer);
-  args->start_addr = reinterpret_cast<uint64_t>(memory);
-  args->size = size;
-  args->op = KFD_IOCTL_SVM_OP_SET_ATTR;
-  args->nattr = 1;
-  args->attrs[0] = {KFD_IOCTL_SVM_ATTR_ACCESS, gpu_id(0)};
-  ASSERT_EQ(call(AMDKFD_IOC_SVM, *args), 0);
+  ASSERT_EQ(share(memory, size), 0);
   driver.host_unmapped(0, 1ull << 47);
   ASSERT_EQ(create_queue(), 0);
   submit_copy_and_trap(target_va, source_va, 8);
