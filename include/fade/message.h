@@ -1,9 +1,9 @@
 /* The contract between an instrumented kernel and whoever reads its stream: records, ring and
  * control block.
  *
- * One header for three readers: the device runtime (OpenCL C for amdgcn), host C and host C++. It
- * depends on nothing. What a site id means is in the site table (sites.h); the host-side decoder is
- * decode.h, the reference encoder encode.h.
+ * One header for three readers: the device runtime (OpenCL C), host C and host C++. It depends on
+ * nothing. What a site id means is in the site table (sites.h); the host-side decoder is decode.h,
+ * the reference encoder encode.h.
  *
  *
  * WHO OWNS WHAT
@@ -56,9 +56,25 @@
  * the largest record would fit now, it adds one to `dropped` and goes on. Records that announce a
  * wave or its end are never dropped.
  *
- * Before a dispatch the ring is zero, head = tail = 0, limit = capacity, waves = dropped = 0. When
- * the dispatch has completed, `head` says exactly how many bytes were reserved; all of them have
- * been published, unless the kernel was aborted.
+ * A SEGMENTED RING (FADE_CONTROL_SEGMENTED) is one whose `data` is in device memory, where the host
+ * cannot look: a copy engine brings it over in large pieces. A copy of what is being written would
+ * be torn, so waves count what they have written, and the host copies what is known to be whole.
+ *
+ *   device memory   |  segment 0   |  segment 1   | ... |  segment n - 1  | slack |
+ *   written[n]      bytes written   in each, u64, since the dispatch began
+ *
+ * Steps 1 and 2 are as above. Then the wave writes the whole record, header included, makes it
+ * visible to the system (release) and adds to `written` how many bytes it wrote in each segment it
+ * touched, which are one or two. With segments of s bytes, lap l of segment i is whole when
+ * written[i] = (l + 1) * s. Likewise all that was reserved is whole when the sum of `written`, read
+ * first, equals `head`, read afterwards. A record that ends in the next segment is read with that
+ * one. The host raises tail as above; nothing has to be zero. There are at least 4 segments, so
+ * that the next one can always be filled while the last record of the one before it waits.
+ *
+ * Before a dispatch head = tail = 0, limit = capacity, waves = dropped = 0, and the ring is zero,
+ * or if it is segmented, the counts of `written` are. When the dispatch has completed, `head` says
+ * exactly how many bytes were reserved; all of them have been written, unless the kernel was
+ * aborted.
  *
  *
  * RECORDS
@@ -132,7 +148,7 @@ typedef uint64_t fade_u64;
 #endif
 
 /* Raised by every change that an older reader would misread. */
-#define FADE_MESSAGE_VERSION 1u
+#define FADE_MESSAGE_VERSION 2u
 
 /* Kinds of record. Zero is not a kind: a zero header is an unpublished one. */
 #define FADE_RECORD_WAVE_BEGIN 1u
@@ -160,6 +176,8 @@ typedef uint64_t fade_u64;
 #define FADE_RING_SLACK 1024u        /* bytes behind the capacity, so that no record is split */
 #define FADE_RING_MIN_CAPACITY 4096u /* the capacity is a power of two */
 #define FADE_RING_MAX_CAPACITY 0x40000000u
+#define FADE_RING_SEGMENTS 16u /* at most, and at least 4 */
+#define FADE_SEGMENT_MIN 1024u /* so that a record touches two at most */
 
 typedef struct fade_header {
   fade_u32 site;
@@ -221,6 +239,7 @@ typedef struct fade_counter {
 /* fade_control.flags */
 #define FADE_CONTROL_LOSSY 1u             /* drop and count instead of waiting */
 #define FADE_CONTROL_SAMPLE_EXECUTIONS 2u /* record one in sample_executions; needs counters */
+#define FADE_CONTROL_SEGMENTED 4u         /* the ring is in device memory; needs `written` */
 
 /* The control block, aligned to 128. The host writes all of it before the dispatch; the
  * configuration does not change while the kernel runs. What waves write lives in cache lines of its
@@ -238,7 +257,9 @@ typedef struct fade_control {
   /* only workgroups with first <= id <= last in each dimension */
   fade_u32 first_workgroup[3];
   fade_u32 last_workgroup[3];
-  fade_u32 reserved_0[14];
+  fade_u64 written;       /* address of u64[segments], in device memory; 0: not segmented */
+  fade_u32 segment_shift; /* a segment has 1 << segment_shift bytes */
+  fade_u32 reserved_0[11];
   /* offset 128 */
   fade_u64 head;  /* bytes reserved since the dispatch began */
   fade_u64 limit; /* tail + capacity as last seen by a wave */
@@ -266,10 +287,13 @@ FADE_STATIC_ASSERT(__builtin_offsetof(fade_wave_begin, module) == 40);
 FADE_STATIC_ASSERT(__builtin_offsetof(fade_wave_end, wave) == 24);
 FADE_STATIC_ASSERT(__builtin_offsetof(fade_wave_end, time) == 32);
 FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, first_workgroup) == 48);
+FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, written) == 72);
 FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, head) == 128);
 FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, limit) == 136);
 FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, waves) == 256);
 FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, dropped) == 384);
+FADE_STATIC_ASSERT(FADE_RECORD_MAX <= FADE_SEGMENT_MIN &&
+                   4 * FADE_SEGMENT_MIN <= FADE_RING_MIN_CAPACITY);
 FADE_STATIC_ASSERT(FADE_RECORD_MAX <= FADE_RING_SLACK && FADE_RECORD_MAX < FADE_RING_MIN_CAPACITY);
 
 #endif
