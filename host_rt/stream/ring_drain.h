@@ -6,11 +6,16 @@
 //          handed out, not  |
 //          freed yet        next to look at
 //
+// Of a ring in host memory, `data` is the ring itself, and a zero header is one that is not there
+// yet. Of a segmented ring it is a mirror in host memory that a SegmentReader fills; there only
+// what setVisible() allows is looked at, and nothing has to be zero.
+//
 // One thread drains. Pieces may be read and cleared by others before they are freed.
 #pragma once
 
 #include "fade/message.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +36,10 @@ public:
   /// The ring is zero and nothing has been reserved.
   RingDrain(std::byte *data, uint64_t capacity, uint64_t *tail)
       : data_(data), capacity_(capacity), tail_(tail) {}
+
+  /// Only records that end at or before that position are handed out from now on.
+  void setVisible(uint64_t position) { visible_ = position; }
+  bool isLimited() const { return visible_ != kNoLimit; }
 
   uint64_t scanned() const { return scanned_; }
   uint64_t freed() const { return freed_; }
@@ -54,21 +63,27 @@ public:
   /// Before the next dispatch, once everything is freed.
   void restart() {
     scanned_ = freed_ = 0;
+    if (isLimited()) visible_ = 0;
     corrupt_ = false;
     publishTail(0);
   }
+
+  /// Hands out nothing more of this dispatch, as if the ring were corrupt.
+  void giveUp() { corrupt_ = true; }
 
   /// Of a corrupt ring nothing can be read, but waves may wait for room in it: lets them go on, a
   /// gigabyte with each call (they compare positions modulo 4 GiB).
   void letWritersPass() { publishTail(freed_ += uint64_t{1} << 30); }
 
 private:
+  static constexpr uint64_t kNoLimit = UINT64_MAX;
+
   void publishTail(uint64_t value) { __atomic_store_n(tail_, value, __ATOMIC_RELEASE); }
 
   std::byte *data_ = nullptr;
   uint64_t capacity_ = 0;
   uint64_t *tail_ = nullptr;
-  uint64_t scanned_ = 0, freed_ = 0;
+  uint64_t scanned_ = 0, freed_ = 0, visible_ = kNoLimit;
   bool corrupt_ = false;
 };
 
@@ -77,16 +92,19 @@ template <typename F> RingDrain::Piece RingDrain::next(std::size_t most, F &&f) 
   Piece piece{data_ + offset, 0, scanned_};
   // Nothing beyond one lap can have been written; a record may run over the end into the slack.
   const uint64_t lap = freed_ + capacity_ - scanned_;
-  while (!corrupt_ && piece.size < most && offset + piece.size < capacity_ && piece.size < lap) {
+  const uint64_t seen = visible_ - scanned_;
+  while (!corrupt_ && piece.size < most && offset + piece.size < capacity_ &&
+         piece.size < std::min(lap, seen)) {
     std::byte *at = piece.bytes + piece.size;
     const uint64_t stored = __atomic_load_n(reinterpret_cast<uint64_t *>(at), __ATOMIC_ACQUIRE);
-    if (stored == 0) break;
+    if (stored == 0 && !isLimited()) break;
     const auto header = std::bit_cast<fade_header>(stored);
     const std::size_t size = std::size_t{header.words} * FADE_RECORD_ALIGN;
     if (size < sizeof(fade_record) || size > FADE_RING_SLACK || piece.size + size > lap) {
       corrupt_ = true;
       break;
     }
+    if (piece.size + size > seen) break;
     if (header.kind == FADE_RECORD_WAVE_BEGIN && size == sizeof(fade_wave_begin)) {
       fade_wave_begin wave;
       std::memcpy(&wave, at, sizeof wave);

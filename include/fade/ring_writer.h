@@ -5,6 +5,7 @@
 
 #include "message.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -37,6 +38,11 @@ public:
       if (position + size > raiseLimit()) std::this_thread::yield();
     }
     auto *at = reinterpret_cast<std::byte *>(control_.data) + (position & control_.capacity_mask);
+    if ((control_.flags & FADE_CONTROL_SEGMENTED) != 0) {
+      std::memcpy(at, record.data(), size);
+      countWritten(position, size);
+      return true;
+    }
     std::memcpy(at + sizeof header, record.data() + sizeof header, size - sizeof header);
     uint64_t published;
     std::memcpy(&published, &header, sizeof published);
@@ -59,6 +65,19 @@ private:
                                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
     }
     return seen;
+  }
+
+  // A record lies in one segment or in two. Both counts release all of it.
+  void countWritten(uint64_t position, uint64_t size) {
+    const uint64_t border = ((position >> control_.segment_shift) + 1) << control_.segment_shift;
+    const uint64_t first = std::min(size, border - position);
+    addWritten(position, first);
+    if (first < size) addWritten(border, size - first);
+  }
+  void addWritten(uint64_t position, uint64_t bytes) {
+    auto *written = reinterpret_cast<uint64_t *>(control_.written);
+    const uint64_t segment = (position & control_.capacity_mask) >> control_.segment_shift;
+    __atomic_fetch_add(&written[segment], bytes, __ATOMIC_RELEASE);
   }
 
   fade_control &control_;
