@@ -1,8 +1,8 @@
 #include "AccessFinder.h"
 
-#include "BufferAccess.h"
 #include "Compat.h"
 #include "SiteTable.h"
+#include "Target.h"
 
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -16,14 +16,12 @@ namespace fade {
 
 namespace {
 
-constexpr unsigned private_space = 5, constant32_space = 6, fat_pointer_space = 7;
-
 // Collects the accesses of one function.
 class Finder {
 public:
-  Finder(Function &function, const Options &options, Omissions &omissions)
-      : function_(function), layout_(function.getParent()->getDataLayout()), options_(options),
-        omissions_(omissions) {}
+  Finder(Function &function, const Target &target, const Options &options, Omissions &omissions)
+      : function_(function), layout_(function.getParent()->getDataLayout()), target_(target),
+        options_(options), omissions_(omissions) {}
 
   std::vector<Access> run() {
     for (Instruction &instruction : instructions(function_))
@@ -34,15 +32,16 @@ public:
 private:
   void visit(Instruction &instruction);
   void visitCall(CallBase &call);
-  void visitIntrinsic(CallBase &call, Function &intrinsic);
   void visitMasked(IntrinsicInst &call);
   void visitMemory(MemIntrinsic &call);
-  void visitLdsLoad(CallBase &call, Value *source, uint64_t displacement, Value *destination,
-                    uint64_t destination_displacement);
+  void visitTargetIntrinsic(CallBase &call, const Function &intrinsic);
   void visitInlineAssembly(CallBase &call);
 
   Access describe(Instruction &instruction, Value *pointer, uint32_t kind, uint32_t flags,
-                  uint64_t size) const;
+                  uint64_t size) const {
+    return describeAccess(target_, instruction, pointer, kind, flags, size);
+  }
+  bool isStack(const Value &pointer) const;
   void add(const Access &access);
   void omit(const Instruction &where, const std::string &reason) { omissions_.add(where, reason); }
 
@@ -50,46 +49,32 @@ private:
 
   Function &function_;
   const DataLayout &layout_;
+  const Target &target_;
   const Options &options_;
   Omissions &omissions_;
   std::vector<Access> found_;
 };
 
-uint32_t spaceOf(const Value &pointer) {
-  const unsigned space = pointer.getType()->getScalarType()->getPointerAddressSpace();
-  return space == constant32_space ? FADE_SPACE_CONSTANT : space;
+unsigned addressSpace(const Value &pointer) {
+  return pointer.getType()->getScalarType()->getPointerAddressSpace();
 }
 
 // Stack slots are a matter between the kernel and its compiler.
-bool isStack(const Value &pointer) {
-  if (pointer.getType()->isVectorTy()) return spaceOf(pointer) == private_space;
-  if (spaceOf(pointer) == private_space) return true;
-  if (spaceOf(pointer) != FADE_SPACE_FLAT) return false;
+bool Finder::isStack(const Value &pointer) const {
+  const SpaceMeaning meaning = target_.meaningOf(addressSpace(pointer));
+  if (meaning.is_private || pointer.getType()->isVectorTy()) return meaning.is_private;
+  if (meaning.space != FADE_SPACE_FLAT) return false;
   SmallVector<const Value *, 4> objects;
   getUnderlyingObjects(&pointer, objects);
   for (const Value *object : objects)
-    if (!isa<AllocaInst>(object) && spaceOf(*object) != private_space) return false;
+    if (!target_.isPrivateObject(*object)) return false;
   return true;
-}
-
-Access Finder::describe(Instruction &instruction, Value *pointer, uint32_t kind, uint32_t flags,
-                        uint64_t size) const {
-  Access access;
-  access.instruction = &instruction;
-  access.pointer = pointer;
-  access.site.kind = kind;
-  access.site.flags = flags;
-  access.site.space = spaceOf(*pointer);
-  access.site.size = static_cast<uint32_t>(size);
-  return access;
 }
 
 void Finder::add(const Access &access) {
   if (access.form != AddressForm::buffer) {
-    if (access.site.space == fat_pointer_space) {
-      omit(*access.instruction, "accesses through buffer fat pointers (address space 7)");
-      return;
-    }
+    if (const char *why = target_.meaningOf(addressSpace(*access.pointer)).omission)
+      return omit(*access.instruction, why);
     if (isStack(*access.pointer)) return;
   }
   if (options_.wantsSpace(access.site.space)) found_.push_back(access);
@@ -132,7 +117,7 @@ void Finder::visitCall(CallBase &call) {
   case Intrinsic::masked_expandload:
   case Intrinsic::masked_compressstore:
     return omit(call, "expanding and compressing vector accesses");
-  default: return visitIntrinsic(call, *callee);
+  default: return visitTargetIntrinsic(call, *callee);
   }
 }
 
@@ -186,61 +171,15 @@ void Finder::visitMasked(IntrinsicInst &call) {
   }
 }
 
-void Finder::visitLdsLoad(CallBase &call, Value *source, uint64_t displacement, Value *destination,
-                          uint64_t destination_displacement) {
-  const uint64_t size = cast<ConstantInt>(call.getArgOperand(2))->getZExtValue();
-  Access read = describe(call, source, FADE_SITE_COPY_READ, FADE_SITE_READS, size);
-  read.displacement = displacement;
-  add(read);
-  Access write = describe(call, destination, FADE_SITE_COPY_WRITE, FADE_SITE_WRITES, size);
-  write.form = AddressForm::lds_lanes;
-  write.displacement = destination_displacement;
-  add(write);
-}
-
-// Target intrinsics are told by name: their numbers and sets differ between LLVMs.
-void Finder::visitIntrinsic(CallBase &call, Function &intrinsic) {
-  StringRef name = intrinsic.getName();
-  if (!name.consume_front("llvm.amdgcn.")) return;
-  if (std::optional<BufferCall> buffer = readBufferCall(name, call)) {
-    if (!buffer->omission.empty()) return omit(call, buffer->omission);
-    for (Access &access : describeBufferCall(*buffer, call, layout_)) add(access);
-    return;
-  }
-  if (startsWith(name, "global.load.lds")) {
-    auto constant = [&](unsigned i) {
-      return cast<ConstantInt>(call.getArgOperand(i))->getSExtValue();
-    };
-    // The immediate offset applies to both sides.
-    const auto offset = static_cast<uint64_t>(constant(3));
-    return visitLdsLoad(call, call.getArgOperand(0), offset, call.getArgOperand(1), offset);
-  }
-  const bool atomic = startsWith(name, "global.atomic.") || startsWith(name, "flat.atomic.") ||
-                      startsWith(name, "ds.fadd") || startsWith(name, "ds.fmin") ||
-                      startsWith(name, "ds.fmax") || startsWith(name, "atomic.inc") ||
-                      startsWith(name, "atomic.dec");
-  if (atomic && call.getArgOperand(0)->getType()->isPointerTy()) {
-    add(describe(call, call.getArgOperand(0), FADE_SITE_ATOMIC,
-                 FADE_SITE_READS | FADE_SITE_WRITES | FADE_SITE_IS_ATOMIC,
-                 sizeOf(call.getArgOperand(1)->getType())));
-  } else if (startsWith(name, "global.load.tr") || startsWith(name, "ds.load.tr") ||
-             startsWith(name, "ds.read.tr")) {
-    add(describe(call, call.getArgOperand(0), FADE_SITE_LOAD, FADE_SITE_READS,
-                 sizeOf(call.getType())));
-  } else if (startsWith(name, "ds.append") || startsWith(name, "ds.consume") ||
-             startsWith(name, "ds.ordered") || startsWith(name, "image.") ||
-             startsWith(name, "s.prefetch") || startsWith(name, "ds.direct")) {
-    omit(
-        call,
-        ("intrinsic llvm.amdgcn." + name.take_until([](char c) { return c == '.'; }) + ".*").str());
-  }
+void Finder::visitTargetIntrinsic(CallBase &call, const Function &intrinsic) {
+  const IntrinsicAccesses described = target_.describe(call, intrinsic.getName(), layout_);
+  if (!described.omission.empty()) omit(call, described.omission);
+  for (const Access &access : described.accesses) add(access);
 }
 
 void Finder::visitInlineAssembly(CallBase &call) {
-  const StringRef text = cast<InlineAsm>(call.getCalledOperand())->getAsmString();
-  for (const char *mnemonic : {"global_", "flat_", "buffer_load", "buffer_store", "buffer_atomic",
-                               "ds_read", "ds_write", "ds_load", "ds_store", "ds_add", "s_load"})
-    if (text.contains(mnemonic)) return omit(call, "memory instructions in inline assembly");
+  if (target_.assemblyTouchesMemory(cast<InlineAsm>(call.getCalledOperand())->getAsmString()))
+    omit(call, "memory instructions in inline assembly");
 }
 
 } // namespace
@@ -269,8 +208,21 @@ bool isInScope(const Instruction &instruction, const Options &options) {
   return false;
 }
 
-std::vector<Access> findAccesses(Function &function, const Options &options, Omissions &omissions) {
-  return Finder(function, options, omissions).run();
+Access describeAccess(const Target &target, Instruction &instruction, Value *pointer, uint32_t kind,
+                      uint32_t flags, uint64_t size) {
+  Access access;
+  access.instruction = &instruction;
+  access.pointer = pointer;
+  access.site.kind = kind;
+  access.site.flags = flags;
+  access.site.space = target.meaningOf(addressSpace(*pointer)).space;
+  access.site.size = static_cast<uint32_t>(size);
+  return access;
+}
+
+std::vector<Access> findAccesses(Function &function, const Target &target, const Options &options,
+                                 Omissions &omissions) {
+  return Finder(function, target, options, omissions).run();
 }
 
 } // namespace fade

@@ -23,6 +23,8 @@ class Value;
 
 namespace fade {
 
+class Target;
+
 // How the address of each lane follows from the operands of an instruction.
 enum class AddressForm {
   pointer,   // `pointer`, a scalar
@@ -67,9 +69,13 @@ private:
   std::map<std::string, Seen> reasons_;
 };
 
+// An access by a pointer.
+Access describeAccess(const Target &target, llvm::Instruction &instruction, llvm::Value *pointer,
+                      uint32_t kind, uint32_t flags, uint64_t size);
+
 // The accesses of a function, in the order of the instructions.
-std::vector<Access> findAccesses(llvm::Function &function, const Options &options,
-                                 Omissions &omissions);
+std::vector<Access> findAccesses(llvm::Function &function, const Target &target,
+                                 const Options &options, Omissions &omissions);
 
 // Whether a place, or a place that it was inlined to, lies in the scope that the user gave.
 bool isInScope(const llvm::Instruction &instruction, const Options &options);

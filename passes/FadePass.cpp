@@ -28,8 +28,9 @@ namespace {
 // One module, from finding the kernels to embedding the site table.
 class ModuleInstrumentation {
 public:
-  ModuleInstrumentation(Module &module, const Options &options)
-      : module_(module), options_(options), cloner_(module, omissions_), table_(module) {}
+  ModuleInstrumentation(Module &module, Target &target, const Options &options)
+      : module_(module), target_(target), options_(options), cloner_(module, target, omissions_),
+        table_(module) {}
 
   // Returns whether the module was changed.
   Expected<bool> run();
@@ -40,6 +41,7 @@ private:
   void warnIfNothingFits(bool found_kernels) const;
 
   Module &module_;
+  Target &target_;
   const Options &options_;
   Omissions omissions_;
   KernelCloner cloner_;
@@ -51,7 +53,7 @@ void ModuleInstrumentation::instrumentClone(Clone &clone, uint32_t kernel,
   // Find everything before anything is added.
   std::vector<Access> accesses;
   if (options_.modes & FADE_MODE_ACCESSES)
-    accesses = findAccesses(*clone.function, options_, omissions_);
+    accesses = findAccesses(*clone.function, target_, options_, omissions_);
   SmallVector<BasicBlock *, 16> blocks;
   if (options_.modes & (FADE_MODE_BLOCKS | FADE_MODE_COUNTS))
     for (BasicBlock &block : *clone.function)
@@ -111,7 +113,7 @@ void ModuleInstrumentation::warnIfNothingFits(bool found_kernels) const {
   Options any = options_;
   any.kernels = nullptr;
   const char *what = nullptr;
-  if (!found_kernels && options_.kernels && !findKernels(module_, any).empty())
+  if (!found_kernels && options_.kernels && !findKernels(module_, target_, any).empty())
     what = "kernel of this module has such a name";
   else if (found_kernels && !options_.scopes.empty() && table_.siteCount() == 0)
     what = "code of this module is in scope";
@@ -119,16 +121,16 @@ void ModuleInstrumentation::warnIfNothingFits(bool found_kernels) const {
 }
 
 Expected<bool> ModuleInstrumentation::run() {
-  const auto kernels = findKernels(module_, options_);
+  const auto kernels = findKernels(module_, target_, options_);
   if (kernels.empty()) {
     warnIfNothingFits(false);
     return false;
   }
   auto runtime = DeviceRuntime::link(module_);
   if (!runtime) return runtime.takeError();
-  Instrumenter instrumenter(*runtime, module_);
+  Instrumenter instrumenter(*runtime, target_, module_);
   for (Function *kernel : kernels) instrumentKernel(*kernel, instrumenter);
-  embedSites(module_, table_.finish(options_.modes, options_.text));
+  target_.embedSites(module_, table_.finish(options_.modes, options_.text));
   instrumenter.setModuleId(table_.moduleId());
   runtime->removeUnused();
   warnIfNothingFits(true);
@@ -144,14 +146,15 @@ Expected<bool> ModuleInstrumentation::run() {
 } // namespace
 
 PreservedAnalyses FadePass::run(Module &module, ModuleAnalysisManager &) {
-  if (!isAMDGCN(module)) return PreservedAnalyses::all();
+  const std::unique_ptr<Target> target = Target::of(module);
+  if (!target) return PreservedAnalyses::all();
   auto options = has_text_ ? Options::parse(text_) : Options::fromEnvironment();
   if (!options) {
     module.getContext().emitError(toString(options.takeError()));
     return PreservedAnalyses::all();
   }
   if (options->off) return PreservedAnalyses::all();
-  auto changed = ModuleInstrumentation(module, *options).run();
+  auto changed = ModuleInstrumentation(module, *target, *options).run();
   if (!changed) {
     module.getContext().emitError(toString(changed.takeError()));
     return PreservedAnalyses::none();

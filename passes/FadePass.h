@@ -1,4 +1,4 @@
-// The instrumentation pass: gives every AMDGPU kernel of a module an instrumented twin.
+// The instrumentation pass: gives every GPU kernel of a module an instrumented twin.
 #pragma once
 
 #include "Options.h"

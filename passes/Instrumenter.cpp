@@ -2,10 +2,10 @@
 
 #include "BufferAccess.h"
 #include "Compat.h"
+#include "Target.h"
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
@@ -15,32 +15,19 @@ namespace fade {
 
 namespace {
 
+Instruction &behindAllocas(BasicBlock &block) {
+  Instruction *at = &*block.getFirstInsertionPt();
+  while (isa<AllocaInst>(at)) at = at->getNextNode();
+  return *at;
+}
+
 // The first place in a block behind which records may be written. In the entry block that is behind
 // the code which finds out wave and counters.
 Instruction &firstInstruction(const Clone &clone, BasicBlock &block) {
   for (Value *value : {clone.gate, clone.counters, clone.wave})
     if (auto *made = dyn_cast_or_null<Instruction>(value))
       if (made->getParent() == &block) return *made->getNextNode();
-  Instruction *at = &*block.getFirstInsertionPt();
-  while (isa<AllocaInst>(at)) at = at->getNextNode();
-  return *at;
-}
-
-Value *intrinsic(IRBuilder<> &builder, Intrinsic::ID id) {
-  return callIntrinsic(builder, id, {}, {});
-}
-
-Value *toAddress(IRBuilder<> &builder, Value *pointer) {
-  if (pointer->getType()->getPointerAddressSpace() == FADE_SPACE_LDS)
-    return builder.CreateZExt(builder.CreatePtrToInt(pointer, builder.getInt32Ty()),
-                              builder.getInt64Ty());
-  return builder.CreatePtrToInt(pointer, builder.getInt64Ty());
-}
-
-Value *laneId(IRBuilder<> &builder) {
-  Value *all = builder.getInt32(~0u);
-  Value *low = callIntrinsic(builder, Intrinsic::amdgcn_mbcnt_lo, {}, {all, builder.getInt32(0)});
-  return callIntrinsic(builder, Intrinsic::amdgcn_mbcnt_hi, {}, {all, low});
+  return behindAllocas(block);
 }
 
 void inlineCall(CallInst &call) {
@@ -53,7 +40,7 @@ struct Address {
   Value *condition; // i1: the lane takes part; null: always
 };
 
-Address buildAddress(IRBuilder<> &builder, const Access &access) {
+Address buildAddress(IRBuilder<> &builder, const Target &target, const Access &access) {
   if (access.form == AddressForm::buffer) {
     const BufferAddress buffer = buildBufferAddress(builder, access);
     return {buffer.address, buffer.in_range};
@@ -64,11 +51,11 @@ Address buildAddress(IRBuilder<> &builder, const Access &access) {
       pointer = builder.CreateExtractElement(pointer, access.index);
     condition = builder.CreateExtractElement(access.mask, access.index);
   }
-  Value *address = toAddress(builder, pointer);
+  Value *address = target.toAddress(builder, pointer);
   if (access.displacement != 0)
     address = builder.CreateAdd(address, builder.getInt64(access.displacement));
   if (access.form == AddressForm::lds_lanes) {
-    Value *lane = builder.CreateZExt(laneId(builder), builder.getInt64Ty());
+    Value *lane = builder.CreateZExt(target.laneId(builder), builder.getInt64Ty());
     address =
         builder.CreateAdd(address, builder.CreateMul(lane, builder.getInt64(access.site.size)));
   }
@@ -77,27 +64,23 @@ Address buildAddress(IRBuilder<> &builder, const Access &access) {
 
 } // namespace
 
-Instrumenter::Instrumenter(const DeviceRuntime &runtime, const Module &module)
-    : runtime_(runtime), counter_(module) {}
+Instrumenter::Instrumenter(const DeviceRuntime &runtime, const Target &target, const Module &module)
+    : runtime_(runtime), target_(target), counter_(module) {}
 
 void Instrumenter::announceWave(Clone &clone, uint32_t kernel) {
-  BasicBlock &entry = clone.function->getEntryBlock();
-  Instruction *at = &*entry.getFirstInsertionPt();
-  while (isa<AllocaInst>(at)) at = at->getNextNode();
-  IRBuilder<> builder(at);
+  IRBuilder<> builder(&behindAllocas(clone.function->getEntryBlock()));
   // Work-item ids are below 1024.
-  Value *x = intrinsic(builder, Intrinsic::amdgcn_workitem_id_x);
-  Value *y = intrinsic(builder, Intrinsic::amdgcn_workitem_id_y);
-  Value *z = intrinsic(builder, Intrinsic::amdgcn_workitem_id_z);
+  Value *x = target_.workItemId(builder, 0);
+  Value *y = target_.workItemId(builder, 1);
+  Value *z = target_.workItemId(builder, 2);
   Value *work_item =
       builder.CreateOr(x, builder.CreateOr(builder.CreateShl(y, 10), builder.CreateShl(z, 20)));
   CallInst *call = builder.CreateCall(
       runtime_.wave_begin, {clone.control, builder.getInt64(0), builder.getInt32(kernel),
-                            intrinsic(builder, Intrinsic::amdgcn_workgroup_id_x),
-                            intrinsic(builder, Intrinsic::amdgcn_workgroup_id_y),
-                            intrinsic(builder, Intrinsic::amdgcn_workgroup_id_z), work_item});
+                            target_.workgroupId(builder, 0), target_.workgroupId(builder, 1),
+                            target_.workgroupId(builder, 2), work_item});
   announcements_.push_back(call);
-  clone.wave = uniform(builder, call);
+  clone.wave = target_.uniform(builder, call);
   clone.wave->setName("__fade_wave");
 }
 
@@ -121,13 +104,16 @@ void Instrumenter::recordWaveEnd(const Clone &clone, uint32_t kernel) {
       ret->eraseFromParent();
     }
   }
+  IRBuilder<> at_start(&behindAllocas(clone.function->getEntryBlock()));
+  Value *lanes = target_.lanesAtStart(at_start);
   IRBuilder<> builder(exit->getTerminator());
+  if (lanes) target_.rejoin(builder, lanes);
   builder.CreateCall(runtime_.wave_end, {clone.control, clone.wave, builder.getInt32(kernel)});
 }
 
 void Instrumenter::recordAccess(const Clone &clone, const Access &access, uint32_t site) {
   IRBuilder<> builder(access.instruction); // takes over the place in the source
-  const Address address = buildAddress(builder, access);
+  const Address address = buildAddress(builder, target_, access);
   Value *length =
       access.length ? builder.CreateZExtOrTrunc(access.length, builder.getInt64Ty()) : nullptr;
   if (address.condition) {
@@ -157,8 +143,8 @@ void Instrumenter::findCounters(Clone &clone) {
   IRBuilder<> builder(&firstInstruction(clone, clone.function->getEntryBlock()));
   Value *address = builder.CreateCall(runtime_.counters, {clone.control, clone.wave});
   Type *i32 = builder.getInt32Ty(), *i64 = builder.getInt64Ty();
-  Value *low = uniform(builder, builder.CreateTrunc(address, i32));
-  Value *high = uniform(builder, builder.CreateTrunc(builder.CreateLShr(address, 32), i32));
+  Value *low = target_.uniform(builder, builder.CreateTrunc(address, i32));
+  Value *high = target_.uniform(builder, builder.CreateTrunc(builder.CreateLShr(address, 32), i32));
   if (counter_.usable()) {
     clone.counters = counter_.describe(builder, low, high);
     return;

@@ -19,7 +19,7 @@ namespace fade {
 
 class Instrumenter {
 public:
-  Instrumenter(const DeviceRuntime &runtime, const llvm::Module &module);
+  Instrumenter(const DeviceRuntime &runtime, const Target &target, const llvm::Module &module);
 
   // From now on, records of accesses are written by code in the place of the access, not by a call.
   void setInline(bool on) { inline_accesses_ = on; }
@@ -42,6 +42,7 @@ public:
 
 private:
   const DeviceRuntime &runtime_;
+  const Target &target_;
   std::vector<llvm::CallInst *> announcements_;
   BlockCounter counter_;
   bool inline_accesses_ = false;

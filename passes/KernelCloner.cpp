@@ -1,6 +1,7 @@
 #include "KernelCloner.h"
 
 #include "Compat.h"
+#include "Target.h"
 
 #include "fade/clone.h"
 
@@ -22,18 +23,6 @@ namespace {
 constexpr char made_by_fade[] = "fade-instrumented";
 // With more candidates than this, a chain of comparisons costs more than it shows.
 constexpr unsigned max_indirect_candidates = 16;
-
-bool isKernel(const Function &function) {
-  return function.getCallingConv() == CallingConv::AMDGPU_KERNEL ||
-         function.getCallingConv() == CallingConv::SPIR_KERNEL;
-}
-
-// Mathematics, printf and the like: not the user's code, and costly to look into.
-bool isDeviceLibrary(StringRef name) {
-  for (const char *prefix : {"__ocml_", "__ockl_", "__oclc_", "__llvm_", "__asan_", "__fade_"})
-    if (startsWith(name, prefix)) return true;
-  return false;
-}
 
 // Describes the new argument in the metadata that ends up in the code object.
 void extendArgumentMetadata(Function &kernel) {
@@ -61,10 +50,19 @@ void extendArgumentMetadata(Function &kernel) {
   append("kernel_arg_name", text(FADE_CONTROL_ARGUMENT));
 }
 
+} // namespace
+
+// Mathematics, printf and the like: not the user's code, and costly to look into.
+bool KernelCloner::isDeviceLibrary(StringRef name) const {
+  for (const char *prefix : {"__llvm_", "__asan_", "__fade_"})
+    if (startsWith(name, prefix)) return true;
+  return target_.isLibrary(name);
+}
+
 // Removes from a clone what was inferred about the original and no longer holds: it now writes
 // records. The facts about hidden arguments and stack do hold, since the runtime needs neither, but
 // for the ids that a kernel's twin reads when it announces a wave.
-void removeInferredAttributes(Function &clone) {
+void KernelCloner::removeInferredAttributes(Function &clone) const {
   removeMemoryAttributes(clone);
   for (auto kind : {Attribute::Speculatable, Attribute::NoSync, Attribute::NoFree,
                     Attribute::WillReturn, Attribute::MustProgress})
@@ -73,7 +71,7 @@ void removeInferredAttributes(Function &clone) {
   for (const char *name : {"amdgpu-waves-per-eu", "amdgpu-agpr-alloc", "amdgpu-no-agpr",
                            "amdgpu-num-vgpr", "amdgpu-num-sgpr", "amdgpu-no-flat-scratch-init"})
     clone.removeFnAttr(name);
-  if (isKernel(clone))
+  if (target_.isKernel(clone))
     for (const char *name :
          {"amdgpu-no-workgroup-id-x", "amdgpu-no-workgroup-id-y", "amdgpu-no-workgroup-id-z",
           "amdgpu-no-workitem-id-x", "amdgpu-no-workitem-id-y", "amdgpu-no-workitem-id-z"})
@@ -82,17 +80,12 @@ void removeInferredAttributes(Function &clone) {
   clone.addFnAttr(made_by_fade);
 }
 
-// LDS variables that some pass has already given a place in the workgroup's memory.
-bool isLoweredLds(const GlobalVariable &variable) {
-  return variable.hasMetadata("absolute_symbol") || startsWith(variable.getName(), "llvm.amdgcn.");
-}
-
-void collectLds(const Value *value, SmallPtrSetImpl<const Value *> &visited,
-                SmallVectorImpl<GlobalVariable *> &found) {
+void KernelCloner::collectLds(const Value *value, SmallPtrSetImpl<const Value *> &visited,
+                              SmallVectorImpl<GlobalVariable *> &found) const {
   const auto *constant = dyn_cast<Constant>(value);
   if (!constant || !visited.insert(constant).second) return;
   if (const auto *variable = dyn_cast<GlobalVariable>(constant)) {
-    if (variable->getAddressSpace() == FADE_SPACE_LDS && !isLoweredLds(*variable))
+    if (variable->getAddressSpace() == FADE_SPACE_LDS && target_.needsTwin(*variable))
       found.push_back(const_cast<GlobalVariable *>(variable));
     return; // initializers of globals are not part of the function
   }
@@ -103,7 +96,7 @@ void collectLds(const Value *value, SmallPtrSetImpl<const Value *> &visited,
 // Calls by another name of a function are calls of it. A call that must be a tail call needs a
 // callee with the parameters of its caller, and a clone has more: where no clone will be called, it
 // stays an ordinary call.
-void simplifyCalls(Function &clone) {
+void KernelCloner::simplifyCalls(Function &clone) const {
   for (Instruction &instruction : instructions(clone)) {
     auto *call = dyn_cast<CallInst>(&instruction);
     if (!call || call->isInlineAsm()) continue;
@@ -116,14 +109,14 @@ void simplifyCalls(Function &clone) {
   }
 }
 
-} // namespace
-
-SmallVector<Function *, 8> findKernels(Module &module, const Options &options) {
+SmallVector<Function *, 8> findKernels(Module &module, const Target &target,
+                                       const Options &options) {
   SmallVector<Function *, 8> kernels;
   for (Function &function : module) {
     const StringRef name = function.getName();
-    if (!isKernel(function) || function.isDeclaration() || function.hasFnAttribute(made_by_fade) ||
-        function.hasFnAttribute("device-init") || function.hasFnAttribute("device-fini"))
+    if (!target.isKernel(function) || function.isDeclaration() ||
+        function.hasFnAttribute(made_by_fade) || function.hasFnAttribute("device-init") ||
+        function.hasFnAttribute("device-fini"))
       continue;
     if (startsWith(name, FADE_CLONE_PREFIX) ||
         module.getFunction((FADE_CLONE_PREFIX + name).str()) || !options.wantsKernel(name))
@@ -133,11 +126,8 @@ SmallVector<Function *, 8> findKernels(Module &module, const Options &options) {
   return kernels;
 }
 
-// A twin of its own for each LDS variable that clones use. Were originals and clones to share one,
-// it would be reached from twice as many kernels, and the way LLVM places it, and with it the code
-// of the originals, could change. Contents are per workgroup and undefined at its start: nothing is
-// lost. Before LLVM 17 it is the other way round: all variables that functions use are placed in
-// all kernels, so one more of them would change the originals.
+// A twin of its own for an LDS variable that clones use, where the target wants one. Contents are
+// per workgroup and undefined at its start: nothing is lost.
 GlobalVariable *KernelCloner::ldsTwin(GlobalVariable &original) {
   GlobalVariable *&twin = lds_[&original];
   if (!twin) {
@@ -168,8 +158,7 @@ Function *KernelCloner::copy(Function &original, ArrayRef<Type *> more, const Tw
   SmallVector<GlobalVariable *, 4> lds;
   for (Instruction &instruction : instructions(original))
     for (const Use &operand : instruction.operands()) collectLds(operand, visited, lds);
-  if (LLVM_VERSION_MAJOR >= 17)
-    for (GlobalVariable *variable : lds) map[variable] = ldsTwin(*variable);
+  for (GlobalVariable *variable : lds) map[variable] = ldsTwin(*variable);
 
   SmallVector<ReturnInst *, 4> returns;
   CloneFunctionInto(clone, &original, map, CloneFunctionChangeType::LocalChangesOnly, returns);
@@ -197,6 +186,7 @@ Clone KernelCloner::cloneKernel(Function &original) {
   control->addAttr(Attribute::NoUndef);
   clone.control = control;
   extendArgumentMetadata(*clone.function);
+  target_.copyAnnotations(original, *clone.function);
   return clone;
 }
 
@@ -209,6 +199,7 @@ void KernelCloner::dropLineTables(const Clone &clone) {
 }
 
 void KernelCloner::replace(const Clone &clone) {
+  target_.dropAnnotations(*clone.original);
   clone.function->takeName(clone.original);
   clone.original->replaceAllUsesWith(
       ConstantExpr::getPointerCast(clone.function, clone.original->getType()));
@@ -245,8 +236,8 @@ void KernelCloner::promoteIndirectCalls(Function &function) {
   for (CallInst *call : calls) {
     SmallVector<Function *, 8> candidates;
     for (Function &target : module_)
-      if (!target.isDeclaration() && !isKernel(target) && !isDeviceLibrary(target.getName()) &&
-          !target.hasFnAttribute(made_by_fade) &&
+      if (!target.isDeclaration() && !target_.isKernel(target) &&
+          !isDeviceLibrary(target.getName()) && !target.hasFnAttribute(made_by_fade) &&
           target.getFunctionType() == call->getFunctionType() &&
           target.getCallingConv() == call->getCallingConv() && target.hasAddressTaken())
         candidates.push_back(&target);

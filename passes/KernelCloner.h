@@ -5,6 +5,7 @@
 #include "Options.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace llvm {
@@ -31,12 +32,13 @@ struct Clone {
 };
 
 // Kernels that can get a twin and have none yet.
-llvm::SmallVector<llvm::Function *, 8> findKernels(llvm::Module &module, const Options &options);
+llvm::SmallVector<llvm::Function *, 8> findKernels(llvm::Module &module, const Target &target,
+                                                   const Options &options);
 
 class KernelCloner {
 public:
-  KernelCloner(llvm::Module &module, Omissions &omissions)
-      : module_(module), omissions_(omissions) {}
+  KernelCloner(llvm::Module &module, Target &target, Omissions &omissions)
+      : module_(module), target_(target), omissions_(omissions) {}
 
   // The twin takes the arguments of the original and a fade_control behind them (clone.h).
   Clone cloneKernel(llvm::Function &original);
@@ -60,7 +62,14 @@ private:
   void redirect(llvm::CallBase &call, const Clone &caller, const Clone &callee);
   llvm::GlobalVariable *ldsTwin(llvm::GlobalVariable &original);
 
+  bool isDeviceLibrary(llvm::StringRef name) const;
+  void removeInferredAttributes(llvm::Function &clone) const;
+  void simplifyCalls(llvm::Function &clone) const;
+  void collectLds(const llvm::Value *value, llvm::SmallPtrSetImpl<const llvm::Value *> &visited,
+                  llvm::SmallVectorImpl<llvm::GlobalVariable *> &found) const;
+
   llvm::Module &module_;
+  Target &target_;
   Omissions &omissions_;
   llvm::DenseMap<llvm::Function *, Clone> functions_;
   llvm::DenseMap<llvm::GlobalVariable *, llvm::GlobalVariable *> lds_;

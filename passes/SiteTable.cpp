@@ -3,7 +3,6 @@
 #include "Compat.h"
 #include "Target.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/BasicBlock.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
@@ -149,28 +148,6 @@ std::string SiteTableBuilder::finish(uint32_t modes, StringRef options) {
   module_id_ = header.module_id;
   out.replace(0, sizeof header, reinterpret_cast<const char *>(&header), sizeof header);
   return out;
-}
-
-void embedSites(Module &module, StringRef table) {
-  // Module-level assembly is the one way to a section that is neither loaded nor left out by the
-  // linker. Text is written as it is, the rest in octal: three digits never swallow the next one.
-  std::string text = ".pushsection " FADE_SITES_SECTION ",\"\",@progbits\n.p2align 3\n";
-  constexpr std::size_t per_line = 64;
-  for (std::size_t i = 0; i < table.size(); i += per_line) {
-    text += ".ascii \"";
-    for (const char c : table.substr(i, per_line)) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (isPrint(c) && c != '"' && c != '\\') {
-        text += c;
-        continue;
-      }
-      text += '\\';
-      for (int shift : {6, 3, 0}) text += static_cast<char>('0' + (byte >> shift & 7));
-    }
-    text += "\"\n";
-  }
-  text += ".popsection\n";
-  module.appendModuleInlineAsm(text);
 }
 
 } // namespace fade

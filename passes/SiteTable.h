@@ -1,4 +1,4 @@
-// Builds the site table of a module (include/fade/sites.h) and puts it into the code object.
+// Builds the site table of a module (include/fade/sites.h).
 #pragma once
 
 #include "fade/sites.h"
@@ -59,8 +59,5 @@ private:
   std::vector<fade_site_line> lines_;
   uint64_t module_id_ = 0;
 };
-
-// Puts bytes into FADE_SITES_SECTION, a section that is in the code object but not loaded.
-void embedSites(llvm::Module &module, llvm::StringRef table);
 
 } // namespace fade

@@ -7,6 +7,7 @@ using namespace llvm;
 namespace fade {
 
 bool isAMDGCN(const Module &module) { return startsWith(targetTriple(module), "amdgcn"); }
+bool isNVPTX(const Module &module) { return startsWith(targetTriple(module), "nvptx64"); }
 
 std::string targetProcessor(const Module &module) {
   for (const Function &function : module)
@@ -26,6 +27,7 @@ unsigned processorMajor(StringRef processor) {
 }
 
 unsigned waveSize(const Module &module) {
+  if (isNVPTX(module)) return 32;
   const unsigned major = processorMajor(targetProcessor(module));
   if (major == 0) return 0;
   if (major < 10) return 64;
@@ -37,5 +39,24 @@ unsigned waveSize(const Module &module) {
   }
   return 0;
 }
+
+std::unique_ptr<Target> Target::of(const Module &module) {
+  if (isAMDGCN(module)) return makeAmdgcnTarget();
+  if (isNVPTX(module)) return makeNvptxTarget(module);
+  return nullptr;
+}
+
+Target::~Target() = default;
+
+Value *Target::toAddress(IRBuilder<> &builder, Value *pointer) const {
+  // The offset in the workgroup's memory has 32 bits, whatever the size of the pointer.
+  if (pointer->getType()->getPointerAddressSpace() == FADE_SPACE_LDS)
+    return builder.CreateZExt(builder.CreatePtrToInt(pointer, builder.getInt32Ty()),
+                              builder.getInt64Ty());
+  return builder.CreatePtrToInt(pointer, builder.getInt64Ty());
+}
+
+Value *Target::lanesAtStart(IRBuilder<> &) const { return nullptr; }
+void Target::rejoin(IRBuilder<> &, Value *) const {}
 
 } // namespace fade

@@ -6,6 +6,9 @@
  * a multiple of 8; zero bytes may stand between them. A site id is an index into the sites of one
  * table: the one whose module_id the wave announced.
  *
+ * PTX has no such sections. There the table is the contents of a variable in global memory with the
+ * name FADE_SITES_VARIABLE, which a host asks for by name (cuModuleGetGlobal).
+ *
  *   +------------+---------+-------+--------+-------+---------+
  *   | fade_sites | kernels | sites | frames | lines | strings |
  *   +------------+---------+-------+--------+-------+---------+
@@ -24,6 +27,7 @@
 #include "message.h"
 
 #define FADE_SITES_SECTION ".fade.sites"
+#define FADE_SITES_VARIABLE "__fade_sites"
 #define FADE_SITES_MAGIC 0x4554495345444146ull /* "FADESITE" */
 #define FADE_SITES_VERSION 1u
 #define FADE_NO_INDEX 0xffffffffu
@@ -43,7 +47,7 @@
 #define FADE_SITE_COPY_WRITE 6u /* destination of the same */
 #define FADE_SITE_FILL 7u       /* memset */
 
-/* fade_site.space: numbers of AMDGPU's address spaces */
+/* fade_site.space: numbers of AMDGPU's address spaces, which are those of NVPTX, too */
 #define FADE_SPACE_FLAT 0u
 #define FADE_SPACE_GLOBAL 1u
 #define FADE_SPACE_LDS 3u
@@ -70,7 +74,7 @@ typedef struct fade_sites {
   fade_u64 size;            /* of the whole table, a multiple of 8 */
   fade_u32 modes;
   fade_u32 source;  /* string: source file of the module */
-  fade_u32 target;  /* string: gfx90a */
+  fade_u32 target;  /* string: gfx90a, sm_80 */
   fade_u32 options; /* string: the options given to the pass */
   fade_u32 kernels_offset, kernel_count;
   fade_u32 sites_offset, site_count;
