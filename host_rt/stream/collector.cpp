@@ -18,6 +18,13 @@ constexpr auto kShortestNap = std::chrono::microseconds(10);
 constexpr auto kLongestNap = std::chrono::microseconds(300);
 // While nothing streams nobody waits for the collector, and each nap costs more than a dispatch.
 constexpr auto kTimedNap = kLongestNap;
+// A kernel that may run soon is asked for records as often as the collector wakes up. Behind so
+// many others it is probably still in its queue, and the copy engine has other things to do.
+constexpr unsigned kLikelyToRun = 8;
+constexpr auto kUnlikelyPause = std::chrono::microseconds(5000);
+// The longest time between two looks that counts as silence: longer than that the process was
+// stopped, and the copy engine of a software GPU with it.
+constexpr auto kLongestLook = std::chrono::milliseconds(50);
 // How long a record may stay unpublished after its kernel has ended.
 constexpr auto kGrace = std::chrono::milliseconds(200);
 // How long analyzers may take for a piece of the stream when the process ends.
@@ -33,8 +40,9 @@ void abandon(std::unique_ptr<LiveDispatch> live) {
 
 } // namespace
 
-Collector::Collector(Analysis &analysis)
-    : analysis_(analysis), thread_(startQuietThread("fade-collect", [this] { run(); })) {}
+Collector::Collector(Analysis &analysis, std::chrono::milliseconds silence)
+    : analysis_(analysis), silence_(silence),
+      thread_(startQuietThread("fade-collect", [this] { run(); })) {}
 
 Collector::~Collector() { stop(std::chrono::milliseconds(0)); }
 
@@ -98,6 +106,7 @@ bool Collector::stepSafely() noexcept {
 bool Collector::step() {
   bool progress = takeNew();
   double fill = 0;
+  fetched_ = 0;
   for (auto at = streaming_.begin(); at != streaming_.end();) {
     progress |= follow(*at);
     if (!at->live) {
@@ -155,6 +164,7 @@ bool Collector::follow(Streaming &s) {
   case Stage::running: {
     // In this order: what was published before the end is found after it.
     const bool ended = s.live->hasEnded();
+    if (!ended) progress |= fetch(s);
     progress |= drain(s);
     if (ended && !progress) {
       s.stage = Stage::fetching;
@@ -166,14 +176,77 @@ bool Collector::follow(Streaming &s) {
   case Stage::fetching:
     if (!ring.fetchControl()) return progress;
     s.stage = Stage::settling;
+    if (ring.segments) ring.segments->finish(ring.control().head);
     return true;
-  case Stage::settling: progress |= drain(s); return finish(s) || progress;
+  case Stage::settling:
+    progress |= fetch(s);
+    progress |= drain(s);
+    return finish(s) || progress;
   case Stage::recycling:
     if (!ring.recycle()) return progress;
     s.live.reset();
     return true;
   }
   return progress;
+}
+
+/// Brings records of a ring in device memory to where drain() finds them.
+bool Collector::fetch(Streaming &s) {
+  Ring &ring = *s.live->ring;
+  if (!ring.segments || ring.drain.isCorrupt()) return false;
+  const bool running = s.stage == Stage::running;
+  if (running) ++fetched_;
+  Fetching &f = s.fetching;
+  const Time now = Clock::now();
+  if (running && now < f.next && ring.drain.freed() == f.freed) return false;
+  f.freed = ring.drain.freed();
+  ring.segments->setFreed(f.freed);
+  const bool any = ring.segments->step();
+  ring.drain.setVisible(ring.segments->visible());
+  const auto longest = fetched_ > kLikelyToRun ? kUnlikelyPause : kLongestNap;
+  f.pause = any ? std::chrono::microseconds(0)
+                : std::clamp<std::chrono::microseconds>(2 * f.pause, kShortestNap, longest);
+  f.next = now + f.pause;
+  if (ring.segments->failed())
+    lose(s, "cannot be copied from device memory");
+  else if (running)
+    watch(s, now);
+  return any;
+}
+
+/// Waves wait for room, and their kernel for them. If the copies that are to make room do not come
+/// to an end, for instance because they are done by kernels for which the waves leave no place,
+/// this would last for ever.
+void Collector::watch(Streaming &s, Time now) {
+  const Ring &ring = *s.live->ring;
+  Fetching &f = s.fetching;
+  const bool is_first = f.last == Time{};
+  const auto passed = std::min<std::chrono::nanoseconds>(now - f.last, kLongestLook);
+  f.last = now;
+  const bool is_full = ring.segments->head() > ring.drain.freed() + ring.drain.capacity();
+  const bool answered = ring.segments->answers() != f.answers;
+  const bool grew = ring.segments->visible() != f.visible;
+  f.answers = ring.segments->answers();
+  f.visible = ring.segments->visible();
+  const bool is_read = !ring.batches.empty(); // then it is the analyzers that take their time
+  if (is_first || grew || is_read || (answered && !is_full)) {
+    f.silence = {};
+    return;
+  }
+  f.silence += passed;
+  // Others will not have more luck.
+  if (f.silence >= (said_lost_ ? silence_ / 8 : silence_)) lose(s, "do not arrive");
+}
+
+void Collector::lose(Streaming &s, std::string_view why) {
+  if (!std::exchange(said_lost_, true))
+    warn(
+        "records of {} {} (dispatch {}): it goes on without them. With FADE_TRANSPORT=host nothing "
+        "has to be copied",
+        s.live->record->kernel->name(), why, s.live->record->view.id);
+  s.is_lost = s.warned = true;
+  s.live->ring->drain.giveUp();
+  s.live->ring->segments->giveUp();
 }
 
 bool Collector::drain(Streaming &s) {
@@ -200,7 +273,7 @@ bool Collector::drain(Streaming &s) {
     batch.bytes = piece.bytes;
     batch.size = piece.size;
     batch.position = piece.position;
-    batch.clear = true;
+    batch.clear = !ring.segments;
     if (!analysis_.submit(batch)) {
       batch.dispatch = nullptr; // not handed over
       break;
@@ -237,6 +310,9 @@ bool Collector::finish(Streaming &s) {
   Ring &ring = *s.live->ring;
   fade_dispatch &view = s.live->record->view;
   if (!ring.batches.empty()) return false;
+  const bool is_over = ring.drain.isCorrupt() || !ring.segments || ring.segments->isComplete();
+  if (!is_over) return false;
+  if (s.is_lost) view.flags |= FADE_DISPATCH_INCOMPLETE;
   const uint64_t reserved = ring.control().head;
   if (ring.drain.scanned() != reserved && !ring.drain.isCorrupt()) {
     if (Clock::now() - s.since < kGrace) return false;

@@ -5,6 +5,7 @@
 
 #include "stream/analysis.h"
 #include "stream/ring_drain.h"
+#include "stream/segment_reader.h"
 
 #include <boost/lockfree/queue.hpp>
 
@@ -15,6 +16,7 @@
 #include <memory>
 #include <semaphore>
 #include <span>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -27,6 +29,8 @@ public:
   virtual ~Ring() = default;
 
   RingDrain drain;
+  /// Brings the records to where `drain` finds them; null: they are written there.
+  SegmentReader *segments = nullptr;
   /// Pieces that workers have, oldest first.
   std::deque<StreamBatch> batches;
 
@@ -56,7 +60,11 @@ public:
 
 class Collector {
 public:
-  explicit Collector(Analysis &analysis);
+  /// How long waves may wait for room in a ring in device memory, or a copy of it may take, before
+  /// the records are given up. The application must not hang because its records cannot be read.
+  static constexpr std::chrono::milliseconds kSilence{8000};
+
+  explicit Collector(Analysis &analysis, std::chrono::milliseconds silence = kSilence);
   ~Collector();
   Collector(const Collector &) = delete;
   Collector &operator=(const Collector &) = delete;
@@ -75,12 +83,22 @@ public:
             std::chrono::milliseconds limit = std::chrono::hours(1));
 
 private:
+  using Time = std::chrono::steady_clock::time_point;
   enum class Stage { running, fetching, settling, recycling };
+  /// When a segmented ring was looked at, and what was seen then.
+  struct Fetching {
+    Time last{}, next{};
+    std::chrono::microseconds pause{0};
+    uint64_t visible = 0, answers = 0, freed = 0;
+    std::chrono::nanoseconds silence{0};
+  };
   struct Streaming {
     std::unique_ptr<LiveDispatch> live;
     Stage stage = Stage::running;
-    std::chrono::steady_clock::time_point since{};
+    Time since{};
     bool warned = false;
+    bool is_lost = false; ///< records were given up
+    Fetching fetching;
   };
 
   void run();
@@ -89,6 +107,9 @@ private:
   bool takeNew();
   bool followTimes();
   bool follow(Streaming &s);
+  bool fetch(Streaming &s);
+  void watch(Streaming &s, Time now);
+  void lose(Streaming &s, std::string_view why);
   bool drain(Streaming &s);
   bool freeDone(Streaming &s);
   bool finish(Streaming &s);
@@ -101,14 +122,17 @@ private:
   /// By queue, in order of submission.
   std::unordered_map<uint64_t, std::deque<std::unique_ptr<LiveDispatch>>> timed_;
   std::list<Streaming> streaming_;
+  unsigned fetched_ = 0; ///< segmented rings that were looked at in this step
+  const std::chrono::milliseconds silence_;
 
   std::atomic<bool> asleep_{false}; ///< until it is woken
   std::counting_semaphore<> wake_{0};
   std::atomic<bool> stopping_{false};
   std::chrono::milliseconds patience_{0};
-  std::chrono::steady_clock::time_point deadline_{};
+  Time deadline_{};
+  bool said_ = false;      ///< that there is no memory
+  bool said_lost_ = false; ///< that records cannot be copied
   std::thread thread_;
-  bool said_ = false; ///< that there is no memory
 };
 
 } // namespace fade

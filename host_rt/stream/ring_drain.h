@@ -41,6 +41,7 @@ public:
   void setVisible(uint64_t position) { visible_ = position; }
   bool isLimited() const { return visible_ != kNoLimit; }
 
+  uint64_t capacity() const { return capacity_; }
   uint64_t scanned() const { return scanned_; }
   uint64_t freed() const { return freed_; }
   bool isCorrupt() const { return corrupt_; }

@@ -94,10 +94,11 @@ public:
   /// reserved by waves that never wrote it.
   bool isComplete() const { return last_answer_ && visible_ == whole_; }
 
-  /// A copy could not be started, and nothing more will become visible.
+  /// A copy could not be started, or giveUp() was called: nothing more will become visible.
   bool failed() const { return failed_; }
-  /// No copy is under way: the memory may be used for other things. After a failure, or when the
-  /// dispatch is given up, step() has to be called until then.
+  void giveUp() noexcept { failed_ = true; }
+  /// No copy is under way: the memory may be used for other things. Copies are not called back: to
+  /// get there, giveUp() and then step() until it is so.
   bool isIdle() noexcept {
     return count_ == 0 && (asked_ == Question::none || engine_.isDone(kAnswers));
   }
@@ -110,6 +111,8 @@ public:
 
   /// The head as it was last seen: how far waves have reserved.
   uint64_t head() const { return head_; }
+  /// How often the engine has brought an answer. If that does not change, it is stuck.
+  uint64_t answers() const { return answers_; }
 
 private:
   enum class Question { none, written, head };
@@ -130,6 +133,7 @@ private:
     if (asked_ == Question::none || !engine_.isDone(kAnswers)) return;
     const Question what = asked_;
     asked_ = Question::none;
+    ++answers_;
     if (outdated_) { // the question was older than the kernel's end
       outdated_ = false;
       return;
@@ -202,7 +206,7 @@ private:
 
   CopyEngine &engine_;
   const SegmentedRing ring_;
-  uint64_t visible_ = 0, copied_ = 0, whole_ = 0, freed_ = 0, head_ = 0;
+  uint64_t visible_ = 0, copied_ = 0, whole_ = 0, freed_ = 0, head_ = 0, answers_ = 0;
   std::array<uint64_t, kData> ends_{}; ///< of the copies under way
   unsigned oldest_ = 0, count_ = 0;
   Question asked_ = Question::none;

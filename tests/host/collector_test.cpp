@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstring>
 #include <thread>
 
 namespace fade {
@@ -52,6 +54,88 @@ private:
   int polls_ = 0;
 };
 
+/// A ring that a copy engine brings here: each copy is done when it has been asked for a few times.
+class SegmentedFakeRing final : public Ring, private CopyEngine {
+public:
+  explicit SegmentedFakeRing(uint64_t capacity)
+      : memory_(capacity + FADE_RING_SLACK, std::byte{0x55}), mirror_(memory_),
+        reader_(*this, layout(capacity)) {
+    device.flags = FADE_CONTROL_SEGMENTED;
+    device.capacity_mask = capacity - 1;
+    device.data = reinterpret_cast<uint64_t>(memory_.data());
+    device.written = reinterpret_cast<uint64_t>(written_.data());
+    device.segment_shift = SegmentedRing::segmentShift(capacity);
+    device.tail = reinterpret_cast<uint64_t>(&tail_);
+    device.limit = capacity;
+    drain = RingDrain(mirror_.data(), capacity, &tail_);
+    drain.setVisible(0);
+    segments = &reader_;
+  }
+  bool fetchControl() noexcept override {
+    fetched_ = device;
+    return true;
+  }
+  bool recycle() noexcept override {
+    recycled.store(true);
+    return true;
+  }
+  const fade_control &control() const noexcept override { return fetched_; }
+  std::span<const fade_counter> counters() const noexcept override { return {}; }
+  uint64_t tail() const { return __atomic_load_n(&tail_, __ATOMIC_ACQUIRE); }
+
+  fade_control device{};
+  std::atomic<bool> recycled{false};
+  std::atomic<int> copies{0};
+  std::atomic<bool> is_stuck{false}; ///< copies do not end
+  std::atomic<bool> refuses{false};  ///< copies cannot be started
+
+private:
+  struct Copy {
+    void *to;
+    uint64_t from;
+    std::size_t size;
+    int looks;
+  };
+  SegmentedRing layout(uint64_t capacity) {
+    SegmentedRing ring;
+    ring.data = reinterpret_cast<uint64_t>(memory_.data());
+    ring.written = reinterpret_cast<uint64_t>(written_.data());
+    ring.head = reinterpret_cast<uint64_t>(&device.head);
+    ring.mirror = mirror_.data();
+    ring.staging = staging_.data();
+    ring.capacity = capacity;
+    ring.segment_shift = SegmentedRing::segmentShift(capacity);
+    return ring;
+  }
+  bool start(unsigned slot, void *to, uint64_t from, std::size_t size) noexcept override {
+    if (refuses) return false;
+    copies_[slot] = {to, from, size, 3};
+    ++copies;
+    return true;
+  }
+  bool isDone(unsigned slot) noexcept override {
+    Copy &copy = copies_[slot];
+    if (copy.looks == 0) return true;
+    if (is_stuck || --copy.looks != 0) return false;
+    if (slot != 0) {
+      std::memcpy(copy.to, reinterpret_cast<const void *>(copy.from), copy.size);
+    } else { // counts that waves add to meanwhile
+      for (std::size_t i = 0; i < copy.size / 8; ++i)
+        static_cast<uint64_t *>(copy.to)[i] =
+            __atomic_load_n(reinterpret_cast<const uint64_t *>(copy.from) + i, __ATOMIC_ACQUIRE);
+    }
+    return true;
+  }
+
+  alignas(64) uint64_t tail_ = 0;
+  std::vector<std::byte> memory_, mirror_;
+  std::array<uint64_t, FADE_RING_SEGMENTS> written_{};
+  std::array<uint64_t, SegmentedRing::kStagingWords> staging_{};
+  std::array<Copy, kSlots> copies_{};
+  fade_control fetched_{};
+  SegmentReader reader_;
+};
+
 class FakeDispatch final : public LiveDispatch {
 public:
   explicit FakeDispatch(std::shared_ptr<std::atomic<bool>> ended) : ended_(std::move(ended)) {}
@@ -72,16 +156,17 @@ protected:
     load = table.add({});
     info = std::make_shared<KernelInfo>(0, "kernel()", "kernel", "gfx90a", table.build("kernel"));
   }
-  void start(unsigned workers, const std::vector<HandlerChoice> &handlers) {
+  void start(unsigned workers, const std::vector<HandlerChoice> &handlers,
+             std::chrono::milliseconds silence = Collector::kSilence) {
     std::vector<std::string> complaints;
     auto loaded = loadHandlers(handlers, FADE_HANDLER_DIR, output, complaints);
     ASSERT_TRUE(complaints.empty()) << complaints[0];
     AnalysisOptions options;
     options.workers = workers;
     analysis = std::make_unique<Analysis>(options, std::move(loaded), output, nullptr);
-    collector = std::make_unique<Collector>(*analysis);
+    collector = std::make_unique<Collector>(*analysis, silence);
   }
-  std::shared_ptr<std::atomic<bool>> add(FakeRing *ring) {
+  std::shared_ptr<std::atomic<bool>> add(Ring *ring) {
     auto ended = std::make_shared<std::atomic<bool>>(false);
     auto live = std::make_unique<FakeDispatch>(ended);
     live->record = std::make_unique<DispatchRecord>();
@@ -94,7 +179,7 @@ protected:
     return ended;
   }
   // What a wave does: announces itself and loads `count` times.
-  void wave(FakeRing &ring, int count) {
+  void wave(auto &ring, int count) {
     RingWriter writer(ring.device);
     fade_wave_begin begin{};
     begin.mask = kAll;
@@ -271,6 +356,132 @@ TEST_F(CollectorTest, ManyDispatchesWithFewRingsAllEnd) {
     for (const auto &page : heatmap["pages"]) reads += page["reads"].get<uint64_t>();
     EXPECT_EQ(reads, 20u * 64);
   }
+}
+
+// ---- rings in device memory
+
+TEST_F(CollectorTest, NothingIsLostThroughASegmentedRingMuchSmallerThanTheStream) {
+  start(2, {{"MemoryAnalysis", ""}});
+  SegmentedFakeRing ring(FADE_RING_MIN_CAPACITY);
+  const auto ended = add(&ring);
+  constexpr int waves = 4, accesses = 3000;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < waves; ++i) threads.emplace_back([&] { wave(ring, accesses); });
+  for (auto &thread : threads) thread.join();
+  ended->store(true);
+  const std::string report = finish();
+  const auto memory = testing::objectsOf(report, "memory");
+  ASSERT_EQ(memory.size(), 1u);
+  EXPECT_EQ(memory[0]["global"][0]["executions"], waves * accesses);
+  const auto summary = testing::objectsOf(report, "summary");
+  ASSERT_EQ(summary.size(), 1u);
+  EXPECT_EQ(summary[0]["records"], waves * (accesses + 1));
+  EXPECT_EQ(summary[0]["incomplete"], 0);
+  EXPECT_TRUE(ring.recycled);
+}
+
+TEST_F(CollectorTest, RecordsInDeviceMemoryAreReadWhileTheKernelRuns) {
+  start(1, {});
+  SegmentedFakeRing ring(1 << 16);
+  const auto ended = add(&ring);
+  wave(ring, 100);
+  for (int i = 0; i < 5000 && ring.tail() != ring.device.head; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(ring.tail(), ring.device.head); // freed although the dispatch has not ended
+  ended->store(true);
+  finish();
+}
+
+TEST_F(CollectorTest, RecordsInDeviceMemoryThatWereNeverWrittenDoNotHoldUpTheEnd) {
+  ::testing::internal::CaptureStderr();
+  start(1, {});
+  SegmentedFakeRing ring(FADE_RING_MIN_CAPACITY);
+  const auto ended = add(&ring);
+  wave(ring, 12);
+  ring.device.head += 32; // a wave that died between reserving and writing
+  ended->store(true);
+  const auto all = testing::objectsOf(finish(), "dispatch");
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("reserved and never written"),
+            std::string::npos);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0]["complete"], false);
+}
+
+TEST_F(CollectorTest, WavesThatWaitForACopyThatDoesNotEndAreLetGoAndItIsSaidOnce) {
+  ::testing::internal::CaptureStderr();
+  start(1, {}, std::chrono::milliseconds(300));
+  SegmentedFakeRing first(FADE_RING_MIN_CAPACITY), second(FADE_RING_MIN_CAPACITY);
+  for (SegmentedFakeRing *ring : {&first, &second}) {
+    ring->is_stuck = true;
+    const auto ended = add(ring);
+    wave(*ring, 1000); // more than the ring holds: without help this waits for ever
+    ended->store(true);
+    ring->is_stuck = false;
+  }
+  const auto all = testing::objectsOf(finish(), "dispatch");
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("FADE_TRANSPORT=host"), std::string::npos) << said;
+  EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+  ASSERT_EQ(all.size(), 2u);
+  for (const auto &dispatch : all) EXPECT_EQ(dispatch["complete"], false);
+  EXPECT_TRUE(first.recycled && second.recycled);
+}
+
+TEST_F(CollectorTest, AKernelThatComputesForLongIsNotTakenForACopyThatDoesNotEnd) {
+  start(1, {{"MemoryAnalysis", ""}}, std::chrono::milliseconds(200));
+  SegmentedFakeRing ring(FADE_RING_MIN_CAPACITY);
+  const auto ended = add(&ring);
+  wave(ring, 3000);
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  wave(ring, 3000);
+  ended->store(true);
+  const auto all = testing::objectsOf(finish(), "dispatch");
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0]["complete"], true);
+  EXPECT_EQ(all[0]["records"], 6002);
+}
+
+TEST_F(CollectorTest, WhenCopiesCannotBeStartedTheKernelGoesOnWithoutItsRecords) {
+  ::testing::internal::CaptureStderr();
+  start(1, {});
+  SegmentedFakeRing ring(FADE_RING_MIN_CAPACITY);
+  ring.refuses = true;
+  const auto ended = add(&ring);
+  wave(ring, 1000);
+  ended->store(true);
+  const auto all = testing::objectsOf(finish(), "dispatch");
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("cannot be copied from device memory"), std::string::npos) << said;
+  EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0]["complete"], false);
+}
+
+TEST_F(CollectorTest, RingsOfKernelsThatHardlyRunYetAreSeldomAskedForRecords) {
+  start(1, {});
+  std::vector<std::unique_ptr<SegmentedFakeRing>> rings;
+  std::vector<std::shared_ptr<std::atomic<bool>>> ends;
+  for (int i = 0; i < 40; ++i) {
+    rings.push_back(std::make_unique<SegmentedFakeRing>(FADE_RING_MIN_CAPACITY));
+    ends.push_back(add(rings.back().get()));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_GT(rings.front()->copies, 4 * rings.back()->copies);
+  for (const auto &ring : rings) wave(*ring, 20); // and yet all of them are read
+  for (const auto &end : ends) end->store(true);
+  EXPECT_EQ(testing::objectsOf(finish(), "summary")[0]["records"], 40 * 21);
+}
+
+TEST_F(CollectorTest, ADispatchInDeviceMemoryThatNeverEndsIsReportedAsFarAsItCame) {
+  start(1, {{"MemoryAnalysis", ""}});
+  SegmentedFakeRing ring(1 << 16);
+  add(&ring);
+  wave(ring, 10);
+  const std::string report = finish(std::chrono::milliseconds(300));
+  const auto memory = testing::objectsOf(report, "memory");
+  ASSERT_EQ(memory.size(), 1u);
+  EXPECT_EQ(memory[0]["global"][0]["executions"], 10);
+  EXPECT_EQ(testing::objectsOf(report, "dispatch")[0]["complete"], false);
 }
 
 } // namespace
