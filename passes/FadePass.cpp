@@ -130,6 +130,7 @@ Expected<bool> ModuleInstrumentation::run() {
   if (!runtime) return runtime.takeError();
   Instrumenter instrumenter(*runtime, target_, module_);
   for (Function *kernel : kernels) instrumentKernel(*kernel, instrumenter);
+  if (options_.replace) cloner_.removeUncalled();
   target_.embedSites(module_, table_.finish(options_.modes, options_.text));
   instrumenter.setModuleId(table_.moduleId());
   runtime->removeUnused();

@@ -206,6 +206,32 @@ void KernelCloner::replace(const Clone &clone) {
   clone.original->eraseFromParent();
 }
 
+void KernelCloner::removeUncalled() {
+  SmallPtrSet<Function *, 8> uncalled;
+  for (const auto &[original, clone] : functions_)
+    if (original->hasLocalLinkage()) uncalled.insert(original);
+  // What remains is used by nobody but each other.
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (const auto &[original, clone] : functions_) {
+      if (!uncalled.contains(original)) continue;
+      const bool is_used = any_of(original->users(), [&](const User *user) {
+        const auto *instruction = dyn_cast<Instruction>(user);
+        return !instruction || !uncalled.contains(instruction->getFunction());
+      });
+      if (!is_used) continue;
+      uncalled.erase(original);
+      changed = true;
+    }
+  }
+  for (Function *function : uncalled) function->dropAllReferences();
+  for (Function *function : uncalled) {
+    functions_.erase(function);
+    function->eraseFromParent();
+  }
+}
+
 Clone &KernelCloner::functionClone(Function &original, SmallVectorImpl<Clone> &made) {
   auto [entry, added] = functions_.try_emplace(&original);
   if (!added) return entry->second;

@@ -53,6 +53,9 @@ public:
 
   // mode=replace: the clone takes name and place of the original.
   void replace(const Clone &clone);
+  // Takes out the originals of functions that only replaced kernels called: LLVM 19 crashes when it
+  // generates code for a module with such functions without optimising it first.
+  void removeUncalled();
 
 private:
   llvm::Function *copy(llvm::Function &original, llvm::ArrayRef<llvm::Type *> more,
