@@ -12,18 +12,23 @@
 
 using namespace llvm;
 
-// The bitcode file, put into this library by the assembler.
+// The bitcode files, put into this library by the assembler.
 __asm__(".pushsection .rodata\n"
         ".p2align 4\n"
-        "fade_runtime_bitcode:\n"
-        ".incbin \"" FADE_RUNTIME_BITCODE "\"\n"
-        "fade_runtime_bitcode_end:\n"
+        "fade_runtime_amdgcn:\n"
+        ".incbin \"" FADE_RUNTIME_AMDGCN "\"\n"
+        "fade_runtime_amdgcn_end:\n"
+        ".p2align 4\n"
+        "fade_runtime_nvptx64:\n"
+        ".incbin \"" FADE_RUNTIME_NVPTX64 "\"\n"
+        "fade_runtime_nvptx64_end:\n"
         ".popsection\n");
 // Hidden, or they would be looked up in a table of global symbols, in which local ones have no
 // place.
+#define FADE_HIDDEN extern __attribute__((visibility("hidden")))
 extern "C" {
-extern __attribute__((visibility("hidden"))) const char fade_runtime_bitcode[];
-extern __attribute__((visibility("hidden"))) const char fade_runtime_bitcode_end[];
+FADE_HIDDEN const char fade_runtime_amdgcn[], fade_runtime_amdgcn_end[];
+FADE_HIDDEN const char fade_runtime_nvptx64[], fade_runtime_nvptx64_end[];
 }
 
 namespace fade {
@@ -32,6 +37,10 @@ namespace {
 
 constexpr char runtime_prefix[] = "__fade_rt_";
 constexpr char hook_prefix[] = "__fade_hook_";
+
+StringRef between(const char *begin, const char *end) {
+  return {begin, static_cast<size_t>(end - begin)};
+}
 
 // Number of a hardware register, whole, as s_getreg takes it.
 constexpr uint32_t wholeRegister(uint32_t id) { return id | 31u << 11; }
@@ -115,8 +124,9 @@ void DeviceRuntime::adapt(Function &function) {
 }
 
 Expected<DeviceRuntime> DeviceRuntime::link(Module &module) {
-  const StringRef bitcode(fade_runtime_bitcode,
-                          static_cast<size_t>(fade_runtime_bitcode_end - fade_runtime_bitcode));
+  const StringRef bitcode = startsWith(targetTriple(module), "nvptx64")
+                                ? between(fade_runtime_nvptx64, fade_runtime_nvptx64_end)
+                                : between(fade_runtime_amdgcn, fade_runtime_amdgcn_end);
   auto parsed = parseBitcodeFile(MemoryBufferRef(bitcode, "fade_rt"), module.getContext());
   if (!parsed) return parsed.takeError();
   Module &source = **parsed;

@@ -253,8 +253,8 @@ typedef struct fade_control {
   fade_u64 tail;              /* address of the host's tail */
   fade_u64 counters;          /* address of fade_counter[site_count]; 0: nothing is counted */
   fade_u32 sample_executions; /* N > 0: executions 0, N, 2N ... of each site are recorded */
-  fade_u32 sample_workgroups; /* N: only workgroups with (x + y + z) % N == 0; 0 and 1: all */
-  /* only workgroups with first <= id <= last in each dimension */
+  fade_u32 sample_workgroups; /* 0: all workgroups; N: only those with (x + y + z) % N == 0 and */
+  /* first <= id <= last in each dimension */
   fade_u32 first_workgroup[3];
   fade_u32 last_workgroup[3];
   fade_u64 written;       /* address of u64[segments], in device memory; 0: not segmented */

@@ -1,0 +1,196 @@
+// What the runtime asks of an AMD GPU. One bitcode serves all processors: what differs between them
+// is left to hooks that the pass defines when it knows the processor.
+//
+// The lanes that came together are those of EXEC, which the hardware keeps; a group is only a name
+// for them here. Uniform values live in scalar registers if the compiler can prove it, and some of
+// what follows is there to tell it so, or to keep it from finding out.
+#define LANES_WRITE_TOGETHER 0
+
+// ---- hooks
+
+u32 __fade_hook_wave_size(void);
+u64 __fade_hook_time(void);        // real-time counter
+u32 __fade_hook_hardware_id(void); // HW_ID or HW_ID1
+u32 __fade_hook_xcc_id(void);
+
+INLINE u32 wave_size(void) { return __fade_hook_wave_size(); }
+INLINE u64 read_clock(void) { return __builtin_readcyclecounter(); }
+INLINE u64 read_time(void) { return __fade_hook_time(); }
+INLINE u32 hardware_id(void) { return __fade_hook_hardware_id(); }
+INLINE u32 xcc_id(void) { return __fade_hook_xcc_id(); }
+
+// ---- registers
+
+// A zero that the compiler takes for different in each lane. An address that contains it keeps
+// LLVM's atomic optimizer from electing a lane: we have done that already.
+INLINE u32 divergent_zero(void) {
+  u32 zero;
+  __asm__("v_mov_b32 %0, 0" : "=v"(zero));
+  return zero;
+}
+INLINE u32 to_vector(u32 v) {
+  u32 result;
+  __asm__("v_mov_b32 %0, %1" : "=v"(result) : "s"(v));
+  return result;
+}
+// A value that the compiler knows nothing about, and computes here.
+#define HIDE_UNIFORM(v) __asm__ volatile("" : "+s"(v))
+#define HIDE_DIVERGENT(v) __asm__ volatile("" : "+v"(v))
+#define GATHER_DIVERGENT(v, w) __asm__("" : "+v"(v), "+v"(w))
+INLINE u32 hidden_ones(void) {
+  u32 result;
+  __asm__ volatile("s_mov_b32 %0, -1" : "=s"(result));
+  return result;
+}
+
+// ---- lanes
+
+typedef struct {
+} group_t;
+INLINE group_t enter(void) { return (group_t){}; }
+INLINE group_t only_this_lane(void) { return enter(); }
+INLINE void leave(group_t group) { (void)group; }
+
+#if __clang_major__ >= 17
+INLINE u64 ballot(group_t group, bool condition) {
+  (void)group;
+  return __builtin_amdgcn_ballot_w64(condition);
+}
+// All 64 bits of EXEC. What the upper half holds in wave32 is not said anywhere.
+INLINE u64 exec_register(group_t group) { return ballot(group, true); }
+INLINE u64 lanes_of(group_t group) {
+  // All ones in wave64, zero in wave32; known to the compiler once it knows the target.
+  u32 upper = 0u - (wave_size() >> 6);
+  return exec_register(group) & ((u64)upper << 32 | 0xffffffffu);
+}
+#else
+// Before LLVM 17 a 64-bit ballot cannot be selected in wave32, a comparison can. One of constants
+// would become a read of all 64 bits of EXEC, also in wave32.
+INLINE u64 ballot(group_t group, bool condition) {
+  (void)group;
+  return __builtin_amdgcn_uicmp((u32)condition, 0u, 33 /* not equal */);
+}
+INLINE u64 lanes_of(group_t group) {
+  (void)group;
+  return __builtin_amdgcn_uicmp(divergent_zero(), 0u, 32 /* equal */);
+}
+INLINE u64 exec_register(group_t group) { return lanes_of(group); }
+#endif
+
+// Whether a set of lanes is empty. In wave32 one scalar comparison is enough; the compiler knows.
+INLINE bool is_empty(u64 lanes) { return wave_size() == 64 ? lanes == 0 : (u32)lanes == 0; }
+
+INLINE u32 rank_below(u64 mask) {
+  u32 low = __builtin_amdgcn_mbcnt_lo((u32)mask, 0);
+  return wave_size() == 64 ? __builtin_amdgcn_mbcnt_hi((u32)(mask >> 32), low) : low;
+}
+INLINE u32 lane_id(void) { return rank_below(~0ul); }
+// The rank of this lane, plus n.
+INLINE u32 rank_of(u64 mask, u32 n) {
+  return __builtin_amdgcn_mbcnt_hi((u32)(mask >> 32), __builtin_amdgcn_mbcnt_lo((u32)mask, n));
+}
+
+INLINE u32 first_lane(group_t group, u32 v) {
+  (void)group;
+  return (u32)__builtin_amdgcn_readfirstlane((i32)v);
+}
+INLINE u32 read_lane(group_t group, u32 v, u32 lane) {
+#if __clang_major__ == 16 || __clang_major__ == 17
+  // LLVM 16 and 17 give stack to functions that contain v_readlane.
+  return first_lane(group, (u32)__builtin_amdgcn_ds_bpermute((i32)(lane * 4), (i32)v));
+#else
+  (void)group;
+  return (u32)__builtin_amdgcn_readlane((i32)v, (i32)lane);
+#endif
+}
+
+// The lanes of a group for which the condition is the same.
+INLINE group_t part_of(group_t group, bool condition) {
+  (void)condition;
+  return group;
+}
+
+// For values that are the same in all active lanes, be it because only one is.
+INLINE u32 uniform(u32 v) { return first_lane(enter(), v); }
+INLINE bool is_so(bool condition) { return !is_empty(ballot(enter(), condition)); }
+
+// ---- memory
+
+#define CONFIG_SPACE __constant
+typedef CONFIG_SPACE const fade_control *config_t;
+
+typedef volatile __global atomic_ulong *atomic64_t;
+INLINE atomic64_t atomic64_at(__global u64 *where, u32 zero) {
+  return (atomic64_t)((__global char *)where + zero);
+}
+INLINE atomic64_t atomic64(__global u64 *where) { return atomic64_at(where, divergent_zero()); }
+
+INLINE u32 add32(__global u32 *where, u32 n) {
+  return __opencl_atomic_fetch_add((volatile __global atomic_uint *)(where + divergent_zero()), n,
+                                   __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
+}
+INLINE u64 add64(__global u64 *where, u64 n) {
+  return __opencl_atomic_fetch_add(atomic64(where), n, __ATOMIC_RELAXED,
+                                   __OPENCL_MEMORY_SCOPE_DEVICE);
+}
+// By several lanes at different addresses.
+INLINE void count64(__global u64 *where, u64 n) {
+  __opencl_atomic_fetch_add((atomic64_t)where, n, __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
+}
+INLINE void max64(__global u64 *where, u64 n) {
+  __opencl_atomic_fetch_max(atomic64(where), n, __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
+}
+INLINE u64 load64(__global u64 *where) {
+  return __opencl_atomic_load(atomic64(where), __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
+}
+INLINE u64 load64_system(__global u64 *where) {
+  return __opencl_atomic_load(atomic64(where), __ATOMIC_RELAXED,
+                              __OPENCL_MEMORY_SCOPE_ALL_SVM_DEVICES);
+}
+
+// The lower halves of `limit` and, after n was added to it, of `head`. One zero serves for both
+// addresses and as the upper half of n.
+typedef struct {
+  u32 limit, head;
+} reservation_t;
+INLINE reservation_t load_limit_add_head(__global fade_control *control, u32 n) {
+  u32 zero = divergent_zero();
+  u32 limit = (u32)__opencl_atomic_load(atomic64_at(&control->limit, zero), __ATOMIC_RELAXED,
+                                        __OPENCL_MEMORY_SCOPE_DEVICE);
+  u32 head = (u32)__opencl_atomic_fetch_add(atomic64_at(&control->head, zero), (u64)zero << 32 | n,
+                                            __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
+  return (reservation_t){limit, head};
+}
+
+INLINE void pause_lane(void) { __builtin_amdgcn_s_sleep(8); }
+
+// What the group has written is seen by the whole system before what its first lane writes next.
+// Called by all lanes that wrote.
+INLINE void release(group_t group) {
+  (void)group;
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "");
+}
+INLINE void publish64(__global void *where, u64 v) {
+  __opencl_atomic_store((atomic64_t)where, v, __ATOMIC_RELAXED,
+                        __OPENCL_MEMORY_SCOPE_ALL_SVM_DEVICES);
+}
+// The same for a count in device memory.
+INLINE void publish_add64(__global u64 *where, u64 n) { (void)add64(where, n); }
+
+// ---- address spaces
+
+INLINE bool is_private(u64 address) {
+  return __builtin_amdgcn_is_private((const __generic void *)address);
+}
+INLINE u64 flat_address(u64 address) { return address; }
+INLINE u32 shared_base(void) { return (u32)((u64)(__generic char *)(__local char *)16 >> 32); }
+INLINE u32 private_base(void) { return (u32)((u64)(__generic char *)(__private char *)16 >> 32); }
+
+// ---- single instructions where the compiler takes several
+
+// 0 if v is 0, else 1.
+INLINE u32 at_most_one(u32 v) {
+  u32 result;
+  __asm__("v_min_u32 %0, 1, %1" : "=v"(result) : "v"(v));
+  return result;
+}

@@ -1,0 +1,164 @@
+// What the runtime asks of an NVIDIA GPU from sm_70 on. A wave is a warp of 32 lanes.
+//
+// Lanes run on their own and need not come together again by themselves: a group is the set of
+// lanes that entered together, and whatever they do as a group names it.
+#define LANES_WRITE_TOGETHER 1
+
+INLINE u32 wave_size(void) { return 32; }
+INLINE u64 read_clock(void) { return (u64)__nvvm_read_ptx_sreg_clock64(); }
+INLINE u64 read_time(void) {
+  u64 time;
+  __asm__ volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+  return time;
+}
+INLINE u32 hardware_id(void) {
+  u32 sm, warp;
+  __asm__ volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  __asm__ volatile("mov.u32 %0, %%warpid;" : "=r"(warp));
+  return sm << 8 | (warp & 0xff);
+}
+INLINE u32 xcc_id(void) { return 0; }
+
+// ---- registers: nothing has to be hidden from this compiler
+
+INLINE u32 divergent_zero(void) { return 0; }
+INLINE u32 to_vector(u32 v) { return v; }
+#define HIDE_UNIFORM(v) (void)(v)
+#define HIDE_DIVERGENT(v) (void)(v)
+#define GATHER_DIVERGENT(v, w) ((void)(v), (void)(w))
+INLINE u32 hidden_ones(void) { return ~0u; }
+
+// ---- lanes
+
+typedef struct {
+  u32 lanes;
+} group_t;
+INLINE group_t enter(void) {
+  u32 lanes;
+  __asm__ volatile("activemask.b32 %0;" : "=r"(lanes)::"memory");
+  return (group_t){lanes};
+}
+INLINE group_t only_this_lane(void) { return (group_t){(u32)__nvvm_read_ptx_sreg_lanemask_eq()}; }
+INLINE void sync(group_t group) {
+  __asm__ volatile("bar.warp.sync %0;" ::"r"(group.lanes) : "memory");
+}
+INLINE void leave(group_t group) { sync(group); }
+
+INLINE u64 lanes_of(group_t group) { return group.lanes; }
+INLINE u64 exec_register(group_t group) { return group.lanes; }
+INLINE u64 ballot(group_t group, bool condition) {
+  u32 lanes;
+  __asm__ volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, %2; }"
+                   : "=r"(lanes)
+                   : "r"((u32)condition), "r"(group.lanes));
+  return lanes;
+}
+INLINE bool is_empty(u64 lanes) { return (u32)lanes == 0; }
+INLINE u32 lane_id(void) { return (u32)__nvvm_read_ptx_sreg_laneid(); }
+INLINE u32 rank_below(u64 mask) {
+  return (u32)__builtin_popcount((u32)mask & (u32)__nvvm_read_ptx_sreg_lanemask_lt());
+}
+INLINE u32 rank_of(u64 mask, u32 n) { return rank_below(mask) + n; }
+
+INLINE u32 read_lane(group_t group, u32 v, u32 lane) {
+  u32 result;
+  __asm__ volatile("shfl.sync.idx.b32 %0, %1, %2, 31, %3;"
+                   : "=r"(result)
+                   : "r"(v), "r"(lane), "r"(group.lanes));
+  return result;
+}
+INLINE u32 first_lane(group_t group, u32 v) {
+  return read_lane(group, v, (u32)__builtin_ctz(group.lanes));
+}
+INLINE group_t part_of(group_t group, bool condition) {
+  u32 lanes = (u32)ballot(group, condition);
+  return (group_t){condition ? lanes : group.lanes & ~lanes};
+}
+
+INLINE u32 uniform(u32 v) { return v; }
+INLINE bool is_so(bool condition) { return condition; }
+
+// ---- memory. Scopes are spelled out: LLVM's atomics have fewer of them.
+
+#define CONFIG_SPACE __global
+typedef CONFIG_SPACE const fade_control *config_t;
+
+INLINE u32 add32(__global u32 *where, u32 n) {
+  u32 old;
+  __asm__ volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], %2;"
+                   : "=r"(old)
+                   : "l"(where), "r"(n)
+                   : "memory");
+  return old;
+}
+INLINE u64 add64(__global u64 *where, u64 n) {
+  u64 old;
+  __asm__ volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;"
+                   : "=l"(old)
+                   : "l"(where), "l"(n)
+                   : "memory");
+  return old;
+}
+INLINE void count64(__global u64 *where, u64 n) {
+  __asm__ volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(where), "l"(n) : "memory");
+}
+INLINE void max64(__global u64 *where, u64 n) {
+  __asm__ volatile("red.relaxed.gpu.global.max.u64 [%0], %1;" ::"l"(where), "l"(n) : "memory");
+}
+INLINE u64 load64(__global u64 *where) {
+  u64 v;
+  __asm__ volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(where) : "memory");
+  return v;
+}
+INLINE u64 load64_system(__global u64 *where) {
+  u64 v;
+  __asm__ volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(v) : "l"(where) : "memory");
+  return v;
+}
+
+typedef struct {
+  u32 limit, head;
+} reservation_t;
+INLINE reservation_t load_limit_add_head(__global fade_control *control, u32 n) {
+  u32 limit = (u32)load64(&control->limit);
+  return (reservation_t){limit, (u32)add64(&control->head, n)};
+}
+
+INLINE void pause_lane(void) { __asm__ volatile("nanosleep.u32 200;" ::: "memory"); }
+
+// The barrier orders the lanes' stores before the fence in publish64, which is cumulative.
+INLINE void release(group_t group) { sync(group); }
+INLINE void publish64(__global void *where, u64 v) {
+  __asm__ volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(where), "l"(v) : "memory");
+}
+INLINE void publish_add64(__global u64 *where, u64 n) {
+  __asm__ volatile("red.release.sys.global.add.u64 [%0], %1;" ::"l"(where), "l"(n) : "memory");
+}
+
+// ---- address spaces
+
+// Windows for shared and local memory lie anywhere; addresses in them are given an upper half that
+// no other address has.
+#define SHARED_BASE 0xfade0003u
+#define PRIVATE_BASE 0xfade0005u
+
+INLINE bool is_private(u64 address) {
+  u32 result;
+  __asm__("{ .reg .pred p; isspacep.local p, %1; selp.u32 %0, 1, 0, p; }"
+          : "=r"(result)
+          : "l"(address));
+  return result != 0;
+}
+INLINE u64 flat_address(u64 address) {
+  u32 shared;
+  u64 offset;
+  __asm__("{ .reg .pred p; isspacep.shared p, %1; selp.u32 %0, 1, 0, p; }"
+          : "=r"(shared)
+          : "l"(address));
+  __asm__("cvta.to.shared.u64 %0, %1;" : "=l"(offset) : "l"(address));
+  return shared ? (u64)SHARED_BASE << 32 | (u32)offset : address;
+}
+INLINE u32 shared_base(void) { return SHARED_BASE; }
+INLINE u32 private_base(void) { return PRIVATE_BASE; }
+
+INLINE u32 at_most_one(u32 v) { return v != 0; }
