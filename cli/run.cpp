@@ -237,6 +237,7 @@ void add_run_options(CLI::App &app, RunOptions &options) {
   add_variable(app, options, "--sample-executions", "FADE_SAMPLE_EXECUTIONS", "N");
   add_variable(app, options, "--record", "FADE_RECORD", "FILE");
   add_variable(app, options, "--memory", "FADE_MEMORY", "SIZE");
+  add_variable(app, options, "--transport", "FADE_TRANSPORT", "host|device");
   add_flag(app, options.lossy, "--lossy", "drop records instead of slowing kernels down");
   app.add_option("--gpu", options.gpu,
                  "auto: the real GPU if there is one, else the software GPU; real; or gfx90a, "

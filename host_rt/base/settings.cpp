@@ -165,6 +165,15 @@ Complaint readMemory(Settings &s, std::string_view value) {
   return std::nullopt;
 }
 
+Complaint readTransport(Settings &s, std::string_view value) {
+  constexpr std::array<std::string_view, 2> transports = {"host", "device"};
+  const auto at = std::ranges::find(transports, value);
+  if (at == transports.end())
+    return fmt::format("'{}' is neither host nor device{}", value, suggest(value, transports));
+  s.transport = static_cast<Transport>(at - transports.begin());
+  return std::nullopt;
+}
+
 Complaint readSeed(Settings &s, std::string_view value) {
   const auto seed = parseNumber(value);
   if (!seed) return fmt::format("'{}' is not a number", value);
@@ -219,6 +228,8 @@ constexpr Variable kVariables[] = {
     {"FADE_MEMORY", "--memory", "memory for records on their way, for example 256M", readMemory},
     {"FADE_LOSSY", "--lossy", "drop records instead of slowing kernels down",
      [](Settings &s, std::string_view v) { return readFlag(s.lossy, v); }},
+    {"FADE_TRANSPORT", "--transport", "records go to host memory, or device memory and are copied",
+     readTransport},
     {"FADE_WORKERS", "--workers", "threads that run the analyzers", readWorkers},
 };
 

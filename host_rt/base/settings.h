@@ -15,6 +15,9 @@ namespace fade {
 
 enum class Format : uint32_t { text, json, csv }; // as FADE_FORMAT_*
 
+/// Where the records of a running kernel are written to.
+enum class Transport { host, device };
+
 /// NAME, NAME:key=value,... or a path.
 struct HandlerChoice {
   std::string name;
@@ -33,6 +36,11 @@ struct WorkgroupFilter {
   std::array<uint32_t, 3> last{UINT32_MAX, UINT32_MAX, UINT32_MAX};
   uint32_t sample = 1;            ///< one workgroup in N
   uint32_t sample_executions = 0; ///< one execution of a site in N; 0: all
+
+  bool wantsAllWorkgroups() const {
+    const WorkgroupFilter all;
+    return first == all.first && last == all.last && sample <= 1;
+  }
 };
 
 struct Settings {
@@ -51,6 +59,7 @@ struct Settings {
   std::string record; ///< file; empty: no recording
   uint64_t memory = uint64_t{256} << 20;
   bool lossy = false;
+  Transport transport = Transport::host;
   unsigned workers = 0; ///< 0: chosen by the number of processors
 };
 

@@ -67,6 +67,7 @@ void readAgent(Agent &agent, std::vector<hsa_amd_memory_pool_t> &pools) {
     const PoolFacts facts = factsOf(pool);
     if (!facts.usable) continue;
     if (agent.is_gpu && facts.coarse && !agent.device_pool) agent.device_pool = pool;
+    if (agent.is_gpu && facts.fine && !agent.fine_device_pool) agent.fine_device_pool = pool;
     if (!agent.is_gpu && facts.fine && !facts.kernarg && !agent.host_pool) agent.host_pool = pool;
     if (!agent.is_gpu && facts.kernarg && !agent.kernarg_pool) agent.kernarg_pool = pool;
   }

@@ -17,7 +17,8 @@ struct Agent {
   std::string target;                               ///< gfx90a
   std::string isa;                                  ///< amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-
   std::optional<hsa_amd_memory_pool_t> device_pool; ///< GPU: coarse-grained memory of its own
-  std::optional<hsa_amd_memory_pool_t> host_pool;   ///< CPU: fine-grained
+  std::optional<hsa_amd_memory_pool_t> fine_device_pool; ///< GPU: fine-grained memory of its own
+  std::optional<hsa_amd_memory_pool_t> host_pool;        ///< CPU: fine-grained
   std::optional<hsa_amd_memory_pool_t> kernarg_pool;
 };
 

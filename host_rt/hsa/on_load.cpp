@@ -2,6 +2,7 @@
 #include "base/contain.h"
 #include "base/diagnostics.h"
 #include "hsa/code_hooks.h"
+#include "hsa/copy_hooks.h"
 #include "hsa/exit_paths.h"
 #include "hsa/hsa_api.h"
 #include "hsa/memory_hooks.h"
@@ -25,12 +26,14 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
     Settings settings = readEnvironment(complaints);
     for (const std::string &complaint : complaints) warn("{}", complaint);
     setVerbose(settings.verbose);
+    const bool copies_records = settings.instrumented && settings.transport == Transport::device;
     stayLoaded();
     Runtime::start(std::move(settings));
     watchExits();
     hookCode(*table->core_);
     hookQueues(*table->core_, *table->amd_ext_);
     hookMemory(*table->core_, *table->amd_ext_);
+    if (copies_records) hookCopies(*table->amd_ext_);
   } catch (const std::exception &e) {
     warn("cannot start: {}", e.what());
     Runtime::forget();

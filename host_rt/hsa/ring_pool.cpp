@@ -13,13 +13,20 @@ namespace {
 // Layout of a ring's host memory.
 constexpr std::size_t kTailOffset = 0;
 constexpr std::size_t kStagingOffset = 1024;
+constexpr std::size_t kAnswersOffset = 2048;
 constexpr std::size_t kDataOffset = 4096;
+static_assert(kStagingOffset + sizeof(ControlBlock) <= kAnswersOffset);
+static_assert(kAnswersOffset + SegmentedRing::kStagingWords * sizeof(uint64_t) <= kDataOffset);
 
 constexpr uint64_t kLargeRing = 16 << 20;
 constexpr uint64_t kSmallRing = 64 << 10;
 constexpr std::size_t kKernargs = 4096;
 
-uint64_t footprint(uint64_t capacity) { return kDataOffset + capacity + FADE_RING_SLACK; }
+uint64_t hostSize(uint64_t capacity) { return kDataOffset + capacity + FADE_RING_SLACK; }
+uint64_t footprint(uint64_t capacity, Transport transport) {
+  const uint64_t on_device = transport == Transport::device ? capacity + FADE_RING_SLACK : 0;
+  return hostSize(capacity) + on_device;
+}
 
 } // namespace
 
@@ -32,7 +39,11 @@ bool MemoryBudget::take(uint64_t bytes) {
 
 RingPool::RingPool(const Agent &gpu, const Agent &host, const Settings &settings,
                    MemoryBudget &budget)
-    : gpu_(gpu), host_(host), settings_(settings), budget_(budget) {}
+    : gpu_(gpu), host_(host), settings_(settings), budget_(budget), transport_(settings.transport) {
+  if (transport_ == Transport::device)
+    note("records of agent {} go to {}-grained device memory and are copied from there", gpu.number,
+         gpu.fine_device_pool ? "fine" : "coarse");
+}
 
 RingPool::~RingPool() = default;
 
@@ -72,21 +83,44 @@ HsaRing *RingPool::takeFree(uint32_t counters) {
 }
 
 HsaRing *RingPool::makeRing() {
+  if (HsaRing *ring = makeRing(transport_)) return ring;
+  // What was not had for want of memory within the budget will not be had elsewhere, either.
+  if (transport_ == Transport::host || !lacks_memory_) return nullptr;
+  transport_ = Transport::host;
+  warn("there is no device memory for records: they go to host memory");
+  return makeRing(transport_);
+}
+
+HsaRing *RingPool::makeRing(Transport transport) {
   // Half of the memory for large rings, the rest for small ones.
   uint64_t large = std::min(kLargeRing, std::bit_floor(budget_.total() / 8));
   large = std::max<uint64_t>(large, FADE_RING_MIN_CAPACITY);
-  const bool is_large = budget_.left() >= budget_.total() / 2 + footprint(large);
+  const bool is_large = budget_.left() >= budget_.total() / 2 + footprint(large, transport);
   const uint64_t capacity = is_large ? large : std::min(kSmallRing, large);
-  if (!budget_.take(footprint(capacity))) return nullptr;
-  std::unique_ptr<HsaRing> ring(new HsaRing(*this, capacity));
+  if (!budget_.take(footprint(capacity, transport))) return nullptr;
+  std::unique_ptr<HsaRing> ring(new HsaRing(*this, capacity, transport));
   if (!ring->allocate()) {
-    budget_.giveBack(footprint(capacity));
-    if (!std::exchange(said_, true))
+    budget_.giveBack(footprint(capacity, transport));
+    lacks_memory_ = true;
+    if (transport == Transport::host && !std::exchange(said_, true))
       warn("the runtime has no memory for a ring of {} bytes", capacity);
     return nullptr;
   }
   all_.push_back(std::move(ring));
   return all_.back().get();
+}
+
+void RingPool::avoidDeviceMemory() {
+  const std::lock_guard lock(mutex_);
+  transport_ = Transport::host;
+  for (auto *list : {&free_large_, &free_small_})
+    std::erase_if(*list, [&](HsaRing *ring) {
+      if (ring->transport_ == Transport::host) return false;
+      ring->release();
+      budget_.giveBack(footprint(ring->capacity_, ring->transport_));
+      std::erase_if(all_, [&](const auto &owned) { return owned.get() == ring; });
+      return true;
+    });
 }
 
 void RingPool::giveBack(HsaRing &ring) {
@@ -101,7 +135,10 @@ void RingPool::giveBack(HsaRing &ring) {
 void RingPool::destroySignals() {
   const std::lock_guard lock(mutex_);
   for (auto *list : {&free_large_, &free_small_}) {
-    for (HsaRing *ring : *list) (void)hsaApi().core.hsa_signal_destroy_fn(ring->copied_);
+    for (HsaRing *ring : *list) {
+      ring->copy_.destroy();
+      ring->data_->destroySignals();
+    }
     list->clear();
   }
 }
@@ -109,42 +146,74 @@ void RingPool::destroySignals() {
 HsaRing::~HsaRing() = default; // the GPU may still know it: it lives as long as the process
 
 bool HsaRing::allocate() {
-  const HsaApi &api = hsaApi();
   const hsa_agent_t gpu = pool_.gpu_.handle;
+  const auto control_pool =
+      transport_ == Transport::device ? copiedPool(pool_.gpu_) : *pool_.gpu_.device_pool;
   host_memory_ =
-      static_cast<std::byte *>(allocateFor(*pool_.host_.host_pool, footprint(capacity_), gpu));
+      static_cast<std::byte *>(allocateFor(*pool_.host_.host_pool, hostSize(capacity_), gpu));
   device_control_ =
-      static_cast<std::byte *>(allocateFor(*pool_.gpu_.device_pool, sizeof(fade_control), gpu));
-  if (host_memory_ && device_control_ &&
-      ok(api.amd.hsa_amd_signal_create_fn(0, 0, nullptr, HSA_AMD_SIGNAL_AMD_GPU_ONLY, &copied_))) {
-    std::memset(host_memory_, 0, footprint(capacity_));
-    staging_ = reinterpret_cast<fade_control *>(host_memory_ + kStagingOffset);
-    drain = RingDrain(host_memory_ + kDataOffset, capacity_,
-                      reinterpret_cast<uint64_t *>(host_memory_ + kTailOffset));
-    *staging_ = pristine();
-    if (ok(api.core.hsa_memory_copy_fn(device_control_, staging_, sizeof *staging_))) return true;
+      static_cast<ControlBlock *>(allocateFor(control_pool, sizeof(ControlBlock), gpu));
+  if (host_memory_ && device_control_ && copy_.create()) {
+    std::memset(host_memory_, 0, hostSize(capacity_));
+    staging_ = reinterpret_cast<ControlBlock *>(host_memory_ + kStagingOffset);
+    if (makeData()) {
+      *staging_ = pristine();
+      if (ok(hsaApi().core.hsa_memory_copy_fn(device_control_, staging_, sizeof *staging_)))
+        return true;
+    }
   }
-  freeMemory(host_memory_);
-  freeMemory(device_control_);
+  release();
   return false;
 }
 
-fade_control HsaRing::pristine() const {
+bool HsaRing::makeData() {
+  const RingHostMemory host{
+      .bytes = host_memory_ + kDataOffset,
+      .staging = reinterpret_cast<uint64_t *>(host_memory_ + kAnswersOffset),
+      .device_control = device_control_,
+  };
+  if (transport_ == Transport::device)
+    data_ = DeviceRingData::make(pool_.gpu_, pool_.host_, host, capacity_);
+  else
+    data_ = std::make_unique<HostRingData>(host, capacity_);
+  if (!data_) return false;
+  drain =
+      RingDrain(host.bytes, capacity_, reinterpret_cast<uint64_t *>(host_memory_ + kTailOffset));
+  segments = data_->segments();
+  if (segments) drain.setVisible(0);
+  return true;
+}
+
+/// Only of a ring that no kernel knows.
+void HsaRing::release() {
+  copy_.destroy();
+  if (data_) {
+    data_->destroySignals();
+    data_->freeMemory();
+  }
+  for (void *memory : {static_cast<void *>(host_memory_), static_cast<void *>(device_control_),
+                       static_cast<void *>(kernarg_memory_), static_cast<void *>(device_counters_),
+                       static_cast<void *>(host_counters_)})
+    freeMemory(memory);
+}
+
+ControlBlock HsaRing::pristine() const {
   const WorkgroupFilter &filter = pool_.settings_.workgroups;
-  fade_control control{};
+  ControlBlock block{};
+  fade_control &control = block.control;
   control.version = FADE_MESSAGE_VERSION;
   control.flags = (pool_.settings_.lossy ? FADE_CONTROL_LOSSY : 0) |
                   (filter.sample_executions > 1 ? FADE_CONTROL_SAMPLE_EXECUTIONS : 0);
-  control.data = reinterpret_cast<uint64_t>(host_memory_ + kDataOffset);
+  data_->describe(control);
   control.capacity_mask = capacity_ - 1;
   control.tail = reinterpret_cast<uint64_t>(host_memory_ + kTailOffset);
   control.counters = counter_count_ ? reinterpret_cast<uint64_t>(device_counters_) : 0;
   control.sample_executions = std::max(1u, filter.sample_executions);
-  control.sample_workgroups = filter.sample;
+  control.sample_workgroups = filter.wantsAllWorkgroups() ? 0 : std::max(1u, filter.sample);
   std::ranges::copy(filter.first, control.first_workgroup);
   std::ranges::copy(filter.last, control.last_workgroup);
   control.limit = capacity_;
-  return control;
+  return block;
 }
 
 /// Prepares a ring that is not in use for so many counters. Seldom has to do anything.
@@ -188,22 +257,6 @@ std::span<const fade_counter> HsaRing::counters() const noexcept {
   return {reinterpret_cast<const fade_counter *>(host_counters_), counter_count_};
 }
 
-bool HsaRing::startCopy(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t from_agent,
-                        std::size_t size) noexcept {
-  const HsaApi &api = hsaApi();
-  if (size == 0) return true;
-  api.core.hsa_signal_store_relaxed_fn(copied_, 1);
-  if (ok(api.amd.hsa_amd_memory_async_copy_fn(to, to_agent, from, from_agent, size, 0, nullptr,
-                                              copied_)))
-    return true;
-  api.core.hsa_signal_store_relaxed_fn(copied_, 0);
-  return false;
-}
-
-bool HsaRing::copyDone() noexcept {
-  return hsaApi().core.hsa_signal_load_scacquire_fn(copied_) <= 0;
-}
-
 // The copies are started here and looked at again later: the thread that drains must never wait for
 // the GPU, which may itself be waiting for a ring to be drained. A ring that cannot be copied to or
 // from, because there is no memory left, is not used again.
@@ -211,21 +264,22 @@ bool HsaRing::fetchControl() noexcept {
   const hsa_agent_t cpu = pool_.host_.handle, gpu = pool_.gpu_.handle;
   if (step_ == 0) {
     step_ = 1;
-    if (!startCopy(staging_, cpu, device_control_, gpu, sizeof *staging_)) {
+    if (!copy_.start(staging_, cpu, device_control_, gpu, sizeof *staging_)) {
       is_broken_ = true;
-      staging_->head = drain.scanned(); // the kernel has ended: more than was found is not there
+      // The kernel has ended: more than was found is not there.
+      staging_->control.head = drain.scanned();
     }
   }
-  if (!copyDone()) return false;
+  if (!copy_.isDone()) return false;
   if (step_ == 1) {
     step_ = 2;
-    if (!startCopy(host_counters_, cpu, device_counters_, gpu,
-                   counter_count_ * sizeof(fade_counter))) {
+    if (!copy_.start(host_counters_, cpu, device_counters_, gpu,
+                     counter_count_ * sizeof(fade_counter))) {
       is_broken_ = true;
       counter_count_ = 0; // they are not known
     }
   }
-  if (!copyDone()) return false;
+  if (!copy_.isDone()) return false;
   step_ = 0;
   return true;
 }
@@ -233,27 +287,27 @@ bool HsaRing::fetchControl() noexcept {
 bool HsaRing::recycle() noexcept {
   const hsa_agent_t cpu = pool_.host_.handle, gpu = pool_.gpu_.handle;
   if (step_ == 0) {
+    if (!data_->restart(drain.isCorrupt() || drain.scanned() != staging_->control.head))
+      return false;
     step_ = 1;
-    // A kernel that was aborted, or wrote where it should not, leaves more than zeros behind.
-    if (drain.isCorrupt() || drain.scanned() != staging_->head)
-      std::memset(host_memory_ + kDataOffset, 0, capacity_ + FADE_RING_SLACK);
     drain.restart();
     *staging_ = pristine();
-    if (!startCopy(device_control_, gpu, staging_, cpu, sizeof *staging_)) is_broken_ = true;
+    if (!copy_.start(device_control_, gpu, staging_, cpu, sizeof *staging_)) is_broken_ = true;
   }
-  if (!copyDone()) return false;
+  if (!copy_.isDone()) return false;
   if (step_ == 1) {
     step_ = 2;
     if (counter_count_ != 0) {
       std::memset(host_counters_, 0, counter_count_ * sizeof(fade_counter));
-      if (!startCopy(device_counters_, gpu, host_counters_, cpu,
-                     counter_count_ * sizeof(fade_counter)))
+      if (!copy_.start(device_counters_, gpu, host_counters_, cpu,
+                       counter_count_ * sizeof(fade_counter)))
         is_broken_ = true;
     }
   }
-  if (!copyDone()) return false;
+  if (!copy_.isDone()) return false;
   step_ = 0;
-  if (!is_broken_) pool_.giveBack(*this);
+  if (data_->isBroken()) pool_.avoidDeviceMemory();
+  if (!is_broken_ && !data_->isBroken()) pool_.giveBack(*this);
   return true;
 }
 

@@ -2,8 +2,9 @@
 //
 // A ring is three allocations: the ring itself with its tail and a copy of the control block in
 // fine-grained host memory, the control block in device memory, and a block for the kernel's
-// arguments. The configuration in the control block is written when the ring is made; between
-// dispatches only the words that waves change are reset.
+// arguments. With FADE_TRANSPORT=device there is a fourth, the ring in device memory, and what is
+// in host memory is the mirror of it (ring_data.h). The configuration in the control block is
+// written when the ring is made; between dispatches only the words that waves change are reset.
 //
 // There are few large rings and many small ones. Large ones keep the GPU busy while the host is
 // slow; small ones let thousands of short dispatches be in flight within the same memory.
@@ -11,6 +12,8 @@
 
 #include "base/settings.h"
 #include "hsa/agents.h"
+#include "hsa/async_copy.h"
+#include "hsa/ring_data.h"
 #include "stream/collector.h"
 
 #include <atomic>
@@ -52,6 +55,9 @@ private:
   friend class HsaRing;
   HsaRing *takeFree(uint32_t counters);
   HsaRing *makeRing();
+  HsaRing *makeRing(Transport transport);
+  /// Rings in device memory cannot be read: there will be no more of them.
+  void avoidDeviceMemory();
   void giveBack(HsaRing &ring);
   bool hasFree() const { return !free_large_.empty() || !free_small_.empty(); }
 
@@ -63,8 +69,10 @@ private:
   std::condition_variable freed_;
   std::vector<std::unique_ptr<HsaRing>> all_;
   std::vector<HsaRing *> free_large_, free_small_;
-  bool stalled_ = false; ///< somebody waited in vain, and nothing was freed since
-  bool said_ = false;    ///< that there is no memory
+  Transport transport_;
+  bool stalled_ = false;      ///< somebody waited in vain, and nothing was freed since
+  bool lacks_memory_ = false; ///< the runtime had none for a ring
+  bool said_ = false;         ///< that there is no memory
 };
 
 class HsaRing final : public Ring {
@@ -81,33 +89,34 @@ public:
 
   bool fetchControl() noexcept override;
   bool recycle() noexcept override;
-  const fade_control &control() const noexcept override { return *staging_; }
+  const fade_control &control() const noexcept override { return staging_->control; }
   std::span<const fade_counter> counters() const noexcept override;
 
 private:
   friend class RingPool;
-  enum class Copy { idle, busy };
 
-  HsaRing(RingPool &pool, uint64_t capacity) : pool_(pool), capacity_(capacity) {}
+  HsaRing(RingPool &pool, uint64_t capacity, Transport transport)
+      : pool_(pool), capacity_(capacity), transport_(transport) {}
   bool allocate();
+  bool makeData();
+  void release();
   bool configure(uint32_t counters);
-  fade_control pristine() const;
-  bool copyDone() noexcept;
-  bool startCopy(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t from_agent,
-                 std::size_t size) noexcept;
+  ControlBlock pristine() const;
 
   RingPool &pool_;
   const uint64_t capacity_;
+  const Transport transport_;
   std::byte *host_memory_ = nullptr;
-  std::byte *device_control_ = nullptr;
+  ControlBlock *device_control_ = nullptr;
+  std::unique_ptr<RingData> data_;
   std::byte *kernarg_memory_ = nullptr;
   std::size_t kernarg_size_ = 0;
-  fade_control *staging_ = nullptr; ///< in host_memory_
+  ControlBlock *staging_ = nullptr; ///< in host_memory_
   uint32_t counter_count_ = 0;      ///< in use
   uint32_t counter_room_ = 0;
   std::byte *device_counters_ = nullptr;
   std::byte *host_counters_ = nullptr;
-  hsa_signal_t copied_{};
+  AsyncCopy copy_;
   int step_ = 0; ///< of fetchControl or recycle
   bool is_broken_ = false;
 };

@@ -1,0 +1,175 @@
+#include "hsa/copy_hooks.h"
+
+#include "base/handed_over.h"
+#include "hsa/runtime.h"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace fade {
+namespace {
+
+using Signals = std::span<const hsa_signal_t>;
+using Start = std::function<hsa_status_t(Signals waits_for)>;
+
+bool isZero(hsa_signal_t signal) { return hsaApi().core.hsa_signal_load_scacquire_fn(signal) == 0; }
+
+/// The copies of one engine that wait, oldest first.
+class Line {
+public:
+  /// Takes the copy over if it or one before it has to wait. Else it can be started as it is.
+  bool takes(Signals waits_for, const Start &start, hsa_signal_t completion) {
+    const std::lock_guard lock(mutex_);
+    if (copies_.empty() && std::ranges::all_of(waits_for, isZero)) return false;
+    copies_.push_back({{waits_for.begin(), waits_for.end()}, start, completion});
+    if (copies_.size() > 1 || goOn()) return true;
+    copies_.clear();
+    return false;
+  }
+
+private:
+  struct Copy {
+    std::vector<hsa_signal_t> waits_for;
+    Start start;
+    hsa_signal_t completion;
+  };
+
+  /// On a thread of the runtime.
+  static bool onZero(hsa_signal_value_t, void *line) {
+    takeOver(line);
+    auto &self = *static_cast<Line *>(line);
+    const std::lock_guard lock(self.mutex_);
+    // If nobody would tell when the first may start, the engine has to wait after all.
+    while (!self.goOn()) self.startFirst(self.copies_.front().waits_for);
+    return false;
+  }
+
+  /// Starts what may start, and sees to it that onZero is called when there is more. False if that
+  /// cannot be.
+  bool goOn() {
+    while (!copies_.empty()) {
+      const auto &signals = copies_.front().waits_for;
+      const auto pending = std::ranges::find_if_not(signals, isZero);
+      if (pending != signals.end()) {
+        handOver(this);
+        return ok(hsaApi().amd.hsa_amd_signal_async_handler_fn(*pending, HSA_SIGNAL_CONDITION_EQ, 0,
+                                                               onZero, this));
+      }
+      startFirst({});
+    }
+    return true;
+  }
+
+  void startFirst(Signals waits_for) {
+    const Copy &copy = copies_.front();
+    // It was taken over and can only fail in the way in which copies fail later.
+    if (!ok(copy.start(waits_for)))
+      hsaApi().core.hsa_signal_store_screlease_fn(copy.completion, -1);
+    copies_.pop_front();
+  }
+
+  std::mutex mutex_;
+  std::deque<Copy> copies_;
+};
+
+/// By the GPU that copies and the direction. Lines stay: the runtime calls back.
+Line &lineOf(hsa_agent_t agent, int direction) {
+  static auto *mutex = new std::mutex;
+  static auto *lines = new std::map<std::pair<uint64_t, int>, Line>;
+  const std::lock_guard lock(*mutex);
+  return (*lines)[{agent.handle, direction}];
+}
+
+Line &lineOf(hsa_agent_t to, hsa_agent_t from, Runtime &runtime) {
+  const Agents &agents = runtime.agents();
+  const Agent *source = agents.find(from), *target = agents.find(to);
+  const bool from_gpu = source && source->is_gpu, to_gpu = target && target->is_gpu;
+  const auto direction = from_gpu ? (to_gpu ? hsaDeviceToDevice : hsaDeviceToHost)
+                                  : (to_gpu ? hsaHostToDevice : hsaHostToHost);
+  return lineOf(from_gpu ? from : to, direction);
+}
+
+template <typename F>
+bool isHeld(F &&line, Signals waits_for, const Start &start, hsa_signal_t completion) noexcept {
+  try {
+    const Visit visit;
+    Runtime *runtime = visit.runtime();
+    return runtime && line(*runtime).takes(waits_for, start, completion);
+  } catch (...) { // no memory to hold it back with
+    return false;
+  }
+}
+
+template <typename F>
+hsa_status_t copyLinear(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t from_agent,
+                        size_t size, Signals waits_for, hsa_signal_t completion, F copy) {
+  const auto start = [=](Signals signals) {
+    return copy(to, to_agent, from, from_agent, size, static_cast<uint32_t>(signals.size()),
+                signals.empty() ? nullptr : signals.data(), completion);
+  };
+  const auto line = [&](Runtime &runtime) -> Line & {
+    return lineOf(to_agent, from_agent, runtime);
+  };
+  return isHeld(line, waits_for, start, completion) ? HSA_STATUS_SUCCESS : start(waits_for);
+}
+
+hsa_status_t copy(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t from_agent,
+                  size_t size, uint32_t count, const hsa_signal_t *signals,
+                  hsa_signal_t completion) {
+  return copyLinear(to, to_agent, from, from_agent, size, {signals, count}, completion,
+                    hsaApi().amd.hsa_amd_memory_async_copy_fn);
+}
+
+hsa_status_t copyRect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_offset,
+                      const hsa_pitched_ptr_t *from, const hsa_dim3_t *from_offset,
+                      const hsa_dim3_t *range, hsa_agent_t agent,
+                      hsa_amd_copy_direction_t direction, uint32_t count,
+                      const hsa_signal_t *signals, hsa_signal_t completion) {
+  const auto copy = hsaApi().amd.hsa_amd_memory_async_copy_rect_fn;
+  if (!to || !to_offset || !from || !from_offset || !range) // let it complain
+    return copy(to, to_offset, from, from_offset, range, agent, direction, count, signals,
+                completion);
+  const auto start = [=, to_ = *to, to_offset_ = *to_offset, from_ = *from,
+                      from_offset_ = *from_offset, range_ = *range](Signals waits_for) {
+    return copy(&to_, &to_offset_, &from_, &from_offset_, &range_, agent, direction,
+                static_cast<uint32_t>(waits_for.size()),
+                waits_for.empty() ? nullptr : waits_for.data(), completion);
+  };
+  const auto line = [&](Runtime &) -> Line & { return lineOf(agent, direction); };
+  const Signals waits_for{signals, count};
+  return isHeld(line, waits_for, start, completion) ? HSA_STATUS_SUCCESS : start(waits_for);
+}
+
+/// The same on a chosen engine. Older headers do not know it, nor the type of its number.
+template <typename Table, typename Engine>
+hsa_status_t copyOnEngine(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t from_agent,
+                          size_t size, uint32_t count, const hsa_signal_t *signals,
+                          hsa_signal_t completion, Engine engine, bool force) {
+  const auto copy = [=](auto... values) {
+    const Table &original = hsaApi().amd;
+    return original.hsa_amd_memory_async_copy_on_engine_fn(values..., engine, force);
+  };
+  return copyLinear(to, to_agent, from, from_agent, size, {signals, count}, completion, copy);
+}
+
+template <typename Table> void hookEngineCopies(Table &table) {
+  if constexpr (requires { table.hsa_amd_memory_async_copy_on_engine_fn; })
+    if (hasEntry(hsaApi().amd, &Table::hsa_amd_memory_async_copy_on_engine_fn))
+      table.hsa_amd_memory_async_copy_on_engine_fn = copyOnEngine<Table>;
+}
+
+} // namespace
+
+void hookCopies(AmdExtTable &amd) {
+  amd.hsa_amd_memory_async_copy_fn = copy;
+  if (hasEntry(hsaApi().amd, &AmdExtTable::hsa_amd_memory_async_copy_rect_fn))
+    amd.hsa_amd_memory_async_copy_rect_fn = copyRect;
+  hookEngineCopies(amd);
+}
+
+} // namespace fade
