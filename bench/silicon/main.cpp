@@ -1,7 +1,9 @@
 // fade-silicon: proves the record protocol on a machine that runs waves, and measures it. See
 // README.md.
-#include "backend.h"
+#include "bench.h"
 #include "checks.h"
+#include "cuda_backend.h"
+#include "five_checks.h"
 #include "report.h"
 
 #include <algorithm>
@@ -92,6 +94,13 @@ int run(const Options &o) {
   unsigned failed = 0;
   if (o.self_test) failed += runSelfTest(*backend, report, o.quick);
   if (o.checks) failed += runChecks(*backend, report, o.group, o.quick);
+  if (auto *gpu = dynamic_cast<CudaBackend *>(backend.get())) {
+    if (o.kernels) failed += runFive(*gpu, report, o.artefacts);
+    if (o.bench) {
+      measureRates(*gpu, report, measureLimits(*gpu, report), o.quick);
+      measureKernels(*gpu, report, o.artefacts, o.quick);
+    }
+  }
   report.set("failed", uint64_t{failed});
   report.save();
   std::cout << "\n" << report.tables();

@@ -1,0 +1,304 @@
+// Runs the five kernels plain and instrumented, and compares results, accesses, blocks and counts
+// with what they must be.
+#include "five_checks.h"
+
+#include "fade/decode.h"
+#include "fade/site_table.h"
+#include "five.h"
+#include "traced_ring.h"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+namespace fade::silicon {
+namespace {
+
+// An access of a lane.
+struct Touch {
+  uint32_t thread; // in the whole grid
+  uint64_t address;
+  bool operator==(const Touch &) const = default;
+};
+
+// What a stream of a kernel contained.
+class Trace {
+public:
+  Trace(const Workload &workload, const SiteTable &table, uint32_t kernel)
+      : workload_(workload), table_(table), kernel_(kernel), waves_(workload.waves()),
+        touches_(table.sites().size()), block_lanes_(table.sites().size()) {}
+
+  void add(std::span<const std::byte> bytes) {
+    RecordCursor cursor(bytes);
+    Record record;
+    while (true) {
+      const auto status = cursor.next(record);
+      if (status == RecordCursor::Status::end) return;
+      if (status != RecordCursor::Status::record) return fail("a record that cannot be read");
+      ++records_;
+      bytes_ += record.size();
+      take(record);
+    }
+  }
+
+  uint64_t records() const { return records_; }
+  uint64_t bytes() const { return bytes_; }
+  uint32_t begun() const { return begun_; }
+  uint32_t ended() const { return ended_; }
+  std::vector<Touch> &touches(uint32_t site) { return touches_[site]; }
+  uint64_t touchCount() const {
+    uint64_t n = 0;
+    for (const auto &list : touches_) n += list.size();
+    return n;
+  }
+  uint64_t blockLanes(uint32_t site) const { return block_lanes_[site]; }
+  const std::vector<std::string> &errors() const { return errors_; }
+
+private:
+  struct Wave {
+    uint32_t first = UINT32_MAX; // thread of its lane 0
+    uint32_t lanes = 0;
+    uint64_t clock = 0;
+  };
+
+  void fail(const char *what) {
+    if (errors_.size() < 8) errors_.push_back(what);
+  }
+
+  void take(const Record &record) {
+    if (record.wave() >= waves_.size()) return fail("a wave too many");
+    if (record.kind() == FADE_RECORD_WAVE_BEGIN) return begin(record.waveBegin());
+    Wave &wave = waves_[record.wave()];
+    if (wave.first == UINT32_MAX) return fail("a wave that was not announced");
+    if ((record.mask() & ~uint64_t{wave.lanes}) != 0) return fail("lanes that do not exist");
+    if (record.kind() == FADE_RECORD_WAVE_END) {
+      ++ended_;
+      return;
+    }
+    if (record.site() >= table_.sites().size()) return fail("a site that is not in the table");
+    const fade_site &site = table_.sites()[record.site()];
+    if (site.kernel != kernel_) return fail("a site of another kernel");
+    if ((site.kind == FADE_SITE_BLOCK) != (record.kind() == FADE_RECORD_BLOCK))
+      return fail("a record of another kind than its site");
+    if (record.kind() == FADE_RECORD_BLOCK) {
+      if (record.clock() < wave.clock) fail("a clock that runs backwards");
+      wave.clock = record.clock();
+      block_lanes_[record.site()] += record.laneCount();
+      return;
+    }
+    record.forEachLane([&](uint32_t lane, uint64_t address) {
+      touches_[record.site()].push_back({wave.first + lane, address});
+    });
+  }
+
+  void begin(const fade_wave_begin &said) {
+    Wave &wave = waves_[said.wave];
+    if (wave.first != UINT32_MAX) return fail("a wave that is announced twice");
+    if (said.module != table_.moduleId()) fail("a wave of another module");
+    if (said.header.site != kernel_) fail("a wave of another kernel");
+    const Dim &group = workload_.group, &groups = workload_.groups;
+    const uint32_t x = said.work_item & 1023, y = said.work_item >> 10 & 1023;
+    if (said.workgroup_x >= groups.x || said.workgroup_y >= groups.y || x >= group.x ||
+        y >= group.y)
+      return fail("a wave outside of the grid");
+    const uint32_t block = said.workgroup_y * groups.x + said.workgroup_x;
+    wave.first = block * group.x * group.y + y * group.x + x;
+    wave.lanes = static_cast<uint32_t>(said.mask);
+    wave.clock = said.clock;
+    ++begun_;
+  }
+
+  const Workload &workload_;
+  const SiteTable &table_;
+  const uint32_t kernel_;
+  std::vector<Wave> waves_;
+  std::vector<std::vector<Touch>> touches_; // per site
+  std::vector<uint64_t> block_lanes_;       // per site
+  std::vector<std::string> errors_;
+  uint64_t records_ = 0, bytes_ = 0;
+  uint32_t begun_ = 0, ended_ = 0;
+};
+
+// The module of a mode.
+struct Instrumented {
+  std::string mode;
+  CUmodule module = nullptr;
+  std::optional<SiteTable> table;
+
+  std::optional<uint32_t> kernel(const std::string &name) const {
+    for (uint32_t i = 0; i < table->kernels().size(); ++i)
+      if (table->string(table->kernels()[i].name) == name) return i;
+    return std::nullopt;
+  }
+  // The sites of a kernel that are like this, in the order of the source.
+  std::vector<uint32_t> sites(uint32_t kernel, uint32_t kind, uint32_t space) const {
+    std::vector<uint32_t> found;
+    const auto all = table->sites();
+    for (uint32_t i = 0; i < all.size(); ++i)
+      if (all[i].kernel == kernel && all[i].kind == kind && all[i].space == space)
+        found.push_back(i);
+    std::stable_sort(found.begin(), found.end(), [&](uint32_t a, uint32_t b) {
+      return std::pair(all[a].line, all[a].column) < std::pair(all[b].line, all[b].column);
+    });
+    return found;
+  }
+};
+
+Instrumented loadMode(CudaBackend &backend, const std::string &artefacts, const char *mode) {
+  Instrumented m{mode, backend.load(artefacts + "/five-" + mode + ".ptx"), {}};
+  std::string error;
+  m.table = SiteTable::parse(backend.global(m.module, FADE_SITES_VARIABLE), error);
+  if (!m.table) throw Error(std::string("sites of five-") + mode + ": " + error);
+  return m;
+}
+
+// All accesses of the kernel, per name, thread by thread.
+std::vector<std::vector<Touch>> expectedTouches(const Workload &w) {
+  std::vector<std::vector<Touch>> all(w.accesses.size());
+  uint32_t thread = 0;
+  for (uint32_t by = 0; by < w.groups.y; ++by)
+    for (uint32_t bx = 0; bx < w.groups.x; ++bx)
+      for (uint32_t y = 0; y < w.group.y; ++y)
+        for (uint32_t x = 0; x < w.group.x; ++x, ++thread)
+          w.reference({x, y, bx, by}, [&](std::size_t name, uint64_t address) {
+            all[name].push_back({thread, address});
+          });
+  return all;
+}
+
+// Each thread must have made exactly its accesses, in its order.
+void compareTouches(const Workload &w, const Instrumented &m, uint32_t kernel, Trace &trace,
+                    std::vector<std::string> &errors) {
+  const auto expected = expectedTouches(w);
+  uint64_t total = 0;
+  for (std::size_t name = 0; name < w.accesses.size(); ++name) {
+    const AccessName &access = w.accesses[name];
+    const auto sites = m.sites(kernel, access.kind, access.space);
+    const auto alike = std::count_if(w.accesses.begin(), w.accesses.end(), [&](const auto &a) {
+      return a.kind == access.kind && a.space == access.space;
+    });
+    std::ostringstream where;
+    where << "access " << name << " of " << w.name << ": ";
+    if (sites.size() != static_cast<std::size_t>(alike)) {
+      where << sites.size() << " sites like it instead of " << alike;
+      errors.push_back(where.str());
+      continue;
+    }
+    auto &got = trace.touches(sites[access.number]);
+    total += got.size();
+    std::stable_sort(got.begin(), got.end(),
+                     [](const Touch &a, const Touch &b) { return a.thread < b.thread; });
+    if (got == expected[name]) continue;
+    where << got.size() << " recorded, " << expected[name].size() << " expected";
+    const auto [a, b] =
+        std::mismatch(got.begin(), got.end(), expected[name].begin(), expected[name].end());
+    if (a != got.end() && b != expected[name].end())
+      where << "; thread " << a->thread << " at " << std::hex << a->address << " instead of thread "
+            << std::dec << b->thread << " at " << std::hex << b->address;
+    errors.push_back(where.str());
+  }
+  if (total != trace.touchCount()) errors.push_back("accesses that the source does not have");
+}
+
+// Lanes that came to each block of a kernel, in the order of the table.
+using BlockLanes = std::vector<uint64_t>;
+
+struct Result {
+  std::vector<std::string> errors;
+  BlockLanes lanes;
+  uint64_t records = 0, bytes = 0;
+};
+
+Result runTwin(CudaBackend &backend, const Workload &w, const Instrumented &m, Transport transport,
+               const std::vector<std::byte> &plain) {
+  Result r;
+  const auto kernel = m.kernel(w.name);
+  if (!kernel) {
+    r.errors.push_back("the site table has no kernel " + w.name);
+    return r;
+  }
+  const std::string clone(m.table->string(m.table->kernels()[*kernel].clone));
+  TracedRing ring(backend, transport, 1 << 20,
+                  static_cast<uint32_t>(std::max<std::size_t>(m.table->sites().size(), 1)));
+  Trace trace(w, *m.table, *kernel);
+  w.clearOutput(backend);
+  ring.prepare();
+  const auto launch = w.launch(backend, backend.function(m.module, clone.c_str()), ring.control());
+  ring.read(*launch, {}, [&](std::span<const std::byte> piece) { trace.add(piece); });
+  const Outcome outcome = ring.outcome();
+
+  r.errors = trace.errors();
+  r.records = trace.records();
+  r.bytes = trace.bytes();
+  if (w.readOutput(backend) != plain) r.errors.push_back("the results are not the plain kernel's");
+  if (outcome.head != trace.bytes() || outcome.dropped != 0)
+    r.errors.push_back("bytes reserved and received differ");
+  if (trace.begun() != w.waves() || outcome.waves != w.waves())
+    r.errors.push_back(std::to_string(trace.begun()) + " waves instead of " +
+                       std::to_string(w.waves()));
+  if (m.mode == "kernel" && trace.ended() != w.waves())
+    r.errors.push_back(std::to_string(trace.ended()) + " waves have ended");
+  if (m.mode == "accesses") compareTouches(w, m, *kernel, trace, r.errors);
+  for (uint32_t i = 0; i < m.table->sites().size(); ++i) {
+    const fade_site &site = m.table->sites()[i];
+    if (site.kernel != *kernel || site.kind != FADE_SITE_BLOCK) continue;
+    const fade_counter &c = outcome.counters[i];
+    r.lanes.push_back(m.mode == "blocks" ? trace.blockLanes(i) : c.entries + c.more_lanes);
+  }
+  if (!r.lanes.empty() && r.lanes.front() != w.threads())
+    r.errors.push_back("the first block was entered by " + std::to_string(r.lanes.front()) +
+                       " lanes of " + std::to_string(w.threads()));
+  return r;
+}
+
+} // namespace
+
+uint32_t sharedStart(CudaBackend &backend, CUmodule plain) {
+  Buffer out(backend, Place::device, 64);
+  uint64_t address = out.device();
+  void *arguments[] = {&address};
+  const auto launch = backend.launch(backend.function(plain, "shared_start"), {}, {}, arguments);
+  while (!launch->isDone()) {
+  }
+  uint32_t offset = 0;
+  backend.read(&offset, out.device(), sizeof offset);
+  return offset;
+}
+
+unsigned runFive(CudaBackend &backend, Report &report, const std::string &artefacts) {
+  const CUmodule plain = backend.load(artefacts + "/five.ptx");
+  std::vector<Instrumented> modes;
+  for (const char *mode : kModes) modes.push_back(loadMode(backend, artefacts, mode));
+  unsigned failed = 0;
+  for (const Workload &w : makeWorkloads(backend, sharedStart(backend, plain), false)) {
+    w.clearOutput(backend);
+    {
+      const auto launch = w.launch(backend, backend.function(plain, w.name.c_str()));
+      while (!launch->isDone()) {
+      }
+    }
+    const auto result = w.readOutput(backend);
+    std::map<std::string, BlockLanes> lanes;
+    for (const Transport transport : {Transport::host, Transport::device})
+      for (const Instrumented &m : modes) {
+        Result r = runTwin(backend, w, m, transport, result);
+        // What was counted and what was recorded must agree, block by block.
+        if (m.mode == "blocks" || m.mode == "counts")
+          for (const auto &[mode, other] : lanes)
+            if (other != r.lanes) r.errors.push_back("blocks differ from mode " + mode);
+        if (m.mode == "blocks" || m.mode == "counts") lanes[m.mode] = r.lanes;
+        failed += !r.errors.empty();
+        Row row;
+        row.text("result", r.errors.empty() ? "pass" : "FAIL").text("kernel", w.name);
+        row.text("mode", m.mode).text("ring", nameOf(transport));
+        row.count("waves", w.waves()).count("records", r.records).count("bytes", r.bytes);
+        report.add("kernels", std::move(row));
+        for (const auto &e : r.errors) report.say("  " + e);
+      }
+  }
+  for (const Instrumented &m : modes) backend.unload(m.module);
+  backend.unload(plain);
+  return failed;
+}
+
+} // namespace fade::silicon
