@@ -273,6 +273,38 @@ Observed Session::runOriginal(const Launch &launch, const Arguments &arguments) 
   return {collector.take(), result.stats};
 }
 
+namespace {
+
+uint32_t segmentShift(uint64_t capacity) {
+  const auto segments = std::min<uint64_t>(FADE_RING_SEGMENTS, capacity / FADE_SEGMENT_MIN);
+  return static_cast<uint32_t>(std::countr_zero(capacity / segments));
+}
+
+// How much of a segmented ring is whole, if `whole` was before.
+uint64_t wholeBytes(const fade_control &control, const uint64_t *written, uint64_t whole) {
+  const uint64_t size = uint64_t{1} << control.segment_shift, capacity = control.capacity_mask + 1;
+  while (__atomic_load_n(&written[(whole & control.capacity_mask) >> control.segment_shift],
+                         __ATOMIC_ACQUIRE) == (whole / capacity + 1) * size)
+    whole += size;
+  return whole;
+}
+
+// The records that end within so many bytes.
+Published recordsIn(const std::byte *bytes, uint64_t size) {
+  Published result;
+  while (result.bytes + sizeof(fade_record) <= size) {
+    fade_header header;
+    std::memcpy(&header, bytes + result.bytes, sizeof header);
+    const uint64_t end = result.bytes + uint64_t{header.words} * FADE_RECORD_ALIGN;
+    result.malformed = header.words * FADE_RECORD_ALIGN < sizeof(fade_record);
+    if (result.malformed || end > size) break;
+    result.bytes = end;
+  }
+  return result;
+}
+
+} // namespace
+
 Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, const Stream &stream) {
   std::unique_lock lock(mutex_);
   auto ring = device_.allocate<uint64_t>((stream.capacity + FADE_RING_SLACK) / 8);
@@ -280,6 +312,7 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
   std::size_t site_count = 0;
   for (const SiteTable &table : tables_) site_count = std::max(site_count, table.sites().size());
   auto counters = device_.allocate<fade_counter>(site_count + 1);
+  auto written = device_.allocate<uint64_t>(FADE_RING_SEGMENTS);
   auto control = device_.allocate<fade_control>(1);
   lock.unlock();
   fade_control &c = control[0];
@@ -296,6 +329,12 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
     c.last_workgroup[i] = stream.last[i];
   }
   c.limit = stream.capacity;
+  const bool segmented = (stream.flags & FADE_CONTROL_SEGMENTED) != 0;
+  if (segmented) {
+    c.written = written.va;
+    c.segment_shift = segmentShift(stream.capacity);
+    std::memset(ring.data, 0xfa, stream.capacity + FADE_RING_SLACK); // it need not be zero
+  }
 
   Arguments more = arguments;
   more.add<uint64_t>(control.va);
@@ -315,12 +354,20 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
   });
 
   Reader reader(tables_, launch);
-  uint64_t position = 0;
+  uint64_t position = 0, whole = 0;
   while (true) {
     const bool finished = done; // before looking, so that nothing published is missed
     const uint64_t at = position & c.capacity_mask;
     auto *bytes = reinterpret_cast<std::byte *>(ring.data) + at;
-    const Published published = publishedBytes(bytes, stream.capacity - at + FADE_RING_SLACK);
+    Published published;
+    if (segmented) {
+      whole = finished ? __atomic_load_n(&c.head, __ATOMIC_ACQUIRE)
+                       : wholeBytes(c, written.data, whole);
+      published =
+          recordsIn(bytes, std::min(whole - position, stream.capacity - at + FADE_RING_SLACK));
+    } else {
+      published = publishedBytes(bytes, stream.capacity - at + FADE_RING_SLACK);
+    }
     if (published.malformed) failure = "the ring holds what no wave writes";
     RecordCursor cursor({bytes, published.bytes});
     Record record;
@@ -329,7 +376,7 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
       reader.read(record);
       taken = cursor.offset();
     }
-    std::memset(bytes, 0, taken);
+    std::memset(bytes, segmented ? 0xfa : 0, taken);
     position += taken;
     __atomic_store_n(tail.data, position, __ATOMIC_RELEASE);
     if (finished && taken == 0) break;

@@ -25,6 +25,15 @@ protected:
     Data data(session.device());
     return session.runTwin(c.launch, c.arguments(data), stream);
   }
+  // The same dispatch twice: with a plain ring and with another.
+  std::pair<Recorded, Recorded> runBoth(const std::string &kernel, const Stream &stream) {
+    const Case &c = findCase(kernel);
+    Data data(session.device());
+    const Arguments arguments = c.arguments(data);
+    Recorded all = session.runTwin(c.launch, arguments);
+    data.reset();
+    return {std::move(all), session.runTwin(c.launch, arguments, stream)};
+  }
 };
 
 std::map<uint32_t, std::size_t> perSite(const Recorded &recorded) {
@@ -64,6 +73,7 @@ TEST_P(StreamOf, EveryWaveBeginsAndEndsOnce) {
 TEST_P(StreamOf, WorkgroupsOutsideOfTheRangeAreSilent) {
   const Recorded all = run("volumes");
   Stream some;
+  some.sample_workgroups = 1;
   some.first = {1, 0, 1};
   some.last = {2, 0, 1};
   const Recorded recorded = run("volumes", some);
@@ -129,6 +139,30 @@ TEST_P(StreamOf, SmallestRingWithSlowReaderLosesNothing) {
   EXPECT_EQ(recorded.touched, all.touched);
   EXPECT_EQ(perSite(recorded), perSite(all));
   EXPECT_EQ(data.contents(), contents);
+}
+
+TEST_P(StreamOf, SegmentedRingHoldsTheSameRecords) {
+  for (const char *kernel : {"spmv", "volumes"}) {
+    Stream segmented;
+    segmented.flags = FADE_CONTROL_SEGMENTED;
+    const auto [all, recorded] = runBoth(kernel, segmented);
+    EXPECT_TRUE(recorded.touched == all.touched);
+    EXPECT_EQ(perSite(recorded), perSite(all));
+    EXPECT_EQ(recorded.blocks.size(), all.blocks.size());
+    EXPECT_EQ(recorded.ends.size(), all.ends.size());
+    EXPECT_EQ(recorded.bytes.size(), all.bytes.size());
+  }
+}
+
+TEST_P(StreamOf, SmallestSegmentedRingWithSlowReaderLosesNothing) {
+  Stream small;
+  small.capacity = FADE_RING_MIN_CAPACITY;
+  small.flags = FADE_CONTROL_SEGMENTED;
+  small.reader_delay_us = 200;
+  const auto [all, recorded] = runBoth("spmv", small);
+  EXPECT_GT(recorded.bytes.size(), 4 * small.capacity);
+  EXPECT_TRUE(recorded.touched == all.touched);
+  EXPECT_EQ(perSite(recorded), perSite(all));
 }
 
 TEST_P(StreamOf, LossyModeCountsWhatItDrops) {
