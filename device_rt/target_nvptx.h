@@ -5,7 +5,12 @@
 #define LANES_WRITE_TOGETHER 1
 
 INLINE u32 wave_size(void) { return 32; }
-INLINE u64 read_clock(void) { return (u64)__nvvm_read_ptx_sreg_clock64(); }
+// The builtin for it returns a long long, which is not 64 bits wide in OpenCL.
+INLINE u64 read_clock(void) {
+  u64 clock;
+  __asm__ volatile("mov.u64 %0, %%clock64;" : "=l"(clock));
+  return clock;
+}
 INLINE u64 read_time(void) {
   u64 time;
   __asm__ volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
