@@ -23,6 +23,8 @@
  * last argument that is not hidden; it has the name FADE_CONTROL_ARGUMENT only if the compiler
  * keeps names.
  *
+ * In PTX the kernel FADE_CLONE_PREFIX K has the parameters of K and behind them the address.
+ *
  * The address may be null: the clone then records nothing. */
 #ifndef FADE_CLONE_H
 #define FADE_CLONE_H
