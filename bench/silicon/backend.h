@@ -58,7 +58,7 @@ public:
   virtual void release(const Memory &memory) = 0;
   virtual void write(uint64_t to, const void *from, std::size_t size) = 0;
   virtual void read(void *to, uint64_t from, std::size_t size) = 0;
-  virtual void clear(uint64_t to, std::size_t size) = 0;
+  virtual void fill(uint64_t to, uint8_t value, std::size_t size) = 0;
   // As read(), also while kernels run; false if there was no answer for a second.
   virtual bool peek(void *to, uint64_t from, std::size_t size) = 0;
 
@@ -68,6 +68,8 @@ public:
   virtual std::unique_ptr<CopyEngine> makeCopyEngine() = 0;
   // Each thread calls it before it uses the backend.
   virtual void enterThread() {}
+
+  std::string doing; // what is going on, for whoever finds that nothing moves
 };
 
 // Memory that goes with its scope.

@@ -71,7 +71,10 @@ struct Rate {
   uint64_t records = 0, bytes = 0;
 };
 
-Rate measureUnread(TracedRing &ring, const Size &size, uint32_t waves, int repeats) {
+Rate measureUnread(Backend &backend, TracedRing &ring, const Size &size, uint32_t waves,
+                   int repeats) {
+  backend.doing = std::to_string(waves) + " waves, records of " + std::to_string(size.bytes) +
+                  " bytes, ring not read";
   const Expected e = ring.plan(planOf(size, waves, ring.capacity() / 2, 20000));
   Rate rate;
   rate.records = uint64_t{e.grid.waves()} * e.plan.calls;
@@ -93,8 +96,9 @@ struct Sustained {
 };
 
 Sustained measureSustained(CudaBackend &backend, std::deque<TracedRing> &rings, const Size &size,
-                           uint64_t bytes, int repeats) {
+                           uint64_t bytes, unsigned workers, int repeats) {
   Sustained s;
+  backend.doing = "sustained, records of " + std::to_string(size.bytes) + " bytes";
   const auto n = static_cast<uint32_t>(rings.size());
   for (TracedRing &ring : rings) {
     const Expected e = ring.plan(planOf(size, fullWaves(backend) / n, bytes / n, UINT32_MAX));
@@ -110,8 +114,8 @@ Sustained measureSustained(CudaBackend &backend, std::deque<TracedRing> &rings, 
     for (uint32_t r = 0; r < n; ++r)
       threads.emplace_back([&, r]() noexcept {
         backend.enterThread();
-        drains[r] =
-            rings[r].read(*launches[r], {.most = 256 << 10}, [](std::span<const std::byte>) {});
+        drains[r] = rings[r].read(*launches[r], {.most = 256 << 10, .workers = workers},
+                                  [](std::span<const std::byte>) {});
       });
     for (auto &thread : threads) thread.join();
     const double took = std::chrono::duration<double>(Clock::now() - start).count();
@@ -121,8 +125,6 @@ Sustained measureSustained(CudaBackend &backend, std::deque<TracedRing> &rings, 
   for (TracedRing &ring : rings) s.bytes += ring.outcome().head;
   return s;
 }
-
-std::string percent(double share) { return format(Value(100 * share)) + " %"; }
 
 } // namespace
 
@@ -144,7 +146,7 @@ Limits measureLimits(CudaBackend &backend, Report &report) {
   };
   const auto add = [&](const char *what, const Times &times) {
     Row row;
-    row.text("limit", what).number("GB/s best", gigabytes(size, times.best()));
+    row.text("limit", what, 40).number("GB/s best", gigabytes(size, times.best()));
     row.number("GB/s median", gigabytes(size, times.median()));
     report.add("limits", std::move(row));
     return size / times.best();
@@ -184,7 +186,7 @@ void measureRates(CudaBackend &backend, Report &report, const Limits &limits, bo
     for (const Size &size : kSizes)
       for (const uint32_t waves : {1u, 8u, 64u, 512u, full}) {
         if (quick && waves != full && waves != 64) continue;
-        const Rate rate = measureUnread(ring, size, waves, repeats);
+        const Rate rate = measureUnread(backend, ring, size, waves, repeats);
         const auto bytes = static_cast<double>(rate.bytes), n = static_cast<double>(rate.records);
         if (waves == full) unread[{transport, size.bytes}] = bytes / rate.times.best();
         Row row;
@@ -192,35 +194,40 @@ void measureRates(CudaBackend &backend, Report &report, const Limits &limits, bo
         row.number("M records/s", n / rate.times.best() * 1e-6);
         row.number("median", n / rate.times.median() * 1e-6);
         row.number("GB/s", gigabytes(bytes, rate.times.best()));
-        row.text("of stores", transport == Transport::host
-                                  ? percent(bytes / rate.times.best() / limits.host_stores)
-                                  : "-");
+        if (transport == Transport::host)
+          row.share("of stores", bytes / rate.times.best() / limits.host_stores);
         report.add("device side", std::move(row));
       }
   }
-  for (const Transport transport : {Transport::host, Transport::device})
-    for (const uint32_t count : {1u, 4u}) {
-      std::deque<TracedRing> rings;
-      for (uint32_t i = 0; i < count; ++i) rings.emplace_back(backend, transport, 64 * kMiB, 1);
-      for (const Size &size : kSizes) {
-        const uint64_t total = (quick ? 256 : 768) * kMiB;
-        const Sustained s = measureSustained(backend, rings, size, total, repeats);
-        const auto bytes = static_cast<double>(s.bytes);
-        const double limit = transport == Transport::host ? limits.host_stores : limits.copies;
-        const double alone = bytes / unread[{transport, size.bytes}];
-        const DrainTimes &d = s.drain;
-        Row row;
-        row.text("ring", nameOf(transport)).count("rings", count).count("record B", size.bytes);
-        row.number("M records/s", static_cast<double>(s.records) / s.times.best() * 1e-6);
-        row.number("GB/s", gigabytes(bytes, s.times.best()));
-        row.number("median", gigabytes(bytes, s.times.median()));
-        row.text("of limit", percent(bytes / s.times.best() / limit));
-        row.text("waves wait", percent(std::max(0.0, 1 - alone / s.times.best())));
-        row.text("scan", percent(d.scan / d.total)).text("clear", percent(d.clear / d.total));
-        row.text("copy", percent(d.copy / d.total)).text("idle", percent(d.idle / d.total));
-        report.add("sustained", std::move(row));
-      }
+  struct Way {
+    Transport transport;
+    uint32_t rings, workers;
+  };
+  for (const auto &[transport, count, workers] :
+       {Way{Transport::host, 1, 0}, Way{Transport::host, 1, 4}, Way{Transport::host, 4, 0},
+        Way{Transport::host, 4, 2}, Way{Transport::device, 1, 0}, Way{Transport::device, 4, 0}}) {
+    std::deque<TracedRing> rings;
+    for (uint32_t i = 0; i < count; ++i) rings.emplace_back(backend, transport, 64 * kMiB, 1);
+    for (const Size &size : kSizes) {
+      const uint64_t total = (quick ? 256 : 768) * kMiB;
+      const Sustained s = measureSustained(backend, rings, size, total, workers, repeats);
+      const auto bytes = static_cast<double>(s.bytes);
+      const double limit = transport == Transport::host ? limits.host_stores : limits.copies;
+      const double alone = bytes / unread[{transport, size.bytes}];
+      const DrainTimes &d = s.drain;
+      Row row;
+      row.text("ring", nameOf(transport)).count("rings", count, 2).count("threads", 1 + workers, 2);
+      row.count("record B", size.bytes, 4);
+      row.number("M rec/s", static_cast<double>(s.records) / s.times.best() * 1e-6);
+      row.number("GB/s", gigabytes(bytes, s.times.best()));
+      row.number("median", gigabytes(bytes, s.times.median()));
+      row.share("of limit", bytes / s.times.best() / limit);
+      row.share("waves wait", std::max(0.0, 1 - alone / s.times.best()));
+      row.share("scan", d.scan / d.total).share("clear", d.clear / d.total);
+      row.share("copy", d.copy / d.total).share("idle", d.idle / d.total);
+      report.add("sustained", std::move(row));
     }
+  }
 }
 
 void measureKernels(CudaBackend &backend, Report &report, const std::string &artefacts,
@@ -248,6 +255,7 @@ void measureKernels(CudaBackend &backend, Report &report, const std::string &art
       TracedRing ring(backend, transport, 64 * kMiB,
                       static_cast<uint32_t>(table->sites().size()) + 1);
       for (const Workload &w : workloads) {
+        backend.doing = "slow-down of " + w.name + ", " + mode;
         const std::string clone = FADE_CLONE_PREFIX + w.name;
         Times times;
         for (int i = 0; i < repeats; ++i) {
@@ -260,7 +268,7 @@ void measureKernels(CudaBackend &backend, Report &report, const std::string &art
         const double bytes = static_cast<double>(ring.outcome().head);
         const double before = plain_times[w.name];
         Row row;
-        row.text("kernel", w.name).text("mode", mode).text("ring", nameOf(transport));
+        row.text("kernel", w.name, 16).text("mode", mode, 8).text("ring", nameOf(transport));
         row.number("plain ms", before * 1e3).number("traced ms", times.best() * 1e3);
         row.number("median", times.median() * 1e3).number("times", times.best() / before);
         row.number("MB", bytes * 1e-6).number("GB/s", gigabytes(bytes, times.best()));

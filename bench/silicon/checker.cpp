@@ -35,6 +35,14 @@ uint32_t lanesOfLength(const emit_call &call, uint32_t lanes, uint64_t length) {
   return same;
 }
 
+uint32_t lanesOnWay(const emit_call &call, uint32_t way) {
+  uint32_t lanes = 0;
+  detail::forEachBit(call.mask, [&](uint32_t lane) {
+    if (emit_way(call, lane) == way) lanes |= 1u << lane;
+  });
+  return lanes;
+}
+
 // How many records a call leads to, if only these lanes are left of it.
 uint32_t recordsOf(const emit_call &call, uint32_t lanes) {
   if (call.kind != EMIT_LENGTHS) return lanes != 0;
@@ -47,7 +55,8 @@ uint32_t recordsOf(const emit_call &call, uint32_t lanes) {
 
 uint32_t kindOf(const emit_call &call) {
   switch (call.kind) {
-  case EMIT_BLOCK: return FADE_RECORD_BLOCK;
+  case EMIT_BLOCK:
+  case EMIT_SPLIT_BLOCK: return FADE_RECORD_BLOCK;
   case EMIT_RANGE:
   case EMIT_LENGTHS:
   case EMIT_RANGE_FLAT: return FADE_RECORD_RANGE;
@@ -157,9 +166,9 @@ void Checker::skip(Wave &wave, uint32_t to) {
 
 // Moves the wave on to the call of this record.
 bool Checker::advance(const Record &record, Wave &wave) {
-  const uint32_t site = record.site();
-  if (site >= expected_.plan.calls) {
-    fail("site ", site, " of ", expected_.plan.calls);
+  const uint32_t site = callNumber(record.site());
+  if (site >= expected_.plan.calls || record.site() >= 2 * expected_.plan.calls) {
+    fail("site ", record.site(), " of ", expected_.plan.calls);
     return false;
   }
   if (site + 1 == wave.next && wave.open != 0) return true;
@@ -176,8 +185,11 @@ bool Checker::advance(const Record &record, Wave &wave) {
 
 void Checker::checkCall(const Record &record, Wave &wave) {
   if (!advance(record, wave)) return;
-  const emit_call call = callOf(wave, record.site());
+  const emit_call call = callOf(wave, callNumber(record.site()));
   uint32_t lanes = wave.open;
+  // Those on the same way may come in several parts.
+  if (isSplit())
+    lanes &= lanesOnWay(call, record.site() / expected_.plan.calls) & uint32_t(record.mask());
   if (call.kind == EMIT_LENGTHS && record.hasLength())
     lanes = lanesOfLength(call, lanes, record.length());
   if (record.kind() != kindOf(call) || lanes == 0 || record.mask() != lanes) {

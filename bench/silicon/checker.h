@@ -75,6 +75,13 @@ private:
   void checkCounters(const Outcome &outcome);
   void checkSamples(const Outcome &outcome);
 
+  // The number of the call that a site stands for.
+  uint32_t callNumber(uint32_t site) const {
+    return isSplit() && expected_.plan.calls != 0 ? site % expected_.plan.calls : site;
+  }
+  bool isSplit() const {
+    return (expected_.plan.kinds & (1u << EMIT_SPLIT | 1u << EMIT_SPLIT_BLOCK)) != 0;
+  }
   emit_call callOf(const Wave &wave, uint32_t site) const {
     const emit_plan &p = expected_.plan;
     return emit_at(p.seed, p.kinds, p.shapes, p.masks, wave.number, site);

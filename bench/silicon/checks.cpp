@@ -55,6 +55,9 @@ void addKinds(std::vector<Case> &cases) {
         Named{"lengths", EMIT_LENGTHS}, Named{"flat range in several spaces", EMIT_RANGE_FLAT},
         Named{"block", EMIT_BLOCK}, Named{"count", EMIT_COUNT}})
     cases.push_back({.group = "kinds", .name = std::string("only ") + name, .kinds = 1u << bit});
+  for (const auto &[name, bit] : {Named{"accesses", EMIT_SPLIT}, Named{"blocks", EMIT_SPLIT_BLOCK}})
+    cases.push_back(
+        {.group = "kinds", .name = std::string(name) + " on two ways at once", .kinds = 1u << bit});
   for (const auto &[name, bit] :
        {Named{"uniform", EMIT_UNIFORM}, Named{"affine", EMIT_AFFINE}, Named{"tiled", EMIT_TILED},
         Named{"delta", EMIT_DELTA}, Named{"raw", EMIT_RAW}})
@@ -119,6 +122,10 @@ void addReaders(std::vector<Case> &cases, const Scale &scale) {
                    .name = "reader that starts late",
                    .capacity = 64 * kKiB,
                    .reader = {.late = milliseconds(300)}});
+  cases.push_back({.group = "readers",
+                   .name = "others clear the pieces",
+                   .capacity = 64 * kKiB,
+                   .reader = {.most = 4 * kKiB, .workers = 3}});
   cases.push_back({.group = "readers",
                    .name = "pieces are freed later",
                    .capacity = 64 * kKiB,
@@ -212,6 +219,7 @@ Expected expectedOf(const Case &what, const Scale &scale, unsigned stream, bool 
 bool runCase(Backend &backend, Report &report, const Case &what, Transport transport,
              const Scale &scale) {
   const auto start = std::chrono::steady_clock::now();
+  backend.doing = what.group + ", " + nameOf(transport) + " ring, " + what.name;
   // All memory first: allocations may wait for kernels.
   std::deque<Stream> streams;
   for (unsigned i = 0; i < what.streams; ++i) {
@@ -250,11 +258,11 @@ bool runCase(Backend &backend, Report &report, const Case &what, Transport trans
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   Row row;
   row.text("result", errors == 0 ? "pass" : "FAIL");
-  row.text("group", what.group).text("ring", nameOf(transport)).text("case", what.name);
-  row.count("records", records).count("bytes", bytes).count("dropped", dropped);
-  row.count("errors", errors).number("kernel ms", device * 1e3).number("s", took.count());
-  report.add("checks", std::move(row));
-  for (const auto &m : messages) report.say("  " + m);
+  row.text("group", what.group, 7).text("ring", nameOf(transport)).text("case", what.name, 34);
+  row.count("records", records, 8).count("bytes", bytes, 10).count("dropped", dropped);
+  row.count("errors", errors).number("ms", device * 1e3).number("s", took.count(), 5);
+  messages.resize(std::min<std::size_t>(messages.size(), 3));
+  report.add("checks", std::move(row), messages);
   return errors == 0;
 }
 

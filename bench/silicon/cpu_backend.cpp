@@ -72,6 +72,7 @@ private:
       addresses[lane] = address(c, lane);
       if (isPrivate(c, lane)) mask &= ~(uint64_t{1} << lane);
     });
+    if (c.kind == EMIT_SPLIT || c.kind == EMIT_SPLIT_BLOCK) return split(c, site, addresses);
     if (mask == 0 || !isSampled(site)) return;
     RecordEncoder encoder;
     switch (c.kind) {
@@ -97,6 +98,22 @@ private:
       if (length == 0) continue;
       RecordEncoder encoder;
       encoder.access(site, wave_, same, addresses, length);
+      writer_.write(encoder.bytes());
+    }
+  }
+
+  void split(const emit_call &c, uint32_t site, std::span<const uint64_t> addresses) {
+    for (uint32_t way = 0; way < 2; ++way) {
+      uint64_t lanes = 0;
+      detail::forEachBit(c.mask, [&](uint32_t lane) {
+        if (emit_way(c, lane) == way) lanes |= uint64_t{1} << lane;
+      });
+      if (lanes == 0) continue;
+      RecordEncoder encoder;
+      if (c.kind == EMIT_SPLIT)
+        encoder.access(site + way * plan_.calls, wave_, lanes, addresses);
+      else
+        encoder.block(site + way * plan_.calls, wave_, lanes, now());
       writer_.write(encoder.bytes());
     }
   }
@@ -223,8 +240,8 @@ public:
   void read(void *to, uint64_t from, std::size_t size) override {
     std::memcpy(to, reinterpret_cast<const void *>(from), size);
   }
-  void clear(uint64_t to, std::size_t size) override {
-    std::memset(reinterpret_cast<void *>(to), 0, size);
+  void fill(uint64_t to, uint8_t value, std::size_t size) override {
+    std::memset(reinterpret_cast<void *>(to), value, size);
   }
   bool peek(void *to, uint64_t from, std::size_t size) override {
     auto *words = reinterpret_cast<uint64_t *>(from);

@@ -174,7 +174,7 @@ Memory CudaBackend::allocate(Place place, std::size_t size) {
     CUdeviceptr at = 0;
     check(api_.memAlloc(&at, size), "cuMemAlloc");
     memory.device = at;
-    clear(at, size);
+    fill(at, 0, size);
     return memory;
   }
   void *host = nullptr;
@@ -200,9 +200,9 @@ void CudaBackend::write(uint64_t to, const void *from, std::size_t size) {
   check(api_.streamSynchronize(service_), "cuStreamSynchronize");
 }
 
-void CudaBackend::clear(uint64_t to, std::size_t size) {
+void CudaBackend::fill(uint64_t to, uint8_t value, std::size_t size) {
   const std::lock_guard lock(mutex_);
-  check(api_.memsetAsync(to, 0, size, service_), "cuMemsetD8Async");
+  check(api_.memsetAsync(to, value, size, service_), "cuMemsetD8Async");
   check(api_.streamSynchronize(service_), "cuStreamSynchronize");
 }
 

@@ -29,7 +29,7 @@ public:
   void release(const Memory &memory) override;
   void write(uint64_t to, const void *from, std::size_t size) override;
   void read(void *to, uint64_t from, std::size_t size) override;
-  void clear(uint64_t to, std::size_t size) override;
+  void fill(uint64_t to, uint8_t value, std::size_t size) override;
   bool peek(void *to, uint64_t from, std::size_t size) override;
   std::unique_ptr<Launch> emit(Emitter emitter, uint64_t control, uint64_t plan,
                                Grid grid) override;

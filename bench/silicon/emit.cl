@@ -63,6 +63,18 @@ __kernel void emit(control_t control, __global emit_plan *plan) {
         __fade_rt_range_flat(control, wave, i, anywhere, emit_length(c, lane));
         break;
       case EMIT_BLOCK: __fade_rt_block(control, wave, i); break;
+      case EMIT_SPLIT:
+        if (emit_way(c, lane))
+          __fade_rt_access(control, emit_address(c, lane), i + n, 0, wave);
+        else
+          __fade_rt_access(control, emit_address(c, lane), i, 0, wave);
+        break;
+      case EMIT_SPLIT_BLOCK:
+        if (emit_way(c, lane))
+          __fade_rt_block(control, wave, i + n);
+        else
+          __fade_rt_block(control, wave, i);
+        break;
       default:
         if (counters != 0)
           __fade_rt_count((__global char *)counters, 0,

@@ -55,7 +55,7 @@ public:
   void number(uint32_t value) { arguments_.push_back(value); }
 
   void clearOutput(Backend &backend) const {
-    backend.clear(buffers_[output_].device(), buffers_[output_].size());
+    backend.fill(buffers_[output_].device(), 0, buffers_[output_].size());
   }
   std::vector<std::byte> readOutput(Backend &backend) const {
     std::vector<std::byte> bytes(buffers_[output_].size());

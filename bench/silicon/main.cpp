@@ -90,7 +90,7 @@ int run(const Options &o) {
   }
   Report report(o.out);
   report.set("device", backend->device());
-  report.say("device: " + backend->device());
+  if (o.backend == "cuda") report.watch(90, [&] { return backend->doing; });
   unsigned failed = 0;
   if (o.self_test) failed += runSelfTest(*backend, report, o.quick);
   if (o.checks) failed += runChecks(*backend, report, o.group, o.quick);
@@ -102,8 +102,6 @@ int run(const Options &o) {
     }
   }
   report.set("failed", uint64_t{failed});
-  report.save();
-  std::cout << "\n" << report.tables();
   return failed == 0 ? 0 : kFailed;
 }
 

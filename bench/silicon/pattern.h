@@ -17,6 +17,11 @@
 #define EMIT_BLOCK 6u
 #define EMIT_COUNT 7u /* a counter instead of a record */
 #define EMIT_KINDS 8u
+/* Kinds that are only chosen alone. Lanes take two ways and call the same function at the start of
+ * both, with site `call` here and `call + calls` there: compilers and processors may let such lanes
+ * run as one, and each must keep its site. */
+#define EMIT_SPLIT 8u
+#define EMIT_SPLIT_BLOCK 9u
 
 /* Shapes of the addresses in a wave. Which encoding they lead to depends on the mask, too. */
 #define EMIT_UNIFORM 0u
@@ -154,6 +159,11 @@ static inline fade_u32 emit_space(emit_call c, fade_u32 lane) {
   case 2: return 5; /* private: left out */
   default: return 1;
   }
+}
+
+/* Whether a lane of EMIT_SPLIT takes the second way. */
+static inline fade_u32 emit_way(emit_call c, fade_u32 lane) {
+  return emit_mix(c.salt ^ 0x3c6ef372u) >> lane & 1;
 }
 
 /* The first active lane's length is never zero, so that each call leads to a record. */

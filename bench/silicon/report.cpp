@@ -3,17 +3,19 @@
 #include "fade/json_writer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <thread>
 
 namespace fade::silicon {
 
 std::string format(const Value &value) {
   if (const auto *text = std::get_if<std::string>(&value)) return *text;
   if (const auto *n = std::get_if<uint64_t>(&value)) return std::to_string(*n);
-  if (const auto *b = std::get_if<bool>(&value)) return *b ? "yes" : "no";
   const double v = std::get<double>(value);
   char digits[32];
   const double size = std::fabs(v);
@@ -26,73 +28,87 @@ std::string format(const Value &value) {
   return digits;
 }
 
+namespace {
+
+// One line of a table: what `get` makes of each cell.
+template <typename F> std::string lineOf(const Row &row, F &&get) {
+  std::string line;
+  for (const Cell &cell : row.cells()) {
+    const std::string text = get(cell);
+    const auto width = std::max(static_cast<std::size_t>(std::abs(cell.width)), cell.name.size());
+    const std::string gap(width - std::min(width, text.size()), ' ');
+    line += (line.empty() ? "" : " ") + (cell.width < 0 ? text + gap : gap + text);
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+} // namespace
+
+Row &Row::share(std::string name, double value, int width) {
+  return add({std::move(name), format(Value(std::round(value * 1000) / 10)) + " %", width});
+}
+
+void Report::print(std::string text) {
+  std::cout << text << std::flush;
+  printed_ += text;
+}
+
 void Report::set(const std::string &name, Value value) {
-  const std::lock_guard lock(mutex_);
-  about_.add(name, std::move(value));
-}
-
-void Report::say(const std::string &line) {
-  const std::lock_guard lock(mutex_);
-  std::cout << line << std::endl;
-}
-
-void Report::add(const std::string &section, Row row) {
-  std::string line = section + ":";
-  for (const auto &[name, value] : row.cells()) line += " " + name + " " + format(value);
   {
     const std::lock_guard lock(mutex_);
-    auto at = std::find_if(sections_.begin(), sections_.end(),
-                           [&](const Section &s) { return s.name == section; });
-    if (at == sections_.end()) at = sections_.insert(at, {section, {}});
-    at->rows.push_back(std::move(row));
-    std::cout << line << std::endl;
+    print(name + ": " + format(value) + "\n");
+    about_.emplace_back(name, std::move(value));
   }
   save();
 }
 
-std::string Report::tables() const {
-  std::string text;
-  for (const auto &[name, value] : about_.cells()) text += name + ": " + format(value) + "\n";
-  for (const Section &section : sections_) {
-    text += "\n" + section.name + "\n";
-    std::vector<std::vector<std::string>> lines(1);
-    std::vector<bool> is_text;
-    for (const auto &[name, value] : section.rows.front().cells()) {
-      lines.front().push_back(name);
-      is_text.push_back(std::holds_alternative<std::string>(value));
+void Report::watch(unsigned seconds, std::function<std::string()> doing) {
+  watcher_ = std::jthread([this, seconds, doing = std::move(doing)](const std::stop_token &stop) {
+    using Clock = std::chrono::steady_clock;
+    uint64_t seen = 0;
+    auto since = Clock::now();
+    while (!stop.stop_requested()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      if (const uint64_t now = lines_; now != std::exchange(seen, now)) since = Clock::now();
+      if (Clock::now() - since < std::chrono::seconds(seconds)) continue;
+      std::fprintf(stderr, "%s: nothing was reported for %u seconds\n", doing().c_str(), seconds);
+      std::fflush(nullptr);
+      std::_Exit(3);
     }
-    for (const Row &row : section.rows) {
-      auto &line = lines.emplace_back();
-      for (const auto &[name, value] : row.cells()) line.push_back(format(value));
+  });
+}
+
+void Report::add(const std::string &section, Row row, const std::vector<std::string> &remarks) {
+  ++lines_;
+  {
+    const std::lock_guard lock(mutex_);
+    auto at = std::find_if(sections_.begin(), sections_.end(),
+                           [&](const Section &s) { return s.name == section; });
+    if (at == sections_.end()) {
+      at = sections_.insert(at, {section, {}});
+      print("\n" + section + "\n" + lineOf(row, [](const Cell &cell) { return cell.name; }));
     }
-    std::vector<std::size_t> widths(is_text.size());
-    for (const auto &line : lines)
-      for (std::size_t i = 0; i < std::min(line.size(), widths.size()); ++i)
-        widths[i] = std::max(widths[i], line[i].size());
-    for (const auto &line : lines) {
-      std::string out;
-      for (std::size_t i = 0; i < std::min(line.size(), widths.size()); ++i) {
-        const std::string gap(widths[i] - line[i].size(), ' ');
-        out += (i ? "  " : "") + (is_text[i] ? line[i] + gap : gap + line[i]);
-      }
-      out.erase(out.find_last_not_of(' ') + 1);
-      text += out + "\n";
-    }
+    print(lineOf(row, [](const Cell &cell) { return format(cell.value); }));
+    for (const std::string &remark : remarks) print("  " + remark + "\n");
+    at->rows.push_back(std::move(row));
   }
-  return text;
+  save();
 }
 
 std::string Report::json() const {
   JsonWriter json;
-  const auto put = [&](const Row &row) {
-    for (const auto &[name, value] : row.cells())
-      std::visit([&, key = std::string_view(name)](const auto &v) { json.field(key, v); }, value);
+  const auto put = [&](std::string_view name, const Value &value) {
+    std::visit([&](const auto &v) { json.field(name, v); }, value);
   };
   json.object([&] {
-    put(about_);
+    for (const auto &[name, value] : about_) put(name, value);
     for (const Section &section : sections_)
       json.list(section.name, [&] {
-        for (const Row &row : section.rows) json.object([&] { put(row); });
+        for (const Row &row : section.rows)
+          json.object([&] {
+            for (const Cell &cell : row.cells()) put(cell.name, cell.value);
+          });
       });
   });
   return json.take();
@@ -102,7 +118,7 @@ void Report::save() const {
   if (directory_.empty()) return;
   const std::lock_guard lock(mutex_);
   std::ofstream(directory_ + "/results.json") << json();
-  std::ofstream(directory_ + "/table.txt") << tables();
+  std::ofstream(directory_ + "/table.txt") << printed_;
 }
 
 } // namespace fade::silicon

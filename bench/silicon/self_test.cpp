@@ -153,7 +153,7 @@ unsigned runSelfTest(Backend &backend, Report &report, bool quick) {
     const bool good = tally.tried != 0 && tally.missed == 0;
     failed += !good;
     Row row;
-    row.text("result", good ? "pass" : "FAIL").text("damage", what);
+    row.text("result", good ? "pass" : "FAIL").text("damage", what, 20);
     row.count("tried", tally.tried).count("missed", tally.missed);
     report.add("checker", std::move(row));
   };

@@ -1,9 +1,12 @@
 #include "traced_ring.h"
 
 #include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <thread>
 
 namespace fade::silicon {
@@ -11,20 +14,75 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(20);
 constexpr int kHung = 3; // exit code
+constexpr std::size_t kGarbage = 16 << 20;
 
 double seconds(std::chrono::steady_clock::duration d) {
   return std::chrono::duration<double>(d).count();
 }
 
+// A piece that is not freed yet.
+struct Held {
+  explicit Held(const RingDrain::Piece &p) : piece(p) {}
+  void clear() {
+    std::memset(piece.bytes, 0, piece.size);
+    is_clear.store(true, std::memory_order_release);
+  }
+  RingDrain::Piece piece;
+  std::atomic<bool> is_clear{false};
+};
+
+// Threads that clear pieces.
+class Workers {
+public:
+  explicit Workers(unsigned count) {
+    for (unsigned i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
+  }
+  ~Workers() {
+    submit(nullptr);
+    for (auto &thread : threads_) thread.join();
+  }
+  bool areThere() const { return !threads_.empty(); }
+  void submit(Held *held) {
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.push_back(held);
+    }
+    wake_.notify_one();
+  }
+
+private:
+  void work() {
+    while (true) {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return !waiting_.empty(); });
+      Held *held = waiting_.front();
+      if (!held) break; // stays there for the others
+      waiting_.pop_front();
+      lock.unlock();
+      held->clear();
+    }
+    wake_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Held *> waiting_;
+  std::vector<std::thread> threads_;
+};
+
 } // namespace
 
 struct TracedRing::Reading {
+  Reading(const Reader &how, const Use &what)
+      : reader(how), use(what), last_progress(Clock::now() + how.late), workers(how.workers) {}
+
   const Reader &reader;
   const Use &use;
   DrainTimes times;
-  std::deque<RingDrain::Piece> held;
-  Clock::time_point last_progress = Clock::now();
+  std::deque<Held> held;
+  Clock::time_point last_progress;
   unsigned naps = 0;
+  Workers workers;
 };
 
 TracedRing::TracedRing(Backend &backend, Transport transport, uint64_t capacity, uint32_t counters)
@@ -44,6 +102,11 @@ TracedRing::TracedRing(Backend &backend, Transport transport, uint64_t capacity,
   written_ = Buffer(backend, Place::device, FADE_RING_SEGMENTS * sizeof(uint64_t));
   mirror_ = Buffer(backend, Place::host, capacity + FADE_RING_SLACK);
   staging_ = Buffer(backend, Place::host, SegmentedRing::kStagingWords * sizeof(uint64_t));
+  // Nothing has to be zero there; what nobody wrote or copied is to be noticed. A large ring is not
+  // filled to its end: that would take longer than the check.
+  const std::size_t some = std::min(data_.size(), kGarbage);
+  backend.fill(data_.device(), 0xfa, some);
+  std::memset(mirror_.host(), 0xaf, some);
   engine_ = backend.makeCopyEngine();
   SegmentedRing ring;
   ring.data = data_.device();
@@ -84,13 +147,13 @@ void TracedRing::prepare() {
   c.last_workgroup[0] = expected_.last_group;
   c.last_workgroup[1] = c.last_workgroup[2] = UINT32_MAX;
   c.limit = capacity_;
-  backend_.clear(counters_.device(), counters_.size());
+  backend_.fill(counters_.device(), 0, counters_.size());
   drain_.restart();
   if (segments_) {
     c.flags |= FADE_CONTROL_SEGMENTED;
     c.written = written_.device();
     c.segment_shift = segment_shift_;
-    backend_.clear(written_.device(), written_.size());
+    backend_.fill(written_.device(), 0, written_.size());
     segments_->restart();
   }
   backend_.write(control_.device(), &c, sizeof c);
@@ -102,7 +165,7 @@ std::unique_ptr<Launch> TracedRing::launch(Emitter emitter) {
 
 DrainTimes TracedRing::read(Launch &launch, const Reader &reader, const Use &use) {
   const auto start = Clock::now();
-  Reading r{reader, use, {}, {}, Clock::now() + reader.late, 0};
+  Reading r(reader, use);
   std::this_thread::sleep_for(reader.late);
   std::optional<uint64_t> head; // once the kernel has ended
   while (true) {
@@ -121,7 +184,8 @@ DrainTimes TracedRing::read(Launch &launch, const Reader &reader, const Use &use
     if (head && drain_.scanned() == *head) break;
     waitForMore(r, launch, any);
   }
-  while (!r.held.empty()) freeOldest(r);
+  while (!r.held.empty())
+    if (!freeOldest(r)) std::this_thread::yield();
   while (segments_ && !segments_->isIdle()) segments_->step();
   r.times.total = seconds(Clock::now() - start);
   return r.times;
@@ -148,24 +212,26 @@ bool TracedRing::readPiece(Reading &r) {
   if (piece.size != 0) {
     r.use({piece.bytes, piece.size});
     lap(r.times.use);
-    r.held.push_back(piece);
+    Held &held = r.held.emplace_back(piece);
+    if (!segments_ && r.workers.areThere()) r.workers.submit(&held);
     any = true;
   }
   // Waves may wait for what is held.
-  while (!r.held.empty() && (r.held.size() > r.reader.held || piece.size == 0)) {
-    freeOldest(r);
+  while (!r.held.empty() && (r.held.size() > r.reader.held || piece.size == 0) && freeOldest(r))
     any = true;
-  }
   lap(r.times.clear);
   return any;
 }
 
-void TracedRing::freeOldest(Reading &r) {
-  const auto piece = r.held.front();
-  r.held.pop_front();
-  if (!segments_) std::memset(piece.bytes, 0, piece.size);
-  drain_.free(piece.size);
+// False if it is still being cleared.
+bool TracedRing::freeOldest(Reading &r) {
+  Held &oldest = r.held.front();
+  if (!segments_ && !r.workers.areThere()) oldest.clear();
+  if (!segments_ && !oldest.is_clear.load(std::memory_order_acquire)) return false;
+  drain_.free(oldest.piece.size);
   if (segments_) segments_->setFreed(drain_.freed());
+  r.held.pop_front();
+  return true;
 }
 
 void TracedRing::waitForMore(Reading &r, Launch &launch, bool any) {
@@ -206,8 +272,8 @@ Outcome TracedRing::outcome() {
 /// because nothing that a kernel uses can be given back.
 void TracedRing::giveUp(Launch &launch) {
   using Wide = unsigned long long;
-  std::fprintf(stderr, "no progress in a ring of %llu bytes (%s); the kernel %s\n",
-               static_cast<Wide>(capacity_), nameOf(transport_),
+  std::fprintf(stderr, "%s: no progress in a ring of %llu bytes (%s); the kernel %s\n",
+               backend_.doing.c_str(), static_cast<Wide>(capacity_), nameOf(transport_),
                launch.isDone() ? "has ended" : "still runs");
   fade_control c{};
   if (backend_.peek(&c, control_.device(), sizeof c))

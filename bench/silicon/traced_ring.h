@@ -25,6 +25,7 @@ struct Reader {
   std::chrono::microseconds pause{0}; // before each piece
   std::chrono::milliseconds late{0};  // before the first
   unsigned held = 0;                  // pieces that are kept before they are freed
+  unsigned workers = 0;               // threads that clear pieces; 0: the reader itself does
 };
 
 // Where the reader's time went, in seconds.
@@ -62,7 +63,7 @@ private:
   struct Reading;
 
   bool readPiece(Reading &r);
-  void freeOldest(Reading &r);
+  bool freeOldest(Reading &r);
   void waitForMore(Reading &r, Launch &launch, bool any);
   [[noreturn]] void giveUp(Launch &launch);
 
