@@ -84,14 +84,13 @@ INLINE __global char *ring_at(control_t control, u32 position) {
 }
 
 // A segmented ring: the bytes are there.
-INLINE void count_written(control_t control, __global char *record, u32 size) {
-  config_t config = config_of(control);
-  u32 offset = (u32)((u64)record - config->data);
+INLINE void count_written(config_t config, __global char *record, u32 size) {
   __global u64 *written = (__global u64 *)config->written;
+  u32 offset = (u32)((u64)record - config->data);
   u32 shift = config->segment_shift, segment = offset >> shift;
   u32 here = (1u << shift) - (offset & ((1u << shift) - 1));
-  u32 last = uniform((u32)config->capacity_mask >> shift);
-  HIDE_UNIFORM(last); // needed here, so that nothing waits for it later
+  u32 last = (u32)config->capacity_mask >> shift;
+  last += divergent_zero(); // needed here, so that nothing waits for it later
   publish_add64(&written[segment], size < here ? size : here);
   if (is_so(here < size)) publish_add64(&written[(segment + 1) & last], size - here);
 }
@@ -105,7 +104,8 @@ INLINE void finish_record(group_t group, bool is_writer, control_t control, __gl
   } else {
     if (is_writer) *(__global u64 *)record = header;
     release(group);
-    if (is_writer) count_written(control, record, (u32)(header >> 32 & 0xffff) * FADE_RECORD_ALIGN);
+    if (is_writer)
+      count_written(config_of(control), record, (u32)(header >> 32 & 0xffff) * FADE_RECORD_ALIGN);
   }
 }
 
@@ -236,7 +236,7 @@ typedef struct {
   u32 encoding;
   u32 payload_size;
   i32 stride;
-  fade_tile tile;
+  fade_tile tile; // width: the number of deltas, if those are written
 } plan_t;
 
 // A constant in a vector register.
@@ -265,12 +265,13 @@ INLINE plan_t choose_encoding(lanes_t w) {
   plan.encoding = vector_constant(near ? FADE_ENCODING_DELTA32 : FADE_ENCODING_RAW);
   plan.payload_size = near ? (others * 4 + 7) & ~7u : others * 8;
   plan.stride = 0;
+  plan.tile.width = others;
   return plan;
 }
 
 // Any record of addresses. The first lane writes what all records have, the others their payload.
 INLINE void write_access(group_t group, control_t control, u32 wave, u32 site, u64 address,
-                         bool has_length, u64 length, bool segmented) {
+                         bool has_length, u64 length, bool may_be_segmented) {
   lanes_t w = lanes_at(group, address);
   plan_t plan = choose_encoding(w);
   const u32 fixed_size = sizeof(fade_record) + (has_length ? 8 : 0);
@@ -287,11 +288,22 @@ INLINE void write_access(group_t group, control_t control, u32 wave, u32 site, u
     if (plan.encoding == FADE_ENCODING_TILED) *(__global fade_tile *)payload = plan.tile;
   } else {
     u32 element = rank_below(mask) - 1;
-    if (plan.encoding == FADE_ENCODING_DELTA32) ((__global i32 *)payload)[element] = (i32)w.delta;
+    if (plan.encoding == FADE_ENCODING_DELTA32) {
+      __global i32 *deltas = (__global i32 *)payload;
+      deltas[element] = (i32)w.delta;
+      // An odd number of them is followed by a zero, which other rings contain already. Lanes that
+      // are not the last write theirs again. Arithmetic, for want of scalar registers to compare
+      // in.
+      u32 again = at_most_one(((element + 1) ^ plan.tile.width) | (element & 1));
+      if (may_be_segmented) deltas[element + 1 - again] = (i32)w.delta & -(i32)again;
+    }
     if (plan.encoding == FADE_ENCODING_RAW) ((__global u64 *)payload)[element] = address;
   }
   u32 kind = has_length ? FADE_RECORD_RANGE : FADE_RECORD_ACCESS;
   u64 header = FADE_HEADER(site, size / FADE_RECORD_ALIGN, kind, plan.encoding);
+  bool segmented = may_be_segmented && is_segmented(control);
+  // Scalar registers are few where there is a length, too.
+  if (has_length) control += divergent_zero();
   finish_record(group, is_leader(group), control, at, header, segmented);
 }
 
@@ -329,7 +341,7 @@ INLINE void record_access(group_t group, control_t control, u32 wave, u32 site, 
     if (LIKELY(flags == 0)) write_access(group, control, wave, site, address, false, 0, false);
     HIDE_UNIFORM(flags); // an if-else would cost an instruction in the common case
     if (!LIKELY(flags == 0) && passes_filters(group, control, flags, uniform(site)))
-      write_access(group, control, wave, site, address, false, 0, is_segmented(control));
+      write_access(group, control, wave, site, address, false, 0, true);
     // Then no lane writes the common record. Hidden from the compiler, or it would rearrange this
     // to an either-or, which takes more branches.
     writer = hidden_ones();
@@ -372,9 +384,10 @@ ENTRY void __fade_rt_access_flat(control_t control, u64 address, u32 site, u32 u
   leave(all);
 }
 
-// An access with a length. Lanes with the same length share a record.
+// An access with a length. Lanes with the same length share a record; those without have none.
 INLINE void record_ranges(group_t all, control_t control, u32 wave, u32 site, u64 address,
                           u64 length) {
+  if (is_empty(ballot(all, length != 0))) return;
   if (is_filtered(all, uniform_control(control), uniform(site))) return;
   group_t group = all;
   u32 done = 0;
@@ -383,8 +396,7 @@ INLINE void record_ranges(group_t all, control_t control, u32 wave, u32 site, u6
     group = part_of(group, same);
     if (same) {
       if (length != 0)
-        write_access(group, uniform_control(control), wave, site, address, true, length,
-                     is_segmented(uniform_control(control)));
+        write_access(group, uniform_control(control), wave, site, address, true, length, true);
       done = 1;
     }
     // Hidden from the compiler: if it knew that lanes leave after writing, it would write behind
