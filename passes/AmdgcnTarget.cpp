@@ -25,7 +25,6 @@ public:
       if (startsWith(name, prefix)) return true;
     return false;
   }
-  void copyAnnotations(const Function &, Function &) override {}
   void dropAnnotations(const Function &) override {}
   bool needsTwin(const GlobalVariable &lds) const override;
 

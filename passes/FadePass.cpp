@@ -146,8 +146,9 @@ Expected<bool> ModuleInstrumentation::run() {
 
 } // namespace
 
-PreservedAnalyses FadePass::run(Module &module, ModuleAnalysisManager &) {
-  const std::unique_ptr<Target> target = Target::of(module);
+PreservedAnalyses FadePass::run(Module &module, ModuleAnalysisManager &analyses) {
+  const std::unique_ptr<Target> target = Target::of(
+      module, analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager());
   if (!target) return PreservedAnalyses::all();
   auto options = has_text_ ? Options::parse(text_) : Options::fromEnvironment();
   if (!options) {

@@ -141,13 +141,15 @@ GlobalVariable *KernelCloner::ldsTwin(GlobalVariable &original) {
   return twin;
 }
 
-Function *KernelCloner::copy(Function &original, ArrayRef<Type *> more, const Twine &name) {
+Function *KernelCloner::copy(Function &original, ArrayRef<Type *> more, bool is_kernel) {
   FunctionType *type = original.getFunctionType();
   SmallVector<Type *, 16> parameters(type->param_begin(), type->param_end());
   parameters.append(more.begin(), more.end());
   auto *new_type = FunctionType::get(type->getReturnType(), parameters, type->isVarArg());
-  Function *clone =
-      Function::Create(new_type, original.getLinkage(), original.getAddressSpace(), name, &module_);
+  const std::string name = (FADE_CLONE_PREFIX + original.getName()).str();
+  Function *clone = is_kernel ? target_.createTwin(original, new_type, name)
+                              : Function::Create(new_type, original.getLinkage(),
+                                                 original.getAddressSpace(), name, &module_);
   ValueToValueMapTy map;
   auto argument = clone->arg_begin();
   for (Argument &from : original.args()) {
@@ -179,14 +181,12 @@ Clone KernelCloner::cloneKernel(Function &original) {
   Clone clone;
   clone.original = &original;
   clone.is_kernel = true;
-  clone.function = copy(original, {pointerType(module_.getContext(), FADE_SPACE_GLOBAL)},
-                        FADE_CLONE_PREFIX + original.getName());
+  clone.function = copy(original, {pointerType(module_.getContext(), FADE_SPACE_GLOBAL)}, true);
   Argument *control = clone.function->arg_end() - 1;
   control->setName(FADE_CONTROL_ARGUMENT);
   control->addAttr(Attribute::NoUndef);
   clone.control = control;
   extendArgumentMetadata(*clone.function);
-  target_.copyAnnotations(original, *clone.function);
   return clone;
 }
 
@@ -239,8 +239,7 @@ Clone &KernelCloner::functionClone(Function &original, SmallVectorImpl<Clone> &m
   Clone clone;
   clone.original = &original;
   clone.function =
-      copy(original, {pointerType(context, FADE_SPACE_GLOBAL), Type::getInt32Ty(context)},
-           FADE_CLONE_PREFIX + original.getName());
+      copy(original, {pointerType(context, FADE_SPACE_GLOBAL), Type::getInt32Ty(context)}, false);
   clone.function->setComdat(nullptr);
   clone.function->setVisibility(GlobalValue::DefaultVisibility);
   clone.function->setLinkage(GlobalValue::InternalLinkage);

@@ -58,8 +58,7 @@ public:
   void removeUncalled();
 
 private:
-  llvm::Function *copy(llvm::Function &original, llvm::ArrayRef<llvm::Type *> more,
-                       const llvm::Twine &name);
+  llvm::Function *copy(llvm::Function &original, llvm::ArrayRef<llvm::Type *> more, bool is_kernel);
   Clone &functionClone(llvm::Function &original, llvm::SmallVectorImpl<Clone> &made);
   void promoteIndirectCalls(llvm::Function &function);
   void redirect(llvm::CallBase &call, const Clone &caller, const Clone &callee);

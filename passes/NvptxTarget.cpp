@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -36,14 +37,14 @@ bool saysKernel(const MDNode &annotation) {
 
 class NvptxTarget : public Target {
 public:
-  explicit NvptxTarget(const Module &module);
+  NvptxTarget(const Module &module, FunctionAnalysisManager &analyses);
 
   // Up to LLVM 20 most kernels are told by an annotation, whatever their calling convention.
   bool isKernel(const Function &function) const override {
     return function.getCallingConv() == CallingConv::PTX_Kernel || kernels_.contains(&function);
   }
   bool isLibrary(StringRef name) const override { return startsWith(name, "__nv_"); }
-  void copyAnnotations(const Function &kernel, Function &twin) override;
+  Function *createTwin(Function &kernel, FunctionType *type, const std::string &name) override;
   void dropAnnotations(const Function &kernel) override;
   // A variable that only one function uses becomes part of that function in PTX. If its twin used
   // it, too, the original would look different. The others stay what they are, and each kernel gets
@@ -80,12 +81,16 @@ public:
   void embedSites(Module &module, StringRef table) const override;
 
 private:
+  void copyAnnotations(const Function &kernel, Function &twin);
+  bool isTakenForKernel(Function &kernel, const Function &twin) const;
   IntrinsicAccesses describeAsyncCopy(CallBase &call, StringRef name) const;
 
+  FunctionAnalysisManager &analyses_;
   DenseSet<const Function *> kernels_; // by annotation
 };
 
-NvptxTarget::NvptxTarget(const Module &module) {
+NvptxTarget::NvptxTarget(const Module &module, FunctionAnalysisManager &analyses)
+    : analyses_(analyses) {
   const NamedMDNode *annotations = module.getNamedMetadata(annotations_name);
   if (!annotations) return;
   for (const MDNode *annotation : annotations->operands())
@@ -104,7 +109,35 @@ void NvptxTarget::copyAnnotations(const Function &kernel, Function &twin) {
     copies.push_back(MDNode::get(twin.getContext(), operands));
   }
   for (MDNode *copy : copies) annotations->addOperand(copy);
-  if (kernels_.contains(&kernel)) kernels_.insert(&twin);
+  kernels_.insert(&twin);
+}
+
+// Whether LLVM's code for the target believes the annotations of a twin. It remembers, by address,
+// also the functions that have none, and a new one may have the address of one that is long gone,
+// like a function that was inlined. Arguments of kernels are known to be the same in all lanes.
+bool NvptxTarget::isTakenForKernel(Function &kernel, const Function &twin) const {
+#if LLVM_VERSION_MAJOR <= 20
+  return !analyses_.getResult<TargetIRAnalysis>(kernel).isSourceOfDivergence(twin.getArg(0));
+#else
+  return true; // annotations of kernels are no longer asked for
+#endif
+}
+
+Function *NvptxTarget::createTwin(Function &kernel, FunctionType *type, const std::string &name) {
+  constexpr size_t max_attempts = 1000; // if there are more such addresses, something else is wrong
+  SmallVector<Function *, 4> mistaken;  // kept until the end, or their addresses would come again
+  Function *twin = Target::createTwin(kernel, type, name);
+  copyAnnotations(kernel, *twin);
+  while (kernels_.contains(&kernel) && !isTakenForKernel(kernel, *twin) &&
+         mistaken.size() < max_attempts) {
+    dropAnnotations(*twin);
+    twin->setName("");
+    mistaken.push_back(twin);
+    twin = Target::createTwin(kernel, type, name);
+    copyAnnotations(kernel, *twin);
+  }
+  for (Function *function : mistaken) function->eraseFromParent();
+  return twin;
 }
 
 void NvptxTarget::dropAnnotations(const Function &kernel) {
@@ -236,8 +269,8 @@ void NvptxTarget::embedSites(Module &module, StringRef table) const {
 
 } // namespace
 
-std::unique_ptr<Target> makeNvptxTarget(const Module &module) {
-  return std::make_unique<NvptxTarget>(module);
+std::unique_ptr<Target> makeNvptxTarget(const Module &module, FunctionAnalysisManager &analyses) {
+  return std::make_unique<NvptxTarget>(module, analyses);
 }
 
 } // namespace fade

@@ -40,13 +40,18 @@ unsigned waveSize(const Module &module) {
   return 0;
 }
 
-std::unique_ptr<Target> Target::of(const Module &module) {
+std::unique_ptr<Target> Target::of(const Module &module, FunctionAnalysisManager &analyses) {
   if (isAMDGCN(module)) return makeAmdgcnTarget();
-  if (isNVPTX(module)) return makeNvptxTarget(module);
+  if (isNVPTX(module)) return makeNvptxTarget(module, analyses);
   return nullptr;
 }
 
 Target::~Target() = default;
+
+Function *Target::createTwin(Function &kernel, FunctionType *type, const std::string &name) {
+  return Function::Create(type, kernel.getLinkage(), kernel.getAddressSpace(), name,
+                          kernel.getParent());
+}
 
 Value *Target::toAddress(IRBuilder<> &builder, Value *pointer) const {
   // The offset in the workgroup's memory has 32 bits, whatever the size of the pointer.

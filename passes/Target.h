@@ -7,6 +7,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/PassManager.h"
 
 #include <memory>
 #include <string>
@@ -47,15 +48,19 @@ struct IntrinsicAccesses {
 class Target {
 public:
   // Null if the pass does not know the module's target.
-  static std::unique_ptr<Target> of(const llvm::Module &module);
+  static std::unique_ptr<Target> of(const llvm::Module &module,
+                                    llvm::FunctionAnalysisManager &analyses);
   virtual ~Target();
 
   // ---- kernels
   virtual bool isKernel(const llvm::Function &function) const = 0;
   // Functions of the target's own libraries: not the user's code, and costly to look into.
   virtual bool isLibrary(llvm::StringRef function) const = 0;
-  // What a module says about a kernel outside of it is said about its twin, too, or no longer.
-  virtual void copyAnnotations(const llvm::Function &kernel, llvm::Function &twin) = 0;
+  // An empty function that is to become the twin of a kernel. What the module says about the kernel
+  // elsewhere is said about it, too.
+  virtual llvm::Function *createTwin(llvm::Function &kernel, llvm::FunctionType *type,
+                                     const std::string &name);
+  // Takes back what the module says about a kernel.
   virtual void dropAnnotations(const llvm::Function &kernel) = 0;
   // Whether twins need a variable in the workgroup's memory of their own.
   virtual bool needsTwin(const llvm::GlobalVariable &lds) const = 0;
@@ -86,6 +91,7 @@ public:
 };
 
 std::unique_ptr<Target> makeAmdgcnTarget();
-std::unique_ptr<Target> makeNvptxTarget(const llvm::Module &module);
+std::unique_ptr<Target> makeNvptxTarget(const llvm::Module &module,
+                                        llvm::FunctionAnalysisManager &analyses);
 
 } // namespace fade

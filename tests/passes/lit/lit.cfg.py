@@ -1,6 +1,8 @@
 # Tests of the pass at the level of IR and assembly, one run per LLVM.
 import os
+import sys
 import lit.formats
+import lit.util
 
 config.name = "passes-" + config.llvm_version
 config.test_format = lit.formats.ShTest(True)
@@ -22,6 +24,15 @@ subst.append(("%plugin", plugin))
 # fade(options) file: the usual way to run the pass.
 subst.append(("%opt", "%s/opt -load-pass-plugin=%s" % (tools, plugin)))
 subst.append(("%bare_opt", tools + "/opt"))
+# Before %llc, which it starts with.
+subst.append(("%llc-nvptx", tools + "/llc -mtriple=nvptx64-nvidia-cuda -mcpu=sm_80 -mattr=+ptx70"))
+subst.append(("%cl-nvptx", "-x cl -cl-std=CL2.0 -target nvptx64-nvidia-cuda -march=sm_80 -nogpulib --cuda-feature=+ptx70"))
+subst.append(("%ptx-sites", "%s %s/../tools/ptx_sites.py" % (sys.executable, config.test_source_root)))
+subst.append(("%kernels", config.test_source_root + "/../../../bench/silicon/kernels"))
+ptxas = lit.util.which("ptxas", os.environ.get("PATH", "") + os.pathsep + "/usr/local/cuda/bin")
+if ptxas:
+    config.available_features.add("ptxas")
+    subst.append(("%ptxas", ptxas + " -arch=sm_90"))
 subst.append(("%llc", tools + "/llc -mtriple=amdgcn-amd-amdhsa"))
 subst.append(("%clang", "%s/clang -B%s" % (tools, tools)))
 subst.append(("%lld", tools + "/ld.lld"))
