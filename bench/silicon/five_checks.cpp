@@ -8,7 +8,9 @@
 #include "traced_ring.h"
 
 #include <algorithm>
+#include <numeric>
 #include <sstream>
+#include <tuple>
 
 namespace fade::silicon {
 namespace {
@@ -50,7 +52,7 @@ public:
   uint64_t bytes() const { return bytes_; }
   uint32_t begun() const { return begun_; }
   uint32_t ended() const { return ended_; }
-  std::vector<Touch> &touches(uint32_t site) { return touches_[site]; }
+  const std::vector<Touch> &touches(uint32_t site) const { return touches_[site]; }
   uint64_t touchCount() const {
     uint64_t n = 0;
     for (const auto &list : touches_) n += list.size();
@@ -148,8 +150,8 @@ struct Instrumented {
     for (uint32_t i = 0; i < all.size(); ++i)
       if (all[i].kernel == kernel && all[i].kind == kind && all[i].space == space)
         found.push_back(i);
-    std::stable_sort(found.begin(), found.end(), [&](uint32_t a, uint32_t b) {
-      return std::pair(all[a].line, all[a].column) < std::pair(all[b].line, all[b].column);
+    std::sort(found.begin(), found.end(), [&](uint32_t a, uint32_t b) {
+      return std::tuple(all[a].line, all[a].column, a) < std::tuple(all[b].line, all[b].column, b);
     });
     return found;
   }
@@ -177,8 +179,18 @@ std::vector<std::vector<Touch>> expectedTouches(const Workload &w) {
   return all;
 }
 
+// Thread by thread, and for each in the order of the stream.
+std::vector<Touch> byThread(const std::vector<Touch> &touches, uint32_t threads) {
+  std::vector<std::size_t> places(threads + 1);
+  for (const Touch &touch : touches) ++places[touch.thread + 1];
+  std::partial_sum(places.begin(), places.end(), places.begin());
+  std::vector<Touch> sorted(touches.size());
+  for (const Touch &touch : touches) sorted[places[touch.thread]++] = touch;
+  return sorted;
+}
+
 // Each thread must have made exactly its accesses, in its order.
-void compareTouches(const Workload &w, const Instrumented &m, uint32_t kernel, Trace &trace,
+void compareTouches(const Workload &w, const Instrumented &m, uint32_t kernel, const Trace &trace,
                     std::vector<std::string> &errors) {
   const auto expected = expectedTouches(w);
   uint64_t total = 0;
@@ -195,10 +207,8 @@ void compareTouches(const Workload &w, const Instrumented &m, uint32_t kernel, T
       errors.push_back(where.str());
       continue;
     }
-    auto &got = trace.touches(sites[access.number]);
+    const auto got = byThread(trace.touches(sites[access.number]), w.threads());
     total += got.size();
-    std::stable_sort(got.begin(), got.end(),
-                     [](const Touch &a, const Touch &b) { return a.thread < b.thread; });
     if (got == expected[name]) continue;
     where << got.size() << " recorded, " << expected[name].size() << " expected";
     const auto [a, b] =
