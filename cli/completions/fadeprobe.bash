@@ -17,6 +17,7 @@ _fadeprobe() {
     -d | --dispatches) mapfile -t COMPREPLY < <(compgen -W "all random" -- "$cur"); return ;;
     -l | --log-location) mapfile -t COMPREPLY < <(compgen -W "console /dev/null" -f -- "$cur"); return ;;
     -c | --cache-location) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
+    --transport) mapfile -t COMPREPLY < <(compgen -W "host device" -- "$cur"); return ;;
     --gpu) mapfile -t COMPREPLY < <(compgen -W "auto real gfx90a gfx942 gfx1030 gfx1100" -- "$cur"); return ;;
     --record | --report | --trace | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     -k | --kernels | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --instrument | --target | --pid | --title) return ;;
@@ -30,7 +31,7 @@ _fadeprobe() {
     flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
     cc) words="--instrument --help --" ;;
     *) words="analyze report inspect flags cc $report --instrumented --no-instrumented --kernels --dispatches --seed --cache-location
-        --workgroups --sample --sample-executions --record --report --trace --memory --lossy --gpu --env-dump --version --" ;;
+        --workgroups --sample --sample-executions --record --report --trace --memory --transport --lossy --gpu --env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else
     mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi

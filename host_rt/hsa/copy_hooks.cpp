@@ -32,6 +32,12 @@ public:
     return false;
   }
 
+  /// Gives all of them to the runtime. The engine waits for what they wait for.
+  void flush() {
+    const std::lock_guard lock(mutex_);
+    while (!copies_.empty()) startFirst(copies_.front().waits_for);
+  }
+
 private:
   struct Copy {
     std::vector<hsa_signal_t> waits_for;
@@ -85,24 +91,14 @@ Line &lineOf(hsa_agent_t agent, int direction) {
   return (*lines)[{agent.handle, direction}];
 }
 
-Line &lineOf(hsa_agent_t to, hsa_agent_t from, Runtime &runtime) {
+/// Null: the runtime will not like it.
+Line *lineOf(hsa_agent_t to, hsa_agent_t from, Runtime &runtime) {
   const Agents &agents = runtime.agents();
   const Agent *source = agents.find(from), *target = agents.find(to);
-  const bool from_gpu = source && source->is_gpu, to_gpu = target && target->is_gpu;
-  const auto direction = from_gpu ? (to_gpu ? hsaDeviceToDevice : hsaDeviceToHost)
-                                  : (to_gpu ? hsaHostToDevice : hsaHostToHost);
-  return lineOf(from_gpu ? from : to, direction);
-}
-
-template <typename F>
-bool isHeld(F &&line, Signals waits_for, const Start &start, hsa_signal_t completion) noexcept {
-  try {
-    const Visit visit;
-    Runtime *runtime = visit.runtime();
-    return runtime && line(*runtime).takes(waits_for, start, completion);
-  } catch (...) { // no memory to hold it back with
-    return false;
-  }
+  if (!source || !target) return nullptr;
+  const auto direction = source->is_gpu ? (target->is_gpu ? hsaDeviceToDevice : hsaDeviceToHost)
+                                        : (target->is_gpu ? hsaHostToDevice : hsaHostToHost);
+  return &lineOf(source->is_gpu ? from : to, direction);
 }
 
 template <typename F>
@@ -112,10 +108,13 @@ hsa_status_t copyLinear(void *to, hsa_agent_t to_agent, const void *from, hsa_ag
     return copy(to, to_agent, from, from_agent, size, static_cast<uint32_t>(signals.size()),
                 signals.empty() ? nullptr : signals.data(), completion);
   };
-  const auto line = [&](Runtime &runtime) -> Line & {
-    return lineOf(to_agent, from_agent, runtime);
-  };
-  return isHeld(line, waits_for, start, completion) ? HSA_STATUS_SUCCESS : start(waits_for);
+  try {
+    const Visit visit;
+    Line *line = visit.runtime() ? lineOf(to_agent, from_agent, *visit.runtime()) : nullptr;
+    if (line && line->takes(waits_for, start, completion)) return HSA_STATUS_SUCCESS;
+  } catch (...) { // no memory to hold it back with
+  }
+  return start(waits_for);
 }
 
 hsa_status_t copy(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t from_agent,
@@ -125,24 +124,20 @@ hsa_status_t copy(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t 
                     hsaApi().amd.hsa_amd_memory_async_copy_fn);
 }
 
+/// These are not held back. Whether the runtime can do it shows only when it is asked to, and there
+/// are applications that then try something else.
 hsa_status_t copyRect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_offset,
                       const hsa_pitched_ptr_t *from, const hsa_dim3_t *from_offset,
                       const hsa_dim3_t *range, hsa_agent_t agent,
                       hsa_amd_copy_direction_t direction, uint32_t count,
                       const hsa_signal_t *signals, hsa_signal_t completion) {
-  const auto copy = hsaApi().amd.hsa_amd_memory_async_copy_rect_fn;
-  if (!to || !to_offset || !from || !from_offset || !range) // let it complain
-    return copy(to, to_offset, from, from_offset, range, agent, direction, count, signals,
-                completion);
-  const auto start = [=, to_ = *to, to_offset_ = *to_offset, from_ = *from,
-                      from_offset_ = *from_offset, range_ = *range](Signals waits_for) {
-    return copy(&to_, &to_offset_, &from_, &from_offset_, &range_, agent, direction,
-                static_cast<uint32_t>(waits_for.size()),
-                waits_for.empty() ? nullptr : waits_for.data(), completion);
-  };
-  const auto line = [&](Runtime &) -> Line & { return lineOf(agent, direction); };
-  const Signals waits_for{signals, count};
-  return isHeld(line, waits_for, start, completion) ? HSA_STATUS_SUCCESS : start(waits_for);
+  try {
+    const Visit visit;
+    if (visit.runtime()) lineOf(agent, direction).flush();
+  } catch (...) { // no memory: there is no such line, either
+  }
+  return hsaApi().amd.hsa_amd_memory_async_copy_rect_fn(
+      to, to_offset, from, from_offset, range, agent, direction, count, signals, completion);
 }
 
 /// The same on a chosen engine. Older headers do not know it, nor the type of its number.

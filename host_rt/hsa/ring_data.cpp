@@ -7,9 +7,17 @@ namespace fade {
 
 // A copy engine reads memory, and what a wave wrote may still lie in the GPU's L2. Fine-grained
 // memory is not kept there. Of coarse-grained memory, a release at system scope writes it back on
-// gfx90a and later, and from gfx10 on the engine itself reads through the L2.
+// gfx90a and gfx94x, and from gfx10 on the runtime has it written back before each copy. On older
+// ones nothing does before the kernel has ended.
 hsa_amd_memory_pool_t copiedPool(const Agent &gpu) {
   return gpu.fine_device_pool ? *gpu.fine_device_pool : *gpu.device_pool;
+}
+
+bool copiesWhatIsWritten(const Agent &gpu) {
+  const bool is_before_gfx10 = gpu.target.size() == 6; // gfx90a
+  const bool writes_back =
+      gpu.target == "gfx90a" || gpu.target.starts_with("gfx94") || gpu.target.starts_with("gfx95");
+  return gpu.fine_device_pool || !is_before_gfx10 || writes_back;
 }
 
 void HostRingData::describe(fade_control &control) const noexcept {

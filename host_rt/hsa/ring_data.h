@@ -77,5 +77,7 @@ private:
 
 /// The memory of the GPU for what its copy engine reads while a kernel runs.
 hsa_amd_memory_pool_t copiedPool(const Agent &gpu);
+/// Whether it reads there what the kernel has written.
+bool copiesWhatIsWritten(const Agent &gpu);
 
 } // namespace fade

@@ -40,6 +40,12 @@ bool MemoryBudget::take(uint64_t bytes) {
 RingPool::RingPool(const Agent &gpu, const Agent &host, const Settings &settings,
                    MemoryBudget &budget)
     : gpu_(gpu), host_(host), settings_(settings), budget_(budget), transport_(settings.transport) {
+  if (transport_ == Transport::device && !copiesWhatIsWritten(gpu)) {
+    transport_ = Transport::host;
+    warn("the copy engine of {} does not see what a running kernel writes: records go to host "
+         "memory",
+         gpu.target);
+  }
   if (transport_ == Transport::device)
     note("records of agent {} go to {}-grained device memory and are copied from there", gpu.number,
          gpu.fine_device_pool ? "fine" : "coarse");

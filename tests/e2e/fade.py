@@ -14,6 +14,7 @@ BIN = os.environ["E2E_BIN"]
 LIB = os.environ["E2E_LIB"]
 HERE = os.environ["E2E_BUILD"]  # programs, code objects and handlers that were built for the tests
 PROBE = os.path.join(BIN, "fadeprobe")
+TRANSPORT = os.environ.get("E2E_TRANSPORT")  # of every run that does not choose one itself
 
 
 def program(name):
@@ -57,6 +58,8 @@ def clean_environment(extra):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("FADE_", "E2E_"))}
     for name in ("HSA_TOOLS_LIB", "LD_PRELOAD"):
         env.pop(name, None)
+    if TRANSPORT:
+        env["FADE_TRANSPORT"] = TRANSPORT
     env.update(extra)
     return env
 

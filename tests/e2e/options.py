@@ -35,7 +35,7 @@ class Tests(fade.Test):
                        "--log-location", "-t", "--log-format", "-e", "--env-dump", "-v",
                        "--verbose", "--workgroups", "--sample", "--record", "--gpu", "analyze",
                        "--seed", "--memory", "--lossy", "--workers", "--sample-executions",
-                       "--log-append"):
+                       "--log-append", "--transport"):
             self.assertIn(option, text.stdout)
 
     # ---- -i

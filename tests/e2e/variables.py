@@ -32,8 +32,8 @@ class Tests(fade.Test):
             "FADE_INSTRUMENTED": "1", "FADE_HANDLERS": "MessageLogger,Heatmap:page=1M",
             "FADE_KERNELS": "step", "FADE_DISPATCHES": "2-3", "FADE_SEED": "7",
             "FADE_WORKGROUPS": "x=1", "FADE_SAMPLE": "1", "FADE_SAMPLE_EXECUTIONS": "1",
-            "FADE_MEMORY": "8M", "FADE_LOSSY": "no", "FADE_WORKERS": "2", "FADE_VERBOSE": "off",
-            "FADE_RECORD": self.path("trace"), "FADE_LOG_APPEND": "false",
+            "FADE_MEMORY": "8M", "FADE_LOSSY": "no", "FADE_TRANSPORT": "device",
+            "FADE_WORKERS": "2", "FADE_VERBOSE": "off", "FADE_RECORD": self.path("trace"), "FADE_LOG_APPEND": "false",
             "FADE_KERNEL_CACHE": self.dir})
         self.assert_fine(result, "4 dispatches are right\n")
         self.assertEqual(result.summary()["instrumented"], 2)
@@ -60,6 +60,7 @@ class Tests(fade.Test):
                 ("FADE_SAMPLE", "none", "not a number"),
                 ("FADE_MEMORY", "much", "not a size"),
                 ("FADE_LOSSY", "x", "neither true nor false"),
+                ("FADE_TRANSPORT", "gpu", "neither host nor device"),
                 ("FADE_WORKERS", "99", "more than 64"),
                 ("FADE_VERBOSE", "loud", "neither true nor false"),
                 ("FADE_LOG_LOCATION", "", "empty"),

@@ -58,12 +58,14 @@ TEST(Settings, EveryVariableIsRead) {
                               {"FADE_RECORD", "/tmp/t"},
                               {"FADE_MEMORY", "64M"},
                               {"FADE_LOSSY", "on"},
+                              {"FADE_TRANSPORT", "device"},
                               {"FADE_PROGRESS", "no"},
                               {"FADE_WORKERS", "3"}});
   EXPECT_TRUE(read.complaints.empty());
   const Settings &s = read.settings;
   EXPECT_TRUE(s.instrumented && s.verbose && s.lossy && s.log_append);
   EXPECT_FALSE(s.progress);
+  EXPECT_EQ(s.transport, Transport::device);
   ASSERT_EQ(s.handlers.size(), 2u);
   EXPECT_EQ(s.handlers[0].name, "Heatmap");
   EXPECT_EQ(s.handlers[0].options, "page=1M");
@@ -80,7 +82,7 @@ TEST(Settings, EveryVariableIsRead) {
   EXPECT_EQ(s.workgroups.sample_executions, 8u);
   EXPECT_EQ(s.memory, uint64_t{64} << 20);
   EXPECT_EQ(s.workers, 3u);
-  EXPECT_EQ(variables().size(), 18u) << "a new variable belongs in this test";
+  EXPECT_EQ(variables().size(), 19u) << "a new variable belongs in this test";
 }
 
 TEST(Settings, AMistakeIsOneLineWithTheNearestRightWord) {

@@ -82,6 +82,15 @@ class Tests(unittest.TestCase):
     def test_a_stream_larger_than_the_rings(self):
         self.assertGreater(self.fine([program("streaming"), 8], memory="1M")["records"], 0)
 
+    def test_rings_in_device_memory(self):
+        self.assertEqual(self.fine([program("many"), 100, 4], transport="device")["instrumented"], 100)
+        self.assertGreater(self.fine([program("streaming"), 4], transport="device", memory="1M")["records"], 0)
+
+    def test_copies_that_wait_for_a_kernel_with_a_ring_in_device_memory(self):
+        summary = self.fine([program("direct"), "copies", code_object("scale1-twin")],
+                            transport="device", memory="1M")
+        self.assertEqual(summary["records"], 4096 * 3)
+
     def test_a_recording_and_a_handler_that_needs_order(self):
         trace = f"{self.dir}/trace"
         self.fine([program("many"), 50, 4], handlers="MessageLogger:addresses=false", record=trace)

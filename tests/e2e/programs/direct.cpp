@@ -1,6 +1,8 @@
 // Uses HSA itself, as other runtimes than HIP do: direct HOW FILE
 //   memory, file, part, old: how the code object gets to the runtime
 //   again: everything twice, with the runtime shut down in between
+//   copies: copies that wait for a kernel are with the runtime before that starts
+//   rows: the same, and a rectangle among them
 // Runs the kernel `scale` of the file in batches of packets with barriers between them, with a
 // completion signal on some, and checks the results and the times that its own profiling gives.
 #include <cstdint>
@@ -36,19 +38,19 @@
 
 namespace {
 
-hsa_agent_t findGpu() {
-  hsa_agent_t gpu{};
+template <hsa_device_type_t wanted> hsa_agent_t findAgent() {
+  hsa_agent_t found{};
   CHECK(hsa_iterate_agents(
       [](hsa_agent_t agent, void *data) {
         hsa_device_type_t type;
         CHECK(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
-        if (type != HSA_DEVICE_TYPE_GPU) return HSA_STATUS_SUCCESS;
+        if (type != wanted) return HSA_STATUS_SUCCESS;
         *static_cast<hsa_agent_t *>(data) = agent;
         return HSA_STATUS_INFO_BREAK;
       },
-      &gpu));
-  EXPECT(gpu.handle != 0);
-  return gpu;
+      &found));
+  EXPECT(found.handle != 0);
+  return found;
 }
 
 struct Regions {
@@ -132,12 +134,12 @@ public:
   }
   ~Queue() { CHECK(hsa_queue_destroy(queue_)); }
 
-  void dispatch(uint64_t object, void *arguments, hsa_signal_t signal) {
+  void dispatch(uint64_t object, void *arguments, hsa_signal_t signal, uint32_t items = 256) {
     hsa_kernel_dispatch_packet_t packet{};
     packet.setup = 1;
     packet.workgroup_size_x = 64;
     packet.workgroup_size_y = packet.workgroup_size_z = 1;
-    packet.grid_size_x = 256;
+    packet.grid_size_x = items;
     packet.grid_size_y = packet.grid_size_z = 1;
     packet.kernel_object = object;
     packet.kernarg_address = arguments;
@@ -267,9 +269,70 @@ void runProducers(hsa_agent_t gpu, const Regions &regions, uint64_t object) {
   for (std::thread &thread : threads) thread.join();
 }
 
+hsa_signal_t makeSignal(hsa_signal_value_t value) {
+  hsa_signal_t signal;
+  CHECK(hsa_signal_create(value, 0, nullptr, &signal));
+  return signal;
+}
+
+void waitFor(hsa_signal_t signal) {
+  while (hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
+                                   HSA_WAIT_STATE_BLOCKED) >= 1) {
+  }
+}
+
+/// A kernel with many waves. Before it starts there are copies, to and from the device, that wait
+/// for its end, and copies behind them that do not say so and rely on the order.
+void runCopies(hsa_agent_t gpu, const Regions &regions, uint64_t object, bool with_rows) {
+  constexpr uint32_t items = 1 << 18;
+  constexpr std::size_t size = items * sizeof(float);
+  const hsa_agent_t cpu = findAgent<HSA_DEVICE_TYPE_CPU>();
+  float *x, *y, *host;
+  char *arguments;
+  CHECK(hsa_memory_allocate(regions.device, size, reinterpret_cast<void **>(&x)));
+  CHECK(hsa_memory_allocate(regions.device, size, reinterpret_cast<void **>(&y)));
+  CHECK(hsa_memory_allocate(regions.kernarg, 4 * size, reinterpret_cast<void **>(&host)));
+  CHECK(hsa_memory_allocate(regions.kernarg, 512, reinterpret_cast<void **>(&arguments)));
+  float *first = host, *second = host + items, *rows = host + 2 * items, *input = host + 3 * items;
+  for (uint32_t i = 0; i < items; ++i) input[i] = static_cast<float>(i % 1000);
+  CHECK(hsa_memory_copy(x, input, size));
+  const hsa_signal_t go = makeSignal(1), end = makeSignal(1), copied = makeSignal(4);
+  std::memset(arguments, 0, 512);
+  const Arguments values{x, 2.0f, static_cast<int>(items)};
+  std::memcpy(arguments, &values, sizeof values);
+  Queue queue(gpu);
+  queue.barrier(go, {});
+  queue.dispatch(object, arguments, end, items);
+  queue.ring();
+  CHECK(hsa_amd_memory_async_copy(first, cpu, x, gpu, size, 1, &end, copied));
+  CHECK(hsa_amd_memory_async_copy(second, cpu, x, gpu, size, 0, nullptr, copied));
+  const hsa_pitched_ptr_t from{x, 1024, size}, to{rows, 1024, size};
+  const hsa_dim3_t zero{0, 0, 0}, range{1024, size / 1024, 1};
+  if (with_rows)
+    CHECK(hsa_amd_memory_async_copy_rect(&to, &zero, &from, &zero, &range, gpu, hsaDeviceToHost, 1,
+                                         &end, copied));
+  else
+    CHECK(hsa_amd_memory_async_copy(rows, cpu, x, gpu, size, 1, &end, copied));
+  CHECK(hsa_amd_memory_async_copy(y, gpu, input, cpu, size, 1, &end, copied));
+  usleep(20000);
+  EXPECT(hsa_signal_load_scacquire(copied) == 4);
+  hsa_signal_store_screlease(go, 0);
+  waitFor(copied);
+  for (uint32_t i = 0; i < items; ++i) {
+    const float expected = 2 * static_cast<float>(i % 1000);
+    EXPECT(first[i] == expected && second[i] == expected && rows[i] == expected);
+  }
+  CHECK(hsa_memory_copy(second, y, size));
+  EXPECT(std::memcmp(second, input, size) == 0);
+  for (const hsa_signal_t signal : {go, end, copied}) CHECK(hsa_signal_destroy(signal));
+  for (void *memory : {static_cast<void *>(x), static_cast<void *>(y), static_cast<void *>(host),
+                       static_cast<void *>(arguments)})
+    CHECK(hsa_memory_free(memory));
+}
+
 void runOnce(const std::string &how, const std::string &path) {
   CHECK(hsa_init());
-  const hsa_agent_t gpu = findGpu();
+  const hsa_agent_t gpu = findAgent<HSA_DEVICE_TYPE_GPU>();
   const Regions regions = findRegions(gpu);
   hsa_executable_t executable;
   CHECK(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
@@ -287,6 +350,8 @@ void runOnce(const std::string &how, const std::string &path) {
       symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, &kernarg_size));
   if (how == "producers")
     runProducers(gpu, regions, object);
+  else if (how == "copies" || how == "rows")
+    runCopies(gpu, regions, object, how == "rows");
   else
     runBatches(gpu, regions, object, kernarg_size);
   CHECK(hsa_executable_destroy(executable));
