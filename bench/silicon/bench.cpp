@@ -126,6 +126,31 @@ Sustained measureSustained(CudaBackend &backend, std::deque<TracedRing> &rings, 
   return s;
 }
 
+// Bare records of a size, with as many waves as there may be.
+void measureBare(CudaBackend &backend, Report &report, Place place, uint32_t size, Limits &limits) {
+  constexpr uint64_t capacity = 512 * kMiB;
+  const uint32_t waves = fullWaves(backend);
+  Buffer ring(backend, place, capacity + FADE_RING_SLACK), head(backend, Place::device, 128);
+  uint64_t at = ring.device(), mask = capacity - 1, counter = head.device();
+  auto count = static_cast<uint32_t>(capacity / 2 / size / waves);
+  void *arguments[] = {&at, &mask, &counter, &size, &count};
+  Times times;
+  for (int i = 0; i < kRepeats + 1; ++i) {
+    const auto launch = backend.launch(backend.bareRecords(), {waves / EMIT_WAVES_PER_GROUP},
+                                       {EMIT_WAVES_PER_GROUP * EMIT_WAVE_SIZE}, arguments);
+    waitFor(*launch);
+    if (i != 0) times.add(launch->seconds());
+  }
+  const double records = double(count) * waves;
+  limits.records[{place == Place::host, size}] = records / times.best();
+  Row row;
+  row.text("memory", place == Place::host ? "host" : "device").count("record B", size);
+  row.number("M records/s", records / times.best() * 1e-6);
+  row.number("median", records / times.median() * 1e-6);
+  row.number("GB/s", gigabytes(records * size, times.best()));
+  report.add("bare records", std::move(row));
+}
+
 } // namespace
 
 Limits measureLimits(CudaBackend &backend, Report &report) {
@@ -165,6 +190,8 @@ Limits measureLimits(CudaBackend &backend, Report &report) {
     if (i != 0) times.add(std::chrono::duration<double>(Clock::now() - start).count());
   }
   limits.copies = add("copy engine, device to host", times);
+  for (const Place place : {Place::host, Place::device})
+    for (const Size &record : kSizes) measureBare(backend, report, place, record.bytes, limits);
 
   // A reader cannot be quicker than this.
   Times clears;
@@ -194,8 +221,8 @@ void measureRates(CudaBackend &backend, Report &report, const Limits &limits, bo
         row.number("M records/s", n / rate.times.best() * 1e-6);
         row.number("median", n / rate.times.median() * 1e-6);
         row.number("GB/s", gigabytes(bytes, rate.times.best()));
-        if (transport == Transport::host)
-          row.share("of stores", bytes / rate.times.best() / limits.host_stores);
+        row.share("of bare", n / rate.times.best() /
+                                 limits.records.at({transport == Transport::host, size.bytes}));
         report.add("device side", std::move(row));
       }
   }
@@ -205,7 +232,8 @@ void measureRates(CudaBackend &backend, Report &report, const Limits &limits, bo
   };
   for (const auto &[transport, count, workers] :
        {Way{Transport::host, 1, 0}, Way{Transport::host, 1, 4}, Way{Transport::host, 4, 0},
-        Way{Transport::host, 4, 2}, Way{Transport::device, 1, 0}, Way{Transport::device, 4, 0}}) {
+        Way{Transport::host, 4, 2}, Way{Transport::host, 8, 0}, Way{Transport::device, 1, 0},
+        Way{Transport::device, 4, 0}, Way{Transport::device, 8, 0}}) {
     std::deque<TracedRing> rings;
     for (uint32_t i = 0; i < count; ++i) rings.emplace_back(backend, transport, 64 * kMiB, 1);
     for (const Size &size : kSizes) {

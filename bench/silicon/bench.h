@@ -4,13 +4,18 @@
 #include "cuda_backend.h"
 #include "report.h"
 
+#include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 
 namespace fade::silicon {
 
-// What the machine allows: plain stores to host memory, and the copy engine.
+// What the machine allows: plain stores to host memory, the copy engine, and bare records of each
+// size.
 struct Limits {
-  double host_stores = 0, copies = 0; // bytes per second, best
+  double host_stores = 0, copies = 0;                  // bytes per second, best
+  std::map<std::pair<bool, uint32_t>, double> records; // per second, by (in host memory, size)
 };
 Limits measureLimits(CudaBackend &backend, Report &report);
 

@@ -125,6 +125,7 @@ bool CudaBackend::open(const std::string &artefacts, std::string &why) {
   emit_ = function(module, "emit");
   emit_fast_ = function(module, "emit_fast");
   store16_ = function(module, "store16");
+  bare_records_ = function(module, "bare_records");
   int groups = 0;
   check(api_.occupancy(&groups, emit_, EMIT_WAVES_PER_GROUP * EMIT_WAVE_SIZE, 0), "occupancy");
   full_groups_ = static_cast<uint32_t>(groups) * multiprocessors_;

@@ -44,6 +44,7 @@ public:
   std::unique_ptr<Launch> launch(CUfunction function, Dim groups, Dim group, void **arguments);
   std::string registers(CUfunction function) const; // and stack, in words
   CUfunction store16() const { return store16_; }
+  CUfunction bareRecords() const { return bare_records_; }
   uint32_t multiprocessors() const { return multiprocessors_; }
   const CudaApi &api() const { return api_; }
   void check(CUresult result, const char *what) const;
@@ -55,7 +56,7 @@ private:
 
   CudaApi api_;
   CUcontext context_ = nullptr;
-  CUfunction emit_ = nullptr, emit_fast_ = nullptr, store16_ = nullptr;
+  CUfunction emit_ = nullptr, emit_fast_ = nullptr, store16_ = nullptr, bare_records_ = nullptr;
   std::string device_name_;
   uint32_t full_groups_ = 0, multiprocessors_ = 0;
   // Few streams, all made at the start: the hardware has 32 queues, and a copy must never wait
