@@ -12,11 +12,11 @@ namespace {
 
 // Layout of a ring's host memory.
 constexpr std::size_t kTailOffset = 0;
-constexpr std::size_t kStagingOffset = 1024;
-constexpr std::size_t kAnswersOffset = 2048;
-constexpr std::size_t kDataOffset = 4096;
-static_assert(kStagingOffset + sizeof(ControlBlock) <= kAnswersOffset);
-static_assert(kAnswersOffset + SegmentedRing::kStagingWords * sizeof(uint64_t) <= kDataOffset);
+constexpr std::size_t kAnswersOffset = 1024;
+constexpr std::size_t kStagingOffset = 2048;
+constexpr std::size_t kDataOffset = 8192;
+static_assert(kAnswersOffset + SegmentedRing::kStagingWords * sizeof(uint64_t) <= kStagingOffset);
+static_assert(kStagingOffset + sizeof(ControlBlock) <= kDataOffset);
 
 constexpr uint64_t kLargeRing = 16 << 20;
 constexpr uint64_t kSmallRing = 64 << 10;
@@ -157,14 +157,13 @@ bool HsaRing::allocate() {
       transport_ == Transport::device ? copiedPool(pool_.gpu_) : *pool_.gpu_.device_pool;
   host_memory_ =
       static_cast<std::byte *>(allocateFor(*pool_.host_.host_pool, hostSize(capacity_), gpu));
-  device_control_ =
-      static_cast<ControlBlock *>(allocateFor(control_pool, sizeof(ControlBlock), gpu));
+  device_control_ = static_cast<ControlBlock *>(allocateFor(control_pool, controlSize(), gpu));
   if (host_memory_ && device_control_ && copy_.create()) {
     std::memset(host_memory_, 0, hostSize(capacity_));
     staging_ = reinterpret_cast<ControlBlock *>(host_memory_ + kStagingOffset);
     if (makeData()) {
-      *staging_ = pristine();
-      if (ok(hsaApi().core.hsa_memory_copy_fn(device_control_, staging_, sizeof *staging_)))
+      staging_->control = pristine();
+      if (ok(hsaApi().core.hsa_memory_copy_fn(device_control_, staging_, controlSize())))
         return true;
     }
   }
@@ -203,10 +202,9 @@ void HsaRing::release() {
     freeMemory(memory);
 }
 
-ControlBlock HsaRing::pristine() const {
+fade_control HsaRing::pristine() const {
   const WorkgroupFilter &filter = pool_.settings_.workgroups;
-  ControlBlock block{};
-  fade_control &control = block.control;
+  fade_control control{};
   control.version = FADE_MESSAGE_VERSION;
   control.flags = (pool_.settings_.lossy ? FADE_CONTROL_LOSSY : 0) |
                   (filter.sample_executions > 1 ? FADE_CONTROL_SAMPLE_EXECUTIONS : 0);
@@ -219,7 +217,7 @@ ControlBlock HsaRing::pristine() const {
   std::ranges::copy(filter.first, control.first_workgroup);
   std::ranges::copy(filter.last, control.last_workgroup);
   control.limit = capacity_;
-  return block;
+  return control;
 }
 
 /// Prepares a ring that is not in use for so many counters. Seldom has to do anything.
@@ -242,8 +240,8 @@ bool HsaRing::configure(uint32_t counters) {
     std::memset(host_counters_, 0, size);
     if (!ok(api.core.hsa_memory_copy_fn(device_counters_, host_counters_, size))) return false;
   }
-  *staging_ = pristine();
-  return ok(api.core.hsa_memory_copy_fn(device_control_, staging_, sizeof *staging_));
+  staging_->control = pristine();
+  return ok(api.core.hsa_memory_copy_fn(device_control_, staging_, sizeof(fade_control)));
 }
 
 std::span<uint8_t> HsaRing::kernargs(std::size_t size) {
@@ -270,7 +268,7 @@ bool HsaRing::fetchControl() noexcept {
   const hsa_agent_t cpu = pool_.host_.handle, gpu = pool_.gpu_.handle;
   if (step_ == 0) {
     step_ = 1;
-    if (!copy_.start(staging_, cpu, device_control_, gpu, sizeof *staging_)) {
+    if (!copy_.start(staging_, cpu, device_control_, gpu, sizeof(fade_control))) {
       is_broken_ = true;
       // The kernel has ended: more than was found is not there.
       staging_->control.head = drain.scanned();
@@ -297,8 +295,8 @@ bool HsaRing::recycle() noexcept {
       return false;
     step_ = 1;
     drain.restart();
-    *staging_ = pristine();
-    if (!copy_.start(device_control_, gpu, staging_, cpu, sizeof *staging_)) is_broken_ = true;
+    staging_->control = pristine();
+    if (!copy_.start(device_control_, gpu, staging_, cpu, controlSize())) is_broken_ = true;
   }
   if (!copy_.isDone()) return false;
   if (step_ == 1) {

@@ -101,7 +101,10 @@ private:
   bool makeData();
   void release();
   bool configure(uint32_t counters);
-  ControlBlock pristine() const;
+  fade_control pristine() const;
+  std::size_t controlSize() const {
+    return transport_ == Transport::device ? sizeof(ControlBlock) : sizeof(fade_control);
+  }
 
   RingPool &pool_;
   const uint64_t capacity_;

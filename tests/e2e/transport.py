@@ -102,6 +102,14 @@ class Tests(fade.Test):
                 sizes.append([lasting(json.loads(line)) for line in log])
         self.assertEqual(sizes[0], sizes[1])
 
+    def test_without_device_memory_records_go_through_host_memory(self):
+        result = self.direct("full")
+        said = [x for x in result.said if not x.startswith("HSA exception")]  # the runtime's own words
+        self.assertEqual(said, ["fade: there is no device memory for records: they go to host memory"])
+        self.assertEqual((result.code, result.stdout), (0, "all batches are right\n"))
+        summary = result.summary()
+        self.assertEqual((summary["instrumented"], summary["records"], summary["incomplete"]), (30, 360, 0))
+
     # ---- the copy engine has other things to do
 
     def direct(self, how, options=(), **more):

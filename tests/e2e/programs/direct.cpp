@@ -3,6 +3,7 @@
 //   again: everything twice, with the runtime shut down in between
 //   copies: copies that wait for a kernel are with the runtime before that starts
 //   rows: the same, and a rectangle among them
+//   full: hardly any device memory is left
 // Runs the kernel `scale` of the file in batches of packets with barriers between them, with a
 // completion signal on some, and checks the results and the times that its own profiling gives.
 #include <cstdint>
@@ -330,6 +331,17 @@ void runCopies(hsa_agent_t gpu, const Regions &regions, uint64_t object, bool wi
     CHECK(hsa_memory_free(memory));
 }
 
+/// Takes all device memory but for a few megabytes.
+void fill(const Regions &regions, std::vector<void *> &pieces) {
+  for (std::size_t size = std::size_t{64} << 30; size >= std::size_t{4} << 20; size /= 2) {
+    void *piece;
+    while (hsa_memory_allocate(regions.device, size, &piece) == HSA_STATUS_SUCCESS)
+      pieces.push_back(piece);
+  }
+  CHECK(hsa_memory_free(pieces.back()));
+  pieces.pop_back();
+}
+
 void runOnce(const std::string &how, const std::string &path) {
   CHECK(hsa_init());
   const hsa_agent_t gpu = findAgent<HSA_DEVICE_TYPE_GPU>();
@@ -348,12 +360,15 @@ void runOnce(const std::string &how, const std::string &path) {
   CHECK(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object));
   CHECK(hsa_executable_symbol_get_info(
       symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, &kernarg_size));
+  std::vector<void *> pieces;
+  if (how == "full") fill(regions, pieces);
   if (how == "producers")
     runProducers(gpu, regions, object);
   else if (how == "copies" || how == "rows")
     runCopies(gpu, regions, object, how == "rows");
   else
     runBatches(gpu, regions, object, kernarg_size);
+  for (void *piece : pieces) CHECK(hsa_memory_free(piece));
   CHECK(hsa_executable_destroy(executable));
   CHECK(hsa_shut_down());
 }
