@@ -195,6 +195,7 @@ void Omissions::add(const Instruction &where, const std::string &reason) {
 
 std::vector<std::string> Omissions::lines() const {
   std::vector<std::string> out;
+  out.reserve(reasons_.size());
   for (const auto &[reason, seen] : reasons_)
     out.push_back("fade: not instrumented: " + reason + " (" + std::to_string(seen.count) +
                   ", first " + seen.first + ")");

@@ -3,6 +3,7 @@
 #include "Compat.h"
 #include "Target.h"
 
+#include "llvm/ADT/SmallString.h"
 #include "llvm/IR/BasicBlock.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
