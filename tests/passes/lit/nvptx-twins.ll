@@ -1,5 +1,6 @@
 ; nvptx64: a kernel is told by its calling convention; its twin has one more argument, and the original stays as it is.
 ; RUN: %opt -passes=fade %s -S | FileCheck %s
+; RUN: %opt '-passes=fade<accesses;blocks;kernel>' %s -S | FileCheck %s --check-prefix=TOGETHER
 ; RUN: %opt '-passes=fade<kernels=^second$>' %s -S | FileCheck %s --check-prefix=FILTER
 
 target triple = "nvptx64-nvidia-cuda"
@@ -54,3 +55,10 @@ attributes #0 = { nounwind "target-cpu"="sm_80" "nvvm.maxntid"="256" }
 ; FILTER-NOT: @__fade_first(
 ; FILTER: define weak_odr ptx_kernel void @__fade_second(
 ; FILTER-NOT: @__fade_first(
+
+; Calls of the runtime stay where the lanes come by together.
+; TOGETHER-DAG: define internal {{.*}}@__fade_rt_access({{.*}} #[[RT:[0-9]+]]
+; TOGETHER-DAG: define internal {{.*}}@__fade_rt_block({{.*}} #[[RT]]
+; TOGETHER-DAG: define internal {{.*}}@__fade_rt_wave_begin({{.*}} #[[RT]]
+; TOGETHER-DAG: define internal {{.*}}@__fade_rt_wave_end({{.*}} #[[RT]]
+; TOGETHER: attributes #[[RT]] = { {{.*}}convergent
