@@ -367,7 +367,7 @@ ENTRY void __fade_rt_access(control_t control, u64 address, u32 site, u32 unused
   (void)unused;
   control = uniform_control(control); // first, to free its registers
   if (!is_traced(wave)) return;
-  group_t group = enter();
+  group_t group = enter(site);
   record_access(group, control, wave, site, address);
   leave(group);
 }
@@ -377,7 +377,7 @@ ENTRY void __fade_rt_access_flat(control_t control, u64 address, u32 site, u32 u
   (void)unused;
   control = uniform_control(control);
   if (!is_traced(wave)) return;
-  group_t all = enter();
+  group_t all = enter(site);
   bool leaves = is_private(address);
   group_t group = part_of(all, leaves);
   if (!leaves) record_access(group, control, wave, site, flat_address(address));
@@ -408,14 +408,14 @@ INLINE void record_ranges(group_t all, control_t control, u32 wave, u32 site, u6
 
 ENTRY void __fade_rt_range(control_t control, u32 wave, u32 site, u64 address, u64 length) {
   if (!is_traced(wave)) return;
-  group_t group = enter();
+  group_t group = enter(site);
   record_ranges(group, control, wave, site, address, length);
   leave(group);
 }
 
 ENTRY void __fade_rt_range_flat(control_t control, u32 wave, u32 site, u64 address, u64 length) {
   if (!is_traced(wave)) return;
-  group_t group = enter();
+  group_t group = enter(site);
   record_ranges(group, control, wave, site, flat_address(address),
                 is_private(address) ? 0 : length);
   leave(group);
@@ -426,7 +426,7 @@ ENTRY void __fade_rt_range_flat(control_t control, u32 wave, u32 site, u64 addre
 ENTRY void __fade_rt_block(control_t control, u32 wave, u32 site) {
   if (!is_traced(wave)) return;
   u64 clock = read_clock();
-  group_t group = enter();
+  group_t group = enter(site);
   control = uniform_control(control);
   shared_t shared = {lanes_of(group), clock, wave, 0};
   u64 header = FADE_HEADER(site, sizeof(fade_record) / FADE_RECORD_ALIGN, FADE_RECORD_BLOCK, 0);
@@ -451,7 +451,7 @@ ENTRY u64 __fade_rt_counters(control_t control, u32 wave) {
 // one, adds the rest of the lanes to more_lanes. A gate of 2 or more lets no lane through.
 __attribute__((visibility("hidden"))) void __fade_rt_count(__global char *counters, u32 gate,
                                                            u32 offset) {
-  u64 mask = lanes_of(enter());
+  u64 mask = lanes_of(enter(offset));
   u32 rank = rank_of(mask, gate);
   // Counted before the branch, where the mask need not be kept for it.
   u32 lanes = (u32)__builtin_popcountl(mask);
@@ -480,7 +480,7 @@ ENTRY u32 __fade_rt_wave_begin(control_t control, u64 module, u32 kernel_index, 
   if (config->sample_workgroups != 0 && !is_in_range(config, uniform(x), uniform(y), uniform(z)))
     return FADE_WAVE_NONE;
   u64 clock = read_clock(), time = read_time();
-  group_t group = enter();
+  group_t group = enter(kernel_index);
   u64 mask = lanes_of(group);
   u32 wave = 0;
   if (lane_id() == first_bit(mask)) {
@@ -511,7 +511,7 @@ ENTRY u32 __fade_rt_wave_begin(control_t control, u64 module, u32 kernel_index, 
 ENTRY void __fade_rt_wave_end(control_t control, u32 wave, u32 kernel_index) {
   if (!is_traced(wave)) return;
   u64 clock = read_clock(), time = read_time();
-  group_t group = enter();
+  group_t group = enter(kernel_index);
   control = uniform_control(control);
   u64 mask = lanes_of(group);
   if (lane_id() != first_bit(mask)) return;

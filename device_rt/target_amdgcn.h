@@ -47,8 +47,12 @@ INLINE u32 hidden_ones(void) {
 
 typedef struct {
 } group_t;
-INLINE group_t enter(void) { return (group_t){}; }
-INLINE group_t only_this_lane(void) { return enter(); }
+// The lanes that call from the same place.
+INLINE group_t enter(u32 site) {
+  (void)site;
+  return (group_t){};
+}
+INLINE group_t only_this_lane(void) { return (group_t){}; }
 INLINE void leave(group_t group) { (void)group; }
 
 #if __clang_major__ >= 17
@@ -111,8 +115,8 @@ INLINE group_t part_of(group_t group, bool condition) {
 }
 
 // For values that are the same in all active lanes, be it because only one is.
-INLINE u32 uniform(u32 v) { return first_lane(enter(), v); }
-INLINE bool is_so(bool condition) { return !is_empty(ballot(enter(), condition)); }
+INLINE u32 uniform(u32 v) { return first_lane((group_t){}, v); }
+INLINE bool is_so(bool condition) { return !is_empty(ballot((group_t){}, condition)); }
 
 // ---- memory
 

@@ -38,9 +38,12 @@ INLINE u32 hidden_ones(void) { return ~0u; }
 typedef struct {
   u32 lanes;
 } group_t;
-INLINE group_t enter(void) {
-  u32 lanes;
-  __asm__ volatile("activemask.b32 %0;" : "=r"(lanes)::"memory");
+// Lanes that call from different places may meet in the function that they call, and only those of
+// one place belong together.
+INLINE group_t enter(u32 site) {
+  u32 active, lanes;
+  __asm__ volatile("activemask.b32 %0;" : "=r"(active)::"memory");
+  __asm__ volatile("match.any.sync.b32 %0, %1, %2;" : "=r"(lanes) : "r"(site), "r"(active));
   return (group_t){lanes};
 }
 INLINE group_t only_this_lane(void) { return (group_t){(u32)__nvvm_read_ptx_sreg_lanemask_eq()}; }

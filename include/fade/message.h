@@ -54,7 +54,8 @@
  *
  * Lossy mode (FADE_CONTROL_LOSSY): before it reserves, a wave looks at head and tail; if not even
  * the largest record would fit now, it adds one to `dropped` and goes on. Records that announce a
- * wave or its end are never dropped.
+ * wave or its end are never dropped. An execution of a site is dropped as a whole, also where it
+ * takes several records (RANGE with different lengths).
  *
  * A SEGMENTED RING (FADE_CONTROL_SEGMENTED) is one whose `data` is in device memory, where the host
  * cannot look: a copy engine brings it over in large pieces. A copy of what is being written would
@@ -261,15 +262,15 @@ typedef struct fade_control {
   fade_u32 segment_shift; /* a segment has 1 << segment_shift bytes */
   fade_u32 reserved_0[11];
   /* offset 128 */
-  fade_u64 head;  /* bytes reserved since the dispatch began */
-  fade_u64 limit; /* tail + capacity as last seen by a wave */
-  fade_u64 reserved_1[14];
+  fade_u64 head; /* bytes reserved since the dispatch began */
+  fade_u64 reserved_1[15];
   /* offset 256 */
-  fade_u32 waves; /* waves announced */
-  fade_u32 reserved_2[31];
+  fade_u64 limit; /* tail + capacity as last seen by a wave */
+  fade_u64 reserved_2[15];
   /* offset 384 */
-  fade_u64 dropped; /* records dropped in lossy mode */
-  fade_u64 reserved_3[15];
+  fade_u64 dropped; /* executions of sites that were not recorded in lossy mode */
+  fade_u32 waves;   /* waves announced */
+  fade_u32 reserved_3[29];
 } fade_control;
 
 FADE_STATIC_ASSERT(sizeof(fade_header) == 8);
@@ -289,8 +290,8 @@ FADE_STATIC_ASSERT(__builtin_offsetof(fade_wave_end, time) == 32);
 FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, first_workgroup) == 48);
 FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, written) == 72);
 FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, head) == 128);
-FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, limit) == 136);
-FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, waves) == 256);
+FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, limit) == 256);
+FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, waves) == 392);
 FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, dropped) == 384);
 FADE_STATIC_ASSERT(FADE_RECORD_MAX <= FADE_SEGMENT_MIN &&
                    4 * FADE_SEGMENT_MIN <= FADE_RING_MIN_CAPACITY);
