@@ -230,6 +230,7 @@ bool runCase(Backend &backend, Report &report, const Case &what, Transport trans
     s.ring.prepare();
   }
   std::vector<std::thread> threads;
+  threads.reserve(streams.size());
   for (Stream &s : streams) s.launch = s.ring.launch();
   for (Stream &s : streams)
     threads.emplace_back([&]() noexcept { // an error ends the process: kernels may be running

@@ -1,5 +1,6 @@
 #include "cuda_backend.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -172,8 +173,11 @@ std::string CudaBackend::registers(CUfunction function) const {
 Memory CudaBackend::allocate(Place place, std::size_t size) {
   Memory memory{nullptr, 0, size};
   if (place == Place::device) {
+    // What waves write to at the same time is kept apart: neighbours may share a slice of the
+    // cache.
+    constexpr std::size_t apart = 64 << 10;
     CUdeviceptr at = 0;
-    check(api_.memAlloc(&at, size), "cuMemAlloc");
+    check(api_.memAlloc(&at, std::max(size, apart)), "cuMemAlloc");
     memory.device = at;
     fill(at, 0, size);
     return memory;

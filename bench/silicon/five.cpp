@@ -160,6 +160,7 @@ std::unique_ptr<Launch> Workload::launch(CudaBackend &backend, CUfunction functi
   std::vector<uint64_t> values = arguments_;
   if (control != 0) values.push_back(control);
   std::vector<void *> pointers;
+  pointers.reserve(values.size());
   for (uint64_t &value : values) pointers.push_back(&value);
   return backend.launch(function, groups, group, pointers.data());
 }

@@ -24,7 +24,8 @@ constexpr char kHelp[] =
   --checks            the checks only            --group NAME  one group of them
   --self-test         the checks of the checker only
   --kernels           the five kernels only
-  --bench             the measurements only
+  --bench             the measurements only      --only TEXT   those whose title contains it,
+                                                 e.g. "device side", "sustained host"
   --quick             less of everything
   --artefacts DIR     where the PTX is (default: build-silicon)
   --out DIR           writes results.json and table.txt there
@@ -33,7 +34,7 @@ Without a part, all parts run that the backend has. Exit code: 0 all checks pass
 )";
 
 struct Options {
-  std::string backend = "cuda", group, artefacts = "build-silicon", out;
+  std::string backend = "cuda", group, only, artefacts = "build-silicon", out;
   bool checks = false, self_test = false, kernels = false, bench = false, quick = false;
 };
 
@@ -50,6 +51,8 @@ bool parse(int argc, char **argv, Options &o) {
       good = value(o.backend);
     else if (arg == "--group")
       good = o.checks = value(o.group);
+    else if (arg == "--only")
+      good = o.bench = value(o.only);
     else if (arg == "--artefacts")
       good = value(o.artefacts);
     else if (arg == "--out")
@@ -96,10 +99,7 @@ int run(const Options &o) {
   if (o.checks) failed += runChecks(*backend, report, o.group, o.quick);
   if (auto *gpu = dynamic_cast<CudaBackend *>(backend.get())) {
     if (o.kernels) failed += runFive(*gpu, report, o.artefacts);
-    if (o.bench) {
-      measureRates(*gpu, report, measureLimits(*gpu, report), o.quick);
-      measureKernels(*gpu, report, o.artefacts, o.quick);
-    }
+    if (o.bench) runBench(*gpu, report, o.artefacts, o.only, o.quick);
   }
   report.set("failed", uint64_t{failed});
   return failed == 0 ? 0 : kFailed;

@@ -30,6 +30,13 @@ std::string format(const Value &value) {
 
 namespace {
 
+std::string textOf(const Cell &cell) {
+  if (!cell.is_share) return format(cell.value);
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.1f %%", 100 * std::get<double>(cell.value));
+  return digits;
+}
+
 // One line of a table: what `get` makes of each cell.
 template <typename F> std::string lineOf(const Row &row, F &&get) {
   std::string line;
@@ -45,11 +52,7 @@ template <typename F> std::string lineOf(const Row &row, F &&get) {
 
 } // namespace
 
-Row &Row::share(std::string name, double value, int width) {
-  return add({std::move(name), format(Value(std::round(value * 1000) / 10)) + " %", width});
-}
-
-void Report::print(std::string text) {
+void Report::print(const std::string &text) {
   std::cout << text << std::flush;
   printed_ += text;
 }
@@ -89,7 +92,7 @@ void Report::add(const std::string &section, Row row, const std::vector<std::str
       at = sections_.insert(at, {section, {}});
       print("\n" + section + "\n" + lineOf(row, [](const Cell &cell) { return cell.name; }));
     }
-    print(lineOf(row, [](const Cell &cell) { return format(cell.value); }));
+    print(lineOf(row, textOf));
     for (const std::string &remark : remarks) print("  " + remark + "\n");
     at->rows.push_back(std::move(row));
   }

@@ -19,7 +19,8 @@ using Value = std::variant<std::string, double, uint64_t>;
 struct Cell {
   std::string name;
   Value value;
-  int width;
+  int width; // negative: aligned to the left
+  bool is_share = false;
 };
 
 class Row {
@@ -33,8 +34,10 @@ public:
   Row &count(std::string name, uint64_t value, int width = 6) {
     return add({std::move(name), value, width});
   }
-  // Of the whole, which is 1.
-  Row &share(std::string name, double value, int width = 6);
+  // Of the whole, which is 1; printed as a percentage.
+  Row &share(std::string name, double value, int width = 6) {
+    return add({std::move(name), value, width, true});
+  }
   const std::vector<Cell> &cells() const { return cells_; }
 
 private:
@@ -68,7 +71,7 @@ private:
     std::string name;
     std::vector<Row> rows;
   };
-  void print(std::string text);
+  void print(const std::string &text);
   std::string json() const;
 
   std::string directory_;

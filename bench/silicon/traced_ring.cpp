@@ -121,8 +121,8 @@ TracedRing::TracedRing(Backend &backend, Transport transport, uint64_t capacity,
   drain_.setVisible(0);
 }
 
-Expected TracedRing::plan(Expected expected) {
-  expected_ = std::move(expected);
+Expected TracedRing::plan(const Expected &expected) {
+  expected_ = expected;
   expected_.plan.region = region_.device();
   expected_.plan.waves_per_group = expected_.grid.waves_per_group;
   backend_.write(plan_.device(), &expected_.plan, sizeof(emit_plan));

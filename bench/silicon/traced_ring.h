@@ -42,7 +42,7 @@ public:
 
   // Sets what the next dispatch does, except for plan.region, and lets the kernel run once without
   // recording: it then tells where its shared memory lies.
-  Expected plan(Expected expected);
+  Expected plan(const Expected &expected);
   // As before a dispatch.
   void prepare();
   std::unique_ptr<Launch> launch(Emitter emitter = Emitter::checked);
