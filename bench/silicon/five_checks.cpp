@@ -72,7 +72,7 @@ private:
   };
 
   void fail(const char *what) {
-    if (errors_.size() < 8) errors_.push_back(what);
+    if (std::find(errors_.begin(), errors_.end(), what) == errors_.end()) errors_.push_back(what);
   }
 
   void take(const Record &record) {
