@@ -141,10 +141,7 @@ void RingPool::giveBack(HsaRing &ring) {
 void RingPool::destroySignals() {
   const std::lock_guard lock(mutex_);
   for (auto *list : {&free_large_, &free_small_}) {
-    for (HsaRing *ring : *list) {
-      ring->copy_.destroy();
-      ring->data_->destroySignals();
-    }
+    for (HsaRing *ring : *list) ring->destroySignals();
     list->clear();
   }
 }
@@ -189,13 +186,15 @@ bool HsaRing::makeData() {
   return true;
 }
 
+void HsaRing::destroySignals() noexcept {
+  copy_.destroy();
+  if (data_) data_->destroySignals();
+}
+
 /// Only of a ring that no kernel knows.
 void HsaRing::release() {
-  copy_.destroy();
-  if (data_) {
-    data_->destroySignals();
-    data_->freeMemory();
-  }
+  destroySignals();
+  if (data_) data_->freeMemory();
   for (void *memory : {static_cast<void *>(host_memory_), static_cast<void *>(device_control_),
                        static_cast<void *>(kernarg_memory_), static_cast<void *>(device_counters_),
                        static_cast<void *>(host_counters_)})
@@ -311,7 +310,10 @@ bool HsaRing::recycle() noexcept {
   if (!copy_.isDone()) return false;
   step_ = 0;
   if (data_->isBroken()) pool_.avoidDeviceMemory();
-  if (!is_broken_ && !data_->isBroken()) pool_.giveBack(*this);
+  if (is_broken_ || data_->isBroken())
+    destroySignals();
+  else
+    pool_.giveBack(*this);
   return true;
 }
 

@@ -100,6 +100,7 @@ private:
   bool allocate();
   bool makeData();
   void release();
+  void destroySignals() noexcept;
   bool configure(uint32_t counters);
   fade_control pristine() const;
   std::size_t controlSize() const {
