@@ -77,8 +77,8 @@ public:
   void letWritersPass() { publishTail(freed_ += uint64_t{1} << 30); }
 
 private:
-  // What a device wrote is in no cache of this processor. A page ahead, since processors do not look
-  // beyond the page by themselves: 1.4 to 1.7 times as many records per second and thread.
+  // What a device wrote is in no cache of this processor. A page ahead, since processors do not
+  // look beyond the page by themselves: 1.4 to 1.7 times as many records per second and thread.
   static constexpr std::size_t kPrefetch = 4096;
 
   static constexpr uint64_t kNoLimit = UINT64_MAX;
