@@ -89,7 +89,7 @@ bool Analysis::end(std::unique_ptr<DispatchRecord> &dispatch) {
     announceEnded();
     return false;
   }
-  dispatch.release(); // the reporter owns it now
+  (void)dispatch.release(); // the reporter owns it now
   ++ended_unannounced_;
   return true;
 }

@@ -123,6 +123,7 @@ void DispatchLog::report() {
 
 void DispatchLog::reportText() {
   std::vector<const decltype(durations_)::value_type *> rows;
+  rows.reserve(durations_.size());
   for (const auto &row : durations_) rows.push_back(&row);
   std::ranges::sort(rows, [](const auto *a, const auto *b) {
     if (a->second.total != b->second.total) return a->second.total > b->second.total;
@@ -138,7 +139,8 @@ void DispatchLog::reportText() {
     text += bold(
         fmt::format(kRow, "count", "total", "mean", "shortest", "longest", "variant", "kernel"));
   for (const auto *row : rows) {
-    const auto &[key, d] = *row;
+    const auto &key = row->first;
+    const auto &d = row->second;
     const auto time = [&](uint64_t ns) { return d.timed != 0 ? humanTime(ns) : "-"; };
     const std::size_t before = kBeforeVariant + std::max(key.second.size(), kVariantWidth) + 1;
     const std::size_t room =
@@ -172,8 +174,9 @@ void DispatchLog::reportJson() {
     json.field("instrumented", instrumented_);
     json.field("incomplete", incomplete_);
     json.list("durations", [&] {
-      for (const auto &[key, d] : durations_)
+      for (const auto &row : durations_)
         json.object([&] {
+          const auto &[key, d] = row;
           json.field("kernel", key.first);
           json.field("variant", key.second);
           json.field("count", d.count);
@@ -183,8 +186,9 @@ void DispatchLog::reportJson() {
         });
     });
     json.list("skipped", [&] {
-      for (const auto &[key, count] : skipped_)
+      for (const auto &row : skipped_)
         json.object([&] {
+          const auto &[key, count] = row;
           json.field("kernel", key.first);
           json.field("reason", key.second);
           json.field("count", count);
