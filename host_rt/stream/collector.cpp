@@ -175,6 +175,7 @@ bool Collector::follow(Streaming &s) {
   }
   case Stage::fetching:
     if (!ring.fetchControl()) return progress;
+    if (std::exchange(s.is_peeking, false)) return true; // that was how it was before the end
     s.stage = Stage::settling;
     if (ring.segments) ring.segments->finish(ring.control().head);
     return true;
@@ -285,9 +286,18 @@ bool Collector::drain(Streaming &s) {
       warn("the stream of {} is damaged at byte {}; the rest of dispatch {} is ignored",
            record.kernel->name(), ring.drain.scanned(), record.view.id);
     }
-    if (s.stage == Stage::running && ring.batches.empty()) ring.drain.letWritersPass();
+    if (s.stage == Stage::running && ring.batches.empty()) letWavesPass(s);
   }
   return any;
+}
+
+/// Nobody reads what they write any more, and they must not wait for it. How far they have come is
+/// in the control block. If not even that can be had, a gigabyte must do.
+void Collector::letWavesPass(Streaming &s) {
+  Ring &ring = *s.live->ring;
+  ring.drain.letWritersPass(ring.drain.scanned());
+  s.is_peeking = !ring.fetchControl();
+  if (!s.is_peeking) ring.drain.letWritersPass(ring.control().head);
 }
 
 bool Collector::freeDone(Streaming &s) {

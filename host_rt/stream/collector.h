@@ -97,7 +97,8 @@ private:
     Stage stage = Stage::running;
     Time since{};
     bool warned = false;
-    bool is_lost = false; ///< records were given up
+    bool is_lost = false;    ///< records were given up
+    bool is_peeking = false; ///< the control block is being fetched although the kernel runs
     Fetching fetching;
   };
 
@@ -110,6 +111,7 @@ private:
   bool fetch(Streaming &s);
   void watch(Streaming &s, Time now);
   void lose(Streaming &s, std::string_view why);
+  void letWavesPass(Streaming &s);
   bool drain(Streaming &s);
   bool freeDone(Streaming &s);
   bool finish(Streaming &s);

@@ -72,9 +72,13 @@ public:
   /// Hands out nothing more of this dispatch, as if the ring were corrupt.
   void giveUp() { corrupt_ = true; }
 
-  /// Of a corrupt ring nothing can be read, but waves may wait for room in it: lets them go on, a
-  /// gigabyte with each call (they compare positions modulo 4 GiB).
-  void letWritersPass() { publishTail(freed_ += uint64_t{1} << 30); }
+  /// Of a corrupt ring nothing can be read, but waves may wait for room in it. Lets them go on for
+  /// nearly a gigabyte from where they certainly are. Not further: they compare the lower halves of
+  /// positions, and a limit that is 2 GiB ahead would look like one that is behind.
+  void letWritersPass(uint64_t head) {
+    freed_ = std::max(freed_, head + FADE_RING_MAX_CAPACITY - (uint64_t{64} << 20));
+    publishTail(freed_);
+  }
 
 private:
   // What a device wrote is in no cache of this processor. A page ahead, since processors do not
