@@ -278,6 +278,7 @@ INLINE void write_access(group_t group, control_t control, u32 wave, u32 site, u
   u32 size = fixed_size + plan.payload_size, position = 0;
   if (is_leader(group)) position = reserve(control, size);
   __global char *at = ring_at(control, first_lane(group, position));
+  if (has_length && __clang_major__ <= 16) HIDE_DIVERGENT(at); // LLVM 15 needs stack otherwise
   __global char *payload = at + fixed_size;
   u64 mask = lanes_of(group), base = LANES_WRITE_TOGETHER ? address - (u64)w.delta : address;
   shared_t shared = {mask, base, wave, plan.stride};
@@ -326,6 +327,7 @@ INLINE void record_access(group_t group, control_t control, u32 wave, u32 site, 
   i64 to_first = (i64)stride * (i32)(writer - lane);
   // flags, data and capacity_mask in one load
   uint8 config = *(CONFIG_SPACE const uint8 *)config_of(control);
+  u32 data_low = config.s2, data_high = config.s3, capacity_mask = config.s4;
   u64 uncommon = config.s1 | ((exec_register(group) >> writer & 3) ^ 3) |
                  ballot(group, address + (u64)to_first != base);
   // What the common case stores is put side by side in vector registers here and not where it is
@@ -345,13 +347,14 @@ INLINE void record_access(group_t group, control_t control, u32 wave, u32 site, 
     // Then no lane writes the common record. Hidden from the compiler, or it would rearrange this
     // to an either-or, which takes more branches.
     writer = hidden_ones();
+    FORGET_UNIFORM(data_low, data_high, capacity_mask);
   }
   if (LANES_WRITE_TOGETHER) {
     shared_t shared = {mask, base, wave, stride};
     if (writer != ~0u) write_record(group, control, shared, line_header(site, stride), false);
   } else if (lane == writer) {
-    u32 offset = reserve(control, sizeof(fade_record)) & config.s4;
-    __global char *data = (__global char *)((u64)config.s3 << 32 | config.s2);
+    u32 offset = reserve(control, sizeof(fade_record)) & capacity_mask;
+    __global char *data = (__global char *)((u64)data_high << 32 | data_low);
     __global fade_record *record = (__global fade_record *)(data + offset);
     *(__global middle_t *)&record->mask = middle;
     *(__global uint2 *)&record->wave = last;

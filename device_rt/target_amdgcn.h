@@ -36,6 +36,8 @@ INLINE u32 to_vector(u32 v) {
 // A value that the compiler knows nothing about, and computes here.
 #define HIDE_UNIFORM(v) __asm__ volatile("" : "+s"(v))
 #define HIDE_DIVERGENT(v) __asm__ volatile("" : "+v"(v))
+// Values that are not used behind here, if the compiler cannot know that.
+#define FORGET_UNIFORM(a, b, c) __asm__ volatile("" : "=s"(a), "=s"(b), "=s"(c))
 #define GATHER_DIVERGENT(v, w) __asm__("" : "+v"(v), "+v"(w))
 INLINE u32 hidden_ones(void) {
   u32 result;
