@@ -23,7 +23,7 @@ class Tests(fade.Test):
         self.with_handler("OLDER", "libOLDER.so: it was built for handler ABI 0, this FADE speaks 1")
 
     def test_other_records_are_refused(self):
-        self.with_handler("RECORDS", "it reads records of version 2, this FADE writes 1")
+        self.with_handler("RECORDS", "it reads records of version 3, this FADE writes 2")
 
     def test_a_short_interface_is_refused(self):
         self.with_handler("SHORT", "its interface has .* bytes instead of")

@@ -169,7 +169,10 @@ private:
   }
   void put(const void *packet, uint16_t header) {
     const uint64_t index = hsa_queue_add_write_index_relaxed(queue_, 1);
-    while (index - hsa_queue_load_read_index_scacquire(queue_) >= queue_->size) usleep(10);
+    while (index - hsa_queue_load_read_index_scacquire(queue_) >= queue_->size) {
+      if (last_ >= 0) ring(); // of a packet that nobody has heard of, none behind it is taken out
+      usleep(10);
+    }
     auto *slot = static_cast<char *>(queue_->base_address) + index % queue_->size * 64;
     std::memcpy(slot + 2, static_cast<const char *>(packet) + 2, 62);
     __atomic_store_n(reinterpret_cast<uint16_t *>(slot), header, __ATOMIC_RELEASE);
@@ -180,7 +183,7 @@ private:
   static thread_local hsa_signal_value_t last_; ///< packet of this thread
 };
 
-thread_local hsa_signal_value_t Queue::last_ = 0;
+thread_local hsa_signal_value_t Queue::last_ = -1;
 
 uint64_t now() {
   uint64_t ticks = 0;
