@@ -176,6 +176,7 @@ INLINE bool is_wanted(control_t control, u32 flags, u32 site) {
 // Called by the group, with flags that are not zero.
 INLINE bool passes_filters(group_t group, control_t control, u32 flags, u32 site) {
   u32 wanted = 1;
+  if ((flags & ~FADE_CONTROL_SEGMENTED) == 0) return true;
   if (is_leader(group)) wanted = is_wanted(control, flags, site);
   return first_lane(group, wanted) != 0;
 }
@@ -315,6 +316,14 @@ INLINE u64 line_header(u32 site, i32 stride) {
                      at_most_one((u32)stride));
 }
 
+// Whether the lanes' addresses are on a line with the stride that the first two lanes have.
+INLINE bool is_line(group_t group, u64 address, i32 stride) {
+  u32 lane = lane_id(), first = first_lane(group, lane);
+  u64 on_line = first_lane64(group, address) + (u64)((i64)stride * (i32)(lane - first));
+  u64 odd = ((exec_register(group) >> first & 3) ^ 3) | ballot(group, address != on_line);
+  return is_empty(odd);
+}
+
 // Mask and value of a record: 16 bytes, aligned to 8.
 typedef uint4 __attribute__((aligned(8))) middle_t;
 
@@ -342,8 +351,17 @@ INLINE void record_access(group_t group, control_t control, u32 wave, u32 site, 
     u32 flags = config_of(control)->flags;
     if (LIKELY(flags == 0)) write_access(group, control, wave, site, address, false, 0, false);
     HIDE_UNIFORM(flags); // an if-else would cost an instruction in the common case
-    if (!LIKELY(flags == 0) && passes_filters(group, control, flags, uniform(site)))
-      write_access(group, control, wave, site, address, false, 0, true);
+    if (!LIKELY(flags == 0) && passes_filters(group, control, flags, uniform(site))) {
+      // A ring in device memory is no reason to take the long way (for which LLVM 15 and 16 want
+      // stack).
+      if (__clang_major__ >= 17 && is_line(group, address, (i32)last.y)) {
+        shared_t shared = {lanes_of(group), LANES_WRITE_TOGETHER ? base : address, wave,
+                           (i32)last.y};
+        write_record(group, control, shared, line_header(site, (i32)last.y), is_segmented(control));
+      } else {
+        write_access(group, control, wave, site, address, false, 0, true);
+      }
+    }
     // Then no lane writes the common record. Hidden from the compiler, or it would rearrange this
     // to an either-or, which takes more branches.
     writer = hidden_ones();

@@ -35,13 +35,13 @@ struct Cost {
 };
 
 Cost measure(const char *what, const Target &t, const Launch &launch,
-             const std::function<Arguments(Data &)> &arguments) {
+             const std::function<Arguments(Data &)> &arguments, const Stream &stream = {}) {
   uint64_t counts[2];
   Cost cost{};
   for (int with = 0; with < 2; ++with) {
     Session session(t.arch, object(with ? what : (std::string("no_") + what).c_str(), t), 1);
     Data data(session.device());
-    Recorded recorded = session.runTwin(launch, arguments(data));
+    Recorded recorded = session.runTwin(launch, arguments(data), stream);
     counts[with] = recorded.stats.total().waves;
     if (!with) continue;
     cost.with = std::move(recorded);
@@ -74,9 +74,9 @@ protected:
     return double(cost.instructions) / double(cost.with.accesses.size());
   }
   void expectCoalesced(const std::string &kernel, const std::function<Arguments(Data &)> &arguments,
-                       std::size_t per_wave, double limit) {
+                       std::size_t per_wave, double limit, const Stream &stream = {}) {
     const Cost cost =
-        measure("accesses", GetParam(), {kernel, {items, 1, 1}, {64, 1, 1}}, arguments);
+        measure("accesses", GetParam(), {kernel, {items, 1, 1}, {64, 1, 1}}, arguments, stream);
     ASSERT_EQ(cost.with.accesses.size(), per_wave * items / GetParam().lanes);
     for (const auto &access : cost.with.accesses) {
       EXPECT_EQ(std::popcount(access.mask), int(GetParam().lanes));
@@ -101,6 +101,15 @@ TEST_P(CostLimits, CoalescedAccessTakesAtMost70InstructionsAnd40Bytes) {
 TEST_P(CostLimits, FlatCoalescedAccessTakesAtMost70InstructionsAnd40Bytes) {
   expectCoalesced(
       "one_flat_store", [](Data &d) { return buffers(d, 1); }, 1, 70);
+}
+
+TEST_P(CostLimits, CoalescedAccessToARingInDeviceMemoryTakesAtMost150Instructions) {
+  Stream segmented;
+  segmented.flags = FADE_CONTROL_SEGMENTED;
+  expectCoalesced(
+      "one_store", [](Data &d) { return buffers(d, 1); }, 1, 150, segmented);
+  expectCoalesced(
+      "four_loads", [](Data &d) { return buffers(d, 5); }, 4, 150, segmented);
 }
 
 TEST_P(CostLimits, AccessToLdsTakesAtMost70InstructionsAnd40Bytes) {
