@@ -352,8 +352,7 @@ INLINE void record_access(group_t group, control_t control, u32 wave, u32 site, 
     if (LIKELY(flags == 0)) write_access(group, control, wave, site, address, false, 0, false);
     HIDE_UNIFORM(flags); // an if-else would cost an instruction in the common case
     if (!LIKELY(flags == 0) && passes_filters(group, control, flags, uniform(site))) {
-      // A ring in device memory is no reason to take the long way (for which LLVM 15 and 16 want
-      // stack).
+      // A ring in device memory is no reason to take the long way. LLVM 15 and 16 would need stack.
       if (__clang_major__ >= 17 && is_line(group, address, (i32)last.y)) {
         shared_t shared = {lanes_of(group), LANES_WRITE_TOGETHER ? base : address, wave,
                            (i32)last.y};
