@@ -82,8 +82,9 @@ public:
 
 private:
   // What a device wrote is in no cache of this processor. A page ahead, since processors do not
-  // look beyond the page by themselves: 1.4 to 1.7 times as many records per second and thread.
-  static constexpr std::size_t kPrefetch = 4096;
+  // look beyond the page by themselves; but only with a backlog, or lines that the device is about
+  // to write would be taken away from it.
+  static constexpr std::size_t kPrefetch = 4096, kBacklog = 16384;
 
   static constexpr uint64_t kNoLimit = UINT64_MAX;
 
@@ -107,7 +108,7 @@ template <typename F> RingDrain::Piece RingDrain::next(std::size_t most, F &&f) 
     std::byte *at = piece.bytes + piece.size;
     const uint64_t stored = __atomic_load_n(reinterpret_cast<uint64_t *>(at), __ATOMIC_ACQUIRE);
     if (stored == 0 && !isLimited()) break;
-    __builtin_prefetch(at + kPrefetch);
+    if (piece.size >= kBacklog && piece.size + kPrefetch < seen) __builtin_prefetch(at + kPrefetch);
     const auto header = std::bit_cast<fade_header>(stored);
     const std::size_t size = std::size_t{header.words} * FADE_RECORD_ALIGN;
     if (size < sizeof(fade_record) || size > FADE_RING_SLACK || piece.size + size > lap) {
