@@ -62,6 +62,7 @@ private:
   using Clock = std::chrono::steady_clock;
   struct Reading;
 
+  std::optional<uint64_t> lookForEnd(Reading &r, Launch &launch);
   bool readPiece(Reading &r);
   bool freeOldest(Reading &r);
   void waitForMore(Reading &r, Launch &launch, bool any);
