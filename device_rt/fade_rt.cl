@@ -62,6 +62,8 @@ INLINE u32 reserve(control_t control, u32 size) {
   i32 room = (i32)(r.limit - r.head);
   if (!LIKELY(!is_so(room < (i32)size))) {
     do {
+      // What a copy engine waits for may still lie in this GPU's cache: counts of other waves.
+      release(only_this_lane());
       pause_lane();
       // Those in front look at the host's memory, which is far away; the others see what they find.
       // The very first lacks no more than its own record.
