@@ -1,4 +1,5 @@
-// What the kernels need of the GPU, by builtins of clang for nvptx64: OpenCL's library is not there.
+// What the kernels need of the GPU, by builtins of clang for nvptx64: OpenCL's library is not
+// there.
 #pragma once
 
 typedef unsigned int u32;
