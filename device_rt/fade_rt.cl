@@ -61,15 +61,17 @@ INLINE u32 reserve(control_t control, u32 size) {
   reservation_t r = load_limit_add_head(control, size);
   i32 room = (i32)(r.limit - r.head);
   if (!LIKELY(!is_so(room < (i32)size))) {
+    u32 rounds = 0;
     do {
       // What a copy engine waits for may still lie in this GPU's cache: counts of other waves.
       release(only_this_lane());
-      pause_lane();
+      pause_lane(rounds);
       // Those in front look at the host's memory, which is far away; the others see what they find.
       // The very first lacks no more than its own record.
       bool in_front = is_so((i32)size - room <= (i32)FADE_RING_MIN_CAPACITY);
       u32 limit = (u32)(in_front ? raise_limit(control) : load64(&control->limit));
       room = (i32)(limit - r.head);
+      rounds = in_front ? 0 : rounds + 1;
     } while (is_so(room < (i32)size));
     HIDE_DIVERGENT(room); // what belongs to the end of the loop stays here
   }

@@ -168,7 +168,11 @@ INLINE reservation_t load_limit_add_head(__global fade_control *control, u32 n) 
   return (reservation_t){limit, head};
 }
 
-INLINE void pause_lane(void) { __builtin_amdgcn_s_sleep(8); }
+// Waits a moment, longer if it has done so before.
+INLINE void pause_lane(u32 rounds) {
+  (void)rounds;
+  __builtin_amdgcn_s_sleep(8);
+}
 
 // What the group has written is seen by the whole system before what its first lane writes next.
 // Called by all lanes that wrote.

@@ -133,7 +133,11 @@ INLINE reservation_t load_limit_add_head(__global fade_control *control, u32 n) 
   return (reservation_t){limit, (u32)add64(&control->head, n)};
 }
 
-INLINE void pause_lane(void) { __asm__ volatile("nanosleep.u32 200;" ::: "memory"); }
+// Thousands of waves that look at one line too often keep the rest of the memory from working.
+INLINE void pause_lane(u32 rounds) {
+  u32 nanoseconds = 200u << (rounds < 6 ? rounds : 6);
+  __asm__ volatile("nanosleep.u32 %0;" ::"r"(nanoseconds) : "memory");
+}
 
 // The barrier orders the lanes' stores before the fence in publish64, which is cumulative.
 INLINE void release(group_t group) { sync(group); }
