@@ -35,12 +35,12 @@ option(FADE_SANITIZED_TESTS_ONLY "build only tests for sanitizers: label threads
 
 add_custom_target(fade_tests) # all test programs and what they load
 
-# fade_test(name SOURCES ... [LIBS ...] [DEFINITIONS ...] [OPTIONS ...] [DEPENDS ...] [ENV ...] [LABELS ...]):
+# fade_test(name SOURCES ... [LIBS ...] [DEFINITIONS ...] [OPTIONS ...] [DEPENDS ...] [ENV ...] [LABELS ...] [SHARDS n]):
 # a GoogleTest program; each TEST is one ctest test.
 # Tests with the label "sanitize" also run with ASan and UBSan, those with the label "threads" with TSan. There a program
-# is one test, because each start of it costs much.
+# is one test, or n of them, because each start of it costs much.
 function(fade_test name)
-  cmake_parse_arguments(A "" "" "SOURCES;LIBS;DEFINITIONS;OPTIONS;DEPENDS;ENV;LABELS" ${ARGN})
+  cmake_parse_arguments(A "" "SHARDS" "SOURCES;LIBS;DEFINITIONS;OPTIONS;DEPENDS;ENV;LABELS" ${ARGN})
   set(wanted sanitize)
   if(FADE_SANITIZE MATCHES thread)
     set(wanted threads)
@@ -60,8 +60,15 @@ function(fade_test name)
     add_dependencies(${name} ${A_DEPENDS})
   endif()
   if(FADE_SANITIZE)
-    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
-    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${A_ENV}" LABELS "${A_LABELS}" TIMEOUT 900)
+    if(NOT A_SHARDS)
+      set(A_SHARDS 1)
+    endif()
+    foreach(shard RANGE 1 ${A_SHARDS})
+      math(EXPR index "${shard} - 1")
+      add_test(NAME ${name}.${shard} COMMAND ${name} --gtest_brief=1)
+      set_tests_properties(${name}.${shard} PROPERTIES LABELS "${A_LABELS}" TIMEOUT 900
+        ENVIRONMENT "${A_ENV};GTEST_TOTAL_SHARDS=${A_SHARDS};GTEST_SHARD_INDEX=${index}")
+    endforeach()
   else()
     # The discovery takes one label, and loses empty values together with their place.
     set(properties TIMEOUT 300)
