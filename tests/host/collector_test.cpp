@@ -500,7 +500,10 @@ TEST_F(CollectorTest, RingsOfKernelsThatHardlyRunYetAreSeldomAskedForRecords) {
     rings.push_back(std::make_unique<SegmentedFakeRing>(FADE_RING_MIN_CAPACITY));
     ends.push_back(add(rings.back().get()));
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  // Long enough that the first questions, which all rings are asked, do not matter.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (rings.front()->copies < 200 && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_GT(rings.front()->copies, 4 * rings.back()->copies);
   for (const auto &ring : rings) wave(*ring, 20); // and yet all of them are read
   for (const auto &end : ends) end->store(true);
