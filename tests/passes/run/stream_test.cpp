@@ -2,9 +2,13 @@
 #include "cases.h"
 
 #include <fade/clone.h>
+#include <fade/decode.h>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <cstring>
 #include <thread>
 
 namespace {
@@ -141,6 +145,25 @@ TEST_P(StreamOf, SmallestRingWithSlowReaderLosesNothing) {
   EXPECT_EQ(data.contents(), contents);
 }
 
+// Records whose odd number of deltas is followed by something else than zero, and all that have it.
+std::pair<std::size_t, std::size_t> badPadding(const Recorded &recorded) {
+  std::pair<std::size_t, std::size_t> result;
+  fade::RecordCursor cursor(recorded.bytes);
+  fade::Record record;
+  while (cursor.next(record) == fade::RecordCursor::Status::record) {
+    fade_header header;
+    std::memcpy(&header, record.bytes().data(), sizeof header);
+    const bool has_addresses =
+        header.kind == FADE_RECORD_ACCESS || header.kind == FADE_RECORD_RANGE;
+    if (!has_addresses || header.encoding != FADE_ENCODING_DELTA32) continue;
+    if (std::popcount(record.mask()) % 2 != 0) continue;
+    const auto end = record.bytes().last(4);
+    result.first += std::ranges::any_of(end, [](std::byte b) { return b != std::byte{0}; });
+    ++result.second;
+  }
+  return result;
+}
+
 TEST_P(StreamOf, SegmentedRingHoldsTheSameRecords) {
   for (const char *kernel : {"spmv", "volumes"}) {
     Stream segmented;
@@ -151,6 +174,8 @@ TEST_P(StreamOf, SegmentedRingHoldsTheSameRecords) {
     EXPECT_EQ(recorded.blocks.size(), all.blocks.size());
     EXPECT_EQ(recorded.ends.size(), all.ends.size());
     EXPECT_EQ(recorded.bytes.size(), all.bytes.size());
+    EXPECT_EQ(badPadding(recorded).first, 0u) << kernel;
+    if (kernel == std::string("spmv")) EXPECT_GT(badPadding(recorded).second, 0u);
   }
 }
 
