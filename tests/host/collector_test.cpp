@@ -215,6 +215,37 @@ protected:
     return output.collected();
   }
 
+  /// Several waves write much more than the ring holds.
+  template <typename AnyRing> void expectNothingLost(AnyRing &ring) {
+    start(2, {{"MemoryAnalysis", ""}});
+    const auto ended = add(&ring);
+    constexpr int waves = 4, accesses = 3000;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < waves; ++i) threads.emplace_back([&] { wave(ring, accesses); });
+    for (auto &thread : threads) thread.join();
+    ended->store(true);
+    const std::string report = finish();
+    const auto memory = testing::objectsOf(report, "memory");
+    ASSERT_EQ(memory.size(), 1u);
+    EXPECT_EQ(memory[0]["global"][0]["executions"], waves * accesses);
+    const auto summary = testing::objectsOf(report, "summary");
+    ASSERT_EQ(summary.size(), 1u);
+    EXPECT_EQ(summary[0]["records"], waves * (accesses + 1));
+    EXPECT_EQ(summary[0]["incomplete"], 0);
+    EXPECT_TRUE(ring.recycled);
+  }
+
+  template <typename AnyRing> void expectReadWhileRunning(AnyRing &ring) {
+    start(1, {});
+    const auto ended = add(&ring);
+    wave(ring, 100);
+    for (int i = 0; i < 5000 && ring.tail() != ring.device.head; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(ring.tail(), ring.device.head); // freed although the dispatch has not ended
+    ended->store(true);
+    finish();
+  }
+
   SiteTableBuilder table;
   uint32_t load = 0;
   std::shared_ptr<const KernelInfo> info;
@@ -225,36 +256,14 @@ protected:
 };
 
 TEST_F(CollectorTest, NothingIsLostThroughARingMuchSmallerThanTheStream) {
-  start(2, {{"MemoryAnalysis", ""}});
   FakeRing ring(FADE_RING_MIN_CAPACITY);
-  const auto ended = add(&ring);
-  constexpr int waves = 4, accesses = 3000;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < waves; ++i) threads.emplace_back([&] { wave(ring, accesses); });
-  for (auto &thread : threads) thread.join();
-  ended->store(true);
-  const std::string report = finish();
-  const auto memory = testing::objectsOf(report, "memory");
-  ASSERT_EQ(memory.size(), 1u);
-  EXPECT_EQ(memory[0]["global"][0]["executions"], waves * accesses);
-  const auto summary = testing::objectsOf(report, "summary");
-  ASSERT_EQ(summary.size(), 1u);
-  EXPECT_EQ(summary[0]["records"], waves * (accesses + 1));
-  EXPECT_EQ(summary[0]["incomplete"], 0);
-  EXPECT_TRUE(ring.recycled);
+  expectNothingLost(ring);
   EXPECT_TRUE(ring.isZero());
 }
 
 TEST_F(CollectorTest, RecordsAreReadWhileTheKernelRuns) {
-  start(1, {});
   FakeRing ring(1 << 16);
-  const auto ended = add(&ring);
-  wave(ring, 100);
-  for (int i = 0; i < 5000 && ring.tail() != ring.device.head; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_EQ(ring.tail(), ring.device.head); // freed although the dispatch has not ended
-  ended->store(true);
-  finish();
+  expectReadWhileRunning(ring);
 }
 
 TEST_F(CollectorTest, DispatchesWithoutRingsAreTimedInAnyOrderOfTheirEnds) {
@@ -371,35 +380,13 @@ TEST_F(CollectorTest, ManyDispatchesWithFewRingsAllEnd) {
 // ---- rings in device memory
 
 TEST_F(CollectorTest, NothingIsLostThroughASegmentedRingMuchSmallerThanTheStream) {
-  start(2, {{"MemoryAnalysis", ""}});
   SegmentedFakeRing ring(FADE_RING_MIN_CAPACITY);
-  const auto ended = add(&ring);
-  constexpr int waves = 4, accesses = 3000;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < waves; ++i) threads.emplace_back([&] { wave(ring, accesses); });
-  for (auto &thread : threads) thread.join();
-  ended->store(true);
-  const std::string report = finish();
-  const auto memory = testing::objectsOf(report, "memory");
-  ASSERT_EQ(memory.size(), 1u);
-  EXPECT_EQ(memory[0]["global"][0]["executions"], waves * accesses);
-  const auto summary = testing::objectsOf(report, "summary");
-  ASSERT_EQ(summary.size(), 1u);
-  EXPECT_EQ(summary[0]["records"], waves * (accesses + 1));
-  EXPECT_EQ(summary[0]["incomplete"], 0);
-  EXPECT_TRUE(ring.recycled);
+  expectNothingLost(ring);
 }
 
 TEST_F(CollectorTest, RecordsInDeviceMemoryAreReadWhileTheKernelRuns) {
-  start(1, {});
   SegmentedFakeRing ring(1 << 16);
-  const auto ended = add(&ring);
-  wave(ring, 100);
-  for (int i = 0; i < 5000 && ring.tail() != ring.device.head; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_EQ(ring.tail(), ring.device.head); // freed although the dispatch has not ended
-  ended->store(true);
-  finish();
+  expectReadWhileRunning(ring);
 }
 
 TEST_F(CollectorTest, RecordsInDeviceMemoryThatWereNeverWrittenDoNotHoldUpTheEnd) {
