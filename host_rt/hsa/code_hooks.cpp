@@ -301,7 +301,8 @@ hsa_status_t destroyExecutable(hsa_executable_t executable) {
 
 } // namespace
 
-void hookCode(CoreApiTable &core) {
+void hookCode(HsaTables &tables) {
+  CoreApiTable &core = tables.core();
   core.hsa_code_object_reader_create_from_memory_fn = readerFromMemory;
   core.hsa_code_object_reader_create_from_file_fn = readerFromFile;
   core.hsa_code_object_reader_destroy_fn = readerDestroy;

@@ -6,6 +6,6 @@
 namespace fade {
 
 /// Puts FADE's functions into the runtime's table.
-void hookCode(CoreApiTable &core);
+void hookCode(HsaTables &tables);
 
 } // namespace fade

@@ -140,31 +140,22 @@ hsa_status_t copyRect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_offset,
       to, to_offset, from, from_offset, range, agent, direction, count, signals, completion);
 }
 
-/// The same on a chosen engine. Older headers do not know it, nor the type of its number.
-template <typename Table, typename Engine>
+/// The same on a chosen engine.
 hsa_status_t copyOnEngine(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t from_agent,
                           size_t size, uint32_t count, const hsa_signal_t *signals,
-                          hsa_signal_t completion, Engine engine, bool force) {
+                          hsa_signal_t completion, uint32_t engine, bool force) {
   const auto copy = [=](auto... values) {
-    const Table &original = hsaApi().amd;
-    return original.hsa_amd_memory_async_copy_on_engine_fn(values..., engine, force);
+    return hsaApi().amd.hsa_amd_memory_async_copy_on_engine_fn(values..., engine, force);
   };
   return copyLinear(to, to_agent, from, from_agent, size, {signals, count}, completion, copy);
 }
 
-template <typename Table> void hookEngineCopies(Table &table) {
-  if constexpr (requires { table.hsa_amd_memory_async_copy_on_engine_fn; })
-    if (hasEntry(hsaApi().amd, &Table::hsa_amd_memory_async_copy_on_engine_fn))
-      table.hsa_amd_memory_async_copy_on_engine_fn = copyOnEngine<Table>;
-}
-
 } // namespace
 
-void hookCopies(AmdExtTable &amd) {
-  amd.hsa_amd_memory_async_copy_fn = copy;
-  if (hasEntry(hsaApi().amd, &AmdExtTable::hsa_amd_memory_async_copy_rect_fn))
-    amd.hsa_amd_memory_async_copy_rect_fn = copyRect;
-  hookEngineCopies(amd);
+void hookCopies(HsaTables &tables) {
+  tables.replace(&AmdApi::hsa_amd_memory_async_copy_fn, copy);
+  tables.replace(&AmdApi::hsa_amd_memory_async_copy_rect_fn, copyRect);
+  tables.replace(&AmdApi::hsa_amd_memory_async_copy_on_engine_fn, copyOnEngine);
 }
 
 } // namespace fade

@@ -10,6 +10,6 @@
 
 namespace fade {
 
-void hookCopies(AmdExtTable &amd);
+void hookCopies(HsaTables &tables);
 
 } // namespace fade

@@ -1,25 +1,81 @@
 #include "hsa/hsa_api.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstring>
+#include <dlfcn.h>
 
 namespace fade {
 namespace {
 
-template <typename Table> bool copyTable(Table &to, const Table *from, uint32_t major) {
-  if (!from || from->version.major_id != major) return false;
-  std::memcpy(static_cast<void *>(&to), from,
-              std::min<std::size_t>(from->version.minor_id, sizeof to));
-  return true;
+struct Place {
+  int early, late; ///< index in AmdExtTable
+};
+constexpr Place kPlaces[] = {
+#define FADE_PLACE(name, early, late) {early, late},
+    FADE_AMD_ENTRIES(FADE_PLACE)
+#undef FADE_PLACE
+};
+static_assert(sizeof(AmdApi) == std::size(kPlaces) * sizeof(void *));
+
+constexpr std::size_t kCoreEntries = 125;
+static_assert(sizeof(CoreApiTable) == sizeof(ApiTableVersion) + kCoreEntries * sizeof(void *),
+              "the core table of these HSA headers is not the one that FADE knows");
+
+// Of AmdExtTable: 48 entries up to ROCm 5.4, 51 in 5.5, 55 in 5.6 and 5.7, all with version 1.
+constexpr std::size_t kEarlyAmdEntries = 51;
+
+std::size_t entriesOf(const ApiTableVersion &version) {
+  if (version.minor_id < sizeof version) return 0;
+  return (version.minor_id - sizeof version) / sizeof(void *);
+}
+
+/// The file of the runtime that has these tables, for people.
+std::string fileOf(const CoreApiTable *core) {
+  Dl_info info{};
+  if (core && entriesOf(core->version) > 0 &&
+      dladdr(reinterpret_cast<const void *>(core->hsa_init_fn), &info) != 0 && info.dli_fname)
+    return info.dli_fname;
+  return "libhsa-runtime64";
+}
+
+std::string versionOf(const ApiTableVersion *version) {
+  if (!version) return "none";
+  return fmt::format("{} with {} entries", version->major_id, entriesOf(*version));
 }
 
 } // namespace
 
-bool HsaApi::copyFrom(const HsaApiTable &table) {
-  return copyTable(core, table.core_, HSA_CORE_API_TABLE_MAJOR_VERSION) &&
-         copyTable(amd, table.amd_ext_, HSA_AMD_EXT_API_TABLE_MAJOR_VERSION) &&
-         hasEntry(core, &CoreApiTable::hsa_executable_iterate_agent_symbols_fn) &&
-         hasEntry(amd, &AmdExtTable::hsa_amd_queue_intercept_register_fn);
+void *HsaTables::slot(std::size_t entry) const {
+  const int place = is_early_ ? kPlaces[entry].early : kPlaces[entry].late;
+  if (place == kNoEntry || static_cast<std::size_t>(place) >= entriesOf(*amd_)) return nullptr;
+  return reinterpret_cast<void **>(amd_ + 1) + place;
+}
+
+bool HsaTables::read(HsaApiTable &table) {
+  constexpr auto is_known = [](const ApiTableVersion *version) {
+    return version && (version->major_id == 1 || version->major_id == 2);
+  };
+  core_ = table.core_;
+  amd_ = table.amd_ext_ ? &table.amd_ext_->version : nullptr;
+  HsaApi &api = hsaApi();
+  api = {};
+  if (is_known(core_ ? &core_->version : nullptr) && is_known(amd_) &&
+      entriesOf(core_->version) >= kCoreEntries) {
+    is_early_ = amd_->major_id == 1 && entriesOf(*amd_) <= kEarlyAmdEntries;
+    std::memcpy(static_cast<void *>(&api.core), core_, sizeof api.core);
+    for (std::size_t i = 0; i < std::size(kPlaces); ++i)
+      if (const void *from = slot(i))
+        std::memcpy(reinterpret_cast<char *>(&api.amd) + i * sizeof(void *), from, sizeof(void *));
+    if (api.amd.hsa_amd_queue_intercept_register_fn) return true;
+  }
+  api = {};
+  problem_ = fmt::format("the API tables of {} (core {}, AMD {}) are not those of ROCm 5.0 to 7.2, "
+                         "which this FADE knows: the application runs without FADE; try another "
+                         "version of FADE or of ROCm",
+                         fileOf(table.core_), versionOf(core_ ? &core_->version : nullptr),
+                         versionOf(amd_));
+  return false;
 }
 
 HsaApi &hsaApi() {

@@ -1,5 +1,10 @@
 // The HSA runtime as FADE calls it: the functions that were in its tables before FADE put its own
 // there. Entries that the runtime is too old to have are null.
+//
+// One libfade.so serves every runtime, so the layout of its tables is not taken from the headers
+// FADE was built with. The core table has had the same 125 entries since ROCm 5.0. The table of
+// AMD's extensions got two entries in its middle with ROCm 5.6, without a new version number, and
+// has only grown at its end since then.
 #pragma once
 
 // Debian's copy of the header wants to be told that it stands beside the others.
@@ -8,28 +13,87 @@
 #include <hsa/hsa_api_trace.h>
 #include <hsa/hsa_ven_amd_loader.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
 
 namespace fade {
 
+/// Copies on a chosen engine. Not in the headers of ROCm before 5.6; the engine is an enumeration.
+hsa_status_t hsa_amd_memory_async_copy_on_engine(void *, hsa_agent_t, const void *, hsa_agent_t,
+                                                 size_t, uint32_t, const hsa_signal_t *,
+                                                 hsa_signal_t, uint32_t engine, bool force);
+
+inline constexpr int kNoEntry = -1;
+
+// Every extension that FADE calls or replaces, and its place in AmdExtTable up to ROCm 5.5 and
+// since 5.6.
+#define FADE_AMD_ENTRIES(X)                                                                        \
+  X(hsa_amd_profiling_set_profiler_enabled, 2, 2)                                                  \
+  X(hsa_amd_profiling_get_dispatch_time, 4, 4)                                                     \
+  X(hsa_amd_signal_async_handler, 7, 7)                                                            \
+  X(hsa_amd_memory_pool_get_info, 11, 11)                                                          \
+  X(hsa_amd_agent_iterate_memory_pools, 12, 12)                                                    \
+  X(hsa_amd_memory_pool_allocate, 13, 13)                                                          \
+  X(hsa_amd_memory_pool_free, 14, 14)                                                              \
+  X(hsa_amd_memory_async_copy, 15, 15)                                                             \
+  X(hsa_amd_memory_async_copy_on_engine, kNoEntry, 16)                                             \
+  X(hsa_amd_agents_allow_access, 17, 19)                                                           \
+  X(hsa_amd_memory_lock, 20, 22)                                                                   \
+  X(hsa_amd_memory_unlock, 21, 23)                                                                 \
+  X(hsa_amd_signal_create, 31, 33)                                                                 \
+  X(hsa_amd_queue_intercept_create, 35, 37)                                                        \
+  X(hsa_amd_queue_intercept_register, 36, 38)                                                      \
+  X(hsa_amd_memory_async_copy_rect, 38, 40)                                                        \
+  X(hsa_amd_memory_lock_to_pool, 40, 42)
+
+/// AMD's extensions, by name.
+struct AmdApi {
+#define FADE_MEMBER(name, early, late) std::add_pointer_t<decltype(name)> name##_fn = nullptr;
+  FADE_AMD_ENTRIES(FADE_MEMBER)
+#undef FADE_MEMBER
+};
+
 struct HsaApi {
   CoreApiTable core{};
-  AmdExtTable amd{};
-
-  /// Copies the tables. False if they are not what this FADE was built for.
-  bool copyFrom(const HsaApiTable &table);
+  AmdApi amd{};
 };
 
 /// Valid once OnLoad has run.
 HsaApi &hsaApi();
 
-/// Whether the runtime's table is long enough to have an entry.
-template <typename Table, typename Entry> bool hasEntry(const Table &table, Entry Table::*entry) {
-  const auto offset =
-      reinterpret_cast<const char *>(&(table.*entry)) - reinterpret_cast<const char *>(&table);
-  return static_cast<std::size_t>(offset) + sizeof(Entry) <= table.version.minor_id;
-}
+/// The tables of a running HSA runtime, in whichever layout it has them.
+class HsaTables {
+public:
+  /// Copies what is in the tables to hsaApi(). False if FADE cannot work with them; `problem()`
+  /// then says why.
+  bool read(HsaApiTable &table);
+  const std::string &problem() const { return problem_; }
+
+  /// To be written to: the runtime calls what is there.
+  CoreApiTable &core() { return *core_; }
+  /// Puts a function of FADE's in the place of an extension, if the runtime has that.
+  template <typename Function> void replace(Function AmdApi::*entry, Function function) {
+    const AmdApi &api = hsaApi().amd;
+    if (!(api.*entry)) return;
+    const auto index = static_cast<std::size_t>(reinterpret_cast<const char *>(&(api.*entry)) -
+                                                reinterpret_cast<const char *>(&api)) /
+                       sizeof(Function);
+    std::memcpy(slot(index), &function, sizeof function);
+  }
+
+private:
+  /// Where the runtime keeps an entry of FADE_AMD_ENTRIES; null if it has none.
+  void *slot(std::size_t entry) const;
+
+  CoreApiTable *core_ = nullptr;
+  ApiTableVersion *amd_ = nullptr; ///< AmdExtTable begins with it; then one pointer per entry
+  bool is_early_ = false;          ///< the layout up to ROCm 5.5
+  std::string problem_;
+};
 
 inline bool ok(hsa_status_t status) {
   return status == HSA_STATUS_SUCCESS || status == HSA_STATUS_INFO_BREAK;

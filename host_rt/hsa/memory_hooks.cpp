@@ -105,15 +105,14 @@ hsa_status_t unlock(void *host) {
 
 } // namespace
 
-void hookMemory(CoreApiTable &core, AmdExtTable &amd) {
-  core.hsa_memory_allocate_fn = regionAllocate;
-  core.hsa_memory_free_fn = regionFree;
-  amd.hsa_amd_memory_pool_allocate_fn = poolAllocate;
-  amd.hsa_amd_memory_pool_free_fn = poolFree;
-  amd.hsa_amd_memory_lock_fn = lock;
-  amd.hsa_amd_memory_unlock_fn = unlock;
-  if (hasEntry(hsaApi().amd, &AmdExtTable::hsa_amd_memory_lock_to_pool_fn))
-    amd.hsa_amd_memory_lock_to_pool_fn = lockToPool;
+void hookMemory(HsaTables &tables) {
+  tables.core().hsa_memory_allocate_fn = regionAllocate;
+  tables.core().hsa_memory_free_fn = regionFree;
+  tables.replace(&AmdApi::hsa_amd_memory_pool_allocate_fn, poolAllocate);
+  tables.replace(&AmdApi::hsa_amd_memory_pool_free_fn, poolFree);
+  tables.replace(&AmdApi::hsa_amd_memory_lock_fn, lock);
+  tables.replace(&AmdApi::hsa_amd_memory_unlock_fn, unlock);
+  tables.replace(&AmdApi::hsa_amd_memory_lock_to_pool_fn, lockToPool);
 }
 
 } // namespace fade

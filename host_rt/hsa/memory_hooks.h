@@ -5,6 +5,6 @@
 
 namespace fade {
 
-void hookMemory(CoreApiTable &core, AmdExtTable &amd);
+void hookMemory(HsaTables &tables);
 
 } // namespace fade

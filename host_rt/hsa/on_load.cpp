@@ -18,8 +18,9 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
   using namespace fade;
   try {
     keepStderr();
-    if (!hsaApi().copyFrom(*table)) {
-      warn("this HSA runtime is too old or too new: the application runs without FADE");
+    HsaTables tables;
+    if (!tables.read(*table)) {
+      warn("{}", tables.problem());
       return true;
     }
     std::vector<std::string> complaints;
@@ -30,10 +31,10 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
     stayLoaded();
     Runtime::start(std::move(settings));
     watchExits();
-    hookCode(*table->core_);
-    hookQueues(*table->core_, *table->amd_ext_);
-    hookMemory(*table->core_, *table->amd_ext_);
-    if (copies_records) hookCopies(*table->amd_ext_);
+    hookCode(tables);
+    hookQueues(tables);
+    hookMemory(tables);
+    if (copies_records) hookCopies(tables);
   } catch (const std::exception &e) {
     warn("cannot start: {}", e.what());
     Runtime::forget();

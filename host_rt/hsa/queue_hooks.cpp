@@ -367,10 +367,10 @@ hsa_status_t setProfiling(hsa_queue_t *queue, int enable) {
 
 } // namespace
 
-void hookQueues(CoreApiTable &core, AmdExtTable &amd) {
-  core.hsa_queue_create_fn = queueCreate;
-  core.hsa_queue_destroy_fn = queueDestroy;
-  amd.hsa_amd_profiling_set_profiler_enabled_fn = setProfiling;
+void hookQueues(HsaTables &tables) {
+  tables.core().hsa_queue_create_fn = queueCreate;
+  tables.core().hsa_queue_destroy_fn = queueDestroy;
+  tables.replace(&AmdApi::hsa_amd_profiling_set_profiler_enabled_fn, setProfiling);
 }
 
 } // namespace fade

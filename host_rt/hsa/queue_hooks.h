@@ -5,6 +5,6 @@
 
 namespace fade {
 
-void hookQueues(CoreApiTable &core, AmdExtTable &amd);
+void hookQueues(HsaTables &tables);
 
 } // namespace fade
