@@ -36,6 +36,8 @@ struct KernelEntry {
   std::shared_ptr<const LoadedCode> code; ///< null if its bytes were not kept
 
   std::atomic<uint64_t> dispatches{0};
+  /// The most that a work-item of it has written into its ring so far; below 0 until one has ended.
+  std::atomic<double> bytes_per_item{-1};
   std::atomic<bool> is_chosen{true}; ///< by --kernels; set when it is registered
 
   /// What runs instead of it, once that has been found out. Plans live as long as the kernel.

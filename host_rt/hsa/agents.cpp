@@ -121,7 +121,7 @@ bool Agents::isHostPool(hsa_amd_memory_pool_t pool) const {
 }
 
 void *allocateFor(hsa_amd_memory_pool_t pool, std::size_t size, hsa_agent_t agent) {
-  const AmdExtTable &amd = hsaApi().amd;
+  const AmdApi &amd = hsaApi().amd;
   void *memory = nullptr;
   if (!ok(amd.hsa_amd_memory_pool_allocate_fn(pool, size, 0, &memory))) return nullptr;
   // Fails for memory that is the agent's own, which it can reach anyway.

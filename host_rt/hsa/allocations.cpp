@@ -1,5 +1,8 @@
 #include "hsa/allocations.h"
 
+#include <fmt/format.h>
+#include <iterator>
+
 namespace fade {
 
 void AllocationTable::addLocked(Entry entry) {
@@ -48,6 +51,25 @@ std::shared_ptr<const Allocations> AllocationTable::snapshot() {
     snapshot_ = std::move(all);
   }
   return snapshot_;
+}
+
+std::string AllocationTable::describeNearest(uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  const auto after = entries_.upper_bound(address);
+  const auto before = after == entries_.begin() ? entries_.end() : std::prev(after);
+  const auto describe = [](const std::string &where, const Entry &entry) {
+    const fade_allocation &a = entry.allocation;
+    return fmt::format(", {} allocation {} ({} bytes at {:#x}{}{})", where, a.number, a.size,
+                       a.address, entry.name.empty() ? "" : ", ", entry.name);
+  };
+  if (before != entries_.end()) {
+    const uint64_t end = before->first + before->second.allocation.size;
+    if (address < end) return describe("in", before->second);
+    if (after == entries_.end() || address - end <= after->first - address)
+      return describe(fmt::format("{} bytes beyond the end of", address - end), before->second);
+  }
+  if (after == entries_.end()) return "";
+  return describe(fmt::format("{} bytes before", after->first - address), after->second);
 }
 
 } // namespace fade

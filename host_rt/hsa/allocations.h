@@ -19,6 +19,9 @@ public:
   void removeVariables(uint64_t executable);
   /// All of it, by address, as it is now.
   std::shared_ptr<const Allocations> snapshot();
+  /// The one that an access outside of all was probably meant for, as the end of a sentence; empty
+  /// if there is none.
+  std::string describeNearest(uint64_t address);
 
 private:
   struct Entry {

@@ -19,7 +19,7 @@ std::span<uint8_t> KernargPool::take(std::size_t size) {
   }
   constexpr std::size_t least = 4096;
   const std::size_t rounded = std::max(std::bit_ceil(size), least);
-  auto *memory = static_cast<uint8_t *>(allocateFor(*host_.kernarg_pool, rounded, gpu_.handle));
+  auto *memory = reinterpret_cast<uint8_t *>(memory_.allocate(rounded));
   return memory ? std::span(memory, rounded) : std::span<uint8_t>();
 }
 

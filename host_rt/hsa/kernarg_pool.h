@@ -1,7 +1,7 @@
 // Blocks for kernel arguments that FADE rebuilds, for dispatches that have no ring.
 #pragma once
 
-#include "hsa/agents.h"
+#include "hsa/own_memory.h"
 
 #include <mutex>
 #include <span>
@@ -11,14 +11,14 @@ namespace fade {
 
 class KernargPool {
 public:
-  KernargPool(const Agent &gpu, const Agent &host) : gpu_(gpu), host_(host) {}
+  KernargPool(const Agent &gpu, const Agent &host) : memory_(*host.kernarg_pool, gpu.handle) {}
 
   /// At least `size` bytes; empty if there is no memory.
   std::span<uint8_t> take(std::size_t size);
   void giveBack(std::span<uint8_t> block);
 
 private:
-  const Agent gpu_, host_;
+  OwnMemory memory_;
   std::mutex mutex_;
   std::vector<std::span<uint8_t>> free_;
 };

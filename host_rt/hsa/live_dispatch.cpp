@@ -2,6 +2,7 @@
 
 #include "base/handed_over.h"
 
+#include <algorithm>
 #include <hsa/amd_hsa_signal.h>
 
 namespace fade {
@@ -68,6 +69,13 @@ bool HsaDispatch::hasEnded() noexcept {
 
 void HsaDispatch::readTimes(fade_dispatch &view) noexcept {
   const HsaApi &api = hsaApi();
+  if (ring && kernel_) { // only the collector's thread comes here
+    const double bytes =
+        static_cast<double>(ring->control().head) /
+        std::max(1.0, static_cast<double>(view.grid[0]) * view.grid[1] * view.grid[2]);
+    if (bytes > kernel_->bytes_per_item.load(std::memory_order_relaxed))
+      kernel_->bytes_per_item.store(bytes, std::memory_order_relaxed);
+  }
   if (signal_.handle == 0 || api.core.hsa_signal_load_scacquire_fn(signal_) > 0) {
     view.flags |= FADE_DISPATCH_INCOMPLETE;
     return;

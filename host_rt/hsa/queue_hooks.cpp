@@ -20,7 +20,6 @@ namespace {
 using Packet = hsa_kernel_dispatch_packet_t;
 static_assert(sizeof(Packet) == 64);
 
-constexpr auto kRingPatience = std::chrono::milliseconds(1000);
 constexpr uint64_t kMarksPerQueue = 8;
 constexpr auto kFullQueuePatience = std::chrono::milliseconds(1000);
 
@@ -98,6 +97,7 @@ public:
 private:
   void describe(DispatchRecord &record) const;
   bool isWanted(uint64_t ordinal) const;
+  uint64_t expectedBytes() const;
   void skip(const std::string &reason) const;
   void swap(HsaDispatch &live, uint64_t ordinal);
   bool instrument(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original);
@@ -137,6 +137,15 @@ bool Passage::isWanted(uint64_t ordinal) const {
          runtime_.selection().wantsDispatch(kernel_->symbol, ordinal);
 }
 
+/// Of its records, going by dispatches of the same kernel that have ended.
+uint64_t Passage::expectedBytes() const {
+  const double bytes = kernel_->bytes_per_item.load(std::memory_order_relaxed);
+  if (bytes < 0) return UINT64_MAX;
+  const double items =
+      static_cast<double>(packet_.grid_size_x) * packet_.grid_size_y * packet_.grid_size_z;
+  return static_cast<uint64_t>(std::min(bytes * items, 1e18));
+}
+
 void Passage::skip(const std::string &reason) const {
   // The helpers of the HIP runtime are nobody's kernels.
   if (!kernel_->symbol.starts_with("__amd_rocclr_")) runtime_.skipped(kernel_->name, reason);
@@ -165,8 +174,8 @@ bool Passage::instrument(HsaDispatch &live, const Replacement &choice, codeobj::
   const ModuleSites &sites = *choice.info->sites();
   const bool counts =
       (sites.modes & FADE_MODE_COUNTS) != 0 || runtime_.settings().workgroups.sample_executions > 1;
-  HsaRing *ring =
-      queue_->rings ? queue_->rings->take(counts ? sites.site_count : 0, kRingPatience) : nullptr;
+  HsaRing *ring = nullptr;
+  if (queue_->rings) ring = queue_->rings->take(expectedBytes(), counts ? sites.site_count : 0);
   const auto block = ring ? ring->kernargs(choice.twin_kernargs->size()) : std::span<uint8_t>();
   if (block.empty()) {
     skip("all rings were in use (FADE_MEMORY)");

@@ -5,14 +5,6 @@
 
 namespace fade {
 
-// A copy engine reads memory, and what a wave wrote may still lie in the GPU's L2. Fine-grained
-// memory is not kept there. Of coarse-grained memory, a release at system scope writes it back on
-// gfx90a and gfx94x, and from gfx10 on the runtime has it written back before each copy. On older
-// ones nothing does before the kernel has ended.
-hsa_amd_memory_pool_t copiedPool(const Agent &gpu) {
-  return gpu.fine_device_pool ? *gpu.fine_device_pool : *gpu.device_pool;
-}
-
 bool copiesWhatIsWritten(const Agent &gpu) {
   const bool is_before_gfx10 = gpu.target.size() == 6; // gfx90a
   const bool writes_back =
@@ -31,9 +23,9 @@ bool HostRingData::restart(bool is_dirty) noexcept {
 }
 
 std::unique_ptr<DeviceRingData> DeviceRingData::make(const Agent &gpu, const Agent &cpu,
-                                                     const RingHostMemory &host,
+                                                     OwnMemory &memory, const RingHostMemory &host,
                                                      uint64_t capacity) {
-  void *data = allocateFor(copiedPool(gpu), capacity + FADE_RING_SLACK, gpu.handle);
+  std::byte *data = memory.allocate(capacity + FADE_RING_SLACK);
   if (!data) return nullptr;
   SegmentedRing ring;
   ring.data = reinterpret_cast<uint64_t>(data);
@@ -43,7 +35,7 @@ std::unique_ptr<DeviceRingData> DeviceRingData::make(const Agent &gpu, const Age
   ring.staging = host.staging;
   ring.capacity = capacity;
   ring.segment_shift = SegmentedRing::segmentShift(capacity);
-  std::unique_ptr<DeviceRingData> made(new DeviceRingData(gpu, cpu, ring));
+  std::unique_ptr<DeviceRingData> made(new DeviceRingData(gpu, cpu, memory, ring));
   if (made->engine_.create()) return made;
   made->destroySignals();
   made->freeMemory();
@@ -69,8 +61,6 @@ bool DeviceRingData::restart(bool) noexcept {
   return true;
 }
 
-void DeviceRingData::freeMemory() noexcept {
-  fade::freeMemory(reinterpret_cast<void *>(ring_.data));
-}
+void DeviceRingData::freeMemory() noexcept { memory_.free(reinterpret_cast<void *>(ring_.data)); }
 
 } // namespace fade

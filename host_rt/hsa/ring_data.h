@@ -4,6 +4,7 @@
 
 #include "hsa/agents.h"
 #include "hsa/async_copy.h"
+#include "hsa/own_memory.h"
 
 #include <memory>
 
@@ -57,7 +58,7 @@ private:
 class DeviceRingData final : public RingData {
 public:
   /// Null if there is no memory.
-  static std::unique_ptr<DeviceRingData> make(const Agent &gpu, const Agent &cpu,
+  static std::unique_ptr<DeviceRingData> make(const Agent &gpu, const Agent &cpu, OwnMemory &memory,
                                               const RingHostMemory &host, uint64_t capacity);
 
   void describe(fade_control &control) const noexcept override;
@@ -68,9 +69,10 @@ public:
   void freeMemory() noexcept override;
 
 private:
-  DeviceRingData(const Agent &gpu, const Agent &cpu, const SegmentedRing &ring)
-      : ring_(ring), engine_(gpu.handle, cpu.handle), reader_(engine_, ring) {}
+  DeviceRingData(const Agent &gpu, const Agent &cpu, OwnMemory &memory, const SegmentedRing &ring)
+      : memory_(memory), ring_(ring), engine_(gpu.handle, cpu.handle), reader_(engine_, ring) {}
 
+  OwnMemory &memory_;
   const SegmentedRing ring_;
   HsaCopyEngine engine_;
   SegmentReader reader_;
@@ -78,9 +80,7 @@ private:
   bool is_broken_ = false;
 };
 
-/// The memory of the GPU for what its copy engine reads while a kernel runs.
-hsa_amd_memory_pool_t copiedPool(const Agent &gpu);
-/// Whether it reads there what the kernel has written.
+/// Whether the copy engine reads what a running kernel has written to memory for it.
 bool copiesWhatIsWritten(const Agent &gpu);
 
 } // namespace fade

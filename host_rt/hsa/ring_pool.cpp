@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <fmt/format.h>
 #include <iterator>
 
 namespace fade {
@@ -22,6 +23,11 @@ constexpr uint64_t kLargeRing = 16 << 20;
 constexpr uint64_t kSmallRing = 64 << 10;
 constexpr std::size_t kKernargs = 4096;
 
+uint64_t largeRing(const MemoryBudget &budget) {
+  const uint64_t most = std::min(kLargeRing, std::bit_floor(budget.total() / 8));
+  return std::max<uint64_t>(most, FADE_RING_MIN_CAPACITY);
+}
+
 uint64_t hostSize(uint64_t capacity) { return kDataOffset + capacity + FADE_RING_SLACK; }
 uint64_t footprint(uint64_t capacity, Transport transport) {
   const uint64_t on_device = transport == Transport::device ? capacity + FADE_RING_SLACK : 0;
@@ -38,8 +44,10 @@ bool MemoryBudget::take(uint64_t bytes) {
 }
 
 RingPool::RingPool(const Agent &gpu, const Agent &host, const Settings &settings,
-                   MemoryBudget &budget)
-    : gpu_(gpu), host_(host), settings_(settings), budget_(budget), transport_(settings.transport) {
+                   MemoryBudget &budget, AllocationTable &allocations,
+                   std::chrono::milliseconds patience)
+    : gpu_(gpu), host_(host), settings_(settings), budget_(budget), allocations_(allocations),
+      memory_(gpu, host), transport_(settings.transport), patience_(patience) {
   if (transport_ == Transport::device && !copiesWhatIsWritten(gpu)) {
     transport_ = Transport::host;
     warn("the copy engine of {} does not see what a running kernel writes: records go to host "
@@ -53,13 +61,21 @@ RingPool::RingPool(const Agent &gpu, const Agent &host, const Settings &settings
 
 RingPool::~RingPool() = default;
 
-HsaRing *RingPool::take(uint32_t counters, std::chrono::milliseconds patience) {
+HsaRing *RingPool::take(uint64_t bytes, uint32_t counters) {
   std::unique_lock lock(mutex_);
-  HsaRing *ring = takeFree(counters);
-  if (!ring) ring = makeRing();
-  if (!ring && !all_.empty() && patience.count() != 0 && !stalled_) {
-    stalled_ = !freed_.wait_for(lock, patience, [&] { return hasFree(); });
-    ring = takeFree(counters);
+  HsaRing *ring = bytes <= kSmallRing / 2 ? takeSmall(counters) : nullptr;
+  if (!ring) ring = takeLarge(counters);
+  while (!ring && large_count_ != 0 && !stalled_) {
+    const uint64_t before = large_freed_;
+    stalled_ = !freed_.wait_for(lock, patience_, [&] { return large_freed_ != before; });
+    ring = takeLarge(counters);
+  }
+  if (!ring) ring = takeSmall(counters);
+  if (!ring && !all_.empty() && !exhausted_) {
+    exhausted_ = !freed_.wait_for(lock, patience_ / 2,
+                                  [&] { return !free_small_.empty() || !free_large_.empty(); });
+    ring = takeLarge(counters);
+    if (!ring) ring = takeSmall(counters);
   }
   lock.unlock();
   if (ring && !ring->configure(counters)) {
@@ -69,50 +85,57 @@ HsaRing *RingPool::take(uint32_t counters, std::chrono::milliseconds patience) {
   return ring;
 }
 
-/// A large one before a small one; among the latest that were given back, and so are still in
-/// caches, one that already counts as many sites.
-HsaRing *RingPool::takeFree(uint32_t counters) {
-  constexpr std::ptrdiff_t looked_at = 8;
-  for (auto *list : {&free_large_, &free_small_}) {
-    if (list->empty()) continue;
-    const auto last = list->end() - 1;
-    const auto stop = list->end() - std::min<std::ptrdiff_t>(looked_at, std::ssize(*list));
-    auto at = last;
-    while (at != stop && (*at)->counter_count_ != counters) --at;
-    if ((*at)->counter_count_ != counters) at = last;
-    HsaRing *ring = *at;
-    *at = *last;
-    list->pop_back();
-    return ring;
-  }
-  return nullptr;
+HsaRing *RingPool::takeLarge(uint32_t counters) {
+  HsaRing *ring = takeFree(free_large_, counters);
+  return ring ? ring : makeRing(true);
 }
 
-HsaRing *RingPool::makeRing() {
-  if (HsaRing *ring = makeRing(transport_)) return ring;
+HsaRing *RingPool::takeSmall(uint32_t counters) {
+  HsaRing *ring = takeFree(free_small_, counters);
+  return ring ? ring : makeRing(false);
+}
+
+/// Among the latest that were given back, and so are still in caches, one that already counts as
+/// many sites.
+HsaRing *RingPool::takeFree(std::vector<HsaRing *> &list, uint32_t counters) {
+  constexpr std::ptrdiff_t looked_at = 8;
+  if (list.empty()) return nullptr;
+  const auto last = list.end() - 1;
+  const auto stop = list.end() - std::min<std::ptrdiff_t>(looked_at, std::ssize(list));
+  auto at = last;
+  while (at != stop && (*at)->counter_count_ != counters) --at;
+  if ((*at)->counter_count_ != counters) at = last;
+  HsaRing *ring = *at;
+  *at = *last;
+  list.pop_back();
+  return ring;
+}
+
+HsaRing *RingPool::makeRing(bool large) {
+  if (HsaRing *ring = makeRing(large, transport_)) return ring;
   // What was not had for want of memory within the budget will not be had elsewhere, either.
   if (transport_ == Transport::host || !lacks_memory_) return nullptr;
   transport_ = Transport::host;
   warn("there is no device memory for records: they go to host memory");
-  return makeRing(transport_);
+  return makeRing(large, transport_);
 }
 
-HsaRing *RingPool::makeRing(Transport transport) {
+HsaRing *RingPool::makeRing(bool large, Transport transport) {
   // Half of the memory for large rings, the rest for small ones.
-  uint64_t large = std::min(kLargeRing, std::bit_floor(budget_.total() / 8));
-  large = std::max<uint64_t>(large, FADE_RING_MIN_CAPACITY);
-  const bool is_large = budget_.left() >= budget_.total() / 2 + footprint(large, transport);
-  const uint64_t capacity = is_large ? large : std::min(kSmallRing, large);
-  if (!budget_.take(footprint(capacity, transport))) return nullptr;
-  std::unique_ptr<HsaRing> ring(new HsaRing(*this, capacity, transport));
+  const uint64_t capacity = large ? largeRing(budget_) : std::min(kSmallRing, largeRing(budget_));
+  const uint64_t size = footprint(capacity, transport);
+  if (large && budget_.left() < budget_.total() / 2 + size) return nullptr;
+  if (!budget_.take(size)) return nullptr;
+  std::unique_ptr<HsaRing> ring(new HsaRing(*this, capacity, transport, large));
   if (!ring->allocate()) {
-    budget_.giveBack(footprint(capacity, transport));
+    budget_.giveBack(size);
     lacks_memory_ = true;
     if (transport == Transport::host && !std::exchange(said_, true))
       warn("the runtime has no memory for a ring of {} bytes", capacity);
     return nullptr;
   }
   all_.push_back(std::move(ring));
+  if (large) ++large_count_;
   return all_.back().get();
 }
 
@@ -124,6 +147,7 @@ void RingPool::avoidDeviceMemory() {
       if (ring->transport_ == Transport::host) return false;
       ring->release();
       budget_.giveBack(footprint(ring->capacity_, ring->transport_));
+      if (ring->is_large_) --large_count_;
       std::erase_if(all_, [&](const auto &owned) { return owned.get() == ring; });
       return true;
     });
@@ -132,10 +156,14 @@ void RingPool::avoidDeviceMemory() {
 void RingPool::giveBack(HsaRing &ring) {
   {
     const std::lock_guard lock(mutex_);
-    (ring.capacity_ > kSmallRing ? free_large_ : free_small_).push_back(&ring);
-    stalled_ = false;
+    (ring.is_large_ ? free_large_ : free_small_).push_back(&ring);
+    if (ring.is_large_) {
+      ++large_freed_;
+      stalled_ = false;
+    }
+    exhausted_ = false;
   }
-  freed_.notify_one();
+  freed_.notify_all();
 }
 
 void RingPool::destroySignals() {
@@ -149,12 +177,8 @@ void RingPool::destroySignals() {
 HsaRing::~HsaRing() = default; // the GPU may still know it: it lives as long as the process
 
 bool HsaRing::allocate() {
-  const hsa_agent_t gpu = pool_.gpu_.handle;
-  const auto control_pool =
-      transport_ == Transport::device ? copiedPool(pool_.gpu_) : *pool_.gpu_.device_pool;
-  host_memory_ =
-      static_cast<std::byte *>(allocateFor(*pool_.host_.host_pool, hostSize(capacity_), gpu));
-  device_control_ = static_cast<ControlBlock *>(allocateFor(control_pool, controlSize(), gpu));
+  host_memory_ = pool_.memory_.host.allocate(hostSize(capacity_));
+  device_control_ = reinterpret_cast<ControlBlock *>(controlMemory().allocate(controlSize()));
   if (host_memory_ && device_control_ && copy_.create()) {
     std::memset(host_memory_, 0, hostSize(capacity_));
     staging_ = reinterpret_cast<ControlBlock *>(host_memory_ + kStagingOffset);
@@ -175,7 +199,7 @@ bool HsaRing::makeData() {
       .device_control = device_control_,
   };
   if (transport_ == Transport::device)
-    data_ = DeviceRingData::make(pool_.gpu_, pool_.host_, host, capacity_);
+    data_ = DeviceRingData::make(pool_.gpu_, pool_.host_, pool_.memory_.copied, host, capacity_);
   else
     data_ = std::make_unique<HostRingData>(host, capacity_);
   if (!data_) return false;
@@ -195,10 +219,11 @@ void HsaRing::destroySignals() noexcept {
 void HsaRing::release() {
   destroySignals();
   if (data_) data_->freeMemory();
-  for (void *memory : {static_cast<void *>(host_memory_), static_cast<void *>(device_control_),
-                       static_cast<void *>(kernarg_memory_), static_cast<void *>(device_counters_),
-                       static_cast<void *>(host_counters_)})
-    freeMemory(memory);
+  pool_.memory_.host.free(host_memory_);
+  controlMemory().free(device_control_);
+  pool_.memory_.kernargs.free(kernarg_memory_);
+  pool_.memory_.device.free(device_counters_);
+  pool_.memory_.host.free(host_counters_);
 }
 
 fade_control HsaRing::pristine() const {
@@ -225,12 +250,11 @@ bool HsaRing::configure(uint32_t counters) {
   const HsaApi &api = hsaApi();
   const std::size_t size = std::size_t{counters} * sizeof(fade_counter);
   if (counters > counter_room_) {
-    freeMemory(std::exchange(device_counters_, nullptr));
-    freeMemory(std::exchange(host_counters_, nullptr));
+    pool_.memory_.device.free(std::exchange(device_counters_, nullptr));
+    pool_.memory_.host.free(std::exchange(host_counters_, nullptr));
     counter_count_ = counter_room_ = 0;
-    const hsa_agent_t gpu = pool_.gpu_.handle;
-    device_counters_ = static_cast<std::byte *>(allocateFor(*pool_.gpu_.device_pool, size, gpu));
-    host_counters_ = static_cast<std::byte *>(allocateFor(*pool_.host_.host_pool, size, gpu));
+    device_counters_ = pool_.memory_.device.allocate(size);
+    host_counters_ = pool_.memory_.host.allocate(size);
     if (!device_counters_ || !host_counters_) return false;
     counter_room_ = counters;
   }
@@ -245,11 +269,10 @@ bool HsaRing::configure(uint32_t counters) {
 
 std::span<uint8_t> HsaRing::kernargs(std::size_t size) {
   if (size > kernarg_size_) {
-    freeMemory(std::exchange(kernarg_memory_, nullptr));
+    pool_.memory_.kernargs.free(std::exchange(kernarg_memory_, nullptr));
     kernarg_size_ = 0;
     const std::size_t rounded = std::max(std::bit_ceil(size), kKernargs);
-    kernarg_memory_ = static_cast<std::byte *>(
-        allocateFor(*pool_.host_.kernarg_pool, rounded, pool_.gpu_.handle));
+    kernarg_memory_ = pool_.memory_.kernargs.allocate(rounded);
     if (!kernarg_memory_) return {};
     kernarg_size_ = rounded;
   }
@@ -285,6 +308,23 @@ bool HsaRing::fetchControl() noexcept {
   if (!copy_.isDone()) return false;
   step_ = 0;
   return true;
+}
+
+std::string HsaRing::damage() const {
+  if (is_broken_) return {}; // it was not fetched
+  const fade_control &seen = staging_->control;
+  fade_control expected = pristine();
+  expected.head = seen.head;
+  expected.limit = seen.limit;
+  expected.dropped = seen.dropped;
+  expected.waves = seen.waves;
+  const auto *a = reinterpret_cast<const std::byte *>(&expected);
+  const auto *b = reinterpret_cast<const std::byte *>(&seen);
+  const auto *at = std::mismatch(a, a + sizeof expected, b).first;
+  if (at == a + sizeof expected) return {};
+  const uint64_t address = controlAddress() + static_cast<uint64_t>(at - a);
+  return fmt::format("the application wrote into FADE's own memory at {:#x}{}", address,
+                     pool_.allocations_.describeNearest(address));
 }
 
 bool HsaRing::recycle() noexcept {

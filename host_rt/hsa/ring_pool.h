@@ -6,13 +6,18 @@
 // in host memory is the mirror of it (ring_data.h). The configuration in the control block is
 // written when the ring is made; between dispatches only the words that waves change are reset.
 //
-// There are few large rings and many small ones. Large ones keep the GPU busy while the host is
-// slow; small ones let thousands of short dispatches be in flight within the same memory.
+// There are few large rings and many small ones. A dispatch whose records will fit into a small one
+// gets that; thousands of them can be in flight. All others get a large one, which keeps the GPU
+// busy while the host is slow: if all are in use, the application waits until a dispatch before it
+// has ended. If that does not happen, because those before it do not end without it, a small one
+// lets it run at all.
 #pragma once
 
 #include "base/settings.h"
 #include "hsa/agents.h"
+#include "hsa/allocations.h"
 #include "hsa/async_copy.h"
+#include "hsa/own_memory.h"
 #include "hsa/ring_data.h"
 #include "stream/collector.h"
 
@@ -42,35 +47,48 @@ class HsaRing;
 
 class RingPool {
 public:
-  RingPool(const Agent &gpu, const Agent &host, const Settings &settings, MemoryBudget &budget);
+  /// How long a dispatch waits for a large ring while none is given back: longer than most kernels
+  /// run, and not too long for a kernel that waits for what the application does next.
+  static constexpr std::chrono::milliseconds kPatience{2000};
+
+  RingPool(const Agent &gpu, const Agent &host, const Settings &settings, MemoryBudget &budget,
+           AllocationTable &allocations, std::chrono::milliseconds patience = kPatience);
   ~RingPool();
 
-  /// A ring with room for the counts of so many sites (0: nothing is counted). If all are in use
-  /// and the memory is spent, waits up to `patience`; null if that did not help.
-  HsaRing *take(uint32_t counters, std::chrono::milliseconds patience);
+  /// A ring for about so many bytes of records, and with room for the counts of so many sites (0:
+  /// nothing is counted). If it has to be a large one and all are in use, waits as long as
+  /// dispatches come to an end. Null if there is no ring at all.
+  HsaRing *take(uint64_t bytes, uint32_t counters);
   /// Before the runtime is shut down: the signals of rings that are not in use.
   void destroySignals();
 
 private:
   friend class HsaRing;
-  HsaRing *takeFree(uint32_t counters);
-  HsaRing *makeRing();
-  HsaRing *makeRing(Transport transport);
+  HsaRing *takeFree(std::vector<HsaRing *> &list, uint32_t counters);
+  HsaRing *makeRing(bool large);
+  HsaRing *makeRing(bool large, Transport transport);
+  HsaRing *takeLarge(uint32_t counters);
+  HsaRing *takeSmall(uint32_t counters);
   /// Rings in device memory cannot be read: there will be no more of them.
   void avoidDeviceMemory();
   void giveBack(HsaRing &ring);
-  bool hasFree() const { return !free_large_.empty() || !free_small_.empty(); }
 
   const Agent gpu_;
   const Agent host_;
   const Settings &settings_;
   MemoryBudget &budget_;
+  AllocationTable &allocations_; ///< of the application
+  OwnMemories memory_;
   std::mutex mutex_;
   std::condition_variable freed_;
   std::vector<std::unique_ptr<HsaRing>> all_;
   std::vector<HsaRing *> free_large_, free_small_;
   Transport transport_;
-  bool stalled_ = false;      ///< somebody waited in vain, and nothing was freed since
+  const std::chrono::milliseconds patience_;
+  unsigned large_count_ = 0;  ///< of all_
+  uint64_t large_freed_ = 0;  ///< how often a large ring was given back
+  bool stalled_ = false;      ///< somebody waited in vain, and no large ring was freed since
+  bool exhausted_ = false;    ///< the same for any ring
   bool lacks_memory_ = false; ///< the runtime had none for a ring
   bool said_ = false;         ///< that there is no memory
 };
@@ -89,20 +107,24 @@ public:
 
   bool fetchControl() noexcept override;
   bool recycle() noexcept override;
+  std::string damage() const override;
   const fade_control &control() const noexcept override { return staging_->control; }
   std::span<const fade_counter> counters() const noexcept override;
 
 private:
   friend class RingPool;
 
-  HsaRing(RingPool &pool, uint64_t capacity, Transport transport)
-      : pool_(pool), capacity_(capacity), transport_(transport) {}
+  HsaRing(RingPool &pool, uint64_t capacity, Transport transport, bool is_large)
+      : pool_(pool), capacity_(capacity), transport_(transport), is_large_(is_large) {}
   bool allocate();
   bool makeData();
   void release();
   void destroySignals() noexcept;
   bool configure(uint32_t counters);
   fade_control pristine() const;
+  OwnMemory &controlMemory() {
+    return transport_ == Transport::device ? pool_.memory_.copied : pool_.memory_.device;
+  }
   std::size_t controlSize() const {
     return transport_ == Transport::device ? sizeof(ControlBlock) : sizeof(fade_control);
   }
@@ -110,6 +132,7 @@ private:
   RingPool &pool_;
   const uint64_t capacity_;
   const Transport transport_;
+  const bool is_large_;
   std::byte *host_memory_ = nullptr;
   ControlBlock *device_control_ = nullptr;
   std::unique_ptr<RingData> data_;

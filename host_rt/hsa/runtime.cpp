@@ -137,7 +137,7 @@ RingPool *Runtime::rings(const Agent &gpu) {
   if (!host || !gpu.device_pool) return nullptr;
   const std::lock_guard lock(pools_mutex_);
   auto &pool = rings_[gpu.number];
-  if (!pool) pool = std::make_unique<RingPool>(gpu, *host, settings_, budget_);
+  if (!pool) pool = std::make_unique<RingPool>(gpu, *host, settings_, budget_, allocations_);
   return pool.get();
 }
 

@@ -27,6 +27,8 @@ constexpr auto kUnlikelyPause = std::chrono::microseconds(5000);
 constexpr auto kLongestLook = std::chrono::milliseconds(50);
 // How long a record may stay unpublished after its kernel has ended.
 constexpr auto kGrace = std::chrono::milliseconds(200);
+// How long the control blocks of kernels that have not ended may take to arrive at the very end.
+constexpr auto kLastLook = std::chrono::milliseconds(200);
 // How long analyzers may take for a piece of the stream when the process ends.
 constexpr auto kStuck = std::chrono::seconds(10);
 
@@ -166,6 +168,7 @@ bool Collector::follow(Streaming &s) {
     const bool ended = s.live->hasEnded();
     if (!ended) progress |= fetch(s);
     progress |= drain(s);
+    watchRoom(s);
     if (ended && !progress) {
       s.stage = Stage::fetching;
       s.since = Clock::now();
@@ -177,7 +180,8 @@ bool Collector::follow(Streaming &s) {
     if (!ring.fetchControl()) return progress;
     if (std::exchange(s.is_peeking, false)) return true; // that was how it was before the end
     s.stage = Stage::settling;
-    if (ring.segments) ring.segments->finish(ring.control().head);
+    checkDamage(s);
+    if (ring.segments && !s.is_damaged) ring.segments->finish(ring.control().head);
     return true;
   case Stage::settling:
     progress |= fetch(s);
@@ -189,6 +193,21 @@ bool Collector::follow(Streaming &s) {
     return true;
   }
   return progress;
+}
+
+/// A full ring is one that waves wait for.
+void Collector::watchRoom(Streaming &s) {
+  const Ring &ring = *s.live->ring;
+  if (ring.drain.scanned() == 0 || ring.drain.isCorrupt()) return;
+  const Time now = Clock::now();
+  if (s.looked != Time{}) {
+    s.watched += now - s.looked;
+    if (s.was_full) s.full += now - s.looked;
+  }
+  s.looked = now;
+  const uint64_t taken = (ring.segments ? ring.segments->head() : ring.drain.scanned()) -
+                         std::min(ring.drain.freed(), ring.drain.scanned());
+  s.was_full = taken + FADE_RECORD_MAX > ring.drain.capacity();
 }
 
 /// Brings records of a ring in device memory to where drain() finds them.
@@ -248,6 +267,19 @@ void Collector::lose(Streaming &s, std::string_view why) {
   s.is_lost = s.warned = true;
   s.live->ring->drain.giveUp();
   s.live->ring->segments->giveUp();
+}
+
+/// What the control block says is worth nothing if somebody else wrote there.
+void Collector::checkDamage(Streaming &s) {
+  const std::string damage = s.live->ring->damage();
+  if (damage.empty() || std::exchange(s.is_damaged, true)) return;
+  DispatchRecord &record = *s.live->record;
+  warn("{}; it happened while {} ran or before (dispatch {}), whose records are not whole", damage,
+       record.kernel->name(), record.view.id);
+  record.view.flags |= FADE_DISPATCH_INCOMPLETE;
+  s.warned = true;
+  s.live->ring->drain.giveUp();
+  if (s.live->ring->segments) s.live->ring->segments->giveUp();
 }
 
 bool Collector::drain(Streaming &s) {
@@ -331,6 +363,7 @@ bool Collector::finish(Streaming &s) {
            reserved - ring.drain.scanned(), s.live->record->kernel->name(), view.id);
     view.flags |= FADE_DISPATCH_INCOMPLETE;
   }
+  if (s.full * 2 > s.watched) view.flags |= FADE_DISPATCH_HOST_BOUND;
   view.dropped = ring.control().dropped;
   if (s.live->record->counters.empty() && !ring.counters().empty())
     s.live->record->setCounters({ring.counters().begin(), ring.counters().end()});
@@ -360,9 +393,15 @@ void Collector::giveUp() {
     if (!analysis_.hasGivenUp()) deadline = Clock::now() + kStuck;
     return true;
   };
+  // A kernel may have died of what the application wrote into its control block.
+  const auto look_until = Clock::now() + kLastLook;
   for (Streaming &s : streaming_) {
     if (s.stage == Stage::recycling) continue;
     drain(s);
+    bool fetched = s.stage == Stage::settling;
+    while (!fetched && !(fetched = s.live->ring->fetchControl()) && Clock::now() < look_until)
+      std::this_thread::sleep_for(kShortestNap);
+    if (fetched) checkDamage(s);
     if (std::ranges::all_of(s.live->ring->batches, isDone)) hand(s.live->record);
   }
   for (auto &[queue, list] : timed_)

@@ -41,6 +41,10 @@ public:
   /// it must not be touched any more.
   virtual bool recycle() noexcept = 0;
 
+  /// After fetchControl(): what was overwritten by somebody who should not, and where, for people;
+  /// empty if nothing was.
+  virtual std::string damage() const { return {}; }
+
   virtual const fade_control &control() const noexcept = 0;
   virtual std::span<const fade_counter> counters() const noexcept = 0;
 };
@@ -98,8 +102,14 @@ private:
     Time since{};
     bool warned = false;
     bool is_lost = false;    ///< records were given up
+    bool is_damaged = false; ///< somebody wrote into the control block
     bool is_peeking = false; ///< the control block is being fetched although the kernel runs
     Fetching fetching;
+    // How long the kernel was watched after its first record, and for how much of that its ring was
+    // found full.
+    Time looked{};
+    std::chrono::nanoseconds watched{0}, full{0};
+    bool was_full = false;
   };
 
   void run();
@@ -108,9 +118,11 @@ private:
   bool takeNew();
   bool followTimes();
   bool follow(Streaming &s);
+  void watchRoom(Streaming &s);
   bool fetch(Streaming &s);
   void watch(Streaming &s, Time now);
   void lose(Streaming &s, std::string_view why);
+  void checkDamage(Streaming &s);
   void letWavesPass(Streaming &s);
   bool drain(Streaming &s);
   bool freeDone(Streaming &s);

@@ -62,6 +62,7 @@ void writeJson(Output &output, const fade_dispatch &d) {
     json.field("instrumented", has(d, FADE_DISPATCH_INSTRUMENTED));
     json.field("variant", d.variant);
     json.field("complete", !has(d, FADE_DISPATCH_INCOMPLETE));
+    json.field("host_bound", has(d, FADE_DISPATCH_HOST_BOUND));
     json.field("records", d.records);
     json.field("bytes", d.bytes);
     json.field("dropped", d.dropped);
@@ -99,6 +100,7 @@ void DispatchLog::dispatch(const DispatchRecord &dispatch) {
   ++dispatches_;
   if (has(d, FADE_DISPATCH_INSTRUMENTED)) ++instrumented_;
   if (has(d, FADE_DISPATCH_INCOMPLETE)) ++incomplete_;
+  if (has(d, FADE_DISPATCH_HOST_BOUND)) ++host_bound_;
   records_ += d.records;
   bytes_ += d.bytes;
   dropped_ += d.dropped;
@@ -156,6 +158,10 @@ void DispatchLog::reportText() {
                            bytes_, dropped_));
   if (incomplete_ != 0)
     text += fmt::format("{} dispatches had not ended when the report was made\n", incomplete_);
+  if (host_bound_ != 0)
+    text += fmt::format("{} {} waited most of the time for the host to read the records: -k, "
+                        "--workgroups and --sample\nrecord less, --memory makes room for more\n",
+                        host_bound_, host_bound_ == 1 ? "dispatch" : "dispatches");
   for (const auto &[key, count] : skipped_)
     text += fmt::format("not instrumented: {} ({}){}\n", key.first, key.second,
                         count > 1 ? fmt::format(", {} times", count) : "");
@@ -173,6 +179,7 @@ void DispatchLog::reportJson() {
     json.field("dispatches", dispatches_);
     json.field("instrumented", instrumented_);
     json.field("incomplete", incomplete_);
+    json.field("host_bound", host_bound_);
     json.list("durations", [&] {
       for (const auto &row : durations_)
         json.object([&] {

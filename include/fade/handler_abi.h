@@ -91,6 +91,7 @@ typedef struct fade_kernel {
 #define FADE_DISPATCH_INSTRUMENTED 1u /* the instrumented kernel ran */
 #define FADE_DISPATCH_HAS_TIMES 2u    /* start_ns and end_ns are known */
 #define FADE_DISPATCH_INCOMPLETE 4u   /* the end of it was not seen: aborted, or FADE had to stop */
+#define FADE_DISPATCH_HOST_BOUND 8u   /* waves waited most of the time for room in the ring */
 
 typedef struct fade_dispatch {
   fade_u32 size;
