@@ -9,12 +9,33 @@ find_path(FADE_DEVICE_LIBS ocml.bc
   PATHS /usr/lib/${FADE_MULTIARCH}/amdgcn/bitcode /usr/lib/amdgcn/bitcode /opt/rocm/amdgcn/bitcode NO_DEFAULT_PATH)
 # HIP before 5.5 reads code objects up to version 4; the default of clang 19 is 5.
 set(FADE_CODE_OBJECT_VERSION 4 CACHE STRING "code-object version of HIP programs in tests and examples")
-# HIP 5.2 crashes on kernels whose metadata lists hidden_completion_action, so the attribute is set for all of them.
 set(FADE_HIP_FLAGS -x hip -mcode-object-version=${FADE_CODE_OBJECT_VERSION} --rocm-path=/usr
-  --rocm-device-lib-path=${FADE_DEVICE_LIBS} -D__HIP_PLATFORM_AMD__
-  -Xclang -default-function-attr -Xclang amdgpu-no-completion-action
-  -Xclang -default-function-attr -Xclang amdgpu-no-default-queue
-  -Wno-unused-command-line-argument)
+  --rocm-device-lib-path=${FADE_DEVICE_LIBS} -D__HIP_PLATFORM_AMD__ -Wno-unused-command-line-argument)
+# HIP 5.2 crashes on kernels whose metadata lists hidden_completion_action, so the attribute is set for all of them.
+list(APPEND FADE_HIP_FLAGS -Xclang -default-function-attr -Xclang amdgpu-no-completion-action
+  -Xclang -default-function-attr -Xclang amdgpu-no-default-queue)
+
+# fade_use_hip_of(root): in the current folder, programs are for the HIP 6 or newer of a Debian root (scripts/rocm-root).
+macro(fade_use_hip_of root)
+  # The device libraries of this machine, and in place of those for GPUs that they do not know, a relative's.
+  set(device_libs ${CMAKE_CURRENT_BINARY_DIR}/device-libs)
+  file(MAKE_DIRECTORY ${device_libs})
+  file(GLOB libraries ${FADE_DEVICE_LIBS}/*.bc)
+  foreach(library ${libraries})
+    cmake_path(GET library FILENAME name)
+    file(CREATE_LINK ${library} ${device_libs}/${name} SYMBOLIC)
+  endforeach()
+  foreach(pair 942:940 1100:1030)
+    string(REPLACE ":" ";" pair ${pair})
+    list(GET pair 0 unknown)
+    list(GET pair 1 relative)
+    if(NOT EXISTS ${FADE_DEVICE_LIBS}/oclc_isa_version_${unknown}.bc)
+      file(CREATE_LINK ${FADE_DEVICE_LIBS}/oclc_isa_version_${relative}.bc ${device_libs}/oclc_isa_version_${unknown}.bc SYMBOLIC)
+    endif()
+  endforeach()
+  set(FADE_HIP_FLAGS -x hip -mcode-object-version=5 --rocm-path=${root}/usr --rocm-device-lib-path=${device_libs}
+    -D__HIP_PLATFORM_AMD__ -Wno-unused-command-line-argument -L${root}/usr/lib/${FADE_MULTIARCH} -Wl,--allow-shlib-undefined)
+endmacro()
 
 # fade_hip_executable(name SOURCE file.hip [ARCHS gfx90a ...] [FLAGS ...] [LIBS ...] [DEPENDS ...])
 # The program lands in ${CMAKE_CURRENT_BINARY_DIR}/programs/name; target name, so that tests can depend on it.

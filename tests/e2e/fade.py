@@ -12,28 +12,33 @@ import unittest
 
 BIN = os.environ["E2E_BIN"]
 LIB = os.environ["E2E_LIB"]
-HERE = os.environ["E2E_BUILD"]  # programs, code objects and handlers that were built for the tests
+HERE = os.environ["E2E_BUILD"]  # programs and code objects that were built for the tests
+HANDLERS = os.environ["E2E_HANDLERS"]
+SUFFIX = os.environ.get("E2E_SUFFIX", "")  # of programs for another ROCm than this machine's
+GPU = os.environ.get("E2E_GPU", "gfx90a")
+LANES = 64 if GPU.startswith("gfx9") else 32  # of a wave
 PROBE = os.path.join(BIN, "fadeprobe")
 TRANSPORT = os.environ.get("E2E_TRANSPORT")  # of every run that does not choose one itself
 
 
 def program(name):
-    return os.path.join(HERE, "programs", "e2e_" + name)
+    return os.path.join(HERE, "programs", f"e2e_{name}{SUFFIX}")
 
 
 def code_object(name):
-    return os.path.join(HERE, f"e2e_{name}.hsaco")
+    return os.path.join(HERE, f"e2e_{name}{SUFFIX}-{GPU}.hsaco")
 
 
 def handler(name):
-    return os.path.join(HERE, "handlers", f"lib{name}.so")
+    return os.path.join(HANDLERS, f"lib{name}.so")
 
 
 class Result:
     def __init__(self, code, stdout, stderr, log):
         self.code, self.stdout, self.stderr, self.log = code, stdout, stderr, log
-        # Without the line that says that there is no GPU here.
-        self.said = [x for x in stderr.splitlines() if "there is no GPU here" not in x]
+        # Without the line that says that there is no GPU here, and one that HIP 6 and 7 also write without FADE.
+        self.said = [x for x in stderr.splitlines()
+                     if "there is no GPU here" not in x and "leak detected by SharedSignalPool" not in x]
 
     def text(self):
         with open(self.log) as file:
@@ -60,6 +65,8 @@ def clean_environment(extra):
         env.pop(name, None)
     if TRANSPORT:
         env["FADE_TRANSPORT"] = TRANSPORT
+    if "E2E_GPU" in os.environ:
+        env["FADE_GPU"] = GPU
     env.update(extra)
     return env
 

@@ -27,6 +27,13 @@ class Tests(fade.Test):
         lds = {x["kernel"]: x["lds"] for x in result.objects("dispatch")}
         self.assertEqual(lds["reversed(int*)"], 512)
 
+    def test_what_the_application_writes_beyond_its_buffers_does_not_reach_fade(self):
+        for beyond, before in ((1100, 0), (65536, 0), (1024, 4096)):
+            for options in (("-i",), ("-i", "--transport", "device")):
+                with self.subTest(beyond=beyond, before=before, options=options):
+                    result = self.same_as_before("overrun", beyond, before, options=options)
+                    self.assertEqual(result.stdout, "right\n")
+
     def test_cooperative_launch(self):
         self.same_as_before("cooperative")
 

@@ -18,11 +18,11 @@ RACE = 66  # exit code of the sanitizer
 
 
 def program(name):
-    return os.path.join(PLAIN, "tests/e2e/programs/e2e_" + name)
+    return os.path.join(PLAIN, "tests/e2e/host/programs/e2e_" + name)
 
 
 def code_object(name):
-    return os.path.join(PLAIN, f"tests/e2e/e2e_{name}.hsaco")
+    return os.path.join(PLAIN, f"tests/e2e/host/e2e_{name}-gfx90a.hsaco")
 
 
 class Tests(unittest.TestCase):
