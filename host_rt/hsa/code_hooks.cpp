@@ -1,7 +1,7 @@
 #include "hsa/code_hooks.h"
 
 #include "base/diagnostics.h"
-#include "dispatch/demangle.h"
+#include "codeobj/demangle.h"
 #include "hsa/runtime.h"
 #include "hsa/variables.h"
 
@@ -112,7 +112,7 @@ void registerKernel(const Registration &in, hsa_executable_symbol_t symbol) {
     return;
   auto kernel = std::make_shared<KernelEntry>();
   kernel->symbol = kernelName(symbol);
-  kernel->name = demangle(kernel->symbol);
+  kernel->name = codeobj::demangle(kernel->symbol);
   kernel->agent = in.agent.handle;
   kernel->executable = in.executable.handle;
   readKernelSymbol(symbol, *kernel);

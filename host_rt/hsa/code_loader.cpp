@@ -1,6 +1,6 @@
 #include "hsa/code_loader.h"
 
-#include "dispatch/demangle.h"
+#include "codeobj/demangle.h"
 
 #include <fmt/format.h>
 
@@ -86,7 +86,7 @@ std::shared_ptr<KernelEntry> HsaCodeLoader::load(AgentHandle agent,
   kernel->agent = agent;
   kernel->executable = from.handle.handle;
   kernel->symbol = symbol;
-  kernel->name = demangle(symbol);
+  kernel->name = codeobj::demangle(symbol);
   kernel->code = code;
   readKernelSymbol(found, *kernel);
   return kernel;

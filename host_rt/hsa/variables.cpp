@@ -1,6 +1,6 @@
 #include "hsa/variables.h"
 
-#include "dispatch/demangle.h"
+#include "codeobj/demangle.h"
 
 namespace fade {
 
@@ -32,7 +32,7 @@ void noteVariable(AllocationTable &to, hsa_executable_t executable, const Agent 
   variable.address = address;
   variable.size = size;
   variable.agent = agent.number;
-  to.addVariable(executable.handle, demangle(name), variable);
+  to.addVariable(executable.handle, codeobj::demangle(name), variable);
 }
 
 void noteVariables(AllocationTable &to, hsa_executable_t executable, const Agent &agent) {

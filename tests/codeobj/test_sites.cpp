@@ -178,5 +178,12 @@ TEST(Demangle, GivesTheFullAndTheShortName) {
   EXPECT_EQ(demangle("_Zgarbage"), "_Zgarbage");
 }
 
+TEST(Demangle, WhatIsNotMangledIsNotTakenForAType) {
+  for (const char *name : {"f", "i", "x", "Pf", "St6vectorIiE", "", "_", "_Z"}) {
+    EXPECT_EQ(demangle(name), name);
+    EXPECT_EQ(demangle_short(name), name);
+  }
+}
+
 } // namespace
 } // namespace fade::codeobj

@@ -75,6 +75,18 @@ class Tests(fade.Test):
         self.assertEqual(found["counter"], (4, 0, 0, 128))
         self.assertNotIn("never", found)
 
+    def test_names_that_are_not_mangled_stay_as_they_are(self):
+        result = self.same_as_before("names", options=("-i", "-a", "Heatmap"))
+        self.assertEqual(result.stdout, "3 7\n")
+        instrumented = [x["kernel"] for x in result.objects("dispatch") if x["instrumented"]]
+        self.assertEqual(sorted(instrumented), ["f", "x"])
+        names = {x.get("variable") for heatmap in result.objects("heatmap") for x in heatmap["allocations"]}
+        self.assertIn("i", names)
+        self.assertFalse(names & {"int", "float"})
+        result = self.probe(["-i", "-k", "^f$"], [program("names")])
+        self.assert_fine(result)
+        self.assertEqual([x["kernel"] for x in result.objects("dispatch") if x["instrumented"]], ["f"])
+
     def test_variables_go_with_their_module(self):
         lines = ["file " + code_object("variable"), "unload"] * 3
         result = self.probe(["-i", "-a", "Heatmap"], [program("scaling")], stdin="\n".join(lines) + "\n")

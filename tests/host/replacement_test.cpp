@@ -1,4 +1,3 @@
-#include "dispatch/demangle.h"
 #include "dispatch/kernel_cache.h"
 #include "dispatch/kernel_registry.h"
 #include "dispatch/variant_kernargs.h"
@@ -28,11 +27,6 @@ std::shared_ptr<KernelEntry> kernel(ExecutableHandle executable, uint64_t object
   entry->object = object;
   entry->symbol = symbol;
   return entry;
-}
-
-TEST(Demangle, NamesHaveTheirParameters) {
-  EXPECT_EQ(demangle("_Z4vaddPKfS0_Pfi"), "vadd(float const*, float const*, float*, int)");
-  EXPECT_EQ(demangle("saxpy"), "saxpy");
 }
 
 TEST(Registry, KernelsAreFoundByObjectAndBySymbolUntilTheirExecutableGoes) {
