@@ -23,7 +23,7 @@ class CountTable {
 public:
   struct Key {
     uint64_t place = 0; ///< what it stands for is the owner's business
-    uint32_t part = 0;
+    uint64_t part = 0;
     auto operator<=>(const Key &) const = default;
   };
   struct Entry {
@@ -74,7 +74,7 @@ private:
     return slots_[at].entry.counts;
   }
   static std::size_t hash(Key key) {
-    const uint64_t mixed = (key.place + (uint64_t{key.part} << 40)) * 0x9e3779b97f4a7c15ull;
+    const uint64_t mixed = (key.place + (key.part << 40)) * 0x9e3779b97f4a7c15ull;
     return static_cast<std::size_t>(mixed >> 20 ^ mixed >> 44);
   }
   void grow() {

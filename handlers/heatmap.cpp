@@ -22,6 +22,9 @@ namespace {
 using namespace fade::handlers;
 
 constexpr uint32_t kPictureSteps = 128; // of each dispatch
+// That one copy or fill is counted in, over all its lanes. A wrong length reaches over all of
+// memory, and it is recorded before the kernel faults.
+constexpr uint64_t kMostPages = 1 << 16;
 
 struct Heatmap : fade::Handler {
   static constexpr const char *name = "Heatmap";
@@ -226,9 +229,10 @@ void Heatmap::Shard::range(const fade::Record &record, const fade_batch &batch, 
   const fade_site &site = sites_[record.site()];
   if (site.space == FADE_SPACE_LDS || record.length() == 0) return;
   const AccessKind kind = kindOf(site);
+  uint64_t pages_left = kMostPages;
   record.forEachLane([&](uint32_t, uint64_t address) {
     if (spaceOf(site.space, address, batch) != Space::global) return;
-    for (uint64_t left = record.length();;) {
+    for (uint64_t left = record.length(); pages_left != 0; --pages_left) {
       const Stretch stretch = stretchOf(address);
       count(stretch.from, stretch.index, kind, 1, position);
       const uint64_t here = stretch.from + stretch.bytes - address;

@@ -87,7 +87,7 @@ void HeatmapTotals::add(const HeatmapTotals &other) {
 std::vector<HeatmapTotals::AllocationTotal> HeatmapTotals::byAllocation() const {
   std::map<uint32_t, AllocationTotal> totals;
   for (const auto &entry : pages_.sorted()) {
-    AllocationTotal &total = totals[entry.key.part];
+    AllocationTotal &total = totals[static_cast<uint32_t>(entry.key.part)];
     addTo(total.counts, entry.counts);
     total.pages.push_back(entry);
   }

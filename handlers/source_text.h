@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
@@ -23,10 +24,19 @@ public:
 private:
   static constexpr std::size_t kLongest = 1024;
   static constexpr std::size_t kMostLines = 1 << 20;
+  static constexpr std::uintmax_t kLargestFile = 64 << 20;
+
+  /// The name comes with the code or the recording: it may be that of a pipe or a device.
+  static bool isText(const std::string &file) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(file, error)) return false;
+    const auto size = std::filesystem::file_size(file, error);
+    return !error && size <= kLargestFile;
+  }
 
   const std::vector<std::string> &linesOf(const std::string &file) {
     const auto [at, is_new] = files_.try_emplace(file);
-    if (is_new && !file.empty()) {
+    if (is_new && isText(file)) {
       std::ifstream in(file);
       for (std::string text; at->second.size() < kMostLines && std::getline(in, text);) {
         if (!text.empty() && text.back() == '\r') text.pop_back();

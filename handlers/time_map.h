@@ -54,7 +54,8 @@ public:
   /// f(allocation, row, step, counts)
   template <typename F> void forEach(F &&f) const {
     cells_.forEach([&](const CountTable::Entry &cell) {
-      f(cell.key.part / kMostSteps, cell.key.place, cell.key.part % kMostSteps, cell.counts);
+      f(static_cast<uint32_t>(cell.key.part / kMostSteps), cell.key.place,
+        cell.key.part % kMostSteps, cell.counts);
     });
   }
   uint64_t stepSize() const { return uint64_t{1} << shift_; }
@@ -73,7 +74,7 @@ public:
 
 private:
   static CountTable::Key key(uint32_t allocation, uint64_t row, uint64_t step) {
-    return {row, allocation * kMostSteps + static_cast<uint32_t>(step)};
+    return {row, uint64_t{allocation} * kMostSteps + step};
   }
   void makeRoomFor(uint64_t time) {
     uint32_t shift = shift_;

@@ -75,6 +75,9 @@ bool Analysis::submit(StreamBatch &batch) {
     Worker &worker = *workers_[(first + i) % count];
     batch.done.store(false, std::memory_order_relaxed);
     batch.number = dispatch.batches;
+    batch.shared_base = dispatch.shared_base;
+    batch.private_base = dispatch.private_base;
+    batch.wave_size = dispatch.wave_size;
     if (!worker.queue.push(&batch)) continue;
     ++dispatch.batches;
     worker.ready.release();
@@ -121,9 +124,9 @@ void Analysis::process(StreamBatch &batch, unsigned worker) noexcept {
     bytes_.fetch_add(size, std::memory_order_relaxed);
     fade_batch view{};
     view.size = sizeof view;
-    view.shared_base = dispatch.shared_base;
-    view.private_base = dispatch.private_base;
-    view.wave_size = dispatch.wave_size;
+    view.shared_base = batch.shared_base;
+    view.private_base = batch.private_base;
+    view.wave_size = batch.wave_size;
     view.dispatch = &dispatch.view;
     view.bytes = batch.bytes;
     view.byte_count = size;
@@ -174,6 +177,7 @@ std::size_t Analysis::check(StreamBatch &batch, uint64_t &records) noexcept {
 }
 
 void Analysis::runHandlers(const fade_batch &batch, DispatchRecord &dispatch, unsigned worker) {
+  if (dispatch.shards.empty()) return; // it was not begun as an instrumented one
   for (std::size_t i = 0; i < handlers_.size(); ++i) {
     LoadedHandler &handler = *handlers_[i];
     void *&shard = dispatch.shards[worker * handlers_.size() + i];

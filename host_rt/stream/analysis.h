@@ -38,6 +38,8 @@ struct StreamBatch {
   uint64_t position = 0; ///< in the dispatch's stream
   uint64_t number = 0;   ///< in the dispatch
   bool clear = false;    ///< set the bytes to zero afterwards, as a ring needs it
+  /// What waves have said up to here; filled in when it is submitted.
+  uint32_t shared_base = 0, private_base = 0, wave_size = 0;
   std::atomic<bool> done{false};
 };
 

@@ -21,11 +21,16 @@ std::string humanTime(uint64_t ns) {
 constexpr auto kRow = "{:>7} {:>9} {:>9} {:>9} {:>9}  {:<12} {}";
 constexpr std::size_t kBeforeVariant = 7 + 4 * 10 + 2, kVariantWidth = 12;
 
-/// A name that fits into so many characters, its parameters left out first. Names come from files
-/// of others: what would move the cursor is left out, too.
-std::string cutName(std::string name, std::size_t room) {
+/// Names come from files of others: what would move the cursor is left out.
+std::string printable(std::string name) {
   std::ranges::replace_if(
       name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  return name;
+}
+
+/// A name that fits into so many characters, its parameters left out first.
+std::string cutName(const std::string &full, std::size_t room) {
+  std::string name = printable(full);
   if (name.size() <= room) return name;
   const auto parameters = name.find('(');
   if (parameters != name.npos && parameters + 5 <= room)
@@ -76,10 +81,14 @@ void writeCsv(Output &output, const fade_dispatch &d, bool header) {
     csv.row("type", "version", "kernel", "dispatch_id", "agent", "queue", "start_ns", "end_ns",
             "grid_x", "grid_y", "grid_z", "workgroup_x", "workgroup_y", "workgroup_z", "lds",
             "instrumented", "variant", "complete", "records", "bytes", "dropped");
-  csv.row("dispatch", FADE_REPORT_VERSION, d.kernel->name, d.id, d.agent, d.queue, d.start_ns,
-          d.end_ns, d.grid[0], d.grid[1], d.grid[2], d.workgroup[0], d.workgroup[1], d.workgroup[2],
-          d.group_segment, has(d, FADE_DISPATCH_INSTRUMENTED) ? "true" : "false", d.variant,
-          has(d, FADE_DISPATCH_INCOMPLETE) ? "false" : "true", d.records, d.bytes, d.dropped);
+  const auto time = [&](uint64_t ns) { // what is not known is empty, and null in JSON
+    return has(d, FADE_DISPATCH_HAS_TIMES) ? std::to_string(ns) : std::string();
+  };
+  csv.row("dispatch", FADE_REPORT_VERSION, d.kernel->name, d.id, d.agent, d.queue, time(d.start_ns),
+          time(d.end_ns), d.grid[0], d.grid[1], d.grid[2], d.workgroup[0], d.workgroup[1],
+          d.workgroup[2], d.group_segment, has(d, FADE_DISPATCH_INSTRUMENTED) ? "true" : "false",
+          d.variant, has(d, FADE_DISPATCH_INCOMPLETE) ? "false" : "true", d.records, d.bytes,
+          d.dropped);
   output.write(csv.take());
 }
 
@@ -149,7 +158,7 @@ void DispatchLog::reportText() {
         columns == 0 ? SIZE_MAX : columns - std::min<std::size_t>(columns, before);
     text +=
         fmt::format(kRow, d.count, time(d.total), time(d.total / std::max<uint64_t>(d.timed, 1)),
-                    time(d.shortest), time(d.longest), key.second,
+                    time(d.shortest), time(d.longest), printable(key.second),
                     cutName(key.first, std::max<std::size_t>(room, 8))) +
         '\n';
   }
@@ -163,8 +172,8 @@ void DispatchLog::reportText() {
                         "--workgroups and --sample\nrecord less, --memory makes room for more\n",
                         host_bound_, host_bound_ == 1 ? "dispatch" : "dispatches");
   for (const auto &[key, count] : skipped_)
-    text += fmt::format("not instrumented: {} ({}){}\n", key.first, key.second,
-                        count > 1 ? fmt::format(", {} times", count) : "");
+    text += fmt::format("not instrumented: {} ({}){}\n", printable(key.first),
+                        printable(key.second), count > 1 ? fmt::format(", {} times", count) : "");
   output_.write(text);
 }
 

@@ -40,6 +40,11 @@ private:
     std::unique_ptr<DispatchRecord> record;
     std::deque<StreamBatch> batches;
   };
+  /// A kernel is known by one id, before and after its instrumented twin is known. Handlers keep
+  /// what they were told of an id, so it may never stand for something else.
+  struct Known {
+    std::shared_ptr<const KernelInfo> plain, with_sites;
+  };
 
   const char *sites(trace::Reader in);
   const char *kernel(trace::Reader in);
@@ -55,7 +60,7 @@ private:
 
   Analysis &analysis_;
   std::unordered_map<uint64_t, std::shared_ptr<const ModuleSites>> modules_;
-  std::unordered_map<uint32_t, std::shared_ptr<const KernelInfo>> kernels_;
+  std::unordered_map<uint32_t, Known> kernels_;
   std::shared_ptr<const Allocations> allocations_;
   std::unordered_map<uint64_t, Open> open_;
 };
@@ -83,6 +88,7 @@ const char *Replay::sites(trace::Reader in) {
   std::string why;
   const auto table = SiteTable::parse(in.rest(), why);
   if (!table || table->moduleId() != *module) return "a site table that cannot be read";
+  if (modules_.contains(*module)) return "a site table that is there twice";
   auto sites = std::make_shared<ModuleSites>();
   sites->bytes.assign(in.rest().begin(), in.rest().end());
   sites->file = std::move(*file);
@@ -104,8 +110,15 @@ const char *Replay::kernel(trace::Reader in) {
     if (at == modules_.end()) return "a kernel whose site table is missing";
     sites = at->second;
   }
-  kernels_[*id] = std::make_shared<KernelInfo>(*id, std::move(*name), std::move(*symbol),
-                                               std::move(*target), std::move(sites));
+  Known &known = kernels_[*id];
+  const KernelInfo *before = known.plain ? known.plain.get() : known.with_sites.get();
+  if (before &&
+      (before->name() != *name || before->symbol() != *symbol || before->target() != *target))
+    return "a kernel whose id belongs to another one";
+  auto &place = sites ? known.with_sites : known.plain;
+  if (place) return "a kernel that is there twice";
+  place = std::make_shared<KernelInfo>(*id, std::move(*name), std::move(*symbol),
+                                       std::move(*target), std::move(sites));
   return nullptr;
 }
 
@@ -117,8 +130,15 @@ const char *Replay::allocations(trace::Reader in) {
   if (const auto names = in.rest(); !names.empty())
     all->names.assign(reinterpret_cast<const char *>(names.data()), names.size());
   if (all->names.back() != '\0') return "names of allocations that are cut short";
-  for (fade_allocation &allocation : all->list)
+  uint64_t last = 0;
+  for (const fade_allocation &allocation : all->list) {
     if (allocation.name >= all->names.size()) return "an allocation whose name does not exist";
+    if (allocation.size > UINT64_MAX - allocation.address)
+      return "an allocation beyond the end of memory";
+    // Handlers search the list.
+    if (allocation.address < std::exchange(last, allocation.address))
+      return "allocations that are not in order";
+  }
   allocations_ = std::move(all);
   return nullptr;
 }
@@ -127,11 +147,22 @@ const char *Replay::fill(DispatchRecord &record, trace::Reader &in) {
   const auto fields = in.take<trace::DispatchFields>();
   auto variant = in.takeString();
   if (!fields || !variant) return "a dispatch that is cut short";
-  const auto kernel = kernels_.find(fields->kernel);
-  if (kernel == kernels_.end()) return "a dispatch of an unknown kernel";
-  if (!record.kernel) record.setKernel(kernel->second);
-  if (!record.variant) record.setVariant(std::make_shared<std::string>(std::move(*variant)));
+  if ((fields->flags & FADE_DISPATCH_HAS_TIMES) != 0 &&
+      (fields->end_ns < fields->start_ns || fields->end_ns > INT64_MAX))
+    return "a dispatch with impossible times";
   fade_dispatch &d = record.view;
+  const bool instrumented = (fields->flags & FADE_DISPATCH_INSTRUMENTED) != 0;
+  if (!record.kernel) {
+    const auto at = kernels_.find(fields->kernel);
+    if (at == kernels_.end()) return "a dispatch of an unknown kernel";
+    const auto &kernel =
+        instrumented || !at->second.plain ? at->second.with_sites : at->second.plain;
+    if (!kernel) return "an instrumented dispatch of a kernel without a site table";
+    record.setKernel(kernel);
+    record.setVariant(std::make_shared<std::string>(std::move(*variant)));
+  } else if (fields->kernel != record.kernel->id() || !instrumented) {
+    return "the end of another dispatch than the one that began";
+  }
   d.flags = fields->flags;
   d.id = fields->id;
   d.queue = fields->queue;
@@ -148,11 +179,12 @@ const char *Replay::fill(DispatchRecord &record, trace::Reader &in) {
 const char *Replay::begin(trace::Reader in) {
   auto record = std::make_unique<DispatchRecord>();
   if (const char *why = fill(*record, in)) return why;
+  if ((record->view.flags & FADE_DISPATCH_INSTRUMENTED) == 0)
+    return "the beginning of a dispatch that is not instrumented";
+  if (open_.contains(record->view.id)) return "a dispatch that begins twice";
   record->setAllocations(allocations_);
   analysis_.begin(*record);
-  const uint64_t id = record->view.id;
-  if (!open_.try_emplace(id).second) return "a dispatch that begins twice";
-  open_[id].record = std::move(record);
+  open_[record->view.id].record = std::move(record);
   return nullptr;
 }
 
@@ -212,14 +244,16 @@ void Replay::hand(Open &open) {
 const char *Replay::end(trace::Reader in) {
   const auto fields = trace::Reader(in).take<trace::DispatchFields>();
   if (!fields) return "a dispatch that is cut short";
-  Open &open = open_[fields->id];
-  wait(open);
-  const bool began = open.record != nullptr;
-  if (!began) open.record = std::make_unique<DispatchRecord>();
-  if (const char *why = fill(*open.record, in)) {
-    if (!began) open_.erase(fields->id);
-    return why;
+  const auto began = open_.find(fields->id);
+  Open timed; // of a dispatch that had no records
+  if (began == open_.end()) {
+    if ((fields->flags & FADE_DISPATCH_INSTRUMENTED) != 0)
+      return "the end of an instrumented dispatch that has not begun";
+    timed.record = std::make_unique<DispatchRecord>();
   }
+  Open &open = began == open_.end() ? timed : began->second;
+  wait(open);
+  if (const char *why = fill(*open.record, in)) return why;
   auto counters = in.takeArray<fade_counter>();
   if (!counters) return "a dispatch that is cut short";
   const ModuleSites *sites = open.record->kernel->sites();
@@ -227,7 +261,7 @@ const char *Replay::end(trace::Reader in) {
     return "counts that do not fit the site table";
   open.record->setCounters(std::move(*counters));
   hand(open);
-  open_.erase(fields->id);
+  if (began != open_.end()) open_.erase(began);
   return nullptr;
 }
 
@@ -240,7 +274,6 @@ const char *Replay::skipped(trace::Reader in) {
 
 void Replay::finish() {
   for (auto &[id, open] : open_) {
-    if (!open.record) continue;
     open.record->view.flags |= FADE_DISPATCH_INCOMPLETE;
     hand(open);
   }

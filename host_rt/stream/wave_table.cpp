@@ -13,6 +13,7 @@ void WaveTable::add(const fade_wave_begin &wave, uint64_t batch) {
   if (!chunk || chunk->first != first) {
     // A wave from before the window must not push out younger ones.
     if (chunk && static_cast<int32_t>(first - chunk->first) < 0) return;
+    if (chunk && retired_.size() >= kMostRetired) return;
     std::unique_ptr<Chunk> fresh(new Chunk); // its waves need not be cleared
     fresh->first = first;
     if (chunk) retired_.push_back({batch, std::unique_ptr<Chunk>(chunk)});

@@ -3,7 +3,8 @@
 // One thread adds, in the order of the stream; any number of threads look up what was added before
 // the batch they work on was handed to them. The table keeps a window of the latest waves: a wave
 // that is still running while a million others were announced after it is no longer known. That
-// keeps memory bounded.
+// keeps memory bounded, and so does this: while workers are far behind, what they may still look at
+// is kept only up to the size of another window, and waves beyond that are not known.
 #pragma once
 
 #include "fade/message.h"
@@ -20,6 +21,7 @@ class WaveTable {
 public:
   static constexpr uint32_t kChunk = 512;
   static constexpr uint32_t kChunks = 2048;
+  static constexpr std::size_t kMostRetired = kChunks;
 
   WaveTable() = default;
   ~WaveTable();

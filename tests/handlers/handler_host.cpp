@@ -157,20 +157,24 @@ HandlerHost::HandlerHost(const std::vector<HandlerChoice> &handlers, const HostO
 void HandlerHost::dispatch(const std::string &kernel, std::shared_ptr<const ModuleSites> sites,
                            const Stream &stream, std::vector<fade_counter> counters,
                            std::shared_ptr<const Allocations> allocations) {
+  const bool instrumented = sites != nullptr;
   std::shared_ptr<const KernelInfo> info;
-  for (const auto &known : kernels_)
-    if (known->name() == kernel) info = known;
+  auto id = static_cast<uint32_t>(kernels_.size());
+  for (const auto &known : kernels_) {
+    if (known->name() != kernel) continue;
+    id = known->id();
+    if ((known->sites() != nullptr) == instrumented) info = known;
+  }
   if (!info) {
-    info = std::make_shared<KernelInfo>(static_cast<uint32_t>(kernels_.size()), kernel, kernel,
-                                        options_.target, std::move(sites));
+    info = std::make_shared<KernelInfo>(id, kernel, kernel, options_.target, std::move(sites));
     kernels_.push_back(info);
   }
   auto record = std::make_unique<DispatchRecord>();
   record->setKernel(info);
-  record->setVariant(std::make_shared<std::string>("instrumented"));
+  record->setVariant(std::make_shared<std::string>(instrumented ? "instrumented" : "original"));
   record->setAllocations(std::move(allocations));
   record->view.id = ++dispatches_;
-  record->view.flags = FADE_DISPATCH_INSTRUMENTED | FADE_DISPATCH_HAS_TIMES;
+  record->view.flags = (instrumented ? FADE_DISPATCH_INSTRUMENTED : 0u) | FADE_DISPATCH_HAS_TIMES;
   record->view.start_ns = 1000 * dispatches_;
   record->view.end_ns = 1000 * dispatches_ + 100;
   record->view.grid[0] = record->view.workgroup[0] = 64;

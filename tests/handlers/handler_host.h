@@ -77,7 +77,8 @@ class HandlerHost {
 public:
   explicit HandlerHost(const std::vector<HandlerChoice> &handlers, const HostOptions &options = {});
 
-  /// Feeds one dispatch. Kernels with the same name are the same kernel.
+  /// Feeds one dispatch, which is not instrumented if there are no sites. Kernels with the same
+  /// name are the same kernel.
   void dispatch(const std::string &kernel, std::shared_ptr<const ModuleSites> sites,
                 const Stream &stream, std::vector<fade_counter> counters = {},
                 std::shared_ptr<const Allocations> allocations = nullptr);

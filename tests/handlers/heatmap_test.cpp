@@ -332,6 +332,32 @@ TEST_F(HeatmapTest, ThePictureIsOneFileOfSvg) {
   EXPECT_EQ(svg.find("href"), std::string::npos); // needs nothing else
 }
 
+// An application that allocates and frees for long gets there.
+TEST_F(HeatmapTest, ThePictureKnowsAllocationsWhateverTheirNumber) {
+  stream.wave();
+  stream.affine(load, 0x10000, 4);
+  const std::string file = ::testing::TempDir() + "heatmap-" + std::to_string(getpid()) + ".svg";
+  HandlerHost host(std::vector<HandlerChoice>{{"Heatmap", "svg=" + file}});
+  host.dispatch("k()", table.build("k"), stream, {},
+                allocationsAt({{0x10000, 0x4000, 0xfffffff0, 1, 0, 0}}));
+  host.finish();
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  std::remove(file.c_str());
+  EXPECT_NE(text.str().find("#4294967280, 16 KiB of agent 1"), std::string::npos);
+}
+
+TEST_F(HeatmapTest, ACopyWithAWrongLengthDoesNotKeepTheAnalyzerForEver) {
+  const uint32_t copy = table.add({FADE_SITE_LOAD});
+  stream.wave();
+  stream.access(copy, 3, {0x10000, 0x20000}, ~uint64_t{0});
+  HandlerHost host(std::vector<HandlerChoice>{{"Heatmap", ""}});
+  host.dispatch("k()", table.build("k"), stream);
+  const auto heatmaps = host.finish("heatmap");
+  ASSERT_EQ(heatmaps.size(), 1u);
+  EXPECT_EQ(heatmaps[0]["pages"].size(), 65536u);
+}
+
 TEST_F(HeatmapTest, APictureNeedsAFileName) {
   HandlerHost host(std::vector<HandlerChoice>{{"Heatmap", "svg"}});
   ASSERT_EQ(host.complaints().size(), 1u);

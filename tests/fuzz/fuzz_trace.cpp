@@ -1,0 +1,170 @@
+// Recordings, as `fadeprobe analyze` reads them: the reader, the engine and every analyzer of FADE.
+#include "base/diagnostics.h"
+#include "stream/analysis.h"
+#include "stream/trace_format.h"
+#include "stream/trace_reader.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+// The analyzers are linked in, each with an entry point of its own name (CMakeLists.txt).
+#define FADE_ANALYZERS(X)                                                                          \
+  X(AccessPatterns, "")                                                                            \
+  X(BlockCounts, "")                                                                               \
+  X(BlockFlow, "")                                                                                 \
+  X(Heatmap, "steps=16,svg=/dev/null")                                                             \
+  X(MemoryAnalysis, "")                                                                            \
+  X(MessageLogger, "")
+#define FADE_DECLARE(name, options) extern "C" const fade_handler_api *fade_handler_##name(void);
+FADE_ANALYZERS(FADE_DECLARE)
+
+namespace {
+
+using namespace fade;
+
+/// A file without a name. What is written to it can be read under path().
+class MemoryFile {
+public:
+  explicit MemoryFile(const char *name) : fd_(memfd_create(name, MFD_CLOEXEC)) {
+    if (fd_ < 0) std::abort();
+  }
+  int fd() const { return fd_; }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
+  void clear() const {
+    if (ftruncate(fd_, 0) != 0 || lseek(fd_, 0, SEEK_SET) != 0) std::abort();
+  }
+
+private:
+  int fd_;
+};
+
+/// What FADE says goes into a file, what the fuzzer says to stderr.
+const MemoryFile &complaints() {
+  static const MemoryFile *file = [] {
+    auto *made = new MemoryFile("complaints");
+    const int before = dup(STDERR_FILENO);
+    dup2(made->fd(), STDERR_FILENO);
+    keepStderr();
+    dup2(before, STDERR_FILENO);
+    close(before);
+    return made;
+  }();
+  return *file;
+}
+
+/// An analyzer need not doubt what it is given: one that fails was given what it must not get.
+void expectNoFailure() {
+  std::string said(1 << 16, '\0');
+  const ssize_t size = pread(complaints().fd(), said.data(), said.size(), 0);
+  said.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  complaints().clear();
+  if (said.find("is switched off") == said.npos && said.find("is left out") == said.npos) return;
+  std::fputs(said.c_str(), stderr);
+  std::abort();
+}
+
+Handlers allHandlers(Output &output) {
+  Handlers handlers;
+#define FADE_ADD(name, options)                                                                    \
+  handlers.push_back(std::make_unique<LoadedHandler>(fade_handler_##name(),                        \
+                                                     HandlerChoice{#name, options}, output));
+  FADE_ANALYZERS(FADE_ADD)
+  for (const auto &handler : handlers)
+    if (!handler->ok()) std::abort();
+  return handlers;
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+  static const MemoryFile *file = new MemoryFile("trace");
+  complaints();
+  file->clear();
+  if (writeAll(file->fd(), {reinterpret_cast<const char *>(data), size}) != 0) std::abort();
+  std::string error;
+  const auto trace = TraceReader::open(file->path(), error);
+  if (!trace) return 0;
+  // A byte that the reader does not look at chooses the form of the report.
+  Output output(static_cast<Format>(data[offsetof(trace::FileHeader, reserved)] % 3));
+  Analysis analysis({}, allHandlers(output), output, nullptr);
+  trace->replay(analysis);
+  analysis.close(std::chrono::hours(1));
+  expectNoFailure();
+  return 0;
+}
+
+// ---- mutations: sizes of chunks stay right, so that what is inside of them is reached
+
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t *data, std::size_t size, std::size_t most);
+
+namespace {
+
+struct Chunk {
+  std::uint32_t kind;
+  std::vector<std::uint8_t> payload;
+};
+
+std::vector<Chunk> split(const std::uint8_t *data, std::size_t size) {
+  std::vector<Chunk> chunks;
+  std::size_t at = sizeof(trace::FileHeader);
+  while (at < size && size - at >= sizeof(trace::ChunkHeader)) {
+    trace::ChunkHeader header;
+    std::memcpy(&header, data + at, sizeof header);
+    at += sizeof header;
+    const std::size_t length = std::min<std::size_t>(header.size, size - at);
+    chunks.push_back({header.kind, {data + at, data + at + length}});
+    at += std::min<std::size_t>((length + 7) / 8 * 8, size - at);
+  }
+  return chunks;
+}
+
+std::vector<std::uint8_t> join(const std::vector<Chunk> &chunks, std::uint64_t reserved) {
+  trace::Writer out;
+  trace::FileHeader file;
+  file.message_version = FADE_MESSAGE_VERSION;
+  file.reserved[0] = reserved;
+  out.put(file);
+  for (const Chunk &chunk : chunks) {
+    out.put(trace::ChunkHeader{chunk.kind, 0, chunk.payload.size()});
+    out.putBytes(chunk.payload.data(), chunk.payload.size());
+    constexpr std::uint64_t zeros = 0;
+    out.putBytes(&zeros, (8 - chunk.payload.size() % 8) % 8);
+  }
+  return {out.bytes().begin(), out.bytes().end()};
+}
+
+} // namespace
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t *data, std::size_t size,
+                                               std::size_t most, unsigned seed) {
+  auto chunks = split(data, size);
+  const unsigned choice = seed % 16;
+  const unsigned number = seed / 16;
+  if (chunks.empty() || choice == 0) return LLVMFuzzerMutate(data, size, most);
+  const auto picked = chunks.begin() + number % static_cast<unsigned>(chunks.size());
+  const auto other = chunks.begin() + number / 7 % static_cast<unsigned>(chunks.size());
+  if (choice == 1) {
+    chunks.erase(picked);
+  } else if (choice == 2) {
+    const Chunk copy = *picked;
+    chunks.insert(other, copy);
+  } else if (choice == 3) {
+    std::swap(*picked, *other);
+  } else {
+    auto &bytes = picked->payload;
+    const std::size_t room = choice < 8 ? bytes.size() + 64 : bytes.size(); // longer, or as long
+    const std::size_t before = bytes.size();
+    bytes.resize(room);
+    if (room != 0) bytes.resize(LLVMFuzzerMutate(bytes.data(), before, room));
+  }
+  const auto trace = join(chunks, seed / 256);
+  if (trace.size() > most) return LLVMFuzzerMutate(data, size, most);
+  std::memcpy(data, trace.data(), trace.size());
+  return trace.size();
+}

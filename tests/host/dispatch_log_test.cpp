@@ -1,0 +1,42 @@
+#include "stream/dispatch_log.h"
+
+#include <gtest/gtest.h>
+
+namespace fade {
+namespace {
+
+/// What is written of one dispatch.
+std::string logOf(Format format, uint32_t flags, const std::string &name = "k()") {
+  Output output(format);
+  DispatchLog log(output);
+  DispatchRecord record;
+  record.setKernel(std::make_shared<KernelInfo>(0, name, "k", "gfx90a", nullptr));
+  record.setVariant(std::make_shared<std::string>("original"));
+  record.view.id = 1;
+  record.view.flags = flags;
+  record.view.start_ns = flags & FADE_DISPATCH_HAS_TIMES ? 10 : 0;
+  record.view.end_ns = flags & FADE_DISPATCH_HAS_TIMES ? 20 : 0;
+  log.dispatch(record);
+  if (format == Format::text) {
+    log.skipped(name, "a \033[2Jreason");
+    log.report();
+  }
+  return output.collected();
+}
+
+TEST(DispatchLog, TimesThatAreNotKnownAreNullInJsonAndEmptyInCsv) {
+  EXPECT_NE(logOf(Format::json, 0).find(R"("start_ns":null,"end_ns":null)"), std::string::npos);
+  EXPECT_NE(logOf(Format::csv, 0).find("\ndispatch,1,k(),1,0,0,,,0"), std::string::npos)
+      << logOf(Format::csv, 0);
+  EXPECT_NE(logOf(Format::csv, FADE_DISPATCH_HAS_TIMES).find("\ndispatch,1,k(),1,0,0,10,20,0"),
+            std::string::npos);
+}
+
+TEST(DispatchLog, NamesDoNotMoveTheCursor) {
+  const std::string text = logOf(Format::text, 0, "k\033[31m\r()");
+  EXPECT_NE(text.find("k?[31m?()"), std::string::npos) << text;
+  EXPECT_EQ(text.find_first_of("\033\r"), std::string::npos) << text;
+}
+
+} // namespace
+} // namespace fade
