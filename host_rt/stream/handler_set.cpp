@@ -4,8 +4,10 @@
 #include "base/diagnostics.h"
 #include "fade/options.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
 
@@ -26,6 +28,11 @@ std::vector<std::string> candidates(const std::string &name, const std::string &
   const std::string file = name.ends_with(".so") ? name : "lib" + name + ".so";
   return {directory + "/" + file, directory + "/fade/" + file, file};
 }
+
+/// What handlers had when FADE_HANDLER_ABI became 1. The struct only grows: an older handler has
+/// less of it, but never less than this.
+constexpr std::size_t kFirstApi =
+    offsetof(fade_handler_api, destroy) + sizeof(fade_handler_api::destroy);
 
 using EntryFunction = const fade_handler_api *(*)();
 
@@ -62,18 +69,23 @@ std::string apiFault(const fade_handler_api *api) {
   if (api->message_version != FADE_MESSAGE_VERSION)
     return fmt::format("it reads records of version {}, this FADE writes {}; build it again",
                        api->message_version, FADE_MESSAGE_VERSION);
-  if (api->size < sizeof(fade_handler_api))
-    return fmt::format("its interface has {} bytes instead of {}", api->size,
-                       sizeof(fade_handler_api));
+  if (api->size < kFirstApi)
+    return fmt::format("its interface has {} bytes instead of {}", api->size, kFirstApi);
   if (!api->name || !api->create || !api->shard || !api->records || !api->dispatch_end ||
       !api->shard_free || !api->report || !api->destroy)
     return "its interface has holes";
   return "";
 }
 
+fade_handler_api knownPartOf(const fade_handler_api &api) {
+  fade_handler_api known{};
+  std::memcpy(&known, &api, std::min<std::size_t>(api.size, sizeof known));
+  return known;
+}
+
 LoadedHandler::LoadedHandler(const fade_handler_api *api, const HandlerChoice &choice,
                              Output &output)
-    : api_(api) {
+    : api_(knownPartOf(*api)) {
   host_.size = sizeof host_;
   host_.format = static_cast<uint32_t>(output.format());
   host_.context = &output;
@@ -83,9 +95,8 @@ LoadedHandler::LoadedHandler(const fade_handler_api *api, const HandlerChoice &c
   host_.flags = output.hasColor() ? FADE_HOST_COLOR : 0;
   host_.columns = output.terminalColumns();
   std::array<char, 256> error{};
-  const std::string problem = contain([&] {
-    instance_ = api_->create(&host_, choice.options.c_str(), error.data(), error.size());
-  });
+  const std::string problem = contain(
+      [&] { instance_ = api_.create(&host_, choice.options.c_str(), error.data(), error.size()); });
   if (!problem.empty())
     error_ = problem + " when it was created";
   else if (!instance_)
@@ -93,7 +104,7 @@ LoadedHandler::LoadedHandler(const fade_handler_api *api, const HandlerChoice &c
 }
 
 LoadedHandler::~LoadedHandler() {
-  if (instance_) call("destroy", [&] { api_->destroy(instance_); });
+  if (instance_) call("destroy", [&] { api_.destroy(instance_); });
 }
 
 template <typename F> void LoadedHandler::call(const char *what, F &&f) noexcept {
@@ -105,27 +116,27 @@ template <typename F> void LoadedHandler::call(const char *what, F &&f) noexcept
 
 void *LoadedHandler::shard(const fade_dispatch &dispatch) noexcept {
   void *made = nullptr;
-  call("shard", [&] { made = api_->shard(instance_, &dispatch); });
+  call("shard", [&] { made = api_.shard(instance_, &dispatch); });
   return made;
 }
 
 void LoadedHandler::records(void *shard, const fade_batch &batch) noexcept {
-  call("records", [&] { api_->records(shard, &batch); });
+  call("records", [&] { api_.records(shard, &batch); });
 }
 
 void LoadedHandler::dispatchEnd(const fade_dispatch &dispatch,
                                 std::span<void *const> shards) noexcept {
   call("dispatch_end", [&] {
-    api_->dispatch_end(instance_, &dispatch, shards.data(), static_cast<fade_u32>(shards.size()));
+    api_.dispatch_end(instance_, &dispatch, shards.data(), static_cast<fade_u32>(shards.size()));
   });
 }
 
 void LoadedHandler::shardFree(void *shard) noexcept {
-  call("shard_free", [&] { api_->shard_free(shard); });
+  call("shard_free", [&] { api_.shard_free(shard); });
 }
 
 void LoadedHandler::report() noexcept {
-  call("report", [&] { api_->report(instance_); });
+  call("report", [&] { api_.report(instance_); });
 }
 
 Handlers loadHandlers(const std::vector<HandlerChoice> &choices, const std::string &directory,

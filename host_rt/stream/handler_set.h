@@ -24,8 +24,8 @@ public:
 
   bool ok() const { return instance_ != nullptr; }
   const std::string &error() const { return error_; }
-  uint32_t needs() const { return api_->needs; }
-  const char *name() const { return api_->name; }
+  uint32_t needs() const { return api_.needs; }
+  const char *name() const { return api_.name; }
 
   // The calls of fade_handler_api. One that throws or crashes is named once; the handler is then
   // left alone, and everything else goes on.
@@ -38,7 +38,7 @@ public:
 private:
   template <typename F> void call(const char *what, F &&f) noexcept;
 
-  const fade_handler_api *api_;
+  const fade_handler_api api_;
   fade_host host_{};
   void *instance_ = nullptr;
   std::string error_;
@@ -49,6 +49,10 @@ using Handlers = std::vector<std::unique_ptr<LoadedHandler>>;
 
 /// What is wrong with an API that a library returned, or nothing.
 std::string apiFault(const fade_handler_api *api);
+
+/// The interface of a handler that has no fault, as this FADE knows the struct: what the handler is
+/// too old to have is null, what it is too new for is left out.
+fade_handler_api knownPartOf(const fade_handler_api &api);
 
 /// Loads what was chosen, from `directory` unless it is a path. One that cannot be used is named,
 /// with the reason, in `complaints`.

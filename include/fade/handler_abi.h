@@ -33,7 +33,9 @@
  *
  * FADE_HANDLER_ABI changes when something here changes its meaning; a handler of another ABI, or of
  * another FADE_MESSAGE_VERSION, is refused. Structs only grow at the end, and each begins with its
- * size: a field is there if it lies within the size. */
+ * size: a field is there if it lies within the size. That holds in both directions: a handler may
+ * be older or newer than the FADE that loads it. A function that fade_handler_api gets later is one
+ * that handlers may lack, and FADE does without. */
 #ifndef FADE_HANDLER_ABI_H
 #define FADE_HANDLER_ABI_H
 

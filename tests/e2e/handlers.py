@@ -28,6 +28,12 @@ class Tests(fade.Test):
     def test_a_short_interface_is_refused(self):
         self.with_handler("SHORT", "its interface has .* bytes instead of")
 
+    def test_a_handler_built_with_the_first_headers_of_this_abi_runs(self):
+        result = self.probe(["-i", "-a", handler("OLD")], [program("many"), 3])
+        self.assert_fine(result)
+        self.assertEqual([(x["dispatches"], x["records"]) for x in result.objects("old")],
+                         [(3, result.summary()["records"])])
+
     def test_an_interface_with_holes_is_refused(self):
         self.with_handler("HOLES", "its interface has holes")
 
