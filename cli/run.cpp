@@ -146,13 +146,10 @@ std::string with_absolute_paths(const std::string &name, const std::string &valu
     return all;
   }
   if (name != "FADE_HANDLERS") return value;
-  for (const HandlerChoice &choice : parseHandlers(value)) {
-    const bool is_path = choice.name.find('/') != std::string::npos;
-    add((is_path ? absolute(choice.name) : choice.name) +
-            (choice.options.empty() ? "" : ":" + choice.options),
-        ";");
-  }
-  return all;
+  Settings chosen;
+  chosen.handlers = parseHandlers(value);
+  makePathsAbsolute(chosen);
+  return joinHandlers(chosen.handlers);
 }
 
 /// Whether instrumented kernels will run, by an option or by the variable.
@@ -259,7 +256,9 @@ std::optional<Pairs> environment_of(const RunOptions &options) {
   flag("FADE_LOG_APPEND", options.log_append);
   if (!options.analyzers.empty()) {
     std::string all;
-    for (const std::string &name : options.analyzers) all += (all.empty() ? "" : ";") + name;
+    // The shell has told arguments apart already: a blank in one of them is a part of it.
+    for (const std::string &name : options.analyzers)
+      all += (all.empty() ? "" : ";") + quoteForHandlers(name, " \t\n");
     pairs.emplace_back("FADE_HANDLERS", all);
   }
   pairs.insert(pairs.end(), options.values.begin(), options.values.end());

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -42,13 +43,14 @@ Complaint readPositive(uint32_t &number, std::string_view value) {
 }
 
 Complaint readHandlers(Settings &s, std::string_view value) {
-  s.handlers = parseHandlers(value);
-  for (const auto &choice : s.handlers) {
+  auto choices = parseHandlers(value);
+  for (const auto &choice : choices) {
     const bool is_file = choice.name.find('/') != std::string::npos || choice.name.ends_with(".so");
     if (!is_file && std::ranges::find(kHandlers, choice.name) == kHandlers.end())
       return fmt::format("there is no analyzer '{}'{}", choice.name,
                          suggest(choice.name, kHandlers));
   }
+  s.handlers = std::move(choices);
   return std::nullopt;
 }
 
@@ -258,27 +260,53 @@ static std::size_t optionsOf(std::string_view item) {
   return item.find(':', slash == item.npos ? 0 : item.rfind('/'));
 }
 
-std::vector<HandlerChoice> parseHandlers(std::string_view text) {
+std::vector<HandlerChoice> parseHandlers(std::string_view value) {
+  // What the characters are, and what they mean: one behind a backslash means nothing.
+  std::string text, meaning;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const bool is_quoted = value[i] == '\\' && i + 1 < value.size();
+    if (is_quoted) ++i;
+    text += value[i];
+    meaning += is_quoted ? 'x' : value[i];
+  }
   std::vector<HandlerChoice> choices;
-  const auto add = [&](std::string_view item) {
-    const auto colon = optionsOf(item);
-    auto names = item.substr(0, colon);
-    while (true) {
-      const auto comma = names.find(',');
-      if (comma == names.npos) break;
-      if (comma != 0) choices.push_back({std::string(names.substr(0, comma)), ""});
-      names.remove_prefix(comma + 1);
+  const auto add = [&](std::size_t begin, std::size_t end) {
+    const auto item = std::string_view(meaning).substr(begin, end - begin);
+    const std::size_t names_end = begin + std::min(optionsOf(item), item.size());
+    for (std::size_t at = begin; at < names_end;) {
+      const std::size_t comma = std::min(meaning.find(',', at), names_end);
+      const bool has_options = comma == names_end && names_end != end;
+      if (comma != at)
+        choices.push_back({text.substr(at, comma - at),
+                           has_options ? text.substr(comma + 1, end - comma - 1) : ""});
+      at = comma + 1;
     }
-    if (names.empty()) return;
-    const auto options = colon == item.npos ? std::string_view() : item.substr(colon + 1);
-    choices.push_back({std::string(names), std::string(options)});
   };
-  while (!text.empty()) {
-    const auto end = std::min(text.find_first_of("; \t\n"), text.size());
-    if (end != 0) add(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(meaning.find_first_of("; \t\n", at), text.size());
+    add(at, end);
+    at = end + 1;
   }
   return choices;
+}
+
+std::string quoteForHandlers(std::string_view text, std::string_view special) {
+  std::string quoted;
+  for (const char c : text) {
+    if (special.find(c) != special.npos) quoted += '\\';
+    quoted += c;
+  }
+  return quoted;
+}
+
+std::string joinHandlers(std::span<const HandlerChoice> choices) {
+  std::string all;
+  for (const HandlerChoice &choice : choices) {
+    if (!all.empty()) all += ';';
+    all += quoteForHandlers(choice.name, "\\;, \t\n:");
+    if (!choice.options.empty()) all += ':' + quoteForHandlers(choice.options, "\\; \t\n");
+  }
+  return all;
 }
 
 Settings readSettings(const Environment &get, std::span<const std::string> names,
@@ -306,7 +334,23 @@ Settings readEnvironment(std::vector<std::string> &complaints) {
     const std::string_view text = *entry;
     names.emplace_back(text.substr(0, text.find('=')));
   }
-  return readSettings([](const char *name) { return std::getenv(name); }, names, complaints);
+  Settings settings =
+      readSettings([](const char *name) { return std::getenv(name); }, names, complaints);
+  makePathsAbsolute(settings);
+  return settings;
+}
+
+void makePathsAbsolute(Settings &settings) {
+  const auto change = [](std::string &path) {
+    std::error_code error;
+    auto absolute = std::filesystem::absolute(path, error);
+    if (!error && !path.empty()) path = std::move(absolute);
+  };
+  if (settings.log_location != "console") change(settings.log_location);
+  change(settings.record);
+  for (std::string &directory : settings.cache) change(directory);
+  for (HandlerChoice &choice : settings.handlers)
+    if (choice.name.find('/') != std::string::npos) change(choice.name);
 }
 
 } // namespace fade

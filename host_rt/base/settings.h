@@ -81,13 +81,20 @@ using Environment = std::function<const char *(const char *name)>;
 Settings readSettings(const Environment &get, std::span<const std::string> names,
                       std::vector<std::string> &complaints);
 
-/// The same from this process's environment.
+/// The same from this process's environment, with absolute paths.
 Settings readEnvironment(std::vector<std::string> &complaints);
 
 /// The analyzers that come with FADE.
 std::span<const std::string_view> handlerNames();
 /// "A:x=1,y=2;B" or "A,B": names are separated by ';', blanks or, where no options stand before it,
-/// a comma.
-std::vector<HandlerChoice> parseHandlers(std::string_view text);
+/// a comma. Behind a backslash a character is nothing but itself: "/my\\ project/libX.so".
+std::vector<HandlerChoice> parseHandlers(std::string_view value);
+/// What parseHandlers reads back as the same choices.
+std::string joinHandlers(std::span<const HandlerChoice> choices);
+/// A backslash before each of the special characters.
+std::string quoteForHandlers(std::string_view text, std::string_view special);
+
+/// The application may go to another directory before FADE opens a file.
+void makePathsAbsolute(Settings &settings);
 
 } // namespace fade

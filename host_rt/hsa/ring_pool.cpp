@@ -246,7 +246,8 @@ fade_control HsaRing::pristine() const {
 
 /// Prepares a ring that is not in use for so many counters. Seldom has to do anything.
 bool HsaRing::configure(uint32_t counters) {
-  if (counters == counter_count_) return true;
+  if (is_configured_ && counters == counter_count_) return true;
+  is_configured_ = false; // until the device knows
   const HsaApi &api = hsaApi();
   const std::size_t size = std::size_t{counters} * sizeof(fade_counter);
   if (counters > counter_room_) {
@@ -264,7 +265,8 @@ bool HsaRing::configure(uint32_t counters) {
     if (!ok(api.core.hsa_memory_copy_fn(device_counters_, host_counters_, size))) return false;
   }
   staging_->control = pristine();
-  return ok(api.core.hsa_memory_copy_fn(device_control_, staging_, sizeof(fade_control)));
+  is_configured_ = ok(api.core.hsa_memory_copy_fn(device_control_, staging_, sizeof(fade_control)));
+  return is_configured_;
 }
 
 std::span<uint8_t> HsaRing::kernargs(std::size_t size) {

@@ -141,6 +141,7 @@ private:
   ControlBlock *staging_ = nullptr; ///< in host_memory_
   uint32_t counter_count_ = 0;      ///< in use
   uint32_t counter_room_ = 0;
+  bool is_configured_ = true; ///< the device has the configuration for counter_count_
   std::byte *device_counters_ = nullptr;
   std::byte *host_counters_ = nullptr;
   AsyncCopy copy_;

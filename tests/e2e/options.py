@@ -1,6 +1,7 @@
 """Every option of fadeprobe: what it does, and what a mistake in it looks like."""
 import os
 import re
+import shutil
 
 import fade
 from fade import PROBE, program
@@ -84,6 +85,18 @@ class Tests(fade.Test):
                             [MANY, 1])
         self.assert_fine(result)
         self.assertTrue(result.objects("memory"))
+
+    def test_paths_of_analyzers_and_of_their_files_may_have_blanks(self):
+        folder = self.path("my project, here")
+        os.mkdir(folder)
+        shutil.copy(os.path.join(fade.LIB, "libMemoryAnalysis.so"), folder)
+        shutil.copy(os.path.join(fade.LIB, "libHeatmap.so"), folder)
+        picture = os.path.join(self.dir, "a picture; of it.svg")
+        quoted = "./libHeatmap.so:svg=" + picture.replace(";", "\\;")
+        result = self.finish(self.start(["-i", "-a", "./libMemoryAnalysis.so", quoted], [MANY, 1], cwd=folder))
+        self.assert_fine(result)
+        self.assertTrue(result.objects("memory"))
+        self.assertTrue(os.path.exists(picture))
 
     def test_a_wrong_analyzer_is_one_line_with_the_nearest_name(self):
         self.assert_mistake(["-a", "Heatmp"], "--analyzers: there is no analyzer 'Heatmp' .*'Heatmap'")

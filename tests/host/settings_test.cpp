@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <unistd.h>
 
@@ -126,6 +127,59 @@ TEST(Settings, HandlersAreSeparatedByCommasBlanksAndSemicolons) {
   EXPECT_EQ(names("A,B:x=1,y=2;C"), "A()B(x=1,y=2)C()");
   EXPECT_EQ(names("/a:b/libX.so:k=v"), "/a:b/libX.so(k=v)");
   EXPECT_EQ(names(" ;; "), "");
+}
+
+TEST(Settings, BehindABackslashACharacterOfAHandlerIsItself) {
+  const auto only = [](std::string_view text) {
+    const auto all = parseHandlers(text);
+    return all.size() == 1 ? all[0].name + "|" + all[0].options : "";
+  };
+  EXPECT_EQ(only(R"(/my\ project/libX.so)"), "/my project/libX.so|");
+  EXPECT_EQ(only(R"(Heatmap:svg=/a\ b/c\;d.svg)"), "Heatmap|svg=/a b/c;d.svg");
+  EXPECT_EQ(only(R"(/a\,b\:c\\/libX.so:k=v)"), R"(/a,b:c\/libX.so|k=v)");
+  EXPECT_EQ(only("A\\"), "A\\|"); // behind the last one there is nothing
+}
+
+TEST(Settings, HandlersThatAreJoinedAreReadBackAsTheyWere) {
+  const std::vector<HandlerChoice> choices = {{"Heatmap", "page=1M,svg=/a b/c;d:e.svg"},
+                                              {"/my project,x/a:b/libX.so", ""},
+                                              {"/tab\there\\libY.so", "k=v\\,l"},
+                                              {"/no/suffix:here", "k=v"},
+                                              {"MemoryAnalysis", ""}};
+  const auto again = parseHandlers(joinHandlers(choices));
+  ASSERT_EQ(again.size(), choices.size()) << joinHandlers(choices);
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    EXPECT_EQ(again[i].name, choices[i].name);
+    EXPECT_EQ(again[i].options, choices[i].options);
+  }
+  EXPECT_EQ(joinHandlers(parseHandlers("Heatmap:page=1M;BlockCounts")),
+            "Heatmap:page=1M;BlockCounts");
+}
+
+TEST(Settings, AListWithAnUnknownAnalyzerIsNotTaken) {
+  const auto read = readFrom({{"FADE_HANDLERS", "Heatmap;Heatmop"}});
+  EXPECT_EQ(read.complaints.size(), 1u);
+  EXPECT_TRUE(read.settings.handlers.empty());
+}
+
+TEST(Settings, PathsAreThoseOfTheDirectoryTheProcessStartedIn) {
+  auto read = readFrom({{"FADE_LOG_LOCATION", "log.%p"},
+                        {"FADE_RECORD", "trace"},
+                        {"FADE_KERNEL_CACHE", "cache:/other"},
+                        {"FADE_HANDLERS", "Heatmap;./libX.so;libY.so"}});
+  Settings &s = read.settings;
+  const std::string here = std::filesystem::current_path().string() + "/";
+  makePathsAbsolute(s);
+  EXPECT_EQ(s.log_location, here + "log.%p");
+  EXPECT_EQ(s.record, here + "trace");
+  EXPECT_EQ(s.cache, (std::vector<std::string>{here + "cache", "/other"}));
+  EXPECT_EQ(s.handlers[0].name, "Heatmap");
+  EXPECT_EQ(s.handlers[1].name, here + "./libX.so");
+  EXPECT_EQ(s.handlers[2].name, "libY.so"); // looked for where libraries are
+  Settings nothing;
+  makePathsAbsolute(nothing);
+  EXPECT_EQ(nothing.log_location, "console");
+  EXPECT_EQ(nothing.record, "");
 }
 
 TEST(Selection, RangesCountFromOne) {
