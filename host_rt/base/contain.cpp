@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <fmt/format.h>
+#include <new>
 #include <pthread.h>
 
 namespace fade {
@@ -24,13 +25,22 @@ struct Landing {
 FADE_SIGNAL_SAFE Landing *landing = nullptr;
 FADE_SIGNAL_SAFE bool own_thread = false;
 
+/// The three together; if there is no memory for that, the brief text, which needs none.
+std::string textOf(const char *brief, const char *before, const char *value, const char *after) {
+  try {
+    return fmt::format("{}{}{}", before, value, after);
+  } catch (const std::bad_alloc &) {
+    return brief;
+  }
+}
+
 std::string crashText(int signal) {
   sigset_t mask;
   sigemptyset(&mask);
   sigaddset(&mask, signal);
   pthread_sigmask(SIG_UNBLOCK, &mask, nullptr); // it is blocked while its handler runs
   const char *name = sigabbrev_np(signal);
-  return fmt::format("it crashed (SIG{})", name ? name : "?");
+  return textOf("it crashed", "it crashed (SIG", name ? name : "?", ")");
 }
 
 void crashHandler(int number) {
@@ -57,10 +67,10 @@ std::string containCall(void (*call)(void *), void *data) noexcept {
     return {};
   } catch (const std::exception &e) {
     landing = outer;
-    return fmt::format("it threw an exception: {}", e.what());
+    return textOf("it threw", "it threw an exception: ", e.what(), "");
   } catch (...) {
     landing = outer;
-    return "it threw an exception";
+    return textOf("it threw", "it threw an exception", "", "");
   }
 }
 

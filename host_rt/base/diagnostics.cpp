@@ -8,6 +8,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
+#include <exception>
+#include <new>
 #include <unistd.h>
 
 namespace fade {
@@ -98,6 +100,18 @@ void sayLine(std::string_view text) noexcept {
 
 void setVerbose(bool verbose) noexcept { verbose_.store(verbose, std::memory_order_relaxed); }
 bool isVerbose() noexcept { return verbose_.load(std::memory_order_relaxed); }
+
+const char *whatWasThrown() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc &) {
+    return "out of memory";
+  } catch (const std::exception &e) {
+    return e.what();
+  } catch (...) {
+    return "something that is no std::exception";
+  }
+}
 
 std::string expandPath(std::string_view path) {
   std::string out;

@@ -39,6 +39,9 @@ template <typename... T> void note(fmt::format_string<T...> text, T &&...values)
   if (isVerbose()) warn(text, std::forward<T>(values)...);
 }
 
+/// In a catch block: what was thrown, in words. Valid until the end of the block.
+const char *whatWasThrown() noexcept;
+
 /// %p, %h, %r and %% in a path: process id, host name, rank in a parallel job (0 outside of one).
 std::string expandPath(std::string_view path);
 

@@ -30,8 +30,13 @@ bool isInForeground() noexcept { return tcgetpgrp(STDERR_FILENO) == getpgrp(); }
 
 } // namespace
 
-ProgressLine::ProgressLine(Text text)
-    : text_(std::move(text)), thread_(startQuietThread("fade-progress", [this] { run(); })) {}
+ProgressLine::ProgressLine(Text text) : text_(std::move(text)) {
+  try {
+    thread_ = startQuietThread("fade-progress", [this] { run(); });
+  } catch (const std::exception &e) {
+    note("there is no progress line: {}", e.what());
+  }
+}
 
 void ProgressLine::stop() noexcept {
   if (!thread_.joinable()) return;
@@ -47,15 +52,19 @@ bool ProgressLine::isPossible() noexcept {
 
 void ProgressLine::run() {
   const auto start = Clock::now();
+  const auto unlessThereIsNoMemory = [](auto &&f) {
+    try {
+      f();
+    } catch (const std::exception &) { // the line is not worth more than that
+    }
+  };
   auto wait = kFirst;
   while (!stopping_.try_acquire_for(wait)) {
     wait = kEvery;
-    try {
-      draw(std::chrono::duration<double>(Clock::now() - start).count());
-    } catch (...) { // no memory for the line
-    }
+    unlessThereIsNoMemory(
+        [&] { draw(std::chrono::duration<double>(Clock::now() - start).count()); });
   }
-  erase();
+  unlessThereIsNoMemory([&] { erase(); });
 }
 
 // Everything happens in one write each, so that nothing comes in between. ESC 7 and ESC 8 keep the

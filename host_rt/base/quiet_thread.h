@@ -4,14 +4,23 @@
 
 #include "base/contain.h"
 
+#include <atomic>
 #include <csignal>
 #include <pthread.h>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 namespace fade {
 
+/// For tests: asked before each thread is started. Anything but 0 is the error of a system that
+/// starts no more threads.
+inline std::atomic<int (*)()> thread_fault{nullptr};
+
+/// Throws std::system_error if there is none to be had.
 template <typename F> std::thread startQuietThread(const char *name, F &&f) {
+  if (const auto fault = thread_fault.load(std::memory_order_relaxed))
+    if (const int error = fault()) throw std::system_error(error, std::generic_category());
   sigset_t quiet, before;
   sigfillset(&quiet);
   for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&quiet, crash);

@@ -71,6 +71,7 @@ PendingCode &pending() {
 
 /// Runs what FADE does besides the runtime's own work; whatever goes wrong there stays there.
 template <typename F> void aside(const char *what, F &&f) noexcept {
+  if (Runtime::isInChild()) return;
   try {
     f();
   } catch (const std::exception &e) {

@@ -108,7 +108,7 @@ void watchExits() {
     std::at_quick_exit([] { Runtime::finish(); });
     // A child has none of our threads and shares our files: it is left alone.
     pthread_atfork(nullptr, nullptr, [] {
-      Runtime::forget();
+      Runtime::forgetInChild();
       releaseSignals();
       dropStderr();
     });

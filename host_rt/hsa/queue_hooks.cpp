@@ -360,6 +360,7 @@ void dropMarks(QueueState &queue) {
 }
 
 hsa_status_t queueDestroy(hsa_queue_t *queue) {
+  if (Runtime::isInChild()) return hsaApi().core.hsa_queue_destroy_fn(queue);
   const auto state = queues().take(queue); // before another queue can get this address
   const hsa_status_t status = hsaApi().core.hsa_queue_destroy_fn(queue);
   if (!state || !ok(status)) return status;

@@ -125,6 +125,11 @@ HsaRing *RingPool::makeRing(bool large, Transport transport) {
   const uint64_t capacity = large ? largeRing(budget_) : std::min(kSmallRing, largeRing(budget_));
   const uint64_t size = footprint(capacity, transport);
   if (large && budget_.left() < budget_.total() / 2 + size) return nullptr;
+  // From here on neither keeping the ring nor giving it back can fail.
+  const std::size_t rings = std::bit_ceil(all_.size() + 1);
+  all_.reserve(rings);
+  free_large_.reserve(rings);
+  free_small_.reserve(rings);
   if (!budget_.take(size)) return nullptr;
   std::unique_ptr<HsaRing> ring(new HsaRing(*this, capacity, transport, large));
   if (!ring->allocate()) {

@@ -103,7 +103,7 @@ public:
   std::span<uint8_t> kernargs(std::size_t size);
   uint64_t capacity() const { return capacity_; }
   /// The ring was taken and no kernel will know of it.
-  void giveBackUnused() { pool_.giveBack(*this); }
+  void giveBackUnused() noexcept { pool_.giveBack(*this); }
 
   bool fetchControl() noexcept override;
   bool recycle() noexcept override;

@@ -65,6 +65,7 @@ bool Visit::waitForAll(std::chrono::milliseconds patience) noexcept {
 }
 
 std::atomic<Runtime *> Runtime::active_{nullptr};
+std::atomic<bool> Runtime::is_child_{false};
 
 void Runtime::start(Settings settings) {
   // Never destroyed: threads of the application may be inside of it at any time.
@@ -72,6 +73,7 @@ void Runtime::start(Settings settings) {
 }
 
 void Runtime::finish() {
+  if (isInChild()) return;
   const std::lock_guard lock(finish_mutex);
   Runtime *runtime = active_.exchange(nullptr);
   if (!runtime) return;

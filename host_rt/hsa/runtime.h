@@ -31,8 +31,16 @@ public:
   /// Null before OnLoad, after the report, and in a child process.
   static Runtime *active() { return active_.load(std::memory_order_acquire); }
   static void start(Settings settings);
-  /// In a child after fork: forgets everything, touches nothing.
+  /// After a start that failed: as if it had not been tried.
   static void forget() { active_.store(nullptr, std::memory_order_release); }
+  /// In a child after fork: forgets everything, touches nothing.
+  static void forgetInChild() {
+    forget();
+    is_child_.store(true, std::memory_order_relaxed);
+  }
+  /// A child has none of FADE's threads, and locks of the process may be held for ever by threads
+  /// that it does not have.
+  static bool isInChild() { return is_child_.load(std::memory_order_relaxed); }
   /// Reports, once. Any thread; others that come wait for the first.
   static void finish();
   /// The same, when the HSA runtime is being shut down: it counts what is left.
@@ -70,6 +78,7 @@ private:
   void release();
 
   static std::atomic<Runtime *> active_;
+  static std::atomic<bool> is_child_;
 
   const Settings settings_;
   const Selection selection_;

@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::size_t kWorkerQueue = 1024;
 constexpr std::size_t kEndedQueue = 1024;
+// How often a reporter that takes its time is looked at.
+constexpr auto kShortestLook = std::chrono::milliseconds(1);
+constexpr auto kLongestLook = std::chrono::milliseconds(500);
 
 int findWave(const void *waves, fade_u32 wave, fade_wave_begin *out) {
   const auto *table = static_cast<const WaveTable *>(waves);
@@ -24,15 +27,35 @@ int findWave(const void *waves, fade_u32 wave, fade_wave_begin *out) {
 Analysis::Analysis(const AnalysisOptions &options, Handlers handlers, Output &output,
                    TraceWriter *trace)
     : handlers_(std::move(handlers)), output_(output), trace_(trace), log_(output),
-      ended_(kEndedQueue) {
+      ended_(kEndedQueue), call_patience_(options.call_patience) {
   for (const auto &handler : handlers_) needs_ |= handler->needs();
   if (trace_) needs_ |= FADE_NEEDS_ORDER | FADE_NEEDS_ALLOCATIONS;
   keep_order_ = options.keep_order || (needs_ & FADE_NEEDS_ORDER) != 0;
-  for (unsigned i = 0; i < std::max(1u, options.workers); ++i)
-    workers_.push_back(std::make_unique<Worker>(kWorkerQueue));
-  for (unsigned i = 0; i < workers_.size(); ++i)
-    workers_[i]->thread = startQuietThread("fade-worker", [this, i] { work(i); });
-  reporter_ = startQuietThread("fade-report", [this] { reportLoop(); });
+  start(std::max(1u, options.workers));
+}
+
+void Analysis::start(unsigned workers) {
+  for (unsigned i = 0; i < workers; ++i) workers_.push_back(std::make_unique<Worker>(kWorkerQueue));
+  std::size_t running = 0;
+  try {
+    for (; running < workers; ++running)
+      workers_[running]->thread = startQuietThread(
+          "fade-worker", [this, running] { work(static_cast<unsigned>(running)); });
+  } catch (const std::exception &e) {
+    if (running == 0) throw;
+    warn("{} instead of {} threads run the analyzers: {}", running, workers, e.what());
+    workers_.resize(running); // the threads have an index each, and these stay
+  }
+  try {
+    reporter_ = startQuietThread("fade-report", [this] { reportLoop(); });
+  } catch (...) {
+    stopping_.store(true, std::memory_order_release);
+    for (auto &worker : workers_) {
+      worker->ready.release();
+      worker->thread.join();
+    }
+    throw;
+  }
 }
 
 Analysis::~Analysis() { close(std::chrono::hours(1)); }
@@ -136,10 +159,11 @@ void Analysis::process(StreamBatch &batch, unsigned worker) noexcept {
     view.find_wave = findWave;
     try {
       if (trace_) trace_->records(dispatch, batch.position, {batch.bytes, size});
-      runHandlers(view, dispatch, worker);
     } catch (...) {
-      warn("out of memory: {} bytes of records of {} are lost", size, dispatch.kernel->name());
+      warn("{} bytes of records of {} are missing in the recording: {}", size,
+           dispatch.kernel->name(), whatWasThrown());
     }
+    runHandlers(view, dispatch, worker);
   }
   if (batch.clear) std::memset(batch.bytes, 0, batch.size);
   batch.done.store(true, std::memory_order_release);
@@ -176,19 +200,30 @@ std::size_t Analysis::check(StreamBatch &batch, uint64_t &records) noexcept {
   return good;
 }
 
-void Analysis::runHandlers(const fade_batch &batch, DispatchRecord &dispatch, unsigned worker) {
+void Analysis::runHandlers(const fade_batch &batch, DispatchRecord &dispatch,
+                           unsigned worker) noexcept {
   if (dispatch.shards.empty()) return; // it was not begun as an instrumented one
+  std::atomic<const LoadedHandler *> &inside = workers_[worker]->inside;
   for (std::size_t i = 0; i < handlers_.size(); ++i) {
     LoadedHandler &handler = *handlers_[i];
+    inside.store(&handler, std::memory_order_relaxed);
     void *&shard = dispatch.shards[worker * handlers_.size() + i];
     if (!shard) shard = handler.shard(dispatch.view);
     if (shard) handler.records(shard, batch);
   }
+  inside.store(nullptr, std::memory_order_relaxed);
 }
+
+// ---- the reporter
 
 void Analysis::reportLoop() {
   bool idle = false;
   while (true) {
+    if (ending_) {
+      if (!endDispatch()) return; // another thread does the rest
+      continue;
+    }
+    if (is_reporting_) break;
     // What is ready is written out when nothing more is to be done for a moment.
     if (!ended_ready_.try_acquire_for(std::chrono::milliseconds(idle ? 1'000'000 : 200))) {
       output_.flush();
@@ -197,50 +232,118 @@ void Analysis::reportLoop() {
     }
     idle = false;
     DispatchRecord *next = nullptr;
-    if (ended_.pop(next)) {
-      const std::unique_ptr<DispatchRecord> dispatch(next);
-      endOf(*dispatch);
-    } else if (stopping_.load(std::memory_order_acquire)) {
-      break;
-    }
+    if (ended_.pop(next))
+      beginEnd(std::unique_ptr<DispatchRecord>(next));
+    else if (stopping_.load(std::memory_order_acquire))
+      is_reporting_ = true;
   }
-  for (const auto &handler : handlers_) handler->report();
+  if (reportAll()) finished_.release();
+}
+
+/// Calls a handler whose turn it is. False if it took so long that this thread was left behind:
+/// then nothing here belongs to it any more.
+template <typename F> bool Analysis::inTurn(const char *what, F &&f) {
+  uint64_t mine = ++turns_;
+  inside_what_.store(what, std::memory_order_relaxed);
+  inside_.store(mine, std::memory_order_release);
+  f();
+  return inside_.compare_exchange_strong(mine, 0, std::memory_order_acq_rel);
+}
+
+void Analysis::beginEnd(std::unique_ptr<DispatchRecord> dispatch) noexcept {
+  dispatches_.fetch_add(1, std::memory_order_relaxed);
+  dispatch->view.records = dispatch->records.load(std::memory_order_relaxed);
+  dispatch->view.bytes = dispatch->bytes.load(std::memory_order_relaxed);
+  ending_ = std::move(dispatch);
+  try {
+    if (trace_) trace_->dispatchEnd(*ending_);
+  } catch (...) {
+    warn("the end of dispatch {} of {} is missing in the recording: {}", ending_->view.id,
+         ending_->kernel->name(), whatWasThrown());
+  }
+}
+
+bool Analysis::endDispatch() noexcept {
+  for (; turn_ < handlers_.size(); ++turn_)
+    if (!inTurn("dispatch_end", [&] { endIn(*handlers_[turn_], *ending_); })) return false;
+  try {
+    log_.dispatch(*ending_);
+  } catch (...) {
+    warn("dispatch {} of {} is missing in the report: {}", ending_->view.id,
+         ending_->kernel->name(), whatWasThrown());
+  }
+  if (std::exchange(is_ending_kept_, false))
+    (void)ending_.release();
+  else
+    ending_.reset();
+  turn_ = 0;
+  return true;
+}
+
+void Analysis::endIn(LoadedHandler &handler, DispatchRecord &dispatch) noexcept {
+  const bool instrumented = (dispatch.view.flags & FADE_DISPATCH_INSTRUMENTED) != 0;
+  const auto forEachShard = [&, first = turn_](auto &&f) {
+    for (std::size_t at = first; at < dispatch.shards.size(); at += handlers_.size())
+      if (void *shard = dispatch.shards[at]) f(shard);
+  };
+  try {
+    std::vector<void *> shards;
+    forEachShard([&](void *shard) { shards.push_back(shard); });
+    if (instrumented || (handler.needs() & FADE_NEEDS_TIMES) != 0)
+      handler.dispatchEnd(dispatch.view, shards);
+  } catch (...) {
+    warn("handler {} does not hear of the end of dispatch {} of {}: {}", handler.name(),
+         dispatch.view.id, dispatch.kernel->name(), whatWasThrown());
+  }
+  forEachShard([&](void *shard) { handler.shardFree(shard); });
+}
+
+bool Analysis::reportAll() noexcept {
+  for (; turn_ < handlers_.size(); ++turn_)
+    if (!inTurn("report", [&] { handlers_[turn_]->report(); })) return false;
   try {
     log_.report();
   } catch (...) {
-    warn("out of memory: there is no summary");
+    warn("there is no summary: {}", whatWasThrown());
   }
   output_.flush();
   if (trace_) trace_->close();
-  finished_.release();
+  return true;
 }
 
-void Analysis::endOf(DispatchRecord &dispatch) noexcept {
-  dispatches_.fetch_add(1, std::memory_order_relaxed);
-  dispatch.view.records = dispatch.records.load(std::memory_order_relaxed);
-  dispatch.view.bytes = dispatch.bytes.load(std::memory_order_relaxed);
-  const bool instrumented = (dispatch.view.flags & FADE_DISPATCH_INSTRUMENTED) != 0;
-  try {
-    if (trace_) trace_->dispatchEnd(dispatch);
-    for (std::size_t i = 0; i < handlers_.size(); ++i) {
-      LoadedHandler &handler = *handlers_[i];
-      std::vector<void *> shards;
-      for (std::size_t at = i; at < dispatch.shards.size(); at += handlers_.size())
-        if (dispatch.shards[at]) shards.push_back(dispatch.shards[at]);
-      if (instrumented || (handler.needs() & FADE_NEEDS_TIMES) != 0)
-        handler.dispatchEnd(dispatch.view, shards);
-      for (void *shard : shards) handler.shardFree(shard);
-    }
-    log_.dispatch(dispatch);
-  } catch (...) {
-    warn("out of memory: dispatch {} of {} is missing in the report", dispatch.view.id,
-         dispatch.kernel->name());
+bool Analysis::passByStuckHandler() {
+  const auto now = std::chrono::steady_clock::now();
+  uint64_t call = inside_.load(std::memory_order_acquire);
+  if (call == 0 || call != seen_inside_) {
+    seen_inside_ = call;
+    seen_since_ = now;
+    return true;
   }
+  if (now - seen_since_ < call_patience_ || !inside_.compare_exchange_strong(call, 0)) return true;
+  // The thread has lost its turn; whatever comes of the call, it ends there.
+  LoadedHandler &handler = *handlers_[turn_];
+  handler.leaveOut();
+  warn("handler {} does not come back from {}; the report is made without it", handler.name(),
+       inside_what_.load(std::memory_order_relaxed));
+  reporter_.detach();
+  is_ending_kept_ = ending_ != nullptr;
+  ++turn_;
+  try {
+    reporter_ = startQuietThread("fade-report", [this] { reportLoop(); });
+  } catch (const std::exception &e) {
+    warn("there is no thread that could make the report: {}", e.what());
+    return false;
+  }
+  return true;
 }
 
 void Analysis::giveUpWorkers() {
-  if (!std::exchange(gave_up_, true))
-    warn("an analyzer does not come to an end with its records; the report is made without them");
+  if (std::exchange(gave_up_, true)) return;
+  const LoadedHandler *stuck = nullptr;
+  for (const auto &worker : workers_)
+    if (const auto *handler = worker->inside.load(std::memory_order_relaxed)) stuck = handler;
+  warn("{}{} does not come back from its records; the report is made without them",
+       stuck ? "handler " : "an analyzer", stuck ? stuck->name() : "");
 }
 
 bool Analysis::close(std::chrono::milliseconds patience) {
@@ -251,9 +354,12 @@ bool Analysis::close(std::chrono::milliseconds patience) {
   stopping_.store(true, std::memory_order_release);
   for (auto &worker : workers_) worker->ready.release();
   ended_ready_.release();
-  if (!finished_.try_acquire_until(deadline)) {
+  const auto look =
+      std::clamp<std::chrono::milliseconds>(call_patience_ / 8, kShortestLook, kLongestLook);
+  while (!finished_.try_acquire_for(look)) {
+    if (passByStuckHandler() && std::chrono::steady_clock::now() < deadline) continue;
     for (auto &worker : workers_) worker->thread.detach();
-    reporter_.detach();
+    if (reporter_.joinable()) reporter_.detach();
     return false;
   }
   for (auto &worker : workers_) {

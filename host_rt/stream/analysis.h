@@ -46,10 +46,14 @@ struct StreamBatch {
 struct AnalysisOptions {
   unsigned workers = 1;
   bool keep_order = false; ///< even if no handler asks for it
+  /// How long a handler may take for the end of a dispatch, or for its report, when nobody can wait
+  /// for it any longer. Less than a signal handler waits for the report.
+  std::chrono::milliseconds call_patience{20'000};
 };
 
 class Analysis {
 public:
+  /// Works with fewer threads if there are not as many to be had; throws if there are none.
   Analysis(const AnalysisOptions &options, Handlers handlers, Output &output, TraceWriter *trace);
   ~Analysis();
   Analysis(const Analysis &) = delete;
@@ -81,6 +85,10 @@ public:
   /// At the end of the process: nobody waits any longer for workers that are busy with a handler.
   void giveUpWorkers();
   bool hasGivenUp() const { return gave_up_; }
+  /// At the end of the process, now and then: a handler that has been in the same call for longer
+  /// than call_patience is left out from here on, and another thread goes on with the report.
+  /// False if there is none.
+  bool passByStuckHandler();
 
   /// No more will come: finishes, lets handlers report and writes everything out. False if that
   /// took longer than allowed; the threads are then left behind.
@@ -91,15 +99,21 @@ private:
     explicit Worker(std::size_t capacity) : queue(capacity) {}
     boost::lockfree::spsc_queue<StreamBatch *> queue;
     std::counting_semaphore<> ready{0};
+    std::atomic<const LoadedHandler *> inside{nullptr}; ///< the handler that has the thread
     std::thread thread;
   };
 
+  void start(unsigned workers);
   void work(unsigned index);
   void process(StreamBatch &batch, unsigned worker) noexcept;
   std::size_t check(StreamBatch &batch, uint64_t &records) noexcept;
-  void runHandlers(const fade_batch &batch, DispatchRecord &dispatch, unsigned worker);
+  void runHandlers(const fade_batch &batch, DispatchRecord &dispatch, unsigned worker) noexcept;
   void reportLoop();
-  void endOf(DispatchRecord &dispatch) noexcept;
+  void beginEnd(std::unique_ptr<DispatchRecord> dispatch) noexcept;
+  bool endDispatch() noexcept;
+  void endIn(LoadedHandler &handler, DispatchRecord &dispatch) noexcept;
+  bool reportAll() noexcept;
+  template <typename F> bool inTurn(const char *what, F &&f);
 
   Handlers handlers_;
   Output &output_;
@@ -114,6 +128,18 @@ private:
   std::counting_semaphore<> ended_ready_{0};
   unsigned ended_unannounced_ = 0;
   std::thread reporter_;
+  // What the reporter is doing, such that another thread can go on with it.
+  std::unique_ptr<DispatchRecord> ending_;
+  std::size_t turn_ = 0;            ///< the handler that hears of it, or that reports
+  bool is_reporting_ = false;       ///< all dispatches have ended
+  bool is_ending_kept_ = false;     ///< a thread that was left behind may still look at ending_
+  uint64_t turns_ = 0;              ///< numbers calls of handlers
+  std::atomic<uint64_t> inside_{0}; ///< the call that the reporter is in; 0: none
+  std::atomic<const char *> inside_what_{""};
+  // What passByStuckHandler has seen.
+  uint64_t seen_inside_ = 0;
+  std::chrono::steady_clock::time_point seen_since_{};
+  const std::chrono::milliseconds call_patience_;
   std::atomic<bool> stopping_{false};
   std::binary_semaphore finished_{0};
   bool closed_ = false;

@@ -4,7 +4,6 @@
 #include "base/quiet_thread.h"
 
 #include <algorithm>
-#include <mutex>
 
 namespace fade {
 namespace {
@@ -31,13 +30,18 @@ constexpr auto kGrace = std::chrono::milliseconds(200);
 constexpr auto kLastLook = std::chrono::milliseconds(200);
 // How long analyzers may take for a piece of the stream when the process ends.
 constexpr auto kStuck = std::chrono::seconds(10);
+// How long nobody may take what has ended, beyond what single handlers may take.
+constexpr auto kDeaf = std::chrono::minutes(1);
+constexpr std::string_view kNothingToCopy = ". With FADE_TRANSPORT=host nothing has to be copied";
 
 /// The GPU may still write to the ring and the signal of this one: it lives as long as the process.
-void abandon(std::unique_ptr<LiveDispatch> live) {
-  static std::mutex mutex;
-  static auto *abandoned = new std::vector<std::unique_ptr<LiveDispatch>>;
-  const std::lock_guard lock(mutex);
-  abandoned->push_back(std::move(live));
+void abandon(std::unique_ptr<LiveDispatch> live) noexcept {
+  static std::atomic<LiveDispatch *> abandoned{nullptr}; // where leak checkers find them
+  if (!live) return;
+  live->next_abandoned = abandoned.load(std::memory_order_relaxed);
+  while (!abandoned.compare_exchange_weak(live->next_abandoned, live.get())) {
+  }
+  (void)live.release();
 }
 
 } // namespace
@@ -49,8 +53,17 @@ Collector::Collector(Analysis &analysis, std::chrono::milliseconds silence)
 Collector::~Collector() { stop(std::chrono::milliseconds(0)); }
 
 void Collector::add(std::unique_ptr<LiveDispatch> dispatch) {
+  // Its place is made here: the thread that drains must not need memory for it.
+  auto place = std::make_unique<std::list<Streaming>>();
+  place->emplace_back().live = std::move(dispatch);
   in_flight_.fetch_add(1, std::memory_order_relaxed);
-  inbox_.push(dispatch.release());
+  try {
+    inbox_.push(place.get());
+  } catch (...) {
+    in_flight_.fetch_sub(1, std::memory_order_relaxed);
+    throw;
+  }
+  (void)place.release(); // it may be gone already
   std::atomic_thread_fence(std::memory_order_seq_cst);
   // A nap is over soon; waking a thread for each dispatch would cost more than the dispatch.
   if (asleep_.load(std::memory_order_relaxed) && asleep_.exchange(false)) wake_.release();
@@ -69,7 +82,7 @@ void Collector::run() {
   auto nap = kShortestNap;
   auto last_progress = Clock::now();
   while (true) {
-    if (stepSafely()) {
+    if (step()) {
       nap = kShortestNap;
       last_progress = Clock::now();
       // A kernel without end makes progress for ever.
@@ -95,22 +108,27 @@ void Collector::run() {
   }
 }
 
-/// What there is no memory for is tried again, or lost; the process is not ours to end.
-bool Collector::stepSafely() noexcept {
-  try {
-    return step();
-  } catch (...) {
-    if (!std::exchange(said_, true)) warn("out of memory: the report will not be whole");
-    return false;
-  }
+/// In a catch block. What there is no memory for is tried again for a while, and then lost; the
+/// process is not ours to end. True if it is to be lost.
+bool Collector::hasFailedForLong(Failure &failure) noexcept {
+  const Time now = Clock::now();
+  if (failure.since == Time{}) failure.since = now;
+  if (!std::exchange(said_, true)) warn("{}: the report may not be whole", whatWasThrown());
+  return now - failure.since >= silence_;
 }
 
-bool Collector::step() {
+bool Collector::step() noexcept {
   bool progress = takeNew();
   double fill = 0;
   fetched_ = 0;
   for (auto at = streaming_.begin(); at != streaming_.end();) {
-    progress |= follow(*at);
+    try {
+      progress |= follow(*at);
+      at->failure = {};
+    } catch (...) {
+      if (hasFailedForLong(at->failure) && !at->is_lost)
+        lose(*at, "cannot be kept", "", said_unkept_);
+    }
     if (!at->live) {
       at = streaming_.erase(at);
       continue;
@@ -124,21 +142,42 @@ bool Collector::step() {
   return progress;
 }
 
-bool Collector::takeNew() {
+bool Collector::takeNew() noexcept {
   bool any = false;
-  LiveDispatch *next = nullptr;
-  while (inbox_.pop(next)) {
-    any = true;
-    std::unique_ptr<LiveDispatch> live(next);
-    analysis_.begin(*live->record);
-    if (live->ring) {
-      Streaming &s = streaming_.emplace_back();
-      s.live = std::move(live);
-    } else {
-      timed_[live->record->view.queue].push_back(std::move(live));
+  while (true) {
+    std::list<Streaming> *next = nullptr;
+    if (taken_.empty() && inbox_.pop(next)) {
+      taken_.splice(taken_.end(), *next);
+      delete next;
+    }
+    if (taken_.empty()) return any;
+    try {
+      take();
+      taking_ = {};
+      any = true;
+    } catch (...) {
+      if (hasFailedForLong(taking_)) forgo(*taken_.front().live->record);
+      return any;
     }
   }
-  return any;
+}
+
+void Collector::take() {
+  const LiveDispatch &live = *taken_.front().live;
+  if (live.ring) {
+    analysis_.begin(*live.record);
+    streaming_.splice(streaming_.end(), taken_);
+  } else {
+    auto &list = timed_[live.record->view.queue];
+    list.splice(list.end(), taken_);
+  }
+}
+
+/// There is no memory for what the analysis needs of a dispatch: its records are not looked at.
+void Collector::forgo(DispatchRecord &record) noexcept {
+  record.damaged = true;
+  record.view.flags &= ~FADE_DISPATCH_INSTRUMENTED;
+  record.view.flags |= FADE_DISPATCH_INCOMPLETE;
 }
 
 // Only the oldest of each queue is looked at: that later ones may have ended before it changes
@@ -146,8 +185,8 @@ bool Collector::takeNew() {
 bool Collector::followTimes() {
   bool any = false;
   for (auto &[queue, list] : timed_) {
-    while (!list.empty() && list.front()->hasEnded()) {
-      LiveDispatch &live = *list.front();
+    while (!list.empty() && list.front().live->hasEnded()) {
+      LiveDispatch &live = *list.front().live;
       if ((live.record->view.flags & FADE_DISPATCH_HAS_TIMES) == 0)
         live.readTimes(live.record->view);
       if (!analysis_.end(live.record)) return any;
@@ -189,6 +228,7 @@ bool Collector::follow(Streaming &s) {
     return finish(s) || progress;
   case Stage::recycling:
     if (!ring.recycle()) return progress;
+    s.live->ring = nullptr;
     s.live.reset();
     return true;
   }
@@ -228,7 +268,7 @@ bool Collector::fetch(Streaming &s) {
                 : std::clamp<std::chrono::microseconds>(2 * f.pause, kShortestNap, longest);
   f.next = now + f.pause;
   if (ring.segments->failed())
-    lose(s, "cannot be copied from device memory");
+    lose(s, "cannot be copied from device memory", kNothingToCopy, said_lost_);
   else if (running)
     watch(s, now);
   return any;
@@ -255,18 +295,18 @@ void Collector::watch(Streaming &s, Time now) {
   }
   f.silence += passed;
   // Others will not have more luck.
-  if (f.silence >= (said_lost_ ? silence_ / 8 : silence_)) lose(s, "do not arrive");
+  if (f.silence >= (said_lost_ ? silence_ / 8 : silence_))
+    lose(s, "do not arrive", kNothingToCopy, said_lost_);
 }
 
-void Collector::lose(Streaming &s, std::string_view why) {
-  if (!std::exchange(said_lost_, true))
-    warn(
-        "records of {} {} (dispatch {}): it goes on without them. With FADE_TRANSPORT=host nothing "
-        "has to be copied",
-        s.live->record->kernel->name(), why, s.live->record->view.id);
+void Collector::lose(Streaming &s, std::string_view why, std::string_view advice,
+                     bool &said) noexcept {
+  if (!std::exchange(said, true))
+    warn("records of {} {} (dispatch {}): it goes on without them{}",
+         s.live->record->kernel->name(), why, s.live->record->view.id, advice);
   s.is_lost = s.warned = true;
   s.live->ring->drain.giveUp();
-  s.live->ring->segments->giveUp();
+  if (s.live->ring->segments) s.live->ring->segments->giveUp();
 }
 
 /// What the control block says is worth nothing if somebody else wrote there.
@@ -296,12 +336,22 @@ bool Collector::drain(Streaming &s) {
     }
     any = true;
   }
-  while (true) {
-    const auto piece = ring.drain.next(
-        kLargestPiece, [&](const fade_wave_begin &wave) { Analysis::announce(record, wave); });
-    if (piece.size == 0) break;
-    any = true;
+  while (!ring.drain.isCorrupt()) {
+    // The batch first: what has been scanned must not be lost for want of one.
     StreamBatch &batch = ring.batches.emplace_back();
+    RingDrain::Piece piece;
+    try {
+      piece = ring.drain.next(
+          kLargestPiece, [&](const fade_wave_begin &wave) { Analysis::announce(record, wave); });
+    } catch (...) {
+      ring.batches.pop_back();
+      throw;
+    }
+    if (piece.size == 0) {
+      ring.batches.pop_back();
+      break;
+    }
+    any = true;
     batch.dispatch = &record;
     batch.bytes = piece.bytes;
     batch.size = piece.size;
@@ -365,7 +415,7 @@ bool Collector::finish(Streaming &s) {
   }
   if (s.full * 2 > s.watched) view.flags |= FADE_DISPATCH_HOST_BOUND;
   view.dropped = ring.control().dropped;
-  if (s.live->record->counters.empty() && !ring.counters().empty())
+  if (!s.is_lost && s.live->record->counters.empty() && !ring.counters().empty())
     s.live->record->setCounters({ring.counters().begin(), ring.counters().end()});
   if ((view.flags & FADE_DISPATCH_HAS_TIMES) == 0) s.live->readTimes(view);
   if (!analysis_.end(s.live->record)) return false;
@@ -375,11 +425,16 @@ bool Collector::finish(Streaming &s) {
 }
 
 /// What has not ended is reported as far as it is known.
-void Collector::giveUp() {
+void Collector::giveUp() noexcept {
+  bool is_heard = true; // somebody takes what is handed over
   const auto hand = [&](std::unique_ptr<DispatchRecord> &record) {
     if (!record) return;
     record->view.flags |= FADE_DISPATCH_INCOMPLETE;
-    while (!analysis_.end(record)) std::this_thread::sleep_for(kShortestNap);
+    const Time limit = Clock::now() + kDeaf;
+    while (is_heard && !analysis_.end(record)) {
+      is_heard = analysis_.passByStuckHandler() && Clock::now() < limit;
+      std::this_thread::sleep_for(kLongestNap);
+    }
   };
   auto deadline = Clock::now() + kStuck;
   const auto isDone = [&](const StreamBatch &batch) {
@@ -397,18 +452,23 @@ void Collector::giveUp() {
   const auto look_until = Clock::now() + kLastLook;
   for (Streaming &s : streaming_) {
     if (s.stage == Stage::recycling) continue;
-    drain(s);
-    bool fetched = s.stage == Stage::settling;
-    while (!fetched && !(fetched = s.live->ring->fetchControl()) && Clock::now() < look_until)
-      std::this_thread::sleep_for(kShortestNap);
-    if (fetched) checkDamage(s);
+    try {
+      drain(s);
+      bool fetched = s.stage == Stage::settling;
+      while (!fetched && !(fetched = s.live->ring->fetchControl()) && Clock::now() < look_until)
+        std::this_thread::sleep_for(kShortestNap);
+      if (fetched) checkDamage(s);
+    } catch (...) { // the rest of it is missing, and it is incomplete anyway
+      (void)hasFailedForLong(s.failure);
+    }
     if (std::ranges::all_of(s.live->ring->batches, isDone)) hand(s.live->record);
   }
   for (auto &[queue, list] : timed_)
-    for (auto &live : list) hand(live->record);
+    for (Streaming &s : list) hand(s.live->record);
   for (Streaming &s : streaming_) abandon(std::move(s.live));
   for (auto &[queue, list] : timed_)
-    for (auto &live : list) abandon(std::move(live));
+    for (Streaming &s : list) abandon(std::move(s.live));
+  for (Streaming &s : taken_) abandon(std::move(s.live));
 }
 
 } // namespace fade

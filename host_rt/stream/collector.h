@@ -55,7 +55,10 @@ public:
   virtual ~LiveDispatch() = default;
 
   std::unique_ptr<DispatchRecord> record;
-  Ring *ring = nullptr; ///< null: only its times are wanted
+  /// Null: only its times are wanted, or the ring was given back. One that is destroyed with a ring
+  /// was never passed on to the GPU.
+  Ring *ring = nullptr;
+  LiveDispatch *next_abandoned = nullptr; ///< the collector's own
 
   virtual bool hasEnded() noexcept = 0;
   /// Sets start_ns, end_ns and their flag.
@@ -96,6 +99,10 @@ private:
     uint64_t visible = 0, answers = 0, freed = 0;
     std::chrono::nanoseconds silence{0};
   };
+  /// Since when something fails again and again.
+  struct Failure {
+    Time since{};
+  };
   struct Streaming {
     std::unique_ptr<LiveDispatch> live;
     Stage stage = Stage::running;
@@ -110,32 +117,37 @@ private:
     Time looked{};
     std::chrono::nanoseconds watched{0}, full{0};
     bool was_full = false;
+    Failure failure;
   };
 
   void run();
-  bool stepSafely() noexcept;
-  bool step();
-  bool takeNew();
+  bool step() noexcept;
+  bool takeNew() noexcept;
+  void take();
+  static void forgo(DispatchRecord &record) noexcept;
+  bool hasFailedForLong(Failure &failure) noexcept;
   bool followTimes();
   bool follow(Streaming &s);
   void watchRoom(Streaming &s);
   bool fetch(Streaming &s);
   void watch(Streaming &s, Time now);
-  void lose(Streaming &s, std::string_view why);
+  void lose(Streaming &s, std::string_view why, std::string_view advice, bool &said) noexcept;
   void checkDamage(Streaming &s);
   void letWavesPass(Streaming &s);
   bool drain(Streaming &s);
   bool freeDone(Streaming &s);
   bool finish(Streaming &s);
-  void giveUp();
+  void giveUp() noexcept;
 
   Analysis &analysis_;
-  boost::lockfree::queue<LiveDispatch *> inbox_{1024};
+  boost::lockfree::queue<std::list<Streaming> *> inbox_{1024}; ///< each has one
   std::atomic<uint64_t> in_flight_{0};
   std::atomic<double> ring_fill_{0};
   /// By queue, in order of submission.
-  std::unordered_map<uint64_t, std::deque<std::unique_ptr<LiveDispatch>>> timed_;
+  std::unordered_map<uint64_t, std::list<Streaming>> timed_;
   std::list<Streaming> streaming_;
+  std::list<Streaming> taken_; ///< out of the inbox, and not in one of these yet: one at most
+  Failure taking_;
   unsigned fetched_ = 0; ///< segmented rings that were looked at in this step
   const std::chrono::milliseconds silence_;
 
@@ -144,8 +156,9 @@ private:
   std::atomic<bool> stopping_{false};
   std::chrono::milliseconds patience_{0};
   Time deadline_{};
-  bool said_ = false;      ///< that there is no memory
-  bool said_lost_ = false; ///< that records cannot be copied
+  bool said_ = false;        ///< that something failed, most likely for want of memory
+  bool said_lost_ = false;   ///< that records cannot be copied
+  bool said_unkept_ = false; ///< that there is no memory for records
   std::thread thread_;
 };
 

@@ -34,6 +34,8 @@ public:
   void dispatchEnd(const fade_dispatch &dispatch, std::span<void *const> shards) noexcept;
   void shardFree(void *shard) noexcept;
   void report() noexcept;
+  /// From now on it is not called any more.
+  void leaveOut() noexcept { failed_.store(true, std::memory_order_relaxed); }
 
 private:
   template <typename F> void call(const char *what, F &&f) noexcept;

@@ -57,7 +57,8 @@ void Output::write(std::string_view lines) noexcept {
     if (failed_) return;
     buffer_ += lines;
     if (!keep_ && buffer_.size() >= kFlushAt) flushLocked();
-  } catch (...) { // no memory for the line; the report is not worth the application's life
+  } catch (...) { // the report is not worth the application's life
+    if (!said_incomplete_.exchange(true)) warn("{}: the report is not whole", whatWasThrown());
   }
 }
 
@@ -90,6 +91,7 @@ bool Output::writeFile(const std::string &path, std::string_view contents) noexc
     if (error == 0) return true;
     warn("cannot write {}: {}", name, std::strerror(error));
   } catch (...) {
+    warn("cannot write {}: {}", path, whatWasThrown());
   }
   return false;
 }

@@ -4,6 +4,7 @@
 #include "base/own_file.h"
 #include "base/settings.h"
 
+#include <atomic>
 #include <filesystem>
 #include <mutex>
 #include <string>
@@ -47,6 +48,7 @@ private:
   OwnFile file_;                    ///< none: stderr
   bool keep_ = false;
   bool failed_ = false;
+  std::atomic<bool> said_incomplete_{false};
 };
 
 } // namespace fade

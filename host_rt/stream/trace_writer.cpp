@@ -36,13 +36,7 @@ std::unique_ptr<TraceWriter> TraceWriter::open(const std::string &path) {
   return std::unique_ptr<TraceWriter>(new TraceWriter(std::move(file)));
 }
 
-void TraceWriter::put(std::string_view bytes) {
-  if (failed_) return;
-  buffer_ += bytes;
-  if (buffer_.size() >= kFlushAt) flushLocked();
-}
-
-void TraceWriter::flushLocked() {
+void TraceWriter::flushLocked() noexcept {
   if (failed_ || !file_.is()) return;
   if (const int error = file_.write(buffer_)) {
     failed_ = true;
@@ -52,31 +46,50 @@ void TraceWriter::flushLocked() {
 }
 
 void TraceWriter::chunkLocked(Kind kind, std::string_view head, std::span<const std::byte> body) {
+  if (failed_) return;
   const std::size_t size = head.size() + body.size();
-  put(textOf(trace::ChunkHeader{static_cast<uint32_t>(kind), 0, size}));
-  put(head);
-  put(textOf(body));
-  constexpr std::string_view zeros("\0\0\0\0\0\0\0", 7);
-  put(zeros.substr(0, (8 - size % 8) % 8));
+  const std::size_t padding = (8 - size % 8) % 8;
+  // A chunk is there as a whole or not at all.
+  buffer_.reserve(buffer_.size() + sizeof(trace::ChunkHeader) + size + padding);
+  buffer_ += textOf(trace::ChunkHeader{static_cast<uint32_t>(kind), 0, size});
+  buffer_ += head;
+  buffer_ += textOf(body);
+  buffer_.append(padding, '\0');
+  if (buffer_.size() >= kFlushAt) flushLocked();
+}
+
+/// Writes a chunk that is there once. If it cannot be, it is still to be written.
+template <typename F>
+void TraceWriter::once(std::unordered_set<uint64_t> &known, uint64_t key, F &&f) {
+  const auto [at, is_new] = known.insert(key);
+  if (!is_new) return;
+  try {
+    f();
+  } catch (...) {
+    known.erase(at);
+    throw;
+  }
 }
 
 void TraceWriter::kernelLocked(const KernelInfo &kernel) {
   const ModuleSites *sites = kernel.sites();
-  if (sites && modules_.insert(sites->module_id).second) {
+  if (sites)
+    once(modules_, sites->module_id, [&] {
+      trace::Writer w;
+      w.put(sites->module_id);
+      w.put(sites->modes);
+      w.putString(sites->file);
+      chunkLocked(Kind::sites, w.bytes(), sites->bytes);
+    });
+  once(kernels_, uint64_t{kernel.id()} << 1 | (sites ? 1 : 0), [&] {
     trace::Writer w;
-    w.put(sites->module_id);
-    w.put(sites->modes);
-    w.putString(sites->file);
-    chunkLocked(Kind::sites, w.bytes(), sites->bytes);
-  }
-  if (!kernels_.insert(uint64_t{kernel.id()} << 1 | (sites ? 1 : 0)).second) return;
-  trace::Writer w;
-  w.put(kernel.id());
-  w.putString(kernel.name());
-  w.putString(kernel.symbol());
-  w.putString(kernel.target());
-  w.put(sites ? sites->module_id : 0);
-  chunkLocked(Kind::kernel, w.bytes());
+    w.put(kernel.id());
+    w.putString(kernel.name());
+    w.putString(kernel.symbol());
+    w.putString(kernel.target());
+    w.put(sites ? sites->module_id : 0);
+    chunkLocked(Kind::kernel, w.bytes());
+  });
 }
 
 void TraceWriter::dispatchLocked(Kind kind, const DispatchRecord &dispatch) {
@@ -109,12 +122,12 @@ void TraceWriter::dispatchLocked(Kind kind, const DispatchRecord &dispatch) {
 void TraceWriter::dispatchBegin(const DispatchRecord &dispatch) {
   const std::lock_guard lock(mutex_);
   if (dispatch.allocations && dispatch.allocations != allocations_.lock()) {
-    allocations_ = dispatch.allocations;
     trace::Writer w;
     const auto &[list, names] = *dispatch.allocations;
     w.put(uint64_t{list.size()});
     w.putBytes(list.data(), list.size() * sizeof(fade_allocation));
     chunkLocked(Kind::allocations, w.bytes(), std::as_bytes(std::span(names)));
+    allocations_ = dispatch.allocations;
   }
   dispatchLocked(Kind::begin, dispatch);
 }
@@ -141,14 +154,18 @@ void TraceWriter::skipped(const std::string &kernel, const std::string &reason) 
   chunkLocked(Kind::skipped, w.bytes());
 }
 
-void TraceWriter::close() {
+void TraceWriter::close() noexcept {
   const std::lock_guard lock(mutex_);
   if (!file_.is()) return;
-  chunkLocked(Kind::finish, "");
+  flushLocked(); // before: the last chunk then needs little room
+  try {
+    chunkLocked(Kind::finish, "");
+  } catch (...) {
+    warn("the end of the recording in {} is missing: {}", file_.path(), whatWasThrown());
+  }
   flushLocked();
-  const std::string path = file_.path();
   if (const int error = file_.close(); error != 0 && !failed_)
-    warn("cannot record to {}: {}", path, std::strerror(error));
+    warn("cannot record to {}: {}", file_.path(), std::strerror(error));
 }
 
 } // namespace fade

@@ -20,20 +20,21 @@ public:
   TraceWriter(const TraceWriter &) = delete;
   TraceWriter &operator=(const TraceWriter &) = delete;
 
-  // Any thread. The records of a dispatch must come in order.
+  // Any thread. The records of a dispatch must come in order. What cannot be written for want of
+  // memory is thrown, and the recording is as if it had not been asked for.
   void dispatchBegin(const DispatchRecord &dispatch);
   void records(const DispatchRecord &dispatch, uint64_t position, std::span<const std::byte> bytes);
   void dispatchEnd(const DispatchRecord &dispatch);
   void skipped(const std::string &kernel, const std::string &reason);
-  void close();
+  void close() noexcept;
 
 private:
   explicit TraceWriter(OwnFile file) : file_(std::move(file)) {}
   void kernelLocked(const KernelInfo &kernel);
   void dispatchLocked(trace::Kind kind, const DispatchRecord &dispatch);
   void chunkLocked(trace::Kind kind, std::string_view head, std::span<const std::byte> body = {});
-  void put(std::string_view bytes);
-  void flushLocked();
+  template <typename F> void once(std::unordered_set<uint64_t> &known, uint64_t key, F &&f);
+  void flushLocked() noexcept;
 
   std::mutex mutex_;
   OwnFile file_;

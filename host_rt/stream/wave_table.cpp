@@ -16,7 +16,10 @@ void WaveTable::add(const fade_wave_begin &wave, uint64_t batch) {
     if (chunk && retired_.size() >= kMostRetired) return;
     std::unique_ptr<Chunk> fresh(new Chunk); // its waves need not be cleared
     fresh->first = first;
-    if (chunk) retired_.push_back({batch, std::unique_ptr<Chunk>(chunk)});
+    if (chunk) {
+      retired_.push_back({batch, nullptr}); // what may fail comes first: others look at the chunk
+      retired_.back().chunk.reset(chunk);
+    }
     chunk = fresh.release();
     slot.store(chunk, std::memory_order_release);
   }

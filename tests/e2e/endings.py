@@ -110,6 +110,11 @@ class Tests(fade.Test):
         result = self.ends("fork", 0, 5, alone.stdout)
         self.assertEqual(len(result.dispatches("touch(")), 5)
 
+    def test_a_child_that_is_born_while_its_parent_reports_can_end(self):
+        result = self.probe(["-i", "-a", fade.handler("SLOW_REPORT")], [ENDINGS, "fork-while-reporting"], timeout=40)
+        self.assert_fine(result, "launched\nchild 3\n")
+        self.assertEqual(result.summary()["instrumented"], 3)
+
     def test_fork_before_the_gpu_is_used(self):
         result = self.probe(["-i"], [ENDINGS, "fork-first"])
         self.assert_fine(result, "child 3\n")

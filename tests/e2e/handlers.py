@@ -64,8 +64,21 @@ class Tests(fade.Test):
         result = self.probe(["-i", "-a", handler("ENDLESS")], [program("many"), 3], timeout=60)
         self.assertEqual((result.code, result.stdout), (0, "3 dispatches are right\n"))
         self.assertEqual(len(result.said), 1, result.stderr)
-        self.assertIn("an analyzer does not come to an end", result.said[0])
+        self.assertIn("handler Bad does not come back from its records", result.said[0])
         self.assertGreaterEqual(result.summary()["dispatches"], 0)
+
+    def test_a_handler_that_never_returns_from_the_end_of_a_dispatch_is_left_out(self):
+        for count in (3, 1500):  # fewer and more than wait for the reporter
+            with self.subTest(count):
+                result = self.probe(["-i", "-a", handler("ENDLESS_END"), "MemoryAnalysis"],
+                                    [program("many"), count], timeout=90)
+                self.assertEqual((result.code, result.stdout), (0, f"{count} dispatches are right\n"))
+                self.assertEqual(len(result.said), 1, result.stderr)
+                self.assertIn("handler Bad does not come back from dispatch_end; the report is made without it",
+                              result.said[0])
+                self.assertEqual(result.summary()["instrumented"], count)
+                memory = [x for x in result.objects("memory") if x["kernel"].startswith("step(")]
+                self.assertEqual(len(memory), count)
 
     def test_throwing_at_the_end_of_a_dispatch(self):
         self.with_handler("THROW_END", "Bad: it threw .*no luck today in dispatch_end")

@@ -41,6 +41,16 @@ class Tests(fade.Test):
         self.assertEqual({x["page_size"] for x in result.objects("heatmap")}, {1 << 20})
         self.assertGreater(os.path.getsize(self.path("trace")), 100)
 
+    def test_relative_names_are_those_of_the_directory_it_started_in(self):
+        # The application goes elsewhere and closes all files: the log has to be opened again.
+        os.mkdir(self.path("there"))
+        env = {"HSA_TOOLS_LIB": os.path.join(LIB, "libfade.so"), "FADE_LOG_FORMAT": "json",
+               "LD_PRELOAD": os.path.join(LIB, "libfadegpu.so"), "FADE_LOG_LOCATION": "log"}
+        result = self.bare([program("endings"), "close", self.path("mine"), self.path("there")], env, cwd=self.dir)
+        self.assertEqual(result.code, 4, result.stderr)
+        self.assertEqual(os.listdir(self.path("there")), [])
+        self.assertEqual(len(result.dispatches("touch(")), 3)
+
     def test_log_append_keeps_what_was_there(self):
         self.run_with({})
         result = self.run_with({"FADE_LOG_APPEND": "true"})

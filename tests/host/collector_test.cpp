@@ -1,8 +1,8 @@
 // The ring, the collector and the analysis with threads in the place of waves.
 #include "fade/encode.h"
 #include "fade/ring_writer.h"
+#include "fake_gpu.h"
 #include "handler_host.h"
-#include "stream/collector.h"
 
 #include <gtest/gtest.h>
 
@@ -15,54 +15,12 @@
 namespace fade {
 namespace {
 
+using testing::copyOf;
+using testing::FakeDispatch;
+using testing::FakeRing;
 using testing::SiteTableBuilder;
 
 constexpr uint64_t kAll = ~uint64_t{0};
-
-/// While waves add to what they count.
-fade_control copyOf(const fade_control &device) {
-  fade_control copy{};
-  auto *to = reinterpret_cast<uint64_t *>(&copy);
-  const auto *from = reinterpret_cast<const uint64_t *>(&device);
-  for (std::size_t i = 0; i < sizeof copy / 8; ++i)
-    to[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
-  return copy;
-}
-
-// A ring in ordinary memory.
-class FakeRing final : public Ring {
-public:
-  explicit FakeRing(uint64_t capacity) : memory_(capacity + FADE_RING_SLACK) {
-    device.capacity_mask = capacity - 1;
-    device.data = reinterpret_cast<uint64_t>(memory_.data());
-    device.tail = reinterpret_cast<uint64_t>(&tail_);
-    device.limit = capacity;
-    drain = RingDrain(memory_.data(), capacity, &tail_);
-  }
-  bool fetchControl() noexcept override {
-    fetched_ = copyOf(device);
-    return ++polls_ % 3 == 0; // device memory takes its time
-  }
-  bool recycle() noexcept override {
-    recycled.store(true);
-    return true;
-  }
-  const fade_control &control() const noexcept override { return fetched_; }
-  std::span<const fade_counter> counters() const noexcept override { return {}; }
-  uint64_t tail() const { return __atomic_load_n(&tail_, __ATOMIC_ACQUIRE); }
-  bool isZero() const {
-    return std::ranges::all_of(memory_, [](std::byte b) { return b == std::byte{0}; });
-  }
-
-  fade_control device{};
-  std::atomic<bool> recycled{false};
-
-private:
-  alignas(64) uint64_t tail_ = 0;
-  std::vector<std::byte> memory_;
-  fade_control fetched_{};
-  int polls_ = 0;
-};
 
 /// A ring that a copy engine brings here: each copy is done when it has been asked for a few times.
 class SegmentedFakeRing final : public Ring, private CopyEngine {
@@ -144,20 +102,6 @@ private:
   std::array<Copy, kSlots> copies_{};
   fade_control fetched_{};
   SegmentReader reader_;
-};
-
-class FakeDispatch final : public LiveDispatch {
-public:
-  explicit FakeDispatch(std::shared_ptr<std::atomic<bool>> ended) : ended_(std::move(ended)) {}
-  bool hasEnded() noexcept override { return ended_->load(std::memory_order_acquire); }
-  void readTimes(fade_dispatch &view) noexcept override {
-    view.start_ns = 10;
-    view.end_ns = 20;
-    view.flags |= FADE_DISPATCH_HAS_TIMES;
-  }
-
-private:
-  std::shared_ptr<std::atomic<bool>> ended_;
 };
 
 class CollectorTest : public ::testing::Test {

@@ -2,7 +2,9 @@
 //   NEWER, OLDER, RECORDS, SHORT, HOLES: interfaces that do not fit
 //   NO_ENTRY: exports nothing
 //   THROW_ENTRY, THROW_CREATE, THROW_RECORDS, THROW_END, THROW_REPORT
-//   CRASH_CREATE, ABORT_CREATE, CRASH_RECORDS, CRASH_REPORT, ENDLESS
+//   CRASH_CREATE, ABORT_CREATE, CRASH_RECORDS, CRASH_REPORT
+//   ENDLESS, ENDLESS_END: never come back from records, from dispatch_end
+//   SLOW_REPORT: takes seconds
 //   REFUSE: says no, with a reason
 #include "fade/handler_abi.h"
 
@@ -28,6 +30,8 @@
 #define CRASH_REPORT 15
 #define REFUSE 16
 #define ENDLESS 17
+#define ENDLESS_END 18
+#define SLOW_REPORT 19
 
 namespace {
 
@@ -54,9 +58,13 @@ void records(void *, const fade_batch *) {
 }
 void dispatchEnd(void *, const fade_dispatch *, void *const *, fade_u32) {
   misbehave(THROW_END, 0);
+  while (BAD == ENDLESS_END) pause();
 }
 void shardFree(void *) {}
-void report(void *) { misbehave(THROW_REPORT, CRASH_REPORT); }
+void report(void *) {
+  misbehave(THROW_REPORT, CRASH_REPORT);
+  if (BAD == SLOW_REPORT) sleep(5);
+}
 void destroy(void *) {}
 
 } // namespace

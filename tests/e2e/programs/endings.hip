@@ -103,6 +103,7 @@ int main(int argc, char **argv) {
   if (how == "segv") *reinterpret_cast<volatile int *>(8) = 1;
   if (how == "throw") throw 1;
   if (how == "kill") raise(SIGKILL);
+  if (how == "close" && argc > 3 && chdir(argv[3]) != 0) return 15;
   if (how == "close") return closeAll(argv[2]);
   if (how == "close-stderr") return close(2), open(argv[2], O_WRONLY | O_CREAT, 0644) == 2 ? 4 : 14;
   if (how == "fault") {
@@ -115,6 +116,15 @@ int main(int argc, char **argv) {
     std::printf("child %d\n", waitFor(child));
     launch(2);
     return 0;
+  }
+  if (how == "fork-while-reporting") {
+    std::thread([] { std::quick_exit(0); }).detach(); // the report takes a while
+    sleep(1);
+    const pid_t child = fork();
+    if (child == 0) std::quick_exit(3);
+    std::printf("child %d\n", waitFor(child));
+    std::fflush(stdout);
+    sleep(60);
   }
   if (how == "exec") {
     const pid_t child = fork();
