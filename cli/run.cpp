@@ -2,11 +2,10 @@
 
 #include "base/diagnostics.h"
 #include "base/settings.h"
-#include "fade/options.h"
+#include "checks.h"
+#include "gpu_choice.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -19,11 +18,8 @@ namespace fade::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 constexpr const char *kTools = "HSA_TOOLS_LIB";
-constexpr const char *kPreload = "LD_PRELOAD";
-constexpr const char *kSoftwareGpu = "libfadegpu.so";
 
 /// An option that goes into a variable as it is.
 void add_variable(CLI::App &app, RunOptions &options, const char *flags, const char *variable,
@@ -42,87 +38,6 @@ void add_variable(CLI::App &app, RunOptions &options, const char *flags, const c
 void add_flag(CLI::App &app, std::optional<bool> &flag, const char *flags, const char *help) {
   app.add_flag_function(
       flags, [&flag](int64_t count) { flag = count > 0; }, help);
-}
-
-/// The shape of the name of a GPU: gfx and at least three digits.
-bool is_gpu_name(std::string_view name) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  return name.starts_with("gfx") && name.size() >= 6 &&
-         name.find_first_not_of(digits, 3) == name.npos;
-}
-
-bool has_library(const char *list, const char *file) {
-  return list && std::string_view(list).find(file) != std::string_view::npos;
-}
-
-std::string with_front(const char *variable, const std::string &library, char separator) {
-  const char *old = std::getenv(variable);
-  if (!old || !*old || has_library(old, library.c_str())) return old && *old ? old : library;
-  return library + separator + old;
-}
-
-/// The variables that name libraries are lists, without a way to quote. False if a path does not
-/// fit.
-bool fits_in_list(const std::string &library) {
-  const auto at = library.find_first_of(" :\t\n");
-  if (at == library.npos) return true;
-  complain(fmt::format("{} cannot be loaded from there: LD_PRELOAD and HSA_TOOLS_LIB cannot hold a "
-                       "path with a '{}'",
-                       library, library[at]));
-  return false;
-}
-
-/// Adds what chooses the GPU. False after a mistake.
-bool choose_gpu(const RunOptions &options, Pairs &out) {
-  constexpr std::array<std::string_view, 2> words = {"auto", "real"};
-  const bool real_is_there = access("/dev/kfd", F_OK) == 0;
-  const bool named = options.gpu != "auto" && options.gpu != "real";
-  if (named) {
-    for (std::string_view rest = options.gpu; !rest.empty();) {
-      const auto comma = std::min(rest.find(','), rest.size());
-      const auto name = rest.substr(0, comma);
-      if (!is_gpu_name(name)) {
-        complain(fmt::format("--gpu: '{}' is neither auto, nor real, nor like gfx90a{}", name,
-                             suggestion(name, words)));
-        return false;
-      }
-      rest.remove_prefix(std::min(comma + 1, rest.size()));
-    }
-  }
-  if (options.gpu == "real" || (options.gpu == "auto" && real_is_there)) return true;
-  if (has_library(std::getenv(kPreload), kSoftwareGpu) && !named) return true;
-  const auto library = own_library(kSoftwareGpu);
-  if (!library) {
-    complain(named ? fmt::format("--gpu {}: {} is not installed", options.gpu, kSoftwareGpu)
-                   : fmt::format("there is no GPU here (no /dev/kfd), and {} is not installed",
-                                 kSoftwareGpu));
-    return false;
-  }
-  if (!fits_in_list(*library)) return false;
-  out.emplace_back(kPreload, with_front(kPreload, *library, ':'));
-  if (named) {
-    out.emplace_back("FADE_GPU", options.gpu);
-  } else if (!options.env_dump) {
-    const char *name = std::getenv("FADE_GPU");
-    complain(fmt::format("there is no GPU here (no /dev/kfd): the software GPU runs it as {}",
-                         name && *name ? name : "gfx90a"));
-  }
-  return true;
-}
-
-/// What can be said before the application runs about files that are named.
-bool check_files(const Settings &settings) {
-  for (const HandlerChoice &handler : settings.handlers)
-    if (handler.name.find('/') != std::string::npos && !fs::exists(handler.name)) {
-      complain(fmt::format("--analyzers: there is no file {}", handler.name));
-      return false;
-    }
-  for (const std::string &directory : settings.cache)
-    if (!fs::is_directory(directory)) {
-      complain(fmt::format("--cache-location: there is no directory {}", directory));
-      return false;
-    }
-  return true;
 }
 
 std::string absolute(const std::string &path) {
@@ -153,34 +68,25 @@ std::string with_absolute_paths(const std::string &name, const std::string &valu
 }
 
 /// Whether instrumented kernels will run, by an option or by the variable.
-bool is_instrumented(const Pairs &pairs) {
+bool is_instrumented(const Variables &pairs) {
   Settings settings;
-  const char *inherited = std::getenv("FADE_INSTRUMENTED");
-  if (inherited) (void)findVariable("FADE_INSTRUMENTED")->read(settings, inherited);
-  for (const auto &[name, value] : pairs)
-    if (name == "FADE_INSTRUMENTED") (void)findVariable(name)->read(settings, value);
+  (void)findVariable("FADE_INSTRUMENTED")->read(settings, value_of(pairs, "FADE_INSTRUMENTED"));
   return settings.instrumented;
 }
 
 /// A script may start many programs that report to the same file: it is emptied here, once, and
 /// they add to it. Recordings have one process each: what is there from earlier runs goes, too.
-void start_files(Pairs &pairs) {
-  const auto value = [&](const char *name) -> std::string {
-    for (auto at = pairs.rbegin(); at != pairs.rend(); ++at)
-      if (at->first == name) return at->second;
-    const char *inherited = std::getenv(name);
-    return inherited ? inherited : "";
-  };
+void start_files(Variables &pairs) {
   // The application will have the process id that this program has now.
   const auto empty = [](const std::string &name) {
     const std::string path = expandPath(name);
     std::error_code ignored;
     if (fs::is_regular_file(path, ignored)) (void)!truncate(path.c_str(), 0);
   };
-  if (const std::string record = value("FADE_RECORD"); !record.empty()) empty(record);
+  if (const std::string record = value_of(pairs, "FADE_RECORD"); !record.empty()) empty(record);
   Settings settings;
-  const std::string location = value("FADE_LOG_LOCATION");
-  (void)findVariable("FADE_LOG_APPEND")->read(settings, value("FADE_LOG_APPEND"));
+  const std::string location = value_of(pairs, "FADE_LOG_LOCATION");
+  (void)findVariable("FADE_LOG_APPEND")->read(settings, value_of(pairs, "FADE_LOG_APPEND"));
   if (settings.log_append || location.empty() || location == "console") return;
   empty(location);
   pairs.emplace_back("FADE_LOG_APPEND", "true");
@@ -191,6 +97,13 @@ void start_files(Pairs &pairs) {
 void complain(std::string_view text) {
   // That nobody hears it is no reason not to run the application.
   (void)writeAll(STDERR_FILENO, fmt::format("fadeprobe: {}\n", text));
+}
+
+std::string value_of(const Variables &variables, const char *name) {
+  for (auto at = variables.rbegin(); at != variables.rend(); ++at)
+    if (at->first == name) return at->second;
+  const char *inherited = std::getenv(name);
+  return inherited ? inherited : "";
 }
 
 std::optional<std::string> own_library(const std::string &file) {
@@ -244,8 +157,8 @@ void add_run_options(CLI::App &app, RunOptions &options) {
                "print the environment that would be set, and exit");
 }
 
-std::optional<Pairs> environment_of(const RunOptions &options) {
-  Pairs pairs;
+std::optional<Variables> environment_of(const RunOptions &options) {
+  Variables pairs;
   const auto flag = [&](const char *variable, const std::optional<bool> &value) {
     if (value) pairs.emplace_back(variable, *value ? "true" : "false");
   };
@@ -291,7 +204,12 @@ std::optional<int> prepare_run(const RunOptions &options,
   }
   if (!fits_in_list(*library)) return kUsageError;
   pairs->emplace_back(kTools, with_front(kTools, *library, ' '));
-  if (!choose_gpu(options, *pairs)) return kUsageError;
+  if (!options.env_dump) {
+    const std::string record = value_of(*pairs, "FADE_RECORD");
+    if (!record.empty() && !can_write("--record: ", expandPath(record))) return kUsageError;
+    if (!check_analyzers(*library, *pairs)) return kUsageError;
+  }
+  if (!choose_gpu(options.gpu, options.env_dump, *pairs)) return kUsageError;
   if (options.env_dump) {
     for (const auto &[name, value] : *pairs)
       std::fputs(fmt::format("{}={}\n", name, value).c_str(), stdout);

@@ -14,11 +14,14 @@ class App;
 
 namespace fade::cli {
 
+/// Variables of the environment, and their values.
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
 struct RunOptions {
   std::optional<bool> instrumented;
   std::vector<std::string> analyzers;
   std::optional<bool> verbose, progress, lossy, log_append;
-  std::vector<std::pair<std::string, std::string>> values; ///< other variables, as given
+  Variables values; ///< other variables, as given
   std::string gpu = "auto";
   bool env_dump = false;
 };
@@ -28,9 +31,11 @@ void add_run_options(CLI::App &app, RunOptions &options);
 /// Only those that make sense without an application: analyzers and where the report goes.
 void add_report_options(CLI::App &app, RunOptions &options);
 
-/// Variables and values. A mistake is named on stderr, and the result is nothing.
-std::optional<std::vector<std::pair<std::string, std::string>>>
-environment_of(const RunOptions &options);
+/// What is to be set. A mistake is named on stderr, and the result is nothing.
+std::optional<Variables> environment_of(const RunOptions &options);
+
+/// What the application will find: of these variables, or inherited. Empty if there is none.
+std::string value_of(const Variables &variables, const char *name);
 
 /// Sets this process's environment up for the application. Nothing if all is well; else the exit
 /// code of fadeprobe, which has nothing more to do.

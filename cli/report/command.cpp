@@ -1,5 +1,6 @@
 #include "report/command.h"
 
+#include "checks.h"
 #include "report/child.h"
 #include "report/page.h"
 #include "report/perfetto_trace.h"
@@ -29,18 +30,6 @@ bool write_file(const std::string &path, const std::string &contents) {
   if (out) return true;
   complain(fmt::format("cannot write {}: {}", path, std::strerror(errno != 0 ? errno : EIO)));
   return false;
-}
-
-/// Before a long run: whether its results will have a place to go. Leaves existing files alone.
-bool can_write(const std::string &path) {
-  std::error_code ignored;
-  const bool was_there = fs::exists(path, ignored);
-  errno = 0;
-  const bool opens = std::ofstream(path, std::ios::app).is_open();
-  if (!opens)
-    complain(fmt::format("cannot write {}: {}", path, std::strerror(errno != 0 ? errno : EIO)));
-  if (opens && !was_there) fs::remove(path, ignored);
-  return opens;
 }
 
 /// Makes what the options ask for. 0 or 1.
@@ -183,7 +172,7 @@ int run_with_outcome(RunOptions run, ReportOptions outcome,
   run.values.emplace_back("FADE_LOG_FORMAT", "json");
   // The application may go to another directory, but this program stays.
   for (const std::string *path : {&outcome.html, &outcome.trace, &outcome.log})
-    if (!path->empty() && !can_write(*path)) return 1;
+    if (!path->empty() && !can_write("", *path)) return 1;
   if (const auto code = prepare_run(run, application)) return *code;
   const bool keeps_log = !outcome.html.empty() || has_own_log;
   std::error_code ignored;

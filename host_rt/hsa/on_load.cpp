@@ -9,6 +9,7 @@
 #include "hsa/queue_hooks.h"
 #include "hsa/runtime.h"
 #include "stream/analyze_trace.h"
+#include "stream/handler_set.h"
 
 #include <exception>
 
@@ -56,6 +57,27 @@ FADE_EXPORT int fade_analyze_trace(const char *path) {
     return analyzeTrace(path, settings);
   } catch (const std::exception &e) {
     warn("{}: {}", path, e.what());
+    return 2;
+  }
+}
+
+// For fadeprobe, before it starts the application: whether the analyzers that the variables choose
+// can be loaded and accept their options. They are made as for a run, and what they write then goes
+// nowhere. To be called in a process that ends after it.
+FADE_EXPORT int fade_check_settings(void (*say)(void *context, const char *line), void *context) {
+  using namespace fade;
+  try {
+    std::vector<std::string> complaints;
+    const Settings settings = readEnvironment(complaints);
+    complaints.clear(); // about variables: said in the application
+    handleCrashes();
+    auto *output = new Output(settings.log_format, Output::Discarded());
+    // Never destroyed: only an analyzer that has worked ends.
+    (void)new Handlers(loadHandlers(settings.handlers, ownDirectory(), *output, complaints));
+    for (const std::string &complaint : complaints) say(context, complaint.c_str());
+    return complaints.empty() ? 0 : 2;
+  } catch (const std::exception &e) {
+    say(context, e.what());
     return 2;
   }
 }

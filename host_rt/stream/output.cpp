@@ -82,6 +82,7 @@ std::string Output::collected() {
 }
 
 bool Output::writeFile(const std::string &path, std::string_view contents) noexcept {
+  if (keep_ && failed_) return true; // discarded
   try {
     // The application may have gone to another directory.
     const std::string name = directory_ / expandPath(path);

@@ -19,6 +19,9 @@ public:
   Output(const std::string &location, Format format, bool append = false);
   /// Collects everything; for tests.
   explicit Output(Format format) : format_(format), keep_(true) {}
+  /// Goes nowhere, files beside the report included.
+  struct Discarded {};
+  Output(Format format, Discarded) : format_(format), keep_(true), failed_(true) {}
   ~Output();
   Output(const Output &) = delete;
   Output &operator=(const Output &) = delete;

@@ -19,6 +19,9 @@
  *   report                                       once, at the end
  *   destroy
  *
+ * fadeprobe tries `create` before it starts the application, in a process that ends after it: no
+ * other call follows there, and what is written through fade_host is discarded.
+ *
  * What may run at the same time: `shard` and `records` of different shards, on any number of
  * threads, also while dispatch_end runs for another dispatch. What never does: two calls with the
  * same shard; two calls of dispatch_end or report of the same handler. So a shard needs no lock,

@@ -2,7 +2,7 @@
 
 namespace fade::sim {
 namespace {
-constexpr Arch archs[] = {
+constexpr Arch table[] = {
     {Gfx::gfx90a, "gfx90a", 90010, 64 << 10, true, false, true, false, true},
     {Gfx::gfx942, "gfx942", 90402, 64 << 10, true, false, true, true, true},
     {Gfx::gfx1030, "gfx1030", 100300, 64 << 10, false, true, false, false, false},
@@ -11,11 +11,13 @@ constexpr Arch archs[] = {
 } // namespace
 
 const Arch *find_arch(std::string_view name) {
-  for (const Arch &a : archs)
+  for (const Arch &a : table)
     if (name == a.name) return &a;
   return nullptr;
 }
 
-const Arch &arch(Gfx id) { return archs[static_cast<int>(id)]; }
+const Arch &arch(Gfx id) { return table[static_cast<int>(id)]; }
+
+std::span<const Arch> archs() { return table; }
 
 } // namespace fade::sim

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <string_view>
 
 namespace fade::sim {
@@ -25,5 +25,6 @@ struct Arch {
 // Null when the name is none that the software GPU knows.
 const Arch *find_arch(std::string_view name);
 const Arch &arch(Gfx id);
+std::span<const Arch> archs();
 
 } // namespace fade::sim

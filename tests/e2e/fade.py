@@ -122,10 +122,10 @@ class Test(unittest.TestCase):
         if stdout is not None:
             self.assertEqual(result.stdout, stdout)
 
-    def assert_mistake(self, options, expected, app=("true",)):
+    def assert_mistake(self, options, expected, env=None):
         """One line that matches, exit code 2, and the application does not run."""
         marker = self.path("ran")
-        result = self.bare([PROBE, *options, "--", "touch", marker])
+        result = self.bare([PROBE, *options, "--", "touch", marker], env)
         self.assertEqual(result.code, 2, result.stderr)
         self.assertEqual(result.stdout, "")
         self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)

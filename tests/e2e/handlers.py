@@ -8,7 +8,10 @@ from fade import handler, program
 class Tests(fade.Test):
     def with_handler(self, bad, said, more=("MemoryAnalysis",)):
         """The application, its exit code and the other analyzers are as if it were not there."""
-        result = self.probe(["-i", "-a", handler(bad), *more], [program("many"), 3])
+        self.as_if_it_were_not_there(
+            self.probe(["-i", "-a", handler(bad), *more], [program("many"), 3]), said)
+
+    def as_if_it_were_not_there(self, result, said):
         self.assertEqual((result.code, result.stdout), (0, "3 dispatches are right\n"), result.stderr)
         self.assertEqual(len(result.said), 1, result.stderr)
         self.assertRegex(result.said[0], said)
@@ -16,17 +19,26 @@ class Tests(fade.Test):
         memory = [x for x in result.objects("memory") if x["kernel"].startswith("step(")]
         self.assertEqual(len(memory), 3)
 
+    def refused(self, path, said):
+        """fadeprobe does not start the application; without fadeprobe it runs, and the others with it."""
+        self.assert_mistake(["-i", "-a", path, "MemoryAnalysis"], "--analyzers: .*" + said)
+        env = {"FADE_HANDLERS": path + ";MemoryAnalysis", "FADE_INSTRUMENTED": "true",
+               "FADE_LOG_FORMAT": "json", "FADE_LOG_LOCATION": self.log,
+               "HSA_TOOLS_LIB": os.path.join(fade.LIB, "libfade.so")}
+        result = self.software_gpu([program("many"), 3], env)
+        self.as_if_it_were_not_there(result, said)
+
     def test_a_newer_abi_is_refused(self):
-        self.with_handler("NEWER", "libNEWER.so: it was built for handler ABI 2, this FADE speaks 1")
+        self.refused(handler("NEWER"), "libNEWER.so: it was built for handler ABI 2, this FADE speaks 1")
 
     def test_an_older_abi_is_refused(self):
-        self.with_handler("OLDER", "libOLDER.so: it was built for handler ABI 0, this FADE speaks 1")
+        self.refused(handler("OLDER"), "libOLDER.so: it was built for handler ABI 0, this FADE speaks 1")
 
     def test_other_records_are_refused(self):
-        self.with_handler("RECORDS", "it reads records of version 3, this FADE writes 2")
+        self.refused(handler("RECORDS"), "it reads records of version 3, this FADE writes 2")
 
     def test_a_short_interface_is_refused(self):
-        self.with_handler("SHORT", "its interface has .* bytes instead of")
+        self.refused(handler("SHORT"), "its interface has .* bytes instead of")
 
     def test_a_handler_built_with_the_first_headers_of_this_abi_runs(self):
         result = self.probe(["-i", "-a", handler("OLD")], [program("many"), 3])
@@ -35,27 +47,47 @@ class Tests(fade.Test):
                          [(3, result.summary()["records"])])
 
     def test_an_interface_with_holes_is_refused(self):
-        self.with_handler("HOLES", "its interface has holes")
+        self.refused(handler("HOLES"), "its interface has holes")
 
     def test_a_library_that_is_no_handler_is_refused(self):
-        self.with_handler("NO_ENTRY", "it is not a handler: it does not export fade_handler")
+        self.refused(handler("NO_ENTRY"), "it is not a handler: it does not export fade_handler")
 
     def test_a_file_that_is_no_library_is_refused(self):
         path = self.path("libNothing.so")
         with open(path, "w") as file:
             file.write("nothing")
-        result = self.probe(["-i", "-a", path], [program("many"), 3])
-        self.assertEqual((result.code, len(result.said)), (0, 1), result.stderr)
-        self.assertRegex(result.said[0], "libNothing.so: .*(too short|invalid ELF)")
+        self.refused(path, "libNothing.so: .*(too short|invalid ELF)")
 
     def test_a_reason_to_refuse_is_passed_on(self):
-        self.with_handler("REFUSE", "libREFUSE.so: it is Sunday")
+        self.refused(handler("REFUSE"), "libREFUSE.so: it is Sunday")
 
     def test_throwing_when_it_is_loaded(self):
-        self.with_handler("THROW_ENTRY", "it threw an exception: no luck today when it was loaded")
+        self.refused(handler("THROW_ENTRY"), "it threw an exception: no luck today when it was loaded")
 
     def test_throwing_when_it_is_created(self):
-        self.with_handler("THROW_CREATE", "it threw an exception: no luck today when it was created")
+        self.refused(handler("THROW_CREATE"), "it threw an exception: no luck today when it was created")
+
+    def test_crashing_when_it_is_created(self):
+        self.refused(handler("CRASH_CREATE"), r"it crashed \(SIGSEGV\) when it was created")
+
+    def test_aborting_when_it_is_created(self):
+        self.refused(handler("ABORT_CREATE"), r"it crashed \(SIGABRT\) when it was created")
+
+    def test_ending_the_process_when_it_is_created(self):
+        self.assert_mistake(["-a", handler("EXIT_CREATE")],
+                            "--analyzers: .*libEXIT_CREATE.so end the process when they are loaded")
+
+    def test_the_check_does_not_let_it_write(self):
+        # It writes a line, a file and to stdout and stderr when it is created.
+        made = self.path("made")
+        self.assert_mistake(["-a", handler("WRITE_CREATE") + ":" + made, "MemoryAnalysis:foo=1"], "'foo'")
+        self.assertFalse(os.path.exists(made))
+        result = self.probe(["-i", "-a", handler("WRITE_CREATE") + ":" + made, "-t", "json", "-l", self.log],
+                            [program("many"), 3], json_log=False)
+        self.assertEqual((result.code, result.stdout), (0, "created\n3 dispatches are right\n"), result.stderr)
+        self.assertEqual(result.said, ["fade: created", "created"])
+        self.assertEqual([x["text"] for x in result.objects("text")], ["created"])
+        self.assertTrue(os.path.exists(made))
 
     def test_throwing_on_records(self):
         self.with_handler("THROW_RECORDS", "Bad: it threw .*no luck today in records; it is left out")
@@ -85,12 +117,6 @@ class Tests(fade.Test):
 
     def test_throwing_in_the_report(self):
         self.with_handler("THROW_REPORT", "Bad: it threw .*no luck today in report")
-
-    def test_crashing_when_it_is_created(self):
-        self.with_handler("CRASH_CREATE", r"it crashed \(SIGSEGV\) when it was created")
-
-    def test_aborting_when_it_is_created(self):
-        self.with_handler("ABORT_CREATE", r"it crashed \(SIGABRT\) when it was created")
 
     def test_crashing_on_records(self):
         self.with_handler("CRASH_RECORDS", r"Bad: it crashed \(SIGSEGV\) in records; it is left out")

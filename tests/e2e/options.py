@@ -1,4 +1,5 @@
 """Every option of fadeprobe: what it does, and what a mistake in it looks like."""
+import ctypes
 import os
 import re
 import shutil
@@ -98,15 +99,39 @@ class Tests(fade.Test):
         self.assertTrue(result.objects("memory"))
         self.assertTrue(os.path.exists(picture))
 
+    def library_of_mathematics(self):
+        ctypes.CDLL("libm.so.6")
+        with open("/proc/self/maps") as maps:
+            return next(x.split()[-1] for x in maps if "libm.so.6" in x or "libm-2" in x)
+
     def test_a_wrong_analyzer_is_one_line_with_the_nearest_name(self):
         self.assert_mistake(["-a", "Heatmp"], "--analyzers: there is no analyzer 'Heatmp' .*'Heatmap'")
         self.assert_mistake(["-a", "./no/such.so"], "--analyzers: there is no file ./no/such.so")
+        self.assert_mistake(["-a", "/bin/ls"], "--analyzers: .*/bin/ls: ")
+        self.assert_mistake(["-a", "libm.so.6"], "--analyzers: there is no analyzer 'libm.so.6'")
+        self.assert_mistake(["-a", self.library_of_mathematics()],
+                            r"--analyzers: .*libm\S*: it is not a handler")
 
-    def test_a_wrong_option_of_an_analyzer_is_named(self):
-        result = self.probe(["-i", "-a", "Heatmap:pgae=4K"], [MANY, 1])
-        self.assertEqual(result.code, 0)
-        self.assertEqual(len(result.said), 1, result.stderr)
-        self.assertRegex(result.said[0], "Heatmap: .*'pgae'.*'page'")
+    def test_a_wrong_option_of_an_analyzer_is_named_before_the_application_starts(self):
+        self.assert_mistake(["-i", "-a", "Heatmap:pgae=4K"], "--analyzers: .*Heatmap: .*'pgae'.*'page'")
+        self.assert_mistake(["-a", "MemoryAnalysis:foo=1"], "MemoryAnalysis: there is no option 'foo'")
+        self.assert_mistake(["-a", "Heatmap:page=3"], "page must be a power of two")
+        self.assert_mistake([], "MemoryAnalysis: there is no option 'foo'",
+                            env={"FADE_HANDLERS": "MemoryAnalysis:foo=1"})
+
+    def test_the_check_of_analyzers_writes_nothing(self):
+        log = self.path("there")
+        with open(log, "w") as file:
+            file.write("of an earlier run")
+        self.assert_mistake(["-t", "csv", "-l", log, "-a", "MessageLogger", "MemoryAnalysis:foo=1"],
+                            "there is no option 'foo'")
+        with open(log) as file:
+            self.assertEqual(file.read(), "of an earlier run")
+        result = self.probe(["-t", "csv", "-l", log, "-i", "-a", "MessageLogger"], [MANY, 1],
+                            json_log=False)
+        self.assert_fine(result)
+        with open(log) as file:
+            self.assertEqual(file.read().count("workgroup_z,file"), 1)
 
     # ---- -k
 
@@ -323,12 +348,54 @@ class Tests(fade.Test):
 
     def test_gpu_real_preloads_nothing(self):
         dump = self.bare([PROBE, "--gpu", "real", "-e"])
+        self.assertEqual(dump.code, 0)
         self.assertNotIn("LD_PRELOAD", dump.stdout)
+
+    def test_gpu_real_refuses_where_there_is_none(self):
+        if os.path.exists("/dev/kfd"):
+            self.skipTest("there is a GPU here")
+        self.assert_mistake(["--gpu", "real"], "--gpu real: there is no GPU here")
+        self.assert_mistake(["--gpu", "real"], "--gpu real: LD_PRELOAD has the software GPU in it",
+                            env={"LD_PRELOAD": os.path.join(fade.LIB, "libfadegpu.so")})
 
     def test_wrong_gpus_are_one_line(self):
         self.assert_mistake(["--gpu", "reel"], "--gpu: 'reel' .*'real'")
         self.assert_mistake(["--gpu", "gfx"], "--gpu: 'gfx'")
         self.assert_mistake(["--gpu", "gfx90a,voodoo"], "--gpu: 'voodoo'")
+        self.assert_mistake(["--gpu", "gfx90a,"], "--gpu: ''")
+        self.assert_mistake(["--gpu", ""], "--gpu: ''")
+
+    def test_gpus_that_cannot_be_emulated_are_refused_with_those_that_can(self):
+        self.assert_mistake(["--gpu", "gfx999"], "--gpu: 'gfx999' .*gfx90a, gfx942, gfx1030, gfx1100")
+        if not os.path.exists("/dev/kfd"):
+            self.assert_mistake([], "FADE_GPU: 'gfx999' .*gfx1030", env={"FADE_GPU": "gfx999"})
+
+    # ---- --record
+
+    def test_a_recording_without_a_place_is_refused(self):
+        self.assert_mistake(["--record", "/no/such/place/x"], "--record: cannot write /no/such/place/x: No")
+        self.assert_mistake(["--record", self.dir], "--record: cannot write .*: Is a directory")
+        self.assert_mistake([], "--record: cannot write /no/such/x", env={"FADE_RECORD": "/no/such/x"})
+
+    def test_a_recording_that_may_not_be_written_is_refused(self):
+        if os.getuid() == 0:  # to whom permissions do not apply: a file system that is read-only
+            self.assert_mistake(["--record", "/proc/self/x"], "--record: cannot write /proc/self/x")
+            return
+        os.chmod(self.dir, 0o500)
+        self.addCleanup(os.chmod, self.dir, 0o700)
+        result = self.bare([PROBE, "--record", self.path("x"), "--", "echo", "ran"])
+        self.assertEqual((result.code, result.stdout), (2, ""))
+        self.assertRegex(result.stderr, "--record: cannot write .*: Permission denied")
+
+    def test_a_refused_run_leaves_no_recording_and_takes_none_away(self):
+        old, new = self.path("old"), self.path("new")
+        with open(old, "w") as file:
+            file.write("a recording")
+        for path in (old, new):
+            self.assert_mistake(["--record", path, "-a", "MemoryAnalysis:foo=1"], "foo")
+        self.assertFalse(os.path.exists(new))
+        with open(old) as file:
+            self.assertEqual(file.read(), "a recording")
 
     # ---- -c
 

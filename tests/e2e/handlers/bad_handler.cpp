@@ -3,6 +3,8 @@
 //   NO_ENTRY: exports nothing
 //   THROW_ENTRY, THROW_CREATE, THROW_RECORDS, THROW_END, THROW_REPORT
 //   CRASH_CREATE, ABORT_CREATE, CRASH_RECORDS, CRASH_REPORT
+//   EXIT_CREATE: ends the process
+//   WRITE_CREATE: writes wherever it can when it is created; its option is the name of a file
 //   ENDLESS, ENDLESS_END: never come back from records, from dispatch_end
 //   SLOW_REPORT: takes seconds
 //   REFUSE: says no, with a reason
@@ -11,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
+#include <string_view>
 #include <unistd.h>
 
 #define NEWER 1
@@ -32,6 +35,8 @@
 #define ENDLESS 17
 #define ENDLESS_END 18
 #define SLOW_REPORT 19
+#define EXIT_CREATE 20
+#define WRITE_CREATE 21
 
 namespace {
 
@@ -42,12 +47,22 @@ void misbehave(int if_throwing, int if_crashing) {
   if (BAD == if_crashing) *reinterpret_cast<volatile int *>(16) = 1;
 }
 
-void *create(const fade_host *, const char *, char *error, fade_u64 size) {
+void *create(const fade_host *host, const char *options, char *error, fade_u64 size) {
   misbehave(THROW_CREATE, CRASH_CREATE);
   if (BAD == ABORT_CREATE) std::abort();
   if (BAD == REFUSE) {
     std::snprintf(error, size, "it is Sunday");
     return nullptr;
+  }
+  if (BAD == EXIT_CREATE) _exit(0);
+  if (BAD == WRITE_CREATE) {
+    const std::string_view line = R"({"type":"text","version":1,"text":"created"})"
+                                  "\n";
+    host->write(host->context, line.data(), line.size());
+    host->write_file(host->context, options, "created\n", 8);
+    host->warn(host->context, "created");
+    (void)!write(STDOUT_FILENO, "created\n", 8);
+    (void)!write(STDERR_FILENO, "created\n", 8);
   }
   return &instance;
 }

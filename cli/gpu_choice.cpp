@@ -1,0 +1,105 @@
+#include "gpu_choice.h"
+
+#include "fade/options.h"
+#include "isa/arch.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace fade::cli {
+namespace {
+
+constexpr const char *kDriver = "/dev/kfd";
+
+std::string known_gpus() {
+  std::string names;
+  for (const sim::Arch &arch : sim::archs())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", arch.name);
+  return names;
+}
+
+/// Whether each name of the list is one that the software GPU knows.
+bool check_names(const char *source, std::string_view list) {
+  constexpr std::array<std::string_view, 2> words = {"auto", "real"};
+  for (bool is_last = false; !is_last;) {
+    const auto comma = std::min(list.find(','), list.size());
+    const auto name = list.substr(0, comma);
+    if (!sim::find_arch(name)) {
+      complain(fmt::format("{}: '{}' is no GPU that can be emulated ({}, or a list such as "
+                           "gfx90a,gfx90a){}",
+                           source, name, known_gpus(), suggestion(name, words)));
+      return false;
+    }
+    is_last = comma == list.size();
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return true;
+}
+
+bool check_real() {
+  if (has_library(std::getenv(kPreload), kSoftwareGpu)) {
+    complain(fmt::format("--gpu real: {} has the software GPU in it", kPreload));
+    return false;
+  }
+  if (access(kDriver, R_OK | W_OK) == 0) return true;
+  const int error = errno;
+  complain(error == ENOENT
+               ? fmt::format("--gpu real: there is no GPU here (no {})", kDriver)
+               : fmt::format("--gpu real: cannot use {}: {}", kDriver, std::strerror(error)));
+  return false;
+}
+
+} // namespace
+
+bool has_library(const char *list, const char *file) {
+  return list && std::string_view(list).find(file) != std::string_view::npos;
+}
+
+std::string with_front(const char *variable, const std::string &library, char separator) {
+  const char *old = std::getenv(variable);
+  if (!old || !*old || has_library(old, library.c_str())) return old && *old ? old : library;
+  return library + separator + old;
+}
+
+bool fits_in_list(const std::string &library) {
+  const auto at = library.find_first_of(" :\t\n");
+  if (at == library.npos) return true;
+  complain(fmt::format("{} cannot be loaded from there: LD_PRELOAD and HSA_TOOLS_LIB cannot hold a "
+                       "path with a '{}'",
+                       library, library[at]));
+  return false;
+}
+
+bool choose_gpu(const std::string &gpu, bool only_shown, Variables &out) {
+  const bool named = gpu != "auto" && gpu != "real";
+  if (named && !check_names("--gpu", gpu)) return false;
+  if (gpu == "real") return only_shown || check_real();
+  const bool is_preloaded = has_library(std::getenv(kPreload), kSoftwareGpu);
+  if (gpu == "auto" && !is_preloaded && access(kDriver, F_OK) == 0) return true;
+  const char *inherited = std::getenv("FADE_GPU");
+  const bool has_inherited = inherited && *inherited;
+  if (!named && has_inherited && !check_names("FADE_GPU", inherited)) return false;
+  if (is_preloaded && !named) return true;
+  const auto library = own_library(kSoftwareGpu);
+  if (!library) {
+    complain(named ? fmt::format("--gpu {}: {} is not installed", gpu, kSoftwareGpu)
+                   : fmt::format("there is no GPU here (no {}), and {} is not installed", kDriver,
+                                 kSoftwareGpu));
+    return false;
+  }
+  if (!fits_in_list(*library)) return false;
+  out.emplace_back(kPreload, with_front(kPreload, *library, ':'));
+  if (named)
+    out.emplace_back("FADE_GPU", gpu);
+  else if (!only_shown)
+    complain(fmt::format("there is no GPU here (no {}): the software GPU runs it as {}", kDriver,
+                         has_inherited ? inherited : "gfx90a"));
+  return true;
+}
+
+} // namespace fade::cli
