@@ -1,7 +1,6 @@
 #include "hip_flags.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -28,16 +27,12 @@ bool has_option(const Words &command, std::string_view prefix) {
   return std::ranges::any_of(command, [&](const std::string &w) { return w.starts_with(prefix); });
 }
 
-bool chooses_rocm(const Words &command) {
-  constexpr std::array<std::string_view, 4> options = {"--rocm-path", "--hip-path",
-                                                       "--rocm-device-lib-path", "-nogpulib"};
-  constexpr std::array<const char *, 3> variables = {"ROCM_PATH", "HIP_PATH",
-                                                     "HIP_DEVICE_LIB_PATH"};
-  return std::ranges::any_of(options, [&](auto option) { return has_option(command, option); }) ||
-         std::ranges::any_of(variables, [](const char *name) {
-           const char *value = std::getenv(name);
-           return value && *value;
-         });
+/// The value of an option such as --rocm-path=/usr, or else of the variable; the last one counts.
+std::string chosen(const Words &command, std::string_view option, const char *variable) {
+  for (auto word = command.rbegin(); word != command.rend(); ++word)
+    if (word->starts_with(option)) return word->substr(option.size());
+  const char *value = std::getenv(variable);
+  return value ? value : "";
 }
 
 /// Where the device libraries are: lib/amdgcn/bitcode, or the same for an architecture of the host.
@@ -52,8 +47,8 @@ std::optional<fs::path> device_libraries() {
 }
 
 /// 502 for HIP 5.2; 0 if it is not there.
-int hip_version() {
-  std::ifstream file("/usr/include/hip/hip_version.h");
+int hip_version(const fs::path &root) {
+  std::ifstream file(root / "include/hip/hip_version.h");
   int major = 0, minor = 0;
   for (std::string define, name, value; file >> define;) {
     if (define != "#define" || !(file >> name)) continue;
@@ -66,20 +61,34 @@ int hip_version() {
 } // namespace
 
 Words hip_flags_for(const Words &command) {
+  if (!compiles_hip(command)) return {};
   std::error_code error;
-  if (!compiles_hip(command) || chooses_rocm(command) || fs::exists("/opt/rocm", error)) return {};
-  const int version = hip_version();
-  const auto libraries = device_libraries();
-  if (version == 0 || !libraries) return {};
-  Words flags = {"--rocm-path=/usr", "--rocm-device-lib-path=" + libraries->string()};
-  if (version < 505) {
-    if (!has_option(command, "-mcode-object-version"))
-      flags.emplace_back("-mcode-object-version=4");
-    // HIP 5.2 crashes on kernels whose metadata lists these hidden arguments.
-    for (const char *attribute : {"amdgpu-no-completion-action", "amdgpu-no-default-queue"})
+  const std::string own_hip = chosen(command, "--hip-path=", "HIP_PATH");
+  const std::string own_rocm = chosen(command, "--rocm-path=", "ROCM_PATH");
+  const std::string own = own_hip.empty() ? own_rocm : own_hip;
+  const fs::path usual = fs::exists("/opt/rocm", error) ? "/opt/rocm" : "/usr";
+  const fs::path root = own.empty() ? usual : fs::path(own);
+  const int version = hip_version(root);
+  if (version == 0) return {};
+
+  Words flags;
+  if (fs::equivalent(root, "/usr", error)) {
+    const bool has_libraries =
+        has_option(command, "-nogpulib") || has_option(command, "--no-offloadlib") ||
+        !chosen(command, "--rocm-device-lib-path=", "HIP_DEVICE_LIB_PATH").empty() ||
+        !chosen(command, "--hip-device-lib-path=", "HIP_DEVICE_LIB_PATH").empty();
+    const auto libraries = device_libraries();
+    if (own.empty() && libraries) flags.emplace_back("--rocm-path=/usr");
+    if (!has_libraries && libraries)
+      flags.push_back("--rocm-device-lib-path=" + libraries->string());
+  }
+  if (version >= 505) return flags;
+  if (!has_option(command, "-mcode-object-version")) flags.emplace_back("-mcode-object-version=4");
+  // HIP 5.2 crashes on kernels whose metadata lists these hidden arguments.
+  for (const char *attribute : {"amdgpu-no-completion-action", "amdgpu-no-default-queue"})
+    if (!has_option(command, attribute))
       for (const char *word : {"-Xclang", "-default-function-attr", "-Xclang", attribute})
         flags.emplace_back(word);
-  }
   return flags;
 }
 

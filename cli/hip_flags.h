@@ -8,8 +8,8 @@
 
 namespace fade::cli {
 
-/// Those flags, without what the command says already. Empty if the command compiles no HIP,
-/// chooses a ROCm itself, or the distribution has none.
+/// Those flags, without what the command says already. A command or a variable may choose a ROCm:
+/// then only what that one's HIP needs. Empty if the command compiles no HIP or there is none.
 std::vector<std::string> hip_flags_for(const std::vector<std::string> &command);
 
 } // namespace fade::cli

@@ -17,6 +17,7 @@ BUILD = pathlib.Path(sys.argv[1]).resolve()
 HIP_FLAGS = sys.argv[2:]
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+SOURCES = [HERE / "project" / name for name in ("app.hip", "answer.cpp")]
 
 
 def run(*command, **options):
@@ -107,7 +108,7 @@ class Install(unittest.TestCase):
     def compile_with_cc(self, *instrument):
         program = self.away / "by-cc"
         run(self.probe, "cc", *instrument, "--", "clang++-19", *HIP_FLAGS, "--offload-arch=gfx90a", "-O2",
-            HERE / "project/app.hip", "-o", program, "-lamdhip64", cwd=self.away, env=self.environment)
+            *SOURCES, "-o", program, "-lamdhip64", cwd=self.away, env=self.environment)
         return program
 
     def report(self, program, *options):
@@ -126,9 +127,44 @@ class Install(unittest.TestCase):
 
     def test_cc_needs_no_more_than_the_readme_says(self):
         program = self.away / "by-readme"
-        run(self.probe, "cc", "--", "clang++-19", "-x", "hip", "--offload-arch=gfx90a", "-O2", HERE / "project/app.hip",
+        run(self.probe, "cc", "--", "clang++-19", "-x", "hip", "--offload-arch=gfx90a", "-O2", *SOURCES,
             "-o", program, "-lamdhip64", cwd=self.away, env=self.environment)
         self.assertEqual(len([l for l in self.report(program, "-a", "Heatmap") if l["type"] == "heatmap"]), 2)
+
+    def test_cc_adds_what_this_hip_needs_when_the_command_names_its_rocm(self):
+        program = self.away / "by-path"
+        paths = [flag for flag in HIP_FLAGS if flag.startswith(("--rocm-path", "--rocm-device-lib-path"))]
+        self.assertEqual(len(paths), 2)
+        for given in (paths[:1], paths):
+            run(self.probe, "cc", "--", "clang++-19", "-x", "hip", *given, "--offload-arch=gfx90a", "-O2", *SOURCES,
+                "-o", program, "-lamdhip64", cwd=self.away, env=self.environment)
+            self.assertEqual(len([l for l in self.report(program, "-a", "Heatmap") if l["type"] == "heatmap"]), 2)
+
+    def test_cc_adds_flags_by_the_version_of_the_hip_that_is_chosen(self):
+        compiler = self.away / "clang"  # says what it was called with
+        compiler.write_text('#!/bin/sh\n[ "$1" != --version ] || exec clang++-19 --version\necho "$@"\n')
+        compiler.chmod(0o755)
+        for version in ("5.2", "6.4"):
+            header = self.away / version / "include/hip/hip_version.h"
+            header.parent.mkdir(parents=True)
+            major, minor = version.split(".")
+            header.write_text(f"#define HIP_VERSION_MAJOR {major}\n#define HIP_VERSION_MINOR {minor}\n")
+        def words(*command, **variables):
+            return run(self.probe, "cc", "--", compiler, "-c", *command, cwd=self.away,
+                       env=self.environment | variables).stdout.split()
+        old, new = self.away / "5.2", self.away / "6.4"
+        for given in (words("a.hip", f"--rocm-path={old}"), words("-xhip", "a.cpp", f"--hip-path={old}", f"--rocm-path={new}"),
+                      words("a.hip", ROCM_PATH=str(old))):
+            self.assertEqual([given.count(f"amdgpu-no-{x}") for x in ("completion-action", "default-queue")], [1, 1])
+            self.assertIn("-mcode-object-version=4", given)
+            self.assertEqual([x for x in given if x.startswith("--rocm-device-lib-path")], [])  # that ROCm has its own
+        for given in (words("a.hip", f"--rocm-path={new}"), words("a.cpp", f"--rocm-path={old}"),
+                      words("a.hip", f"--rocm-path={self.away}/none")):
+            self.assertEqual([x for x in given if "amdgpu-no" in x or "code-object" in x], [])
+        given = words("a.hip", f"--rocm-path={old}", "-mcode-object-version=3", "-Xclang", "-default-function-attr",
+                      "-Xclang", "amdgpu-no-default-queue")
+        self.assertEqual(given.count("amdgpu-no-default-queue"), 1)
+        self.assertNotIn("-mcode-object-version=4", given)
 
     def test_cc_hands_options_to_the_pass(self):
         lines = self.report(self.compile_with_cc("--instrument", "accesses;kernels=^twice"), "-a", "MemoryAnalysis")
@@ -138,7 +174,7 @@ class Install(unittest.TestCase):
         flags = self.probe_run("flags", "clang++-19").stdout.strip()
         self.assertIn("-fpass-plugin=", flags)
         program = self.away / "by-flags"
-        command = f"clang++-19 {flags} {' '.join(HIP_FLAGS)} --offload-arch=gfx90a '{HERE}/project/app.hip' -o '{program}' -lamdhip64"
+        command = f"clang++-19 {flags} {' '.join(HIP_FLAGS)} --offload-arch=gfx90a {' '.join(map(str, SOURCES))} -o '{program}' -lamdhip64"
         run("bash", "-c", command, cwd=self.away)
         self.assertEqual(len([l for l in self.report(program, "-a", "Heatmap") if l["type"] == "heatmap"]), 2)
 
@@ -162,7 +198,7 @@ class Install(unittest.TestCase):
         example = re.search(r"//   #include <fade/handler.h>\n.*?FADE_HANDLER\(LaneCount\)\n", header, re.S).group(0)
         (project / "lane_count.cpp").write_text(re.sub(r"^//( {1,3})?", "", example, flags=re.M))
         run("cmake", "-S", project, "-B", project / "build", "-G", "Ninja", "-DCMAKE_CXX_COMPILER=clang++-19",
-            f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DHIP_FLAGS={' '.join(HIP_FLAGS)}", env=self.environment)
+            f"-DCMAKE_PREFIX_PATH={self.prefix}", env=self.environment)
         run("cmake", "--build", project / "build", env=self.environment)
         handler = project / "build/libLaneCount.so"
         lines = self.report(project / "build/outside", "-a", "BlockCounts", handler, "MemoryAnalysis")

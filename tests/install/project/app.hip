@@ -2,6 +2,8 @@
 #include <cstdio>
 #include <hip/hip_runtime.h>
 
+int answer(int value); // in answer.cpp
+
 __global__ void copy(const int *from, int *to) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   to[i] = from[i];
@@ -23,7 +25,7 @@ int main() {
   twice<<<n / 256, 256>>>(to);
   if (hipMemcpy(values, to, sizeof values, hipMemcpyDeviceToHost) != hipSuccess) return 1;
   for (int i = 0; i < n; i++)
-    if (values[i] != 2 * i) return 2;
+    if (values[i] != answer(i)) return 2;
   std::puts("right");
   return 0;
 }
