@@ -1,5 +1,6 @@
 #include "advice.h"
 
+#include <cctype>
 #include <cstdio>
 
 namespace fade::handlers {
@@ -26,9 +27,79 @@ std::string distance(int64_t stride) {
   return std::to_string(stride < 0 ? -stride : stride) + " bytes apart";
 }
 
+std::string counted(uint64_t n, const char *one, const char *more) {
+  return n == 1 ? std::string("one ") + one : std::to_string(n) + " " + more;
+}
+
+/// Of an access that wastes nothing: that most of the wave stands by.
+template <typename Stats> std::string idleLanes(const Stats &stats) {
+  if (stats.lanes * 2 >= stats.slots) return "";
+  return "Only " + mean(stats.lanes, stats.executions) + " of " +
+         mean(stats.slots, stats.executions) +
+         " lanes are active here, and the wave takes as long as with all of them; let more of them "
+         "take part, or fewer waves do it.";
+}
+
+/// What helps against lanes that are so far apart.
+std::string paddingAdvice(const Place &place, const LdsStats &stats, uint64_t apart,
+                          const MemoryModel &model) {
+  const auto lanes = static_cast<uint32_t>((stats.lanes + stats.executions - 1) / stats.executions);
+  const Padding padding = paddingFor(apart, place.bytes, lanes, model.banks);
+  if (padding.elements == 0) return "spread them with padding or by permuting the index.";
+  const std::string left = padding.conflicts == 0
+                               ? "none is left then."
+                               : counted(padding.conflicts, "turn is", "turns are") + " left then.";
+  return "pad each row by " +
+         (place.bytes == 0 ? "" : counted(padding.elements, "element", "elements") + " (") +
+         std::to_string(padding.bytes) + " bytes" + (place.bytes == 0 ? ": " : "): ") + left;
+}
+
 } // namespace
 
-std::string adviceFor(const Place &place, const GlobalStats &stats, const MemoryModel &model) {
+bool isMemberAt(std::string_view line, uint32_t column) {
+  if (column == 0 || column > line.size()) return false;
+  const auto isOfName = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  const auto withoutBlanks = [](std::string_view text) {
+    return text.substr(0, text.find_last_not_of(" \t") + 1);
+  };
+  std::string_view before = line.substr(0, column - 1);
+  if (!isOfName(line[column - 1])) {
+    // A store is at its operator: what it goes to stands before it.
+    before = withoutBlanks(before);
+    const std::size_t all = before.size();
+    while (!before.empty() && isOfName(before.back())) before.remove_suffix(1);
+    if (before.size() == all) return false;
+  }
+  before = withoutBlanks(before);
+  if (before.ends_with("->")) return true;
+  if (!before.ends_with('.')) return false;
+  before = withoutBlanks(before.substr(0, before.size() - 1));
+  return !before.empty() &&
+         (isOfName(before.back()) || before.back() == ']' || before.back() == ')');
+}
+
+Padding paddingFor(uint64_t stride, uint32_t element, uint32_t lanes, uint32_t banks) {
+  constexpr uint64_t kMostStride = 320 << 10; // all of LDS
+  const uint32_t size = element == 0 ? 4 : element;
+  if (stride > kMostStride || size > 16 || lanes == 0) return {};
+  const auto conflictsAt = [&](uint64_t distance) {
+    WaveAccess access;
+    access.mask = lanes >= 64 ? ~uint64_t{0} : (uint64_t{1} << lanes) - 1;
+    for (uint64_t lane = 0; lane < 64; ++lane) access.addresses[lane] = lane * distance;
+    return ldsConflicts(access, size, banks);
+  };
+  Padding best{0, 0, conflictsAt(stride)};
+  // After as much as all banks together hold it begins anew.
+  for (uint64_t n = 1; n * size < uint64_t{banks} * 4 && best.conflicts != 0; ++n)
+    if (const uint32_t left = conflictsAt(stride + n * size); left < best.conflicts)
+      best = {n, n * size, left};
+  return best;
+}
+
+std::string adviceFor(const Place &place, const GlobalStats &stats, const MemoryModel &model,
+                      bool is_member) {
   if (stats.executions == 0) return "";
   if (place.kind == AccessKind::atomic && stats.same_address * 2 > stats.lanes)
     return mean(stats.same_address, stats.executions) +
@@ -41,7 +112,7 @@ std::string adviceFor(const Place &place, const GlobalStats &stats, const Memory
              " operations of all waves go to one address, one after the other; collect in LDS and "
              "let each workgroup do one atomic.";
   }
-  if (stats.wasted * 10 <= stats.used) return "";
+  if (stats.wasted * 10 <= stats.used) return idleLanes(stats);
   const std::string lines = mean(stats.used, stats.executions) + " cache lines per wave where " +
                             mean(stats.needed, stats.executions) + " would do";
   int64_t stride = 0;
@@ -65,10 +136,15 @@ std::string adviceFor(const Place &place, const GlobalStats &stats, const Memory
     return "Neighbouring lanes are neighbours in memory, but " + lines +
            "; start at a multiple of " + std::to_string(model.line) +
            " bytes, and keep the active lanes together.";
-  if (apart < model.line)
+  if (apart < model.line && is_member)
     return "Neighbouring lanes are " + distance(stride) + ": " + lines +
            "; keep what they use side by side (an array for each member instead of one of "
            "structs).";
+  if (apart < model.line)
+    return "Neighbouring lanes are " + distance(stride) + ": " + lines + ", for " +
+           std::to_string(bytes) + " of every " + std::to_string(apart) +
+           " bytes are used here; put what the lanes use side by side, or let each lane use all of "
+           "its bytes at once.";
   return "Neighbouring lanes are " + distance(stride) + ": " + lines +
          "; let neighbouring lanes use neighbouring elements (swap the loops or indices, or "
          "transpose through LDS).";
@@ -80,7 +156,7 @@ std::string adviceFor(const Place &place, const LdsStats &stats, const MemoryMod
     return mean(stats.same_address, stats.executions) +
            " lanes of each wave find another lane at their LDS address; combine the values within "
            "the wave first.";
-  if (stats.conflicts == 0) return "";
+  if (stats.conflicts == 0) return idleLanes(stats);
   const std::string turns = mean(stats.conflicts, stats.executions) +
                             (stats.conflicts == stats.executions ? " extra turn" : " extra turns") +
                             " per wave";
@@ -93,12 +169,13 @@ std::string adviceFor(const Place &place, const LdsStats &stats, const MemoryMod
   const auto apart = static_cast<uint64_t>(stride < 0 ? -stride : stride);
   if (apart != 0 && apart % row == 0)
     return "Lanes are " + distance(stride) + ", a multiple of all " + std::to_string(model.banks) +
-           " banks, so that they all meet in one: " + turns + "; pad each row by one element.";
+           " banks, so that they all meet in one: " + turns + "; " +
+           paddingAdvice(place, stats, apart, model);
   if (stats.strides.inRows() * 2 >= stats.executions)
     return "Rows of lanes meet in the same LDS banks: " + turns +
            "; choose a row length that puts neighbouring rows into different banks.";
-  return "Lanes are " + distance(stride) + " and share LDS banks: " + turns +
-         "; choose a row length that is odd in units of 4 bytes.";
+  return "Lanes are " + distance(stride) + " and share LDS banks: " + turns + "; " +
+         paddingAdvice(place, stats, apart, model);
 }
 
 } // namespace fade::handlers

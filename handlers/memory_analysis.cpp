@@ -71,13 +71,16 @@ struct MemoryAnalysis : fade::Handler {
   static Places placesOf(const fade::Dispatch &dispatch, std::span<Shard *const> shards);
   void dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const> shards);
   void addToTotal(const fade::Dispatch &dispatch, const Places &places);
-  void writeJson(const fade::Dispatch &dispatch, const Places &places) const;
+  void writeJson(const fade::Dispatch &dispatch, const Places &places);
   void writeCsv(const fade::Dispatch &dispatch, const Places &places);
   void report();
   void writeTotal(const std::string &kernel, const KernelTotal &total);
   std::string globalText(const KernelTotal &total);
   std::string ldsText(const KernelTotal &total);
   std::string below(const Place &place, const std::string &advice);
+  bool isMember(const Place &place) {
+    return isMemberAt(source.whole(place.file, place.line), place.column);
+  }
 
   uint64_t rows = 20;
   std::map<std::pair<std::string, std::string>, KernelTotal> kernels; // by name and processor
@@ -99,6 +102,7 @@ Places MemoryAnalysis::placesOf(const fade::Dispatch &dispatch, std::span<Shard 
     place.lds.add(sum.lds());
     place.function = at.function;
     place.via = at.via;
+    if (i < dispatch.counters().size()) place.all_executions += dispatch.counters()[i].entries;
   }
   return places;
 }
@@ -121,6 +125,7 @@ void MemoryAnalysis::addToTotal(const fade::Dispatch &dispatch, const Places &pl
     total.stats.lds.add(stats.lds);
     total.stats.function = stats.function;
     total.stats.via = stats.via;
+    total.stats.all_executions += stats.all_executions;
     total.global.see(dispatch->id, stats.global.wasted, stats.global.executions);
     total.lds.see(dispatch->id, stats.lds.conflicts, stats.lds.executions);
   }
@@ -132,6 +137,13 @@ void writePlace(fade::JsonWriter &json, const Place &place) {
   json.field("column", place.column);
   json.field("op", nameOf(place.kind));
   json.field("bytes", place.bytes);
+}
+
+void writeExecutions(fade::JsonWriter &json, const PlaceStats &all, uint64_t recorded) {
+  json.field("executions", recorded);
+  // Those through a flat pointer may be of either memory: nobody has counted which.
+  const bool is_both = all.global.executions != 0 && all.lds.executions != 0;
+  if (all.all_executions != 0 && !is_both) json.field("all_executions", all.all_executions);
 }
 
 void writeStrides(fade::JsonWriter &json, const StrideHistogram &strides) {
@@ -147,13 +159,14 @@ void writeStrides(fade::JsonWriter &json, const StrideHistogram &strides) {
 }
 
 void writeGlobal(fade::JsonWriter &json, const Place &place, const PlaceStats &all,
-                 const MemoryModel &model) {
+                 const MemoryModel &model, bool is_member) {
   const GlobalStats &stats = all.global;
   writePlace(json, place);
   json.field("function", all.function);
   json.field("via", all.via);
-  json.field("executions", stats.executions);
+  writeExecutions(json, all, stats.executions);
   json.field("lanes", stats.lanes);
+  json.field("lane_slots", stats.slots);
   json.field("total_bytes", stats.bytes);
   json.field("lines_needed", stats.needed);
   json.field("lines_used", stats.used);
@@ -169,7 +182,7 @@ void writeGlobal(fade::JsonWriter &json, const Place &place, const PlaceStats &a
     });
   }
   writeStrides(json, stats.strides);
-  json.field("advice", adviceFor(place, stats, model));
+  json.field("advice", adviceFor(place, stats, model, is_member));
 }
 
 void writeLds(fade::JsonWriter &json, const Place &place, const PlaceStats &all,
@@ -178,8 +191,9 @@ void writeLds(fade::JsonWriter &json, const Place &place, const PlaceStats &all,
   writePlace(json, place);
   json.field("function", all.function);
   json.field("via", all.via);
-  json.field("executions", stats.executions);
+  writeExecutions(json, all, stats.executions);
   json.field("lanes", stats.lanes);
+  json.field("lane_slots", stats.slots);
   json.field("total_bytes", stats.bytes);
   json.field("conflicts", stats.conflicts);
   json.field("same_address", stats.same_address);
@@ -213,7 +227,7 @@ std::pair<uint64_t, uint64_t> ldsWaste(const MemoryAnalysis::Total &total) {
 constexpr auto kByGlobal = [](const auto &stats) { return globalWaste(stats); };
 constexpr auto kByLds = [](const auto &stats) { return ldsWaste(stats); };
 
-void MemoryAnalysis::writeJson(const fade::Dispatch &dispatch, const Places &places) const {
+void MemoryAnalysis::writeJson(const fade::Dispatch &dispatch, const Places &places) {
   const MemoryModel model = MemoryModel::of(dispatch.kernel().target());
   fade::JsonWriter json;
   json.object([&] {
@@ -225,7 +239,8 @@ void MemoryAnalysis::writeJson(const fade::Dispatch &dispatch, const Places &pla
     json.field("banks", model.banks);
     json.list("global", [&] {
       for (const auto *entry : worstFirst(places, kByGlobal))
-        json.object([&] { writeGlobal(json, entry->first, entry->second, model); });
+        json.object(
+            [&] { writeGlobal(json, entry->first, entry->second, model, isMember(entry->first)); });
     });
     json.list("lds", [&] {
       for (const auto *entry : worstFirst(places, kByLds))
@@ -248,7 +263,7 @@ void MemoryAnalysis::writeTotal(const std::string &kernel, const KernelTotal &to
     json.list("global", [&] {
       for (const auto *entry : worstFirst(total.places, kByGlobal))
         json.object([&] {
-          writeGlobal(json, entry->first, entry->second.stats, total.model);
+          writeGlobal(json, entry->first, entry->second.stats, total.model, isMember(entry->first));
           json.field("worst_dispatch", entry->second.global.dispatch);
           json.field("source", source.line(entry->first.file, entry->first.line));
         });
@@ -278,7 +293,8 @@ void MemoryAnalysis::writeCsv(const fade::Dispatch &dispatch, const Places &plac
             stats.lanes, stats.bytes, needed, used, conflicts, stats.same_address);
   };
   for (const auto &[place, stats] : places) {
-    const auto &[global, lds, function, via] = stats;
+    const GlobalStats &global = stats.global;
+    const LdsStats &lds = stats.lds;
     if (global.executions != 0) row("global", place, global, global.needed, global.used, 0);
     if (lds.executions != 0) row("lds", place, lds, 0, 0, lds.conflicts);
   }
@@ -289,6 +305,13 @@ constexpr std::size_t kPlaceWidth = 28;
 
 std::string bytesText(const Place &place) {
   return place.bytes == 0 ? "varies" : std::to_string(place.bytes);
+}
+
+/// The share of lanes that took part.
+template <typename Stats> TextTable::Cell activeCell(const Stats &stats) {
+  if (stats.slots == 0) return "-";
+  const double active = 100 * static_cast<double>(stats.lanes) / static_cast<double>(stats.slots);
+  return {percent(active), active < 50 ? Tone::fair : Tone::plain};
 }
 
 /// The source and the advice, below a row of the table.
@@ -302,7 +325,7 @@ std::string MemoryAnalysis::below(const Place &place, const std::string &advice)
 }
 
 std::string MemoryAnalysis::globalText(const KernelTotal &kernel) {
-  TextTable table({"global memory", "op", "B/lane", "executions", "lanes", "needed", "used",
+  TextTable table({"global memory", "op", "B/lane", "executions", "active", "needed", "used",
                    "efficiency", "worst"},
                   2);
   uint64_t left = rows;
@@ -315,19 +338,19 @@ std::string MemoryAnalysis::globalText(const KernelTotal &kernel) {
                nameOf(place.kind),
                bytesText(place),
                s.executions,
-               s.lanes,
+               activeCell(s),
                s.needed,
                s.used,
                {percent(efficiency), toneOfPercent(efficiency)},
                s.wasted != 0 ? "#" + std::to_string(total.global.dispatch) : "-"});
-    table.below(below(place, adviceFor(place, s, kernel.model)));
+    table.below(below(place, adviceFor(place, s, kernel.model, isMember(place))));
   }
   return table.text(Paint(sink().hasColor()), sink().columns());
 }
 
 std::string MemoryAnalysis::ldsText(const KernelTotal &kernel) {
   TextTable table(
-      {"LDS", "op", "B/lane", "executions", "lanes", "conflicts", "per execution", "worst"}, 2);
+      {"LDS", "op", "B/lane", "executions", "active", "conflicts", "per execution", "worst"}, 2);
   uint64_t left = rows;
   for (const auto *row : worstFirst(kernel.places, kByLds)) {
     if (left-- == 0) break;
@@ -338,7 +361,7 @@ std::string MemoryAnalysis::ldsText(const KernelTotal &kernel) {
                nameOf(place.kind),
                bytesText(place),
                s.executions,
-               s.lanes,
+               activeCell(s),
                s.conflicts,
                {decimal(each), each == 0  ? Tone::good
                                : each < 4 ? Tone::fair

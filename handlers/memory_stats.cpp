@@ -186,6 +186,7 @@ HotAddresses::Entry HotAddresses::hottest() const {
 void GlobalStats::add(const GlobalStats &other) {
   executions += other.executions;
   lanes += other.lanes;
+  slots += other.slots;
   bytes += other.bytes;
   needed += other.needed;
   used += other.used;
@@ -198,6 +199,7 @@ void GlobalStats::add(const GlobalStats &other) {
 void LdsStats::add(const LdsStats &other) {
   executions += other.executions;
   lanes += other.lanes;
+  slots += other.slots;
   bytes += other.bytes;
   conflicts += other.conflicts;
   same_address += other.same_address;
@@ -252,9 +254,9 @@ bool SiteStats::regular(const Record &record, const fade_site &site, const fade_
     }
   }
   if (is_lds) {
-    countLds(answer_);
+    countLds(answer_, batch);
   } else {
-    countGlobal(answer_);
+    countGlobal(answer_, batch);
     if (is_atomic && is_tiled)
       record.forEachLane([&](uint32_t, uint64_t address) { global_.hot.add(address, 1); });
     else if (is_atomic)
@@ -279,16 +281,17 @@ void SiteStats::general(const Record &record, const fade_site &site, const fade_
   }
   const bool is_atomic = site.kind == FADE_SITE_ATOMIC;
   const uint64_t size = std::max<uint64_t>(record.hasLength() ? record.length() : site.size, 1);
-  if (lds.mask != 0) countLds(execute(lds, size, true, is_atomic, model, distinct));
+  if (lds.mask != 0) countLds(execute(lds, size, true, is_atomic, model, distinct), batch);
   if (global.mask == 0) return;
-  countGlobal(execute(global, size, false, is_atomic, model, distinct));
+  countGlobal(execute(global, size, false, is_atomic, model, distinct), batch);
   if (is_atomic)
     forEachLane(global.mask, [&](uint32_t lane) { global_.hot.add(global.addresses[lane], 1); });
 }
 
-void SiteStats::countGlobal(const Execution &e) {
+void SiteStats::countGlobal(const Execution &e, const fade_batch &batch) {
   ++global_.executions;
   global_.lanes += e.lanes;
+  global_.slots += batch.wave_size;
   global_.bytes += e.bytes;
   global_.needed += e.needed;
   global_.used += e.used;
@@ -297,9 +300,10 @@ void SiteStats::countGlobal(const Execution &e) {
   addStride(global_.strides, e);
 }
 
-void SiteStats::countLds(const Execution &e) {
+void SiteStats::countLds(const Execution &e, const fade_batch &batch) {
   ++lds_.executions;
   lds_.lanes += e.lanes;
+  lds_.slots += batch.wave_size;
   lds_.bytes += e.bytes;
   lds_.conflicts += e.conflicts;
   lds_.same_address += e.same_address;

@@ -73,6 +73,7 @@ private:
 
 struct GlobalStats {
   uint64_t executions = 0, lanes = 0, bytes = 0;
+  uint64_t slots = 0; ///< lanes there was room for
   uint64_t needed = 0, used = 0;
   uint64_t wasted = 0;       ///< lines used without need, execution by execution
   uint64_t same_address = 0; ///< atomics: lanes that found another of their wave at their address
@@ -88,6 +89,7 @@ struct GlobalStats {
 
 struct LdsStats {
   uint64_t executions = 0, lanes = 0, bytes = 0;
+  uint64_t slots = 0; ///< lanes there was room for
   uint64_t conflicts = 0;
   uint64_t same_address = 0;
   StrideHistogram strides;
@@ -133,8 +135,8 @@ private:
                const MemoryModel &model, DistinctCounter &distinct);
   void general(const Record &record, const fade_site &site, const fade_batch &batch,
                const MemoryModel &model, DistinctCounter &distinct);
-  void countGlobal(const Execution &execution);
-  void countLds(const Execution &execution);
+  void countGlobal(const Execution &execution, const fade_batch &batch);
+  void countLds(const Execution &execution, const fade_batch &batch);
 
   Pattern last_;
   Execution answer_; ///< to last_
@@ -155,6 +157,7 @@ struct PlaceStats {
   GlobalStats global;
   LdsStats lds;
   std::string function, via;
+  uint64_t all_executions = 0; ///< recorded or not, where the device has counted them
 };
 
 using Places = std::map<Place, PlaceStats>;

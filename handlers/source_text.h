@@ -12,11 +12,14 @@ namespace fade::handlers {
 
 class SourceText {
 public:
-  /// Without leading blanks; empty if the line cannot be had.
-  std::string line(const std::string &file, uint32_t number) {
+  /// As it is; empty if the line cannot be had.
+  std::string whole(const std::string &file, uint32_t number) {
     const auto &lines = linesOf(file);
-    if (number == 0 || number > lines.size()) return "";
-    const std::string &text = lines[number - 1];
+    return number == 0 || number > lines.size() ? "" : lines[number - 1];
+  }
+  /// Without leading blanks.
+  std::string line(const std::string &file, uint32_t number) {
+    const std::string text = whole(file, number);
     const auto start = text.find_first_not_of(" \t");
     return start == std::string::npos ? "" : text.substr(start);
   }

@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <fstream>
 #include <map>
 #include <random>
+#include <regex>
 #include <set>
 
 namespace fade::testing {
@@ -573,7 +575,111 @@ TEST_F(MemoryAnalysisTest, TheReportNamesTheWorstLineFirstAndAdvises) {
   EXPECT_NE(text.find("Neighbouring lanes are 256 bytes apart: 64 cache lines per wave where 2"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("pad each row by one element"), std::string::npos) << text;
+  EXPECT_NE(text.find("pad each row by one element (4"), std::string::npos) << text;
+}
+
+// unsigned char tile[64][128], read by columns: the 32 lanes of a half meet in one bank, 31 extra
+// turns for each half. With rows of 129 bytes lane i is in bank i / 4, four to a bank: 3 extra
+// turns for each half. With 132 each lane of a half has a bank of its own.
+TEST_F(MemoryAnalysisTest, BytesArePaddedToTheNextBank) {
+  const auto column = ldsLoad(1);
+  stream.wave();
+  stream.affine(column, 0, 128);
+  const json access = lds();
+  EXPECT_EQ(access["conflicts"], 62);
+  EXPECT_EQ(access["advice"],
+            "Lanes are 128 bytes apart, a multiple of all 32 banks, so that they "
+            "all meet in one: 62 extra turns per wave; pad each row by 4 elements "
+            "(4 bytes): none is left then.");
+}
+
+TEST_F(MemoryAnalysisTest, OneElementMoreInARowOfBytesDoesNotDo) {
+  const auto column = ldsLoad(1);
+  stream.wave();
+  stream.affine(column, 0, 129);
+  EXPECT_EQ(lds()["conflicts"], 6);
+}
+
+TEST_F(MemoryAnalysisTest, ARowPaddedAsAdvisedHasNoConflicts) {
+  struct Case {
+    uint32_t bytes;
+    int32_t row;
+    const char *padding;
+    int32_t padded;
+  };
+  for (const Case &c :
+       {Case{1, 256, "by 4 elements (4 bytes)", 260}, Case{2, 128, "by 2 elements (4 bytes)", 132},
+        Case{4, 128, "by one element (4 bytes)", 132},
+        Case{8, 256, "by one element (8 bytes)", 264}}) {
+    table = {};
+    stream = {};
+    const auto column = ldsLoad(c.bytes);
+    stream.wave();
+    stream.affine(column, 0, c.row);
+    EXPECT_NE(lds()["advice"].get<std::string>().find(c.padding), std::string::npos) << lds();
+    table = {};
+    stream = {};
+    const auto padded = ldsLoad(c.bytes);
+    stream.wave();
+    stream.affine(padded, 0, c.padded);
+    EXPECT_EQ(lds()["conflicts"], 0) << c.bytes;
+    EXPECT_EQ(lds()["advice"], "");
+  }
+}
+
+// Every second float of an array: 64 lanes use 4 lines where 2 would do. Nobody knows of a struct.
+TEST_F(MemoryAnalysisTest, StructsAreSpokenOfOnlyWhereTheSourceHasOne) {
+  const std::string path = ::testing::TempDir() + "/members.hip";
+  std::ofstream(path) << "out[i] = in[2 * i];\n"   // the load is at column 10
+                         "out[i] = points[i].x;\n" // the member at 20
+                         "out[i] = point->x;\n"    // and at 17
+                         "points[i].x = in;\n"     // the store at 13
+                         "out[2 * i] = in;\n";     // at 12
+  for (const auto &[line, column, is_member] :
+       {std::tuple(1u, 10u, false), std::tuple(2u, 20u, true), std::tuple(3u, 17u, true),
+        std::tuple(4u, 13u, true), std::tuple(5u, 12u, false)}) {
+    table = {};
+    stream = {};
+    SiteTableBuilder::Site site;
+    site.kind = FADE_SITE_LOAD;
+    site.space = FADE_SPACE_GLOBAL;
+    site.size = 4;
+    site.file = path;
+    site.line = line;
+    site.column = column;
+    const auto every_second = table.add(site);
+    stream.wave();
+    stream.affine(every_second, 0x10000, 8);
+    const std::string advice = global()["advice"];
+    EXPECT_EQ(advice.find("array for each member") != std::string::npos, is_member) << advice;
+    EXPECT_EQ(advice.find("4 of every 8 bytes are used") != std::string::npos, !is_member)
+        << advice;
+  }
+}
+
+TEST_F(MemoryAnalysisTest, LanesThatStandByAreSpokenOf) {
+  const auto few = load(), half = load();
+  stream.wave();
+  stream.affine(few, 0x10000, 4, 0xf);      // 4 of 64
+  stream.affine(half, 0x20000, 4, kWave32); // 32 of 64
+  const json memory = run();
+  ASSERT_EQ(memory["global"].size(), 2u);
+  for (const json &access : memory["global"]) {
+    EXPECT_EQ(access["efficiency"], 1.0);
+    EXPECT_EQ(access["lane_slots"], 64);
+    const bool is_few = access["lanes"] == 4;
+    EXPECT_EQ(access["advice"].get<std::string>().starts_with("Only 4 of 64 lanes are active"),
+              is_few)
+        << access;
+  }
+  HostOptions options;
+  options.format = Format::text;
+  HandlerHost host({{"MemoryAnalysis", ""}}, options);
+  host.dispatch("kernel()", table.build("kernel"), stream);
+  const std::string text = host.finish();
+  EXPECT_NE(text.find(" active "), std::string::npos) << text;
+  EXPECT_TRUE(std::regex_search(text, std::regex("\\n +kernel.hip:1:1 .* 1 +6% +1 +1 +100%")))
+      << text;
 }
 
 } // namespace
