@@ -53,6 +53,8 @@ void say_to(void *context, const char *line) {
   _exit(code);
 }
 
+} // namespace
+
 std::string read_all(int fd) {
   std::string text;
   std::array<char, 4096> buffer;
@@ -62,8 +64,6 @@ std::string read_all(int fd) {
   }
   return text;
 }
-
-} // namespace
 
 bool can_write(const std::string &what, const std::string &path) {
   struct stat status {};

@@ -21,4 +21,7 @@ bool check_files(const Settings &settings);
 /// analyzer is chosen.
 bool check_analyzers(const std::string &libfade, const Variables &variables);
 
+/// All that comes out of a pipe.
+std::string read_all(int fd);
+
 } // namespace fade::cli

@@ -8,13 +8,18 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
+#include <sstream>
 #include <unistd.h>
 
 namespace fade::cli {
 namespace {
 
 constexpr const char *kDriver = "/dev/kfd";
+constexpr const char *kTopology = "/sys/class/kfd/kfd/topology/nodes";
+constexpr const char *kDefaultGpu = "gfx90a";
 
 std::string known_gpus() {
   std::string names;
@@ -75,6 +80,26 @@ bool fits_in_list(const std::string &library) {
   return false;
 }
 
+std::vector<std::string> gpus_of(const Variables &variables) {
+  std::vector<std::string> names;
+  if (has_library(value_of(variables, kPreload).c_str(), kSoftwareGpu)) {
+    const std::string list = value_of(variables, "FADE_GPU");
+    std::istringstream words(list.empty() ? kDefaultGpu : list);
+    for (std::string name; std::getline(words, name, ',');) names.push_back(name);
+    return names;
+  }
+  std::error_code error;
+  for (const auto &node : std::filesystem::directory_iterator(kTopology, error)) {
+    std::ifstream properties(node.path() / "properties");
+    std::string key;
+    for (uint64_t value = 0; properties >> key >> value;)
+      if (key == "gfx_target_version" && value != 0) // 90010 is gfx90a
+        names.push_back(
+            fmt::format("gfx{}{:x}{:x}", value / 10000, value / 100 % 100, value % 100));
+  }
+  return names;
+}
+
 bool choose_gpu(const std::string &gpu, bool only_shown, Variables &out) {
   const bool named = gpu != "auto" && gpu != "real";
   if (named && !check_names("--gpu", gpu)) return false;
@@ -98,7 +123,7 @@ bool choose_gpu(const std::string &gpu, bool only_shown, Variables &out) {
     out.emplace_back("FADE_GPU", gpu);
   else if (!only_shown)
     complain(fmt::format("there is no GPU here (no {}): the software GPU runs it as {}", kDriver,
-                         has_inherited ? inherited : "gfx90a"));
+                         has_inherited ? inherited : kDefaultGpu));
   return true;
 }
 

@@ -12,6 +12,10 @@ inline constexpr const char *kSoftwareGpu = "libfadegpu.so";
 /// GPU. With `only_shown` nothing will run here, and the real GPU may be another machine's.
 bool choose_gpu(const std::string &gpu, bool only_shown, Variables &out);
 
+/// The GPUs that the application will see with these variables, by name: gfx90a. Empty if it is not
+/// known.
+std::vector<std::string> gpus_of(const Variables &variables);
+
 /// Whether the list in a variable names the library.
 bool has_library(const char *list, const char *file);
 /// The variable's list with the library in front, unless it is in it.

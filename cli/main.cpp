@@ -22,6 +22,17 @@ public:
   }
 };
 
+/// The command line with the "--" that was probably forgotten before words[at].
+std::string with_dashes(const std::vector<std::string> &words, std::size_t at) {
+  std::string line = "fadeprobe";
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i == at) line += " --";
+    if (i > at + 2) return line + " ...";
+    line += " " + words[i];
+  }
+  return line;
+}
+
 /// One line for what CLI11 found wrong, with the option that was probably meant.
 std::string explain(const CLI::App &app, const CLI::ParseError &error,
                     const std::vector<std::string> &words) {
@@ -31,12 +42,16 @@ std::string explain(const CLI::App &app, const CLI::ParseError &error,
   for (const CLI::App *command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
   const std::vector<std::string_view> known(names.begin(), names.end());
   if (dynamic_cast<const CLI::ExtrasError *>(&error) != nullptr)
-    for (const std::string &word : words) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const std::string &word = words[i];
       const auto name = word.substr(0, word.find('='));
-      if (std::string(error.what()).find(name) != std::string::npos &&
-          std::ranges::find(names, name) == names.end())
-        return "there is no " + std::string(word.starts_with('-') ? "option " : "command ") + name +
-               fade::suggestion(name, known);
+      if (std::string(error.what()).find(name) == std::string::npos ||
+          std::ranges::find(names, name) != names.end())
+        continue;
+      if (!word.starts_with('-') && !fade::cli::program_of(word).empty())
+        return "there is no command " + word + " (did you mean '" + with_dashes(words, i) + "'?)";
+      return "there is no " + std::string(word.starts_with('-') ? "option " : "command ") + name +
+             fade::suggestion(name, known);
     }
   std::string text = error.what();
   return text.substr(0, text.find('\n'));

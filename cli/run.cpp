@@ -4,8 +4,10 @@
 #include "base/settings.h"
 #include "checks.h"
 #include "gpu_choice.h"
+#include "gpu_code.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -106,6 +108,19 @@ std::string value_of(const Variables &variables, const char *name) {
   return inherited ? inherited : "";
 }
 
+std::string program_of(const std::string &word) {
+  std::error_code ignored;
+  if (word.find('/') != std::string::npos) return fs::is_regular_file(word, ignored) ? word : "";
+  const char *path = std::getenv("PATH");
+  for (std::string_view rest = path ? path : ""; !rest.empty();) {
+    const auto colon = std::min(rest.find(':'), rest.size());
+    const fs::path place = fs::path(rest.substr(0, colon)) / word;
+    if (fs::is_regular_file(place, ignored) && access(place.c_str(), X_OK) == 0) return place;
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  return "";
+}
+
 std::optional<std::string> own_library(const std::string &file) {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
@@ -190,7 +205,7 @@ std::optional<Variables> environment_of(const RunOptions &options) {
 }
 
 std::optional<int> prepare_run(const RunOptions &options,
-                               const std::vector<std::string> &application) {
+                               const std::vector<std::string> &application, bool sees_end) {
   auto pairs = environment_of(options);
   if (!pairs) return kUsageError;
   if (application.empty() && !options.env_dump) {
@@ -217,13 +232,21 @@ std::optional<int> prepare_run(const RunOptions &options,
   }
   if (!options.analyzers.empty() && !is_instrumented(*pairs))
     complain("without -i no kernel is instrumented: the analyzers have no accesses to look at");
+  if (const std::string program = program_of(application[0]); !program.empty()) {
+    check_code(program, gpus_of(*pairs));
+    if (!sees_end && is_instrumented(*pairs) && cannot_use_gpu(program))
+      complain(
+          fmt::format("{} cannot use the GPU: it is not linked with HIP or ROCr, and starts no "
+                      "other programs; there will be nothing to report",
+                      application[0]));
+  }
   start_files(*pairs);
   for (const auto &[name, value] : *pairs) setenv(name.c_str(), value.c_str(), 1);
   return std::nullopt;
 }
 
 int run_application(const RunOptions &options, const std::vector<std::string> &application) {
-  if (const auto code = prepare_run(options, application)) return *code;
+  if (const auto code = prepare_run(options, application, false)) return *code;
   std::vector<char *> arguments;
   for (const std::string &word : application) arguments.push_back(const_cast<char *>(word.c_str()));
   arguments.push_back(nullptr);

@@ -38,15 +38,19 @@ std::optional<Variables> environment_of(const RunOptions &options);
 std::string value_of(const Variables &variables, const char *name);
 
 /// Sets this process's environment up for the application. Nothing if all is well; else the exit
-/// code of fadeprobe, which has nothing more to do.
+/// code of fadeprobe, which has nothing more to do. Who sees the end of the application can say
+/// then whether it used the GPU.
 std::optional<int> prepare_run(const RunOptions &options,
-                               const std::vector<std::string> &application);
+                               const std::vector<std::string> &application, bool sees_end);
 
 /// Does not return when the application was started; else the exit code of fadeprobe.
 int run_application(const RunOptions &options, const std::vector<std::string> &application);
 
 /// "fadeprobe: <text>" on stderr.
 void complain(std::string_view text);
+
+/// The file that a shell would run; empty if there is none.
+std::string program_of(const std::string &word);
 
 /// A library of FADE beside this program: path, or nothing.
 std::optional<std::string> own_library(const std::string &file);

@@ -55,20 +55,6 @@ int make_outcome(const ReportOptions &options, bool with_summary = false) {
   return is_written ? 0 : 1;
 }
 
-/// The file that a shell would run; nothing if there is none.
-std::string program_of(const std::string &word) {
-  std::error_code ignored;
-  if (word.find('/') != std::string::npos) return fs::is_regular_file(word, ignored) ? word : "";
-  const char *path = std::getenv("PATH");
-  for (std::string_view rest = path ? path : ""; !rest.empty();) {
-    const auto colon = std::min(rest.find(':'), rest.size());
-    const fs::path place = fs::path(rest.substr(0, colon)) / word;
-    if (fs::is_regular_file(place, ignored) && access(place.c_str(), X_OK) == 0) return place;
-    rest.remove_prefix(std::min(colon + 1, rest.size()));
-  }
-  return "";
-}
-
 /// The variable as the options give it.
 std::string value_of(const RunOptions &run, std::string_view variable) {
   for (auto at = run.values.rbegin(); at != run.values.rend(); ++at)
@@ -173,7 +159,7 @@ int run_with_outcome(RunOptions run, ReportOptions outcome,
   // The application may go to another directory, but this program stays.
   for (const std::string *path : {&outcome.html, &outcome.trace, &outcome.log})
     if (!path->empty() && !can_write("", *path)) return 1;
-  if (const auto code = prepare_run(run, application)) return *code;
+  if (const auto code = prepare_run(run, application, true)) return *code;
   const bool keeps_log = !outcome.html.empty() || has_own_log;
   std::error_code ignored;
   const ChildEnd end = run_child(application);

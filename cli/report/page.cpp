@@ -232,6 +232,8 @@ Json pageData(RunLog &log, const PageOptions &options) {
                        {"line_size", k.line_size},
                        {"banks", k.banks}});
   data["problems"] = log.problems;
+  data["notes"] = log.notes;
+  data["hint"] = log.hint;
   return data;
 }
 

@@ -94,6 +94,10 @@ void Reader::object(const Json &object, const std::string &line) {
   }
   if (type == "summary") {
     log_.has_summary = true;
+    if (const auto notes = object.find("notes"); notes != object.end() && notes->is_array())
+      for (const Json &note : *notes)
+        if (note.is_string()) log_.notes.push_back(note);
+    if (object.contains("hint")) log_.hint = text(object, "hint");
     for (const Json &one : objects(object, "skipped"))
       log_.skipped.push_back({text(one, "kernel"), text(one, "reason"), number(one, "count", 1)});
   }

@@ -115,6 +115,8 @@ struct RunLog {
   std::vector<std::string> heatmaps; ///< lines of this kind, to be read again in order of time
   bool has_summary = false;          ///< if not, the run was cut off
   std::vector<Skipped> skipped;
+  std::vector<std::string> notes;    ///< what the numbers stand for
+  std::string hint;                  ///< why there is nothing to see
   std::vector<std::string> problems; ///< one line each
   uint64_t line_count = 0, bad_lines = 0;
 

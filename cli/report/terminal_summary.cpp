@@ -80,6 +80,7 @@ std::string terminalSummary(const RunLog &log, const Terminal &terminal) {
     return terminal.has_color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
   };
   std::string out = paint("1", fitting(firstLine(log), columns)) + '\n';
+  for (const std::string &note : log.notes) out += note + '\n';
   if (log.accesses.empty()) return out;
   out += fitting(memoryLine(log), columns) + '\n';
   std::vector<const Access *> worst;

@@ -2,6 +2,7 @@
 
 #include "base/diagnostics.h"
 #include "fade/clone.h"
+#include "stream/run_notes.h"
 
 #include <fmt/format.h>
 
@@ -54,7 +55,7 @@ bool ReplacementPlanner::addTwin(const KernelEntry &kernel, ReplacementPlan &pla
   const std::string symbol = FADE_CLONE_PREFIX + kernel.symbol;
   auto twin = registry_.find(kernel.executable, kernel.agent, symbol);
   if (!twin || !twin->code) {
-    plan.reason = "it has no instrumented twin";
+    plan.reason = kNoTwin;
     return false;
   }
   const auto original = twin->code->layout(kernel.symbol);

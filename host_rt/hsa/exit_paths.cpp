@@ -39,9 +39,27 @@ void waitFor(sem_t &semaphore, time_t seconds) {
   }
 }
 
+/// Whoever presses Ctrl-C is told at once what it waits for, and need not wait: the second one
+/// ends the process. Nothing here that a signal handler may not do.
+void onInterrupt() {
+  static std::atomic<bool> said{false};
+  if (!said.exchange(true))
+    (void)writeStderr(
+        "fade: interrupted: the report is being written; Ctrl-C once more ends without it\n");
+}
+
+void letInterruptsThrough() {
+  signal(SIGINT, SIG_DFL);
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGINT);
+  pthread_sigmask(SIG_UNBLOCK, &mask, nullptr); // it is blocked while its handler runs
+}
+
 void onSignal(int number) {
   const int saved = errno;
   onCrash(number); // of a handler: nobody else's affair
+  if (number == SIGINT && Runtime::hasReport()) onInterrupt();
   // The report needs locks that this thread may hold now: it is made when the thread has left.
   if (!isCrash(number) && Visit::postpone(number)) {
     errno = saved;
@@ -50,6 +68,7 @@ void onSignal(int number) {
   // A thread that the report has to wait for cannot wait for the report.
   if (Runtime::active() && !isOwnThread()) {
     if (!reporting.exchange(true)) sem_post(&report_wanted);
+    if (number == SIGINT) letInterruptsThrough();
     waitFor(report_made, kReportSeconds);
     sem_post(&report_made); // for another thread that was hit as well
   }

@@ -112,9 +112,16 @@ void Runtime::startThreads() {
   AnalysisOptions options;
   options.workers = workersOf(settings_);
   analysis_ = std::make_unique<Analysis>(options, std::move(handlers), *output_, trace_.get());
+  analysis_->log().setFilter(settings_.workgroups);
+  analysis_->log().setWishes(
+      {settings_.instrumented, keepsCode() ? settings_.kernels : "",
+       [this](const std::string &name) { return selection_.wantsKernel(name); },
+       [this] { return dispatches_.load(std::memory_order_relaxed); }});
+  if (trace_) trace_->filter(settings_.workgroups);
   collector_ = std::make_unique<Collector>(*analysis_);
   if (settings_.progress && ProgressLine::isPossible())
     progress_ = std::make_unique<ProgressLine>(describeProgress(*analysis_, collector_.get()));
+  is_running_.store(true, std::memory_order_release);
 }
 
 void Runtime::close() {

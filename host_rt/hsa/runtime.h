@@ -30,6 +30,11 @@ class Runtime {
 public:
   /// Null before OnLoad, after the report, and in a child process.
   static Runtime *active() { return active_.load(std::memory_order_acquire); }
+  /// Whether there will be a report. For signal handlers, too.
+  static bool hasReport() {
+    const Runtime *runtime = active();
+    return runtime && runtime->is_running_.load(std::memory_order_acquire);
+  }
   static void start(Settings settings);
   /// After a start that failed: as if it had not been tried.
   static void forget() { active_.store(nullptr, std::memory_order_release); }
@@ -92,6 +97,7 @@ private:
   SignalPool interrupts_{SignalPool::Kind::interrupts};
 
   std::once_flag started_;
+  std::atomic<bool> is_running_{false}; ///< startThreads has ended
   Agents agents_;
   uint64_t ticks_per_second_ = 1'000'000'000;
   std::unique_ptr<Output> output_;

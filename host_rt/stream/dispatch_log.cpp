@@ -1,5 +1,6 @@
 #include "stream/dispatch_log.h"
 
+#include "base/diagnostics.h"
 #include "fade/csv_writer.h"
 #include "fade/json_writer.h"
 
@@ -40,7 +41,7 @@ std::string cutName(const std::string &full, std::size_t room) {
 
 bool has(const fade_dispatch &d, uint32_t flag) { return (d.flags & flag) != 0; }
 
-void writeJson(Output &output, const fade_dispatch &d) {
+void writeJson(Output &output, const fade_dispatch &d, const WorkgroupCounts &workgroups) {
   JsonWriter json;
   json.object([&] {
     json.field("type", "dispatch");
@@ -63,6 +64,8 @@ void writeJson(Output &output, const fade_dispatch &d) {
     json.list("workgroup", [&] {
       for (const auto n : d.workgroup) json.value(n);
     });
+    json.field("workgroups", workgroups.all);
+    json.field("workgroups_recorded", workgroups.recorded);
     json.field("lds", d.group_segment);
     json.field("instrumented", has(d, FADE_DISPATCH_INSTRUMENTED));
     json.field("variant", d.variant);
@@ -107,14 +110,25 @@ void DispatchLog::Durations::add(const fade_dispatch &d) {
 void DispatchLog::dispatch(const DispatchRecord &dispatch) {
   const fade_dispatch &d = dispatch.view;
   ++dispatches_;
-  if (has(d, FADE_DISPATCH_INSTRUMENTED)) ++instrumented_;
+  WorkgroupCounts workgroups;
+  {
+    const std::lock_guard lock(mutex_);
+    workgroups = countWorkgroups(d, filter_);
+  }
+  if (!has(d, FADE_DISPATCH_INSTRUMENTED)) {
+    workgroups.recorded = 0;
+  } else {
+    ++instrumented_;
+    workgroups_.all += workgroups.all;
+    workgroups_.recorded += workgroups.recorded;
+  }
   if (has(d, FADE_DISPATCH_INCOMPLETE)) ++incomplete_;
   if (has(d, FADE_DISPATCH_HOST_BOUND)) ++host_bound_;
   records_ += d.records;
   bytes_ += d.bytes;
   dropped_ += d.dropped;
   durations_[{d.kernel->name, d.variant}].add(d);
-  if (output_.format() == Format::json) writeJson(output_, d);
+  if (output_.format() == Format::json) writeJson(output_, d, workgroups);
   if (output_.format() == Format::csv) writeCsv(output_, d, !std::exchange(csv_header_, true));
 }
 
@@ -123,16 +137,36 @@ void DispatchLog::skipped(const std::string &kernel, const std::string &reason) 
   ++skipped_[{kernel, reason}];
 }
 
-void DispatchLog::report() {
-  const std::lock_guard lock(mutex_);
-  switch (output_.format()) {
-  case Format::text: reportText(); break;
-  case Format::json: reportJson(); break;
-  case Format::csv: reportCsv(); break;
-  }
+std::optional<std::string> DispatchLog::hint() const {
+  // Who has not seen everything cannot say that there was nothing.
+  if (!wishes_ || wishes_->dispatched() != dispatches_) return std::nullopt;
+  Outcome outcome;
+  outcome.instrumented = instrumented_;
+  // Kernels of the HIP runtime are nobody's wish.
+  for (const auto &[key, durations] : durations_)
+    if (!key.first.starts_with("__amd_rocclr_") &&
+        (outcome.kernels.empty() || outcome.kernels.back() != key.first))
+      outcome.kernels.push_back(key.first);
+  outcome.lacks_twins = std::ranges::any_of(
+      skipped_, [](const auto &entry) { return entry.first.second.starts_with(kNoTwin); });
+  return hintFor(*wishes_, outcome);
 }
 
-void DispatchLog::reportText() {
+void DispatchLog::report() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> notes;
+  if (instrumented_ != 0) notes = samplingNotes(filter_, workgroups_);
+  const auto hint_line = hint();
+  switch (output_.format()) {
+  case Format::text: reportText(notes); break;
+  case Format::json: reportJson(notes, hint_line.value_or("")); break;
+  case Format::csv: reportCsv(); break;
+  }
+  output_.flush();
+  if (hint_line) sayLine(*hint_line);
+}
+
+void DispatchLog::reportText(const std::vector<std::string> &notes) {
   std::vector<const decltype(durations_)::value_type *> rows;
   rows.reserve(durations_.size());
   for (const auto &row : durations_) rows.push_back(&row);
@@ -165,6 +199,7 @@ void DispatchLog::reportText() {
   text += bold(fmt::format("{} {}, {} instrumented, {} records, {} bytes, {} dropped", dispatches_,
                            dispatches_ == 1 ? "dispatch" : "dispatches", instrumented_, records_,
                            bytes_, dropped_));
+  for (const std::string &one : notes) text += one + '\n';
   if (incomplete_ != 0)
     text += fmt::format("{} dispatches had not ended when the report was made\n", incomplete_);
   if (host_bound_ != 0)
@@ -177,7 +212,7 @@ void DispatchLog::reportText() {
   output_.write(text);
 }
 
-void DispatchLog::reportJson() {
+void DispatchLog::reportJson(const std::vector<std::string> &notes, const std::string &hint_line) {
   JsonWriter json;
   json.object([&] {
     json.field("type", "summary");
@@ -189,6 +224,14 @@ void DispatchLog::reportJson() {
     json.field("instrumented", instrumented_);
     json.field("incomplete", incomplete_);
     json.field("host_bound", host_bound_);
+    json.field("workgroups", workgroups_.all);
+    json.field("workgroups_recorded", workgroups_.recorded);
+    json.field("sample", std::max(1u, filter_.sample));
+    json.field("sample_executions", std::max(1u, filter_.sample_executions));
+    json.list("notes", [&] {
+      for (const std::string &one : notes) json.value(one);
+    });
+    json.field("hint", hint_line);
     json.list("durations", [&] {
       for (const auto &row : durations_)
         json.object([&] {
@@ -217,9 +260,10 @@ void DispatchLog::reportJson() {
 void DispatchLog::reportCsv() {
   CsvWriter csv;
   csv.row("type", "version", "records", "bytes", "dropped", "dispatches", "instrumented",
-          "incomplete");
+          "incomplete", "workgroups", "workgroups_recorded", "sample", "sample_executions");
   csv.row("summary", FADE_REPORT_VERSION, records_, bytes_, dropped_, dispatches_, instrumented_,
-          incomplete_);
+          incomplete_, workgroups_.all, workgroups_.recorded, std::max(1u, filter_.sample),
+          std::max(1u, filter_.sample_executions));
   if (!skipped_.empty()) csv.row("type", "version", "kernel", "reason", "count");
   for (const auto &[key, count] : skipped_)
     csv.row("skipped", FADE_REPORT_VERSION, key.first, key.second, count);

@@ -4,6 +4,7 @@
 
 #include "stream/dispatch_record.h"
 #include "stream/output.h"
+#include "stream/run_notes.h"
 
 #include <map>
 #include <mutex>
@@ -24,14 +25,23 @@ public:
   /// A kernel that was to be instrumented or swapped and was not. Any thread.
   void skipped(const std::string &kernel, const std::string &reason);
 
+  /// Before the first dispatch: in which workgroups and executions records are written.
+  void setFilter(const WorkgroupFilter &filter) {
+    const std::lock_guard lock(mutex_);
+    filter_ = filter;
+  }
+  /// What the report says a word about if nothing came of it.
+  void setWishes(Wishes wishes) { wishes_ = std::move(wishes); }
+
 private:
   struct Durations {
     uint64_t count = 0, timed = 0, total = 0, shortest = UINT64_MAX, longest = 0;
     void add(const fade_dispatch &dispatch);
   };
 
-  void reportText();
-  void reportJson();
+  std::optional<std::string> hint() const;
+  void reportText(const std::vector<std::string> &notes);
+  void reportJson(const std::vector<std::string> &notes, const std::string &hint_line);
   void reportCsv();
 
   Output &output_;
@@ -39,8 +49,11 @@ private:
   uint64_t dispatches_ = 0, instrumented_ = 0, incomplete_ = 0, host_bound_ = 0;
   uint64_t records_ = 0, bytes_ = 0, dropped_ = 0;
   bool csv_header_ = false;
+  WorkgroupCounts workgroups_; ///< of instrumented dispatches
+  std::optional<Wishes> wishes_;
 
   std::mutex mutex_;
+  WorkgroupFilter filter_;
   std::map<std::pair<std::string, std::string>, uint64_t> skipped_; ///< kernel, reason
 };
 

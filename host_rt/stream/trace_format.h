@@ -40,6 +40,7 @@ enum class Kind : uint32_t {
   end = 6,         ///< see DispatchFields, then u64 count, fade_counter each
   skipped = 7,     ///< strings kernel, reason
   finish = 8,      ///< the trace is whole
+  filter = 9,      ///< u32 first[3], last[3], sample, sample_executions: see WorkgroupFilter
 };
 
 struct ChunkHeader {

@@ -53,6 +53,7 @@ private:
   const char *records(trace::Reader in);
   const char *end(trace::Reader in);
   const char *skipped(trace::Reader in);
+  const char *filter(trace::Reader in);
   const char *fill(DispatchRecord &record, trace::Reader &in);
   void piece(Open &open, std::span<const std::byte> bytes, uint64_t position);
   void wait(Open &open);
@@ -75,6 +76,7 @@ const char *Replay::chunk(Kind kind, std::span<const std::byte> payload) {
   case Kind::records: return records(in);
   case Kind::end: return end(in);
   case Kind::skipped: return skipped(in);
+  case Kind::filter: return filter(in);
   case Kind::finish: return nullptr;
   }
   return nullptr; // of a later version; its size is all we know
@@ -269,6 +271,15 @@ const char *Replay::skipped(trace::Reader in) {
   const auto kernel = in.takeString(), reason = in.takeString();
   if (!kernel || !reason) return "a skipped kernel that is cut short";
   analysis_.log().skipped(*kernel, *reason);
+  return nullptr;
+}
+
+const char *Replay::filter(trace::Reader in) {
+  using Three = std::array<uint32_t, 3>;
+  const auto first = in.take<Three>(), last = in.take<Three>();
+  const auto sample = in.take<uint32_t>(), sample_executions = in.take<uint32_t>();
+  if (!first || !last || !sample || !sample_executions) return "a filter that is cut short";
+  analysis_.log().setFilter({*first, *last, *sample, *sample_executions});
   return nullptr;
 }
 

@@ -154,6 +154,16 @@ void TraceWriter::skipped(const std::string &kernel, const std::string &reason) 
   chunkLocked(Kind::skipped, w.bytes());
 }
 
+void TraceWriter::filter(const WorkgroupFilter &filter) {
+  const std::lock_guard lock(mutex_);
+  trace::Writer w;
+  w.put(filter.first);
+  w.put(filter.last);
+  w.put(filter.sample);
+  w.put(filter.sample_executions);
+  chunkLocked(Kind::filter, w.bytes());
+}
+
 void TraceWriter::close() noexcept {
   const std::lock_guard lock(mutex_);
   if (!file_.is()) return;

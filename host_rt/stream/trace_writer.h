@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/own_file.h"
+#include "base/settings.h"
 #include "stream/dispatch_record.h"
 #include "stream/trace_format.h"
 
@@ -26,6 +27,7 @@ public:
   void records(const DispatchRecord &dispatch, uint64_t position, std::span<const std::byte> bytes);
   void dispatchEnd(const DispatchRecord &dispatch);
   void skipped(const std::string &kernel, const std::string &reason);
+  void filter(const WorkgroupFilter &filter);
   void close() noexcept;
 
 private:

@@ -6,6 +6,7 @@ import fade
 from fade import program
 
 ENDINGS = program("endings")
+INTERRUPTED = "fade: interrupted: the report is being written; Ctrl-C once more ends without it"
 
 
 class Tests(fade.Test):
@@ -47,7 +48,7 @@ class Tests(fade.Test):
         self.ends("term", -signal.SIGTERM)
 
     def test_sigint(self):
-        self.ends("int", -signal.SIGINT)
+        self.ends("int", -signal.SIGINT, said=[INTERRUPTED])
 
     def test_sigpipe(self):
         self.ends("pipe", -signal.SIGPIPE)
@@ -98,6 +99,22 @@ class Tests(fade.Test):
         self.assertEqual(result.code, -signal.SIGINT)
         self.assertEqual(result.summary()["incomplete"], 1)
         self.assertEqual(len(result.dispatches("touch(")), 3)
+
+    def test_an_interrupt_is_answered_at_once_and_a_second_one_ends(self):
+        process = self.start(["-i", "-a", "MemoryAnalysis"], [ENDINGS, "endless"])
+        self.assertEqual(process.stdout.readline(), "launched\n")
+        self.assertEqual(process.stdout.readline(), "endless\n")
+        process.send_signal(signal.SIGINT)
+        # The report takes at least three seconds: that long a kernel may make no progress.
+        line = process.stderr.readline().rstrip("\n")
+        while "there is no GPU here" in line:
+            line = process.stderr.readline().rstrip("\n")
+        self.assertEqual(line, INTERRUPTED)
+        process.send_signal(signal.SIGINT)
+        result = self.finish(process, timeout=30)
+        self.assertEqual(result.code, -signal.SIGINT)
+        self.assertEqual(result.objects("summary"), [])  # there was no time for it
+        self.assertEqual(result.stderr, "")
 
     def test_return_while_a_kernel_does_not_end(self):
         result = self.probe(["-i"], [ENDINGS, "endless", "return"], timeout=60)

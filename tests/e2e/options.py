@@ -145,8 +145,48 @@ class Tests(fade.Test):
     def test_expressions_that_could_be_matched_for_ever_are_not(self):
         for expression in ("(.*)*x(.*)*y(.*)*z", "(step|ste|st)+(p|ep)*$x", "^(([a-z])+.)+[A-Z]([a-z])+$"):
             result = self.probe(["-i", "-k", expression], [program("many"), 2], timeout=20)
-            self.assert_fine(result)
+            self.assertEqual((result.code, result.stdout), (0, "2 dispatches are right\n"))
             self.assertEqual(result.summary()["instrumented"], 0)
+
+    def test_an_expression_that_matches_nothing_is_said_with_what_ran(self):
+        result = self.probe(["-i", "-k", "nomatch"], [MANY, 2])
+        self.assertEqual((result.code, result.stdout), (0, "2 dispatches are right\n"))
+        line = ("--kernels 'nomatch' matches none of the kernels that ran: "
+                "step(unsigned int*, unsigned int)")
+        self.assertEqual(result.said, ["fade: " + line])
+        self.assertEqual(result.summary()["hint"], line)
+        # Without instrumentation and without a cache no kernel is chosen.
+        self.assert_fine(self.probe(["-k", "nomatch"], [MANY, 2]))
+
+    def test_a_program_without_twins_is_told_how_to_get_them(self):
+        result = self.probe(["-i"], [program("plain"), 2])
+        self.assertEqual((result.code, len(result.said)), (0, 1), result.stderr)
+        self.assertRegex(result.said[0], "^fade: no kernel was instrumented: .*'fadeprobe cc'$")
+        self.assertEqual(result.summary()["hint"], result.said[0][6:])
+        self.assert_fine(self.probe([], [program("plain"), 2]))
+
+    def test_a_program_that_cannot_use_the_gpu_is_said(self):
+        result = self.probe(["-i", "--gpu", "gfx90a"], [program("nothing")], json_log=False)
+        self.assertEqual((result.code, result.stdout, len(result.said)), (0, "nothing\n", 1), result.stderr)
+        self.assertRegex(result.said[0], "e2e_nothing cannot use the GPU: .* nothing to report")
+        for options, app in ((["-i"], ["sh", "-c", "echo nothing"]), ([], [program("nothing")])):
+            result = self.probe([*options, "--gpu", "gfx90a"], app, json_log=False)
+            self.assert_fine(result, "nothing\n")
+
+    def test_a_program_for_another_gpu_is_said_with_one_that_fits(self):
+        foreign = program("foreign")
+        line = f"{foreign} has code for gfx1030, gfx906, and none for the GPU it runs on \\(gfx90a\\): --gpu gfx1030 would fit"
+        for options, env in ((["--gpu", "gfx90a"], {}), ([], {"FADE_GPU": "gfx90a"}),
+                             (["--gpu", "auto"], {"LD_PRELOAD": os.path.join(fade.LIB, "libfadegpu.so")})):
+            if "--gpu" not in options and os.path.exists("/dev/kfd"):
+                continue
+            result = self.probe(options, [foreign, 2], env=env)
+            self.assertNotEqual(result.code, 0)
+            self.assertEqual(len([x for x in result.said if re.search(line, x)]), 1, result.stderr)
+        for options in (["--gpu", "gfx1030"], ["--gpu", "gfx90a,gfx1030"]):
+            self.assertNotRegex(self.probe(options, [foreign, 2]).stderr, "has code for")
+        self.assert_fine(self.probe(["--gpu", "gfx1030"], [foreign, 2]), "2 dispatches are right\n")
+        self.assert_fine(self.probe(["--gpu", "gfx1030"], [MANY, 2]), "2 dispatches are right\n")
 
     def test_expressions_may_refer_to_their_own_parts(self):
         result = self.probe(["-i", "-k", r"(unsigned) int.*\1"], [program("many"), 2])
@@ -290,6 +330,49 @@ class Tests(fade.Test):
         some = self.accesses("--sample", "4")
         self.assertEqual(len({tuple(x["workgroup"]) for x in some}), 6)
 
+    def test_what_was_sampled_is_said_in_every_format(self):
+        said = "Accesses and blocks are those of 6 of 24 workgroups (one in 4); their counts are not scaled"
+        grid = [program("grid")]
+        sample = ["-i", "--sample", "4"]
+        result = self.probe(sample, grid)
+        self.assert_fine(result)
+        summary = result.summary()
+        self.assertEqual(summary["notes"], [said])
+        self.assertEqual([summary[x] for x in ("workgroups", "workgroups_recorded", "sample")], [24, 6, 4])
+        marked = result.dispatches("mark(")[0]
+        self.assertEqual((marked["workgroups"], marked["workgroups_recorded"]), (24, 6))
+        result = self.probe([*sample, "-l", self.log], grid, json_log=False)
+        self.assertIn(said, result.text().splitlines())
+        result = self.probe([*sample, "-t", "csv", "-l", self.log], grid, json_log=False)
+        rows = [x.split(",") for x in result.text().splitlines()]
+        head, row = rows[-2], rows[-1]
+        self.assertEqual([row[head.index(x)] for x in ("type", "workgroups", "workgroups_recorded", "sample")],
+                         ["summary", "24", "6", "4"])
+
+    def test_nothing_is_said_of_samples_where_all_is_recorded(self):
+        result = self.probe(["-i"], [program("grid")])
+        self.assertEqual(result.summary()["notes"], [])
+        self.assertEqual(result.summary()["workgroups_recorded"], 24)
+        result = self.probe(["--sample", "4"], [program("grid")])  # durations only: nothing is recorded
+        self.assertEqual(result.summary()["notes"], [])
+
+    def test_a_recording_knows_what_was_sampled(self):
+        trace = self.path("trace")
+        self.assert_fine(self.probe(["-i", "--sample", "4", "--record", trace], [program("grid")]))
+        again = self.bare([PROBE, "analyze", trace])
+        self.assertIn("those of 6 of 24 workgroups", again.stderr)
+
+    def test_executions_that_were_not_recorded_are_counted_all_the_same(self):
+        everything = self.probe(["-i", "-a", "MemoryAnalysis"], [program("grid")]).objects("memory")
+        result = self.probe(["-i", "-a", "MemoryAnalysis", "--sample-executions", "4"], [program("grid")])
+        self.assertEqual(len(result.summary()["notes"]), 1)
+        self.assertIn("one execution in 4", result.summary()["notes"][0])
+        for full, some in zip(everything, result.objects("memory"), strict=True):
+            for a, b in zip(full["global"], some["global"], strict=True):
+                self.assertNotIn("all_executions", a)
+                self.assertEqual(b["all_executions"], a["executions"])
+                self.assertLess(b["executions"], a["executions"])
+
     def test_sample_executions_takes_one_in_n(self):
         some = self.accesses("--sample-executions", "4")
         self.assertTrue(0 < len(some) <= 6, len(some))
@@ -409,6 +492,15 @@ class Tests(fade.Test):
         self.assert_mistake(["--analizers", "Heatmap"], "--analizers.*'--analyzers'")
         self.assert_mistake(["-q"], "-q")
         self.assert_mistake(["-k"], "kernels")
+
+    def test_a_forgotten_double_dash_is_named(self):
+        for words, meant in (([MANY], f"fadeprobe -- {MANY}"), (["-i", MANY, "7"], f"fadeprobe -i -- {MANY} 7"),
+                             (["cc", "clang++-19", "-O2", "a.hip", "-o", "a"],
+                              "fadeprobe cc -- clang++-19 -O2 a.hip ...")):
+            result = self.bare([PROBE, *words])
+            self.assertEqual((result.code, result.stdout), (2, ""))
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+            self.assertIn(f"(did you mean '{meant}'?)", result.stderr)
 
     def test_an_application_is_needed(self):
         result = self.bare([PROBE, "-i"])

@@ -61,6 +61,7 @@ def small(source):
     out.append(pattern(NAIVE, source, 2, 5, "store", "worst", [far + 4 + 512 * i for i in range(64)], lines_needed=2, lines_used=64))
     out.append(pattern(TILED, source, 5, 7, "load", "worst", [128 * i for i in range(32)], space="lds", conflicts=31, symbol="tiled"))
     out.append({"type": "summary", "version": 1, "records": 60, "bytes": 2400, "dropped": 0, "dispatches": 4, "instrumented": 3, "incomplete": 0, "durations": [],
+                "notes": ["Accesses and blocks are those of 6 of 24 workgroups (one in 4)"], "hint": "compile with <fadeprobe cc>",
                 "skipped": [{"kernel": HOSTILE, "reason": "it has no instrumented twin", "count": 1}]})
     return out
 

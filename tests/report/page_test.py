@@ -93,6 +93,8 @@ class Small(Page):
         needed, used = 2 * 400 + 200, 2 * 3400 + 250
         self.assertEqual(value("efficiency"), f"{100 * needed / used:.0f}\u202f%")
         self.assertIn("it has no instrumented twin", self.browser.text(".problems"))
+        self.assertIn("are those of 6 of 24 workgroups (one in 4).", self.browser.text(".problems"))
+        self.assertIn("Compile with <fadeprobe cc>.", self.browser.text(".problems"))
 
     def test_findings_come_by_waste_with_the_numbers_of_the_lines_and_advice(self):
         self.show("findings")

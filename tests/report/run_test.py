@@ -186,6 +186,20 @@ class Surroundings(Run):
         self.assertIn("there is nothing to report", done.stderr)
         self.assertFalse(self.html.exists())
 
+    def test_a_sample_is_called_one_on_the_page_and_on_the_terminal(self):
+        done = self.run_probe("--gpu", "gfx90a", "--sample", "2", "--report", "out.html", "--", SHOWCASE, "64", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        notes = self.data()["notes"]
+        self.assertEqual(len(notes), 1)
+        self.assertRegex(notes[0], r"those of \d+ of \d+ workgroups \(one in 2\); their counts are not scaled")
+        self.assertIn(notes[0] + "\n", done.stderr)
+
+    def test_a_page_without_instrumented_kernels_says_how_to_get_them(self):
+        done = self.run_probe("--gpu", "gfx90a", "-k", "nothing like it", "--report", "out.html", "--", SHOWCASE, "64", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("'nothing like it' matches none of the kernels that ran", self.data()["hint"])
+        self.assertEqual(done.stderr.count("matches none of the kernels"), 1)
+
     def test_a_program_that_is_not_there_is_127(self):
         done = self.run_probe("--gpu", "gfx90a", "--report", "out.html", "--", "./nowhere")
         self.assertEqual(done.returncode, 127)

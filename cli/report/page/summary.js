@@ -17,7 +17,8 @@ function summaryPanel() {
 }
 
 function problemList() {
-  const lines = [...data.problems];
+  const lines = [...data.problems, ...data.notes.map((note) => `${note}.`)];
+  if (data.hint) lines.push(`${data.hint.charAt(0).toUpperCase()}${data.hint.slice(1)}.`);
   if (data.totals.cut_off) lines.push("The run has no summary line: it was cut off, and what follows is what was written until then.");
   if (data.totals.incomplete) lines.push(`${count(data.totals.incomplete)} dispatches had not ended when the report was made.`);
   for (const skipped of data.skipped) lines.push(`Not instrumented: ${skipped.kernel} (${skipped.reason})${skipped.count > 1 ? `, ${count(skipped.count)} times` : ""}.`);
