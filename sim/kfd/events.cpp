@@ -4,21 +4,36 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <memory>
+#include <new>
+#include <pthread.h>
 #include <unordered_map>
 
 namespace fade::sim::kfd {
 namespace {
 
-// The age at which this thread saw each event last, for callers that do not keep it themselves.
+// The age at which a thread saw each event last, for callers that do not keep it themselves.
 struct Seen {
   uint64_t serial, age;
 };
+using SeenAges = std::unordered_map<uint32_t, Seen>;
 // Of the whole process: what a thread has seen must not be taken for an event of another driver.
 std::atomic<uint64_t> next_serial{1};
 
-std::unordered_map<uint32_t, Seen> &seen_ages() {
-  static thread_local std::unordered_map<uint32_t, Seen> ages;
-  return ages;
+// Those of this thread. Runtimes still wait while a thread ends and, on the main thread, from exit
+// handlers: by then objects with thread storage are gone. Thread-specific data goes after them, is
+// made anew if it is needed once more, and stays when the process exits.
+SeenAges &seen_ages() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made;
+    if (pthread_key_create(&made, [](void *ages) { delete static_cast<SeenAges *>(ages); }) != 0)
+      throw std::bad_alloc();
+    return made;
+  }();
+  if (auto *ages = static_cast<SeenAges *>(pthread_getspecific(key))) return *ages;
+  auto ages = std::make_unique<SeenAges>();
+  if (pthread_setspecific(key, ages.get()) != 0) throw std::bad_alloc();
+  return *ages.release();
 }
 
 } // namespace

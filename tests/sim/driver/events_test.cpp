@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <functional>
 #include <gtest/gtest.h>
 #include <thread>
 #include <vector>
@@ -76,6 +77,28 @@ TEST_F(EventsTest, ThreadThatComesLateStillSeesTheSet) {
   int late = timeout;
   std::thread([&] { late = wait({id}); }).join();
   EXPECT_EQ(late, complete);
+}
+
+// Exit handlers and the ends of threads come after the destructors of thread-local objects, and
+// runtimes wait for signals there.
+TEST_F(EventsTest, ThreadStillKnowsWhatItSawWhenItsObjectsAreGone) {
+  uint32_t id = signal();
+  struct AtTheEnd {
+    std::function<void()> action;
+    ~AtTheEnd() { action(); }
+  };
+  int again = -1, fresh = -1;
+  std::thread([&] {
+    thread_local AtTheEnd last{[&] { // made first, so destroyed last
+      again = wait({id});
+      events.set(id);
+      fresh = wait({id});
+    }};
+    events.set(id);
+    EXPECT_EQ(wait({id}), complete);
+  }).join();
+  EXPECT_EQ(again, timeout);
+  EXPECT_EQ(fresh, complete);
 }
 
 TEST_F(EventsTest, AgeOfTheCallerDecides) {
