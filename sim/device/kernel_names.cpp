@@ -57,25 +57,57 @@ std::optional<SymbolTable> dynamic_symbols(const LoadedImage &image) {
   return table;
 }
 
-} // namespace
-
-std::string KernelNames::look_up(uint64_t kernel_object) const {
-  char address[24];
-  std::snprintf(address, sizeof address, "0x%" PRIx64, kernel_object);
-  auto region = memory_.find(kernel_object);
-  if (!region) return address;
-  LoadedImage image(*region);
+// The symbol of the descriptor at `offset`, without ".kd".
+std::optional<std::string> symbol_at(const LoadedImage &image, uint64_t offset) {
   auto table = dynamic_symbols(image);
-  if (!table) return address;
+  if (!table) return std::nullopt;
   auto count = image.read<uint32_t>(table->hash + 4); // nchain: as many as there are symbols
   for (uint32_t i = 0; count && i < *count; ++i) {
     auto symbol = image.read<Elf64_Sym>(table->symbols + uint64_t{i} * sizeof(Elf64_Sym));
     if (!symbol) break;
-    if (symbol->st_shndx == SHN_UNDEF || symbol->st_value != kernel_object - region->va) continue;
+    if (symbol->st_shndx == SHN_UNDEF || symbol->st_value != offset) continue;
     std::string_view name = image.string(table->strings + symbol->st_name);
     if (name.ends_with(".kd")) return std::string(name.substr(0, name.size() - 3));
   }
-  return address;
+  return std::nullopt;
+}
+
+// FNV-1a over a descriptor and its code up to the first s_endpgm: the same wherever it was loaded.
+std::optional<uint64_t> code_number(const LoadedImage &image, uint64_t offset) {
+  constexpr uint32_t end_of_program = 0xbf810000, end_of_program_gfx11 = 0xbfb00000;
+  constexpr uint64_t descriptor_size = 64, entry_offset_at = 16, longest = 1 << 16;
+  auto entry_offset = image.read<int64_t>(offset + entry_offset_at);
+  if (!entry_offset) return std::nullopt;
+  uint64_t hash = 0xcbf29ce484222325;
+  auto add = [&](uint32_t dword) {
+    for (unsigned shift = 0; shift < 32; shift += 8)
+      hash = (hash ^ (dword >> shift & 0xff)) * 0x100000001b3;
+  };
+  for (uint64_t at = 0; at < descriptor_size; at += 4)
+    if (auto dword = image.read<uint32_t>(offset + at)) add(*dword);
+  const uint64_t entry = offset + static_cast<uint64_t>(*entry_offset);
+  for (uint64_t at = 0; at < longest; at += 4) {
+    auto dword = image.read<uint32_t>(entry + at);
+    if (!dword) break;
+    add(*dword);
+    if (*dword == end_of_program || *dword == end_of_program_gfx11) break;
+  }
+  return hash;
+}
+
+} // namespace
+
+std::string KernelNames::look_up(uint64_t kernel_object) const {
+  char text[40];
+  std::snprintf(text, sizeof text, "0x%" PRIx64, kernel_object);
+  auto region = memory_.find(kernel_object);
+  if (!region) return text;
+  LoadedImage image(*region);
+  const uint64_t offset = kernel_object - region->va;
+  if (auto symbol = symbol_at(image, offset)) return *symbol;
+  if (auto number = code_number(image, offset))
+    std::snprintf(text, sizeof text, "unnamed_%016" PRIx64, *number);
+  return text;
 }
 
 std::string KernelNames::find(uint64_t kernel_object) {

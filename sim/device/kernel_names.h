@@ -1,5 +1,7 @@
 // Finds the symbol of a kernel in GPU memory. A loaded code object still carries its ELF header and
-// dynamic symbols, at the start of the allocation that holds the kernel descriptor.
+// dynamic symbols, at the start of the allocation that holds the kernel descriptor. The runtime's
+// own kernels (copies, fills) have neither; they are told apart by their code, for where they lie
+// differs between runs.
 #pragma once
 
 #include "device/address_space.h"
@@ -15,7 +17,8 @@ class KernelNames {
 public:
   explicit KernelNames(const AddressSpace &memory) : memory_(memory) {}
 
-  // The symbol without ".kd", or the address in hexadecimal when there is none.
+  // The symbol without ".kd", or "unnamed_" and a number made of the code when there is none. The
+  // address in hexadecimal where no kernel can be.
   std::string find(uint64_t kernel_object);
 
 private:

@@ -62,10 +62,40 @@ TEST_F(KernelNamesTest, DescriptorSymbolNamesTheKernel) {
   EXPECT_EQ(names.find(base + 0x840), "second");
 }
 
-TEST_F(KernelNamesTest, AddressWithoutDescriptorIsShownInHex) {
+TEST_F(KernelNamesTest, AddressThatIsNotMappedIsShownInHex) {
   load();
-  EXPECT_EQ(names.find(base + 0x880), "0x400880"); // the code, not the descriptor
   EXPECT_EQ(names.find(0x123), "0x123");
+  EXPECT_EQ(names.find(base + 4096 - 8), "0x400ff8"); // no room for a descriptor
+}
+
+TEST_F(KernelNamesTest, CodeAndItsDescriptorAreToldApart) {
+  load();
+  EXPECT_EQ(names.find(base + 0x880).rfind("unnamed_", 0), 0u); // the code of the first
+}
+
+// As the runtime's own copy kernels, which are no code objects.
+TEST_F(KernelNamesTest, KernelWithoutSymbolIsCalledAfterItsCodeWhereverItLies) {
+  constexpr uint32_t end_of_program = 0xbf810000;
+  auto kernel = [](uint32_t first_instruction, uint32_t behind) {
+    std::vector<char> bytes(4096);
+    auto put = [&](size_t at, auto value) { std::memcpy(&bytes[at], &value, sizeof value); };
+    put(16, int64_t{256}); // where the code starts
+    put(256, first_instruction);
+    put(260, end_of_program);
+    put(264, behind);
+    return bytes;
+  };
+  auto name = [&](std::vector<char> bytes, uint64_t at) {
+    space.map(at, bytes.size(), bytes.data());
+    std::string found = names.find(at);
+    space.unmap(at, bytes.size());
+    return found;
+  };
+  const std::string found = name(kernel(0x7e000280, 0), base);
+  EXPECT_EQ(found.rfind("unnamed_", 0), 0u) << found;
+  EXPECT_EQ(name(kernel(0x7e000280, 0), base + 0x10000), found);
+  EXPECT_EQ(name(kernel(0x7e000280, 77), base), found); // not what lies behind its end
+  EXPECT_NE(name(kernel(0x7e020280, 0), base), found);
 }
 
 TEST_F(KernelNamesTest, NamesFollowWhatIsLoaded) {
@@ -76,11 +106,12 @@ TEST_F(KernelNamesTest, NamesFollowWhatIsLoaded) {
 }
 
 TEST_F(KernelNamesTest, DamagedImagesAreSurvived) {
-  for (size_t at = 0; at < 0x700; at += 4) {
+  for (size_t at = 0; at < 0x900; at += 4) {
     Image damaged;
     damaged.put(at, 0xffffffffu);
     space.map(base, damaged.bytes.size(), damaged.bytes.data());
     names.find(base + 0x840); // must not read outside; the sanitizers watch
+    names.find(base + 0x880);
     space.unmap(base, damaged.bytes.size());
   }
 }
