@@ -102,7 +102,7 @@ int Driver::kfd_ioctl(uint8_t number, void *argument) {
     auto &args = as<kfd_ioctl_get_clock_counters_args>(argument);
     args.gpu_clock_counter = gpu_clock();
     args.cpu_clock_counter = nanoseconds(CLOCK_MONOTONIC_RAW);
-    args.system_clock_counter = nanoseconds(CLOCK_BOOTTIME);
+    args.system_clock_counter = args.gpu_clock_counter * gpu_tick;
     args.system_clock_freq = 1000000000;
     return 0;
   }

@@ -108,6 +108,16 @@ TEST_F(DriverTest, AperturesLieInsideFortySevenBits) {
   EXPECT_LT(a[0].gpuvm_limit, 1ull << 47);
 }
 
+// Runtimes translate the GPU's times by such pairs; what passes between two readings would be an
+// error of every time.
+TEST_F(DriverTest, PairsOfClocksAreOfOneInstant) {
+  for (int i = 0; i < 1000; ++i) {
+    kfd_ioctl_get_clock_counters_args pair{};
+    ASSERT_EQ(call(AMDKFD_IOC_GET_CLOCK_COUNTERS, pair), 0);
+    ASSERT_EQ(pair.gpu_clock_counter * 10, pair.system_clock_counter);
+  }
+}
+
 TEST_F(DriverTest, ClocksAgree) {
   kfd_ioctl_get_clock_counters_args a{}, b{};
   call(AMDKFD_IOC_GET_CLOCK_COUNTERS, a);
