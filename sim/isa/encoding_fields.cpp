@@ -269,7 +269,10 @@ void FieldReader::read_vop12c(Instruction &in) const {
     read_dpp(in, 1, src0 != dpp16_code);
   split_half_registers(in);
   if (src0 == dpp8_fi_code) in.fetch_inactive = true;
-  if (name == "v_accvgpr_mov_b32") in.dst.index += agpr_base, in.src[0].index += agpr_base;
+  if (name == "v_accvgpr_mov_b32") {
+    in.dst.index += agpr_base;
+    if (in.src[0].is_vgpr()) in.src[0].index += agpr_base; // LLVM lets others pass
+  }
 }
 
 void FieldReader::read_sdwa(Instruction &in) const {

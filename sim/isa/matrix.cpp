@@ -63,8 +63,15 @@ template <class T> T multiply_add(T a, T b, T c) {
     return __builtin_fmaf(a, b, c);
 }
 
+// Which NaN comes out of a sum is not documented; it is always the same one here.
+template <class T> T one_nan(T sum) {
+  if constexpr (!std::is_same_v<T, i32>)
+    if (is_nan(sum)) return default_nan<T>();
+  return sum;
+}
+
 // One block: D += A * B, with A given column by column. The inner loop runs along a row of D, so
-// that it vectorises. Which NaN comes out is not documented; it is always the same one here.
+// that it vectorises.
 template <class Acc, unsigned M, unsigned N, unsigned K>
 void multiply(const Acc (&a)[K][M], const Acc (&b)[K][N], Acc (&d)[M][N]) {
   for (unsigned i = 0; i < M; i++) {
@@ -74,11 +81,7 @@ void multiply(const Acc (&a)[K][M], const Acc (&b)[K][N], Acc (&d)[M][N]) {
       const Acc factor = a[k][i];
       for (unsigned j = 0; j < N; j++) row[j] = multiply_add(factor, b[k][j], row[j]);
     }
-    for (unsigned j = 0; j < N; j++) {
-      if constexpr (!std::is_same_v<Acc, i32>)
-        row[j] = is_nan(row[j]) ? default_nan<Acc>() : row[j];
-      d[i][j] = row[j];
-    }
+    for (unsigned j = 0; j < N; j++) d[i][j] = one_nan(row[j]);
   }
 }
 
@@ -264,7 +267,7 @@ void run_smfmac(Wave &w, const Instruction &in) {
   for (unsigned i = 0; i < M; i++)
     for (unsigned j = 0; j < M; j++) {
       const Place p = place<Acc, M, 1>(0, i, j);
-      set_accumulator(w, in.dst, p.reg, p.lane, d[i][j]);
+      set_accumulator(w, in.dst, p.reg, p.lane, one_nan(d[i][j]));
     }
 }
 

@@ -14,6 +14,12 @@ namespace {
 template <class T> T mad(T a, T b, T c) {
   return flushed(add(flushed(mul(flushed(a), flushed(b))), flushed(c)));
 }
+// As a signed number, put right exactly, and rounded once. For unsigned ones hosts may have no
+// instruction; compilers then subtract, which makes -0 of 0 when rounding is downward.
+template <class F> F from_unsigned(u32 x) {
+  const f64 exact = static_cast<f64>(static_cast<i32>(x)) + (x >> 31 ? 0x1p32 : 0.0);
+  return static_cast<F>(exact);
+}
 // Zero times anything is zero.
 f32 mul_legacy(f32 a, f32 b) { return a == 0 || b == 0 ? 0.0f : mul(a, b); }
 f32 fma_legacy(f32 a, f32 b, f32 c) { return a == 0 || b == 0 ? c : fma(a, b, c); }
@@ -296,7 +302,7 @@ std::span<const Opcode> valu_float_opcodes() {
 
       // Conversions
       VALU(v_cvt_f32_i32, (i32 a), static_cast<f32>(a)),
-      VALU(v_cvt_f32_u32, (u32 a), static_cast<f32>(a)),
+      VALU(v_cvt_f32_u32, (u32 a), from_unsigned<f32>(a)),
       VALU(v_cvt_f32_f16, (f16 a), to_f32(a)),
       VALU(v_cvt_f32_f64, (f64 a), to_single(a)),
       VALU(v_cvt_f32_ubyte0, (u32 a), static_cast<f32>(a & 0xff)),
@@ -305,7 +311,7 @@ std::span<const Opcode> valu_float_opcodes() {
       VALU(v_cvt_f32_ubyte3, (u32 a), static_cast<f32>(a >> 24)),
       VALU(v_cvt_off_f32_i4, (u32 a), static_cast<f32>(static_cast<i32>(a << 28) >> 28) * 0.0625f),
       VALU(v_cvt_f64_i32, (i32 a), static_cast<f64>(a)),
-      VALU(v_cvt_f64_u32, (u32 a), static_cast<f64>(a)),
+      VALU(v_cvt_f64_u32, (u32 a), from_unsigned<f64>(a)),
       VALU(v_cvt_f64_f32, (f32 a), to_double(a)),
       VALU(v_cvt_f16_f32, (f32 a), to_f16(a)),
       VALU(v_cvt_f16_i16, (i16 a), to_f16(static_cast<f32>(a))),

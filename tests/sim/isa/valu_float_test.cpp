@@ -197,6 +197,15 @@ TEST(VectorFloats, DivisionStepsScaleAndRepair) {
   EXPECT_EQ(b.evald("v_div_fixup_f64 v[0:1], v[2:3], v[4:5], v[6:7]", {7.0, -1.0, 1.0}), -7.0);
 }
 
+TEST(VectorFloats, UnsignedZeroIsPositiveInEveryRoundingMode) {
+  WaveBench b;
+  for (uint32_t rounding = 0; rounding < 16; rounding++) {
+    b.wave.set_mode(WaveBench::default_mode | rounding);
+    EXPECT_EQ(b.eval("v_cvt_f32_u32_e32 v0, v1", {0}), 0u) << rounding;
+    EXPECT_EQ(b.eval64("v_cvt_f64_u32_e32 v[0:1], v2", {0}), 0u) << rounding;
+  }
+}
+
 TEST(VectorFloats, Conversions) {
   WaveBench b;
   EXPECT_EQ(b.evalf("v_cvt_f32_i32_e32 v0, v1", {as_f32(0xffffffff)}), -1.0f);
