@@ -26,6 +26,18 @@ pthread_mutex_t creation = PTHREAD_MUTEX_INITIALIZER;
 // While this thread makes the driver, files that it opens are the system's.
 thread_local bool creating = false;
 
+// The processor, as -march names it; the oldest there is when there are no variants.
+constexpr const char *compiled_for =
+#ifdef FADE_GPU_COMPILED_FOR
+    FADE_GPU_COMPILED_FOR;
+#elif defined(__x86_64__)
+    "x86-64";
+#elif defined(__aarch64__)
+    "armv8-a";
+#else
+    "any processor";
+#endif
+
 // A forked child has none of the device's threads, and locks in the state in which other threads
 // left them. So it leaves the parent's device alone and gets one of its own if it opens the GPU
 // itself.
@@ -42,6 +54,7 @@ Driver *make_driver() {
     say("%s", error.c_str());
   else if (error = hide_unknown_to_runtime(cards); !error.empty())
     say("%s", error.c_str());
+  if (trace().ioctls) say("device compiled for %s", compiled_for);
   return new Driver(std::move(cards), this_machine(), stats ? stats : "");
 }
 

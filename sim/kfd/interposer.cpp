@@ -27,7 +27,7 @@ void say(const char *text, const char *detail) {
 }
 
 // The file that is mapped at an address. The loader knows only what it was told, which may be
-// relative to a folder that the program has left since.
+// relative to a folder that the program has left since, or a link.
 bool mapped_file(uintptr_t address, char (&path)[PATH_MAX]) {
   FILE *maps = std::fopen("/proc/self/maps", "re");
   if (!maps) return false;
@@ -47,33 +47,34 @@ bool mapped_file(uintptr_t address, char (&path)[PATH_MAX]) {
   return found;
 }
 
-// The core lies beside this library.
-bool core_path(char *path, size_t size) {
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<void *>(&core_path), &info) || !info.dli_fname) return false;
-  char absolute[PATH_MAX];
-  const char *self = info.dli_fname;
-  if (self[0] != '/' && mapped_file(reinterpret_cast<uintptr_t>(&core_path), absolute))
-    self = absolute;
+// Whether a file lies in the folder of this library or below it.
+bool is_neighbour(const char *file) {
+  char self[PATH_MAX];
+  if (!mapped_file(reinterpret_cast<uintptr_t>(&is_neighbour), self)) return false;
   const char *slash = std::strrchr(self, '/');
-  int folder = slash ? static_cast<int>(slash - self) + 1 : 0;
-  int n = std::snprintf(path, size, "%.*slibfadegpu-core.so", folder, self);
-  return n > 0 && static_cast<size_t>(n) < size;
+  return std::strncmp(file, self, static_cast<size_t>(slash - self) + 1) == 0;
 }
 
 const kfd::CoreApi *load() {
-  char path[PATH_MAX];
-  if (!core_path(path, sizeof path)) {
-    say("libfadegpu-core.so", "its folder is not known");
-    return nullptr;
-  }
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  // The loader looks beside this library first (DT_RPATH), in glibc-hwcaps/ for one compiled for
+  // this processor, and then in other places.
+  const char *name = "libfadegpu-core.so";
+  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     say("cannot load the device", dlerror());
     return nullptr;
   }
   auto entry = reinterpret_cast<kfd::CoreEntry>(dlsym(library, kfd::core_entry_name));
-  const kfd::CoreApi *api = entry ? entry() : nullptr;
+  char path[PATH_MAX];
+  if (!entry || !mapped_file(reinterpret_cast<uintptr_t>(entry), path)) {
+    say(name, "is not the device of the software GPU");
+    return nullptr;
+  }
+  if (!is_neighbour(path)) {
+    say("cannot load the device: libfadegpu-core.so is not beside libfadegpu.so, only", path);
+    return nullptr;
+  }
+  const kfd::CoreApi *api = entry();
   if (!api || api->version != kfd::core_api_version) {
     say(path, "is of another version than libfadegpu.so");
     return nullptr;

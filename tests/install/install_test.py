@@ -68,6 +68,23 @@ class Install(unittest.TestCase):
                         r"share/bash-completion/completions/fadeprobe", r"share/zsh/vendor-completions/_fadeprobe"):
             self.assertTrue(any(re.fullmatch(pattern, name) for name in files), f"{pattern} in {sorted(files)}")
 
+    def test_the_loader_finds_every_variant_of_the_software_gpu(self):
+        variants = sorted(p.parent.name for p in BUILD.glob("lib/glibc-hwcaps/*/libfadegpu-core.so"))
+        library = next(self.prefix.rglob("libfadegpu.so"))
+        self.assertEqual(variants, sorted(p.parent.name for p in library.parent.glob("glibc-hwcaps/*/libfadegpu-core.so")))
+
+        def compiled_for(**more):
+            command = ["cat", "/sys/module/amdgpu/initstate"]
+            environment = dict(self.environment, LD_PRELOAD=str(library), FADE_GPU_TRACE="ioctls", **more)
+            done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+            return re.search(r"^fadegpu: device compiled for (\S+)$", done.stderr, re.MULTILINE).group(1)
+
+        loader = re.search(r"/\S*ld-linux\S*", run("ldd", library).stdout).group(0)
+        able = [v for v in variants if f"{v} (supported, searched)" in run(loader, "--help").stdout]
+        oldest = compiled_for(GLIBC_TUNABLES="glibc.cpu.hwcaps=-AVX2")
+        self.assertNotIn(oldest, variants)
+        self.assertEqual(compiled_for(), able[-1] if able else oldest)
+
     def test_no_file_remembers_the_build_directory(self):
         for name in sorted(self.files()):
             data = (self.prefix / name).read_bytes()

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# preload_test.sh CASE LIBFADEGPU PROBE: what programs see with the library preloaded.
+# preload_test.sh CASE LIBFADEGPU PROBE [VARIANT...]: what programs see with the library preloaded.
 set -u
-case=$1 library=$2 probe=$3
+case=$1 library=$2 probe=$3; shift 3
+variants=$*
 unset FADE_GPU FADE_GPU_TRACE FADE_GPU_STATS
 temp=$(mktemp -d); trap 'rm -rf "$temp"' EXIT
 
@@ -73,12 +74,34 @@ setuid_program_is_left_alone)
   on_gpu "$temp/cat" /sys/module/amdgpu/initstate >"$temp/out" || fail "sees no GPU: $(cat "$temp/out")" ;;
 nothing_of_rocm_is_needed)
   need readelf
-  for file in "$library" "${library%.so}-core.so"; do readelf -d "$file"; done >"$temp/out" || fail "readelf"
+  for file in "$library" "${library%.so}-core.so" "$(dirname "$library")"/glibc-hwcaps/*/*.so; do
+    [ ! -e "$file" ] || readelf -d "$file"
+  done >"$temp/out" || fail "readelf"
   has NEEDED
   grep -iE 'NEEDED.*(hsa|hip|amd|rocm|drm)' "$temp/out" && fail "needs a library of ROCm" ;;
 relative_preload_works_from_other_folders)
   cd "$(dirname "$library")" || fail "no folder"
   LD_PRELOAD=./$(basename "$library") "$probe" elsewhere >"$temp/out" 2>&1 || fail "$(cat "$temp/out")" ;;
+the_loader_takes_the_device_for_this_processor)
+  # The loader itself says what this processor can run; less when features are masked.
+  need rocminfo
+  loader=$(ldd "$(command -v rocminfo)" | awk '/ld-linux/ { print $1 }')
+  for mask in '' -AVX512F -AVX2; do
+    export GLIBC_TUNABLES=glibc.cpu.hwcaps=$mask
+    wanted=x86-64
+    for level in $variants; do # rising
+      "$loader" --help | grep -q "$level (supported, searched)" && wanted=$level
+    done
+    FADE_GPU_TRACE=ioctls on_gpu cat /sys/module/amdgpu/initstate >"$temp/out" 2>&1 || fail "exit code $?"
+    has "^fadegpu: device compiled for $wanted\$"
+    echo "with '$mask': $wanted"
+  done ;;
+a_device_elsewhere_is_not_taken)
+  # The loader would go on to search there.
+  mkdir "$temp/alone"; cp "$library" "$temp/alone"
+  LD_LIBRARY_PATH=$(dirname "$library") LD_PRELOAD=$temp/alone/libfadegpu.so \
+    cat /sys/module/amdgpu/initstate >"$temp/stdout" 2>"$temp/out" && fail "sees a GPU"
+  has "^fadegpu: cannot load the device: libfadegpu-core.so is not beside libfadegpu.so, only: $(dirname "$library")/" ;;
 missing_core_is_reported)
   cp "$library" "$temp/libfadegpu.so"
   LD_PRELOAD=$temp/libfadegpu.so cat /sys/module/amdgpu/initstate >"$temp/stdout" 2>"$temp/out"
