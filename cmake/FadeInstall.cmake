@@ -1,5 +1,6 @@
 # The install tree, and the package that `cpack` makes of it; each room installs its own libraries. The tree can be moved: everything finds its neighbours by its own place.
 #   bin/fadeprobe   lib/libfade.so, libfadegpu*.so, libfadeinstr-<LLVM>.so   lib/fade/ (handlers)   include/fade/
+#   lib/glibc-hwcaps/*/libfadegpu-core.so (x86-64)
 #   lib/cmake/Fade/ (find_package)   share/man, share/bash-completion, share/zsh, share/doc/fade
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -31,5 +32,5 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # Applications bring their own HIP; disassembly uses comgr when it is there.
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libamdhip64-5, libamd-comgr2, clang-19, clang-tools-19, lld-19, llvm-19, rocm-device-libs")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libamdhip64-5 | libamdhip64-6 | libamdhip64-7, libamd-comgr2 | libamd-comgr3, clang-19, clang-tools-19, lld-19, llvm-19, rocm-device-libs")
 include(CPack)
