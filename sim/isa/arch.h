@@ -20,6 +20,7 @@ struct Arch {
   bool packed_ids;         // work-item ids packed in v0
   bool architected_flat_scratch;
   bool has_agprs;
+  bool sram_ecc; // 16-bit loads write the whole register: what is not loaded is cleared
 };
 
 // Null when the name is none that the software GPU knows.

@@ -79,7 +79,10 @@ void put_components(Wave &w, const Instruction &in, const ImageResource &r, cons
     } else {
       uint32_t &reg = w.vgpr[in.dst.index + n / 2][lane];
       const uint32_t half = r.format.integer() ? v & 0xffff : to_f16(as_f32(v)).bits;
-      reg = n % 2 ? (reg & 0xffff) | half << 16 : (reg & 0xffff0000) | half;
+      if (n % 2)
+        reg = (reg & 0xffff) | half << 16;
+      else
+        reg = (w.arch->sram_ecc ? 0 : reg & 0xffff0000) | half;
     }
     n++;
   }

@@ -78,6 +78,8 @@ template <class I> void write_at(Wave &w, const LdsAddresses &a, const Row *from
 }
 
 template <class I> void read(Wave &w, const Instruction &in) {
+  if constexpr (I::is_half)
+    if (w.arch->sram_ecc) return read<typename I::Alone>(w, in);
   const LdsAddresses a = lds_addresses(w, in, static_cast<uint32_t>(in.offset), I::bytes);
   read_at<I>(w, a, &w.vgpr[in.dst.index]);
   account_lds(w, in, a.at, w.active_exec, I::bytes, AccessKind::load);

@@ -114,14 +114,17 @@ template <class F> inline void for_lanes(uint64_t mask, F &&f) {
   for (; mask; mask &= mask - 1) f(static_cast<unsigned>(std::countr_zero(mask)));
 }
 
-// Which part of a register a value of less than 32 bits goes to or comes from.
-enum class Part { whole, low, high };
+// Which part of a register a value of less than 32 bits goes to or comes from. `alone`: the other
+// half is cleared, see Arch::sram_ecc.
+enum class Part { whole, low, high, low_alone, high_alone };
 
 // What a lane moves: `words` values of type T, one per register.
 template <class T, unsigned words, Part part = Part::whole> struct Item {
   using Value = T;
   static constexpr unsigned count = words;
   static constexpr uint32_t bytes = sizeof(T) * words;
+  static constexpr bool is_half = part == Part::low || part == Part::high;
+  using Alone = Item<T, words, part == Part::low ? Part::low_alone : Part::high_alone>;
 
   static uint32_t to_register(T v, uint32_t old) {
     // Sign- or zero-extended as T says.
@@ -130,6 +133,10 @@ template <class T, unsigned words, Part part = Part::whole> struct Item {
       return (old & 0xffff0000) | (wide & 0xffff);
     else if constexpr (part == Part::high)
       return (old & 0xffff) | wide << 16;
+    else if constexpr (part == Part::low_alone)
+      return wide & 0xffff;
+    else if constexpr (part == Part::high_alone)
+      return wide << 16;
     else
       return wide;
   }

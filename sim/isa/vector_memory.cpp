@@ -183,6 +183,8 @@ template <class I> void load_to_lds(Wave &w, const Instruction &in) {
 }
 
 template <class I> void load(Wave &w, const Instruction &in) {
+  if constexpr (I::is_half)
+    if (w.arch->sram_ecc) return load<typename I::Alone>(w, in);
   if constexpr (I::count == 1)
     if (in.lds) [[unlikely]]
       return load_to_lds<I>(w, in);

@@ -40,9 +40,10 @@ uint32_t widen(const TexelFormat &f, uint32_t v) {
   return f.integer() ? v & 0xffff : bits(to_f32(f16{static_cast<u16>(v)}));
 }
 
-// Two 16-bit components share a register; the last register of an odd count keeps its upper half.
+// Two 16-bit components share a register; a half that gets none is kept, or cleared with SRAM ECC.
 template <unsigned count, Width width>
-void to_registers(const ElementFormat &e, const Texel &t, Row *to, unsigned lane) {
+void to_registers(const Arch &arch, const ElementFormat &e, const Texel &t, Row *to,
+                  unsigned lane) {
   for (unsigned i = 0; i < count; i++) {
     const uint32_t v = component(e, t, i);
     if constexpr (width == Width::dword) {
@@ -50,7 +51,8 @@ void to_registers(const ElementFormat &e, const Texel &t, Row *to, unsigned lane
     } else {
       const unsigned shift = width == Width::d16_hi || i % 2 ? 16 : 0;
       uint32_t &r = to[i / 2][lane];
-      r = (r & ~(0xffffu << shift)) | narrow(e.format, v) << shift;
+      const uint32_t kept = arch.sram_ecc && i % 2 == 0 ? 0 : r & ~(0xffffu << shift);
+      r = kept | narrow(e.format, v) << shift;
     }
   }
 }
@@ -78,11 +80,11 @@ void load(Wave &w, const Instruction &in) {
   Row lds_values[4] = {};
   Row *to = to_lds ? lds_values : &w.vgpr[in.dst.index];
   for_lanes(w.active_exec & ~a.lanes,
-            [&](unsigned i) { to_registers<count, width>(e, Texel{}, to, i); });
+            [&](unsigned i) { to_registers<count, width>(*w.arch, e, Texel{}, to, i); });
   for_lanes(a.lanes, [&](unsigned i) {
     std::byte room[16];
     read_lane(w, in, a, i, room, bytes);
-    to_registers<count, width>(e, load_texel(e.format, room), to, i);
+    to_registers<count, width>(*w.arch, e, load_texel(e.format, room), to, i);
   });
   account_by_lane(w, in, a, bytes, AccessKind::load);
   if (!to_lds) return;

@@ -32,7 +32,6 @@ const std::vector<Card> &table() {
        .tiling = 0x22014042,
        .firmware = 78,
        .sdma_firmware = 8,
-       .ecc = true,
        .caches = {{1, 16, 64}, {2, 8192, 128}}},
       {.gfx = Gfx::gfx942,
        .marketing_name = "AMD Instinct MI300X",
@@ -57,7 +56,6 @@ const std::vector<Card> &table() {
        .tiling = 0x2a114042,
        .firmware = 177,
        .sdma_firmware = 19,
-       .ecc = true,
        .caches = {{1, 32, 128}, {2, 4096, 128}, {3, 262144, 64}}},
       {.gfx = Gfx::gfx1030,
        .marketing_name = "AMD Radeon RX 6800 XT",
@@ -82,7 +80,6 @@ const std::vector<Card> &table() {
        .tiling = 0x00000444,
        .firmware = 115,
        .sdma_firmware = 83,
-       .ecc = false,
        .caches = {{1, 16, 128}, {2, 4096, 128}, {3, 131072, 64}}},
       {.gfx = Gfx::gfx1100,
        .marketing_name = "AMD Radeon RX 7900 XTX",
@@ -107,7 +104,6 @@ const std::vector<Card> &table() {
        .tiling = 0x00000545,
        .firmware = 550,
        .sdma_firmware = 21,
-       .ecc = false,
        .caches = {{1, 32, 128}, {2, 6144, 128}, {3, 98304, 64}}},
   };
   return cards;

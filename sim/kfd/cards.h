@@ -29,7 +29,6 @@ struct Card {
   uint32_t
       tiling; // GB_ADDR_CONFIG: channels and interleaving, from which the runtime lays out images
   uint32_t firmware, sdma_firmware;
-  bool ecc;
   std::vector<Cache> caches;
 };
 

@@ -48,7 +48,7 @@ uint64_t capability(const Card &card) {
   constexpr uint64_t watch_points = 1u << 7, four_of_them = 2u << 8, doorbells_64_bit = 2u << 12,
                      revision_1 = 1u << 22, sram_ecc = 1u << 26, svm = 1u << 27;
   return watch_points | four_of_them | doorbells_64_bit | revision_1 | svm |
-         (card.ecc ? sram_ecc : 0);
+         (arch(card.gfx).sram_ecc ? sram_ecc : 0);
 }
 
 void describe_host(VirtualFiles &files, const std::vector<Card> &cards, const HostMachine &host) {

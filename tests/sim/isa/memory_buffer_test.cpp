@@ -245,5 +245,36 @@ TEST(TypedBuffer, InstructionMayNameTheFormatAndHalvesArePacked) {
   EXPECT_EQ(data[2], bits(3.0f));
 }
 
+TEST(Buffer, WithSramEccSixteenBitLoadsClearTheOtherHalf) {
+  for (const char *cpu : {"gfx90a", "gfx942", "gfx1030", "gfx1100"}) {
+    MemoryBench b(cpu);
+    auto data = b.allocate<u32>(4);
+    data[0] = 0x40003c00, data[1] = 0x4200;
+    const bool gfx9 = b.wave.arch->gfx9;
+    // 16_16_16_16 floats: gfx9 has data and number formats apart, gfx10 and gfx11 one number.
+    const u32 format =
+        gfx9 ? 7u << 12 | 12u << 15 : (b.wave.arch->id == Gfx::gfx1100 ? 57u : 71u) << 12;
+    set_resource(b, {data.va, 8, 0, false, identity | format | (gfx9 ? 0 : 3u << 28)});
+    const u32 high = gfx9 ? 0 : 0xdddd0000, low = gfx9 ? 0 : 0xdddd;
+    auto load = [&](const std::string &line) {
+      for (unsigned reg : {8, 9}) b.set_v(reg, 0xdddddddd);
+      b.run(line);
+    };
+    auto check = [&](const std::string &line, u32 expected) {
+      load(line);
+      EXPECT_EQ(b.v(8)[2], expected) << cpu << ' ' << line;
+    };
+    check("buffer_load_short_d16 v8, off, s[4:7], 0", high | 0x3c00);
+    check("buffer_load_short_d16_hi v8, off, s[4:7], 0", 0x3c000000 | low);
+    check("buffer_load_short_d16 v8, off, s[4:7], 0 offset:8", high); // out of range
+    check("buffer_load_format_d16_x v8, off, s[4:7], 0", high | 0x3c00);
+    check("buffer_load_format_d16_hi_x v8, off, s[4:7], 0", 0x3c000000 | low);
+    check("buffer_load_format_d16_xy v8, off, s[4:7], 0", 0x40003c00);
+    load("buffer_load_format_d16_xyz v[8:9], off, s[4:7], 0");
+    EXPECT_EQ(b.v(8)[2], 0x40003c00u) << cpu;
+    EXPECT_EQ(b.v(9)[2], high | 0x4200) << cpu;
+  }
+}
+
 } // namespace
 } // namespace fade::sim

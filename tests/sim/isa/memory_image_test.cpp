@@ -187,6 +187,18 @@ TEST(Image, SixteenBitAddressesAndData) {
   EXPECT_EQ(b.v(16)[0] & 0xffff, 0x5818u); // 131 as f16
 }
 
+TEST(Image, WithSramEccAHalfWithoutAComponentIsCleared) {
+  for (const char *cpu : {"gfx90a", "gfx1030"}) {
+    ImageBench b(cpu);
+    set_texture(b, {.base = b.texels.va, .width = 64, .height = 4});
+    b.set_v(4, 3), b.set_v(5, 2);
+    b.set_v(16, 0xdddddddd);
+    const std::string dim = b.wave.arch->gfx9 ? "" : " dim:SQ_RSRC_IMG_2D";
+    b.run("image_load v16, v[4:5], s[0:7] dmask:0x1" + dim + " unorm d16");
+    EXPECT_EQ(b.v(16)[0], b.wave.arch->gfx9 ? 0x5818u : 0xdddd5818u) << cpu;
+  }
+}
+
 TEST(Image, LayersAreRoundedAndClamped) {
   ImageBench b("gfx1030");
   set_texture(b,
