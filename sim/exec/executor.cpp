@@ -198,7 +198,6 @@ void Executor::Impl::worker() {
   pthread_setname_np(pthread_self(), "fadegpu-worker");
   WaveRunner runner;
   MemoryView view(memory);
-  const Program *last = nullptr;
   std::vector<std::unique_ptr<ResidentGroup>> idle;
   std::unique_lock lock(mutex);
   for (;;) {
@@ -221,7 +220,7 @@ void Executor::Impl::worker() {
     lock.unlock();
 
     DispatchStats stats;
-    if (last != job->context.program) runner.forget(), last = job->context.program;
+    runner.use(*job->context.program);
     if (fresh) {
       if (idle.empty()) idle.push_back(std::make_unique<ResidentGroup>());
       group = std::move(idle.back());
@@ -248,7 +247,6 @@ void Executor::Impl::worker() {
       work.notify_one();
     }
     if (job->done()) {
-      runner.forget(), last = nullptr; // the program may be gone when the next job starts
       ended.notify_all();
     } else if (job->can_start()) {
       work.notify_one();

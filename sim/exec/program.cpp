@@ -23,6 +23,11 @@ std::vector<uint8_t> fetch(const AddressSpace &memory, uint64_t pc, size_t size)
   return bytes;
 }
 
+uint64_t next_number() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
 std::string hex(const std::vector<uint8_t> &bytes, size_t size) {
   std::string out;
   for (size_t i = 0; i < std::min(size, bytes.size()); i += 4) {
@@ -36,7 +41,7 @@ std::string hex(const std::vector<uint8_t> &bytes, size_t size) {
 } // namespace
 
 Program::Program(const Arch &arch, unsigned lanes, const AddressSpace &memory)
-    : memory_(memory), decoder_(arch, lanes) {}
+    : number_(next_number()), memory_(memory), decoder_(arch, lanes) {}
 
 const Segment *Program::at(uint64_t pc) {
   std::lock_guard lock(mutex_);

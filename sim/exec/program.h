@@ -40,6 +40,9 @@ class Program {
 public:
   Program(const Arch &arch, unsigned lanes, const AddressSpace &memory);
 
+  // No other program has or will have it, unlike the address: what is kept of a program goes by it.
+  uint64_t number() const { return number_; }
+
   // The segment at `pc`. Never null: where there is no code, an empty segment that says so.
   const Segment *at(uint64_t pc);
 
@@ -52,6 +55,7 @@ private:
   void explore(uint64_t pc);
   std::unique_ptr<Segment> build(uint64_t pc);
 
+  const uint64_t number_; // from 1
   const AddressSpace &memory_;
   Decoder decoder_;
   mutable std::mutex mutex_;

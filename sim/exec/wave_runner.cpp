@@ -26,6 +26,13 @@ void trace_instruction(const Wave &w, Program &program, const Instruction &in) {
 
 } // namespace
 
+void WaveRunner::use(const Program &program) {
+  if (program_ == program.number()) return;
+  found_.fill(nullptr);
+  current_ = nullptr;
+  program_ = program.number();
+}
+
 const Segment *WaveRunner::find(Program &program, uint64_t pc) {
   const Segment *&slot = found_[pc / 4 % found_.size()];
   if (!slot || slot->start != pc) slot = program.at(pc);

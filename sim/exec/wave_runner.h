@@ -10,19 +10,22 @@ namespace fade::sim {
 
 class WaveRunner {
 public:
+  // Must be called before waves of a program run: segments found in another one are forgotten,
+  // which may be gone by now.
+  void use(const Program &program);
+
   // Runs until the wave stops by itself or has executed about `budget` instructions; returns how
   // many. Throws one of faults.h; `current()` is then the instruction that did it.
   uint64_t run(Wave &w, Program &program, uint64_t budget);
 
   const Instruction *current() const { return current_; }
-  // Must be called before another program runs.
-  void forget() { found_.fill(nullptr); }
 
 private:
   const Segment *find(Program &program, uint64_t pc);
   const Segment *follow(const Segment &from, Program &program, uint64_t pc);
 
   std::array<const Segment *, 1024> found_{}; // by pc
+  uint64_t program_ = 0;                      // number of the one they belong to
   const Instruction *current_ = nullptr;
 };
 

@@ -173,6 +173,25 @@ TEST_P(ExecutorTest, AMisalignedAtomicIsAMemoryViolation) {
   EXPECT_EQ(counter[1], 0u);
 }
 
+// Programs that are loaded one after the other to the same place: what a worker remembers of one is
+// never taken for another, whether or not it took part in the dispatch between.
+TEST_P(ExecutorTest, CodeLoadedInPlaceOfOtherCodeRunsOnAllWorkers) {
+  constexpr uint32_t items = 64 * 100;
+  auto out = device.allocate<uint32_t>(items);
+  auto all = prepare("write_number", items, Arguments().add(out.va));
+  auto one = prepare("write_number", 64, Arguments().add(out.va));
+  auto *literal = device.memory().at<uint32_t>(object.symbol("write_number"));
+  while (*literal != 0x5eed0000) ++literal;
+  uint32_t number = 0;
+  for (int round = 0; round < 100; round++)
+    for (const Prepared *p : {&all, &one}) {
+      *literal = ++number;
+      ASSERT_EQ(run(*p).status, Status::ok);
+      for (uint32_t i = 0; i < p->dispatch.grid[0]; i++)
+        ASSERT_EQ(out[i], number) << "item " << i << ", round " << round;
+    }
+}
+
 // Memory comes and goes while a kernel of another queue runs.
 TEST_P(ExecutorTest, MappingChangesWhileKernelsRun) {
   auto shared = device.allocate<uint32_t>(1), own = device.allocate<uint32_t>(64 * 30);

@@ -32,6 +32,13 @@ kernel void endless(global atomic_uint *started) {
   for (;;) __builtin_amdgcn_s_sleep(1);
 }
 
+// Long enough that several workers take part; the number is changed in memory.
+kernel void write_number(global uint *out) {
+  uint number;
+  __asm__ volatile("s_mov_b32 %0, 0x5eed0000" : "=s"(number));
+  out[get_global_id(0)] = number;
+}
+
 kernel void store_at(ulong address) { *(global uint *)address = 1; }
 kernel void add_at(ulong address) { __opencl_atomic_fetch_add((volatile global atomic_uint *)address, 1u, memory_order_relaxed, memory_scope_device); }
 kernel void jump_to(ulong address) { __asm__ volatile("s_setpc_b64 %0" ::"s"(address)); }
