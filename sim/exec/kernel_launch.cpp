@@ -32,6 +32,11 @@ template <class T> T read_at(const uint8_t *p, unsigned offset) {
   return v;
 }
 
+// The most private memory that a wave can have: the width of COMPUTE_TMPRING_SIZE.WAVESIZE.
+uint32_t wave_scratch_limit(const Arch &arch) {
+  return arch.id == Gfx::gfx1100 ? ((1u << 15) - 1) * 256 : ((1u << 13) - 1) * 1024;
+}
+
 // Buffer resource for private memory: 4-byte elements, interleaved between the lanes.
 void scratch_resource(const Arch &arch, unsigned lanes, uint32_t *word) {
   constexpr uint32_t swizzle_enable = 1u << 31, add_tid_enable = 1u << 23;
@@ -100,6 +105,10 @@ void KernelLaunch::check() {
   else if (dispatch_.group_segment_size > arch_.lds_bytes)
     error_ = fmt::format("{} bytes of LDS are more than the {} of {}", dispatch_.group_segment_size,
                          arch_.lds_bytes, arch_.name);
+  else if (const uint32_t limit = wave_scratch_limit(arch_) / lanes_;
+           dispatch_.private_segment_size > limit)
+    error_ = fmt::format("{} bytes of private memory per work-item are more than the {} of {}",
+                         dispatch_.private_segment_size, limit, arch_.name);
   waves_per_group_ = static_cast<unsigned>((items + lanes_ - 1) / lanes_);
   scratch_bytes_ = (dispatch_.private_segment_size + 3) & ~3u;
 }

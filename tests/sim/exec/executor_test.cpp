@@ -162,6 +162,24 @@ TEST_P(ExecutorTest, AJumpOutOfMemoryIsAMemoryFaultThere) {
       << result.message;
 }
 
+TEST_P(ExecutorTest, MorePrivateMemoryThanAWaveCanHaveIsABadDispatch) {
+  auto own = device.allocate<uint32_t>(64), shared = device.allocate<uint32_t>(1);
+  auto p = prepare("count", 64, Arguments().add(shared.va).add(own.va).add(1u));
+  const uint32_t lanes = std::string(GetParam()) == "gfx1030" ? 32 : 64;
+  const uint32_t most = 8191 * 1024 / lanes;
+  p.dispatch.private_segment_size = most;
+  EXPECT_EQ(run(p).status, Status::ok);
+  for (uint32_t size : {most + 1, 0xfffffffcu, 0xfffffffdu, 0xffffffffu}) {
+    p.dispatch.private_segment_size = size;
+    auto result = run(p);
+    EXPECT_EQ(result.status, Status::bad_dispatch) << size;
+    EXPECT_NE(result.message.find(std::to_string(size) + " bytes of private memory"),
+              std::string::npos)
+        << result.message;
+  }
+  EXPECT_EQ(shared[0], 64u);
+}
+
 TEST_P(ExecutorTest, AMisalignedAtomicIsAMemoryViolation) {
   auto counter = device.allocate<uint32_t>(2);
   EXPECT_EQ(run(prepare("add_at", 64, Arguments().add(counter.va))).status, Status::ok);
