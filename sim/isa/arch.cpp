@@ -3,10 +3,10 @@
 namespace fade::sim {
 namespace {
 constexpr Arch table[] = {
-    {Gfx::gfx90a, "gfx90a", 90010, 64 << 10, true, false, true, false, true, true},
-    {Gfx::gfx942, "gfx942", 90402, 64 << 10, true, false, true, true, true, true},
-    {Gfx::gfx1030, "gfx1030", 100300, 64 << 10, false, true, false, false, false, false},
-    {Gfx::gfx1100, "gfx1100", 110000, 64 << 10, false, true, true, true, false, false},
+    {Gfx::gfx90a, "gfx90a", 90010, 64 << 10, 1700, true, false, true, false, true, true},
+    {Gfx::gfx942, "gfx942", 90402, 64 << 10, 2100, true, false, true, true, true, true},
+    {Gfx::gfx1030, "gfx1030", 100300, 64 << 10, 2575, false, true, false, false, false, false},
+    {Gfx::gfx1100, "gfx1100", 110000, 64 << 10, 2482, false, true, true, true, false, false},
 };
 } // namespace
 

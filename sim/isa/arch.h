@@ -15,6 +15,7 @@ struct Arch {
   const char *name;        // as LLVM's -mcpu
   uint32_t target_version; // as in the KFD's gfx_target_version
   uint32_t lds_bytes;      // per workgroup
+  uint32_t engine_mhz;     // clock of the card's compute units
   bool gfx9;               // wave64 only, GCN encodings
   bool gfx10_up;           // wave32 and wave64, RDNA encodings
   bool packed_ids;         // work-item ids packed in v0

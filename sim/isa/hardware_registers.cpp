@@ -1,9 +1,8 @@
 #include "isa/hardware_registers.h"
 
+#include "device/clock.h"
 #include "exec/workgroup.h"
 #include "isa/constants.h"
-
-#include <ctime>
 
 namespace fade::sim {
 namespace {
@@ -47,7 +46,7 @@ uint32_t whole_register(const Wave &w, unsigned number) {
     return w.arch->gfx10_up ? static_cast<uint32_t>(w.flat_scratch) : 0; // gfx942: XCC_ID
   case reg_flat_scr_hi: return static_cast<uint32_t>(w.flat_scratch >> 32);
   case reg_hw_id1: return hardware_id(w);
-  case reg_shader_cycles: return static_cast<uint32_t>(shader_clock() & 0xfffff);
+  case reg_shader_cycles: return static_cast<uint32_t>(shader_clock(*w.arch) & 0xfffff);
   default: return 0;
   }
 }
@@ -59,16 +58,7 @@ struct Field {
   uint32_t mask() const { return size >= 32 ? ~0u : (1u << size) - 1; }
 };
 
-uint64_t monotonic_ns() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1000000000u + static_cast<uint64_t>(t.tv_nsec);
-}
-
 } // namespace
-
-uint64_t realtime_counter() { return monotonic_ns() / 10; }
-uint64_t shader_clock() { return monotonic_ns() * 17 / 10; } // 1.7 GHz
 
 uint32_t read_hardware_register(const Wave &w, int32_t immediate) {
   const Field f(immediate);

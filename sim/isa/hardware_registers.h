@@ -1,4 +1,4 @@
-// s_getreg, s_setreg, the clocks, and other things a wave can ask the hardware.
+// s_getreg, s_setreg, and other things a wave can ask the hardware.
 #pragma once
 
 #include "exec/wave.h"
@@ -8,11 +8,6 @@ namespace fade::sim {
 // `immediate` as encoded: register number, offset and size of the field.
 uint32_t read_hardware_register(const Wave &w, int32_t immediate);
 void write_hardware_register(Wave &w, int32_t immediate, uint32_t value);
-
-// 100 MHz, the clock of s_memrealtime and of the signals' timestamps.
-uint64_t realtime_counter();
-// Cycles of the shader clock, as s_memtime gives them.
-uint64_t shader_clock();
 
 // The message of s_sendmsg_rtn, which sits in the source field as a number.
 uint32_t sendmsg_number(const Instruction &in);

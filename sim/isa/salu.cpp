@@ -1,6 +1,7 @@
 // Scalar arithmetic, moves, compares and the flow of control.
 #include "isa/salu.h"
 
+#include "device/clock.h"
 #include "exec/dispatch_context.h"
 #include "exec/faults.h"
 #include "exec/workgroup.h"
@@ -110,7 +111,7 @@ void send_message(Scalar &s) {
 u64 message_return(Scalar &s, u32 message) { // s_sendmsg_rtn
   constexpr u32 get_doorbell = 128, get_realtime = 131, get_tba_to_pc = 133;
   switch (message & 0xff) {
-  case get_realtime: return realtime_counter();
+  case get_realtime: return gpu_clock();
   case get_doorbell:
   case get_tba_to_pc:
   default: return (void)s, 0;

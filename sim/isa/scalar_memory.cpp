@@ -109,10 +109,7 @@ void write_counter(Wave &w, const Instruction &in, uint64_t now) {
   const uint32_t values[2] = {static_cast<u32>(now), static_cast<u32>(now >> 32)};
   write_scalars(w, in.dst, values, 2);
 }
-// Cycles, as the program sees them: nanoseconds, so a clock of 1 GHz.
-void memtime(Wave &w, const Instruction &in) {
-  write_counter(w, in, nanoseconds(CLOCK_MONOTONIC_RAW));
-}
+void memtime(Wave &w, const Instruction &in) { write_counter(w, in, shader_clock(*w.arch)); }
 void memrealtime(Wave &w, const Instruction &in) { write_counter(w, in, gpu_clock()); }
 
 void cache_control(Wave &, const Instruction &) { full_fence(); }

@@ -25,7 +25,7 @@ struct Card {
   uint32_t compute_units, simds_per_cu, waves_per_simd, wave_size;
   uint32_t shader_arrays, arrays_per_engine, cus_per_array, partitions;
   uint32_t sdma_engines, xgmi_sdma_engines;
-  uint32_t engine_mhz, memory_mhz, memory_bits;
+  uint32_t memory_mhz, memory_bits;
   uint32_t
       tiling; // GB_ADDR_CONFIG: channels and interleaving, from which the runtime lays out images
   uint32_t firmware, sdma_firmware;

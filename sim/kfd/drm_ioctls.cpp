@@ -1,5 +1,6 @@
 // The ioctls of the render nodes, as far as libdrm and the runtimes use them. Functions return 0 or
 // an errno.
+#include "device/clock.h"
 #include "kfd/driver.h"
 
 #include <algorithm>
@@ -36,8 +37,8 @@ drm_amdgpu_info_device device_info(const Card &card) {
   d.family = card.drm_family;
   d.num_shader_engines = card.shader_arrays / card.arrays_per_engine;
   d.num_shader_arrays_per_engine = card.arrays_per_engine;
-  d.gpu_counter_freq = 100000;
-  d.max_engine_clock = card.engine_mhz * 1000;
+  d.gpu_counter_freq = gpu_clock_mhz * 1000;
+  d.max_engine_clock = arch(card.gfx).engine_mhz * 1000;
   d.max_memory_clock = card.memory_mhz * 1000;
   d.cu_active_number = card.compute_units;
   d.virtual_address_offset = 0x200000;

@@ -129,7 +129,7 @@ void describe_card(VirtualFiles &files, const std::vector<Card> &cards, size_t i
                     {"num_sdma_xgmi_engines", c.xgmi_sdma_engines},
                     {"num_sdma_queues_per_engine", 8},
                     {"num_cp_queues", 24},
-                    {"max_engine_clk_fcompute", c.engine_mhz},
+                    {"max_engine_clk_fcompute", arch(c.gfx).engine_mhz},
                     {"local_mem_size", c.vram_bytes},
                     {"fw_version", c.firmware},
                     {"capability", capability(c)},

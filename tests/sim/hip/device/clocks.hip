@@ -1,7 +1,9 @@
-// The clocks of the device go forward, and the one of fixed rate agrees with the host's.
+// The clocks of the device go forward, the one of fixed rate agrees with the host's, and cycles pass at the rate that
+// the device reports.
 #include "../check.h"
 
 #include <chrono>
+#include <string>
 
 #ifndef __HIP_DEVICE_COMPILE__ // HIP 5.2 declares it for the device's compilation only
 __device__ long long wall_clock64();
@@ -26,6 +28,16 @@ __global__ void wait_for(volatile int *flag, long long *out) {
   out[1] = wall_clock64();
 }
 
+// Cycles and ticks over the same time: the ticks at least and at most.
+__global__ void compare_clocks(long long *out) {
+  long long outer = wall_clock64(), cycles = clock64(), inner = wall_clock64();
+  while (wall_clock64() - inner < 100000) {
+  }
+  out[0] = wall_clock64() - inner;
+  out[1] = clock64() - cycles;
+  out[2] = wall_clock64() - outer;
+}
+
 int main() {
   check::Device<long long> out(4 * 20);
   check::Device<uint32_t> sink(1);
@@ -41,6 +53,18 @@ int main() {
       latest = std::max(latest, got[4 * b + 3]);
     }
     before = latest;
+  }
+
+  hipDeviceProp_t properties;
+  HIP(hipGetDeviceProperties(&properties, 0));
+  int rate = 0; // kHz
+  HIP(hipDeviceGetAttribute(&rate, hipDeviceAttributeClockRate, 0));
+  LAUNCH(compare_clocks, 1, 1, out.get());
+  auto passed = out.read();
+  if (std::string(properties.gcnArchName).rfind("gfx11", 0) != 0) { // there it has 20 bits
+    const double cycles_per_tick = rate / 100e3;                    // 100 MHz
+    EXPECT(static_cast<double>(passed[1]) >= static_cast<double>(passed[0] - 1) * cycles_per_tick);
+    EXPECT(static_cast<double>(passed[1]) <= static_cast<double>(passed[2] + 1) * cycles_per_tick + 1);
   }
 
   int *flag;
