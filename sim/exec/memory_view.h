@@ -4,6 +4,7 @@
 
 #include "device/address_space.h"
 #include "exec/faults.h"
+#include "exec/quad.h"
 
 #include <cstring>
 
@@ -29,10 +30,15 @@ public:
     throw MemoryFault{first_unmapped(va, size, write), write};
   }
 
-  // Any size, any alignment, across regions.
+  // Any size, any alignment, across regions. 16 aligned bytes are whole.
   void read(uint64_t va, void *to, uint64_t size) {
     if (const Region *r = region(va, size, false)) {
-      std::memcpy(to, r->at(va), size);
+      if (size == sizeof(Quad)) {
+        const Quad q = load_quad(r->at(va), host_moves_quads);
+        std::memcpy(to, &q, sizeof q);
+      } else {
+        std::memcpy(to, r->at(va), size);
+      }
       return;
     }
     uint64_t fault = va;
@@ -40,7 +46,13 @@ public:
   }
   void write(uint64_t va, const void *from, uint64_t size) {
     if (const Region *r = region(va, size, true)) {
-      std::memcpy(r->at(va), from, size);
+      if (size == sizeof(Quad)) {
+        Quad q;
+        std::memcpy(&q, from, sizeof q);
+        store_quad(r->at(va), q, host_moves_quads);
+      } else {
+        std::memcpy(r->at(va), from, size);
+      }
       return;
     }
     uint64_t fault = va;

@@ -12,20 +12,17 @@
 // a cache invalidation after the acquiring load. So these are the two places that are ordered here:
 // a vector or scalar store is issued behind a release fence, and every cache-control instruction is
 // a full fence. Atomics are sequentially consistent by themselves. Between these points aligned
-// dwords and pairs of them are never torn, which is all that the GPU promises too.
+// dwords, pairs and fours of them are never torn: libraries rely on 128 bits being whole.
 #pragma once
 
 #include "exec/memory_view.h"
+#include "exec/quad.h"
 #include "exec/wave.h"
 #include "exec/workgroup.h"
 #include "isa/opcode.h"
 #include "isa/values.h"
 
 #include <atomic>
-
-// GPU programs may race; that is theirs to say. The thread sanitizer watches the simulator, not the
-// program in it.
-#define FADE_GPU_ACCESS __attribute__((no_sanitize("thread")))
 
 namespace fade::sim {
 

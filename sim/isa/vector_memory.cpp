@@ -21,6 +21,38 @@ FADE_GPU_ACCESS inline void store_pair(std::byte *p, uint32_t low, uint32_t high
   *reinterpret_cast<volatile UnalignedPair *>(p) = u64{high} << 32 | low;
 }
 
+// Four registers move as one too, and four lanes at a time: as a square of words, which is turned.
+template <class I> constexpr bool is_quad = I::count == 4 && sizeof(typename I::Value) == 4;
+template <bool full, class At>
+FADE_GPU_ACCESS void load_quads(Row *__restrict to, const uint32_t *__restrict mask, unsigned lanes,
+                                At &&at) {
+  const bool whole = host_moves_quads;
+  for (unsigned i = 0; i < lanes; i += 4) {
+    Quad square[4];
+    for (unsigned k = 0; k < 4; k++) square[k] = load_quad(at(i + k), whole);
+    transpose(square);
+    for (unsigned k = 0; k < 4; k++) {
+      LooseQuad &r = *reinterpret_cast<LooseQuad *>(&to[k][i]);
+      if constexpr (full) {
+        r = square[k];
+      } else {
+        const Quad m = *reinterpret_cast<const LooseQuad *>(&mask[i]);
+        r = (square[k] & m) | (r & ~m);
+      }
+    }
+  }
+}
+FADE_GPU_ACCESS void store_quads(const Row *__restrict from, std::byte *__restrict p,
+                                 unsigned lanes) {
+  const bool whole = host_moves_quads;
+  for (unsigned i = 0; i < lanes; i += 4) {
+    Quad square[4];
+    for (unsigned k = 0; k < 4; k++) square[k] = *reinterpret_cast<const LooseQuad *>(&from[k][i]);
+    transpose(square);
+    for (unsigned k = 0; k < 4; k++) store_quad(p + (i + k) * sizeof(Quad), square[k], whole);
+  }
+}
+
 template <class I>
 FADE_GPU_ACCESS void load_lane(Row *to, unsigned lane, const std::byte *p, uint32_t stride) {
   for (unsigned k = 0; k < I::count; k++)
@@ -30,6 +62,10 @@ template <class I>
 FADE_GPU_ACCESS void store_lane(const Row *from, unsigned lane, std::byte *p, uint32_t stride) {
   if constexpr (is_pair<I>)
     if (stride == 4) return store_pair(p, from[0][lane], from[1][lane]);
+  if constexpr (is_quad<I>)
+    if (stride == 4)
+      return store_quad(p, Quad{from[0][lane], from[1][lane], from[2][lane], from[3][lane]},
+                        host_moves_quads);
   for (unsigned k = 0; k < I::count; k++)
     store_unaligned(p + k * stride, I::from_register(from[k][lane]));
 }
@@ -41,6 +77,9 @@ FADE_GPU_ACCESS void load_run(Row *__restrict to, const std::byte *__restrict p,
                               uint32_t word_stride, const uint32_t *__restrict mask,
                               unsigned lanes) {
   using Value = typename I::Value;
+  if constexpr (is_quad<I>)
+    if (word_stride == 4)
+      return load_quads<full>(to, mask, lanes, [&](unsigned i) { return p + i * I::bytes; });
   auto put = [&](unsigned k, unsigned i, Value loaded) {
     uint32_t &r = to[k][i];
     const uint32_t v = I::to_register(loaded, r);
@@ -73,6 +112,8 @@ void load_run(Wave &w, Row *to, const std::byte *p, uint32_t word_stride, const 
 template <class I>
 FADE_GPU_ACCESS void store_run(const Row *__restrict from, std::byte *__restrict p,
                                uint32_t word_stride, unsigned lanes) {
+  if constexpr (is_quad<I>)
+    if (word_stride == 4) return store_quads(from, p, lanes);
   for (unsigned base = 0; base < lanes; base += 32) {
     if (word_stride == 4) {
       for (unsigned i = base; i < base + 32; i++)
@@ -94,6 +135,13 @@ FADE_GPU_ACCESS void store_run(const Row *__restrict from, std::byte *__restrict
 template <class I, bool full>
 FADE_GPU_ACCESS void load_scattered(Row *__restrict to, const HostRange &r, const LaneAddresses &a,
                                     const uint32_t *__restrict mask, unsigned lanes) {
+  if constexpr (is_quad<I>)
+    if (a.word_stride == 4)
+      return load_quads<full>(to, mask, lanes, [&](unsigned i) {
+        const uint32_t m = full ? ~0u : mask[i];
+        return r.host +
+               ((a.va[i] - r.base) & static_cast<uint64_t>(int64_t{static_cast<int32_t>(m)}));
+      });
   for (unsigned i = 0; i < lanes; i++) {
     const uint32_t m = full ? ~0u : mask[i];
     const std::byte *p =

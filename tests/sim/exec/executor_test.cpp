@@ -3,6 +3,7 @@
 #include "../support/test_device.h"
 
 #include "exec/observer.h"
+#include "exec/quad.h"
 
 #include <gtest/gtest.h>
 
@@ -108,6 +109,31 @@ TEST_P(ExecutorTest, AlignedPairsOfDwordsAreNeverTorn) {
     other.join();
     EXPECT_EQ(torn[0], 0u) << kernel;
   }
+}
+
+// Libraries take 16 bytes for atomic too. Side by side, scattered, and one lane alone are different
+// ways through the simulator; "locked" is that of processors which cannot do it by themselves.
+TEST_P(ExecutorTest, AlignedFoursOfDwordsAreNeverTorn) {
+  auto words = device.allocate<std::array<uint32_t, 4>>(65);
+  const uint64_t va = (words.va + 15) & ~15ull;
+  ASSERT_EQ(reinterpret_cast<uintptr_t>(device.memory().at<uint32_t>(va)) % 16, 0u);
+  auto torn = device.allocate<uint32_t>(1);
+  const bool host = host_moves_quads;
+  for (bool locked : {false, true}) {
+    host_moves_quads = host && !locked;
+    for (uint32_t order : {0u, 63u}) // lane i uses place i, or 63 - i
+      for (const char *kernel : {"write_quads", "write_flat_quads", "write_one_quad"}) {
+        auto reader =
+            prepare("read_quads", 64, Arguments().add(va).add(torn.va).add(20000u).add(order));
+        auto writer = prepare(kernel, 64, Arguments().add(va).add(20000u).add(order));
+        std::thread other([&] { EXPECT_EQ(run(writer).status, Status::ok); });
+        EXPECT_EQ(run(reader).status, Status::ok);
+        other.join();
+        EXPECT_EQ(torn[0], 0u) << kernel << ", order " << order << ", locked " << locked;
+        torn[0] = 0;
+      }
+  }
+  host_moves_quads = host;
 }
 
 TEST_P(ExecutorTest, MoreWorkgroupsThanWorkersMeetAtABarrierOfTheGrid) {

@@ -68,3 +68,25 @@ kernel void write_one_pair(global volatile ulong *words, uint rounds) {
   if (get_local_id(0) == 5)
     for (ulong r = 1; r <= rounds; ++r) words[5] = r << 32 | r;
 }
+
+// The same with four dwords.
+kernel void write_quads(global volatile uint4 *words, uint rounds, uint order) {
+  const uint i = get_local_id(0) ^ order;
+  for (uint r = 1; r <= rounds; ++r) words[i] = (uint4)(r);
+}
+kernel void write_flat_quads(ulong address, uint rounds, uint order) {
+  volatile uint4 *words = (volatile uint4 *)address;
+  const uint i = get_local_id(0) ^ order;
+  for (uint r = 1; r <= rounds; ++r) words[i] = (uint4)(r);
+}
+kernel void write_one_quad(global volatile uint4 *words, uint rounds, uint order) {
+  if (get_local_id(0) == 5)
+    for (uint r = 1; r <= rounds; ++r) words[5 ^ order] = (uint4)(r);
+}
+kernel void read_quads(global volatile uint4 *words, global atomic_uint *torn, uint rounds, uint order) {
+  const uint i = get_local_id(0) ^ order;
+  for (uint r = 0; r < rounds; ++r) {
+    const uint4 word = words[i];
+    if (word.x != word.y || word.x != word.z || word.x != word.w) atomic_fetch_add(torn, 1);
+  }
+}
