@@ -63,4 +63,47 @@ __kernel void lds_loop(__global uint *out, uint n) {
   out[get_global_id(0)] = sum;
 }
 
+// What waves of a workgroup cost that stay in step: a tree of sums, tiles of a matrix product, and LDS
+// that each wave has for itself.
+__kernel void lds_reduce(__global uint *out, uint n) {
+  __local uint tile[1024];
+  uint l = get_local_id(0), sum = l;
+  for (uint i = 0; i < n; i++) {
+    tile[l] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint step = get_local_size(0) / 2; step; step /= 2) {
+      if (l < step) tile[l] += tile[l + step];
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    sum += tile[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  out[get_global_id(0)] = sum;
+}
+
+__kernel void lds_gemm(__global float *out, uint n) { // tiles of 16 x 16
+  __local float a[2][16][16], b[2][16][16];
+  uint x = get_local_id(0) % 16, y = get_local_id(0) / 16 % 16;
+  float sum = 0, next = x;
+  for (uint i = 0; i < n; i++) {
+    a[i % 2][y][x] = next, b[i % 2][y][x] = next + 1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint k = 0; k < 16; k++) sum += a[i % 2][y][k] * b[i % 2][k][x];
+    next = sum * 0.5f;
+  }
+  out[get_global_id(0)] = sum;
+}
+
+__kernel void lds_own(__global uint *out, uint n) {
+  __local volatile uint tile[1024];
+  uint l = get_local_id(0), sum = l;
+  for (uint i = 0; i < n; i++) {
+    tile[l] = sum + i;
+    __builtin_amdgcn_wave_barrier();
+    sum += tile[l ^ 31] * 3;
+    __builtin_amdgcn_wave_barrier();
+  }
+  out[get_global_id(0)] = sum;
+}
+
 __kernel void empty(void) {}

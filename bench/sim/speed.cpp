@@ -19,6 +19,7 @@ struct Work {
   const char *kernel;
   uint32_t loops;
   uint64_t in_bytes, out_bytes; // per work-item
+  uint32_t workgroup = 256, lds = 1024;
 };
 
 struct Speed {
@@ -38,7 +39,8 @@ Speed measure(const char *arch, const std::string &object, const Work &work, uns
     if (work.out_bytes) args.add(out.va);
     args.add(work.loops);
     const double cpu = cpu_seconds();
-    DispatchResult r = device.run(code, work.kernel, {items, 1, 1}, {256, 1, 1}, args, 1024);
+    DispatchResult r =
+        device.run(code, work.kernel, {items, 1, 1}, {work.workgroup, 1, 1}, args, work.lds);
     if (r.status != DispatchResult::Status::ok) {
       std::fprintf(stderr, "%s\n", r.message.c_str());
       std::exit(1);
@@ -57,22 +59,32 @@ void empty_dispatches(const char *arch, const std::string &object) {
   double seconds = 0;
   for (int i = 0; i < n; i++)
     seconds += device.run(code, "empty", {64, 1, 1}, {64, 1, 1}, Arguments()).stats.seconds;
-  std::printf("%-8s %-14s %8.1f us per dispatch\n", arch, "empty", seconds / n * 1e6);
+  std::printf("%-8s %-18s %8.1f us per dispatch\n", arch, "empty", seconds / n * 1e6);
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
   const std::string dir = argc > 1 ? argv[1] : ".";
-  const Work works[] = {
-      {"alu", 20000, 0, 4},     {"alu_f32", 20000, 0, 4},          {"alu_divergent", 10000, 0, 4},
-      {"fma_f64", 10000, 0, 8}, {"stream", 256, 4 * 256, 4 * 256}, {"lds_loop", 5000, 0, 4}};
-  std::printf("%-8s %-14s %12s %12s %8s\n", "arch", "loop", "1 worker /s", "2 workers /s", "ratio");
+  const Work works[] = {{"alu", 20000, 0, 4},
+                        {"alu_f32", 20000, 0, 4},
+                        {"alu_divergent", 10000, 0, 4},
+                        {"fma_f64", 10000, 0, 8},
+                        {"stream", 256, 4 * 256, 4 * 256},
+                        {"lds_loop", 5000, 0, 4},
+                        {"lds_reduce", 200, 0, 4, 256, 4096},
+                        {"lds_reduce", 200, 0, 4, 1024, 4096},
+                        {"lds_gemm", 200, 0, 4, 256, 4096},
+                        {"lds_gemm", 200, 0, 4, 1024, 4096},
+                        {"lds_own", 2000, 0, 4, 256, 4096},
+                        {"lds_own", 2000, 0, 4, 1024, 4096}};
+  std::printf("%-8s %-18s %12s %12s %8s\n", "arch", "loop", "1 worker /s", "2 workers /s", "ratio");
   for (const char *arch : {"gfx90a", "gfx1030"}) {
     const std::string object = dir + "/bench-kernels-" + arch + ".hsaco";
     for (const Work &w : works) {
       const Speed one = measure(arch, object, w, 1), two = measure(arch, object, w, 2);
-      std::printf("%-8s %-14s %12.2e %12.2e %8.2f\n", arch, w.kernel, one.per_cpu_second,
+      const std::string loop = std::string(w.kernel) + "/" + std::to_string(w.workgroup);
+      std::printf("%-8s %-18s %12.2e %12.2e %8.2f\n", arch, loop.c_str(), one.per_cpu_second,
                   two.per_second, two.per_second / one.per_second);
     }
     empty_dispatches(arch, object);

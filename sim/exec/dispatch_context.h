@@ -37,11 +37,16 @@ private:
   std::atomic<uint64_t> phase_{0};
 };
 
+// Instructions of a wave before its siblings get their turn. Waves that have the longest turn run
+// without regard for each other.
+constexpr uint64_t default_turn = 64, longest_turn = 10'000;
+
 struct DispatchContext {
   Dispatch dispatch;
   const Executor::Hooks *hooks = nullptr;
   GlobalWaveSync *global_sync = nullptr; // the device's
   Program *program = nullptr;
+  uint64_t turn = default_turn; // of waves that stay in step, see ResidentGroup
   std::atomic<bool> stop{false};
 };
 

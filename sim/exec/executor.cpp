@@ -77,20 +77,31 @@ uint64_t resident_groups(const KernelLaunch &launch) {
   return std::max<uint64_t>(1, waves_in_flight / launch.waves_per_group());
 }
 
+// A number from 1 to `most`; 0 when the variable is not set, or is something else, which is said
+// once.
+unsigned number_from(const char *variable, unsigned most, std::once_flag &once,
+                     const char *instead) {
+  const char *text = std::getenv(variable);
+  if (!text || !*text) return 0;
+  char *end;
+  const long n = std::strtol(text, &end, 10);
+  if (!*end && n >= 1 && n <= static_cast<long>(most)) return static_cast<unsigned>(n);
+  std::call_once(once, [&] {
+    say("%s: '%s' is not a number from 1 to %u; %s", variable, text, most, instead);
+  });
+  return 0;
+}
+
 unsigned default_workers() {
-  constexpr long most = 256;
-  const char *text = std::getenv("FADE_GPU_WORKERS");
-  if (text && *text) {
-    char *end;
-    const long n = std::strtol(text, &end, 10);
-    if (!*end && n >= 1 && n <= most) return static_cast<unsigned>(n);
-    static std::once_flag once; // not for each device
-    std::call_once(once, [&] {
-      say("FADE_GPU_WORKERS: '%s' is not a number from 1 to %ld; there is one per core", text,
-          most);
-    });
-  }
-  return std::max(1u, std::thread::hardware_concurrency());
+  static std::once_flag once; // not for each device
+  const unsigned n = number_from("FADE_GPU_WORKERS", 256, once, "there is one per core");
+  return n ? n : std::max(1u, std::thread::hardware_concurrency());
+}
+
+uint64_t turn() {
+  static std::once_flag once;
+  const unsigned n = number_from("FADE_GPU_TURN", longest_turn, once, "turns are as by default");
+  return n ? n : default_turn;
 }
 
 } // namespace
@@ -103,6 +114,7 @@ struct Executor::Impl {
   const AddressSpace &memory;
   const Hooks hooks;
   const unsigned count;
+  const uint64_t wave_turn = fade::sim::turn();
   Observer *observer = nullptr;
   GlobalWaveSync global_sync;
 
@@ -293,6 +305,7 @@ DispatchResult Executor::run(const Dispatch &dispatch) {
   job.context.hooks = &i.hooks;
   job.context.global_sync = &i.global_sync;
   job.context.program = program.get();
+  job.context.turn = i.wave_turn;
   job.resident_limit = resident_groups(launch);
 
   std::unique_lock lock(i.mutex);

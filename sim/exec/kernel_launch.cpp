@@ -154,6 +154,9 @@ void KernelLaunch::start(Wave &w, const std::array<uint32_t, 3> &group, unsigned
   w.flat_scratch = scratch_window_base;
   w.set_mode((rsrc1_ >> 12 & 0xff) | (rsrc1_ >> 21 & 1) << 8 | (rsrc1_ >> 23 & 1) << 9);
   w.state = WaveState::running;
+  w.segment = nullptr;
+  w.lds_use = LdsUse::none;
+  w.time = 0;
   const auto size = group_size(group);
   const unsigned items = size[0] * size[1] * size[2];
   const unsigned mine = std::min(lanes_, items - wave * lanes_);

@@ -78,6 +78,7 @@ void Program::explore(uint64_t pc) {
       code.instruction = r.instruction;
       const Instruction &in = code.instruction;
       const uint64_t next = at + in.size;
+      if (in.opcode && in.opcode->name == std::string_view("s_barrier")) has_barrier_ = true;
       run.bytes.insert(run.bytes.end(), bytes.begin(), bytes.begin() + in.size);
       if (in.cls == ExecClass::branch) {
         const std::string_view name = in.opcode->name;
@@ -92,12 +93,19 @@ void Program::explore(uint64_t pc) {
     }
     if (!run.bytes.empty()) runs_.push_back(std::move(run));
   }
+  explored_.store(true, std::memory_order_release);
+}
+
+bool Program::has_barrier(uint64_t entry) {
+  if (!explored_.load(std::memory_order_acquire)) at(entry);
+  return has_barrier_.load(std::memory_order_relaxed);
 }
 
 std::unique_ptr<Segment> Program::build(uint64_t pc) {
   auto segment = std::make_unique<Segment>();
   segment->start = pc;
   segment->block_start = leaders_.contains(pc);
+  std::array<uint16_t, static_cast<size_t>(ExecClass::count)> counts{};
   uint64_t at = pc;
   while (segment->instructions.size() < longest_segment) {
     auto it = code_.find(at);
@@ -110,12 +118,18 @@ std::unique_ptr<Segment> Program::build(uint64_t pc) {
       break;
     }
     const Instruction &in = code.instruction;
-    segment->counts[static_cast<size_t>(in.cls)]++;
+    if (in.lds_use != LdsUse::none) {
+      if (segment->lds_use != LdsUse::none && segment->lds_use != in.lds_use) break;
+      segment->lds_use = in.lds_use;
+    }
+    counts[static_cast<size_t>(in.cls)]++;
     segment->instructions.push_back(in);
     at += in.size;
     if (in.ends_segment) break;
   }
   segment->end = at;
+  for (size_t c = 0; c < counts.size(); c++)
+    if (counts[c]) segment->counts.push_back({static_cast<ExecClass>(c), counts[c]});
   return segment;
 }
 

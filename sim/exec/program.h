@@ -2,7 +2,8 @@
 //
 // The unit is a segment: straight-line code that ends where control, EXEC or the mode may change.
 // Inside a segment the set of active lanes is constant, so what an instruction costs is counted
-// once per segment, not once per instruction.
+// once per segment, not once per instruction. It also ends where LDS is read after it was written
+// or the other way round, for there a wave may have to wait for others (see ResidentGroup).
 #pragma once
 
 #include "device/address_space.h"
@@ -25,7 +26,12 @@ struct Segment {
   uint64_t start = 0;
   uint64_t end = 0; // address behind the last instruction
   std::vector<Instruction> instructions;
-  std::array<uint16_t, static_cast<size_t>(ExecClass::count)> counts{};
+  struct Count {
+    ExecClass cls;
+    uint16_t instructions;
+  };
+  std::vector<Count> counts;     // of the classes that it has
+  LdsUse lds_use = LdsUse::none; // of all its instructions: never both kinds
   bool block_start =
       false; // a branch may lead here, or one stands before it; false behind an EXEC change
   // What the code behind the last known instruction is, when the segment cannot go on.
@@ -45,6 +51,9 @@ public:
 
   // The segment at `pc`. Never null: where there is no code, an empty segment that says so.
   const Segment *at(uint64_t pc);
+
+  // Whether the code at `entry`, and what direct branches reach from there, has a barrier.
+  bool has_barrier(uint64_t entry);
 
   // Whether memory still holds the code that was decoded.
   bool is_current() const;
@@ -73,6 +82,7 @@ private:
   };
   std::vector<Run> runs_;
   bool has_unknown_ = false;
+  std::atomic<bool> explored_{false}, has_barrier_{false};
 };
 
 } // namespace fade::sim

@@ -13,9 +13,8 @@ namespace fade::sim {
 namespace {
 
 constexpr size_t register_rows = 512, lds_capacity = 64 << 10;
-constexpr uint64_t wave_budget =
-    10'000; // instructions before the next wave of the workgroup gets its turn
-constexpr uint64_t slice_budget = 50'000; // ... before another workgroup may
+constexpr uint64_t slice_budget = 50'000; // instructions before another workgroup gets its turn
+constexpr uint64_t nobody = ~uint64_t{0}; // has a time
 
 void *allocate(size_t size) { // zeroed, and committed only when touched
   void *p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -34,6 +33,30 @@ void *allocate_block(size_t size) {
   void *p = allocate(size + header);
   static_cast<SizedBlock *>(p)->size = size + header;
   return static_cast<std::byte *>(p) + header;
+}
+
+// Whether a wave gets on by itself, with time.
+bool has_time(const Wave &w) {
+  return w.state == WaveState::running || w.state == WaveState::at_lds ||
+         w.state == WaveState::sleeping;
+}
+
+// The least time among waves, and the least of all others.
+struct Hindmost {
+  uint64_t time = nobody, second = nobody;
+
+  void add(uint64_t t) {
+    if (t < time)
+      second = time, time = t;
+    else if (t < second)
+      second = t;
+  }
+  uint64_t other_than(uint64_t t) const { return t == time ? second : time; }
+};
+
+// s_sleep, in instructions.
+uint64_t sleep_time(const Instruction &in) {
+  return 64 * std::max<uint64_t>(1, static_cast<uint64_t>(in.imm) & 0x7f);
 }
 
 } // namespace
@@ -56,6 +79,8 @@ void ResidentGroup::start(const KernelLaunch &launch, DispatchContext &context, 
   std::memset(group_.lds, 0, group_.lds_bytes);
   group_.at_barrier = group_.ended = 0;
   group_.waves.clear();
+  in_step_ = count > 1 && context.turn < longest_turn &&
+             (group_.lds_bytes || context.program->has_barrier(launch.entry()));
   for (unsigned i = 0; i < count; i++) {
     if (i == waves_.size()) {
       waves_.push_back(std::make_unique<WaveMemory>());
@@ -73,6 +98,7 @@ void ResidentGroup::start(const KernelLaunch &launch, DispatchContext &context, 
     w.arch = &arch;
     w.group = &group_;
     w.context = &context;
+    w.in_step = in_step_;
     w.scratch = static_cast<std::byte *>(m.scratch.get());
     w.scratch_bytes = launch.scratch_bytes();
     w.info = {dispatch_number,
@@ -94,36 +120,65 @@ bool ResidentGroup::release_barrier(DispatchStats &stats) {
   }
   if (waiting == 0 || waiting + ended < group_.waves.size()) return false;
   for (Wave *w : group_.waves)
-    if (w->state == WaveState::at_barrier) w->state = WaveState::running;
+    if (w->state == WaveState::at_barrier) {
+      w->state = WaveState::running;
+      w->lds_use = LdsUse::none;
+      w->time = 0;
+    }
   stats.barriers++;
   return true;
 }
 
-bool ResidentGroup::may_go_on(Wave &w) {
-  if (w.state == WaveState::sleeping) w.state = WaveState::running;
+// Whether a wave goes on when its time has come. `floor` is the least time of all.
+bool ResidentGroup::may_go_on(Wave &w, uint64_t floor) {
   if (w.state == WaveState::at_global_barrier &&
-      w.context->global_sync->ended(w.global_barrier_phase))
+      w.context->global_sync->ended(w.global_barrier_phase)) {
     w.state = WaveState::running;
-  return w.state == WaveState::running;
+    w.lds_use = LdsUse::none;
+    if (floor != nobody) w.time = std::max(w.time, floor); // it has waited as long as they ran
+  }
+  return has_time(w);
 }
 
 ResidentGroup::Outcome ResidentGroup::run(WaveRunner &runner, MemoryView &memory,
                                           DispatchStats &stats, Observer *observer) {
+  const uint64_t turn = in_step_ ? context_->turn : longest_turn;
+  Hindmost before;
+  for (Wave *w : group_.waves) {
+    w->memory = &memory, w->stats = &stats, w->observer = observer;
+    if (has_time(*w)) before.add(w->time);
+  }
   for (uint64_t used = 0;;) {
     bool busy = false, all_ended = true; // busy: a wave did more than look and go back to sleep
+    Hindmost after;
     for (Wave *w : group_.waves) {
-      if (!may_go_on(*w)) {
+      if (!may_go_on(*w, before.time)) {
         all_ended &= w->state == WaveState::ended;
         continue;
       }
+      const uint64_t lead = w->state == WaveState::at_lds ? 0 : turn / 2;
+      if (in_step_ && w->time > before.time && w->time - before.time > lead) {
+        busy |= w->state != WaveState::sleeping;
+        all_ended = false;
+        after.add(w->time);
+        continue;
+      }
       if (context_->stop.load(std::memory_order_relaxed)) return Outcome::finished;
-      w->memory = &memory, w->stats = &stats, w->observer = observer;
-      used += runner.run(*w, *context_->program, wave_budget);
+      if (w->state == WaveState::at_lds) w->lds_use = LdsUse::none;
+      w->state = WaveState::running;
+      // Siblings only get on; the last one of them knows how far the others have come.
+      w->siblings_time = w == group_.waves.back() ? after.time : before.other_than(w->time);
+      const uint64_t done = runner.run(*w, *context_->program, turn);
+      used += done;
+      w->time += done;
+      if (w->state == WaveState::sleeping) w->time += sleep_time(*runner.current());
       busy |= w->state != WaveState::sleeping && w->state != WaveState::at_global_barrier;
       all_ended &= w->state == WaveState::ended;
+      if (has_time(*w)) after.add(w->time);
     }
     if (all_ended) return Outcome::finished;
-    if (release_barrier(stats)) busy = true;
+    before = after;
+    if (release_barrier(stats)) busy = true, before = {0, 0};
     if (!busy) return Outcome::waiting;
     if (used >= slice_budget) {
       slices_++;

@@ -1,5 +1,16 @@
 // A workgroup on a worker: its registers, LDS and private memory. Kept and used again for the next
 // workgroup.
+//
+// On a card the waves of a workgroup run nearly in step, and programs come to rely on it, knowingly
+// or not. So waves that may meet, because there is LDS or a barrier, stay close to each other here
+// too. Their time is the number of instructions since the last barrier:
+//   - A wave runs for a turn, and gets another one only when no sibling is further behind than half
+//     a turn.
+//   - A wave that has read LDS does not write it, and one that has written it does not read it,
+//     before all siblings have come as far as itself or wait at a barrier. What a sibling read
+//     early it has then read, however soon the program overwrites it.
+//   - A wave that sleeps gets on in time as on a card.
+// Other waves run for as long as a time slice allows.
 #pragma once
 
 #include "exec/dispatch_context.h"
@@ -37,11 +48,12 @@ private:
     size_t scratch_size = 0;
   };
   bool release_barrier(DispatchStats &stats);
-  static bool may_go_on(Wave &w);
+  static bool may_go_on(Wave &w, uint64_t floor);
 
   Workgroup group_;
   DispatchContext *context_ = nullptr;
   uint64_t slices_ = 0;
+  bool in_step_ = false;
   std::vector<std::unique_ptr<WaveMemory>> waves_;
   std::unique_ptr<void, Free> lds_;
 };

@@ -15,12 +15,14 @@ namespace fade::sim {
 
 class Workgroup;
 class MemoryView;
+struct Segment;
 struct DispatchContext;
 
 using Row = uint32_t[64]; // one vector register: a value for each lane
 
-// Why a wave gave up its worker.
-enum class WaveState : uint8_t { running, at_barrier, at_global_barrier, sleeping, ended };
+// Why a wave gave up its worker. `at_lds`: it has read LDS and is about to write it, or the other
+// way round, and siblings that are behind it come first.
+enum class WaveState : uint8_t { running, at_lds, at_barrier, at_global_barrier, sleeping, ended };
 
 // Expands a lane mask to one word (0 or ~0) per lane; 32 or 64 lanes.
 inline void expand_mask(uint64_t mask, uint32_t *out, unsigned lanes) {
@@ -50,8 +52,14 @@ struct Wave {
   alignas(64) uint32_t active[64];
   uint64_t active_exec = 0;
   bool all_active = false;
+  uint32_t active_count = 0;
 
   WaveState state = WaveState::running;
+  const Segment *segment = nullptr; // at pc, when that is known
+  bool in_step = false;             // waits for siblings, see ResidentGroup
+  LdsUse lds_use = LdsUse::none;    // since it last met them
+  uint64_t time = 0;                // instructions since the last barrier
+  uint64_t siblings_time = 0;       // how far all of those who run have come at least
   const Arch *arch = nullptr;
   MemoryView *memory = nullptr; // the worker's
   Workgroup *group = nullptr;
@@ -100,6 +108,7 @@ struct Wave {
     if (e == active_exec) return;
     active_exec = e;
     all_active = e == lane_mask();
+    active_count = static_cast<uint32_t>(std::popcount(e));
     expand_mask(e, active, 64);
   }
 };

@@ -1,6 +1,5 @@
 #include "exec/wave_runner.h"
 
-#include "device/trace.h"
 #include "exec/faults.h"
 #include "exec/observer.h"
 
@@ -10,12 +9,12 @@ namespace fade::sim {
 namespace {
 
 void count(Wave &w, const Segment &s) {
-  const auto lanes = static_cast<uint64_t>(std::popcount(w.active_exec));
-  for (size_t c = 0; c < s.counts.size(); c++)
-    if (s.counts[c]) {
-      w.stats->classes[c].waves += s.counts[c];
-      w.stats->classes[c].lanes += s.counts[c] * lanes;
-    }
+  const uint64_t lanes = w.active_count;
+  for (const Segment::Count &c : s.counts) {
+    DispatchStats::Count &total = w.stats->classes[static_cast<size_t>(c.cls)];
+    total.waves += c.instructions;
+    total.lanes += c.instructions * lanes;
+  }
 }
 
 void trace_instruction(const Wave &w, Program &program, const Instruction &in) {
@@ -49,16 +48,24 @@ const Segment *WaveRunner::follow(const Segment &from, Program &program, uint64_
 }
 
 uint64_t WaveRunner::run(Wave &w, Program &program, uint64_t budget) {
-  const Segment *s = find(program, w.pc);
-  const bool tracing = trace().instructions;
+  const Segment *s = w.segment ? w.segment : find(program, w.pc);
+  w.segment = nullptr;
   for (uint64_t done = 0;;) {
+    if (s->lds_use != LdsUse::none && s->lds_use != w.lds_use) {
+      if (w.in_step && w.lds_use != LdsUse::none && w.time + done > w.siblings_time) {
+        w.state = WaveState::at_lds;
+        w.segment = s;
+        return done;
+      }
+      w.lds_use = s->lds_use;
+    }
     w.expand_exec();
     if (w.observer && s->block_start) w.observer->block(w.info, s->start, w.active_exec);
     count(w, *s);
     w.pc = s->end;
     for (const Instruction &in : s->instructions) {
       current_ = &in;
-      if (tracing) [[unlikely]]
+      if (tracing_) [[unlikely]]
         trace_instruction(w, program, in);
       in.run(w, in);
     }

@@ -1,6 +1,7 @@
 // Runs one wave, segment by segment.
 #pragma once
 
+#include "device/trace.h"
 #include "exec/program.h"
 #include "exec/wave.h"
 
@@ -27,6 +28,7 @@ private:
   std::array<const Segment *, 1024> found_{}; // by pc
   uint64_t program_ = 0;                      // number of the one they belong to
   const Instruction *current_ = nullptr;
+  const bool tracing_ = trace().instructions;
 };
 
 } // namespace fade::sim

@@ -129,6 +129,21 @@ bool changes_control(const Opcode &op, std::string_view name) {
   return false;
 }
 
+LdsUse lds_use(const Instruction &in) {
+  const std::string_view name = in.opcode->name;
+  auto starts = [&](std::string_view s) { return name.starts_with(s); };
+  if (in.cls == ExecClass::lds) {
+    if (starts("ds_read")) return LdsUse::reads;
+    const bool elsewhere = starts("ds_permute") || starts("ds_bpermute") || starts("ds_swizzle") ||
+                           starts("ds_gws") || name == "ds_nop";
+    return elsewhere ? LdsUse::none : LdsUse::writes;
+  }
+  if (name == "buffer_store_lds_dword") return LdsUse::reads;
+  if (in.lds || name.find("_load_lds_") != name.npos) return LdsUse::writes;
+  if (in.encoding != Encoding::flat) return LdsUse::none;
+  return in.cls == ExecClass::vmem_load ? LdsUse::reads : LdsUse::writes; // it may be LDS
+}
+
 // Whether a vector instruction's operands can be used as they are.
 bool is_plain(const Arch &arch, const Instruction &in) {
   if (in.select != LaneSelect::none || in.clamp || in.omod || in.op_sel) return false;
@@ -170,6 +185,7 @@ Decoder::Result Decoder::decode(std::span<const uint8_t> bytes, uint64_t pc) {
   if (!fields.read(in)) return r;
   in.target = pc + in.size + static_cast<int64_t>(in.imm) * 4;
   in.ends_segment = changes_control(*op, op->name) || writes_exec(in.dst) || writes_exec(in.sdst);
+  in.lds_use = lds_use(in);
   in.plain = is_plain(arch_, in);
   r.known = in.run != nullptr;
   return r;

@@ -40,6 +40,10 @@ enum class Encoding : uint8_t {
   other
 };
 
+// What an instruction may do with LDS. Atomics count as writes: their order among each other is the
+// hardware's to choose.
+enum class LdsUse : uint8_t { none, reads, writes };
+
 // Numbers of scalar registers as the software GPU keeps them. They are gfx9's encodings; where
 // gfx11 numbers differently, the decoder translates.
 namespace sreg {
@@ -85,6 +89,7 @@ struct Instruction {
   // Changes EXEC, the mode or the flow of control: nothing that was derived from them holds behind
   // it.
   bool ends_segment = false;
+  LdsUse lds_use = LdsUse::none;
 
   Operand src[4];
   Operand dst;  // vector or scalar destination

@@ -276,6 +276,36 @@ TEST_P(ExecutorTest, CountsDoNotDependOnTheNumberOfWorkers) {
   EXPECT_GT(one.barriers, 0u);
 }
 
+// How many of 256 work-items say that all was right.
+uint32_t right_in_step(const char *arch, const char *kernel, const char *turn, uint32_t rounds) {
+  if (turn)
+    setenv("FADE_GPU_TURN", turn, 1);
+  else
+    unsetenv("FADE_GPU_TURN");
+  TestDevice d(arch, 2);
+  unsetenv("FADE_GPU_TURN");
+  CodeObject &o = d.load(read_file(std::string(FADE_KERNELS "/exec-kernels-") + arch + ".hsaco"));
+  auto right = d.allocate<uint32_t>(1);
+  auto result =
+      d.run(o, kernel, {256, 1, 1}, {256, 1, 1}, Arguments().add(right.va).add(rounds), 1024);
+  EXPECT_EQ(result.status, Status::ok) << result.message;
+  return right[0];
+}
+
+TEST_P(ExecutorTest, WavesOfAWorkgroupStayInStepWhereTheyShareLds) {
+  for (const char *kernel : {"overwrite_early", "overwrite_behind", "read_at_once"}) {
+    EXPECT_EQ(right_in_step(GetParam(), kernel, nullptr, 20), 256u) << kernel;
+    EXPECT_EQ(right_in_step(GetParam(), kernel, "1", 20), 256u) << kernel;
+    // The longest turns are without regard for siblings.
+    EXPECT_LT(right_in_step(GetParam(), kernel, "10000", 20), 256u) << kernel;
+  }
+}
+
+TEST_P(ExecutorTest, WavesOfAWorkgroupMayWaitForEachOther) {
+  for (const char *turn : {"1", "64", "10000"})
+    EXPECT_EQ(right_in_step(GetParam(), "pass_on", turn, 5), 256u) << turn;
+}
+
 class Recorder : public Observer {
 public:
   void memory(const WaveInfo &wave, const MemoryAccess &a) override {

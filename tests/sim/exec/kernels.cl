@@ -90,3 +90,57 @@ kernel void read_quads(global volatile uint4 *words, global atomic_uint *torn, u
     if (word.x != word.y || word.x != word.z || word.x != word.w) atomic_fetch_add(torn, 1);
   }
 }
+
+// Programs that are wrong, but not on a card, where the waves of a workgroup run nearly in step: each lacks a barrier.
+// All count the work-items that saw what they would see there.
+
+// Overwrites what the other waves are just about to read.
+kernel void overwrite_early(global atomic_uint *right, uint rounds) {
+  local volatile uint word;
+  uint sum = 0;
+  for (uint r = 1; r <= rounds; ++r) {
+    if (get_local_id(0) == 0) word = r;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sum += word;
+  }
+  if (sum == rounds * (rounds + 1) / 2) atomic_fetch_add(right, 1);
+}
+// Later waves read longer, and what the earlier ones overwrite they have read first.
+kernel void overwrite_behind(global atomic_uint *right, uint rounds) {
+  local volatile uint words[256];
+  const uint l = get_local_id(0);
+  words[l] = rounds;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint sum = 0;
+#pragma unroll 1
+  for (uint i = 0; i < l; ++i) sum += words[i];
+  words[l] = 0;
+  if (sum == l * rounds) atomic_fetch_add(right, 1);
+}
+// Reads what another wave has just written.
+kernel void read_at_once(global atomic_uint *right, uint rounds) {
+  local volatile uint words[256];
+  const uint l = get_local_id(0);
+  uint same = 0;
+  for (uint r = 1; r <= rounds; ++r) {
+    words[l] = r;
+    same += words[l ^ 64] == r;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (same == rounds) atomic_fetch_add(right, 1);
+}
+
+// Waves of one workgroup that wait for each other, in LDS, without saying so.
+kernel void pass_on(global atomic_uint *right, uint rounds) {
+  local volatile uint turn;
+  const uint wave = get_local_id(0) / 64;
+  if (get_local_id(0) == 0) turn = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint r = 0; r < rounds; ++r) {
+    while (turn < r * 4 + wave)
+      if (wave & 1) __builtin_amdgcn_s_sleep(1);
+    mem_fence(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) % 64 == 0) turn = r * 4 + wave + 1;
+  }
+  atomic_fetch_add(right, 1);
+}
