@@ -67,7 +67,7 @@ bool AqlProcessor::has_work() const {
   return type_of(load_header(packet_at(index))) != hsa::packet_invalid;
 }
 
-PacketProcessor::Step AqlProcessor::step() {
+PacketProcessor::Step AqlProcessor::step() try {
   if (halted_) return Step::halted;
   if (!has_work()) return Step::idle;
   uint64_t index = __atomic_load_n(read_index_, __ATOMIC_RELAXED);
@@ -88,6 +88,9 @@ PacketProcessor::Step AqlProcessor::step() {
                      host_.arch().name, id_, index, first_dword(packet), type));
   }
   return step == Step::progressed ? complete(packet, index, start) : step;
+} catch (const std::exception &e) { // mostly std::bad_alloc: nothing here may need memory
+  say("%s: queue %u: packet failed: %s", host_.arch().name, id_, e.what());
+  return fail(hsa::error_resources, "");
 }
 
 PacketProcessor::Step AqlProcessor::complete(Packet &packet, uint64_t index, uint64_t start) {
@@ -155,6 +158,7 @@ PacketProcessor::Step AqlProcessor::dispatch(const Packet &p, uint64_t index) {
   case Status::illegal_instruction: return fail(hsa::error_illegal_instruction, result.message);
   case Status::trap: return fail(hsa::error_trap, result.message);
   case Status::bad_dispatch: return fail(hsa::error_code_object, result.message);
+  case Status::out_of_resources: return fail(hsa::error_resources, result.message);
   case Status::stopped: halted_ = true; return Step::halted;
   }
   return Step::halted;

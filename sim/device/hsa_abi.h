@@ -95,6 +95,7 @@ constexpr uint64_t queue_inactive_signal = 0xc0;
 enum QueueError : int64_t {
   error_dimensions = 0x2,
   error_group_memory = 0x4,
+  error_resources = error_group_memory, // the nearest: an allocation failed
   error_code_object = 0x8,
   error_packet_format = 0x20,
   error_workgroup_size = 0x40,

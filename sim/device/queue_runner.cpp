@@ -1,9 +1,12 @@
 #include "device/queue_runner.h"
 
+#include "device/trace.h"
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <sys/prctl.h>
+#include <system_error>
 
 namespace fade::sim {
 namespace {
@@ -36,16 +39,20 @@ std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::
 
 } // namespace
 
+DeviceThread::Create DeviceThread::create = pthread_create;
+
 void DeviceThread::start(const char *name, TaskBase *task) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  running_ = pthread_create(&thread_, nullptr, entry, task) == 0;
+  const int error = create(&thread_, nullptr, entry, task);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (running_)
-    pthread_setname_np(thread_, name);
-  else
+  if (error) {
     delete task;
+    throw std::system_error(error, std::generic_category(), "thread of the device");
+  }
+  running_ = true;
+  pthread_setname_np(thread_, name);
 }
 
 void *DeviceThread::entry(void *task) {
@@ -72,8 +79,8 @@ DoorbellPoller::~DoorbellPoller() {
 
 void DoorbellPoller::add(QueueRunner *runner) {
   std::lock_guard lock(mutex_);
-  runners_.push_back(runner);
   if (!thread_) thread_ = std::make_unique<DeviceThread>("fadegpu-bell", [this] { loop(); });
+  runners_.push_back(runner);
   wake_.notify_all();
 }
 
@@ -111,7 +118,13 @@ QueueRunner::QueueRunner(DoorbellPoller &poller, std::unique_ptr<PacketProcessor
                          const char *name)
     : poller_(poller), processor_(std::move(processor)) {
   thread_ = std::make_unique<DeviceThread>(name, [this] { loop(); });
-  poller_.add(this);
+  try {
+    poller_.add(this);
+  } catch (...) { // the thread waits for work that nobody would announce
+    finish(milliseconds(0));
+    thread_.reset();
+    throw;
+  }
 }
 
 bool QueueRunner::finish(milliseconds patience) {
@@ -176,7 +189,12 @@ void QueueRunner::loop() {
     }
     busy_ = true;
     lock.unlock();
-    Step step = processor_->step();
+    Step step = Step::halted;
+    try {
+      step = processor_->step();
+    } catch (const std::exception &e) {
+      say("a queue has stopped: %s", e.what());
+    }
     if (step == Step::progressed) last_work = now();
     bool more = step == Step::progressed || (step == Step::idle && linger());
     lock.lock();

@@ -14,13 +14,17 @@
 
 namespace fade::sim {
 
-// A thread with all signals blocked: handlers of the application must not run on it.
+// A thread with all signals blocked: handlers of the application must not run on it. Throws
+// std::system_error when the system has no thread.
 class DeviceThread {
 public:
   template <class F> DeviceThread(const char *name, F body) {
     start(name, new Task<F>(std::move(body)));
   }
   ~DeviceThread() { join(); }
+  // Tests put another one here, that fails.
+  using Create = int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+  static Create create;
   DeviceThread(const DeviceThread &) = delete;
   DeviceThread &operator=(const DeviceThread &) = delete;
   void join();

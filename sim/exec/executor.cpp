@@ -18,7 +18,9 @@
 #include <cstdlib>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <pthread.h>
+#include <stdexcept>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -104,6 +106,23 @@ uint64_t turn() {
   return n ? n : default_turn;
 }
 
+struct NoThreads : std::runtime_error {
+  NoThreads() : std::runtime_error("the system gives no thread to run it on") {}
+};
+
+// Ends a dispatch early, under the executor's lock; the first reason counts. Nothing is changed
+// when there is no memory for the message.
+void end_early(Job &job, DispatchResult::Status status, const std::string &message,
+               uint64_t address = 0, bool write = false) {
+  if (job.context.stop) return;
+  job.result.message = message;
+  job.result.status = status;
+  job.result.fault_address = address;
+  job.result.fault_write = write;
+  job.context.stop = true;
+}
+const char no_memory[] = "out of memory"; // short enough to need none
+
 } // namespace
 
 struct Executor::Impl {
@@ -135,18 +154,30 @@ struct Executor::Impl {
   Job *choose();
   std::shared_ptr<Program> program_of(const KernelLaunch &launch, uint64_t kernel_object);
   std::string describe(const Job &job, uint64_t pc, const std::string &what) const;
-  ResidentGroup::Outcome run_slice(Job &job, ResidentGroup &group, WaveRunner &runner,
-                                   MemoryView &view, DispatchStats &stats);
+  using Group = std::unique_ptr<ResidentGroup>;
+  ResidentGroup::Outcome run_slice(Job &job, Group &group, std::optional<uint64_t> start,
+                                   WaveRunner &runner, MemoryView &view, DispatchStats &stats);
+  DispatchResult run(const Dispatch &dispatch);
 };
 
-// Threads are started with the first dispatch, and never see the application's signals.
+// Threads are started with the first dispatch, and never see the application's signals. With one at
+// least the work goes on; with none it is tried again for the next dispatch.
 void Executor::Impl::start_threads() {
   if (!threads.empty()) return;
+  threads.reserve(count);
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  for (unsigned i = 0; i < count; i++) threads.emplace_back([this] { worker(); });
+  try {
+    while (threads.size() < count)
+      threads.push_back(hooks.start_thread ? hooks.start_thread([this] { worker(); })
+                                           : std::thread([this] { worker(); }));
+  } catch (const std::exception &) {
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (threads.empty()) throw NoThreads();
+  if (threads.size() < count)
+    say("%s: the system gives only %zu of %u worker threads", arch.name, threads.size(), count);
 }
 
 Job *Executor::Impl::choose() {
@@ -168,21 +199,20 @@ std::string Executor::Impl::describe(const Job &job, uint64_t pc, const std::str
 }
 
 // Whatever stops a wave for good stops the dispatch.
-ResidentGroup::Outcome Executor::Impl::run_slice(Job &job, ResidentGroup &group, WaveRunner &runner,
-                                                 MemoryView &view, DispatchStats &stats) {
+ResidentGroup::Outcome Executor::Impl::run_slice(Job &job, Group &group,
+                                                 std::optional<uint64_t> start, WaveRunner &runner,
+                                                 MemoryView &view, DispatchStats &stats) try {
   using Status = DispatchResult::Status;
   auto stop = [&](Status status, const std::string &message, uint64_t address = 0,
                   bool write = false) {
     std::lock_guard lock(mutex);
-    if (job.context.stop.exchange(true)) return; // the first one counts
-    job.result.status = status;
-    job.result.message = message;
-    job.result.fault_address = address;
-    job.result.fault_write = write;
+    end_early(job, status, message, address, write);
   };
   auto pc = [&] { return runner.current() ? runner.current()->pc : 0; };
   try {
-    return group.run(runner, view, stats, observer);
+    if (!group) group = std::make_unique<ResidentGroup>();
+    if (start) group->start(*job.launch, job.context, arch, job.number, *start);
+    return group->run(runner, view, stats, observer);
   } catch (const MemoryFault &f) {
     const std::string message =
         f.fetch ? describe(job, f.address, "no code there, it is outside of GPU memory")
@@ -200,9 +230,17 @@ ResidentGroup::Outcome Executor::Impl::run_slice(Job &job, ResidentGroup &group,
     stop(Status::illegal_instruction, describe(job, f.pc, f.what));
   } catch (const TrapRaised &f) {
     stop(Status::trap, describe(job, f.pc, fmt::format("s_trap {}", f.code)));
+  } catch (const std::bad_alloc &) {
+    stop(Status::out_of_resources, describe(job, pc(), no_memory));
   } catch (const std::exception &e) {
     stop(Status::bad_dispatch, describe(job, pc(), e.what()));
   }
+  group.reset(); // it may be half prepared
+  return ResidentGroup::Outcome::finished;
+} catch (...) { // not even memory to say what happened
+  std::lock_guard lock(mutex);
+  end_early(job, DispatchResult::Status::out_of_resources, no_memory);
+  group.reset();
   return ResidentGroup::Outcome::finished;
 }
 
@@ -210,22 +248,22 @@ void Executor::Impl::worker() {
   pthread_setname_np(pthread_self(), "fadegpu-worker");
   WaveRunner runner;
   MemoryView view(memory);
-  std::vector<std::unique_ptr<ResidentGroup>> idle;
+  std::array<Group, 4> idle; // kept for the next workgroups
+  size_t idle_count = 0;
   std::unique_lock lock(mutex);
   for (;;) {
     Job *job = nullptr;
     work.wait(lock, [&] { return quit || (job = choose()) != nullptr; });
     if (quit) return;
 
-    std::unique_ptr<ResidentGroup> group;
-    uint64_t index = 0;
-    bool fresh = false;
+    Group group;
+    std::optional<uint64_t> start; // a workgroup that has not begun
     if (!job->parked.empty() && (!job->prefer_new || !job->can_start())) {
       group = std::move(job->parked.front());
       job->parked.pop_front();
     } else {
-      index = job->next++;
-      fresh = true;
+      start = job->next++;
+      if (idle_count) group = std::move(idle[--idle_count]);
       job->prefer_new = false;
     }
     job->running++;
@@ -233,13 +271,7 @@ void Executor::Impl::worker() {
 
     DispatchStats stats;
     runner.use(*job->context.program);
-    if (fresh) {
-      if (idle.empty()) idle.push_back(std::make_unique<ResidentGroup>());
-      group = std::move(idle.back());
-      idle.pop_back();
-      group->start(*job->launch, job->context, arch, job->number, index);
-    }
-    const ResidentGroup::Outcome outcome = run_slice(*job, *group, runner, view, stats);
+    const ResidentGroup::Outcome outcome = run_slice(*job, group, start, runner, view, stats);
     if (outcome == ResidentGroup::Outcome::waiting) std::this_thread::yield();
 
     lock.lock();
@@ -247,15 +279,18 @@ void Executor::Impl::worker() {
     job->result.stats.add(stats);
     if (outcome == ResidentGroup::Outcome::finished) {
       job->finished++;
-      idle.push_back(std::move(group));
-      if (idle.size() > 4) idle.erase(idle.begin());
+      if (group && idle_count < idle.size()) idle[idle_count++] = std::move(group);
     } else {
       // A workgroup that only computes is finished before the next one starts. One that waits, or
       // runs so long that it may be waiting without saying so, lets the others in.
       constexpr uint64_t patience = 8; // slices
       if (outcome == ResidentGroup::Outcome::waiting || group->slices() % patience == 0)
         job->prefer_new = true;
-      job->parked.push_back(std::move(group));
+      try {
+        job->parked.push_back(std::move(group));
+      } catch (const std::bad_alloc &) {
+        end_early(*job, DispatchResult::Status::out_of_resources, no_memory);
+      }
       work.notify_one();
     }
     if (job->done()) {
@@ -288,49 +323,64 @@ Executor::~Executor() {
   for (auto &t : impl_->threads) t.join();
 }
 
-DispatchResult Executor::run(const Dispatch &dispatch) {
-  Impl &i = *impl_;
+DispatchResult Executor::Impl::run(const Dispatch &dispatch) {
+  using Status = DispatchResult::Status;
   const auto began = std::chrono::steady_clock::now();
-  const KernelLaunch launch(i.arch, i.memory, dispatch);
+  const KernelLaunch launch(arch, memory, dispatch);
   Job job;
-  job.context.dispatch = dispatch;
-  if (!launch.error().empty()) {
-    job.launch = &launch;
-    job.result.status = DispatchResult::Status::bad_dispatch;
-    job.result.message = i.describe(job, dispatch.kernel_object, launch.error());
-    return job.result;
-  }
-  const std::shared_ptr<Program> program = i.program_of(launch, dispatch.kernel_object);
   job.launch = &launch;
-  job.context.hooks = &i.hooks;
-  job.context.global_sync = &i.global_sync;
+  job.context.dispatch = dispatch;
+  auto refuse = [&](Status status, const std::string &why) {
+    job.result.status = status;
+    job.result.message = describe(job, dispatch.kernel_object, why);
+    return std::move(job.result);
+  };
+  if (!launch.error().empty()) return refuse(Status::bad_dispatch, launch.error());
+  std::shared_ptr<Program> program;
+  std::unique_lock lock(mutex, std::defer_lock);
+  try {
+    program = program_of(launch, dispatch.kernel_object);
+    lock.lock();
+    start_threads();
+    jobs.push_back(&job);
+  } catch (const std::bad_alloc &) {
+    return refuse(Status::out_of_resources, no_memory);
+  } catch (const NoThreads &e) {
+    return refuse(Status::out_of_resources, e.what());
+  } catch (const std::exception &e) {
+    return refuse(Status::bad_dispatch, e.what());
+  }
+  job.context.hooks = &hooks;
+  job.context.global_sync = &global_sync;
   job.context.program = program.get();
-  job.context.turn = i.wave_turn;
+  job.context.turn = wave_turn;
   job.resident_limit = resident_groups(launch);
-
-  std::unique_lock lock(i.mutex);
-  i.start_threads();
-  job.number = i.numbers++;
-  i.jobs.push_back(&job);
-  i.work.notify_all();
-  i.ended.wait(lock, [&] { return job.done(); });
-  std::erase(i.jobs, &job);
+  job.number = numbers++;
+  work.notify_all();
+  ended.wait(lock, [&] { return job.done(); });
+  std::erase(jobs, &job);
+  job.result.stats.workers = static_cast<unsigned>(threads.size());
   lock.unlock();
 
   DispatchResult &r = job.result;
   r.stats.waves = launch.waves();
   r.stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  r.stats.workers = i.count;
+  return std::move(r);
+}
+
+DispatchResult Executor::run(const Dispatch &dispatch) try {
+  return impl_->run(dispatch);
+} catch (const std::bad_alloc &) { // not even memory to say what happened
+  DispatchResult r;
+  r.status = DispatchResult::Status::out_of_resources;
+  r.message = no_memory;
   return r;
 }
 
 template <class Filter> void Executor::Impl::stop(Filter concerns) {
   std::lock_guard lock(mutex);
   for (Job *job : jobs)
-    if (concerns(*job) && !job->context.stop.exchange(true)) {
-      job->result.status = DispatchResult::Status::stopped;
-      job->result.message = "stopped";
-    }
+    if (concerns(*job)) end_early(*job, DispatchResult::Status::stopped, "stopped");
   ended.notify_all();
 }
 

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 
 namespace fade::sim {
 
@@ -70,6 +71,7 @@ struct DispatchResult {
     illegal_instruction, // unknown to the software GPU or to the architecture
     trap,                // s_trap 2: the program aborted itself
     bad_dispatch,        // the packet or the kernel descriptor makes no sense
+    out_of_resources,    // the host has no memory or no thread for it
     stopped,             // Executor::stop
   };
   Status status = Status::ok;
@@ -84,15 +86,17 @@ public:
   struct Hooks {
     std::function<void(uint32_t event_id)> interrupt;         // s_sendmsg MSG_INTERRUPT
     std::function<std::string(uint64_t address)> kernel_name; // for messages; may be empty
+    // Starts a worker's thread; empty for std::thread. Throws std::system_error when it cannot.
+    std::function<std::thread(std::function<void()> body)> start_thread;
   };
 
   // workers == 0: one per core, or FADE_GPU_WORKERS.
   Executor(const Arch &arch, const AddressSpace &memory, Hooks hooks, unsigned workers = 0);
   ~Executor();
 
-  // Runs a dispatch to its end and returns. May be called from several threads at once: their
-  // workgroups share the workers fairly, so that a kernel may wait for another queue's kernel or
-  // for the host.
+  // Runs a dispatch to its end and returns; throws nothing. May be called from several threads at
+  // once: their workgroups share the workers fairly, so that a kernel may wait for another queue's
+  // kernel or for the host.
   DispatchResult run(const Dispatch &dispatch);
 
   // Makes running dispatches end early with Status::stopped: all, or those of one queue.
@@ -103,7 +107,7 @@ public:
   // dispatch runs.
   void observe(Observer *observer);
 
-  unsigned workers() const;
+  unsigned workers() const; // as asked for; there are fewer when the host has no more threads
 
 private:
   struct Impl;

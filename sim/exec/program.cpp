@@ -47,8 +47,13 @@ const Segment *Program::at(uint64_t pc) {
   std::lock_guard lock(mutex_);
   auto &slot = segments_[pc];
   if (slot) return slot.get();
-  if (!code_.contains(pc)) explore(pc);
-  slot = build(pc);
+  try {
+    if (!code_.contains(pc)) explore(pc);
+    slot = build(pc);
+  } catch (...) { // out of memory: the next dispatch begins anew
+    has_unknown_ = true;
+    throw;
+  }
   return slot.get();
 }
 
@@ -61,11 +66,12 @@ void Program::explore(uint64_t pc) {
     work.pop_back();
     Run run{at, {}};
     while (!code_.contains(at)) {
-      Code &code = code_[at];
+      Code code;
       const std::vector<uint8_t> bytes = fetch(memory_, at, longest_instruction);
       if (bytes.size() < 4) {
         code.unknown = "no code there";
         code.unmapped = true;
+        code_.emplace(at, std::move(code));
         break;
       }
       Decoder::Result r = decoder_.decode(bytes, at);
@@ -73,10 +79,11 @@ void Program::explore(uint64_t pc) {
         code.unknown = r.valid ? fmt::format("{}: unknown instruction {}",
                                              hex(bytes, r.instruction.size), r.mnemonic)
                                : fmt::format("{}: not an instruction", hex(bytes, 8));
+        code_.emplace(at, std::move(code));
         break;
       }
       code.instruction = r.instruction;
-      const Instruction &in = code.instruction;
+      const Instruction &in = code_.emplace(at, std::move(code)).first->second.instruction;
       const uint64_t next = at + in.size;
       if (in.opcode && in.opcode->name == std::string_view("s_barrier")) has_barrier_ = true;
       run.bytes.insert(run.bytes.end(), bytes.begin(), bytes.begin() + in.size);

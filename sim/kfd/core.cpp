@@ -66,7 +66,13 @@ Driver &driver() {
     static std::once_flag once;
     std::call_once(once, [] { pthread_atfork(nullptr, nullptr, forget_in_child); });
     creating = true;
-    d = make_driver();
+    try {
+      d = make_driver();
+    } catch (...) {
+      creating = false;
+      pthread_mutex_unlock(&creation);
+      throw;
+    }
     creating = false;
     the_driver.store(d, std::memory_order_release);
   }
@@ -112,6 +118,15 @@ int open_text(const std::string &text, int flags) {
   int error = errno;
   close(fd);
   return -error;
+}
+
+// The callers are C: what is thrown below, for want of memory or threads, is an error code there.
+template <class F> int contained(F body) {
+  try {
+    return body();
+  } catch (const std::exception &) {
+    return -ENOMEM;
+  }
 }
 
 int open_path(const char *path, int flags) {
@@ -179,11 +194,7 @@ int device_of(uint64_t file_system, uint64_t inode) {
 uint64_t device_number(int device) { return driver().device_number(node_of(device)); }
 
 int do_ioctl(int device, unsigned long request, void *argument) {
-  try {
-    return driver().ioctl(node_of(device), request, argument);
-  } catch (const std::exception &) { // out of memory or of threads: the caller is C
-    return -ENOMEM;
-  }
+  return driver().ioctl(node_of(device), request, argument);
 }
 
 void unmapped(void *address, size_t size) {
@@ -192,8 +203,27 @@ void unmapped(void *address, size_t size) {
 }
 
 const CoreApi api = {
-    core_api_version, owns,          open_path, stat_path, read_link, real_path, entry,
-    device_of,        device_number, do_ioctl,  unmapped,
+    core_api_version,
+    owns,
+    [](const char *path, int flags) { return contained([&] { return open_path(path, flags); }); },
+    [](const char *path, bool follow, PathInfo *info) {
+      return contained([&] { return stat_path(path, follow, info); });
+    },
+    [](const char *path, char *to, size_t size) {
+      return contained([&] { return read_link(path, to, size); });
+    },
+    [](const char *path, char *to, size_t size) {
+      return contained([&] { return real_path(path, to, size); });
+    },
+    [](const char *path, size_t index, char *name, size_t size, PathInfo *info) {
+      return contained([&] { return entry(path, index, name, size, info); });
+    },
+    device_of,
+    device_number,
+    [](int device, unsigned long request, void *argument) {
+      return contained([&] { return do_ioctl(device, request, argument); });
+    },
+    unmapped,
 };
 
 } // namespace

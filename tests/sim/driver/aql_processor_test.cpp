@@ -301,14 +301,27 @@ TEST_P(AqlFailedDispatchTest, IsReportedToTheRuntime) {
   EXPECT_EQ(s.value, 1) << "a failed dispatch must not look complete";
   EXPECT_FALSE(processor.has_work());
 }
-INSTANTIATE_TEST_SUITE_P(, AqlFailedDispatchTest,
-                         testing::Values(ResultCase{"illegal", Status::illegal_instruction,
-                                                    hsa::error_illegal_instruction},
-                                         ResultCase{"trap", Status::trap, hsa::error_trap},
-                                         ResultCase{"bad_code", Status::bad_dispatch,
-                                                    hsa::error_code_object},
-                                         ResultCase{"stopped", Status::stopped, 0}),
-                         [](auto &test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    , AqlFailedDispatchTest,
+    testing::Values(ResultCase{"illegal", Status::illegal_instruction,
+                               hsa::error_illegal_instruction},
+                    ResultCase{"trap", Status::trap, hsa::error_trap},
+                    ResultCase{"bad_code", Status::bad_dispatch, hsa::error_code_object},
+                    ResultCase{"no_memory", Status::out_of_resources, hsa::error_resources},
+                    ResultCase{"stopped", Status::stopped, 0}),
+    [](auto &test) { return test.param.name; });
+
+TEST_F(AqlProcessorTest, WhatIsThrownStopsTheQueueWithAnErrorAndOneLine) {
+  device.on_run = [](const Dispatch &) -> DispatchResult { throw std::bad_alloc(); };
+  queue.submit(a_dispatch());
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(processor.step(), Step::halted);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "fadegpu: gfx90a: queue 3: packet failed: std::bad_alloc\n");
+  EXPECT_EQ(queue.error(), hsa::error_resources);
+  EXPECT_EQ(device.events, std::vector<uint32_t>{77});
+  EXPECT_FALSE(processor.has_work());
+}
 
 TEST_F(AqlProcessorTest, MemoryFaultOfAKernelIsRaisedWithItsAddress) {
   device.on_run = [](const Dispatch &) {

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <ctime>
 #include <gtest/gtest.h>
+#include <system_error>
 #include <thread>
 
 namespace fade::sim {
@@ -70,6 +71,41 @@ TEST_F(QueueRunnerTest, WakesForWorkSubmittedWhileAsleep) {
   std::this_thread::sleep_for(20ms);
   shared.submitted = 3;
   EXPECT_TRUE(eventually([&] { return shared.done == 3; }));
+}
+
+TEST_F(QueueRunnerTest, APacketThatThrowsStopsItsQueueOnly) {
+  shared.body = [] { throw std::bad_alloc(); };
+  Shared good;
+  auto bad_runner = make();
+  QueueRunner good_runner(poller, std::make_unique<CountingProcessor>(good), "good");
+  shared.submitted = 1;
+  EXPECT_TRUE(eventually([&] { return shared.running == 1; }));
+  good.submitted = 2;
+  EXPECT_TRUE(eventually([&] { return good.done == 2; }));
+  EXPECT_TRUE(bad_runner->finish(5s)); // it waits for its end, as a halted one does
+  EXPECT_EQ(shared.done, 0);
+}
+
+// Threads that can be started before the system has no more.
+std::atomic<int> threads_left{0};
+int create_few(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
+               void *argument) {
+  if (threads_left-- <= 0) return EAGAIN;
+  return pthread_create(thread, attributes, body, argument);
+}
+
+// A queue needs a thread of its own, and the first one that of the doorbells.
+TEST_F(QueueRunnerTest, AQueueWithoutAThreadIsRefused) {
+  DeviceThread::create = create_few;
+  for (int threads : {0, 1}) {
+    threads_left = threads;
+    EXPECT_THROW(make(), std::system_error) << threads;
+  }
+  threads_left = 2;
+  auto runner = make();
+  DeviceThread::create = pthread_create;
+  shared.submitted = 1;
+  EXPECT_TRUE(eventually([&] { return shared.done == 1; }));
 }
 
 TEST_F(QueueRunnerTest, KickWakesWithoutThePoller) {
