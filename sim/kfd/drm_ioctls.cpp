@@ -37,7 +37,7 @@ drm_amdgpu_info_device device_info(const Card &card) {
   d.family = card.drm_family;
   d.num_shader_engines = card.shader_arrays / card.arrays_per_engine;
   d.num_shader_arrays_per_engine = card.arrays_per_engine;
-  d.gpu_counter_freq = gpu_clock_mhz * 1000;
+  d.gpu_counter_freq = 1000000 / gpu_tick; // kHz
   d.max_engine_clock = arch(card.gfx).engine_mhz * 1000;
   d.max_memory_clock = card.memory_mhz * 1000;
   d.cu_active_number = card.compute_units;
