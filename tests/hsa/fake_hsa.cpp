@@ -51,7 +51,8 @@ struct FakeCalls {
   static hsa_signal_value_t load(hsa_signal_t signal) { return valueOf(signal); }
   static void store(hsa_signal_t signal, hsa_signal_value_t value) { valueOf(signal) = value; }
   static hsa_status_t copy(void *to, const void *from, size_t size) {
-    if (current->copies_fail) return HSA_STATUS_ERROR;
+    if (current->copies_until_failure == 0) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    if (current->copies_until_failure > 0) --current->copies_until_failure;
     std::memcpy(to, from, size);
     return HSA_STATUS_SUCCESS;
   }

@@ -172,6 +172,34 @@ TEST_F(Rings, WhatCannotWaitGetsASmallRing) {
   EXPECT_EQ(rings.take(kMany, 0)->capacity(), kLarge);
 }
 
+const fade_control &controlOf(const HsaRing &ring) {
+  return *reinterpret_cast<const fade_control *>(ring.controlAddress());
+}
+
+TEST_F(Rings, ARingCountsWhatItWasTakenFor) {
+  RingPool &rings = pool(std::chrono::milliseconds(1));
+  HsaRing *ring = rings.take(kMany, 0);
+  ASSERT_NE(ring, nullptr);
+  EXPECT_EQ(controlOf(*ring).counters, 0u);
+  ring->giveBackUnused();
+  ASSERT_EQ(rings.take(kMany, 10), ring);
+  EXPECT_NE(controlOf(*ring).counters, 0u);
+}
+
+TEST_F(Rings, ARingThatCouldNotBePreparedIsPreparedTheNextTime) {
+  for (const int copies : {0, 1}) { // of the counters, of the control block
+    RingPool &rings = pool(std::chrono::milliseconds(1));
+    HsaRing *ring = rings.take(kMany, 0);
+    ASSERT_NE(ring, nullptr);
+    ring->giveBackUnused();
+    hsa.copies_until_failure = copies;
+    EXPECT_EQ(rings.take(kMany, 10), nullptr);
+    hsa.copies_until_failure = -1;
+    ASSERT_EQ(rings.take(kMany, 10), ring);
+    EXPECT_NE(controlOf(*ring).counters, 0u) << "the kernel would count at address 0";
+  }
+}
+
 TEST_F(Rings, MemoryOfARingHasGuards) {
   RingPool &rings = pool(std::chrono::milliseconds(1));
   HsaRing *ring = rings.take(kMany, 10);
