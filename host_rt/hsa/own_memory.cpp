@@ -10,26 +10,39 @@ constexpr std::size_t kSharedChunk = std::size_t{2} << 20;
 
 } // namespace
 
+/// With a free block of at least that size in it.
+bool OwnMemory::addChunk(std::size_t size) {
+  const bool is_alone = size > kSharedChunk / 2;
+  const struct {
+    std::size_t usable, guard;
+  } wishes[] = {{is_alone ? size : kSharedChunk, kGuard}, {size, kGuard / 16}, {size, kAlignment}};
+  for (const auto &[usable, guard] : wishes) {
+    auto *chunk = static_cast<std::byte *>(allocateFor(pool_, usable + 2 * guard, gpu_));
+    if (!chunk) continue;
+    const bool is_shared = usable > size;
+    blocks_.push_back({chunk + guard, usable, false, is_shared ? nullptr : chunk});
+    return true;
+  }
+  return false;
+}
+
 std::byte *OwnMemory::allocate(std::size_t size) {
   size = (std::max<std::size_t>(size, 1) + kAlignment - 1) / kAlignment * kAlignment;
   const std::lock_guard lock(mutex_);
-  const bool is_alone = size > kSharedChunk / 2;
   blocks_.reserve(blocks_.size() + 2); // before there is something to lose
-  Block *best = nullptr;
-  for (Block &block : blocks_)
-    if (!is_alone && !block.is_used && block.size >= size && (!best || block.size < best->size))
-      best = &block;
-  if (!best) {
-    const std::size_t usable = is_alone ? size : kSharedChunk;
-    auto *chunk = static_cast<std::byte *>(allocateFor(pool_, usable + 2 * kGuard, gpu_));
-    if (!chunk) return nullptr;
-    best = &blocks_.emplace_back(Block{chunk + kGuard, usable, false, is_alone ? chunk : nullptr});
-  }
-  best->is_used = true;
-  std::byte *found = best->at;
-  if (best->size > size) {
-    const Block rest{best->at + size, best->size - size, false, nullptr};
-    best->size = size;
+  const auto find = [&] {
+    Block *best = nullptr;
+    for (Block &block : blocks_)
+      if (!block.is_used && block.size >= size && (!best || block.size < best->size)) best = &block;
+    return best;
+  };
+  Block *block = find();
+  if (!block && (!addChunk(size) || !(block = find()))) return nullptr;
+  block->is_used = true;
+  std::byte *found = block->at;
+  if (block->size > size) {
+    const Block rest{block->at + size, block->size - size, false, nullptr};
+    block->size = size;
     blocks_.push_back(rest);
   }
   return found;

@@ -3,7 +3,7 @@
 // The runtime puts allocations next to each other, and small ones even into the same page. A kernel
 // that writes a little beyond one of the application's buffers would write into whatever FADE has
 // there, and the twin of the kernel would stumble over it. So everything comes out of chunks that
-// begin and end with a megabyte that nobody uses:
+// begin and end with a megabyte that nobody uses (less where there is hardly any memory left):
 //
 //   application | guard | block | block | ... | guard | application
 //
@@ -41,6 +41,7 @@ private:
     bool is_used;
     std::byte *chunk; ///< if it has one for itself: that goes back to the runtime with the block
   };
+  bool addChunk(std::size_t size);
 
   const hsa_amd_memory_pool_t pool_;
   const hsa_agent_t gpu_;

@@ -10,7 +10,7 @@ from fade import code_object, program
 
 # What differs from run to run.
 PASSING = {"dispatch_id", "worst_dispatch", "queue", "start_ns", "end_ns", "clock", "hardware_id", "wave",
-           "durations", "number", "name", "address"}
+           "durations", "number", "name", "address", "host_bound"}
 
 
 def lasting(x):

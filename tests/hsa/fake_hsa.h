@@ -19,7 +19,7 @@ public:
 
   Agent gpu, host;
   std::size_t most_memory = SIZE_MAX; ///< that the runtime will hand out in all
-  int copies_until_failure = -1; ///< below 0: all succeed
+  int copies_until_failure = -1;      ///< below 0: all succeed
 
   /// What it has handed out and not got back: address and size.
   const std::map<std::byte *, std::size_t> &allocations() const { return allocations_; }

@@ -75,11 +75,21 @@ TEST(OwnMemory, ALargeBlockGoesBackToTheRuntime) {
   memory.free(block);
 }
 
+TEST(OwnMemory, WhereMemoryIsShortGuardsAreSmaller) {
+  FakeHsa hsa;
+  hsa.most_memory = 64 << 10;
+  OwnMemory memory(*hsa.gpu.device_pool, hsa.gpu.handle);
+  std::byte *block = memory.allocate(4096);
+  ASSERT_NE(block, nullptr);
+  const auto [before, behind] = distances(hsa, block, 4096);
+  EXPECT_GE(std::min(before, behind), OwnMemory::kAlignment);
+}
+
 TEST(OwnMemory, NoMemoryIsNull) {
   FakeHsa hsa;
   hsa.most_memory = 8 << 20;
   OwnMemory memory(*hsa.gpu.device_pool, hsa.gpu.handle);
-  EXPECT_EQ(memory.allocate(7 << 20), nullptr);
+  EXPECT_EQ(memory.allocate(8 << 20), nullptr);
   EXPECT_NE(memory.allocate(4096), nullptr);
 }
 

@@ -34,7 +34,7 @@ def build(a, flags, folder, name, compile_flags, link_flags):
 
 def check(what, program, fadeprobe, wanted, unwanted):
     said = call([fadeprobe, "-i", "-a", "MemoryAnalysis", "--", program])
-    sites = set(re.findall(r"^\s+(\S+\.hip:\d+):\d+\s+(load|store)\s+4\s+4\s+256", said, re.M))
+    sites = set(re.findall(r"^\s+(\S+\.hip:\d+):\d+\s+(load|store)\s+4\s+4\s+100%", said, re.M))
     mistakes = [f"no {site}" for site in wanted if site not in sites] + [f"{site}" for site in unwanted if site in sites]
     if not re.search(r"^right$", said, re.M):
         mistakes.append("wrong results")
