@@ -312,6 +312,7 @@ bool Analysis::reportAll() noexcept {
 }
 
 bool Analysis::passByStuckHandler() {
+  if (!reporter_.joinable()) return false;
   const auto now = std::chrono::steady_clock::now();
   uint64_t call = inside_.load(std::memory_order_acquire);
   if (call == 0 || call != seen_inside_) {

@@ -4,10 +4,8 @@
 #include "base/diagnostics.h"
 #include "fade/options.h"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
 
@@ -75,12 +73,6 @@ std::string apiFault(const fade_handler_api *api) {
       !api->shard_free || !api->report || !api->destroy)
     return "its interface has holes";
   return "";
-}
-
-fade_handler_api knownPartOf(const fade_handler_api &api) {
-  fade_handler_api known{};
-  std::memcpy(&known, &api, std::min<std::size_t>(api.size, sizeof known));
-  return known;
 }
 
 LoadedHandler::LoadedHandler(const fade_handler_api *api, const HandlerChoice &choice,

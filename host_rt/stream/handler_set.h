@@ -5,7 +5,9 @@
 #include "fade/handler_abi.h"
 #include "stream/output.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -52,9 +54,13 @@ using Handlers = std::vector<std::unique_ptr<LoadedHandler>>;
 /// What is wrong with an API that a library returned, or nothing.
 std::string apiFault(const fade_handler_api *api);
 
-/// The interface of a handler that has no fault, as this FADE knows the struct: what the handler is
-/// too old to have is null, what it is too new for is left out.
-fade_handler_api knownPartOf(const fade_handler_api &api);
+/// A struct that begins with its size, as this FADE knows it: what is not there in an older one is
+/// null, and what is there in a newer one is left out.
+template <typename T> T knownPartOf(const T &theirs) {
+  T known{};
+  std::memcpy(&known, &theirs, std::min<std::size_t>(theirs.size, sizeof known));
+  return known;
+}
 
 /// Loads what was chosen, from `directory` unless it is a path. One that cannot be used is named,
 /// with the reason, in `complaints`.

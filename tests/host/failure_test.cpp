@@ -181,10 +181,10 @@ std::string traceName() {
 }
 
 TEST(OutOfMemory, OneAllocationThatFailsCostsNothingThatIsNotSaid) {
-  constexpr int waves = 3, accesses = 200;
+  constexpr int waves = 3, accesses = 1500;
   const std::string record = traceName();
   long seen = 0;
-  for (long at = 1;; at += 1 + at / 32) {
+  for (long at = 1;; at += 1 + at / 64) {
     std::filesystem::remove(record);
     ::testing::internal::CaptureStderr();
     auto alive = std::make_shared<int>(0);
