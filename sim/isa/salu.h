@@ -61,15 +61,16 @@ template <auto F> constexpr Opcode salu(const char *name, ExecClass cls = ExecCl
 
 } // namespace fade::sim
 
-// SALU(s_not_b32, (u32 a), s.nonzero(~a)): `s` is the Scalar.
+// SALU(s_not_b32, (u32 a), s.nonzero(~a)): `s` is the Scalar. In parentheses, for GCC takes a '>'
+// in the lambda for the end of the template's arguments.
 #define SALU(NAME, PARAMS, ...)                                                                    \
   salu<[](Scalar &s FADE_PARAMS PARAMS) {                                                          \
     (void)s;                                                                                       \
-    return __VA_ARGS__;                                                                            \
+    return (__VA_ARGS__);                                                                          \
   }>(#NAME)
 #define SALU_DO(NAME, CLASS, PARAMS, ...)                                                          \
   salu<[](Scalar &s FADE_PARAMS PARAMS) -> void {                                                  \
     (void)s;                                                                                       \
-    __VA_ARGS__;                                                                                   \
+    (__VA_ARGS__);                                                                                 \
   }>(#NAME, ExecClass::CLASS)
 #define FADE_PARAMS(...) __VA_OPT__(, ) __VA_ARGS__
