@@ -227,7 +227,7 @@ TEST_P(ExecutorTest, CodeLoadedInPlaceOfOtherCodeRunsOnAllWorkers) {
   auto *literal = device.memory().at<uint32_t>(object.symbol("write_number"));
   while (*literal != 0x5eed0000) ++literal;
   uint32_t number = 0;
-  for (int round = 0; round < 100; round++)
+  for (int round = 0; round < 300; round++)
     for (const Prepared *p : {&all, &one}) {
       *literal = ++number;
       ASSERT_EQ(run(*p).status, Status::ok);
