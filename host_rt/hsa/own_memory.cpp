@@ -7,6 +7,7 @@ namespace {
 
 // Small blocks share a chunk.
 constexpr std::size_t kSharedChunk = std::size_t{2} << 20;
+constexpr std::size_t kLittle = 16; // times less, where memory is short
 
 } // namespace
 
@@ -15,7 +16,9 @@ bool OwnMemory::addChunk(std::size_t size) {
   const bool is_alone = size > kSharedChunk / 2;
   const struct {
     std::size_t usable, guard;
-  } wishes[] = {{is_alone ? size : kSharedChunk, kGuard}, {size, kGuard / 16}, {size, kAlignment}};
+  } wishes[] = {{is_alone ? size : kSharedChunk, kGuard},
+                {std::max(size, kSharedChunk / kLittle), kGuard / kLittle},
+                {size, kAlignment}};
   for (const auto &[usable, guard] : wishes) {
     auto *chunk = static_cast<std::byte *>(allocateFor(pool_, usable + 2 * guard, gpu_));
     if (!chunk) continue;

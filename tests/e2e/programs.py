@@ -132,9 +132,9 @@ class Tests(fade.Test):
             theirs = [tuple(map(float, x.split())) for x in result.stdout.splitlines()]
             self.assertEqual((len(ours), len(theirs)), (5, 5))
             for duration, (events, outside) in zip(ours, theirs):
-                # HIP gives milliseconds as a float, which has 24 digits however long a busy machine takes.
-                rounding = events * 2**-24
-                self.assertLessEqual(duration, (events + rounding) * 1e6 + 20)  # between the events
+                # HIP gives milliseconds as a float, which has 24 digits; the GPU's clock ticks every 10 ns.
+                rounding = events * 2**-24 + 20e-6
+                self.assertAlmostEqual(duration / 1e6, events, delta=rounding)
                 self.assertLessEqual(events - rounding, outside)
 
     def test_packets_that_are_no_dispatches_do_not_hold_anything_up(self):
