@@ -55,11 +55,23 @@ bool is_neighbour(const char *file) {
   return std::strncmp(file, self, static_cast<size_t>(slash - self) + 1) == 0;
 }
 
+// The library of that name in the folder of this one.
+void *open_beside(const char *name) {
+  char path[PATH_MAX];
+  if (!mapped_file(reinterpret_cast<uintptr_t>(&open_beside), path)) return nullptr;
+  char *end = std::strrchr(path, '/') + 1;
+  const size_t room = sizeof path - static_cast<size_t>(end - path);
+  if (std::snprintf(end, room, "%s", name) >= static_cast<int>(room)) return nullptr;
+  return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
 const kfd::CoreApi *load() {
   // The loader looks beside this library first (DT_RPATH), in glibc-hwcaps/ for one compiled for
-  // this processor, and then in other places.
+  // this processor, and then in other places. Where a sanitizer or a profiler stands before dlopen,
+  // the loader looks beside that instead.
   const char *name = "libfadegpu-core.so";
   void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (!library) library = open_beside(name);
   if (!library) {
     say("cannot load the device", dlerror());
     return nullptr;

@@ -42,9 +42,13 @@ struct FakeCalls {
   static hsa_status_t createSignal(hsa_signal_value_t value, uint32_t, const hsa_agent_t *,
                                    uint64_t, hsa_signal_t *signal) {
     signal->handle = reinterpret_cast<uint64_t>(new std::atomic<int64_t>(value));
+    const std::lock_guard lock(mutex);
+    current->signals_.insert(signal->handle);
     return HSA_STATUS_SUCCESS;
   }
   static hsa_status_t destroySignal(hsa_signal_t signal) {
+    const std::lock_guard lock(mutex);
+    current->signals_.erase(signal.handle);
     delete &valueOf(signal);
     return HSA_STATUS_SUCCESS;
   }
@@ -91,6 +95,7 @@ FakeHsa::FakeHsa() {
 
 FakeHsa::~FakeHsa() {
   for (const auto &[memory, size] : allocations_) std::free(memory);
+  for (const uint64_t signal : signals_) delete &valueOf({signal});
   hsaApi() = {};
   current = nullptr;
 }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 
 namespace fade {
 
@@ -27,6 +28,7 @@ public:
 private:
   friend struct FakeCalls;
   std::map<std::byte *, std::size_t> allocations_;
+  std::set<uint64_t> signals_;
   std::size_t handed_out_ = 0;
 };
 

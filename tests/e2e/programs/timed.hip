@@ -20,7 +20,7 @@ int main() {
   CHECK(hipDeviceSynchronize());
   for (int i = 0; i < 5; ++i) {
     const auto before = std::chrono::steady_clock::now();
-    // Events of the launch itself have the times of the kernel, and not of packets around it.
+    // The first event of the launch itself has the time of the kernel, and not of a packet before it.
     hipExtLaunchKernelGGL(busy, dim3(1), dim3(64), 0, nullptr, start, stop, 0, data, 20000);
     CHECK(hipEventSynchronize(stop));
     const std::chrono::duration<double, std::milli> all = std::chrono::steady_clock::now() - before;
