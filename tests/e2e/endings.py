@@ -1,6 +1,7 @@
 """How a process ends: what was collected is reported, and the way of ending stays its own."""
 import os
 import signal
+import unittest
 
 import fade
 from fade import program
@@ -18,8 +19,8 @@ class Tests(fade.Test):
         self.assertEqual([x for x in result.said if x.startswith("fade:")], list(said))
         touches = result.dispatches("touch(")
         self.assertEqual([x["instrumented"] for x in touches[:reported]], [True] * reported)
-        # 16 waves, each with an announcement, a load and a store
-        self.assertEqual([x["records"] for x in touches[:reported]], [48] * reported)
+        # 1024 work-items: an announcement, a load and a store of each wave
+        self.assertEqual([x["records"] for x in touches[:reported]], [3 * fade.waves(1024)] * reported)
         self.assertEqual(len(result.objects("summary")), 1)
         return result
 
@@ -116,6 +117,7 @@ class Tests(fade.Test):
         self.assertEqual(result.objects("summary"), [])  # there was no time for it
         self.assertEqual(result.stderr, "")
 
+    @unittest.skipIf(fade.HIP > 5, "HIP itself waits for the kernel")
     def test_return_while_a_kernel_does_not_end(self):
         result = self.probe(["-i"], [ENDINGS, "endless", "return"], timeout=60)
         self.assertEqual(result.code, 13)
@@ -148,7 +150,7 @@ class Tests(fade.Test):
         trace = self.path("trace")
         result = self.ends("close", 4, options=("-i", "--record", trace), arguments=(mine,))
         with open(mine) as file:
-            self.assertEqual(file.read(), "mine\n")
+            self.assertEqual(fade.without_runtime(file.read()), "mine\n")
         again = self.bare([fade.PROBE, "analyze", trace, "-t", "json", "-l", self.path("log2")])
         self.assertEqual((again.code, again.said), (0, []))
 
@@ -156,7 +158,8 @@ class Tests(fade.Test):
         result = self.probe([], [ENDINGS, "close-stderr", self.path("mine")], json_log=False)
         self.assertEqual(result.code, 4)
         self.assertRegex(result.stderr, r"\d+ dispatches, 0 instrumented")
-        self.assertEqual(os.path.getsize(self.path("mine")), 0)
+        with open(self.path("mine")) as file:
+            self.assertEqual(fade.without_runtime(file.read()), "")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,17 @@ HANDLERS = os.environ["E2E_HANDLERS"]
 SUFFIX = os.environ.get("E2E_SUFFIX", "")  # of programs for another ROCm than this machine's
 GPU = os.environ.get("E2E_GPU", "gfx90a")
 LANES = 64 if GPU.startswith("gfx9") else 32  # of a wave
+HIP = int(SUFFIX[-1]) if SUFFIX else 5
+
+
+def waves(items):
+    """Of a workgroup of so many work-items."""
+    return -(-items // LANES)
+
+
+def without_runtime(text):
+    """Without a line that HIP 6 and 7 also write without FADE."""
+    return "".join(x for x in text.splitlines(True) if "leak detected by SharedSignalPool" not in x)
 PROBE = os.path.join(BIN, "fadeprobe")
 TRANSPORT = os.environ.get("E2E_TRANSPORT")  # of every run that does not choose one itself
 
@@ -36,9 +47,8 @@ def handler(name):
 class Result:
     def __init__(self, code, stdout, stderr, log):
         self.code, self.stdout, self.stderr, self.log = code, stdout, stderr, log
-        # Without the line that says that there is no GPU here, and one that HIP 6 and 7 also write without FADE.
-        self.said = [x for x in stderr.splitlines()
-                     if "there is no GPU here" not in x and "leak detected by SharedSignalPool" not in x]
+        # Without the line that says that there is no GPU here.
+        self.said = [x for x in without_runtime(stderr).splitlines() if "there is no GPU here" not in x]
 
     def text(self):
         with open(self.log) as file:

@@ -47,9 +47,9 @@ class Tests(fade.Test):
         self.assert_fine(result, "10 dispatches are right\n")
         steps = result.dispatches("step(")
         self.assertEqual([x["instrumented"] for x in steps], [True] * 10)
-        # two waves: an announcement, a load and a store each
-        self.assertEqual([x["records"] for x in steps], [6] * 10)
-        self.assertEqual(result.summary()["records"], 60)
+        # two workgroups of 64: an announcement, a load and a store of each wave
+        self.assertEqual([x["records"] for x in steps], [6 * fade.waves(64)] * 10)
+        self.assertEqual(result.summary()["records"], 60 * fade.waves(64))
 
     def test_no_instrumented_takes_it_back(self):
         result = self.probe(["-i", "--no-instrumented"], [MANY, 3])
