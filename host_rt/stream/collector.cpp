@@ -21,6 +21,7 @@ constexpr auto kTimedNap = kLongestNap;
 // many others it is probably still in its queue, and the copy engine has other things to do.
 constexpr unsigned kLikelyToRun = 8;
 constexpr auto kUnlikelyPause = std::chrono::microseconds(5000);
+constexpr uint64_t kUnlikelySteps = 8; // however long a step takes
 // The longest time between two looks that counts as silence: longer than that the process was
 // stopped, and the copy engine of a software GPU with it.
 constexpr auto kLongestLook = std::chrono::milliseconds(50);
@@ -121,6 +122,7 @@ bool Collector::step() noexcept {
   bool progress = takeNew();
   double fill = 0;
   fetched_ = 0;
+  ++steps_;
   for (auto at = streaming_.begin(); at != streaming_.end();) {
     try {
       progress |= follow(*at);
@@ -258,12 +260,15 @@ bool Collector::fetch(Streaming &s) {
   if (running) ++fetched_;
   Fetching &f = s.fetching;
   const Time now = Clock::now();
-  if (running && now < f.next && ring.drain.freed() == f.freed) return false;
+  const bool is_unlikely = fetched_ > kLikelyToRun;
+  const bool is_early = now < f.next || (is_unlikely && steps_ < f.next_step);
+  if (running && is_early && ring.drain.freed() == f.freed) return false;
+  f.next_step = steps_ + kUnlikelySteps;
   f.freed = ring.drain.freed();
   ring.segments->setFreed(f.freed);
   const bool any = ring.segments->step();
   ring.drain.setVisible(ring.segments->visible());
-  const auto longest = fetched_ > kLikelyToRun ? kUnlikelyPause : kLongestNap;
+  const auto longest = is_unlikely ? kUnlikelyPause : kLongestNap;
   f.pause = any ? std::chrono::microseconds(0)
                 : std::clamp<std::chrono::microseconds>(2 * f.pause, kShortestNap, longest);
   f.next = now + f.pause;

@@ -95,6 +95,7 @@ private:
   /// When a segmented ring was looked at, and what was seen then.
   struct Fetching {
     Time last{}, next{};
+    uint64_t next_step = 0; ///< not before this one, if it is unlikely to run
     std::chrono::microseconds pause{0};
     uint64_t visible = 0, answers = 0, freed = 0;
     std::chrono::nanoseconds silence{0};
@@ -148,6 +149,7 @@ private:
   std::list<Streaming> streaming_;
   std::list<Streaming> taken_; ///< out of the inbox, and not in one of these yet: one at most
   Failure taking_;
+  uint64_t steps_ = 0;
   unsigned fetched_ = 0; ///< segmented rings that were looked at in this step
   const std::chrono::milliseconds silence_;
 
