@@ -130,9 +130,16 @@ struct Arguments {
 /// Not with memset and memcpy: TSan would see those, but not the store of the packet's header that
 /// hands the block over, which is in code that it does not know.
 void setArguments(volatile char *block, const Arguments &values) {
+  struct {
+    Arguments values;
+    // The first hidden arguments of code objects from version 5 on. Older ones have a global offset
+    // there, which kernels of HIP do not look at.
+    uint32_t workgroups[3];
+    uint16_t workgroup_size[3], remainder[3];
+  } all{values, {static_cast<uint32_t>(values.n) / 64, 1, 1}, {64, 1, 1}, {}};
   for (int i = 0; i < 512; ++i) block[i] = 0;
-  const auto *from = reinterpret_cast<const char *>(&values);
-  for (std::size_t i = 0; i < sizeof values; ++i) block[i] = from[i];
+  const auto *from = reinterpret_cast<const char *>(&all);
+  for (std::size_t i = 0; i < sizeof all; ++i) block[i] = from[i];
 }
 
 class Queue {
@@ -312,8 +319,7 @@ void runCopies(hsa_agent_t gpu, const Regions &regions, uint64_t object, bool wi
   CHECK(hsa_memory_copy(x, input, size));
   const hsa_signal_t go = makeSignal(1), end = makeSignal(1), copied = makeSignal(4);
   std::memset(arguments, 0, 512);
-  const Arguments values{x, 2.0f, static_cast<int>(items)};
-  std::memcpy(arguments, &values, sizeof values);
+  setArguments(arguments, {x, 2.0f, static_cast<int>(items)});
   Queue queue(gpu);
   queue.barrier(go, {});
   queue.dispatch(object, arguments, end, items);
