@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a dispatch costs with FADE and without: compare.py FADEPROBE LIBFADEGPU LAUNCHES [rounds]
+"""What a dispatch costs with FADE and without: compare.py FADEPROBE LIBFADEGPU LAUNCHES [rounds] [queued|waited|heavy]
 
 Runs the program without FADE and in several ways with it, one after the other, so that a machine that is busy is equally
 busy for all of them, and prints medians in microseconds per dispatch. What FADE costs is the processor time that the
@@ -11,6 +11,7 @@ import sys
 
 probe, gpu, launches = sys.argv[1:4]
 rounds = int(sys.argv[4]) if len(sys.argv) > 4 else 7
+how = sys.argv[5] if len(sys.argv) > 5 else "queued"
 ways = {
     "none": ["env", "LD_PRELOAD=" + gpu],
     "durations": [probe, "--gpu", "gfx90a", "-l", "/dev/null", "--"],
@@ -23,10 +24,10 @@ if os.path.exists("/dev/kfd"):
 results = {way: [] for way in ways}
 for _ in range(rounds):
     for way, command in ways.items():
-        out = subprocess.run(command + [launches], capture_output=True, text=True, check=True).stdout
+        out = subprocess.run(command + [launches, how], capture_output=True, text=True, check=True).stdout
         results[way].append([float(x) / 1000 for x in out.split()])
 
-print(f"microseconds per dispatch, median of {rounds} runs")
+print(f"{how}: microseconds per dispatch, median of {rounds} runs")
 print(f"{'':16}{'wall':>8}{'launching thread':>18}{'threads of FADE':>17}{'cost over none':>16}")
 median = {way: [statistics.median(column) for column in zip(*rows)] for way, rows in results.items()}
 for way, (wall, thread, fade) in median.items():

@@ -1,9 +1,16 @@
-// Lane-instructions per second of the software GPU, per kind of work and number of workers.
+// Lane-instructions per second of the software GPU, per kind of work: bench_sim [FOLDER OF THE
+// KERNELS] [WORKERS]
+//   1 worker    per second of processor time
+//   N workers   of one GPU, and how many times one worker's speed by the clock that is
+//   N GPUs      with one worker each at the same time: what the machine gives to N threads that
+//   share nothing
 #include "../../tests/sim/support/test_device.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <numeric>
+#include <thread>
 
 using namespace fade::sim;
 
@@ -26,10 +33,11 @@ struct Speed {
   double per_second, per_cpu_second;
 };
 
+// The best of five runs. Each worker gets as much to do, however many there are.
 Speed measure(const char *arch, const std::string &object, const Work &work, unsigned workers) {
   TestDevice device(arch, workers);
   CodeObject &code = device.load(read_file(object));
-  const uint32_t items = 256 * 64;
+  const uint32_t items = 256 * 64 * ((workers + 1) / 2);
   auto in = device.allocate<uint8_t>(items * work.in_bytes + 64);
   auto out = device.allocate<uint8_t>(items * work.out_bytes + 64);
   Speed best{0, 0};
@@ -52,6 +60,16 @@ Speed measure(const char *arch, const std::string &object, const Work &work, uns
   return best;
 }
 
+// So many GPUs with one worker each at the same time, all together.
+double measure_apart(const char *arch, const std::string &object, const Work &work, unsigned gpus) {
+  std::vector<std::thread> threads;
+  std::vector<double> speeds(gpus);
+  for (double &speed : speeds)
+    threads.emplace_back([&] { speed = measure(arch, object, work, 1).per_second; });
+  for (auto &t : threads) t.join();
+  return std::accumulate(speeds.begin(), speeds.end(), 0.0);
+}
+
 void empty_dispatches(const char *arch, const std::string &object) {
   TestDevice device(arch);
   CodeObject &code = device.load(read_file(object));
@@ -65,7 +83,8 @@ void empty_dispatches(const char *arch, const std::string &object) {
 } // namespace
 
 int main(int argc, char **argv) {
-  const std::string dir = argc > 1 ? argv[1] : ".";
+  const std::string dir = argc > 1 ? argv[1] : "."; // where the kernels lie
+  const unsigned workers = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 2;
   const Work works[] = {{"alu", 20000, 0, 4},
                         {"alu_f32", 20000, 0, 4},
                         {"alu_divergent", 10000, 0, 4},
@@ -78,14 +97,17 @@ int main(int argc, char **argv) {
                         {"lds_gemm", 200, 0, 4, 1024, 4096},
                         {"lds_own", 2000, 0, 4, 256, 4096},
                         {"lds_own", 2000, 0, 4, 1024, 4096}};
-  std::printf("%-8s %-18s %12s %12s %8s\n", "arch", "loop", "1 worker /s", "2 workers /s", "ratio");
+  std::printf("%-8s %-18s %12s %11u workers %8s %8u GPUs\n", "arch", "loop", "1 worker", workers,
+              "ratio", workers);
   for (const char *arch : {"gfx90a", "gfx1030"}) {
     const std::string object = dir + "/bench-kernels-" + arch + ".hsaco";
     for (const Work &w : works) {
-      const Speed one = measure(arch, object, w, 1), two = measure(arch, object, w, 2);
+      const Speed one = measure(arch, object, w, 1), all = measure(arch, object, w, workers);
+      const double apart = measure_apart(arch, object, w, workers);
       const std::string loop = std::string(w.kernel) + "/" + std::to_string(w.workgroup);
-      std::printf("%-8s %-18s %12.2e %12.2e %8.2f\n", arch, loop.c_str(), one.per_cpu_second,
-                  two.per_second, two.per_second / one.per_second);
+      std::printf("%-8s %-18s %12.2e %19.2e %8.2f %13.2e\n", arch, loop.c_str(), one.per_cpu_second,
+                  all.per_second, all.per_second / one.per_second, apart);
+      std::fflush(stdout);
     }
     empty_dispatches(arch, object);
   }
