@@ -43,9 +43,8 @@ option(FADE_SANITIZED_TESTS_ONLY "build only tests for sanitizers: label threads
 add_custom_target(fade_tests) # all test programs and what they load
 
 # fade_test(name SOURCES ... [LIBS ...] [DEFINITIONS ...] [OPTIONS ...] [DEPENDS ...] [ENV ...] [LABELS ...] [SHARDS n]):
-# a GoogleTest program; each TEST is one ctest test.
-# Tests with the label "sanitize" also run with ASan and UBSan, those with the label "threads" with TSan. There a program
-# is one test, or n of them, because each start of it costs much.
+# a GoogleTest program, as one test of ctest or n of them, because each start costs time; scripts/test counts each TEST.
+# Tests with the label "sanitize" also run with ASan and UBSan, those with the label "threads" with TSan.
 function(fade_test name)
   cmake_parse_arguments(A "" "SHARDS" "SOURCES;LIBS;DEFINITIONS;OPTIONS;DEPENDS;ENV;LABELS" ${ARGN})
   set(wanted sanitize)
@@ -66,26 +65,17 @@ function(fade_test name)
   if(A_DEPENDS)
     add_dependencies(${name} ${A_DEPENDS})
   endif()
-  if(FADE_SANITIZE)
-    if(NOT A_SHARDS)
-      set(A_SHARDS 1)
-    endif()
-    foreach(shard RANGE 1 ${A_SHARDS})
-      math(EXPR index "${shard} - 1")
-      add_test(NAME ${name}.${shard} COMMAND ${name} --gtest_brief=1)
-      set_tests_properties(${name}.${shard} PROPERTIES LABELS "${A_LABELS}" TIMEOUT 900
-        ENVIRONMENT "${A_ENV};GTEST_TOTAL_SHARDS=${A_SHARDS};GTEST_SHARD_INDEX=${index}")
-    endforeach()
-  else()
-    # The discovery takes one label, and loses empty values together with their place.
-    set(properties TIMEOUT 300)
-    if(A_LABELS)
-      list(GET A_LABELS 0 label)
-      list(APPEND properties LABELS ${label})
-    endif()
-    if(A_ENV)
-      list(APPEND properties ENVIRONMENT "${A_ENV}")
-    endif()
-    gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+  if(NOT A_SHARDS)
+    set(A_SHARDS 1)
   endif()
+  foreach(shard RANGE 1 ${A_SHARDS})
+    set(test ${name})
+    if(A_SHARDS GREATER 1)
+      string(APPEND test .${shard})
+    endif()
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${test} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(${test} PROPERTIES LABELS "${A_LABELS}" TIMEOUT 900
+      ENVIRONMENT "${A_ENV};GTEST_TOTAL_SHARDS=${A_SHARDS};GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()
