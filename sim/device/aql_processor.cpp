@@ -1,8 +1,8 @@
 #include "device/aql_processor.h"
 
-#include "device/clock.h"
+#include "base/clock.h"
+#include "base/trace.h"
 #include "device/stats_log.h"
-#include "device/trace.h"
 
 #include <cinttypes>
 #include <cstdio>

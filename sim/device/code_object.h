@@ -2,7 +2,7 @@
 // device core run.
 #pragma once
 
-#include "device/address_space.h"
+#include "base/address_space.h"
 
 #include <cstdint>
 #include <map>

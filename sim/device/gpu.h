@@ -1,7 +1,7 @@
 // One GPU: its memory, what it can see of it, and its queues.
 #pragma once
 
-#include "device/address_space.h"
+#include "base/address_space.h"
 #include "device/backing_store.h"
 #include "device/kernel_names.h"
 #include "device/packet_processor.h"

@@ -4,7 +4,7 @@
 // differs between runs.
 #pragma once
 
-#include "device/address_space.h"
+#include "base/address_space.h"
 
 #include <cstdint>
 #include <mutex>

@@ -1,6 +1,6 @@
 #include "device/queue_runner.h"
 
-#include "device/trace.h"
+#include "base/trace.h"
 
 #include <algorithm>
 #include <chrono>

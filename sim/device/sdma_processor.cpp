@@ -1,7 +1,7 @@
 #include "device/sdma_processor.h"
 
-#include "device/clock.h"
-#include "device/trace.h"
+#include "base/clock.h"
+#include "base/trace.h"
 
 #include <algorithm>
 #include <cinttypes>

@@ -1,6 +1,6 @@
 #include "device/stats_log.h"
 
-#include "device/trace.h"
+#include "base/trace.h"
 
 #include <cerrno>
 #include <cstring>

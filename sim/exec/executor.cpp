@@ -1,13 +1,13 @@
 #include "exec/executor.h"
 
-#include "device/trace.h"
+#include "base/trace.h"
 #include "exec/dispatch_context.h"
-#include "exec/faults.h"
 #include "exec/kernel_launch.h"
-#include "exec/memory_view.h"
 #include "exec/program.h"
 #include "exec/resident_group.h"
 #include "exec/wave_runner.h"
+#include "wave/faults.h"
+#include "wave/memory_view.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // execution.
 #pragma once
 
-#include "device/address_space.h"
+#include "base/address_space.h"
 #include "isa/arch.h"
 
 #include <array>

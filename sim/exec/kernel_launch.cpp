@@ -1,6 +1,6 @@
 #include "exec/kernel_launch.h"
 
-#include "isa/constants.h"
+#include "semantics/constants.h"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 // From a dispatch and a kernel descriptor to the state in which waves start.
 #pragma once
 
-#include "device/address_space.h"
+#include "base/address_space.h"
 #include "exec/executor.h"
-#include "exec/wave.h"
+#include "wave/wave.h"
 
 #include <array>
 #include <cstdint>

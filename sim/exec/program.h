@@ -6,7 +6,7 @@
 // or the other way round, for there a wave may have to wait for others (see ResidentGroup).
 #pragma once
 
-#include "device/address_space.h"
+#include "base/address_space.h"
 #include "exec/executor.h"
 #include "isa/decoder.h"
 #include "isa/instruction.h"

@@ -16,7 +16,7 @@
 #include "exec/dispatch_context.h"
 #include "exec/kernel_launch.h"
 #include "exec/wave_runner.h"
-#include "exec/workgroup.h"
+#include "wave/workgroup.h"
 
 #include <memory>
 #include <vector>

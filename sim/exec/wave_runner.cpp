@@ -1,7 +1,7 @@
 #include "exec/wave_runner.h"
 
-#include "exec/faults.h"
-#include "exec/observer.h"
+#include "wave/faults.h"
+#include "wave/observer.h"
 
 #include <bit>
 

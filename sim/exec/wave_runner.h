@@ -1,9 +1,9 @@
 // Runs one wave, segment by segment.
 #pragma once
 
-#include "device/trace.h"
+#include "base/trace.h"
 #include "exec/program.h"
-#include "exec/wave.h"
+#include "wave/wave.h"
 
 #include <array>
 

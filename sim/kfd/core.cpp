@@ -1,5 +1,5 @@
 // Entry of libfadegpu-core.so: one driver per process, made when it is first needed.
-#include "device/trace.h"
+#include "base/trace.h"
 #include "kfd/core_api.h"
 #include "kfd/driver.h"
 #include "kfd/runtime_check.h"

@@ -1,6 +1,6 @@
 #include "kfd/driver.h"
 
-#include "device/trace.h"
+#include "base/trace.h"
 
 #include <cerrno>
 #include <cstring>

@@ -1,6 +1,6 @@
 // The ioctls of the render nodes, as far as libdrm and the runtimes use them. Functions return 0 or
 // an errno.
-#include "device/clock.h"
+#include "base/clock.h"
 #include "kfd/driver.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // The ioctls of /dev/kfd. Arguments are the kernel's own structures; functions return 0 or an
 // errno.
-#include "device/clock.h"
-#include "device/trace.h"
+#include "base/clock.h"
+#include "base/trace.h"
 #include "kfd/driver.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "session.h"
 
-#include "exec/observer.h"
 #include "isa/decoder.h"
+#include "wave/observer.h"
 
 #include <fade/clone.h>
 

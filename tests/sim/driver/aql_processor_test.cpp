@@ -1,6 +1,6 @@
 #include "fake_device.h"
 
-#include "device/clock.h"
+#include "base/clock.h"
 
 #include <gtest/gtest.h>
 

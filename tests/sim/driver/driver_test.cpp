@@ -1,5 +1,5 @@
 // The driver through its ioctls, as the runtime calls them, without the runtime.
-#include "device/clock.h"
+#include "base/clock.h"
 #include "device/hsa_abi.h"
 #include "kfd/driver.h"
 

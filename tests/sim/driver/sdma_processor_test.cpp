@@ -1,6 +1,6 @@
 #include "fake_device.h"
 
-#include "device/clock.h"
+#include "base/clock.h"
 #include "device/sdma_processor.h"
 
 #include <gtest/gtest.h>

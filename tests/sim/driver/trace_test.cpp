@@ -1,4 +1,4 @@
-#include "device/trace.h"
+#include "base/trace.h"
 
 #include <cerrno>
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 // kinds, counts, and listeners.
 #include "../support/test_device.h"
 
-#include "exec/observer.h"
-#include "exec/quad.h"
+#include "wave/observer.h"
+#include "wave/quad.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // registers and lanes.
 #include "wave_bench.h"
 
-#include "isa/fp8.h"
+#include "semantics/fp8.h"
 
 #include <gtest/gtest.h>
 

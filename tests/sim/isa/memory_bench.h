@@ -2,9 +2,9 @@
 #pragma once
 
 #include "exec/dispatch_context.h"
-#include "exec/memory_view.h"
-#include "exec/workgroup.h"
-#include "isa/constants.h"
+#include "semantics/constants.h"
+#include "wave/memory_view.h"
+#include "wave/workgroup.h"
 #include "wave_bench.h"
 
 #include <cstring>

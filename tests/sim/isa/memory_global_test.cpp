@@ -1,6 +1,6 @@
 // Flat and global loads and stores.
-#include "exec/observer.h"
 #include "memory_bench.h"
+#include "wave/observer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Instructions that cross lanes, name registers by an index, or write two registers.
 #include "wave_bench.h"
 
-#include "exec/faults.h"
+#include "wave/faults.h"
 
 #include <gtest/gtest.h>
 

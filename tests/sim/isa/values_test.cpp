@@ -1,8 +1,8 @@
 // Arithmetic on single values, against references in exact integer arithmetic.
-#include "isa/division.h"
-#include "isa/fp8.h"
-#include "isa/transcendental.h"
-#include "isa/values.h"
+#include "semantics/division.h"
+#include "semantics/fp8.h"
+#include "semantics/transcendental.h"
+#include "semantics/values.h"
 
 #include <gtest/gtest.h>
 

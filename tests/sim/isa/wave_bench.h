@@ -3,9 +3,9 @@
 #pragma once
 
 #include "assembler.h"
-#include "exec/wave.h"
 #include "isa/decoder.h"
-#include "isa/values.h"
+#include "semantics/values.h"
+#include "wave/wave.h"
 
 #include <initializer_list>
 #include <map>

@@ -1,7 +1,7 @@
 // A GPU for tests: memory, an executor, and code objects, without a driver.
 #pragma once
 
-#include "device/address_space.h"
+#include "base/address_space.h"
 #include "device/code_object.h"
 #include "exec/executor.h"
 

@@ -1,7 +1,7 @@
 // Real code objects of Triton, for all four architectures, against references computed on the host.
 #include "../support/test_device.h"
 
-#include "isa/values.h"
+#include "semantics/values.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

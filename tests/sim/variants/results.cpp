@@ -2,9 +2,9 @@
 // registers, for random operands, modifiers, rounding and denormal modes: one line per architecture
 // and mnemonic with a number made of all of it. Programs compiled for different processors must
 // print the same.
-#include "exec/wave.h"
 #include "isa/decoder.h"
 #include "isa/opcode.h"
+#include "wave/wave.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,0 +1,250 @@
+// Vector instructions. The semantics of one is a short expression on single values; this file turns
+// the expression into a loop over lanes and a table entry. Operand fetch, modifiers, EXEC and
+// write-back are in valu.cpp, once for all.
+#pragma once
+
+#include "isa/opcode.h"
+#include "semantics/values.h"
+#include "wave/wave.h"
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace fade::sim {
+
+// A source or destination: a word per lane, and a second one for 64-bit values.
+struct Rows {
+  const uint32_t *lo;
+  const uint32_t *hi;
+};
+
+// What an expression may ask about the machine besides its operands: take it, or the lane's number,
+// as a last parameter.
+struct Machine {
+  bool ieee;                  // MODE.IEEE: signalling NaNs are quieted and passed on
+  bool overflow_stays_finite; // MODE.FP16_OVFL
+  bool gfx9;
+  bool gfx90a;
+};
+struct Lane {
+  unsigned number;
+};
+
+struct LaneCall {
+  Rows src[4];
+  Machine machine;
+  uint32_t *lo; // result; all lanes are written
+  uint32_t *hi;
+  uint8_t *flags; // second result, 0 or 1 per lane
+  unsigned lanes;
+};
+
+// A value and a flag: carry out, overflow, v_div_scale's VCC.
+template <class T> struct Flagged {
+  T value;
+  bool flag;
+};
+
+template <class T> struct TypeOf;
+template <> struct TypeOf<u16> { static constexpr Type type = Type::u16; };
+template <> struct TypeOf<i16> { static constexpr Type type = Type::i16; };
+template <> struct TypeOf<f16> { static constexpr Type type = Type::f16; };
+template <> struct TypeOf<u32> { static constexpr Type type = Type::u32; };
+template <> struct TypeOf<i32> { static constexpr Type type = Type::i32; };
+template <> struct TypeOf<f32> { static constexpr Type type = Type::f32; };
+template <> struct TypeOf<u64> { static constexpr Type type = Type::u64; };
+template <> struct TypeOf<i64> { static constexpr Type type = Type::i64; };
+template <> struct TypeOf<f64> { static constexpr Type type = Type::f64; };
+template <> struct TypeOf<bool> { static constexpr Type type = Type::mask; };
+template <class T> struct TypeOf<Flagged<T>> : TypeOf<T> {};
+
+template <class T>
+constexpr bool is_operand = !std::is_same_v<T, Machine> && !std::is_same_v<T, Lane>;
+
+template <class T> inline bool nan_operand(T x) {
+  if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, f32> || std::is_same_v<T, f64>)
+    return is_nan(x);
+  else
+    return false;
+}
+
+template <class T> inline T fetch(const Rows &r, [[maybe_unused]] Machine m, unsigned i) {
+  if constexpr (std::is_same_v<T, Machine>)
+    return m;
+  else if constexpr (std::is_same_v<T, Lane>)
+    return Lane{i};
+  else if constexpr (std::is_same_v<T, bool>)
+    return r.lo[i] != 0;
+  else if constexpr (std::is_same_v<T, f16>)
+    return f16{static_cast<u16>(r.lo[i])};
+  else if constexpr (sizeof(T) == 2)
+    return static_cast<T>(r.lo[i]);
+  else if constexpr (sizeof(T) == 4)
+    return std::bit_cast<T>(r.lo[i]);
+  else
+    return std::bit_cast<T>(static_cast<u64>(r.hi[i]) << 32 | r.lo[i]);
+}
+
+template <class T> inline void put(const LaneCall &c, unsigned i, T v) {
+  if constexpr (std::is_same_v<T, bool>)
+    c.flags[i] = v;
+  else if constexpr (std::is_same_v<T, f16>)
+    c.lo[i] = v.bits;
+  else if constexpr (sizeof(T) == 2)
+    c.lo[i] = static_cast<u16>(v);
+  else if constexpr (sizeof(T) == 4)
+    c.lo[i] = std::bit_cast<u32>(v);
+  else {
+    u64 b = std::bit_cast<u64>(v);
+    c.lo[i] = static_cast<u32>(b);
+    c.hi[i] = static_cast<u32>(b >> 32);
+  }
+}
+template <class T> inline void put(const LaneCall &c, unsigned i, Flagged<T> v) {
+  put(c, i, v.value);
+  c.flags[i] = v.flag;
+}
+
+// Before a loop over lanes: iterations do not depend on each other.
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed" // a few expressions have to stay scalar
+#define LANE_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define LANE_LOOP _Pragma("GCC ivdep")
+#endif
+// 32 or 64, in a form that tells the compiler so.
+inline unsigned lanes_of(const LaneCall &c) { return c.lanes & 96; }
+
+template <class F> struct Signature;
+template <class R, class... A> struct Signature<R (*)(A...)> {
+  using Result = R;
+  static constexpr unsigned count = (0u + ... + (is_operand<A> ? 1u : 0u));
+
+  static constexpr unsigned arguments = sizeof...(A);
+  static_assert(arguments <= 4);
+
+  template <auto F, size_t... I> static void lanes(const LaneCall &c, std::index_sequence<I...>) {
+    const Machine m = c.machine;
+    const unsigned lanes = lanes_of(c);
+    // The rows never overlap in part: a destination is either a row of its own or exactly one of
+    // the sources.
+    LANE_LOOP
+    for (unsigned i = 0; i < lanes; i++) put(c, i, F(fetch<A>(c.src[I], m, i)...));
+  }
+  // The same in two steps: the usual expression on all lanes, and only if one of them turns out
+  // odd, the exact one. The usual one has no checks for NaN or range, which would cost more than
+  // the operation.
+  template <auto Usual, auto Odd, auto Exact, size_t... I>
+  static void checked_lanes(const LaneCall &c, std::index_sequence<I...>) {
+    const Machine m = c.machine;
+    const unsigned lanes = lanes_of(c);
+    using Flag = std::conditional_t<sizeof(R) == 8, u64, u32>;
+    alignas(64) R out[64]; // the operands must not be overwritten before all is well
+    Flag odd = 0;
+    LANE_LOOP
+    for (unsigned i = 0; i < lanes; i++) {
+      out[i] = Usual(fetch<A>(c.src[I], m, i)...);
+      odd |= Odd(out[i], fetch<A>(c.src[I], m, i)...) ? Flag{1} : Flag{0};
+    }
+    if (odd) [[unlikely]]
+      for (unsigned i = 0; i < lanes; i++) out[i] = Exact(fetch<A>(c.src[I], m, i)...);
+    LANE_LOOP
+    for (unsigned i = 0; i < lanes; i++) put(c, i, out[i]);
+  }
+  static constexpr Opcode describe(const char *name) {
+    Opcode o{name, nullptr, ExecClass::valu};
+    o.sources = count;
+    unsigned n = 0;
+    (
+        [&] {
+          if constexpr (is_operand<A>) o.src[n++] = TypeOf<A>::type;
+        }(),
+        ...);
+    o.dst = TypeOf<R>::type;
+    o.flag_out = !std::is_same_v<R, bool> && requires(R r) { r.flag; };
+    return o;
+  }
+};
+
+template <auto F> void lane_loop(const LaneCall &c) {
+  using S = Signature<decltype(+F)>;
+  S::template lanes<F>(c, std::make_index_sequence<S::arguments>{});
+}
+
+template <auto Usual, auto Odd, auto Exact> void checked_loop(const LaneCall &c) {
+  using S = Signature<decltype(+Usual)>;
+  S::template checked_lanes<Usual, Odd, Exact>(c, std::make_index_sequence<S::arguments>{});
+}
+
+// Handlers (valu.cpp).
+void run_valu(Wave &, const Instruction &);         // vector result
+void run_compare(Wave &, const Instruction &);      // mask result
+void run_compare_exec(Wave &, const Instruction &); // v_cmpx
+
+template <auto F> constexpr Opcode valu(const char *name) {
+  Opcode o = Signature<decltype(+F)>::describe(name);
+  o.lanes = lane_loop<F>;
+  o.run = o.dst == Type::mask ? run_compare : run_valu;
+  return o;
+}
+template <auto Usual, auto Odd, auto Exact> constexpr Opcode checked_valu(const char *name) {
+  Opcode o = valu<Usual>(name);
+  o.lanes = checked_loop<Usual, Odd, Exact>;
+  return o;
+}
+constexpr Opcode accumulate(Opcode o) { // last source is the destination
+  o.reads_dst = true;
+  return o;
+}
+constexpr Opcode preserve(Opcode o) { // 16-bit result, upper half kept on every architecture
+  o.preserves_high = true;
+  return o;
+}
+template <auto F>
+constexpr Opcode clamped(Opcode o) { // integer clamp saturates: its own expression
+  o.lanes_clamp = lane_loop<F>;
+  return o;
+}
+
+// For instructions with a handler of their own.
+Machine machine_of(const Wave &w);
+bool flushes(const Wave &w, Type t,
+             bool input); // MODE asks for denormal operands or results to become 0
+void flush_denormals(uint32_t *lo, uint32_t *hi, Type t, unsigned lanes);
+// The result of an instruction, with all modifiers but not yet in its register; returns the lanes
+// to be written.
+uint64_t compute_result(Wave &w, const Instruction &in, uint32_t (&result)[2][64], uint8_t *flags);
+void blend(uint32_t *to, const uint32_t *from, const uint32_t *mask,
+           unsigned lanes); // mask: 0 or ~0 per lane
+
+// The 64 words of a source operand: the register itself, or a scalar repeated into `room` (two
+// rows).
+Rows operand_rows(Wave &w, const Operand &o, Type type, uint32_t (*room)[64]);
+// Whether a 16-bit result leaves the upper half of its register alone: gfx9 clears it, except in a
+// few instructions.
+inline bool keeps_high_half(const Arch &arch, const Instruction &in) {
+  return arch.gfx10_up || in.opcode->preserves_high;
+}
+// A scalar operand's value (never a vector register).
+uint64_t scalar_value(const Wave &w, const Operand &o, Type type);
+
+} // namespace fade::sim
+
+// VALU(v_add_f32, (f32 a, f32 b), add(a, b)): an entry of an opcode table.
+// ARITHMETIC(v_add_f32, (f32 a, f32 b), a + b): IEEE arithmetic. A NaN result is the first NaN
+// among the operands.
+#define ARITHMETIC(NAME, PARAMS, ...)                                                              \
+  checked_valu<[] PARAMS { return (__VA_ARGS__); }, [](auto r, auto...) { return is_nan(r); },     \
+               [](auto... operands) {                                                              \
+                 auto r = [] PARAMS { return (__VA_ARGS__); }(operands...);                        \
+                 return is_nan(r) ? nan_of(operands...) : r;                                       \
+               }>(#NAME)
+// UNLESS_NAN(v_min_f32, (f32 a, f32 b), a < b ? a : b, min_num(a, b)): the first expression, unless
+// an operand is NaN.
+#define UNLESS_NAN(NAME, PARAMS, USUAL, ...)                                                       \
+  checked_valu<[] PARAMS { return (USUAL); },                                                      \
+               [](auto, auto... operands) { return (nan_operand(operands) || ...); },              \
+               [] PARAMS { return (__VA_ARGS__); }>(#NAME)
+
+#define VALU(NAME, PARAMS, ...) valu<[] PARAMS { return (__VA_ARGS__); }>(#NAME)

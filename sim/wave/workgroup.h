@@ -1,0 +1,23 @@
+// A workgroup: its waves and its LDS. One worker runs it at a time.
+#pragma once
+
+#include "wave/wave.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace fade::sim {
+
+class Workgroup {
+public:
+  std::vector<Wave *> waves;
+  std::byte *lds = nullptr;
+  uint32_t lds_bytes = 0; // as allocated for the dispatch: accesses beyond read 0 and write nothing
+  unsigned at_barrier = 0;
+  unsigned ended = 0;
+  uint64_t gws_barrier_waiting = 0;
+};
+
+} // namespace fade::sim
