@@ -1,8 +1,6 @@
 // The clocks of a GPU. Both are the host's monotonic clock, so they never disagree.
 #pragma once
 
-#include "isa/arch.h"
-
 #include <cstdint>
 #include <ctime>
 
@@ -24,9 +22,9 @@ inline uint64_t gpu_clock() { return system_clock() / gpu_tick; }
 
 // Cycles of the compute units, as s_memtime and SHADER_CYCLES show them: at the rate that the card
 // says it has. Without overflow in any machine's life.
-inline uint64_t shader_clock(const Arch &arch) {
+inline uint64_t shader_clock(uint32_t mhz) {
   const uint64_t ns = system_clock();
-  return ns / 1000 * arch.engine_mhz + ns % 1000 * arch.engine_mhz / 1000;
+  return ns / 1000 * mhz + ns % 1000 * mhz / 1000;
 }
 
 } // namespace fade::sim

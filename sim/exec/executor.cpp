@@ -27,30 +27,6 @@
 
 namespace fade::sim {
 
-const char *name_of(ExecClass c) {
-  static constexpr const char *names[] = {"valu", "salu", "vmem_load", "vmem_store", "vmem_atomic",
-                                          "smem", "lds",  "branch",    "mfma",       "other"};
-  static_assert(std::size(names) == static_cast<size_t>(ExecClass::count));
-  return names[static_cast<size_t>(c)];
-}
-
-void DispatchStats::add(const DispatchStats &o) {
-  for (size_t i = 0; i < classes.size(); i++) {
-    classes[i].waves += o.classes[i].waves;
-    classes[i].lanes += o.classes[i].lanes;
-  }
-  waves += o.waves;
-  global_bytes_read += o.global_bytes_read, global_bytes_written += o.global_bytes_written;
-  lds_bytes_read += o.lds_bytes_read, lds_bytes_written += o.lds_bytes_written;
-  barriers += o.barriers;
-}
-
-DispatchStats::Count DispatchStats::total() const {
-  Count t;
-  for (const Count &c : classes) t.waves += c.waves, t.lanes += c.lanes;
-  return t;
-}
-
 namespace {
 
 // A dispatch on its way through the workers. Guarded by Impl::mutex, except what says otherwise.
@@ -127,7 +103,9 @@ const char no_memory[] = "out of memory"; // short enough to need none
 
 struct Executor::Impl {
   Impl(const Arch &a, const AddressSpace &m, Hooks h, unsigned n)
-      : arch(a), memory(m), hooks(std::move(h)), count(n) {}
+      : arch(a), memory(m), hooks(std::move(h)), count(n) {
+    services.interrupt = hooks.interrupt;
+  }
 
   const Arch &arch;
   const AddressSpace &memory;
@@ -135,7 +113,7 @@ struct Executor::Impl {
   const unsigned count;
   const uint64_t wave_turn = fade::sim::turn();
   Observer *observer = nullptr;
-  GlobalWaveSync global_sync;
+  DeviceServices services;
 
   std::mutex mutex;
   std::condition_variable work, ended;
@@ -350,8 +328,7 @@ DispatchResult Executor::Impl::run(const Dispatch &dispatch) {
   } catch (const std::exception &e) {
     return refuse(Status::bad_dispatch, e.what());
   }
-  job.context.hooks = &hooks;
-  job.context.global_sync = &global_sync;
+  job.context.device = &services;
   job.context.program = program.get();
   job.context.turn = wave_turn;
   job.resident_limit = resident_groups(launch);

@@ -4,6 +4,7 @@
 
 #include "base/address_space.h"
 #include "isa/arch.h"
+#include "wave/stats.h"
 
 #include <array>
 #include <cstdint>
@@ -27,40 +28,6 @@ struct Dispatch {
   uint64_t packet_address = 0; // where the kernel finds its AQL packet (dispatch_ptr)
   uint64_t queue_address = 0;  // where it finds its amd_queue_t (queue_ptr)
   uint64_t dispatch_id = 0;
-};
-
-enum class ExecClass : uint8_t {
-  valu,
-  salu,
-  vmem_load,
-  vmem_store,
-  vmem_atomic,
-  smem,
-  lds,
-  branch,
-  mfma,
-  other,
-  count
-};
-const char *name_of(ExecClass c);
-
-// What a dispatch executed. The counts depend only on the program and its data, never on timing, as
-// long as the kernel itself does not.
-struct DispatchStats {
-  struct Count {
-    uint64_t waves = 0; // instructions, one per wave
-    uint64_t lanes = 0; // active lanes summed
-  };
-  std::array<Count, static_cast<size_t>(ExecClass::count)> classes{};
-  uint64_t waves = 0;
-  uint64_t global_bytes_read = 0, global_bytes_written = 0;
-  uint64_t lds_bytes_read = 0, lds_bytes_written = 0;
-  uint64_t barriers = 0;
-  double seconds = 0;
-  unsigned workers = 0;
-
-  void add(const DispatchStats &other);
-  Count total() const;
 };
 
 struct DispatchResult {

@@ -1,6 +1,7 @@
 #include "exec/program.h"
 
 #include "isa/opcode.h"
+#include "semantics/opcodes.h"
 
 #include <fmt/format.h>
 
@@ -41,7 +42,7 @@ std::string hex(const std::vector<uint8_t> &bytes, size_t size) {
 } // namespace
 
 Program::Program(const Arch &arch, unsigned lanes, const AddressSpace &memory)
-    : number_(next_number()), memory_(memory), decoder_(arch, lanes) {}
+    : number_(next_number()), memory_(memory), decoder_(arch, lanes, opcodes()) {}
 
 const Segment *Program::at(uint64_t pc) {
   std::lock_guard lock(mutex_);

@@ -97,7 +97,7 @@ void ResidentGroup::start(const KernelLaunch &launch, DispatchContext &context, 
     w.lanes = launch.lanes();
     w.arch = &arch;
     w.group = &group_;
-    w.context = &context;
+    w.device = context.device;
     w.in_step = in_step_;
     w.scratch = static_cast<std::byte *>(m.scratch.get());
     w.scratch_bytes = launch.scratch_bytes();
@@ -132,7 +132,7 @@ bool ResidentGroup::release_barrier(DispatchStats &stats) {
 // Whether a wave goes on when its time has come. `floor` is the least time of all.
 bool ResidentGroup::may_go_on(Wave &w, uint64_t floor) {
   if (w.state == WaveState::at_global_barrier &&
-      w.context->global_sync->ended(w.global_barrier_phase)) {
+      w.device->global_sync.ended(w.global_barrier_phase)) {
     w.state = WaveState::running;
     w.lds_use = LdsUse::none;
     if (floor != nobody) w.time = std::max(w.time, floor); // it has waited as long as they ran

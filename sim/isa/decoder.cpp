@@ -2,7 +2,6 @@
 
 #include "isa/encoding_fields.h"
 #include "isa/llvm_mc.h"
-#include "isa/opcode.h"
 
 #include <algorithm>
 #include <cstring>
@@ -100,8 +99,9 @@ LlvmDisassembler::Answer Decoder::Llvm::halves(const Arch &arch, unsigned lanes,
   return answer;
 }
 
-Decoder::Decoder(const Arch &arch, unsigned wave_lanes)
-    : llvm_(new Llvm{{arch.name, wave_lanes == 32}, {}}), arch_(arch), lanes_(wave_lanes) {}
+Decoder::Decoder(const Arch &arch, unsigned wave_lanes, const OpcodeTable &opcodes)
+    : llvm_(new Llvm{{arch.name, wave_lanes == 32}, {}}), arch_(arch), lanes_(wave_lanes),
+      opcodes_(opcodes) {}
 
 Decoder::~Decoder() = default;
 
@@ -162,7 +162,7 @@ Decoder::Result Decoder::decode(std::span<const uint8_t> bytes, uint64_t pc) {
   r.instruction.pc = pc;
   if (answer.size == 0) return r;
   if (halves) {
-    const Opcode *named = find_opcode(answer.mnemonic);
+    const Opcode *named = opcodes_.find(answer.mnemonic);
     if (!named || !has_16_bit_operand(*named)) return r;
   }
   r.valid = true;
@@ -173,11 +173,11 @@ Decoder::Result Decoder::decode(std::span<const uint8_t> bytes, uint64_t pc) {
   FieldReader fields(arch_, lanes_, bytes.first(answer.size));
   if (fields.is_dual()) {
     Instruction &second = paired_.emplace_back();
-    r.known = fields.read_dual(in, second);
+    r.known = fields.read_dual(in, second, opcodes_);
     second.pc = pc, second.size = in.size;
     return r;
   }
-  const Opcode *op = find_opcode(r.mnemonic);
+  const Opcode *op = opcodes_.find(r.mnemonic);
   if (!op) return r;
   in.opcode = op;
   in.run = op->run;

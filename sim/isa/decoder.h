@@ -4,6 +4,7 @@
 
 #include "isa/arch.h"
 #include "isa/instruction.h"
+#include "isa/opcode_table.h"
 
 #include <cstdint>
 #include <deque>
@@ -15,12 +16,12 @@ namespace fade::sim {
 
 class Decoder {
 public:
-  Decoder(const Arch &arch, unsigned wave_lanes);
+  Decoder(const Arch &arch, unsigned wave_lanes, const OpcodeTable &opcodes);
   ~Decoder();
 
   struct Result {
     bool valid = false; // the bytes are an instruction of this architecture
-    bool known = false; // ... and the software GPU has semantics for it; else `instruction` has
+    bool known = false; // ... and the table has semantics for it; else `instruction` has
                         // only pc and size
     Instruction instruction;
     std::string mnemonic; // as LLVM spells it, with encoding suffix
@@ -37,6 +38,7 @@ private:
   std::unique_ptr<Llvm> llvm_;
   const Arch &arch_;
   unsigned lanes_;
+  const OpcodeTable &opcodes_;
   std::deque<Instruction> paired_;
 };
 

@@ -1,7 +1,5 @@
 #include "isa/encoding_fields.h"
 
-#include "isa/opcode.h"
-
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -488,7 +486,7 @@ void FieldReader::read_mimg(Instruction &in) const {
       in.nsa[in.nsa_count++] = static_cast<uint8_t>(dword_[i] >> 8 * b);
 }
 
-bool FieldReader::read_dual(Instruction &x, Instruction &y) {
+bool FieldReader::read_dual(Instruction &x, Instruction &y, const OpcodeTable &opcodes) {
   static constexpr const char *names[32] = {"v_dual_fmac_f32",
                                             "v_dual_fmaak_f32",
                                             "v_dual_fmamk_f32",
@@ -512,7 +510,7 @@ bool FieldReader::read_dual(Instruction &x, Instruction &y) {
   auto half = [&](Instruction &in, unsigned op, unsigned src0, unsigned vsrc1, unsigned vdst) {
     in.encoding = Encoding::vopd;
     if (!names[op]) return false;
-    in.opcode = find_opcode(names[op]);
+    in.opcode = opcodes.find(names[op]);
     if (!in.opcode) return false;
     in.run = in.opcode->run;
     in.cls = in.opcode->cls;

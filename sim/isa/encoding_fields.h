@@ -4,6 +4,7 @@
 
 #include "isa/arch.h"
 #include "isa/instruction.h"
+#include "isa/opcode_table.h"
 
 #include <cstdint>
 #include <span>
@@ -17,7 +18,7 @@ public:
   bool is_dual() const; // VOPD: two operations in one
   // Fills in what the opcode (already set) leaves open. False when the encoding is not understood.
   bool read(Instruction &in);
-  bool read_dual(Instruction &x, Instruction &y);
+  bool read_dual(Instruction &x, Instruction &y, const OpcodeTable &opcodes);
 
 private:
   Encoding encoding() const;

@@ -1,11 +1,7 @@
 // A decoded instruction: what the encoding said, in a form that is the same for all architectures.
 #pragma once
 
-#include "exec/executor.h"
-#include "isa/arch.h"
-
 #include <cstdint>
-#include <string>
 
 namespace fade::sim {
 
@@ -39,6 +35,22 @@ enum class Encoding : uint8_t {
   mimg,
   other
 };
+
+// How an instruction is counted.
+enum class ExecClass : uint8_t {
+  valu,
+  salu,
+  vmem_load,
+  vmem_store,
+  vmem_atomic,
+  smem,
+  lds,
+  branch,
+  mfma,
+  other,
+  count
+};
+const char *name_of(ExecClass c);
 
 // What an instruction may do with LDS. Atomics count as writes: their order among each other is the
 // hardware's to choose.

@@ -1,11 +1,10 @@
-// The table of instructions: a name, what runs it, and what the decoder must know about its
-// operands.
+// What an instruction is: its name, what runs it, and what must be known about it to decode and
+// schedule it.
 #pragma once
 
 #include "isa/instruction.h"
 
-#include <span>
-#include <string_view>
+#include <cstdint>
 
 namespace fade::sim {
 
@@ -48,22 +47,5 @@ struct Opcode {
   bool reads_dst = false;      // the last source is the destination register (v_fmac)
   bool preserves_high = false; // 16-bit result leaves the upper half alone, even on gfx9
 };
-
-// Each family of instructions is a table of its own.
-std::span<const Opcode> salu_opcodes();
-std::span<const Opcode> valu_integer_opcodes();
-std::span<const Opcode> valu_float_opcodes();
-std::span<const Opcode> valu_compare_opcodes();
-std::span<const Opcode> valu_special_opcodes(); // lanes crossed, moves by index, reads into scalars
-std::span<const Opcode> valu_packed_opcodes();
-std::span<const Opcode> valu_dual_opcodes();
-std::span<const Opcode> matrix_opcodes();
-std::span<const Opcode> scalar_memory_opcodes();
-std::span<const Opcode> vector_memory_opcodes();
-std::span<const Opcode> lds_opcodes();
-
-// By mnemonic without encoding suffix (`v_add_f32`, in any architecture's spelling); null when
-// unknown.
-const Opcode *find_opcode(std::string_view mnemonic);
 
 } // namespace fade::sim

@@ -46,7 +46,7 @@ uint32_t whole_register(const Wave &w, unsigned number) {
     return w.arch->gfx10_up ? static_cast<uint32_t>(w.flat_scratch) : 0; // gfx942: XCC_ID
   case reg_flat_scr_hi: return static_cast<uint32_t>(w.flat_scratch >> 32);
   case reg_hw_id1: return hardware_id(w);
-  case reg_shader_cycles: return static_cast<uint32_t>(shader_clock(*w.arch) & 0xfffff);
+  case reg_shader_cycles: return static_cast<uint32_t>(shader_clock(w.arch->engine_mhz) & 0xfffff);
   default: return 0;
   }
 }

@@ -2,6 +2,7 @@
 // so nothing here is atomic or fenced. An access beyond the allocation reads zero and writes
 // nothing, each dword by itself.
 #include "semantics/lds.h"
+#include "semantics/opcodes.h"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // Instructions of the LDS unit that touch no LDS: moving values between lanes, and global wave
 // sync.
-#include "exec/dispatch_context.h"
 #include "semantics/lds.h"
+#include "wave/device_services.h"
 
 namespace fade::sim {
 namespace {
@@ -82,13 +82,13 @@ uint32_t other_waves(const Wave &w, const Instruction &in) {
 }
 
 void gws_init(Wave &w, const Instruction &in) {
-  if (w.active_exec) w.context->global_sync->init(other_waves(w, in) + 1);
+  if (w.active_exec) w.device->global_sync.init(other_waves(w, in) + 1);
 }
 
 void gws_barrier(Wave &w, const Instruction &) {
   if (!w.active_exec) return;
   full_fence();
-  w.global_barrier_phase = w.context->global_sync->arrive();
+  w.global_barrier_phase = w.device->global_sync.arrive();
   w.state = WaveState::at_global_barrier;
 }
 

@@ -7,6 +7,7 @@
 #include "semantics/valu.h"
 
 #include "semantics/fp8.h"
+#include "semantics/opcodes.h"
 
 namespace fade::sim {
 namespace {

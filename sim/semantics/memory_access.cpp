@@ -2,6 +2,7 @@
 
 #include "semantics/buffer_resource.h"
 #include "semantics/constants.h"
+#include "wave/stats.h"
 
 #include <optional>
 

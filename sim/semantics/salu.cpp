@@ -2,9 +2,10 @@
 #include "semantics/salu.h"
 
 #include "base/clock.h"
-#include "exec/dispatch_context.h"
 #include "semantics/constants.h"
 #include "semantics/hardware_registers.h"
+#include "semantics/opcodes.h"
+#include "wave/device_services.h"
 #include "wave/faults.h"
 #include "wave/workgroup.h"
 
@@ -103,8 +104,8 @@ void trap(Scalar &s) {
 
 void send_message(Scalar &s) {
   constexpr int interrupt = 1;
-  if ((s.in.imm & 15) != interrupt || !s.w.context) return;
-  const auto &hook = s.w.context->hooks->interrupt;
+  if ((s.in.imm & 15) != interrupt || !s.w.device) return;
+  const auto &hook = s.w.device->interrupt;
   if (hook) hook(s.w.sgpr[sreg::m0] & 0xffffff);
 }
 

@@ -7,6 +7,7 @@
 #include "semantics/constants.h"
 #include "semantics/host_atomic.h"
 #include "semantics/memory_access.h"
+#include "semantics/opcodes.h"
 #include "semantics/valu.h"
 
 namespace fade::sim {
@@ -109,7 +110,9 @@ void write_counter(Wave &w, const Instruction &in, uint64_t now) {
   const uint32_t values[2] = {static_cast<u32>(now), static_cast<u32>(now >> 32)};
   write_scalars(w, in.dst, values, 2);
 }
-void memtime(Wave &w, const Instruction &in) { write_counter(w, in, shader_clock(*w.arch)); }
+void memtime(Wave &w, const Instruction &in) {
+  write_counter(w, in, shader_clock(w.arch->engine_mhz));
+}
 void memrealtime(Wave &w, const Instruction &in) { write_counter(w, in, gpu_clock()); }
 
 void cache_control(Wave &, const Instruction &) { full_fence(); }

@@ -1,4 +1,5 @@
 // Vector comparisons: one bit per lane into a scalar register (v_cmp) or into EXEC (v_cmpx).
+#include "semantics/opcodes.h"
 #include "semantics/valu.h"
 
 namespace fade::sim {

@@ -1,4 +1,5 @@
 // Dual instructions (VOPD): two operations that read all their operands before either writes.
+#include "semantics/opcodes.h"
 #include "semantics/valu.h"
 
 namespace fade::sim {

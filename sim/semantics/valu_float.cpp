@@ -3,6 +3,7 @@
 
 #include "semantics/division.h"
 #include "semantics/fp8.h"
+#include "semantics/opcodes.h"
 #include "semantics/transcendental.h"
 
 namespace fade::sim {

@@ -1,4 +1,5 @@
 // Vector instructions on integers and bits.
+#include "semantics/opcodes.h"
 #include "semantics/valu.h"
 
 namespace fade::sim {

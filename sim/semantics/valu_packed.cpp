@@ -3,6 +3,7 @@
 #include "semantics/valu.h"
 
 #include "semantics/dpp.h"
+#include "semantics/opcodes.h"
 #include "semantics/rounding.h"
 
 #include <type_traits>

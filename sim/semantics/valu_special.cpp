@@ -2,6 +2,7 @@
 // scalar registers, registers are named by an index, or two registers are written.
 #include "semantics/valu.h"
 
+#include "semantics/opcodes.h"
 #include "wave/faults.h"
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #include "semantics/vector_memory.h"
 
 #include "semantics/lds.h"
+#include "semantics/opcodes.h"
 
 #include <vector>
 

@@ -1,8 +1,6 @@
 // One wave: its registers, and where it stands.
 #pragma once
 
-#include "base/address_space.h"
-#include "exec/executor.h"
 #include "isa/arch.h"
 #include "isa/instruction.h"
 #include "wave/observer.h"
@@ -16,7 +14,8 @@ namespace fade::sim {
 class Workgroup;
 class MemoryView;
 struct Segment;
-struct DispatchContext;
+struct DeviceServices;
+struct DispatchStats;
 
 using Row = uint32_t[64]; // one vector register: a value for each lane
 
@@ -63,7 +62,7 @@ struct Wave {
   const Arch *arch = nullptr;
   MemoryView *memory = nullptr; // the worker's
   Workgroup *group = nullptr;
-  DispatchContext *context = nullptr;
+  DeviceServices *device = nullptr;
   DispatchStats *stats = nullptr; // the worker's
   Observer *observer = nullptr;
   WaveInfo info{};

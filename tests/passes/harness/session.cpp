@@ -1,6 +1,7 @@
 #include "session.h"
 
 #include "isa/decoder.h"
+#include "semantics/opcodes.h"
 #include "wave/observer.h"
 
 #include <fade/clone.h>
@@ -222,7 +223,7 @@ std::vector<uint32_t> Session::scalarLoadLines(const std::string &kernel) {
   const auto [address, size] = lines_->function(kernel);
   std::vector<uint8_t> code(size);
   device_.memory().read(lines_->base + address, code.data(), size);
-  sim::Decoder decoder(device_.arch(), 64);
+  sim::Decoder decoder(device_.arch(), 64, sim::opcodes());
   std::set<uint32_t> lines;
   for (uint64_t at = 0; at < size;) {
     const auto result = decoder.decode(std::span(code).subspan(at), at);

@@ -1,5 +1,5 @@
 // Every opcode that the tables of real programs name has semantics.
-#include "isa/opcode.h"
+#include "semantics/opcodes.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ TEST_P(OpcodeCoverage, EveryOpcodeOfTheTableHasSemantics) {
   std::string missing;
   for (; std::getline(in, line); count++) {
     const std::string name = line.substr(0, line.find('\t'));
-    const Opcode *op = find_opcode(name);
+    const Opcode *op = opcodes().find(name);
     if (!op || !op->run) missing += " " + name;
   }
   EXPECT_GT(count, 350);

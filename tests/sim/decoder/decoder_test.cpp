@@ -3,7 +3,7 @@
 // Random words of every encoding are decoded by both. What LLVM's text names must be what the
 // decoded instruction names.
 #include "isa/decoder.h"
-#include "isa/opcode.h"
+#include "semantics/opcodes.h"
 
 #include <gtest/gtest.h>
 
@@ -109,7 +109,7 @@ class DecoderFields : public testing::TestWithParam<const char *> {};
 
 TEST_P(DecoderFields, NameTheRegistersThatLlvmPrints) {
   const Arch &arch = *find_arch(GetParam());
-  Decoder decoder(arch, arch.gfx10_up ? 32 : 64);
+  Decoder decoder(arch, arch.gfx10_up ? 32 : 64, opcodes());
   std::mt19937_64 random(7);
   std::map<std::string, std::string> wrong; // one example per mnemonic
   unsigned checked = 0;
@@ -150,7 +150,7 @@ TEST(Decoder, LeavesOutSourcesThatAnInstructionDoesNotTake) {
   for (const char *name : {"gfx1030", "gfx1100"}) {
     std::array<uint8_t, 8> own = bytes;
     if (std::string(name) == "gfx1100") own[2] = 0x2c, own[3] = 0xd7; // the same there
-    Decoder decoder(*find_arch(name), 32);
+    Decoder decoder(*find_arch(name), 32, opcodes());
     const Decoder::Result r = decoder.decode(own, 0x1000);
     ASSERT_TRUE(r.valid && r.known) << name;
     EXPECT_EQ(r.mnemonic, "v_mul_lo_u32");
@@ -160,7 +160,7 @@ TEST(Decoder, LeavesOutSourcesThatAnInstructionDoesNotTake) {
   }
   // A field of another value is another matter.
   bytes[7] = 0x03;
-  EXPECT_FALSE(Decoder(*find_arch("gfx1030"), 32).decode(bytes, 0x1000).valid);
+  EXPECT_FALSE(Decoder(*find_arch("gfx1030"), 32, opcodes()).decode(bytes, 0x1000).valid);
 }
 
 } // namespace

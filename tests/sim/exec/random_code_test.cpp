@@ -4,6 +4,7 @@
 #include "../support/test_device.h"
 
 #include "isa/decoder.h"
+#include "semantics/opcodes.h"
 
 #include <gtest/gtest.h>
 
@@ -37,7 +38,7 @@ public:
     descriptor();
     prologue();
     const unsigned count = 1 + random_.below(4);
-    Decoder decoder(arch_, wave32_ ? 32 : 64);
+    Decoder decoder(arch_, wave32_ ? 32 : 64, opcodes());
     for (unsigned i = 0; i < count; i++) instruction(decoder);
     const uint32_t end = arch_.id == Gfx::gfx1100 ? 0xbfb00000 : 0xbf810000; // s_endpgm
     words_.insert(words_.end(), 64, end);

@@ -1,9 +1,10 @@
 // The wave on a workbench, with memory: global buffers, LDS, private memory and counters.
 #pragma once
 
-#include "exec/dispatch_context.h"
 #include "semantics/constants.h"
+#include "wave/device_services.h"
 #include "wave/memory_view.h"
+#include "wave/stats.h"
 #include "wave/workgroup.h"
 #include "wave_bench.h"
 
@@ -21,8 +22,7 @@ public:
   explicit MemoryBench(const std::string &cpu = "gfx90a", unsigned lanes = 0)
       : WaveBench(cpu, lanes), view_(space_), lds_(lds_bytes), scratch_(private_bytes * 64) {
     group_.lds = lds_.data(), group_.lds_bytes = lds_bytes;
-    context_.global_sync = &global_sync_;
-    wave.memory = &view_, wave.group = &group_, wave.stats = &stats, wave.context = &context_;
+    wave.memory = &view_, wave.group = &group_, wave.stats = &stats, wave.device = &device_;
     wave.scratch = scratch_.data(), wave.scratch_bytes = private_bytes;
   }
 
@@ -89,8 +89,7 @@ private:
   AddressSpace space_;
   MemoryView view_;
   Workgroup group_;
-  GlobalWaveSync global_sync_;
-  DispatchContext context_;
+  DeviceServices device_;
   std::vector<std::byte> lds_, scratch_;
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
   uint64_t next_ = 0x7f0000000000;

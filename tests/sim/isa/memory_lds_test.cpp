@@ -342,10 +342,10 @@ TEST(GlobalWaveSync, TheLastOfAllWavesEndsThePhase) {
     EXPECT_EQ(b.wave.state, WaveState::at_global_barrier);
     phases.push_back(b.wave.global_barrier_phase);
   }
-  EXPECT_FALSE(b.wave.context->global_sync->ended(phases[0]));
+  EXPECT_FALSE(b.wave.device->global_sync.ended(phases[0]));
   b.run("ds_gws_barrier v2 gds");
-  EXPECT_TRUE(b.wave.context->global_sync->ended(phases[0]));
-  EXPECT_TRUE(b.wave.context->global_sync->ended(phases[1]));
+  EXPECT_TRUE(b.wave.device->global_sync.ended(phases[0]));
+  EXPECT_TRUE(b.wave.device->global_sync.ended(phases[1]));
 }
 
 TEST(Lds, ThereIsNoGlobalDataShare) {

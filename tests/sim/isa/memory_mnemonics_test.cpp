@@ -2,7 +2,7 @@
 // of global wave sync.
 #include "isa/arch.h"
 #include "isa/llvm_mc.h"
-#include "isa/opcode.h"
+#include "semantics/opcodes.h"
 
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ TEST_P(MemoryMnemonics, AllHaveSemantics) {
       "image_(sample|gather4)(_.*)?_(c|o|g16|cd)(_.*)?|image_(sample|gather4)_(c|o|cd)");
   std::string missing;
   for (const std::string &name : found_)
-    if (const Opcode *op = find_opcode(name);
+    if (const Opcode *op = opcodes().find(name);
         (!op || !op->run) && !std::regex_match(name, left_out))
       missing += " " + name;
   EXPECT_EQ(missing, "");

@@ -1,7 +1,7 @@
 // Every vector ALU instruction that LLVM knows has semantics, except those for graphics only.
 #include "isa/arch.h"
 #include "isa/llvm_mc.h"
-#include "isa/opcode.h"
+#include "semantics/opcodes.h"
 
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ TEST_P(VectorMnemonics, AllHaveSemantics) {
   std::string missing;
   for (const std::string &name : found_) {
     const bool graphics = name.starts_with("v_interp") || name.starts_with("v_screen_partition");
-    const Opcode *op = find_opcode(name);
+    const Opcode *op = opcodes().find(name);
     if (!graphics && (!op || !op->run)) missing += " " + name;
   }
   EXPECT_EQ(missing, "");

@@ -1,6 +1,6 @@
 #include "wave_bench.h"
 
-#include "isa/opcode.h"
+#include "semantics/opcodes.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -14,9 +14,11 @@ WaveBench::WaveBench(const std::string &cpu, unsigned lanes)
       assembler_(cpu, (lanes            ? lanes
                        : arch_.gfx10_up ? 32u
                                         : 64u) == 32),
-      decoder_(arch_, lanes            ? lanes
-                      : arch_.gfx10_up ? 32
-                                       : 64) {
+      decoder_(arch_,
+               lanes            ? lanes
+               : arch_.gfx10_up ? 32
+                                : 64,
+               opcodes()) {
   wave.arch = &arch_;
   wave.lanes = lanes ? lanes : arch_.gfx10_up ? 32 : 64;
   wave.vgpr = registers_.get();

@@ -3,7 +3,7 @@
 // and mnemonic with a number made of all of it. Programs compiled for different processors must
 // print the same.
 #include "isa/decoder.h"
-#include "isa/opcode.h"
+#include "semantics/opcodes.h"
 #include "wave/wave.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ struct Outcome {
 class Bench {
 public:
   Bench(const Arch &arch, unsigned lanes)
-      : arch_(arch), lanes_(lanes), registers_(new Row[rows]{}), decoder_(arch, lanes) {}
+      : arch_(arch), lanes_(lanes), registers_(new Row[rows]{}), decoder_(arch, lanes, opcodes()) {}
 
   // All opcodes of all encodings, with the operands left to chance.
   void run_all() {

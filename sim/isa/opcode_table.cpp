@@ -1,7 +1,4 @@
-#include "isa/opcode.h"
-
-#include <string>
-#include <unordered_map>
+#include "isa/opcode_table.h"
 
 namespace fade::sim {
 namespace {
@@ -23,33 +20,24 @@ constexpr Alias aliases[] = {
     ALIAS("s_ctz_i32_b32", "s_ff1_i32_b32") ALIAS("s_ctz_i32_b64", "s_ff1_i32_b64")
     ALIAS("s_clz_i32_u32", "s_flbit_i32_b32") ALIAS("s_clz_i32_u64", "s_flbit_i32_b64")
     ALIAS("s_cls_i32", "s_flbit_i32") ALIAS("s_cls_i32_i64", "s_flbit_i32_i64")
-#if __has_include("isa/aliases.inc")
 #include "isa/aliases.inc"
-#endif
-#if __has_include("isa/aliases_memory.inc")
 #include "isa/aliases_memory.inc"
-#endif
 };
 // clang-format on
 
-std::unordered_map<std::string_view, const Opcode *> build() {
-  std::unordered_map<std::string_view, const Opcode *> map;
-  for (auto table :
-       {salu_opcodes(), valu_integer_opcodes(), valu_float_opcodes(), valu_compare_opcodes(),
-        valu_special_opcodes(), valu_packed_opcodes(), valu_dual_opcodes(), matrix_opcodes(),
-        scalar_memory_opcodes(), vector_memory_opcodes(), lds_opcodes()})
-    for (const Opcode &o : table) map.emplace(o.name, &o);
-  for (const Alias &a : aliases)
-    if (auto it = map.find(a.canonical); it != map.end()) map.emplace(a.name, it->second);
-  return map;
-}
-
 } // namespace
 
-const Opcode *find_opcode(std::string_view mnemonic) {
-  static const auto map = build();
+OpcodeTable::OpcodeTable(std::initializer_list<std::span<const Opcode>> families) {
+  for (auto family : families)
+    for (const Opcode &o : family) by_name_.emplace(o.name, &o);
+  for (const Alias &a : aliases)
+    if (auto it = by_name_.find(a.canonical); it != by_name_.end())
+      by_name_.emplace(a.name, it->second);
+}
+
+const Opcode *OpcodeTable::find(std::string_view mnemonic) const {
   for (bool stripped = true; stripped;) {
-    if (auto it = map.find(mnemonic); it != map.end()) return it->second;
+    if (auto it = by_name_.find(mnemonic); it != by_name_.end()) return it->second;
     stripped = false;
     for (std::string_view suffix : {"_e32", "_e64", "_sdwa", "_dpp", "_dpp8", "_e64_dpp"})
       if (mnemonic.ends_with(suffix)) {

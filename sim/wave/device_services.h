@@ -1,0 +1,43 @@
+// What a wave can reach outside of its workgroup, besides memory.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+
+namespace fade::sim {
+
+// Global wave sync: a barrier over the waves of a whole dispatch, which is how cooperative groups
+// meet on gfx9.
+class GlobalWaveSync {
+public:
+  void init(uint32_t waves) {
+    std::lock_guard lock(mutex_);
+    total_ = waves, waiting_ = 0;
+  }
+  // A wave arrives; the returned phase is the one it has to see end.
+  uint64_t arrive() {
+    std::lock_guard lock(mutex_);
+    const uint64_t phase = phase_.load(std::memory_order_relaxed);
+    if (++waiting_ >= total_) {
+      waiting_ = 0;
+      phase_.store(phase + 1, std::memory_order_release);
+    }
+    return phase;
+  }
+  bool ended(uint64_t phase) const { return phase_.load(std::memory_order_acquire) != phase; }
+
+private:
+  std::mutex mutex_;
+  uint32_t total_ = 1, waiting_ = 0;
+  std::atomic<uint64_t> phase_{0};
+};
+
+// One for all dispatches of a device.
+struct DeviceServices {
+  std::function<void(uint32_t event_id)> interrupt; // s_sendmsg MSG_INTERRUPT; may be empty
+  GlobalWaveSync global_sync;
+};
+
+} // namespace fade::sim
