@@ -86,15 +86,12 @@ void Program::explore(uint64_t pc) {
       code.instruction = r.instruction;
       const Instruction &in = code_.emplace(at, std::move(code)).first->second.instruction;
       const uint64_t next = at + in.size;
-      if (in.opcode && in.opcode->name == std::string_view("s_barrier")) has_barrier_ = true;
+      if (in.opcode->has(Effect::barrier)) has_barrier_ = true;
       run.bytes.insert(run.bytes.end(), bytes.begin(), bytes.begin() + in.size);
-      if (in.cls == ExecClass::branch) {
-        const std::string_view name = in.opcode->name;
-        const bool returns = name == "s_swappc_b64" || name == "s_call_b64";
-        const bool direct =
-            name.starts_with("s_cbranch") || name == "s_branch" || name == "s_call_b64";
-        if (direct) leaders_.insert(in.target), work.push_back(in.target);
-        if (!name.starts_with("s_cbranch") && !returns) break; // no way past it
+      const Flow flow = in.opcode->flow;
+      if (flow != Flow::next) {
+        if (has_target(flow)) leaders_.insert(in.target), work.push_back(in.target);
+        if (!reaches_next(flow)) break;
         leaders_.insert(next);
       }
       at = next;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 namespace fade::sim {
@@ -116,30 +115,16 @@ bool writes_exec(const Operand &o) {
   return o.kind == Operand::Kind::sgpr && (o.index == sreg::exec_lo || o.index == sreg::exec_hi);
 }
 
-bool changes_control(const Opcode &op, std::string_view name) {
-  if (op.cls == ExecClass::branch || name.starts_with("v_cmpx") ||
-      name.starts_with("s_set_gpr_idx") || name.starts_with("s_setreg") ||
-      name.starts_with("ds_gws"))
-    return true;
-  if (name.find("saveexec") != name.npos || name.find("wrexec") != name.npos) return true;
-  for (std::string_view n :
-       {"s_barrier", "s_endpgm", "s_sleep", "s_trap", "s_sendmsg", "s_sethalt", "s_round_mode",
-        "s_denorm_mode", "s_endpgm_saved", "s_sendmsghalt", "s_wakeup"})
-    if (name == n) return true;
-  return false;
+bool ends_segment(const Instruction &in) {
+  const Opcode &op = *in.opcode;
+  return op.flow != Flow::next || op.has(Effect::barrier) || op.has(Effect::writes_exec) ||
+         op.has(Effect::writes_mode) || op.has(Effect::outside) || writes_exec(in.dst) ||
+         writes_exec(in.sdst);
 }
 
 LdsUse lds_use(const Instruction &in) {
-  const std::string_view name = in.opcode->name;
-  auto starts = [&](std::string_view s) { return name.starts_with(s); };
-  if (in.cls == ExecClass::lds) {
-    if (starts("ds_read")) return LdsUse::reads;
-    const bool elsewhere = starts("ds_permute") || starts("ds_bpermute") || starts("ds_swizzle") ||
-                           starts("ds_gws") || name == "ds_nop";
-    return elsewhere ? LdsUse::none : LdsUse::writes;
-  }
-  if (name == "buffer_store_lds_dword") return LdsUse::reads;
-  if (in.lds || name.find("_load_lds_") != name.npos) return LdsUse::writes;
+  if (in.opcode->lds_use != LdsUse::none) return in.opcode->lds_use;
+  if (in.lds) return LdsUse::writes;
   if (in.encoding != Encoding::flat) return LdsUse::none;
   return in.cls == ExecClass::vmem_load ? LdsUse::reads : LdsUse::writes; // it may be LDS
 }
@@ -184,7 +169,7 @@ Decoder::Result Decoder::decode(std::span<const uint8_t> bytes, uint64_t pc) {
   in.cls = op->cls;
   if (!fields.read(in)) return r;
   in.target = pc + in.size + static_cast<int64_t>(in.imm) * 4;
-  in.ends_segment = changes_control(*op, op->name) || writes_exec(in.dst) || writes_exec(in.sdst);
+  in.ends_segment = ends_segment(in);
   in.lds_use = lds_use(in);
   in.plain = is_plain(arch_, in);
   r.known = in.run != nullptr;

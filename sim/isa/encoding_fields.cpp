@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string_view>
 
 namespace fade::sim {
 namespace {
@@ -15,18 +14,6 @@ int32_t sign_extend(uint64_t v, unsigned width) {
 }
 
 bool is_mask_type(Type t) { return t == Type::mask; }
-
-// fmamk and fmaak carry a literal as an operand of its own.
-bool has_k_in_middle(std::string_view n) {
-  return n == "v_fmamk_f32" || n == "v_madmk_f32" || n == "v_fmamk_f16" || n == "v_madmk_f16";
-}
-bool has_k_at_end(std::string_view n) {
-  return n == "v_fmaak_f32" || n == "v_madak_f32" || n == "v_fmaak_f16" || n == "v_madak_f16";
-}
-
-bool writes_scalar(std::string_view n) {
-  return n == "v_readfirstlane_b32" || n == "v_readlane_b32";
-}
 
 } // namespace
 
@@ -168,10 +155,9 @@ void FieldReader::read_sop(Instruction &in) const {
     in.src[0] = in.dst;
     in.imm = simm;
     in.src[1].kind = Operand::Kind::constant;
-    const std::string_view name = in.opcode->name;
-    const bool is_unsigned = name.starts_with("s_cmpk_") && name.ends_with("_u32");
-    in.src[1].value = is_unsigned ? static_cast<uint64_t>(simm & 0xffff)
-                                  : static_cast<uint64_t>(static_cast<int64_t>(simm));
+    in.src[1].value = in.opcode->form == Form::unsigned_immediate
+                          ? static_cast<uint64_t>(simm & 0xffff)
+                          : static_cast<uint64_t>(static_cast<int64_t>(simm));
     if (dwords_ > 1) in.src[2] = literal_operand(); // s_setreg_imm32_b32
     break;
   }
@@ -236,7 +222,7 @@ void FieldReader::split_half_registers(Instruction &in) const {
 
 void FieldReader::place_vector_result(Instruction &in, unsigned number) const {
   const Opcode &op = *in.opcode;
-  if (writes_scalar(op.name))
+  if (op.form == Form::scalar_result)
     in.dst = scalar(number);
   else if (op.dst != Type::mask)
     in.dst = vector(number);
@@ -244,22 +230,21 @@ void FieldReader::place_vector_result(Instruction &in, unsigned number) const {
 
 void FieldReader::read_vop12c(Instruction &in) const {
   const Opcode &op = *in.opcode;
-  const std::string_view name = op.name;
   const unsigned src0 = field(0, 9);
   if (in.encoding != Encoding::vopc) place_vector_result(in, field(17, 8));
   if (op.dst == Type::mask || op.flag_out) {
     in.sdst.kind = Operand::Kind::sgpr;
     in.sdst.index = sreg::vcc_lo;
-    if (name.starts_with("v_cmpx") && arch_.gfx10_up) in.sdst = none();
+    if (op.has(Effect::writes_exec) && arch_.gfx10_up) in.sdst = none();
   }
   Operand given[3];
   unsigned count = 0;
   const bool extended =
       src0 == sdwa_code || src0 == dpp16_code || src0 == dpp8_code || src0 == dpp8_fi_code;
   given[count++] = extended ? vector(dword_[1] & 0xff) : source(src0);
-  if (has_k_in_middle(name)) given[count++] = literal_operand();
+  if (op.form == Form::literal_in_middle) given[count++] = literal_operand();
   if (in.encoding != Encoding::vop1) given[count++] = vector(field(9, 8));
-  if (has_k_at_end(name)) given[count++] = literal_operand();
+  if (op.form == Form::literal_at_end) given[count++] = literal_operand();
   place_sources(in, given, count);
   if (src0 == sdwa_code)
     read_sdwa(in);
@@ -267,7 +252,7 @@ void FieldReader::read_vop12c(Instruction &in) const {
     read_dpp(in, 1, src0 != dpp16_code);
   split_half_registers(in);
   if (src0 == dpp8_fi_code) in.fetch_inactive = true;
-  if (name == "v_accvgpr_mov_b32") {
+  if (op.form == Form::accumulator_move) {
     in.dst.index += agpr_base;
     if (in.src[0].is_vgpr()) in.src[0].index += agpr_base; // LLVM lets others pass
   }
@@ -319,7 +304,6 @@ void FieldReader::read_dpp(Instruction &in, unsigned at, bool dpp8) const {
 
 void FieldReader::read_vop3(Instruction &in) const {
   const Opcode &op = *in.opcode;
-  const std::string_view name = op.name;
   const unsigned vdst = field(0, 8);
   place_vector_result(in, vdst);
   const unsigned src0 = field(32, 9);
@@ -335,7 +319,7 @@ void FieldReader::read_vop3(Instruction &in) const {
   place_sources(in, given, count);
   if (op.dst == Type::mask) { // compare
     in.sdst = scalar(vdst);
-    if (name.starts_with("v_cmpx") && arch_.gfx10_up) in.sdst = none();
+    if (op.has(Effect::writes_exec) && arch_.gfx10_up) in.sdst = none();
   }
   if (op.flag_out) {
     in.sdst = scalar(field(8, 7));
@@ -354,15 +338,15 @@ void FieldReader::read_vop3(Instruction &in) const {
 
 bool FieldReader::read_vop3p(Instruction &in) const {
   in.dst = vector(field(0, 8));
-  const std::string_view name = in.opcode->name;
+  const Form form = in.opcode->form;
   for (unsigned s = 0; s < 3; s++) in.src[s] = source(field(32 + 9 * s, 9));
   // Accumulator moves: which side is the accumulator goes without saying.
-  if (name == "v_accvgpr_read_b32" || name == "v_accvgpr_write_b32") {
-    (name == "v_accvgpr_read_b32" ? in.src[0] : in.dst).index += agpr_base;
+  if (form == Form::accumulator_read || form == Form::accumulator_write) {
+    (form == Form::accumulator_read ? in.src[0] : in.dst).index += agpr_base;
     return true;
   }
   // Matrix instructions use the modifier bits otherwise, and may name accumulators.
-  if (arch_.gfx9 && (name.starts_with("v_mfma") || name.starts_with("v_smfmac"))) {
+  if (form == Form::matrix || form == Form::sparse_matrix) {
     in.cbsz = static_cast<uint8_t>(field(8, 3));
     in.abid = static_cast<uint8_t>(field(11, 4));
     in.blgp = static_cast<uint8_t>(field(61, 3));
@@ -373,7 +357,7 @@ bool FieldReader::read_vop3p(Instruction &in) const {
     accumulator(in.src[0], bit(59));
     accumulator(in.src[1], bit(60));
     accumulator(in.src[2],
-                acc_cd && !name.starts_with("v_smfmac")); // there, positions in a vector register
+                acc_cd && form != Form::sparse_matrix); // there, positions in a vector register
     accumulator(in.dst, acc_cd);
     return true;
   }
@@ -394,10 +378,7 @@ bool FieldReader::read_vop3p(Instruction &in) const {
 
 void FieldReader::read_ds(Instruction &in) const {
   in.gds = bit(arch_.gfx9 ? 16 : 17);
-  const std::string_view name = in.opcode->name;
-  const bool two = name.find("2_b") != name.npos || name.find("2st64_b") != name.npos ||
-                   name.starts_with("ds_wrxchg2");
-  if (two) {
+  if (in.opcode->form == Form::two_addresses) {
     in.offset = static_cast<int32_t>(field(0, 8));
     in.offset1 = static_cast<uint8_t>(field(8, 8));
   } else {
@@ -518,10 +499,10 @@ bool FieldReader::read_dual(Instruction &x, Instruction &y, const OpcodeTable &o
     Operand given[3];
     unsigned count = 0;
     given[count++] = source(src0);
-    const std::string_view name = names[op];
-    if (name == "v_dual_fmamk_f32") given[count++] = literal_operand();
-    if (name != "v_dual_mov_b32") given[count++] = vector(vsrc1);
-    if (name == "v_dual_fmaak_f32") given[count++] = literal_operand();
+    const Form form = in.opcode->form;
+    if (form == Form::literal_in_middle) given[count++] = literal_operand();
+    if (in.opcode->sources > 1) given[count++] = vector(vsrc1);
+    if (form == Form::literal_at_end) given[count++] = literal_operand();
     place_sources(in, given, count);
     in.plain = true;
     return true;

@@ -27,7 +27,7 @@ constexpr Alias aliases[] = {
 
 } // namespace
 
-OpcodeTable::OpcodeTable(std::initializer_list<std::span<const Opcode>> families) {
+OpcodeTable::OpcodeTable(std::span<const std::span<const Opcode>> families) {
   for (auto family : families)
     for (const Opcode &o : family) by_name_.emplace(o.name, &o);
   for (const Alias &a : aliases)

@@ -3,7 +3,6 @@
 
 #include "isa/opcode.h"
 
-#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -13,7 +12,7 @@ namespace fade::sim {
 class OpcodeTable {
 public:
   // The families must live as long as the table.
-  explicit OpcodeTable(std::initializer_list<std::span<const Opcode>> families);
+  explicit OpcodeTable(std::span<const std::span<const Opcode>> families);
 
   // By mnemonic without encoding suffix (`v_add_f32`, in any architecture's spelling); null when
   // unknown.

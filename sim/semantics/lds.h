@@ -24,6 +24,14 @@ template <class T> void lds_write(Wave &w, uint64_t at, T v) {
   if (at + sizeof(T) <= w.group->lds_bytes) store_unaligned(w.group->lds + at, v);
 }
 
+// What the tables are made of.
+constexpr Opcode lds_reading(const char *name, Handler run) {
+  return with(LdsUse::reads, Opcode{name, run, ExecClass::lds});
+}
+constexpr Opcode lds_writing(const char *name, Handler run) {
+  return with(LdsUse::writes, Opcode{name, run, ExecClass::lds});
+}
+
 std::span<const Opcode> lds_load_store_opcodes();
 std::span<const Opcode> lds_atomic_opcodes();
 std::span<const Opcode> lds_cross_lane_opcodes();

@@ -84,16 +84,12 @@ template <bool grows> void count_lanes(Wave &w, const Instruction &in) {
               AccessKind::atomic); // the wave does it once
 }
 
-constexpr auto lds = ExecClass::lds;
-
 #define BOTH(NAME, TYPE, ...)                                                                      \
-  Opcode{"ds_" NAME "_" TYPE, atomic<__VA_ARGS__, false>, lds}, Opcode {                           \
-    "ds_" NAME "_rtn_" TYPE, atomic<__VA_ARGS__, true>, lds                                        \
-  }
+  lds_writing("ds_" NAME "_" TYPE, atomic<__VA_ARGS__, false>),                                    \
+      lds_writing("ds_" NAME "_rtn_" TYPE, atomic<__VA_ARGS__, true>)
 #define BOTH_F32(NAME, TYPE, ...)                                                                  \
-  Opcode{"ds_" NAME "_" TYPE, atomic<__VA_ARGS__, false, true>, lds}, Opcode {                     \
-    "ds_" NAME "_rtn_" TYPE, atomic<__VA_ARGS__, true, true>, lds                                  \
-  }
+  lds_writing("ds_" NAME "_" TYPE, atomic<__VA_ARGS__, false, true>),                              \
+      lds_writing("ds_" NAME "_rtn_" TYPE, atomic<__VA_ARGS__, true, true>)
 
 // clang-format off
 constexpr Opcode table[] = {
@@ -118,16 +114,16 @@ constexpr Opcode table[] = {
     BOTH_F32("max", "f32", FMax<f32>), BOTH("max", "f64", FMax<f64>),
     BOTH_F32("add", "f32", FAdd<f32>), BOTH("add", "f64", FAdd<f64>),
     BOTH("pk_add", "f16", PkAddF16), BOTH("pk_add", "bf16", PkAddBf16),
-    {"ds_wrap_rtn_b32", atomic<Wrap<u32>, true>, lds},
-    {"ds_wrxchg_rtn_b32", atomic<Swap<u32>, true>, lds},
-    {"ds_wrxchg_rtn_b64", atomic<Swap<u64>, true>, lds},
-    {"ds_wrxchg2_rtn_b32", exchange2<u32, 1>, lds},
-    {"ds_wrxchg2_rtn_b64", exchange2<u64, 1>, lds},
-    {"ds_wrxchg2st64_rtn_b32", exchange2<u32, 64>, lds},
-    {"ds_wrxchg2st64_rtn_b64", exchange2<u64, 64>, lds},
-    {"ds_condxchg32_rtn_b64", conditional_exchange, lds},
-    {"ds_append", count_lanes<true>, lds},
-    {"ds_consume", count_lanes<false>, lds},
+    lds_writing("ds_wrap_rtn_b32", atomic<Wrap<u32>, true>),
+    lds_writing("ds_wrxchg_rtn_b32", atomic<Swap<u32>, true>),
+    lds_writing("ds_wrxchg_rtn_b64", atomic<Swap<u64>, true>),
+    with(Form::two_addresses, lds_writing("ds_wrxchg2_rtn_b32", exchange2<u32, 1>)),
+    with(Form::two_addresses, lds_writing("ds_wrxchg2_rtn_b64", exchange2<u64, 1>)),
+    with(Form::two_addresses, lds_writing("ds_wrxchg2st64_rtn_b32", exchange2<u32, 64>)),
+    with(Form::two_addresses, lds_writing("ds_wrxchg2st64_rtn_b64", exchange2<u64, 64>)),
+    lds_writing("ds_condxchg32_rtn_b64", conditional_exchange),
+    lds_writing("ds_append", count_lanes<true>),
+    lds_writing("ds_consume", count_lanes<false>),
 };
 // clang-format on
 

@@ -99,8 +99,8 @@ constexpr Opcode table[] = {
     {"ds_permute_b32", permute, lds},
     {"ds_bpermute_b32", bpermute, lds},
     {"ds_swizzle_b32", swizzle, lds},
-    {"ds_gws_init", gws_init, lds},
-    {"ds_gws_barrier", gws_barrier, lds},
+    with(Effect::outside, Opcode{"ds_gws_init", gws_init, lds}),
+    with(Effect::outside, Opcode{"ds_gws_barrier", gws_barrier, lds}),
 };
 // clang-format on
 

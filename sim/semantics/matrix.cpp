@@ -353,8 +353,9 @@ constexpr Opcode matrix(const char *name, Handler run) { return {name, run, Exec
 
 // Rows (and columns), products per element, blocks.
 #define MFMA(NAME, A, B, ACC, M, K, BLOCKS)                                                        \
-  matrix("v_mfma_" NAME, run_mfma<A, B, ACC, M, K, BLOCKS>)
-#define SMFMAC(NAME, A, B, ACC, M, K) matrix("v_smfmac_" NAME, run_smfmac<A, B, ACC, M, K>)
+  with(Form::matrix, matrix("v_mfma_" NAME, run_mfma<A, B, ACC, M, K, BLOCKS>))
+#define SMFMAC(NAME, A, B, ACC, M, K)                                                              \
+  with(Form::sparse_matrix, matrix("v_smfmac_" NAME, run_smfmac<A, B, ACC, M, K>))
 
 std::span<const Opcode> matrix_opcodes() {
   static constexpr Opcode table[] = {

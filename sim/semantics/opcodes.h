@@ -8,6 +8,7 @@
 namespace fade::sim {
 
 const OpcodeTable &opcodes();
+std::span<const std::span<const Opcode>> opcode_families();
 
 // Each family of instructions is a table of its own.
 std::span<const Opcode> salu_opcodes();

@@ -26,7 +26,7 @@ template <class T> bool in_class(T x, u32 mask) {
 
 constexpr Opcode into_exec(Opcode o) {
   o.run = run_compare_exec;
-  return o;
+  return with(Effect::writes_exec, o);
 }
 
 } // namespace

@@ -48,8 +48,9 @@ constexpr Opcode dual(Opcode o) {
 std::span<const Opcode> valu_dual_opcodes() {
   static constexpr Opcode table[] = {
       dual(accumulate(VALU(v_dual_fmac_f32, (f32 a, f32 b, f32 d), fma(a, b, d)))),
-      dual(VALU(v_dual_fmamk_f32, (f32 a, f32 k, f32 b), fma(a, k, b))),
-      dual(VALU(v_dual_fmaak_f32, (f32 a, f32 b, f32 k), fma(a, b, k))),
+      with(Form::literal_in_middle,
+           dual(VALU(v_dual_fmamk_f32, (f32 a, f32 k, f32 b), fma(a, k, b)))),
+      with(Form::literal_at_end, dual(VALU(v_dual_fmaak_f32, (f32 a, f32 b, f32 k), fma(a, b, k)))),
       dual(VALU(v_dual_mul_f32, (f32 a, f32 b), mul(a, b))),
       dual(VALU(v_dual_add_f32, (f32 a, f32 b), add(a, b))),
       dual(VALU(v_dual_sub_f32, (f32 a, f32 b), sub(a, b))),

@@ -142,8 +142,8 @@ std::span<const Opcode> valu_special_opcodes() {
       special("v_nop", run_nop),
       special("v_pipeflush", run_nop),
       special("v_clrexcp", run_nop),
-      special("v_readfirstlane_b32", run_readfirstlane),
-      special("v_readlane_b32", run_readlane),
+      with(Form::scalar_result, special("v_readfirstlane_b32", run_readfirstlane)),
+      with(Form::scalar_result, special("v_readlane_b32", run_readlane)),
       special("v_writelane_b32", run_writelane),
       special("v_swap_b32", run_swap),
       special("v_movreld_b32", run_movreld),
@@ -155,9 +155,9 @@ std::span<const Opcode> valu_special_opcodes() {
       special("v_permlanex16_b32", run_permlanex16),
       special("v_permlane64_b32", run_permlane64),
       special("v_mqsad_u32_u8", run_mqsad_u32),
-      VALU(v_accvgpr_read_b32, (u32 a), a),
-      VALU(v_accvgpr_write_b32, (u32 a), a),
-      VALU(v_accvgpr_mov_b32, (u32 a), a),
+      with(Form::accumulator_read, VALU(v_accvgpr_read_b32, (u32 a), a)),
+      with(Form::accumulator_write, VALU(v_accvgpr_write_b32, (u32 a), a)),
+      with(Form::accumulator_move, VALU(v_accvgpr_mov_b32, (u32 a), a)),
   };
   return table;
 }

@@ -331,10 +331,9 @@ constexpr auto loads = ExecClass::vmem_load;
 constexpr auto stores = ExecClass::vmem_store;
 
 #define FADE_LDS_FORMS(TYPE, ...)                                                                  \
-  Opcode{"global_load_lds_" TYPE, __VA_ARGS__, loads},                                             \
-      Opcode{"scratch_load_lds_" TYPE, __VA_ARGS__, loads}, Opcode {                               \
-    "buffer_load_lds_" TYPE, __VA_ARGS__, loads                                                    \
-  }
+  with(LdsUse::writes, Opcode{"global_load_lds_" TYPE, __VA_ARGS__, loads}),                       \
+      with(LdsUse::writes, Opcode{"scratch_load_lds_" TYPE, __VA_ARGS__, loads}),                  \
+      with(LdsUse::writes, Opcode{"buffer_load_lds_" TYPE, __VA_ARGS__, loads})
 
 // clang-format off
 constexpr Opcode table[] = {
@@ -370,7 +369,7 @@ constexpr Opcode table[] = {
     FADE_LDS_FORMS("sbyte", load_to_lds<Item<int8_t, 1>>),
     FADE_LDS_FORMS("ushort", load_to_lds<Item<u16, 1>>),
     FADE_LDS_FORMS("sshort", load_to_lds<Item<i16, 1>>),
-    {"buffer_store_lds_dword", store_from_lds, stores},
+    with(LdsUse::reads, Opcode{"buffer_store_lds_dword", store_from_lds, stores}),
 
     {"buffer_wbinvl1", cache_control, ExecClass::other},
     {"buffer_wbinvl1_vol", cache_control, ExecClass::other},

@@ -124,7 +124,7 @@ constexpr Opcode table[] = {
     TYPED("d16_x", 1, Width::d16),      TYPED("d16_xy", 2, Width::d16),
     TYPED("d16_xyz", 3, Width::d16),    TYPED("d16_xyzw", 4, Width::d16),
     TYPED("d16_hi_x", 1, Width::d16_hi),
-    {"buffer_load_lds_format_x", load<1, Width::dword, true>, loads},
+    with(LdsUse::writes, Opcode{"buffer_load_lds_format_x", load<1, Width::dword, true>, loads}),
 };
 // clang-format on
 
