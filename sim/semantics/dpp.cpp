@@ -5,7 +5,8 @@
 namespace fade::sim {
 namespace {
 
-// The lane that lane `i` reads under a DPP16 control; -1 where there is none.
+// The lane that lane `i` reads under a DPP16 control; -1 where there is none. Broadcasts have no
+// such bound: a lane to which nothing is handed reads itself, as rocWMMA's tests expect of cards.
 int source_lane(unsigned ctrl, int i, int lanes) {
   const int row = i & ~15, in_row = i & 15, n = ctrl & 15;
   auto inside_row = [&](int k) { return k >= 0 && k < 16 ? row + k : -1; };
@@ -25,8 +26,8 @@ int source_lane(unsigned ctrl, int i, int lanes) {
   case 0x13c: return (i + lanes - 1) % lanes;    // wave_ror
   case 0x140: return row + 15 - in_row;          // row_mirror
   case 0x141: return (i & ~7) + 7 - (i & 7);     // row_half_mirror
-  case 0x142: return row - 1;                    // row_bcast15
-  case 0x143: return i >= 32 ? 31 : -1;          // row_bcast31
+  case 0x142: return row ? row - 1 : i;          // row_bcast15
+  case 0x143: return i >= 32 ? 31 : i;           // row_bcast31
   default: return -1;
   }
 }

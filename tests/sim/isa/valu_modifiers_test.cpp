@@ -199,8 +199,11 @@ TEST_F(Dpp, EveryControlOfGfx9) {
   expect("wave_ror:1" + all, [](int i) { return (i + 63) % 64; });
   expect("row_mirror" + all, [](int i) { return i / 16 * 16 + 15 - i % 16; });
   expect("row_half_mirror" + all, [](int i) { return i / 8 * 8 + 7 - i % 8; });
-  expect("row_bcast:15" + all, [](int i) { return i < 16 ? -1 : i / 16 * 16 - 1; });
-  expect("row_bcast:31" + all, [](int i) { return i < 32 ? -1 : 31; });
+  // Lanes before the first that is handed on read themselves, whatever bound_ctrl says.
+  for (const std::string &bound : {std::string(), std::string(" bound_ctrl:0")}) {
+    expect("row_bcast:15" + all + bound, [](int i) { return i < 16 ? i : i / 16 * 16 - 1; });
+    expect("row_bcast:31" + all + bound, [](int i) { return i < 32 ? i : 31; });
+  }
   expect("row_newbcast:6" + all, [](int i) { return i / 16 * 16 + 6; });
 }
 

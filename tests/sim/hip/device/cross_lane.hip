@@ -88,8 +88,8 @@ int main() {
     expect("wave_shl", [&](int i) { return i == 63 ? outside : in[i + 1]; });
     expect("wave_rol", [&](int i) { return in[(i + 1) % 64]; });
     expect("wave_ror", [&](int i) { return in[(i + 63) % 64]; });
-    expect("row_bcast 15", [&](int i) { return i < 16 ? outside : in[i / 16 * 16 - 1]; });
-    expect("row_bcast 31", [&](int i) { return i < 32 ? outside : in[31]; });
+    expect("row_bcast 15", [&](int i) { return in[i < 16 ? i : i / 16 * 16 - 1]; });
+    expect("row_bcast 31", [&](int i) { return in[i < 32 ? i : 31]; });
     return check::result();
   }
   auto selected = [](uint32_t low, uint32_t high, int i) {
