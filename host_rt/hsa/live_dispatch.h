@@ -16,6 +16,9 @@ struct QueueState {
   uint64_t number = 0;
   const Agent *agent = nullptr;
   uint32_t size = 0;
+  /// A cooperative queue is shared: what the runtime itself calls it, and how many have it.
+  hsa_queue_t *cooperative = nullptr;
+  unsigned users = 1;
   RingPool *rings = nullptr; ///< null: nothing is instrumented on it
 
   std::atomic<uint64_t> submitted{0}; ///< packets passed on

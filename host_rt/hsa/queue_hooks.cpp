@@ -29,10 +29,23 @@ public:
     const std::lock_guard lock(mutex_);
     states_[state->queue] = std::move(state);
   }
-  std::shared_ptr<QueueState> take(hsa_queue_t *queue) {
+  /// False if others still have it.
+  bool take(hsa_queue_t *queue, std::shared_ptr<QueueState> &state) {
     const std::lock_guard lock(mutex_);
-    auto node = states_.extract(queue);
-    return node.empty() ? nullptr : std::move(node.mapped());
+    const auto found = states_.find(queue);
+    if (found == states_.end()) return true;
+    if (--found->second->users > 0) return false;
+    state = std::move(found->second);
+    states_.erase(found);
+    return true;
+  }
+  /// One more has it. Null if the agent has no cooperative queue; an agent of a runtime that was
+  /// started again is another one.
+  hsa_queue_t *shareCooperative(const Agent *agent) {
+    const std::lock_guard lock(mutex_);
+    for (const auto &[queue, state] : states_)
+      if (state->cooperative && state->agent == agent) return ++state->users, queue;
+    return nullptr;
   }
   bool has(const hsa_queue_t *queue) {
     const std::lock_guard lock(mutex_);
@@ -309,6 +322,15 @@ void onPackets(const void *packets, uint64_t count, uint64_t, void *data,
     writer(own.data(), own.size());
 }
 
+/// What watches a queue destroys it as its own when it is destroyed, and the runtime would destroy
+/// its cooperative queue again. So the watcher stays behind, and the queue is given back twice: for
+/// the watcher, and for the name.
+hsa_status_t giveBack(hsa_queue_t *cooperative) {
+  const auto destroy = hsaApi().core.hsa_queue_destroy_fn;
+  (void)destroy(cooperative);
+  return destroy(cooperative);
+}
+
 hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
                          void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
                          uint32_t private_size, uint32_t group_size, hsa_queue_t **queue) {
@@ -323,6 +345,18 @@ hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
   try {
     const Agent *known = runtime->agents().find(agent);
     if (!known || !known->is_gpu) return plain();
+    // The runtime has one cooperative queue for each agent, which all get who ask for one. It
+    // cannot be watched twice.
+    static auto *cooperative_mutex = new std::mutex;
+    std::unique_lock lock(*cooperative_mutex, std::defer_lock);
+    const bool is_cooperative = type == HSA_QUEUE_TYPE_COOPERATIVE;
+    if (is_cooperative) {
+      lock.lock();
+      if (hsa_queue_t *there = queue ? queues().shareCooperative(known) : nullptr) {
+        *queue = there;
+        return HSA_STATUS_SUCCESS;
+      }
+    }
     const hsa_status_t status = api.amd.hsa_amd_queue_intercept_create_fn(
         agent, size, type, callback, data, private_size, group_size, queue);
     if (!ok(status)) {
@@ -334,6 +368,9 @@ hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
     state->number = runtime->nextQueue();
     state->agent = known;
     state->size = (*queue)->size;
+    if (is_cooperative)
+      (void)api.core.hsa_queue_create_fn(agent, size, type, callback, data, private_size,
+                                         group_size, &state->cooperative);
     if (runtime->settings().instrumented) state->rings = runtime->rings(*known);
     // The runtime calls back until the queue is destroyed, and maybe a little longer.
     auto *forever = new std::shared_ptr<QueueState>(state);
@@ -361,8 +398,12 @@ void dropMarks(QueueState &queue) {
 
 hsa_status_t queueDestroy(hsa_queue_t *queue) {
   if (Runtime::isInChild()) return hsaApi().core.hsa_queue_destroy_fn(queue);
-  const auto state = queues().take(queue); // before another queue can get this address
-  const hsa_status_t status = hsaApi().core.hsa_queue_destroy_fn(queue);
+  std::shared_ptr<QueueState> state;
+  // Before another queue can get this address.
+  if (!queues().take(queue, state)) return HSA_STATUS_SUCCESS;
+  const hsa_status_t status = state && state->cooperative
+                                  ? giveBack(state->cooperative)
+                                  : hsaApi().core.hsa_queue_destroy_fn(queue);
   if (!state || !ok(status)) return status;
   dropMarks(*state);
   state->destroyed.store(true);

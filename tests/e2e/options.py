@@ -168,7 +168,7 @@ class Tests(fade.Test):
     def test_a_program_that_cannot_use_the_gpu_is_said(self):
         result = self.probe(["-i", "--gpu", "gfx90a"], [program("nothing")], json_log=False)
         self.assertEqual((result.code, result.stdout, len(result.said)), (0, "nothing\n", 1), result.stderr)
-        self.assertRegex(result.said[0], "e2e_nothing cannot use the GPU: .* nothing to report")
+        self.assertRegex(result.said[0], "e2e_nothing\\S* cannot use the GPU: .* nothing to report")
         for options, app in ((["-i"], ["sh", "-c", "echo nothing"]), ([], [program("nothing")])):
             result = self.probe([*options, "--gpu", "gfx90a"], app, json_log=False)
             self.assert_fine(result, "nothing\n")
@@ -419,15 +419,16 @@ class Tests(fade.Test):
     def test_gpu_by_name(self):
         result = self.probe(["--gpu", "gfx1030", "-i", "-a", "MemoryAnalysis"], [AGENTS])
         self.assert_fine(result, "1 devices are right\n")
-        self.assertEqual(result.stderr, "")
+        self.assertEqual(fade.without_runtime(result.stderr), "")
         self.assertTrue(result.objects("memory"))
 
     def test_gpu_auto_says_in_one_line_that_it_is_not_a_real_one(self):
         if os.path.exists("/dev/kfd"):
             self.skipTest("there is a GPU here")
         result = self.probe(["--gpu", "auto"], [AGENTS])
-        self.assertEqual(len(result.stderr.splitlines()), 1)
-        self.assertRegex(result.stderr, "no GPU here.*software GPU.*gfx90a")
+        said = fade.without_runtime(result.stderr)
+        self.assertEqual(len(said.splitlines()), 1)
+        self.assertRegex(said, "no GPU here.*software GPU.*gfx90a")
 
     def test_gpu_real_preloads_nothing(self):
         dump = self.bare([PROBE, "--gpu", "real", "-e"])
@@ -494,9 +495,10 @@ class Tests(fade.Test):
         self.assert_mistake(["-k"], "kernels")
 
     def test_a_forgotten_double_dash_is_named(self):
+        compiler = self.path("hipcc")
+        os.symlink(PROBE, compiler)  # any program does
         for words, meant in (([MANY], f"fadeprobe -- {MANY}"), (["-i", MANY, "7"], f"fadeprobe -i -- {MANY} 7"),
-                             (["cc", "clang++-19", "-O2", "a.hip", "-o", "a"],
-                              "fadeprobe cc -- clang++-19 -O2 a.hip ...")):
+                             (["cc", compiler, "-O2", "a.hip", "-o", "a"], f"fadeprobe cc -- {compiler} -O2 a.hip ...")):
             result = self.bare([PROBE, *words])
             self.assertEqual((result.code, result.stdout), (2, ""))
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)

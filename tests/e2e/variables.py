@@ -15,8 +15,9 @@ class Tests(fade.Test):
         return self.software_gpu(command, {**base, **variables})
 
     def test_the_tools_library_alone_is_enough(self):
+        path = os.pathsep.join(filter(None, (LIB, os.environ.get("LD_LIBRARY_PATH"))))
         result = self.software_gpu([MANY, 4], {
-            "HSA_TOOLS_LIB": "libfade.so", "LD_LIBRARY_PATH": LIB, "FADE_INSTRUMENTED": "true",
+            "HSA_TOOLS_LIB": "libfade.so", "LD_LIBRARY_PATH": path, "FADE_INSTRUMENTED": "true",
             "FADE_HANDLERS": "libHeatmap.so"})
         self.assertEqual((result.code, result.stdout), (0, "4 dispatches are right\n"))
         self.assertRegex(result.stderr, "(?i)heatmap")

@@ -5,6 +5,7 @@
 //   rows: the same, and a rectangle among them
 //   full: hardly any device memory is left
 //   times: says when the last dispatch of each batch began and ended
+//   cooperative: through the agent's cooperative queue, which is asked for and given back twice
 // Runs the kernel `scale` of the file in batches of packets with barriers between them, with a
 // completion signal on some, and checks the results and the times that its own profiling gives.
 #include <cstdint>
@@ -144,9 +145,9 @@ void setArguments(volatile char *block, const Arguments &values) {
 
 class Queue {
 public:
-  explicit Queue(hsa_agent_t gpu, uint32_t size = 1024) {
-    CHECK(hsa_queue_create(gpu, size, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
-                           UINT32_MAX, &queue_));
+  explicit Queue(hsa_agent_t gpu, uint32_t size = 1024,
+                 hsa_queue_type_t type = HSA_QUEUE_TYPE_MULTI) {
+    CHECK(hsa_queue_create(gpu, size, type, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &queue_));
     CHECK(hsa_amd_profiling_set_profiler_enabled(queue_, 1));
   }
   ~Queue() { CHECK(hsa_queue_destroy(queue_)); }
@@ -208,7 +209,7 @@ uint64_t now() {
 }
 
 void runBatches(hsa_agent_t gpu, const Regions &regions, uint64_t object, uint32_t kernarg_size,
-                bool says_times) {
+                bool says_times, hsa_queue_type_t type = HSA_QUEUE_TYPE_MULTI) {
   float *x;
   CHECK(hsa_memory_allocate(regions.device, 256 * sizeof(float), reinterpret_cast<void **>(&x)));
   std::vector<float> host(256, 1);
@@ -221,7 +222,7 @@ void runBatches(hsa_agent_t gpu, const Regions &regions, uint64_t object, uint32
   hsa_signal_t one, all;
   CHECK(hsa_signal_create(0, 0, nullptr, &one));
   CHECK(hsa_signal_create(batches, 0, nullptr, &all));
-  Queue queue(gpu);
+  Queue queue(gpu, 1024, type);
   float expected = 1;
   for (int b = 0; b < batches; ++b) {
     const uint64_t before = now();
@@ -387,6 +388,11 @@ void runOnce(const std::string &how, const std::string &path) {
     runCopies(gpu, regions, object, how == "rows");
   else
     runBatches(gpu, regions, object, kernarg_size, how == "times");
+  if (how == "cooperative")
+    for (int i = 0; i < 2; ++i) {
+      const Queue same(gpu, 1024, HSA_QUEUE_TYPE_COOPERATIVE); // is there meanwhile
+      runBatches(gpu, regions, object, kernarg_size, false, HSA_QUEUE_TYPE_COOPERATIVE);
+    }
   for (void *piece : pieces) CHECK(hsa_memory_free(piece));
   CHECK(hsa_executable_destroy(executable));
   CHECK(hsa_shut_down());
