@@ -112,7 +112,27 @@ void releaseSignals() {
   }
 }
 
+// How often the application has to shut the HSA runtime down until it is gone.
+std::atomic<int> runtime_users{0};
+
+hsa_status_t onInit() {
+  const hsa_status_t status = hsaApi().core.hsa_init_fn();
+  if (ok(status)) ++runtime_users;
+  return status;
+}
+
+hsa_status_t onShutDown() {
+  if (--runtime_users == 0) Runtime::finishAndRelease();
+  return hsaApi().core.hsa_shut_down_fn();
+}
+
 } // namespace
+
+void hookShutDown(HsaTables &tables) {
+  runtime_users = 1; // who has the runtime loaded just now
+  tables.core().hsa_init_fn = onInit;
+  tables.core().hsa_shut_down_fn = onShutDown;
+}
 
 void stayLoaded() {
   Dl_info info{};

@@ -1,7 +1,13 @@
 // The ways in which a process ends, and how the report is still made.
 #pragma once
 
+#include "hsa/hsa_api.h"
+
 namespace fade {
+
+/// Reports when the application shuts the HSA runtime down. When that calls OnUnload it is too late:
+/// ROCr 7 tells no times any more and destroys no signals.
+void hookShutDown(HsaTables &tables);
 
 /// Keeps the library in memory when the runtime unloads it: exit handlers and threads need it.
 void stayLoaded();

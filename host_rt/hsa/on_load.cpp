@@ -32,6 +32,7 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
     stayLoaded();
     Runtime::start(std::move(settings));
     watchExits();
+    hookShutDown(tables);
     hookCode(tables);
     hookQueues(tables);
     hookMemory(tables);

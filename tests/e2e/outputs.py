@@ -207,8 +207,12 @@ class Tests(fade.Test):
         result = self.bare(["sh", "-c", f"{PROBE} -- {MANY} 3 2>&-"])
         self.assertEqual((result.code, result.stdout), (0, "3 dispatches are right\n"))
         self.assertEqual(self.bare(["sh", "-c", f"{PROBE} -e >/dev/full"]).code, 1)
-        result = self.bare(["bash", "-c", f"{PROBE} -- {MANY} 3 2> >(exec true); exit $?"])
-        self.assertEqual((result.code, result.stdout), (0, "3 dispatches are right\n"))
+        # HIP 6 and 7 write to stderr themselves when they end, and SIGPIPE ends the program.
+        gone = "2> >(exec true); exit $?"
+        alone = self.bare(["bash", "-c", f"{MANY} 3 {gone}"], {"LD_PRELOAD": os.path.join(fade.LIB, "libfadegpu.so")})
+        self.assertIn(alone.code, (0, 141) if fade.HIP > 5 else (0,))
+        result = self.bare(["bash", "-c", f"{PROBE} -- {MANY} 3 {gone}"])
+        self.assertEqual((result.code, result.stdout), (alone.code, alone.stdout))
 
     def test_memory_stays_flat_while_a_kernel_streams(self):
         """With 150 MB of records through 8 MB of rings; the bound is what the process needs anyway."""

@@ -32,6 +32,8 @@ class Tests(fade.Test):
         for beyond, before in ((1100, 0), (65536, 0), (1024, 4096)):
             for options in (("-i",), ("-i", "--transport", "device")):
                 with self.subTest(beyond=beyond, before=before, options=options):
+                    if before and fade.HIP > 5 and self.software_gpu([program("overrun"), beyond, before]).code != 0:
+                        continue  # HIP 6 has nothing before its first buffer: the GPU faults also without FADE
                     result = self.same_as_before("overrun", beyond, before, options=options)
                     self.assertEqual(result.stdout, "right\n")
 
@@ -196,8 +198,14 @@ class Tests(fade.Test):
             self.assertEqual(summary["instrumented"], 90 if options else 0)
 
     def test_a_runtime_that_is_shut_down_and_started_again_reports_twice(self):
-        summaries = self.direct("again").objects("summary")
-        self.assertEqual([x["instrumented"] for x in summaries], [30, 30])
+        command = [program("direct"), "again", code_object("scale1-twin")]
+        alone = self.software_gpu(command)
+        result = self.probe(["-i", "-a", "MemoryAnalysis"], command)
+        self.assertEqual((result.code, result.stdout), (alone.code, alone.stdout), result.stderr)
+        # ROCr 6 and 7 cannot be started again: they do not close the device, and then find it open.
+        times = 1 if fade.HIP > 5 else 2
+        self.assertEqual([x["instrumented"] for x in result.objects("summary")], [30] * times)
+        self.assertEqual(alone.code, 99 if fade.HIP > 5 else 0)
 
     def test_several_threads_put_packets_of_all_kinds_into_a_short_queue(self):
         for options in (["-i", "-a", "MemoryAnalysis"], []):
@@ -208,7 +216,10 @@ class Tests(fade.Test):
     def test_without_i_nothing_but_times(self):
         result = self.direct("memory", [])
         self.assertEqual(result.summary()["instrumented"], 0)
-        self.assertEqual(len(result.dispatches("scale")), 30)
+        dispatches = result.dispatches("scale")
+        self.assertEqual(len(dispatches), 30)
+        # The program shuts the runtime down as soon as the last one has ended.
+        self.assertTrue(all(0 < x["start_ns"] < x["end_ns"] for x in dispatches), dispatches)
 
     def test_memory_of_the_older_functions_is_known_to_handlers(self):
         result = self.direct("memory", ["-i", "-a", "Heatmap"])

@@ -158,7 +158,7 @@ class Tests(fade.Test):
         self.assertEqual(result.stdout, "9\n" * 20)
         self.assertEqual(self.variants(result), ["instrumented"] * 40)
         self.assertEqual(sum(x["executions"] for m in result.objects("memory")
-                             for x in m["global"]), 40 * 5 * 2)
+                             for x in m["global"]), 40 * 5 * 2 * fade.waves(64))
 
 
 if __name__ == "__main__":

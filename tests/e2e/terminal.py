@@ -62,7 +62,7 @@ class Tests(fade.Test):
         """Runs it until the screen satisfies `until`, then ends it: that screen's lines, and the last one's."""
         child, terminal = pty.fork()
         if child == 0:
-            command = [PROBE, "--gpu", "gfx90a", *options, "--", *app]
+            command = [PROBE, "--gpu", fade.GPU, *options, "--", *app]
             os.execve(PROBE, command, fade.clean_environment({"TERM": "xterm", **(env or {})}))
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         screen, then = Screen(), None
@@ -103,7 +103,7 @@ class Tests(fade.Test):
             self.assertFalse([x for x in last if x.startswith("fade: ")], last)
 
     def test_reports_fit_80_columns_and_are_plain_in_a_pipe(self):
-        options = ["--gpu", "gfx90a", "-i", "-a", "MemoryAnalysis", "Heatmap", "BlockCounts", "AccessPatterns", "BlockFlow"]
+        options = ["--gpu", fade.GPU, "-i", "-a", "MemoryAnalysis", "Heatmap", "BlockCounts", "AccessPatterns", "BlockFlow"]
         child, terminal = pty.fork()
         if child == 0:
             os.execve(PROBE, [PROBE, *options, "--", program("shapes")], fade.clean_environment({"TERM": "xterm"}))
