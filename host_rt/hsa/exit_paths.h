@@ -5,8 +5,8 @@
 
 namespace fade {
 
-/// Reports when the application shuts the HSA runtime down. When that calls OnUnload it is too late:
-/// ROCr 7 tells no times any more and destroys no signals.
+/// Reports when the application shuts the HSA runtime down. When that calls OnUnload it is too
+/// late: ROCr 7 tells no times any more and destroys no signals.
 void hookShutDown(HsaTables &tables);
 
 /// Keeps the library in memory when the runtime unloads it: exit handlers and threads need it.

@@ -7,6 +7,7 @@ import fade
 from fade import program
 
 ENDINGS = program("endings")
+GLIBC = tuple(int(x) for x in os.confstr("CS_GNU_LIBC_VERSION").split()[1].split("."))
 INTERRUPTED = "fade: interrupted: the report is being written; Ctrl-C once more ends without it"
 
 
@@ -129,6 +130,8 @@ class Tests(fade.Test):
         result = self.ends("fork", 0, 5, alone.stdout)
         self.assertEqual(len(result.dispatches("touch(")), 5)
 
+    # The lock of exit() is then held by a thread that the child does not have.
+    @unittest.skipIf(GLIBC >= (2, 41), "no child that is born while its parent ends can call exit()")
     def test_a_child_that_is_born_while_its_parent_reports_can_end(self):
         result = self.probe(["-i", "-a", fade.handler("SLOW_REPORT")], [ENDINGS, "fork-while-reporting"], timeout=40)
         self.assert_fine(result, "launched\nchild 3\n")
