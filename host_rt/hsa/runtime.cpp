@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <thread>
+#include <utility>
 
 namespace fade {
 namespace {
@@ -66,10 +67,12 @@ bool Visit::waitForAll(std::chrono::milliseconds patience) noexcept {
 
 std::atomic<Runtime *> Runtime::active_{nullptr};
 std::atomic<bool> Runtime::is_child_{false};
+Runtime *Runtime::latest_ = nullptr;
 
 void Runtime::start(Settings settings) {
   // Never destroyed: threads of the application may be inside of it at any time.
-  active_.store(new Runtime(std::move(settings)), std::memory_order_release);
+  latest_ = new Runtime(std::move(settings));
+  active_.store(latest_, std::memory_order_release);
 }
 
 void Runtime::finish() {
@@ -82,9 +85,9 @@ void Runtime::finish() {
 }
 
 void Runtime::finishAndRelease() {
-  Runtime *runtime = active();
-  finish();
-  if (runtime) runtime->release();
+  if (isInChild()) return;
+  finish(); // unless the process has begun to end, and that was done
+  if (Runtime *runtime = std::exchange(latest_, nullptr)) runtime->release();
 }
 
 Runtime::Runtime(Settings settings)

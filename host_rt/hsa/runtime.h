@@ -84,6 +84,7 @@ private:
 
   static std::atomic<Runtime *> active_;
   static std::atomic<bool> is_child_;
+  static Runtime *latest_; ///< for the HSA runtime alone, which loads and unloads
 
   const Settings settings_;
   const Selection selection_;

@@ -28,6 +28,13 @@ def waves(items):
 def without_runtime(text):
     """Without a line that HIP 6 and 7 also write without FADE."""
     return "".join(x for x in text.splitlines(True) if "leak detected by SharedSignalPool" not in x)
+
+
+def signals_left(text):
+    """How many signals ROCr 6 and 7 missed when they were shut down."""
+    return sum(int(x) for x in re.findall(r"SharedSignalPool, (\d+) Signals leaked", text))
+
+
 PROBE = os.path.join(BIN, "fadeprobe")
 TRANSPORT = os.environ.get("E2E_TRANSPORT")  # of every run that does not choose one itself
 

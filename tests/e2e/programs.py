@@ -42,6 +42,16 @@ class Tests(fade.Test):
     def test_cooperative_launch(self):
         self.same_as_before("cooperative")
 
+    def test_no_signal_is_left_when_the_runtime_is_shut_down(self):
+        for app in (["grid"], ["many", 20, 2], ["graphs"]):
+            command = [program(app[0]), *app[1:]]
+            alone = fade.signals_left(self.software_gpu(command).stderr)
+            for options in ([], ["-i"], ["-i", "--transport", "device"]):
+                with self.subTest(app=app, options=options):
+                    left = fade.signals_left(self.probe(options, command).stderr)
+                    # One is that of ROCr 7's own copies, which FADE asks for.
+                    self.assertIn(left - alone, (0, 1) if fade.HIP > 6 and options else (0,))
+
     def test_all_kinds_of_grids(self):
         self.same_as_before("geometry")
 
