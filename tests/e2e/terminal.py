@@ -103,7 +103,7 @@ class Tests(fade.Test):
             self.assertFalse([x for x in last if x.startswith("fade: ")], last)
 
     def test_reports_fit_80_columns_and_are_plain_in_a_pipe(self):
-        options = ["--gpu", fade.GPU, "-i", "-a", "MemoryAnalysis", "Heatmap", "BlockCounts", "AccessPatterns", "BlockFlow"]
+        options = ["--gpu", fade.GPU, "--no-progress", "-i", "-a", "MemoryAnalysis", "Heatmap", "BlockCounts", "AccessPatterns", "BlockFlow"]
         child, terminal = pty.fork()
         if child == 0:
             os.execve(PROBE, [PROBE, *options, "--", program("shapes")], fade.clean_environment({"TERM": "xterm"}))
