@@ -113,6 +113,7 @@ static void streams_wait_for_events() {
   for (int round = 0; round < 20; ++round) {
     *flag = 0;
     HIP(hipMemset(value, 0, sizeof(int)));
+    HIP(hipStreamSynchronize(nullptr)); // HIP 6 and 7 do not wait for it, nor do these streams
     wait_for<<<1, 1, 0, first>>>(flag);
     store<<<1, 1, 0, first>>>(value, 1);
     HIP(hipEventRecord(event, first));
