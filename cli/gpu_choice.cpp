@@ -1,7 +1,7 @@
 #include "gpu_choice.h"
 
+#include "fade/gpu.h"
 #include "fade/options.h"
-#include "isa/arch.h"
 
 #include <algorithm>
 #include <array>
@@ -23,8 +23,8 @@ constexpr const char *kDefaultGpu = "gfx90a";
 
 std::string known_gpus() {
   std::string names;
-  for (const sim::Arch &arch : sim::archs())
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", arch.name);
+  for (const GpuInfo &gpu : allGpus())
+    if (gpu.is_emulated) names += fmt::format("{}{}", names.empty() ? "" : ", ", gpu.name);
   return names;
 }
 
@@ -34,7 +34,7 @@ bool check_names(const char *source, std::string_view list) {
   for (bool is_last = false; !is_last;) {
     const auto comma = std::min(list.find(','), list.size());
     const auto name = list.substr(0, comma);
-    if (!sim::find_arch(name)) {
+    if (const GpuInfo *gpu = findGpu(name); !gpu || !gpu->is_emulated) {
       complain(fmt::format("{}: '{}' is no GPU that can be emulated ({}, or a list such as "
                            "gfx90a,gfx90a){}",
                            source, name, known_gpus(), suggestion(name, words)));

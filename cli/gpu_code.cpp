@@ -2,7 +2,7 @@
 
 #include "checks.h"
 #include "codeobj/finder.h"
-#include "isa/arch.h"
+#include "fade/gpu.h"
 #include "run.h"
 
 #include <algorithm>
@@ -117,8 +117,8 @@ void check_code(const std::string &program, const std::vector<std::string> &gpus
     if (found.target.processor.empty()) return true;
     is_fine = std::ranges::any_of(gpus, [&](auto &gpu) { return fits(found.target, gpu); });
     processors.insert(found.target.processor);
-    for (const sim::Arch &arch : sim::archs())
-      if (fits(found.target, arch.name)) fitting.insert(arch.name);
+    for (const GpuInfo &gpu : allGpus())
+      if (gpu.is_emulated && fits(found.target, gpu.name)) fitting.insert(gpu.name);
     return !is_fine;
   };
   if (!codeobj::find_code(program, handler) || is_fine || processors.empty()) return;

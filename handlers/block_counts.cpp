@@ -10,6 +10,7 @@
 #include "source_text.h"
 #include "text_layout.h"
 
+#include <fade/gpu.h>
 #include <fade/handler.h>
 
 #include <algorithm>
@@ -196,7 +197,8 @@ void BlockCounts::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *c
   const fade::SiteTable *table = dispatch.kernel().sites();
   if (!table) return;
   std::vector<BlockStats> blocks(table->sites().size());
-  uint32_t wave_size = dispatch.kernel().target().starts_with("gfx9") ? 64 : 32;
+  const fade::GpuInfo *gpu = fade::findGpu(dispatch.kernel().target());
+  uint32_t wave_size = gpu ? gpu->unit.smallest_wave : 32;
   for (const Shard *shard : shards) {
     for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i].add(shard->sites[i]);
     if (shard->wave_size != 0) wave_size = shard->wave_size;

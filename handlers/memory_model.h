@@ -1,6 +1,8 @@
 // How memory serves the accesses of a wave: cache lines for global memory, banks for LDS.
 #pragma once
 
+#include <fade/gpu.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -12,17 +14,15 @@ namespace fade::handlers {
 
 /// What differs between processors.
 struct MemoryModel {
-  uint32_t line = 128; ///< bytes of a cache line
-  uint32_t banks = 32; ///< of LDS, 4 bytes each
+  uint32_t line = kUsualLine;   ///< bytes of a cache line
+  uint32_t banks = kUsualBanks; ///< of LDS, 4 bytes each
 
   static MemoryModel of(std::string_view target) {
     MemoryModel model;
-    // The gfx9 line had 64-byte lines until gfx90a.
-    constexpr std::array<std::string_view, 7> short_lines = {"gfx900", "gfx902", "gfx904", "gfx906",
-                                                             "gfx908", "gfx909", "gfx90c"};
-    if (std::ranges::find(short_lines, target) != short_lines.end() || target.starts_with("gfx8"))
-      model.line = 64;
-    if (target == "gfx950") model.banks = 64;
+    if (const GpuInfo *gpu = findGpu(target)) {
+      if (gpu->unit.line != 0) model.line = gpu->unit.line;
+      if (gpu->unit.lds_banks != 0) model.banks = gpu->unit.lds_banks;
+    }
     return model;
   }
 };

@@ -1,5 +1,7 @@
 #include "report/run_log.h"
 
+#include "fade/gpu.h"
+
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -300,7 +302,7 @@ void Reader::finish() {
 uint32_t RunLog::kernelIndex(const std::string &name) {
   const auto [at, is_new] =
       kernel_by_name_.try_emplace(name, static_cast<uint32_t>(kernels.size()));
-  if (is_new) kernels.push_back({name, "", "", 128, 32});
+  if (is_new) kernels.push_back({name, "", "", kUsualLine, kUsualBanks});
   return at->second;
 }
 

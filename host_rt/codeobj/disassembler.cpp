@@ -168,7 +168,7 @@ std::optional<unsigned> first_llvm_for(const Target &target) {
   if (v >= GfxVersion{12, 0, 0}) return 18;
   if (v.major == 11 && v.minor == 5) return v.stepping <= 1 ? 17 : v.stepping == 2 ? 19 : 20;
   if (v == GfxVersion{9, 5, 0}) return 20;
-  return target.known ? std::optional(Llvm::kOldest) : std::nullopt;
+  return target.gpu ? std::optional(Llvm::kOldest) : std::nullopt;
 }
 
 class LlvmDisassembler final : public Disassembler {

@@ -17,44 +17,17 @@ struct Processor {
   unsigned workgroup_slots; ///< for workgroups of more than one wave, which need a barrier
 };
 
-/// Processors with half as many registers again.
-bool has_large_register_file(const Target &target) {
-  const GfxVersion v = target.version;
-  if (v.major == 12) return v.minor == 0;
-  return !target.generic &&
-         (v == GfxVersion{11, 0, 0} || v == GfxVersion{11, 0, 1} || v == GfxVersion{11, 5, 1});
-}
-
 std::optional<Processor> processor_of(const Target &target, unsigned wavefront_size,
                                       bool wgp_mode) {
-  if (!target.known || target.version.major < 6 || target.version.major > 12) return std::nullopt;
-  const GfxVersion v = target.version;
-  if (v.major <= 9) {
-    Processor p{10, 4, 256, 4, v.major <= 7 ? 512u : 800u, 64 << 10, 16};
-    if (v.major == 6) p.lds = 32 << 10;
-    if (target.has_unified_registers()) {
-      p.max_waves = 8;
-      p.vgprs = 512;
-      p.vgpr_granule = 8;
-    }
-    if (v.minor == 5) p.lds = 160 << 10;
-    return p;
-  }
-  Processor p{16, 2, 1024, 16, 0, 64 << 10, 16};
-  if (v < GfxVersion{10, 3, 0}) {
-    p.max_waves = 20;
-    p.vgpr_granule = 8;
-  }
-  if (has_large_register_file(target)) {
-    p.vgprs = 1536;
-    p.vgpr_granule = 24;
-  }
-  if (v >= GfxVersion{12, 5, 0}) p.lds = 320 << 10;
-  if (wavefront_size == 64) {
+  if (!target.gpu) return std::nullopt;
+  const GpuUnit &unit = target.gpu->unit;
+  Processor p{unit.waves_per_simd, unit.simds,     unit.vgprs,     unit.vgpr_granule,
+              unit.sgprs,          unit.lds_bytes, unit.workgroups};
+  if (wavefront_size > unit.smallest_wave) {
     p.vgprs /= 2;
     p.vgpr_granule /= 2;
   }
-  if (wgp_mode) {
+  if (wgp_mode && target.version.major >= 10) {
     p.simds *= 2;
     p.lds *= 2;
     p.workgroup_slots *= 2;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "codeobj/result.h"
+#include "fade/gpu.h"
 
 #include <cstdint>
 #include <optional>
@@ -31,7 +32,7 @@ enum class Feature : std::uint8_t {
 struct Target {
   std::string processor; ///< "gfx90a", "gfx9-4-generic"
   GfxVersion version;
-  bool known = true; ///< false for a processor younger than this version of FADE
+  const GpuInfo *gpu = nullptr; ///< null for a processor younger than this version of FADE
   bool generic = false;
   unsigned generic_version = 0; ///< from the ELF flags of version 6; 0 when not generic
   Feature sramecc = Feature::Unsupported;

@@ -1,15 +1,15 @@
 #include "hsa/ring_data.h"
 
+#include "fade/gpu.h"
+
 #include <cstring>
 #include <utility>
 
 namespace fade {
 
 bool copiesWhatIsWritten(const Agent &gpu) {
-  const bool is_before_gfx10 = gpu.target.size() == 6; // gfx90a
-  const bool writes_back =
-      gpu.target == "gfx90a" || gpu.target.starts_with("gfx94") || gpu.target.starts_with("gfx95");
-  return gpu.fine_device_pool || !is_before_gfx10 || writes_back;
+  const GpuInfo *known = findGpu(gpu.target);
+  return gpu.fine_device_pool || !known || known->unit.writes_back_l2; // so do all recent ones
 }
 
 void HostRingData::describe(fade_control &control) const noexcept {

@@ -12,7 +12,7 @@
 namespace fade::sim {
 namespace {
 
-constexpr size_t register_rows = 512, lds_capacity = 64 << 10;
+constexpr size_t register_rows = 512;
 constexpr uint64_t slice_budget = 50'000; // instructions before another workgroup gets its turn
 constexpr uint64_t nobody = ~uint64_t{0}; // has a time
 
@@ -73,7 +73,7 @@ void ResidentGroup::start(const KernelLaunch &launch, DispatchContext &context, 
   const auto id = launch.group_id(index);
   const auto size = launch.group_size(id);
   const unsigned count = (size[0] * size[1] * size[2] + launch.lanes() - 1) / launch.lanes();
-  if (!lds_) lds_.reset(allocate_block(lds_capacity));
+  if (!lds_) lds_.reset(allocate_block(arch.lds_bytes));
   group_.lds = static_cast<std::byte *>(lds_.get());
   group_.lds_bytes = launch.lds_bytes();
   std::memset(group_.lds, 0, group_.lds_bytes);

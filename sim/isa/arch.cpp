@@ -1,13 +1,33 @@
 #include "isa/arch.h"
 
+#include "fade/gpu.h"
+
 namespace fade::sim {
 namespace {
+
+constexpr Arch with_row(std::string_view name, Arch a) {
+  a.gpu = findGpu(name);
+  a.name = a.gpu->name;
+  a.lds_bytes = a.gpu->unit.lds_bytes;
+  a.engine_mhz = a.gpu->card.engine_mhz;
+  a.has_agprs = a.gpu->unit.has_agprs;
+  return a;
+}
+
 constexpr Arch table[] = {
-    {Gfx::gfx90a, "gfx90a", 90010, 64 << 10, 1700, true, false, true, false, true, true},
-    {Gfx::gfx942, "gfx942", 90402, 64 << 10, 2100, true, false, true, true, true, true},
-    {Gfx::gfx1030, "gfx1030", 100300, 64 << 10, 2575, false, true, false, false, false, false},
-    {Gfx::gfx1100, "gfx1100", 110000, 64 << 10, 2482, false, true, true, true, false, false},
+    with_row("gfx90a", {.id = Gfx::gfx90a, .gfx9 = true, .packed_ids = true, .sram_ecc = true}),
+    with_row("gfx942", {.id = Gfx::gfx942,
+                        .gfx9 = true,
+                        .packed_ids = true,
+                        .architected_flat_scratch = true,
+                        .sram_ecc = true}),
+    with_row("gfx1030", {.id = Gfx::gfx1030, .gfx10_up = true}),
+    with_row("gfx1100", {.id = Gfx::gfx1100,
+                         .gfx10_up = true,
+                         .packed_ids = true,
+                         .architected_flat_scratch = true}),
 };
+
 } // namespace
 
 const Arch *find_arch(std::string_view name) {

@@ -6,22 +6,27 @@
 #include <span>
 #include <string_view>
 
+namespace fade {
+struct GpuInfo; // fade/gpu.h
+}
+
 namespace fade::sim {
 
 enum class Gfx : uint8_t { gfx90a, gfx942, gfx1030, gfx1100 };
 
 struct Arch {
   Gfx id;
-  const char *name;        // as LLVM's -mcpu
-  uint32_t target_version; // as in the KFD's gfx_target_version
-  uint32_t lds_bytes;      // per workgroup
-  uint32_t engine_mhz;     // clock of the card's compute units
-  bool gfx9;               // wave64 only, GCN encodings
-  bool gfx10_up;           // wave32 and wave64, RDNA encodings
-  bool packed_ids;         // work-item ids packed in v0
-  bool architected_flat_scratch;
-  bool has_agprs;
-  bool sram_ecc; // 16-bit loads write the whole register: what is not loaded is cleared
+  bool gfx9 = false;       // wave64 only, GCN encodings
+  bool gfx10_up = false;   // wave32 and wave64, RDNA encodings
+  bool packed_ids = false; // work-item ids packed in v0
+  bool architected_flat_scratch = false;
+  bool sram_ecc = false; // 16-bit loads write the whole register: what is not loaded is cleared
+
+  // Its row in the table of GPUs, and what is often needed of it.
+  const GpuInfo *gpu = nullptr;
+  const char *name = nullptr; // as LLVM's -mcpu
+  uint32_t lds_bytes = 0, engine_mhz = 0;
+  bool has_agprs = false;
 };
 
 // Null when the name is none that the software GPU knows.

@@ -34,7 +34,7 @@ Allocations::Allocations(std::vector<std::unique_ptr<Gpu>> &gpus, const std::vec
       vram_used_(cards.size(), 0) {}
 
 uint64_t Allocations::vram_free(size_t gpu) const {
-  return cards_[gpu].vram_bytes - vram_used_[gpu];
+  return cards_[gpu].vram_bytes() - vram_used_[gpu];
 }
 
 const Allocations::Buffer *Allocations::find(uint64_t handle) const {

@@ -1,6 +1,7 @@
 // The cards that the software GPU describes itself as, one per architecture.
 #pragma once
 
+#include "fade/gpu.h"
 #include "isa/arch.h"
 
 #include <cstdint>
@@ -9,27 +10,20 @@
 
 namespace fade::sim::kfd {
 
-struct Cache {
-  uint32_t level;
-  uint32_t kilobytes;
-  uint32_t line_bytes;
-};
-
 struct Card {
-  Gfx gfx;
-  const char *marketing_name;
+  Gfx gfx;                      // what is not said here is in the table of fade/gpu.h
   uint32_t device_id, revision; // PCI; revision chooses the name in amdgpu.ids
   uint32_t drm_family;
-  uint64_t vram_bytes;
   bool host_visible_vram; // the whole of it through the PCI aperture
-  uint32_t compute_units, simds_per_cu, waves_per_simd, wave_size;
-  uint32_t shader_arrays, arrays_per_engine, cus_per_array, partitions;
+  uint32_t shader_arrays, arrays_per_engine, cus_per_array;
   uint32_t sdma_engines, xgmi_sdma_engines;
   uint32_t memory_mhz, memory_bits;
   uint32_t
       tiling; // GB_ADDR_CONFIG: channels and interleaving, from which the runtime lays out images
   uint32_t firmware, sdma_firmware;
-  std::vector<Cache> caches;
+
+  const GpuInfo &gpu() const { return *arch(gfx).gpu; }
+  uint64_t vram_bytes() const { return uint64_t{gpu().card.memory_gib} << 30; }
 };
 
 const Card &card(Gfx gfx);

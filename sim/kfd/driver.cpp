@@ -28,7 +28,7 @@ Driver::Driver(std::vector<Card> cards, const HostMachine &host, const std::stri
   bool complete = device_file_.ok();
   for (size_t i = 0; i < cards_.size() && complete; ++i) {
     // Twice of what may be allocated, so that holes between buffers do not matter.
-    uint64_t space = 2 * (cards_[i].vram_bytes + host.memory_bytes);
+    uint64_t space = 2 * (cards_[i].vram_bytes() + host.memory_bytes);
     Interrupts interrupts;
     interrupts.event = [this](uint32_t id) { events_.set(id); };
     interrupts.memory_fault = [this, i](uint64_t address, bool write) {

@@ -38,16 +38,16 @@ drm_amdgpu_info_device device_info(const Card &card) {
   d.num_shader_engines = card.shader_arrays / card.arrays_per_engine;
   d.num_shader_arrays_per_engine = card.arrays_per_engine;
   d.gpu_counter_freq = 1000000 / gpu_tick; // kHz
-  d.max_engine_clock = arch(card.gfx).engine_mhz * 1000;
+  d.max_engine_clock = card.gpu().card.engine_mhz * 1000;
   d.max_memory_clock = card.memory_mhz * 1000;
-  d.cu_active_number = card.compute_units;
+  d.cu_active_number = card.gpu().card.compute_units;
   d.virtual_address_offset = 0x200000;
   d.virtual_address_max = 0x800000000000;
   d.virtual_address_alignment = 4096;
   d.pte_fragment_size = 2 << 20;
   d.gart_page_size = 4096;
   d.vram_bit_width = card.memory_bits;
-  d.wave_front_size = card.wave_size;
+  d.wave_front_size = card.gpu().unit.smallest_wave;
   d.num_cu_per_sh = card.cus_per_array;
   d.high_va_offset = 0xffff800000000000;
   d.high_va_max = 0xffffffffffe00000;
@@ -110,8 +110,8 @@ int Driver::amdgpu_info(size_t gpu, void *argument) {
   case AMDGPU_INFO_DEV_INFO: reply(device_info(card)); return 0;
   case AMDGPU_INFO_VRAM_GTT: {
     drm_amdgpu_info_vram_gtt sizes{};
-    sizes.vram_size = card.vram_bytes;
-    sizes.vram_cpu_accessible_size = card.host_visible_vram ? card.vram_bytes : 0;
+    sizes.vram_size = card.vram_bytes();
+    sizes.vram_cpu_accessible_size = card.host_visible_vram ? card.vram_bytes() : 0;
     sizes.gtt_size = host_.memory_bytes;
     reply(sizes);
     return 0;
@@ -120,9 +120,9 @@ int Driver::amdgpu_info(size_t gpu, void *argument) {
   case AMDGPU_INFO_GTT_USAGE: reply(allocations_.host_used()); return 0;
   case AMDGPU_INFO_MEMORY: {
     drm_amdgpu_memory_info m{};
-    m.vram.total_heap_size = m.vram.usable_heap_size = card.vram_bytes;
+    m.vram.total_heap_size = m.vram.usable_heap_size = card.vram_bytes();
     m.vram.heap_usage = allocations_.vram_used(gpu);
-    m.vram.max_allocation = card.vram_bytes;
+    m.vram.max_allocation = card.vram_bytes();
     if (card.host_visible_vram) m.cpu_accessible_vram = m.vram;
     m.gtt.total_heap_size = m.gtt.usable_heap_size = m.gtt.max_allocation = host_.memory_bytes;
     m.gtt.heap_usage = allocations_.host_used();

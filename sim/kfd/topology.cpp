@@ -93,32 +93,40 @@ uint64_t describe_links(VirtualFiles &files, const std::vector<Card> &cards, siz
   return links;
 }
 
+std::vector<GpuCache> caches_of(const GpuCard &card) {
+  std::vector<GpuCache> caches{card.l1, card.l2};
+  if (card.l3.kib) caches.push_back(card.l3);
+  return caches;
+}
+
 void describe_card(VirtualFiles &files, const std::vector<Card> &cards, size_t index) {
   const Card &c = cards[index];
+  const GpuInfo &gpu = c.gpu();
+  const std::vector<GpuCache> caches = caches_of(gpu.card);
   std::string node = node_path(index + 1);
   uint64_t links = describe_links(files, cards, index);
   files.file(node + "gpu_id", std::to_string(gpu_id(index)) + "\n");
-  files.file(node + "name", std::string(arch(c.gfx).name) + "\n");
+  files.file(node + "name", std::string(gpu.name) + "\n");
   files.file(node + "properties",
              lines({{"cpu_cores_count", 0},
-                    {"simd_count", c.compute_units * c.simds_per_cu},
+                    {"simd_count", uint64_t{gpu.card.compute_units} * gpu.unit.simds},
                     {"mem_banks_count", 1},
-                    {"caches_count", c.caches.size()},
+                    {"caches_count", caches.size()},
                     {"io_links_count", links},
                     {"p2p_links_count", 0},
                     {"cpu_core_id_base", 0},
                     {"simd_id_base", 0x80000000u + 0x1000u * index},
-                    {"max_waves_per_simd", c.waves_per_simd},
-                    {"lds_size_in_kb", arch(c.gfx).lds_bytes / 1024},
+                    {"max_waves_per_simd", gpu.unit.waves_per_simd},
+                    {"lds_size_in_kb", gpu.unit.lds_bytes / 1024},
                     {"gds_size_in_kb", 0},
                     {"num_gws", 64},
-                    {"wave_front_size", c.wave_size},
+                    {"wave_front_size", gpu.unit.smallest_wave},
                     {"array_count", c.shader_arrays},
                     {"simd_arrays_per_engine", c.arrays_per_engine},
                     {"cu_per_simd_array", c.cus_per_array},
-                    {"simd_per_cu", c.simds_per_cu},
+                    {"simd_per_cu", gpu.unit.simds},
                     {"max_slots_scratch_cu", 32},
-                    {"gfx_target_version", arch(c.gfx).target_version},
+                    {"gfx_target_version", gpu.targetVersion()},
                     {"vendor_id", 0x1002},
                     {"device_id", c.device_id},
                     {"location_id", location_id(index)},
@@ -129,28 +137,28 @@ void describe_card(VirtualFiles &files, const std::vector<Card> &cards, size_t i
                     {"num_sdma_xgmi_engines", c.xgmi_sdma_engines},
                     {"num_sdma_queues_per_engine", 8},
                     {"num_cp_queues", 24},
-                    {"max_engine_clk_fcompute", arch(c.gfx).engine_mhz},
-                    {"local_mem_size", c.vram_bytes},
+                    {"max_engine_clk_fcompute", gpu.card.engine_mhz},
+                    {"local_mem_size", c.vram_bytes()},
                     {"fw_version", c.firmware},
                     {"capability", capability(c)},
                     {"debug_prop", 0},
                     {"sdma_fw_version", c.sdma_firmware},
                     {"unique_id", 0xfade000000000000u + index + 1},
-                    {"num_xcc", c.partitions},
+                    {"num_xcc", gpu.card.dies},
                     {"max_engine_clk_ccompute", 2000}}));
   files.file(node + "mem_banks/0/properties",
              lines({{"heap_type", c.host_visible_vram ? heap_host_visible : heap_private},
-                    {"size_in_bytes", c.vram_bytes},
+                    {"size_in_bytes", c.vram_bytes()},
                     {"flags", 0},
                     {"width", c.memory_bits},
                     {"mem_clk_max", c.memory_mhz}}));
-  for (size_t i = 0; i < c.caches.size(); ++i) {
+  for (size_t i = 0; i < caches.size(); ++i) {
     constexpr uint64_t data_cache_of_gpu = 1u << 0 | 1u << 3;
     files.file(node + "caches/" + std::to_string(i) + "/properties",
                lines({{"processor_id_low", 0x80000000u + 0x1000u * index},
-                      {"level", c.caches[i].level},
-                      {"size", c.caches[i].kilobytes},
-                      {"cache_line_size", c.caches[i].line_bytes},
+                      {"level", i + 1},
+                      {"size", caches[i].kib},
+                      {"cache_line_size", caches[i].line},
                       {"cache_lines_per_tag", 1},
                       {"association", 16},
                       {"latency", 0},

@@ -50,9 +50,8 @@ TEST(Opcodes, OnlyBarriersAndWaitsWait) {
 
 TEST(Opcodes, WhatChangesExecSaysSo) {
   for_all([](const Opcode &o, std::string_view name) {
-    EXPECT_EQ(o.has(Effect::writes_exec), name.starts_with("v_cmpx") ||
-                                              contains(name, "saveexec") ||
-                                              contains(name, "wrexec"));
+    EXPECT_EQ(o.has(Effect::writes_exec),
+              name.starts_with("v_cmpx") || contains(name, "saveexec") || contains(name, "wrexec"));
   });
 }
 
