@@ -4,6 +4,7 @@
 
 #include "isa/opcode.h"
 #include "semantics/values.h"
+#include "wave/wave.h"
 
 #include <algorithm>
 
@@ -17,6 +18,18 @@ template <class T> struct AtomicInput {
   T data2; // second one: what compare-and-swap stores or compares with
   Denormals denormals;
 };
+
+// A lane's value in one register, or in two for 64 bits.
+template <class T> T lane_value(const Row *rows, unsigned lane) {
+  if constexpr (sizeof(T) == 8)
+    return static_cast<T>(u64{rows[1][lane]} << 32 | rows[0][lane]);
+  else
+    return static_cast<T>(rows[0][lane]);
+}
+template <class T> void set_lane_value(Row *rows, unsigned lane, T v) {
+  rows[0][lane] = static_cast<u32>(v);
+  if constexpr (sizeof(T) == 8) rows[1][lane] = static_cast<u32>(static_cast<u64>(v) >> 32);
+}
 
 inline f32 flushed(f32 x, Denormals d) {
   return d == Denormals::flush && !(bits(x) & 0x7f800000) ? as_f32(bits(x) & 0x80000000) : x;

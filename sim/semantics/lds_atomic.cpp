@@ -7,17 +7,6 @@ namespace {
 
 using namespace atomic_op;
 
-template <class T> T get(const Row *rows, unsigned lane) {
-  if constexpr (sizeof(T) == 8)
-    return static_cast<T>(u64{rows[1][lane]} << 32 | rows[0][lane]);
-  else
-    return static_cast<T>(rows[0][lane]);
-}
-template <class T> void set(Row *rows, unsigned lane, T v) {
-  rows[0][lane] = static_cast<u32>(v);
-  if constexpr (sizeof(T) == 8) rows[1][lane] = static_cast<u32>(static_cast<u64>(v) >> 32);
-}
-
 // LDS obeys MODE: f32 has its own field, f16 and f64 share one.
 Denormals denormals_of(const Wave &w, bool is_f32) {
   return (w.mode >> (is_f32 ? 4 : 6) & 3) == 3 ? Denormals::keep : Denormals::flush;
@@ -30,8 +19,9 @@ template <class Op, bool returns, bool is_f32 = false> void atomic(Wave &w, cons
   const Row *data = &w.vgpr[in.src[1].index], *data2 = &w.vgpr[in.src[2].index];
   for_lanes(w.active_exec, [&](unsigned i) {
     const T old = lds_read<T>(w, a.at[i]);
-    lds_write(w, a.at[i], Op::apply(old, {get<T>(data, i), get<T>(data2, i), denormals}));
-    if constexpr (returns) set(&w.vgpr[in.dst.index], i, old);
+    lds_write(w, a.at[i],
+              Op::apply(old, {lane_value<T>(data, i), lane_value<T>(data2, i), denormals}));
+    if constexpr (returns) set_lane_value(&w.vgpr[in.dst.index], i, old);
   });
   account_lds(w, in, a.at, w.active_exec, sizeof(T), AccessKind::atomic);
 }
@@ -44,12 +34,13 @@ template <class T, unsigned scale> void exchange2(Wave &w, const Instruction &in
       lds_addresses(w, in, static_cast<uint32_t>(in.offset) * step, sizeof(T));
   const LdsAddresses second = lds_addresses(w, in, in.offset1 * step, sizeof(T));
   for_lanes(w.active_exec, [&](unsigned i) {
-    const T data = get<T>(&w.vgpr[in.src[1].index], i), data2 = get<T>(&w.vgpr[in.src[2].index], i);
+    const T data = lane_value<T>(&w.vgpr[in.src[1].index], i),
+            data2 = lane_value<T>(&w.vgpr[in.src[2].index], i);
     const T old = lds_read<T>(w, first.at[i]), old2 = lds_read<T>(w, second.at[i]);
     lds_write(w, first.at[i], data);
     lds_write(w, second.at[i], data2);
-    set(&w.vgpr[in.dst.index], i, old);
-    set(&w.vgpr[in.dst.index + words], i, old2);
+    set_lane_value(&w.vgpr[in.dst.index], i, old);
+    set_lane_value(&w.vgpr[in.dst.index + words], i, old2);
   });
   account_lds(w, in, first.at, w.active_exec, sizeof(T), AccessKind::atomic);
   account_lds(w, in, second.at, w.active_exec, sizeof(T), AccessKind::atomic);

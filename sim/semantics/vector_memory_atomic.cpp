@@ -9,17 +9,6 @@ namespace {
 
 using namespace atomic_op;
 
-template <class T> T get(const Row *rows, unsigned lane) {
-  if constexpr (sizeof(T) == 8)
-    return static_cast<T>(u64{rows[1][lane]} << 32 | rows[0][lane]);
-  else
-    return static_cast<T>(rows[0][lane]);
-}
-template <class T> void set(Row *rows, unsigned lane, T v) {
-  rows[0][lane] = static_cast<u32>(v);
-  if constexpr (sizeof(T) == 8) rows[1][lane] = static_cast<u32>(static_cast<u64>(v) >> 32);
-}
-
 // LDS and private memory belong to the worker that runs the wave: no other thread can come in
 // between.
 template <class Op, class T>
@@ -48,7 +37,7 @@ template <class Op, bool is_f32 = false> void atomic(Wave &w, const Instruction 
   Row *to = &w.vgpr[in.dst.index];
   const Row *data = &w.vgpr[in.src[1].index];
   const Denormals denormals = denormals_of(*w.arch, is_f32);
-  if (in.glc) for_lanes(w.active_exec & ~a.lanes, [&](unsigned i) { set<T>(to, i, 0); });
+  if (in.glc) for_lanes(w.active_exec & ~a.lanes, [&](unsigned i) { set_lane_value<T>(to, i, 0); });
   if (!a.lanes) return;
   HostRange r = locate(w, a, LaneMask(w, a.lanes), sizeof(T), true);
   const bool in_pieces = sizeof(T) > 4 && a.word_stride != 4; // private memory: dwords apart
@@ -56,10 +45,10 @@ template <class Op, bool is_f32 = false> void atomic(Wave &w, const Instruction 
   const uint64_t alignment = in_pieces ? 4 : sizeof(T);
   for_lanes(a.lanes, [&](unsigned i) {
     if (a.va[i] % alignment) throw MisalignedAtomic{a.va[i]};
-    const AtomicInput<T> input{get<T>(data, i), get<T>(data + words, i), denormals};
+    const AtomicInput<T> input{lane_value<T>(data, i), lane_value<T>(data + words, i), denormals};
     const T old = r.host ? fetch_apply<Op>(reinterpret_cast<T *>(r.at(a.va[i])), input)
                          : apply_apart<Op>(w, in, a, i, input);
-    if (in.glc) set(to, i, old);
+    if (in.glc) set_lane_value(to, i, old);
   });
   if (r.host)
     account(w, in, a, sizeof(T), AccessKind::atomic, r.space);

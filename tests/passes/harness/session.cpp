@@ -1,7 +1,5 @@
 #include "session.h"
 
-#include "isa/decoder.h"
-#include "semantics/opcodes.h"
 #include "wave/observer.h"
 
 #include <fade/clone.h>
@@ -14,7 +12,6 @@
 #include <atomic>
 #include <bit>
 #include <mutex>
-#include <set>
 #include <stdexcept>
 #include <thread>
 #include <unistd.h>
@@ -217,22 +214,6 @@ KernelNeeds Session::needs(const std::string &kernel) const {
     return needs;
   }
   throw std::runtime_error("no metadata of " + kernel);
-}
-
-std::vector<uint32_t> Session::scalarLoadLines(const std::string &kernel) {
-  const auto [address, size] = lines_->function(kernel);
-  std::vector<uint8_t> code(size);
-  device_.memory().read(lines_->base + address, code.data(), size);
-  sim::Decoder decoder(device_.arch(), 64, sim::opcodes());
-  std::set<uint32_t> lines;
-  for (uint64_t at = 0; at < size;) {
-    const auto result = decoder.decode(std::span(code).subspan(at), at);
-    if (!result.valid) break;
-    if (result.mnemonic.starts_with("S_LOAD") || result.mnemonic.starts_with("S_BUFFER_LOAD"))
-      lines.insert(lineAt(lines_->base + address + at));
-    at += result.instruction.size;
-  }
-  return {lines.begin(), lines.end()};
 }
 
 sim::DispatchResult Session::dispatch(const std::string &kernel, const Launch &launch,

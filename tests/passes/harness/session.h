@@ -104,10 +104,6 @@ public:
   Observed runOriginal(const Launch &launch, const Arguments &arguments);
   Recorded runTwin(const Launch &launch, const Arguments &arguments, const Stream &stream = {});
 
-  // Lines where the kernel reads with scalar loads. Those are a wave's and not a lane's, so the
-  // software GPU does not report them as accesses.
-  std::vector<uint32_t> scalarLoadLines(const std::string &kernel);
-
   // Source line of an instruction, 0 if unknown.
   uint32_t lineAt(uint64_t pc) const;
   KernelNeeds needs(const std::string &kernel) const;
