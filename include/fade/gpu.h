@@ -5,8 +5,8 @@
 // there is one. Other products with the same processor differ in what GpuCard says, so on a real
 // machine the runtime is to be asked for that.
 //
-// 0 stands for what is not known or not there. Nothing here is guessed: add what you can cite
-// (gpu_table.h names the sources).
+// 0 stands for what is not known or not there. Add only what you can cite: gpu_table.h names the
+// sources, and the few values that have none.
 #pragma once
 
 #include <cstdint>

@@ -9,9 +9,10 @@
 //                unit, clocks, bandwidth), https://rocm.docs.amd.com/en/latest/reference/gpu-arch
 //   [mi350]      what AMD published of the Instinct MI355X: 2.4 GHz, 8 TB/s, 157.3 TFLOPS of f32,
 //                8192 operations on 8 bits per clock and compute unit (ISSCC 2026)
-//   [wmma]       AMD's operations per clock and compute unit of WMMA, for RDNA 3 and RDNA 4
-//   [published]  boost clocks, bandwidths and peak rates that AMD published with a product; rates
-//                are peaks divided by clock and compute units
+//   [wmma]       AMD's operations per clock and compute unit of WMMA, for RDNA 3 and RDNA 4, as
+//   quoted in a forum [published]  boost clocks, bandwidths and peak rates that AMD published with
+//   a product, as other pages quote
+//                them; rates are peaks divided by clock and compute units
 #pragma once
 
 #include "fade/gpu.h"
@@ -20,7 +21,8 @@
 
 namespace fade::gpus {
 
-// Compute units [llvm]. Lines: GCN's white paper has 64 bytes, those of CDNA 2 and RDNA 128.
+// Compute units [llvm]. Not looked up anywhere, only used so for long: lines of 64 bytes up to
+// gfx908 and of 128 from gfx90a and gfx10 on.
 inline constexpr GpuUnit kGcn1 = {.smallest_wave = 64,
                                   .largest_wave = 64,
                                   .simds = 4,
@@ -45,7 +47,7 @@ inline constexpr GpuUnit kCdna2 = with(kCdna1, [](GpuUnit &u) {
   u.waves_per_simd = 8, u.vgprs = 512, u.vgpr_granule = 8, u.unified_registers = true, u.line = 128,
   u.writes_back_l2 = true;
 });
-// 160 KiB: [specs]. 64 banks: the ISA document of CDNA 4.
+// 160 KiB: [specs]. The 64 banks were not looked up.
 inline constexpr GpuUnit kCdna4 =
     with(kCdna2, [](GpuUnit &u) { u.lds_bytes = 160 << 10, u.lds_banks = 64; });
 inline constexpr GpuUnit kRdna1 = {.smallest_wave = 32,
