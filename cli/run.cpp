@@ -147,6 +147,7 @@ void add_report_options(CLI::App &app, RunOptions &options) {
   add_flag(app, options.progress, "--progress,!--no-progress",
            "a line on the terminal that says how far it is, while it takes long (default: on)");
   add_variable(app, options, "--workers", "FADE_WORKERS", "N");
+  add_variable(app, options, "--patience", "FADE_PATIENCE", "N");
 }
 
 void add_run_options(CLI::App &app, RunOptions &options) {

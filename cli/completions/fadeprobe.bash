@@ -20,9 +20,9 @@ _fadeprobe() {
     --transport) mapfile -t COMPREPLY < <(compgen -W "host device" -- "$cur"); return ;;
     --gpu) mapfile -t COMPREPLY < <(compgen -W "auto real gfx90a gfx942 gfx1030 gfx1100" -- "$cur"); return ;;
     --record | --report | --trace | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-    -k | --kernels | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --instrument | --target | --pid | --title) return ;;
+    -k | --kernels | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --patience | --instrument | --target | --pid | --title) return ;;
   esac
-  local report="--analyzers --log-location --log-append --log-format --verbose --progress --no-progress --workers --help"
+  local report="--analyzers --log-location --log-append --log-format --verbose --progress --no-progress --workers --patience --help"
   local words
   case $command in
     analyze) words=$report ;;

@@ -4,6 +4,7 @@
 #include "fade/options.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
@@ -191,6 +192,16 @@ Complaint readWorkers(Settings &s, std::string_view value) {
   return std::nullopt;
 }
 
+Complaint readPatience(Settings &s, std::string_view value) {
+  double patience = 0;
+  const char *end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, patience);
+  if (error != std::errc() || stop != end || !(patience >= 0.01 && patience <= 1000))
+    return fmt::format("'{}' is not a number from 0.01 to 1000", value);
+  s.patience = patience;
+  return std::nullopt;
+}
+
 constexpr Variable kVariables[] = {
     {"FADE_INSTRUMENTED", "--instrumented", "run instrumented kernels",
      [](Settings &s, std::string_view v) { return readFlag(s.instrumented, v); }},
@@ -233,6 +244,8 @@ constexpr Variable kVariables[] = {
     {"FADE_TRANSPORT", "--transport", "records go to host memory, or device memory and are copied",
      readTransport},
     {"FADE_WORKERS", "--workers", "threads that run the analyzers", readWorkers},
+    {"FADE_PATIENCE", "--patience", "wait N times as long as usual for what seems stuck",
+     readPatience},
 };
 
 // Variables that other parts of FADE read; not a spelling mistake.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -61,6 +62,12 @@ struct Settings {
   bool lossy = false;
   Transport transport = Transport::host;
   unsigned workers = 0; ///< 0: chosen by the number of processors
+  double patience = 1;  ///< how many times longer than usual to wait for what seems stuck
+
+  std::chrono::milliseconds patient(std::chrono::milliseconds usual) const {
+    return std::chrono::milliseconds(
+        static_cast<int64_t>(static_cast<double>(usual.count()) * patience));
+  }
 };
 
 /// One variable and the option of fadeprobe that sets it.

@@ -5,6 +5,7 @@
 #include "base/quiet_thread.h"
 #include "hsa/runtime.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -24,7 +25,8 @@ namespace {
 constexpr std::array kSignals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGABRT,   SIGSEGV, SIGBUS,
                                  SIGFPE,  SIGILL,  SIGPIPE, SIGALRM, SIGVTALRM, SIGUSR1, SIGUSR2,
                                  SIGXCPU, SIGXFSZ, SIGSYS,  SIGPROF, SIGPOLL,   SIGTRAP};
-constexpr time_t kReportSeconds = 30;
+constexpr double kReportSeconds = 30;
+time_t report_seconds = 0;
 
 // A signal handler may not do much. This one wakes a thread that makes the report, waits for it,
 // and then lets the signal do what it would have done.
@@ -69,7 +71,7 @@ void onSignal(int number) {
   if (Runtime::active() && !isOwnThread()) {
     if (!reporting.exchange(true)) sem_post(&report_wanted);
     if (number == SIGINT) letInterruptsThrough();
-    waitFor(report_made, kReportSeconds);
+    waitFor(report_made, report_seconds);
     sem_post(&report_made); // for another thread that was hit as well
   }
   signal(number, SIG_DFL);
@@ -140,7 +142,8 @@ void stayLoaded() {
     (void)dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-void watchExits() {
+void watchExits(double patience) {
+  report_seconds = static_cast<time_t>(kReportSeconds * std::max(1.0, patience));
   static std::once_flag once;
   std::call_once(once, [] {
     std::atexit([] { Runtime::finish(); });

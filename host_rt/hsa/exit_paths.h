@@ -13,7 +13,8 @@ void hookShutDown(HsaTables &tables);
 void stayLoaded();
 
 /// Reports at exit(), quick_exit() and the signals that end a process and that the application has
-/// not taken for itself. Children after fork report nothing. Safe to call again.
-void watchExits();
+/// not taken for itself, which wait `patience` times as long for the report as they usually do.
+/// Children after fork report nothing. Safe to call again.
+void watchExits(double patience);
 
 } // namespace fade

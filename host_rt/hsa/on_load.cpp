@@ -28,10 +28,11 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
     Settings settings = readEnvironment(complaints);
     for (const std::string &complaint : complaints) warn("{}", complaint);
     setVerbose(settings.verbose);
+    const double patience = settings.patience;
     const bool copies_records = settings.instrumented && settings.transport == Transport::device;
     stayLoaded();
     Runtime::start(std::move(settings));
-    watchExits();
+    watchExits(patience);
     hookShutDown(tables);
     hookCode(tables);
     hookQueues(tables);

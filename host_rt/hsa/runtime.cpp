@@ -114,6 +114,7 @@ void Runtime::startThreads() {
   for (const std::string &complaint : complaints) warn("{}", complaint);
   AnalysisOptions options;
   options.workers = workersOf(settings_);
+  options.call_patience = settings_.patient(options.call_patience);
   analysis_ = std::make_unique<Analysis>(options, std::move(handlers), *output_, trace_.get());
   analysis_->log().setFilter(settings_.workgroups);
   analysis_->log().setWishes(
@@ -121,7 +122,10 @@ void Runtime::startThreads() {
        [this](const std::string &name) { return selection_.wantsKernel(name); },
        [this] { return dispatches_.load(std::memory_order_relaxed); }});
   if (trace_) trace_->filter(settings_.workgroups);
-  collector_ = std::make_unique<Collector>(*analysis_);
+  Collector::Patience patience;
+  patience.silence = settings_.patient(patience.silence);
+  patience.stuck = settings_.patient(patience.stuck);
+  collector_ = std::make_unique<Collector>(*analysis_, patience);
   if (settings_.progress && ProgressLine::isPossible())
     progress_ = std::make_unique<ProgressLine>(describeProgress(*analysis_, collector_.get()));
   is_running_.store(true, std::memory_order_release);
@@ -131,7 +135,7 @@ void Runtime::close() {
   bool was_started = true;
   std::call_once(started_, [&] { was_started = false; });
   if (!was_started) return; // the process never made a queue: there is nothing to say
-  collector_->stop(kCollectorPatience, kCollectorLimit);
+  collector_->stop(settings_.patient(kCollectorPatience), settings_.patient(kCollectorLimit));
   if (!analysis_->close(kReportPatience))
     warn("the analyzers did not end; the report is not whole");
   progress_.reset();
@@ -149,7 +153,9 @@ RingPool *Runtime::rings(const Agent &gpu) {
   if (!host || !gpu.device_pool) return nullptr;
   const std::lock_guard lock(pools_mutex_);
   auto &pool = rings_[gpu.number];
-  if (!pool) pool = std::make_unique<RingPool>(gpu, *host, settings_, budget_, allocations_);
+  if (!pool)
+    pool = std::make_unique<RingPool>(gpu, *host, settings_, budget_, allocations_,
+                                      settings_.patient(RingPool::kPatience));
   return pool.get();
 }
 

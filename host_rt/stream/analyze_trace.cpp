@@ -26,6 +26,7 @@ int analyzeTrace(const std::string &path, const Settings &settings) {
   AnalysisOptions options;
   options.workers =
       settings.workers ? settings.workers : std::max(1u, std::thread::hardware_concurrency());
+  options.call_patience = settings.patient(options.call_patience);
   Analysis analysis(options, std::move(handlers), output, nullptr);
   std::optional<ProgressLine> progress;
   if (settings.progress && ProgressLine::isPossible())

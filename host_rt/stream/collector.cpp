@@ -29,8 +29,6 @@ constexpr auto kLongestLook = std::chrono::milliseconds(50);
 constexpr auto kGrace = std::chrono::milliseconds(200);
 // How long the control blocks of kernels that have not ended may take to arrive at the very end.
 constexpr auto kLastLook = std::chrono::milliseconds(200);
-// How long analyzers may take for a piece of the stream when the process ends.
-constexpr auto kStuck = std::chrono::seconds(10);
 // How long nobody may take what has ended, beyond what single handlers may take.
 constexpr auto kDeaf = std::chrono::minutes(1);
 constexpr std::string_view kNothingToCopy = ". With FADE_TRANSPORT=host nothing has to be copied";
@@ -47,8 +45,8 @@ void abandon(std::unique_ptr<LiveDispatch> live) noexcept {
 
 } // namespace
 
-Collector::Collector(Analysis &analysis, std::chrono::milliseconds silence)
-    : analysis_(analysis), silence_(silence),
+Collector::Collector(Analysis &analysis, Patience patience)
+    : analysis_(analysis), patience_(patience),
       thread_(startQuietThread("fade-collect", [this] { run(); })) {}
 
 Collector::~Collector() { stop(std::chrono::milliseconds(0)); }
@@ -72,7 +70,7 @@ void Collector::add(std::unique_ptr<LiveDispatch> dispatch) {
 
 void Collector::stop(std::chrono::milliseconds patience, std::chrono::milliseconds limit) {
   if (!thread_.joinable()) return;
-  patience_ = patience;
+  last_patience_ = patience;
   deadline_ = Clock::now() + limit;
   stopping_.store(true, std::memory_order_release);
   wake_.release();
@@ -95,7 +93,8 @@ void Collector::run() {
     const bool idle = in_flight_.load(std::memory_order_relaxed) == 0;
     if (stopping_.load(std::memory_order_acquire)) {
       if (idle && streaming_.empty()) return;
-      if (Clock::now() - last_progress >= patience_ || Clock::now() >= deadline_) return giveUp();
+      if (Clock::now() - last_progress >= last_patience_ || Clock::now() >= deadline_)
+        return giveUp();
     }
     const bool deep = idle && streaming_.empty() && !stopping_.load(std::memory_order_acquire);
     asleep_.store(deep);
@@ -115,7 +114,7 @@ bool Collector::hasFailedForLong(Failure &failure) noexcept {
   const Time now = Clock::now();
   if (failure.since == Time{}) failure.since = now;
   if (!std::exchange(said_, true)) warn("{}: the report may not be whole", whatWasThrown());
-  return now - failure.since >= silence_;
+  return now - failure.since >= patience_.silence;
 }
 
 bool Collector::step() noexcept {
@@ -275,7 +274,7 @@ bool Collector::fetch(Streaming &s) {
   if (ring.segments->failed())
     lose(s, "cannot be copied from device memory", kNothingToCopy, said_lost_);
   else if (running)
-    watch(s, now);
+    watch(s, patience_.now());
   return any;
 }
 
@@ -300,7 +299,7 @@ void Collector::watch(Streaming &s, Time now) {
   }
   f.silence += passed;
   // Others will not have more luck.
-  if (f.silence >= (said_lost_ ? silence_ / 8 : silence_))
+  if (f.silence >= (said_lost_ ? patience_.silence / 8 : patience_.silence))
     lose(s, "do not arrive", kNothingToCopy, said_lost_);
 }
 
@@ -441,7 +440,7 @@ void Collector::giveUp() noexcept {
       std::this_thread::sleep_for(kLongestNap);
     }
   };
-  auto deadline = Clock::now() + kStuck;
+  auto deadline = Clock::now() + patience_.stuck;
   const auto isDone = [&](const StreamBatch &batch) {
     while (batch.dispatch && !batch.done.load(std::memory_order_acquire)) {
       if (Clock::now() >= deadline) {
@@ -450,7 +449,7 @@ void Collector::giveUp() noexcept {
       }
       std::this_thread::sleep_for(kShortestNap);
     }
-    if (!analysis_.hasGivenUp()) deadline = Clock::now() + kStuck;
+    if (!analysis_.hasGivenUp()) deadline = Clock::now() + patience_.stuck;
     return true;
   };
   // A kernel may have died of what the application wrote into its control block.

@@ -67,11 +67,19 @@ public:
 
 class Collector {
 public:
+  using Time = std::chrono::steady_clock::time_point;
+
   /// How long waves may wait for room in a ring in device memory, or a copy of it may take, before
   /// the records are given up. The application must not hang because its records cannot be read.
-  static constexpr std::chrono::milliseconds kSilence{8000};
+  struct Patience {
+    std::chrono::milliseconds silence{8000};
+    Time (*now)() = std::chrono::steady_clock::now; ///< by which the silence is measured
+    /// How long analyzers may take for a piece of the stream when the process ends.
+    std::chrono::milliseconds stuck{10'000};
+  };
 
-  explicit Collector(Analysis &analysis, std::chrono::milliseconds silence = kSilence);
+  explicit Collector(Analysis &analysis) : Collector(analysis, Patience{}) {}
+  Collector(Analysis &analysis, Patience patience);
   ~Collector();
   Collector(const Collector &) = delete;
   Collector &operator=(const Collector &) = delete;
@@ -90,7 +98,6 @@ public:
             std::chrono::milliseconds limit = std::chrono::hours(1));
 
 private:
-  using Time = std::chrono::steady_clock::time_point;
   enum class Stage { running, fetching, settling, recycling };
   /// When a segmented ring was looked at, and what was seen then.
   struct Fetching {
@@ -151,12 +158,12 @@ private:
   Failure taking_;
   uint64_t steps_ = 0;
   unsigned fetched_ = 0; ///< segmented rings that were looked at in this step
-  const std::chrono::milliseconds silence_;
+  const Patience patience_;
 
   std::atomic<bool> asleep_{false}; ///< until it is woken
   std::counting_semaphore<> wake_{0};
   std::atomic<bool> stopping_{false};
-  std::chrono::milliseconds patience_{0};
+  std::chrono::milliseconds last_patience_{0};
   Time deadline_{};
   bool said_ = false;        ///< that something failed, most likely for want of memory
   bool said_lost_ = false;   ///< that records cannot be copied

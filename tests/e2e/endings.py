@@ -94,7 +94,7 @@ class Tests(fade.Test):
             self.assertGreaterEqual(result.summary()["instrumented"], 60)
 
     def test_sigint_while_a_kernel_does_not_end(self):
-        process = self.start(["-i", "-a", "MemoryAnalysis"], [ENDINGS, "endless"])
+        process = self.start(["-i", "-a", "MemoryAnalysis"], [ENDINGS, "endless"], env=fade.SOON)
         self.assertEqual(process.stdout.readline(), "launched\n")
         self.assertEqual(process.stdout.readline(), "endless\n")
         process.send_signal(signal.SIGINT)
@@ -104,7 +104,7 @@ class Tests(fade.Test):
         self.assertEqual(len(result.dispatches("touch(")), 3)
 
     def test_an_interrupt_is_answered_at_once_and_a_second_one_ends(self):
-        process = self.start(["-i", "-a", "MemoryAnalysis"], [ENDINGS, "endless"])
+        process = self.start(["-i", "-a", "MemoryAnalysis"], [ENDINGS, "endless"], env={"FADE_PATIENCE": "1"})
         self.assertEqual(process.stdout.readline(), "launched\n")
         self.assertEqual(process.stdout.readline(), "endless\n")
         process.send_signal(signal.SIGINT)
@@ -121,7 +121,7 @@ class Tests(fade.Test):
 
     @unittest.skipIf(fade.HIP > 5, "HIP itself waits for the kernel")
     def test_return_while_a_kernel_does_not_end(self):
-        result = self.probe(["-i"], [ENDINGS, "endless", "return"], timeout=60)
+        result = self.probe(["-i"], [ENDINGS, "endless", "return"], env=fade.SOON, timeout=60)
         self.assertEqual(result.code, 13)
         self.assertEqual(result.summary()["incomplete"], 1)
 

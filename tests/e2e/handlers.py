@@ -93,7 +93,7 @@ class Tests(fade.Test):
         self.with_handler("THROW_RECORDS", "Bad: it threw .*no luck today in records; it is left out")
 
     def test_a_handler_that_never_returns_does_not_keep_the_application(self):
-        result = self.probe(["-i", "-a", handler("ENDLESS")], [program("many"), 3], timeout=60)
+        result = self.probe(["-i", "-a", handler("ENDLESS")], [program("many"), 3], env=fade.SOON, timeout=60)
         self.assertEqual((result.code, result.stdout), (0, "3 dispatches are right\n"))
         self.assertEqual(len(result.said), 1, result.stderr)
         self.assertIn("handler Bad does not come back from its records", result.said[0])
@@ -103,7 +103,7 @@ class Tests(fade.Test):
         for count in (3, 1500):  # fewer and more than wait for the reporter
             with self.subTest(count):
                 result = self.probe(["-i", "-a", handler("ENDLESS_END"), "MemoryAnalysis"],
-                                    [program("many"), count], timeout=90)
+                                    [program("many"), count], env=fade.SOON, timeout=90)
                 self.assertEqual((result.code, result.stdout), (0, f"{count} dispatches are right\n"))
                 self.assertEqual(len(result.said), 1, result.stderr)
                 self.assertIn("handler Bad does not come back from dispatch_end; the report is made without it",

@@ -37,7 +37,7 @@ class Tests(fade.Test):
                        "--log-location", "-t", "--log-format", "-e", "--env-dump", "-v",
                        "--verbose", "--workgroups", "--sample", "--record", "--gpu", "analyze",
                        "--seed", "--memory", "--lossy", "--workers", "--sample-executions",
-                       "--log-append", "--transport"):
+                       "--log-append", "--transport", "--patience"):
             self.assertIn(option, text.stdout)
 
     # ---- -i
@@ -415,6 +415,8 @@ class Tests(fade.Test):
         self.assert_mistake(["--memory", "1K"], "--memory: '1K' is less than 1M")
         self.assert_mistake(["--workers", "0"], "--workers: '0'")
         self.assert_mistake(["--workers", "1000"], "--workers: '1000' is more than 64")
+        self.assert_mistake(["--patience", "0"], "--patience: '0' is not a number from 0.01 to 1000")
+        self.assert_mistake(["--patience", "2x"], "--patience: '2x' is not a number from 0.01 to 1000")
 
     # ---- --gpu
 

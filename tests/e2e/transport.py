@@ -135,7 +135,7 @@ class Tests(fade.Test):
 
     def test_a_copy_engine_that_is_stuck_costs_records_but_not_the_application(self):
         # A copy of a rectangle waits for the kernel, and the kernel for the copies behind it.
-        result = self.direct("rows", ["--memory", "1M"])
+        result = self.direct("rows", ["--memory", "1M"], env=fade.SOON)
         self.assertEqual((result.code, result.stdout), (0, "all batches are right\n"), result.stderr)
         self.assertEqual(len(result.said), 1, result.said)
         self.assertRegex(result.said[0], r"records of scale do not arrive .*FADE_TRANSPORT=host")

@@ -73,6 +73,7 @@ class Tests(fade.Test):
                 ("FADE_LOSSY", "x", "neither true nor false"),
                 ("FADE_TRANSPORT", "gpu", "neither host nor device"),
                 ("FADE_WORKERS", "99", "more than 64"),
+                ("FADE_PATIENCE", "nan", "not a number from 0.01"),
                 ("FADE_VERBOSE", "loud", "neither true nor false"),
                 ("FADE_LOG_LOCATION", "", "empty"),
                 ("FADE_INSTRUMENTEDD", "true", "'FADE_INSTRUMENTED'")):

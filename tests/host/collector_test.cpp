@@ -111,14 +111,14 @@ protected:
     info = std::make_shared<KernelInfo>(0, "kernel()", "kernel", "gfx90a", table.build("kernel"));
   }
   void start(unsigned workers, const std::vector<HandlerChoice> &handlers,
-             std::chrono::milliseconds silence = Collector::kSilence) {
+             Collector::Patience patience = {}) {
     std::vector<std::string> complaints;
     auto loaded = loadHandlers(handlers, FADE_HANDLER_DIR, output, complaints);
     ASSERT_TRUE(complaints.empty()) << complaints[0];
     AnalysisOptions options;
     options.workers = workers;
     analysis = std::make_unique<Analysis>(options, std::move(loaded), output, nullptr);
-    collector = std::make_unique<Collector>(*analysis, silence);
+    collector = std::make_unique<Collector>(*analysis, patience);
   }
   std::shared_ptr<std::atomic<bool>> add(Ring *ring) {
     auto ended = std::make_shared<std::atomic<bool>>(false);
@@ -350,7 +350,7 @@ TEST_F(CollectorTest, RecordsInDeviceMemoryThatWereNeverWrittenDoNotHoldUpTheEnd
 
 TEST_F(CollectorTest, WavesThatWaitForACopyThatDoesNotEndAreLetGoAndItIsSaidOnce) {
   ::testing::internal::CaptureStderr();
-  start(1, {}, std::chrono::milliseconds(300));
+  start(1, {}, {std::chrono::milliseconds(300)});
   SegmentedFakeRing first(FADE_RING_MIN_CAPACITY), second(FADE_RING_MIN_CAPACITY);
   for (SegmentedFakeRing *ring : {&first, &second}) {
     ring->is_stuck = true;
@@ -394,11 +394,18 @@ TEST_F(CollectorTest, WavesOfADamagedRingAreLetGoHoweverMuchTheyWrite) {
 }
 
 TEST_F(CollectorTest, AKernelThatComputesForLongIsNotTakenForACopyThatDoesNotEnd) {
-  start(1, {{"MemoryAnalysis", ""}}, std::chrono::milliseconds(200));
+  // Time passes only while the kernel computes, however long this machine takes for its records.
+  static std::atomic<int> clock_ms;
+  clock_ms = 1;
+  const auto now = [] { return Collector::Time(std::chrono::milliseconds(clock_ms)); };
+  start(1, {{"MemoryAnalysis", ""}}, {std::chrono::milliseconds(200), now});
   SegmentedFakeRing ring(FADE_RING_MIN_CAPACITY);
   const auto ended = add(&ring);
   wave(ring, 3000);
-  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  for (int i = 0; i < 60; ++i) {
+    clock_ms += 10;
+    for (const int seen = ring.copies; ring.copies < seen + 3;) std::this_thread::yield();
+  }
   wave(ring, 3000);
   ended->store(true);
   const auto all = testing::objectsOf(finish(), "dispatch");

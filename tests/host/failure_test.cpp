@@ -121,7 +121,7 @@ private:
 /// A run of a few dispatches from their first record to the report.
 class SmallRun {
 public:
-  explicit SmallRun(const std::string &record, std::chrono::milliseconds silence) {
+  explicit SmallRun(const std::string &record, Collector::Patience patience) {
     if (!record.empty()) trace = TraceWriter::open(record);
     Handlers handlers;
     handlers.push_back(counter.load(output));
@@ -198,7 +198,7 @@ TEST(OutOfMemory, OneAllocationThatFailsCostsNothingThatIsNotSaid) {
     bool closed = false;
     std::string report;
     {
-      SmallRun run(record, Collector::kSilence);
+      SmallRun run(record, {});
       failAllocations(at, at);
       for (int i = 0; i < waves; ++i) {
         rings.push_back(std::make_unique<FakeRing>(FADE_RING_MIN_CAPACITY));
@@ -241,7 +241,7 @@ TEST(OutOfMemory, OneAllocationThatFailsCostsNothingThatIsNotSaid) {
 TEST(OutOfMemory, KernelsDoNotWaitForEverForMemory) {
   for (const long first : {1, 2, 4}) {
     FakeRing ring(FADE_RING_MIN_CAPACITY);
-    SmallRun run("", 200ms);
+    SmallRun run("", {200ms});
     ::testing::internal::CaptureStderr();
     failAllocations(first, LONG_MAX);
     const auto ended = run.add(&ring);

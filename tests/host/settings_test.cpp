@@ -61,7 +61,8 @@ TEST(Settings, EveryVariableIsRead) {
                               {"FADE_LOSSY", "on"},
                               {"FADE_TRANSPORT", "device"},
                               {"FADE_PROGRESS", "no"},
-                              {"FADE_WORKERS", "3"}});
+                              {"FADE_WORKERS", "3"},
+                              {"FADE_PATIENCE", "2.5"}});
   EXPECT_TRUE(read.complaints.empty());
   const Settings &s = read.settings;
   EXPECT_TRUE(s.instrumented && s.verbose && s.lossy && s.log_append);
@@ -83,6 +84,7 @@ TEST(Settings, EveryVariableIsRead) {
   EXPECT_EQ(s.workgroups.sample_executions, 8u);
   EXPECT_EQ(s.memory, uint64_t{64} << 20);
   EXPECT_EQ(s.workers, 3u);
+  EXPECT_EQ(s.patient(std::chrono::milliseconds(100)), std::chrono::milliseconds(250));
   EXPECT_EQ(variables().size(), 19u) << "a new variable belongs in this test";
 }
 

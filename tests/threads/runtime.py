@@ -40,6 +40,7 @@ class Tests(unittest.TestCase):
             "FADE_INSTRUMENTED": "true",
             "FADE_HANDLERS": "Heatmap;MemoryAnalysis;BlockCounts",
             "FADE_WORKERS": "2",
+            "FADE_PATIENCE": "10",  # a busy machine is not stuck
             "FADE_LOG_FORMAT": "json",
             "FADE_LOG_LOCATION": f"{self.dir}/log",
         })
