@@ -38,15 +38,25 @@ function(fade_target name)
   target_compile_options(${name} PRIVATE -Wall -Wextra -Wshadow $<$<BOOL:${FADE_WERROR}>:-Werror>)
 endfunction()
 
+option(FADE_LONG_TESTS "also tests that take long and seldom fail alone, and long series in all builds" OFF)
 option(FADE_SANITIZED_TESTS_ONLY "build only tests for sanitizers: label threads with TSan, else label sanitize" OFF)
+option(FADE_UNSANITIZED_TESTS_ONLY "leave out the test programs that builds with sanitizers run" OFF)
+
+set(FADE_SANITIZE_LONG) # the label of what sanitizers have seen often enough without finding anything: only with the long tests
+set(FADE_THREADS_LONG)
+if(FADE_LONG_TESTS)
+  set(FADE_SANITIZE_LONG sanitize)
+  set(FADE_THREADS_LONG threads)
+endif()
 
 add_custom_target(fade_tests) # all test programs and what they load
 
-# fade_test(name SOURCES ... [LIBS ...] [DEFINITIONS ...] [OPTIONS ...] [DEPENDS ...] [ENV ...] [LABELS ...] [SHARDS n]):
+# fade_test(name SOURCES ... [LIBS ...] [DEFINITIONS ...] [OPTIONS ...] [DEPENDS ...] [ENV ...] [LABELS ...] [SHARDS n] [THREADED pattern]):
 # a GoogleTest program, as one test of ctest or n of them, because each start costs time; scripts/test counts each TEST.
-# Tests with the label "sanitize" also run with ASan and UBSan, those with the label "threads" with TSan.
+# Programs with the label "sanitize" are run with ASan and UBSan by scripts/test, those with the label "threads" with TSan (of these
+# only the tests that THREADED names, if it is there), all others by the ordinary build.
 function(fade_test name)
-  cmake_parse_arguments(A "" "SHARDS" "SOURCES;LIBS;DEFINITIONS;OPTIONS;DEPENDS;ENV;LABELS" ${ARGN})
+  cmake_parse_arguments(A "" "SHARDS;THREADED" "SOURCES;LIBS;DEFINITIONS;OPTIONS;DEPENDS;ENV;LABELS" ${ARGN})
   set(wanted sanitize)
   if(FADE_SANITIZE MATCHES thread)
     set(wanted threads)
@@ -54,16 +64,26 @@ function(fade_test name)
   if(FADE_SANITIZED_TESTS_ONLY AND NOT wanted IN_LIST A_LABELS)
     return()
   endif()
+  if(FADE_UNSANITIZED_TESTS_ONLY AND (sanitize IN_LIST A_LABELS OR threads IN_LIST A_LABELS))
+    return()
+  endif()
   add_executable(${name} ${A_SOURCES})
   fade_target(${name})
   target_link_libraries(${name} PRIVATE ${A_LIBS} GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE ${A_DEFINITIONS})
+  target_compile_definitions(${name} PRIVATE ${A_DEFINITIONS}
+    FADE_LONG_TESTS=$<BOOL:${FADE_LONG_TESTS}> FADE_TESTS_ARE_SANITIZED=$<BOOL:${FADE_SANITIZE}>)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   # Tests are compiled more often than they run.
   target_compile_options(${name} PRIVATE -O0 ${A_OPTIONS})
-  target_precompile_headers(${name} REUSE_FROM fade_test_headers)
+  if(NOT "${A_OPTIONS}" MATCHES "-O") # these are compiled without optimisation, too
+    target_precompile_headers(${name} REUSE_FROM fade_test_headers)
+  endif()
   add_dependencies(fade_tests ${name})
   if(A_DEPENDS)
     add_dependencies(${name} ${A_DEPENDS})
+  endif()
+  if(A_THREADED AND wanted STREQUAL threads AND NOT FADE_LONG_TESTS)
+    list(APPEND A_ENV GTEST_FILTER=${A_THREADED})
   endif()
   if(NOT A_SHARDS)
     set(A_SHARDS 1)

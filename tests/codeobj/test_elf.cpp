@@ -1,5 +1,6 @@
 // Files that are not what they seem: every one is an error that says where, and none reads outside
 // the bytes.
+#include "extent.h"
 #include "support.h"
 
 #include <gtest/gtest.h>
@@ -76,7 +77,8 @@ TEST(Elf, EveryTruncationIsAnErrorOrAWholeAnswer) {
 
 TEST(Elf, EveryFlippedByteIsSurvived) {
   auto bytes = good_object();
-  for (std::size_t at = 0; at < bytes.size(); ++at) {
+  const std::size_t stride = extent::is_slowed ? 19 : 1; // no divisor of any structure's size
+  for (std::size_t at = 0; at < bytes.size(); at += stride) {
     auto changed = bytes;
     changed[at] ^= 0xff;
     read_everything(changed);

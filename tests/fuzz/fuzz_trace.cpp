@@ -8,25 +8,33 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
 
-// The analyzers are linked in, each with an entry point of its own name (CMakeLists.txt).
-#define FADE_ANALYZERS(X)                                                                          \
-  X(AccessPatterns, "")                                                                            \
-  X(BlockCounts, "")                                                                               \
-  X(BlockFlow, "")                                                                                 \
-  X(Heatmap, "steps=16,svg=/dev/null")                                                             \
-  X(MemoryAnalysis, "")                                                                            \
-  X(MessageLogger, "")
-#define FADE_DECLARE(name, options) extern "C" const fade_handler_api *fade_handler_##name(void);
-FADE_ANALYZERS(FADE_DECLARE)
-
 namespace {
 
 using namespace fade;
+
+const HandlerChoice kAnalyzers[] = {
+    {"AccessPatterns", ""}, {"BlockCounts", ""},
+    {"BlockFlow", ""},      {"Heatmap", "steps=16,svg=/dev/null"},
+    {"MemoryAnalysis", ""}, {"MessageLogger", ""},
+};
+
+/// The analyzers' libraries stay loaded: what the fuzzer knows of where it has been is in them.
+const fade_handler_api *interfaceOf(const HandlerChoice &analyzer) {
+  const std::string path = FADE_HANDLER_DIR "/lib" + analyzer.name + ".so";
+  void *library = dlopen(path.c_str(), RTLD_NOW);
+  auto *entry =
+      library ? reinterpret_cast<const fade_handler_api *(*)()>(dlsym(library, "fade_handler"))
+              : nullptr;
+  if (entry) return entry();
+  std::fprintf(stderr, "%s: %s\n", path.c_str(), dlerror());
+  std::abort();
+}
 
 /// A file without a name. What is written to it can be read under path().
 class MemoryFile {
@@ -70,13 +78,16 @@ void expectNoFailure() {
 }
 
 Handlers allHandlers(Output &output) {
+  static const auto *interfaces = [] {
+    auto *made = new std::vector<const fade_handler_api *>;
+    for (const HandlerChoice &analyzer : kAnalyzers) made->push_back(interfaceOf(analyzer));
+    return made;
+  }();
   Handlers handlers;
-#define FADE_ADD(name, options)                                                                    \
-  handlers.push_back(std::make_unique<LoadedHandler>(fade_handler_##name(),                        \
-                                                     HandlerChoice{#name, options}, output));
-  FADE_ANALYZERS(FADE_ADD)
-  for (const auto &handler : handlers)
-    if (!handler->ok()) std::abort();
+  for (std::size_t i = 0; i < interfaces->size(); ++i) {
+    handlers.push_back(std::make_unique<LoadedHandler>((*interfaces)[i], kAnalyzers[i], output));
+    if (!handlers.back()->ok()) std::abort();
+  }
   return handlers;
 }
 

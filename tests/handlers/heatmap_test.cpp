@@ -1,3 +1,4 @@
+#include "extent.h"
 #include "handler_host.h"
 
 #include <gtest/gtest.h>
@@ -202,7 +203,7 @@ TEST_F(HeatmapTest, WhateverTheEncodingTheCountsAreThoseOfTheLanesOneByOne) {
     ++by_allocation[number][kind];
   };
   const std::array sites = {load, store, atomic, flat};
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < extent::steps(4000, 500); ++i) {
     if (i % 8 == 0) stream.wave(static_cast<uint32_t>(i));
     const std::size_t which = random() % sites.size();
     const uint64_t mask = i % 3 == 0 ? ~uint64_t{0} : (random() | random()) | 1;
@@ -353,9 +354,12 @@ TEST_F(HeatmapTest, ACopyWithAWrongLengthDoesNotKeepTheAnalyzerForEver) {
   stream.access(copy, 3, {0x10000, 0x20000}, ~uint64_t{0});
   HandlerHost host(std::vector<HandlerChoice>{{"Heatmap", ""}});
   host.dispatch("k()", table.build("k"), stream);
-  const auto heatmaps = host.finish("heatmap");
-  ASSERT_EQ(heatmaps.size(), 1u);
-  EXPECT_EQ(heatmaps[0]["pages"].size(), 65536u);
+  const std::string report = host.finish(); // megabytes: a parser would take long
+  const auto list = report.find("\"pages\":[", report.find("\"type\":\"heatmap\""));
+  ASSERT_NE(list, std::string::npos);
+  EXPECT_EQ(std::count(report.begin() + static_cast<std::ptrdiff_t>(list),
+                       report.begin() + static_cast<std::ptrdiff_t>(report.find(']', list)), '{'),
+            65536);
 }
 
 TEST_F(HeatmapTest, APictureNeedsAFileName) {

@@ -2,6 +2,7 @@
 // ceil(lanes * size / line) cache lines and use as many as their bytes touch; LDS has 32 banks of
 // 4 bytes, serves lanes in sets by access size, and each set costs one extra turn for every
 // distinct dword beyond the first in its fullest bank.
+#include "extent.h"
 #include "handler_host.h"
 
 #include <gtest/gtest.h>
@@ -508,7 +509,7 @@ TEST_F(MemoryAnalysisTest, ThousandsOfRandomAccessesAgreeWithTheRulesByteByByte)
   };
   std::vector<Expected> expected;
   stream.wave();
-  for (int n = 0; n < 3000; ++n) {
+  for (int n = 0; n < extent::steps(3000, 600); ++n) {
     const bool is_lds = below(2) == 0, is_atomic = below(4) == 0;
     const uint32_t size = std::array{1u, 2u, 4u, 4u, 8u, 12u, 16u}[below(7)];
     const uint64_t limit = is_lds ? 65536 : uint64_t{1} << (12 + below(36));

@@ -1,3 +1,4 @@
+#include "extent.h"
 #include "handler_host.h"
 #include "stream/analyze_trace.h"
 #include "stream/trace_reader.h"
@@ -328,7 +329,7 @@ TEST_F(TraceTest, DamagedTracesAreNamedAndNeverCrash) {
   const std::string whole = readFile(path);
   std::mt19937 random(7);
   int refused = 0, ignored = 0;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < extent::steps(300, 60); ++i) {
     std::string bytes = whole;
     for (int j = 0; j < 3; ++j)
       bytes[sizeof(trace::FileHeader) + random() % (bytes.size() - sizeof(trace::FileHeader))] ^=

@@ -1,6 +1,7 @@
 // The device core: several queues on several workers, kernels that wait for each other, ends of all
 // kinds, counts, and listeners.
 #include "../support/test_device.h"
+#include "extent.h"
 
 #include "wave/observer.h"
 #include "wave/quad.h"
@@ -119,13 +120,14 @@ TEST_P(ExecutorTest, AlignedFoursOfDwordsAreNeverTorn) {
   ASSERT_EQ(reinterpret_cast<uintptr_t>(device.memory().at<uint32_t>(va)) % 16, 0u);
   auto torn = device.allocate<uint32_t>(1);
   const bool host = host_moves_quads;
+  const uint32_t times = extent::steps(20000u, 1500u);
   for (bool locked : {false, true}) {
     host_moves_quads = host && !locked;
     for (uint32_t order : {0u, 63u}) // lane i uses place i, or 63 - i
       for (const char *kernel : {"write_quads", "write_flat_quads", "write_one_quad"}) {
         auto reader =
-            prepare("read_quads", 64, Arguments().add(va).add(torn.va).add(20000u).add(order));
-        auto writer = prepare(kernel, 64, Arguments().add(va).add(20000u).add(order));
+            prepare("read_quads", 64, Arguments().add(va).add(torn.va).add(times).add(order));
+        auto writer = prepare(kernel, 64, Arguments().add(va).add(times).add(order));
         std::thread other([&] { EXPECT_EQ(run(writer).status, Status::ok); });
         EXPECT_EQ(run(reader).status, Status::ok);
         other.join();
@@ -227,7 +229,7 @@ TEST_P(ExecutorTest, CodeLoadedInPlaceOfOtherCodeRunsOnAllWorkers) {
   auto *literal = device.memory().at<uint32_t>(object.symbol("write_number"));
   while (*literal != 0x5eed0000) ++literal;
   uint32_t number = 0;
-  for (int round = 0; round < 300; round++)
+  for (int round = 0; round < extent::steps(300, 60); round++)
     for (const Prepared *p : {&all, &one}) {
       *literal = ++number;
       ASSERT_EQ(run(*p).status, Status::ok);
