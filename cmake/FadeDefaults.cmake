@@ -22,7 +22,9 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
 set(FADE_SANITIZE "" CACHE STRING "sanitizers for all of FADE: address,undefined or thread")
+set(FADE_IS_SANITIZED 0)
 if(FADE_SANITIZE)
+  set(FADE_IS_SANITIZED 1)
   add_compile_options(-fsanitize=${FADE_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${FADE_SANITIZE})
   if(FADE_SANITIZE MATCHES undefined)
@@ -49,6 +51,8 @@ if(FADE_LONG_TESTS)
   set(FADE_THREADS_LONG threads)
 endif()
 
+set(FADE_PROGRAMS_OF "" CACHE PATH "ordinary build whose code objects and programs are used, for builds with sanitizers")
+
 add_custom_target(fade_tests) # all test programs and what they load
 
 # fade_test(name SOURCES ... [LIBS ...] [DEFINITIONS ...] [OPTIONS ...] [DEPENDS ...] [ENV ...] [LABELS ...] [SHARDS n] [THREADED pattern]):
@@ -71,7 +75,7 @@ function(fade_test name)
   fade_target(${name})
   target_link_libraries(${name} PRIVATE ${A_LIBS} GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE ${A_DEFINITIONS}
-    FADE_LONG_TESTS=$<BOOL:${FADE_LONG_TESTS}> FADE_TESTS_ARE_SANITIZED=$<BOOL:${FADE_SANITIZE}>)
+    FADE_LONG_TESTS=$<BOOL:${FADE_LONG_TESTS}> FADE_TESTS_ARE_SANITIZED=${FADE_IS_SANITIZED})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   # Tests are compiled more often than they run.
   target_compile_options(${name} PRIVATE -O0 ${A_OPTIONS})

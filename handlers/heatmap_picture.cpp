@@ -1,5 +1,7 @@
 #include "heatmap_picture.h"
 
+#include "heatmap_totals.h"
+
 #include <cmath>
 #include <cstdarg>
 #include <set>
@@ -57,7 +59,6 @@ std::string xml(std::string_view text) {
   return result;
 }
 
-std::string hex(uint64_t value) { return format("0x%llx", static_cast<unsigned long long>(value)); }
 std::string grouped(uint64_t value) {
   std::string text = std::to_string(value);
   for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)

@@ -30,12 +30,6 @@ std::string line(const std::string &place, const Counts &counts, uint64_t most, 
   return numbers.data() + bar(counts, most, longest) + '\n';
 }
 
-std::string hex(uint64_t value) {
-  std::array<char, 24> text;
-  std::snprintf(text.data(), text.size(), "0x%" PRIx64, value);
-  return text.data();
-}
-
 struct Bar {
   std::string place;
   Counts counts{};
@@ -67,6 +61,12 @@ std::vector<Bar> barsOf(const HeatmapTotals::AllocationTotal &total, uint64_t pa
 }
 
 } // namespace
+
+std::string hex(uint64_t value) {
+  std::array<char, 24> text;
+  std::snprintf(text.data(), text.size(), "0x%" PRIx64, value);
+  return text.data();
+}
 
 void HeatmapTotals::add(const PageCounts &pages, uint64_t size, AllocationFinder &finder) {
   pages.forEach([&](uint64_t address, const Counts &counts) {

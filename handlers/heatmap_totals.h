@@ -41,4 +41,7 @@ private:
   uint64_t dispatches_ = 0;
 };
 
+/// An address, for people.
+std::string hex(uint64_t value);
+
 } // namespace fade::handlers

@@ -17,7 +17,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t kMiB = 1 << 20;
 constexpr uint64_t kLimitBytes = 256 * kMiB;
 constexpr std::size_t kPiece = 256 << 10; // that a reader takes at a time
 constexpr int kRepeats = 5;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kAllKinds = (1u << EMIT_KINDS) - 1, kAllShapes = (1u << EMIT_SHAPES) - 1,
                    kAllMasks = (1u << EMIT_MASKS) - 1;
-constexpr uint64_t kKiB = 1 << 10, kMiB = 1 << 20;
+constexpr uint64_t kKiB = 1 << 10;
 
 struct Case {
   std::string group, name;

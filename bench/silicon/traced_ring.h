@@ -16,6 +16,8 @@
 
 namespace fade::silicon {
 
+constexpr uint64_t kMiB = 1 << 20;
+
 enum class Transport { host, device };
 inline const char *nameOf(Transport t) { return t == Transport::host ? "host" : "device"; }
 

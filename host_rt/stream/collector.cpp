@@ -24,7 +24,7 @@ constexpr auto kUnlikelyPause = std::chrono::microseconds(5000);
 constexpr uint64_t kUnlikelySteps = 8; // however long a step takes
 // The longest time between two looks that counts as silence: longer than that the process was
 // stopped, and the copy engine of a software GPU with it.
-constexpr auto kLongestLook = std::chrono::milliseconds(50);
+constexpr auto kLongestGap = std::chrono::milliseconds(50);
 // How long a record may stay unpublished after its kernel has ended.
 constexpr auto kGrace = std::chrono::milliseconds(200);
 // How long the control blocks of kernels that have not ended may take to arrive at the very end.
@@ -285,7 +285,7 @@ void Collector::watch(Streaming &s, Time now) {
   const Ring &ring = *s.live->ring;
   Fetching &f = s.fetching;
   const bool is_first = f.last == Time{};
-  const auto passed = std::min<std::chrono::nanoseconds>(now - f.last, kLongestLook);
+  const auto passed = std::min<std::chrono::nanoseconds>(now - f.last, kLongestGap);
   f.last = now;
   const bool is_full = ring.segments->head() > ring.drain.freed() + ring.drain.capacity();
   const bool answered = ring.segments->answers() != f.answers;

@@ -16,6 +16,8 @@
 
 namespace fade::testing {
 
+constexpr uint64_t kAll = ~uint64_t{0}; ///< lanes of a wave64
+
 /// Makes a site table as a compiler would.
 class SiteTableBuilder {
 public:

@@ -7,8 +7,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr uint64_t kAll = ~uint64_t{0};
-
 TEST(MessageLogger, EveryRecordIsALineWithExactLanesAndAddresses) {
   SiteTableBuilder table;
   const auto load = table.add({FADE_SITE_LOAD});

@@ -19,7 +19,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr uint64_t kAll = ~uint64_t{0};
 constexpr uint64_t kWave32 = 0xffff'ffff;
 
 class MemoryAnalysisTest : public ::testing::Test {

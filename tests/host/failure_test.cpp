@@ -128,7 +128,7 @@ public:
     AnalysisOptions options;
     options.workers = 2;
     analysis = std::make_unique<Analysis>(options, std::move(handlers), output, trace.get());
-    collector = std::make_unique<Collector>(*analysis, silence);
+    collector = std::make_unique<Collector>(*analysis, patience);
     load = table.add({});
     info = std::make_shared<KernelInfo>(0, "kernel()", "kernel", "gfx90a", table.build("kernel"));
   }

@@ -136,7 +136,7 @@ TEST_F(Rings, ManyDispatchesInFlightAllGetLargeRings) {
   // What the GPU does: the oldest ends while the application waits for a ring.
   std::mutex mutex;
   std::atomic<bool> done{false};
-  std::thread gpu([&] {
+  std::thread device([&] {
     while (!done) {
       std::unique_lock lock(mutex);
       if (in_flight.empty()) continue;
@@ -154,7 +154,7 @@ TEST_F(Rings, ManyDispatchesInFlightAllGetLargeRings) {
     in_flight.push_back(ring);
   }
   done = true;
-  gpu.join();
+  device.join();
 }
 
 TEST_F(Rings, WhatCannotWaitGetsASmallRing) {

@@ -101,7 +101,7 @@ private:
 class RandomCodeTest : public testing::TestWithParam<const char *> {};
 
 TEST_P(RandomCodeTest, AnyCodeEndsInAKnownWayAndHarmsNothing) {
-  using Status = DispatchResult::Status;
+  using End = DispatchResult::Status;
   TestDevice device(GetParam(), 1);
   auto data = device.allocate<uint32_t>(4096), arguments = device.allocate<uint32_t>(256);
   auto code = device.allocate<uint32_t>(1024);
@@ -118,14 +118,13 @@ TEST_P(RandomCodeTest, AnyCodeEndsInAKnownWayAndHarmsNothing) {
     d.kernarg_address = arguments.va;
     d.packet_address = arguments.va + 512;
     const DispatchResult result = device.executor().run(d);
-    EXPECT_NE(result.status, Status::stopped) << seed;
-    EXPECT_EQ(result.message.empty(), result.status == Status::ok)
-        << seed << ": " << result.message;
+    EXPECT_NE(result.status, End::stopped) << seed;
+    EXPECT_EQ(result.message.empty(), result.status == End::ok) << seed << ": " << result.message;
     ends[static_cast<size_t>(result.status)]++;
   }
   // Most of it runs; some of it reads where nothing is.
-  EXPECT_GT(ends[static_cast<size_t>(Status::ok)], 200);
-  EXPECT_GT(ends[static_cast<size_t>(Status::memory_fault)], 10);
+  EXPECT_GT(ends[static_cast<size_t>(End::ok)], 200);
+  EXPECT_GT(ends[static_cast<size_t>(End::memory_fault)], 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(, RandomCodeTest,
