@@ -57,20 +57,85 @@
  * wave or its end are never dropped. An execution of a site is dropped as a whole, also where it
  * takes several records (RANGE with different lengths).
  *
- * A SEGMENTED RING (FADE_CONTROL_SEGMENTED) is one whose `data` is in device memory, where the host
- * cannot look: a copy engine brings it over in large pieces. A copy of what is being written would
- * be torn, so waves count what they have written, and the host copies what is known to be whole.
  *
- *   device memory   |  segment 0   |  segment 1   | ... |  segment n - 1  | slack |
- *   written[n]      bytes written   in each, u64, since the dispatch began
+ * A SEGMENTED RING
  *
- * Steps 1 and 2 are as above. Then the wave writes the whole record, header included, makes it
- * visible to the system (release) and adds to `written` how many bytes it wrote in each segment it
- * touched, which are one or two. With segments of s bytes, lap l of segment i is whole when
- * written[i] = (l + 1) * s. Likewise all that was reserved is whole when the sum of `written`, read
- * first, equals `head`, read afterwards. A record that ends in the next segment is read with that
- * one. The host raises tail as above; nothing has to be zero. There are at least 4 segments, so
- * that the next one can always be filled while the last record of the one before it waits.
+ * With FADE_CONTROL_SEGMENTED `data` is in device memory, where the host cannot look: a copy engine
+ * brings it over in large pieces. A copy of what is being written would be torn, so waves count
+ * what they have written, and the host copies only what is known to be whole.
+ *
+ *   device memory                                     host memory, fine-grained
+ *   +--------------------------+                      +------------+
+ *   | fade_control             |    +---------------->| tail (u64) |  as above
+ *   |   tail ------------------+----+                 +------------+
+ *   |   written ---------------+-+
+ *   |   data ------------------+-|-+
+ *   |   head, limit   (atomic) | | |                  the last answers
+ *   +--------------------------+ | |                  +------------------+------+
+ *   | u64 written[n]  (atomic) |<+ |    ==copies==>   | written[n]       | head |
+ *   +--------------------------+   |                  +------------------+------+
+ *                                  v                  mirror, which the host drains
+ *   +-----------+- - -+---------------+-------+       +- - - - - - - - - - - - - - -+-------+
+ *   | segment 0 |     | segment n - 1 | slack | ====> | whole segments, in order    | slack |
+ *   +-----------+- - -+---------------+-------+       +- - - - - - - - - - - - - - -+-------+
+ *   0                              capacity   +
+ *                                       FADE_RING_SLACK
+ *
+ * written[i] counts the bytes written in segment i since the dispatch began. Steps 1 and 2 are as
+ * above; then
+ *
+ *   3. write     The whole record, header included.
+ *   4. publish   The record becomes visible to the system (release); then its bytes are added to
+ *                `written`, in each segment it touches: one or two.
+ *   5. drain     With segments of s bytes, lap l of segment i is whole when written[i] =
+ *                (l + 1) * s. All that was reserved is whole when the sum of `written`, read first,
+ *                equals `head`, read afterwards. Such bytes are copied to the mirror. A record that
+ *                ends in the next segment is read with that one.
+ *   6. free      The host raises tail as above; nothing has to be zero.
+ *
+ * There are at least 4 segments, so that the next one can always be filled while the last record of
+ * the one before it waits.
+ *
+ *
+ * MEMORY ORDER OF EACH STEP
+ *
+ * "Device" and "system" are scopes; a "lane" is one lane of the wave, the "wave" all that write.
+ *
+ *   step      who    operation                 order             why
+ *   reserve   lane   limit: load               relaxed, device   an old value is only too low
+ *             lane   head: add                 relaxed, device   hands out ranges that do not
+ *                                                                overlap; no data depends on it
+ *   wait      lane   fence                     release, system   counts of other waves leave this
+ *                                                                GPU's cache (segmented ring)
+ *             lane   tail: load                relaxed, system   the record's stores wait for a
+ *             lane   limit: max, load          relaxed, device   branch on what was read (1)
+ *   write     wave   the record                plain             nobody reads it before the next
+ *                                                                step
+ *   publish   wave   fence                     release, system   all lanes' stores come before the
+ *                                                                header or the count
+ *             lane   header: store             relaxed, system   with the fence: a release (2)
+ *             lane   written: add              relaxed, device   the same (2); segmented ring only
+ *   drain     host   header: load              acquire           pairs with publish: the record is
+ *                                                                seen with its header
+ *             host   copy of `written`, then   acquire of the    each copy is started when the one
+ *                    of `head` or the data     copy's signal     before has completed, so what it
+ *                                                                brings is no older
+ *   free      host   the record: zeros         plain             a reader that clears hands back to
+ *                                                                the one that frees (release,
+ *                                                                acquire)
+ *             host   tail: store               release           pairs with wait: who sees the new
+ *                                                                tail finds zeros, or bytes that
+ *                                                                were copied
+ *   end       host   head, waves, dropped,     acquire of the    the kernel's end releases what it
+ *                    counters                  dispatch's signal wrote
+ *
+ *   (1) A wave executes no store ahead of a branch, so relaxed loads are enough on a GPU. The
+ *       writer on the host (ring_writer.h) is C++ and takes acquire for both.
+ *   (2) nvptx64 has these as one instruction each, st.release.sys and red.release.sys, behind a
+ *       barrier of the lanes; the writer on the host has release stores and additions.
+ *
+ *
+ * BEFORE AND AFTER A DISPATCH
  *
  * Before a dispatch head = tail = 0, limit = capacity, waves = dropped = 0, and the ring is zero,
  * or if it is segmented, the counts of `written` are. When the dispatch has completed, `head` says
