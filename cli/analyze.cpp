@@ -8,7 +8,8 @@
 namespace fade::cli {
 
 CLI::App *add_analyze_command(CLI::App &app, AnalyzeOptions &options) {
-  CLI::App *command = app.add_subcommand("analyze", "run analyzers on a trace of --record");
+  CLI::App *command =
+      app.add_subcommand("analyze", "run analyzers on a recording made with --record");
   command->add_option("trace", options.trace, "the file")->required()->type_name("FILE");
   add_report_options(*command, options.run);
   return command;
@@ -23,13 +24,13 @@ int run_analyze(const AnalyzeOptions &options) {
   void *loaded = library ? dlopen(library->c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
   if (!loaded) {
     complain(library ? dlerror()
-                     : "libfade.so is not where it should be: beside this program, in ../lib");
+                     : "libfade.so is missing: it should be in ../lib or beside this program");
     return kUsageError;
   }
   using Analyze = int (*)(const char *);
   const auto analyze = reinterpret_cast<Analyze>(dlsym(loaded, "fade_analyze_trace"));
   if (!analyze) {
-    complain(fmt::format("{} is of another version", *library));
+    complain(fmt::format("{} is a different version of FADE", *library));
     return kUsageError;
   }
   return analyze(options.trace.c_str());

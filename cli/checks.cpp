@@ -45,7 +45,7 @@ void say_to(void *context, const char *line) {
   using Check = int (*)(Say, void *);
   const auto check = reinterpret_cast<Check>(dlsym(library, "fade_check_settings"));
   if (!check) {
-    say_to(&to, fmt::format("{} is of another version", libfade).c_str());
+    say_to(&to, fmt::format("{} is a different version of FADE", libfade).c_str());
     _exit(kUsageError);
   }
   const int code = check(say_to, &to);
@@ -83,12 +83,12 @@ bool can_write(const std::string &what, const std::string &path) {
 bool check_files(const Settings &settings) {
   for (const HandlerChoice &handler : settings.handlers)
     if (handler.name.find('/') != std::string::npos && !fs::exists(handler.name)) {
-      complain(fmt::format("--analyzers: there is no file {}", handler.name));
+      complain(fmt::format("--analyzers: no such file: {}", handler.name));
       return false;
     }
   for (const std::string &directory : settings.cache)
     if (!fs::is_directory(directory)) {
-      complain(fmt::format("--cache-location: there is no directory {}", directory));
+      complain(fmt::format("--cache-location: no such directory: {}", directory));
       return false;
     }
   return true;

@@ -117,7 +117,7 @@ int run_flags(const CompileOptions &options) {
 
 int run_cc(const CompileOptions &options, const Words &command) {
   if (command.empty()) {
-    complain("there is no compiler to run: fadeprobe cc [--instrument OPTIONS] -- clang++ ...");
+    complain("no compiler given: fadeprobe cc [--instrument OPTIONS] -- clang++ ...");
     return kUsageError;
   }
   const Words compiler = compiler_of(command);

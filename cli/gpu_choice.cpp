@@ -35,7 +35,7 @@ bool check_names(const char *source, std::string_view list) {
     const auto comma = std::min(list.find(','), list.size());
     const auto name = list.substr(0, comma);
     if (const GpuInfo *gpu = findGpu(name); !gpu || !gpu->is_emulated) {
-      complain(fmt::format("{}: '{}' is no GPU that can be emulated ({}, or a list such as "
+      complain(fmt::format("{}: '{}' is not a GPU that can be emulated ({}, or a list such as "
                            "gfx90a,gfx90a){}",
                            source, name, known_gpus(), suggestion(name, words)));
       return false;
@@ -48,13 +48,13 @@ bool check_names(const char *source, std::string_view list) {
 
 bool check_real() {
   if (has_library(std::getenv(kPreload), kSoftwareGpu)) {
-    complain(fmt::format("--gpu real: {} has the software GPU in it", kPreload));
+    complain(fmt::format("--gpu real: {} contains the software GPU", kPreload));
     return false;
   }
   if (access(kDriver, R_OK | W_OK) == 0) return true;
   const int error = errno;
   complain(error == ENOENT
-               ? fmt::format("--gpu real: there is no GPU here (no {})", kDriver)
+               ? fmt::format("--gpu real: no AMD GPU found (no {})", kDriver)
                : fmt::format("--gpu real: cannot use {}: {}", kDriver, std::strerror(error)));
   return false;
 }
@@ -113,7 +113,7 @@ bool choose_gpu(const std::string &gpu, bool only_shown, Variables &out) {
   const auto library = own_library(kSoftwareGpu);
   if (!library) {
     complain(named ? fmt::format("--gpu {}: {} is not installed", gpu, kSoftwareGpu)
-                   : fmt::format("there is no GPU here (no {}), and {} is not installed", kDriver,
+                   : fmt::format("no AMD GPU found (no {}), and {} is not installed", kDriver,
                                  kSoftwareGpu));
     return false;
   }
@@ -122,7 +122,7 @@ bool choose_gpu(const std::string &gpu, bool only_shown, Variables &out) {
   if (named)
     out.emplace_back("FADE_GPU", gpu);
   else if (!only_shown)
-    complain(fmt::format("there is no GPU here (no {}): the software GPU runs it as {}", kDriver,
+    complain(fmt::format("no AMD GPU found (no {}): running on the software GPU as {}", kDriver,
                          has_inherited ? inherited : kDefaultGpu));
   return true;
 }

@@ -173,7 +173,7 @@ int run_inspect(const InspectOptions &options, std::FILE *out, std::FILE *err) {
   std::optional<Target> target;
   if (!options.target.empty()) {
     target = parse_target(options.target);
-    if (!target) return usage(fmt::format("'{}' is no processor", options.target));
+    if (!target) return usage(fmt::format("'{}' is not a known processor", options.target));
   }
 
   std::unique_ptr<Report> report = options.json

@@ -125,7 +125,7 @@ using LineInstructions = std::map<std::uint32_t, std::vector<std::size_t>>;
 
 void print_file(const Listing &listing, const std::string &path, const LineInstructions &lines) {
   SourceFile file(path);
-  fmt::print(listing.out, "\n    {}{}\n", printable(path), file.found() ? "" : " (not here)");
+  fmt::print(listing.out, "\n    {}{}\n", printable(path), file.found() ? "" : " (file not found)");
   std::uint32_t previous = 0;
   for (const auto &[number, instructions] : lines) {
     if (previous != 0 && number > previous + kContextLines + 1)
@@ -134,7 +134,7 @@ void print_file(const Listing &listing, const std::string &path, const LineInstr
       for (std::uint32_t between = previous + 1; between < number; ++between)
         fmt::print(listing.out, "    {:>5} | {}\n", between, file.line(between));
     if (number == 0)
-      fmt::print(listing.out, "          | (of no line)\n");
+      fmt::print(listing.out, "          | (no source line)\n");
     else
       fmt::print(listing.out, "    {:>5} | {}{}\n", number, file.line(number),
                  listing.sites_text(path, number));
@@ -191,7 +191,7 @@ void print_source(std::FILE *out, const ObjectView &object, const KernelView &ke
     print_file(listing, file, files[file]);
   }
   if (files.contains("")) {
-    fmt::print(out, "\n    without a line\n");
+    fmt::print(out, "\n    no source line\n");
     for (const auto &[line, instructions] : files[""])
       for (std::size_t index : instructions) listing.instruction(index, "        ", "");
   }

@@ -49,8 +49,8 @@ std::string explain(const CLI::App &app, const CLI::ParseError &error,
           std::ranges::find(names, name) != names.end())
         continue;
       if (!word.starts_with('-') && !fade::cli::program_of(word).empty())
-        return "there is no command " + word + " (did you mean '" + with_dashes(words, i) + "'?)";
-      return "there is no " + std::string(word.starts_with('-') ? "option " : "command ") + name +
+        return "unknown command " + word + " (did you mean '" + with_dashes(words, i) + "'?)";
+      return "unknown " + std::string(word.starts_with('-') ? "option " : "command ") + name +
              fade::suggestion(name, known);
     }
   std::string text = error.what();

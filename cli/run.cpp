@@ -140,12 +140,13 @@ void add_report_options(CLI::App &app, RunOptions &options) {
          "NAME:key=value,... passes options")
       ->type_name("NAME|PATH");
   add_variable(app, options, "-l,--log-location", "FADE_LOG_LOCATION", "console|FILE");
-  add_flag(app, options.log_append, "--log-append", "keep what is in the log file, and add to it");
+  add_flag(app, options.log_append, "--log-append",
+           "append to the log file instead of overwriting it");
   add_variable(app, options, "-t,--log-format", "FADE_LOG_FORMAT", "text|json|csv");
   add_flag(app, options.verbose, "-v,--verbose",
-           "say what was seen, matched and swapped, and why not");
+           "log what was seen, matched and replaced, and why not");
   add_flag(app, options.progress, "--progress,!--no-progress",
-           "a line on the terminal that says how far it is, while it takes long (default: on)");
+           "show a progress line on the terminal during long runs (default: on)");
   add_variable(app, options, "--workers", "FADE_WORKERS", "N");
   add_variable(app, options, "--patience", "FADE_PATIENCE", "N");
 }
@@ -210,12 +211,12 @@ std::optional<int> prepare_run(const RunOptions &options,
   auto pairs = environment_of(options);
   if (!pairs) return kUsageError;
   if (application.empty() && !options.env_dump) {
-    complain("there is no application to run: fadeprobe [options] -- application [arguments]");
+    complain("no application given: fadeprobe [options] -- application [arguments]");
     return kUsageError;
   }
   const auto library = own_library("libfade.so");
   if (!library) {
-    complain("libfade.so is not where it should be: beside this program, in ../lib");
+    complain("libfade.so is missing: it should be in ../lib or beside this program");
     return kUsageError;
   }
   if (!fits_in_list(*library)) return kUsageError;

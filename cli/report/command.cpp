@@ -86,14 +86,15 @@ std::string place_of_log(const RunOptions &run, const ReportOptions &outcome) {
   const char *option = outcome.html.empty() ? "--trace" : "--report";
   if (const std::string format = value_of(run, "FADE_LOG_FORMAT");
       !format.empty() && format != "json") {
-    complain(fmt::format("{} is made from JSON lines: it cannot go with --log-format {}", option,
-                         format));
+    complain(fmt::format("{} is made from JSON lines: it cannot be combined with --log-format {}",
+                         option, format));
     return "";
   }
   const std::string wanted = value_of(run, "FADE_LOG_LOCATION");
   if (wanted == "console" || wanted.find('%') != std::string::npos) {
-    complain(fmt::format("{} needs JSON lines in one file: it cannot go with --log-location {}",
-                         option, wanted));
+    complain(
+        fmt::format("{} needs JSON lines in one file: it cannot be combined with --log-location {}",
+                    option, wanted));
     return "";
   }
   if (!wanted.empty()) return fs::absolute(wanted);
@@ -111,9 +112,10 @@ std::string joined(const std::vector<std::string> &words) {
 
 CLI::App *add_report_command(CLI::App &app, ReportOptions &options) {
   CLI::App *command =
-      app.add_subcommand("report", "make a page to look at from the JSON lines of a run");
-  command->add_option("log", options.log, "JSON lines of --log-format json")->type_name("FILE");
-  command->add_option("-o,--output", options.html, "the page, one file of HTML")->type_name("FILE");
+      app.add_subcommand("report", "make an HTML report from the JSON lines of a run");
+  command->add_option("log", options.log, "JSON lines written with --log-format json")
+      ->type_name("FILE");
+  command->add_option("-o,--output", options.html, "the HTML report to write")->type_name("FILE");
   command->add_option("--trace", options.trace, "a timeline for Perfetto and chrome://tracing")
       ->type_name("FILE");
   command
@@ -121,7 +123,7 @@ CLI::App *add_report_command(CLI::App &app, ReportOptions &options) {
                    "the application, or other files with the kernels' code: shows instructions")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  command->add_option("--title", options.title, "what stands at the top")->type_name("TEXT");
+  command->add_option("--title", options.title, "title of the report")->type_name("TEXT");
   return command;
 }
 
@@ -130,15 +132,14 @@ int run_report(const ReportOptions &options) {
     complain(fmt::format("{}: fadeprobe report run.jsonl -o out.html", what));
     return kUsageError;
   };
-  if (options.log.empty()) return usage("report: there is no file of JSON lines to read");
-  if (options.html.empty() && options.trace.empty())
-    return usage("report: neither -o nor --trace says what to make");
+  if (options.log.empty()) return usage("report: no file of JSON lines given");
+  if (options.html.empty() && options.trace.empty()) return usage("report: give -o or --trace");
   return make_outcome(options);
 }
 
 void add_outcome_options(CLI::App &app, ReportOptions &options) {
   app.add_option("--report", options.html,
-                 "a page with everything, one file of HTML (implies -i and the analyzers it needs)")
+                 "write an HTML report, one file (implies -i and the analyzers it needs)")
       ->type_name("FILE");
   app.add_option("--trace", options.trace, "a timeline for Perfetto and chrome://tracing")
       ->type_name("FILE");

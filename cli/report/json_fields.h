@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 /// A whole number that is not negative.
 inline uint64_t asNumber(const Json &value, const char *name) {
   if (value.is_number_unsigned()) return value.get<uint64_t>();
-  throw std::invalid_argument(std::string("'") + name + "' is not a whole number from 0 on");
+  throw std::invalid_argument(std::string("'") + name + "' is not a whole number of 0 or more");
 }
 inline std::optional<uint64_t> maybeNumber(const Json &object, const char *key) {
   const auto at = object.find(key);
@@ -62,7 +62,8 @@ inline const Json &objects(const Json &object, const char *key) {
   const Json &all = list(object, key);
   for (const Json &one : all)
     if (!one.is_object())
-      throw std::invalid_argument(std::string("'") + key + "' holds something that is no object");
+      throw std::invalid_argument(std::string("'") + key +
+                                  "' contains something that is not an object");
   return all;
 }
 inline std::array<uint64_t, 3> three(const Json &object, const char *key) {

@@ -109,7 +109,7 @@ const char *whatWasThrown() noexcept {
   } catch (const std::exception &e) {
     return e.what();
   } catch (...) {
-    return "something that is no std::exception";
+    return "an exception that is not a std::exception";
   }
 }
 

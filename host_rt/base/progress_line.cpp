@@ -34,7 +34,7 @@ ProgressLine::ProgressLine(Text text) : text_(std::move(text)) {
   try {
     thread_ = startQuietThread("fade-progress", [this] { run(); });
   } catch (const std::exception &e) {
-    note("there is no progress line: {}", e.what());
+    note("cannot show a progress line: {}", e.what());
   }
 }
 

@@ -38,7 +38,7 @@ Complaint readFlag(bool &flag, std::string_view value) {
 Complaint readPositive(uint32_t &number, std::string_view value) {
   const auto parsed = parseNumber(value);
   if (!parsed || *parsed == 0 || *parsed > UINT32_MAX)
-    return fmt::format("'{}' is not a number from 1 on", value);
+    return fmt::format("'{}' is not a number of 1 or more", value);
   number = static_cast<uint32_t>(*parsed);
   return std::nullopt;
 }
@@ -48,8 +48,7 @@ Complaint readHandlers(Settings &s, std::string_view value) {
   for (const auto &choice : choices) {
     const bool is_file = choice.name.find('/') != std::string::npos || choice.name.ends_with(".so");
     if (!is_file && std::ranges::find(kHandlers, choice.name) == kHandlers.end())
-      return fmt::format("there is no analyzer '{}'{}", choice.name,
-                         suggest(choice.name, kHandlers));
+      return fmt::format("unknown analyzer '{}'{}", choice.name, suggest(choice.name, kHandlers));
   }
   s.handlers = std::move(choices);
   return std::nullopt;
@@ -205,12 +204,12 @@ Complaint readPatience(Settings &s, std::string_view value) {
 constexpr Variable kVariables[] = {
     {"FADE_INSTRUMENTED", "--instrumented", "run instrumented kernels",
      [](Settings &s, std::string_view v) { return readFlag(s.instrumented, v); }},
-    {"FADE_HANDLERS", "--analyzers", "analyzers: NAME or path, NAME:key=value,...; ';' in between",
-     readHandlers},
+    {"FADE_HANDLERS", "--analyzers",
+     "analyzers, separated by ';': NAME or path, NAME:key=value,...", readHandlers},
     {"FADE_KERNELS", "--kernels", "regular expression on demangled kernel names", readKernels},
     {"FADE_DISPATCHES", "--dispatches", "all, random, random:N, N or A-B, for each kernel",
      readDispatches},
-    {"FADE_SEED", "--seed", "what --dispatches random starts from", readSeed},
+    {"FADE_SEED", "--seed", "seed for --dispatches random", readSeed},
     {"FADE_KERNEL_CACHE", "--cache-location", "directories with alternative code objects",
      readCache},
     {"FADE_LOG_LOCATION", "--log-location", "console or a file; %p pid, %h host, %r rank",
@@ -219,12 +218,12 @@ constexpr Variable kVariables[] = {
        s.log_location = v;
        return std::nullopt;
      }},
-    {"FADE_LOG_APPEND", "--log-append", "keep what is in the log file, and add to it",
+    {"FADE_LOG_APPEND", "--log-append", "append to the log file instead of overwriting it",
      [](Settings &s, std::string_view v) { return readFlag(s.log_append, v); }},
     {"FADE_LOG_FORMAT", "--log-format", "text, json or csv", readFormat},
-    {"FADE_VERBOSE", "--verbose", "say what is seen, matched and swapped",
+    {"FADE_VERBOSE", "--verbose", "log what was seen, matched and replaced",
      [](Settings &s, std::string_view v) { return readFlag(s.verbose, v); }},
-    {"FADE_PROGRESS", "--progress", "a line on the terminal that says how far it is",
+    {"FADE_PROGRESS", "--progress", "show a progress line on the terminal",
      [](Settings &s, std::string_view v) { return readFlag(s.progress, v); }},
     {"FADE_WORKGROUPS", "--workgroups", "only these workgroups: x=A-B,y=A-B,z=A-B", readWorkgroups},
     {"FADE_SAMPLE", "--sample", "one workgroup in N",
@@ -233,15 +232,15 @@ constexpr Variable kVariables[] = {
      [](Settings &s, std::string_view v) {
        return readPositive(s.workgroups.sample_executions, v);
      }},
-    {"FADE_RECORD", "--record", "file that keeps the raw stream, for fadeprobe analyze",
+    {"FADE_RECORD", "--record", "file for the raw stream, for fadeprobe analyze",
      [](Settings &s, std::string_view v) -> Complaint {
        s.record = v;
        return std::nullopt;
      }},
-    {"FADE_MEMORY", "--memory", "memory for records on their way, for example 256M", readMemory},
+    {"FADE_MEMORY", "--memory", "memory for buffered records, for example 256M", readMemory},
     {"FADE_LOSSY", "--lossy", "drop records instead of slowing kernels down",
      [](Settings &s, std::string_view v) { return readFlag(s.lossy, v); }},
-    {"FADE_TRANSPORT", "--transport", "records go to host memory, or device memory and are copied",
+    {"FADE_TRANSPORT", "--transport", "where records are buffered: host or device memory",
      readTransport},
     {"FADE_WORKERS", "--workers", "threads that run the analyzers", readWorkers},
     {"FADE_PATIENCE", "--patience", "wait N times as long as usual for what seems stuck",
@@ -337,7 +336,7 @@ Settings readSettings(const Environment &get, std::span<const std::string> names
   for (const std::string &name : names)
     if (name.starts_with("FADE_") && !isForeign(name) && !findVariable(name))
       if (const auto near = nearestWord(name, known); near && editDistance(name, *near) <= 2)
-        complaints.push_back(fmt::format("there is no variable {}{}", name, suggest(name, known)));
+        complaints.push_back(fmt::format("unknown variable {}{}", name, suggest(name, known)));
   return settings;
 }
 

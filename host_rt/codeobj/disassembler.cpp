@@ -252,8 +252,7 @@ Result<std::shared_ptr<const Disassembler>> Disassembler::create(const Target &t
   std::string why = Comgr::get() == nullptr
                         ? "libamd_comgr is not installed"
                         : fmt::format("libamd_comgr does not know {}", target.processor);
-  return Error{"", "", 0,
-               fmt::format("cannot disassemble: {}, and there is no libLLVM that does", why)};
+  return Error{"", "", 0, fmt::format("cannot disassemble: {}, and no libLLVM can", why)};
 }
 
 std::vector<Instruction> Disassembler::disassemble(ByteView code, std::uint64_t address) const {

@@ -101,7 +101,7 @@ Result<KernargLayout> KernargLayout::from(const KernelMetadata &metadata) {
   for (const Argument &arg : layout.hidden_args)
     if (arg.offset < layout.explicit_end)
       return fail(
-          fmt::format("{} at {} stands before an explicit argument", arg.kind_text, arg.offset));
+          fmt::format("{} at {} is before an explicit argument", arg.kind_text, arg.offset));
   layout.control_offset = FADE_CONTROL_OFFSET(layout.explicit_end);
   return layout;
 }

@@ -25,11 +25,10 @@ codeobj::Result<codeobj::KernargLayout> LoadedCode::layout(const std::string &sy
   const codeobj::CodeObject *code = object();
   if (!code) return codeobj::Error{file(), "", 0, error_};
   const auto index = code->find_kernel(symbol);
-  if (!index) return blob_.error("", 0, fmt::format("there is no kernel {}", symbol));
+  if (!index) return blob_.error("", 0, fmt::format("no kernel {}", symbol));
   auto kernel = code->kernel(*index);
   if (!kernel) return std::move(kernel).error();
-  if (!kernel->has_metadata)
-    return blob_.error("", 0, fmt::format("there is no metadata for {}", symbol));
+  if (!kernel->has_metadata) return blob_.error("", 0, fmt::format("no metadata for {}", symbol));
   return codeobj::KernargLayout::from(kernel->metadata);
 }
 

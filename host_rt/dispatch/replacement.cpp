@@ -44,7 +44,7 @@ std::shared_ptr<const ReplacementPlan> ReplacementPlanner::make(const KernelEntr
     for (const auto &code : cache_.find(FADE_CLONE_PREFIX + kernel.symbol))
       if (addInstrumented(kernel, code, FADE_CLONE_PREFIX + kernel.symbol, *plan)) return plan;
   if (plan->choices.empty() && plan->reason.empty())
-    plan->reason = "there is no kernel of this name in the cache";
+    plan->reason = "the cache has no kernel of this name";
   // What the cache had to say comes on top of what was said about the twin.
   if (!twin_reason.empty() && plan->reason != twin_reason)
     plan->reason = twin_reason + "; " + plan->reason;

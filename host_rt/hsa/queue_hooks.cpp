@@ -213,7 +213,7 @@ bool Passage::exchange(HsaDispatch &live, const Replacement &choice, codeobj::By
   KernargPool *pool = runtime_.kernargs(*queue_->agent);
   const auto block = pool ? pool->take(kernargs.size()) : std::span<uint8_t>();
   if (block.empty()) {
-    skip("there is no memory for its arguments");
+    skip("no memory for its arguments");
     return false;
   }
   kernargs.build(original, fieldsOf(packet_, *queue_), block);
@@ -295,7 +295,7 @@ void passAll(Runtime &runtime, const std::shared_ptr<QueueState> &queue,
       Passage(runtime, queue, packets[i], first + i).pass();
     } catch (const std::exception &e) {
       packets[i] = before;
-      warn("a dispatch is passed on as it is: {}", e.what());
+      warn("a dispatch is passed on unchanged: {}", e.what());
     }
   }
   if (first + count - queue->marked >= queue->size / kMarksPerQueue)
@@ -314,7 +314,7 @@ void onPackets(const void *packets, uint64_t count, uint64_t, void *data,
       passAll(*visit.runtime(), *static_cast<std::shared_ptr<QueueState> *>(data), own);
     }
   } catch (const std::exception &e) { // each packet is whole, or there are none
-    warn("packets are passed on as they are: {}", e.what());
+    warn("packets are passed on unchanged: {}", e.what());
   }
   if (own.empty())
     writer(packets, count);

@@ -116,7 +116,7 @@ HsaRing *RingPool::makeRing(bool large) {
   // What was not had for want of memory within the budget will not be had elsewhere, either.
   if (transport_ == Transport::host || !lacks_memory_) return nullptr;
   transport_ = Transport::host;
-  warn("there is no device memory for records: they go to host memory");
+  warn("no device memory left for records: they go to host memory");
   return makeRing(large, transport_);
 }
 

@@ -137,7 +137,7 @@ void Runtime::close() {
   if (!was_started) return; // the process never made a queue: there is nothing to say
   collector_->stop(settings_.patient(kCollectorPatience), settings_.patient(kCollectorLimit));
   if (!analysis_->close(kReportPatience))
-    warn("the analyzers did not end; the report is not whole");
+    warn("the analyzers did not finish; the report is incomplete");
   progress_.reset();
 }
 

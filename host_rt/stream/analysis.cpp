@@ -292,7 +292,7 @@ void Analysis::endIn(LoadedHandler &handler, DispatchRecord &dispatch) noexcept 
     if (instrumented || (handler.needs() & FADE_NEEDS_TIMES) != 0)
       handler.dispatchEnd(dispatch.view, shards);
   } catch (...) {
-    warn("handler {} does not hear of the end of dispatch {} of {}: {}", handler.name(),
+    warn("handler {} is not told of the end of dispatch {} of {}: {}", handler.name(),
          dispatch.view.id, dispatch.kernel->name(), whatWasThrown());
   }
   forEachShard([&](void *shard) { handler.shardFree(shard); });
@@ -304,7 +304,7 @@ bool Analysis::reportAll() noexcept {
   try {
     log_.report();
   } catch (...) {
-    warn("there is no summary: {}", whatWasThrown());
+    warn("the summary is missing: {}", whatWasThrown());
   }
   output_.flush();
   if (trace_) trace_->close();
@@ -324,7 +324,7 @@ bool Analysis::passByStuckHandler() {
   // The thread has lost its turn; whatever comes of the call, it ends there.
   LoadedHandler &handler = *handlers_[turn_];
   handler.leaveOut();
-  warn("handler {} does not come back from {}; the report is made without it", handler.name(),
+  warn("handler {} does not return from {}; the report goes on without it", handler.name(),
        inside_what_.load(std::memory_order_relaxed));
   reporter_.detach();
   is_ending_kept_ = ending_ != nullptr;
@@ -332,7 +332,7 @@ bool Analysis::passByStuckHandler() {
   try {
     reporter_ = startQuietThread("fade-report", [this] { reportLoop(); });
   } catch (const std::exception &e) {
-    warn("there is no thread that could make the report: {}", e.what());
+    warn("cannot start a thread for the report: {}", e.what());
     return false;
   }
   return true;
@@ -343,7 +343,7 @@ void Analysis::giveUpWorkers() {
   const LoadedHandler *stuck = nullptr;
   for (const auto &worker : workers_)
     if (const auto *handler = worker->inside.load(std::memory_order_relaxed)) stuck = handler;
-  warn("{}{} does not come back from its records; the report is made without them",
+  warn("{}{} does not return from its records; the report goes on without them",
        stuck ? "handler " : "an analyzer", stuck ? stuck->name() : "");
 }
 

@@ -113,7 +113,7 @@ void Collector::run() {
 bool Collector::hasFailedForLong(Failure &failure) noexcept {
   const Time now = Clock::now();
   if (failure.since == Time{}) failure.since = now;
-  if (!std::exchange(said_, true)) warn("{}: the report may not be whole", whatWasThrown());
+  if (!std::exchange(said_, true)) warn("{}: the report may be incomplete", whatWasThrown());
   return now - failure.since >= patience_.silence;
 }
 
@@ -318,7 +318,7 @@ void Collector::checkDamage(Streaming &s) {
   const std::string damage = s.live->ring->damage();
   if (damage.empty() || std::exchange(s.is_damaged, true)) return;
   DispatchRecord &record = *s.live->record;
-  warn("{}; it happened while {} ran or before (dispatch {}), whose records are not whole", damage,
+  warn("{}; it happened while {} ran or before (dispatch {}), whose records are incomplete", damage,
        record.kernel->name(), record.view.id);
   record.view.flags |= FADE_DISPATCH_INCOMPLETE;
   s.warned = true;

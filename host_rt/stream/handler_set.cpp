@@ -42,7 +42,7 @@ EntryFunction openLibrary(const HandlerChoice &choice, const std::string &direct
     const bool is_path = path.find('/') != std::string::npos;
     std::error_code ignored;
     if (is_path && !std::filesystem::exists(path, ignored)) {
-      if (error.empty()) error = "there is no file " + path;
+      if (error.empty()) error = "no such file: " + path;
       continue;
     }
     library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -103,7 +103,7 @@ template <typename F> void LoadedHandler::call(const char *what, F &&f) noexcept
   if (failed_.load(std::memory_order_relaxed)) return;
   const std::string problem = contain(f);
   if (!problem.empty() && !failed_.exchange(true))
-    warn("handler {}: {} in {}; it is left out from here on", name(), problem, what);
+    warn("handler {}: {} in {}; it is disabled from now on", name(), problem, what);
 }
 
 void *LoadedHandler::shard(const fade_dispatch &dispatch) noexcept {

@@ -58,7 +58,7 @@ void Output::write(std::string_view lines) noexcept {
     buffer_ += lines;
     if (!keep_ && buffer_.size() >= kFlushAt) flushLocked();
   } catch (...) { // the report is not worth the application's life
-    if (!said_incomplete_.exchange(true)) warn("{}: the report is not whole", whatWasThrown());
+    if (!said_incomplete_.exchange(true)) warn("{}: the report is incomplete", whatWasThrown());
   }
 }
 

@@ -94,8 +94,7 @@ std::vector<std::string> samplingNotes(const WorkgroupFilter &filter,
 std::optional<std::string> hintFor(const Wishes &wishes, const Outcome &outcome) {
   if (outcome.kernels.empty())
     return wishes.instrumented
-               ? std::optional(
-                     "no kernel of the application ran: there is nothing to see inside of")
+               ? std::optional("the application ran no kernels: there is nothing to analyze")
                : std::nullopt;
   if (!wishes.kernels.empty() && wishes.wants_kernel &&
       std::ranges::none_of(outcome.kernels, wishes.wants_kernel))

@@ -32,7 +32,7 @@ std::unique_ptr<TraceWriter> TraceWriter::open(const std::string &path) {
     return nullptr;
   }
   if (file.path() != name)
-    warn("there is a recording in {} already: this process records to {}", name, file.path());
+    warn("{} already holds a recording: this process records to {}", name, file.path());
   return std::unique_ptr<TraceWriter>(new TraceWriter(std::move(file)));
 }
 

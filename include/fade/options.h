@@ -101,7 +101,7 @@ public:
   void allow(std::initializer_list<std::string_view> keys) const {
     for (const auto &[key, value] : items_)
       if (std::find(keys.begin(), keys.end(), key) == keys.end())
-        throw std::invalid_argument("there is no option '" + key + "'" +
+        throw std::invalid_argument("unknown option '" + key + "'" +
                                     suggestion(key, std::span(keys.begin(), keys.size())));
   }
   std::string text(std::string_view key, std::string_view fallback) const {

@@ -112,7 +112,7 @@ TEST(Inspect, SourceShowsTheInstructionsBeneathTheirLine) {
 TEST(Inspect, SourceThatIsNotHereIsSaidSo) {
   Outcome run = inspect(testing::data_file("triton/gfx90a/vector_add.hsaco") + " --source");
   EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_NE(run.out.find("triton_kernels.py (not here)"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("triton_kernels.py (file not found)"), std::string::npos) << run.out;
   Outcome none = inspect(testing::sample("inlined-gfx90a-nodebug") + " --source");
   EXPECT_NE(none.out.find("no line tables"), std::string::npos);
 }
@@ -160,7 +160,7 @@ TEST(Inspect, OneLineSaysWhatIsWrong) {
   EXPECT_NE(regex.err.find("bad expression '('"), std::string::npos);
   Outcome target = inspect("/bin/sh -t sm_80");
   EXPECT_EQ(target.status, 2);
-  EXPECT_EQ(target.err, "fadeprobe inspect: 'sm_80' is no processor\n");
+  EXPECT_EQ(target.err, "fadeprobe inspect: 'sm_80' is not a known processor\n");
   Outcome empty = inspect("");
   EXPECT_EQ(empty.status, 2);
 }

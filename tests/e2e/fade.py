@@ -57,8 +57,8 @@ SOON = {"FADE_PATIENCE": "0.1"}  # for tests in which something is stuck
 class Result:
     def __init__(self, code, stdout, stderr, log):
         self.code, self.stdout, self.stderr, self.log = code, stdout, stderr, log
-        # Without the line that says that there is no GPU here.
-        self.said = [x for x in without_runtime(stderr).splitlines() if "there is no GPU here" not in x]
+        # Without the line that says that no GPU was found.
+        self.said = [x for x in without_runtime(stderr).splitlines() if "no AMD GPU found" not in x]
 
     def text(self):
         with open(self.log) as file:

@@ -90,13 +90,13 @@ class Tests(fade.Test):
         self.assertTrue(os.path.exists(made))
 
     def test_throwing_on_records(self):
-        self.with_handler("THROW_RECORDS", "Bad: it threw .*no luck today in records; it is left out")
+        self.with_handler("THROW_RECORDS", "Bad: it threw .*no luck today in records; it is disabled")
 
     def test_a_handler_that_never_returns_does_not_keep_the_application(self):
         result = self.probe(["-i", "-a", handler("ENDLESS")], [program("many"), 3], env=fade.SOON, timeout=60)
         self.assertEqual((result.code, result.stdout), (0, "3 dispatches are right\n"))
         self.assertEqual(len(result.said), 1, result.stderr)
-        self.assertIn("handler Bad does not come back from its records", result.said[0])
+        self.assertIn("handler Bad does not return from its records", result.said[0])
         self.assertGreaterEqual(result.summary()["dispatches"], 0)
 
     def test_a_handler_that_never_returns_from_the_end_of_a_dispatch_is_left_out(self):
@@ -106,7 +106,7 @@ class Tests(fade.Test):
                                     [program("many"), count], env=fade.SOON, timeout=90)
                 self.assertEqual((result.code, result.stdout), (0, f"{count} dispatches are right\n"))
                 self.assertEqual(len(result.said), 1, result.stderr)
-                self.assertIn("handler Bad does not come back from dispatch_end; the report is made without it",
+                self.assertIn("handler Bad does not return from dispatch_end; the report goes on without it",
                               result.said[0])
                 self.assertEqual(result.summary()["instrumented"], count)
                 memory = [x for x in result.objects("memory") if x["kernel"].startswith("step(")]
@@ -119,7 +119,7 @@ class Tests(fade.Test):
         self.with_handler("THROW_REPORT", "Bad: it threw .*no luck today in report")
 
     def test_crashing_on_records(self):
-        self.with_handler("CRASH_RECORDS", r"Bad: it crashed \(SIGSEGV\) in records; it is left out")
+        self.with_handler("CRASH_RECORDS", r"Bad: it crashed \(SIGSEGV\) in records; it is disabled")
 
     def test_crashing_in_the_report(self):
         self.with_handler("CRASH_REPORT", r"Bad: it crashed \(SIGSEGV\) in report")

@@ -105,18 +105,18 @@ class Tests(fade.Test):
             return next(x.split()[-1] for x in maps if "libm.so.6" in x or "libm-2" in x)
 
     def test_a_wrong_analyzer_is_one_line_with_the_nearest_name(self):
-        self.assert_mistake(["-a", "Heatmp"], "--analyzers: there is no analyzer 'Heatmp' .*'Heatmap'")
-        self.assert_mistake(["-a", "./no/such.so"], "--analyzers: there is no file ./no/such.so")
+        self.assert_mistake(["-a", "Heatmp"], "--analyzers: unknown analyzer 'Heatmp' .*'Heatmap'")
+        self.assert_mistake(["-a", "./no/such.so"], "--analyzers: no such file: ./no/such.so")
         self.assert_mistake(["-a", "/bin/ls"], "--analyzers: .*/bin/ls: ")
-        self.assert_mistake(["-a", "libm.so.6"], "--analyzers: there is no analyzer 'libm.so.6'")
+        self.assert_mistake(["-a", "libm.so.6"], "--analyzers: unknown analyzer 'libm.so.6'")
         self.assert_mistake(["-a", self.library_of_mathematics()],
                             r"--analyzers: .*libm\S*: it is not a handler")
 
     def test_a_wrong_option_of_an_analyzer_is_named_before_the_application_starts(self):
         self.assert_mistake(["-i", "-a", "Heatmap:pgae=4K"], "--analyzers: .*Heatmap: .*'pgae'.*'page'")
-        self.assert_mistake(["-a", "MemoryAnalysis:foo=1"], "MemoryAnalysis: there is no option 'foo'")
+        self.assert_mistake(["-a", "MemoryAnalysis:foo=1"], "MemoryAnalysis: unknown option 'foo'")
         self.assert_mistake(["-a", "Heatmap:page=3"], "page must be a power of two")
-        self.assert_mistake([], "MemoryAnalysis: there is no option 'foo'",
+        self.assert_mistake([], "MemoryAnalysis: unknown option 'foo'",
                             env={"FADE_HANDLERS": "MemoryAnalysis:foo=1"})
 
     def test_the_check_of_analyzers_writes_nothing(self):
@@ -124,7 +124,7 @@ class Tests(fade.Test):
         with open(log, "w") as file:
             file.write("of an earlier run")
         self.assert_mistake(["-t", "csv", "-l", log, "-a", "MessageLogger", "MemoryAnalysis:foo=1"],
-                            "there is no option 'foo'")
+                            "unknown option 'foo'")
         with open(log) as file:
             self.assertEqual(file.read(), "of an earlier run")
         result = self.probe(["-t", "csv", "-l", log, "-i", "-a", "MessageLogger"], [MANY, 1],
@@ -432,7 +432,7 @@ class Tests(fade.Test):
         result = self.probe(["--gpu", "auto"], [AGENTS])
         said = fade.without_runtime(result.stderr)
         self.assertEqual(len(said.splitlines()), 1)
-        self.assertRegex(said, f"no GPU here.*software GPU.*{fade.GPU}")
+        self.assertRegex(said, f"no AMD GPU found.*software GPU.*{fade.GPU}")
 
     def test_gpu_real_preloads_nothing(self):
         dump = self.bare([PROBE, "--gpu", "real", "-e"])
@@ -442,8 +442,8 @@ class Tests(fade.Test):
     def test_gpu_real_refuses_where_there_is_none(self):
         if os.path.exists("/dev/kfd"):
             self.skipTest("there is a GPU here")
-        self.assert_mistake(["--gpu", "real"], "--gpu real: there is no GPU here")
-        self.assert_mistake(["--gpu", "real"], "--gpu real: LD_PRELOAD has the software GPU in it",
+        self.assert_mistake(["--gpu", "real"], "--gpu real: no AMD GPU found")
+        self.assert_mistake(["--gpu", "real"], "--gpu real: LD_PRELOAD contains the software GPU",
                             env={"LD_PRELOAD": os.path.join(fade.LIB, "libfadegpu.so")})
 
     def test_wrong_gpus_are_one_line(self):
@@ -488,7 +488,7 @@ class Tests(fade.Test):
     # ---- -c
 
     def test_a_cache_that_is_not_there_is_one_line(self):
-        self.assert_mistake(["-c", "/no/such/place"], "--cache-location: there is no directory")
+        self.assert_mistake(["-c", "/no/such/place"], "--cache-location: no such directory")
 
     # ---- the command line itself
 

@@ -53,7 +53,7 @@ class Tests(fade.Test):
             self.assertEqual(result.code, 0)
             others = [x for x in os.listdir(self.dir) if x.startswith("trace.")]
             self.assertEqual(len(others), 1)
-            self.assertEqual(result.said, [f"fade: there is a recording in {trace} already: "
+            self.assertEqual(result.said, [f"fade: {trace} already holds a recording: "
                                            f"this process records to {self.path(others[0])}"])
             counts = [self.analyze(x).summary()["instrumented"]
                       for x in (trace, self.path(others[0]))]

@@ -106,7 +106,7 @@ class Tests(fade.Test):
     def test_without_device_memory_records_go_through_host_memory(self):
         result = self.direct("full")
         said = [x for x in result.said if not x.startswith("HSA exception")]  # the runtime's own words
-        self.assertEqual(said, ["fade: there is no device memory for records: they go to host memory"])
+        self.assertEqual(said, ["fade: no device memory left for records: they go to host memory"])
         self.assertEqual((result.code, result.stdout), (0, "all batches are right\n"))
         summary = result.summary()
         self.assertEqual((summary["instrumented"], summary["records"], summary["incomplete"]),

@@ -89,7 +89,7 @@ class Tests(fade.Test):
                                 "FADE_HANDLERS": "/no/such/libX.so;MemoryAnalysis"})
         self.assertEqual(result.code, 0)
         self.assertEqual(len(result.said), 1, result.stderr)
-        self.assertIn("there is no file /no/such/libX.so", result.said[0])
+        self.assertIn("no such file: /no/such/libX.so", result.said[0])
         self.assertTrue(result.objects("memory"))
 
     def test_a_cache_that_is_not_there_harms_nobody(self):

@@ -387,8 +387,7 @@ TEST_F(HeatmapTest, BarsJoinPagesOfLargeAllocations) {
 TEST_F(HeatmapTest, AWrongOptionIsNamedWithTheRightOne) {
   HandlerHost host(std::vector<HandlerChoice>{{"Heatmap", "pge=4K"}});
   ASSERT_EQ(host.complaints().size(), 1u);
-  EXPECT_EQ(host.complaints()[0],
-            "handler Heatmap: there is no option 'pge' (did you mean 'page'?)");
+  EXPECT_EQ(host.complaints()[0], "handler Heatmap: unknown option 'pge' (did you mean 'page'?)");
 }
 
 } // namespace

@@ -92,7 +92,7 @@ TEST(Settings, AMistakeIsOneLineWithTheNearestRightWord) {
   EXPECT_EQ(complaintAbout("FADE_LOG_FORMAT", "jason"),
             "FADE_LOG_FORMAT: 'jason' is none of text, json and csv (did you mean 'json'?)");
   EXPECT_EQ(complaintAbout("FADE_HANDLERS", "MemoryAnalisis"),
-            "FADE_HANDLERS: there is no analyzer 'MemoryAnalisis' (did you mean "
+            "FADE_HANDLERS: unknown analyzer 'MemoryAnalisis' (did you mean "
             "'MemoryAnalysis'?)");
   EXPECT_EQ(complaintAbout("FADE_INSTRUMENTED", "maybe"),
             "FADE_INSTRUMENTED: 'maybe' is neither true nor false");
@@ -100,7 +100,7 @@ TEST(Settings, AMistakeIsOneLineWithTheNearestRightWord) {
             "FADE_DISPATCHES: 'rnadom' is none of all, random, random:N, N and A-B (did you mean "
             "'random'?)");
   EXPECT_EQ(complaintAbout("FADE_KERNELZ", "x"),
-            "there is no variable FADE_KERNELZ (did you mean 'FADE_KERNELS'?)");
+            "unknown variable FADE_KERNELZ (did you mean 'FADE_KERNELS'?)");
   for (const auto &[name, value] : std::map<std::string, std::string>{{"FADE_KERNELS", "a("},
                                                                       {"FADE_DISPATCHES", "0"},
                                                                       {"FADE_DISPATCHES", "5-2"},

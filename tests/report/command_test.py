@@ -39,7 +39,7 @@ class Command(unittest.TestCase):
 
 class Mistakes(Command):
     def test_neither_page_nor_trace_is_a_mistake_of_use(self):
-        self.expect(2, "neither -o nor --trace", self.log)
+        self.expect(2, "give -o or --trace", self.log)
 
     def test_no_input_is_a_mistake_of_use(self):
         self.expect(2, "no file of JSON lines", "-o", self.html)
