@@ -64,7 +64,7 @@ bool HsaDispatch::hasEnded() noexcept {
                          ? forwarded_.load(std::memory_order_acquire)
                          : hsaApi().core.hsa_signal_load_scacquire_fn(signal_) <= 0;
   if (!ended) return queue_->destroyed.load(std::memory_order_acquire) && application_.handle == 0;
-  queue_->hasConsumed(packet_);
+  queue_->flow.hasConsumed(packet_);
   return true;
 }
 

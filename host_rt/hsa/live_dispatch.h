@@ -1,47 +1,13 @@
 // A dispatch packet that FADE has passed on with a completion signal of its own.
 #pragma once
 
+#include "hsa/queue_registry.h"
 #include "hsa/runtime.h"
 
 #include <atomic>
-#include <deque>
 #include <memory>
-#include <mutex>
 
 namespace fade {
-
-/// A queue of the application. Outlives it as long as dispatches refer to it.
-struct QueueState {
-  hsa_queue_t *queue = nullptr;
-  uint64_t number = 0;
-  const Agent *agent = nullptr;
-  uint32_t size = 0;
-  /// A cooperative queue is shared: what the runtime itself calls it, and how many have it.
-  hsa_queue_t *cooperative = nullptr;
-  unsigned users = 1;
-  RingPool *rings = nullptr; ///< null: nothing is instrumented on it
-
-  std::atomic<uint64_t> submitted{0}; ///< packets passed on
-  std::atomic<uint64_t> consumed{0};  ///< packets that the GPU has certainly taken out of the queue
-  std::atomic<bool> destroyed{false};
-
-  /// A packet of ours that does nothing but say how far the GPU has come.
-  struct Mark {
-    uint64_t packet;
-    hsa_signal_t signal;
-  };
-  std::mutex marks_mutex;
-  std::deque<Mark> marks;
-  uint64_t marked = 0; ///< up to where packets lie before a mark
-
-  /// Packets leave a queue in order.
-  void hasConsumed(uint64_t packet) noexcept {
-    uint64_t seen = consumed.load(std::memory_order_relaxed);
-    while (seen < packet + 1 &&
-           !consumed.compare_exchange_weak(seen, packet + 1, std::memory_order_relaxed)) {
-    }
-  }
-};
 
 class HsaDispatch final : public LiveDispatch {
 public:

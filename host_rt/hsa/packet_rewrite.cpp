@@ -1,0 +1,213 @@
+#include "hsa/packet_rewrite.h"
+
+#include "base/diagnostics.h"
+#include "fade/sites.h"
+#include "hsa/live_dispatch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+namespace fade {
+namespace {
+
+uint16_t withSystemScope(uint16_t header) {
+  constexpr uint16_t scopes = ((1 << HSA_PACKET_HEADER_WIDTH_SCACQUIRE_FENCE_SCOPE) - 1)
+                                  << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+                              ((1 << HSA_PACKET_HEADER_WIDTH_SCRELEASE_FENCE_SCOPE) - 1)
+                                  << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+  constexpr uint16_t system = HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+                              HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+  return static_cast<uint16_t>((header & ~scopes) | system);
+}
+
+bool isDispatch(const DispatchPacket &packet) {
+  constexpr uint16_t mask = (1 << HSA_PACKET_HEADER_WIDTH_TYPE) - 1;
+  return ((packet.header >> HSA_PACKET_HEADER_TYPE) & mask) == HSA_PACKET_TYPE_KERNEL_DISPATCH;
+}
+
+/// What was fixed for the original is replaced; what the application added on top of it stays.
+uint32_t exchangeFixed(uint32_t in_packet, uint32_t original, uint32_t replacement) {
+  if (in_packet < original) return std::max(in_packet, replacement);
+  return in_packet - original + replacement;
+}
+
+codeobj::DispatchFields fieldsOf(const DispatchPacket &packet, const QueueState &queue) {
+  codeobj::DispatchFields fields;
+  constexpr uint16_t mask = (1 << HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS) - 1;
+  fields.dimensions = (packet.setup >> HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS) & mask;
+  fields.workgroup_size[0] = packet.workgroup_size_x;
+  fields.workgroup_size[1] = packet.workgroup_size_y;
+  fields.workgroup_size[2] = packet.workgroup_size_z;
+  fields.grid_size[0] = packet.grid_size_x;
+  fields.grid_size[1] = packet.grid_size_y;
+  fields.grid_size[2] = packet.grid_size_z;
+  fields.group_segment_size = packet.group_segment_size;
+  fields.queue = reinterpret_cast<uint64_t>(queue.queue);
+  return fields;
+}
+
+/// One dispatch packet between the application and the GPU.
+class DispatchRewrite {
+public:
+  DispatchRewrite(Runtime &runtime, const std::shared_ptr<QueueState> &queue,
+                  DispatchPacket &packet, uint64_t number)
+      : runtime_(runtime), queue_(queue), packet_(packet), number_(number) {}
+
+  void run();
+
+private:
+  void describe(DispatchRecord &record) const;
+  bool isWanted(uint64_t ordinal) const;
+  uint64_t expectedBytes() const;
+  void skip(const std::string &reason) const;
+  void swap(HsaDispatch &live, uint64_t ordinal);
+  bool instrument(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original);
+  bool exchange(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original);
+
+  Runtime &runtime_;
+  const std::shared_ptr<QueueState> &queue_;
+  DispatchPacket &packet_;
+  const uint64_t number_;
+  std::shared_ptr<KernelEntry> kernel_;
+};
+
+void DispatchRewrite::describe(DispatchRecord &record) const {
+  static const auto original = std::make_shared<const std::string>("original");
+  if (kernel_) {
+    record.setKernel(kernel_->info);
+  } else {
+    const std::string name = fmt::format("kernel object {:#x}", packet_.kernel_object);
+    record.setKernel(runtime_.registry().info(name, name, queue_->agent->target, nullptr));
+  }
+  record.setVariant(original);
+  fade_dispatch &view = record.view;
+  view.id = runtime_.nextDispatch();
+  view.queue = queue_->number;
+  view.agent = queue_->agent->number;
+  view.group_segment = packet_.group_segment_size;
+  view.grid[0] = packet_.grid_size_x;
+  view.grid[1] = packet_.grid_size_y;
+  view.grid[2] = packet_.grid_size_z;
+  view.workgroup[0] = packet_.workgroup_size_x;
+  view.workgroup[1] = packet_.workgroup_size_y;
+  view.workgroup[2] = packet_.workgroup_size_z;
+}
+
+bool DispatchRewrite::isWanted(uint64_t ordinal) const {
+  return kernel_ && kernel_->is_chosen && runtime_.planner().isNeeded() &&
+         runtime_.selection().wantsDispatch(kernel_->symbol, ordinal);
+}
+
+/// Of its records, going by dispatches of the same kernel that have ended.
+uint64_t DispatchRewrite::expectedBytes() const {
+  const double bytes = kernel_->bytes_per_item.load(std::memory_order_relaxed);
+  if (bytes < 0) return UINT64_MAX;
+  const double items =
+      static_cast<double>(packet_.grid_size_x) * packet_.grid_size_y * packet_.grid_size_z;
+  return static_cast<uint64_t>(std::min(bytes * items, 1e18));
+}
+
+void DispatchRewrite::skip(const std::string &reason) const {
+  // The helpers of the HIP runtime are nobody's kernels.
+  if (!kernel_->symbol.starts_with("__amd_rocclr_")) runtime_.skipped(kernel_->name, reason);
+}
+
+void DispatchRewrite::swap(HsaDispatch &live, uint64_t ordinal) {
+  const ReplacementPlan &plan = runtime_.planner().planFor(*kernel_);
+  if (plan.choices.empty()) return skip(plan.reason);
+  const Replacement &choice = plan.choices[(ordinal - 1) % plan.choices.size()];
+  const codeobj::ByteView original(static_cast<const uint8_t *>(packet_.kernarg_address),
+                                   packet_.kernarg_address ? kernel_->kernarg_size : 0);
+  if (!(choice.instrumented ? instrument(live, choice, original)
+                            : exchange(live, choice, original)))
+    return;
+  packet_.kernel_object = choice.kernel->object;
+  packet_.group_segment_size =
+      exchangeFixed(packet_.group_segment_size, kernel_->group_size, choice.kernel->group_size);
+  packet_.private_segment_size = exchangeFixed(packet_.private_segment_size, kernel_->private_size,
+                                               choice.kernel->private_size);
+  live.record->setKernel(choice.info);
+  live.record->setVariant(choice.variant);
+}
+
+/// Gives the instrumented kernel a ring and its arguments.
+bool DispatchRewrite::instrument(HsaDispatch &live, const Replacement &choice,
+                                 codeobj::ByteView original) {
+  const ModuleSites &sites = *choice.info->sites();
+  const bool counts =
+      (sites.modes & FADE_MODE_COUNTS) != 0 || runtime_.settings().workgroups.sample_executions > 1;
+  HsaRing *ring = nullptr;
+  if (queue_->rings) ring = queue_->rings->take(expectedBytes(), counts ? sites.site_count : 0);
+  const auto block = ring ? ring->kernargs(choice.twin_kernargs->size()) : std::span<uint8_t>();
+  if (block.empty()) {
+    skip("all rings were in use (FADE_MEMORY)");
+    if (ring) ring->giveBackUnused();
+    return false;
+  }
+  choice.twin_kernargs->build(original, fieldsOf(packet_, *queue_), ring->controlAddress(), block);
+  packet_.kernarg_address = block.data();
+  // The control block came by a copy engine, and the host reads what the kernel leaves there.
+  packet_.header = withSystemScope(packet_.header);
+  live.ring = ring;
+  live.record->view.flags |= FADE_DISPATCH_INSTRUMENTED;
+  if (runtime_.analysis().needs() & FADE_NEEDS_ALLOCATIONS)
+    live.record->setAllocations(runtime_.allocations().snapshot());
+  return true;
+}
+
+/// Gives another version of the kernel its arguments.
+bool DispatchRewrite::exchange(HsaDispatch &live, const Replacement &choice,
+                               codeobj::ByteView original) {
+  const VariantKernargs &kernargs = *choice.variant_kernargs;
+  if (kernargs.isSame()) return true;
+  KernargPool *pool = runtime_.kernargs(*queue_->agent);
+  const auto block = pool ? pool->take(kernargs.size()) : std::span<uint8_t>();
+  if (block.empty()) {
+    skip("there is no memory for its arguments");
+    return false;
+  }
+  kernargs.build(original, fieldsOf(packet_, *queue_), block);
+  packet_.kernarg_address = block.data();
+  live.keepKernargs(*pool, block);
+  return true;
+}
+
+void DispatchRewrite::run() {
+  kernel_ = runtime_.registry().find(packet_.kernel_object);
+  const uint64_t ordinal = kernel_ ? ++kernel_->dispatches : 0;
+  auto live = std::make_unique<HsaDispatch>(runtime_, queue_, number_, kernel_);
+  live->record = std::make_unique<DispatchRecord>();
+  describe(*live->record);
+  if (!live->replaceSignal(packet_.completion_signal)) {
+    static std::atomic<bool> said{false};
+    if (!said.exchange(true)) warn("the runtime has no signals left: dispatches are not seen");
+    runtime_.skipped(live->record->kernel->name(), "the runtime had no signal to time it with");
+    return;
+  }
+  if (isWanted(ordinal)) swap(*live, ordinal);
+  runtime_.collector().add(std::move(live));
+}
+
+} // namespace
+
+void rewritePackets(Runtime &runtime, const std::shared_ptr<QueueState> &queue,
+                    std::vector<DispatchPacket> &packets) {
+  const uint64_t count = packets.size();
+  const uint64_t first = queue->flow.submit(count, runtime.polledSignals());
+  for (uint64_t i = 0; i < count; ++i) {
+    if (!isDispatch(packets[i])) continue;
+    const DispatchPacket before = packets[i];
+    try {
+      DispatchRewrite(runtime, queue, packets[i], first + i).run();
+    } catch (const std::exception &e) {
+      packets[i] = before;
+      warn("a dispatch is passed on as it is: {}", e.what());
+    }
+  }
+  packets.reserve(count + 1); // a mark that is not passed on would be waited for
+  if (const auto mark = queue->flow.mark(runtime.polledSignals()))
+    std::memcpy(&packets.emplace_back(), &*mark, sizeof *mark);
+}
+
+} // namespace fade

@@ -1,0 +1,22 @@
+// Packets on their way from the application to the GPU: every dispatch is timed, and those that
+// were asked for run another kernel.
+#pragma once
+
+#include "hsa/queue_registry.h"
+#include "hsa/runtime.h"
+
+#include <memory>
+#include <vector>
+
+namespace fade {
+
+/// As large as every other packet.
+using DispatchPacket = hsa_kernel_dispatch_packet_t;
+static_assert(sizeof(DispatchPacket) == 64);
+
+/// Times and swaps what is to be timed and swapped; whatever goes wrong, a packet stays whole.
+/// There may be more packets afterwards.
+void rewritePackets(Runtime &runtime, const std::shared_ptr<QueueState> &queue,
+                    std::vector<DispatchPacket> &packets);
+
+} // namespace fade
