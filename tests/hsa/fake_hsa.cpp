@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <hsa/amd_hsa_signal.h>
 #include <mutex>
 
 namespace fade {
@@ -11,9 +12,16 @@ namespace {
 FakeHsa *current = nullptr;
 std::mutex mutex;
 
-std::atomic<int64_t> &valueOf(hsa_signal_t signal) {
-  return *reinterpret_cast<std::atomic<int64_t> *>(signal.handle);
+amd_signal_t *memoryOf(hsa_signal_t signal) {
+  return reinterpret_cast<amd_signal_t *>(signal.handle);
 }
+std::atomic_ref<int64_t> valueOf(hsa_signal_t signal) {
+  return std::atomic_ref(const_cast<int64_t &>(memoryOf(signal)->value));
+}
+
+FakeHsa::Packets passed_on; ///< by the queue that is being written to
+
+template <typename T> void put(void *to, T value) { std::memcpy(to, &value, sizeof value); }
 
 } // namespace
 
@@ -41,7 +49,9 @@ struct FakeCalls {
   }
   static hsa_status_t createSignal(hsa_signal_value_t value, uint32_t, const hsa_agent_t *,
                                    uint64_t, hsa_signal_t *signal) {
-    signal->handle = reinterpret_cast<uint64_t>(new std::atomic<int64_t>(value));
+    auto *memory = new amd_signal_t{};
+    memory->value = value;
+    signal->handle = reinterpret_cast<uint64_t>(memory);
     const std::lock_guard lock(mutex);
     current->signals_.insert(signal->handle);
     return HSA_STATUS_SUCCESS;
@@ -49,11 +59,11 @@ struct FakeCalls {
   static hsa_status_t destroySignal(hsa_signal_t signal) {
     const std::lock_guard lock(mutex);
     current->signals_.erase(signal.handle);
-    delete &valueOf(signal);
+    delete memoryOf(signal);
     return HSA_STATUS_SUCCESS;
   }
-  static hsa_signal_value_t load(hsa_signal_t signal) { return valueOf(signal); }
-  static void store(hsa_signal_t signal, hsa_signal_value_t value) { valueOf(signal) = value; }
+  static hsa_signal_value_t load(hsa_signal_t signal) { return valueOf(signal).load(); }
+  static void store(hsa_signal_t signal, hsa_signal_value_t value) { valueOf(signal).store(value); }
   static hsa_status_t copy(void *to, const void *from, size_t size) {
     if (current->copies_until_failure == 0) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     if (current->copies_until_failure > 0) --current->copies_until_failure;
@@ -66,6 +76,174 @@ struct FakeCalls {
     if (ok(status)) store(done, 0);
     return status;
   }
+  static hsa_status_t createPlainSignal(hsa_signal_value_t value, uint32_t, const hsa_agent_t *,
+                                        hsa_signal_t *signal) {
+    return createSignal(value, 0, nullptr, 0, signal);
+  }
+  static void subtract(hsa_signal_t signal, hsa_signal_value_t value) {
+    valueOf(signal).fetch_sub(value);
+  }
+  static hsa_status_t onSignal(hsa_signal_t signal, hsa_signal_condition_t, hsa_signal_value_t,
+                               hsa_amd_signal_handler handler, void *data) {
+    const std::lock_guard lock(mutex);
+    current->waiting_[signal.handle] = {handler, data};
+    return HSA_STATUS_SUCCESS;
+  }
+  static hsa_status_t dispatchTime(hsa_agent_t, hsa_signal_t,
+                                   hsa_amd_profiling_dispatch_time_t *time) {
+    *time = {100, 200};
+    return HSA_STATUS_SUCCESS;
+  }
+
+  static hsa_status_t systemInfo(hsa_system_info_t, void *value) {
+    put(value, uint64_t{1'000'000'000});
+    return HSA_STATUS_SUCCESS;
+  }
+  static hsa_status_t iterateAgents(hsa_status_t (*callback)(hsa_agent_t, void *), void *data) {
+    callback(current->gpu.handle, data);
+    return callback(current->host.handle, data);
+  }
+  static bool isGpu(hsa_agent_t agent) { return agent.handle == current->gpu.handle.handle; }
+  static hsa_status_t agentInfo(hsa_agent_t agent, hsa_agent_info_t what, void *value) {
+    if (what == HSA_AGENT_INFO_DEVICE)
+      put(value, isGpu(agent) ? HSA_DEVICE_TYPE_GPU : HSA_DEVICE_TYPE_CPU);
+    else
+      std::strcpy(static_cast<char *>(value),
+                  isGpu(agent) ? current->gpu.target.c_str() : "processor");
+    return HSA_STATUS_SUCCESS;
+  }
+  static hsa_status_t iterateIsas(hsa_agent_t, hsa_status_t (*)(hsa_isa_t, void *), void *) {
+    return HSA_STATUS_SUCCESS;
+  }
+  static hsa_status_t iteratePools(hsa_agent_t agent,
+                                   hsa_status_t (*callback)(hsa_amd_memory_pool_t, void *),
+                                   void *data) {
+    if (isGpu(agent)) return callback(*current->gpu.device_pool, data);
+    callback(*current->host.host_pool, data);
+    return callback(*current->host.kernarg_pool, data);
+  }
+  static hsa_status_t poolInfo(hsa_amd_memory_pool_t pool, hsa_amd_memory_pool_info_t what,
+                               void *value) {
+    if (what == HSA_AMD_MEMORY_POOL_INFO_SEGMENT)
+      put(value, HSA_AMD_SEGMENT_GLOBAL);
+    else if (what == HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED)
+      put(value, true);
+    else if (pool.handle == current->gpu.device_pool->handle)
+      put(value, uint32_t{HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED});
+    else
+      put(value, uint32_t{HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED} |
+                     (pool.handle == current->host.kernarg_pool->handle
+                          ? uint32_t{HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT}
+                          : 0));
+    return HSA_STATUS_SUCCESS;
+  }
+
+  static hsa_status_t createReader(const void *bytes, size_t size,
+                                   hsa_code_object_reader_t *reader) {
+    const std::lock_guard lock(mutex);
+    reader->handle = ++current->next_handle_;
+    current->readers_[reader->handle] =
+        codeobj::Blob::borrow({static_cast<const uint8_t *>(bytes), size}, "code");
+    return HSA_STATUS_SUCCESS;
+  }
+  static hsa_status_t destroyReader(hsa_code_object_reader_t reader) {
+    const std::lock_guard lock(mutex);
+    current->readers_.erase(reader.handle);
+    return HSA_STATUS_SUCCESS;
+  }
+  static hsa_status_t createExecutable(hsa_profile_t, hsa_default_float_rounding_mode_t,
+                                       const char *, hsa_executable_t *executable) {
+    const std::lock_guard lock(mutex);
+    executable->handle = ++current->next_handle_;
+    current->executables_[executable->handle];
+    return HSA_STATUS_SUCCESS;
+  }
+  static hsa_status_t destroyExecutable(hsa_executable_t executable) {
+    const std::lock_guard lock(mutex);
+    current->executables_.erase(executable.handle);
+    return HSA_STATUS_SUCCESS;
+  }
+  static hsa_status_t load(hsa_executable_t executable, hsa_agent_t,
+                           hsa_code_object_reader_t reader, const char *,
+                           hsa_loaded_code_object_t *) {
+    ++current->loads;
+    const std::lock_guard lock(mutex);
+    const auto code = codeobj::CodeObject::open(current->readers_.at(reader.handle));
+    if (!code) return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
+    for (std::size_t i = 0; i < (*code)->kernel_count(); ++i) {
+      const auto kernel = (*code)->kernel(i);
+      if (!kernel) return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
+      current->executables_[executable.handle].push_back(
+          {std::string((*code)->kernel_name(i).name) + ".kd", ++current->next_handle_ << 8,
+           kernel->metadata.kernarg_segment_size, kernel->metadata.group_segment_fixed_size});
+    }
+    return HSA_STATUS_SUCCESS;
+  }
+  static hsa_status_t freeze(hsa_executable_t, const char *) { return HSA_STATUS_SUCCESS; }
+  static hsa_status_t iterateSymbols(hsa_executable_t executable, hsa_agent_t agent,
+                                     hsa_status_t (*callback)(hsa_executable_t, hsa_agent_t,
+                                                              hsa_executable_symbol_t, void *),
+                                     void *data) {
+    for (const FakeHsa::Kernel &kernel : current->executables_.at(executable.handle))
+      callback(executable, agent, {reinterpret_cast<uint64_t>(&kernel)}, data);
+    return HSA_STATUS_SUCCESS;
+  }
+  static hsa_status_t symbolByName(hsa_executable_t executable, const char *name,
+                                   const hsa_agent_t *, hsa_executable_symbol_t *symbol) {
+    const std::lock_guard lock(mutex);
+    for (const FakeHsa::Kernel &kernel : current->executables_.at(executable.handle))
+      if (kernel.name == name) {
+        symbol->handle = reinterpret_cast<uint64_t>(&kernel);
+        return HSA_STATUS_SUCCESS;
+      }
+    return HSA_STATUS_ERROR_INVALID_SYMBOL_NAME;
+  }
+  static hsa_status_t symbolInfo(hsa_executable_symbol_t symbol, hsa_executable_symbol_info_t what,
+                                 void *value) {
+    const auto &kernel = *reinterpret_cast<const FakeHsa::Kernel *>(symbol.handle);
+    switch (what) {
+    case HSA_EXECUTABLE_SYMBOL_INFO_TYPE: put(value, HSA_SYMBOL_KIND_KERNEL); break;
+    case HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH:
+      put(value, static_cast<uint32_t>(kernel.name.size()));
+      break;
+    case HSA_EXECUTABLE_SYMBOL_INFO_NAME:
+      std::memcpy(value, kernel.name.data(), kernel.name.size());
+      break;
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT: put(value, kernel.object); break;
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE:
+      put(value, kernel.kernarg_size);
+      break;
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE: put(value, kernel.group_size); break;
+    default: put(value, uint32_t{0});
+    }
+    return HSA_STATUS_SUCCESS;
+  }
+  static hsa_status_t statusString(hsa_status_t, const char **text) {
+    *text = "as the test wants it";
+    return HSA_STATUS_SUCCESS;
+  }
+
+  static hsa_status_t createQueue(hsa_agent_t, uint32_t size, hsa_queue_type32_t type,
+                                  void (*)(hsa_status_t, hsa_queue_t *, void *), void *, uint32_t,
+                                  uint32_t, hsa_queue_t **queue) {
+    const std::lock_guard lock(mutex);
+    FakeHsa::Queue &made = current->queues_.emplace_back();
+    made.handle.size = size;
+    made.handle.type = type;
+    *queue = &made.handle;
+    return HSA_STATUS_SUCCESS;
+  }
+  static hsa_status_t destroyQueue(hsa_queue_t *) { return HSA_STATUS_SUCCESS; }
+  static hsa_status_t watchQueue(hsa_queue_t *queue, hsa_amd_queue_intercept_handler handler,
+                                 void *data) {
+    FakeHsa::Queue &watched = *reinterpret_cast<FakeHsa::Queue *>(queue);
+    watched.handler = handler;
+    watched.data = data;
+    static std::vector<void *> all; // never given back, as LeakSanitizer may know
+    all.push_back(data);
+    return HSA_STATUS_SUCCESS;
+  }
+  static hsa_status_t setProfiling(hsa_queue_t *, int) { return HSA_STATUS_SUCCESS; }
 };
 
 FakeHsa::FakeHsa() {
@@ -83,6 +261,31 @@ FakeHsa::FakeHsa() {
   api.core.hsa_signal_store_relaxed_fn = FakeCalls::store;
   api.core.hsa_signal_store_screlease_fn = FakeCalls::store;
   api.core.hsa_memory_copy_fn = FakeCalls::copy;
+  api.core.hsa_signal_create_fn = FakeCalls::createPlainSignal;
+  api.core.hsa_signal_subtract_screlease_fn = FakeCalls::subtract;
+  api.amd.hsa_amd_signal_async_handler_fn = FakeCalls::onSignal;
+  api.amd.hsa_amd_profiling_get_dispatch_time_fn = FakeCalls::dispatchTime;
+  api.core.hsa_system_get_info_fn = FakeCalls::systemInfo;
+  api.core.hsa_iterate_agents_fn = FakeCalls::iterateAgents;
+  api.core.hsa_agent_get_info_fn = FakeCalls::agentInfo;
+  api.core.hsa_agent_iterate_isas_fn = FakeCalls::iterateIsas;
+  api.amd.hsa_amd_agent_iterate_memory_pools_fn = FakeCalls::iteratePools;
+  api.amd.hsa_amd_memory_pool_get_info_fn = FakeCalls::poolInfo;
+  api.core.hsa_code_object_reader_create_from_memory_fn = FakeCalls::createReader;
+  api.core.hsa_code_object_reader_destroy_fn = FakeCalls::destroyReader;
+  api.core.hsa_executable_create_alt_fn = FakeCalls::createExecutable;
+  api.core.hsa_executable_destroy_fn = FakeCalls::destroyExecutable;
+  api.core.hsa_executable_load_agent_code_object_fn = FakeCalls::load;
+  api.core.hsa_executable_freeze_fn = FakeCalls::freeze;
+  api.core.hsa_executable_iterate_agent_symbols_fn = FakeCalls::iterateSymbols;
+  api.core.hsa_executable_get_symbol_by_name_fn = FakeCalls::symbolByName;
+  api.core.hsa_executable_symbol_get_info_fn = FakeCalls::symbolInfo;
+  api.core.hsa_status_string_fn = FakeCalls::statusString;
+  api.core.hsa_queue_create_fn = FakeCalls::createQueue;
+  api.core.hsa_queue_destroy_fn = FakeCalls::destroyQueue;
+  api.amd.hsa_amd_queue_intercept_create_fn = FakeCalls::createQueue;
+  api.amd.hsa_amd_queue_intercept_register_fn = FakeCalls::watchQueue;
+  api.amd.hsa_amd_profiling_set_profiler_enabled_fn = FakeCalls::setProfiling;
   gpu.handle = {1};
   gpu.number = 1;
   gpu.is_gpu = true;
@@ -91,13 +294,77 @@ FakeHsa::FakeHsa() {
   host.handle = {2};
   host.host_pool = {20};
   host.kernarg_pool = {21};
+
+  core_ = api.core;
+  core_.version = {2, sizeof core_, 0, 0};
+  constexpr std::size_t header = sizeof(ApiTableVersion) / sizeof(void *), entries = 76;
+  amd_.resize(header + entries);
+  const ApiTableVersion version{2, static_cast<uint32_t>(amd_.size() * sizeof(void *)), 0, 0};
+  std::memcpy(amd_.data(), &version, sizeof version);
+#define FADE_ENTRY(name, early, late)                                                              \
+  amd_[header + (late)] = reinterpret_cast<void *>(api.amd.name##_fn);
+  FADE_AMD_ENTRIES(FADE_ENTRY)
+#undef FADE_ENTRY
+  HsaApiTable table{};
+  table.core_ = &core_;
+  table.amd_ext_ = reinterpret_cast<AmdExtTable *>(amd_.data());
+  if (!tables_.read(table)) std::abort();
 }
 
 FakeHsa::~FakeHsa() {
   for (const auto &[memory, size] : allocations_) std::free(memory);
-  for (const uint64_t signal : signals_) delete &valueOf({signal});
+  for (const uint64_t signal : signals_) delete memoryOf({signal});
   hsaApi() = {};
   current = nullptr;
+}
+
+hsa_executable_t FakeHsa::load(const std::string &path) {
+  const auto blob = codeobj::Blob::map_file(path);
+  if (!blob) std::abort();
+  hsa_code_object_reader_t reader{};
+  hsa_executable_t executable{};
+  core_.hsa_code_object_reader_create_from_memory_fn(blob->bytes().data(), blob->bytes().size(),
+                                                     &reader);
+  core_.hsa_executable_create_alt_fn(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
+                                     nullptr, &executable);
+  core_.hsa_executable_load_agent_code_object_fn(executable, gpu.handle, reader, nullptr, nullptr);
+  core_.hsa_executable_freeze_fn(executable, nullptr);
+  core_.hsa_code_object_reader_destroy_fn(reader);
+  return executable;
+}
+
+uint64_t FakeHsa::kernelObject(hsa_executable_t executable, const std::string &symbol) const {
+  for (const Kernel &kernel : executables_.at(executable.handle))
+    if (kernel.name == symbol + ".kd") return kernel.object;
+  return 0;
+}
+
+hsa_queue_t *FakeHsa::createQueue(uint32_t size) {
+  hsa_queue_t *queue = nullptr;
+  core_.hsa_queue_create_fn(gpu.handle, size, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, 0, 0, &queue);
+  return queue;
+}
+
+FakeHsa::Packets FakeHsa::ring(hsa_queue_t *queue, const Packets &packets) {
+  const Queue &watched = *reinterpret_cast<const Queue *>(queue);
+  if (!watched.handler) return packets;
+  passed_on.clear();
+  watched.handler(packets.data(), packets.size(), 0, watched.data,
+                  [](const void *more, uint64_t count) {
+                    const auto *from = static_cast<const hsa_kernel_dispatch_packet_t *>(more);
+                    passed_on.insert(passed_on.end(), from, from + count);
+                  });
+  return passed_on;
+}
+
+void FakeHsa::complete(hsa_signal_t signal) {
+  FakeCalls::store(signal, 0);
+  Waiting waiting{};
+  {
+    const std::lock_guard lock(mutex);
+    if (auto node = waiting_.extract(signal.handle)) waiting = node.mapped();
+  }
+  if (waiting.handler) waiting.handler(0, waiting.data);
 }
 
 } // namespace fade

@@ -1,0 +1,225 @@
+// Queues and their packets, from the application's doorbell to what the GPU gets.
+#include "fake_hsa.h"
+#include "hsa/code_hooks.h"
+#include "hsa/packet_rewrite.h"
+#include "hsa/queue_flow.h"
+#include "hsa/queue_hooks.h"
+#include "hsa/queue_registry.h"
+#include "hsa/runtime.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <filesystem>
+#include <thread>
+#include <unistd.h>
+
+namespace fade {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+// ---- flow
+
+class Flow : public testing::Test {
+protected:
+  FakeHsa hsa;
+  SignalPool signals{SignalPool::Kind::polled};
+};
+
+TEST_F(Flow, PacketsAreNumberedInTheOrderInWhichTheyArePassedOn) {
+  QueueFlow flow(64);
+  EXPECT_EQ(flow.submit(3, signals), 0u);
+  EXPECT_EQ(flow.submit(1, signals), 3u);
+  EXPECT_FALSE(flow.mark(signals)) << "an eighth of the queue is not full";
+  EXPECT_EQ(flow.submit(4, signals), 4u);
+  EXPECT_TRUE(flow.mark(signals));
+  EXPECT_FALSE(flow.mark(signals)) << "nothing was passed on since the last one";
+  EXPECT_EQ(flow.submit(1, signals), 9u) << "a mark is a packet";
+}
+
+TEST_F(Flow, WhatFindsAFullQueueGoesOnAsSoonAsTheGpuHasPassedAMark) {
+  QueueFlow flow(16, 1h);
+  flow.submit(7, signals);
+  const auto mark = flow.mark(signals);
+  ASSERT_TRUE(mark);
+  EXPECT_EQ(mark->header, HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE);
+  std::atomic<bool> passed{false};
+  std::thread application([&] {
+    flow.submit(1, signals);
+    passed = true;
+  });
+  std::this_thread::sleep_for(20ms);
+  EXPECT_FALSE(passed);
+  hsa.complete(mark->completion_signal);
+  application.join();
+  EXPECT_EQ(signals.take().handle, mark->completion_signal.handle) << "the signal is used again";
+}
+
+TEST_F(Flow, ADispatchThatHasEndedMakesRoomForAllBeforeIt) {
+  QueueFlow flow(16, 1h);
+  flow.submit(8, signals);
+  flow.hasConsumed(5);
+  flow.hasConsumed(2);
+  EXPECT_EQ(flow.submit(6, signals), 8u);
+}
+
+TEST_F(Flow, WhatTheGpuDoesNotTakeOutIsNotWaitedForForEver) {
+  QueueFlow flow(4, 5ms);
+  EXPECT_EQ(flow.submit(100, signals), 0u);
+  EXPECT_EQ(flow.submit(1, signals), 100u);
+}
+
+TEST_F(Flow, SignalsOfMarksAreUsedAgainWhenTheQueueIsGone) {
+  QueueFlow flow(8);
+  flow.submit(2, signals);
+  const auto mark = flow.mark(signals);
+  ASSERT_TRUE(mark);
+  flow.dropMarks(signals);
+  EXPECT_EQ(signals.take().handle, mark->completion_signal.handle);
+}
+
+// ---- registry
+
+TEST(QueueRegistry, AQueueIsForgottenWhenTheLastWhoHasItGivesItUp) {
+  FakeHsa hsa;
+  QueueRegistry registry;
+  hsa_queue_t plain{}, cooperative{}, other{};
+  const auto add = [&](hsa_queue_t &queue, hsa_queue_t *name) {
+    auto state = std::make_shared<QueueState>(&queue);
+    state->agent = &hsa.gpu;
+    state->cooperative = name;
+    registry.add(std::move(state));
+  };
+  add(plain, nullptr);
+  EXPECT_EQ(registry.shareCooperative(&hsa.gpu), nullptr);
+  add(cooperative, &other);
+  EXPECT_EQ(registry.shareCooperative(&hsa.host), nullptr);
+  EXPECT_EQ(registry.shareCooperative(&hsa.gpu), &cooperative);
+  EXPECT_TRUE(registry.has(&plain));
+
+  std::shared_ptr<QueueState> state;
+  EXPECT_FALSE(registry.take(&cooperative, state)) << "another one has it";
+  EXPECT_TRUE(registry.take(&cooperative, state));
+  EXPECT_EQ(state->queue, &cooperative);
+  EXPECT_FALSE(registry.has(&cooperative));
+  state = nullptr;
+  EXPECT_TRUE(registry.take(&other, state)) << "who does not know a queue does not keep it";
+  EXPECT_FALSE(state);
+}
+
+// ---- packets
+
+const std::string kSample = FADE_TEST_DATA "/triton/gfx90a/vector_add.hsaco";
+
+std::string symbolOf(const std::string &path) {
+  const auto code = codeobj::CodeObject::open(*codeobj::Blob::map_file(path));
+  return std::string((*code)->kernel_name(0).name);
+}
+
+class Doorbell : public testing::Test {
+protected:
+  Doorbell() {
+    settings.log_location = cache_ / "report";
+    fs::create_directories(cache_ / "kernels");
+  }
+  ~Doorbell() override {
+    Runtime::finishAndRelease();
+    fs::remove_all(cache_);
+  }
+  void start() {
+    Runtime::start(settings);
+    static std::vector<const Runtime *> all; // never destroyed, as LeakSanitizer may know
+    all.push_back(Runtime::active());
+    hookCode(hsa.tables());
+    hookQueues(hsa.tables());
+  }
+  std::string cache() const { return (cache_ / "kernels").string(); }
+
+  FakeHsa::Packets ring(hsa_queue_t *queue, uint64_t object, hsa_signal_t signal = {}) {
+    hsa_kernel_dispatch_packet_t packet{};
+    packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE;
+    packet.setup = 1 << HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS;
+    packet.workgroup_size_x = packet.grid_size_x = 64;
+    packet.workgroup_size_y = packet.workgroup_size_z = 1;
+    packet.grid_size_y = packet.grid_size_z = 1;
+    packet.kernel_object = object;
+    packet.kernarg_address = arguments.data();
+    packet.completion_signal = signal;
+    auto passed_on = hsa.ring(queue, {packet});
+    if (passed_on.empty()) ADD_FAILURE() << "a packet was lost";
+    passed_on.resize(std::max<std::size_t>(passed_on.size(), 1));
+    return passed_on;
+  }
+
+  FakeHsa hsa;
+  Settings settings;
+  alignas(64) std::array<uint8_t, 512> arguments{};
+
+private:
+  const fs::path cache_ =
+      fs::path(testing::TempDir()) / ("fade-doorbell-" + std::to_string(getpid()));
+};
+
+TEST_F(Doorbell, TheApplicationsSignalFollowsFadesOwn) {
+  start();
+  const auto executable = hsa.load(kSample);
+  hsa_queue_t *queue = hsa.createQueue(64);
+  hsa_signal_t signal{};
+  hsaApi().core.hsa_signal_create_fn(1, 0, nullptr, &signal);
+  const uint64_t object = hsa.kernelObject(executable, symbolOf(kSample));
+  ASSERT_NE(object, 0u);
+  const auto packet = ring(queue, object, signal)[0];
+  EXPECT_EQ(packet.kernel_object, object);
+  EXPECT_EQ(packet.kernarg_address, arguments.data());
+  EXPECT_NE(packet.completion_signal.handle, signal.handle);
+  EXPECT_EQ(hsaApi().core.hsa_signal_load_scacquire_fn(signal), 1);
+  hsa.complete(packet.completion_signal);
+  EXPECT_EQ(hsaApi().core.hsa_signal_load_scacquire_fn(signal), 0);
+}
+
+TEST_F(Doorbell, PacketsOfOtherKindsStayAsTheyAre) {
+  start();
+  hsa_queue_t *queue = hsa.createQueue(64);
+  hsa_kernel_dispatch_packet_t barrier{};
+  barrier.header = HSA_PACKET_TYPE_BARRIER_OR << HSA_PACKET_HEADER_TYPE;
+  barrier.completion_signal = {77};
+  const auto passed_on = hsa.ring(queue, {barrier, barrier});
+  ASSERT_EQ(passed_on.size(), 2u);
+  for (const auto &packet : passed_on) EXPECT_EQ(std::memcmp(&packet, &barrier, sizeof barrier), 0);
+}
+
+TEST_F(Doorbell, AVersionOfTheCacheRunsInPlaceOfTheKernel) {
+  fs::copy_file(kSample, fs::path(cache()) / "x.hsaco");
+  settings.cache = {cache()};
+  start();
+  const auto executable = hsa.load(kSample);
+  const uint64_t original = hsa.kernelObject(executable, symbolOf(kSample));
+  const auto packet = ring(hsa.createQueue(64), original)[0];
+  EXPECT_NE(packet.kernel_object, original);
+  EXPECT_NE(packet.kernel_object, 0u);
+  EXPECT_EQ(packet.kernarg_address, arguments.data()) << "the same arguments need no new block";
+  hsa.complete(packet.completion_signal);
+}
+
+TEST_F(Doorbell, AFullQueueGetsAMarkBehindThePackets) {
+  start();
+  hsa_queue_t *queue = hsa.createQueue(8);
+  const auto passed_on = ring(queue, 0x1234);
+  ASSERT_EQ(passed_on.size(), 2u);
+  EXPECT_EQ(passed_on[1].header, HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE);
+  for (const auto &packet : passed_on) hsa.complete(packet.completion_signal);
+}
+
+TEST_F(Doorbell, AfterTheReportPacketsAreTheApplicationsOwn) {
+  start();
+  const auto executable = hsa.load(kSample);
+  hsa_queue_t *queue = hsa.createQueue(64);
+  Runtime::finish();
+  const auto packet = ring(queue, hsa.kernelObject(executable, symbolOf(kSample)))[0];
+  EXPECT_EQ(packet.completion_signal.handle, 0u);
+}
+
+} // namespace
+} // namespace fade
