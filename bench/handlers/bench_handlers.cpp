@@ -55,14 +55,13 @@ std::shared_ptr<const ModuleSites> sitesIn(uint32_t space) {
   header.size = header.strings_offset + header.strings_size;
   // A site belongs to a kernel of the table or to none.
   for (fade_site &site : sites) site.kernel = FADE_NO_INDEX;
-  auto module = std::make_shared<ModuleSites>();
-  module->bytes.resize(header.size);
-  std::memcpy(module->bytes.data(), &header, sizeof header);
-  std::memcpy(module->bytes.data() + header.sites_offset, sites.data(),
-              sites.size() * sizeof(fade_site));
-  module->module_id = kModule;
-  module->site_count = kSites;
-  return module;
+  std::vector<std::byte> bytes(header.size);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::memcpy(bytes.data() + header.sites_offset, sites.data(), sites.size() * sizeof(fade_site));
+  std::string why;
+  auto table = SiteTable::parse(bytes, why);
+  if (!table) throw std::runtime_error(why);
+  return std::make_shared<ModuleSites>(ModuleSites{*std::move(table), ""});
 }
 
 using AddressOf = std::function<uint64_t(uint64_t record, uint64_t lane)>;
@@ -158,8 +157,8 @@ Handlers loadOne(const std::string &name, Output &output) {
 
 std::unique_ptr<DispatchRecord> dispatchOf(uint32_t space) {
   auto record = std::make_unique<DispatchRecord>();
-  record->setKernel(
-      std::make_shared<KernelInfo>(space, "kernel()", "kernel", "gfx90a", sitesIn(space)));
+  record->setKernel(std::make_shared<KernelInfo>(
+      KernelIdentity{space, "kernel()", "kernel", "gfx90a"}, sitesIn(space)));
   record->setVariant(std::make_shared<std::string>("instrumented"));
   record->setAllocations(std::make_shared<Allocations>(
       std::vector<fade_allocation>{{kBase, kBuffer + (uint64_t{1} << 20), 1, 1, 0, 0}}));

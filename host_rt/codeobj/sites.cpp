@@ -4,16 +4,27 @@
 
 namespace fade::codeobj {
 
-Result<Sites> Sites::read(const CodeObject &object) {
-  Sites sites;
+SiteTables read_site_tables(const CodeObject &object) {
+  SiteTables result;
   const Section *section = object.elf().find_section(FADE_SITES_SECTION);
-  if (section == nullptr) return sites;
+  if (section == nullptr) return result;
+  result.exist = true;
   auto contents = object.elf().contents(*section);
-  if (!contents) return std::move(contents).error();
+  if (!contents) {
+    result.damage = std::move(contents).error();
+    return result;
+  }
   std::string error;
-  sites.modules_ = parseSiteTables(std::as_bytes(*contents), error);
-  if (!error.empty()) return Error{object.file(), "", 0, error};
+  result.tables = parseSiteTables(std::as_bytes(*contents), error);
+  if (!error.empty()) result.damage = Error{object.file(), "", 0, std::move(error)};
+  return result;
+}
 
+Result<Sites> Sites::read(const CodeObject &object) {
+  auto [exist, tables, damage] = read_site_tables(object);
+  if (damage) return *std::move(damage);
+  Sites sites;
+  sites.modules_ = std::move(tables);
   for (const SiteTable &module : sites.modules_) {
     std::vector<std::vector<std::uint32_t>> by_kernel(module.kernels().size());
     for (std::uint32_t i = 0; i < module.sites().size(); ++i)

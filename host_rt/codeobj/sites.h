@@ -7,8 +7,17 @@
 #include "fade/site_table.h"
 
 #include <map>
+#include <optional>
 
 namespace fade::codeobj {
+
+/// The site tables of a code object, as far as they can be read.
+struct SiteTables {
+  bool exist = false; ///< the code object has a section for them
+  std::vector<SiteTable> tables;
+  std::optional<Error> damage; ///< what is wrong behind the last of them
+};
+SiteTables read_site_tables(const CodeObject &object);
 
 class Sites {
 public:

@@ -4,15 +4,15 @@ namespace fade {
 
 void KernelRegistry::add(std::shared_ptr<KernelEntry> kernel) {
   const std::unique_lock lock(mutex_);
-  by_symbol_[{kernel->executable, kernel->agent, kernel->symbol}] = kernel;
-  by_object_[kernel->object] = std::move(kernel);
+  by_symbol_[{kernel->executable, kernel->agent, kernel->info->symbol()}] = kernel;
+  by_object_[kernel->device.object] = std::move(kernel);
 }
 
 void KernelRegistry::remove(ExecutableHandle executable) {
   const std::unique_lock lock(mutex_);
   auto at = by_symbol_.lower_bound({executable, 0, ""});
   while (at != by_symbol_.end() && std::get<0>(at->first) == executable) {
-    const auto known = by_object_.find(at->second->object);
+    const auto known = by_object_.find(at->second->device.object);
     if (known != by_object_.end() && known->second == at->second) by_object_.erase(known);
     at = by_symbol_.erase(at);
   }
@@ -43,14 +43,16 @@ std::shared_ptr<const KernelInfo> KernelRegistry::info(const std::string &name,
     if (info->target() != target) continue;
     const ModuleSites *known = info->sites();
     if (!sites && !known) return info;
-    if (sites && known && known->module_id == sites->module_id) return info;
+    if (sites && known && known->table.moduleId() == sites->table.moduleId()) return info;
     (known ? with_sites : plain) = info;
   }
   // With and without sites it is the same kernel, but a second site table makes another one.
   const KernelInfo *same = sites ? (with_sites ? nullptr : plain.get()) : with_sites.get();
-  const uint32_t id = same ? same->id() : next_id_++;
+  auto identity =
+      same ? same->identity()
+           : std::make_shared<KernelIdentity>(KernelIdentity{next_id_++, name, symbol, target});
   return infos_
-      .emplace(symbol, std::make_shared<KernelInfo>(id, name, symbol, target, std::move(sites)))
+      .emplace(symbol, std::make_shared<KernelInfo>(std::move(identity), std::move(sites)))
       ->second;
 }
 

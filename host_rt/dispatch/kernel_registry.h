@@ -23,16 +23,22 @@ using ExecutableHandle = uint64_t;
 
 struct ReplacementPlan;
 
-/// A kernel on an agent.
+/// What a dispatch packet has to say of a kernel that is loaded.
+struct KernelOnDevice {
+  uint64_t object = 0; ///< address of its descriptor
+  uint32_t kernarg_size = 0;
+  uint32_t group_size = 0;   ///< static LDS
+  uint32_t private_size = 0; ///< scratch of a work-item
+};
+
+/// A kernel of the application, loaded on an agent.
 struct KernelEntry {
-  uint64_t object = 0; ///< address of its descriptor on the device
+  explicit KernelEntry(std::shared_ptr<const KernelInfo> of) : info(std::move(of)) {}
+
+  const std::shared_ptr<const KernelInfo> info; ///< without sites: the original's
+  KernelOnDevice device;
   AgentHandle agent = 0;
   ExecutableHandle executable = 0;
-  std::string symbol; ///< without ".kd"
-  std::string name;   ///< demangled
-  uint32_t kernarg_size = 0;
-  uint32_t group_size = 0;                ///< static LDS
-  uint32_t private_size = 0;              ///< scratch of a work-item
   std::shared_ptr<const LoadedCode> code; ///< null if its bytes were not kept
 
   std::atomic<uint64_t> dispatches{0};
@@ -44,7 +50,6 @@ struct KernelEntry {
   std::atomic<const ReplacementPlan *> plan{nullptr};
   std::mutex plan_mutex;
   std::vector<std::shared_ptr<const ReplacementPlan>> plans;
-  std::shared_ptr<const KernelInfo> info; ///< of the original; set when it is registered
 };
 
 class KernelRegistry {
@@ -59,7 +64,7 @@ public:
   /// The description of a kernel; the same for the same symbol, target and sites.
   std::shared_ptr<const KernelInfo> info(const std::string &name, const std::string &symbol,
                                          const std::string &target,
-                                         std::shared_ptr<const ModuleSites> sites);
+                                         std::shared_ptr<const ModuleSites> sites = nullptr);
 
 private:
   using Key = std::tuple<ExecutableHandle, AgentHandle, std::string>;

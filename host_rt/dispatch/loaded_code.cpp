@@ -1,6 +1,6 @@
 #include "dispatch/loaded_code.h"
 
-#include "fade/site_table.h"
+#include "codeobj/sites.h"
 
 #include <fmt/format.h>
 
@@ -32,44 +32,31 @@ codeobj::Result<codeobj::KernargLayout> LoadedCode::layout(const std::string &sy
   return codeobj::KernargLayout::from(kernel->metadata);
 }
 
-std::shared_ptr<const ModuleSites> LoadedCode::sitesOf(const std::string &instrumented,
-                                                       std::string &why) const {
+void LoadedCode::readSites() const {
   const codeobj::CodeObject *code = object();
   if (!code) {
-    why = error_;
-    return nullptr;
+    no_sites_ = error_;
+    return;
   }
-  const auto *section = code->elf().find_section(FADE_SITES_SECTION);
-  if (!section) {
-    why = "the code object has no site table (" FADE_SITES_SECTION "); was it stripped?";
-    return nullptr;
+  auto [exist, tables, damage] = codeobj::read_site_tables(*code);
+  if (!exist)
+    no_sites_ = "the code object has no site table (" FADE_SITES_SECTION "); was it stripped?";
+  else if (damage)
+    no_sites_ = codeobj::Error{"", damage->section, damage->offset, damage->what}.message();
+  for (SiteTable &table : tables) {
+    const auto sites = std::make_shared<ModuleSites>(ModuleSites{std::move(table), file()});
+    for (const fade_site_kernel &kernel : sites->table.kernels())
+      sites_.emplace(sites->table.string(kernel.clone), sites);
   }
-  auto contents = code->elf().contents(*section);
-  if (!contents) {
-    why = contents.error().message();
-    return nullptr;
-  }
-  const auto bytes = std::as_bytes(*contents);
-  std::size_t offset = 0;
-  std::string error;
-  for (const SiteTable &table : parseSiteTables(bytes, error)) {
-    // Tables stand one behind the other, with zeros between them.
-    while (bytes[offset] == std::byte{0}) ++offset;
-    const auto own = bytes.subspan(offset, table.byteSize());
-    offset += table.byteSize();
-    for (const fade_site_kernel &kernel : table.kernels()) {
-      if (table.string(kernel.clone) != instrumented) continue;
-      auto sites = std::make_shared<ModuleSites>();
-      sites->bytes.assign(own.begin(), own.end());
-      sites->file = file();
-      sites->module_id = table.moduleId();
-      sites->site_count = static_cast<uint32_t>(table.sites().size());
-      sites->modes = kernel.modes;
-      return sites;
-    }
-  }
-  why = error.empty() ? fmt::format("no site table lists {}", instrumented) : error;
-  return nullptr;
+}
+
+codeobj::Result<std::shared_ptr<const ModuleSites>>
+LoadedCode::sitesOf(const std::string &instrumented) const {
+  std::call_once(sites_once_, [&] { readSites(); });
+  if (const auto at = sites_.find(instrumented); at != sites_.end()) return at->second;
+  return codeobj::Error{"", "", 0,
+                        no_sites_.empty() ? fmt::format("no site table lists {}", instrumented)
+                                          : no_sites_};
 }
 
 bool LoadedCode::mayBeInstrumented(codeobj::ByteView bytes) {

@@ -3,13 +3,14 @@
 
 #include "codeobj/code_object.h"
 #include "codeobj/kernarg.h"
-#include "stream/dispatch_record.h"
+#include "stream/kernel_info.h"
 
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace fade {
 
@@ -28,21 +29,24 @@ public:
 
   /// The arguments of a kernel, by its symbol without ".kd"; or why they are not known.
   codeobj::Result<codeobj::KernargLayout> layout(const std::string &symbol) const;
-  /// The site table that lists an instrumented kernel, by the kernel's own symbol. Null if there
-  /// is none; `why` then says so.
-  std::shared_ptr<const ModuleSites> sitesOf(const std::string &instrumented,
-                                             std::string &why) const;
+  /// The site table that lists an instrumented kernel, by the kernel's own symbol; or why there is
+  /// none. Tables are read once, when first asked for.
+  codeobj::Result<std::shared_ptr<const ModuleSites>>
+  sitesOf(const std::string &instrumented) const;
 
   /// Whether instrumented kernels or site tables may be in there; looks at section names only.
   static bool mayBeInstrumented(codeobj::ByteView bytes);
 
 private:
   void parse() const;
+  void readSites() const;
 
   codeobj::Blob blob_;
-  mutable std::once_flag once_;
+  mutable std::once_flag once_, sites_once_;
   mutable std::shared_ptr<const codeobj::CodeObject> object_;
   mutable std::string error_;
+  mutable std::unordered_map<std::string, std::shared_ptr<const ModuleSites>> sites_; ///< by kernel
+  mutable std::string no_sites_; ///< why a kernel may be in none of them
 };
 
 } // namespace fade

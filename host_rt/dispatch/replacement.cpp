@@ -21,8 +21,8 @@ const ReplacementPlan &ReplacementPlanner::planFor(KernelEntry &kernel) {
   kernel.plans.push_back(make(kernel, generation));
   const ReplacementPlan &plan = *kernel.plans.back();
   for (const Replacement &choice : plan.choices)
-    note("{}: runs as {}", kernel.name, *choice.variant);
-  if (plan.choices.empty()) note("{}: the original runs: {}", kernel.name, plan.reason);
+    note("{}: runs as {}", kernel.info->name(), *choice.variant);
+  if (plan.choices.empty()) note("{}: the original runs: {}", kernel.info->name(), plan.reason);
   kernel.plan.store(&plan, std::memory_order_release);
   return plan;
 }
@@ -33,16 +33,13 @@ std::shared_ptr<const ReplacementPlan> ReplacementPlanner::make(const KernelEntr
   plan->generation = generation;
   if (instrumented_ && addTwin(kernel, *plan)) return plan;
   const std::string twin_reason = plan->reason;
-  for (const auto &code : cache_.find(kernel.symbol)) {
-    if (instrumented_) {
-      if (addInstrumented(kernel, code, kernel.symbol, *plan)) return plan;
-    } else {
-      addVariant(kernel, code, *plan);
-    }
-  }
+  // In comparison mode all versions take turns.
+  for (const auto &code : cache_.find(kernel.info->symbol()))
+    if (addCached(kernel, code, kernel.info->symbol(), *plan) && instrumented_) return plan;
+  const std::string twin = FADE_CLONE_PREFIX + kernel.info->symbol();
   if (instrumented_)
-    for (const auto &code : cache_.find(FADE_CLONE_PREFIX + kernel.symbol))
-      if (addInstrumented(kernel, code, FADE_CLONE_PREFIX + kernel.symbol, *plan)) return plan;
+    for (const auto &code : cache_.find(twin))
+      if (addCached(kernel, code, twin, *plan)) return plan;
   if (plan->choices.empty() && plan->reason.empty())
     plan->reason = "the cache has no kernel of this name";
   // What the cache had to say comes on top of what was said about the twin.
@@ -51,86 +48,74 @@ std::shared_ptr<const ReplacementPlan> ReplacementPlanner::make(const KernelEntr
   return plan;
 }
 
+codeobj::Result<Replacement> ReplacementPlanner::instrumentedForm(const KernelEntry &kernel,
+                                                                  const LoadedCode &original,
+                                                                  const LoadedCode &code,
+                                                                  const std::string &symbol) {
+  const KernelInfo &info = *kernel.info;
+  const auto before = original.layout(info.symbol());
+  if (!before) return before.error();
+  const auto after = code.layout(symbol);
+  if (!after) return after.error();
+  auto rewrite = codeobj::KernargRewrite::plan(*before, *after);
+  if (!rewrite) return std::move(rewrite).error();
+  auto sites = code.sitesOf(symbol);
+  if (!sites) return std::move(sites).error();
+  Replacement choice;
+  choice.instrumented = true;
+  choice.twin_kernargs = std::make_shared<codeobj::KernargRewrite>(*std::move(rewrite));
+  choice.info = registry_.info(info.name(), info.symbol(), info.target(), *std::move(sites));
+  return choice;
+}
+
+codeobj::Result<Replacement> ReplacementPlanner::otherVersion(const KernelEntry &kernel,
+                                                              const LoadedCode &code) {
+  const auto before = kernel.code->layout(kernel.info->symbol());
+  if (!before) return before.error();
+  const auto after = code.layout(kernel.info->symbol());
+  if (!after) return after.error();
+  auto kernargs = VariantKernargs::plan(*before, *after);
+  if (!kernargs) return std::move(kernargs).error();
+  Replacement choice;
+  choice.variant_kernargs = std::make_shared<VariantKernargs>(*std::move(kernargs));
+  choice.info = kernel.info;
+  return choice;
+}
+
 bool ReplacementPlanner::addTwin(const KernelEntry &kernel, ReplacementPlan &plan) {
-  const std::string symbol = FADE_CLONE_PREFIX + kernel.symbol;
-  auto twin = registry_.find(kernel.executable, kernel.agent, symbol);
+  const std::string symbol = FADE_CLONE_PREFIX + kernel.info->symbol();
+  const auto twin = registry_.find(kernel.executable, kernel.agent, symbol);
   if (!twin || !twin->code) {
     plan.reason = kNoTwin;
     return false;
   }
-  const auto original = twin->code->layout(kernel.symbol);
-  const auto clone = twin->code->layout(symbol);
-  if (!original || !clone) {
-    plan.reason = (original ? clone : original).error().message();
+  auto choice = instrumentedForm(kernel, *twin->code, *twin->code, symbol);
+  if (!choice) {
+    plan.reason = choice.error().message();
     return false;
   }
-  auto rewrite = codeobj::KernargRewrite::plan(*original, *clone);
-  if (!rewrite) {
-    plan.reason = rewrite.error().message();
-    return false;
-  }
-  auto sites = twin->code->sitesOf(symbol, plan.reason);
-  if (!sites) return false;
-  Replacement choice;
-  choice.instrumented = true;
-  choice.twin_kernargs = std::make_shared<codeobj::KernargRewrite>(*std::move(rewrite));
-  choice.info = registry_.info(kernel.name, kernel.symbol, kernel.info->target(), std::move(sites));
-  choice.variant = std::make_shared<std::string>("instrumented");
-  choice.kernel = std::move(twin);
-  plan.choices.push_back(std::move(choice));
+  choice->kernel = twin->device;
+  choice->variant = std::make_shared<std::string>("instrumented");
+  plan.choices.push_back(*std::move(choice));
   return true;
 }
 
-bool ReplacementPlanner::addInstrumented(const KernelEntry &kernel,
-                                         const std::shared_ptr<const LoadedCode> &code,
-                                         const std::string &symbol, ReplacementPlan &plan) {
+bool ReplacementPlanner::addCached(const KernelEntry &kernel,
+                                   const std::shared_ptr<const LoadedCode> &code,
+                                   const std::string &symbol, ReplacementPlan &plan) {
   const auto fail = [&](const std::string &why) {
     plan.reason = fmt::format("{}: {}", code->file(), why);
     return false;
   };
   if (!kernel.code) return fail("the arguments of the original are not known");
-  const auto original = kernel.code->layout(kernel.symbol);
-  const auto other = code->layout(symbol);
-  if (!original || !other) return fail((original ? other : original).error().message());
-  auto rewrite = codeobj::KernargRewrite::plan(*original, *other);
-  if (!rewrite) return fail(rewrite.error().message());
-  std::string why;
-  auto sites = code->sitesOf(symbol, why);
-  if (!sites) return fail(why);
-  auto loaded = loader_.load(kernel.agent, code, symbol, why);
-  if (!loaded) return fail(why);
-  Replacement choice;
-  choice.instrumented = true;
-  choice.twin_kernargs = std::make_shared<codeobj::KernargRewrite>(*std::move(rewrite));
-  choice.info = registry_.info(kernel.name, kernel.symbol, kernel.info->target(), std::move(sites));
-  choice.variant = std::make_shared<std::string>(code->file());
-  choice.kernel = std::move(loaded);
-  plan.choices.push_back(std::move(choice));
-  return true;
-}
-
-bool ReplacementPlanner::addVariant(const KernelEntry &kernel,
-                                    const std::shared_ptr<const LoadedCode> &code,
-                                    ReplacementPlan &plan) {
-  const auto fail = [&](const std::string &why) {
-    plan.reason = fmt::format("{}: {}", code->file(), why);
-    return false;
-  };
-  if (!kernel.code) return fail("the arguments of the original are not known");
-  const auto original = kernel.code->layout(kernel.symbol);
-  const auto other = code->layout(kernel.symbol);
-  if (!original || !other) return fail((original ? other : original).error().message());
-  auto kernargs = VariantKernargs::plan(*original, *other);
-  if (!kernargs) return fail(kernargs.error().message());
-  std::string why;
-  auto loaded = loader_.load(kernel.agent, code, kernel.symbol, why);
-  if (!loaded) return fail(why);
-  Replacement choice;
-  choice.variant_kernargs = std::make_shared<VariantKernargs>(*std::move(kernargs));
-  choice.info = kernel.info;
-  choice.variant = std::make_shared<std::string>(code->file());
-  choice.kernel = std::move(loaded);
-  plan.choices.push_back(std::move(choice));
+  auto choice = instrumented_ ? instrumentedForm(kernel, *kernel.code, *code, symbol)
+                              : otherVersion(kernel, *code);
+  if (!choice) return fail(choice.error().message());
+  const auto loaded = loader_.load(kernel.agent, code, symbol);
+  if (!loaded) return fail(loaded.error().message());
+  choice->kernel = *loaded;
+  choice->variant = std::make_shared<std::string>(code->file());
+  plan.choices.push_back(*std::move(choice));
   return true;
 }
 

@@ -18,7 +18,7 @@ namespace fade {
 
 /// A kernel that can run in place of another.
 struct Replacement {
-  std::shared_ptr<const KernelEntry> kernel;
+  KernelOnDevice kernel;
   bool instrumented = false;
   std::shared_ptr<const codeobj::KernargRewrite> twin_kernargs; ///< instrumented
   std::shared_ptr<const VariantKernargs> variant_kernargs;      ///< comparison
@@ -37,10 +37,9 @@ struct ReplacementPlan {
 class CodeLoader {
 public:
   virtual ~CodeLoader() = default;
-  /// The kernel, or null and the reason.
-  virtual std::shared_ptr<KernelEntry> load(AgentHandle agent,
-                                            const std::shared_ptr<const LoadedCode> &code,
-                                            const std::string &symbol, std::string &why) = 0;
+  virtual codeobj::Result<KernelOnDevice> load(AgentHandle agent,
+                                               const std::shared_ptr<const LoadedCode> &code,
+                                               const std::string &symbol) = 0;
 };
 
 class ReplacementPlanner {
@@ -56,10 +55,14 @@ public:
 private:
   std::shared_ptr<const ReplacementPlan> make(const KernelEntry &kernel, uint64_t generation);
   bool addTwin(const KernelEntry &kernel, ReplacementPlan &plan);
-  bool addInstrumented(const KernelEntry &kernel, const std::shared_ptr<const LoadedCode> &code,
-                       const std::string &symbol, ReplacementPlan &plan);
-  bool addVariant(const KernelEntry &kernel, const std::shared_ptr<const LoadedCode> &code,
-                  ReplacementPlan &plan);
+  bool addCached(const KernelEntry &kernel, const std::shared_ptr<const LoadedCode> &code,
+                 const std::string &symbol, ReplacementPlan &plan);
+  /// What an instrumented form of a kernel needs; `original` is code that has the kernel itself.
+  codeobj::Result<Replacement> instrumentedForm(const KernelEntry &kernel,
+                                                const LoadedCode &original, const LoadedCode &code,
+                                                const std::string &symbol);
+  static codeobj::Result<Replacement> otherVersion(const KernelEntry &kernel,
+                                                   const LoadedCode &code);
 
   KernelRegistry &registry_;
   KernelCache &cache_;

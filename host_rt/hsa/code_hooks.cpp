@@ -111,18 +111,16 @@ void registerKernel(const Registration &in, hsa_executable_symbol_t symbol) {
   hsa_symbol_kind_t kind{};
   if (!ok(get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &kind)) || kind != HSA_SYMBOL_KIND_KERNEL)
     return;
-  auto kernel = std::make_shared<KernelEntry>();
-  kernel->symbol = kernelName(symbol);
-  kernel->name = codeobj::demangle(kernel->symbol);
+  const std::string name = kernelName(symbol);
+  const Agent *agent = in.runtime.agents().find(in.agent);
+  auto kernel = std::make_shared<KernelEntry>(
+      in.runtime.registry().info(codeobj::demangle(name), name, agent ? agent->target : ""));
+  kernel->device = readKernelSymbol(symbol);
   kernel->agent = in.agent.handle;
   kernel->executable = in.executable.handle;
-  readKernelSymbol(symbol, *kernel);
-  kernel->code = codeOf(kernel->symbol, in.agent, in.loaded);
-  kernel->is_chosen = in.runtime.selection().wantsKernel(kernel->name);
-  const Agent *agent = in.runtime.agents().find(in.agent);
-  kernel->info =
-      in.runtime.registry().info(kernel->name, kernel->symbol, agent ? agent->target : "", nullptr);
-  note("kernel {} at {:#x}{}", kernel->name, kernel->object,
+  kernel->code = codeOf(name, in.agent, in.loaded);
+  kernel->is_chosen = in.runtime.selection().wantsKernel(kernel->info->name());
+  note("kernel {} at {:#x}{}", kernel->info->name(), kernel->device.object,
        kernel->is_chosen ? "" : ", not chosen");
   in.runtime.registry().add(std::move(kernel));
 }

@@ -1,7 +1,5 @@
 #include "hsa/code_loader.h"
 
-#include "codeobj/demangle.h"
-
 #include <fmt/format.h>
 
 namespace fade {
@@ -15,12 +13,14 @@ std::string statusText(hsa_status_t status) {
 
 } // namespace
 
-void readKernelSymbol(hsa_executable_symbol_t symbol, KernelEntry &kernel) {
+KernelOnDevice readKernelSymbol(hsa_executable_symbol_t symbol) {
+  KernelOnDevice kernel;
   const auto get = hsaApi().core.hsa_executable_symbol_get_info_fn;
   get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel.object);
   get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, &kernel.kernarg_size);
   get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE, &kernel.group_size);
   get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE, &kernel.private_size);
+  return kernel;
 }
 
 /// Empty, or what went wrong.
@@ -60,16 +60,13 @@ HsaCodeLoader::executable(hsa_agent_t agent, const std::shared_ptr<const LoadedC
   return result;
 }
 
-std::shared_ptr<KernelEntry> HsaCodeLoader::load(AgentHandle agent,
-                                                 const std::shared_ptr<const LoadedCode> &code,
-                                                 const std::string &symbol, std::string &why) {
+codeobj::Result<KernelOnDevice> HsaCodeLoader::load(AgentHandle agent,
+                                                    const std::shared_ptr<const LoadedCode> &code,
+                                                    const std::string &symbol) {
   const std::lock_guard lock(mutex_);
   const hsa_agent_t handle{agent};
   const Executable &from = executable(handle, code);
-  if (!from.error.empty()) {
-    why = from.error;
-    return nullptr;
-  }
+  if (!from.error.empty()) return codeobj::Error{"", "", 0, from.error};
   hsa_executable_symbol_t found{};
   const CoreApiTable &core = hsaApi().core;
   hsa_status_t status = core.hsa_executable_get_symbol_by_name_fn(
@@ -78,18 +75,8 @@ std::shared_ptr<KernelEntry> HsaCodeLoader::load(AgentHandle agent,
   if (!ok(status))
     status =
         core.hsa_executable_get_symbol_by_name_fn(from.handle, symbol.c_str(), &handle, &found);
-  if (!ok(status)) {
-    why = statusText(status);
-    return nullptr;
-  }
-  auto kernel = std::make_shared<KernelEntry>();
-  kernel->agent = agent;
-  kernel->executable = from.handle.handle;
-  kernel->symbol = symbol;
-  kernel->name = codeobj::demangle(symbol);
-  kernel->code = code;
-  readKernelSymbol(found, *kernel);
-  return kernel;
+  if (!ok(status)) return codeobj::Error{"", "", 0, statusText(status)};
+  return readKernelSymbol(found);
 }
 
 } // namespace fade

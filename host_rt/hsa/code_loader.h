@@ -19,9 +19,9 @@ public:
   HsaCodeLoader(std::function<const Agents &()> agents, Loaded loaded)
       : agents_(std::move(agents)), loaded_(std::move(loaded)) {}
 
-  std::shared_ptr<KernelEntry> load(AgentHandle agent,
-                                    const std::shared_ptr<const LoadedCode> &code,
-                                    const std::string &symbol, std::string &why) override;
+  codeobj::Result<KernelOnDevice> load(AgentHandle agent,
+                                       const std::shared_ptr<const LoadedCode> &code,
+                                       const std::string &symbol) override;
 
 private:
   struct Executable {
@@ -40,6 +40,6 @@ private:
 };
 
 /// What the runtime knows of a kernel's symbol.
-void readKernelSymbol(hsa_executable_symbol_t symbol, KernelEntry &kernel);
+KernelOnDevice readKernelSymbol(hsa_executable_symbol_t symbol);
 
 } // namespace fade

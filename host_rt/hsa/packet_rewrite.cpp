@@ -78,7 +78,7 @@ void DispatchRewrite::describe(DispatchRecord &record) const {
     record.setKernel(kernel_->info);
   } else {
     const std::string name = fmt::format("kernel object {:#x}", packet_.kernel_object);
-    record.setKernel(runtime_.registry().info(name, name, queue_->agent->target, nullptr));
+    record.setKernel(runtime_.registry().info(name, name, queue_->agent->target));
   }
   record.setVariant(original);
   fade_dispatch &view = record.view;
@@ -96,7 +96,7 @@ void DispatchRewrite::describe(DispatchRecord &record) const {
 
 bool DispatchRewrite::isWanted(uint64_t ordinal) const {
   return kernel_ && kernel_->is_chosen && runtime_.planner().isNeeded() &&
-         runtime_.selection().wantsDispatch(kernel_->symbol, ordinal);
+         runtime_.selection().wantsDispatch(kernel_->info->symbol(), ordinal);
 }
 
 /// Of its records, going by dispatches of the same kernel that have ended.
@@ -110,7 +110,8 @@ uint64_t DispatchRewrite::expectedBytes() const {
 
 void DispatchRewrite::skip(const std::string &reason) const {
   // The helpers of the HIP runtime are nobody's kernels.
-  if (!kernel_->symbol.starts_with("__amd_rocclr_")) runtime_.skipped(kernel_->name, reason);
+  if (!kernel_->info->symbol().starts_with("__amd_rocclr_"))
+    runtime_.skipped(kernel_->info->name(), reason);
 }
 
 void DispatchRewrite::swap(HsaDispatch &live, uint64_t ordinal) {
@@ -118,15 +119,15 @@ void DispatchRewrite::swap(HsaDispatch &live, uint64_t ordinal) {
   if (plan.choices.empty()) return skip(plan.reason);
   const Replacement &choice = plan.choices[(ordinal - 1) % plan.choices.size()];
   const codeobj::ByteView original(static_cast<const uint8_t *>(packet_.kernarg_address),
-                                   packet_.kernarg_address ? kernel_->kernarg_size : 0);
+                                   packet_.kernarg_address ? kernel_->device.kernarg_size : 0);
   if (!(choice.instrumented ? instrument(live, choice, original)
                             : exchange(live, choice, original)))
     return;
-  packet_.kernel_object = choice.kernel->object;
-  packet_.group_segment_size =
-      exchangeFixed(packet_.group_segment_size, kernel_->group_size, choice.kernel->group_size);
-  packet_.private_segment_size = exchangeFixed(packet_.private_segment_size, kernel_->private_size,
-                                               choice.kernel->private_size);
+  packet_.kernel_object = choice.kernel.object;
+  packet_.group_segment_size = exchangeFixed(packet_.group_segment_size, kernel_->device.group_size,
+                                             choice.kernel.group_size);
+  packet_.private_segment_size = exchangeFixed(
+      packet_.private_segment_size, kernel_->device.private_size, choice.kernel.private_size);
   live.record->setKernel(choice.info);
   live.record->setVariant(choice.variant);
 }
@@ -134,11 +135,11 @@ void DispatchRewrite::swap(HsaDispatch &live, uint64_t ordinal) {
 /// Gives the instrumented kernel a ring and its arguments.
 bool DispatchRewrite::instrument(HsaDispatch &live, const Replacement &choice,
                                  codeobj::ByteView original) {
-  const ModuleSites &sites = *choice.info->sites();
-  const bool counts =
-      (sites.modes & FADE_MODE_COUNTS) != 0 || runtime_.settings().workgroups.sample_executions > 1;
+  const bool counts = (choice.info->modes() & FADE_MODE_COUNTS) != 0 ||
+                      runtime_.settings().workgroups.sample_executions > 1;
   HsaRing *ring = nullptr;
-  if (queue_->rings) ring = queue_->rings->take(expectedBytes(), counts ? sites.site_count : 0);
+  if (queue_->rings)
+    ring = queue_->rings->take(expectedBytes(), counts ? choice.info->siteCount() : 0);
   const auto block = ring ? ring->kernargs(choice.twin_kernargs->size()) : std::span<uint8_t>();
   if (block.empty()) {
     skip("all rings were in use (FADE_MEMORY)");

@@ -62,6 +62,7 @@ Analysis::~Analysis() { close(std::chrono::hours(1)); }
 
 void Analysis::begin(DispatchRecord &dispatch) {
   if ((dispatch.view.flags & FADE_DISPATCH_INSTRUMENTED) == 0) return;
+  kernels_.insert(dispatch.kernel);
   dispatch.shards.assign(workers_.size() * handlers_.size(), nullptr);
   if (needs_ & FADE_NEEDS_WAVES) dispatch.waves = std::make_unique<WaveTable>();
   if (trace_) trace_->dispatchBegin(dispatch);
@@ -75,7 +76,7 @@ void Analysis::announce(DispatchRecord &dispatch, const fade_wave_begin &wave) {
     dispatch.wave_size = (wave.header.encoding & FADE_WAVE_IS_WAVE32) != 0 ? 32 : 64;
     // The ids of its sites would mean something else: none of its records can be understood.
     const ModuleSites *sites = dispatch.kernel->sites();
-    if ((!sites || sites->module_id != wave.module) && !dispatch.damaged.exchange(true))
+    if ((!sites || sites->table.moduleId() != wave.module) && !dispatch.damaged.exchange(true))
       warn("the records of {} belong to another site table ({:#x}); they are ignored",
            dispatch.kernel->name(), wave.module);
   }
@@ -173,8 +174,7 @@ void Analysis::process(StreamBatch &batch, unsigned worker) noexcept {
 std::size_t Analysis::check(StreamBatch &batch, uint64_t &records) noexcept {
   DispatchRecord &dispatch = *batch.dispatch;
   if (dispatch.damaged.load(std::memory_order_relaxed)) return 0;
-  const ModuleSites *sites = dispatch.kernel->sites();
-  const uint32_t site_count = sites ? sites->site_count : 0;
+  const uint32_t site_count = dispatch.kernel->siteCount();
   RecordCursor cursor({batch.bytes, batch.size});
   Record record;
   const char *fault = nullptr;

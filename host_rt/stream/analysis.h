@@ -21,6 +21,7 @@
 #include <chrono>
 #include <memory>
 #include <semaphore>
+#include <set>
 #include <span>
 #include <thread>
 #include <vector>
@@ -121,6 +122,7 @@ private:
   DispatchLog log_;
   uint32_t needs_ = 0;
   bool keep_order_ = false;
+  std::set<std::shared_ptr<const KernelInfo>> kernels_; ///< for FADE_HOST_SHARES_SITES
   std::vector<std::unique_ptr<Worker>> workers_;
   unsigned next_worker_ = 0;
 

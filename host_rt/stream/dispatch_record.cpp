@@ -2,23 +2,6 @@
 
 namespace fade {
 
-KernelInfo::KernelInfo(uint32_t id, std::string name, std::string symbol, std::string target,
-                       std::shared_ptr<const ModuleSites> sites)
-    : name_(std::move(name)), symbol_(std::move(symbol)), target_(std::move(target)),
-      sites_(std::move(sites)) {
-  view_.size = sizeof view_;
-  view_.id = id;
-  view_.name = name_.c_str();
-  view_.symbol = symbol_.c_str();
-  view_.target = target_.c_str();
-  view_.sites_file = "";
-  if (sites_) {
-    view_.sites = sites_->bytes.data();
-    view_.sites_size = sites_->bytes.size();
-    view_.sites_file = sites_->file.c_str();
-  }
-}
-
 void DispatchRecord::setKernel(std::shared_ptr<const KernelInfo> info) {
   kernel = std::move(info);
   view.size = sizeof view;

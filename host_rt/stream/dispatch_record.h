@@ -1,47 +1,17 @@
-// What the stream knows of kernels and of one dispatch while its records pass through.
+// What the stream knows of one dispatch while its records pass through.
 #pragma once
 
 #include "fade/handler_abi.h"
+#include "stream/kernel_info.h"
 #include "stream/wave_table.h"
 
 #include <atomic>
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace fade {
-
-/// The site table that the instrumented form of a kernel refers to.
-struct ModuleSites {
-  std::vector<std::byte> bytes;
-  std::string file;
-  uint64_t module_id = 0;
-  uint32_t site_count = 0;
-  uint32_t modes = 0; ///< FADE_MODE_* of the kernel
-};
-
-/// A kernel, as handlers see it. Immutable; shared by all its dispatches.
-class KernelInfo {
-public:
-  KernelInfo(uint32_t id, std::string name, std::string symbol, std::string target,
-             std::shared_ptr<const ModuleSites> sites);
-  KernelInfo(const KernelInfo &) = delete;
-  KernelInfo &operator=(const KernelInfo &) = delete;
-
-  const fade_kernel &view() const { return view_; }
-  uint32_t id() const { return view_.id; }
-  const std::string &name() const { return name_; }
-  const std::string &symbol() const { return symbol_; }
-  const std::string &target() const { return target_; }
-  const ModuleSites *sites() const { return sites_.get(); }
-
-private:
-  std::string name_, symbol_, target_;
-  std::shared_ptr<const ModuleSites> sites_;
-  fade_kernel view_{};
-};
 
 /// By address.
 struct Allocations {

@@ -84,7 +84,7 @@ LoadedHandler::LoadedHandler(const fade_handler_api *api, const HandlerChoice &c
   host_.write = writeLines;
   host_.write_file = writeFile;
   host_.warn = warnUser;
-  host_.flags = output.hasColor() ? FADE_HOST_COLOR : 0;
+  host_.flags = FADE_HOST_SHARES_SITES | (output.hasColor() ? FADE_HOST_COLOR : 0);
   host_.columns = output.terminalColumns();
   std::array<char, 256> error{};
   const std::string problem = contain(

@@ -88,16 +88,11 @@ const char *Replay::sites(trace::Reader in) {
   auto file = in.takeString();
   if (!module || !modes || !file) return "a site table that is cut short";
   std::string why;
-  const auto table = SiteTable::parse(in.rest(), why);
+  auto table = SiteTable::parse(in.rest(), why);
   if (!table || table->moduleId() != *module) return "a site table that cannot be read";
   if (modules_.contains(*module)) return "a site table that is there twice";
-  auto sites = std::make_shared<ModuleSites>();
-  sites->bytes.assign(in.rest().begin(), in.rest().end());
-  sites->file = std::move(*file);
-  sites->module_id = *module;
-  sites->modes = *modes;
-  sites->site_count = static_cast<uint32_t>(table->sites().size());
-  modules_[*module] = std::move(sites);
+  modules_[*module] =
+      std::make_shared<ModuleSites>(ModuleSites{*std::move(table), std::move(*file)});
   return nullptr;
 }
 
@@ -119,8 +114,9 @@ const char *Replay::kernel(trace::Reader in) {
     return "a kernel whose id belongs to another one";
   auto &place = sites ? known.with_sites : known.plain;
   if (place) return "a kernel that is there twice";
-  place = std::make_shared<KernelInfo>(*id, std::move(*name), std::move(*symbol),
-                                       std::move(*target), std::move(sites));
+  KernelIdentity identity{*id, std::move(*name), std::move(*symbol), std::move(*target)};
+  place = before ? std::make_shared<KernelInfo>(before->identity(), std::move(sites))
+                 : std::make_shared<KernelInfo>(std::move(identity), std::move(sites));
   return nullptr;
 }
 
@@ -258,8 +254,7 @@ const char *Replay::end(trace::Reader in) {
   if (const char *why = fill(*open.record, in)) return why;
   auto counters = in.takeArray<fade_counter>();
   if (!counters) return "a dispatch that is cut short";
-  const ModuleSites *sites = open.record->kernel->sites();
-  if (!counters->empty() && (!sites || counters->size() != sites->site_count))
+  if (!counters->empty() && counters->size() != open.record->kernel->siteCount())
     return "counts that do not fit the site table";
   open.record->setCounters(std::move(*counters));
   hand(open);

@@ -74,12 +74,12 @@ void TraceWriter::once(std::unordered_set<uint64_t> &known, uint64_t key, F &&f)
 void TraceWriter::kernelLocked(const KernelInfo &kernel) {
   const ModuleSites *sites = kernel.sites();
   if (sites)
-    once(modules_, sites->module_id, [&] {
+    once(modules_, sites->table.moduleId(), [&] {
       trace::Writer w;
-      w.put(sites->module_id);
-      w.put(sites->modes);
+      w.put(sites->table.moduleId());
+      w.put(sites->table.modes());
       w.putString(sites->file);
-      chunkLocked(Kind::sites, w.bytes(), sites->bytes);
+      chunkLocked(Kind::sites, w.bytes(), sites->table.bytes());
     });
   once(kernels_, uint64_t{kernel.id()} << 1 | (sites ? 1 : 0), [&] {
     trace::Writer w;
@@ -87,7 +87,7 @@ void TraceWriter::kernelLocked(const KernelInfo &kernel) {
     w.putString(kernel.name());
     w.putString(kernel.symbol());
     w.putString(kernel.target());
-    w.put(sites ? sites->module_id : 0);
+    w.put(sites ? sites->table.moduleId() : 0);
     chunkLocked(Kind::kernel, w.bytes());
   });
 }

@@ -56,7 +56,8 @@ public:
   bool isJson() const { return host_->format == FADE_FORMAT_JSON; }
   bool isCsv() const { return host_->format == FADE_FORMAT_CSV; }
 
-  bool hasColor() const { return has(&host_->flags) && (host_->flags & FADE_HOST_COLOR) != 0; }
+  bool hasColor() const { return hasFlag(FADE_HOST_COLOR); }
+  bool sharesSites() const { return hasFlag(FADE_HOST_SHARES_SITES); }
   // Characters in a line of text: between 60 and 100.
   uint32_t columns() const {
     const uint32_t wanted = has(&host_->columns) ? host_->columns : 0;
@@ -91,6 +92,7 @@ public:
   void warn(const std::string &text) const { host_->warn(host_->context, text.c_str()); }
 
 private:
+  bool hasFlag(fade_u32 flag) const { return has(&host_->flags) && (host_->flags & flag) != 0; }
   // A FADE that is older than this header has a shorter struct.
   template <typename T> bool has(const T *field) const {
     const auto *end = reinterpret_cast<const char *>(field + 1);
@@ -103,12 +105,18 @@ private:
 // A kernel and its sites.
 class Kernel {
 public:
-  explicit Kernel(const fade_kernel &kernel)
-      : id_(kernel.id), name_(kernel.name), symbol_(kernel.symbol), target_(kernel.target) {
-    if (!kernel.sites) return;
+  explicit Kernel(const fade_kernel &kernel) : Kernel(kernel, readSites(kernel)) {}
+  // With sites that were read before.
+  Kernel(const fade_kernel &kernel, std::shared_ptr<const SiteTable> sites)
+      : id_(kernel.id), name_(kernel.name), symbol_(kernel.symbol), target_(kernel.target),
+        sites_(std::move(sites)) {}
+
+  static std::shared_ptr<const SiteTable> readSites(const fade_kernel &kernel) {
+    if (!kernel.sites) return nullptr;
     const auto *bytes = static_cast<const std::byte *>(kernel.sites);
     std::string error;
-    sites_ = SiteTable::parse({bytes, kernel.sites_size}, error);
+    auto table = SiteTable::parse({bytes, kernel.sites_size}, error);
+    return table ? std::make_shared<const SiteTable>(std::move(*table)) : nullptr;
   }
 
   uint32_t id() const { return id_; }
@@ -116,13 +124,13 @@ public:
   const std::string &symbol() const { return symbol_; }
   const std::string &target() const { return target_; }
   // Null if the kernel is not instrumented.
-  const SiteTable *sites() const { return sites_ ? &*sites_ : nullptr; }
+  const SiteTable *sites() const { return sites_.get(); }
   std::size_t siteCount() const { return sites_ ? sites_->sites().size() : 0; }
 
 private:
   uint32_t id_;
   std::string name_, symbol_, target_;
-  std::optional<SiteTable> sites_;
+  std::shared_ptr<const SiteTable> sites_;
 };
 
 class Dispatch {
@@ -258,9 +266,16 @@ private:
     if (!kernel || (!kernel->sites() && dispatch.kernel->sites)) {
       // Dispatches of a kernel may begin before its twin is known; earlier ones keep the old view.
       if (kernel) retired_.push_back(std::move(kernel));
-      kernel = std::make_unique<Kernel>(*dispatch.kernel);
+      kernel = std::make_unique<Kernel>(*dispatch.kernel, sitesOf(*dispatch.kernel));
     }
     return *kernel;
+  }
+  // A module may have thousands of kernels, and its table is read once.
+  std::shared_ptr<const SiteTable> sitesOf(const fade_kernel &kernel) {
+    if (!kernel.sites || !sink_.sharesSites()) return Kernel::readSites(kernel);
+    auto &table = tables_[kernel.sites];
+    if (!table) table = Kernel::readSites(kernel);
+    return table;
   }
 
   static void *create(const fade_host *host, const char *options, char *error,
@@ -323,6 +338,7 @@ private:
   std::mutex mutex_;
   std::unordered_map<uint32_t, std::unique_ptr<Kernel>> kernels_;
   std::vector<std::unique_ptr<Kernel>> retired_;
+  std::unordered_map<const void *, std::shared_ptr<const SiteTable>> tables_;
   std::atomic<bool> failed_ = false;
 };
 

@@ -64,8 +64,11 @@
 #define FADE_FORMAT_JSON 1u
 #define FADE_FORMAT_CSV 2u
 
-/* How text is wanted: fade_host.flags */
+/* fade_host.flags */
 #define FADE_HOST_COLOR 1u /* the report goes to a terminal that shows colours */
+/* fade_kernel.sites is the same memory for all kernels of a module, and for nothing else as long as
+ * there are dispatches: who has read the table of one has read that of all. */
+#define FADE_HOST_SHARES_SITES 2u
 
 /* fade_allocation.flags */
 #define FADE_ALLOCATION_ON_HOST 1u

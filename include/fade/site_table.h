@@ -23,51 +23,57 @@ public:
   uint64_t moduleId() const { return header_.module_id; }
   uint32_t modes() const { return header_.modes; }
   uint64_t byteSize() const { return header_.size; }
+  // The whole table, as it was read.
+  std::span<const std::byte> bytes() const { return bytes_; }
   std::string_view source() const { return string(header_.source); }
   std::string_view target() const { return string(header_.target); }
   std::string_view options() const { return string(header_.options); }
 
-  std::span<const fade_site_kernel> kernels() const { return kernels_; }
-  std::span<const fade_site> sites() const { return sites_; }
-  std::span<const fade_site_frame> frames() const { return frames_; }
+  std::span<const fade_site_kernel> kernels() const {
+    return array<fade_site_kernel>(header_.kernels_offset, header_.kernel_count);
+  }
+  std::span<const fade_site> sites() const {
+    return array<fade_site>(header_.sites_offset, header_.site_count);
+  }
+  std::span<const fade_site_frame> frames() const {
+    return array<fade_site_frame>(header_.frames_offset, header_.frame_count);
+  }
   // The source lines that a block holds.
   std::span<const fade_site_line> lines(const fade_site &site) const {
-    return std::span(lines_).subspan(site.first_line, site.line_count);
+    return allLines().subspan(site.first_line, site.line_count);
   }
-  std::string_view string(uint32_t offset) const { return strings_.data() + offset; }
+  std::string_view string(uint32_t offset) const { return strings().data() + offset; }
 
 private:
-  template <typename T>
-  bool readArray(std::span<const std::byte> bytes, uint32_t offset, uint32_t count,
-                 std::vector<T> &out) const;
+  // Memory for bytes is aligned for every type.
+  template <typename T> std::span<const T> array(uint32_t offset, uint32_t count) const {
+    return {reinterpret_cast<const T *>(bytes_.data() + offset), count};
+  }
+  std::span<const fade_site_line> allLines() const {
+    return array<fade_site_line>(header_.lines_offset, header_.line_count);
+  }
+  std::span<const char> strings() const {
+    return array<char>(header_.strings_offset, header_.strings_size);
+  }
+  template <typename T> bool isInside(uint32_t offset, uint32_t count) const {
+    return offset % alignof(T) == 0 && offset <= header_.size &&
+           uint64_t{count} * sizeof(T) <= header_.size - offset;
+  }
   const char *readHeader(std::span<const std::byte> bytes);
-  const char *readArrays(std::span<const std::byte> bytes);
+  const char *checkArrays() const;
   const char *checkReferences() const;
-  bool isString(uint32_t offset) const { return offset < strings_.size(); }
-  bool isFrame(uint32_t index) const { return index == FADE_NO_INDEX || index < frames_.size(); }
+  bool isString(uint32_t offset) const { return offset < header_.strings_size; }
+  bool isFrame(uint32_t index) const {
+    return index == FADE_NO_INDEX || index < header_.frame_count;
+  }
 
   fade_sites header_{};
-  std::vector<fade_site_kernel> kernels_;
-  std::vector<fade_site> sites_;
-  std::vector<fade_site_frame> frames_;
-  std::vector<fade_site_line> lines_;
-  std::vector<char> strings_;
+  std::vector<std::byte> bytes_;
 };
 
 // All tables of a FADE_SITES_SECTION. A table that cannot be read ends the list; `error` then says
 // at which offset and why, and is empty otherwise.
 std::vector<SiteTable> parseSiteTables(std::span<const std::byte> section, std::string &error);
-
-template <typename T>
-bool SiteTable::readArray(std::span<const std::byte> bytes, uint32_t offset, uint32_t count,
-                          std::vector<T> &out) const {
-  const uint64_t size = uint64_t{count} * sizeof(T);
-  if (offset % alignof(T) != 0 || offset > bytes.size() || size > bytes.size() - offset)
-    return false;
-  out.resize(count);
-  if (size != 0) std::memcpy(out.data(), bytes.data() + offset, size);
-  return true;
-}
 
 inline const char *SiteTable::readHeader(std::span<const std::byte> bytes) {
   if (bytes.size() < sizeof header_) return "it is shorter than the header of a site table";
@@ -81,19 +87,18 @@ inline const char *SiteTable::readHeader(std::span<const std::byte> bytes) {
   return nullptr;
 }
 
-inline const char *SiteTable::readArrays(std::span<const std::byte> bytes) {
-  const auto table = bytes.first(header_.size);
-  if (!readArray(table, header_.kernels_offset, header_.kernel_count, kernels_))
+inline const char *SiteTable::checkArrays() const {
+  if (!isInside<fade_site_kernel>(header_.kernels_offset, header_.kernel_count))
     return "the kernels reach beyond the site table";
-  if (!readArray(table, header_.sites_offset, header_.site_count, sites_))
+  if (!isInside<fade_site>(header_.sites_offset, header_.site_count))
     return "the sites reach beyond the site table";
-  if (!readArray(table, header_.frames_offset, header_.frame_count, frames_))
+  if (!isInside<fade_site_frame>(header_.frames_offset, header_.frame_count))
     return "the frames reach beyond the site table";
-  if (!readArray(table, header_.lines_offset, header_.line_count, lines_))
+  if (!isInside<fade_site_line>(header_.lines_offset, header_.line_count))
     return "the lines reach beyond the site table";
-  if (!readArray(table, header_.strings_offset, header_.strings_size, strings_))
+  if (!isInside<char>(header_.strings_offset, header_.strings_size))
     return "the strings reach beyond the site table";
-  if (strings_.empty() || strings_.front() != 0 || strings_.back() != 0)
+  if (strings().empty() || strings().front() != 0 || strings().back() != 0)
     return "the strings are not terminated";
   return nullptr;
 }
@@ -101,27 +106,27 @@ inline const char *SiteTable::readArrays(std::span<const std::byte> bytes) {
 inline const char *SiteTable::checkReferences() const {
   if (!isString(header_.source) || !isString(header_.target) || !isString(header_.options))
     return "the header refers to a string that is not there";
-  for (const auto &k : kernels_)
+  for (const auto &k : kernels())
     if (!isString(k.name) || !isString(k.clone) || !isString(k.file))
       return "a kernel refers to a string that is not there";
-  for (std::size_t i = 0; i < frames_.size(); ++i) {
-    const auto &f = frames_[i];
+  for (std::size_t i = 0; i < frames().size(); ++i) {
+    const auto &f = frames()[i];
     if (!isString(f.function) || !isString(f.file))
       return "a frame refers to a string that is not there";
     // Parents come first, so that a chain always ends.
     if (f.parent != FADE_NO_INDEX && f.parent >= i) return "a frame has an impossible parent";
   }
-  for (const auto &l : lines_)
+  for (const auto &l : allLines())
     if (!isString(l.file)) return "a line refers to a string that is not there";
-  for (const auto &s : sites_) {
+  for (const auto &s : sites()) {
     if (!isString(s.file) || !isString(s.function))
       return "a site refers to a string that is not there";
     if (!isFrame(s.inlined_at)) return "a site refers to a frame that is not there";
-    if (s.kernel != FADE_NO_INDEX && s.kernel >= kernels_.size())
+    if (s.kernel != FADE_NO_INDEX && s.kernel >= kernels().size())
       return "a site refers to a kernel that is not there";
-    if (s.block != FADE_NO_INDEX && s.block >= sites_.size())
+    if (s.block != FADE_NO_INDEX && s.block >= sites().size())
       return "a site refers to a block that is not there";
-    if (s.first_line > lines_.size() || s.line_count > lines_.size() - s.first_line)
+    if (s.first_line > allLines().size() || s.line_count > allLines().size() - s.first_line)
       return "a site refers to lines that are not there";
   }
   return nullptr;
@@ -131,7 +136,11 @@ inline std::optional<SiteTable> SiteTable::parse(std::span<const std::byte> byte
                                                  std::string &error) {
   SiteTable table;
   const char *why = table.readHeader(bytes);
-  if (!why) why = table.readArrays(bytes);
+  if (!why) {
+    table.bytes_.assign(bytes.begin(),
+                        bytes.begin() + static_cast<std::ptrdiff_t>(table.byteSize()));
+    why = table.checkArrays();
+  }
   if (!why) why = table.checkReferences();
   if (!why) return table;
   error = why;

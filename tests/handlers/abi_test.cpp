@@ -1,5 +1,6 @@
 // A handler at the C interface, as a host sees it: what it does with hosts of other sizes, with
 // colours, and with wrong options.
+#include "fade/handler.h"
 #include "handler_host.h"
 
 #include <gtest/gtest.h>
@@ -41,8 +42,8 @@ void runOnce(const fade_handler_api &api, const fade_host &host) {
   stream.wave();
   stream.affine(load, 0x10000, 128);
   DispatchRecord dispatch;
-  dispatch.setKernel(
-      std::make_shared<KernelInfo>(0, "kernel(int)", "kernel", "gfx90a", table.build("kernel")));
+  dispatch.setKernel(std::make_shared<KernelInfo>(
+      KernelIdentity{0, "kernel(int)", "kernel", "gfx90a"}, table.build("kernel")));
   dispatch.setVariant(std::make_shared<std::string>("instrumented"));
   dispatch.view.id = 1;
   dispatch.view.flags = FADE_DISPATCH_INSTRUMENTED;
@@ -130,6 +131,47 @@ TEST(HandlerColumns, AdviceFitsTheTerminal) {
     const auto end = report.find('\n', at);
     EXPECT_LE(end - at, 72u) << report.substr(at, end - at);
     at = end + 1;
+  }
+}
+
+/// Keeps the tables that its shards were given.
+struct TableKeeper : Handler {
+  static constexpr const char *name = "TableKeeper", *summary = "site tables";
+  static constexpr uint32_t needs = FADE_NEEDS_ACCESSES;
+  using Handler::Handler;
+  static inline std::vector<const SiteTable *> tables;
+
+  struct Shard {
+    Shard(const TableKeeper &, const Dispatch &dispatch) {
+      tables.push_back(dispatch.kernel().sites());
+    }
+    void records(const Batch &) {}
+  };
+};
+
+TEST(HandlerSites, TheTableOfAModuleIsReadOnceIfTheHostSharesIt) {
+  SiteTableBuilder builder;
+  builder.add({});
+  const auto sites = builder.build("first");
+  const fade_handler_api &api = *detail::HandlerGlue<TableKeeper>::api();
+  for (const uint32_t flags : {0u, FADE_HOST_SHARES_SITES}) {
+    std::string report;
+    const fade_host host = hostThatCollects(report, flags, 0);
+    void *handler = api.create(&host, "", nullptr, 0);
+    TableKeeper::tables.clear();
+    for (uint32_t id = 0; id < 3; ++id) {
+      DispatchRecord dispatch; // the third has no sites
+      const std::string name = "kernel " + std::to_string(id);
+      dispatch.setKernel(std::make_shared<KernelInfo>(KernelIdentity{id, name, name, "gfx90a"},
+                                                      id < 2 ? sites : nullptr));
+      api.shard_free(api.shard(handler, &dispatch.view));
+    }
+    ASSERT_EQ(TableKeeper::tables.size(), 3u);
+    ASSERT_NE(TableKeeper::tables[0], nullptr);
+    EXPECT_EQ(TableKeeper::tables[0]->sites().size(), 1u);
+    EXPECT_EQ(TableKeeper::tables[0] == TableKeeper::tables[1], flags != 0);
+    EXPECT_EQ(TableKeeper::tables[2], nullptr);
+    api.destroy(handler);
   }
 }
 

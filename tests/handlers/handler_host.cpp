@@ -95,18 +95,17 @@ std::shared_ptr<const ModuleSites> SiteTableBuilder::build(const std::string &ke
   header.strings_size = static_cast<uint32_t>(text.size());
   header.size = header.strings_offset + text.size();
 
-  auto module = std::make_shared<ModuleSites>();
-  append(module->bytes, &header, 1);
-  append(module->bytes, &k, 1);
-  append(module->bytes, sites.data(), sites.size());
-  append(module->bytes, frames.data(), frames.size());
-  append(module->bytes, lines.data(), lines.size());
-  append(module->bytes, text.data(), text.size());
-  module->module_id = kModule;
-  module->site_count = header.site_count;
+  std::vector<std::byte> bytes;
+  append(bytes, &header, 1);
+  append(bytes, &k, 1);
+  append(bytes, sites.data(), sites.size());
+  append(bytes, frames.data(), frames.size());
+  append(bytes, lines.data(), lines.size());
+  append(bytes, text.data(), text.size());
   std::string why;
-  EXPECT_TRUE(SiteTable::parse(module->bytes, why)) << why;
-  return module;
+  auto table = SiteTable::parse(bytes, why);
+  EXPECT_TRUE(table) << why;
+  return std::make_shared<ModuleSites>(ModuleSites{*std::move(table), ""});
 }
 
 void Stream::wave(uint32_t workgroup, bool wave32) {
@@ -166,7 +165,8 @@ void HandlerHost::dispatch(const std::string &kernel, std::shared_ptr<const Modu
     if ((known->sites() != nullptr) == instrumented) info = known;
   }
   if (!info) {
-    info = std::make_shared<KernelInfo>(id, kernel, kernel, options_.target, std::move(sites));
+    info = std::make_shared<KernelInfo>(KernelIdentity{id, kernel, kernel, options_.target},
+                                        std::move(sites));
     kernels_.push_back(info);
   }
   auto record = std::make_unique<DispatchRecord>();

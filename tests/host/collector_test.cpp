@@ -108,7 +108,8 @@ class CollectorTest : public ::testing::Test {
 protected:
   void SetUp() override {
     load = table.add({});
-    info = std::make_shared<KernelInfo>(0, "kernel()", "kernel", "gfx90a", table.build("kernel"));
+    info = std::make_shared<KernelInfo>(KernelIdentity{0, "kernel()", "kernel", "gfx90a"},
+                                        table.build("kernel"));
   }
   void start(unsigned workers, const std::vector<HandlerChoice> &handlers,
              Collector::Patience patience = {}) {

@@ -10,7 +10,7 @@ std::string logOf(Format format, uint32_t flags, const std::string &name = "k()"
   Output output(format);
   DispatchLog log(output);
   DispatchRecord record;
-  record.setKernel(std::make_shared<KernelInfo>(0, name, "k", "gfx90a", nullptr));
+  record.setKernel(std::make_shared<KernelInfo>(KernelIdentity{0, name, "k", "gfx90a"}, nullptr));
   record.setVariant(std::make_shared<std::string>("original"));
   record.view.id = 1;
   record.view.flags = flags;

@@ -130,7 +130,8 @@ public:
     analysis = std::make_unique<Analysis>(options, std::move(handlers), output, trace.get());
     collector = std::make_unique<Collector>(*analysis, patience);
     load = table.add({});
-    info = std::make_shared<KernelInfo>(0, "kernel()", "kernel", "gfx90a", table.build("kernel"));
+    info = std::make_shared<KernelInfo>(KernelIdentity{0, "kernel()", "kernel", "gfx90a"},
+                                        table.build("kernel"));
   }
   std::shared_ptr<std::atomic<bool>> add(Ring *ring, const std::shared_ptr<int> &alive = nullptr) {
     struct Counted final : LiveDispatch {
@@ -280,7 +281,7 @@ TEST_F(NoThreads, TheAnalysisWorksWithThoseItGets) {
   {
     Analysis analysis(options, {}, output, nullptr);
     auto record = std::make_unique<DispatchRecord>();
-    record->setKernel(std::make_shared<KernelInfo>(0, "k", "k", "gfx90a", nullptr));
+    record->setKernel(std::make_shared<KernelInfo>(KernelIdentity{0, "k", "k", "gfx90a"}, nullptr));
     record->setVariant(std::make_shared<std::string>("original"));
     EXPECT_TRUE(analysis.end(record));
     EXPECT_TRUE(analysis.close(60s));
@@ -325,7 +326,8 @@ void expectPassedBy(unsigned count) {
   options.call_patience = 300ms;
   Analysis &analysis = *analyses.emplace_back(
       std::make_unique<Analysis>(options, std::move(handlers), output, nullptr));
-  const auto info = std::make_shared<KernelInfo>(0, "kernel()", "kernel", "gfx90a", nullptr);
+  const auto info =
+      std::make_shared<KernelInfo>(KernelIdentity{0, "kernel()", "kernel", "gfx90a"}, nullptr);
   {
     Collector collector(analysis);
     for (uint64_t id = 1; id <= count; ++id) {

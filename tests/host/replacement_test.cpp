@@ -21,11 +21,11 @@ using codeobj::KernargLayout;
 
 std::shared_ptr<KernelEntry> kernel(ExecutableHandle executable, uint64_t object,
                                     const std::string &symbol) {
-  auto entry = std::make_shared<KernelEntry>();
+  auto entry = std::make_shared<KernelEntry>(
+      std::make_shared<KernelInfo>(KernelIdentity{0, symbol, symbol, "gfx90a"}, nullptr));
   entry->executable = executable;
   entry->agent = 7;
-  entry->object = object;
-  entry->symbol = symbol;
+  entry->device.object = object;
   return entry;
 }
 
@@ -35,8 +35,8 @@ TEST(Registry, KernelsAreFoundByObjectAndBySymbolUntilTheirExecutableGoes) {
   registry.add(kernel(1, 0x200, "b"));
   registry.add(kernel(2, 0x300, "a"));
   ASSERT_TRUE(registry.find(0x200));
-  EXPECT_EQ(registry.find(0x200)->symbol, "b");
-  EXPECT_EQ(registry.find(2, 7, "a")->object, 0x300u);
+  EXPECT_EQ(registry.find(0x200)->info->symbol(), "b");
+  EXPECT_EQ(registry.find(2, 7, "a")->device.object, 0x300u);
   EXPECT_FALSE(registry.find(1, 8, "a"));
   registry.remove(1);
   EXPECT_FALSE(registry.find(0x100));
@@ -50,18 +50,35 @@ TEST(Registry, AnAddressThatIsUsedAgainBelongsToTheNewKernel) {
   registry.add(kernel(2, 0x100, "new"));
   registry.remove(1);
   ASSERT_TRUE(registry.find(0x100));
-  EXPECT_EQ(registry.find(0x100)->symbol, "new");
+  EXPECT_EQ(registry.find(0x100)->info->symbol(), "new");
+}
+
+/// A site table with no sites.
+std::shared_ptr<const ModuleSites> sitesOf(uint64_t module) {
+  struct {
+    fade_sites header{};
+    char strings[8]{};
+  } image;
+  image.header.magic = FADE_SITES_MAGIC;
+  image.header.version = FADE_SITES_VERSION;
+  image.header.message_version = FADE_MESSAGE_VERSION;
+  image.header.module_id = module;
+  image.header.size = sizeof image;
+  image.header.strings_offset = sizeof image.header;
+  image.header.strings_size = sizeof image.strings;
+  std::string why;
+  auto table = SiteTable::parse(std::as_bytes(std::span(&image, 1)), why);
+  EXPECT_TRUE(table) << why;
+  return std::make_shared<ModuleSites>(ModuleSites{*std::move(table), ""});
 }
 
 TEST(Registry, AKernelKeepsItsIdWithAndWithoutSites) {
   KernelRegistry registry;
-  auto sites = std::make_shared<ModuleSites>();
-  sites->module_id = 5;
-  auto others = std::make_shared<ModuleSites>();
-  others->module_id = 6;
+  const auto sites = sitesOf(5), others = sitesOf(6);
   const auto plain = registry.info("k()", "k", "gfx90a", nullptr);
   const auto traced = registry.info("k()", "k", "gfx90a", sites);
   EXPECT_EQ(plain->id(), traced->id());
+  EXPECT_EQ(plain->identity(), traced->identity()) << "there is one kernel";
   EXPECT_EQ(registry.info("k()", "k", "gfx90a", sites), traced);
   EXPECT_NE(registry.info("k()", "k", "gfx90a", others)->id(), traced->id());
   EXPECT_NE(registry.info("k()", "k", "gfx942", nullptr)->id(), plain->id());

@@ -200,7 +200,8 @@ TEST_F(TraceTest, AKernelThatGetsAnotherSiteTableIsRefused) {
   auto chunks = recorded();
   SiteTableBuilder larger;
   for (int i = 0; i < 1000; ++i) larger.add({});
-  auto bytes = larger.build("kernel")->bytes;
+  const auto built = larger.build("kernel");
+  std::vector<std::byte> bytes(built->table.bytes().begin(), built->table.bytes().end());
   const uint64_t module = 77;
   std::memcpy(bytes.data() + offsetof(fade_sites, module_id), &module, sizeof module);
   trace::Writer sites;

@@ -1,0 +1,28 @@
+#include "stream/kernel_info.h"
+
+#include <utility>
+
+namespace fade {
+
+KernelInfo::KernelInfo(std::shared_ptr<const KernelIdentity> identity,
+                       std::shared_ptr<const ModuleSites> sites)
+    : identity_(std::move(identity)), sites_(std::move(sites)) {
+  view_.size = sizeof view_;
+  view_.id = identity_->id;
+  view_.name = identity_->name.c_str();
+  view_.symbol = identity_->symbol.c_str();
+  view_.target = identity_->target.c_str();
+  view_.sites_file = "";
+  if (!sites_) return;
+  view_.sites = sites_->table.bytes().data();
+  view_.sites_size = sites_->table.bytes().size();
+  view_.sites_file = sites_->file.c_str();
+  for (const fade_site_kernel &kernel : sites_->table.kernels())
+    if (sites_->table.string(kernel.name) == identity_->symbol) modes_ = kernel.modes;
+}
+
+uint32_t KernelInfo::siteCount() const {
+  return sites_ ? static_cast<uint32_t>(sites_->table.sites().size()) : 0;
+}
+
+} // namespace fade
