@@ -4,7 +4,13 @@
 #include "codeobj/finder.h"
 
 #include <array>
+#include <cerrno>
+#include <chrono>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <thread>
 #include <unistd.h>
 
 namespace fade {
@@ -12,13 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kLookEvery = std::chrono::milliseconds(5);
+// Changes are read when there were no further ones for so long.
+constexpr auto kPause = std::chrono::milliseconds(2);
+constexpr int kMostPauses = 50;
 constexpr uint32_t kEvents =
     IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_ONLYDIR;
-
-int64_t nanosecondsNow() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
 
 } // namespace
 
@@ -26,30 +30,48 @@ KernelCache::KernelCache(std::vector<std::string> directories)
     : directories_(std::move(directories)) {
   if (directories_.empty()) return;
   notify_ = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  const std::lock_guard lock(mutex_);
-  scan();
+  wake_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  kernels_ = scan();
 }
 
 KernelCache::~KernelCache() {
   if (notify_ >= 0) ::close(notify_);
+  if (wake_ >= 0) ::close(wake_);
 }
 
-uint64_t KernelCache::generation() {
-  const int64_t now = nanosecondsNow();
-  if (!empty() && now - looked_.load(std::memory_order_relaxed) >
-                      std::chrono::nanoseconds(kLookEvery).count()) {
-    const std::lock_guard lock(mutex_);
-    if (hasChanged()) scan();
-    looked_.store(nanosecondsNow(), std::memory_order_relaxed);
+bool KernelCache::hasChanged() const {
+  pollfd notify{notify_, POLLIN, 0};
+  return notify_ >= 0 && ::poll(&notify, 1, 0) > 0;
+}
+
+void KernelCache::waitForChange() const {
+  pollfd either[] = {{notify_, POLLIN, 0}, {wake_, POLLIN, 0}};
+  while (::poll(either, 2, -1) < 0 && errno == EINTR) {
   }
-  return generation_.load(std::memory_order_acquire);
+  // A file that is being written is better read when it is whole.
+  int before = -1, now = 0;
+  for (int i = 0; i < kMostPauses && either[1].revents == 0; ++i, before = now) {
+    if (::ioctl(notify_, FIONREAD, &now) != 0 || now == before) break;
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
-bool KernelCache::hasChanged() {
+void KernelCache::wake() const { (void)eventfd_write(wake_, 1); }
+
+std::set<std::string> KernelCache::refresh() {
   alignas(inotify_event) std::array<char, 4096> events;
-  bool any = false;
-  while (notify_ >= 0 && ::read(notify_, events.data(), events.size()) > 0) any = true;
-  return any;
+  while (notify_ >= 0 && ::read(notify_, events.data(), events.size()) > 0) {
+  }
+  Kernels now = scan();
+  std::set<std::string> changed;
+  const std::lock_guard lock(mutex_);
+  for (const auto &[name, code] : now)
+    if (const auto at = kernels_.find(name); at == kernels_.end() || at->second != code)
+      changed.insert(name);
+  for (const auto &[name, code] : kernels_)
+    if (!now.contains(name)) changed.insert(name);
+  kernels_ = std::move(now);
+  return changed;
 }
 
 void KernelCache::watch(const std::string &directory) {
@@ -83,7 +105,7 @@ void KernelCache::visit(const fs::directory_entry &entry, std::map<std::string, 
     now[path] = read(entry);
 }
 
-void KernelCache::scan() {
+KernelCache::Kernels KernelCache::scan() {
   std::map<std::string, File> now;
   for (const std::string &directory : directories_) {
     watch(directory);
@@ -94,22 +116,21 @@ void KernelCache::scan() {
     for (; !error && at != end; at.increment(error)) visit(*at, now);
   }
   files_ = std::move(now);
-  kernels_.clear();
+  Kernels kernels;
+  std::size_t count = 0;
   for (const auto &[path, file] : files_)
     for (const auto &code : file.code)
       if (const codeobj::CodeObject *object = code->object())
-        for (std::size_t i = 0; i < object->kernel_count(); ++i)
-          kernels_.emplace(std::string(object->kernel_name(i).name), code);
-  note("kernel cache: {} files, {} kernels", files_.size(), kernels_.size());
-  generation_.fetch_add(1, std::memory_order_release);
+        for (std::size_t i = 0; i < object->kernel_count(); ++i, ++count)
+          kernels[std::string(object->kernel_name(i).name)].push_back(code);
+  note("kernel cache: {} files, {} kernels", files_.size(), count);
+  return kernels;
 }
 
-std::vector<std::shared_ptr<const LoadedCode>> KernelCache::find(const std::string &symbol) {
+std::vector<std::shared_ptr<const LoadedCode>> KernelCache::find(const std::string &symbol) const {
   const std::lock_guard lock(mutex_);
-  std::vector<std::shared_ptr<const LoadedCode>> found;
-  const auto [first, last] = kernels_.equal_range(symbol);
-  for (auto at = first; at != last; ++at) found.push_back(at->second);
-  return found;
+  const auto at = kernels_.find(symbol);
+  return at == kernels_.end() ? std::vector<std::shared_ptr<const LoadedCode>>() : at->second;
 }
 
 } // namespace fade

@@ -31,6 +31,14 @@ std::shared_ptr<KernelEntry> KernelRegistry::find(ExecutableHandle executable, A
   return at == by_symbol_.end() ? nullptr : at->second;
 }
 
+std::vector<std::shared_ptr<KernelEntry>> KernelRegistry::all() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<std::shared_ptr<KernelEntry>> kernels;
+  kernels.reserve(by_symbol_.size());
+  for (const auto &[key, kernel] : by_symbol_) kernels.push_back(kernel);
+  return kernels;
+}
+
 std::shared_ptr<const KernelInfo> KernelRegistry::info(const std::string &name,
                                                        const std::string &symbol,
                                                        const std::string &target,

@@ -61,6 +61,8 @@ public:
   std::shared_ptr<KernelEntry> find(ExecutableHandle executable, AgentHandle agent,
                                     const std::string &symbol) const;
 
+  std::vector<std::shared_ptr<KernelEntry>> all() const;
+
   /// The description of a kernel; the same for the same symbol, target and sites.
   std::shared_ptr<const KernelInfo> info(const std::string &name, const std::string &symbol,
                                          const std::string &target,

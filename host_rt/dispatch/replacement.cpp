@@ -6,31 +6,42 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 namespace fade {
 
-const ReplacementPlan &ReplacementPlanner::planFor(KernelEntry &kernel) {
-  const uint64_t generation = cache_.generation();
-  if (const ReplacementPlan *known = kernel.plan.load(std::memory_order_acquire);
-      known && known->generation == generation)
-    return *known;
+void ReplacementPlanner::plan(KernelEntry &kernel) {
   const std::lock_guard lock(kernel.plan_mutex);
-  if (const ReplacementPlan *known = kernel.plan.load(std::memory_order_relaxed);
-      known && known->generation == generation)
-    return *known;
   // Earlier plans stay: dispatches on other threads may be using them.
-  kernel.plans.push_back(make(kernel, generation));
+  kernel.plans.push_back(make(kernel));
   const ReplacementPlan &plan = *kernel.plans.back();
   for (const Replacement &choice : plan.choices)
     note("{}: runs as {}", kernel.info->name(), *choice.variant);
   if (plan.choices.empty()) note("{}: the original runs: {}", kernel.info->name(), plan.reason);
   kernel.plan.store(&plan, std::memory_order_release);
-  return plan;
 }
 
-std::shared_ptr<const ReplacementPlan> ReplacementPlanner::make(const KernelEntry &kernel,
-                                                                uint64_t generation) {
+const ReplacementPlan &ReplacementPlanner::planOf(const KernelEntry &kernel) {
+  static const auto *none = new ReplacementPlan{{}, "what runs instead could not be found out"};
+  const ReplacementPlan *plan = kernel.plan.load(std::memory_order_acquire);
+  return plan ? *plan : *none;
+}
+
+void ReplacementPlanner::refresh(const std::atomic<bool> &stopping) {
+  const std::set<std::string> changed = cache_.refresh();
+  if (changed.empty()) return;
+  for (const auto &kernel : registry_.all()) {
+    const std::string &symbol = kernel->info->symbol();
+    if (stopping.load(std::memory_order_acquire)) return;
+    // A kernel that is being registered gets its first plan from who registers it, after this.
+    if (kernel->is_chosen &&
+        (changed.contains(symbol) || changed.contains(FADE_CLONE_PREFIX + symbol)))
+      plan(*kernel);
+  }
+}
+
+std::shared_ptr<const ReplacementPlan> ReplacementPlanner::make(const KernelEntry &kernel) {
   auto plan = std::make_shared<ReplacementPlan>();
-  plan->generation = generation;
   if (instrumented_ && addTwin(kernel, *plan)) return plan;
   const std::string twin_reason = plan->reason;
   // In comparison mode all versions take turns.

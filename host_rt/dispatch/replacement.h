@@ -3,13 +3,15 @@
 //   2. else a kernel of the same name in the kernel cache: in instrumented mode with its arguments
 //      and one more pointer, in comparison mode with the same arguments;
 //   3. else nothing: the original runs.
-// What is found is planned once per kernel and used for every dispatch.
+// That is found out where a kernel becomes known, and again when the kernel cache changes;
+// dispatches only look at what was found.
 #pragma once
 
 #include "dispatch/kernel_cache.h"
 #include "dispatch/kernel_registry.h"
 #include "dispatch/variant_kernargs.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,7 +32,6 @@ struct Replacement {
 struct ReplacementPlan {
   std::vector<Replacement> choices; ///< in comparison mode they take turns
   std::string reason;               ///< why the original runs, if there are none
-  uint64_t generation = 0;          ///< of the kernel cache that was looked at
 };
 
 /// Puts code from the kernel cache onto an agent.
@@ -50,10 +51,16 @@ public:
 
   /// Whether there is anything to look for at all.
   bool isNeeded() const { return instrumented_ || !cache_.empty(); }
-  const ReplacementPlan &planFor(KernelEntry &kernel);
+  /// Finds out what runs instead of a registered kernel. May take long: it loads code.
+  void plan(KernelEntry &kernel);
+  /// Reads changes of the kernel cache, and plans again for kernels that they are about. May take
+  /// longer still; ends early when `stopping` becomes true.
+  void refresh(const std::atomic<bool> &stopping);
+  /// What was found out. For packet callbacks: reads no files and loads nothing.
+  static const ReplacementPlan &planOf(const KernelEntry &kernel);
 
 private:
-  std::shared_ptr<const ReplacementPlan> make(const KernelEntry &kernel, uint64_t generation);
+  std::shared_ptr<const ReplacementPlan> make(const KernelEntry &kernel);
   bool addTwin(const KernelEntry &kernel, ReplacementPlan &plan);
   bool addCached(const KernelEntry &kernel, const std::shared_ptr<const LoadedCode> &code,
                  const std::string &symbol, ReplacementPlan &plan);

@@ -104,9 +104,10 @@ struct Registration {
   hsa_executable_t executable;
   hsa_agent_t agent;
   const std::vector<PendingCode::Loaded> &loaded;
+  std::vector<std::shared_ptr<KernelEntry>> kernels; ///< what came of it
 };
 
-void registerKernel(const Registration &in, hsa_executable_symbol_t symbol) {
+void registerKernel(Registration &in, hsa_executable_symbol_t symbol) {
   const auto get = hsaApi().core.hsa_executable_symbol_get_info_fn;
   hsa_symbol_kind_t kind{};
   if (!ok(get(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &kind)) || kind != HSA_SYMBOL_KIND_KERNEL)
@@ -122,6 +123,7 @@ void registerKernel(const Registration &in, hsa_executable_symbol_t symbol) {
   kernel->is_chosen = in.runtime.selection().wantsKernel(kernel->info->name());
   note("kernel {} at {:#x}{}", kernel->info->name(), kernel->device.object,
        kernel->is_chosen ? "" : ", not chosen");
+  in.kernels.push_back(kernel);
   in.runtime.registry().add(std::move(kernel));
 }
 
@@ -134,15 +136,19 @@ void registerExecutable(hsa_executable_t executable) {
   for (const auto &item : loaded) {
     if (std::ranges::find(done, item.agent.handle) != done.end()) continue;
     done.push_back(item.agent.handle);
-    Registration registration{*runtime, executable, item.agent, loaded};
+    Registration registration{*runtime, executable, item.agent, loaded, {}};
     hsaApi().core.hsa_executable_iterate_agent_symbols_fn(
         executable, item.agent,
         [](hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t symbol, void *data) {
           aside("a kernel cannot be registered",
-                [&] { registerKernel(*static_cast<const Registration *>(data), symbol); });
+                [&] { registerKernel(*static_cast<Registration *>(data), symbol); });
           return HSA_STATUS_SUCCESS;
         },
         &registration);
+    // Now, when twins are known as well, and not when the first packet comes: that may take long.
+    for (const auto &kernel : registration.kernels)
+      if (kernel->is_chosen && runtime->planner().isNeeded())
+        aside("a kernel will not be replaced", [&] { runtime->planner().plan(*kernel); });
     if (const Agent *agent = runtime->agents().find(item.agent);
         agent && runtime->wantsAllocations())
       noteVariables(runtime->allocations(), executable, *agent);

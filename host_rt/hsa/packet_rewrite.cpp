@@ -115,7 +115,8 @@ void DispatchRewrite::skip(const std::string &reason) const {
 }
 
 void DispatchRewrite::swap(HsaDispatch &live, uint64_t ordinal) {
-  const ReplacementPlan &plan = runtime_.planner().planFor(*kernel_);
+  runtime_.settleCache();
+  const ReplacementPlan &plan = ReplacementPlanner::planOf(*kernel_);
   if (plan.choices.empty()) return skip(plan.reason);
   const Replacement &choice = plan.choices[(ordinal - 1) % plan.choices.size()];
   const codeobj::ByteView original(static_cast<const uint8_t *>(packet_.kernarg_address),

@@ -16,6 +16,7 @@ namespace {
 // How long the end of the process may be held up by kernels and by handlers that do not end.
 constexpr auto kCollectorPatience = std::chrono::milliseconds(3000);
 constexpr auto kCollectorLimit = std::chrono::milliseconds(10000);
+constexpr auto kCachePatience = std::chrono::milliseconds(3000);
 constexpr auto kVisitPatience = std::chrono::milliseconds(2000);
 constexpr auto kReportPatience = std::chrono::minutes(10);
 
@@ -128,13 +129,24 @@ void Runtime::startThreads() {
   collector_ = std::make_unique<Collector>(*analysis_, patience);
   if (settings_.progress && ProgressLine::isPossible())
     progress_ = std::make_unique<ProgressLine>(describeProgress(*analysis_, collector_.get()));
+  watchCache();
   is_running_.store(true, std::memory_order_release);
+}
+
+void Runtime::watchCache() {
+  if (cache_.empty()) return;
+  try {
+    cache_watch_ = std::make_unique<CacheWatch>(cache_, planner_);
+  } catch (const std::exception &e) {
+    warn("changes of the kernel cache will not be seen: {}", e.what());
+  }
 }
 
 void Runtime::close() {
   bool was_started = true;
   std::call_once(started_, [&] { was_started = false; });
   if (!was_started) return; // the process never made a queue: there is nothing to say
+  if (cache_watch_) (void)cache_watch_->stop(kCachePatience);
   collector_->stop(settings_.patient(kCollectorPatience), settings_.patient(kCollectorLimit));
   if (!analysis_->close(kReportPatience))
     warn("the analyzers did not finish; the report is incomplete");

@@ -3,6 +3,7 @@
 
 #include "base/progress_line.h"
 #include "base/settings.h"
+#include "dispatch/cache_watch.h"
 #include "dispatch/kernel_registry.h"
 #include "dispatch/replacement.h"
 #include "dispatch/selection.h"
@@ -72,6 +73,10 @@ public:
 
   /// What runs instead of a kernel.
   ReplacementPlanner &planner() { return planner_; }
+  /// In packet callbacks, before plans are used.
+  void settleCache() {
+    if (cache_watch_) cache_watch_->settle();
+  }
   void skipped(const std::string &kernel, const std::string &reason);
   uint64_t nanoseconds(uint64_t ticks) const;
 
@@ -79,6 +84,7 @@ private:
   friend class Visit;
   explicit Runtime(Settings settings);
   void startThreads();
+  void watchCache();
   void close();
   void release();
 
@@ -101,6 +107,7 @@ private:
   std::atomic<bool> is_running_{false}; ///< startThreads has ended
   Agents agents_;
   uint64_t ticks_per_second_ = 1'000'000'000;
+  std::unique_ptr<CacheWatch> cache_watch_; ///< null if there is no cache
   std::unique_ptr<Output> output_;
   std::unique_ptr<TraceWriter> trace_;
   std::unique_ptr<Analysis> analysis_;

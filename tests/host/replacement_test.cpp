@@ -1,3 +1,4 @@
+#include "dispatch/cache_watch.h"
 #include "dispatch/kernel_cache.h"
 #include "dispatch/kernel_registry.h"
 #include "dispatch/variant_kernargs.h"
@@ -9,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <semaphore>
+#include <set>
 #include <thread>
 #include <unistd.h>
 
@@ -156,17 +159,94 @@ TEST(KernelCache, FilesThatComeLaterAreFoundAndBadOnesAreNoHarm) {
   const std::string symbol(code.object()->kernel_name(0).name);
   EXPECT_TRUE(cache.find(symbol).empty());
 
-  const uint64_t before = cache.generation();
+  EXPECT_FALSE(cache.hasChanged());
   std::ofstream(root / "broken.hsaco") << "no code object";
   fs::create_directories(root / "a");
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  (void)cache.generation(); // now it knows the new directory
+  EXPECT_TRUE(cache.hasChanged());
+  EXPECT_TRUE(cache.refresh().empty());
+  EXPECT_FALSE(cache.hasChanged());
   fs::copy_file(sample, root / "a" / "x.hsaco");
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_GT(cache.generation(), before);
+  EXPECT_TRUE(cache.hasChanged()) << "the new directory is watched, too";
+  EXPECT_EQ(cache.refresh(), std::set<std::string>{symbol});
+  EXPECT_TRUE(cache.refresh().empty()) << "a file that is the same is not read again";
   ASSERT_EQ(cache.find(symbol).size(), 1u);
   EXPECT_EQ(cache.find(symbol)[0]->file(), (root / "a" / "x.hsaco").string());
+  fs::remove(root / "a" / "x.hsaco");
+  EXPECT_EQ(cache.refresh(), std::set<std::string>{symbol});
+  EXPECT_TRUE(cache.find(symbol).empty());
   fs::remove_all(root);
+}
+
+class Watched : public ::testing::Test, protected CodeLoader {
+protected:
+  Watched() {
+    fs::remove_all(root);
+    fs::create_directories(root);
+    kernel = std::make_shared<KernelEntry>(registry.info("vector_add", symbol, "gfx90a"));
+    kernel->code = code;
+    registry.add(kernel);
+  }
+  ~Watched() override { fs::remove_all(root); }
+  codeobj::Result<KernelOnDevice> load(AgentHandle, const std::shared_ptr<const LoadedCode> &,
+                                       const std::string &) override {
+    loaded_by.insert(std::this_thread::get_id());
+    may_load.acquire();
+    may_load.release();
+    return KernelOnDevice{0x4711, 0, 0, 0};
+  }
+  void putFile() const { fs::copy_file(sample, root / "x.hsaco"); }
+  std::size_t choices() const { return ReplacementPlanner::planOf(*kernel).choices.size(); }
+
+  const fs::path root =
+      fs::path(::testing::TempDir()) / ("fade-cache-watch-" + std::to_string(getpid()));
+  const std::string sample = FADE_TEST_DATA "/triton/gfx90a/vector_add.hsaco";
+  const std::shared_ptr<const LoadedCode> code =
+      std::make_shared<LoadedCode>(*codeobj::Blob::map_file(sample));
+  const std::string symbol{code->object()->kernel_name(0).name};
+  KernelRegistry registry;
+  std::shared_ptr<KernelEntry> kernel;
+  std::set<std::thread::id> loaded_by;
+  std::binary_semaphore may_load{1};
+};
+
+TEST_F(Watched, AFileThatIsThereBeforeADispatchCountsForItAndIsReadByAnotherThread) {
+  KernelCache cache({root.string()});
+  ReplacementPlanner planner(registry, cache, *this, false);
+  planner.plan(*kernel);
+  CacheWatch watch(cache, planner, std::chrono::hours(1));
+  watch.settle();
+  EXPECT_EQ(choices(), 0u);
+  for (int i = 0; i < 20; ++i) {
+    putFile();
+    std::this_thread::sleep_for(std::chrono::milliseconds(6)); // as often as the system is asked
+    watch.settle();
+    ASSERT_EQ(choices(), 1u) << i;
+    EXPECT_EQ(ReplacementPlanner::planOf(*kernel).choices[0].kernel.object, 0x4711u);
+    fs::remove(root / "x.hsaco");
+    std::this_thread::sleep_for(std::chrono::milliseconds(6));
+    watch.settle();
+    ASSERT_EQ(choices(), 0u) << i;
+  }
+  EXPECT_EQ(loaded_by.size(), 1u);
+  EXPECT_FALSE(loaded_by.contains(std::this_thread::get_id()));
+}
+
+TEST_F(Watched, ADispatchDoesNotWaitForEverAndTheThreadCanBeLeftBehind) {
+  KernelCache cache({root.string()});
+  ReplacementPlanner planner(registry, cache, *this, false);
+  planner.plan(*kernel);
+  CacheWatch watch(cache, planner, std::chrono::milliseconds(20));
+  may_load.acquire(); // loading takes as long as the test likes
+  putFile();
+  std::this_thread::sleep_for(std::chrono::milliseconds(6));
+  ::testing::internal::CaptureStderr();
+  watch.settle();
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("reading the kernel cache takes long"),
+            std::string::npos);
+  EXPECT_EQ(choices(), 0u) << "the plan of before holds";
+  may_load.release();
+  while (choices() == 0) std::this_thread::yield();
+  EXPECT_TRUE(watch.stop(std::chrono::hours(1)));
 }
 
 TEST(WaveTable, KeepsALongWindowOfWavesAndForgetsOlderOnes) {

@@ -19,6 +19,7 @@ std::atomic_ref<int64_t> valueOf(hsa_signal_t signal) {
   return std::atomic_ref(const_cast<int64_t &>(memoryOf(signal)->value));
 }
 
+thread_local bool is_ringing = false;
 FakeHsa::Packets passed_on; ///< by the queue that is being written to
 
 template <typename T> void put(void *to, T value) { std::memcpy(to, &value, sizeof value); }
@@ -167,6 +168,7 @@ struct FakeCalls {
                            hsa_code_object_reader_t reader, const char *,
                            hsa_loaded_code_object_t *) {
     ++current->loads;
+    if (is_ringing) ++current->doorbell_loads;
     const std::lock_guard lock(mutex);
     const auto code = codeobj::CodeObject::open(current->readers_.at(reader.handle));
     if (!code) return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
@@ -349,11 +351,13 @@ FakeHsa::Packets FakeHsa::ring(hsa_queue_t *queue, const Packets &packets) {
   const Queue &watched = *reinterpret_cast<const Queue *>(queue);
   if (!watched.handler) return packets;
   passed_on.clear();
+  is_ringing = true;
   watched.handler(packets.data(), packets.size(), 0, watched.data,
                   [](const void *more, uint64_t count) {
                     const auto *from = static_cast<const hsa_kernel_dispatch_packet_t *>(more);
                     passed_on.insert(passed_on.end(), from, from + count);
                   });
+  is_ringing = false;
   return passed_on;
 }
 

@@ -29,6 +29,7 @@ public:
   std::size_t most_memory = SIZE_MAX; ///< that the runtime will hand out in all
   int copies_until_failure = -1;      ///< below 0: all succeed
   std::atomic<int> loads{0};          ///< code objects that were loaded
+  std::atomic<int> doorbell_loads{0}; ///< of these, by threads that were ringing a doorbell
 
   /// What it has handed out and not got back: address and size.
   const std::map<std::byte *, std::size_t> &allocations() const { return allocations_; }

@@ -200,7 +200,26 @@ TEST_F(Doorbell, AVersionOfTheCacheRunsInPlaceOfTheKernel) {
   EXPECT_NE(packet.kernel_object, original);
   EXPECT_NE(packet.kernel_object, 0u);
   EXPECT_EQ(packet.kernarg_address, arguments.data()) << "the same arguments need no new block";
+  EXPECT_EQ(hsa.loads, 2);
+  EXPECT_EQ(hsa.doorbell_loads, 0) << "it was loaded when the original was";
   hsa.complete(packet.completion_signal);
+}
+
+TEST_F(Doorbell, AVersionThatComesLaterIsNotLoadedByTheThreadThatRings) {
+  settings.cache = {cache()};
+  start();
+  const auto executable = hsa.load(kSample);
+  hsa_queue_t *queue = hsa.createQueue(64);
+  const uint64_t original = hsa.kernelObject(executable, symbolOf(kSample));
+  const auto first = ring(queue, original)[0];
+  EXPECT_EQ(first.kernel_object, original);
+  fs::copy_file(kSample, fs::path(cache()) / "x.hsaco");
+  std::this_thread::sleep_for(6ms); // the system is asked as often as that
+  const auto second = ring(queue, original)[0];
+  EXPECT_NE(second.kernel_object, original);
+  EXPECT_EQ(hsa.loads, 2);
+  EXPECT_EQ(hsa.doorbell_loads, 0);
+  for (const auto &packet : {first, second}) hsa.complete(packet.completion_signal);
 }
 
 TEST_F(Doorbell, AFullQueueGetsAMarkBehindThePackets) {
