@@ -166,7 +166,7 @@ bool DispatchRewrite::exchange(HsaDispatch &live, const Replacement &choice,
   KernargPool *pool = runtime_.kernargs(*queue_->agent);
   const auto block = pool ? pool->take(kernargs.size()) : std::span<uint8_t>();
   if (block.empty()) {
-    skip("there is no memory for its arguments");
+    skip("no memory for its arguments");
     return false;
   }
   kernargs.build(original, fieldsOf(packet_, *queue_), block);
@@ -204,7 +204,7 @@ void rewritePackets(Runtime &runtime, const std::shared_ptr<QueueState> &queue,
       DispatchRewrite(runtime, queue, packets[i], first + i).run();
     } catch (const std::exception &e) {
       packets[i] = before;
-      warn("a dispatch is passed on as it is: {}", e.what());
+      warn("a dispatch is passed on unchanged: {}", e.what());
     }
   }
   packets.reserve(count + 1); // a mark that is not passed on would be waited for

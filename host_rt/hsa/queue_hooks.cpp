@@ -23,7 +23,7 @@ void onPackets(const void *packets, uint64_t count, uint64_t, void *data,
       rewritePackets(*visit.runtime(), *static_cast<std::shared_ptr<QueueState> *>(data), own);
     }
   } catch (const std::exception &e) { // each packet is whole, or there are none
-    warn("packets are passed on as they are: {}", e.what());
+    warn("packets are passed on unchanged: {}", e.what());
   }
   if (own.empty())
     writer(packets, count);
