@@ -337,6 +337,10 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
 
   Reader reader(tables_, launch);
   uint64_t position = 0, whole = 0;
+  for (int i = 0; stream.reads_after_a_drop && i < 20000 && !done; ++i) {
+    if (__atomic_load_n(&c.dropped, __ATOMIC_RELAXED) != 0) break;
+    usleep(1000);
+  }
   while (true) {
     const bool finished = done; // before looking, so that nothing published is missed
     const uint64_t at = position & c.capacity_mask;

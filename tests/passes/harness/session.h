@@ -53,7 +53,8 @@ struct Stream {
   uint32_t sample_workgroups = 0;
   std::array<uint32_t, 3> first{0, 0, 0};
   std::array<uint32_t, 3> last{~0u, ~0u, ~0u};
-  unsigned reader_delay_us = 0; // between two looks at the ring
+  unsigned reader_delay_us = 0;    // between two looks at the ring
+  bool reads_after_a_drop = false; // not before, unless that takes many seconds
 };
 
 // What the records of a dispatch said.

@@ -194,7 +194,7 @@ TEST_P(StreamOf, LossyModeCountsWhatItDrops) {
   Stream lossy;
   lossy.capacity = FADE_RING_MIN_CAPACITY;
   lossy.flags = FADE_CONTROL_LOSSY;
-  lossy.reader_delay_us = 2000;
+  lossy.reads_after_a_drop = true;
   const Recorded all = run("spmv"), recorded = run("spmv", lossy);
   EXPECT_GT(recorded.dropped, 0u);
   EXPECT_EQ(recorded.accesses.size() + recorded.blocks.size() + recorded.dropped,
