@@ -73,7 +73,9 @@ INLINE u32 reserve(control_t control, u32 size) {
       room = (i32)(limit - r.head);
       rounds = in_front ? 0 : rounds + 1;
     } while (is_so(room < (i32)size));
-    HIDE_DIVERGENT(room); // what belongs to the end of the loop stays here
+    // What belongs to the end of the loop stays here. Without: 1 instruction more per record on
+    // gfx1030 and gfx1100, even if no wave waits.
+    HIDE_DIVERGENT(room);
   }
   return r.head;
 }
@@ -94,7 +96,9 @@ INLINE void count_written(config_t config, __global char *record, u32 size) {
   u32 shift = config->segment_shift, segment = offset >> shift;
   u32 here = (1u << shift) - (offset & ((1u << shift) - 1));
   u32 last = (u32)config->capacity_mask >> shift;
-  last += divergent_zero(); // needed here, so that nothing waits for it later
+  // Needed in a vector register here, so that nothing waits for it later. Without: 2 instructions
+  // more per record of a segmented ring on gfx1100.
+  last += divergent_zero();
   publish_add64(&written[segment], size < here ? size : here);
   if (is_so(here < size)) publish_add64(&written[(segment + 1) & last], size - here);
 }
@@ -163,7 +167,7 @@ INLINE bool is_wanted(control_t control, u32 flags, u32 site) {
   config_t config = config_of(control);
   if (flags & FADE_CONTROL_SAMPLE_EXECUTIONS) {
     u64 n = add64(&((__global fade_counter *)config->counters)[site].entries, 1);
-    if (uniform((u32)n % to_vector(config->sample_executions)) != 0) return false;
+    if (uniform((u32)n % config->sample_executions) != 0) return false;
   }
   if (flags & FADE_CONTROL_LOSSY) {
     u32 wanted = (u32)load64(&control->head) + FADE_RECORD_MAX;
@@ -187,7 +191,7 @@ INLINE bool passes_filters(group_t group, control_t control, u32 flags, u32 site
 
 INLINE bool is_filtered(group_t group, control_t control, u32 site) {
   u32 flags = config_of(control)->flags;
-  u32 result = hidden_ones(); // or the compiler would set a constant before it branches to here
+  u32 result = 1;
   if (!LIKELY(flags == 0)) result = passes_filters(group, control, flags, site);
   return result == 0;
 }
@@ -230,13 +234,13 @@ INLINE i32 guess_stride(lanes_t w) {
   u64 others = w.mask & (w.mask - 1);
   if (others == 0) return 0;
   u32 second = first_bit(others);
-  // Divided in vector registers, see plan_t.
-  i32 delta = (i32)to_vector((u32)delta_of(w, second));
-  return (i32)uniform((u32)(delta / (i32)to_vector(second - w.first)));
+  return delta_of(w, second) / (i32)(second - w.first);
 }
 
 // How a set of addresses will be written. The same in every lane, but kept in vector registers:
-// scalar ones are few in a function that may not save any, and this lives long.
+// scalar ones are few in a function that may not save any, and this lives long. In scalar
+// registers: 8 bytes of stack in __fade_rt_access_flat in wave64 (LLVM 15, 16 and 19) and in
+// __fade_rt_range on gfx90a (15 and 19).
 typedef struct {
   u32 encoding;
   u32 payload_size;
@@ -244,7 +248,8 @@ typedef struct {
   fade_tile tile; // width: the number of deltas, if those are written
 } plan_t;
 
-// A constant in a vector register.
+// A constant in a vector register. As a plain constant: 1 (gfx90a, gfx1030) to 2 (gfx1100)
+// instructions more per scattered access.
 INLINE u32 vector_constant(u32 c) { return c + divergent_zero(); }
 
 INLINE plan_t choose_encoding(lanes_t w) {
@@ -283,7 +288,8 @@ INLINE void write_access(group_t group, control_t control, u32 wave, u32 site, u
   u32 size = fixed_size + plan.payload_size, position = 0;
   if (is_leader(group)) position = reserve(control, size);
   __global char *at = ring_at(control, first_lane(group, position));
-  if (has_length && __clang_major__ <= 16) HIDE_DIVERGENT(at); // LLVM 15 needs stack otherwise
+  // Without: 8 bytes of stack in __fade_rt_range on gfx90a (LLVM 15 and 16).
+  if (has_length && __clang_major__ <= 16) HIDE_DIVERGENT(at);
   __global char *payload = at + fixed_size;
   u64 mask = lanes_of(group), base = LANES_WRITE_TOGETHER ? address - (u64)w.delta : address;
   shared_t shared = {mask, base, wave, plan.stride};
@@ -308,7 +314,8 @@ INLINE void write_access(group_t group, control_t control, u32 wave, u32 site, u
   u32 kind = has_length ? FADE_RECORD_RANGE : FADE_RECORD_ACCESS;
   u64 header = FADE_HEADER(site, size / FADE_RECORD_ALIGN, kind, plan.encoding);
   bool segmented = may_be_segmented && is_segmented(control);
-  // Scalar registers are few where there is a length, too.
+  // Scalar registers are few where there is a length, too. Without: 8 bytes of stack in
+  // __fade_rt_range on gfx90a (LLVM 15 and 19) and gfx1030 in wave64 (LLVM 19).
   if (has_length) control += divergent_zero();
   finish_record(group, is_leader(group), control, at, header, segmented);
 }
@@ -344,19 +351,23 @@ INLINE void record_access(group_t group, control_t control, u32 wave, u32 site, 
   u64 uncommon = config.s1 | ((exec_register(group) >> writer & 3) ^ 3) |
                  ballot(group, address + (u64)to_first != base);
   // What the common case stores is put side by side in vector registers here and not where it is
-  // stored: scalar registers that live through the other case would be too many, and a call must
-  // not need stack.
+  // stored: scalar registers that live through the other case would be too many. Without: 8 bytes
+  // of stack in __fade_rt_access_flat in wave64 (LLVM 15, 16 and 19).
   u64 mask = lanes_of(group);
   uint4 middle = {(u32)mask, (u32)(mask >> 32), (u32)address, (u32)(address >> 32)};
   uint2 last = {wave, (u32)stride};
   GATHER_DIVERGENT(middle, last);
-  address = (u64)middle.w << 32 | middle.z, wave = last.x; // from now on in these registers
+  // From now on in these registers. Without: 2 to 4 vector registers more.
+  address = (u64)middle.w << 32 | middle.z, wave = last.x;
   if (!LIKELY(is_empty(uncommon))) {
     u32 flags = config_of(control)->flags;
     if (LIKELY(flags == 0)) write_access(group, control, wave, site, address, false, 0, false);
-    HIDE_UNIFORM(flags); // an if-else would cost an instruction in the common case
+    // An if-else would cost 1 instruction more per flat access on gfx1030 and gfx1100, and per
+    // access with a ring in device memory on gfx90a and gfx1100.
+    HIDE_UNIFORM(flags);
     if (!LIKELY(flags == 0) && passes_filters(group, control, flags, uniform(site))) {
-      // A ring in device memory is no reason to take the long way. LLVM 15 and 16 would need stack.
+      // A ring in device memory is no reason to take the long way. LLVM 15 and 16 would need 8
+      // bytes of stack in __fade_rt_access_flat in wave64.
       if (__clang_major__ >= 17 && is_line(group, address, (i32)last.y)) {
         shared_t shared = {lanes_of(group), LANES_WRITE_TOGETHER ? base : address, wave,
                            (i32)last.y};
@@ -365,9 +376,9 @@ INLINE void record_access(group_t group, control_t control, u32 wave, u32 site, 
         write_access(group, control, wave, site, address, false, 0, true);
       }
     }
-    // Then no lane writes the common record. Hidden from the compiler, or it would rearrange this
-    // to an either-or, which takes more branches.
-    writer = hidden_ones();
+    writer = ~0u; // no lane writes the common record
+    // Without: 8 bytes of stack in wave64, in __fade_rt_access_flat (LLVM 15, 16 and 19) and
+    // __fade_rt_access (15 and 16).
     FORGET_UNIFORM(data_low, data_high, capacity_mask);
   }
   if (LANES_WRITE_TOGETHER) {
@@ -423,9 +434,11 @@ INLINE void record_ranges(group_t all, control_t control, u32 wave, u32 site, u6
         write_access(group, uniform_control(control), wave, site, address, true, length, true);
       done = 1;
     }
-    // Hidden from the compiler: if it knew that lanes leave after writing, it would write behind
-    // the loop, for all lanes at once. And the configuration must not occupy registers meanwhile.
+    // If the compiler knew that lanes leave after writing, it would write behind the loop, for all
+    // lanes at once, and need 8 bytes of stack on gfx90a (LLVM 16 and 19).
     HIDE_DIVERGENT(done);
+    // The configuration must not occupy registers meanwhile. Without: 8 bytes of stack in wave64
+    // (LLVM 15 and 16).
     HIDE_DIVERGENT(control);
   } while (done == 0);
 }
@@ -477,11 +490,14 @@ __attribute__((visibility("hidden"))) void __fade_rt_count(__global char *counte
                                                            u32 offset) {
   u64 mask = lanes_of(enter(offset));
   u32 rank = rank_of(mask, gate);
-  // Counted before the branch, where the mask need not be kept for it.
+  // Counted before the branch, where the mask need not be kept for it. Without: 1 instruction more
+  // per entry of a block in wave64 and on gfx1100.
   u32 lanes = (u32)__builtin_popcountl(mask);
   HIDE_UNIFORM(lanes);
   if (rank >= 2) return;
-  HIDE_DIVERGENT(rank); // one multiply-add is shorter than what a known range leads to
+  // One multiply-add is shorter than what a known range leads to: 2 instructions, 3 on gfx1100
+  // (LLVM 19), 1 on gfx1100 (15 and 16).
+  HIDE_DIVERGENT(rank);
   count64((__global u64 *)(counters + (rank * 8 + offset)), (u64)rank * (lanes - 2) + 1);
 }
 

@@ -32,7 +32,6 @@ INLINE u32 to_vector(u32 v) { return v; }
 #define HIDE_DIVERGENT(v) (void)(v)
 #define FORGET_UNIFORM(a, b, c) ((void)(a), (void)(b), (void)(c))
 #define GATHER_DIVERGENT(v, w) ((void)(v), (void)(w))
-INLINE u32 hidden_ones(void) { return ~0u; }
 
 // ---- lanes
 
