@@ -240,7 +240,7 @@ INLINE i32 guess_stride(lanes_t w) {
 // How a set of addresses will be written. The same in every lane, but kept in vector registers:
 // scalar ones are few in a function that may not save any, and this lives long. In scalar
 // registers: 8 bytes of stack in __fade_rt_access_flat in wave64 (LLVM 15, 16 and 19) and in
-// __fade_rt_range on gfx90a (15 and 19).
+// __fade_rt_range on gfx90a (the same).
 typedef struct {
   u32 encoding;
   u32 payload_size;
@@ -315,7 +315,7 @@ INLINE void write_access(group_t group, control_t control, u32 wave, u32 site, u
   u64 header = FADE_HEADER(site, size / FADE_RECORD_ALIGN, kind, plan.encoding);
   bool segmented = may_be_segmented && is_segmented(control);
   // Scalar registers are few where there is a length, too. Without: 8 bytes of stack in
-  // __fade_rt_range on gfx90a (LLVM 15 and 19) and gfx1030 in wave64 (LLVM 19).
+  // __fade_rt_range on gfx90a (LLVM 15, 16 and 19) and gfx1030 in wave64 (19).
   if (has_length) control += divergent_zero();
   finish_record(group, is_leader(group), control, at, header, segmented);
 }
@@ -435,7 +435,7 @@ INLINE void record_ranges(group_t all, control_t control, u32 wave, u32 site, u6
       done = 1;
     }
     // If the compiler knew that lanes leave after writing, it would write behind the loop, for all
-    // lanes at once, and need 8 bytes of stack on gfx90a (LLVM 16 and 19).
+    // lanes at once, and need 8 bytes of stack on gfx90a (LLVM 15, 16 and 19).
     HIDE_DIVERGENT(done);
     // The configuration must not occupy registers meanwhile. Without: 8 bytes of stack in wave64
     // (LLVM 15 and 16).
@@ -491,12 +491,12 @@ __attribute__((visibility("hidden"))) void __fade_rt_count(__global char *counte
   u64 mask = lanes_of(enter(offset));
   u32 rank = rank_of(mask, gate);
   // Counted before the branch, where the mask need not be kept for it. Without: 1 instruction more
-  // per entry of a block in wave64 and on gfx1100.
+  // per entry of a block, 2 on gfx1100 (LLVM 19).
   u32 lanes = (u32)__builtin_popcountl(mask);
   HIDE_UNIFORM(lanes);
   if (rank >= 2) return;
-  // One multiply-add is shorter than what a known range leads to: 2 instructions, 3 on gfx1100
-  // (LLVM 19), 1 on gfx1100 (15 and 16).
+  // One multiply-add is shorter than what a known range leads to: by 2 instructions, 3 on
+  // gfx1100 (LLVM 19), 1 on gfx1100 (15 and 16).
   HIDE_DIVERGENT(rank);
   count64((__global u64 *)(counters + (rank * 8 + offset)), (u64)rank * (lanes - 2) + 1);
 }

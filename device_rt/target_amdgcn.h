@@ -24,8 +24,9 @@ INLINE u32 xcc_id(void) { return __fade_hook_xcc_id(); }
 // What follows tells the compiler less than it could find out. Each use says what it prevents, as
 // seen with LLVM 15.0.6, 16.0.6 and 19.1.7 for gfx90a, gfx1030 (wave32 and wave64) and gfx1100 when
 // it alone was taken out: stack that a function would need (it must need none, tests/passes/lit),
-// or wave-instructions that a record would take more (tests/passes/run/cost_test.cpp, LLVM 19).
-// "wave64" are gfx90a and gfx1030 in wave64.
+// or wave-instructions that a record would take more (tests/passes/run/cost_test.cpp, LLVM 19). The
+// worse of modules that name their processor and of those that do not. "wave64" are gfx90a and
+// gfx1030 in wave64.
 
 // A zero that the compiler takes for different in each lane. An address that contains it keeps
 // LLVM's atomic optimizer from electing a lane: we have done that already. Without: 10 to 13
