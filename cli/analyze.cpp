@@ -7,20 +7,20 @@
 
 namespace fade::cli {
 
-CLI::App *add_analyze_command(CLI::App &app, AnalyzeOptions &options) {
+CLI::App *addAnalyzeCommand(CLI::App &app, AnalyzeOptions &options) {
   CLI::App *command =
       app.add_subcommand("analyze", "run analyzers on a recording made with --record");
   command->add_option("trace", options.trace, "the file")->required()->type_name("FILE");
-  add_report_options(*command, options.run);
+  addReportOptions(*command, options.run);
   return command;
 }
 
-int run_analyze(const AnalyzeOptions &options) {
-  const auto pairs = environment_of(options.run);
+int runAnalyze(const AnalyzeOptions &options) {
+  const auto pairs = environmentOf(options.run);
   if (!pairs) return kUsageError;
   for (const auto &[name, value] : *pairs) setenv(name.c_str(), value.c_str(), 1);
   // libfade does the work: it is the one that loads analyzers.
-  const auto library = own_library("libfade.so");
+  const auto library = ownLibrary("libfade.so");
   void *loaded = library ? dlopen(library->c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
   if (!loaded) {
     complain(library ? dlerror()

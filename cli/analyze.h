@@ -10,9 +10,9 @@ struct AnalyzeOptions {
   RunOptions run;
 };
 
-CLI::App *add_analyze_command(CLI::App &app, AnalyzeOptions &options);
+CLI::App *addAnalyzeCommand(CLI::App &app, AnalyzeOptions &options);
 
 /// The exit code: 0, 1 if the trace could not be read to its end, 2 for a bad option.
-int run_analyze(const AnalyzeOptions &options);
+int runAnalyze(const AnalyzeOptions &options);
 
 } // namespace fade::cli

@@ -25,12 +25,12 @@ namespace fs = std::filesystem;
 // An analyzer may end the process, with any code: this is not said then.
 constexpr std::string_view kAllWell("\0", 1);
 
-void say_to(void *context, const char *line) {
+void sayTo(void *context, const char *line) {
   (void)writeAll(*static_cast<int *>(context), std::string(line) + '\n');
 }
 
 /// In a process of its own: makes the analyzers. Never returns.
-[[noreturn]] void try_analyzers(const std::string &libfade, const Variables &variables, int to) {
+[[noreturn]] void tryAnalyzers(const std::string &libfade, const Variables &variables, int to) {
   // What analyzers have to say of themselves they will say in the application.
   const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) (void)dup2(nowhere, fd);
@@ -38,24 +38,24 @@ void say_to(void *context, const char *line) {
   void *library = dlopen(libfade.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char *error = dlerror();
-    say_to(&to, error ? error : "libfade.so cannot be loaded");
+    sayTo(&to, error ? error : "libfade.so cannot be loaded");
     _exit(kUsageError);
   }
   using Say = void (*)(void *, const char *);
   using Check = int (*)(Say, void *);
   const auto check = reinterpret_cast<Check>(dlsym(library, "fade_check_settings"));
   if (!check) {
-    say_to(&to, fmt::format("{} is a different version of FADE", libfade).c_str());
+    sayTo(&to, fmt::format("{} is a different version of FADE", libfade).c_str());
     _exit(kUsageError);
   }
-  const int code = check(say_to, &to);
+  const int code = check(sayTo, &to);
   if (code == 0) (void)writeAll(to, kAllWell);
   _exit(code);
 }
 
 } // namespace
 
-std::string read_all(int fd) {
+std::string readAll(int fd) {
   std::string text;
   std::array<char, 4096> buffer;
   for (ssize_t n = 0; (n = read(fd, buffer.data(), buffer.size())) != 0;) {
@@ -65,7 +65,7 @@ std::string read_all(int fd) {
   return text;
 }
 
-bool can_write(const std::string &what, const std::string &path) {
+bool canWrite(const std::string &what, const std::string &path) {
   struct stat status {};
   const bool was_there = stat(path.c_str(), &status) == 0;
   // Opening a pipe would wait for its reader, or be taken for the writer by it.
@@ -80,7 +80,7 @@ bool can_write(const std::string &what, const std::string &path) {
   return true;
 }
 
-bool check_files(const Settings &settings) {
+bool checkFiles(const Settings &settings) {
   for (const HandlerChoice &handler : settings.handlers)
     if (handler.name.find('/') != std::string::npos && !fs::exists(handler.name)) {
       complain(fmt::format("--analyzers: no such file: {}", handler.name));
@@ -94,18 +94,18 @@ bool check_files(const Settings &settings) {
   return true;
 }
 
-bool check_analyzers(const std::string &libfade, const Variables &variables) {
-  if (value_of(variables, "FADE_HANDLERS").empty()) return true;
+bool checkAnalyzers(const std::string &libfade, const Variables &variables) {
+  if (valueOf(variables, "FADE_HANDLERS").empty()) return true;
   std::fflush(nullptr);
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return true; // libfade will say what is wrong
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
-    try_analyzers(libfade, variables, ends[1]);
+    tryAnalyzers(libfade, variables, ends[1]);
   }
   close(ends[1]);
-  const std::string complaints = read_all(ends[0]);
+  const std::string complaints = readAll(ends[0]);
   close(ends[0]);
   if (child < 0) return true;
   int status = 0;
@@ -120,7 +120,7 @@ bool check_analyzers(const std::string &libfade, const Variables &variables) {
   if (complaints.empty()) {
     const char *signal = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : nullptr;
     complain(fmt::format("--analyzers: {} end the process when they are loaded{}",
-                         value_of(variables, "FADE_HANDLERS"),
+                         valueOf(variables, "FADE_HANDLERS"),
                          signal ? fmt::format(" (SIG{})", signal) : ""));
   }
   return false;

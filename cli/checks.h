@@ -11,17 +11,17 @@ struct Settings;
 namespace fade::cli {
 
 /// Whether a file can be written. Leaves existing files alone, and makes none.
-bool can_write(const std::string &what, const std::string &path);
+bool canWrite(const std::string &what, const std::string &path);
 
 /// Whether the files and directories that are read are there.
-bool check_files(const Settings &settings);
+bool checkFiles(const Settings &settings);
 
 /// Whether the analyzers can be loaded and accept their options: libfade makes them in a process
 /// that ends after that, with the variables that the application will have. Nothing is tried if no
 /// analyzer is chosen.
-bool check_analyzers(const std::string &libfade, const Variables &variables);
+bool checkAnalyzers(const std::string &libfade, const Variables &variables);
 
 /// All that comes out of a pipe.
-std::string read_all(int fd);
+std::string readAll(int fd);
 
 } // namespace fade::cli

@@ -31,7 +31,7 @@ std::string quoted(const std::string &word) {
 }
 
 /// The words of a command that say which compiler runs: ccache and its like are part of it.
-Words compiler_of(const Words &command) {
+Words compilerOf(const Words &command) {
   constexpr std::array<std::string_view, 3> wrappers = {"ccache", "sccache", "distcc"};
   Words words;
   for (const std::string &word : command) {
@@ -43,7 +43,7 @@ Words compiler_of(const Words &command) {
 }
 
 /// What the compiler says of its version, in one text; empty if it cannot be run.
-std::string version_text(const Words &compiler) {
+std::string versionText(const Words &compiler) {
   std::string command, text;
   for (const std::string &word : compiler) command += quoted(word) + " ";
   FILE *pipe = popen((command + "--version 2>/dev/null").c_str(), "r");
@@ -55,8 +55,8 @@ std::string version_text(const Words &compiler) {
 }
 
 /// The plugin for a compiler; what is wrong is said on stderr.
-std::optional<std::string> plugin_for(const Words &compiler) {
-  const std::string text = version_text(compiler);
+std::optional<std::string> pluginFor(const Words &compiler) {
+  const std::string text = versionText(compiler);
   if (text.empty()) {
     complain(fmt::format("cannot run {} --version", compiler.back()));
     return std::nullopt;
@@ -68,7 +68,7 @@ std::optional<std::string> plugin_for(const Words &compiler) {
     return std::nullopt;
   }
   const std::string file = fmt::format("libfadeinstr-{}.so", match[1].str());
-  auto plugin = own_library(file);
+  auto plugin = ownLibrary(file);
   if (!plugin)
     complain(fmt::format("{} is clang {}, and {} is not installed", compiler.back(), match[1].str(),
                          file));
@@ -77,16 +77,16 @@ std::optional<std::string> plugin_for(const Words &compiler) {
 
 /// Ahead of the user's own flags, so that a -g among them has the last word. Links use none of
 /// them.
-Words flags_for(const std::string &plugin, const Words &command) {
+Words flagsFor(const std::string &plugin, const Words &command) {
   Words flags = {"--start-no-unused-arguments", "-fpass-plugin=" + plugin, "-gline-tables-only"};
-  for (std::string &flag : hip_flags_for(command)) flags.push_back(std::move(flag));
+  for (std::string &flag : hipFlagsFor(command)) flags.push_back(std::move(flag));
   flags.emplace_back("--end-no-unused-arguments");
   return flags;
 }
 
 } // namespace
 
-CLI::App *add_flags_command(CLI::App &app, CompileOptions &options) {
+CLI::App *addFlagsCommand(CLI::App &app, CompileOptions &options) {
   CLI::App *command =
       app.add_subcommand("flags", "print the flags with which clang instruments kernels");
   command->add_option("compiler", options.compiler, "the compiler they are for")
@@ -95,7 +95,7 @@ CLI::App *add_flags_command(CLI::App &app, CompileOptions &options) {
   return command;
 }
 
-CLI::App *add_cc_command(CLI::App &app, CompileOptions &options) {
+CLI::App *addCcCommand(CLI::App &app, CompileOptions &options) {
   CLI::App *command =
       app.add_subcommand("cc", "compile with instrumented kernels: fadeprobe cc -- clang++ ...");
   command
@@ -105,28 +105,28 @@ CLI::App *add_cc_command(CLI::App &app, CompileOptions &options) {
   return command;
 }
 
-int run_flags(const CompileOptions &options) {
-  const auto plugin = plugin_for(compiler_of({options.compiler}));
+int runFlags(const CompileOptions &options) {
+  const auto plugin = pluginFor(compilerOf({options.compiler}));
   if (!plugin) return kUsageError;
   std::string line;
-  for (const std::string &flag : flags_for(*plugin, {"-x", "hip"}))
+  for (const std::string &flag : flagsFor(*plugin, {"-x", "hip"}))
     line += (line.empty() ? "" : " ") + quoted(flag);
   fmt::print("{}\n", line);
   return 0;
 }
 
-int run_cc(const CompileOptions &options, const Words &command) {
+int runCc(const CompileOptions &options, const Words &command) {
   if (command.empty()) {
     complain("no compiler given: fadeprobe cc [--instrument OPTIONS] -- clang++ ...");
     return kUsageError;
   }
-  const Words compiler = compiler_of(command);
-  const auto plugin = plugin_for(compiler);
+  const Words compiler = compilerOf(command);
+  const auto plugin = pluginFor(compiler);
   if (!plugin) return kUsageError;
   if (!options.instrument.empty()) setenv("FADE_INSTRUMENT", options.instrument.c_str(), 1);
 
   Words words = compiler;
-  for (const std::string &flag : flags_for(*plugin, command)) words.push_back(flag);
+  for (const std::string &flag : flagsFor(*plugin, command)) words.push_back(flag);
   words.insert(words.end(), command.begin() + static_cast<ptrdiff_t>(compiler.size()),
                command.end());
   std::vector<char *> arguments;

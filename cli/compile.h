@@ -15,13 +15,13 @@ struct CompileOptions {
   std::string instrument;              ///< of cc: what FADE_INSTRUMENT is set to
 };
 
-CLI::App *add_flags_command(CLI::App &app, CompileOptions &options);
-CLI::App *add_cc_command(CLI::App &app, CompileOptions &options);
+CLI::App *addFlagsCommand(CLI::App &app, CompileOptions &options);
+CLI::App *addCcCommand(CLI::App &app, CompileOptions &options);
 
 /// Prints the flags that make a compiler instrument. The exit code.
-int run_flags(const CompileOptions &options);
+int runFlags(const CompileOptions &options);
 
 /// Becomes the compiler, with these flags; returns the exit code if it could not.
-int run_cc(const CompileOptions &options, const std::vector<std::string> &command);
+int runCc(const CompileOptions &options, const std::vector<std::string> &command);
 
 } // namespace fade::cli

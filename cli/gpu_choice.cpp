@@ -21,7 +21,7 @@ constexpr const char *kDriver = "/dev/kfd";
 constexpr const char *kTopology = "/sys/class/kfd/kfd/topology/nodes";
 constexpr const char *kDefaultGpu = "gfx90a";
 
-std::string known_gpus() {
+std::string knownGpus() {
   std::string names;
   for (const GpuInfo &gpu : allGpus())
     if (gpu.is_emulated) names += fmt::format("{}{}", names.empty() ? "" : ", ", gpu.name);
@@ -29,7 +29,7 @@ std::string known_gpus() {
 }
 
 /// Whether each name of the list is one that the software GPU knows.
-bool check_names(const char *source, std::string_view list) {
+bool checkNames(const char *source, std::string_view list) {
   constexpr std::array<std::string_view, 2> words = {"auto", "real"};
   for (bool is_last = false; !is_last;) {
     const auto comma = std::min(list.find(','), list.size());
@@ -37,7 +37,7 @@ bool check_names(const char *source, std::string_view list) {
     if (const GpuInfo *gpu = findGpu(name); !gpu || !gpu->is_emulated) {
       complain(fmt::format("{}: '{}' is not a GPU that can be emulated ({}, or a list such as "
                            "gfx90a,gfx90a){}",
-                           source, name, known_gpus(), suggestion(name, words)));
+                           source, name, knownGpus(), suggestion(name, words)));
       return false;
     }
     is_last = comma == list.size();
@@ -46,8 +46,8 @@ bool check_names(const char *source, std::string_view list) {
   return true;
 }
 
-bool check_real() {
-  if (has_library(std::getenv(kPreload), kSoftwareGpu)) {
+bool checkReal() {
+  if (hasLibrary(std::getenv(kPreload), kSoftwareGpu)) {
     complain(fmt::format("--gpu real: {} contains the software GPU", kPreload));
     return false;
   }
@@ -61,17 +61,17 @@ bool check_real() {
 
 } // namespace
 
-bool has_library(const char *list, const char *file) {
+bool hasLibrary(const char *list, const char *file) {
   return list && std::string_view(list).find(file) != std::string_view::npos;
 }
 
-std::string with_front(const char *variable, const std::string &library, char separator) {
+std::string withFront(const char *variable, const std::string &library, char separator) {
   const char *old = std::getenv(variable);
-  if (!old || !*old || has_library(old, library.c_str())) return old && *old ? old : library;
+  if (!old || !*old || hasLibrary(old, library.c_str())) return old && *old ? old : library;
   return library + separator + old;
 }
 
-bool fits_in_list(const std::string &library) {
+bool fitsInList(const std::string &library) {
   const auto at = library.find_first_of(" :\t\n");
   if (at == library.npos) return true;
   complain(fmt::format("{} cannot be loaded from there: LD_PRELOAD and HSA_TOOLS_LIB cannot hold a "
@@ -80,10 +80,10 @@ bool fits_in_list(const std::string &library) {
   return false;
 }
 
-std::vector<std::string> gpus_of(const Variables &variables) {
+std::vector<std::string> gpusOf(const Variables &variables) {
   std::vector<std::string> names;
-  if (has_library(value_of(variables, kPreload).c_str(), kSoftwareGpu)) {
-    const std::string list = value_of(variables, "FADE_GPU");
+  if (hasLibrary(valueOf(variables, kPreload).c_str(), kSoftwareGpu)) {
+    const std::string list = valueOf(variables, "FADE_GPU");
     std::istringstream words(list.empty() ? kDefaultGpu : list);
     for (std::string name; std::getline(words, name, ',');) names.push_back(name);
     return names;
@@ -100,25 +100,25 @@ std::vector<std::string> gpus_of(const Variables &variables) {
   return names;
 }
 
-bool choose_gpu(const std::string &gpu, bool only_shown, Variables &out) {
+bool chooseGpu(const std::string &gpu, bool only_shown, Variables &out) {
   const bool named = gpu != "auto" && gpu != "real";
-  if (named && !check_names("--gpu", gpu)) return false;
-  if (gpu == "real") return only_shown || check_real();
-  const bool is_preloaded = has_library(std::getenv(kPreload), kSoftwareGpu);
+  if (named && !checkNames("--gpu", gpu)) return false;
+  if (gpu == "real") return only_shown || checkReal();
+  const bool is_preloaded = hasLibrary(std::getenv(kPreload), kSoftwareGpu);
   if (gpu == "auto" && !is_preloaded && access(kDriver, F_OK) == 0) return true;
   const char *inherited = std::getenv("FADE_GPU");
   const bool has_inherited = inherited && *inherited;
-  if (!named && has_inherited && !check_names("FADE_GPU", inherited)) return false;
+  if (!named && has_inherited && !checkNames("FADE_GPU", inherited)) return false;
   if (is_preloaded && !named) return true;
-  const auto library = own_library(kSoftwareGpu);
+  const auto library = ownLibrary(kSoftwareGpu);
   if (!library) {
     complain(named ? fmt::format("--gpu {}: {} is not installed", gpu, kSoftwareGpu)
                    : fmt::format("no AMD GPU found (no {}), and {} is not installed", kDriver,
                                  kSoftwareGpu));
     return false;
   }
-  if (!fits_in_list(*library)) return false;
-  out.emplace_back(kPreload, with_front(kPreload, *library, ':'));
+  if (!fitsInList(*library)) return false;
+  out.emplace_back(kPreload, withFront(kPreload, *library, ':'));
   if (named)
     out.emplace_back("FADE_GPU", gpu);
   else if (!only_shown)

@@ -10,18 +10,18 @@ inline constexpr const char *kSoftwareGpu = "libfadegpu.so";
 
 /// Adds the variables that choose the GPU. False, after a line that says why, if there is no such
 /// GPU. With `only_shown` nothing will run here, and the real GPU may be another machine's.
-bool choose_gpu(const std::string &gpu, bool only_shown, Variables &out);
+bool chooseGpu(const std::string &gpu, bool only_shown, Variables &out);
 
 /// The GPUs that the application will see with these variables, by name: gfx90a. Empty if it is not
 /// known.
-std::vector<std::string> gpus_of(const Variables &variables);
+std::vector<std::string> gpusOf(const Variables &variables);
 
 /// Whether the list in a variable names the library.
-bool has_library(const char *list, const char *file);
+bool hasLibrary(const char *list, const char *file);
 /// The variable's list with the library in front, unless it is in it.
-std::string with_front(const char *variable, const std::string &library, char separator);
+std::string withFront(const char *variable, const std::string &library, char separator);
 /// The variables that name libraries are lists, without a way to quote. False, after a line that
 /// says so, if a path does not fit.
-bool fits_in_list(const std::string &library);
+bool fitsInList(const std::string &library);
 
 } // namespace fade::cli

@@ -22,8 +22,8 @@ namespace fade::cli {
 namespace {
 
 bool fits(const codeobj::Target &code, std::string_view gpu) {
-  const auto agent = codeobj::parse_target(gpu);
-  return !agent || codeobj::runs_on(code, *agent); // what is not known may fit
+  const auto agent = codeobj::parseTarget(gpu);
+  return !agent || codeobj::runsOn(code, *agent); // what is not known may fit
 }
 
 std::string listed(const std::set<std::string> &names) {
@@ -33,7 +33,7 @@ std::string listed(const std::set<std::string> &names) {
 }
 
 /// The loader that a program asks for; empty for scripts and for programs that need none.
-std::string loader_of(const codeobj::ByteView &bytes) {
+std::string loaderOf(const codeobj::ByteView &bytes) {
   const auto header = codeobj::read<Elf64_Ehdr>(bytes, 0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
       header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_phentsize != sizeof(Elf64_Phdr))
@@ -52,7 +52,7 @@ std::string loader_of(const codeobj::ByteView &bytes) {
 }
 
 /// What a command prints, if it ends well.
-std::optional<std::string> output_of(const std::vector<std::string> &command) {
+std::optional<std::string> outputOf(const std::vector<std::string> &command) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return std::nullopt;
   posix_spawn_file_actions_t actions;
@@ -66,37 +66,37 @@ std::optional<std::string> output_of(const std::vector<std::string> &command) {
   const int error = posix_spawn(&child, words[0], &actions, nullptr, words.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
-  const std::string text = error == 0 ? read_all(ends[0]) : "";
+  const std::string text = error == 0 ? readAll(ends[0]) : "";
   close(ends[0]);
   int status = 0;
   if (error != 0 || waitpid(child, &status, 0) != child || status != 0) return std::nullopt;
   return text;
 }
 
-bool has_prefix(const std::string &path, std::span<const std::string_view> prefixes) {
+bool hasPrefix(const std::string &path, std::span<const std::string_view> prefixes) {
   const std::string name = std::filesystem::path(path).filename().string();
   return std::ranges::any_of(prefixes, [&](auto prefix) { return name.starts_with(prefix); });
 }
 
-bool is_of_gpu(const std::string &path) {
+bool isOfGpu(const std::string &path) {
   constexpr std::array<std::string_view, 3> names = {"libamdhip64", "libhsa-runtime64",
                                                      "libOpenCL"};
-  return has_prefix(path, names);
+  return hasPrefix(path, names);
 }
 
 /// Whether the file may load libraries, start programs or use the driver: whether the names for
 /// that occur in it. Of libc and its like, which have them all, only callers matter.
-bool may_do_more(const std::string &path) {
+bool mayDoMore(const std::string &path) {
   constexpr std::array<std::string_view, 8> harmless = {
       "libc.so.",       "libm.so.",  "libstdc++.so.", "libgcc_s.so.",
       "libpthread.so.", "libdl.so.", "librt.so.",     "ld-linux"};
-  if (has_prefix(path, harmless)) return false;
+  if (hasPrefix(path, harmless)) return false;
   constexpr std::array<std::string_view, 18> names = {
       "dlopen", "dlmopen", "execv",       "execve",       "execvp", "execvpe",
       "execl",  "execlp",  "execle",      "fexecve",      "fork",   "vfork",
       "popen",  "system",  "posix_spawn", "posix_spawnp", "clone",  "syscall"};
   constexpr std::size_t kMost = 64 << 20; // who has more can do more, most likely
-  const auto file = codeobj::Blob::map_file(path);
+  const auto file = codeobj::Blob::mapFile(path);
   if (!file || file->bytes().size() > kMost) return true;
   const auto has = [bytes = file->bytes()](std::string_view text) {
     return memmem(bytes.data(), bytes.size(), text.data(), text.size()) != nullptr;
@@ -108,7 +108,7 @@ bool may_do_more(const std::string &path) {
 
 } // namespace
 
-void check_code(const std::string &program, const std::vector<std::string> &gpus) {
+void checkCode(const std::string &program, const std::vector<std::string> &gpus) {
   if (gpus.empty()) return;
   std::set<std::string> processors, fitting;
   bool is_fine = false;
@@ -121,7 +121,7 @@ void check_code(const std::string &program, const std::vector<std::string> &gpus
       if (gpu.is_emulated && fits(found.target, gpu.name)) fitting.insert(gpu.name);
     return !is_fine;
   };
-  if (!codeobj::find_code(program, handler) || is_fine || processors.empty()) return;
+  if (!codeobj::findCode(program, handler) || is_fine || processors.empty()) return;
   const std::set<std::string> here(gpus.begin(), gpus.end());
   std::string choice;
   for (const std::string &name : fitting) choice += (choice.empty() ? "--gpu " : " or ") + name;
@@ -130,11 +130,11 @@ void check_code(const std::string &program, const std::vector<std::string> &gpus
                        choice.empty() ? "there is no software GPU for it" : choice + " would fit"));
 }
 
-bool cannot_use_gpu(const std::string &program) {
-  const auto file = codeobj::Blob::map_file(program);
+bool cannotUseGpu(const std::string &program) {
+  const auto file = codeobj::Blob::mapFile(program);
   if (!file) return false;
-  const std::string loader = loader_of(file->bytes());
-  const auto list = loader.empty() ? std::nullopt : output_of({loader, "--list", program});
+  const std::string loader = loaderOf(file->bytes());
+  const auto list = loader.empty() ? std::nullopt : outputOf({loader, "--list", program});
   if (!list) return false;
   std::vector<std::string> files = {program};
   //     libm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x00007f...)
@@ -145,7 +145,7 @@ bool cannot_use_gpu(const std::string &program) {
     if (at == line.npos || end == line.npos || end < at) return false;
     files.push_back(line.substr(at, end - at));
   }
-  return std::ranges::none_of(files, is_of_gpu) && std::ranges::none_of(files, may_do_more);
+  return std::ranges::none_of(files, isOfGpu) && std::ranges::none_of(files, mayDoMore);
 }
 
 } // namespace fade::cli

@@ -8,10 +8,10 @@ namespace fade::cli {
 
 /// Says in a line on stderr if the program has GPU code, and none of it for one of these GPUs; and
 /// which software GPU would fit.
-void check_code(const std::string &program, const std::vector<std::string> &gpus);
+void checkCode(const std::string &program, const std::vector<std::string> &gpus);
 
 /// Whether it is certain that neither the program nor one that it starts uses the GPU: it is not
 /// linked with a library that does, and nothing in it can load one or start programs.
-bool cannot_use_gpu(const std::string &program);
+bool cannotUseGpu(const std::string &program);
 
 } // namespace fade::cli

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-bool compiles_hip(const Words &command) {
+bool compilesHip(const Words &command) {
   for (std::size_t i = 0; i < command.size(); ++i) {
     const std::string &word = command[i];
     if (word == "-xhip" || (word == "-x" && i + 1 < command.size() && command[i + 1] == "hip"))
@@ -23,7 +23,7 @@ bool compiles_hip(const Words &command) {
   return false;
 }
 
-bool has_option(const Words &command, std::string_view prefix) {
+bool hasOption(const Words &command, std::string_view prefix) {
   return std::ranges::any_of(command, [&](const std::string &w) { return w.starts_with(prefix); });
 }
 
@@ -36,18 +36,18 @@ std::string chosen(const Words &command, std::string_view option, const char *va
 }
 
 /// Where the device libraries are: lib/amdgcn/bitcode, or the same for an architecture of the host.
-std::optional<fs::path> device_libraries() {
+std::optional<fs::path> deviceLibraries() {
   std::error_code error;
   const fs::path lib = "/usr/lib";
-  const auto has_them = [&](const fs::path &place) { return fs::exists(place / "ocml.bc", error); };
-  if (has_them(lib / "amdgcn/bitcode")) return lib / "amdgcn/bitcode";
+  const auto hasThem = [&](const fs::path &place) { return fs::exists(place / "ocml.bc", error); };
+  if (hasThem(lib / "amdgcn/bitcode")) return lib / "amdgcn/bitcode";
   for (const auto &entry : fs::directory_iterator(lib, error))
-    if (const fs::path place = entry.path() / "amdgcn/bitcode"; has_them(place)) return place;
+    if (const fs::path place = entry.path() / "amdgcn/bitcode"; hasThem(place)) return place;
   return std::nullopt;
 }
 
 /// 502 for HIP 5.2; 0 if it is not there.
-int hip_version(const fs::path &root) {
+int hipVersion(const fs::path &root) {
   std::ifstream file(root / "include/hip/hip_version.h");
   int major = 0, minor = 0;
   for (std::string define, name, value; file >> define;) {
@@ -60,33 +60,33 @@ int hip_version(const fs::path &root) {
 
 } // namespace
 
-Words hip_flags_for(const Words &command) {
-  if (!compiles_hip(command)) return {};
+Words hipFlagsFor(const Words &command) {
+  if (!compilesHip(command)) return {};
   std::error_code error;
   const std::string own_hip = chosen(command, "--hip-path=", "HIP_PATH");
   const std::string own_rocm = chosen(command, "--rocm-path=", "ROCM_PATH");
   const std::string own = own_hip.empty() ? own_rocm : own_hip;
   const fs::path usual = fs::exists("/opt/rocm", error) ? "/opt/rocm" : "/usr";
   const fs::path root = own.empty() ? usual : fs::path(own);
-  const int version = hip_version(root);
+  const int version = hipVersion(root);
   if (version == 0) return {};
 
   Words flags;
   if (fs::equivalent(root, "/usr", error)) {
     const bool has_libraries =
-        has_option(command, "-nogpulib") || has_option(command, "--no-offloadlib") ||
+        hasOption(command, "-nogpulib") || hasOption(command, "--no-offloadlib") ||
         !chosen(command, "--rocm-device-lib-path=", "HIP_DEVICE_LIB_PATH").empty() ||
         !chosen(command, "--hip-device-lib-path=", "HIP_DEVICE_LIB_PATH").empty();
-    const auto libraries = device_libraries();
+    const auto libraries = deviceLibraries();
     if (own.empty() && libraries) flags.emplace_back("--rocm-path=/usr");
     if (!has_libraries && libraries)
       flags.push_back("--rocm-device-lib-path=" + libraries->string());
   }
   if (version >= 505) return flags;
-  if (!has_option(command, "-mcode-object-version")) flags.emplace_back("-mcode-object-version=4");
+  if (!hasOption(command, "-mcode-object-version")) flags.emplace_back("-mcode-object-version=4");
   // HIP 5.2 crashes on kernels whose metadata lists these hidden arguments.
   for (const char *attribute : {"amdgpu-no-completion-action", "amdgpu-no-default-queue"})
-    if (!has_option(command, attribute))
+    if (!hasOption(command, attribute))
       for (const char *word : {"-Xclang", "-default-function-attr", "-Xclang", attribute})
         flags.emplace_back(word);
   return flags;

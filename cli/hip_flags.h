@@ -10,6 +10,6 @@ namespace fade::cli {
 
 /// Those flags, without what the command says already. A command or a variable may choose a ROCm:
 /// then only what that one's HIP needs. Empty if the command compiles no HIP or there is none.
-std::vector<std::string> hip_flags_for(const std::vector<std::string> &command);
+std::vector<std::string> hipFlagsFor(const std::vector<std::string> &command);
 
 } // namespace fade::cli

@@ -84,13 +84,13 @@ private:
     auto object = found.open();
     if (!object) return fail(object.error());
     std::vector<std::size_t> chosen;
-    for (std::size_t i = 0; i < (*object)->kernel_count(); ++i)
-      if (filter_.accepts((*object)->kernel_name(i).name)) chosen.push_back(i);
+    for (std::size_t i = 0; i < (*object)->kernelCount(); ++i)
+      if (filter_.accepts((*object)->kernelName(i).name)) chosen.push_back(i);
     if (chosen.empty()) return;
 
     ObjectView view{found, **object, nullptr, nullptr, chosen.size()};
     std::shared_ptr<const SourceMap> source;
-    if (with_code()) {
+    if (withCode()) {
       auto map = SourceMap::open(*object);
       if (!map)
         fail(map.error());
@@ -104,10 +104,10 @@ private:
     else
       view.sites = &*sites;
     report_.object(view);
-    for (std::size_t i : chosen) show_kernel(view, i);
+    for (std::size_t i : chosen) showKernel(view, i);
   }
 
-  void show_kernel(const ObjectView &view, std::size_t index) {
+  void showKernel(const ObjectView &view, std::size_t index) {
     auto kernel = view.object.kernel(index);
     if (!kernel) return fail(kernel.error());
     KernelView shown;
@@ -118,9 +118,9 @@ private:
     else
       fail({view.object.file(), layout.error().section, 0, layout.error().what});
     shown.occupancy = occupancy(view.object.target(), shown.kernel);
-    if (view.sites != nullptr) shown.instrumented = view.sites->find_kernel(index);
-    if (with_code()) {
-      auto code = analyze_kernel(view.object, shown.kernel);
+    if (view.sites != nullptr) shown.instrumented = view.sites->findKernel(index);
+    if (withCode()) {
+      auto code = analyzeKernel(view.object, shown.kernel);
       if (code)
         shown.code = *std::move(code);
       else
@@ -130,7 +130,7 @@ private:
     report_.kernel(view, shown);
   }
 
-  bool with_code() const { return options_.isa || options_.source || options_.json; }
+  bool withCode() const { return options_.isa || options_.source || options_.json; }
 
   const InspectOptions &options_;
   const KernelFilter &filter_;
@@ -142,7 +142,7 @@ private:
 
 } // namespace
 
-CLI::App *add_inspect_command(CLI::App &app, InspectOptions &options) {
+CLI::App *addInspectCommand(CLI::App &app, InspectOptions &options) {
   CLI::App *command =
       app.add_subcommand("inspect", "Show the GPU code in files, directories and processes");
   command->add_option("path", options.paths,
@@ -160,7 +160,7 @@ CLI::App *add_inspect_command(CLI::App &app, InspectOptions &options) {
   return command;
 }
 
-int run_inspect(const InspectOptions &options, std::FILE *out, std::FILE *err) {
+int runInspect(const InspectOptions &options, std::FILE *out, std::FILE *err) {
   auto usage = [&](const std::string &text) {
     fmt::print(err, "fadeprobe inspect: {}\n", text);
     return 2;
@@ -172,19 +172,18 @@ int run_inspect(const InspectOptions &options, std::FILE *out, std::FILE *err) {
     return usage(fmt::format("bad expression '{}': {}", options.kernels, problem));
   std::optional<Target> target;
   if (!options.target.empty()) {
-    target = parse_target(options.target);
+    target = parseTarget(options.target);
     if (!target) return usage(fmt::format("'{}' is not a known processor", options.target));
   }
 
-  std::unique_ptr<Report> report = options.json
-                                       ? make_json_report(out)
-                                       : make_table_report(out, err, options.isa, options.source);
+  std::unique_ptr<Report> report =
+      options.json ? makeJsonReport(out) : makeTableReport(out, err, options.isa, options.source);
   Inspection inspection(options, filter, std::move(target), *report);
   for (const std::string &path : options.paths)
-    if (auto status = find_code(path, inspection.handler()); !status)
+    if (auto status = findCode(path, inspection.handler()); !status)
       inspection.fail(status.error());
   if (options.process != 0)
-    if (auto status = find_code_in_process(options.process, inspection.handler()); !status)
+    if (auto status = findCodeInProcess(options.process, inspection.handler()); !status)
       inspection.fail(status.error());
 
   if (inspection.shown() == 0 && !inspection.failed())

@@ -21,10 +21,10 @@ struct InspectOptions {
   bool json = false;
 };
 
-CLI::App *add_inspect_command(CLI::App &app, InspectOptions &options);
+CLI::App *addInspectCommand(CLI::App &app, InspectOptions &options);
 
 /// The exit code: 0 if anything was shown, 1 if not or if something could not be read, 2 for a bad
 /// option.
-int run_inspect(const InspectOptions &options, std::FILE *out, std::FILE *err);
+int runInspect(const InspectOptions &options, std::FILE *out, std::FILE *err);
 
 } // namespace fade::cli

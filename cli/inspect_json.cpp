@@ -13,7 +13,7 @@ using namespace codeobj;
 
 constexpr int kFormatVersion = 1; // of the lines; docs/formats.md
 
-void put_target(JsonWriter &json, const Target &target) {
+void putTarget(JsonWriter &json, const Target &target) {
   auto feature = [](Feature f) {
     constexpr const char *kNames[] = {"unsupported", "any", "off", "on"};
     return kNames[static_cast<std::size_t>(f)];
@@ -28,7 +28,7 @@ void put_target(JsonWriter &json, const Target &target) {
   });
 }
 
-void put_descriptor(JsonWriter &json, const Kernel &kernel) {
+void putDescriptor(JsonWriter &json, const Kernel &kernel) {
   const KernelDescriptor &d = kernel.descriptor;
   json.object("descriptor", [&] {
     json.field("address", kernel.descriptor_address);
@@ -84,15 +84,15 @@ void put_descriptor(JsonWriter &json, const Kernel &kernel) {
   });
 }
 
-void put_triple(JsonWriter &json, std::string_view key,
-                const std::optional<std::array<std::uint32_t, 3>> &triple) {
+void putTriple(JsonWriter &json, std::string_view key,
+               const std::optional<std::array<uint32_t, 3>> &triple) {
   if (!triple) return;
   json.list(key, [&] {
-    for (std::uint32_t n : *triple) json.value(n);
+    for (uint32_t n : *triple) json.value(n);
   });
 }
 
-void put_argument(JsonWriter &json, const KernelArg &arg) {
+void putArgument(JsonWriter &json, const KernelArg &arg) {
   auto text = [&](std::string_view key, const std::string &value) {
     if (!value.empty()) json.field(key, value);
   };
@@ -103,7 +103,7 @@ void put_argument(JsonWriter &json, const KernelArg &arg) {
     json.field("offset", arg.offset);
     json.field("size", arg.size);
     json.field("kind", arg.kind_text);
-    json.field("hidden", is_hidden(arg.kind));
+    json.field("hidden", isHidden(arg.kind));
     text("name", arg.name);
     text("type", arg.type_name);
     text("address_space", arg.address_space);
@@ -117,12 +117,12 @@ void put_argument(JsonWriter &json, const KernelArg &arg) {
   });
 }
 
-void put_metadata(JsonWriter &json, const KernelMetadata &m) {
+void putMetadata(JsonWriter &json, const KernelMetadata &m) {
   json.object("metadata", [&] {
     if (!m.language.empty()) json.field("language", m.language);
     if (!m.language_version.empty())
       json.list("language_version", [&] {
-        for (std::uint32_t n : m.language_version) json.value(n);
+        for (uint32_t n : m.language_version) json.value(n);
       });
     if (!m.kind.empty()) json.field("kind", m.kind);
     json.field("vgpr_count", m.vgpr_count);
@@ -136,11 +136,11 @@ void put_metadata(JsonWriter &json, const KernelMetadata &m) {
     json.field("private_segment_fixed_size", m.private_segment_fixed_size);
     json.field("wavefront_size", m.wavefront_size);
     json.field("max_flat_workgroup_size", m.max_flat_workgroup_size);
-    put_triple(json, "reqd_workgroup_size", m.reqd_workgroup_size);
-    put_triple(json, "workgroup_size_hint", m.workgroup_size_hint);
+    putTriple(json, "reqd_workgroup_size", m.reqd_workgroup_size);
+    putTriple(json, "workgroup_size_hint", m.workgroup_size_hint);
     json.field("uses_dynamic_stack", m.uses_dynamic_stack);
     json.list("arguments", [&] {
-      for (const KernelArg &arg : m.args) put_argument(json, arg);
+      for (const KernelArg &arg : m.args) putArgument(json, arg);
     });
     json.object("other", [&] {
       for (const auto &[key, value] : m.other) json.field(key, value);
@@ -148,7 +148,7 @@ void put_metadata(JsonWriter &json, const KernelMetadata &m) {
   });
 }
 
-void put_occupancy(JsonWriter &json, const Occupancy &o) {
+void putOccupancy(JsonWriter &json, const Occupancy &o) {
   json.object("occupancy", [&] {
     json.field("waves_per_simd", o.waves_per_simd);
     json.field("max_waves_per_simd", o.max_waves);
@@ -162,7 +162,7 @@ void put_occupancy(JsonWriter &json, const Occupancy &o) {
   });
 }
 
-void put_frames(JsonWriter &json, std::string_view key, const std::vector<SourceFrame> &frames) {
+void putFrames(JsonWriter &json, std::string_view key, const std::vector<SourceFrame> &frames) {
   json.list(key, [&] {
     for (const SourceFrame &frame : frames)
       json.object([&] {
@@ -174,7 +174,7 @@ void put_frames(JsonWriter &json, std::string_view key, const std::vector<Source
   });
 }
 
-void put_mix(JsonWriter &json, const InstructionMix &mix) {
+void putMix(JsonWriter &json, const InstructionMix &mix) {
   json.object("mix", [&] {
     for (std::size_t i = 0; i < kUnitCount; ++i) {
       auto unit = static_cast<Unit>(i);
@@ -194,8 +194,8 @@ void put_mix(JsonWriter &json, const InstructionMix &mix) {
   json.field("scalar_loaded", mix.scalar_loaded);
 }
 
-void put_instruction(JsonWriter &json, const ObjectView &view, const Instruction &instruction,
-                     const InstructionInfo &info) {
+void putInstruction(JsonWriter &json, const ObjectView &view, const Instruction &instruction,
+                    const InstructionInfo &info) {
   json.object([&] {
     json.field("address", instruction.address);
     json.field("size", instruction.size);
@@ -211,11 +211,11 @@ void put_instruction(JsonWriter &json, const ObjectView &view, const Instruction
     if (info.wave_flops != 0) json.field("wave_flops", info.wave_flops);
     if (instruction.target) json.field("target", *instruction.target);
     if (view.source != nullptr && !view.source->empty())
-      put_frames(json, "source", view.source->stack(instruction.address));
+      putFrames(json, "source", view.source->stack(instruction.address));
   });
 }
 
-void put_code(JsonWriter &json, const ObjectView &view, const KernelView &shown) {
+void putCode(JsonWriter &json, const ObjectView &view, const KernelView &shown) {
   const Kernel &kernel = shown.kernel;
   json.object("code", [&] {
     json.field("address", kernel.code_address);
@@ -226,7 +226,7 @@ void put_code(JsonWriter &json, const ObjectView &view, const KernelView &shown)
     }
     const KernelCode &code = *shown.code;
     json.field("disassembled_by", code.disassembled_by);
-    put_mix(json, code.mix);
+    putMix(json, code.mix);
     json.list("blocks", [&] {
       for (const BasicBlock &block : code.blocks)
         json.object([&] {
@@ -234,16 +234,16 @@ void put_code(JsonWriter &json, const ObjectView &view, const KernelView &shown)
             for (std::size_t s : block.successors) json.value(s);
           });
           json.field("leaves", block.leaves);
-          put_mix(json, block.mix);
+          putMix(json, block.mix);
           json.list("instructions", [&] {
             for (std::size_t i = block.first; i < block.first + block.count; ++i)
-              put_instruction(json, view, code.instructions[i], code.info[i]);
+              putInstruction(json, view, code.instructions[i], code.info[i]);
           });
         });
     });
     if (view.source == nullptr) return;
     json.list("line_accesses", [&] {
-      for (const auto &[place, accesses] : accesses_by_line(code, *view.source))
+      for (const auto &[place, accesses] : accessesByLine(code, *view.source))
         json.object([&] {
           json.field("file", place.first);
           json.field("line", place.second);
@@ -261,24 +261,24 @@ void put_code(JsonWriter &json, const ObjectView &view, const KernelView &shown)
   });
 }
 
-void put_sites(JsonWriter &json, const ObjectView &view, const Sites::InstrumentedKernel &kernel) {
+void putSites(JsonWriter &json, const ObjectView &view, const Sites::InstrumentedKernel &kernel) {
   const SiteTable &module = *kernel.module;
   json.object("instrumentation", [&] {
-    json.field("original", view.object.kernel_name(kernel.original).name);
-    json.field("instrumented", view.object.kernel_name(kernel.instrumented).name);
+    json.field("original", view.object.kernelName(kernel.original).name);
+    json.field("instrumented", view.object.kernelName(kernel.instrumented).name);
     json.field("module", fmt::format("{:016x}", module.moduleId()));
     json.field("options", module.options());
     json.list("sites", [&] {
-      for (std::uint32_t id : kernel.sites)
+      for (uint32_t id : kernel.sites)
         json.object([&] {
           const fade_site &site = module.sites()[id];
           json.field("id", id);
-          json.field("kind", site_kind_name(site.kind));
+          json.field("kind", siteKindName(site.kind));
           if (site.kind != FADE_SITE_BLOCK) {
-            json.field("space", site_space_name(site.space));
+            json.field("space", siteSpaceName(site.space));
             json.field("size", site.size);
           }
-          put_frames(json, "source", Sites::stack(module, id));
+          putFrames(json, "source", Sites::stack(module, id));
         });
     });
   });
@@ -292,14 +292,14 @@ public:
     json_.object([&] {
       json_.field("type", "code_object");
       json_.field("version", kFormatVersion);
-      put_place(view);
+      putPlace(view);
       json_.field("compressed", view.found.compressed);
       json_.field("size", view.found.blob.bytes().size());
       json_.field("code_object_version", view.object.version());
-      put_target(json_, view.object.target());
-      json_.field("kernel_count", view.object.kernel_count());
+      putTarget(json_, view.object.target());
+      json_.field("kernel_count", view.object.kernelCount());
       json_.list("printf_formats", [&] {
-        for (const std::string &format : view.object.printf_formats()) json_.value(format);
+        for (const std::string &format : view.object.printfFormats()) json_.value(format);
       });
     });
     flush();
@@ -310,12 +310,12 @@ public:
     json_.object([&] {
       json_.field("type", "kernel");
       json_.field("version", kFormatVersion);
-      put_place(view);
+      putPlace(view);
       json_.field("name", kernel.name);
       json_.field("demangled", demangle(kernel.name));
       json_.field("symbol", kernel.symbol);
-      put_descriptor(json_, kernel);
-      if (kernel.has_metadata) put_metadata(json_, kernel.metadata);
+      putDescriptor(json_, kernel);
+      if (kernel.has_metadata) putMetadata(json_, kernel.metadata);
       if (shown.layout)
         json_.object("kernargs", [&] {
           json_.field("size", shown.layout->size);
@@ -323,9 +323,9 @@ public:
           json_.field("explicit_end", shown.layout->explicit_end);
           json_.field("control_offset", shown.layout->control_offset);
         });
-      if (shown.occupancy) put_occupancy(json_, *shown.occupancy);
-      if (shown.instrumented != nullptr) put_sites(json_, view, *shown.instrumented);
-      put_code(json_, view, shown);
+      if (shown.occupancy) putOccupancy(json_, *shown.occupancy);
+      if (shown.instrumented != nullptr) putSites(json_, view, *shown.instrumented);
+      putCode(json_, view, shown);
     });
     flush();
   }
@@ -343,7 +343,7 @@ public:
   }
 
 private:
-  void put_place(const ObjectView &view) {
+  void putPlace(const ObjectView &view) {
     json_.field("file", view.found.file);
     json_.field("bundle_entry", view.found.bundle_entry);
     json_.field("offset", view.found.offset);
@@ -359,8 +359,6 @@ private:
 
 } // namespace
 
-std::unique_ptr<Report> make_json_report(std::FILE *out) {
-  return std::make_unique<JsonReport>(out);
-}
+std::unique_ptr<Report> makeJsonReport(std::FILE *out) { return std::make_unique<JsonReport>(out); }
 
 } // namespace fade::cli

@@ -14,14 +14,14 @@ namespace {
 using namespace codeobj;
 
 constexpr std::size_t kLargestSource = 16 << 20;
-constexpr std::uint32_t kContextLines = 3; ///< gaps of source up to this long are shown
+constexpr uint32_t kContextLines = 3; ///< gaps of source up to this long are shown
 
-std::string file_name(const std::string &path) {
+std::string fileName(const std::string &path) {
   return printable(std::filesystem::path(path).filename().string());
 }
 
 /// "vmem load global 16 B", "valu 2 flop"
-std::string class_text(const InstructionInfo &info) {
+std::string classText(const InstructionInfo &info) {
   std::string text(to_string(info.unit));
   if (info.memory != MemoryOperation::None) {
     text = fmt::format("{} {}", to_string(info.space), to_string(info.memory));
@@ -33,7 +33,7 @@ std::string class_text(const InstructionInfo &info) {
   return text;
 }
 
-std::string successors_text(const BasicBlock &block) {
+std::string successorsText(const BasicBlock &block) {
   std::string text;
   for (std::size_t successor : block.successors)
     text += fmt::format("{}{}", text.empty() ? "" : ", ", successor);
@@ -41,11 +41,11 @@ std::string successors_text(const BasicBlock &block) {
   return text.empty() ? "end" : text;
 }
 
-std::string block_summary(const BasicBlock &block, unsigned lanes) {
+std::string blockSummary(const BasicBlock &block, unsigned lanes) {
   const InstructionMix &mix = block.mix;
   std::vector<std::string> parts;
-  if (auto flops = mix.flops_per_wave(lanes)) parts.push_back(fmt::format("{} flop", flops));
-  if (auto bytes = mix.vmem_bytes_per_wave(lanes))
+  if (auto flops = mix.flopsPerWave(lanes)) parts.push_back(fmt::format("{} flop", flops));
+  if (auto bytes = mix.vmemBytesPerWave(lanes))
     parts.push_back(fmt::format("{} B of memory", bytes));
   auto lds = (mix.lds_loaded + mix.lds_stored + mix.lds_atomic) * lanes;
   if (lds != 0) parts.push_back(fmt::format("{} B of LDS", lds));
@@ -58,10 +58,10 @@ std::string block_summary(const BasicBlock &block, unsigned lanes) {
 class SourceFile {
 public:
   explicit SourceFile(const std::string &path) {
-    auto blob = Blob::map_file(path);
+    auto blob = Blob::mapFile(path);
     if (!blob || blob->bytes().size() > kLargestSource) return;
     blob_ = *blob;
-    std::string_view text = as_text(blob_.bytes());
+    std::string_view text = asText(blob_.bytes());
     while (!text.empty()) {
       std::size_t end = std::min(text.find('\n'), text.size());
       lines_.push_back(text.substr(0, end));
@@ -69,7 +69,7 @@ public:
     }
   }
   bool found() const { return !lines_.empty(); }
-  std::string line(std::uint32_t number) const {
+  std::string line(uint32_t number) const {
     if (number == 0 || number > lines_.size()) return "";
     std::string text;
     for (char c : lines_[number - 1]) text += c == '\t' ? std::string("  ") : std::string(1, c);
@@ -89,23 +89,23 @@ struct Listing {
   void instruction(std::size_t index, std::string_view indent, const std::string &place) const {
     const Instruction &instruction = kernel.code->instructions[index];
     std::string line = fmt::format("{}{:06x}  {:<42} {:<20}", indent, instruction.address,
-                                   instruction.text, class_text(kernel.code->info[index]));
+                                   instruction.text, classText(kernel.code->info[index]));
     if (!place.empty()) line += " " + place;
     line.resize(line.find_last_not_of(' ') + 1);
     fmt::print(out, "{}\n", line);
   }
 
   /// What the instrumentation watches on a line: "   <- sites: load 4 B, store 4 B".
-  std::string sites_text(const std::string &path, std::uint32_t line) const {
+  std::string sitesText(const std::string &path, uint32_t line) const {
     if (kernel.instrumented == nullptr) return "";
     const SiteTable &module = *kernel.instrumented->module;
     std::string text;
-    for (std::uint32_t id : kernel.instrumented->sites) {
+    for (uint32_t id : kernel.instrumented->sites) {
       const fade_site &site = module.sites()[id];
       // The two descriptions may spell the folder differently.
-      if (site.line != line || file_name(std::string(module.string(site.file))) != file_name(path))
+      if (site.line != line || fileName(std::string(module.string(site.file))) != fileName(path))
         continue;
-      text += fmt::format("{}{}", text.empty() ? "   <- sites: " : ", ", site_kind_name(site.kind));
+      text += fmt::format("{}{}", text.empty() ? "   <- sites: " : ", ", siteKindName(site.kind));
       if (site.size != 0) text += fmt::format(" {} B", site.size);
     }
     return text;
@@ -113,34 +113,34 @@ struct Listing {
 
   /// Where a line's instructions come from when they were inlined: "in scale, called at
   /// kernel.hip:26".
-  std::string inlined_text(std::uint64_t address) const {
+  std::string inlinedText(uint64_t address) const {
     auto stack = object.source->stack(address);
     if (stack.size() < 2) return "";
     const SourceFrame &caller = stack[1];
-    return fmt::format("from {}:{}", file_name(caller.file), caller.line);
+    return fmt::format("from {}:{}", fileName(caller.file), caller.line);
   }
 };
 
-using LineInstructions = std::map<std::uint32_t, std::vector<std::size_t>>;
+using LineInstructions = std::map<uint32_t, std::vector<std::size_t>>;
 
-void print_file(const Listing &listing, const std::string &path, const LineInstructions &lines) {
+void printFile(const Listing &listing, const std::string &path, const LineInstructions &lines) {
   SourceFile file(path);
   fmt::print(listing.out, "\n    {}{}\n", printable(path), file.found() ? "" : " (file not found)");
-  std::uint32_t previous = 0;
+  uint32_t previous = 0;
   for (const auto &[number, instructions] : lines) {
     if (previous != 0 && number > previous + kContextLines + 1)
       fmt::print(listing.out, "      …\n");
     if (file.found() && previous != 0 && number <= previous + kContextLines + 1)
-      for (std::uint32_t between = previous + 1; between < number; ++between)
+      for (uint32_t between = previous + 1; between < number; ++between)
         fmt::print(listing.out, "    {:>5} | {}\n", between, file.line(between));
     if (number == 0)
       fmt::print(listing.out, "          | (no source line)\n");
     else
       fmt::print(listing.out, "    {:>5} | {}{}\n", number, file.line(number),
-                 listing.sites_text(path, number));
+                 listing.sitesText(path, number));
     std::string last_call;
     for (std::size_t index : instructions) {
-      std::string call = listing.inlined_text(listing.kernel.code->instructions[index].address);
+      std::string call = listing.inlinedText(listing.kernel.code->instructions[index].address);
       listing.instruction(index, "        ", call == last_call ? "" : call);
       last_call = call;
     }
@@ -150,20 +150,20 @@ void print_file(const Listing &listing, const std::string &path, const LineInstr
 
 } // namespace
 
-void print_isa(std::FILE *out, const ObjectView &object, const KernelView &kernel) {
+void printIsa(std::FILE *out, const ObjectView &object, const KernelView &kernel) {
   Listing listing{out, object, kernel};
   const KernelCode &code = *kernel.code;
   unsigned lanes = kernel.kernel.descriptor.wavefront_size;
   for (std::size_t b = 0; b < code.blocks.size(); ++b) {
     const BasicBlock &block = code.blocks[b];
-    fmt::print(out, "\n    block {} -> {}{}\n", b, successors_text(block),
-               block_summary(block, lanes));
+    fmt::print(out, "\n    block {} -> {}{}\n", b, successorsText(block),
+               blockSummary(block, lanes));
     std::string last;
     for (std::size_t i = block.first; i < block.first + block.count; ++i) {
       std::string place;
       if (object.source != nullptr) {
         SourceFrame frame = object.source->place(code.instructions[i].address);
-        if (frame.line != 0) place = fmt::format("{}:{}", file_name(frame.file), frame.line);
+        if (frame.line != 0) place = fmt::format("{}:{}", fileName(frame.file), frame.line);
       }
       listing.instruction(i, "      ", place == last ? "" : place);
       last = place;
@@ -171,7 +171,7 @@ void print_isa(std::FILE *out, const ObjectView &object, const KernelView &kerne
   }
 }
 
-void print_source(std::FILE *out, const ObjectView &object, const KernelView &kernel) {
+void printSource(std::FILE *out, const ObjectView &object, const KernelView &kernel) {
   const KernelCode &code = *kernel.code;
   if (object.source == nullptr || object.source->empty()) {
     fmt::print(out, "\n    no line tables: compile with -g or -gline-tables-only\n");
@@ -188,7 +188,7 @@ void print_source(std::FILE *out, const ObjectView &object, const KernelView &ke
   Listing listing{out, object, kernel};
   for (const std::string &file : order) {
     if (file.empty()) continue;
-    print_file(listing, file, files[file]);
+    printFile(listing, file, files[file]);
   }
   if (files.contains("")) {
     fmt::print(out, "\n    no source line\n");

@@ -41,11 +41,11 @@ public:
   virtual void error(const codeobj::Error &error) = 0;
 };
 
-std::unique_ptr<Report> make_table_report(std::FILE *out, std::FILE *err, bool isa, bool source);
-std::unique_ptr<Report> make_json_report(std::FILE *out);
+std::unique_ptr<Report> makeTableReport(std::FILE *out, std::FILE *err, bool isa, bool source);
+std::unique_ptr<Report> makeJsonReport(std::FILE *out);
 
 /// The listings behind --isa and --source.
-void print_isa(std::FILE *out, const ObjectView &object, const KernelView &kernel);
-void print_source(std::FILE *out, const ObjectView &object, const KernelView &kernel);
+void printIsa(std::FILE *out, const ObjectView &object, const KernelView &kernel);
+void printSource(std::FILE *out, const ObjectView &object, const KernelView &kernel);
 
 } // namespace fade::cli

@@ -14,14 +14,14 @@ constexpr std::size_t kIndent = 18; ///< where the values of a table start
 
 std::string label(std::string_view name) { return fmt::format("    {}", name); }
 
-std::string_view shortest_kind(const KernargLayout::Argument &arg) {
+std::string_view shortestKind(const KernargLayout::Argument &arg) {
   std::string_view kind = arg.kind_text;
   if (kind.starts_with("hidden_")) kind.remove_prefix(7);
   return kind;
 }
 
 /// Where AGPRs share the file with VGPRs the metadata counts both together.
-std::vector<std::string> register_words(const Kernel &kernel, bool shares_registers) {
+std::vector<std::string> registerWords(const Kernel &kernel, bool shares_registers) {
   const KernelMetadata &m = kernel.metadata;
   const KernelDescriptor &d = kernel.descriptor;
   std::vector<std::string> words;
@@ -48,17 +48,17 @@ std::vector<std::string> register_words(const Kernel &kernel, bool shares_regist
   return words;
 }
 
-std::vector<std::string> memory_words(const Kernel &kernel) {
+std::vector<std::string> memoryWords(const Kernel &kernel) {
   const KernelDescriptor &d = kernel.descriptor;
   std::vector<std::string> words;
   words.push_back(fmt::format("LDS {} B", d.group_segment_fixed_size));
   words.push_back(fmt::format("scratch {} B{}", d.private_segment_fixed_size,
                               d.dynamic_stack ? " and a dynamic stack" : ""));
-  words.push_back(fmt::format("code {}", bytes_text(kernel.code_size)));
+  words.push_back(fmt::format("code {}", bytesText(kernel.code_size)));
   return words;
 }
 
-std::vector<std::string> launch_words(const Kernel &kernel) {
+std::vector<std::string> launchWords(const Kernel &kernel) {
   const KernelMetadata &m = kernel.metadata;
   std::vector<std::string> words;
   if (m.reqd_workgroup_size) {
@@ -73,7 +73,7 @@ std::vector<std::string> launch_words(const Kernel &kernel) {
   return words;
 }
 
-std::string occupancy_text(const Occupancy &o) {
+std::string occupancyText(const Occupancy &o) {
   std::string text = fmt::format("{} of {} waves per SIMD", o.waves_per_simd, o.max_waves);
   switch (o.limit) {
   case OccupancyLimit::Waves: break;
@@ -87,13 +87,13 @@ std::string occupancy_text(const Occupancy &o) {
                             o.waves_per_workgroup == 1 ? "" : "s");
 }
 
-std::string argument_word(const KernargLayout::Argument &arg) {
-  std::string text = fmt::format("{}+{} {}", arg.offset, arg.size, shortest_kind(arg));
+std::string argumentWord(const KernargLayout::Argument &arg) {
+  std::string text = fmt::format("{}+{} {}", arg.offset, arg.size, shortestKind(arg));
   if (!arg.name.empty()) text += " " + arg.name;
   return printable(text);
 }
 
-std::vector<std::string> instruction_words(const KernelCode &code) {
+std::vector<std::string> instructionWords(const KernelCode &code) {
   std::vector<std::string> words;
   words.push_back(fmt::format("{} in {} block{}:", code.mix.instructions(), code.blocks.size(),
                               code.blocks.size() == 1 ? "" : "s"));
@@ -116,8 +116,8 @@ public:
     std::string where = found.bundle_entry.empty() ? "" : fmt::format(" at {:#x}", found.offset);
     fmt::print(out_, "  {}, code object version {}, {}{}{}, {} kernel{}\n",
                view.object.target().id(), view.object.version(),
-               bytes_text(found.blob.bytes().size()), found.compressed ? " compressed" : "", where,
-               view.object.kernel_count(), view.object.kernel_count() == 1 ? "" : "s");
+               bytesText(found.blob.bytes().size()), found.compressed ? " compressed" : "", where,
+               view.object.kernelCount(), view.object.kernelCount() == 1 ? "" : "s");
   }
 
   void kernel(const ObjectView &view, const KernelView &shown) override {
@@ -127,19 +127,19 @@ public:
     if (name != kernel.name)
       line("symbol", {shortened(printable(kernel.symbol), kColumns - kIndent)});
     if (!kernel.has_metadata) line("metadata", {"none"});
-    line("registers", register_words(kernel, view.object.target().has_unified_registers()));
-    line("memory", memory_words(kernel));
-    line("launch", launch_words(kernel));
-    if (shown.occupancy) line("occupancy", {occupancy_text(*shown.occupancy)});
-    print_arguments(shown);
-    print_instrumentation(view, shown);
+    line("registers", registerWords(kernel, view.object.target().hasUnifiedRegisters()));
+    line("memory", memoryWords(kernel));
+    line("launch", launchWords(kernel));
+    if (shown.occupancy) line("occupancy", {occupancyText(*shown.occupancy)});
+    printArguments(shown);
+    printInstrumentation(view, shown);
     if (shown.code) {
-      line("instructions", instruction_words(*shown.code));
+      line("instructions", instructionWords(*shown.code));
     } else if (!shown.code_problem.empty()) {
       line("instructions", {shown.code_problem});
     }
-    if (isa_ && shown.code) print_isa(out_, view, shown);
-    if (source_ && shown.code) print_source(out_, view, shown);
+    if (isa_ && shown.code) printIsa(out_, view, shown);
+    if (source_ && shown.code) printSource(out_, view, shown);
   }
 
   void error(const Error &error) override {
@@ -152,19 +152,19 @@ private:
     if (!words.empty()) fmt::print(out_, "{}", flowed(label(name), kIndent, words));
   }
 
-  void print_arguments(const KernelView &shown) {
+  void printArguments(const KernelView &shown) {
     if (!shown.layout) return;
     std::vector<std::string> words;
-    for (const auto &arg : shown.layout->explicit_args) words.push_back(argument_word(arg));
+    for (const auto &arg : shown.layout->explicit_args) words.push_back(argumentWord(arg));
     words.push_back(fmt::format("({} bytes)", shown.layout->size));
     line("arguments", words);
     words.clear();
     for (const auto &arg : shown.layout->hidden_args)
-      words.push_back(fmt::format("{}@{}", printable(shortest_kind(arg)), arg.offset));
+      words.push_back(fmt::format("{}@{}", printable(shortestKind(arg)), arg.offset));
     line("hidden", words);
   }
 
-  void print_instrumentation(const ObjectView &view, const KernelView &shown) {
+  void printInstrumentation(const ObjectView &view, const KernelView &shown) {
     if (shown.instrumented == nullptr) return;
     const auto &kernel = *shown.instrumented;
     std::string text =
@@ -173,7 +173,7 @@ private:
       bool is_clone = shown.index == kernel.instrumented;
       std::size_t other = is_clone ? kernel.original : kernel.instrumented;
       text += fmt::format(", {} {}", is_clone ? "clone of" : "clone",
-                          shortened(printable(view.object.kernel_name(other).name), 60));
+                          shortened(printable(view.object.kernelName(other).name), 60));
     }
     line("instrumented", {text});
   }
@@ -184,7 +184,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Report> make_table_report(std::FILE *out, std::FILE *err, bool isa, bool source) {
+std::unique_ptr<Report> makeTableReport(std::FILE *out, std::FILE *err, bool isa, bool source) {
   return std::make_unique<TableReport>(out, err, isa, source);
 }
 

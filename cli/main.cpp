@@ -23,7 +23,7 @@ public:
 };
 
 /// The command line with the "--" that was probably forgotten before words[at].
-std::string with_dashes(const std::vector<std::string> &words, std::size_t at) {
+std::string withDashes(const std::vector<std::string> &words, std::size_t at) {
   std::string line = "fadeprobe";
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (i == at) line += " --";
@@ -48,8 +48,8 @@ std::string explain(const CLI::App &app, const CLI::ParseError &error,
       if (std::string(error.what()).find(name) == std::string::npos ||
           std::ranges::find(names, name) != names.end())
         continue;
-      if (!word.starts_with('-') && !fade::cli::program_of(word).empty())
-        return "unknown command " + word + " (did you mean '" + with_dashes(words, i) + "'?)";
+      if (!word.starts_with('-') && !fade::cli::programOf(word).empty())
+        return "unknown command " + word + " (did you mean '" + withDashes(words, i) + "'?)";
       return "unknown " + std::string(word.starts_with('-') ? "option " : "command ") + name +
              fade::suggestion(name, known);
     }
@@ -65,18 +65,18 @@ int main(int argc, char **argv) {
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", "fadeprobe " FADE_VERSION);
   fade::cli::RunOptions run;
-  fade::cli::add_run_options(app, run);
+  fade::cli::addRunOptions(app, run);
   fade::cli::ReportOptions outcome;
-  fade::cli::add_outcome_options(app, outcome);
+  fade::cli::addOutcomeOptions(app, outcome);
   fade::cli::ReportOptions report;
-  CLI::App *report_command = fade::cli::add_report_command(app, report);
+  CLI::App *report_command = fade::cli::addReportCommand(app, report);
   fade::cli::InspectOptions inspect;
-  CLI::App *inspect_command = fade::cli::add_inspect_command(app, inspect);
+  CLI::App *inspect_command = fade::cli::addInspectCommand(app, inspect);
   fade::cli::AnalyzeOptions analyze;
-  CLI::App *analyze_command = fade::cli::add_analyze_command(app, analyze);
+  CLI::App *analyze_command = fade::cli::addAnalyzeCommand(app, analyze);
   fade::cli::CompileOptions compile;
-  CLI::App *flags_command = fade::cli::add_flags_command(app, compile);
-  CLI::App *cc_command = fade::cli::add_cc_command(app, compile);
+  CLI::App *flags_command = fade::cli::addFlagsCommand(app, compile);
+  CLI::App *cc_command = fade::cli::addCcCommand(app, compile);
 
   // What stands behind "--" is the application's and none of our business.
   std::vector<std::string> words(argv + 1, argv + argc);
@@ -95,16 +95,15 @@ int main(int argc, char **argv) {
     fade::cli::complain(explain(app, error, words));
     return fade::cli::kUsageError;
   }
-  if (report_command->parsed()) return fade::cli::run_report(report);
-  if (inspect_command->parsed()) return fade::cli::run_inspect(inspect, stdout, stderr);
-  if (analyze_command->parsed()) return fade::cli::run_analyze(analyze);
-  if (flags_command->parsed()) return fade::cli::run_flags(compile);
-  if (cc_command->parsed()) return fade::cli::run_cc(compile, application);
+  if (report_command->parsed()) return fade::cli::runReport(report);
+  if (inspect_command->parsed()) return fade::cli::runInspect(inspect, stdout, stderr);
+  if (analyze_command->parsed()) return fade::cli::runAnalyze(analyze);
+  if (flags_command->parsed()) return fade::cli::runFlags(compile);
+  if (cc_command->parsed()) return fade::cli::runCc(compile, application);
   if (is_empty) {
     std::fputs(app.help().c_str(), stdout);
     return 0;
   }
-  if (fade::cli::wants_outcome(outcome))
-    return fade::cli::run_with_outcome(run, outcome, application);
-  return fade::cli::run_application(run, application);
+  if (fade::cli::wantsOutcome(outcome)) return fade::cli::runWithOutcome(run, outcome, application);
+  return fade::cli::runApplication(run, application);
 }

@@ -27,33 +27,33 @@ struct RunOptions {
 };
 
 /// Adds the options to the program itself.
-void add_run_options(CLI::App &app, RunOptions &options);
+void addRunOptions(CLI::App &app, RunOptions &options);
 /// Only those that make sense without an application: analyzers and where the report goes.
-void add_report_options(CLI::App &app, RunOptions &options);
+void addReportOptions(CLI::App &app, RunOptions &options);
 
 /// What is to be set. A mistake is named on stderr, and the result is nothing.
-std::optional<Variables> environment_of(const RunOptions &options);
+std::optional<Variables> environmentOf(const RunOptions &options);
 
 /// What the application will find: of these variables, or inherited. Empty if there is none.
-std::string value_of(const Variables &variables, const char *name);
+std::string valueOf(const Variables &variables, const char *name);
 
 /// Sets this process's environment up for the application. Nothing if all is well; else the exit
 /// code of fadeprobe, which has nothing more to do. Who sees the end of the application can say
 /// then whether it used the GPU.
-std::optional<int> prepare_run(const RunOptions &options,
-                               const std::vector<std::string> &application, bool sees_end);
+std::optional<int> prepareRun(const RunOptions &options,
+                              const std::vector<std::string> &application, bool sees_end);
 
 /// Does not return when the application was started; else the exit code of fadeprobe.
-int run_application(const RunOptions &options, const std::vector<std::string> &application);
+int runApplication(const RunOptions &options, const std::vector<std::string> &application);
 
 /// "fadeprobe: <text>" on stderr.
 void complain(std::string_view text);
 
 /// The file that a shell would run; empty if there is none.
-std::string program_of(const std::string &word);
+std::string programOf(const std::string &word);
 
 /// A library of FADE beside this program: path, or nothing.
-std::optional<std::string> own_library(const std::string &file);
+std::optional<std::string> ownLibrary(const std::string &file);
 
 inline constexpr int kUsageError = 2;
 

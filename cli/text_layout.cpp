@@ -44,7 +44,7 @@ std::string flowed(std::string_view label, std::size_t indent,
   return out + "\n";
 }
 
-std::string bytes_text(unsigned long long bytes) {
+std::string bytesText(unsigned long long bytes) {
   constexpr const char *kUnits[] = {"B", "KiB", "MiB", "GiB"};
   double value = static_cast<double>(bytes);
   std::size_t unit = 0;

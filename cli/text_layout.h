@@ -18,6 +18,6 @@ std::string shortened(std::string_view text, std::size_t width);
 std::string flowed(std::string_view label, std::size_t indent,
                    const std::vector<std::string> &words);
 /// "512 B", "1.5 KiB".
-std::string bytes_text(unsigned long long bytes);
+std::string bytesText(unsigned long long bytes);
 
 } // namespace fade::cli

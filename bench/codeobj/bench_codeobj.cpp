@@ -60,11 +60,11 @@ void list_code_objects_of_large_library(benchmark::State &state) {
   for (auto _ : state) {
     Memory before = Memory::now();
     std::vector<FoundCode> found;
-    auto status = find_code(library.path, {[&](FoundCode code) {
-                                             found.push_back(std::move(code));
-                                             return true;
-                                           },
-                                           {}});
+    auto status = findCode(library.path, {[&](FoundCode code) {
+                                            found.push_back(std::move(code));
+                                            return true;
+                                          },
+                                          {}});
     if (!status || found.size() != library.code_objects) state.SkipWithError("not all were found");
     report_memory(state, before);
   }
@@ -79,17 +79,17 @@ void find_one_kernel_in_large_library(benchmark::State &state) {
   for (auto _ : state) {
     Memory before = Memory::now();
     std::optional<Kernel> kernel;
-    auto status = find_code(library.path, {[&](const FoundCode &code) {
-                                             if (code.target.processor != "gfx1030") return true;
-                                             auto object = code.open();
-                                             if (!object || (*object)->kernel_count() == 0)
-                                               return true;
-                                             auto read =
-                                                 (*object)->kernel((*object)->kernel_count() / 2);
-                                             if (read) kernel = *std::move(read);
-                                             return !kernel;
-                                           },
-                                           {}});
+    auto status = findCode(library.path, {[&](const FoundCode &code) {
+                                            if (code.target.processor != "gfx1030") return true;
+                                            auto object = code.open();
+                                            if (!object || (*object)->kernelCount() == 0)
+                                              return true;
+                                            auto read =
+                                                (*object)->kernel((*object)->kernelCount() / 2);
+                                            if (read) kernel = *std::move(read);
+                                            return !kernel;
+                                          },
+                                          {}});
     if (!status || !kernel) state.SkipWithError("not found");
     report_memory(state, before);
   }
@@ -104,15 +104,15 @@ void open_all_of_large_library(benchmark::State &state) {
     Memory before = Memory::now();
     std::vector<std::shared_ptr<const CodeObject>> objects;
     kernels = 0;
-    auto status = find_code(library.path, {[&](const FoundCode &code) {
-                                             auto object = code.open();
-                                             if (object) {
-                                               kernels += (*object)->kernel_count();
-                                               objects.push_back(*object);
-                                             }
-                                             return true;
-                                           },
-                                           {}});
+    auto status = findCode(library.path, {[&](const FoundCode &code) {
+                                            auto object = code.open();
+                                            if (object) {
+                                              kernels += (*object)->kernelCount();
+                                              objects.push_back(*object);
+                                            }
+                                            return true;
+                                          },
+                                          {}});
     if (!status || objects.size() != library.code_objects)
       state.SkipWithError("not all could be opened");
     report_memory(state, before);
@@ -122,14 +122,14 @@ void open_all_of_large_library(benchmark::State &state) {
 BENCHMARK(open_all_of_large_library)->Unit(benchmark::kMillisecond);
 
 std::shared_ptr<const CodeObject> triton(const char *name) {
-  auto blob = Blob::map_file(fmt::format("{}/triton/gfx90a/{}.hsaco", FADE_TEST_DATA, name));
+  auto blob = Blob::mapFile(fmt::format("{}/triton/gfx90a/{}.hsaco", FADE_TEST_DATA, name));
   if (!blob) return nullptr;
   auto object = CodeObject::open(*blob);
   return object ? *object : nullptr;
 }
 
 void open_small_code_object(benchmark::State &state) {
-  auto blob = Blob::map_file(FADE_TEST_DATA "/triton/gfx90a/matmul.hsaco");
+  auto blob = Blob::mapFile(FADE_TEST_DATA "/triton/gfx90a/matmul.hsaco");
   if (!blob) return state.SkipWithError("no data");
   for (auto _ : state) benchmark::DoNotOptimize(CodeObject::open(*blob).ok());
 }
@@ -172,7 +172,7 @@ void disassemble_and_analyze(benchmark::State &state) {
   auto kernel = object->kernel(0);
   std::size_t instructions = 0;
   for (auto _ : state) {
-    auto code = analyze_kernel(*object, *kernel);
+    auto code = analyzeKernel(*object, *kernel);
     if (!code) return state.SkipWithError("cannot disassemble");
     instructions += code->instructions.size();
   }

@@ -19,12 +19,12 @@ struct Part {
 
 std::vector<Part> parts_of(const std::string &seed) {
   std::vector<Part> parts;
-  auto status = find_code(seed, {[&](FoundCode found) {
-                                   std::string id = "hipv4-amdgcn-amd-amdhsa--" + found.target.id();
-                                   parts.push_back({std::move(id), std::move(found.blob)});
-                                   return true;
-                                 },
-                                 {}});
+  auto status = findCode(seed, {[&](FoundCode found) {
+                                  std::string id = "hipv4-amdgcn-amd-amdhsa--" + found.target.id();
+                                  parts.push_back({std::move(id), std::move(found.blob)});
+                                  return true;
+                                },
+                                {}});
   if (!status) std::abort();
   return parts;
 }
@@ -59,7 +59,7 @@ void write_bundle(std::ostream &out, const std::vector<Part> &parts) {
   at = base + 4096;
   for (const Part &part : parts) {
     pad(out, at);
-    std::string_view text = as_text(part.blob.bytes());
+    std::string_view text = asText(part.blob.bytes());
     out.write(text.data(), static_cast<std::streamsize>(text.size()));
     at = aligned(at + text.size());
   }

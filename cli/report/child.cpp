@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
 
-sigset_t watched_signals() {
+sigset_t watchedSignals() {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : kPassedOn) sigaddset(&set, signal);
@@ -39,7 +39,7 @@ ChildEnd wait_for(pid_t child, const sigset_t &watched) {
 
 } // namespace
 
-ChildEnd run_child(const std::vector<std::string> &command) {
+ChildEnd runChild(const std::vector<std::string> &command) {
   std::vector<char *> arguments;
   arguments.reserve(command.size() + 1);
   for (const std::string &word : command) arguments.push_back(const_cast<char *>(word.c_str()));
@@ -47,7 +47,7 @@ ChildEnd run_child(const std::vector<std::string> &command) {
   std::fflush(nullptr);
   int ready[2]; // closed by a successful exec, else it carries errno
   if (pipe2(ready, O_CLOEXEC) != 0) return {126, 0, errno};
-  const sigset_t watched = watched_signals();
+  const sigset_t watched = watchedSignals();
   sigset_t before;
   sigprocmask(SIG_BLOCK, &watched, &before);
   const pid_t child = fork();
@@ -73,7 +73,7 @@ ChildEnd run_child(const std::vector<std::string> &command) {
   return end;
 }
 
-void end_like(const ChildEnd &end) {
+void endLike(const ChildEnd &end) {
   std::fflush(nullptr);
   if (end.signal != 0) {
     // The child has left a core if one was wanted.

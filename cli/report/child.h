@@ -13,9 +13,9 @@ struct ChildEnd {
 };
 
 /// Signals that are sent to fadeprobe go on to the child; those of the terminal reach it anyway.
-ChildEnd run_child(const std::vector<std::string> &command);
+ChildEnd runChild(const std::vector<std::string> &command);
 
 /// Ends this process as the child ended: with its exit code, or by its signal.
-[[noreturn]] void end_like(const ChildEnd &end);
+[[noreturn]] void endLike(const ChildEnd &end);
 
 } // namespace fade::cli

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// False, after a line that says why, if the file cannot be written.
-bool write_file(const std::string &path, const std::string &contents) {
+bool writeFile(const std::string &path, const std::string &contents) {
   errno = 0;
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   if (out) out.write(contents.data(), static_cast<std::streamsize>(contents.size()));
@@ -33,7 +33,7 @@ bool write_file(const std::string &path, const std::string &contents) {
 }
 
 /// Makes what the options ask for. 0 or 1.
-int make_outcome(const ReportOptions &options, bool with_summary = false) {
+int makeOutcome(const ReportOptions &options, bool with_summary = false) {
   std::string error;
   auto log = report::readRunLog(options.log, error);
   if (!log) {
@@ -46,23 +46,23 @@ int make_outcome(const ReportOptions &options, bool with_summary = false) {
     fmt::print(stderr, "{}", terminalSummary(*log, report::Terminal::of(STDERR_FILENO)));
   bool is_written = true;
   if (!options.trace.empty())
-    is_written = write_file(options.trace, report::perfettoTrace(*log)) && is_written;
+    is_written = writeFile(options.trace, report::perfettoTrace(*log)) && is_written;
   if (!options.html.empty()) {
     const std::string title = options.title.empty() ? options.log : options.title;
     const auto data = report::pageData(*log, {title, options.code});
-    is_written = write_file(options.html, report::htmlPage(data)) && is_written;
+    is_written = writeFile(options.html, report::htmlPage(data)) && is_written;
   }
   return is_written ? 0 : 1;
 }
 
 /// The variable as the options give it.
-std::string value_of(const RunOptions &run, std::string_view variable) {
+std::string valueOf(const RunOptions &run, std::string_view variable) {
   for (auto at = run.values.rbegin(); at != run.values.rend(); ++at)
     if (at->first == variable) return at->second;
   return "";
 }
 
-void add_analyzer(RunOptions &run, const std::string &name, const std::string &how) {
+void addAnalyzer(RunOptions &run, const std::string &name, const std::string &how) {
   const auto is_same = [&](const std::string &given) {
     return given == name || given.starts_with(name + ":");
   };
@@ -70,27 +70,27 @@ void add_analyzer(RunOptions &run, const std::string &name, const std::string &h
 }
 
 /// What the report needs from the run, besides what the user asks for.
-void add_needs(RunOptions &run, const ReportOptions &outcome) {
+void addNeeds(RunOptions &run, const ReportOptions &outcome) {
   if (!outcome.html.empty()) {
     if (!run.instrumented) run.instrumented = true;
-    add_analyzer(run, "Heatmap", "Heatmap:steps=64");
-    add_analyzer(run, "BlockCounts", "BlockCounts");
-    add_analyzer(run, "AccessPatterns", "AccessPatterns");
-    add_analyzer(run, "BlockFlow", "BlockFlow");
+    addAnalyzer(run, "Heatmap", "Heatmap:steps=64");
+    addAnalyzer(run, "BlockCounts", "BlockCounts");
+    addAnalyzer(run, "AccessPatterns", "AccessPatterns");
+    addAnalyzer(run, "BlockFlow", "BlockFlow");
   }
-  if (run.instrumented.value_or(false)) add_analyzer(run, "MemoryAnalysis", "MemoryAnalysis");
+  if (run.instrumented.value_or(false)) addAnalyzer(run, "MemoryAnalysis", "MemoryAnalysis");
 }
 
 /// Where the JSON lines go. Empty, after a line that says why, if the options contradict.
-std::string place_of_log(const RunOptions &run, const ReportOptions &outcome) {
+std::string placeOfLog(const RunOptions &run, const ReportOptions &outcome) {
   const char *option = outcome.html.empty() ? "--trace" : "--report";
-  if (const std::string format = value_of(run, "FADE_LOG_FORMAT");
+  if (const std::string format = valueOf(run, "FADE_LOG_FORMAT");
       !format.empty() && format != "json") {
     complain(fmt::format("{} is made from JSON lines: it cannot be combined with --log-format {}",
                          option, format));
     return "";
   }
-  const std::string wanted = value_of(run, "FADE_LOG_LOCATION");
+  const std::string wanted = valueOf(run, "FADE_LOG_LOCATION");
   if (wanted == "console" || wanted.find('%') != std::string::npos) {
     complain(
         fmt::format("{} needs JSON lines in one file: it cannot be combined with --log-location {}",
@@ -110,7 +110,7 @@ std::string joined(const std::vector<std::string> &words) {
 
 } // namespace
 
-CLI::App *add_report_command(CLI::App &app, ReportOptions &options) {
+CLI::App *addReportCommand(CLI::App &app, ReportOptions &options) {
   CLI::App *command =
       app.add_subcommand("report", "make an HTML report from the JSON lines of a run");
   command->add_option("log", options.log, "JSON lines written with --log-format json")
@@ -127,17 +127,17 @@ CLI::App *add_report_command(CLI::App &app, ReportOptions &options) {
   return command;
 }
 
-int run_report(const ReportOptions &options) {
+int runReport(const ReportOptions &options) {
   const auto usage = [](const char *what) {
     complain(fmt::format("{}: fadeprobe report run.jsonl -o out.html", what));
     return kUsageError;
   };
   if (options.log.empty()) return usage("report: no file of JSON lines given");
   if (options.html.empty() && options.trace.empty()) return usage("report: give -o or --trace");
-  return make_outcome(options);
+  return makeOutcome(options);
 }
 
-void add_outcome_options(CLI::App &app, ReportOptions &options) {
+void addOutcomeOptions(CLI::App &app, ReportOptions &options) {
   app.add_option("--report", options.html,
                  "write an HTML report, one file (implies -i and the analyzers it needs)")
       ->type_name("FILE");
@@ -145,25 +145,25 @@ void add_outcome_options(CLI::App &app, ReportOptions &options) {
       ->type_name("FILE");
 }
 
-bool wants_outcome(const ReportOptions &options) {
+bool wantsOutcome(const ReportOptions &options) {
   return !options.html.empty() || !options.trace.empty();
 }
 
-int run_with_outcome(RunOptions run, ReportOptions outcome,
-                     const std::vector<std::string> &application) {
-  const bool has_own_log = !value_of(run, "FADE_LOG_LOCATION").empty();
-  outcome.log = place_of_log(run, outcome);
+int runWithOutcome(RunOptions run, ReportOptions outcome,
+                   const std::vector<std::string> &application) {
+  const bool has_own_log = !valueOf(run, "FADE_LOG_LOCATION").empty();
+  outcome.log = placeOfLog(run, outcome);
   if (outcome.log.empty()) return kUsageError;
-  add_needs(run, outcome);
+  addNeeds(run, outcome);
   run.values.emplace_back("FADE_LOG_LOCATION", outcome.log);
   run.values.emplace_back("FADE_LOG_FORMAT", "json");
   // The application may go to another directory, but this program stays.
   for (const std::string *path : {&outcome.html, &outcome.trace, &outcome.log})
-    if (!path->empty() && !can_write("", *path)) return 1;
-  if (const auto code = prepare_run(run, application, true)) return *code;
+    if (!path->empty() && !canWrite("", *path)) return 1;
+  if (const auto code = prepareRun(run, application, true)) return *code;
   const bool keeps_log = !outcome.html.empty() || has_own_log;
   std::error_code ignored;
-  const ChildEnd end = run_child(application);
+  const ChildEnd end = runChild(application);
   if (end.error != 0) {
     complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
     return end.exit_code;
@@ -171,17 +171,17 @@ int run_with_outcome(RunOptions run, ReportOptions outcome,
   if (!fs::exists(outcome.log, ignored) || fs::is_empty(outcome.log, ignored)) {
     complain("the application did not use the GPU: there is nothing to report");
     fs::remove(outcome.log, ignored);
-    end_like(end);
+    endLike(end);
   }
   if (outcome.code.empty())
-    if (const std::string program = program_of(application[0]); !program.empty())
+    if (const std::string program = programOf(application[0]); !program.empty())
       outcome.code.push_back(program);
   outcome.title = joined(application);
-  if (make_outcome(outcome, !outcome.html.empty()) == 0)
+  if (makeOutcome(outcome, !outcome.html.empty()) == 0)
     for (const std::string &made : {outcome.html, outcome.trace})
       if (!made.empty()) complain(fmt::format("see {}", made));
   if (!keeps_log) fs::remove(outcome.log, ignored);
-  end_like(end);
+  endLike(end);
 }
 
 } // namespace fade::cli

@@ -19,16 +19,16 @@ struct ReportOptions {
   std::vector<std::string> code; ///< where the kernels' machine code is
 };
 
-CLI::App *add_report_command(CLI::App &app, ReportOptions &options);
+CLI::App *addReportCommand(CLI::App &app, ReportOptions &options);
 /// 0; 1 if a file cannot be read or written; 2 for a mistake in the options.
-int run_report(const ReportOptions &options);
+int runReport(const ReportOptions &options);
 
 /// --report and --trace, for the program itself.
-void add_outcome_options(CLI::App &app, ReportOptions &options);
-bool wants_outcome(const ReportOptions &options);
+void addOutcomeOptions(CLI::App &app, ReportOptions &options);
+bool wantsOutcome(const ReportOptions &options);
 /// Runs the application as a child and makes what was asked for. Ends this process as the
 /// application ended, or returns an exit code if it was not started.
-int run_with_outcome(RunOptions run, ReportOptions outcome,
-                     const std::vector<std::string> &application);
+int runWithOutcome(RunOptions run, ReportOptions outcome,
+                   const std::vector<std::string> &application);
 
 } // namespace fade::cli

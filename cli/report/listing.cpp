@@ -66,7 +66,7 @@ void CodeReader::read(const std::string &file) {
         return true;
       },
       [&](const codeobj::Error &error) { problem(error.message()); }};
-  if (const auto status = codeobj::find_code(file, handler); !status)
+  if (const auto status = codeobj::findCode(file, handler); !status)
     problem(status.error().message());
 }
 
@@ -78,10 +78,10 @@ void CodeReader::object(const codeobj::FoundCode &found) {
   const auto object = found.open();
   if (!object) return problem(object.error().message());
   std::shared_ptr<const codeobj::SourceMap> map;
-  for (std::size_t i = 0; i < (*object)->kernel_count(); ++i)
+  for (std::size_t i = 0; i < (*object)->kernelCount(); ++i)
     for (uint32_t k = 0; k < log_.kernels.size(); ++k) {
       if (done_[k] || !fits(log_.kernels[k])) continue;
-      if (!isWanted(log_.kernels[k], (*object)->kernel_name(i).name)) continue;
+      if (!isWanted(log_.kernels[k], (*object)->kernelName(i).name)) continue;
       if (!map)
         if (const auto opened = codeobj::SourceMap::open(*object)) map = *opened;
       done_[k] = true;
@@ -93,7 +93,7 @@ void CodeReader::kernel(const codeobj::CodeObject &object, std::size_t index, ui
                         const codeobj::SourceMap *map) {
   const auto kernel = object.kernel(index);
   if (!kernel) return problem(kernel.error().message());
-  const auto code = codeobj::analyze_kernel(object, *kernel);
+  const auto code = codeobj::analyzeKernel(object, *kernel);
   if (!code) return problem(code.error().message());
   Json instructions = Json::array();
   std::size_t block = 0;

@@ -15,28 +15,28 @@ constexpr std::string_view kCompressedMagic = "CCOB";
 constexpr std::size_t kMostErrors = 16;
 
 /// An entry's three numbers; also the least an entry can take, which bounds the count.
-constexpr std::uint64_t kEntryHeader = 24;
+constexpr uint64_t kEntryHeader = 24;
 
 /// Code objects shrink by 5 to 20; what claims to shrink by much more is not one.
-std::uint64_t inflate_limit(std::uint64_t compressed_size) {
-  return (std::uint64_t(16) << 20) + 512 * compressed_size;
+uint64_t inflateLimit(uint64_t compressed_size) {
+  return (uint64_t(16) << 20) + 512 * compressed_size;
 }
 
 bool starts_with(ByteView bytes, std::string_view magic) {
-  return as_text(bytes).starts_with(magic);
+  return asText(bytes).starts_with(magic);
 }
 
 /// "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-" -> "gfx90a:xnack-": what a person calls the entry.
-std::string_view short_id(std::string_view id) {
+std::string_view shortId(std::string_view id) {
   std::size_t gfx = id.find("gfx");
   return gfx == std::string_view::npos ? id : id.substr(gfx);
 }
 
 /// Where the next bundle starts. Looks window by window, so that a search for one magic never runs
 /// through the whole file past the other one.
-std::optional<std::uint64_t> find_magic(ByteView bytes, std::uint64_t from) {
-  constexpr std::uint64_t kWindow = 1 << 16;
-  std::string_view text = as_text(bytes);
+std::optional<uint64_t> findMagic(ByteView bytes, uint64_t from) {
+  constexpr uint64_t kWindow = 1 << 16;
+  std::string_view text = asText(bytes);
   for (; from < text.size(); from += kWindow) {
     std::string_view window = text.substr(from, kWindow + kMagic.size() - 1);
     std::size_t first = std::min(window.find(kMagic), window.find(kCompressedMagic));
@@ -46,39 +46,39 @@ std::optional<std::uint64_t> find_magic(ByteView bytes, std::uint64_t from) {
 }
 
 struct RawEntry {
-  std::uint64_t offset, size;
+  uint64_t offset, size;
   std::string_view id;
 };
 
-Result<std::vector<RawEntry>> read_entries(const Blob &blob) {
+Result<std::vector<RawEntry>> readEntries(const Blob &blob) {
   ByteView bytes = blob.bytes();
-  auto fail = [&](std::uint64_t offset, std::string what) {
+  auto fail = [&](uint64_t offset, std::string what) {
     return blob.error("bundle header", offset, std::move(what));
   };
-  auto count = read<std::uint64_t>(bytes, kMagic.size());
+  auto count = read<uint64_t>(bytes, kMagic.size());
   if (!count) return fail(kMagic.size(), "ends early");
   if (*count > bytes.size() / kEntryHeader)
     return fail(kMagic.size(), fmt::format("{} entries do not fit", *count));
   std::vector<RawEntry> entries;
-  std::uint64_t at = kMagic.size() + 8;
-  for (std::uint64_t i = 0; i < *count; ++i) {
-    auto offset = read<std::uint64_t>(bytes, at);
-    auto size = read<std::uint64_t>(bytes, at + 8);
-    auto length = read<std::uint64_t>(bytes, at + 16);
+  uint64_t at = kMagic.size() + 8;
+  for (uint64_t i = 0; i < *count; ++i) {
+    auto offset = read<uint64_t>(bytes, at);
+    auto size = read<uint64_t>(bytes, at + 8);
+    auto length = read<uint64_t>(bytes, at + 16);
     if (!offset || !size || !length) return fail(at, "ends early");
     auto id = part(bytes, at + kEntryHeader, *length);
     if (!id || *length > kLongestString) return fail(at, "name of an entry runs past the end");
     if (!part(bytes, *offset, *size))
-      return fail(at, fmt::format("entry '{}' [{:#x}, +{:#x}) is outside the bundle", as_text(*id),
+      return fail(at, fmt::format("entry '{}' [{:#x}, +{:#x}) is outside the bundle", asText(*id),
                                   *offset, *size));
-    entries.push_back({*offset, *size, as_text(*id)});
+    entries.push_back({*offset, *size, asText(*id)});
     at += kEntryHeader + *length;
   }
   return entries;
 }
 
-std::uint64_t end_of(const std::vector<RawEntry> &entries) {
-  std::uint64_t end = kMagic.size() + 8;
+uint64_t endOf(const std::vector<RawEntry> &entries) {
+  uint64_t end = kMagic.size() + 8;
   for (const RawEntry &entry : entries) end += kEntryHeader + entry.id.size();
   for (const RawEntry &entry : entries) end = std::max(end, entry.offset + entry.size);
   return end;
@@ -86,47 +86,47 @@ std::uint64_t end_of(const std::vector<RawEntry> &entries) {
 
 } // namespace
 
-bool Bundle::looks_like(ByteView bytes) {
+bool Bundle::looksLike(ByteView bytes) {
   return starts_with(bytes, kMagic) || starts_with(bytes, kCompressedMagic);
 }
 
 Result<Bundle> Bundle::open(Blob blob) {
-  if (starts_with(blob.bytes(), kCompressedMagic)) return open_compressed(std::move(blob));
+  if (starts_with(blob.bytes(), kCompressedMagic)) return openCompressed(std::move(blob));
   if (!starts_with(blob.bytes(), kMagic)) return blob.error("bundle header", 0, "not a bundle");
-  auto entries = read_entries(blob);
+  auto entries = readEntries(blob);
   if (!entries) return std::move(entries).error();
   Bundle bundle;
-  bundle.blob_ = blob.slice(blob.bytes().first(end_of(*entries)), blob.name());
+  bundle.blob_ = blob.slice(blob.bytes().first(endOf(*entries)), blob.name());
   return bundle;
 }
 
-Result<Bundle> Bundle::open_compressed(Blob blob) {
+Result<Bundle> Bundle::openCompressed(Blob blob) {
   ByteView bytes = blob.bytes();
-  auto fail = [&](std::uint64_t offset, std::string what) {
+  auto fail = [&](uint64_t offset, std::string what) {
     return blob.error("compressed bundle header", offset, std::move(what));
   };
-  auto version = read<std::uint16_t>(bytes, 4);
-  auto method = read<std::uint16_t>(bytes, 6);
+  auto version = read<uint16_t>(bytes, 4);
+  auto method = read<uint16_t>(bytes, 6);
   if (!version || !method) return fail(4, "ends early");
   if (*version < 1 || *version > 3) return fail(4, fmt::format("version {} is unknown", *version));
   if (*method > 1) return fail(6, fmt::format("compression method {} is unknown", *method));
   Bundle bundle;
   bundle.version_ = *version;
   bundle.method_ = static_cast<Method>(*method);
-  std::optional<std::uint64_t> total, inflated;
+  std::optional<uint64_t> total, inflated;
   if (*version == 1) {
     bundle.header_size_ = 20;
-    inflated = read<std::uint32_t>(bytes, 8);
+    inflated = read<uint32_t>(bytes, 8);
     // Version 1 does not say where it ends; the next bundle does.
-    total = find_magic(bytes, std::min<std::uint64_t>(20, bytes.size())).value_or(bytes.size());
+    total = findMagic(bytes, std::min<uint64_t>(20, bytes.size())).value_or(bytes.size());
   } else if (*version == 2) {
     bundle.header_size_ = 24;
-    total = read<std::uint32_t>(bytes, 8);
-    inflated = read<std::uint32_t>(bytes, 12);
+    total = read<uint32_t>(bytes, 8);
+    inflated = read<uint32_t>(bytes, 12);
   } else {
     bundle.header_size_ = 32;
-    total = read<std::uint64_t>(bytes, 8);
-    inflated = read<std::uint64_t>(bytes, 16);
+    total = read<uint64_t>(bytes, 8);
+    inflated = read<uint64_t>(bytes, 16);
   }
   if (bytes.size() < bundle.header_size_ || !total || !inflated) return fail(8, "ends early");
   if (*total < bundle.header_size_ || *total > bytes.size())
@@ -139,12 +139,12 @@ Result<Bundle> Bundle::open_compressed(Blob blob) {
 
 Result<Blob> Bundle::inflate() const {
   ByteView compressed = blob_.bytes().subspan(header_size_);
-  std::uint64_t limit = std::min(inflated_size_, inflate_limit(compressed.size()));
+  uint64_t limit = std::min(inflated_size_, inflateLimit(compressed.size()));
   Inflated result =
-      method_ == Method::Zstd ? inflate_zstd(compressed, limit) : inflate_zlib(compressed, limit);
+      method_ == Method::Zstd ? inflateZstd(compressed, limit) : inflateZlib(compressed, limit);
   if (auto *failure = std::get_if<InflateFailure>(&result))
     return blob_.error("compressed bundle", header_size_ + failure->offset, failure->what);
-  auto &bytes = std::get<std::vector<std::uint8_t>>(result);
+  auto &bytes = std::get<std::vector<uint8_t>>(result);
   if (bytes.size() != inflated_size_)
     return blob_.error(
         "compressed bundle", 0,
@@ -161,12 +161,12 @@ Result<std::vector<BundleEntry>> Bundle::entries() const {
     if (!starts_with(whole.bytes(), kMagic))
       return blob_.error("compressed bundle", 0, "does not hold a bundle");
   }
-  auto raw = read_entries(whole);
+  auto raw = readEntries(whole);
   if (!raw) return std::move(raw).error();
   std::vector<BundleEntry> entries;
   entries.reserve(raw->size());
   for (const RawEntry &entry : *raw) {
-    std::string name = fmt::format("{}[{}]", whole.name(), short_id(entry.id));
+    std::string name = fmt::format("{}[{}]", whole.name(), shortId(entry.id));
     entries.push_back(
         {std::string(entry.id),
          whole.slice(whole.bytes().subspan(entry.offset, entry.size), std::move(name)),
@@ -175,14 +175,14 @@ Result<std::vector<BundleEntry>> Bundle::entries() const {
   return entries;
 }
 
-std::vector<PlacedBundle> find_bundles(const Blob &blob, std::vector<Error> &errors) {
+std::vector<PlacedBundle> findBundles(const Blob &blob, std::vector<Error> &errors) {
   std::vector<PlacedBundle> bundles;
-  std::uint64_t at = 0;
-  while (auto next = find_magic(blob.bytes(), at)) {
+  uint64_t at = 0;
+  while (auto next = findMagic(blob.bytes(), at)) {
     at = *next;
     auto bundle = Bundle::open(blob.slice(blob.bytes().subspan(at), blob.name()));
     if (bundle) {
-      std::uint64_t size = bundle->size();
+      uint64_t size = bundle->size();
       bundles.push_back({at, *std::move(bundle)});
       at += size;
     } else {

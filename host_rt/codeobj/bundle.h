@@ -13,14 +13,14 @@
 namespace fade::codeobj {
 
 struct BundleEntry {
-  std::string id;           ///< "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-"
-  Blob blob;                ///< its name is the file's with the target behind it
-  std::uint64_t offset = 0; ///< in the uncompressed bundle
+  std::string id;      ///< "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-"
+  Blob blob;           ///< its name is the file's with the target behind it
+  uint64_t offset = 0; ///< in the uncompressed bundle
 };
 
 class Bundle {
 public:
-  static bool looks_like(ByteView bytes);
+  static bool looksLike(ByteView bytes);
   /// The bundle at the start of the blob, which may go on behind it.
   static Result<Bundle> open(Blob blob);
 
@@ -28,29 +28,29 @@ public:
   /// Of the compressed format: 1, 2 or 3; 0 when not compressed.
   unsigned version() const { return version_; }
   /// Bytes the bundle takes in its file.
-  std::uint64_t size() const { return blob_.bytes().size(); }
+  uint64_t size() const { return blob_.bytes().size(); }
 
   Result<std::vector<BundleEntry>> entries() const;
 
 private:
-  enum class Method : std::uint16_t { Zlib = 0, Zstd = 1 };
-  static Result<Bundle> open_compressed(Blob blob);
+  enum class Method : uint16_t { Zlib = 0, Zstd = 1 };
+  static Result<Bundle> openCompressed(Blob blob);
   Result<Blob> inflate() const;
 
   Blob blob_; ///< exactly this bundle
   unsigned version_ = 0;
   Method method_ = Method::Zlib;
   std::size_t header_size_ = 0;
-  std::uint64_t inflated_size_ = 0;
+  uint64_t inflated_size_ = 0;
 };
 
 struct PlacedBundle {
-  std::uint64_t offset = 0;
+  uint64_t offset = 0;
   Bundle bundle;
 };
 
 /// All bundles in `blob`, one behind the other with any padding between them. A bundle that cannot
 /// be read is reported through `errors` and the search goes on behind it.
-std::vector<PlacedBundle> find_bundles(const Blob &blob, std::vector<Error> &errors);
+std::vector<PlacedBundle> findBundles(const Blob &blob, std::vector<Error> &errors);
 
 } // namespace fade::codeobj

@@ -19,7 +19,7 @@ std::string Error::message() const {
   return where.empty() ? what : where + ": " + what;
 }
 
-std::optional<std::string_view> c_string(ByteView bytes, std::uint64_t offset) {
+std::optional<std::string_view> cString(ByteView bytes, uint64_t offset) {
   if (offset >= bytes.size()) return std::nullopt;
   const auto *start = reinterpret_cast<const char *>(bytes.data() + offset);
   const void *end =
@@ -28,7 +28,7 @@ std::optional<std::string_view> c_string(ByteView bytes, std::uint64_t offset) {
   return std::string_view(start, static_cast<const char *>(end) - start);
 }
 
-Result<Blob> Blob::map_file(const std::string &path) {
+Result<Blob> Blob::mapFile(const std::string &path) {
   auto failed = [&](const char *action) {
     return Error{path, "", 0, fmt::format("cannot {}: {}", action, std::strerror(errno))};
   };
@@ -58,7 +58,7 @@ Result<Blob> Blob::map_file(const std::string &path) {
   ::close(fd);
   std::shared_ptr<const void> owner(
       base, [size](const void *p) { ::munmap(const_cast<void *>(p), size); });
-  return Blob(std::move(owner), {static_cast<const std::uint8_t *>(base), size}, path, true);
+  return Blob(std::move(owner), {static_cast<const uint8_t *>(base), size}, path, true);
 }
 
 Blob Blob::borrow(ByteView bytes, std::string name) {
@@ -66,11 +66,11 @@ Blob Blob::borrow(ByteView bytes, std::string name) {
 }
 
 Blob Blob::copy(ByteView bytes, std::string name) {
-  return own(std::vector<std::uint8_t>(bytes.begin(), bytes.end()), std::move(name));
+  return own(std::vector<uint8_t>(bytes.begin(), bytes.end()), std::move(name));
 }
 
-Blob Blob::own(std::vector<std::uint8_t> bytes, std::string name) {
-  auto owner = std::make_shared<const std::vector<std::uint8_t>>(std::move(bytes));
+Blob Blob::own(std::vector<uint8_t> bytes, std::string name) {
+  auto owner = std::make_shared<const std::vector<uint8_t>>(std::move(bytes));
   ByteView view(*owner);
   return Blob(std::move(owner), view, std::move(name));
 }

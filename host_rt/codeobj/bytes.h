@@ -16,17 +16,17 @@
 
 namespace fade::codeobj {
 
-using ByteView = std::span<const std::uint8_t>;
+using ByteView = std::span<const uint8_t>;
 
 /// The part [offset, offset+size) of `bytes`, or nothing if it is not all there.
-inline std::optional<ByteView> part(ByteView bytes, std::uint64_t offset, std::uint64_t size) {
+inline std::optional<ByteView> part(ByteView bytes, uint64_t offset, uint64_t size) {
   if (offset > bytes.size() || size > bytes.size() - offset) return std::nullopt;
   return bytes.subspan(offset, size);
 }
 
 /// A little-endian value at `offset`; all formats here are little-endian, and so are all hosts of
 /// ROCm.
-template <class T> std::optional<T> read(ByteView bytes, std::uint64_t offset) {
+template <class T> std::optional<T> read(ByteView bytes, uint64_t offset) {
   static_assert(std::is_trivially_copyable_v<T>);
   auto at = part(bytes, offset, sizeof(T));
   if (!at) return std::nullopt;
@@ -41,13 +41,13 @@ inline constexpr std::size_t kLongestString = 1 << 16;
 
 /// The zero-terminated string at `offset`, or nothing if it does not end inside `bytes` (or is too
 /// long).
-std::optional<std::string_view> c_string(ByteView bytes, std::uint64_t offset);
+std::optional<std::string_view> cString(ByteView bytes, uint64_t offset);
 
-inline std::string_view as_text(ByteView bytes) {
+inline std::string_view asText(ByteView bytes) {
   return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
 }
-inline ByteView as_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t *>(text.data()), text.size()};
+inline ByteView asBytes(std::string_view text) {
+  return {reinterpret_cast<const uint8_t *>(text.data()), text.size()};
 }
 
 /// Immutable bytes with a name and a shared owner: a mapped file, a caller's buffer, a decompressed
@@ -57,12 +57,12 @@ public:
   Blob() = default;
 
   /// Maps the file read-only; nothing is read until it is looked at.
-  static Result<Blob> map_file(const std::string &path);
+  static Result<Blob> mapFile(const std::string &path);
   /// The caller keeps the bytes alive and unchanged for as long as anything made from the blob
   /// lives.
   static Blob borrow(ByteView bytes, std::string name);
   static Blob copy(ByteView bytes, std::string name);
-  static Blob own(std::vector<std::uint8_t> bytes, std::string name);
+  static Blob own(std::vector<uint8_t> bytes, std::string name);
 
   /// `view` must lie inside bytes().
   Blob slice(ByteView view, std::string name) const;
@@ -75,7 +75,7 @@ public:
   /// comes from a mapped file is read again when needed; what does not is left alone.
   void rest() const;
 
-  Error error(std::string section, std::uint64_t offset, std::string what) const {
+  Error error(std::string section, uint64_t offset, std::string what) const {
     return {name_, std::move(section), offset, std::move(what)};
   }
 
@@ -86,7 +86,7 @@ private:
   std::shared_ptr<const void> owner_;
   ByteView bytes_;
   std::string name_;
-  bool mapped_ = false; ///< the bytes are a file's, mapped by map_file()
+  bool mapped_ = false; ///< the bytes are a file's, mapped by mapFile()
 };
 
 } // namespace fade::codeobj

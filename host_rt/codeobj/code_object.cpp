@@ -8,47 +8,47 @@
 namespace fade::codeobj {
 namespace {
 
-constexpr std::uint16_t kMachineAmdgpu = 224;
-constexpr std::uint8_t kOsAbiHsa = 64;
-constexpr std::uint8_t kSymbolOldKernel = 10; ///< type of a kernel's symbol in version 2
+constexpr uint16_t kMachineAmdgpu = 224;
+constexpr uint8_t kOsAbiHsa = 64;
+constexpr uint8_t kSymbolOldKernel = 10; ///< type of a kernel's symbol in version 2
 
 // Note types. Version 2 used the owner "AMD" and YAML, later ones "AMDGPU" and MessagePack.
-constexpr std::uint32_t kNoteOldIsaName = 11;
-constexpr std::uint32_t kNoteOldMetadata = 10;
-constexpr std::uint32_t kNoteMetadata = 32;
+constexpr uint32_t kNoteOldIsaName = 11;
+constexpr uint32_t kNoteOldMetadata = 10;
+constexpr uint32_t kNoteMetadata = 32;
 
 constexpr std::string_view kDescriptorSuffix = ".kd";
 
 /// From here on memory is worth more than the microseconds it takes to give it back.
 constexpr std::size_t kLargeFile = 1 << 20;
 
-bool is_code(const Symbol &symbol) {
+bool isCode(const Symbol &symbol) {
   return (symbol.type == STT_FUNC || symbol.type == kSymbolOldKernel) &&
          symbol.section != SHN_UNDEF && symbol.size != 0;
 }
 
 } // namespace
 
-bool CodeObject::looks_like(ByteView bytes) {
-  auto machine = read<std::uint16_t>(bytes, offsetof(Elf64_Ehdr, e_machine));
-  return Elf::looks_like(bytes) && machine == kMachineAmdgpu;
+bool CodeObject::looksLike(ByteView bytes) {
+  auto machine = read<uint16_t>(bytes, offsetof(Elf64_Ehdr, e_machine));
+  return Elf::looksLike(bytes) && machine == kMachineAmdgpu;
 }
 
 Result<std::shared_ptr<const CodeObject>> CodeObject::open(Blob blob) {
   auto elf = Elf::open(std::move(blob));
   if (!elf) return std::move(elf).error();
   std::shared_ptr<CodeObject> object(new CodeObject(*std::move(elf)));
-  if (auto status = object->read_header(); !status) return std::move(status).error();
-  if (auto status = object->index_symbols(); !status) return std::move(status).error();
-  if (auto status = object->read_metadata(); !status) return std::move(status).error();
+  if (auto status = object->readHeader(); !status) return std::move(status).error();
+  if (auto status = object->indexSymbols(); !status) return std::move(status).error();
+  if (auto status = object->readMetadata(); !status) return std::move(status).error();
   // The names are known, and the rest of a large file can wait until a kernel is asked for.
   if (object->elf_.blob().bytes().size() > kLargeFile) object->elf_.blob().rest();
   return std::shared_ptr<const CodeObject>(std::move(object));
 }
 
-Status CodeObject::read_header() {
+Status CodeObject::readHeader() {
   const Elf64_Ehdr &header = elf_.header();
-  auto fail = [&](std::uint64_t offset, std::string what) -> Status {
+  auto fail = [&](uint64_t offset, std::string what) -> Status {
     return elf_.blob().error("ELF header", offset, std::move(what));
   };
   if (header.e_machine != kMachineAmdgpu)
@@ -58,25 +58,25 @@ Status CodeObject::read_header() {
     return fail(EI_OSABI, "AMD GPU code, but not for the HSA runtime");
   // ABI versions 0 to 4 are code-object versions 2 to 6; a later one is read as the last we know.
   version_ = std::min(header.e_ident[EI_ABIVERSION] + 2, 6);
-  auto target = target_from_elf_flags(header.e_flags, version_);
+  auto target = targetFromElfFlags(header.e_flags, version_);
   if (target) target_ = *target;
   return Done{};
 }
 
-Status CodeObject::index_symbols() {
+Status CodeObject::indexSymbols() {
   auto symbols = elf_.symbols();
   if (!symbols) return std::move(symbols).error();
   symbols_ = *std::move(symbols);
   symbol_by_name_.reserve(symbols_.size());
   for (std::size_t i = 0; i < symbols_.size(); ++i) {
     if (!symbols_[i].name.empty()) symbol_by_name_.emplace(symbols_[i].name, i);
-    if (is_code(symbols_[i])) functions_.push_back(i);
+    if (isCode(symbols_[i])) functions_.push_back(i);
   }
   std::ranges::sort(functions_, {}, [&](std::size_t i) { return std::pair(symbols_[i].value, i); });
   return Done{};
 }
 
-Status CodeObject::read_metadata() {
+Status CodeObject::readMetadata() {
   auto notes = elf_.notes();
   if (!notes) return std::move(notes).error();
   MetadataIndex index;
@@ -85,21 +85,21 @@ Status CodeObject::read_metadata() {
   };
   for (const Note &note : *notes) {
     if (note.owner == "AMDGPU" && note.type == kNoteMetadata) {
-      auto read = index_metadata(note.content);
+      auto read = indexMetadata(note.content);
       if (auto *fault = std::get_if<MetadataFault>(&read)) return fail(*fault);
       index = std::get<MetadataIndex>(std::move(read));
       note_ = note.content;
     } else if (note.owner == "AMD" && note.type == kNoteOldMetadata) {
-      auto read = read_old_metadata(as_text(note.content));
+      auto read = readOldMetadata(asText(note.content));
       if (auto *fault = std::get_if<MetadataFault>(&read)) return fail(*fault);
       auto &old = std::get<OldMetadata>(read);
       old_kernels_ = std::move(old.kernels);
       index.printf_formats = std::move(old.printf_formats);
     } else if (note.owner == "AMD" && note.type == kNoteOldIsaName && target_.processor.empty()) {
-      index.target = as_text(note.content);
+      index.target = asText(note.content);
     }
   }
-  if (auto target = parse_target(index.target)) {
+  if (auto target = parseTarget(index.target)) {
     unsigned generic_version = target_.generic_version;
     target_ = *std::move(target);
     target_.generic_version = generic_version;
@@ -108,11 +108,11 @@ Status CodeObject::read_metadata() {
     return elf_.blob().error("ELF header", offsetof(Elf64_Ehdr, e_flags),
                              fmt::format("unknown processor {:#x}", elf_.header().e_flags & 0xff));
   printf_formats_ = std::move(index.printf_formats);
-  index_kernels(index);
+  indexKernels(index);
   return Done{};
 }
 
-void CodeObject::index_kernels(const MetadataIndex &index) {
+void CodeObject::indexKernels(const MetadataIndex &index) {
   auto add = [&](Entry entry) {
     // Two kernels of one name would be two answers to one question; the first is the one the loader
     // takes.
@@ -133,18 +133,18 @@ void CodeObject::index_kernels(const MetadataIndex &index) {
   }
 }
 
-KernelName CodeObject::kernel_name(std::size_t index) const {
+KernelName CodeObject::kernelName(std::size_t index) const {
   return {kernels_[index].name, kernels_[index].symbol};
 }
 
-std::optional<std::size_t> CodeObject::find_kernel(std::string_view symbol) const {
+std::optional<std::size_t> CodeObject::findKernel(std::string_view symbol) const {
   if (auto it = by_symbol_.find(symbol); it != by_symbol_.end()) return it->second;
   std::string with_suffix = std::string(symbol).append(kDescriptorSuffix);
   if (auto it = by_symbol_.find(with_suffix); it != by_symbol_.end()) return it->second;
   return std::nullopt;
 }
 
-std::optional<std::size_t> CodeObject::find_clone(std::size_t index) const {
+std::optional<std::size_t> CodeObject::findClone(std::size_t index) const {
   auto it = by_symbol_.find(std::string(FADE_CLONE_PREFIX).append(kernels_[index].symbol));
   if (it == by_symbol_.end()) return std::nullopt;
   return it->second;
@@ -159,51 +159,50 @@ Result<Kernel> CodeObject::kernel(std::size_t index) const {
   if (entry.has_metadata && !old_kernels_.empty()) {
     kernel.metadata = old_kernels_[entry.metadata_position];
   } else if (entry.has_metadata) {
-    auto read = read_kernel_metadata(note_, entry.metadata_position);
+    auto read = readKernelMetadata(note_, entry.metadata_position);
     if (auto *fault = std::get_if<MetadataFault>(&read))
       return elf_.blob().error(".note", fault->offset, fault->what);
     kernel.metadata = std::get<KernelMetadata>(std::move(read));
   }
-  if (auto status = read_descriptor(kernel); !status) return std::move(status).error();
+  if (auto status = readDescriptor(kernel); !status) return std::move(status).error();
   return kernel;
 }
 
-Status CodeObject::read_descriptor(Kernel &kernel) const {
-  const Symbol *symbol = find_symbol(kernel.symbol);
+Status CodeObject::readDescriptor(Kernel &kernel) const {
+  const Symbol *symbol = findSymbol(kernel.symbol);
   if (symbol == nullptr || symbol->section == SHN_UNDEF)
     return elf_.blob().error("symbol table", 0,
                              fmt::format("kernel descriptor '{}' is not defined", kernel.symbol));
-  auto bytes = elf_.at_address(symbol->value, symbol->section);
+  auto bytes = elf_.atAddress(symbol->value, symbol->section);
   if (!bytes) return std::move(bytes).error();
   bool old = symbol->type == kSymbolOldKernel;
-  auto descriptor =
-      old ? decode_old_descriptor(*bytes, target_) : decode_descriptor(*bytes, target_);
+  auto descriptor = old ? decodeOldDescriptor(*bytes, target_) : decodeDescriptor(*bytes, target_);
   if (!descriptor)
     return elf_.blob().error(
         "", 0,
         fmt::format("descriptor of '{}' at {:#x} is cut short", kernel.symbol, symbol->value));
   kernel.descriptor = *descriptor;
   kernel.descriptor_address = symbol->value;
-  kernel.code_address = symbol->value + static_cast<std::uint64_t>(kernel.descriptor.entry_offset);
+  kernel.code_address = symbol->value + static_cast<uint64_t>(kernel.descriptor.entry_offset);
   // Before linking the offset is a relocation; the function has the kernel's name.
   if (elf_.header().e_type == ET_REL)
-    if (const Symbol *function = find_symbol(kernel.name)) kernel.code_address = function->value;
-  kernel.code_size = size_of_code(kernel.code_address);
+    if (const Symbol *function = findSymbol(kernel.name)) kernel.code_address = function->value;
+  kernel.code_size = sizeOfCode(kernel.code_address);
   return Done{};
 }
 
-std::uint64_t CodeObject::size_of_code(std::uint64_t address) const {
-  const Symbol *function = function_at(address);
+uint64_t CodeObject::sizeOfCode(uint64_t address) const {
+  const Symbol *function = functionAt(address);
   if (function == nullptr) return 0;
   return function->value + function->size - address;
 }
 
-const Symbol *CodeObject::find_symbol(std::string_view name) const {
+const Symbol *CodeObject::findSymbol(std::string_view name) const {
   auto it = symbol_by_name_.find(name);
   return it == symbol_by_name_.end() ? nullptr : &symbols_[it->second];
 }
 
-const Symbol *CodeObject::function_at(std::uint64_t address) const {
+const Symbol *CodeObject::functionAt(uint64_t address) const {
   auto after = std::ranges::upper_bound(functions_, address, {},
                                         [&](std::size_t i) { return symbols_[i].value; });
   if (after == functions_.begin()) return nullptr;
@@ -211,9 +210,9 @@ const Symbol *CodeObject::function_at(std::uint64_t address) const {
   return address - symbol.value < symbol.size ? &symbol : nullptr;
 }
 
-Result<ByteView> CodeObject::code(std::uint64_t address, std::uint64_t size) const {
-  const Symbol *function = function_at(address);
-  auto rest = elf_.at_address(address, function != nullptr ? function->section : 0);
+Result<ByteView> CodeObject::code(uint64_t address, uint64_t size) const {
+  const Symbol *function = functionAt(address);
+  auto rest = elf_.atAddress(address, function != nullptr ? function->section : 0);
   if (!rest) return rest;
   auto exact = part(*rest, 0, size);
   if (!exact)

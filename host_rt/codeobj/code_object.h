@@ -2,7 +2,7 @@
 //
 //   auto object = CodeObject::open(Blob::borrow(bytes, "from the application"));
 //   if (!object) warn(object.error().message());
-//   if (auto i = (*object)->find_kernel("saxpy.kd")) { auto kernel = (*object)->kernel(*i); … }
+//   if (auto i = (*object)->findKernel("saxpy.kd")) { auto kernel = (*object)->kernel(*i); … }
 //
 // Opening reads the headers and indexes the names; a kernel's metadata and descriptor are read when
 // asked for. All const members may be called from any thread at the same time.
@@ -30,36 +30,36 @@ struct Kernel {
   bool has_metadata = false;
   KernelMetadata metadata;
   KernelDescriptor descriptor;
-  std::uint64_t descriptor_address = 0;
-  std::uint64_t code_address = 0;
-  std::uint64_t code_size = 0;
+  uint64_t descriptor_address = 0;
+  uint64_t code_address = 0;
+  uint64_t code_size = 0;
 };
 
 class CodeObject {
 public:
-  static bool looks_like(ByteView bytes);
+  static bool looksLike(ByteView bytes);
   static Result<std::shared_ptr<const CodeObject>> open(Blob blob);
 
   const Elf &elf() const { return elf_; }
   const std::string &file() const { return elf_.blob().name(); }
   unsigned version() const { return version_; }
   const Target &target() const { return target_; }
-  const std::vector<std::string> &printf_formats() const { return printf_formats_; }
+  const std::vector<std::string> &printfFormats() const { return printf_formats_; }
 
-  std::size_t kernel_count() const { return kernels_.size(); }
-  KernelName kernel_name(std::size_t index) const;
+  std::size_t kernelCount() const { return kernels_.size(); }
+  KernelName kernelName(std::size_t index) const;
   /// By the symbol of the descriptor ("name.kd") or by the name alone.
-  std::optional<std::size_t> find_kernel(std::string_view symbol) const;
+  std::optional<std::size_t> findKernel(std::string_view symbol) const;
   /// The instrumented twin of a kernel, if the code object has one (fade/clone.h).
-  std::optional<std::size_t> find_clone(std::size_t index) const;
+  std::optional<std::size_t> findClone(std::size_t index) const;
   Result<Kernel> kernel(std::size_t index) const;
 
   const std::vector<Symbol> &symbols() const { return symbols_; }
-  const Symbol *find_symbol(std::string_view name) const;
+  const Symbol *findSymbol(std::string_view name) const;
   /// The function whose code holds `address`.
-  const Symbol *function_at(std::uint64_t address) const;
+  const Symbol *functionAt(uint64_t address) const;
   /// The bytes [address, address+size) of the loaded image.
-  Result<ByteView> code(std::uint64_t address, std::uint64_t size) const;
+  Result<ByteView> code(uint64_t address, uint64_t size) const;
 
 private:
   explicit CodeObject(Elf elf) : elf_(std::move(elf)) {}
@@ -71,12 +71,12 @@ private:
     bool has_metadata = false;
   };
 
-  Status read_header();
-  Status read_metadata();
-  Status index_symbols();
-  void index_kernels(const MetadataIndex &index);
-  Status read_descriptor(Kernel &kernel) const;
-  std::uint64_t size_of_code(std::uint64_t address) const;
+  Status readHeader();
+  Status readMetadata();
+  Status indexSymbols();
+  void indexKernels(const MetadataIndex &index);
+  Status readDescriptor(Kernel &kernel) const;
+  uint64_t sizeOfCode(uint64_t address) const;
 
   Elf elf_;
   unsigned version_ = 0;

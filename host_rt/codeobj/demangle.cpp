@@ -10,7 +10,7 @@ namespace {
 /// Longer names than compilers make are not worth the time they can cost.
 constexpr std::size_t kLongestMangled = 16384;
 
-bool is_word(char c) {
+bool isWord(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
@@ -25,7 +25,7 @@ std::string demangle(std::string_view name) {
   return status == 0 && text != nullptr ? text.get() : copy;
 }
 
-std::string demangle_short(std::string_view name) {
+std::string demangleShort(std::string_view name) {
   std::string full = demangle(name);
   if (full == name) return full;
   // The parameters start at the last '(' that is not inside brackets of any kind.
@@ -51,7 +51,7 @@ std::string demangle_short(std::string_view name) {
     if (c == '>' || c == ')') ++depth;
     if (c == '<' || c == '(') --depth;
     if (c == ' ' && depth == 0 && i + 1 < parameters &&
-        (is_word(full[i + 1]) || full[i + 1] == '(')) {
+        (isWord(full[i + 1]) || full[i + 1] == '(')) {
       begin = i + 1;
       break;
     }

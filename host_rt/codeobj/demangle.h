@@ -11,6 +11,6 @@ namespace fade::codeobj {
 std::string demangle(std::string_view name);
 
 /// The same without return type and parameters: "templated<float>".
-std::string demangle_short(std::string_view name);
+std::string demangleShort(std::string_view name);
 
 } // namespace fade::codeobj

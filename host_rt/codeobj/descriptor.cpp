@@ -3,14 +3,14 @@
 namespace fade::codeobj {
 namespace {
 
-constexpr std::uint32_t bits(std::uint32_t word, unsigned shift, unsigned width) {
+constexpr uint32_t bits(uint32_t word, unsigned shift, unsigned width) {
   return (word >> shift) & ((1u << width) - 1);
 }
-constexpr bool bit(std::uint32_t word, unsigned shift) { return (word >> shift) & 1; }
+constexpr bool bit(uint32_t word, unsigned shift) { return (word >> shift) & 1; }
 
-void decode_registers(KernelDescriptor &d, const Target &target) {
+void decodeRegisters(KernelDescriptor &d, const Target &target) {
   unsigned major = target.version.major;
-  if (target.has_unified_registers())
+  if (target.hasUnifiedRegisters())
     d.vgpr_granule = 8;
   else if (target.version >= GfxVersion{12, 5, 0})
     d.vgpr_granule = 16;
@@ -28,7 +28,7 @@ void decode_registers(KernelDescriptor &d, const Target &target) {
   } else {
     d.sgprs = 128;
   }
-  if (target.has_unified_registers()) {
+  if (target.hasUnifiedRegisters()) {
     d.accum_offset = (bits(d.rsrc3, 0, 6) + 1) * 4;
     d.tg_split = bit(d.rsrc3, 16);
   }
@@ -37,9 +37,9 @@ void decode_registers(KernelDescriptor &d, const Target &target) {
   if (major >= 12) d.instruction_prefetch = bits(d.rsrc3, 4, 8);
 }
 
-void decode_modes(KernelDescriptor &d, const Target &target) {
+void decodeModes(KernelDescriptor &d, const Target &target) {
   unsigned major = target.version.major;
-  std::uint32_t r1 = d.rsrc1;
+  uint32_t r1 = d.rsrc1;
   d.priority = bits(r1, 10, 2);
   d.float_mode.round_32 = bits(r1, 12, 2);
   d.float_mode.round_16_64 = bits(r1, 14, 2);
@@ -53,7 +53,7 @@ void decode_modes(KernelDescriptor &d, const Target &target) {
     d.mem_ordered = bit(r1, 30);
     d.forward_progress = bit(r1, 31);
   }
-  std::uint32_t r2 = d.rsrc2;
+  uint32_t r2 = d.rsrc2;
   d.system.private_segment = bit(r2, 0);
   d.user_sgprs.count = bits(r2, 1, target.version >= GfxVersion{12, 5, 0} ? 6 : 5);
   d.system.workgroup_id_x = bit(r2, 7);
@@ -65,7 +65,7 @@ void decode_modes(KernelDescriptor &d, const Target &target) {
                   bit(r2, 28), bit(r2, 29), bit(r2, 30)};
 }
 
-void decode_properties(KernelDescriptor &d) {
+void decodeProperties(KernelDescriptor &d) {
   d.user_sgprs.private_segment_buffer = bit(d.properties, 0);
   d.user_sgprs.dispatch_ptr = bit(d.properties, 1);
   d.user_sgprs.queue_ptr = bit(d.properties, 2);
@@ -77,46 +77,46 @@ void decode_properties(KernelDescriptor &d) {
 
 } // namespace
 
-std::optional<KernelDescriptor> decode_descriptor(ByteView bytes, const Target &target) {
+std::optional<KernelDescriptor> decodeDescriptor(ByteView bytes, const Target &target) {
   auto raw = part(bytes, 0, kDescriptorSize);
   if (!raw) return std::nullopt;
   KernelDescriptor d;
-  d.group_segment_fixed_size = *read<std::uint32_t>(*raw, 0);
-  d.private_segment_fixed_size = *read<std::uint32_t>(*raw, 4);
-  d.kernarg_size = *read<std::uint32_t>(*raw, 8);
-  d.entry_offset = *read<std::int64_t>(*raw, 16);
-  d.rsrc3 = *read<std::uint32_t>(*raw, 44);
-  d.rsrc1 = *read<std::uint32_t>(*raw, 48);
-  d.rsrc2 = *read<std::uint32_t>(*raw, 52);
-  d.properties = *read<std::uint16_t>(*raw, 56);
-  std::uint16_t preload = *read<std::uint16_t>(*raw, 58);
+  d.group_segment_fixed_size = *read<uint32_t>(*raw, 0);
+  d.private_segment_fixed_size = *read<uint32_t>(*raw, 4);
+  d.kernarg_size = *read<uint32_t>(*raw, 8);
+  d.entry_offset = *read<int64_t>(*raw, 16);
+  d.rsrc3 = *read<uint32_t>(*raw, 44);
+  d.rsrc1 = *read<uint32_t>(*raw, 48);
+  d.rsrc2 = *read<uint32_t>(*raw, 52);
+  d.properties = *read<uint16_t>(*raw, 56);
+  uint16_t preload = *read<uint16_t>(*raw, 58);
   d.user_sgprs.kernarg_preload_length = bits(preload, 0, 7);
   d.user_sgprs.kernarg_preload_offset = bits(preload, 7, 9);
   d.wavefront_size = target.version.major >= 10 && bit(d.properties, 10) ? 32 : 64;
   d.dynamic_stack = bit(d.properties, 11);
-  decode_registers(d, target);
-  decode_modes(d, target);
-  decode_properties(d);
+  decodeRegisters(d, target);
+  decodeModes(d, target);
+  decodeProperties(d);
   return d;
 }
 
-std::optional<KernelDescriptor> decode_old_descriptor(ByteView bytes, const Target &target) {
+std::optional<KernelDescriptor> decodeOldDescriptor(ByteView bytes, const Target &target) {
   auto raw = part(bytes, 0, kOldDescriptorSize);
   if (!raw) return std::nullopt;
   KernelDescriptor d;
-  d.entry_offset = *read<std::int64_t>(*raw, 16);
-  d.rsrc1 = *read<std::uint32_t>(*raw, 48);
-  d.rsrc2 = *read<std::uint32_t>(*raw, 52);
-  auto properties = *read<std::uint32_t>(*raw, 56);
-  d.properties = static_cast<std::uint16_t>(properties);
-  d.private_segment_fixed_size = *read<std::uint32_t>(*raw, 60);
-  d.group_segment_fixed_size = *read<std::uint32_t>(*raw, 64);
-  d.kernarg_size = static_cast<std::uint32_t>(*read<std::uint64_t>(*raw, 72));
-  d.wavefront_size = *read<std::uint8_t>(*raw, 103) == 5 ? 32 : 64;
+  d.entry_offset = *read<int64_t>(*raw, 16);
+  d.rsrc1 = *read<uint32_t>(*raw, 48);
+  d.rsrc2 = *read<uint32_t>(*raw, 52);
+  auto properties = *read<uint32_t>(*raw, 56);
+  d.properties = static_cast<uint16_t>(properties);
+  d.private_segment_fixed_size = *read<uint32_t>(*raw, 60);
+  d.group_segment_fixed_size = *read<uint32_t>(*raw, 64);
+  d.kernarg_size = static_cast<uint32_t>(*read<uint64_t>(*raw, 72));
+  d.wavefront_size = *read<uint8_t>(*raw, 103) == 5 ? 32 : 64;
   d.dynamic_stack = bit(properties, 20);
-  decode_registers(d, target);
-  decode_modes(d, target);
-  decode_properties(d);
+  decodeRegisters(d, target);
+  decodeModes(d, target);
+  decodeProperties(d);
   return d;
 }
 

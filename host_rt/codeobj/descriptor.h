@@ -11,14 +11,14 @@ inline constexpr std::size_t kDescriptorSize = 64;
 inline constexpr std::size_t kOldDescriptorSize = 256;
 
 struct KernelDescriptor {
-  std::uint32_t group_segment_fixed_size = 0;
-  std::uint32_t private_segment_fixed_size = 0;
-  std::uint32_t kernarg_size = 0;
-  std::int64_t entry_offset = 0; ///< of the first instruction, relative to the descriptor
-  std::uint32_t rsrc1 = 0;
-  std::uint32_t rsrc2 = 0;
-  std::uint32_t rsrc3 = 0;
-  std::uint16_t properties = 0;
+  uint32_t group_segment_fixed_size = 0;
+  uint32_t private_segment_fixed_size = 0;
+  uint32_t kernarg_size = 0;
+  int64_t entry_offset = 0; ///< of the first instruction, relative to the descriptor
+  uint32_t rsrc1 = 0;
+  uint32_t rsrc2 = 0;
+  uint32_t rsrc3 = 0;
+  uint16_t properties = 0;
 
   unsigned wavefront_size = 64;
   /// Registers a wave is given: counts rounded up to what the hardware allocates by.
@@ -83,9 +83,9 @@ struct KernelDescriptor {
 };
 
 /// `bytes` starts at the descriptor; nothing if there are fewer than kDescriptorSize.
-std::optional<KernelDescriptor> decode_descriptor(ByteView bytes, const Target &target);
+std::optional<KernelDescriptor> decodeDescriptor(ByteView bytes, const Target &target);
 
 /// The same from an amd_kernel_code_t.
-std::optional<KernelDescriptor> decode_old_descriptor(ByteView bytes, const Target &target);
+std::optional<KernelDescriptor> decodeOldDescriptor(ByteView bytes, const Target &target);
 
 } // namespace fade::codeobj

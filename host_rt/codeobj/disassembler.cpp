@@ -11,9 +11,9 @@
 namespace fade::codeobj {
 namespace {
 
-constexpr std::uint64_t kWord = 4; ///< instructions are multiples of four bytes
+constexpr uint64_t kWord = 4; ///< instructions are multiples of four bytes
 
-void *open_first(std::initializer_list<std::string> names) {
+void *openFirst(std::initializer_list<std::string> names) {
   for (const std::string &name : names)
     if (void *library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
   return nullptr;
@@ -27,17 +27,16 @@ template <class F> bool load(void *library, const char *name, F &into) {
 /// libamd_comgr, as far as it is needed here. The interface has been the same since version 2.0.
 struct Comgr {
   struct Handle {
-    std::uint64_t value;
+    uint64_t value;
   };
-  using ReadMemory = std::uint64_t (*)(std::uint64_t from, char *to, std::uint64_t size,
-                                       void *user);
+  using ReadMemory = uint64_t (*)(uint64_t from, char *to, uint64_t size, void *user);
   using PrintText = void (*)(const char *text, void *user);
-  using PrintAddress = void (*)(std::uint64_t address, void *user);
+  using PrintAddress = void (*)(uint64_t address, void *user);
 
   void (*get_version)(std::size_t *, std::size_t *) = nullptr;
   int (*create)(const char *isa, ReadMemory, PrintText, PrintAddress, Handle *) = nullptr;
   int (*destroy)(Handle) = nullptr;
-  int (*disassemble)(Handle, std::uint64_t address, void *user, std::uint64_t *size) = nullptr;
+  int (*disassemble)(Handle, uint64_t address, void *user, uint64_t *size) = nullptr;
 
   /// Null if there is none on this machine.
   static const Comgr *get() {
@@ -48,8 +47,8 @@ struct Comgr {
 private:
   static std::unique_ptr<const Comgr> open() {
     void *library =
-        open_first({"libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so",
-                    "/opt/rocm/lib/libamd_comgr.so.3", "/opt/rocm/lib/libamd_comgr.so.2"});
+        openFirst({"libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so",
+                   "/opt/rocm/lib/libamd_comgr.so.3", "/opt/rocm/lib/libamd_comgr.so.2"});
     auto comgr = std::make_unique<Comgr>();
     if (library == nullptr || !load(library, "amd_comgr_get_version", comgr->get_version) ||
         !load(library, "amd_comgr_create_disassembly_info", comgr->create) ||
@@ -69,7 +68,7 @@ public:
     std::string isa = "amdgcn-amd-amdhsa--" + target.processor;
     Comgr::Handle handle{};
     if (comgr->create(
-            isa.c_str(), read_memory, print_text, [](std::uint64_t, void *) {}, &handle) != 0)
+            isa.c_str(), readMemory, printText, [](uint64_t, void *) {}, &handle) != 0)
       return nullptr;
     return std::unique_ptr<ComgrDisassembler>(new ComgrDisassembler(*comgr, handle));
   }
@@ -82,30 +81,30 @@ public:
   }
 
 protected:
-  std::uint32_t decode(ByteView code, std::uint64_t address, std::string &text) const override {
+  uint32_t decode(ByteView code, uint64_t address, std::string &text) const override {
     Request request{code, address, &text};
-    std::uint64_t size = 0;
+    uint64_t size = 0;
     if (comgr_.disassemble(handle_, address, &request, &size) != 0) return 0;
-    return static_cast<std::uint32_t>(size);
+    return static_cast<uint32_t>(size);
   }
 
 private:
   struct Request {
     ByteView code;
-    std::uint64_t address;
+    uint64_t address;
     std::string *text;
   };
   ComgrDisassembler(const Comgr &comgr, Comgr::Handle handle) : comgr_(comgr), handle_(handle) {}
 
-  static std::uint64_t read_memory(std::uint64_t from, char *to, std::uint64_t size, void *user) {
+  static uint64_t readMemory(uint64_t from, char *to, uint64_t size, void *user) {
     const auto &request = *static_cast<Request *>(user);
-    std::uint64_t at = from - request.address;
+    uint64_t at = from - request.address;
     if (at >= request.code.size()) return 0;
-    size = std::min<std::uint64_t>(size, request.code.size() - at);
+    size = std::min<uint64_t>(size, request.code.size() - at);
     std::memcpy(to, request.code.data() + at, size);
     return size;
   }
-  static void print_text(const char *text, void *user) {
+  static void printText(const char *text, void *user) {
     *static_cast<Request *>(user)->text = text;
   }
 
@@ -119,8 +118,8 @@ struct Llvm {
   void *(*create)(const char *triple, const char *cpu, const char *features, void *, int, void *,
                   void *) = nullptr;
   void (*dispose)(void *) = nullptr;
-  std::size_t (*disassemble)(void *, const std::uint8_t *, std::uint64_t size, std::uint64_t pc,
-                             char *, std::size_t) = nullptr;
+  std::size_t (*disassemble)(void *, const uint8_t *, uint64_t size, uint64_t pc, char *,
+                             std::size_t) = nullptr;
 
   static const Llvm *get() {
     static const std::unique_ptr<const Llvm> instance = open();
@@ -134,8 +133,8 @@ private:
     void *library = nullptr;
     for (unsigned major = kNewest; library == nullptr && major >= kOldest; --major)
       library =
-          open_first({fmt::format("libLLVM.so.{}.1", major), fmt::format("libLLVM-{}.so.1", major),
-                      fmt::format("libLLVM-{}.so", major)});
+          openFirst({fmt::format("libLLVM.so.{}.1", major), fmt::format("libLLVM-{}.so.1", major),
+                     fmt::format("libLLVM-{}.so", major)});
     if (library == nullptr) return nullptr;
     auto llvm = std::make_unique<Llvm>();
     void (*info)() = nullptr, (*mc)() = nullptr, (*disassembler)() = nullptr;
@@ -156,7 +155,7 @@ private:
 
 /// The first LLVM that knows the processor, or nothing if none is known to. LLVM ends the process
 /// when it is asked to disassemble for a processor it has never heard of, so nobody may ask.
-std::optional<unsigned> first_llvm_for(const Target &target) {
+std::optional<unsigned> firstLlvmFor(const Target &target) {
   const GfxVersion v = target.version;
   if (target.generic) {
     if (target.processor == "gfx9-4-generic") return 20;
@@ -175,7 +174,7 @@ class LlvmDisassembler final : public Disassembler {
 public:
   static std::unique_ptr<LlvmDisassembler> create(const Target &target, unsigned wavefront_size) {
     const Llvm *llvm = Llvm::get();
-    auto first = first_llvm_for(target);
+    auto first = firstLlvmFor(target);
     if (llvm == nullptr || !first) return nullptr;
     unsigned major = 0, minor = 0, patch = 0;
     llvm->get_version(&major, &minor, &patch);
@@ -201,12 +200,12 @@ public:
   }
 
 protected:
-  std::uint32_t decode(ByteView code, std::uint64_t address, std::string &text) const override {
+  uint32_t decode(ByteView code, uint64_t address, std::string &text) const override {
     char buffer[1024];
     std::size_t size =
         llvm_.disassemble(context_, code.data(), code.size(), address, buffer, sizeof buffer);
     if (size != 0) text = buffer;
-    return static_cast<std::uint32_t>(size);
+    return static_cast<uint32_t>(size);
   }
 
 private:
@@ -216,7 +215,7 @@ private:
 };
 
 /// Neither library promises to be called from two threads at once.
-std::mutex &library_mutex() {
+std::mutex &libraryMutex() {
   static std::mutex mutex;
   return mutex;
 }
@@ -241,7 +240,7 @@ Result<std::shared_ptr<const Disassembler>> Disassembler::create(const Target &t
   // libraries may be gone by the time the statics of this one are destroyed.
   using Cache = std::map<std::pair<std::string, unsigned>, std::shared_ptr<const Disassembler>>;
   static auto *cache = new Cache;
-  std::lock_guard lock(library_mutex());
+  std::lock_guard lock(libraryMutex());
   auto &cached = (*cache)[{target.processor, wavefront_size}];
   if (cached != nullptr) return cached;
   if (auto comgr = ComgrDisassembler::create(target))
@@ -255,8 +254,8 @@ Result<std::shared_ptr<const Disassembler>> Disassembler::create(const Target &t
   return Error{"", "", 0, fmt::format("cannot disassemble: {}, and no libLLVM can", why)};
 }
 
-std::vector<Instruction> Disassembler::disassemble(ByteView code, std::uint64_t address) const {
-  std::lock_guard lock(library_mutex());
+std::vector<Instruction> Disassembler::disassemble(ByteView code, uint64_t address) const {
+  std::lock_guard lock(libraryMutex());
   std::vector<Instruction> instructions;
   instructions.reserve(code.size() / 6);
   std::string text;
@@ -265,15 +264,15 @@ std::vector<Instruction> Disassembler::disassemble(ByteView code, std::uint64_t 
     instruction.address = address + at;
     text.clear();
     ByteView rest = code.subspan(at);
-    std::uint32_t size = decode(rest, instruction.address, text);
+    uint32_t size = decode(rest, instruction.address, text);
     if (size != 0 && size <= rest.size()) {
       instruction.size = size;
       instruction.text = tidy(text);
-      instruction.target = branch_target(instruction, rest);
+      instruction.target = branchTarget(instruction, rest);
     }
     if (instruction.text.empty()) {
-      auto word = read<std::uint32_t>(rest, 0);
-      instruction.size = static_cast<std::uint32_t>(std::min<std::size_t>(rest.size(), kWord));
+      auto word = read<uint32_t>(rest, 0);
+      instruction.size = static_cast<uint32_t>(std::min<std::size_t>(rest.size(), kWord));
       instruction.text = fmt::format(".long {:#010x}", word.value_or(0));
     }
     at += instruction.size;

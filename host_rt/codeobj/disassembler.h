@@ -11,11 +11,11 @@
 namespace fade::codeobj {
 
 struct Instruction {
-  std::uint64_t address = 0;
-  std::uint32_t size = 0;
+  uint64_t address = 0;
+  uint32_t size = 0;
   std::string text; ///< "v_add_f32_e32 v0, v1, v2"; ".long 0x…" where there is no instruction
   /// Where a branch or call with a constant distance goes.
-  std::optional<std::uint64_t> target;
+  std::optional<uint64_t> target;
 
   std::string_view mnemonic() const { return std::string_view(text).substr(0, text.find(' ')); }
   bool valid() const { return !text.starts_with(".long"); }
@@ -34,11 +34,11 @@ public:
 
   /// `code` is loaded at `address`. Never fails: what is no instruction becomes a ".long".
   /// May be called from several threads; one of them works at a time.
-  std::vector<Instruction> disassemble(ByteView code, std::uint64_t address) const;
+  std::vector<Instruction> disassemble(ByteView code, uint64_t address) const;
 
 protected:
   /// One instruction at the start of `code`: sets the text and returns its size, or 0.
-  virtual std::uint32_t decode(ByteView code, std::uint64_t address, std::string &text) const = 0;
+  virtual uint32_t decode(ByteView code, uint64_t address, std::string &text) const = 0;
 };
 
 } // namespace fade::codeobj

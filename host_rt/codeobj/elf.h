@@ -11,39 +11,39 @@ namespace fade::codeobj {
 
 struct Section {
   std::string_view name;
-  std::uint32_t index = 0;
-  std::uint32_t type = 0;
-  std::uint64_t flags = 0;
-  std::uint64_t address = 0;
-  std::uint64_t offset = 0;
-  std::uint64_t size = 0;
-  std::uint32_t link = 0;
+  uint32_t index = 0;
+  uint32_t type = 0;
+  uint64_t flags = 0;
+  uint64_t address = 0;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  uint32_t link = 0;
 };
 
 struct Symbol {
   std::string_view name;
-  std::uint64_t value = 0;
-  std::uint64_t size = 0;
-  std::uint8_t type = 0;
-  std::uint8_t binding = 0;
-  std::uint16_t section = 0;
+  uint64_t value = 0;
+  uint64_t size = 0;
+  uint8_t type = 0;
+  uint8_t binding = 0;
+  uint16_t section = 0;
 };
 
 struct Note {
   std::string_view owner;
-  std::uint32_t type = 0;
+  uint32_t type = 0;
   ByteView content;
 };
 
 class Elf {
 public:
-  static bool looks_like(ByteView bytes);
+  static bool looksLike(ByteView bytes);
   static Result<Elf> open(Blob blob);
 
   const Blob &blob() const { return blob_; }
   const Elf64_Ehdr &header() const { return header_; }
   const std::vector<Section> &sections() const { return sections_; }
-  const Section *find_section(std::string_view name) const;
+  const Section *findSection(std::string_view name) const;
   /// The bytes of a section in the file; none for SHT_NOBITS.
   Result<ByteView> contents(const Section &section) const;
 
@@ -54,16 +54,16 @@ public:
 
   /// The bytes at a virtual address, from there to the end of what the file holds of its segment.
   /// In a relocatable file addresses are relative to the section `section`.
-  Result<ByteView> at_address(std::uint64_t address, std::uint16_t section) const;
+  Result<ByteView> atAddress(uint64_t address, uint16_t section) const;
 
 private:
   Elf() = default;
-  Status read_sections();
-  Status read_segments();
-  Result<std::vector<Symbol>> read_symbols(ByteView table, ByteView strings,
-                                           const std::string &where) const;
-  Result<std::vector<Symbol>> dynamic_symbols() const;
-  Status append_notes(ByteView bytes, const std::string &where, std::vector<Note> &notes) const;
+  Status readSections();
+  Status readSegments();
+  Result<std::vector<Symbol>> readSymbols(ByteView table, ByteView strings,
+                                          const std::string &where) const;
+  Result<std::vector<Symbol>> dynamicSymbols() const;
+  Status appendNotes(ByteView bytes, const std::string &where, std::vector<Note> &notes) const;
 
   Blob blob_;
   Elf64_Ehdr header_{};

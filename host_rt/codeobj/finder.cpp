@@ -23,14 +23,14 @@ public:
 
   bool blob(const Blob &blob) {
     ByteView bytes = blob.bytes();
-    if (CodeObject::looks_like(bytes)) return code(blob, blob.name(), "", 0, false);
-    if (Bundle::looks_like(bytes)) return bundles(blob, 0);
-    if (Elf::looks_like(bytes)) return host_file(blob);
+    if (CodeObject::looksLike(bytes)) return code(blob, blob.name(), "", 0, false);
+    if (Bundle::looksLike(bytes)) return bundles(blob, 0);
+    if (Elf::looksLike(bytes)) return hostFile(blob);
     return true;
   }
 
   bool file(const std::string &path) {
-    auto mapped = Blob::map_file(path);
+    auto mapped = Blob::mapFile(path);
     if (mapped) return blob(*mapped);
     report(mapped.error());
     return true;
@@ -54,7 +54,7 @@ public:
   }
 
 private:
-  bool host_file(const Blob &blob) {
+  bool hostFile(const Blob &blob) {
     auto elf = Elf::open(blob);
     if (!elf) {
       report(elf.error());
@@ -73,9 +73,9 @@ private:
     return true;
   }
 
-  bool bundles(const Blob &where, std::uint64_t base) {
+  bool bundles(const Blob &where, uint64_t base) {
     std::vector<Error> errors;
-    std::vector<PlacedBundle> found = find_bundles(where, errors);
+    std::vector<PlacedBundle> found = findBundles(where, errors);
     for (const Error &error : errors) report(error);
     for (const PlacedBundle &placed : found) {
       auto entries = placed.bundle.entries();
@@ -87,21 +87,21 @@ private:
       }
       bool compressed = placed.bundle.compressed();
       for (BundleEntry &entry : *entries) {
-        std::uint64_t offset = base + placed.offset + (compressed ? 0 : entry.offset);
-        if (!CodeObject::looks_like(entry.blob.bytes())) continue; // the host's part, or no code
+        uint64_t offset = base + placed.offset + (compressed ? 0 : entry.offset);
+        if (!CodeObject::looksLike(entry.blob.bytes())) continue; // the host's part, or no code
         if (!code(entry.blob, where.name(), entry.id, offset, compressed)) return false;
       }
     }
     return true;
   }
 
-  bool code(const Blob &blob, const std::string &file, const std::string &entry,
-            std::uint64_t offset, bool compressed) {
+  bool code(const Blob &blob, const std::string &file, const std::string &entry, uint64_t offset,
+            bool compressed) {
     FoundCode found{file, entry, offset, compressed, {}, blob};
     auto header = read<Elf64_Ehdr>(blob.bytes(), 0);
     if (header) {
       unsigned version = header->e_ident[EI_ABIVERSION] + 2u;
-      if (auto target = target_from_elf_flags(header->e_flags, version)) found.target = *target;
+      if (auto target = targetFromElfFlags(header->e_flags, version)) found.target = *target;
     }
     return handler_.on_code(std::move(found));
   }
@@ -123,7 +123,7 @@ private:
 
 } // namespace
 
-Status find_code(const std::string &path, const CodeHandler &handler) {
+Status findCode(const std::string &path, const CodeHandler &handler) {
   Search search(handler);
   std::error_code error;
   fs::file_status status = fs::status(path, error);
@@ -131,18 +131,18 @@ Status find_code(const std::string &path, const CodeHandler &handler) {
     search.directory(path);
     return Done{};
   }
-  auto mapped = Blob::map_file(path);
+  auto mapped = Blob::mapFile(path);
   if (!mapped) return std::move(mapped).error();
   search.blob(*mapped);
   return Done{};
 }
 
-Status find_code(const Blob &blob, const CodeHandler &handler) {
+Status findCode(const Blob &blob, const CodeHandler &handler) {
   Search(handler).blob(blob);
   return Done{};
 }
 
-Status find_code_in_process(pid_t process, const CodeHandler &handler) {
+Status findCodeInProcess(pid_t process, const CodeHandler &handler) {
   std::string folder = fmt::format("/proc/{}", process);
   std::ifstream maps(folder + "/maps");
   if (!maps)
@@ -162,7 +162,7 @@ Status find_code_in_process(pid_t process, const CodeHandler &handler) {
     if (path.ends_with(kDeleted)) real = folder + "/map_files/" + line.substr(0, line.find(' '));
     std::error_code error;
     if (!fs::is_regular_file(real, error)) continue; // a device, or gone
-    auto mapped = Blob::map_file(real);
+    auto mapped = Blob::mapFile(real);
     if (!mapped) continue; // not ours to read
     if (!search.blob(mapped->slice(mapped->bytes(), path))) break;
   }

@@ -14,7 +14,7 @@ namespace fade::codeobj {
 struct FoundCode {
   std::string file;
   std::string bundle_entry; ///< id in its bundle; empty for a code object that stands alone
-  std::uint64_t offset = 0; ///< in the file; of the bundle, if that is compressed
+  uint64_t offset = 0;      ///< in the file; of the bundle, if that is compressed
   bool compressed = false;
   Target target; ///< from the ELF header
   Blob blob;
@@ -33,9 +33,9 @@ struct CodeHandler {
 
 /// A file, or all files below a directory. An error only if the path itself cannot be read; a file
 /// in which there is no GPU code is no error, on_code is just never called.
-Status find_code(const std::string &path, const CodeHandler &handler);
-Status find_code(const Blob &blob, const CodeHandler &handler);
+Status findCode(const std::string &path, const CodeHandler &handler);
+Status findCode(const Blob &blob, const CodeHandler &handler);
 /// The executable and the libraries a running process has mapped.
-Status find_code_in_process(pid_t process, const CodeHandler &handler);
+Status findCodeInProcess(pid_t process, const CodeHandler &handler);
 
 } // namespace fade::codeobj

@@ -11,27 +11,27 @@ namespace {
 
 /// Room for the next piece of output: doubles, up to one byte more than allowed so that an excess
 /// shows.
-bool grow(std::vector<std::uint8_t> &out, std::uint64_t limit) {
+bool grow(std::vector<uint8_t> &out, uint64_t limit) {
   if (out.size() > limit) return false;
-  std::uint64_t size = std::max<std::uint64_t>(out.size() * 2, 1 << 16);
+  uint64_t size = std::max<uint64_t>(out.size() * 2, 1 << 16);
   out.resize(std::min(size, limit + 1));
   return true;
 }
 
-InflateFailure too_large(std::uint64_t offset, std::uint64_t limit) {
+InflateFailure tooLarge(uint64_t offset, uint64_t limit) {
   return {offset, fmt::format("holds more than the {} bytes it may", limit)};
 }
 
 } // namespace
 
-Inflated inflate_zlib(ByteView compressed, std::uint64_t limit) {
+Inflated inflateZlib(ByteView compressed, uint64_t limit) {
   z_stream stream{};
   if (inflateInit(&stream) != Z_OK) return InflateFailure{0, "zlib cannot start"};
   std::unique_ptr<z_stream, int (*)(z_stream *)> cleanup(&stream, inflateEnd);
-  std::vector<std::uint8_t> out;
+  std::vector<uint8_t> out;
   std::size_t used = 0, made = 0;
   for (;;) {
-    if (made == out.size() && !grow(out, limit)) return too_large(used, limit);
+    if (made == out.size() && !grow(out, limit)) return tooLarge(used, limit);
     auto input = static_cast<uInt>(std::min<std::size_t>(compressed.size() - used, 1 << 30));
     auto room = static_cast<uInt>(std::min<std::size_t>(out.size() - made, 1 << 30));
     stream.next_in = const_cast<Bytef *>(compressed.data() + used);
@@ -47,20 +47,20 @@ Inflated inflate_zlib(ByteView compressed, std::uint64_t limit) {
     if (used == compressed.size() && made < out.size())
       return InflateFailure{used, "zlib: data ends early"};
   }
-  if (made > limit) return too_large(used, limit);
+  if (made > limit) return tooLarge(used, limit);
   out.resize(made);
   return out;
 }
 
-Inflated inflate_zstd(ByteView compressed, std::uint64_t limit) {
+Inflated inflateZstd(ByteView compressed, uint64_t limit) {
   std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx *)> context(ZSTD_createDCtx(),
                                                                    ZSTD_freeDCtx);
   if (!context) return InflateFailure{0, "zstd cannot start"};
-  std::vector<std::uint8_t> out;
+  std::vector<uint8_t> out;
   std::size_t made = 0;
   ZSTD_inBuffer input{compressed.data(), compressed.size(), 0};
   for (;;) {
-    if (made == out.size() && !grow(out, limit)) return too_large(input.pos, limit);
+    if (made == out.size() && !grow(out, limit)) return tooLarge(input.pos, limit);
     ZSTD_outBuffer output{out.data(), out.size(), made};
     std::size_t status = ZSTD_decompressStream(context.get(), &output, &input);
     made = output.pos;
@@ -70,7 +70,7 @@ Inflated inflate_zstd(ByteView compressed, std::uint64_t limit) {
     if (input.pos == input.size && made < out.size())
       return InflateFailure{input.pos, "zstd: data ends early"};
   }
-  if (made > limit) return too_large(input.pos, limit);
+  if (made > limit) return tooLarge(input.pos, limit);
   out.resize(made);
   return out;
 }

@@ -7,13 +7,13 @@
 namespace fade::codeobj {
 
 struct InflateFailure {
-  std::uint64_t offset = 0; ///< in the compressed bytes
+  uint64_t offset = 0; ///< in the compressed bytes
   std::string what;
 };
-using Inflated = std::variant<std::vector<std::uint8_t>, InflateFailure>;
+using Inflated = std::variant<std::vector<uint8_t>, InflateFailure>;
 
 /// At most `limit` bytes; more is a failure.
-Inflated inflate_zlib(ByteView compressed, std::uint64_t limit);
-Inflated inflate_zstd(ByteView compressed, std::uint64_t limit);
+Inflated inflateZlib(ByteView compressed, uint64_t limit);
+Inflated inflateZstd(ByteView compressed, uint64_t limit);
 
 } // namespace fade::codeobj

@@ -24,7 +24,7 @@ bool contains(const Tokens &tokens, std::string_view token) {
 }
 
 template <std::size_t N>
-bool is_one_of(std::string_view text, const std::array<std::string_view, N> &list) {
+bool isOneOf(std::string_view text, const std::array<std::string_view, N> &list) {
   return std::ranges::find(list, text) != list.end();
 }
 
@@ -36,7 +36,7 @@ std::optional<unsigned> number(std::string_view digits) {
   return value;
 }
 
-bool is_float_type(std::string_view type) {
+bool isFloatType(std::string_view type) {
   return type == "f16" || type == "f32" || type == "f64" || type == "bf16" || type == "fp8" ||
          type == "bf8";
 }
@@ -45,7 +45,7 @@ bool is_float_type(std::string_view type) {
 
 /// "dwordx4" is 16, "b96" 12, "ubyte" and "u8" 1, "xyz" (a format of dwords) 12; 0 if the token is
 /// no width.
-unsigned width_of(std::string_view token) {
+unsigned widthOf(std::string_view token) {
   if (token.starts_with("dword")) {
     if (token == "dword") return 4;
     return 4 * number(token.substr(6)).value_or(0);
@@ -62,44 +62,43 @@ unsigned width_of(std::string_view token) {
 
 /// The width of a load or store: the first token that names one. "d16" halves a format and leaves
 /// the rest.
-unsigned access_width(const Tokens &tokens) {
+unsigned accessWidth(const Tokens &tokens) {
   bool format = contains(tokens, "format");
   for (auto it = tokens.rbegin(); it != tokens.rend(); ++it)
-    if (unsigned width = width_of(*it))
-      return format && contains(tokens, "d16") ? width / 2 : width;
+    if (unsigned width = widthOf(*it)) return format && contains(tokens, "d16") ? width / 2 : width;
   return 0;
 }
 
 /// Atomics name their type last ("add_u32", "pk_add_f16", "add_x2", or nothing for 32 bits); "rtn"
 /// comes after it.
-unsigned atomic_width(Tokens tokens) {
+unsigned atomicWidth(Tokens tokens) {
   while (!tokens.empty() && (tokens.back() == "rtn" || tokens.back() == "e32")) tokens.pop_back();
   if (contains(tokens, "pk")) return 4;
   if (!tokens.empty() && tokens.back() == "x2") return 8;
-  unsigned width = tokens.empty() ? 0 : width_of(tokens.back());
+  unsigned width = tokens.empty() ? 0 : widthOf(tokens.back());
   return width != 0 ? width : 4;
 }
 
 // --- Memory instructions ------------------------------------------------------------------------
 
-InstructionInfo classify_vector_memory(MemorySpace space, const Tokens &tokens,
-                                       std::string_view text) {
+InstructionInfo classifyVectorMemory(MemorySpace space, const Tokens &tokens,
+                                     std::string_view text) {
   InstructionInfo info;
   info.unit = Unit::Vmem;
   info.space = space;
   if (contains(tokens, "atomic")) {
     info.memory = MemoryOperation::Atomic;
-    info.width = atomic_width(tokens);
+    info.width = atomicWidth(tokens);
   } else if (contains(tokens, "load") || contains(tokens, "sample") ||
              contains(tokens, "gather4")) {
     info.memory = MemoryOperation::Load;
-    info.width = access_width(tokens);
+    info.width = accessWidth(tokens);
     // "buffer_load_dword v1, s[8:11], 0 offen lds", "global_load_lds_dwordx4"
     info.also_lds = contains(tokens, "lds") || text.ends_with(" lds") ||
                     text.find(" lds ") != std::string_view::npos;
   } else if (contains(tokens, "store")) {
     info.memory = MemoryOperation::Store;
-    info.width = access_width(tokens);
+    info.width = accessWidth(tokens);
   } else {
     info.unit = Unit::Other; // buffer_wbl2, global_inv: caches, not data
     info.space = MemorySpace::None;
@@ -107,15 +106,15 @@ InstructionInfo classify_vector_memory(MemorySpace space, const Tokens &tokens,
   return info;
 }
 
-InstructionInfo classify_scalar_memory(const Tokens &tokens) {
+InstructionInfo classifyScalarMemory(const Tokens &tokens) {
   InstructionInfo info;
   info.unit = Unit::Smem;
   if (contains(tokens, "atomic")) {
     info.memory = MemoryOperation::Atomic;
-    info.width = atomic_width(tokens);
+    info.width = atomicWidth(tokens);
   } else if (contains(tokens, "load") || contains(tokens, "store")) {
     info.memory = contains(tokens, "load") ? MemoryOperation::Load : MemoryOperation::Store;
-    info.width = access_width(tokens);
+    info.width = accessWidth(tokens);
   } else {
     return info; // s_memtime, s_dcache_inv
   }
@@ -123,7 +122,7 @@ InstructionInfo classify_scalar_memory(const Tokens &tokens) {
   return info;
 }
 
-InstructionInfo classify_lds(const Tokens &tokens) {
+InstructionInfo classifyLds(const Tokens &tokens) {
   // The names before and after gfx11: read and load, write and store.
   static constexpr std::array<std::string_view, 12> kNoMemory = {
       "permute", "bpermute", "swizzle", "nop",    "gws",     "bvh",
@@ -131,7 +130,7 @@ InstructionInfo classify_lds(const Tokens &tokens) {
   InstructionInfo info;
   info.unit = Unit::Lds;
   std::string_view operation = tokens.size() > 1 ? tokens[1] : "";
-  if (is_one_of(operation, kNoMemory)) return info; // cross-lane traffic and counters
+  if (isOneOf(operation, kNoMemory)) return info; // cross-lane traffic and counters
   info.space = MemorySpace::Lds;
   auto starts = [&](std::string_view prefix) { return operation.starts_with(prefix); };
   bool exchange = contains(tokens, "wrxchg") || contains(tokens, "wrxchg2") ||
@@ -142,26 +141,26 @@ InstructionInfo classify_lds(const Tokens &tokens) {
     info.memory = MemoryOperation::Store;
   } else {
     info.memory = MemoryOperation::Atomic;
-    info.width = atomic_width(tokens);
+    info.width = atomicWidth(tokens);
     return info;
   }
   // ds_read2_b32 and ds_load_2addr_b32 touch two places.
   bool two = operation.find('2') != std::string_view::npos || contains(tokens, "2addr");
-  info.width = access_width(tokens) * (two ? 2 : 1);
+  info.width = accessWidth(tokens) * (two ? 2 : 1);
   return info;
 }
 
 // --- Arithmetic ---------------------------------------------------------------------------------
 
 /// Operands of one lane, for the old names that leave out the number of blocks ("32x32x1f32").
-unsigned elements_per_lane(std::string_view type) {
+unsigned elementsPerLane(std::string_view type) {
   if (type == "f16" || type == "i8" || type == "bf16_1k") return 4;
   if (type == "bf16") return 2;
   return 1; // f32, f64
 }
 
 /// "v_mfma_f32_32x32x8f16", "v_mfma_f32_16x16x4_4b_f32", "v_wmma_f32_16x16x16_f16".
-std::uint32_t matrix_flops(std::string_view mnemonic) {
+uint32_t matrixFlops(std::string_view mnemonic) {
   std::size_t x = mnemonic.find('x');
   while (x != std::string_view::npos) {
     std::size_t begin = mnemonic.find_last_not_of("0123456789", x - 1) + 1;
@@ -174,7 +173,7 @@ std::uint32_t matrix_flops(std::string_view mnemonic) {
         std::string_view rest = parts[2].substr(digits); // "f16", "_f16", "_2b_f32", "bf16_1k"
         unsigned blocks = 1;
         if (!rest.starts_with('_'))
-          blocks = std::max(1u, 64 * elements_per_lane(rest) / (*m * *k));
+          blocks = std::max(1u, 64 * elementsPerLane(rest) / (*m * *k));
         else if (Tokens words = split(rest.substr(1), '_');
                  !words.empty() && words[0].ends_with('b'))
           blocks = number(words[0].substr(0, words[0].size() - 1)).value_or(1);
@@ -187,7 +186,7 @@ std::uint32_t matrix_flops(std::string_view mnemonic) {
 }
 
 /// Of one half of a v_dual_ pair or of a whole instruction, without the encoding's suffix.
-std::uint32_t lane_flops(Tokens tokens) {
+uint32_t laneFlops(Tokens tokens) {
   static constexpr std::array<std::string_view, 5> kEncodings = {"e32", "e64", "sdwa", "dpp",
                                                                  "dpp8"};
   static constexpr std::array<std::string_view, 4> kOne = {"add", "sub", "subrev", "mul"};
@@ -195,7 +194,7 @@ std::uint32_t lane_flops(Tokens tokens) {
                                                            "fmaak", "fmamk", "madak", "madmk"};
   static constexpr std::array<std::string_view, 8> kTranscendental = {"rcp", "rsq", "sqrt", "exp",
                                                                       "log", "sin", "cos",  "tanh"};
-  while (!tokens.empty() && is_one_of(tokens.back(), kEncodings)) tokens.pop_back();
+  while (!tokens.empty() && isOneOf(tokens.back(), kEncodings)) tokens.pop_back();
   if (tokens.size() < 3 || tokens[0] != "v") return 0;
   tokens.erase(tokens.begin());
   if (tokens[0] == "dual" || tokens[0] == "s") tokens.erase(tokens.begin());
@@ -206,34 +205,34 @@ std::uint32_t lane_flops(Tokens tokens) {
   }
   if (tokens.size() < 2) return 0;
   std::string_view operation = tokens[0], type = tokens.back();
-  if (operation.starts_with("dot") && is_float_type(tokens[1])) {
+  if (operation.starts_with("dot") && isFloatType(tokens[1])) {
     // dot2 is two multiplications and two additions
     auto terms = number(operation.substr(3, 1));
     return terms ? 2 * *terms : 0;
   }
-  if (!is_float_type(type)) return 0;
+  if (!isFloatType(type)) return 0;
   if (operation == "div") return tokens[1] == "fmas" ? 2 : 0;
-  if (is_one_of(operation, kOne)) return lanes;
-  if (is_one_of(operation, kTwo)) return 2 * lanes;
-  return is_one_of(operation, kTranscendental) ? 1 : 0;
+  if (isOneOf(operation, kOne)) return lanes;
+  if (isOneOf(operation, kTwo)) return 2 * lanes;
+  return isOneOf(operation, kTranscendental) ? 1 : 0;
 }
 
-InstructionInfo classify_vector(std::string_view mnemonic, const Tokens &tokens,
-                                std::string_view text) {
+InstructionInfo classifyVector(std::string_view mnemonic, const Tokens &tokens,
+                               std::string_view text) {
   InstructionInfo info;
   info.unit = Unit::Valu;
   std::string_view operation = tokens.size() > 1 ? tokens[1] : "";
   if (operation == "mfma" || operation == "smfmac" || operation == "wmma" ||
       operation == "swmmac") {
     info.unit = Unit::Matrix;
-    info.wave_flops = matrix_flops(mnemonic);
+    info.wave_flops = matrixFlops(mnemonic);
     return info;
   }
-  info.lane_flops = lane_flops(tokens);
+  info.lane_flops = laneFlops(tokens);
   // v_dual_mul_f32 v0, v1, v2 :: v_dual_add_f32 v3, v4, v5
   if (std::size_t second = text.find(":: "); second != std::string_view::npos) {
     std::string_view other = text.substr(second + 3);
-    info.lane_flops += lane_flops(split(other.substr(0, other.find(' ')), '_'));
+    info.lane_flops += laneFlops(split(other.substr(0, other.find(' ')), '_'));
   }
   return info;
 }
@@ -253,7 +252,7 @@ InstructionInfo simple(Unit unit) {
   return info;
 }
 
-InstructionInfo classify_scalar(std::string_view mnemonic, const Tokens &tokens) {
+InstructionInfo classifyScalar(std::string_view mnemonic, const Tokens &tokens) {
   static constexpr std::array<std::string_view, 9> kMemory = {
       "load", "store", "buffer", "scratch", "atomic", "dcache", "memtime", "memrealtime", "atc"};
   static constexpr std::array<std::string_view, 20> kHints = {
@@ -276,8 +275,8 @@ InstructionInfo classify_scalar(std::string_view mnemonic, const Tokens &tokens)
   if (mnemonic == "s_set_gpr_idx_on" || mnemonic == "s_set_gpr_idx_off" ||
       mnemonic == "s_set_gpr_idx_idx" || mnemonic == "s_set_gpr_idx_mode")
     return simple(Unit::Salu);
-  if (is_one_of(operation, kMemory)) return classify_scalar_memory(tokens);
-  if (is_one_of(operation, kHints)) return simple(Unit::Other);
+  if (isOneOf(operation, kMemory)) return classifyScalarMemory(tokens);
+  if (isOneOf(operation, kHints)) return simple(Unit::Other);
   return simple(Unit::Salu);
 }
 
@@ -306,35 +305,35 @@ InstructionInfo classify(std::string_view text) {
   Tokens tokens = split(mnemonic, '_');
   if (tokens.empty() || mnemonic.starts_with('.')) return {};
   std::string_view family = tokens[0];
-  if (family == "v") return classify_vector(mnemonic, tokens, text);
-  if (family == "s") return classify_scalar(mnemonic, tokens);
+  if (family == "v") return classifyVector(mnemonic, tokens, text);
+  if (family == "s") return classifyScalar(mnemonic, tokens);
   if (family == "ds") {
-    InstructionInfo info = classify_lds(tokens);
+    InstructionInfo info = classifyLds(tokens);
     if (info.space == MemorySpace::Lds && text.ends_with(" gds")) info.space = MemorySpace::Gds;
     return info;
   }
   if (family == "lds") return simple(Unit::Lds);
-  if (family == "global") return classify_vector_memory(MemorySpace::Global, tokens, text);
-  if (family == "flat") return classify_vector_memory(MemorySpace::Flat, tokens, text);
-  if (family == "scratch") return classify_vector_memory(MemorySpace::Scratch, tokens, text);
+  if (family == "global") return classifyVectorMemory(MemorySpace::Global, tokens, text);
+  if (family == "flat") return classifyVectorMemory(MemorySpace::Flat, tokens, text);
+  if (family == "scratch") return classifyVectorMemory(MemorySpace::Scratch, tokens, text);
   if (family == "buffer" || family == "tbuffer")
-    return classify_vector_memory(MemorySpace::Buffer, tokens, text);
-  if (family == "image") return classify_vector_memory(MemorySpace::Image, tokens, text);
+    return classifyVectorMemory(MemorySpace::Buffer, tokens, text);
+  if (family == "image") return classifyVectorMemory(MemorySpace::Image, tokens, text);
   if (family == "exp" || family == "export") return simple(Unit::Other);
   return simple(Unit::Other);
 }
 
-std::optional<std::uint64_t> branch_target(const Instruction &instruction, ByteView code) {
+std::optional<uint64_t> branchTarget(const Instruction &instruction, ByteView code) {
   std::string_view mnemonic = instruction.mnemonic();
   bool relative = mnemonic == "s_branch" || mnemonic == "s_call_b64" ||
                   mnemonic.starts_with("s_subvector_loop") ||
                   (mnemonic.starts_with("s_cbranch_") && mnemonic != "s_cbranch_join" &&
                    mnemonic != "s_cbranch_g_fork");
-  auto word = read<std::uint32_t>(code, 0);
+  auto word = read<uint32_t>(code, 0);
   if (!relative || !word) return std::nullopt;
   // All of them count words from the next instruction in their low 16 bits.
-  auto distance = static_cast<std::int64_t>(static_cast<std::int16_t>(*word & 0xffff)) * 4;
-  return instruction.address + instruction.size + static_cast<std::uint64_t>(distance);
+  auto distance = static_cast<int64_t>(static_cast<int16_t>(*word & 0xffff)) * 4;
+  return instruction.address + instruction.size + static_cast<uint64_t>(distance);
 }
 
 } // namespace fade::codeobj

@@ -6,7 +6,7 @@
 
 namespace fade::codeobj {
 
-enum class Unit : std::uint8_t {
+enum class Unit : uint8_t {
   Valu,    ///< vector arithmetic
   Salu,    ///< scalar arithmetic
   Smem,    ///< scalar memory
@@ -22,10 +22,10 @@ enum class Unit : std::uint8_t {
 inline constexpr std::size_t kUnitCount = 11;
 std::string_view to_string(Unit unit);
 
-enum class MemoryOperation : std::uint8_t { None, Load, Store, Atomic };
+enum class MemoryOperation : uint8_t { None, Load, Store, Atomic };
 std::string_view to_string(MemoryOperation operation);
 
-enum class MemorySpace : std::uint8_t {
+enum class MemorySpace : uint8_t {
   None,
   Global,
   Flat,
@@ -39,7 +39,7 @@ enum class MemorySpace : std::uint8_t {
 std::string_view to_string(MemorySpace space);
 
 /// How control goes on behind an instruction.
-enum class Flow : std::uint8_t {
+enum class Flow : uint8_t {
   Next,
   Jump,        ///< always, to a constant place
   Conditional, ///< to a constant place, or on
@@ -54,18 +54,18 @@ struct InstructionInfo {
   MemorySpace space = MemorySpace::None;
   Flow flow = Flow::Next;
   /// Bytes of memory one lane touches (a scalar access: the whole wave).
-  std::uint32_t width = 0;
+  uint32_t width = 0;
   /// Floating-point operations of one lane: an addition, multiplication or transcendental is one, a
   /// fused multiply-add two; conversions, comparisons, minimum and maximum are none.
-  std::uint32_t lane_flops = 0;
+  uint32_t lane_flops = 0;
   /// Of the whole wave, for Unit::Matrix: 2·M·N·K·blocks.
-  std::uint32_t wave_flops = 0;
+  uint32_t wave_flops = 0;
   bool also_lds = false; ///< a load from memory that goes into LDS
 };
 
 InstructionInfo classify(std::string_view text);
 
 /// The constant target of a branch or call whose encoding starts at `code`.
-std::optional<std::uint64_t> branch_target(const Instruction &instruction, ByteView code);
+std::optional<uint64_t> branchTarget(const Instruction &instruction, ByteView code);
 
 } // namespace fade::codeobj

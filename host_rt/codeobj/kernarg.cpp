@@ -8,10 +8,10 @@
 namespace fade::codeobj {
 namespace {
 
-constexpr std::uint32_t kPointerSize = 8;
+constexpr uint32_t kPointerSize = 8;
 /// No real kernel comes near; a hostile one must not make the caller allocate gigabytes per
 /// dispatch.
-constexpr std::uint32_t kLargestBlock = 1 << 20;
+constexpr uint32_t kLargestBlock = 1 << 20;
 
 std::string describe(const KernargLayout::Argument &arg) {
   return fmt::format("{} of {} bytes at {}", arg.kind_text, arg.size, arg.offset);
@@ -26,8 +26,8 @@ std::optional<std::string> difference(const KernargLayout::Argument &a,
                      describe(b));
 }
 
-std::optional<std::string> explicit_difference(const KernargLayout &a, const KernargLayout &b,
-                                               std::size_t count) {
+std::optional<std::string> explicitDifference(const KernargLayout &a, const KernargLayout &b,
+                                              std::size_t count) {
   for (std::size_t i = 0; i < count; ++i)
     if (auto text = difference(a.explicit_args[i], b.explicit_args[i], i)) return text;
   return std::nullopt;
@@ -35,8 +35,7 @@ std::optional<std::string> explicit_difference(const KernargLayout &a, const Ker
 
 } // namespace
 
-std::optional<std::uint64_t> hidden_value(ArgKind kind, const DispatchFields &d,
-                                          std::uint32_t static_lds) {
+std::optional<uint64_t> hiddenValue(ArgKind kind, const DispatchFields &d, uint32_t static_lds) {
   auto of = [kind](ArgKind x) { return static_cast<int>(kind) - static_cast<int>(x); };
   auto groups = [&](int i) {
     return d.workgroup_size[i] ? d.grid_size[i] / d.workgroup_size[i] : 0u;
@@ -79,18 +78,18 @@ Result<KernargLayout> KernargLayout::from(const KernelMetadata &metadata) {
   layout.static_lds = metadata.group_segment_fixed_size;
   if (layout.size > kLargestBlock)
     return fail(fmt::format("a block of {} bytes is too large to be true", layout.size));
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> extents;
+  std::vector<std::pair<uint64_t, uint64_t>> extents;
   for (const KernelArg &arg : metadata.args) {
-    std::uint64_t end = std::uint64_t(arg.offset) + arg.size;
+    uint64_t end = uint64_t(arg.offset) + arg.size;
     if (end > layout.size)
       return fail(fmt::format("{} of {} bytes at {} is outside the block of {} bytes",
                               arg.kind_text, arg.size, arg.offset, layout.size));
     if (arg.size != 0) extents.emplace_back(arg.offset, end);
     Argument copy{arg.offset, arg.size, arg.kind, arg.kind_text, arg.address_space, arg.name};
-    if (is_hidden(arg.kind)) {
+    if (isHidden(arg.kind)) {
       layout.hidden_args.push_back(std::move(copy));
     } else {
-      layout.explicit_end = std::max(layout.explicit_end, static_cast<std::uint32_t>(end));
+      layout.explicit_end = std::max(layout.explicit_end, static_cast<uint32_t>(end));
       layout.explicit_args.push_back(std::move(copy));
     }
   }
@@ -106,7 +105,7 @@ Result<KernargLayout> KernargLayout::from(const KernelMetadata &metadata) {
   return layout;
 }
 
-const KernargLayout::Argument *KernargLayout::find_hidden(ArgKind kind) const {
+const KernargLayout::Argument *KernargLayout::findHidden(ArgKind kind) const {
   auto it = std::ranges::find(hidden_args, kind, &Argument::kind);
   return it == hidden_args.end() ? nullptr : &*it;
 }
@@ -115,16 +114,16 @@ std::optional<std::string> difference(const KernargLayout &a, const KernargLayou
   if (a.explicit_args.size() != b.explicit_args.size())
     return fmt::format("{} explicit arguments in one and {} in the other", a.explicit_args.size(),
                        b.explicit_args.size());
-  return explicit_difference(a, b, a.explicit_args.size());
+  return explicitDifference(a, b, a.explicit_args.size());
 }
 
-std::optional<std::string> difference_from_clone(const KernargLayout &original,
-                                                 const KernargLayout &clone) {
+std::optional<std::string> differenceFromClone(const KernargLayout &original,
+                                               const KernargLayout &clone) {
   std::size_t count = original.explicit_args.size();
   if (clone.explicit_args.size() != count + 1)
     return fmt::format("{} explicit arguments, and {} in the clone instead of {}", count,
                        clone.explicit_args.size(), count + 1);
-  if (auto text = explicit_difference(original, clone, count)) return text;
+  if (auto text = explicitDifference(original, clone, count)) return text;
   const KernargLayout::Argument &extra = clone.explicit_args.back();
   bool pointer = extra.kind == ArgKind::GlobalBuffer && extra.size == kPointerSize;
   if (!pointer || extra.offset != original.control_offset)
@@ -135,7 +134,7 @@ std::optional<std::string> difference_from_clone(const KernargLayout &original,
 
 Result<KernargRewrite> KernargRewrite::plan(const KernargLayout &original,
                                             const KernargLayout &clone) {
-  if (auto text = difference_from_clone(original, clone)) return Error{"", "", 0, *text};
+  if (auto text = differenceFromClone(original, clone)) return Error{"", "", 0, *text};
   KernargRewrite rewrite;
   rewrite.control_offset_ = original.control_offset;
   rewrite.size_ = std::max(clone.size, original.control_offset + kPointerSize);
@@ -150,16 +149,16 @@ Result<KernargRewrite> KernargRewrite::plan(const KernargLayout &original,
           candidate.size == arg.size)
         source = &candidate;
     if (source != nullptr) continue; // moved together with the rest of the hidden area
-    if (const auto *moved = original.find_hidden(arg.kind);
+    if (const auto *moved = original.findHidden(arg.kind);
         moved != nullptr && arg.kind != ArgKind::HiddenNone && arg.kind != ArgKind::HiddenOther)
       return Error{"", "", 0,
                    fmt::format("{} is at {} in the original and at {}, not {}, in the clone",
                                arg.kind_text, moved->offset, arg.offset,
                                moved->offset + kPointerSize)};
-    if (std::uint64_t(arg.offset) + arg.size > rewrite.size_)
+    if (uint64_t(arg.offset) + arg.size > rewrite.size_)
       return Error{"", "", 0, fmt::format("{} is outside the clone's block", describe(arg))};
-    bool makeable = arg.size <= sizeof(std::uint64_t) &&
-                    hidden_value(arg.kind, DispatchFields(), 0).has_value();
+    bool makeable =
+        arg.size <= sizeof(uint64_t) && hiddenValue(arg.kind, DispatchFields(), 0).has_value();
     if (makeable)
       rewrite.made_.push_back({arg.kind, arg.offset, arg.size});
     else
@@ -168,10 +167,10 @@ Result<KernargRewrite> KernargRewrite::plan(const KernargLayout &original,
   return rewrite;
 }
 
-bool KernargRewrite::build(ByteView original, const DispatchFields &dispatch, std::uint64_t control,
-                           std::span<std::uint8_t> out) const noexcept {
+bool KernargRewrite::build(ByteView original, const DispatchFields &dispatch, uint64_t control,
+                           std::span<uint8_t> out) const noexcept {
   if (out.size() < size_) return false;
-  std::fill_n(out.begin(), size_, std::uint8_t(0));
+  std::fill_n(out.begin(), size_, uint8_t(0));
   ByteView from = original.first(std::min<std::size_t>(original.size(), original_size_));
   auto copy = [&](std::size_t source, std::size_t destination, std::size_t count) {
     if (source >= from.size() || destination >= size_) return;
@@ -182,20 +181,18 @@ bool KernargRewrite::build(ByteView original, const DispatchFields &dispatch, st
   std::memcpy(out.data() + control_offset_, &control, kPointerSize);
   if (moves_hidden_) copy(control_offset_, control_offset_ + kPointerSize, SIZE_MAX);
   for (const Made &arg : made_) {
-    std::uint64_t value = *hidden_value(arg.kind, dispatch, static_lds_);
+    uint64_t value = *hiddenValue(arg.kind, dispatch, static_lds_);
     std::memcpy(out.data() + arg.offset, &value, arg.size);
   }
   return true;
 }
 
-Result<std::vector<std::uint8_t>> build_clone_kernargs(const KernargLayout &original,
-                                                       const KernargLayout &clone,
-                                                       ByteView original_bytes,
-                                                       const DispatchFields &dispatch,
-                                                       std::uint64_t control) {
+Result<std::vector<uint8_t>> buildCloneKernargs(const KernargLayout &original,
+                                                const KernargLayout &clone, ByteView original_bytes,
+                                                const DispatchFields &dispatch, uint64_t control) {
   auto rewrite = KernargRewrite::plan(original, clone);
   if (!rewrite) return std::move(rewrite).error();
-  std::vector<std::uint8_t> block(rewrite->size());
+  std::vector<uint8_t> block(rewrite->size());
   rewrite->build(original_bytes, dispatch, control, block);
   return block;
 }

@@ -7,24 +7,24 @@
 namespace fade::codeobj {
 namespace {
 
-bool ends_block(Flow flow) { return flow != Flow::Next && flow != Flow::Call; }
+bool endsBlock(Flow flow) { return flow != Flow::Next && flow != Flow::Call; }
 
 /// Addresses at which blocks start: the first instruction, targets of jumps, and what follows a
 /// jump.
-std::set<std::uint64_t> block_starts(const KernelCode &code) {
-  std::set<std::uint64_t> starts;
+std::set<uint64_t> blockStarts(const KernelCode &code) {
+  std::set<uint64_t> starts;
   starts.insert(code.instructions.front().address);
   for (std::size_t i = 0; i < code.instructions.size(); ++i) {
     const Instruction &instruction = code.instructions[i];
-    if (!ends_block(code.info[i].flow)) continue;
+    if (!endsBlock(code.info[i].flow)) continue;
     starts.insert(instruction.address + instruction.size);
     if (instruction.target) starts.insert(*instruction.target);
   }
   return starts;
 }
 
-void split_into_blocks(KernelCode &code) {
-  std::set<std::uint64_t> starts = block_starts(code);
+void splitIntoBlocks(KernelCode &code) {
+  std::set<uint64_t> starts = blockStarts(code);
   for (std::size_t i = 0; i < code.instructions.size(); ++i) {
     if (code.blocks.empty() || starts.contains(code.instructions[i].address)) {
       code.blocks.emplace_back();
@@ -35,8 +35,8 @@ void split_into_blocks(KernelCode &code) {
   }
 }
 
-void connect_blocks(KernelCode &code) {
-  std::map<std::uint64_t, std::size_t> by_address;
+void connectBlocks(KernelCode &code) {
+  std::map<uint64_t, std::size_t> by_address;
   for (std::size_t b = 0; b < code.blocks.size(); ++b)
     by_address[code.instructions[code.blocks[b].first].address] = b;
   for (std::size_t b = 0; b < code.blocks.size(); ++b) {
@@ -59,7 +59,7 @@ void connect_blocks(KernelCode &code) {
 
 } // namespace
 
-std::uint32_t InstructionMix::instructions() const {
+uint32_t InstructionMix::instructions() const {
   return std::accumulate(by_unit.begin(), by_unit.end(), 0u);
 }
 
@@ -67,7 +67,7 @@ void InstructionMix::add(const InstructionInfo &info) {
   ++by_unit[static_cast<std::size_t>(info.unit)];
   lane_flops += info.lane_flops;
   wave_flops += info.wave_flops;
-  auto pick = [&](std::uint64_t &load, std::uint64_t &store, std::uint64_t &atomic) {
+  auto pick = [&](uint64_t &load, uint64_t &store, uint64_t &atomic) {
     if (info.memory == MemoryOperation::Load) load += info.width;
     if (info.memory == MemoryOperation::Store) store += info.width;
     if (info.memory == MemoryOperation::Atomic) atomic += info.width;
@@ -91,7 +91,7 @@ void InstructionMix::add(const InstructionMix &other) {
   scalar_loaded += other.scalar_loaded;
 }
 
-std::size_t KernelCode::block_of(std::size_t index) const {
+std::size_t KernelCode::blockOf(std::size_t index) const {
   auto after = std::ranges::upper_bound(blocks, index, {}, &BasicBlock::first);
   return after == blocks.begin() ? 0 : static_cast<std::size_t>(after - blocks.begin()) - 1;
 }
@@ -103,13 +103,13 @@ KernelCode analyze(std::vector<Instruction> instructions) {
   code.info.reserve(code.instructions.size());
   for (const Instruction &instruction : code.instructions)
     code.info.push_back(classify(instruction.text));
-  split_into_blocks(code);
-  connect_blocks(code);
+  splitIntoBlocks(code);
+  connectBlocks(code);
   for (const BasicBlock &block : code.blocks) code.mix.add(block.mix);
   return code;
 }
 
-Result<KernelCode> analyze_kernel(const CodeObject &object, const Kernel &kernel) {
+Result<KernelCode> analyzeKernel(const CodeObject &object, const Kernel &kernel) {
   auto bytes = object.code(kernel.code_address, kernel.code_size);
   if (!bytes) return std::move(bytes).error();
   auto disassembler = Disassembler::create(object.target(), kernel.descriptor.wavefront_size);
@@ -119,12 +119,12 @@ Result<KernelCode> analyze_kernel(const CodeObject &object, const Kernel &kernel
   return code;
 }
 
-LineAccesses accesses_by_line(const KernelCode &code, const SourceMap &source) {
+LineAccesses accessesByLine(const KernelCode &code, const SourceMap &source) {
   LineAccesses lines;
   for (std::size_t i = 0; i < code.instructions.size(); ++i) {
     const InstructionInfo &info = code.info[i];
     if (info.memory == MemoryOperation::None) continue;
-    std::uint64_t address = code.instructions[i].address;
+    uint64_t address = code.instructions[i].address;
     SourceFrame place = source.place(address);
     if (place.line == 0) continue;
     lines[{place.file, place.line}].push_back({address, info.memory, info.space, info.width});

@@ -12,23 +12,23 @@
 namespace fade::codeobj {
 
 struct InstructionMix {
-  std::array<std::uint32_t, kUnitCount> by_unit{};
-  std::uint64_t lane_flops = 0; ///< per lane
-  std::uint64_t wave_flops = 0; ///< matrix instructions, per wave
+  std::array<uint32_t, kUnitCount> by_unit{};
+  uint64_t lane_flops = 0; ///< per lane
+  uint64_t wave_flops = 0; ///< matrix instructions, per wave
   /// Bytes per lane; of scalar memory, per wave.
-  std::uint64_t vmem_loaded = 0;
-  std::uint64_t vmem_stored = 0;
-  std::uint64_t vmem_atomic = 0;
-  std::uint64_t lds_loaded = 0;
-  std::uint64_t lds_stored = 0;
-  std::uint64_t lds_atomic = 0;
-  std::uint64_t scalar_loaded = 0;
+  uint64_t vmem_loaded = 0;
+  uint64_t vmem_stored = 0;
+  uint64_t vmem_atomic = 0;
+  uint64_t lds_loaded = 0;
+  uint64_t lds_stored = 0;
+  uint64_t lds_atomic = 0;
+  uint64_t scalar_loaded = 0;
 
-  std::uint32_t count(Unit unit) const { return by_unit[static_cast<std::size_t>(unit)]; }
-  std::uint32_t instructions() const;
+  uint32_t count(Unit unit) const { return by_unit[static_cast<std::size_t>(unit)]; }
+  uint32_t instructions() const;
   /// With all lanes active.
-  std::uint64_t flops_per_wave(unsigned lanes) const { return lane_flops * lanes + wave_flops; }
-  std::uint64_t vmem_bytes_per_wave(unsigned lanes) const {
+  uint64_t flopsPerWave(unsigned lanes) const { return lane_flops * lanes + wave_flops; }
+  uint64_t vmemBytesPerWave(unsigned lanes) const {
     return (vmem_loaded + vmem_stored + vmem_atomic) * lanes;
   }
   void add(const InstructionInfo &info);
@@ -52,26 +52,26 @@ struct KernelCode {
   std::string disassembled_by;
 
   /// The block that holds instruction `index`.
-  std::size_t block_of(std::size_t index) const;
+  std::size_t blockOf(std::size_t index) const;
 };
 
 /// Takes apart instructions that follow one another.
 KernelCode analyze(std::vector<Instruction> instructions);
 
 /// The code of a kernel.
-Result<KernelCode> analyze_kernel(const CodeObject &object, const Kernel &kernel);
+Result<KernelCode> analyzeKernel(const CodeObject &object, const Kernel &kernel);
 
 /// A memory access at the level of the machine: what the compiler made of the accesses of a source
 /// line, which may be one dwordx4 for four floats.
 struct LineAccess {
-  std::uint64_t address = 0;
+  uint64_t address = 0;
   MemoryOperation operation = MemoryOperation::None;
   MemorySpace space = MemorySpace::None;
-  std::uint32_t width = 0;
+  uint32_t width = 0;
 };
-using LineAccesses = std::map<std::pair<std::string, std::uint32_t>, std::vector<LineAccess>>;
+using LineAccesses = std::map<std::pair<std::string, uint32_t>, std::vector<LineAccess>>;
 
 /// By file and line, in the order of the code. An inlined access counts for its innermost line.
-LineAccesses accesses_by_line(const KernelCode &code, const SourceMap &source);
+LineAccesses accessesByLine(const KernelCode &code, const SourceMap &source);
 
 } // namespace fade::codeobj

@@ -58,7 +58,7 @@ public:
   /// Calls `field(key)` for every pair of the map that comes next; the callee takes the value.
   template <class Field> void map(Field field) {
     auto item = expect(Kind::Map, "a map");
-    for (std::uint32_t i = 0; item && i < item->elements && !fault_; ++i) {
+    for (uint32_t i = 0; item && i < item->elements && !fault_; ++i) {
       auto key = expect(Kind::String, "a string (a key)");
       if (!key) return;
       key_ = key->text;
@@ -68,7 +68,7 @@ public:
   /// Calls `element()` for every element of the array that comes next; the callee takes the value.
   template <class Element> void array(Element element) {
     auto item = expect(Kind::Array, "an array");
-    for (std::uint32_t i = 0; item && i < item->elements && !fault_; ++i) element();
+    for (uint32_t i = 0; item && i < item->elements && !fault_; ++i) element();
   }
   void take(std::string &into) {
     if (auto item = expect(Kind::String, "a string")) into = item->text;
@@ -79,17 +79,17 @@ public:
   void take(bool &into) {
     if (auto item = expect(Kind::Boolean, "a boolean")) into = item->number != 0;
   }
-  void take(std::uint32_t &into) {
+  void take(uint32_t &into) {
     auto item = reader_.next();
-    auto value = item ? item->as_unsigned() : std::nullopt;
+    auto value = item ? item->asUnsigned() : std::nullopt;
     if (!value || *value > UINT32_MAX) return fail("is not a 32-bit number");
-    into = static_cast<std::uint32_t>(*value);
+    into = static_cast<uint32_t>(*value);
   }
-  void take(std::vector<std::uint32_t> &into) {
+  void take(std::vector<uint32_t> &into) {
     array([&] { take(into.emplace_back()); });
   }
-  void take(std::optional<std::array<std::uint32_t, 3>> &into) {
-    std::vector<std::uint32_t> values;
+  void take(std::optional<std::array<uint32_t, 3>> &into) {
+    std::vector<uint32_t> values;
     take(values);
     if (values.size() != 3) return fail("does not have three numbers");
     into = {values[0], values[1], values[2]};
@@ -98,7 +98,7 @@ public:
     if (!reader_.skip()) fail("is malformed");
   }
   /// A scalar as text; an array or a map is passed over.
-  std::optional<std::string> take_scalar() {
+  std::optional<std::string> takeScalar() {
     MsgpackReader ahead = reader_;
     auto item = ahead.next();
     skip();
@@ -106,7 +106,7 @@ public:
     switch (item->kind) {
     case Kind::Boolean: return item->number ? "true" : "false";
     case Kind::Unsigned: return fmt::format("{}", item->number);
-    case Kind::Signed: return fmt::format("{}", static_cast<std::int64_t>(item->number));
+    case Kind::Signed: return fmt::format("{}", static_cast<int64_t>(item->number));
     case Kind::Float: return fmt::format("{}", item->real);
     case Kind::String: return std::string(item->text);
     default: return std::nullopt;
@@ -129,7 +129,7 @@ private:
   std::optional<MetadataFault> fault_;
 };
 
-void read_arg_field(FieldReader &in, std::string_view key, KernelArg &arg) {
+void readArgField(FieldReader &in, std::string_view key, KernelArg &arg) {
   if (key == ".offset") return in.take(arg.offset);
   if (key == ".size") return in.take(arg.size);
   if (key == ".value_kind") return in.take(arg.kind_text);
@@ -146,20 +146,20 @@ void read_arg_field(FieldReader &in, std::string_view key, KernelArg &arg) {
   in.skip();
 }
 
-void read_args(FieldReader &in, std::vector<KernelArg> &args) {
+void readArgs(FieldReader &in, std::vector<KernelArg> &args) {
   in.array([&] {
     KernelArg &arg = args.emplace_back();
-    in.map([&](std::string_view key) { read_arg_field(in, key, arg); });
-    arg.kind = arg_kind_from_string(arg.kind_text);
+    in.map([&](std::string_view key) { readArgField(in, key, arg); });
+    arg.kind = argKindFromString(arg.kind_text);
   });
 }
 
-void read_kernel_field(FieldReader &in, std::string_view key, KernelMetadata &kernel) {
+void readKernelField(FieldReader &in, std::string_view key, KernelMetadata &kernel) {
   if (key == ".name") return in.take(kernel.name);
   if (key == ".symbol") return in.take(kernel.symbol);
   if (key == ".language") return in.take(kernel.language);
   if (key == ".language_version") return in.take(kernel.language_version);
-  if (key == ".args") return read_args(in, kernel.args);
+  if (key == ".args") return readArgs(in, kernel.args);
   if (key == ".kernarg_segment_size") return in.take(kernel.kernarg_segment_size);
   if (key == ".kernarg_segment_align") return in.take(kernel.kernarg_segment_align);
   if (key == ".group_segment_fixed_size") return in.take(kernel.group_segment_fixed_size);
@@ -175,12 +175,12 @@ void read_kernel_field(FieldReader &in, std::string_view key, KernelMetadata &ke
   if (key == ".workgroup_size_hint") return in.take(kernel.workgroup_size_hint);
   if (key == ".uses_dynamic_stack") return in.take(kernel.uses_dynamic_stack);
   if (key == ".kind") return in.take(kernel.kind);
-  if (auto value = in.take_scalar()) kernel.other.emplace_back(key, std::move(*value));
+  if (auto value = in.takeScalar()) kernel.other.emplace_back(key, std::move(*value));
 }
 
 } // namespace
 
-bool is_hidden(ArgKind kind) {
+bool isHidden(ArgKind kind) {
   return kind >= ArgKind::HiddenGlobalOffsetX && kind <= ArgKind::HiddenOther;
 }
 
@@ -190,16 +190,16 @@ std::string_view to_string(ArgKind kind) {
   return "other";
 }
 
-ArgKind arg_kind_from_string(std::string_view text) {
+ArgKind argKindFromString(std::string_view text) {
   for (const auto &[value, name] : kArgKinds)
     if (name == text) return value;
   return text.starts_with("hidden_") ? ArgKind::HiddenOther : ArgKind::Other;
 }
 
-MetadataResult<MetadataIndex> index_metadata(ByteView note) {
+MetadataResult<MetadataIndex> indexMetadata(ByteView note) {
   MetadataIndex index;
   FieldReader in(note, 0);
-  auto read_entry = [&] {
+  auto readEntry = [&] {
     MetadataIndex::Entry &entry = index.kernels.emplace_back();
     entry.position = in.position();
     in.map([&](std::string_view key) {
@@ -209,7 +209,7 @@ MetadataResult<MetadataIndex> index_metadata(ByteView note) {
     });
   };
   in.map([&](std::string_view key) {
-    if (key == "amdhsa.kernels") return in.array(read_entry);
+    if (key == "amdhsa.kernels") return in.array(readEntry);
     if (key == "amdhsa.target") return in.take(index.target);
     if (key == "amdhsa.version") return in.take(index.version);
     if (key == "amdhsa.printf")
@@ -220,10 +220,10 @@ MetadataResult<MetadataIndex> index_metadata(ByteView note) {
   return index;
 }
 
-MetadataResult<KernelMetadata> read_kernel_metadata(ByteView note, std::size_t position) {
+MetadataResult<KernelMetadata> readKernelMetadata(ByteView note, std::size_t position) {
   KernelMetadata kernel;
   FieldReader in(note, position);
-  in.map([&](std::string_view key) { read_kernel_field(in, key, kernel); });
+  in.map([&](std::string_view key) { readKernelField(in, key, kernel); });
   if (in.fault()) return *in.fault();
   return kernel;
 }

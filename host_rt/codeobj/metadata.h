@@ -12,7 +12,7 @@
 namespace fade::codeobj {
 
 /// What an argument is. The Hidden* kinds are filled in by the runtime, not by the application.
-enum class ArgKind : std::uint8_t {
+enum class ArgKind : uint8_t {
   ByValue,
   GlobalBuffer,
   DynamicSharedPointer,
@@ -48,14 +48,14 @@ enum class ArgKind : std::uint8_t {
   Other,       ///< likewise, not hidden
 };
 
-bool is_hidden(ArgKind kind);
+bool isHidden(ArgKind kind);
 /// The metadata's spelling: "by_value", "hidden_grid_dims".
 std::string_view to_string(ArgKind kind);
-ArgKind arg_kind_from_string(std::string_view text);
+ArgKind argKindFromString(std::string_view text);
 
 struct KernelArg {
-  std::uint32_t offset = 0;
-  std::uint32_t size = 0;
+  uint32_t offset = 0;
+  uint32_t size = 0;
   ArgKind kind = ArgKind::Other;
   std::string kind_text; ///< the metadata's own word, also when `kind` is Other
   std::string name;
@@ -63,7 +63,7 @@ struct KernelArg {
   std::string address_space; ///< "global", "local", …; empty when not given
   std::string access;
   std::string actual_access;
-  std::uint32_t pointee_align = 0;
+  uint32_t pointee_align = 0;
   bool is_const = false;
   bool is_restrict = false;
   bool is_volatile = false;
@@ -74,21 +74,21 @@ struct KernelMetadata {
   std::string name;   ///< as the compiler mangled it
   std::string symbol; ///< of the kernel descriptor: "name.kd"; in version 2 the name itself
   std::string language;
-  std::vector<std::uint32_t> language_version;
+  std::vector<uint32_t> language_version;
   std::vector<KernelArg> args;
-  std::uint32_t kernarg_segment_size = 0;
-  std::uint32_t kernarg_segment_align = 0;
-  std::uint32_t group_segment_fixed_size = 0;
-  std::uint32_t private_segment_fixed_size = 0;
-  std::uint32_t wavefront_size = 0;
-  std::uint32_t max_flat_workgroup_size = 0;
-  std::uint32_t sgpr_count = 0;
-  std::uint32_t vgpr_count = 0;
-  std::uint32_t agpr_count = 0;
-  std::uint32_t sgpr_spill_count = 0;
-  std::uint32_t vgpr_spill_count = 0;
-  std::optional<std::array<std::uint32_t, 3>> reqd_workgroup_size;
-  std::optional<std::array<std::uint32_t, 3>> workgroup_size_hint;
+  uint32_t kernarg_segment_size = 0;
+  uint32_t kernarg_segment_align = 0;
+  uint32_t group_segment_fixed_size = 0;
+  uint32_t private_segment_fixed_size = 0;
+  uint32_t wavefront_size = 0;
+  uint32_t max_flat_workgroup_size = 0;
+  uint32_t sgpr_count = 0;
+  uint32_t vgpr_count = 0;
+  uint32_t agpr_count = 0;
+  uint32_t sgpr_spill_count = 0;
+  uint32_t vgpr_spill_count = 0;
+  std::optional<std::array<uint32_t, 3>> reqd_workgroup_size;
+  std::optional<std::array<uint32_t, 3>> workgroup_size_hint;
   bool uses_dynamic_stack = false;
   std::string kind; ///< "normal", "init", "fini"; empty when not given
   /// Scalars this version of FADE has no field for, as written: {".uniform_work_group_size", "1"}.
@@ -104,26 +104,26 @@ struct MetadataIndex {
   };
   std::vector<Entry> kernels;
   std::string target; ///< "amdgcn-amd-amdhsa--gfx90a"; empty before version 4
-  std::vector<std::uint32_t> version;
+  std::vector<uint32_t> version;
   std::vector<std::string> printf_formats;
 };
 
 /// A malformed note is described by what and where; the caller knows the file.
 struct MetadataFault {
-  std::uint64_t offset = 0;
+  uint64_t offset = 0;
   std::string what;
 };
 template <class T> using MetadataResult = std::variant<T, MetadataFault>;
 
-MetadataResult<MetadataIndex> index_metadata(ByteView note);
-MetadataResult<KernelMetadata> read_kernel_metadata(ByteView note, std::size_t position);
+MetadataResult<MetadataIndex> indexMetadata(ByteView note);
+MetadataResult<KernelMetadata> readKernelMetadata(ByteView note, std::size_t position);
 
 /// Version 2: the whole note at once.
 struct OldMetadata {
   std::vector<KernelMetadata> kernels;
-  std::vector<std::uint32_t> version;
+  std::vector<uint32_t> version;
   std::vector<std::string> printf_formats;
 };
-MetadataResult<OldMetadata> read_old_metadata(std::string_view yaml);
+MetadataResult<OldMetadata> readOldMetadata(std::string_view yaml);
 
 } // namespace fade::codeobj

@@ -10,7 +10,7 @@ namespace fade::codeobj {
 namespace {
 
 /// "HiddenGlobalOffsetX" -> "hidden_global_offset_x", "ReadOnly" -> "read_only".
-std::string snake_case(std::string_view camel) {
+std::string snakeCase(std::string_view camel) {
   if (camel == "HiddenMultiGridSyncArg") return "hidden_multigrid_sync_arg";
   std::string out;
   for (char c : camel) {
@@ -25,7 +25,7 @@ class Fields {
 public:
   Fields(const YamlNode &node, std::string &problem) : node_(node), problem_(problem) {}
 
-  void take(const char *key, std::uint32_t &into) {
+  void take(const char *key, uint32_t &into) {
     const YamlNode *field = node_.find(key);
     if (field == nullptr) return;
     if (auto value = field->number())
@@ -39,7 +39,7 @@ public:
   void take(const char *key, bool &into) {
     if (const YamlNode *field = node_.find(key)) into = field->scalar == "true";
   }
-  void take(const char *key, std::vector<std::uint32_t> &into) {
+  void take(const char *key, std::vector<uint32_t> &into) {
     const YamlNode *field = node_.find(key);
     if (field == nullptr) return;
     for (const YamlNode &element : field->list) {
@@ -48,8 +48,8 @@ public:
       into.push_back(value.value_or(0));
     }
   }
-  void take(const char *key, std::optional<std::array<std::uint32_t, 3>> &into) {
-    std::vector<std::uint32_t> values;
+  void take(const char *key, std::optional<std::array<uint32_t, 3>> &into) {
+    std::vector<uint32_t> values;
     take(key, values);
     if (values.size() == 3) into = {values[0], values[1], values[2]};
   }
@@ -59,9 +59,9 @@ private:
   std::string &problem_;
 };
 
-KernelArg read_arg(const YamlNode &node, std::uint64_t &end, std::string &problem) {
+KernelArg readArg(const YamlNode &node, uint64_t &end, std::string &problem) {
   KernelArg arg;
-  std::uint32_t align = 1;
+  uint32_t align = 1;
   std::string kind, space, access, actual;
   Fields in(node, problem);
   in.take("Size", arg.size);
@@ -77,21 +77,21 @@ KernelArg read_arg(const YamlNode &node, std::uint64_t &end, std::string &proble
   in.take("IsRestrict", arg.is_restrict);
   in.take("IsVolatile", arg.is_volatile);
   in.take("IsPipe", arg.is_pipe);
-  arg.kind_text = snake_case(kind);
-  arg.kind = arg_kind_from_string(arg.kind_text);
-  arg.address_space = snake_case(space);
-  if (access != "Default") arg.access = snake_case(access);
-  if (actual != "Default") arg.actual_access = snake_case(actual);
+  arg.kind_text = snakeCase(kind);
+  arg.kind = argKindFromString(arg.kind_text);
+  arg.address_space = snakeCase(space);
+  if (access != "Default") arg.access = snakeCase(access);
+  if (actual != "Default") arg.actual_access = snakeCase(actual);
   // Arguments follow one another, each at its own alignment.
   if (align == 0 || (align & (align - 1)) != 0) align = 1;
-  std::uint64_t offset = (end + align - 1) & ~std::uint64_t(align - 1);
+  uint64_t offset = (end + align - 1) & ~uint64_t(align - 1);
   end = offset + arg.size;
   if (end > UINT32_MAX && problem.empty()) problem = "metadata describes arguments past 4 GiB";
-  arg.offset = static_cast<std::uint32_t>(offset);
+  arg.offset = static_cast<uint32_t>(offset);
   return arg;
 }
 
-KernelMetadata read_kernel(const YamlNode &node, std::string &problem) {
+KernelMetadata readKernel(const YamlNode &node, std::string &problem) {
   KernelMetadata kernel;
   Fields in(node, problem);
   in.take("Name", kernel.name);
@@ -99,8 +99,8 @@ KernelMetadata read_kernel(const YamlNode &node, std::string &problem) {
   in.take("LanguageVersion", kernel.language_version);
   kernel.symbol = kernel.name;
   if (const YamlNode *args = node.find("Args")) {
-    std::uint64_t end = 0;
-    for (const YamlNode &arg : args->list) kernel.args.push_back(read_arg(arg, end, problem));
+    uint64_t end = 0;
+    for (const YamlNode &arg : args->list) kernel.args.push_back(readArg(arg, end, problem));
   }
   if (const YamlNode *attributes = node.find("Attrs")) {
     Fields attrs(*attributes, problem);
@@ -126,8 +126,8 @@ KernelMetadata read_kernel(const YamlNode &node, std::string &problem) {
 
 } // namespace
 
-MetadataResult<OldMetadata> read_old_metadata(std::string_view yaml) {
-  auto parsed = parse_yaml_subset(yaml);
+MetadataResult<OldMetadata> readOldMetadata(std::string_view yaml) {
+  auto parsed = parseYamlSubset(yaml);
   if (auto *fault = std::get_if<YamlFault>(&parsed))
     return MetadataFault{fault->offset, fault->what};
   const YamlNode &root = std::get<YamlNode>(parsed);
@@ -138,7 +138,7 @@ MetadataResult<OldMetadata> read_old_metadata(std::string_view yaml) {
     for (const YamlNode &format : formats->list) metadata.printf_formats.push_back(format.scalar);
   if (const YamlNode *kernels = root.find("Kernels"))
     for (const YamlNode &kernel : kernels->list)
-      metadata.kernels.push_back(read_kernel(kernel, problem));
+      metadata.kernels.push_back(readKernel(kernel, problem));
   if (!problem.empty()) return MetadataFault{0, problem};
   return metadata;
 }

@@ -14,13 +14,13 @@ public:
 
   struct Item {
     Kind kind = Kind::Nil;
-    std::uint64_t number = 0;   ///< Boolean, Unsigned, and Signed as two's complement
-    double real = 0;            ///< Float
-    std::string_view text;      ///< String, Binary
-    std::uint32_t elements = 0; ///< Array; Map (pairs)
+    uint64_t number = 0;   ///< Boolean, Unsigned, and Signed as two's complement
+    double real = 0;       ///< Float
+    std::string_view text; ///< String, Binary
+    uint32_t elements = 0; ///< Array; Map (pairs)
 
     /// The value as a non-negative integer, if it is one.
-    std::optional<std::uint64_t> as_unsigned() const;
+    std::optional<uint64_t> asUnsigned() const;
   };
 
   explicit MsgpackReader(ByteView bytes, std::size_t position = 0)
@@ -36,9 +36,9 @@ public:
   bool skip();
 
 private:
-  std::optional<Item> take_text(Kind kind, std::size_t header, std::uint64_t length);
-  std::optional<Item> take_container(Kind kind, std::size_t header, std::uint64_t elements);
-  template <class T> std::optional<Item> take_number(Kind kind);
+  std::optional<Item> takeText(Kind kind, std::size_t header, uint64_t length);
+  std::optional<Item> takeContainer(Kind kind, std::size_t header, uint64_t elements);
+  template <class T> std::optional<Item> takeNumber(Kind kind);
 
   ByteView bytes_;
   std::size_t position_;

@@ -13,12 +13,11 @@ struct Processor {
   unsigned vgprs;        ///< per lane of a SIMD
   unsigned vgpr_granule; ///< a wave gets a multiple of it
   unsigned sgprs;        ///< per SIMD; 0 where they are never short
-  std::uint64_t lds;
+  uint64_t lds;
   unsigned workgroup_slots; ///< for workgroups of more than one wave, which need a barrier
 };
 
-std::optional<Processor> processor_of(const Target &target, unsigned wavefront_size,
-                                      bool wgp_mode) {
+std::optional<Processor> processorOf(const Target &target, unsigned wavefront_size, bool wgp_mode) {
   if (!target.gpu) return std::nullopt;
   const GpuUnit &unit = target.gpu->unit;
   Processor p{unit.waves_per_simd, unit.simds,     unit.vgprs,     unit.vgpr_granule,
@@ -35,11 +34,11 @@ std::optional<Processor> processor_of(const Target &target, unsigned wavefront_s
   return p;
 }
 
-unsigned clamp_waves(std::uint64_t waves, const Processor &p) {
-  return static_cast<unsigned>(std::clamp<std::uint64_t>(waves, 1, p.max_waves));
+unsigned clampWaves(uint64_t waves, const Processor &p) {
+  return static_cast<unsigned>(std::clamp<uint64_t>(waves, 1, p.max_waves));
 }
 
-unsigned divide_up(std::uint64_t a, unsigned b) { return static_cast<unsigned>((a + b - 1) / b); }
+unsigned divideUp(uint64_t a, unsigned b) { return static_cast<unsigned>((a + b - 1) / b); }
 
 } // namespace
 
@@ -50,32 +49,32 @@ std::string_view to_string(OccupancyLimit limit) {
 }
 
 std::optional<Occupancy> occupancy(const Target &target, const OccupancyInput &input) {
-  auto processor = processor_of(target, input.wavefront_size, input.wgp_mode);
+  auto processor = processorOf(target, input.wavefront_size, input.wgp_mode);
   if (!processor || input.wavefront_size == 0) return std::nullopt;
   const Processor &p = *processor;
   Occupancy result;
   result.max_waves = p.max_waves;
-  result.waves_per_workgroup = std::max(1u, divide_up(input.workgroup_size, input.wavefront_size));
+  result.waves_per_workgroup = std::max(1u, divideUp(input.workgroup_size, input.wavefront_size));
 
-  unsigned registers = std::max(1u, divide_up(input.vgprs, p.vgpr_granule)) * p.vgpr_granule;
-  result.by_vgprs = clamp_waves(p.vgprs / registers, p);
+  unsigned registers = std::max(1u, divideUp(input.vgprs, p.vgpr_granule)) * p.vgpr_granule;
+  result.by_vgprs = clampWaves(p.vgprs / registers, p);
   result.by_sgprs =
-      p.sgprs == 0 || input.sgprs == 0 ? p.max_waves : clamp_waves(p.sgprs / input.sgprs, p);
+      p.sgprs == 0 || input.sgprs == 0 ? p.max_waves : clampWaves(p.sgprs / input.sgprs, p);
 
   // Whole workgroups: first as many as the hardware can hold at all, then as many as have LDS.
-  std::uint64_t slots = std::uint64_t(p.max_waves) * p.simds / result.waves_per_workgroup;
-  if (result.waves_per_workgroup > 1) slots = std::min<std::uint64_t>(slots, p.workgroup_slots);
-  slots = std::max<std::uint64_t>(slots, 1);
-  std::uint64_t with_lds = std::max<std::uint64_t>(input.lds == 0 ? slots : p.lds / input.lds, 1);
-  auto waves = [&](std::uint64_t groups) {
-    return clamp_waves(divide_up(groups * result.waves_per_workgroup, p.simds), p);
+  uint64_t slots = uint64_t(p.max_waves) * p.simds / result.waves_per_workgroup;
+  if (result.waves_per_workgroup > 1) slots = std::min<uint64_t>(slots, p.workgroup_slots);
+  slots = std::max<uint64_t>(slots, 1);
+  uint64_t with_lds = std::max<uint64_t>(input.lds == 0 ? slots : p.lds / input.lds, 1);
+  auto waves = [&](uint64_t groups) {
+    return clampWaves(divideUp(groups * result.waves_per_workgroup, p.simds), p);
   };
   result.by_workgroup = waves(slots);
   result.by_lds = waves(std::min(slots, with_lds));
 
   unsigned by_registers = std::min(result.by_vgprs, result.by_sgprs);
-  std::uint64_t with_registers = std::max<std::uint64_t>(
-      std::uint64_t(by_registers) * p.simds / result.waves_per_workgroup, 1);
+  uint64_t with_registers =
+      std::max<uint64_t>(uint64_t(by_registers) * p.simds / result.waves_per_workgroup, 1);
   result.workgroups = static_cast<unsigned>(std::min({slots, with_lds, with_registers}));
   result.waves_per_simd = std::min(waves(result.workgroups), std::max(by_registers, 1u));
 
@@ -94,7 +93,7 @@ std::optional<Occupancy> occupancy(const Target &target, const OccupancyInput &i
 }
 
 std::optional<Occupancy> occupancy(const Target &target, const Kernel &kernel,
-                                   std::uint64_t dynamic_lds) {
+                                   uint64_t dynamic_lds) {
   OccupancyInput input;
   const KernelMetadata &m = kernel.metadata;
   input.vgprs = kernel.has_metadata ? m.vgpr_count : kernel.descriptor.vgprs;
@@ -105,7 +104,7 @@ std::optional<Occupancy> occupancy(const Target &target, const Kernel &kernel,
   input.workgroup_size = m.max_flat_workgroup_size != 0 ? m.max_flat_workgroup_size : 1024;
   if (m.reqd_workgroup_size) {
     const auto &size = *m.reqd_workgroup_size;
-    std::uint64_t required = std::uint64_t(size[0]) * size[1] * size[2];
+    uint64_t required = uint64_t(size[0]) * size[1] * size[2];
     if (required != 0 && required <= input.workgroup_size)
       input.workgroup_size = static_cast<unsigned>(required);
   }

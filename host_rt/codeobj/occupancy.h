@@ -6,15 +6,15 @@
 namespace fade::codeobj {
 
 struct OccupancyInput {
-  unsigned vgprs = 0;    ///< per lane, with AGPRs where they share the file
-  unsigned sgprs = 0;    ///< per wave
-  std::uint64_t lds = 0; ///< bytes per workgroup, static and dynamic
+  unsigned vgprs = 0; ///< per lane, with AGPRs where they share the file
+  unsigned sgprs = 0; ///< per wave
+  uint64_t lds = 0;   ///< bytes per workgroup, static and dynamic
   unsigned workgroup_size = 0;
   unsigned wavefront_size = 64;
   bool wgp_mode = false; ///< gfx10 and later: a workgroup may use both CUs of its processor
 };
 
-enum class OccupancyLimit : std::uint8_t {
+enum class OccupancyLimit : uint8_t {
   Waves, ///< nothing but what a SIMD can hold
   Vgprs,
   Sgprs,
@@ -42,6 +42,6 @@ std::optional<Occupancy> occupancy(const Target &target, const OccupancyInput &i
 
 /// At the largest workgroup the kernel allows, with `dynamic_lds` bytes of LDS beside its own.
 std::optional<Occupancy> occupancy(const Target &target, const Kernel &kernel,
-                                   std::uint64_t dynamic_lds = 0);
+                                   uint64_t dynamic_lds = 0);
 
 } // namespace fade::codeobj

@@ -12,7 +12,7 @@ namespace fade::codeobj {
 struct Error {
   std::string file;    ///< name of the bytes: a path, or "path:gfx90a", or what the caller said
   std::string section; ///< the part of the file, e.g. ".note" or "bundle header"; may be empty
-  std::uint64_t offset = 0; ///< offset in the section, or in the file when section is empty
+  uint64_t offset = 0; ///< offset in the section, or in the file when section is empty
   std::string what;
 
   /// One line: "kernel.hsaco: .note+0x14: note runs past the end of the section".

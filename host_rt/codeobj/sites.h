@@ -17,7 +17,7 @@ struct SiteTables {
   std::vector<SiteTable> tables;
   std::optional<Error> damage; ///< what is wrong behind the last of them
 };
-SiteTables read_site_tables(const CodeObject &object);
+SiteTables readSiteTables(const CodeObject &object);
 
 class Sites {
 public:
@@ -30,24 +30,24 @@ public:
   bool empty() const { return modules_.empty(); }
   const std::vector<SiteTable> &modules() const { return modules_; }
   /// By the id that a wave announces.
-  const SiteTable *find_module(std::uint64_t id) const;
+  const SiteTable *findModule(uint64_t id) const;
 
   struct InstrumentedKernel {
     const SiteTable *module = nullptr;
-    std::uint32_t index = 0;  ///< in module->kernels()
+    uint32_t index = 0;       ///< in module->kernels()
     std::size_t original = 0; ///< index in the code object
     std::size_t instrumented =
         0; ///< index in the code object; the same as `original` if it replaces it
-    std::vector<std::uint32_t> sites; ///< of the module, those that only this kernel can reach
+    std::vector<uint32_t> sites; ///< of the module, those that only this kernel can reach
   };
   /// Kernels that are in a site table and in the code object. Those of which only the table is left
   /// are not listed.
   const std::vector<InstrumentedKernel> &kernels() const { return kernels_; }
   /// By the index of the original or of the instrumented kernel in the code object.
-  const InstrumentedKernel *find_kernel(std::size_t kernel) const;
+  const InstrumentedKernel *findKernel(std::size_t kernel) const;
 
   /// The source place of a site and, outwards, the calls inlined around it.
-  static std::vector<SourceFrame> stack(const SiteTable &module, std::uint32_t site);
+  static std::vector<SourceFrame> stack(const SiteTable &module, uint32_t site);
 
 private:
   Sites() = default;
@@ -58,8 +58,8 @@ private:
 };
 
 /// "load", "store", "atomic", "block", …
-std::string_view site_kind_name(std::uint32_t kind);
+std::string_view siteKindName(uint32_t kind);
 /// "global", "lds", …; empty for a block
-std::string_view site_space_name(std::uint32_t space);
+std::string_view siteSpaceName(uint32_t space);
 
 } // namespace fade::codeobj

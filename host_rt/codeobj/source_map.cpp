@@ -15,13 +15,13 @@ namespace {
 /// Inlined calls deeper than this are an endless chain, not a program.
 constexpr std::size_t kDeepestInlining = 256;
 
-constexpr std::uint32_t kNoFile = ~0u;
+constexpr uint32_t kNoFile = ~0u;
 
 struct Row {
-  std::uint64_t address = 0;
-  std::uint32_t line = 0;
-  std::uint32_t column = 0;
-  std::uint32_t file = kNoFile; ///< index in Impl::file_names
+  uint64_t address = 0;
+  uint32_t line = 0;
+  uint32_t column = 0;
+  uint32_t file = kNoFile; ///< index in Impl::file_names
   bool ends_sequence = false;
 };
 
@@ -33,7 +33,7 @@ struct Function {
 
 /// Calls `visit` for each child. The offsets of siblings must grow: a file can say otherwise, and
 /// go round in circles.
-template <class Visit> void for_each_child(Dwarf_Die parent, Visit visit) {
+template <class Visit> void forEachChild(Dwarf_Die parent, Visit visit) {
   Dwarf_Die child;
   if (dwarf_child(&parent, &child) != 0) return;
   for (;;) {
@@ -45,14 +45,14 @@ template <class Visit> void for_each_child(Dwarf_Die parent, Visit visit) {
   }
 }
 
-template <class Visit> void for_each_range(Dwarf_Die die, Visit visit) {
+template <class Visit> void forEachRange(Dwarf_Die die, Visit visit) {
   Dwarf_Addr base = 0, begin = 0, end = 0;
   std::ptrdiff_t at = 0;
   while ((at = dwarf_ranges(&die, at, &base, &begin, &end)) > 0)
     if (begin < end) visit(AddressRange{begin, end});
 }
 
-std::string function_name(Dwarf_Die *die) {
+std::string functionName(Dwarf_Die *die) {
   Dwarf_Attribute attribute;
   for (unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name})
     if (dwarf_attr_integrate(die, name, &attribute) != nullptr)
@@ -68,18 +68,18 @@ std::string text(Dwarf_Die *die, unsigned name) {
 }
 
 /// A file's name as a path: names may be relative to the folder the compiler ran in.
-std::string full_path(Dwarf_Die *unit, const char *name) {
+std::string fullPath(Dwarf_Die *unit, const char *name) {
   if (name[0] == '/') return name;
   std::string folder = text(unit, DW_AT_comp_dir);
   return folder.empty() ? name : folder + "/" + name;
 }
 
-std::uint32_t number(Dwarf_Die *die, unsigned name) {
+uint32_t number(Dwarf_Die *die, unsigned name) {
   Dwarf_Attribute attribute;
   Dwarf_Word value = 0;
   if (dwarf_attr(die, name, &attribute) == nullptr || dwarf_formudata(&attribute, &value) != 0)
     return 0;
-  return static_cast<std::uint32_t>(value);
+  return static_cast<uint32_t>(value);
 }
 
 } // namespace
@@ -98,23 +98,23 @@ struct SourceMap::Impl {
     if (elf != nullptr) elf_end(elf);
   }
 
-  void read_units();
-  void read_rows(Dwarf_Die *unit);
-  const std::string &file_of(const Row &row) const;
-  const Row *row_at(std::uint64_t address) const;
-  SourceFrame place_of(const Row *row) const;
-  void find_functions(Dwarf_Die unit);
-  const Function *function_at(std::uint64_t address) const;
-  std::vector<Dwarf_Die> inline_chain(std::uint64_t address) const;
-  SourceFrame call_site(Dwarf_Die *inlined) const;
+  void readUnits();
+  void readRows(Dwarf_Die *unit);
+  const std::string &fileOf(const Row &row) const;
+  const Row *rowAt(uint64_t address) const;
+  SourceFrame placeOf(const Row *row) const;
+  void findFunctions(Dwarf_Die unit);
+  const Function *functionAt(uint64_t address) const;
+  std::vector<Dwarf_Die> inlineChain(uint64_t address) const;
+  SourceFrame callSite(Dwarf_Die *inlined) const;
 };
 
-void SourceMap::Impl::read_rows(Dwarf_Die *unit) {
+void SourceMap::Impl::readRows(Dwarf_Die *unit) {
   Dwarf_Lines *lines = nullptr;
   std::size_t count = 0;
   if (dwarf_getsrclines(unit, &lines, &count) != 0) return;
   rows.reserve(rows.size() + count);
-  std::map<const char *, std::uint32_t> known; // libdw gives the same pointer for the same file
+  std::map<const char *, uint32_t> known; // libdw gives the same pointer for the same file
   for (std::size_t i = 0; i < count; ++i) {
     Dwarf_Line *line = dwarf_onesrcline(lines, i);
     Row row;
@@ -125,26 +125,26 @@ void SourceMap::Impl::read_rows(Dwarf_Die *unit) {
     dwarf_linecol(line, &column);
     dwarf_lineendsequence(line, &row.ends_sequence);
     row.address = address;
-    row.line = static_cast<std::uint32_t>(number);
-    row.column = static_cast<std::uint32_t>(column);
+    row.line = static_cast<uint32_t>(number);
+    row.column = static_cast<uint32_t>(column);
     if (const char *name = dwarf_linesrc(line, nullptr, nullptr)) {
-      auto [it, inserted] = known.emplace(name, static_cast<std::uint32_t>(file_names.size()));
-      if (inserted) file_names.push_back(full_path(unit, name));
+      auto [it, inserted] = known.emplace(name, static_cast<uint32_t>(file_names.size()));
+      if (inserted) file_names.push_back(fullPath(unit, name));
       row.file = it->second;
     }
     rows.push_back(row);
   }
 }
 
-void SourceMap::Impl::read_units() {
+void SourceMap::Impl::readUnits() {
   Dwarf_Off offset = 0, next = 0;
   std::size_t header = 0;
   while (dwarf_nextcu(dwarf, offset, &next, &header, nullptr, nullptr, nullptr) == 0) {
     if (next <= offset) break; // would go round in circles
     Dwarf_Die unit;
     if (dwarf_offdie(dwarf, offset + header, &unit) != nullptr) {
-      read_rows(&unit);
-      find_functions(unit);
+      readRows(&unit);
+      findFunctions(unit);
     }
     offset = next;
   }
@@ -163,16 +163,16 @@ void SourceMap::Impl::read_units() {
 }
 
 /// Functions stand at the top of a unit, or in namespaces and classes there.
-void SourceMap::Impl::find_functions(Dwarf_Die unit) {
+void SourceMap::Impl::findFunctions(Dwarf_Die unit) {
   std::vector<std::pair<Dwarf_Die, std::size_t>> pending{{unit, 0}};
   while (!pending.empty()) {
     Dwarf_Die parent = pending.back().first;
     std::size_t depth = pending.back().second;
     pending.pop_back();
-    for_each_child(parent, [&](Dwarf_Die child) {
+    forEachChild(parent, [&](Dwarf_Die child) {
       int tag = dwarf_tag(&child);
       if (tag == DW_TAG_subprogram) {
-        for_each_range(child, [&](AddressRange range) { functions.push_back({range, child}); });
+        forEachRange(child, [&](AddressRange range) { functions.push_back({range, child}); });
       } else if (tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
                  tag == DW_TAG_structure_type) {
         if (depth < kDeepestInlining) pending.emplace_back(child, depth + 1);
@@ -181,14 +181,14 @@ void SourceMap::Impl::find_functions(Dwarf_Die unit) {
   }
 }
 
-const Row *SourceMap::Impl::row_at(std::uint64_t address) const {
+const Row *SourceMap::Impl::rowAt(uint64_t address) const {
   auto after = std::ranges::upper_bound(rows, address, {}, &Row::address);
   if (after == rows.begin()) return nullptr;
   const Row &row = *--after;
   return row.ends_sequence ? nullptr : &row;
 }
 
-const Function *SourceMap::Impl::function_at(std::uint64_t address) const {
+const Function *SourceMap::Impl::functionAt(uint64_t address) const {
   auto after = std::ranges::upper_bound(functions, address, {},
                                         [](const Function &f) { return f.range.begin; });
   if (after == functions.begin()) return nullptr;
@@ -196,30 +196,30 @@ const Function *SourceMap::Impl::function_at(std::uint64_t address) const {
   return address < function.range.end ? &function : nullptr;
 }
 
-const std::string &SourceMap::Impl::file_of(const Row &row) const {
+const std::string &SourceMap::Impl::fileOf(const Row &row) const {
   static const std::string none;
   return row.file == kNoFile ? none : file_names[row.file];
 }
 
-SourceFrame SourceMap::Impl::place_of(const Row *row) const {
+SourceFrame SourceMap::Impl::placeOf(const Row *row) const {
   SourceFrame frame;
   if (row == nullptr) return frame;
-  frame.file = file_of(*row);
+  frame.file = fileOf(*row);
   frame.line = row->line;
   frame.column = row->column;
   return frame;
 }
 
 /// The functions around `address`, innermost first, each but the last inlined into the next.
-std::vector<Dwarf_Die> SourceMap::Impl::inline_chain(std::uint64_t address) const {
+std::vector<Dwarf_Die> SourceMap::Impl::inlineChain(uint64_t address) const {
   std::vector<Dwarf_Die> chain;
-  const Function *function = function_at(address);
+  const Function *function = functionAt(address);
   if (function == nullptr) return chain;
   chain.push_back(function->die);
   Dwarf_Die scope = function->die;
   for (std::size_t depth = 0; depth < kDeepestInlining; ++depth) {
     std::optional<Dwarf_Die> inner;
-    for_each_child(scope, [&](Dwarf_Die child) {
+    forEachChild(scope, [&](Dwarf_Die child) {
       int tag = dwarf_tag(&child);
       bool scoped = tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block;
       if (scoped && !inner && dwarf_haspc(&child, address) == 1) inner = child;
@@ -232,18 +232,18 @@ std::vector<Dwarf_Die> SourceMap::Impl::inline_chain(std::uint64_t address) cons
   return chain;
 }
 
-SourceFrame SourceMap::Impl::call_site(Dwarf_Die *inlined) const {
+SourceFrame SourceMap::Impl::callSite(Dwarf_Die *inlined) const {
   SourceFrame frame;
   frame.line = number(inlined, DW_AT_call_line);
   frame.column = number(inlined, DW_AT_call_column);
   Dwarf_Files *source_files = nullptr;
   std::size_t count = 0;
   Dwarf_Die unit;
-  std::uint32_t index = number(inlined, DW_AT_call_file);
+  uint32_t index = number(inlined, DW_AT_call_file);
   if (dwarf_diecu(inlined, &unit, nullptr, nullptr) != nullptr &&
       dwarf_getsrcfiles(&unit, &source_files, &count) == 0 && index < count)
     if (const char *name = dwarf_filesrc(source_files, index, nullptr, nullptr))
-      frame.file = full_path(&unit, name);
+      frame.file = fullPath(&unit, name);
   return frame;
 }
 
@@ -261,38 +261,38 @@ Result<std::shared_ptr<const SourceMap>> SourceMap::open(std::shared_ptr<const C
   if (impl->elf == nullptr)
     return impl->object->elf().blob().error("ELF header", 0, elf_errmsg(-1));
   impl->dwarf = dwarf_begin_elf(impl->elf, DWARF_C_READ, nullptr);
-  if (impl->dwarf != nullptr) impl->read_units();
+  if (impl->dwarf != nullptr) impl->readUnits();
   return std::shared_ptr<const SourceMap>(new SourceMap(std::move(impl)));
 }
 
 bool SourceMap::empty() const { return impl_->rows.empty(); }
 
-SourceFrame SourceMap::place(std::uint64_t address) const {
-  return impl_->place_of(impl_->row_at(address));
+SourceFrame SourceMap::place(uint64_t address) const {
+  return impl_->placeOf(impl_->rowAt(address));
 }
 
-std::vector<SourceFrame> SourceMap::stack(std::uint64_t address) const {
+std::vector<SourceFrame> SourceMap::stack(uint64_t address) const {
   std::lock_guard lock(impl_->mutex);
   std::vector<SourceFrame> frames;
-  SourceFrame place = impl_->place_of(impl_->row_at(address));
-  for (Dwarf_Die &function : impl_->inline_chain(address)) {
-    place.function = function_name(&function);
+  SourceFrame place = impl_->placeOf(impl_->rowAt(address));
+  for (Dwarf_Die &function : impl_->inlineChain(address)) {
+    place.function = functionName(&function);
     frames.push_back(place);
-    if (dwarf_tag(&function) == DW_TAG_inlined_subroutine) place = impl_->call_site(&function);
+    if (dwarf_tag(&function) == DW_TAG_inlined_subroutine) place = impl_->callSite(&function);
   }
-  const Symbol *symbol = impl_->object->function_at(address);
+  const Symbol *symbol = impl_->object->functionAt(address);
   if (frames.empty() && (place.line != 0 || symbol != nullptr)) frames.push_back(place);
   // The symbol table knows the function that exists in the code even without a description of it.
   if (!frames.empty() && symbol != nullptr) frames.back().function = symbol->name;
   return frames;
 }
 
-std::vector<AddressRange> SourceMap::addresses(std::string_view file, std::uint32_t line) const {
+std::vector<AddressRange> SourceMap::addresses(std::string_view file, uint32_t line) const {
   std::vector<AddressRange> ranges;
   const std::vector<Row> &rows = impl_->rows;
   for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
     const Row &row = rows[i];
-    std::uint64_t end = rows[i + 1].address;
+    uint64_t end = rows[i + 1].address;
     if (row.ends_sequence || row.line != line || end == row.address) continue;
     if (row.file == kNoFile || file != impl_->file_names[row.file]) continue;
     if (!ranges.empty() && ranges.back().end == row.address)

@@ -11,14 +11,14 @@ namespace fade::codeobj {
 struct SourceFrame {
   std::string function; ///< linkage name where the compiler gave one
   std::string file;     ///< empty when unknown
-  std::uint32_t line = 0;
-  std::uint32_t column = 0;
+  uint32_t line = 0;
+  uint32_t column = 0;
   bool operator==(const SourceFrame &) const = default;
 };
 
 struct AddressRange {
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
+  uint64_t begin = 0;
+  uint64_t end = 0;
   bool operator==(const AddressRange &) const = default;
 };
 
@@ -36,12 +36,12 @@ public:
   /// The place of the instruction at `address` and then, outwards, the calls that were inlined
   /// around it. The last frame is the function that exists in the code. Empty where neither debug
   /// information nor a symbol says anything.
-  std::vector<SourceFrame> stack(std::uint64_t address) const;
+  std::vector<SourceFrame> stack(uint64_t address) const;
   /// The innermost place alone, without looking for inlined calls: much cheaper.
-  SourceFrame place(std::uint64_t address) const;
+  SourceFrame place(uint64_t address) const;
 
   /// The instructions that were made from one line, by the line tables (the innermost place).
-  std::vector<AddressRange> addresses(std::string_view file, std::uint32_t line) const;
+  std::vector<AddressRange> addresses(std::string_view file, uint32_t line) const;
   /// The files that line tables name, sorted.
   std::vector<std::string> files() const;
 

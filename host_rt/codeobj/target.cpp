@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::string_view kTriple = "amdgcn-amd-amdhsa-";
 
-bool is_generic(std::string_view name) { return name.ends_with("-generic"); }
+bool isGeneric(std::string_view name) { return name.ends_with("-generic"); }
 
-Target make_target(const GpuInfo &gpu) {
+Target makeTarget(const GpuInfo &gpu) {
   Target target;
   target.processor = gpu.name;
   target.gpu = &gpu;
@@ -23,7 +23,7 @@ Target make_target(const GpuInfo &gpu) {
 
 /// A processor this table does not have yet: "gfx" major minor stepping, the last two one hex digit
 /// each.
-std::optional<Target> guess_processor(std::string_view name) {
+std::optional<Target> guessProcessor(std::string_view name) {
   if (!name.starts_with("gfx") || name.size() < 6 || name.size() > 8) return std::nullopt;
   auto number = [](std::string_view digits, int base) -> std::optional<unsigned> {
     unsigned value = 0;
@@ -44,7 +44,7 @@ std::optional<Target> guess_processor(std::string_view name) {
 }
 
 /// "sramecc+" or "xnack-", from either spelling of the settings.
-bool apply_setting(Target &target, std::string_view name, char sign) {
+bool applySetting(Target &target, std::string_view name, char sign) {
   Feature *feature = nullptr;
   if (name == "sramecc" || name == "sram-ecc") feature = &target.sramecc;
   if (name == "xnack") feature = &target.xnack;
@@ -54,13 +54,13 @@ bool apply_setting(Target &target, std::string_view name, char sign) {
 }
 
 /// The settings of "gfx90a:sramecc+:xnack-": the sign follows the name.
-bool apply_modern_settings(Target &target, std::string_view text) {
+bool applyModernSettings(Target &target, std::string_view text) {
   while (!text.empty()) {
     if (text.front() != ':') return false;
     text.remove_prefix(1);
     std::string_view item = text.substr(0, text.find(':'));
     text.remove_prefix(item.size());
-    if (item.empty() || !apply_setting(target, item.substr(0, item.size() - 1), item.back()))
+    if (item.empty() || !applySetting(target, item.substr(0, item.size() - 1), item.back()))
       return false;
   }
   return true;
@@ -68,19 +68,19 @@ bool apply_modern_settings(Target &target, std::string_view text) {
 
 /// The settings of "gfx906+xnack-sram-ecc", written by compilers before version 4: what is not
 /// named is off.
-bool apply_old_settings(Target &target, std::string_view text) {
-  auto off_unless_unsupported = [](Feature &f) {
+bool applyOldSettings(Target &target, std::string_view text) {
+  auto offUnlessUnsupported = [](Feature &f) {
     if (f != Feature::Unsupported) f = Feature::Off;
   };
-  off_unless_unsupported(target.sramecc);
-  off_unless_unsupported(target.xnack);
+  offUnlessUnsupported(target.sramecc);
+  offUnlessUnsupported(target.xnack);
   while (!text.empty()) {
     char sign = text.front();
     text.remove_prefix(1);
     std::string_view name;
     for (std::string_view known : {"sram-ecc", "sramecc", "xnack"})
       if (text.starts_with(known)) name = known;
-    if (name.empty() || !apply_setting(target, name, sign)) return false;
+    if (name.empty() || !applySetting(target, name, sign)) return false;
     text.remove_prefix(name.size());
   }
   return true;
@@ -101,7 +101,7 @@ bool covers(std::string_view generic, const Target &agent) {
   return false;
 }
 
-bool setting_allows(Feature code, Feature agent) {
+bool settingAllows(Feature code, Feature agent) {
   if (code == Feature::Any || code == Feature::Unsupported) return true;
   // An agent that does not say which setting it has is given the benefit of the doubt.
   return agent == code || agent == Feature::Any;
@@ -120,18 +120,18 @@ std::string Target::id() const {
   return text;
 }
 
-std::string Target::isa_name() const { return std::string(kTriple) + "-" + id(); }
+std::string Target::isaName() const { return std::string(kTriple) + "-" + id(); }
 
-bool Target::has_unified_registers() const {
+bool Target::hasUnifiedRegisters() const {
   // What is younger than the table is taken for one more of its line.
   return gpu ? gpu->unit.unified_registers : version >= GfxVersion{9, 4, 0} && version.major == 9;
 }
 
-bool Target::has_accumulation_registers() const {
-  return gpu ? gpu->unit.has_agprs : has_unified_registers();
+bool Target::hasAccumulationRegisters() const {
+  return gpu ? gpu->unit.has_agprs : hasUnifiedRegisters();
 }
 
-std::optional<Target> parse_target(std::string_view text) {
+std::optional<Target> parseTarget(std::string_view text) {
   // Everything up to the processor: "amdgcn-amd-amdhsa--", with or without an environment.
   if (text.starts_with(kTriple)) {
     text.remove_prefix(kTriple.size());
@@ -141,7 +141,7 @@ std::optional<Target> parse_target(std::string_view text) {
   }
   std::size_t end = text.find_first_of(":+");
   std::string_view name = text.substr(0, end);
-  if (findGpu(name) == nullptr && !is_generic(name)) {
+  if (findGpu(name) == nullptr && !isGeneric(name)) {
     // The old spelling may start its settings with '-': "gfx906-xnack".
     end = text.find_first_of(":+-");
     name = text.substr(0, end);
@@ -149,27 +149,27 @@ std::optional<Target> parse_target(std::string_view text) {
   std::string_view settings = end == std::string_view::npos ? "" : text.substr(end);
   std::optional<Target> target;
   if (const GpuInfo *gpu = findGpu(name))
-    target = make_target(*gpu);
+    target = makeTarget(*gpu);
   else
-    target = guess_processor(name);
+    target = guessProcessor(name);
   if (!target) return std::nullopt;
   if (settings.empty()) return target;
-  bool good = settings.front() == ':' ? apply_modern_settings(*target, settings)
-                                      : apply_old_settings(*target, settings);
+  bool good = settings.front() == ':' ? applyModernSettings(*target, settings)
+                                      : applyOldSettings(*target, settings);
   return good ? target : std::nullopt;
 }
 
-std::optional<Target> target_from_elf_flags(std::uint32_t flags, unsigned code_object_version) {
+std::optional<Target> targetFromElfFlags(uint32_t flags, unsigned code_object_version) {
   const auto gpus = allGpus();
-  auto it = std::ranges::find(gpus, static_cast<std::uint8_t>(flags), &GpuInfo::elf_machine);
+  auto it = std::ranges::find(gpus, static_cast<uint8_t>(flags), &GpuInfo::elf_machine);
   if (it == gpus.end()) return std::nullopt;
-  Target target = make_target(*it);
-  auto from_bit = [&](Feature &feature, std::uint32_t bit) {
+  Target target = makeTarget(*it);
+  auto fromBit = [&](Feature &feature, uint32_t bit) {
     if (feature != Feature::Unsupported) feature = flags & bit ? Feature::On : Feature::Off;
   };
   if (code_object_version < 4) {
-    from_bit(target.xnack, 0x100);
-    from_bit(target.sramecc, 0x200);
+    fromBit(target.xnack, 0x100);
+    fromBit(target.sramecc, 0x200);
     return target;
   }
   target.xnack = static_cast<Feature>((flags >> 8) & 3);
@@ -178,11 +178,11 @@ std::optional<Target> target_from_elf_flags(std::uint32_t flags, unsigned code_o
   return target;
 }
 
-bool runs_on(const Target &code, const Target &agent) {
+bool runsOn(const Target &code, const Target &agent) {
   bool same_processor =
       code.processor == agent.processor || (code.generic && covers(code.processor, agent));
-  return same_processor && setting_allows(code.xnack, agent.xnack) &&
-         setting_allows(code.sramecc, agent.sramecc);
+  return same_processor && settingAllows(code.xnack, agent.xnack) &&
+         settingAllows(code.sramecc, agent.sramecc);
 }
 
 } // namespace fade::codeobj

@@ -22,7 +22,7 @@ struct GfxVersion {
   auto operator<=>(const GfxVersion &) const = default;
 };
 
-enum class Feature : std::uint8_t {
+enum class Feature : uint8_t {
   Unsupported, ///< the processor has no such setting
   Any,         ///< the code runs with either setting
   Off,
@@ -41,21 +41,21 @@ struct Target {
   /// "gfx90a:sramecc+:xnack-": a setting is named only when it is On or Off.
   std::string id() const;
   /// "amdgcn-amd-amdhsa--" + id().
-  std::string isa_name() const;
+  std::string isaName() const;
   /// gfx90a, gfx940 …: one register file split in VGPRs and AGPRs, 512 registers per lane.
-  bool has_unified_registers() const;
+  bool hasUnifiedRegisters() const;
   /// gfx908 and later of the gfx9 line.
-  bool has_accumulation_registers() const;
+  bool hasAccumulationRegisters() const;
 };
 
 /// Reads "gfx90a:xnack-", "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-" or the older
 /// "…--gfx906+sram-ecc-xnack". A setting that is not named is Any if the processor has it.
-std::optional<Target> parse_target(std::string_view text);
+std::optional<Target> parseTarget(std::string_view text);
 
 /// From e_flags of a code object of version 2 to 6.
-std::optional<Target> target_from_elf_flags(std::uint32_t flags, unsigned code_object_version);
+std::optional<Target> targetFromElfFlags(uint32_t flags, unsigned code_object_version);
 
 /// Whether code for `code` may be loaded on an agent whose isa is `agent`.
-bool runs_on(const Target &code, const Target &agent);
+bool runsOn(const Target &code, const Target &agent);
 
 } // namespace fade::codeobj

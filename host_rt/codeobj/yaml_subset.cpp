@@ -20,7 +20,7 @@ std::string_view trim(std::string_view s) {
   return s;
 }
 
-std::vector<Line> split_lines(std::string_view text) {
+std::vector<Line> splitLines(std::string_view text) {
   std::vector<Line> lines;
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = std::min(text.find('\n', at), text.size());
@@ -36,7 +36,7 @@ std::vector<Line> split_lines(std::string_view text) {
 }
 
 /// The end of a quoted scalar that starts at s[0], or npos.
-std::size_t closing_quote(std::string_view s) {
+std::size_t closingQuote(std::string_view s) {
   char quote = s.front();
   for (std::size_t i = 1; i < s.size(); ++i) {
     if (quote == '"' && s[i] == '\\') {
@@ -76,7 +76,7 @@ std::string unquote(std::string_view s) {
   return out;
 }
 
-YamlNode scalar_or_flow_list(std::string_view text) {
+YamlNode scalarOrFlowList(std::string_view text) {
   YamlNode node;
   if (!text.starts_with('[') || !text.ends_with(']')) {
     node.scalar = unquote(text);
@@ -86,7 +86,7 @@ YamlNode scalar_or_flow_list(std::string_view text) {
   while (!rest.empty()) {
     std::size_t from = 0;
     if (rest.front() == '\'' || rest.front() == '"') {
-      from = closing_quote(rest);
+      from = closingQuote(rest);
       if (from == std::string_view::npos) from = rest.size();
     }
     std::size_t comma = std::min(rest.find(',', from), rest.size());
@@ -99,10 +99,10 @@ YamlNode scalar_or_flow_list(std::string_view text) {
 }
 
 /// Where "key: value" splits, or npos when the line is no pair.
-std::size_t key_end(std::string_view text) {
+std::size_t keyEnd(std::string_view text) {
   std::size_t from = 0;
   if (text.starts_with('\'') || text.starts_with('"')) {
-    from = closing_quote(text);
+    from = closingQuote(text);
     if (from == std::string_view::npos) return from;
   }
   for (std::size_t at = text.find(':', from); at != std::string_view::npos;
@@ -113,7 +113,7 @@ std::size_t key_end(std::string_view text) {
 
 class Parser {
 public:
-  explicit Parser(std::string_view text) : lines_(split_lines(text)) {}
+  explicit Parser(std::string_view text) : lines_(splitLines(text)) {}
 
   std::variant<YamlNode, YamlFault> parse() {
     YamlNode root;
@@ -124,31 +124,31 @@ public:
   }
 
 private:
-  bool at_indent(std::size_t indent) const {
+  bool atIndent(std::size_t indent) const {
     return !fault_ && next_ < lines_.size() && lines_[next_].indent == indent;
   }
-  static bool is_list_item(std::string_view text) { return text == "-" || text.starts_with("- "); }
+  static bool isListItem(std::string_view text) { return text == "-" || text.starts_with("- "); }
 
   YamlNode block(std::size_t indent, int depth) {
     if (depth > kDeepestNesting) {
       fail("nested too deeply");
       return {};
     }
-    return is_list_item(lines_[next_].text) ? list(indent, depth) : map(indent, depth);
+    return isListItem(lines_[next_].text) ? list(indent, depth) : map(indent, depth);
   }
 
   YamlNode list(std::size_t indent, int depth) {
     YamlNode node;
-    while (at_indent(indent) && is_list_item(lines_[next_].text)) {
+    while (atIndent(indent) && isListItem(lines_[next_].text)) {
       Line &line = lines_[next_];
       std::string_view item = trim(line.text.substr(1));
       if (item.empty()) {
         ++next_;
         bool deeper = next_ < lines_.size() && lines_[next_].indent > indent;
         node.list.push_back(deeper ? block(lines_[next_].indent, depth + 1) : YamlNode());
-      } else if (key_end(item) == std::string_view::npos || item.front() == '\'' ||
+      } else if (keyEnd(item) == std::string_view::npos || item.front() == '\'' ||
                  item.front() == '"' || item.front() == '[') {
-        node.list.push_back(scalar_or_flow_list(item));
+        node.list.push_back(scalarOrFlowList(item));
         ++next_;
       } else {
         // "- key: value" opens a map whose keys are indented like the first one.
@@ -162,9 +162,9 @@ private:
 
   YamlNode map(std::size_t indent, int depth) {
     YamlNode node;
-    while (at_indent(indent) && !is_list_item(lines_[next_].text)) {
+    while (atIndent(indent) && !isListItem(lines_[next_].text)) {
       std::string_view text = lines_[next_].text;
-      std::size_t colon = key_end(text);
+      std::size_t colon = keyEnd(text);
       if (colon == std::string_view::npos) {
         fail("a line that is neither a pair nor a list item");
         return node;
@@ -174,10 +174,10 @@ private:
       ++next_;
       YamlNode child;
       if (!value.empty()) {
-        child = scalar_or_flow_list(value);
+        child = scalarOrFlowList(value);
       } else if (next_ < lines_.size() &&
                  (lines_[next_].indent > indent ||
-                  (lines_[next_].indent == indent && is_list_item(lines_[next_].text)))) {
+                  (lines_[next_].indent == indent && isListItem(lines_[next_].text)))) {
         child = block(lines_[next_].indent, depth + 1);
       }
       node.keys.push_back(std::move(key));
@@ -204,15 +204,15 @@ const YamlNode *YamlNode::find(std::string_view key) const {
   return nullptr;
 }
 
-std::optional<std::uint32_t> YamlNode::number() const {
-  std::uint32_t value = 0;
+std::optional<uint32_t> YamlNode::number() const {
+  uint32_t value = 0;
   const char *end = scalar.data() + scalar.size();
   auto [stop, error] = std::from_chars(scalar.data(), end, value);
   if (error != std::errc() || stop != end) return std::nullopt;
   return value;
 }
 
-std::variant<YamlNode, YamlFault> parse_yaml_subset(std::string_view text) {
+std::variant<YamlNode, YamlFault> parseYamlSubset(std::string_view text) {
   return Parser(text).parse();
 }
 

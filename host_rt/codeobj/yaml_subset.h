@@ -19,14 +19,14 @@ struct YamlNode {
   std::vector<YamlNode> values;  ///< of a map, one for each key
 
   const YamlNode *find(std::string_view key) const;
-  std::optional<std::uint32_t> number() const;
+  std::optional<uint32_t> number() const;
 };
 
 struct YamlFault {
-  std::uint64_t offset = 0;
+  uint64_t offset = 0;
   std::string what;
 };
 
-std::variant<YamlNode, YamlFault> parse_yaml_subset(std::string_view text);
+std::variant<YamlNode, YamlFault> parseYamlSubset(std::string_view text);
 
 } // namespace fade::codeobj

@@ -87,7 +87,7 @@ KernelCache::File KernelCache::read(const fs::directory_entry &entry) {
     return true;
   };
   handler.on_error = [](const codeobj::Error &error) { note("kernel cache: {}", error.message()); };
-  if (auto status = codeobj::find_code(entry.path().string(), handler); !status)
+  if (auto status = codeobj::findCode(entry.path().string(), handler); !status)
     note("kernel cache: {}", status.error().message());
   return file;
 }
@@ -121,8 +121,8 @@ KernelCache::Kernels KernelCache::scan() {
   for (const auto &[path, file] : files_)
     for (const auto &code : file.code)
       if (const codeobj::CodeObject *object = code->object())
-        for (std::size_t i = 0; i < object->kernel_count(); ++i, ++count)
-          kernels[std::string(object->kernel_name(i).name)].push_back(code);
+        for (std::size_t i = 0; i < object->kernelCount(); ++i, ++count)
+          kernels[std::string(object->kernelName(i).name)].push_back(code);
   note("kernel cache: {} files, {} kernels", files_.size(), count);
   return kernels;
 }

@@ -24,7 +24,7 @@ const codeobj::CodeObject *LoadedCode::object() const {
 codeobj::Result<codeobj::KernargLayout> LoadedCode::layout(const std::string &symbol) const {
   const codeobj::CodeObject *code = object();
   if (!code) return codeobj::Error{file(), "", 0, error_};
-  const auto index = code->find_kernel(symbol);
+  const auto index = code->findKernel(symbol);
   if (!index) return blob_.error("", 0, fmt::format("no kernel {}", symbol));
   auto kernel = code->kernel(*index);
   if (!kernel) return std::move(kernel).error();
@@ -38,7 +38,7 @@ void LoadedCode::readSites() const {
     no_sites_ = error_;
     return;
   }
-  auto [exist, tables, damage] = codeobj::read_site_tables(*code);
+  auto [exist, tables, damage] = codeobj::readSiteTables(*code);
   if (!exist)
     no_sites_ = "the code object has no site table (" FADE_SITES_SECTION "); was it stripped?";
   else if (damage)
@@ -61,7 +61,7 @@ LoadedCode::sitesOf(const std::string &instrumented) const {
 
 bool LoadedCode::mayBeInstrumented(codeobj::ByteView bytes) {
   const auto elf = codeobj::Elf::open(codeobj::Blob::borrow(bytes, ""));
-  return elf && elf->find_section(FADE_SITES_SECTION) != nullptr;
+  return elf && elf->findSection(FADE_SITES_SECTION) != nullptr;
 }
 
 } // namespace fade

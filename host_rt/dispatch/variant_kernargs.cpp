@@ -19,7 +19,7 @@ codeobj::Result<VariantKernargs> VariantKernargs::plan(const KernargLayout &orig
   for (const KernargLayout::Argument &arg : variant.hidden_args) {
     if (arg.kind == codeobj::ArgKind::HiddenNone) continue;
     Piece piece{arg.kind, 0, arg.offset, arg.size, true};
-    const auto *source = original.find_hidden(arg.kind);
+    const auto *source = original.findHidden(arg.kind);
     if (source != nullptr && source->size == arg.size &&
         arg.kind != codeobj::ArgKind::HiddenOther) {
       piece.from = source->offset;
@@ -43,7 +43,7 @@ void VariantKernargs::build(codeobj::ByteView original, const codeobj::DispatchF
   for (const Piece &piece : hidden_) {
     if (!piece.made) {
       copy(piece.from, piece.to, piece.size);
-    } else if (const auto value = codeobj::hidden_value(piece.kind, dispatch, static_lds_);
+    } else if (const auto value = codeobj::hiddenValue(piece.kind, dispatch, static_lds_);
                value && piece.size <= sizeof *value && piece.to + piece.size <= size_) {
       std::memcpy(out.data() + piece.to, &*value, piece.size);
     }

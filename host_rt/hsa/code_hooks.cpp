@@ -95,7 +95,7 @@ std::shared_ptr<const LoadedCode> codeOf(const std::string &symbol, hsa_agent_t 
     if (item.agent.handle == agent.handle) candidates.push_back(item.code);
   if (candidates.size() == 1) return candidates.front();
   for (const auto &code : candidates)
-    if (code && code->object() && code->object()->find_kernel(symbol)) return code;
+    if (code && code->object() && code->object()->findKernel(symbol)) return code;
   return nullptr;
 }
 

@@ -49,10 +49,10 @@ HsaCodeLoader::executable(hsa_agent_t agent, const std::shared_ptr<const LoadedC
   result.code = code;
   const codeobj::CodeObject *object = code->object();
   const Agent *known = agents_().find(agent);
-  const auto own = known ? codeobj::parse_target(known->isa) : std::nullopt;
+  const auto own = known ? codeobj::parseTarget(known->isa) : std::nullopt;
   if (!object)
     result.error = code->error();
-  else if (own && !codeobj::runs_on(object->target(), *own))
+  else if (own && !codeobj::runsOn(object->target(), *own))
     result.error = fmt::format("it is for {}, the agent is {}", object->target().id(), own->id());
   else
     result.error = loadInto(result.handle, agent, *code);

@@ -53,14 +53,14 @@ void *HsaTables::slot(std::size_t entry) const {
 }
 
 bool HsaTables::read(HsaApiTable &table) {
-  constexpr auto is_known = [](const ApiTableVersion *version) {
+  constexpr auto isKnown = [](const ApiTableVersion *version) {
     return version && (version->major_id == 1 || version->major_id == 2);
   };
   core_ = table.core_;
   amd_ = table.amd_ext_ ? &table.amd_ext_->version : nullptr;
   HsaApi &api = hsaApi();
   api = {};
-  if (is_known(core_ ? &core_->version : nullptr) && is_known(amd_) &&
+  if (isKnown(core_ ? &core_->version : nullptr) && isKnown(amd_) &&
       entriesOf(core_->version) >= kCoreEntries) {
     is_early_ = amd_->major_id == 1 && entriesOf(*amd_) <= kEarlyAmdEntries;
     std::memcpy(static_cast<void *>(&api.core), core_, sizeof api.core);

@@ -16,7 +16,7 @@
 namespace fade::codeobj::testing {
 namespace fs = std::filesystem;
 
-std::string output_of(const std::string &command) {
+std::string outputOf(const std::string &command) {
   FILE *pipe = ::popen(command.c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
   std::string text;
@@ -27,23 +27,15 @@ std::string output_of(const std::string &command) {
   return text;
 }
 
-std::string readelf(const std::string &arguments) {
-  return output_of(FADE_READELF " " + arguments);
-}
-std::string objdump(const std::string &arguments) {
-  return output_of(FADE_OBJDUMP " " + arguments);
-}
-std::string objcopy(const std::string &arguments) {
-  return output_of(FADE_OBJCOPY " " + arguments);
-}
-std::string bundler(const std::string &arguments) {
-  return output_of(FADE_BUNDLER " " + arguments);
-}
+std::string readelf(const std::string &arguments) { return outputOf(FADE_READELF " " + arguments); }
+std::string objdump(const std::string &arguments) { return outputOf(FADE_OBJDUMP " " + arguments); }
+std::string objcopy(const std::string &arguments) { return outputOf(FADE_OBJCOPY " " + arguments); }
+std::string bundler(const std::string &arguments) { return outputOf(FADE_BUNDLER " " + arguments); }
 
 std::string symbolizer(const std::string &arguments, const std::string &input) {
   std::string file = temporary_file("addresses");
-  write_file(file, as_bytes(input));
-  return output_of(FADE_SYMBOLIZER " " + arguments + " < " + file);
+  write_file(file, asBytes(input));
+  return outputOf(FADE_SYMBOLIZER " " + arguments + " < " + file);
 }
 
 std::vector<std::string> lines_of(const std::string &text) {
@@ -121,7 +113,7 @@ void write_file(const std::string &path, ByteView bytes) {
 }
 
 std::shared_ptr<const CodeObject> open_object(const std::string &path) {
-  auto blob = Blob::map_file(path);
+  auto blob = Blob::mapFile(path);
   if (!blob) throw std::runtime_error(blob.error().message());
   auto object = CodeObject::open(*blob);
   if (!object) throw std::runtime_error(object.error().message());

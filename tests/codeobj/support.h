@@ -11,7 +11,7 @@
 namespace fade::codeobj::testing {
 
 /// The standard output of a command; a failing command fails the test.
-std::string output_of(const std::string &command);
+std::string outputOf(const std::string &command);
 
 std::string readelf(const std::string &arguments);
 std::string objdump(const std::string &arguments);

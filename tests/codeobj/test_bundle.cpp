@@ -23,7 +23,7 @@ std::vector<BundlePart> two_parts() {
 }
 
 std::vector<BundleEntry> entries_of(const std::string &path) {
-  auto blob = Blob::map_file(path);
+  auto blob = Blob::mapFile(path);
   EXPECT_TRUE(blob);
   auto bundle = Bundle::open(*blob);
   EXPECT_TRUE(bundle) << bundle.error().message();
@@ -69,7 +69,7 @@ TEST(Bundle, PlainOneEqualsTheBundlers) {
 
 TEST(Bundle, CompressedOneEqualsTheBundlers) {
   std::string path = bundle_by_bundler("compressed", "--compress");
-  ASSERT_TRUE(as_text(testing::contents_of(path)).starts_with("CCOB"));
+  ASSERT_TRUE(asText(testing::contents_of(path)).starts_with("CCOB"));
   expect_equal_to_bundler(path);
 }
 
@@ -139,7 +139,7 @@ TEST_P(CompressedForms, SeveralInARowAreAllFound) {
     row.resize((row.size() + 4095) / 4096 * 4096);
   }
   std::vector<Error> errors;
-  auto found = find_bundles(Blob::borrow(row, "file"), errors);
+  auto found = findBundles(Blob::borrow(row, "file"), errors);
   EXPECT_TRUE(errors.empty());
   ASSERT_EQ(found.size(), 3u);
   for (const PlacedBundle &placed : found) EXPECT_TRUE(placed.bundle.entries());
@@ -206,7 +206,7 @@ TEST(Bundle, GoodOneBehindABrokenOneIsFound) {
   bytes.resize(4096);
   bytes.insert(bytes.end(), good.begin(), good.end());
   std::vector<Error> errors;
-  auto found = find_bundles(Blob::borrow(bytes, "file"), errors);
+  auto found = findBundles(Blob::borrow(bytes, "file"), errors);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].offset, 4096u);
   ASSERT_EQ(errors.size(), 1u);

@@ -92,7 +92,7 @@ TEST_P(ModernDescriptor, EqualsObjdumpFieldByField) {
   auto expected = descriptors_by_objdump(GetParam());
   std::size_t compared = 0;
   for (const auto &[name, directives] : expected) {
-    auto index = object->find_kernel(name);
+    auto index = object->findKernel(name);
     ASSERT_TRUE(index) << name;
     auto kernel = object->kernel(*index);
     ASSERT_TRUE(kernel) << kernel.error().message();
@@ -119,7 +119,7 @@ TEST_P(ModernDescriptor, EqualsObjdumpFieldByField) {
 
 TEST_P(DescriptorOfObject, AgreesWithTheMetadataOnSizes) {
   auto object = testing::open_object(GetParam());
-  for (std::size_t i = 0; i < object->kernel_count(); ++i) {
+  for (std::size_t i = 0; i < object->kernelCount(); ++i) {
     auto kernel = object->kernel(i);
     ASSERT_TRUE(kernel) << kernel.error().message();
     const KernelMetadata &m = kernel->metadata;
@@ -154,7 +154,7 @@ TEST_P(DescriptorOfObject, CodeIsWhereReadelfPutsTheFunction) {
     functions[name] = {std::stoull(value, nullptr, 16) + header,
                        std::stoull(size, nullptr, 0) - header};
   }
-  for (std::size_t i = 0; i < object->kernel_count(); ++i) {
+  for (std::size_t i = 0; i < object->kernelCount(); ++i) {
     auto kernel = object->kernel(i);
     ASSERT_TRUE(kernel);
     EXPECT_EQ(kernel->code_address, functions.at(kernel->name).first);

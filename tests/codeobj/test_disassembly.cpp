@@ -29,7 +29,7 @@ std::string without_encoding(std::string_view mnemonic) {
 }
 
 Kernel kernel_of(const CodeObject &object, const std::string &name) {
-  auto index = object.find_kernel(name);
+  auto index = object.findKernel(name);
   EXPECT_TRUE(index) << name;
   auto kernel = object.kernel(*index);
   EXPECT_TRUE(kernel) << kernel.error().message();
@@ -38,7 +38,7 @@ Kernel kernel_of(const CodeObject &object, const std::string &name) {
 
 KernelCode code_of(const std::string &sample, const std::string &name) {
   auto object = testing::open_object(testing::sample(sample));
-  auto code = analyze_kernel(*object, kernel_of(*object, name));
+  auto code = analyzeKernel(*object, kernel_of(*object, name));
   EXPECT_TRUE(code) << code.error().message();
   return *code;
 }
@@ -48,10 +48,10 @@ class CodeOfObject : public ::testing::TestWithParam<std::string> {};
 TEST_P(CodeOfObject, BoundariesAndMnemonicsEqualObjdump) {
   auto object = testing::open_object(GetParam());
   auto expected = instructions_by_objdump(GetParam());
-  for (std::size_t i = 0; i < object->kernel_count(); ++i) {
+  for (std::size_t i = 0; i < object->kernelCount(); ++i) {
     auto kernel = object->kernel(i);
     ASSERT_TRUE(kernel);
-    auto code = analyze_kernel(*object, *kernel);
+    auto code = analyzeKernel(*object, *kernel);
     ASSERT_TRUE(code) << code.error().message();
     std::uint64_t next = kernel->code_address;
     for (const Instruction &instruction : code->instructions) {
@@ -69,10 +69,10 @@ TEST_P(CodeOfObject, BoundariesAndMnemonicsEqualObjdump) {
 
 TEST_P(CodeOfObject, EveryInstructionHasAClassAndEveryAccessAWidth) {
   auto object = testing::open_object(GetParam());
-  for (std::size_t i = 0; i < object->kernel_count(); ++i) {
+  for (std::size_t i = 0; i < object->kernelCount(); ++i) {
     auto kernel = object->kernel(i);
     ASSERT_TRUE(kernel);
-    auto code = analyze_kernel(*object, *kernel);
+    auto code = analyzeKernel(*object, *kernel);
     ASSERT_TRUE(code) << code.error().message();
     for (std::size_t n = 0; n < code->instructions.size(); ++n) {
       EXPECT_NE(code->info[n].unit, Unit::Invalid) << code->instructions[n].text;
@@ -88,10 +88,10 @@ TEST_P(CodeOfObject, EveryInstructionHasAClassAndEveryAccessAWidth) {
 
 TEST_P(CodeOfObject, BlocksCoverTheCodeAndEdgesLeadToBlocks) {
   auto object = testing::open_object(GetParam());
-  for (std::size_t i = 0; i < object->kernel_count(); ++i) {
+  for (std::size_t i = 0; i < object->kernelCount(); ++i) {
     auto kernel = object->kernel(i);
     ASSERT_TRUE(kernel);
-    auto code = analyze_kernel(*object, *kernel);
+    auto code = analyzeKernel(*object, *kernel);
     ASSERT_TRUE(code);
     std::size_t next = 0;
     std::uint32_t instructions = 0;
@@ -102,7 +102,7 @@ TEST_P(CodeOfObject, BlocksCoverTheCodeAndEdgesLeadToBlocks) {
       instructions += block.mix.instructions();
       for (std::size_t successor : block.successors) EXPECT_LT(successor, code->blocks.size());
       for (std::size_t n = block.first; n < block.first + block.count; ++n)
-        EXPECT_EQ(code->block_of(n), b);
+        EXPECT_EQ(code->blockOf(n), b);
       // Only the last instruction of a block may change the way.
       for (std::size_t n = block.first; n + 1 < block.first + block.count; ++n)
         EXPECT_TRUE(code->info[n].flow == Flow::Next || code->info[n].flow == Flow::Call);
@@ -129,7 +129,7 @@ TEST(Disassembler, EqualsObjdumpOnRocrand) {
       auto expected = instructions_by_objdump(
           fmt::format("--start-address={:#x} --stop-address={:#x} {}", kernel->code_address,
                       kernel->code_address + kernel->code_size, path));
-      auto code = analyze_kernel(*object, *kernel);
+      auto code = analyzeKernel(*object, *kernel);
       ASSERT_TRUE(code) << code.error().message();
       EXPECT_EQ(code->instructions.size(), expected.size()) << kernel->name;
       for (std::size_t n = 0; n < code->instructions.size(); ++n) {
@@ -317,7 +317,7 @@ TEST(KernelCode, BranchesGoWhereObjdumpSaysTheyGo) {
     if (comment == std::string::npos || symbol == std::string::npos || plus == std::string::npos ||
         plus < symbol)
       continue;
-    const Symbol *function = object->find_symbol(line.substr(symbol + 1, plus - symbol - 1));
+    const Symbol *function = object->findSymbol(line.substr(symbol + 1, plus - symbol - 1));
     ASSERT_NE(function, nullptr) << line;
     expected[std::stoull(line.substr(comment + 3), nullptr, 16)] =
         function->value + std::stoull(line.substr(plus + 1), nullptr, 16);
@@ -339,10 +339,10 @@ TEST(KernelCode, ShowsThatTheCompilerMergedFourLoadsOfALine) {
   auto object = testing::open_object(testing::sample("inlined-gfx90a-g"));
   auto source = SourceMap::open(object);
   ASSERT_TRUE(source);
-  auto code = analyze_kernel(*object, kernel_of(*object, "copy_four"));
+  auto code = analyzeKernel(*object, kernel_of(*object, "copy_four"));
   ASSERT_TRUE(code);
   std::vector<LineAccess> loads, stores;
-  for (const auto &[line, accesses] : accesses_by_line(*code, **source))
+  for (const auto &[line, accesses] : accessesByLine(*code, **source))
     for (const LineAccess &access : accesses) {
       if (access.space != MemorySpace::Global) continue;
       EXPECT_TRUE(line.first.ends_with("inlined.hip"));
@@ -356,14 +356,14 @@ TEST(KernelCode, ShowsThatTheCompilerMergedFourLoadsOfALine) {
 
 TEST(KernelCode, MatrixMultiplicationOfTritonIsMostlyMatrixFlops) {
   auto object = testing::open_object(testing::data_file("triton/gfx90a/matmul_f16.hsaco"));
-  auto code = analyze_kernel(*object, kernel_of(*object, "matmul_f16"));
+  auto code = analyzeKernel(*object, kernel_of(*object, "matmul_f16"));
   ASSERT_TRUE(code) << code.error().message();
   EXPECT_GT(code->mix.count(Unit::Matrix), 0u);
   EXPECT_GT(code->mix.wave_flops, 10 * code->mix.lane_flops * 64);
 }
 
 TEST(Disassembler, BytesThatAreNoInstructionBecomeData) {
-  auto disassembler = Disassembler::create(*parse_target("gfx90a"), 64);
+  auto disassembler = Disassembler::create(*parseTarget("gfx90a"), 64);
   ASSERT_TRUE(disassembler);
   std::vector<std::uint8_t> bytes(4, 0xff);
   bytes.insert(bytes.end(), {0x00, 0x00, 0x81, 0xbf, 0x12});
@@ -377,7 +377,7 @@ TEST(Disassembler, BytesThatAreNoInstructionBecomeData) {
 }
 
 TEST(Disassembler, UnknownProcessorIsNotACrash) {
-  auto disassembler = Disassembler::create(*parse_target("gfx1399"), 32);
+  auto disassembler = Disassembler::create(*parseTarget("gfx1399"), 32);
   if (disassembler) {
     EXPECT_FALSE((*disassembler)->disassemble(std::vector<std::uint8_t>(8, 0xff), 0).empty());
   }

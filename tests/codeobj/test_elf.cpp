@@ -29,7 +29,7 @@ void read_everything(const std::vector<std::uint8_t> &bytes) {
     EXPECT_FALSE(object.error().what.empty());
     return;
   }
-  for (std::size_t i = 0; i < (*object)->kernel_count(); ++i) {
+  for (std::size_t i = 0; i < (*object)->kernelCount(); ++i) {
     auto kernel = (*object)->kernel(i);
     if (!kernel) continue;
     (void)(*object)->code(kernel->code_address, kernel->code_size).ok();
@@ -57,10 +57,10 @@ TEST(Elf, NamesWhatIsWrongWithAFileThatIsNoCodeObject) {
 }
 
 TEST(Elf, MissingFileIsAnErrorWithItsName) {
-  auto blob = Blob::map_file("/no/such/file.hsaco");
+  auto blob = Blob::mapFile("/no/such/file.hsaco");
   ASSERT_FALSE(blob);
   EXPECT_EQ(blob.error().message(), "/no/such/file.hsaco: cannot open: No such file or directory");
-  auto directory = Blob::map_file("/");
+  auto directory = Blob::mapFile("/");
   ASSERT_FALSE(directory);
   EXPECT_EQ(directory.error().message(), "/: not a regular file");
 }
@@ -88,7 +88,7 @@ TEST(Elf, EveryFlippedByteIsSurvived) {
 TEST(Elf, NoteThatRunsPastItsSectionIsAnErrorWithItsPlace) {
   auto bytes = good_object();
   auto object = testing::open_object(testing::sample("arguments-gfx90a-v5"));
-  const Section *note = object->elf().find_section(".note");
+  const Section *note = object->elf().findSection(".note");
   ASSERT_NE(note, nullptr);
   poke<std::uint32_t>(bytes, note->offset + 4, 0x7fffffff);
   EXPECT_EQ(failure(bytes), "file: .note+0x0: note runs past the end of its section");
@@ -96,7 +96,7 @@ TEST(Elf, NoteThatRunsPastItsSectionIsAnErrorWithItsPlace) {
 
 TEST(Elf, MetadataOfTheWrongTypeIsAnErrorThatNamesTheField) {
   auto bytes = good_object();
-  std::string_view text = as_text(bytes);
+  std::string_view text = asText(bytes);
   std::size_t at = text.find(".wavefront_size");
   ASSERT_NE(at, std::string_view::npos);
   poke<std::uint8_t>(bytes, at + 15, 0xc0); // nil where a number was
@@ -117,8 +117,8 @@ TEST(Elf, CodeObjectWithoutSectionHeadersIsReadThroughItsSegments) {
   auto object = testing::open_object(stripped);
   auto whole = testing::open_object(testing::sample("arguments-gfx90a-v5"));
   ASSERT_TRUE(object->elf().sections().empty());
-  ASSERT_EQ(object->kernel_count(), whole->kernel_count());
-  for (std::size_t i = 0; i < whole->kernel_count(); ++i) {
+  ASSERT_EQ(object->kernelCount(), whole->kernelCount());
+  for (std::size_t i = 0; i < whole->kernelCount(); ++i) {
     auto a = object->kernel(i), b = whole->kernel(i);
     ASSERT_TRUE(a) << a.error().message();
     ASSERT_TRUE(b) << b.error().message();
@@ -134,14 +134,14 @@ TEST(Elf, KernelsWithoutMetadataAreStillListed) {
   testing::objcopy("--strip-sections " + testing::sample("arguments-gfx90a-v5") + " " + bare);
   auto bytes = testing::contents_of(bare);
   // Rename the owner of the note, so that nobody reads it.
-  std::size_t at = as_text(bytes).find("AMDGPU");
+  std::size_t at = asText(bytes).find("AMDGPU");
   ASSERT_NE(at, std::string_view::npos);
   bytes[at] = 'X';
   auto object = CodeObject::open(Blob::borrow(bytes, "file"));
   ASSERT_TRUE(object) << object.error().message();
   auto whole = testing::open_object(testing::sample("arguments-gfx90a-v5"));
-  EXPECT_EQ((*object)->kernel_count(), whole->kernel_count());
-  auto index = (*object)->find_kernel("mixed");
+  EXPECT_EQ((*object)->kernelCount(), whole->kernelCount());
+  auto index = (*object)->findKernel("mixed");
   ASSERT_TRUE(index);
   auto kernel = (*object)->kernel(*index);
   ASSERT_TRUE(kernel);

@@ -32,8 +32,8 @@ struct Found {
       auto object = code.open();
       EXPECT_TRUE(object) << object.error().message();
       if (!object) continue;
-      for (std::size_t i = 0; i < (*object)->kernel_count(); ++i)
-        names.insert(code.target.processor + " " + std::string((*object)->kernel_name(i).name));
+      for (std::size_t i = 0; i < (*object)->kernelCount(); ++i)
+        names.insert(code.target.processor + " " + std::string((*object)->kernelName(i).name));
     }
     return names;
   }
@@ -41,7 +41,7 @@ struct Found {
 
 Found find_in(const std::string &path) {
   Found found;
-  auto status = find_code(path, found.handler());
+  auto status = findCode(path, found.handler());
   EXPECT_TRUE(status) << status.error().message();
   return found;
 }
@@ -114,8 +114,8 @@ TEST(Finder, BrokenFileInADirectoryIsReportedAndTheOthersAreRead) {
   fs::create_directories(root);
   fs::copy_file(testing::sample("arguments-gfx90a-v5"), root / "good.hsaco",
                 fs::copy_options::overwrite_existing);
-  testing::write_file(root / "bad.bundle", as_bytes("CCOB\x09\x09 nonsense"));
-  testing::write_file(root / "text.txt", as_bytes("hello"));
+  testing::write_file(root / "bad.bundle", asBytes("CCOB\x09\x09 nonsense"));
+  testing::write_file(root / "text.txt", asBytes("hello"));
   Found found = find_in(root.string());
   EXPECT_EQ(found.codes.size(), 1u);
   ASSERT_EQ(found.errors.size(), 1u);
@@ -125,7 +125,7 @@ TEST(Finder, BrokenFileInADirectoryIsReportedAndTheOthersAreRead) {
 
 TEST(Finder, MissingPathIsAnError) {
   Found found;
-  auto status = find_code("/no/such/thing", found.handler());
+  auto status = findCode("/no/such/thing", found.handler());
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().message(), "/no/such/thing: cannot open: No such file or directory");
 }
@@ -133,17 +133,17 @@ TEST(Finder, MissingPathIsAnError) {
 TEST(Finder, StopsWhenTheCallerHasSeenEnough) {
   int calls = 0;
   auto status =
-      find_code(testing::data_file("triton"), {[&](const FoundCode &) { return ++calls < 3; }, {}});
+      findCode(testing::data_file("triton"), {[&](const FoundCode &) { return ++calls < 3; }, {}});
   EXPECT_TRUE(status);
   EXPECT_EQ(calls, 3);
 }
 
 TEST(Finder, ReadsTheFilesAProcessHasMapped) {
   // Mapped into this very process, as the loader would.
-  auto mapped = Blob::map_file(testing::built_file("libfat.so"));
+  auto mapped = Blob::mapFile(testing::built_file("libfat.so"));
   ASSERT_TRUE(mapped);
   Found found;
-  auto status = find_code_in_process(::getpid(), found.handler());
+  auto status = findCodeInProcess(::getpid(), found.handler());
   ASSERT_TRUE(status) << status.error().message();
   EXPECT_EQ(found.kernels(), kFatKernels);
   EXPECT_EQ(found.codes.at(0).file, fs::canonical(testing::built_file("libfat.so")).string());
@@ -151,7 +151,7 @@ TEST(Finder, ReadsTheFilesAProcessHasMapped) {
 
 TEST(Finder, ProcessThatDoesNotExistIsAnError) {
   Found found;
-  EXPECT_FALSE(find_code_in_process(-1, found.handler()));
+  EXPECT_FALSE(findCodeInProcess(-1, found.handler()));
 }
 
 TEST(Finder, KernelsOfRocrandEqualReadelfForEveryProcessor) {
@@ -169,8 +169,8 @@ TEST(Finder, KernelsOfRocrandEqualReadelfForEveryProcessor) {
     for (const std::string &line : testing::lines_of(testing::readelf("--symbols -W " + path)))
       if (line.find(" OBJECT ") != std::string::npos && line.ends_with(".kd"))
         expected.insert(line.substr(line.find_last_of(' ') + 1));
-    for (std::size_t i = 0; i < (*object)->kernel_count(); ++i) {
-      names.insert(std::string((*object)->kernel_name(i).symbol));
+    for (std::size_t i = 0; i < (*object)->kernelCount(); ++i) {
+      names.insert(std::string((*object)->kernelName(i).symbol));
       auto kernel = (*object)->kernel(i);
       ASSERT_TRUE(kernel) << kernel.error().message();
       EXPECT_GT(kernel->code_size, 0u);

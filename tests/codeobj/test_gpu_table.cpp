@@ -30,11 +30,11 @@ TEST(GpuTable, TheVersionIsTheName) {
 
 TEST(GpuTable, EveryProcessorIsReadFromItsNameAndItsFlags) {
   for (const GpuInfo &gpu : allGpus()) {
-    const auto by_name = parse_target(gpu.name);
+    const auto by_name = parseTarget(gpu.name);
     ASSERT_TRUE(by_name) << gpu.name;
     EXPECT_EQ(by_name->gpu, &gpu);
     EXPECT_EQ(by_name->generic, gpu.isGeneric());
-    const auto by_flags = target_from_elf_flags(gpu.elf_machine, 4);
+    const auto by_flags = targetFromElfFlags(gpu.elf_machine, 4);
     ASSERT_TRUE(by_flags) << gpu.name;
     EXPECT_EQ(by_flags->gpu, &gpu);
   }
@@ -43,7 +43,7 @@ TEST(GpuTable, EveryProcessorIsReadFromItsNameAndItsFlags) {
 TEST(GpuTable, AProcessorOfTheFutureHasNoRow) {
   EXPECT_EQ(findGpu("gfx1399"), nullptr);
   EXPECT_EQ(findGpu(""), nullptr);
-  const auto target = parse_target("gfx1399");
+  const auto target = parseTarget("gfx1399");
   ASSERT_TRUE(target);
   EXPECT_EQ(target->gpu, nullptr);
 }

@@ -20,7 +20,7 @@ Outcome inspect(const std::string &arguments) {
   int status =
       std::system(fmt::format("{} inspect {} >{} 2>{}", FADE_PROBE, arguments, out, err).c_str());
   auto text = [](const std::string &path) {
-    return std::string(as_text(testing::contents_of(path)));
+    return std::string(asText(testing::contents_of(path)));
   };
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text(out), text(err)};
 }
@@ -191,7 +191,7 @@ TEST(Inspect, JsonReportsErrorsAsObjects) {
 
 TEST(Inspect, ControlCharactersInNamesDoNotReachTheTerminal) {
   auto bytes = testing::contents_of(testing::sample("inlined-gfx90a-g"));
-  std::string_view text = as_text(bytes);
+  std::string_view text = asText(bytes);
   // In every string table and in the metadata: "nested" becomes an escape sequence.
   for (std::size_t at = text.find("nested"); at != std::string_view::npos;
        at = text.find("nested", at + 1))

@@ -23,11 +23,11 @@ KernargLayout layout_of(const CodeObject &object, std::size_t index) {
 TEST_P(InstrumentedObject, EveryKernelHasACloneWhoseArgumentsCanBeBuilt) {
   auto object = testing::open_object(testing::sample(GetParam()));
   std::size_t pairs = 0;
-  for (std::size_t i = 0; i < object->kernel_count(); ++i) {
-    KernelName name = object->kernel_name(i);
+  for (std::size_t i = 0; i < object->kernelCount(); ++i) {
+    KernelName name = object->kernelName(i);
     if (name.name.starts_with(FADE_CLONE_PREFIX)) continue;
     SCOPED_TRACE(name.name);
-    auto clone = object->find_clone(i);
+    auto clone = object->findClone(i);
     ASSERT_TRUE(clone);
     KernargLayout from = layout_of(*object, i), to = layout_of(*object, *clone);
     EXPECT_EQ(to.explicit_args.back().name, FADE_CONTROL_ARGUMENT);
@@ -59,14 +59,14 @@ TEST_P(InstrumentedObject, SitesBelongToTheKernelsAndHavePlaces) {
   auto sites = Sites::read(*object);
   ASSERT_TRUE(sites) << sites.error().message();
   EXPECT_EQ(sites->kernels().size(), 12u);
-  auto index = object->find_kernel("one_pointer");
+  auto index = object->findKernel("one_pointer");
   ASSERT_TRUE(index);
-  const auto *kernel = sites->find_kernel(*index);
+  const auto *kernel = sites->findKernel(*index);
   ASSERT_NE(kernel, nullptr);
   std::size_t stores = 0;
   for (std::uint32_t id : kernel->sites) {
     const fade_site &site = kernel->module->sites()[id];
-    if (site_kind_name(site.kind) != "store") continue;
+    if (siteKindName(site.kind) != "store") continue;
     ++stores;
     EXPECT_EQ(site.size, 4u);
     auto stack = Sites::stack(*kernel->module, id);

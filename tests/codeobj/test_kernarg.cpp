@@ -26,7 +26,7 @@ DispatchFields dispatch() {
 }
 
 KernargLayout layout_of(const CodeObject &object, const std::string &name) {
-  auto index = object.find_kernel(name);
+  auto index = object.findKernel(name);
   EXPECT_TRUE(index) << name;
   auto kernel = object.kernel(*index);
   EXPECT_TRUE(kernel) << kernel.error().message();
@@ -59,18 +59,18 @@ class KernargPairs : public ::testing::TestWithParam<Pair> {};
 TEST_P(KernargPairs, EveryArgumentArrivesWhereTheCloneReadsIt) {
   auto original = testing::open_object(testing::sample(GetParam().original));
   auto clone = testing::open_object(testing::sample(GetParam().clone));
-  for (std::size_t i = 0; i < original->kernel_count(); ++i) {
-    std::string name(original->kernel_name(i).name);
+  for (std::size_t i = 0; i < original->kernelCount(); ++i) {
+    std::string name(original->kernelName(i).name);
     // A template's mangled name holds its parameters.
     std::string clone_name = name.starts_with("_Z") ? name + "Pv" : name;
     SCOPED_TRACE(name);
     KernargLayout from = layout_of(*original, name), to = layout_of(*clone, clone_name);
-    EXPECT_EQ(difference_from_clone(from, to), std::nullopt);
+    EXPECT_EQ(differenceFromClone(from, to), std::nullopt);
     EXPECT_NE(difference(from, to), std::nullopt);
     EXPECT_EQ(difference(from, from), std::nullopt);
 
     std::vector<std::uint8_t> bytes = pattern(from.size);
-    auto block = build_clone_kernargs(from, to, bytes, dispatch(), kControl);
+    auto block = buildCloneKernargs(from, to, bytes, dispatch(), kControl);
     ASSERT_TRUE(block) << block.error().message();
     EXPECT_EQ(block->size(), to.size);
     for (std::size_t a = 0; a < from.explicit_args.size(); ++a) {
@@ -80,7 +80,7 @@ TEST_P(KernargPairs, EveryArgumentArrivesWhereTheCloneReadsIt) {
     }
     EXPECT_EQ(number_at(*block, to.explicit_args.back().offset, 8), kControl);
     for (const auto &hidden : to.hidden_args) {
-      const auto *source = from.find_hidden(hidden.kind);
+      const auto *source = from.findHidden(hidden.kind);
       if (source == nullptr || hidden.kind == ArgKind::HiddenNone) continue;
       EXPECT_EQ(
           0, std::memcmp(bytes.data() + source->offset, block->data() + hidden.offset, hidden.size))
@@ -104,8 +104,8 @@ TEST(Kernarg, KnowsWhereTheExtraPointerGoesInThePaddedBlock) {
   EXPECT_EQ(mixed.explicit_end, 66u);
   EXPECT_EQ(mixed.control_offset, 72u);
   EXPECT_EQ(mixed.size, 328u);
-  ASSERT_NE(mixed.find_hidden(ArgKind::HiddenBlockCountX), nullptr);
-  EXPECT_EQ(mixed.find_hidden(ArgKind::HiddenBlockCountX)->offset, 72u);
+  ASSERT_NE(mixed.findHidden(ArgKind::HiddenBlockCountX), nullptr);
+  EXPECT_EQ(mixed.findHidden(ArgKind::HiddenBlockCountX)->offset, 72u);
   KernargLayout none = layout_of(*object, "no_arguments");
   EXPECT_EQ(none.control_offset, 0u);
 }
@@ -116,10 +116,10 @@ TEST(Kernarg, MakesTheHiddenArgumentsTheOriginalLacksFromTheDispatch) {
   KernargLayout from = layout_of(*original, "no_arguments"), to = layout_of(*clone, "no_arguments");
   ASSERT_TRUE(from.hidden_args.empty());
   ASSERT_FALSE(to.hidden_args.empty());
-  auto block = build_clone_kernargs(from, to, {}, dispatch(), kControl);
+  auto block = buildCloneKernargs(from, to, {}, dispatch(), kControl);
   ASSERT_TRUE(block);
   auto value = [&](ArgKind kind) {
-    const auto *arg = to.find_hidden(kind);
+    const auto *arg = to.findHidden(kind);
     return arg == nullptr ? ~0ull : number_at(*block, arg->offset, arg->size);
   };
   EXPECT_EQ(value(ArgKind::HiddenBlockCountX), 7u);
@@ -145,7 +145,7 @@ made(std::uint32_t size,
     arg.offset = offset;
     arg.size = bytes;
     arg.kind_text = kind;
-    arg.kind = arg_kind_from_string(kind);
+    arg.kind = argKindFromString(kind);
     metadata.args.push_back(arg);
   }
   return metadata;
@@ -175,7 +175,7 @@ TEST(Kernarg, GoldenBlockOfAMixedListInVersionFive) {
                                        {92, 2, "hidden_group_size_x"},
                                        {144, 2, "hidden_grid_dims"}});
   std::vector<std::uint8_t> bytes = pattern(328);
-  auto block = build_clone_kernargs(from, to, bytes, dispatch(), kControl);
+  auto block = buildCloneKernargs(from, to, bytes, dispatch(), kControl);
   ASSERT_TRUE(block) << block.error().message();
   std::vector<std::uint8_t> expected(bytes.begin(), bytes.begin() + 72);
   for (int i = 0; i < 8; ++i) expected.push_back(static_cast<std::uint8_t>(kControl >> (8 * i)));
@@ -188,7 +188,7 @@ TEST(Kernarg, PadsWithZerosWhereTheOriginalBlockIsShorterThanThePointersPlace) {
   KernargLayout to =
       made_layout(24, {{0, 8, "global_buffer"}, {8, 1, "by_value"}, {16, 8, "global_buffer"}});
   std::vector<std::uint8_t> bytes = pattern(9);
-  auto block = build_clone_kernargs(from, to, bytes, dispatch(), kControl);
+  auto block = buildCloneKernargs(from, to, bytes, dispatch(), kControl);
   ASSERT_TRUE(block);
   EXPECT_EQ(number_at(*block, 8, 8), bytes[8]);
   EXPECT_EQ(number_at(*block, 16, 8), kControl);
@@ -198,7 +198,7 @@ TEST(Kernarg, ReadsNoMoreOfTheApplicationsBlockThanThereIs) {
   KernargLayout from = made_layout(16, {{0, 8, "global_buffer"}, {8, 8, "global_buffer"}});
   KernargLayout to =
       made_layout(24, {{0, 8, "global_buffer"}, {8, 8, "global_buffer"}, {16, 8, "global_buffer"}});
-  auto block = build_clone_kernargs(from, to, pattern(8), dispatch(), kControl);
+  auto block = buildCloneKernargs(from, to, pattern(8), dispatch(), kControl);
   ASSERT_TRUE(block);
   EXPECT_EQ(number_at(*block, 8, 8), 0u);
   EXPECT_EQ(number_at(*block, 16, 8), kControl);
@@ -225,7 +225,7 @@ TEST(Kernarg, DynamicLdsIsWhatTheKernelDoesNotHaveStatically) {
   auto from = KernargLayout::from(plain);
   KernargLayout to = made_layout(
       272, {{0, 8, "global_buffer"}, {8, 8, "global_buffer"}, {136, 4, "hidden_dynamic_lds_size"}});
-  auto block = build_clone_kernargs(*from, to, pattern(8), dispatch(), kControl);
+  auto block = buildCloneKernargs(*from, to, pattern(8), dispatch(), kControl);
   ASSERT_TRUE(block);
   EXPECT_EQ(number_at(*block, 136, 4), 2000u);
 }

@@ -27,8 +27,8 @@ void put_text(Flat &flat, const std::string &key, const std::string &value) {
 void put_flag(Flat &flat, const std::string &key, bool value) {
   if (value) flat[key] = "true";
 }
-void put_triple(Flat &flat, const std::string &key,
-                const std::optional<std::array<std::uint32_t, 3>> &value) {
+void putTriple(Flat &flat, const std::string &key,
+               const std::optional<std::array<std::uint32_t, 3>> &value) {
   if (value) flat[key] = fmt::format("{}", fmt::join(*value, ","));
 }
 
@@ -52,8 +52,8 @@ Flat flatten(const KernelMetadata &k) {
   put(flat, ".sgpr_spill_count", k.sgpr_spill_count);
   put(flat, ".vgpr_spill_count", k.vgpr_spill_count);
   put(flat, ".uses_dynamic_stack", k.uses_dynamic_stack);
-  put_triple(flat, ".reqd_workgroup_size", k.reqd_workgroup_size);
-  put_triple(flat, ".workgroup_size_hint", k.workgroup_size_hint);
+  putTriple(flat, ".reqd_workgroup_size", k.reqd_workgroup_size);
+  putTriple(flat, ".workgroup_size_hint", k.workgroup_size_hint);
   for (const auto &[key, value] : k.other) flat[key] = value;
   for (std::size_t i = 0; i < k.args.size(); ++i) {
     const KernelArg &a = k.args[i];
@@ -112,7 +112,7 @@ YamlNode metadata_by_readelf(const std::string &path) {
     else if (inside)
       text += line + "\n";
   }
-  auto parsed = parse_yaml_subset(text);
+  auto parsed = parseYamlSubset(text);
   EXPECT_TRUE(std::holds_alternative<YamlNode>(parsed)) << path;
   return std::get<YamlNode>(parsed);
 }
@@ -126,25 +126,25 @@ TEST_P(ModernMetadata, EqualsReadelfFieldByField) {
   const YamlNode *kernels = expected.find("amdhsa.kernels");
   ASSERT_NE(kernels, nullptr);
   ASSERT_GT(kernels->list.size(), 0u);
-  ASSERT_EQ(object->kernel_count(), kernels->list.size());
+  ASSERT_EQ(object->kernelCount(), kernels->list.size());
   for (std::size_t i = 0; i < kernels->list.size(); ++i) {
     auto kernel = object->kernel(i);
     ASSERT_TRUE(kernel) << kernel.error().message();
     EXPECT_EQ(flatten(kernel->metadata), flatten(kernels->list[i]));
   }
   if (const YamlNode *target = expected.find("amdhsa.target")) {
-    EXPECT_EQ(object->target().isa_name(), target->scalar);
+    EXPECT_EQ(object->target().isaName(), target->scalar);
   }
 }
 
 TEST_P(MetadataOfObject, KernelsAreFoundBySymbolAndByName) {
   auto object = testing::open_object(GetParam());
-  for (std::size_t i = 0; i < object->kernel_count(); ++i) {
-    KernelName name = object->kernel_name(i);
-    EXPECT_EQ(object->find_kernel(name.symbol), i);
-    EXPECT_EQ(object->find_kernel(name.name), i);
+  for (std::size_t i = 0; i < object->kernelCount(); ++i) {
+    KernelName name = object->kernelName(i);
+    EXPECT_EQ(object->findKernel(name.symbol), i);
+    EXPECT_EQ(object->findKernel(name.name), i);
   }
-  EXPECT_EQ(object->find_kernel("there is no such kernel"), std::nullopt);
+  EXPECT_EQ(object->findKernel("there is no such kernel"), std::nullopt);
 }
 
 TEST_P(MetadataOfObject, KernelsEqualTheDescriptorSymbolsOfReadelf) {
@@ -156,8 +156,8 @@ TEST_P(MetadataOfObject, KernelsEqualTheDescriptorSymbolsOfReadelf) {
     if (old || (line.find(" OBJECT ") != std::string::npos && name.ends_with(".kd")))
       expected.insert(name);
   }
-  for (std::size_t i = 0; i < object->kernel_count(); ++i)
-    found.insert(std::string(object->kernel_name(i).symbol));
+  for (std::size_t i = 0; i < object->kernelCount(); ++i)
+    found.insert(std::string(object->kernelName(i).symbol));
   EXPECT_EQ(found, expected);
 }
 
@@ -170,13 +170,13 @@ TEST(OldMetadata, OfVersionTwoHasTheKernelsArgumentsAndFormats) {
   auto object = testing::open_object(testing::data_file("codeobj/opencl-v2.hsaco"));
   EXPECT_EQ(object->version(), 2u);
   EXPECT_EQ(object->target().processor, "gfx900");
-  ASSERT_EQ(object->kernel_count(), 2u);
-  auto mix = object->kernel(*object->find_kernel("mix"));
+  ASSERT_EQ(object->kernelCount(), 2u);
+  auto mix = object->kernel(*object->findKernel("mix"));
   ASSERT_TRUE(mix) << mix.error().message();
   EXPECT_EQ(mix->metadata.language, "OpenCL C");
   EXPECT_EQ(mix->metadata.reqd_workgroup_size, (std::array<std::uint32_t, 3>{64, 2, 1}));
   EXPECT_EQ(mix->metadata.kernarg_segment_size, 128u);
-  EXPECT_EQ(object->printf_formats(), std::vector<std::string>{"1:1:4:hello %d\\n"});
+  EXPECT_EQ(object->printfFormats(), std::vector<std::string>{"1:1:4:hello %d\\n"});
   ASSERT_EQ(mix->metadata.args.size(), 13u);
 }
 
@@ -184,8 +184,8 @@ TEST(OldMetadata, OfVersionTwoHasTheKernelsArgumentsAndFormats) {
 TEST(OldMetadata, OfVersionTwoHasTheOffsetsThatVersionThreeSpellsOut) {
   auto v2 = testing::open_object(testing::data_file("codeobj/opencl-v2.hsaco"));
   auto v3 = testing::open_object(testing::data_file("codeobj/opencl-v3.hsaco"));
-  auto a = v2->kernel(*v2->find_kernel("mix"));
-  auto b = v3->kernel(*v3->find_kernel("mix"));
+  auto a = v2->kernel(*v2->findKernel("mix"));
+  auto b = v3->kernel(*v3->findKernel("mix"));
   ASSERT_TRUE(a && b);
   ASSERT_EQ(a->metadata.args.size(), b->metadata.args.size());
   for (std::size_t i = 0; i < a->metadata.args.size(); ++i) {

@@ -13,7 +13,7 @@ using Kind = MsgpackReader::Kind;
 class Packed {
 public:
   template <class T> explicit Packed(const T &value) { msgpack::pack(buffer_, value); }
-  ByteView bytes() const { return as_bytes({buffer_.data(), buffer_.size()}); }
+  ByteView bytes() const { return asBytes({buffer_.data(), buffer_.size()}); }
 
 private:
   msgpack::sbuffer buffer_;
@@ -27,7 +27,7 @@ TEST(Msgpack, ReadsUnsignedNumbersOfEveryWidth) {
     MsgpackReader reader(packed.bytes());
     auto item = reader.next();
     ASSERT_TRUE(item) << value;
-    EXPECT_EQ(item->as_unsigned(), value);
+    EXPECT_EQ(item->asUnsigned(), value);
     EXPECT_EQ(reader.position(), packed.bytes().size());
   }
 }
@@ -40,7 +40,7 @@ TEST(Msgpack, ReadsSignedNumbersOfEveryWidth) {
     ASSERT_TRUE(item) << value;
     EXPECT_EQ(item->kind, Kind::Signed);
     EXPECT_EQ(static_cast<std::int64_t>(item->number), value);
-    EXPECT_EQ(item->as_unsigned(), std::nullopt);
+    EXPECT_EQ(item->asUnsigned(), std::nullopt);
   }
 }
 

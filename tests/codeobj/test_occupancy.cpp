@@ -14,7 +14,7 @@ std::map<std::string, unsigned> occupancy_by_compiler(const std::string &assembl
   std::map<std::string, unsigned> found;
   std::string name;
   auto bytes = testing::contents_of(assembly);
-  for (const std::string &line : testing::lines_of(std::string(as_text(bytes)))) {
+  for (const std::string &line : testing::lines_of(std::string(asText(bytes)))) {
     std::istringstream in(line);
     std::string first, second, third;
     in >> first >> second >> third;
@@ -34,7 +34,7 @@ TEST_P(OccupancyOfProcessor, EqualsTheCompilersForEveryKernel) {
   auto object = testing::open_object(testing::sample("registers-" + GetParam()));
   auto expected = occupancy_by_compiler(testing::built_file("registers-" + GetParam() + ".s"));
   std::size_t compared = 0;
-  for (std::size_t i = 0; i < object->kernel_count(); ++i) {
+  for (std::size_t i = 0; i < object->kernelCount(); ++i) {
     auto kernel = object->kernel(i);
     ASSERT_TRUE(kernel);
     auto found = occupancy(object->target(), *kernel);
@@ -78,7 +78,7 @@ TEST(Occupancy, OfTritonsKernelsEqualsTheCompilers) {
 }
 
 TEST(Occupancy, NamesWhatLimitsIt) {
-  Target gfx90a = *parse_target("gfx90a");
+  Target gfx90a = *parseTarget("gfx90a");
   auto limit = [&](OccupancyInput input) { return to_string(occupancy(gfx90a, input)->limit); };
   EXPECT_EQ(limit({32, 32, 0, 64, 64, false}), "waves");
   EXPECT_EQ(limit({100, 32, 0, 64, 64, false}), "vgprs");
@@ -88,7 +88,7 @@ TEST(Occupancy, NamesWhatLimitsIt) {
 }
 
 TEST(Occupancy, CountsWholeWorkgroupsOnly) {
-  Target gfx90a = *parse_target("gfx90a");
+  Target gfx90a = *parseTarget("gfx90a");
   // 100 registers leave room for 4 waves per SIMD, 16 per CU; workgroups of 10 waves fit once.
   auto found = occupancy(gfx90a, {100, 32, 0, 640, 64, false});
   ASSERT_TRUE(found);
@@ -109,7 +109,7 @@ TEST(Occupancy, DynamicLdsCounts) {
 }
 
 TEST(Occupancy, UnknownProcessorHasNone) {
-  EXPECT_FALSE(occupancy(*parse_target("gfx1399"), OccupancyInput()));
+  EXPECT_FALSE(occupancy(*parseTarget("gfx1399"), OccupancyInput()));
 }
 
 } // namespace

@@ -94,14 +94,14 @@ TEST(Sites, AreJoinedWithTheKernelAndItsClone) {
   ASSERT_EQ(sites->modules().size(), 1u);
   ASSERT_EQ(sites->kernels().size(), 1u); // "gone" is not in the code object
   const auto &kernel = sites->kernels()[0];
-  EXPECT_EQ(object->kernel_name(kernel.original).name, "scale");
-  EXPECT_EQ(object->kernel_name(kernel.instrumented).name, "__fade_scale");
-  EXPECT_EQ(object->find_clone(kernel.original), kernel.instrumented);
+  EXPECT_EQ(object->kernelName(kernel.original).name, "scale");
+  EXPECT_EQ(object->kernelName(kernel.instrumented).name, "__fade_scale");
+  EXPECT_EQ(object->findClone(kernel.original), kernel.instrumented);
   EXPECT_EQ(kernel.sites, (std::vector<std::uint32_t>{0, 1}));
-  EXPECT_EQ(sites->find_kernel(kernel.original), &kernel);
-  EXPECT_EQ(sites->find_kernel(kernel.instrumented), &kernel);
-  EXPECT_NE(sites->find_module(42), nullptr);
-  EXPECT_EQ(sites->find_module(43), nullptr);
+  EXPECT_EQ(sites->findKernel(kernel.original), &kernel);
+  EXPECT_EQ(sites->findKernel(kernel.instrumented), &kernel);
+  EXPECT_NE(sites->findModule(42), nullptr);
+  EXPECT_EQ(sites->findModule(43), nullptr);
 }
 
 TEST(Sites, ShowTheInlinedCallsAroundASite) {
@@ -171,17 +171,17 @@ TEST(Sites, BrokenTableIsAnErrorThatNamesFileAndOffset) {
 TEST(Demangle, GivesTheFullAndTheShortName) {
   EXPECT_EQ(demangle("_Z9templatedIfEvPKT_PS0_S0_"),
             "void templated<float>(float const*, float*, float)");
-  EXPECT_EQ(demangle_short("_Z9templatedIfEvPKT_PS0_S0_"), "templated<float>");
-  EXPECT_EQ(demangle_short("_ZN12_GLOBAL__N_16kernelEPi"), "(anonymous namespace)::kernel");
-  EXPECT_EQ(demangle_short("_ZN2ns3fooISt8functionIFivEEEEvT_"), "ns::foo<std::function<int ()> >");
-  EXPECT_EQ(demangle_short("matmul"), "matmul");
+  EXPECT_EQ(demangleShort("_Z9templatedIfEvPKT_PS0_S0_"), "templated<float>");
+  EXPECT_EQ(demangleShort("_ZN12_GLOBAL__N_16kernelEPi"), "(anonymous namespace)::kernel");
+  EXPECT_EQ(demangleShort("_ZN2ns3fooISt8functionIFivEEEEvT_"), "ns::foo<std::function<int ()> >");
+  EXPECT_EQ(demangleShort("matmul"), "matmul");
   EXPECT_EQ(demangle("_Zgarbage"), "_Zgarbage");
 }
 
 TEST(Demangle, WhatIsNotMangledIsNotTakenForAType) {
   for (const char *name : {"f", "i", "x", "Pf", "St6vectorIiE", "", "_", "_Z"}) {
     EXPECT_EQ(demangle(name), name);
-    EXPECT_EQ(demangle_short(name), name);
+    EXPECT_EQ(demangleShort(name), name);
   }
 }
 

@@ -109,7 +109,7 @@ TEST(SourceMap, KnowsAtLeastTheSymbolWithoutDebugInformation) {
   auto object = testing::open_object(testing::sample("inlined-gfx90a-nodebug"));
   auto map = map_of(object);
   EXPECT_TRUE(map->empty());
-  const Symbol *nested = object->find_symbol("nested");
+  const Symbol *nested = object->findSymbol("nested");
   ASSERT_NE(nested, nullptr);
   auto stack = map->stack(nested->value + 8);
   ASSERT_EQ(stack.size(), 1u);

@@ -6,7 +6,7 @@ namespace fade::codeobj {
 namespace {
 
 Target target(std::string_view text) {
-  auto parsed = parse_target(text);
+  auto parsed = parseTarget(text);
   EXPECT_TRUE(parsed) << text;
   return parsed.value_or(Target());
 }
@@ -18,7 +18,7 @@ TEST(Target, ReadsFeatureSuffixes) {
   EXPECT_EQ(t.sramecc, Feature::On);
   EXPECT_EQ(t.xnack, Feature::Off);
   EXPECT_EQ(t.id(), "gfx90a:sramecc+:xnack-");
-  EXPECT_EQ(t.isa_name(), "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");
+  EXPECT_EQ(t.isaName(), "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");
 }
 
 TEST(Target, LeavesAnUnnamedFeatureOpenOnlyWhereTheProcessorHasIt) {
@@ -51,12 +51,12 @@ TEST(Target, RefusesWhatIsNoTarget) {
   for (const char *text :
        {"", "gfx", "gfxabc", "sm_80", "amdgcn-amd-amdhsa--", "gfx90a:", "gfx90a:xnack",
         "gfx90a:speed+", "gfx90a:xnack*", "x86_64-unknown-linux", "gfx90a+cheese"})
-    EXPECT_FALSE(parse_target(text)) << text;
+    EXPECT_FALSE(parseTarget(text)) << text;
 }
 
 TEST(Target, RunsWhereItsProcessorAndSettingsAllow) {
   auto runs = [](const char *code, const char *agent) {
-    return runs_on(target(code), target(agent));
+    return runsOn(target(code), target(agent));
   };
   EXPECT_TRUE(runs("gfx90a", "gfx90a:sramecc+:xnack-"));
   EXPECT_TRUE(runs("gfx90a:xnack-", "gfx90a:sramecc+:xnack-"));

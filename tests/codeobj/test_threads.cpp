@@ -27,10 +27,10 @@ TEST(Threads, KernelsAndDescriptorsAreReadAtTheSameTime) {
   auto object = testing::open_object(testing::sample("arguments-gfx90a-v5"));
   expect_same_answers([&] {
     std::string all;
-    for (std::size_t i = 0; i < object->kernel_count(); ++i) {
+    for (std::size_t i = 0; i < object->kernelCount(); ++i) {
       auto kernel = object->kernel(i);
       if (!kernel) return kernel.error().message();
-      EXPECT_EQ(object->find_kernel(kernel->symbol), i);
+      EXPECT_EQ(object->findKernel(kernel->symbol), i);
       all += fmt::format("{} {} {} {}\n", kernel->name, kernel->metadata.args.size(),
                          kernel->descriptor.kernarg_size, kernel->code_size);
     }
@@ -56,10 +56,10 @@ TEST(Threads, InstructionsAreDisassembledAtTheSameTime) {
   auto object = testing::open_object(testing::sample("inlined-gfx90a-g"));
   expect_same_answers([&] {
     std::string all;
-    for (std::size_t i = 0; i < object->kernel_count(); ++i) {
+    for (std::size_t i = 0; i < object->kernelCount(); ++i) {
       auto kernel = object->kernel(i);
       if (!kernel) return kernel.error().message();
-      auto code = analyze_kernel(*object, *kernel);
+      auto code = analyzeKernel(*object, *kernel);
       if (!code) return code.error().message();
       for (const Instruction &instruction : code->instructions)
         all += fmt::format("{:#x} {}\n", instruction.address, instruction.text);

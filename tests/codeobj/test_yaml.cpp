@@ -6,7 +6,7 @@ namespace fade::codeobj {
 namespace {
 
 YamlNode parse(std::string_view text) {
-  auto parsed = parse_yaml_subset(text);
+  auto parsed = parseYamlSubset(text);
   if (auto *fault = std::get_if<YamlFault>(&parsed)) {
     ADD_FAILURE() << fault->what;
     return {};
@@ -39,14 +39,14 @@ TEST(YamlSubset, KeepsColonsInScalars) {
 TEST(YamlSubset, RefusesBottomlessNesting) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
-  EXPECT_TRUE(std::holds_alternative<YamlFault>(parse_yaml_subset(text)));
+  EXPECT_TRUE(std::holds_alternative<YamlFault>(parseYamlSubset(text)));
   std::string dashes;
   for (int i = 0; i < 1000; ++i) dashes += "- ";
-  EXPECT_TRUE(std::holds_alternative<YamlFault>(parse_yaml_subset(dashes + "a: b")));
+  EXPECT_TRUE(std::holds_alternative<YamlFault>(parseYamlSubset(dashes + "a: b")));
 }
 
 TEST(YamlSubset, SaysWhichOffsetIsWrong) {
-  auto parsed = parse_yaml_subset("a: 1\nnonsense\n");
+  auto parsed = parseYamlSubset("a: 1\nnonsense\n");
   ASSERT_TRUE(std::holds_alternative<YamlFault>(parsed));
   EXPECT_EQ(std::get<YamlFault>(parsed).offset, 5u);
 }

@@ -7,7 +7,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
   auto bundle = Bundle::open(Blob::borrow({data, size}, "input"));
   if (bundle) (void)bundle->entries().ok();
   constexpr std::uint64_t kLimit = 1 << 20;
-  for (auto result : {inflate_zlib({data, size}, kLimit), inflate_zstd({data, size}, kLimit)})
+  for (auto result : {inflateZlib({data, size}, kLimit), inflateZstd({data, size}, kLimit)})
     if (auto *bytes = std::get_if<std::vector<std::uint8_t>>(&result);
         bytes && bytes->size() > kLimit)
       __builtin_trap();

@@ -5,16 +5,15 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
   using namespace fade::codeobj;
   ByteView input(data, size);
-  auto name = c_string(input, 0);
+  auto name = cString(input, 0);
   if (!name) return 0;
-  auto target = parse_target(*name);
+  auto target = parseTarget(*name);
   if (!target) return 0;
   // A target that was understood can be written down and understood again.
-  auto again = parse_target(target->isa_name());
+  auto again = parseTarget(target->isaName());
   if (!again || again->id() != target->id()) __builtin_trap();
   ByteView bytes = input.subspan(name->size() + 1);
-  for (auto descriptor :
-       {decode_descriptor(bytes, *target), decode_old_descriptor(bytes, *target)}) {
+  for (auto descriptor : {decodeDescriptor(bytes, *target), decodeOldDescriptor(bytes, *target)}) {
     if (!descriptor) continue;
     Kernel kernel;
     kernel.descriptor = *descriptor;

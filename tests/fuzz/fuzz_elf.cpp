@@ -12,11 +12,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     return 0;
   }
   const CodeObject &o = **object;
-  for (std::size_t i = 0; i < o.kernel_count() && i < 64; ++i) {
+  for (std::size_t i = 0; i < o.kernelCount() && i < 64; ++i) {
     auto kernel = o.kernel(i);
-    o.find_clone(i);
+    o.findClone(i);
     if (!kernel) continue;
-    if (o.find_kernel(kernel->symbol) != i) __builtin_trap();
+    if (o.findKernel(kernel->symbol) != i) __builtin_trap();
     (void)KernargLayout::from(kernel->metadata).ok();
     occupancy(o.target(), *kernel);
     auto code = o.code(kernel->code_address, kernel->code_size);

@@ -154,9 +154,9 @@ TEST(KernelCache, FilesThatComeLaterAreFoundAndBadOnesAreNoHarm) {
   const std::string name = "vector_add";
   const fs::path sample = fs::path(FADE_TEST_DATA) / "triton/gfx90a/vector_add.hsaco";
   ASSERT_TRUE(fs::exists(sample));
-  LoadedCode code(*codeobj::Blob::map_file(sample.string()));
+  LoadedCode code(*codeobj::Blob::mapFile(sample.string()));
   ASSERT_TRUE(code.object());
-  const std::string symbol(code.object()->kernel_name(0).name);
+  const std::string symbol(code.object()->kernelName(0).name);
   EXPECT_TRUE(cache.find(symbol).empty());
 
   EXPECT_FALSE(cache.hasChanged());
@@ -201,8 +201,8 @@ protected:
       fs::path(::testing::TempDir()) / ("fade-cache-watch-" + std::to_string(getpid()));
   const std::string sample = FADE_TEST_DATA "/triton/gfx90a/vector_add.hsaco";
   const std::shared_ptr<const LoadedCode> code =
-      std::make_shared<LoadedCode>(*codeobj::Blob::map_file(sample));
-  const std::string symbol{code->object()->kernel_name(0).name};
+      std::make_shared<LoadedCode>(*codeobj::Blob::mapFile(sample));
+  const std::string symbol{code->object()->kernelName(0).name};
   KernelRegistry registry;
   std::shared_ptr<KernelEntry> kernel;
   std::set<std::thread::id> loaded_by;

@@ -172,11 +172,11 @@ struct FakeCalls {
     const std::lock_guard lock(mutex);
     const auto code = codeobj::CodeObject::open(current->readers_.at(reader.handle));
     if (!code) return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
-    for (std::size_t i = 0; i < (*code)->kernel_count(); ++i) {
+    for (std::size_t i = 0; i < (*code)->kernelCount(); ++i) {
       const auto kernel = (*code)->kernel(i);
       if (!kernel) return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
       current->executables_[executable.handle].push_back(
-          {std::string((*code)->kernel_name(i).name) + ".kd", ++current->next_handle_ << 8,
+          {std::string((*code)->kernelName(i).name) + ".kd", ++current->next_handle_ << 8,
            kernel->metadata.kernarg_segment_size, kernel->metadata.group_segment_fixed_size});
     }
     return HSA_STATUS_SUCCESS;
@@ -321,7 +321,7 @@ FakeHsa::~FakeHsa() {
 }
 
 hsa_executable_t FakeHsa::load(const std::string &path) {
-  const auto blob = codeobj::Blob::map_file(path);
+  const auto blob = codeobj::Blob::mapFile(path);
   if (!blob) std::abort();
   hsa_code_object_reader_t reader{};
   hsa_executable_t executable{};

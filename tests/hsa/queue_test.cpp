@@ -114,8 +114,8 @@ TEST(QueueRegistry, AQueueIsForgottenWhenTheLastWhoHasItGivesItUp) {
 const std::string kSample = FADE_TEST_DATA "/triton/gfx90a/vector_add.hsaco";
 
 std::string symbolOf(const std::string &path) {
-  const auto code = codeobj::CodeObject::open(*codeobj::Blob::map_file(path));
-  return std::string((*code)->kernel_name(0).name);
+  const auto code = codeobj::CodeObject::open(*codeobj::Blob::mapFile(path));
+  return std::string((*code)->kernelName(0).name);
 }
 
 class Doorbell : public testing::Test {
