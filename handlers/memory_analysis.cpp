@@ -158,9 +158,10 @@ void writeStrides(fade::JsonWriter &json, const StrideHistogram &strides) {
   json.field("irregular", strides.irregular());
 }
 
-void writeGlobal(fade::JsonWriter &json, const Place &place, const PlaceStats &all,
-                 const MemoryModel &model, bool is_member) {
-  const GlobalStats &stats = all.global;
+/// What accesses to global memory and to LDS have in common.
+template <typename Stats>
+void writeAccesses(fade::JsonWriter &json, const Place &place, const PlaceStats &all,
+                   const Stats &stats) {
   writePlace(json, place);
   json.field("function", all.function);
   json.field("via", all.via);
@@ -168,6 +169,12 @@ void writeGlobal(fade::JsonWriter &json, const Place &place, const PlaceStats &a
   json.field("lanes", stats.lanes);
   json.field("lane_slots", stats.slots);
   json.field("total_bytes", stats.bytes);
+}
+
+void writeGlobal(fade::JsonWriter &json, const Place &place, const PlaceStats &all,
+                 const MemoryModel &model, bool is_member) {
+  const GlobalStats &stats = all.global;
+  writeAccesses(json, place, all, stats);
   json.field("lines_needed", stats.needed);
   json.field("lines_used", stats.used);
   json.field("lines_wasted", stats.wasted);
@@ -188,13 +195,7 @@ void writeGlobal(fade::JsonWriter &json, const Place &place, const PlaceStats &a
 void writeLds(fade::JsonWriter &json, const Place &place, const PlaceStats &all,
               const MemoryModel &model) {
   const LdsStats &stats = all.lds;
-  writePlace(json, place);
-  json.field("function", all.function);
-  json.field("via", all.via);
-  writeExecutions(json, all, stats.executions);
-  json.field("lanes", stats.lanes);
-  json.field("lane_slots", stats.slots);
-  json.field("total_bytes", stats.bytes);
+  writeAccesses(json, place, all, stats);
   json.field("conflicts", stats.conflicts);
   json.field("same_address", stats.same_address);
   writeStrides(json, stats.strides);

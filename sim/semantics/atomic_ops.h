@@ -142,3 +142,22 @@ struct PkAddBf16 : Base<u32> {
 
 } // namespace atomic_op
 } // namespace fade::sim
+
+// The integer atomics that both scalar and vector memory have: name, operation, its 32-bit and its
+// 64-bit type.
+// clang-format off
+#define FADE_INTEGER_ATOMICS(X)        \
+  X("swap", Swap, u32, u64),           \
+  X("cmpswap", CompareSwap, u32, u64), \
+  X("add", Add, u32, u64),             \
+  X("sub", Sub, u32, u64),             \
+  X("smin", Min, i32, i64),            \
+  X("umin", Min, u32, u64),            \
+  X("smax", Max, i32, i64),            \
+  X("umax", Max, u32, u64),            \
+  X("and", And, u32, u64),             \
+  X("or", Or, u32, u64),               \
+  X("xor", Xor, u32, u64),             \
+  X("inc", Inc, u32, u64),             \
+  X("dec", Dec, u32, u64)
+// clang-format on

@@ -68,19 +68,7 @@ constexpr auto atomics = ExecClass::vmem_atomic;
 
 // clang-format off
 constexpr Opcode table[] = {
-    INTEGER_ATOMIC("swap", Swap, u32, u64),
-    INTEGER_ATOMIC("cmpswap", CompareSwap, u32, u64),
-    INTEGER_ATOMIC("add", Add, u32, u64),
-    INTEGER_ATOMIC("sub", Sub, u32, u64),
-    INTEGER_ATOMIC("smin", Min, i32, i64),
-    INTEGER_ATOMIC("umin", Min, u32, u64),
-    INTEGER_ATOMIC("smax", Max, i32, i64),
-    INTEGER_ATOMIC("umax", Max, u32, u64),
-    INTEGER_ATOMIC("and", And, u32, u64),
-    INTEGER_ATOMIC("or", Or, u32, u64),
-    INTEGER_ATOMIC("xor", Xor, u32, u64),
-    INTEGER_ATOMIC("inc", Inc, u32, u64),
-    INTEGER_ATOMIC("dec", Dec, u32, u64),
+    FADE_INTEGER_ATOMICS(INTEGER_ATOMIC),
     ATOMIC("csub", atomic<SubClamp<u32>>),
 
     ATOMIC("add_f32", atomic<FAdd<f32>, true>),
