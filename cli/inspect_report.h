@@ -38,7 +38,7 @@ public:
   virtual ~Report() = default;
   virtual void object(const ObjectView &object) = 0;
   virtual void kernel(const ObjectView &object, const KernelView &kernel) = 0;
-  virtual void error(const codeobj::Error &error) = 0;
+  virtual void error(const Error &error) = 0;
 };
 
 std::unique_ptr<Report> makeTableReport(std::FILE *out, std::FILE *err, bool isa, bool source);

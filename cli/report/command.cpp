@@ -34,10 +34,9 @@ bool writeFile(const std::string &path, const std::string &contents) {
 
 /// Makes what the options ask for. 0 or 1.
 int makeOutcome(const ReportOptions &options, bool with_summary = false) {
-  std::string error;
-  auto log = report::readRunLog(options.log, error);
+  auto log = report::readRunLog(options.log);
   if (!log) {
-    complain(error);
+    complain(log.error().message());
     return 1;
   }
   for (const std::string &problem : log->problems)

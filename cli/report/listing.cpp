@@ -60,12 +60,11 @@ private:
 
 void CodeReader::read(const std::string &file) {
   done_.resize(log_.kernels.size());
-  const codeobj::CodeHandler handler{
-      [&](const codeobj::FoundCode &found) {
-        object(found);
-        return true;
-      },
-      [&](const codeobj::Error &error) { problem(error.message()); }};
+  const codeobj::CodeHandler handler{[&](const codeobj::FoundCode &found) {
+                                       object(found);
+                                       return true;
+                                     },
+                                     [&](const Error &error) { problem(error.message()); }};
   if (const auto status = codeobj::findCode(file, handler); !status)
     problem(status.error().message());
 }

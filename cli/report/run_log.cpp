@@ -306,25 +306,20 @@ uint32_t RunLog::kernelIndex(const std::string &name) {
   return at->second;
 }
 
-std::optional<RunLog> readRunLog(const std::string &path, std::string &error) {
+Result<RunLog> readRunLog(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    error = fmt::format("cannot read {}: {}", path, std::strerror(errno));
-    return std::nullopt;
-  }
+  const auto fail = [&] {
+    return Error::of(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  };
+  if (!in) return fail();
   RunLog log;
   Reader reader(log);
   for (std::string line; std::getline(in, line);) reader.line(line);
-  if (in.bad()) {
-    error = fmt::format("cannot read {}: {}", path, std::strerror(errno));
-    return std::nullopt;
-  }
+  if (in.bad()) return fail();
   reader.finish();
-  if (log.dispatches.empty() && log.accesses.empty() && !log.has_summary) {
-    error = fmt::format("{} holds no JSON lines of a report{}", path,
-                        log.problems.empty() ? "" : "; " + log.problems.front());
-    return std::nullopt;
-  }
+  if (log.dispatches.empty() && log.accesses.empty() && !log.has_summary)
+    return Error::of(fmt::format("{} holds no JSON lines of a report{}", path,
+                                 log.problems.empty() ? "" : "; " + log.problems.front()));
   return log;
 }
 

@@ -5,6 +5,7 @@
 // access in several dispatches of a kernel is one access here.
 #pragma once
 
+#include "base/result.h"
 #include "report/json_fields.h"
 
 #include <map>
@@ -126,7 +127,7 @@ private:
   std::map<std::string, uint32_t> kernel_by_name_;
 };
 
-/// Nothing, and `error`, if the file cannot be read or holds no report.
-std::optional<RunLog> readRunLog(const std::string &path, std::string &error);
+/// An error if the file cannot be read or holds no report.
+Result<RunLog> readRunLog(const std::string &path);
 
 } // namespace fade::report

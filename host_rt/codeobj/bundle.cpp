@@ -142,9 +142,10 @@ Result<Blob> Bundle::inflate() const {
   uint64_t limit = std::min(inflated_size_, inflateLimit(compressed.size()));
   Inflated result =
       method_ == Method::Zstd ? inflateZstd(compressed, limit) : inflateZlib(compressed, limit);
-  if (auto *failure = std::get_if<InflateFailure>(&result))
-    return blob_.error("compressed bundle", header_size_ + failure->offset, failure->what);
-  auto &bytes = std::get<std::vector<uint8_t>>(result);
+  if (!result)
+    return blob_.error("compressed bundle", header_size_ + result.error().offset,
+                       result.error().what);
+  auto &bytes = *result;
   if (bytes.size() != inflated_size_)
     return blob_.error(
         "compressed bundle", 0,

@@ -10,15 +10,6 @@
 
 namespace fade::codeobj {
 
-std::string Error::message() const {
-  std::string where = file;
-  if (!section.empty())
-    where += fmt::format("{}{}+{:#x}", where.empty() ? "" : ": ", section, offset);
-  else if (offset != 0)
-    where += fmt::format("{}{:#x}", where.empty() ? "" : ": ", offset);
-  return where.empty() ? what : where + ": " + what;
-}
-
 std::optional<std::string_view> cString(ByteView bytes, uint64_t offset) {
   if (offset >= bytes.size()) return std::nullopt;
   const auto *start = reinterpret_cast<const char *>(bytes.data() + offset);

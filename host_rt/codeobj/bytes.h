@@ -2,7 +2,7 @@
 // checked first.
 #pragma once
 
-#include "codeobj/result.h"
+#include "base/result.h"
 
 #include <cstdint>
 #include <cstring>

@@ -80,21 +80,20 @@ Status CodeObject::readMetadata() {
   auto notes = elf_.notes();
   if (!notes) return std::move(notes).error();
   MetadataIndex index;
-  auto fail = [&](const MetadataFault &fault) -> Status {
-    return elf_.blob().error(".note", fault.offset, fault.what);
+  auto fail = [&](const Error &error) -> Status {
+    return elf_.blob().error(".note", error.offset, error.what);
   };
   for (const Note &note : *notes) {
     if (note.owner == "AMDGPU" && note.type == kNoteMetadata) {
       auto read = indexMetadata(note.content);
-      if (auto *fault = std::get_if<MetadataFault>(&read)) return fail(*fault);
-      index = std::get<MetadataIndex>(std::move(read));
+      if (!read) return fail(read.error());
+      index = *std::move(read);
       note_ = note.content;
     } else if (note.owner == "AMD" && note.type == kNoteOldMetadata) {
       auto read = readOldMetadata(asText(note.content));
-      if (auto *fault = std::get_if<MetadataFault>(&read)) return fail(*fault);
-      auto &old = std::get<OldMetadata>(read);
-      old_kernels_ = std::move(old.kernels);
-      index.printf_formats = std::move(old.printf_formats);
+      if (!read) return fail(read.error());
+      old_kernels_ = std::move(read->kernels);
+      index.printf_formats = std::move(read->printf_formats);
     } else if (note.owner == "AMD" && note.type == kNoteOldIsaName && target_.processor.empty()) {
       index.target = asText(note.content);
     }
@@ -160,9 +159,8 @@ Result<Kernel> CodeObject::kernel(std::size_t index) const {
     kernel.metadata = old_kernels_[entry.metadata_position];
   } else if (entry.has_metadata) {
     auto read = readKernelMetadata(note_, entry.metadata_position);
-    if (auto *fault = std::get_if<MetadataFault>(&read))
-      return elf_.blob().error(".note", fault->offset, fault->what);
-    kernel.metadata = std::get<KernelMetadata>(std::move(read));
+    if (!read) return elf_.blob().error(".note", read.error().offset, read.error().what);
+    kernel.metadata = *std::move(read);
   }
   if (auto status = readDescriptor(kernel); !status) return std::move(status).error();
   return kernel;

@@ -18,15 +18,15 @@ bool grow(std::vector<uint8_t> &out, uint64_t limit) {
   return true;
 }
 
-InflateFailure tooLarge(uint64_t offset, uint64_t limit) {
-  return {offset, fmt::format("holds more than the {} bytes it may", limit)};
+Error tooLarge(uint64_t offset, uint64_t limit) {
+  return {"", "", offset, fmt::format("holds more than the {} bytes it may", limit)};
 }
 
 } // namespace
 
 Inflated inflateZlib(ByteView compressed, uint64_t limit) {
   z_stream stream{};
-  if (inflateInit(&stream) != Z_OK) return InflateFailure{0, "zlib cannot start"};
+  if (inflateInit(&stream) != Z_OK) return Error{"", "", 0, "zlib cannot start"};
   std::unique_ptr<z_stream, int (*)(z_stream *)> cleanup(&stream, inflateEnd);
   std::vector<uint8_t> out;
   std::size_t used = 0, made = 0;
@@ -43,9 +43,9 @@ Inflated inflateZlib(ByteView compressed, uint64_t limit) {
     made += room - stream.avail_out;
     if (status == Z_STREAM_END) break;
     if (status != Z_OK && status != Z_BUF_ERROR)
-      return InflateFailure{used, fmt::format("zlib: {}", stream.msg ? stream.msg : "bad data")};
+      return Error{"", "", used, fmt::format("zlib: {}", stream.msg ? stream.msg : "bad data")};
     if (used == compressed.size() && made < out.size())
-      return InflateFailure{used, "zlib: data ends early"};
+      return Error{"", "", used, "zlib: data ends early"};
   }
   if (made > limit) return tooLarge(used, limit);
   out.resize(made);
@@ -55,7 +55,7 @@ Inflated inflateZlib(ByteView compressed, uint64_t limit) {
 Inflated inflateZstd(ByteView compressed, uint64_t limit) {
   std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx *)> context(ZSTD_createDCtx(),
                                                                    ZSTD_freeDCtx);
-  if (!context) return InflateFailure{0, "zstd cannot start"};
+  if (!context) return Error{"", "", 0, "zstd cannot start"};
   std::vector<uint8_t> out;
   std::size_t made = 0;
   ZSTD_inBuffer input{compressed.data(), compressed.size(), 0};
@@ -65,10 +65,10 @@ Inflated inflateZstd(ByteView compressed, uint64_t limit) {
     std::size_t status = ZSTD_decompressStream(context.get(), &output, &input);
     made = output.pos;
     if (ZSTD_isError(status))
-      return InflateFailure{input.pos, fmt::format("zstd: {}", ZSTD_getErrorName(status))};
+      return Error{"", "", input.pos, fmt::format("zstd: {}", ZSTD_getErrorName(status))};
     if (status == 0) break; // the frame is complete
     if (input.pos == input.size && made < out.size())
-      return InflateFailure{input.pos, "zstd: data ends early"};
+      return Error{"", "", input.pos, "zstd: data ends early"};
   }
   if (made > limit) return tooLarge(input.pos, limit);
   out.resize(made);

@@ -6,13 +6,11 @@
 
 namespace fade::codeobj {
 
-struct InflateFailure {
-  uint64_t offset = 0; ///< in the compressed bytes
-  std::string what;
-};
-using Inflated = std::variant<std::vector<uint8_t>, InflateFailure>;
+/// An error says what is wrong and at which offset of the compressed bytes; the caller knows the
+/// file.
+using Inflated = Result<std::vector<uint8_t>>;
 
-/// At most `limit` bytes; more is a failure.
+/// At most `limit` bytes; more is an error.
 Inflated inflateZlib(ByteView compressed, uint64_t limit);
 Inflated inflateZstd(ByteView compressed, uint64_t limit);
 

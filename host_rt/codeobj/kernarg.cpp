@@ -134,7 +134,7 @@ std::optional<std::string> differenceFromClone(const KernargLayout &original,
 
 Result<KernargRewrite> KernargRewrite::plan(const KernargLayout &original,
                                             const KernargLayout &clone) {
-  if (auto text = differenceFromClone(original, clone)) return Error{"", "", 0, *text};
+  if (auto text = differenceFromClone(original, clone)) return Error::of(*text);
   KernargRewrite rewrite;
   rewrite.control_offset_ = original.control_offset;
   rewrite.size_ = std::max(clone.size, original.control_offset + kPointerSize);
@@ -156,7 +156,7 @@ Result<KernargRewrite> KernargRewrite::plan(const KernargLayout &original,
                                arg.kind_text, moved->offset, arg.offset,
                                moved->offset + kPointerSize)};
     if (uint64_t(arg.offset) + arg.size > rewrite.size_)
-      return Error{"", "", 0, fmt::format("{} is outside the clone's block", describe(arg))};
+      return Error::of(fmt::format("{} is outside the clone's block", describe(arg)));
     bool makeable =
         arg.size <= sizeof(uint64_t) && hiddenValue(arg.kind, DispatchFields(), 0).has_value();
     if (makeable)

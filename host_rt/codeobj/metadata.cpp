@@ -53,7 +53,7 @@ public:
   FieldReader(ByteView note, std::size_t position) : reader_(note, position) {}
 
   std::size_t position() const { return reader_.position(); }
-  const std::optional<MetadataFault> &fault() const { return fault_; }
+  const std::optional<Error> &fault() const { return fault_; }
 
   /// Calls `field(key)` for every pair of the map that comes next; the callee takes the value.
   template <class Field> void map(Field field) {
@@ -121,12 +121,13 @@ private:
     return std::nullopt;
   }
   void fail(std::string_view what) {
-    if (!fault_) fault_ = {reader_.position(), fmt::format("metadata '{}' {}", key_, what)};
+    if (!fault_)
+      fault_ = Error{"", "", reader_.position(), fmt::format("metadata '{}' {}", key_, what)};
   }
 
   MsgpackReader reader_;
   std::string_view key_ = "(top)";
-  std::optional<MetadataFault> fault_;
+  std::optional<Error> fault_;
 };
 
 void readArgField(FieldReader &in, std::string_view key, KernelArg &arg) {
@@ -196,7 +197,7 @@ ArgKind argKindFromString(std::string_view text) {
   return text.starts_with("hidden_") ? ArgKind::HiddenOther : ArgKind::Other;
 }
 
-MetadataResult<MetadataIndex> indexMetadata(ByteView note) {
+Result<MetadataIndex> indexMetadata(ByteView note) {
   MetadataIndex index;
   FieldReader in(note, 0);
   auto readEntry = [&] {
@@ -220,7 +221,7 @@ MetadataResult<MetadataIndex> indexMetadata(ByteView note) {
   return index;
 }
 
-MetadataResult<KernelMetadata> readKernelMetadata(ByteView note, std::size_t position) {
+Result<KernelMetadata> readKernelMetadata(ByteView note, std::size_t position) {
   KernelMetadata kernel;
   FieldReader in(note, position);
   in.map([&](std::string_view key) { readKernelField(in, key, kernel); });

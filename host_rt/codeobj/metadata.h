@@ -108,15 +108,10 @@ struct MetadataIndex {
   std::vector<std::string> printf_formats;
 };
 
-/// A malformed note is described by what and where; the caller knows the file.
-struct MetadataFault {
-  uint64_t offset = 0;
-  std::string what;
-};
-template <class T> using MetadataResult = std::variant<T, MetadataFault>;
+// Errors say what is malformed in the note, and at which offset; the caller knows the file.
 
-MetadataResult<MetadataIndex> indexMetadata(ByteView note);
-MetadataResult<KernelMetadata> readKernelMetadata(ByteView note, std::size_t position);
+Result<MetadataIndex> indexMetadata(ByteView note);
+Result<KernelMetadata> readKernelMetadata(ByteView note, std::size_t position);
 
 /// Version 2: the whole note at once.
 struct OldMetadata {
@@ -124,6 +119,6 @@ struct OldMetadata {
   std::vector<uint32_t> version;
   std::vector<std::string> printf_formats;
 };
-MetadataResult<OldMetadata> readOldMetadata(std::string_view yaml);
+Result<OldMetadata> readOldMetadata(std::string_view yaml);
 
 } // namespace fade::codeobj

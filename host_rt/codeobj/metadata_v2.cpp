@@ -126,11 +126,10 @@ KernelMetadata readKernel(const YamlNode &node, std::string &problem) {
 
 } // namespace
 
-MetadataResult<OldMetadata> readOldMetadata(std::string_view yaml) {
+Result<OldMetadata> readOldMetadata(std::string_view yaml) {
   auto parsed = parseYamlSubset(yaml);
-  if (auto *fault = std::get_if<YamlFault>(&parsed))
-    return MetadataFault{fault->offset, fault->what};
-  const YamlNode &root = std::get<YamlNode>(parsed);
+  if (!parsed) return std::move(parsed).error();
+  const YamlNode &root = *parsed;
   OldMetadata metadata;
   std::string problem;
   Fields(root, problem).take("Version", metadata.version);
@@ -139,7 +138,7 @@ MetadataResult<OldMetadata> readOldMetadata(std::string_view yaml) {
   if (const YamlNode *kernels = root.find("Kernels"))
     for (const YamlNode &kernel : kernels->list)
       metadata.kernels.push_back(readKernel(kernel, problem));
-  if (!problem.empty()) return MetadataFault{0, problem};
+  if (!problem.empty()) return Error::of(problem);
   return metadata;
 }
 

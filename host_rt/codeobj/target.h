@@ -2,7 +2,7 @@
 // of the processor.
 #pragma once
 
-#include "codeobj/result.h"
+#include "base/result.h"
 #include "fade/gpu.h"
 
 #include <cstdint>

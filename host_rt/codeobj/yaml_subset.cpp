@@ -115,7 +115,7 @@ class Parser {
 public:
   explicit Parser(std::string_view text) : lines_(splitLines(text)) {}
 
-  std::variant<YamlNode, YamlFault> parse() {
+  Result<YamlNode> parse() {
     YamlNode root;
     if (!lines_.empty()) root = block(lines_.front().indent, 0);
     if (!fault_ && next_ < lines_.size()) fail("unexpected indentation");
@@ -188,12 +188,13 @@ private:
 
   void fail(const char *what) {
     if (!fault_)
-      fault_ = {next_ < lines_.size() ? lines_[next_].offset : 0, std::string("metadata: ") + what};
+      fault_ = Error{"", "", next_ < lines_.size() ? lines_[next_].offset : 0,
+                     std::string("metadata: ") + what};
   }
 
   std::vector<Line> lines_;
   std::size_t next_ = 0;
-  std::optional<YamlFault> fault_;
+  std::optional<Error> fault_;
 };
 
 } // namespace
@@ -212,8 +213,6 @@ std::optional<uint32_t> YamlNode::number() const {
   return value;
 }
 
-std::variant<YamlNode, YamlFault> parseYamlSubset(std::string_view text) {
-  return Parser(text).parse();
-}
+Result<YamlNode> parseYamlSubset(std::string_view text) { return Parser(text).parse(); }
 
 } // namespace fade::codeobj

@@ -3,11 +3,12 @@
 // without bound.
 #pragma once
 
+#include "base/result.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace fade::codeobj {
@@ -22,11 +23,7 @@ struct YamlNode {
   std::optional<uint32_t> number() const;
 };
 
-struct YamlFault {
-  uint64_t offset = 0;
-  std::string what;
-};
-
-std::variant<YamlNode, YamlFault> parseYamlSubset(std::string_view text);
+/// An error says what is wrong and at which offset; the caller knows the file.
+Result<YamlNode> parseYamlSubset(std::string_view text);
 
 } // namespace fade::codeobj

@@ -86,7 +86,7 @@ KernelCache::File KernelCache::read(const fs::directory_entry &entry) {
     file.code.push_back(std::make_shared<LoadedCode>(found.blob));
     return true;
   };
-  handler.on_error = [](const codeobj::Error &error) { note("kernel cache: {}", error.message()); };
+  handler.on_error = [](const Error &error) { note("kernel cache: {}", error.message()); };
   if (auto status = codeobj::findCode(entry.path().string(), handler); !status)
     note("kernel cache: {}", status.error().message());
   return file;

@@ -21,9 +21,9 @@ const codeobj::CodeObject *LoadedCode::object() const {
   return object_.get();
 }
 
-codeobj::Result<codeobj::KernargLayout> LoadedCode::layout(const std::string &symbol) const {
+Result<codeobj::KernargLayout> LoadedCode::layout(const std::string &symbol) const {
   const codeobj::CodeObject *code = object();
-  if (!code) return codeobj::Error{file(), "", 0, error_};
+  if (!code) return Error{file(), "", 0, error_};
   const auto index = code->findKernel(symbol);
   if (!index) return blob_.error("", 0, fmt::format("no kernel {}", symbol));
   auto kernel = code->kernel(*index);
@@ -42,7 +42,7 @@ void LoadedCode::readSites() const {
   if (!exist)
     no_sites_ = "the code object has no site table (" FADE_SITES_SECTION "); was it stripped?";
   else if (damage)
-    no_sites_ = codeobj::Error{"", damage->section, damage->offset, damage->what}.message();
+    no_sites_ = Error{"", damage->section, damage->offset, damage->what}.message();
   for (SiteTable &table : tables) {
     const auto sites = std::make_shared<ModuleSites>(ModuleSites{std::move(table), file()});
     for (const fade_site_kernel &kernel : sites->table.kernels())
@@ -50,13 +50,12 @@ void LoadedCode::readSites() const {
   }
 }
 
-codeobj::Result<std::shared_ptr<const ModuleSites>>
+Result<std::shared_ptr<const ModuleSites>>
 LoadedCode::sitesOf(const std::string &instrumented) const {
   std::call_once(sites_once_, [&] { readSites(); });
   if (const auto at = sites_.find(instrumented); at != sites_.end()) return at->second;
-  return codeobj::Error{"", "", 0,
-                        no_sites_.empty() ? fmt::format("no site table lists {}", instrumented)
-                                          : no_sites_};
+  return Error{"", "", 0,
+               no_sites_.empty() ? fmt::format("no site table lists {}", instrumented) : no_sites_};
 }
 
 bool LoadedCode::mayBeInstrumented(codeobj::ByteView bytes) {

@@ -28,11 +28,10 @@ public:
   const std::string &error() const { return error_; }
 
   /// The arguments of a kernel, by its symbol without ".kd"; or why they are not known.
-  codeobj::Result<codeobj::KernargLayout> layout(const std::string &symbol) const;
+  Result<codeobj::KernargLayout> layout(const std::string &symbol) const;
   /// The site table that lists an instrumented kernel, by the kernel's own symbol; or why there is
   /// none. Tables are read once, when first asked for.
-  codeobj::Result<std::shared_ptr<const ModuleSites>>
-  sitesOf(const std::string &instrumented) const;
+  Result<std::shared_ptr<const ModuleSites>> sitesOf(const std::string &instrumented) const;
 
   /// Whether instrumented kernels or site tables may be in there; looks at section names only.
   static bool mayBeInstrumented(codeobj::ByteView bytes);

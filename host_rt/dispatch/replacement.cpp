@@ -59,10 +59,10 @@ std::shared_ptr<const ReplacementPlan> ReplacementPlanner::make(const KernelEntr
   return plan;
 }
 
-codeobj::Result<Replacement> ReplacementPlanner::instrumentedForm(const KernelEntry &kernel,
-                                                                  const LoadedCode &original,
-                                                                  const LoadedCode &code,
-                                                                  const std::string &symbol) {
+Result<Replacement> ReplacementPlanner::instrumentedForm(const KernelEntry &kernel,
+                                                         const LoadedCode &original,
+                                                         const LoadedCode &code,
+                                                         const std::string &symbol) {
   const KernelInfo &info = *kernel.info;
   const auto before = original.layout(info.symbol());
   if (!before) return before.error();
@@ -79,8 +79,8 @@ codeobj::Result<Replacement> ReplacementPlanner::instrumentedForm(const KernelEn
   return choice;
 }
 
-codeobj::Result<Replacement> ReplacementPlanner::otherVersion(const KernelEntry &kernel,
-                                                              const LoadedCode &code) {
+Result<Replacement> ReplacementPlanner::otherVersion(const KernelEntry &kernel,
+                                                     const LoadedCode &code) {
   const auto before = kernel.code->layout(kernel.info->symbol());
   if (!before) return before.error();
   const auto after = code.layout(kernel.info->symbol());

@@ -38,9 +38,9 @@ struct ReplacementPlan {
 class CodeLoader {
 public:
   virtual ~CodeLoader() = default;
-  virtual codeobj::Result<KernelOnDevice> load(AgentHandle agent,
-                                               const std::shared_ptr<const LoadedCode> &code,
-                                               const std::string &symbol) = 0;
+  virtual Result<KernelOnDevice> load(AgentHandle agent,
+                                      const std::shared_ptr<const LoadedCode> &code,
+                                      const std::string &symbol) = 0;
 };
 
 class ReplacementPlanner {
@@ -65,11 +65,9 @@ private:
   bool addCached(const KernelEntry &kernel, const std::shared_ptr<const LoadedCode> &code,
                  const std::string &symbol, ReplacementPlan &plan);
   /// What an instrumented form of a kernel needs; `original` is code that has the kernel itself.
-  codeobj::Result<Replacement> instrumentedForm(const KernelEntry &kernel,
-                                                const LoadedCode &original, const LoadedCode &code,
-                                                const std::string &symbol);
-  static codeobj::Result<Replacement> otherVersion(const KernelEntry &kernel,
-                                                   const LoadedCode &code);
+  Result<Replacement> instrumentedForm(const KernelEntry &kernel, const LoadedCode &original,
+                                       const LoadedCode &code, const std::string &symbol);
+  static Result<Replacement> otherVersion(const KernelEntry &kernel, const LoadedCode &code);
 
   KernelRegistry &registry_;
   KernelCache &cache_;

@@ -7,10 +7,9 @@ namespace fade {
 
 using codeobj::KernargLayout;
 
-codeobj::Result<VariantKernargs> VariantKernargs::plan(const KernargLayout &original,
-                                                       const KernargLayout &variant) {
-  if (auto text = codeobj::difference(original, variant))
-    return codeobj::Error{"", "", 0, *std::move(text)};
+Result<VariantKernargs> VariantKernargs::plan(const KernargLayout &original,
+                                              const KernargLayout &variant) {
+  if (auto text = codeobj::difference(original, variant)) return Error::of(*std::move(text));
   VariantKernargs plan;
   plan.size_ = std::max(variant.size, variant.explicit_end);
   plan.explicit_end_ = original.explicit_end;

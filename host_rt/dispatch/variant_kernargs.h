@@ -13,8 +13,8 @@ namespace fade {
 class VariantKernargs {
 public:
   /// An error if the explicit arguments differ.
-  static codeobj::Result<VariantKernargs> plan(const codeobj::KernargLayout &original,
-                                               const codeobj::KernargLayout &variant);
+  static Result<VariantKernargs> plan(const codeobj::KernargLayout &original,
+                                      const codeobj::KernargLayout &variant);
 
   /// The application's block will do.
   bool isSame() const { return same_; }

@@ -60,13 +60,13 @@ HsaCodeLoader::executable(hsa_agent_t agent, const std::shared_ptr<const LoadedC
   return result;
 }
 
-codeobj::Result<KernelOnDevice> HsaCodeLoader::load(AgentHandle agent,
-                                                    const std::shared_ptr<const LoadedCode> &code,
-                                                    const std::string &symbol) {
+Result<KernelOnDevice> HsaCodeLoader::load(AgentHandle agent,
+                                           const std::shared_ptr<const LoadedCode> &code,
+                                           const std::string &symbol) {
   const std::lock_guard lock(mutex_);
   const hsa_agent_t handle{agent};
   const Executable &from = executable(handle, code);
-  if (!from.error.empty()) return codeobj::Error{"", "", 0, from.error};
+  if (!from.error.empty()) return Error::of(from.error);
   hsa_executable_symbol_t found{};
   const CoreApiTable &core = hsaApi().core;
   hsa_status_t status = core.hsa_executable_get_symbol_by_name_fn(
@@ -75,7 +75,7 @@ codeobj::Result<KernelOnDevice> HsaCodeLoader::load(AgentHandle agent,
   if (!ok(status))
     status =
         core.hsa_executable_get_symbol_by_name_fn(from.handle, symbol.c_str(), &handle, &found);
-  if (!ok(status)) return codeobj::Error{"", "", 0, statusText(status)};
+  if (!ok(status)) return Error::of(statusText(status));
   return readKernelSymbol(found);
 }
 

@@ -19,9 +19,8 @@ public:
   HsaCodeLoader(std::function<const Agents &()> agents, Loaded loaded)
       : agents_(std::move(agents)), loaded_(std::move(loaded)) {}
 
-  codeobj::Result<KernelOnDevice> load(AgentHandle agent,
-                                       const std::shared_ptr<const LoadedCode> &code,
-                                       const std::string &symbol) override;
+  Result<KernelOnDevice> load(AgentHandle agent, const std::shared_ptr<const LoadedCode> &code,
+                              const std::string &symbol) override;
 
 private:
   struct Executable {

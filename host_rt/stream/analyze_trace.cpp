@@ -12,10 +12,9 @@
 namespace fade {
 
 int analyzeTrace(const std::string &path, const Settings &settings) {
-  std::string error;
-  const auto trace = TraceReader::open(path, error);
+  const auto trace = TraceReader::open(path);
   if (!trace) {
-    warn("{}", error);
+    warn("{}", trace.error().message());
     return 2;
   }
   Output output(settings.log_location, settings.log_format, settings.log_append);

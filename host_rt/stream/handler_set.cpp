@@ -2,6 +2,7 @@
 
 #include "base/contain.h"
 #include "base/diagnostics.h"
+#include "base/result.h"
 #include "fade/options.h"
 
 #include <array>
@@ -35,9 +36,9 @@ constexpr std::size_t kFirstApi =
 using EntryFunction = const fade_handler_api *(*)();
 
 /// The entry point of the library, or why there is none.
-EntryFunction openLibrary(const HandlerChoice &choice, const std::string &directory,
-                          std::string &error) {
+Result<EntryFunction> openLibrary(const HandlerChoice &choice, const std::string &directory) {
   void *library = nullptr;
+  std::string error;
   for (const std::string &path : candidates(choice.name, directory)) {
     const bool is_path = path.find('/') != std::string::npos;
     std::error_code ignored;
@@ -50,9 +51,9 @@ EntryFunction openLibrary(const HandlerChoice &choice, const std::string &direct
     error = dlerror();
     if (is_path) break;
   }
-  if (!library) return nullptr;
+  if (!library) return Error::of(error);
   auto entry = reinterpret_cast<EntryFunction>(dlsym(library, FADE_HANDLER_ENTRY));
-  if (!entry) error = "it is not a handler: it does not export " FADE_HANDLER_ENTRY;
+  if (!entry) return Error::of("it is not a handler: it does not export " FADE_HANDLER_ENTRY);
   return entry;
 }
 
@@ -138,10 +139,9 @@ Handlers loadHandlers(const std::vector<HandlerChoice> &choices, const std::stri
     std::string error;
     const fade_handler_api *api = nullptr;
     const std::string problem = contain([&] {
-      const auto entry = openLibrary(choice, directory, error);
-      if (!entry) return;
-      api = entry();
-      error = apiFault(api);
+      const auto entry = openLibrary(choice, directory);
+      if (entry) api = (*entry)();
+      error = entry ? apiFault(api) : entry.error().message();
     });
     if (!problem.empty()) error = problem + " when it was loaded";
     if (error.empty()) {

@@ -288,14 +288,14 @@ void Replay::finish() {
 
 } // namespace
 
-std::optional<TraceReader> TraceReader::open(const std::string &path, std::string &error) {
+Result<TraceReader> TraceReader::open(const std::string &path) {
   TraceReader reader(path);
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status {};
   if (fd < 0 || fstat(fd, &status) != 0) {
-    error = fmt::format("cannot open {}: {}", path, std::strerror(errno));
+    auto error = Error::of(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
     if (fd >= 0) ::close(fd);
-    return std::nullopt;
+    return error;
   }
   reader.size_ = S_ISREG(status.st_mode) ? static_cast<std::size_t>(status.st_size) : 0;
   if (reader.size_ >= sizeof(trace::FileHeader)) {
@@ -306,13 +306,12 @@ std::optional<TraceReader> TraceReader::open(const std::string &path, std::strin
   trace::FileHeader header{};
   if (reader.bytes_) std::memcpy(&header, reader.bytes_, sizeof header);
   if (!reader.bytes_ || header.magic != trace::kMagic)
-    error = fmt::format("{} is not a trace of FADE", path);
-  else if (header.version != trace::kVersion || header.message_version != FADE_MESSAGE_VERSION)
-    error = fmt::format("{} was recorded by another version of FADE (trace {}, records {})", path,
-                        header.version, header.message_version);
-  else
-    return reader;
-  return std::nullopt;
+    return Error::of(fmt::format("{} is not a trace of FADE", path));
+  if (header.version != trace::kVersion || header.message_version != FADE_MESSAGE_VERSION)
+    return Error::of(
+        fmt::format("{} was recorded by another version of FADE (trace {}, records {})", path,
+                    header.version, header.message_version));
+  return reader;
 }
 
 TraceReader::TraceReader(TraceReader &&other) noexcept

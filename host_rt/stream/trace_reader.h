@@ -1,17 +1,17 @@
 // Feeds a recorded run (trace_format.h) to an Analysis, as if it happened now.
 #pragma once
 
+#include "base/result.h"
 #include "stream/analysis.h"
 
-#include <optional>
 #include <string>
 
 namespace fade {
 
 class TraceReader {
 public:
-  /// Nothing if the file cannot be read or is no trace; `error` then says why.
-  static std::optional<TraceReader> open(const std::string &path, std::string &error);
+  /// An error if the file cannot be read or is no trace.
+  static Result<TraceReader> open(const std::string &path);
   TraceReader(TraceReader &&other) noexcept;
   TraceReader &operator=(TraceReader &&) = delete;
   ~TraceReader();

@@ -98,8 +98,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
   complaints();
   file->clear();
   if (writeAll(file->fd(), {reinterpret_cast<const char *>(data), size}) != 0) std::abort();
-  std::string error;
-  const auto trace = TraceReader::open(file->path(), error);
+  const auto trace = TraceReader::open(file->path());
   if (!trace) return 0;
   // A byte that the reader does not look at chooses the form of the report.
   Output output(static_cast<Format>(data[offsetof(trace::FileHeader, reserved)] % 3));

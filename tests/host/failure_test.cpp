@@ -226,9 +226,8 @@ TEST(OutOfMemory, OneAllocationThatFailsCostsNothingThatIsNotSaid) {
                           testing::objectsOf(report, "dispatch").size() == waves;
     EXPECT_TRUE(is_whole || !said.empty()) << report;
     // Whatever is missing in the recording: what is there can be read.
-    std::string error;
-    const auto reader = TraceReader::open(record, error);
-    ASSERT_TRUE(reader) << error;
+    const auto reader = TraceReader::open(record);
+    ASSERT_TRUE(reader) << reader.error().message();
     Output output(Format::json);
     Analysis again({}, {}, output, nullptr);
     EXPECT_EQ(reader->replay(again), "");

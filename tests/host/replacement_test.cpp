@@ -187,8 +187,8 @@ protected:
     registry.add(kernel);
   }
   ~Watched() override { fs::remove_all(root); }
-  codeobj::Result<KernelOnDevice> load(AgentHandle, const std::shared_ptr<const LoadedCode> &,
-                                       const std::string &) override {
+  fade::Result<KernelOnDevice> load(AgentHandle, const std::shared_ptr<const LoadedCode> &,
+                                    const std::string &) override {
     loaded_by.insert(std::this_thread::get_id());
     may_load.acquire();
     may_load.release();

@@ -99,10 +99,11 @@ protected:
     return host.finish();
   }
   std::string replay(unsigned workers, std::string &problem) {
-    std::string error;
-    const auto reader = TraceReader::open(path, error);
-    EXPECT_TRUE(reader) << error;
-    if (!reader) return "";
+    const auto reader = TraceReader::open(path);
+    if (!reader) {
+      ADD_FAILURE() << reader.error().message();
+      return "";
+    }
     Output output(Format::json);
     std::vector<std::string> complaints;
     AnalysisOptions options;
@@ -357,13 +358,13 @@ TEST_F(TraceTest, DamagedTracesAreNamedAndNeverCrash) {
 TEST_F(TraceTest, WhatIsNoTraceIsRefusedByName) {
   for (const std::string &bytes : {std::string(), std::string("short"), std::string(4096, 'x')}) {
     writeFile(path, bytes);
-    std::string error;
-    EXPECT_FALSE(TraceReader::open(path, error));
-    EXPECT_NE(error.find(path), std::string::npos) << error;
+    const auto reader = TraceReader::open(path);
+    ASSERT_FALSE(reader);
+    EXPECT_NE(reader.error().message().find(path), std::string::npos) << reader.error().message();
   }
-  std::string error;
-  EXPECT_FALSE(TraceReader::open("/no/such/trace", error));
-  EXPECT_NE(error.find("No such file"), std::string::npos);
+  const auto reader = TraceReader::open("/no/such/trace");
+  ASSERT_FALSE(reader);
+  EXPECT_NE(reader.error().message().find("No such file"), std::string::npos);
 }
 
 TEST_F(TraceTest, RecordingToAFullDiskEndsTheRecordingOnly) {

@@ -1,5 +1,5 @@
 // Result<T>: a value, or an Error that says which file, which part of it and which offset was
-// wrong. Code objects come from anywhere, so a bad one is an ordinary outcome and not an exception.
+// wrong. Files come from anywhere, so a bad one is an ordinary outcome and not an exception.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,16 @@
 #include <utility>
 #include <variant>
 
-namespace fade::codeobj {
+namespace fade {
 
 struct Error {
   std::string file;    ///< name of the bytes: a path, or "path:gfx90a", or what the caller said
   std::string section; ///< the part of the file, e.g. ".note" or "bundle header"; may be empty
   uint64_t offset = 0; ///< offset in the section, or in the file when section is empty
   std::string what;
+
+  /// Where what is wrong is no place in a file.
+  static Error of(std::string what) { return {"", "", 0, std::move(what)}; }
 
   /// One line: "kernel.hsaco: .note+0x14: note runs past the end of the section".
   std::string message() const;
@@ -45,4 +48,4 @@ private:
 struct Done {};
 using Status = Result<Done>;
 
-} // namespace fade::codeobj
+} // namespace fade
