@@ -70,7 +70,7 @@ Blob Blob::slice(ByteView view, std::string name) const {
   return Blob(owner_, view, std::move(name), mapped_);
 }
 
-void Blob::rest() const {
+void Blob::releasePages() const {
   if (!mapped_) return;
   auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   auto begin = reinterpret_cast<std::uintptr_t>(bytes_.data());

@@ -73,7 +73,7 @@ public:
 
   /// Tells the system that these bytes will not be looked at for a while. They stay readable: what
   /// comes from a mapped file is read again when needed; what does not is left alone.
-  void rest() const;
+  void releasePages() const;
 
   Error error(std::string section, uint64_t offset, std::string what) const {
     return {name_, std::move(section), offset, std::move(what)};

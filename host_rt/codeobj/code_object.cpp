@@ -42,7 +42,7 @@ Result<std::shared_ptr<const CodeObject>> CodeObject::open(Blob blob) {
   if (auto status = object->indexSymbols(); !status) return std::move(status).error();
   if (auto status = object->readMetadata(); !status) return std::move(status).error();
   // The names are known, and the rest of a large file can wait until a kernel is asked for.
-  if (object->elf_.blob().bytes().size() > kLargeFile) object->elf_.blob().rest();
+  if (object->elf_.blob().bytes().size() > kLargeFile) object->elf_.blob().releasePages();
   return std::shared_ptr<const CodeObject>(std::move(object));
 }
 

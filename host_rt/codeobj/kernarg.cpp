@@ -167,19 +167,23 @@ Result<KernargRewrite> KernargRewrite::plan(const KernargLayout &original,
   return rewrite;
 }
 
+void copyArguments(ByteView from, std::size_t source, std::span<uint8_t> to,
+                   std::size_t destination, std::size_t count) noexcept {
+  if (source >= from.size() || destination >= to.size()) return;
+  count = std::min({count, from.size() - source, to.size() - destination});
+  if (count != 0) std::memcpy(to.data() + destination, from.data() + source, count);
+}
+
 bool KernargRewrite::build(ByteView original, const DispatchFields &dispatch, uint64_t control,
                            std::span<uint8_t> out) const noexcept {
   if (out.size() < size_) return false;
   std::fill_n(out.begin(), size_, uint8_t(0));
   ByteView from = original.first(std::min<std::size_t>(original.size(), original_size_));
-  auto copy = [&](std::size_t source, std::size_t destination, std::size_t count) {
-    if (source >= from.size() || destination >= size_) return;
-    count = std::min({count, from.size() - source, std::size_t(size_) - destination});
-    if (count != 0) std::memcpy(out.data() + destination, from.data() + source, count);
-  };
-  copy(0, 0, control_offset_);
+  const auto block = out.first(size_);
+  copyArguments(from, 0, block, 0, control_offset_);
   std::memcpy(out.data() + control_offset_, &control, kPointerSize);
-  if (moves_hidden_) copy(control_offset_, control_offset_ + kPointerSize, SIZE_MAX);
+  if (moves_hidden_)
+    copyArguments(from, control_offset_, block, control_offset_ + kPointerSize, SIZE_MAX);
   for (const Made &arg : made_) {
     uint64_t value = *hiddenValue(arg.kind, dispatch, static_lds_);
     std::memcpy(out.data() + arg.offset, &value, arg.size);

@@ -68,6 +68,10 @@ struct DispatchFields {
 std::optional<uint64_t> hiddenValue(ArgKind kind, const DispatchFields &dispatch,
                                     uint32_t static_lds);
 
+/// Copies bytes from one block of arguments to another, as far as both reach.
+void copyArguments(ByteView from, std::size_t source, std::span<uint8_t> to,
+                   std::size_t destination, std::size_t count) noexcept;
+
 class KernargRewrite {
 public:
   /// An error if `clone` does not take the original's arguments and one pointer.

@@ -1,4 +1,5 @@
-// A code object that the application has loaded: its bytes, and on demand what is in it.
+// A code object that the application has loaded, or that lies in the kernel cache: its bytes, and
+// on demand what is in it.
 #pragma once
 
 #include "codeobj/code_object.h"

@@ -85,10 +85,10 @@ Result<Replacement> ReplacementPlanner::otherVersion(const KernelEntry &kernel,
   if (!before) return before.error();
   const auto after = code.layout(kernel.info->symbol());
   if (!after) return after.error();
-  auto kernargs = VariantKernargs::plan(*before, *after);
+  auto kernargs = codeobj::VariantKernargs::plan(*before, *after);
   if (!kernargs) return std::move(kernargs).error();
   Replacement choice;
-  choice.variant_kernargs = std::make_shared<VariantKernargs>(*std::move(kernargs));
+  choice.variant_kernargs = std::make_shared<codeobj::VariantKernargs>(*std::move(kernargs));
   choice.info = kernel.info;
   return choice;
 }

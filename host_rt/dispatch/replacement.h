@@ -7,9 +7,9 @@
 // dispatches only look at what was found.
 #pragma once
 
+#include "codeobj/variant_kernargs.h"
 #include "dispatch/kernel_cache.h"
 #include "dispatch/kernel_registry.h"
-#include "dispatch/variant_kernargs.h"
 
 #include <atomic>
 #include <memory>
@@ -22,8 +22,8 @@ namespace fade {
 struct Replacement {
   KernelOnDevice kernel;
   bool instrumented = false;
-  std::shared_ptr<const codeobj::KernargRewrite> twin_kernargs; ///< instrumented
-  std::shared_ptr<const VariantKernargs> variant_kernargs;      ///< comparison
+  std::shared_ptr<const codeobj::KernargRewrite> twin_kernargs;     ///< instrumented
+  std::shared_ptr<const codeobj::VariantKernargs> variant_kernargs; ///< comparison
   std::shared_ptr<const KernelInfo> info;
   std::shared_ptr<const std::string> variant;
 };

@@ -20,7 +20,7 @@ using Start = std::function<hsa_status_t(Signals waits_for)>;
 bool isZero(hsa_signal_t signal) { return hsaApi().core.hsa_signal_load_scacquire_fn(signal) == 0; }
 
 /// The copies of one engine that wait, oldest first.
-class Line {
+class CopyQueue {
 public:
   /// Takes the copy over if it or one before it has to wait. Else it can be started as it is.
   bool takes(Signals waits_for, const Start &start, hsa_signal_t completion) {
@@ -46,9 +46,9 @@ private:
   };
 
   /// On a thread of the runtime.
-  static bool onZero(hsa_signal_value_t, void *line) {
-    takeOver(line);
-    auto &self = *static_cast<Line *>(line);
+  static bool onZero(hsa_signal_value_t, void *queue) {
+    takeOver(queue);
+    auto &self = *static_cast<CopyQueue *>(queue);
     const std::lock_guard lock(self.mutex_);
     // If nobody would tell when the first may start, the engine has to wait after all.
     while (!self.goOn()) self.startFirst(self.copies_.front().waits_for);
@@ -84,21 +84,21 @@ private:
 };
 
 /// By the GPU that copies and the direction. Lines stay: the runtime calls back.
-Line &lineOf(hsa_agent_t agent, int direction) {
+CopyQueue &copyQueueOf(hsa_agent_t agent, int direction) {
   static auto *mutex = new std::mutex;
-  static auto *lines = new std::map<std::pair<uint64_t, int>, Line>;
+  static auto *queues = new std::map<std::pair<uint64_t, int>, CopyQueue>;
   const std::lock_guard lock(*mutex);
-  return (*lines)[{agent.handle, direction}];
+  return (*queues)[{agent.handle, direction}];
 }
 
 /// Null: the runtime will not like it.
-Line *lineOf(hsa_agent_t to, hsa_agent_t from, Runtime &runtime) {
+CopyQueue *copyQueueOf(hsa_agent_t to, hsa_agent_t from, Runtime &runtime) {
   const Agents &agents = runtime.agents();
   const Agent *source = agents.find(from), *target = agents.find(to);
   if (!source || !target) return nullptr;
   const auto direction = source->is_gpu ? (target->is_gpu ? hsaDeviceToDevice : hsaDeviceToHost)
                                         : (target->is_gpu ? hsaHostToDevice : hsaHostToHost);
-  return &lineOf(source->is_gpu ? from : to, direction);
+  return &copyQueueOf(source->is_gpu ? from : to, direction);
 }
 
 template <typename F>
@@ -110,8 +110,9 @@ hsa_status_t copyLinear(void *to, hsa_agent_t to_agent, const void *from, hsa_ag
   };
   try {
     const Visit visit;
-    Line *line = visit.runtime() ? lineOf(to_agent, from_agent, *visit.runtime()) : nullptr;
-    if (line && line->takes(waits_for, start, completion)) return HSA_STATUS_SUCCESS;
+    CopyQueue *queue =
+        visit.runtime() ? copyQueueOf(to_agent, from_agent, *visit.runtime()) : nullptr;
+    if (queue && queue->takes(waits_for, start, completion)) return HSA_STATUS_SUCCESS;
   } catch (...) { // no memory to hold it back with
   }
   return start(waits_for);
@@ -133,8 +134,8 @@ hsa_status_t copyRect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_offset,
                       const hsa_signal_t *signals, hsa_signal_t completion) {
   try {
     const Visit visit;
-    if (visit.runtime()) lineOf(agent, direction).flush();
-  } catch (...) { // no memory: there is no such line, either
+    if (visit.runtime()) copyQueueOf(agent, direction).flush();
+  } catch (...) { // no memory: there is no such queue, either
   }
   return hsaApi().amd.hsa_amd_memory_async_copy_rect_fn(
       to, to_offset, from, from_offset, range, agent, direction, count, signals, completion);

@@ -8,11 +8,13 @@
 namespace fade {
 namespace {
 
-template <typename F> void whenActive(F &&f) noexcept {
+/// Runs f if there is somebody who wants to know of allocations. A report without the name of one
+/// is better than an application without its memory, so nothing that goes wrong here matters.
+template <typename F> void tellRuntime(F &&f) noexcept {
   try {
     const Visit visit;
     if (Runtime *runtime = visit.runtime(); runtime && runtime->wantsAllocations()) f(*runtime);
-  } catch (...) { // an allocation without a name is no misfortune
+  } catch (...) {
   }
 }
 
@@ -60,12 +62,12 @@ hsa_status_t poolAllocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flag
   const hsa_status_t status =
       hsaApi().amd.hsa_amd_memory_pool_allocate_fn(pool, size, flags, memory);
   if (ok(status))
-    whenActive([&](Runtime &runtime) { addAllocation(runtime, pool, *memory, size); });
+    tellRuntime([&](Runtime &runtime) { addAllocation(runtime, pool, *memory, size); });
   return status;
 }
 
 hsa_status_t poolFree(void *memory) {
-  whenActive([&](Runtime &runtime) { runtime.allocations().remove(memory); });
+  tellRuntime([&](Runtime &runtime) { runtime.allocations().remove(memory); });
   return hsaApi().amd.hsa_amd_memory_pool_free_fn(memory);
 }
 
@@ -73,19 +75,19 @@ hsa_status_t poolFree(void *memory) {
 hsa_status_t regionAllocate(hsa_region_t region, size_t size, void **memory) {
   const hsa_status_t status = hsaApi().core.hsa_memory_allocate_fn(region, size, memory);
   if (ok(status))
-    whenActive([&](Runtime &runtime) { addAllocation(runtime, {region.handle}, *memory, size); });
+    tellRuntime([&](Runtime &runtime) { addAllocation(runtime, {region.handle}, *memory, size); });
   return status;
 }
 
 hsa_status_t regionFree(void *memory) {
-  whenActive([&](Runtime &runtime) { runtime.allocations().remove(memory); });
+  tellRuntime([&](Runtime &runtime) { runtime.allocations().remove(memory); });
   return hsaApi().core.hsa_memory_free_fn(memory);
 }
 
 hsa_status_t lock(void *host, size_t size, hsa_agent_t *agents, int count, void **device) {
   const hsa_status_t status =
       hsaApi().amd.hsa_amd_memory_lock_fn(host, size, agents, count, device);
-  if (ok(status)) whenActive([&](Runtime &runtime) { addLocked(runtime, host, *device, size); });
+  if (ok(status)) tellRuntime([&](Runtime &runtime) { addLocked(runtime, host, *device, size); });
   return status;
 }
 
@@ -93,12 +95,12 @@ hsa_status_t lockToPool(void *host, size_t size, hsa_agent_t *agents, int count,
                         hsa_amd_memory_pool_t pool, uint32_t flags, void **device) {
   const hsa_status_t status =
       hsaApi().amd.hsa_amd_memory_lock_to_pool_fn(host, size, agents, count, pool, flags, device);
-  if (ok(status)) whenActive([&](Runtime &runtime) { addLocked(runtime, host, *device, size); });
+  if (ok(status)) tellRuntime([&](Runtime &runtime) { addLocked(runtime, host, *device, size); });
   return status;
 }
 
 hsa_status_t unlock(void *host) {
-  whenActive([&](Runtime &runtime) {
+  tellRuntime([&](Runtime &runtime) {
     if (const void *device = locked().take(host)) runtime.allocations().remove(device);
   });
   return hsaApi().amd.hsa_amd_memory_unlock_fn(host);

@@ -161,7 +161,7 @@ bool DispatchRewrite::instrument(HsaDispatch &live, const Replacement &choice,
 /// Gives another version of the kernel its arguments.
 bool DispatchRewrite::exchange(HsaDispatch &live, const Replacement &choice,
                                codeobj::ByteView original) {
-  const VariantKernargs &kernargs = *choice.variant_kernargs;
+  const codeobj::VariantKernargs &kernargs = *choice.variant_kernargs;
   if (kernargs.isSame()) return true;
   KernargPool *pool = runtime_.kernargs(*queue_->agent);
   const auto block = pool ? pool->take(kernargs.size()) : std::span<uint8_t>();

@@ -46,7 +46,7 @@ void noteVariables(AllocationTable &to, hsa_executable_t executable, const Agent
         const auto &[table, owner] = *static_cast<const Context *>(data);
         try {
           noteVariable(table, from, owner, symbol);
-        } catch (...) { // a variable without a name is no misfortune
+        } catch (...) { // the report then has no name for this variable
         }
         return HSA_STATUS_SUCCESS;
       },

@@ -1,7 +1,7 @@
+#include "codeobj/variant_kernargs.h"
 #include "dispatch/cache_watch.h"
 #include "dispatch/kernel_cache.h"
 #include "dispatch/kernel_registry.h"
-#include "dispatch/variant_kernargs.h"
 #include "stream/wave_table.h"
 
 #include <gtest/gtest.h>
@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using codeobj::ArgKind;
 using codeobj::KernargLayout;
+using codeobj::VariantKernargs;
 
 std::shared_ptr<KernelEntry> kernel(ExecutableHandle executable, uint64_t object,
                                     const std::string &symbol) {

@@ -8,24 +8,23 @@
 #include <span>
 #include <vector>
 
-namespace fade {
+namespace fade::codeobj {
 
 class VariantKernargs {
 public:
   /// An error if the explicit arguments differ.
-  static Result<VariantKernargs> plan(const codeobj::KernargLayout &original,
-                                      const codeobj::KernargLayout &variant);
+  static Result<VariantKernargs> plan(const KernargLayout &original, const KernargLayout &variant);
 
   /// The application's block will do.
   bool isSame() const { return same_; }
   uint32_t size() const { return size_; }
   /// `out` has at least size() bytes.
-  void build(codeobj::ByteView original, const codeobj::DispatchFields &dispatch,
+  void build(ByteView original, const DispatchFields &dispatch,
              std::span<uint8_t> out) const noexcept;
 
 private:
   struct Piece {
-    codeobj::ArgKind kind;
+    ArgKind kind;
     uint32_t from = 0, to = 0, size = 0;
     bool made = false; ///< from the dispatch, not copied
   };
@@ -36,4 +35,4 @@ private:
   std::vector<Piece> hidden_;
 };
 
-} // namespace fade
+} // namespace fade::codeobj
