@@ -17,8 +17,10 @@ KernelInfo::KernelInfo(std::shared_ptr<const KernelIdentity> identity,
   view_.sites = sites_->table.bytes().data();
   view_.sites_size = sites_->table.bytes().size();
   view_.sites_file = sites_->file.c_str();
-  for (const fade_site_kernel &kernel : sites_->table.kernels())
-    if (sites_->table.string(kernel.name) == identity_->symbol) modes_ = kernel.modes;
+  const SiteTable &table = sites_->table;
+  for (const fade_site_kernel &kernel : table.kernels())
+    if (table.string(kernel.name) == symbol() || table.string(kernel.clone) == symbol())
+      modes_ = kernel.modes;
 }
 
 uint32_t KernelInfo::siteCount() const {
