@@ -1,6 +1,7 @@
 // Addresses to source by the library against llvm-symbolizer, at every instruction of every code
 // object.
 #include "codeobj/source_map.h"
+#include "extent.h"
 #include "support.h"
 
 #include <fmt/format.h>
@@ -60,6 +61,13 @@ TEST_P(SourceOfObject, EqualsTheSymbolizerAtEveryInstruction) {
   auto map = map_of(object);
   std::vector<std::uint64_t> addresses = code_addresses(*object);
   ASSERT_FALSE(addresses.empty());
+  if (extent::is_slowed) { // every fifth, not the same ones in each object
+    std::vector<std::uint64_t> some;
+    for (std::size_t i = addresses.size() % std::min<std::size_t>(5, addresses.size());
+         i < addresses.size(); i += 5)
+      some.push_back(addresses[i]);
+    addresses = std::move(some);
+  }
   auto expected = by_symbolizer(GetParam(), addresses);
   ASSERT_EQ(expected.size(), addresses.size());
   for (std::size_t i = 0; i < addresses.size(); ++i) {
