@@ -241,8 +241,8 @@ struct FakeCalls {
     FakeHsa::Queue &watched = *reinterpret_cast<FakeHsa::Queue *>(queue);
     watched.handler = handler;
     watched.data = data;
-    static std::vector<void *> all; // never given back, as LeakSanitizer may know
-    all.push_back(data);
+    static auto *all = new std::vector<void *>; // never given back: LeakSanitizer finds it there
+    all->push_back(data);
     return HSA_STATUS_SUCCESS;
   }
   static hsa_status_t setProfiling(hsa_queue_t *, int) { return HSA_STATUS_SUCCESS; }
