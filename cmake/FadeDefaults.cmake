@@ -55,6 +55,16 @@ set(FADE_PROGRAMS_OF "" CACHE PATH "ordinary build whose code objects and progra
 
 add_custom_target(fade_tests) # all test programs and what they load
 
+# fade_test_library(name): what test programs share; compiled more often than it runs, as they are.
+function(fade_test_library name)
+  fade_target(${name})
+  # As programs are compiled, for whom the headers were.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -O0 -fPIE)
+  target_link_libraries(${name} PUBLIC GTest::gtest)
+  target_precompile_headers(${name} REUSE_FROM fade_test_headers)
+endfunction()
+
 # fade_test(name SOURCES ... [LIBS ...] [DEFINITIONS ...] [OPTIONS ...] [DEPENDS ...] [ENV ...] [LABELS ...] [SHARDS n] [THREADED pattern]):
 # a GoogleTest program, as one test of ctest or n of them, because each start costs time; scripts/test counts each TEST.
 # Programs with the label "sanitize" are run with ASan and UBSan by scripts/test, those with the label "threads" with TSan (of these
@@ -99,7 +109,8 @@ function(fade_test name)
     endif()
     math(EXPR index "${shard} - 1")
     add_test(NAME ${test} COMMAND ${name} --gtest_brief=1)
-    set_tests_properties(${test} PROPERTIES LABELS "${A_LABELS}" TIMEOUT 900
+    # Whole programs of tests begin before single ones, or the last of them runs alone.
+    set_tests_properties(${test} PROPERTIES LABELS "${A_LABELS}" TIMEOUT 900 COST 20
       ENVIRONMENT "${A_ENV};GTEST_TOTAL_SHARDS=${A_SHARDS};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()
