@@ -67,8 +67,12 @@ void onSignal(int number) {
     errno = saved;
     return;
   }
+  // While one thread answers the first Ctrl-C, the second may hit another: it must not wait as
+  // well.
+  static std::atomic<bool> is_answered{false};
+  const bool is_second = number == SIGINT && is_answered.exchange(true);
   // A thread that the report has to wait for cannot wait for the report.
-  if (Runtime::active() && !isOwnThread()) {
+  if (!is_second && Runtime::active() && !isOwnThread()) {
     if (!reporting.exchange(true)) sem_post(&report_wanted);
     if (number == SIGINT) letInterruptsThrough();
     waitFor(report_made, report_seconds);
