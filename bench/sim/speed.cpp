@@ -1,9 +1,11 @@
 // Lane-instructions per second of the software GPU, per kind of work: bench_sim [FOLDER OF THE
 // KERNELS] [WORKERS]
 //   1 worker    per second of processor time
-//   N workers   of one GPU, and how many times one worker's speed by the clock that is
+//   N workers   of one GPU
+//   ratio       how many times one worker's speed that is, by the clock
+//   share       by processor time: what is missing, workers take from each other
 //   N GPUs      with one worker each at the same time: what the machine gives to N threads that
-//   share nothing
+//               share nothing
 #include "../../tests/sim/support/test_device.h"
 
 #include <cstdio>
@@ -90,6 +92,7 @@ int main(int argc, char **argv) {
                         {"alu_divergent", 10000, 0, 4},
                         {"fma_f64", 10000, 0, 8},
                         {"stream", 256, 4 * 256, 4 * 256},
+                        {"stream", 256, 4 * 256, 4 * 256, 1024}, // a page of each at a time
                         {"lds_loop", 5000, 0, 4},
                         {"lds_reduce", 200, 0, 4, 256, 4096},
                         {"lds_reduce", 200, 0, 4, 1024, 4096},
@@ -97,16 +100,17 @@ int main(int argc, char **argv) {
                         {"lds_gemm", 200, 0, 4, 1024, 4096},
                         {"lds_own", 2000, 0, 4, 256, 4096},
                         {"lds_own", 2000, 0, 4, 1024, 4096}};
-  std::printf("%-8s %-18s %12s %11u workers %8s %8u GPUs\n", "arch", "loop", "1 worker", workers,
-              "ratio", workers);
+  std::printf("%-8s %-18s %12s %11u workers %8s %8s %8u GPUs\n", "arch", "loop", "1 worker",
+              workers, "ratio", "share", workers);
   for (const char *arch : {"gfx90a", "gfx1030"}) {
     const std::string object = dir + "/bench-kernels-" + arch + ".hsaco";
     for (const Work &w : works) {
       const Speed one = measure(arch, object, w, 1), all = measure(arch, object, w, workers);
       const double apart = measure_apart(arch, object, w, workers);
       const std::string loop = std::string(w.kernel) + "/" + std::to_string(w.workgroup);
-      std::printf("%-8s %-18s %12.2e %19.2e %8.2f %13.2e\n", arch, loop.c_str(), one.per_cpu_second,
-                  all.per_second, all.per_second / one.per_second, apart);
+      std::printf("%-8s %-18s %12.2e %19.2e %8.2f %8.2f %13.2e\n", arch, loop.c_str(),
+                  one.per_cpu_second, all.per_second, all.per_second / one.per_second,
+                  all.per_cpu_second / one.per_cpu_second, apart);
       std::fflush(stdout);
     }
     empty_dispatches(arch, object);
