@@ -164,14 +164,14 @@ LaneFunction lane_function(const Instruction &in) {
 
 // Stages all sources and runs the lane loop; the result is in `result` and `flags`. Returns the
 // lanes to be written.
-uint64_t run_staged(Wave &w, const Instruction &in, Room &result, uint8_t *flags) {
+uint64_t run_staged(Wave &w, const Instruction &in, Room &result, uint64_t &flags) {
   alignas(64) Room room[4];
   uint64_t writable = w.exec();
   LaneCall call{};
   call.machine = machine_of(w);
   for (unsigned s = 0; s < in.opcode->sources; s++)
     call.src[s] = stage(w, in, s, room[s], writable);
-  call.lo = result[0], call.hi = result[1], call.flags = flags, call.lanes = w.lanes;
+  call.lo = result[0], call.hi = result[1], call.flags = &flags, call.lanes = w.lanes;
   RoundingScope rounding(w.mode, in.opcode->dst, in.opcode->src[0]);
   lane_function(in)(call);
   return writable;
@@ -179,7 +179,7 @@ uint64_t run_staged(Wave &w, const Instruction &in, Room &result, uint8_t *flags
 
 void run_modified(Wave &w, const Instruction &in) {
   alignas(64) Room result;
-  alignas(64) uint8_t flags[64];
+  uint64_t flags = 0;
   const uint64_t writable = compute_result(w, in, result, flags);
   uint32_t *to = w.vgpr[in.dst.index + gpr_index(w, 3)];
   place_result(w, in, result[0], to);
@@ -187,32 +187,32 @@ void run_modified(Wave &w, const Instruction &in) {
   expand_mask(writable, mask, w.lanes);
   blend(to, result[0], mask, w.lanes);
   if (is_64(in.opcode->dst)) blend(to + 64, result[1], mask, w.lanes);
-  if (in.opcode->flag_out)
-    w.set_mask_register(in.sdst.index, pack_flags(flags, w.lanes) & writable);
+  if (in.opcode->flag_out) w.set_mask_register(in.sdst.index, flags & writable);
 }
 
 uint64_t compare(Wave &w, const Instruction &in) {
-  alignas(64) uint8_t flags[64];
+  uint64_t flags = 0;
   if (in.plain && w.plain_mode) {
     alignas(64) Room room[3];
     LaneCall call{};
     call.machine = machine_of(w);
     for (unsigned s = 0; s < in.opcode->sources; s++)
       call.src[s] = operand_rows(w, in.src[s], in.opcode->src[s], room[s]);
-    call.flags = flags, call.lanes = w.lanes;
+    call.flags = &flags, call.lanes = w.lanes;
     in.opcode->lanes(call);
   } else {
     alignas(64) Room unused;
     const uint64_t written =
         run_staged(w, in, unused, flags); // a lane that DPP leaves out counts as inactive
-    return pack_flags(flags, w.lanes) & written;
+    return flags & written;
   }
-  return pack_flags(flags, w.lanes) & w.exec();
+  return flags & w.exec();
 }
 
 } // namespace
 
-uint64_t compute_result(Wave &w, const Instruction &in, uint32_t (&result)[2][64], uint8_t *flags) {
+uint64_t compute_result(Wave &w, const Instruction &in, uint32_t (&result)[2][64],
+                        uint64_t &flags) {
   const uint64_t writable = run_staged(w, in, result, flags);
   modify_result(w, in, result[0], result[1]);
   return writable;
@@ -249,13 +249,13 @@ void run_valu(Wave &w, const Instruction &in) {
   const Opcode &op = *in.opcode;
   alignas(64) Room room[4];
   alignas(64) Room result;
-  alignas(64) uint8_t flags[64];
+  uint64_t flags = 0;
   LaneCall call;
   call.machine = machine_of(w);
   for (unsigned s = 0; s < op.sources; s++)
     call.src[s] = operand_rows(w, in.src[s], op.src[s], room[s]);
   uint32_t *to = w.vgpr[in.dst.index];
-  call.flags = flags, call.lanes = w.lanes;
+  call.flags = &flags, call.lanes = w.lanes;
   if (w.all_active) {
     call.lo = to, call.hi = to + 64;
     op.lanes(call);
@@ -265,7 +265,7 @@ void run_valu(Wave &w, const Instruction &in) {
     blend(to, result[0], w.active, w.lanes);
     if (is_64(op.dst)) blend(to + 64, result[1], w.active, w.lanes);
   }
-  if (op.flag_out) w.set_mask_register(in.sdst.index, pack_flags(flags, w.lanes) & w.exec());
+  if (op.flag_out) w.set_mask_register(in.sdst.index, flags & w.exec());
 }
 
 void run_compare(Wave &w, const Instruction &in) {

@@ -36,7 +36,7 @@ struct LaneCall {
   Machine machine;
   uint32_t *lo; // result; all lanes are written
   uint32_t *hi;
-  uint8_t *flags; // second result, 0 or 1 per lane
+  uint64_t *flags; // second result, a bit per lane
   unsigned lanes;
 };
 
@@ -58,6 +58,8 @@ template <> struct TypeOf<i64> { static constexpr Type type = Type::i64; };
 template <> struct TypeOf<f64> { static constexpr Type type = Type::f64; };
 template <> struct TypeOf<bool> { static constexpr Type type = Type::mask; };
 template <class T> struct TypeOf<Flagged<T>> : TypeOf<T> {};
+
+template <class R> constexpr bool has_flag = std::is_same_v<R, bool> || requires(R r) { r.flag; };
 
 template <class T>
 constexpr bool is_operand = !std::is_same_v<T, Machine> && !std::is_same_v<T, Lane>;
@@ -87,9 +89,7 @@ template <class T> inline T fetch(const Rows &r, [[maybe_unused]] Machine m, uns
 }
 
 template <class T> inline void put(const LaneCall &c, unsigned i, T v) {
-  if constexpr (std::is_same_v<T, bool>)
-    c.flags[i] = v;
-  else if constexpr (std::is_same_v<T, f16>)
+  if constexpr (std::is_same_v<T, f16>)
     c.lo[i] = v.bits;
   else if constexpr (sizeof(T) == 2)
     c.lo[i] = static_cast<u16>(v);
@@ -101,9 +101,11 @@ template <class T> inline void put(const LaneCall &c, unsigned i, T v) {
     c.hi[i] = static_cast<u32>(b >> 32);
   }
 }
-template <class T> inline void put(const LaneCall &c, unsigned i, Flagged<T> v) {
+// What has a flag returns it.
+inline u32 put_flagged(const LaneCall &, unsigned, bool v) { return v; }
+template <class T> inline u32 put_flagged(const LaneCall &c, unsigned i, Flagged<T> v) {
   put(c, i, v.value);
-  c.flags[i] = v.flag;
+  return v.flag;
 }
 
 // Before a loop over lanes: iterations do not depend on each other.
@@ -129,14 +131,29 @@ template <class R, class... A> struct Signature<R (*)(A...)> {
     const unsigned lanes = lanes_of(c);
     // The rows never overlap in part: a destination is either a row of its own or exactly one of
     // the sources.
-    LANE_LOOP
-    for (unsigned i = 0; i < lanes; i++) put(c, i, F(fetch<A>(c.src[I], m, i)...));
+    if constexpr (has_flag<R>) {
+      // Flags are collected in registers. If each went through memory, reading many at once would
+      // have to wait for the stores, and for all stores of the program before them.
+      u64 flags = 0;
+      for (unsigned first = 0; first < lanes; first += 32) {
+        u32 bits = 0;
+        LANE_LOOP
+        for (unsigned i = 0; i < 32; i++)
+          bits |= put_flagged(c, first + i, F(fetch<A>(c.src[I], m, first + i)...)) << i;
+        flags |= u64{bits} << first;
+      }
+      *c.flags = flags;
+    } else {
+      LANE_LOOP
+      for (unsigned i = 0; i < lanes; i++) put(c, i, F(fetch<A>(c.src[I], m, i)...));
+    }
   }
   // The same in two steps: the usual expression on all lanes, and only if one of them turns out
   // odd, the exact one. The usual one has no checks for NaN or range, which would cost more than
   // the operation.
   template <auto Usual, auto Odd, auto Exact, size_t... I>
   static void checked_lanes(const LaneCall &c, std::index_sequence<I...>) {
+    static_assert(!has_flag<R>);
     const Machine m = c.machine;
     const unsigned lanes = lanes_of(c);
     using Flag = std::conditional_t<sizeof(R) == 8, u64, u32>;
@@ -162,7 +179,7 @@ template <class R, class... A> struct Signature<R (*)(A...)> {
         }(),
         ...);
     o.dst = TypeOf<R>::type;
-    o.flag_out = !std::is_same_v<R, bool> && requires(R r) { r.flag; };
+    o.flag_out = has_flag<R> && !std::is_same_v<R, bool>;
     return o;
   }
 };
@@ -214,7 +231,7 @@ bool flushes(const Wave &w, Type t,
 void flush_denormals(uint32_t *lo, uint32_t *hi, Type t, unsigned lanes);
 // The result of an instruction, with all modifiers but not yet in its register; returns the lanes
 // to be written.
-uint64_t compute_result(Wave &w, const Instruction &in, uint32_t (&result)[2][64], uint8_t *flags);
+uint64_t compute_result(Wave &w, const Instruction &in, uint32_t (&result)[2][64], uint64_t &flags);
 void blend(uint32_t *to, const uint32_t *from, const uint32_t *mask,
            unsigned lanes); // mask: 0 or ~0 per lane
 

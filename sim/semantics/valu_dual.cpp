@@ -8,7 +8,7 @@ namespace {
 using Room = uint32_t[2][64];
 
 void compute(Wave &w, const Instruction &in, Room &result) {
-  alignas(64) uint8_t flags[64];
+  uint64_t flags = 0;
   if (!w.plain_mode) {
     compute_result(w, in, result, flags);
     return;
@@ -16,7 +16,7 @@ void compute(Wave &w, const Instruction &in, Room &result) {
   alignas(64) Room room[3];
   LaneCall call{};
   call.machine = machine_of(w);
-  call.lo = result[0], call.hi = result[1], call.flags = flags, call.lanes = w.lanes;
+  call.lo = result[0], call.hi = result[1], call.flags = &flags, call.lanes = w.lanes;
   for (unsigned s = 0; s < in.opcode->sources; s++)
     call.src[s] = operand_rows(w, in.src[s], in.opcode->src[s], room[s]);
   in.opcode->lanes(call);

@@ -113,14 +113,17 @@ template <class T> void div_scale_lanes(const LaneCall &c) {
   LANE_LOOP
   for (unsigned i = 0; i < lanes; i++)
     far |= Flag(far_from_one(fetch<T>(c.src[1], {}, i)) || far_from_one(fetch<T>(c.src[2], {}, i)));
+  *c.flags = 0;
   if (far) {
-    for (unsigned i = 0; i < lanes; i++)
-      put(c, i,
-          scaled(fetch<T>(c.src[0], {}, i), fetch<T>(c.src[1], {}, i), fetch<T>(c.src[2], {}, i)));
+    for (unsigned i = 0; i < lanes; i++) {
+      const Flagged<T> r =
+          scaled(fetch<T>(c.src[0], {}, i), fetch<T>(c.src[1], {}, i), fetch<T>(c.src[2], {}, i));
+      *c.flags |= u64{put_flagged(c, i, r)} << i;
+    }
     return;
   }
   LANE_LOOP
-  for (unsigned i = 0; i < lanes; i++) put(c, i, Flagged<T>{fetch<T>(c.src[0], {}, i), false});
+  for (unsigned i = 0; i < lanes; i++) put(c, i, fetch<T>(c.src[0], {}, i));
 }
 constexpr Opcode with_lanes(Opcode o, LaneFunction lanes) {
   o.lanes = lanes;
@@ -158,7 +161,7 @@ template <class T> u64 pair_of_small(u32 word) {
 // Writes one byte of the destination, chosen by op_sel[3:2].
 void run_byte_result(Wave &w, const Instruction &in) {
   alignas(64) uint32_t result[2][64];
-  uint8_t flags[64];
+  uint64_t flags = 0;
   compute_result(w, in, result, flags);
   uint32_t *to = w.vgpr[in.dst.index];
   const unsigned shift = 8 * (in.op_sel >> 2 & 3);

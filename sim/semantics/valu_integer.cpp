@@ -82,13 +82,14 @@ template <class T> T median(T a, T b, T c) {
 template <class T> T smaller(T a, T b) { return a < b ? a : b; }
 template <class T> T larger(T a, T b) { return a < b ? b : a; }
 
+// Without wider numbers, of which a vector of the host holds half as many.
 Flagged<u32> add_carry(u32 a, u32 b, bool carry) {
-  const u64 r = static_cast<u64>(a) + b + carry;
-  return {static_cast<u32>(r), (r >> 32) != 0};
+  const u32 sum = a + b, r = sum + carry;
+  return {r, sum < a || r < sum};
 }
 Flagged<u32> sub_borrow(u32 a, u32 b, bool borrow) {
-  const i64 r = static_cast<i64>(a) - b - borrow;
-  return {static_cast<u32>(r), r < 0};
+  const u32 difference = a - b, r = difference - borrow;
+  return {r, a < b || difference < r};
 }
 Flagged<u32> saturated_add(Flagged<u32> r) { return {r.flag ? 0xffffffff : r.value, r.flag}; }
 Flagged<u32> saturated_sub(Flagged<u32> r) { return {r.flag ? 0 : r.value, r.flag}; }
