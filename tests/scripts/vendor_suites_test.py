@@ -39,6 +39,24 @@ if "CRASH_AT_EXIT" in os.environ: os.kill(os.getpid(), signal.SIGABRT)
 sys.exit(failed)
 """
 
+# Speaks like test-backend-ops, which has an order of its own.
+OPERATIONS = """#!%s
+import os, signal, sys, time
+cases = ["ADD(ne=[1,1],eps=0.5)", "ADD(bad=1)", "MUL(spins=1)", "MUL(crashes=1)", "SUB(left=1)", "ADD(good=2)"]
+if "support" in sys.argv:
+    print('"op_name","op_params","supported"')
+    for case in cases: print('"%%s","%%s","1"' %% (case[:3], case[4:-1]))
+    print('"FOO","a=1","0"')
+    sys.exit(0)
+for case in cases:
+    if case not in sys.argv[-1]: continue
+    print("  " + case + ": ", end="", flush=True)
+    if "crashes" in case: os.kill(os.getpid(), signal.SIGSEGV)
+    while "spins" in case: pass
+    print("\\033[1;31m" + ("FAIL" if "bad" in case else "not supported [ROCm0]" if "left" in case else "OK") + "\\033[0m", flush=True)
+sys.exit("bad" in sys.argv[-1])
+"""
+
 
 class Tests(unittest.TestCase):
     def setUp(self):
@@ -60,6 +78,12 @@ class Tests(unittest.TestCase):
     def test_every_test_gets_the_outcome_it_had(self):
         self.assertEqual(self.row(), {"good": "passed", "bad": "failed", "skipped": "skipped", "leaves": "skipped", "crashes": "failed", "exits": "failed",
                                       "spins": "stopped", "good2": "passed"})
+
+    def test_operations_of_llama_cpp_get_the_outcome_they_had(self):
+        self.program.write_text(OPERATIONS % sys.executable)
+        outcomes = self.row(vendor.Operations)
+        self.assertEqual(outcomes.pop("5)"), "passed")  # its name has a dot
+        self.assertEqual(outcomes, {"ADD(bad=1)": "failed", "MUL(spins=1)": "stopped", "MUL(crashes=1)": "failed", "SUB(left=1)": "skipped", "ADD(good=2)": "passed"})
 
     def test_a_crash_at_exit_is_a_failure(self):
         self.program.write_text(self.program.read_text().replace(" crashes exits spins", ""))
