@@ -1,6 +1,7 @@
 // fadeprobe: decides which command was meant and hands over to it.
 #include "analyze.h"
 #include "compile.h"
+#include "doctor/command.h"
 #include "inspect.h"
 #include "report/command.h"
 #include "run.h"
@@ -18,7 +19,7 @@ public:
   std::string make_usage(const CLI::App *app, std::string name) const override {
     if (app->get_parent()) return Formatter::make_usage(app, name);
     return "usage: fadeprobe [options] -- application [arguments]\n"
-           "       fadeprobe analyze|report|inspect|flags|cc --help\n";
+           "       fadeprobe analyze|report|inspect|doctor|flags|cc --help\n";
   }
 };
 
@@ -74,6 +75,8 @@ int main(int argc, char **argv) {
   CLI::App *inspect_command = fade::cli::addInspectCommand(app, inspect);
   fade::cli::AnalyzeOptions analyze;
   CLI::App *analyze_command = fade::cli::addAnalyzeCommand(app, analyze);
+  fade::cli::DoctorOptions doctor;
+  CLI::App *doctor_command = fade::cli::addDoctorCommand(app, doctor);
   fade::cli::CompileOptions compile;
   CLI::App *flags_command = fade::cli::addFlagsCommand(app, compile);
   CLI::App *cc_command = fade::cli::addCcCommand(app, compile);
@@ -98,6 +101,7 @@ int main(int argc, char **argv) {
   if (report_command->parsed()) return fade::cli::runReport(report);
   if (inspect_command->parsed()) return fade::cli::runInspect(inspect, stdout, stderr);
   if (analyze_command->parsed()) return fade::cli::runAnalyze(analyze);
+  if (doctor_command->parsed()) return fade::cli::runDoctor(doctor, application);
   if (flags_command->parsed()) return fade::cli::runFlags(compile);
   if (cc_command->parsed()) return fade::cli::runCc(compile, application);
   if (is_empty) {

@@ -8,7 +8,7 @@ _fadeprobe() {
         if ((i + 1 == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -f -- "$cur"); else
           mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi
         return ;;
-      analyze | report | inspect | flags | cc) command=${COMP_WORDS[i]} ;;
+      analyze | report | inspect | doctor | flags | cc) command=${COMP_WORDS[i]} ;;
     esac
   done
   case $prev in
@@ -19,7 +19,8 @@ _fadeprobe() {
     -c | --cache-location) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --transport) mapfile -t COMPREPLY < <(compgen -W "host device" -- "$cur"); return ;;
     --gpu) mapfile -t COMPREPLY < <(compgen -W "auto real gfx90a gfx942 gfx1030 gfx1100" -- "$cur"); return ;;
-    --record | --report | --trace | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+    --root) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
+    --program | --rules | --record | --report | --trace | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     -k | --kernels | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --patience | --instrument | --target | --pid | --title) return ;;
   esac
   local report="--analyzers --log-location --log-append --log-format --verbose --progress --no-progress --workers --patience --help"
@@ -28,9 +29,10 @@ _fadeprobe() {
     analyze) words=$report ;;
     report) words="--output --trace --code --title --help" ;;
     inspect) words="--kernels --target --pid --isa --source --json --help" ;;
+    doctor) words="--json --quiet --root --program --rules --help" ;;
     flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
     cc) words="--instrument --help --" ;;
-    *) words="analyze report inspect flags cc $report --instrumented --no-instrumented --kernels --dispatches --seed --cache-location
+    *) words="analyze report inspect doctor flags cc $report --instrumented --no-instrumented --kernels --dispatches --seed --cache-location
         --workgroups --sample --sample-executions --record --report --trace --memory --transport --lossy --gpu --env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else

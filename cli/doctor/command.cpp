@@ -1,0 +1,86 @@
+#include "doctor/command.h"
+
+#include "base/diagnostics.h"
+#include "doctor/output.h"
+#include "run.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace fade::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Not one of the codes that are verdicts.
+constexpr int kDoctorFailed = 3;
+
+/// Rules are installed beside the libraries, and lie in the source's place in a build folder.
+std::string rulesFolder() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const fs::path folder = program.parent_path().parent_path() / "share/fade/doctor/rules";
+  return fs::is_directory(folder, error) ? folder.string() : "";
+}
+
+Result<doctor::RuleSet> readRules(const std::string &more) {
+  doctor::RuleSet rules;
+  const std::string own = rulesFolder();
+  if (own.empty())
+    return Error::of("its rules are missing: they should be in ../share/fade/doctor/rules");
+  for (const std::string &path : {own, more}) {
+    if (path.empty()) continue;
+    if (auto status = rules.add(path); !status) return std::move(status).error();
+  }
+  return rules;
+}
+
+} // namespace
+
+CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
+  CLI::App *command = app.add_subcommand(
+      "doctor", "say why the GPU does not work here, and what helps: exit code 0 usable, 1 usable "
+                "with limits, 2 not usable");
+  command->add_flag("--json", options.json, "one JSON object per line instead of a table");
+  command->add_flag("-q,--quiet", options.quiet, "print nothing; the exit code says it");
+  command->add_option("--root", options.root, "look at a copied tree instead of this machine")
+      ->type_name("DIR");
+  command
+      ->add_option("--program", options.program,
+                   "also show which ROCm libraries this program would load, and check them")
+      ->type_name("PATH");
+  command->add_option("--rules", options.rules, "more rules, a file or a folder of *.json")
+      ->envname("FADE_DOCTOR_RULES")
+      ->type_name("PATH");
+  return command;
+}
+
+int runDoctor(const DoctorOptions &options, const std::vector<std::string> &) {
+  std::error_code error;
+  if (!options.root.empty() && !fs::is_directory(options.root, error)) {
+    complain(fmt::format("doctor: --root: no such folder: {}", options.root));
+    return kDoctorFailed;
+  }
+  const auto rules = readRules(options.rules);
+  if (!rules) {
+    complain(fmt::format("doctor: {}", rules.error().message()));
+    return kDoctorFailed;
+  }
+  const doctor::Tree tree(options.root);
+  std::string program = options.program;
+  if (options.root.empty() && program.find('/') != program.npos)
+    program = fs::absolute(program, error).string();
+  doctor::Diagnosis diagnosis;
+  diagnosis.root = options.root;
+  diagnosis.facts = doctor::look(tree, {program, rules->variables()});
+  diagnosis.findings = rules->judge(diagnosis.facts);
+  diagnosis.unreadable = tree.unreadable();
+  diagnosis.verdict = doctor::verdictOf(diagnosis.facts, diagnosis.findings);
+  if (options.quiet) return diagnosis.verdict;
+  const std::string text = options.json ? asJson(diagnosis) : asTable(diagnosis);
+  return writeAll(STDOUT_FILENO, text) == 0 ? diagnosis.verdict : kDoctorFailed;
+}
+
+} // namespace fade::cli

@@ -1,0 +1,24 @@
+// fadeprobe doctor: why does the GPU not work here?
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace fade::cli {
+
+struct DoctorOptions {
+  std::string root;    ///< a copied tree; empty: this machine
+  std::string program; ///< whose libraries are looked at
+  std::string rules;   ///< more rules: a file or folder
+  bool json = false, quiet = false;
+};
+
+CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options);
+/// 0: usable, 1: usable with limits, 2: not usable, 3: the doctor could not do its work.
+int runDoctor(const DoctorOptions &options, const std::vector<std::string> &application);
+
+} // namespace fade::cli
