@@ -21,7 +21,7 @@ _fadeprobe() {
     --gpu) mapfile -t COMPREPLY < <(compgen -W "auto real gfx90a gfx942 gfx1030 gfx1100" -- "$cur"); return ;;
     --root) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --program | --rules | --record | --report | --trace | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-    -k | --kernels | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --patience | --instrument | --target | --pid | --title) return ;;
+    -k | --kernels | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --patience | --instrument | --target | --pid | --title | --remedy) return ;;
   esac
   local report="--analyzers --log-location --log-append --log-format --verbose --progress --no-progress --workers --patience --help"
   local words
@@ -29,7 +29,7 @@ _fadeprobe() {
     analyze) words=$report ;;
     report) words="--output --trace --code --title --help" ;;
     inspect) words="--kernels --target --pid --isa --source --json --help" ;;
-    doctor) words="--json --quiet --root --program --rules --help" ;;
+    doctor) words="--json --quiet --root --program --rules --fix --print --write --revert --remedy --help" ;;
     flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
     cc) words="--instrument --help --" ;;
     *) words="analyze report inspect doctor flags cc $report --instrumented --no-instrumented --kernels --dispatches --seed --cache-location

@@ -1,8 +1,10 @@
 #include "doctor/command.h"
 
 #include "base/diagnostics.h"
+#include "doctor/fix.h"
 #include "doctor/output.h"
 #include "run.h"
+#include "text_layout.h"
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -37,6 +39,40 @@ Result<doctor::RuleSet> readRules(const std::string &more) {
   return rules;
 }
 
+/// What --fix says goes to stdout, one fact per line.
+int say(const std::string &text) {
+  std::string clean;
+  for (const std::string &line : doctor::linesOf(text)) clean += printable(line) + "\n";
+  return writeAll(STDOUT_FILENO, clean) == 0 ? 0 : kDoctorFailed;
+}
+
+int refuse(const Error &error) {
+  complain(fmt::format("doctor: {}", error.message()));
+  return kDoctorFailed;
+}
+
+int revert(const doctor::Tree &tree) {
+  const auto reverted = doctor::revertFixes(tree);
+  if (!reverted) return refuse(reverted.error());
+  std::string text;
+  for (const std::string &path : *reverted) text += fmt::format("reverted {}\n", path);
+  return say(text);
+}
+
+int fix(const DoctorOptions &options, const doctor::Tree &tree,
+        const std::vector<doctor::Finding> &findings) {
+  auto plan = doctor::planFixes(tree, findings, options.remedies);
+  if (!plan) return refuse(plan.error());
+  if (!options.write || plan->changes.empty()) return say(asText(*plan));
+  std::string text;
+  for (const doctor::FileChange &change : plan->changes)
+    text += fmt::format("wrote {}\n", change.path);
+  for (const std::string &command : plan->commands) text += fmt::format("then: {}\n", command);
+  if (auto status = doctor::writeFixes(tree, std::move(*plan)); !status)
+    return refuse(status.error());
+  return say(text + "to take it back: fadeprobe doctor --fix --revert\n");
+}
+
 } // namespace
 
 CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
@@ -54,6 +90,23 @@ CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
   command->add_option("--rules", options.rules, "more rules, a file or a folder of *.json")
       ->envname("FADE_DOCTOR_RULES")
       ->type_name("PATH");
+  CLI::Option *fix = command->add_flag(
+      "--fix", options.fix, "write remedies to files: with --print, --write or --revert");
+  CLI::Option *print =
+      command->add_flag("--print", options.print, "show the files that would be written")
+          ->needs(fix);
+  CLI::Option *write =
+      command->add_flag("--write", options.write, "write them, into --root if given")->needs(fix);
+  command->add_flag("--revert", options.revert, "take back exactly what was written")
+      ->needs(fix)
+      ->excludes(print)
+      ->excludes(write);
+  print->excludes(write);
+  command
+      ->add_option("--remedy", options.remedies,
+                   "which remedies; without it, the first of each finding that can be written")
+      ->type_name("RULE[:N]")
+      ->needs(fix);
   return command;
 }
 
@@ -69,6 +122,7 @@ int runDoctor(const DoctorOptions &options, const std::vector<std::string> &) {
     return kDoctorFailed;
   }
   const doctor::Tree tree(options.root);
+  if (options.revert) return revert(tree);
   std::string program = options.program;
   if (options.root.empty() && program.find('/') != program.npos)
     program = fs::absolute(program, error).string();
@@ -78,6 +132,7 @@ int runDoctor(const DoctorOptions &options, const std::vector<std::string> &) {
   diagnosis.findings = rules->judge(diagnosis.facts);
   diagnosis.unreadable = tree.unreadable();
   diagnosis.verdict = doctor::verdictOf(diagnosis.facts, diagnosis.findings);
+  if (options.fix) return fix(options, tree, diagnosis.findings);
   if (options.quiet) return diagnosis.verdict;
   const std::string text = options.json ? asJson(diagnosis) : asTable(diagnosis);
   return writeAll(STDOUT_FILENO, text) == 0 ? diagnosis.verdict : kDoctorFailed;

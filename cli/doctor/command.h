@@ -15,6 +15,8 @@ struct DoctorOptions {
   std::string program; ///< whose libraries are looked at
   std::string rules;   ///< more rules: a file or folder
   bool json = false, quiet = false;
+  bool fix = false, print = false, write = false, revert = false;
+  std::vector<std::string> remedies; ///< RULE or RULE:N, for fix
 };
 
 CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options);

@@ -1,0 +1,168 @@
+// --fix: what is written is taken back to the byte, and nothing else is touched.
+#include "tree_file.h"
+
+#include "doctor/fix.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+namespace fade::doctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Everything below a folder: names, kinds, contents, modes.
+std::map<std::string, std::string> snapshot(const std::string &root) {
+  std::map<std::string, std::string> all;
+  for (const auto &entry : fs::recursive_directory_iterator(root)) {
+    const auto status = entry.symlink_status();
+    std::string what = std::to_string(static_cast<unsigned>(status.permissions()));
+    if (entry.is_symlink())
+      what += "->" + fs::read_symlink(entry.path()).string();
+    else if (entry.is_regular_file()) {
+      std::ifstream file(entry.path(), std::ios::binary);
+      what += std::string(std::istreambuf_iterator<char>(file), {});
+    }
+    all[entry.path().string().substr(root.size())] = what;
+  }
+  return all;
+}
+
+std::string read(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class DoctorFix : public testing::Test {
+protected:
+  DoctorFix() : tree(folder.path()) {
+    fs::create_directories(folder.path() + "/etc/default");
+    fs::create_directories(folder.path() + "/etc/modprobe.d");
+    std::ofstream(folder.path() + "/etc/default/grub")
+        << "GRUB_TIMEOUT=5\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet splash\"\nGRUB_X=\xff\n";
+    fs::permissions(folder.path() + "/etc/default/grub", fs::perms(0640));
+    findings = {finding("memory", {{Fix::Kind::modprobe, "noretry=0"},
+                                   {Fix::Kind::kernel, "amdgpu.noretry=0"}}),
+                finding("iommu", {{Fix::Kind::kernel, "iommu=pt"}}),
+                finding("variables",
+                        {{Fix::Kind::environment, "A=1"}, {Fix::Kind::environment, "B=x 'y'"}}),
+                finding("hopeless", {})};
+  }
+  static Finding finding(const std::string &rule, std::vector<Fix> fixes) {
+    Finding result;
+    result.rule = rule;
+    result.remedies = {{"by hand", "", "", {}}, {"by file", "", "", std::move(fixes)}};
+    return result;
+  }
+  FixPlan plan(std::vector<std::string> chosen = {}) {
+    auto result = planFixes(tree, findings, chosen);
+    EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message());
+    return result.ok() ? *result : FixPlan{};
+  }
+  std::string at(const std::string &path) const { return folder.path() + path; }
+
+  const test::Folder folder;
+  const Tree tree;
+  std::vector<Finding> findings;
+};
+
+TEST_F(DoctorFix, WritesEachFileAndRevertsToTheByte) {
+  const auto before = snapshot(folder.path());
+  ASSERT_TRUE(writeFixes(tree, plan()).ok());
+  EXPECT_NE(read(at("/etc/modprobe.d/fade-doctor.conf")).find("\noptions amdgpu noretry=0\n"),
+            std::string::npos);
+  // The parameter is in modprobe.d: it does not need to be on the command line, too.
+  EXPECT_EQ(read(at("/etc/default/grub")),
+            "GRUB_TIMEOUT=5\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet splash iommu=pt\"\nGRUB_X=\xff\n");
+  EXPECT_EQ(fs::status(at("/etc/default/grub")).permissions(), fs::perms(0640));
+  EXPECT_NE(
+      read(at("/etc/profile.d/fade-doctor.sh")).find("\nexport A=1\nexport B='x '\\''y'\\'''\n"),
+      std::string::npos);
+  const auto reverted = revertFixes(tree);
+  ASSERT_TRUE(reverted.ok()) << reverted.error().message();
+  EXPECT_EQ(reverted->size(), 3u);
+  EXPECT_EQ(snapshot(folder.path()), before);
+}
+
+TEST_F(DoctorFix, PlanningWritesNothing) {
+  const auto before = snapshot(folder.path());
+  const std::string text = asText(plan());
+  EXPECT_NE(text.find("  - GRUB_CMDLINE_LINUX_DEFAULT=\"quiet splash\"\n"), std::string::npos);
+  EXPECT_NE(text.find("  + GRUB_CMDLINE_LINUX_DEFAULT=\"quiet splash iommu=pt\"\n"),
+            std::string::npos);
+  EXPECT_EQ(snapshot(folder.path()), before);
+}
+
+TEST_F(DoctorFix, RefusesToRevertAFileThatWasChangedSince) {
+  ASSERT_TRUE(writeFixes(tree, plan()).ok());
+  std::ofstream(at("/etc/default/grub"), std::ios::app) << "GRUB_MINE=1\n";
+  const auto written = snapshot(folder.path());
+  const auto reverted = revertFixes(tree);
+  ASSERT_FALSE(reverted.ok());
+  EXPECT_NE(reverted.error().message().find("/etc/default/grub was changed"), std::string::npos);
+  EXPECT_EQ(snapshot(folder.path()), written); // not even the others
+}
+
+TEST_F(DoctorFix, RefusesToWriteTwice) {
+  ASSERT_TRUE(writeFixes(tree, plan()).ok());
+  const auto written = snapshot(folder.path());
+  EXPECT_FALSE(writeFixes(tree, plan()).ok());
+  EXPECT_EQ(snapshot(folder.path()), written);
+}
+
+TEST_F(DoctorFix, RevertsWhatWasInterrupted) {
+  const auto before = snapshot(folder.path());
+  ASSERT_TRUE(writeFixes(tree, plan()).ok());
+  // As if the machine had stopped before the second and third file.
+  std::ofstream(at("/etc/default/grub"), std::ios::trunc)
+      << "GRUB_TIMEOUT=5\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet splash\"\nGRUB_X=\xff\n";
+  fs::remove(at("/etc/profile.d/fade-doctor.sh"));
+  ASSERT_TRUE(revertFixes(tree).ok());
+  EXPECT_EQ(snapshot(folder.path()), before);
+}
+
+TEST_F(DoctorFix, AllFilesOrNone) {
+  fs::remove_all(at("/etc/modprobe.d"));
+  fs::create_directories(at("/etc/modprobe.d/fade-doctor.conf")); // in the way
+  const auto before = snapshot(folder.path());
+  auto all = planFixes(tree, findings, {});
+  EXPECT_FALSE(all.ok() && writeFixes(tree, *all).ok());
+  EXPECT_EQ(snapshot(folder.path()), before);
+}
+
+TEST_F(DoctorFix, NeverWritesOutsideOfTheTree) {
+  const test::Folder outside;
+  fs::remove_all(at("/etc/modprobe.d"));
+  fs::create_symlink(outside.path(), at("/etc/modprobe.d"));
+  auto all = planFixes(tree, findings, std::vector<std::string>{"memory"});
+  EXPECT_FALSE(all.ok() && writeFixes(tree, *all).ok());
+  EXPECT_TRUE(fs::is_empty(outside.path()));
+}
+
+TEST_F(DoctorFix, RevertTouchesOnlyFilesThatAreEverWritten) {
+  fs::create_directories(at("/var/lib/fade"));
+  std::ofstream(at("/etc/passwd")) << "x";
+  std::ofstream(at("/var/lib/fade/doctor-fixes.json"))
+      << R"({"version":1,"folders":[],"files":[{"path":"/etc/passwd","was_there":false,"before":"","after":"78"}]})";
+  EXPECT_FALSE(revertFixes(tree).ok());
+  EXPECT_EQ(read(at("/etc/passwd")), "x");
+}
+
+TEST_F(DoctorFix, RemediesCanBeChosen) {
+  EXPECT_EQ(plan({"iommu:2"}).changes.size(), 1u);
+  EXPECT_EQ(plan({"iommu"}).changes.front().path, "/etc/default/grub");
+  EXPECT_FALSE(planFixes(tree, findings, std::vector<std::string>{"iommu:1"}).ok());
+  EXPECT_FALSE(planFixes(tree, findings, std::vector<std::string>{"iommu:9"}).ok());
+  EXPECT_FALSE(planFixes(tree, findings, std::vector<std::string>{"hopeless"}).ok());
+  EXPECT_FALSE(planFixes(tree, findings, std::vector<std::string>{"nothing"}).ok());
+}
+
+TEST_F(DoctorFix, WithoutAGrubLineItSaysWhatToDo) {
+  fs::remove(at("/etc/default/grub"));
+  const auto all = planFixes(tree, findings, std::vector<std::string>{"iommu"});
+  ASSERT_FALSE(all.ok());
+  EXPECT_NE(all.error().message().find("iommu=pt"), std::string::npos);
+}
+
+} // namespace
+} // namespace fade::doctor
