@@ -3,6 +3,7 @@
 #include "base/diagnostics.h"
 #include "doctor/fix.h"
 #include "doctor/output.h"
+#include "gpu_choice.h"
 #include "run.h"
 #include "text_layout.h"
 
@@ -39,6 +40,8 @@ Result<doctor::RuleSet> readRules(const std::string &more) {
   return rules;
 }
 
+bool isSoftwareGpu(const DoctorOptions &options) { return options.gpu != "real"; }
+
 /// What --fix says goes to stdout, one fact per line.
 int say(const std::string &text) {
   std::string clean;
@@ -73,6 +76,23 @@ int fix(const DoctorOptions &options, const doctor::Tree &tree,
   return say(text + "to take it back: fadeprobe doctor --fix --revert\n");
 }
 
+/// Runs the probes that are asked for.
+Result<std::vector<doctor::ProbeResult>> probe(const DoctorOptions &options) {
+  const auto program = ownLibrary("fade/fade-doctor-probe");
+  if (!program) return Error::of("fade-doctor-probe is missing: it should be in ../lib/fade");
+  doctor::ProbeOptions how;
+  how.program = *program;
+  if (options.timeout > 0)
+    how.timeout = std::chrono::milliseconds(static_cast<int64_t>(options.timeout * 1000));
+  if (isSoftwareGpu(options) && !chooseGpu(options.gpu, false, how.variables))
+    return Error::of("the software GPU cannot be used");
+  const auto known = doctor::stagesOf(how);
+  if (!known) return known.error();
+  const auto stages = doctor::chosenStages(*known, options.probe);
+  if (!stages) return stages.error();
+  return doctor::runProbes(how, *stages);
+}
+
 } // namespace
 
 CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
@@ -90,6 +110,18 @@ CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
   command->add_option("--rules", options.rules, "more rules, a file or a folder of *.json")
       ->envname("FADE_DOCTOR_RULES")
       ->type_name("PATH");
+  command->add_option("--probe", options.probe, "try what the GPU can do: all, or stages")
+      ->type_name("all|STAGE,...");
+  command
+      ->add_option("--gpu", options.gpu,
+                   "what is probed: real, or a software GPU (gfx90a, gfx1030, ...), and then only "
+                   "that is looked at")
+      ->type_name("real|gfx...");
+  command
+      ->add_option("--timeout", options.timeout,
+                   "seconds that a stage of --probe may take (default: 60)")
+      ->check(CLI::Range(0.1, 1e6))
+      ->type_name("SECONDS");
   CLI::Option *fix = command->add_flag(
       "--fix", options.fix, "write remedies to files: with --print, --write or --revert");
   CLI::Option *print =
@@ -116,6 +148,14 @@ int runDoctor(const DoctorOptions &options, const std::vector<std::string> &) {
     complain(fmt::format("doctor: --root: no such folder: {}", options.root));
     return kDoctorFailed;
   }
+  if (!options.root.empty() && (!options.probe.empty() || isSoftwareGpu(options))) {
+    complain("doctor: a copied tree (--root) cannot be probed");
+    return kDoctorFailed;
+  }
+  if (isSoftwareGpu(options) && options.probe.empty()) {
+    complain("doctor: --gpu is for --probe");
+    return kDoctorFailed;
+  }
   const auto rules = readRules(options.rules);
   if (!rules) {
     complain(fmt::format("doctor: {}", rules.error().message()));
@@ -128,11 +168,19 @@ int runDoctor(const DoctorOptions &options, const std::vector<std::string> &) {
     program = fs::absolute(program, error).string();
   doctor::Diagnosis diagnosis;
   diagnosis.root = options.root;
-  diagnosis.facts = doctor::look(tree, {program, rules->variables()});
-  diagnosis.findings = rules->judge(diagnosis.facts);
-  diagnosis.unreadable = tree.unreadable();
-  diagnosis.verdict = doctor::verdictOf(diagnosis.facts, diagnosis.findings);
+  if (!isSoftwareGpu(options)) { // this machine's files say nothing about that one
+    diagnosis.facts = doctor::look(tree, {program, rules->variables()});
+    diagnosis.findings = rules->judge(diagnosis.facts);
+    diagnosis.unreadable = tree.unreadable();
+    diagnosis.verdict = doctor::verdictOf(diagnosis.facts, diagnosis.findings);
+  }
   if (options.fix) return fix(options, tree, diagnosis.findings);
+  if (!options.probe.empty()) {
+    auto results = probe(options);
+    if (!results) return refuse(results.error());
+    diagnosis.probes = std::move(*results);
+    diagnosis.verdict = std::max(diagnosis.verdict, doctor::verdictOf(diagnosis.probes));
+  }
   if (options.quiet) return diagnosis.verdict;
   const std::string text = options.json ? asJson(diagnosis) : asTable(diagnosis);
   return writeAll(STDOUT_FILENO, text) == 0 ? diagnosis.verdict : kDoctorFailed;

@@ -16,6 +16,9 @@ struct DoctorOptions {
   std::string rules;   ///< more rules: a file or folder
   bool json = false, quiet = false;
   bool fix = false, print = false, write = false, revert = false;
+  std::string probe;                 ///< all, or stages; empty: none
+  std::string gpu = "real";          ///< for probes and applications
+  double timeout = 0;                ///< seconds; 0: not given
   std::vector<std::string> remedies; ///< RULE or RULE:N, for fix
 };
 

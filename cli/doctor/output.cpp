@@ -45,10 +45,16 @@ std::string headline(const Diagnosis &diagnosis) {
     return static_cast<std::size_t>(
         std::ranges::count(diagnosis.findings, severity, &Finding::severity));
   };
-  return fmt::format("{}: {}, {}, {}\n", nameOfVerdict(diagnosis.verdict),
-                     counted(count(Severity::broken), "problem", "problems"),
-                     counted(count(Severity::limit), "limit", "limits"),
-                     counted(count(Severity::note), "note", "notes"));
+  std::string text = fmt::format("{}: {}, {}, {}", nameOfVerdict(diagnosis.verdict),
+                                 counted(count(Severity::broken), "problem", "problems"),
+                                 counted(count(Severity::limit), "limit", "limits"),
+                                 counted(count(Severity::note), "note", "notes"));
+  if (!diagnosis.probes.empty())
+    text += fmt::format(
+        "; {} of {} probes failed",
+        std::ranges::count(diagnosis.probes, ProbeResult::Outcome::failed, &ProbeResult::outcome),
+        diagnosis.probes.size());
+  return text + "\n";
 }
 
 std::string machineText(const Record &machine) {
@@ -152,7 +158,8 @@ const char *nameOfVerdict(int verdict) {
 }
 
 std::string asTable(const Diagnosis &diagnosis) {
-  std::string text = headline(diagnosis) + "\n" + whatIsHere(diagnosis);
+  std::string text = headline(diagnosis);
+  if (const std::string here = whatIsHere(diagnosis); !here.empty()) text += "\n" + here;
   for (const Finding &finding : diagnosis.findings) text += "\n" + textOf(finding);
   if (!diagnosis.probes.empty()) text += "\nprobes\n";
   for (const ProbeResult &probe : diagnosis.probes) text += textOf(probe);

@@ -2,7 +2,12 @@
 // be ended by a fault without harm to this one.
 #pragma once
 
+#include "base/result.h"
+
+#include <chrono>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fade::doctor {
@@ -14,5 +19,23 @@ struct ProbeResult {
   double seconds = 0;
 };
 const char *nameOf(ProbeResult::Outcome outcome);
+
+struct ProbeOptions {
+  std::string program; ///< fade-doctor-probe
+  std::vector<std::pair<std::string, std::string>> variables;
+  std::chrono::milliseconds timeout{60000}; ///< of each stage
+};
+
+/// The stages that the program has.
+Result<std::vector<std::string>> stagesOf(const ProbeOptions &options);
+/// "all" or "copy,kernel" as a list; an error names what is no stage.
+Result<std::vector<std::string>> chosenStages(std::span<const std::string> known,
+                                              const std::string &choice);
+/// When what everything needs does not work, the rest is skipped.
+std::vector<ProbeResult> runProbes(const ProbeOptions &options,
+                                   std::span<const std::string> stages);
+
+/// 0: all is well, 1: with limits, 2: what every program needs does not work.
+int verdictOf(std::span<const ProbeResult> results);
 
 } // namespace fade::doctor

@@ -23,8 +23,10 @@ TraceOptions parse_trace(const char *text) {
       options.ioctls = true;
     else if (word == "instructions")
       options.instructions = true;
+    else if (word == "allocations")
+      options.allocations = true;
     else if (!word.empty())
-      say("FADE_GPU_TRACE: '%.*s' is not known (packets, ioctls, instructions)",
+      say("FADE_GPU_TRACE: '%.*s' is not known (packets, ioctls, instructions, allocations)",
           static_cast<int>(word.size()), word.data());
   }
   return options;

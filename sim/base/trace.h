@@ -10,6 +10,7 @@ struct TraceOptions {
   bool packets = false;
   bool ioctls = false;
   bool instructions = false;
+  bool allocations = false;
 };
 // Reads "packets,ioctls"; words it does not know are reported once.
 TraceOptions parse_trace(const char *text);

@@ -1,6 +1,7 @@
 #include "device/aql_processor.h"
 
 #include "base/clock.h"
+#include "base/failures.h"
 #include "base/trace.h"
 #include "device/stats_log.h"
 
@@ -69,6 +70,7 @@ bool AqlProcessor::has_work() const {
 
 PacketProcessor::Step AqlProcessor::step() try {
   if (halted_) return Step::halted;
+  if (hangs_) return Step::waiting;
   if (!has_work()) return Step::idle;
   uint64_t index = __atomic_load_n(read_index_, __ATOMIC_RELAXED);
   Packet &packet = *packet_at(index);
@@ -142,6 +144,7 @@ PacketProcessor::Step AqlProcessor::dispatch(const Packet &p, uint64_t index) {
         p.grid_size[2], p.workgroup_size[0], p.workgroup_size[1], p.workgroup_size[2],
         p.group_segment_size, p.private_segment_size, p.kernarg_address, p.completion_signal);
 
+  if (auto step = fail_on_purpose(p)) return *step;
   uint64_t packet_va = ring_va_ + index % slots_ * hsa::packet_size;
   Dispatch d = describe(p, packet_va, read_pointer_ - hsa::queue_read_dispatch_id, index);
   DispatchResult result = host_.run(d);
@@ -162,6 +165,28 @@ PacketProcessor::Step AqlProcessor::dispatch(const Packet &p, uint64_t index) {
   case Status::stopped: halted_ = true; return Step::halted;
   }
   return Step::halted;
+}
+
+std::optional<PacketProcessor::Step> AqlProcessor::fail_on_purpose(const Packet &p) {
+  constexpr uint64_t nowhere = 0xfade000; // below everything that is ever mapped
+  const auto name = [&] { return host_.kernel_name(p.kernel_object); };
+  const auto say_what = [&](const char *what) {
+    return text("%s: kernel %s: %s, on purpose", host_.arch().name, name().c_str(), what);
+  };
+  switch (failures().at_dispatch(name)) {
+  case Failure::fault:
+    say("%s", say_what("memory fault").c_str());
+    halted_ = true;
+    host_.memory_fault(nowhere, true);
+    return Step::halted;
+  case Failure::violation: return fail(hsa::error_memory_violation, say_what("memory violation"));
+  case Failure::illegal:
+    return fail(hsa::error_illegal_instruction, say_what("illegal instruction"));
+  case Failure::hang: hangs_ = true; return Step::waiting;
+  case Failure::lost: halted_ = true; return Step::halted;
+  case Failure::skip: return Step::progressed;
+  default: return std::nullopt;
+  }
 }
 
 PacketProcessor::Step AqlProcessor::barrier(const hsa::Barrier &p, uint64_t index) {

@@ -36,6 +36,8 @@ private:
   // Stops the queue: through the memory-fault event, or with an error code for the runtime.
   Step fault(uint64_t address, bool write, const char *what);
   Step fail(int64_t code, const std::string &message);
+  // What FADE_GPU_FAIL wants to happen instead of a dispatch; nothing if it is to run.
+  std::optional<Step> fail_on_purpose(const Packet &packet);
   std::optional<int64_t> signal_value(uint64_t handle) const;
 
   QueueHost &host_;
@@ -49,6 +51,7 @@ private:
   std::atomic<std::byte *> ring_{nullptr};
   std::atomic<uint64_t> slots_{0};
   std::atomic<bool> halted_{false};
+  bool hangs_ = false; // on purpose
 };
 
 } // namespace fade::sim

@@ -1,6 +1,7 @@
 #include "device/sdma_processor.h"
 
 #include "base/clock.h"
+#include "base/failures.h"
 #include "base/trace.h"
 
 #include <algorithm>
@@ -123,7 +124,9 @@ SdmaProcessor::Outcome SdmaProcessor::copy_linear() {
   if (trace().packets)
     say("queue %u: sdma copy 0x%" PRIx64 " <- 0x%" PRIx64 ", %" PRIu64 " bytes", id_, to, from,
         bytes);
-  if (!copy(to, from, bytes)) return {Step::halted};
+  const Failure failure = failures().at_copy();
+  if (failure == Failure::copyhang) return {Step::halted};
+  if (failure != Failure::copy && !copy(to, from, bytes)) return {Step::halted};
   return {Step::progressed, 7};
 }
 

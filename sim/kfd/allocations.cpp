@@ -1,7 +1,11 @@
 #include "kfd/allocations.h"
 
+#include "base/failures.h"
+#include "base/trace.h"
+
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -67,6 +71,17 @@ int Allocations::place(Buffer &b, kfd_ioctl_alloc_memory_of_gpu_args &args) {
   return 0;
 }
 
+// One line for FADE_GPU_TRACE=allocations.
+void Allocations::log(const Buffer &b) {
+  const char *place = in_vram(b.flags)                            ? "vram"
+                      : b.flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR ? "userptr"
+                                                                  : "gtt";
+  say("allocate %" PRIu64 " bytes at 0x%" PRIx64 ": %s%s%s%s", b.size, b.va, place,
+      b.flags & KFD_IOC_ALLOC_MEM_FLAGS_COHERENT ? " coherent" : "",
+      b.flags & KFD_IOC_ALLOC_MEM_FLAGS_UNCACHED ? " uncached" : "",
+      b.flags & KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE ? " executable" : "");
+}
+
 int Allocations::allocate(size_t gpu, kfd_ioctl_alloc_memory_of_gpu_args &args) {
   Buffer b;
   b.gpu = gpu;
@@ -74,6 +89,9 @@ int Allocations::allocate(size_t gpu, kfd_ioctl_alloc_memory_of_gpu_args &args) 
   b.size = args.size;
   b.flags = args.flags;
   if (!b.size || b.size > (uint64_t{1} << 47)) return EINVAL;
+  const bool is_memory = in_vram(b.flags) || in_host_memory(b.flags);
+  if (is_memory && trace().allocations) log(b);
+  if (is_memory && failures().refuses(Failure::allocation, b.size)) return ENOMEM;
   uint64_t taken = BackingStore::round_up(b.size);
   if (in_vram(b.flags) && taken > vram_free(gpu)) return ENOMEM;
   if (in_host_memory(b.flags) && taken > host_bytes_ - std::min(host_used_, host_bytes_))

@@ -50,6 +50,7 @@ public:
 
 private:
   int place(Buffer &buffer, kfd_ioctl_alloc_memory_of_gpu_args &args);
+  static void log(const Buffer &buffer);
   void unmap_everywhere(Buffer &buffer);
 
   std::vector<std::unique_ptr<Gpu>> &gpus_;

@@ -1,5 +1,6 @@
 #include "kfd/driver.h"
 
+#include "base/failures.h"
 #include "base/trace.h"
 
 #include <cerrno>
@@ -66,6 +67,7 @@ Driver::~Driver() = default;
 int Driver::open_device(const VirtualNode &node) const {
   for (auto &[id, n] : nodes_) {
     if (device_number(n) != node.device_number) continue;
+    if (n.is_kfd && failures().refuses(Failure::open)) return -EACCES;
     int fd = fcntl(n.is_kfd ? device_file_.fd() : gpus_[n.gpu]->store().fd(), F_DUPFD_CLOEXEC, 3);
     return fd < 0 ? -errno : fd;
   }

@@ -1,6 +1,7 @@
 // The ioctls of /dev/kfd. Arguments are the kernel's own structures; functions return 0 or an
 // errno.
 #include "base/clock.h"
+#include "base/failures.h"
 #include "base/trace.h"
 #include "kfd/driver.h"
 
@@ -177,6 +178,7 @@ int Driver::create_queue(kfd_ioctl_create_queue_args &args) {
     say("queues of type %u (PM4) are not emulated, only AQL and SDMA", args.queue_type);
     return EINVAL;
   }
+  if (aql && failures().refuses(Failure::queue)) return ENOMEM;
   QueueSpec spec;
   spec.id = id;
   spec.ring = args.ring_base_address;

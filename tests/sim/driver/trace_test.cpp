@@ -11,8 +11,8 @@ TEST(TraceTest, WordsSwitchOnWhatTheyName) {
   auto one = parse_trace("ioctls");
   EXPECT_TRUE(one.ioctls);
   EXPECT_FALSE(one.packets || one.instructions);
-  auto all = parse_trace("packets,ioctls,instructions");
-  EXPECT_TRUE(all.packets && all.ioctls && all.instructions);
+  auto all = parse_trace("packets,ioctls,instructions,allocations");
+  EXPECT_TRUE(all.packets && all.ioctls && all.instructions && all.allocations);
 }
 
 TEST(TraceTest, UnknownWordIsNamed) {

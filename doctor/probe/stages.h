@@ -1,0 +1,27 @@
+// The stages: each tries one thing on every GPU, checks every result, and says what it saw.
+#pragma once
+
+#include "outcome.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace fade::probe {
+
+struct Stage {
+  std::string_view name;
+  std::string_view about;
+  /// What it saw. Throws Failed, Limited or Skipped.
+  std::string (*run)();
+};
+
+/// In the order in which they make sense.
+std::span<const Stage> stages();
+
+// Those that need HIP and the libraries above it (hip_stages.cpp).
+std::string tryGraphs();
+std::string tryRocblas();
+std::string tryMiopen();
+
+} // namespace fade::probe

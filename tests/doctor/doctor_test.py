@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""fadeprobe doctor as users run it: exit codes, formats, fixes in a tree, and probes on the software GPU that fail on purpose."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROBE = os.environ["DOCTOR_PROBE"]
+
+
+def doctor(*words, **variables):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("HSA_", "ROCR_", "HIP_", "FADE_GPU"))}
+    return subprocess.run([PROBE, "doctor", *words], capture_output=True, text=True, env=environment | variables, timeout=250)
+
+
+def lines(result):
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+
+    def write(self, path, text):
+        place = self.root / path.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+
+    def test_an_empty_tree_is_not_usable_and_quiet_says_it_by_the_code_alone(self):
+        result = doctor("--root", str(self.root), "--quiet")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (2, "", ""))
+
+    def test_every_line_of_json_is_an_object_and_the_first_is_the_verdict(self):
+        result = doctor("--root", str(self.root), "--json")
+        self.assertEqual(result.returncode, 2)
+        first = lines(result)[0]
+        self.assertEqual((first["type"], first["version"], first["code"], first["verdict"]), ("doctor", 1, 2, "not usable"))
+        self.assertEqual({f["rule"] for f in lines(result) if f["type"] == "finding"}, {"no-amd-gpu", "no-rocm"})
+
+    def test_no_line_of_the_table_is_wider_than_100_columns_unless_it_is_one_word(self):
+        for line in doctor("--root", str(self.root)).stdout.splitlines():
+            self.assertTrue(len(line) <= 100 or len(line.split()) <= 2, line)
+
+    def test_mistakes_are_one_line_and_no_verdict(self):
+        self.write("bad.json", '{"version": 1, "rules": [{"id": "x"}]}')
+        for words, text in ((["--root", "/nonexistent"], "no such folder"), (["--rules", str(self.root / "bad.json")], "rule 'x'"),
+                            (["--root", str(self.root), "--probe", "all"], "cannot be probed"), (["--gpu", "gfx90a"], "--gpu is for"),
+                            (["--probe", "kernel,cats", "--gpu", "gfx90a"], "'cats' is no stage"),
+                            (["--fix", "--revert", "--root", str(self.root)], "nothing to revert")):
+            result = doctor(*words)
+            self.assertEqual((result.returncode, result.stdout), (3, ""), words)
+            self.assertIn(text, result.stderr)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+
+    def test_more_rules_can_be_given(self):
+        self.write("more.json", json.dumps({"version": 1, "rules": [
+            {"id": "mine", "severity": "note", "when": [{"fact": "machine.kfd", "is": "missing"}], "finding": "Mine.", "source": "me"}]}))
+        for result in (doctor("--root", str(self.root), "--rules", str(self.root / "more.json"), "--json"),
+                       doctor("--root", str(self.root), "--json", FADE_DOCTOR_RULES=str(self.root / "more.json"))):
+            self.assertIn("mine", [f.get("rule") for f in lines(result)])
+
+    def test_a_fix_is_printed_written_and_taken_back(self):
+        self.write("/sys/class/kfd/kfd/topology/nodes/1/properties", "simd_count 4\ngfx_target_version 100300\ndrm_render_minor 128\n")
+        self.write("/fade-doctor/devices", "660 0 109 /dev/kfd\n666 0 109 /dev/dri/renderD128\n")
+        self.write("/fade-doctor/id", "uid=1000(me) gid=1000(me) groups=1000(me)\n")
+        self.write("/etc/group", "render:x:109:\n")
+        before = {p: p.read_bytes() for p in self.root.rglob("*") if p.is_file()}
+        rules = self.root / "etc/udev/rules.d/70-fade-doctor.rules"
+        printed = doctor("--root", str(self.root), "--fix", "--print")
+        self.assertEqual(printed.returncode, 0, printed.stderr)
+        self.assertIn('+ KERNEL=="kfd", MODE="0666"', printed.stdout)
+        self.assertFalse(rules.exists())
+        written = doctor("--root", str(self.root), "--fix", "--write")
+        self.assertEqual(written.returncode, 0, written.stderr)
+        self.assertIn('KERNEL=="kfd"', rules.read_text())
+        reverted = doctor("--root", str(self.root), "--fix", "--revert")
+        self.assertEqual(reverted.returncode, 0, reverted.stderr)
+        self.assertEqual({p: p.read_bytes() for p in self.root.rglob("*") if p.is_file()}, before)
+        self.assertFalse(rules.parent.exists())
+
+
+class Probes(unittest.TestCase):
+    """Each stage on the software GPU, as it is and with something broken."""
+
+    def probe(self, stages, *words, fail="", gpu="gfx90a"):
+        result = doctor("--probe", stages, "--gpu", gpu, "--json", *words, FADE_GPU_FAIL=fail)
+        self.assertEqual(result.stderr, "")
+        found = {line["stage"]: line for line in lines(result) if line["type"] == "probe"}
+        return result.returncode, found
+
+    def test_all_stages_pass_where_all_is_well(self):
+        code, found = self.probe("all")
+        self.assertEqual(code, 0, found)
+        for stage in ("driver", "agents", "allocate", "copy", "kernel", "lds", "atomics", "queues", "large", "managed", "graphs", "matmul"):
+            self.assertEqual(found[stage]["outcome"], "passed", found[stage])
+
+    def test_two_gpus_are_both_tried(self):
+        code, found = self.probe("kernel,lds", gpu="gfx90a,gfx1030")
+        self.assertEqual(code, 0, found)
+        self.assertIn("gfx90a", found["kernel"]["text"])
+        self.assertIn("gfx1030", found["kernel"]["text"])
+
+    def test_a_driver_that_does_not_open_makes_the_rest_pointless(self):
+        code, found = self.probe("driver,agents,copy", fail="open:*")
+        self.assertEqual(code, 2)
+        self.assertEqual([found[s]["outcome"] for s in ("driver", "agents", "copy")], ["failed", "skipped", "skipped"])
+        self.assertIn("Permission denied", found["driver"]["text"])
+
+    def test_each_stage_sees_its_failure(self):
+        for stage, fail, text in (("agents", "open:*", ""), ("allocate", "allocation:*:1000000", "OUT_OF_RESOURCES"), ("copy", "copy:1", "values are wrong"),
+                                  ("kernel", "fault:1:probe_store", "memory fault at 0xfade000"), ("kernel", "skip:1:probe_store", "values are wrong"),
+                                  ("lds", "violation:1:probe_lds", "APERTURE_VIOLATION"), ("lds", "skip:1:probe_lds", "wrong values through LDS"),
+                                  ("atomics", "skip:1:probe_atomic", "device memory are wrong"), ("queues", "skip:64:probe_store", "queue 3"),
+                                  ("queues", "queue:*", "OUT_OF_RESOURCES"), ("matmul", "illegal:1:probe_matmul", "ILLEGAL_INSTRUCTION")):
+            with self.subTest(stage=stage, fail=fail):
+                code, found = self.probe(stage, fail=fail)
+                self.assertEqual((code, found[stage]["outcome"]), (2, "failed"), found)
+                self.assertIn(text, found[stage]["text"])
+
+    def test_what_not_every_program_needs_is_a_limit(self):
+        for stage, fail, outcome in (("large", "allocation:*:1000000000", "failed"), ("managed", "fault:1:probe_store", "failed"),
+                                     ("atomics", "skip:2:probe_atomic", "limited"), ("graphs", "allocation:*:4000", "failed")):
+            with self.subTest(stage=stage):
+                code, found = self.probe(stage, fail=fail)
+                self.assertEqual((code, found[stage]["outcome"]), (1, outcome), found)
+
+    def test_a_stage_that_hangs_is_ended(self):
+        for stage, fail in (("kernel", "hang:1:probe_store"), ("atomics", "lost:1:probe_atomic"), ("copy", "copyhang:1")):
+            with self.subTest(fail=fail):
+                code, found = self.probe(stage, "--timeout", "2", fail=fail)
+                self.assertEqual((code, found[stage]["outcome"]), (2, "failed"), found)
+                self.assertIn("hung: no end within 2 s", found[stage]["text"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[1:]], verbosity=0)
