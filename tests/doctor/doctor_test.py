@@ -115,7 +115,7 @@ class Probes(unittest.TestCase):
         for stage, fail, text in (("agents", "open:*", ""), ("allocate", "allocation:*:1000000", "OUT_OF_RESOURCES"), ("copy", "copy:1", "values are wrong"),
                                   ("kernel", "fault:1:probe_store", "memory fault at 0xfade000"), ("kernel", "skip:1:probe_store", "values are wrong"),
                                   ("lds", "violation:1:probe_lds", "APERTURE_VIOLATION"), ("lds", "skip:1:probe_lds", "wrong values through LDS"),
-                                  ("atomics", "skip:1:probe_atomic", "device memory are wrong"), ("queues", "skip:64:probe_store", "queue 3"),
+                                  ("atomics", "skip:1:probe_atomic", "device memory are wrong"), ("queues", "skip:64:probe_store", "values are wrong"),
                                   ("queues", "queue:*", "OUT_OF_RESOURCES"), ("matmul", "illegal:1:probe_matmul", "ILLEGAL_INSTRUCTION")):
             with self.subTest(stage=stage, fail=fail):
                 code, found = self.probe(stage, fail=fail)
