@@ -19,9 +19,9 @@ _fadeprobe() {
     -c | --cache-location) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --transport) mapfile -t COMPREPLY < <(compgen -W "host device" -- "$cur"); return ;;
     --gpu) mapfile -t COMPREPLY < <(compgen -W "auto real gfx90a gfx942 gfx1030 gfx1100" -- "$cur"); return ;;
-    --probe) mapfile -t COMPREPLY < <(compgen -W "all driver agents allocate copy kernel lds atomics queues large managed graphs matmul rocblas miopen" -- "$cur"); return ;;
+    --probe) mapfile -t COMPREPLY < <(compgen -W "all driver agents allocate copy kernel lds atomics queues large managed graphs matmul rocblas miopen fade" -- "$cur"); return ;;
     --root) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
-    --program | --rules | --record | --report | --trace | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+    --program | --rules | --save | --record | --report | --trace | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     -k | --kernels | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --patience | --instrument | --target | --pid | --title | --remedy | --timeout) return ;;
   esac
   local report="--analyzers --log-location --log-append --log-format --verbose --progress --no-progress --workers --patience --help"
@@ -30,7 +30,7 @@ _fadeprobe() {
     analyze) words=$report ;;
     report) words="--output --trace --code --title --help" ;;
     inspect) words="--kernels --target --pid --isa --source --json --help" ;;
-    doctor) words="--json --quiet --root --program --rules --probe --gpu --timeout --fix --print --write --revert --remedy --help" ;;
+    doctor) words="--json --quiet --root --program --rules --probe --save --gpu --timeout --fix --print --write --revert --remedy --help" ;;
     flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
     cc) words="--instrument --help --" ;;
     *) words="analyze report inspect doctor flags cc $report --instrumented --no-instrumented --kernels --dispatches --seed --cache-location

@@ -1,6 +1,7 @@
 #include "doctor/command.h"
 
 #include "base/diagnostics.h"
+#include "doctor/fade_probe.h"
 #include "doctor/fix.h"
 #include "doctor/output.h"
 #include "gpu_choice.h"
@@ -8,6 +9,9 @@
 #include "text_layout.h"
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -76,6 +80,16 @@ int fix(const DoctorOptions &options, const doctor::Tree &tree,
   return say(text + "to take it back: fadeprobe doctor --fix --revert\n");
 }
 
+/// False, after a line that says why, if the file cannot be written.
+bool saveTo(const std::string &path, const std::string &text) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  int error = fd < 0 ? errno : writeAll(fd, text);
+  if (fd >= 0 && close(fd) != 0 && error == 0) error = errno;
+  if (error == 0) return true;
+  complain(fmt::format("doctor: cannot write {}: {}", path, std::strerror(error)));
+  return false;
+}
+
 /// Runs the probes that are asked for.
 Result<std::vector<doctor::ProbeResult>> probe(const DoctorOptions &options) {
   const auto program = ownLibrary("fade/fade-doctor-probe");
@@ -86,11 +100,20 @@ Result<std::vector<doctor::ProbeResult>> probe(const DoctorOptions &options) {
     how.timeout = std::chrono::milliseconds(static_cast<int64_t>(options.timeout * 1000));
   if (isSoftwareGpu(options) && !chooseGpu(options.gpu, false, how.variables))
     return Error::of("the software GPU cannot be used");
-  const auto known = doctor::stagesOf(how);
-  if (!known) return known.error();
-  const auto stages = doctor::chosenStages(*known, options.probe);
-  if (!stages) return stages.error();
-  return doctor::runProbes(how, *stages);
+  auto known = doctor::stagesOf(how);
+  if (!known) return std::move(known).error();
+  known->emplace_back("fade");
+  auto stages = doctor::chosenStages(*known, options.probe);
+  if (!stages) return std::move(stages).error();
+  const bool with_fade = std::erase(*stages, "fade") > 0;
+  auto results = doctor::runProbes(how, *stages);
+  if (!with_fade) return results;
+  const auto library = ownLibrary("libfade.so");
+  if (!library) return Error::of("libfade.so is missing: it should be in ../lib");
+  const bool is_broken = doctor::verdictOf(results) == 2;
+  for (doctor::ProbeResult &result : doctor::probeFade(how, *library, is_broken))
+    results.push_back(std::move(result));
+  return results;
 }
 
 } // namespace
@@ -110,7 +133,13 @@ CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
   command->add_option("--rules", options.rules, "more rules, a file or a folder of *.json")
       ->envname("FADE_DOCTOR_RULES")
       ->type_name("PATH");
-  command->add_option("--probe", options.probe, "try what the GPU can do: all, or stages")
+  command
+      ->add_option("--save", options.save,
+                   "also write everything as JSON lines to a file, to be sent to somebody")
+      ->type_name("FILE");
+  command
+      ->add_option("--probe", options.probe,
+                   "try what the GPU can do: all, or stages; fade: whether FADE works on it")
       ->type_name("all|STAGE,...");
   command
       ->add_option("--gpu", options.gpu,
@@ -181,6 +210,7 @@ int runDoctor(const DoctorOptions &options, const std::vector<std::string> &) {
     diagnosis.probes = std::move(*results);
     diagnosis.verdict = std::max(diagnosis.verdict, doctor::verdictOf(diagnosis.probes));
   }
+  if (!options.save.empty() && !saveTo(options.save, asJson(diagnosis))) return kDoctorFailed;
   if (options.quiet) return diagnosis.verdict;
   const std::string text = options.json ? asJson(diagnosis) : asTable(diagnosis);
   return writeAll(STDOUT_FILENO, text) == 0 ? diagnosis.verdict : kDoctorFailed;

@@ -16,6 +16,7 @@ struct DoctorOptions {
   std::string rules;   ///< more rules: a file or folder
   bool json = false, quiet = false;
   bool fix = false, print = false, write = false, revert = false;
+  std::string save;                  ///< a file for JSON lines; empty: none
   std::string probe;                 ///< all, or stages; empty: none
   std::string gpu = "real";          ///< for probes and applications
   double timeout = 0;                ///< seconds; 0: not given

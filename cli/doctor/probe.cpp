@@ -60,31 +60,6 @@ bool readVerdict(const std::string &out, ProbeResult &result) {
   return found;
 }
 
-ProbeResult runStage(const ProbeOptions &options, const std::string &stage) {
-  const SupervisedEnd end =
-      runSupervised({options.program, stage}, options.variables, options.timeout);
-  ProbeResult result;
-  result.stage = stage;
-  result.seconds = end.seconds;
-  result.outcome = Outcome::failed;
-  const std::string complaint = complaintIn(end.err);
-  const std::string more = complaint.empty() ? "" : ": " + complaint;
-  const double limit = std::chrono::duration<double>(options.timeout).count();
-  if (!end.started)
-    result.text = fmt::format("cannot run {}{}", options.program, more);
-  else if (end.stuck)
-    result.text = fmt::format("hung, and could not even be killed: the driver is stuck{}", more);
-  else if (end.timed_out)
-    result.text = fmt::format("hung: no end within {:.4g} s{}", limit, more);
-  else if (end.signal != 0)
-    result.text = fmt::format("ended by {}{}", signalName(end.signal), more);
-  else if (!readVerdict(end.out, result))
-    result.text = fmt::format("ended with code {} and without a result{}", end.code, more);
-  else if (result.outcome == Outcome::failed && end.err.find("fadegpu: ") != std::string::npos)
-    result.text += more;
-  return result;
-}
-
 } // namespace
 
 const char *nameOf(Outcome outcome) {
@@ -128,6 +103,30 @@ Result<std::vector<std::string>> chosenStages(std::span<const std::string> known
   return chosen;
 }
 
+ProbeResult resultOf(const std::string &stage, const ProbeOptions &options,
+                     const SupervisedEnd &end) {
+  ProbeResult result;
+  result.stage = stage;
+  result.seconds = end.seconds;
+  result.outcome = Outcome::failed;
+  const std::string complaint = complaintIn(end.err);
+  const std::string more = complaint.empty() ? "" : ": " + complaint;
+  const double limit = std::chrono::duration<double>(options.timeout).count();
+  if (!end.started)
+    result.text = fmt::format("cannot run {}{}", options.program, more);
+  else if (end.stuck)
+    result.text = fmt::format("hung, and could not even be killed: the driver is stuck{}", more);
+  else if (end.timed_out)
+    result.text = fmt::format("hung: no end within {:.4g} s{}", limit, more);
+  else if (end.signal != 0)
+    result.text = fmt::format("ended by {}{}", signalName(end.signal), more);
+  else if (!readVerdict(end.out, result))
+    result.text = fmt::format("ended with code {} and without a result{}", end.code, more);
+  else if (result.outcome == Outcome::failed && end.err.find("fadegpu: ") != std::string::npos)
+    result.text += more;
+  return result;
+}
+
 std::vector<ProbeResult> runProbes(const ProbeOptions &options,
                                    std::span<const std::string> stages) {
   std::vector<ProbeResult> results;
@@ -137,7 +136,9 @@ std::vector<ProbeResult> runProbes(const ProbeOptions &options,
       results.push_back({Outcome::skipped, stage, fmt::format("because {} failed", broken), 0});
       continue;
     }
-    results.push_back(runStage(options, stage));
+    results.push_back(
+        resultOf(stage, options,
+                 runSupervised({options.program, stage}, options.variables, options.timeout)));
     if (results.back().outcome == Outcome::failed && contains(kFirst, stage)) broken = stage;
   }
   return results;

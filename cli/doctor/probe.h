@@ -26,6 +26,11 @@ struct ProbeOptions {
   std::chrono::milliseconds timeout{60000}; ///< of each stage
 };
 
+struct SupervisedEnd;
+/// What the end of a stage's process means.
+ProbeResult resultOf(const std::string &stage, const ProbeOptions &options,
+                     const SupervisedEnd &end);
+
 /// The stages that the program has.
 Result<std::vector<std::string>> stagesOf(const ProbeOptions &options);
 /// "all" or "copy,kernel" as a list; an error names what is no stage.

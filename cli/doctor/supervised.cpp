@@ -31,8 +31,9 @@ environmentWith(const std::vector<std::pair<std::string, std::string>> &variable
       all.emplace_back(pair);
   }
   for (auto at = variables.begin(); at != variables.end(); ++at) // the last one counts
-    if (std::none_of(at + 1, variables.end(),
-                     [&](const auto &one) { return one.first == at->first; }))
+    if (!at->second.empty() && std::none_of(at + 1, variables.end(), [&](const auto &one) {
+          return one.first == at->first;
+        }))
       all.push_back(at->first + "=" + at->second);
   return all;
 }

@@ -18,7 +18,8 @@ struct SupervisedEnd {
   std::string out, err; ///< the first 256 KiB of each
 };
 
-/// In a process group of its own, without stdin, with `variables` added to the environment.
+/// In a process group of its own, without stdin, with `variables` added to the environment; those
+/// with an empty value are taken out of it.
 SupervisedEnd runSupervised(const std::vector<std::string> &command,
                             const std::vector<std::pair<std::string, std::string>> &variables,
                             std::chrono::milliseconds timeout);

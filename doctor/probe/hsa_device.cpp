@@ -204,8 +204,8 @@ const Pool &Device::kernargs() const {
   return *found;
 }
 
-void Device::load() {
-  const auto code = codeFor(name_);
+void Device::load(const char *kind) {
+  const auto code = codeFor(kind, name_);
   if (code.empty()) throw Skipped("this FADE has no probe kernels for " + name_);
   hsa_code_object_reader_t reader{};
   api_.check(api_.hsa_code_object_reader_create_from_memory(code.data(), code.size(), &reader),
@@ -219,8 +219,8 @@ void Device::load() {
   api_.check(api_.hsa_executable_freeze(executable_, nullptr), "freezing the code");
 }
 
-Kernel Device::kernel(const char *name) {
-  if (executable_.handle == 0) load();
+Kernel Device::kernel(const char *name, const char *kind) {
+  if (executable_.handle == 0) load(kind);
   hsa_executable_symbol_t symbol{};
   const std::string full = std::string(name) + ".kd";
   api_.check(api_.hsa_executable_get_symbol_by_name(executable_, full.c_str(), &agent_, &symbol),

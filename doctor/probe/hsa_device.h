@@ -125,13 +125,13 @@ public:
   /// Memory of the host for arguments of kernels.
   const Pool &kernargs() const;
 
-  /// One of the probe's kernels. Throws Skipped if there is no code for this GPU.
-  Kernel kernel(const char *name);
+  /// A kernel by its name and the kind of its code. Throws Skipped if there is none for this GPU.
+  Kernel kernel(const char *name, const char *kind = "probe");
   void copy(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t from_agent,
             uint64_t bytes) const;
 
 private:
-  void load();
+  void load(const char *kind);
 
   const HsaApi &api_;
   hsa_agent_t agent_, host_;
@@ -155,8 +155,9 @@ private:
   std::vector<Device> devices_;
 };
 
-/// A code object that was built into this program; empty if there is none for the processor.
-std::span<const uint8_t> codeFor(std::string_view processor);
+/// A code object that was built into this program: of kernels.cl ("probe") or fade_kernels.cl
+/// ("fade"). Empty if there is none for the processor.
+std::span<const uint8_t> codeFor(std::string_view kind, std::string_view processor);
 
 /// Says it and ends the process: for errors that arrive on threads of the runtime.
 [[noreturn]] void endWith(const char *outcome, const std::string &text);

@@ -10,7 +10,9 @@
 
 namespace fade::probe {
 
-void endWith(const char *outcome, const std::string &text) {
+namespace {
+
+void writeLine(const char *outcome, const std::string &text) {
   std::string line = "verdict " + std::string(outcome) + " " + text;
   for (char &c : line)
     if (c == '\n') c = ' ';
@@ -20,8 +22,27 @@ void endWith(const char *outcome, const std::string &text) {
     if (n <= 0) break;
     done += static_cast<std::size_t>(n);
   }
+}
+
+} // namespace
+
+void endWith(const char *outcome, const std::string &text) {
+  writeLine(outcome, text);
   // What destructors of a broken runtime would do is of no interest any more.
   _exit(std::strcmp(outcome, "passed") == 0 ? 0 : 1);
+}
+
+/// libfade reports when the process ends, if it ends as programs do.
+int fadeKernel() {
+  try {
+    writeLine("passed", runFadeKernel());
+    return 0;
+  } catch (const Skipped &why) {
+    writeLine("skipped", why.what());
+  } catch (const std::exception &why) {
+    writeLine("failed", why.what());
+  }
+  return 1;
 }
 
 } // namespace fade::probe
@@ -33,6 +54,7 @@ int main(int argc, char **argv) {
       std::printf("%-10s %s\n", stage.name.data(), stage.about.data());
     return argc == 1 ? 0 : 2;
   }
+  if (std::strcmp(argv[1], "fade-kernel") == 0) return fadeKernel();
   for (const Stage &stage : stages())
     if (stage.name == argv[1]) {
       try {

@@ -1,6 +1,6 @@
 #include "stages.h"
 
-#include "hsa_device.h"
+#include "launch.h"
 
 #include <algorithm>
 #include <array>
@@ -19,34 +19,6 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr uint32_t kItems = 1 << 16;
 
 uint32_t expectedAt(uint32_t seed, uint32_t index) { return seed ^ index * 2654435761u; }
-
-/// Arguments of a kernel, each at its natural alignment.
-class Arguments {
-public:
-  template <class T> Arguments &add(T value) {
-    while (bytes_.size() % sizeof(T) != 0) bytes_.push_back(0);
-    const auto *from = reinterpret_cast<const uint8_t *>(&value);
-    bytes_.insert(bytes_.end(), from, from + sizeof value);
-    return *this;
-  }
-  std::span<const uint8_t> bytes() const { return bytes_; }
-
-private:
-  std::vector<uint8_t> bytes_;
-};
-
-/// What the buffer holds, copied to where the host can look at it.
-template <class T> std::vector<T> contents(const Device &device, const T *from, std::size_t count) {
-  const Buffer mirror(device, device.hostMemory(), count * sizeof(T));
-  device.copy(mirror.as<T>(), device.host(), from, device.agent(), count * sizeof(T));
-  return {mirror.as<T>(), mirror.as<T>() + count};
-}
-
-template <class T> void fill(const Device &device, T *to, std::span<const T> values) {
-  const Buffer mirror(device, device.hostMemory(), values.size_bytes());
-  std::memcpy(mirror.as<T>(), values.data(), values.size_bytes());
-  device.copy(to, device.agent(), mirror.as<T>(), device.host(), values.size_bytes());
-}
 
 void checkStored(std::span<const uint32_t> got, uint32_t seed, const std::string &what) {
   std::size_t wrong = 0, first = 0;
@@ -89,7 +61,7 @@ std::string tryAgents() {
   std::string text;
   for (const Device &device : runtime.devices()) {
     text += (text.empty() ? "" : ", ") + device.name();
-    if (codeFor(device.name()).empty())
+    if (codeFor("probe", device.name()).empty())
       throw Limited(device.name() + " has no kernels in this FADE: no kernel will be tried");
   }
   return text + " through " + runtime.path();

@@ -19,6 +19,10 @@ struct Stage {
 /// In the order in which they make sense.
 std::span<const Stage> stages();
 
+/// For --probe fade: the kernel of fade_kernels.cl, on the first GPU. Where its buffers are is
+/// written to stdout, as "place NAME ADDRESS".
+std::string runFadeKernel();
+
 // Those that need HIP and the libraries above it (hip_stages.cpp).
 std::string tryGraphs();
 std::string tryRocblas();

@@ -96,7 +96,8 @@ class Probes(unittest.TestCase):
     def test_all_stages_pass_where_all_is_well(self):
         code, found = self.probe("all")
         self.assertEqual(code, 0, found)
-        for stage in ("driver", "agents", "allocate", "copy", "kernel", "lds", "atomics", "queues", "large", "managed", "graphs", "matmul"):
+        for stage in ("driver", "agents", "allocate", "copy", "kernel", "lds", "atomics", "queues", "large", "managed", "graphs", "matmul", "fade-off", "fade-times",
+                      "fade-host", "fade-device"):
             self.assertEqual(found[stage]["outcome"], "passed", found[stage])
 
     def test_two_gpus_are_both_tried(self):
@@ -128,6 +129,21 @@ class Probes(unittest.TestCase):
             with self.subTest(stage=stage):
                 code, found = self.probe(stage, fail=fail)
                 self.assertEqual((code, found[stage]["outcome"]), (1, outcome), found)
+
+    def test_fade_itself_is_tried_in_waves_of_either_size_and_a_wrong_result_is_seen(self):
+        code, found = self.probe("fade", gpu="gfx1030")
+        self.assertEqual((code, [found[f"fade-{s}"]["outcome"] for s in ("off", "times", "host", "device")]), (0, ["passed"] * 4), found)
+        self.assertRegex(found["fade-host"]["text"], r"^576 records, \d+ bytes, all as they must be")
+        code, found = self.probe("fade", fail="skip:1:__fade_fade_probe")
+        self.assertEqual((code, found["fade-times"]["outcome"], found["fade-host"]["outcome"]), (1, "passed", "failed"), found)
+
+    def test_everything_can_be_saved_to_one_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "result.jsonl"
+            result = doctor("--probe", "driver", "--gpu", "gfx90a", "--quiet", "--save", str(file))
+            self.assertEqual((result.returncode, result.stdout), (0, ""))
+            saved = [json.loads(line) for line in file.read_text().splitlines()]
+            self.assertEqual([line["type"] for line in saved], ["doctor", "probe"])
 
     def test_a_stage_that_hangs_is_ended(self):
         for stage, fail in (("kernel", "hang:1:probe_store"), ("atomics", "lost:1:probe_atomic"), ("copy", "copyhang:1")):

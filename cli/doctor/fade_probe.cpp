@@ -1,0 +1,281 @@
+#include "doctor/fade_probe.h"
+
+#include "doctor/supervised.h"
+#include "doctor/tree.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <tuple>
+
+namespace fade::doctor {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using Outcome = ProbeResult::Outcome;
+
+// As in doctor/probe/fade_stage.cpp.
+constexpr uint64_t kItems = 1024, kRounds = 3, kWorkgroup = 64;
+
+/// Workgroup, operation, space and address of what one lane did, and how often.
+using Accesses = std::map<std::tuple<uint64_t, std::string, std::string, uint64_t>, uint64_t>;
+
+Accesses expectedAccesses(const FadePlaces &at) {
+  Accesses all;
+  for (uint64_t i = 0; i < kItems; ++i) {
+    const uint64_t group = i / kWorkgroup, item = i % kWorkgroup;
+    ++all[{group, "load", "global", at.in + 4 * i}];
+    ++all[{group, "store", "lds", 4 * item}];
+    ++all[{group, "load", "lds", 4 * (63 - item)}];
+    for (uint64_t k = 0; k < kRounds; ++k)
+      ++all[{group, "load", "global", at.in + 4 * ((i * 5 + k) & 1023)}];
+    if (item & 1) ++all[{group, "atomic", "global", at.counter + 4 * (item & 3)}];
+    ++all[{group, "store", "global", at.out + 4 * i}];
+  }
+  return all;
+}
+
+/// What the lines of a report say.
+struct Seen {
+  Accesses accesses;
+  uint64_t access_lines = 0, block_lines = 0, begins = 0, ends = 0;
+  std::map<uint64_t, uint64_t> waves_of; ///< by workgroup
+  std::optional<Json> dispatch, blocks;
+
+  /// Throws what the JSON library throws.
+  void add(const Json &line) {
+    const std::string type = line.at("type").get<std::string>();
+    if (type == "dispatch") dispatch = line;
+    if (type == "blocks") blocks = line;
+    if (type == "block") ++block_lines;
+    if (type == "wave_end") ++ends;
+    if (type == "wave_begin") {
+      ++begins;
+      ++waves_of[line.at("workgroup").at(0).get<uint64_t>()];
+    }
+    if (type != "access") return;
+    ++access_lines;
+    const uint64_t group = line.at("workgroup").at(0).get<uint64_t>();
+    for (const Json &address : line.at("addresses"))
+      ++accesses[{group, line.at("op").get<std::string>(), line.at("space").get<std::string>(),
+                  address.get<uint64_t>()}];
+  }
+};
+
+Seen readLines(std::string_view text) {
+  Seen seen;
+  for (const std::string &line : linesOf(text)) seen.add(Json::parse(line));
+  return seen;
+}
+
+/// The first difference, in words.
+std::string difference(const Accesses &expected, const Accesses &seen) {
+  const auto text = [](const auto &key, uint64_t want, uint64_t got) {
+    const auto &[group, op, space, address] = key;
+    return fmt::format("{} {} at 0x{:x} in workgroup {}: {} recorded, {} expected", space, op,
+                       address, group, got, want);
+  };
+  for (const auto &[key, count] : expected) {
+    const auto other = seen.find(key);
+    const uint64_t got = other == seen.end() ? 0 : other->second;
+    if (got != count) return text(key, count, got);
+  }
+  for (const auto &[key, count] : seen)
+    if (!expected.contains(key)) return text(key, 0, count);
+  return "";
+}
+
+/// Counts of blocks: the loop, the branch that half of the lanes take, all of the kernel's.
+std::string checkBlocks(const Json &blocks, uint64_t waves, uint64_t block_lines) {
+  uint64_t executions = 0;
+  bool has_loop = false, has_branch = false;
+  for (const Json &block : blocks.at("blocks")) {
+    const auto times = block.at("executions").get<uint64_t>();
+    const auto lanes = block.at("lanes").get<uint64_t>();
+    executions += times;
+    has_loop |= times == waves * kRounds && lanes == kItems * kRounds;
+    has_branch |= times == waves && lanes == kItems / 2;
+  }
+  if (!has_loop) return "no block was counted as often as the loop runs";
+  if (!has_branch) return "no block was counted as often as half of the lanes run";
+  if (executions != block_lines)
+    return fmt::format("{} entries of blocks were counted, {} recorded", executions, block_lines);
+  return "";
+}
+
+std::optional<FadePlaces> placesIn(const std::string &out) {
+  FadePlaces places;
+  for (const std::string &line : linesOf(out)) {
+    const auto words = wordsOf(line);
+    if (words.size() != 3 || words[0] != "place") continue;
+    const uint64_t address = std::strtoull(words[2].c_str(), nullptr, 16);
+    if (words[1] == "in") places.in = address;
+    if (words[1] == "out") places.out = address;
+    if (words[1] == "counter") places.counter = address;
+  }
+  if (!places.in || !places.out || !places.counter) return std::nullopt;
+  return places;
+}
+
+/// Duration of the kernel, if the report has it.
+std::optional<double> milliseconds(const std::string &report) {
+  for (const std::string &line : linesOf(report)) {
+    const Json json = Json::parse(line, nullptr, false);
+    if (!json.is_object() || json.value("type", "") != "dispatch") continue;
+    const auto start = json.find("start_ns"), end = json.find("end_ns");
+    if (start == json.end() || end == json.end() || !start->is_number() || !end->is_number())
+      return std::nullopt;
+    return static_cast<double>(end->get<uint64_t>() - start->get<uint64_t>()) / 1e6;
+  }
+  return std::nullopt;
+}
+
+struct Run {
+  const char *stage;
+  const char *transport; ///< null: without records
+  bool with_fade;
+};
+constexpr Run kRuns[] = {{"fade-off", nullptr, false},
+                         {"fade-times", nullptr, true},
+                         {"fade-host", "host", true},
+                         {"fade-device", "device", true}};
+
+/// A folder for the report, which goes with the object.
+struct WorkFolder {
+  std::string path = (fs::temp_directory_path() / "fade-doctor-XXXXXX").string();
+  bool is_there = mkdtemp(path.data()) != nullptr;
+  ~WorkFolder() {
+    std::error_code ignored;
+    if (is_there) fs::remove_all(path, ignored);
+  }
+};
+
+std::string contentsOf(const std::string &path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return std::move(text).str();
+}
+
+/// The variables of a run; what the user has set for other runs must not change this one.
+std::vector<std::pair<std::string, std::string>> variablesOf(const Run &run,
+                                                             const ProbeOptions &options,
+                                                             const std::string &libfade,
+                                                             const std::string &report) {
+  auto variables = options.variables;
+  for (const char *name :
+       {"FADE_KERNELS", "FADE_DISPATCHES", "FADE_WORKGROUPS", "FADE_SAMPLE",
+        "FADE_SAMPLE_EXECUTIONS", "FADE_LOSSY", "FADE_RECORD", "FADE_KERNEL_CACHE", "FADE_MEMORY",
+        "FADE_INSTRUMENTED", "FADE_HANDLERS", "FADE_TRANSPORT", "HSA_TOOLS_LIB"})
+    variables.emplace_back(name, "");
+  if (!run.with_fade) return variables;
+  variables.emplace_back("HSA_TOOLS_LIB", libfade);
+  variables.emplace_back("FADE_LOG_FORMAT", "json");
+  variables.emplace_back("FADE_LOG_LOCATION", report);
+  if (!run.transport) return variables;
+  variables.emplace_back("FADE_INSTRUMENTED", "true");
+  variables.emplace_back("FADE_HANDLERS", "MessageLogger;BlockCounts");
+  variables.emplace_back("FADE_TRANSPORT", run.transport);
+  return variables;
+}
+
+std::string costOf(const std::string &report, std::optional<double> plain) {
+  const Seen seen = readLines(report);
+  std::string text = fmt::format("{} records, {} bytes, all as they must be",
+                                 seen.dispatch->at("records").get<uint64_t>(),
+                                 seen.dispatch->at("bytes").get<uint64_t>());
+  const auto time = milliseconds(report);
+  if (time && plain && *plain > 0)
+    text += fmt::format("; {:.3g} ms instead of {:.3g} ms", *time, *plain);
+  return text;
+}
+
+/// Judges what a run with libfade has left behind.
+void judge(const Run &run, const SupervisedEnd &end, const std::string &report,
+           std::optional<double> &plain, ProbeResult &result) {
+  if (!run.transport) {
+    const auto time = milliseconds(report);
+    plain = time;
+    result.outcome = time ? Outcome::passed : Outcome::failed;
+    result.text =
+        time ? fmt::format("the kernel took {:.3g} ms", *time) : "no duration was reported";
+    return;
+  }
+  const auto places = placesIn(end.out);
+  const std::string wrong =
+      places ? checkRecords(report, *places) : "the kernel did not say where its buffers are";
+  result.outcome = wrong.empty() ? Outcome::passed : Outcome::failed;
+  result.text = wrong.empty() ? costOf(report, plain) : wrong;
+  // FADE may have chosen the other transport, and says so.
+  const auto said = end.err.find("fade: ");
+  if (said != std::string::npos) {
+    result.text += "; " + trimmed(end.err.substr(said, end.err.find('\n', said) - said));
+    if (result.outcome == Outcome::passed) result.outcome = Outcome::limited;
+  }
+}
+
+} // namespace
+
+std::string checkRecords(std::string_view json_lines, const FadePlaces &places) {
+  try {
+    const Seen seen = readLines(json_lines);
+    if (!seen.dispatch) return "the dispatch was not reported";
+    const Json &dispatch = *seen.dispatch;
+    if (!dispatch.at("instrumented").get<bool>()) return "the kernel did not run instrumented";
+    if (!dispatch.at("complete").get<bool>()) return "the dispatch was not seen to end";
+    if (const auto dropped = dispatch.at("dropped").get<uint64_t>())
+      return fmt::format("{} records were dropped", dropped);
+    if (!seen.blocks) return "blocks were not counted";
+    const uint64_t wave_size = seen.blocks->at("wave_size").get<uint64_t>();
+    const uint64_t waves = wave_size == 32 || wave_size == 64 ? kItems / wave_size : 0;
+    if (seen.begins != waves || seen.ends != waves)
+      return fmt::format("{} waves began and {} ended, {} expected", seen.begins, seen.ends, waves);
+    for (const auto &[group, count] : seen.waves_of)
+      if (group >= kItems / kWorkgroup || count != kWorkgroup / wave_size)
+        return fmt::format("workgroup {} has {} waves", group, count);
+    if (auto wrong = difference(expectedAccesses(places), seen.accesses); !wrong.empty())
+      return wrong;
+    if (auto wrong = checkBlocks(*seen.blocks, waves, seen.block_lines); !wrong.empty())
+      return wrong;
+    const uint64_t lines = seen.access_lines + seen.block_lines + seen.begins + seen.ends;
+    if (const auto records = dispatch.at("records").get<uint64_t>(); records != lines)
+      return fmt::format("{} records were counted, {} delivered", records, lines);
+  } catch (const std::exception &wrong) {
+    return fmt::format("the report cannot be read: {}", wrong.what());
+  }
+  return "";
+}
+
+std::vector<ProbeResult> probeFade(const ProbeOptions &options, const std::string &libfade,
+                                   bool is_broken) {
+  std::vector<ProbeResult> results;
+  const WorkFolder folder;
+  std::optional<double> plain;
+  for (const Run &run : kRuns) {
+    ProbeResult result;
+    result.stage = run.stage;
+    if (is_broken || !folder.is_there) {
+      result.text = is_broken ? "because the GPU is not usable" : "no folder for temporary files";
+      results.push_back(std::move(result));
+      continue;
+    }
+    const std::string report = fmt::format("{}/{}.json", folder.path, run.stage);
+    const SupervisedEnd end =
+        runSupervised({options.program, "fade-kernel"}, variablesOf(run, options, libfade, report),
+                      options.timeout);
+    result = resultOf(run.stage, options, end);
+    if (result.outcome == Outcome::passed && run.with_fade)
+      judge(run, end, contentsOf(report), plain, result);
+    is_broken |= !run.with_fade && result.outcome != Outcome::passed;
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+} // namespace fade::doctor

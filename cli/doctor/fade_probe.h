@@ -1,0 +1,23 @@
+// --probe fade: does FADE work on this GPU? Runs a kernel whose accesses are known, in every mode
+// and with every transport, and checks every record.
+#pragma once
+
+#include "doctor/probe.h"
+
+#include <string_view>
+
+namespace fade::doctor {
+
+/// As stages fade-off (no FADE), fade-times (durations), fade-host and fade-device (records).
+std::vector<ProbeResult> probeFade(const ProbeOptions &options, const std::string &libfade,
+                                   bool is_broken);
+
+/// What the kernel of doctor/probe/fade_kernels.cl says where its buffers are.
+struct FadePlaces {
+  uint64_t in = 0, out = 0, counter = 0;
+};
+/// Empty if the JSON lines of a run have exactly the records that the kernel must have; else what
+/// is wrong.
+std::string checkRecords(std::string_view json_lines, const FadePlaces &places);
+
+} // namespace fade::doctor
