@@ -5,6 +5,7 @@
 #include "inspect.h"
 #include "report/command.h"
 #include "run.h"
+#include "trace/command.h"
 
 #include "fade/options.h"
 
@@ -19,7 +20,7 @@ public:
   std::string make_usage(const CLI::App *app, std::string name) const override {
     if (app->get_parent()) return Formatter::make_usage(app, name);
     return "usage: fadeprobe [options] -- application [arguments]\n"
-           "       fadeprobe analyze|report|inspect|doctor|flags|cc --help\n";
+           "       fadeprobe trace|analyze|report|inspect|doctor|flags|cc --help\n";
   }
 };
 
@@ -73,6 +74,8 @@ int main(int argc, char **argv) {
   CLI::App *report_command = fade::cli::addReportCommand(app, report);
   fade::cli::InspectOptions inspect;
   CLI::App *inspect_command = fade::cli::addInspectCommand(app, inspect);
+  fade::cli::TraceOptions trace;
+  CLI::App *trace_command = fade::cli::addTraceCommand(app, trace);
   fade::cli::AnalyzeOptions analyze;
   CLI::App *analyze_command = fade::cli::addAnalyzeCommand(app, analyze);
   fade::cli::DoctorOptions doctor;
@@ -100,6 +103,7 @@ int main(int argc, char **argv) {
   }
   if (report_command->parsed()) return fade::cli::runReport(report);
   if (inspect_command->parsed()) return fade::cli::runInspect(inspect, stdout, stderr);
+  if (trace_command->parsed()) return fade::cli::runTrace(trace, application);
   if (analyze_command->parsed()) return fade::cli::runAnalyze(analyze);
   if (doctor_command->parsed()) return fade::cli::runDoctor(doctor, application);
   if (flags_command->parsed()) return fade::cli::runFlags(compile);

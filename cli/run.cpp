@@ -50,7 +50,8 @@ std::string absolute(const std::string &path) {
 
 /// The application may go to another directory before FADE opens a file.
 std::string withAbsolutePaths(const std::string &name, const std::string &value) {
-  if (name == "FADE_RECORD" || (name == "FADE_LOG_LOCATION" && value != "console"))
+  if (name == "FADE_RECORD" || name == "FADE_TRACE" ||
+      (name == "FADE_LOG_LOCATION" && value != "console"))
     return absolute(value);
   std::string all;
   const auto add = [&](const std::string &item, const char *separator) {
@@ -151,6 +152,23 @@ void addReportOptions(CLI::App &app, RunOptions &options) {
   addVariable(app, options, "--patience", "FADE_PATIENCE", "N");
 }
 
+/// Where it runs.
+static void addPlaceOptions(CLI::App &app, RunOptions &options) {
+  app.add_option("--gpu", options.gpu,
+                 "auto: the real GPU if there is one, else the software GPU; real; or gfx90a, "
+                 "gfx1030, ...: that software GPU")
+      ->type_name("auto|real|gfx...");
+  app.add_flag("-e,--env-dump", options.env_dump,
+               "print the environment that would be set, and exit");
+}
+
+void addTraceVariables(CLI::App &app, RunOptions &options) {
+  addVariable(app, options, "--api", "FADE_TRACE_API", "all|GROUP|REGEX,...");
+  addVariable(app, options, "--start", "FADE_TRACE_START", "on|off");
+  add_flag(app, options.verbose, "-v,--verbose", "log what is recorded, and what is not");
+  addPlaceOptions(app, options);
+}
+
 void addRunOptions(CLI::App &app, RunOptions &options) {
   add_flag(app, options.instrumented, "-i,--instrumented,!--no-instrumented",
            "run instrumented kernels (default: off, durations only)");
@@ -166,12 +184,7 @@ void addRunOptions(CLI::App &app, RunOptions &options) {
   addVariable(app, options, "--memory", "FADE_MEMORY", "SIZE");
   addVariable(app, options, "--transport", "FADE_TRANSPORT", "host|device");
   add_flag(app, options.lossy, "--lossy", "drop records instead of slowing kernels down");
-  app.add_option("--gpu", options.gpu,
-                 "auto: the real GPU if there is one, else the software GPU; real; or gfx90a, "
-                 "gfx1030, ...: that software GPU")
-      ->type_name("auto|real|gfx...");
-  app.add_flag("-e,--env-dump", options.env_dump,
-               "print the environment that would be set, and exit");
+  addPlaceOptions(app, options);
 }
 
 std::optional<Variables> environmentOf(const RunOptions &options) {

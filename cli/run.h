@@ -31,6 +31,9 @@ void addRunOptions(CLI::App &app, RunOptions &options);
 /// Only those that make sense without an application: analyzers and where the report goes.
 void addReportOptions(CLI::App &app, RunOptions &options);
 
+/// For fadeprobe trace: what is recorded, and on which GPU.
+void addTraceVariables(CLI::App &app, RunOptions &options);
+
 /// What is to be set. A mistake is named on stderr, and the result is nothing.
 std::optional<Variables> environmentOf(const RunOptions &options);
 

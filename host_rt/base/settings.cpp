@@ -1,5 +1,6 @@
 #include "base/settings.h"
 
+#include "base/api_choice.h"
 #include "base/kernel_expression.h"
 #include "fade/options.h"
 
@@ -201,6 +202,12 @@ Complaint readPatience(Settings &s, std::string_view value) {
   return std::nullopt;
 }
 
+Complaint readTraceApi(Settings &s, std::string_view value) {
+  if (const auto choice = ApiChoice::parse(value); !choice) return choice.error().what;
+  s.trace_api = value;
+  return std::nullopt;
+}
+
 constexpr Variable kVariables[] = {
     {"FADE_INSTRUMENTED", "--instrumented", "run instrumented kernels",
      [](Settings &s, std::string_view v) { return readFlag(s.instrumented, v); }},
@@ -237,6 +244,15 @@ constexpr Variable kVariables[] = {
        s.record = v;
        return std::nullopt;
      }},
+    {"FADE_TRACE", "--output", "file for host events: calls of HIP, kernels, copies, markers",
+     [](Settings &s, std::string_view v) -> Complaint {
+       s.trace = v;
+       return std::nullopt;
+     }},
+    {"FADE_TRACE_API", "--api", "functions of HIP to record: all, groups or regular expressions",
+     readTraceApi},
+    {"FADE_TRACE_START", "--start", "whether events are recorded from the beginning: on or off",
+     [](Settings &s, std::string_view v) { return readFlag(s.trace_starts_on, v); }},
     {"FADE_MEMORY", "--memory", "memory for buffered records, for example 256M", readMemory},
     {"FADE_LOSSY", "--lossy", "drop records instead of slowing kernels down",
      [](Settings &s, std::string_view v) { return readFlag(s.lossy, v); }},
@@ -360,6 +376,7 @@ void makePathsAbsolute(Settings &settings) {
   };
   if (settings.log_location != "console") change(settings.log_location);
   change(settings.record);
+  change(settings.trace);
   for (std::string &directory : settings.cache) change(directory);
   for (HandlerChoice &choice : settings.handlers)
     if (choice.name.find('/') != std::string::npos) change(choice.name);

@@ -57,12 +57,21 @@ struct Settings {
   bool verbose = false;
   bool progress = true; ///< a line on the terminal while it takes long
   WorkgroupFilter workgroups;
-  std::string record; ///< file; empty: no recording
+  std::string record;            ///< file; empty: no recording
+  std::string trace;             ///< file for host events; empty: they are not recorded
+  std::string trace_api = "all"; ///< see ApiChoice
+  bool trace_starts_on = true;
   uint64_t memory = uint64_t{256} << 20;
   bool lossy = false;
   Transport transport = Transport::host;
   unsigned workers = 0; ///< 0: chosen by the number of processors
   double patience = 1;  ///< how many times longer than usual to wait for what seems stuck
+
+  /// A trace of host events is no reason to report durations, too, unless a place is given for
+  /// them.
+  bool hasReport() const {
+    return trace.empty() || instrumented || !handlers.empty() || log_location != "console";
+  }
 
   std::chrono::milliseconds patient(std::chrono::milliseconds usual) const {
     return std::chrono::milliseconds(

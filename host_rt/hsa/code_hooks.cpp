@@ -2,6 +2,7 @@
 
 #include "base/diagnostics.h"
 #include "codeobj/demangle.h"
+#include "hip/install.h"
 #include "hsa/runtime.h"
 #include "hsa/variables.h"
 
@@ -287,6 +288,7 @@ hsa_status_t loadAgentCode(hsa_executable_t executable, hsa_agent_t agent,
 }
 
 hsa_status_t freeze(hsa_executable_t executable, const char *options) {
+  hip::lookAgain();
   const hsa_status_t status = hsaApi().core.hsa_executable_freeze_fn(executable, options);
   if (ok(status))
     aside("the kernels of an executable are not known", [&] { registerExecutable(executable); });

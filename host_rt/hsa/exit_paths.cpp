@@ -3,6 +3,7 @@
 #include "base/contain.h"
 #include "base/diagnostics.h"
 #include "base/quiet_thread.h"
+#include "hip/install.h"
 #include "hsa/runtime.h"
 
 #include <algorithm>
@@ -122,6 +123,7 @@ void releaseSignals() {
 std::atomic<int> runtime_users{0};
 
 hsa_status_t onInit() {
+  hip::lookAgain(); // who starts it may be HIP
   const hsa_status_t status = hsaApi().core.hsa_init_fn();
   if (ok(status)) ++runtime_users;
   return status;

@@ -1,6 +1,7 @@
 // The doors of libfade.so: the HSA runtime calls OnLoad when it starts, if HSA_TOOLS_LIB says so.
 #include "base/contain.h"
 #include "base/diagnostics.h"
+#include "hip/install.h"
 #include "hsa/code_hooks.h"
 #include "hsa/copy_hooks.h"
 #include "hsa/exit_paths.h"
@@ -31,6 +32,8 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
     const double patience = settings.patience;
     const bool copies_records = settings.instrumented && settings.transport == Transport::device;
     stayLoaded();
+    if (!settings.trace.empty())
+      hip::startTrace({expandPath(settings.trace), settings.trace_api, settings.trace_starts_on});
     Runtime::start(std::move(settings));
     watchExits(patience);
     hookShutDown(tables);

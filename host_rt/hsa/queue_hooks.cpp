@@ -1,6 +1,7 @@
 #include "hsa/queue_hooks.h"
 
 #include "base/diagnostics.h"
+#include "hip/install.h"
 #include "hsa/packet_rewrite.h"
 #include "hsa/queue_registry.h"
 #include "hsa/runtime.h"
@@ -44,6 +45,7 @@ hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
                          void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
                          uint32_t private_size, uint32_t group_size, hsa_queue_t **queue) {
   const HsaApi &api = hsaApi();
+  hip::lookAgain();
   const auto plain = [&] {
     return api.core.hsa_queue_create_fn(agent, size, type, callback, data, private_size, group_size,
                                         queue);

@@ -107,8 +107,10 @@ const Agents &Runtime::agents() {
 void Runtime::startThreads() {
   agents_ = Agents::enumerate();
   hsaApi().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &ticks_per_second_);
-  output_ =
-      std::make_unique<Output>(settings_.log_location, settings_.log_format, settings_.log_append);
+  output_ = settings_.hasReport()
+                ? std::make_unique<Output>(settings_.log_location, settings_.log_format,
+                                           settings_.log_append)
+                : std::make_unique<Output>(settings_.log_format, Output::Discarded());
   if (!settings_.record.empty()) trace_ = TraceWriter::open(settings_.record);
   std::vector<std::string> complaints;
   Handlers handlers = loadHandlers(settings_.handlers, ownDirectory(), *output_, complaints);

@@ -1,0 +1,214 @@
+#include "trace/api_text.h"
+
+#include <cstring>
+#include <fmt/format.h>
+#include <map>
+#include <unordered_map>
+
+namespace fade::host_trace {
+namespace {
+
+using hip::Kind;
+using hip::Recorded;
+
+using Names = std::unordered_map<int64_t, std::string_view>;
+using Enums = std::map<std::string_view, Names>;
+
+/// Of several names for a value the first.
+const Enums &enumsOf(unsigned hip_major) {
+  static const auto make = [](bool is_five) {
+    Enums enums, changed;
+#define FADE_HIP_ENUM(type, name, value) enums[#type].try_emplace(value, #name);
+#define FADE_HIP5_ENUM(type, name, value) changed[#type].try_emplace(value, #name);
+#include "fade/hip_enums.inc"
+#undef FADE_HIP_ENUM
+#undef FADE_HIP5_ENUM
+    if (is_five)
+      for (auto &[type, names] : changed) enums[type] = std::move(names);
+    return enums;
+  };
+  static const Enums now = make(false), five = make(true);
+  return hip_major == 5 ? five : now;
+}
+
+/// One parameter of "name:type, name:type".
+struct Parameter {
+  std::string_view name, type;
+};
+
+Parameter nextParameter(std::string_view &rest) {
+  const auto end = std::min(rest.find(", "), rest.size());
+  const std::string_view item = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 2, rest.size()));
+  const auto colon = std::min(item.find(':'), item.size());
+  return {item.substr(0, colon), item.substr(std::min(colon + 1, item.size()))};
+}
+
+/// The type that a pointer points to.
+std::string_view pointee(std::string_view type) {
+  if (type.ends_with('*')) type.remove_suffix(1);
+  return type;
+}
+
+int64_t signedValue(Kind kind, uint64_t word) {
+  switch (kind) {
+  case Kind::i8: return static_cast<int8_t>(word);
+  case Kind::i16: return static_cast<int16_t>(word);
+  case Kind::i32: return static_cast<int32_t>(word);
+  default: return static_cast<int64_t>(word);
+  }
+}
+
+std::string_view textIn(std::span<const uint64_t> words) {
+  const auto *bytes = reinterpret_cast<const char *>(words.data());
+  return {bytes, strnlen(bytes, words.size_bytes())};
+}
+
+/// Writes one value with `put`, which is given something that JsonWriter can write.
+class Value {
+public:
+  Value(Kind kind, std::string_view type, std::span<const uint64_t> words, unsigned hip_major)
+      : kind_(kind), type_(type), words_(words), hip_major_(hip_major) {}
+
+  template <typename Put> void write(Put &&put) const {
+    const uint64_t word = words_[0];
+    if (const auto name = enumName(type_, signedValue(kind_, word), hip_major_)) return put(*name);
+    switch (kind_) {
+    case Kind::nothing: return put(nullptr);
+    case Kind::boolean: return put((word & 0xff) != 0);
+    case Kind::f32: {
+      float value = 0;
+      std::memcpy(&value, &word, sizeof value);
+      return put(static_cast<double>(value));
+    }
+    case Kind::f64: {
+      double value = 0;
+      std::memcpy(&value, &word, sizeof value);
+      return put(value);
+    }
+    case Kind::i8:
+    case Kind::i16:
+    case Kind::i32:
+    case Kind::i64: return put(signedValue(kind_, word));
+    case Kind::pointer:
+      if (word == 0) return put(nullptr);
+      return put(fmt::format("{:#x}", word));
+    default: return put(word);
+    }
+  }
+
+private:
+  const Kind kind_;
+  const std::string_view type_;
+  const std::span<const uint64_t> words_;
+  const unsigned hip_major_;
+};
+
+void writeStructure(JsonWriter &json, std::string_view key, Kind kind, std::string_view type,
+                    std::span<const uint64_t> words) {
+  const auto *numbers = reinterpret_cast<const uint32_t *>(words.data());
+  if (type == "dim3") {
+    json.object(key, [&] {
+      json.field("x", numbers[0]);
+      json.field("y", numbers[1]);
+      json.field("z", numbers[2]);
+    });
+  } else if (kind == Kind::words4) {
+    json.list(key, [&] {
+      for (std::size_t i = 0; i < words.size() * 2; ++i) json.value(numbers[i]);
+    });
+  } else if (kind == Kind::words8) {
+    json.list(key, [&] {
+      for (const uint64_t word : words) json.value(word);
+    });
+  } else {
+    std::string text;
+    const auto *bytes = reinterpret_cast<const uint8_t *>(words.data());
+    for (std::size_t i = 0; i < words.size_bytes(); ++i) text += fmt::format("{:02x}", bytes[i]);
+    json.field(key, text);
+  }
+}
+
+void writeArgument(JsonWriter &json, const Parameter &parameter, const Recorded &recorded,
+                   std::span<const uint64_t> words, bool has_outputs, unsigned hip_major) {
+  const auto put = [&](const auto &value) { json.field(parameter.name, value); };
+  if (words[0] == 0 && (recorded.is_output || recorded.kind == Kind::text)) return put(nullptr);
+  if (recorded.is_output && !has_outputs) return put(nullptr);
+  if (recorded.kind == Kind::text) return put(textIn(words.subspan(1)));
+  if (recorded.is_output)
+    return Value(recorded.kind, pointee(parameter.type), words.subspan(1), hip_major).write(put);
+  if (recorded.kind >= Kind::words4)
+    return writeStructure(json, parameter.name, recorded.kind, parameter.type, words);
+  Value(recorded.kind, parameter.type, words, hip_major).write(put);
+}
+
+/// Calls f(parameter, recorded, words) for each argument until it returns true.
+template <typename F> void eachArgument(const Call &call, F &&f) {
+  if (call.isNameOnly()) return;
+  const hip::FunctionInfo &function = *call.function;
+  std::string_view rest = function.parameters;
+  std::size_t at = 0;
+  for (unsigned i = 0; i < function.count; ++i) {
+    const Recorded &recorded = function.recorded[i];
+    if (f(nextParameter(rest), recorded, call.words.subspan(at, recorded.words))) return;
+    at += recorded.words;
+  }
+}
+
+} // namespace
+
+std::optional<std::string_view> enumName(std::string_view type, int64_t value, unsigned hip_major) {
+  const Enums &enums = enumsOf(hip_major);
+  const auto names = enums.find(type);
+  if (names == enums.end()) return std::nullopt;
+  const auto name = names->second.find(value);
+  if (name == names->second.end()) return std::nullopt;
+  return name->second;
+}
+
+void writeArguments(JsonWriter &json, const Call &call, unsigned hip_major) {
+  const bool has_outputs = (call.flags & events::kCallOutputs) != 0;
+  json.object("args", [&] {
+    eachArgument(call, [&](const Parameter &parameter, const Recorded &recorded, auto words) {
+      writeArgument(json, parameter, recorded, words, has_outputs, hip_major);
+      return false;
+    });
+  });
+}
+
+void writeResult(JsonWriter &json, const Call &call, unsigned hip_major) {
+  const hip::FunctionInfo &function = *call.function;
+  const Recorded &recorded = function.recorded[function.count];
+  const auto put = [&](const auto &value) { json.field("result", value); };
+  if (!call.hasReturned() || recorded.kind == Kind::nothing) return put(nullptr);
+  if (recorded.words == 1)
+    return Value(recorded.kind, function.result_type, {&call.result, 1}, hip_major).write(put);
+  const auto words = call.words.subspan(function.argument_words);
+  if (recorded.kind != Kind::text)
+    return writeStructure(json, "result", recorded.kind, function.result_type, words);
+  if (call.result == 0) return put(nullptr);
+  put(textIn(words.subspan(1)));
+}
+
+std::optional<uint64_t> argument(const Call &call, std::string_view name) {
+  std::optional<uint64_t> found;
+  eachArgument(call, [&](const Parameter &parameter, const Recorded &recorded, auto words) {
+    if (parameter.name != name) return false;
+    if (!recorded.is_output)
+      found = words[0];
+    else if ((call.flags & events::kCallOutputs) != 0 && words[0] != 0)
+      found = words[1];
+    return true;
+  });
+  return found;
+}
+
+std::optional<std::string> errorOf(const Call &call, unsigned hip_major) {
+  const std::string_view type = call.function->result_type;
+  if (!call.hasReturned() || (type != "hipError_t" && type != "hiprtcResult")) return std::nullopt;
+  const auto value = static_cast<int64_t>(call.result);
+  if (const auto name = enumName(type, value, hip_major)) return std::string(*name);
+  return std::to_string(value);
+}
+
+} // namespace fade::host_trace

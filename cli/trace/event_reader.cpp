@@ -1,0 +1,257 @@
+#include "trace/event_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <optional>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace fade::host_trace {
+namespace {
+
+using events::EventKind;
+
+const hip::FunctionInfo *functionOf(uint16_t number) {
+  static const auto by_number = [] {
+    std::unordered_map<uint16_t, const hip::FunctionInfo *> all;
+    for (const hip::FunctionInfo &function : hip::kFunctions) all[function.number] = &function;
+    return all;
+  }();
+  const auto at = by_number.find(number);
+  return at == by_number.end() ? nullptr : at->second;
+}
+
+struct Mapped {
+  std::shared_ptr<const char> bytes;
+  std::size_t size = 0;
+};
+
+Result<Mapped> mapWhole(const std::string &path) {
+  const auto failure = [&] { return Error{path, "", 0, std::strerror(errno)}; };
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return failure();
+  struct stat status {};
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    ::close(fd);
+    return Error{path, "", 0, "is not a regular file"};
+  }
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size < events::kHeaderBytes) {
+    ::close(fd);
+    return Error{path, "", 0, "is too short for a file of host events"};
+  }
+  void *at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  const Error error = failure();
+  ::close(fd);
+  if (at == MAP_FAILED) return error;
+  return Mapped{std::shared_ptr<const char>(
+                    static_cast<const char *>(at),
+                    [size](const char *bytes) { munmap(const_cast<char *>(bytes), size); }),
+                size};
+}
+
+} // namespace
+
+class HostEvents::Reader {
+public:
+  Reader(HostEvents &events, const char *bytes, std::size_t size)
+      : events_(events), bytes_(bytes), size_(size) {}
+
+  Status run(const std::string &path) {
+    events::FileHeader header{};
+    std::memcpy(&header, bytes_, sizeof header);
+    if (header.magic != events::kMagic) return Error{path, "", 0, "is no file of host events"};
+    if (header.version != events::kVersion || header.block_bytes != events::kBlockBytes)
+      return Error{path, "", 8, "is of another version of FADE"};
+    events_.lost = header.lost;
+    events_.monotonic_ns = header.monotonic_ns;
+    events_.realtime_ns = header.realtime_ns;
+    for (uint64_t at = events::kHeaderBytes; at + events::kBlockBytes <= size_;
+         at += events::kBlockBytes)
+      readBlock(at);
+    sort();
+    return Done{};
+  }
+
+private:
+  void readBlock(uint64_t block) {
+    events::BlockHeader header{};
+    std::memcpy(&header, bytes_ + block, sizeof header);
+    if (header.magic == 0 && header.used == 0) return; // claimed, and nothing more
+    if (header.magic != events::kBlockMagic || header.used > events::kBlockBytes) {
+      ++events_.damaged;
+      return;
+    }
+    thread_ = {};
+    for (uint64_t at = sizeof header; at < header.used;) {
+      events::EventHeader event{};
+      if (header.used - at < sizeof event) return void(++events_.damaged);
+      std::memcpy(&event, bytes_ + block + at, sizeof event);
+      const uint64_t size = uint64_t{event.words} * 8;
+      if (size == 0 || size > header.used - at || !readEvent(event.kind, block + at, size))
+        return void(++events_.damaged);
+      at += size;
+    }
+  }
+
+  /// The fixed part of an event; false if it is not there.
+  template <typename Event> bool get(Event &event, uint64_t at, uint64_t size) const {
+    if (size < sizeof event) return false;
+    std::memcpy(&event, bytes_ + at, sizeof event);
+    return true;
+  }
+
+  bool readEvent(EventKind kind, uint64_t at, uint64_t size) {
+    switch (kind) {
+    case EventKind::thread: {
+      events::ThreadEvent event{};
+      if (!get(event, at, size)) return false;
+      thread_ = {event.pid, event.tid};
+      return true;
+    }
+    case EventKind::process: return readProcess(at, size);
+    case EventKind::call: return readCall(at, size);
+    case EventKind::text: {
+      events::TextEvent event{};
+      if (!get(event, at, size) || event.size > size - sizeof event) return false;
+      events_.processes[thread_.pid].texts[event.id] = {bytes_ + at + sizeof event, event.size};
+      return true;
+    }
+    case EventKind::operation: {
+      events::OperationEvent event{};
+      if (!get(event, at, size)) return false;
+      events_.operations.push_back({event, thread_.pid, at});
+      return true;
+    }
+    case EventKind::marker: {
+      events::MarkerEvent event{};
+      if (!get(event, at, size) || event.size > size - sizeof event ||
+          event.kind > events::MarkerKind::stop)
+        return false;
+      events_.markers.push_back({event.kind,
+                                 thread_,
+                                 event.time_ns,
+                                 event.range,
+                                 {bytes_ + at + sizeof event, event.size},
+                                 at});
+      return true;
+    }
+    case EventKind::recording: {
+      events::RecordingEvent event{};
+      if (!get(event, at, size)) return false;
+      events_.switches.push_back({thread_.pid, event.is_on != 0, event.time_ns});
+      return true;
+    }
+    }
+    return true; // of a later version
+  }
+
+  bool readProcess(uint64_t at, uint64_t size) {
+    events::ProcessEvent event{};
+    if (!get(event, at, size)) return false;
+    std::string_view rest(bytes_ + at + sizeof event, size - sizeof event);
+    std::array<std::string_view, 2> texts;
+    for (std::string_view &text : texts) {
+      const auto end = rest.find('\0');
+      if (end == rest.npos) return false;
+      text = rest.substr(0, end);
+      rest.remove_prefix(end + 1);
+    }
+    Process &process = events_.processes[event.pid];
+    if (process.start_ns == 0) process.start_ns = event.time_ns;
+    process.parent_pid = event.parent_pid;
+    process.program = texts[0];
+    if (texts[1].empty()) return true;
+    process.hip_library = texts[1];
+    process.hip_major = hipMajorOf(process.hip_library);
+    return true;
+  }
+
+  bool readCall(uint64_t at, uint64_t size) {
+    events::CallEvent event{};
+    if (!get(event, at, size)) return false;
+    Call call;
+    call.position = at;
+    call.function = functionOf(event.function);
+    const uint64_t words = (size - sizeof event) / 8;
+    const bool is_name_only = (event.flags & events::kCallNameOnly) != 0;
+    if (!call.function || words != (is_name_only ? 0 : call.function->words)) return false;
+    call.thread = thread_;
+    call.flags = event.flags;
+    call.parent = event.parent;
+    call.start_ns = event.start_ns;
+    call.end_ns = event.end_ns;
+    call.result = event.result;
+    // Blocks and events begin at multiples of 8.
+    call.words = {reinterpret_cast<const uint64_t *>(bytes_ + at + sizeof event), words};
+    events_.calls.push_back(call);
+    return true;
+  }
+
+  void sort() {
+    std::ranges::sort(events_.calls, [](const Call &a, const Call &b) {
+      return std::pair(a.start_ns, a.position) < std::pair(b.start_ns, b.position);
+    });
+    for (std::size_t i = 0; i < events_.calls.size(); ++i)
+      events_.by_position_[events_.calls[i].position] = static_cast<uint32_t>(i);
+    std::ranges::sort(events_.operations, {}, [](const Operation &operation) {
+      return std::pair(operation.event.start_ns, operation.position);
+    });
+    std::ranges::sort(events_.markers, {}, [](const Marker &marker) {
+      return std::pair(marker.time_ns, marker.position);
+    });
+    std::ranges::sort(events_.switches, {}, &Switch::time_ns);
+  }
+
+  HostEvents &events_;
+  const char *const bytes_;
+  const std::size_t size_;
+  Thread thread_;
+};
+
+Result<HostEvents> HostEvents::read(const std::string &path) {
+  auto mapped = mapWhole(path);
+  if (!mapped) return std::move(mapped).error();
+  HostEvents events;
+  events.bytes_ = mapped->bytes;
+  if (Status status = Reader(events, mapped->bytes.get(), mapped->size).run(path); !status)
+    return std::move(status).error();
+  return events;
+}
+
+std::optional<std::size_t> HostEvents::callAt(uint64_t position) const {
+  const auto at = by_position_.find(position);
+  if (at == by_position_.end()) return std::nullopt;
+  return at->second;
+}
+
+std::string_view HostEvents::textOf(uint32_t pid, uint64_t id) const {
+  const auto process = processes.find(pid);
+  if (process == processes.end()) return {};
+  const auto text = process->second.texts.find(id);
+  return text == process->second.texts.end() ? std::string_view() : text->second;
+}
+
+unsigned hipMajorOf(const std::string &library) {
+  const auto read = [](const std::string &path) {
+    const std::string_view mark = ".so.";
+    const auto at = path.rfind(mark);
+    unsigned major = 0;
+    if (at != path.npos)
+      (void)std::from_chars(path.data() + at + mark.size(), path.data() + path.size(), major);
+    return major;
+  };
+  if (const unsigned major = read(library)) return major;
+  std::error_code error; // libamdhip64.so alone: where it leads
+  const auto target = std::filesystem::weakly_canonical(library, error);
+  return error ? 0 : read(target.string());
+}
+
+} // namespace fade::host_trace

@@ -1,0 +1,99 @@
+// A file of host events (fade/host_events.h), read: what processes have recorded, in order of time.
+//
+// The file may be of a process that was killed, or that still runs. Everything in it is checked
+// before it is used; what makes no sense is left out and counted.
+#pragma once
+
+#include "base/result.h"
+#include "fade/hip_api.h"
+#include "fade/host_events.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace fade::host_trace {
+
+struct Thread {
+  uint32_t pid = 0, tid = 0;
+};
+
+struct Call {
+  uint64_t position = 0; ///< in the file; what other events call it
+  const hip::FunctionInfo *function = nullptr;
+  Thread thread;
+  uint16_t flags = 0;
+  uint64_t parent = 0; ///< a position, or 0
+  uint64_t start_ns = 0, end_ns = 0, result = 0;
+  /// The arguments and what follows them; empty if only the name is known.
+  std::span<const uint64_t> words;
+
+  bool hasReturned() const { return (flags & events::kCallReturned) != 0; }
+  bool isNameOnly() const { return (flags & events::kCallNameOnly) != 0; }
+};
+
+struct Operation {
+  events::OperationEvent event{};
+  uint32_t pid = 0;
+  uint64_t position = 0;
+
+  bool hasTimes() const { return (event.flags & events::kOperationTimes) != 0; }
+};
+
+struct Marker {
+  events::MarkerKind kind{};
+  Thread thread;
+  uint64_t time_ns = 0, range = 0;
+  std::string_view text;
+  uint64_t position = 0;
+};
+
+struct Process {
+  uint32_t parent_pid = 0;
+  uint64_t start_ns = 0;
+  std::string program, hip_library;
+  unsigned hip_major = 0; ///< 0: not known
+  std::unordered_map<uint64_t, std::string_view> texts;
+};
+
+/// Recording was switched on or off.
+struct Switch {
+  uint32_t pid = 0;
+  bool is_on = false;
+  uint64_t time_ns = 0;
+};
+
+class HostEvents {
+public:
+  static Result<HostEvents> read(const std::string &path);
+
+  // In order of start or time; the times of a thread never go back.
+  std::vector<Call> calls;
+  std::vector<Operation> operations;
+  std::vector<Marker> markers;
+  std::vector<Switch> switches;
+  std::map<uint32_t, Process> processes; ///< by pid
+  uint64_t lost = 0;                     ///< events that could not be recorded
+  uint64_t damaged = 0; ///< places that make no sense: the rest of their block was left out
+  int64_t monotonic_ns = 0, realtime_ns = 0;
+
+  /// The index in `calls` of a position, or nothing.
+  std::optional<std::size_t> callAt(uint64_t position) const;
+  /// Of a name in an operation; empty if it is not known.
+  std::string_view textOf(uint32_t pid, uint64_t id) const;
+
+private:
+  class Reader;
+  std::shared_ptr<const char> bytes_; ///< the file: texts and words are there
+  std::unordered_map<uint64_t, uint32_t> by_position_;
+};
+
+/// 5, 6 or 7 of ".../libamdhip64.so.5.2.21153"; 0 if the name does not say it.
+unsigned hipMajorOf(const std::string &library);
+
+} // namespace fade::host_trace

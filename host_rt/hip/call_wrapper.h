@@ -1,0 +1,123 @@
+// What stands in the place of each function of HIP: calls it and records that.
+#pragma once
+
+#include "fade/hip_api.h"
+#include "hip/recorder.h"
+
+#include <cstring>
+
+namespace fade::hip {
+
+/// A call that is being recorded, from before it begins to its end.
+class CallScope {
+public:
+  CallScope(uint16_t function, unsigned argument_words) noexcept
+      : bytes_(static_cast<uint32_t>(sizeof(events::CallEvent)) + 8 * argument_words),
+        event_(reinterpret_cast<events::CallEvent *>(reserveEvent(log_, bytes_))) {
+    if (!event_) return;
+    event_->header = {events::EventKind::call, static_cast<uint16_t>(bytes_ / 8)};
+    event_->function = function;
+    event_->flags = 0;
+    event_->parent = log_->call;
+    event_->end_ns = 0;
+    event_->result = 0;
+  }
+  // Also when an exception passes: the call has then not returned.
+  ~CallScope() {
+    if (event_) log_->call = event_->parent;
+  }
+  CallScope(const CallScope &) = delete;
+  CallScope &operator=(const CallScope &) = delete;
+
+  explicit operator bool() const noexcept { return event_ != nullptr; }
+  uint64_t *arguments() noexcept { return reinterpret_cast<uint64_t *>(event_ + 1); }
+
+  /// The arguments are there.
+  void begin() noexcept {
+    log_->call = log_->block.position + log_->used;
+    event_->start_ns = nowNs();
+    publishEvent(*log_, bytes_);
+  }
+  void end(uint64_t result, uint16_t flags) noexcept {
+    event_->result = result;
+    event_->end_ns = nowNs();
+    event_->flags = flags;
+  }
+
+private:
+  ThreadLog *log_ = nullptr;
+  const uint32_t bytes_;
+  events::CallEvent *const event_;
+};
+
+/// Up to kTextBytes with the zero at the end.
+inline void putText(uint64_t *at, const char *text) noexcept {
+  auto *bytes = reinterpret_cast<char *>(at);
+  std::size_t size = 0;
+  if (text)
+    for (; size < kTextBytes - 1 && text[size] != '\0'; ++size) bytes[size] = text[size];
+  bytes[size] = '\0';
+}
+
+/// Before the call.
+template <typename T> uint64_t *putArgument(uint64_t *at, const T &value) noexcept {
+  constexpr Recorded recorded = recordedAs<T>();
+  if constexpr (sizeof(T) % 8 != 0) at[recorded.words - 1] = 0;
+  std::memcpy(at, &value, sizeof value);
+  if constexpr (std::is_same_v<T, const char *>)
+    putText(at + 1, value);
+  else if constexpr (recorded.is_output)
+    at[1] = 0;
+  return at + recorded.words;
+}
+
+/// After a call that has succeeded: the value of an output.
+template <typename T> uint64_t *putOutput(uint64_t *at, const T &value) noexcept {
+  constexpr Recorded recorded = recordedAs<T>();
+  if constexpr (recorded.is_output) {
+    if (value) {
+      if constexpr (std::is_same_v<T, char *>)
+        putText(at + 1, value);
+      else
+        std::memcpy(at + 1, value, sizeof *value);
+    }
+  }
+  return at + recorded.words;
+}
+
+template <uint16_t Number, typename Signature> struct Wrapper;
+template <uint16_t Number, typename R, typename... A> struct Wrapper<Number, R(A...)> {
+  using Layout = SignatureOf<R(A...)>;
+  static constexpr bool kHasOutputs = (false || ... || recordedAs<A>().is_output);
+
+  static inline R (*next)(A...) = nullptr; ///< HIP's own; set before the wrapper is called
+
+  static R call(A... values) {
+    if (!isRecording()) return next(values...);
+    CallScope scope(Number, Layout::kWords);
+    if (!scope) return next(values...);
+    [[maybe_unused]] uint64_t *at = scope.arguments();
+    ((at = putArgument(at, values)), ...);
+    scope.begin();
+    if constexpr (std::is_void_v<R>) {
+      next(values...);
+      scope.end(0, events::kCallReturned);
+    } else {
+      R result = next(values...);
+      uint64_t word = 0;
+      std::memcpy(&word, &result, std::min(sizeof word, sizeof result));
+      uint16_t flags = events::kCallReturned;
+      if constexpr (kHasOutputs)
+        if (word == 0) { // hipSuccess
+          uint64_t *outputs = scope.arguments();
+          ((outputs = putOutput(outputs, values)), ...);
+          flags |= events::kCallOutputs;
+        }
+      if constexpr (Layout::kWords > Layout::kArgumentWords) putArgument(at, result);
+      scope.end(word, flags);
+      return result;
+    }
+  }
+};
+
+} // namespace fade::hip

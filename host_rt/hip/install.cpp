@@ -1,0 +1,142 @@
+#include "hip/install.h"
+
+#include "base/api_choice.h"
+#include "base/diagnostics.h"
+#include "hip/api_functions.h"
+#include "hip/entry_patch.h"
+#include "hip/first_call.h"
+#include "hip/recorder.h"
+
+#include <fmt/ranges.h>
+#include <mutex>
+
+namespace fade::hip {
+namespace {
+
+constexpr std::size_t kLeastFunctions = 300, kMostFunctions = 4000;
+
+/// What has been installed in this process.
+class Installer {
+public:
+  explicit Installer(ApiChoice choice) : choice_(std::move(choice)) {}
+
+  void look(bool is_first) {
+    loaded_ = librariesLoaded();
+    if (!has_hip_)
+      if (const auto library = findLibrary("libamdhip64.so")) {
+        has_hip_ = true;
+        installIn(*library, is_first);
+      }
+    if (!has_rtc_)
+      if (const auto rtc = findLibrary("libhiprtc.so")) {
+        has_rtc_ = true;
+        patch(*rtc, {Table::rtc});
+      }
+  }
+
+  void lookAgain() {
+    if ((has_hip_ && has_rtc_) || librariesLoaded() == loaded_) return;
+    look(false);
+  }
+
+private:
+  void installIn(const LoadedLibrary &library, bool is_first) {
+    recordProcess(library.path);
+    const FunctionTable runtime = findTable(library, kLeastFunctions, kMostFunctions);
+    if (is_first) recordFirstCall(library, runtime);
+    if (runtime) {
+      const unsigned count = fill(runtime);
+      note("HIP's table has {} functions; {} are recorded", runtime.count, count);
+      // What the compiler calls has a table of its own, which is empty until there is code.
+      patch(library, {Table::compiler});
+    } else {
+      // Before HIP 6 there are no tables. hiprtc was a part of HIP then.
+      patch(library, {Table::runtime, Table::compiler, Table::rtc});
+    }
+  }
+
+  bool wants(const ApiFunction &function) const {
+    return choice_.wants(function.info.name, function.info.group);
+  }
+
+  unsigned fill(const FunctionTable &table) const {
+    unsigned count = 0;
+    for (const ApiFunction &function : apiFunctions()) {
+      if (function.table != Table::runtime || function.index >= table.count || !wants(function))
+        continue;
+      void *&entry = table.entries[function.index];
+      if (!entry || *function.next) continue;
+      *function.next = entry;
+      std::atomic_ref(entry).store(function.wrapper, std::memory_order_release);
+      ++count;
+    }
+    return count;
+  }
+
+  void patch(const LoadedLibrary &library, const std::vector<Table> &tables) const {
+    std::vector<const ApiFunction *> functions;
+    for (const ApiFunction &function : apiFunctions())
+      if (std::ranges::find(tables, function.table) != tables.end() && wants(function))
+        functions.push_back(&function);
+    if (functions.empty()) return;
+    const auto outcome = patchEntries(library, functions);
+    if (!outcome) {
+      warn("calls of HIP are not recorded: {}", outcome.error().message());
+      return;
+    }
+    note("{}: {} functions are recorded", library.path, outcome->patched);
+    if (!outcome->refused.empty()) note("not recorded: {}", fmt::join(outcome->refused, ", "));
+  }
+
+  static void recordFirstCall(const LoadedLibrary &library, const FunctionTable &table) {
+    const auto function = findFirstCall(library, table);
+    if (!function) return;
+    events::CallEvent event{};
+    event.header.kind = events::EventKind::call;
+    event.function = *function;
+    event.flags = events::kCallNameOnly;
+    event.start_ns = nowNs();
+    event.end_ns = nowNs();
+    recordEvent(event);
+  }
+
+  const ApiChoice choice_;
+  bool has_hip_ = false, has_rtc_ = false;
+  unsigned long long loaded_ = 0;
+};
+
+std::mutex mutex;
+Installer *installer = nullptr; ///< never destroyed
+
+} // namespace
+
+void startTrace(const TraceChoice &choice) {
+  const std::lock_guard lock(mutex);
+  if (installer) { // the HSA runtime was shut down and is started again
+    installer->lookAgain();
+    return;
+  }
+  auto api = ApiChoice::parse(choice.api);
+  if (!api) {
+    warn("FADE_TRACE_API: {}", api.error().message());
+    return;
+  }
+  if (const Status opened = openRecorder(choice.file); !opened) {
+    warn("nothing is recorded: {}", opened.error().message());
+    return;
+  }
+  installer = new Installer(*std::move(api));
+  if (choice.starts_on) setRecording(true);
+  installer->look(true);
+}
+
+void lookAgain() noexcept {
+  try {
+    const std::lock_guard lock(mutex);
+    if (installer) installer->lookAgain();
+  } catch (const std::exception &e) {
+    warn("HIP cannot be looked at: {}", e.what());
+  }
+}
+
+} // namespace fade::hip

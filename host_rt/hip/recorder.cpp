@@ -1,0 +1,210 @@
+#include "hip/recorder.h"
+
+#include "base/diagnostics.h"
+
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <unordered_map>
+
+namespace fade::hip {
+
+thread_local ThreadLog *thread_log = nullptr;
+std::atomic<bool> is_recording{false};
+
+namespace {
+
+using events::kBlockBytes;
+
+/// What the threads of the process share. Never destroyed: threads outlive main().
+struct Shared {
+  EventFile file;
+  pthread_key_t at_thread_end{};
+  std::mutex mutex;
+  struct Left {
+    EventFile::Block block;
+    uint32_t used;
+  };
+  std::vector<Left> left; ///< blocks of threads that have ended
+  std::unordered_map<std::string, uint64_t> texts;
+};
+std::atomic<Shared *> shared{nullptr};
+
+uint32_t threadId() noexcept { return static_cast<uint32_t>(syscall(SYS_gettid)); }
+
+void stopFor(const Error &error) noexcept {
+  static std::atomic<bool> said{false};
+  is_recording.store(false);
+  if (!said.exchange(true))
+    warn("{}: the recording ends here; the application goes on", error.message());
+}
+
+/// On the thread's last way out: what is left of its block is for another thread.
+void onThreadEnd(void *data) {
+  auto *log = static_cast<ThreadLog *>(data);
+  if (thread_log == log) thread_log = nullptr;
+  Shared *all = shared.load(std::memory_order_acquire);
+  try {
+    const std::lock_guard lock(all->mutex);
+    if (log->block.bytes && log->used + 1024 < kBlockBytes)
+      all->left.push_back({log->block, log->used});
+    else
+      EventFile::release(log->block);
+  } catch (...) { // no memory: the rest of the block stays empty
+  }
+  for (const EventFile::Block &block : log->outer) EventFile::release(block);
+  delete log;
+}
+
+/// A child has the same pages as its parent: it writes nothing to the blocks of the parent's
+/// threads.
+void onFork() {
+  Shared *all = shared.load(std::memory_order_acquire);
+  if (thread_log) {
+    thread_log->block = {};
+    thread_log->used = kBlockBytes;
+    thread_log->call = 0;
+    thread_log->outer.clear();
+  }
+  all->left.clear();
+  all->texts.clear();
+  all->mutex.unlock();
+}
+
+ThreadLog *newLog(Shared &all) {
+  auto log = std::make_unique<ThreadLog>();
+  if (pthread_setspecific(all.at_thread_end, log.get()) != 0) return nullptr;
+  return thread_log = log.release();
+}
+
+/// A block that a thread has left, or a new one.
+Status takeBlock(Shared &all, ThreadLog &log, uint32_t bytes) {
+  {
+    const std::lock_guard lock(all.mutex);
+    for (std::size_t i = all.left.size(); i-- > 0;)
+      if (all.left[i].used + bytes <= kBlockBytes) {
+        log.block = all.left[i].block;
+        log.used = all.left[i].used;
+        all.left.erase(all.left.begin() + static_cast<std::ptrdiff_t>(i));
+        return Done{};
+      }
+  }
+  auto block = all.file.claim();
+  if (!block) return std::move(block).error();
+  log.block = *block;
+  log.used = sizeof(events::BlockHeader);
+  return Done{};
+}
+
+void writeThread(ThreadLog &log) noexcept {
+  events::ThreadEvent event{};
+  event.header = {events::EventKind::thread, sizeof event / 8};
+  event.tid = threadId();
+  event.pid = static_cast<uint32_t>(getpid());
+  event.time_ns = nowNs();
+  __builtin_memcpy(log.block.bytes + log.used, &event, sizeof event);
+  publishEvent(log, sizeof event);
+}
+
+std::string ownProgram() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::string() : path.string();
+}
+
+} // namespace
+
+ThreadLog *makeRoom(uint32_t bytes) noexcept {
+  Shared *all = shared.load(std::memory_order_acquire);
+  if (!all) return nullptr;
+  try {
+    ThreadLog *log = thread_log ? thread_log : newLog(*all);
+    const auto needed = static_cast<uint32_t>(bytes + sizeof(events::ThreadEvent));
+    if (log && needed + sizeof(events::BlockHeader) <= kBlockBytes) {
+      // A call that has not returned writes into its block once more.
+      if (log->block.bytes) log->outer.push_back(log->block);
+      log->block = {};
+      log->used = kBlockBytes;
+      if (log->call == 0) {
+        for (const EventFile::Block &block : log->outer) EventFile::release(block);
+        log->outer.clear();
+      }
+      if (const Status taken = takeBlock(*all, *log, needed); taken) {
+        writeThread(*log);
+        return log;
+      } else {
+        stopFor(taken.error());
+      }
+    }
+  } catch (...) { // no memory
+  }
+  all->file.lose();
+  return nullptr;
+}
+
+Status openRecorder(const std::string &path) {
+  if (shared.load(std::memory_order_acquire)) return Done{};
+  auto all = std::make_unique<Shared>();
+  if (const int error = pthread_key_create(&all->at_thread_end, onThreadEnd))
+    return Error::of(std::string("no key for threads: ") + std::strerror(error));
+  if (Status opened = all->file.open(path); !opened) return opened;
+  shared.store(all.release(), std::memory_order_release);
+  pthread_atfork([] { shared.load(std::memory_order_acquire)->mutex.lock(); },
+                 [] { shared.load(std::memory_order_acquire)->mutex.unlock(); }, onFork);
+  recordProcess("");
+  return Done{};
+}
+
+void recordProcess(std::string_view hip_library) noexcept {
+  try {
+    events::ProcessEvent event{};
+    event.header.kind = events::EventKind::process;
+    event.pid = static_cast<uint32_t>(getpid());
+    event.parent_pid = static_cast<uint32_t>(getppid());
+    event.time_ns = nowNs();
+    std::string texts = ownProgram() + '\0';
+    texts += hip_library;
+    texts += '\0';
+    recordEvent(event, texts);
+  } catch (...) { // no memory for two paths
+  }
+}
+
+bool hasRecorder() noexcept { return shared.load(std::memory_order_acquire) != nullptr; }
+
+void setRecording(bool on) noexcept {
+  if (!hasRecorder() || is_recording.exchange(on) == on) return;
+  events::RecordingEvent event{};
+  event.header.kind = events::EventKind::recording;
+  event.is_on = on ? 1 : 0;
+  event.time_ns = nowNs();
+  recordEvent(event);
+}
+
+uint64_t recordText(std::string_view text) noexcept {
+  Shared *all = shared.load(std::memory_order_acquire);
+  if (!all) return 0;
+  constexpr std::size_t most = 4096;
+  text = text.substr(0, most);
+  try {
+    events::TextEvent event{};
+    {
+      const std::lock_guard lock(all->mutex);
+      const auto [at, is_new] = all->texts.try_emplace(std::string(text), all->texts.size() + 1);
+      if (!is_new) return at->second;
+      event.id = at->second;
+    }
+    event.header.kind = events::EventKind::text;
+    event.size = static_cast<uint32_t>(text.size());
+    recordEvent(event, text);
+    return event.id;
+  } catch (...) { // no memory
+    return 0;
+  }
+}
+
+} // namespace fade::hip

@@ -1,0 +1,83 @@
+// Writes host events: each thread into a block of its own, without locks.
+#pragma once
+
+#include "base/result.h"
+#include "fade/host_events.h"
+#include "hip/event_file.h"
+
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fade::hip {
+
+/// CLOCK_MONOTONIC.
+inline uint64_t nowNs() noexcept {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_nsec);
+}
+
+/// Where a thread is in its block, and in which call.
+struct ThreadLog {
+  EventFile::Block block;
+  uint32_t used = events::kBlockBytes; ///< of the block; all of it: there is none
+  uint64_t call = 0;                   ///< the id of the innermost call, or 0
+  std::vector<EventFile::Block> outer; ///< blocks with calls that have not returned
+};
+
+// Of a thread: read at every call, so it must not be allocated on first use.
+extern thread_local ThreadLog *thread_log __attribute__((tls_model("initial-exec")));
+extern std::atomic<bool> is_recording;
+
+inline bool isRecording() noexcept { return is_recording.load(std::memory_order_relaxed); }
+
+/// Room for so many bytes in the block of this thread; null if there is none to be had.
+ThreadLog *makeRoom(uint32_t bytes) noexcept;
+
+/// The next event of this thread. It exists once it is published; nothing else may be recorded by
+/// the thread in between. Null: it cannot be recorded.
+inline char *reserveEvent(ThreadLog *&log, uint32_t bytes) noexcept {
+  log = thread_log;
+  if (!log || log->used + bytes > events::kBlockBytes) [[unlikely]] {
+    log = makeRoom(bytes);
+    if (!log) return nullptr;
+  }
+  return log->block.bytes + log->used;
+}
+inline void publishEvent(ThreadLog &log, uint32_t bytes) noexcept {
+  log.used += bytes;
+  auto *block = reinterpret_cast<events::BlockHeader *>(log.block.bytes);
+  std::atomic_ref(block->used).store(log.used, std::memory_order_release);
+}
+
+/// An event that is there as a whole: its fixed part, and bytes that follow it.
+template <typename Event> bool recordEvent(Event event, std::string_view rest = {}) noexcept {
+  const auto words = static_cast<uint32_t>((sizeof event + rest.size() + 7) / 8);
+  ThreadLog *log = nullptr;
+  char *at = reserveEvent(log, words * 8);
+  if (!at) return false;
+  event.header.words = static_cast<uint16_t>(words);
+  __builtin_memcpy(at, &event, sizeof event);
+  if (!rest.empty()) __builtin_memcpy(at + sizeof event, rest.data(), rest.size());
+  publishEvent(*log, words * 8);
+  return true;
+}
+
+/// The call that this thread is in, or 0.
+inline uint64_t currentCall() noexcept { return thread_log ? thread_log->call : 0; }
+
+/// Opens the file and records whose it is. Once in a process.
+Status openRecorder(const std::string &path);
+/// Once more, when it is known which HIP the process has.
+void recordProcess(std::string_view hip_library) noexcept;
+bool hasRecorder() noexcept;
+/// From here on calls are recorded, or are not any more; that, too, is recorded.
+void setRecording(bool on) noexcept;
+/// A text that events can refer to; the same one for the same text. Any thread.
+uint64_t recordText(std::string_view text) noexcept;
+
+} // namespace fade::hip

@@ -1,0 +1,162 @@
+// What an application does on the host, as a file that is always readable: HIP's calls, the kernels
+// and copies they caused, markers.
+//
+//   +-------------+---------+---------+---------+ - - -
+//   | file header | block 0 | block 1 | block 2 |          kHeaderBytes, then kBlockBytes each
+//   +-------------+---------+---------+---------+ - - -
+//   block: BlockHeader, then events back to back, up to `used` bytes
+//
+// The file is written through shared mappings. A thread that has something to say claims a block
+// (one atomic addition to FileHeader::claimed, by whichever process), has its room on the disk
+// allocated, and appends events; each is there once `used` covers it. So nothing needs a writer, a
+// lock or a flush: whatever ends the process, the kernel has the pages. A thread that ends leaves
+// its block to another one. Several processes may write into one file at the same time.
+//
+// An event is a multiple of 8 bytes and begins with its kind and size. A call is there from its
+// start; `end` and the result come when it has returned, and outputs with them. A call's id is its
+// place in the file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fade::events {
+
+inline constexpr uint64_t kMagic = 0x53544e4556454446ull; // "FDEVENTS"
+inline constexpr uint32_t kBlockMagic = 0x4b424446;       // "FDBK"
+inline constexpr uint32_t kVersion = 1;
+inline constexpr uint64_t kHeaderBytes = 4096;
+inline constexpr uint32_t kBlockBytes = 128 * 1024;
+
+struct FileHeader {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t block_bytes;
+  uint64_t claimed;                  ///< atomic: blocks that were given out
+  uint64_t lost;                     ///< atomic: events there was no room for
+  int64_t monotonic_ns, realtime_ns; ///< the same moment by both clocks
+};
+static_assert(sizeof(FileHeader) == 48);
+
+struct BlockHeader {
+  uint32_t magic;
+  uint32_t used; ///< atomic, published with release: bytes of this block with its header
+};
+static_assert(sizeof(BlockHeader) == 8);
+
+enum class EventKind : uint16_t {
+  thread = 1,  ///< whose events follow in this block
+  process = 2, ///< a process has begun to record
+  call = 3,
+  text = 4, ///< a name that operations and markers refer to
+  operation = 5,
+  marker = 6,
+  recording = 7, ///< switched on or off
+};
+
+struct EventHeader {
+  EventKind kind;
+  uint16_t words; ///< of the whole event
+};
+
+struct ThreadEvent {
+  EventHeader header;
+  uint32_t tid;
+  uint32_t pid;
+  uint32_t reserved;
+  uint64_t time_ns;
+};
+static_assert(sizeof(ThreadEvent) == 24);
+
+/// Followed by texts that end with a zero: the program, the path of libamdhip64 or nothing.
+struct ProcessEvent {
+  EventHeader header;
+  uint32_t pid;
+  uint32_t parent_pid;
+  uint32_t reserved;
+  uint64_t time_ns;
+};
+static_assert(sizeof(ProcessEvent) == 24);
+
+/// How a call was seen; see CallEvent::flags.
+enum : uint16_t {
+  kCallReturned = 1, ///< end_ns and result are there
+  kCallOutputs = 2,  ///< and the outputs
+  kCallNameOnly = 4, ///< the one in which FADE was loaded: no arguments, no result, times within
+};
+
+/// Followed by the arguments: see fade/hip_api.h.
+struct CallEvent {
+  EventHeader header;
+  uint16_t function; ///< fade::hip::FunctionInfo::number
+  uint16_t flags;
+  uint64_t parent; ///< the call of the same thread during which this one was made, or 0
+  uint64_t start_ns, end_ns;
+  uint64_t result; ///< its first 8 bytes
+};
+static_assert(sizeof(CallEvent) == 40);
+
+/// Followed by the bytes of the text. Known in all of the process.
+struct TextEvent {
+  EventHeader header;
+  uint32_t size;
+  uint64_t id; ///< unique in the process
+};
+static_assert(sizeof(TextEvent) == 16);
+
+enum class OperationKind : uint16_t { kernel = 1, copy = 2, fill = 3, barrier = 4 };
+
+enum : uint16_t {
+  kOperationTimes = 1,      ///< start_ns and end_ns are there
+  kOperationIncomplete = 2, ///< it had not ended when the process did
+  kOperationEngine = 4,     ///< a copy on the engine with that number
+  kOperationBlit = 8,       ///< a kernel of the HIP runtime's own, which copies or fills
+};
+
+enum class Direction : uint8_t {
+  none,
+  host_to_host,
+  host_to_device,
+  device_to_host,
+  device_to_device
+};
+
+/// Something that the GPU did.
+struct OperationEvent {
+  EventHeader header;
+  OperationKind kind;
+  uint16_t flags;
+  uint64_t call; ///< id of the call that asked for it, or 0
+  uint64_t start_ns, end_ns;
+  uint32_t agent, queue; ///< numbers of FADE's; a copy has no queue
+  uint64_t sequence;     ///< of the packet in its queue, or of the copy
+  uint64_t name;         ///< of the kernel: id of a text
+  uint32_t grid[3], workgroup[3];
+  uint32_t lds_bytes, private_bytes;
+  uint64_t bytes, to, from; ///< of a copy
+  uint32_t engine;
+  Direction direction;
+  uint8_t reserved[3];
+};
+static_assert(sizeof(OperationEvent) == 120);
+
+enum class MarkerKind : uint16_t { mark, push, pop, start, stop };
+
+/// roctx and RPD. Followed by the bytes of the text, if it has one.
+struct MarkerEvent {
+  EventHeader header;
+  MarkerKind kind;
+  uint16_t size; ///< of the text
+  uint64_t time_ns;
+  uint64_t range; ///< of start and stop
+};
+static_assert(sizeof(MarkerEvent) == 24);
+
+struct RecordingEvent {
+  EventHeader header;
+  uint32_t is_on;
+  uint64_t time_ns;
+};
+static_assert(sizeof(RecordingEvent) == 16);
+
+} // namespace fade::events

@@ -1,0 +1,193 @@
+// Calls HIP as PyTorch's extensions and ZLUDA do: the library is loaded with RTLD_LOCAL and every
+// function is taken with dlsym. Says what it did, for the tests of fadeprobe trace.
+//   dl_calls typed            one call of each kind of arguments
+//   dl_calls loop N           N calls; says the CPU time of one, in ns
+//   dl_calls threads T N      T threads at once with N calls each
+//   dl_calls churn N          N threads, one after the other, with a call each
+//   dl_calls killed           ends by SIGKILL while a call waits for a callback
+//   dl_calls fork             calls before a fork, in the child and after it
+//   dl_calls limited BYTES    no file may grow beyond that
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <dlfcn.h>
+#include <initializer_list>
+#include <signal.h>
+#include <string>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+void *hip = nullptr;
+
+void *load() {
+  for (const char *name : {"libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7"})
+    if (void *found = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return found;
+  std::puts(dlerror());
+  std::exit(98);
+}
+
+template <typename Function> Function *function(const char *name) {
+  auto *found = reinterpret_cast<Function *>(dlsym(hip, name));
+  if (!found) {
+    std::printf("%s is missing\n", name);
+    std::exit(97);
+  }
+  return found;
+}
+
+struct Dim3 {
+  uint32_t x, y, z;
+};
+
+int typed() {
+  const auto get_count = function<int(int *)>("hipGetDeviceCount");
+  const auto allocate = function<int(void **, size_t)>("hipMalloc");
+  const auto copy = function<int(void *, const void *, size_t, int)>("hipMemcpy");
+  const auto release = function<int(void *)>("hipFree");
+  const auto error_name = function<const char *(int)>("hipGetErrorName");
+  const auto load_module = function<int(void **, const char *)>("hipModuleLoad");
+  const auto elapsed = function<int(float *, void *, void *)>("hipEventElapsedTime");
+  const auto create_event = function<int(void **)>("hipEventCreate");
+  const auto record = function<int(void *, void *)>("hipEventRecord");
+  const auto wait = function<int(void *)>("hipEventSynchronize");
+  const auto get_name = function<int(char *, int, int)>("hipDeviceGetName");
+  const auto push = function<int(Dim3, Dim3, size_t, void *)>("__hipPushCallConfiguration");
+  const auto pop = function<int(Dim3 *, Dim3 *, size_t *, void **)>("__hipPopCallConfiguration");
+  int count = 0;
+  get_count(&count);
+  void *memory = nullptr, *none = nullptr, *begin = nullptr, *end = nullptr;
+  allocate(&memory, 4096);
+  std::vector<char> bytes(4096, 7);
+  copy(memory, bytes.data(), bytes.size(), 1);
+  const int huge = allocate(&none, size_t{1} << 50);
+  const char *name = error_name(huge);
+  const int missing = load_module(&none, "/no/such/file.hsaco");
+  create_event(&begin);
+  create_event(&end);
+  record(begin, nullptr);
+  record(end, nullptr);
+  wait(end);
+  float milliseconds = -1;
+  elapsed(&milliseconds, begin, end);
+  char device[256] = "";
+  get_name(device, sizeof device, 0);
+  push({3, 4, 5}, {6, 7, 8}, 99, nullptr);
+  Dim3 grid{}, block{};
+  size_t shared = 0;
+  void *stream = &stream;
+  pop(&grid, &block, &shared, &stream);
+  release(memory);
+  std::printf(
+      "{\"count\": %d, \"memory\": \"%p\", \"bytes\": \"%p\", \"huge\": %d, \"name\": \"%s\", "
+      "\"missing\": %d, \"begin\": \"%p\", \"ms\": %.9g, \"device\": \"%s\", \"thread\": %ld}\n",
+      count, memory, static_cast<void *>(bytes.data()), huge, name, missing, begin,
+      static_cast<double>(milliseconds), device, static_cast<long>(syscall(SYS_gettid)));
+  return 0;
+}
+
+auto getDevice() { return function<int(int *)>("hipGetDevice"); }
+
+void call(int (*get_device)(int *), long times) {
+  int device = -1;
+  for (long i = 0; i < times; ++i) get_device(&device);
+}
+
+int loop(long times) {
+  const auto get_device = getDevice();
+  call(get_device, 1000); // HIP has begun
+  const auto now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+  };
+  const double start = now();
+  call(get_device, times);
+  std::printf("%.1f\n", (now() - start) / static_cast<double>(times));
+  return 0;
+}
+
+int threads(long count, long times) {
+  const auto get_device = getDevice();
+  call(get_device, 1);
+  std::vector<std::thread> all;
+  for (long i = 0; i < count; ++i) all.emplace_back([=] { call(get_device, times); });
+  for (std::thread &thread : all) thread.join();
+  return 0;
+}
+
+int churn(long count) {
+  const auto get_device = getDevice();
+  call(get_device, 1);
+  for (long i = 0; i < count; ++i) std::thread([=] { call(get_device, 1); }).join();
+  return 0;
+}
+
+int killed() {
+  using Callback = void (*)(void *, int, void *);
+  const auto create = function<int(void **)>("hipStreamCreate");
+  const auto add = function<int(void *, Callback, void *, unsigned)>("hipStreamAddCallback");
+  const auto wait = function<int(void *)>("hipStreamSynchronize");
+  const auto get_device = getDevice();
+  void *stream = nullptr;
+  create(&stream);
+  call(get_device, 5);
+  add(
+      stream,
+      [](void *, int, void *data) {
+        call(reinterpret_cast<int (*)(int *)>(data), 2);
+        usleep(100'000); // until the other thread waits
+        raise(SIGKILL);
+      },
+      reinterpret_cast<void *>(get_device), 0);
+  wait(stream);
+  pause();
+  return 1;
+}
+
+int forks() {
+  const auto get_device = getDevice();
+  call(get_device, 3);
+  const pid_t child = fork();
+  if (child == 0) {
+    call(get_device, 20);
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+  call(get_device, 5);
+  std::printf("%d %d\n", getpid(), child);
+  return 0;
+}
+
+int limited(unsigned long bytes) {
+  const auto get_device = getDevice();
+  call(get_device, 1); // the software GPU has made its files
+  const rlimit limit{bytes, bytes};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  call(get_device, 100'000);
+  std::puts("done");
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  const auto number = [&](int at) { return argc > at ? std::atol(argv[at]) : 1; };
+  hip = load();
+  if (mode == "typed") return typed();
+  if (mode == "loop") return loop(number(2));
+  if (mode == "threads") return threads(number(2), number(3));
+  if (mode == "churn") return churn(number(2));
+  if (mode == "killed") return killed();
+  if (mode == "fork") return forks();
+  if (mode == "limited") return limited(static_cast<unsigned long>(number(2)));
+  return 96;
+}

@@ -1,0 +1,137 @@
+"""fadeprobe trace: what the application asked of HIP, as JSON lines, compared with what the program says it did."""
+import collections
+import json
+import os
+import signal
+import subprocess
+import unittest
+
+import fade
+from fade import PROBE, program
+
+DL = program("dl_calls")
+
+
+class Tests(fade.Test):
+    def trace(self, app, options=(), code=0, env=None):
+        """The calls, and what the program printed."""
+        log = self.path("calls.jsonl")
+        result = self.bare([PROBE, "trace", "--api-log", log, *options, "--", *app], env)
+        self.assertEqual(result.code, code, result.stderr + result.stdout)
+        self.assertEqual(os.listdir(self.dir), ["calls.jsonl"])  # nothing is left behind
+        with open(log) as file:
+            calls = [json.loads(line) for line in file]
+        for number, call in enumerate(calls, 1):
+            self.assertEqual((call["type"], call["version"], call["id"]), ("call", 1, number))
+            if call["end_ns"] is not None:
+                self.assertLessEqual(call["start_ns"], call["end_ns"])
+        return calls, result
+
+    def of(self, calls, function):
+        return [x for x in calls if x["function"] == function]
+
+    # ---- calls
+
+    def test_arguments_and_results_of_a_client_that_takes_functions_with_dlsym(self):
+        calls, result = self.trace([DL, "typed"])
+        self.assertEqual(result.said, [])
+        did = json.loads(result.stdout)
+        self.assertEqual(
+            [x["function"] for x in calls if "parent" not in x],
+            ["hipGetDeviceCount", "hipMalloc", "hipMemcpy", "hipMalloc", "hipGetErrorName", "hipModuleLoad", "hipEventCreate",
+             "hipEventCreate", "hipEventRecord", "hipEventRecord", "hipEventSynchronize", "hipEventElapsedTime", "hipDeviceGetName",
+             "__hipPushCallConfiguration", "__hipPopCallConfiguration", "hipFree"])
+        # FADE is loaded inside of the first one.
+        self.assertEqual((calls[0]["args"], calls[0]["partial"]), (None, True))
+        self.assertEqual({x["thread"] for x in calls}, {did["thread"]})
+        good, bad = self.of(calls, "hipMalloc")
+        self.assertEqual((good["args"], good["result"]), ({"ptr": did["memory"], "size": 4096}, "hipSuccess"))
+        self.assertEqual((bad["args"], bad["result"]), ({"ptr": None, "size": 1 << 50}, did["name"]))
+        self.assertEqual(did["huge"], 2)
+        self.assertEqual(self.of(calls, "hipMemcpy")[0]["args"],
+                         {"dst": did["memory"], "src": did["bytes"], "sizeBytes": 4096, "kind": "hipMemcpyHostToDevice"})
+        self.assertEqual(self.of(calls, "hipGetErrorName")[0]["result"], did["name"])
+        load = self.of(calls, "hipModuleLoad")[0]
+        self.assertEqual(load["args"], {"module": None, "fname": "/no/such/file.hsaco"})
+        self.assertEqual(load["result"], {301: "hipErrorFileNotFound"}.get(did["missing"], did["missing"]))
+        self.assertEqual(self.of(calls, "hipEventCreate")[0]["args"], {"event": did["begin"]})
+        self.assertAlmostEqual(self.of(calls, "hipEventElapsedTime")[0]["args"]["ms"], did["ms"], places=6)
+        self.assertEqual(self.of(calls, "hipDeviceGetName")[0]["args"], {"name": did["device"], "len": 256, "device": 0})
+        self.assertEqual(self.of(calls, "__hipPushCallConfiguration")[0]["args"],
+                         {"gridDim": {"x": 3, "y": 4, "z": 5}, "blockDim": {"x": 6, "y": 7, "z": 8}, "sharedMem": 99, "stream": None})
+        self.assertEqual(self.of(calls, "__hipPopCallConfiguration")[0]["args"]["sharedMem"], 99)
+
+    def test_launches_of_a_linked_program(self):
+        calls, result = self.trace([program("plain"), 5])
+        self.assertEqual(result.said, [])
+        launches = self.of(calls, "hipLaunchKernel")
+        self.assertEqual(len(launches), 5)
+        pushes = self.of(calls, "__hipPushCallConfiguration")
+        self.assertEqual([x["args"]["numBlocks"] for x in launches], [x["args"]["gridDim"] for x in pushes])
+        self.assertEqual(len({x["args"]["function_address"] for x in launches}), 1)
+
+    def test_threads_have_all_of_their_calls(self):
+        calls, _ = self.trace([DL, "threads", 4, 3000], ["--api", "^hipGetDevice$"])
+        counts = collections.Counter(x["thread"] for x in calls if "partial" not in x)
+        self.assertEqual(sorted(counts.values()), [3000] * 4)
+
+    def test_calls_within_a_callback_are_there_and_a_killed_process_leaves_what_it_did(self):
+        calls, _ = self.trace([DL, "killed"], code=-signal.SIGKILL)
+        self.assertEqual(len([x for x in self.of(calls, "hipGetDevice") if "parent" not in x]), 7)
+        waiting = self.of(calls, "hipStreamSynchronize")
+        self.assertEqual([(x["result"], x["end_ns"]) for x in waiting], [(None, None)])
+
+    def test_a_forked_child_writes_into_the_same_file(self):
+        calls, result = self.trace([DL, "fork"], ["--api", "^hipGetDevice$"])
+        parent, child = map(int, result.stdout.split())
+        counts = collections.Counter(x["pid"] for x in calls)
+        self.assertEqual(counts, {parent: 8, child: 20})
+        self.assertEqual({x["thread"] for x in calls if x["pid"] == child}, {child})
+
+    def test_several_programs_of_a_script_are_in_one_file(self):
+        calls, _ = self.trace(["sh", "-c", f"'{DL}' churn 3; '{DL}' churn 4"], ["--api", "^hipGetDevice$"])
+        counts = collections.Counter(x["pid"] for x in calls)
+        self.assertEqual(sorted(counts.values()), [4, 5])
+
+    def test_a_full_disk_ends_the_recording_and_not_the_application(self):
+        calls, result = self.trace([DL, "limited", 1 << 20])
+        self.assertEqual(result.stdout, "done\n")
+        self.assertRegex("\n".join(result.said), r"fade: .*\.events: File too large: the recording ends here; the application goes on")
+        self.assertRegex("\n".join(result.said), r"fadeprobe: 1 events were not recorded")
+        self.assertGreater(len(calls), 5000)  # seven blocks
+        self.assertLess(len(calls), 100_000)
+
+    def test_only_what_is_chosen_is_recorded(self):
+        calls, _ = self.trace([DL, "typed"], ["--api", "event,hipFree"])
+        self.assertEqual([x["function"] for x in calls if "partial" not in x],
+                         ["hipEventCreate"] * 2 + ["hipEventRecord"] * 2 + ["hipEventSynchronize", "hipEventElapsedTime", "hipFree"])
+
+    def test_nothing_is_recorded_when_it_starts_off(self):
+        calls, _ = self.trace([DL, "typed"], ["--start", "off"])
+        self.assertEqual([x for x in calls if "partial" not in x], [])
+
+    def test_without_fadeprobe(self):
+        events = self.path("run.events")
+        env = {"HSA_TOOLS_LIB": os.path.join(fade.LIB, "libfade.so"), "FADE_TRACE": events, "FADE_TRACE_API": "event"}
+        result = self.software_gpu([DL, "typed"], env)
+        self.assertEqual((result.code, result.said), (0, []))
+        self.assertGreater(os.path.getsize(events), 4096)
+
+    # ---- mistakes
+
+    def test_mistakes_are_named_before_the_application_runs(self):
+        self.assert_mistake(["trace"], "give -o FILE or --api-log FILE")
+        self.assert_mistake(["trace", "--api-log", self.path("x"), "--api", "memroy"], "--api: .*did you mean 'memory'")
+        self.assert_mistake(["trace", "--api-log", self.path("x"), "--start", "maybe"], "--start: 'maybe' is neither true nor false")
+        result = self.bare([PROBE, "trace", "--api-log", "/no/such/x", "--", "true"])
+        self.assertEqual(result.code, 1)
+        self.assertRegex(result.stderr, "cannot write /no/such/x")
+
+    def test_an_application_without_a_gpu_gets_a_line_and_keeps_its_exit_code(self):
+        result = self.bare([PROBE, "trace", "--api-log", self.path("x"), "--", "sh", "-c", "exit 3"])
+        self.assertEqual(result.code, 3)
+        self.assertRegex(result.stderr, "did not use the GPU")
+
+
+if __name__ == "__main__":
+    fade.main()
