@@ -2,11 +2,12 @@
 
 #include "fade/json_writer.h"
 #include "trace/api_text.h"
+#include "trace/operation_view.h"
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <memory>
+#include <fmt/format.h>
 
 namespace fade::host_trace {
 namespace {
@@ -86,14 +87,80 @@ void writeCall(JsonWriter &json, const HostEvents &events, std::size_t index) {
   });
 }
 
+void writeTimes(JsonWriter &json, const Operation &operation) {
+  json.field("submitted_ns", operation.event.submitted_ns);
+  if (operation.has_times) {
+    json.field("start_ns", operation.start_ns);
+    json.field("end_ns", operation.end_ns);
+  } else {
+    json.field("start_ns", nullptr);
+    json.field("end_ns", nullptr);
+  }
+  if (!operation.has_ended) json.field("complete", false);
+  if (operation.has_failed) json.field("failed", true);
+}
+
+void writeKernel(JsonWriter &json, const events::OperationEvent &event) {
+  const auto list = [&](const char *key, const uint32_t(&values)[3]) {
+    json.list(key, [&] {
+      for (const uint32_t value : values) json.value(value);
+    });
+  };
+  list("grid", event.grid);
+  list("workgroup", event.workgroup);
+  json.field("lds", event.lds_bytes);
+  json.field("private", event.private_bytes);
+}
+
+void writeAddress(JsonWriter &json, const char *key, uint64_t address) {
+  if (address != 0) json.field(key, fmt::format("{:#x}", address));
+}
+
+void writeOperation(JsonWriter &json, const HostEvents &events, std::size_t index) {
+  const Operation &operation = events.operations[index];
+  const events::OperationEvent &event = operation.event;
+  const OperationView view = viewOf(events, operation);
+  constexpr const char *purposes[] = {"kernel", "copy", "fill"};
+  json.object([&] {
+    json.field("type", "operation");
+    json.field("version", 1);
+    json.field("kind", purposes[static_cast<int>(view.purpose)]);
+    if (!view.kernel.empty()) json.field("kernel", view.kernel);
+    json.field("agent", event.agent);
+    if (operation.isKernel()) {
+      json.field("queue", event.queue);
+      json.field("packet", event.sequence);
+      writeKernel(json, event);
+    } else if ((event.flags & events::kOperationEngine) != 0) {
+      json.field("engine", event.engine);
+    }
+    if (view.purpose != Purpose::kernel) {
+      if (view.direction != events::Direction::none)
+        json.field("direction", nameOf(view.direction));
+      if (view.bytes) json.field("bytes", *view.bytes);
+      writeAddress(json, "to", view.to);
+      writeAddress(json, "from", view.from);
+    }
+    writeTimes(json, operation);
+    json.field("pid", operation.pid);
+    json.field("id", index + 1);
+    if (view.call) json.field("call", *view.call + 1);
+  });
+}
+
 } // namespace
 
-Status writeLog(const HostEvents &events, const std::string &path, LogScope) {
+Status writeLog(const HostEvents &events, const std::string &path, LogScope scope) {
   LineFile file(path);
   for (std::size_t i = 0; i < events.calls.size(); ++i) {
     writeCall(file.json, events, i);
     file.lineEnded();
   }
+  if (scope == LogScope::everything)
+    for (std::size_t i = 0; i < events.operations.size(); ++i) {
+      writeOperation(file.json, events, i);
+      file.lineEnded();
+    }
   return file.close();
 }
 

@@ -76,6 +76,7 @@ public:
     for (uint64_t at = events::kHeaderBytes; at + events::kBlockBytes <= size_;
          at += events::kBlockBytes)
       readBlock(at);
+    endOperations();
     sort();
     return Done{};
   }
@@ -127,7 +128,18 @@ private:
     case EventKind::operation: {
       events::OperationEvent event{};
       if (!get(event, at, size)) return false;
-      events_.operations.push_back({event, thread_.pid, at});
+      Operation operation;
+      operation.event = event;
+      operation.pid = thread_.pid;
+      operation.position = at;
+      operation.start_ns = operation.end_ns = event.submitted_ns;
+      events_.operations.push_back(operation);
+      return true;
+    }
+    case EventKind::operation_end: {
+      events::OperationEndEvent event{};
+      if (!get(event, at, size)) return false;
+      ends_.push_back(event);
       return true;
     }
     case EventKind::marker: {
@@ -195,18 +207,36 @@ private:
     return true;
   }
 
-  void sort() {
-    std::ranges::sort(events_.calls, [](const Call &a, const Call &b) {
-      return std::pair(a.start_ns, a.position) < std::pair(b.start_ns, b.position);
+  /// What became of the operations; those that the runtime has refused never were.
+  void endOperations() {
+    std::unordered_map<uint64_t, Operation *> by_position;
+    for (Operation &operation : events_.operations) by_position[operation.position] = &operation;
+    for (const events::OperationEndEvent &end : ends_) {
+      const auto at = by_position.find(end.operation);
+      if (at == by_position.end()) continue;
+      Operation &operation = *at->second;
+      operation.has_ended = true;
+      operation.has_failed = (end.flags & events::kOperationFailed) != 0;
+      operation.event.flags |= end.flags & events::kOperationRefused;
+      if ((end.flags & events::kOperationTimes) == 0 || end.end_ns < end.start_ns) continue;
+      operation.has_times = true;
+      operation.start_ns = end.start_ns;
+      operation.end_ns = end.end_ns;
+    }
+    std::erase_if(events_.operations, [](const Operation &operation) {
+      return (operation.event.flags & events::kOperationRefused) != 0;
     });
+  }
+
+  void sort() {
+    const auto by = [](auto member) {
+      return [member](const auto &item) { return std::pair(item.*member, item.position); };
+    };
+    std::ranges::sort(events_.calls, {}, by(&Call::start_ns));
     for (std::size_t i = 0; i < events_.calls.size(); ++i)
       events_.by_position_[events_.calls[i].position] = static_cast<uint32_t>(i);
-    std::ranges::sort(events_.operations, {}, [](const Operation &operation) {
-      return std::pair(operation.event.start_ns, operation.position);
-    });
-    std::ranges::sort(events_.markers, {}, [](const Marker &marker) {
-      return std::pair(marker.time_ns, marker.position);
-    });
+    std::ranges::sort(events_.operations, {}, by(&Operation::start_ns));
+    std::ranges::sort(events_.markers, {}, by(&Marker::time_ns));
     std::ranges::sort(events_.switches, {}, &Switch::time_ns);
   }
 
@@ -214,6 +244,7 @@ private:
   const char *const bytes_;
   const std::size_t size_;
   Thread thread_;
+  std::vector<events::OperationEndEvent> ends_;
 };
 
 Result<HostEvents> HostEvents::read(const std::string &path) {

@@ -41,8 +41,10 @@ struct Operation {
   events::OperationEvent event{};
   uint32_t pid = 0;
   uint64_t position = 0;
+  bool has_ended = false, has_failed = false, has_times = false;
+  uint64_t start_ns = 0, end_ns = 0; ///< on the GPU; without times, when it was given to it
 
-  bool hasTimes() const { return (event.flags & events::kOperationTimes) != 0; }
+  bool isKernel() const { return event.kind == events::OperationKind::kernel; }
 };
 
 struct Marker {

@@ -46,6 +46,8 @@ struct KernelEntry {
   std::atomic<double> bytes_per_item{-1};
   std::atomic<bool> is_chosen{true}; ///< by --kernels; set when it is registered
 
+  std::atomic<uint64_t> text{0}; ///< its name in the host events; 0: it is not there yet
+
   /// What runs instead of it, once that has been found out. Plans live as long as the kernel.
   std::atomic<const ReplacementPlan *> plan{nullptr};
   std::mutex plan_mutex;

@@ -54,17 +54,19 @@ inline void publishEvent(ThreadLog &log, uint32_t bytes) noexcept {
   std::atomic_ref(block->used).store(log.used, std::memory_order_release);
 }
 
-/// An event that is there as a whole: its fixed part, and bytes that follow it.
-template <typename Event> bool recordEvent(Event event, std::string_view rest = {}) noexcept {
+/// An event that is there as a whole: its fixed part, and bytes that follow it. Returns its place
+/// in the file; 0 if it cannot be recorded.
+template <typename Event> uint64_t recordEvent(Event event, std::string_view rest = {}) noexcept {
   const auto words = static_cast<uint32_t>((sizeof event + rest.size() + 7) / 8);
   ThreadLog *log = nullptr;
   char *at = reserveEvent(log, words * 8);
-  if (!at) return false;
+  if (!at) return 0;
+  const uint64_t position = log->block.position + log->used;
   event.header.words = static_cast<uint16_t>(words);
   __builtin_memcpy(at, &event, sizeof event);
   if (!rest.empty()) __builtin_memcpy(at + sizeof event, rest.data(), rest.size());
   publishEvent(*log, words * 8);
-  return true;
+  return position;
 }
 
 /// The call that this thread is in, or 0.

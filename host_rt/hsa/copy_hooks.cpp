@@ -1,13 +1,16 @@
 #include "hsa/copy_hooks.h"
 
 #include "base/handed_over.h"
+#include "hip/recorder.h"
 #include "hsa/runtime.h"
+#include "hsa/timed_copy.h"
 
 #include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,6 +18,9 @@ namespace fade {
 namespace {
 
 using Signals = std::span<const hsa_signal_t>;
+/// Set when the tables are hooked.
+bool holds_back = false;
+
 using Start = std::function<hsa_status_t(Signals waits_for)>;
 
 bool isZero(hsa_signal_t signal) { return hsaApi().core.hsa_signal_load_scacquire_fn(signal) == 0; }
@@ -101,28 +107,48 @@ CopyQueue *copyQueueOf(hsa_agent_t to, hsa_agent_t from, Runtime &runtime) {
   return &copyQueueOf(source->is_gpu ? from : to, direction);
 }
 
+/// Records a copy if that is wanted. `start`: gives it to the runtime with that completion signal.
+template <typename F>
+hsa_status_t startTimed(Runtime &runtime, const CopyPlaces &places, hsa_signal_t completion,
+                        F start) {
+  TimedCopy *timed = TimedCopy::begin(runtime, places, completion);
+  if (!timed) return start(completion);
+  const hsa_status_t status = start(timed->signal());
+  timed->started(ok(status));
+  return status;
+}
+
 template <typename F>
 hsa_status_t copyLinear(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t from_agent,
-                        size_t size, Signals waits_for, hsa_signal_t completion, F copy) {
-  const auto start = [=](Signals signals) {
+                        size_t size, Signals waits_for, hsa_signal_t completion,
+                        std::optional<uint32_t> engine, F copy) {
+  const auto start = [=](Signals signals, hsa_signal_t done) {
     return copy(to, to_agent, from, from_agent, size, static_cast<uint32_t>(signals.size()),
-                signals.empty() ? nullptr : signals.data(), completion);
+                signals.empty() ? nullptr : signals.data(), done);
   };
+  std::optional<hsa_status_t> status;
   try {
     const Visit visit;
-    CopyQueue *queue =
-        visit.runtime() ? copyQueueOf(to_agent, from_agent, *visit.runtime()) : nullptr;
-    if (queue && queue->takes(waits_for, start, completion)) return HSA_STATUS_SUCCESS;
-  } catch (...) { // no memory to hold it back with
+    if (Runtime *runtime = visit.runtime()) {
+      CopyPlaces places = placesOf(*runtime, to, to_agent, from, from_agent, size);
+      places.engine = engine;
+      status = startTimed(*runtime, places, completion, [&](hsa_signal_t done) {
+        CopyQueue *queue = holds_back ? copyQueueOf(to_agent, from_agent, *runtime) : nullptr;
+        const auto later = [=](Signals signals) { return start(signals, done); };
+        return queue && queue->takes(waits_for, later, done) ? HSA_STATUS_SUCCESS
+                                                             : start(waits_for, done);
+      });
+    }
+  } catch (...) { // no memory to hold it back with, or to record it
   }
-  return start(waits_for);
+  return status ? *status : start(waits_for, completion);
 }
 
 hsa_status_t copy(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t from_agent,
                   size_t size, uint32_t count, const hsa_signal_t *signals,
                   hsa_signal_t completion) {
   return copyLinear(to, to_agent, from, from_agent, size, {signals, count}, completion,
-                    hsaApi().amd.hsa_amd_memory_async_copy_fn);
+                    std::nullopt, hsaApi().amd.hsa_amd_memory_async_copy_fn);
 }
 
 /// These are not held back. Whether the runtime can do it shows only when it is asked to, and there
@@ -132,13 +158,28 @@ hsa_status_t copyRect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_offset,
                       const hsa_dim3_t *range, hsa_agent_t agent,
                       hsa_amd_copy_direction_t direction, uint32_t count,
                       const hsa_signal_t *signals, hsa_signal_t completion) {
+  const auto start = [&](hsa_signal_t done) {
+    return hsaApi().amd.hsa_amd_memory_async_copy_rect_fn(to, to_offset, from, from_offset, range,
+                                                          agent, direction, count, signals, done);
+  };
+  std::optional<hsa_status_t> status;
   try {
     const Visit visit;
-    if (visit.runtime()) copyQueueOf(agent, direction).flush();
+    if (Runtime *runtime = visit.runtime()) {
+      if (holds_back) copyQueueOf(agent, direction).flush();
+      CopyPlaces places;
+      places.agent = agent;
+      if (to && from && range) {
+        places.to = to->base;
+        places.from = from->base;
+        places.bytes = uint64_t{range->x} * range->y * range->z;
+      }
+      places.direction = static_cast<events::Direction>(direction + 1); // in the same order
+      status = startTimed(*runtime, places, completion, start);
+    }
   } catch (...) { // no memory: there is no such queue, either
   }
-  return hsaApi().amd.hsa_amd_memory_async_copy_rect_fn(
-      to, to_offset, from, from_offset, range, agent, direction, count, signals, completion);
+  return status ? *status : start(completion);
 }
 
 /// The same on a chosen engine.
@@ -148,15 +189,26 @@ hsa_status_t copyOnEngine(void *to, hsa_agent_t to_agent, const void *from, hsa_
   const auto copy = [=](auto... values) {
     return hsaApi().amd.hsa_amd_memory_async_copy_on_engine_fn(values..., engine, force);
   };
-  return copyLinear(to, to_agent, from, from_agent, size, {signals, count}, completion, copy);
+  return copyLinear(to, to_agent, from, from_agent, size, {signals, count}, completion, engine,
+                    copy);
 }
+
+/// The application may switch the times of copies on and off; a recording needs them.
+hsa_status_t setCopyTimes(bool enable) {
+  return hsaApi().amd.hsa_amd_profiling_async_copy_enable_fn(enable || hip::hasRecorder());
+}
+
+static_assert(static_cast<int>(events::Direction::host_to_device) == hsaHostToDevice + 1 &&
+              static_cast<int>(events::Direction::device_to_device) == hsaDeviceToDevice + 1);
 
 } // namespace
 
-void hookCopies(HsaTables &tables) {
+void hookCopies(HsaTables &tables, bool keeps_engines_free) {
+  holds_back = keeps_engines_free;
   tables.replace(&AmdApi::hsa_amd_memory_async_copy_fn, copy);
   tables.replace(&AmdApi::hsa_amd_memory_async_copy_rect_fn, copyRect);
   tables.replace(&AmdApi::hsa_amd_memory_async_copy_on_engine_fn, copyOnEngine);
+  tables.replace(&AmdApi::hsa_amd_profiling_async_copy_enable_fn, setCopyTimes);
 }
 
 } // namespace fade

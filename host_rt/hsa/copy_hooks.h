@@ -1,4 +1,5 @@
-// Keeps the copy engine free for records (FADE_TRANSPORT=device).
+// Copies of the application: recorded as host events (FADE_TRACE), and kept from holding up the
+// records of kernels (FADE_TRANSPORT=device).
 //
 // An engine works on its copies one after the other. A copy of the application that waits for a
 // kernel to end would hold up the copies that bring records of this kernel, and these are what the
@@ -10,6 +11,7 @@
 
 namespace fade {
 
-void hookCopies(HsaTables &tables);
+/// `keeps_engines_free`: as described above; else copies are only recorded.
+void hookCopies(HsaTables &tables, bool keeps_engines_free);
 
 } // namespace fade

@@ -33,7 +33,9 @@ inline constexpr int kNoEntry = -1;
 // since 5.6.
 #define FADE_AMD_ENTRIES(X)                                                                        \
   X(hsa_amd_profiling_set_profiler_enabled, 2, 2)                                                  \
+  X(hsa_amd_profiling_async_copy_enable, 3, 3)                                                     \
   X(hsa_amd_profiling_get_dispatch_time, 4, 4)                                                     \
+  X(hsa_amd_profiling_get_async_copy_time, 5, 5)                                                   \
   X(hsa_amd_signal_async_handler, 7, 7)                                                            \
   X(hsa_amd_memory_pool_get_info, 11, 11)                                                          \
   X(hsa_amd_agent_iterate_memory_pools, 12, 12)                                                    \

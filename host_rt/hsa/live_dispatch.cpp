@@ -1,6 +1,7 @@
 #include "hsa/live_dispatch.h"
 
 #include "base/handed_over.h"
+#include "hsa/operations.h"
 
 #include <algorithm>
 #include <hsa/amd_hsa_signal.h>
@@ -87,6 +88,7 @@ void HsaDispatch::readTimes(fade_dispatch &view) noexcept {
   view.start_ns = runtime_.nanoseconds(time.start);
   view.end_ns = runtime_.nanoseconds(time.end);
   view.flags |= FADE_DISPATCH_HAS_TIMES;
+  recordOperationEnd(std::exchange(operation, 0), 0, view.start_ns, view.end_ns);
 }
 
 } // namespace fade

@@ -2,11 +2,13 @@
 #include "base/contain.h"
 #include "base/diagnostics.h"
 #include "hip/install.h"
+#include "hip/recorder.h"
 #include "hsa/code_hooks.h"
 #include "hsa/copy_hooks.h"
 #include "hsa/exit_paths.h"
 #include "hsa/hsa_api.h"
 #include "hsa/memory_hooks.h"
+#include "hsa/packet_calls.h"
 #include "hsa/queue_hooks.h"
 #include "hsa/runtime.h"
 #include "stream/analyze_trace.h"
@@ -40,7 +42,8 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
     hookCode(tables);
     hookQueues(tables);
     hookMemory(tables);
-    if (copies_records) hookCopies(tables);
+    if (hip::hasRecorder()) hookWriteIndex(tables);
+    if (copies_records || hip::hasRecorder()) hookCopies(tables, copies_records);
   } catch (const std::exception &e) {
     warn("cannot start: {}", e.what());
     Runtime::forget();

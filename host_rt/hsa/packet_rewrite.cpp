@@ -2,7 +2,9 @@
 
 #include "base/diagnostics.h"
 #include "fade/sites.h"
+#include "hip/recorder.h"
 #include "hsa/live_dispatch.h"
+#include "hsa/operations.h"
 
 #include <algorithm>
 #include <cstring>
@@ -51,8 +53,8 @@ codeobj::DispatchFields fieldsOf(const DispatchPacket &packet, const QueueState 
 class DispatchRewrite {
 public:
   DispatchRewrite(Runtime &runtime, const std::shared_ptr<QueueState> &queue,
-                  DispatchPacket &packet, uint64_t number)
-      : runtime_(runtime), queue_(queue), packet_(packet), number_(number) {}
+                  DispatchPacket &packet, uint64_t number, uint64_t index)
+      : runtime_(runtime), queue_(queue), packet_(packet), number_(number), index_(index) {}
 
   void run();
 
@@ -68,7 +70,8 @@ private:
   Runtime &runtime_;
   const std::shared_ptr<QueueState> &queue_;
   DispatchPacket &packet_;
-  const uint64_t number_;
+  const uint64_t number_; ///< among those passed on
+  const uint64_t index_;  ///< in the application's queue
   std::shared_ptr<KernelEntry> kernel_;
 };
 
@@ -187,6 +190,9 @@ void DispatchRewrite::run() {
     runtime_.skipped(live->record->kernel->name(), "the runtime had no signal to time it with");
     return;
   }
+  if (queue_->calls && hip::isRecording())
+    live->operation = recordKernel(*live->record, kernel_.get(), packet_.private_segment_size,
+                                   queue_->calls->callOf(index_), index_);
   if (isWanted(ordinal)) swap(*live, ordinal);
   runtime_.collector().add(std::move(live));
 }
@@ -194,14 +200,14 @@ void DispatchRewrite::run() {
 } // namespace
 
 void rewritePackets(Runtime &runtime, const std::shared_ptr<QueueState> &queue,
-                    std::vector<DispatchPacket> &packets) {
+                    std::vector<DispatchPacket> &packets, uint64_t index) {
   const uint64_t count = packets.size();
   const uint64_t first = queue->flow.submit(count, runtime.polledSignals());
   for (uint64_t i = 0; i < count; ++i) {
     if (!isDispatch(packets[i])) continue;
     const DispatchPacket before = packets[i];
     try {
-      DispatchRewrite(runtime, queue, packets[i], first + i).run();
+      DispatchRewrite(runtime, queue, packets[i], first + i, index + i).run();
     } catch (const std::exception &e) {
       packets[i] = before;
       warn("a dispatch is passed on unchanged: {}", e.what());

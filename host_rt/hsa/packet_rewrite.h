@@ -15,8 +15,8 @@ using DispatchPacket = hsa_kernel_dispatch_packet_t;
 static_assert(sizeof(DispatchPacket) == 64);
 
 /// Times and swaps what is to be timed and swapped; whatever goes wrong, a packet stays whole.
-/// There may be more packets afterwards.
+/// There may be more packets afterwards. `index`: of the first one in the application's queue.
 void rewritePackets(Runtime &runtime, const std::shared_ptr<QueueState> &queue,
-                    std::vector<DispatchPacket> &packets);
+                    std::vector<DispatchPacket> &packets, uint64_t index);
 
 } // namespace fade

@@ -2,6 +2,7 @@
 
 #include "base/diagnostics.h"
 #include "hip/install.h"
+#include "hip/recorder.h"
 #include "hsa/packet_rewrite.h"
 #include "hsa/queue_registry.h"
 #include "hsa/runtime.h"
@@ -12,7 +13,7 @@
 namespace fade {
 namespace {
 
-void onPackets(const void *packets, uint64_t count, uint64_t, void *data,
+void onPackets(const void *packets, uint64_t count, uint64_t index, void *data,
                hsa_amd_queue_intercept_packet_writer writer) {
   std::vector<DispatchPacket> own;
   try {
@@ -21,7 +22,8 @@ void onPackets(const void *packets, uint64_t count, uint64_t, void *data,
       const auto *from = static_cast<const DispatchPacket *>(packets);
       own.reserve(count + 1);
       own.assign(from, from + count);
-      rewritePackets(*visit.runtime(), *static_cast<std::shared_ptr<QueueState> *>(data), own);
+      rewritePackets(*visit.runtime(), *static_cast<std::shared_ptr<QueueState> *>(data), own,
+                     index);
     }
   } catch (const std::exception &e) { // each packet is whole, or there are none
     warn("packets are passed on unchanged: {}", e.what());
@@ -80,6 +82,7 @@ hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
     if (is_cooperative)
       (void)api.core.hsa_queue_create_fn(agent, size, type, callback, data, private_size,
                                          group_size, &state->cooperative);
+    if (hip::hasRecorder()) state->calls = std::make_unique<PacketCalls>((*queue)->size);
     if (runtime->settings().instrumented) state->rings = runtime->rings(*known);
     // The runtime calls back until the queue is destroyed, and maybe a little longer.
     auto *forever = new std::shared_ptr<QueueState>(state);

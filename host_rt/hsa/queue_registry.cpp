@@ -4,6 +4,7 @@ namespace fade {
 
 void QueueRegistry::add(std::shared_ptr<QueueState> state) {
   const std::lock_guard lock(mutex_);
+  changes_.fetch_add(1, std::memory_order_release);
   states_[state->queue] = std::move(state);
 }
 
@@ -12,6 +13,7 @@ bool QueueRegistry::take(hsa_queue_t *queue, std::shared_ptr<QueueState> &state)
   const auto found = states_.find(queue);
   if (found == states_.end()) return true;
   if (--found->second->users > 0) return false;
+  changes_.fetch_add(1, std::memory_order_release);
   state = std::move(found->second);
   states_.erase(found);
   return true;
@@ -27,6 +29,22 @@ hsa_queue_t *QueueRegistry::shareCooperative(const Agent *agent) {
 bool QueueRegistry::has(const hsa_queue_t *queue) {
   const std::lock_guard lock(mutex_);
   return states_.contains(const_cast<hsa_queue_t *>(queue));
+}
+
+QueueState *QueueRegistry::find(const hsa_queue_t *queue) {
+  struct Last {
+    const hsa_queue_t *queue = nullptr;
+    uint64_t changes = 0;
+    std::shared_ptr<QueueState> state;
+  };
+  thread_local Last last;
+  const uint64_t changes = changes_.load(std::memory_order_acquire);
+  if (last.queue != queue || last.changes != changes) {
+    const std::lock_guard lock(mutex_);
+    const auto found = states_.find(const_cast<hsa_queue_t *>(queue));
+    last = {queue, changes, found == states_.end() ? nullptr : found->second};
+  }
+  return last.state.get();
 }
 
 QueueRegistry &queues() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hsa/agents.h"
+#include "hsa/packet_calls.h"
 #include "hsa/queue_flow.h"
 
 #include <atomic>
@@ -23,7 +24,8 @@ struct QueueState {
   /// A cooperative queue is shared: what the runtime itself calls it, and how many have it.
   hsa_queue_t *cooperative = nullptr;
   unsigned users = 1;
-  RingPool *rings = nullptr; ///< null: nothing is instrumented on it
+  RingPool *rings = nullptr;          ///< null: nothing is instrumented on it
+  std::unique_ptr<PacketCalls> calls; ///< null: nobody wants to know who has made its packets
   std::atomic<bool> destroyed{false};
   QueueFlow flow;
 };
@@ -38,9 +40,12 @@ public:
   /// started again is another one.
   hsa_queue_t *shareCooperative(const Agent *agent);
   bool has(const hsa_queue_t *queue);
+  /// Null if it is not known. Quick for the queue that the thread has asked for before.
+  QueueState *find(const hsa_queue_t *queue);
 
 private:
   std::mutex mutex_;
+  std::atomic<uint64_t> changes_{0};
   std::unordered_map<hsa_queue_t *, std::shared_ptr<QueueState>> states_;
 };
 

@@ -52,6 +52,7 @@ enum class EventKind : uint16_t {
   operation = 5,
   marker = 6,
   recording = 7, ///< switched on or off
+  operation_end = 8,
 };
 
 struct EventHeader {
@@ -104,13 +105,14 @@ struct TextEvent {
 };
 static_assert(sizeof(TextEvent) == 16);
 
-enum class OperationKind : uint16_t { kernel = 1, copy = 2, fill = 3, barrier = 4 };
+enum class OperationKind : uint16_t { kernel = 1, copy = 2 };
 
+/// Of an operation and of its end.
 enum : uint16_t {
-  kOperationTimes = 1,      ///< start_ns and end_ns are there
-  kOperationIncomplete = 2, ///< it had not ended when the process did
-  kOperationEngine = 4,     ///< a copy on the engine with that number
-  kOperationBlit = 8,       ///< a kernel of the HIP runtime's own, which copies or fills
+  kOperationTimes = 1,   ///< start_ns and end_ns are there
+  kOperationFailed = 2,  ///< it ended with an error
+  kOperationEngine = 4,  ///< a copy on the engine with that number
+  kOperationRefused = 8, ///< the runtime did not take it: it never was
 };
 
 enum class Direction : uint8_t {
@@ -121,13 +123,15 @@ enum class Direction : uint8_t {
   device_to_device
 };
 
-/// Something that the GPU did.
+/// Something that the GPU was given to do, when that happened. What became of it is said by an
+/// OperationEndEvent; one without was under way when the process ended. Its id is its place in the
+/// file, as of a call.
 struct OperationEvent {
   EventHeader header;
   OperationKind kind;
   uint16_t flags;
   uint64_t call; ///< id of the call that asked for it, or 0
-  uint64_t start_ns, end_ns;
+  uint64_t submitted_ns;
   uint32_t agent, queue; ///< numbers of FADE's; a copy has no queue
   uint64_t sequence;     ///< of the packet in its queue, or of the copy
   uint64_t name;         ///< of the kernel: id of a text
@@ -138,7 +142,16 @@ struct OperationEvent {
   Direction direction;
   uint8_t reserved[3];
 };
-static_assert(sizeof(OperationEvent) == 120);
+static_assert(sizeof(OperationEvent) == 112);
+
+struct OperationEndEvent {
+  EventHeader header;
+  uint16_t flags;
+  uint16_t reserved;
+  uint64_t operation;        ///< its id
+  uint64_t start_ns, end_ns; ///< on the GPU, by CLOCK_MONOTONIC
+};
+static_assert(sizeof(OperationEndEvent) == 32);
 
 enum class MarkerKind : uint16_t { mark, push, pop, start, stop };
 

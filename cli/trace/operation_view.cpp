@@ -1,0 +1,118 @@
+#include "trace/operation_view.h"
+
+#include "trace/api_text.h"
+
+#include <array>
+
+namespace fade::host_trace {
+namespace {
+
+using events::Direction;
+
+/// hipMemcpyKind.
+Direction directionOf(uint64_t kind) {
+  constexpr std::array directions = {Direction::host_to_host, Direction::host_to_device,
+                                     Direction::device_to_host, Direction::device_to_device};
+  return kind < directions.size() ? directions[kind] : Direction::none;
+}
+
+Direction directionIn(std::string_view function) {
+  constexpr std::array<std::pair<std::string_view, Direction>, 6> names = {
+      {{"HtoD", Direction::host_to_device},
+       {"DtoH", Direction::device_to_host},
+       {"DtoD", Direction::device_to_device},
+       {"HtoA", Direction::host_to_device},
+       {"AtoH", Direction::device_to_host},
+       {"Peer", Direction::device_to_device}}};
+  for (const auto &[name, direction] : names)
+    if (function.find(name) != function.npos) return direction;
+  return Direction::none;
+}
+
+/// The first of these arguments that the function has.
+template <std::size_t N>
+std::optional<uint64_t> firstOf(const Call &call, const std::array<std::string_view, N> &names) {
+  for (const std::string_view name : names)
+    if (const auto value = argument(call, name)) return value;
+  return std::nullopt;
+}
+
+std::optional<uint64_t> bytesOf(const Call &call, std::string_view function) {
+  const auto width = argument(call, "width"), height = argument(call, "height");
+  if (width && height) return *width * *height;
+  const auto count = firstOf<4>(call, {"sizeBytes", "ByteCount", "count", "sizeInBytes"});
+  if (!count) return std::nullopt;
+  return *count * (function.find("D16") != function.npos   ? 2
+                   : function.find("D32") != function.npos ? 4
+                                                           : 1);
+}
+
+} // namespace
+
+std::optional<CopyCall> copyOf(const Call &call) {
+  const std::string_view function = call.function->name;
+  CopyCall copy;
+  copy.is_fill = function.starts_with("hipMemset");
+  if (call.isNameOnly() || (!copy.is_fill && !function.starts_with("hipMemcpy") &&
+                            !function.starts_with("hipDrvMemcpy")))
+    return std::nullopt;
+  copy.bytes = bytesOf(call, function);
+  copy.to = firstOf<4>(call, {"dst", "dest", "dstDevice", "dstHost"}).value_or(0);
+  if (copy.is_fill) return copy;
+  copy.from = firstOf<4>(call, {"src", "srcDevice", "srcHost", "symbol"}).value_or(0);
+  const auto kind = argument(call, "kind");
+  copy.direction = kind ? directionOf(*kind) : directionIn(function);
+  return copy;
+}
+
+bool isLaunch(const Call &call) {
+  const std::string_view function = call.function->name;
+  return function == "hipGraphLaunch" || function == "hipGraphLaunch_spt" ||
+         (std::string_view(call.function->group) == "launch" &&
+          function.find("HostFunc") == function.npos);
+}
+
+OperationView viewOf(const HostEvents &events, const Operation &operation) {
+  const events::OperationEvent &event = operation.event;
+  OperationView view;
+  view.call = events.callAt(event.call);
+  if (!operation.isKernel()) {
+    view.purpose = Purpose::copy;
+    view.direction = event.direction;
+    view.bytes = event.bytes;
+    view.to = event.to;
+    view.from = event.from;
+    return view;
+  }
+  view.kernel = events.textOf(operation.pid, event.name);
+  if (!view.kernel.starts_with("__amd_rocclr_")) return view;
+  const auto has = [&](std::string_view part) {
+    return view.kernel.find(part) != view.kernel.npos;
+  };
+  if (has("fill"))
+    view.purpose = Purpose::fill;
+  else if (has("copy"))
+    view.purpose = Purpose::copy;
+  if (view.purpose == Purpose::kernel || !view.call) return view;
+  if (const auto call = copyOf(events.calls[*view.call])) {
+    view.purpose = call->is_fill ? Purpose::fill : Purpose::copy;
+    view.direction = call->direction;
+    view.bytes = call->bytes;
+    view.to = call->to;
+    view.from = call->from;
+  }
+  return view;
+}
+
+std::string_view nameOf(Direction direction) {
+  switch (direction) {
+  case Direction::host_to_host: return "host_to_host";
+  case Direction::host_to_device: return "host_to_device";
+  case Direction::device_to_host: return "device_to_host";
+  case Direction::device_to_device: return "device_to_device";
+  case Direction::none: break;
+  }
+  return "";
+}
+
+} // namespace fade::host_trace

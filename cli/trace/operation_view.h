@@ -1,0 +1,41 @@
+// What an operation of the GPU is to the application: HIP copies and fills with kernels of its own
+// where that is quicker, so it is the call that says what was meant.
+#pragma once
+
+#include "trace/event_reader.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fade::host_trace {
+
+enum class Purpose { kernel, copy, fill };
+
+struct OperationView {
+  Purpose purpose = Purpose::kernel;
+  events::Direction direction = events::Direction::none;
+  std::string_view kernel;         ///< that did it; empty: a copy engine
+  std::optional<uint64_t> bytes;   ///< of a copy or fill, if it is known
+  uint64_t to = 0, from = 0;       ///< 0: not known
+  std::optional<std::size_t> call; ///< index in HostEvents::calls
+};
+
+OperationView viewOf(const HostEvents &events, const Operation &operation);
+
+/// "host_to_device"; empty for none.
+std::string_view nameOf(events::Direction direction);
+
+/// What a copy or fill is about, from its arguments; nothing for other calls.
+struct CopyCall {
+  bool is_fill = false;
+  events::Direction direction = events::Direction::none;
+  std::optional<uint64_t> bytes;
+  uint64_t to = 0, from = 0;
+};
+std::optional<CopyCall> copyOf(const Call &call);
+
+/// Whether a call asks for kernels to be run: a launch, also of a graph.
+bool isLaunch(const Call &call);
+
+} // namespace fade::host_trace

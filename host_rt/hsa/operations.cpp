@@ -1,0 +1,92 @@
+#include "hsa/operations.h"
+
+#include "dispatch/kernel_registry.h"
+#include "hip/recorder.h"
+#include "hsa/queue_registry.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace fade {
+namespace {
+
+constexpr uint64_t kAskAfter = 1'000'000'000; // ns
+constexpr int64_t kUncertainty = 2'000;       // a smaller difference is no news
+
+std::atomic<int64_t> offset{0}; ///< CLOCK_MONOTONIC minus the runtime's clock
+std::atomic<uint64_t> asked{0};
+
+uint64_t ticksPerSecond() {
+  static const uint64_t frequency = [] {
+    uint64_t value = 0;
+    (void)hsaApi().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &value);
+    return value == 0 ? 1'000'000'000 : value;
+  }();
+  return frequency;
+}
+
+/// The runtime's clock between two looks at ours, as close together as can be had.
+void measureOffset(uint64_t now) noexcept {
+  uint64_t narrowest = UINT64_MAX;
+  int64_t found = 0;
+  for (int i = 0; i < 5; ++i) {
+    uint64_t ticks = 0;
+    const uint64_t before = hip::nowNs();
+    if (!ok(hsaApi().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_TIMESTAMP, &ticks))) return;
+    const uint64_t after = hip::nowNs();
+    if (after - before >= narrowest) continue;
+    narrowest = after - before;
+    const auto theirs = static_cast<uint64_t>(static_cast<long double>(ticks) * 1e9L /
+                                              static_cast<long double>(ticksPerSecond()));
+    found = static_cast<int64_t>(before + narrowest / 2) - static_cast<int64_t>(theirs);
+  }
+  const bool is_first = asked.exchange(now) == 0;
+  if (is_first || std::abs(found - offset.load()) > kUncertainty) offset.store(found);
+}
+
+} // namespace
+
+uint64_t monotonicOf(uint64_t hsa_ns) noexcept {
+  const uint64_t now = hip::nowNs();
+  if (const uint64_t last = asked.load(); last == 0 || now - last > kAskAfter) measureOffset(now);
+  return hsa_ns + static_cast<uint64_t>(offset.load());
+}
+
+uint64_t recordKernel(const DispatchRecord &record, KernelEntry *kernel, uint32_t private_bytes,
+                      uint64_t call, uint64_t packet) noexcept {
+  events::OperationEvent event{};
+  event.header.kind = events::EventKind::operation;
+  event.kind = events::OperationKind::kernel;
+  event.call = call;
+  event.submitted_ns = hip::nowNs();
+  event.agent = record.view.agent;
+  event.queue = static_cast<uint32_t>(record.view.queue);
+  event.sequence = packet;
+  if (kernel) event.name = kernel->text.load(std::memory_order_relaxed);
+  if (event.name == 0) {
+    event.name = hip::recordText(record.kernel->name());
+    if (kernel) kernel->text.store(event.name, std::memory_order_relaxed);
+  }
+  std::copy_n(record.view.grid, 3, event.grid);
+  std::copy_n(record.view.workgroup, 3, event.workgroup);
+  event.lds_bytes = record.view.group_segment;
+  event.private_bytes = private_bytes;
+  return hip::recordEvent(event);
+}
+
+void recordOperationEnd(uint64_t operation, uint16_t flags, uint64_t start_ns,
+                        uint64_t end_ns) noexcept {
+  if (operation == 0) return;
+  events::OperationEndEvent event{};
+  event.header.kind = events::EventKind::operation_end;
+  event.flags = flags;
+  event.operation = operation;
+  if (start_ns != 0 && end_ns >= start_ns) {
+    event.flags |= events::kOperationTimes;
+    event.start_ns = monotonicOf(start_ns);
+    event.end_ns = event.start_ns + (end_ns - start_ns);
+  }
+  (void)hip::recordEvent(event);
+}
+
+} // namespace fade

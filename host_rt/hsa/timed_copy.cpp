@@ -1,0 +1,111 @@
+#include "hsa/timed_copy.h"
+
+#include "base/handed_over.h"
+#include "hip/recorder.h"
+#include "hsa/operations.h"
+
+#include <hsa/amd_hsa_signal.h>
+#include <memory>
+#include <mutex>
+
+namespace fade {
+namespace {
+
+using events::Direction;
+
+void keepTimes() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    if (const auto enable = hsaApi().amd.hsa_amd_profiling_async_copy_enable_fn) (void)enable(true);
+  });
+}
+
+uint64_t recordCopy(Runtime &runtime, const CopyPlaces &places) {
+  static std::atomic<uint64_t> copies{0};
+  events::OperationEvent event{};
+  event.header.kind = events::EventKind::operation;
+  event.kind = events::OperationKind::copy;
+  event.call = hip::currentCall();
+  event.submitted_ns = hip::nowNs();
+  if (const Agent *agent = runtime.agents().find(places.agent)) event.agent = agent->number;
+  event.sequence = copies.fetch_add(1, std::memory_order_relaxed);
+  event.bytes = places.bytes;
+  event.to = reinterpret_cast<uint64_t>(places.to);
+  event.from = reinterpret_cast<uint64_t>(places.from);
+  event.direction = places.direction;
+  if (places.engine) {
+    event.engine = *places.engine;
+    event.flags |= events::kOperationEngine;
+  }
+  return hip::recordEvent(event);
+}
+
+} // namespace
+
+CopyPlaces placesOf(Runtime &runtime, const void *to, hsa_agent_t to_agent, const void *from,
+                    hsa_agent_t from_agent, uint64_t bytes) {
+  const Agents &agents = runtime.agents();
+  const Agent *source = agents.find(from_agent), *target = agents.find(to_agent);
+  const bool from_gpu = source && source->is_gpu, to_gpu = target && target->is_gpu;
+  const Direction direction =
+      from_gpu ? (to_gpu ? Direction::device_to_device : Direction::device_to_host)
+               : (to_gpu ? Direction::host_to_device : Direction::host_to_host);
+  return {to, from, bytes, from_gpu ? from_agent : to_agent, direction, std::nullopt};
+}
+
+TimedCopy *TimedCopy::begin(Runtime &runtime, const CopyPlaces &places, hsa_signal_t completion) {
+  if (!hip::isRecording()) return nullptr;
+  keepTimes();
+  std::unique_ptr<TimedCopy> copy(new TimedCopy(runtime, completion));
+  copy->signal_ = runtime.interruptSignals().take();
+  if (copy->signal_.handle == 0) return nullptr;
+  copy->operation_ = recordCopy(runtime, places);
+  handOver(copy.get());
+  if (!ok(hsaApi().amd.hsa_amd_signal_async_handler_fn(copy->signal_, HSA_SIGNAL_CONDITION_LT, 1,
+                                                       onEnd, copy.get()))) {
+    recordOperationEnd(copy->operation_, events::kOperationRefused, 0, 0);
+    runtime.interruptSignals().giveBack(copy->signal_);
+    return nullptr;
+  }
+  return copy.release();
+}
+
+void TimedCopy::started(bool success) {
+  if (success) return; // it may be gone already
+  is_refused_.store(true, std::memory_order_release);
+  hsaApi().core.hsa_signal_store_screlease_fn(signal_, 0);
+}
+
+/// On a thread of the runtime.
+bool TimedCopy::onEnd(hsa_signal_value_t value, void *data) {
+  takeOver(data);
+  const std::unique_ptr<TimedCopy> copy(static_cast<TimedCopy *>(data));
+  copy->end(value);
+  return false;
+}
+
+void TimedCopy::end(hsa_signal_value_t value) {
+  const HsaApi &api = hsaApi();
+  if (is_refused_.load(std::memory_order_acquire)) {
+    recordOperationEnd(operation_, events::kOperationRefused, 0, 0);
+  } else {
+    hsa_amd_profiling_async_copy_time_t time{};
+    const auto read = api.amd.hsa_amd_profiling_get_async_copy_time_fn;
+    if (!read || !ok(read(signal_, &time))) time = {};
+    recordOperationEnd(operation_, value < 0 ? uint16_t{events::kOperationFailed} : uint16_t{0},
+                       runtime_.nanoseconds(time.start), runtime_.nanoseconds(time.end));
+    if (application_.handle != 0) {
+      const auto &ours = *reinterpret_cast<amd_signal_t *>(signal_.handle);
+      auto &theirs = *reinterpret_cast<amd_signal_t *>(application_.handle);
+      theirs.start_ts = ours.start_ts;
+      theirs.end_ts = ours.end_ts;
+      if (value < 0)
+        api.core.hsa_signal_store_screlease_fn(application_, value);
+      else
+        api.core.hsa_signal_subtract_screlease_fn(application_, 1);
+    }
+  }
+  runtime_.interruptSignals().giveBack(signal_);
+}
+
+} // namespace fade

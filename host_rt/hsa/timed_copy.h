@@ -1,0 +1,51 @@
+// A copy between memories that is recorded as a host event, with its times.
+#pragma once
+
+#include "fade/host_events.h"
+#include "hsa/runtime.h"
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+namespace fade {
+
+/// What is copied, and by whom.
+struct CopyPlaces {
+  const void *to = nullptr, *from = nullptr;
+  uint64_t bytes = 0;
+  hsa_agent_t agent{}; ///< that copies
+  events::Direction direction = events::Direction::none;
+  std::optional<uint32_t> engine;
+};
+
+/// The places of a copy that names the agents of both sides.
+CopyPlaces placesOf(Runtime &runtime, const void *to, hsa_agent_t to_agent, const void *from,
+                    hsa_agent_t from_agent, uint64_t bytes);
+
+/// Has a completion signal of its own, and does to the application's what the GPU does to that.
+/// Deletes itself.
+class TimedCopy {
+public:
+  /// Null if it is not recorded, or if there is no signal to be had.
+  static TimedCopy *begin(Runtime &runtime, const CopyPlaces &places, hsa_signal_t completion);
+
+  /// For the runtime, instead of the application's.
+  hsa_signal_t signal() const { return signal_; }
+  /// Without success nothing happens to the application's signal.
+  void started(bool success);
+
+private:
+  TimedCopy(Runtime &runtime, hsa_signal_t application)
+      : runtime_(runtime), application_(application) {}
+  static bool onEnd(hsa_signal_value_t value, void *copy);
+  void end(hsa_signal_value_t value);
+
+  Runtime &runtime_;
+  const hsa_signal_t application_;
+  hsa_signal_t signal_{};
+  uint64_t operation_ = 0;
+  std::atomic<bool> is_refused_{false};
+};
+
+} // namespace fade
