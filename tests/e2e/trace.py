@@ -27,6 +27,16 @@ class Tests(fade.Test):
                 self.assertLessEqual(call["start_ns"], call["end_ns"])
         return calls, result
 
+    def everything(self, app, options=(), code=0):
+        """Calls and operations."""
+        log = self.path("all.jsonl")
+        result = self.bare([PROBE, "trace", "-o", log, "--format", "json", *options, "--", *app])
+        self.assertEqual(result.code, code, result.stderr + result.stdout)
+        with open(log) as file:
+            lines = [json.loads(line) for line in file]
+        calls = {x["id"]: x for x in lines if x["type"] == "call"}
+        return calls, [x for x in lines if x["type"] == "operation"], result
+
     def of(self, calls, function):
         return [x for x in calls if x["function"] == function]
 
@@ -116,6 +126,82 @@ class Tests(fade.Test):
         result = self.software_gpu([DL, "typed"], env)
         self.assertEqual((result.code, result.said), (0, []))
         self.assertGreater(os.path.getsize(events), 4096)
+
+    # ---- operations
+
+    def launches(self, threads, times):
+        calls, operations, result = self.everything([DL, "launches", fade.code_object("scale1"), threads, times])
+        self.assertEqual(fade.without_runtime(result.stdout), "")
+        kernels = [x for x in operations if x["kind"] == "kernel"]
+        self.assertEqual(len(kernels), threads * times)
+        self.assertEqual(len({x["call"] for x in kernels}), threads * times)
+        threads_of = collections.defaultdict(set)
+        for kernel in kernels:
+            call = calls[kernel["call"]]
+            self.assertEqual(call["function"], "hipModuleLaunchKernel")
+            self.assertEqual(call["args"]["gridDimX"] * 64, kernel["grid"][0])
+            self.assertTrue(kernel["kernel"].startswith("scale"), kernel)
+            self.assertLessEqual(call["start_ns"], kernel["submitted_ns"])
+            self.assertLessEqual(kernel["submitted_ns"], kernel["end_ns"])
+            self.assertLessEqual(kernel["start_ns"], kernel["end_ns"])
+            threads_of[kernel["grid"][0]].add(call["thread"])
+        self.assertEqual([len(x) for x in threads_of.values()], [1] * threads)
+
+    def test_kernels_belong_to_the_calls_that_launched_them(self):
+        self.launches(threads=8, times=300)
+
+    def test_copies_have_size_direction_and_the_call_that_meant_them(self):
+        calls, operations, result = self.everything([DL, "copies"])
+        self.assertEqual(result.stdout, "right\n")
+        by_call = collections.defaultdict(list)
+        for operation in operations:
+            by_call[operation["call"]].append(operation)
+        directions = {"hipMemcpyHostToDevice": "host_to_device", "hipMemcpyDeviceToHost": "device_to_host",
+                      "hipMemcpyDeviceToDevice": "device_to_device"}
+        seen = collections.Counter()
+        for call in calls.values():
+            name = call["function"]
+            if call["args"] is None or name not in ("hipMemcpy", "hipMemset"):
+                continue
+            found, size = by_call[call["id"]], call["args"]["sizeBytes"]
+            if name == "hipMemset":
+                self.assertEqual([x["kind"] for x in found[:1]], ["fill"])
+                self.assertEqual(found[0]["bytes"], size)
+            elif call["args"]["kind"] == "hipMemcpyHostToHost":
+                self.assertEqual(found, [])
+            else:
+                for operation in found:
+                    self.assertEqual((operation["kind"], operation["direction"]), ("copy", directions[call["args"]["kind"]]))
+                if size >= 65536:  # small ones may be done by the host itself
+                    self.assertGreaterEqual(sum(x["bytes"] for x in found), size, call)
+                    seen[call["args"]["kind"]] += 1
+        self.assertEqual(seen, {"hipMemcpyHostToDevice": 4, "hipMemcpyDeviceToHost": 5, "hipMemcpyDeviceToDevice": 2})
+        for operation in operations:
+            self.assertLessEqual(operation["start_ns"], operation["end_ns"])
+            self.assertLessEqual(calls[operation["call"]]["start_ns"], operation["end_ns"])
+
+    def test_kernels_of_a_graph_belong_to_its_launch(self):
+        calls, operations, result = self.everything([program("graphs")])
+        launches = {x["id"] for x in calls.values() if x["function"] == "hipGraphLaunch"}
+        self.assertTrue(launches)
+        of_graphs = [x for x in operations if x.get("call") in launches]
+        self.assertGreater(len(of_graphs), len(launches))
+        self.assertTrue(all("call" in x for x in operations), operations)
+
+    def test_a_kernel_that_never_ends_is_there_without_an_end(self):
+        log = self.path("all.jsonl")
+        process = subprocess.Popen([PROBE, "trace", "-o", log, "--format", "json", "--", program("endings"), "endless"],
+                                   env=fade.clean_environment({}), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while (line := process.stdout.readline()) != "endless\n":
+            self.assertTrue(line)
+        with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
+            os.kill(int(file.read().split()[0]), signal.SIGKILL)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGKILL)
+        with open(log) as file:
+            operations = [x for x in map(json.loads, file) if x["type"] == "operation"]
+        self.assertEqual([x["start_ns"] for x in operations if "complete" in x], [None])
+        self.assertGreaterEqual(len(operations), 4)
 
     # ---- mistakes
 

@@ -7,6 +7,10 @@
 //   dl_calls killed           ends by SIGKILL while a call waits for a callback
 //   dl_calls fork             calls before a fork, in the child and after it
 //   dl_calls limited BYTES    no file may grow beyond that
+//   dl_calls launches FILE T N   T threads with a stream each launch N kernels; a thread's grids
+//   are
+//                             a workgroup larger than those of the one before
+//   dl_calls copies           copies and fills of many sizes and directions
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -166,6 +170,65 @@ int forks() {
   return 0;
 }
 
+int launches(const char *file, long count, long times) {
+  const auto load_module = function<int(void **, const char *)>("hipModuleLoad");
+  const auto get_function = function<int(void **, void *, const char *)>("hipModuleGetFunction");
+  const auto allocate = function<int(void **, size_t)>("hipMalloc");
+  const auto create = function<int(void **)>("hipStreamCreate");
+  const auto wait = function<int(void *)>("hipStreamSynchronize");
+  using Launch = int(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                     void *, void **, void **);
+  const auto launch = function<Launch>("hipModuleLaunchKernel");
+  void *module = nullptr, *kernel = nullptr, *memory = nullptr;
+  if (load_module(&module, file) != 0 || get_function(&kernel, module, "scale") != 0) return 95;
+  allocate(&memory, 4096);
+  std::vector<std::thread> all;
+  for (long i = 0; i < count; ++i)
+    all.emplace_back([=]() mutable {
+      void *stream = nullptr;
+      create(&stream);
+      float by = 1;
+      int n = 0;
+      void *arguments[] = {&memory, &by, &n};
+      for (long k = 0; k < times; ++k)
+        if (launch(kernel, static_cast<unsigned>(i + 1), 1, 1, 64, 1, 1, 0, stream, arguments,
+                   nullptr) != 0)
+          std::exit(94);
+      wait(stream);
+    });
+  for (std::thread &thread : all) thread.join();
+  return 0;
+}
+
+int copies() {
+  const auto allocate = function<int(void **, size_t)>("hipMalloc");
+  const auto pin = function<int(void **, size_t, unsigned)>("hipHostMalloc");
+  const auto copy = function<int(void *, const void *, size_t, int)>("hipMemcpy");
+  const auto fill = function<int(void *, int, size_t)>("hipMemset");
+  const auto wait = function<int()>("hipDeviceSynchronize");
+  constexpr size_t most = 1 << 20;
+  void *a = nullptr, *b = nullptr, *pinned = nullptr;
+  allocate(&a, most);
+  allocate(&b, most);
+  pin(&pinned, most, 0);
+  std::vector<char> host(most);
+  for (const size_t size : {size_t{4}, size_t{1024}, size_t{65536}, most}) {
+    copy(a, host.data(), size, 1);
+    copy(host.data(), a, size, 2);
+    copy(b, a, size, 3);
+    copy(a, pinned, size, 1);
+    copy(pinned, a, size, 2);
+    copy(host.data(), pinned, size, 0);
+    fill(b, 7, size);
+  }
+  wait();
+  bool is_right = true;
+  copy(host.data(), b, most, 2);
+  for (const char byte : host) is_right = is_right && byte == 7;
+  std::puts(is_right ? "right" : "wrong");
+  return 0;
+}
+
 int limited(unsigned long bytes) {
   const auto get_device = getDevice();
   call(get_device, 1); // the software GPU has made its files
@@ -188,6 +251,8 @@ int main(int argc, char **argv) {
   if (mode == "churn") return churn(number(2));
   if (mode == "killed") return killed();
   if (mode == "fork") return forks();
+  if (mode == "launches" && argc > 2) return launches(argv[2], number(3), number(4));
+  if (mode == "copies") return copies();
   if (mode == "limited") return limited(static_cast<unsigned long>(number(2)));
   return 96;
 }
