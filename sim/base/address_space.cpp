@@ -20,19 +20,21 @@ void cut(std::vector<Region> &table, uint64_t va, uint64_t end) {
   std::vector<Region> rest;
   for (; last != table.end() && last->va < end; ++last) {
     const Region &r = *last;
-    if (r.va < va) rest.push_back({r.va, va - r.va, r.host, r.writable});
-    if (r.end() > end) rest.push_back({end, r.end() - end, r.host + (end - r.va), r.writable});
+    if (r.va < va) rest.push_back({r.va, va - r.va, r.host, r.writable, r.local});
+    if (r.end() > end)
+      rest.push_back({end, r.end() - end, r.host + (end - r.va), r.writable, r.local});
   }
   table.insert(table.erase(first, last), rest.begin(), rest.end());
 }
 
 } // namespace
 
-void AddressSpace::map(uint64_t va, uint64_t size, void *host, bool writable) {
+void AddressSpace::map(uint64_t va, uint64_t size, void *host, bool writable, bool local) {
   if (size == 0) return;
   std::unique_lock lock(mutex_);
   cut(table_, va, va + size);
-  table_.insert(first_after(table_, va), {va, size, static_cast<std::byte *>(host), writable});
+  table_.insert(first_after(table_, va),
+                {va, size, static_cast<std::byte *>(host), writable, local});
   generation_.fetch_add(1, std::memory_order_release);
 }
 

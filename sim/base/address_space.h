@@ -19,6 +19,7 @@ struct Region {
   uint64_t size = 0;
   std::byte *host = nullptr;
   bool writable = true;
+  bool local = false; // the card's own memory
 
   uint64_t end() const { return va + size; }
   bool contains(uint64_t a, uint64_t n) const { return a >= va && n <= size && a - va <= size - n; }
@@ -28,7 +29,7 @@ struct Region {
 class AddressSpace {
 public:
   // Later mappings win where ranges overlap.
-  void map(uint64_t va, uint64_t size, void *host, bool writable = true);
+  void map(uint64_t va, uint64_t size, void *host, bool writable = true, bool local = false);
   void unmap(uint64_t va, uint64_t size);
 
   // The region that holds `va`; true until the generation changes.

@@ -15,12 +15,19 @@ Gpu::~Gpu() {
   queues_.clear();
 }
 
+Observer *Gpu::observer() {
+  std::call_once(observer_once_,
+                 [this] { observer_ = load_observer(arch_.name, observed_memory_); });
+  return observer_;
+}
+
 Executor &Gpu::executor() {
   std::call_once(executor_once_, [this] {
     Executor::Hooks hooks;
     hooks.interrupt = [this](uint32_t event) { interrupts_.event(event); };
     hooks.kernel_name = [this](uint64_t address) { return names_.find(address); };
     executor_ = std::make_unique<Executor>(arch_, memory_, hooks);
+    executor_->observe(observer());
   });
   return *executor_;
 }

@@ -4,6 +4,7 @@
 #include "base/address_space.h"
 #include "device/backing_store.h"
 #include "device/kernel_names.h"
+#include "device/observer_library.h"
 #include "device/packet_processor.h"
 #include "device/queue_runner.h"
 #include "device/stats_log.h"
@@ -50,9 +51,13 @@ public:
     interrupts_.memory_fault(address, write);
   }
   std::string kernel_name(uint64_t kernel_object) override { return names_.find(kernel_object); }
+  void written(uint64_t address, uint64_t size) override {
+    if (Observer *o = observer()) o->memoryWritten(address, size);
+  }
 
 private:
   Executor &executor();
+  Observer *observer(); // null for most
 
   const Arch &arch_;
   DoorbellPoller &poller_;
@@ -61,7 +66,9 @@ private:
   BackingStore store_;
   AddressSpace memory_;
   KernelNames names_;
-  std::once_flag executor_once_;
+  MemoryForObservers observed_memory_{memory_};
+  std::once_flag observer_once_, executor_once_;
+  Observer *observer_ = nullptr;
   std::unique_ptr<Executor> executor_;
   std::mutex queues_mutex_;
   struct Queue {

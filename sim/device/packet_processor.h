@@ -21,6 +21,8 @@ public:
   virtual void memory_fault(uint64_t address, bool write) = 0;
   // Symbol of a kernel, or its address when no symbol is known.
   virtual std::string kernel_name(uint64_t kernel_object) = 0;
+  // A copy engine has written there.
+  virtual void written(uint64_t /*address*/, uint64_t /*size*/) {}
 };
 
 // Consumes one queue. Knows nothing of threads: whoever owns it calls step() from one thread at a

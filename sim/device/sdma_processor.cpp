@@ -165,6 +165,7 @@ SdmaProcessor::Outcome SdmaProcessor::write_linear() {
     if (!memory_.write(to + uint64_t{i} * 4, &value, 4, &bad))
       return fault(bad, true), Outcome{Step::halted};
   }
+  host_.written(to, uint64_t{count} * 4);
   return {Step::progressed, 4 + count};
 }
 
@@ -230,6 +231,7 @@ SdmaProcessor::Outcome SdmaProcessor::fill() {
     if (!memory_.write(to + done, pattern, n, &bad)) return fault(bad, true), Outcome{Step::halted};
     done += n;
   }
+  host_.written(to, bytes);
   return {Step::progressed, 5};
 }
 
@@ -257,6 +259,7 @@ bool SdmaProcessor::copy(uint64_t to, uint64_t from, uint64_t bytes) {
     if (!destination || !destination->writable) return fault(to, true), false;
     uint64_t n = std::min({bytes, source->end() - from, destination->end() - to});
     std::memmove(destination->at(to), source->at(from), n);
+    host_.written(to, n);
     to += n, from += n, bytes -= n;
   }
   std::atomic_thread_fence(std::memory_order_release);

@@ -4,8 +4,11 @@
 #include "exec/executor.h"
 #include "wave/device_services.h"
 
+#include <fade/observer.h>
+
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
 namespace fade::sim {
 
@@ -20,6 +23,10 @@ struct DispatchContext {
   DeviceServices *device = nullptr;
   Program *program = nullptr;
   uint64_t turn = default_turn; // of waves that stay in step, see ResidentGroup
+  // For observers. `info` also holds what messages need when nobody observes.
+  ObservedDispatch info;
+  std::unique_ptr<DispatchObserver> observer; // null for most
+  uint32_t observer_wants = 0;
   std::atomic<bool> stop{false};
 };
 

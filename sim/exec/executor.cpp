@@ -9,6 +9,8 @@
 #include "wave/faults.h"
 #include "wave/memory_view.h"
 
+#include <fade/observer.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,8 +35,8 @@ namespace {
 struct Job {
   DispatchContext context; // shared with the waves
   const KernelLaunch *launch = nullptr;
-  uint64_t number = 0;
-  uint64_t next = 0; // workgroup to start next
+  std::string kernel; // its name, when it is observed
+  uint64_t next = 0;  // workgroup to start next
   uint64_t running = 0;
   uint64_t finished = 0;
   uint64_t resident_limit = 1;
@@ -112,14 +114,14 @@ struct Executor::Impl {
   const Hooks hooks;
   const unsigned count;
   const uint64_t wave_turn = fade::sim::turn();
-  Observer *observer = nullptr;
+  std::atomic<Observer *> observer{nullptr};
   DeviceServices services;
 
   std::mutex mutex;
   std::condition_variable work, ended;
   std::vector<Job *> jobs;
   size_t turn = 0;
-  uint64_t numbers = 0;
+  std::atomic<uint64_t> numbers{0};
   bool quit = false;
   std::vector<std::thread> threads;
 
@@ -127,14 +129,16 @@ struct Executor::Impl {
   std::unordered_map<uint64_t, std::shared_ptr<Program>> programs; // by kernel object
 
   void start_threads();
-  void worker();
+  void worker(unsigned number);
+  void begin_observing(Job &job);
   template <class Filter> void stop(Filter concerns);
   Job *choose();
   std::shared_ptr<Program> program_of(const KernelLaunch &launch, uint64_t kernel_object);
   std::string describe(const Job &job, uint64_t pc, const std::string &what) const;
   using Group = std::unique_ptr<ResidentGroup>;
   ResidentGroup::Outcome run_slice(Job &job, Group &group, std::optional<uint64_t> start,
-                                   WaveRunner &runner, MemoryView &view, DispatchStats &stats);
+                                   unsigned worker, WaveRunner &runner, MemoryView &view,
+                                   DispatchStats &stats);
   DispatchResult run(const Dispatch &dispatch);
 };
 
@@ -147,9 +151,10 @@ void Executor::Impl::start_threads() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    while (threads.size() < count)
-      threads.push_back(hooks.start_thread ? hooks.start_thread([this] { worker(); })
-                                           : std::thread([this] { worker(); }));
+    while (threads.size() < count) {
+      auto body = [this, number = static_cast<unsigned>(threads.size())] { worker(number); };
+      threads.push_back(hooks.start_thread ? hooks.start_thread(body) : std::thread(body));
+    }
   } catch (const std::exception &) {
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -178,8 +183,9 @@ std::string Executor::Impl::describe(const Job &job, uint64_t pc, const std::str
 
 // Whatever stops a wave for good stops the dispatch.
 ResidentGroup::Outcome Executor::Impl::run_slice(Job &job, Group &group,
-                                                 std::optional<uint64_t> start, WaveRunner &runner,
-                                                 MemoryView &view, DispatchStats &stats) try {
+                                                 std::optional<uint64_t> start, unsigned worker,
+                                                 WaveRunner &runner, MemoryView &view,
+                                                 DispatchStats &stats) try {
   using Status = DispatchResult::Status;
   auto stop = [&](Status status, const std::string &message, uint64_t address = 0,
                   bool write = false) {
@@ -189,8 +195,10 @@ ResidentGroup::Outcome Executor::Impl::run_slice(Job &job, Group &group,
   auto pc = [&] { return runner.current() ? runner.current()->pc : 0; };
   try {
     if (!group) group = std::make_unique<ResidentGroup>();
-    if (start) group->start(*job.launch, job.context, arch, job.number, *start);
-    return group->run(runner, view, stats, observer);
+    if (start) group->start(*job.launch, job.context, arch, *start);
+    WorkerObserver *watching =
+        job.context.observer ? job.context.observer->worker(worker) : nullptr;
+    return group->run(runner, view, stats, watching);
   } catch (const MemoryFault &f) {
     const std::string message =
         f.fetch ? describe(job, f.address, "no code there, it is outside of GPU memory")
@@ -222,7 +230,7 @@ ResidentGroup::Outcome Executor::Impl::run_slice(Job &job, Group &group,
   return ResidentGroup::Outcome::finished;
 }
 
-void Executor::Impl::worker() {
+void Executor::Impl::worker(unsigned number) {
   pthread_setname_np(pthread_self(), "fadegpu-worker");
   WaveRunner runner;
   MemoryView view(memory);
@@ -249,7 +257,8 @@ void Executor::Impl::worker() {
 
     DispatchStats stats;
     runner.use(*job->context.program);
-    const ResidentGroup::Outcome outcome = run_slice(*job, group, start, runner, view, stats);
+    const ResidentGroup::Outcome outcome =
+        run_slice(*job, group, start, number, runner, view, stats);
     if (outcome == ResidentGroup::Outcome::waiting) std::this_thread::yield();
 
     lock.lock();
@@ -301,6 +310,31 @@ Executor::~Executor() {
   for (auto &t : impl_->threads) t.join();
 }
 
+// Says what is about to run, and asks whether anybody wants to see it.
+void Executor::Impl::begin_observing(Job &job) {
+  ObservedDispatch &info = job.context.info;
+  info.number = numbers++;
+  Observer *asked = observer.load(std::memory_order_acquire);
+  if (!asked) return;
+  const Dispatch &d = job.context.dispatch;
+  if (hooks.kernel_name) job.kernel = hooks.kernel_name(d.kernel_object);
+  info.gpu = arch.name;
+  info.kernel = job.kernel.c_str();
+  info.kernel_object = d.kernel_object;
+  info.entry = job.launch->entry();
+  info.kernarg_address = d.kernarg_address;
+  info.packet_address = d.packet_address;
+  info.queue_address = d.queue_address;
+  info.kernarg_bytes = job.launch->kernarg_bytes();
+  info.lds_bytes = job.launch->lds_bytes();
+  info.scratch_bytes = job.launch->scratch_bytes();
+  info.lanes = job.launch->lanes();
+  std::copy_n(d.grid.begin(), 3, info.grid);
+  std::copy_n(d.workgroup.begin(), 3, info.workgroup);
+  job.context.observer = asked->begin(info, count);
+  job.context.observer_wants = asked->wants();
+}
+
 DispatchResult Executor::Impl::run(const Dispatch &dispatch) {
   using Status = DispatchResult::Status;
   const auto began = std::chrono::steady_clock::now();
@@ -318,6 +352,7 @@ DispatchResult Executor::Impl::run(const Dispatch &dispatch) {
   std::unique_lock lock(mutex, std::defer_lock);
   try {
     program = program_of(launch, dispatch.kernel_object);
+    begin_observing(job);
     lock.lock();
     start_threads();
     jobs.push_back(&job);
@@ -332,7 +367,6 @@ DispatchResult Executor::Impl::run(const Dispatch &dispatch) {
   job.context.program = program.get();
   job.context.turn = wave_turn;
   job.resident_limit = resident_groups(launch);
-  job.number = numbers++;
   work.notify_all();
   ended.wait(lock, [&] { return job.done(); });
   std::erase(jobs, &job);
@@ -340,6 +374,7 @@ DispatchResult Executor::Impl::run(const Dispatch &dispatch) {
   lock.unlock();
 
   DispatchResult &r = job.result;
+  if (job.context.observer) job.context.observer->end({r.status == Status::ok, r.message.c_str()});
   r.stats.waves = launch.waves();
   r.stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return std::move(r);

@@ -13,9 +13,11 @@
 #include <string>
 #include <thread>
 
-namespace fade::sim {
-
+namespace fade {
 class Observer;
+}
+
+namespace fade::sim {
 
 // A kernel dispatch, as an AQL packet describes it.
 struct Dispatch {
@@ -70,8 +72,7 @@ public:
   void stop();
   void stop(uint64_t queue_address);
 
-  // Sees memory instructions and block entries of every dispatch; null for none. Not while a
-  // dispatch runs.
+  // Sees the dispatches that begin from now on; null for none. It must live until they have ended.
   void observe(Observer *observer);
 
   unsigned workers() const; // as asked for; there are fewer when the host has no more threads

@@ -12,8 +12,8 @@ namespace {
 
 // Offsets in the kernel descriptor. ROCr's built-in kernels have the older amd_kernel_code_t
 // instead, which keeps these at the same places.
-constexpr unsigned entry_offset_at = 16, rsrc3_at = 44, rsrc1_at = 48, rsrc2_at = 52,
-                   properties_at = 56, preload_at = 58, descriptor_size = 64;
+constexpr unsigned kernarg_size_at = 8, entry_offset_at = 16, rsrc3_at = 44, rsrc1_at = 48,
+                   rsrc2_at = 52, properties_at = 56, preload_at = 58, descriptor_size = 64;
 
 enum Property : unsigned {
   private_segment_buffer = 1 << 0,
@@ -79,6 +79,7 @@ void KernelLaunch::read_descriptor(const AddressSpace &memory) {
   vector_registers_ = std::min(256u, ((rsrc1_ & 63) + 1) * granule);
   if (entry_offset != 256 && arch_.gfx9)
     preload_ = read_at<uint16_t>(d, preload_at); // not in amd_kernel_code_t
+  if (entry_offset != 256) kernarg_bytes_ = read_at<uint32_t>(d, kernarg_size_at); // nor is this
   if (const unsigned count = preload_ & 0x7f) {
     const unsigned first = preload_ >> 7;
     if (count > preloaded_.size() ||

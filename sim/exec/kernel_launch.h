@@ -25,6 +25,7 @@ public:
   uint32_t lds_bytes() const { return dispatch_.group_segment_size; }
   uint32_t scratch_bytes() const { return scratch_bytes_; } // per lane
   unsigned vector_registers() const { return vector_registers_; }
+  uint32_t kernarg_bytes() const { return kernarg_bytes_; } // 0 when the descriptor says nothing
 
   std::array<uint32_t, 3> group_id(uint64_t index) const;
   // Work-items of a workgroup in each dimension: fewer at the edge of the grid.
@@ -48,7 +49,7 @@ private:
   std::array<uint32_t, 16> preloaded_{};
   unsigned lanes_ = 64, waves_per_group_ = 1, vector_registers_ = 256;
   uint64_t entry_ = 0;
-  uint32_t scratch_bytes_ = 0;
+  uint32_t scratch_bytes_ = 0, kernarg_bytes_ = 0;
   std::array<uint64_t, 3> groups_{};
 };
 

@@ -67,9 +67,10 @@ void ResidentGroup::Free::operator()(void *p) const {
 }
 
 void ResidentGroup::start(const KernelLaunch &launch, DispatchContext &context, const Arch &arch,
-                          uint64_t dispatch_number, uint64_t index) {
+                          uint64_t index) {
   context_ = &context;
   slices_ = 0;
+  is_announced_ = false;
   const auto id = launch.group_id(index);
   const auto size = launch.group_size(id);
   const unsigned count = (size[0] * size[1] * size[2] + launch.lanes() - 1) / launch.lanes();
@@ -78,6 +79,7 @@ void ResidentGroup::start(const KernelLaunch &launch, DispatchContext &context, 
   group_.lds_bytes = launch.lds_bytes();
   std::memset(group_.lds, 0, group_.lds_bytes);
   group_.at_barrier = group_.ended = 0;
+  group_.info = {&context.info, {id[0], id[1], id[2]}, {size[0], size[1], size[2]}, count, nullptr};
   group_.waves.clear();
   in_step_ = count > 1 && context.turn < longest_turn &&
              (group_.lds_bytes || context.program->has_barrier(launch.entry()));
@@ -101,24 +103,21 @@ void ResidentGroup::start(const KernelLaunch &launch, DispatchContext &context, 
     w.in_step = in_step_;
     w.scratch = static_cast<std::byte *>(m.scratch.get());
     w.scratch_bytes = launch.scratch_bytes();
-    w.info = {dispatch_number,
-              context.dispatch.kernel_object,
-              {id[0], id[1], id[2]},
-              i,
-              static_cast<uint8_t>(w.lanes)};
     launch.start(w, id, i);
+    w.info = {&group_.info, i, w.lanes, w.exec()};
     group_.waves.push_back(&w);
   }
 }
 
 // When all waves that are left have met, they go on.
-bool ResidentGroup::release_barrier(DispatchStats &stats) {
+bool ResidentGroup::release_barrier(DispatchStats &stats, WorkerObserver *observer) {
   unsigned waiting = 0, ended = 0;
   for (const Wave *w : group_.waves) {
     waiting += w->state == WaveState::at_barrier;
     ended += w->state == WaveState::ended;
   }
   if (waiting == 0 || waiting + ended < group_.waves.size()) return false;
+  if (observer) observer->barrierPassed(group_.info);
   for (Wave *w : group_.waves)
     if (w->state == WaveState::at_barrier) {
       w->state = WaveState::running;
@@ -140,12 +139,20 @@ bool ResidentGroup::may_go_on(Wave &w, uint64_t floor) {
   return has_time(w);
 }
 
+void ResidentGroup::begin_observing(WorkerObserver &observer) {
+  is_announced_ = true;
+  observer.groupBegins(group_.info);
+  for (const Wave *w : group_.waves) observer.waveBegins(w->info);
+}
+
 ResidentGroup::Outcome ResidentGroup::run(WaveRunner &runner, MemoryView &memory,
-                                          DispatchStats &stats, Observer *observer) {
+                                          DispatchStats &stats, WorkerObserver *observer) {
+  if (observer && !is_announced_) begin_observing(*observer);
   const uint64_t turn = in_step_ ? context_->turn : longest_turn;
   Hindmost before;
   for (Wave *w : group_.waves) {
-    w->memory = &memory, w->stats = &stats, w->observer = observer;
+    w->memory = &memory, w->stats = &stats;
+    w->observer = observer, w->observer_wants = observer ? context_->observer_wants : 0;
     if (has_time(*w)) before.add(w->time);
   }
   for (uint64_t used = 0;;) {
@@ -176,9 +183,12 @@ ResidentGroup::Outcome ResidentGroup::run(WaveRunner &runner, MemoryView &memory
       all_ended &= w->state == WaveState::ended;
       if (has_time(*w)) after.add(w->time);
     }
-    if (all_ended) return Outcome::finished;
+    if (all_ended) {
+      if (observer) observer->groupEnds(group_.info);
+      return Outcome::finished;
+    }
     before = after;
-    if (release_barrier(stats)) busy = true, before = {0, 0};
+    if (release_barrier(stats, observer)) busy = true, before = {0, 0};
     if (!busy) return Outcome::waiting;
     if (used >= slice_budget) {
       slices_++;

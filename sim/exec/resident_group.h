@@ -27,12 +27,13 @@ class ResidentGroup {
 public:
   // Prepares workgroup `index` of a dispatch.
   void start(const KernelLaunch &launch, DispatchContext &context, const Arch &arch,
-             uint64_t dispatch_number, uint64_t index);
+             uint64_t index);
 
   enum class Outcome : uint8_t { finished, used_up, waiting };
   // Runs for a while: until all waves have ended, the time slice is used up, or every wave waits
   // for something outside.
-  Outcome run(WaveRunner &runner, MemoryView &memory, DispatchStats &stats, Observer *observer);
+  Outcome run(WaveRunner &runner, MemoryView &memory, DispatchStats &stats,
+              WorkerObserver *observer);
 
   // How often its time slice was used up.
   uint64_t slices() const { return slices_; }
@@ -47,13 +48,15 @@ private:
     std::unique_ptr<void, Free> scratch;
     size_t scratch_size = 0;
   };
-  bool release_barrier(DispatchStats &stats);
+  bool release_barrier(DispatchStats &stats, WorkerObserver *observer);
+  void begin_observing(WorkerObserver &observer);
   static bool may_go_on(Wave &w, uint64_t floor);
 
   Workgroup group_;
   DispatchContext *context_ = nullptr;
   uint64_t slices_ = 0;
   bool in_step_ = false;
+  bool is_announced_ = false; // to the observer
   std::vector<std::unique_ptr<WaveMemory>> waves_;
   std::unique_ptr<void, Free> lds_;
 };

@@ -1,7 +1,8 @@
 #include "exec/wave_runner.h"
 
+#include "exec/observation.h"
 #include "wave/faults.h"
-#include "wave/observer.h"
+#include "wave/workgroup.h"
 
 #include <bit>
 
@@ -18,9 +19,10 @@ void count(Wave &w, const Segment &s) {
 }
 
 void trace_instruction(const Wave &w, Program &program, const Instruction &in) {
-  say("wave %u,%u,%u/%u %#llx exec %016llx %s", w.info.workgroup[0], w.info.workgroup[1],
-      w.info.workgroup[2], w.info.wave_in_group, static_cast<unsigned long long>(in.pc),
-      static_cast<unsigned long long>(w.exec()), program.text(in.pc).c_str());
+  const uint32_t *group = w.info.group->id;
+  say("wave %u,%u,%u/%u %#llx exec %016llx %s", group[0], group[1], group[2], w.info.number,
+      static_cast<unsigned long long>(in.pc), static_cast<unsigned long long>(w.exec()),
+      program.text(in.pc).c_str());
 }
 
 } // namespace
@@ -48,6 +50,13 @@ const Segment *WaveRunner::follow(const Segment &from, Program &program, uint64_
 }
 
 uint64_t WaveRunner::run(Wave &w, Program &program, uint64_t budget) {
+  return w.observer ? run_segments<true>(w, program, budget)
+                    : run_segments<false>(w, program, budget);
+}
+
+// In two forms, so that a run without observers is as if there were none.
+template <bool observed>
+uint64_t WaveRunner::run_segments(Wave &w, Program &program, uint64_t budget) {
   const Segment *s = w.segment ? w.segment : find(program, w.pc);
   w.segment = nullptr;
   for (uint64_t done = 0;;) {
@@ -60,14 +69,16 @@ uint64_t WaveRunner::run(Wave &w, Program &program, uint64_t budget) {
       w.lds_use = s->lds_use;
     }
     w.expand_exec();
-    if (w.observer && s->block_start) w.observer->block(w.info, s->start, w.active_exec);
+    if constexpr (observed) observe_segment(w, *s);
     count(w, *s);
     w.pc = s->end;
     for (const Instruction &in : s->instructions) {
       current_ = &in;
       if (tracing_) [[unlikely]]
         trace_instruction(w, program, in);
+      if constexpr (observed) observe_before(w, in);
       in.run(w, in);
+      if constexpr (observed) observe_after(w, in);
     }
     if (!s->unknown.empty() && w.pc == s->end) {
       if (s->unmapped) throw MemoryFault{s->end, false, true};

@@ -22,6 +22,7 @@ public:
   const Instruction *current() const { return current_; }
 
 private:
+  template <bool observed> uint64_t run_segments(Wave &w, Program &program, uint64_t budget);
   const Segment *find(Program &program, uint64_t pc);
   const Segment *follow(const Segment &from, Program &program, uint64_t pc);
 

@@ -55,7 +55,12 @@ enum class Effect : uint8_t {
   writes_exec = 1 << 2, // changes EXEC, whatever its destination is
   writes_mode = 1 << 3, // changes MODE, or how registers are indexed
   outside = 1 << 4,     // the wave stops for a while, or is heard of outside
+  invalidates = 1 << 5, // what caches hold: loads behind it see what others wrote
+  writes_back = 1 << 6, // what caches hold: others see what was stored before it
 };
+
+// The counter that a wait is for.
+enum class Waits : uint8_t { nothing, several, vector, stores, scalar, exports };
 
 // What the encoding leaves unsaid about the operands.
 enum class Form : uint8_t {
@@ -91,6 +96,7 @@ struct Opcode {
   uint8_t effects = 0;           // bits of Effect
   LdsUse lds_use = LdsUse::none; // as far as the opcode alone says so
   Form form = Form::usual;
+  Waits waits = Waits::nothing;
 
   constexpr bool has(Effect e) const { return effects & static_cast<uint8_t>(e); }
 };
@@ -110,6 +116,11 @@ constexpr Opcode with(LdsUse use, Opcode o) {
 }
 constexpr Opcode with(Form form, Opcode o) {
   o.form = form;
+  return o;
+}
+constexpr Opcode with(Waits waits, Opcode o) {
+  o.effects |= static_cast<uint8_t>(Effect::wait);
+  o.waits = waits;
   return o;
 }
 

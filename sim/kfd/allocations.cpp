@@ -130,7 +130,8 @@ int Allocations::map(uint64_t handle, size_t gpu) {
   Buffer &b = it->second;
   if (!b.va || b.mapped.contains(gpu))
     return 0; // without an address it is mapped part by part later
-  gpus_[gpu]->address_space().map(b.va, b.size, b.host, b.flags & KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE);
+  gpus_[gpu]->address_space().map(b.va, b.size, b.host, b.flags & KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE,
+                                  in_vram(b.flags));
   b.mapped.insert(gpu);
   return 0;
 }

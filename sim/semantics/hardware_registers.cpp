@@ -26,8 +26,9 @@ enum HardwareRegister : unsigned {
 
 // Where the wave runs: workgroups are spread over compute units, waves over their SIMDs.
 uint32_t hardware_id(const Wave &w) {
-  const uint32_t group = w.info.workgroup[0] + w.info.workgroup[1] * 7 + w.info.workgroup[2] * 31;
-  const uint32_t wave = w.info.wave_in_group / 4 % 10, simd = w.info.wave_in_group % 4;
+  const uint32_t *id = w.group->info.id;
+  const uint32_t group = id[0] + id[1] * 7 + id[2] * 31;
+  const uint32_t wave = w.info.number / 4 % 10, simd = w.info.number % 4;
   const uint32_t cu = group % 16, engine = group / 16 % 4;
   if (w.arch->gfx9) return wave | simd << 4 | cu << 8 | engine << 13;
   return wave | simd << 8 | cu << 10 | engine << 18; // HW_ID1

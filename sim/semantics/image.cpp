@@ -111,22 +111,24 @@ Texel get_components(const Wave &w, const Instruction &in, const ImageResource &
 void load(Wave &w, const Instruction &in) {
   const ImageResource r = resource_of(w, in);
   const LaneAddresses a = texel_addresses(w, in, r);
+  observe(w, in, a, r.format.bytes(), AccessKind::load);
   for_lanes(w.active_exec, [&](unsigned i) {
     put_components(w, in, r, a.lanes >> i & 1 ? read_texel(w, r, a.va[i]) : Texel{}, i);
   });
-  account(w, in, a, r.format.bytes(), AccessKind::load, Space::global);
+  count_bytes(w, a.lanes, r.format.bytes(), AccessKind::load, Space::global);
 }
 
 void store(Wave &w, const Instruction &in) {
   const ImageResource r = resource_of(w, in);
   const LaneAddresses a = texel_addresses(w, in, r);
+  observe(w, in, a, r.format.bytes(), AccessKind::store);
   release_fence();
   for_lanes(a.lanes, [&](unsigned i) {
     std::byte room[16];
     store_texel(r.format, get_components(w, in, r, i), room);
     w.memory->write(a.va[i], room, r.format.bytes());
   });
-  account(w, in, a, r.format.bytes(), AccessKind::store, Space::global);
+  count_bytes(w, a.lanes, r.format.bytes(), AccessKind::store, Space::global);
 }
 
 Texel border_texel(const ImageResource &r, const Sampler &s) {
@@ -202,8 +204,9 @@ template <unsigned before, bool gradients> void sample(Wave &w, const Instructio
         texel_address(r, {p.at[0].texel[0], p.at[1].texel[0], p.at[2].texel[0]}).value_or(r.base);
     result[i] = filter(w, r, s, p);
   });
+  observe(w, in, a, r.format.bytes(), AccessKind::load);
   for_lanes(w.active_exec, [&](unsigned i) { put_components(w, in, r, result[i], i); });
-  account(w, in, a, r.format.bytes(), AccessKind::load, Space::global);
+  count_bytes(w, a.lanes, r.format.bytes(), AccessKind::load, Space::global);
 }
 
 // One component of the four texels that a bilinear sample would mix: from the lower left against
@@ -219,12 +222,15 @@ template <unsigned before> void gather(Wave &w, const Instruction &in) {
   Texel result[64];
   for_lanes(w.active_exec, [&](unsigned i) {
     const Sample p = place_sample(w, in, r, s, before, i, true);
+    a.va[i] =
+        texel_address(r, {p.at[0].texel[0], p.at[1].texel[0], p.at[2].texel[0]}).value_or(r.base);
     for (unsigned k = 0; k < 4; k++) {
       const Texel t = fetch_corner(w, r, s, p, corners[k]);
       const unsigned from = r.select[component];
       result[i].c[k] = from >= 4 ? t.c[from - 4] : from == 1 ? one_of(r.format) : 0;
     }
   });
+  observe(w, in, a, r.format.bytes(), AccessKind::load);
   for_lanes(w.active_exec, [&](unsigned i) {
     for (unsigned k = 0; k < 4; k++) {
       const uint32_t v = result[i].c[k];
@@ -237,7 +243,7 @@ template <unsigned before> void gather(Wave &w, const Instruction &in) {
       reg = k % 2 ? (reg & 0xffff) | half << 16 : half;
     }
   });
-  account(w, in, a, 4 * r.format.bytes(), AccessKind::load, Space::global);
+  count_bytes(w, a.lanes, 4 * r.format.bytes(), AccessKind::load, Space::global);
 }
 
 void resource_info(Wave &w, const Instruction &in) {
@@ -255,6 +261,7 @@ template <class Op> void atomic(Wave &w, const Instruction &in) {
   const ImageResource r = resource_of(w, in);
   const LaneAddresses a = texel_addresses(w, in, r);
   Row *data = &w.vgpr[in.dst.index];
+  observe(w, in, a, sizeof(T), AccessKind::atomic);
   for_lanes(w.active_exec, [&](unsigned i) {
     T old{};
     if (a.lanes >> i & 1) {
@@ -265,7 +272,7 @@ template <class Op> void atomic(Wave &w, const Instruction &in) {
     }
     if (in.glc) data[0][i] = static_cast<u32>(old);
   });
-  account(w, in, a, sizeof(T), AccessKind::atomic, Space::global);
+  count_bytes(w, a.lanes, sizeof(T), AccessKind::atomic, Space::global);
 }
 
 constexpr auto loads = ExecClass::vmem_load;

@@ -82,14 +82,16 @@ template <class I> void read(Wave &w, const Instruction &in) {
   if constexpr (I::is_half)
     if (w.arch->sram_ecc) return read<typename I::Alone>(w, in);
   const LdsAddresses a = lds_addresses(w, in, static_cast<uint32_t>(in.offset), I::bytes);
+  observe_lds(w, in, a.at, w.active_exec, I::bytes, AccessKind::load);
   read_at<I>(w, a, &w.vgpr[in.dst.index]);
-  account_lds(w, in, a.at, w.active_exec, I::bytes, AccessKind::load);
+  count_bytes(w, w.active_exec, I::bytes, AccessKind::load, Space::lds);
 }
 
 template <class I> void write(Wave &w, const Instruction &in) {
   const LdsAddresses a = lds_addresses(w, in, static_cast<uint32_t>(in.offset), I::bytes);
+  observe_lds(w, in, a.at, w.active_exec, I::bytes, AccessKind::store);
   write_at<I>(w, a, &w.vgpr[in.src[1].index]);
-  account_lds(w, in, a.at, w.active_exec, I::bytes, AccessKind::store);
+  count_bytes(w, w.active_exec, I::bytes, AccessKind::store, Space::lds);
 }
 
 // Two addresses; the offsets count elements, or 64 elements.
@@ -97,32 +99,38 @@ template <class I, unsigned scale> void read2(Wave &w, const Instruction &in) {
   const LdsAddresses first =
       lds_addresses(w, in, static_cast<uint32_t>(in.offset) * I::bytes * scale, I::bytes);
   const LdsAddresses second = lds_addresses(w, in, in.offset1 * I::bytes * scale, I::bytes);
+  observe_lds(w, in, first.at, w.active_exec, I::bytes, AccessKind::load);
+  observe_lds(w, in, second.at, w.active_exec, I::bytes, AccessKind::load);
   read_at<I>(w, first, &w.vgpr[in.dst.index]);
   read_at<I>(w, second, &w.vgpr[in.dst.index + I::count]);
-  account_lds(w, in, first.at, w.active_exec, I::bytes, AccessKind::load);
-  account_lds(w, in, second.at, w.active_exec, I::bytes, AccessKind::load);
+  count_bytes(w, w.active_exec, I::bytes, AccessKind::load, Space::lds);
+  count_bytes(w, w.active_exec, I::bytes, AccessKind::load, Space::lds);
 }
 
 template <class I, unsigned scale> void write2(Wave &w, const Instruction &in) {
   const LdsAddresses first =
       lds_addresses(w, in, static_cast<uint32_t>(in.offset) * I::bytes * scale, I::bytes);
   const LdsAddresses second = lds_addresses(w, in, in.offset1 * I::bytes * scale, I::bytes);
+  observe_lds(w, in, first.at, w.active_exec, I::bytes, AccessKind::store);
+  observe_lds(w, in, second.at, w.active_exec, I::bytes, AccessKind::store);
   write_at<I>(w, first, &w.vgpr[in.src[1].index]);
   write_at<I>(w, second, &w.vgpr[in.src[2].index]);
-  account_lds(w, in, first.at, w.active_exec, I::bytes, AccessKind::store);
-  account_lds(w, in, second.at, w.active_exec, I::bytes, AccessKind::store);
+  count_bytes(w, w.active_exec, I::bytes, AccessKind::store, Space::lds);
+  count_bytes(w, w.active_exec, I::bytes, AccessKind::store, Space::lds);
 }
 
 // Address from M0 and the lane's number.
 void read_addtid(Wave &w, const Instruction &in) {
   const LdsAddresses a = lds_addresses_by_lane(w, static_cast<uint32_t>(in.offset));
+  observe_lds(w, in, a.at, w.active_exec, 4, AccessKind::load);
   read_at<Item<u32, 1>>(w, a, &w.vgpr[in.dst.index]);
-  account_lds(w, in, a.at, w.active_exec, 4, AccessKind::load);
+  count_bytes(w, w.active_exec, 4, AccessKind::load, Space::lds);
 }
 void write_addtid(Wave &w, const Instruction &in) {
   const LdsAddresses a = lds_addresses_by_lane(w, static_cast<uint32_t>(in.offset));
+  observe_lds(w, in, a.at, w.active_exec, 4, AccessKind::store);
   write_at<Item<u32, 1>>(w, a, &w.vgpr[in.src[1].index]);
-  account_lds(w, in, a.at, w.active_exec, 4, AccessKind::store);
+  count_bytes(w, w.active_exec, 4, AccessKind::store, Space::lds);
 }
 
 void nothing(Wave &, const Instruction &) {}

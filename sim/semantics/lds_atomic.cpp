@@ -17,13 +17,14 @@ template <class Op, bool returns, bool is_f32 = false> void atomic(Wave &w, cons
   const LdsAddresses a = lds_addresses(w, in, static_cast<uint32_t>(in.offset), sizeof(T));
   const Denormals denormals = denormals_of(w, is_f32);
   const Row *data = &w.vgpr[in.src[1].index], *data2 = &w.vgpr[in.src[2].index];
+  observe_lds(w, in, a.at, w.active_exec, sizeof(T), AccessKind::atomic, returns);
   for_lanes(w.active_exec, [&](unsigned i) {
     const T old = lds_read<T>(w, a.at[i]);
     lds_write(w, a.at[i],
               Op::apply(old, {lane_value<T>(data, i), lane_value<T>(data2, i), denormals}));
     if constexpr (returns) set_lane_value(&w.vgpr[in.dst.index], i, old);
   });
-  account_lds(w, in, a.at, w.active_exec, sizeof(T), AccessKind::atomic);
+  count_bytes(w, w.active_exec, sizeof(T), AccessKind::atomic, Space::lds);
 }
 
 // Exchanges at two addresses; offsets count elements, or 64 elements.
@@ -33,6 +34,8 @@ template <class T, unsigned scale> void exchange2(Wave &w, const Instruction &in
   const LdsAddresses first =
       lds_addresses(w, in, static_cast<uint32_t>(in.offset) * step, sizeof(T));
   const LdsAddresses second = lds_addresses(w, in, in.offset1 * step, sizeof(T));
+  for (const LdsAddresses *a : {&first, &second})
+    observe_lds(w, in, a->at, w.active_exec, sizeof(T), AccessKind::atomic, true);
   for_lanes(w.active_exec, [&](unsigned i) {
     const T data = lane_value<T>(&w.vgpr[in.src[1].index], i),
             data2 = lane_value<T>(&w.vgpr[in.src[2].index], i);
@@ -42,22 +45,22 @@ template <class T, unsigned scale> void exchange2(Wave &w, const Instruction &in
     set_lane_value(&w.vgpr[in.dst.index], i, old);
     set_lane_value(&w.vgpr[in.dst.index + words], i, old2);
   });
-  account_lds(w, in, first.at, w.active_exec, sizeof(T), AccessKind::atomic);
-  account_lds(w, in, second.at, w.active_exec, sizeof(T), AccessKind::atomic);
+  count_bytes(w, w.active_exec, 2 * sizeof(T), AccessKind::atomic, Space::lds);
 }
 
 // Two dwords, each exchanged only if bit 31 of its data is set; that bit is not stored.
 void conditional_exchange(Wave &w, const Instruction &in) {
   LdsAddresses a = lds_addresses(w, in, static_cast<uint32_t>(in.offset), 8);
+  for_lanes(w.active_exec, [&](unsigned i) { a.at[i] &= 0xfff8; });
+  observe_lds(w, in, a.at, w.active_exec, 8, AccessKind::atomic, true);
   for_lanes(w.active_exec, [&](unsigned i) {
-    a.at[i] &= 0xfff8;
     const u32 data[2] = {w.vgpr[in.src[1].index][i], w.vgpr[in.src[1].index + 1][i]};
     for (unsigned k = 0; k < 2; k++) {
       w.vgpr[in.dst.index + k][i] = lds_read<u32>(w, a.at[i] + 4 * k);
       if (data[k] >> 31) lds_write(w, a.at[i] + 4 * k, data[k] & 0x7fffffff);
     }
   });
-  account_lds(w, in, a.at, w.active_exec, 8, AccessKind::atomic);
+  count_bytes(w, w.active_exec, 8, AccessKind::atomic, Space::lds);
 }
 
 // A counter in LDS grows or shrinks by the number of active lanes; all of them get its old value.
@@ -65,14 +68,14 @@ template <bool grows> void count_lanes(Wave &w, const Instruction &in) {
   if (in.gds) throw IllegalInstruction{in.pc, "global data share"};
   if (!w.active_exec) return;
   uint32_t at[64];
-  at[0] = (w.sgpr[sreg::m0] & 0xffff) + static_cast<uint32_t>(in.offset);
+  for (uint32_t &x : at) x = (w.sgpr[sreg::m0] & 0xffff) + static_cast<uint32_t>(in.offset);
+  const uint64_t once = w.active_exec & (0 - w.active_exec); // the wave does it, not its lanes
+  observe_lds(w, in, at, once, 4, AccessKind::atomic, true);
   const u32 old = lds_read<u32>(w, at[0]);
   const u32 n = static_cast<u32>(std::popcount(w.active_exec));
   lds_write(w, at[0], grows ? old + n : old - n);
   for_lanes(w.active_exec, [&](unsigned i) { w.vgpr[in.dst.index][i] = old; });
-  for (uint32_t &x : at) x = at[0];
-  account_lds(w, in, at, w.active_exec & (0 - w.active_exec), 4,
-              AccessKind::atomic); // the wave does it once
+  count_bytes(w, once, 4, AccessKind::atomic, Space::lds);
 }
 
 #define BOTH(NAME, TYPE, ...)                                                                      \

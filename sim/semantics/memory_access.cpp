@@ -330,40 +330,88 @@ void count_bytes(Wave &w, uint64_t lanes, uint32_t bytes, AccessKind kind, Space
   if (kind != AccessKind::load) (lds ? s.lds_bytes_written : s.global_bytes_written) += moved;
 }
 
-void account(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
-             AccessKind kind, Space space) {
-  count_bytes(w, a.lanes, bytes, kind, space);
-  if (!w.observer) [[likely]]
-    return;
-  uint64_t address[64];
-  for (unsigned i = 0; i < 64; i++)
-    address[i] = space == Space::lds ? static_cast<uint32_t>(a.va[i]) : a.va[i];
-  w.observer->memory(w.info, {in.pc, a.lanes, {address, w.lanes}, bytes, kind, space});
+void count_by_lane(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
+                   AccessKind kind) {
+  uint64_t lanes[3] = {};
+  for_lanes(a.lanes, [&](unsigned i) {
+    lanes[static_cast<unsigned>(lane_space(in, a.va[i]))] |= 1ull << i;
+  });
+  for (Space space : {Space::global, Space::lds})
+    count_bytes(w, lanes[static_cast<unsigned>(space)], bytes, kind, space);
 }
 
-void account_by_lane(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
-                     AccessKind kind) {
-  for (Space space : {Space::global, Space::lds, Space::scratch}) {
-    LaneAddresses part = a;
-    part.lanes = 0;
-    for_lanes(a.lanes, [&](unsigned i) {
-      if (lane_space(in, a.va[i]) != space) return;
-      part.lanes |= 1ull << i;
-    });
-    if (part.lanes) account(w, in, part, bytes, kind, space);
+namespace {
+
+AccessPath path_of(Encoding encoding) {
+  switch (encoding) {
+  case Encoding::flat: return AccessPath::flat;
+  case Encoding::scratch: return AccessPath::scratch;
+  case Encoding::mubuf:
+  case Encoding::mtbuf: return AccessPath::buffer;
+  case Encoding::mimg: return AccessPath::image;
+  case Encoding::ds: return AccessPath::lds;
+  case Encoding::smem: return AccessPath::scalar;
+  default: return AccessPath::global;
   }
 }
 
-void account_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes,
-                 uint32_t bytes, AccessKind kind) {
-  const uint64_t moved = static_cast<uint64_t>(std::popcount(lanes)) * bytes;
-  if (kind != AccessKind::store) w.stats->lds_bytes_read += moved;
-  if (kind != AccessKind::load) w.stats->lds_bytes_written += moved;
-  if (!w.observer) [[likely]]
-    return;
+ObservedAccess described(const Instruction &in, uint32_t bytes, AccessKind kind) {
+  ObservedAccess o;
+  o.pc = in.pc;
+  o.size = bytes;
+  o.kind = kind;
+  o.path = path_of(in.encoding);
+  o.returns = kind == AccessKind::atomic && in.glc;
+  o.coherent = kind != AccessKind::atomic && in.glc;
+  o.streaming = in.slc;
+  return o;
+}
+
+// A lane's address as observers know it: in its space.
+uint64_t address_in(const Wave &w, uint64_t va, Space space) {
+  if (space == Space::global) return va;
+  if (space == Space::lds || va >> 32 == private_aperture_hi) return static_cast<uint32_t>(va);
+  return private_address(w, va - scratch_window_base);
+}
+
+} // namespace
+
+void tell_observer(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
+                   AccessKind kind) {
+  ObservedAccess o = described(in, bytes, kind);
+  uint64_t address[3][64] = {}, lanes[3] = {};
+  for_lanes(a.lanes, [&](unsigned i) {
+    const Space space = a.in_lds ? Space::lds : lane_space(in, a.va[i]);
+    const auto s = static_cast<unsigned>(space);
+    lanes[s] |= 1ull << i;
+    address[s][i] = address_in(w, a.va[i], space);
+  });
+  for (Space space : {Space::global, Space::lds, Space::scratch}) {
+    const auto s = static_cast<unsigned>(space);
+    if (!lanes[s]) continue;
+    o.space = space, o.lanes = lanes[s], o.address = address[s];
+    w.observer->access(w.info, o);
+  }
+}
+
+void tell_observer_of_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes,
+                          uint32_t bytes, AccessKind kind, bool returns) {
+  if (!lanes) return;
+  ObservedAccess o = described(in, bytes, kind);
   uint64_t wide[64];
   for (unsigned i = 0; i < w.lanes; i++) wide[i] = address[i];
-  w.observer->memory(w.info, {in.pc, lanes, {wide, w.lanes}, bytes, kind, Space::lds});
+  o.space = Space::lds, o.lanes = lanes, o.address = wide, o.returns = returns;
+  w.observer->access(w.info, o);
+}
+
+void tell_observer_of_scalar(Wave &w, const Instruction &in, uint64_t va, uint32_t bytes,
+                             AccessKind kind) {
+  ObservedAccess o = described(in, bytes, kind);
+  uint64_t address[64] = {va};
+  if (lane_space(in, va) == Space::scratch)
+    o.space = Space::scratch, address[0] = private_address(w, va - scratch_window_base);
+  o.lanes = 1, o.address = address;
+  w.observer->access(w.info, o);
 }
 
 } // namespace fade::sim

@@ -26,8 +26,7 @@
 
 namespace fade::sim {
 
-using Space = MemoryAccess::Space;
-using AccessKind = MemoryAccess::Kind;
+using Space = AccessSpace;
 
 struct LaneAddresses {
   alignas(64) uint64_t va[64];
@@ -97,14 +96,35 @@ void write_lane(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned
 
 // Counts bytes.
 void count_bytes(Wave &w, uint64_t lanes, uint32_t bytes, AccessKind kind, Space space);
-// Counts the access, and tells an observer.
-void account(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
-             AccessKind kind, Space space);
 // The same when each lane of a flat access may point to another space.
-void account_by_lane(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
-                     AccessKind kind);
-void account_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes,
-                 uint32_t bytes, AccessKind kind);
+void count_by_lane(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
+                   AccessKind kind);
+
+// Whether somebody wants to know of accesses. Those who do are told before the access is made, so
+// that they also see one that faults.
+inline bool is_observed(const Wave &w) { return w.observer_wants & kWantsAccesses; }
+void tell_observer(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
+                   AccessKind kind);
+void tell_observer_of_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes,
+                          uint32_t bytes, AccessKind kind, bool returns);
+void tell_observer_of_scalar(Wave &w, const Instruction &in, uint64_t va, uint32_t bytes,
+                             AccessKind kind);
+inline void observe(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
+                    AccessKind kind) {
+  if (is_observed(w)) [[unlikely]]
+    tell_observer(w, in, a, bytes, kind);
+}
+inline void observe_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes,
+                        uint32_t bytes, AccessKind kind, bool returns = false) {
+  if (is_observed(w)) [[unlikely]]
+    tell_observer_of_lds(w, in, address, lanes, bytes, kind, returns);
+}
+// Atomics: the old value is wanted if the instruction says so.
+inline void observe_scalar(Wave &w, const Instruction &in, uint64_t va, uint32_t bytes,
+                           AccessKind kind) {
+  if (is_observed(w)) [[unlikely]]
+    tell_observer_of_scalar(w, in, va, bytes, kind);
+}
 
 // Calls f(lane) for each lane of a mask, in rising order.
 template <class F> inline void for_lanes(uint64_t mask, F &&f) {

@@ -78,15 +78,26 @@ void write_scalars(Wave &w, const Operand &to, const uint32_t *values, unsigned 
   if (to.index != sreg::null) std::memcpy(&w.sgpr[to.index], values, words * 4);
 }
 
+// The part that is inside.
+void observe_scalar(Wave &w, const Instruction &in, const Target &t, uint32_t bytes,
+                    AccessKind kind) {
+  if (const uint64_t inside = std::min<uint64_t>(bytes, t.room & ~3ull))
+    fade::sim::observe_scalar(w, in, t.va, static_cast<uint32_t>(inside), kind);
+}
+
 template <Base base, unsigned words> void load(Wave &w, const Instruction &in) {
   uint32_t values[words];
-  read<words>(w, target<base>(w, in), values);
+  const Target t = target<base>(w, in);
+  observe_scalar(w, in, t, words * 4, AccessKind::load);
+  read<words>(w, t, values);
   write_scalars(w, in.dst, values, words);
 }
 
 // The data of stores and atomics is named where loads have their destination.
 template <Base base, unsigned words> void store(Wave &w, const Instruction &in) {
-  write<words>(w, target<base>(w, in), &w.sgpr[in.dst.index]);
+  const Target t = target<base>(w, in);
+  observe_scalar(w, in, t, words * 4, AccessKind::store);
+  write<words>(w, t, &w.sgpr[in.dst.index]);
 }
 
 template <Base base, class Op> void atomic(Wave &w, const Instruction &in) {
@@ -98,6 +109,7 @@ template <Base base, class Op> void atomic(Wave &w, const Instruction &in) {
   std::memcpy(&input.data2, &w.sgpr[in.dst.index + words], sizeof(T));
   T old{};
   if (t.room >= sizeof(T)) {
+    observe_scalar(w, in, t, sizeof(T), AccessKind::atomic);
     if (t.va % sizeof(T)) throw MisalignedAtomic{t.va};
     old = fetch_apply<Op>(reinterpret_cast<T *>(w.memory->at(t.va, sizeof(T), true)), input);
   }
@@ -153,11 +165,11 @@ constexpr Opcode table[] = {
     FADE_INTEGER_ATOMICS(INTEGER_ATOMIC),
     {"s_memtime", memtime, smem},
     {"s_memrealtime", memrealtime, smem},
-    {"s_dcache_inv", cache_control, smem},
-    {"s_dcache_inv_vol", cache_control, smem},
-    {"s_dcache_wb", cache_control, smem},
-    {"s_dcache_wb_vol", cache_control, smem},
-    {"s_gl1_inv", cache_control, smem},
+    with(Effect::invalidates, Opcode{"s_dcache_inv", cache_control, smem}),
+    with(Effect::invalidates, Opcode{"s_dcache_inv_vol", cache_control, smem}),
+    with(Effect::writes_back, Opcode{"s_dcache_wb", cache_control, smem}),
+    with(Effect::writes_back, Opcode{"s_dcache_wb_vol", cache_control, smem}),
+    with(Effect::invalidates, Opcode{"s_gl1_inv", cache_control, smem}),
     {"s_dcache_discard", hint, smem},
     {"s_dcache_discard_x2", hint, smem},
     {"s_atc_probe", hint, smem},

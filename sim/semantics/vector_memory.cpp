@@ -192,7 +192,7 @@ void load_apart(Wave &w, const Instruction &in, const LaneAddresses &a, Row *to)
     read_lane(w, in, a, i, room, I::bytes);
     load_lane<I>(to, i, room, 4);
   });
-  account_by_lane(w, in, a, I::bytes, AccessKind::load);
+  count_by_lane(w, in, a, I::bytes, AccessKind::load);
 }
 
 // Loads what `a` points to; lanes cut off by a buffer's bounds get zero.
@@ -200,6 +200,7 @@ template <class I> void load_to(Wave &w, const Instruction &in, const LaneAddres
   if (a.lanes != w.active_exec) [[unlikely]]
     clear_lanes<I>(to, w.active_exec & ~a.lanes);
   if (!a.lanes) return;
+  observe(w, in, a, I::bytes, AccessKind::load);
   const LaneMask mask(w, a.lanes);
   const HostRange r = locate(w, a, mask, I::bytes, false);
   if (!r.host) [[unlikely]]
@@ -208,7 +209,7 @@ template <class I> void load_to(Wave &w, const Instruction &in, const LaneAddres
     load_run<I>(w, to, r.run, a.word_stride, mask);
   else
     load_scattered<I>(w, to, r, a, mask);
-  account(w, in, a, I::bytes, AccessKind::load, r.space);
+  count_bytes(w, a.lanes, I::bytes, AccessKind::load, r.space);
 }
 
 // Calls move(addresses, first register) for each dword of an access that must be made dword by
@@ -227,8 +228,9 @@ template <class I> void load_to_lds(Wave &w, const Instruction &in) {
   Row values[1] = {};
   load_to<I>(w, in, a, values);
   const LdsAddresses to = lds_addresses_by_lane(w, static_cast<uint32_t>(in.offset));
+  observe_lds(w, in, to.at, w.active_exec, 4, AccessKind::store);
   for_lanes(w.active_exec, [&](unsigned i) { lds_write(w, to.at[i], values[0][i]); });
-  account_lds(w, in, to.at, w.active_exec, 4, AccessKind::store);
+  count_bytes(w, w.active_exec, 4, AccessKind::store, Space::lds);
 }
 
 template <class I> void load(Wave &w, const Instruction &in) {
@@ -237,7 +239,7 @@ template <class I> void load(Wave &w, const Instruction &in) {
   if constexpr (I::count == 1)
     if (in.lds) [[unlikely]]
       return load_to_lds<I>(w, in);
-  if (w.active_exec && !w.observer)
+  if (w.active_exec && !is_observed(w))
     if (const Run run = find_run(w, in, I::bytes, false); run.host) {
       load_run<I>(w, &w.vgpr[in.dst.index], run.host, run.word_stride, LaneMask(w, w.active_exec));
       return count_bytes(w, w.active_exec, I::bytes, AccessKind::load, run.space);
@@ -260,12 +262,13 @@ void store_apart(Wave &w, const Instruction &in, const LaneAddresses &a, const R
     store_lane<I>(from, i, room, 4);
     write_lane(w, in, a, i, room, I::bytes);
   });
-  account_by_lane(w, in, a, I::bytes, AccessKind::store);
+  count_by_lane(w, in, a, I::bytes, AccessKind::store);
 }
 
 template <class I>
 void store_from(Wave &w, const Instruction &in, const LaneAddresses &a, const Row *from) {
   if (!a.lanes) return;
+  observe(w, in, a, I::bytes, AccessKind::store);
   release_fence();
   const LaneMask mask(w, a.lanes);
   const HostRange r = locate(w, a, mask, I::bytes, true);
@@ -275,11 +278,11 @@ void store_from(Wave &w, const Instruction &in, const LaneAddresses &a, const Ro
     store_run<I>(from, r.run, a.word_stride, w.lanes);
   else
     store_scattered<I>(from, r, a);
-  account(w, in, a, I::bytes, AccessKind::store, r.space);
+  count_bytes(w, a.lanes, I::bytes, AccessKind::store, r.space);
 }
 
 template <class I> void store(Wave &w, const Instruction &in) {
-  if (w.all_active && !w.observer)
+  if (w.all_active && !is_observed(w))
     if (const Run run = find_run(w, in, I::bytes, true); run.host) {
       release_fence();
       store_run<I>(&w.vgpr[in.src[1].index], run.host, run.word_stride, w.lanes);
@@ -299,8 +302,9 @@ template <class I> void store(Wave &w, const Instruction &in) {
 void store_from_lds(Wave &w, const Instruction &in) {
   const LdsAddresses from = lds_addresses_by_lane(w, static_cast<uint32_t>(in.offset));
   Row values[1];
+  observe_lds(w, in, from.at, w.active_exec, 4, AccessKind::load);
   for_lanes(w.active_exec, [&](unsigned i) { values[0][i] = lds_read<u32>(w, from.at[i]); });
-  account_lds(w, in, from.at, w.active_exec, 4, AccessKind::load);
+  count_bytes(w, w.active_exec, 4, AccessKind::load, Space::lds);
   LaneAddresses a;
   vector_addresses(w, in, 4, a);
   store_from<Item<u32, 1>>(w, in, a, values);
@@ -326,6 +330,9 @@ void store_addtid(Wave &w, const Instruction &in) {
 
 // Cache invalidation and write-back: there are no caches here, but what they order stays ordered.
 void cache_control(Wave &, const Instruction &) { full_fence(); }
+constexpr Opcode invalidating(const char *name) {
+  return with(Effect::invalidates, Opcode{name, cache_control, ExecClass::other});
+}
 
 constexpr auto loads = ExecClass::vmem_load;
 constexpr auto stores = ExecClass::vmem_store;
@@ -371,13 +378,13 @@ constexpr Opcode table[] = {
     FADE_LDS_FORMS("sshort", load_to_lds<Item<i16, 1>>),
     with(LdsUse::reads, Opcode{"buffer_store_lds_dword", store_from_lds, stores}),
 
-    {"buffer_wbinvl1", cache_control, ExecClass::other},
-    {"buffer_wbinvl1_vol", cache_control, ExecClass::other},
-    {"buffer_wbl2", cache_control, ExecClass::other},
-    {"buffer_invl2", cache_control, ExecClass::other},
-    {"buffer_inv", cache_control, ExecClass::other},
-    {"buffer_gl0_inv", cache_control, ExecClass::other},
-    {"buffer_gl1_inv", cache_control, ExecClass::other},
+    invalidating("buffer_wbinvl1"),
+    invalidating("buffer_wbinvl1_vol"),
+    with(Effect::writes_back, Opcode{"buffer_wbl2", cache_control, ExecClass::other}),
+    invalidating("buffer_invl2"),
+    invalidating("buffer_inv"),
+    invalidating("buffer_gl0_inv"),
+    invalidating("buffer_gl1_inv"),
 };
 // clang-format on
 

@@ -39,6 +39,7 @@ template <class Op, bool is_f32 = false> void atomic(Wave &w, const Instruction 
   const Denormals denormals = denormals_of(*w.arch, is_f32);
   if (in.glc) for_lanes(w.active_exec & ~a.lanes, [&](unsigned i) { set_lane_value<T>(to, i, 0); });
   if (!a.lanes) return;
+  observe(w, in, a, sizeof(T), AccessKind::atomic);
   HostRange r = locate(w, a, LaneMask(w, a.lanes), sizeof(T), true);
   const bool in_pieces = sizeof(T) > 4 && a.word_stride != 4; // private memory: dwords apart
   if (in_pieces) r.host = nullptr;
@@ -51,9 +52,9 @@ template <class Op, bool is_f32 = false> void atomic(Wave &w, const Instruction 
     if (in.glc) set_lane_value(to, i, old);
   });
   if (r.host)
-    account(w, in, a, sizeof(T), AccessKind::atomic, r.space);
+    count_bytes(w, a.lanes, sizeof(T), AccessKind::atomic, r.space);
   else
-    account_by_lane(w, in, a, sizeof(T), AccessKind::atomic);
+    count_by_lane(w, in, a, sizeof(T), AccessKind::atomic);
 }
 
 constexpr auto atomics = ExecClass::vmem_atomic;

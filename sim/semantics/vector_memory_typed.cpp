@@ -81,16 +81,18 @@ void load(Wave &w, const Instruction &in) {
   Row *to = to_lds ? lds_values : &w.vgpr[in.dst.index];
   for_lanes(w.active_exec & ~a.lanes,
             [&](unsigned i) { to_registers<count, width>(*w.arch, e, Texel{}, to, i); });
+  observe(w, in, a, bytes, AccessKind::load);
   for_lanes(a.lanes, [&](unsigned i) {
     std::byte room[16];
     read_lane(w, in, a, i, room, bytes);
     to_registers<count, width>(*w.arch, e, load_texel(e.format, room), to, i);
   });
-  account_by_lane(w, in, a, bytes, AccessKind::load);
+  count_by_lane(w, in, a, bytes, AccessKind::load);
   if (!to_lds) return;
   const LdsAddresses lds = lds_addresses_by_lane(w, static_cast<uint32_t>(in.offset));
+  observe_lds(w, in, lds.at, w.active_exec, 4, AccessKind::store);
   for_lanes(w.active_exec, [&](unsigned i) { lds_write(w, lds.at[i], lds_values[0][i]); });
-  account_lds(w, in, lds.at, w.active_exec, 4, AccessKind::store);
+  count_bytes(w, w.active_exec, 4, AccessKind::store, Space::lds);
 }
 
 template <unsigned count, Width width> void store(Wave &w, const Instruction &in) {
@@ -98,13 +100,14 @@ template <unsigned count, Width width> void store(Wave &w, const Instruction &in
   if (!f.valid()) return;
   LaneAddresses a;
   vector_addresses(w, in, f.bytes(), a);
+  observe(w, in, a, f.bytes(), AccessKind::store);
   release_fence();
   for_lanes(a.lanes, [&](unsigned i) {
     std::byte room[16];
     store_texel(f, from_registers<count, width>(f, &w.vgpr[in.src[1].index], i), room);
     write_lane(w, in, a, i, room, f.bytes());
   });
-  account_by_lane(w, in, a, f.bytes(), AccessKind::store);
+  count_by_lane(w, in, a, f.bytes(), AccessKind::store);
 }
 
 constexpr auto loads = ExecClass::vmem_load;

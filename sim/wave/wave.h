@@ -3,7 +3,8 @@
 
 #include "isa/arch.h"
 #include "isa/instruction.h"
-#include "wave/observer.h"
+
+#include <fade/observer.h>
 
 #include <bit>
 #include <cstdint>
@@ -63,9 +64,10 @@ struct Wave {
   MemoryView *memory = nullptr; // the worker's
   Workgroup *group = nullptr;
   DeviceServices *device = nullptr;
-  DispatchStats *stats = nullptr; // the worker's
-  Observer *observer = nullptr;
-  WaveInfo info{};
+  DispatchStats *stats = nullptr;     // the worker's
+  WorkerObserver *observer = nullptr; // the worker's; null for most dispatches
+  uint32_t observer_wants = 0;        // bits of ObserverWants
+  ObservedWave info{};
   std::byte *scratch = nullptr;      // private memory of the wave: dword-interleaved between lanes
   uint32_t scratch_bytes = 0;        // per lane
   uint64_t global_barrier_phase = 0; // while at_global_barrier: the phase that must end

@@ -15,6 +15,7 @@ public:
   std::vector<Wave *> waves;
   std::byte *lds = nullptr;
   uint32_t lds_bytes = 0; // as allocated for the dispatch: accesses beyond read 0 and write nothing
+  ObservedGroup info{};   // all but `state` is set, whether it is observed or not
   unsigned at_barrier = 0;
   unsigned ended = 0;
   uint64_t gws_barrier_waiting = 0;

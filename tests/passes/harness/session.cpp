@@ -1,8 +1,7 @@
 #include "session.h"
 
-#include "wave/observer.h"
-
 #include <fade/clone.h>
+#include <fade/observer.h>
 
 #include "llvm/BinaryFormat/MsgPackDocument.h"
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
@@ -73,28 +72,38 @@ struct Session::Lines {
 
 namespace {
 
-// Collects what waves touch. Called on several threads.
-class Collector : public sim::Observer {
+// Collects what waves touch: one for all workers, which take a lock.
+class Collector : public Observer, public WorkerObserver {
 public:
   explicit Collector(const Session &session) : session_(session) {}
 
-  void memory(const sim::WaveInfo &wave, const sim::MemoryAccess &access) override {
-    using sim::MemoryAccess;
-    if (access.space == MemoryAccess::Space::scratch) return;
+  uint32_t wants() const override { return kWantsAccesses; }
+  std::unique_ptr<DispatchObserver> begin(const ObservedDispatch &, uint32_t) override {
+    struct Shared : DispatchObserver {
+      Collector *collector;
+      explicit Shared(Collector *c) : collector(c) {}
+      WorkerObserver *worker(uint32_t) override { return collector; }
+    };
+    return std::make_unique<Shared>(this);
+  }
+
+  void access(const ObservedWave &wave, const ObservedAccess &access) override {
+    // The pass leaves private memory alone, and scalar loads of arguments are no accesses in IR.
+    if (access.space == AccessSpace::scratch || access.path == AccessPath::scalar) return;
     const std::lock_guard lock(mutex_);
-    Place place{{wave.workgroup[0], wave.workgroup[1], wave.workgroup[2]},
-                wave.wave_in_group,
+    const uint32_t *group = wave.group->id;
+    Place place{{group[0], group[1], group[2]},
+                wave.number,
                 session_.lineAt(access.pc),
-                access.kind == MemoryAccess::Kind::load    ? Kind::load
-                : access.kind == MemoryAccess::Kind::store ? Kind::store
-                                                           : Kind::atomic,
-                access.space == MemoryAccess::Space::lds ? Space::lds : Space::global};
+                access.kind == AccessKind::load    ? Kind::load
+                : access.kind == AccessKind::store ? Kind::store
+                                                   : Kind::atomic,
+                access.space == AccessSpace::lds ? Space::lds : Space::global};
     Bytes &bytes = touched_[place];
     for (uint32_t lane = 0; lane < wave.lanes; ++lane)
-      if (access.exec >> lane & 1)
-        for (uint32_t i = 0; i < access.size; ++i) ++bytes[{lane, access.addresses[lane] + i}];
+      if (access.lanes >> lane & 1)
+        for (uint32_t i = 0; i < access.size; ++i) ++bytes[{lane, access.address[lane] + i}];
   }
-  void block(const sim::WaveInfo &, uint64_t, uint64_t) override {}
 
   Touched take() { return std::move(touched_); }
 

@@ -3,14 +3,11 @@
 #include "../support/test_device.h"
 #include "extent.h"
 
-#include "wave/observer.h"
 #include "wave/quad.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <map>
-#include <mutex>
 #include <thread>
 
 namespace fade::sim {
@@ -306,47 +303,6 @@ TEST_P(ExecutorTest, WavesOfAWorkgroupStayInStepWhereTheyShareLds) {
 TEST_P(ExecutorTest, WavesOfAWorkgroupMayWaitForEachOther) {
   for (const char *turn : {"1", "64", "10000"})
     EXPECT_EQ(right_in_step(GetParam(), "pass_on", turn, 5), 256u) << turn;
-}
-
-class Recorder : public Observer {
-public:
-  void memory(const WaveInfo &wave, const MemoryAccess &a) override {
-    std::lock_guard lock(mutex);
-    if (a.space != MemoryAccess::Space::global) return;
-    for (unsigned lane = 0; lane < wave.lanes; lane++)
-      if (a.exec >> lane & 1)
-        ++(a.kind == MemoryAccess::Kind::load ? loads : stores)[a.addresses[lane]];
-  }
-  void block(const WaveInfo &, uint64_t, uint64_t exec) override {
-    std::lock_guard lock(mutex);
-    ++blocks;
-    entered_empty += exec == 0;
-  }
-  std::mutex mutex;
-  std::map<uint64_t, int> loads, stores; // times per address
-  int blocks = 0, entered_empty = 0;
-};
-
-TEST_P(ExecutorTest, AListenerSeesEachLaneOfEachAccessOnce) {
-  constexpr uint32_t items = 64 * 6;
-  std::vector<uint32_t> words(items);
-  for (uint32_t i = 0; i < items; i++) words[i] = i * 3;
-  auto in = device.upload(words), out = device.allocate<uint32_t>(items);
-  auto p = prepare("reverse", items, Arguments().add(in.va).add(out.va));
-  Recorder recorder;
-  device.executor().observe(&recorder);
-  ASSERT_EQ(run(p).status, Status::ok);
-  device.executor().observe(nullptr);
-  for (uint32_t i = 0; i < items; i++) {
-    const uint32_t word = words[i / 64 * 64 + 63 - i % 64];
-    EXPECT_EQ(recorder.loads[in.va + 4 * i], 1) << i;
-    EXPECT_EQ(recorder.stores.count(out.va + 4 * i), word & 1) << i;
-    EXPECT_EQ(out[i], word & 1 ? word : 0) << i;
-  }
-  EXPECT_GE(recorder.blocks, 6);
-  const int seen = recorder.blocks;
-  ASSERT_EQ(run(p).status, Status::ok);
-  EXPECT_EQ(recorder.blocks, seen); // nobody listens any more
 }
 
 INSTANTIATE_TEST_SUITE_P(, ExecutorTest, testing::Values("gfx90a", "gfx1030"),

@@ -1,6 +1,6 @@
 // Flat and global loads and stores.
 #include "memory_bench.h"
-#include "wave/observer.h"
+#include <fade/observer.h>
 
 #include <gtest/gtest.h>
 
@@ -383,19 +383,19 @@ TEST(Flat, Gfx11UsesTheSameSemanticsUnderItsOwnNames) {
   EXPECT_EQ(data[0], 0xfffffffeu);
 }
 
-class Recorder : public Observer {
+class Recorder : public WorkerObserver {
 public:
-  void memory(const WaveInfo &, const MemoryAccess &a) override {
-    pc = a.pc, exec = a.exec, size = a.size, kind = a.kind, space = a.space;
-    addresses.assign(a.addresses.begin(), a.addresses.end());
+  void access(const ObservedWave &, const ObservedAccess &a) override {
+    pc = a.pc, exec = a.lanes, size = a.size, kind = a.kind, space = a.space;
+    addresses.assign(a.address, a.address + 64);
     calls++;
   }
-  void block(const WaveInfo &, uint64_t, uint64_t) override {}
+  void watch(Wave &w) { w.observer = this, w.observer_wants = kWantsAccesses; }
 
   uint64_t pc = 0, exec = 0;
   uint32_t size = 0;
-  MemoryAccess::Kind kind{};
-  MemoryAccess::Space space{};
+  AccessKind kind{};
+  AccessSpace space{};
   std::vector<uint64_t> addresses;
   int calls = 0;
 };
@@ -403,7 +403,7 @@ public:
 TEST(Observer, SeesAddressesExecSizeAndKind) {
   MemoryBench b;
   Recorder seen;
-  b.wave.observer = &seen;
+  seen.watch(b.wave);
   auto data = b.allocate<u32>(256);
   b.point(2, data.va, 8);
   b.set_exec(0xf0f0);
@@ -411,17 +411,17 @@ TEST(Observer, SeesAddressesExecSizeAndKind) {
   EXPECT_EQ(seen.calls, 1);
   EXPECT_EQ(seen.exec, 0xf0f0u);
   EXPECT_EQ(seen.size, 8u);
-  EXPECT_EQ(seen.kind, MemoryAccess::Kind::store);
-  EXPECT_EQ(seen.space, MemoryAccess::Space::global);
+  EXPECT_EQ(seen.kind, AccessKind::store);
+  EXPECT_EQ(seen.space, AccessSpace::global);
   ASSERT_EQ(seen.addresses.size(), 64u);
   EXPECT_EQ(seen.addresses[5], data.va + 40);
 
   b.fill(6, [](unsigned i) { return 4 * i; });
   b.run("ds_read_b32 v7, v6 offset:16");
-  EXPECT_EQ(seen.space, MemoryAccess::Space::lds);
+  EXPECT_EQ(seen.space, AccessSpace::lds);
   EXPECT_EQ(seen.addresses[4], 32u);
   b.run("global_atomic_add v[2:3], v4, off");
-  EXPECT_EQ(seen.kind, MemoryAccess::Kind::atomic);
+  EXPECT_EQ(seen.kind, AccessKind::atomic);
 }
 
 TEST(Observer, DoesNotChangeResults) {
@@ -432,7 +432,7 @@ TEST(Observer, DoesNotChangeResults) {
       for (bool observed : {false, true}) {
         MemoryBench b;
         Recorder seen;
-        if (observed) b.wave.observer = &seen;
+        if (observed) seen.watch(b.wave);
         auto data = b.allocate<u32>(256);
         for (u32 i = 0; i < 256; i++) data[i] = i * i;
         b.point(2, data.va, 8);

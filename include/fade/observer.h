@@ -1,0 +1,182 @@
+// Watching kernels run: what the software GPU tells those who look.
+//
+// An observer is a shared library, or an object given to the executor. It learns who does what and
+// where: dispatches, workgroups and waves as they begin and end, every memory access with its
+// lanes and addresses, barriers, waits, cache control and branches.
+// examples/observer/busiest_lines.cpp is a whole one; FADE_GPU_OBSERVER=libbusiest_lines.so loads
+// it.
+//
+// Threads. A dispatch is run by several workers at once. Each has an object of its own, so nothing
+// here needs a lock until DispatchObserver::end(), which is called after the last of them:
+//
+//   Observer                   begin(dispatch)        on the queue's thread, several at once
+//     └ DispatchObserver       worker(n)              on worker n, before it takes up a workgroup
+//         └ WorkerObserver     group, wave, access …  on worker n
+//       DispatchObserver       end(result)            on the queue's thread, when all is over
+//
+// A workgroup is run by one worker at a time but may change to another; what belongs to it hangs on
+// ObservedGroup::state. Nothing may throw. Whoever observes changes neither results nor counts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+namespace fade {
+
+#define FADE_OBSERVER_VERSION 1
+
+/// What an observer wants to be told; the rest is not even put together.
+enum ObserverWants : uint32_t {
+  kWantsAccesses = 1 << 0, ///< access()
+  kWantsBlocks = 1 << 1,   ///< block()
+  kWantsControl = 1 << 2,  ///< barrier(), wait(), fence(), branch()
+};
+
+struct ObservedDispatch {
+  uint64_t number = 0;        ///< counts the dispatches of a GPU
+  const char *gpu = "";       ///< "gfx90a"
+  const char *kernel = "";    ///< its symbol, without ".kd"; lives as long as the dispatch
+  uint64_t kernel_object = 0; ///< address of the kernel descriptor
+  uint64_t entry = 0;         ///< address of the first instruction
+  uint64_t kernarg_address = 0;
+  uint64_t packet_address = 0;
+  uint64_t queue_address = 0;        ///< of the amd_queue_t
+  uint32_t kernarg_bytes = 0;        ///< as the kernel descriptor says; 0: it does not
+  uint32_t lds_bytes = 0;            ///< of a workgroup
+  uint32_t scratch_bytes = 0;        ///< of a work-item
+  uint32_t lanes = 64;               ///< of a wave: 32 or 64
+  uint32_t grid[3] = {1, 1, 1};      ///< work-items
+  uint32_t workgroup[3] = {1, 1, 1}; ///< work-items
+};
+
+struct ObservedGroup {
+  const ObservedDispatch *dispatch = nullptr;
+  uint32_t id[3] = {};
+  uint32_t size[3] = {}; ///< work-items; fewer than the dispatch's at the edge of the grid
+  uint32_t waves = 0;
+  void *state = nullptr; ///< the observer's; see groupEnds()
+};
+
+struct ObservedWave {
+  ObservedGroup *group = nullptr;
+  uint32_t number = 0; ///< in the workgroup
+  uint32_t lanes = 64;
+  uint64_t work_items = 0; ///< lanes that have one: all, but for the last wave
+};
+
+enum class AccessKind : uint8_t { load, store, atomic };
+enum class AccessSpace : uint8_t { global, lds, scratch };
+/// What made the access.
+enum class AccessPath : uint8_t { flat, global, buffer, image, scalar, lds, scratch };
+
+struct ObservedAccess {
+  uint64_t pc = 0;
+  uint64_t lanes = 0; ///< that take part: active, and inside of a buffer's bounds
+  /// One per lane. LDS: byte in the workgroup's LDS; scratch: byte in the work-item's private
+  /// memory. A scalar access has one lane, the first.
+  const uint64_t *address = nullptr;
+  uint32_t size = 0; ///< bytes per lane. Images: of one texel, where several are mixed the first
+  AccessKind kind = AccessKind::load;
+  AccessSpace space = AccessSpace::global;
+  AccessPath path = AccessPath::global;
+  bool returns = false;   ///< atomics: the old value is wanted
+  bool coherent = false;  ///< loads: past the nearest cache (GLC, SC0)
+  bool streaming = false; ///< SLC, SC1
+};
+
+struct ObservedWait {
+  static constexpr uint32_t any = ~0u; ///< does not wait for that counter
+  uint64_t pc = 0;
+  uint32_t vector = any;  ///< vmcnt: vector loads, and on gfx9 stores, that may be left under way
+  uint32_t stores = any;  ///< vscnt
+  uint32_t scalar = any;  ///< lgkmcnt: LDS, scalar loads, messages
+  uint32_t exports = any; ///< expcnt
+};
+
+struct ObservedBranch {
+  uint64_t pc = 0;
+  uint64_t target = 0; ///< where it went
+  bool taken = false;
+  uint64_t lanes = 0; ///< active ones
+};
+
+enum class FenceKind : uint8_t { invalidate, write_back, both };
+struct ObservedFence {
+  uint64_t pc = 0;
+  FenceKind kind = FenceKind::both;
+  bool scalar = false;   ///< the scalar cache's
+  const char *name = ""; ///< "buffer_gl0_inv"
+};
+
+struct ObservedEnd {
+  bool ok = true;
+  const char *message = ""; ///< one line, if it was not
+};
+
+/// Memory of the GPU, as its page tables have it.
+struct ObservedRegion {
+  uint64_t address = 0, size = 0;
+  bool writable = false;
+  bool local = false; ///< the card's own memory, not the host's
+};
+class ObservedMemory {
+public:
+  virtual ~ObservedMemory() = default;
+  /// The region that holds the address. May be called at any time, from any thread.
+  virtual bool find(uint64_t address, ObservedRegion &region) const = 0;
+  /// Reads memory; false if not all of it is mapped.
+  virtual bool read(uint64_t address, void *to, uint64_t size) const = 0;
+};
+
+/// One worker's part of one dispatch. Everything is told before it happens, except where it says
+/// otherwise: an access that will fault is seen, too.
+class WorkerObserver {
+public:
+  virtual ~WorkerObserver() = default;
+  virtual void groupBegins(ObservedGroup &) {}
+  /// Not called for workgroups that are cut off when a dispatch ends early.
+  virtual void groupEnds(ObservedGroup &) {}
+  virtual void waveBegins(const ObservedWave &) {}
+  virtual void waveEnds(const ObservedWave &, uint64_t /*pc*/) {}
+  /// Where a basic block begins, with the active lanes; there may be none.
+  virtual void block(const ObservedWave &, uint64_t /*pc*/, uint64_t /*lanes*/) {}
+  virtual void access(const ObservedWave &, const ObservedAccess &) {}
+  /// A wave arrives at a barrier. Those that have ended are not waited for.
+  virtual void barrier(const ObservedWave &, uint64_t /*pc*/, uint64_t /*lanes*/) {}
+  /// All waves that are left have met and go on.
+  virtual void barrierPassed(ObservedGroup &) {}
+  /// A wave arrives at the barrier of the whole dispatch (global wave sync).
+  virtual void globalBarrier(const ObservedWave &, uint64_t /*pc*/) {}
+  virtual void wait(const ObservedWave &, const ObservedWait &) {}
+  virtual void fence(const ObservedWave &, const ObservedFence &) {}
+  /// After it was decided. Calls and returns count.
+  virtual void branch(const ObservedWave &, const ObservedBranch &) {}
+};
+
+class DispatchObserver {
+public:
+  virtual ~DispatchObserver() = default;
+  /// Of worker `n`; the same object each time. Calls with different numbers come at the same time.
+  virtual WorkerObserver *worker(uint32_t n) = 0;
+  virtual void end(const ObservedEnd &) {}
+};
+
+class Observer {
+public:
+  virtual ~Observer() = default;
+  virtual uint32_t wants() const = 0; ///< bits of ObserverWants
+  /// Null: this dispatch runs unobserved, at full speed. Workers are numbered below `workers`.
+  virtual std::unique_ptr<DispatchObserver> begin(const ObservedDispatch &, uint32_t workers) = 0;
+  /// A copy engine has written there. On the engine's thread.
+  virtual void memoryWritten(uint64_t /*address*/, uint64_t /*size*/) {}
+};
+
+/// A library of observers has this function, by this name. It is called once per GPU; null if it
+/// does not want to observe, or does not know the version. The memory lives as long as the process.
+extern "C" {
+using FadeObserverEntry = Observer *(*)(uint32_t version, const char *gpu,
+                                        const ObservedMemory *memory);
+}
+#define FADE_OBSERVER_ENTRY "fade_observer"
+
+} // namespace fade

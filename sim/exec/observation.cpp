@@ -1,0 +1,59 @@
+#include "exec/observation.h"
+
+namespace fade::sim {
+namespace {
+
+// The largest count of a field means that nothing is waited for.
+uint32_t counter(uint32_t value, uint32_t most) {
+  return value == most ? ObservedWait::any : value;
+}
+
+FenceKind fence_kind(const Opcode &op) {
+  return op.has(Effect::writes_back) ? FenceKind::write_back : FenceKind::invalidate;
+}
+
+} // namespace
+
+ObservedWait wait_of(const Arch &arch, const Instruction &in) {
+  ObservedWait wait;
+  wait.pc = in.pc;
+  const auto imm = static_cast<uint32_t>(in.imm);
+  switch (in.opcode->waits) {
+  case Waits::vector: wait.vector = imm & 0x3f; break;
+  case Waits::stores: wait.stores = imm & 0x3f; break;
+  case Waits::scalar: wait.scalar = imm & 0x3f; break;
+  case Waits::exports: wait.exports = imm & 7; break;
+  case Waits::several:
+    if (arch.id == Gfx::gfx1100) {
+      wait.exports = counter(imm & 7, 7);
+      wait.scalar = counter(imm >> 4 & 0x3f, 0x3f);
+      wait.vector = counter(imm >> 10 & 0x3f, 0x3f);
+    } else {
+      const uint32_t scalar_most = arch.gfx10_up ? 0x3f : 0xf;
+      wait.vector = counter((imm & 0xf) | (imm >> 14 & 3) << 4, 0x3f);
+      wait.exports = counter(imm >> 4 & 7, 7);
+      wait.scalar = counter(imm >> 8 & scalar_most, scalar_most);
+    }
+    break;
+  case Waits::nothing: break;
+  }
+  return wait;
+}
+
+void tell_before(Wave &w, const Instruction &in) {
+  const Opcode &op = *in.opcode;
+  if (op.has(Effect::barrier)) w.observer->barrier(w.info, in.pc, w.active_exec);
+  if (op.has(Effect::wait)) w.observer->wait(w.info, wait_of(*w.arch, in));
+  if (op.has(Effect::invalidates) || op.has(Effect::writes_back))
+    w.observer->fence(w.info, {in.pc, fence_kind(op), in.encoding == Encoding::smem, op.name});
+}
+
+void tell_after(Wave &w, const Instruction &in) {
+  if (w.state == WaveState::ended) return w.observer->waveEnds(w.info, in.pc);
+  if (!(w.observer_wants & kWantsControl)) return;
+  if (w.state == WaveState::at_global_barrier) w.observer->globalBarrier(w.info, in.pc);
+  if (in.opcode->flow != Flow::next)
+    w.observer->branch(w.info, {in.pc, w.pc, w.pc != in.pc + in.size, w.exec()});
+}
+
+} // namespace fade::sim

@@ -1,0 +1,244 @@
+// What observers are told: who, where, what, by whom, and nothing when nobody looks.
+#include "../support/test_device.h"
+
+#include <fade/observer.h>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <bit>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+namespace fade::sim {
+namespace {
+
+using Status = DispatchResult::Status;
+
+// Keeps what each worker saw apart, and adds it up at the end.
+struct Seen {
+  std::map<uint64_t, int> loads, stores, atomics, lds_stores; // times per address
+  uint64_t scalar_loads = 0, groups = 0, groups_ended = 0, waves = 0, waves_ended = 0, blocks = 0;
+  uint64_t barriers = 0, barriers_passed = 0, waits = 0, branches = 0, taken = 0, fences = 0;
+  std::set<std::thread::id> threads;
+  std::string kernel, message;
+  bool ok = false;
+};
+
+class Recorder : public Observer {
+public:
+  explicit Recorder(uint32_t wanted = kWantsAccesses | kWantsBlocks | kWantsControl)
+      : wanted_(wanted) {}
+  Seen seen; // after the dispatch
+  std::atomic<int> dispatches{0};
+  bool refuses = false;
+
+  uint32_t wants() const override { return wanted_; }
+  std::unique_ptr<DispatchObserver> begin(const ObservedDispatch &d, uint32_t workers) override {
+    ++dispatches;
+    if (refuses) return nullptr;
+    return std::make_unique<Watch>(*this, d, workers);
+  }
+
+private:
+  struct Worker : WorkerObserver {
+    Seen seen;
+    void groupBegins(ObservedGroup &g) override {
+      seen.groups++;
+      g.state = &g;
+      seen.threads.insert(std::this_thread::get_id());
+    }
+    void groupEnds(ObservedGroup &g) override { seen.groups_ended += g.state == &g; }
+    void waveBegins(const ObservedWave &) override { seen.waves++; }
+    void waveEnds(const ObservedWave &, uint64_t pc) override { seen.waves_ended += pc != 0; }
+    void block(const ObservedWave &, uint64_t, uint64_t) override { seen.blocks++; }
+    void access(const ObservedWave &w, const ObservedAccess &a) override {
+      if (a.path == AccessPath::scalar) seen.scalar_loads++;
+      for (unsigned lane = 0; lane < w.lanes; lane++) {
+        if (!(a.lanes >> lane & 1) || a.path == AccessPath::scalar) continue;
+        if (a.space == AccessSpace::lds && a.kind == AccessKind::store)
+          ++seen.lds_stores[a.address[lane]];
+        if (a.space != AccessSpace::global) continue;
+        ++(a.kind == AccessKind::load    ? seen.loads
+           : a.kind == AccessKind::store ? seen.stores
+                                         : seen.atomics)[a.address[lane]];
+      }
+    }
+    void barrier(const ObservedWave &, uint64_t, uint64_t lanes) override {
+      seen.barriers += lanes != 0;
+    }
+    void barrierPassed(ObservedGroup &) override { seen.barriers_passed++; }
+    void wait(const ObservedWave &, const ObservedWait &w) override {
+      seen.waits += w.vector != ObservedWait::any || w.scalar != ObservedWait::any;
+    }
+    void fence(const ObservedWave &, const ObservedFence &) override { seen.fences++; }
+    void branch(const ObservedWave &, const ObservedBranch &b) override {
+      seen.branches++, seen.taken += b.taken;
+    }
+  };
+  struct Watch : DispatchObserver {
+    Watch(Recorder &r, const ObservedDispatch &d, uint32_t n)
+        : recorder(r), kernel(d.kernel), workers(n) {}
+    WorkerObserver *worker(uint32_t n) override { return &workers.at(n); }
+    void end(const ObservedEnd &end) override {
+      Seen &all = recorder.seen;
+      all.kernel = kernel, all.message = end.message, all.ok = end.ok;
+      for (const Worker &w : workers) {
+        const Seen &s = w.seen;
+        for (auto [from, to] : {std::pair{&s.loads, &all.loads},
+                                {&s.stores, &all.stores},
+                                {&s.atomics, &all.atomics},
+                                {&s.lds_stores, &all.lds_stores}})
+          for (const auto &[address, times] : *from) (*to)[address] += times;
+        all.scalar_loads += s.scalar_loads, all.groups += s.groups, all.waves += s.waves;
+        all.groups_ended += s.groups_ended, all.waves_ended += s.waves_ended;
+        all.blocks += s.blocks, all.barriers += s.barriers, all.waits += s.waits;
+        all.barriers_passed += s.barriers_passed, all.branches += s.branches;
+        all.taken += s.taken, all.fences += s.fences;
+        all.threads.insert(s.threads.begin(), s.threads.end());
+      }
+    }
+    Recorder &recorder;
+    std::string kernel;
+    std::vector<Worker> workers;
+  };
+  uint32_t wanted_;
+};
+
+class ObserverTest : public testing::TestWithParam<const char *> {
+protected:
+  Dispatch prepare(const std::string &kernel, uint32_t items, const Arguments &arguments,
+                   uint32_t group = 64) {
+    std::vector<uint8_t> bytes = arguments.bytes();
+    bytes.resize(bytes.size() + 512);
+    Dispatch d;
+    d.grid = {items, 1, 1};
+    d.workgroup = {group, 1, 1};
+    d.group_segment_size = 1024;
+    d.kernel_object = object.symbol(kernel + ".kd");
+    d.kernarg_address = device.upload(bytes).va;
+    auto packet = device.allocate<uint32_t>(16);
+    reinterpret_cast<uint16_t *>(packet.data)[2] = static_cast<uint16_t>(group);
+    packet[3] = items;
+    d.packet_address = packet.va;
+    return d;
+  }
+  Seen observe(const Dispatch &d, Recorder &recorder) {
+    device.executor().observe(&recorder);
+    const auto result = device.executor().run(d);
+    device.executor().observe(nullptr);
+    EXPECT_EQ(result.status == Status::ok, recorder.seen.ok) << result.message;
+    return recorder.seen;
+  }
+
+  TestDevice device{GetParam(), 4};
+  CodeObject &object =
+      device.load(read_file(std::string(FADE_KERNELS "/exec-kernels-") + GetParam() + ".hsaco"));
+  const uint64_t lanes = std::string(GetParam()) == "gfx90a" ? 64 : 32;
+};
+
+TEST_P(ObserverTest, SeesEachLaneOfEachAccessOnce) {
+  constexpr uint32_t items = 64 * 6;
+  std::vector<uint32_t> words(items);
+  for (uint32_t i = 0; i < items; i++) words[i] = i * 3;
+  auto in = device.upload(words), out = device.allocate<uint32_t>(items);
+  Recorder recorder;
+  Seen seen = observe(prepare("reverse", items, Arguments().add(in.va).add(out.va)), recorder);
+  for (uint32_t i = 0; i < items; i++) {
+    const uint32_t word = words[i / 64 * 64 + 63 - i % 64];
+    EXPECT_EQ(seen.loads[in.va + 4 * i], 1) << i;
+    EXPECT_EQ(seen.stores.count(out.va + 4 * i), word & 1) << i;
+    EXPECT_EQ(out[i], word & 1 ? word : 0) << i;
+  }
+  for (uint32_t i = 0; i < 64; i++) EXPECT_EQ(seen.lds_stores[4 * i], 6) << i;
+}
+
+TEST_P(ObserverTest, SeesBeginningsAndEndsBarriersWaitsAndScalarLoads) {
+  constexpr uint32_t items = 64 * 6;
+  auto in = device.allocate<uint32_t>(items), out = device.allocate<uint32_t>(items);
+  Recorder recorder;
+  const Seen seen =
+      observe(prepare("reverse", items, Arguments().add(in.va).add(out.va)), recorder);
+  EXPECT_EQ(seen.groups, 6u);
+  EXPECT_EQ(seen.groups_ended, 6u);
+  EXPECT_EQ(seen.waves, items / lanes);
+  EXPECT_EQ(seen.waves_ended, items / lanes);
+  EXPECT_GE(seen.blocks, items / lanes);
+  EXPECT_GE(seen.scalar_loads, items / lanes); // the arguments
+  EXPECT_GE(seen.waits, items / lanes);
+  // The compiler drops a barrier of a workgroup that is one wave.
+  if (lanes == 32) {
+    EXPECT_EQ(seen.barriers, items / lanes);
+    EXPECT_EQ(seen.barriers_passed, 6u);
+  }
+}
+
+TEST_P(ObserverTest, SeesBranchesFencesAndAtomics) {
+  auto arrived = device.allocate<uint32_t>(1);
+  auto values = device.allocate<uint32_t>(4), out = device.allocate<uint32_t>(4);
+  Recorder recorder;
+  Seen seen =
+      observe(prepare("meet", 64 * 4,
+                      Arguments().add(arrived.va).add(values.va).add(out.va).add(uint32_t{4})),
+              recorder);
+  EXPECT_EQ(seen.atomics[arrived.va], 4);
+  EXPECT_GE(seen.fences, 4u); // acquires
+  EXPECT_GE(seen.branches, 4u);
+  EXPECT_GE(seen.taken, 1u); // to itself, or past what lane 0 does
+  EXPECT_LE(seen.taken, seen.branches);
+}
+
+TEST_P(ObserverTest, AnAccessThatFaultsIsSeenBeforeItFaults) {
+  Recorder recorder;
+  const Seen seen = observe(prepare("store_at", 1, Arguments().add(uint64_t{0x123000})), recorder);
+  EXPECT_FALSE(seen.ok);
+  EXPECT_NE(seen.message.find("0x123000"), std::string::npos) << seen.message;
+  EXPECT_EQ(seen.stores.count(0x123000), 1u);
+}
+
+TEST_P(ObserverTest, ThoseWhoAreNotInterestedAreNotTold) {
+  auto in = device.allocate<uint32_t>(64), out = device.allocate<uint32_t>(64);
+  const Dispatch d = prepare("reverse", 64, Arguments().add(in.va).add(out.va));
+  Recorder accesses(kWantsAccesses), control(kWantsControl), nothing;
+  Seen seen = observe(d, accesses);
+  EXPECT_EQ(seen.blocks + seen.waits + seen.branches, 0u);
+  EXPECT_EQ(seen.loads.size(), 64u);
+  seen = observe(d, control);
+  EXPECT_TRUE(seen.loads.empty());
+  EXPECT_EQ(seen.blocks, 0u);
+  EXPECT_GT(seen.waits, 0u);
+  nothing.refuses = true;
+  device.executor().observe(&nothing);
+  EXPECT_EQ(device.executor().run(d).status, Status::ok);
+  EXPECT_EQ(nothing.dispatches, 1);
+  device.executor().observe(nullptr);
+  EXPECT_EQ(device.executor().run(d).status, Status::ok);
+  EXPECT_EQ(nothing.dispatches, 1); // nobody listens any more
+  EXPECT_EQ(nothing.seen.groups, 0u);
+}
+
+TEST_P(ObserverTest, CountsAndResultsAreTheSameObservedOrNot) {
+  constexpr uint32_t items = 64 * 6;
+  std::vector<uint32_t> words(items, 7);
+  auto in = device.upload(words), out = device.allocate<uint32_t>(items);
+  const Dispatch d = prepare("reverse", items, Arguments().add(in.va).add(out.va));
+  const auto plain = device.executor().run(d);
+  Recorder recorder;
+  device.executor().observe(&recorder);
+  const auto observed = device.executor().run(d);
+  device.executor().observe(nullptr);
+  EXPECT_EQ(plain.stats.total().waves, observed.stats.total().waves);
+  EXPECT_EQ(plain.stats.total().lanes, observed.stats.total().lanes);
+  EXPECT_EQ(plain.stats.global_bytes_read, observed.stats.global_bytes_read);
+  EXPECT_EQ(plain.stats.global_bytes_written, observed.stats.global_bytes_written);
+  EXPECT_EQ(plain.stats.lds_bytes_read, observed.stats.lds_bytes_read);
+  EXPECT_EQ(plain.stats.lds_bytes_written, observed.stats.lds_bytes_written);
+}
+
+INSTANTIATE_TEST_SUITE_P(, ObserverTest, testing::Values("gfx90a", "gfx1030"),
+                         [](const auto &p) { return std::string(p.param); });
+
+} // namespace
+} // namespace fade::sim
