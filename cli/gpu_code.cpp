@@ -130,6 +130,20 @@ void checkCode(const std::string &program, const std::vector<std::string> &gpus)
                        choice.empty() ? "there is no software GPU for it" : choice + " would fit"));
 }
 
+std::string fittingGpu(const std::string &program) {
+  constexpr const char *usual = "gfx90a";
+  std::set<std::string> fitting;
+  codeobj::CodeHandler handler;
+  handler.on_code = [&](const codeobj::FoundCode &found) {
+    for (const GpuInfo &gpu : allGpus())
+      if (!found.target.processor.empty() && gpu.is_emulated && fits(found.target, gpu.name))
+        fitting.insert(gpu.name);
+    return !fitting.contains(usual);
+  };
+  if (!codeobj::findCode(program, handler) || fitting.empty()) return "";
+  return fitting.contains(usual) ? usual : *fitting.begin();
+}
+
 bool cannotUseGpu(const std::string &program) {
   const auto file = codeobj::Blob::mapFile(program);
   if (!file) return false;

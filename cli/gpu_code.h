@@ -10,6 +10,9 @@ namespace fade::cli {
 /// which software GPU would fit.
 void checkCode(const std::string &program, const std::vector<std::string> &gpus);
 
+/// A software GPU that the program has code for, the usual one if it fits. Empty: not known.
+std::string fittingGpu(const std::string &program);
+
 /// Whether it is certain that neither the program nor one that it starts uses the GPU: it is not
 /// linked with a library that does, and nothing in it can load one or start programs.
 bool cannotUseGpu(const std::string &program);

@@ -1,5 +1,6 @@
 // fadeprobe: decides which command was meant and hands over to it.
 #include "analyze.h"
+#include "check/command.h"
 #include "compile.h"
 #include "doctor/command.h"
 #include "inspect.h"
@@ -20,7 +21,7 @@ public:
   std::string make_usage(const CLI::App *app, std::string name) const override {
     if (app->get_parent()) return Formatter::make_usage(app, name);
     return "usage: fadeprobe [options] -- application [arguments]\n"
-           "       fadeprobe trace|analyze|report|inspect|doctor|flags|cc --help\n";
+           "       fadeprobe trace|check|analyze|report|inspect|doctor|flags|cc --help\n";
   }
 };
 
@@ -80,6 +81,8 @@ int main(int argc, char **argv) {
   CLI::App *analyze_command = fade::cli::addAnalyzeCommand(app, analyze);
   fade::cli::DoctorOptions doctor;
   CLI::App *doctor_command = fade::cli::addDoctorCommand(app, doctor);
+  fade::cli::CheckOptions check;
+  CLI::App *check_command = fade::cli::addCheckCommand(app, check);
   fade::cli::CompileOptions compile;
   CLI::App *flags_command = fade::cli::addFlagsCommand(app, compile);
   CLI::App *cc_command = fade::cli::addCcCommand(app, compile);
@@ -101,6 +104,7 @@ int main(int argc, char **argv) {
     fade::cli::complain(explain(app, error, words));
     return fade::cli::kUsageError;
   }
+  if (check_command->parsed()) return fade::cli::runCheck(check, application);
   if (report_command->parsed()) return fade::cli::runReport(report);
   if (inspect_command->parsed()) return fade::cli::runInspect(inspect, stdout, stderr);
   if (trace_command->parsed()) return fade::cli::runTrace(trace, application);

@@ -23,20 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr const char *kTools = "HSA_TOOLS_LIB";
 
-/// An option that goes into a variable as it is.
-void addVariable(CLI::App &app, RunOptions &options, const char *flags, const char *variable,
-                 const char *placeholder) {
-  const Variable *known = findVariable(variable);
-  app.add_option_function<std::string>(
-         flags,
-         [&options, variable](const std::string &value) {
-           options.values.emplace_back(variable, value);
-         },
-         std::string(known->help))
-      ->type_name(placeholder)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-}
-
 void add_flag(CLI::App &app, std::optional<bool> &flag, const char *flags, const char *help) {
   app.add_flag_function(
       flags, [&flag](int64_t count) { flag = count > 0; }, help);
@@ -96,6 +82,19 @@ void startFiles(Variables &pairs) {
 }
 
 } // namespace
+
+void addVariable(CLI::App &app, RunOptions &options, const char *flags, const char *variable,
+                 const char *placeholder) {
+  const Variable *known = findVariable(variable);
+  app.add_option_function<std::string>(
+         flags,
+         [&options, variable](const std::string &value) {
+           options.values.emplace_back(variable, value);
+         },
+         std::string(known->help))
+      ->type_name(placeholder)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
 
 void complain(std::string_view text) {
   // That nobody hears it is no reason not to run the application.

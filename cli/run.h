@@ -33,6 +33,9 @@ void addReportOptions(CLI::App &app, RunOptions &options);
 
 /// For fadeprobe trace: what is recorded, and on which GPU.
 void addTraceVariables(CLI::App &app, RunOptions &options);
+/// An option that goes into a variable as it is.
+void addVariable(CLI::App &app, RunOptions &options, const char *flags, const char *variable,
+                 const char *placeholder);
 
 /// What is to be set. A mistake is named on stderr, and the result is nothing.
 std::optional<Variables> environmentOf(const RunOptions &options);

@@ -15,7 +15,8 @@
 //       DispatchObserver       end(result)            on the queue's thread, when all is over
 //
 // A workgroup is run by one worker at a time but may change to another; what belongs to it hangs on
-// ObservedGroup::state. Nothing may throw. Whoever observes changes neither results nor counts.
+// ObservedGroup::state. Nothing may throw. Whoever observes changes neither results nor counts,
+// unless he lets a fault pass.
 #pragma once
 
 #include <cstdint>
@@ -141,6 +142,11 @@ public:
   /// Where a basic block begins, with the active lanes; there may be none.
   virtual void block(const ObservedWave &, uint64_t /*pc*/, uint64_t /*lanes*/) {}
   virtual void access(const ObservedWave &, const ObservedAccess &) {}
+  /// An access that was told by access() is about to fault. True: it does not; loads read 0, and
+  /// stores are lost. This is the one thing by which an observer can change what happens.
+  virtual bool passesFault(uint64_t /*address*/, uint64_t /*size*/, bool /*write*/) {
+    return false;
+  }
   /// A wave arrives at a barrier. Those that have ended are not waited for.
   virtual void barrier(const ObservedWave &, uint64_t /*pc*/, uint64_t /*lanes*/) {}
   /// All waves that are left have met and go on.

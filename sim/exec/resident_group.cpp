@@ -1,6 +1,7 @@
 #include "exec/resident_group.h"
 
 #include "exec/program.h"
+#include "wave/memory_view.h"
 
 #include <sys/mman.h>
 
@@ -148,6 +149,7 @@ void ResidentGroup::begin_observing(WorkerObserver &observer) {
 ResidentGroup::Outcome ResidentGroup::run(WaveRunner &runner, MemoryView &memory,
                                           DispatchStats &stats, WorkerObserver *observer) {
   if (observer && !is_announced_) begin_observing(*observer);
+  memory.set_observer(observer);
   const uint64_t turn = in_step_ ? context_->turn : longest_turn;
   Hindmost before;
   for (Wave *w : group_.waves) {

@@ -107,8 +107,11 @@ Extent extent_of(const LaneAddresses &a, const LaneMask &mask, uint64_t any, uns
   return e;
 }
 
+uint64_t private_fault_address(uint32_t address) {
+  return uint64_t{private_aperture_hi} << 32 | address;
+}
 [[noreturn]] void private_fault(uint32_t address, bool write) {
-  throw MemoryFault{uint64_t{private_aperture_hi} << 32 | address, write};
+  throw MemoryFault{private_fault_address(address), write};
 }
 
 // Bytes of a lane's private memory. Hardware has no limit per wave and would run into other waves'
@@ -116,7 +119,12 @@ Extent extent_of(const LaneAddresses &a, const LaneMask &mask, uint64_t any, uns
 template <bool write, class Byte>
 void private_bytes(Wave &w, unsigned lane, uint32_t address, Byte *data, uint32_t n) {
   for (uint32_t b = 0; b < n; b++) {
-    if (address + b >= w.scratch_bytes) private_fault(address + b, write);
+    if (address + b >= w.scratch_bytes) [[unlikely]] {
+      if (!w.observer || !w.observer->passesFault(private_fault_address(address + b), 1, write))
+        private_fault(address + b, write);
+      if constexpr (!write) data[b] = std::byte{0};
+      continue;
+    }
     std::byte *p = w.scratch + interleaved(w, lane, address + b);
     if constexpr (write)
       *p = data[b];

@@ -1,0 +1,69 @@
+#include "checks/allocations.h"
+
+#include "checks/finding_log.h"
+
+#include <iterator>
+#include <mutex>
+
+namespace fade::checks {
+
+AllocationMap &AllocationMap::instance() {
+  static auto *map = new AllocationMap; // outlives every exit handler
+  return *map;
+}
+
+void AllocationMap::add(Allocation allocation) {
+  const std::unique_lock lock(mutex_);
+  allocation.number = next_++;
+  allocation.slot = FindingLog::instance().addAllocation(allocation.info());
+  // What was there before is forgotten.
+  auto at = all_.lower_bound(allocation.base);
+  if (at != all_.begin() && std::prev(at)->second.end_of_block > allocation.base) --at;
+  while (at != all_.end() && at->first < allocation.end_of_block) at = all_.erase(at);
+  all_.emplace(allocation.base, allocation);
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+std::optional<Allocation> AllocationMap::free(uint64_t base) {
+  const std::unique_lock lock(mutex_);
+  const auto at = all_.find(base);
+  if (at == all_.end() || at->second.is_freed) return std::nullopt;
+  at->second.is_freed = true;
+  FindingLog::instance().removeAllocation(at->second.slot);
+  freed_.emplace_back(base, at->second.number);
+  if (freed_.size() > kMostFreed) {
+    const auto old = all_.find(freed_.front().first);
+    if (old != all_.end() && old->second.number == freed_.front().second) all_.erase(old);
+    freed_.pop_front();
+  }
+  generation_.fetch_add(1, std::memory_order_release);
+  return at->second;
+}
+
+std::optional<Allocation> AllocationMap::find(uint64_t address) const {
+  const std::shared_lock lock(mutex_);
+  auto at = all_.upper_bound(address);
+  if (at == all_.begin() || !std::prev(at)->second.holds(address)) return std::nullopt;
+  return std::prev(at)->second;
+}
+
+std::optional<Allocation> AllocationMap::nearest(uint64_t address, uint64_t reach) const {
+  const std::shared_lock lock(mutex_);
+  const auto after = all_.upper_bound(address);
+  std::optional<Allocation> found;
+  if (after != all_.begin()) {
+    const Allocation &before = std::prev(after)->second;
+    const uint64_t distance = address < before.end() ? 0 : address - before.end();
+    if (distance < reach) found = before, reach = distance;
+  }
+  if (after != all_.end() && after->first - address < reach) found = after->second;
+  return found;
+}
+
+bool AllocationMap::touches(uint64_t begin, uint64_t end) const {
+  const std::shared_lock lock(mutex_);
+  const auto after = all_.lower_bound(end);
+  return after != all_.begin() && std::prev(after)->second.end_of_block > begin;
+}
+
+} // namespace fade::checks

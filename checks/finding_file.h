@@ -1,0 +1,100 @@
+// What was found, as libfadecheck keeps it for fadeprobe: a file that both map.
+//
+// The library lives in the application, which may end in any way at any moment, by a fault it was
+// warned of for example. So findings are never "written at the end": they are in shared memory
+// from the first moment, and fadeprobe reads the file when the process is gone. Text, source lines
+// and JSON are made there, outside of the application.
+//
+//   header | findings[] | code objects[] | allocations[] | strings
+//
+// The file is sparse: what is not used takes no room. One per process, in a folder of the run.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace fade::checks {
+
+inline constexpr uint32_t kFileMagic = 0x46434844; // "DHCF"
+inline constexpr uint32_t kFileVersion = 1;
+inline constexpr uint32_t kMostFindings = 2048, kMostCode = 4096, kMostAllocations = 1 << 16;
+inline constexpr uint32_t kStringBytes = 8 << 20;
+
+enum class Check : uint32_t { memory, init, race, sync, wait, leak, count };
+
+/// What exactly is wrong.
+enum class Problem : uint32_t {
+  outside,        ///< of every allocation
+  gap,            ///< beyond or before an allocation
+  freed,          ///< memory that was freed
+  lds_bounds,     ///< beyond the LDS of the dispatch
+  scratch_bounds, ///< beyond the private memory of a work-item
+  arguments,      ///< beyond the kernel's arguments
+  read_only,      ///< written to
+  misaligned,
+  uninitialized, ///< read before anybody wrote it
+  race,
+  divergent_barrier, ///< not all lanes of a wave are there
+  missing_waves,     ///< waves that ended never came to the barrier
+  not_waited,        ///< a register is used before its load was waited for
+  leak,
+  count
+};
+
+/// An offset into the strings; 0 is the empty one.
+using String = uint32_t;
+
+struct Place {
+  uint64_t pc;       ///< as executed
+  uint32_t code;     ///< number of the code object + 1; 0: not known
+  uint32_t kind;     ///< AccessKind
+  uint64_t address;  ///< in the file of the code object
+  uint32_t group[3]; ///< of the first occurrence
+  uint32_t item[3];  ///< in the workgroup
+  uint32_t lane, size;
+};
+
+struct AllocationInfo {
+  uint64_t base, size;
+  uint32_t number; ///< from 1; 0: none
+  uint32_t is_freed, on_host;
+  String api;      ///< "hipMalloc"
+  String module;   ///< whose code called it
+  uint64_t caller; ///< address in that file
+};
+
+struct Finding {
+  uint32_t check, problem, space, waves; ///< waves: sync, how many came
+  uint64_t count;                        ///< atomically counted
+  String kernel, gpu;
+  uint64_t dispatch; ///< of the first occurrence
+  uint64_t address;
+  uint64_t limit;     ///< LDS, scratch, arguments: how many bytes there are; sync: waves there are
+  int64_t distance;   ///< gap: bytes behind the end (positive, 0: the first) or before the start
+  Place place, other; ///< other: the second side of a race
+  AllocationInfo allocation;
+};
+
+struct CodeInfo {
+  uint64_t base, size, delta;
+};
+
+struct FileHeader {
+  uint32_t magic, version;
+  uint32_t pid, unused;
+  uint32_t findings, code, allocations, strings; ///< used; findings atomically
+  uint64_t lost;       ///< occurrences of findings for which there was no room
+  uint64_t dispatches; ///< that were checked
+};
+
+inline constexpr uint64_t kFindingsAt = 4096;
+inline constexpr uint64_t kCodeAt = kFindingsAt + sizeof(Finding) * kMostFindings;
+inline constexpr uint64_t kAllocationsAt = kCodeAt + sizeof(CodeInfo) * kMostCode;
+inline constexpr uint64_t kStringsAt = kAllocationsAt + sizeof(AllocationInfo) * kMostAllocations;
+inline constexpr uint64_t kFileBytes = kStringsAt + kStringBytes;
+
+static_assert(std::is_trivially_copyable_v<Finding> && sizeof(FileHeader) <= kFindingsAt);
+static_assert(sizeof(Place) == 56 && sizeof(AllocationInfo) == 48 && sizeof(Finding) == 224);
+static_assert(kCodeAt % 8 == 0 && kAllocationsAt % 8 == 0 && kStringsAt % 8 == 0);
+
+} // namespace fade::checks

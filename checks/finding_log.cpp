@@ -1,0 +1,130 @@
+#include "checks/finding_log.h"
+
+#include "base/diagnostics.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace fade::checks {
+namespace {
+
+std::atomic<bool> in_child{false};
+
+} // namespace
+
+FindingLog &FindingLog::instance() {
+  static auto *log = new FindingLog; // outlives every exit handler
+  return *log;
+}
+
+FindingLog::FindingLog() {
+  const char *folder = std::getenv("FADE_CHECK_DIR");
+  if (!folder || !*folder) return;
+  folder_ = folder;
+  const std::string path = fmt::format("{}/{}.findings", folder, getpid());
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  void *memory = MAP_FAILED;
+  if (file >= 0 && ftruncate(file, static_cast<off_t>(kFileBytes)) == 0)
+    memory = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (memory == MAP_FAILED) warn("check: cannot write {}: {}", path, std::strerror(errno));
+  if (file >= 0) close(file);
+  if (memory == MAP_FAILED) return;
+  base_ = static_cast<char *>(memory);
+  header().pid = static_cast<uint32_t>(getpid());
+  header().strings = 1;
+  header().version = kFileVersion;
+  header().magic = kFileMagic;
+  // The file is the parent's.
+  pthread_atfork(nullptr, nullptr, [] { in_child = true; });
+}
+
+void FindingLog::add(const Finding &finding, uint64_t times) {
+  if (!base_ || in_child) return;
+  const std::lock_guard lock(mutex_);
+  const auto key = std::tuple(finding.check, finding.place.pc, finding.other.pc,
+                              finding.place.code ? finding.place.code : 0u);
+  const auto [at, is_new] = known_.emplace(key, header().findings);
+  auto *findings = table<Finding>(kFindingsAt);
+  if (!is_new) {
+    findings[at->second].count += times;
+    return;
+  }
+  if (header().findings == kMostFindings) {
+    known_.erase(at);
+    header().lost += times;
+    return;
+  }
+  findings[at->second] = finding;
+  findings[at->second].count = times;
+  __atomic_store_n(&header().findings, at->second + 1, __ATOMIC_RELEASE);
+}
+
+String FindingLog::string(std::string_view text) {
+  if (!base_ || text.empty() || in_child) return 0;
+  const std::lock_guard lock(mutex_);
+  if (const auto at = strings_.find(text); at != strings_.end()) return at->second;
+  const uint32_t at = header().strings;
+  if (text.size() >= kStringBytes - at) return 0;
+  std::memcpy(base_ + kStringsAt + at, text.data(), text.size());
+  header().strings = at + static_cast<uint32_t>(text.size()) + 1;
+  strings_.emplace(text, at);
+  return at;
+}
+
+int FindingLog::addCode(const void *bytes, uint64_t size, const CodeInfo &info) {
+  if (!base_ || in_child) return -1;
+  const std::lock_guard lock(mutex_);
+  const uint32_t number = header().code;
+  if (number == kMostCode) return -1;
+  const std::string path = fmt::format("{}/{}.code-{}", folder_, header().pid, number);
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) return -1;
+  (void)writeAll(file, {static_cast<const char *>(bytes), size});
+  close(file);
+  table<CodeInfo>(kCodeAt)[number] = info;
+  __atomic_store_n(&header().code, number + 1, __ATOMIC_RELEASE);
+  return static_cast<int>(number);
+}
+
+void FindingLog::locate(Place &place) const {
+  if (!base_) return;
+  const std::lock_guard lock(mutex_);
+  const auto *code = table<CodeInfo>(kCodeAt);
+  // What was loaded last is what is there now.
+  for (uint32_t i = header().code; i-- > 0;)
+    if (place.pc - code[i].base < code[i].size) {
+      place.code = i + 1;
+      place.address = place.pc - code[i].delta;
+      return;
+    }
+}
+
+uint32_t FindingLog::addAllocation(const AllocationInfo &info) {
+  if (!base_ || in_child) return kMostAllocations;
+  const std::lock_guard lock(mutex_);
+  uint32_t slot = header().allocations;
+  if (!free_slots_.empty())
+    slot = free_slots_.back(), free_slots_.pop_back();
+  else if (slot < kMostAllocations)
+    header().allocations++;
+  if (slot < kMostAllocations) table<AllocationInfo>(kAllocationsAt)[slot] = info;
+  return slot;
+}
+
+void FindingLog::removeAllocation(uint32_t slot) {
+  if (!base_ || in_child || slot >= kMostAllocations) return;
+  const std::lock_guard lock(mutex_);
+  table<AllocationInfo>(kAllocationsAt)[slot] = {};
+  free_slots_.push_back(slot);
+}
+
+void FindingLog::countDispatch() {
+  if (base_ && !in_child) __atomic_add_fetch(&header().dispatches, 1, __ATOMIC_RELAXED);
+}
+
+} // namespace fade::checks

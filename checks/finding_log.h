@@ -1,0 +1,52 @@
+// Findings of this process, in the file that fadeprobe reads (finding_file.h).
+#pragma once
+
+#include "checks/finding_file.h"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace fade::checks {
+
+class FindingLog {
+public:
+  /// Opened once, in the folder that FADE_CHECK_DIR names. Without one nothing is kept.
+  static FindingLog &instance();
+
+  bool isOpen() const { return base_ != nullptr; }
+  const std::string &folder() const { return folder_; }
+
+  /// Adds `times` to the finding with the same check and places, or makes a new one.
+  void add(const Finding &finding, uint64_t times);
+  String string(std::string_view text);
+
+  /// A code object that was loaded: its bytes are kept for fadeprobe. The number, or -1.
+  int addCode(const void *bytes, uint64_t size, const CodeInfo &info);
+  /// Fills in which code object an instruction belongs to.
+  void locate(Place &place) const;
+
+  /// For the check of leaks: a place in the table of allocations, taken and given back.
+  uint32_t addAllocation(const AllocationInfo &info);
+  void removeAllocation(uint32_t slot);
+
+  void countDispatch();
+
+private:
+  FindingLog();
+  FileHeader &header() const { return *reinterpret_cast<FileHeader *>(base_); }
+  template <class T> T *table(uint64_t at) const { return reinterpret_cast<T *>(base_ + at); }
+
+  char *base_ = nullptr;
+  std::string folder_;
+  mutable std::mutex mutex_;
+  std::map<std::tuple<uint32_t, uint64_t, uint64_t, uint32_t>, uint32_t> known_;
+  std::map<std::string, String, std::less<>> strings_;
+  std::vector<uint32_t> free_slots_;
+};
+
+} // namespace fade::checks

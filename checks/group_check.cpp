@@ -1,0 +1,90 @@
+#include "checks/group_check.h"
+
+#include <bit>
+
+namespace fade::checks {
+
+void GroupCheck::begin(const ObservedGroup &group, const Options &options) {
+  options_ = &options;
+  has_several_waves_ = group.waves > 1;
+  has_shadow_ = group.dispatch->lds_bytes != 0 &&
+                ((options.has(Check::race) && has_several_waves_) || options.has(Check::init));
+  if (has_shadow_) shadow_.begin(group.waves, group.dispatch->lds_bytes);
+  ended_ = 0;
+}
+
+void GroupCheck::reportRace(const ObservedWave &wave, unsigned lane, const ObservedAccess &access,
+                            const LdsShadow::Other &other, uint64_t times,
+                            Reporter &reporter) const {
+  Finding f = reporter.begin(Check::race, Problem::race);
+  f.space = static_cast<uint32_t>(access.space);
+  f.place = reporter.place(wave, lane, access.pc, access.kind, access.size);
+  f.address = access.address[lane];
+  ObservedWave first = wave;
+  first.number = other.wave;
+  f.other = reporter.place(first, other.lane, other.pc, other.kind, access.size);
+  reporter.report(f, times);
+}
+
+void GroupCheck::lds(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) {
+  if (!has_shadow_) return;
+  const bool races = options_->has(Check::race) && has_several_waves_;
+  const bool inits = options_->has(Check::init);
+  LdsShadow::Other other, first_other;
+  unsigned racing = 0, racing_lane = 0, unwritten = 0, unwritten_lane = 0;
+  for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+    if (races && shadow_.race(wave.number, lane, access, other) && racing++ == 0)
+      racing_lane = lane, first_other = other;
+    if (!inits) continue;
+    if (access.kind == AccessKind::load) {
+      if (shadow_.isUnwritten(access.address[lane], access.size) && unwritten++ == 0)
+        unwritten_lane = lane;
+    } else {
+      shadow_.write(access.address[lane], access.size);
+    }
+  }
+  if (races) shadow_.endAccess(wave.number);
+  if (racing) reportRace(wave, racing_lane, access, first_other, racing, reporter);
+  if (!unwritten) return;
+  Finding f = reporter.begin(Check::init, Problem::uninitialized);
+  f.space = static_cast<uint32_t>(access.space);
+  f.place = reporter.place(wave, unwritten_lane, access.pc, access.kind, access.size);
+  f.address = access.address[unwritten_lane];
+  reporter.report(f, unwritten);
+}
+
+void GroupCheck::barrier(const ObservedWave &wave, uint64_t pc, uint64_t lanes,
+                         Reporter &reporter) {
+  at_barrier_ = wave;
+  barrier_pc_ = pc;
+  if (!options_->has(Check::sync) || lanes == wave.work_items) return;
+  Finding f = reporter.begin(Check::sync, Problem::divergent_barrier);
+  const uint64_t missing = wave.work_items & ~lanes;
+  const auto absent = static_cast<unsigned>(std::countr_zero(missing ? missing : 1));
+  f.place = reporter.place(wave, absent, pc, AccessKind::load, 0);
+  f.waves = static_cast<uint32_t>(std::popcount(lanes & wave.work_items));
+  f.limit = static_cast<uint64_t>(std::popcount(wave.work_items));
+  reporter.report(f);
+}
+
+void GroupCheck::waveEnds(const ObservedWave &wave, uint64_t pc) {
+  ++ended_;
+  end_pc_ = pc;
+  ended_wave_ = wave.number;
+}
+
+void GroupCheck::barrierPassed(const ObservedGroup &group, Reporter &reporter) {
+  if (has_shadow_) shadow_.barrier();
+  if (!options_->has(Check::sync) || !ended_) return;
+  Finding f = reporter.begin(Check::sync, Problem::missing_waves);
+  ObservedWave wave = at_barrier_;
+  f.place = reporter.place(wave, 0, barrier_pc_, AccessKind::load, 0);
+  wave.number = ended_wave_;
+  f.other = reporter.place(wave, 0, end_pc_, AccessKind::load, 0);
+  f.waves = group.waves - ended_;
+  f.limit = group.waves;
+  reporter.report(f);
+}
+
+} // namespace fade::checks

@@ -1,0 +1,34 @@
+// What is checked within a workgroup: races and unwritten bytes in LDS, and barriers.
+#pragma once
+
+#include "checks/lds_shadow.h"
+#include "checks/options.h"
+#include "checks/reporter.h"
+
+namespace fade::checks {
+
+/// One per workgroup that runs; whoever runs it has it for himself.
+class GroupCheck {
+public:
+  void begin(const ObservedGroup &group, const Options &options);
+
+  void lds(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
+  void barrier(const ObservedWave &wave, uint64_t pc, uint64_t lanes, Reporter &reporter);
+  void barrierPassed(const ObservedGroup &group, Reporter &reporter);
+  void waveEnds(const ObservedWave &wave, uint64_t pc);
+
+private:
+  void reportRace(const ObservedWave &wave, unsigned lane, const ObservedAccess &access,
+                  const LdsShadow::Other &other, uint64_t times, Reporter &reporter) const;
+
+  const Options *options_ = nullptr;
+  LdsShadow shadow_;
+  bool has_shadow_ = false, has_several_waves_ = false;
+  uint32_t ended_ = 0;
+  uint64_t end_pc_ = 0; ///< where the last of those ended
+  uint32_t ended_wave_ = 0;
+  ObservedWave at_barrier_{}; ///< one that waits
+  uint64_t barrier_pc_ = 0;
+};
+
+} // namespace fade::checks

@@ -1,0 +1,206 @@
+// The host's side of the checks: libfadecheck.so is also an HSA tool.
+//
+// The GPU knows pages; how many bytes the application asked for, and that it freed them, is known
+// to the runtime alone. So the checks see the same functions of HSA that libfade sees:
+// - An allocation gets a gap behind it, which belongs to nobody. (ROCr's fragment allocator, which
+//   would pack small allocations into one block, is switched off by fadeprobe.)
+// - What is freed is kept aside for a while, so that somebody who still uses it is caught and does
+//   not hit what came in its place.
+// - The bytes of code objects are kept, for the places in the source.
+#include "checks/allocations.h"
+#include "checks/call_site.h"
+#include "checks/finding_log.h"
+#include "checks/init_check.h"
+
+#include "base/diagnostics.h"
+#include "hsa/hsa_api.h"
+
+#include <deque>
+#include <mutex>
+
+namespace fade::checks {
+namespace {
+
+constexpr uint64_t kGap = 4096;
+
+/// Runs what the checks do besides the runtime's own work; what goes wrong there stays there.
+template <typename F> void aside(F &&f) noexcept {
+  try {
+    if (FindingLog::instance().isOpen()) f();
+  } catch (...) {
+  }
+}
+
+/// Freed memory that the runtime still has.
+class Quarantine {
+public:
+  static Quarantine &instance() {
+    static auto *quarantine = new Quarantine;
+    return *quarantine;
+  }
+  /// False: it is to be freed at once.
+  bool keep(void *memory, uint64_t size) {
+    if (size > kMostBytes / 4) return false;
+    const std::lock_guard lock(mutex_);
+    kept_.emplace_back(memory, size);
+    bytes_ += size;
+    while (bytes_ > kMostBytes || kept_.size() > kMost) releaseOldest();
+    return true;
+  }
+  bool releaseAll() {
+    const std::lock_guard lock(mutex_);
+    const bool had_any = !kept_.empty();
+    while (!kept_.empty()) releaseOldest();
+    return had_any;
+  }
+
+private:
+  static constexpr uint64_t kMostBytes = uint64_t{256} << 20;
+  static constexpr std::size_t kMost = 1024;
+
+  void releaseOldest() {
+    hsaApi().amd.hsa_amd_memory_pool_free_fn(kept_.front().first);
+    bytes_ -= kept_.front().second;
+    kept_.pop_front();
+  }
+  std::mutex mutex_;
+  std::deque<std::pair<void *, uint64_t>> kept_;
+  uint64_t bytes_ = 0;
+};
+
+bool isHostPool(hsa_amd_memory_pool_t pool) {
+  bool on_host = false;
+  hsaApi().amd.hsa_amd_memory_pool_get_info_fn(pool, HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL,
+                                               &on_host);
+  return on_host;
+}
+
+void addAllocation(const void *memory, uint64_t size, uint64_t gap, bool on_host) {
+  Allocation a;
+  a.base = reinterpret_cast<uint64_t>(memory);
+  a.size = size;
+  a.end_of_block = a.base + size + gap;
+  a.on_host = on_host;
+  const CallSite site = callSite();
+  a.api = FindingLog::instance().string(site.api);
+  a.module = FindingLog::instance().string(site.module);
+  a.caller = site.address;
+  if (!on_host) InitCheck::noteAllocated(a.base, size);
+  AllocationMap::instance().add(a);
+}
+
+/// Allocates with a gap, if there is room for one.
+template <typename Allocate> hsa_status_t withGap(size_t size, uint64_t &gap, Allocate &&allocate) {
+  gap = FindingLog::instance().isOpen() ? kGap : 0;
+  hsa_status_t status = allocate(size + gap);
+  if (ok(status) || gap == 0 || size == 0) return status;
+  if (Quarantine::instance().releaseAll()) status = allocate(size + gap);
+  if (ok(status)) return status;
+  gap = 0;
+  return allocate(size);
+}
+
+hsa_status_t poolAllocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void **memory) {
+  uint64_t gap = 0;
+  const hsa_status_t status = withGap(size, gap, [&](size_t bytes) {
+    return hsaApi().amd.hsa_amd_memory_pool_allocate_fn(pool, bytes, flags, memory);
+  });
+  if (ok(status)) aside([&] { addAllocation(*memory, size, gap, isHostPool(pool)); });
+  return status;
+}
+
+hsa_status_t regionAllocate(hsa_region_t region, size_t size, void **memory) {
+  uint64_t gap = 0;
+  const hsa_status_t status = withGap(size, gap, [&](size_t bytes) {
+    return hsaApi().core.hsa_memory_allocate_fn(region, bytes, memory);
+  });
+  if (ok(status)) aside([&] { addAllocation(*memory, size, gap, isHostPool({region.handle})); });
+  return status;
+}
+
+/// Whether the memory is kept aside instead of being freed.
+bool isKept(void *memory) {
+  bool is_kept = false;
+  aside([&] {
+    const auto freed = AllocationMap::instance().free(reinterpret_cast<uint64_t>(memory));
+    is_kept = freed && Quarantine::instance().keep(memory, freed->size);
+  });
+  return is_kept;
+}
+
+hsa_status_t poolFree(void *memory) {
+  return isKept(memory) ? HSA_STATUS_SUCCESS : hsaApi().amd.hsa_amd_memory_pool_free_fn(memory);
+}
+
+hsa_status_t regionFree(void *memory) {
+  return isKept(memory) ? HSA_STATUS_SUCCESS : hsaApi().core.hsa_memory_free_fn(memory);
+}
+
+// ---- code objects
+
+using LoaderTable = hsa_ven_amd_loader_1_01_pfn_t;
+
+/// The loader's own functions; null if the runtime has none.
+const LoaderTable *loader() {
+  static const auto *table = [] {
+    static LoaderTable t{};
+    return ok(hsaApi().core.hsa_system_get_major_extension_table_fn(HSA_EXTENSION_AMD_LOADER, 1,
+                                                                    sizeof t, &t))
+               ? &t
+               : nullptr;
+  }();
+  return table;
+}
+
+void keepCode(hsa_loaded_code_object_t loaded) {
+  const LoaderTable *table = loader();
+  if (!table || !table->hsa_ven_amd_loader_loaded_code_object_get_info) return;
+  const auto get = [&](hsa_ven_amd_loader_loaded_code_object_info_t what, auto &value) {
+    return ok(table->hsa_ven_amd_loader_loaded_code_object_get_info(loaded, what, &value));
+  };
+  CodeInfo info{};
+  uint64_t bytes = 0, size = 0;
+  int64_t delta = 0;
+  if (get(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE, bytes) &&
+      get(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE, size) &&
+      get(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE, info.base) &&
+      get(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE, info.size) &&
+      get(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA, delta) && bytes && size) {
+    info.delta = static_cast<uint64_t>(delta);
+    FindingLog::instance().addCode(reinterpret_cast<const void *>(bytes), size, info);
+  }
+}
+
+hsa_status_t loadAgentCode(hsa_executable_t executable, hsa_agent_t agent,
+                           hsa_code_object_reader_t reader, const char *options,
+                           hsa_loaded_code_object_t *loaded) {
+  hsa_loaded_code_object_t own{};
+  const hsa_status_t status = hsaApi().core.hsa_executable_load_agent_code_object_fn(
+      executable, agent, reader, options, &own);
+  if (loaded) *loaded = own;
+  if (ok(status)) aside([&] { keepCode(own); });
+  return status;
+}
+
+} // namespace
+} // namespace fade::checks
+
+extern "C" __attribute__((visibility("default"))) bool OnLoad(HsaApiTable *table, uint64_t,
+                                                              uint64_t, const char *const *) {
+  using namespace fade;
+  using namespace fade::checks;
+  HsaTables tables;
+  if (!tables.read(*table)) {
+    warn("check: {}", tables.problem());
+    return true;
+  }
+  prepareCallSites();
+  tables.core().hsa_memory_allocate_fn = regionAllocate;
+  tables.core().hsa_memory_free_fn = regionFree;
+  tables.core().hsa_executable_load_agent_code_object_fn = loadAgentCode;
+  tables.replace(&AmdApi::hsa_amd_memory_pool_allocate_fn, poolAllocate);
+  tables.replace(&AmdApi::hsa_amd_memory_pool_free_fn, poolFree);
+  return true;
+}
+
+extern "C" __attribute__((visibility("default"))) void OnUnload() {}

@@ -1,0 +1,33 @@
+// init: device memory that is read before anybody wrote it.
+#pragma once
+
+#include "checks/allocations.h"
+#include "checks/reporter.h"
+
+#include <string_view>
+
+namespace fade::checks {
+
+/// A kernel of HIP's or ROCr's own: copies and fills.
+bool isOfRuntime(std::string_view kernel);
+
+/// One per worker and dispatch.
+class InitCheck {
+public:
+  /// `reporter` null: only what is written is noted.
+  void access(const ObservedWave &wave, const ObservedAccess &access, Reporter *reporter);
+
+  /// By a copy engine.
+  static void noteWritten(uint64_t address, uint64_t size);
+  /// An allocation was made.
+  static void noteAllocated(uint64_t address, uint64_t size);
+
+private:
+  /// Whether the address is in an allocation whose bytes are followed.
+  bool isFollowed(uint64_t address);
+
+  uint64_t generation_ = 0;
+  Allocation last_{};
+};
+
+} // namespace fade::checks

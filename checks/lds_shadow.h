@@ -1,0 +1,81 @@
+// What is known about each byte of a workgroup's LDS: who touched it last, and whether anybody
+// wrote it.
+//
+// Order between waves is kept in vector clocks. A wave has a time of its own; it also knows how far
+// it has "heard" of each of the others. A barrier tells everybody everything. An atomic leaves what
+// its wave knows at the place that it changes, and one that returns the old value takes what others
+// left there: so locks and counters in LDS order what they protect. (At such a place plain loads
+// and stores do the same: compiled code does not show that a store is an atomic one.) An access is
+// in order with an earlier one of another wave if the wave has heard of it; if it has not and one
+// of them writes, they race.
+#pragma once
+
+#include <fade/observer.h>
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace fade::checks {
+
+class LdsShadow {
+public:
+  /// The next workgroup. Nothing of the one before is left.
+  void begin(uint32_t waves, uint32_t bytes);
+
+  /// The other side of a race.
+  struct Other {
+    uint64_t pc = 0;
+    uint32_t wave = 0, lane = 0;
+    AccessKind kind = AccessKind::load;
+  };
+  /// Whether a lane's access races with an earlier one. Takes note of it.
+  bool race(uint32_t wave, unsigned lane, const ObservedAccess &access, Other &other);
+  /// All lanes of an access were looked at by race().
+  void endAccess(uint32_t wave);
+  void barrier();
+
+  /// Whether no byte of a lane's access was written yet.
+  bool isUnwritten(uint64_t address, uint32_t size) const;
+  void write(uint64_t address, uint32_t size);
+
+private:
+  using Clock = uint32_t;
+  struct Mark {
+    Clock time = 0;
+    uint8_t wave = 0, lane = 0;
+    uint8_t bytes = 0; ///< of the dword, one bit each
+    uint8_t kind = 0;
+    uint64_t pc = 0;
+  };
+  struct Cell { ///< a dword
+    Mark write, atomic;
+    Mark read[2]; ///< of two different waves, so that a writer meets one that is not itself
+  };
+
+  Clock &heard(uint32_t wave, uint32_t of) { return clocks_[wave * waves_ + of]; }
+  bool isLive(const Mark &mark) const { return mark.time > base_; }
+  bool conflicts(const Mark &mark, uint32_t wave, uint8_t bytes) {
+    return isLive(mark) && mark.wave != wave && (mark.bytes & bytes) != 0 &&
+           heard(wave, mark.wave) < mark.time;
+  }
+  bool raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &access, uint64_t dword,
+                   uint8_t bytes, Other &other);
+
+  uint32_t waves_ = 0, bytes_ = 0;
+  Clock base_ = 0; ///< times up to here are of earlier workgroups
+  std::vector<Clock> clocks_;
+  std::vector<Cell> cells_;
+  struct Meeting {           ///< a dword that atomics change
+    std::vector<Clock> left; ///< what those knew who were here
+    bool answers = false;    ///< an atomic has taken the old value
+  };
+  void acquire(uint32_t wave, const Meeting &meeting);
+  void release(uint32_t wave, Meeting &meeting);
+
+  std::unordered_map<uint64_t, Meeting> meetings_; ///< by dword
+  bool has_released_ = false;                      ///< in the access that is being looked at
+  std::vector<uint64_t> written_;
+};
+
+} // namespace fade::checks

@@ -1,0 +1,31 @@
+// From an access that is wrong to a finding. One per worker and dispatch.
+#pragma once
+
+#include "checks/finding_log.h"
+
+#include <fade/observer.h>
+
+namespace fade::checks {
+
+class Reporter {
+public:
+  explicit Reporter(const ObservedDispatch &dispatch);
+
+  /// A finding of this dispatch that is filled in but for what is wrong.
+  Finding begin(Check check, Problem problem) const;
+  /// Who does it, and where.
+  Place place(const ObservedWave &wave, unsigned lane, uint64_t pc, AccessKind kind,
+              uint32_t size) const;
+
+  void report(Finding finding, uint64_t times = 1);
+
+private:
+  const ObservedDispatch &dispatch_;
+  String kernel_ = 0, gpu_ = 0;
+};
+
+/// Work-item of a lane in its workgroup.
+void workItem(const ObservedGroup &group, uint32_t wave, uint32_t lanes, uint32_t lane,
+              uint32_t (&item)[3]);
+
+} // namespace fade::checks

@@ -1,0 +1,104 @@
+#include "checks/written_memory.h"
+
+#include <algorithm>
+#include <bit>
+#include <fcntl.h>
+#include <mutex>
+#include <unistd.h>
+
+namespace fade::checks {
+namespace {
+
+/// Calls f(word, mask) for the words of a chunk's map that [begin, end) has bits in.
+template <class F> void forWords(uint64_t begin, uint64_t end, F &&f) {
+  for (uint64_t at = begin; at < end;) {
+    const uint64_t n = std::min<uint64_t>(64 - at % 64, end - at);
+    f(at / 64, (n == 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1) << at % 64);
+    at += n;
+  }
+}
+
+/// The last chunk that a thread used. Chunks are never given back.
+thread_local uint64_t last_number = ~uint64_t{0};
+thread_local WrittenMemory::Chunk *last_chunk = nullptr;
+
+} // namespace
+
+WrittenMemory &WrittenMemory::instance() {
+  static auto *memory = new WrittenMemory; // outlives every exit handler
+  return *memory;
+}
+
+WrittenMemory::Chunk *WrittenMemory::find(uint64_t address) const {
+  const uint64_t number = address / kChunk;
+  if (number == last_number) return last_chunk;
+  const std::shared_lock lock(mutex_);
+  const auto at = chunks_.find(number);
+  if (at == chunks_.end()) return nullptr;
+  last_number = number, last_chunk = at->second.get();
+  return last_chunk;
+}
+
+WrittenMemory::Chunk &WrittenMemory::make(uint64_t address) {
+  if (Chunk *chunk = find(address)) return *chunk;
+  const std::unique_lock lock(mutex_);
+  auto &chunk = chunks_[address / kChunk];
+  if (!chunk) chunk = std::make_unique<Chunk>();
+  return *chunk;
+}
+
+void WrittenMemory::clear(uint64_t address, uint64_t size) {
+  const uint64_t end = address + size;
+  for (uint64_t at = address; at < end;) {
+    const uint64_t next = std::min(end, (at / kChunk + 1) * kChunk), base = at / kChunk * kChunk;
+    if (Chunk *chunk = find(at))
+      forWords(at - base, next - base,
+               [&](uint64_t word, uint64_t mask) { chunk->bits[word].fetch_and(~mask); });
+    at = next;
+  }
+}
+
+void WrittenMemory::mark(uint64_t address, uint64_t size) {
+  const uint64_t end = address + size;
+  for (uint64_t at = address; at < end;) {
+    const uint64_t next = std::min(end, (at / kChunk + 1) * kChunk), base = at / kChunk * kChunk;
+    Chunk &chunk = make(at);
+    forWords(at - base, next - base, [&](uint64_t word, uint64_t mask) {
+      if ((chunk.bits[word].load(std::memory_order_relaxed) & mask) != mask)
+        chunk.bits[word].fetch_or(mask, std::memory_order_relaxed);
+    });
+    at = next;
+  }
+}
+
+bool WrittenMemory::hostHasTouched(uint64_t address) {
+  static const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  static const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  uint64_t entry = 0;
+  if (file < 0 ||
+      pread(file, &entry, sizeof entry, static_cast<off_t>(address / page * sizeof entry)) !=
+          static_cast<ssize_t>(sizeof entry))
+    return true; // not known: nobody is accused
+  constexpr uint64_t present = uint64_t{1} << 63, swapped = uint64_t{1} << 62;
+  return (entry & (present | swapped)) != 0;
+}
+
+bool WrittenMemory::isUnwritten(uint64_t address, uint32_t size) {
+  const uint64_t end = address + size;
+  for (uint64_t at = address; at < end;) {
+    const uint64_t next = std::min(end, (at / kChunk + 1) * kChunk), base = at / kChunk * kChunk;
+    bool is_written = false;
+    if (const Chunk *chunk = find(at))
+      forWords(at - base, next - base, [&](uint64_t word, uint64_t mask) {
+        is_written |= (chunk->bits[word].load(std::memory_order_relaxed) & mask) != 0;
+      });
+    if (is_written) return false;
+    at = next;
+  }
+  if (!hostHasTouched(address) && !hostHasTouched(end - 1)) return true;
+  constexpr uint64_t page = 4096;
+  mark(address / page * page, page);
+  return false;
+}
+
+} // namespace fade::checks

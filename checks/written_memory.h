@@ -1,0 +1,41 @@
+// Which bytes of the card's memory anybody has written: a bit for each, where anybody has.
+//
+// Only allocations in the card's own memory are followed; host memory counts as written, because
+// the host's stores are not seen. Where a card lets the host map its memory, a page that the host
+// has touched counts as written, too.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <shared_mutex>
+#include <unordered_map>
+
+namespace fade::checks {
+
+class WrittenMemory {
+public:
+  static WrittenMemory &instance();
+
+  static constexpr uint64_t kChunk = 1 << 16; ///< bytes of memory in one piece of the map
+  struct Chunk {
+    std::array<std::atomic<uint64_t>, kChunk / 64> bits{};
+  };
+
+  /// Nothing is written there yet.
+  void clear(uint64_t address, uint64_t size);
+  void mark(uint64_t address, uint64_t size);
+  /// Whether no byte of it was written.
+  bool isUnwritten(uint64_t address, uint32_t size);
+
+private:
+  Chunk *find(uint64_t address) const;
+  Chunk &make(uint64_t address);
+  static bool hostHasTouched(uint64_t address);
+
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<uint64_t, std::unique_ptr<Chunk>> chunks_; ///< by address / kChunk
+};
+
+} // namespace fade::checks

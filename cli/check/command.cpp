@@ -1,0 +1,210 @@
+#include "check/command.h"
+
+#include "check/finding_reader.h"
+#include "check/finding_text.h"
+#include "check/suppressions.h"
+#include "checks.h"
+#include "checks/options.h"
+#include "gpu_choice.h"
+#include "gpu_code.h"
+#include "report/child.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+
+namespace fade::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The folder in which the application's processes leave what they find. Gone at the end.
+class Folder {
+public:
+  Folder() {
+    std::error_code error;
+    std::string name = (fs::temp_directory_path(error) / "fade-check-XXXXXX").string();
+    if (!error && mkdtemp(name.data())) path_ = name;
+  }
+  ~Folder() { remove(); }
+  Folder(const Folder &) = delete;
+  Folder &operator=(const Folder &) = delete;
+
+  const std::string &path() const { return path_; }
+  void remove() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+    path_.clear();
+  }
+
+private:
+  std::string path_;
+};
+
+/// The software GPU that the program has code for; the usual one if that cannot be said.
+std::string gpuFor(const CheckOptions &options, const std::vector<std::string> &application) {
+  if (options.run.gpu != "auto") return options.run.gpu;
+  if (const char *inherited = std::getenv("FADE_GPU"); inherited && *inherited) return inherited;
+  const std::string program = programOf(application[0]);
+  const std::string fitting = program.empty() ? "" : fittingGpu(program);
+  return fitting.empty() ? "gfx90a" : fitting;
+}
+
+/// Sets up the environment of the application. False after a line that says why not.
+bool prepare(const CheckOptions &options, const std::vector<std::string> &application,
+             const std::string &folder) {
+  RunOptions run = options.run;
+  auto pairs = environmentOf(run);
+  if (!pairs) return false;
+  const auto library = ownLibrary("libfadecheck.so");
+  if (!library) {
+    complain("libfadecheck.so is missing: it should be in ../lib or beside this program");
+    return false;
+  }
+  if (!fitsInList(*library)) return false;
+  if (!chooseGpu(gpuFor(options, application), false, *pairs)) return false;
+  pairs->emplace_back("HSA_TOOLS_LIB", withFront("HSA_TOOLS_LIB", *library, ' '));
+  pairs->emplace_back("FADE_GPU_OBSERVER", *library);
+  pairs->emplace_back("FADE_CHECK_DIR", folder);
+  if (!options.checks.empty()) pairs->emplace_back("FADE_CHECKS", options.checks);
+  // ROCr packs small allocations into one block; each is to have its own, with a gap behind it.
+  pairs->emplace_back("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1");
+  if (const std::string program = programOf(application[0]); !program.empty())
+    checkCode(program, gpusOf(*pairs));
+  for (const auto &[name, value] : *pairs) setenv(name.c_str(), value.c_str(), 1);
+  return true;
+}
+
+std::string summary(const FoundRun &run, std::size_t suppressed) {
+  std::array<std::size_t, static_cast<std::size_t>(checks::Check::count)> counts{};
+  for (const FoundFinding &f : run.findings) ++counts[f.raw.check];
+  std::string text = run.findings.empty()       ? "no findings"
+                     : run.findings.size() == 1 ? "1 finding"
+                                                : fmt::format("{} findings", run.findings.size());
+  std::string parts;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i])
+      parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ",
+                           checks::nameOf(static_cast<checks::Check>(i)), counts[i]);
+  if (!parts.empty()) text += " (" + parts + ")";
+  text += fmt::format(" in {} dispatch{}", run.dispatches, run.dispatches == 1 ? "" : "es");
+  if (suppressed) text += fmt::format("; {} suppressed", suppressed);
+  if (run.lost) text += fmt::format("; {} occurrences of further ones were not kept", run.lost);
+  return text;
+}
+
+/// False, after a line that says why, if the JSON lines cannot be written.
+bool writeJson(const std::string &path, const FoundRun &run, std::size_t most) {
+  std::ofstream out(path, std::ios::trunc);
+  for (std::size_t i = 0; i < std::min(most, run.findings.size()); ++i)
+    out << findingJson(run.findings[i]);
+  out.close();
+  if (out) return true;
+  complain(fmt::format("--json: cannot write {}", path));
+  return false;
+}
+
+void show(const CheckOptions &options, const FoundRun &run, std::size_t suppressed) {
+  const std::size_t shown = std::min(options.most, run.findings.size());
+  for (std::size_t i = 0; i < shown; ++i) fmt::print(stderr, "{}\n", findingText(run.findings[i]));
+  if (shown < run.findings.size())
+    complain(fmt::format("{} more are not shown (--max)", run.findings.size() - shown));
+  if (run.processes == 0 || run.dispatches == 0)
+    complain("check: no kernel was run, so nothing was checked");
+  else
+    complain("check: " + summary(run, suppressed));
+}
+
+} // namespace
+
+CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
+  CLI::App *command = app.add_subcommand(
+      "check", "find errors in kernels: run the application on the software GPU and watch");
+  command
+      ->add_option("--checks", options.checks,
+                   "memory, init, race, sync, leak, or all (default: memory,init,race,sync)")
+      ->type_name("LIST");
+  command->add_option("--json", options.json, "write the findings as JSON lines")
+      ->type_name("FILE");
+  command
+      ->add_option_function<int>(
+          "--error-exitcode",
+          [&options](int code) {
+            options.error_exitcode = code;
+            options.has_error_exitcode = true;
+          },
+          "exit code if there is any finding (default: the application's own)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 255));
+  command->add_option("--max", options.most, "show at most N findings (default: 100)")
+      ->type_name("N");
+  command
+      ->add_option(
+          "--suppress", options.suppress,
+          "file of findings to leave out: a check or *, and regular expressions for kernel "
+          "and place, on each line")
+      ->type_name("FILE");
+  addVariable(*command, options.run, "-k,--kernels", "FADE_KERNELS", "REGEX");
+  addVariable(*command, options.run, "-d,--dispatches", "FADE_DISPATCHES", "all|random|1|N|A-B");
+  addVariable(*command, options.run, "--seed", "FADE_SEED", "N");
+  addVariable(*command, options.run, "--workgroups", "FADE_WORKGROUPS", "x=A-B,y=A-B,z=A-B");
+  command
+      ->add_option("--gpu", options.run.gpu,
+                   "the software GPU: gfx90a, gfx1030, ... (default: one the program has code for)")
+      ->type_name("gfx...");
+  return command;
+}
+
+int runCheck(const CheckOptions &options, const std::vector<std::string> &application) {
+  if (application.empty()) {
+    complain("no application given: fadeprobe check [options] -- application [arguments]");
+    return kUsageError;
+  }
+  checks::Options known;
+  if (const auto wrong = checks::readChecks(options.checks, known)) {
+    complain("--checks: " + *wrong);
+    return kUsageError;
+  }
+  if (options.run.gpu == "real") {
+    complain("--gpu real: checks are made on the software GPU");
+    return kUsageError;
+  }
+  Suppressions suppressions;
+  if (!options.suppress.empty()) {
+    auto read = Suppressions::read(options.suppress);
+    if (!read) {
+      complain("--suppress: " + read.error().message());
+      return kUsageError;
+    }
+    suppressions = std::move(*read);
+  }
+  const std::string json = options.json.empty() ? "" : fs::absolute(options.json).string();
+  if (!json.empty() && !canWrite("--json: ", json)) return kUsageError;
+  Folder folder;
+  if (folder.path().empty()) {
+    complain("check: cannot make a folder for temporary files");
+    return 1;
+  }
+  if (!prepare(options, application, folder.path())) return kUsageError;
+  const ChildEnd end = runChild(application);
+  if (end.error != 0) {
+    complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
+    return end.exit_code;
+  }
+  FoundRun run = readFindings(folder.path());
+  const std::size_t suppressed =
+      std::erase_if(run.findings, [&](const FoundFinding &f) { return suppressions.matches(f); });
+  show(options, run, suppressed);
+  const bool is_written = json.empty() || writeJson(json, run, options.most);
+  folder.remove();
+  if (!run.findings.empty() && options.has_error_exitcode) return options.error_exitcode;
+  if (!is_written) return 1;
+  endLike(end);
+}
+
+} // namespace fade::cli

@@ -1,0 +1,30 @@
+// fadeprobe check -- application: runs it on the software GPU and says what its kernels do wrong.
+#pragma once
+
+#include "run.h"
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace fade::cli {
+
+struct CheckOptions {
+  std::string checks;
+  std::string json;     ///< file; empty: none
+  std::string suppress; ///< file; empty: none
+  int error_exitcode = 0;
+  bool has_error_exitcode = false;
+  std::size_t most = 100;
+  RunOptions run; ///< -k, -d, --workgroups, --gpu
+};
+
+CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options);
+/// Does not return if the application was run: ends as it did, unless there are findings and
+/// --error-exitcode was given.
+int runCheck(const CheckOptions &options, const std::vector<std::string> &application);
+
+} // namespace fade::cli

@@ -1,0 +1,196 @@
+#include "check/finding_reader.h"
+
+#include "check/host_lines.h"
+#include "codeobj/code_object.h"
+#include "codeobj/demangle.h"
+#include "codeobj/disassembler.h"
+#include "codeobj/source_map.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+
+namespace fade::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace fade::checks;
+
+/// The file of one process. What it says is checked: the process may have died while writing, and
+/// its kernels may have written anywhere.
+class FindingFile {
+public:
+  static std::unique_ptr<FindingFile> open(const std::string &path) {
+    auto blob = codeobj::Blob::mapFile(path);
+    if (!blob || blob->bytes().size() < kFileBytes) return nullptr;
+    auto file = std::unique_ptr<FindingFile>(new FindingFile(std::move(*blob)));
+    const FileHeader header = file->at<FileHeader>(0);
+    if (header.magic != kFileMagic || header.version != kFileVersion) return nullptr;
+    file->header_ = header;
+    return file;
+  }
+  const FileHeader &header() const { return header_; }
+  uint32_t count() const { return std::min(header_.findings, kMostFindings); }
+  Finding finding(uint32_t i) const { return at<Finding>(kFindingsAt + i * sizeof(Finding)); }
+  uint32_t allocations() const { return std::min(header_.allocations, kMostAllocations); }
+  AllocationInfo allocation(uint32_t i) const {
+    return at<AllocationInfo>(kAllocationsAt + i * sizeof(AllocationInfo));
+  }
+  std::string string(String offset) const {
+    if (offset == 0 || offset >= kStringBytes) return "";
+    const auto *begin = reinterpret_cast<const char *>(blob_.bytes().data()) + kStringsAt + offset;
+    return {begin, strnlen(begin, kStringBytes - offset)};
+  }
+
+private:
+  explicit FindingFile(codeobj::Blob blob) : blob_(std::move(blob)) {}
+  template <class T> T at(uint64_t offset) const {
+    T value;
+    std::memcpy(&value, blob_.bytes().data() + offset, sizeof value);
+    return value;
+  }
+  codeobj::Blob blob_;
+  FileHeader header_{};
+};
+
+/// A code object that the process had loaded.
+struct Code {
+  std::shared_ptr<const codeobj::CodeObject> object;
+  std::shared_ptr<const codeobj::SourceMap> map;
+  std::shared_ptr<const codeobj::Disassembler> disassembler;
+};
+
+class CodeObjects {
+public:
+  CodeObjects(std::string folder, uint32_t process)
+      : folder_(std::move(folder)), process_(process) {}
+
+  const Code &get(uint32_t number) {
+    const auto [at, is_new] = all_.try_emplace(number);
+    if (is_new) load(number, at->second);
+    return at->second;
+  }
+
+private:
+  void load(uint32_t number, Code &code) const {
+    const std::string path = fmt::format("{}/{}.code-{}", folder_, process_, number);
+    auto blob = codeobj::Blob::mapFile(path);
+    if (!blob) return;
+    auto object = codeobj::CodeObject::open(std::move(*blob));
+    if (!object) return;
+    code.object = *object;
+    if (auto map = codeobj::SourceMap::open(*object)) code.map = *map;
+    // Decoding does not depend on the size of a wave.
+    if (auto d = codeobj::Disassembler::create((*object)->target(), 64)) code.disassembler = *d;
+  }
+  std::string folder_;
+  uint32_t process_;
+  std::map<uint32_t, Code> all_;
+};
+
+std::string lineOf(const std::string &file, uint32_t line) {
+  std::ifstream in(file);
+  std::string text;
+  for (uint32_t i = 0; i < line; ++i)
+    if (!std::getline(in, text)) return "";
+  const auto begin = text.find_first_not_of(" \t");
+  if (begin == text.npos) return "";
+  const auto end = text.find_last_not_of(" \t\r");
+  return text.substr(begin, end - begin + 1);
+}
+
+void resolve(FoundPlace &place, CodeObjects &objects) {
+  if (place.raw.code == 0) return;
+  const Code &code = objects.get(place.raw.code - 1);
+  if (!code.object) return;
+  if (code.map)
+    for (const codeobj::SourceFrame &frame : code.map->stack(place.raw.address))
+      place.stack.push_back(
+          {codeobj::demangle(frame.function), frame.file, frame.line, frame.column});
+  const auto own = std::ranges::find_if(
+      place.stack, [](const FoundFrame &f) { return f.line != 0 && !isOfSystem(f.file); });
+  if (own != place.stack.end())
+    place.shown = *own;
+  else if (!place.stack.empty())
+    place.shown = place.stack.front();
+  if (place.shown.line != 0) place.source = lineOf(place.shown.file, place.shown.line);
+  constexpr uint64_t longest = 20; // bytes of an instruction
+  for (uint64_t size = longest; size >= 4; size -= 4)
+    if (const auto bytes = code.object->code(place.raw.address, size); bytes) {
+      if (!code.disassembler) return;
+      const auto text = code.disassembler->disassemble(*bytes, place.raw.address);
+      if (!text.empty()) place.instruction = text.front().text;
+      return;
+    }
+}
+
+FoundAllocation describe(const AllocationInfo &raw, const FindingFile &file, HostLines &lines) {
+  FoundAllocation a;
+  a.raw = raw;
+  a.api = file.string(raw.api);
+  a.module = file.string(raw.module);
+  if (!a.module.empty()) a.caller = lines.find(a.module, raw.caller);
+  return a;
+}
+
+/// Whether two processes have found the same.
+bool isSame(const FoundFinding &a, const FoundFinding &b) {
+  return a.raw.check == b.raw.check && a.symbol == b.symbol &&
+         a.place.raw.address == b.place.raw.address && a.other.raw.address == b.other.raw.address &&
+         a.place.instruction == b.place.instruction && a.place.raw.code != 0;
+}
+
+void readFile(const FindingFile &file, const std::string &folder, HostLines &lines, FoundRun &run) {
+  CodeObjects objects(folder, file.header().pid);
+  for (uint32_t i = 0; i < file.count(); ++i) {
+    FoundFinding f;
+    f.raw = file.finding(i);
+    if (f.raw.check >= static_cast<uint32_t>(Check::count) ||
+        f.raw.problem >= static_cast<uint32_t>(Problem::count))
+      continue;
+    f.process = file.header().pid;
+    f.symbol = file.string(f.raw.kernel);
+    f.kernel = codeobj::demangle(f.symbol);
+    f.gpu = file.string(f.raw.gpu);
+    f.place.raw = f.raw.place;
+    f.other.raw = f.raw.other;
+    resolve(f.place, objects);
+    if (f.raw.other.pc) resolve(f.other, objects);
+    f.allocation = describe(f.raw.allocation, file, lines);
+    const auto known =
+        std::ranges::find_if(run.findings, [&](const FoundFinding &k) { return isSame(k, f); });
+    if (known != run.findings.end() && known->process != f.process)
+      known->raw.count += f.raw.count;
+    else
+      run.findings.push_back(std::move(f));
+  }
+}
+
+} // namespace
+
+bool isOfSystem(const std::string &file) {
+  return file.empty() || file.starts_with("/usr/") || file.starts_with("/opt/rocm");
+}
+
+FoundRun readFindings(const std::string &folder) {
+  FoundRun run;
+  HostLines lines;
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (const auto &entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == ".findings") paths.push_back(entry.path());
+  std::ranges::sort(paths);
+  for (const std::string &path : paths) {
+    const auto file = FindingFile::open(path);
+    if (!file) continue;
+    ++run.processes;
+    run.dispatches += file->header().dispatches;
+    run.lost += file->header().lost;
+    readFile(*file, folder, lines, run);
+  }
+  return run;
+}
+
+} // namespace fade::cli

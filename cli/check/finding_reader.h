@@ -1,0 +1,55 @@
+// What libfadecheck left behind, with places in the source instead of addresses.
+#pragma once
+
+#include "checks/finding_file.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fade::cli {
+
+struct FoundFrame {
+  std::string function, file;
+  uint32_t line = 0, column = 0;
+};
+
+/// An instruction, and the source it came from as far as that is known.
+struct FoundPlace {
+  checks::Place raw{};
+  std::vector<FoundFrame> stack; ///< innermost first
+  FoundFrame shown;              ///< the innermost that is the user's own; without a file: unknown
+  std::string source;            ///< the line's text
+  std::string instruction;       ///< its text
+};
+
+struct FoundAllocation {
+  checks::AllocationInfo raw{};
+  std::string api, module;
+  FoundFrame caller;
+};
+
+struct FoundFinding {
+  checks::Finding raw{};
+  std::string kernel; ///< demangled
+  std::string symbol, gpu;
+  uint32_t process = 0;
+  FoundPlace place, other;
+  FoundAllocation allocation;
+};
+
+struct FoundRun {
+  std::vector<FoundFinding> findings; ///< those of several processes at the same places are one
+  uint64_t dispatches = 0;            ///< that were checked
+  uint64_t lost = 0;
+  unsigned processes = 0; ///< that used the GPU
+};
+
+/// Headers of the system are not where a user looks for a mistake.
+bool isOfSystem(const std::string &file);
+
+/// Reads all that is in the folder. Files that are damaged are left out.
+FoundRun readFindings(const std::string &folder);
+
+} // namespace fade::cli

@@ -1,0 +1,218 @@
+#include "check/finding_text.h"
+
+#include "checks/options.h"
+#include "fade/json_writer.h"
+#include "fade/observer.h"
+
+#include <array>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace fade::cli {
+namespace {
+
+using namespace fade::checks;
+
+constexpr std::array<const char *, 3> kKinds = {"load", "store", "atomic"};
+constexpr std::array<const char *, 3> kSpaces = {"global", "lds", "scratch"};
+constexpr std::array<const char *, static_cast<std::size_t>(Problem::count)> kProblems = {
+    "outside",           "gap",           "freed",      "lds_bounds",    "scratch_bounds",
+    "arguments",         "read_only",     "misaligned", "uninitialized", "race",
+    "divergent_barrier", "missing_waves", "not_waited", "leak"};
+
+std::string grouped(uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
+const char *kindOf(const Place &place) { return kKinds[place.kind % kKinds.size()]; }
+
+std::string bytes(uint64_t n) { return n == 1 ? "1 byte" : grouped(n) + " bytes"; }
+
+std::string accessOf(const Place &place) {
+  return fmt::format("{} of {}", kindOf(place), bytes(place.size));
+}
+
+std::string allocationText(const FoundAllocation &a) {
+  std::string text = fmt::format("allocation {}, {}", a.raw.number, bytes(a.raw.size));
+  if (a.api.empty()) return text;
+  text += ", " + a.api;
+  if (a.caller.line != 0)
+    text += fmt::format(" at {}:{}", std::filesystem::path(a.caller.file).filename().string(),
+                        a.caller.line);
+  else if (!a.module.empty())
+    text += fmt::format(" in {}+{:#x}", std::filesystem::path(a.module).filename().string(),
+                        a.raw.caller);
+  return text;
+}
+
+/// Where an address is with regard to an allocation that does not hold it.
+std::string relation(const FoundFinding &f) {
+  const std::string what = allocationText(f.allocation);
+  const AllocationInfo &a = f.allocation.raw;
+  if (f.raw.distance < 0)
+    return fmt::format("{} before {}", bytes(static_cast<uint64_t>(-f.raw.distance)), what);
+  if (f.raw.address - a.base < a.size) return "across the end of " + what;
+  if (f.raw.distance == 0) return "right after " + what;
+  return fmt::format("{} after {}", bytes(static_cast<uint64_t>(f.raw.distance)), what);
+}
+
+std::string uninitialized(const FoundFinding &f) {
+  const std::string what = accessOf(f.raw.place) + " that nothing has written";
+  if (static_cast<AccessSpace>(f.raw.space) == AccessSpace::lds)
+    return fmt::format("{}: byte {} of LDS", what, grouped(f.raw.address));
+  return fmt::format("{}: byte {} of {}", what, grouped(static_cast<uint64_t>(f.raw.distance)),
+                     allocationText(f.allocation));
+}
+
+std::string raceText(const FoundFinding &f) {
+  const bool in_lds = static_cast<AccessSpace>(f.raw.space) == AccessSpace::lds;
+  const std::string where = in_lds ? fmt::format("byte {} of LDS", grouped(f.raw.address))
+                                   : fmt::format("{:#x}", f.raw.address);
+  return fmt::format("{} and {} of {} by different waves, and nothing orders them",
+                     kindOf(f.raw.other), kindOf(f.raw.place), where);
+}
+
+std::string itemText(const Place &p) {
+  return fmt::format("work-item {},{},{} of workgroup {},{},{}", p.item[0], p.item[1], p.item[2],
+                     p.group[0], p.group[1], p.group[2]);
+}
+
+void writePlace(JsonWriter &json, const FoundPlace &place, const FoundFinding &f) {
+  json.field("file", place.shown.file);
+  json.field("line", place.shown.line);
+  json.field("column", place.shown.column);
+  json.field("function", place.shown.function);
+  json.field("source", place.source);
+  json.field("instruction", place.instruction);
+  json.field("address_in_code", place.raw.address);
+  if (f.raw.check != static_cast<uint32_t>(Check::sync)) {
+    json.field("access", kindOf(place.raw));
+    json.field("size", place.raw.size);
+  }
+  json.list("workgroup", [&] {
+    for (const uint32_t id : place.raw.group) json.value(id);
+  });
+  json.list("work_item", [&] {
+    for (const uint32_t id : place.raw.item) json.value(id);
+  });
+  json.list("stack", [&] {
+    for (const FoundFrame &frame : place.stack)
+      json.object([&] {
+        json.field("function", frame.function);
+        json.field("file", frame.file);
+        json.field("line", frame.line);
+        json.field("column", frame.column);
+      });
+  });
+}
+
+std::string detailOfPlace(const char *label, const FoundPlace &place, const FoundFinding &f) {
+  std::string text = fmt::format("  {:<10} {}\n", label, placeText(place, f.kernel));
+  if (!place.source.empty()) text += fmt::format("  {:<10} {}\n", "", place.source);
+  if (!place.instruction.empty()) text += fmt::format("  {:<10} {}\n", "", place.instruction);
+  text += fmt::format("  {:<10} {}\n", "", itemText(place.raw));
+  return text;
+}
+
+} // namespace
+
+std::string placeText(const FoundPlace &place, const std::string &kernel) {
+  if (place.shown.line != 0)
+    return place.shown.column != 0
+               ? fmt::format("{}:{}:{}", place.shown.file, place.shown.line, place.shown.column)
+               : fmt::format("{}:{}", place.shown.file, place.shown.line);
+  if (place.raw.code != 0)
+    return fmt::format("{} at {:#x} (no line information)",
+                       place.shown.function.empty() ? kernel : place.shown.function,
+                       place.raw.address);
+  return fmt::format("{} at {:#x} (code object unknown)", kernel, place.raw.pc);
+}
+
+std::string messageOf(const FoundFinding &f) {
+  const Place &p = f.raw.place;
+  switch (static_cast<Problem>(f.raw.problem)) {
+  case Problem::outside:
+    return fmt::format("{} at {:#x}, which is in no allocation", accessOf(p), f.raw.address);
+  case Problem::gap: return fmt::format("{}, {}", accessOf(p), relation(f));
+  case Problem::freed:
+    return fmt::format("{} in freed memory: {}", accessOf(p), allocationText(f.allocation));
+  case Problem::lds_bounds:
+    return fmt::format("{} at byte {} of LDS, of which the workgroup has {}", accessOf(p),
+                       grouped(f.raw.address), bytes(f.raw.limit));
+  case Problem::scratch_bounds:
+    return fmt::format("{} at byte {} of private memory, of which a work-item has {}", accessOf(p),
+                       grouped(f.raw.address), bytes(f.raw.limit));
+  case Problem::arguments:
+    return fmt::format("{} behind the kernel's arguments, which are {}", accessOf(p),
+                       bytes(f.raw.limit));
+  case Problem::read_only:
+    return fmt::format("{} at {:#x}, in memory that can only be read", accessOf(p), f.raw.address);
+  case Problem::misaligned:
+    return fmt::format("{} at {:#x}, which is not a multiple of {}", accessOf(p), f.raw.address,
+                       p.size);
+  case Problem::uninitialized: return uninitialized(f);
+  case Problem::race: return raceText(f);
+  case Problem::divergent_barrier:
+    return fmt::format("barrier reached by {} of the {} work-items of a wave", f.raw.waves,
+                       f.raw.limit);
+  case Problem::missing_waves:
+    return fmt::format("barrier reached by {} of {} waves: the others have ended", f.raw.waves,
+                       f.raw.limit);
+  case Problem::not_waited: return "a register is used before its load was waited for";
+  case Problem::leak: return fmt::format("not freed: {}", allocationText(f.allocation));
+  case Problem::count: break;
+  }
+  return "";
+}
+
+std::string findingText(const FoundFinding &f) {
+  const auto check = static_cast<Check>(f.raw.check);
+  std::string text = fmt::format("{}: {}", nameOf(check), messageOf(f));
+  text += f.raw.count > 1 ? fmt::format(" ({} times)\n", grouped(f.raw.count)) : "\n";
+  if (check == Check::leak) return text;
+  text += fmt::format("  {:<10} {}\n", "kernel", f.kernel);
+  text += detailOfPlace("at", f.place, f);
+  if (f.raw.other.pc)
+    text += detailOfPlace(check == Check::sync ? "ended at" : "other at", f.other, f);
+  return text;
+}
+
+std::string findingJson(const FoundFinding &f) {
+  JsonWriter json;
+  json.object([&] {
+    json.field("type", "finding");
+    json.field("version", 1);
+    json.field("check", nameOf(static_cast<Check>(f.raw.check)));
+    json.field("problem", kProblems[f.raw.problem]);
+    json.field("message", messageOf(f));
+    json.field("count", f.raw.count);
+    json.field("process", f.process);
+    if (static_cast<Check>(f.raw.check) != Check::leak) {
+      json.field("kernel", f.kernel);
+      json.field("symbol", f.symbol);
+      json.field("gpu", f.gpu);
+      json.field("dispatch", f.raw.dispatch);
+      json.field("space", kSpaces[f.raw.space % kSpaces.size()]);
+      json.field("address", f.raw.address);
+      writePlace(json, f.place, f);
+    }
+    if (f.raw.other.pc) json.object("other", [&] { writePlace(json, f.other, f); });
+    if (f.allocation.raw.number != 0)
+      json.object("allocation", [&] {
+        json.field("number", f.allocation.raw.number);
+        json.field("address", f.allocation.raw.base);
+        json.field("size", f.allocation.raw.size);
+        json.field("distance", f.raw.distance);
+        json.field("freed", f.allocation.raw.is_freed != 0);
+        json.field("on_host", f.allocation.raw.on_host != 0);
+        json.field("api", f.allocation.api);
+        json.field("file", f.allocation.caller.file);
+        json.field("line", f.allocation.caller.line);
+      });
+  });
+  return json.take();
+}
+
+} // namespace fade::cli

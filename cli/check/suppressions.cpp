@@ -1,0 +1,54 @@
+#include "check/suppressions.h"
+
+#include "check/finding_text.h"
+#include "checks/options.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <fstream>
+#include <sstream>
+
+namespace fade::cli {
+
+Result<Suppressions> Suppressions::read(const std::string &path) {
+  std::ifstream in(path);
+  if (!in) return Error::of(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  Suppressions all;
+  std::string line;
+  for (unsigned number = 1; std::getline(in, line); ++number) {
+    std::istringstream words(line);
+    std::string check, kernel, place, rest;
+    words >> check >> kernel >> place >> rest;
+    if (check.empty() || check.starts_with('#')) continue;
+    const auto wrong = [&](const std::string &what) {
+      return Error::of(fmt::format("{}:{}: {}", path, number, what));
+    };
+    checks::Options known;
+    if (check != "*")
+      if (const auto problem = checks::readChecks(check, known)) return wrong(*problem);
+    if (kernel.empty() || !rest.empty())
+      return wrong("expected a check, a kernel and, if wanted, a place");
+    try {
+      all.rules_.push_back({check, std::regex(kernel), std::regex(place), !place.empty()});
+    } catch (const std::regex_error &e) {
+      return wrong(fmt::format("not a regular expression: {}", e.what()));
+    }
+  }
+  return all;
+}
+
+bool Suppressions::matches(const FoundFinding &f) const {
+  const auto check = checks::nameOf(static_cast<checks::Check>(f.raw.check));
+  for (const Rule &rule : rules_) {
+    if (rule.check != "*" && rule.check != check) continue;
+    if (!std::regex_search(f.kernel, rule.kernel)) continue;
+    const auto at = [&](const FoundPlace &place) {
+      return std::regex_search(placeText(place, f.kernel), rule.place);
+    };
+    if (!rule.has_place || at(f.place) || (f.raw.other.pc && at(f.other))) return true;
+  }
+  return false;
+}
+
+} // namespace fade::cli

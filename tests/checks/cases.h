@@ -1,0 +1,41 @@
+// Kernels with one error each, and their clean twins. `broken` chooses.
+//
+// The line on which a finding is expected ends with "// finds: memory" or another check; a race has
+// two sides, of which either may be the one that is shown first. Nothing else may be found.
+#pragma once
+
+#include <hip/hip_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#define HIP(call)                                                                                  \
+  do {                                                                                             \
+    const hipError_t error = call;                                                                 \
+    if (error != hipSuccess) {                                                                     \
+      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, hipGetErrorString(error));           \
+      std::exit(3);                                                                                \
+    }                                                                                              \
+  } while (0)
+
+// Memory of the device, freed at the end, and written unless told otherwise.
+template <class T> struct Device {
+  T *data = nullptr;
+  size_t count;
+  explicit Device(size_t n, bool written = true) : count(n) {
+    HIP(hipMalloc(&data, n * sizeof(T)));
+    if (written) HIP(hipMemset(data, 1, n * sizeof(T)));
+  }
+  Device(const Device &) = delete;
+  ~Device() {
+    if (data) HIP(hipFree(data));
+  }
+};
+
+inline void finish() {
+  HIP(hipGetLastError());
+  HIP(hipDeviceSynchronize());
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Runs the cases of a program under `fadeprobe check` and compares the findings with what its source expects.
+
+A line that ends with "// finds: CHECK" must have a finding of that check, on this line or, of a race, as its other side.
+No other line may have one. A clean program has none at all. Either way the program ends as it would have.
+"""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def expected(source):
+    found = {}
+    for number, line in enumerate(pathlib.Path(source).read_text().splitlines(), 1):
+        match = re.search(r"// finds: (\w+)", line)
+        if match:
+            found[number] = match.group(1)
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fadeprobe", required=True)
+    parser.add_argument("--gpu", required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("program")
+    parser.add_argument("kind", choices=["broken", "clean"])
+    arguments = parser.parse_args()
+
+    with tempfile.TemporaryDirectory() as folder:
+        lines = pathlib.Path(folder) / "findings.jsonl"
+        run = subprocess.run([arguments.fadeprobe, "check", "--gpu", arguments.gpu, "--json", lines, "--", arguments.program, arguments.kind],
+                             capture_output=True, text=True, timeout=100)
+        findings = [json.loads(line) for line in lines.read_text().splitlines()]
+    problems = []
+    if run.returncode != 5 or run.stdout != "done\n":
+        problems.append(f"the program ended with {run.returncode} after {run.stdout!r}")
+    wanted = expected(arguments.source) if arguments.kind == "broken" else {}
+    seen = set()
+    for finding in findings:
+        sides = [finding] + ([finding["other"]] if finding["check"] == "race" else [])
+        for side in sides:
+            if not side["file"].endswith(pathlib.Path(arguments.source).name) or wanted.get(side["line"]) != finding["check"]:
+                problems.append(f"not expected: {finding['check']} at {side['file']}:{side['line']}: {finding['message']} ({finding['kernel']})")
+            seen.add(side["line"])
+    problems += [f"line {line}: no finding of {check}" for line, check in wanted.items() if line not in seen]
+    if problems:
+        print("\n".join(problems), "\n---", run.stderr, sep="\n")
+    sys.exit(1 if problems else 0)
+
+
+main()
