@@ -57,6 +57,9 @@ TEST(Settings, EveryVariableIsRead) {
                               {"FADE_SAMPLE", "4"},
                               {"FADE_SAMPLE_EXECUTIONS", "8"},
                               {"FADE_RECORD", "/tmp/t"},
+                              {"FADE_TRACE", "/tmp/events"},
+                              {"FADE_TRACE_API", "memory"},
+                              {"FADE_TRACE_START", "off"},
                               {"FADE_MEMORY", "64M"},
                               {"FADE_LOSSY", "on"},
                               {"FADE_TRANSPORT", "device"},
@@ -82,10 +85,13 @@ TEST(Settings, EveryVariableIsRead) {
   EXPECT_EQ(s.workgroups.last, (std::array<uint32_t, 3>{3, UINT32_MAX, 7}));
   EXPECT_EQ(s.workgroups.sample, 4u);
   EXPECT_EQ(s.workgroups.sample_executions, 8u);
+  EXPECT_EQ(s.trace, "/tmp/events");
+  EXPECT_EQ(s.trace_api, "memory");
+  EXPECT_FALSE(s.trace_starts_on);
   EXPECT_EQ(s.memory, uint64_t{64} << 20);
   EXPECT_EQ(s.workers, 3u);
   EXPECT_EQ(s.patient(std::chrono::milliseconds(100)), std::chrono::milliseconds(250));
-  EXPECT_EQ(variables().size(), 20u) << "a new variable belongs in this test";
+  EXPECT_EQ(variables().size(), 23u) << "a new variable belongs in this test";
 }
 
 TEST(Settings, AMistakeIsOneLineWithTheNearestRightWord) {
