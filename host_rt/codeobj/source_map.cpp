@@ -86,6 +86,7 @@ uint32_t number(Dwarf_Die *die, unsigned name) {
 
 struct SourceMap::Impl {
   std::shared_ptr<const CodeObject> object;
+  std::vector<char> copy; ///< of the file, where libelf changes it
   ::Elf *elf = nullptr;
   Dwarf *dwarf = nullptr;
   std::vector<Function> functions; ///< by address
@@ -255,8 +256,14 @@ Result<std::shared_ptr<const SourceMap>> SourceMap::open(std::shared_ptr<const C
   auto impl = std::make_unique<Impl>();
   impl->object = std::move(object);
   ByteView bytes = impl->object->elf().blob().bytes();
-  // libelf takes a mutable pointer but only reads a file of the host's byte order.
+  // libelf takes a mutable pointer, but it only reads a file of the host's byte order, unless it
+  // decompresses sections: then it changes their headers.
   auto *image = const_cast<char *>(reinterpret_cast<const char *>(bytes.data()));
+  if (std::ranges::any_of(impl->object->elf().sections(),
+                          [](const Section &s) { return (s.flags & SHF_COMPRESSED) != 0; })) {
+    impl->copy.assign(image, image + bytes.size());
+    image = impl->copy.data();
+  }
   impl->elf = elf_memory(image, bytes.size());
   if (impl->elf == nullptr)
     return impl->object->elf().blob().error("ELF header", 0, elf_errmsg(-1));
