@@ -190,6 +190,30 @@ void writeResult(JsonWriter &json, const Call &call, unsigned hip_major) {
   put(textIn(words.subspan(1)));
 }
 
+std::span<const uint64_t> argumentWords(const Call &call, std::string_view name) {
+  std::span<const uint64_t> found;
+  eachArgument(call, [&](const Parameter &parameter, const Recorded &, auto words) {
+    if (parameter.name != name) return false;
+    found = words;
+    return true;
+  });
+  return found;
+}
+
+std::string argumentText(const Call &call, unsigned hip_major) {
+  std::string text;
+  const bool has_outputs = (call.flags & events::kCallOutputs) != 0;
+  eachArgument(call, [&](const Parameter &parameter, const Recorded &recorded, auto words) {
+    JsonWriter json;
+    writeArgument(json, {"", parameter.type}, recorded, words, has_outputs, hip_major);
+    std::string value = json.take().substr(3); // "":
+    if (value.size() > 1 && value.front() == '"') value = value.substr(1, value.size() - 2);
+    text += fmt::format("{}{}={}", text.empty() ? "" : " | ", parameter.name, value);
+    return false;
+  });
+  return text;
+}
+
 std::optional<uint64_t> argument(const Call &call, std::string_view name) {
   std::optional<uint64_t> found;
   eachArgument(call, [&](const Parameter &parameter, const Recorded &recorded, auto words) {

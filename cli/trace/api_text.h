@@ -23,6 +23,12 @@ void writeResult(JsonWriter &json, const Call &call, unsigned hip_major);
 /// that it has after the call.
 std::optional<uint64_t> argument(const Call &call, std::string_view name);
 
+/// All words of one argument; empty if there is none of that name.
+std::span<const uint64_t> argumentWords(const Call &call, std::string_view name);
+
+/// "ptr=0x7f00 | size=4096".
+std::string argumentText(const Call &call, unsigned hip_major);
+
 /// "hipSuccess", or nothing if the function returns no error code or has not returned.
 std::optional<std::string> errorOf(const Call &call, unsigned hip_major);
 

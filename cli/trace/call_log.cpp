@@ -2,59 +2,14 @@
 
 #include "fade/json_writer.h"
 #include "trace/api_text.h"
+#include "trace/line_file.h"
 #include "trace/operation_view.h"
+#include "trace/thread_times.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <fmt/format.h>
 
 namespace fade::host_trace {
 namespace {
-
-constexpr std::size_t kWriteAt = 1 << 16;
-
-/// Lines on their way to a file.
-class LineFile {
-public:
-  explicit LineFile(const std::string &path) : path_(path), file_(std::fopen(path.c_str(), "w")) {
-    if (!file_) error_ = errno;
-  }
-  ~LineFile() {
-    if (file_) std::fclose(file_);
-  }
-  LineFile(const LineFile &) = delete;
-  LineFile &operator=(const LineFile &) = delete;
-
-  JsonWriter json;
-
-  void lineEnded() {
-    if (json.text().size() >= kWriteAt) write();
-  }
-  Status close() {
-    write();
-    if (file_ && std::fclose(file_) != 0 && error_ == 0) error_ = errno;
-    file_ = nullptr;
-    if (error_ != 0) return Error{path_, "", 0, std::strerror(error_)};
-    return Done{};
-  }
-
-private:
-  void write() {
-    const std::string text = json.take();
-    if (error_ == 0 && std::fwrite(text.data(), 1, text.size(), file_) != text.size())
-      error_ = errno;
-  }
-
-  const std::string path_;
-  std::FILE *file_;
-  int error_ = 0;
-};
-
-unsigned hipMajor(const HostEvents &events, uint32_t pid) {
-  const auto process = events.processes.find(pid);
-  return process == events.processes.end() ? 0 : process->second.hip_major;
-}
 
 void writeThread(JsonWriter &json, const Thread &thread) {
   json.field("thread", thread.tid);
@@ -63,7 +18,7 @@ void writeThread(JsonWriter &json, const Thread &thread) {
 
 void writeCall(JsonWriter &json, const HostEvents &events, std::size_t index) {
   const Call &call = events.calls[index];
-  const unsigned major = hipMajor(events, call.thread.pid);
+  const unsigned major = events.hipMajor(call.thread.pid);
   json.object([&] {
     json.field("type", "call");
     json.field("version", 1);
@@ -148,10 +103,29 @@ void writeOperation(JsonWriter &json, const HostEvents &events, std::size_t inde
   });
 }
 
+void writeRange(JsonWriter &json, const Range &range) {
+  json.object([&] {
+    json.field("type", "marker");
+    json.field("version", 1);
+    json.field("text", range.text);
+    json.field("start_ns", range.start_ns);
+    json.field("end_ns", range.end_ns);
+    writeThread(json, range.thread);
+  });
+}
+
 } // namespace
 
 Status writeLog(const HostEvents &events, const std::string &path, LogScope scope) {
   LineFile file(path);
+  if (scope == LogScope::everything)
+    file.json.object([&] {
+      file.json.field("type", "trace");
+      file.json.field("version", 1);
+      file.json.field("calls", events.calls.size());
+      file.json.field("operations", events.operations.size());
+      file.json.field("lost", events.lost);
+    });
   for (std::size_t i = 0; i < events.calls.size(); ++i) {
     writeCall(file.json, events, i);
     file.lineEnded();
@@ -159,6 +133,11 @@ Status writeLog(const HostEvents &events, const std::string &path, LogScope scop
   if (scope == LogScope::everything)
     for (std::size_t i = 0; i < events.operations.size(); ++i) {
       writeOperation(file.json, events, i);
+      file.lineEnded();
+    }
+  if (scope == LogScope::everything)
+    for (const Range &range : rangesOf(events)) {
+      writeRange(file.json, range);
       file.lineEnded();
     }
   return file.close();

@@ -1,14 +1,19 @@
 #include "trace/command.h"
 
 #include "checks.h"
+#include "fade/options.h"
 #include "report/child.h"
 #include "trace/call_log.h"
 #include "trace/event_reader.h"
+#include "trace/rpd_file.h"
+#include "trace/summary.h"
+#include "trace/timeline.h"
 
 #include <CLI/CLI.hpp>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <map>
 #include <unistd.h>
 
 namespace fade::cli {
@@ -16,12 +21,51 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A mistake in the options, in one line; empty: none.
-std::string mistakeIn(const TraceOptions &options) {
-  if (options.output.empty() && options.api_log.empty())
-    return "trace: give -o FILE or --api-log FILE";
-  if (!options.format.empty() && options.output.empty()) return "--format needs -o FILE";
+/// In what form events are written.
+const std::map<std::string, Status (*)(const host_trace::HostEvents &, const std::string &)>
+    kForms = {{"rpd",
+               [](const auto &events, const auto &path) {
+                 return host_trace::writeRpd(events, path, host_trace::RpdVersion::v3);
+               }},
+              {"rpd2",
+               [](const auto &events, const auto &path) {
+                 return host_trace::writeRpd(events, path, host_trace::RpdVersion::v2);
+               }},
+              {"json",
+               [](const auto &events, const auto &path) {
+                 return host_trace::writeLog(events, path, host_trace::LogScope::everything);
+               }},
+              {"perfetto", host_trace::writeTimeline}};
+constexpr const char *kFormNames = "rpd|rpd2|json|perfetto";
+
+/// What is wrong with --format and --append, in one line; empty: nothing.
+std::string mistakeIn(const std::string &output, const std::string &format, bool append) {
+  if (!format.empty() && output.empty()) return "--format needs -o FILE";
+  if (append && output.empty()) return "--append needs -o FILE";
+  if (format.empty()) return "";
+  std::vector<std::string_view> names;
+  for (const auto &[name, form] : kForms) names.push_back(name);
+  if (!kForms.contains(format))
+    return fmt::format("--format: '{}' is none of rpd, rpd2, json and perfetto{}", format,
+                       suggestion(format, names));
+  if (append && !format.starts_with("rpd")) return "--append is for RPD files";
   return "";
+}
+
+/// A file that is replaced is replaced as a whole, or stays as it was.
+Status writeForm(const host_trace::HostEvents &events, const std::string &path,
+                 const std::string &format, bool append) {
+  const auto write = kForms.at(format.empty() ? "rpd" : format);
+  std::error_code error;
+  if (append || (fs::exists(path, error) && !fs::is_regular_file(path, error)))
+    return write(events, path);
+  const std::string fresh = fmt::format("{}.{}.new", path, getpid());
+  fs::remove(fresh, error);
+  Status status = write(events, fresh);
+  if (status) fs::rename(fresh, path, error);
+  if (!status || error) fs::remove(fresh, error);
+  if (status && error) return Error{path, "", 0, error.message()};
+  return status;
 }
 
 /// Writes what was asked for. False, after a line that says why, if something could not be written.
@@ -35,7 +79,7 @@ bool writeViews(const host_trace::HostEvents &events, const TraceOptions &option
   if (!options.api_log.empty())
     check(writeLog(events, options.api_log, host_trace::LogScope::calls));
   if (!options.output.empty())
-    check(writeLog(events, options.output, host_trace::LogScope::everything));
+    check(writeForm(events, options.output, options.format, options.append));
   return all;
 }
 
@@ -47,13 +91,23 @@ void sayWhatIsMissing(const host_trace::HostEvents &events, const std::string &f
                          events.damaged));
 }
 
+void addFormOptions(CLI::App &command, std::string &format, bool &append) {
+  command
+      .add_option(
+          "--format", format,
+          "rpd: a database for RPD's tools (default), rpd2: of its older version, json: JSON "
+          "lines, perfetto: a timeline for Perfetto and chrome://tracing")
+      ->type_name(kFormNames);
+  command.add_flag("--append", append, "add a session to the RPD file instead of replacing it");
+}
+
 } // namespace
 
 CLI::App *addTraceCommand(CLI::App &app, TraceOptions &options) {
   CLI::App *command =
-      app.add_subcommand("trace", "record the calls of HIP that an application makes");
+      app.add_subcommand("trace", "record an application's calls of HIP, its kernels and copies");
   command->add_option("-o,--output", options.output, "the file to write")->type_name("FILE");
-  command->add_option("--format", options.format, "json")->type_name("json");
+  addFormOptions(*command, options.format, options.append);
   command
       ->add_option("--api-log", options.api_log,
                    "write the calls of HIP as JSON lines, one per call")
@@ -63,7 +117,10 @@ CLI::App *addTraceCommand(CLI::App &app, TraceOptions &options) {
 }
 
 int runTrace(TraceOptions options, const std::vector<std::string> &application) {
-  if (const std::string mistake = mistakeIn(options); !mistake.empty()) {
+  std::string mistake = mistakeIn(options.output, options.format, options.append);
+  if (options.output.empty() && options.api_log.empty())
+    mistake = "trace: give -o FILE or --api-log FILE";
+  if (!mistake.empty()) {
     complain(mistake);
     return kUsageError;
   }
@@ -96,6 +153,41 @@ int runTrace(TraceOptions options, const std::vector<std::string> &application) 
       complain(fmt::format("what was recorded is in {}", recorded));
   }
   endLike(end);
+}
+
+CLI::App *addLogCommand(CLI::App &app, LogOptions &options) {
+  CLI::App *command = app.add_subcommand("log", "sum up what fadeprobe trace has recorded");
+  command->add_option("file", options.file, "an RPD file, JSON lines or host events")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("-o,--output", options.output, "make this file from host events instead")
+      ->type_name("FILE");
+  addFormOptions(*command, options.format, options.append);
+  command->add_option("--rows", options.rows, "lines of each table (default: 15)")->type_name("N");
+  return command;
+}
+
+int runLog(const LogOptions &options) {
+  const auto failed = [](const Error &error) {
+    complain(error.message());
+    return 1;
+  };
+  if (const std::string mistake = mistakeIn(options.output, options.format, options.append);
+      !mistake.empty()) {
+    complain(mistake);
+    return kUsageError;
+  }
+  if (!options.output.empty()) {
+    const auto events = host_trace::HostEvents::read(options.file);
+    if (!events) return failed(events.error());
+    sayWhatIsMissing(*events, options.file);
+    const Status status = writeForm(*events, options.output, options.format, options.append);
+    return status ? 0 : failed(status.error());
+  }
+  const auto log = host_trace::TraceLog::read(options.file);
+  if (!log) return failed(log.error());
+  std::fputs(summarize(*log, {options.rows}).c_str(), stdout);
+  return std::fflush(stdout) == 0 ? 0 : 1;
 }
 
 } // namespace fade::cli

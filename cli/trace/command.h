@@ -1,4 +1,4 @@
-// fadeprobe trace: what the application asks of HIP, and what becomes of it.
+// fadeprobe trace and fadeprobe log: what the application asks of HIP, and what becomes of it.
 #pragma once
 
 #include "run.h"
@@ -15,11 +15,23 @@ namespace fade::cli {
 struct TraceOptions {
   RunOptions run;
   std::string output, format, api_log;
+  bool append = false;
+};
+
+struct LogOptions {
+  std::string file;
+  std::string output, format; ///< to make something else of it
+  bool append = false;
+  std::size_t rows = 15;
 };
 
 CLI::App *addTraceCommand(CLI::App &app, TraceOptions &options);
 /// Runs the application as a child and writes what was asked for. Ends this process as the
 /// application ended, or returns an exit code if it was not started.
 int runTrace(TraceOptions options, const std::vector<std::string> &application);
+
+CLI::App *addLogCommand(CLI::App &app, LogOptions &options);
+/// 0; 1 if a file cannot be read or written; 2 for a mistake in the options.
+int runLog(const LogOptions &options);
 
 } // namespace fade::cli

@@ -142,6 +142,12 @@ private:
       ends_.push_back(event);
       return true;
     }
+    case EventKind::function: {
+      events::FunctionEvent event{};
+      if (!get(event, at, size)) return false;
+      events_.processes[thread_.pid].functions[event.address] = event.name;
+      return true;
+    }
     case EventKind::marker: {
       events::MarkerEvent event{};
       if (!get(event, at, size) || event.size > size - sizeof event ||
@@ -268,6 +274,18 @@ std::string_view HostEvents::textOf(uint32_t pid, uint64_t id) const {
   if (process == processes.end()) return {};
   const auto text = process->second.texts.find(id);
   return text == process->second.texts.end() ? std::string_view() : text->second;
+}
+
+std::string_view HostEvents::functionAt(uint32_t pid, uint64_t address) const {
+  const auto process = processes.find(pid);
+  if (process == processes.end()) return {};
+  const auto name = process->second.functions.find(address);
+  return name == process->second.functions.end() ? std::string_view() : textOf(pid, name->second);
+}
+
+unsigned HostEvents::hipMajor(uint32_t pid) const {
+  const auto process = processes.find(pid);
+  return process == processes.end() ? 0 : process->second.hip_major;
 }
 
 unsigned hipMajorOf(const std::string &library) {

@@ -61,6 +61,7 @@ struct Process {
   std::string program, hip_library;
   unsigned hip_major = 0; ///< 0: not known
   std::unordered_map<uint64_t, std::string_view> texts;
+  std::unordered_map<uint64_t, uint64_t> functions; ///< by address of a launch: the kernel's name
 };
 
 /// Recording was switched on or off.
@@ -88,6 +89,11 @@ public:
   std::optional<std::size_t> callAt(uint64_t position) const;
   /// Of a name in an operation; empty if it is not known.
   std::string_view textOf(uint32_t pid, uint64_t id) const;
+  /// The symbol of the kernel that a launch names by this address; empty if it is not known.
+  std::string_view functionAt(uint32_t pid, uint64_t address) const;
+
+  /// Of the process; 0: not known.
+  unsigned hipMajor(uint32_t pid) const;
 
 private:
   class Reader;

@@ -3,6 +3,7 @@
 #include "trace/api_text.h"
 
 #include <array>
+#include <cstring>
 
 namespace fade::host_trace {
 namespace {
@@ -47,6 +48,11 @@ std::optional<uint64_t> bytesOf(const Call &call, std::string_view function) {
                                                            : 1);
 }
 
+void copyDim3(const Call &call, std::string_view name, uint32_t (&to)[3]) {
+  const auto words = argumentWords(call, name);
+  if (words.size() == 2) std::memcpy(to, words.data(), sizeof to);
+}
+
 } // namespace
 
 std::optional<CopyCall> copyOf(const Call &call) {
@@ -63,6 +69,24 @@ std::optional<CopyCall> copyOf(const Call &call) {
   const auto kind = argument(call, "kind");
   copy.direction = kind ? directionOf(*kind) : directionIn(function);
   return copy;
+}
+
+LaunchSizes launchSizes(const Call &call) {
+  LaunchSizes sizes;
+  // Structures of three numbers, or three arguments.
+  for (const std::string_view name : {"numBlocks", "gridDim"}) copyDim3(call, name, sizes.grid);
+  for (const std::string_view name : {"dimBlocks", "blockDim"})
+    copyDim3(call, name, sizes.workgroup);
+  constexpr std::string_view axes = "XYZ";
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto read = [&](std::string name, uint32_t &to) {
+      if (const auto value = argument(call, name += axes[i])) to = static_cast<uint32_t>(*value);
+    };
+    for (const char *name : {"gridDim", "globalWorkSize"}) read(name, sizes.grid[i]);
+    for (const char *name : {"blockDim", "localWorkSize"}) read(name, sizes.workgroup[i]);
+  }
+  sizes.lds = firstOf<2>(call, {"sharedMemBytes", "sharedMem"}).value_or(0);
+  return sizes;
 }
 
 bool isLaunch(const Call &call) {

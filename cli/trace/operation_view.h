@@ -35,6 +35,13 @@ struct CopyCall {
 };
 std::optional<CopyCall> copyOf(const Call &call);
 
+/// How many workgroups, or work-items where the function is told that, and of what size.
+struct LaunchSizes {
+  uint32_t grid[3] = {0, 0, 0}, workgroup[3] = {0, 0, 0};
+  uint64_t lds = 0; ///< dynamic
+};
+LaunchSizes launchSizes(const Call &call);
+
 /// Whether a call asks for kernels to be run: a launch, also of a graph.
 bool isLaunch(const Call &call);
 

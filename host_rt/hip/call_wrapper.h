@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fade/hip_api.h"
+#include "hip/kernel_names.h"
 #include "hip/recorder.h"
 
 #include <cstring>
@@ -85,8 +86,11 @@ template <typename T> uint64_t *putOutput(uint64_t *at, const T &value) noexcept
   return at + recorded.words;
 }
 
-template <uint16_t Number, typename Signature> struct Wrapper;
-template <uint16_t Number, typename R, typename... A> struct Wrapper<Number, R(A...)> {
+template <typename First, typename... Rest> First firstOf(First first, Rest...) { return first; }
+
+template <uint16_t Number, typename Signature, Launched What = Launched::nothing> struct Wrapper;
+template <uint16_t Number, typename R, typename... A, Launched What>
+struct Wrapper<Number, R(A...), What> {
   using Layout = SignatureOf<R(A...)>;
   static constexpr bool kHasOutputs = (false || ... || recordedAs<A>().is_output);
 
@@ -115,6 +119,8 @@ template <uint16_t Number, typename R, typename... A> struct Wrapper<Number, R(A
         }
       if constexpr (Layout::kWords > Layout::kArgumentWords) putArgument(at, result);
       scope.end(word, flags);
+      if constexpr (What != Launched::nothing)
+        if (word == 0) noteLaunch(What, firstOf(values...));
       return result;
     }
   }

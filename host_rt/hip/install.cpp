@@ -5,8 +5,10 @@
 #include "hip/api_functions.h"
 #include "hip/entry_patch.h"
 #include "hip/first_call.h"
+#include "hip/kernel_names.h"
 #include "hip/recorder.h"
 
+#include <dlfcn.h>
 #include <fmt/ranges.h>
 #include <mutex>
 
@@ -53,6 +55,7 @@ private:
       // Before HIP 6 there are no tables. hiprtc was a part of HIP then.
       patch(library, {Table::runtime, Table::compiler, Table::rtc});
     }
+    findNameFunctions(library);
   }
 
   bool wants(const ApiFunction &function) const {
@@ -86,6 +89,17 @@ private:
     }
     note("{}: {} functions are recorded", library.path, outcome->patched);
     if (!outcome->refused.empty()) note("not recorded: {}", fmt::join(outcome->refused, ", "));
+  }
+
+  /// HIP's own, not the wrappers.
+  static void findNameFunctions(const LoadedLibrary &library) {
+    void *handle = dlopen(library.path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    const auto find = [&](const char *name) -> void * {
+      for (const ApiFunction &function : apiFunctions())
+        if (std::string_view(function.info.name) == name && *function.next) return *function.next;
+      return handle ? dlsym(handle, name) : nullptr;
+    };
+    setNameFunctions(find("hipKernelNameRefByPtr"), find("hipKernelNameRef"));
   }
 
   static void recordFirstCall(const LoadedLibrary &library, const FunctionTable &table) {

@@ -87,9 +87,11 @@ Agents Agents::enumerate() {
         return HSA_STATUS_SUCCESS;
       },
       &result.agents_);
+  uint32_t gpus = 0;
   for (Agent &agent : result.agents_) {
     std::vector<hsa_amd_memory_pool_t> pools;
     readAgent(agent, pools);
+    if (agent.is_gpu) agent.gpu = gpus++;
     for (const auto pool : pools) result.owners_.push_back({pool, agent.number, !agent.is_gpu});
   }
   return result;

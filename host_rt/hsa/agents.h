@@ -14,6 +14,7 @@ struct Agent {
   hsa_agent_t handle{};
   uint32_t number = 0; ///< among all agents
   bool is_gpu = false;
+  uint32_t gpu = 0;                                 ///< among the GPUs
   std::string target;                               ///< gfx90a
   std::string isa;                                  ///< amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-
   std::optional<hsa_amd_memory_pool_t> device_pool; ///< GPU: coarse-grained memory of its own

@@ -2,7 +2,7 @@
 
 #include "dispatch/kernel_registry.h"
 #include "hip/recorder.h"
-#include "hsa/queue_registry.h"
+#include "hsa/agents.h"
 
 #include <algorithm>
 #include <atomic>
@@ -52,14 +52,15 @@ uint64_t monotonicOf(uint64_t hsa_ns) noexcept {
   return hsa_ns + static_cast<uint64_t>(offset.load());
 }
 
-uint64_t recordKernel(const DispatchRecord &record, KernelEntry *kernel, uint32_t private_bytes,
-                      uint64_t call, uint64_t packet) noexcept {
+uint64_t recordKernel(const Agent &agent, const DispatchRecord &record, KernelEntry *kernel,
+                      uint32_t private_bytes, uint64_t call, uint64_t packet) noexcept {
   events::OperationEvent event{};
   event.header.kind = events::EventKind::operation;
   event.kind = events::OperationKind::kernel;
   event.call = call;
   event.submitted_ns = hip::nowNs();
-  event.agent = record.view.agent;
+  event.agent = agent.number;
+  event.gpu = static_cast<uint8_t>(agent.gpu);
   event.queue = static_cast<uint32_t>(record.view.queue);
   event.sequence = packet;
   if (kernel) event.name = kernel->text.load(std::memory_order_relaxed);

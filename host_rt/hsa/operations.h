@@ -8,9 +8,8 @@
 
 namespace fade {
 
-class Runtime;
+struct Agent;
 struct KernelEntry;
-struct QueueState;
 struct DispatchRecord;
 
 /// Times of the GPU, which the runtime tells by a clock of its own choice, by CLOCK_MONOTONIC. Asks
@@ -18,8 +17,8 @@ struct DispatchRecord;
 uint64_t monotonicOf(uint64_t hsa_ns) noexcept;
 
 /// A kernel on its way to the GPU; the place of the event, 0 if it is not recorded.
-uint64_t recordKernel(const DispatchRecord &record, KernelEntry *kernel, uint32_t private_bytes,
-                      uint64_t call, uint64_t packet) noexcept;
+uint64_t recordKernel(const Agent &agent, const DispatchRecord &record, KernelEntry *kernel,
+                      uint32_t private_bytes, uint64_t call, uint64_t packet) noexcept;
 
 /// `operation`: a place; nothing happens for 0. Times by the runtime's clock, in ns; 0: not known.
 void recordOperationEnd(uint64_t operation, uint16_t flags, uint64_t start_ns,

@@ -191,8 +191,9 @@ void DispatchRewrite::run() {
     return;
   }
   if (queue_->calls && hip::isRecording())
-    live->operation = recordKernel(*live->record, kernel_.get(), packet_.private_segment_size,
-                                   queue_->calls->callOf(index_), index_);
+    live->operation =
+        recordKernel(*queue_->agent, *live->record, kernel_.get(), packet_.private_segment_size,
+                     queue_->calls->callOf(index_), index_);
   if (isWanted(ordinal)) swap(*live, ordinal);
   runtime_.collector().add(std::move(live));
 }

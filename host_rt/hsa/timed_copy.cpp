@@ -27,7 +27,10 @@ uint64_t recordCopy(Runtime &runtime, const CopyPlaces &places) {
   event.kind = events::OperationKind::copy;
   event.call = hip::currentCall();
   event.submitted_ns = hip::nowNs();
-  if (const Agent *agent = runtime.agents().find(places.agent)) event.agent = agent->number;
+  if (const Agent *agent = runtime.agents().find(places.agent)) {
+    event.agent = agent->number;
+    event.gpu = static_cast<uint8_t>(agent->gpu);
+  }
   event.sequence = copies.fetch_add(1, std::memory_order_relaxed);
   event.bytes = places.bytes;
   event.to = reinterpret_cast<uint64_t>(places.to);

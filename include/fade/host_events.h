@@ -53,6 +53,7 @@ enum class EventKind : uint16_t {
   marker = 6,
   recording = 7, ///< switched on or off
   operation_end = 8,
+  function = 9, ///< the name of a kernel that is launched by this address
 };
 
 struct EventHeader {
@@ -140,7 +141,8 @@ struct OperationEvent {
   uint64_t bytes, to, from; ///< of a copy
   uint32_t engine;
   Direction direction;
-  uint8_t reserved[3];
+  uint8_t gpu; ///< which of the GPUs the agent is, counting from 0
+  uint8_t reserved[2];
 };
 static_assert(sizeof(OperationEvent) == 112);
 
@@ -152,6 +154,15 @@ struct OperationEndEvent {
   uint64_t start_ns, end_ns; ///< on the GPU, by CLOCK_MONOTONIC
 };
 static_assert(sizeof(OperationEndEvent) == 32);
+
+/// The first argument of launches, and the kernel's symbol.
+struct FunctionEvent {
+  EventHeader header;
+  uint32_t reserved;
+  uint64_t address;
+  uint64_t name; ///< id of a text
+};
+static_assert(sizeof(FunctionEvent) == 24);
 
 enum class MarkerKind : uint16_t { mark, push, pop, start, stop };
 

@@ -3,6 +3,7 @@ import collections
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import unittest
 
@@ -200,15 +201,125 @@ class Tests(fade.Test):
         self.assertEqual(process.returncode, -signal.SIGKILL)
         with open(log) as file:
             operations = [x for x in map(json.loads, file) if x["type"] == "operation"]
-        self.assertEqual([x["start_ns"] for x in operations if "forever" in x.get("kernel", "")], [None])
+        last = max(operations, key=lambda x: x["submitted_ns"])
+        self.assertEqual((last["complete"], last["start_ns"]), (False, None))
         self.assertGreaterEqual(len(operations), 4)
+
+    # ---- files
+
+    def database(self, app, options=()):
+        """An RPD file, opened."""
+        path = self.path("run.rpd")
+        result = self.bare([PROBE, "trace", "-o", path, *options, "--", *app])
+        self.assertEqual(result.code, 0, result.stderr)
+        connection = sqlite3.connect(path)
+        self.addCleanup(connection.close)
+        self.assertEqual(connection.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
+        self.assertEqual(connection.execute("PRAGMA foreign_key_check").fetchall(), [])
+        return connection
+
+    def test_an_rpd_file_has_calls_kernels_and_copies_with_their_links(self):
+        db = self.database([program("plain"), 5])
+        kernels = db.execute("SELECT kernelName, gridX, workgroupX, end - start FROM kernel").fetchall()
+        self.assertEqual(len(kernels), 5)
+        self.assertEqual(len({x[:3] for x in kernels}), 1)
+        self.assertTrue(all(x[3] > 0 for x in kernels))
+        self.assertEqual(db.execute("SELECT Name, TotalCalls FROM top WHERE Name = ?", (kernels[0][0],)).fetchall(),
+                         [(kernels[0][0], 5)])
+        copies = db.execute("SELECT kind, size, dst, src FROM copy").fetchall()
+        linked = db.execute("SELECT count(*) FROM copyop").fetchone()[0]
+        self.assertTrue(copies and linked)
+        self.assertTrue(all(size > 0 and dst != "0x0" and src != "0x0" for _, size, dst, src in copies))
+        self.assertEqual(db.execute("SELECT DISTINCT domain FROM api").fetchall(), [("hip",)])
+        # What tools rely on: in a thread everything nests, and no two times are the same.
+        times = [x for row in db.execute("SELECT start, end FROM rocpd_api") for x in row]
+        self.assertEqual(len(set(times)), len(times))
+
+    def test_the_older_rpd_version(self):
+        db = self.database([program("plain"), 2], ["--format", "rpd2"])
+        self.assertEqual(db.execute("SELECT value FROM rocpd_metadata WHERE tag = 'schema_version'").fetchone(), ("2",))
+        self.assertEqual(db.execute("SELECT count(*) FROM kernel").fetchone()[0], 2)
+
+    def test_a_graph_is_there_as_rocpd_wants_it(self):
+        db = self.database([program("graphs")])
+        texts = {name: args for name, args in db.execute("SELECT apiName, args FROM api WHERE apiName LIKE '%Graph%' OR apiName LIKE '%Capture'")}
+        self.assertRegex(texts["hipStreamBeginCapture"], r"^stream = 0x[0-9a-f]+ \| mode = \d$")
+        self.assertRegex(texts["hipStreamEndCapture"], r"^stream = 0x[0-9a-f]+ \| graph = 0x[0-9a-f]+$")
+        self.assertRegex(texts["hipGraphInstantiate"], r"^graphExec = 0x[0-9a-f]+ \| graph = 0x[0-9a-f]+$")
+        self.assertRegex(texts["hipGraphLaunch"], r"^graphExec = 0x[0-9a-f]+ \| stream = 0x[0-9a-f]+$")
+        # Kernels that were captured have a name, though they made no packet.
+        captured = db.execute("SELECT string FROM rocpd_kernelapi JOIN rocpd_string ON id = kernelName_id WHERE api_ptr_id NOT IN "
+                              "(SELECT api_id FROM rocpd_api_ops)").fetchall()
+        self.assertTrue(captured)
+        self.assertTrue(all(name for (name,) in captured), captured)
+        # The same text under the same id in both tables.
+        self.assertEqual(db.execute("SELECT count(*) FROM rocpd_api JOIN rocpd_ustring U ON U.id = args_id LEFT JOIN rocpd_string S ON "
+                                    "S.id = args_id AND S.string = U.string WHERE U.string LIKE 'graphExec = %' AND S.id IS NULL").fetchone(), (0,))
+
+    def test_sessions_are_appended_only_when_asked(self):
+        self.database([program("plain"), 2])
+        self.database([program("plain"), 2])
+        db = self.database([program("plain"), 3], ["--append"])
+        self.assertEqual(db.execute("SELECT count(*) FROM kernel").fetchone()[0], 5)
+
+    def test_a_timeline_has_arrows_from_calls_to_kernels(self):
+        path = self.path("run.json")
+        result = self.bare([PROBE, "trace", "-o", path, "--format", "perfetto", "--", program("plain"), 3])
+        self.assertEqual(result.code, 0, result.stderr)
+        with open(path) as file:
+            events = json.load(file)["traceEvents"]
+        kernels = [x for x in events if x.get("cat") == "kernel"]
+        self.assertEqual(len(kernels), 3)
+        ends = collections.defaultdict(dict)
+        for event in events:
+            if event.get("cat") == "cause":
+                ends[event["id"]][event["ph"]] = event
+        slices = {(x["pid"], x["tid"], x["ts"]): x["name"] for x in events if x["ph"] == "X"}
+        pairs = {(slices[(e["s"]["pid"], e["s"]["tid"], e["s"]["ts"])], slices[(e["f"]["pid"], e["f"]["tid"], e["f"]["ts"])])
+                 for e in ends.values()}
+        self.assertIn(("hipLaunchKernel", kernels[0]["name"]), pairs)
+
+    def test_log_sums_up_every_kind_of_file(self):
+        texts = []
+        for name, options in (("a.rpd", []), ("a.jsonl", ["--format", "json"])):
+            path = self.path(name)
+            self.assertEqual(self.bare([PROBE, "trace", "-o", path, *options, "--", program("plain"), 4]).code, 0)
+            result = self.bare([PROBE, "log", path])
+            self.assertEqual((result.code, result.stderr), (0, ""))
+            texts.append(result.stdout)
+        for text in texts:
+            self.assertRegex(text, r"(?m)^hipLaunchKernel +4 ")
+            self.assertRegex(text, r"(?m)^\d+ calls in 1 threads")
+            self.assertNotIn("without effect", text)
+        calls = self.path("calls.jsonl")
+        self.bare([PROBE, "trace", "--api-log", calls, "--", DL, "typed"])
+        result = self.bare([PROBE, "log", calls])
+        self.assertRegex(result.stdout, r"(?m)^ +1  hipMalloc: hipErrorOutOfMemory$")
+        self.assertRegex(result.stdout, r"(?m)^ +1  hipModuleLoad: hipErrorFileNotFound$")
+
+    def test_log_makes_files_from_what_a_killed_run_left_behind(self):
+        events = self.path("run.events")
+        env = {"HSA_TOOLS_LIB": os.path.join(fade.LIB, "libfade.so"), "FADE_TRACE": events}
+        self.software_gpu([DL, "killed"], env)
+        result = self.bare([PROBE, "log", events])
+        self.assertIn("calls that did not return\n       1  hipStreamSynchronize", result.stdout)
+        result = self.bare([PROBE, "log", events, "-o", self.path("x.rpd")])
+        self.assertEqual((result.code, result.stdout), (0, ""), result.stderr)
+        with sqlite3.connect(self.path("x.rpd")) as db:
+            self.assertEqual(db.execute("SELECT count(*) FROM api WHERE apiName = 'hipStreamSynchronize'").fetchone(), (1,))
 
     # ---- mistakes
 
     def test_mistakes_are_named_before_the_application_runs(self):
         self.assert_mistake(["trace"], "give -o FILE or --api-log FILE")
         self.assert_mistake(["trace", "--api-log", self.path("x"), "--api", "memroy"], "--api: .*did you mean 'memory'")
+        self.assert_mistake(["trace", "-o", self.path("x"), "--format", "rdp"], "--format: 'rdp' is none of .*did you mean 'rpd'")
+        self.assert_mistake(["trace", "-o", self.path("x"), "--format", "json", "--append"], "--append is for RPD files")
         self.assert_mistake(["trace", "--api-log", self.path("x"), "--start", "maybe"], "--start: 'maybe' is neither true nor false")
+        for path, what in ((__file__, "is neither JSON lines nor an RPD file"), ("/no/such/file", "no such file")):
+            result = self.bare([PROBE, "log", path])
+            self.assertEqual((result.code, result.stdout), (1, ""))
+            self.assertIn(what, result.stderr)
         result = self.bare([PROBE, "trace", "--api-log", "/no/such/x", "--", "true"])
         self.assertEqual(result.code, 1)
         self.assertRegex(result.stderr, "cannot write /no/such/x")

@@ -18,8 +18,8 @@ using host_trace::HostEvents;
 
 /// One file for all tests of this process: there is one recorder in a process.
 const std::string &recording() {
-  static const std::string path = [] {
-    const std::string name =
+  static const std::string &path = *new auto([] { // exit handlers need it
+    std::string name =
         std::filesystem::temp_directory_path() / ("fade-recorder-test." + std::to_string(getpid()));
     std::filesystem::remove(name);
     const Status opened = openRecorder(name);
@@ -29,7 +29,7 @@ const std::string &recording() {
       std::filesystem::remove(recording(), ignored);
     });
     return name;
-  }();
+  }());
   return path;
 }
 

@@ -1,0 +1,86 @@
+// SQLite, as far as FADE uses it.
+#pragma once
+
+#include "base/result.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace fade::host_trace {
+
+class Database;
+
+/// A statement that is run again and again with other values. What goes wrong is kept by the
+/// database.
+class Statement {
+public:
+  Statement() = default;
+  Statement(Database &database, std::string_view text);
+  ~Statement();
+  Statement(Statement &&other) noexcept { *this = std::move(other); }
+  Statement &operator=(Statement &&other) noexcept;
+
+  /// Runs it with these values, for its effect.
+  template <typename... T> void run(const T &...values) {
+    bindAll(values...);
+    (void)step();
+    reset();
+  }
+  template <typename... T> void bindAll(const T &...values) {
+    int place = 0;
+    (bind(++place, values), ...);
+  }
+  /// Whether there is another row.
+  bool step();
+  void reset();
+  int64_t integer(int column) const;
+  std::string text(int column) const;
+
+private:
+  void bind(int place, int64_t value);
+  void bind(int place, uint64_t value) { bind(place, static_cast<int64_t>(value)); }
+  void bind(int place, uint32_t value) { bind(place, static_cast<int64_t>(value)); }
+  void bind(int place, int value) { bind(place, static_cast<int64_t>(value)); }
+  void bind(int place, std::string_view value); ///< must stay until the statement is run
+  void bind(int place, const std::string &value) { bind(place, std::string_view(value)); }
+  void bind(int place, const char *value) { bind(place, std::string_view(value)); }
+
+  Database *database_ = nullptr;
+  sqlite3_stmt *statement_ = nullptr;
+};
+
+class Database {
+public:
+  enum class Access { read, write };
+  /// Makes the file if it is to be written and does not exist.
+  static Result<std::unique_ptr<Database>> open(const std::string &path, Access access);
+  ~Database();
+  Database(const Database &) = delete;
+  Database &operator=(const Database &) = delete;
+
+  /// One or more statements without values.
+  void execute(const std::string &text);
+  /// The first value of the first row; nothing found: 0 or "".
+  int64_t integer(const std::string &query);
+  std::string text(const std::string &query);
+
+  /// The first thing that went wrong since it was opened.
+  Status status() const;
+  bool hasFailed() const { return !error_.empty(); }
+
+private:
+  friend class Statement;
+  Database(std::string path, sqlite3 *handle) : path_(std::move(path)), handle_(handle) {}
+  void fail();
+
+  const std::string path_;
+  sqlite3 *handle_;
+  std::string error_;
+};
+
+} // namespace fade::host_trace

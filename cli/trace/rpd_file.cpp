@@ -1,0 +1,306 @@
+#include "trace/rpd_file.h"
+
+#include "codeobj/demangle.h"
+#include "trace/api_text.h"
+#include "trace/database.h"
+#include "trace/operation_view.h"
+#include "trace/thread_times.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <unordered_map>
+
+namespace fade::host_trace {
+namespace {
+
+constexpr int64_t kSessionStride = int64_t{1} << 32; ///< between the numbers of two sessions
+constexpr int64_t kMirrored = int64_t{1} << 31;      ///< texts that are in both tables
+constexpr uint32_t kRangeThreads = 9'000'000;        ///< of ranges that need not nest
+constexpr int64_t kEmpty = 1;
+
+std::string hex(uint64_t value) { return fmt::format("{:#x}", value); }
+
+/// One session of an RPD file.
+class RpdWriter {
+public:
+  RpdWriter(Database &database, RpdVersion version, int64_t session, const HostEvents &events)
+      : is_new_(version == RpdVersion::v3), offset_(session * kSessionStride), events_(events),
+        add_string_(database, "INSERT INTO rocpd_string(id, string) VALUES (?, ?)"),
+        add_api_(database, is_new_ ? "INSERT INTO rocpd_api VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?)"
+                                   : "INSERT INTO rocpd_api VALUES (?, ?, ?, ?, ?, ?, ?)"),
+        add_copy_(database,
+                  "INSERT INTO rocpd_copyapi VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+        add_kernel_(database,
+                    is_new_ ? "INSERT INTO rocpd_kernelapi VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                            : "INSERT INTO rocpd_kernelapi VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                              "'', '', '', 1, ?)"),
+        add_op_(database, is_new_ ? "INSERT INTO rocpd_op VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+                                  : "INSERT INTO rocpd_op VALUES (?, ?, ?, ?, '', ?, ?, ?, ?)"),
+        add_link_(database, "INSERT INTO rocpd_api_ops VALUES (?, ?, ?)") {
+    if (is_new_)
+      add_ustring_ = Statement(database, "INSERT INTO rocpd_ustring(id, string) VALUES (?, ?)");
+  }
+
+  void write() {
+    findKernels();
+    const std::vector<Range> ranges = rangesOf(events_);
+    std::vector<Interval> intervals = intervalsOf(ranges);
+    makeNested(intervals);
+    for (std::size_t i = 0; i < events_.calls.size(); ++i) writeCall(i, intervals[i]);
+    for (std::size_t i = 0; i < ranges.size(); ++i)
+      writeRange(ranges[i], intervals[events_.calls.size() + i]);
+    for (const Operation &operation : events_.operations) writeOperation(operation);
+  }
+
+private:
+  // ---- texts
+
+  int64_t string(std::string_view text) {
+    if (text.empty()) return kEmpty;
+    const auto [at, is_first] = strings_.try_emplace(std::string(text), offset_ + next_string_);
+    if (is_first) {
+      ++next_string_;
+      add_string_.run(at->second, text);
+    }
+    return at->second;
+  }
+  /// Of arguments, which seldom come twice.
+  int64_t arguments(std::string_view text) {
+    if (!is_new_) return string(text);
+    if (text.empty()) return kEmpty;
+    const auto [at, is_first] = ustrings_.try_emplace(std::string(text), offset_ + next_ustring_);
+    if (is_first) {
+      ++next_ustring_;
+      add_ustring_.run(at->second, text);
+    }
+    return at->second;
+  }
+  /// rocpd.graph looks for the arguments of graphs in the other table.
+  int64_t mirrored(std::string_view text) {
+    if (!is_new_) return string(text);
+    const auto [at, is_first] =
+        mirrored_.try_emplace(std::string(text), offset_ + kMirrored + next_mirrored_);
+    if (is_first) {
+      ++next_mirrored_;
+      add_string_.run(at->second, text);
+      add_ustring_.run(at->second, text);
+    }
+    return at->second;
+  }
+
+  // ---- calls
+
+  /// The kernels that launches have run, also of those that ran nothing themselves.
+  void findKernels() {
+    for (const Operation &operation : events_.operations) {
+      const auto call = events_.callAt(operation.event.call);
+      if (operation.isKernel() && call) kernels_.try_emplace(*call, &operation);
+    }
+  }
+
+  std::vector<Interval> intervalsOf(const std::vector<Range> &ranges) const {
+    std::vector<Interval> all;
+    std::map<uint32_t, uint64_t> ends;
+    for (const Call &call : events_.calls) {
+      uint64_t end = call.end_ns;
+      if (end == 0) {
+        const auto [at, is_first] = ends.try_emplace(call.thread.pid, 0);
+        if (is_first) at->second = endOf(events_, call.thread.pid) + 1;
+        end = at->second;
+      }
+      all.push_back({call.thread, call.start_ns, end, call.position});
+    }
+    uint32_t own_thread = kRangeThreads;
+    for (const Range &range : ranges) {
+      Thread thread = range.thread;
+      if (!range.is_nested) thread.tid = own_thread++;
+      all.push_back({thread, range.start_ns, range.end_ns, range.position});
+    }
+    return all;
+  }
+
+  /// "stream = P | mode = N" of those functions that rocpd.graph reads.
+  std::string graphArguments(const Call &call) const {
+    using Names = std::vector<std::pair<const char *, const char *>>;
+    static const std::map<std::string_view, Names> functions = {
+        {"hipStreamBeginCapture", {{"stream", "stream"}, {"mode", "mode"}}},
+        {"hipStreamEndCapture", {{"stream", "stream"}, {"pGraph", "graph"}}},
+        {"hipGraphInstantiate", {{"pGraphExec", "graphExec"}, {"graph", "graph"}}},
+        {"hipGraphInstantiateWithFlags", {{"pGraphExec", "graphExec"}, {"graph", "graph"}}},
+        {"hipGraphLaunch", {{"graphExec", "graphExec"}, {"stream", "stream"}}}};
+    const auto names = functions.find(call.function->name);
+    if (names == functions.end()) return "";
+    std::string text;
+    for (const auto &[argument_name, name] : names->second) {
+      const uint64_t value = argument(call, argument_name).value_or(0);
+      text += fmt::format("{}{} = {}", text.empty() ? "" : " | ", name,
+                          std::string_view(name) == "mode" ? std::to_string(value) : hex(value));
+    }
+    return text;
+  }
+
+  int64_t argumentsOf(const Call &call, bool has_row) {
+    const unsigned major = events_.hipMajor(call.thread.pid);
+    if (const std::string graph = graphArguments(call); !graph.empty()) return mirrored(graph);
+    const auto error = errorOf(call, major);
+    const bool has_failed = error && *error != "hipSuccess" && *error != "HIPRTC_SUCCESS";
+    // Launches and copies have tables of their own; what the compiler calls says the same.
+    const bool is_plain = has_row || std::string_view(call.function->group) == "compiler";
+    std::string text = is_plain ? "" : argumentText(call, major);
+    if (has_failed) text += (text.empty() ? "result=" : " | result=") + *error;
+    return arguments(text);
+  }
+
+  void writeCall(std::size_t index, const Interval &interval) {
+    const Call &call = events_.calls[index];
+    const int64_t id = offset_ + static_cast<int64_t>(index) + 1;
+    auto copy = copyOf(call);
+    if (copy && copy->is_fill) copy.reset(); // there is no table for those
+    const bool is_launch = isLaunch(call) && !call.isNameOnly();
+    const int64_t args = argumentsOf(call, copy.has_value() || is_launch);
+    addApi(id, interval, call.function->name, "hip", args);
+    if (copy)
+      writeCopy(id, call, *copy);
+    else if (is_launch)
+      writeLaunch(id, index);
+  }
+
+  void addApi(int64_t id, const Interval &interval, std::string_view name, std::string_view domain,
+              int64_t args) {
+    const auto add = [&](auto... rest) {
+      add_api_.run(id, interval.thread.pid, interval.thread.tid, interval.start_ns, interval.end_ns,
+                   string(name), rest...);
+    };
+    if (is_new_)
+      add(string(domain), args);
+    else
+      add(args);
+  }
+
+  void writeCopy(int64_t id, const Call &call, const CopyCall &copy) {
+    const std::string_view function = call.function->name;
+    const uint64_t kind = argument(call, "kind")
+                              .value_or(copy.direction == events::Direction::none
+                                            ? 4
+                                            : static_cast<uint64_t>(copy.direction) - 1);
+    const bool is_sync = function.find("Async") == function.npos;
+    add_copy_.run(id, hex(argument(call, "stream").value_or(0)), copy.bytes.value_or(0),
+                  argument(call, "width").value_or(0), argument(call, "height").value_or(0), kind,
+                  hex(copy.to), hex(copy.from), argument(call, "dstDeviceId").value_or(0),
+                  argument(call, "srcDeviceId").value_or(0), is_sync ? 1 : 0, 0);
+  }
+
+  void writeLaunch(int64_t id, std::size_t index) {
+    const Call &call = events_.calls[index];
+    const std::string stream =
+        hex(argument(call, "stream").value_or(argument(call, "hStream").value_or(0)));
+    if (std::string_view(call.function->group) == "graph") {
+      const std::string name =
+          fmt::format("Graph Kernel ({})", hex(argument(call, "graphExec").value_or(0)));
+      return add_kernel_.run(id, stream, 0, 0, 0, 0, 0, 0, 0, 0, string(name));
+    }
+    const LaunchSizes sizes = launchSizes(call);
+    add_kernel_.run(id, stream, sizes.grid[0], sizes.grid[1], sizes.grid[2], sizes.workgroup[0],
+                    sizes.workgroup[1], sizes.workgroup[2], sizes.lds, privateBytes(index),
+                    string(kernelOf(index)));
+  }
+
+  uint32_t privateBytes(std::size_t index) const {
+    const auto at = kernels_.find(index);
+    return at == kernels_.end() ? 0 : at->second->event.private_bytes;
+  }
+
+  std::string kernelOf(std::size_t index) const {
+    if (const auto at = kernels_.find(index); at != kernels_.end())
+      return std::string(events_.textOf(at->second->pid, at->second->event.name));
+    const Call &call = events_.calls[index];
+    const uint64_t address = call.words.empty() ? 0 : call.words[0];
+    return codeobj::demangle(std::string(events_.functionAt(call.thread.pid, address)));
+  }
+
+  // ---- the rest
+
+  void writeRange(const Range &range, const Interval &interval) {
+    const int64_t id =
+        offset_ + static_cast<int64_t>(events_.calls.size()) + static_cast<int64_t>(++ranges_);
+    addApi(id, interval, "UserMarker", "UserMarker", arguments(range.text));
+  }
+
+  void writeOperation(const Operation &operation) {
+    if (!operation.has_times) return; // it has not ended, or nobody knows when
+    const OperationView view = viewOf(events_, operation);
+    const int64_t id = offset_ + static_cast<int64_t>(++operations_);
+    const events::OperationEvent &event = operation.event;
+    const bool is_kernel = view.purpose == Purpose::kernel;
+    add_op_.run(id, uint32_t{event.gpu}, event.queue, event.sequence, operation.start_ns,
+                std::max(operation.end_ns, operation.start_ns + 1),
+                string(is_kernel ? view.kernel : std::string_view()), string(typeOf(view)));
+    if (view.call) add_link_.run(id, offset_ + static_cast<int64_t>(*view.call) + 1, id);
+  }
+
+  static std::string_view typeOf(const OperationView &view) {
+    if (view.purpose == Purpose::kernel) return "KernelExecution";
+    if (view.purpose == Purpose::fill) return "FillBuffer";
+    switch (view.direction) {
+    case events::Direction::host_to_device: return "CopyHostToDevice";
+    case events::Direction::device_to_host: return "CopyDeviceToHost";
+    case events::Direction::host_to_host: return "CopyHostToHost";
+    default: return "CopyDeviceToDevice";
+    }
+  }
+
+  const bool is_new_;
+  const int64_t offset_;
+  const HostEvents &events_;
+  Statement add_string_, add_api_, add_copy_, add_kernel_, add_op_, add_link_, add_ustring_;
+  std::unordered_map<std::string, int64_t> strings_, ustrings_, mirrored_;
+  int64_t next_string_ = 2, next_ustring_ = 2, next_mirrored_ = 0;
+  std::unordered_map<std::size_t, const Operation *> kernels_; ///< by launch: the first one
+  std::size_t ranges_ = 0, operations_ = 0;
+};
+
+/// Counts the sessions of a file; the first is 0.
+int64_t takeSession(Database &database) {
+  const std::string count = "SELECT value FROM rocpd_metadata WHERE tag = 'session_count'";
+  const int64_t before = database.integer(count);
+  database.execute(before == 0
+                       ? "INSERT INTO rocpd_metadata(tag, value) VALUES ('session_count', '1')"
+                       : fmt::format("UPDATE rocpd_metadata SET value = '{}' WHERE tag = "
+                                     "'session_count'",
+                                     before + 1));
+  if (before > 0) return before;
+  // A file that was made by RPD's own tools has no sessions, and may hold something.
+  return database.integer("SELECT count(*) FROM rocpd_api") > 0 ? 1 : 0;
+}
+
+} // namespace
+
+Status writeRpd(const HostEvents &events, const std::string &path, RpdVersion version) {
+  auto opened = Database::open(path, Database::Access::write);
+  if (!opened) return std::move(opened).error();
+  Database &database = **opened;
+  // What was recorded is still there if this process is killed meanwhile.
+  database.execute("PRAGMA synchronous = OFF");
+  database.execute("BEGIN EXCLUSIVE");
+  if (database.hasFailed()) return database.status();
+  if (database.integer("SELECT count(*) FROM sqlite_master") == 0) {
+    database.execute(rpdSchema(version));
+  } else {
+    if (database.integer("SELECT count(*) FROM sqlite_master WHERE name = 'rocpd_metadata'") == 0)
+      return Error{path, "", 0, "is a database, but no RPD file"};
+    const int64_t there =
+        database.integer("SELECT value FROM rocpd_metadata WHERE tag = 'schema_version'");
+    if (there != 2 && there != 3)
+      return Error{path, "", 0,
+                   fmt::format("has version {} of RPD's schema; FADE knows 2 and 3", there)};
+    version = static_cast<RpdVersion>(there);
+  }
+  {
+    RpdWriter writer(database, version, takeSession(database), events);
+    if (!database.hasFailed()) writer.write();
+  }
+  database.execute(database.hasFailed() ? "ROLLBACK" : "COMMIT");
+  return database.status();
+}
+
+} // namespace fade::host_trace

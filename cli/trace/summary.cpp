@@ -1,0 +1,159 @@
+#include "trace/summary.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+namespace fade::host_trace {
+namespace {
+
+struct Total {
+  uint64_t count = 0, ns = 0, most_ns = 0, bytes = 0;
+
+  void add(uint64_t duration, uint64_t size = 0) {
+    ++count;
+    ns += duration;
+    most_ns = std::max(most_ns, duration);
+    bytes += size;
+  }
+};
+using Totals = std::map<std::string, Total>;
+
+std::string duration(uint64_t ns) {
+  const auto value = static_cast<double>(ns);
+  if (ns < 10'000) return fmt::format("{} ns", ns);
+  if (ns < 10'000'000) return fmt::format("{:.1f} us", value / 1e3);
+  if (ns < 10'000'000'000) return fmt::format("{:.1f} ms", value / 1e6);
+  return fmt::format("{:.2f} s", value / 1e9);
+}
+
+std::string shortened(const std::string &name) {
+  constexpr std::size_t most = 60;
+  return name.size() <= most ? name : name.substr(0, most - 3) + "...";
+}
+
+/// The largest by time.
+std::string table(const char *title, const Totals &totals, std::size_t rows, bool has_bytes) {
+  if (totals.empty()) return "";
+  std::vector<std::pair<std::string, Total>> all(totals.begin(), totals.end());
+  std::ranges::sort(all, std::greater(), [](const auto &line) { return line.second.ns; });
+  std::size_t width = std::string_view(title).size();
+  for (std::size_t i = 0; i < std::min(rows, all.size()); ++i)
+    width = std::max(width, shortened(all[i].first).size());
+  std::string text =
+      fmt::format("\n{:<{}}  {:>8}  {:>10}  {:>10}  {:>10}{}\n", title, width, "count", "total",
+                  "mean", "longest", has_bytes ? "       bytes" : "");
+  for (std::size_t i = 0; i < std::min(rows, all.size()); ++i) {
+    const auto &[name, total] = all[i];
+    text +=
+        fmt::format("{:<{}}  {:>8}  {:>10}  {:>10}  {:>10}", shortened(name), width, total.count,
+                    duration(total.ns), duration(total.ns / total.count), duration(total.most_ns));
+    if (has_bytes && total.bytes != 0) text += fmt::format("  {:>10}", total.bytes);
+    text += '\n';
+  }
+  if (all.size() > rows) text += fmt::format("... and {} more\n", all.size() - rows);
+  return text;
+}
+
+bool isFine(const LoggedCall &call) {
+  return call.error == "hipSuccess" || call.error == "HIPRTC_SUCCESS";
+}
+
+/// That runs a kernel: graphs may hold nothing for the GPU.
+bool launchesKernel(const std::string &function) {
+  return function.find("Launch") != function.npos && function.find("Graph") == function.npos &&
+         function.find("HostFunc") == function.npos;
+}
+
+bool isCopy(const LoggedCall &call) {
+  return call.function.starts_with("hipMemcpy") || call.function.starts_with("hipDrvMemcpy");
+}
+
+class Summary {
+public:
+  explicit Summary(const TraceLog &log) : log_(log) {}
+
+  std::string write(const SummaryOptions &options) {
+    for (const LoggedOperation &operation : log_.operations) read(operation);
+    readCalls();
+    std::string text = head();
+    text += table("calls of HIP", calls_, options.rows, false);
+    text += table("on the GPU", operations_, options.rows, true);
+    text += list("errors", errors_);
+    text += list("launches without effect: they returned success, and nothing reached a queue",
+                 unseen_);
+    text += list("calls that did not return", hanging_);
+    const auto line = [&](uint64_t count, const char *what) {
+      if (count != 0) text += fmt::format("\n{} {}\n", count, what);
+    };
+    line(host_copies_, "copies were done by the host itself, without the GPU");
+    line(unfinished_, "kernels or copies had not ended when the process did");
+    line(log_.lost, "events were not recorded: there was no room for them");
+    line(log_.bad_lines, "lines could not be read");
+    return text;
+  }
+
+private:
+  std::string head() const {
+    uint64_t first = UINT64_MAX, last = 0;
+    std::set<std::pair<uint32_t, uint32_t>> threads;
+    for (const LoggedCall &call : log_.calls) {
+      first = std::min(first, call.start_ns);
+      last = std::max({last, call.start_ns, call.end_ns});
+      threads.insert({call.pid, call.tid});
+    }
+    std::string text;
+    for (const std::string &process : log_.processes) text += process + '\n';
+    text += fmt::format("{} calls in {} threads, {} kernels and copies", log_.calls.size(),
+                        threads.size(), log_.operations.size());
+    if (last > first) text += fmt::format(", in {}", duration(last - first));
+    return text + '\n';
+  }
+
+  void read(const LoggedOperation &operation) {
+    if (!operation.has_ended) ++unfinished_;
+    if (operation.has_times)
+      operations_[operation.name].add(operation.end_ns - operation.start_ns, operation.bytes);
+  }
+
+  void readCalls() {
+    int captures = 0; // what is captured is done later, or never
+    for (const LoggedCall &call : log_.calls) {
+      if (call.function.starts_with("hipStreamBeginCapture")) ++captures;
+      if (call.function.starts_with("hipStreamEndCapture")) --captures;
+      if (call.is_name_only) continue;
+      if (!call.has_returned) {
+        ++hanging_[fmt::format("{} in thread {}", call.function, call.tid)];
+        continue;
+      }
+      calls_[call.function].add(call.end_ns - std::min(call.start_ns, call.end_ns));
+      // That something is not ready yet is an answer.
+      if (!call.error.empty() && !isFine(call) && call.error != "hipErrorNotReady")
+        ++errors_[fmt::format("{}: {}", call.function, call.error)];
+      if (!isFine(call) || call.has_operations || captures > 0) continue;
+      if (isCopy(call) && call.bytes.value_or(1) != 0) ++host_copies_;
+      if (launchesKernel(call.function)) ++unseen_[call.function];
+    }
+  }
+
+  static std::string list(const char *title, const std::map<std::string, uint64_t> &counts) {
+    if (counts.empty()) return "";
+    std::string text = fmt::format("\n{}\n", title);
+    for (const auto &[what, count] : counts) text += fmt::format("{:>8}  {}\n", count, what);
+    return text;
+  }
+
+  const TraceLog &log_;
+  Totals calls_, operations_;
+  std::map<std::string, uint64_t> errors_, unseen_, hanging_;
+  uint64_t host_copies_ = 0, unfinished_ = 0;
+};
+
+} // namespace
+
+std::string summarize(const TraceLog &log, const SummaryOptions &options) {
+  return Summary(log).write(options);
+}
+
+} // namespace fade::host_trace

@@ -1,0 +1,41 @@
+// The calls and ranges of threads as intervals that nest: readers of RPD files and of timelines
+// pair starts and ends by time alone.
+#pragma once
+
+#include "trace/event_reader.h"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace fade::host_trace {
+
+/// Something that a thread did, from start to end.
+struct Interval {
+  Thread thread;
+  uint64_t start_ns = 0, end_ns = 0;
+  uint64_t order = 0; ///< of two that begin at the same time, the outer one has the smaller
+};
+
+/// Makes the intervals of each thread nest, with no two of their starts and ends at the same time:
+/// one that reaches out of another ends with it, and times are moved by as many ns as it takes.
+void makeNested(std::span<Interval> intervals);
+
+/// A range between a push and a pop, or a start and a stop, or a mark, which has no length.
+struct Range {
+  Thread thread;
+  uint64_t start_ns = 0, end_ns = 0;
+  std::string_view text;
+  uint64_t position = 0;
+  bool is_nested = true; ///< not one of start and stop, which may overlap
+};
+
+/// In order of their starts. Ranges that are open at the end of the recording end there; a pop
+/// without a push ends a range that began when recording was last switched on.
+std::vector<Range> rangesOf(const HostEvents &events);
+
+/// The time of the last event of a process.
+uint64_t endOf(const HostEvents &events, uint32_t pid);
+
+} // namespace fade::host_trace
