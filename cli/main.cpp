@@ -21,7 +21,7 @@ public:
   std::string make_usage(const CLI::App *app, std::string name) const override {
     if (app->get_parent()) return Formatter::make_usage(app, name);
     return "usage: fadeprobe [options] -- application [arguments]\n"
-           "       fadeprobe trace|check|log|analyze|report|inspect|doctor|flags|cc --help\n";
+           "       fadeprobe trace|control|log|check|analyze|report|inspect|doctor|flags|cc --help\n";
   }
 };
 
@@ -77,6 +77,8 @@ int main(int argc, char **argv) {
   CLI::App *inspect_command = fade::cli::addInspectCommand(app, inspect);
   fade::cli::TraceOptions trace;
   CLI::App *trace_command = fade::cli::addTraceCommand(app, trace);
+  fade::cli::ControlOptions control;
+  CLI::App *control_command = fade::cli::addControlCommand(app, control);
   fade::cli::LogOptions log;
   CLI::App *log_command = fade::cli::addLogCommand(app, log);
   fade::cli::AnalyzeOptions analyze;
@@ -110,6 +112,7 @@ int main(int argc, char **argv) {
   if (report_command->parsed()) return fade::cli::runReport(report);
   if (inspect_command->parsed()) return fade::cli::runInspect(inspect, stdout, stderr);
   if (trace_command->parsed()) return fade::cli::runTrace(trace, application);
+  if (control_command->parsed()) return fade::cli::runControl(control);
   if (log_command->parsed()) return fade::cli::runLog(log);
   if (analyze_command->parsed()) return fade::cli::runAnalyze(analyze);
   if (doctor_command->parsed()) return fade::cli::runDoctor(doctor, application);

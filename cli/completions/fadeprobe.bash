@@ -8,7 +8,7 @@ _fadeprobe() {
         if ((i + 1 == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -f -- "$cur"); else
           mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi
         return ;;
-      trace | log | analyze | report | inspect | doctor | flags | cc) command=${COMP_WORDS[i]} ;;
+      trace | control | log | analyze | report | inspect | doctor | flags | cc) command=${COMP_WORDS[i]} ;;
     esac
   done
   case $prev in
@@ -31,6 +31,7 @@ _fadeprobe() {
   local words
   case $command in
     trace) words="--output --format --append --api --api-log --start --verbose --gpu --env-dump --help --" ;;
+    control) words="start stop flush status --help" ;;
     log) words="--output --format --append --rows --help" ;;
     analyze) words=$report ;;
     report) words="--output --trace --code --title --help" ;;
@@ -38,7 +39,7 @@ _fadeprobe() {
     doctor) words="--json --quiet --root --program --rules --probe --save --gpu --timeout --fix --print --write --revert --remedy --help" ;;
     flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
     cc) words="--instrument --help --" ;;
-    *) words="trace log analyze report inspect doctor flags cc $report --instrumented --no-instrumented --kernels --dispatches --seed --cache-location
+    *) words="trace control log analyze report inspect doctor flags cc $report --instrumented --no-instrumented --kernels --dispatches --seed --cache-location
         --workgroups --sample --sample-executions --record --report --trace --memory --transport --lossy --gpu --env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else

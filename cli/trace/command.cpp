@@ -4,12 +4,15 @@
 #include "fade/options.h"
 #include "report/child.h"
 #include "trace/call_log.h"
+#include "trace/control.h"
 #include "trace/event_reader.h"
 #include "trace/rpd_file.h"
 #include "trace/summary.h"
 #include "trace/timeline.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
@@ -165,6 +168,44 @@ CLI::App *addLogCommand(CLI::App &app, LogOptions &options) {
   addFormOptions(*command, options.format, options.append);
   command->add_option("--rows", options.rows, "lines of each table (default: 15)")->type_name("N");
   return command;
+}
+
+CLI::App *addControlCommand(CLI::App &app, ControlOptions &options) {
+  CLI::App *command =
+      app.add_subcommand("control", "switch the recording of a running process on and off");
+  command
+      ->add_option("what", options.what,
+                   "start, stop, flush or status; what is recorded is in the file at once")
+      ->type_name("start|stop|flush|status")
+      ->required();
+  command->add_option("pid", options.pid, "a process that was started with fadeprobe trace")
+      ->type_name("PID")
+      ->required();
+  return command;
+}
+
+int runControl(const ControlOptions &options) {
+  constexpr std::array<std::string_view, 4> words = {"start", "stop", "flush", "status"};
+  if (std::ranges::find(words, options.what) == words.end()) {
+    complain(fmt::format("control: '{}' is none of start, stop, flush and status{}", options.what,
+                         suggestion(options.what, words)));
+    return kUsageError;
+  }
+  auto process = host_trace::RecordingProcess::find(options.pid);
+  if (!process) {
+    complain(process.error().message());
+    return 1;
+  }
+  if (options.what == "start") process->setOn(true);
+  if (options.what == "stop") process->setOn(false);
+  if (options.what == "status")
+    std::fputs(fmt::format("process {}: recording is {}, {:.1f} MB in {}, {} events lost\n",
+                           options.pid, process->isOn() ? "on" : "off",
+                           static_cast<double>(process->blocks()) * events::kBlockBytes / 1e6,
+                           process->file(), process->lost())
+                   .c_str(),
+               stdout);
+  return 0;
 }
 
 int runLog(const LogOptions &options) {

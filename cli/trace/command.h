@@ -30,6 +30,15 @@ CLI::App *addTraceCommand(CLI::App &app, TraceOptions &options);
 /// application ended, or returns an exit code if it was not started.
 int runTrace(TraceOptions options, const std::vector<std::string> &application);
 
+struct ControlOptions {
+  std::string what; ///< start, stop, flush or status
+  uint32_t pid = 0;
+};
+
+CLI::App *addControlCommand(CLI::App &app, ControlOptions &options);
+/// 0; 1 if the process cannot be controlled; 2 for a mistake in the options.
+int runControl(const ControlOptions &options);
+
 CLI::App *addLogCommand(CLI::App &app, LogOptions &options);
 /// 0; 1 if a file cannot be read or written; 2 for a mistake in the options.
 int runLog(const LogOptions &options);

@@ -138,6 +138,23 @@ void EventFile::release(Block block) noexcept {
   if (block.bytes) munmap(block.bytes, kBlockBytes);
 }
 
+uint32_t *EventFile::takeSwitch() noexcept {
+  auto *all = reinterpret_cast<events::ProcessSwitch *>(reinterpret_cast<char *>(header_) +
+                                                        events::kSwitchesAt);
+  const auto self = static_cast<uint32_t>(getpid());
+  for (std::size_t i = 0; i < events::kSwitches; ++i) {
+    std::atomic_ref pid(all[i].pid);
+    uint32_t there = pid.load();
+    // Who has the same number has ended, and so have those that are not there any more.
+    const bool is_free =
+        there == 0 || there == self || (kill(static_cast<pid_t>(there), 0) != 0 && errno == ESRCH);
+    if (!is_free || !pid.compare_exchange_strong(there, self)) continue;
+    std::atomic_ref(all[i].is_on).store(0);
+    return &all[i].is_on;
+  }
+  return nullptr;
+}
+
 void EventFile::lose() noexcept {
   if (header_) std::atomic_ref(header_->lost).fetch_add(1, std::memory_order_relaxed);
 }

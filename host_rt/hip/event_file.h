@@ -27,6 +27,8 @@ public:
   /// no room left.
   Result<Block> claim() noexcept;
   static void release(Block block) noexcept;
+  /// This process's switch in the file, which others can see; null if all are taken.
+  uint32_t *takeSwitch() noexcept;
   /// One more event that cannot be recorded.
   void lose() noexcept;
 

@@ -14,7 +14,10 @@
 namespace fade::hip {
 
 thread_local ThreadLog *thread_log = nullptr;
-std::atomic<bool> is_recording{false};
+namespace {
+uint32_t own_switch = 0; // before there is a file, or when it has no place for one
+} // namespace
+uint32_t *recording_switch = &own_switch;
 
 namespace {
 
@@ -38,7 +41,7 @@ uint32_t threadId() noexcept { return static_cast<uint32_t>(syscall(SYS_gettid))
 
 void stopFor(const Error &error) noexcept {
   static std::atomic<bool> said{false};
-  is_recording.store(false);
+  std::atomic_ref(*recording_switch).store(0);
   if (!said.exchange(true))
     warn("{}: the recording ends here; the application goes on", error.message());
 }
@@ -60,6 +63,12 @@ void onThreadEnd(void *data) {
   delete log;
 }
 
+void takeSwitch(Shared &all, uint32_t is_on) noexcept {
+  uint32_t *taken = all.file.takeSwitch();
+  recording_switch = taken ? taken : &own_switch;
+  std::atomic_ref(*recording_switch).store(is_on);
+}
+
 /// A child has the same pages as its parent: it writes nothing to the blocks of the parent's
 /// threads.
 void onFork() {
@@ -72,6 +81,8 @@ void onFork() {
   }
   all->left.clear();
   all->texts.clear();
+  const uint32_t is_on = std::atomic_ref(*recording_switch).load();
+  takeSwitch(*all, is_on);
   all->mutex.unlock();
 }
 
@@ -152,6 +163,7 @@ Status openRecorder(const std::string &path) {
   if (const int error = pthread_key_create(&all->at_thread_end, onThreadEnd))
     return Error::of(std::string("no key for threads: ") + std::strerror(error));
   if (Status opened = all->file.open(path); !opened) return opened;
+  takeSwitch(*all, 0);
   shared.store(all.release(), std::memory_order_release);
   pthread_atfork([] { shared.load(std::memory_order_acquire)->mutex.lock(); },
                  [] { shared.load(std::memory_order_acquire)->mutex.unlock(); }, onFork);
@@ -177,7 +189,8 @@ void recordProcess(std::string_view hip_library) noexcept {
 bool hasRecorder() noexcept { return shared.load(std::memory_order_acquire) != nullptr; }
 
 void setRecording(bool on) noexcept {
-  if (!hasRecorder() || is_recording.exchange(on) == on) return;
+  const uint32_t value = on ? 1 : 0;
+  if (!hasRecorder() || std::atomic_ref(*recording_switch).exchange(value) == value) return;
   events::RecordingEvent event{};
   event.header.kind = events::EventKind::recording;
   event.is_on = on ? 1 : 0;

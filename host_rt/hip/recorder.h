@@ -31,9 +31,12 @@ struct ThreadLog {
 
 // Of a thread: read at every call, so it must not be allocated on first use.
 extern thread_local ThreadLog *thread_log __attribute__((tls_model("initial-exec")));
-extern std::atomic<bool> is_recording;
+/// In the file once that is open: fadeprobe control changes it.
+extern uint32_t *recording_switch;
 
-inline bool isRecording() noexcept { return is_recording.load(std::memory_order_relaxed); }
+inline bool isRecording() noexcept {
+  return std::atomic_ref(*recording_switch).load(std::memory_order_relaxed) != 0;
+}
 
 /// Room for so many bytes in the block of this thread; null if there is none to be had.
 ThreadLog *makeRoom(uint32_t bytes) noexcept;

@@ -17,26 +17,24 @@ void note(const hsa_queue_t *queue, uint64_t first, uint64_t count) noexcept {
   }
 }
 
-#define FADE_ADD(order)                                                                            \
-  uint64_t add_##order(const hsa_queue_t *queue, uint64_t count) {                                 \
-    const uint64_t first = hsaApi().core.hsa_queue_add_write_index_##order##_fn(queue, count);     \
-    note(queue, first, count);                                                                     \
-    return first;                                                                                  \
-  }
-FADE_ADD(relaxed)
-FADE_ADD(scacquire)
-FADE_ADD(screlease)
-FADE_ADD(scacq_screl)
-#undef FADE_ADD
+template <auto CoreApiTable::*Entry>
+uint64_t addWriteIndex(const hsa_queue_t *queue, uint64_t count) {
+  const uint64_t first = (hsaApi().core.*Entry)(queue, count);
+  note(queue, first, count);
+  return first;
+}
+
+template <auto CoreApiTable::*Entry> void hook(CoreApiTable &core) {
+  core.*Entry = addWriteIndex<Entry>;
+}
 
 } // namespace
 
 void hookWriteIndex(HsaTables &tables) {
-  CoreApiTable &core = tables.core();
-  core.hsa_queue_add_write_index_relaxed_fn = add_relaxed;
-  core.hsa_queue_add_write_index_scacquire_fn = add_scacquire;
-  core.hsa_queue_add_write_index_screlease_fn = add_screlease;
-  core.hsa_queue_add_write_index_scacq_screl_fn = add_scacq_screl;
+  hook<&CoreApiTable::hsa_queue_add_write_index_relaxed_fn>(tables.core());
+  hook<&CoreApiTable::hsa_queue_add_write_index_scacquire_fn>(tables.core());
+  hook<&CoreApiTable::hsa_queue_add_write_index_screlease_fn>(tables.core());
+  hook<&CoreApiTable::hsa_queue_add_write_index_scacq_screl_fn>(tables.core());
 }
 
 } // namespace fade

@@ -32,19 +32,20 @@ bool QueueRegistry::has(const hsa_queue_t *queue) {
 }
 
 QueueState *QueueRegistry::find(const hsa_queue_t *queue) {
+  // Nothing that would be destroyed: the application may call when its thread has nearly ended.
   struct Last {
     const hsa_queue_t *queue = nullptr;
     uint64_t changes = 0;
-    std::shared_ptr<QueueState> state;
+    QueueState *state = nullptr; ///< they stay: who watches a queue keeps its state for ever
   };
-  thread_local Last last;
+  static thread_local Last last;
   const uint64_t changes = changes_.load(std::memory_order_acquire);
   if (last.queue != queue || last.changes != changes) {
     const std::lock_guard lock(mutex_);
     const auto found = states_.find(const_cast<hsa_queue_t *>(queue));
-    last = {queue, changes, found == states_.end() ? nullptr : found->second};
+    last = {queue, changes, found == states_.end() ? nullptr : found->second.get()};
   }
-  return last.state.get();
+  return last.state;
 }
 
 QueueRegistry &queues() {

@@ -38,6 +38,15 @@ struct FileHeader {
 };
 static_assert(sizeof(FileHeader) == 48);
 
+/// Whether a process records: it looks at each call, so others can switch it on and off here
+/// (fadeprobe control). A process takes the first place with the pid 0; they begin at kSwitchesAt.
+struct ProcessSwitch {
+  uint32_t pid;   ///< atomic
+  uint32_t is_on; ///< atomic
+};
+inline constexpr uint64_t kSwitchesAt = 64;
+inline constexpr std::size_t kSwitches = (kHeaderBytes - kSwitchesAt) / sizeof(ProcessSwitch);
+
 struct BlockHeader {
   uint32_t magic;
   uint32_t used; ///< atomic, published with release: bytes of this block with its header

@@ -308,6 +308,51 @@ class Tests(fade.Test):
         with sqlite3.connect(self.path("x.rpd")) as db:
             self.assertEqual(db.execute("SELECT count(*) FROM api WHERE apiName = 'hipStreamSynchronize'").fetchone(), (1,))
 
+    # ---- start and stop
+
+    def control(self, what, pid, code=0):
+        result = self.bare([PROBE, "control", what, pid])
+        self.assertEqual(result.code, code, result.stderr)
+        return result.stdout or result.stderr
+
+    def test_recording_is_switched_on_and_off_from_outside(self):
+        log = self.path("calls.jsonl")
+        process = subprocess.Popen([PROBE, "trace", "--api-log", log, "--start", "off", "--", DL, "paced"],
+                                   env=fade.clean_environment({}), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        pid = int(process.stdout.readline())
+
+        def calls(count):
+            process.stdin.write(f"{count}\n")
+            process.stdin.flush()
+            self.assertEqual(process.stdout.readline(), "done\n")
+
+        calls(3)
+        self.assertRegex(self.control("status", pid), rf"process {pid}: recording is off, .* in {log}.*, 0 events lost")
+        self.control("start", pid)
+        self.control("start", pid)
+        calls(50)
+        self.assertIn("recording is on", self.control("status", pid))
+        self.control("flush", pid)
+        self.control("stop", pid)
+        calls(700)
+        self.control("start", pid)
+        calls(4)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        with open(log) as file:
+            found = [x for x in map(json.loads, file) if x["function"] == "hipGetDevice" and "partial" not in x]
+        self.assertEqual(len(found), 54)
+
+    def test_processes_that_do_not_record_are_left_alone(self):
+        process = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertRegex(self.control("start", process.pid, code=1), f"process {process.pid} records nothing")
+        self.assertIsNone(process.poll())
+        self.assertRegex(self.control("stop", 2**22 + 1, code=1), "No such file")
+        self.assertRegex(self.control("begin", process.pid, code=2), "'begin' is none of start, stop, flush and status")
+
     # ---- mistakes
 
     def test_mistakes_are_named_before_the_application_runs(self):

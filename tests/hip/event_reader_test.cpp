@@ -19,6 +19,7 @@ protected:
             ("fade-event-reader-test." + std::to_string(getpid()));
     bytes_.resize(kHeaderBytes + 2 * kBlockBytes);
     put(0, FileHeader{kMagic, kVersion, kBlockBytes, 2, 0, 1000, 2000});
+    static_assert(sizeof(FileHeader) <= kSwitchesAt);
   }
   void TearDown() override { std::filesystem::remove(path_); }
 

@@ -10,6 +10,7 @@
 //   dl_calls launches FILE T N   T threads with a stream each launch N kernels; a thread's grids
 //   are
 //                             a workgroup larger than those of the one before
+//   dl_calls paced            for each number on stdin as many calls; then says so
 //   dl_calls copies           copies and fills of many sizes and directions
 #include <cstdint>
 #include <cstdio>
@@ -170,6 +171,19 @@ int forks() {
   return 0;
 }
 
+int paced() {
+  const auto get_device = getDevice();
+  call(get_device, 1);
+  std::printf("%d\n", getpid());
+  std::fflush(stdout);
+  for (long times = 0; std::scanf("%ld", &times) == 1;) {
+    call(get_device, times);
+    std::puts("done");
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
 int launches(const char *file, long count, long times) {
   const auto load_module = function<int(void **, const char *)>("hipModuleLoad");
   const auto get_function = function<int(void **, void *, const char *)>("hipModuleGetFunction");
@@ -252,6 +266,7 @@ int main(int argc, char **argv) {
   if (mode == "killed") return killed();
   if (mode == "fork") return forks();
   if (mode == "launches" && argc > 2) return launches(argv[2], number(3), number(4));
+  if (mode == "paced") return paced();
   if (mode == "copies") return copies();
   if (mode == "limited") return limited(static_cast<unsigned long>(number(2)));
   return 96;

@@ -1,0 +1,85 @@
+#include "trace/control.h"
+
+#include "fade/host_events.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fstream>
+#include <set>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace fade::host_trace {
+namespace {
+
+using events::FileHeader;
+using events::ProcessSwitch;
+
+FileHeader *headerIn(char *page) { return reinterpret_cast<FileHeader *>(page); }
+
+/// Files that the process shares with others, by its memory map.
+std::set<std::string> sharedFiles(std::istream &maps) {
+  std::set<std::string> files;
+  for (std::string line; std::getline(maps, line);) {
+    // from-to rw-s offset device inode path
+    const auto path = line.find('/');
+    const auto access = line.find(' ');
+    if (path != line.npos && access != line.npos && line.compare(access + 1, 4, "rw-s") == 0)
+      files.insert(line.substr(path));
+  }
+  return files;
+}
+
+/// The first page of a file of host events; null if it is none.
+char *mapHeader(const std::string &path) {
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return nullptr;
+  FileHeader header{};
+  void *page = MAP_FAILED;
+  if (lseek(fd, 0, SEEK_END) >= static_cast<off_t>(events::kHeaderBytes) &&
+      pread(fd, &header, sizeof header, 0) == sizeof header && header.magic == events::kMagic &&
+      header.version == events::kVersion)
+    page = mmap(nullptr, events::kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  return page == MAP_FAILED ? nullptr : static_cast<char *>(page);
+}
+
+} // namespace
+
+Result<RecordingProcess> RecordingProcess::find(uint32_t pid) {
+  errno = 0;
+  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  if (!maps) return Error::of(fmt::format("process {}: {}", pid, std::strerror(errno)));
+  for (const std::string &file : sharedFiles(maps)) {
+    char *page = mapHeader(file);
+    if (!page) continue;
+    auto *switches = reinterpret_cast<ProcessSwitch *>(page + events::kSwitchesAt);
+    for (std::size_t i = 0; i < events::kSwitches; ++i)
+      if (std::atomic_ref(switches[i].pid).load() == pid)
+        return RecordingProcess(file, page, &switches[i].is_on);
+    munmap(page, events::kHeaderBytes);
+  }
+  return Error::of(fmt::format("process {} records nothing: start it with fadeprobe trace, and it "
+                               "must have used the GPU",
+                               pid));
+}
+
+RecordingProcess::RecordingProcess(RecordingProcess &&other) noexcept
+    : file_(std::move(other.file_)), header_(std::exchange(other.header_, nullptr)),
+      is_on_(other.is_on_) {}
+
+RecordingProcess::~RecordingProcess() {
+  if (header_) munmap(header_, events::kHeaderBytes);
+}
+
+bool RecordingProcess::isOn() const { return std::atomic_ref(*is_on_).load() != 0; }
+void RecordingProcess::setOn(bool on) { std::atomic_ref(*is_on_).store(on ? 1 : 0); }
+uint64_t RecordingProcess::blocks() const {
+  return std::atomic_ref(headerIn(header_)->claimed).load();
+}
+uint64_t RecordingProcess::lost() const { return std::atomic_ref(headerIn(header_)->lost).load(); }
+
+} // namespace fade::host_trace
