@@ -19,12 +19,13 @@ struct Allocation {
   bool is_freed = false, on_host = false;
   String api = 0, module = 0; ///< who called for it
   uint64_t caller = 0;
+  uint32_t path = 0;
   uint32_t slot = 0; ///< in the log's table
 
   uint64_t end() const { return base + size; }
   bool holds(uint64_t address) const { return address - base < size; }
   AllocationInfo info() const {
-    return {base, size, number, is_freed, on_host, api, module, caller};
+    return {base, size, number, is_freed, on_host, api, module, path, caller};
   }
 };
 

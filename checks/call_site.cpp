@@ -63,6 +63,7 @@ CallSite callSite() {
       return site;
     }
     if (const std::string_view name = apiName(info.dli_sname); !name.empty()) site.api = name;
+    site.path = site.path * 31 + static_cast<uint32_t>(address - (map ? map->l_addr : 0));
   }
   return {};
 }

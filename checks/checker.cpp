@@ -8,10 +8,33 @@
 
 #include "codeobj/demangle.h"
 
+#include <mutex>
 #include <vector>
 
 namespace fade::checks {
 namespace {
+
+/// What belongs to workgroups. Used again for the next ones, because they are large; a workgroup
+/// may end on another worker than it began on, or never.
+class GroupPool {
+public:
+  GroupCheck *take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return all_.emplace_back(std::make_unique<GroupCheck>()).get();
+    GroupCheck *check = free_.back();
+    free_.pop_back();
+    return check;
+  }
+  void give(GroupCheck *check) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(check);
+  }
+
+private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<GroupCheck>> all_;
+  std::vector<GroupCheck *> free_;
+};
 
 /// What all workers of a dispatch share.
 struct Job {
@@ -19,21 +42,22 @@ struct Job {
   const ObservedMemory &memory;
   const ObservedDispatch &dispatch;
   bool reports; ///< false: only what it writes is noted
+  GroupPool groups{};
 };
 
 class Worker : public WorkerObserver {
 public:
-  explicit Worker(const Job &job)
+  explicit Worker(Job &job)
       : job_(job), reporter_(job.dispatch), memory_(job.memory, job.dispatch) {}
 
   void groupBegins(ObservedGroup &group) override {
     if (!job_.reports || !wantsGroup(group)) return;
-    std::unique_ptr<GroupCheck> check = groups_.take();
+    GroupCheck *check = job_.groups.take();
     check->begin(group, job_.options);
-    group.state = check.release();
+    group.state = check;
   }
   void groupEnds(ObservedGroup &group) override {
-    if (GroupCheck *check = stateOf(group)) groups_.give(std::unique_ptr<GroupCheck>(check));
+    if (GroupCheck *check = stateOf(group)) job_.groups.give(check);
     group.state = nullptr;
   }
   void waveEnds(const ObservedWave &wave, uint64_t pc) override {
@@ -60,21 +84,6 @@ public:
   }
 
 private:
-  /// Kept for the next workgroups: they are large.
-  class Pool {
-  public:
-    std::unique_ptr<GroupCheck> take() {
-      if (free_.empty()) return std::make_unique<GroupCheck>();
-      auto check = std::move(free_.back());
-      free_.pop_back();
-      return check;
-    }
-    void give(std::unique_ptr<GroupCheck> check) { free_.push_back(std::move(check)); }
-
-  private:
-    std::vector<std::unique_ptr<GroupCheck>> free_;
-  };
-
   static GroupCheck *stateOf(const ObservedGroup &group) {
     return static_cast<GroupCheck *>(group.state);
   }
@@ -85,23 +94,24 @@ private:
     return true;
   }
 
-  const Job &job_;
+  Job &job_;
   Reporter reporter_;
   MemoryCheck memory_;
   InitCheck init_;
-  Pool groups_;
 };
 
 class DispatchChecker : public DispatchObserver {
 public:
-  DispatchChecker(const Job &job, uint32_t workers) : job_(job), workers_(workers) {}
+  DispatchChecker(const Options &options, const ObservedMemory &memory,
+                  const ObservedDispatch &dispatch, bool reports, uint32_t workers)
+      : job_{options, memory, dispatch, reports}, workers_(workers) {}
   WorkerObserver *worker(uint32_t n) override {
     if (!workers_[n]) workers_[n] = std::make_unique<Worker>(job_);
     return workers_[n].get();
   }
 
 private:
-  const Job job_;
+  Job job_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
@@ -127,7 +137,7 @@ std::unique_ptr<DispatchObserver> Checker::begin(const ObservedDispatch &dispatc
   if (reports) FindingLog::instance().countDispatch();
   // What the others write must be known, too.
   if (!reports && !options_.has(Check::init)) return nullptr;
-  return std::make_unique<DispatchChecker>(Job{options_, memory_, dispatch, reports}, workers);
+  return std::make_unique<DispatchChecker>(options_, memory_, dispatch, reports, workers);
 }
 
 void Checker::memoryWritten(uint64_t address, uint64_t size) {

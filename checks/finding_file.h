@@ -20,7 +20,7 @@ inline constexpr uint32_t kFileVersion = 1;
 inline constexpr uint32_t kMostFindings = 2048, kMostCode = 4096, kMostAllocations = 1 << 16;
 inline constexpr uint32_t kStringBytes = 8 << 20;
 
-enum class Check : uint32_t { memory, init, race, sync, wait, leak, count };
+enum class Check : uint32_t { memory, init, race, sync, leak, count };
 
 /// What exactly is wrong.
 enum class Problem : uint32_t {
@@ -36,7 +36,6 @@ enum class Problem : uint32_t {
   race,
   divergent_barrier, ///< not all lanes of a wave are there
   missing_waves,     ///< waves that ended never came to the barrier
-  not_waited,        ///< a register is used before its load was waited for
   leak,
   count
 };
@@ -60,6 +59,7 @@ struct AllocationInfo {
   uint32_t is_freed, on_host;
   String api;      ///< "hipMalloc"
   String module;   ///< whose code called it
+  uint32_t path;   ///< tells ways through the runtimes apart
   uint64_t caller; ///< address in that file
 };
 
@@ -79,12 +79,19 @@ struct CodeInfo {
   uint64_t base, size, delta;
 };
 
+/// The way through the runtime of the last allocation that a function made.
+struct LastWay {
+  String api;
+  uint32_t path;
+};
+
 struct FileHeader {
   uint32_t magic, version;
   uint32_t pid, unused;
   uint32_t findings, code, allocations, strings; ///< used; findings atomically
   uint64_t lost;       ///< occurrences of findings for which there was no room
   uint64_t dispatches; ///< that were checked
+  LastWay ways[64];    ///< those that are used come first
 };
 
 inline constexpr uint64_t kFindingsAt = 4096;

@@ -107,6 +107,11 @@ void FindingLog::locate(Place &place) const {
 uint32_t FindingLog::addAllocation(const AllocationInfo &info) {
   if (!base_ || in_child) return kMostAllocations;
   const std::lock_guard lock(mutex_);
+  for (LastWay &way : header().ways)
+    if (info.api && (way.api == info.api || way.api == 0)) {
+      way = {info.api, info.path};
+      break;
+    }
   uint32_t slot = header().allocations;
   if (!free_slots_.empty())
     slot = free_slots_.back(), free_slots_.pop_back();

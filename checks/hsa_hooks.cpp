@@ -85,6 +85,7 @@ void addAllocation(const void *memory, uint64_t size, uint64_t gap, bool on_host
   a.api = FindingLog::instance().string(site.api);
   a.module = FindingLog::instance().string(site.module);
   a.caller = site.address;
+  a.path = site.path;
   if (!on_host) InitCheck::noteAllocated(a.base, size);
   AllocationMap::instance().add(a);
 }

@@ -165,9 +165,11 @@ int runCheck(const CheckOptions &options, const std::vector<std::string> &applic
     complain("no application given: fadeprobe check [options] -- application [arguments]");
     return kUsageError;
   }
+  const char *inherited = std::getenv("FADE_CHECKS");
+  const bool is_inherited = options.checks.empty() && inherited;
   checks::Options known;
-  if (const auto wrong = checks::readChecks(options.checks, known)) {
-    complain("--checks: " + *wrong);
+  if (const auto wrong = checks::readChecks(is_inherited ? inherited : options.checks, known)) {
+    complain((is_inherited ? "FADE_CHECKS: " : "--checks: ") + *wrong);
     return kUsageError;
   }
   if (options.run.gpu == "real") {
@@ -196,7 +198,7 @@ int runCheck(const CheckOptions &options, const std::vector<std::string> &applic
     complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
     return end.exit_code;
   }
-  FoundRun run = readFindings(folder.path());
+  FoundRun run = readFindings(folder.path(), known.has(checks::Check::leak));
   const std::size_t suppressed =
       std::erase_if(run.findings, [&](const FoundFinding &f) { return suppressions.matches(f); });
   show(options, run, suppressed);

@@ -168,13 +168,44 @@ void readFile(const FindingFile &file, const std::string &folder, HostLines &lin
   }
 }
 
+/// What the application allocated on the device, and still has. Allocations of one line are one
+/// finding.
+///
+/// A runtime also allocates for itself while it serves the first call of an application. The last
+/// allocation that a function made is the application's, so that is the way through the runtime by
+/// which the application's are known.
+void readLeaks(const FindingFile &file, HostLines &lines, FoundRun &run) {
+  const auto is_applications = [&](const AllocationInfo &raw) {
+    return std::ranges::any_of(file.header().ways, [&](const LastWay &way) {
+      return raw.api != 0 && way.api == raw.api && way.path == raw.path;
+    });
+  };
+  std::map<std::pair<std::string, uint64_t>, FoundFinding> by_caller;
+  for (uint32_t i = 0; i < file.allocations(); ++i) {
+    const AllocationInfo raw = file.allocation(i);
+    if (raw.number == 0 || raw.on_host || !is_applications(raw)) continue;
+    FoundAllocation found = describe(raw, file, lines);
+    const bool has_line = found.caller.line != 0;
+    const auto [at, is_new] = by_caller.try_emplace(
+        {has_line ? found.caller.file : found.module, has_line ? found.caller.line : raw.caller});
+    FoundFinding &f = at->second;
+    if (is_new || raw.number < f.allocation.raw.number) f.allocation = std::move(found);
+    f.process = file.header().pid;
+    f.raw.check = static_cast<uint32_t>(Check::leak);
+    f.raw.problem = static_cast<uint32_t>(Problem::leak);
+    f.raw.count += 1;
+    f.raw.limit += raw.size;
+  }
+  for (auto &[caller, f] : by_caller) run.findings.push_back(std::move(f));
+}
+
 } // namespace
 
 bool isOfSystem(const std::string &file) {
   return file.empty() || file.starts_with("/usr/") || file.starts_with("/opt/rocm");
 }
 
-FoundRun readFindings(const std::string &folder) {
+FoundRun readFindings(const std::string &folder, bool with_leaks) {
   FoundRun run;
   HostLines lines;
   std::vector<std::string> paths;
@@ -189,6 +220,7 @@ FoundRun readFindings(const std::string &folder) {
     run.dispatches += file->header().dispatches;
     run.lost += file->header().lost;
     readFile(*file, folder, lines, run);
+    if (with_leaks) readLeaks(*file, lines, run);
   }
   return run;
 }

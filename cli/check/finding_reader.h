@@ -49,7 +49,8 @@ struct FoundRun {
 /// Headers of the system are not where a user looks for a mistake.
 bool isOfSystem(const std::string &file);
 
-/// Reads all that is in the folder. Files that are damaged are left out.
-FoundRun readFindings(const std::string &folder);
+/// Reads all that is in the folder. Files that are damaged are left out. `with_leaks`: device
+/// memory that was not freed is a finding.
+FoundRun readFindings(const std::string &folder, bool with_leaks);
 
 } // namespace fade::cli

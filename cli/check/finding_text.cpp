@@ -18,7 +18,7 @@ constexpr std::array<const char *, 3> kSpaces = {"global", "lds", "scratch"};
 constexpr std::array<const char *, static_cast<std::size_t>(Problem::count)> kProblems = {
     "outside",           "gap",           "freed",      "lds_bounds",    "scratch_bounds",
     "arguments",         "read_only",     "misaligned", "uninitialized", "race",
-    "divergent_barrier", "missing_waves", "not_waited", "leak"};
+    "divergent_barrier", "missing_waves", "leak"};
 
 std::string grouped(uint64_t number) {
   std::string text = std::to_string(number);
@@ -72,6 +72,13 @@ std::string raceText(const FoundFinding &f) {
                                    : fmt::format("{:#x}", f.raw.address);
   return fmt::format("{} and {} of {} by different waves, and nothing orders them",
                      kindOf(f.raw.other), kindOf(f.raw.place), where);
+}
+
+/// All that the same line allocated.
+std::string leakText(const FoundFinding &f) {
+  if (f.raw.count == 1) return "never freed: " + allocationText(f.allocation);
+  return fmt::format("never freed: {} in {} allocations, the first of them {}", bytes(f.raw.limit),
+                     grouped(f.raw.count), allocationText(f.allocation));
 }
 
 std::string itemText(const Place &p) {
@@ -160,8 +167,7 @@ std::string messageOf(const FoundFinding &f) {
   case Problem::missing_waves:
     return fmt::format("barrier reached by {} of {} waves: the others have ended", f.raw.waves,
                        f.raw.limit);
-  case Problem::not_waited: return "a register is used before its load was waited for";
-  case Problem::leak: return fmt::format("not freed: {}", allocationText(f.allocation));
+  case Problem::leak: return leakText(f);
   case Problem::count: break;
   }
   return "";
@@ -170,8 +176,8 @@ std::string messageOf(const FoundFinding &f) {
 std::string findingText(const FoundFinding &f) {
   const auto check = static_cast<Check>(f.raw.check);
   std::string text = fmt::format("{}: {}", nameOf(check), messageOf(f));
+  if (check == Check::leak) return text + "\n";
   text += f.raw.count > 1 ? fmt::format(" ({} times)\n", grouped(f.raw.count)) : "\n";
-  if (check == Check::leak) return text;
   text += fmt::format("  {:<10} {}\n", "kernel", f.kernel);
   text += detailOfPlace("at", f.place, f);
   if (f.raw.other.pc)

@@ -8,7 +8,7 @@ _fadeprobe() {
         if ((i + 1 == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -f -- "$cur"); else
           mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi
         return ;;
-      trace | control | log | analyze | report | inspect | doctor | flags | cc) command=${COMP_WORDS[i]} ;;
+      trace | control | log | check | analyze | report | inspect | doctor | flags | cc) command=${COMP_WORDS[i]} ;;
     esac
   done
   case $prev in
@@ -33,13 +33,14 @@ _fadeprobe() {
     trace) words="--output --format --append --api --api-log --start --verbose --gpu --env-dump --help --" ;;
     control) words="start stop flush status --help" ;;
     log) words="--output --format --append --rows --help" ;;
+    check) words="--checks --json --error-exitcode --max --suppress --kernels --dispatches --seed --workgroups --gpu --help --" ;;
     analyze) words=$report ;;
     report) words="--output --trace --code --title --help" ;;
     inspect) words="--kernels --target --pid --isa --source --json --help" ;;
     doctor) words="--json --quiet --root --program --rules --probe --save --gpu --timeout --fix --print --write --revert --remedy --help" ;;
     flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
     cc) words="--instrument --help --" ;;
-    *) words="trace control log analyze report inspect doctor flags cc $report --instrumented --no-instrumented --kernels --dispatches --seed --cache-location
+    *) words="trace control log check analyze report inspect doctor flags cc $report --instrumented --no-instrumented --kernels --dispatches --seed --cache-location
         --workgroups --sample --sample-executions --record --report --trace --memory --transport --lossy --gpu --env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else

@@ -140,6 +140,18 @@ template <bool broken> int run() {
   return 5;
 }
 
+static int leak() {
+  for (int i = 0; i < 3; ++i) {
+    void *p;
+    HIP(hipMalloc(&p, 1024));
+  }
+  Device<int> freed(64);
+  fill_half<<<1, 64>>>(freed.data);
+  finish();
+  return 0;
+}
+
 int main(int argc, char **argv) {
+  if (argc > 1 && std::string(argv[1]) == "leak") return leak();
   return argc > 1 && std::string(argv[1]) == "broken" ? run<true>() : run<false>();
 }

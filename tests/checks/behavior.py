@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""How `fadeprobe check` behaves around its findings: exit codes, limits, suppressions, choices, mistakes."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+FADEPROBE, MEMORY, LEAKY = sys.argv[1:4]
+del sys.argv[1:]
+
+
+class Check(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+
+    def check(self, *options, program=(MEMORY, "broken"), **environment):
+        gpu = [] if "--gpu" in options else ["--gpu", "gfx90a"]
+        return subprocess.run([FADEPROBE, "check", *gpu, *options, "--", *program], capture_output=True, text=True,
+                              timeout=100, env={**os.environ, "TMPDIR": str(self.path), **environment})
+
+    def test_error_exitcode_is_used_only_if_there_are_findings(self):
+        run = self.check("--error-exitcode", "9", "--max", "2")
+        self.assertEqual(run.returncode, 9)
+        self.assertEqual(run.stdout, "done\n")
+        self.assertEqual(run.stderr.count("\nmemory: ") + run.stderr.startswith("memory: "), 2)
+        self.assertIn("10 more are not shown", run.stderr)
+        self.assertIn("12 findings (memory 12) in 12 dispatches", run.stderr)
+        self.assertEqual(self.check("--error-exitcode", "9", program=(MEMORY, "clean")).returncode, 5)
+        self.assertEqual(list(self.path.iterdir()), [], "files are left behind")
+
+    def test_suppressed_findings_and_kernels_that_were_not_chosen_are_left_out(self):
+        (self.path / "known").write_text("# comment\n\nmemory store_after\n* . memory_cases.hip:26\n")
+        run = self.check("--suppress", str(self.path / "known"))
+        self.assertIn("10 findings (memory 10) in 12 dispatches; 2 suppressed", run.stderr)
+        self.assertNotIn("store_after", run.stderr)
+        run = self.check("-k", "wide_load|use_freed", "--json", str(self.path / "lines"))
+        self.assertIn("2 findings (memory 2) in 2 dispatches", run.stderr)
+        lines = [json.loads(line) for line in (self.path / "lines").read_text().splitlines()]
+        self.assertEqual([(f["type"], f["version"], f["check"], f["problem"]) for f in lines],
+                         [("finding", 1, "memory", "gap"), ("finding", 1, "memory", "freed")])
+        self.assertEqual(lines[0]["allocation"]["size"], 63 * 16)
+        self.assertEqual(lines[0]["work_item"], [63, 0, 0])
+        self.assertEqual(lines[1]["allocation"]["api"], "hipMalloc")
+        self.assertTrue(lines[1]["allocation"]["file"].endswith("memory_cases.hip"))
+        self.assertIn("global_load_dwordx4", lines[0]["instruction"])
+
+    def test_memory_that_is_not_freed_is_told_by_line(self):
+        run = self.check("--checks", "leak", program=(LEAKY, "leak"))
+        self.assertRegex(run.stderr, r"leak: never freed: 3,072 bytes in 3 allocations, the first of them allocation \d+, 1,024 bytes, "
+                                     r"hipMalloc at group_cases.hip:\d+\n")
+        self.assertIn("1 finding (leak 1)", run.stderr)
+        self.assertIn("no findings", self.check(FADE_CHECKS="leak", program=(LEAKY, "clean")).stderr)
+
+    def test_mistakes_are_said_before_the_application_starts(self):
+        (self.path / "bad").write_text("memory ok\nmemory [\n")
+        for options, text in (
+                (["--checks", "memori"], "--checks: 'memori' is not a check"),
+                (["--gpu", "real"], "--gpu real: checks are made on the software GPU"),
+                (["--suppress", str(self.path / "bad")], "bad:2: not a regular expression"),
+                (["--suppress", "/nonexistent"], "--suppress: cannot read /nonexistent"),
+                (["--json", "/nonexistent/x"], "--json: "),
+                (["-k", "["], "--kernels: ")):
+            run = self.check(*options)
+            self.assertEqual((run.returncode, run.stdout), (2, ""), options)
+            self.assertIn(text, run.stderr)
+            self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
+        self.assertIn("no application", subprocess.run([FADEPROBE, "check"], capture_output=True, text=True).stderr)
+
+    def test_a_program_without_kernels_is_told(self):
+        run = self.check(program=("true",))
+        self.assertEqual(run.returncode, 0)
+        self.assertIn("no kernel was run", run.stderr)
+
+
+unittest.main()
