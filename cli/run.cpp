@@ -182,6 +182,9 @@ void addRunOptions(CLI::App &app, RunOptions &options) {
   addVariable(app, options, "--record", "FADE_RECORD", "FILE");
   addVariable(app, options, "--memory", "FADE_MEMORY", "SIZE");
   addVariable(app, options, "--transport", "FADE_TRANSPORT", "host|device");
+  add_flag(app, options.explain, "--explain",
+           "say which kernel it was when a fault, an error of a queue or a hang ends the run");
+  addVariable(app, options, "--alloc", "FADE_ALLOC", "PLACE[:RULE]");
   add_flag(app, options.lossy, "--lossy", "drop records instead of slowing kernels down");
   addPlaceOptions(app, options);
 }
@@ -194,6 +197,7 @@ std::optional<Variables> environmentOf(const RunOptions &options) {
   flag("FADE_INSTRUMENTED", options.instrumented);
   flag("FADE_VERBOSE", options.verbose);
   flag("FADE_PROGRESS", options.progress);
+  flag("FADE_EXPLAIN", options.explain);
   flag("FADE_LOSSY", options.lossy);
   flag("FADE_LOG_APPEND", options.log_append);
   if (!options.analyzers.empty()) {

@@ -20,6 +20,7 @@ _fadeprobe() {
     --api) mapfile -t COMPREPLY < <(compgen -W "all memory copy launch stream event module graph device error texture occupancy rtc compiler" -- "$cur"); return ;;
     --format) mapfile -t COMPREPLY < <(compgen -W "rpd rpd2 json perfetto" -- "$cur"); return ;;
     --start) mapfile -t COMPREPLY < <(compgen -W "on off" -- "$cur"); return ;;
+    --alloc) mapfile -t COMPREPLY < <(compgen -W "coarse fine uncached host" -- "$cur"); return ;;
     --transport) mapfile -t COMPREPLY < <(compgen -W "host device" -- "$cur"); return ;;
     --gpu) mapfile -t COMPREPLY < <(compgen -W "auto real gfx90a gfx942 gfx1030 gfx1100" -- "$cur"); return ;;
     --probe) mapfile -t COMPREPLY < <(compgen -W "all driver agents allocate copy kernel lds atomics queues large managed graphs matmul rocblas miopen fade" -- "$cur"); return ;;
@@ -41,7 +42,7 @@ _fadeprobe() {
     flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
     cc) words="--instrument --help --" ;;
     *) words="trace control log check analyze report inspect doctor flags cc $report --instrumented --no-instrumented --kernels --dispatches --seed --cache-location
-        --workgroups --sample --sample-executions --record --report --trace --memory --transport --lossy --gpu --env-dump --version --" ;;
+        --workgroups --sample --sample-executions --record --report --trace --memory --transport --alloc --explain --lossy --gpu --env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else
     mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi

@@ -5,6 +5,7 @@
 #include "doctor/fix.h"
 #include "doctor/output.h"
 #include "gpu_choice.h"
+#include "report/child.h"
 #include "run.h"
 #include "text_layout.h"
 
@@ -44,7 +45,9 @@ Result<doctor::RuleSet> readRules(const std::string &more) {
   return rules;
 }
 
-bool isSoftwareGpu(const DoctorOptions &options) { return options.gpu != "real"; }
+bool isSoftwareGpu(const DoctorOptions &options) {
+  return !options.gpu.empty() && options.gpu != "real" && options.gpu != "auto";
+}
 
 /// What --fix says goes to stdout, one fact per line.
 int say(const std::string &text) {
@@ -116,12 +119,55 @@ Result<std::vector<doctor::ProbeResult>> probe(const DoctorOptions &options) {
   return results;
 }
 
+/// What the rules say about a machine on which a program has died, in few lines.
+void sayWhatRulesSay(const DoctorOptions &options) {
+  const auto rules = readRules(options.rules);
+  if (!rules) return complain(fmt::format("doctor: {}", rules.error().message()));
+  const doctor::Tree tree;
+  const doctor::Facts facts = doctor::look(tree, {"", rules->variables()});
+  for (const doctor::Finding &finding : rules->judge(facts)) {
+    if (finding.severity == doctor::Severity::note) continue;
+    complain(fmt::format("doctor: {}: {}", nameOf(finding.severity), printable(finding.text)));
+    if (!finding.remedies.empty())
+      complain(fmt::format("doctor:   {}", printable(finding.remedies.front().what)));
+  }
+}
+
+/// doctor -- application: its output, exit code and signals stay its own.
+int runAndExplain(const DoctorOptions &options, const std::vector<std::string> &application) {
+  if (!options.root.empty() || !options.probe.empty() || options.fix || options.json) {
+    complain("doctor: --root, --probe, --fix and --json do not go with an application");
+    return kDoctorFailed;
+  }
+  RunOptions run;
+  run.explain = true;
+  run.progress = false;
+  run.gpu = options.gpu.empty() ? "auto" : options.gpu;
+  run.values.emplace_back("FADE_LOG_LOCATION", "/dev/null");
+  if (const auto code = prepareRun(run, application, true)) return *code;
+  const ChildEnd end = runChild(application, options.timeout);
+  if (end.error != 0)
+    complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
+  const char *signal = end.signal != 0 ? sigabbrev_np(end.signal) : nullptr;
+  if (end.timed_out)
+    complain(fmt::format("doctor: {} took longer than {:.4g} s and was ended", application[0],
+                         options.timeout));
+  else if (end.signal != 0)
+    complain(fmt::format("doctor: {} was ended by SIG{}", application[0], signal ? signal : "?"));
+  else if (end.exit_code != 0 && end.error == 0)
+    complain(fmt::format("doctor: {} ended with code {}", application[0], end.exit_code));
+  if (end.error == 0 && end.exit_code != 0 && !isSoftwareGpu(options) &&
+      !hasLibrary(std::getenv(kPreload), kSoftwareGpu))
+    sayWhatRulesSay(options);
+  endLike(end);
+}
+
 } // namespace
 
 CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
   CLI::App *command = app.add_subcommand(
       "doctor", "say why the GPU does not work here, and what helps: exit code 0 usable, 1 usable "
-                "with limits, 2 not usable");
+                "with limits, 2 not usable; with -- application, run it and say how it died");
   command->add_flag("--json", options.json, "one JSON object per line instead of a table");
   command->add_flag("-q,--quiet", options.quiet, "print nothing; the exit code says it");
   command->add_option("--root", options.root, "look at a copied tree instead of this machine")
@@ -144,11 +190,12 @@ CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
   command
       ->add_option("--gpu", options.gpu,
                    "what is probed: real, or a software GPU (gfx90a, gfx1030, ...), and then only "
-                   "that is looked at")
-      ->type_name("real|gfx...");
+                   "that is looked at; for an application also auto, its default")
+      ->type_name("auto|real|gfx...");
   command
       ->add_option("--timeout", options.timeout,
-                   "seconds that a stage of --probe may take (default: 60)")
+                   "seconds that a stage of --probe (default: 60) or the application (default: as "
+                   "long as it likes) may take")
       ->check(CLI::Range(0.1, 1e6))
       ->type_name("SECONDS");
   CLI::Option *fix = command->add_flag(
@@ -171,8 +218,9 @@ CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
   return command;
 }
 
-int runDoctor(const DoctorOptions &options, const std::vector<std::string> &) {
+int runDoctor(const DoctorOptions &options, const std::vector<std::string> &application) {
   std::error_code error;
+  if (!application.empty()) return runAndExplain(options, application);
   if (!options.root.empty() && !fs::is_directory(options.root, error)) {
     complain(fmt::format("doctor: --root: no such folder: {}", options.root));
     return kDoctorFailed;

@@ -18,7 +18,7 @@ struct DoctorOptions {
   bool fix = false, print = false, write = false, revert = false;
   std::string save;                  ///< a file for JSON lines; empty: none
   std::string probe;                 ///< all, or stages; empty: none
-  std::string gpu = "real";          ///< for probes and applications
+  std::string gpu;                   ///< for probes and applications
   double timeout = 0;                ///< seconds; 0: not given
   std::vector<std::string> remedies; ///< RULE or RULE:N, for fix
 };

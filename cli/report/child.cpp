@@ -1,6 +1,8 @@
 #include "report/child.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -22,16 +24,42 @@ sigset_t watchedSignals() {
   return set;
 }
 
+/// Ends a child that takes too long: gently, so that libfade can say what it was doing, then not.
+class Deadline {
+public:
+  using Clock = std::chrono::steady_clock;
+  explicit Deadline(double seconds)
+      : is_set_(seconds > 0),
+        at_(Clock::now() +
+            std::chrono::milliseconds(static_cast<int64_t>(std::min(seconds, 1e6) * 1000))) {}
+  bool hasPassed() const { return passed_ > 0; }
+  void check(pid_t child) {
+    if (!is_set_ || Clock::now() < at_) return;
+    kill(child, passed_++ == 0 ? SIGTERM : SIGKILL);
+    at_ = Clock::now() + std::chrono::seconds(45);
+  }
+
+private:
+  bool is_set_;
+  Clock::time_point at_;
+  int passed_ = 0;
+};
+
 /// Waits for the end of the child and meanwhile hands signals on to it.
-ChildEnd wait_for(pid_t child, const sigset_t &watched) {
+ChildEnd wait_for(pid_t child, const sigset_t &watched, double seconds) {
+  constexpr timespec a_moment{0, 50'000'000};
+  Deadline deadline(seconds);
   for (;;) {
     int status = 0;
     const pid_t ended = waitpid(child, &status, WNOHANG);
     if (ended == child)
-      return WIFSIGNALED(status) ? ChildEnd{128 + WTERMSIG(status), WTERMSIG(status), 0}
-                                 : ChildEnd{WEXITSTATUS(status), 0, 0};
+      return WIFSIGNALED(status)
+                 ? ChildEnd{128 + WTERMSIG(status), WTERMSIG(status), 0, deadline.hasPassed()}
+                 : ChildEnd{WEXITSTATUS(status), 0, 0, deadline.hasPassed()};
+    deadline.check(child);
     siginfo_t info{};
-    const int signal = sigwaitinfo(&watched, &info);
+    const int signal =
+        seconds > 0 ? sigtimedwait(&watched, &info, &a_moment) : sigwaitinfo(&watched, &info);
     // What comes from the terminal goes to the whole group, the child included.
     if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL) kill(child, signal);
   }
@@ -39,14 +67,14 @@ ChildEnd wait_for(pid_t child, const sigset_t &watched) {
 
 } // namespace
 
-ChildEnd runChild(const std::vector<std::string> &command) {
+ChildEnd runChild(const std::vector<std::string> &command, double seconds) {
   std::vector<char *> arguments;
   arguments.reserve(command.size() + 1);
   for (const std::string &word : command) arguments.push_back(const_cast<char *>(word.c_str()));
   arguments.push_back(nullptr);
   std::fflush(nullptr);
   int ready[2]; // closed by a successful exec, else it carries errno
-  if (pipe2(ready, O_CLOEXEC) != 0) return {126, 0, errno};
+  if (pipe2(ready, O_CLOEXEC) != 0) return {126, 0, errno, false};
   const sigset_t watched = watchedSignals();
   sigset_t before;
   sigprocmask(SIG_BLOCK, &watched, &before);
@@ -67,9 +95,9 @@ ChildEnd runChild(const std::vector<std::string> &command) {
   }
   close(ready[0]);
   ChildEnd end;
-  if (child > 0) end = wait_for(child, watched);
+  if (child > 0) end = wait_for(child, watched, seconds);
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (error != 0) return {error == ENOENT ? 127 : 126, 0, error}; // as a shell says it
+  if (error != 0) return {error == ENOENT ? 127 : 126, 0, error, false}; // as a shell says it
   return end;
 }
 

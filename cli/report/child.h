@@ -10,10 +10,13 @@ struct ChildEnd {
   int exit_code = 0;
   int signal = 0; ///< that ended it, or 0
   int error = 0;  ///< errno if it could not be started
+  bool timed_out =
+      false; ///< it was ended from here: by SIGTERM, or by SIGKILL if that did not help
 };
 
 /// Signals that are sent to fadeprobe go on to the child; those of the terminal reach it anyway.
-ChildEnd runChild(const std::vector<std::string> &command);
+/// `seconds`: how long it may take; 0: as long as it likes.
+ChildEnd runChild(const std::vector<std::string> &command, double seconds = 0);
 
 /// Ends this process as the child ended: with its exit code, or by its signal.
 [[noreturn]] void endLike(const ChildEnd &end);

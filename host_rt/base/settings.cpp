@@ -177,6 +177,50 @@ Complaint readTransport(Settings &s, std::string_view value) {
   return std::nullopt;
 }
 
+// PLACE, PLACE:REGEX or PLACE:min=SIZE,max=SIZE,caller=REGEX; several separated by ';'
+Complaint readAllocations(Settings &s, std::string_view value) {
+  constexpr std::array<std::string_view, 4> places = {"coarse", "fine", "uncached", "host"};
+  std::vector<AllocationRule> rules;
+  while (!value.empty()) {
+    const auto end = std::min(value.find(';'), value.size());
+    std::string_view item = value.substr(0, end);
+    value.remove_prefix(std::min(end + 1, value.size()));
+    const auto colon = std::min(item.find(':'), item.size());
+    const auto name = item.substr(0, colon);
+    const auto place = std::ranges::find(places, name);
+    if (place == places.end())
+      return fmt::format("'{}' is none of coarse, fine, uncached and host{}", name,
+                         suggest(name, places));
+    AllocationRule rule;
+    rule.place = static_cast<AllocationPlace>(place - places.begin());
+    item.remove_prefix(std::min(colon + 1, item.size()));
+    while (!item.empty()) {
+      const bool is_size = item.starts_with("min=") || item.starts_with("max=");
+      // An expression may contain commas: it is the last.
+      const auto comma = is_size ? std::min(item.find(','), item.size()) : item.size();
+      const auto text = item.substr(is_size ? 4 : item.starts_with("caller=") ? 7 : 0);
+      if (is_size) {
+        const auto size = parseSize(text.substr(0, comma - 4));
+        if (!size) return fmt::format("'{}' is not a size such as 1M", text.substr(0, comma - 4));
+        (item[1] == 'i' ? rule.least : rule.most) = *size;
+      } else {
+        try {
+          (void)kernelExpression(std::string(text));
+        } catch (const std::regex_error &e) {
+          return fmt::format("'{}' is not a regular expression: {}", text, e.what());
+        }
+        rule.caller = text;
+      }
+      item.remove_prefix(std::min(comma + 1, item.size()));
+    }
+    if (rule.least > rule.most)
+      return fmt::format("min={} is more than max={}", rule.least, rule.most);
+    rules.push_back(std::move(rule));
+  }
+  s.allocations = std::move(rules);
+  return std::nullopt;
+}
+
 Complaint readSeed(Settings &s, std::string_view value) {
   const auto seed = parseNumber(value);
   if (!seed) return fmt::format("'{}' is not a number", value);
@@ -258,6 +302,13 @@ constexpr Variable kVariables[] = {
      [](Settings &s, std::string_view v) { return readFlag(s.lossy, v); }},
     {"FADE_TRANSPORT", "--transport", "where records are buffered: host or device memory",
      readTransport},
+    {"FADE_EXPLAIN", "--explain",
+     "say which kernel it was when a fault, an error or a hang ends the run",
+     [](Settings &s, std::string_view v) { return readFlag(s.explain, v); }},
+    {"FADE_ALLOC", "--alloc",
+     "take the application's memory from another pool: coarse, fine, uncached or host, with "
+     ":min=SIZE,max=SIZE,caller=REGEX behind it for some of it; several separated by ';'",
+     readAllocations},
     {"FADE_WORKERS", "--workers", "threads that run the analyzers", readWorkers},
     {"FADE_PATIENCE", "--patience", "wait N times as long as usual for what seems stuck",
      readPatience},

@@ -44,6 +44,14 @@ struct WorkgroupFilter {
   }
 };
 
+/// Where the application's allocations are to come from instead: FADE_ALLOC.
+enum class AllocationPlace { coarse, fine, uncached, host };
+struct AllocationRule {
+  AllocationPlace place = AllocationPlace::coarse;
+  uint64_t least = 0, most = UINT64_MAX; ///< bytes
+  std::string caller; ///< regular expression on functions and libraries that call; empty: all
+};
+
 struct Settings {
   bool instrumented = false;
   std::vector<HandlerChoice> handlers;
@@ -64,6 +72,9 @@ struct Settings {
   uint64_t memory = uint64_t{256} << 20;
   bool lossy = false;
   Transport transport = Transport::host;
+  bool explain = false; ///< say which kernel died, and of what
+  std::vector<AllocationRule>
+      allocations;      ///< the first that fits counts; empty: nothing is changed
   unsigned workers = 0; ///< 0: chosen by the number of processors
   double patience = 1;  ///< how many times longer than usual to wait for what seems stuck
 

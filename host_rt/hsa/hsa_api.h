@@ -47,6 +47,7 @@ inline constexpr int kNoEntry = -1;
   X(hsa_amd_memory_lock, 20, 22)                                                                   \
   X(hsa_amd_memory_unlock, 21, 23)                                                                 \
   X(hsa_amd_signal_create, 31, 33)                                                                 \
+  X(hsa_amd_register_system_event_handler, 34, 36)                                                 \
   X(hsa_amd_queue_intercept_create, 35, 37)                                                        \
   X(hsa_amd_queue_intercept_register, 36, 38)                                                      \
   X(hsa_amd_memory_async_copy_rect, 38, 40)                                                        \

@@ -26,6 +26,9 @@ public:
     kernargs_ = block;
   }
 
+  /// That the packet has now.
+  hsa_signal_t signal() const { return signal_; }
+
   bool hasEnded() noexcept override;
   void readTimes(fade_dispatch &view) noexcept override;
 

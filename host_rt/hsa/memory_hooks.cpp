@@ -1,5 +1,6 @@
 #include "hsa/memory_hooks.h"
 
+#include "base/diagnostics.h"
 #include "hsa/runtime.h"
 
 #include <map>
@@ -44,6 +45,18 @@ LockedMemory &locked() {
   return *memory;
 }
 
+/// For the explanation of a death.
+void noteMemory(const void *memory, size_t size) noexcept {
+  const Visit visit;
+  if (Runtime *runtime = visit.runtime(); runtime && runtime->deaths())
+    runtime->deaths()->allocated(memory, size);
+}
+void noteFreed(const void *memory) noexcept {
+  const Visit visit;
+  if (Runtime *runtime = visit.runtime(); runtime && runtime->deaths())
+    runtime->deaths()->freed(memory);
+}
+
 void addAllocation(Runtime &runtime, hsa_amd_memory_pool_t pool, const void *memory, size_t size) {
   const Agents &agents = runtime.agents();
   runtime.allocations().add(memory, size, agents.ownerOf(pool).value_or(0),
@@ -58,15 +71,47 @@ void addLocked(Runtime &runtime, const void *host, const void *device, size_t si
 
 // The functions that stand in the runtime's tables.
 
+/// Takes the memory from where FADE_ALLOC wants it. False if it is to be taken as asked for.
+bool allocateElsewhere(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void **memory) {
+  try {
+    const Visit visit;
+    Runtime *runtime = visit.runtime();
+    if (!runtime || !runtime->allocationPolicy().isActive()) return false;
+    const auto change = runtime->allocationPolicy().changeFor(pool, size, flags);
+    if (!change) return false;
+    const AmdApi &amd = hsaApi().amd;
+    bool is_there = ok(amd.hsa_amd_memory_pool_allocate_fn(change->pool, size, 0, memory));
+    if (is_there && change->access &&
+        !ok(amd.hsa_amd_agents_allow_access_fn(1, &*change->access, nullptr, *memory))) {
+      (void)amd.hsa_amd_memory_pool_free_fn(*memory);
+      is_there = false;
+    }
+    runtime->allocationPolicy().count(*change, size, is_there);
+    note("FADE_ALLOC: {} bytes {}", size, is_there ? "moved" : "cannot be moved");
+    if (is_there && runtime->wantsAllocations())
+      addAllocation(*runtime, change->pool, *memory, size);
+    return is_there;
+  } catch (...) {
+    return false;
+  }
+}
+
 hsa_status_t poolAllocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void **memory) {
+  if (memory && allocateElsewhere(pool, size, flags, memory)) {
+    noteMemory(*memory, size);
+    return HSA_STATUS_SUCCESS;
+  }
   const hsa_status_t status =
       hsaApi().amd.hsa_amd_memory_pool_allocate_fn(pool, size, flags, memory);
-  if (ok(status))
+  if (ok(status)) {
     tellRuntime([&](Runtime &runtime) { addAllocation(runtime, pool, *memory, size); });
+    noteMemory(*memory, size);
+  }
   return status;
 }
 
 hsa_status_t poolFree(void *memory) {
+  noteFreed(memory);
   tellRuntime([&](Runtime &runtime) { runtime.allocations().remove(memory); });
   return hsaApi().amd.hsa_amd_memory_pool_free_fn(memory);
 }

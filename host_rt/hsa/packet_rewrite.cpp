@@ -63,6 +63,7 @@ private:
   bool isWanted(uint64_t ordinal) const;
   uint64_t expectedBytes() const;
   void skip(const std::string &reason) const;
+  void noteForDeath(DeathWatch &deaths, const HsaDispatch &live) const;
   void swap(HsaDispatch &live, uint64_t ordinal);
   bool instrument(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original);
   bool exchange(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original);
@@ -115,6 +116,26 @@ void DispatchRewrite::skip(const std::string &reason) const {
   // The helpers of the HIP runtime are nobody's kernels.
   if (!kernel_->info->symbol().starts_with("__amd_rocclr_"))
     runtime_.skipped(kernel_->info->name(), reason);
+}
+
+/// What will be wanted to be known of it if it does not end well.
+void DispatchRewrite::noteForDeath(DeathWatch &deaths, const HsaDispatch &live) const {
+  constexpr std::size_t most_words = 64;
+  DeathWatch::Dispatch note;
+  note.id = live.record->view.id;
+  note.queue = queue_->number;
+  note.agent = queue_->agent->number;
+  note.kernel = live.record->kernel->name();
+  for (std::size_t i = 0; i < 3; ++i) {
+    note.grid[i] = static_cast<uint32_t>(live.record->view.grid[i]);
+    note.workgroup[i] = static_cast<uint32_t>(live.record->view.workgroup[i]);
+  }
+  note.signal = live.signal();
+  if (kernel_ && packet_.kernarg_address) {
+    note.arguments.resize(std::min<std::size_t>(kernel_->device.kernarg_size / 8, most_words));
+    std::memcpy(note.arguments.data(), packet_.kernarg_address, note.arguments.size() * 8);
+  }
+  deaths.dispatched(&live, std::move(note));
 }
 
 void DispatchRewrite::swap(HsaDispatch &live, uint64_t ordinal) {
@@ -194,6 +215,7 @@ void DispatchRewrite::run() {
     live->operation =
         recordKernel(*queue_->agent, *live->record, kernel_.get(), packet_.private_segment_size,
                      queue_->calls->callOf(index_), index_);
+  if (DeathWatch *deaths = runtime_.deaths()) noteForDeath(*deaths, *live);
   if (isWanted(ordinal)) swap(*live, ordinal);
   runtime_.collector().add(std::move(live));
 }

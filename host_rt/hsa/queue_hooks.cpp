@@ -7,6 +7,7 @@
 #include "hsa/queue_registry.h"
 #include "hsa/runtime.h"
 
+#include <atomic>
 #include <exception>
 #include <mutex>
 
@@ -43,6 +44,32 @@ hsa_status_t giveBack(hsa_queue_t *cooperative) {
   return destroy(cooperative);
 }
 
+/// The application's own callback for errors of a queue, and which queue that is.
+struct ErrorCallback {
+  void (*function)(hsa_status_t, hsa_queue_t *, void *) = nullptr;
+  void *data = nullptr;
+  std::atomic<uint64_t> queue{UINT64_MAX};
+};
+
+/// Says what happened, then lets the application know as if FADE were not there.
+void onQueueError(hsa_status_t status, hsa_queue_t *queue, void *data) {
+  const auto &callback = *static_cast<ErrorCallback *>(data);
+  try {
+    const Visit visit;
+    if (Runtime *runtime = visit.runtime(); runtime && runtime->deaths() && !ok(status)) {
+      const char *text = nullptr;
+      (void)hsaApi().core.hsa_status_string_fn(status, &text);
+      const std::string error =
+          text ? text : fmt::format("error {:#x}", static_cast<unsigned>(status));
+      for (const std::string &line : runtime->deaths()->explainQueueError(
+               callback.queue.load(), error.substr(0, error.find(':'))))
+        warn("{}", line);
+    }
+  } catch (...) {
+  }
+  if (callback.function) callback.function(status, queue, callback.data);
+}
+
 hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
                          void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
                          uint32_t private_size, uint32_t group_size, hsa_queue_t **queue) {
@@ -70,14 +97,23 @@ hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
         return HSA_STATUS_SUCCESS;
       }
     }
+    ErrorCallback *errors = nullptr;
+    if (runtime->deaths()) { // the runtime may call it for as long as it lives
+      errors = new ErrorCallback;
+      errors->function = callback;
+      errors->data = data;
+    }
     const hsa_status_t status = api.amd.hsa_amd_queue_intercept_create_fn(
-        agent, size, type, callback, data, private_size, group_size, queue);
+        agent, size, type, errors ? onQueueError : callback, errors ? errors : data, private_size,
+        group_size, queue);
     if (!ok(status)) {
+      delete errors;
       warn("a queue cannot be watched (status {:#x})", static_cast<unsigned>(status));
       return plain();
     }
     auto state = std::make_shared<QueueState>(*queue);
     state->number = runtime->nextQueue();
+    if (errors) errors->queue = state->number;
     state->agent = known;
     if (is_cooperative)
       (void)api.core.hsa_queue_create_fn(agent, size, type, callback, data, private_size,

@@ -97,15 +97,36 @@ Runtime::Runtime(Settings settings)
               [this](hsa_executable_t executable, const Agent &agent) {
                 if (wantsAllocations()) noteVariables(allocations_, executable, agent);
               }),
-      planner_(registry_, cache_, loader_, settings_.instrumented), budget_(settings_.memory) {}
+      planner_(registry_, cache_, loader_, settings_.instrumented),
+      allocation_policy_(settings_.allocations), budget_(settings_.memory) {}
 
 const Agents &Runtime::agents() {
   std::call_once(started_, [&] { startThreads(); });
   return agents_;
 }
 
+namespace {
+
+/// The runtime goes on to do what it does without FADE: usually it ends the process.
+hsa_status_t onSystemEvent(const hsa_amd_event_t *event, void *) {
+  if (event->event_type != HSA_AMD_GPU_MEMORY_FAULT_EVENT) return HSA_STATUS_ERROR;
+  try {
+    const Visit visit;
+    if (Runtime *runtime = visit.runtime(); runtime && runtime->deaths())
+      for (const std::string &line : runtime->deaths()->explainFault(
+               event->memory_fault.virtual_address, event->memory_fault.fault_reason_mask))
+        warn("{}", line);
+  } catch (...) {
+  }
+  return HSA_STATUS_ERROR;
+}
+
+} // namespace
+
 void Runtime::startThreads() {
   agents_ = Agents::enumerate();
+  if (deaths() && hsaApi().amd.hsa_amd_register_system_event_handler_fn)
+    (void)hsaApi().amd.hsa_amd_register_system_event_handler_fn(onSystemEvent, nullptr);
   hsaApi().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &ticks_per_second_);
   output_ = settings_.hasReport()
                 ? std::make_unique<Output>(settings_.log_location, settings_.log_format,
@@ -145,9 +166,12 @@ void Runtime::watchCache() {
 }
 
 void Runtime::close() {
+  for (const std::string &line : allocation_policy_.summary()) warn("{}", line);
   bool was_started = true;
   std::call_once(started_, [&] { was_started = false; });
   if (!was_started) return; // the process never made a queue: there is nothing to say
+  if (deaths())
+    for (const std::string &line : deaths_.explainUnended()) warn("{}", line);
   if (cache_watch_) (void)cache_watch_->stop(kCachePatience);
   collector_->stop(settings_.patient(kCollectorPatience), settings_.patient(kCollectorLimit));
   if (!analysis_->close(kReportPatience))

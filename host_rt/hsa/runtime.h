@@ -8,8 +8,10 @@
 #include "dispatch/replacement.h"
 #include "dispatch/selection.h"
 #include "hsa/agents.h"
+#include "hsa/allocation_policy.h"
 #include "hsa/allocations.h"
 #include "hsa/code_loader.h"
+#include "hsa/death_watch.h"
 #include "hsa/kernarg_pool.h"
 #include "hsa/ring_pool.h"
 #include "hsa/signal_pool.h"
@@ -56,6 +58,9 @@ public:
   const Selection &selection() const { return selection_; }
   KernelRegistry &registry() { return registry_; }
   AllocationTable &allocations() { return allocations_; }
+  AllocationPolicy &allocationPolicy() { return allocation_policy_; }
+  /// Null unless deaths are to be explained.
+  DeathWatch *deaths() { return settings_.explain ? &deaths_ : nullptr; }
   bool wantsAllocations() const { return settings_.instrumented; }
   bool keepsCode() const { return settings_.instrumented || !settings_.cache.empty(); }
 
@@ -99,6 +104,8 @@ private:
   HsaCodeLoader loader_;
   ReplacementPlanner planner_;
   AllocationTable allocations_;
+  AllocationPolicy allocation_policy_;
+  DeathWatch deaths_;
   MemoryBudget budget_;
   SignalPool polled_{SignalPool::Kind::polled};
   SignalPool interrupts_{SignalPool::Kind::interrupts};

@@ -153,5 +153,95 @@ class Probes(unittest.TestCase):
                 self.assertIn("hung: no end within 2 s", found[stage]["text"])
 
 
+class Deaths(unittest.TestCase):
+    """doctor -- application: says what killed it, and leaves output, exit code and signals alone."""
+
+    def run_it(self, how, *words, **variables):
+        return doctor(*words, "--gpu", "gfx90a", "--", os.environ["DOCTOR_DEATHS"], how, FADE_PATIENCE="0.1", **variables)
+
+    def test_a_program_that_lives_is_left_alone(self):
+        for how, code in (("fine", 0), ("seven", 7)):
+            result = self.run_it(how)
+            self.assertEqual((result.returncode, result.stdout), (code, "hipSuccess\n"), result.stderr)
+        self.assertEqual([x for x in result.stderr.splitlines() if x.startswith("fade:")], [])
+
+    def test_an_overrun_names_kernel_argument_allocation_and_who_allocated(self):
+        result = self.run_it("overrun")
+        self.assertEqual(result.returncode, -6, result.stderr)
+        self.assertRegex(result.stderr, r"fade: memory fault at 0x[0-9a-f]+, page not present")
+        self.assertRegex(result.stderr, r"fade: \d+ bytes beyond the end of allocation \d+ \(\d+ bytes at 0x[0-9a-f]+\), allocated by ")
+        self.assertRegex(result.stderr, r"fade: in flight: dispatch \d+: writeAt\(int\*, unsigned long\), grid 64x1x1 workgroup 64x1x1, queue 0")
+        self.assertRegex(result.stderr, r"fade:   its argument at byte 0 points into allocation \d+ \(8388608 bytes at 0x[0-9a-f]+\), "
+                                        r"allocated by makeBuffer .*; the address is 1073741824 bytes beyond its end")
+        self.assertIn("was ended by SIGABRT", result.stderr)
+
+    def test_memory_that_was_freed_is_known_with_who_freed_it(self):
+        result = self.run_it("freed")
+        self.assertEqual(result.returncode, -6, result.stderr)
+        self.assertRegex(result.stderr, r"fade: the address is \d+ bytes into allocation \d+ \(8388608 bytes at .*\), which was freed by dropBuffer ")
+        self.assertRegex(result.stderr, r"fade: it had been allocated by makeBuffer ")
+
+    def test_an_error_of_a_queue_names_the_kernel(self):
+        result = self.run_it("trap")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, r"fade: queue \d+ stopped: HSA_STATUS_ERROR")
+        self.assertRegex(result.stderr, r"fade: in flight: dispatch \d+: trapNow\(int\*\)")
+        result = self.run_it("fine", FADE_GPU_FAIL="violation:1:writeAt")
+        self.assertRegex(result.stderr, r"fade: queue \d+ stopped: HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION")
+        self.assertRegex(result.stderr, r"fade: in flight: dispatch \d+: writeAt")
+
+    def test_a_hang_names_the_kernel_when_the_time_is_over(self):
+        for how, fail, kernel in (("hang", "", "forever"), ("fine", "lost:1:writeAt", "writeAt")):
+            result = self.run_it(how, "--timeout", "5", FADE_GPU_FAIL=fail)
+            self.assertEqual(result.returncode, -15, result.stderr)
+            self.assertRegex(result.stderr, rf"fade: in flight: dispatch \d+: {kernel}\(")
+            self.assertIn("took longer than 5 s and was ended", result.stderr)
+
+
+class Allocations(unittest.TestCase):
+    """FADE_ALLOC, as the software GPU's own log of allocations sees it, in a program that loads HIP with RTLD_LOCAL."""
+
+    def kinds(self, policy):
+        """What the two buffers of the program, of 24 and 40 MiB, are."""
+        # ROCr 5 has fine-grained memory on a GPU only if it is told so.
+        environment = os.environ | {"FADE_GPU_TRACE": "allocations", "FADE_LOG_LOCATION": "/dev/null", "HSA_FORCE_FINE_GRAIN_PCIE": "1"}
+        words = ["--alloc", policy] if policy else []
+        result = subprocess.run([PROBE, "--gpu", "gfx90a", *words, "--", os.environ["DOCTOR_ALLOC"]], capture_output=True, text=True,
+                                env=environment, timeout=250)
+        self.assertEqual((result.returncode, result.stdout), (0, "right\n"), result.stderr)
+        found = {}
+        for line in result.stderr.splitlines():
+            for size in (24 << 20, 40 << 20):
+                if line.startswith(f"fadegpu: allocate {size} bytes"):
+                    found.setdefault(size >> 20, line.split(": ")[2].replace(" executable", ""))
+        return found, [line for line in result.stderr.splitlines() if "FADE_ALLOC" in line]
+
+    def test_nothing_is_changed_unless_it_is_asked_for(self):
+        self.assertEqual(self.kinds(""), ({24: "vram", 40: "vram"}, []))
+
+    def test_memory_is_placed_where_the_policy_says(self):
+        for policy, expected, moved in (("fine", {24: "vram coherent", 40: "vram coherent"}, 2), ("host", {24: "userptr coherent", 40: "userptr coherent"}, 2),
+                                        ("host:min=30M", {24: "vram", 40: "userptr coherent"}, 1), ("fine:max=30M", {24: "vram coherent", 40: "vram"}, 1),
+                                        ("fine:caller=doctor_alloc_client", {24: "vram coherent", 40: "vram coherent"}, 2),
+                                        ("fine:nobody_calls_this", {24: "vram", 40: "vram"}, 0)):
+            with self.subTest(policy):
+                found, said = self.kinds(policy)
+                self.assertEqual(found, expected)
+                self.assertEqual(len(said), 1, said)
+                self.assertRegex(said[0], rf"FADE_ALLOC={policy.split(':')[0]}: \d+ allocations")
+
+    def test_memory_that_the_gpu_does_not_have_is_said(self):
+        found, said = self.kinds("uncached")
+        self.assertEqual(found, {24: "vram", 40: "vram"})
+        self.assertIn("there is no such memory", said[0])
+
+    def test_mistakes_are_refused_before_the_program_starts(self):
+        for policy, text in (("corse", "did you mean 'coarse'"), ("fine:min=x", "not a size"), ("fine:caller=(", "not a regular expression"),
+                             ("fine:min=2M,max=1M", "is more than")):
+            result = subprocess.run([PROBE, "--alloc", policy, "--", os.environ["DOCTOR_ALLOC"]], capture_output=True, text=True, timeout=60)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(text, result.stderr)
+
+
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0], *sys.argv[1:]], verbosity=0)

@@ -72,6 +72,8 @@ class Tests(fade.Test):
                 ("FADE_MEMORY", "much", "not a size"),
                 ("FADE_LOSSY", "x", "neither true nor false"),
                 ("FADE_TRANSPORT", "gpu", "neither host nor device"),
+                ("FADE_ALLOC", "corse", "'coarse'"),
+                ("FADE_EXPLAIN", "x", "neither true nor false"),
                 ("FADE_WORKERS", "99", "more than 64"),
                 ("FADE_PATIENCE", "nan", "not a number from 0.01"),
                 ("FADE_VERBOSE", "loud", "neither true nor false"),

@@ -1,0 +1,155 @@
+#include "hsa/allocation_policy.h"
+
+#include "base/kernel_expression.h"
+
+#include <algorithm>
+#include <array>
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <fmt/format.h>
+
+namespace fade {
+namespace {
+
+// Not in the headers of ROCm 5: memory that no cache of the GPU keeps.
+constexpr uint32_t kExtendedScope = 8;
+
+constexpr std::array<const char *, 4> kPlaces = {"coarse", "fine", "uncached", "host"};
+const char *nameOf(AllocationPlace place) { return kPlaces[static_cast<std::size_t>(place)]; }
+
+/// Whether a function or library of those that are being called matches.
+bool isCalledBy(const std::regex &caller) {
+  std::array<void *, 64> frames;
+  const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
+  for (int i = 0; i < count; ++i) {
+    Dl_info info{};
+    if (dladdr(frames[static_cast<std::size_t>(i)], &info) == 0) continue;
+    if (info.dli_fname && std::regex_search(info.dli_fname, caller)) return true;
+    if (info.dli_sname && std::regex_search(info.dli_sname, caller)) return true;
+  }
+  return false;
+}
+
+} // namespace
+
+AllocationPolicy::AllocationPolicy(const std::vector<AllocationRule> &rules) {
+  for (const AllocationRule &rule : rules) {
+    Rule &own = rules_.emplace_back();
+    own.rule = rule;
+    if (!rule.caller.empty()) own.caller = kernelExpression(rule.caller); // was read before
+  }
+}
+
+void AllocationPolicy::findPools() {
+  struct Search {
+    std::vector<Pool> *pools;
+    hsa_agent_t agent;
+    bool on_host;
+  };
+  hsaApi().core.hsa_iterate_agents_fn(
+      [](hsa_agent_t agent, void *data) {
+        hsa_device_type_t type{};
+        hsaApi().core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_DEVICE, &type);
+        Search search{static_cast<std::vector<Pool> *>(data), agent, type != HSA_DEVICE_TYPE_GPU};
+        hsaApi().amd.hsa_amd_agent_iterate_memory_pools_fn(
+            agent,
+            [](hsa_amd_memory_pool_t handle, void *to) {
+              const auto &s = *static_cast<Search *>(to);
+              const auto get = hsaApi().amd.hsa_amd_memory_pool_get_info_fn;
+              hsa_amd_segment_t segment{};
+              bool is_usable = false;
+              uint32_t flags = 0;
+              if (!ok(get(handle, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment)) ||
+                  segment != HSA_AMD_SEGMENT_GLOBAL ||
+                  !ok(get(handle, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED, &is_usable)) ||
+                  !is_usable || !ok(get(handle, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags)))
+                return HSA_STATUS_SUCCESS;
+              Pool pool;
+              pool.handle = handle;
+              pool.agent = s.agent;
+              pool.on_host = s.on_host;
+              pool.is_fine = (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED) != 0;
+              pool.is_kernarg = (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT) != 0;
+              pool.is_uncached = (flags & kExtendedScope) != 0;
+              s.pools->push_back(pool);
+              return HSA_STATUS_SUCCESS;
+            },
+            &search);
+        return HSA_STATUS_SUCCESS;
+      },
+      &pools_);
+}
+
+/// Of the same agent, or of the host; null if there is no such memory.
+const AllocationPolicy::Pool *AllocationPolicy::target(const Pool &from,
+                                                       AllocationPlace place) const {
+  const auto first = [&](auto fits) -> const Pool * {
+    const auto at = std::ranges::find_if(pools_, fits);
+    return at == pools_.end() ? nullptr : &*at;
+  };
+  const auto is_own = [&](const Pool &p) {
+    return p.agent.handle == from.agent.handle && !p.is_kernarg;
+  };
+  switch (place) {
+  case AllocationPlace::coarse:
+    return first([&](const Pool &p) { return is_own(p) && !p.is_fine && !p.is_uncached; });
+  case AllocationPlace::fine:
+    return first([&](const Pool &p) { return is_own(p) && p.is_fine && !p.is_uncached; });
+  case AllocationPlace::uncached:
+    return first([&](const Pool &p) { return is_own(p) && p.is_uncached; });
+  case AllocationPlace::host:
+    return first([&](const Pool &p) { return p.on_host && p.is_fine && !p.is_kernarg; });
+  }
+  return nullptr;
+}
+
+std::optional<AllocationChange> AllocationPolicy::changeFor(hsa_amd_memory_pool_t pool,
+                                                            uint64_t size, uint32_t flags) {
+  if (flags != 0) return std::nullopt; // somebody wants something special, code for example
+  const std::lock_guard lock(mutex_);
+  if (pools_.empty()) findPools();
+  const auto from = std::ranges::find_if(
+      pools_, [&](const Pool &one) { return one.handle.handle == pool.handle; });
+  if (from == pools_.end() || from->is_kernarg) return std::nullopt;
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    Rule &rule = rules_[i];
+    if (size < rule.rule.least || size > rule.rule.most) continue;
+    if (rule.caller && !isCalledBy(*rule.caller)) continue;
+    const Pool *to = target(*from, rule.rule.place);
+    if (!to) ++rule.missing;
+    if (!to || to->handle.handle == pool.handle) return std::nullopt;
+    AllocationChange change;
+    change.pool = to->handle;
+    change.rule = i;
+    // Its own memory a GPU can reach anyway; that of the host not.
+    if (to->on_host && !from->on_host) change.access = from->agent;
+    return change;
+  }
+  return std::nullopt;
+}
+
+void AllocationPolicy::count(const AllocationChange &change, uint64_t size, bool was_moved) {
+  const std::lock_guard lock(mutex_);
+  Rule &rule = rules_[change.rule];
+  if (!was_moved) {
+    ++rule.refused;
+    return;
+  }
+  ++rule.moved;
+  rule.bytes += size;
+}
+
+std::vector<std::string> AllocationPolicy::summary() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> lines;
+  for (const Rule &rule : rules_) {
+    std::string line = fmt::format("FADE_ALLOC={}: {} allocations ({} bytes) were moved",
+                                   nameOf(rule.rule.place), rule.moved, rule.bytes);
+    if (rule.refused != 0) line += fmt::format("; {} not, for want of memory there", rule.refused);
+    if (rule.missing != 0) line += fmt::format("; {} not: there is no such memory", rule.missing);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+} // namespace fade

@@ -1,0 +1,55 @@
+// FADE_ALLOC: the application's memory comes from another pool than it asks for. This is below HIP,
+// at HSA's own table, so it works however HIP was loaded. Off unless asked for.
+#pragma once
+
+#include "base/settings.h"
+#include "hsa/agents.h"
+
+#include <mutex>
+#include <optional>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace fade {
+
+/// What is to happen to an allocation.
+struct AllocationChange {
+  hsa_amd_memory_pool_t pool{};      ///< where it is to come from
+  std::optional<hsa_agent_t> access; ///< who needs access to it then
+  std::size_t rule = 0;
+};
+
+class AllocationPolicy {
+public:
+  explicit AllocationPolicy(const std::vector<AllocationRule> &rules);
+
+  bool isActive() const { return !rules_.empty(); }
+  /// Nothing: it stays where it is. For threads of the application.
+  std::optional<AllocationChange> changeFor(hsa_amd_memory_pool_t pool, uint64_t size,
+                                            uint32_t flags);
+  /// What became of it.
+  void count(const AllocationChange &change, uint64_t size, bool was_moved);
+  /// Sentences for the end of the run.
+  std::vector<std::string> summary();
+
+private:
+  struct Pool {
+    hsa_amd_memory_pool_t handle{};
+    hsa_agent_t agent{};
+    bool on_host = false, is_fine = false, is_kernarg = false, is_uncached = false;
+  };
+  struct Rule {
+    AllocationRule rule;
+    std::optional<std::regex> caller;
+    uint64_t moved = 0, bytes = 0, refused = 0, missing = 0;
+  };
+  void findPools();
+  const Pool *target(const Pool &from, AllocationPlace place) const;
+
+  std::mutex mutex_;
+  std::vector<Rule> rules_;
+  std::vector<Pool> pools_; ///< known from the first allocation on
+};
+
+} // namespace fade
