@@ -2,6 +2,7 @@
 #include "base/contain.h"
 #include "base/diagnostics.h"
 #include "hip/install.h"
+#include "hip/markers.h"
 #include "hip/recorder.h"
 #include "hsa/code_hooks.h"
 #include "hsa/copy_hooks.h"
@@ -52,6 +53,11 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
 }
 
 FADE_EXPORT void OnUnload() { fade::Runtime::finishAndRelease(); }
+
+// For libfaderoctx.so.
+FADE_EXPORT void fade_record_marker(uint32_t kind, const char *text, uint64_t range) {
+  fade::hip::recordMarker(kind, text, range);
+}
 
 // For fadeprobe analyze; the variables choose analyzers and report.
 FADE_EXPORT int fade_analyze_trace(const char *path) {

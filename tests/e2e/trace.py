@@ -308,6 +308,27 @@ class Tests(fade.Test):
         with sqlite3.connect(self.path("x.rpd")) as db:
             self.assertEqual(db.execute("SELECT count(*) FROM api WHERE apiName = 'hipStreamSynchronize'").fetchone(), (1,))
 
+    # ---- markers
+
+    def test_marks_and_ranges_of_roctx_without_its_library(self):
+        log, events = self.path("all.jsonl"), self.path("run.events")
+        preload = ":".join(os.path.join(fade.LIB, x) for x in ("libfaderoctx.so", "libfadegpu.so"))
+        result = self.bare([DL, "markers"], {"LD_PRELOAD": preload, "HSA_TOOLS_LIB": os.path.join(fade.LIB, "libfade.so"), "FADE_TRACE": events})
+        self.assertEqual((result.code, result.stdout), (0, "-1 0 1 1 0\n"), result.stderr)
+        self.assertEqual(self.bare([PROBE, "log", events, "-o", log, "--format", "json"]).code, 0)
+        with open(log) as file:
+            lines = [json.loads(line) for line in file]
+        markers = {x["text"]: x for x in lines if x["type"] == "marker"}
+        self.assertEqual(set(markers), {"aten::add, seq = 1, op_id = 2", 'inner "quoted"', "here", "free"})
+        inner, outer, here = markers['inner "quoted"'], markers["aten::add, seq = 1, op_id = 2"], markers["here"]
+        self.assertEqual(here["start_ns"], here["end_ns"])
+        self.assertTrue(outer["start_ns"] < inner["start_ns"] < here["start_ns"] < inner["end_ns"] < outer["end_ns"])
+        calls = [x for x in lines if x["type"] == "call" and "partial" not in x]
+        self.assertEqual(sum(inner["start_ns"] < x["start_ns"] and x["end_ns"] < inner["end_ns"] for x in calls), 3)
+        self.assertEqual(self.bare([PROBE, "log", events, "-o", self.path("x.rpd")]).code, 0)
+        with sqlite3.connect(self.path("x.rpd")) as db:
+            self.assertEqual({x[0] for x in db.execute("SELECT args FROM api WHERE domain = 'UserMarker'")}, set(markers))
+
     # ---- start and stop
 
     def control(self, what, pid, code=0):

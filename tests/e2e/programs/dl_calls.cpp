@@ -11,6 +11,7 @@
 //   are
 //                             a workgroup larger than those of the one before
 //   dl_calls paced            for each number on stdin as many calls; then says so
+//   dl_calls markers          marks and ranges of roctx, before and after the first use of the GPU
 //   dl_calls copies           copies and fills of many sizes and directions
 #include <cstdint>
 #include <cstdio>
@@ -171,6 +172,31 @@ int forks() {
   return 0;
 }
 
+int markers() {
+  void *roctx = dlopen("libroctx64.so.4", RTLD_NOW | RTLD_LOCAL);
+  if (!roctx) return 93;
+  const auto take = [&](const char *name) { return dlsym(roctx, name); };
+  const auto mark = reinterpret_cast<void (*)(const char *)>(take("roctxMarkA"));
+  const auto push = reinterpret_cast<int (*)(const char *)>(take("roctxRangePushA"));
+  const auto pop = reinterpret_cast<int (*)()>(take("roctxRangePop"));
+  const auto start = reinterpret_cast<uint64_t (*)(const char *)>(take("roctxRangeStartA"));
+  const auto stop = reinterpret_cast<void (*)(uint64_t)>(take("roctxRangeStop"));
+  if (!mark || !push || !pop || !start || !stop) return 92;
+  std::printf("%d", pop());
+  mark("too early");
+  const auto get_device = getDevice();
+  call(get_device, 1);
+  std::printf(" %d", push("aten::add, seq = 1, op_id = 2"));
+  const uint64_t range = start("free");
+  std::printf(" %d", push("inner \"quoted\""));
+  call(get_device, 3);
+  mark("here");
+  std::printf(" %d", pop());
+  stop(range);
+  std::printf(" %d\n", pop());
+  return 0;
+}
+
 int paced() {
   const auto get_device = getDevice();
   call(get_device, 1);
@@ -266,6 +292,7 @@ int main(int argc, char **argv) {
   if (mode == "killed") return killed();
   if (mode == "fork") return forks();
   if (mode == "launches" && argc > 2) return launches(argv[2], number(3), number(4));
+  if (mode == "markers") return markers();
   if (mode == "paced") return paced();
   if (mode == "copies") return copies();
   if (mode == "limited") return limited(static_cast<unsigned long>(number(2)));
