@@ -1,5 +1,5 @@
 # The install tree, and the package that `cpack` makes of it; each room installs its own libraries. The tree can be moved: everything finds its neighbours by its own place.
-#   bin/fadeprobe   lib/libfade.so, libfadegpu*.so, libfadeinstr-<LLVM>.so   lib/fade/ (handlers)   include/fade/
+#   bin/fadeprobe   lib/libfade.so, libfadecheck.so, libfadegpu*.so, libfadeinstr-<LLVM>.so   lib/fade/ (handlers)   include/fade/
 #   lib/glibc-hwcaps/*/libfadegpu-core.so (x86-64)
 #   lib/cmake/Fade/ (find_package)   share/man, share/bash-completion, share/zsh, share/doc/fade
 include(GNUInstallDirs)

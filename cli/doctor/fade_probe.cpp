@@ -124,8 +124,8 @@ std::optional<FadePlaces> placesIn(const std::string &out) {
   return places;
 }
 
-/// Duration of the kernel, if the report has it.
-std::optional<double> milliseconds(const std::string &report) {
+/// Duration of the kernel in milliseconds, if the report has it.
+std::optional<double> durationIn(const std::string &report) {
   for (const std::string &line : linesOf(report)) {
     const Json json = Json::parse(line, nullptr, false);
     if (!json.is_object() || json.value("type", "") != "dispatch") continue;
@@ -190,7 +190,7 @@ std::string costOf(const std::string &report, std::optional<double> plain) {
   std::string text = fmt::format("{} records, {} bytes, all as they must be",
                                  seen.dispatch->at("records").get<uint64_t>(),
                                  seen.dispatch->at("bytes").get<uint64_t>());
-  const auto time = milliseconds(report);
+  const auto time = durationIn(report);
   if (time && plain && *plain > 0)
     text += fmt::format("; {:.3g} ms instead of {:.3g} ms", *time, *plain);
   return text;
@@ -200,7 +200,7 @@ std::string costOf(const std::string &report, std::optional<double> plain) {
 void judge(const Run &run, const SupervisedEnd &end, const std::string &report,
            std::optional<double> &plain, ProbeResult &result) {
   if (!run.transport) {
-    const auto time = milliseconds(report);
+    const auto time = durationIn(report);
     plain = time;
     result.outcome = time ? Outcome::passed : Outcome::failed;
     result.text =

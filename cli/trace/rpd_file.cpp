@@ -121,8 +121,8 @@ private:
 
   /// "stream = P | mode = N" of those functions that rocpd.graph reads.
   std::string graphArguments(const Call &call) const {
-    using Names = std::vector<std::pair<const char *, const char *>>;
-    static const std::map<std::string_view, Names> functions = {
+    using Fields = std::vector<std::pair<const char *, const char *>>;
+    static const std::map<std::string_view, Fields> functions = {
         {"hipStreamBeginCapture", {{"stream", "stream"}, {"mode", "mode"}}},
         {"hipStreamEndCapture", {{"stream", "stream"}, {"pGraph", "graph"}}},
         {"hipGraphInstantiate", {{"pGraphExec", "graphExec"}, {"graph", "graph"}}},

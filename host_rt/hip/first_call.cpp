@@ -13,7 +13,7 @@ extern "C" void *_Unwind_FindEnclosingFunction(void *);
 namespace fade::hip {
 namespace {
 
-struct Search {
+struct CallSearch {
   const LoadedLibrary &library;
   const FunctionTable &table;
   std::optional<uint16_t> found;
@@ -45,7 +45,7 @@ std::optional<uint16_t> byTable(void *address, const FunctionTable &table) {
 }
 
 _Unwind_Reason_Code onFrame(_Unwind_Context *context, void *data) {
-  auto &search = *static_cast<Search *>(data);
+  auto &search = *static_cast<CallSearch *>(data);
   int is_before = 0;
   const auto ip = _Unwind_GetIPInfo(context, &is_before);
   if (ip == 0) return _URC_NO_REASON;
@@ -60,7 +60,7 @@ _Unwind_Reason_Code onFrame(_Unwind_Context *context, void *data) {
 } // namespace
 
 std::optional<uint16_t> findFirstCall(const LoadedLibrary &library, const FunctionTable &table) {
-  Search search{library, table, std::nullopt};
+  CallSearch search{library, table, std::nullopt};
   _Unwind_Backtrace(onFrame, &search);
   return search.found;
 }

@@ -7,13 +7,13 @@
 namespace fade::hip {
 namespace {
 
-struct Search {
+struct LibrarySearch {
   std::string_view name;
   std::optional<LoadedLibrary> found;
 };
 
 int onLibrary(dl_phdr_info *info, std::size_t, void *data) {
-  auto &search = *static_cast<Search *>(data);
+  auto &search = *static_cast<LibrarySearch *>(data);
   const std::string_view path = info->dlpi_name ? info->dlpi_name : "";
   if (!path.substr(path.rfind('/') + 1).starts_with(search.name)) return 0;
   LoadedLibrary library;
@@ -39,7 +39,7 @@ bool LoadedLibrary::isCode(const void *p) const {
 }
 
 std::optional<LoadedLibrary> findLibrary(std::string_view name) {
-  Search search{name, std::nullopt};
+  LibrarySearch search{name, std::nullopt};
   dl_iterate_phdr(onLibrary, &search);
   return std::move(search.found);
 }

@@ -7,7 +7,7 @@
 namespace fade {
 namespace {
 
-void note(const hsa_queue_t *queue, uint64_t first, uint64_t count) noexcept {
+void noteCall(const hsa_queue_t *queue, uint64_t first, uint64_t count) noexcept {
   const uint64_t call = hip::currentCall();
   if (call == 0 || Runtime::isInChild()) return;
   try {
@@ -20,7 +20,7 @@ void note(const hsa_queue_t *queue, uint64_t first, uint64_t count) noexcept {
 template <auto CoreApiTable::*Entry>
 uint64_t addWriteIndex(const hsa_queue_t *queue, uint64_t count) {
   const uint64_t first = (hsaApi().core.*Entry)(queue, count);
-  note(queue, first, count);
+  noteCall(queue, first, count);
   return first;
 }
 

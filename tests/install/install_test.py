@@ -60,10 +60,10 @@ class Install(unittest.TestCase):
 
     def test_the_tree_has_what_users_need(self):
         files = self.files()
-        for pattern in (r"bin/fadeprobe", r"lib/.*libfade\.so", r"lib/.*libfadegpu\.so", r"lib/.*libfadegpu-core\.so",
+        for pattern in (r"bin/fadeprobe", r"lib/.*libfade\.so", r"lib/.*libfadegpu\.so", r"lib/.*libfadegpu-core\.so", r"lib/.*libfadecheck\.so",
                         r"lib/.*libfadeinstr\.so", r"lib/.*libfadeinstr-19\.so", r"lib/.*fade/libHeatmap\.so",
                         r"lib/.*fade/libMemoryAnalysis\.so", r"lib/.*fade/libMessageLogger\.so",
-                        r"lib/.*fade/libBlockCounts\.so", r"include/fade/handler\.h", r"include/fade/message\.h",
+                        r"lib/.*fade/libBlockCounts\.so", r"include/fade/handler\.h", r"include/fade/message\.h", r"include/fade/observer\.h",
                         r"lib/.*cmake/Fade/FadeConfig\.cmake", r"share/man/man1/fadeprobe\.1", r"share/fade/doctor/rules/driver\.json",
                         r"share/bash-completion/completions/fadeprobe", r"share/zsh/vendor-completions/_fadeprobe"):
             self.assertTrue(any(re.fullmatch(pattern, name) for name in files), f"{pattern} in {sorted(files)}")
@@ -101,7 +101,7 @@ class Install(unittest.TestCase):
 
     def test_man_page_and_completions_know_every_option(self):
         words = set()
-        for command in ([], ["analyze"], ["report"], ["inspect"], ["doctor"], ["flags"], ["cc"]):
+        for command in ([], ["check"], ["analyze"], ["report"], ["inspect"], ["doctor"], ["flags"], ["cc"]):
             words |= set(re.findall(r"--[a-z][a-z-]+", self.probe_run(*command, "--help").stdout))
         for name in ("share/man/man1/fadeprobe.1", "share/bash-completion/completions/fadeprobe",
                      "share/zsh/vendor-completions/_fadeprobe"):

@@ -48,6 +48,16 @@ TEST(Opcodes, OnlyBarriersAndWaitsWait) {
   });
 }
 
+TEST(Opcodes, WhatObserversAreToldOfCachesAndCountersIsKnown) {
+  for_all([](const Opcode &o, std::string_view name) {
+    const bool invalidates = contains(name, "inv") && name != "s_icache_inv";
+    EXPECT_EQ(o.has(Effect::invalidates), invalidates);
+    EXPECT_EQ(o.has(Effect::writes_back), contains(name, "_wb") && !invalidates);
+    EXPECT_EQ(o.waits != Waits::nothing,
+              name.starts_with("s_waitcnt") && name != "s_waitcnt_depctr");
+  });
+}
+
 TEST(Opcodes, WhatChangesExecSaysSo) {
   for_all([](const Opcode &o, std::string_view name) {
     EXPECT_EQ(o.has(Effect::writes_exec),
