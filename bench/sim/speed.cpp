@@ -1,5 +1,5 @@
 // Lane-instructions per second of the software GPU, per kind of work: bench_sim [FOLDER OF THE
-// KERNELS] [WORKERS]
+// KERNELS] [WORKERS] [LOOP]
 //   1 worker    per second of processor time
 //   N workers   of one GPU
 //   ratio       how many times one worker's speed that is, by the clock
@@ -87,6 +87,7 @@ void empty_dispatches(const char *arch, const std::string &object) {
 int main(int argc, char **argv) {
   const std::string dir = argc > 1 ? argv[1] : "."; // where the kernels lie
   const unsigned workers = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 2;
+  const std::string only = argc > 3 ? argv[3] : "";
   const Work works[] = {{"alu", 20000, 0, 4},
                         {"alu_f32", 20000, 0, 4},
                         {"alu_divergent", 10000, 0, 4},
@@ -105,6 +106,7 @@ int main(int argc, char **argv) {
   for (const char *arch : {"gfx90a", "gfx1030"}) {
     const std::string object = dir + "/bench-kernels-" + arch + ".hsaco";
     for (const Work &w : works) {
+      if (!only.empty() && only != w.kernel) continue;
       const Speed one = measure(arch, object, w, 1), all = measure(arch, object, w, workers);
       const double apart = measure_apart(arch, object, w, workers);
       const std::string loop = std::string(w.kernel) + "/" + std::to_string(w.workgroup);
@@ -113,6 +115,6 @@ int main(int argc, char **argv) {
                   all.per_cpu_second / one.per_cpu_second, apart);
       std::fflush(stdout);
     }
-    empty_dispatches(arch, object);
+    if (only.empty()) empty_dispatches(arch, object);
   }
 }
