@@ -21,7 +21,8 @@ public:
   std::string make_usage(const CLI::App *app, std::string name) const override {
     if (app->get_parent()) return Formatter::make_usage(app, name);
     return "usage: fadeprobe [options] -- application [arguments]\n"
-           "       fadeprobe trace|control|log|check|analyze|report|inspect|doctor|flags|cc --help\n";
+           "       fadeprobe trace|control|log|check|analyze|report|inspect|doctor|flags|cc "
+           "--help\n";
   }
 };
 
