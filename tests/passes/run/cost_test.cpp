@@ -169,11 +169,20 @@ TEST_P(CostLimits, NoScratchIsAddedWhereTheOriginalHasNone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Targets, CostLimits,
-    testing::Values(Target{"gfx90a", "default", 64}, Target{"gfx942", "default", 64},
-                    Target{"gfx1030", "default", 32}, Target{"gfx1030", "wave64", 64},
-                    Target{"gfx1100", "default", 32}, Target{"gfx1100", "wave64", 64}),
-    [](const auto &info) { return std::string(info.param.arch) + "_" + info.param.size; });
+std::string nameOf(const testing::TestParamInfo<Target> &info) {
+  return std::string(info.param.arch) + "_" + info.param.size;
+}
+INSTANTIATE_TEST_SUITE_P(Targets, CostLimits,
+                         testing::Values(Target{"gfx90a", "default", 64},
+                                         Target{"gfx1030", "default", 32}),
+                         nameOf);
+#if FADE_LONG_TESTS
+INSTANTIATE_TEST_SUITE_P(MoreTargets, CostLimits,
+                         testing::Values(Target{"gfx942", "default", 64},
+                                         Target{"gfx1030", "wave64", 64},
+                                         Target{"gfx1100", "default", 32},
+                                         Target{"gfx1100", "wave64", 64}),
+                         nameOf);
+#endif
 
 } // namespace
