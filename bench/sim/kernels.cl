@@ -51,6 +51,17 @@ __kernel void stream(__global const uint *in, __global uint *out, uint n) { // n
   for (uint k = 0; k < n; k++) out[i + k * size] = in[i + k * size] + 1;
 }
 
+// The same in blocks of 16,384 items each, so that a worker's addresses are as near to each other in a large grid as in a small one.
+__kernel void stream_blocks(__global const uint *in, __global uint *out, uint n) {
+  size_t i = get_global_id(0), block = 16384, first = i / block * block * n + i % block;
+  for (uint k = 0; k < n; k++) out[first + k * block] = in[first + k * block] + 1;
+}
+
+__kernel void copy(__global const uint *in, __global uint *out, uint n) {
+  size_t i = get_global_id(0);
+  out[i] = in[i] + n;
+}
+
 __kernel void lds_loop(__global uint *out, uint n) {
   __local uint tile[256];
   uint l = get_local_id(0), sum = 0;

@@ -29,6 +29,7 @@ struct Work {
   uint32_t loops;
   uint64_t in_bytes, out_bytes; // per work-item
   uint32_t workgroup = 256, lds = 1024;
+  uint32_t grid = 1; // times the usual number of work-items
 };
 
 struct Speed {
@@ -39,7 +40,7 @@ struct Speed {
 Speed measure(const char *arch, const std::string &object, const Work &work, unsigned workers) {
   TestDevice device(arch, workers);
   CodeObject &code = device.load(read_file(object));
-  const uint32_t items = 256 * 64 * ((workers + 1) / 2);
+  const uint32_t items = 256 * 64 * ((workers + 1) / 2) * work.grid;
   auto in = device.allocate<uint8_t>(items * work.in_bytes + 64);
   auto out = device.allocate<uint8_t>(items * work.out_bytes + 64);
   Speed best{0, 0};
@@ -94,6 +95,8 @@ int main(int argc, char **argv) {
                         {"fma_f64", 10000, 0, 8},
                         {"stream", 256, 4 * 256, 4 * 256},
                         {"stream", 256, 4 * 256, 4 * 256, 1024}, // a page of each at a time
+                        {"stream_blocks", 256, 4 * 256, 4 * 256},
+                        {"copy", 1, 4, 4, 256, 1024, 256}, // short workgroups
                         {"lds_loop", 5000, 0, 4},
                         {"lds_reduce", 200, 0, 4, 256, 4096},
                         {"lds_reduce", 200, 0, 4, 1024, 4096},

@@ -11,12 +11,12 @@ namespace {
 struct Place {
   int early, late; ///< index in AmdExtTable
 };
-constexpr Place kPlaces[] = {
+constexpr Place kTablePlaces[] = {
 #define FADE_PLACE(name, early, late) {early, late},
     FADE_AMD_ENTRIES(FADE_PLACE)
 #undef FADE_PLACE
 };
-static_assert(sizeof(AmdApi) == std::size(kPlaces) * sizeof(void *));
+static_assert(sizeof(AmdApi) == std::size(kTablePlaces) * sizeof(void *));
 
 constexpr std::size_t kCoreEntries = 125;
 static_assert(sizeof(CoreApiTable) == sizeof(ApiTableVersion) + kCoreEntries * sizeof(void *),
@@ -47,7 +47,7 @@ std::string versionOf(const ApiTableVersion *version) {
 } // namespace
 
 void *HsaTables::slot(std::size_t entry) const {
-  const int place = is_early_ ? kPlaces[entry].early : kPlaces[entry].late;
+  const int place = is_early_ ? kTablePlaces[entry].early : kTablePlaces[entry].late;
   if (place == kNoEntry || static_cast<std::size_t>(place) >= entriesOf(*amd_)) return nullptr;
   return reinterpret_cast<void **>(amd_ + 1) + place;
 }
@@ -64,7 +64,7 @@ bool HsaTables::read(HsaApiTable &table) {
       entriesOf(core_->version) >= kCoreEntries) {
     is_early_ = amd_->major_id == 1 && entriesOf(*amd_) <= kEarlyAmdEntries;
     std::memcpy(static_cast<void *>(&api.core), core_, sizeof api.core);
-    for (std::size_t i = 0; i < std::size(kPlaces); ++i)
+    for (std::size_t i = 0; i < std::size(kTablePlaces); ++i)
       if (const void *from = slot(i))
         std::memcpy(reinterpret_cast<char *>(&api.amd) + i * sizeof(void *), from, sizeof(void *));
     if (api.amd.hsa_amd_queue_intercept_register_fn) return true;

@@ -11,7 +11,7 @@ using trace::Kind;
 
 namespace {
 
-constexpr std::size_t kFlushAt = 1 << 20;
+constexpr std::size_t kWriteAt = 1 << 20;
 
 std::string_view textOf(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
@@ -55,7 +55,7 @@ void TraceWriter::chunkLocked(Kind kind, std::string_view head, std::span<const 
   buffer_ += head;
   buffer_ += textOf(body);
   buffer_.append(padding, '\0');
-  if (buffer_.size() >= kFlushAt) flushLocked();
+  if (buffer_.size() >= kWriteAt) flushLocked();
 }
 
 /// Writes a chunk that is there once. If it cannot be, it is still to be written.

@@ -31,12 +31,29 @@ namespace fade::sim {
 
 namespace {
 
+// Workgroups with neighbouring numbers that have not begun.
+struct Range {
+  uint64_t next = 0, end = 0;
+  uint64_t size() const { return end - next; }
+};
+
 // A dispatch on its way through the workers. Guarded by Impl::mutex, except what says otherwise.
+//
+// Neighbours often use neighbouring memory, and short workgroups would spend their time waiting for
+// the mutex. So a worker takes several at once and runs them one after the other, more each time
+// while they are short. What it has not begun it gives back as soon as one does not end by itself,
+// because that one may be waiting for another of them.
 struct Job {
+  static constexpr uint64_t longest_share = 64;
+  static constexpr uint64_t enough =
+      20000; // instructions of waves, after which others may have a turn
+
   DispatchContext context; // shared with the waves
   const KernelLaunch *launch = nullptr;
-  std::string kernel; // its name, when it is observed
-  uint64_t next = 0;  // workgroup to start next
+  std::string kernel;           // its name, when it is observed
+  std::vector<Range> not_begun; // at most one more than there are workers
+  uint64_t share = 1;           // workgroups to take at once
+  bool takes_turns = false;     // some did not end by themselves
   uint64_t running = 0;
   uint64_t finished = 0;
   uint64_t resident_limit = 1;
@@ -45,9 +62,29 @@ struct Job {
   DispatchResult result;
 
   uint64_t total() const { return launch->groups(); }
-  bool can_start() const { return next < total() && running + parked.size() < resident_limit; }
+  bool can_start() const { return !not_begun.empty() && running + parked.size() < resident_limit; }
   bool has_work() const { return !context.stop && (can_start() || !parked.empty()); }
   bool done() const { return running == 0 && (context.stop || finished == total()); }
+
+  void begin(unsigned workers) {
+    not_begun.reserve(workers + 1);
+    if (total()) not_begun.push_back({0, total()});
+  }
+  // The lowest numbers first, and towards the end fewer at once, so that all workers end together.
+  Range take(uint64_t workers) {
+    const auto from = std::ranges::min_element(not_begun, {}, &Range::next);
+    const uint64_t fair = std::max<uint64_t>(1, from->size() / (4 * workers));
+    const Range taken{from->next, from->next + std::min(share, fair)};
+    from->next = taken.end;
+    if (!from->size()) not_begun.erase(from);
+    return taken;
+  }
+  // After `ended` workgroups of what was taken.
+  void give_back(Range rest, uint64_t ended, bool last_one_ended) {
+    if (!last_one_ended) takes_turns = true;
+    if (rest.size()) not_begun.push_back(rest);
+    share = takes_turns ? 1 : rest.size() ? ended : std::min(2 * share, longest_share);
+  }
 };
 
 // Workgroups that the modelled card keeps in flight at once, bounded so that their memory stays
@@ -243,12 +280,14 @@ void Executor::Impl::worker(unsigned number) {
     if (quit) return;
 
     Group group;
+    Range mine;
     std::optional<uint64_t> start; // a workgroup that has not begun
     if (!job->parked.empty() && (!job->prefer_new || !job->can_start())) {
       group = std::move(job->parked.front());
       job->parked.pop_front();
     } else {
-      start = job->next++;
+      mine = job->take(count);
+      start = mine.next++;
       if (idle_count) group = std::move(idle[--idle_count]);
       job->prefer_new = false;
     }
@@ -257,15 +296,22 @@ void Executor::Impl::worker(unsigned number) {
 
     DispatchStats stats;
     runner.use(*job->context.program);
-    const ResidentGroup::Outcome outcome =
-        run_slice(*job, group, start, number, runner, view, stats);
+    auto outcome = run_slice(*job, group, start, number, runner, view, stats);
+    uint64_t finished = outcome == ResidentGroup::Outcome::finished;
+    while (outcome == ResidentGroup::Outcome::finished && mine.size() && !job->context.stop &&
+           stats.total().waves < Job::enough) {
+      start = mine.next++;
+      outcome = run_slice(*job, group, start, number, runner, view, stats);
+      finished += outcome == ResidentGroup::Outcome::finished;
+    }
     if (outcome == ResidentGroup::Outcome::waiting) std::this_thread::yield();
 
     lock.lock();
     job->running--;
+    job->finished += finished;
     job->result.stats.add(stats);
+    if (start) job->give_back(mine, finished, outcome == ResidentGroup::Outcome::finished);
     if (outcome == ResidentGroup::Outcome::finished) {
-      job->finished++;
       if (group && idle_count < idle.size()) idle[idle_count++] = std::move(group);
     } else {
       // A workgroup that only computes is finished before the next one starts. One that waits, or
@@ -352,6 +398,7 @@ DispatchResult Executor::Impl::run(const Dispatch &dispatch) {
   std::unique_lock lock(mutex, std::defer_lock);
   try {
     program = program_of(launch, dispatch.kernel_object);
+    job.begin(count);
     begin_observing(job);
     lock.lock();
     start_threads();

@@ -146,6 +146,15 @@ TEST_P(ExecutorTest, MoreWorkgroupsThanWorkersMeetAtABarrierOfTheGrid) {
   for (uint32_t g = 0; g < groups; g++) EXPECT_EQ(out[g], 3 * ((g + 1) % groups) + 1);
 }
 
+TEST_P(ExecutorTest, WorkgroupsThatWereTakenTogetherMayWaitForEachOther) {
+  constexpr uint32_t groups = 4100, first = 4000; // by then workers take many at once
+  auto done = device.allocate<uint32_t>(groups);
+  ASSERT_EQ(
+      run(prepare("wait_for_the_next", groups * 64, Arguments().add(done.va).add(first))).status,
+      Status::ok);
+  for (uint32_t g = 0; g < groups; g++) ASSERT_EQ(done[g], 1u) << g;
+}
+
 TEST_P(ExecutorTest, OneQueueIsStoppedWhileAnotherGoesOn) {
   auto started = device.allocate<uint32_t>(1), shared = device.allocate<uint32_t>(1),
        own = device.allocate<uint32_t>(64);

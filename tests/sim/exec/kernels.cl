@@ -27,6 +27,16 @@ kernel void meet(global atomic_uint *arrived, global uint *values, global uint *
   }
 }
 
+// Of workgroups from `first` on each waits for the one after it, and so for the last.
+kernel void wait_for_the_next(global atomic_uint *done, uint first) {
+  const uint group = get_group_id(0);
+  if (get_local_id(0) != 0) return;
+  while (group >= first && group + 1 < get_num_groups(0) &&
+         atomic_load_explicit(&done[group + 1], memory_order_acquire, memory_scope_device) == 0)
+    __builtin_amdgcn_s_sleep(1);
+  atomic_fetch_add_explicit(&done[group], 1, memory_order_acq_rel, memory_scope_device);
+}
+
 kernel void endless(global atomic_uint *started) {
   atomic_store_explicit(started, 1, memory_order_release, memory_scope_all_svm_devices);
   for (;;) __builtin_amdgcn_s_sleep(1);
