@@ -40,6 +40,7 @@ function(fade_target name)
   target_compile_options(${name} PRIVATE -Wall -Wextra -Wshadow $<$<BOOL:${FADE_WERROR}>:-Werror>)
 endfunction()
 
+option(FADE_QUICK_BUILD "fadeprobe, and the pass for other LLVMs than the preferred one, without optimization" OFF)
 option(FADE_LONG_TESTS "also tests that take long and seldom fail alone, and long series in all builds" OFF)
 option(FADE_SANITIZED_TESTS_ONLY "build only tests for sanitizers: label threads with TSan, else label sanitize" OFF)
 option(FADE_UNSANITIZED_TESTS_ONLY "leave out the test programs that builds with sanitizers run" OFF)
