@@ -68,13 +68,13 @@ void Report::set(const std::string &name, Value value) {
 
 void Report::watch(unsigned seconds, std::function<std::string()> doing) {
   watcher_ = std::jthread([this, seconds, doing = std::move(doing)](const std::stop_token &stop) {
-    using Clock = std::chrono::steady_clock;
+    using Steady = std::chrono::steady_clock;
     uint64_t seen = 0;
-    auto since = Clock::now();
+    auto since = Steady::now();
     while (!stop.stop_requested()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      if (const uint64_t now = lines_; now != std::exchange(seen, now)) since = Clock::now();
-      if (Clock::now() - since < std::chrono::seconds(seconds)) continue;
+      if (const uint64_t now = lines_; now != std::exchange(seen, now)) since = Steady::now();
+      if (Steady::now() - since < std::chrono::seconds(seconds)) continue;
       std::fprintf(stderr, "%s: nothing was reported for %u seconds\n", doing().c_str(), seconds);
       std::fflush(nullptr);
       std::_Exit(3);

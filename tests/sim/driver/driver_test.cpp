@@ -279,12 +279,12 @@ protected:
   // Maps the doorbell as the runtime does and rings it.
   void ring_bell(uint64_t value) {
     int fd = driver.open_device(*driver.files().find("/dev/kfd"));
-    auto *page = static_cast<char *>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                                          static_cast<off_t>(doorbell_offset & ~8191ull)));
+    auto *mapped = static_cast<char *>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                                            static_cast<off_t>(doorbell_offset & ~8191ull)));
     close(fd);
-    ASSERT_NE(page, MAP_FAILED);
-    *reinterpret_cast<volatile uint64_t *>(page + (doorbell_offset & 8191)) = value;
-    munmap(page, 8192);
+    ASSERT_NE(mapped, MAP_FAILED);
+    *reinterpret_cast<volatile uint64_t *>(mapped + (doorbell_offset & 8191)) = value;
+    munmap(mapped, 8192);
   }
   void submit_copy_and_trap(uint64_t to, uint64_t from, uint32_t bytes) {
     uint32_t packets[] = {1,
