@@ -117,6 +117,13 @@ private:
       thread_ = {event.pid, event.tid};
       return true;
     }
+    case EventKind::stack:
+    case EventKind::call_stack:
+    case EventKind::library:
+    case EventKind::caller:
+    case EventKind::finding:
+    case EventKind::kernel:
+    case EventKind::usage: return true; // nobody asks for them yet
     case EventKind::process: return readProcess(at, size);
     case EventKind::call: return readCall(at, size);
     case EventKind::text: {

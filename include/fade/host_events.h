@@ -63,6 +63,13 @@ enum class EventKind : uint16_t {
   recording = 7, ///< switched on or off
   operation_end = 8,
   function = 9, ///< the name of a kernel that is launched by this address
+  stack = 10,
+  call_stack = 11, ///< from where a call was made
+  library = 12,    ///< loaded or unloaded
+  caller = 13,     ///< a place in the application that calls a function, when it first does
+  finding = 14,    ///< something that is not as it seems
+  kernel = 15,     ///< what is known of a kernel besides its name
+  usage = 16,      ///< the time that the process has had from its processors
 };
 
 struct EventHeader {
@@ -191,5 +198,81 @@ struct RecordingEvent {
   uint64_t time_ns;
 };
 static_assert(sizeof(RecordingEvent) == 16);
+
+/// Followed by `count` frames, the innermost first: addresses that calls return to, or, with this
+/// bit, ids of texts "function\nfile\nline" of an interpreter. Every stack is there once.
+inline constexpr uint64_t kInterpretedFrame = uint64_t{1} << 63;
+struct StackEvent {
+  EventHeader header;
+  uint32_t count;
+  uint64_t id; ///< unique in the process
+};
+static_assert(sizeof(StackEvent) == 16);
+
+struct CallStackEvent {
+  EventHeader header;
+  uint32_t reserved;
+  uint64_t call;  ///< its id
+  uint64_t stack; ///< id of a stack
+};
+static_assert(sizeof(CallStackEvent) == 24);
+
+enum : uint16_t {
+  kLibraryUnloaded = 1,  ///< it is not there any more
+  kLibraryRequested = 2, ///< somebody has asked for it; no addresses yet, and it may not exist
+};
+
+/// Followed by texts that end with a zero: the path, and for a request who asked.
+struct LibraryEvent {
+  EventHeader header;
+  uint16_t flags;
+  uint16_t reserved;
+  uint64_t time_ns;
+  uint64_t bias;       ///< what was added to the file's addresses
+  uint64_t begin, end; ///< of what is mapped
+};
+static_assert(sizeof(LibraryEvent) == 40);
+
+struct CallerEvent {
+  EventHeader header;
+  uint16_t function; ///< as in CallEvent
+  uint16_t reserved;
+  uint64_t address; ///< that the call returns to
+  uint64_t stack;   ///< id of a stack, or 0
+};
+static_assert(sizeof(CallerEvent) == 24);
+
+enum class FindingKind : uint16_t {
+  property = 1, ///< HIP says something else about a device than HSA or the driver
+  corrected,    ///< and was corrected
+};
+
+/// Followed by the bytes of the text.
+struct FindingEvent {
+  EventHeader header;
+  FindingKind kind;
+  uint16_t size; ///< of the text
+  uint64_t call; ///< id of the call, or 0
+  uint64_t time_ns;
+};
+static_assert(sizeof(FindingEvent) == 24);
+
+struct KernelEvent {
+  EventHeader header;
+  uint32_t vgprs, agprs, sgprs; ///< of a lane, a lane and a wave
+  uint32_t spilled_vgprs, spilled_sgprs;
+  uint32_t kernarg_bytes;
+  uint32_t reserved;
+  uint64_t name; ///< id of a text
+};
+static_assert(sizeof(KernelEvent) == 40);
+
+struct UsageEvent {
+  EventHeader header;
+  uint32_t is_last; ///< the process has begun to end
+  uint64_t time_ns;
+  uint64_t cpu_ns; ///< CLOCK_PROCESS_CPUTIME_ID
+};
+static_assert(sizeof(UsageEvent) == 24);
 
 } // namespace fade::events
