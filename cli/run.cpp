@@ -63,6 +63,19 @@ bool isInstrumented(const Variables &pairs) {
   return settings.instrumented;
 }
 
+/// Before what is preloaded already: those may be AMD's own.
+void preload(const std::vector<std::string> &libraries, Variables &pairs) {
+  constexpr const char *variable = "LD_PRELOAD";
+  for (const std::string &library : libraries) {
+    if (library.find_first_of(" :") != library.npos) {
+      complain(library + ": a path with a blank or a colon cannot be preloaded");
+      continue;
+    }
+    const std::string there = valueOf(pairs, variable);
+    pairs.emplace_back(variable, library + (there.empty() ? "" : ":" + there));
+  }
+}
+
 /// A script may start many programs that report to the same file: it is emptied here, once, and
 /// they add to it. Recordings have one process each: what is there from earlier runs goes, too.
 void startFiles(Variables &pairs) {
@@ -164,6 +177,17 @@ static void addPlaceOptions(CLI::App &app, RunOptions &options) {
 void addTraceVariables(CLI::App &app, RunOptions &options) {
   addVariable(app, options, "--api", "FADE_TRACE_API", "all|GROUP|REGEX,...");
   addVariable(app, options, "--start", "FADE_TRACE_START", "on|off");
+  app.add_flag_function(
+         "--stacks{32}",
+         [&options](int64_t depth) {
+           options.values.emplace_back("FADE_TRACE_STACKS", std::to_string(depth));
+         },
+         std::string(findVariable("FADE_TRACE_STACKS")->help) + " (default: 32)")
+      ->type_name("[N]");
+  app.add_flag_callback(
+      "--libraries", [&options] { options.values.emplace_back("FADE_TRACE_LIBRARIES", "on"); },
+      std::string(findVariable("FADE_TRACE_LIBRARIES")->help));
+  addVariable(app, options, "--correct", "FADE_CORRECT", "properties");
   add_flag(app, options.verbose, "-v,--verbose", "log what is recorded, and what is not");
   addPlaceOptions(app, options);
 }
@@ -243,6 +267,7 @@ std::optional<int> prepareRun(const RunOptions &options,
     if (!checkAnalyzers(*library, *pairs)) return kUsageError;
   }
   if (!chooseGpu(options.gpu, options.env_dump, *pairs)) return kUsageError;
+  preload(options.preload, *pairs);
   if (options.env_dump) {
     for (const auto &[name, value] : *pairs)
       std::fputs(fmt::format("{}={}\n", name, value).c_str(), stdout);

@@ -21,7 +21,8 @@ struct RunOptions {
   std::optional<bool> instrumented;
   std::vector<std::string> analyzers;
   std::optional<bool> verbose, progress, lossy, log_append, explain;
-  Variables values; ///< other variables, as given
+  Variables values;                 ///< other variables, as given
+  std::vector<std::string> preload; ///< libraries of FADE
   std::string gpu = "auto";
   bool env_dump = false;
 };

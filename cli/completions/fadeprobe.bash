@@ -19,6 +19,7 @@ _fadeprobe() {
     -c | --cache-location) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --api) mapfile -t COMPREPLY < <(compgen -W "all memory copy launch stream event module graph device error texture occupancy rtc compiler" -- "$cur"); return ;;
     --format) mapfile -t COMPREPLY < <(compgen -W "rpd rpd2 json perfetto" -- "$cur"); return ;;
+    --correct) mapfile -t COMPREPLY < <(compgen -W "properties" -- "$cur"); return ;;
     --start) mapfile -t COMPREPLY < <(compgen -W "on off" -- "$cur"); return ;;
     --alloc) mapfile -t COMPREPLY < <(compgen -W "coarse fine uncached host" -- "$cur"); return ;;
     --transport) mapfile -t COMPREPLY < <(compgen -W "host device" -- "$cur"); return ;;
@@ -31,7 +32,7 @@ _fadeprobe() {
   local report="--analyzers --log-location --log-append --log-format --verbose --progress --no-progress --workers --patience --help"
   local words
   case $command in
-    trace) words="--output --format --append --api --api-log --start --verbose --gpu --env-dump --help --" ;;
+    trace) words="--output --format --append --api --api-log --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
     control) words="start stop flush status --help" ;;
     log) words="--output --format --append --rows --help" ;;
     check) words="--checks --json --error-exitcode --max --suppress --kernels --dispatches --seed --workgroups --gpu --help --" ;;

@@ -6,9 +6,8 @@
 #include "trace/call_log.h"
 #include "trace/control.h"
 #include "trace/event_reader.h"
-#include "trace/rpd_file.h"
+#include "trace/forms.h"
 #include "trace/summary.h"
-#include "trace/timeline.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -16,7 +15,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
-#include <map>
 #include <unistd.h>
 
 namespace fade::cli {
@@ -24,51 +22,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In what form events are written.
-const std::map<std::string, Status (*)(const host_trace::HostEvents &, const std::string &)>
-    kForms = {{"rpd",
-               [](const auto &events, const auto &path) {
-                 return host_trace::writeRpd(events, path, host_trace::RpdVersion::v3);
-               }},
-              {"rpd2",
-               [](const auto &events, const auto &path) {
-                 return host_trace::writeRpd(events, path, host_trace::RpdVersion::v2);
-               }},
-              {"json",
-               [](const auto &events, const auto &path) {
-                 return host_trace::writeLog(events, path, host_trace::LogScope::everything);
-               }},
-              {"perfetto", host_trace::writeTimeline}};
-constexpr const char *kFormNames = "rpd|rpd2|json|perfetto";
-
 /// What is wrong with --format and --append, in one line; empty: nothing.
 std::string mistakeIn(const std::string &output, const std::string &format, bool append) {
   if (!format.empty() && output.empty()) return "--format needs -o FILE";
   if (append && output.empty()) return "--append needs -o FILE";
   if (format.empty()) return "";
-  std::vector<std::string_view> names;
-  for (const auto &[name, form] : kForms) names.push_back(name);
-  if (!kForms.contains(format))
+  if (!host_trace::isForm(format))
     return fmt::format("--format: '{}' is none of rpd, rpd2, json and perfetto{}", format,
-                       suggestion(format, names));
+                       suggestion(format, host_trace::formNames()));
   if (append && !format.starts_with("rpd")) return "--append is for RPD files";
   return "";
 }
 
-/// A file that is replaced is replaced as a whole, or stays as it was.
 Status writeForm(const host_trace::HostEvents &events, const std::string &path,
                  const std::string &format, bool append) {
-  const auto write = kForms.at(format.empty() ? "rpd" : format);
-  std::error_code error;
-  if (append || (fs::exists(path, error) && !fs::is_regular_file(path, error)))
-    return write(events, path);
-  const std::string fresh = fmt::format("{}.{}.new", path, getpid());
-  fs::remove(fresh, error);
-  Status status = write(events, fresh);
-  if (status) fs::rename(fresh, path, error);
-  if (!status || error) fs::remove(fresh, error);
-  if (status && error) return Error{path, "", 0, error.message()};
-  return status;
+  return host_trace::FormWriter(path, format.empty() ? "rpd" : format, append).write(events);
 }
 
 /// Writes what was asked for. False, after a line that says why, if something could not be written.
@@ -100,7 +68,7 @@ void addFormOptions(CLI::App &command, std::string &format, bool &append) {
           "--format", format,
           "rpd: a database for RPD's tools (default), rpd2: of its older version, json: JSON "
           "lines, perfetto: a timeline for Perfetto and chrome://tracing")
-      ->type_name(kFormNames);
+      ->type_name("rpd|rpd2|json|perfetto");
   command.add_flag("--append", append, "add a session to the RPD file instead of replacing it");
 }
 
@@ -134,6 +102,8 @@ int runTrace(TraceOptions options, const std::vector<std::string> &application) 
   const std::string &first = options.output.empty() ? options.api_log : options.output;
   const std::string recorded = fmt::format("{}.{}.events", first, getpid());
   options.run.values.emplace_back("FADE_TRACE", recorded);
+  options.run.values.emplace_back("FADE_TRACE_FORMAT", "events");
+  if (const auto markers = ownLibrary("libfaderoctx.so")) options.run.preload.push_back(*markers);
   if (const auto code = prepareRun(options.run, application, true)) return *code;
   const ChildEnd end = runChild(application);
   if (end.error != 0) {

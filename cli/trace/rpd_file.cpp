@@ -273,9 +273,30 @@ int64_t takeSession(Database &database) {
   return database.integer("SELECT count(*) FROM rocpd_api") > 0 ? 1 : 0;
 }
 
+/// What an earlier write of the same session has left there.
+void removeSession(Database &database, RpdVersion version, int64_t session) {
+  const auto remove = [&](const char *table, const char *key) {
+    database.execute(fmt::format("DELETE FROM rocpd_{} WHERE {} >= {} AND {} < {}", table, key,
+                                 session * kSessionStride, key, (session + 1) * kSessionStride));
+  };
+  for (const char *table : {"copyapi", "kernelapi"}) remove(table, "api_ptr_id");
+  for (const char *table : {"stackframe", "api_ops", "op", "api"}) remove(table, "id");
+  for (const char *table : {"string", "ustring"})
+    if (version == RpdVersion::v3 || std::string_view(table) == "string")
+      database.execute(fmt::format("DELETE FROM rocpd_{} WHERE id > {} AND id < {}", table,
+                                   session * kSessionStride + kEmpty,
+                                   (session + 1) * kSessionStride));
+}
+
 } // namespace
 
 Status writeRpd(const HostEvents &events, const std::string &path, RpdVersion version) {
+  int64_t session = -1;
+  return writeRpd(events, path, version, session);
+}
+
+Status writeRpd(const HostEvents &events, const std::string &path, RpdVersion version,
+                int64_t &session) {
   auto opened = Database::open(path, Database::Access::write);
   if (!opened) return std::move(opened).error();
   Database &database = **opened;
@@ -295,11 +316,18 @@ Status writeRpd(const HostEvents &events, const std::string &path, RpdVersion ve
                    fmt::format("has version {} of RPD's schema; FADE knows 2 and 3", there)};
     version = static_cast<RpdVersion>(there);
   }
+  int64_t taken = session;
+  if (session < 0)
+    taken = takeSession(database);
+  else
+    removeSession(database, version, session);
   {
-    RpdWriter writer(database, version, takeSession(database), events);
+    RpdWriter writer(database, version, taken, events);
     if (!database.hasFailed()) writer.write();
   }
-  database.execute(database.hasFailed() ? "ROLLBACK" : "COMMIT");
+  const bool has_failed = database.hasFailed();
+  database.execute(has_failed ? "ROLLBACK" : "COMMIT");
+  if (!has_failed && !database.hasFailed()) session = taken;
   return database.status();
 }
 

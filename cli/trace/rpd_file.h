@@ -12,5 +12,9 @@ namespace fade::host_trace {
 /// Adds the events as a session of their own to a file that is an RPD file already, in its version;
 /// else makes one. All of them or none.
 Status writeRpd(const HostEvents &events, const std::string &path, RpdVersion version);
+/// The same; `session` is the one that is replaced, or below 0 for a new one, and then which it
+/// became.
+Status writeRpd(const HostEvents &events, const std::string &path, RpdVersion version,
+                int64_t &session);
 
 } // namespace fade::host_trace

@@ -252,6 +252,38 @@ Complaint readTraceApi(Settings &s, std::string_view value) {
   return std::nullopt;
 }
 
+Complaint readTraceFormat(Settings &s, std::string_view value) {
+  constexpr std::array<std::string_view, 5> names = {"rpd", "rpd2", "json", "perfetto", "events"};
+  if (std::ranges::find(names, value) == names.end())
+    return fmt::format("'{}' is none of rpd, rpd2, json, perfetto and events{}", value,
+                       suggestion(value, names));
+  s.trace_format = value;
+  return std::nullopt;
+}
+
+Complaint readStacks(Settings &s, std::string_view value) {
+  constexpr unsigned usual = 32, most = 128;
+  bool flag = false;
+  if (!readFlag(flag, value)) {
+    s.trace_stacks = flag ? usual : 0;
+    return std::nullopt;
+  }
+  const auto depth = parseNumber(value);
+  if (!depth || *depth == 0 || *depth > most)
+    return fmt::format("'{}' is neither true nor false nor a number of frames up to {}", value,
+                       most);
+  s.trace_stacks = static_cast<unsigned>(*depth);
+  return std::nullopt;
+}
+
+Complaint readCorrect(Settings &s, std::string_view value) {
+  constexpr std::array<std::string_view, 2> words = {"properties", "nothing"};
+  if (std::ranges::find(words, value) == words.end())
+    return fmt::format("'{}' is neither properties nor nothing{}", value, suggestion(value, words));
+  s.correct_properties = value == "properties";
+  return std::nullopt;
+}
+
 constexpr Variable kVariables[] = {
     {"FADE_INSTRUMENTED", "--instrumented", "run instrumented kernels",
      [](Settings &s, std::string_view v) { return readFlag(s.instrumented, v); }},
@@ -288,7 +320,7 @@ constexpr Variable kVariables[] = {
        s.record = v;
        return std::nullopt;
      }},
-    {"FADE_TRACE", "--output", "file for host events: calls of HIP, kernels, copies, markers",
+    {"FADE_TRACE", "--output", "file for calls of HIP, kernels, copies, markers",
      [](Settings &s, std::string_view v) -> Complaint {
        s.trace = v;
        return std::nullopt;
@@ -297,6 +329,19 @@ constexpr Variable kVariables[] = {
      readTraceApi},
     {"FADE_TRACE_START", "--start", "whether events are recorded from the beginning: on or off",
      [](Settings &s, std::string_view v) { return readFlag(s.trace_starts_on, v); }},
+    {"FADE_TRACE_FORMAT", "--format",
+     "rpd: a database for RPD's tools (default), rpd2: of its older version, json: JSON lines, "
+     "perfetto: a timeline for Perfetto and chrome://tracing, events: as it was recorded",
+     readTraceFormat},
+    {"FADE_TRACE_FLUSH", "--flush", "write what was recorded every N seconds",
+     [](Settings &s, std::string_view v) { return readPositive(s.trace_flush, v); }},
+    {"FADE_TRACE_STACKS", "--stacks", "record from where each call was made: up to N frames",
+     readStacks},
+    {"FADE_TRACE_LIBRARIES", "--libraries", "record who loads which library, and when",
+     [](Settings &s, std::string_view v) { return readFlag(s.trace_libraries, v); }},
+    {"FADE_CORRECT", "--correct",
+     "properties: return what HSA and the driver say about a device where HIP says otherwise",
+     readCorrect},
     {"FADE_MEMORY", "--memory", "memory for buffered records, for example 256M", readMemory},
     {"FADE_LOSSY", "--lossy", "drop records instead of slowing kernels down",
      [](Settings &s, std::string_view v) { return readFlag(s.lossy, v); }},
@@ -417,6 +462,11 @@ Settings readEnvironment(std::vector<std::string> &complaints) {
       readSettings([](const char *name) { return std::getenv(name); }, names, complaints);
   makePathsAbsolute(settings);
   return settings;
+}
+
+std::string traceFormat(const Settings &settings) {
+  if (!settings.trace_format.empty()) return settings.trace_format;
+  return settings.trace.ends_with(".rpd") ? "rpd" : "events";
 }
 
 void makePathsAbsolute(Settings &settings) {

@@ -69,6 +69,11 @@ struct Settings {
   std::string trace;             ///< file for host events; empty: they are not recorded
   std::string trace_api = "all"; ///< see ApiChoice
   bool trace_starts_on = true;
+  std::string trace_format;     ///< of the file; empty: by its name
+  unsigned trace_flush = 0;     ///< seconds
+  unsigned trace_stacks = 0;    ///< frames at most; 0: no stacks
+  bool trace_libraries = false; ///< who asks for which library
+  bool correct_properties = false;
   uint64_t memory = uint64_t{256} << 20;
   bool lossy = false;
   Transport transport = Transport::host;
@@ -120,6 +125,9 @@ std::vector<HandlerChoice> parseHandlers(std::string_view value);
 std::string joinHandlers(std::span<const HandlerChoice> choices);
 /// A backslash before each of the special characters.
 std::string quoteForHandlers(std::string_view text, std::string_view special);
+
+/// The format of the file of host events: events, rpd, rpd2, json or perfetto.
+std::string traceFormat(const Settings &settings);
 
 /// The application may go to another directory before FADE opens a file.
 void makePathsAbsolute(Settings &settings);

@@ -22,6 +22,8 @@ public:
   Status open(const std::string &path);
   bool is() const { return header_ != nullptr; }
   const std::string &path() const { return path_; }
+  /// The first page; null if it is not open.
+  char *header() const noexcept { return reinterpret_cast<char *>(header_); }
 
   /// A block of zeros but for its header, with room on the disk. Any thread. An error if there is
   /// no room left.

@@ -7,10 +7,12 @@
 #include "hip/first_call.h"
 #include "hip/kernel_names.h"
 #include "hip/recorder.h"
+#include "hip/writer_process.h"
 
 #include <dlfcn.h>
 #include <fmt/ranges.h>
 #include <mutex>
+#include <unistd.h>
 
 namespace fade::hip {
 namespace {
@@ -45,7 +47,7 @@ private:
   void installIn(const LoadedLibrary &library, bool is_first) {
     recordProcess(library.path);
     const FunctionTable runtime = findTable(library, kLeastFunctions, kMostFunctions);
-    if (is_first) recordFirstCall(library, runtime);
+    if (is_first && isRecording()) recordFirstCall(library, runtime);
     if (runtime) {
       const unsigned count = fill(runtime);
       note("HIP's table has {} functions; {} are recorded", runtime.count, count);
@@ -124,24 +126,62 @@ Installer *installer = nullptr; ///< never destroyed
 
 } // namespace
 
-void startTrace(const TraceChoice &choice) {
+namespace {
+
+constexpr auto kWriterPatience = std::chrono::minutes(10);
+
+/// Several programs that a script starts write into the same output: each has events of its own,
+/// also one that takes the place of another in the same process.
+std::string eventsFor(const std::string &output) {
+  return fmt::format("{}.{}-{:x}.events", output, getpid(), nowNs());
+}
+
+void open(const Settings &settings, const std::string &own_directory) {
+  static bool was_opened = false;
+  if (settings.trace.empty() || std::exchange(was_opened, true)) return;
+  const std::string output = expandPath(settings.trace);
+  const std::string format = traceFormat(settings);
+  const bool has_writer = format != "events";
+  const std::string events = has_writer ? eventsFor(output) : output;
+  if (const Status opened = openRecorder(events); !opened) {
+    warn("nothing is recorded: {}", opened.error().message());
+    return;
+  }
+  if (has_writer) {
+    const Status started = startWriter(
+        {own_directory + "/fade/fade-trace-writer", events, output, format, settings.trace_flush});
+    if (!started)
+      warn("{}; fadeprobe log {} -o {} makes the file", started.error().message(), events, output);
+  }
+  setCounted(settings.trace_starts_on);
+}
+
+} // namespace
+
+void openTrace(const Settings &settings, const std::string &own_directory) {
+  const std::lock_guard lock(mutex);
+  open(settings, own_directory);
+}
+
+void startTrace(const Settings &settings, const std::string &own_directory) {
   const std::lock_guard lock(mutex);
   if (installer) { // the HSA runtime was shut down and is started again
     installer->lookAgain();
     return;
   }
-  auto api = ApiChoice::parse(choice.api);
+  auto api = ApiChoice::parse(settings.trace_api);
   if (!api) {
     warn("FADE_TRACE_API: {}", api.error().message());
     return;
   }
-  if (const Status opened = openRecorder(choice.file); !opened) {
-    warn("nothing is recorded: {}", opened.error().message());
-    return;
-  }
+  open(settings, own_directory);
+  if (!hasRecorder()) return;
   installer = new Installer(*std::move(api));
-  if (choice.starts_on) setRecording(true);
   installer->look(true);
+}
+
+void endTrace() noexcept {
+  if (hasWriter()) (void)flushWriter(kWriterPatience);
 }
 
 void lookAgain() noexcept {

@@ -1,19 +1,23 @@
 // Starts recording what the application asks of HIP: fadeprobe trace.
 #pragma once
 
+#include "base/settings.h"
+
 #include <string>
 
 namespace fade::hip {
 
-struct TraceChoice {
-  std::string file;      ///< of host events
-  std::string api;       ///< see ApiChoice
-  bool starts_on = true; ///< recording, from the beginning
-};
+/// Opens the file that FADE_TRACE names, if it does, and starts to record; once in a process.
+/// `own_directory`: of libfade.so. Whatever cannot be done is said. May come before the GPU is
+/// used: markers are recorded from then on.
+void openTrace(const Settings &settings, const std::string &own_directory);
 
 /// In OnLoad, which the HSA runtime calls inside of HIP's own initialization: HIP is not called.
-/// Whatever cannot be done is said.
-void startTrace(const TraceChoice &choice);
+/// The same, and all functions of HIP are hooked.
+void startTrace(const Settings &settings, const std::string &own_directory);
+
+/// The end of the process: what was recorded is in the file that was asked for when this returns.
+void endTrace() noexcept;
 
 /// Looks for what was not there yet: HIP, if something else has loaded the HSA runtime; hiprtc.
 /// Quick if nothing was loaded since.

@@ -2,6 +2,7 @@
 
 #include "base/diagnostics.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -186,16 +187,54 @@ void recordProcess(std::string_view hip_library) noexcept {
   }
 }
 
-bool hasRecorder() noexcept { return shared.load(std::memory_order_acquire) != nullptr; }
-
-void setRecording(bool on) noexcept {
-  const uint32_t value = on ? 1 : 0;
-  if (!hasRecorder() || std::atomic_ref(*recording_switch).exchange(value) == value) return;
+namespace {
+void recordSwitch(bool on) noexcept {
   events::RecordingEvent event{};
   event.header.kind = events::EventKind::recording;
   event.is_on = on ? 1 : 0;
   event.time_ns = nowNs();
   recordEvent(event);
+}
+} // namespace
+
+bool hasRecorder() noexcept { return shared.load(std::memory_order_acquire) != nullptr; }
+
+void setRecording(bool on) noexcept {
+  const uint32_t value = on ? 1 : 0;
+  if (!hasRecorder() || std::atomic_ref(*recording_switch).exchange(value) == value) return;
+  recordSwitch(on);
+}
+
+char *fileHeader() noexcept {
+  Shared *all = shared.load(std::memory_order_acquire);
+  return all ? all->file.header() : nullptr;
+}
+
+namespace {
+std::atomic<int> starts{0};
+} // namespace
+
+void setCounted(bool starts_on) noexcept {
+  starts.store(starts_on ? 1 : 0);
+  setRecording(starts_on);
+}
+
+void switchBy(int by) noexcept {
+  int before = starts.load();
+  while (!starts.compare_exchange_weak(before, std::max(before + by, 0))) {
+  }
+  // Others may do the same at this moment: whoever is last has looked after everybody's change.
+  for (int seen = starts.load();; seen = starts.load()) {
+    std::atomic_ref(*recording_switch).store(seen > 0 ? 1 : 0);
+    if (starts.load() == seen) return;
+  }
+}
+
+void startOrStop(bool on) noexcept {
+  if (!hasRecorder()) return;
+  const bool before = isRecording();
+  switchBy(on ? 1 : -1);
+  if (const bool now = isRecording(); now != before) recordSwitch(now);
 }
 
 uint64_t recordText(std::string_view text) noexcept {

@@ -80,8 +80,16 @@ Status openRecorder(const std::string &path);
 /// Once more, when it is known which HIP the process has.
 void recordProcess(std::string_view hip_library) noexcept;
 bool hasRecorder() noexcept;
+/// The first page of the file; null: there is none.
+char *fileHeader() noexcept;
 /// From here on calls are recorded, or are not any more; that, too, is recorded.
 void setRecording(bool on) noexcept;
+/// The same, counted: recording is on while there were more starts than stops. `starts_on`: the
+/// first start.
+void setCounted(bool starts_on) noexcept;
+void startOrStop(bool on) noexcept;
+/// Nothing that a signal handler may not do: it leaves no event.
+void switchBy(int starts) noexcept;
 /// A text that events can refer to; the same one for the same text. Any thread.
 uint64_t recordText(std::string_view text) noexcept;
 

@@ -2,8 +2,10 @@
 #include "base/contain.h"
 #include "base/diagnostics.h"
 #include "hip/install.h"
+#include "hip/libraries.h"
 #include "hip/markers.h"
 #include "hip/recorder.h"
+#include "hip/writer_process.h"
 #include "hsa/code_hooks.h"
 #include "hsa/copy_hooks.h"
 #include "hsa/exit_paths.h"
@@ -15,9 +17,50 @@
 #include "stream/analyze_trace.h"
 #include "stream/handler_set.h"
 
+#include <dlfcn.h>
 #include <exception>
+#include <mutex>
 
 #define FADE_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+/// A signal has come. Nothing here that its handler may not do.
+void onRemote(int starts) {
+  fade::hip::switchBy(starts);
+  if (starts < 0) fade::hip::wakeWriter();
+}
+
+/// librpd_remote.so, if it is preloaded: it may have been told to start already.
+void greetRemote() {
+  using Arrived = int (*)(void (*)(int));
+  if (const auto arrived = reinterpret_cast<Arrived>(dlsym(RTLD_DEFAULT, "fade_remote_arrived")))
+    if (const int starts = arrived(onRemote); starts > 0) fade::hip::switchBy(starts);
+}
+
+/// Before the GPU is used, too: FADE_TRACE says where to.
+void openTraceEarly() noexcept {
+  using namespace fade;
+  static std::once_flag once;
+  if (hip::hasRecorder()) return;
+  try {
+    std::call_once(once, [] {
+      keepStderr();
+      std::vector<std::string> complaints; // said in OnLoad
+      const Settings settings = readEnvironment(complaints);
+      stayLoaded();
+      hip::openTrace(settings, ownDirectory());
+      if (hip::hasRecorder()) greetRemote();
+    });
+  } catch (const std::exception &e) {
+    warn("nothing is recorded: {}", e.what());
+  }
+}
+
+/// After the last of the application's own functions: calls of HIP while it ends are there.
+__attribute__((destructor)) void onProcessEnd() { fade::hip::endTrace(); }
+
+} // namespace
 
 FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *const *) {
   using namespace fade;
@@ -35,8 +78,8 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
     const double patience = settings.patience;
     const bool copies_records = settings.instrumented && settings.transport == Transport::device;
     stayLoaded();
-    if (!settings.trace.empty())
-      hip::startTrace({expandPath(settings.trace), settings.trace_api, settings.trace_starts_on});
+    if (!settings.trace.empty()) hip::startTrace(settings, ownDirectory());
+    if (hip::hasRecorder()) greetRemote();
     Runtime::start(std::move(settings));
     watchExits(patience);
     hookShutDown(tables);
@@ -54,9 +97,30 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
 
 FADE_EXPORT void OnUnload() { fade::Runtime::finishAndRelease(); }
 
-// For libfaderoctx.so.
+// What include/fade/trace.h and the libraries that are preloaded call.
 FADE_EXPORT void fade_record_marker(uint32_t kind, const char *text, uint64_t range) {
+  openTraceEarly();
   fade::hip::recordMarker(kind, text, range);
+}
+FADE_EXPORT void fade_trace_start() {
+  openTraceEarly();
+  fade::hip::startOrStop(true);
+}
+FADE_EXPORT void fade_trace_stop() {
+  openTraceEarly();
+  fade::hip::startOrStop(false);
+}
+FADE_EXPORT void fade_trace_set(int on) {
+  openTraceEarly();
+  fade::hip::setRecording(on != 0);
+}
+FADE_EXPORT void fade_trace_flush() {
+  constexpr auto patience = std::chrono::minutes(10);
+  (void)fade::hip::flushWriter(patience);
+}
+FADE_EXPORT void fade_record_request(const char *file, const void *caller) {
+  openTraceEarly();
+  fade::hip::recordRequest(file, caller);
 }
 
 // For fadeprobe analyze; the variables choose analyzers and report.

@@ -38,6 +38,13 @@ struct FileHeader {
 };
 static_assert(sizeof(FileHeader) == 48);
 
+/// Between who records and a process that makes another file of what was recorded, if there is one:
+/// the latter follows the former's count (futex).
+struct FlushCounts {
+  uint32_t wanted, done; ///< atomic
+};
+inline constexpr uint64_t kFlushCountsAt = 48;
+
 /// Whether a process records: it looks at each call, so others can switch it on and off here
 /// (fadeprobe control). A process takes the first place with the pid 0; they begin at kSwitchesAt.
 struct ProcessSwitch {

@@ -319,7 +319,7 @@ class Tests(fade.Test):
         with open(log) as file:
             lines = [json.loads(line) for line in file]
         markers = {x["text"]: x for x in lines if x["type"] == "marker"}
-        self.assertEqual(set(markers), {"aten::add, seq = 1, op_id = 2", 'inner "quoted"', "here", "free"})
+        self.assertEqual(set(markers), {"early", "aten::add, seq = 1, op_id = 2", 'inner "quoted"', "here", "free"})
         inner, outer, here = markers['inner "quoted"'], markers["aten::add, seq = 1, op_id = 2"], markers["here"]
         self.assertEqual(here["start_ns"], here["end_ns"])
         self.assertTrue(outer["start_ns"] < inner["start_ns"] < here["start_ns"] < inner["end_ns"] < outer["end_ns"])

@@ -60,6 +60,11 @@ TEST(Settings, EveryVariableIsRead) {
                               {"FADE_TRACE", "/tmp/events"},
                               {"FADE_TRACE_API", "memory"},
                               {"FADE_TRACE_START", "off"},
+                              {"FADE_TRACE_FORMAT", "rpd2"},
+                              {"FADE_TRACE_FLUSH", "3"},
+                              {"FADE_TRACE_STACKS", "17"},
+                              {"FADE_TRACE_LIBRARIES", "on"},
+                              {"FADE_CORRECT", "properties"},
                               {"FADE_MEMORY", "64M"},
                               {"FADE_LOSSY", "on"},
                               {"FADE_TRANSPORT", "device"},
@@ -90,6 +95,10 @@ TEST(Settings, EveryVariableIsRead) {
   EXPECT_EQ(s.trace, "/tmp/events");
   EXPECT_EQ(s.trace_api, "memory");
   EXPECT_FALSE(s.trace_starts_on);
+  EXPECT_EQ(s.trace_format, "rpd2");
+  EXPECT_EQ(s.trace_flush, 3u);
+  EXPECT_EQ(s.trace_stacks, 17u);
+  EXPECT_TRUE(s.trace_libraries && s.correct_properties);
   EXPECT_EQ(s.memory, uint64_t{64} << 20);
   EXPECT_EQ(s.workers, 3u);
   EXPECT_EQ(s.patient(std::chrono::milliseconds(100)), std::chrono::milliseconds(250));
@@ -100,7 +109,7 @@ TEST(Settings, EveryVariableIsRead) {
   EXPECT_EQ(s.allocations[0].caller, "a,b");
   EXPECT_EQ(s.allocations[1].place, AllocationPlace::host);
   EXPECT_EQ(s.allocations[1].caller, "x");
-  EXPECT_EQ(variables().size(), 25u) << "a new variable belongs in this test";
+  EXPECT_EQ(variables().size(), 30u) << "a new variable belongs in this test";
 }
 
 TEST(Settings, AMistakeIsOneLineWithTheNearestRightWord) {

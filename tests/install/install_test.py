@@ -86,7 +86,7 @@ class Install(unittest.TestCase):
         self.assertEqual(compiled_for(), able[-1] if able else oldest)
 
     def test_no_file_remembers_the_build_directory(self):
-        binaries = [name for name in sorted(self.files()) if name.endswith((".so", "bin/fadeprobe", "fade-doctor-probe"))]  # have debug information
+        binaries = [name for name in sorted(self.files()) if name.endswith((".so", "bin/fadeprobe", "fade-doctor-probe", "fade-trace-writer"))]  # have debug information
         for name in sorted(self.files()):
             data = (self.prefix / name).read_bytes()
             self.assertFalse(str(self.scratch / "first").encode() in data, name)

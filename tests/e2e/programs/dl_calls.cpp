@@ -11,8 +11,12 @@
 //   are
 //                             a workgroup larger than those of the one before
 //   dl_calls paced            for each number on stdin as many calls; then says so
-//   dl_calls markers          marks and ranges of roctx, before and after the first use of the GPU
+//   dl_calls markers [LIB]    marks and ranges of roctx, before and after the first use of the GPU
+//   dl_calls rpd              starts and stops with RPD's functions; waits for a byte after a flush
+//   dl_calls header           the same with FADE's own header
 //   dl_calls copies           copies and fills of many sizes and directions
+#include "fade/trace.h"
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -172,8 +176,8 @@ int forks() {
   return 0;
 }
 
-int markers() {
-  void *roctx = dlopen("libroctx64.so.4", RTLD_NOW | RTLD_LOCAL);
+int markers(const char *library) {
+  void *roctx = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (!roctx) return 93;
   const auto take = [&](const char *name) { return dlsym(roctx, name); };
   const auto mark = reinterpret_cast<void (*)(const char *)>(take("roctxMarkA"));
@@ -183,7 +187,7 @@ int markers() {
   const auto stop = reinterpret_cast<void (*)(uint64_t)>(take("roctxRangeStop"));
   if (!mark || !push || !pop || !start || !stop) return 92;
   std::printf("%d", pop());
-  mark("too early");
+  mark("early");
   const auto get_device = getDevice();
   call(get_device, 1);
   std::printf(" %d", push("aten::add, seq = 1, op_id = 2"));
@@ -194,6 +198,55 @@ int markers() {
   std::printf(" %d", pop());
   stop(range);
   std::printf(" %d\n", pop());
+  return 0;
+}
+
+/// RPD's functions, by whatever has them.
+int rpd() {
+  const auto take = [](const char *name) { return dlsym(RTLD_DEFAULT, name); };
+  const auto start = reinterpret_cast<void (*)()>(take("rpdstart"));
+  const auto stop = reinterpret_cast<void (*)()>(take("rpdstop"));
+  const auto flush = reinterpret_cast<void (*)()>(take("rpdflush"));
+  using Push = void (*)(const char *, const char *, const char *);
+  const auto push = reinterpret_cast<Push>(take("rpd_rangePush"));
+  const auto pop = reinterpret_cast<void (*)()>(take("rpd_rangePop"));
+  if (!start || !stop || !flush || !push || !pop) return 91;
+  const auto get_device = getDevice();
+  call(get_device, 1000);
+  start();
+  push("python", "step", "epoch=1");
+  start();
+  call(get_device, 10);
+  stop();
+  call(get_device, 5); // one start is left
+  pop();
+  stop();
+  call(get_device, 1000);
+  flush();
+  std::puts("flushed");
+  std::fflush(stdout);
+  (void)!std::getchar();
+  stop(); // one too many
+  start();
+  call(get_device, 2);
+  return 0;
+}
+
+int header() {
+  fade_range_push("before the GPU");
+  const auto get_device = getDevice();
+  call(get_device, 2);
+  fade_start();
+  fade_range_start("free", 77);
+  call(get_device, 3);
+  fade_mark("here");
+  fade_range_pop();
+  fade_stop();
+  fade_range_stop(77);
+  call(get_device, 4);
+  fade_stop();
+  call(get_device, 100);
+  fade_flush();
   return 0;
 }
 
@@ -292,7 +345,9 @@ int main(int argc, char **argv) {
   if (mode == "killed") return killed();
   if (mode == "fork") return forks();
   if (mode == "launches" && argc > 2) return launches(argv[2], number(3), number(4));
-  if (mode == "markers") return markers();
+  if (mode == "markers") return markers(argc > 2 ? argv[2] : "libroctx64.so.4");
+  if (mode == "rpd") return rpd();
+  if (mode == "header") return header();
   if (mode == "paced") return paced();
   if (mode == "copies") return copies();
   if (mode == "limited") return limited(static_cast<unsigned long>(number(2)));

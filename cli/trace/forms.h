@@ -1,0 +1,35 @@
+// The files that host events are made into, by their names.
+#pragma once
+
+#include "base/result.h"
+#include "trace/event_reader.h"
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace fade::host_trace {
+
+/// rpd, rpd2, json, perfetto.
+std::span<const std::string_view> formNames();
+bool isForm(std::string_view name);
+
+/// Writes a file again and again as more is recorded. An RPD file gets one session, which is
+/// replaced; what was in the file before stays if `append` is set. Other files are replaced as a
+/// whole.
+class FormWriter {
+public:
+  FormWriter(std::string path, std::string form, bool append)
+      : path_(std::move(path)), form_(std::move(form)), append_(append) {}
+  Status write(const HostEvents &events);
+
+private:
+  Status writeNow(const HostEvents &events, const std::string &path);
+
+  const std::string path_, form_;
+  const bool append_;
+  int64_t session_ = -1; ///< of an RPD file
+};
+
+} // namespace fade::host_trace

@@ -1,0 +1,160 @@
+#include "trace/writer.h"
+
+#include "fade/host_events.h"
+#include "trace/event_reader.h"
+#include "trace/forms.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace fade::host_trace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+/// What tells one state of the events from another.
+struct Extent {
+  std::size_t calls = 0, operations = 0, ended = 0, markers = 0, others = 0;
+  bool operator==(const Extent &) const = default;
+
+  static Extent of(const HostEvents &events) {
+    Extent extent{events.calls.size(), events.operations.size(), 0, events.markers.size(),
+                  events.switches.size() + events.processes.size()};
+    for (const Call &call : events.calls) extent.ended += call.hasReturned() ? 1 : 0;
+    for (const Operation &operation : events.operations) extent.ended += operation.has_ended;
+    return extent;
+  }
+};
+
+class Follower {
+public:
+  explicit Follower(const WriterOptions &options)
+      : options_(options), writer_(options.output, options.format, true) {}
+  ~Follower() {
+    if (header_) munmap(header_, events::kHeaderBytes);
+  }
+  Follower(const Follower &) = delete;
+  Follower &operator=(const Follower &) = delete;
+
+  Status run() {
+    if (Status mapped = mapHeader(); !mapped) return mapped;
+    Status status = Done{};
+    // A socket that has ended means that everybody has, or that an application has closed files
+    // that are not its own.
+    for (bool has_socket = true; has_socket || isRecorded();) {
+      has_socket = has_socket && wait();
+      if (!has_socket) usleep(50'000);
+      if (const uint32_t wanted = counts().wanted; wanted != counts().done || isDue()) {
+        status = write();
+        answer(wanted);
+      }
+    }
+    const uint32_t wanted = counts().wanted;
+    if (Status last = write(); !last) status = std::move(last);
+    answer(wanted);
+    std::error_code ignored;
+    if (status) std::filesystem::remove(options_.events, ignored);
+    return status;
+  }
+
+private:
+  Status mapHeader() {
+    const int fd = open(options_.events.c_str(), O_RDWR | O_CLOEXEC);
+    void *page =
+        fd < 0 ? MAP_FAILED
+               : mmap(nullptr, events::kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    const int error = errno;
+    if (fd >= 0) close(fd);
+    if (page == MAP_FAILED) return Error{options_.events, "", 0, std::strerror(error)};
+    header_ = static_cast<char *>(page);
+    return Done{};
+  }
+
+  events::FlushCounts counts() const {
+    auto *words = flushCounts();
+    return {std::atomic_ref(words->wanted).load(), std::atomic_ref(words->done).load()};
+  }
+  events::FlushCounts *flushCounts() const {
+    return reinterpret_cast<events::FlushCounts *>(header_ + events::kFlushCountsAt);
+  }
+  void answer(uint32_t wanted) const {
+    std::atomic_ref(flushCounts()->done).store(wanted);
+    (void)syscall(SYS_futex, &flushCounts()->done, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  }
+
+  /// False when the socket has ended.
+  bool wait() const {
+    pollfd place{options_.recorders, POLLIN, 0};
+    const int timeout =
+        options_.flush_seconds == 0
+            ? -1
+            : static_cast<int>(std::clamp<int64_t>(
+                  std::chrono::duration_cast<milliseconds>(next_ - Clock::now()).count(), 1,
+                  60'000));
+    if (poll(&place, 1, timeout) <= 0) return true;
+    char bytes[256];
+    const ssize_t size = read(options_.recorders, bytes, sizeof bytes);
+    return size > 0 || (size < 0 && errno == EINTR);
+  }
+
+  bool isDue() const { return options_.flush_seconds != 0 && Clock::now() >= next_; }
+
+  /// Whether a process that has taken a switch still has the file.
+  bool isRecorded() const {
+    const auto *switches =
+        reinterpret_cast<const events::ProcessSwitch *>(header_ + events::kSwitchesAt);
+    std::error_code error;
+    const std::string path = std::filesystem::canonical(options_.events, error);
+    if (error) return false;
+    for (std::size_t i = 0; i < events::kSwitches && switches[i].pid != 0; ++i) {
+      std::ifstream maps(fmt::format("/proc/{}/maps", switches[i].pid));
+      for (std::string line; std::getline(maps, line);)
+        if (line.ends_with(path)) return true;
+    }
+    return false;
+  }
+
+  Status write() {
+    const auto begin = Clock::now();
+    const auto events = HostEvents::read(options_.events);
+    if (!events) return Error(events.error());
+    Status status = Done{};
+    if (const Extent extent = Extent::of(*events); !(extent == written_) || !has_written_) {
+      status = writer_.write(*events);
+      written_ = extent;
+      has_written_ = true;
+    }
+    // At most a tenth of a processor, however much there is.
+    const auto took = Clock::now() - begin;
+    next_ = Clock::now() +
+            std::max<Clock::duration>(std::chrono::seconds(options_.flush_seconds), 9 * took);
+    return status;
+  }
+
+  const WriterOptions &options_;
+  FormWriter writer_;
+  char *header_ = nullptr;
+  Extent written_;
+  bool has_written_ = false;
+  Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
+};
+
+} // namespace
+
+Status followEvents(const WriterOptions &options) { return Follower(options).run(); }
+
+} // namespace fade::host_trace

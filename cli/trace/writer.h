@@ -1,0 +1,21 @@
+// Makes a file of host events while they are being recorded, and once more when that has ended.
+#pragma once
+
+#include "base/result.h"
+
+#include <string>
+
+namespace fade::host_trace {
+
+struct WriterOptions {
+  std::string events, output, format;
+  unsigned flush_seconds = 0; ///< 0: only when asked
+  int recorders = -1; ///< a socket that reads as ended when no process that records has its other
+                      ///< end any more, and brings a byte when somebody wants the file now
+};
+
+/// Returns when all processes that record have ended and the output is there; the events are
+/// removed then. On an error they stay.
+Status followEvents(const WriterOptions &options);
+
+} // namespace fade::host_trace
