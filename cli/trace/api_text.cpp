@@ -200,14 +200,39 @@ std::span<const uint64_t> argumentWords(const Call &call, std::string_view name)
   return found;
 }
 
+namespace {
+
+/// A JSON string as the text it stands for.
+std::string unquoted(std::string_view json) {
+  std::string text;
+  for (std::size_t i = 1; i + 1 < json.size(); ++i) {
+    if (json[i] != '\\') {
+      text += json[i];
+    } else if (json[++i] == 'u') { // JsonWriter writes control characters so, and nothing else
+      text += static_cast<char>(std::stoi(std::string(json.substr(i + 3, 2)), nullptr, 16));
+      i += 4;
+    } else {
+      text += json[i];
+    }
+  }
+  return text;
+}
+
+} // namespace
+
 std::string argumentText(const Call &call, unsigned hip_major) {
   std::string text;
   const bool has_outputs = (call.flags & events::kCallOutputs) != 0;
   eachArgument(call, [&](const Parameter &parameter, const Recorded &recorded, auto words) {
-    JsonWriter json;
-    writeArgument(json, {"", parameter.type}, recorded, words, has_outputs, hip_major);
-    std::string value = json.take().substr(3); // "":
-    if (value.size() > 1 && value.front() == '"') value = value.substr(1, value.size() - 2);
+    std::string value;
+    if (parameter.name == "size" && recorded.kind == Kind::u64 && !recorded.is_output) {
+      value = fmt::format("{:#x}", words[0]);
+    } else {
+      JsonWriter json;
+      writeArgument(json, {"", parameter.type}, recorded, words, has_outputs, hip_major);
+      value = json.take().substr(3); // "":
+      if (value.front() == '"') value = unquoted(value);
+    }
     text += fmt::format("{}{}={}", text.empty() ? "" : " | ", parameter.name, value);
     return false;
   });

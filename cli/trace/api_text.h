@@ -26,7 +26,7 @@ std::optional<uint64_t> argument(const Call &call, std::string_view name);
 /// All words of one argument; empty if there is none of that name.
 std::span<const uint64_t> argumentWords(const Call &call, std::string_view name);
 
-/// "ptr=0x7f00 | size=4096".
+/// "ptr=0x7f00 | size=0x1000": as RPD writes them.
 std::string argumentText(const Call &call, unsigned hip_major);
 
 /// "hipSuccess", or nothing if the function returns no error code or has not returned.

@@ -1,6 +1,7 @@
 #include "trace/rpd_file.h"
 
 #include "codeobj/demangle.h"
+#include "fade/json_writer.h"
 #include "trace/api_text.h"
 #include "trace/database.h"
 #include "trace/operation_view.h"
@@ -16,17 +17,38 @@ namespace {
 constexpr int64_t kSessionStride = int64_t{1} << 32; ///< between the numbers of two sessions
 constexpr int64_t kMirrored = int64_t{1} << 31;      ///< texts that are in both tables
 constexpr uint32_t kRangeThreads = 9'000'000;        ///< of ranges that need not nest
-constexpr int64_t kEmpty = 1;
 
 std::string hex(uint64_t value) { return fmt::format("{:#x}", value); }
+
+/// Python, in which RPD's tools are written, reads no text that is not UTF-8.
+std::string readable(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = text[i] == '\0' ? 0 : utf8Length(text.substr(i));
+    out += length == 0 ? "\xef\xbf\xbd" : text.substr(i, length);
+    i += std::max<std::size_t>(length, 1);
+  }
+  return out;
+}
+
+/// rpd2tracing.py writes JSON by hand, without escapes.
+std::string plain(std::string text) {
+  for (char &c : text) {
+    if (c == '\\') c = '/';
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  }
+  return text;
+}
 
 /// One session of an RPD file.
 class RpdWriter {
 public:
   RpdWriter(Database &database, RpdVersion version, int64_t session, const HostEvents &events)
       : is_new_(version == RpdVersion::v3), offset_(session * kSessionStride), events_(events),
+        empty_(emptyText(database, "rocpd_string")),
+        empty_argument_(is_new_ ? emptyText(database, "rocpd_ustring") : empty_),
         add_string_(database, "INSERT INTO rocpd_string(id, string) VALUES (?, ?)"),
-        add_api_(database, is_new_ ? "INSERT INTO rocpd_api VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?)"
+        add_api_(database, is_new_ ? "INSERT INTO rocpd_api VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
                                    : "INSERT INTO rocpd_api VALUES (?, ?, ?, ?, ?, ?, ?)"),
         add_copy_(database,
                   "INSERT INTO rocpd_copyapi VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
@@ -37,6 +59,8 @@ public:
         add_op_(database, is_new_ ? "INSERT INTO rocpd_op VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
                                   : "INSERT INTO rocpd_op VALUES (?, ?, ?, ?, '', ?, ?, ?, ?)"),
         add_link_(database, "INSERT INTO rocpd_api_ops VALUES (?, ?, ?)") {
+    if (!is_new_)
+      database.execute("INSERT OR IGNORE INTO rocpd_kernelcodeobject VALUES (1, 0, 0, 0)");
     if (is_new_)
       add_ustring_ = Statement(database, "INSERT INTO rocpd_ustring(id, string) VALUES (?, ?)");
   }
@@ -55,23 +79,31 @@ public:
 private:
   // ---- texts
 
+  /// Number 1 in a new file; tools that renumber texts may have moved or removed it.
+  static int64_t emptyText(Database &database, const std::string &table) {
+    const std::string find = "SELECT min(id) FROM " + table + " WHERE string = ''";
+    if (const int64_t found = database.integer(find)) return found;
+    database.execute("INSERT INTO " + table + "(string) VALUES ('')");
+    return database.integer(find);
+  }
+
   int64_t string(std::string_view text) {
-    if (text.empty()) return kEmpty;
+    if (text.empty()) return empty_;
     const auto [at, is_first] = strings_.try_emplace(std::string(text), offset_ + next_string_);
     if (is_first) {
       ++next_string_;
-      add_string_.run(at->second, text);
+      add_string_.run(at->second, readable(text));
     }
     return at->second;
   }
   /// Of arguments, which seldom come twice.
   int64_t arguments(std::string_view text) {
     if (!is_new_) return string(text);
-    if (text.empty()) return kEmpty;
+    if (text.empty()) return empty_argument_;
     const auto [at, is_first] = ustrings_.try_emplace(std::string(text), offset_ + next_ustring_);
     if (is_first) {
       ++next_ustring_;
-      add_ustring_.run(at->second, text);
+      add_ustring_.run(at->second, readable(text));
     }
     return at->second;
   }
@@ -110,10 +142,11 @@ private:
       }
       all.push_back({call.thread, call.start_ns, end, call.position});
     }
-    uint32_t own_thread = kRangeThreads;
+    Tracks free_ranges;
     for (const Range &range : ranges) {
       Thread thread = range.thread;
-      if (!range.is_nested) thread.tid = own_thread++;
+      if (!range.is_nested)
+        thread.tid = kRangeThreads + free_ranges.place(range.start_ns, range.end_ns + 1);
       all.push_back({thread, range.start_ns, range.end_ns, range.position});
     }
     return all;
@@ -146,7 +179,7 @@ private:
     const bool has_failed = error && *error != "hipSuccess" && *error != "HIPRTC_SUCCESS";
     // Launches and copies have tables of their own; what the compiler calls says the same.
     const bool is_plain = has_row || std::string_view(call.function->group) == "compiler";
-    std::string text = is_plain ? "" : argumentText(call, major);
+    std::string text = is_plain ? "" : plain(argumentText(call, major));
     if (has_failed) text += (text.empty() ? "result=" : " | result=") + *error;
     return arguments(text);
   }
@@ -172,7 +205,7 @@ private:
                    string(name), rest...);
     };
     if (is_new_)
-      add(string(domain), args);
+      add(empty_, string(domain), args);
     else
       add(args);
   }
@@ -252,12 +285,22 @@ private:
   const bool is_new_;
   const int64_t offset_;
   const HostEvents &events_;
+  const int64_t empty_, empty_argument_;
   Statement add_string_, add_api_, add_copy_, add_kernel_, add_op_, add_link_, add_ustring_;
   std::unordered_map<std::string, int64_t> strings_, ustrings_, mirrored_;
   int64_t next_string_ = 2, next_ustring_ = 2, next_mirrored_ = 0;
   std::unordered_map<std::size_t, const Operation *> kernels_; ///< by launch: the first one
   std::size_t ranges_ = 0, operations_ = 0;
 };
+
+/// rocpd's own tool that renumbers texts has to be told of all columns that it does not know.
+void declareReferences(Database &database, RpdVersion version) {
+  Statement add(database,
+                "INSERT INTO rocpd_metadata(tag, value) SELECT 'references::rocpd_string.id', ?1 "
+                "WHERE NOT EXISTS (SELECT 1 FROM rocpd_metadata WHERE value = ?1)");
+  add.run(R"(("rocpd_stackframe", "name_id"))");
+  if (version == RpdVersion::v3) add.run(R"(("rocpd_counter", "name_id"))");
+}
 
 /// Counts the sessions of a file; the first is 0.
 int64_t takeSession(Database &database) {
@@ -321,6 +364,7 @@ Status writeRpd(const HostEvents &events, const std::string &path, RpdVersion ve
     taken = takeSession(database);
   else
     removeSession(database, version, session);
+  declareReferences(database, version);
   {
     RpdWriter writer(database, version, taken, events);
     if (!database.hasFailed()) writer.write();

@@ -179,18 +179,12 @@ string rpdSchema(RpdVersion version) {
     metadata("pid_stride", "10000000");
   }
   metadata("schema_version", is_new ? "3" : "2");
-  // rocpd's own tool that renumbers strings has to be told of these.
-  metadata("references::rocpd_string.id", R"(("rocpd_stackframe", "name_id"))");
-  if (is_new) metadata("references::rocpd_string.id", R"(("rocpd_counter", "name_id"))");
   all += R"(CREATE INDEX "rocpd_strin_string_c7b9cd_idx" ON "rocpd_string" ("string");)";
   if (is_new)
     all += R"(CREATE INDEX "rocpd_ustri_string_84d4a7_idx" ON "rocpd_ustring" ("string");)";
   // The empty text is number 1.
   all += "INSERT INTO rocpd_string(id, string) VALUES (1, '');";
-  if (is_new)
-    all += "INSERT INTO rocpd_ustring(id, string) VALUES (1, '');";
-  else
-    all += "INSERT INTO rocpd_kernelcodeobject VALUES (1, 0, 0, 0);";
+  if (is_new) all += "INSERT INTO rocpd_ustring(id, string) VALUES (1, '');";
   return all + views(version);
 }
 

@@ -4,6 +4,7 @@
 
 #include "trace/event_reader.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -21,6 +22,26 @@ struct Interval {
 /// Makes the intervals of each thread nest, with no two of their starts and ends at the same time:
 /// one that reaches out of another ends with it, and times are moved by as many ns as it takes.
 void makeNested(std::span<Interval> intervals);
+
+/// For things that may overlap, each in a track in which it is alone.
+class Tracks {
+public:
+  /// The track that is free from `start`, given in order of starts.
+  uint32_t place(uint64_t start, uint64_t end) {
+    const auto track =
+        std::ranges::find_if(busy_until_, [&](uint64_t busy) { return busy <= start; });
+    if (track == busy_until_.end()) {
+      busy_until_.push_back(end);
+      return static_cast<uint32_t>(busy_until_.size() - 1);
+    }
+    *track = end;
+    return static_cast<uint32_t>(track - busy_until_.begin());
+  }
+  std::size_t size() const { return busy_until_.size(); }
+
+private:
+  std::vector<uint64_t> busy_until_;
+};
 
 /// A range between a push and a pop, or a start and a stop, or a mark, which has no length.
 struct Range {

@@ -16,26 +16,6 @@ namespace {
 constexpr uint32_t kGpuPid = 1'000'000'000;
 constexpr uint32_t kCopies = 1'000; ///< the first track of copies; queues have their numbers
 
-/// Slices of one track must not overlap: those that do go to tracks of their own.
-class Rows {
-public:
-  /// In order of starts.
-  uint32_t place(uint64_t start, uint64_t end) {
-    const auto row =
-        std::ranges::find_if(busy_until_, [&](uint64_t busy) { return busy <= start; });
-    if (row == busy_until_.end()) {
-      busy_until_.push_back(end);
-      return static_cast<uint32_t>(busy_until_.size() - 1);
-    }
-    *row = end;
-    return static_cast<uint32_t>(row - busy_until_.begin());
-  }
-  std::size_t size() const { return busy_until_.size(); }
-
-private:
-  std::vector<uint64_t> busy_until_;
-};
-
 class Timeline {
 public:
   Timeline(const HostEvents &events, LineFile &file) : events_(events), file_(file) {}
@@ -111,7 +91,7 @@ private:
     const bool is_engine = view.kernel.empty();
     const uint32_t pid = kGpuPid + event_.gpu;
     const std::pair key(pid, is_engine ? kCopies : event_.queue);
-    const uint32_t row = rows_[key].place(operation.start_ns, operation.end_ns);
+    const uint32_t row = tracks_[key].place(operation.start_ns, operation.end_ns);
     const uint32_t tid = key.second * 100 + row;
     slice(view.purpose == Purpose::kernel ? "kernel" : "copy", nameOfOperation(view), pid, tid,
           operation.start_ns, operation.end_ns, [&] {
@@ -171,12 +151,12 @@ private:
     for (const auto &[pid, process] : events_.processes)
       if (!process.program.empty()) name("process_name", pid, std::nullopt, process.program);
     uint32_t last = 0;
-    for (const auto &[key, rows] : rows_) {
+    for (const auto &[key, tracks] : tracks_) {
       const auto &[pid, queue] = key;
       if (pid != last)
         name("process_name", pid, std::nullopt, fmt::format("GPU {}", pid - kGpuPid));
       last = pid;
-      for (uint32_t row = 0; row < rows.size(); ++row)
+      for (uint32_t row = 0; row < tracks.size(); ++row)
         name("thread_name", pid, queue * 100 + row,
              queue == kCopies ? "copies" : fmt::format("queue {}", queue));
     }
@@ -186,7 +166,7 @@ private:
   LineFile &file_;
   bool is_first_ = true;
   std::vector<uint64_t> call_starts_;
-  std::map<std::pair<uint32_t, uint32_t>, Rows> rows_; ///< by GPU and queue
+  std::map<std::pair<uint32_t, uint32_t>, Tracks> tracks_; ///< by GPU and queue
 };
 
 } // namespace

@@ -123,48 +123,154 @@ TEST_F(Rpd, AFileKeepsItsVersion) {
   EXPECT_EQ(database->text("PRAGMA integrity_check"), "ok");
 }
 
-/// The names of columns, in order.
+/// "id integer, pid integer": columns with their types, in order. Tools insert and select by place.
 std::string columns(Database &database, const std::string &table) {
-  Statement statement(database, "SELECT name FROM pragma_table_info('" + table + "')");
+  Statement statement(database, "SELECT name, lower(type), [notnull] FROM pragma_table_info('" +
+                                    table + "')");
   std::string names;
-  while (statement.step()) names += (names.empty() ? "" : " ") + statement.text(0);
+  while (statement.step()) {
+    names += (names.empty() ? "" : ", ") + statement.text(0);
+    if (!statement.text(1).empty()) names += " " + statement.text(1);
+    EXPECT_TRUE(statement.integer(2) == 1 || statement.text(1).empty() ||
+                !table.starts_with("rocpd_"))
+        << table << "." << statement.text(0);
+  }
   return names;
 }
 
-TEST_F(Rpd, TablesAndViewsHaveTheColumnsThatToolsReadByPlace) {
+using Schema = std::vector<std::pair<std::string, std::string>>;
+
+void expectSchema(Database &database, const Schema &tables, const Schema &views) {
+  std::string names, expected;
+  for (const auto &[table, text] : tables) {
+    EXPECT_EQ(columns(database, "rocpd_" + table), text) << table;
+    expected += table + " ";
+  }
+  Statement found(database, "SELECT substr(name, 7) FROM sqlite_master WHERE type = 'table' AND "
+                            "name LIKE 'rocpd_%' ORDER BY name");
+  while (found.step()) names += found.text(0) + " ";
+  EXPECT_EQ(names, expected);
+  for (const auto &[view, text] : views) {
+    Statement statement(database, "SELECT name FROM pragma_table_info('" + view + "')");
+    std::string all;
+    while (statement.step()) all += (all.empty() ? "" : " ") + statement.text(0);
+    EXPECT_EQ(all, text) << view;
+  }
+}
+
+const std::string kOperationView = "id gpuId queueId sequenceId start end duration stream ";
+const std::string kCopied = "size width height kind dst src dstDevice srcDevice sync pinned";
+
+/// Those that are the same in both versions.
+Schema commonViews() {
+  return {{"busy", "gpuId GpuTime WallTime Busy"},
+          {"copy", "id pid tid start end apiName stream " + kCopied},
+          {"copyop", kOperationView + kCopied + " apiName"},
+          {"kernel", kOperationView + "gridX gridY gridZ workgroupX workgroupY workgroupZ "
+                                      "groupSegmentSize privateSegmentSize kernelName"},
+          {"op", "id gpuId queueId sequenceId start end description opType"},
+          {"stackframe", "id string depth string:1"},
+          {"top", "Name TotalCalls TotalDuration_us Ave_us Percentage"}};
+}
+
+std::string copyColumns(const std::string &key) {
+  return "api_ptr_id " + key +
+         ", stream varchar(18), size integer, width integer, height integer, kind integer, dst "
+         "varchar(18), src varchar(18), dstDevice integer, srcDevice integer, sync bool, pinned "
+         "bool";
+}
+
+std::string kernelColumns(const std::string &key) {
+  return "api_ptr_id " + key +
+         ", stream varchar(18), gridX integer, gridY integer, gridZ integer, workgroupX integer, "
+         "workgroupY integer, workgroupZ integer, groupSegmentSize integer, privateSegmentSize "
+         "integer, ";
+}
+
+const std::string kMonitor = "id integer, deviceType varchar(16), deviceId integer, monitorType "
+                             "varchar(16), start integer, end integer, value varchar(255)";
+const std::string kText = "id integer, string varchar(4096)";
+const std::string kMetadata = "id integer, tag varchar(4096), value varchar(4096)";
+
+TEST_F(Rpd, EveryTableAndViewOfVersion3) {
   ASSERT_TRUE(writeRpd({}, path_, RpdVersion::v3));
   const auto database = open();
-  EXPECT_EQ(columns(*database, "rocpd_api"),
-            "id pid tid start end apiName_id category_id domain_id args_id");
-  EXPECT_EQ(columns(*database, "rocpd_op"),
-            "id gpuId queueId sequenceId start end description_id opType_id");
-  EXPECT_EQ(columns(*database, "rocpd_kernelapi"),
-            "api_ptr_id stream gridX gridY gridZ workgroupX workgroupY workgroupZ groupSegmentSize "
-            "privateSegmentSize kernelName_id");
-  EXPECT_EQ(columns(*database, "rocpd_copyapi"),
-            "api_ptr_id stream size width height kind dst src dstDevice srcDevice sync pinned");
-  EXPECT_EQ(columns(*database, "api"), "id pid tid start end domain category apiName args");
-  EXPECT_EQ(columns(*database, "op"), "id gpuId queueId sequenceId start end description opType");
-  EXPECT_EQ(columns(*database, "top"), "Name TotalCalls TotalDuration_us Ave_us Percentage");
-  EXPECT_EQ(columns(*database, "busy"), "gpuId GpuTime WallTime Busy");
-  EXPECT_EQ(columns(*database, "napi"), "id node pid tid start end domain category apiName args");
+  Schema views = commonViews();
+  views.emplace_back("api", "id pid tid start end domain category apiName args");
+  views.emplace_back("napi", "id node pid tid start end domain category apiName args");
+  views.emplace_back("nop", "id node gpuId queueId sequenceId start end description opType");
+  expectSchema(*database,
+               {{"api", "id integer, pid integer, tid integer, start integer, end integer, "
+                        "apiName_id bigint, category_id bigint, domain_id bigint, args_id bigint"},
+                {"api_ops", "id integer, api_id bigint, op_id bigint"},
+                {"copyapi", copyColumns("bigint")},
+                {"counter", "id integer, value real, op_id bigint, name_id bigint"},
+                {"kernelapi", kernelColumns("bigint") + "kernelName_id bigint"},
+                {"metadata", kMetadata},
+                {"monitor", kMonitor},
+                {"op", "id integer, gpuId integer, queueId integer, sequenceId integer, start "
+                       "integer, end integer, description_id bigint, opType_id bigint"},
+                {"stackframe", "id integer, api_ptr_id bigint, depth integer, name_id bigint"},
+                {"string", kText},
+                {"ustring", kText}},
+               views);
+  EXPECT_EQ(database->text("SELECT group_concat(tag || '=' || value) FROM (SELECT * FROM "
+                           "rocpd_metadata WHERE tag NOT LIKE 'references%' ORDER BY tag)"),
+            "gpu_stride=1000,pid_stride=10000000,schema_version=3,session_count=1");
   EXPECT_EQ(database->integer("SELECT count(*) FROM rocpd_metadata WHERE tag = "
                               "'references::rocpd_string.id'"),
             2);
+  EXPECT_EQ(database->text("SELECT group_concat(tbl_name) FROM (SELECT tbl_name FROM "
+                           "sqlite_master WHERE type = 'index' AND sql NOT NULL ORDER BY 1)"),
+            "rocpd_string,rocpd_ustring");
+  EXPECT_EQ(database->integer("SELECT id FROM rocpd_ustring WHERE string = ''"), 1);
 }
 
-TEST_F(Rpd, TheOlderVersionHasItsOwnTables) {
+TEST_F(Rpd, EveryTableAndViewOfVersion2) {
   ASSERT_TRUE(writeRpd({}, path_, RpdVersion::v2));
   const auto database = open();
-  EXPECT_EQ(columns(*database, "rocpd_api"), "id pid tid start end apiName_id args_id");
-  EXPECT_EQ(columns(*database, "rocpd_op"),
-            "id gpuId queueId sequenceId completionSignal start end description_id opType_id");
-  EXPECT_EQ(columns(*database, "rocpd_op_inputSignals"), "id from_op_id to_op_id");
-  EXPECT_EQ(columns(*database, "rocpd_kernelapi"),
-            "api_ptr_id stream gridX gridY gridZ workgroupX workgroupY workgroupZ groupSegmentSize "
-            "privateSegmentSize kernelArgAddress aquireFence releaseFence codeObject_id "
-            "kernelName_id");
-  EXPECT_EQ(columns(*database, "napi"), "");
+  Schema views = commonViews();
+  views.emplace_back("api", "id pid tid start end apiName args");
+  views.emplace_back("napi", "");
+  expectSchema(
+      *database,
+      {{"api", "id integer, pid integer, tid integer, start integer, end integer, apiName_id "
+               "integer, args_id integer"},
+       {"api_ops", "id integer, api_id integer, op_id integer"},
+       {"barrierop", "op_ptr_id integer, signalCount integer, aquireFence varchar(8), releaseFence "
+                     "varchar(8)"},
+       {"copyapi", copyColumns("integer")},
+       {"kernelapi", kernelColumns("integer") +
+                         "kernelArgAddress varchar(18), aquireFence varchar(8), releaseFence "
+                         "varchar(8), codeObject_id integer, kernelName_id integer"},
+       {"kernelcodeobject", "id integer, vgpr integer, sgpr integer, fbar integer"},
+       {"metadata", kMetadata},
+       {"monitor", kMonitor},
+       {"op", "id integer, gpuId integer, queueId integer, sequenceId integer, completionSignal "
+              "varchar(18), start integer, end integer, description_id integer, opType_id integer"},
+       {"op_inputSignals", "id integer, from_op_id integer, to_op_id integer"},
+       {"stackframe", "id integer, api_ptr_id integer, depth integer, name_id integer"},
+       {"string", kText}},
+      views);
+  EXPECT_EQ(database->text("SELECT group_concat(tag || '=' || value) FROM (SELECT * FROM "
+                           "rocpd_metadata WHERE tag NOT LIKE 'references%' ORDER BY tag)"),
+            "schema_version=2,session_count=1");
+}
+
+TEST_F(Rpd, TextsAreUtf8AndFreeRangesShareFewThreads) {
+  using events::MarkerKind;
+  HostEvents events;
+  events.markers = {marker(MarkerKind::mark, 5, std::string_view("a\xff\0b\xc3\xa4", 6))};
+  for (uint64_t i = 0; i < 100; ++i) {
+    events.markers.push_back(marker(MarkerKind::start, 10 * i + 10, "x", i));
+    events.markers.push_back(marker(MarkerKind::stop, 10 * i + 15, "", i));
+  }
+  ASSERT_TRUE(writeRpd(events, path_, RpdVersion::v3));
+  const auto database = open();
+  EXPECT_EQ(database->text("SELECT args FROM api ORDER BY start"), "a\xef\xbf\xbd\xef\xbf\xbd"
+                                                                   "b\xc3\xa4");
+  EXPECT_EQ(database->integer("SELECT count(DISTINCT tid) FROM api WHERE args = 'x'"), 1);
+  EXPECT_EQ(database->integer("SELECT count(*) FROM api WHERE args = 'x'"), 100);
 }
 
 TEST_F(Rpd, OtherFilesAreLeftAlone) {
