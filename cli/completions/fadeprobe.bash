@@ -20,6 +20,7 @@ _fadeprobe() {
     --api) mapfile -t COMPREPLY < <(compgen -W "all memory copy launch stream event module graph device error texture occupancy rtc compiler" -- "$cur"); return ;;
     --format) mapfile -t COMPREPLY < <(compgen -W "rpd rpd2 json perfetto" -- "$cur"); return ;;
     --correct) mapfile -t COMPREPLY < <(compgen -W "properties" -- "$cur"); return ;;
+    --dot) mapfile -t COMPREPLY < <(compgen -W "chain data" -- "$cur"); return ;;
     --start) mapfile -t COMPREPLY < <(compgen -W "on off" -- "$cur"); return ;;
     --alloc) mapfile -t COMPREPLY < <(compgen -W "coarse fine uncached host" -- "$cur"); return ;;
     --transport) mapfile -t COMPREPLY < <(compgen -W "host device" -- "$cur"); return ;;
@@ -34,7 +35,7 @@ _fadeprobe() {
   case $command in
     trace) words="--output --format --append --api --api-log --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
     control) words="start stop flush status --help" ;;
-    log) words="--output --format --append --rows --help" ;;
+    log) words="--output --format --append --graphs --operators --callstack --dot --rows --help" ;;
     check) words="--checks --json --error-exitcode --max --suppress --kernels --dispatches --seed --workgroups --gpu --help --" ;;
     analyze) words=$report ;;
     report) words="--output --trace --code --title --help" ;;

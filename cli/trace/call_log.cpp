@@ -16,7 +16,8 @@ void writeThread(JsonWriter &json, const Thread &thread) {
   json.field("pid", thread.pid);
 }
 
-void writeCall(JsonWriter &json, const HostEvents &events, std::size_t index) {
+void writeCall(JsonWriter &json, const HostEvents &events, const LaunchedKernels &kernels,
+               std::size_t index) {
   const Call &call = events.calls[index];
   const unsigned major = events.hipMajor(call.thread.pid);
   json.object([&] {
@@ -39,6 +40,8 @@ void writeCall(JsonWriter &json, const HostEvents &events, std::size_t index) {
     writeThread(json, call.thread);
     json.field("id", index + 1);
     if (const auto parent = events.callAt(call.parent)) json.field("parent", *parent + 1);
+    if (const std::string kernel = kernels.nameOf(index); !kernel.empty())
+      json.field("kernel", kernel);
   });
 }
 
@@ -82,6 +85,7 @@ void writeOperation(JsonWriter &json, const HostEvents &events, std::size_t inde
     json.field("kind", purposes[static_cast<int>(view.purpose)]);
     if (!view.kernel.empty()) json.field("kernel", view.kernel);
     json.field("agent", event.agent);
+    json.field("gpu", unsigned{event.gpu});
     if (operation.isKernel()) {
       json.field("queue", event.queue);
       json.field("packet", event.sequence);
@@ -111,6 +115,18 @@ void writeRange(JsonWriter &json, const Range &range) {
     json.field("start_ns", range.start_ns);
     json.field("end_ns", range.end_ns);
     writeThread(json, range.thread);
+    if (!range.is_nested) json.field("overlaps", true);
+  });
+}
+
+void writeProcess(JsonWriter &json, uint32_t pid, const Process &process) {
+  json.object([&] {
+    json.field("type", "process");
+    json.field("version", 1);
+    json.field("pid", pid);
+    json.field("parent", process.parent_pid);
+    json.field("program", process.program);
+    json.field("hip", process.hip_library);
   });
 }
 
@@ -126,8 +142,12 @@ Status writeLog(const HostEvents &events, const std::string &path, LogScope scop
       file.json.field("operations", events.operations.size());
       file.json.field("lost", events.lost);
     });
+  if (scope == LogScope::everything)
+    for (const auto &[pid, process] : events.processes)
+      if (!process.program.empty()) writeProcess(file.json, pid, process);
+  const LaunchedKernels kernels(events);
   for (std::size_t i = 0; i < events.calls.size(); ++i) {
-    writeCall(file.json, events, i);
+    writeCall(file.json, events, kernels, i);
     file.lineEnded();
   }
   if (scope == LogScope::everything)

@@ -4,9 +4,13 @@
 #include "fade/options.h"
 #include "report/child.h"
 #include "trace/call_log.h"
+#include "trace/call_paths.h"
 #include "trace/control.h"
+#include "trace/dot_picture.h"
 #include "trace/event_reader.h"
 #include "trace/forms.h"
+#include "trace/graphs.h"
+#include "trace/operators.h"
 #include "trace/summary.h"
 
 #include <CLI/CLI.hpp>
@@ -136,6 +140,17 @@ CLI::App *addLogCommand(CLI::App &app, LogOptions &options) {
   command->add_option("-o,--output", options.output, "make this file from host events instead")
       ->type_name("FILE");
   addFormOptions(*command, options.format, options.append);
+  command->add_flag("--graphs", options.graphs,
+                    "per graph: captures, kernels in order, launches with their times");
+  command->add_flag("--operators", options.operators,
+                    "what the GPU did for which operator (markers of PyTorch's autograd)");
+  command->add_flag("--callstack", options.call_paths,
+                    "time on CPU and GPU by call path: markers, stack frames, calls");
+  command
+      ->add_option("--dot", options.picture,
+                   "a picture for Graphviz: chain (application, HIP, queues, kernels), or data "
+                   "(copies between allocations)")
+      ->type_name("chain|data");
   command->add_option("--rows", options.rows, "lines of each table (default: 15)")->type_name("N");
   return command;
 }
@@ -178,6 +193,29 @@ int runControl(const ControlOptions &options) {
   return 0;
 }
 
+namespace {
+
+/// What the options ask for; the summary if they ask for nothing.
+std::string textOf(const host_trace::TraceLog &log, const LogOptions &options) {
+  if (options.picture == "chain") return host_trace::chainPicture(log, options.rows);
+  if (options.picture == "data") return host_trace::dataPicture(log, options.rows);
+  std::vector<std::string> parts;
+  if (options.graphs) parts.push_back(graphText(log, graphsOf(log), options.rows));
+  if (options.operators || options.call_paths) {
+    const host_trace::Nesting nesting(log);
+    if (options.operators)
+      parts.push_back(operatorText(log, operatorsOf(log, nesting), options.rows));
+    if (options.call_paths)
+      parts.push_back(callPathText(log, callPathsOf(log, nesting), options.rows));
+  }
+  if (parts.empty()) return summarize(log, {options.rows});
+  std::string text;
+  for (const std::string &part : parts) text += (text.empty() ? "" : "\n") + part;
+  return text;
+}
+
+} // namespace
+
 int runLog(const LogOptions &options) {
   const auto failed = [](const Error &error) {
     complain(error.message());
@@ -195,9 +233,15 @@ int runLog(const LogOptions &options) {
     const Status status = writeForm(*events, options.output, options.format, options.append);
     return status ? 0 : failed(status.error());
   }
+  if (!options.picture.empty() && options.picture != "chain" && options.picture != "data") {
+    constexpr std::array<std::string_view, 2> pictures = {"chain", "data"};
+    complain(fmt::format("--dot: '{}' is neither chain nor data{}", options.picture,
+                         suggestion(options.picture, pictures)));
+    return kUsageError;
+  }
   const auto log = host_trace::TraceLog::read(options.file);
   if (!log) return failed(log.error());
-  std::fputs(summarize(*log, {options.rows}).c_str(), stdout);
+  std::fputs(textOf(*log, options).c_str(), stdout);
   return std::fflush(stdout) == 0 ? 0 : 1;
 }
 

@@ -22,6 +22,8 @@ struct LogOptions {
   std::string file;
   std::string output, format; ///< to make something else of it
   bool append = false;
+  bool graphs = false, operators = false, call_paths = false;
+  std::string picture; ///< chain or data
   std::size_t rows = 15;
 };
 

@@ -1,5 +1,6 @@
 #include "trace/operation_view.h"
 
+#include "codeobj/demangle.h"
 #include "trace/api_text.h"
 
 #include <array>
@@ -94,6 +95,28 @@ bool isLaunch(const Call &call) {
   return function == "hipGraphLaunch" || function == "hipGraphLaunch_spt" ||
          (std::string_view(call.function->group) == "launch" &&
           function.find("HostFunc") == function.npos);
+}
+
+LaunchedKernels::LaunchedKernels(const HostEvents &events) : events_(events) {
+  for (const Operation &operation : events.operations) {
+    const auto call = events.callAt(operation.event.call);
+    if (operation.isKernel() && call) first_.try_emplace(*call, &operation);
+  }
+}
+
+std::string LaunchedKernels::nameOf(std::size_t index) const {
+  const Call &call = events_.calls[index];
+  if (!isLaunch(call) || call.isNameOnly() || std::string_view(call.function->group) == "graph")
+    return "";
+  if (const auto at = first_.find(index); at != first_.end())
+    return std::string(events_.textOf(at->second->pid, at->second->event.name));
+  const uint64_t address = call.words.empty() ? 0 : call.words[0];
+  return codeobj::demangle(std::string(events_.functionAt(call.thread.pid, address)));
+}
+
+uint32_t LaunchedKernels::privateBytes(std::size_t call) const {
+  const auto at = first_.find(call);
+  return at == first_.end() ? 0 : at->second->event.private_bytes;
 }
 
 OperationView viewOf(const HostEvents &events, const Operation &operation) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace fade::host_trace {
 
@@ -44,5 +45,19 @@ LaunchSizes launchSizes(const Call &call);
 
 /// Whether a call asks for kernels to be run: a launch, also of a graph.
 bool isLaunch(const Call &call);
+
+/// The kernels that launches have run, and of those that ran nothing themselves, because they were
+/// captured, what the address stands for.
+class LaunchedKernels {
+public:
+  explicit LaunchedKernels(const HostEvents &events);
+  /// Of the call with this index; empty: no launch, or not known.
+  std::string nameOf(std::size_t call) const;
+  uint32_t privateBytes(std::size_t call) const;
+
+private:
+  const HostEvents &events_;
+  std::unordered_map<std::size_t, const Operation *> first_; ///< by call
+};
 
 } // namespace fade::host_trace

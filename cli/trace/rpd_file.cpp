@@ -1,11 +1,11 @@
 #include "trace/rpd_file.h"
 
-#include "codeobj/demangle.h"
 #include "fade/json_writer.h"
 #include "trace/api_text.h"
 #include "trace/database.h"
 #include "trace/operation_view.h"
 #include "trace/thread_times.h"
+#include "trace/trace_log.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -45,8 +45,9 @@ class RpdWriter {
 public:
   RpdWriter(Database &database, RpdVersion version, int64_t session, const HostEvents &events)
       : is_new_(version == RpdVersion::v3), offset_(session * kSessionStride), events_(events),
-        empty_(emptyText(database, "rocpd_string")),
+        kernels_(events), empty_(emptyText(database, "rocpd_string")),
         empty_argument_(is_new_ ? emptyText(database, "rocpd_ustring") : empty_),
+        add_metadata_(database, "INSERT INTO rocpd_metadata(tag, value) VALUES (?, ?)"),
         add_string_(database, "INSERT INTO rocpd_string(id, string) VALUES (?, ?)"),
         add_api_(database, is_new_ ? "INSERT INTO rocpd_api VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
                                    : "INSERT INTO rocpd_api VALUES (?, ?, ?, ?, ?, ?, ?)"),
@@ -66,7 +67,10 @@ public:
   }
 
   void write() {
-    findKernels();
+    for (const auto &[pid, process] : events_.processes)
+      if (!process.program.empty())
+        add_metadata_.run("fade::process",
+                          readable(processLine(pid, process.program, process.hip_library)));
     const std::vector<Range> ranges = rangesOf(events_);
     std::vector<Interval> intervals = intervalsOf(ranges);
     makeNested(intervals);
@@ -122,14 +126,6 @@ private:
 
   // ---- calls
 
-  /// The kernels that launches have run, also of those that ran nothing themselves.
-  void findKernels() {
-    for (const Operation &operation : events_.operations) {
-      const auto call = events_.callAt(operation.event.call);
-      if (operation.isKernel() && call) kernels_.try_emplace(*call, &operation);
-    }
-  }
-
   std::vector<Interval> intervalsOf(const std::vector<Range> &ranges) const {
     std::vector<Interval> all;
     std::map<uint32_t, uint64_t> ends;
@@ -180,7 +176,12 @@ private:
     // Launches and copies have tables of their own; what the compiler calls says the same.
     const bool is_plain = has_row || std::string_view(call.function->group) == "compiler";
     std::string text = is_plain ? "" : plain(argumentText(call, major));
-    if (has_failed) text += (text.empty() ? "result=" : " | result=") + *error;
+    const auto add = [&](const std::string &what) { text += (text.empty() ? "" : " | ") + what; };
+    if (has_failed) add("result=" + *error);
+    if (call.isNameOnly())
+      add("partial=true");
+    else if (!call.hasReturned())
+      add("returned=false");
     return arguments(text);
   }
 
@@ -234,21 +235,8 @@ private:
     }
     const LaunchSizes sizes = launchSizes(call);
     add_kernel_.run(id, stream, sizes.grid[0], sizes.grid[1], sizes.grid[2], sizes.workgroup[0],
-                    sizes.workgroup[1], sizes.workgroup[2], sizes.lds, privateBytes(index),
-                    string(kernelOf(index)));
-  }
-
-  uint32_t privateBytes(std::size_t index) const {
-    const auto at = kernels_.find(index);
-    return at == kernels_.end() ? 0 : at->second->event.private_bytes;
-  }
-
-  std::string kernelOf(std::size_t index) const {
-    if (const auto at = kernels_.find(index); at != kernels_.end())
-      return std::string(events_.textOf(at->second->pid, at->second->event.name));
-    const Call &call = events_.calls[index];
-    const uint64_t address = call.words.empty() ? 0 : call.words[0];
-    return codeobj::demangle(std::string(events_.functionAt(call.thread.pid, address)));
+                    sizes.workgroup[1], sizes.workgroup[2], sizes.lds, kernels_.privateBytes(index),
+                    string(kernels_.nameOf(index)));
   }
 
   // ---- the rest
@@ -285,11 +273,12 @@ private:
   const bool is_new_;
   const int64_t offset_;
   const HostEvents &events_;
+  const LaunchedKernels kernels_;
   const int64_t empty_, empty_argument_;
-  Statement add_string_, add_api_, add_copy_, add_kernel_, add_op_, add_link_, add_ustring_;
+  Statement add_metadata_, add_string_, add_api_, add_copy_, add_kernel_, add_op_, add_link_,
+      add_ustring_;
   std::unordered_map<std::string, int64_t> strings_, ustrings_, mirrored_;
   int64_t next_string_ = 2, next_ustring_ = 2, next_mirrored_ = 0;
-  std::unordered_map<std::size_t, const Operation *> kernels_; ///< by launch: the first one
   std::size_t ranges_ = 0, operations_ = 0;
 };
 

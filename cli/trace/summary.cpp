@@ -1,5 +1,7 @@
 #include "trace/summary.h"
 
+#include "trace/log_text.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -20,19 +22,6 @@ struct Total {
 };
 using Totals = std::map<std::string, Total>;
 
-std::string duration(uint64_t ns) {
-  const auto value = static_cast<double>(ns);
-  if (ns < 10'000) return fmt::format("{} ns", ns);
-  if (ns < 10'000'000) return fmt::format("{:.1f} us", value / 1e3);
-  if (ns < 10'000'000'000) return fmt::format("{:.1f} ms", value / 1e6);
-  return fmt::format("{:.2f} s", value / 1e9);
-}
-
-std::string shortened(const std::string &name) {
-  constexpr std::size_t most = 60;
-  return name.size() <= most ? name : name.substr(0, most - 3) + "...";
-}
-
 /// The largest by time.
 std::string table(const char *title, const Totals &totals, std::size_t rows, bool has_bytes) {
   if (totals.empty()) return "";
@@ -40,15 +29,15 @@ std::string table(const char *title, const Totals &totals, std::size_t rows, boo
   std::ranges::sort(all, std::greater(), [](const auto &line) { return line.second.ns; });
   std::size_t width = std::string_view(title).size();
   for (std::size_t i = 0; i < std::min(rows, all.size()); ++i)
-    width = std::max(width, shortened(all[i].first).size());
+    width = std::max(width, nameCell(all[i].first).size());
   std::string text =
       fmt::format("\n{:<{}}  {:>8}  {:>10}  {:>10}  {:>10}{}\n", title, width, "count", "total",
                   "mean", "longest", has_bytes ? "       bytes" : "");
   for (std::size_t i = 0; i < std::min(rows, all.size()); ++i) {
     const auto &[name, total] = all[i];
-    text +=
-        fmt::format("{:<{}}  {:>8}  {:>10}  {:>10}  {:>10}", shortened(name), width, total.count,
-                    duration(total.ns), duration(total.ns / total.count), duration(total.most_ns));
+    text += fmt::format("{:<{}}  {:>8}  {:>10}  {:>10}  {:>10}", nameCell(name), width, total.count,
+                        durationText(total.ns), durationText(total.ns / total.count),
+                        durationText(total.most_ns));
     if (has_bytes && total.bytes != 0) text += fmt::format("  {:>10}", total.bytes);
     text += '\n';
   }
@@ -61,9 +50,8 @@ bool isFine(const LoggedCall &call) {
 }
 
 /// That runs a kernel: graphs may hold nothing for the GPU.
-bool launchesKernel(const std::string &function) {
-  return function.find("Launch") != function.npos && function.find("Graph") == function.npos &&
-         function.find("HostFunc") == function.npos;
+bool launchesKernel(std::string_view function) {
+  return isLaunch(function) && function.find("Graph") == function.npos;
 }
 
 bool isCopy(const LoggedCall &call) {
@@ -104,17 +92,17 @@ private:
       threads.insert({call.pid, call.tid});
     }
     std::string text;
-    for (const std::string &process : log_.processes) text += process + '\n';
+    for (const std::string &process : log_.processes) text += cli::printable(process) + '\n';
     text += fmt::format("{} calls in {} threads, {} kernels and copies", log_.calls.size(),
                         threads.size(), log_.operations.size());
-    if (last > first) text += fmt::format(", in {}", duration(last - first));
+    if (last > first) text += fmt::format(", in {}", durationText(last - first));
     return text + '\n';
   }
 
   void read(const LoggedOperation &operation) {
     if (!operation.has_ended) ++unfinished_;
     if (operation.has_times)
-      operations_[operation.name].add(operation.end_ns - operation.start_ns, operation.bytes);
+      operations_[nameOf(operation)].add(operation.end_ns - operation.start_ns, operation.bytes);
   }
 
   void readCalls() {
@@ -127,13 +115,13 @@ private:
         ++hanging_[fmt::format("{} in thread {}", call.function, call.tid)];
         continue;
       }
-      calls_[call.function].add(call.end_ns - std::min(call.start_ns, call.end_ns));
+      calls_[std::string(call.function)].add(call.end_ns - std::min(call.start_ns, call.end_ns));
       // That something is not ready yet is an answer.
       if (!call.error.empty() && !isFine(call) && call.error != "hipErrorNotReady")
         ++errors_[fmt::format("{}: {}", call.function, call.error)];
       if (!isFine(call) || call.has_operations || captures > 0) continue;
       if (isCopy(call) && call.bytes.value_or(1) != 0) ++host_copies_;
-      if (launchesKernel(call.function)) ++unseen_[call.function];
+      if (launchesKernel(call.function)) ++unseen_[std::string(call.function)];
     }
   }
 

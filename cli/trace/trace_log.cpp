@@ -1,23 +1,65 @@
 #include "trace/trace_log.h"
 
 #include "trace/api_text.h"
-#include "trace/operation_view.h"
+#include "trace/thread_times.h"
 
+#include <array>
 #include <fmt/format.h>
 #include <fstream>
 
 namespace fade::host_trace {
 namespace {
 
-std::string nameOfOperation(const OperationView &view) {
-  if (view.purpose == Purpose::kernel) return std::string(view.kernel);
-  const char *by = view.kernel.empty() ? "engine" : "kernel";
-  if (view.purpose == Purpose::fill) return fmt::format("fill ({})", by);
-  const std::string_view direction = nameOf(view.direction);
-  return fmt::format("copy{}{} ({})", direction.empty() ? "" : " ", direction, by);
+void addHandles(LoggedCall &one, const Call &call) {
+  const auto first = [&](std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names)
+      if (const auto value = argument(call, name)) return *value;
+    return uint64_t{0};
+  };
+  one.stream = first({"stream", "hStream"});
+  const std::string_view function = one.function;
+  if (function.find("Graph") != function.npos || function.find("Capture") != function.npos) {
+    one.graph = first({"graph", "pGraph"});
+    one.graph_exec = first({"graphExec", "pGraphExec"});
+  }
+  if (isAllocation(function) || isRelease(function)) {
+    one.to = first({"ptr", "dev_ptr", "devPtr"});
+    if (isAllocation(function)) one.bytes = argument(call, "size");
+  }
+  if (const auto copy = copyOf(call)) {
+    one.bytes = copy->bytes;
+    one.to = copy->to;
+    one.from = copy->from;
+  }
 }
 
 } // namespace
+
+bool isLaunch(std::string_view function) {
+  return function.find("Launch") != function.npos && function.find("HostFunc") == function.npos;
+}
+
+bool isAllocation(std::string_view function) {
+  return function.starts_with("hipMalloc") || function == "hipHostMalloc" ||
+         function == "hipExtMallocWithFlags";
+}
+
+bool isRelease(std::string_view function) {
+  return function == "hipFree" || function == "hipFreeAsync" || function == "hipHostFree";
+}
+
+std::string processLine(uint32_t pid, const std::string &program, const std::string &hip) {
+  return fmt::format("process {}: {}{}{}", pid, program, hip.empty() ? "" : ", ", hip);
+}
+
+std::string nameOf(const LoggedOperation &operation) {
+  if (operation.purpose == Purpose::kernel) return std::string(operation.kernel);
+  const char *by = !operation.kernel.empty() ? " (kernel)"
+                   : operation.knows_engine  ? " (engine)"
+                                             : "";
+  if (operation.purpose == Purpose::fill) return fmt::format("fill{}", by);
+  return fmt::format("copy{}{}{}", operation.direction.empty() ? "" : " ", operation.direction, by);
+}
 
 void markCause(TraceLog &log, std::size_t call) {
   for (std::optional<std::size_t> at = call; at && *at < log.calls.size();) {
@@ -34,13 +76,13 @@ TraceLog TraceLog::of(const HostEvents &events) {
   log.lost = events.lost;
   for (const auto &[pid, process] : events.processes)
     if (!process.program.empty())
-      log.processes.push_back(fmt::format("process {}: {}{}{}", pid, process.program,
-                                          process.hip_library.empty() ? "" : ", ",
-                                          process.hip_library));
-  for (const Call &call : events.calls) {
+      log.processes.push_back(processLine(pid, process.program, process.hip_library));
+  const LaunchedKernels kernels(events);
+  for (std::size_t i = 0; i < events.calls.size(); ++i) {
+    const Call &call = events.calls[i];
     LoggedCall &one = log.calls.emplace_back();
-    one.function = call.function->name;
-    one.error = errorOf(call, events.hipMajor(call.thread.pid)).value_or("");
+    one.function = log.texts.keep(call.function->name);
+    one.error = log.texts.keep(errorOf(call, events.hipMajor(call.thread.pid)).value_or(""));
     one.pid = call.thread.pid;
     one.tid = call.thread.tid;
     one.start_ns = call.start_ns;
@@ -48,15 +90,29 @@ TraceLog TraceLog::of(const HostEvents &events) {
     one.has_returned = call.hasReturned();
     one.is_name_only = call.isNameOnly();
     one.parent = events.callAt(call.parent);
-    if (const auto copy = copyOf(call)) one.bytes = copy->bytes;
+    one.kernel = log.texts.keep(kernels.nameOf(i));
+    addHandles(one, call);
   }
   for (const Operation &operation : events.operations) {
     const OperationView view = viewOf(events, operation);
     if (view.call) markCause(log, *view.call);
-    log.operations.push_back({nameOfOperation(view), view.purpose == Purpose::kernel,
-                              operation.has_ended, operation.has_times, operation.start_ns,
-                              operation.end_ns, view.bytes.value_or(0)});
+    LoggedOperation &one = log.operations.emplace_back();
+    one.kernel = log.texts.keep(view.kernel);
+    one.purpose = view.purpose;
+    one.direction = nameOf(view.direction);
+    one.has_ended = operation.has_ended;
+    one.has_times = operation.has_times;
+    one.pid = operation.pid;
+    one.gpu = operation.event.gpu;
+    one.queue = operation.event.queue;
+    one.start_ns = operation.start_ns;
+    one.end_ns = operation.end_ns;
+    one.bytes = view.bytes.value_or(0);
+    one.call = view.call;
   }
+  for (const Range &range : rangesOf(events))
+    log.ranges.push_back({log.texts.keep(range.text), range.thread.pid, range.thread.tid,
+                          range.start_ns, range.end_ns, range.is_nested});
   return log;
 }
 

@@ -1,39 +1,88 @@
 // A trace as fadeprobe log looks at it, from whichever file it was kept in: host events, JSON lines
-// or an RPD database.
+// or an RPD database. All that is shown of a trace is made from this.
 #pragma once
 
 #include "base/result.h"
 #include "trace/event_reader.h"
+#include "trace/operation_view.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 namespace fade::host_trace {
 
 struct LoggedCall {
-  std::string function;
-  std::string error; ///< "hipSuccess"; empty: it has none, or has not returned
+  std::string_view function;
+  std::string_view error;  ///< "hipSuccess"; empty: it has none, or has not returned
+  std::string_view kernel; ///< of a launch; empty: not known
   uint32_t pid = 0, tid = 0;
   uint64_t start_ns = 0, end_ns = 0;
   bool has_returned = true, is_name_only = false;
   bool has_operations = false;       ///< its own, or of a call that it made
-  std::optional<uint64_t> bytes;     ///< of a copy, if they are known
+  std::optional<uint64_t> bytes;     ///< of a copy, fill or allocation, if they are known
   std::optional<std::size_t> parent; ///< index
+  uint32_t stack = 0;                ///< index in TraceLog::stacks; 0: not recorded
+  // Handles and addresses; 0: none.
+  uint64_t stream = 0, graph = 0, graph_exec = 0;
+  uint64_t to = 0, from = 0; ///< of copies; `to` is also what is allocated or released
 };
 
 struct LoggedOperation {
-  std::string name; ///< of the kernel, or "copy host_to_device"
-  bool is_kernel = false, has_ended = true, has_times = true;
+  std::string_view kernel; ///< that did it; empty: a copy engine, or not known
+  Purpose purpose = Purpose::kernel;
+  bool knows_engine = true;   ///< whether a copy without a kernel was done by an engine
+  std::string_view direction; ///< "host_to_device"; empty: not known
+  bool has_ended = true, has_times = true;
+  uint32_t pid = 0, gpu = 0, queue = 0;
   uint64_t start_ns = 0, end_ns = 0, bytes = 0;
+  std::optional<std::size_t> call; ///< index of the call that asked for it
+
+  uint64_t duration() const { return has_times ? end_ns - start_ns : 0; }
+};
+
+/// A marker.
+struct LoggedRange {
+  std::string_view text;
+  uint32_t pid = 0, tid = 0;
+  uint64_t start_ns = 0, end_ns = 0;
+  bool is_nested = true; ///< within its thread
+};
+
+/// Texts that stay where they are, each once.
+class Texts {
+public:
+  std::string_view keep(std::string_view text) {
+    const auto at = all_.find(text);
+    return at != all_.end() ? *at : *all_.emplace(text).first;
+  }
+
+private:
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::unordered_set<std::string, Hash, std::equal_to<>> all_;
 };
 
 struct TraceLog {
+  TraceLog() = default;
+  TraceLog(TraceLog &&) = default;
+  TraceLog &operator=(TraceLog &&) = default;
+
   std::vector<LoggedCall> calls; ///< in order of start
   std::vector<LoggedOperation> operations;
+  std::vector<LoggedRange> ranges;
   std::vector<std::string> processes; ///< a line each
+  /// Places in the program, the outermost first. Number 0 is empty.
+  std::vector<std::vector<std::string_view>> stacks = {{}};
+  /// What is between the application and HIP, as far as it is known: libraries that offer CUDA.
+  std::vector<std::string> layers;
+  bool has_operations = true; ///< a log of calls alone does not say what became of them
   uint64_t lost = 0, bad_lines = 0;
+  Texts texts; ///< what the views above are of
 
   /// Whatever the file is. An error if it is none of those.
   static Result<TraceLog> read(const std::string &path);
@@ -46,5 +95,15 @@ Result<TraceLog> readRpdLog(const std::string &path);
 
 /// Calls that an operation belongs to, with those that made them.
 void markCause(TraceLog &log, std::size_t call);
+
+/// "process 12: /usr/bin/app, /usr/lib/libamdhip64.so.5".
+std::string processLine(uint32_t pid, const std::string &program, const std::string &hip);
+
+/// "scale(float*)", "copy host_to_device (engine)", "fill (kernel)".
+std::string nameOf(const LoggedOperation &operation);
+
+bool isLaunch(std::string_view function); ///< of a kernel or a graph
+bool isAllocation(std::string_view function);
+bool isRelease(std::string_view function);
 
 } // namespace fade::host_trace

@@ -1,9 +1,11 @@
 // JSON lines of fadeprobe trace, read back.
 #include "trace/trace_log.h"
 
+#include <charconv>
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 namespace fade::host_trace {
 namespace {
@@ -24,75 +26,148 @@ bool isNull(const Json &line, const char *key) {
   return at != line.end() && at->is_null();
 }
 
-void addCall(TraceLog &log, const Json &line) {
-  LoggedCall &call = log.calls.emplace_back();
-  call.function = get<std::string>(line, "function", "?");
-  call.error = get<std::string>(line, "result", "");
-  // Functions that return a text are no errors.
-  if (!call.error.starts_with("hipError") && !call.error.starts_with("HIPRTC_") &&
-      call.error != "hipSuccess")
-    call.error.clear();
-  if (call.function == "hipGetErrorName" || call.function == "hipGetErrorString")
-    call.error.clear();
-  call.pid = get<uint32_t>(line, "pid", 0);
-  call.tid = get<uint32_t>(line, "thread", 0);
-  call.start_ns = get<uint64_t>(line, "start_ns", 0);
-  call.end_ns = get<uint64_t>(line, "end_ns", 0);
-  call.is_name_only = line.contains("partial");
-  call.has_returned = !isNull(line, "end_ns") && !call.is_name_only;
-  if (const auto parent = get<uint64_t>(line, "parent", 0)) call.parent = parent - 1;
-  if (const auto args = line.find("args"); args != line.end() && args->is_object())
-    for (const char *name : {"sizeBytes", "ByteCount", "count"})
-      if (args->contains(name)) call.bytes = get<uint64_t>(*args, name, 0);
+/// A number, or an address as "0x..."; the first of these keys that is one.
+uint64_t valueOf(const Json &arguments, std::initializer_list<const char *> keys) {
+  for (const char *key : keys) {
+    const auto at = arguments.find(key);
+    if (at == arguments.end()) continue;
+    if (at->is_number_unsigned()) return at->get<uint64_t>();
+    if (!at->is_string()) continue;
+    const auto &text = at->get_ref<const std::string &>();
+    uint64_t value = 0;
+    if (text.starts_with("0x") &&
+        std::from_chars(text.data() + 2, text.data() + text.size(), value, 16).ec == std::errc())
+      return value;
+  }
+  return 0;
 }
 
-void addOperation(TraceLog &log, const Json &line) {
-  LoggedOperation operation;
-  const auto kind = get<std::string>(line, "kind", "");
-  const auto kernel = get<std::string>(line, "kernel", "");
-  operation.is_kernel = kind == "kernel";
-  const char *by = kernel.empty() ? "engine" : "kernel";
-  const auto direction = get<std::string>(line, "direction", "");
-  operation.name = operation.is_kernel ? kernel
-                   : kind == "fill"
-                       ? fmt::format("fill ({})", by)
-                       : fmt::format("copy{}{} ({})", direction.empty() ? "" : " ", direction, by);
-  operation.has_ended = !line.contains("complete");
-  operation.start_ns = get<uint64_t>(line, "start_ns", 0);
-  operation.end_ns = get<uint64_t>(line, "end_ns", 0);
-  operation.has_times = operation.start_ns != 0 && operation.end_ns >= operation.start_ns;
-  operation.bytes = get<uint64_t>(line, "bytes", 0);
-  if (const auto call = get<uint64_t>(line, "call", 0)) markCause(log, call - 1);
-  log.operations.push_back(std::move(operation));
-}
-
-} // namespace
-
-Result<TraceLog> readJsonLog(const std::string &path) {
-  std::ifstream file(path);
-  TraceLog log;
-  bool has_operations = false;
-  for (std::string text; std::getline(file, text);) {
-    const Json line = Json::parse(text, nullptr, false);
-    if (!line.is_object()) {
-      ++log.bad_lines;
-      continue;
-    }
+class JsonLogReader {
+public:
+  void read(const Json &line) {
     const auto type = get<std::string>(line, "type", "");
     if (type == "call") {
-      addCall(log, line);
+      addCall(line);
     } else if (type == "operation") {
-      addOperation(log, line);
+      addOperation(line);
+    } else if (type == "marker") {
+      log.ranges.push_back({keep(line, "text"), get<uint32_t>(line, "pid", 0),
+                            get<uint32_t>(line, "thread", 0), get<uint64_t>(line, "start_ns", 0),
+                            get<uint64_t>(line, "end_ns", 0), !line.contains("overlaps")});
+    } else if (type == "process") {
+      log.processes.push_back(processLine(get<uint32_t>(line, "pid", 0),
+                                          get<std::string>(line, "program", ""),
+                                          get<std::string>(line, "hip", "")));
     } else if (type == "trace") {
       has_operations = true;
       log.lost = get<uint64_t>(line, "lost", 0);
     }
   }
-  if (log.calls.empty() && !has_operations) return Error{path, "", 0, "holds no calls of HIP"};
-  // A log of calls alone does not say what became of them.
-  if (!has_operations)
+
+  TraceLog log;
+  bool has_operations = false;
+
+private:
+  std::string_view keep(const Json &line, const char *key) {
+    return log.texts.keep(get<std::string>(line, key, ""));
+  }
+
+  void addCall(const Json &line) {
+    LoggedCall &call = log.calls.emplace_back();
+    call.function = keep(line, "function");
+    call.error = keep(line, "result");
+    // Functions that return a text are no errors.
+    if (!call.error.starts_with("hipError") && !call.error.starts_with("HIPRTC_") &&
+        call.error != "hipSuccess")
+      call.error = {};
+    if (call.function == "hipGetErrorName" || call.function == "hipGetErrorString") call.error = {};
+    call.kernel = keep(line, "kernel");
+    call.pid = get<uint32_t>(line, "pid", 0);
+    call.tid = get<uint32_t>(line, "thread", 0);
+    call.start_ns = get<uint64_t>(line, "start_ns", 0);
+    call.end_ns = get<uint64_t>(line, "end_ns", 0);
+    call.is_name_only = line.contains("partial");
+    call.has_returned = !isNull(line, "end_ns") && !call.is_name_only;
+    by_id_[get<uint64_t>(line, "id", 0)] = log.calls.size() - 1;
+    call.parent = callOf(get<uint64_t>(line, "parent", 0));
+    if (const auto args = line.find("args"); args != line.end() && args->is_object())
+      addArguments(call, *args);
+    if (const auto stack = line.find("stack"); stack != line.end() && stack->is_array())
+      call.stack = stackOf(*stack);
+  }
+
+  static void addArguments(LoggedCall &call, const Json &args) {
+    call.stream = valueOf(args, {"stream", "hStream"});
+    call.graph = valueOf(args, {"graph", "pGraph"});
+    call.graph_exec = valueOf(args, {"graphExec", "pGraphExec"});
+    if (isAllocation(call.function) || isRelease(call.function)) {
+      call.to = valueOf(args, {"ptr", "dev_ptr", "devPtr"});
+      if (args.contains("size")) call.bytes = valueOf(args, {"size"});
+      return;
+    }
+    call.to = valueOf(args, {"dst", "dest", "dstDevice", "dstHost"});
+    call.from = valueOf(args, {"src", "srcDevice", "srcHost", "symbol"});
+    for (const char *name : {"sizeBytes", "ByteCount", "count", "sizeInBytes"})
+      if (args.contains(name)) call.bytes = valueOf(args, {name});
+  }
+
+  /// The innermost frame comes first in the file.
+  uint32_t stackOf(const Json &frames) {
+    std::vector<std::string_view> stack;
+    for (auto at = frames.rbegin(); at != frames.rend(); ++at)
+      if (at->is_string()) stack.push_back(log.texts.keep(at->get_ref<const std::string &>()));
+    log.stacks.push_back(std::move(stack));
+    return static_cast<uint32_t>(log.stacks.size() - 1);
+  }
+
+  void addOperation(const Json &line) {
+    LoggedOperation operation;
+    const auto kind = get<std::string>(line, "kind", "");
+    operation.kernel = keep(line, "kernel");
+    operation.purpose = kind == "kernel" ? Purpose::kernel
+                        : kind == "fill" ? Purpose::fill
+                                         : Purpose::copy;
+    operation.direction = keep(line, "direction");
+    operation.has_ended = !line.contains("complete");
+    operation.pid = get<uint32_t>(line, "pid", 0);
+    operation.gpu = get<uint32_t>(line, "gpu", 0);
+    operation.queue = get<uint32_t>(line, "queue", 0);
+    operation.start_ns = get<uint64_t>(line, "start_ns", 0);
+    operation.end_ns = get<uint64_t>(line, "end_ns", 0);
+    operation.has_times = operation.start_ns != 0 && operation.end_ns >= operation.start_ns;
+    operation.bytes = get<uint64_t>(line, "bytes", 0);
+    operation.call = callOf(get<uint64_t>(line, "call", 0));
+    if (operation.call) markCause(log, *operation.call);
+    log.operations.push_back(operation);
+  }
+
+  std::optional<std::size_t> callOf(uint64_t id) const {
+    const auto at = id == 0 ? by_id_.end() : by_id_.find(id);
+    return at == by_id_.end() ? std::nullopt : std::optional(at->second);
+  }
+
+  std::unordered_map<uint64_t, std::size_t> by_id_;
+};
+
+} // namespace
+
+Result<TraceLog> readJsonLog(const std::string &path) {
+  std::ifstream file(path);
+  JsonLogReader reader;
+  for (std::string text; std::getline(file, text);) {
+    const Json line = Json::parse(text, nullptr, false);
+    if (line.is_object())
+      reader.read(line);
+    else
+      ++reader.log.bad_lines;
+  }
+  TraceLog &log = reader.log;
+  if (log.calls.empty() && !reader.has_operations)
+    return Error{path, "", 0, "holds no calls of HIP"};
+  log.has_operations = reader.has_operations;
+  if (!log.has_operations)
     for (LoggedCall &call : log.calls) call.has_operations = true;
-  return log;
+  return std::move(log);
 }
 
 } // namespace fade::host_trace

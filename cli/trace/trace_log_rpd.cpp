@@ -1,20 +1,203 @@
 // RPD files, of FADE or of RPD itself, for fadeprobe log.
 #include "trace/database.h"
+#include "trace/nesting.h"
 #include "trace/trace_log.h"
 
+#include <charconv>
 #include <fmt/format.h>
+#include <map>
 #include <unordered_map>
 
 namespace fade::host_trace {
 namespace {
 
-/// "a=1 | result=hipErrorX"; FADE writes the result of calls that failed.
-std::string errorIn(const std::string &arguments) {
-  const std::string_view mark = "result=";
-  const auto at = arguments.rfind(mark);
-  if (at == arguments.npos) return "hipSuccess";
-  return arguments.substr(at + mark.size());
+uint64_t number(std::string_view text) {
+  const bool is_hex = text.starts_with("0x");
+  if (is_hex) text.remove_prefix(2);
+  uint64_t value = 0;
+  (void)std::from_chars(text.data(), text.data() + text.size(), value, is_hex ? 16 : 10);
+  return value;
 }
+
+/// "a=1 | b=2" or "a = 1 | b = 2".
+class Arguments {
+public:
+  explicit Arguments(std::string_view text) : text_(text) {}
+
+  std::string_view operator[](std::string_view wanted) const {
+    for (std::string_view rest = text_; !rest.empty();) {
+      const auto end = std::min(rest.find(" | "), rest.size());
+      const std::string_view item = rest.substr(0, end);
+      rest.remove_prefix(std::min(end + 3, rest.size()));
+      const auto sign = item.find('=');
+      if (sign == item.npos) continue;
+      if (trimmed(item.substr(0, sign)) == wanted) return trimmed(item.substr(sign + 1));
+    }
+    return {};
+  }
+
+private:
+  static std::string_view trimmed(std::string_view text) {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    return text;
+  }
+  std::string_view text_;
+};
+
+/// The number that tools and FADE give to ranges that may overlap others of their thread.
+constexpr uint32_t kFirstOwnThread = 9'000'000;
+
+class RpdLogReader {
+public:
+  explicit RpdLogReader(Database &database) : database_(database) {}
+
+  void read() {
+    Statement processes(database_, "SELECT value FROM rocpd_metadata WHERE tag = 'fade::process'");
+    while (processes.step()) log.processes.push_back(processes.text(0));
+    readCalls();
+    findParents();
+    readStacks();
+    readOperations();
+  }
+
+  TraceLog log;
+
+private:
+  void readCalls() {
+    Statement rows(database_,
+                   "SELECT api.id, pid, tid, start, end, apiName, args, size, dst, src, C.stream, "
+                   "K.stream, N.string FROM api LEFT JOIN rocpd_copyapi C ON C.api_ptr_id = api.id "
+                   "LEFT JOIN rocpd_kernelapi K ON K.api_ptr_id = api.id LEFT JOIN rocpd_string N "
+                   "ON N.id = kernelName_id ORDER BY start, api.id");
+    while (rows.step()) {
+      const std::string name = rows.text(5), args = rows.text(6);
+      const auto pid = static_cast<uint32_t>(rows.integer(1)),
+                 tid = static_cast<uint32_t>(rows.integer(2));
+      const auto start = static_cast<uint64_t>(rows.integer(3)),
+                 end = std::max(start, static_cast<uint64_t>(rows.integer(4)));
+      if (name == "UserMarker") {
+        log.ranges.push_back({log.texts.keep(args), pid, tid, start, end, tid < kFirstOwnThread});
+        continue;
+      }
+      by_id_[rows.integer(0)] = log.calls.size();
+      LoggedCall &call = log.calls.emplace_back();
+      call.function = log.texts.keep(name);
+      const Arguments arguments(args);
+      const std::string_view error = arguments["result"];
+      call.error = log.texts.keep(error.empty() ? "hipSuccess" : error);
+      call.is_name_only = arguments["partial"] == "true";
+      call.has_returned = !call.is_name_only && arguments["returned"] != "false";
+      call.pid = pid;
+      call.tid = tid;
+      call.start_ns = start;
+      call.end_ns = end;
+      if (const std::string kernel = rows.text(12); !kernel.starts_with("Graph Kernel ("))
+        call.kernel = log.texts.keep(kernel);
+      call.to = number(rows.text(8));
+      call.from = number(rows.text(9));
+      if (const int64_t size = rows.integer(7); size > 0) call.bytes = static_cast<uint64_t>(size);
+      addArguments(call, arguments, rows.text(10) + rows.text(11));
+    }
+  }
+
+  static void addArguments(LoggedCall &call, const Arguments &arguments,
+                           const std::string &stream) {
+    call.stream = number(stream.empty() ? arguments["stream"] : std::string_view(stream));
+    call.graph = number(arguments["graph"]);
+    call.graph_exec = number(arguments["graphExec"]);
+    if (call.function.starts_with("hipMemset")) { // there is no table for those
+      call.to = number(arguments["dst"]);
+      if (const std::string_view size = arguments["sizeBytes"]; !size.empty())
+        call.bytes = number(size);
+    }
+    if (!isAllocation(call.function) && !isRelease(call.function)) return;
+    for (const char *name : {"ptr", "dev_ptr", "devPtr"})
+      if (call.to == 0) call.to = number(arguments[name]);
+    if (const std::string_view size = arguments["size"]; !size.empty()) call.bytes = number(size);
+  }
+
+  void findParents() {
+    const Nesting nesting(log);
+    for (const Nesting::Item &item : nesting.items()) {
+      if (!item.is_call) continue;
+      for (auto at = item.parent; at; at = nesting.items()[*at].parent)
+        if (nesting.items()[*at].is_call) {
+          log.calls[item.index].parent = nesting.items()[*at].index;
+          break;
+        }
+    }
+  }
+
+  /// The innermost frame has the depth 0.
+  void readStacks() {
+    Statement rows(database_, "SELECT api_ptr_id, string FROM rocpd_stackframe S JOIN rocpd_string "
+                              "N ON N.id = S.name_id ORDER BY api_ptr_id, depth DESC");
+    std::vector<std::string_view> stack;
+    std::map<std::vector<std::string_view>, uint32_t> known;
+    int64_t current = 0;
+    const auto finish = [&] {
+      const auto call = by_id_.find(current);
+      if (stack.empty() || call == by_id_.end()) return;
+      const auto [at, is_new] = known.try_emplace(stack, log.stacks.size());
+      if (is_new) log.stacks.push_back(stack);
+      log.calls[call->second].stack = at->second;
+    };
+    while (rows.step()) {
+      if (rows.integer(0) != current) {
+        finish();
+        stack.clear();
+        current = rows.integer(0);
+      }
+      stack.push_back(log.texts.keep(rows.text(1)));
+    }
+    finish();
+  }
+
+  void readOperations() {
+    std::unordered_map<int64_t, std::size_t> causes;
+    Statement links(database_, "SELECT op_id, api_id FROM rocpd_api_ops");
+    while (links.step())
+      if (const auto at = by_id_.find(links.integer(1)); at != by_id_.end()) {
+        causes.try_emplace(links.integer(0), at->second);
+        markCause(log, at->second);
+      }
+    Statement rows(database_, "SELECT id, description, opType, start, end, gpuId, queueId FROM op "
+                              "ORDER BY start, id");
+    while (rows.step()) {
+      LoggedOperation &operation = log.operations.emplace_back();
+      setKind(operation, rows.text(2));
+      operation.kernel = log.texts.keep(rows.text(1));
+      operation.knows_engine = false;
+      operation.start_ns = static_cast<uint64_t>(rows.integer(3));
+      operation.end_ns = static_cast<uint64_t>(rows.integer(4));
+      operation.has_times = operation.end_ns >= operation.start_ns;
+      operation.gpu = static_cast<uint32_t>(rows.integer(5));
+      operation.queue = static_cast<uint32_t>(rows.integer(6));
+      const auto cause = causes.find(rows.integer(0));
+      if (cause == causes.end()) continue;
+      operation.call = cause->second;
+      const LoggedCall &call = log.calls[cause->second];
+      operation.pid = call.pid;
+      if (operation.purpose != Purpose::kernel) operation.bytes = call.bytes.value_or(0);
+    }
+  }
+
+  static void setKind(LoggedOperation &operation, std::string_view type) {
+    static const std::map<std::string_view, std::string_view> directions = {
+        {"CopyHostToDevice", "host_to_device"},
+        {"CopyDeviceToHost", "device_to_host"},
+        {"CopyDeviceToDevice", "device_to_device"},
+        {"CopyHostToHost", "host_to_host"}};
+    if (type.starts_with("Copy")) operation.purpose = Purpose::copy;
+    if (type.starts_with("Fill")) operation.purpose = Purpose::fill;
+    if (const auto at = directions.find(type); at != directions.end())
+      operation.direction = at->second;
+  }
+
+  Database &database_;
+  std::unordered_map<int64_t, std::size_t> by_id_;
+};
 
 } // namespace
 
@@ -24,40 +207,10 @@ Result<TraceLog> readRpdLog(const std::string &path) {
   Database &database = **opened;
   if (database.integer("SELECT count(*) FROM sqlite_master WHERE name = 'rocpd_api'") == 0)
     return Error{path, "", 0, "is a database, but no RPD file"};
-  TraceLog log;
-  std::unordered_map<int64_t, std::size_t> by_id;
-  Statement calls(database,
-                  "SELECT api.id, pid, tid, start, end, apiName, args, size FROM api "
-                  "LEFT JOIN rocpd_copyapi ON api_ptr_id = api.id ORDER BY start, api.id");
-  while (calls.step()) {
-    const std::string name = calls.text(5);
-    if (name == "UserMarker") continue;
-    by_id[calls.integer(0)] = log.calls.size();
-    LoggedCall &call = log.calls.emplace_back();
-    call.function = name;
-    call.error = errorIn(calls.text(6));
-    call.pid = static_cast<uint32_t>(calls.integer(1));
-    call.tid = static_cast<uint32_t>(calls.integer(2));
-    call.start_ns = static_cast<uint64_t>(calls.integer(3));
-    call.end_ns = static_cast<uint64_t>(calls.integer(4));
-    if (const int64_t size = calls.integer(7); size > 0) call.bytes = static_cast<uint64_t>(size);
-  }
-  Statement operations(database, "SELECT description, opType, start, end FROM op ORDER BY start");
-  while (operations.step()) {
-    LoggedOperation operation;
-    const std::string type = operations.text(1);
-    operation.is_kernel = type == "KernelExecution";
-    operation.name = operation.is_kernel ? operations.text(0) : type;
-    operation.start_ns = static_cast<uint64_t>(operations.integer(2));
-    operation.end_ns = static_cast<uint64_t>(operations.integer(3));
-    operation.has_times = operation.end_ns >= operation.start_ns;
-    log.operations.push_back(std::move(operation));
-  }
-  Statement links(database, "SELECT DISTINCT api_id FROM rocpd_api_ops");
-  while (links.step())
-    if (const auto at = by_id.find(links.integer(0)); at != by_id.end()) markCause(log, at->second);
+  RpdLogReader reader(database);
+  reader.read();
   if (Status status = database.status(); !status) return std::move(status).error();
-  return log;
+  return std::move(reader.log);
 }
 
 } // namespace fade::host_trace

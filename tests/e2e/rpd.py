@@ -15,11 +15,12 @@ OPERATOR = re.compile(r"^(.+?)(?:, seq = (\d+))?, op_id = (\d+)(?:, sizes = (.*)
 
 
 class Tests(fade.Test):
-    def events(self, app=(program("training"), STEPS)):
+    def events(self, app=(program("training"), STEPS), api="all"):
         """What a program has recorded."""
         path = self.path("run.events")
         preload = ":".join(os.path.join(fade.LIB, x) for x in ("libfaderoctx.so", "libfadegpu.so"))
-        result = self.bare(app, {"HSA_TOOLS_LIB": os.path.join(fade.LIB, "libfade.so"), "FADE_TRACE": path, "LD_PRELOAD": preload})
+        result = self.bare(app, {"HSA_TOOLS_LIB": os.path.join(fade.LIB, "libfade.so"), "FADE_TRACE": path, "FADE_TRACE_API": api,
+                                  "LD_PRELOAD": preload})
         self.assertEqual(result.code, 0, result.stderr)
         return path
 
@@ -156,6 +157,43 @@ class Tests(fade.Test):
         self.assertAlmostEqual(share, busy / wall)
         sizes = db.execute("SELECT DISTINCT size, kind FROM copy ORDER BY kind").fetchall()
         self.assertEqual(sizes, [(16384, 1), (16384, 2)])
+
+    # ---- what fadeprobe log makes of it
+
+    def test_log_shows_the_same_whatever_the_file(self):
+        events = self.events(api="memory,copy,launch,graph,compiler,^hipStream")
+        texts = {}
+        for form in ("rpd", "rpd2", "json"):
+            path = self.path(f"run.{form}")
+            self.assertEqual(self.bare([PROBE, "log", events, "-o", path, "--format", form]).code, 0)
+            texts[form] = {}
+            for view in (("--graphs",), ("--operators",), ("--callstack",), ("--dot", "chain"), ("--dot", "data"), ("--rows", 99)):
+                result = self.bare([PROBE, "log", path, *view])
+                self.assertEqual((result.code, result.stderr), (0, ""))
+                text = re.sub(r" \((engine|kernel)\)", "", result.stdout)  # an RPD file does not say it
+                # Times are moved by some ns so that they nest, and columns follow what is in them.
+                texts[form][view] = sorted(re.sub(r"[\d.]+ (ns|us|ms)\b", "T", re.sub(" +", " ", text)).splitlines())
+        for view, text in texts["json"].items():
+            self.assertEqual(texts["rpd"][view], text, view)
+            self.assertEqual(texts["rpd2"][view], text, view)
+        text = "\n".join(texts["rpd"]["--operators",])
+        self.assertRegex(text, rf"(?m)^aten::mul scale\(float\*, float\) \[\[4096\], \[\]\] {2 * STEPS} ")
+        self.assertRegex(text, rf"(?m)^aten::copy_ copy device_to_host {2 * STEPS} ")
+        text = "\n".join(texts["rpd"]["--callstack",])
+        self.assertRegex(text, r"(?m)^ 2 T T T T step 1$")
+        text = self.bare([PROBE, "log", self.path("run.json"), "--graphs"]).stdout
+        self.assertRegex(text, r"kernels in order\n +1  scale\(.*\n +2  add\(.*\n +3  scale\(")
+        self.assertRegex(text, r"(?m)^graph 1: .* 4 launches$")
+
+    def test_times_of_a_graph_are_those_of_its_operations(self):
+        db = self.convert(self.events())
+        text = self.bare([PROBE, "log", self.path("run.rpd"), "--graphs"]).stdout
+        span, busy = db.execute("SELECT sum(span), sum(busy) FROM (SELECT max(O.end) - min(O.start) AS span, sum(O.end - O.start) AS busy FROM api A "
+                                "JOIN rocpd_api_ops ON api_id = A.id JOIN rocpd_op O ON O.id = op_id WHERE apiName = 'hipGraphLaunch' GROUP BY A.id)").fetchone()
+        total = re.search(r"(?m)^ +total +([\d.]+) .. +([\d.]+) us +([\d.]+) us +12$", text)
+        self.assertIsNotNone(total, text)
+        self.assertAlmostEqual(float(total[2]), span / 1000, delta=0.1)
+        self.assertAlmostEqual(float(total[3]), busy / 1000, delta=0.1)  # its kernels follow each other
 
     # ---- several sessions
 

@@ -305,6 +305,7 @@ class Tests(fade.Test):
         self.assertIn("calls that did not return\n       1  hipStreamSynchronize", result.stdout)
         result = self.bare([PROBE, "log", events, "-o", self.path("x.rpd")])
         self.assertEqual((result.code, result.stdout), (0, ""), result.stderr)
+        self.assertIn("calls that did not return\n       1  hipStreamSynchronize", self.bare([PROBE, "log", self.path("x.rpd")]).stdout)
         with sqlite3.connect(self.path("x.rpd")) as db:
             self.assertEqual(db.execute("SELECT count(*) FROM api WHERE apiName = 'hipStreamSynchronize'").fetchone(), (1,))
 
@@ -382,6 +383,9 @@ class Tests(fade.Test):
         self.assert_mistake(["trace", "-o", self.path("x"), "--format", "rdp"], "--format: 'rdp' is none of .*did you mean 'rpd'")
         self.assert_mistake(["trace", "-o", self.path("x"), "--format", "json", "--append"], "--append is for RPD files")
         self.assert_mistake(["trace", "--api-log", self.path("x"), "--start", "maybe"], "--start: 'maybe' is neither true nor false")
+        result = self.bare([PROBE, "log", "x", "--dot", "chian"])
+        self.assertEqual(result.code, 2)
+        self.assertRegex(result.stderr, "--dot: 'chian' is neither chain nor data .did you mean 'chain'")
         for path, what in ((__file__, "is neither JSON lines nor an RPD file"), ("/no/such/file", "no such file")):
             result = self.bare([PROBE, "log", path])
             self.assertEqual((result.code, result.stdout), (1, ""))

@@ -288,10 +288,10 @@ TEST_F(Rpd, OtherFilesAreLeftAlone) {
   EXPECT_FALSE(writeRpd(twoRanges(), "/no/such/place", RpdVersion::v3));
 }
 
-LoggedCall logged(std::string function, std::string error, bool has_operations = false) {
+LoggedCall logged(std::string_view function, std::string_view error, bool has_operations = false) {
   LoggedCall call;
-  call.function = std::move(function);
-  call.error = std::move(error);
+  call.function = function;
+  call.error = error;
   call.start_ns = 100;
   call.end_ns = 200;
   call.has_operations = has_operations;
