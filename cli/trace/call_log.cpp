@@ -2,11 +2,14 @@
 
 #include "fade/json_writer.h"
 #include "trace/api_text.h"
+#include "trace/findings.h"
 #include "trace/line_file.h"
 #include "trace/operation_view.h"
+#include "trace/stack_names.h"
 #include "trace/thread_times.h"
 
 #include <fmt/format.h>
+#include <set>
 
 namespace fade::host_trace {
 namespace {
@@ -42,6 +45,47 @@ void writeCall(JsonWriter &json, const HostEvents &events, const LaunchedKernels
     if (const auto parent = events.callAt(call.parent)) json.field("parent", *parent + 1);
     if (const std::string kernel = kernels.nameOf(index); !kernel.empty())
       json.field("kernel", kernel);
+    if (call.stack != 0) json.field("stack", fmt::format("{:016x}", call.stack));
+  });
+}
+
+void writeStack(JsonWriter &json, uint64_t id, const std::vector<const StackFrame *> &frames) {
+  json.object([&] {
+    json.field("type", "stack");
+    json.field("version", 1);
+    json.field("id", fmt::format("{:016x}", id));
+    json.list("frames", [&] {
+      for (const StackFrame *frame : frames)
+        json.object([&] {
+          json.field("function", frame->function);
+          if (!frame->file.empty()) json.field("file", frame->file);
+          if (frame->line != 0) json.field("line", frame->line);
+          if (!frame->library.empty()) json.field("library", frame->library);
+          if (frame->address != 0) json.field("address", fmt::format("{:#x}", frame->address));
+        });
+    });
+  });
+}
+
+void writeFact(JsonWriter &json, const FoundFact &fact) {
+  json.object([&] {
+    json.field("type", "finding");
+    json.field("version", 1);
+    json.field("kind", fact.kind);
+    json.field("text", fact.text);
+    json.field("count", fact.count);
+    json.field("pid", fact.pid);
+  });
+}
+
+void writeRequest(JsonWriter &json, const LibraryRequest &request) {
+  json.object([&] {
+    json.field("type", "library");
+    json.field("version", 1);
+    json.field("file", request.file);
+    json.field("requested_by", request.who);
+    json.field("time_ns", request.time_ns);
+    writeThread(json, request.thread);
   });
 }
 
@@ -56,6 +100,18 @@ void writeTimes(JsonWriter &json, const Operation &operation) {
   }
   if (!operation.has_ended) json.field("complete", false);
   if (operation.has_failed) json.field("failed", true);
+}
+
+void writeRegisters(JsonWriter &json, const HostEvents &events, const Operation &operation) {
+  const auto process = events.processes.find(operation.pid);
+  if (process == events.processes.end()) return;
+  const auto kernel = process->second.kernels.find(operation.event.name);
+  if (kernel == process->second.kernels.end()) return;
+  json.field("vgprs", kernel->second.vgprs);
+  if (kernel->second.agprs != 0) json.field("agprs", kernel->second.agprs);
+  json.field("sgprs", kernel->second.sgprs);
+  if (kernel->second.spilled_vgprs != 0) json.field("spilled_vgprs", kernel->second.spilled_vgprs);
+  if (kernel->second.spilled_sgprs != 0) json.field("spilled_sgprs", kernel->second.spilled_sgprs);
 }
 
 void writeKernel(JsonWriter &json, const events::OperationEvent &event) {
@@ -90,6 +146,7 @@ void writeOperation(JsonWriter &json, const HostEvents &events, std::size_t inde
       json.field("queue", event.queue);
       json.field("packet", event.sequence);
       writeKernel(json, event);
+      writeRegisters(json, events, operation);
     } else if ((event.flags & events::kOperationEngine) != 0) {
       json.field("engine", event.engine);
     }
@@ -146,7 +203,14 @@ Status writeLog(const HostEvents &events, const std::string &path, LogScope scop
     for (const auto &[pid, process] : events.processes)
       if (!process.program.empty()) writeProcess(file.json, pid, process);
   const LaunchedKernels kernels(events);
+  StackNames names(events);
+  std::set<uint64_t> stacks; // before the first call that has it
   for (std::size_t i = 0; i < events.calls.size(); ++i) {
+    const Call &call = events.calls[i];
+    if (call.stack != 0 && stacks.insert(call.stack).second) {
+      writeStack(file.json, call.stack, names.framesOf(call.thread.pid, call.stack, call.start_ns));
+      file.lineEnded();
+    }
     writeCall(file.json, events, kernels, i);
     file.lineEnded();
   }
@@ -160,6 +224,14 @@ Status writeLog(const HostEvents &events, const std::string &path, LogScope scop
       writeRange(file.json, range);
       file.lineEnded();
     }
+  for (const LibraryRequest &request : events.requests) {
+    writeRequest(file.json, request);
+    file.lineEnded();
+  }
+  for (const FoundFact &fact : findFacts(events)) {
+    writeFact(file.json, fact);
+    file.lineEnded();
+  }
   return file.close();
 }
 

@@ -117,13 +117,43 @@ private:
       thread_ = {event.pid, event.tid};
       return true;
     }
-    case EventKind::stack:
-    case EventKind::call_stack:
-    case EventKind::library:
-    case EventKind::caller:
-    case EventKind::finding:
-    case EventKind::kernel:
-    case EventKind::usage: return true; // nobody asks for them yet
+    case EventKind::stack: return readStack(at, size);
+    case EventKind::call_stack: {
+      events::CallStackEvent event{};
+      if (!get(event, at, size)) return false;
+      call_stacks_[event.call] = event.stack;
+      return true;
+    }
+    case EventKind::library: return readLibrary(at, size);
+    case EventKind::caller: {
+      events::CallerEvent event{};
+      if (!get(event, at, size)) return false;
+      const hip::FunctionInfo *function = functionOf(event.function);
+      if (function) events_.callers.push_back({thread_.pid, function, event.address, event.stack});
+      return function != nullptr;
+    }
+    case EventKind::finding: {
+      events::FindingEvent event{};
+      if (!get(event, at, size) || event.size > size - sizeof event) return false;
+      events_.findings.push_back({event.kind,
+                                  thread_.pid,
+                                  event.call,
+                                  event.time_ns,
+                                  {bytes_ + at + sizeof event, event.size}});
+      return true;
+    }
+    case EventKind::kernel: {
+      events::KernelEvent event{};
+      if (!get(event, at, size)) return false;
+      events_.processes[thread_.pid].kernels[event.name] = event;
+      return true;
+    }
+    case EventKind::usage: {
+      events::UsageEvent event{};
+      if (!get(event, at, size)) return false;
+      events_.usages.push_back({thread_.pid, event.is_last != 0, event.time_ns, event.cpu_ns});
+      return true;
+    }
     case EventKind::process: return readProcess(at, size);
     case EventKind::call: return readCall(at, size);
     case EventKind::text: {
@@ -178,17 +208,46 @@ private:
     return true; // of a later version
   }
 
-  bool readProcess(uint64_t at, uint64_t size) {
-    events::ProcessEvent event{};
-    if (!get(event, at, size)) return false;
-    std::string_view rest(bytes_ + at + sizeof event, size - sizeof event);
-    std::array<std::string_view, 2> texts;
+  /// Two texts that end with a zero.
+  bool getTexts(std::array<std::string_view, 2> &texts, uint64_t at, uint64_t size) const {
+    std::string_view rest(bytes_ + at, size);
     for (std::string_view &text : texts) {
       const auto end = rest.find('\0');
       if (end == rest.npos) return false;
       text = rest.substr(0, end);
       rest.remove_prefix(end + 1);
     }
+    return true;
+  }
+
+  bool readStack(uint64_t at, uint64_t size) {
+    events::StackEvent event{};
+    if (!get(event, at, size) || event.count > (size - sizeof event) / 8) return false;
+    events_.stacks[event.id] = {reinterpret_cast<const uint64_t *>(bytes_ + at + sizeof event),
+                                event.count};
+    return true;
+  }
+
+  bool readLibrary(uint64_t at, uint64_t size) {
+    events::LibraryEvent event{};
+    std::array<std::string_view, 2> texts;
+    if (!get(event, at, size) || !getTexts(texts, at + sizeof event, size - sizeof event))
+      return false;
+    if ((event.flags & events::kLibraryRequested) != 0) {
+      events_.requests.push_back({thread_, event.time_ns, texts[0], texts[1]});
+      return true;
+    }
+    const bool is_gone = (event.flags & events::kLibraryUnloaded) != 0;
+    libraries_.push_back(
+        {thread_.pid, is_gone, {texts[0], event.bias, event.begin, event.end, event.time_ns}});
+    return true;
+  }
+
+  bool readProcess(uint64_t at, uint64_t size) {
+    events::ProcessEvent event{};
+    if (!get(event, at, size)) return false;
+    std::array<std::string_view, 2> texts;
+    if (!getTexts(texts, at + sizeof event, size - sizeof event)) return false;
     Process &process = events_.processes[event.pid];
     if (process.start_ns == 0) process.start_ns = event.time_ns;
     process.parent_pid = event.parent_pid;
@@ -241,7 +300,32 @@ private:
     });
   }
 
+  /// Threads have told of them in blocks of their own.
+  void placeLibraries() {
+    std::ranges::sort(libraries_, {}, [](const LibraryChange &change) {
+      return std::pair(change.library.loaded_ns, !change.is_gone);
+    });
+    for (const LibraryChange &change : libraries_) {
+      auto &all = events_.processes[change.pid].libraries;
+      if (!change.is_gone) {
+        all.push_back(change.library);
+        continue;
+      }
+      const auto at = std::find_if(all.rbegin(), all.rend(), [&](const Library &library) {
+        return library.begin == change.library.begin && library.path == change.library.path;
+      });
+      if (at != all.rend()) at->unloaded_ns = change.library.loaded_ns;
+    }
+  }
+
   void sort() {
+    placeLibraries();
+    for (Call &call : events_.calls)
+      if (const auto at = call_stacks_.find(call.position); at != call_stacks_.end())
+        call.stack = at->second;
+    std::ranges::sort(events_.findings, {}, &Finding::time_ns);
+    std::ranges::sort(events_.usages, {}, &Usage::time_ns);
+    std::ranges::sort(events_.requests, {}, &LibraryRequest::time_ns);
     const auto by = [](auto member) {
       return [member](const auto &item) { return std::pair(item.*member, item.position); };
     };
@@ -258,6 +342,13 @@ private:
   const std::size_t size_;
   Thread thread_;
   std::vector<events::OperationEndEvent> ends_;
+  std::unordered_map<uint64_t, uint64_t> call_stacks_; ///< by call
+  struct LibraryChange {
+    uint32_t pid;
+    bool is_gone;
+    Library library;
+  };
+  std::vector<LibraryChange> libraries_;
 };
 
 Result<HostEvents> HostEvents::read(const std::string &path) {

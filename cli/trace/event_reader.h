@@ -32,6 +32,7 @@ struct Call {
   uint64_t start_ns = 0, end_ns = 0, result = 0;
   /// The arguments and what follows them; empty if only the name is known.
   std::span<const uint64_t> words;
+  uint64_t stack = 0; ///< from where it was made: see HostEvents::stacks; 0: nobody knows
 
   bool hasReturned() const { return (flags & events::kCallReturned) != 0; }
   bool isNameOnly() const { return (flags & events::kCallNameOnly) != 0; }
@@ -55,6 +56,13 @@ struct Marker {
   uint64_t position = 0;
 };
 
+/// A library, for as long as it was loaded.
+struct Library {
+  std::string_view path;
+  uint64_t bias = 0, begin = 0, end = 0;
+  uint64_t loaded_ns = 0, unloaded_ns = UINT64_MAX; ///< when it was noticed
+};
+
 struct Process {
   uint32_t parent_pid = 0;
   uint64_t start_ns = 0;
@@ -62,6 +70,37 @@ struct Process {
   unsigned hip_major = 0; ///< 0: not known
   std::unordered_map<uint64_t, std::string_view> texts;
   std::unordered_map<uint64_t, uint64_t> functions; ///< by address of a launch: the kernel's name
+  std::unordered_map<uint64_t, events::KernelEvent> kernels; ///< by the id of the name
+  std::vector<Library> libraries;                            ///< in order of loading
+};
+
+/// Somebody asked for a library.
+struct LibraryRequest {
+  Thread thread;
+  uint64_t time_ns = 0;
+  std::string_view file, who;
+};
+
+/// A place that calls a function of HIP.
+struct Caller {
+  uint32_t pid = 0;
+  const hip::FunctionInfo *function = nullptr;
+  uint64_t address = 0, stack = 0;
+};
+
+/// What was noticed while it was recorded.
+struct Finding {
+  events::FindingKind kind{};
+  uint32_t pid = 0;
+  uint64_t call = 0, time_ns = 0; ///< a position, or 0
+  std::string_view text;
+};
+
+/// The time that a process had had from its processors by then.
+struct Usage {
+  uint32_t pid = 0;
+  bool is_last = false;
+  uint64_t time_ns = 0, cpu_ns = 0;
 };
 
 /// Recording was switched on or off.
@@ -80,8 +119,13 @@ public:
   std::vector<Operation> operations;
   std::vector<Marker> markers;
   std::vector<Switch> switches;
-  std::map<uint32_t, Process> processes; ///< by pid
-  uint64_t lost = 0;                     ///< events that could not be recorded
+  std::vector<LibraryRequest> requests;
+  std::vector<Caller> callers; ///< in no order
+  std::vector<Finding> findings;
+  std::vector<Usage> usages;
+  std::unordered_map<uint64_t, std::span<const uint64_t>> stacks; ///< by id: see events::StackEvent
+  std::map<uint32_t, Process> processes;                          ///< by pid
+  uint64_t lost = 0;    ///< events that could not be recorded
   uint64_t damaged = 0; ///< places that make no sense: the rest of their block was left out
   int64_t monotonic_ns = 0, realtime_ns = 0;
 

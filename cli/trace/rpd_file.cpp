@@ -3,7 +3,9 @@
 #include "fade/json_writer.h"
 #include "trace/api_text.h"
 #include "trace/database.h"
+#include "trace/findings.h"
 #include "trace/operation_view.h"
+#include "trace/stack_names.h"
 #include "trace/thread_times.h"
 #include "trace/trace_log.h"
 
@@ -17,6 +19,11 @@ namespace {
 constexpr int64_t kSessionStride = int64_t{1} << 32; ///< between the numbers of two sessions
 constexpr int64_t kMirrored = int64_t{1} << 31;      ///< texts that are in both tables
 constexpr uint32_t kRangeThreads = 9'000'000;        ///< of ranges that need not nest
+
+/// Of rows of rocpd_metadata that are FADE's.
+std::string findingTag(const char *what, int64_t offset) {
+  return fmt::format("fade::{}::{}", what, offset / kSessionStride);
+}
 
 std::string hex(uint64_t value) { return fmt::format("{:#x}", value); }
 
@@ -47,7 +54,9 @@ public:
       : is_new_(version == RpdVersion::v3), offset_(session * kSessionStride), events_(events),
         kernels_(events), empty_(emptyText(database, "rocpd_string")),
         empty_argument_(is_new_ ? emptyText(database, "rocpd_ustring") : empty_),
-        add_metadata_(database, "INSERT INTO rocpd_metadata(tag, value) VALUES (?, ?)"),
+        add_metadata_(database,
+                      "INSERT INTO rocpd_metadata(tag, value) SELECT ?1, ?2 WHERE NOT EXISTS "
+                      "(SELECT 1 FROM rocpd_metadata WHERE tag = ?1 AND value = ?2)"),
         add_string_(database, "INSERT INTO rocpd_string(id, string) VALUES (?, ?)"),
         add_api_(database, is_new_ ? "INSERT INTO rocpd_api VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
                                    : "INSERT INTO rocpd_api VALUES (?, ?, ?, ?, ?, ?, ?)"),
@@ -59,7 +68,8 @@ public:
                               "'', '', '', 1, ?)"),
         add_op_(database, is_new_ ? "INSERT INTO rocpd_op VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
                                   : "INSERT INTO rocpd_op VALUES (?, ?, ?, ?, '', ?, ?, ?, ?)"),
-        add_link_(database, "INSERT INTO rocpd_api_ops VALUES (?, ?, ?)") {
+        add_link_(database, "INSERT INTO rocpd_api_ops VALUES (?, ?, ?)"),
+        add_frame_(database, "INSERT INTO rocpd_stackframe VALUES (?, ?, ?, ?)"), names_(events) {
     if (!is_new_)
       database.execute("INSERT OR IGNORE INTO rocpd_kernelcodeobject VALUES (1, 0, 0, 0)");
     if (is_new_)
@@ -78,6 +88,7 @@ public:
     for (std::size_t i = 0; i < ranges.size(); ++i)
       writeRange(ranges[i], intervals[events_.calls.size() + i]);
     for (const Operation &operation : events_.operations) writeOperation(operation);
+    writeFindings();
   }
 
 private:
@@ -193,6 +204,7 @@ private:
     const bool is_launch = isLaunch(call) && !call.isNameOnly();
     const int64_t args = argumentsOf(call, copy.has_value() || is_launch);
     addApi(id, interval, call.function->name, "hip", args);
+    writeStack(id, call);
     if (copy)
       writeCopy(id, call, *copy);
     else if (is_launch)
@@ -239,7 +251,31 @@ private:
                     string(kernels_.nameOf(index)));
   }
 
+  void writeStack(int64_t id, const Call &call) {
+    if (call.stack == 0) return;
+    const auto [at, is_new] = stacks_.try_emplace({call.thread.pid, call.stack});
+    if (is_new)
+      for (const StackFrame *frame : names_.framesOf(call.thread.pid, call.stack, call.start_ns))
+        at->second.push_back(string(frame->text()));
+    int64_t depth = 0;
+    for (const int64_t name : at->second)
+      add_frame_.run(offset_ + static_cast<int64_t>(++frames_), id, depth++, name);
+  }
+
   // ---- the rest
+
+  /// There is no table for them; fadeprobe log finds them here.
+  void writeFindings() {
+    const auto add = [&](const char *what, const std::string &text) {
+      constexpr std::size_t most = 4096;
+      add_metadata_.run(findingTag(what, offset_), text.substr(0, most));
+    };
+    for (const FoundFact &fact : findFacts(events_))
+      add("finding", fmt::format("{}\t{}\t{}\t{}", fact.kind, fact.count, fact.pid, fact.text));
+    for (const LibraryRequest &request : events_.requests)
+      add("library", fmt::format("{}\t{}\t{}\t{}", request.time_ns, request.thread.pid, request.who,
+                                 request.file));
+  }
 
   void writeRange(const Range &range, const Interval &interval) {
     const int64_t id =
@@ -276,10 +312,12 @@ private:
   const LaunchedKernels kernels_;
   const int64_t empty_, empty_argument_;
   Statement add_metadata_, add_string_, add_api_, add_copy_, add_kernel_, add_op_, add_link_,
-      add_ustring_;
+      add_frame_, add_ustring_;
+  StackNames names_;
+  std::map<std::pair<uint32_t, uint64_t>, std::vector<int64_t>> stacks_; ///< ids of texts
   std::unordered_map<std::string, int64_t> strings_, ustrings_, mirrored_;
   int64_t next_string_ = 2, next_ustring_ = 2, next_mirrored_ = 0;
-  std::size_t ranges_ = 0, operations_ = 0;
+  std::size_t ranges_ = 0, operations_ = 0, frames_ = 0;
 };
 
 /// rocpd's own tool that renumbers texts has to be told of all columns that it does not know.
@@ -313,11 +351,14 @@ void removeSession(Database &database, RpdVersion version, int64_t session) {
   };
   for (const char *table : {"copyapi", "kernelapi"}) remove(table, "api_ptr_id");
   for (const char *table : {"stackframe", "api_ops", "op", "api"}) remove(table, "id");
+  for (const char *what : {"finding", "library"})
+    database.execute(fmt::format("DELETE FROM rocpd_metadata WHERE tag = '{}'",
+                                 findingTag(what, session * kSessionStride)));
   for (const char *table : {"string", "ustring"})
     if (version == RpdVersion::v3 || std::string_view(table) == "string")
-      database.execute(fmt::format("DELETE FROM rocpd_{} WHERE id > {} AND id < {}", table,
-                                   session * kSessionStride + kEmpty,
-                                   (session + 1) * kSessionStride));
+      database.execute(
+          fmt::format("DELETE FROM rocpd_{} WHERE id >= {} AND id < {} AND string != ''", table,
+                      session * kSessionStride, (session + 1) * kSessionStride));
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "trace/log_text.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -72,6 +73,8 @@ public:
     text += list("launches without effect: they returned success, and nothing reached a queue",
                  unseen_);
     text += list("calls that did not return", hanging_);
+    text += facts();
+    text += libraries(options.rows);
     const auto line = [&](uint64_t count, const char *what) {
       if (count != 0) text += fmt::format("\n{} {}\n", count, what);
     };
@@ -123,6 +126,41 @@ private:
       if (isCopy(call) && call.bytes.value_or(1) != 0) ++host_copies_;
       if (launchesKernel(call.function)) ++unseen_[std::string(call.function)];
     }
+  }
+
+  /// What HIP says and what is so.
+  std::string facts() const {
+    constexpr std::array<std::pair<const char *, const char *>, 6> titles = {
+        {{"property", "properties of devices that are not so"},
+         {"corrected", "properties of devices that were corrected"},
+         {"no_memory", "allocations for which there was no memory"},
+         {"unseen_error", "errors that nobody asked about: the next call was another one"},
+         {"fallback", "a GPU was found, and work was done without it"},
+         {"redirect", "calls through a CUDA layer"}}};
+    std::string text;
+    for (const auto &[kind, title] : titles) {
+      std::map<std::string, uint64_t> counts;
+      for (const FoundFact &fact : log_.facts)
+        if (fact.kind == kind) counts[fact.text] += fact.count;
+      text += list(title, counts);
+    }
+    return text;
+  }
+
+  std::string libraries(std::size_t rows) const {
+    if (log_.requests.empty()) return "";
+    uint64_t first = log_.requests[0].time_ns;
+    for (const LoggedCall &call : log_.calls) first = std::min(first, call.start_ns);
+    std::string text = "\nlibraries that were asked for\n";
+    for (std::size_t i = 0; i < std::min(rows, log_.requests.size()); ++i) {
+      const LoggedRequest &request = log_.requests[i];
+      text += fmt::format("{:>10}  {}  by {}\n",
+                          durationText(request.time_ns - std::min(first, request.time_ns)),
+                          request.file, request.who.empty() ? "?" : request.who);
+    }
+    if (log_.requests.size() > rows)
+      text += fmt::format("... and {} more\n", log_.requests.size() - rows);
+    return text;
   }
 
   static std::string list(const char *title, const std::map<std::string, uint64_t> &counts) {

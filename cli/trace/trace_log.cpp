@@ -3,6 +3,7 @@
 #include "trace/api_text.h"
 #include "trace/thread_times.h"
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <fstream>
@@ -71,6 +72,40 @@ void markCause(TraceLog &log, std::size_t call) {
   }
 }
 
+namespace {
+
+void addStacks(TraceLog &log, const HostEvents &events) {
+  StackNames names(events);
+  std::map<std::pair<uint32_t, uint64_t>, uint32_t> known;
+  for (std::size_t i = 0; i < events.calls.size(); ++i) {
+    const Call &call = events.calls[i];
+    if (call.stack == 0) continue;
+    const auto [at, is_new] = known.try_emplace({call.thread.pid, call.stack}, 0);
+    if (is_new) {
+      std::vector<std::string_view> stack;
+      for (const StackFrame *frame : names.framesOf(call.thread.pid, call.stack, call.start_ns))
+        stack.insert(stack.begin(), log.texts.keep(frame->text()));
+      at->second = static_cast<uint32_t>(log.stacks.size());
+      log.stacks.push_back(std::move(stack));
+    }
+    log.calls[i].stack = at->second;
+  }
+}
+
+} // namespace
+
+/// "application -> layer function -> hip".
+void TraceLog::findLayers() {
+  for (const FoundFact &fact : facts) {
+    const std::string_view arrow = " -> ";
+    const auto first = fact.text.find(arrow);
+    if (fact.kind != "redirect" || first == fact.text.npos) continue;
+    const auto begin = first + arrow.size();
+    const std::string layer = fact.text.substr(begin, fact.text.find(' ', begin) - begin);
+    if (std::ranges::find(layers, layer) == layers.end()) layers.push_back(layer);
+  }
+}
+
 TraceLog TraceLog::of(const HostEvents &events) {
   TraceLog log;
   log.lost = events.lost;
@@ -113,6 +148,12 @@ TraceLog TraceLog::of(const HostEvents &events) {
   for (const Range &range : rangesOf(events))
     log.ranges.push_back({log.texts.keep(range.text), range.thread.pid, range.thread.tid,
                           range.start_ns, range.end_ns, range.is_nested});
+  addStacks(log, events);
+  log.facts = findFacts(events);
+  log.findLayers();
+  for (const LibraryRequest &request : events.requests)
+    log.requests.push_back(
+        {request.time_ns, request.thread.pid, std::string(request.file), std::string(request.who)});
   return log;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "trace/event_reader.h"
+#include "trace/findings.h"
 #include "trace/operation_view.h"
 
 #include <cstdint>
@@ -67,6 +68,13 @@ private:
   std::unordered_set<std::string, Hash, std::equal_to<>> all_;
 };
 
+/// Somebody asked for a library.
+struct LoggedRequest {
+  uint64_t time_ns = 0;
+  uint32_t pid = 0;
+  std::string file, who;
+};
+
 struct TraceLog {
   TraceLog() = default;
   TraceLog(TraceLog &&) = default;
@@ -83,6 +91,11 @@ struct TraceLog {
   bool has_operations = true; ///< a log of calls alone does not say what became of them
   uint64_t lost = 0, bad_lines = 0;
   Texts texts; ///< what the views above are of
+  std::vector<FoundFact> facts;
+  std::vector<LoggedRequest> requests;
+
+  /// Fills `layers` from the facts.
+  void findLayers();
 
   /// Whatever the file is. An error if it is none of those.
   static Result<TraceLog> read(const std::string &path);

@@ -61,6 +61,15 @@ public:
     } else if (type == "trace") {
       has_operations = true;
       log.lost = get<uint64_t>(line, "lost", 0);
+    } else if (type == "stack") {
+      addStack(line);
+    } else if (type == "finding") {
+      log.facts.push_back({get<std::string>(line, "kind", ""), get<std::string>(line, "text", ""),
+                           get<uint64_t>(line, "count", 1), get<uint32_t>(line, "pid", 0)});
+    } else if (type == "library") {
+      log.requests.push_back({get<uint64_t>(line, "time_ns", 0), get<uint32_t>(line, "pid", 0),
+                              get<std::string>(line, "file", ""),
+                              get<std::string>(line, "requested_by", "")});
     }
   }
 
@@ -92,8 +101,9 @@ private:
     call.parent = callOf(get<uint64_t>(line, "parent", 0));
     if (const auto args = line.find("args"); args != line.end() && args->is_object())
       addArguments(call, *args);
-    if (const auto stack = line.find("stack"); stack != line.end() && stack->is_array())
-      call.stack = stackOf(*stack);
+    if (const auto known = stacks_.find(get<std::string>(line, "stack", ""));
+        known != stacks_.end())
+      call.stack = known->second;
   }
 
   static void addArguments(LoggedCall &call, const Json &args) {
@@ -112,12 +122,19 @@ private:
   }
 
   /// The innermost frame comes first in the file.
-  uint32_t stackOf(const Json &frames) {
+  void addStack(const Json &line) {
     std::vector<std::string_view> stack;
-    for (auto at = frames.rbegin(); at != frames.rend(); ++at)
-      if (at->is_string()) stack.push_back(log.texts.keep(at->get_ref<const std::string &>()));
+    const auto frames = line.find("frames");
+    if (frames == line.end() || !frames->is_array()) return;
+    for (auto at = frames->rbegin(); at != frames->rend(); ++at) {
+      if (!at->is_object()) continue;
+      const StackFrame frame{get<std::string>(*at, "function", ""),
+                             get<std::string>(*at, "file", ""), get<uint32_t>(*at, "line", 0),
+                             get<std::string>(*at, "library", ""), 0};
+      stack.push_back(log.texts.keep(frame.text()));
+    }
+    stacks_[get<std::string>(line, "id", "")] = static_cast<uint32_t>(log.stacks.size());
     log.stacks.push_back(std::move(stack));
-    return static_cast<uint32_t>(log.stacks.size() - 1);
   }
 
   void addOperation(const Json &line) {
@@ -147,6 +164,7 @@ private:
   }
 
   std::unordered_map<uint64_t, std::size_t> by_id_;
+  std::unordered_map<std::string, uint32_t> stacks_; ///< by id: indexes
 };
 
 } // namespace
@@ -164,6 +182,7 @@ Result<TraceLog> readJsonLog(const std::string &path) {
   TraceLog &log = reader.log;
   if (log.calls.empty() && !reader.has_operations)
     return Error{path, "", 0, "holds no calls of HIP"};
+  log.findLayers();
   log.has_operations = reader.has_operations;
   if (!log.has_operations)
     for (LoggedCall &call : log.calls) call.has_operations = true;

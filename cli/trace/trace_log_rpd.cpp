@@ -3,6 +3,8 @@
 #include "trace/nesting.h"
 #include "trace/trace_log.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <fmt/format.h>
 #include <map>
@@ -199,6 +201,24 @@ private:
   std::unordered_map<int64_t, std::size_t> by_id_;
 };
 
+/// Four fields with tabs between them; the last may hold anything.
+void readOwnRow(TraceLog &log, const std::string &tag, const std::string &value) {
+  std::array<std::string, 4> fields;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const auto tab = i + 1 < fields.size() ? value.find('\t', at) : value.size();
+    if (tab == value.npos) return;
+    fields[i] = value.substr(at, tab - at);
+    at = std::min(tab + 1, value.size());
+  }
+  if (tag.starts_with("fade::finding"))
+    log.facts.push_back(
+        {fields[0], fields[3], number(fields[1]), static_cast<uint32_t>(number(fields[2]))});
+  else if (tag.starts_with("fade::library"))
+    log.requests.push_back(
+        {number(fields[0]), static_cast<uint32_t>(number(fields[1])), fields[3], fields[2]});
+}
+
 } // namespace
 
 Result<TraceLog> readRpdLog(const std::string &path) {
@@ -209,6 +229,10 @@ Result<TraceLog> readRpdLog(const std::string &path) {
     return Error{path, "", 0, "is a database, but no RPD file"};
   RpdLogReader reader(database);
   reader.read();
+  Statement rows(database, "SELECT tag, value FROM rocpd_metadata WHERE tag LIKE 'fade::%' "
+                           "ORDER BY id");
+  while (rows.step()) readOwnRow(reader.log, rows.text(0), rows.text(1));
+  reader.log.findLayers();
   if (Status status = database.status(); !status) return std::move(status).error();
   return std::move(reader.log);
 }

@@ -3,7 +3,9 @@
 
 #include "fade/hip_api.h"
 #include "hip/kernel_names.h"
+#include "hip/properties.h"
 #include "hip/recorder.h"
+#include "hip/stacks.h"
 
 #include <cstring>
 
@@ -96,18 +98,39 @@ struct Wrapper<Number, R(A...), What> {
 
   static inline R (*next)(A...) = nullptr; ///< HIP's own; set before the wrapper is called
 
+  static constexpr Asked kAsked = askedBy(Number);
+
+  /// HIP's own, and what it says about devices is looked at.
+  static R ask(A... values) {
+    if constexpr (kAsked == Asked::nothing) {
+      return next(values...);
+    } else {
+      const R result = next(values...);
+      if (result == 0) {
+        if constexpr (kAsked == Asked::attribute)
+          checkAttribute(values...);
+        else
+          checkProperties(kAsked, firstOf(values...));
+      }
+      return result;
+    }
+  }
+
   static R call(A... values) {
-    if (!isRecording()) return next(values...);
+    if (!isRecording()) return ask(values...);
+    noteCaller(Number, __builtin_return_address(0));
+    const uint64_t stack = stack_depth == 0 ? 0 : recordStack(stack_depth);
     CallScope scope(Number, Layout::kWords);
-    if (!scope) return next(values...);
+    if (!scope) return ask(values...);
     [[maybe_unused]] uint64_t *at = scope.arguments();
     ((at = putArgument(at, values)), ...);
     scope.begin();
+    if (stack != 0) recordCallStack(currentCall(), stack);
     if constexpr (std::is_void_v<R>) {
-      next(values...);
+      ask(values...);
       scope.end(0, events::kCallReturned);
     } else {
-      R result = next(values...);
+      R result = ask(values...);
       uint64_t word = 0;
       std::memcpy(&word, &result, std::min(sizeof word, sizeof result));
       uint16_t flags = events::kCallReturned;

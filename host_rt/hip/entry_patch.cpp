@@ -73,6 +73,14 @@ struct Planned {
   EntryCode code;
 };
 
+/// HIP 5 has the forms of its day under their plain names.
+std::string nameIn(void *handle, const ApiFunction &function) {
+  const std::string name = function.info.name;
+  const std::string_view old = "R0000";
+  if (!name.ends_with(old) || dlsym(handle, name.c_str())) return name;
+  return name.substr(0, name.size() - old.size());
+}
+
 /// Where each function begins in this library; nothing of other libraries that it may be linked to.
 std::vector<Planned> plan(const LoadedLibrary &library, void *handle, char *stubs,
                           const std::vector<const ApiFunction *> &functions,
@@ -80,7 +88,7 @@ std::vector<Planned> plan(const LoadedLibrary &library, void *handle, char *stub
   std::vector<Planned> all;
   std::set<const char *> taken; // two names may be one function
   for (const ApiFunction *function : functions) {
-    auto *at = static_cast<char *>(dlsym(handle, function->info.name));
+    auto *at = static_cast<char *>(dlsym(handle, nameIn(handle, *function).c_str()));
     if (!at || *function->next) continue;
     const auto part = std::ranges::find_if(library.code, [&](const auto &p) { return p.has(at); });
     if (part == library.code.end()) continue;

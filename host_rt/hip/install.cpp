@@ -7,6 +7,7 @@
 #include "hip/first_call.h"
 #include "hip/kernel_names.h"
 #include "hip/recorder.h"
+#include "hip/stacks.h"
 #include "hip/writer_process.h"
 
 #include <dlfcn.h>
@@ -153,6 +154,7 @@ void open(const Settings &settings, const std::string &own_directory) {
     if (!started)
       warn("{}; fadeprobe log {} -o {} makes the file", started.error().message(), events, output);
   }
+  stack_depth = settings.trace_stacks;
   setCounted(settings.trace_starts_on);
 }
 
@@ -181,6 +183,7 @@ void startTrace(const Settings &settings, const std::string &own_directory) {
 }
 
 void endTrace() noexcept {
+  recordUsage(true);
   if (hasWriter()) (void)flushWriter(kWriterPatience);
 }
 

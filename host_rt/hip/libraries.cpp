@@ -85,8 +85,10 @@ void recordRequest(const char *file, const void *caller) noexcept {
   if (!isRecording()) return;
   try {
     recordLibraries();
-    Dl_info info{};
+    Dl_info info{}, own{};
     const bool is_known = dladdr(caller, &info) != 0 && info.dli_fname;
+    const bool knows_own = dladdr(reinterpret_cast<void *>(&recordRequest), &own) != 0;
+    if (is_known && knows_own && info.dli_fbase == own.dli_fbase) return; // FADE itself
     Place asked;
     asked.path = file;
     record(asked, events::kLibraryRequested, is_known ? info.dli_fname : "");

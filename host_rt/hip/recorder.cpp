@@ -230,6 +230,24 @@ void switchBy(int by) noexcept {
   }
 }
 
+void recordUsage(bool is_last) noexcept {
+  constexpr uint64_t pause = 100'000'000; // ns
+  static std::atomic<uint64_t> last{0};
+  if (!isRecording()) return;
+  const uint64_t now = nowNs();
+  uint64_t before = last.load(std::memory_order_relaxed);
+  if (!is_last && (now - before < pause || !last.compare_exchange_strong(before, now))) return;
+  timespec used{};
+  if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0) return;
+  events::UsageEvent event{};
+  event.header.kind = events::EventKind::usage;
+  event.is_last = is_last ? 1 : 0;
+  event.time_ns = now;
+  event.cpu_ns =
+      static_cast<uint64_t>(used.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(used.tv_nsec);
+  (void)recordEvent(event);
+}
+
 void startOrStop(bool on) noexcept {
   if (!hasRecorder()) return;
   const bool before = isRecording();

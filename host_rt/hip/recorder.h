@@ -90,6 +90,8 @@ void setCounted(bool starts_on) noexcept;
 void startOrStop(bool on) noexcept;
 /// Nothing that a signal handler may not do: it leaves no event.
 void switchBy(int starts) noexcept;
+/// How much processor time the process has had; at most ten times a second.
+void recordUsage(bool is_last) noexcept;
 /// A text that events can refer to; the same one for the same text. Any thread.
 uint64_t recordText(std::string_view text) noexcept;
 

@@ -4,10 +4,12 @@
 #include "hip/install.h"
 #include "hip/libraries.h"
 #include "hip/markers.h"
+#include "hip/properties.h"
 #include "hip/recorder.h"
 #include "hip/writer_process.h"
 #include "hsa/code_hooks.h"
 #include "hsa/copy_hooks.h"
+#include "hsa/device_facts.h"
 #include "hsa/exit_paths.h"
 #include "hsa/hsa_api.h"
 #include "hsa/memory_hooks.h"
@@ -80,6 +82,7 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
     stayLoaded();
     if (!settings.trace.empty()) hip::startTrace(settings, ownDirectory());
     if (hip::hasRecorder()) greetRemote();
+    hip::setDeviceFacts(askDevices, settings.correct_properties);
     Runtime::start(std::move(settings));
     watchExits(patience);
     hookShutDown(tables);

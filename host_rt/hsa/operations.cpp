@@ -72,6 +72,7 @@ uint64_t recordKernel(const Agent &agent, const DispatchRecord &record, KernelEn
   std::copy_n(record.view.workgroup, 3, event.workgroup);
   event.lds_bytes = record.view.group_segment;
   event.private_bytes = private_bytes;
+  hip::recordUsage(false);
   return hip::recordEvent(event);
 }
 

@@ -21,7 +21,7 @@ class Tests(fade.Test):
         self.assertEqual(result.code, code, result.stderr + result.stdout)
         self.assertEqual(os.listdir(self.dir), ["calls.jsonl"])  # nothing is left behind
         with open(log) as file:
-            calls = [json.loads(line) for line in file]
+            calls = [x for x in map(json.loads, file) if x["type"] not in ("finding", "stack", "library")]
         for number, call in enumerate(calls, 1):
             self.assertEqual((call["type"], call["version"], call["id"]), ("call", 1, number))
             if call["end_ns"] is not None:
@@ -363,7 +363,7 @@ class Tests(fade.Test):
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0)
         with open(log) as file:
-            found = [x for x in map(json.loads, file) if x["function"] == "hipGetDevice" and "partial" not in x]
+            found = [x for x in map(json.loads, file) if x.get("function") == "hipGetDevice" and "partial" not in x]
         self.assertEqual(len(found), 54)
 
     def test_processes_that_do_not_record_are_left_alone(self):

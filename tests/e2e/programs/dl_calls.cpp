@@ -13,6 +13,9 @@
 //   dl_calls paced            for each number on stdin as many calls; then says so
 //   dl_calls markers [LIB]    marks and ranges of roctx, before and after the first use of the GPU
 //   dl_calls rpd              starts and stops with RPD's functions; waits for a byte after a flush
+//   dl_calls properties       what HIP says about the first device, asked in two ways
+//   dl_calls ignored          errors, of which one is looked at
+//   dl_calls cuda LIBRARY     calls through a library with CUDA's names, which is closed again
 //   dl_calls header           the same with FADE's own header
 //   dl_calls copies           copies and fills of many sizes and directions
 #include "fade/trace.h"
@@ -201,6 +204,57 @@ int markers(const char *library) {
   return 0;
 }
 
+/// What HIP says of device 0.
+int properties() {
+  using Get = int(void *, int);
+  alignas(8) static char bytes[4096];
+  auto *get = reinterpret_cast<Get *>(dlsym(hip, "hipGetDevicePropertiesR0600"));
+  const bool is_new = get != nullptr;
+  if (!is_new) get = function<Get>("hipGetDeviceProperties");
+  int units = 0;
+  if (get(bytes, 0) != 0 || get(bytes, 0) != 0) return 90; // FADE is loaded in the first one
+  std::memcpy(&units, bytes + (is_new ? 388 : 336), sizeof units);
+  int attribute = 0;
+  function<int(int *, int, int)>("hipDeviceGetAttribute")(&attribute, 63, 0);
+  std::printf("%d %d\n", units, attribute);
+  return 0;
+}
+
+/// Errors that nobody looks at, and some that are looked at.
+int ignored() {
+  const auto allocate = function<int(void **, size_t)>("hipMalloc");
+  const auto release = function<int(void *)>("hipFree");
+  const auto last = function<int()>("hipGetLastError");
+  const auto get_device = getDevice();
+  call(get_device, 1);
+  void *memory = nullptr;
+  for (int i = 0; i < 3; ++i) allocate(&memory, size_t{1} << 50);
+  call(get_device, 1);
+  allocate(&memory, size_t{1} << 51);
+  last();
+  int on_stack = 0;
+  release(&on_stack);
+  call(get_device, 1);
+  return 0;
+}
+
+/// Through a library with CUDA's names.
+int cuda(const char *library) {
+  void *layer = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  if (!layer) return 89;
+  const auto start = reinterpret_cast<void (*)(void *)>(dlsym(layer, "layer_start"));
+  const auto allocate = reinterpret_cast<int (*)(void **, size_t)>(dlsym(layer, "cudaMalloc"));
+  if (!start || !allocate) return 88;
+  call(getDevice(), 1);
+  start(hip);
+  void *memory = nullptr;
+  for (int i = 0; i < 4; ++i)
+    if (allocate(&memory, 64) != 0) return 87;
+  function<int(void *)>("hipFree")(memory);
+  dlclose(layer);
+  return 0;
+}
+
 /// RPD's functions, by whatever has them.
 int rpd() {
   const auto take = [](const char *name) { return dlsym(RTLD_DEFAULT, name); };
@@ -347,6 +401,9 @@ int main(int argc, char **argv) {
   if (mode == "launches" && argc > 2) return launches(argv[2], number(3), number(4));
   if (mode == "markers") return markers(argc > 2 ? argv[2] : "libroctx64.so.4");
   if (mode == "rpd") return rpd();
+  if (mode == "properties") return properties();
+  if (mode == "ignored") return ignored();
+  if (mode == "cuda" && argc > 2) return cuda(argv[2]);
   if (mode == "header") return header();
   if (mode == "paced") return paced();
   if (mode == "copies") return copies();

@@ -1,0 +1,217 @@
+#include "trace/findings.h"
+
+#include "trace/api_text.h"
+#include "trace/operation_view.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace fade::host_trace {
+namespace {
+
+constexpr uint64_t kFallbackCpu = 5'000'000'000; ///< ns of processor time that are worth a word
+constexpr double kFallbackShare = 0.5;           ///< of a processor, in that time
+
+bool isFine(const std::optional<std::string> &error) {
+  return !error || *error == "hipSuccess" || *error == "HIPRTC_SUCCESS" ||
+         *error == "hipErrorNotReady"; // an answer
+}
+
+std::string fileName(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+/// A library that has CUDA's names: NVIDIA's own, or one that stands in for it.
+bool isCudaLibrary(std::string_view path) {
+  const std::string name = fileName(path);
+  for (const char *begin : {"libcuda.", "libcuda-", "libcudart", "libcublas", "libcudnn",
+                            "libcufft", "libcusparse", "libcurand", "libcusolver", "libnvrtc",
+                            "libnccl", "libnvcuda", "libzluda", "libnvml", "libnvidia-ml"})
+    if (name.starts_with(begin)) return true;
+  return name.find("zluda") != name.npos;
+}
+
+/// cudaMalloc, cuLaunchKernel, cublasSgemm_v2.
+bool isCudaName(std::string_view function) {
+  if (function.starts_with("__cuda")) return true;
+  if (!function.starts_with("cu")) return false;
+  for (const char *begin : {"cuda", "cublas", "cudnn", "cufft", "cusparse", "curand", "cusolver"})
+    if (function.starts_with(begin)) return true;
+  return function.size() > 2 && function[2] >= 'A' && function[2] <= 'Z';
+}
+
+class Facts {
+public:
+  explicit Facts(const HostEvents &events) : events_(events), names_(events) {}
+
+  std::vector<FoundFact> find() {
+    for (const Finding &finding : events_.findings)
+      add(finding.kind == events::FindingKind::corrected ? "corrected" : "property", finding.pid,
+          std::string(finding.text));
+    findEffects();
+    findErrors();
+    findFallback();
+    findRedirects();
+    std::vector<FoundFact> all;
+    for (const auto &[key, fact] : facts_) all.push_back(fact);
+    return all;
+  }
+
+private:
+  void add(const std::string &kind, uint32_t pid, const std::string &text) {
+    FoundFact &fact = facts_[{kind, pid, text}];
+    if (fact.kind.empty())
+      fact = {kind, text, 1, pid};
+    else
+      ++fact.count;
+  }
+
+  std::string errorText(const Call &call) const {
+    return errorOf(call, events_.hipMajor(call.thread.pid)).value_or("");
+  }
+
+  /// Launches of single kernels; what a stream captures is done later, or never.
+  void findEffects() {
+    std::set<std::size_t> with_effect;
+    for (const Operation &operation : events_.operations)
+      for (auto at = events_.callAt(operation.event.call); at && with_effect.insert(*at).second;)
+        at = events_.callAt(events_.calls[*at].parent);
+    // Where a thread of HIP's makes the packets, nobody knows what has reached a queue.
+    std::set<uint32_t> unknown;
+    for (const Operation &operation : events_.operations)
+      if (operation.event.call == 0) unknown.insert(operation.pid);
+    std::map<uint32_t, std::map<uint64_t, int>> captures; // by process and stream
+    for (std::size_t i = 0; i < events_.calls.size(); ++i) {
+      const Call &call = events_.calls[i];
+      if (call.isNameOnly()) continue;
+      const std::string_view name = call.function->name;
+      auto &of_process = captures[call.thread.pid];
+      const uint64_t stream = argument(call, "stream").value_or(0);
+      if (name.starts_with("hipStreamBeginCapture")) ++of_process[stream];
+      if (name.starts_with("hipStreamEndCapture")) of_process.erase(stream);
+      if (!isLaunch(call) || !call.hasReturned() || !of_process.empty() ||
+          std::string_view(call.function->group) == "graph" || with_effect.contains(i) ||
+          unknown.contains(call.thread.pid) || errorText(call) != "hipSuccess")
+        continue;
+      if (isRecorded(call)) add("no_effect", call.thread.pid, std::string(name));
+    }
+  }
+
+  /// Recording may have been switched off before the packet was seen.
+  bool isRecorded(const Call &call) const {
+    bool is_on = true;
+    for (const Switch &change : events_.switches)
+      if (change.pid == call.thread.pid && change.time_ns <= call.end_ns) is_on = change.is_on;
+    return is_on;
+  }
+
+  /// An error is looked at by its name or text, or by asking for the last one; a program that goes
+  /// on with another call has only its own return value, which may have been thrown away. Of a
+  /// launch by the compiler that is certain.
+  void findErrors() {
+    std::map<std::pair<uint32_t, uint32_t>, const Call *> open; // by thread
+    const auto is_question = [](std::string_view name) {
+      return name == "hipGetLastError" || name == "hipPeekAtLastError" ||
+             name == "hipGetErrorString" || name == "hipGetErrorName" ||
+             name == "hipExtGetLastError" || name == "hipDrvGetErrorName" ||
+             name == "hipDrvGetErrorString";
+    };
+    for (const Call &call : events_.calls) {
+      if (call.parent != 0 || call.isNameOnly()) continue;
+      const Call *&last = open[{call.thread.pid, call.thread.tid}];
+      const std::string_view name = call.function->name;
+      if (is_question(name)) {
+        last = nullptr;
+        continue;
+      }
+      if (std::string_view(call.function->group) == "compiler") continue;
+      if (last) reportUnseen(*last);
+      last = nullptr;
+      if (!call.hasReturned() || isFine(errorOf(call, events_.hipMajor(call.thread.pid)))) continue;
+      last = &call;
+      const bool is_memory = std::string_view(call.function->group) == "memory";
+      if (is_memory && errorText(call) == "hipErrorOutOfMemory")
+        add("no_memory", call.thread.pid,
+            fmt::format("{} of {} bytes", name,
+                        argument(call, "size")
+                            .value_or(argument(call, "sizeBytes")
+                                          .value_or(argument(call, "bytesize").value_or(0)))));
+    }
+    for (const auto &[thread, last] : open)
+      if (last && isLaunch(*last)) reportUnseen(*last);
+  }
+
+  void reportUnseen(const Call &call) {
+    add("unseen_error", call.thread.pid,
+        fmt::format("{}: {}", call.function->name, errorText(call)));
+  }
+
+  /// Much processor time between two kernels, or after the last, in a process that has a GPU.
+  void findFallback() {
+    std::map<uint32_t, std::vector<const Usage *>> usages;
+    for (const Usage &usage : events_.usages) usages[usage.pid].push_back(&usage);
+    for (const auto &[pid, all] : usages) {
+      const auto process = events_.processes.find(pid);
+      if (process == events_.processes.end() || process->second.hip_library.empty()) continue;
+      bool has_kernels = false;
+      for (const Operation &operation : events_.operations)
+        has_kernels = has_kernels || (operation.pid == pid &&
+                                      viewOf(events_, operation).purpose == Purpose::kernel);
+      const Usage zero{pid, false, process->second.start_ns, 0};
+      const Usage *before = &zero;
+      for (const Usage *usage : all) {
+        reportFallback(*before, *usage, has_kernels);
+        before = usage;
+      }
+    }
+  }
+
+  void reportFallback(const Usage &before, const Usage &after, bool has_kernels) {
+    if (after.time_ns <= before.time_ns || after.cpu_ns <= before.cpu_ns) return;
+    const uint64_t cpu = after.cpu_ns - before.cpu_ns, wall = after.time_ns - before.time_ns;
+    if (cpu < kFallbackCpu || static_cast<double>(cpu) < kFallbackShare * static_cast<double>(wall))
+      return;
+    // With a GPU that is busy all the time the host may compute as well.
+    for (const Operation &operation : events_.operations)
+      if (operation.pid == after.pid && operation.start_ns < after.time_ns - wall / 10 &&
+          operation.end_ns > before.time_ns + wall / 10)
+        return;
+    add("fallback", after.pid,
+        fmt::format("{:.1f} s of processor time in {:.1f} s without work for the GPU{}",
+                    static_cast<double>(cpu) / 1e9, static_cast<double>(wall) / 1e9,
+                    has_kernels ? "" : ", and no kernel at all"));
+  }
+
+  /// Who called on behalf of whom: the frame of a CUDA layer that is nearest to the application.
+  void findRedirects() {
+    for (const Caller &caller : events_.callers) {
+      const auto frames = names_.framesOf(caller.pid, caller.stack, UINT64_MAX);
+      const StackFrame *layer = nullptr;
+      std::string from;
+      for (const StackFrame *frame : frames) {
+        const bool is_layer = isCudaLibrary(frame->library) || isCudaName(frame->function);
+        if (is_layer)
+          layer = frame;
+        else if (layer) {
+          from = frame->library.empty() ? frame->file : fileName(frame->library);
+          break;
+        }
+      }
+      if (!layer) continue;
+      add("redirect", caller.pid,
+          fmt::format("{} -> {} {} -> {}", from.empty() ? "?" : from, fileName(layer->library),
+                      layer->function.empty() ? "?" : layer->function, caller.function->name));
+    }
+  }
+
+  const HostEvents &events_;
+  StackNames names_;
+  std::map<std::tuple<std::string, uint32_t, std::string>, FoundFact> facts_;
+};
+
+} // namespace
+
+std::vector<FoundFact> findFacts(const HostEvents &events) { return Facts(events).find(); }
+
+} // namespace fade::host_trace

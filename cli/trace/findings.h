@@ -1,0 +1,25 @@
+// Whether what HIP says is true: what was noticed while it was recorded, and what follows from all
+// calls and operations together.
+#pragma once
+
+#include "trace/event_reader.h"
+#include "trace/stack_names.h"
+
+#include <string>
+#include <vector>
+
+namespace fade::host_trace {
+
+struct FoundFact {
+  /// property, corrected: a device's properties; no_effect: launches that returned success and
+  /// reached no queue; unseen_error: errors that nobody asked about; no_memory: allocations that
+  /// failed; fallback: work without the GPU that was found; redirect: calls through a CUDA layer.
+  std::string kind;
+  std::string text;
+  uint64_t count = 1;
+  uint32_t pid = 0;
+};
+
+std::vector<FoundFact> findFacts(const HostEvents &events);
+
+} // namespace fade::host_trace

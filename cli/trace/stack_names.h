@@ -1,0 +1,48 @@
+// Addresses of recorded stacks as functions, files and lines. Each is looked up once, in the file
+// of the library that was there when it was recorded, whether it is loaded still or not.
+#pragma once
+
+#include "trace/event_reader.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fade::host_trace {
+
+struct StackFrame {
+  std::string function; ///< demangled; empty: not known
+  std::string file;     ///< of the source
+  unsigned line = 0;
+  std::string library; ///< path; empty for a frame of an interpreter
+  uint64_t address = 0;
+
+  /// "function file:line", or as much as is known.
+  std::string text() const;
+};
+
+class StackNames {
+public:
+  explicit StackNames(const HostEvents &events);
+  ~StackNames();
+  StackNames(const StackNames &) = delete;
+  StackNames &operator=(const StackNames &) = delete;
+
+  /// The innermost first; empty if there is no such stack. `time_ns`: when it was recorded.
+  std::vector<const StackFrame *> framesOf(uint32_t pid, uint64_t stack, uint64_t time_ns);
+  /// Of one address. `is_return`: it is where a call returns to.
+  const StackFrame &frameAt(uint32_t pid, uint64_t address, uint64_t time_ns, bool is_return);
+
+private:
+  struct Module;
+  const Library *libraryAt(uint32_t pid, uint64_t address, uint64_t time_ns) const;
+  const StackFrame &interpreted(uint32_t pid, uint64_t text);
+
+  const HostEvents &events_;
+  std::unordered_map<std::string, std::unique_ptr<Module>> modules_;
+  std::map<std::pair<std::string_view, uint64_t>, StackFrame> frames_; ///< by path and address
+  std::map<std::pair<uint32_t, uint64_t>, StackFrame> texts_;
+};
+
+} // namespace fade::host_trace

@@ -1,0 +1,139 @@
+"""fadeprobe trace: from where calls are made, and whether what HIP says is true."""
+import json
+import os
+import re
+import sqlite3
+import sys
+import unittest
+
+import fade
+from fade import PROBE, program
+
+DL = program("dl_calls")
+LAYER = os.path.join(fade.HERE, "programs", "libcudart-e2e.so")
+
+
+class Tests(fade.Test):
+    def lines(self, options, app, code=0):
+        log = self.path("all.jsonl")
+        result = self.bare([PROBE, "trace", "-o", log, "--format", "json", *options, "--", *app])
+        self.assertEqual(result.code, code, result.stderr + result.stdout)
+        with open(log) as file:
+            return [json.loads(line) for line in file], result
+
+    def facts(self, lines, kind):
+        return {x["text"]: x["count"] for x in lines if x["type"] == "finding" and x["kind"] == kind}
+
+    def summary(self, file="all.jsonl"):
+        result = self.bare([PROBE, "log", self.path(file)])
+        self.assertEqual((result.code, result.stderr), (0, ""))
+        return result.stdout
+
+    # ---- stacks
+
+    def test_stacks_have_functions_files_and_lines_also_of_libraries_that_are_gone(self):
+        lines, _ = self.lines(["--stacks"], [DL, "cuda", LAYER])
+        stacks = {x["id"]: x["frames"] for x in lines if x["type"] == "stack"}
+        calls = [x for x in lines if x["type"] == "call" and x["function"] == "hipMalloc"]
+        self.assertEqual(len(calls), 4)
+        inner, outer = stacks[calls[0]["stack"]][:2]
+        self.assertEqual((inner["function"], os.path.basename(inner["file"])), ("cudaMalloc", "cuda_layer.cpp"))
+        with open(os.path.join(os.path.dirname(__file__), "programs", "cuda_layer.cpp")) as file:
+            source = file.read().splitlines()
+        self.assertIn("allocate(memory, size)", source[inner["line"] - 1])
+        self.assertRegex(outer["function"], r"cuda\(char const\*\)")
+        self.assertEqual(outer["library"], DL)
+        # The same as RPD has it, the innermost with depth 0.
+        self.assertEqual(self.bare([PROBE, "trace", "-o", self.path("x.rpd"), "--stacks", "--", DL, "cuda", LAYER]).code, 0)
+        with sqlite3.connect(self.path("x.rpd")) as db:
+            names = db.execute("SELECT depth, F.string FROM rocpd_stackframe S JOIN rocpd_string F ON F.id = name_id JOIN api A ON A.id = api_ptr_id "
+                               "WHERE A.apiName = 'hipMalloc' AND depth < 2 ORDER BY S.id LIMIT 2").fetchall()
+        self.assertEqual(names[0][0], 0)
+        self.assertRegex(names[0][1], r"^cudaMalloc .*cuda_layer.cpp:\d+$")
+        self.assertRegex(names[1][1], r"cuda\(char const\*\)")
+
+    def test_stacks_are_as_deep_as_asked_and_absent_unless_asked(self):
+        lines, _ = self.lines(["--stacks=2"], [DL, "churn", 2])
+        frames = [len(x["frames"]) for x in lines if x["type"] == "stack"]
+        self.assertTrue(frames)
+        self.assertEqual(max(frames), 2)
+        lines, _ = self.lines([], [DL, "churn", 2])
+        self.assertEqual([x for x in lines if x["type"] == "stack" or "stack" in x], [])
+
+    def test_frames_of_python(self):
+        script = self.path("app.py")
+        with open(script, "w") as file:
+            file.write("import ctypes, sys, threading\n"
+                       "hip = next(ctypes.CDLL(f'libamdhip64.so.{n}') for n in sys.argv[1])\n"
+                       "def inner():\n"
+                       "    hip.hipGetDevice(ctypes.byref(ctypes.c_int()))\n"
+                       "def outer():\n"
+                       "    for i in range(3): inner()\n"
+                       "outer()\n"
+                       "thread = threading.Thread(target=outer)\n"
+                       "thread.start()\n"
+                       "thread.join()\n")
+        lines, _ = self.lines(["--stacks"], [sys.executable, script, str(fade.HIP)])
+        stacks = {x["id"]: x["frames"] for x in lines if x["type"] == "stack"}
+        calls = [x for x in lines if x["type"] == "call" and x["function"] == "hipGetDevice" and "partial" not in x]
+        self.assertEqual(len(calls), 5)
+        for call in calls:
+            frames = [(x["function"], x.get("line")) for x in stacks[call["stack"]] if x.get("file") == script]
+            self.assertEqual(frames[:2], [("inner", 4), ("outer", 6)])
+        self.assertEqual([len({x["stack"] for x in calls[:2]}), len({x["stack"] for x in calls[2:]})], [1, 1])
+        main, other = stacks[calls[0]["stack"]], stacks[calls[-1]["stack"]]
+        self.assertIn(("<module>", 7), [(x["function"], x.get("line")) for x in main])
+        self.assertIn("run", [x["function"] for x in other])  # of threading.py
+
+    # ---- what HIP says of devices
+
+    def test_properties_are_compared_and_corrected(self):
+        for gpu, right in (("gfx1030", "72 72\n"), ("gfx90a", "104 104\n")):
+            lines, result = self.lines(["--gpu", gpu], [DL, "properties"])
+            found = self.facts(lines, "property")
+            if gpu == "gfx90a":
+                self.assertEqual((result.stdout, found), (right, {}))
+            else:
+                self.assertEqual(result.stdout, "36 36\n")
+                self.assertTrue(all(re.match(r"device .*\(gfx1030\): HIP says multi.* 36, HSA says 72$", x) for x in found), found)
+                self.assertEqual(len(found), 2)
+                self.assertIn("properties of devices that are not so", self.summary())
+            lines, result = self.lines(["--gpu", gpu, "--correct", "properties"], [DL, "properties"])
+            self.assertEqual(result.stdout, right)
+            self.assertEqual(len(self.facts(lines, "corrected")), len(found))
+        self.assert_mistake(["trace", "-o", self.path("x"), "--correct", "propertys"], "--correct: 'propertys' is neither .*did you mean 'properties'")
+
+    # ---- errors, layers, libraries
+
+    def test_errors_that_nobody_asked_about_and_allocations_that_failed(self):
+        lines, _ = self.lines([], [DL, "ignored"])
+        unseen = self.facts(lines, "unseen_error")
+        self.assertEqual(unseen.pop("hipMalloc: hipErrorOutOfMemory"), 3)
+        self.assertEqual(list(unseen.values()), [1])
+        self.assertRegex(list(unseen)[0], "^hipFree: hipErrorInvalid")
+        self.assertEqual(self.facts(lines, "no_memory"), {f"hipMalloc of {1 << 50} bytes": 3, f"hipMalloc of {1 << 51} bytes": 1})
+        self.assertEqual(self.bare([PROBE, "trace", "-o", self.path("x.rpd"), "--", DL, "ignored"]).code, 0)
+        for text in (self.summary(), self.summary("x.rpd")):
+            self.assertRegex(text, r"errors that nobody asked about.*\n( +1  hipFree.*\n)? +3  hipMalloc: hipErrorOutOfMemory")
+
+    def test_calls_through_a_cuda_layer_are_said_to_be_that(self):
+        lines, _ = self.lines([], [DL, "cuda", LAYER])
+        self.assertEqual(self.facts(lines, "redirect"), {f"{os.path.basename(DL)} -> libcudart-e2e.so cudaMalloc -> hipMalloc": 1})
+        self.assertIn("calls through a CUDA layer", self.summary())
+        self.assertIn("libcudart-e2e.so", self.bare([PROBE, "log", self.path("all.jsonl"), "--dot", "chain"]).stdout)
+        lines, _ = self.lines([], [DL, "churn", 2])
+        self.assertEqual(self.facts(lines, "redirect"), {})
+
+    def test_who_asks_for_which_library(self):
+        lines, _ = self.lines(["--libraries"], [DL, "cuda", LAYER])
+        asked = {x["file"]: x["requested_by"] for x in lines if x["type"] == "library"}
+        self.assertEqual(asked[LAYER], DL)
+        self.assertTrue(any(x.startswith("libamdhip64.so") and by == DL for x, by in asked.items()), asked)
+        self.assertFalse(any("libfade.so" in by for by in asked.values()), asked)
+        self.assertRegex(self.summary(), rf"libraries that were asked for\n(.*\n)* .*{re.escape(LAYER)}  by {re.escape(DL)}\n")
+        lines, _ = self.lines([], [DL, "cuda", LAYER])
+        self.assertEqual([x for x in lines if x["type"] == "library"], [])
+
+
+if __name__ == "__main__":
+    fade.main()
