@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <unordered_map>
@@ -31,6 +32,12 @@ struct KernelOnDevice {
   uint32_t private_size = 0; ///< scratch of a work-item
 };
 
+/// What its code object says; only known while host events are recorded.
+struct KernelRegisters {
+  uint32_t vgprs = 0, agprs = 0, sgprs = 0;
+  uint32_t spilled_vgprs = 0, spilled_sgprs = 0;
+};
+
 /// A kernel of the application, loaded on an agent.
 struct KernelEntry {
   explicit KernelEntry(std::shared_ptr<const KernelInfo> of) : info(std::move(of)) {}
@@ -40,6 +47,7 @@ struct KernelEntry {
   AgentHandle agent = 0;
   ExecutableHandle executable = 0;
   std::shared_ptr<const LoadedCode> code; ///< null if its bytes were not kept
+  std::optional<KernelRegisters> registers;
 
   std::atomic<uint64_t> dispatches{0};
   /// The most that a work-item of it has written into its ring so far; below 0 until one has ended.

@@ -3,6 +3,7 @@
 #include "base/diagnostics.h"
 #include "codeobj/demangle.h"
 #include "hip/install.h"
+#include "hip/recorder.h"
 #include "hsa/runtime.h"
 #include "hsa/variables.h"
 
@@ -19,6 +20,23 @@
 
 namespace fade {
 namespace {
+
+using Registers = std::unordered_map<std::string, KernelRegisters>; ///< by the kernel's symbol
+
+/// Of all kernels of a code object, while its bytes are there; what cannot be read is left out.
+Registers registersIn(const codeobj::Blob &blob) {
+  Registers all;
+  const auto object = codeobj::CodeObject::open(codeobj::Blob::borrow(blob.bytes(), blob.name()));
+  if (!object) return all;
+  for (std::size_t i = 0; i < (*object)->kernelCount(); ++i) {
+    const auto kernel = (*object)->kernel(i);
+    if (!kernel || !kernel->has_metadata) continue;
+    const codeobj::KernelMetadata &data = kernel->metadata;
+    all[data.name] = {data.vgpr_count, data.agpr_count, data.sgpr_count, data.vgpr_spill_count,
+                      data.sgpr_spill_count};
+  }
+  return all;
+}
 
 /// Code objects between the creation of a reader and the freezing of an executable.
 class PendingCode {
@@ -39,14 +57,17 @@ public:
     const auto at = readers_.find(reader);
     const Visit visit;
     Runtime *runtime = visit.runtime();
-    if (at == readers_.end() || !runtime || !runtime->keepsCode()) return;
+    if (at == readers_.end() || !runtime) return;
     const codeobj::Blob &blob = at->second;
+    if (hip::hasRecorder()) loaded.registers = registersIn(blob);
+    if (!runtime->keepsCode()) return;
     if (!runtime->settings().cache.empty() || LoadedCode::mayBeInstrumented(blob.bytes()))
       loaded.code = std::make_shared<LoadedCode>(codeobj::Blob::copy(blob.bytes(), blob.name()));
   }
   struct Loaded {
     hsa_agent_t agent{};
     std::shared_ptr<const LoadedCode> code;
+    Registers registers;
   };
   std::vector<Loaded> take(uint64_t executable) {
     const std::lock_guard lock(mutex_);
@@ -121,6 +142,10 @@ void registerKernel(Registration &in, hsa_executable_symbol_t symbol) {
   kernel->agent = in.agent.handle;
   kernel->executable = in.executable.handle;
   kernel->code = codeOf(name, in.agent, in.loaded);
+  for (const PendingCode::Loaded &loaded : in.loaded)
+    if (const auto at = loaded.registers.find(name);
+        loaded.agent.handle == in.agent.handle && at != loaded.registers.end())
+      kernel->registers = at->second;
   kernel->is_chosen = in.runtime.selection().wantsKernel(kernel->info->name());
   note("kernel {} at {:#x}{}", kernel->info->name(), kernel->device.object,
        kernel->is_chosen ? "" : ", not chosen");
@@ -192,7 +217,7 @@ void addFileReader(hsa_file_t file, size_t offset, size_t size, uint64_t reader)
 
 void seeFile(hsa_file_t file, size_t offset, size_t size, uint64_t reader) noexcept {
   const Visit visit;
-  if (visit.runtime() && visit.runtime()->keepsCode())
+  if (visit.runtime() && (visit.runtime()->keepsCode() || hip::hasRecorder()))
     aside("a code object was not seen", [&] { addFileReader(file, offset, size, reader); });
 }
 

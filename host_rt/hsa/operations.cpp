@@ -44,6 +44,19 @@ void measureOffset(uint64_t now) noexcept {
   if (is_first || std::abs(found - offset.load()) > kUncertainty) offset.store(found);
 }
 
+void recordRegisters(const KernelEntry &kernel, uint64_t name) noexcept {
+  events::KernelEvent event{};
+  event.header.kind = events::EventKind::kernel;
+  event.vgprs = kernel.registers->vgprs;
+  event.agprs = kernel.registers->agprs;
+  event.sgprs = kernel.registers->sgprs;
+  event.spilled_vgprs = kernel.registers->spilled_vgprs;
+  event.spilled_sgprs = kernel.registers->spilled_sgprs;
+  event.kernarg_bytes = kernel.device.kernarg_size;
+  event.name = name;
+  (void)hip::recordEvent(event);
+}
+
 } // namespace
 
 uint64_t monotonicOf(uint64_t hsa_ns) noexcept {
@@ -66,7 +79,10 @@ uint64_t recordKernel(const Agent &agent, const DispatchRecord &record, KernelEn
   if (kernel) event.name = kernel->text.load(std::memory_order_relaxed);
   if (event.name == 0) {
     event.name = hip::recordText(record.kernel->name());
-    if (kernel) kernel->text.store(event.name, std::memory_order_relaxed);
+    if (kernel) {
+      kernel->text.store(event.name, std::memory_order_relaxed);
+      if (kernel->registers) recordRegisters(*kernel, event.name);
+    }
   }
   std::copy_n(record.view.grid, 3, event.grid);
   std::copy_n(record.view.workgroup, 3, event.workgroup);

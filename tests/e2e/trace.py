@@ -130,26 +130,35 @@ class Tests(fade.Test):
 
     # ---- operations
 
-    def launches(self, threads, times):
-        calls, operations, result = self.everything([DL, "launches", fade.code_object("scale1"), threads, times])
+    def launches(self, threads, times, queues):
+        calls, operations, result = self.everything([DL, "launches", fade.code_object("scale1"), threads, times, queues])
         self.assertEqual(fade.without_runtime(result.stdout), "")
         kernels = [x for x in operations if x["kind"] == "kernel"]
         self.assertEqual(len(kernels), threads * times)
         self.assertEqual(len({x["call"] for x in kernels}), threads * times)
-        threads_of = collections.defaultdict(set)
-        for kernel in kernels:
+        threads_of, last = collections.defaultdict(set), {}
+        for kernel in sorted(kernels, key=lambda x: x["call"]):
             call = calls[kernel["call"]]
             self.assertEqual(call["function"], "hipModuleLaunchKernel")
             self.assertEqual(call["args"]["gridDimX"] * 64, kernel["grid"][0])
             self.assertTrue(kernel["kernel"].startswith("scale"), kernel)
+            self.assertGreater(kernel["vgprs"], 0)
             self.assertLessEqual(call["start_ns"], kernel["submitted_ns"])
             self.assertLessEqual(kernel["submitted_ns"], kernel["end_ns"])
             self.assertLessEqual(kernel["start_ns"], kernel["end_ns"])
             threads_of[kernel["grid"][0]].add(call["thread"])
+            # What a thread has put into a stream is in one queue, in that order.
+            stream = (call["thread"], call["args"]["stream" if "stream" in call["args"] else "hStream"])
+            before = last.get(stream)
+            if before:
+                self.assertEqual(before["queue"], kernel["queue"])
+                self.assertLess(before["packet"], kernel["packet"])
+            last[stream] = kernel
         self.assertEqual([len(x) for x in threads_of.values()], [1] * threads)
+        self.assertEqual(len(last), threads * queues)
 
     def test_kernels_belong_to_the_calls_that_launched_them(self):
-        self.launches(threads=8, times=300)
+        self.launches(threads=8, times=int(os.environ.get("E2E_LAUNCHES", 300)), queues=4)
 
     def test_copies_have_size_direction_and_the_call_that_meant_them(self):
         calls, operations, result = self.everything([DL, "copies"])
@@ -365,6 +374,30 @@ class Tests(fade.Test):
         with open(log) as file:
             found = [x for x in map(json.loads, file) if x.get("function") == "hipGetDevice" and "partial" not in x]
         self.assertEqual(len(found), 54)
+
+    def test_switching_in_a_loop_from_outside_under_load(self):
+        log = self.path("all.jsonl")
+        process = subprocess.Popen([PROBE, "trace", "-o", log, "--format", "json", "--start", "off", "--", DL, "paced", "4"],
+                                   env=fade.clean_environment({}), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        pid = int(process.stdout.readline())
+        process.stdin.write("-1\n")  # until the end of the input
+        process.stdin.flush()
+        for _ in range(12):
+            self.control("start", pid)
+            self.control("stop", pid)
+        self.control("start", pid)
+        out, errors = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, fade.Result(0, "", errors, "").said), (0, []))
+        made = int(out)
+        with open(log) as file:
+            calls = [x for x in map(json.loads, file) if x["type"] == "call"]
+        self.assertGreater(len(calls), 100)
+        self.assertLess(len(calls), made)
+        self.assertEqual(len({x["thread"] for x in calls}), 4)
+        for call in calls:
+            self.assertEqual((call["function"], call["result"]), ("hipGetDevice", "hipSuccess"))
+            self.assertLessEqual(call["start_ns"], call["end_ns"])
 
     def test_processes_that_do_not_record_are_left_alone(self):
         process = subprocess.Popen(["sleep", "60"])

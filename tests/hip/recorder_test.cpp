@@ -204,6 +204,70 @@ TEST_F(Recorder, AForkedChildWritesIntoTheSameFileAndNotOverItsParent) {
   EXPECT_EQ(sizes[static_cast<uint32_t>(child)], std::vector<uint64_t>(100, 2));
 }
 
+TEST_F(Recorder, StartsAndStopsAreCountedAlsoByManyThreads) {
+  setCounted(false);
+  startOrStop(false); // one too many
+  EXPECT_FALSE(isRecording());
+  startOrStop(true);
+  startOrStop(true);
+  startOrStop(false);
+  EXPECT_TRUE(isRecording());
+  startOrStop(false);
+  EXPECT_FALSE(isRecording());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([] {
+      for (int n = 0; n < 2'000; ++n) {
+        switchBy(1);
+        switchBy(-1);
+      }
+    });
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_FALSE(isRecording());
+  switchBy(1);
+  EXPECT_TRUE(isRecording());
+  switchBy(-1);
+}
+
+__attribute__((noinline)) uint32_t callFromHere() {
+  const volatile uint32_t result = Malloc::call(nullptr, 9); // no jump: the frame stays
+  return result;
+}
+
+TEST_F(Recorder, EveryStackIsStoredOnceAndIsAsDeepAsAsked) {
+  Malloc::next = [](void **, uint64_t) -> uint32_t { return 0; };
+  stack_depth = 8;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([] {
+      for (int n = 0; n < 200; ++n) callFromHere();
+    });
+  for (std::thread &thread : threads) thread.join();
+  stack_depth = 0;
+  const auto all = calls();
+  ASSERT_EQ(all.size(), 800u);
+  std::set<uint64_t> stacks;
+  for (const Call &call : all) stacks.insert(call.stack);
+  ASSERT_EQ(stacks.size(), 1u);
+  const auto frames = events_->stacks.at(*stacks.begin());
+  EXPECT_GE(frames.size(), 1u);
+  EXPECT_LE(frames.size(), 8u);
+}
+
+TEST_F(Recorder, APlaceThatCallsIsThereOnce) {
+  Malloc::next = [](void **, uint64_t) -> uint32_t { return 0; };
+  const auto count = [&] {
+    return std::ranges::count_if(read().callers, [](const host_trace::Caller &caller) {
+      return std::string_view(caller.function->name) == "hipMalloc";
+    });
+  };
+  callFromHere();
+  const auto before = count();
+  for (int i = 0; i < 100; ++i) callFromHere();
+  EXPECT_EQ(count(), before);
+  EXPECT_GE(before, 1);
+}
+
 TEST_F(Recorder, OfATextOneCopyIsKept) {
   const uint64_t id = recordText("a kernel");
   EXPECT_NE(id, 0u);

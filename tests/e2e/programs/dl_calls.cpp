@@ -7,10 +7,11 @@
 //   dl_calls killed           ends by SIGKILL while a call waits for a callback
 //   dl_calls fork             calls before a fork, in the child and after it
 //   dl_calls limited BYTES    no file may grow beyond that
-//   dl_calls launches FILE T N   T threads with a stream each launch N kernels; a thread's grids
-//   are
-//                             a workgroup larger than those of the one before
-//   dl_calls paced            for each number on stdin as many calls; then says so
+//   dl_calls launches FILE T N [S]   T threads with S streams each launch N kernels; a thread's
+//                             grids are a workgroup larger than those of the one before
+//   dl_calls paced [T]        for each number on stdin as many calls, then says so; for -1 T
+//   threads
+//                             call until the input ends
 //   dl_calls markers [LIB]    marks and ranges of roctx, before and after the first use of the GPU
 //   dl_calls rpd              starts and stops with RPD's functions; waits for a byte after a flush
 //   dl_calls properties       what HIP says about the first device, asked in two ways
@@ -20,6 +21,7 @@
 //   dl_calls copies           copies and fills of many sizes and directions
 #include "fade/trace.h"
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -304,12 +306,36 @@ int header() {
   return 0;
 }
 
-int paced() {
+/// Threads that call until the end of the input; says how often.
+int busy(long count) {
+  const auto get_device = getDevice();
+  std::atomic<bool> is_over{false};
+  std::atomic<long> made{0};
+  std::vector<std::thread> all;
+  for (long i = 0; i < count; ++i)
+    all.emplace_back([&] {
+      long own = 0;
+      for (; !is_over; own += 10) {
+        call(get_device, 10);
+        usleep(200); // a log that can be read in a moment
+      }
+      made += own;
+    });
+  while (std::getchar() != EOF) {
+  }
+  is_over = true;
+  for (std::thread &thread : all) thread.join();
+  std::printf("%ld\n", made.load());
+  return 0;
+}
+
+int paced(long count) {
   const auto get_device = getDevice();
   call(get_device, 1);
   std::printf("%d\n", getpid());
   std::fflush(stdout);
   for (long times = 0; std::scanf("%ld", &times) == 1;) {
+    if (times < 0) return busy(count);
     call(get_device, times);
     std::puts("done");
     std::fflush(stdout);
@@ -317,7 +343,7 @@ int paced() {
   return 0;
 }
 
-int launches(const char *file, long count, long times) {
+int launches(const char *file, long count, long times, long queues) {
   const auto load_module = function<int(void **, const char *)>("hipModuleLoad");
   const auto get_function = function<int(void **, void *, const char *)>("hipModuleGetFunction");
   const auto allocate = function<int(void **, size_t)>("hipMalloc");
@@ -332,16 +358,16 @@ int launches(const char *file, long count, long times) {
   std::vector<std::thread> all;
   for (long i = 0; i < count; ++i)
     all.emplace_back([=]() mutable {
-      void *stream = nullptr;
-      create(&stream);
+      std::vector<void *> streams(static_cast<size_t>(queues));
+      for (void *&stream : streams) create(&stream);
       float by = 1;
       int n = 0;
       void *arguments[] = {&memory, &by, &n};
       for (long k = 0; k < times; ++k)
-        if (launch(kernel, static_cast<unsigned>(i + 1), 1, 1, 64, 1, 1, 0, stream, arguments,
-                   nullptr) != 0)
+        if (launch(kernel, static_cast<unsigned>(i + 1), 1, 1, 64, 1, 1, 0,
+                   streams[static_cast<size_t>(k % queues)], arguments, nullptr) != 0)
           std::exit(94);
-      wait(stream);
+      for (void *stream : streams) wait(stream);
     });
   for (std::thread &thread : all) thread.join();
   return 0;
@@ -398,14 +424,14 @@ int main(int argc, char **argv) {
   if (mode == "churn") return churn(number(2));
   if (mode == "killed") return killed();
   if (mode == "fork") return forks();
-  if (mode == "launches" && argc > 2) return launches(argv[2], number(3), number(4));
+  if (mode == "launches" && argc > 2) return launches(argv[2], number(3), number(4), number(5));
   if (mode == "markers") return markers(argc > 2 ? argv[2] : "libroctx64.so.4");
   if (mode == "rpd") return rpd();
   if (mode == "properties") return properties();
   if (mode == "ignored") return ignored();
   if (mode == "cuda" && argc > 2) return cuda(argv[2]);
   if (mode == "header") return header();
-  if (mode == "paced") return paced();
+  if (mode == "paced") return paced(number(2));
   if (mode == "copies") return copies();
   if (mode == "limited") return limited(static_cast<unsigned long>(number(2)));
   return 96;
