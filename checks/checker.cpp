@@ -41,7 +41,8 @@ struct Job {
   const Options &options;
   const ObservedMemory &memory;
   const ObservedDispatch &dispatch;
-  bool reports; ///< false: only what it writes is noted
+  bool reports;                           ///< false: only what it writes is noted
+  std::unique_ptr<DispatchRaces> races{}; ///< null: not looked for
   GroupPool groups{};
 };
 
@@ -53,7 +54,7 @@ public:
   void groupBegins(ObservedGroup &group) override {
     if (!job_.reports || !wantsGroup(group)) return;
     GroupCheck *check = job_.groups.take();
-    check->begin(group, job_.options);
+    check->begin(group, job_.options, job_.races.get());
     group.state = check;
   }
   void groupEnds(ObservedGroup &group) override {
@@ -61,7 +62,7 @@ public:
     group.state = nullptr;
   }
   void waveEnds(const ObservedWave &wave, uint64_t pc) override {
-    if (GroupCheck *check = stateOf(*wave.group)) check->waveEnds(wave, pc);
+    if (GroupCheck *check = stateOf(*wave.group)) check->waveEnds(wave, pc, reporter_);
   }
   void barrier(const ObservedWave &wave, uint64_t pc, uint64_t lanes) override {
     if (GroupCheck *check = stateOf(*wave.group)) check->barrier(wave, pc, lanes, reporter_);
@@ -74,9 +75,19 @@ public:
     if (check && job_.options.has(Check::memory)) memory_.access(wave, access, reporter_);
     if (access.space == AccessSpace::lds) {
       if (check) check->lds(wave, access, reporter_);
-    } else if (access.space == AccessSpace::global && job_.options.has(Check::init)) {
-      init_.access(wave, access, check ? &reporter_ : nullptr);
+    } else if (access.space == AccessSpace::global) {
+      if (job_.options.has(Check::init)) init_.access(wave, access, check ? &reporter_ : nullptr);
+      if (check) check->global(wave, access, reporter_);
     }
+  }
+  void wait(const ObservedWave &wave, const ObservedWait &wait) override {
+    if (GroupCheck *check = stateOf(*wave.group)) check->wait(wave, wait, reporter_);
+  }
+  void fence(const ObservedWave &wave, const ObservedFence &fence) override {
+    if (GroupCheck *check = stateOf(*wave.group)) check->fence(wave, fence, reporter_);
+  }
+  void globalBarrier(const ObservedWave &wave, uint64_t) override {
+    if (GroupCheck *check = stateOf(*wave.group)) check->globalBarrier(wave, reporter_);
   }
 
   bool passesFault(uint64_t address, uint64_t, bool) override {
@@ -104,7 +115,10 @@ class DispatchChecker : public DispatchObserver {
 public:
   DispatchChecker(const Options &options, const ObservedMemory &memory,
                   const ObservedDispatch &dispatch, bool reports, uint32_t workers)
-      : job_{options, memory, dispatch, reports}, workers_(workers) {}
+      : job_{options, memory, dispatch, reports}, workers_(workers) {
+    if (reports && options.has(Check::race))
+      job_.races = std::make_unique<DispatchRaces>(dispatch, memory);
+  }
   WorkerObserver *worker(uint32_t n) override {
     if (!workers_[n]) workers_[n] = std::make_unique<Worker>(job_);
     return workers_[n].get();

@@ -4,7 +4,9 @@
 
 namespace fade::checks {
 
-void GroupCheck::begin(const ObservedGroup &group, const Options &options) {
+void GroupCheck::begin(const ObservedGroup &group, const Options &options, DispatchRaces *races) {
+  races_ = races;
+  if (races) global_.begin(*races, group);
   options_ = &options;
   has_several_waves_ = group.waves > 1;
   has_shadow_ = group.dispatch->lds_bytes != 0 &&
@@ -56,6 +58,7 @@ void GroupCheck::lds(const ObservedWave &wave, const ObservedAccess &access, Rep
 
 void GroupCheck::barrier(const ObservedWave &wave, uint64_t pc, uint64_t lanes,
                          Reporter &reporter) {
+  if (races_) global_.barrier(wave, reporter);
   at_barrier_ = wave;
   barrier_pc_ = pc;
   if (!options_->has(Check::sync) || lanes == wave.work_items) return;
@@ -68,7 +71,8 @@ void GroupCheck::barrier(const ObservedWave &wave, uint64_t pc, uint64_t lanes,
   reporter.report(f);
 }
 
-void GroupCheck::waveEnds(const ObservedWave &wave, uint64_t pc) {
+void GroupCheck::waveEnds(const ObservedWave &wave, uint64_t pc, Reporter &reporter) {
+  if (races_) global_.waveEnds(wave, reporter);
   ++ended_;
   end_pc_ = pc;
   ended_wave_ = wave.number;
@@ -76,6 +80,7 @@ void GroupCheck::waveEnds(const ObservedWave &wave, uint64_t pc) {
 
 void GroupCheck::barrierPassed(const ObservedGroup &group, Reporter &reporter) {
   if (has_shadow_) shadow_.barrier();
+  if (races_) global_.barrierPassed();
   if (!options_->has(Check::sync) || !ended_) return;
   Finding f = reporter.begin(Check::sync, Problem::missing_waves);
   ObservedWave wave = at_barrier_;

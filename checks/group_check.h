@@ -1,6 +1,7 @@
-// What is checked within a workgroup: races and unwritten bytes in LDS, and barriers.
+// What is checked within a workgroup: races, unwritten bytes in LDS, and barriers.
 #pragma once
 
+#include "checks/global_race.h"
 #include "checks/lds_shadow.h"
 #include "checks/options.h"
 #include "checks/reporter.h"
@@ -10,12 +11,25 @@ namespace fade::checks {
 /// One per workgroup that runs; whoever runs it has it for himself.
 class GroupCheck {
 public:
-  void begin(const ObservedGroup &group, const Options &options);
+  /// `races`: null if global memory is not looked at.
+  void begin(const ObservedGroup &group, const Options &options, DispatchRaces *races);
 
   void lds(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
   void barrier(const ObservedWave &wave, uint64_t pc, uint64_t lanes, Reporter &reporter);
   void barrierPassed(const ObservedGroup &group, Reporter &reporter);
-  void waveEnds(const ObservedWave &wave, uint64_t pc);
+  void waveEnds(const ObservedWave &wave, uint64_t pc, Reporter &reporter);
+  void global(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) {
+    if (races_) global_.access(wave, access, reporter);
+  }
+  void wait(const ObservedWave &wave, const ObservedWait &wait, Reporter &reporter) {
+    if (races_) global_.wait(wave, wait, reporter);
+  }
+  void fence(const ObservedWave &wave, const ObservedFence &fence, Reporter &reporter) {
+    if (races_) global_.fence(wave, fence, reporter);
+  }
+  void globalBarrier(const ObservedWave &wave, Reporter &reporter) {
+    if (races_) global_.globalBarrier(wave, reporter);
+  }
 
 private:
   void reportRace(const ObservedWave &wave, unsigned lane, const ObservedAccess &access,
@@ -23,6 +37,8 @@ private:
 
   const Options *options_ = nullptr;
   LdsShadow shadow_;
+  DispatchRaces *races_ = nullptr;
+  GroupRaces global_;
   bool has_shadow_ = false, has_several_waves_ = false;
   uint32_t ended_ = 0;
   uint64_t end_pc_ = 0; ///< where the last of those ended

@@ -40,6 +40,7 @@ Place Reporter::place(const ObservedWave &wave, unsigned lane, uint64_t pc, Acce
 }
 
 void Reporter::report(Finding finding, uint64_t times) {
+  reported_.fetch_add(1, std::memory_order_relaxed);
   FindingLog &log = FindingLog::instance();
   log.locate(finding.place);
   if (finding.other.pc) log.locate(finding.other);

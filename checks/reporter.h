@@ -5,6 +5,8 @@
 
 #include <fade/observer.h>
 
+#include <atomic>
+
 namespace fade::checks {
 
 class Reporter {
@@ -18,10 +20,12 @@ public:
               uint32_t size) const;
 
   void report(Finding finding, uint64_t times = 1);
+  uint64_t reported() const { return reported_; } ///< how often report() was called
 
 private:
   const ObservedDispatch &dispatch_;
   String kernel_ = 0, gpu_ = 0;
+  std::atomic<uint64_t> reported_{0};
 };
 
 /// Work-item of a lane in its workgroup.

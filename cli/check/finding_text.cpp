@@ -68,8 +68,12 @@ std::string uninitialized(const FoundFinding &f) {
 
 std::string raceText(const FoundFinding &f) {
   const bool in_lds = static_cast<AccessSpace>(f.raw.space) == AccessSpace::lds;
-  const std::string where = in_lds ? fmt::format("byte {} of LDS", grouped(f.raw.address))
-                                   : fmt::format("{:#x}", f.raw.address);
+  std::string where = fmt::format("{:#x}", f.raw.address);
+  if (in_lds)
+    where = fmt::format("byte {} of LDS", grouped(f.raw.address));
+  else if (f.allocation.raw.number != 0)
+    where = fmt::format("byte {} of {}", grouped(static_cast<uint64_t>(f.raw.distance)),
+                        allocationText(f.allocation));
   return fmt::format("{} and {} of {} by different waves, and nothing orders them",
                      kindOf(f.raw.other), kindOf(f.raw.place), where);
 }

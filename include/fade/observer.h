@@ -24,7 +24,7 @@
 
 namespace fade {
 
-#define FADE_OBSERVER_VERSION 1
+#define FADE_OBSERVER_VERSION 2
 
 /// What an observer wants to be told; the rest is not even put together.
 enum ObserverWants : uint32_t {
@@ -42,6 +42,7 @@ struct ObservedDispatch {
   uint64_t kernarg_address = 0;
   uint64_t packet_address = 0;
   uint64_t queue_address = 0;        ///< of the amd_queue_t
+  uint64_t packet_index = 0;         ///< in the queue, from 0
   uint32_t kernarg_bytes = 0;        ///< as the kernel descriptor says; 0: it does not
   uint32_t lds_bytes = 0;            ///< of a workgroup
   uint32_t scratch_bytes = 0;        ///< of a work-item
@@ -80,9 +81,10 @@ struct ObservedAccess {
   AccessKind kind = AccessKind::load;
   AccessSpace space = AccessSpace::global;
   AccessPath path = AccessPath::global;
-  bool returns = false;   ///< atomics: the old value is wanted
-  bool coherent = false;  ///< loads: past the nearest cache (GLC, SC0)
-  bool streaming = false; ///< SLC, SC1
+  bool returns = false;  ///< atomics: the old value is wanted
+  bool coherent = false; ///< loads, stores: past the nearest cache, as atomic and volatile ones are
+  bool device = false;   ///< coherent: beyond the workgroup (gfx942: SC1; others: always)
+  bool streaming = false; ///< not to be kept in caches: non-temporal
 };
 
 struct ObservedWait {
@@ -106,12 +108,22 @@ struct ObservedFence {
   uint64_t pc = 0;
   FenceKind kind = FenceKind::both;
   bool scalar = false;   ///< the scalar cache's
+  bool device = false;   ///< reaches beyond the workgroup
   const char *name = ""; ///< "buffer_gl0_inv"
 };
 
 struct ObservedEnd {
   bool ok = true;
   const char *message = ""; ///< one line, if it was not
+};
+
+/// A packet of a queue: a dispatch, a barrier or something else.
+struct ObservedPacket {
+  uint64_t queue_address = 0;       ///< of the amd_queue_t
+  uint64_t index = 0;               ///< in the queue, from 0
+  uint64_t completion_signal = 0;   ///< 0: none
+  const uint64_t *waited = nullptr; ///< signals that it has waited for
+  uint32_t waited_count = 0;
 };
 
 /// Memory of the GPU, as its page tables have it.
@@ -175,6 +187,8 @@ public:
   virtual std::unique_ptr<DispatchObserver> begin(const ObservedDispatch &, uint32_t workers) = 0;
   /// A copy engine has written there. On the engine's thread.
   virtual void memoryWritten(uint64_t /*address*/, uint64_t /*size*/) {}
+  /// A packet is done; nobody has been told yet. On the queue's thread, whoever wants dispatches.
+  virtual void packetEnds(const ObservedPacket &) {}
 };
 
 /// A library of observers has this function, by this name. It is called once per GPU; null if it

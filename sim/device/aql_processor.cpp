@@ -95,7 +95,22 @@ PacketProcessor::Step AqlProcessor::step() try {
   return fail(hsa::error_resources, "");
 }
 
+// Who watches is told what the packet has waited for, and who may be waiting for it.
+void AqlProcessor::tell_end(const Packet &packet, uint64_t index) {
+  ObservedPacket o{read_pointer_ - hsa::queue_read_dispatch_id, index, packet.completion_signal};
+  const uint8_t type = type_of(packet.header);
+  if (type == hsa::packet_barrier_and || type == hsa::packet_barrier_or) {
+    const auto &barrier = reinterpret_cast<const hsa::Barrier &>(packet);
+    o.waited = barrier.dep_signal, o.waited_count = std::size(barrier.dep_signal);
+  } else if (type == hsa::packet_vendor_specific &&
+             (packet.setup & 0xff) == hsa::vendor_barrier_value) {
+    o.waited = &reinterpret_cast<const hsa::BarrierValue &>(packet).signal, o.waited_count = 1;
+  }
+  host_.packet_ended(o);
+}
+
 PacketProcessor::Step AqlProcessor::complete(Packet &packet, uint64_t index, uint64_t start) {
+  tell_end(packet, index);
   hsa::Signal *signal = nullptr;
   if (packet.completion_signal) {
     signal = memory_.at<hsa::Signal>(packet.completion_signal);

@@ -32,6 +32,7 @@ private:
   Step pm4(const hsa::Pm4Ib &packet, uint64_t index);
   // Ends the packet at the head: signals, frees its slot.
   Step complete(Packet &packet, uint64_t index, uint64_t start);
+  void tell_end(const Packet &packet, uint64_t index);
 
   // Stops the queue: through the memory-fault event, or with an error code for the runtime.
   Step fault(uint64_t address, bool write, const char *what);

@@ -54,6 +54,9 @@ public:
   void written(uint64_t address, uint64_t size) override {
     if (Observer *o = observer()) o->memoryWritten(address, size);
   }
+  void packet_ended(const ObservedPacket &packet) override {
+    if (Observer *o = observer()) o->packetEnds(packet);
+  }
 
 private:
   Executor &executor();

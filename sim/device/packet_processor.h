@@ -3,6 +3,8 @@
 
 #include "exec/executor.h"
 
+#include <fade/observer.h>
+
 #include <cstdint>
 #include <string>
 
@@ -23,6 +25,8 @@ public:
   virtual std::string kernel_name(uint64_t kernel_object) = 0;
   // A copy engine has written there.
   virtual void written(uint64_t /*address*/, uint64_t /*size*/) {}
+  // A packet is done; its signal says so only after this.
+  virtual void packet_ended(const ObservedPacket &) {}
 };
 
 // Consumes one queue. Knows nothing of threads: whoever owns it calls step() from one thread at a

@@ -371,6 +371,7 @@ void Executor::Impl::begin_observing(Job &job) {
   info.kernarg_address = d.kernarg_address;
   info.packet_address = d.packet_address;
   info.queue_address = d.queue_address;
+  info.packet_index = d.dispatch_id;
   info.kernarg_bytes = job.launch->kernarg_bytes();
   info.lds_bytes = job.launch->lds_bytes();
   info.scratch_bytes = job.launch->scratch_bytes();

@@ -12,6 +12,13 @@ FenceKind fence_kind(const Opcode &op) {
   return op.has(Effect::writes_back) ? FenceKind::write_back : FenceKind::invalidate;
 }
 
+// Whether it reaches beyond what the waves of a workgroup share. gfx10 and later have a cache for
+// the workgroup and one behind it; gfx942 says how far.
+bool reaches_device(const Arch &arch, const Instruction &in) {
+  if (arch.id == Gfx::gfx942) return in.sc1;
+  return !arch.gfx10_up || in.opcode->has(Effect::reaches_device);
+}
+
 } // namespace
 
 ObservedWait wait_of(const Arch &arch, const Instruction &in) {
@@ -45,7 +52,8 @@ void tell_before(Wave &w, const Instruction &in) {
   if (op.has(Effect::barrier)) w.observer->barrier(w.info, in.pc, w.active_exec);
   if (op.has(Effect::wait)) w.observer->wait(w.info, wait_of(*w.arch, in));
   if (op.has(Effect::invalidates) || op.has(Effect::writes_back))
-    w.observer->fence(w.info, {in.pc, fence_kind(op), in.encoding == Encoding::smem, op.name});
+    w.observer->fence(w.info, {in.pc, fence_kind(op), in.encoding == Encoding::smem,
+                               reaches_device(*w.arch, in), op.name});
 }
 
 void tell_after(Wave &w, const Instruction &in) {

@@ -400,6 +400,7 @@ void FieldReader::read_flat(Instruction &in) const {
     in.offset = sign_extend(field(0, width), width);
   in.glc = bit(gfx11 ? 14 : 16);
   in.slc = bit(gfx11 ? 15 : 17);
+  in.sc1 = arch_.id == Gfx::gfx942 && bit(25);
   in.src[0] = vector(field(32, 8));
   const unsigned acc = arch_.has_agprs && bit(55) ? agpr_base : 0;
   in.src[1] = vector(field(40, 8) + acc);
@@ -435,6 +436,8 @@ void FieldReader::read_mubuf(Instruction &in) const {
   in.offen = bit(gfx11 ? 54 : 12);
   in.idxen = bit(gfx11 ? 55 : 13);
   in.glc = bit(14);
+  in.slc = bit(gfx11 ? 12 : arch_.gfx9 ? 17 : 54);
+  in.sc1 = arch_.id == Gfx::gfx942 && bit(15);
   in.lds = !gfx11 && bit(16);
   const unsigned acc = arch_.has_agprs && bit(55) ? agpr_base : 0;
   in.src[0] = vector(field(32, 8));

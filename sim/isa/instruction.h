@@ -125,7 +125,9 @@ struct Instruction {
   int32_t offset = 0;
   uint8_t offset1 = 0; // DS: second offset of two-address forms
   bool saddr = false;  // src[2] holds a scalar base
-  bool glc = false, slc = false, lds = false, gds = false, offen = false, idxen = false;
+  // sc1: gfx942's scope beyond the workgroup. There glc is SC0, and slc is NT.
+  bool glc = false, slc = false, sc1 = false, lds = false, gds = false, offen = false,
+       idxen = false;
   uint8_t format = 0; // typed buffer accesses
   uint8_t dmask = 0;  // images
   bool unorm = false, a16 = false,

@@ -50,13 +50,14 @@ constexpr bool reaches_next(Flow f) {
 
 // What an instruction does besides its result and the flow of control.
 enum class Effect : uint8_t {
-  barrier = 1 << 0,     // waits for the other waves of the workgroup
-  wait = 1 << 1,        // waits for memory accesses: s_waitcnt
-  writes_exec = 1 << 2, // changes EXEC, whatever its destination is
-  writes_mode = 1 << 3, // changes MODE, or how registers are indexed
-  outside = 1 << 4,     // the wave stops for a while, or is heard of outside
-  invalidates = 1 << 5, // what caches hold: loads behind it see what others wrote
-  writes_back = 1 << 6, // what caches hold: others see what was stored before it
+  barrier = 1 << 0,        // waits for the other waves of the workgroup
+  wait = 1 << 1,           // waits for memory accesses: s_waitcnt
+  writes_exec = 1 << 2,    // changes EXEC, whatever its destination is
+  writes_mode = 1 << 3,    // changes MODE, or how registers are indexed
+  outside = 1 << 4,        // the wave stops for a while, or is heard of outside
+  invalidates = 1 << 5,    // what caches hold: loads behind it see what others wrote
+  writes_back = 1 << 6,    // what caches hold: others see what was stored before it
+  reaches_device = 1 << 7, // of those two: beyond the workgroup's own cache, on gfx10 and later
 };
 
 // The counter that a wait is for.

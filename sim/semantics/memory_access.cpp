@@ -363,14 +363,25 @@ AccessPath path_of(Encoding encoding) {
   }
 }
 
-ObservedAccess described(const Instruction &in, uint32_t bytes, AccessKind kind) {
+// Whether a load or store goes past the nearest cache, as atomic and volatile ones do. gfx90a marks
+// non-temporal ones with GLC and SLC together.
+bool is_coherent(const Wave &w, const Instruction &in) {
+  switch (w.arch->id) {
+  case Gfx::gfx942: return in.glc || in.sc1;
+  case Gfx::gfx90a: return in.glc && !in.slc;
+  default: return in.glc;
+  }
+}
+
+ObservedAccess described(const Wave &w, const Instruction &in, uint32_t bytes, AccessKind kind) {
   ObservedAccess o;
   o.pc = in.pc;
   o.size = bytes;
   o.kind = kind;
   o.path = path_of(in.encoding);
   o.returns = kind == AccessKind::atomic && in.glc;
-  o.coherent = kind != AccessKind::atomic && in.glc;
+  o.coherent = kind != AccessKind::atomic && is_coherent(w, in);
+  o.device = kind == AccessKind::atomic || (o.coherent && (w.arch->id != Gfx::gfx942 || in.sc1));
   o.streaming = in.slc;
   return o;
 }
@@ -386,7 +397,7 @@ uint64_t address_in(const Wave &w, uint64_t va, Space space) {
 
 void tell_observer(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
                    AccessKind kind) {
-  ObservedAccess o = described(in, bytes, kind);
+  ObservedAccess o = described(w, in, bytes, kind);
   uint64_t address[3][64] = {}, lanes[3] = {};
   for_lanes(a.lanes, [&](unsigned i) {
     const Space space = a.in_lds ? Space::lds : lane_space(in, a.va[i]);
@@ -405,7 +416,7 @@ void tell_observer(Wave &w, const Instruction &in, const LaneAddresses &a, uint3
 void tell_observer_of_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes,
                           uint32_t bytes, AccessKind kind, bool returns) {
   if (!lanes) return;
-  ObservedAccess o = described(in, bytes, kind);
+  ObservedAccess o = described(w, in, bytes, kind);
   uint64_t wide[64];
   for (unsigned i = 0; i < w.lanes; i++) wide[i] = address[i];
   o.space = Space::lds, o.lanes = lanes, o.address = wide, o.returns = returns;
@@ -414,7 +425,7 @@ void tell_observer_of_lds(Wave &w, const Instruction &in, const uint32_t *addres
 
 void tell_observer_of_scalar(Wave &w, const Instruction &in, uint64_t va, uint32_t bytes,
                              AccessKind kind) {
-  ObservedAccess o = described(in, bytes, kind);
+  ObservedAccess o = described(w, in, bytes, kind);
   uint64_t address[64] = {va};
   if (lane_space(in, va) == Space::scratch)
     o.space = Space::scratch, address[0] = private_address(w, va - scratch_window_base);

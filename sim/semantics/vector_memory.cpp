@@ -384,7 +384,7 @@ constexpr Opcode table[] = {
     invalidating("buffer_invl2"),
     invalidating("buffer_inv"),
     invalidating("buffer_gl0_inv"),
-    invalidating("buffer_gl1_inv"),
+    with(Effect::reaches_device, invalidating("buffer_gl1_inv")),
 };
 // clang-format on
 

@@ -1,0 +1,362 @@
+#include "checks/global_race.h"
+
+#include "checks/allocations.h"
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+
+namespace fade::checks {
+namespace {
+
+constexpr auto kAtomic = static_cast<uint8_t>(AccessKind::atomic);
+constexpr std::size_t kMostReleases = 8; ///< kept one by one in a meeting
+
+uint32_t ceilDiv(uint32_t a, uint32_t b) { return b ? (a + b - 1) / b : 1; }
+
+bool isFrom10(std::string_view gpu) { return gpu.starts_with("gfx1"); }
+bool isFrom94(std::string_view gpu) { return gpu.starts_with("gfx94") || gpu.starts_with("gfx95"); }
+
+uint32_t wavesPerGroup(const ObservedDispatch &d) {
+  return ceilDiv(d.workgroup[0] * d.workgroup[1] * d.workgroup[2], d.lanes);
+}
+
+uint64_t wavesOf(const ObservedDispatch &d) {
+  uint64_t groups = 1;
+  for (int i = 0; i < 3; ++i) groups *= ceilDiv(d.grid[i], d.workgroup[i]);
+  return groups * wavesPerGroup(d);
+}
+
+} // namespace
+
+DispatchRaces::DispatchRaces(const ObservedDispatch &d, const ObservedMemory &m)
+    : dispatch(d), memory(m), histories(wavesOf(d)), counts_stores_apart(isFrom10(d.gpu)),
+      must_write_back(isFrom94(d.gpu)), waves_per_group_(wavesPerGroup(d)) {
+  for (int i = 0; i < 3; ++i) groups_[i] = ceilDiv(d.grid[i], d.workgroup[i]);
+}
+
+uint32_t DispatchRaces::firstWave(const ObservedGroup &group) const {
+  return ((group.id[2] * groups_[1] + group.id[1]) * groups_[0] + group.id[0]) * waves_per_group_;
+}
+
+Place DispatchRaces::place(const Mark &mark) const {
+  Place p{};
+  p.pc = dispatch.entry + static_cast<uint64_t>(static_cast<int64_t>(mark.pc));
+  p.kind = mark.kind;
+  const uint32_t flat = mark.wave / waves_per_group_;
+  ObservedGroup group;
+  group.id[0] = flat % groups_[0];
+  group.id[1] = flat / groups_[0] % groups_[1];
+  group.id[2] = flat / groups_[0] / groups_[1];
+  for (int i = 0; i < 3; ++i) {
+    p.group[i] = group.id[i];
+    group.size[i] =
+        std::min(dispatch.workgroup[i], dispatch.grid[i] - group.id[i] * dispatch.workgroup[i]);
+  }
+  workItem(group, mark.wave % waves_per_group_, dispatch.lanes, mark.lane, p.item);
+  p.lane = mark.lane;
+  p.size = mark.size;
+  return p;
+}
+
+void GroupRaces::begin(DispatchRaces &dispatch, const ObservedGroup &group) {
+  if (dispatch_ != &dispatch) pages_.fill({});
+  dispatch_ = &dispatch;
+  first_ = dispatch.firstWave(group);
+  count_ = group.waves;
+  if (waves_.size() < count_) waves_.resize(count_);
+  for (uint32_t i = 0; i < count_; ++i) {
+    WaveRaces &w = waves_[i];
+    w.id = first_ + i;
+    w.now = 0, w.dirty = ~Time{0};
+    w.loads.clear(), w.stores.clear();
+    w.heard.assign(count_, 0);
+    w.seen = w.fresh = nullptr;
+    w.taken.clear(), w.suspects.clear();
+    w.took_global_barrier = false;
+  }
+}
+
+ShadowPage *GroupRaces::page(uint64_t address) {
+  const uint64_t number = address / ShadowPage::kBytes;
+  CachedPage &cached = pages_[number % pages_.size()];
+  if (cached.number != number) cached = {number, dispatch_->shadow.page(address)};
+  return cached.page;
+}
+
+/// The time of an access; it is under way from now on.
+Time GroupRaces::takeTime(WaveRaces &w, const ObservedAccess &access) const {
+  ++w.now;
+  if (access.path == AccessPath::scalar) return w.now;
+  const bool stores =
+      access.kind == AccessKind::store || (access.kind == AccessKind::atomic && !access.returns);
+  (stores && dispatch_->counts_stores_apart ? w.stores : w.loads).add(w.now);
+  if (dispatch_->must_write_back && access.kind == AccessKind::store && !access.device)
+    w.dirty = std::min(w.dirty, w.now);
+  return w.now;
+}
+
+void GroupRaces::release(WaveRaces &w, Meeting &meeting, Time time) const {
+  const Time visible = std::min(w.visible(), time - 1);
+  for (Meeting::Release &r : meeting.releases)
+    if (r.wave == w.id) {
+      r = {w.id, time, visible};
+      return;
+    }
+  if (meeting.releases.size() == kMostReleases) {
+    for (const Meeting::Release &r : meeting.releases)
+      meeting.left =
+          Clocks::join(meeting.left, dispatch_->histories.passedOn(r.wave, r.time, r.visible));
+    meeting.releases.clear();
+  }
+  meeting.releases.push_back({w.id, time, visible});
+}
+
+void GroupRaces::meetReaders(Lane &lane, const ShadowPage &page, uint32_t dword) const {
+  for (const auto *marks : {page.read.get(), page.second_read.get()})
+    if (marks) meet(lane, lane.wave.seen, (*marks)[dword]);
+}
+
+void GroupRaces::load(Lane &lane, ShadowPage &page, uint32_t dword) {
+  WaveRaces &w = lane.wave;
+  if (lane.access.coherent) {
+    page.polled[dword / 64] |= uint64_t{1} << dword % 64;
+    w.taken.push_back({&page, dword, false});
+    return;
+  }
+  if (page.write) meet(lane, w.fresh, (*page.write)[dword]);
+  if (const Meeting *meeting = page.meeting(dword)) {
+    // A plain load begins a loop of compare-and-swap; and within a workgroup atomic loads look like
+    // others.
+    if (isLocal(meeting->last.wave))
+      w.taken.push_back({&page, dword, false});
+    else if (!meeting->answers)
+      meet(lane, w.fresh, meeting->last);
+  }
+  Mark &first = dispatch_->shadow.marks(page.read)[dword];
+  const bool may_replace =
+      !first.time || first.wave == w.id || heard(w, w.seen, first.wave) >= first.time;
+  Mark &mark = may_replace ? first : dispatch_->shadow.marks(page.second_read)[dword];
+  if (mark.wave == w.id && mark.time == lane.mark.time) {
+    mark.bytes |= lane.mark.bytes;
+  } else {
+    mark = lane.mark;
+  }
+}
+
+void GroupRaces::store(Lane &lane, ShadowPage &page, uint32_t dword) {
+  WaveRaces &w = lane.wave;
+  Meeting *meeting = page.meeting(dword);
+  if (meeting && !meeting->answers && !page.isPolled(dword)) {
+    meet(lane, w.seen, meeting->last);
+    meeting = nullptr;
+  }
+  Mark &write = dispatch_->shadow.marks(page.write)[dword];
+  if (!meeting && !page.isPolled(dword)) meet(lane, w.seen, write);
+  meetReaders(lane, page, dword);
+  if (meeting) {
+    // One that opens a lock, for example.
+    release(w, *meeting, lane.mark.time);
+    meeting->last = lane.mark;
+    meeting->last.kind = kAtomic;
+    return;
+  }
+  const bool is_same = write.wave == w.id && write.time == lane.mark.time;
+  const auto before = write.bytes;
+  write = lane.mark;
+  if (is_same) write.bytes |= before;
+}
+
+void GroupRaces::atomic(Lane &lane, ShadowPage &page, uint32_t dword) {
+  WaveRaces &w = lane.wave;
+  if (page.write && !page.isPolled(dword)) meet(lane, w.seen, (*page.write)[dword]);
+  if (!lane.access.returns) meetReaders(lane, page, dword); // see load()
+  if (lane.races && lane.met.accessKind() == AccessKind::load && isLocal(lane.met.wave))
+    lane.races = false;
+  if (!page.meetings) page.meetings = std::make_unique<std::unordered_map<uint32_t, Meeting>>();
+  Meeting &meeting = (*page.meetings)[dword];
+  meeting.answers |= lane.access.returns;
+  release(w, meeting, lane.mark.time);
+  meeting.last = lane.mark;
+  if (lane.access.returns) w.taken.push_back({&page, dword, true});
+}
+
+void GroupRaces::dword(Lane &lane, ShadowPage &page, uint32_t dword) {
+  lane.races = false;
+  switch (lane.access.kind) {
+  case AccessKind::load: load(lane, page, dword); break;
+  case AccessKind::store: store(lane, page, dword); break;
+  case AccessKind::atomic: atomic(lane, page, dword); break;
+  }
+  if (!lane.races) return;
+  lane.all_stores &=
+      lane.met.accessKind() == AccessKind::store && lane.access.kind == AccessKind::store;
+  const uint64_t bit = uint64_t{1} << lane.mark.lane;
+  if (lane.racing & bit) return;
+  if (!lane.racing) lane.first_lane = lane.mark.lane, lane.first_met = lane.met;
+  lane.racing |= bit;
+}
+
+void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
+                        Reporter &reporter) {
+  settle(wave, reporter);
+  WaveRaces &w = of(wave);
+  Lane lane{access, w};
+  lane.mark.wave = w.id;
+  lane.mark.time = takeTime(w, access);
+  lane.mark.pc = static_cast<int32_t>(access.pc - dispatch_->dispatch.entry);
+  lane.mark.kind = static_cast<uint8_t>(access.kind) & 15;
+  lane.mark.size = static_cast<uint8_t>(std::min(access.size, 255u));
+  lane.mark.lag = static_cast<uint8_t>(
+      std::min<Time>(255, lane.mark.time - std::min(w.visible(), lane.mark.time - 1)));
+  ShadowPage *locked = nullptr;
+  for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
+    const auto number = static_cast<unsigned>(std::countr_zero(lanes));
+    const uint64_t begin = access.address[number], end = begin + access.size;
+    lane.mark.lane = static_cast<uint8_t>(number);
+    for (uint64_t at = begin; at < end; at = (at | 3) + 1) {
+      ShadowPage *touched = page(at);
+      if (touched != locked) {
+        if (locked) locked->unlock();
+        if ((locked = touched)) locked->lock();
+      }
+      if (!touched) continue;
+      const uint64_t n = std::min(end, (at | 3) + 1) - at;
+      lane.mark.bytes = static_cast<uint8_t>(((1u << n) - 1) << at % 4) & 15;
+      dword(lane, *touched, static_cast<uint32_t>(at % ShadowPage::kBytes / 4));
+    }
+  }
+  if (locked) locked->unlock();
+  if (lane.racing) report(wave, lane, reporter);
+}
+
+void GroupRaces::report(const ObservedWave &wave, Lane &lane, Reporter &reporter) {
+  const ObservedAccess &access = lane.access;
+  Finding f = reporter.begin(Check::race, Problem::race);
+  f.space = static_cast<uint32_t>(AccessSpace::global);
+  f.place = reporter.place(wave, lane.first_lane, access.pc, access.kind, access.size);
+  f.address = access.address[lane.first_lane];
+  f.other = dispatch_->place(lane.first_met);
+  if (const auto allocation = AllocationMap::instance().find(f.address)) {
+    f.allocation = allocation->info();
+    f.distance = static_cast<int64_t>(f.address - allocation->base);
+  }
+  const auto times = static_cast<uint32_t>(std::popcount(lane.racing));
+  Suspect suspect{f, f.address, 0, std::min(access.size, 8u), times};
+  if (lane.all_stores && dispatch_->memory.read(f.address, &suspect.old, suspect.size))
+    lane.wave.suspects.push_back(suspect);
+  else
+    reporter.report(f, times);
+}
+
+/// The stores have been made by now: did they change anything?
+void GroupRaces::judge(WaveRaces &w, Reporter &reporter) const {
+  for (const Suspect &s : w.suspects) {
+    uint64_t now = 0;
+    if (dispatch_->memory.read(s.address, &now, s.size) && now == s.old) continue;
+    reporter.report(s.finding, s.times);
+  }
+  w.suspects.clear();
+}
+
+void GroupRaces::learnFrom(WaveRaces &w, const Taken &taken) {
+  Mark write;
+  std::vector<Meeting::Release> releases;
+  Clocks::Ptr left;
+  taken.page->lock();
+  if (taken.page->write) write = (*taken.page->write)[taken.dword];
+  if (const Meeting *meeting = taken.page->meeting(taken.dword))
+    releases = meeting->releases, left = meeting->left;
+  taken.page->unlock();
+  if (write.time) releases.push_back({write.wave, write.time, write.visible()});
+  Clocks::Ptr learned = left;
+  for (const Meeting::Release &r : releases) {
+    if (r.wave == w.id) continue;
+    if (isLocal(r.wave)) {
+      // They share a cache, in which everything stays in order.
+      Time &time = w.heard[r.wave - first_];
+      time = std::max(time, r.time);
+    } else if (Clocks::of(w.seen, r.wave) >= r.time) {
+      continue;
+    }
+    learned = Clocks::join(learned, dispatch_->histories.passedOn(r.wave, r.time, r.visible));
+  }
+  w.seen = Clocks::join(w.seen, learned);
+  if (taken.by_atomic) w.fresh = Clocks::join(w.fresh, learned);
+}
+
+void GroupRaces::learn(WaveRaces &w) {
+  const Clocks::Ptr before = w.seen;
+  const std::vector<Time> heard_before = w.heard;
+  const Taken *last = nullptr;
+  for (const Taken &taken : w.taken) {
+    if (!last || last->page != taken.page || last->dword != taken.dword) learnFrom(w, taken);
+    last = &taken;
+  }
+  w.taken.clear();
+  if (w.took_global_barrier) {
+    w.took_global_barrier = false;
+    const std::lock_guard lock(dispatch_->meeting_mutex);
+    w.seen = Clocks::join(w.seen, dispatch_->at_global_barrier);
+    w.fresh = Clocks::join(w.fresh, w.seen);
+  }
+  if (w.seen == before && w.heard == heard_before) return;
+  for (uint32_t i = 0; i < count_; ++i)
+    w.heard[i] = std::max(w.heard[i], Clocks::of(w.seen, first_ + i));
+  remember(w);
+}
+
+void GroupRaces::remember(const WaveRaces &w) const {
+  auto known = std::make_shared<Known>(Known{w.seen, first_, w.heard});
+  dispatch_->histories.add(w.id, w.now + 1, std::move(known));
+}
+
+void GroupRaces::wait(const ObservedWave &wave, const ObservedWait &wait, Reporter &reporter) {
+  settle(wave, reporter);
+  WaveRaces &w = of(wave);
+  if (wait.vector != ObservedWait::any) w.loads.wait(wait.vector);
+  if (wait.stores != ObservedWait::any) w.stores.wait(wait.stores);
+}
+
+void GroupRaces::fence(const ObservedWave &wave, const ObservedFence &fence, Reporter &reporter) {
+  settle(wave, reporter);
+  WaveRaces &w = of(wave);
+  if (fence.scalar || !fence.device) return;
+  if (fence.kind != FenceKind::invalidate && w.dirty != ~Time{0}) {
+    w.loads.add(w.dirty); // until it was waited for, it has not happened
+    w.dirty = ~Time{0};
+  }
+  if (fence.kind != FenceKind::write_back) w.fresh = Clocks::join(w.fresh, w.seen);
+}
+
+void GroupRaces::barrierPassed() {
+  Clocks::Ptr seen, fresh;
+  std::vector<Time> heard(count_);
+  for (uint32_t i = 0; i < count_; ++i) {
+    const WaveRaces &w = waves_[i];
+    seen = Clocks::join(seen, w.seen), fresh = Clocks::join(fresh, w.fresh);
+    heard[i] = w.now;
+  }
+  const auto known = std::make_shared<const Known>(Known{seen, first_, heard});
+  for (uint32_t i = 0; i < count_; ++i) {
+    WaveRaces &w = waves_[i];
+    w.seen = seen, w.fresh = fresh, w.heard = heard;
+    dispatch_->histories.add(w.id, w.now + 1, known);
+  }
+}
+
+void GroupRaces::globalBarrier(const ObservedWave &wave, Reporter &reporter) {
+  settle(wave, reporter);
+  WaveRaces &w = of(wave);
+  const Clocks::Ptr left = dispatch_->histories.passedOn(w.id, w.now + 1, w.visible());
+  const std::lock_guard lock(dispatch_->meeting_mutex);
+  dispatch_->at_global_barrier = Clocks::join(dispatch_->at_global_barrier, left);
+  w.took_global_barrier = true;
+}
+
+void GroupRaces::waveEnds(const ObservedWave &wave, Reporter &reporter) {
+  settle(wave, reporter);
+  dispatch_->histories.end(of(wave).id);
+}
+
+} // namespace fade::checks

@@ -1,0 +1,171 @@
+// race, in global memory: accesses of different waves of a dispatch to the same bytes, of which one
+// is a store, and nothing orders them.
+//
+// What orders is read off machine code, which does not know "release" and "acquire":
+// - Before a wave tells others to go on, it waits until its stores have been done (s_waitcnt; on
+//   gfx942 after a write-back). What it has not waited for is not passed on to other workgroups.
+// - It tells them with an atomic, or a store to a place that others poll.
+// - Who polls uses loads that go past the nearest cache (GLC, SC1), or atomics that return the old
+//   value. Loads behind a polling load see what was passed on once the wave has invalidated its
+//   cache; stores, atomics and loads that go past the cache at once. After an atomic that returned
+//   a value all do: so many programs rely on it that being strict would help nobody.
+// - Waves of a workgroup share their cache, and need neither.
+// Barriers order the waves of a workgroup, global wave sync those of the dispatch.
+//
+// An access is told before it is made. So what a wave passes on is taken note of early, and what it
+// learns late, with the next thing it does: in whatever order workers run, nobody is accused who
+// saw that he may go on.
+#pragma once
+
+#include "checks/clocks.h"
+#include "checks/global_shadow.h"
+#include "checks/reporter.h"
+#include "checks/wave_history.h"
+
+#include <fade/observer.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <vector>
+
+namespace fade::checks {
+
+/// What the workgroups of a dispatch share.
+class DispatchRaces {
+public:
+  DispatchRaces(const ObservedDispatch &dispatch, const ObservedMemory &memory);
+
+  uint32_t firstWave(const ObservedGroup &group) const;
+  /// A lane of a wave, for a finding.
+  Place place(const Mark &mark) const;
+
+  const ObservedDispatch &dispatch;
+  const ObservedMemory &memory;
+  GlobalShadow shadow;
+  WaveHistories histories;
+  const bool counts_stores_apart; ///< gfx10 and later: vscnt
+  const bool must_write_back;     ///< gfx942: its L2 is not one for the whole device
+  std::mutex meeting_mutex;
+  Clocks::Ptr at_global_barrier; ///< what those passed on who came there
+
+private:
+  uint32_t groups_[3];
+  uint32_t waves_per_group_;
+};
+
+/// Accesses of a wave that may be under way, as its counters have them.
+class UnderWay {
+public:
+  void add(Time time) {
+    if (count_ == kMost) ++first_, --count_;
+    times_[(first_ + count_++) % kMost] = time;
+  }
+  /// All but the last `left` are done.
+  void wait(uint32_t left) {
+    if (count_ > left) first_ += count_ - left, count_ = left;
+  }
+  Time oldest() const { return count_ ? times_[first_ % kMost] : ~Time{0}; }
+  void clear() { first_ = count_ = 0; }
+
+private:
+  static constexpr uint32_t kMost = 64;
+  std::array<Time, kMost> times_;
+  uint32_t first_ = 0, count_ = 0;
+};
+
+/// The waves of one workgroup. Whoever runs it has it for himself.
+class GroupRaces {
+public:
+  void begin(DispatchRaces &dispatch, const ObservedGroup &group);
+
+  void access(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
+  void wait(const ObservedWave &wave, const ObservedWait &wait, Reporter &reporter);
+  void fence(const ObservedWave &wave, const ObservedFence &fence, Reporter &reporter);
+  void barrier(const ObservedWave &wave, Reporter &reporter) { settle(wave, reporter); }
+  void barrierPassed();
+  void globalBarrier(const ObservedWave &wave, Reporter &reporter);
+  void waveEnds(const ObservedWave &wave, Reporter &reporter);
+
+private:
+  struct Taken { ///< a place from which a wave may have learned something
+    ShadowPage *page;
+    uint32_t dword;
+    bool by_atomic;
+  };
+  /// Two stores that may be of the same value, which is harmless.
+  struct Suspect {
+    Finding finding;
+    uint64_t address = 0, old = 0;
+    uint32_t size = 0, times = 0;
+  };
+  struct WaveRaces {
+    uint32_t id = 0;
+    Time now = 0;
+    Time dirty = ~Time{0}; ///< gfx942: the first store that was not written back
+    UnderWay loads, stores;
+    std::vector<Time> heard; ///< of the waves of the workgroup
+    Clocks::Ptr seen;        ///< of others, in whatever way
+    Clocks::Ptr fresh;       ///< what loads that use the nearest cache can rely on
+    std::vector<Taken> taken;
+    bool took_global_barrier = false;
+    std::vector<Suspect> suspects;
+
+    Time visible() const { return std::min({loads.oldest(), stores.oldest(), dirty, now + 1}) - 1; }
+  };
+  struct Lane { ///< what is being looked at
+    const ObservedAccess &access;
+    WaveRaces &wave;
+    Mark mark{};
+    bool races = false; ///< the dword that is being looked at, with `met`
+    Mark met{};
+    Mark first_met{};
+    unsigned first_lane = 0;
+    bool all_stores = true; ///< of the two sides, in all races so far
+    uint64_t racing = 0;    ///< lanes
+  };
+
+  WaveRaces &of(const ObservedWave &wave) { return waves_[wave.number]; }
+  bool isLocal(uint32_t wave) const { return wave - first_ < count_; }
+  Time heard(const WaveRaces &wave, const Clocks::Ptr &far, uint32_t other) const {
+    return isLocal(other) ? wave.heard[other - first_] : Clocks::of(far, other);
+  }
+  bool conflicts(const Lane &lane, const Clocks::Ptr &far, const Mark &mark) const {
+    return mark.time && mark.wave != lane.wave.id && (mark.bytes & lane.mark.bytes) &&
+           heard(lane.wave, far, mark.wave) < mark.time;
+  }
+  void meet(Lane &lane, const Clocks::Ptr &far, const Mark &mark) const {
+    if (!lane.races && conflicts(lane, far, mark)) lane.races = true, lane.met = mark;
+  }
+  ShadowPage *page(uint64_t address);
+  Time takeTime(WaveRaces &wave, const ObservedAccess &access) const;
+  void dword(Lane &lane, ShadowPage &page, uint32_t dword);
+  void load(Lane &lane, ShadowPage &page, uint32_t dword);
+  void store(Lane &lane, ShadowPage &page, uint32_t dword);
+  void atomic(Lane &lane, ShadowPage &page, uint32_t dword);
+  void meetReaders(Lane &lane, const ShadowPage &page, uint32_t dword) const;
+  void release(WaveRaces &wave, Meeting &meeting, Time time) const;
+  void report(const ObservedWave &wave, Lane &lane, Reporter &reporter);
+
+  /// Learns what was passed on at the places the wave has read, and judges suspects.
+  void settle(const ObservedWave &wave, Reporter &reporter) {
+    WaveRaces &w = of(wave);
+    if (!w.taken.empty() || w.took_global_barrier) learn(w);
+    if (!w.suspects.empty()) judge(w, reporter);
+  }
+  void learn(WaveRaces &wave);
+  void learnFrom(WaveRaces &wave, const Taken &taken);
+  void judge(WaveRaces &wave, Reporter &reporter) const;
+  void remember(const WaveRaces &wave) const;
+
+  DispatchRaces *dispatch_ = nullptr;
+  uint32_t first_ = 0, count_ = 0; ///< waves
+  std::vector<WaveRaces> waves_;
+  struct CachedPage {
+    uint64_t number = ~uint64_t{0};
+    ShadowPage *page = nullptr;
+  };
+  std::array<CachedPage, 64> pages_;
+};
+
+} // namespace fade::checks

@@ -1,0 +1,60 @@
+#include "checks/global_shadow.h"
+
+#include "base/diagnostics.h"
+
+namespace fade::checks {
+namespace {
+
+std::atomic<uint64_t> all_bytes{0};
+
+void sayThatItIsMuch() {
+  static std::atomic_flag said;
+  if (!said.test_and_set())
+    warn("check: race: kernels touch more memory than can be followed; what lies beyond is not "
+         "checked for races");
+}
+
+} // namespace
+
+GlobalShadow::~GlobalShadow() { all_bytes -= bytes_; }
+
+bool GlobalShadow::take(uint64_t bytes) {
+  if (all_bytes.load(std::memory_order_relaxed) + bytes > kMostBytes) {
+    sayThatItIsMuch();
+    return false;
+  }
+  all_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  return true;
+}
+
+ShadowPage *GlobalShadow::page(uint64_t address) {
+  const uint64_t number = address / ShadowPage::kBytes;
+  Shard &shard = shards_[number % kShards];
+  const std::lock_guard lock(shard.mutex);
+  auto &page = shard.pages[number];
+  if (!page) {
+    if (!take(sizeof(ShadowPage))) return nullptr;
+    page = std::make_unique<ShadowPage>();
+  }
+  return page.get();
+}
+
+ShadowPage *GlobalShadow::find(uint64_t number) const {
+  const Shard &shard = shards_[number % kShards];
+  const std::lock_guard lock(shard.mutex);
+  const auto at = shard.pages.find(number);
+  return at == shard.pages.end() ? nullptr : at->second.get();
+}
+
+ShadowPage::Marks &GlobalShadow::marks(std::unique_ptr<ShadowPage::Marks> &of) {
+  if (!of) {
+    of = std::make_unique<ShadowPage::Marks>();
+    // The limit is kept when pages are made; a few more bytes than allowed do no harm.
+    all_bytes.fetch_add(sizeof(ShadowPage::Marks), std::memory_order_relaxed);
+    bytes_.fetch_add(sizeof(ShadowPage::Marks), std::memory_order_relaxed);
+  }
+  return *of;
+}
+
+} // namespace fade::checks

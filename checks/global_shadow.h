@@ -1,0 +1,109 @@
+// Who touched the memory of a dispatch last: for each dword that was touched, the last write and
+// the last reads; where atomics were at work, what they left there.
+//
+// Memory is divided into pages, which are made when somebody touches them, each with a lock of its
+// own. Marks of writes, reads, and second readers are separate, and made when needed: what is only
+// read costs four times its size, what is only written too.
+#pragma once
+
+#include "checks/clocks.h"
+
+#include <fade/observer.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace fade::checks {
+
+/// An access of one lane to one dword.
+struct Mark {
+  uint32_t wave = 0;
+  Time time = 0;  ///< 0: there was none
+  int32_t pc = 0; ///< from the dispatch's first instruction
+  uint8_t lane = 0;
+  uint8_t bytes : 4 = 0; ///< of the dword, one bit each
+  uint8_t kind : 4 = 0;  ///< AccessKind
+  uint8_t lag = 0;       ///< how many accesses up to this one may not have been done yet
+  uint8_t size = 0;      ///< of the whole access, in bytes
+
+  AccessKind accessKind() const { return static_cast<AccessKind>(kind); }
+  Time visible() const { return time > lag ? time - lag : 0; }
+};
+static_assert(sizeof(Mark) == 16);
+
+/// A dword that atomics change: those who come later learn what those knew who were there before.
+struct Meeting {
+  struct Release {
+    uint32_t wave;
+    Time time, visible;
+  };
+  std::vector<Release> releases; ///< lately
+  Clocks::Ptr left;              ///< by all before
+  Mark last;
+  bool answers = false; ///< an atomic has taken the old value
+};
+
+class ShadowPage {
+public:
+  static constexpr uint32_t kBytes = 1024, kDwords = kBytes / 4;
+  using Marks = std::array<Mark, kDwords>;
+
+  std::unique_ptr<Marks> write, read, second_read;
+  std::array<uint64_t, kDwords / 64> polled{}; ///< dwords that coherent loads have read
+  std::unique_ptr<std::unordered_map<uint32_t, Meeting>> meetings;
+
+  bool isPolled(uint32_t dword) const { return polled[dword / 64] >> dword % 64 & 1; }
+  Meeting *meeting(uint32_t dword) {
+    if (!meetings) return nullptr;
+    const auto at = meetings->find(dword);
+    return at == meetings->end() ? nullptr : &at->second;
+  }
+
+  void lock() {
+    while (lock_.test_and_set(std::memory_order_acquire))
+      while (lock_.test(std::memory_order_relaxed)) {
+      }
+  }
+  void unlock() { lock_.clear(std::memory_order_release); }
+
+private:
+  std::atomic_flag lock_;
+};
+
+class GlobalShadow {
+public:
+  ~GlobalShadow();
+  /// The page that holds an address; null if there is no room for more. It stays where it is.
+  ShadowPage *page(uint64_t address);
+  /// Marks of a page, made if they are not there yet. Under the page's lock.
+  ShadowPage::Marks &marks(std::unique_ptr<ShadowPage::Marks> &of);
+
+  /// All pages, by address / kBytes. When nobody adds any more.
+  template <class F> void forPages(F &&f) const {
+    for (const Shard &shard : shards_)
+      for (const auto &[number, page] : shard.pages) f(number, *page);
+  }
+  ShadowPage *find(uint64_t number) const;
+  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+  /// Bytes that the shadows of all dispatches may have together.
+  static constexpr uint64_t kMostBytes = uint64_t{2} << 30;
+
+private:
+  struct Shard {
+    mutable std::mutex mutex;
+    std::unordered_map<uint64_t, std::unique_ptr<ShadowPage>> pages;
+  };
+  static constexpr std::size_t kShards = 64;
+  bool take(uint64_t bytes);
+
+  std::array<Shard, kShards> shards_;
+  std::atomic<uint64_t> bytes_{0};
+};
+
+} // namespace fade::checks

@@ -1,0 +1,183 @@
+// Between waves and workgroups of a dispatch: races in global memory, and what orders accesses.
+#include "cases.h"
+
+// Each workgroup reads what its neighbor writes.
+template <bool broken> __global__ void neighbor(int *p, int *out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  const int n = gridDim.x * blockDim.x;
+  p[i] = i;                                      // finds: race
+  out[i] = p[broken ? (i + blockDim.x) % n : i]; // finds: race
+}
+
+// In place: a wave overwrites what another one has yet to read.
+template <bool broken> __global__ void shift(int *p, int *out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i + 1 >= n) return;
+  const int next = p[i + 1];        // finds: race
+  (broken ? p : out)[i] = next + 1; // finds: race
+}
+
+template <bool broken> __global__ void sum_without_atomic(int *total, const int *in) {
+  if (broken)
+    *total += in[threadIdx.x] + blockIdx.x; // finds: race
+  else
+    atomicAdd(total, in[threadIdx.x]);
+}
+
+// A barrier is for a workgroup alone.
+template <bool broken> __global__ void barrier_is_not_global(int *p, int *out) {
+  p[blockIdx.x * blockDim.x + threadIdx.x] = threadIdx.x; // finds: race
+  __syncthreads();
+  const int other = broken ? (blockIdx.x + 1) % gridDim.x : blockIdx.x;
+  out[blockIdx.x * blockDim.x + threadIdx.x] =
+      p[other * blockDim.x + blockDim.x - 1 - threadIdx.x]; // finds: race
+}
+
+// The last workgroup sums up. Without the fence its counter says nothing about the others' stores.
+template <bool broken>
+__global__ void last_block(int *part, unsigned *count, int *out, const int *in) {
+  __shared__ bool is_last;
+  if (threadIdx.x == 0) {
+    part[blockIdx.x] = in[blockIdx.x] + 7; // finds: race
+    if (!broken) __threadfence();
+    is_last = atomicAdd(count, 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!is_last) return;
+  if (threadIdx.x < gridDim.x) out[threadIdx.x] = part[threadIdx.x]; // finds: race
+}
+
+// A lock that one of the workgroups does not take.
+template <bool broken> __global__ void spin_lock(unsigned *lock, int *counter) {
+  if (threadIdx.x != 0) return;
+  if (broken && blockIdx.x == 3) {
+    *counter += 5; // finds: race
+    return;
+  }
+  while (atomicCAS(lock, 0u, 1u) != 0u) __builtin_amdgcn_s_sleep(1);
+  __threadfence();
+  *counter += 1 + blockIdx.x; // finds: race
+  __threadfence();
+  __hip_atomic_store(lock, 0u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+// Data, then a flag. Who polls without a fence may read what his cache still has.
+template <bool broken> __global__ void flag(int *data, int *ready, int *out, const int *in) {
+  if (blockIdx.x == 0) {
+    data[threadIdx.x] = in[threadIdx.x] + 3; // finds: race
+    __syncthreads();
+    if (threadIdx.x == 0) __hip_atomic_store(ready, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+  } else {
+    if (broken)
+      while (__hip_atomic_load(ready, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) != 1)
+        __builtin_amdgcn_s_sleep(1);
+    else
+      while (__hip_atomic_load(ready, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) != 1)
+        __builtin_amdgcn_s_sleep(1);
+    out[threadIdx.x] = data[threadIdx.x]; // finds: race
+  }
+}
+
+// Each workgroup adds to what the one before it has left: the chain of a scan with look-back.
+template <bool broken> __global__ void chain(int *value, int *ready, const int *in) {
+  if (threadIdx.x != 0) return;
+  const unsigned b = blockIdx.x;
+  int before = 0;
+  if (b > 0) {
+    if (!broken || b != 5) {
+      while (__hip_atomic_load(&ready[b - 1], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) != 1)
+        __builtin_amdgcn_s_sleep(1);
+      __threadfence();
+    }
+    before = value[b - 1]; // finds: race
+    // Who told the one before it tells this one, too.
+    if (b > 1) before += value[b - 2]; // finds: race
+  }
+  value[b] = before + in[b]; // finds: race
+  __threadfence();
+  __hip_atomic_store(&ready[b], 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+// All workgroups meet; the first phase's results are read in the second.
+template <bool broken>
+__global__ void grid_barrier(int *p, unsigned *count, int *out, const int *in) {
+  p[blockIdx.x * blockDim.x + threadIdx.x] = in[threadIdx.x] + 9; // finds: race
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(count, 1u);
+    if (!broken)
+      while (__hip_atomic_load(count, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) < gridDim.x)
+        __builtin_amdgcn_s_sleep(1);
+    __threadfence();
+  }
+  __syncthreads();
+  const unsigned other = (blockIdx.x + 1) % gridDim.x;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = p[other * blockDim.x + threadIdx.x]; // finds: race
+}
+
+// Many write the same: harmless. Different values are not.
+template <bool broken> __global__ void same_value(int *found) {
+  if (threadIdx.x % 64 == 5) *found = broken ? 100 + blockIdx.x : 77; // finds: race
+}
+
+// Cleared in the dispatch that counts.
+template <bool broken> __global__ void clears_while_counting(unsigned *bins, const int *in) {
+  if (broken && blockIdx.x == 1 && threadIdx.x < 64) bins[threadIdx.x] = in[0]; // finds: race
+  atomicAdd(&bins[threadIdx.x % 64], 1u);                                       // finds: race
+}
+
+// Waves of a workgroup, without a barrier.
+template <bool broken> __global__ void waves_of_a_group(int *p, int *out) {
+  p[threadIdx.x] = threadIdx.x; // finds: race
+  if (!broken) __syncthreads();
+  out[threadIdx.x] = p[(threadIdx.x + 64) % blockDim.x]; // finds: race
+}
+
+// Halves of a dword are not the same memory.
+template <bool broken> __global__ void halves(short *p) {
+  p[(threadIdx.x * 2 + blockIdx.x * (broken ? 0 : 1)) % 128] = 3 + blockIdx.x; // finds: race
+}
+
+// A loop of compare-and-swap, as compilers make it of atomics that hardware does not have. A plain
+// sum of the same kind is not one.
+template <bool broken> __global__ void largest(double *most, const int *in) {
+  const double mine = in[threadIdx.x] * 2.0 + blockIdx.x;
+  if (broken)
+    *most = fmax(*most, mine); // finds: race
+  else
+    atomicMax(most, mine);
+}
+
+template <bool broken> int run() {
+  constexpr int blocks = 8, threads = 128, n = blocks * threads;
+  Device<int> p(n), out(n), in(n), q(n);
+  Device<unsigned> count(64);
+  Device<short> shorts(1024);
+  Device<double> doubles(8);
+  const auto clear = [&] {
+    finish();
+    HIP(hipMemset(count.data, 0, 256));
+    HIP(hipMemset(q.data, 0, n * 4));
+  };
+  neighbor<broken><<<blocks, threads>>>(p.data, out.data), clear();
+  shift<broken><<<blocks, threads>>>(p.data, out.data, n), clear();
+  sum_without_atomic<broken><<<blocks, threads>>>(out.data, in.data), clear();
+  barrier_is_not_global<broken><<<blocks, threads>>>(p.data, out.data), clear();
+  last_block<broken><<<blocks, threads>>>(p.data, count.data, out.data, in.data), clear();
+  spin_lock<broken><<<blocks, threads>>>(count.data, out.data), clear();
+  flag<broken><<<2, threads>>>(p.data, q.data, out.data, in.data), clear();
+  chain<broken><<<blocks, threads>>>(p.data, q.data, in.data), clear();
+  grid_barrier<broken><<<blocks, threads>>>(p.data, count.data, out.data, in.data), clear();
+  same_value<broken><<<blocks, threads>>>(out.data), clear();
+  clears_while_counting<broken><<<blocks, threads>>>(count.data, in.data), clear();
+  waves_of_a_group<broken><<<1, 256>>>(p.data, out.data), clear();
+  largest<broken><<<blocks, threads>>>(doubles.data, in.data), clear();
+  halves<broken><<<2, 64>>>(shorts.data), clear();
+  std::printf("done\n");
+  return 5;
+}
+
+int main(int argc, char **argv) {
+  return argc > 1 && std::string(argv[1]) == "broken" ? run<true>() : run<false>();
+}

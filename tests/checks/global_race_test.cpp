@@ -1,0 +1,240 @@
+// What orders accesses to global memory, instruction by instruction, without a GPU.
+#include "checks/clocks.h"
+#include "checks/global_race.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace fade::checks {
+namespace {
+
+class NoMemory : public ObservedMemory {
+public:
+  bool find(uint64_t, ObservedRegion &) const override { return false; }
+  bool read(uint64_t, void *, uint64_t) const override { return false; }
+};
+
+/// A dispatch of workgroups of two waves each. Accesses are of one lane and four bytes.
+class Grid {
+public:
+  explicit Grid(const char *gpu, uint32_t groups = 4) : groups_(groups), members_(groups) {
+    dispatch_.gpu = gpu;
+    dispatch_.lanes = 64;
+    dispatch_.grid[0] = groups * 128, dispatch_.workgroup[0] = 128;
+    races_ = std::make_unique<DispatchRaces>(dispatch_, memory_);
+    for (uint32_t g = 0; g < groups; ++g) {
+      groups_[g].dispatch = &dispatch_;
+      groups_[g].id[0] = g, groups_[g].size[0] = 128, groups_[g].size[1] = 1;
+      groups_[g].size[2] = 1, groups_[g].waves = 2;
+      members_[g].begin(*races_, groups_[g]);
+    }
+  }
+
+  /// Waves are numbered through the grid. Whether it races.
+  bool access(uint32_t wave, AccessKind kind, uint64_t address, bool flag = false) {
+    const uint64_t addresses[64] = {address};
+    ObservedAccess a;
+    a.pc = 0x100, a.lanes = 1, a.address = addresses, a.size = 4, a.kind = kind;
+    a.returns = kind == AccessKind::atomic && flag;
+    a.coherent = kind != AccessKind::atomic && flag;
+    a.device = flag || kind == AccessKind::atomic;
+    const uint64_t before = reporter_.reported();
+    members_[wave / 2].access(of(wave), a, reporter_);
+    return reporter_.reported() != before;
+  }
+  bool load(uint32_t wave, uint64_t at) { return access(wave, AccessKind::load, at); }
+  bool store(uint32_t wave, uint64_t at) { return access(wave, AccessKind::store, at); }
+  void poll(uint32_t wave, uint64_t at) { EXPECT_FALSE(access(wave, AccessKind::load, at, true)); }
+  bool atomic(uint32_t wave, uint64_t at, bool returns) {
+    return access(wave, AccessKind::atomic, at, returns);
+  }
+  void wait(uint32_t wave, uint32_t vector, uint32_t stores = ObservedWait::any) {
+    ObservedWait w;
+    w.vector = vector, w.stores = stores;
+    members_[wave / 2].wait(of(wave), w, reporter_);
+  }
+  void fence(uint32_t wave, FenceKind kind, bool device = true) {
+    ObservedFence f;
+    f.kind = kind, f.device = device;
+    members_[wave / 2].fence(of(wave), f, reporter_);
+  }
+  void invalidate(uint32_t wave, bool device = true) { fence(wave, FenceKind::invalidate, device); }
+  void barrier(uint32_t group) { members_[group].barrierPassed(); }
+
+private:
+  ObservedWave of(uint32_t wave) {
+    ObservedWave w;
+    w.group = &groups_[wave / 2], w.number = wave % 2;
+    return w;
+  }
+  NoMemory memory_;
+  ObservedDispatch dispatch_;
+  std::unique_ptr<DispatchRaces> races_;
+  std::vector<ObservedGroup> groups_;
+  std::vector<GroupRaces> members_;
+  Reporter reporter_{dispatch_};
+};
+
+constexpr uint64_t kData = 0x10000, kFlag = 0x20000;
+
+TEST(GlobalRace, ABarrierOrdersTheWavesOfAWorkgroupAndNobodyElse) {
+  Grid g("gfx90a");
+  EXPECT_FALSE(g.store(0, kData));
+  EXPECT_FALSE(g.load(0, kData));
+  EXPECT_TRUE(g.load(1, kData));
+  g.barrier(0);
+  EXPECT_FALSE(g.load(1, kData));
+  EXPECT_TRUE(g.load(2, kData));
+  EXPECT_TRUE(g.store(4, kData)); // those have read it
+}
+
+TEST(GlobalRace, WhatWasNotWaitedForIsNotPassedOn) {
+  for (const bool waits : {false, true}) {
+    Grid g("gfx90a");
+    g.store(0, kData);
+    if (waits) g.wait(0, 0);
+    g.atomic(0, kFlag, false);
+    g.atomic(2, kFlag, true);
+    EXPECT_EQ(g.load(2, kData), !waits);
+  }
+}
+
+TEST(GlobalRace, AWaitForAllButTheLastAccessesCoversThoseBefore) {
+  Grid g("gfx90a");
+  g.store(0, kData), g.store(0, kData + 64);
+  g.wait(0, 1);
+  g.atomic(0, kFlag, false);
+  g.atomic(2, kFlag, true);
+  EXPECT_FALSE(g.load(2, kData));
+  EXPECT_TRUE(g.load(2, kData + 64));
+}
+
+TEST(GlobalRace, FromGfx10OnStoresAreCountedApart) {
+  for (const bool waits : {false, true}) {
+    Grid g("gfx1030");
+    g.store(0, kData);
+    g.wait(0, 0, waits ? 0 : ObservedWait::any);
+    g.atomic(0, kFlag, false);
+    g.atomic(2, kFlag, true);
+    EXPECT_EQ(g.load(2, kData), !waits);
+  }
+}
+
+TEST(GlobalRace, Gfx942HasToWriteBack) {
+  for (const bool writes_back : {false, true}) {
+    Grid g("gfx942");
+    g.store(0, kData);
+    if (writes_back) g.fence(0, FenceKind::write_back);
+    g.wait(0, 0);
+    g.atomic(0, kFlag, false);
+    g.atomic(2, kFlag, true);
+    EXPECT_EQ(g.load(2, kData), !writes_back);
+  }
+  Grid g("gfx942");
+  g.store(0, kData);
+  g.fence(0, FenceKind::write_back); // begun, not waited for
+  g.atomic(0, kFlag, false);
+  g.atomic(2, kFlag, true);
+  EXPECT_TRUE(g.load(2, kData));
+}
+
+TEST(GlobalRace, AfterPollingTheCacheMustBeInvalidatedBeforeItIsRead) {
+  Grid g("gfx1030");
+  g.store(0, kData), g.store(0, kData + 4), g.store(0, kData + 8);
+  g.wait(0, ObservedWait::any, 0);
+  g.store(0, kFlag); // nobody knows yet what this is for
+  g.poll(2, kFlag);
+  g.wait(2, 0);
+  EXPECT_TRUE(g.load(2, kData));
+  g.invalidate(2, false); // the workgroup's own cache only
+  EXPECT_TRUE(g.load(2, kData));
+  EXPECT_FALSE(g.store(2, kData + 8)); // stores do not stay in it
+  g.invalidate(2);
+  EXPECT_FALSE(g.load(2, kData + 4));
+}
+
+TEST(GlobalRace, WithinAWorkgroupNeitherIsNeeded) {
+  Grid g("gfx90a");
+  g.store(0, kData);
+  g.store(0, kFlag);
+  g.poll(1, kFlag);
+  EXPECT_FALSE(g.load(1, kData));
+}
+
+TEST(GlobalRace, WhatOneHasLearnedIsPassedOnWithHisOwn) {
+  Grid g("gfx90a");
+  g.store(0, kData), g.wait(0, 0), g.store(0, kFlag);
+  g.poll(2, kFlag), g.wait(2, 0), g.invalidate(2);
+  g.barrier(1); // wave 3 learns it from wave 2
+  g.wait(3, 0), g.store(3, kFlag + 4);
+  g.poll(4, kFlag + 4), g.wait(4, 0), g.invalidate(4);
+  EXPECT_FALSE(g.load(4, kData));
+  EXPECT_TRUE(g.load(6, kData));
+}
+
+TEST(GlobalRace, ACounterWithoutResultOrdersForWhoPollsIt) {
+  Grid g("gfx90a", 40);
+  for (uint32_t group = 0; group < 40; ++group) { // more than are kept one by one
+    const uint32_t wave = 2 * group;
+    EXPECT_FALSE(g.store(wave, kData + 4 * group));
+    g.wait(wave, 0);
+    EXPECT_FALSE(g.atomic(wave, kFlag, false));
+  }
+  g.poll(1, kFlag), g.wait(1, 0), g.invalidate(1);
+  for (uint32_t group = 0; group < 40; ++group) EXPECT_FALSE(g.load(1, kData + 4 * group)) << group;
+}
+
+TEST(GlobalRace, ALoopOfCompareAndSwapMayBeginWithAPlainLoad) {
+  Grid g("gfx90a");
+  EXPECT_FALSE(g.load(0, kData));
+  EXPECT_FALSE(g.load(2, kData));
+  EXPECT_FALSE(g.atomic(0, kData, true));
+  EXPECT_FALSE(g.atomic(2, kData, true));
+  EXPECT_FALSE(g.load(4, kData));
+  EXPECT_FALSE(g.load(0, kData + 4)); // but not one of other atomics
+  EXPECT_TRUE(g.atomic(2, kData + 4, false));
+  EXPECT_TRUE(g.load(4, kData + 4));
+}
+
+TEST(GlobalRace, WorkgroupsOfManyThreadsAreFollowedAtOnce) {
+  constexpr uint32_t kGroups = 8;
+  Grid g("gfx90a", kGroups);
+  std::vector<std::thread> threads;
+  std::atomic<uint32_t> turn{0};
+  // A chain: each waits for the one before, as look-back does.
+  for (uint32_t group = 0; group < kGroups; ++group)
+    threads.emplace_back([&, group] {
+      const uint32_t wave = 2 * group;
+      for (int i = 0; i < 200; ++i) EXPECT_FALSE(g.store(wave, 0x100000 + group * 4096 + i * 4));
+      while (turn != group) std::this_thread::yield();
+      if (group) g.poll(wave, kFlag + 4 * (group - 1)), g.wait(wave, 0), g.invalidate(wave);
+      for (uint32_t before = 0; before < group; ++before)
+        EXPECT_FALSE(g.load(wave, kData + 4 * before));
+      EXPECT_FALSE(g.store(wave, kData + 4 * group));
+      g.wait(wave, 0);
+      EXPECT_FALSE(g.store(wave, kFlag + 4 * group));
+      ++turn;
+    });
+  for (auto &t : threads) t.join();
+}
+
+TEST(Clocks, JoiningKeepsWhatIsLaterAndSharesWhatIsEqual) {
+  const std::vector<Time> low = {1, 2, 3}, high = {9};
+  const Clocks::Ptr a = Clocks::raised(nullptr, 254, low); // across blocks
+  EXPECT_EQ(Clocks::of(a, 254), 1u);
+  EXPECT_EQ(Clocks::of(a, 256), 3u);
+  EXPECT_EQ(Clocks::of(a, 257), 0u);
+  EXPECT_EQ(Clocks::raised(a, 255, {&low[0], 1}), a); // nothing new
+  const Clocks::Ptr b = Clocks::raised(nullptr, 255, high);
+  const Clocks::Ptr c = Clocks::join(a, b);
+  EXPECT_EQ(Clocks::of(c, 254), 1u);
+  EXPECT_EQ(Clocks::of(c, 255), 9u);
+  EXPECT_EQ(Clocks::of(c, 256), 3u);
+  EXPECT_EQ(Clocks::join(c, a), c);
+  EXPECT_EQ(Clocks::join(b, c), c);
+  EXPECT_EQ(Clocks::join(nullptr, c), c);
+}
+
+} // namespace
+} // namespace fade::checks
