@@ -5,6 +5,8 @@
 #include "checks/group_check.h"
 #include "checks/init_check.h"
 #include "checks/memory_check.h"
+#include "checks/overlap_check.h"
+#include "checks/queue_order.h"
 
 #include "codeobj/demangle.h"
 
@@ -42,7 +44,7 @@ struct Job {
   const ObservedMemory &memory;
   const ObservedDispatch &dispatch;
   bool reports;                           ///< false: only what it writes is noted
-  std::unique_ptr<DispatchRaces> races{}; ///< null: not looked for
+  std::shared_ptr<DispatchRaces> races{}; ///< null: not looked for
   GroupPool groups{};
 };
 
@@ -116,16 +118,24 @@ public:
   DispatchChecker(const Options &options, const ObservedMemory &memory,
                   const ObservedDispatch &dispatch, bool reports, uint32_t workers)
       : job_{options, memory, dispatch, reports}, workers_(workers) {
-    if (reports && options.has(Check::race))
-      job_.races = std::make_unique<DispatchRaces>(dispatch, memory);
+    if (!reports || !options.has(Check::race)) return;
+    job_.races = std::make_shared<DispatchRaces>(dispatch, memory);
+    before_ = QueueOrder::instance().begins(dispatch.queue_address, dispatch.packet_index);
   }
   WorkerObserver *worker(uint32_t n) override {
     if (!workers_[n]) workers_[n] = std::make_unique<Worker>(job_);
     return workers_[n].get();
   }
+  void end(const ObservedEnd &) override {
+    workers_.clear();
+    if (job_.races && QueueOrder::instance().hasSeveralQueues())
+      OverlapCheck::instance().ended({std::move(job_.races), std::move(before_),
+                                      job_.dispatch.queue_address, job_.dispatch.packet_index});
+  }
 
 private:
   Job job_;
+  QueueTimes before_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
@@ -156,6 +166,10 @@ std::unique_ptr<DispatchObserver> Checker::begin(const ObservedDispatch &dispatc
 
 void Checker::memoryWritten(uint64_t address, uint64_t size) {
   if (options_.has(Check::init)) InitCheck::noteWritten(address, size);
+}
+
+void Checker::packetEnds(const ObservedPacket &packet) {
+  if (options_.has(Check::race)) QueueOrder::instance().packetEnds(packet);
 }
 
 } // namespace fade::checks

@@ -22,6 +22,7 @@ public:
   std::unique_ptr<DispatchObserver> begin(const ObservedDispatch &dispatch,
                                           uint32_t workers) override;
   void memoryWritten(uint64_t address, uint64_t size) override;
+  void packetEnds(const ObservedPacket &packet) override;
 
 private:
   /// Whether findings in this dispatch are wanted.

@@ -16,7 +16,7 @@
 namespace fade::checks {
 
 inline constexpr uint32_t kFileMagic = 0x46434844; // "DHCF"
-inline constexpr uint32_t kFileVersion = 1;
+inline constexpr uint32_t kFileVersion = 2;
 inline constexpr uint32_t kMostFindings = 2048, kMostCode = 4096, kMostAllocations = 1 << 16;
 inline constexpr uint32_t kStringBytes = 8 << 20;
 
@@ -34,6 +34,7 @@ enum class Problem : uint32_t {
   misaligned,
   uninitialized, ///< read before anybody wrote it
   race,
+  overlap,           ///< a race between dispatches on different queues
   divergent_barrier, ///< not all lanes of a wave are there
   missing_waves,     ///< waves that ended never came to the barrier
   leak,
@@ -69,9 +70,11 @@ struct Finding {
   String kernel, gpu;
   uint64_t dispatch; ///< of the first occurrence
   uint64_t address;
-  uint64_t limit;     ///< LDS, scratch, arguments: how many bytes there are; sync: waves there are
-  int64_t distance;   ///< gap: bytes behind the end (positive, 0: the first) or before the start
-  Place place, other; ///< other: the second side of a race
+  uint64_t limit;      ///< LDS, scratch, arguments: how many bytes there are; sync: waves there are
+  int64_t distance;    ///< gap: bytes behind the end (positive, 0: the first) or before the start
+  Place place, other;  ///< other: the second side of a race
+  String other_kernel; ///< if it is not the same dispatch's
+  uint32_t unused;
   AllocationInfo allocation;
 };
 
@@ -101,7 +104,7 @@ inline constexpr uint64_t kStringsAt = kAllocationsAt + sizeof(AllocationInfo) *
 inline constexpr uint64_t kFileBytes = kStringsAt + kStringBytes;
 
 static_assert(std::is_trivially_copyable_v<Finding> && sizeof(FileHeader) <= kFindingsAt);
-static_assert(sizeof(Place) == 56 && sizeof(AllocationInfo) == 48 && sizeof(Finding) == 224);
+static_assert(sizeof(Place) == 56 && sizeof(AllocationInfo) == 48 && sizeof(Finding) == 232);
 static_assert(kCodeAt % 8 == 0 && kAllocationsAt % 8 == 0 && kStringsAt % 8 == 0);
 
 } // namespace fade::checks

@@ -31,7 +31,9 @@ uint64_t wavesOf(const ObservedDispatch &d) {
 
 DispatchRaces::DispatchRaces(const ObservedDispatch &d, const ObservedMemory &m)
     : dispatch(d), memory(m), histories(wavesOf(d)), counts_stores_apart(isFrom10(d.gpu)),
-      must_write_back(isFrom94(d.gpu)), waves_per_group_(wavesPerGroup(d)) {
+      must_write_back(isFrom94(d.gpu)), kernel_(d.kernel), gpu_(d.gpu),
+      waves_per_group_(wavesPerGroup(d)) {
+  dispatch.kernel = kernel_.c_str(), dispatch.gpu = gpu_.c_str();
   for (int i = 0; i < 3; ++i) groups_[i] = ceilDiv(d.grid[i], d.workgroup[i]);
 }
 

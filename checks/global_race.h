@@ -27,6 +27,7 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <string>
 #include <vector>
 
 namespace fade::checks {
@@ -40,7 +41,7 @@ public:
   /// A lane of a wave, for a finding.
   Place place(const Mark &mark) const;
 
-  const ObservedDispatch &dispatch;
+  ObservedDispatch dispatch; ///< it may be asked for after it has ended
   const ObservedMemory &memory;
   GlobalShadow shadow;
   WaveHistories histories;
@@ -50,6 +51,7 @@ public:
   Clocks::Ptr at_global_barrier; ///< what those passed on who came there
 
 private:
+  std::string kernel_, gpu_; ///< of `dispatch`
   uint32_t groups_[3];
   uint32_t waves_per_group_;
 };

@@ -11,12 +11,16 @@
 #include "checks/call_site.h"
 #include "checks/finding_log.h"
 #include "checks/init_check.h"
+#include "checks/options.h"
+#include "checks/queue_order.h"
 
 #include "base/diagnostics.h"
 #include "hsa/hsa_api.h"
 
 #include <deque>
+#include <map>
 #include <mutex>
+#include <new>
 
 namespace fade::checks {
 namespace {
@@ -183,6 +187,153 @@ hsa_status_t loadAgentCode(hsa_executable_t executable, hsa_agent_t agent,
   return status;
 }
 
+// ---- order of queues (QueueOrder)
+
+std::mutex doorbells_mutex;
+std::map<uint64_t, uint64_t> doorbells; ///< by signal: the queue
+
+hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                         void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
+                         uint32_t private_size, uint32_t group_size, hsa_queue_t **queue) {
+  const hsa_status_t status = hsaApi().core.hsa_queue_create_fn(agent, size, type, callback, data,
+                                                                private_size, group_size, queue);
+  if (ok(status))
+    aside([&] {
+      QueueOrder::instance().addQueue();
+      const std::lock_guard lock(doorbells_mutex);
+      doorbells[(*queue)->doorbell_signal.handle] = reinterpret_cast<uint64_t>(*queue);
+    });
+  return status;
+}
+
+/// A doorbell says that packets were submitted; another signal, that the host has come so far.
+void noteStore(hsa_signal_t signal, hsa_signal_value_t value) {
+  aside([&] {
+    uint64_t queue = 0;
+    {
+      const std::lock_guard lock(doorbells_mutex);
+      if (const auto at = doorbells.find(signal.handle); at != doorbells.end()) queue = at->second;
+    }
+    if (queue)
+      QueueOrder::instance().submitted(queue, static_cast<uint64_t>(value));
+    else
+      QueueOrder::instance().hostSet(signal.handle);
+  });
+}
+
+void signalStoreRelaxed(hsa_signal_t signal, hsa_signal_value_t value) {
+  noteStore(signal, value);
+  hsaApi().core.hsa_signal_store_relaxed_fn(signal, value);
+}
+
+void signalStoreRelease(hsa_signal_t signal, hsa_signal_value_t value) {
+  noteStore(signal, value);
+  hsaApi().core.hsa_signal_store_screlease_fn(signal, value);
+}
+
+/// Signals of packets and copies are counted down to 0.
+hsa_signal_value_t noteLoad(hsa_signal_t signal, hsa_signal_value_t value) {
+  if (value <= 0) aside([&] { QueueOrder::instance().hostSaw(signal.handle); });
+  return value;
+}
+
+hsa_signal_value_t signalLoadRelaxed(hsa_signal_t signal) {
+  return noteLoad(signal, hsaApi().core.hsa_signal_load_relaxed_fn(signal));
+}
+
+hsa_signal_value_t signalLoadAcquire(hsa_signal_t signal) {
+  return noteLoad(signal, hsaApi().core.hsa_signal_load_scacquire_fn(signal));
+}
+
+hsa_signal_value_t signalWaitRelaxed(hsa_signal_t signal, hsa_signal_condition_t condition,
+                                     hsa_signal_value_t value, uint64_t timeout,
+                                     hsa_wait_state_t state) {
+  return noteLoad(
+      signal, hsaApi().core.hsa_signal_wait_relaxed_fn(signal, condition, value, timeout, state));
+}
+
+hsa_signal_value_t signalWaitAcquire(hsa_signal_t signal, hsa_signal_condition_t condition,
+                                     hsa_signal_value_t value, uint64_t timeout,
+                                     hsa_wait_state_t state) {
+  return noteLoad(
+      signal, hsaApi().core.hsa_signal_wait_scacquire_fn(signal, condition, value, timeout, state));
+}
+
+struct SignalHandler {
+  hsa_signal_t signal;
+  hsa_amd_signal_handler handler;
+  void *data;
+};
+
+bool onSignal(hsa_signal_value_t value, void *data) {
+  auto *own = static_cast<SignalHandler *>(data);
+  noteLoad(own->signal, value);
+  const bool goes_on = own->handler(value, own->data);
+  if (!goes_on) delete own;
+  return goes_on;
+}
+
+hsa_status_t signalAsyncHandler(hsa_signal_t signal, hsa_signal_condition_t condition,
+                                hsa_signal_value_t value, hsa_amd_signal_handler handler,
+                                void *data) {
+  auto *own = handler ? new (std::nothrow) SignalHandler{signal, handler, data} : nullptr;
+  if (!own)
+    return hsaApi().amd.hsa_amd_signal_async_handler_fn(signal, condition, value, handler, data);
+  const hsa_status_t status =
+      hsaApi().amd.hsa_amd_signal_async_handler_fn(signal, condition, value, onSignal, own);
+  if (!ok(status)) delete own;
+  return status;
+}
+
+void noteCopy(uint32_t count, const hsa_signal_t *waited, hsa_signal_t completion) {
+  static_assert(sizeof(hsa_signal_t) == sizeof(uint64_t));
+  aside([&] {
+    QueueOrder::instance().copies({reinterpret_cast<const uint64_t *>(waited), count},
+                                  completion.handle);
+  });
+}
+
+hsa_status_t asyncCopy(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t from_agent,
+                       size_t size, uint32_t count, const hsa_signal_t *waited,
+                       hsa_signal_t completion) {
+  noteCopy(count, waited, completion);
+  return hsaApi().amd.hsa_amd_memory_async_copy_fn(to, to_agent, from, from_agent, size, count,
+                                                   waited, completion);
+}
+
+hsa_status_t asyncCopyOnEngine(void *to, hsa_agent_t to_agent, const void *from,
+                               hsa_agent_t from_agent, size_t size, uint32_t count,
+                               const hsa_signal_t *waited, hsa_signal_t completion, uint32_t engine,
+                               bool force) {
+  noteCopy(count, waited, completion);
+  return hsaApi().amd.hsa_amd_memory_async_copy_on_engine_fn(
+      to, to_agent, from, from_agent, size, count, waited, completion, engine, force);
+}
+
+hsa_status_t asyncCopyRect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_offset,
+                           const hsa_pitched_ptr_t *from, const hsa_dim3_t *from_offset,
+                           const hsa_dim3_t *range, hsa_agent_t agent, hsa_amd_copy_direction_t way,
+                           uint32_t count, const hsa_signal_t *waited, hsa_signal_t completion) {
+  noteCopy(count, waited, completion);
+  return hsaApi().amd.hsa_amd_memory_async_copy_rect_fn(to, to_offset, from, from_offset, range,
+                                                        agent, way, count, waited, completion);
+}
+
+void replaceForOrder(HsaTables &tables) {
+  CoreApiTable &core = tables.core();
+  core.hsa_queue_create_fn = queueCreate;
+  core.hsa_signal_store_relaxed_fn = signalStoreRelaxed;
+  core.hsa_signal_store_screlease_fn = signalStoreRelease;
+  core.hsa_signal_load_relaxed_fn = signalLoadRelaxed;
+  core.hsa_signal_load_scacquire_fn = signalLoadAcquire;
+  core.hsa_signal_wait_relaxed_fn = signalWaitRelaxed;
+  core.hsa_signal_wait_scacquire_fn = signalWaitAcquire;
+  tables.replace(&AmdApi::hsa_amd_signal_async_handler_fn, signalAsyncHandler);
+  tables.replace(&AmdApi::hsa_amd_memory_async_copy_fn, asyncCopy);
+  tables.replace(&AmdApi::hsa_amd_memory_async_copy_on_engine_fn, asyncCopyOnEngine);
+  tables.replace(&AmdApi::hsa_amd_memory_async_copy_rect_fn, asyncCopyRect);
+}
+
 } // namespace
 } // namespace fade::checks
 
@@ -201,6 +352,7 @@ extern "C" __attribute__((visibility("default"))) bool OnLoad(HsaApiTable *table
   tables.core().hsa_executable_load_agent_code_object_fn = loadAgentCode;
   tables.replace(&AmdApi::hsa_amd_memory_pool_allocate_fn, poolAllocate);
   tables.replace(&AmdApi::hsa_amd_memory_pool_free_fn, poolFree);
+  if (options().has(Check::race)) replaceForOrder(tables);
   return true;
 }
 

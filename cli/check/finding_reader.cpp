@@ -154,6 +154,8 @@ void readFile(const FindingFile &file, const std::string &folder, HostLines &lin
     f.symbol = file.string(f.raw.kernel);
     f.kernel = codeobj::demangle(f.symbol);
     f.gpu = file.string(f.raw.gpu);
+    if (const std::string other = file.string(f.raw.other_kernel); !other.empty())
+      f.other_kernel = codeobj::demangle(other);
     f.place.raw = f.raw.place;
     f.other.raw = f.raw.other;
     resolve(f.place, objects);

@@ -34,6 +34,7 @@ struct FoundFinding {
   checks::Finding raw{};
   std::string kernel; ///< demangled
   std::string symbol, gpu;
+  std::string other_kernel; ///< demangled; empty: the other side is in the same dispatch
   uint32_t process = 0;
   FoundPlace place, other;
   FoundAllocation allocation;

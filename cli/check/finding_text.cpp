@@ -16,9 +16,10 @@ using namespace fade::checks;
 constexpr std::array<const char *, 3> kKinds = {"load", "store", "atomic"};
 constexpr std::array<const char *, 3> kSpaces = {"global", "lds", "scratch"};
 constexpr std::array<const char *, static_cast<std::size_t>(Problem::count)> kProblems = {
-    "outside",           "gap",           "freed",      "lds_bounds",    "scratch_bounds",
-    "arguments",         "read_only",     "misaligned", "uninitialized", "race",
-    "divergent_barrier", "missing_waves", "leak"};
+    "outside",        "gap",       "freed",     "lds_bounds",
+    "scratch_bounds", "arguments", "read_only", "misaligned",
+    "uninitialized",  "race",      "overlap",   "divergent_barrier",
+    "missing_waves",  "leak"};
 
 std::string grouped(uint64_t number) {
   std::string text = std::to_string(number);
@@ -74,8 +75,10 @@ std::string raceText(const FoundFinding &f) {
   else if (f.allocation.raw.number != 0)
     where = fmt::format("byte {} of {}", grouped(static_cast<uint64_t>(f.raw.distance)),
                         allocationText(f.allocation));
-  return fmt::format("{} and {} of {} by different waves, and nothing orders them",
-                     kindOf(f.raw.other), kindOf(f.raw.place), where);
+  const bool overlap = static_cast<Problem>(f.raw.problem) == Problem::overlap;
+  return fmt::format("{} and {} of {} by different {}, and nothing orders them",
+                     kindOf(f.raw.other), kindOf(f.raw.place), where,
+                     overlap ? "dispatches on different queues" : "waves");
 }
 
 /// All that the same line allocated.
@@ -164,7 +167,8 @@ std::string messageOf(const FoundFinding &f) {
     return fmt::format("{} at {:#x}, which is not a multiple of {}", accessOf(p), f.raw.address,
                        p.size);
   case Problem::uninitialized: return uninitialized(f);
-  case Problem::race: return raceText(f);
+  case Problem::race:
+  case Problem::overlap: return raceText(f);
   case Problem::divergent_barrier:
     return fmt::format("barrier reached by {} of the {} work-items of a wave", f.raw.waves,
                        f.raw.limit);
@@ -184,6 +188,7 @@ std::string findingText(const FoundFinding &f) {
   text += f.raw.count > 1 ? fmt::format(" ({} times)\n", grouped(f.raw.count)) : "\n";
   text += fmt::format("  {:<10} {}\n", "kernel", f.kernel);
   text += detailOfPlace("at", f.place, f);
+  if (!f.other_kernel.empty()) text += fmt::format("  {:<10} {}\n", "other", f.other_kernel);
   if (f.raw.other.pc)
     text += detailOfPlace(check == Check::sync ? "ended at" : "other at", f.other, f);
   return text;
@@ -208,7 +213,11 @@ std::string findingJson(const FoundFinding &f) {
       json.field("address", f.raw.address);
       writePlace(json, f.place, f);
     }
-    if (f.raw.other.pc) json.object("other", [&] { writePlace(json, f.other, f); });
+    if (f.raw.other.pc)
+      json.object("other", [&] {
+        if (!f.other_kernel.empty()) json.field("kernel", f.other_kernel);
+        writePlace(json, f.other, f);
+      });
     if (f.allocation.raw.number != 0)
       json.object("allocation", [&] {
         json.field("number", f.allocation.raw.number);

@@ -89,9 +89,8 @@ template <bool broken> __global__ void chain(int *value, int *ready, const int *
         __builtin_amdgcn_s_sleep(1);
       __threadfence();
     }
-    before = value[b - 1]; // finds: race
     // Who told the one before it tells this one, too.
-    if (b > 1) before += value[b - 2]; // finds: race
+    before = value[b - 1] + (b > 1 ? value[b - 2] : 0); // finds: race
   }
   value[b] = before + in[b]; // finds: race
   __threadfence();

@@ -1,0 +1,126 @@
+#include "checks/overlap_check.h"
+
+#include "checks/allocations.h"
+
+#include <bit>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+namespace fade::checks {
+namespace {
+
+/// All that a dispatch did to a dword.
+struct Touched {
+  Mark write, atomic, read;
+  bool is_polled = false, answers = false;
+};
+
+Touched touchedOf(ShadowPage &page, uint32_t dword) {
+  Touched t;
+  if (page.write) t.write = (*page.write)[dword];
+  if (page.read) t.read = (*page.read)[dword];
+  t.is_polled = page.isPolled(dword);
+  if (const Meeting *meeting = page.meeting(dword))
+    t.atomic = meeting->last, t.answers = meeting->answers;
+  return t;
+}
+
+bool overlap(const Mark &a, const Mark &b) { return a.time && b.time && (a.bytes & b.bytes); }
+
+struct Conflict {
+  Mark now, earlier;
+};
+
+std::optional<Conflict> conflictOf(const Touched &now, const Touched &earlier) {
+  for (const auto &[a, b] : {std::pair{&now.write, &earlier.write},
+                             {&now.write, &earlier.atomic},
+                             {&now.write, &earlier.read},
+                             {&now.atomic, &earlier.write},
+                             {&now.atomic, &earlier.read},
+                             {&now.read, &earlier.write},
+                             {&now.read, &earlier.atomic}})
+    if (overlap(*a, *b)) return Conflict{*a, *b};
+  return std::nullopt;
+}
+
+/// Whether two dispatches tell each other to go on there: one polls or takes what the other leaves.
+bool isMeeting(const Touched &a, const Touched &b) {
+  const auto tells = [](const Touched &t) { return t.write.time || t.atomic.time; };
+  const auto listens = [](const Touched &t) { return t.is_polled || t.answers; };
+  return (listens(a) && tells(b)) || (listens(b) && tells(a));
+}
+
+struct Seen {
+  Conflict first;
+  uint64_t address = 0, times = 0;
+};
+using SeenByPlaces = std::map<std::pair<int32_t, int32_t>, Seen>;
+
+/// False if they communicate, and may be in order by that.
+bool comparePages(uint64_t address, ShadowPage &now, ShadowPage &earlier, SeenByPlaces &seen) {
+  for (uint32_t dword = 0; dword < ShadowPage::kDwords; ++dword) {
+    const Touched a = touchedOf(now, dword), b = touchedOf(earlier, dword);
+    if (isMeeting(a, b)) return false;
+    const auto conflict = conflictOf(a, b);
+    if (!conflict) continue;
+    Seen &s = seen[{conflict->now.pc, conflict->earlier.pc}];
+    if (s.times++ == 0)
+      s.first = *conflict,
+      s.address = address + dword * 4u +
+                  static_cast<uint64_t>(
+                      std::countr_zero(unsigned{conflict->now.bytes} & conflict->earlier.bytes));
+  }
+  return true;
+}
+
+} // namespace
+
+OverlapCheck &OverlapCheck::instance() {
+  static auto *check = new OverlapCheck; // outlives every exit handler
+  return *check;
+}
+
+void OverlapCheck::compare(const EndedDispatch &now, const EndedDispatch &earlier) const {
+  if (now.queue == earlier.queue || now.before.done(earlier.queue) > earlier.index) return;
+  SeenByPlaces seen;
+  bool is_apart = true;
+  now.races->shadow.forPages([&](uint64_t number, ShadowPage &page) {
+    ShadowPage *other = is_apart ? earlier.races->shadow.find(number) : nullptr;
+    if (other) is_apart = comparePages(number * ShadowPage::kBytes, page, *other, seen);
+  });
+  if (!is_apart) return;
+  Reporter reporter(now.races->dispatch);
+  for (const auto &[places, s] : seen) {
+    Finding f = reporter.begin(Check::race, Problem::overlap);
+    f.space = static_cast<uint32_t>(AccessSpace::global);
+    f.place = now.races->place(s.first.now);
+    f.other = earlier.races->place(s.first.earlier);
+    f.other_kernel = FindingLog::instance().string(earlier.races->dispatch.kernel);
+    f.address = s.address;
+    if (const auto allocation = AllocationMap::instance().find(f.address)) {
+      f.allocation = allocation->info();
+      f.distance = static_cast<int64_t>(f.address - allocation->base);
+    }
+    reporter.report(f, s.times);
+  }
+}
+
+void OverlapCheck::ended(EndedDispatch dispatch) {
+  auto now = std::make_shared<const EndedDispatch>(std::move(dispatch));
+  std::vector<std::shared_ptr<const EndedDispatch>> earlier;
+  {
+    const std::lock_guard lock(mutex_);
+    earlier.assign(ended_.begin(), ended_.end());
+    ended_.push_back(now);
+    bytes_ += now->races->shadow.bytes();
+    while (!ended_.empty() && (ended_.size() > kMost || bytes_ > kMostBytes)) {
+      bytes_ -= ended_.front()->races->shadow.bytes();
+      ended_.pop_front();
+    }
+  }
+  for (const auto &one : earlier) compare(*now, *one);
+}
+
+} // namespace fade::checks

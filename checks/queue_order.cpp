@@ -1,0 +1,71 @@
+#include "checks/queue_order.h"
+
+namespace fade::checks {
+
+QueueOrder &QueueOrder::instance() {
+  static auto *order = new QueueOrder; // outlives every exit handler
+  return *order;
+}
+
+void QueueOrder::submitted(uint64_t queue, uint64_t index) {
+  const std::lock_guard lock(mutex_);
+  submitted_[queue].push_back({index, host_});
+}
+
+/// What is known when a signal is seen. A copy is done by an engine: what it waited for is what its
+/// signal says.
+void QueueOrder::learn(QueueTimes &who, uint64_t signal, unsigned depth) const {
+  constexpr unsigned deepest = 64;
+  if (const auto at = left_.find(signal); at != left_.end()) who.join(at->second);
+  const auto copy = copies_.find(signal);
+  if (copy == copies_.end() || depth == deepest) return;
+  who.join(copy->second.host);
+  for (const uint64_t waited : copy->second.waited) learn(who, waited, depth + 1);
+}
+
+void QueueOrder::hostSaw(uint64_t signal) {
+  const std::lock_guard lock(mutex_);
+  learn(host_, signal);
+}
+
+void QueueOrder::hostSet(uint64_t signal) {
+  const std::lock_guard lock(mutex_);
+  left_[signal].join(host_);
+}
+
+void QueueOrder::copies(std::span<const uint64_t> waited, uint64_t completion) {
+  if (!completion) return;
+  const std::lock_guard lock(mutex_);
+  // What the signal stood for before is over: it is in use again.
+  Copy copy{{waited.begin(), waited.end()}, host_};
+  std::erase(copy.waited, completion);
+  copies_[completion] = std::move(copy);
+}
+
+QueueTimes &QueueOrder::arrive(uint64_t queue, uint64_t index) {
+  QueueTimes &known = queues_[queue];
+  known.raise(queue, index);
+  auto &waiting = submitted_[queue];
+  // The first submission that reaches this packet is the one that it came with.
+  while (waiting.size() > 1 && waiting.front().index < index) waiting.pop_front();
+  known.join(waiting.empty() || waiting.front().index < index ? host_ : waiting.front().host);
+  return known;
+}
+
+QueueTimes QueueOrder::begins(uint64_t queue, uint64_t index) {
+  const std::lock_guard lock(mutex_);
+  return arrive(queue, index);
+}
+
+void QueueOrder::packetEnds(const ObservedPacket &packet) {
+  const std::lock_guard lock(mutex_);
+  QueueTimes &known = arrive(packet.queue_address, packet.index);
+  for (uint32_t i = 0; i < packet.waited_count; ++i)
+    if (packet.waited[i]) learn(known, packet.waited[i]);
+  known.raise(packet.queue_address, packet.index + 1);
+  if (!packet.completion_signal) return;
+  left_[packet.completion_signal].join(known);
+  copies_.erase(packet.completion_signal);
+}
+
+} // namespace fade::checks

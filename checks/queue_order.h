@@ -1,0 +1,78 @@
+// Which packets of the queues come after which others, whatever the timing: within a queue, through
+// signals (barriers, copies), and through the host, which waits for one and then submits another.
+#pragma once
+
+#include <fade/observer.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace fade::checks {
+
+/// How many packets of each queue are known to be done.
+class QueueTimes {
+public:
+  uint64_t done(uint64_t queue) const {
+    const auto at = times_.find(queue);
+    return at == times_.end() ? 0 : at->second;
+  }
+  void raise(uint64_t queue, uint64_t done) {
+    uint64_t &time = times_[queue];
+    time = time > done ? time : done;
+  }
+  void join(const QueueTimes &other) {
+    for (const auto &[queue, done] : other.times_) raise(queue, done);
+  }
+
+private:
+  std::map<uint64_t, uint64_t> times_;
+};
+
+class QueueOrder {
+public:
+  static QueueOrder &instance();
+
+  void addQueue() { ++queues_made_; }
+  /// Otherwise nothing can overlap.
+  bool hasSeveralQueues() const { return queues_made_ > 1; }
+
+  /// The host has submitted the packets of a queue up to `index`.
+  void submitted(uint64_t queue, uint64_t index);
+  /// The host has seen that a signal's value is what it waited for.
+  void hostSaw(uint64_t signal);
+  /// The host has set a signal.
+  void hostSet(uint64_t signal);
+  /// The host has submitted a copy.
+  void copies(std::span<const uint64_t> waited, uint64_t completion);
+
+  /// A dispatch begins: what is done before it.
+  QueueTimes begins(uint64_t queue, uint64_t index);
+  void packetEnds(const ObservedPacket &packet);
+
+private:
+  struct Submission {
+    uint64_t index;
+    QueueTimes host;
+  };
+  struct Copy {
+    std::vector<uint64_t> waited;
+    QueueTimes host;
+  };
+  void learn(QueueTimes &who, uint64_t signal, unsigned depth = 0) const;
+  QueueTimes &arrive(uint64_t queue, uint64_t index);
+
+  std::atomic<unsigned> queues_made_{0};
+  std::mutex mutex_;
+  QueueTimes host_;                                      ///< what the host has waited for
+  std::map<uint64_t, QueueTimes> queues_;                ///< what each of them has
+  std::map<uint64_t, std::deque<Submission>> submitted_; ///< not yet begun
+  std::map<uint64_t, QueueTimes> left_; ///< by signal: what was done when it was set
+  std::map<uint64_t, Copy> copies_;     ///< by completion signal
+};
+
+} // namespace fade::checks
