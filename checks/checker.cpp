@@ -88,6 +88,9 @@ public:
   void fence(const ObservedWave &wave, const ObservedFence &fence) override {
     if (GroupCheck *check = stateOf(*wave.group)) check->fence(wave, fence, reporter_);
   }
+  void registers(const ObservedWave &wave, const ObservedInstruction &instruction) override {
+    if (GroupCheck *check = stateOf(*wave.group)) check->registers(wave, instruction, reporter_);
+  }
   void globalBarrier(const ObservedWave &wave, uint64_t) override {
     if (GroupCheck *check = stateOf(*wave.group)) check->globalBarrier(wave, reporter_);
   }

@@ -18,7 +18,9 @@ class Checker : public Observer {
 public:
   explicit Checker(const ObservedMemory &memory);
 
-  uint32_t wants() const override { return kWantsAccesses | kWantsControl; }
+  uint32_t wants() const override {
+    return kWantsAccesses | kWantsControl | (options_.has(Check::wait) ? kWantsRegisters : 0u);
+  }
   std::unique_ptr<DispatchObserver> begin(const ObservedDispatch &dispatch,
                                           uint32_t workers) override;
   void memoryWritten(uint64_t address, uint64_t size) override;

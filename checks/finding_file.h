@@ -20,7 +20,7 @@ inline constexpr uint32_t kFileVersion = 2;
 inline constexpr uint32_t kMostFindings = 2048, kMostCode = 4096, kMostAllocations = 1 << 16;
 inline constexpr uint32_t kStringBytes = 8 << 20;
 
-enum class Check : uint32_t { memory, init, race, sync, leak, count };
+enum class Check : uint32_t { memory, init, race, sync, wait, leak, count };
 
 /// What exactly is wrong.
 enum class Problem : uint32_t {
@@ -37,6 +37,7 @@ enum class Problem : uint32_t {
   overlap,           ///< a race between dispatches on different queues
   divergent_barrier, ///< not all lanes of a wave are there
   missing_waves,     ///< waves that ended never came to the barrier
+  unwaited,          ///< a register is used while a load into it is under way
   leak,
   count
 };
@@ -65,13 +66,14 @@ struct AllocationInfo {
 };
 
 struct Finding {
-  uint32_t check, problem, space, waves; ///< waves: sync, how many came
+  uint32_t check, problem, space, waves; ///< waves: sync, how many came; wait: WaitCounter
   uint64_t count;                        ///< atomically counted
   String kernel, gpu;
   uint64_t dispatch; ///< of the first occurrence
-  uint64_t address;
-  uint64_t limit;      ///< LDS, scratch, arguments: how many bytes there are; sync: waves there are
-  int64_t distance;    ///< gap: bytes behind the end (positive, 0: the first) or before the start
+  uint64_t address;  ///< wait: the register; then `space` is 1 for vector registers
+  uint64_t limit;   ///< wait: what its counter must come down to; LDS, scratch, arguments: how many
+                    ///< bytes there are; sync: waves there are
+  int64_t distance; ///< gap: bytes behind the end (positive, 0: the first) or before the start
   Place place, other;  ///< other: the second side of a race
   String other_kernel; ///< if it is not the same dispatch's
   uint32_t unused;

@@ -1,5 +1,6 @@
 #include "checks/group_check.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace fade::checks {
@@ -7,6 +8,10 @@ namespace fade::checks {
 void GroupCheck::begin(const ObservedGroup &group, const Options &options, DispatchRaces *races) {
   races_ = races;
   if (races) global_.begin(*races, group);
+  if (options.has(Check::wait)) {
+    waits_.resize(std::max<std::size_t>(waits_.size(), group.waves));
+    for (WaitCheck &wait : waits_) wait.begin(group.dispatch->gpu);
+  }
   options_ = &options;
   has_several_waves_ = group.waves > 1;
   has_shadow_ = group.dispatch->lds_bytes != 0 &&

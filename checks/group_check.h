@@ -5,6 +5,7 @@
 #include "checks/lds_shadow.h"
 #include "checks/options.h"
 #include "checks/reporter.h"
+#include "checks/wait_check.h"
 
 namespace fade::checks {
 
@@ -23,9 +24,14 @@ public:
   }
   void wait(const ObservedWave &wave, const ObservedWait &wait, Reporter &reporter) {
     if (races_) global_.wait(wave, wait, reporter);
+    if (!waits_.empty()) waits_[wave.number].wait(wait);
   }
   void fence(const ObservedWave &wave, const ObservedFence &fence, Reporter &reporter) {
     if (races_) global_.fence(wave, fence, reporter);
+  }
+  void registers(const ObservedWave &wave, const ObservedInstruction &instruction,
+                 Reporter &reporter) {
+    waits_[wave.number].registers(wave, instruction, reporter);
   }
   void globalBarrier(const ObservedWave &wave, Reporter &reporter) {
     if (races_) global_.globalBarrier(wave, reporter);
@@ -39,6 +45,7 @@ private:
   LdsShadow shadow_;
   DispatchRaces *races_ = nullptr;
   GroupRaces global_;
+  std::vector<WaitCheck> waits_; ///< of each wave, if they are looked at
   bool has_shadow_ = false, has_several_waves_ = false;
   uint32_t ended_ = 0;
   uint64_t end_pc_ = 0; ///< where the last of those ended

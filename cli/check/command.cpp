@@ -127,7 +127,7 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
       "check", "find errors in kernels: run the application on the software GPU and watch");
   command
       ->add_option("--checks", options.checks,
-                   "memory, init, race, sync, leak, or all (default: memory,init,race,sync)")
+                   "memory, init, race, sync, wait, leak, or all (default: memory,init,race,sync)")
       ->type_name("LIST");
   command->add_option("--json", options.json, "write the findings as JSON lines")
       ->type_name("FILE");

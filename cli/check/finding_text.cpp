@@ -19,7 +19,7 @@ constexpr std::array<const char *, static_cast<std::size_t>(Problem::count)> kPr
     "outside",        "gap",       "freed",     "lds_bounds",
     "scratch_bounds", "arguments", "read_only", "misaligned",
     "uninitialized",  "race",      "overlap",   "divergent_barrier",
-    "missing_waves",  "leak"};
+    "missing_waves",  "unwaited",  "leak"};
 
 std::string grouped(uint64_t number) {
   std::string text = std::to_string(number);
@@ -81,6 +81,31 @@ std::string raceText(const FoundFinding &f) {
                      overlap ? "dispatches on different queues" : "waves");
 }
 
+/// "v3", "a3", "s3", "vcc_lo".
+std::string registerName(const Finding &f) {
+  constexpr uint64_t accumulators = 256, vcc_lo = 106, vcc_hi = 107, m0 = 124;
+  if (f.space)
+    return f.address < accumulators ? fmt::format("v{}", f.address)
+                                    : fmt::format("a{}", f.address - accumulators);
+  if (f.address == vcc_lo || f.address == vcc_hi) return f.address == vcc_lo ? "vcc_lo" : "vcc_hi";
+  return f.address == m0 ? "m0" : fmt::format("s{}", f.address);
+}
+
+/// The wait that would have been enough.
+std::string missingWait(const Finding &f) {
+  switch (static_cast<WaitCounter>(f.waves)) {
+  case WaitCounter::vector: return fmt::format("vmcnt({})", f.limit);
+  case WaitCounter::flat: return "vmcnt(0) lgkmcnt(0)";
+  default: return fmt::format("lgkmcnt({})", f.limit);
+  }
+}
+
+std::string unwaitedText(const FoundFinding &f) {
+  const bool reads = static_cast<AccessKind>(f.raw.place.kind) == AccessKind::load;
+  return fmt::format("{} is {} before the load into it was waited for: s_waitcnt {} is missing",
+                     registerName(f.raw), reads ? "read" : "written", missingWait(f.raw));
+}
+
 /// All that the same line allocated.
 std::string leakText(const FoundFinding &f) {
   if (f.raw.count == 1) return "never freed: " + allocationText(f.allocation);
@@ -101,7 +126,8 @@ void writePlace(JsonWriter &json, const FoundPlace &place, const FoundFinding &f
   json.field("source", place.source);
   json.field("instruction", place.instruction);
   json.field("address_in_code", place.raw.address);
-  if (f.raw.check != static_cast<uint32_t>(Check::sync)) {
+  const auto check = static_cast<Check>(f.raw.check);
+  if (check != Check::sync && check != Check::wait) {
     json.field("access", kindOf(place.raw));
     json.field("size", place.raw.size);
   }
@@ -175,6 +201,7 @@ std::string messageOf(const FoundFinding &f) {
   case Problem::missing_waves:
     return fmt::format("barrier reached by {} of {} waves: the others have ended", f.raw.waves,
                        f.raw.limit);
+  case Problem::unwaited: return unwaitedText(f);
   case Problem::leak: return leakText(f);
   case Problem::count: break;
   }
@@ -190,7 +217,10 @@ std::string findingText(const FoundFinding &f) {
   text += detailOfPlace("at", f.place, f);
   if (!f.other_kernel.empty()) text += fmt::format("  {:<10} {}\n", "other", f.other_kernel);
   if (f.raw.other.pc)
-    text += detailOfPlace(check == Check::sync ? "ended at" : "other at", f.other, f);
+    text += detailOfPlace(check == Check::sync   ? "ended at"
+                          : check == Check::wait ? "loaded at"
+                                                 : "other at",
+                          f.other, f);
   return text;
 }
 
@@ -209,8 +239,13 @@ std::string findingJson(const FoundFinding &f) {
       json.field("symbol", f.symbol);
       json.field("gpu", f.gpu);
       json.field("dispatch", f.raw.dispatch);
-      json.field("space", kSpaces[f.raw.space % kSpaces.size()]);
-      json.field("address", f.raw.address);
+      if (static_cast<Check>(f.raw.check) == Check::wait) {
+        json.field("register", registerName(f.raw));
+        json.field("missing", missingWait(f.raw));
+      } else {
+        json.field("space", kSpaces[f.raw.space % kSpaces.size()]);
+        json.field("address", f.raw.address);
+      }
       writePlace(json, f.place, f);
     }
     if (f.raw.other.pc)

@@ -28,9 +28,10 @@ namespace fade {
 
 /// What an observer wants to be told; the rest is not even put together.
 enum ObserverWants : uint32_t {
-  kWantsAccesses = 1 << 0, ///< access()
-  kWantsBlocks = 1 << 1,   ///< block()
-  kWantsControl = 1 << 2,  ///< barrier(), wait(), fence(), branch()
+  kWantsAccesses = 1 << 0,  ///< access()
+  kWantsBlocks = 1 << 1,    ///< block()
+  kWantsControl = 1 << 2,   ///< barrier(), wait(), fence(), branch()
+  kWantsRegisters = 1 << 3, ///< registers(); slow
 };
 
 struct ObservedDispatch {
@@ -112,6 +113,29 @@ struct ObservedFence {
   const char *name = ""; ///< "buffer_gl0_inv"
 };
 
+/// Registers side by side. Vector: v0 is 0, a0 is 256. Scalar: vcc is 106, m0 is 124.
+struct ObservedRange {
+  bool vector = false;
+  uint16_t first = 0, count = 0;
+};
+
+/// The counter that tells when an instruction is done, if it goes on after it was issued.
+enum class WaitCounter : uint8_t {
+  none,
+  vector, ///< vmcnt, in order
+  stores, ///< vscnt, in order
+  lds,    ///< lgkmcnt, in order among each other
+  scalar, ///< lgkmcnt, in any order: scalar loads, messages
+  flat,   ///< vmcnt and lgkmcnt, in any order
+};
+
+struct ObservedInstruction {
+  uint64_t pc = 0;
+  const ObservedRange *reads = nullptr, *writes = nullptr;
+  uint32_t reads_count = 0, writes_count = 0;
+  WaitCounter counter = WaitCounter::none;
+};
+
 struct ObservedEnd {
   bool ok = true;
   const char *message = ""; ///< one line, if it was not
@@ -167,6 +191,9 @@ public:
   virtual void globalBarrier(const ObservedWave &, uint64_t /*pc*/) {}
   virtual void wait(const ObservedWave &, const ObservedWait &) {}
   virtual void fence(const ObservedWave &, const ObservedFence &) {}
+  /// Each instruction, with the registers that it reads and writes. EXEC, SCC and MODE are left
+  /// out.
+  virtual void registers(const ObservedWave &, const ObservedInstruction &) {}
   /// After it was decided. Calls and returns count.
   virtual void branch(const ObservedWave &, const ObservedBranch &) {}
 };

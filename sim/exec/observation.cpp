@@ -19,7 +19,38 @@ bool reaches_device(const Arch &arch, const Instruction &in) {
   return !arch.gfx10_up || in.opcode->has(Effect::reaches_device);
 }
 
+// What goes on after it was issued, and which counter tells its end.
+WaitCounter counter_of(const Arch &arch, const Instruction &in) {
+  const Opcode &op = *in.opcode;
+  switch (in.encoding) {
+  case Encoding::smem: return WaitCounter::scalar;
+  case Encoding::ds: return WaitCounter::lds;
+  case Encoding::flat: return WaitCounter::flat;
+  case Encoding::global:
+  case Encoding::scratch:
+  case Encoding::mubuf:
+  case Encoding::mtbuf:
+  case Encoding::mimg: {
+    if (op.has(Effect::invalidates)) return WaitCounter::none;
+    const bool stores =
+        in.cls == ExecClass::vmem_store || (in.cls == ExecClass::vmem_atomic && !in.glc);
+    return stores && arch.gfx10_up ? WaitCounter::stores : WaitCounter::vector;
+  }
+  default: return op.has(Effect::sends) ? WaitCounter::scalar : WaitCounter::none;
+  }
+}
+
 } // namespace
+
+void tell_registers(Wave &w, Program &program, const Instruction &in) {
+  const RegisterUse &use = program.registers(in.pc);
+  ObservedInstruction o;
+  o.pc = in.pc;
+  o.reads = use.reads.data(), o.reads_count = static_cast<uint32_t>(use.reads.size());
+  o.writes = use.writes.data(), o.writes_count = static_cast<uint32_t>(use.writes.size());
+  o.counter = counter_of(*w.arch, in);
+  w.observer->registers(w.info, o);
+}
 
 ObservedWait wait_of(const Arch &arch, const Instruction &in) {
   ObservedWait wait;

@@ -24,7 +24,12 @@ inline bool is_control(const Instruction &in) {
   return in.opcode->effects != 0 || in.opcode->flow != Flow::next;
 }
 
-inline void observe_before(Wave &w, const Instruction &in) {
+// Each instruction's registers, for those who want them.
+void tell_registers(Wave &w, Program &program, const Instruction &in);
+
+inline void observe_before(Wave &w, Program &program, const Instruction &in) {
+  if (w.observer_wants & kWantsRegisters) [[unlikely]]
+    tell_registers(w, program, in);
   if (is_control(in) && w.observer_wants & kWantsControl) tell_before(w, in);
 }
 

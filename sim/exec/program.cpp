@@ -150,6 +150,15 @@ bool Program::is_current() const {
   return true;
 }
 
+const RegisterUse &Program::registers(uint64_t pc) {
+  std::lock_guard lock(mutex_);
+  auto &slot = register_uses_[pc];
+  if (!slot)
+    slot = std::make_unique<RegisterUse>(
+        decoder_.registers(fetch(memory_, pc, longest_instruction), pc));
+  return *slot;
+}
+
 std::string Program::text(uint64_t pc) {
   std::lock_guard lock(mutex_);
   auto bytes = fetch(memory_, pc, longest_instruction);

@@ -60,6 +60,9 @@ public:
 
   std::string text(uint64_t pc); // the instruction there, for people
 
+  // The registers that the instruction there uses. Lives as long as the program.
+  const RegisterUse &registers(uint64_t pc);
+
 private:
   void explore(uint64_t pc);
   std::unique_ptr<Segment> build(uint64_t pc);
@@ -82,6 +85,7 @@ private:
   };
   std::vector<Run> runs_;
   bool has_unknown_ = false;
+  std::unordered_map<uint64_t, std::unique_ptr<RegisterUse>> register_uses_;
   std::atomic<bool> explored_{false}, has_barrier_{false};
 };
 

@@ -76,7 +76,7 @@ uint64_t WaveRunner::run_segments(Wave &w, Program &program, uint64_t budget) {
       current_ = &in;
       if (tracing_) [[unlikely]]
         trace_instruction(w, program, in);
-      if constexpr (observed) observe_before(w, in);
+      if constexpr (observed) observe_before(w, program, in);
       in.run(w, in);
       if constexpr (observed) observe_after(w, in);
     }

@@ -109,6 +109,11 @@ std::string Decoder::text(std::span<const uint8_t> bytes, uint64_t pc) {
   return answer.size ? answer.text : llvm_->halves(arch_, lanes_, bytes, pc, true).text;
 }
 
+RegisterUse Decoder::registers(std::span<const uint8_t> bytes, uint64_t pc) {
+  const auto names = llvm_->disassembler.registers(bytes, pc);
+  return {ranges_of(names.reads), ranges_of(names.writes)};
+}
+
 namespace {
 
 bool writes_exec(const Operand &o) {

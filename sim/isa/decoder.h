@@ -5,6 +5,7 @@
 #include "isa/arch.h"
 #include "isa/instruction.h"
 #include "isa/opcode_table.h"
+#include "isa/register_use.h"
 
 #include <cstdint>
 #include <deque>
@@ -32,6 +33,9 @@ public:
 
   // The whole instruction as text.
   std::string text(std::span<const uint8_t> bytes, uint64_t pc);
+
+  // The registers it uses, for observers.
+  RegisterUse registers(std::span<const uint8_t> bytes, uint64_t pc);
 
 private:
   struct Llvm;

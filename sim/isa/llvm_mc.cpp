@@ -80,4 +80,25 @@ LlvmDisassembler::Answer LlvmDisassembler::disassemble(std::span<const uint8_t> 
   return answer;
 }
 
+LlvmDisassembler::Registers LlvmDisassembler::registers(std::span<const uint8_t> bytes,
+                                                        uint64_t pc) {
+  llvm::MCInst inst;
+  uint64_t size = 0;
+  Registers found;
+  auto status = impl_->disassembler->getInstruction(
+      inst, size, llvm::ArrayRef(bytes.data(), bytes.size()), pc, llvm::nulls());
+  if (status == llvm::MCDisassembler::Fail || size == 0) return found;
+  const llvm::MCInstrDesc &description = impl_->instructions->get(inst.getOpcode());
+  const auto name = [&](unsigned reg) { return std::string(impl_->registers->getName(reg)); };
+  for (unsigned i = 0; i < inst.getNumOperands(); i++) {
+    const llvm::MCOperand &operand = inst.getOperand(i);
+    if (!operand.isReg() || !operand.getReg()) continue;
+    auto &list = i < description.getNumDefs() ? found.writes : found.reads;
+    list.push_back(name(operand.getReg()));
+  }
+  for (const auto reg : description.implicit_uses()) found.reads.push_back(name(reg));
+  for (const auto reg : description.implicit_defs()) found.writes.push_back(name(reg));
+  return found;
+}
+
 } // namespace fade::sim

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace fade::sim {
 
@@ -20,6 +21,12 @@ public:
     std::string text; // only when asked for
   };
   Answer disassemble(std::span<const uint8_t> bytes, uint64_t pc, bool with_text);
+
+  // Names of the registers that an instruction reads and writes, as LLVM has them: "VGPR4_VGPR5".
+  struct Registers {
+    std::vector<std::string> reads, writes;
+  };
+  Registers registers(std::span<const uint8_t> bytes, uint64_t pc);
 
 private:
   struct Impl;

@@ -49,7 +49,7 @@ constexpr bool reaches_next(Flow f) {
 }
 
 // What an instruction does besides its result and the flow of control.
-enum class Effect : uint8_t {
+enum class Effect : uint16_t {
   barrier = 1 << 0,        // waits for the other waves of the workgroup
   wait = 1 << 1,           // waits for memory accesses: s_waitcnt
   writes_exec = 1 << 2,    // changes EXEC, whatever its destination is
@@ -58,6 +58,7 @@ enum class Effect : uint8_t {
   invalidates = 1 << 5,    // what caches hold: loads behind it see what others wrote
   writes_back = 1 << 6,    // what caches hold: others see what was stored before it
   reaches_device = 1 << 7, // of those two: beyond the workgroup's own cache, on gfx10 and later
+  sends = 1 << 8,          // a message, whose end is waited for
 };
 
 // The counter that a wait is for.
@@ -94,12 +95,12 @@ struct Opcode {
   bool reads_dst = false;      // the last source is the destination register (v_fmac)
   bool preserves_high = false; // 16-bit result leaves the upper half alone, even on gfx9
   Flow flow = Flow::next;
-  uint8_t effects = 0;           // bits of Effect
+  uint16_t effects = 0;          // bits of Effect
   LdsUse lds_use = LdsUse::none; // as far as the opcode alone says so
   Form form = Form::usual;
   Waits waits = Waits::nothing;
 
-  constexpr bool has(Effect e) const { return effects & static_cast<uint8_t>(e); }
+  constexpr bool has(Effect e) const { return effects & static_cast<uint16_t>(e); }
 };
 
 // An opcode with one property more: with(Flow::branch, SALU_DO(s_branch, ...)).
@@ -108,7 +109,7 @@ constexpr Opcode with(Flow flow, Opcode o) {
   return o;
 }
 constexpr Opcode with(Effect effect, Opcode o) {
-  o.effects |= static_cast<uint8_t>(effect);
+  o.effects |= static_cast<uint16_t>(effect);
   return o;
 }
 constexpr Opcode with(LdsUse use, Opcode o) {
@@ -120,7 +121,7 @@ constexpr Opcode with(Form form, Opcode o) {
   return o;
 }
 constexpr Opcode with(Waits waits, Opcode o) {
-  o.effects |= static_cast<uint8_t>(Effect::wait);
+  o.effects |= static_cast<uint16_t>(Effect::wait);
   o.waits = waits;
   return o;
 }

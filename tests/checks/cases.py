@@ -27,13 +27,14 @@ def main():
     parser.add_argument("--fadeprobe", required=True)
     parser.add_argument("--gpu", required=True)
     parser.add_argument("--source", required=True)
+    parser.add_argument("--checks", default="")
     parser.add_argument("program")
     parser.add_argument("kind", choices=["broken", "clean"])
     arguments = parser.parse_args()
 
     with tempfile.TemporaryDirectory() as folder:
         lines = pathlib.Path(folder) / "findings.jsonl"
-        run = subprocess.run([arguments.fadeprobe, "check", "--gpu", arguments.gpu, "--json", lines, "--", arguments.program, arguments.kind],
+        run = subprocess.run([arguments.fadeprobe, "check", "--gpu", arguments.gpu, "--json", lines, *(["--checks", arguments.checks] if arguments.checks else []), "--", arguments.program, arguments.kind],
                              capture_output=True, text=True, timeout=100)
         findings = [json.loads(line) for line in lines.read_text().splitlines()]
     problems = []
@@ -42,7 +43,7 @@ def main():
     wanted = expected(arguments.source) if arguments.kind == "broken" else {}
     seen = set()
     for finding in findings:
-        sides = [finding] + ([finding["other"]] if finding["check"] == "race" else [])
+        sides = [finding] + ([finding["other"]] if finding["check"] in ("race", "wait") else [])
         for side in sides:
             if not side["file"].endswith(pathlib.Path(arguments.source).name) or wanted.get(side["line"]) != finding["check"]:
                 problems.append(f"not expected: {finding['check']} at {side['file']}:{side['line']}: {finding['message']} ({finding['kernel']})")

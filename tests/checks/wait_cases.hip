@@ -1,0 +1,123 @@
+// Loads that are not waited for, in assembly. A statement in assembly is one line of the source.
+#include "cases.h"
+
+// clang-format off
+
+// What waits for all stores, by its name.
+#if defined(__GFX10__) || defined(__GFX11__)
+#define WAIT_STORES "s_waitcnt_vscnt null, 0x0\n"
+#else
+#define WAIT_STORES "s_waitcnt vmcnt(0)\n"
+#endif
+
+#define CASE(name, arguments) template <bool broken> __global__ void name arguments
+
+CASE(vector_load, (int *out, const int *in)) {
+  int v;
+  if (broken) {
+    asm volatile("global_load_dword %0, %1, off\n v_lshlrev_b32 %0, 1, %0\n s_waitcnt vmcnt(0)" : "=&v"(v) : "v"(in + threadIdx.x)); // finds: wait
+  } else {
+    asm volatile("global_load_dword %0, %1, off\n s_waitcnt vmcnt(0)\n v_lshlrev_b32 %0, 1, %0" : "=&v"(v) : "v"(in + threadIdx.x));
+  }
+  out[threadIdx.x] = v;
+}
+
+// The second of two loads: vmcnt(1) waits for the first alone.
+CASE(second_load, (int *out, const int *in)) {
+  int a, b;
+  if (broken) {
+    asm volatile("global_load_dword %0, %2, off\n global_load_dword %1, %2, off offset:4\n s_waitcnt vmcnt(1)\n v_or_b32 %0, %0, %1\n s_waitcnt vmcnt(0)" : "=&v"(a), "=&v"(b) : "v"(in + threadIdx.x)); // finds: wait
+  } else {
+    asm volatile("global_load_dword %0, %2, off\n global_load_dword %1, %2, off offset:4\n s_waitcnt vmcnt(1)\n v_or_b32 %0, 1, %0\n s_waitcnt vmcnt(0)\n v_or_b32 %0, %0, %1" : "=&v"(a), "=&v"(b) : "v"(in + threadIdx.x));
+  }
+  out[threadIdx.x] = a + b;
+}
+
+// A register of a wide load.
+CASE(wide_load, (int *out, const int4 *in)) {
+  int4 v;
+  if (broken) {
+    asm volatile("global_load_dwordx4 %0, %1, off\n v_mov_b32 v40, 0\n global_store_dwordx4 %2, %0, off\n s_waitcnt vmcnt(0)\n" WAIT_STORES : "=&v"(v) : "v"(in + threadIdx.x), "v"(out + 4 * threadIdx.x) : "v40"); // finds: wait
+  } else {
+    asm volatile("global_load_dwordx4 %0, %1, off\n v_mov_b32 v40, 0\n s_waitcnt vmcnt(0)\n global_store_dwordx4 %2, %0, off\n" WAIT_STORES : "=&v"(v) : "v"(in + threadIdx.x), "v"(out + 4 * threadIdx.x) : "v40");
+  }
+  out[4 * threadIdx.x] += v.w;
+}
+
+// Scalar loads come back in any order: lgkmcnt(1) says nothing about the first.
+CASE(scalar_load, (int *out, const int *in)) {
+  int a, b;
+  if (broken) {
+    asm volatile("s_load_dword %0, %2, 0x0\n s_load_dword %1, %2, 0x40\n s_waitcnt lgkmcnt(1)\n s_add_i32 %0, %0, 1\n s_waitcnt lgkmcnt(0)" : "=&s"(a), "=&s"(b) : "s"(in) : "scc"); // finds: wait
+  } else {
+    asm volatile("s_load_dword %0, %2, 0x0\n s_load_dword %1, %2, 0x40\n s_waitcnt lgkmcnt(0)\n s_add_i32 %0, %0, 1" : "=&s"(a), "=&s"(b) : "s"(in) : "scc");
+  }
+  out[threadIdx.x] = a + b;
+}
+
+// LDS answers in order.
+CASE(lds_load, (int *out)) {
+  __shared__ int tile[128];
+  tile[threadIdx.x] = tile[threadIdx.x + 64] = threadIdx.x;
+  __syncthreads();
+  int a, b;
+  const int at = threadIdx.x * 4;
+  if (broken) {
+    asm volatile("ds_read_b32 %0, %2\n ds_read_b32 %1, %2 offset:256\n s_waitcnt lgkmcnt(1)\n v_or_b32 %1, %0, %1\n s_waitcnt lgkmcnt(0)" : "=&v"(a), "=&v"(b) : "v"(at)); // finds: wait
+  } else {
+    asm volatile("ds_read_b32 %0, %2\n ds_read_b32 %1, %2 offset:256\n s_waitcnt lgkmcnt(1)\n v_or_b32 %0, 1, %0\n s_waitcnt lgkmcnt(0)\n v_or_b32 %1, %0, %1" : "=&v"(a), "=&v"(b) : "v"(at));
+  }
+  out[threadIdx.x] = a + b;
+}
+
+// A flat access may be of LDS or of memory: both counters.
+CASE(flat_load, (int *out, const int *in)) {
+  int v;
+  if (broken) {
+    asm volatile("flat_load_dword %0, %1\n s_waitcnt vmcnt(0)\n v_lshlrev_b32 %0, 1, %0\n s_waitcnt lgkmcnt(0)" : "=&v"(v) : "v"(in + threadIdx.x)); // finds: wait
+  } else {
+    asm volatile("flat_load_dword %0, %1\n s_waitcnt vmcnt(0) lgkmcnt(0)\n v_lshlrev_b32 %0, 1, %0" : "=&v"(v) : "v"(in + threadIdx.x));
+  }
+  out[threadIdx.x] = v;
+}
+
+// The register is overwritten, and then the load comes.
+CASE(overwritten, (int *out, const int *in)) {
+  int v;
+  if (broken) {
+    asm volatile("global_load_dword %0, %1, off\n v_mov_b32 %0, 7\n s_waitcnt vmcnt(0)" : "=&v"(v) : "v"(in + threadIdx.x)); // finds: wait
+  } else {
+    asm volatile("global_load_dword %0, %1, off\n s_waitcnt vmcnt(0)\n v_mov_b32 %0, 7" : "=&v"(v) : "v"(in + threadIdx.x));
+  }
+  out[threadIdx.x] = v;
+}
+
+// The result of an atomic.
+CASE(atomic_result, (int *out, int *in)) {
+  int v;
+  if (broken) {
+    asm volatile("global_atomic_add %0, %1, %2, off glc\n v_mov_b32 v40, %0\n s_waitcnt vmcnt(0)" : "=&v"(v) : "v"(in), "v"(1) : "v40", "memory"); // finds: wait
+  } else {
+    asm volatile("global_atomic_add %0, %1, %2, off glc\n s_waitcnt vmcnt(0)\n v_mov_b32 v40, %0" : "=&v"(v) : "v"(in), "v"(1) : "v40", "memory");
+  }
+  out[threadIdx.x] = v;
+}
+
+template <bool broken> int run() {
+  Device<int> out(1024), in(1024);
+  vector_load<broken><<<1, 64>>>(out.data, in.data);
+  second_load<broken><<<1, 64>>>(out.data, in.data);
+  wide_load<broken><<<1, 64>>>(out.data, reinterpret_cast<int4 *>(in.data));
+  scalar_load<broken><<<1, 64>>>(out.data, in.data);
+  lds_load<broken><<<1, 64>>>(out.data);
+  flat_load<broken><<<1, 64>>>(out.data, in.data);
+  overwritten<broken><<<1, 64>>>(out.data, in.data);
+  atomic_result<broken><<<1, 64>>>(out.data, in.data);
+  finish();
+  std::printf("done\n");
+  return 5;
+}
+
+int main(int argc, char **argv) {
+  return argc > 1 && std::string(argv[1]) == "broken" ? run<true>() : run<false>();
+}
