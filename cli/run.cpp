@@ -206,8 +206,10 @@ void addRunOptions(CLI::App &app, RunOptions &options) {
   addVariable(app, options, "--record", "FADE_RECORD", "FILE");
   addVariable(app, options, "--memory", "FADE_MEMORY", "SIZE");
   addVariable(app, options, "--transport", "FADE_TRANSPORT", "host|device");
-  add_flag(app, options.explain, "--explain",
-           "say which kernel it was when a fault, an error of a queue or a hang ends the run");
+  add_flag(app, options.explain, "--explain,!--no-explain",
+           "say which kernel it was when a fault, an error of a queue or a hang ends the run "
+           "(default: on)");
+  addVariable(app, options, "--deaths", "FADE_DEATHS", "FILE");
   addVariable(app, options, "--alloc", "FADE_ALLOC", "PLACE[:RULE]");
   add_flag(app, options.lossy, "--lossy", "drop records instead of slowing kernels down");
   addPlaceOptions(app, options);

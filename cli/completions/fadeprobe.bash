@@ -40,11 +40,11 @@ _fadeprobe() {
     analyze) words=$report ;;
     report) words="--output --trace --code --title --help" ;;
     inspect) words="--kernels --target --pid --isa --source --json --help" ;;
-    doctor) words="--json --quiet --root --program --rules --probe --save --gpu --timeout --fix --print --write --revert --remedy --help" ;;
+    doctor) words="--json --quiet --root --program --rules --deaths --probe --save --gpu --timeout --fix --print --write --revert --remedy --help" ;;
     flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
     cc) words="--instrument --help --" ;;
     *) words="trace control log check analyze report inspect doctor flags cc $report --instrumented --no-instrumented --kernels --dispatches --seed --cache-location
-        --workgroups --sample --sample-executions --record --report --trace --memory --transport --alloc --explain --lossy --gpu --env-dump --version --" ;;
+        --workgroups --sample --sample-executions --record --report --trace --memory --transport --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else
     mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi

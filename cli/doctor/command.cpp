@@ -1,18 +1,15 @@
 #include "doctor/command.h"
 
 #include "base/diagnostics.h"
+#include "doctor/explain.h"
 #include "doctor/fade_probe.h"
 #include "doctor/fix.h"
 #include "doctor/output.h"
 #include "gpu_choice.h"
-#include "report/child.h"
 #include "run.h"
 #include "text_layout.h"
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -21,9 +18,6 @@ namespace fade::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Not one of the codes that are verdicts.
-constexpr int kDoctorFailed = 3;
 
 /// Rules are installed beside the libraries, and lie in the source's place in a build folder.
 std::string rulesFolder() {
@@ -45,20 +39,11 @@ Result<doctor::RuleSet> readRules(const std::string &more) {
   return rules;
 }
 
-bool isSoftwareGpu(const DoctorOptions &options) {
-  return !options.gpu.empty() && options.gpu != "real" && options.gpu != "auto";
-}
-
 /// What --fix says goes to stdout, one fact per line.
 int say(const std::string &text) {
   std::string clean;
   for (const std::string &line : doctor::linesOf(text)) clean += printable(line) + "\n";
   return writeAll(STDOUT_FILENO, clean) == 0 ? 0 : kDoctorFailed;
-}
-
-int refuse(const Error &error) {
-  complain(fmt::format("doctor: {}", error.message()));
-  return kDoctorFailed;
 }
 
 int revert(const doctor::Tree &tree) {
@@ -81,16 +66,6 @@ int fix(const DoctorOptions &options, const doctor::Tree &tree,
   if (auto status = doctor::writeFixes(tree, std::move(*plan)); !status)
     return refuse(status.error());
   return say(text + "to take it back: fadeprobe doctor --fix --revert\n");
-}
-
-/// False, after a line that says why, if the file cannot be written.
-bool saveTo(const std::string &path, const std::string &text) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  int error = fd < 0 ? errno : writeAll(fd, text);
-  if (fd >= 0 && close(fd) != 0 && error == 0) error = errno;
-  if (error == 0) return true;
-  complain(fmt::format("doctor: cannot write {}: {}", path, std::strerror(error)));
-  return false;
 }
 
 /// Runs the probes that are asked for.
@@ -119,49 +94,6 @@ Result<std::vector<doctor::ProbeResult>> probe(const DoctorOptions &options) {
   return results;
 }
 
-/// What the rules say about a machine on which a program has died, in few lines.
-void sayWhatRulesSay(const DoctorOptions &options) {
-  const auto rules = readRules(options.rules);
-  if (!rules) return complain(fmt::format("doctor: {}", rules.error().message()));
-  const doctor::Tree tree;
-  const doctor::Facts facts = doctor::look(tree, {"", rules->variables()});
-  for (const doctor::Finding &finding : rules->judge(facts)) {
-    if (finding.severity == doctor::Severity::note) continue;
-    complain(fmt::format("doctor: {}: {}", nameOf(finding.severity), printable(finding.text)));
-    if (!finding.remedies.empty())
-      complain(fmt::format("doctor:   {}", printable(finding.remedies.front().what)));
-  }
-}
-
-/// doctor -- application: its output, exit code and signals stay its own.
-int runAndExplain(const DoctorOptions &options, const std::vector<std::string> &application) {
-  if (!options.root.empty() || !options.probe.empty() || options.fix || options.json) {
-    complain("doctor: --root, --probe, --fix and --json do not go with an application");
-    return kDoctorFailed;
-  }
-  RunOptions run;
-  run.explain = true;
-  run.progress = false;
-  run.gpu = options.gpu.empty() ? "auto" : options.gpu;
-  run.values.emplace_back("FADE_LOG_LOCATION", "/dev/null");
-  if (const auto code = prepareRun(run, application, true)) return *code;
-  const ChildEnd end = runChild(application, options.timeout);
-  if (end.error != 0)
-    complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
-  const char *signal = end.signal != 0 ? sigabbrev_np(end.signal) : nullptr;
-  if (end.timed_out)
-    complain(fmt::format("doctor: {} took longer than {:.4g} s and was ended", application[0],
-                         options.timeout));
-  else if (end.signal != 0)
-    complain(fmt::format("doctor: {} was ended by SIG{}", application[0], signal ? signal : "?"));
-  else if (end.exit_code != 0 && end.error == 0)
-    complain(fmt::format("doctor: {} ended with code {}", application[0], end.exit_code));
-  if (end.error == 0 && end.exit_code != 0 && !isSoftwareGpu(options) &&
-      !hasLibrary(std::getenv(kPreload), kSoftwareGpu))
-    sayWhatRulesSay(options);
-  endLike(end);
-}
-
 } // namespace
 
 CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
@@ -179,6 +111,11 @@ CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
   command->add_option("--rules", options.rules, "more rules, a file or a folder of *.json")
       ->envname("FADE_DOCTOR_RULES")
       ->type_name("PATH");
+  command
+      ->add_option("--deaths", options.deaths,
+                   "what FADE wrote about runs that died (--deaths, FADE_DEATHS): say what the "
+                   "rules know about it")
+      ->type_name("FILE");
   command
       ->add_option("--save", options.save,
                    "also write everything as JSON lines to a file, to be sent to somebody")
@@ -220,7 +157,10 @@ CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
 
 int runDoctor(const DoctorOptions &options, const std::vector<std::string> &application) {
   std::error_code error;
-  if (!application.empty()) return runAndExplain(options, application);
+  if (!application.empty()) {
+    const auto rules = readRules(options.rules);
+    return rules ? runAndExplain(options, *rules, application) : refuse(rules.error());
+  }
   if (!options.root.empty() && !fs::is_directory(options.root, error)) {
     complain(fmt::format("doctor: --root: no such folder: {}", options.root));
     return kDoctorFailed;
@@ -247,6 +187,7 @@ int runDoctor(const DoctorOptions &options, const std::vector<std::string> &appl
   diagnosis.root = options.root;
   if (!isSoftwareGpu(options)) { // this machine's files say nothing about that one
     diagnosis.facts = doctor::look(tree, {program, rules->variables()});
+    if (!addDeathsOf(options.deaths, diagnosis)) return kDoctorFailed;
     diagnosis.findings = rules->judge(diagnosis.facts);
     diagnosis.unreadable = tree.unreadable();
     diagnosis.verdict = doctor::verdictOf(diagnosis.facts, diagnosis.findings);

@@ -11,11 +11,9 @@
 namespace fade::doctor {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr std::array<std::string_view, 11> kKinds = {"machine", "user", "gpu",     "pci",
+constexpr std::array<std::string_view, 12> kKinds = {"machine", "user", "gpu",     "pci",
                                                      "device",  "rocm", "library", "variable",
-                                                     "program", "load", "log"};
+                                                     "program", "load", "log",     "death"};
 constexpr unsigned kDeepest = 10;
 
 std::shared_ptr<regex_t> compiled(const std::string &pattern) {
@@ -71,28 +69,28 @@ Condition Condition::read(const Json &json, std::span<const std::string> kinds, 
   if (depth > kDeepest) throw std::invalid_argument("conditions are nested too deeply");
   Condition condition;
   const auto readAll = [&](const Json &list, std::span<const std::string> known) {
-    if (!list.is_array()) throw std::invalid_argument("a list of conditions is expected");
-    for (const Json &one : list) condition.children_.push_back(read(one, known, depth + 1));
+    if (!list.isList()) throw std::invalid_argument("a list of conditions is expected");
+    for (const Json &one : list.list()) condition.children_.push_back(read(one, known, depth + 1));
   };
-  if (json.is_array()) {
+  if (json.isList()) {
     readAll(json, kinds);
     return condition;
   }
-  if (!json.is_object() || json.empty())
+  if (!json.isObject() || json.size() == 0)
     throw std::invalid_argument("a condition is not an object");
   if (json.contains("all") || json.contains("any") || json.contains("not")) {
     if (json.size() != 1) throw std::invalid_argument("all, any and not stand alone");
-    const std::string word = json.begin().key();
+    const std::string word = json.members().front().first;
     condition.kind_ = word == "any" ? Kind::any : word == "not" ? Kind::negated : Kind::all;
     if (word == "not")
-      condition.children_.push_back(read(json.begin().value(), kinds, depth + 1));
+      condition.children_.push_back(read(json.members().front().second, kinds, depth + 1));
     else
-      readAll(json.begin().value(), kinds);
+      readAll(json.members().front().second, kinds);
     return condition;
   }
   if (json.contains("none")) {
     condition.kind_ = Kind::none;
-    condition.record_ = json.at("none").get<std::string>();
+    condition.record_ = json.at("none").text();
     if (!isKind(condition.record_) || json.size() != (json.contains("when") ? 2 : 1))
       throw std::invalid_argument("none: a kind of record, and when");
     std::vector<std::string> more(kinds.begin(), kinds.end());
@@ -103,7 +101,7 @@ Condition Condition::read(const Json &json, std::span<const std::string> kinds, 
   if (!json.contains("fact") || json.size() != 2)
     throw std::invalid_argument("a condition has a fact and one test");
   condition.kind_ = Kind::fact;
-  const std::string fact = json.at("fact").get<std::string>();
+  const std::string fact = json.at("fact").text();
   const auto dot = fact.find('.');
   condition.record_ = fact.substr(0, dot);
   if (dot == fact.npos || std::ranges::find(kinds, condition.record_) == kinds.end())
@@ -122,19 +120,19 @@ Condition Condition::read(const Json &json, std::span<const std::string> kinds, 
        {"unknown", Test::unknown},
        {"runs_on", Test::runs_on},
        {"runs_not_on", Test::runs_not_on}}};
-  for (const auto &[key, value] : json.items()) {
+  for (const auto &[key, value] : json.members()) {
     if (key == "fact") continue;
     const auto *test = std::ranges::find(tests, key, [](const auto &pair) { return pair.first; });
     if (test == tests.end()) throw std::invalid_argument(fmt::format("unknown test '{}'", key));
     condition.test_ = test->second;
-    if (value.is_array())
-      for (const Json &one : value) condition.values_.push_back(one.get<std::string>());
-    else if (value.is_string())
-      condition.values_.push_back(value.get<std::string>());
-    else if (!value.is_boolean() || !value.get<bool>())
+    if (value.isList())
+      for (const Json &one : value.list()) condition.values_.push_back(one.text());
+    else if (value.isText())
+      condition.values_.push_back(value.text());
+    else if (!value.is(Json::Type::boolean) || !value.boolean())
       throw std::invalid_argument(fmt::format("'{}' is not a text", key));
     const bool needs_value = condition.test_ != Test::known && condition.test_ != Test::unknown;
-    if (needs_value == condition.values_.empty() || (value.is_array() && key != "in"))
+    if (needs_value == condition.values_.empty() || (value.isList() && key != "in"))
       throw std::invalid_argument(fmt::format("'{}' has a wrong value", key));
     if (condition.test_ == Test::matches)
       condition.expression_ = compiled(condition.values_.front());

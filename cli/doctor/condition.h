@@ -6,9 +6,9 @@
 #pragma once
 
 #include "doctor/facts.h"
+#include "doctor/json.h"
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <regex.h>
 #include <span>
 
@@ -23,8 +23,7 @@ std::string filled(std::string_view text, const Binding &binding);
 class Condition {
 public:
   /// Throws std::invalid_argument that says what is wrong.
-  static Condition read(const nlohmann::json &json, std::span<const std::string> kinds,
-                        unsigned depth = 0);
+  static Condition read(const Json &json, std::span<const std::string> kinds, unsigned depth = 0);
   bool holds(const Facts &facts, const Binding &binding) const;
 
 private:

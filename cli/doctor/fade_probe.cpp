@@ -1,5 +1,6 @@
 #include "doctor/fade_probe.h"
 
+#include "doctor/json.h"
 #include "doctor/supervised.h"
 #include "doctor/tree.h"
 
@@ -9,16 +10,15 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
+#include <stdexcept>
 #include <tuple>
 
 namespace fade::doctor {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using Outcome = ProbeResult::Outcome;
 
 // As in doctor/probe/fade_stage.cpp.
@@ -51,21 +51,20 @@ struct Seen {
 
   /// Throws what the JSON library throws.
   void add(const Json &line) {
-    const std::string type = line.at("type").get<std::string>();
+    const std::string type = line.at("type").text();
     if (type == "dispatch") dispatch = line;
     if (type == "blocks") blocks = line;
     if (type == "block") ++block_lines;
     if (type == "wave_end") ++ends;
     if (type == "wave_begin") {
       ++begins;
-      ++waves_of[line.at("workgroup").at(0).get<uint64_t>()];
+      ++waves_of[line.at("workgroup").at(0).number()];
     }
     if (type != "access") return;
     ++access_lines;
-    const uint64_t group = line.at("workgroup").at(0).get<uint64_t>();
-    for (const Json &address : line.at("addresses"))
-      ++accesses[{group, line.at("op").get<std::string>(), line.at("space").get<std::string>(),
-                  address.get<uint64_t>()}];
+    const uint64_t group = line.at("workgroup").at(0).number();
+    for (const Json &address : line.at("addresses").list())
+      ++accesses[{group, line.at("op").text(), line.at("space").text(), address.number()}];
   }
 };
 
@@ -96,9 +95,9 @@ std::string difference(const Accesses &expected, const Accesses &seen) {
 std::string checkBlocks(const Json &blocks, uint64_t waves, uint64_t block_lines) {
   uint64_t executions = 0;
   bool has_loop = false, has_branch = false;
-  for (const Json &block : blocks.at("blocks")) {
-    const auto times = block.at("executions").get<uint64_t>();
-    const auto lanes = block.at("lanes").get<uint64_t>();
+  for (const Json &block : blocks.at("blocks").list()) {
+    const auto times = block.at("executions").number();
+    const auto lanes = block.at("lanes").number();
     executions += times;
     has_loop |= times == waves * kRounds && lanes == kItems * kRounds;
     has_branch |= times == waves && lanes == kItems / 2;
@@ -127,12 +126,12 @@ std::optional<FadePlaces> placesIn(const std::string &out) {
 /// Duration of the kernel in milliseconds, if the report has it.
 std::optional<double> durationIn(const std::string &report) {
   for (const std::string &line : linesOf(report)) {
-    const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object() || json.value("type", "") != "dispatch") continue;
-    const auto start = json.find("start_ns"), end = json.find("end_ns");
-    if (start == json.end() || end == json.end() || !start->is_number() || !end->is_number())
-      return std::nullopt;
-    return static_cast<double>(end->get<uint64_t>() - start->get<uint64_t>()) / 1e6;
+    try {
+      const Json json = Json::parse(line);
+      if (json.textOr("type") != "dispatch") continue;
+      return static_cast<double>(json.at("end_ns").number() - json.at("start_ns").number()) / 1e6;
+    } catch (const std::invalid_argument &) { // not what was asked for
+    }
   }
   return std::nullopt;
 }
@@ -187,9 +186,9 @@ std::vector<std::pair<std::string, std::string>> variablesOf(const Run &run,
 
 std::string costOf(const std::string &report, std::optional<double> plain) {
   const Seen seen = readLines(report);
-  std::string text = fmt::format("{} records, {} bytes, all as they must be",
-                                 seen.dispatch->at("records").get<uint64_t>(),
-                                 seen.dispatch->at("bytes").get<uint64_t>());
+  std::string text =
+      fmt::format("{} records, {} bytes, all as they must be",
+                  seen.dispatch->at("records").number(), seen.dispatch->at("bytes").number());
   const auto time = durationIn(report);
   if (time && plain && *plain > 0)
     text += fmt::format("; {:.3g} ms instead of {:.3g} ms", *time, *plain);
@@ -227,12 +226,12 @@ std::string checkRecords(std::string_view json_lines, const FadePlaces &places) 
     const Seen seen = readLines(json_lines);
     if (!seen.dispatch) return "the dispatch was not reported";
     const Json &dispatch = *seen.dispatch;
-    if (!dispatch.at("instrumented").get<bool>()) return "the kernel did not run instrumented";
-    if (!dispatch.at("complete").get<bool>()) return "the dispatch was not seen to end";
-    if (const auto dropped = dispatch.at("dropped").get<uint64_t>())
+    if (!dispatch.at("instrumented").boolean()) return "the kernel did not run instrumented";
+    if (!dispatch.at("complete").boolean()) return "the dispatch was not seen to end";
+    if (const auto dropped = dispatch.at("dropped").number())
       return fmt::format("{} records were dropped", dropped);
     if (!seen.blocks) return "blocks were not counted";
-    const uint64_t wave_size = seen.blocks->at("wave_size").get<uint64_t>();
+    const uint64_t wave_size = seen.blocks->at("wave_size").number();
     const uint64_t waves = wave_size == 32 || wave_size == 64 ? kItems / wave_size : 0;
     if (seen.begins != waves || seen.ends != waves)
       return fmt::format("{} waves began and {} ended, {} expected", seen.begins, seen.ends, waves);
@@ -244,7 +243,7 @@ std::string checkRecords(std::string_view json_lines, const FadePlaces &places) 
     if (auto wrong = checkBlocks(*seen.blocks, waves, seen.block_lines); !wrong.empty())
       return wrong;
     const uint64_t lines = seen.access_lines + seen.block_lines + seen.begins + seen.ends;
-    if (const auto records = dispatch.at("records").get<uint64_t>(); records != lines)
+    if (const auto records = dispatch.at("records").number(); records != lines)
       return fmt::format("{} records were counted, {} delivered", records, lines);
   } catch (const std::exception &wrong) {
     return fmt::format("the report cannot be read: {}", wrong.what());

@@ -1,6 +1,8 @@
 #include "doctor/fix.h"
 
 #include "base/diagnostics.h"
+#include "doctor/json.h"
+#include "fade/json_writer.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -8,13 +10,10 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 namespace fade::doctor {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t kLargestFile = 1 << 20;
 constexpr const char *kHead = "# Written by fadeprobe doctor --fix --write; "
@@ -151,13 +150,23 @@ mode_t modeOf(const Tree &tree, const std::string &path) {
 }
 
 std::string ledgerOf(const FixPlan &plan) {
-  Json json = {{"version", 1}, {"folders", plan.folders}, {"files", Json::array()}};
-  for (const FileChange &change : plan.changes)
-    json["files"].push_back({{"path", change.path},
-                             {"was_there", change.was_there},
-                             {"before", hexOf(change.before)},
-                             {"after", hexOf(change.after)}});
-  return json.dump(1) + "\n";
+  JsonWriter json;
+  json.object([&] {
+    json.field("version", 1);
+    json.list("folders", [&] {
+      for (const std::string &folder : plan.folders) json.value(folder);
+    });
+    json.list("files", [&] {
+      for (const FileChange &change : plan.changes)
+        json.object([&] {
+          json.field("path", change.path);
+          json.field("was_there", change.was_there);
+          json.field("before", hexOf(change.before));
+          json.field("after", hexOf(change.after));
+        });
+    });
+  });
+  return json.take();
 }
 
 Result<FixPlan> readLedger(const Tree &tree) {
@@ -165,15 +174,15 @@ Result<FixPlan> readLedger(const Tree &tree) {
   if (!text) return Error::of(fmt::format("nothing to revert: there is no ledger ({})", kLedger));
   try {
     const Json json = Json::parse(*text);
-    if (json.at("version") != 1) throw std::invalid_argument("unknown version");
+    if (json.at("version").number() != 1) throw std::invalid_argument("unknown version");
     FixPlan plan;
-    plan.folders = json.at("folders").get<std::vector<std::string>>();
-    for (const Json &file : json.at("files")) {
+    for (const Json &folder : json.at("folders").list()) plan.folders.push_back(folder.text());
+    for (const Json &file : json.at("files").list()) {
       FileChange change;
-      change.path = file.at("path").get<std::string>();
-      change.was_there = file.at("was_there").get<bool>();
-      change.before = bytesOf(file.at("before").get<std::string>());
-      change.after = bytesOf(file.at("after").get<std::string>());
+      change.path = file.at("path").text();
+      change.was_there = file.at("was_there").boolean();
+      change.before = bytesOf(file.at("before").text());
+      change.after = bytesOf(file.at("after").text());
       // It is a file that anybody with the rights could have changed: only ours are touched.
       if (std::ranges::none_of(kFiles, [&](const FixFile &one) { return change.path == one.path; }))
         throw std::invalid_argument(change.path + " is none of the files that are written");

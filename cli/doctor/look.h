@@ -28,6 +28,10 @@ void lookAtSystem(const Tree &tree, Facts &facts);
 void lookAtGpus(const Tree &tree, Facts &facts);
 void lookAtDevices(const Tree &tree, Facts &facts);
 void lookAtLog(const Tree &tree, Facts &facts);
+/// How runs died: the lines that libfade wrote (FADE_DEATHS), in the notes of a tree.
+void lookAtDeaths(const Tree &tree, Facts &facts);
+/// The same from such lines. What is none of them is passed over.
+void addDeaths(std::string_view lines, Facts &facts);
 /// Where variables are set: the environment, and the files that shells read.
 void lookAtVariables(const Tree &tree, std::span<const KnownVariable> known, Facts &facts);
 void lookAtRocm(const Tree &tree, Facts &facts);
@@ -39,7 +43,8 @@ void lookAtProgram(const Tree &tree, const std::string &program, Facts &facts);
 std::map<std::string, std::string> environmentOf(const Tree &tree);
 
 /// What a copied tree cannot hold as files stands in this folder of it, as the commands print it:
-/// environ (env), id (id), devices (stat -c '%a %u %g %n' /dev/kfd /dev/dri/*), dmesg (dmesg).
+/// environ (env), id (id), devices (stat -c '%a %u %g %n' /dev/kfd /dev/dri/*), dmesg (dmesg),
+/// deaths (FADE_DEATHS).
 inline constexpr const char *kNotes = "/fade-doctor/";
 
 } // namespace fade::doctor

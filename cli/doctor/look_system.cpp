@@ -253,6 +253,7 @@ Facts look(const Tree &tree, const LookOptions &options) {
   lookAtGpus(tree, facts);
   lookAtDevices(tree, facts);
   lookAtLog(tree, facts);
+  lookAtDeaths(tree, facts);
   lookAtRocm(tree, facts);
   lookForReaders(tree, options.variables, facts);
   if (!options.program.empty()) lookAtProgram(tree, options.program, facts);

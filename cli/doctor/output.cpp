@@ -10,7 +10,7 @@
 namespace fade::doctor {
 namespace {
 
-constexpr std::size_t kWidth = cli::kColumns;
+constexpr std::size_t kWidth = 80;
 
 /// The text on as many lines as it needs; the first starts with `label`, padded to `indent`.
 std::string wrapped(std::string_view label, std::size_t indent, std::string_view text) {
@@ -134,6 +134,7 @@ void putFinding(JsonWriter &json, const Finding &finding) {
     json.field("rule", finding.rule);
     json.field("severity", nameOf(finding.severity));
     if (!finding.gpu.empty()) json.field("gpu", finding.gpu);
+    if (!finding.death.empty()) json.field("death", finding.death);
     json.field("text", finding.text);
     json.list("evidence", [&] {
       for (const std::string &one : finding.evidence) json.value(one);
@@ -185,6 +186,7 @@ std::string asJson(const Diagnosis &diagnosis) {
         for (const auto &[name, value] : record.values) json.field(name, value);
       });
     });
+  std::string text = json.take() + diagnosis.deaths;
   for (const Finding &finding : diagnosis.findings) putFinding(json, finding);
   for (const ProbeResult &probe : diagnosis.probes)
     json.object([&] {
@@ -199,7 +201,17 @@ std::string asJson(const Diagnosis &diagnosis) {
       json.field("type", "unreadable");
       json.field("path", path);
     });
-  return json.take();
+  if (const auto &end = diagnosis.end)
+    json.object([&] {
+      json.field("type", "end");
+      json.field("program", end->program);
+      if (end->signal.empty())
+        json.field("exit_code", end->exit_code);
+      else
+        json.field("signal", end->signal);
+      json.field("timed_out", end->timed_out);
+    });
+  return text + json.take();
 }
 
 } // namespace fade::doctor

@@ -13,35 +13,34 @@
 namespace fade::doctor {
 namespace {
 
-using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostFindings = 500;
 
 std::string textOf(const Json &json, const char *key, bool is_needed) {
-  const auto at = json.find(key);
-  if (at == json.end() && !is_needed) return "";
-  if (at == json.end() || !at->is_string() || at->get<std::string>().empty())
+  const Json *at = json.find(key);
+  if (!at && !is_needed) return "";
+  if (!at || !at->isText() || at->text().empty())
     throw std::invalid_argument(fmt::format("'{}' is missing or not a text", key));
-  return at->get<std::string>();
+  return at->text();
 }
 
 std::vector<std::string> textsOf(const Json &json, const char *key) {
   std::vector<std::string> texts;
-  const auto at = json.find(key);
-  if (at == json.end()) return texts;
-  if (!at->is_array()) throw std::invalid_argument(fmt::format("'{}' is not a list", key));
-  for (const Json &one : *at) {
-    if (!one.is_string())
+  const Json *at = json.find(key);
+  if (!at) return texts;
+  if (!at->isList()) throw std::invalid_argument(fmt::format("'{}' is not a list", key));
+  for (const Json &one : at->list()) {
+    if (!one.isText())
       throw std::invalid_argument(fmt::format("'{}' holds something that is not a text", key));
-    texts.push_back(one.get<std::string>());
+    texts.push_back(one.text());
   }
   return texts;
 }
 
 void onlyKeys(const Json &json, std::initializer_list<std::string_view> known) {
-  if (!json.is_object()) throw std::invalid_argument("an object is expected");
-  for (const auto &[key, value] : json.items())
+  if (!json.isObject()) throw std::invalid_argument("an object is expected");
+  for (const auto &[key, value] : json.members())
     if (std::ranges::find(known, key) == known.end())
       throw std::invalid_argument(fmt::format("unknown key '{}'", key));
 }
@@ -97,9 +96,9 @@ struct RuleSet::Rule {
     rule.source = textOf(json, "source", true);
     rule.evidence = textsOf(json, "evidence");
     rule.hides = textsOf(json, "hides");
-    if (const auto remedies = json.find("remedies"); remedies != json.end())
-      for (const Json &one : *remedies) rule.remedies.push_back(readRemedy(one));
-    if (const auto once = json.find("once"); once != json.end()) rule.once = once->get<bool>();
+    if (const Json *remedies = json.find("remedies"))
+      for (const Json &one : remedies->list()) rule.remedies.push_back(readRemedy(one));
+    if (const Json *once = json.find("once")) rule.once = once->boolean();
     return rule;
   }
 
@@ -117,6 +116,8 @@ struct RuleSet::Rule {
     }
     if (const auto gpu = binding.find("gpu"); gpu != binding.end())
       result.gpu = gpu->second->get("node");
+    if (const auto death = binding.find("death"); death != binding.end())
+      result.death = death->second->get("number");
     return result;
   }
 
@@ -135,7 +136,8 @@ struct RuleSet::Rule {
     if (!when.holds(facts, binding)) return;
     Finding found = filledFor(binding);
     const auto is_same = [&](const Finding &other) {
-      return other.rule == found.rule && other.text == found.text && other.gpu == found.gpu;
+      return other.rule == found.rule && other.text == found.text && other.gpu == found.gpu &&
+             other.death == found.death;
     };
     if (std::ranges::none_of(findings, is_same)) findings.push_back(std::move(found));
   }
@@ -175,18 +177,23 @@ Status RuleSet::addText(const std::string &name, std::string_view text) {
   try {
     const Json json = Json::parse(text);
     onlyKeys(json, {"version", "about", "rules", "variables"});
-    if (json.value("version", 0) != 1) throw std::invalid_argument("'version' is not 1");
-    for (const Json &one : json.value("rules", Json::array())) {
-      where = fmt::format("{}: rule '{}'", name,
-                          one.is_object() ? one.value("id", "?") : std::string("?"));
+    const Json *version = json.find("version");
+    if (!version || !version->is(Json::Type::number) || version->number() != 1)
+      throw std::invalid_argument("'version' is not 1");
+    static const std::vector<Json> none;
+    const auto listOf = [&](const char *key) -> const std::vector<Json> & {
+      const Json *list = json.find(key);
+      return list ? list->list() : none;
+    };
+    for (const Json &one : listOf("rules")) {
+      where = fmt::format("{}: rule '{}'", name, one.textOr("id", "?"));
       Rule rule = Rule::read(one);
       if (std::ranges::any_of(rules_, [&](const Rule &other) { return other.id == rule.id; }))
         throw std::invalid_argument("there is another one of that name");
       rules_.push_back(std::move(rule));
     }
-    for (const Json &one : json.value("variables", Json::array())) {
-      where = fmt::format("{}: variable '{}'", name,
-                          one.is_object() ? one.value("name", "?") : std::string("?"));
+    for (const Json &one : listOf("variables")) {
+      where = fmt::format("{}: variable '{}'", name, one.textOr("name", "?"));
       onlyKeys(one, {"name", "readers", "meaning", "source"});
       variables_.push_back(
           {textOf(one, "name", true), textsOf(one, "readers"), textOf(one, "meaning", true)});
@@ -197,16 +204,17 @@ Status RuleSet::addText(const std::string &name, std::string_view text) {
   return Done{};
 }
 
-std::vector<Finding> RuleSet::judge(const Facts &facts) const {
+std::vector<Finding> RuleSet::judge(const Facts &facts, std::string_view kind) const {
   std::vector<Finding> findings;
   Binding always;
   static const Record nothing;
-  for (const char *kind : {"machine", "user"}) {
-    const auto records = facts.of(kind);
-    always[kind] = records.empty() ? &nothing : records.front();
+  for (const char *one : {"machine", "user"}) {
+    const auto records = facts.of(one);
+    always[one] = records.empty() ? &nothing : records.front();
   }
   std::set<std::string> hidden;
   for (const Rule &rule : rules_) {
+    if (!kind.empty() && std::ranges::find(rule.kinds, kind) == rule.kinds.end()) continue;
     const std::size_t before = findings.size();
     Binding binding = always;
     rule.judge(facts, binding, 0, findings);

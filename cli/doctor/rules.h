@@ -35,7 +35,8 @@ struct Finding {
   std::vector<std::string> evidence;
   std::vector<Remedy> remedies; ///< what helps most for least comes first
   std::string source;
-  std::string gpu; ///< its node, if it concerns only that one
+  std::string gpu;   ///< its node, if it concerns only that one
+  std::string death; ///< the number of the death that it is about
 };
 
 /// 0: usable, 1: usable with limits, 2: not usable.
@@ -55,7 +56,9 @@ public:
   std::span<const KnownVariable> variables() const { return variables_; }
   std::size_t size() const;
   /// The worst first.
-  std::vector<Finding> judge(const Facts &facts) const;
+  std::vector<Finding> judge(const Facts &facts) const { return judge(facts, ""); }
+  /// Only by rules that are for a kind of records; "": by all.
+  std::vector<Finding> judge(const Facts &facts, std::string_view kind) const;
 
 private:
   struct Rule;

@@ -350,6 +350,11 @@ constexpr Variable kVariables[] = {
     {"FADE_EXPLAIN", "--explain",
      "say which kernel it was when a fault, an error or a hang ends the run",
      [](Settings &s, std::string_view v) { return readFlag(s.explain, v); }},
+    {"FADE_DEATHS", "--deaths", "file for the same as JSON lines; %p pid, %h host, %r rank",
+     [](Settings &s, std::string_view v) -> Complaint {
+       s.deaths = v;
+       return std::nullopt;
+     }},
     {"FADE_ALLOC", "--alloc",
      "take the application's memory from another pool: coarse, fine, uncached or host, with "
      ":min=SIZE,max=SIZE,caller=REGEX behind it for some of it; several separated by ';'",
@@ -478,6 +483,7 @@ void makePathsAbsolute(Settings &settings) {
   if (settings.log_location != "console") change(settings.log_location);
   change(settings.record);
   change(settings.trace);
+  change(settings.deaths);
   for (std::string &directory : settings.cache) change(directory);
   for (HandlerChoice &choice : settings.handlers)
     if (choice.name.find('/') != std::string::npos) change(choice.name);

@@ -77,7 +77,8 @@ struct Settings {
   uint64_t memory = uint64_t{256} << 20;
   bool lossy = false;
   Transport transport = Transport::host;
-  bool explain = false; ///< say which kernel died, and of what
+  bool explain = true; ///< say which kernel died, and of what
+  std::string deaths;  ///< file for the same as JSON; empty: none
   std::vector<AllocationRule>
       allocations;      ///< the first that fits counts; empty: nothing is changed
   unsigned workers = 0; ///< 0: chosen by the number of processors

@@ -1,48 +1,90 @@
 #include "hsa/death_watch.h"
 
 #include "codeobj/demangle.h"
+#include "codeobj/sites.h"
+#include "hsa/code_place.h"
 
 #include <algorithm>
-#include <dlfcn.h>
-#include <execinfo.h>
 #include <fmt/format.h>
 #include <iterator>
+#include <set>
 
 namespace fade {
 namespace {
 
-constexpr std::size_t kMostShown = 8;
+constexpr std::size_t kMostDispatches = 8, kMostArgumentBytes = 1024, kMostWaves = 64;
+constexpr uint64_t kPage = 4096;
 
-std::string sizes(const std::array<uint32_t, 3> &size) {
-  return fmt::format("{}x{}x{}", size[0], size[1], size[2]);
+std::vector<std::string> reasonsOf(uint32_t mask) {
+  constexpr std::array<std::pair<uint32_t, const char *>, 8> names = {
+      {{1u << 0, "page not present"},
+       {1u << 1, "read only"},
+       {1u << 2, "not executable"},
+       {1u << 3, "memory of the host only"},
+       {1u << 4, "ECC error of device memory"},
+       {1u << 5, "the address is not exact"},
+       {1u << 6, "ECC error of a cache"},
+       {1u << 31, "the GPU hung"}}};
+  std::vector<std::string> reasons;
+  for (const auto &[bit, name] : names)
+    if (mask & bit) reasons.emplace_back(name);
+  return reasons;
 }
 
-/// Libraries between the application and the kernel: not who called.
-bool isRuntime(std::string_view file) {
-  for (const char *name : {"libfade", "libhsa-runtime64", "libamdhip64"})
-    if (file.find(name) != file.npos) return true;
-  return false;
+/// The innermost place of a site that is in a file.
+void setPlace(const SiteTable &table, uint32_t site, DeathRecord &record) {
+  const auto frames = codeobj::Sites::stack(table, site);
+  if (frames.empty()) return;
+  record.file = frames.front().file;
+  record.line = frames.front().line;
+  record.column = frames.front().column;
+  record.function = codeobj::demangle(frames.front().function);
+  if (frames.size() > 1) {
+    const auto &outer = frames.back();
+    record.called_from = fmt::format("{}:{}:{}", outer.file.substr(outer.file.rfind('/') + 1),
+                                     outer.line, outer.column);
+  }
+}
+
+/// What a wave wrote down. `fault`: the address of a fault, if it was one.
+DeathRecord describe(const Record &record, const SiteTable &table, std::optional<uint64_t> fault) {
+  const fade_site &site = table.sites()[record.site()];
+  DeathRecord to;
+  to.kind = codeobj::siteKindName(site.kind);
+  setPlace(table, record.site(), to);
+  to.lanes = record.laneCount();
+  if (!record.isAccess()) return to;
+  to.has_address = true;
+  to.first = UINT64_MAX;
+  const uint64_t size = record.hasLength() ? record.length() : site.size;
+  to.bytes = static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX));
+  const uint64_t page = fault.value_or(0) & ~(kPage - 1);
+  const bool is_suspect = fault && site.space != FADE_SPACE_LDS;
+  record.forEachLane([&](uint32_t, uint64_t address) {
+    to.first = std::min(to.first, address);
+    to.last = std::max(to.last, address);
+    const uint64_t end = address + std::max<uint64_t>(size, 1);
+    if (is_suspect && address < page + kPage && end > page) ++to.hits;
+  });
+  return to;
 }
 
 } // namespace
 
-void DeathWatch::dispatched(const void *key, Dispatch dispatch) noexcept {
-  try {
-    const std::lock_guard lock(mutex_);
-    dispatches_.insert_or_assign(key, std::move(dispatch));
-  } catch (...) { // a death without a name is better than one of ours
-  }
-}
-
-void DeathWatch::ended(const void *key) noexcept {
+void DeathWatch::dispatched(Dispatch &dispatch) noexcept {
   const std::lock_guard lock(mutex_);
-  dispatches_.erase(key);
+  dispatch.previous = first_.previous;
+  dispatch.next = &first_;
+  first_.previous->next = &dispatch;
+  first_.previous = &dispatch;
 }
 
-DeathWatch::Stack DeathWatch::stackHere() noexcept {
-  Stack stack;
-  stack.count = backtrace(stack.frames.data(), static_cast<int>(stack.frames.size()));
-  return stack;
+void DeathWatch::ended(Dispatch &dispatch) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!dispatch.next) return;
+  dispatch.previous->next = dispatch.next;
+  dispatch.next->previous = dispatch.previous;
+  dispatch.previous = dispatch.next = nullptr;
 }
 
 void DeathWatch::allocated(const void *address, uint64_t size) noexcept {
@@ -50,52 +92,34 @@ void DeathWatch::allocated(const void *address, uint64_t size) noexcept {
     Memory memory;
     memory.address = reinterpret_cast<uint64_t>(address);
     memory.size = size;
-    memory.allocated_by = stackHere();
+    memory.allocated_by = HostStack::here();
     const std::lock_guard lock(mutex_);
     memory.number = next_++;
     memory_[memory.address] = memory;
-  } catch (...) {
+  } catch (...) { // a death without a name is better than one of ours
   }
 }
 
 void DeathWatch::freed(const void *address) noexcept {
   try {
-    const Stack by = stackHere();
+    const HostStack by = HostStack::here();
     const std::lock_guard lock(mutex_);
     const auto at = memory_.find(reinterpret_cast<uint64_t>(address));
     if (at == memory_.end()) return;
     if (freed_.size() >= kMostFreed) freed_.pop_front();
     freed_.push_back(at->second);
     freed_.back().freed_by = by;
+    freed_.back().was_freed = true;
     memory_.erase(at);
   } catch (...) {
   }
 }
 
-/// The innermost callers that are not the runtime: "main (app), start (libx.so)".
-std::string DeathWatch::textOf(const Stack &stack) {
-  std::string text;
-  std::size_t shown = 0;
-  for (int i = 0; i < stack.count && shown < 4; ++i) {
-    Dl_info info{};
-    void *frame = stack.frames[static_cast<std::size_t>(i)];
-    if (dladdr(frame, &info) == 0 || !info.dli_fname || isRuntime(info.dli_fname)) continue;
-    const std::string_view file = info.dli_fname;
-    const auto offset =
-        reinterpret_cast<uint64_t>(frame) - reinterpret_cast<uint64_t>(info.dli_fbase);
-    const std::string name =
-        info.dli_sname ? codeobj::demangle(info.dli_sname) : fmt::format("+{:#x}", offset);
-    text +=
-        fmt::format("{}{} ({})", text.empty() ? "" : ", ", name, file.substr(file.rfind('/') + 1));
-    ++shown;
-  }
-  return text.empty() ? "unknown" : text;
-}
-
+/// In order of their numbers.
 std::vector<const DeathWatch::Dispatch *> DeathWatch::inFlight() const {
   std::vector<const Dispatch *> found;
-  for (const auto &[key, dispatch] : dispatches_)
-    if (hsaApi().core.hsa_signal_load_relaxed_fn(dispatch.signal) > 0) found.push_back(&dispatch);
+  for (const Dispatch *at = first_.next; at != &first_; at = at->next)
+    if (hsaApi().core.hsa_signal_load_relaxed_fn(at->signal) > 0) found.push_back(at);
   std::ranges::sort(found, {}, &Dispatch::id);
   return found;
 }
@@ -104,115 +128,162 @@ const DeathWatch::Memory *DeathWatch::holding(uint64_t address) const {
   const auto after = memory_.upper_bound(address);
   if (after == memory_.begin()) return nullptr;
   const Memory &memory = std::prev(after)->second;
-  return address - memory.address < memory.size ? &memory : nullptr;
+  return memory.holds(address) ? &memory : nullptr;
 }
 
-void DeathWatch::addNearest(uint64_t address, std::vector<std::string> &lines) const {
-  // The latest that was there, if it is there no more.
-  for (auto at = freed_.rbegin(); at != freed_.rend(); ++at)
-    if (address - at->address < at->size && !holding(address)) {
-      lines.push_back(fmt::format("the address is {} bytes into allocation {} ({} bytes at {:#x}), "
-                                  "which was freed by {}",
-                                  address - at->address, at->number, at->size, at->address,
-                                  textOf(at->freed_by)));
-      lines.push_back(fmt::format("it had been allocated by {}", textOf(at->allocated_by)));
-      return;
-    }
-  if (const Memory *memory = holding(address)) {
-    lines.push_back(fmt::format("the address is {} bytes into allocation {} ({} bytes at {:#x}), "
-                                "allocated by {}",
-                                address - memory->address, memory->number, memory->size,
-                                memory->address, textOf(memory->allocated_by)));
-    return;
-  }
+/// The latest that was there, if nothing is there any more.
+const DeathWatch::Memory *DeathWatch::held(uint64_t address) const {
+  if (holding(address)) return nullptr;
+  const auto at = std::find_if(freed_.rbegin(), freed_.rend(),
+                               [&](const Memory &memory) { return memory.holds(address); });
+  return at == freed_.rend() ? nullptr : &*at;
+}
+
+DeathMemory DeathWatch::describe(const Memory &memory, uint64_t address,
+                                 const HostSymbols &symbols) const {
+  DeathMemory to;
+  to.number = memory.number;
+  to.address = memory.address;
+  to.size = memory.size;
+  to.was_freed = memory.was_freed;
+  to.allocated_by = symbols.callers(memory.allocated_by);
+  if (memory.was_freed) to.freed_by = symbols.callers(memory.freed_by);
+  const uint64_t end = memory.address + memory.size;
+  using Relation = DeathMemory::Relation;
+  to.relation = address < memory.address ? Relation::before
+                : address >= end         ? Relation::beyond
+                                         : Relation::into;
+  to.distance = to.relation == Relation::before   ? memory.address - address
+                : to.relation == Relation::beyond ? address - end
+                                                  : address - memory.address;
+  return to;
+}
+
+void DeathWatch::addNearest(Death &death, const HostSymbols &symbols) const {
+  const uint64_t address = death.address;
+  const auto add = [&](const Memory &memory) {
+    death.memory.push_back(describe(memory, address, symbols));
+  };
+  death.has_memory = !memory_.empty();
+  if (const Memory *memory = held(address)) return add(*memory);
+  if (const Memory *memory = holding(address)) return add(*memory);
   const auto after = memory_.upper_bound(address);
-  if (after != memory_.begin()) {
-    const Memory &below = std::prev(after)->second;
-    lines.push_back(fmt::format("{} bytes beyond the end of allocation {} ({} bytes at {:#x}), "
-                                "allocated by {}",
-                                address - below.address - below.size, below.number, below.size,
-                                below.address, textOf(below.allocated_by)));
+  if (after != memory_.begin()) add(std::prev(after)->second);
+  if (after != memory_.end()) add(after->second);
+}
+
+void DeathWatch::addArguments(const Dispatch &from, DeathDispatch &to, uint64_t fault,
+                              const HostSymbols &symbols) const {
+  std::array<uint64_t, kMostArgumentBytes / 8> words{};
+  const std::size_t size = std::min<std::size_t>(from.arguments_size & ~7u, kMostArgumentBytes);
+  if (!from.arguments || !readOwnMemory(from.arguments, words.data(), size)) return;
+  for (std::size_t i = 0; i < size / 8; ++i) {
+    const Memory *memory = holding(words[i]);
+    if (!memory) memory = held(words[i]);
+    if (memory) to.arguments.push_back({i * 8, describe(*memory, fault, symbols)});
   }
-  if (after != memory_.end())
-    lines.push_back(
-        fmt::format("{} bytes before allocation {} ({} bytes at {:#x}), allocated by {}",
-                    after->first - address, after->second.number, after->second.size, after->first,
-                    textOf(after->second.allocated_by)));
-  if (memory_.empty()) lines.emplace_back("the application has no memory of its own on the GPU");
 }
 
-std::string DeathWatch::describe(const Dispatch &dispatch) const {
-  return fmt::format("dispatch {}: {}, grid {} workgroup {}, queue {} of agent {}", dispatch.id,
-                     dispatch.kernel, sizes(dispatch.grid), sizes(dispatch.workgroup),
-                     dispatch.queue, dispatch.agent);
-}
-
-/// What an argument of a kernel points to, and how far from there it went wrong; empty if it is no
-/// pointer into memory of the application.
-std::string DeathWatch::describeArgument(uint64_t value, uint64_t fault) const {
-  const Memory *memory = holding(value);
-  const char *state = "";
-  for (const Memory &old : freed_)
-    if (!memory && value - old.address < old.size) {
-      memory = &old;
-      state = "freed ";
+void DeathWatch::addWaves(const Dispatch &from, DeathDispatch &to, std::optional<uint64_t> fault) {
+  const ModuleSites *sites = from.kernel ? from.kernel->sites() : nullptr;
+  to.is_instrumented = from.records != nullptr;
+  if (!from.records || !sites) return;
+  const SiteTable &table = sites->table;
+  for (const LastRecords::Wave &wave : from.records->unended()) {
+    DeathWave &own = to.waves.emplace_back();
+    own.number = wave.number;
+    Record record;
+    if (RecordCursor begin(wave.begin); begin.next(record) == RecordCursor::Status::record) {
+      const fade_wave_begin announced = record.waveBegin();
+      own.is_known = true;
+      own.workgroup = {announced.workgroup_x, announced.workgroup_y, announced.workgroup_z};
+      const uint32_t x = announced.work_item & 1023, y = announced.work_item >> 10 & 1023,
+                     z = announced.work_item >> 20 & 1023;
+      own.in_group = (x + (y + z * from.workgroup[1]) * from.workgroup[0]) /
+                     ((announced.header.encoding & FADE_WAVE_IS_WAVE32) != 0 ? 32 : 64);
     }
-  if (!memory) return "";
-  std::string text =
-      fmt::format("points into {}allocation {} ({} bytes at {:#x}), allocated by {}", state,
-                  memory->number, memory->size, memory->address, textOf(memory->allocated_by));
-  const uint64_t end = memory->address + memory->size;
-  if (fault >= end)
-    text += fmt::format("; the address is {} bytes beyond its end", fault - end);
-  else if (fault >= memory->address)
-    text += fmt::format("; the address is {} bytes into it", fault - memory->address);
-  else
-    text += fmt::format("; the address is {} bytes before it", memory->address - fault);
-  return text;
-}
-
-void DeathWatch::addInFlight(std::vector<std::string> &lines, uint64_t address) const {
-  const auto all = inFlight();
-  if (all.empty()) lines.emplace_back("no dispatch was in flight");
-  for (std::size_t i = 0; i < all.size() && i < kMostShown; ++i) {
-    lines.push_back("in flight: " + describe(*all[i]));
-    for (std::size_t word = 0; address != 0 && word < all[i]->arguments.size(); ++word)
-      if (const auto text = describeArgument(all[i]->arguments[word], address); !text.empty())
-        lines.push_back(fmt::format("  its argument at byte {} {}", word * 8, text));
+    for (const LastRecords::Kept &kept : wave.records) {
+      RecordCursor cursor(kept.bytes);
+      if (cursor.next(record) != RecordCursor::Status::record ||
+          (!record.isAccess() && record.kind() != FADE_RECORD_BLOCK) ||
+          record.site() >= table.sites().size())
+        continue;
+      own.records.push_back(fade::describe(record, table, fault));
+    }
   }
-  if (all.size() > kMostShown)
-    lines.push_back(fmt::format("and {} more dispatches", all.size() - kMostShown));
+  to.unended_waves = to.waves.size();
+  std::ranges::sort(to.waves, {}, [](const DeathWave &wave) {
+    return std::pair(UINT32_MAX - wave.hits(), wave.number);
+  });
+  if (to.waves.size() > kMostWaves) to.waves.resize(kMostWaves);
 }
 
-std::vector<std::string> DeathWatch::explainFault(uint64_t address, uint32_t reasons) {
-  const std::lock_guard lock(mutex_);
-  has_explained_ = true;
-  std::string why;
-  if (reasons & 1) why += ", page not present";
-  if (reasons & 2) why += ", read only";
-  if (reasons & 4) why += ", not executable";
-  std::vector<std::string> lines = {fmt::format("memory fault at {:#x}{}", address, why)};
-  addNearest(address, lines);
-  addInFlight(lines, address);
-  return lines;
-}
-
-std::vector<std::string> DeathWatch::explainQueueError(uint64_t queue, const std::string &error) {
-  const std::lock_guard lock(mutex_);
-  has_explained_ = true;
-  std::vector<std::string> lines = {fmt::format("queue {} stopped: {}", queue, error)};
-  addInFlight(lines, 0);
-  return lines;
-}
-
-std::vector<std::string> DeathWatch::explainUnended() {
-  const std::lock_guard lock(mutex_);
+void DeathWatch::addInFlight(Death &death, const HostSymbols &symbols) const {
+  const bool is_fault = death.kind == Death::Kind::memory_fault;
   const auto all = inFlight();
-  std::vector<std::string> lines;
-  if (all.empty() || has_explained_) return lines;
-  lines.push_back(fmt::format("{} dispatches had not ended when the process did", all.size()));
-  addInFlight(lines, 0);
-  return lines;
+  death.in_flight = all.size();
+  for (std::size_t i = 0; i < all.size() && i < kMostDispatches; ++i) {
+    const Dispatch &from = *all[i];
+    DeathDispatch &to = death.dispatches.emplace_back();
+    to.id = from.id;
+    to.queue = from.queue;
+    to.agent = from.agent;
+    if (from.kernel) {
+      to.kernel = from.kernel->name();
+      if (death.target.empty()) death.target = from.kernel->target();
+    }
+    to.grid = from.grid;
+    to.workgroup = from.workgroup;
+    addWaves(from, to, is_fault ? std::optional(death.address) : std::nullopt);
+    addArguments(from, to, death.address, symbols);
+  }
+}
+
+Death DeathWatch::fault(uint64_t address, uint32_t reasons) {
+  const HostSymbols symbols;
+  const std::lock_guard lock(mutex_);
+  has_explained_ = true;
+  Death death;
+  death.kind = Death::Kind::memory_fault;
+  death.address = address;
+  death.reasons = reasonsOf(reasons);
+  death.place = lastPlace();
+  addNearest(death, symbols);
+  addInFlight(death, symbols);
+  return death;
+}
+
+Death DeathWatch::queueError(uint64_t queue, const std::string &error) {
+  const HostSymbols symbols;
+  const std::lock_guard lock(mutex_);
+  has_explained_ = true;
+  Death death;
+  death.kind = Death::Kind::queue_error;
+  death.queue = queue;
+  death.error = error;
+  death.place = lastPlace();
+  addInFlight(death, symbols);
+  return death;
+}
+
+Death DeathWatch::reset(std::vector<std::string> reasons) {
+  const HostSymbols symbols;
+  const std::lock_guard lock(mutex_);
+  has_explained_ = true;
+  Death death;
+  death.kind = Death::Kind::gpu_reset;
+  death.reasons = std::move(reasons);
+  addInFlight(death, symbols);
+  return death;
+}
+
+std::optional<Death> DeathWatch::unended() {
+  const HostSymbols symbols;
+  const std::lock_guard lock(mutex_);
+  if (has_explained_ || inFlight().empty()) return std::nullopt;
+  Death death;
+  addInFlight(death, symbols);
+  return death;
 }
 
 } // namespace fade

@@ -1,15 +1,20 @@
-// FADE_EXPLAIN: when a kernel dies, says which it was. Keeps what is in flight and who allocated
-// and freed what, and puts it into words on a memory fault, an error of a queue, or when the
+// FADE_EXPLAIN: keeps what is in flight and who allocated and freed what, so that it can be said
+// what killed a run: on a memory fault, an error of a queue, a reset of the GPU, or when the
 // process ends while dispatches have not.
 #pragma once
 
+#include "hsa/death.h"
 #include "hsa/hsa_api.h"
+#include "stream/kernel_info.h"
+#include "stream/last_records.h"
 
 #include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,56 +22,63 @@ namespace fade {
 
 class DeathWatch {
 public:
-  /// A dispatch as it was passed on to the GPU.
+  /// A dispatch as it was passed on to the GPU. Whoever has it keeps it in place.
   struct Dispatch {
     uint64_t id = 0, queue = 0;
     uint32_t agent = 0;
-    std::string kernel;
+    std::shared_ptr<const KernelInfo> kernel; ///< that runs: with sites, if it is instrumented
+    std::shared_ptr<const LastRecords> records;
     std::array<uint32_t, 3> grid{}, workgroup{};
     hsa_signal_t signal{};           ///< above 0 until it has ended
-    std::vector<uint64_t> arguments; ///< what its argument block holds, in words of 8 bytes
+    const void *arguments = nullptr; ///< the application's argument block, and its size
+    uint32_t arguments_size = 0;
+    Dispatch *previous = nullptr, *next = nullptr; ///< the watch's own
   };
 
   // For threads of the application. None of them throws.
-  void dispatched(const void *key, Dispatch dispatch) noexcept;
+  void dispatched(Dispatch &dispatch) noexcept;
   /// The signal may be used again from now on.
-  void ended(const void *key) noexcept;
+  void ended(Dispatch &dispatch) noexcept;
   void allocated(const void *address, uint64_t size) noexcept;
   void freed(const void *address) noexcept;
 
-  // Sentences for people, each a line.
-  std::vector<std::string> explainFault(uint64_t address, uint32_t reasons);
-  std::vector<std::string> explainQueueError(uint64_t queue, const std::string &error);
-  /// Empty if nothing is in flight.
-  std::vector<std::string> explainUnended();
+  /// `reasons`: as the runtime has them, hsa_amd_memory_fault_reason_t.
+  Death fault(uint64_t address, uint32_t reasons);
+  Death queueError(uint64_t queue, const std::string &error);
+  Death reset(std::vector<std::string> reasons);
+  /// Nothing if all have ended, or if it is no news: after a fault or an error dispatches do not
+  /// end.
+  std::optional<Death> unended();
 
 private:
-  static constexpr std::size_t kMostFrames = 24, kMostFreed = 256;
-  struct Stack {
-    std::array<void *, kMostFrames> frames{};
-    int count = 0;
-  };
+  static constexpr std::size_t kMostFreed = 256;
   struct Memory {
     uint64_t address = 0, size = 0, number = 0;
-    Stack allocated_by, freed_by;
+    HostStack allocated_by, freed_by;
+    bool was_freed = false;
+    bool holds(uint64_t at) const { return at - address < size; }
   };
-  static Stack stackHere() noexcept;
-  static std::string textOf(const Stack &stack);
   std::vector<const Dispatch *> inFlight() const;
-  std::string describe(const Dispatch &dispatch) const;
   const Memory *holding(uint64_t address) const;
-  void addNearest(uint64_t address, std::vector<std::string> &lines) const;
-  /// `address`: of a fault, or 0.
-  void addInFlight(std::vector<std::string> &lines, uint64_t address) const;
-  std::string describeArgument(uint64_t value, uint64_t fault) const;
+  const Memory *held(uint64_t address) const;
+  DeathMemory describe(const Memory &memory, uint64_t address, const HostSymbols &symbols) const;
+  void addNearest(Death &death, const HostSymbols &symbols) const;
+  void addInFlight(Death &death, const HostSymbols &symbols) const;
+  void addArguments(const Dispatch &from, DeathDispatch &to, uint64_t fault,
+                    const HostSymbols &symbols) const;
+  static void addWaves(const Dispatch &from, DeathDispatch &to, std::optional<uint64_t> fault);
 
   std::mutex mutex_;
-  std::map<const void *, Dispatch> dispatches_;
+  Dispatch first_;                    ///< of a ring of those in flight; is none itself
   std::map<uint64_t, Memory> memory_; ///< by address
   std::deque<Memory> freed_;          ///< the latest last
   uint64_t next_ = 1;
-  bool has_explained_ =
-      false; ///< a fault or an error: then it is no news that dispatches do not end
+  bool has_explained_ = false;
+
+public:
+  DeathWatch() { first_.previous = first_.next = &first_; }
+  DeathWatch(const DeathWatch &) = delete;
+  DeathWatch &operator=(const DeathWatch &) = delete;
 };
 
 } // namespace fade

@@ -20,7 +20,7 @@ HsaDispatch::HsaDispatch(Runtime &runtime, std::shared_ptr<QueueState> queue, ui
     : runtime_(runtime), queue_(std::move(queue)), packet_(packet), kernel_(std::move(kernel)) {}
 
 HsaDispatch::~HsaDispatch() {
-  if (DeathWatch *deaths = runtime_.deaths()) deaths->ended(this);
+  if (DeathWatch *deaths = runtime_.deaths()) deaths->ended(watched);
   if (ring) static_cast<HsaRing *>(ring)->giveBackUnused();
   // What the GPU may still use is not used again.
   if (signal_.handle == 0 || hsaApi().core.hsa_signal_load_relaxed_fn(signal_) > 0) return;

@@ -15,7 +15,8 @@ public:
               std::shared_ptr<KernelEntry> kernel);
   ~HsaDispatch() override;
 
-  uint64_t operation = 0; ///< in the host events; 0: they are not recorded
+  DeathWatch::Dispatch watched; ///< for the explanation of a death
+  uint64_t operation = 0;       ///< in the host events; 0: they are not recorded
 
   /// Puts FADE's signal into the packet. False if there is none; the packet is then untouched.
   bool replaceSignal(hsa_signal_t &completion);

@@ -63,7 +63,7 @@ private:
   bool isWanted(uint64_t ordinal) const;
   uint64_t expectedBytes() const;
   void skip(const std::string &reason) const;
-  void noteForDeath(DeathWatch &deaths, const HsaDispatch &live) const;
+  void noteForDeath(DeathWatch &deaths, HsaDispatch &live, const void *arguments) const;
   void swap(HsaDispatch &live, uint64_t ordinal);
   bool instrument(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original);
   bool exchange(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original);
@@ -119,23 +119,22 @@ void DispatchRewrite::skip(const std::string &reason) const {
 }
 
 /// What will be wanted to be known of it if it does not end well.
-void DispatchRewrite::noteForDeath(DeathWatch &deaths, const HsaDispatch &live) const {
-  constexpr std::size_t most_words = 64;
-  DeathWatch::Dispatch note;
+void DispatchRewrite::noteForDeath(DeathWatch &deaths, HsaDispatch &live,
+                                   const void *arguments) const {
+  DeathWatch::Dispatch &note = live.watched;
   note.id = live.record->view.id;
   note.queue = queue_->number;
   note.agent = queue_->agent->number;
-  note.kernel = live.record->kernel->name();
+  note.kernel = live.record->kernel;
+  note.records = live.record->last;
   for (std::size_t i = 0; i < 3; ++i) {
     note.grid[i] = static_cast<uint32_t>(live.record->view.grid[i]);
     note.workgroup[i] = static_cast<uint32_t>(live.record->view.workgroup[i]);
   }
   note.signal = live.signal();
-  if (kernel_ && packet_.kernarg_address) {
-    note.arguments.resize(std::min<std::size_t>(kernel_->device.kernarg_size / 8, most_words));
-    std::memcpy(note.arguments.data(), packet_.kernarg_address, note.arguments.size() * 8);
-  }
-  deaths.dispatched(&live, std::move(note));
+  note.arguments = arguments;
+  note.arguments_size = kernel_ ? kernel_->device.kernarg_size : 0;
+  deaths.dispatched(note);
 }
 
 void DispatchRewrite::swap(HsaDispatch &live, uint64_t ordinal) {
@@ -177,6 +176,7 @@ bool DispatchRewrite::instrument(HsaDispatch &live, const Replacement &choice,
   packet_.header = withSystemScope(packet_.header);
   live.ring = ring;
   live.record->view.flags |= FADE_DISPATCH_INSTRUMENTED;
+  if (runtime_.deaths()) live.record->last = std::make_shared<LastRecords>();
   if (runtime_.analysis().needs() & FADE_NEEDS_ALLOCATIONS)
     live.record->setAllocations(runtime_.allocations().snapshot());
   return true;
@@ -215,8 +215,9 @@ void DispatchRewrite::run() {
     live->operation =
         recordKernel(*queue_->agent, *live->record, kernel_.get(), packet_.private_segment_size,
                      queue_->calls->callOf(index_), index_);
-  if (DeathWatch *deaths = runtime_.deaths()) noteForDeath(*deaths, *live);
+  const void *arguments = packet_.kernarg_address;
   if (isWanted(ordinal)) swap(*live, ordinal);
+  if (DeathWatch *deaths = runtime_.deaths()) noteForDeath(*deaths, *live, arguments);
   runtime_.collector().add(std::move(live));
 }
 

@@ -61,9 +61,9 @@ void onQueueError(hsa_status_t status, hsa_queue_t *queue, void *data) {
       (void)hsaApi().core.hsa_status_string_fn(status, &text);
       const std::string error =
           text ? text : fmt::format("error {:#x}", static_cast<unsigned>(status));
-      for (const std::string &line : runtime->deaths()->explainQueueError(
-               callback.queue.load(), error.substr(0, error.find(':'))))
-        warn("{}", line);
+      runtime->settleRecords();
+      runtime->sayDeath(
+          runtime->deaths()->queueError(callback.queue.load(), error.substr(0, error.find(':'))));
     }
   } catch (...) {
   }

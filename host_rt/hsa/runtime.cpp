@@ -1,12 +1,15 @@
 #include "hsa/runtime.h"
 
 #include "base/diagnostics.h"
+#include "base/own_file.h"
 #include "hsa/variables.h"
 #include "stream/handler_set.h"
 #include "stream/progress.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -16,6 +19,7 @@ namespace {
 // How long the end of the process may be held up by kernels and by handlers that do not end.
 constexpr auto kCollectorPatience = std::chrono::milliseconds(3000);
 constexpr auto kCollectorLimit = std::chrono::milliseconds(10000);
+constexpr auto kSettlePatience = std::chrono::milliseconds(2000);
 constexpr auto kCachePatience = std::chrono::milliseconds(3000);
 constexpr auto kVisitPatience = std::chrono::milliseconds(2000);
 constexpr auto kReportPatience = std::chrono::minutes(10);
@@ -107,15 +111,42 @@ const Agents &Runtime::agents() {
 
 namespace {
 
+// Not in the headers of ROCm 5: events, and what stands in them behind the agent.
+constexpr int kMemoryFault = 0, kHardwareException = 1, kMemoryError = 2;
+struct HardwareException {
+  uint64_t agent;
+  uint32_t reset_type, cause;
+};
+
+std::vector<std::string> reasonsOf(const HardwareException &exception) {
+  std::vector<std::string> reasons;
+  if (exception.cause & 1) reasons.emplace_back("because it hung");
+  if (exception.cause & 2) reasons.emplace_back("because of an ECC error");
+  return reasons;
+}
+
+std::optional<Death> deathOf(const hsa_amd_event_t &event, DeathWatch &deaths) {
+  switch (static_cast<int>(event.event_type)) {
+  case kMemoryFault:
+    return deaths.fault(event.memory_fault.virtual_address, event.memory_fault.fault_reason_mask);
+  case kHardwareException: {
+    HardwareException exception{};
+    std::memcpy(&exception, &event.memory_fault, sizeof exception);
+    return deaths.reset(reasonsOf(exception));
+  }
+  case kMemoryError: return deaths.reset({"because its memory reported an error"});
+  default: return std::nullopt;
+  }
+}
+
 /// The runtime goes on to do what it does without FADE: usually it ends the process.
 hsa_status_t onSystemEvent(const hsa_amd_event_t *event, void *) {
-  if (event->event_type != HSA_AMD_GPU_MEMORY_FAULT_EVENT) return HSA_STATUS_ERROR;
   try {
     const Visit visit;
-    if (Runtime *runtime = visit.runtime(); runtime && runtime->deaths())
-      for (const std::string &line : runtime->deaths()->explainFault(
-               event->memory_fault.virtual_address, event->memory_fault.fault_reason_mask))
-        warn("{}", line);
+    if (Runtime *runtime = visit.runtime(); runtime && runtime->deaths()) {
+      runtime->settleRecords();
+      if (const auto death = deathOf(*event, *runtime->deaths())) runtime->sayDeath(*death);
+    }
   } catch (...) {
   }
   return HSA_STATUS_ERROR;
@@ -170,13 +201,28 @@ void Runtime::close() {
   bool was_started = true;
   std::call_once(started_, [&] { was_started = false; });
   if (!was_started) return; // the process never made a queue: there is nothing to say
-  if (deaths())
-    for (const std::string &line : deaths_.explainUnended()) warn("{}", line);
   if (cache_watch_) (void)cache_watch_->stop(kCachePatience);
   collector_->stop(settings_.patient(kCollectorPatience), settings_.patient(kCollectorLimit));
+  if (deaths())
+    if (const auto death = deaths_.unended()) sayDeath(*death);
   if (!analysis_->close(kReportPatience))
     warn("the analyzers did not finish; the report is incomplete");
   progress_.reset();
+}
+
+void Runtime::settleRecords() {
+  if (settings_.instrumented && collector_) collector_->settle(settings_.patient(kSettlePatience));
+}
+
+void Runtime::sayDeath(const Death &death) {
+  for (const std::string &line : linesOf(death)) warn("{}", line);
+  if (settings_.deaths.empty())
+    return warn("what is known about such deaths, and what helps: fadeprobe doctor -- and the "
+                "application");
+  OwnFile file = OwnFile::open(expandPath(settings_.deaths), true);
+  int error = file.is() ? file.write(jsonOf(death)) : errno;
+  if (file.is()) error = std::max(error, file.close());
+  if (error != 0) warn("cannot write {}: {}", settings_.deaths, std::strerror(error));
 }
 
 void Runtime::release() {

@@ -85,6 +85,12 @@ public:
   void skipped(const std::string &kernel, const std::string &reason);
   uint64_t nanoseconds(uint64_t ticks) const;
 
+  /// Before a death is explained: what kernels have written down is to be known, as far as it
+  /// comes.
+  void settleRecords();
+  /// On stderr, and to the file for deaths.
+  void sayDeath(const Death &death);
+
 private:
   friend class Visit;
   explicit Runtime(Settings settings);

@@ -179,6 +179,8 @@ std::size_t Analysis::check(StreamBatch &batch, uint64_t &records) noexcept {
   Record record;
   const char *fault = nullptr;
   std::size_t good = 0;
+  std::optional<LastRecords::Scan> scan;
+  if (dispatch.last) scan.emplace();
   while (true) {
     const auto status = cursor.next(record);
     if (status == RecordCursor::Status::end) break;
@@ -191,9 +193,11 @@ std::size_t Analysis::check(StreamBatch &batch, uint64_t &records) noexcept {
       fault = "a site that does not exist";
       break;
     }
+    if (scan) scan->see(record, good);
     good = cursor.offset();
     ++records;
   }
+  if (scan) dispatch.last->add(*scan, {batch.bytes, good}, batch.position);
   if (fault && !dispatch.damaged.exchange(true))
     warn("the records of {} are damaged at byte {} ({}); the rest of dispatch {} is ignored",
          dispatch.kernel->name(), batch.position + good, fault, dispatch.view.id);

@@ -31,6 +31,8 @@ constexpr auto kGrace = std::chrono::milliseconds(200);
 constexpr auto kLastLook = std::chrono::milliseconds(200);
 // How long nobody may take what has ended, beyond what single handlers may take.
 constexpr auto kDeaf = std::chrono::minutes(1);
+// After this long without news the copy engine has brought what it will.
+constexpr auto kCopiesSettle = std::chrono::milliseconds(30);
 constexpr std::string_view kNothingToCopy = ". With FADE_TRANSPORT=host nothing has to be copied";
 
 /// The GPU may still write to the ring and the signal of this one: it lives as long as the process.
@@ -77,10 +79,33 @@ void Collector::stop(std::chrono::milliseconds patience, std::chrono::millisecon
   thread_.join();
 }
 
+void Collector::settle(std::chrono::milliseconds patience) {
+  const Time deadline = Clock::now() + patience;
+  const uint64_t mine = settle_wanted_.fetch_add(1) + 1;
+  asleep_.store(false);
+  wake_.release();
+  while (settled_.load(std::memory_order_acquire) < mine && Clock::now() < deadline)
+    std::this_thread::sleep_for(kLongestNap);
+}
+
+/// Nothing has happened since then, and nothing is under way.
+bool Collector::isSettled(Time since) const {
+  bool copies = false;
+  for (const Streaming &s : streaming_) {
+    const Ring *ring = s.live ? s.live->ring : nullptr;
+    if (!ring) continue;
+    if (!ring->batches.empty()) return false;
+    copies |= ring->segments != nullptr;
+  }
+  // What a copy engine brings takes its time.
+  return !copies || Clock::now() - since >= kCopiesSettle;
+}
+
 void Collector::run() {
   auto nap = kShortestNap;
   auto last_progress = Clock::now();
   while (true) {
+    const uint64_t wanted = settle_wanted_.load(std::memory_order_acquire);
     if (step()) {
       nap = kShortestNap;
       last_progress = Clock::now();
@@ -89,6 +114,8 @@ void Collector::run() {
       if (stopping && last_progress >= deadline_) return giveUp();
       if (!streaming_.empty() || stopping) continue;
       nap = kTimedNap;
+    } else if (settled_.load(std::memory_order_relaxed) < wanted && isSettled(last_progress)) {
+      settled_.store(wanted, std::memory_order_release);
     }
     const bool idle = in_flight_.load(std::memory_order_relaxed) == 0;
     if (stopping_.load(std::memory_order_acquire)) {

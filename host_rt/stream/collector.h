@@ -91,6 +91,10 @@ public:
   /// How full the fullest ring is, from 0 to 1.
   double ringFill() const { return ring_fill_.load(std::memory_order_relaxed); }
 
+  /// Waits until everything that kernels have written by now has been worked on, but not longer
+  /// than `patience`. Any thread but the collector's and the analyzers'.
+  void settle(std::chrono::milliseconds patience);
+
   /// Waits until everything in flight has ended, as long as something happens at least every
   /// `patience` and not longer than `limit` in all; what has not ended then is handed over as
   /// incomplete. Nothing may be added afterwards.
@@ -146,6 +150,7 @@ private:
   bool freeDone(Streaming &s);
   bool finish(Streaming &s);
   void giveUp() noexcept;
+  bool isSettled(Time since) const;
 
   Analysis &analysis_;
   boost::lockfree::queue<std::list<Streaming> *> inbox_{1024}; ///< each has one
@@ -160,7 +165,8 @@ private:
   unsigned fetched_ = 0; ///< segmented rings that were looked at in this step
   const Patience patience_;
 
-  std::atomic<bool> asleep_{false}; ///< until it is woken
+  std::atomic<uint64_t> settle_wanted_{0}, settled_{0}; ///< how often it was asked for, and done
+  std::atomic<bool> asleep_{false};                     ///< until it is woken
   std::counting_semaphore<> wake_{0};
   std::atomic<bool> stopping_{false};
   std::chrono::milliseconds last_patience_{0};

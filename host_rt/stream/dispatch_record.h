@@ -3,6 +3,7 @@
 
 #include "fade/handler_abi.h"
 #include "stream/kernel_info.h"
+#include "stream/last_records.h"
 #include "stream/wave_table.h"
 
 #include <atomic>
@@ -42,8 +43,9 @@ struct DispatchRecord {
   // Filled in by workers.
   std::atomic<uint64_t> records{0};
   std::atomic<uint64_t> bytes{0};
-  std::atomic<bool> damaged{false}; ///< a record made no sense; the rest is skipped
-  std::vector<void *> shards;       ///< [worker * handlers + handler]
+  std::atomic<bool> damaged{false};  ///< a record made no sense; the rest is skipped
+  std::vector<void *> shards;        ///< [worker * handlers + handler]
+  std::shared_ptr<LastRecords> last; ///< null: nobody will ask how it died
 
   void setKernel(std::shared_ptr<const KernelInfo> info);
   void setVariant(std::shared_ptr<const std::string> text);

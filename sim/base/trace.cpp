@@ -1,5 +1,6 @@
 #include "base/trace.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -52,5 +53,11 @@ void say(const char *format, ...) {
   }
   errno = saved;
 }
+
+namespace {
+std::atomic<uint64_t> stopped_at{0};
+}
+void note_stop(uint64_t pc) { stopped_at.store(pc, std::memory_order_release); }
+uint64_t last_stop() { return stopped_at.load(std::memory_order_acquire); }
 
 } // namespace fade::sim

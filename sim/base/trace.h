@@ -19,4 +19,8 @@ const TraceOptions &trace();
 // One line to stderr, with "fadegpu: " before it. Keeps errno.
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+// Where a kernel was when it was stopped, for those who explain it: the latest, 0 if none was.
+void note_stop(uint64_t pc);
+uint64_t last_stop();
+
 } // namespace fade::sim

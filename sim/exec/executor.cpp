@@ -128,8 +128,9 @@ struct NoThreads : std::runtime_error {
 // Ends a dispatch early, under the executor's lock; the first reason counts. Nothing is changed
 // when there is no memory for the message.
 void end_early(Job &job, DispatchResult::Status status, const std::string &message,
-               uint64_t address = 0, bool write = false) {
+               uint64_t address = 0, bool write = false, uint64_t pc = 0) {
   if (job.context.stop) return;
+  job.result.pc = pc;
   job.result.message = message;
   job.result.status = status;
   job.result.fault_address = address;
@@ -224,10 +225,10 @@ ResidentGroup::Outcome Executor::Impl::run_slice(Job &job, Group &group,
                                                  WaveRunner &runner, MemoryView &view,
                                                  DispatchStats &stats) try {
   using Status = DispatchResult::Status;
-  auto stop = [&](Status status, const std::string &message, uint64_t address = 0,
+  auto stop = [&](Status status, uint64_t at, const std::string &message, uint64_t address = 0,
                   bool write = false) {
     std::lock_guard lock(mutex);
-    end_early(job, status, message, address, write);
+    end_early(job, status, message, address, write, at);
   };
   auto pc = [&] { return runner.current() ? runner.current()->pc : 0; };
   try {
@@ -243,20 +244,20 @@ ResidentGroup::Outcome Executor::Impl::run_slice(Job &job, Group &group,
                            fmt::format("{} at {:#x} is outside of GPU memory ({})",
                                        f.write ? "write" : "read", f.address,
                                        job.context.program->text(pc())));
-    stop(Status::memory_fault, message, f.address, f.write);
+    stop(Status::memory_fault, f.fetch ? f.address : pc(), message, f.address, f.write);
   } catch (const MisalignedAtomic &f) {
-    stop(Status::memory_violation,
+    stop(Status::memory_violation, pc(),
          describe(job, pc(),
                   fmt::format("atomic at {:#x} is not aligned ({})", f.address,
                               job.context.program->text(pc()))));
   } catch (const IllegalInstruction &f) {
-    stop(Status::illegal_instruction, describe(job, f.pc, f.what));
+    stop(Status::illegal_instruction, f.pc, describe(job, f.pc, f.what));
   } catch (const TrapRaised &f) {
-    stop(Status::trap, describe(job, f.pc, fmt::format("s_trap {}", f.code)));
+    stop(Status::trap, f.pc, describe(job, f.pc, fmt::format("s_trap {}", f.code)));
   } catch (const std::bad_alloc &) {
-    stop(Status::out_of_resources, describe(job, pc(), no_memory));
+    stop(Status::out_of_resources, pc(), describe(job, pc(), no_memory));
   } catch (const std::exception &e) {
-    stop(Status::bad_dispatch, describe(job, pc(), e.what()));
+    stop(Status::bad_dispatch, pc(), describe(job, pc(), e.what()));
   }
   group.reset(); // it may be half prepared
   return ResidentGroup::Outcome::finished;

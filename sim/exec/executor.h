@@ -46,6 +46,7 @@ struct DispatchResult {
   Status status = Status::ok;
   uint64_t fault_address = 0;
   bool fault_write = false;
+  uint64_t pc = 0;     // of the instruction that stopped it; 0: it was none
   std::string message; // one line for people, empty when ok
   DispatchStats stats;
 };

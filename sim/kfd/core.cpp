@@ -224,6 +224,7 @@ const CoreApi api = {
       return contained([&] { return do_ioctl(device, request, argument); });
     },
     unmapped,
+    last_stop,
 };
 
 } // namespace

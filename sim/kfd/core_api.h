@@ -28,9 +28,11 @@ struct CoreApi {
   uint64_t (*device_number)(int device);
   int (*ioctl)(int device, unsigned long request, void *argument);
   void (*unmapped)(void *address, size_t size);
+  // Where a kernel was that was stopped, the latest; 0 if none was.
+  uint64_t (*last_pc)();
 };
 
-constexpr uint32_t core_api_version = 1;
+constexpr uint32_t core_api_version = 2;
 constexpr const char *core_entry_name = "fadegpu_core_api";
 using CoreEntry = const CoreApi *(*)();
 

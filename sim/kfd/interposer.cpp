@@ -141,3 +141,10 @@ int fail(int negative_errno) {
 }
 
 } // namespace fade::sim::interposer
+
+// For tools in the same process, who know it by name: where the latest kernel that was stopped by a
+// fault or an error was; 0 if none was.
+FADE_HOOK uint64_t fadegpu_last_pc() {
+  const auto *api = fade::sim::interposer::core();
+  return api ? api->last_pc() : 0;
+}

@@ -8,6 +8,14 @@ __global__ void writeAt(int *data, size_t index) { data[index + threadIdx.x] = 1
 __global__ void trapNow(int *data) {
   if (data[threadIdx.x] == 0) __builtin_trap();
 }
+/// The third of four workgroups reads far away in its second half, behind a load that is all right.
+__global__ void oneOfMany(const int *data, int *sum) {
+  int found = data[threadIdx.x];
+  if (blockIdx.x == 2 && threadIdx.x >= 32)
+    found += data[(size_t{1} << 28) + threadIdx.x]; // the guilty line
+  atomicAdd(sum, found);
+}
+__global__ void misaligned(char *data) { atomicAdd(reinterpret_cast<int *>(data + 2), 1); }
 __global__ void forever(volatile int *flag) {
   while (*flag == 0) {
   }
@@ -33,6 +41,8 @@ int main(int, char **argv) {
     if (dropBuffer(buffer) != 0) return 9;
     writeAt<<<1, 64>>>(buffer, 256);
   }
+  if (!std::strcmp(argv[1], "many")) oneOfMany<<<4, 64>>>(buffer, buffer + 64);
+  if (!std::strcmp(argv[1], "misaligned")) misaligned<<<1, 1>>>(reinterpret_cast<char *>(buffer));
   if (!std::strcmp(argv[1], "trap")) trapNow<<<1, 64>>>(buffer);
   if (!std::strcmp(argv[1], "hang")) forever<<<1, 64>>>(buffer);
   if (!std::strcmp(argv[1], "fine") || !std::strcmp(argv[1], "seven"))

@@ -42,9 +42,9 @@ class Command(unittest.TestCase):
         self.assertEqual((first["type"], first["version"], first["code"], first["verdict"]), ("doctor", 1, 2, "not usable"))
         self.assertEqual({f["rule"] for f in lines(result) if f["type"] == "finding"}, {"no-amd-gpu", "no-rocm"})
 
-    def test_no_line_of_the_table_is_wider_than_100_columns_unless_it_is_one_word(self):
+    def test_no_line_of_the_table_is_wider_than_80_columns_unless_it_is_one_word(self):
         for line in doctor("--root", str(self.root)).stdout.splitlines():
-            self.assertTrue(len(line) <= 100 or len(line.split()) <= 2, line)
+            self.assertTrue(len(line) <= 80 or len(line.split()) <= 2, line)
 
     def test_mistakes_are_one_line_and_no_verdict(self):
         self.write("bad.json", '{"version": 1, "rules": [{"id": "x"}]}')
@@ -154,10 +154,19 @@ class Probes(unittest.TestCase):
 
 
 class Deaths(unittest.TestCase):
-    """doctor -- application: says what killed it, and leaves output, exit code and signals alone."""
+    """doctor -- application, and any other run: says what killed it, and leaves output, exit code and signals alone."""
 
-    def run_it(self, how, *words, **variables):
-        return doctor(*words, "--gpu", "gfx90a", "--", os.environ["DOCTOR_DEATHS"], how, FADE_PATIENCE="0.1", **variables)
+    def run_it(self, how, *words, gpu="gfx90a", **variables):
+        return doctor(*words, "--gpu", gpu, "--", os.environ["DOCTOR_DEATHS"], how, FADE_PATIENCE="0.1", **variables)
+
+    def run_plain(self, how, *words, gpu="gfx90a", **variables):
+        """Not under the doctor."""
+        return subprocess.run([PROBE, "-l", "/dev/null", "--gpu", gpu, *words, "--", os.environ["DOCTOR_DEATHS"], how], capture_output=True, text=True,
+                              env=os.environ | {"FADE_PATIENCE": "0.3"} | variables, timeout=250)
+
+    def line_of(self, text):
+        source = pathlib.Path(__file__).with_name("deaths.hip").read_text().splitlines()
+        return 1 + next(i for i, line in enumerate(source) if text in line)
 
     def test_a_program_that_lives_is_left_alone(self):
         for how, code in (("fine", 0), ("seven", 7)):
@@ -165,30 +174,65 @@ class Deaths(unittest.TestCase):
             self.assertEqual((result.returncode, result.stdout), (code, "hipSuccess\n"), result.stderr)
         self.assertEqual([x for x in result.stderr.splitlines() if x.startswith("fade:")], [])
 
-    def test_an_overrun_names_kernel_argument_allocation_and_who_allocated(self):
+    def test_an_overrun_names_kernel_line_argument_allocation_and_who_allocated(self):
         result = self.run_it("overrun")
         self.assertEqual(result.returncode, -6, result.stderr)
+        line = self.line_of("void writeAt")
         self.assertRegex(result.stderr, r"fade: memory fault at 0x[0-9a-f]+, page not present")
+        self.assertRegex(result.stderr, rf"fade: at pc 0x[0-9a-f]+: writeAt\(int\*, unsigned long\)\+0x[0-9a-f]+, deaths.hip:{line}:\d+")
         self.assertRegex(result.stderr, r"fade: \d+ bytes beyond the end of allocation \d+ \(\d+ bytes at 0x[0-9a-f]+\), allocated by ")
         self.assertRegex(result.stderr, r"fade: in flight: dispatch \d+: writeAt\(int\*, unsigned long\), grid 64x1x1 workgroup 64x1x1, queue 0")
+        allocates, calls = self.line_of("hipMalloc(&memory"), self.line_of("= makeBuffer(bytes)")
         self.assertRegex(result.stderr, r"fade:   its argument at byte 0 points into allocation \d+ \(8388608 bytes at 0x[0-9a-f]+\), "
-                                        r"allocated by makeBuffer .*; the address is 1073741824 bytes beyond its end")
+                                        rf"allocated by makeBuffer \(deaths.hip:{allocates}\), main \(deaths.hip:{calls}\); the address is 1073741824 bytes beyond its end")
         self.assertIn("was ended by SIGABRT", result.stderr)
+        self.assertIn("(died-outside-of-memory)", result.stderr)
 
     def test_memory_that_was_freed_is_known_with_who_freed_it(self):
         result = self.run_it("freed")
         self.assertEqual(result.returncode, -6, result.stderr)
         self.assertRegex(result.stderr, r"fade: the address is \d+ bytes into allocation \d+ \(8388608 bytes at .*\), which was freed by dropBuffer ")
         self.assertRegex(result.stderr, r"fade: it had been allocated by makeBuffer ")
+        self.assertIn("writeAt(int*, unsigned long) used memory that had been freed (died-of-freed-memory)", result.stderr)
 
-    def test_an_error_of_a_queue_names_the_kernel(self):
-        result = self.run_it("trap")
-        self.assertNotEqual(result.returncode, 0)
-        self.assertRegex(result.stderr, r"fade: queue \d+ stopped: HSA_STATUS_ERROR")
-        self.assertRegex(result.stderr, r"fade: in flight: dispatch \d+: trapNow\(int\*\)")
-        result = self.run_it("fine", FADE_GPU_FAIL="violation:1:writeAt")
-        self.assertRegex(result.stderr, r"fade: queue \d+ stopped: HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION")
-        self.assertRegex(result.stderr, r"fade: in flight: dispatch \d+: writeAt")
+    def test_the_last_record_of_the_guilty_wave_has_the_line_in_any_run_with_any_transport_and_either_wave_size(self):
+        line = self.line_of("// the guilty line")
+        for gpu, words, wave, lanes in (("gfx90a", [], 0, 32), ("gfx1030", [], 1, 32), ("gfx90a", ["--transport", "device"], 0, 32)):
+            with self.subTest(gpu=gpu, words=words), tempfile.TemporaryDirectory() as folder:
+                file = pathlib.Path(folder) / "deaths.json"
+                result = self.run_plain("many", "-i", "-a", "MemoryAnalysis", "--deaths", str(file), *words, gpu=gpu)
+                self.assertEqual(result.returncode, -6, result.stderr)
+                found = json.loads(file.read_text())
+                dispatch = found["dispatches"][0]
+                self.assertEqual((found["type"], found["version"], found["kind"], dispatch["instrumented"]), ("death", 1, "memory fault", True))
+                self.assertRegex(result.stderr, rf"fade:   wave {wave} of workgroup 2,0,0 touched that page: load of 4 bytes at deaths.hip:{line}:\d+ in oneOfMany, "
+                                                rf"from 0x[0-9a-f]+ to 0x[0-9a-f]+, {lanes} lanes")
+                guilty = dispatch["waves"][0]
+                self.assertEqual((guilty["workgroup"], guilty["wave_in_group"], guilty["records"][-1]["line"]), ([2, 0, 0], wave, line))
+                self.assertEqual(guilty["records"][-1]["hits"], lanes)
+                self.assertLessEqual(guilty["records"][-1]["first"], found["address"])
+
+    def test_an_error_of_a_queue_names_kernel_and_line(self):
+        for how, error, kernel, rule in (("trap", "HSA_STATUS_ERROR_EXCEPTION", "trapNow", "died-of-a-trap"),
+                                         ("misaligned", "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION", "misaligned", "died-of-an-aperture-violation")):
+            for words, said in (([], rf"at pc 0x[0-9a-f]+: {kernel}\(.*deaths.hip:{{}}"), (["-i"], r"last record of 1 wave: .*deaths.hip:{}")):
+                with self.subTest(how=how, words=words):
+                    line = self.line_of(f"void {kernel}") + (how == "trap")
+                    result = self.run_plain(how, *words)
+                    self.assertNotEqual(result.returncode, 0)
+                    self.assertRegex(result.stderr, rf"fade: queue \d+ stopped: {error}\n")
+                    self.assertRegex(result.stderr, rf"fade: in flight: dispatch \d+: {kernel}\(")
+                    self.assertRegex(result.stderr, said.format(line))
+            self.assertIn(f"({rule})", self.run_it(how).stderr)
+
+    def test_failures_of_the_gpu_name_the_kernel(self):
+        for fail, text, rule in (("violation:1:writeAt", "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION", "died-of-an-aperture-violation"),
+                                 ("illegal:1:writeAt", "HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION", "died-of-an-illegal-instruction"),
+                                 ("fault:1:writeAt", "memory fault at 0xfade000", "died-outside-of-memory")):
+            result = self.run_it("fine", FADE_GPU_FAIL=fail)
+            self.assertIn(text, result.stderr)
+            self.assertRegex(result.stderr, r"fade: in flight: dispatch \d+: writeAt")
+            self.assertIn(f"({rule})", result.stderr)
 
     def test_a_hang_names_the_kernel_when_the_time_is_over(self):
         for how, fail, kernel in (("hang", "", "forever"), ("fine", "lost:1:writeAt", "writeAt")):
@@ -196,6 +240,26 @@ class Deaths(unittest.TestCase):
             self.assertEqual(result.returncode, -15, result.stderr)
             self.assertRegex(result.stderr, rf"fade: in flight: dispatch \d+: {kernel}\(")
             self.assertIn("took longer than 5 s and was ended", result.stderr)
+            self.assertIn("(died-of-a-hang)", result.stderr)
+
+    def test_what_killed_it_can_be_saved_and_judged_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "all.jsonl"
+            result = self.run_it("freed", "--save", str(file))
+            self.assertEqual(result.returncode, -6)
+            saved = [json.loads(line) for line in file.read_text().splitlines()]
+            self.assertEqual([x["type"] for x in saved], ["doctor", "fact", "death", "finding", "end"])
+            self.assertEqual((saved[3]["rule"], saved[3]["death"], saved[4]["signal"], saved[4]["timed_out"]), ("died-of-freed-memory", "1", "SIGABRT", False))
+            memory = saved[2]["memory"][0]
+            self.assertEqual((memory["freed"], memory["relation"], memory["size"], memory["freed_by"][0]["function"]), (True, "into", 8 << 20, "dropBuffer"))
+            empty = pathlib.Path(folder) / "root"
+            empty.mkdir()
+            again = lines(doctor("--root", str(empty), "--deaths", str(file), "--json"))
+            self.assertIn("died-of-freed-memory", [x.get("rule") for x in again])
+
+    def test_it_can_be_switched_off_and_is_not_said_twice(self):
+        self.assertNotIn("fade:", self.run_plain("overrun", "--no-explain").stderr)
+        self.assertEqual(self.run_plain("trap").stderr.count("in flight:"), 1)
 
 
 class Allocations(unittest.TestCase):

@@ -68,7 +68,8 @@ TEST(Settings, EveryVariableIsRead) {
                               {"FADE_MEMORY", "64M"},
                               {"FADE_LOSSY", "on"},
                               {"FADE_TRANSPORT", "device"},
-                              {"FADE_EXPLAIN", "on"},
+                              {"FADE_EXPLAIN", "off"},
+                              {"FADE_DEATHS", "/tmp/deaths"},
                               {"FADE_ALLOC", "coarse:min=1M,caller=a,b;host:x"},
                               {"FADE_PROGRESS", "no"},
                               {"FADE_WORKERS", "3"},
@@ -102,14 +103,15 @@ TEST(Settings, EveryVariableIsRead) {
   EXPECT_EQ(s.memory, uint64_t{64} << 20);
   EXPECT_EQ(s.workers, 3u);
   EXPECT_EQ(s.patient(std::chrono::milliseconds(100)), std::chrono::milliseconds(250));
-  EXPECT_TRUE(s.explain);
+  EXPECT_FALSE(s.explain);
+  EXPECT_EQ(s.deaths, "/tmp/deaths");
   ASSERT_EQ(s.allocations.size(), 2u);
   EXPECT_EQ(s.allocations[0].place, AllocationPlace::coarse);
   EXPECT_EQ(s.allocations[0].least, uint64_t{1} << 20);
   EXPECT_EQ(s.allocations[0].caller, "a,b");
   EXPECT_EQ(s.allocations[1].place, AllocationPlace::host);
   EXPECT_EQ(s.allocations[1].caller, "x");
-  EXPECT_EQ(variables().size(), 30u) << "a new variable belongs in this test";
+  EXPECT_EQ(variables().size(), 31u) << "a new variable belongs in this test";
 }
 
 TEST(Settings, AMistakeIsOneLineWithTheNearestRightWord) {
