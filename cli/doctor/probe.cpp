@@ -122,7 +122,9 @@ ProbeResult resultOf(const std::string &stage, const ProbeOptions &options,
     result.text = fmt::format("ended by {}{}", signalName(end.signal), more);
   else if (!readVerdict(end.out, result))
     result.text = fmt::format("ended with code {} and without a result{}", end.code, more);
-  else if (result.outcome == Outcome::failed && end.err.find("fadegpu: ") != std::string::npos)
+  else if ((result.outcome == Outcome::failed || result.outcome == Outcome::limited) &&
+           (end.err.find("fadegpu: ") != std::string::npos ||
+            complaint.find("rror") != std::string::npos))
     result.text += more;
   return result;
 }

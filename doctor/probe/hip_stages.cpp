@@ -133,80 +133,165 @@ std::string tryRocblas() {
   return "sgemm, 64 x 64";
 }
 
-std::string tryMiopen() {
-  void *library = openFirst({"libMIOpen.so.1", "libMIOpen.so"});
-  const Hip hip;
+namespace {
+
+/// It works, and the result is wrong: worse than an error that a program can see.
+struct Wrong : Failed {
+  using Failed::Failed;
+};
+
+/// A convolution of 3 x 3 over 2 channels of 48 x 48, the size from which on RDNA 1 hangs, with
+/// MIOpen. Its functions are those that have been there since ROCm 3.
+class Convolution {
+public:
+  Convolution();
+  /// Lets MIOpen look for the fastest way and takes it. Throws Failed.
+  std::string byFinding();
+  /// The ways that MIOpen offers without looking, until one works. Throws Failed.
+  std::string immediately();
+
+private:
   using Descriptor = void *;
-  const auto create = find<int (*)(void **)>(library, "miopenCreate");
-  const auto create_tensor = find<int (*)(Descriptor *)>(library, "miopenCreateTensorDescriptor");
+  static constexpr int kChannels = 2, kSize = 48, kOutputs = 4, kCells = kSize * kSize;
+
+  template <class F> F use(const char *name) const { return find<F>(library_, name); }
+  /// Throws Failed if the result is wrong.
+  void compare() const;
+
+  void *library_ = openFirst({"libMIOpen.so.1", "libMIOpen.so"});
+  Hip hip_;
+  std::vector<float> input_, weights_;
+  void *handle_ = nullptr;
+  Descriptor x_ = nullptr, w_ = nullptr, y_ = nullptr, conv_ = nullptr;
+  const float *in_ = nullptr, *filter_ = nullptr;
+  float *out_ = nullptr;
+};
+
+Convolution::Convolution() {
+  const auto create_tensor = use<int (*)(Descriptor *)>("miopenCreateTensorDescriptor");
   const auto set_tensor =
-      find<int (*)(Descriptor, int, int, int, int, int)>(library, "miopenSet4dTensorDescriptor");
-  const auto create_conv =
-      find<int (*)(Descriptor *)>(library, "miopenCreateConvolutionDescriptor");
-  const auto set_conv = find<int (*)(Descriptor, int, int, int, int, int, int, int)>(
-      library, "miopenInitConvolutionDescriptor");
-  const auto workspace_of =
-      find<int (*)(void *, Descriptor, Descriptor, Descriptor, Descriptor, size_t *)>(
-          library, "miopenConvolutionForwardGetWorkSpaceSize");
+      use<int (*)(Descriptor, int, int, int, int, int)>("miopenSet4dTensorDescriptor");
+  constexpr int is_float = 1;
+  input_.resize(kChannels * kCells);
+  weights_.resize(kOutputs * kChannels * 9);
+  for (size_t i = 0; i < input_.size(); ++i) input_[i] = static_cast<float>(i * 7 % 13) - 6;
+  for (size_t i = 0; i < weights_.size(); ++i) weights_[i] = static_cast<float>(i * 5 % 11) - 5;
+  check(use<int (*)(void **)>("miopenCreate")(&handle_), "miopenCreate");
+  for (Descriptor *one : {&x_, &w_, &y_}) check(create_tensor(one), "miopenCreateTensorDescriptor");
+  check(set_tensor(x_, is_float, 1, kChannels, kSize, kSize), "miopenSet4dTensorDescriptor");
+  check(set_tensor(w_, is_float, kOutputs, kChannels, 3, 3), "miopenSet4dTensorDescriptor");
+  check(set_tensor(y_, is_float, 1, kOutputs, kSize, kSize), "miopenSet4dTensorDescriptor");
+  check(use<int (*)(Descriptor *)>("miopenCreateConvolutionDescriptor")(&conv_),
+        "miopenCreateConvolutionDescriptor");
+  check(use<int (*)(Descriptor, int, int, int, int, int, int, int)>(
+            "miopenInitConvolutionDescriptor")(conv_, 0, 1, 1, 1, 1, 1, 1),
+        "miopenInitConvolutionDescriptor");
+  out_ = hip_.upload(std::vector<float>(kOutputs * kCells));
+  in_ = hip_.upload(input_);
+  filter_ = hip_.upload(weights_);
+}
+
+std::string Convolution::byFinding() {
   struct Choice { // miopenConvAlgoPerf_t
     int algorithm;
     float time;
     size_t memory;
   };
+  const auto workspace_of =
+      use<int (*)(void *, Descriptor, Descriptor, Descriptor, Descriptor, size_t *)>(
+          "miopenConvolutionForwardGetWorkSpaceSize");
   using Find = int (*)(void *, Descriptor, const void *, Descriptor, const void *, Descriptor,
                        Descriptor, void *, int, int *, Choice *, void *, size_t, bool);
-  const auto find_algorithm = find<Find>(library, "miopenFindConvolutionForwardAlgorithm");
+  const auto find_algorithm = use<Find>("miopenFindConvolutionForwardAlgorithm");
   using Forward = int (*)(void *, const void *, Descriptor, const void *, Descriptor, const void *,
                           Descriptor, int, const void *, Descriptor, void *, void *, size_t);
-  const auto forward = find<Forward>(library, "miopenConvolutionForward");
-
-  // 3 x 3 over 2 channels of 48 x 48, the size from which on RDNA 1 hangs.
-  constexpr int channels = 2, size = 48, outputs = 4, cells = size * size, is_float = 1;
-  std::vector<float> input(channels * cells), weights(outputs * channels * 9);
-  for (size_t i = 0; i < input.size(); ++i) input[i] = static_cast<float>(i * 7 % 13) - 6;
-  for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i * 5 % 11) - 5;
-  void *handle = nullptr;
-  check(create(&handle), "miopenCreate");
-  Descriptor x = nullptr, w = nullptr, y = nullptr, conv = nullptr;
-  for (Descriptor *one : {&x, &w, &y}) check(create_tensor(one), "miopenCreateTensorDescriptor");
-  check(set_tensor(x, is_float, 1, channels, size, size), "miopenSet4dTensorDescriptor");
-  check(set_tensor(w, is_float, outputs, channels, 3, 3), "miopenSet4dTensorDescriptor");
-  check(set_tensor(y, is_float, 1, outputs, size, size), "miopenSet4dTensorDescriptor");
-  check(create_conv(&conv), "miopenCreateConvolutionDescriptor");
-  check(set_conv(conv, 0, 1, 1, 1, 1, 1, 1), "miopenInitConvolutionDescriptor");
+  const auto forward = use<Forward>("miopenConvolutionForward");
   size_t bytes = 0;
-  check(workspace_of(handle, w, x, conv, y, &bytes), "miopenConvolutionForwardGetWorkSpaceSize");
-  float *out = hip.upload(std::vector<float>(outputs * cells));
-  float *workspace = hip.upload(std::vector<float>(bytes / sizeof(float) + 1));
-  const float *in = hip.upload(input), *filter = hip.upload(weights);
+  check(workspace_of(handle_, w_, x_, conv_, y_, &bytes),
+        "miopenConvolutionForwardGetWorkSpaceSize");
+  float *workspace = hip_.upload(std::vector<float>(bytes / sizeof(float) + 1));
   Choice choice{};
   int found = 0;
-  check(find_algorithm(handle, x, in, w, filter, conv, y, out, 1, &found, &choice, workspace, bytes,
-                       false),
+  check(find_algorithm(handle_, x_, in_, w_, filter_, conv_, y_, out_, 1, &found, &choice,
+                       workspace, bytes, false),
         "miopenFindConvolutionForwardAlgorithm");
   if (found == 0) throw Failed("MIOpen finds no way to compute a convolution");
   const float one = 1, zero = 0;
-  check(forward(handle, &one, x, in, w, filter, conv, choice.algorithm, &zero, y, out, workspace,
-                bytes),
+  check(forward(handle_, &one, x_, in_, w_, filter_, conv_, choice.algorithm, &zero, y_, out_,
+                workspace, bytes),
         "miopenConvolutionForward");
-  check(hip.synchronize(), "hipDeviceSynchronize");
-  const auto got = hip.download(out, outputs * cells);
-  for (int o = 0; o < outputs; ++o)
-    for (int row = 0; row < size; ++row)
-      for (int column = 0; column < size; ++column) {
-        float sum = 0;
-        for (int c = 0; c < channels; ++c)
-          for (int dy = -1; dy <= 1; ++dy)
-            for (int dx = -1; dx <= 1; ++dx) {
-              const int ry = row + dy, rx = column + dx;
-              if (ry < 0 || rx < 0 || ry >= size || rx >= size) continue;
-              sum += input[static_cast<size_t>(c * cells + ry * size + rx)] *
-                     weights[static_cast<size_t>(((o * channels + c) * 3 + dy + 1) * 3 + dx + 1)];
-            }
-        const float value = got[static_cast<size_t>(o * cells + row * size + column)];
-        if (std::abs(value - sum) > 0.01f) throw Failed("MIOpen's convolution is wrong");
-      }
+  compare();
   return "3 x 3 over 48 x 48, algorithm " + std::to_string(choice.algorithm);
+}
+
+std::string Convolution::immediately() {
+  struct Solution { // miopenConvSolution_t
+    float time;
+    size_t memory;
+    uint64_t id;
+    int algorithm;
+  };
+  using List =
+      int (*)(void *, Descriptor, Descriptor, Descriptor, Descriptor, size_t, size_t *, Solution *);
+  using Compile = int (*)(void *, Descriptor, Descriptor, Descriptor, Descriptor, uint64_t);
+  using Forward = int (*)(void *, Descriptor, const void *, Descriptor, const void *, Descriptor,
+                          Descriptor, void *, void *, size_t, uint64_t);
+  const auto list = use<List>("miopenConvolutionForwardGetSolution");
+  const auto compile = use<Compile>("miopenConvolutionForwardCompileSolution");
+  const auto forward = use<Forward>("miopenConvolutionForwardImmediate");
+  std::vector<Solution> solutions(16);
+  size_t count = 0;
+  check(list(handle_, w_, x_, conv_, y_, solutions.size(), &count, solutions.data()),
+        "miopenConvolutionForwardGetSolution");
+  for (size_t i = 0; i < count && i < solutions.size(); ++i) {
+    const Solution &one = solutions[i];
+    if (compile(handle_, w_, x_, conv_, y_, one.id) != 0) continue;
+    float *workspace = hip_.upload(std::vector<float>(one.memory / sizeof(float) + 1));
+    if (forward(handle_, w_, filter_, x_, in_, conv_, y_, out_, workspace, one.memory, one.id) != 0)
+      continue;
+    compare();
+    return "solution " + std::to_string(one.id);
+  }
+  throw Failed("none of MIOpen's solutions can be used");
+}
+
+void Convolution::compare() const {
+  check(hip_.synchronize(), "hipDeviceSynchronize");
+  const auto got = hip_.download(out_, kOutputs * kCells);
+  const auto at = [&](int channel, int row, int column) {
+    const bool is_inside = row >= 0 && column >= 0 && row < kSize && column < kSize;
+    return is_inside ? input_[static_cast<size_t>(channel * kCells + row * kSize + column)] : 0.0f;
+  };
+  for (int i = 0; i < kOutputs * kCells; ++i) {
+    const int output = i / kCells, row = i % kCells / kSize, column = i % kSize;
+    float sum = 0;
+    for (int k = 0; k < kChannels * 9; ++k)
+      sum += at(k / 9, row + k % 9 / 3 - 1, column + k % 3 - 1) *
+             weights_[static_cast<size_t>(output * kChannels * 9 + k)];
+    if (std::abs(got[static_cast<size_t>(i)] - sum) > 0.01f)
+      throw Wrong("MIOpen's convolution is wrong");
+  }
+}
+
+} // namespace
+
+std::string tryMiopen() {
+  Convolution convolution;
+  std::string problem;
+  try {
+    return convolution.byFinding();
+  } catch (const Wrong &) {
+    throw;
+  } catch (const Failed &why) {
+    problem = why.what();
+  }
+  // Programs that do not search (PyTorch without benchmark mode) may work nevertheless.
+  try {
+    const std::string how = convolution.immediately();
+    throw Limited(problem + "; without a search it works, with " + how);
+  } catch (const Failed &why) {
+    throw Failed(problem + "; without a search: " + why.what());
+  }
 }
 
 } // namespace fade::probe
