@@ -14,6 +14,8 @@ namespace {
 // Not in the headers of ROCm 5: memory that no cache of the GPU keeps.
 constexpr uint32_t kExtendedScope = 8;
 
+constexpr uint64_t kLeastOnHost = 4096;
+
 constexpr std::array<const char *, 4> kPlaces = {"coarse", "fine", "uncached", "host"};
 const char *nameOf(AllocationPlace place) { return kPlaces[static_cast<std::size_t>(place)]; }
 
@@ -104,28 +106,65 @@ const AllocationPolicy::Pool *AllocationPolicy::target(const Pool &from,
 }
 
 std::optional<AllocationChange> AllocationPolicy::changeFor(hsa_amd_memory_pool_t pool,
-                                                            uint64_t size, uint32_t flags) {
+                                                            uint64_t size, uint64_t flags) {
   if (flags != 0) return std::nullopt; // somebody wants something special, code for example
   const std::lock_guard lock(mutex_);
   if (pools_.empty()) findPools();
   const auto from = std::ranges::find_if(
       pools_, [&](const Pool &one) { return one.handle.handle == pool.handle; });
   if (from == pools_.end() || from->is_kernarg) return std::nullopt;
-  for (std::size_t i = 0; i < rules_.size(); ++i) {
-    Rule &rule = rules_[i];
-    if (size < rule.rule.least || size > rule.rule.most) continue;
-    if (rule.caller && !isCalledBy(*rule.caller)) continue;
-    const Pool *to = target(*from, rule.rule.place);
-    if (!to) ++rule.missing;
-    if (!to || to->handle.handle == pool.handle) return std::nullopt;
-    AllocationChange change;
-    change.pool = to->handle;
-    change.rule = i;
-    // Its own memory a GPU can reach anyway; that of the host not.
-    if (to->on_host && !from->on_host) change.access = from->agent;
-    return change;
+  // What the runtime talks to kernels through is small, in the host's memory, and has to be
+  // coherent.
+  if (from->on_host && size < kLeastOnHost) return std::nullopt;
+  Rule *rule = ruleFor(size);
+  if (!rule) return std::nullopt;
+  const Pool *to = target(*from, rule->rule.place);
+  if (!to) ++rule->missing;
+  if (!to || to->handle.handle == pool.handle) return std::nullopt;
+  AllocationChange change;
+  change.pool = to->handle;
+  change.rule = static_cast<std::size_t>(rule - rules_.data());
+  // Its own memory a GPU can reach anyway; that of the host not.
+  if (to->on_host && !from->on_host) change.access = from->agent;
+  return change;
+}
+
+/// The first that fits.
+AllocationPolicy::Rule *AllocationPolicy::ruleFor(uint64_t size) {
+  for (Rule &rule : rules_)
+    if (size >= rule.rule.least && size <= rule.rule.most &&
+        (!rule.caller || isCalledBy(*rule.caller)))
+      return &rule;
+  return nullptr;
+}
+
+std::optional<AllocationPolicy::SvmChange> AllocationPolicy::changeForSvm(uint64_t size) {
+  const std::lock_guard lock(mutex_);
+  if (pools_.empty()) findPools();
+  Rule *rule = ruleFor(size);
+  if (!rule) return std::nullopt;
+  SvmChange change;
+  change.place = rule->rule.place;
+  change.rule = static_cast<std::size_t>(rule - rules_.data());
+  const auto host = std::ranges::find(pools_, true, &Pool::on_host);
+  if (host != pools_.end()) change.host = host->agent;
+  if (change.place == AllocationPlace::uncached ||
+      (change.place == AllocationPlace::host && host == pools_.end())) {
+    ++rule->missing;
+    return std::nullopt;
   }
-  return std::nullopt;
+  return change;
+}
+
+void AllocationPolicy::countSvm(const SvmChange &change, uint64_t size, bool was_changed) {
+  const std::lock_guard lock(mutex_);
+  Rule &rule = rules_[change.rule];
+  if (!was_changed) {
+    ++rule.refused;
+    return;
+  }
+  ++rule.svm;
+  rule.svm_bytes += size;
 }
 
 void AllocationPolicy::count(const AllocationChange &change, uint64_t size, bool was_moved) {
@@ -145,7 +184,10 @@ std::vector<std::string> AllocationPolicy::summary() {
   for (const Rule &rule : rules_) {
     std::string line = fmt::format("FADE_ALLOC={}: {} allocations ({} bytes) were moved",
                                    nameOf(rule.rule.place), rule.moved, rule.bytes);
-    if (rule.refused != 0) line += fmt::format("; {} not, for want of memory there", rule.refused);
+    if (rule.svm != 0)
+      line +=
+          fmt::format("; {} of managed memory ({} bytes) were changed", rule.svm, rule.svm_bytes);
+    if (rule.refused != 0) line += fmt::format("; {} not: the runtime refused", rule.refused);
     if (rule.missing != 0) line += fmt::format("; {} not: there is no such memory", rule.missing);
     lines.push_back(std::move(line));
   }

@@ -27,7 +27,17 @@ public:
   bool isActive() const { return !rules_.empty(); }
   /// Nothing: it stays where it is. For threads of the application.
   std::optional<AllocationChange> changeFor(hsa_amd_memory_pool_t pool, uint64_t size,
-                                            uint32_t flags);
+                                            uint64_t flags);
+  /// Memory that the driver moves by itself (SVM, as hipMallocManaged has it) comes from no pool,
+  /// but what it is like can be asked for.
+  struct SvmChange {
+    AllocationPlace place = AllocationPlace::coarse;
+    hsa_agent_t host{}; ///< where it is to stay, for `host`
+    std::size_t rule = 0;
+  };
+  std::optional<SvmChange> changeForSvm(uint64_t size);
+  void countSvm(const SvmChange &change, uint64_t size, bool was_changed);
+
   /// What became of it.
   void count(const AllocationChange &change, uint64_t size, bool was_moved);
   /// Sentences for the end of the run.
@@ -43,8 +53,10 @@ private:
     AllocationRule rule;
     std::optional<std::regex> caller;
     uint64_t moved = 0, bytes = 0, refused = 0, missing = 0;
+    uint64_t svm = 0, svm_bytes = 0;
   };
   void findPools();
+  Rule *ruleFor(uint64_t size);
   const Pool *target(const Pool &from, AllocationPlace place) const;
 
   std::mutex mutex_;

@@ -18,6 +18,13 @@ bool isRuntime(std::string_view file) {
   return false;
 }
 
+/// The runtime calls itself through these, to do something once.
+bool isOfLanguage(std::string_view file) {
+  for (const char *name : {"libc.so", "libc-2.", "libpthread", "libstdc++"})
+    if (file.starts_with(name)) return true;
+  return false;
+}
+
 std::string_view nameOfFile(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 /// Debug information in files of its own is not looked for: libdwfl might ask a server for it.
@@ -80,11 +87,11 @@ std::vector<HostFrame> HostSymbols::callers(const HostStack &stack, std::size_t 
   for (int i = 0; i < stack.count && found.size() < most; ++i) {
     const auto address = reinterpret_cast<uint64_t>(stack.frames[static_cast<std::size_t>(i)]);
     Dl_info info{};
-    if (dladdr(reinterpret_cast<void *>(address), &info) == 0 || !info.dli_fname ||
-        isRuntime(nameOfFile(info.dli_fname)))
-      continue;
+    if (dladdr(reinterpret_cast<void *>(address), &info) == 0 || !info.dli_fname) continue;
+    const std::string_view file = nameOfFile(info.dli_fname);
+    if (isRuntime(file) || (found.empty() && isOfLanguage(file))) continue;
     HostFrame &frame = found.emplace_back();
-    frame.library = nameOfFile(info.dli_fname);
+    frame.library = file;
     frame.offset = address - reinterpret_cast<uint64_t>(info.dli_fbase);
     if (info.dli_sname) frame.function = codeobj::demangle(info.dli_sname);
     // The address is where the call returns to, which may be the next line.

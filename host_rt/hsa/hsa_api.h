@@ -27,6 +27,16 @@ hsa_status_t hsa_amd_memory_async_copy_on_engine(void *, hsa_agent_t, const void
                                                  size_t, uint32_t, const hsa_signal_t *,
                                                  hsa_signal_t, uint32_t engine, bool force);
 
+/// Virtual memory management: memory is made here and mapped later. Since ROCm 6; the type and the
+/// handle are an enumeration and a structure with one number.
+struct VmemHandle {
+  uint64_t handle;
+};
+hsa_status_t hsa_amd_vmem_handle_create(hsa_amd_memory_pool_t, size_t, uint32_t type,
+                                        uint64_t flags, VmemHandle *);
+hsa_status_t hsa_amd_vmem_map(void *, size_t size, size_t offset, VmemHandle, uint64_t flags);
+hsa_status_t hsa_amd_vmem_unmap(void *, size_t size);
+
 inline constexpr int kNoEntry = -1;
 
 // Every extension that FADE calls or replaces, and its place in AmdExtTable up to ROCm 5.5 and
@@ -51,7 +61,11 @@ inline constexpr int kNoEntry = -1;
   X(hsa_amd_queue_intercept_create, 35, 37)                                                        \
   X(hsa_amd_queue_intercept_register, 36, 38)                                                      \
   X(hsa_amd_memory_async_copy_rect, 38, 40)                                                        \
-  X(hsa_amd_memory_lock_to_pool, 40, 42)
+  X(hsa_amd_memory_lock_to_pool, 40, 42)                                                           \
+  X(hsa_amd_svm_attributes_set, 44, 46)                                                            \
+  X(hsa_amd_vmem_handle_create, kNoEntry, 57)                                                      \
+  X(hsa_amd_vmem_map, kNoEntry, 59)                                                                \
+  X(hsa_amd_vmem_unmap, kNoEntry, 60)
 
 /// AMD's extensions, by name.
 struct AmdApi {

@@ -3,8 +3,11 @@
 #include "base/diagnostics.h"
 #include "hsa/runtime.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
+#include <span>
+#include <vector>
 
 namespace fade {
 namespace {
@@ -63,41 +66,48 @@ void addAllocation(Runtime &runtime, hsa_amd_memory_pool_t pool, const void *mem
                             agents.isHostPool(pool));
 }
 
-void addLocked(Runtime &runtime, const void *host, const void *device, size_t size) {
+void addLocked(Runtime &runtime, const void *device, size_t size) {
   const Agent *owner = runtime.agents().host();
-  locked().add(host, device);
   runtime.allocations().add(device, size, owner ? owner->number : 0, true);
 }
 
 // The functions that stand in the runtime's tables.
 
-/// Takes the memory from where FADE_ALLOC wants it. False if it is to be taken as asked for.
-bool allocateElsewhere(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void **memory) {
+/// Calls take(runtime, change), which says whether it could have memory from where FADE_ALLOC wants
+/// it. False if it is to be taken as asked for.
+template <typename F>
+bool takeElsewhere(hsa_amd_memory_pool_t pool, size_t size, uint64_t flags, F &&take) noexcept {
   try {
     const Visit visit;
     Runtime *runtime = visit.runtime();
     if (!runtime || !runtime->allocationPolicy().isActive()) return false;
     const auto change = runtime->allocationPolicy().changeFor(pool, size, flags);
     if (!change) return false;
-    const AmdApi &amd = hsaApi().amd;
-    bool is_there = ok(amd.hsa_amd_memory_pool_allocate_fn(change->pool, size, 0, memory));
-    if (is_there && change->access &&
-        !ok(amd.hsa_amd_agents_allow_access_fn(1, &*change->access, nullptr, *memory))) {
-      (void)amd.hsa_amd_memory_pool_free_fn(*memory);
-      is_there = false;
-    }
+    const bool is_there = take(*runtime, *change);
     runtime->allocationPolicy().count(*change, size, is_there);
     note("FADE_ALLOC: {} bytes {}", size, is_there ? "moved" : "cannot be moved");
-    if (is_there && runtime->wantsAllocations())
-      addAllocation(*runtime, change->pool, *memory, size);
     return is_there;
   } catch (...) {
     return false;
   }
 }
 
+bool takeFromPool(Runtime &runtime, const AllocationChange &change, size_t size, void **memory) {
+  const AmdApi &amd = hsaApi().amd;
+  if (!ok(amd.hsa_amd_memory_pool_allocate_fn(change.pool, size, 0, memory))) return false;
+  if (change.access &&
+      !ok(amd.hsa_amd_agents_allow_access_fn(1, &*change.access, nullptr, *memory))) {
+    (void)amd.hsa_amd_memory_pool_free_fn(*memory);
+    return false;
+  }
+  if (runtime.wantsAllocations()) addAllocation(runtime, change.pool, *memory, size);
+  return true;
+}
+
 hsa_status_t poolAllocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void **memory) {
-  if (memory && allocateElsewhere(pool, size, flags, memory)) {
+  if (memory && takeElsewhere(pool, size, flags, [&](Runtime &runtime, const auto &change) {
+        return takeFromPool(runtime, change, size, memory);
+      })) {
     noteMemory(*memory, size);
     return HSA_STATUS_SUCCESS;
   }
@@ -118,21 +128,45 @@ hsa_status_t poolFree(void *memory) {
 
 /// The older door to the same memory: a region is a pool by another name, with the same handle.
 hsa_status_t regionAllocate(hsa_region_t region, size_t size, void **memory) {
-  const hsa_status_t status = hsaApi().core.hsa_memory_allocate_fn(region, size, memory);
-  if (ok(status))
-    tellRuntime([&](Runtime &runtime) { addAllocation(runtime, {region.handle}, *memory, size); });
+  const auto allocate = hsaApi().core.hsa_memory_allocate_fn;
+  hsa_region_t from = region;
+  hsa_status_t status = HSA_STATUS_ERROR;
+  // Through the same door, so that all agents have access as they have it to memory of regions.
+  const bool is_moved =
+      memory && takeElsewhere({region.handle}, size, 0, [&](Runtime &, const auto &change) {
+        from.handle = change.pool.handle;
+        status = allocate(from, size, memory);
+        return ok(status);
+      });
+  if (!is_moved) {
+    from = region;
+    status = allocate(region, size, memory);
+  }
+  if (!ok(status)) return status;
+  tellRuntime([&](Runtime &runtime) { addAllocation(runtime, {from.handle}, *memory, size); });
+  noteMemory(*memory, size);
   return status;
 }
 
 hsa_status_t regionFree(void *memory) {
+  noteFreed(memory);
   tellRuntime([&](Runtime &runtime) { runtime.allocations().remove(memory); });
   return hsaApi().core.hsa_memory_free_fn(memory);
+}
+
+void noteLocked(const void *host, const void *device, size_t size) noexcept {
+  try {
+    locked().add(host, device);
+  } catch (...) {
+  }
+  tellRuntime([&](Runtime &runtime) { addLocked(runtime, device, size); });
+  noteMemory(device, size);
 }
 
 hsa_status_t lock(void *host, size_t size, hsa_agent_t *agents, int count, void **device) {
   const hsa_status_t status =
       hsaApi().amd.hsa_amd_memory_lock_fn(host, size, agents, count, device);
-  if (ok(status)) tellRuntime([&](Runtime &runtime) { addLocked(runtime, host, *device, size); });
+  if (ok(status)) noteLocked(host, *device, size);
   return status;
 }
 
@@ -140,15 +174,92 @@ hsa_status_t lockToPool(void *host, size_t size, hsa_agent_t *agents, int count,
                         hsa_amd_memory_pool_t pool, uint32_t flags, void **device) {
   const hsa_status_t status =
       hsaApi().amd.hsa_amd_memory_lock_to_pool_fn(host, size, agents, count, pool, flags, device);
-  if (ok(status)) tellRuntime([&](Runtime &runtime) { addLocked(runtime, host, *device, size); });
+  if (ok(status)) noteLocked(host, *device, size);
   return status;
 }
 
 hsa_status_t unlock(void *host) {
-  tellRuntime([&](Runtime &runtime) {
-    if (const void *device = locked().take(host)) runtime.allocations().remove(device);
-  });
+  try {
+    if (const void *device = locked().take(host)) {
+      noteFreed(device);
+      tellRuntime([&](Runtime &runtime) { runtime.allocations().remove(device); });
+    }
+  } catch (...) {
+  }
   return hsaApi().amd.hsa_amd_memory_unlock_fn(host);
+}
+
+hsa_status_t vmemCreate(hsa_amd_memory_pool_t pool, size_t size, uint32_t type, uint64_t flags,
+                        VmemHandle *handle) {
+  const auto create = hsaApi().amd.hsa_amd_vmem_handle_create_fn;
+  if (handle && takeElsewhere(pool, size, flags, [&](Runtime &, const auto &change) {
+        return ok(create(change.pool, size, type, flags, handle));
+      }))
+    return HSA_STATUS_SUCCESS;
+  return create(pool, size, type, flags, handle);
+}
+
+hsa_status_t vmemMap(void *address, size_t size, size_t offset, VmemHandle handle, uint64_t flags) {
+  const hsa_status_t status =
+      hsaApi().amd.hsa_amd_vmem_map_fn(address, size, offset, handle, flags);
+  if (!ok(status)) return status;
+  tellRuntime([&](Runtime &runtime) { runtime.allocations().add(address, size, 0, false); });
+  noteMemory(address, size);
+  return status;
+}
+
+hsa_status_t vmemUnmap(void *address, size_t size) {
+  noteFreed(address);
+  tellRuntime([&](Runtime &runtime) { runtime.allocations().remove(address); });
+  return hsaApi().amd.hsa_amd_vmem_unmap_fn(address, size);
+}
+
+using SvmAttribute = hsa_amd_svm_attribute_pair_t;
+
+/// The attributes with those that FADE_ALLOC wants.
+std::vector<SvmAttribute> withPolicy(std::span<const SvmAttribute> asked,
+                                     const AllocationPolicy::SvmChange &change) {
+  std::vector<SvmAttribute> all(asked.begin(), asked.end());
+  const bool is_host = change.place == AllocationPlace::host;
+  const uint64_t kind =
+      is_host ? HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION : HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG;
+  const uint64_t value = is_host ? change.host.handle
+                         : change.place == AllocationPlace::coarse
+                             ? uint64_t{HSA_AMD_SVM_GLOBAL_FLAG_COARSE_GRAINED}
+                             : uint64_t{HSA_AMD_SVM_GLOBAL_FLAG_FINE_GRAINED};
+  std::erase_if(all, [&](const SvmAttribute &one) { return one.attribute == kind; });
+  all.push_back({kind, value});
+  return all;
+}
+
+/// Says who may access memory, or of which grain it is: memory that is being made. What else is set
+/// of it later, advice for example, is not FADE's concern.
+bool makesMemory(std::span<const SvmAttribute> attributes) {
+  return std::ranges::any_of(attributes, [](const SvmAttribute &one) {
+    return one.attribute == HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG ||
+           one.attribute == HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE ||
+           one.attribute == HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE_IN_PLACE;
+  });
+}
+
+hsa_status_t svmSet(void *address, size_t size, SvmAttribute *attributes, size_t count) {
+  const auto set = hsaApi().amd.hsa_amd_svm_attributes_set_fn;
+  try {
+    const Visit visit;
+    Runtime *runtime = visit.runtime();
+    const std::span<const SvmAttribute> asked(attributes, attributes ? count : 0);
+    if (runtime && runtime->allocationPolicy().isActive() && makesMemory(asked))
+      if (const auto change = runtime->allocationPolicy().changeForSvm(size)) {
+        auto all = withPolicy(asked, *change);
+        const bool is_done = ok(set(address, size, all.data(), all.size()));
+        runtime->allocationPolicy().countSvm(*change, size, is_done);
+        note("FADE_ALLOC: {} bytes of managed memory {}", size,
+             is_done ? "changed" : "cannot be changed");
+        if (is_done) return HSA_STATUS_SUCCESS;
+      }
+  } catch (...) {
+  }
+  return set(address, size, attributes, count);
 }
 
 } // namespace
@@ -161,6 +272,10 @@ void hookMemory(HsaTables &tables) {
   tables.replace(&AmdApi::hsa_amd_memory_lock_fn, lock);
   tables.replace(&AmdApi::hsa_amd_memory_unlock_fn, unlock);
   tables.replace(&AmdApi::hsa_amd_memory_lock_to_pool_fn, lockToPool);
+  tables.replace(&AmdApi::hsa_amd_vmem_handle_create_fn, vmemCreate);
+  tables.replace(&AmdApi::hsa_amd_vmem_map_fn, vmemMap);
+  tables.replace(&AmdApi::hsa_amd_vmem_unmap_fn, vmemUnmap);
+  tables.replace(&AmdApi::hsa_amd_svm_attributes_set_fn, svmSet);
 }
 
 } // namespace fade

@@ -73,11 +73,13 @@ int Allocations::place(Buffer &b, kfd_ioctl_alloc_memory_of_gpu_args &args) {
 
 // One line for FADE_GPU_TRACE=allocations.
 void Allocations::log(const Buffer &b) {
+  constexpr uint32_t extended = 1u << 24; // coherent in a wider scope; not in all kernel headers
   const char *place = in_vram(b.flags)                            ? "vram"
                       : b.flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR ? "userptr"
                                                                   : "gtt";
-  say("allocate %" PRIu64 " bytes at 0x%" PRIx64 ": %s%s%s%s", b.size, b.va, place,
+  say("allocate %" PRIu64 " bytes at 0x%" PRIx64 ": %s%s%s%s%s", b.size, b.va, place,
       b.flags & KFD_IOC_ALLOC_MEM_FLAGS_COHERENT ? " coherent" : "",
+      b.flags & extended ? " extended" : "",
       b.flags & KFD_IOC_ALLOC_MEM_FLAGS_UNCACHED ? " uncached" : "",
       b.flags & KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE ? " executable" : "");
 }

@@ -10,6 +10,7 @@
 #include <cinttypes>
 #include <cstring>
 #include <span>
+#include <string>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -311,6 +312,20 @@ int Driver::unmap_memory(kfd_ioctl_unmap_memory_from_gpu_args &args) {
                          });
 }
 
+// What the program wants of memory that belongs to no device.
+static void log_svm(const kfd_ioctl_svm_args &args) {
+  std::string wishes;
+  for (auto &a : std::span(args.attrs, args.nattr)) {
+    const bool is_coherence = a.value & KFD_IOCTL_SVM_FLAG_COHERENT;
+    if (a.type == KFD_IOCTL_SVM_ATTR_SET_FLAGS && is_coherence) wishes += " coherent";
+    if (a.type == KFD_IOCTL_SVM_ATTR_CLR_FLAGS && is_coherence) wishes += " coarse";
+    if (a.type == KFD_IOCTL_SVM_ATTR_PREFERRED_LOC)
+      wishes += a.value == KFD_IOCTL_SVM_LOCATION_SYSMEM ? " system" : " device";
+  }
+  say("svm %" PRIu64 " bytes at 0x%" PRIx64 ":%s", uint64_t{args.size}, uint64_t{args.start_addr},
+      wishes.c_str());
+}
+
 int Driver::shared_virtual_memory(kfd_ioctl_svm_args &args) {
   std::span attributes(args.attrs, args.nattr);
   if (args.op == KFD_IOCTL_SVM_OP_GET_ATTR)
@@ -318,6 +333,7 @@ int Driver::shared_virtual_memory(kfd_ioctl_svm_args &args) {
   if (args.op != KFD_IOCTL_SVM_OP_SET_ATTR) return EINVAL;
   if (!host_has(args.start_addr, args.size)) return EFAULT;
   if (!svm_.set(args.start_addr, args.size, attributes)) return EINVAL;
+  if (trace().allocations) log_svm(args);
   for (auto &a : attributes) {
     bool give = a.type == KFD_IOCTL_SVM_ATTR_ACCESS || a.type == KFD_IOCTL_SVM_ATTR_ACCESS_IN_PLACE;
     if (!give && a.type != KFD_IOCTL_SVM_ATTR_NO_ACCESS) continue;

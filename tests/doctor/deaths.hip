@@ -48,6 +48,6 @@ int main(int, char **argv) {
   if (!std::strcmp(argv[1], "fine") || !std::strcmp(argv[1], "seven"))
     writeAt<<<1, 64>>>(buffer, 0);
   const hipError_t status = hipDeviceSynchronize();
-  std::printf("%s\n", hipGetErrorString(status));
-  return !std::strcmp(argv[1], "seven") ? 7 : 0;
+  std::puts(status == hipSuccess ? "right" : "wrong");
+  return !std::strcmp(argv[1], "seven") ? 7 : status == hipSuccess ? 0 : 1;
 }
