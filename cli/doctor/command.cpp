@@ -1,17 +1,23 @@
 #include "doctor/command.h"
 
 #include "base/diagnostics.h"
+#include "doctor/collect.h"
 #include "doctor/explain.h"
 #include "doctor/fade_probe.h"
 #include "doctor/fix.h"
 #include "doctor/output.h"
+#include "doctor/supervised.h"
 #include "gpu_choice.h"
 #include "run.h"
 #include "text_layout.h"
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <set>
 #include <unistd.h>
 
 namespace fade::cli {
@@ -68,6 +74,47 @@ int fix(const DoctorOptions &options, const doctor::Tree &tree,
   return say(text + "to take it back: fadeprobe doctor --fix --revert\n");
 }
 
+/// The rules of findings, to be compared.
+std::multiset<std::string> rulesOf(const std::vector<doctor::Finding> &findings) {
+  std::multiset<std::string> rules;
+  for (const doctor::Finding &finding : findings) rules.insert(finding.rule);
+  return rules;
+}
+
+/// --collect: into a folder, or into one that becomes an archive.
+int collectTo(const std::string &target, const doctor::Tree &tree, const std::string &program,
+              const doctor::RuleSet &rules) {
+  std::string folder = target;
+  const bool is_archive = target.ends_with(".tar");
+  if (is_archive) {
+    folder = target + ".XXXXXX";
+    if (!mkdtemp(folder.data()))
+      return refuse(Error::of(fmt::format("cannot write {}: {}", target, std::strerror(errno))));
+  }
+  const doctor::LookOptions look{program, rules.variables()};
+  const auto collected = doctor::collect(tree, look, folder);
+  std::error_code ignored;
+  std::string problem = collected ? "" : collected.error().message();
+  bool is_same = false;
+  if (collected) {
+    is_same = rulesOf(rules.judge(doctor::look(doctor::Tree(folder), look))) ==
+              rulesOf(rules.judge(doctor::look(tree, look)));
+    if (is_archive) {
+      const auto end = doctor::runSupervised({"tar", "-S", "-C", folder, "-cf", target, "."}, {},
+                                             std::chrono::minutes(10));
+      if (!end.started || end.code != 0 || end.signal != 0)
+        problem = fmt::format("tar failed: {}", doctor::trimmed(end.err));
+    }
+  }
+  if (is_archive) fs::remove_all(folder, ignored);
+  if (!problem.empty()) return refuse(Error::of(problem));
+  for (const std::string &path : collected->missing)
+    complain(fmt::format("doctor: not copied: {}", printable(path)));
+  if (!is_same) complain("doctor: --root on the copy does not find the same as here");
+  return say(fmt::format("{} files with {} in {}\n", collected->files, bytesText(collected->bytes),
+                         target));
+}
+
 /// Runs the probes that are asked for.
 Result<std::vector<doctor::ProbeResult>> probe(const DoctorOptions &options) {
   const auto program = ownLibrary("fade/fade-doctor-probe");
@@ -116,6 +163,11 @@ CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
                    "what FADE wrote about runs that died (--deaths, FADE_DEATHS): say what the "
                    "rules know about it")
       ->type_name("FILE");
+  command
+      ->add_option("--collect", options.collect,
+                   "copy what is looked at, to be sent to somebody: --root on the copy finds the "
+                   "same")
+      ->type_name("DIR|FILE.tar");
   command
       ->add_option("--save", options.save,
                    "also write everything as JSON lines to a file, to be sent to somebody")
@@ -193,6 +245,7 @@ int runDoctor(const DoctorOptions &options, const std::vector<std::string> &appl
     diagnosis.verdict = doctor::verdictOf(diagnosis.facts, diagnosis.findings);
   }
   if (options.fix) return fix(options, tree, diagnosis.findings);
+  if (!options.collect.empty()) return collectTo(options.collect, tree, program, *rules);
   if (!options.probe.empty()) {
     auto results = probe(options);
     if (!results) return refuse(results.error());

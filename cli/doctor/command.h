@@ -17,6 +17,7 @@ struct DoctorOptions {
   bool json = false, quiet = false;
   bool fix = false, print = false, write = false, revert = false;
   std::string deaths;                ///< a file that FADE wrote; empty: none
+  std::string collect;               ///< a folder or .tar for what is looked at; empty: none
   std::string save;                  ///< a file for JSON lines; empty: none
   std::string probe;                 ///< all, or stages; empty: none
   std::string gpu;                   ///< for probes and applications

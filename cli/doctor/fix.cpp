@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace fade::doctor {
@@ -19,6 +20,12 @@ constexpr std::size_t kLargestFile = 1 << 20;
 constexpr const char *kHead = "# Written by fadeprobe doctor --fix --write; "
                               "fadeprobe doctor --fix --revert takes it back.\n";
 constexpr const char *kGrub = "/etc/default/grub";
+// What kernel-install and sdbootutil give to systemd-boot, and what Pop!_OS and Fedora's images
+// use.
+constexpr const char *kCommandLine = "/etc/kernel/cmdline";
+// A kernel that is an EFI program has its command line in it, and entries of systemd-boot are
+// written by hand where nothing else does: both are not written here.
+constexpr const char *kEntries = "/boot/loader/entries";
 
 struct FixFile {
   Fix::Kind kind;
@@ -32,9 +39,21 @@ constexpr FixFile kFiles[] = {
     {Fix::Kind::udev, "/etc/udev/rules.d/70-fade-doctor.rules",
      "udevadm control --reload && udevadm trigger"},
     {Fix::Kind::kernel, kGrub,
-     "update-grub (or grub2-mkconfig -o /boot/grub2/grub.cfg), then reboot"}};
+     "update-grub (or grub2-mkconfig -o /boot/grub2/grub.cfg), then reboot"},
+    {Fix::Kind::kernel, kCommandLine,
+     "kernel-install add $(uname -r) /lib/modules/$(uname -r)/vmlinuz (or reinstall-kernels, "
+     "dracut -f --regenerate-all), then reboot"}};
 
-const FixFile &fileOf(Fix::Kind kind) { return *std::ranges::find(kFiles, kind, &FixFile::kind); }
+/// With systemd-boot the kernel's words are in another file than with GRUB. Where both are there,
+/// GRUB's counts if it is installed.
+const FixFile &fileOf(const Tree &tree, Fix::Kind kind) {
+  const auto first = std::ranges::find(kFiles, kind, &FixFile::kind);
+  if (kind != Fix::Kind::kernel) return *first;
+  const bool has_grub = tree.exists(kGrub), has_line = tree.exists(kCommandLine);
+  const bool is_grub_there =
+      tree.isFolder("/boot/grub") || tree.isFolder("/boot/grub2") || !has_line;
+  return has_grub && is_grub_there ? *first : *(has_line ? first + 1 : first);
+}
 
 /// A value for a shell, in single quotes if it needs them.
 std::string quoted(const std::string &assignment) {
@@ -82,6 +101,15 @@ std::optional<std::string> withKernelWord(const std::string &grub, const std::st
   return result;
 }
 
+/// The same for a file that is the command line.
+std::string withWord(const std::string &text, const std::string &word) {
+  const auto words = wordsOf(text);
+  if (std::ranges::find(words, word) != words.end()) return text;
+  const auto end = text.find_last_not_of(" \t\r\n");
+  const std::string line = end == text.npos ? "" : text.substr(0, end + 1) + " ";
+  return line + word + (end == text.npos ? "\n" : text.substr(end + 1));
+}
+
 std::string hexOf(std::string_view bytes) {
   std::string text;
   for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
@@ -116,6 +144,8 @@ Status replaceFile(const std::string &place, const std::string &contents, mode_t
   const int fd =
       open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
   if (fd < 0) return Error::of(fmt::format("cannot write {}: {}", place, std::strerror(errno)));
+  struct stat old {};
+  if (stat(place.c_str(), &old) == 0) (void)!fchown(fd, old.st_uid, old.st_gid);
   int error = writeAll(fd, contents);
   if (error == 0 && (fchmod(fd, mode) != 0 || fsync(fd) != 0)) error = errno;
   if (close(fd) != 0 && error == 0) error = errno;
@@ -176,7 +206,14 @@ Result<FixPlan> readLedger(const Tree &tree) {
     const Json json = Json::parse(*text);
     if (json.at("version").number() != 1) throw std::invalid_argument("unknown version");
     FixPlan plan;
-    for (const Json &folder : json.at("folders").list()) plan.folders.push_back(folder.text());
+    for (const Json &folder : json.at("folders").list()) {
+      const bool is_ours = std::string_view(kLedger).starts_with(folder.text() + "/") ||
+                           std::ranges::any_of(kFiles, [&](const FixFile &one) {
+                             return std::string_view(one.path).starts_with(folder.text() + "/");
+                           });
+      if (!is_ours) throw std::invalid_argument(folder.text() + " is none of the folders made");
+      plan.folders.push_back(folder.text());
+    }
     for (const Json &file : json.at("files").list()) {
       FileChange change;
       change.path = file.at("path").text();
@@ -252,13 +289,24 @@ Result<FileChange *> changeOf(const Tree &tree, const std::string &path, FixPlan
 }
 
 Status addFix(const Tree &tree, const std::string &rule, const Fix &fix, FixPlan &plan) {
-  const FixFile &file = fileOf(fix.kind);
+  const FixFile &file = fileOf(tree, fix.kind);
   if (fix.text.find_first_of("\n\r") != fix.text.npos || fix.text.find('\0') != fix.text.npos)
     return Error::of(rule + ": what it would write has more than one line");
+  const bool is_boot = fix.kind == Fix::Kind::kernel;
+  if (is_boot && !tree.exists(file.path))
+    return Error::of(fmt::format("there is neither {} nor {}{}: add '{}' to the kernel's command "
+                                 "line by hand",
+                                 kGrub, kCommandLine,
+                                 tree.isFolder(kEntries)
+                                     ? fmt::format(" (entries of systemd-boot are in {})", kEntries)
+                                     : "",
+                                 fix.text));
   const auto found = changeOf(tree, file.path, plan);
   if (!found) return found.error();
   FileChange &change = **found;
-  if (fix.kind == Fix::Kind::kernel) {
+  if (is_boot && file.path == std::string_view(kCommandLine)) {
+    change.after = withWord(change.after, fix.text);
+  } else if (is_boot) {
     auto grub = withKernelWord(change.after, fix.text);
     if (!grub)
       return Error::of(fmt::format("{} has no line GRUB_CMDLINE_LINUX_DEFAULT=: add '{}' to the "

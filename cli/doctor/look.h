@@ -39,6 +39,13 @@ void lookAtRocm(const Tree &tree, Facts &facts);
 void lookForReaders(const Tree &tree, std::span<const KnownVariable> known, Facts &facts);
 void lookAtProgram(const Tree &tree, const std::string &program, Facts &facts);
 
+/// Files in which shells and sessions find variables. `home` may be empty.
+std::vector<std::string> shellFiles(const Tree &tree, const std::string &home);
+/// Whether a variable says something about ROCm.
+bool isInteresting(std::string_view name, std::span<const KnownVariable> known);
+/// Of such a file, the lines that set variables which say something about ROCm.
+std::string settingsIn(std::string_view text, std::span<const KnownVariable> known);
+
 /// The environment of the process that will use the GPU: this one's, or what the tree says.
 std::map<std::string, std::string> environmentOf(const Tree &tree);
 

@@ -79,7 +79,11 @@ void lookAtProgram(const Tree &tree, const std::string &name, Facts &facts) {
   for (const std::string &root : roots) {
     const auto loaded = librariesOf(tree, root, options);
     if (!loaded) {
-      program.set("problem", loaded.error().message());
+      std::string problem = loaded.error().message();
+      // As that machine calls it.
+      if (const auto place = tree.place(root); place && problem.starts_with(*place))
+        problem.replace(0, place->size(), root);
+      program.set("problem", problem);
       continue;
     }
     for (const Loaded &one : *loaded) {

@@ -19,13 +19,6 @@ bool isName(std::string_view text) {
          std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
 }
 
-bool isInteresting(std::string_view name, std::span<const KnownVariable> known) {
-  constexpr std::array<std::string_view, 7> prefixes = {
-      "HSA_", "HSAKMT_", "HIP_", "ROCR_", "MIOPEN_", "ROCBLAS_", "PYTORCH_HIP_"};
-  return std::ranges::any_of(prefixes, [&](auto prefix) { return name.starts_with(prefix); }) ||
-         std::ranges::any_of(known, [&](const auto &one) { return one.name == name; });
-}
-
 Record *recordOf(Facts &facts, const std::string &name) {
   for (Record *record : facts.of("variable"))
     if (record->is("name", name)) return record;
@@ -69,6 +62,28 @@ std::vector<std::pair<std::string, std::string>> assignmentsIn(std::string_view 
   return found;
 }
 
+/// Whether the bytes hold the name as a string of its own.
+bool holdsString(codeobj::ByteView bytes, const std::string &name) {
+  const char *const data = reinterpret_cast<const char *>(bytes.data());
+  for (std::size_t from = 0; from < bytes.size();) {
+    const void *at = memmem(data + from, bytes.size() - from, name.c_str(), name.size() + 1);
+    if (!at) return false;
+    const auto offset = static_cast<std::size_t>(static_cast<const char *>(at) - data);
+    if (offset == 0 || data[offset - 1] == '\0') return true;
+    from = offset + 1;
+  }
+  return false;
+}
+
+} // namespace
+
+bool isInteresting(std::string_view name, std::span<const KnownVariable> known) {
+  constexpr std::array<std::string_view, 7> prefixes = {
+      "HSA_", "HSAKMT_", "HIP_", "ROCR_", "MIOPEN_", "ROCBLAS_", "PYTORCH_HIP_"};
+  return std::ranges::any_of(prefixes, [&](auto prefix) { return name.starts_with(prefix); }) ||
+         std::ranges::any_of(known, [&](const auto &one) { return one.name == name; });
+}
+
 std::vector<std::string> shellFiles(const Tree &tree, const std::string &home) {
   std::vector<std::string> files = {"/etc/environment", "/etc/profile", "/etc/bash.bashrc",
                                     "/etc/zsh/zshenv"};
@@ -84,20 +99,15 @@ std::vector<std::string> shellFiles(const Tree &tree, const std::string &home) {
   return files;
 }
 
-/// Whether the bytes hold the name as a string of its own.
-bool holdsString(codeobj::ByteView bytes, const std::string &name) {
-  const char *const data = reinterpret_cast<const char *>(bytes.data());
-  for (std::size_t from = 0; from < bytes.size();) {
-    const void *at = memmem(data + from, bytes.size() - from, name.c_str(), name.size() + 1);
-    if (!at) return false;
-    const auto offset = static_cast<std::size_t>(static_cast<const char *>(at) - data);
-    if (offset == 0 || data[offset - 1] == '\0') return true;
-    from = offset + 1;
+std::string settingsIn(std::string_view text, std::span<const KnownVariable> known) {
+  std::string kept;
+  for (const std::string &line : linesOf(text)) {
+    const auto all = assignmentsIn(line);
+    if (std::ranges::any_of(all, [&](const auto &one) { return isInteresting(one.first, known); }))
+      kept += line + "\n";
   }
-  return false;
+  return kept;
 }
-
-} // namespace
 
 std::map<std::string, std::string> environmentOf(const Tree &tree) {
   std::map<std::string, std::string> found;

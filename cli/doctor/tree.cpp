@@ -63,11 +63,14 @@ std::optional<std::string> Tree::canonical(std::string_view path) const {
     const ssize_t size = readlink((root_ + next).c_str(), target, sizeof target);
     if (size <= 0 || ++links > kMostLinks) return std::nullopt;
     const std::string_view to(target, static_cast<std::size_t>(size));
+    if (journal_) journal_->links.emplace(next, to);
     if (to.starts_with('/')) done.clear(); // the root is this one, not the machine's
     std::vector<std::string> more = reversedParts(to);
     todo.insert(todo.end(), more.begin(), more.end());
   }
-  return done.empty() ? "/" : done;
+  if (done.empty()) done = "/";
+  if (journal_) journal_->seen.insert(done);
+  return done;
 }
 
 std::optional<std::string> Tree::place(std::string_view path) const {
@@ -91,12 +94,13 @@ bool Tree::isFolder(std::string_view path) const {
 std::optional<std::string> Tree::linkTarget(std::string_view path) const {
   const auto slash = path.rfind('/');
   if (slash == path.npos) return std::nullopt;
-  const auto folder = place(path.substr(0, slash));
+  const auto folder = canonical(path.substr(0, slash));
   if (!folder) return std::nullopt;
   char target[PATH_MAX];
-  const std::string link = *folder + std::string(path.substr(slash));
-  const ssize_t size = readlink(link.c_str(), target, sizeof target);
+  const std::string link = (*folder == "/" ? "" : *folder) + std::string(path.substr(slash));
+  const ssize_t size = readlink((root_ + link).c_str(), target, sizeof target);
   if (size <= 0) return std::nullopt;
+  if (journal_) journal_->links.emplace(link, std::string(target, static_cast<std::size_t>(size)));
   return std::string(target, static_cast<std::size_t>(size));
 }
 
@@ -109,14 +113,20 @@ void Tree::note(std::string_view path, int error) const {
 
 std::optional<std::string> Tree::read(std::string_view path, std::size_t limit,
                                       bool from_end) const {
-  const auto real = place(path);
+  const auto inside = canonical(path);
+  const std::string real = root_ + inside.value_or("");
   struct stat status {};
   // Opening a pipe waits for its other side, and a device may do anything.
-  if (!real || lstat(real->c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  const int fd = open(real->c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (!inside || lstat(real.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  const int fd = open(real.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) {
     note(path, errno);
     return std::nullopt;
+  }
+  if (journal_) {
+    std::size_t &most = journal_->read[*inside];
+    most = std::max(most, limit);
+    if (from_end) journal_->read_at_end.insert(*inside);
   }
   if (from_end && status.st_size > static_cast<off_t>(limit))
     (void)lseek(fd, status.st_size - static_cast<off_t>(limit), SEEK_SET);
@@ -162,9 +172,10 @@ std::map<std::string, std::string> Tree::properties(std::string_view path) const
 
 std::vector<std::string> Tree::list(std::string_view path) const {
   std::vector<std::string> names;
-  const auto real = place(path);
-  if (!real) return names;
-  const std::unique_ptr<DIR, int (*)(DIR *)> folder(opendir(real->c_str()), closedir);
+  const auto inside = canonical(path);
+  if (!inside) return names;
+  if (journal_) journal_->listed.insert(*inside);
+  const std::unique_ptr<DIR, int (*)(DIR *)> folder(opendir((root_ + *inside).c_str()), closedir);
   if (!folder) {
     if (errno != ENOTDIR) note(path, errno);
     return names;

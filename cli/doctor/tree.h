@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
@@ -15,6 +16,15 @@ namespace fade::doctor {
 
 /// Enough for what the kernel and configuration files say.
 inline constexpr std::size_t kUsualLimit = 64 << 10;
+
+/// What was looked at in a tree, by paths of that machine without links in them.
+struct Journal {
+  std::set<std::string> seen;               ///< what exists, of any kind
+  std::map<std::string, std::string> links; ///< that were followed, and what they say
+  std::map<std::string, std::size_t> read;  ///< files, and how many bytes of them at most
+  std::set<std::string> read_at_end;        ///< those of which the last bytes were read
+  std::set<std::string> listed;             ///< folders
+};
 
 class Tree {
 public:
@@ -44,6 +54,9 @@ public:
   /// Names in a folder, sorted. Of more than 4096 some are missing.
   std::vector<std::string> list(std::string_view path) const;
 
+  /// Everything that is looked at from now on is noted there.
+  void keepJournal(Journal &journal) { journal_ = &journal; }
+
   /// What is there and could not be read, and why: "/etc/x: Permission denied".
   const std::vector<std::string> &unreadable() const { return unreadable_; }
 
@@ -53,6 +66,7 @@ private:
 
   std::string root_; ///< empty: this machine
   mutable std::vector<std::string> unreadable_;
+  Journal *journal_ = nullptr;
 };
 
 std::string trimmed(std::string_view text);

@@ -60,6 +60,26 @@ class Command(unittest.TestCase):
             self.assertIn(text, result.stderr)
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
 
+    def test_what_is_looked_at_can_be_collected_into_a_folder_or_an_archive(self):
+        self.write("/root/proc/version", "Linux version 6.5.0")
+        self.write("/root/fade-doctor/environ", "HSA_XNACK=1\nTOKEN=secret\n")
+        findings = [x["rule"] for x in lines(doctor("--root", str(self.root / "root"), "--json")) if x["type"] == "finding"]
+        result = doctor("--root", str(self.root / "root"), "--collect", str(self.root / "x.tar"))
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result)
+        (self.root / "copy").mkdir()
+        subprocess.run(["tar", "xf", self.root / "x.tar", "-C", self.root / "copy"], check=True)
+        again = [x["rule"] for x in lines(doctor("--root", str(self.root / "copy"), "--json")) if x["type"] == "finding"]
+        self.assertEqual(findings, again)
+        self.assertEqual((self.root / "copy/fade-doctor/environ").read_text(), "HSA_XNACK=1\n")
+        self.assertEqual(sorted(p.name for p in self.root.iterdir()), ["copy", "root", "x.tar"])
+        result = doctor("--collect", str(self.root / "copy"))
+        self.assertEqual((result.returncode, len(result.stderr.splitlines())), (3, 1))
+        # This machine, whatever it is.
+        result = doctor("--collect", str(self.root / "here"), TOKEN="secret", HSA_XNACK="0")
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result)
+        self.assertNotIn("secret", (self.root / "here/fade-doctor/environ").read_text())
+        self.assertIn("HSA_XNACK=0", (self.root / "here/fade-doctor/environ").read_text())
+
     def test_more_rules_can_be_given(self):
         self.write("more.json", json.dumps({"version": 1, "rules": [
             {"id": "mine", "severity": "note", "when": [{"fact": "machine.kfd", "is": "missing"}], "finding": "Mine.", "source": "me"}]}))

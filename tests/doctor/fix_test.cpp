@@ -164,5 +164,35 @@ TEST_F(DoctorFix, WithoutAGrubLineItSaysWhatToDo) {
   EXPECT_NE(all.error().message().find("iommu=pt"), std::string::npos);
 }
 
+TEST_F(DoctorFix, WithSystemdBootTheWordsGoIntoTheKernelsCommandLineAndComeOutAgain) {
+  fs::create_directories(at("/etc/kernel"));
+  std::ofstream(at("/etc/kernel/cmdline")) << "root=UUID=1 rw quiet\n";
+  // GRUB's settings are there, GRUB is not: as Fedora and Debian leave them.
+  EXPECT_EQ(plan({"iommu"}).changes.front().path, "/etc/kernel/cmdline");
+  const auto before = snapshot(folder.path());
+  ASSERT_TRUE(writeFixes(tree, plan({"iommu"})).ok());
+  EXPECT_EQ(read(at("/etc/kernel/cmdline")), "root=UUID=1 rw quiet iommu=pt\n");
+  ASSERT_TRUE(plan({"iommu"}).changes.empty()) << "it is there already";
+  ASSERT_TRUE(revertFixes(tree).ok());
+  EXPECT_EQ(snapshot(folder.path()), before);
+  fs::create_directories(at("/boot/grub2"));
+  EXPECT_EQ(plan({"iommu"}).changes.front().path, "/etc/default/grub");
+}
+
+TEST_F(DoctorFix, RevertingRefusesAChangedCommandLineWithOneLineAndTouchesNothing) {
+  fs::remove(at("/etc/default/grub"));
+  fs::create_directories(at("/etc/kernel"));
+  std::ofstream(at("/etc/kernel/cmdline")) << "rw";
+  ASSERT_TRUE(writeFixes(tree, plan()).ok());
+  EXPECT_EQ(read(at("/etc/kernel/cmdline")), "rw iommu=pt");
+  std::ofstream(at("/etc/kernel/cmdline")) << "rw iommu=pt mine";
+  const auto before = snapshot(folder.path());
+  const auto reverted = revertFixes(tree);
+  ASSERT_FALSE(reverted.ok());
+  EXPECT_NE(reverted.error().message().find("/etc/kernel/cmdline was changed"), std::string::npos);
+  EXPECT_EQ(reverted.error().message().find('\n'), std::string::npos);
+  EXPECT_EQ(snapshot(folder.path()), before);
+}
+
 } // namespace
 } // namespace fade::doctor

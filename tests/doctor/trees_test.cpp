@@ -1,6 +1,7 @@
 // Each tree of tests/data/doctor has exactly the findings that it says.
 #include "tree_file.h"
 
+#include "doctor/collect.h"
 #include "doctor/output.h"
 
 #include <gtest/gtest.h>
@@ -26,6 +27,12 @@ const RuleSet &rules() {
     return set;
   }();
   return all;
+}
+
+std::vector<std::string> textsOf(const std::vector<Finding> &findings) {
+  std::vector<std::string> texts;
+  for (const Finding &finding : findings) texts.push_back(finding.rule + ": " + finding.text);
+  return texts;
 }
 
 class DoctorTree : public testing::TestWithParam<std::string> {};
@@ -64,6 +71,13 @@ TEST_P(DoctorTree, HasTheExpectedFindings) {
       if (load->is("name", name)) loaded = load->get("path");
     EXPECT_EQ(loaded, path) << table;
   }
+  // What --collect copies of it has the same findings.
+  const test::Folder copy;
+  const auto collected =
+      collect(tree, {expected.program, rules().variables()}, copy.path() + "/tree");
+  ASSERT_TRUE(collected) << collected.error().message();
+  const Facts copied = look(Tree(copy.path() + "/tree"), {expected.program, rules().variables()});
+  EXPECT_EQ(textsOf(rules().judge(copied)), textsOf(diagnosis.findings));
   // Every placeholder was one, and nothing of the tree is a command for the terminal.
   for (const Finding &finding : diagnosis.findings)
     EXPECT_EQ(finding.text.find('{'), std::string::npos) << finding.text;
