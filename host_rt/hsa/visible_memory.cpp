@@ -1,0 +1,193 @@
+#include "hsa/visible_memory.h"
+
+#include <algorithm>
+
+namespace fade {
+namespace {
+
+using capture::kPageSize;
+using capture::Region;
+using capture::RegionKind;
+
+constexpr uint64_t down(uint64_t address) { return address & ~(kPageSize - 1); }
+constexpr uint64_t up(uint64_t address) { return down(address + kPageSize - 1); }
+
+Region pagesOf(const void *memory, std::size_t size, RegionKind kind) {
+  const auto at = reinterpret_cast<uint64_t>(memory);
+  Region region;
+  region.address = down(at);
+  region.size = up(at + size) - region.address;
+  region.kind = kind;
+  return region;
+}
+
+const Agent *ownerOf(hsa_amd_memory_pool_t pool, const Agents &agents) {
+  const auto number = agents.ownerOf(pool);
+  for (const Agent &agent : agents.all())
+    if (number && agent.number == *number) return &agent;
+  return agents.host();
+}
+
+/// The images of code objects on an agent.
+std::vector<VisibleRegion> codeOn(const Agent &agent) {
+  hsa_ven_amd_loader_1_00_pfn_t loader{};
+  if (!ok(hsaApi().core.hsa_system_get_major_extension_table_fn(HSA_EXTENSION_AMD_LOADER, 1,
+                                                                sizeof loader, &loader)) ||
+      !loader.hsa_ven_amd_loader_query_segment_descriptors)
+    return {};
+  std::size_t count = 0;
+  if (!ok(loader.hsa_ven_amd_loader_query_segment_descriptors(nullptr, &count)) || count == 0)
+    return {};
+  std::vector<hsa_ven_amd_loader_segment_descriptor_t> segments(count);
+  // One may have come in between: then it says that there is no room.
+  if (!ok(loader.hsa_ven_amd_loader_query_segment_descriptors(segments.data(), &count))) return {};
+  std::vector<VisibleRegion> found;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto &segment = segments[i];
+    if (segment.agent.handle != agent.handle || !segment.segment_base) continue;
+    VisibleRegion code;
+    code.region = pagesOf(segment.segment_base, segment.segment_size, RegionKind::code);
+    code.region.agent = agent.number;
+    code.agent = agent.handle;
+    found.push_back(code);
+  }
+  return found;
+}
+
+/// By address; where two overlap, as segments of one code object may, they become one if they are
+/// of one kind, else the first counts.
+void makeDisjoint(std::vector<VisibleRegion> &regions) {
+  std::ranges::stable_sort(regions, {},
+                           [](const VisibleRegion &r) { return r.region.address; });
+  std::vector<VisibleRegion> result;
+  for (VisibleRegion next : regions) {
+    if (!result.empty() && next.region.address < result.back().region.end()) {
+      Region &last = result.back().region;
+      if (next.region.end() <= last.end()) continue;
+      if (last.kind == RegionKind::code && next.region.kind == RegionKind::code) {
+        last.size = next.region.end() - last.address;
+        continue;
+      }
+      const uint64_t cut = last.end() - next.region.address;
+      next.region.address += cut;
+      next.region.size -= cut;
+      if (next.host) next.host += cut;
+    }
+    result.push_back(next);
+  }
+  regions = std::move(result);
+}
+
+} // namespace
+
+void VisibleMemory::add(VisibleRegion region) {
+  const std::lock_guard lock(mutex_);
+  region.allocation = next_++;
+  entries_[region.region.address] = {region, {}};
+}
+
+void VisibleMemory::addPool(const void *memory, std::size_t size, hsa_amd_memory_pool_t pool,
+                            const Agents &agents) {
+  const auto get = hsaApi().amd.hsa_amd_memory_pool_get_info_fn;
+  std::size_t granule = kPageSize;
+  (void)get(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE, &granule);
+  if (granule == 0) granule = kPageSize;
+  VisibleRegion visible;
+  visible.region = pagesOf(memory, (size + granule - 1) / granule * granule, RegionKind::pool);
+  (void)get(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &visible.region.flags);
+  visible.region.on_host = agents.isHostPool(pool);
+  if (const Agent *owner = ownerOf(pool, agents)) {
+    visible.region.agent = owner->number;
+    visible.agent = owner->handle;
+  }
+  if (visible.region.on_host) visible.host = visible.region.address;
+  add(visible);
+}
+
+void VisibleMemory::addLocked(const void *host, const void *device, std::size_t size,
+                              const Agents &agents) {
+  VisibleRegion visible;
+  visible.region = pagesOf(device, size, RegionKind::locked);
+  visible.region.on_host = true;
+  if (const Agent *owner = agents.host()) {
+    visible.region.agent = owner->number;
+    visible.agent = owner->handle;
+  }
+  visible.host = down(reinterpret_cast<uint64_t>(host));
+  {
+    const std::lock_guard lock(mutex_);
+    locked_at_[reinterpret_cast<uint64_t>(host)] = visible.region.address;
+  }
+  add(visible);
+}
+
+void VisibleMemory::addManaged(const void *memory, std::size_t size, const Agents &agents) {
+  VisibleRegion visible;
+  visible.region = pagesOf(memory, size, RegionKind::managed);
+  visible.region.on_host = true;
+  if (const Agent *owner = agents.host()) {
+    visible.region.agent = owner->number;
+    visible.agent = owner->handle;
+  }
+  visible.host = visible.region.address;
+  add(visible);
+}
+
+void VisibleMemory::addMapped(const void *memory, std::size_t size, const Agents &agents) {
+  VisibleRegion visible;
+  visible.region = pagesOf(memory, size, RegionKind::mapped);
+  for (const Agent &agent : agents.all())
+    if (agent.is_gpu && visible.agent.handle == 0) {
+      visible.region.agent = agent.number;
+      visible.agent = agent.handle;
+    }
+  add(visible);
+}
+
+void VisibleMemory::remove(const void *memory) {
+  const std::lock_guard reading(reading_);
+  const std::lock_guard lock(mutex_);
+  entries_.erase(down(reinterpret_cast<uint64_t>(memory)));
+}
+
+void VisibleMemory::removeLocked(const void *host) {
+  const std::lock_guard reading(reading_);
+  const std::lock_guard lock(mutex_);
+  const auto at = locked_at_.find(reinterpret_cast<uint64_t>(host));
+  if (at == locked_at_.end()) return;
+  entries_.erase(at->second);
+  locked_at_.erase(at);
+}
+
+void VisibleMemory::allow(const void *memory, const hsa_agent_t *agents, uint32_t count) {
+  const std::lock_guard lock(mutex_);
+  const auto at = entries_.find(down(reinterpret_cast<uint64_t>(memory)));
+  if (at == entries_.end()) return;
+  for (uint32_t i = 0; i < count; ++i) at->second.allowed.insert(agents[i].handle);
+}
+
+std::vector<VisibleRegion> VisibleMemory::seenBy(const Agent &agent) {
+  std::vector<VisibleRegion> regions;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto &[address, entry] : entries_) {
+      const VisibleRegion &visible = entry.visible;
+      if (visible.region.on_host || visible.agent.handle == agent.handle ||
+          visible.region.kind == RegionKind::mapped || entry.allowed.contains(agent.handle.handle))
+        regions.push_back(visible);
+    }
+  }
+  std::ranges::move(codeOn(agent), std::back_inserter(regions));
+  makeDisjoint(regions);
+  return regions;
+}
+
+bool VisibleMemory::isStillThere(const VisibleRegion &region) {
+  if (region.region.kind == RegionKind::code) return true;
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(entries_, [&](const auto &entry) {
+    return entry.second.visible.allocation == region.allocation;
+  });
+}
+
+} // namespace fade
