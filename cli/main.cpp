@@ -1,5 +1,6 @@
 // fadeprobe: decides which command was meant and hands over to it.
 #include "analyze.h"
+#include "capture/command.h"
 #include "check/command.h"
 #include "compile.h"
 #include "doctor/command.h"
@@ -21,7 +22,8 @@ public:
   std::string make_usage(const CLI::App *app, std::string name) const override {
     if (app->get_parent()) return Formatter::make_usage(app, name);
     return "usage: fadeprobe [options] -- application [arguments]\n"
-           "       fadeprobe trace|control|log|check|analyze|report|inspect|doctor|flags|cc "
+           "       fadeprobe "
+           "trace|control|log|check|capture|captures|replay|analyze|report|inspect|doctor|flags|cc "
            "--help\n";
   }
 };
@@ -88,6 +90,12 @@ int main(int argc, char **argv) {
   CLI::App *doctor_command = fade::cli::addDoctorCommand(app, doctor);
   fade::cli::CheckOptions check;
   CLI::App *check_command = fade::cli::addCheckCommand(app, check);
+  fade::cli::CaptureOptions capture;
+  CLI::App *capture_command = fade::cli::addCaptureCommand(app, capture);
+  fade::cli::CapturesOptions captures;
+  CLI::App *captures_command = fade::cli::addCapturesCommand(app, captures);
+  fade::cli::ReplayOptions replay;
+  CLI::App *replay_command = fade::cli::addReplayCommand(app, replay);
   fade::cli::CompileOptions compile;
   CLI::App *flags_command = fade::cli::addFlagsCommand(app, compile);
   CLI::App *cc_command = fade::cli::addCcCommand(app, compile);
@@ -110,6 +118,9 @@ int main(int argc, char **argv) {
     return fade::cli::kUsageError;
   }
   if (check_command->parsed()) return fade::cli::runCheck(check, application);
+  if (capture_command->parsed()) return fade::cli::runCapture(capture, application);
+  if (captures_command->parsed()) return fade::cli::runCaptures(captures);
+  if (replay_command->parsed()) return fade::cli::runReplay(replay);
   if (report_command->parsed()) return fade::cli::runReport(report);
   if (inspect_command->parsed()) return fade::cli::runInspect(inspect, stdout, stderr);
   if (trace_command->parsed()) return fade::cli::runTrace(trace, application);

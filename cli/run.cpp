@@ -36,7 +36,7 @@ std::string absolute(const std::string &path) {
 
 /// The application may go to another directory before FADE opens a file.
 std::string withAbsolutePaths(const std::string &name, const std::string &value) {
-  if (name == "FADE_RECORD" || name == "FADE_TRACE" ||
+  if (name == "FADE_RECORD" || name == "FADE_TRACE" || name == "FADE_CAPTURE" ||
       (name == "FADE_LOG_LOCATION" && value != "console"))
     return absolute(value);
   std::string all;
@@ -189,6 +189,11 @@ void addTraceVariables(CLI::App &app, RunOptions &options) {
       std::string(findVariable("FADE_TRACE_LIBRARIES")->help));
   addVariable(app, options, "--correct", "FADE_CORRECT", "properties");
   add_flag(app, options.verbose, "-v,--verbose", "log what is recorded, and what is not");
+  addPlaceOptions(app, options);
+}
+
+void addCaptureVariables(CLI::App &app, RunOptions &options) {
+  add_flag(app, options.verbose, "-v,--verbose", "log what was seen and captured");
   addPlaceOptions(app, options);
 }
 

@@ -342,6 +342,13 @@ constexpr Variable kVariables[] = {
     {"FADE_CORRECT", "--correct",
      "properties: return what HSA and the driver say about a device where HIP says otherwise",
      readCorrect},
+    {"FADE_CAPTURE", "--output", "folder for captures of the chosen dispatches",
+     [](Settings &s, std::string_view v) -> Complaint {
+       s.capture = v;
+       return std::nullopt;
+     }},
+    {"FADE_CAPTURE_LIMIT", "--limit", "capture at most N dispatches (default: 16)",
+     [](Settings &s, std::string_view v) { return readPositive(s.capture_limit, v); }},
     {"FADE_MEMORY", "--memory", "memory for buffered records, for example 256M", readMemory},
     {"FADE_LOSSY", "--lossy", "drop records instead of slowing kernels down",
      [](Settings &s, std::string_view v) { return readFlag(s.lossy, v); }},
@@ -484,6 +491,7 @@ void makePathsAbsolute(Settings &settings) {
   change(settings.record);
   change(settings.trace);
   change(settings.deaths);
+  change(settings.capture);
   for (std::string &directory : settings.cache) change(directory);
   for (HandlerChoice &choice : settings.handlers)
     if (choice.name.find('/') != std::string::npos) change(choice.name);

@@ -74,6 +74,8 @@ struct Settings {
   unsigned trace_stacks = 0;    ///< frames at most; 0: no stacks
   bool trace_libraries = false; ///< who asks for which library
   bool correct_properties = false;
+  std::string capture;         ///< folder for captures; empty: none are made
+  uint32_t capture_limit = 16; ///< of dispatches
   uint64_t memory = uint64_t{256} << 20;
   bool lossy = false;
   Transport transport = Transport::host;
@@ -84,10 +86,11 @@ struct Settings {
   unsigned workers = 0; ///< 0: chosen by the number of processors
   double patience = 1;  ///< how many times longer than usual to wait for what seems stuck
 
-  /// A trace of host events is no reason to report durations, too, unless a place is given for
-  /// them.
+  /// A trace of host events or captures are no reason to report durations, too, unless a place is
+  /// given for them.
   bool hasReport() const {
-    return trace.empty() || instrumented || !handlers.empty() || log_location != "console";
+    return (trace.empty() && capture.empty()) || instrumented || !handlers.empty() ||
+           log_location != "console";
   }
 
   std::chrono::milliseconds patient(std::chrono::milliseconds usual) const {

@@ -4,6 +4,7 @@
 #include "codeobj/demangle.h"
 #include "hip/install.h"
 #include "hip/recorder.h"
+#include "hsa/capture_session.h"
 #include "hsa/runtime.h"
 #include "hsa/variables.h"
 
@@ -61,7 +62,8 @@ public:
     const codeobj::Blob &blob = at->second;
     if (hip::hasRecorder()) loaded.registers = registersIn(blob);
     if (!runtime->keepsCode()) return;
-    if (!runtime->settings().cache.empty() || LoadedCode::mayBeInstrumented(blob.bytes()))
+    if (!runtime->settings().cache.empty() || runtime->captures() ||
+        LoadedCode::mayBeInstrumented(blob.bytes()))
       loaded.code = std::make_shared<LoadedCode>(codeobj::Blob::copy(blob.bytes(), blob.name()));
   }
   struct Loaded {
@@ -325,6 +327,8 @@ hsa_status_t destroyExecutable(hsa_executable_t executable) {
     (void)pending().take(executable.handle);
     const Visit visit;
     if (!visit.runtime()) return;
+    // Its code may be being read for a capture.
+    if (CaptureSession *captures = visit.runtime()->captures()) (void)captures->memory().hold();
     visit.runtime()->registry().remove(executable.handle);
     visit.runtime()->allocations().removeVariables(executable.handle);
   });

@@ -1,6 +1,7 @@
 #include "hsa/memory_hooks.h"
 
 #include "base/diagnostics.h"
+#include "hsa/capture_session.h"
 #include "hsa/runtime.h"
 
 #include <algorithm>
@@ -19,6 +20,17 @@ template <typename F> void tellRuntime(F &&f) noexcept {
     const Visit visit;
     if (Runtime *runtime = visit.runtime(); runtime && runtime->wantsAllocations()) f(*runtime);
   } catch (...) {
+  }
+}
+
+/// The same for captures. Sees all memory, from the first allocation on.
+template <typename F> void tellCaptures(F &&f) noexcept {
+  try {
+    const Visit visit;
+    if (Runtime *runtime = visit.runtime(); runtime && runtime->captures())
+      f(runtime->captures()->memory(), runtime->agents());
+  } catch (const std::exception &e) {
+    warn("capture: memory was not seen: {}", e.what());
   }
 }
 
@@ -104,11 +116,20 @@ bool takeFromPool(Runtime &runtime, const AllocationChange &change, size_t size,
   return true;
 }
 
+void noteForCaptures(hsa_amd_memory_pool_t pool, size_t size, const void *memory) {
+  tellCaptures([&](VisibleMemory &visible, const Agents &agents) {
+    visible.addPool(memory, size, pool, agents);
+  });
+}
+
 hsa_status_t poolAllocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void **memory) {
+  hsa_amd_memory_pool_t from = pool;
   if (memory && takeElsewhere(pool, size, flags, [&](Runtime &runtime, const auto &change) {
+        from = change.pool;
         return takeFromPool(runtime, change, size, memory);
       })) {
     noteMemory(*memory, size);
+    noteForCaptures(from, size, *memory);
     return HSA_STATUS_SUCCESS;
   }
   const hsa_status_t status =
@@ -116,12 +137,18 @@ hsa_status_t poolAllocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flag
   if (ok(status)) {
     tellRuntime([&](Runtime &runtime) { addAllocation(runtime, pool, *memory, size); });
     noteMemory(*memory, size);
+    noteForCaptures(pool, size, *memory);
   }
   return status;
 }
 
+void forget(const void *memory) {
+  tellCaptures([&](VisibleMemory &visible, const Agents &) { visible.remove(memory); });
+}
+
 hsa_status_t poolFree(void *memory) {
   noteFreed(memory);
+  forget(memory);
   tellRuntime([&](Runtime &runtime) { runtime.allocations().remove(memory); });
   return hsaApi().amd.hsa_amd_memory_pool_free_fn(memory);
 }
@@ -145,11 +172,13 @@ hsa_status_t regionAllocate(hsa_region_t region, size_t size, void **memory) {
   if (!ok(status)) return status;
   tellRuntime([&](Runtime &runtime) { addAllocation(runtime, {from.handle}, *memory, size); });
   noteMemory(*memory, size);
+  noteForCaptures({from.handle}, size, *memory);
   return status;
 }
 
 hsa_status_t regionFree(void *memory) {
   noteFreed(memory);
+  forget(memory);
   tellRuntime([&](Runtime &runtime) { runtime.allocations().remove(memory); });
   return hsaApi().core.hsa_memory_free_fn(memory);
 }
@@ -161,6 +190,9 @@ void noteLocked(const void *host, const void *device, size_t size) noexcept {
   }
   tellRuntime([&](Runtime &runtime) { addLocked(runtime, device, size); });
   noteMemory(device, size);
+  tellCaptures([&](VisibleMemory &visible, const Agents &agents) {
+    visible.addLocked(host, device, size, agents);
+  });
 }
 
 hsa_status_t lock(void *host, size_t size, hsa_agent_t *agents, int count, void **device) {
@@ -179,6 +211,7 @@ hsa_status_t lockToPool(void *host, size_t size, hsa_agent_t *agents, int count,
 }
 
 hsa_status_t unlock(void *host) {
+  tellCaptures([&](VisibleMemory &visible, const Agents &) { visible.removeLocked(host); });
   try {
     if (const void *device = locked().take(host)) {
       noteFreed(device);
@@ -205,11 +238,15 @@ hsa_status_t vmemMap(void *address, size_t size, size_t offset, VmemHandle handl
   if (!ok(status)) return status;
   tellRuntime([&](Runtime &runtime) { runtime.allocations().add(address, size, 0, false); });
   noteMemory(address, size);
+  tellCaptures([&](VisibleMemory &visible, const Agents &agents) {
+    visible.addMapped(address, size, agents);
+  });
   return status;
 }
 
 hsa_status_t vmemUnmap(void *address, size_t size) {
   noteFreed(address);
+  forget(address);
   tellRuntime([&](Runtime &runtime) { runtime.allocations().remove(address); });
   return hsaApi().amd.hsa_amd_vmem_unmap_fn(address, size);
 }
@@ -242,12 +279,24 @@ bool makesMemory(std::span<const SvmAttribute> attributes) {
   });
 }
 
-hsa_status_t svmSet(void *address, size_t size, SvmAttribute *attributes, size_t count) {
+/// Managed memory: the application's own addresses, which GPUs may access from now on.
+void noteManaged(void *memory, size_t size, std::span<const SvmAttribute> attributes) {
+  const bool is_for_gpus = std::ranges::any_of(attributes, [](const SvmAttribute &one) {
+    return one.attribute == HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE ||
+           one.attribute == HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE_IN_PLACE;
+  });
+  if (is_for_gpus)
+    tellCaptures([&](VisibleMemory &visible, const Agents &agents) {
+      visible.addManaged(memory, size, agents);
+    });
+}
+
+hsa_status_t setByPolicy(void *address, size_t size, SvmAttribute *attributes, size_t count) {
   const auto set = hsaApi().amd.hsa_amd_svm_attributes_set_fn;
+  const std::span<const SvmAttribute> asked(attributes, attributes ? count : 0);
   try {
     const Visit visit;
     Runtime *runtime = visit.runtime();
-    const std::span<const SvmAttribute> asked(attributes, attributes ? count : 0);
     if (runtime && runtime->allocationPolicy().isActive() && makesMemory(asked))
       if (const auto change = runtime->allocationPolicy().changeForSvm(size)) {
         auto all = withPolicy(asked, *change);
@@ -262,7 +311,27 @@ hsa_status_t svmSet(void *address, size_t size, SvmAttribute *attributes, size_t
   return set(address, size, attributes, count);
 }
 
+hsa_status_t svmSet(void *address, size_t size, SvmAttribute *attributes, size_t count) {
+  const hsa_status_t status = setByPolicy(address, size, attributes, count);
+  if (ok(status) && attributes) noteManaged(address, size, {attributes, count});
+  return status;
+}
+
+hsa_status_t allowAccess(uint32_t count, const hsa_agent_t *agents, const uint32_t *flags,
+                         const void *memory) {
+  const hsa_status_t status =
+      hsaApi().amd.hsa_amd_agents_allow_access_fn(count, agents, flags, memory);
+  if (ok(status) && agents)
+    tellCaptures(
+        [&](VisibleMemory &visible, const Agents &) { visible.allow(memory, agents, count); });
+  return status;
+}
+
 } // namespace
+
+void hookMemoryForCaptures(HsaTables &tables) {
+  tables.replace(&AmdApi::hsa_amd_agents_allow_access_fn, allowAccess);
+}
 
 void hookMemory(HsaTables &tables) {
   tables.core().hsa_memory_allocate_fn = regionAllocate;

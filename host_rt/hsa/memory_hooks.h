@@ -6,5 +6,7 @@
 namespace fade {
 
 void hookMemory(HsaTables &tables);
+/// Also sees what only captures need to know.
+void hookMemoryForCaptures(HsaTables &tables);
 
 } // namespace fade

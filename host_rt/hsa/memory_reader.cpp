@@ -10,10 +10,8 @@
 #include <unistd.h>
 
 namespace fade {
-namespace {
 
-/// From this process's own memory, which may have been unmapped by now: that must not crash.
-bool copyCarefully(uint8_t *to, uint64_t from, std::size_t size) {
+bool readCarefully(uint8_t *to, uint64_t from, std::size_t size) {
   static const pid_t self = getpid();
   while (size != 0) {
     const iovec here{to, size}, there{reinterpret_cast<void *>(from), size};
@@ -29,8 +27,6 @@ bool copyCarefully(uint8_t *to, uint64_t from, std::size_t size) {
   }
   return true;
 }
-
-} // namespace
 
 MemoryReader::~MemoryReader() {
   for (Stage &stage : stages_) {
@@ -48,7 +44,7 @@ bool MemoryReader::readHost(const VisibleRegion &region, const Use &use) {
   buffer_.resize(kPiece);
   for (uint64_t at = 0; at < region.region.size; at += kPiece) {
     const std::size_t size = std::min<uint64_t>(kPiece, region.region.size - at);
-    if (!copyCarefully(buffer_.data(), region.host + at, size) ||
+    if (!readCarefully(buffer_.data(), region.host + at, size) ||
         !use(std::span(buffer_).first(size)))
       return false;
   }

@@ -79,6 +79,7 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
     setVerbose(settings.verbose);
     const double patience = settings.patience;
     const bool copies_records = settings.instrumented && settings.transport == Transport::device;
+    const bool captures = !settings.capture.empty();
     stayLoaded();
     if (!settings.trace.empty()) hip::startTrace(settings, ownDirectory());
     if (hip::hasRecorder()) greetRemote();
@@ -89,8 +90,11 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
     hookCode(tables);
     hookQueues(tables);
     hookMemory(tables);
+    if (captures) hookMemoryForCaptures(tables);
     if (hip::hasRecorder()) hookWriteIndex(tables);
-    if (copies_records || hip::hasRecorder()) hookCopies(tables, copies_records);
+    // Captures read memory with the copy engine while kernels stand still.
+    if (copies_records || captures || hip::hasRecorder())
+      hookCopies(tables, copies_records || captures);
   } catch (const std::exception &e) {
     warn("cannot start: {}", e.what());
     Runtime::forget();

@@ -25,7 +25,8 @@ uint64_t QueueFlow::submit(uint64_t count, SignalPool &signals) {
     while (collectMarks(signals), isFull(count) && Clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::microseconds(50));
       const uint64_t now = consumed_.load(std::memory_order_relaxed);
-      if (now != consumed) deadline = Clock::now() + patience_;
+      if (now != consumed || standstills.load(std::memory_order_relaxed) > 0)
+        deadline = Clock::now() + patience_;
       consumed = now;
     }
   }

@@ -25,6 +25,9 @@ public:
 
   uint32_t size() const { return size_; }
 
+  /// So many keep GPUs from taking packets out just now: patience starts when they have ended.
+  static inline std::atomic<int> standstills{0};
+
   /// So many packets are about to be passed on: waits until there is room for them and returns the
   /// number of the first. One thread at a time: the runtime calls for one doorbell after the other.
   uint64_t submit(uint64_t count, SignalPool &signals);

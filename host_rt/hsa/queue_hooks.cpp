@@ -3,6 +3,7 @@
 #include "base/diagnostics.h"
 #include "hip/install.h"
 #include "hip/recorder.h"
+#include "hsa/capture_session.h"
 #include "hsa/packet_rewrite.h"
 #include "hsa/queue_registry.h"
 #include "hsa/runtime.h"
@@ -23,8 +24,11 @@ void onPackets(const void *packets, uint64_t count, uint64_t index, void *data,
       const auto *from = static_cast<const DispatchPacket *>(packets);
       own.reserve(count + 1);
       own.assign(from, from + count);
-      rewritePackets(*visit.runtime(), *static_cast<std::shared_ptr<QueueState> *>(data), own,
-                     index);
+      const auto &queue = *static_cast<std::shared_ptr<QueueState> *>(data);
+      if (CaptureSession *captures = visit.runtime()->captures())
+        captures->rewrite(queue, own);
+      else
+        rewritePackets(*visit.runtime(), queue, own, index);
     }
   } catch (const std::exception &e) { // each packet is whole, or there are none
     warn("packets are passed on unchanged: {}", e.what());

@@ -2,6 +2,7 @@
 
 #include "base/diagnostics.h"
 #include "base/own_file.h"
+#include "hsa/capture_session.h"
 #include "hsa/variables.h"
 #include "stream/handler_set.h"
 #include "stream/progress.h"
@@ -102,7 +103,9 @@ Runtime::Runtime(Settings settings)
                 if (wantsAllocations()) noteVariables(allocations_, executable, agent);
               }),
       planner_(registry_, cache_, loader_, settings_.instrumented),
-      allocation_policy_(settings_.allocations), budget_(settings_.memory) {}
+      allocation_policy_(settings_.allocations), budget_(settings_.memory) {
+  if (!settings_.capture.empty()) captures_ = std::make_unique<CaptureSession>(*this);
+}
 
 const Agents &Runtime::agents() {
   std::call_once(started_, [&] { startThreads(); });
@@ -201,6 +204,9 @@ void Runtime::close() {
   bool was_started = true;
   std::call_once(started_, [&] { was_started = false; });
   if (!was_started) return; // the process never made a queue: there is nothing to say
+  if (deaths())
+    for (const std::string &line : deaths_.explainUnended()) warn("{}", line);
+  if (captures_) captures_->stop();
   if (cache_watch_) (void)cache_watch_->stop(kCachePatience);
   collector_->stop(settings_.patient(kCollectorPatience), settings_.patient(kCollectorLimit));
   if (deaths())

@@ -27,6 +27,7 @@
 
 namespace fade {
 
+class CaptureSession;
 class Visit;
 
 class Runtime {
@@ -62,7 +63,11 @@ public:
   /// Null unless deaths are to be explained.
   DeathWatch *deaths() { return settings_.explain ? &deaths_ : nullptr; }
   bool wantsAllocations() const { return settings_.instrumented; }
-  bool keepsCode() const { return settings_.instrumented || !settings_.cache.empty(); }
+  bool keepsCode() const {
+    return settings_.instrumented || !settings_.cache.empty() || captures_ != nullptr;
+  }
+  /// Null unless dispatches are to be captured.
+  CaptureSession *captures() { return captures_.get(); }
 
   /// Known, and threads running, from the first call on; that needs the HSA runtime to be up.
   const Agents &agents();
@@ -94,6 +99,7 @@ public:
 private:
   friend class Visit;
   explicit Runtime(Settings settings);
+  ~Runtime() = delete; // threads of the application may be inside of it at any time
   void startThreads();
   void watchCache();
   void close();
@@ -115,6 +121,8 @@ private:
   MemoryBudget budget_;
   SignalPool polled_{SignalPool::Kind::polled};
   SignalPool interrupts_{SignalPool::Kind::interrupts};
+
+  std::unique_ptr<CaptureSession> captures_;
 
   std::once_flag started_;
   std::atomic<bool> is_running_{false}; ///< startThreads has ended

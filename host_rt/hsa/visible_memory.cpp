@@ -44,7 +44,7 @@ std::vector<VisibleRegion> codeOn(const Agent &agent) {
   std::vector<VisibleRegion> found;
   for (std::size_t i = 0; i < count; ++i) {
     const auto &segment = segments[i];
-    if (segment.agent.handle != agent.handle || !segment.segment_base) continue;
+    if (segment.agent.handle != agent.handle.handle || !segment.segment_base) continue;
     VisibleRegion code;
     code.region = pagesOf(segment.segment_base, segment.segment_size, RegionKind::code);
     code.region.agent = agent.number;
@@ -57,8 +57,7 @@ std::vector<VisibleRegion> codeOn(const Agent &agent) {
 /// By address; where two overlap, as segments of one code object may, they become one if they are
 /// of one kind, else the first counts.
 void makeDisjoint(std::vector<VisibleRegion> &regions) {
-  std::ranges::stable_sort(regions, {},
-                           [](const VisibleRegion &r) { return r.region.address; });
+  std::ranges::sort(regions, {}, [](const VisibleRegion &r) { return r.region.address; });
   std::vector<VisibleRegion> result;
   for (VisibleRegion next : regions) {
     if (!result.empty() && next.region.address < result.back().region.end()) {
@@ -172,7 +171,7 @@ std::vector<VisibleRegion> VisibleMemory::seenBy(const Agent &agent) {
     const std::lock_guard lock(mutex_);
     for (const auto &[address, entry] : entries_) {
       const VisibleRegion &visible = entry.visible;
-      if (visible.region.on_host || visible.agent.handle == agent.handle ||
+      if (visible.region.on_host || visible.agent.handle == agent.handle.handle ||
           visible.region.kind == RegionKind::mapped || entry.allowed.contains(agent.handle.handle))
         regions.push_back(visible);
     }

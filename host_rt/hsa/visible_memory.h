@@ -14,8 +14,8 @@ namespace fade {
 
 struct VisibleRegion {
   capture::Region region;
-  hsa_agent_t agent{};    ///< that owns it
-  uint64_t host = 0;      ///< where this process reads it; 0: it has to be copied
+  hsa_agent_t agent{};     ///< that owns it
+  uint64_t host = 0;       ///< where this process reads it; 0: it has to be copied
   uint64_t allocation = 0; ///< a number that no other one has
 };
 

@@ -65,6 +65,8 @@ TEST(Settings, EveryVariableIsRead) {
                               {"FADE_TRACE_STACKS", "17"},
                               {"FADE_TRACE_LIBRARIES", "on"},
                               {"FADE_CORRECT", "properties"},
+                              {"FADE_CAPTURE", "/tmp/captures"},
+                              {"FADE_CAPTURE_LIMIT", "3"},
                               {"FADE_MEMORY", "64M"},
                               {"FADE_LOSSY", "on"},
                               {"FADE_TRANSPORT", "device"},
@@ -100,6 +102,8 @@ TEST(Settings, EveryVariableIsRead) {
   EXPECT_EQ(s.trace_flush, 3u);
   EXPECT_EQ(s.trace_stacks, 17u);
   EXPECT_TRUE(s.trace_libraries && s.correct_properties);
+  EXPECT_EQ(s.capture, "/tmp/captures");
+  EXPECT_EQ(s.capture_limit, 3u);
   EXPECT_EQ(s.memory, uint64_t{64} << 20);
   EXPECT_EQ(s.workers, 3u);
   EXPECT_EQ(s.patient(std::chrono::milliseconds(100)), std::chrono::milliseconds(250));
@@ -111,7 +115,7 @@ TEST(Settings, EveryVariableIsRead) {
   EXPECT_EQ(s.allocations[0].caller, "a,b");
   EXPECT_EQ(s.allocations[1].place, AllocationPlace::host);
   EXPECT_EQ(s.allocations[1].caller, "x");
-  EXPECT_EQ(variables().size(), 31u) << "a new variable belongs in this test";
+  EXPECT_EQ(variables().size(), 33u) << "a new variable belongs in this test";
 }
 
 TEST(Settings, AMistakeIsOneLineWithTheNearestRightWord) {

@@ -1,0 +1,45 @@
+// fadeprobe capture, captures and replay: one dispatch taken away from an application, and run
+// again.
+#pragma once
+
+#include "fade/replay.h"
+#include "run.h"
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace fade::cli {
+
+struct CaptureOptions {
+  RunOptions run;
+  std::string output = ".";
+  bool has_dispatches = false;
+};
+
+CLI::App *addCaptureCommand(CLI::App &app, CaptureOptions &options);
+/// Does not return when the application was started; else the exit code of fadeprobe.
+int runCapture(CaptureOptions options, const std::vector<std::string> &application);
+
+struct CapturesOptions {
+  std::vector<std::string> folders;
+  bool json = false;
+};
+
+CLI::App *addCapturesCommand(CLI::App &app, CapturesOptions &options);
+/// 0; 1 if one of them cannot be read.
+int runCaptures(const CapturesOptions &options);
+
+struct ReplayOptions {
+  replay::Options replay;
+  std::string tolerance;
+};
+
+CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options);
+/// 0 equal, or nothing to compare; 1 differs; 2 could not run.
+int runReplay(ReplayOptions options);
+
+} // namespace fade::cli

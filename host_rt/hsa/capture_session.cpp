@@ -1,0 +1,482 @@
+#include "hsa/capture_session.h"
+
+#include "base/diagnostics.h"
+#include "base/quiet_thread.h"
+#include "hsa/runtime.h"
+
+#include <algorithm>
+#include <cstring>
+#include <hsa/amd_hsa_signal.h>
+
+namespace fade {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How long other queues may take to come to rest. Longer hardly helps: what does not end by then
+// usually waits for the kernel that is to be captured.
+constexpr auto kRestPatience = std::chrono::milliseconds(2000);
+// A kernel that runs longer than this may wait for what stands before the door.
+constexpr auto kDoorPatience = std::chrono::milliseconds(5000);
+constexpr auto kCopyPatience = std::chrono::milliseconds(10000);
+// At the end of the process: for gates that were never reached, and for a capture under way.
+constexpr auto kEndPatience = std::chrono::milliseconds(3000);
+constexpr auto kLongestEnd = std::chrono::minutes(10);
+
+constexpr auto kPoll = std::chrono::microseconds(50);
+
+bool isZero(hsa_signal_t signal) { return hsaApi().core.hsa_signal_load_scacquire_fn(signal) <= 0; }
+void open(hsa_signal_t signal) { hsaApi().core.hsa_signal_store_screlease_fn(signal, 0); }
+
+constexpr uint16_t kFenced = 1 << HSA_PACKET_HEADER_BARRIER |
+                             HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+                             HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+
+DispatchPacket barrier(hsa_signal_t waits_for, hsa_signal_t completes) {
+  hsa_barrier_and_packet_t packet{};
+  packet.header = HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE | kFenced;
+  packet.dep_signal[0] = waits_for;
+  packet.completion_signal = completes;
+  DispatchPacket out;
+  std::memcpy(&out, &packet, sizeof out);
+  return out;
+}
+
+unsigned typeOf(const DispatchPacket &packet) {
+  constexpr uint16_t mask = (1 << HSA_PACKET_HEADER_WIDTH_TYPE) - 1;
+  return (packet.header >> HSA_PACKET_HEADER_TYPE) & mask;
+}
+bool isDispatch(const DispatchPacket &packet) {
+  return typeOf(packet) == HSA_PACKET_TYPE_KERNEL_DISPATCH;
+}
+/// A barrier that waits for signals and comes after all before it.
+bool isWaiting(const DispatchPacket &packet) {
+  if (typeOf(packet) != HSA_PACKET_TYPE_BARRIER_AND && typeOf(packet) != HSA_PACKET_TYPE_BARRIER_OR)
+    return false;
+  hsa_barrier_and_packet_t waiting;
+  std::memcpy(&waiting, &packet, sizeof waiting);
+  return (packet.header >> HSA_PACKET_HEADER_BARRIER & 1) != 0 &&
+         std::ranges::any_of(waiting.dep_signal, [](hsa_signal_t s) { return s.handle != 0; });
+}
+
+std::string runtimeVersion() {
+  constexpr auto build_version = static_cast<hsa_system_info_t>(0x200); // not in all headers
+  const char *text = nullptr;
+  if (ok(hsaApi().core.hsa_system_get_info_fn(build_version, &text)) && text) {
+    std::string version = text;
+    std::erase(version, '"'); // some builds have them in it
+    return version;
+  }
+  return "";
+}
+
+std::string inMib(uint64_t bytes) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+} // namespace
+
+bool CaptureSession::isWanted(KernelEntry &kernel, uint64_t ordinal) {
+  if (!kernel.is_chosen || kernel.info->symbol().starts_with("__amd_rocclr_") ||
+      !runtime_.selection().wantsDispatch(kernel.info->symbol(), ordinal))
+    return false;
+  const std::lock_guard lock(mutex_);
+  if (is_stopping_ || taken_ >= runtime_.settings().capture_limit) return false;
+  ++taken_;
+  return true;
+}
+
+std::unique_ptr<CaptureSession::Job>
+CaptureSession::makeJob(const std::shared_ptr<QueueState> &queue, const DispatchPacket &packet) {
+  const auto kernel = runtime_.registry().find(packet.kernel_object);
+  if (!kernel) return nullptr;
+  const uint64_t ordinal = ++kernel->dispatches;
+  if (!isWanted(*kernel, ordinal)) return nullptr;
+  auto job = std::make_unique<Job>();
+  job->queue = queue;
+  job->kernel = kernel;
+  job->ordinal = ordinal;
+  job->packet = packet;
+  for (hsa_signal_t *signal : {&job->reached, &job->go, &job->done, &job->leave}) {
+    *signal = runtime_.polledSignals().take();
+    if (signal->handle == 0) {
+      warn("capture: the runtime has no signals left: {} is not captured", kernel->info->name());
+      return nullptr;
+    }
+  }
+  return job;
+}
+
+void CaptureSession::putGates(const Job &job, Packets &out) const {
+  out.push_back(barrier({}, job.reached));
+  out.push_back(barrier(job.go, {}));
+  DispatchPacket dispatch = job.packet;
+  dispatch.header = static_cast<uint16_t>(dispatch.header | kFenced);
+  dispatch.completion_signal = job.done;
+  out.push_back(dispatch);
+  out.push_back(barrier(job.leave, {}));
+}
+
+/// False if there is no signal for it. `before`: a packet of the application's that waits.
+bool CaptureSession::putMark(std::optional<DispatchPacket> before, Packets &out,
+                             std::vector<Mark> &marks) {
+  Mark mark;
+  if (before) {
+    hsa_barrier_and_packet_t packet; // "or" looks the same
+    std::memcpy(&packet, &*before, sizeof packet);
+    std::ranges::copy(packet.dep_signal, mark.waits_for.begin());
+    mark.for_any = typeOf(*before) == HSA_PACKET_TYPE_BARRIER_OR;
+  }
+  mark.signal = runtime_.polledSignals().take();
+  if (mark.signal.handle == 0) return false;
+  out.push_back(barrier({}, mark.signal));
+  marks.push_back(mark);
+  return true;
+}
+
+/// In one critical section: a batch is behind the door, or its marks are known.
+void CaptureSession::passDoor(QueueState &queue, Packets &packets, std::vector<Mark> marks) {
+  if (closed_for_ && closed_for_ != &queue) packets.insert(packets.begin(), barrier(door_, {}));
+  std::deque<Mark> &known = marks_[&queue].marks;
+  known.insert(known.end(), marks.begin(), marks.end());
+  while (known.size() > 1 && isZero(known[1].signal)) {
+    runtime_.polledSignals().giveBack(known.front().signal);
+    known.pop_front();
+  }
+}
+
+/// There is nothing more to capture: packets are passed on as they are.
+bool CaptureSession::isOver() {
+  const std::lock_guard lock(mutex_);
+  return taken_ >= runtime_.settings().capture_limit && waiting_.empty() && !is_working_;
+}
+
+void CaptureSession::rewrite(const std::shared_ptr<QueueState> &queue, Packets &packets) {
+  if (isOver()) return;
+  Packets out;
+  out.reserve(packets.size() + 5);
+  std::vector<std::unique_ptr<Job>> jobs;
+  std::vector<Mark> marks;
+  for (const DispatchPacket &packet : packets) {
+    if (isWaiting(packet)) (void)putMark(packet, out, marks);
+    auto job = isDispatch(packet) ? makeJob(queue, packet) : nullptr;
+    if (!job) {
+      out.push_back(packet);
+      continue;
+    }
+    putGates(*job, out);
+    jobs.push_back(std::move(job));
+  }
+  (void)putMark(std::nullopt, out, marks);
+  // Waits for room, which must not keep the thread from its work. With one for the door.
+  (void)queue->flow.submit(out.size() + 1, runtime_.polledSignals());
+  const std::lock_guard lock(mutex_);
+  marks_[queue.get()].queue = queue;
+  passDoor(*queue, out, std::move(marks));
+  if (const auto mark = queue->flow.mark(runtime_.polledSignals()))
+    std::memcpy(&out.emplace_back(), &*mark, sizeof *mark);
+  if (!jobs.empty() && !has_thread_) {
+    startQuietThread("fade-capture", [this] { work(); }).detach();
+    has_thread_ = true;
+  }
+  for (auto &job : jobs) waiting_.push_back(std::move(job));
+  packets = std::move(out);
+  changed_.notify_all();
+}
+
+void CaptureSession::work() {
+  while (auto job = nextReached()) {
+    process(*job);
+    const std::lock_guard lock(mutex_);
+    is_working_ = false;
+    changed_.notify_all();
+  }
+  const std::lock_guard lock(mutex_);
+  has_ended_ = true;
+  changed_.notify_all();
+}
+
+/// Whichever comes first: one queue may wait for what stands behind another's gates.
+std::unique_ptr<CaptureSession::Job> CaptureSession::nextReached() {
+  for (;;) {
+    tendReleased();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return is_stopping_ || !waiting_.empty() || !released_.empty(); });
+    if (is_stopping_ && waiting_.empty() && (released_.empty() || Clock::now() > stop_by_))
+      return nullptr;
+    for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
+      if (!isZero((*at)->reached)) continue;
+      auto job = std::move(*at);
+      waiting_.erase(at);
+      is_working_ = true;
+      return job;
+    }
+    changed_.wait_for(lock, kPoll);
+  }
+}
+
+void CaptureSession::closeDoor(const QueueState &own) {
+  const hsa_signal_t door = runtime_.polledSignals().take();
+  const std::lock_guard lock(mutex_);
+  if (door.handle == 0) return;
+  door_ = door;
+  closed_for_ = &own;
+}
+
+/// The signal is not used again: packets that wait for it may not have come to it yet.
+void CaptureSession::openDoor() {
+  const std::lock_guard lock(mutex_);
+  if (closed_for_) open(door_);
+  closed_for_ = nullptr;
+}
+
+bool CaptureSession::isAtRest(const QueueState *queue) {
+  const std::lock_guard lock(mutex_);
+  const Marks &known = marks_[queue];
+  if (known.marks.empty() || isZero(known.marks.back().signal)) return true;
+  if (known.queue && known.queue->destroyed.load(std::memory_order_acquire)) return true;
+  // It stands at gates of its own.
+  if (std::ranges::any_of(waiting_, [&](const auto &job) {
+        return job->queue.get() == queue && isZero(job->reached);
+      }))
+    return true;
+  // It stands before a packet that waits for others, which are at rest as well.
+  const auto next =
+      std::ranges::find_if(known.marks, [](const Mark &mark) { return !isZero(mark.signal); });
+  if (next == known.marks.begin()) return false;
+  const Mark &last = *std::prev(next);
+  bool waits = false, is_over = false;
+  for (const hsa_signal_t signal : last.waits_for)
+    if (signal.handle != 0)
+      (hsaApi().core.hsa_signal_load_scacquire_fn(signal) != 0 ? waits : is_over) = true;
+  return waits && !(last.for_any && is_over);
+}
+
+/// How many of the other queues do not come to rest.
+uint32_t CaptureSession::quiesce(const QueueState &own) {
+  std::vector<const QueueState *> others;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto &[queue, marks] : marks_)
+      if (queue != &own) others.push_back(queue);
+  }
+  const auto deadline = Clock::now() + runtime_.settings().patient(kRestPatience);
+  uint32_t busy = 0;
+  for (const QueueState *queue : others) {
+    bool is_at_rest = false;
+    while (!(is_at_rest = isAtRest(queue)) && Clock::now() < deadline)
+      std::this_thread::sleep_for(kPoll);
+    busy += is_at_rest ? 0 : 1;
+  }
+  return busy;
+}
+
+void CaptureSession::describe(Job &job) {
+  const KernelEntry &kernel = *job.kernel;
+  const DispatchPacket &packet = job.packet;
+  capture::Description &d = job.description;
+  d.fade = FADE_VERSION;
+  d.runtime = runtimeVersion();
+  d.gpu = job.queue->agent->target;
+  d.isa = job.queue->agent->isa;
+  d.kernel = kernel.info->name();
+  d.symbol = kernel.info->symbol();
+  d.dispatch = job.ordinal;
+  d.grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
+  d.workgroup = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
+  d.dimensions = packet.setup & ((1 << HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS) - 1);
+  d.private_segment = packet.private_segment_size;
+  d.group_segment = packet.group_segment_size;
+  d.kernel_object = packet.kernel_object;
+  d.kernarg_address = reinterpret_cast<uint64_t>(packet.kernarg_address);
+  d.queue_address = reinterpret_cast<uint64_t>(job.queue->queue);
+  if (packet.kernarg_address) {
+    d.arguments.resize(kernel.device.kernarg_size);
+    if (!readCarefully(d.arguments.data(), d.kernarg_address, d.arguments.size()))
+      d.arguments.clear(); // it is in the regions as well
+  }
+}
+
+void CaptureSession::readState(Job &job, capture::State state) {
+  if (!job.writer) return;
+  const auto hold = memory_.hold();
+  if (state == capture::State::before) {
+    job.regions = memory_.seenBy(*job.queue->agent);
+    for (const VisibleRegion &region : job.regions)
+      job.description.regions.push_back(region.region);
+  }
+  if (!reader_)
+    reader_ = std::make_unique<MemoryReader>(runtime_.agents(),
+                                             runtime_.settings().patient(kCopyPatience));
+  for (std::size_t i = 0; i < job.regions.size(); ++i) {
+    const VisibleRegion &region = job.regions[i];
+    if (state == capture::State::after && !memory_.isStillThere(region)) continue;
+    job.writer->begin(state, i);
+    std::string problem;
+    uint64_t done = 0;
+    const bool is_read = reader_->read(region, [&](std::span<const uint8_t> pages) {
+      const Status added = job.writer->add(pages);
+      if (!added) problem = added.error().message();
+      done += pages.size();
+      return added.ok();
+    });
+    if (is_read) continue;
+    if (!problem.empty()) return abandon(job, problem); // a full disk, perhaps
+    note("capture: {} bytes at {:#x} ({}) cannot be read", region.region.size,
+         region.region.address,
+         capture::kRegionKinds[static_cast<std::size_t>(region.region.kind)]);
+    job.writer->skip((region.region.size - done) / capture::kPageSize,
+                     state == capture::State::before ? capture::Run::kAbsent : capture::Run::kSame);
+  }
+}
+
+void CaptureSession::abandon(Job &job, const std::string &why) {
+  warn("capture: {} (dispatch {}) is not captured: {}", job.kernel->info->name(), job.ordinal, why);
+  job.writer = nullptr;
+}
+
+/// Captures that wait for their turn do not take place: their gates are opened.
+void CaptureSession::releaseWaiting(const std::string &why) {
+  const std::lock_guard lock(mutex_);
+  for (auto &job : waiting_) {
+    abandon(*job, why);
+    open(job->go);
+    released_.push_back(std::move(job));
+  }
+  waiting_.clear();
+}
+
+/// Those that run without being captured, and are done.
+void CaptureSession::tendReleased() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(released_, [&](const auto &job) {
+    if (!isZero(job->done)) return job->queue->destroyed.load(std::memory_order_acquire);
+    letLeave(*job);
+    return true;
+  });
+}
+
+bool CaptureSession::waitUntilDone(Job &job) {
+  auto deadline = Clock::now() + runtime_.settings().patient(kDoorPatience);
+  bool is_late = false;
+  for (unsigned n = 0; !isZero(job.done); ++n) {
+    if (job.queue->destroyed.load(std::memory_order_acquire)) return false;
+    std::this_thread::sleep_for(n < 100 ? kPoll : 10 * kPoll);
+    tendReleased();
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_stopping_ && Clock::now() > stop_by_) return false;
+    }
+    if (is_late || Clock::now() < deadline) continue;
+    is_late = true; // it may wait for another queue's kernel
+    ++job.description.other_queues_busy;
+    openDoor();
+    releaseWaiting(fmt::format("{}, which runs long, may wait for it", job.kernel->info->name()));
+  }
+  return true;
+}
+
+/// Does to the application's signal what the GPU would have done.
+void CaptureSession::letLeave(Job &job) {
+  const auto memoryOf = [](hsa_signal_t signal) {
+    return reinterpret_cast<amd_signal_t *>(signal.handle);
+  };
+  if (job.packet.completion_signal.handle != 0) {
+    memoryOf(job.packet.completion_signal)->start_ts = memoryOf(job.done)->start_ts;
+    memoryOf(job.packet.completion_signal)->end_ts = memoryOf(job.done)->end_ts;
+    hsaApi().core.hsa_signal_subtract_screlease_fn(job.packet.completion_signal, 1);
+  }
+  open(job.leave);
+}
+
+void CaptureSession::process(Job &job) {
+  const auto began = Clock::now();
+  // Nobody's patience with a full queue may end while this thread is what holds it up.
+  ++QueueFlow::standstills;
+  try {
+    closeDoor(*job.queue);
+    describe(job);
+    job.description.other_queues_busy = quiesce(*job.queue);
+    auto writer = capture::Writer::create(
+        runtime_.settings().capture,
+        fmt::format("{}.{}", capture::folderName(job.description.kernel), job.ordinal));
+    if (writer)
+      job.writer = std::move(*writer);
+    else
+      abandon(job, writer.error().message());
+    readState(job, capture::State::before);
+  } catch (const std::exception &e) {
+    abandon(job, e.what());
+  }
+  --QueueFlow::standstills;
+  open(job.go);
+  const bool is_done = waitUntilDone(job);
+  ++QueueFlow::standstills;
+  try {
+    if (!is_done && job.writer) abandon(job, "it did not end");
+    readState(job, capture::State::after);
+    readDuration(job);
+  } catch (const std::exception &e) {
+    abandon(job, e.what());
+  }
+  --QueueFlow::standstills;
+  if (is_done) letLeave(job);
+  open(job.leave);
+  openDoor();
+  const double held = std::chrono::duration<double>(Clock::now() - began).count();
+  finish(job, held);
+  if (!is_done) return; // the GPU may still write to them
+  runtime_.polledSignals().giveBack(job.reached);
+  runtime_.polledSignals().giveBack(job.done);
+}
+
+void CaptureSession::readDuration(Job &job) const {
+  hsa_amd_profiling_dispatch_time_t time{};
+  if (ok(hsaApi().amd.hsa_amd_profiling_get_dispatch_time_fn(job.queue->agent->handle, job.done,
+                                                             &time)))
+    job.description.duration_ns = runtime_.nanoseconds(time.end - time.start);
+}
+
+void CaptureSession::finish(Job &job, double seconds) {
+  if (!job.writer) return;
+  std::vector<capture::Code> code;
+  if (job.kernel->code) {
+    const codeobj::CodeObject *object = job.kernel->code->object();
+    const codeobj::Symbol *symbol =
+        object ? object->findSymbol(job.description.symbol + ".kd") : nullptr;
+    const codeobj::ByteView bytes = job.kernel->code->bytes();
+    code.push_back(
+        {{bytes.begin(), bytes.end()}, symbol ? job.description.kernel_object - symbol->value : 0});
+  }
+  const Status done = job.writer->finish(job.description, code);
+  if (!done) return abandon(job, done.error().message());
+  const capture::Sizes &sizes = job.writer->sizes();
+  warn("captured {} (dispatch {}): {} of memory, {} on disk, {:.2f} s{}: {}",
+       job.description.kernel, job.ordinal, inMib(sizes.memory), inMib(sizes.on_disk), seconds,
+       job.description.other_queues_busy == 0
+           ? ""
+           : fmt::format("; {} other queues were not at rest", job.description.other_queues_busy),
+       job.writer->path());
+}
+
+void CaptureSession::stop() {
+  std::unique_lock lock(mutex_);
+  if (!has_thread_) return;
+  const auto patience = runtime_.settings().patient(kEndPatience);
+  const auto isIdle = [&] { return waiting_.empty() && !is_working_; };
+  // What is being read comes to its end; what has not been reached by then does not.
+  const auto deadline = Clock::now() + patience;
+  while (!isIdle() &&
+         (is_working_ ? Clock::now() < deadline + kLongestEnd : Clock::now() < deadline))
+    changed_.wait_for(lock, std::chrono::milliseconds(10));
+  is_stopping_ = true;
+  stop_by_ = Clock::now() + patience;
+  lock.unlock();
+  releaseWaiting("the process ends");
+  openDoor();
+  lock.lock();
+  changed_.notify_all();
+  changed_.wait_for(lock, 2 * patience, [&] { return has_ended_; });
+}
+
+} // namespace fade

@@ -1,0 +1,112 @@
+// Takes dispatches away as captures, while the application runs. Around a dispatch that is wanted
+// stand gates, in one piece with it:
+//
+//   earlier | barrier: reached | barrier waits: go | DISPATCH: done | barrier waits: leave | later
+//
+// A thread waits until it is reached, reads memory, lets it go, waits until it is done, reads
+// memory again, completes the application's own signal and lets the queue leave. The application's
+// threads never wait for it. Meanwhile other queues are held back at a door: their packets get a
+// barrier in front, and what was under way before is waited for, with patience.
+#pragma once
+
+#include "capture/writer.h"
+#include "hsa/memory_reader.h"
+#include "hsa/packet_rewrite.h"
+#include "hsa/queue_registry.h"
+#include "hsa/visible_memory.h"
+
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace fade {
+
+class Runtime;
+
+class CaptureSession {
+public:
+  explicit CaptureSession(Runtime &runtime) : runtime_(runtime) {}
+  CaptureSession(const CaptureSession &) = delete;
+  CaptureSession &operator=(const CaptureSession &) = delete;
+
+  VisibleMemory &memory() { return memory_; }
+
+  /// Puts gates around dispatches that are wanted, and others behind the door if that is closed.
+  void rewrite(const std::shared_ptr<QueueState> &queue, std::vector<DispatchPacket> &packets);
+
+  /// Before the process ends: lets captures come to an end and opens all gates.
+  void stop();
+
+private:
+  struct Job {
+    std::shared_ptr<QueueState> queue;
+    std::shared_ptr<KernelEntry> kernel;
+    uint64_t ordinal = 0;
+    DispatchPacket packet{}; ///< as the application wrote it
+    hsa_signal_t reached{}, go{}, done{}, leave{};
+    std::unique_ptr<capture::Writer> writer; ///< null: nothing is written
+    capture::Description description;
+    std::vector<VisibleRegion> regions;
+  };
+  using Packets = std::vector<DispatchPacket>;
+
+  bool isWanted(KernelEntry &kernel, uint64_t ordinal);
+  std::unique_ptr<Job> makeJob(const std::shared_ptr<QueueState> &queue,
+                               const DispatchPacket &packet);
+  void putGates(const Job &job, Packets &out) const;
+  /// A packet in a queue that tells when the GPU has come to it; perhaps before one that waits.
+  struct Mark {
+    hsa_signal_t signal{};
+    std::array<hsa_signal_t, 5> waits_for{};
+    bool for_any = false; ///< of them; else for all
+  };
+  bool putMark(std::optional<DispatchPacket> before, Packets &out, std::vector<Mark> &marks);
+  void passDoor(QueueState &queue, Packets &packets, std::vector<Mark> marks);
+  bool isOver();
+
+  void work();
+  std::unique_ptr<Job> nextReached();
+  void process(Job &job);
+  void describe(Job &job);
+  void readState(Job &job, capture::State state);
+  bool waitUntilDone(Job &job);
+  void readDuration(Job &job) const;
+  static void letLeave(Job &job);
+  void finish(Job &job, double seconds);
+  static void abandon(Job &job, const std::string &why);
+  void releaseWaiting(const std::string &why);
+  void tendReleased();
+
+  void closeDoor(const QueueState &own);
+  void openDoor();
+  uint32_t quiesce(const QueueState &own);
+  bool isAtRest(const QueueState *queue);
+
+  Runtime &runtime_;
+  VisibleMemory memory_;
+  std::unique_ptr<MemoryReader> reader_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::unique_ptr<Job>> waiting_;
+  std::vector<std::unique_ptr<Job>> released_; ///< run without being captured
+  std::chrono::steady_clock::time_point stop_by_;
+  bool is_working_ = false; ///< on a job
+  bool is_stopping_ = false, has_thread_ = false, has_ended_ = false;
+  uint64_t taken_ = 0; ///< dispatches
+  hsa_signal_t door_{};
+  const QueueState *closed_for_ = nullptr; ///< null: the door is open
+  struct Marks {
+    std::shared_ptr<QueueState> queue;
+    std::deque<Mark> marks; ///< from the last that was passed on
+  };
+  std::map<const QueueState *, Marks> marks_;
+};
+
+} // namespace fade

@@ -1,0 +1,38 @@
+// What fadeprobe replay was asked for. libfadereplay.so does it; fadeprobe, which does not know the
+// software GPU, loads it when it is needed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace fade::replay {
+
+struct Tolerance {
+  uint64_t ulp = 0;    ///< distance of floating-point numbers in units of the last place
+  double relative = 0; ///< difference as a part of the expected value
+};
+
+struct Options {
+  std::string folder;
+  bool check = false;
+  uint32_t iterations = 1;
+  bool recopy = true; ///< memory is as captured before each iteration
+  std::string code;   ///< another version of the kernel: a code object; empty: the captured one
+  bool minimise = false;
+  std::string output; ///< of minimise
+  Tolerance tolerance;
+  unsigned workers = 0; ///< threads of the executor; 0: one per core
+  bool json = false;
+  bool progress = true;
+};
+
+// Exit codes.
+inline constexpr int kEqual = 0, kDiffers = 1, kCannotRun = 2;
+
+} // namespace fade::replay
+
+extern "C" {
+using FadeReplayEntry = int (*)(const fade::replay::Options *options);
+}
+#define FADE_REPLAY_ENTRY "fade_replay_1"

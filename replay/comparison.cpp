@@ -1,0 +1,235 @@
+#include "replay/comparison.h"
+
+#include "fade/json_writer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace fade::replay {
+namespace {
+
+using capture::kPageSize;
+
+constexpr std::size_t kSamples = 65536, kExamples = 5;
+
+uint64_t wordAt(const uint8_t *at, std::size_t size) {
+  uint64_t value = 0;
+  std::memcpy(&value, at, size);
+  return value;
+}
+
+bool isWithin(const Distance &d, const Tolerance &tolerance) {
+  return (d.ulp != UINT64_MAX && d.ulp <= tolerance.ulp) || d.relative <= tolerance.relative;
+}
+
+void addElement(RegionDifference &to, uint64_t offset, uint64_t expected, uint64_t got,
+                const Tolerance &tolerance) {
+  const Distance d = distance(to.type, expected, got);
+  to.largest_ulp = std::max(to.largest_ulp, d.ulp);
+  to.largest_relative = std::max(to.largest_relative, d.relative);
+  if (isWithin(d, tolerance)) {
+    ++to.within_tolerance;
+    return;
+  }
+  if (to.elements++ == 0) to.first = offset;
+  to.last = offset;
+  for (uint64_t x = expected ^ got; x != 0; x >>= 8) to.bytes += (x & 0xff) != 0 ? 1 : 0;
+  if (to.examples.size() < kExamples) to.examples.push_back({offset, expected, got});
+}
+
+} // namespace
+
+Outcome Outcome::of(const Memory &memory) {
+  Outcome outcome;
+  for (const PageId id : memory.written()) {
+    const uint8_t *bytes = memory.now(id);
+    outcome.pages_.emplace_hint(outcome.pages_.end(), id,
+                                std::vector<uint8_t>(bytes, bytes + kPageSize));
+  }
+  return outcome;
+}
+
+const uint8_t *Outcome::page(PageId id) const {
+  const auto at = pages_.find(id);
+  return at == pages_.end() ? nullptr : at->second.data();
+}
+
+bool Comparison::isEqual() const {
+  return std::ranges::all_of(differences,
+                             [](const RegionDifference &d) { return d.elements == 0; });
+}
+
+Status Comparer::load() {
+  for (std::size_t i = 0; i < memory_.regions(); ++i) {
+    const Status read =
+        reader_.forStored(capture::State::after, i, [&](uint64_t page, const uint8_t *bytes) {
+          changed_.emplace(PageId{i, page}, std::vector<uint8_t>(bytes, bytes + kPageSize));
+        });
+    if (!read) return read;
+  }
+  return Done();
+}
+
+const uint8_t *Comparer::expected(PageId id) const {
+  const auto at = changed_.find(id);
+  return at == changed_.end() ? memory_.captured(id) : at->second.data();
+}
+
+const uint8_t *Comparer::resultOf(const Outcome &outcome, PageId id) const {
+  const uint8_t *page = outcome.page(id);
+  return page ? page : memory_.captured(id);
+}
+
+Comparison Comparer::compare(const Outcome &tested, const Outcome &first, const Outcome &second,
+                             const Tolerance &tolerance) const {
+  Comparison result;
+  std::map<std::size_t, std::vector<PageId>> pages;
+  const auto add = [&](PageId id) {
+    if (!excluded_ || id.region != *excluded_) pages[id.region].push_back(id);
+  };
+  for (const auto &[id, bytes] : tested.pages()) add(id);
+  for (const auto &[id, bytes] : changed_) {
+    if (tested.page(id)) continue;
+    // The captured code does not write it, either: somebody else did, at the same time.
+    if (!first.page(id) && !second.page(id))
+      ++result.foreign_pages;
+    else
+      add(id);
+  }
+  for (auto &[region, list] : pages) {
+    std::ranges::sort(list);
+    result.pages += list.size();
+    compareRegion(region, list, tested, first, second, tolerance, result);
+  }
+  return result;
+}
+
+void Comparer::compareRegion(std::size_t region, const std::vector<PageId> &pages,
+                             const Outcome &tested, const Outcome &first, const Outcome &second,
+                             const Tolerance &tolerance, Comparison &result) const {
+  // Pages in which something is different, with words that are the same each time.
+  std::vector<PageId> different;
+  std::vector<WordPair> samples;
+  std::vector<uint8_t> got(kPageSize);
+  /// The page as it was tested, but for words that differ from replay to replay.
+  const auto stable = [&](PageId id) {
+    std::memcpy(got.data(), resultOf(tested, id), kPageSize);
+    const uint8_t *a = resultOf(first, id), *b = resultOf(second, id), *e = expected(id);
+    if (a == b || std::memcmp(a, b, kPageSize) == 0) return uint64_t{0};
+    uint64_t words = 0;
+    for (std::size_t at = 0; at < kPageSize; at += 4)
+      if (wordAt(a + at, 4) != wordAt(b + at, 4)) {
+        std::memcpy(got.data() + at, e + at, 4);
+        ++words;
+      }
+    return words;
+  };
+  for (const PageId id : pages) {
+    result.not_deterministic += stable(id);
+    const uint8_t *e = expected(id);
+    if (std::memcmp(got.data(), e, kPageSize) == 0) continue;
+    different.push_back(id);
+    for (std::size_t at = 0; at < kPageSize && samples.size() < kSamples; at += 8)
+      if (wordAt(e + at, 8) != wordAt(got.data() + at, 8))
+        samples.push_back({wordAt(e + at, 8), wordAt(got.data() + at, 8)});
+  }
+  if (different.empty()) return;
+  RegionDifference difference;
+  difference.region = region;
+  difference.type = guessType(
+      samples, [&](uint64_t address) { return memory_.find(address) != memory_.regions(); });
+  const uint32_t size = sizeOf(difference.type);
+  for (const PageId id : different) {
+    (void)stable(id);
+    const uint8_t *e = expected(id);
+    for (std::size_t at = 0; at < kPageSize; at += size)
+      if (const uint64_t x = wordAt(e + at, size), y = wordAt(got.data() + at, size); x != y)
+        addElement(difference, id.page * kPageSize + at, x, y, tolerance);
+  }
+  result.differences.push_back(std::move(difference));
+}
+
+namespace {
+
+std::string allocationText(const capture::Region &region) {
+  return fmt::format("{:#x} ({} bytes, {}{})", region.address, region.size,
+                     capture::kRegionKinds[static_cast<std::size_t>(region.kind)],
+                     region.on_host ? ", host" : "");
+}
+
+std::string errorText(const RegionDifference &d) {
+  if (d.largest_ulp == UINT64_MAX && d.type != ElementType::f32 && d.type != ElementType::f64 &&
+      d.type != ElementType::f16)
+    return "";
+  return fmt::format(", at most {} ulp, relative {:.3g}",
+                     d.largest_ulp == UINT64_MAX ? "?" : fmt::format("{}", d.largest_ulp),
+                     d.largest_relative);
+}
+
+} // namespace
+
+std::string comparisonText(const Comparison &comparison, const capture::Reader &reader,
+                           const Tolerance &) {
+  std::string text;
+  uint64_t within = 0;
+  for (const RegionDifference &d : comparison.differences) {
+    within += d.within_tolerance;
+    if (d.elements == 0) continue;
+    const capture::Region &region = reader.description().regions[d.region];
+    text += fmt::format(
+        "  {}: {} elements of type {} differ ({} bytes), offsets {:#x} to {:#x}{}\n",
+        allocationText(region), d.elements, nameOf(d.type), d.bytes, d.first, d.last, errorText(d));
+    for (const auto &element : d.examples)
+      text += fmt::format("      [{}] {} instead of {}\n", element.offset / sizeOf(d.type),
+                          elementText(d.type, element.got), elementText(d.type, element.expected));
+  }
+  std::string head = comparison.isEqual() ? "check: equal" : "check: differs";
+  head += fmt::format(", {} pages compared", comparison.pages);
+  if (within != 0) head += fmt::format(", {} elements within the tolerance", within);
+  if (comparison.not_deterministic != 0)
+    head += fmt::format(", {} words not deterministic", comparison.not_deterministic);
+  if (comparison.foreign_pages != 0)
+    head += fmt::format(", {} pages changed while it was captured, but not by this kernel",
+                        comparison.foreign_pages);
+  return head + "\n" + text;
+}
+
+std::string comparisonJson(const Comparison &comparison, const capture::Reader &reader) {
+  JsonWriter json;
+  json.object([&] {
+    json.field("type", "check");
+    json.field("version", 1);
+    json.field("equal", comparison.isEqual());
+    json.field("pages", comparison.pages);
+    json.field("not_deterministic", comparison.not_deterministic);
+    json.field("foreign_pages", comparison.foreign_pages);
+    json.list("differences", [&] {
+      for (const RegionDifference &d : comparison.differences)
+        json.object([&] {
+          const capture::Region &region = reader.description().regions[d.region];
+          json.field("address", region.address);
+          json.field("size", region.size);
+          json.field("element", nameOf(d.type));
+          json.field("elements", d.elements);
+          json.field("bytes", d.bytes);
+          json.field("within_tolerance", d.within_tolerance);
+          json.field("first_offset", d.first);
+          json.field("last_offset", d.last);
+          if (d.largest_ulp != UINT64_MAX) json.field("largest_ulp", d.largest_ulp);
+          json.field("largest_relative", d.largest_relative);
+          json.list("examples", [&] {
+            for (const auto &element : d.examples)
+              json.object([&] {
+                json.field("offset", element.offset);
+                json.field("expected", elementText(d.type, element.expected));
+                json.field("got", elementText(d.type, element.got));
+              });
+          });
+        });
+    });
+  });
+  return json.take();
+}
+
+} // namespace fade::replay

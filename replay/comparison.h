@@ -1,0 +1,84 @@
+// --check: memory after a replay against memory after the captured dispatch.
+#pragma once
+
+#include "fade/replay.h"
+#include "replay/element_type.h"
+#include "replay/memory.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fade::replay {
+
+/// What a replay has written: pages and their contents.
+class Outcome {
+public:
+  static Outcome of(const Memory &memory);
+  /// As the replay left it; null: it was not written.
+  const uint8_t *page(PageId id) const;
+  const std::map<PageId, std::vector<uint8_t>> &pages() const { return pages_; }
+
+private:
+  std::map<PageId, std::vector<uint8_t>> pages_;
+};
+
+/// One allocation in which something is different.
+struct RegionDifference {
+  std::size_t region = 0;
+  ElementType type = ElementType::u32;
+  uint64_t bytes = 0, elements = 0;
+  uint64_t within_tolerance = 0; ///< elements that do not count
+  uint64_t first = 0, last = 0;  ///< offsets of differing elements
+  uint64_t largest_ulp = 0;      ///< UINT64_MAX: there is none
+  double largest_relative = 0;
+  struct Element {
+    uint64_t offset, expected, got;
+  };
+  std::vector<Element> examples;
+};
+
+struct Comparison {
+  std::vector<RegionDifference> differences; ///< beyond the tolerance, or within it only
+  uint64_t pages = 0;                        ///< that were compared
+  uint64_t foreign_pages = 0;     ///< changed while it was captured, but not by this kernel
+  uint64_t not_deterministic = 0; ///< words of 4 bytes that differ between two replays
+  bool isEqual() const;
+};
+
+class Comparer {
+public:
+  /// `excluded`: a region that others write.
+  Comparer(capture::Reader &reader, const Memory &memory, std::optional<std::size_t> excluded)
+      : reader_(reader), memory_(memory), excluded_(excluded) {}
+
+  /// Reads the state after the dispatch.
+  Status load();
+  /// `first` and `second`: replays of the captured code, to see what differs between them. `tested`
+  /// is one of them, or a replay of other code.
+  Comparison compare(const Outcome &tested, const Outcome &first, const Outcome &second,
+                     const Tolerance &tolerance) const;
+
+private:
+  struct Words;
+  const uint8_t *expected(PageId id) const;
+  const uint8_t *resultOf(const Outcome &outcome, PageId id) const;
+  void compareRegion(std::size_t region, const std::vector<PageId> &pages, const Outcome &tested,
+                     const Outcome &first, const Outcome &second, const Tolerance &tolerance,
+                     Comparison &result) const;
+
+  capture::Reader &reader_;
+  const Memory &memory_;
+  const std::optional<std::size_t> excluded_;
+  std::map<PageId, std::vector<uint8_t>> changed_; ///< pages after the dispatch
+};
+
+/// For people, several lines.
+std::string comparisonText(const Comparison &comparison, const capture::Reader &reader,
+                           const Tolerance &tolerance);
+/// One object.
+std::string comparisonJson(const Comparison &comparison, const capture::Reader &reader);
+
+} // namespace fade::replay

@@ -1,0 +1,268 @@
+#include "replay/machine.h"
+
+#include "codeobj/variant_kernargs.h"
+#include "device/hsa_abi.h"
+#include "semantics/constants.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace fade::replay {
+namespace {
+
+using codeobj::ArgKind;
+
+constexpr uint64_t kQueueAt = 4096, kArgumentsAt = 8192; ///< in Machine::own_
+constexpr std::size_t kMostArguments = 8192;
+
+codeobj::DispatchFields fieldsOf(const capture::Description &d, uint64_t queue) {
+  codeobj::DispatchFields fields;
+  fields.dimensions = d.dimensions;
+  for (std::size_t i = 0; i < 3; ++i) {
+    fields.workgroup_size[i] = static_cast<uint16_t>(d.workgroup[i]);
+    fields.grid_size[i] = d.grid[i];
+  }
+  fields.group_segment_size = d.group_segment;
+  fields.queue = queue;
+  fields.private_base = sim::private_aperture_hi;
+  fields.shared_base = sim::shared_aperture_hi;
+  return fields;
+}
+
+uint32_t exchangeFixed(uint32_t in_packet, uint32_t original, uint32_t replacement) {
+  if (in_packet < original) return std::max(in_packet, replacement);
+  return in_packet - original + replacement;
+}
+
+} // namespace
+
+Machine::~Machine() { hostcalls_ = nullptr; }
+
+Result<std::unique_ptr<Machine>> Machine::create(capture::Reader &reader, Memory &memory,
+                                                 unsigned workers) {
+  std::unique_ptr<Machine> machine(new Machine(reader, memory));
+  if (Status done = machine->prepare(workers); !done) return std::move(done).error();
+  return machine;
+}
+
+/// Below and between the regions, far from them, so that a kernel that goes astray hits nothing.
+uint64_t Machine::gap(uint64_t size) {
+  constexpr uint64_t step = uint64_t{1} << 21;
+  const uint64_t needed = (size + 2 * step) / step * step;
+  if (next_gap_ == 0) next_gap_ = step;
+  for (const capture::Region &region : reader_.description().regions) {
+    if (next_gap_ + needed <= region.address) break;
+    if (region.end() > next_gap_) next_gap_ = (region.end() + 2 * step) / step * step;
+  }
+  const uint64_t found = next_gap_;
+  next_gap_ += needed;
+  return found;
+}
+
+Status Machine::prepare(unsigned workers) {
+  const capture::Description &d = reader_.description();
+  const sim::Arch *arch = sim::find_arch(d.gpu);
+  if (!arch)
+    return Error{reader_.folder(), "", 0, fmt::format("the executor does not know '{}'", d.gpu)};
+  readCode();
+  own_address_ = gap(own_.size());
+  memory_.space().map(own_address_, own_.size(), own_.data());
+  // What kernels read in their queue: where LDS and private memory begin.
+  constexpr std::size_t group_at = 0x40, private_at = 0x44;
+  std::memcpy(own_.data() + kQueueAt + group_at, &sim::shared_aperture_hi, 4);
+  std::memcpy(own_.data() + kQueueAt + private_at, &sim::private_aperture_hi, 4);
+  if (Status done = prepareArguments(); !done) return done;
+  sim::Executor::Hooks hooks;
+  hooks.interrupt = [](uint32_t) {};
+  hooks.kernel_name = [this](uint64_t) { return reader_.description().symbol; };
+  executor_ = std::make_unique<sim::Executor>(*arch, memory_.space(), std::move(hooks), workers);
+  return Done();
+}
+
+void Machine::readCode() {
+  for (const capture::Code &code : reader_.code()) {
+    auto object = codeobj::CodeObject::open(codeobj::Blob::borrow(code.bytes, reader_.folder()));
+    if (!object) continue;
+    const auto index = (*object)->findKernel(reader_.description().symbol);
+    if (!index) continue;
+    auto kernel = (*object)->kernel(*index);
+    if (!kernel) continue;
+    object_ = *object;
+    kernel_ = std::move(*kernel);
+    auto layout = codeobj::KernargLayout::from(kernel_->metadata);
+    if (kernel_->has_metadata && layout) layout_ = std::move(*layout);
+    return;
+  }
+}
+
+void Machine::patchHidden(ArgKind kind, uint64_t value) {
+  const auto *argument = layout_ ? layout_->findHidden(kind) : nullptr;
+  if (argument)
+    (void)memory_.patch(reader_.description().kernarg_address + argument->offset, &value,
+                        std::min<std::size_t>(argument->size, sizeof value));
+}
+
+/// The arguments are those of the application, but for what belongs to its queue.
+Status Machine::prepareArguments() {
+  const capture::Description &d = reader_.description();
+  if (d.kernarg_address != 0 && !d.arguments.empty() &&
+      !memory_.patch(d.kernarg_address, d.arguments.data(), d.arguments.size()))
+    return Error{reader_.folder(), "", 0,
+                 fmt::format("the arguments at {:#x} were not captured", d.kernarg_address)};
+  patchHidden(ArgKind::HiddenQueuePtr, own_address_ + kQueueAt);
+  patchHidden(ArgKind::HiddenPrivateBase, sim::private_aperture_hi);
+  patchHidden(ArgKind::HiddenSharedBase, sim::shared_aperture_hi);
+  if (!layout_) return Done();
+  const auto read = [&](ArgKind kind) {
+    uint64_t value = 0;
+    if (const auto *argument = layout_->findHidden(kind))
+      (void)memory_.space().read(d.kernarg_address + argument->offset, &value, sizeof value);
+    return value;
+  };
+  for (const ArgKind kind : {ArgKind::HiddenDefaultQueue, ArgKind::HiddenCompletionAction})
+    if (read(kind) != 0) return Error{reader_.folder(), "", 0, "the kernel launches other kernels"};
+  if (const uint64_t buffer = read(ArgKind::HiddenHostcallBuffer))
+    hostcalls_ = Hostcalls::create(memory_, buffer, [this](uint64_t size) { return gap(size); });
+  return Done();
+}
+
+void Machine::useCaptured() { other_.reset(); }
+
+Status Machine::useCode(const std::string &path) {
+  auto blob = codeobj::Blob::mapFile(path);
+  if (!blob) return std::move(blob).error();
+  auto object = codeobj::CodeObject::open(*blob);
+  if (!object) return std::move(object).error();
+  const capture::Description &d = reader_.description();
+  const auto index = (*object)->findKernel(d.symbol);
+  if (!index) return Error{path, "", 0, fmt::format("there is no kernel {} in it", d.symbol)};
+  const auto own = codeobj::parseTarget(d.isa);
+  if (own ? !codeobj::runsOn((*object)->target(), *own) : (*object)->target().processor != d.gpu)
+    return Error{
+        path, "", 0,
+        fmt::format("it is for {}, the capture is of {}", (*object)->target().id(), d.gpu)};
+  auto kernel = (*object)->kernel(*index);
+  if (!kernel) return std::move(kernel).error();
+  Other other;
+  other.object = *object;
+  other.path = path;
+  other.kernel = std::move(*kernel);
+  other.group_segment = d.group_segment;
+  other.private_segment = d.private_segment;
+  if (kernel_) {
+    other.group_segment =
+        exchangeFixed(d.group_segment, kernel_->descriptor.group_segment_fixed_size,
+                      other.kernel.descriptor.group_segment_fixed_size);
+    other.private_segment =
+        exchangeFixed(d.private_segment, kernel_->descriptor.private_segment_fixed_size,
+                      other.kernel.descriptor.private_segment_fixed_size);
+  }
+  if (layout_) {
+    auto layout = codeobj::KernargLayout::from(other.kernel.metadata);
+    if (!layout) return std::move(layout).error();
+    auto plan = codeobj::VariantKernargs::plan(*layout_, *layout);
+    if (!plan) return Error{path, "", 0, plan.error().what};
+    if (!plan->isSame()) {
+      if (plan->size() > kMostArguments) return Error{path, "", 0, "it has too many arguments"};
+      std::vector<uint8_t> captured(layout_->size);
+      (void)memory_.space().read(d.kernarg_address, captured.data(), captured.size());
+      other.arguments.resize(plan->size());
+      plan->build(captured, fieldsOf(d, own_address_ + kQueueAt), other.arguments);
+    }
+  }
+  other.address = gap(blob->bytes().size() + (uint64_t{64} << 20));
+  other_ = std::move(other);
+  return loadOther();
+}
+
+/// A fresh image, as after loading.
+Status Machine::loadOther() try {
+  other_->loaded = nullptr;
+  const auto bytes = other_->object->elf().blob().bytes();
+  other_->loaded = std::make_unique<sim::CodeObject>(bytes, memory_.space(), other_->address);
+  other_->variables.clear();
+  if (!object_ || reader_.code().empty()) return Done();
+  const uint64_t base = reader_.description().kernel_object - kernel_->descriptor_address;
+  for (const codeobj::Symbol &symbol : other_->object->symbols()) {
+    if (symbol.type != STT_OBJECT || symbol.size == 0 || symbol.name.ends_with(".kd")) continue;
+    const codeobj::Symbol *captured = object_->findSymbol(symbol.name);
+    if (captured && captured->type == STT_OBJECT && captured->size == symbol.size)
+      other_->variables.push_back(
+          {base + captured->value, other_->address + symbol.value, symbol.size});
+  }
+  return Done();
+} catch (const std::exception &e) {
+  return Error{other_->path, "", 0, e.what()};
+}
+
+void Machine::carryVariables(bool back) {
+  std::vector<uint8_t> bytes;
+  for (const Other::Variable &variable : other_->variables) {
+    bytes.resize(variable.size);
+    const uint64_t from = back ? variable.here : variable.captured;
+    const uint64_t to = back ? variable.captured : variable.here;
+    std::vector<uint8_t> now(variable.size);
+    // What is the same already is not written: it would count as the kernel's.
+    if (memory_.space().read(from, bytes.data(), bytes.size()) &&
+        memory_.space().read(to, now.data(), now.size()) && now != bytes)
+      (void)memory_.space().write(to, bytes.data(), bytes.size());
+  }
+}
+
+void Machine::makePacket(sim::Dispatch &dispatch) {
+  const capture::Description &d = reader_.description();
+  dispatch.grid = d.grid;
+  dispatch.workgroup = d.workgroup;
+  dispatch.private_segment_size = other_ ? other_->private_segment : d.private_segment;
+  dispatch.group_segment_size = other_ ? other_->group_segment : d.group_segment;
+  dispatch.kernel_object =
+      other_ ? other_->address + other_->kernel.descriptor_address : d.kernel_object;
+  dispatch.kernarg_address = d.kernarg_address;
+  if (other_ && !other_->arguments.empty()) {
+    std::memcpy(own_.data() + kArgumentsAt, other_->arguments.data(), other_->arguments.size());
+    dispatch.kernarg_address = own_address_ + kArgumentsAt;
+  }
+  dispatch.packet_address = own_address_;
+  dispatch.queue_address = own_address_ + kQueueAt;
+  sim::hsa::KernelDispatch packet{};
+  packet.header = sim::hsa::packet_kernel_dispatch;
+  packet.setup = d.dimensions;
+  for (std::size_t i = 0; i < 3; ++i) {
+    packet.workgroup_size[i] = static_cast<uint16_t>(d.workgroup[i]);
+    packet.grid_size[i] = d.grid[i];
+  }
+  packet.private_segment_size = dispatch.private_segment_size;
+  packet.group_segment_size = dispatch.group_segment_size;
+  packet.kernel_object = dispatch.kernel_object;
+  packet.kernarg_address = dispatch.kernarg_address;
+  std::memcpy(own_.data(), &packet, sizeof packet);
+}
+
+Result<Execution> Machine::run() {
+  if (other_) {
+    if (Status loaded = loadOther(); !loaded) return std::move(loaded).error();
+    carryVariables(false);
+  }
+  sim::Dispatch dispatch;
+  makePacket(dispatch);
+  if (hostcalls_) hostcalls_->start();
+  const sim::DispatchResult result = executor_->run(dispatch);
+  if (hostcalls_) hostcalls_->stop();
+  if (result.status != sim::DispatchResult::Status::ok)
+    return Error{reader_.folder(), "", 0, result.message};
+  if (hostcalls_ && hostcalls_->isStuck())
+    return Error{reader_.folder(), "", 0, "the kernel calls a function of the host"};
+  if (other_) carryVariables(true);
+  return Execution{result.stats.seconds, result.stats.total().waves};
+}
+
+std::string Machine::hostcallSummary() const { return hostcalls_ ? hostcalls_->summary() : ""; }
+
+std::optional<std::size_t> Machine::hostcallRegion() const {
+  if (!hostcalls_) return std::nullopt;
+  return hostcalls_->region();
+}
+
+} // namespace fade::replay

@@ -1,0 +1,88 @@
+// A GPU without a driver: runs the dispatch of a capture on the software GPU's executor.
+#pragma once
+
+#include "codeobj/code_object.h"
+#include "codeobj/kernarg.h"
+#include "device/code_object.h"
+#include "exec/executor.h"
+#include "replay/hostcalls.h"
+#include "replay/memory.h"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fade::replay {
+
+/// One run of the kernel.
+struct Execution {
+  double seconds = 0;
+  uint64_t instructions = 0;
+};
+
+class Machine {
+public:
+  /// `workers`: threads; 0: one per core.
+  static Result<std::unique_ptr<Machine>> create(capture::Reader &reader, Memory &memory,
+                                                 unsigned workers);
+  ~Machine();
+  Machine(const Machine &) = delete;
+  Machine &operator=(const Machine &) = delete;
+
+  /// Runs the kernel of this code object from now on instead of the captured one. The captured code
+  /// stays where it is, for pointers to functions; variables are carried over by name.
+  Status useCode(const std::string &path);
+  /// Back to the captured one.
+  void useCaptured();
+
+  /// Runs the dispatch on the memory as it is.
+  Result<Execution> run();
+  /// What the kernel asked of the host, for people; empty if nothing.
+  std::string hostcallSummary() const;
+  /// Regions that others than the kernel write: not to be compared.
+  std::optional<std::size_t> hostcallRegion() const;
+
+  sim::Executor &executor() { return *executor_; }
+
+private:
+  Machine(capture::Reader &reader, Memory &memory) : reader_(reader), memory_(memory) {}
+  Status prepare(unsigned workers);
+  void readCode();
+  Status prepareArguments();
+  void patchHidden(codeobj::ArgKind kind, uint64_t value);
+  uint64_t gap(uint64_t size);
+  void makePacket(sim::Dispatch &dispatch);
+  Status loadOther();
+  void carryVariables(bool back);
+
+  /// Another version of the kernel.
+  struct Other {
+    std::shared_ptr<const codeobj::CodeObject> object;
+    std::string path;
+    codeobj::Kernel kernel;
+    uint64_t address = 0; ///< where it is loaded
+    std::unique_ptr<sim::CodeObject> loaded;
+    std::vector<uint8_t> arguments; ///< empty: the captured ones fit
+    struct Variable {
+      uint64_t captured, here, size;
+    };
+    std::vector<Variable> variables;
+    uint32_t group_segment = 0, private_segment = 0;
+  };
+
+  capture::Reader &reader_;
+  Memory &memory_;
+  std::shared_ptr<const codeobj::CodeObject> object_; ///< null: its code cannot be read
+  std::optional<codeobj::KernargLayout> layout_;
+  std::optional<codeobj::Kernel> kernel_;
+  std::unique_ptr<sim::Executor> executor_;
+  std::unique_ptr<Hostcalls> hostcalls_;
+  std::optional<Other> other_;
+  uint64_t next_gap_ = 0;
+  uint64_t own_address_ = 0;
+  alignas(64) std::array<std::byte, 4 * 4096> own_{}; ///< packet, queue, arguments
+};
+
+} // namespace fade::replay

@@ -1,0 +1,204 @@
+// The door of libfadereplay.so: fadeprobe replay.
+#include "fade/replay.h"
+#include "base/diagnostics.h"
+#include "base/progress_line.h"
+#include "fade/json_writer.h"
+#include "replay/comparison.h"
+#include "replay/machine.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <fmt/format.h>
+
+namespace fade::replay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+void complain(const std::string &text) { (void)writeStderr("fadeprobe: " + text + "\n"); }
+void print(const std::string &text) { (void)!std::fwrite(text.data(), 1, text.size(), stdout); }
+
+/// Of the middle: half are faster, half are slower; and how far the middle half spreads.
+struct Times {
+  double median = 0, spread = 0, total = 0;
+};
+Times timesOf(std::vector<double> seconds) {
+  Times times;
+  std::ranges::sort(seconds);
+  const std::size_t n = seconds.size();
+  if (n == 0) return times;
+  times.median = n % 2 ? seconds[n / 2] : (seconds[n / 2 - 1] + seconds[n / 2]) / 2;
+  times.spread = seconds[n - 1 - n / 4] - seconds[n / 4];
+  for (const double s : seconds) times.total += s;
+  return times;
+}
+
+std::string milliseconds(double seconds) { return fmt::format("{:.3f} ms", seconds * 1e3); }
+
+/// One call of fadeprobe replay.
+class Session {
+public:
+  explicit Session(const Options &options) : options_(options) {}
+  /// An exit code.
+  int run();
+
+private:
+  Status open();
+  Result<Outcome> replayOnce();
+  Status iterate();
+  Result<bool> check();
+  void summarize() const;
+
+  const Options &options_;
+  std::unique_ptr<capture::Reader> reader_;
+  std::unique_ptr<Memory> memory_;
+  std::unique_ptr<Machine> machine_;
+  double load_seconds_ = 0;
+  std::vector<double> seconds_;
+  uint64_t instructions_ = 0;
+  std::atomic<uint64_t> loaded_{0}, done_{0};
+};
+
+Status Session::open() {
+  const auto began = Clock::now();
+  auto reader = capture::Reader::open(options_.folder);
+  if (!reader) return std::move(reader).error();
+  reader_ = std::move(*reader);
+  auto memory = Memory::load(*reader_, [this](uint64_t) { loaded_ += uint64_t{1} << 20; });
+  if (!memory) return std::move(memory).error();
+  memory_ = std::move(*memory);
+  auto machine = Machine::create(*reader_, *memory_, options_.workers);
+  if (!machine) return std::move(machine).error();
+  machine_ = std::move(*machine);
+  load_seconds_ = secondsSince(began);
+  return Done();
+}
+
+Result<Outcome> Session::replayOnce() {
+  memory_->restore();
+  auto execution = machine_->run();
+  if (!execution) return std::move(execution).error();
+  ++done_;
+  return Outcome::of(*memory_);
+}
+
+Status Session::iterate() {
+  if (!options_.code.empty())
+    if (Status used = machine_->useCode(options_.code); !used) return used;
+  memory_->restore();
+  for (uint32_t i = 0; i < options_.iterations; ++i) {
+    if (i != 0 && options_.recopy) memory_->restore();
+    auto execution = machine_->run();
+    if (!execution) return std::move(execution).error();
+    seconds_.push_back(execution->seconds);
+    instructions_ = execution->instructions;
+    ++done_;
+  }
+  return Done();
+}
+
+Result<bool> Session::check() {
+  if (!reader_->description().has_after)
+    return Error{options_.folder, "", 0, "there is no memory after the dispatch to compare with"};
+  Comparer comparer(*reader_, *memory_, machine_->hostcallRegion());
+  if (Status loaded = comparer.load(); !loaded) return std::move(loaded).error();
+  machine_->useCaptured();
+  auto first = replayOnce();
+  if (!first) return std::move(first).error();
+  auto second = replayOnce();
+  if (!second) return std::move(second).error();
+  Comparison comparison;
+  if (options_.code.empty()) {
+    comparison = comparer.compare(*first, *first, *second, options_.tolerance);
+  } else {
+    if (Status used = machine_->useCode(options_.code); !used) return std::move(used).error();
+    auto tested = replayOnce();
+    if (!tested) return std::move(tested).error();
+    comparison = comparer.compare(*tested, *first, *second, options_.tolerance);
+  }
+  print(options_.json ? comparisonJson(comparison, *reader_)
+                      : comparisonText(comparison, *reader_, options_.tolerance));
+  return comparison.isEqual();
+}
+
+void Session::summarize() const {
+  const Times times = timesOf(seconds_);
+  const capture::Description &d = reader_->description();
+  const capture::Sizes &sizes = reader_->sizes();
+  if (options_.json) {
+    JsonWriter json;
+    json.object([&] {
+      json.field("type", "replay");
+      json.field("version", 1);
+      json.field("capture", options_.folder);
+      json.field("kernel", d.kernel);
+      json.field("gpu", d.gpu);
+      json.field("on", "executor");
+      json.field("iterations", seconds_.size());
+      json.field("median_ns", static_cast<uint64_t>(times.median * 1e9));
+      json.field("spread_ns", static_cast<uint64_t>(times.spread * 1e9));
+      json.field("total_ns", static_cast<uint64_t>(times.total * 1e9));
+      json.field("load_ns", static_cast<uint64_t>(load_seconds_ * 1e9));
+      json.field("instructions", instructions_);
+      json.field("memory", sizes.memory);
+      json.field("on_disk", sizes.on_disk);
+    });
+    return print(json.take());
+  }
+  std::string text =
+      fmt::format("replayed {} (dispatch {}) on the executor for {}", d.kernel, d.dispatch, d.gpu);
+  if (seconds_.size() == 1)
+    text += fmt::format(": {}", milliseconds(times.median));
+  else
+    text += fmt::format(": {} times, median {}, spread {}, total {}", seconds_.size(),
+                        milliseconds(times.median), milliseconds(times.spread),
+                        milliseconds(times.total));
+  text += fmt::format(", {} instructions; {:.1f} MiB of memory, {:.1f} MiB on disk, loaded in {}\n",
+                      instructions_, static_cast<double>(sizes.memory) / (1 << 20),
+                      static_cast<double>(sizes.on_disk) / (1 << 20), milliseconds(load_seconds_));
+  if (const std::string asked = machine_->hostcallSummary(); !asked.empty())
+    text += "  asked of the host: " + asked + "\n";
+  print(text);
+}
+
+int Session::run() {
+  std::unique_ptr<ProgressLine> progress;
+  if (options_.progress && ProgressLine::isPossible())
+    progress = std::make_unique<ProgressLine>([this](double seconds) {
+      return fmt::format("replay: {} MiB read, {} runs, {:.0f} s", loaded_.load() >> 20,
+                         done_.load(), seconds);
+    });
+  const auto fail = [](const Error &error) {
+    complain(error.message());
+    return kCannotRun;
+  };
+  if (const Status opened = open(); !opened) return fail(opened.error());
+  if (const Status done = iterate(); !done) return fail(done.error());
+  summarize();
+  if (!options_.check) return kEqual;
+  const auto equal = check();
+  if (!equal) return fail(equal.error());
+  return *equal ? kEqual : kDiffers;
+}
+
+} // namespace
+} // namespace fade::replay
+
+extern "C" __attribute__((visibility("default"))) int
+fade_replay_1(const fade::replay::Options *options) {
+  try {
+    const int code = fade::replay::Session(*options).run();
+    std::fflush(stdout);
+    return code;
+  } catch (const std::exception &e) {
+    fade::replay::complain(fmt::format("replay: {}", e.what()));
+    return fade::replay::kCannotRun;
+  }
+}

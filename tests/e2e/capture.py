@@ -1,0 +1,159 @@
+"""fadeprobe capture, captures and replay."""
+import json
+import os
+import signal
+import time
+
+import fade
+
+# Scenarios of captured.hip: the kernel that is captured, and which of its dispatches.
+KINDS = {"add": ("^add", 1), "chase": ("^chase", 1), "dynamic_lds": ("dynamicLds", 1), "variables": ("variables", 2),
+         "functions": ("callObjects", 1), "float_sum": ("floatSum", 1), "printf": ("^say", 1), "host_memory": ("hostMemory", 1),
+         "scratch": ("scratch", 1), "recursion": ("recursion", 1), "gather": ("gather", 1), "heap": ("sumLists", 1),
+         "cooperative": ("cooperative", 1), "graph": ("^add", 4), "streams": ("^add", 2), "wait_value": ("^add", 1)}
+ALONE = {"FADE_GPU_WORKERS": "1"}  # atomics in the same order each time
+
+
+class Tests(fade.Test):
+    def capture(self, scenario, *options, size="", env=None, **more):
+        self.captures = self.path("captures")
+        app = [fade.program("captured"), scenario] + ([size] if size else [])
+        return self.probe(["capture", "-o", self.captures, *options], app, json_log=False,
+                          env=dict(ALONE, **(env or {})), **more)
+
+    def captured(self, scenario, **more):
+        """Path of one capture."""
+        kernel, dispatch = KINDS[scenario]
+        result = self.capture(scenario, "-k", kernel, "-d", str(dispatch), **more)
+        self.assertEqual(result.code, 0, result.stderr)
+        found = os.listdir(self.captures)
+        self.assertEqual(len(found), 1, result.stderr)
+        return os.path.join(self.captures, found[0])
+
+    def replay(self, path, *options, code=0):
+        result = self.bare([fade.PROBE, "replay", path, *options], env=ALONE)
+        self.assertEqual(result.code, code, result.stdout + result.stderr)
+        return result
+
+    def kinds(self, *names):
+        for name in names:
+            with self.subTest(name):
+                plain = self.software_gpu([fade.program("captured"), name], ALONE)
+                kernel, dispatch = KINDS[name]
+                result = self.capture(name, "-k", kernel, "-d", str(dispatch))
+                self.assertEqual((result.code, result.stdout), (0, plain.stdout), result.stderr)
+                found = [os.path.join(self.captures, x) for x in os.listdir(self.captures)]
+                self.assertEqual(len(found), 1, result.stderr)
+                checked = self.replay(found[0], "--check", "--iterations", "20")
+                self.assertRegex(checked.stdout, r"check: equal, [1-9]\d* pages? compared")
+                self.assertNotIn("not deterministic", checked.stdout)
+                fade.shutil.rmtree(self.captures)
+
+    def test_code_and_arguments_of_all_kinds_replay_the_same(self):
+        self.kinds("add", "dynamic_lds", "scratch", "recursion", "functions", "printf")
+
+    def test_memory_of_all_kinds_replays_the_same(self):
+        self.kinds("chase", "variables", "host_memory", "heap", "float_sum", "gather")
+
+    def test_launches_of_all_kinds_replay_the_same(self):
+        self.kinds("cooperative", "graph", "streams", "wait_value")
+
+    def test_a_wrong_kernel_is_found_and_rounding_is_tolerated(self):
+        path = self.captured("add", size="4000")
+        same = self.replay(path, "--check", "-c", fade.code_object("add1"))
+        self.assertIn("check: equal", same.stdout)
+        wrong = self.replay(path, "--check", "-c", fade.code_object("add2"), code=1)
+        self.assertRegex(wrong.stdout, r"check: differs")
+        self.assertRegex(wrong.stdout, r"1 elements of type f32 differ \(\d bytes\), offsets 0x134 to 0x134")
+        self.assertRegex(wrong.stdout, r"\[77\] \S+ instead of \S+")
+        rounded = self.replay(path, "--check", "-c", fade.code_object("add3"), code=1)
+        self.assertRegex(rounded.stdout, r"elements of type f32 differ .*at most 1 ulp")
+        self.replay(path, "--check", "-c", fade.code_object("add3"), "--tolerance", "ulp=1")
+        self.replay(path, "--check", "-c", fade.code_object("add3"), "--tolerance", "rel=1e-6")
+        self.replay(path, "--check", "-c", fade.code_object("add2"), "--tolerance", "ulp=1", code=1)
+        nothing = self.replay(path, "--check", "-c", fade.code_object("add4"), "--json", code=1)
+        check = [json.loads(x) for x in nothing.stdout.splitlines()][1]
+        self.assertEqual((check["type"], check["equal"]), ("check", False))
+        self.assertEqual(sum(x["elements"] for x in check["differences"]), 4000)
+
+    def test_variables_are_carried_over_by_name(self):
+        path = self.captured("variables")
+        self.assertIn("check: equal", self.replay(path, "--check", "-c", fade.code_object("add1")).stdout)
+
+    def test_other_code_that_does_not_fit_is_refused(self):
+        path = self.captured("dynamic_lds")
+        result = self.replay(path, "-c", fade.code_object("add1"), code=2)
+        self.assertRegex(result.stderr, r"^fadeprobe: .*there is no kernel _Z10dynamicLds\S+ in it\n$")
+        result = self.replay(path, "-c", self.path("none.hsaco"), code=2)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+
+    def test_captures_are_listed(self):
+        self.capture("graph", "-k", "^add", "-d", "1-3")
+        table = self.bare([fade.PROBE, "captures", self.captures])
+        self.assertEqual([x.split()[1:3] for x in table.stdout.splitlines()],
+                         [["kernel", "dispatch"]] + [["add", str(n)] for n in (1, 2, 3)])
+        lines = self.bare([fade.PROBE, "captures", "--json", self.captures])
+        found = [json.loads(x) for x in lines.stdout.splitlines()]
+        self.assertEqual([(x["type"], x["version"], x["dispatch"]) for x in found], [("capture", 1, n) for n in (1, 2, 3)])
+        self.assertTrue(all(x["gpu"] == fade.GPU and x["grid"] == [4096, 1, 1] for x in found))
+        self.assertEqual([x["changed_pages"] for x in found], [4, 4, 0])  # the third computes the same again
+        several = self.replay(self.captures, code=2)
+        self.assertRegex(several.stderr, r"there are 3 captures in it")
+        none = self.bare([fade.PROBE, "captures", self.dir])
+        self.assertEqual((none.code, none.stdout), (1, ""))
+
+    def test_limit_and_default_are_kept(self):
+        self.capture("graph", "-k", "^add")
+        self.assertEqual(os.listdir(self.captures), ["add.1"])
+        self.capture("graph", "-k", "^add", "-d", "all", "--limit", "2")
+        self.assertEqual(sorted(os.listdir(self.captures)), ["add.1", "add.1-2", "add.2"])
+
+    def test_variables_do_what_the_command_does(self):
+        self.captures = self.path("captures")
+        result = self.software_gpu([fade.program("captured"), "add", "1000"],
+                                   {"HSA_TOOLS_LIB": os.path.join(fade.LIB, "libfade.so"), "FADE_CAPTURE": self.captures,
+                                    "FADE_KERNELS": "^add"})
+        self.assertEqual(result.code, 0, result.stderr)
+        self.assertIn("check: equal", self.replay(self.captures, "--check").stdout)
+
+    def test_a_full_disk_leaves_no_capture_and_the_application_runs(self):
+        plain = self.software_gpu([fade.program("captured"), "gather"])
+        small = self.path("small")
+        os.mkdir(small)
+        script = 'mount -t tmpfs -o size=1m none "$0" || exit 77; "$@"; code=$?; ls "$0" >&2; exit $code'
+        result = self.bare(["unshare", "-rm", "sh", "-c", script, small, fade.PROBE, "capture", "-o", small, "-k", "gather",
+                            "--", fade.program("captured"), "gather"])
+        if result.code == 77 or "unshare" in result.stderr:
+            self.skipTest("no file system of its own can be had here")
+        self.assertEqual((result.code, result.stdout), (0, plain.stdout), result.stderr)
+        self.assertEqual(len(result.said), 1, result.stderr)  # and the folder is empty
+        self.assertRegex(result.said[0], r"gather.* is not captured: .*pages.zst.*No space left")
+
+    def test_kill_during_a_capture_leaves_nothing_that_looks_whole(self):
+        self.captures = self.path("captures")
+        process = self.start(["capture", "-o", self.captures, "-k", "gather"], [fade.program("captured"), "gather", "64"],
+                             json_log=False)
+        deadline = time.time() + 60
+        while not (os.path.isdir(self.captures) and os.listdir(self.captures)) and time.time() < deadline:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        left = os.listdir(self.captures)
+        self.assertTrue(all(x.endswith(".partial") for x in left), left)
+        self.assertEqual(self.bare([fade.PROBE, "captures", self.captures]).code, 1)
+        for name in left:
+            self.replay(os.path.join(self.captures, name), code=2)
+
+    def test_mistakes_are_one_line(self):
+        self.assert_mistake(["capture", "-k", "("], "--kernels")
+        self.assert_mistake(["capture", "--limit", "0"], "--limit")
+        self.assert_mistake(["capture", "-o", "/proc/none"], "--output: cannot write into /proc/none")
+        for options, expected in ((["--tolerance", "ulp"], "--tolerance"), (["-o", "x"], "--minimise")):
+            result = self.replay(self.dir, *options, code=2)
+            self.assertRegex(result.stderr, expected)
+            self.assertEqual(len(result.stderr.splitlines()), 1)
+        self.assertRegex(self.replay(self.path("none"), code=2).stderr, "manifest.jsonl: No such file")
+
+
+if __name__ == "__main__":
+    fade.main()

@@ -1,0 +1,31 @@
+// Versions of the kernel `add` of captured.hip: 1 is the same, 2 is wrong in one element, 3 rounds
+// twice, 4 writes nothing; and of `variables`, with its variables at other addresses.
+#include <hip/hip_runtime.h>
+
+__device__ int in_between[3000];
+__device__ int *pointer;
+__constant__ int factor = 1;
+__device__ int table[1024];
+__device__ int counter;
+__global__ void variables(int *out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = pointer[i & 255] + table[i] * factor;
+  if (i == 0) counter += 5;
+  table[i] += 1;
+  in_between[i] = VERSION;
+}
+
+__global__ void add(const float *a, const float *b, float *c, int n) {
+#if VERSION == 3
+#pragma clang fp contract(off)
+#endif
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+#if VERSION == 4
+  if (i < 0) c[i] = b[n];
+#else
+  if (i < n) c[i] = a[i] * 1.1f + b[i];
+#if VERSION == 2
+  if (i == 77) c[i] += 1000;
+#endif
+#endif
+}
