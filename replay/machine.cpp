@@ -2,6 +2,7 @@
 
 #include "codeobj/variant_kernargs.h"
 #include "device/hsa_abi.h"
+#include "replay/touched_pages.h"
 #include "semantics/constants.h"
 
 #include <algorithm>
@@ -76,6 +77,7 @@ Status Machine::prepare(unsigned workers) {
   if (Status done = prepareArguments(); !done) return done;
   sim::Executor::Hooks hooks;
   hooks.interrupt = [](uint32_t) {};
+  hooks.start_thread = TouchedPages::startThread;
   hooks.kernel_name = [this](uint64_t) { return reader_.description().symbol; };
   executor_ = std::make_unique<sim::Executor>(*arch, memory_.space(), std::move(hooks), workers);
   return Done();
@@ -251,11 +253,21 @@ Result<Execution> Machine::run() {
   const sim::DispatchResult result = executor_->run(dispatch);
   if (hostcalls_) hostcalls_->stop();
   if (result.status != sim::DispatchResult::Status::ok)
-    return Error{reader_.folder(), "", 0, result.message};
+    return Error{reader_.folder(), "", 0,
+                 result.message + (result.status == sim::DispatchResult::Status::memory_fault
+                                       ? whatIsAt(result.fault_address)
+                                       : "")};
   if (hostcalls_ && hostcalls_->isStuck())
     return Error{reader_.folder(), "", 0, "the kernel calls a function of the host"};
   if (other_) carryVariables(true);
   return Execution{result.stats.seconds, result.stats.total().waves};
+}
+
+/// The end of a sentence about an access that failed.
+std::string Machine::whatIsAt(uint64_t address) const {
+  if (memory_.find(address) == memory_.regions()) return "; it was not captured";
+  return reader_.description().is_minimised ? "; the page was left out by --minimise"
+                                            : "; the page could not be read when it was captured";
 }
 
 std::string Machine::hostcallSummary() const { return hostcalls_ ? hostcalls_->summary() : ""; }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace fade::replay {
@@ -49,6 +50,10 @@ public:
   const uint8_t *captured(PageId id) const { return original_ + offset(id); }
   /// Changes what counts as captured, for arguments that have to be others here.
   bool patch(uint64_t address, const void *bytes, std::size_t size);
+
+  /// All that the replay works on, region after region, and the number of a page in it.
+  std::span<uint8_t> all() { return {work_, size_}; }
+  uint64_t number(PageId id) const { return offset(id) / capture::kPageSize; }
 
   /// As captured again.
   void restore();

@@ -5,6 +5,7 @@
 #include "fade/json_writer.h"
 #include "replay/comparison.h"
 #include "replay/machine.h"
+#include "replay/minimise.h"
 
 #include <algorithm>
 #include <atomic>
@@ -55,6 +56,7 @@ private:
   Status iterate();
   Result<bool> check();
   void summarize() const;
+  Status makeSmall();
 
   const Options &options_;
   std::unique_ptr<capture::Reader> reader_;
@@ -168,6 +170,31 @@ void Session::summarize() const {
   print(text);
 }
 
+Status Session::makeSmall() {
+  const auto made = minimise(*reader_, *memory_, *machine_, options_.code, options_.output);
+  if (!made) return made.error();
+  if (options_.json) {
+    JsonWriter json;
+    json.object([&] {
+      json.field("type", "minimised");
+      json.field("version", 1);
+      json.field("capture", made->path);
+      json.field("pages", made->pages);
+      json.field("touched", made->touched);
+      json.field("on_disk", made->sizes.on_disk);
+      json.field("was_on_disk", reader_->sizes().on_disk);
+    });
+    print(json.take());
+  } else {
+    print(fmt::format(
+        "minimised {}: {} of {} pages touched, {:.1f} MiB on disk instead of {:.1f}: {}\n",
+        reader_->description().kernel, made->touched, made->pages,
+        static_cast<double>(made->sizes.on_disk) / (1 << 20),
+        static_cast<double>(reader_->sizes().on_disk) / (1 << 20), made->path));
+  }
+  return Done();
+}
+
 int Session::run() {
   std::unique_ptr<ProgressLine> progress;
   if (options_.progress && ProgressLine::isPossible())
@@ -180,6 +207,10 @@ int Session::run() {
     return kCannotRun;
   };
   if (const Status opened = open(); !opened) return fail(opened.error());
+  if (options_.minimise) {
+    const Status made = makeSmall();
+    return made ? kEqual : fail(made.error());
+  }
   if (const Status done = iterate(); !done) return fail(done.error());
   summarize();
   if (!options_.check) return kEqual;

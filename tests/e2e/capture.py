@@ -87,6 +87,29 @@ class Tests(fade.Test):
         result = self.replay(path, "-c", self.path("none.hsaco"), code=2)
         self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
 
+    def test_minimised_captures_are_smaller_and_replay_the_same(self):
+        for name, size, most in (("gather", "32", 16 << 20), ("variables", "", 100 << 10), ("functions", "", 100 << 10)):
+            with self.subTest(name):
+                path = self.captured(name, size=size)
+                small = self.path("small-" + name)
+                done = self.replay(path, "--minimise", "-o", small, "--json")
+                line = json.loads(done.stdout)
+                self.assertEqual((line["type"], line["capture"]), ("minimised", small))
+                self.assertLess(line["on_disk"], most)
+                self.assertLess(line["touched"], line["pages"])
+                self.assertRegex(self.replay(small, "--check", "--iterations", "3").stdout, r"check: equal, [1-9]\d* pages? compared")
+                fade.shutil.rmtree(self.captures)
+
+    def test_a_page_that_was_left_out_is_named(self):
+        path = self.captured("gather", size="16")
+        small, both = self.path("small"), self.path("both")
+        self.replay(path, "--minimise", "-o", small)
+        result = self.replay(small, "-c", fade.code_object("add1"), code=2)
+        self.assertRegex(result.stderr, r"^fadeprobe: .*at 0x[0-9a-f]+ is outside of GPU memory.*left out by --minimise\n$")
+        self.replay(path, "--minimise", "-c", fade.code_object("add1"), "-o", both)  # what either of them touches
+        self.replay(both, "-c", fade.code_object("add1"))
+        self.assertIn("check: equal", self.replay(both, "--check").stdout)
+
     def test_captures_are_listed(self):
         self.capture("graph", "-k", "^add", "-d", "1-3")
         table = self.bare([fade.PROBE, "captures", self.captures])

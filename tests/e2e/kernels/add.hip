@@ -1,5 +1,5 @@
 // Versions of the kernel `add` of captured.hip: 1 is the same, 2 is wrong in one element, 3 rounds
-// twice, 4 writes nothing; and of `variables`, with its variables at other addresses.
+// twice, 4 writes nothing; and of `variables`, with its variables at other addresses, and `gather`.
 #include <hip/hip_runtime.h>
 
 __device__ int in_between[3000];
@@ -13,6 +13,12 @@ __global__ void variables(int *out) {
   if (i == 0) counter += 5;
   table[i] += 1;
   in_between[i] = VERSION;
+}
+
+// From other places than the captured one.
+__global__ void gather(const float *from, const int *index, float *out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = from[index[i] ^ 4096] + 1.0f;
 }
 
 __global__ void add(const float *a, const float *b, float *c, int n) {
