@@ -197,6 +197,17 @@ void addCaptureVariables(CLI::App &app, RunOptions &options) {
   addPlaceOptions(app, options);
 }
 
+void addReplayVariables(CLI::App &app, RunOptions &options) {
+  add_flag(app, options.instrumented, "-i,--instrumented", "run the instrumented kernel");
+  app.add_option("-a,--analyzers", options.analyzers, "analyzers, as for any application")
+      ->type_name("NAME|PATH");
+  addVariable(app, options, "-l,--log-location", "FADE_LOG_LOCATION", "console|FILE");
+  addVariable(app, options, "-t,--log-format", "FADE_LOG_FORMAT", "text|json|csv");
+  addVariable(app, options, "--record", "FADE_RECORD", "FILE");
+  app.add_option("--gpu", options.gpu, "with --on gpu: auto, real, or gfx90a, gfx1030, ...")
+      ->type_name("auto|real|gfx...");
+}
+
 void addRunOptions(CLI::App &app, RunOptions &options) {
   add_flag(app, options.instrumented, "-i,--instrumented,!--no-instrumented",
            "run instrumented kernels (default: off, durations only)");

@@ -36,6 +36,8 @@ void addReportOptions(CLI::App &app, RunOptions &options);
 void addTraceVariables(CLI::App &app, RunOptions &options);
 /// For fadeprobe capture: what it says, and on which GPU.
 void addCaptureVariables(CLI::App &app, RunOptions &options);
+/// For fadeprobe replay: what tools see of it, and on which GPU.
+void addReplayVariables(CLI::App &app, RunOptions &options);
 /// An option that goes into a variable as it is.
 void addVariable(CLI::App &app, RunOptions &options, const char *flags, const char *variable,
                  const char *placeholder);

@@ -42,12 +42,13 @@ void addElement(RegionDifference &to, uint64_t offset, uint64_t expected, uint64
 
 Outcome Outcome::of(const Memory &memory) {
   Outcome outcome;
-  for (const PageId id : memory.written()) {
-    const uint8_t *bytes = memory.now(id);
-    outcome.pages_.emplace_hint(outcome.pages_.end(), id,
-                                std::vector<uint8_t>(bytes, bytes + kPageSize));
-  }
+  for (const PageId id : memory.written()) outcome.add(id, memory.now(id));
   return outcome;
+}
+
+/// Usually in order.
+void Outcome::add(PageId id, const uint8_t *bytes) {
+  pages_.emplace_hint(pages_.end(), id, std::vector<uint8_t>(bytes, bytes + kPageSize));
 }
 
 const uint8_t *Outcome::page(PageId id) const {

@@ -17,6 +17,7 @@ namespace fade::replay {
 class Outcome {
 public:
   static Outcome of(const Memory &memory);
+  void add(PageId id, const uint8_t *bytes);
   /// As the replay left it; null: it was not written.
   const uint8_t *page(PageId id) const;
   const std::map<PageId, std::vector<uint8_t>> &pages() const { return pages_; }

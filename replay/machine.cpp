@@ -125,8 +125,15 @@ Status Machine::prepareArguments() {
   };
   for (const ArgKind kind : {ArgKind::HiddenDefaultQueue, ArgKind::HiddenCompletionAction})
     if (read(kind) != 0) return Error{reader_.folder(), "", 0, "the kernel launches other kernels"};
-  if (const uint64_t buffer = read(ArgKind::HiddenHostcallBuffer))
-    hostcalls_ = Hostcalls::create(memory_, buffer, [this](uint64_t size) { return gap(size); });
+  if (const uint64_t buffer = read(ArgKind::HiddenHostcallBuffer)) {
+    hostcalls_ = Hostcalls::create(memory_.space(), buffer, [this](uint64_t size) {
+      blocks_.push_back(std::make_unique<std::byte[]>(size));
+      const uint64_t address = gap(size);
+      memory_.space().map(address, size, blocks_.back().get());
+      return address;
+    });
+    hostcall_region_ = memory_.find(buffer);
+  }
   return Done();
 }
 
@@ -272,9 +279,6 @@ std::string Machine::whatIsAt(uint64_t address) const {
 
 std::string Machine::hostcallSummary() const { return hostcalls_ ? hostcalls_->summary() : ""; }
 
-std::optional<std::size_t> Machine::hostcallRegion() const {
-  if (!hostcalls_) return std::nullopt;
-  return hostcalls_->region();
-}
+std::optional<std::size_t> Machine::hostcallRegion() const { return hostcall_region_; }
 
 } // namespace fade::replay

@@ -79,7 +79,9 @@ private:
   std::optional<codeobj::KernargLayout> layout_;
   std::optional<codeobj::Kernel> kernel_;
   std::unique_ptr<sim::Executor> executor_;
+  std::vector<std::unique_ptr<std::byte[]>> blocks_; ///< that the kernel asked for
   std::unique_ptr<Hostcalls> hostcalls_;
+  std::optional<std::size_t> hostcall_region_;
   std::optional<Other> other_;
   uint64_t next_gap_ = 0;
   uint64_t own_address_ = 0;

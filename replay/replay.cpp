@@ -6,6 +6,7 @@
 #include "replay/comparison.h"
 #include "replay/machine.h"
 #include "replay/minimise.h"
+#include "replay/summary.h"
 
 #include <algorithm>
 #include <atomic>
@@ -25,23 +26,6 @@ double secondsSince(Clock::time_point begin) {
 
 void complain(const std::string &text) { (void)writeStderr("fadeprobe: " + text + "\n"); }
 void print(const std::string &text) { (void)!std::fwrite(text.data(), 1, text.size(), stdout); }
-
-/// Of the middle: half are faster, half are slower; and how far the middle half spreads.
-struct Times {
-  double median = 0, spread = 0, total = 0;
-};
-Times timesOf(std::vector<double> seconds) {
-  Times times;
-  std::ranges::sort(seconds);
-  const std::size_t n = seconds.size();
-  if (n == 0) return times;
-  times.median = n % 2 ? seconds[n / 2] : (seconds[n / 2 - 1] + seconds[n / 2]) / 2;
-  times.spread = seconds[n - 1 - n / 4] - seconds[n / 4];
-  for (const double s : seconds) times.total += s;
-  return times;
-}
-
-std::string milliseconds(double seconds) { return fmt::format("{:.3f} ms", seconds * 1e3); }
 
 /// One call of fadeprobe replay.
 class Session {
@@ -131,43 +115,13 @@ Result<bool> Session::check() {
 }
 
 void Session::summarize() const {
-  const Times times = timesOf(seconds_);
-  const capture::Description &d = reader_->description();
-  const capture::Sizes &sizes = reader_->sizes();
-  if (options_.json) {
-    JsonWriter json;
-    json.object([&] {
-      json.field("type", "replay");
-      json.field("version", 1);
-      json.field("capture", options_.folder);
-      json.field("kernel", d.kernel);
-      json.field("gpu", d.gpu);
-      json.field("on", "executor");
-      json.field("iterations", seconds_.size());
-      json.field("median_ns", static_cast<uint64_t>(times.median * 1e9));
-      json.field("spread_ns", static_cast<uint64_t>(times.spread * 1e9));
-      json.field("total_ns", static_cast<uint64_t>(times.total * 1e9));
-      json.field("load_ns", static_cast<uint64_t>(load_seconds_ * 1e9));
-      json.field("instructions", instructions_);
-      json.field("memory", sizes.memory);
-      json.field("on_disk", sizes.on_disk);
-    });
-    return print(json.take());
-  }
-  std::string text =
-      fmt::format("replayed {} (dispatch {}) on the executor for {}", d.kernel, d.dispatch, d.gpu);
-  if (seconds_.size() == 1)
-    text += fmt::format(": {}", milliseconds(times.median));
-  else
-    text += fmt::format(": {} times, median {}, spread {}, total {}", seconds_.size(),
-                        milliseconds(times.median), milliseconds(times.spread),
-                        milliseconds(times.total));
-  text += fmt::format(", {} instructions; {:.1f} MiB of memory, {:.1f} MiB on disk, loaded in {}\n",
-                      instructions_, static_cast<double>(sizes.memory) / (1 << 20),
-                      static_cast<double>(sizes.on_disk) / (1 << 20), milliseconds(load_seconds_));
-  if (const std::string asked = machine_->hostcallSummary(); !asked.empty())
-    text += "  asked of the host: " + asked + "\n";
-  print(text);
+  Summary summary;
+  summary.on = "executor";
+  summary.seconds = seconds_;
+  summary.load_seconds = load_seconds_;
+  summary.instructions = instructions_;
+  summary.asked = machine_->hostcallSummary();
+  print(options_.json ? summaryJson(summary, *reader_) : summaryText(summary, *reader_));
 }
 
 Status Session::makeSmall() {

@@ -36,6 +36,9 @@ int runCaptures(const CapturesOptions &options);
 struct ReplayOptions {
   replay::Options replay;
   std::string tolerance;
+  std::string on; ///< software, gpu; empty: what fits
+  bool reserve_check = false;
+  RunOptions run; ///< -i, -a and where the report goes; --gpu
 };
 
 CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options);

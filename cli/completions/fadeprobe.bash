@@ -21,6 +21,7 @@ _fadeprobe() {
     --format) mapfile -t COMPREPLY < <(compgen -W "rpd rpd2 json perfetto" -- "$cur"); return ;;
     --correct) mapfile -t COMPREPLY < <(compgen -W "properties" -- "$cur"); return ;;
     --dot) mapfile -t COMPREPLY < <(compgen -W "chain data" -- "$cur"); return ;;
+    --on) mapfile -t COMPREPLY < <(compgen -W "software gpu" -- "$cur"); return ;;
     --tolerance) mapfile -t COMPREPLY < <(compgen -W "ulp= rel=" -- "$cur"); return ;;
     --start) mapfile -t COMPREPLY < <(compgen -W "on off" -- "$cur"); return ;;
     --alloc) mapfile -t COMPREPLY < <(compgen -W "coarse fine uncached host" -- "$cur"); return ;;
@@ -40,7 +41,7 @@ _fadeprobe() {
     check) words="--checks --json --error-exitcode --max --suppress --kernels --dispatches --seed --workgroups --gpu --help --" ;;
     capture) words="--kernels --dispatches --seed --limit --output --patience --verbose --gpu --env-dump --help --" ;;
     captures) words="--json --help" ;;
-    replay) words="--check --tolerance --iterations --no-recopy --code --minimise --output --workers --json --progress --no-progress --help" ;;
+    replay) words="--check --tolerance --iterations --no-recopy --code --minimise --output --on --reserve-check --instrumented --analyzers --log-location --log-format --record --gpu --workers --json --progress --no-progress --help" ;;
     analyze) words=$report ;;
     report) words="--output --trace --code --title --help" ;;
     inspect) words="--kernels --target --pid --isa --source --json --help" ;;

@@ -204,8 +204,6 @@ void Runtime::close() {
   bool was_started = true;
   std::call_once(started_, [&] { was_started = false; });
   if (!was_started) return; // the process never made a queue: there is nothing to say
-  if (deaths())
-    for (const std::string &line : deaths_.explainUnended()) warn("{}", line);
   if (captures_) captures_->stop();
   if (cache_watch_) (void)cache_watch_->stop(kCachePatience);
   collector_->stop(settings_.patient(kCollectorPatience), settings_.patient(kCollectorLimit));

@@ -58,6 +58,49 @@ class Tests(fade.Test):
     def test_launches_of_all_kinds_replay_the_same(self):
         self.kinds("cooperative", "graph", "streams", "wait_value")
 
+    def test_kernels_of_all_kinds_replay_the_same_through_rocr(self):
+        for name in ("add", "variables", "functions", "host_memory", "dynamic_lds", "scratch", "chase", "printf", "heap"):
+            with self.subTest(name):
+                path = self.captured(name)
+                free = self.replay(path, "--reserve-check")
+                self.assertRegex(free.stdout, r"^\d+ ranges of addresses are free\n$")
+                checked = self.replay(path, "--on", "gpu", "--check", "--iterations", "3")
+                self.assertRegex(checked.stdout, fr"on {fade.GPU}: 3 times")
+                self.assertRegex(checked.stdout, r"check: equal, [1-9]\d* pages? compared")
+                fade.shutil.rmtree(self.captures)
+
+    def test_analyzers_see_a_replay_as_they_see_the_application(self):
+        self.captures = self.path("captures")
+        app = [fade.program("shapes")]
+        live = self.probe(["-i", "-a", "MemoryAnalysis"], app)
+        self.assertEqual(self.probe(["capture", "-o", self.captures, "-k", "^reversed"], app, json_log=False).code, 0)
+        log = self.path("replayed")
+        self.replay(self.captures, "-i", "-a", "MemoryAnalysis", "-l", log, "-t", "json")
+
+        def accesses(lines):
+            found = [x for x in map(json.loads, lines) if x["type"] == "memory" and x["kernel"].startswith("reversed")]
+            return [{k: v for k, v in x.items() if k != "dispatch_id"} for x in found]
+
+        with open(log) as file:
+            replayed = accesses(file)
+        self.assertTrue(replayed[0]["global"] and replayed[0]["lds"])
+        self.assertEqual(replayed, accesses(live.text().splitlines()))
+
+    def test_addresses_that_are_taken_are_named(self):
+        path = self.captured("add", size="1000")
+        manifest = os.path.join(path, "manifest.jsonl")
+        with open(manifest) as file:
+            text = file.read()
+        last = [x for x in map(json.loads, text.splitlines()) if x["type"] == "region"][-1]
+        text = text.replace(f'"address":{last["address"]},', f'"address":{1 << 56},', 1)  # nobody can have that
+        head, end = text[:text.rindex(',"checksum"')], 0xcbf29ce484222325
+        for byte in head.encode():
+            end = (end ^ byte) * 0x100000001b3 & (1 << 64) - 1
+        with open(manifest, "w") as file:
+            file.write(f'{head},"checksum":{end}}}\n')
+        result = self.replay(path, "--reserve-check", code=2)
+        self.assertRegex(result.stderr, r"^fadeprobe: \d+ bytes at 0x100000000000000 cannot be had: out of this machine's reach\n$")
+
     def test_a_wrong_kernel_is_found_and_rounding_is_tolerated(self):
         path = self.captured("add", size="4000")
         same = self.replay(path, "--check", "-c", fade.code_object("add1"))

@@ -39,7 +39,7 @@ const std::string &folder() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, std::size_t size) {
   std::string_view rest(reinterpret_cast<const char *>(data), size);
   std::string manifest(next(rest));
-  const std::size_t index_size = rest.empty() ? 0 : static_cast<unsigned char>(rest[0]) * 16u;
+  const std::size_t index_size = rest.empty() ? 0 : static_cast<unsigned char>(rest[0]) * 4u;
   const std::string_view index = rest.substr(std::min<std::size_t>(1, rest.size()), index_size);
   const std::string_view pages = rest.substr(std::min(1 + index_size, rest.size()));
   std::string packed(ZSTD_compressBound(index.size()), '\0');

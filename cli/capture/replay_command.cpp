@@ -1,0 +1,160 @@
+#include "capture/command.h"
+#include "capture/listing.h"
+#include "gpu_choice.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace fade::cli {
+namespace {
+
+/// ulp=N, rel=X or both, separated by a comma. False if it is something else.
+bool readTolerance(std::string_view text, replay::Tolerance &tolerance) {
+  while (!text.empty()) {
+    const auto comma = std::min(text.find(','), text.size());
+    const std::string_view item = text.substr(0, comma);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    if (item.size() < 5) return false;
+    const char *begin = item.data() + 4, *end = item.data() + item.size();
+    const auto [stop, error] = item.starts_with("ulp=")
+                                   ? std::from_chars(begin, end, tolerance.ulp)
+                                   : std::from_chars(begin, end, tolerance.relative);
+    if ((!item.starts_with("ulp=") && !item.starts_with("rel=")) || error != std::errc() ||
+        stop != end || !(tolerance.relative >= 0))
+      return false;
+  }
+  return true;
+}
+
+int mistake(const std::string &text) {
+  complain(text);
+  return replay::kCannotRun;
+}
+
+/// On the executor, in this process.
+int replayHere(const replay::Options &options) {
+  const auto library = ownLibrary("libfadereplay.so");
+  void *loaded = library ? dlopen(library->c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  if (!loaded)
+    return mistake(library ? dlerror()
+                           : "libfadereplay.so is missing: it should be in ../lib or beside this "
+                             "program");
+  const auto entry = reinterpret_cast<FadeReplayEntry>(dlsym(loaded, FADE_REPLAY_ENTRY));
+  if (!entry) return mistake(fmt::format("{} is a different version of FADE", *library));
+  return entry(&options);
+}
+
+bool wantsTools(const RunOptions &run) {
+  return run.instrumented.value_or(false) || !run.analyzers.empty() || !run.values.empty();
+}
+
+/// Through the HSA runtime, by a program that FADE can watch like any other. Does not return if it
+/// was started.
+int replayThroughHsa(ReplayOptions &options, const capture::Description &description) {
+  const auto program = ownLibrary("fade/fade-replay");
+  if (!program) return mistake("fade-replay is missing: it should be in ../lib/fade");
+  const replay::Options &replay = options.replay;
+  if (!replay.code.empty() || replay.minimise)
+    return mistake("-c and --minimise are for the executor: --on software");
+  std::vector<std::string> words = {*program, replay.folder, "--iterations",
+                                    std::to_string(replay.iterations)};
+  if (replay.check) words.emplace_back("--check");
+  if (replay.json) words.emplace_back("--json");
+  if (!replay.recopy) words.emplace_back("--no-recopy");
+  if (options.reserve_check) words.emplace_back("--reserve-check");
+  words.insert(words.end(), {"--ulp", std::to_string(replay.tolerance.ulp), "--rel",
+                             fmt::format("{}", replay.tolerance.relative)});
+  // The software GPU can be the one that is needed; a card is what it is.
+  const std::vector<std::string> cards = gpusOf({});
+  const bool has_card = std::ranges::find(cards, description.gpu) != cards.end();
+  if (options.run.gpu == "auto" && !has_card) options.run.gpu = description.gpu;
+  if (wantsTools(options.run)) return runApplication(options.run, words);
+  Variables variables;
+  if (!chooseGpu(options.run.gpu, false, variables)) return replay::kCannotRun;
+  for (const auto &[name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+  std::vector<char *> arguments;
+  for (std::string &word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  std::fflush(nullptr);
+  execv(program->c_str(), arguments.data());
+  return mistake(fmt::format("cannot run {}: {}", *program, std::strerror(errno)));
+}
+
+} // namespace
+
+CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options) {
+  CLI::App *command = app.add_subcommand("replay", "run a captured dispatch again");
+  replay::Options &replay = options.replay;
+  command->add_option("folder", replay.folder, "a capture")->type_name("DIR")->required();
+  command->add_flag("--check", replay.check,
+                    "compare memory afterwards with that after the captured dispatch; exit code 0 "
+                    "equal, 1 differs, 2 could not run");
+  command
+      ->add_option("--tolerance", options.tolerance,
+                   "with --check: differences of floating-point numbers that do not count")
+      ->type_name("ulp=N|rel=X");
+  command->add_option("--iterations", replay.iterations, "run it N times (default: 1)")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 1000000u));
+  command->add_flag("!--no-recopy", replay.recopy,
+                    "go on with the memory that the last iteration left");
+  command
+      ->add_option("-c,--code", replay.code,
+                   "run the kernel of this code object instead of the captured one")
+      ->type_name("FILE");
+  command->add_flag("--minimise", replay.minimise,
+                    "write the capture again, only with pages that the kernel touches");
+  command->add_option("-o,--output", replay.output, "the folder for --minimise")->type_name("DIR");
+  command
+      ->add_option("--on", options.on,
+                   "software: FADE's executor, without ROCm; gpu: through ROCr, on the card or, if "
+                   "there is none, on the software GPU (default: a card like that of the capture, "
+                   "if there is one, else software)")
+      ->type_name("software|gpu")
+      ->check(CLI::IsMember({"software", "gpu"}));
+  command->add_flag("--reserve-check", options.reserve_check,
+                    "only say whether the addresses of the capture can be had for --on gpu");
+  command
+      ->add_option("--workers", replay.workers, "threads of the executor (default: one per core)")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 256u));
+  command->add_flag("--json", replay.json, "one JSON object per line");
+  command->add_flag("--progress,!--no-progress", replay.progress,
+                    "show a progress line on the terminal (default: on)");
+  addReplayVariables(*command, options.run);
+  return command;
+}
+
+int runReplay(ReplayOptions options) {
+  if (!readTolerance(options.tolerance, options.replay.tolerance))
+    return mistake(
+        fmt::format("--tolerance: '{}' is not of the form ulp=N or rel=X", options.tolerance));
+  if (options.replay.minimise == options.replay.output.empty())
+    return mistake(options.replay.minimise ? "--minimise needs -o DIR" : "-o is for --minimise");
+  const std::vector<std::string> found = capturesIn(options.replay.folder);
+  if (found.size() > 1)
+    return mistake(fmt::format("{}: there are {} captures in it; give one of them, such as {}",
+                               options.replay.folder, found.size(), found.front()));
+  if (!found.empty()) options.replay.folder = found.front();
+  const bool needs_hsa = options.reserve_check || wantsTools(options.run);
+  if (needs_hsa && options.on == "software")
+    return mistake("-i, -a, --record and --reserve-check need ROCr: --on gpu");
+  if (options.on == "software") return replayHere(options.replay);
+  const auto capture = describeCapture(options.replay.folder);
+  if (!capture) return mistake(capture.error().message());
+  const std::vector<std::string> cards = gpusOf({});
+  const bool has_card = std::ranges::find(cards, capture->description.gpu) != cards.end();
+  const bool is_for_executor = !options.replay.code.empty() || options.replay.minimise;
+  if (options.on.empty() && !needs_hsa && (!has_card || is_for_executor))
+    return replayHere(options.replay);
+  return replayThroughHsa(options, capture->description);
+}
+
+} // namespace fade::cli

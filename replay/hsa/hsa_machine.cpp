@@ -1,0 +1,307 @@
+#include "replay/hsa/hsa_machine.h"
+
+#include "codeobj/kernarg.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace fade::replay {
+namespace {
+
+using capture::kPageSize;
+using capture::RegionKind;
+using codeobj::ArgKind;
+
+/// What the runtime's own reservations can reach.
+constexpr uint64_t kSteerable = uint64_t{1} << 47;
+
+bool isPlain(const capture::Region &region) {
+  return region.kind == RegionKind::managed || region.end() > kSteerable;
+}
+
+Range rangeOf(const capture::Region &region) { return {region.address, region.size}; }
+
+struct AgentSearch {
+  const HsaLibrary &hsa;
+  const std::string &wanted;
+  hsa_agent_t gpu{}, cpu{};
+  std::string others;
+};
+
+struct PoolSearch {
+  const HsaLibrary &hsa;
+  hsa_amd_memory_pool_t coarse{}, fine{}, kernarg{};
+};
+
+PoolSearch poolsOf(const HsaLibrary &hsa, hsa_agent_t agent) {
+  PoolSearch search{hsa, {}, {}, {}};
+  (void)hsa.hsa_amd_agent_iterate_memory_pools(
+      agent,
+      [](hsa_amd_memory_pool_t pool, void *data) {
+        auto &found = *static_cast<PoolSearch *>(data);
+        hsa_amd_segment_t segment{};
+        uint32_t flags = 0;
+        const auto get = found.hsa.hsa_amd_memory_pool_get_info;
+        (void)get(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment);
+        (void)get(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags);
+        if (segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_SUCCESS;
+        auto &to = flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT     ? found.kernarg
+                   : flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED ? found.coarse
+                                                                            : found.fine;
+        if (to.handle == 0) to = pool;
+        return HSA_STATUS_SUCCESS;
+      },
+      &search);
+  return search;
+}
+
+} // namespace
+
+std::vector<Range> rangesOf(const capture::Description &description) {
+  std::vector<Range> ranges;
+  for (const capture::Region &region : description.regions) ranges.push_back(rangeOf(region));
+  return ranges;
+}
+
+Result<std::unique_ptr<HsaMachine>> HsaMachine::create(capture::Reader &reader, Memory &memory) {
+  std::unique_ptr<HsaMachine> machine(new HsaMachine(reader, memory));
+  auto library = HsaLibrary::open();
+  if (!library) return std::move(library).error();
+  machine->hsa_ = *library;
+  if (const hsa_status_t status = machine->hsa_.hsa_init(); status != HSA_STATUS_SUCCESS)
+    return machine->failed("hsa_init", status);
+  if (Status done = machine->findAgents(); !done) return std::move(done).error();
+  if (Status done = machine->loadCode(); !done) return std::move(done).error();
+  for (std::size_t i = 0; i < memory.regions(); ++i)
+    if (Status done = machine->place(i); !done) return std::move(done).error();
+  if (Status done = machine->prepareArguments(); !done) return std::move(done).error();
+  return machine;
+}
+
+HsaMachine::~HsaMachine() {
+  hostcalls_ = nullptr;
+  if (queue_) (void)hsa_.hsa_queue_destroy(queue_);
+  for (const hsa_signal_t signal : {done_, doorbell_})
+    if (signal.handle != 0) (void)hsa_.hsa_signal_destroy(signal);
+  if (hsa_.hsa_shut_down) (void)hsa_.hsa_shut_down();
+}
+
+Status HsaMachine::findAgents() {
+  AgentSearch search{hsa_, reader_.description().gpu, {}, {}, {}};
+  (void)hsa_.hsa_iterate_agents(
+      [](hsa_agent_t agent, void *data) {
+        auto &found = *static_cast<AgentSearch *>(data);
+        hsa_device_type_t type{};
+        char name[64] = {};
+        (void)found.hsa.hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type);
+        (void)found.hsa.hsa_agent_get_info(agent, HSA_AGENT_INFO_NAME, name);
+        if (type == HSA_DEVICE_TYPE_CPU && found.cpu.handle == 0) found.cpu = agent;
+        if (type != HSA_DEVICE_TYPE_GPU) return HSA_STATUS_SUCCESS;
+        if (found.wanted == name && found.gpu.handle == 0) found.gpu = agent;
+        found.others += (found.others.empty() ? "" : ", ") + std::string(name);
+        return HSA_STATUS_SUCCESS;
+      },
+      &search);
+  if (search.gpu.handle == 0)
+    return wrong(fmt::format("it was captured on {}; here is {}", reader_.description().gpu,
+                             search.others.empty() ? "no GPU" : search.others));
+  gpu_ = search.gpu;
+  cpu_ = search.cpu;
+  name_ = reader_.description().gpu;
+  device_ = poolsOf(hsa_, gpu_).coarse;
+  const PoolSearch host = poolsOf(hsa_, cpu_);
+  kernarg_ = host.kernarg;
+  host_ = host.fine.handle != 0 ? host.fine : host.kernarg;
+  if (device_.handle == 0 || host_.handle == 0) return wrong("a pool of memory is missing");
+  hsa_status_t status = hsa_.hsa_queue_create(
+      gpu_, 256, HSA_QUEUE_TYPE_MULTI,
+      [](hsa_status_t error, hsa_queue_t *, void *) {
+        fmt::print(stderr, "fadeprobe: replay: the queue stopped with error {:#x}\n",
+                   static_cast<unsigned>(error));
+        std::fflush(nullptr);
+        _exit(kCannotRun);
+      },
+      nullptr, UINT32_MAX, UINT32_MAX, &queue_);
+  if (status == HSA_STATUS_SUCCESS) status = hsa_.hsa_signal_create(1, 0, nullptr, &done_);
+  if (status == HSA_STATUS_SUCCESS) status = hsa_.hsa_signal_create(1, 0, nullptr, &doorbell_);
+  if (status != HSA_STATUS_SUCCESS) return failed("a queue", status);
+  (void)hsa_.hsa_amd_profiling_set_profiler_enabled(queue_, 1);
+  uint64_t frequency = 0;
+  (void)hsa_.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &frequency);
+  if (frequency != 0) tick_ = 1.0 / static_cast<double>(frequency);
+  return Done();
+}
+
+/// By the runtime's loader, so that tools know the kernel; memory then gets the captured image.
+Status HsaMachine::loadCode() {
+  const capture::Description &d = reader_.description();
+  const std::size_t region = memory_.find(d.kernel_object);
+  if (region == memory_.regions() || reader_.code().empty())
+    return wrong("the code of the kernel was not captured");
+  const std::vector<uint8_t> &bytes = reader_.code().front().bytes;
+  hsa_code_object_reader_t code{};
+  hsa_executable_t executable{};
+  hsa_status_t status =
+      hsa_.hsa_code_object_reader_create_from_memory(bytes.data(), bytes.size(), &code);
+  if (status == HSA_STATUS_SUCCESS)
+    status = hsa_.hsa_executable_create_alt(
+        HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable);
+  if (status == HSA_STATUS_SUCCESS) {
+    const Wish wish(rangeOf(memory_.region(region)));
+    status = hsa_.hsa_executable_load_agent_code_object(executable, gpu_, code, nullptr, nullptr);
+  }
+  if (status == HSA_STATUS_SUCCESS) status = hsa_.hsa_executable_freeze(executable, nullptr);
+  if (status != HSA_STATUS_SUCCESS) return failed("its code cannot be loaded", status);
+  hsa_executable_symbol_t symbol{};
+  uint64_t object = 0;
+  status = hsa_.hsa_executable_get_symbol_by_name(executable, (d.symbol + ".kd").c_str(), &gpu_,
+                                                  &symbol);
+  if (status == HSA_STATUS_SUCCESS)
+    status = hsa_.hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
+                                                 &object);
+  if (status != HSA_STATUS_SUCCESS) return failed(d.symbol, status);
+  if (object != d.kernel_object)
+    return wrong(fmt::format("the runtime puts its code at {:#x} instead of {:#x}", object,
+                             d.kernel_object));
+  code_region_ = region;
+  return Done();
+}
+
+Status HsaMachine::place(std::size_t index) {
+  const capture::Region &region = memory_.region(index);
+  void *wanted = reinterpret_cast<void *>(region.address);
+  if (region.on_host || isPlain(region)) space_.map(region.address, region.size, wanted);
+  if (index == code_region_) return Done();
+  if (isPlain(region)) {
+    hsa_amd_svm_attribute_pair_t access{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, gpu_.handle};
+    if (!hsa_.hsa_amd_svm_attributes_set || !mapHere(rangeOf(region)))
+      return wrong(fmt::format("managed memory at {:#x} cannot be had", region.address));
+    const hsa_status_t status = hsa_.hsa_amd_svm_attributes_set(wanted, region.size, &access, 1);
+    if (status != HSA_STATUS_SUCCESS)
+      return failed(fmt::format("managed memory at {:#x}", region.address), status);
+    return Done();
+  }
+  void *got = nullptr;
+  hsa_status_t status;
+  {
+    const Wish wish(rangeOf(region));
+    status =
+        hsa_.hsa_amd_memory_pool_allocate(region.on_host ? host_ : device_, region.size, 0, &got);
+  }
+  if (status != HSA_STATUS_SUCCESS)
+    return failed(fmt::format("{} bytes at {:#x}", region.size, region.address), status);
+  if (got != wanted)
+    return wrong(fmt::format("the runtime gives memory at {} instead of {}", got, wanted));
+  (void)hsa_.hsa_amd_agents_allow_access(1, &gpu_, nullptr, got);
+  return Done();
+}
+
+Status HsaMachine::prepareArguments() {
+  const capture::Description &d = reader_.description();
+  if (!d.arguments.empty())
+    (void)memory_.patch(d.kernarg_address, d.arguments.data(), d.arguments.size());
+  auto object = codeobj::CodeObject::open(
+      codeobj::Blob::borrow(reader_.code().front().bytes, reader_.folder()));
+  if (!object) return std::move(object).error();
+  const auto index = (*object)->findKernel(d.symbol);
+  auto kernel = index ? (*object)->kernel(*index) : Result<codeobj::Kernel>(Error::of("missing"));
+  if (!kernel || !kernel->has_metadata) return Done();
+  const auto layout = codeobj::KernargLayout::from(kernel->metadata);
+  if (!layout) return Done();
+  const auto queue = reinterpret_cast<uint64_t>(queue_);
+  if (const auto *argument = layout->findHidden(ArgKind::HiddenQueuePtr))
+    (void)memory_.patch(d.kernarg_address + argument->offset, &queue, sizeof queue);
+  if (const auto *argument = layout->findHidden(ArgKind::HiddenHostcallBuffer)) {
+    uint64_t buffer = 0;
+    (void)memory_.space().read(d.kernarg_address + argument->offset, &buffer, sizeof buffer);
+    constexpr uint64_t doorbell_at = 16;
+    if (buffer != 0 && memory_.patch(buffer + doorbell_at, &doorbell_.handle, 8)) {
+      hostcall_region_ = memory_.find(buffer);
+      if (Status done = restore(); !done) return done;
+      hostcalls_ = Hostcalls::create(space_, buffer, [this](uint64_t size) {
+        void *memory = nullptr;
+        if (hsa_.hsa_amd_memory_pool_allocate(device_, size, 0, &memory) == HSA_STATUS_SUCCESS)
+          (void)hsa_.hsa_amd_agents_allow_access(1, &gpu_, nullptr, memory);
+        return reinterpret_cast<uint64_t>(memory);
+      });
+    }
+  }
+  return Done();
+}
+
+Status HsaMachine::restore() {
+  for (std::size_t i = 0; i < memory_.regions(); ++i) {
+    const capture::Region &region = memory_.region(i);
+    void *to = reinterpret_cast<void *>(region.address);
+    if (region.on_host) {
+      std::memcpy(to, memory_.captured({i, 0}), region.size);
+      continue;
+    }
+    const hsa_status_t status = hsa_.hsa_memory_copy(to, memory_.captured({i, 0}), region.size);
+    if (status != HSA_STATUS_SUCCESS)
+      return failed(fmt::format("{} bytes to {:#x}", region.size, region.address), status);
+  }
+  return Done();
+}
+
+Result<double> HsaMachine::run() {
+  const capture::Description &d = reader_.description();
+  hsa_.hsa_signal_store_relaxed(done_, 1);
+  const uint64_t index = hsa_.hsa_queue_add_write_index_screlease(queue_, 1);
+  auto *packet =
+      static_cast<hsa_kernel_dispatch_packet_t *>(queue_->base_address) + index % queue_->size;
+  packet->workgroup_size_x = static_cast<uint16_t>(d.workgroup[0]);
+  packet->workgroup_size_y = static_cast<uint16_t>(d.workgroup[1]);
+  packet->workgroup_size_z = static_cast<uint16_t>(d.workgroup[2]);
+  packet->reserved0 = 0;
+  packet->grid_size_x = d.grid[0];
+  packet->grid_size_y = d.grid[1];
+  packet->grid_size_z = d.grid[2];
+  packet->private_segment_size = d.private_segment;
+  packet->group_segment_size = d.group_segment;
+  packet->kernel_object = d.kernel_object;
+  packet->kernarg_address = reinterpret_cast<void *>(d.kernarg_address);
+  packet->reserved2 = 0;
+  packet->completion_signal = done_;
+  constexpr uint32_t header = HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE |
+                              1 << HSA_PACKET_HEADER_BARRIER |
+                              HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+                              HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+  if (hostcalls_) hostcalls_->start();
+  std::atomic_ref(*reinterpret_cast<uint32_t *>(packet))
+      .store(header | static_cast<uint32_t>(d.dimensions) << 16, std::memory_order_release);
+  hsa_.hsa_signal_store_screlease(queue_->doorbell_signal, static_cast<hsa_signal_value_t>(index));
+  while (hsa_.hsa_signal_wait_scacquire(done_, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
+                                        HSA_WAIT_STATE_BLOCKED) > 0) {
+  }
+  if (hostcalls_) hostcalls_->stop();
+  hsa_amd_profiling_dispatch_time_t time{};
+  (void)hsa_.hsa_amd_profiling_get_dispatch_time(gpu_, done_, &time);
+  return static_cast<double>(time.end - time.start) * tick_;
+}
+
+Result<Outcome> HsaMachine::outcome() {
+  Outcome result;
+  std::vector<uint8_t> now;
+  for (std::size_t i = 0; i < memory_.regions(); ++i) {
+    const capture::Region &region = memory_.region(i);
+    const uint8_t *bytes = reinterpret_cast<const uint8_t *>(region.address);
+    if (!region.on_host) {
+      now.resize(region.size);
+      const hsa_status_t status = hsa_.hsa_memory_copy(now.data(), bytes, region.size);
+      if (status != HSA_STATUS_SUCCESS)
+        return failed(fmt::format("{} bytes from {:#x}", region.size, region.address), status);
+      bytes = now.data();
+    }
+    for (uint64_t page = 0; page < region.pages(); ++page)
+      if (const uint8_t *at = bytes + page * kPageSize;
+          std::memcmp(at, memory_.captured({i, page}), kPageSize) != 0)
+        result.add({i, page}, at);
+  }
+  return result;
+}
+
+} // namespace fade::replay

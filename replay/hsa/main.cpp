@@ -1,0 +1,138 @@
+// fade-replay: runs a capture through the HSA runtime. fadeprobe replay starts it, in an
+// environment like that of any application; so tools see a dispatch like any other.
+#include "fade/replay.h"
+#include "replay/comparison.h"
+#include "replay/hsa/hsa_machine.h"
+#include "replay/summary.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+#include <sys/personality.h>
+#include <unistd.h>
+
+namespace fade::replay {
+namespace {
+
+void complain(const std::string &text) { fmt::print(stderr, "fadeprobe: {}\n", text); }
+void print(const std::string &text) { std::fputs(text.c_str(), stdout); }
+
+std::string conflictText(const Conflict &conflict) {
+  return fmt::format("{} bytes at {:#x} cannot be had: {}", conflict.range.size,
+                     conflict.range.address, conflict.who);
+}
+
+/// Where a process has its libraries is another place each time: perhaps not in the way.
+void startAgain(char **argv) {
+  constexpr int most = 20;
+  constexpr const char *variable = "FADE_REPLAY_ATTEMPT";
+  const char *text = std::getenv(variable);
+  const int attempt = text ? std::atoi(text) : 0;
+  if (attempt >= most) return;
+  setenv(variable, std::to_string(attempt + 1).c_str(), 1);
+  const int now = personality(0xffffffff);
+  (void)personality(static_cast<unsigned long>(attempt == 0 ? now | ADDR_NO_RANDOMIZE
+                                                            : now & ~ADDR_NO_RANDOMIZE));
+  execv("/proc/self/exe", argv);
+}
+
+Result<Outcome> replayOnce(HsaMachine &machine) {
+  if (Status done = machine.restore(); !done) return std::move(done).error();
+  if (auto seconds = machine.run(); !seconds) return std::move(seconds).error();
+  return machine.outcome();
+}
+
+Result<bool> check(const Options &options, capture::Reader &reader, const Memory &memory,
+                   HsaMachine &machine) {
+  if (!reader.description().has_after)
+    return Error{options.folder, "", 0, "there is no memory after the dispatch to compare with"};
+  Comparer comparer(reader, memory, machine.hostcallRegion());
+  if (Status loaded = comparer.load(); !loaded) return std::move(loaded).error();
+  auto first = replayOnce(machine);
+  if (!first) return std::move(first).error();
+  auto second = replayOnce(machine);
+  if (!second) return std::move(second).error();
+  const Comparison comparison = comparer.compare(*first, *first, *second, options.tolerance);
+  print(options.json ? comparisonJson(comparison, reader)
+                     : comparisonText(comparison, reader, options.tolerance));
+  return comparison.isEqual();
+}
+
+int run(const Options &options, bool only_reserve, char **argv) {
+  const auto fail = [](const Error &error) {
+    complain(error.message());
+    return kCannotRun;
+  };
+  const auto began = std::chrono::steady_clock::now();
+  auto reader = capture::Reader::open(options.folder);
+  if (!reader) return fail(reader.error());
+  const std::vector<Range> ranges = rangesOf((*reader)->description());
+  if (const auto conflict = holdRanges(ranges)) {
+    startAgain(argv);
+    complain(conflictText(*conflict));
+    return kCannotRun;
+  }
+  if (only_reserve) {
+    print(fmt::format("{} ranges of addresses are free\n", ranges.size()));
+    return kEqual;
+  }
+  startSteering(ranges);
+  auto memory = Memory::load(**reader, nullptr);
+  if (!memory) return fail(memory.error());
+  auto machine = HsaMachine::create(**reader, **memory);
+  if (!machine) return fail(machine.error());
+  Summary summary;
+  summary.on = (*machine)->name();
+  summary.load_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  for (uint32_t i = 0; i < options.iterations; ++i) {
+    if (i == 0 || options.recopy)
+      if (Status done = (*machine)->restore(); !done) return fail(done.error());
+    const auto seconds = (*machine)->run();
+    if (!seconds) return fail(seconds.error());
+    summary.seconds.push_back(*seconds);
+  }
+  summary.asked = (*machine)->hostcallSummary();
+  print(options.json ? summaryJson(summary, **reader) : summaryText(summary, **reader));
+  if (!options.check) return kEqual;
+  const auto equal = check(options, **reader, **memory, **machine);
+  if (!equal) return fail(equal.error());
+  return *equal ? kEqual : kDiffers;
+}
+
+} // namespace
+} // namespace fade::replay
+
+int main(int argc, char **argv) {
+  using namespace fade::replay;
+  Options options;
+  bool only_reserve = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const char *value = i + 1 < argc ? argv[i + 1] : "";
+    if (word == "--check")
+      options.check = true;
+    else if (word == "--json")
+      options.json = true;
+    else if (word == "--no-recopy")
+      options.recopy = false;
+    else if (word == "--reserve-check")
+      only_reserve = true;
+    else if (word == "--iterations")
+      options.iterations = static_cast<uint32_t>(std::atoi(value)), ++i;
+    else if (word == "--ulp")
+      options.tolerance.ulp = std::strtoull(value, nullptr, 10), ++i;
+    else if (word == "--rel")
+      options.tolerance.relative = std::strtod(value, nullptr), ++i;
+    else
+      options.folder = word;
+  }
+  // The runtime would put small allocations together, and large ones at multiples of their size.
+  setenv("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1", 1);
+  setenv("HSA_MAX_VA_ALIGN", "0", 1);
+  const int code = run(options, only_reserve, argv);
+  std::fflush(nullptr);
+  return code;
+}
