@@ -113,21 +113,31 @@ void Comparer::compareRegion(std::size_t region, const std::vector<PageId> &page
   std::vector<PageId> different;
   std::vector<WordPair> samples;
   std::vector<uint8_t> got(kPageSize);
-  /// The page as it was tested, but for words that differ from replay to replay.
+  struct Left {
+    uint64_t not_deterministic = 0, foreign = 0;
+  };
+  // The page as it was tested, but for words that say nothing of it: those that differ from replay
+  // to replay, and in host memory those that the captured code does not change, but somebody did.
+  const bool on_host = memory_.region(region).on_host;
   const auto stable = [&](PageId id) {
+    Left left;
     std::memcpy(got.data(), resultOf(tested, id), kPageSize);
     const uint8_t *a = resultOf(first, id), *b = resultOf(second, id), *e = expected(id);
-    if (a == b || std::memcmp(a, b, kPageSize) == 0) return uint64_t{0};
-    uint64_t words = 0;
-    for (std::size_t at = 0; at < kPageSize; at += 4)
-      if (wordAt(a + at, 4) != wordAt(b + at, 4)) {
-        std::memcpy(got.data() + at, e + at, 4);
-        ++words;
-      }
-    return words;
+    const uint8_t *before = memory_.captured(id);
+    if (!on_host && (a == b || std::memcmp(a, b, kPageSize) == 0)) return left;
+    for (std::size_t at = 0; at < kPageSize; at += 4) {
+      const uint64_t x = wordAt(a + at, 4), y = wordAt(b + at, 4), old = wordAt(before + at, 4);
+      const bool is_foreign = on_host && x == y && x == old && wordAt(e + at, 4) != old;
+      if (x == y && !is_foreign) continue;
+      std::memcpy(got.data() + at, e + at, 4);
+      ++(is_foreign ? left.foreign : left.not_deterministic);
+    }
+    return left;
   };
   for (const PageId id : pages) {
-    result.not_deterministic += stable(id);
+    const Left left = stable(id);
+    result.not_deterministic += left.not_deterministic;
+    result.foreign_words += left.foreign;
     const uint8_t *e = expected(id);
     if (std::memcmp(got.data(), e, kPageSize) == 0) continue;
     different.push_back(id);
@@ -193,6 +203,8 @@ std::string comparisonText(const Comparison &comparison, const capture::Reader &
   if (comparison.foreign_pages != 0)
     head += fmt::format(", {} pages changed while it was captured, but not by this kernel",
                         comparison.foreign_pages);
+  if (comparison.foreign_words != 0)
+    head += fmt::format(", {} words of host memory changed likewise", comparison.foreign_words);
   return head + "\n" + text;
 }
 
@@ -205,6 +217,7 @@ std::string comparisonJson(const Comparison &comparison, const capture::Reader &
     json.field("pages", comparison.pages);
     json.field("not_deterministic", comparison.not_deterministic);
     json.field("foreign_pages", comparison.foreign_pages);
+    json.field("foreign_words", comparison.foreign_words);
     json.list("differences", [&] {
       for (const RegionDifference &d : comparison.differences)
         json.object([&] {

@@ -44,6 +44,7 @@ struct RegionDifference {
 struct Comparison {
   std::vector<RegionDifference> differences; ///< beyond the tolerance, or within it only
   uint64_t pages = 0;                        ///< that were compared
+  uint64_t foreign_words = 0;     ///< the same in pages of host memory that it shares with others
   uint64_t foreign_pages = 0;     ///< changed while it was captured, but not by this kernel
   uint64_t not_deterministic = 0; ///< words of 4 bytes that differ between two replays
   bool isEqual() const;
