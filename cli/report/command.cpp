@@ -2,9 +2,10 @@
 
 #include "checks.h"
 #include "report/child.h"
+#include "report/host_side.h"
 #include "report/page.h"
-#include "report/perfetto_trace.h"
 #include "report/terminal_summary.h"
+#include "trace/timeline.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <optional>
 #include <unistd.h>
 
 namespace fade::cli {
@@ -32,26 +34,65 @@ bool writeFile(const std::string &path, const std::string &contents) {
   return false;
 }
 
+/// What the timeline says of kernels beyond what the host side knows.
+host_trace::OperationFacts factsOf(const report::RunLog &log, const host_trace::TraceLog &host) {
+  return [&log, dispatches = report::dispatchesOf(host, log)](JsonWriter &json, std::size_t i) {
+    if (!dispatches[i]) return;
+    const report::Dispatch &d = log.dispatches[*dispatches[i]];
+    json.field("dispatch_id", d.id);
+    json.field("variant", d.variant);
+    json.field("instrumented", d.instrumented);
+    json.field("records", d.records);
+    json.field("bytes_recorded", d.bytes);
+    if (d.dropped != 0) json.field("dropped", d.dropped);
+    if (!d.has_memory) return;
+    if (d.lines_used != 0)
+      json.field("efficiency", std::min(1.0, static_cast<double>(d.lines_needed) /
+                                                 static_cast<double>(d.lines_used)));
+    json.field("lds_conflicts", d.conflicts);
+  };
+}
+
+/// The host side as it was recorded, and as the page shows it.
+struct Host {
+  std::optional<host_trace::HostEvents> events;
+  std::optional<host_trace::TraceLog> log;
+};
+
 /// Makes what the options ask for. 0 or 1.
-int makeOutcome(const ReportOptions &options, bool with_summary = false) {
-  auto log = report::readRunLog(options.log);
-  if (!log) {
-    complain(log.error().message());
-    return 1;
-  }
-  for (const std::string &problem : log->problems)
+int makeOutcome(const ReportOptions &options, report::RunLog &log, const Host &host,
+                bool with_summary = false) {
+  for (const std::string &problem : log.problems)
     complain(fmt::format("{}: {}; the rest is used", options.log, problem));
   if (with_summary)
-    fmt::print(stderr, "{}", terminalSummary(*log, report::Terminal::of(STDERR_FILENO)));
+    fmt::print(stderr, "{}", terminalSummary(log, report::Terminal::of(STDERR_FILENO)));
   bool is_written = true;
-  if (!options.trace.empty())
-    is_written = writeFile(options.trace, report::perfettoTrace(*log)) && is_written;
+  if (!options.timeline.empty() && host.events) {
+    const Status status = writeTimeline(*host.events, options.timeline, factsOf(log, *host.log));
+    if (!status) complain(status.error().message());
+    is_written = static_cast<bool>(status);
+  }
   if (!options.html.empty()) {
     const std::string title = options.title.empty() ? options.log : options.title;
-    const auto data = report::pageData(*log, {title, options.code});
+    const auto data = report::pageData(log, {title, options.code, host.log ? &*host.log : nullptr});
     is_written = writeFile(options.html, report::htmlPage(data)) && is_written;
   }
   return is_written ? 0 : 1;
+}
+
+/// What a run has recorded; nothing, after a line that says why, if it cannot be read.
+Host hostOf(const std::string &recorded) {
+  Host host;
+  std::error_code ignored;
+  if (!fs::exists(recorded, ignored)) return host;
+  auto events = host_trace::HostEvents::read(recorded);
+  if (!events) {
+    complain(events.error().message());
+    return host;
+  }
+  host.events = *std::move(events);
+  host.log = host_trace::TraceLog::of(*host.events);
+  return host;
 }
 
 /// The variable as the options give it.
@@ -82,7 +123,7 @@ void addNeeds(RunOptions &run, const ReportOptions &outcome) {
 
 /// Where the JSON lines go. Empty, after a line that says why, if the options contradict.
 std::string placeOfLog(const RunOptions &run, const ReportOptions &outcome) {
-  const char *option = outcome.html.empty() ? "--trace" : "--report";
+  const char *option = outcome.html.empty() ? "--timeline" : "--report";
   if (const std::string format = valueOf(run, "FADE_LOG_FORMAT");
       !format.empty() && format != "json") {
     complain(fmt::format("{} is made from JSON lines: it cannot be combined with --log-format {}",
@@ -98,7 +139,7 @@ std::string placeOfLog(const RunOptions &run, const ReportOptions &outcome) {
   }
   if (!wanted.empty()) return fs::absolute(wanted);
   if (!outcome.html.empty()) return fs::absolute(outcome.html).replace_extension(".jsonl");
-  return fs::absolute(outcome.trace).string() + fmt::format(".{}.jsonl", getpid());
+  return fs::absolute(outcome.timeline).string() + fmt::format(".{}.jsonl", getpid());
 }
 
 std::string joined(const std::vector<std::string> &words) {
@@ -111,11 +152,15 @@ std::string joined(const std::vector<std::string> &words) {
 
 CLI::App *addReportCommand(CLI::App &app, ReportOptions &options) {
   CLI::App *command =
-      app.add_subcommand("report", "make an HTML report from the JSON lines of a run");
-  command->add_option("log", options.log, "JSON lines written with --log-format json")
+      app.add_subcommand("report", "make an HTML report from the JSON lines of a run, or a trace");
+  command
+      ->add_option("log", options.log,
+                   "JSON lines written with --log-format json, or a file of fadeprobe trace")
       ->type_name("FILE");
   command->add_option("-o,--output", options.html, "the HTML report to write")->type_name("FILE");
-  command->add_option("--trace", options.trace, "a timeline for Perfetto and chrome://tracing")
+  command
+      ->add_option("--host", options.host,
+                   "a file of fadeprobe trace of the same run: calls and markers on the timeline")
       ->type_name("FILE");
   command
       ->add_option("--code", options.code,
@@ -132,20 +177,41 @@ int runReport(const ReportOptions &options) {
     return kUsageError;
   };
   if (options.log.empty()) return usage("report: no file of JSON lines given");
-  if (options.html.empty() && options.trace.empty()) return usage("report: give -o or --trace");
-  return makeOutcome(options);
+  if (options.html.empty()) return usage("report: give -o FILE");
+  const bool is_host = report::isHostTrace(options.log);
+  report::RunLog log;
+  log.has_summary = true;
+  if (!is_host) {
+    auto read = report::readRunLog(options.log);
+    if (!read) {
+      complain(read.error().message());
+      return 1;
+    }
+    log = *std::move(read);
+  }
+  Host host;
+  if (const std::string &path = is_host ? options.log : options.host; !path.empty()) {
+    auto read = host_trace::TraceLog::read(path);
+    if (!read) {
+      complain(read.error().message());
+      return 1;
+    }
+    host.log = *std::move(read);
+  }
+  return makeOutcome(options, log, host);
 }
 
 void addOutcomeOptions(CLI::App &app, ReportOptions &options) {
   app.add_option("--report", options.html,
                  "write an HTML report, one file (implies -i and the analyzers it needs)")
       ->type_name("FILE");
-  app.add_option("--trace", options.trace, "a timeline for Perfetto and chrome://tracing")
+  app.add_option("--timeline", options.timeline,
+                 "a timeline for Perfetto and chrome://tracing: calls, kernels, copies, markers")
       ->type_name("FILE");
 }
 
 bool wantsOutcome(const ReportOptions &options) {
-  return !options.html.empty() || !options.trace.empty();
+  return !options.html.empty() || !options.timeline.empty();
 }
 
 int runWithOutcome(RunOptions run, ReportOptions outcome,
@@ -157,8 +223,14 @@ int runWithOutcome(RunOptions run, ReportOptions outcome,
   run.values.emplace_back("FADE_LOG_LOCATION", outcome.log);
   run.values.emplace_back("FADE_LOG_FORMAT", "json");
   // The application may go to another directory, but this program stays.
-  for (const std::string *path : {&outcome.html, &outcome.trace, &outcome.log})
+  for (const std::string *path : {&outcome.html, &outcome.timeline, &outcome.log})
     if (!path->empty() && !canWrite("", *path)) return 1;
+  // One who records on his own shares what is recorded.
+  const char *recorded_anyway = std::getenv("FADE_TRACE");
+  const bool keeps_events = recorded_anyway && *recorded_anyway != '\0';
+  const std::string recorded =
+      keeps_events ? recorded_anyway : fmt::format("{}.{}.events", outcome.log, getpid());
+  if (!keeps_events) run.values.emplace_back("FADE_TRACE", recorded);
   if (const auto code = prepareRun(run, application, true)) return *code;
   const bool keeps_log = !outcome.html.empty() || has_own_log;
   std::error_code ignored;
@@ -170,16 +242,21 @@ int runWithOutcome(RunOptions run, ReportOptions outcome,
   if (!fs::exists(outcome.log, ignored) || fs::is_empty(outcome.log, ignored)) {
     complain("the application did not use the GPU: there is nothing to report");
     fs::remove(outcome.log, ignored);
+    if (!keeps_events) fs::remove(recorded, ignored);
     endLike(end);
   }
   if (outcome.code.empty())
     if (const std::string program = programOf(application[0]); !program.empty())
       outcome.code.push_back(program);
   outcome.title = joined(application);
-  if (makeOutcome(outcome, !outcome.html.empty()) == 0)
-    for (const std::string &made : {outcome.html, outcome.trace})
+  auto log = report::readRunLog(outcome.log);
+  if (!log) complain(log.error().message());
+  const Host host = hostOf(recorded);
+  if (log && makeOutcome(outcome, *log, host, !outcome.html.empty()) == 0)
+    for (const std::string &made : {outcome.html, outcome.timeline})
       if (!made.empty()) complain(fmt::format("see {}", made));
   if (!keeps_log) fs::remove(outcome.log, ignored);
+  if (!keeps_events) fs::remove(recorded, ignored);
   endLike(end);
 }
 

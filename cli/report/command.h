@@ -1,4 +1,4 @@
-// fadeprobe report run.jsonl -o out.html, and --report and --trace on a run.
+// fadeprobe report run.jsonl -o out.html, and --report and --timeline on a run.
 #pragma once
 
 #include "run.h"
@@ -13,8 +13,9 @@ class App;
 namespace fade::cli {
 
 struct ReportOptions {
-  std::string log;               ///< JSON lines
-  std::string html, trace;       ///< what to make; empty: not wanted
+  std::string log;               ///< JSON lines, or a trace of the host side
+  std::string host;              ///< the host side to go with them; empty: none
+  std::string html, timeline;    ///< what to make; empty: not wanted
   std::string title;             ///< empty: the name of the log
   std::vector<std::string> code; ///< where the kernels' machine code is
 };
@@ -23,7 +24,7 @@ CLI::App *addReportCommand(CLI::App &app, ReportOptions &options);
 /// 0; 1 if a file cannot be read or written; 2 for a mistake in the options.
 int runReport(const ReportOptions &options);
 
-/// --report and --trace, for the program itself.
+/// --report and --timeline, for the program itself.
 void addOutcomeOptions(CLI::App &app, ReportOptions &options);
 bool wantsOutcome(const ReportOptions &options);
 /// Runs the application as a child and makes what was asked for. Ends this process as the

@@ -1,6 +1,7 @@
 #include "report/page.h"
 
 #include "report/heat_map.h"
+#include "report/host_side.h"
 #include "report/listing.h"
 #include "report/page_files.h"
 
@@ -218,6 +219,7 @@ Json pageData(RunLog &log, const PageOptions &options) {
   data["lines"] = lineList(log, sources);
   data["flows"] = flowList(log, sources);
   data["patterns"] = patternList(log, sources);
+  data["host"] = options.host ? hostData(*options.host, log) : Json();
   data["heat"] = heatMapOf(log);
   data["code"] = codeOf(log, options.code, sources);
   data["files"] = sources.json();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "report/run_log.h"
+#include "trace/trace_log.h"
 
 #include <string>
 #include <vector>
@@ -10,8 +11,9 @@
 namespace fade::report {
 
 struct PageOptions {
-  std::string title;             ///< what ran
-  std::vector<std::string> code; ///< files with the kernels' machine code
+  std::string title;                          ///< what ran
+  std::vector<std::string> code;              ///< files with the kernels' machine code
+  const host_trace::TraceLog *host = nullptr; ///< the application's side, if it was recorded
 };
 
 /// The data that the page shows.

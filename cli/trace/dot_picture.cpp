@@ -29,17 +29,6 @@ std::string label(std::initializer_list<std::string> lines) {
   return '"' + out + '"';
 }
 
-struct Weight {
-  uint64_t count = 0, ns = 0, bytes = 0;
-  void add(uint64_t time, uint64_t size = 0) {
-    ++count;
-    ns += time;
-    bytes += size;
-  }
-};
-
-using Weights = std::map<std::string, Weight>;
-
 /// The largest, by name; the others are put together under one name.
 class Largest {
 public:
@@ -86,19 +75,22 @@ private:
 
 std::string times(uint64_t count) { return fmt::format("{} x", count); }
 
-using Edges = std::map<std::pair<std::string, std::string>, Weight>;
-
-/// From HIP's functions to the places where operations run, and from those to what runs.
-struct Chain {
-  Weights functions, places, kernels;
-  Edges asked, ran;
-  std::map<uint32_t, Weight> processes;
-};
-
 std::string placeOf(const LoggedOperation &operation) {
   if (operation.purpose == Purpose::copy && operation.kernel.empty())
     return fmt::format("GPU {}, copies", operation.gpu);
   return fmt::format("GPU {}, queue {}", operation.gpu, operation.queue);
+}
+
+} // namespace
+
+std::string nameOfProcess(const TraceLog &log, uint32_t pid) {
+  const std::string head = fmt::format("process {}: ", pid);
+  for (const std::string &line : log.processes)
+    if (line.starts_with(head)) {
+      const std::string path = line.substr(head.size(), line.find(',') - head.size());
+      return path.substr(path.rfind('/') + 1);
+    }
+  return "application";
 }
 
 Chain chainOf(const TraceLog &log, std::size_t rows) {
@@ -133,19 +125,6 @@ Chain chainOf(const TraceLog &log, std::size_t rows) {
   return chain;
 }
 
-/// The line "process 12: /usr/bin/python3, ..." of a process, as a name.
-std::string programOf(const TraceLog &log, uint32_t pid) {
-  const std::string head = fmt::format("process {}: ", pid);
-  for (const std::string &line : log.processes)
-    if (line.starts_with(head)) {
-      const std::string path = line.substr(head.size(), line.find(',') - head.size());
-      return path.substr(path.rfind('/') + 1);
-    }
-  return "application";
-}
-
-} // namespace
-
 std::string chainPicture(const TraceLog &log, std::size_t rows) {
   const Chain chain = chainOf(log, rows);
   Picture picture("chain");
@@ -159,7 +138,7 @@ std::string chainPicture(const TraceLog &log, std::size_t rows) {
   uint64_t calls = 0;
   for (const auto &[pid, weight] : chain.processes) {
     const std::string id = fmt::format("process {}", pid);
-    picture.node(id, label({programOf(log, pid), id}), ", style=\"rounded,bold\"");
+    picture.node(id, label({nameOfProcess(log, pid), id}), ", style=\"rounded,bold\"");
     picture.edge(id, before_hip, times(weight.count));
     applications.push_back(id);
     calls += weight.count;

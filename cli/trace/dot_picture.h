@@ -3,9 +3,34 @@
 
 #include "trace/trace_log.h"
 
+#include <map>
 #include <string>
+#include <utility>
 
 namespace fade::host_trace {
+
+struct Weight {
+  uint64_t count = 0, ns = 0, bytes = 0;
+  void add(uint64_t time, uint64_t size = 0) {
+    ++count;
+    ns += time;
+    bytes += size;
+  }
+};
+using Weights = std::map<std::string, Weight>;
+using Edges = std::map<std::pair<std::string, std::string>, Weight>;
+
+/// From HIP's functions to the places where operations run, and from those to what runs.
+struct Chain {
+  Weights functions, places, kernels;
+  Edges asked, ran;
+  std::map<uint32_t, Weight> processes;
+};
+/// The `rows` largest of each; the others are put together.
+Chain chainOf(const TraceLog &log, std::size_t rows);
+
+/// The program's file; "application" if it is not known.
+std::string nameOfProcess(const TraceLog &log, uint32_t pid);
 
 /// Application, what is between it and HIP, HIP's functions, queues and engines, kernels and
 /// copies.

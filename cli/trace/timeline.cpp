@@ -18,13 +18,14 @@ constexpr uint32_t kCopies = 1'000; ///< the first track of copies; queues have 
 
 class Timeline {
 public:
-  Timeline(const HostEvents &events, LineFile &file) : events_(events), file_(file) {}
+  Timeline(const HostEvents &events, LineFile &file, const OperationFacts &facts)
+      : events_(events), file_(file), facts_(facts) {}
 
   void write() {
     file_.put("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     writeCalls();
-    for (const Operation &operation : events_.operations)
-      if (operation.has_times) writeOperation(operation);
+    for (std::size_t i = 0; i < events_.operations.size(); ++i)
+      if (events_.operations[i].has_times) writeOperation(i);
     nameProcesses();
     file_.put("\n]}\n");
   }
@@ -85,7 +86,8 @@ private:
     }
   }
 
-  void writeOperation(const Operation &operation) {
+  void writeOperation(std::size_t index) {
+    const Operation &operation = events_.operations[index];
     const OperationView view = viewOf(events_, operation);
     const events::OperationEvent &event_ = operation.event;
     const bool is_engine = view.kernel.empty();
@@ -102,6 +104,7 @@ private:
               file_.json.field("workgroup", sizes(event_.workgroup));
               file_.json.field("lds", event_.lds_bytes);
             }
+            if (facts_) facts_(file_.json, index);
           });
     if (view.call) writeArrow(*view.call, operation, pid, tid);
   }
@@ -164,6 +167,7 @@ private:
 
   const HostEvents &events_;
   LineFile &file_;
+  const OperationFacts &facts_;
   bool is_first_ = true;
   std::vector<uint64_t> call_starts_;
   std::map<std::pair<uint32_t, uint32_t>, Tracks> tracks_; ///< by GPU and queue
@@ -172,8 +176,13 @@ private:
 } // namespace
 
 Status writeTimeline(const HostEvents &events, const std::string &path) {
+  return writeTimeline(events, path, {});
+}
+
+Status writeTimeline(const HostEvents &events, const std::string &path,
+                     const OperationFacts &facts) {
   LineFile file(path);
-  Timeline(events, file).write();
+  Timeline(events, file, facts).write();
   return file.close();
 }
 

@@ -3,7 +3,10 @@
 #pragma once
 
 #include "base/result.h"
+#include "fade/json_writer.h"
 #include "trace/event_reader.h"
+
+#include <functional>
 
 #include <string>
 
@@ -11,5 +14,10 @@ namespace fade::host_trace {
 
 /// Times are microseconds of CLOCK_MONOTONIC, exact to the nanosecond.
 Status writeTimeline(const HostEvents &events, const std::string &path);
+
+/// Writes more members about the operation with this index.
+using OperationFacts = std::function<void(JsonWriter &json, std::size_t operation)>;
+Status writeTimeline(const HostEvents &events, const std::string &path,
+                     const OperationFacts &facts);
 
 } // namespace fade::host_trace

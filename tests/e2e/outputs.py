@@ -86,7 +86,7 @@ class Tests(fade.Test):
 
     def test_a_page_and_a_timeline_have_the_dispatches_of_all_processes(self):
         page, timeline = self.path("page.html"), self.path("timeline.json")
-        result = self.bare([PROBE, "--report", page, "--trace", timeline, "--", "sh", "-c",
+        result = self.bare([PROBE, "--report", page, "--timeline", timeline, "--", "sh", "-c",
                             f"{MANY} 20; {MANY} 30"])
         self.assertEqual(result.code, 0, result.stderr)
         with open(timeline) as file:

@@ -38,8 +38,8 @@ class Command(unittest.TestCase):
 
 
 class Mistakes(Command):
-    def test_neither_page_nor_trace_is_a_mistake_of_use(self):
-        self.expect(2, "give -o or --trace", self.log)
+    def test_no_page_is_a_mistake_of_use(self):
+        self.expect(2, "give -o FILE", self.log)
 
     def test_no_input_is_a_mistake_of_use(self):
         self.expect(2, "no file of JSON lines", "-o", self.html)
@@ -111,9 +111,8 @@ class BrokenLines(Command):
                     value = random.choice(values)
                     broken[at] = broken[at][:value.start()] + random.choice(odd) + broken[at][value.end():]
             self.log.write_text("\n".join(broken))
-            done = self.report(self.log, "-o", self.html, "--trace", self.trace)
+            done = self.report(self.log, "-o", self.html)
             self.assertIn(done.returncode, (0, 1), "\n".join(broken))
-            json.loads(self.trace.read_text())
             self.data()
 
     def test_a_thousand_bad_lines_are_not_a_thousand_messages(self):
@@ -140,62 +139,42 @@ class BrokenLines(Command):
         self.assertEqual(self.html.read_text().count("</script>"), 2)
 
 
-class Trace(Command):
-    def events(self, kind):
-        self.assertEqual(self.report(self.log, "--trace", self.trace).returncode, 0)
-        self.assertFalse(self.html.exists())
-        trace = json.loads(self.trace.read_text())
-        return trace, [event for event in trace["traceEvents"] if event["ph"] == kind]
+class HostSide(Command):
+    """Traces of the application's side, alone and beside the lines of a run."""
 
-    def test_slices_have_the_times_of_the_dispatches_to_the_nanosecond(self):
-        trace, slices = self.events("X")
-        first = int(trace["otherData"]["first_start_ns"])
-        self.assertEqual(first, log_lines.BASE + 17)
-        expected = {(d["dispatch_id"], d["start_ns"], d["end_ns"]) for d in log_lines.small("x") if d["type"] == "dispatch"}
-        found = {(s["args"]["dispatch_id"], first + round(s["ts"] * 1000), first + round(s["ts"] * 1000) + round(s["dur"] * 1000)) for s in slices}
-        self.assertEqual(found, expected)
+    def host(self, count=20):
+        path = self.root / "host.jsonl"
+        log_lines.write(path, log_lines.host(count))
+        return path
 
-    def test_slices_carry_grid_workgroup_and_efficiency(self):
-        _, slices = self.events("X")
-        by_id = {s["args"]["dispatch_id"]: s for s in slices}
-        self.assertEqual(by_id[1]["name"], log_lines.NAIVE)
-        self.assertEqual(by_id[1]["args"]["grid"], [1024, 2, 1])
-        self.assertEqual(by_id[1]["args"]["workgroup"], [256, 1, 1])
-        self.assertAlmostEqual(by_id[1]["args"]["efficiency"], 400 / 3400)
-        self.assertEqual(by_id[3]["args"]["lds_conflicts"], 700)
-        self.assertNotIn("efficiency", by_id[4]["args"])
-        self.assertEqual(by_id[4]["name"], log_lines.HOSTILE)
+    def test_a_trace_alone_makes_a_page(self):
+        self.assertEqual(self.report(self.host(), "-o", self.html).returncode, 0)
+        data = self.data()
+        self.assertEqual(data["dispatches"]["id"], [])
+        self.assertEqual(data["host"]["totals"], {"calls": 22, "markers": 21, "operations": 21, "errors": 1, "lost": 0, "omitted": 0})
+        self.assertEqual(data["host"]["processes"], ["process 40: /usr/bin/train, /usr/lib/libamdhip64.so.5"])
+        spans, operations = data["host"]["spans"], data["host"]["operations"]
+        names = data["host"]["names"]
+        for i, span in enumerate(operations["span"]):
+            self.assertEqual(names[spans["name"][span]], "hipLaunchKernel" if operations["kind"][i] == 0 else "hipMemcpy")
+        self.assertFalse(data["totals"]["cut_off"])
 
-    def test_queues_are_tracks_with_names(self):
-        trace, slices = self.events("X")
-        names = {(e["pid"], e["tid"]): e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"}
-        of = lambda number: next(names[s["pid"], s["tid"]] for s in slices if s["args"]["dispatch_id"] == number)
-        self.assertEqual([of(1), of(2), of(3)], ["queue 0", "queue 0", "queue 1"])
-        self.assertIn("agent 1", [e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "process_name"])
+    def test_kernels_are_tied_to_the_dispatches_of_the_run(self):
+        # The clocks of both sides differ by a little.
+        lines = [log_lines.dispatch(i + 1, f"kernel_{i % 4}(float*)", 5_000_000_000 + 1000 * i + 610, 400, queue=i % 2) for i in range(20) if i != 7]
+        log_lines.write(self.log, lines)
+        self.assertEqual(self.report(self.log, "--host", self.host(), "-o", self.html).returncode, 0)
+        data = self.data()
+        ids = [None if i is None else data["dispatches"]["id"][i] for i in data["host"]["operations"]["dispatch"]]
+        self.assertEqual(ids, [None if i == 7 else i + 1 for i in range(20)] + [None])
 
-    def test_slices_of_a_track_never_overlap(self):
-        log_lines.write(self.log, [log_lines.dispatch(i + 1, "k()", 1000 * i, 3500) for i in range(50)])
-        _, slices = self.events("X")
-        tracks = {}
-        for s in slices:
-            tracks.setdefault(s["tid"], []).append((s["ts"], s["ts"] + s["dur"]))
-        self.assertEqual(len(tracks), 4)
-        for spans in tracks.values():
-            spans.sort()
-            self.assertTrue(all(a[1] <= b[0] for a, b in zip(spans, spans[1:])))
+    def test_without_a_trace_there_is_no_host_side(self):
+        self.assertEqual(self.report(self.log, "-o", self.html).returncode, 0)
+        self.assertIsNone(self.data()["host"])
 
-    def test_the_counter_adds_up_to_the_bytes_of_the_dispatches(self):
-        _, counters = self.events("C")
-        for name, key, total in (("ring traffic", "bytes per us", 400 + 800 + 1200), ("ring records", "records per us", 60)):
-            points = sorted((c["ts"], c["args"][key]) for c in counters if c["name"] == name)
-            self.assertAlmostEqual(sum((b[0] - a[0]) * a[1] for a, b in zip(points, points[1:])), total, places=3)
-            self.assertEqual(points[-1][1], 0)
-
-    def test_dispatches_without_times_are_counted_and_left_out(self):
-        log_lines.write(self.log, [log_lines.dispatch(1, "k()", 5, 5), log_lines.dispatch(2, "k()", 5, 5, start_ns=None, end_ns=None)])
-        trace, slices = self.events("X")
-        self.assertEqual(len(slices), 1)
-        self.assertEqual(trace["otherData"]["dispatches_without_times"], 1)
+    def test_a_host_file_that_is_none_is_named(self):
+        self.expect(1, "command_test.py: is neither JSON lines nor an RPD file", self.log, "--host", __file__, "-o", self.html)
+        self.expect(1, "nowhere: no such file", self.log, "--host", self.root / "nowhere", "-o", self.html)
 
 
 if __name__ == "__main__":

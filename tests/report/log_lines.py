@@ -78,6 +78,30 @@ def many(count):
     return out
 
 
+def host(count):
+    """The host side of a program that launches so many kernels in two threads, within markers, and copies something; one call fails."""
+    at, calls, operations, markers = 5_000_000_000, [], [], []
+    def call(function, start, length, thread, **more):
+        calls.append({"type": "call", "version": 1, "function": function, "args": {}, "result": "hipSuccess", "start_ns": start, "end_ns": start + length,
+                      "thread": thread, "pid": 40, "id": len(calls) + 1, **more})
+        return calls[-1]["id"]
+    for i in range(count):
+        start, thread = at + 1000 * i, 41 + i % 2
+        markers.append({"type": "marker", "version": 1, "text": f"{'aten::mul' if i % 3 else HOSTILE}, seq = {i}, op_id = 1, sizes = [[{i % 3}]], input_op_ids = []",
+                        "start_ns": start, "end_ns": start + 800, "thread": thread, "pid": 40})
+        cause = call("hipLaunchKernel", start + 100, 300, thread, kernel=f"kernel_{i % 4}(float*)")
+        operations.append({"type": "operation", "version": 1, "kind": "kernel", "kernel": f"kernel_{i % 4}(float*)", "agent": 1, "gpu": 0, "queue": i % 2, "packet": i,
+                           "submitted_ns": start + 150, "start_ns": start + 500, "end_ns": start + 900 + i % 7, "pid": 40, "id": i + 1, "call": cause})
+    cause = call("hipMemcpy", at + 1000 * count, 2000, 41)
+    operations.append({"type": "operation", "version": 1, "kind": "copy", "agent": 1, "gpu": 0, "direction": "host_to_device", "bytes": 4096, "submitted_ns": at,
+                       "start_ns": at + 1000 * count + 100, "end_ns": at + 1000 * count + 600, "pid": 40, "id": count + 1, "call": cause})
+    call("hipMalloc", at + 1000 * count + 3000, 50, 41, result="hipErrorOutOfMemory")
+    markers.append({"type": "marker", "version": 1, "text": "epoch", "start_ns": at + 50, "end_ns": at + 900 * count, "thread": 41, "pid": 40, "overlaps": True})
+    head = [{"type": "trace", "version": 1, "calls": len(calls), "operations": len(operations), "lost": 0},
+            {"type": "process", "version": 1, "pid": 40, "parent": 1, "program": "/usr/bin/train", "hip": "/usr/lib/libamdhip64.so.5"}]
+    return head + calls + operations + markers
+
+
 def write(path, objects):
     with open(path, "w", encoding="utf-8") as out:
         for one in objects:

@@ -310,5 +310,84 @@ class Many(Page):
         self.assertEqual(digits(self.rows("findings", 3)[0]), 40)
 
 
+class Host(Page):
+    """A trace of the application's side alone, with ten thousand kernels."""
+    COUNT = 10_000
+
+    @classmethod
+    def lines(cls):
+        return log_lines.host(cls.COUNT)
+
+    def test_only_what_is_known_has_a_tab(self):
+        self.assertEqual(self.browser.texts("#tabs button"), ["Summary", "Operators", "Timeline"])
+        self.assertEqual(digits(self.browser.text("[data-is=calls]")), self.COUNT + 2)
+        self.assertIn("1 failed", self.browser.text(".tiles"))
+        self.assertEqual(self.browser.texts(".chain h3"), ["Application", "HIP", "HSA", "On the GPU"])
+        self.assertEqual(self.browser.text(".chain .name"), "train (40)")
+
+    def test_the_timeline_has_threads_queues_copies_and_markers(self):
+        self.show("timeline")
+        labels = [x for x in self.browser.run("return timelineView.rows.map((row) => row.label)") if x]
+        self.assertEqual(labels, ["thread 41", "free range", "thread 42", "GPU 0 queue 0", "GPU 0 queue 1", "GPU 0 copies"])
+        bars = self.browser.run("return timelineView.rows.map((row) => row.source + row.bars.length)")
+        half = self.COUNT // 2
+        self.assertEqual(bars, [f"span{half + 2}", f"span{half}", "span1", f"span{half}", f"span{half}", f"operation{half}", f"operation{half}", "operation1"])
+        counts = [digits(x) for x in self.browser.texts("#panel-timeline .count")]
+        self.assertEqual(counts, [self.COUNT + 1, 2 * self.COUNT + 3])
+
+    def test_a_kernel_leads_to_its_call_and_a_call_to_its_kernel(self):
+        self.show("timeline")
+        self.browser.run("choose('operation', 77, true)")
+        facts = self.browser.text("#panel-timeline dl.facts")
+        self.assertIn("kernel_1(float*)", facts)
+        self.assertIn("hipLaunchKernel in thread 42, 400\u202fns before", facts)
+        # In view are the call, the kernel and the arrow between them.
+        left, right = self.view("timeline")
+        self.assertTrue(left < 77_100 and right > 77_900 and right - left < 10_000, (left, right))
+        span = self.browser.run("return host.operations.span[77]")
+        self.assertTrue(self.browser.run("return isChosen('span', arguments[0])", span))
+        self.browser.run("choose('span', arguments[0], true)", span)
+        self.assertIn("on the GPUkernel_1 (400\u202fns)", self.browser.text("#panel-timeline dl.facts"))
+
+    def test_arrows_are_drawn_where_they_are_few(self):
+        self.show("timeline")
+        drawn = "const c = {n: 0}, real = CanvasRenderingContext2D.prototype.bezierCurveTo; " \
+                "CanvasRenderingContext2D.prototype.bezierCurveTo = function (...a) { ++c.n; real.apply(this, a); }; {}; " \
+                "CanvasRenderingContext2D.prototype.bezierCurveTo = real; return c.n"
+        self.assertEqual(self.browser.run(drawn.replace("{};", "timelineView.view.reset();")), 0)
+        self.assertEqual(self.browser.run(drawn.replace("{};", "timelineView.view.set([100000, 110000]);")), 10)
+
+    def test_operators_sort_and_filter(self):
+        self.show("operators")
+        rows = self.browser.texts("#panel-operators .row > :first-child")
+        self.assertIn("aten::mul", rows)
+        self.assertIn(log_lines.HOSTILE, rows)
+        self.assertEqual(self.browser.run("return window.broken"), None)
+        self.browser.type("#panel-operators input", "mul kernel_2")
+        self.assertEqual({(a, b) for a, b in zip(self.rows("operators", 1), self.rows("operators", 2))}, {("aten::mul", "kernel_2")})
+        self.assertEqual(sum(digits(x) for x in self.rows("operators", 4)), sum(1 for i in range(self.COUNT) if i % 3 and i % 4 == 2))
+        self.browser.click("#panel-operators .head span:nth-child(3) button")
+        self.assertEqual(self.rows("operators", 3), ["[[1]]", "[[2]]"])
+        self.browser.clear("#panel-operators input")
+
+    def test_ten_thousand_operations_answer_at_once(self):
+        self.show("timeline")
+        once = "const t = performance.now(); timelineView.view.zoom(0.5); return performance.now() - t"
+        self.assertLess(min(self.browser.run(once) for _ in range(3)), 300)
+
+
+class HostPhone(Page):
+    size = {"width": 390, "height": 800, "dark": True}
+
+    @classmethod
+    def lines(cls):
+        return log_lines.host(50)
+
+    def test_nothing_is_wider_than_the_screen(self):
+        for tab in ("summary", "operators", "timeline"):
+            self.show(tab)
+            self.assertEqual(self.browser.run("return document.documentElement.scrollWidth"), 390, tab)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,4 +1,4 @@
-"""fadeprobe --report and --trace on a program that runs on the software GPU."""
+"""fadeprobe --report and --timeline on a program that runs on the software GPU."""
 import fcntl
 import json
 import os
@@ -35,7 +35,7 @@ class Report(Run):
         cls.shared = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.shared.cleanup)
         root = pathlib.Path(cls.shared.name)
-        cls.made = subprocess.run([PROBE, "--gpu", "gfx90a", "--report", "out.html", "--trace", "trace.json", "--", SHOWCASE, "64", "2"],
+        cls.made = subprocess.run([PROBE, "--gpu", "gfx90a", "--report", "out.html", "--timeline", "trace.json", "--", SHOWCASE, "64", "2"],
                                   capture_output=True, text=True, timeout=150, cwd=root)
         cls.lines = [json.loads(line) for line in (root / "out.jsonl").read_text().splitlines()]
         cls.page = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', (root / "out.html").read_text(), re.S).group(1))
@@ -94,15 +94,29 @@ class Report(Run):
         self.assertTrue(any(text.startswith("global_store_dword") for text in lines[store]))
         self.assertFalse(any("fade" in text for texts in lines.values() for text in texts))
 
-    def test_the_trace_agrees_with_the_dispatch_lines(self):
-        first = int(self.timeline["otherData"]["first_start_ns"])
-        slices = {e["args"]["dispatch_id"]: e for e in self.timeline["traceEvents"] if e["ph"] == "X"}
-        self.assertEqual(len(slices), len(self.of("dispatch")))
+    def test_the_timeline_agrees_with_the_dispatch_lines(self):
+        slices = {e["args"]["dispatch_id"]: e for e in self.timeline["traceEvents"] if e["ph"] == "X" and "dispatch_id" in e.get("args", {})}
+        self.assertEqual(set(slices), {line["dispatch_id"] for line in self.of("dispatch")})
         for line in self.of("dispatch"):
             one = slices[line["dispatch_id"]]
-            self.assertEqual(first + round(one["ts"] * 1000), line["start_ns"])
-            self.assertEqual(round(one["dur"] * 1000), line["end_ns"] - line["start_ns"])
+            # Each is rounded to the clock's ticks on its own.
+            self.assertAlmostEqual(one["ts"] * 1000, line["start_ns"], delta=1000)
+            self.assertAlmostEqual(one["dur"] * 1000, line["end_ns"] - line["start_ns"], delta=1000)
             self.assertEqual(one["args"]["records"], line["records"])
+            if not line["kernel"].startswith("__amd_rocclr"):
+                self.assertEqual(one["name"], line["kernel"])
+
+    def test_the_page_has_the_calls_and_what_they_caused(self):
+        host, kernels = self.page["host"], self.page["kernels"]
+        operations, names = host["operations"], host["names"]
+        of_dispatches = [i for i, d in enumerate(operations["dispatch"]) if d is not None]
+        self.assertEqual(len(of_dispatches), len(self.of("dispatch")))
+        launched = [i for i in of_dispatches if operations["kind"][i] == 0]
+        self.assertTrue(launched)
+        for i in launched:
+            dispatch = operations["dispatch"][i]
+            self.assertEqual(names[operations["name"][i]], kernels[self.page["dispatches"]["kernel"][dispatch]]["name"])
+            self.assertEqual(names[host["spans"]["name"][operations["span"][i]]], "hipLaunchKernel")
 
 
 def lanes_of(record):
@@ -173,11 +187,13 @@ class Surroundings(Run):
         self.assertEqual(done.returncode, 37, done.stderr)
         self.assertEqual(self.data()["totals"]["cut_off"], False)
 
-    def test_a_trace_alone_needs_no_instrumentation_and_leaves_only_itself(self):
-        done = self.run_probe("--gpu", "gfx90a", "--trace", "trace.json", "--", SHOWCASE, "32", "1")
+    def test_a_timeline_alone_needs_no_instrumentation_and_leaves_only_itself(self):
+        done = self.run_probe("--gpu", "gfx90a", "--timeline", "trace.json", "--", SHOWCASE, "32", "1")
         self.assertEqual(done.returncode, 0, done.stderr)
         slices = [e for e in json.loads(self.trace.read_text())["traceEvents"] if e["ph"] == "X"]
-        self.assertTrue(slices and not any(s["args"]["instrumented"] for s in slices))
+        self.assertTrue(any(s["cat"] == "call" for s in slices))
+        kernels = [s for s in slices if s["cat"] == "kernel"]
+        self.assertTrue(kernels and not any(s["args"]["instrumented"] for s in kernels))
         self.assertEqual([p.name for p in self.root.iterdir()], ["trace.json"])
 
     def test_a_program_without_a_gpu_has_its_exit_code_and_nothing_to_report(self):

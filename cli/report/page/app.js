@@ -1,9 +1,12 @@
 // The tabs, the theme, and the start. A panel is built when its tab is first opened.
 
+// A trace of the host side alone has nothing of what happens inside of kernels.
+const inside = hasDispatches || !host;
 const panels = [
-  ["summary", "Summary", summaryPanel], ["findings", "Findings", findingsPanel], ["source", "Source", sourcePanel], ["lanes", "Lanes", lanesPanel],
-  ["memory", "Memory", memoryPanel], ["blocks", "Blocks", blocksPanel], ["timeline", "Timeline", timelinePanel],
-].map(([id, name, build]) => ({id, name, build, built: false}));
+  ["summary", "Summary", summaryPanel, true], ["findings", "Findings", findingsPanel, inside], ["source", "Source", sourcePanel, inside], ["lanes", "Lanes", lanesPanel, inside],
+  ["memory", "Memory", memoryPanel, inside], ["blocks", "Blocks", blocksPanel, inside], ["operators", "Operators", () => operatorsPanel(), host && host.operators.some(([name]) => name)],
+  ["timeline", "Timeline", timelinePanel, true],
+].filter(([, , , wanted]) => wanted).map(([id, name, build]) => ({id, name, build, built: false}));
 
 function showTab(id, focus = false) {
   for (const panel of panels) {
@@ -52,12 +55,10 @@ function start() {
   const wanted = () => { const id = location.hash.slice(1); return panels.some((panel) => panel.id === id) ? id : "summary"; };
   setTheme();
   // The source comes along: other parts open it at a line.
-  const source = panels.find((panel) => panel.id === "source");
-  source.built = true;
-  source.node.append(source.build());
-  const lanes = panels.find((panel) => panel.id === "lanes");
-  lanes.built = true;
-  lanes.node.append(lanes.build());
+  for (const panel of panels.filter(({id}) => id === "source" || id === "lanes")) {
+    panel.built = true;
+    panel.node.append(panel.build());
+  }
   showTab(wanted());
   document.documentElement.dataset.ready = "true";
 }

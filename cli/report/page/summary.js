@@ -4,16 +4,16 @@ function summaryPanel() {
   const t = data.totals, share = efficiency(t.needed, t.used);
   const tile = (name, value, note, id) => el("div", {class: "tile"}, el("div", {class: "name"}, name),
     el("div", {class: "value", "data-is": id}, value), el("div", {class: "note"}, note));
-  const tiles = [
-    tile("Dispatches", count(t.dispatches), `${count(t.instrumented)} instrumented`, "dispatches"),
-    tile("Time in kernels", time(t.busy_ns), `${count(new Set(data.dispatches.kernel).size)} kernels`, "busy"),
-  ];
+  const tiles = host ? hostTiles(tile) : [];
+  if (!inside) return el("div", {}, problemList(), el("div", {class: "tiles"}, tiles), chainPicture());
+  tiles.push(tile("Dispatches", count(t.dispatches), `${count(t.instrumented)} instrumented`, "dispatches"),
+    tile("Time in kernels", time(t.busy_ns), `${count(new Set(data.dispatches.kernel).size)} kernels`, "busy"));
   if (data.accesses.length) tiles.push(
     tile("Cache-line efficiency", percent(share), share === null ? "no global memory" : `${count(t.needed)} of ${count(t.used)} needed`, "efficiency"),
     tile("Lines too many", brief(t.wasted), "by all waves together", "wasted"),
     tile("Extra LDS turns", brief(t.conflicts), "bank conflicts", "conflicts"));
   tiles.push(tile("Records", brief(t.records), `${bytes(t.bytes)}, ${t.dropped ? count(t.dropped) + " dropped" : "none dropped"}`, "records"));
-  return el("div", {}, problemList(), el("div", {class: "tiles"}, tiles), topFindings(), kernelTable());
+  return el("div", {}, problemList(), el("div", {class: "tiles"}, tiles), topFindings(), kernelTable(), host ? chainPicture() : null);
 }
 
 function problemList() {

@@ -1,16 +1,26 @@
-// Dispatches over time: queues are rows, kernels are bars. Below it, every dispatch in a table.
+// What happened over time. With the application's side: threads with calls and markers, queues with kernels, copies, and arrows from
+// calls to what they caused. Without it: dispatches by queue. Below it, tables of the same.
 
 const timelineView = {};
 
-/// Rows of bars that do not overlap: {agent, queue, bars: [dispatch…] in order of start}.
-function timelineRows() {
-  const d = data.dispatches, queues = new Map();
-  const order = [...d.id.keys()].filter((i) => d.start[i] !== null).sort((a, b) => d.start[a] - d.start[b]);
-  for (const i of order) {
-    const key = `agent ${d.agent[i]}, queue ${d.queue[i]}`;
-    if (!queues.has(key)) queues.set(key, {agent: d.agent[i], queue: d.queue[i], rows: []});
-    const rows = queues.get(key).rows, end = d.start[i] + d.duration[i];
-    let row = rows.find((r) => r.until <= d.start[i]);
+/// What can be on a row: columns with start and duration, and what is said of each.
+const timelineSources = {
+  dispatch: {columns: data.dispatches, name: (i) => shortKernel(data.dispatches.kernel[i]), text: dispatchText, facts: dispatchFacts,
+    color: (i) => `--k${kernelRank[data.dispatches.kernel[i]]}`, ink: "--card"},
+  span: {columns: host && host.spans, name: spanName, text: spanText, facts: spanFacts,
+    color: (i) => host.spans.error[i] ? "--waste-soft" : host.spans.marker[i] ? "--line" : "--data-soft", ink: "--ink"},
+  operation: {columns: host && host.operations, name: (i) => shortName(hostName(host.operations.name[i])), text: operationText, facts: operationFacts,
+    color: (i) => host.operations.kind[i] === 0 ? `--k${hostRank.get(host.operations.name[i])}` : "--k6", ink: "--card"},
+};
+
+/// Rows of bars that do not overlap, for each place in order: {source, label, bars: [index…] in order of start}.
+function overlapRows(columns, indexes, placeOf, labelOf, source) {
+  const places = new Map();
+  for (const i of indexes.filter((n) => columns.start[n] !== null).sort((a, b) => columns.start[a] - columns.start[b])) {
+    const place = placeOf(i), key = place.join(" ");
+    if (!places.has(key)) places.set(key, {place, label: labelOf(i), rows: []});
+    const rows = places.get(key).rows, end = columns.start[i] + columns.duration[i];
+    let row = rows.find((r) => r.until <= columns.start[i]);
     if (!row) {
       if (rows.length >= 6) row = rows[rows.length - 1]; // deeper overlaps share the last row
       else rows.push(row = {until: 0, bars: []});
@@ -18,8 +28,14 @@ function timelineRows() {
     row.bars.push(i);
     row.until = Math.max(row.until, end);
   }
-  const sorted = [...queues.values()].sort((a, b) => a.agent - b.agent || a.queue - b.queue);
-  return sorted.flatMap((queue) => queue.rows.map((row, i) => ({agent: queue.agent, queue: queue.queue, label: i === 0 ? `queue ${queue.queue}` : "", bars: row.bars})));
+  const sorted = [...places.values()].sort((a, b) => a.place[0] - b.place[0] || a.place[1] - b.place[1]);
+  return sorted.flatMap((place) => place.rows.map((row, i) => ({source, label: i === 0 ? place.label : "", bars: row.bars})));
+}
+
+function timelineRows() {
+  if (host) return hostRows();
+  const d = data.dispatches, several = new Set(d.agent).size > 1;
+  return overlapRows(d, [...d.id.keys()], (i) => [d.agent[i], d.queue[i]], (i) => `${several ? `agent ${d.agent[i]} ` : ""}queue ${d.queue[i]}`, "dispatch");
 }
 
 function dispatchText(i) {
@@ -30,39 +46,64 @@ function dispatchText(i) {
 }
 
 function timelinePanel() {
-  const d = data.dispatches, rows = timelineRows();
-  if (d.id.length === 0) return el("p", {class: "empty"}, "No dispatch was seen.");
+  const rows = timelineRows();
+  if (rows.length === 0 && !hasDispatches) return el("p", {class: "empty"}, "No dispatch was seen.");
   const panel = el("div", {});
   if (rows.length) {
-    const agents = new Set(rows.map((row) => row.agent)).size;
-    if (agents > 1) for (const row of rows) if (row.label) row.label = `agent ${row.agent} ${row.label}`;
-    const last = Math.max(...rows.map((row) => row.bars.reduce((most, i) => Math.max(most, d.start[i] + d.duration[i]), 0)), 1);
-    const rowHeight = rows.length > 12 ? 18 : 30;
-    const hit = (px, py) => {
-      const row = rows[Math.floor((py - view.top) / rowHeight)];
-      if (!row || px < view.left) return -1;
-      const t = view.fromX(px), slack = (view.x[1] - view.x[0]) / view.innerWidth * 2;
-      let low = 0, high = row.bars.length;
-      while (low < high) { const mid = (low + high) >> 1; if (d.start[row.bars[mid]] <= t + slack) low = mid + 1; else high = mid; }
-      const i = row.bars[low - 1];
-      return i !== undefined && d.start[i] + d.duration[i] >= t - slack ? i : -1;
-    };
-    const view = new Viewport({label: "timeline of dispatches", height: 30 + rows.length * rowHeight + 6, x: [0, last],
+    const endOf = (row, i) => { const c = timelineSources[row.source].columns; return c.start[i] + c.duration[i]; };
+    const last = Math.max(...rows.map((row) => row.bars.reduce((most, i) => Math.max(most, endOf(row, i)), 0)), 1);
+    const rowHeight = rows.length > 40 ? 13 : rows.length > 12 ? 18 : 30;
+    const longest = Math.max(...rows.map((row) => row.label.length));
+    const view = new Viewport({label: "timeline", height: 30 + rows.length * rowHeight + 6, x: [0, last],
       draw: (context, width) => drawTimeline(context, width, view, rows, rowHeight),
-      onpoint: (px, py) => { const i = hit(px, py); return i < 0 ? "" : dispatchText(i); },
-      onclick: (px, py) => chooseDispatch(hit(px, py))});
+      onpoint: (px, py) => { const found = barAt(view, rows, rowHeight, px, py); return found ? timelineSources[found.source].text(found.i) : ""; },
+      onclick: (px, py) => { const found = barAt(view, rows, rowHeight, px, py); choose(found && found.source, found && found.i); }});
     view.top = 28;
-    view.left = agents > 1 ? 116 : 72;
+    view.left = longest > 8 ? 116 : 72;
     view.smallestX = 10;
-    timelineView.view = view;
-    panel.append(el("div", {class: "tools"}, view.buttons, el("span", {class: "grow"})), view.node, kernelLegend(),
-      el("p", {class: "keys"}, "Wheel or + and − zoom, dragging or arrow keys move, 0 shows everything."));
+    Object.assign(timelineView, {view, rows, rowHeight, rowOf: rowsByBar(rows)});
+    panel.append(el("div", {class: "tools"}, view.buttons, el("span", {class: "grow"})), view.node, timelineLegend(),
+      el("p", {class: "keys"}, "Wheel or + and − zoom, dragging or arrow keys move, 0 shows everything." + (host ? " Arrows lead from a call to what it caused; a click shows those of one." : "")));
+    if (host && host.totals.omitted) panel.append(el("p", {class: "soft"}, `${count(host.totals.omitted)} more are not shown.`));
   }
   timelineView.detail = el("div", {});
-  panel.append(timelineView.detail, el("h2", {}, "Dispatches"), dispatchTable().node);
+  panel.append(timelineView.detail);
+  if (host) {
+    panel.append(el("h2", {}, "On the GPU"), operationTable().node, el("h2", {}, "Calls and markers"), spanTable().node);
+  } else panel.append(el("h2", {}, "Dispatches"), dispatchTable().node);
   return panel;
 }
 
+function rowsByBar(rows) {
+  const found = {span: [], operation: [], dispatch: []};
+  rows.forEach((row, r) => { for (const i of row.bars) found[row.source][i] = r; });
+  return found;
+}
+
+/// The first bar of a row that may reach beyond `t`: in a row bars follow each other.
+function firstBar(row, t) {
+  const c = timelineSources[row.source].columns;
+  let low = 0, high = row.bars.length;
+  while (low < high) { const mid = (low + high) >> 1; if (c.start[row.bars[mid]] + c.duration[row.bars[mid]] < t) low = mid + 1; else high = mid; }
+  return low;
+}
+function barAt(view, rows, rowHeight, px, py) {
+  const row = rows[Math.floor((py - view.top) / rowHeight)];
+  if (!row || px < view.left) return null;
+  const c = timelineSources[row.source].columns, t = view.fromX(px), slack = (view.x[1] - view.x[0]) / view.innerWidth * 2;
+  let low = 0, high = row.bars.length;
+  while (low < high) { const mid = (low + high) >> 1; if (c.start[row.bars[mid]] <= t + slack) low = mid + 1; else high = mid; }
+  const i = row.bars[low - 1];
+  return i !== undefined && c.start[i] + c.duration[i] >= t - slack ? {source: row.source, i} : null;
+}
+
+function timelineLegend() {
+  const item = (color, text) => el("span", {}, el("i", {style: {background: `var(${color})`}}), text);
+  if (!host) return kernelLegend();
+  const shown = [...hostRank].filter(([, rank]) => rank < 6).sort((a, b) => a[1] - b[1]);
+  return el("div", {class: "legend"}, shown.map(([name, rank]) => item(`--k${rank}`, shortName(hostName(name)))), item("--k6", "copies, fills and other kernels"),
+    item("--data-soft", "calls"), host.spans.marker.includes(1) ? item("--line", "markers") : null, host.totals.errors ? item("--waste-soft", "calls that failed") : null);
+}
 function kernelLegend() {
   const shown = [...kernelRank.keys()].filter((k) => kernelRank[k] < 6 && kernelTime[k] > 0).sort((a, b) => kernelRank[a] - kernelRank[b]);
   const items = shown.map((k) => el("span", {}, el("i", {style: {background: `var(--k${kernelRank[k]})`}}), shortKernel(k)));
@@ -71,70 +112,123 @@ function kernelLegend() {
 }
 
 function drawTimeline(context, width, view, rows, rowHeight) {
-  const d = data.dispatches, colors = [...Array(7).keys()].map((n) => cssColor(`--k${n}`)), ink = cssColor("--card");
+  const colors = new Map(), color = (name) => { if (!colors.has(name)) colors.set(name, cssColor(name)); return colors.get(name); };
+  const chosen = timelineView.chosen;
   view.drawTimeAxis(context, width);
   rows.forEach((row, r) => {
-    const top = view.top + r * rowHeight + 3, height = rowHeight - 6;
-    context.fillStyle = cssColor("--soft");
+    const source = timelineSources[row.source], c = source.columns;
+    const gap = rowHeight > 14 ? 3 : 1, top = view.top + r * rowHeight + gap, height = rowHeight - 2 * gap;
+    context.fillStyle = color("--soft");
     context.textBaseline = "middle";
     if (row.label) context.fillText(row.label, 14, top + height / 2);
     context.save();
     context.beginPath();
     context.rect(view.left, 0, width, view.height);
     context.clip();
-    let low = 0, high = row.bars.length; // the first bar that may reach into view
-    while (low < high) { const mid = (low + high) >> 1; if (d.start[row.bars[mid]] + d.duration[row.bars[mid]] < view.x[0]) low = mid + 1; else high = mid; }
     let drawn = -1; // bars thinner than a pixel: one for each pixel is enough
-    for (let n = low; n < row.bars.length; ++n) {
+    for (let n = firstBar(row, view.x[0]); n < row.bars.length; ++n) {
       const i = row.bars[n];
-      if (d.start[i] > view.x[1]) break;
-      const from = view.toX(d.start[i]), to = view.toX(d.start[i] + d.duration[i]);
+      if (c.start[i] > view.x[1]) break;
+      const from = view.toX(c.start[i]), to = view.toX(c.start[i] + c.duration[i]);
       if (to < drawn + 1 && to - from < 1) continue;
       const bar = Math.max(1, to - from);
-      context.fillStyle = colors[kernelRank[d.kernel[i]]];
-      context.globalAlpha = timelineView.chosen === undefined || timelineView.chosen === i ? 1 : 0.45;
+      context.fillStyle = color(source.color(i));
+      context.globalAlpha = !chosen || isChosen(row.source, i) ? 1 : 0.45;
       context.fillRect(from, top, bar > 3 ? bar - 0.5 : bar, height);
       drawn = to;
-      if (bar > 46 && rowHeight > 20) {
-        context.fillStyle = ink;
+      if (bar > 46 && rowHeight > 16) {
+        context.fillStyle = color(source.ink);
         context.save();
         context.beginPath();
         context.rect(Math.max(from, view.left), top, Math.min(to, width) - Math.max(from, view.left) - 4, height);
         context.clip();
-        context.fillText(shortKernel(d.kernel[i]), Math.max(from, view.left) + 6, top + height / 2 + 0.5);
+        context.fillText(source.name(i), Math.max(from, view.left) + 6, top + height / 2 + 0.5);
         context.restore();
       }
     }
     context.globalAlpha = 1;
     context.restore();
   });
+  if (host) drawArrows(context, width, view, rowHeight);
 }
 
-function chooseDispatch(i) {
-  timelineView.chosen = i >= 0 ? i : undefined;
-  if (timelineView.view) timelineView.view.draw();
-  if (!(i >= 0)) return timelineView.detail.replaceChildren();
+/// The chosen one, and what belongs to it.
+function isChosen(source, i) {
+  const {chosen} = timelineView;
+  if (chosen.source === source && chosen.i === i) return true;
+  if (chosen.source === "span" && source === "operation") return host.operations.span[i] === chosen.i;
+  return chosen.source === "operation" && source === "span" && host.operations.span[chosen.i] === i;
+}
+
+const mostArrows = 60;
+/// From calls to what they caused: of the chosen one, or of all in view if they are few.
+function drawArrows(context, width, view, rowHeight) {
+  const o = host.operations, s = host.spans, {chosen, rowOf} = timelineView;
+  let list = [];
+  if (chosen) list = chosen.source === "operation" ? [chosen.i] : operationsOf(chosen.i).slice(0, 400);
+  else {
+    for (const row of timelineView.rows.filter((one) => one.source === "operation"))
+      for (let n = firstBar(row, view.x[0]); n < row.bars.length && o.start[row.bars[n]] <= view.x[1] && list.length <= mostArrows; ++n) list.push(row.bars[n]);
+    if (list.length > mostArrows) return;
+  }
+  context.save();
+  context.beginPath();
+  context.rect(view.left, view.top, width, view.height);
+  context.clip();
+  context.strokeStyle = context.fillStyle = cssColor("--soft");
+  context.globalAlpha = chosen ? 0.95 : 0.5;
+  const middle = (row) => view.top + row * rowHeight + rowHeight / 2;
+  for (const i of list) {
+    const call = o.span[i];
+    if (call === null || rowOf.span[call] === undefined) continue;
+    const fromX = view.toX(s.start[call] + Math.min(s.duration[call], Math.max(0, o.start[i] - s.start[call]))), toX = view.toX(o.start[i]);
+    const fromY = middle(rowOf.span[call]) + rowHeight / 2 - 3, toY = middle(rowOf.operation[i]) - rowHeight / 2 + 4;
+    context.beginPath();
+    context.moveTo(fromX, fromY);
+    context.bezierCurveTo(fromX, (fromY + toY) / 2, toX, (fromY + toY) / 2, toX, toY - 4);
+    context.stroke();
+    context.beginPath();
+    context.moveTo(toX, toY);
+    context.lineTo(toX - 3, toY - 6);
+    context.lineTo(toX + 3, toY - 6);
+    context.fill();
+  }
+  context.restore();
+}
+
+/// Shows what is known of one; `around`: and brings it into view.
+function choose(source, i, around = false) {
+  timelineView.chosen = source ? {source, i} : undefined;
+  const {view} = timelineView;
+  if (view) view.draw();
+  if (!source) return timelineView.detail.replaceChildren();
+  const {columns, facts} = timelineSources[source];
+  if (around && view && columns.start[i] !== null) {
+    let from = columns.start[i], to = columns.start[i] + columns.duration[i];
+    const call = source === "operation" ? host.operations.span[i] : null;
+    if (call !== null) from = Math.min(from, host.spans.start[call]); // with the arrow
+    const margin = Math.max((to - from) * (source === "dispatch" ? 4 : 1), 1000);
+    view.set([from - margin, to + margin]);
+  }
+  timelineView.detail.replaceChildren(el("div", {class: "card detail", style: {margin: "12px 0", border: "1px solid var(--line)"}},
+    el("dl", {class: "facts"}, facts(i).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))));
+}
+
+function dispatchFacts(i) {
   const d = data.dispatches, share = d.used[i] === null ? null : efficiency(d.needed[i], d.used[i]);
   const facts = [["kernel", data.kernels[d.kernel[i]].name], ["dispatch", `${d.id[i]}, ${d.variants[d.variant[i]]}${d.complete[i] ? "" : ", had not ended"}`],
     ["time", d.start[i] === null ? "not known" : `${time(d.duration[i])}, from ${time(d.start[i])} on`],
     ["grid", `${d.grid[i].join(" × ")} work-items in workgroups of ${d.workgroup[i].join(" × ")}${d.lds[i] ? `, ${bytes(d.lds[i])} of LDS` : ""}`],
     ["records", `${count(d.records[i])}, ${bytes(d.bytes[i])}${d.dropped[i] ? `, ${count(d.dropped[i])} dropped` : ""}`]];
   if (share !== null) facts.push(["memory", `${count(d.needed[i])} cache lines needed, ${count(d.used[i])} used (${percent(share)}), ${count(d.conflicts[i])} extra LDS turns`]);
-  timelineView.detail.replaceChildren(el("div", {class: "card detail", style: {margin: "12px 0", border: "1px solid var(--line)"}},
-    el("dl", {class: "facts"}, facts.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))));
+  return facts;
 }
 
 function dispatchTable() {
   const d = data.dispatches;
   return new VirtualTable({label: "dispatches", rows: [...d.id.keys()], sortBy: 0, ascending: true,
     filterText: (i) => `${d.id[i]} ${data.kernels[d.kernel[i]].name} ${d.variants[d.variant[i]]} queue ${d.queue[i]}`,
-    onopen: (i) => {
-      chooseDispatch(i);
-      if (timelineView.view && d.start[i] !== null) {
-        const around = Math.max(d.duration[i] * 4, 1000);
-        timelineView.view.set([d.start[i] - around, d.start[i] + d.duration[i] + around]);
-      }
-    },
+    onopen: (i) => choose("dispatch", i, true),
     columns: [
       {name: "Id", width: "3.6rem", narrow: "3rem", number: true, of: (i) => d.id[i], text: (i) => count(d.id[i])},
       {name: "Kernel", width: "minmax(0,3fr)", mono: true, of: (i) => shortKernel(d.kernel[i]), text: (i) => shortKernel(d.kernel[i]), hint: (i) => data.kernels[d.kernel[i]].name},
