@@ -128,8 +128,9 @@ TEST(HsaTables, ReplacingChangesTheOneEntryThatWasMeant) {
       using Function = std::remove_reference_t<decltype(hsaApi().amd.*entry)>;
       tables.replace(entry, reinterpret_cast<Function>(with));
       for (const Entry &listed : listedEntries())
-        if (listed.name == name && listed.places[version.column] >= 0)
-          expected[2 + static_cast<std::size_t>(listed.places[version.column])] = with;
+        if (const int place = listed.places[version.column];
+            listed.name == name && place >= 0 && static_cast<std::size_t>(place) < version.entries)
+          expected[2 + static_cast<std::size_t>(place)] = with;
     };
     uint64_t with = 1;
 #define FADE_REPLACE(name, early, late) replace(&AmdApi::name##_fn, #name, with++);
