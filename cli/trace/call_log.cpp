@@ -20,7 +20,7 @@ void writeThread(JsonWriter &json, const Thread &thread) {
 }
 
 void writeCall(JsonWriter &json, const HostEvents &events, const LaunchedKernels &kernels,
-               std::size_t index) {
+               std::size_t index, bool is_host_copy) {
   const Call &call = events.calls[index];
   const unsigned major = events.hipMajor(call.thread.pid);
   json.object([&] {
@@ -45,6 +45,7 @@ void writeCall(JsonWriter &json, const HostEvents &events, const LaunchedKernels
     if (const auto parent = events.callAt(call.parent)) json.field("parent", *parent + 1);
     if (const std::string kernel = kernels.nameOf(index); !kernel.empty())
       json.field("kernel", kernel);
+    if (is_host_copy) json.field("by_host", true);
     if (call.stack != 0) json.field("stack", fmt::format("{:016x}", call.stack));
   });
 }
@@ -203,6 +204,7 @@ Status writeLog(const HostEvents &events, const std::string &path, LogScope scop
     for (const auto &[pid, process] : events.processes)
       if (!process.program.empty()) writeProcess(file.json, pid, process);
   const LaunchedKernels kernels(events);
+  const std::set<std::size_t> host_copies = findHostCopies(events);
   StackNames names(events);
   std::set<uint64_t> stacks; // before the first call that has it
   for (std::size_t i = 0; i < events.calls.size(); ++i) {
@@ -211,7 +213,7 @@ Status writeLog(const HostEvents &events, const std::string &path, LogScope scop
       writeStack(file.json, call.stack, names.framesOf(call.thread.pid, call.stack, call.start_ns));
       file.lineEnded();
     }
-    writeCall(file.json, events, kernels, i);
+    writeCall(file.json, events, kernels, i, host_copies.contains(i));
     file.lineEnded();
   }
   if (scope == LogScope::everything)

@@ -41,6 +41,40 @@ bool isCudaName(std::string_view function) {
   return function.size() > 2 && function[2] >= 'A' && function[2] <= 'Z';
 }
 
+/// Calls that an operation belongs to, with those that made them.
+std::set<std::size_t> callsWithEffect(const HostEvents &events) {
+  std::set<std::size_t> with_effect;
+  for (const Operation &operation : events.operations)
+    for (auto at = events.callAt(operation.event.call); at && with_effect.insert(*at).second;)
+      at = events.callAt(events.calls[*at].parent);
+  return with_effect;
+}
+
+/// Which streams are being captured, as calls go by: what is captured is done later, or never.
+class Captures {
+public:
+  /// True if the process captures something after this call.
+  bool see(const Call &call) {
+    auto &of_process = streams_[call.thread.pid];
+    const std::string_view name = call.function->name;
+    const uint64_t stream = argument(call, "stream").value_or(0);
+    if (name.starts_with("hipStreamBeginCapture")) of_process.insert(stream);
+    if (name.starts_with("hipStreamEndCapture")) of_process.erase(stream);
+    return !of_process.empty();
+  }
+
+private:
+  std::map<uint32_t, std::set<uint64_t>> streams_; ///< by process
+};
+
+/// Where a thread of HIP's makes the packets, nobody knows what became of a call.
+std::set<uint32_t> processesWithoutCauses(const HostEvents &events) {
+  std::set<uint32_t> unknown;
+  for (const Operation &operation : events.operations)
+    if (operation.event.call == 0) unknown.insert(operation.pid);
+  return unknown;
+}
+
 class Facts {
 public:
   explicit Facts(const HostEvents &events) : events_(events), names_(events) {}
@@ -71,30 +105,20 @@ private:
     return errorOf(call, events_.hipMajor(call.thread.pid)).value_or("");
   }
 
-  /// Launches of single kernels; what a stream captures is done later, or never.
+  /// Launches of single kernels.
   void findEffects() {
-    std::set<std::size_t> with_effect;
-    for (const Operation &operation : events_.operations)
-      for (auto at = events_.callAt(operation.event.call); at && with_effect.insert(*at).second;)
-        at = events_.callAt(events_.calls[*at].parent);
-    // Where a thread of HIP's makes the packets, nobody knows what has reached a queue.
-    std::set<uint32_t> unknown;
-    for (const Operation &operation : events_.operations)
-      if (operation.event.call == 0) unknown.insert(operation.pid);
-    std::map<uint32_t, std::map<uint64_t, int>> captures; // by process and stream
+    const std::set<std::size_t> with_effect = callsWithEffect(events_);
+    const std::set<uint32_t> unknown = processesWithoutCauses(events_);
+    Captures captures;
     for (std::size_t i = 0; i < events_.calls.size(); ++i) {
       const Call &call = events_.calls[i];
       if (call.isNameOnly()) continue;
-      const std::string_view name = call.function->name;
-      auto &of_process = captures[call.thread.pid];
-      const uint64_t stream = argument(call, "stream").value_or(0);
-      if (name.starts_with("hipStreamBeginCapture")) ++of_process[stream];
-      if (name.starts_with("hipStreamEndCapture")) of_process.erase(stream);
-      if (!isLaunch(call) || !call.hasReturned() || !of_process.empty() ||
-          std::string_view(call.function->group) == "graph" || with_effect.contains(i) ||
-          unknown.contains(call.thread.pid) || errorText(call) != "hipSuccess")
+      const bool is_captured = captures.see(call);
+      if (!isLaunch(call) || !call.hasReturned() || is_captured || with_effect.contains(i) ||
+          std::string_view(call.function->group) == "graph" || unknown.contains(call.thread.pid) ||
+          errorText(call) != "hipSuccess")
         continue;
-      if (isRecorded(call)) add("no_effect", call.thread.pid, std::string(name));
+      if (isRecorded(call)) add("no_effect", call.thread.pid, call.function->name);
     }
   }
 
@@ -213,5 +237,22 @@ private:
 } // namespace
 
 std::vector<FoundFact> findFacts(const HostEvents &events) { return Facts(events).find(); }
+
+std::set<std::size_t> findHostCopies(const HostEvents &events) {
+  std::set<std::size_t> copies;
+  const std::set<std::size_t> with_effect = callsWithEffect(events);
+  const std::set<uint32_t> unknown = processesWithoutCauses(events);
+  Captures captures;
+  for (std::size_t i = 0; i < events.calls.size(); ++i) {
+    const Call &call = events.calls[i];
+    if (call.isNameOnly()) continue;
+    const bool is_captured = captures.see(call);
+    if (is_captured || !call.hasReturned() || with_effect.contains(i) ||
+        unknown.contains(call.thread.pid) || call.result != 0)
+      continue;
+    if (const auto copy = copyOf(call); copy && copy->bytes.value_or(0) != 0) copies.insert(i);
+  }
+  return copies;
+}
 
 } // namespace fade::host_trace

@@ -5,6 +5,7 @@
 #include "trace/event_reader.h"
 #include "trace/stack_names.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,9 @@ struct FoundFact {
 };
 
 std::vector<FoundFact> findFacts(const HostEvents &events);
+
+/// Indexes of copies and fills that returned success and became no operation: HIP has done them
+/// with the host's processor.
+std::set<std::size_t> findHostCopies(const HostEvents &events);
 
 } // namespace fade::host_trace

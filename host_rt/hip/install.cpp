@@ -137,7 +137,7 @@ std::string eventsFor(const std::string &output) {
   return fmt::format("{}.{}-{:x}.events", output, getpid(), nowNs());
 }
 
-void open(const Settings &settings, const std::string &own_directory) {
+void openOnce(const Settings &settings, const std::string &own_directory) {
   static bool was_opened = false;
   if (settings.trace.empty() || std::exchange(was_opened, true)) return;
   const std::string output = expandPath(settings.trace);
@@ -162,7 +162,7 @@ void open(const Settings &settings, const std::string &own_directory) {
 
 void openTrace(const Settings &settings, const std::string &own_directory) {
   const std::lock_guard lock(mutex);
-  open(settings, own_directory);
+  openOnce(settings, own_directory);
 }
 
 void startTrace(const Settings &settings, const std::string &own_directory) {
@@ -176,7 +176,7 @@ void startTrace(const Settings &settings, const std::string &own_directory) {
     warn("FADE_TRACE_API: {}", api.error().message());
     return;
   }
-  open(settings, own_directory);
+  openOnce(settings, own_directory);
   if (!hasRecorder()) return;
   installer = new Installer(*std::move(api));
   installer->look(true);

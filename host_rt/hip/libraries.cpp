@@ -18,12 +18,12 @@ struct Place {
 };
 using Places = std::map<uint64_t, Place>; ///< by where they begin
 
-std::mutex mutex;
-Places known;
-uint64_t adds = 0, subs = 0; ///< what the loader has counted when we looked
+std::mutex libraries_mutex;
+Places known_places;
+uint64_t seen_adds = 0, seen_subs = 0; ///< what the loader has counted when we looked
 pid_t looked_in = 0;
 
-void record(const Place &place, uint16_t flags, const std::string &who = "") noexcept {
+void recordPlace(const Place &place, uint16_t flags, const std::string &who = "") noexcept {
   try {
     events::LibraryEvent event{};
     event.header.kind = events::EventKind::library;
@@ -41,7 +41,7 @@ void record(const Place &place, uint16_t flags, const std::string &who = "") noe
   }
 }
 
-int onLibrary(dl_phdr_info *info, std::size_t, void *data) {
+int onPlace(dl_phdr_info *info, std::size_t, void *data) {
   auto &places = *static_cast<Places *>(data);
   Place place;
   place.path = info->dlpi_name ? info->dlpi_name : "";
@@ -73,9 +73,10 @@ bool isNews() noexcept {
         return 1;
       },
       &counts);
-  const bool is_news = counts.adds != adds || counts.subs != subs || looked_in != getpid();
-  adds = counts.adds;
-  subs = counts.subs;
+  const bool is_news =
+      counts.adds != seen_adds || counts.subs != seen_subs || looked_in != getpid();
+  seen_adds = counts.adds;
+  seen_subs = counts.subs;
   return is_news;
 }
 
@@ -91,7 +92,7 @@ void recordRequest(const char *file, const void *caller) noexcept {
     if (is_known && knows_own && info.dli_fbase == own.dli_fbase) return; // FADE itself
     Place asked;
     asked.path = file;
-    record(asked, events::kLibraryRequested, is_known ? info.dli_fname : "");
+    recordPlace(asked, events::kLibraryRequested, is_known ? info.dli_fname : "");
   } catch (...) { // no memory for a path
   }
 }
@@ -99,19 +100,21 @@ void recordRequest(const char *file, const void *caller) noexcept {
 void recordLibraries() noexcept {
   if (!isRecording()) return;
   try {
-    const std::lock_guard lock(mutex);
-    if (!isNews()) return;
-    if (looked_in != getpid()) known.clear(); // a child tells everything once more
+    // Somebody else is at it, or was when this process was forked.
+    const std::unique_lock lock(libraries_mutex, std::try_to_lock);
+    if (!lock || !isNews()) return;
+    if (looked_in != getpid()) known_places.clear(); // a child tells everything once more
     looked_in = getpid();
     Places now;
-    dl_iterate_phdr(onLibrary, &now);
-    for (const auto &[begin, place] : known)
+    dl_iterate_phdr(onPlace, &now);
+    for (const auto &[begin, place] : known_places)
       if (const auto at = now.find(begin); at == now.end() || at->second.path != place.path)
-        record(place, events::kLibraryUnloaded);
+        recordPlace(place, events::kLibraryUnloaded);
     for (const auto &[begin, place] : now)
-      if (const auto at = known.find(begin); at == known.end() || at->second.path != place.path)
-        record(place, 0);
-    known = std::move(now);
+      if (const auto at = known_places.find(begin);
+          at == known_places.end() || at->second.path != place.path)
+        recordPlace(place, 0);
+    known_places = std::move(now);
   } catch (...) { // no memory, or the lock cannot be had: the next one says it
   }
 }

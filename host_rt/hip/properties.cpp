@@ -40,11 +40,11 @@ template <typename T> void put(char *at, unsigned offset, T value) {
 
 /// Once for each thing that is said.
 void report(const std::string &text) {
-  static std::mutex mutex;
+  static std::mutex said_mutex;
   static auto &said = *new std::set<std::string>;
   {
-    const std::lock_guard lock(mutex);
-    if (!hasRecorder() || !isRecording() || !said.insert(text).second) return;
+    const std::unique_lock lock(said_mutex, std::try_to_lock); // a child of fork must not wait
+    if (!lock || !hasRecorder() || !isRecording() || !said.insert(text).second) return;
   }
   events::FindingEvent event{};
   event.header.kind = events::EventKind::finding;
@@ -141,12 +141,12 @@ void checkAttribute(int32_t *value, uint32_t attribute, int32_t device) noexcept
       uint64_t right, tolerance;
     };
     // hipDeviceAttribute_t, the same in HIP 5, 6 and 7.
-    const std::array known = {Known{63, "multiprocessor count", unitsOf(one), 0},
-                              Known{5, "clock rate", one.clock_khz, 999},
-                              Known{60, "memory clock rate", one.memory_clock_khz, 999},
-                              Known{59, "memory bus width", one.memory_bus_bits, 0},
-                              Known{87, "warp size", one.wave_size, 0}};
-    for (const Known &each : known)
+    const std::array answers = {Known{63, "multiprocessor count", unitsOf(one), 0},
+                                Known{5, "clock rate", one.clock_khz, 999},
+                                Known{60, "memory clock rate", one.memory_clock_khz, 999},
+                                Known{59, "memory bus width", one.memory_bus_bits, 0},
+                                Known{87, "warp size", one.wave_size, 0}};
+    for (const Known &each : answers)
       if (each.attribute == attribute)
         compare(placeOf(one), each.name, static_cast<uint64_t>(*value), each.right, each.tolerance,
                 [&](uint64_t right) { *value = static_cast<int32_t>(right); });

@@ -97,8 +97,9 @@ const Python &Python::get() {
   static std::atomic<const Python *> found{nullptr};
   if (const Python *there = found.load(std::memory_order_acquire)) return *there;
   if (!dlsym(RTLD_DEFAULT, "Py_IsInitialized")) return none;
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
+  static std::mutex find_mutex;
+  const std::unique_lock lock(find_mutex, std::try_to_lock); // a child of fork must not wait
+  if (!lock) return none;
   if (!found.load()) {
     auto *python = new Python; // never destroyed
     python->find();

@@ -224,9 +224,9 @@ void switchBy(int by) noexcept {
   while (!starts.compare_exchange_weak(before, std::max(before + by, 0))) {
   }
   // Others may do the same at this moment: whoever is last has looked after everybody's change.
-  for (int seen = starts.load();; seen = starts.load()) {
-    std::atomic_ref(*recording_switch).store(seen > 0 ? 1 : 0);
-    if (starts.load() == seen) return;
+  for (int now = starts.load();; now = starts.load()) {
+    std::atomic_ref(*recording_switch).store(now > 0 ? 1 : 0);
+    if (starts.load() == now) return;
   }
 }
 

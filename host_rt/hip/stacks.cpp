@@ -19,14 +19,14 @@ namespace {
 constexpr unsigned kMostFrames = 128, kCallerFrames = 24;
 
 /// Stacks that were recorded, by their ids. When it is full, further ones are written each time.
-constexpr std::size_t kStacks = 1 << 16, kTries = 16;
-std::array<std::atomic<uint64_t>, kStacks> seen;
+constexpr std::size_t kStacks = 1 << 16, kStackTries = 16;
+std::array<std::atomic<uint64_t>, kStacks> seen_stacks;
 
 bool isNewStack(uint64_t id) noexcept {
   std::size_t slot = id >> 48;
-  for (std::size_t i = 0; i < kTries; ++i, slot = (slot + 1) % kStacks) {
-    uint64_t there = seen[slot].load(std::memory_order_relaxed);
-    if (there == 0 && seen[slot].compare_exchange_strong(there, id)) return true;
+  for (std::size_t i = 0; i < kStackTries; ++i, slot = (slot + 1) % kStacks) {
+    uint64_t there = seen_stacks[slot].load(std::memory_order_relaxed);
+    if (there == 0 && seen_stacks[slot].compare_exchange_strong(there, id)) return true;
     if (there == id) return false;
   }
   return true;
@@ -59,7 +59,7 @@ struct Walk {
   AddressRange own;
 };
 
-_Unwind_Reason_Code onFrame(_Unwind_Context *context, void *data) {
+_Unwind_Reason_Code onStackFrame(_Unwind_Context *context, void *data) {
   auto &walk = *static_cast<Walk *>(data);
   const uint64_t address = _Unwind_GetIP(context);
   if (address == 0) return _URC_END_OF_STACK;
@@ -84,7 +84,7 @@ uint64_t recordStack(unsigned depth) noexcept {
   Walk walk;
   walk.own = own;
   walk.depth = std::min(depth, kMostFrames);
-  _Unwind_Backtrace(onFrame, &walk);
+  _Unwind_Backtrace(onStackFrame, &walk);
   if (walk.count == 0) return 0;
   walk.count = addPythonFrames(walk.frames.data(), walk.count, walk.depth);
   const uint64_t id = idOf(walk);

@@ -24,7 +24,7 @@ extern char **environ; // NOLINT(readability-redundant-declaration): not in ever
 namespace fade::hip {
 namespace {
 
-constexpr int kOutOfTheWay = 200; // applications expect small numbers for files of their own
+constexpr int kSocketsFrom = 200; // applications expect small numbers for files of their own
 constexpr int kWritersEnd = 3;
 
 /// Our end of a pair of sockets. The writer sees when the last copy of it is closed, however that
@@ -83,7 +83,7 @@ int spawnAndEnd(void *data) {
 }
 
 /// 0 or an errno.
-int start(Spawn &spawn) {
+int startSpawn(Spawn &spawn) {
   constexpr std::size_t stack_bytes = 256 * 1024;
   void *stack = mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
@@ -137,7 +137,7 @@ Status startWriter(const WriterChoice &choice) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return Error::of(std::string("no pair of sockets: ") + std::strerror(errno));
   for (int &end : ends)
-    if (const int moved = fcntl(end, F_DUPFD_CLOEXEC, kOutOfTheWay); moved >= 0) {
+    if (const int moved = fcntl(end, F_DUPFD_CLOEXEC, kSocketsFrom); moved >= 0) {
       ::close(end);
       end = moved;
     }
@@ -150,7 +150,7 @@ Status startWriter(const WriterChoice &choice) {
                      text(choice.format), text(seconds),       nullptr};
   spawn.environment = environment.data();
   spawn.socket = ends[0];
-  const int error = start(spawn);
+  const int error = startSpawn(spawn);
   ::close(ends[0]);
   struct stat status {};
   if (error != 0 || fstat(ends[1], &status) != 0) {
@@ -180,9 +180,9 @@ bool flushWriter(std::chrono::milliseconds patience) noexcept {
   const uint64_t deadline = nowNs() + static_cast<uint64_t>(patience.count()) * 1'000'000;
   const auto done = [&] { return std::atomic_ref(words->done).load(); };
   bool is_there = true;
-  for (uint32_t seen = done(); static_cast<int32_t>(seen - wanted) < 0 && is_there; seen = done()) {
+  for (uint32_t now = done(); static_cast<int32_t>(now - wanted) < 0 && is_there; now = done()) {
     const timespec moment{0, 100'000'000};
-    (void)futex(&words->done, FUTEX_WAIT, seen, &moment);
+    (void)futex(&words->done, FUTEX_WAIT, now, &moment);
     is_there = wake() && nowNs() < deadline;
   }
   errno = saved;

@@ -174,6 +174,7 @@ class Tests(fade.Test):
             if call["args"] is None or name not in ("hipMemcpy", "hipMemset"):
                 continue
             found, size = by_call[call["id"]], call["args"]["sizeBytes"]
+            self.assertEqual("by_host" in call, not found, call)
             if name == "hipMemset":
                 self.assertEqual([x["kind"] for x in found[:1]], ["fill"])
                 self.assertEqual(found[0]["bytes"], size)
@@ -197,6 +198,23 @@ class Tests(fade.Test):
         of_graphs = [x for x in operations if x.get("call") in launches]
         self.assertGreater(len(of_graphs), len(launches))
         self.assertTrue(all("call" in x for x in operations), operations)
+
+    def test_every_operation_of_all_kinds_of_launches_has_its_call(self):
+        for app, options, function in ((["cooperative"], [], "hipLaunchCooperativeKernel"), (["host_threads"], [], "hipLaunchKernel"),
+                                       (["events"], [], "hipLaunchKernel"), (["agents"], ["--gpu", "gfx90a,gfx90a"], "hipLaunchKernel")):
+            calls, operations, _ = self.everything([program(app[0]), *app[1:]], options)
+            kernels = [x for x in operations if x["kind"] == "kernel"]
+            self.assertTrue(kernels, app)
+            self.assertTrue(all("call" in x for x in operations), app)
+            functions = collections.Counter(calls[x["call"]]["function"] for x in kernels)
+            self.assertGreater(functions[function], 0, functions)
+            self.assertTrue(all("Launch" in x for x in functions), functions)
+            # One kernel for each launch; a cooperative one has another of the runtime's before it.
+            launches = [x for x in calls.values() if "Launch" in x["function"] and x["result"] == "hipSuccess" and "parent" not in x]
+            own = [x for x in kernels if not x["kernel"].startswith("__")]
+            self.assertEqual(len({x["call"] for x in own}), len(launches), app)
+            self.assertEqual(len(own), len(launches), [x["kernel"] for x in own])
+            self.assertEqual(len({x["gpu"] for x in kernels}), 2 if app == ["agents"] else 1)
 
     def test_a_kernel_that_never_ends_is_there_without_an_end(self):
         log = self.path("all.jsonl")
