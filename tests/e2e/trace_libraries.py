@@ -107,6 +107,28 @@ class Tests(fade.Test):
         result = self.software_gpu([sys.executable, "-c", code, str(fade.HIP)], {"HSA_TOOLS_LIB": FADE_LIBRARY, "FADE_TRACE": self.path("run.rpd")})
         self.assertEqual((result.code, result.stdout), (0, "no child\n[]\n"), result.stderr)
 
+    HIP_CALLS = ("import ctypes, os, sys, time\n"
+                 "hip = next(ctypes.CDLL(f'libamdhip64.so.{n}') for n in sys.argv[1])\n"
+                 "def calls(n):\n"
+                 "    for i in range(n): hip.hipGetDevice(ctypes.byref(ctypes.c_int()))\n"
+                 "calls(4)\n")
+
+    def python(self, code, **env):
+        env = dict({"HSA_TOOLS_LIB": FADE_LIBRARY, "FADE_TRACE": self.path("run.rpd"), "FADE_TRACE_API": "^hipGetDevice$"}, **env)
+        return self.software_gpu([sys.executable, "-c", self.HIP_CALLS + code, str(fade.HIP)], env)
+
+    def test_an_application_that_closes_files_that_are_not_its_own_loses_nothing(self):
+        self.assert_fine(self.python("os.closerange(200, 300)\ncalls(5)\ntime.sleep(0.5)\ncalls(6)\n"))
+        self.assertEqual(self.calls(), 15)
+        self.only("run.rpd")
+
+    def test_a_child_that_outlives_its_parent_is_in_the_file(self):
+        result = self.python("if os.fork() == 0:\n    time.sleep(0.5)\n    calls(7)\n    os._exit(0)\ncalls(2)\n")
+        self.assertEqual(result.code, 0, result.stderr)
+        self.only("run.rpd")
+        self.assertEqual(sorted(self.rows("SELECT count(*) FROM api WHERE apiName = 'hipGetDevice' GROUP BY pid")), [(6,), (7,)])
+        self.assertEqual(self.rows("SELECT value FROM rocpd_metadata WHERE tag = 'session_count'"), [("1",)])
+
     # ---- RPD's names
 
     def test_rpds_functions_are_counted_and_flush_writes_the_file(self):
