@@ -91,6 +91,8 @@ class Tests(fade.Test):
         for gpu, right in (("gfx1030", "72 72\n"), ("gfx90a", "104 104\n")):
             lines, result = self.lines(["--gpu", gpu], [DL, "properties"])
             found = self.facts(lines, "property")
+            asked = [x["function"] for x in lines if x["type"] == "call" and x["function"].startswith("hipGetDeviceProp")]
+            self.assertEqual(set(asked), {"hipGetDeviceProperties" if fade.HIP == 5 else "hipGetDevicePropertiesR0600"})
             if gpu == "gfx90a":
                 self.assertEqual((result.stdout, found), (right, {}))
             else:
