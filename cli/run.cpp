@@ -222,6 +222,7 @@ void addRunOptions(CLI::App &app, RunOptions &options) {
   addVariable(app, options, "--record", "FADE_RECORD", "FILE");
   addVariable(app, options, "--memory", "FADE_MEMORY", "SIZE");
   addVariable(app, options, "--transport", "FADE_TRANSPORT", "host|device");
+  addVariable(app, options, "--observe", "FADE_OBSERVE", "auto|pass|gpu");
   add_flag(app, options.explain, "--explain,!--no-explain",
            "say which kernel it was when a fault, an error of a queue or a hang ends the run "
            "(default: on)");
@@ -264,6 +265,24 @@ std::optional<Variables> environmentOf(const RunOptions &options) {
   return pairs;
 }
 
+namespace {
+
+/// The software GPU tells libfade what kernels do, unless the user has an observer of his own.
+bool chooseObserver(const std::string &library, Variables &pairs) {
+  const std::string observe = valueOf(pairs, "FADE_OBSERVE");
+  const bool on_software = hasLibrary(valueOf(pairs, "LD_PRELOAD").c_str(), "libfadegpu.so");
+  if (observe == "gpu" && !on_software) {
+    complain("--observe gpu: kernels are observed on the software GPU (--gpu gfx90a, ...)");
+    return false;
+  }
+  if (on_software && observe != "pass" && isInstrumented(pairs) &&
+      !std::getenv("FADE_GPU_OBSERVER"))
+    pairs.emplace_back("FADE_GPU_OBSERVER", library);
+  return true;
+}
+
+} // namespace
+
 std::optional<int> prepareRun(const RunOptions &options,
                               const std::vector<std::string> &application, bool sees_end) {
   auto pairs = environmentOf(options);
@@ -286,6 +305,7 @@ std::optional<int> prepareRun(const RunOptions &options,
   }
   if (!chooseGpu(options.gpu, options.env_dump, *pairs)) return kUsageError;
   preload(options.preload, *pairs);
+  if (!chooseObserver(*library, *pairs)) return kUsageError;
   if (options.env_dump) {
     for (const auto &[name, value] : *pairs)
       std::fputs(fmt::format("{}={}\n", name, value).c_str(), stdout);

@@ -26,6 +26,7 @@ _fadeprobe() {
     --start) mapfile -t COMPREPLY < <(compgen -W "on off" -- "$cur"); return ;;
     --alloc) mapfile -t COMPREPLY < <(compgen -W "coarse fine uncached host" -- "$cur"); return ;;
     --transport) mapfile -t COMPREPLY < <(compgen -W "host device" -- "$cur"); return ;;
+    --observe) mapfile -t COMPREPLY < <(compgen -W "auto pass gpu" -- "$cur"); return ;;
     --gpu) mapfile -t COMPREPLY < <(compgen -W "auto real gfx90a gfx942 gfx1030 gfx1100" -- "$cur"); return ;;
     --probe) mapfile -t COMPREPLY < <(compgen -W "all driver agents allocate copy kernel lds atomics queues large managed graphs matmul rocblas miopen fade" -- "$cur"); return ;;
     --root) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
@@ -49,7 +50,7 @@ _fadeprobe() {
     flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
     cc) words="--instrument --help --" ;;
     *) words="trace control log check capture captures replay analyze report inspect doctor flags cc $report --instrumented --no-instrumented --kernels --dispatches --seed --cache-location
-        --workgroups --sample --sample-executions --record --report --timeline --memory --transport --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --version --" ;;
+        --workgroups --sample --sample-executions --record --report --timeline --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else
     mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi

@@ -177,6 +177,15 @@ Complaint readTransport(Settings &s, std::string_view value) {
   return std::nullopt;
 }
 
+Complaint readObserve(Settings &s, std::string_view value) {
+  constexpr std::array<std::string_view, 3> ways = {"auto", "pass", "gpu"};
+  const auto at = std::ranges::find(ways, value);
+  if (at == ways.end())
+    return fmt::format("'{}' is none of auto, pass and gpu{}", value, suggest(value, ways));
+  s.observe = static_cast<Observe>(at - ways.begin());
+  return std::nullopt;
+}
+
 // PLACE, PLACE:REGEX or PLACE:min=SIZE,max=SIZE,caller=REGEX; several separated by ';'
 Complaint readAllocations(Settings &s, std::string_view value) {
   constexpr std::array<std::string_view, 4> places = {"coarse", "fine", "uncached", "host"};
@@ -354,6 +363,10 @@ constexpr Variable kVariables[] = {
      [](Settings &s, std::string_view v) { return readFlag(s.lossy, v); }},
     {"FADE_TRANSPORT", "--transport", "where records are buffered: host or device memory",
      readTransport},
+    {"FADE_OBSERVE", "--observe",
+     "who tells what kernels do: pass (instrumented twins), gpu (the software GPU), or auto: the "
+     "GPU where there is no twin",
+     readObserve},
     {"FADE_EXPLAIN", "--explain",
      "say which kernel it was when a fault, an error or a hang ends the run",
      [](Settings &s, std::string_view v) { return readFlag(s.explain, v); }},

@@ -19,6 +19,10 @@ enum class Format : uint32_t { text, json, csv }; // as FADE_FORMAT_*
 /// Where the records of a running kernel are written to.
 enum class Transport { host, device };
 
+/// Who tells what kernels do: their instrumented twins (pass), or the software GPU. Automatic: the
+/// GPU for those that have no twin.
+enum class Observe { automatic, pass, gpu };
+
 /// NAME, NAME:key=value,... or a path.
 struct HandlerChoice {
   std::string name;
@@ -79,6 +83,7 @@ struct Settings {
   uint64_t memory = uint64_t{256} << 20;
   bool lossy = false;
   Transport transport = Transport::host;
+  Observe observe = Observe::automatic;
   bool explain = true; ///< say which kernel died, and of what
   std::string deaths;  ///< file for the same as JSON; empty: none
   std::vector<AllocationRule>

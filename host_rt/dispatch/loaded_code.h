@@ -26,6 +26,10 @@ public:
 
   /// Null if the bytes cannot be read; error() then says why. Parsed once, when first asked for.
   const codeobj::CodeObject *object() const;
+  /// The same, to be kept.
+  std::shared_ptr<const codeobj::CodeObject> sharedObject() const {
+    return object() ? object_ : nullptr;
+  }
   const std::string &error() const { return error_; }
 
   /// The arguments of a kernel, by its symbol without ".kd"; or why they are not known.

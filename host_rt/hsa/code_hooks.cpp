@@ -63,7 +63,7 @@ public:
     if (hip::hasRecorder()) loaded.registers = registersIn(blob);
     if (!runtime->keepsCode()) return;
     if (!runtime->settings().cache.empty() || runtime->captures() ||
-        LoadedCode::mayBeInstrumented(blob.bytes()))
+        runtime->observing() != Observe::pass || LoadedCode::mayBeInstrumented(blob.bytes()))
       loaded.code = std::make_shared<LoadedCode>(codeobj::Blob::copy(blob.bytes(), blob.name()));
   }
   struct Loaded {

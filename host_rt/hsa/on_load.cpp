@@ -11,6 +11,7 @@
 #include "hsa/copy_hooks.h"
 #include "hsa/device_facts.h"
 #include "hsa/exit_paths.h"
+#include "hsa/gpu_observer.h"
 #include "hsa/hsa_api.h"
 #include "hsa/memory_hooks.h"
 #include "hsa/packet_calls.h"
@@ -103,6 +104,12 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
 }
 
 FADE_EXPORT void OnUnload() { fade::Runtime::finishAndRelease(); }
+
+// For the software GPU, if FADE_GPU_OBSERVER names this library.
+FADE_EXPORT fade::Observer *fade_observer(uint32_t version, const char *,
+                                          const fade::ObservedMemory *memory) {
+  return version == FADE_OBSERVER_VERSION && memory ? fade::makeGpuObserver(*memory) : nullptr;
+}
 
 // What include/fade/trace.h and the libraries that are preloaded call.
 FADE_EXPORT void fade_record_marker(uint32_t kind, const char *text, uint64_t range) {

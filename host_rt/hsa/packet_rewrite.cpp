@@ -3,6 +3,7 @@
 #include "base/diagnostics.h"
 #include "fade/sites.h"
 #include "hip/recorder.h"
+#include "hsa/gpu_observer.h"
 #include "hsa/live_dispatch.h"
 #include "hsa/operations.h"
 
@@ -66,6 +67,7 @@ private:
   void noteForDeath(DeathWatch &deaths, HsaDispatch &live, const void *arguments) const;
   void swap(HsaDispatch &live, uint64_t ordinal);
   bool instrument(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original);
+  bool observe(HsaDispatch &live);
   bool exchange(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original);
 
   Runtime &runtime_;
@@ -140,6 +142,14 @@ void DispatchRewrite::noteForDeath(DeathWatch &deaths, HsaDispatch &live,
 void DispatchRewrite::swap(HsaDispatch &live, uint64_t ordinal) {
   runtime_.settleCache();
   const ReplacementPlan &plan = ReplacementPlanner::planOf(*kernel_);
+  const Observe observing = runtime_.observing();
+  // Where the pass was used, what has no twin was left out on purpose.
+  const bool was_left_alone = plan.choices.empty() && kernel_->code &&
+                              !LoadedCode::mayBeInstrumented(kernel_->code->bytes());
+  if (observing == Observe::gpu || (observing == Observe::automatic && was_left_alone)) {
+    observe(live);
+    return;
+  }
   if (plan.choices.empty()) return skip(plan.reason);
   const Replacement &choice = plan.choices[(ordinal - 1) % plan.choices.size()];
   const codeobj::ByteView original(static_cast<const uint8_t *>(packet_.kernarg_address),
@@ -179,6 +189,38 @@ bool DispatchRewrite::instrument(HsaDispatch &live, const Replacement &choice,
   if (runtime_.deaths()) live.record->last = std::make_shared<LastRecords>();
   if (runtime_.analysis().needs() & FADE_NEEDS_ALLOCATIONS)
     live.record->setAllocations(runtime_.allocations().snapshot());
+  return true;
+}
+
+/// The kernel runs as it is. The software GPU tells what it does, and the records of that go into a
+/// ring as if it had written them.
+bool DispatchRewrite::observe(HsaDispatch &live) {
+  if (kernel_->info->symbol().starts_with("__amd_rocclr_")) return false;
+  auto kernel = runtime_.observedKernels().find(kernel_, runtime_.registry());
+  if (!kernel) {
+    skip("it cannot be observed: " + kernel.error().message());
+    return false;
+  }
+  const bool counts = runtime_.settings().workgroups.sample_executions > 1;
+  HsaRing *ring = queue_->rings ? queue_->rings->take(expectedBytes(),
+                                                      counts ? (*kernel)->info->siteCount() : 0)
+                                : nullptr;
+  if (!ring) {
+    skip("all rings were in use (FADE_MEMORY)");
+    return false;
+  }
+  static const auto observed = std::make_shared<const std::string>("observed");
+  static std::atomic<bool> said{false};
+  if (!said.exchange(true))
+    warn("kernels are observed on the software GPU, as compiled (--observe)");
+  ObservedRuns::instance().expect(packet_.completion_signal.handle,
+                                  {ring->controlAddress(), *kernel});
+  live.ring = ring;
+  live.record->view.flags |= FADE_DISPATCH_INSTRUMENTED;
+  if (runtime_.analysis().needs() & FADE_NEEDS_ALLOCATIONS)
+    live.record->setAllocations(runtime_.allocations().snapshot());
+  live.record->setKernel((*kernel)->info);
+  live.record->setVariant(observed);
   return true;
 }
 

@@ -96,6 +96,16 @@ void Runtime::finishAndRelease() {
   if (Runtime *runtime = std::exchange(latest_, nullptr)) runtime->release();
 }
 
+namespace {
+
+/// Whether the software GPU will ask this library (fade_observer).
+bool isObserverOfGpu() {
+  const char *library = std::getenv("FADE_GPU_OBSERVER");
+  return library && std::string_view(library).ends_with("libfade.so");
+}
+
+} // namespace
+
 Runtime::Runtime(Settings settings)
     : settings_(std::move(settings)), selection_(settings_), cache_(settings_.cache),
       loader_([this]() -> const Agents & { return agents(); },
@@ -103,6 +113,7 @@ Runtime::Runtime(Settings settings)
                 if (wantsAllocations()) noteVariables(allocations_, executable, agent);
               }),
       planner_(registry_, cache_, loader_, settings_.instrumented),
+      can_observe_(settings_.instrumented && isObserverOfGpu()),
       allocation_policy_(settings_.allocations), budget_(settings_.memory) {
   if (!settings_.capture.empty()) captures_ = std::make_unique<CaptureSession>(*this);
 }

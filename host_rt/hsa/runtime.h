@@ -5,6 +5,7 @@
 #include "base/settings.h"
 #include "dispatch/cache_watch.h"
 #include "dispatch/kernel_registry.h"
+#include "dispatch/observed_kernel.h"
 #include "dispatch/replacement.h"
 #include "dispatch/selection.h"
 #include "hsa/agents.h"
@@ -88,6 +89,9 @@ public:
     if (cache_watch_) cache_watch_->settle();
   }
   void skipped(const std::string &kernel, const std::string &reason);
+  /// Whether the software GPU is asked what kernels do.
+  Observe observing() const { return can_observe_ ? settings_.observe : Observe::pass; }
+  ObservedKernels &observedKernels() { return observed_; }
   uint64_t nanoseconds(uint64_t ticks) const;
 
   /// Before a death is explained: what kernels have written down is to be known, as far as it
@@ -115,6 +119,8 @@ private:
   KernelCache cache_;
   HsaCodeLoader loader_;
   ReplacementPlanner planner_;
+  const bool can_observe_; ///< the software GPU is there, and tells libfade
+  ObservedKernels observed_;
   AllocationTable allocations_;
   AllocationPolicy allocation_policy_;
   DeathWatch deaths_;

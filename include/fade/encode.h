@@ -47,6 +47,7 @@ public:
 
   const std::vector<std::byte> &bytes() const { return bytes_; }
   std::vector<std::byte> take() { return std::move(bytes_); }
+  void clear() { bytes_.clear(); }
 
 private:
   static fade_header header(uint32_t site, std::size_t size, uint32_t kind, uint32_t encoding) {

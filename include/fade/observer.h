@@ -163,6 +163,8 @@ public:
   virtual bool find(uint64_t address, ObservedRegion &region) const = 0;
   /// Reads memory; false if not all of it is mapped.
   virtual bool read(uint64_t address, void *to, uint64_t size) const = 0;
+  /// The same memory, for the host to use; null if not all of it is mapped in one piece.
+  virtual void *host(uint64_t /*address*/, uint64_t /*size*/) const { return nullptr; }
 };
 
 /// One worker's part of one dispatch. Everything is told before it happens, except where it says

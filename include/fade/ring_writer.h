@@ -1,6 +1,6 @@
 // The device's side of the ring protocol (message.h), on the host: a RingWriter does what a wave
-// does, step by step. Many threads may write through one control block, as many waves do. For tests
-// of readers without a GPU.
+// does, step by step. Many threads may write through one control block, as many waves do. For the
+// software GPU, and for tests of readers without a GPU.
 #pragma once
 
 #include "message.h"

@@ -18,6 +18,10 @@ bool MemoryForObservers::read(uint64_t address, void *to, uint64_t size) const {
   return space_.read(address, to, size);
 }
 
+void *MemoryForObservers::host(uint64_t address, uint64_t size) const {
+  return space_.translate(address, size);
+}
+
 Observer *load_observer(const char *gpu, const ObservedMemory &memory) {
   constexpr const char *variable = "FADE_GPU_OBSERVER";
   const char *path = std::getenv(variable);

@@ -13,6 +13,7 @@ public:
   explicit MemoryForObservers(const AddressSpace &space) : space_(space) {}
   bool find(uint64_t address, ObservedRegion &region) const override;
   bool read(uint64_t address, void *to, uint64_t size) const override;
+  void *host(uint64_t address, uint64_t size) const override;
 
 private:
   const AddressSpace &space_;

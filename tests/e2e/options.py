@@ -311,7 +311,7 @@ class Tests(fade.Test):
         self.assertRegex(said, r"kernel step\(unsigned int\*, unsigned int\) at 0x")
         self.assertRegex(said, r"step\(unsigned int\*, unsigned int\): runs as instrumented")
         self.assertRegex(said, r"kernel __amd_rocclr_\w+ at 0x[0-9a-f]+, not chosen")
-        result = self.probe(["-v", "-i"], [program("plain"), 2])
+        result = self.probe(["-v", "-i", "--observe", "pass"], [program("plain"), 2])
         self.assertRegex("\n".join(result.said), r"step\(.*: the original runs: .*no instrumented twin")
 
     # ---- device-side filters

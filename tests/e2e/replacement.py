@@ -81,7 +81,7 @@ class Tests(fade.Test):
         self.assertRegex(self.reason(result), f"gfx(1030|90a), the agent is {fade.GPU}")
 
     def test_without_twin_and_cache_the_original_runs_and_it_is_said_why(self):
-        result = self.scaled(["-i"], ["file " + code_object("scale1")])
+        result = self.scaled(["-i", "--observe", "pass"], ["file " + code_object("scale1")])
         self.assertEqual(result.stdout, "9\n")
         self.assertEqual(self.variants(result), ["original"] * 2)
         self.assertIn("no instrumented twin", self.reason(result))

@@ -70,6 +70,7 @@ TEST(Settings, EveryVariableIsRead) {
                               {"FADE_MEMORY", "64M"},
                               {"FADE_LOSSY", "on"},
                               {"FADE_TRANSPORT", "device"},
+                              {"FADE_OBSERVE", "gpu"},
                               {"FADE_EXPLAIN", "off"},
                               {"FADE_DEATHS", "/tmp/deaths"},
                               {"FADE_ALLOC", "coarse:min=1M,caller=a,b;host:x"},
@@ -81,6 +82,7 @@ TEST(Settings, EveryVariableIsRead) {
   EXPECT_TRUE(s.instrumented && s.verbose && s.lossy && s.log_append);
   EXPECT_FALSE(s.progress);
   EXPECT_EQ(s.transport, Transport::device);
+  EXPECT_EQ(s.observe, Observe::gpu);
   ASSERT_EQ(s.handlers.size(), 2u);
   EXPECT_EQ(s.handlers[0].name, "Heatmap");
   EXPECT_EQ(s.handlers[0].options, "page=1M");
@@ -115,7 +117,7 @@ TEST(Settings, EveryVariableIsRead) {
   EXPECT_EQ(s.allocations[0].caller, "a,b");
   EXPECT_EQ(s.allocations[1].place, AllocationPlace::host);
   EXPECT_EQ(s.allocations[1].caller, "x");
-  EXPECT_EQ(variables().size(), 33u) << "a new variable belongs in this test";
+  EXPECT_EQ(variables().size(), 34u) << "a new variable belongs in this test";
 }
 
 TEST(Settings, AMistakeIsOneLineWithTheNearestRightWord) {

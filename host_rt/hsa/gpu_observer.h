@@ -1,0 +1,37 @@
+// The software GPU tells what kernels do that have no instrumented twin (fade/observer.h). What it
+// tells becomes the records that a twin would have written, in the same ring.
+#pragma once
+
+#include "dispatch/observed_kernel.h"
+
+#include <fade/observer.h>
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+namespace fade {
+
+/// A dispatch whose records the GPU's observer is to write.
+struct ObservedRun {
+  uint64_t control = 0; ///< address of the fade_control
+  std::shared_ptr<const ObservedKernel> kernel;
+};
+
+/// Dispatches that are on their way, by their completion signal, which FADE gave them.
+class ObservedRuns {
+public:
+  static ObservedRuns &instance();
+  void expect(uint64_t signal, ObservedRun run);
+  /// Once. Without a kernel: not one of ours.
+  ObservedRun take(uint64_t signal);
+
+private:
+  std::mutex mutex_;
+  std::unordered_map<uint64_t, ObservedRun> runs_;
+};
+
+/// For the software GPU, which keeps it for ever.
+Observer *makeGpuObserver(const ObservedMemory &memory);
+
+} // namespace fade
