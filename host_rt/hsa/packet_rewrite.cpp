@@ -143,8 +143,10 @@ void DispatchRewrite::swap(HsaDispatch &live, uint64_t ordinal) {
   runtime_.settleCache();
   const ReplacementPlan &plan = ReplacementPlanner::planOf(*kernel_);
   const Observe observing = runtime_.observing();
-  // Where the pass was used, what has no twin was left out on purpose.
-  const bool was_left_alone = plan.choices.empty() && kernel_->code &&
+  // Where the pass was used, what has no twin was left out on purpose; and who has a kernel cache
+  // is to hear why it was not used.
+  const bool was_left_alone = plan.choices.empty() && runtime_.settings().cache.empty() &&
+                              kernel_->code &&
                               !LoadedCode::mayBeInstrumented(kernel_->code->bytes());
   if (observing == Observe::gpu || (observing == Observe::automatic && was_left_alone)) {
     observe(live);
