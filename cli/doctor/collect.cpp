@@ -24,9 +24,11 @@ constexpr uint64_t kWhole = 4 << 20, kWholeProgram = 256 << 20;
 constexpr std::size_t kBundleStart = 64 << 10, kCompressedStart = 64 << 20;
 
 /// Variables that are no settings of ROCm's and decide where it is looked for.
-constexpr std::array<std::string_view, 9> kPlaces = {"HOME",     "LD_LIBRARY_PATH", "LD_PRELOAD",
-                                                     "PATH",     "ROCM_PATH",       "ROCM_HOME",
-                                                     "HIP_PATH", "VIRTUAL_ENV",     "CONDA_PREFIX"};
+constexpr std::array<std::string_view, 13> kPlaces = {
+    "HOME", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "ROCM_PATH", "ROCM_HOME", "HIP_PATH",
+    "VIRTUAL_ENV", "CONDA_PREFIX",
+    // and whether this is a container
+    "KUBERNETES_SERVICE_HOST", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER", "container"};
 
 class Copy {
 public:

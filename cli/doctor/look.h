@@ -34,7 +34,8 @@ void lookAtDeaths(const Tree &tree, Facts &facts);
 void addDeaths(std::string_view lines, Facts &facts);
 /// Where variables are set: the environment, and the files that shells read.
 void lookAtVariables(const Tree &tree, std::span<const KnownVariable> known, Facts &facts);
-void lookAtRocm(const Tree &tree, Facts &facts);
+/// `program`: empty, or one whose own packages count, too.
+void lookAtRocm(const Tree &tree, const std::string &program, Facts &facts);
 /// Which of the libraries read the variables that are set.
 void lookForReaders(const Tree &tree, std::span<const KnownVariable> known, Facts &facts);
 void lookAtProgram(const Tree &tree, const std::string &program, Facts &facts);

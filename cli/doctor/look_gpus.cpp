@@ -109,9 +109,14 @@ void lookAtNode(const Tree &tree, const std::string &node, const std::string &nu
 void lookAtPci(const Tree &tree, Facts &facts) {
   for (const std::string &address : tree.list(kPci)) {
     const std::string folder = kPci + address;
-    if (tree.line(folder + "/vendor").value_or("") != "0x1002") continue;
+    const std::string vendor = tree.line(folder + "/vendor").value_or("");
+    if (vendor != "0x1002" && vendor != "0x10de" && vendor != "0x8086") continue;
     const std::string type = tree.line(folder + "/class").value_or("");
     if (!type.starts_with("0x03") && !type.starts_with("0x12")) continue; // display, accelerator
+    if (vendor != "0x1002") {
+      facts.one("machine").addTo("other_gpus", vendor == "0x10de" ? "NVIDIA" : "Intel");
+      continue;
+    }
     Record &pci = facts.add("pci");
     pci.set("address", address);
     pci.set("device", tree.line(folder + "/device").value_or(""));

@@ -197,7 +197,7 @@ void lookAtTree(const Tree &tree, const std::string &root, const std::string &or
 }
 
 /// Folders with Python packages.
-std::vector<std::string> packageFolders(const Tree &tree) {
+std::vector<std::string> packageFolders(const Tree &tree, const std::string &program) {
   const auto environment = environmentOf(tree);
   const auto value = [&](const char *name) {
     const auto at = environment.find(name);
@@ -207,6 +207,9 @@ std::vector<std::string> packageFolders(const Tree &tree) {
   if (!value("HOME").empty()) prefixes.push_back(value("HOME") + "/.local");
   for (const char *name : {"VIRTUAL_ENV", "CONDA_PREFIX"})
     if (!value(name).empty()) prefixes.insert(prefixes.begin(), value(name));
+  // The Python of an environment brings its packages: /home/me/venv/bin/python, which is a link.
+  if (const auto bin = program.rfind("/bin/"); bin != program.npos && bin > 0)
+    prefixes.insert(prefixes.begin(), program.substr(0, bin));
   std::vector<std::string> folders;
   for (const std::string &prefix : prefixes)
     for (const std::string &python : tree.list(prefix + "/lib"))
@@ -218,9 +221,9 @@ std::vector<std::string> packageFolders(const Tree &tree) {
 }
 
 /// PyTorch and others bring a ROCm of their own.
-void lookAtPackages(const Tree &tree, Facts &facts) {
+void lookAtPackages(const Tree &tree, const std::string &program, Facts &facts) {
   const std::array<std::string, 1> lib = {"/lib"};
-  for (const std::string &folder : packageFolders(tree))
+  for (const std::string &folder : packageFolders(tree, program))
     for (const std::string &name : tree.list(folder)) {
       if (name != "torch" && !name.starts_with("_rocm_sdk")) continue;
       const std::string root = folder + "/" + name;
@@ -243,7 +246,7 @@ void lookAtPackages(const Tree &tree, Facts &facts) {
 
 } // namespace
 
-void lookAtRocm(const Tree &tree, Facts &facts) {
+void lookAtRocm(const Tree &tree, const std::string &program, Facts &facts) {
   const std::array<std::string, 2> lib = {"/lib", "/lib64"};
   const auto environment = environmentOf(tree);
   for (const char *name : {"ROCM_PATH", "ROCM_HOME", "HIP_PATH"})
@@ -256,7 +259,7 @@ void lookAtRocm(const Tree &tree, Facts &facts) {
   for (const std::string &name : tree.list("/usr/lib"))
     if (name.ends_with("-linux-gnu")) system.push_back("/lib/" + name);
   lookAtTree(tree, "/usr", "distribution", system, facts);
-  lookAtPackages(tree, facts);
+  lookAtPackages(tree, program, facts);
   Record &machine = facts.one("machine");
   machine.set("rocms", std::to_string(facts.of("rocm").size()));
 }

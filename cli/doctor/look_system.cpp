@@ -54,8 +54,37 @@ std::string containerOf(const Tree &tree) {
   const std::string cgroup = tree.text("/proc/1/cgroup").value_or("");
   for (const char *name : {"kubepods", "docker", "podman", "libpod", "lxc"})
     if (cgroup.find(name) != cgroup.npos) return name == std::string("libpod") ? "podman" : name;
-  const auto systemd = tree.line("/run/systemd/container");
-  return systemd.value_or("");
+  if (const auto systemd = tree.line("/run/systemd/container"); systemd && !systemd->empty())
+    return *systemd;
+  // With cgroup v2 a container sees nothing of its own name; what its file systems are called, and
+  // what is put into its environment, tells.
+  const auto environment = environmentOf(tree);
+  if (environment.contains("KUBERNETES_SERVICE_HOST") ||
+      tree.exists("/var/run/secrets/kubernetes.io"))
+    return "kubernetes";
+  if (tree.exists("/.singularity.d") || environment.contains("APPTAINER_CONTAINER") ||
+      environment.contains("SINGULARITY_CONTAINER"))
+    return "apptainer";
+  constexpr std::array<std::pair<const char *, const char *>, 7> signs = {
+      {{"/kubelet/pods/", "kubernetes"},
+       {"/var/lib/docker/", "docker"},
+       {"/docker/overlay2/", "docker"},
+       {"/containers/storage/", "podman"},
+       {"io.containerd.", "containerd"},
+       {"fuse.lxcfs", "lxc"},
+       {"/lxc/", "lxc"}}};
+  for (const std::string &line : linesOf(tree.text("/proc/self/mountinfo").value_or(""))) {
+    // Of the host's own mounts only the root is one of the container's.
+    const auto words = wordsOf(line);
+    const bool is_root = words.size() > 4 && words[4] == "/";
+    const bool is_of_container =
+        words.size() > 4 &&
+        (words[4] == "/etc/hostname" || words[4] == "/etc/hosts" || words[4].starts_with("/proc/"));
+    for (const auto &[sign, name] : signs)
+      if ((is_root || is_of_container) && line.find(sign) != line.npos) return name;
+  }
+  const auto container = environment.find("container"); // as systemd, podman and lxc set it
+  return container == environment.end() ? "" : container->second.substr(0, 40);
 }
 
 void lookAtCommandLine(const Tree &tree, Record &machine) {
@@ -254,7 +283,7 @@ Facts look(const Tree &tree, const LookOptions &options) {
   lookAtDevices(tree, facts);
   lookAtLog(tree, facts);
   lookAtDeaths(tree, facts);
-  lookAtRocm(tree, facts);
+  lookAtRocm(tree, options.program, facts);
   lookForReaders(tree, options.variables, facts);
   if (!options.program.empty()) lookAtProgram(tree, options.program, facts);
   return facts;

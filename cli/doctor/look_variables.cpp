@@ -44,6 +44,37 @@ std::vector<std::pair<std::string, std::string>> assignmentsIn(std::string_view 
     found.emplace_back(words[1], unquoted(words[2]));
     return found;
   }
+  if (const auto words = wordsOf(line);
+      words.size() >= 3 && words[0] == "set" && words.size() <= 5) { // fish: set -gx A 1
+    std::size_t at = 1;
+    bool is_exported = false;
+    for (; at < words.size() && words[at].starts_with('-'); ++at)
+      is_exported |= words[at] == "--export" ||
+                     (words[at][1] != '-' && words[at].find('x') != std::string::npos);
+    if (is_exported && at + 2 == words.size() && isName(words[at]))
+      found.emplace_back(words[at], unquoted(words[at + 1]));
+    return found;
+  }
+  // A unit of systemd: Environment=A=1 "B=x y".
+  for (const std::string_view key : {"Environment=", "DefaultEnvironment="})
+    if (line.starts_with(key)) {
+      line.erase(0, key.size());
+      std::string plain; // quotes stand around whole assignments there
+      for (std::size_t i = 0; i < line.size(); ++i) {
+        const bool is_start = i == 0 || line[i - 1] == ' ';
+        const auto end = is_start && (line[i] == '"' || line[i] == '\'') ? line.find(line[i], i + 1)
+                                                                         : std::string::npos;
+        const auto equals = line.find('=', i);
+        if (end == line.npos || equals >= end) {
+          plain += line[i];
+          continue;
+        }
+        plain += line.substr(i + 1, equals - i) + line[i] + line.substr(equals + 1, end - equals);
+        i = end;
+      }
+      line = plain;
+      break;
+    }
   if (line.starts_with("export ")) line.erase(0, 7);
   std::string_view rest = line;
   while (!rest.empty()) {
@@ -84,14 +115,33 @@ bool isInteresting(std::string_view name, std::span<const KnownVariable> known) 
          std::ranges::any_of(known, [&](const auto &one) { return one.name == name; });
 }
 
+/// Services, and what was added to them in folders of their own.
+static void addUnits(const Tree &tree, const std::string &folder, std::vector<std::string> &files) {
+  constexpr std::size_t most = 500;
+  for (const std::string &name : tree.list(folder)) {
+    if (files.size() >= most) return;
+    if (name.ends_with(".service"))
+      files.push_back(folder + "/" + name);
+    else if (name.ends_with(".service.d"))
+      for (const std::string &part : tree.list(folder + "/" + name))
+        if (part.ends_with(".conf")) files.push_back(folder + "/" + name + "/" + part);
+  }
+}
+
 std::vector<std::string> shellFiles(const Tree &tree, const std::string &home) {
   std::vector<std::string> files = {"/etc/environment", "/etc/profile", "/etc/bash.bashrc",
                                     "/etc/zsh/zshenv"};
-  for (const char *folder : {"/etc/profile.d", "/etc/environment.d"})
+  for (const char *folder : {"/etc/profile.d", "/etc/environment.d", "/etc/fish/conf.d"})
     for (const std::string &name : tree.list(folder))
       files.push_back(fmt::format("{}/{}", folder, name));
+  addUnits(tree, "/etc/systemd/system", files);
+  for (const char *file : {"/etc/systemd/system.conf", "/etc/systemd/user.conf"})
+    files.emplace_back(file);
   if (!home.empty()) {
-    for (const char *name : {".profile", ".bash_profile", ".bashrc", ".zshenv", ".zshrc"})
+    addUnits(tree, home + "/.config/systemd/user", files);
+    for (const char *name :
+         {".profile", ".bash_profile", ".bash_login", ".bashrc", ".bash_aliases", ".zshenv",
+          ".zprofile", ".zshrc", ".xprofile", ".pam_environment", ".config/fish/config.fish"})
       files.push_back(home + "/" + name);
     const std::string folder = home + "/.config/environment.d";
     for (const std::string &name : tree.list(folder)) files.push_back(folder + "/" + name);
@@ -143,6 +193,7 @@ void lookAtVariables(const Tree &tree, std::span<const KnownVariable> known, Fac
           if (Record *record = recordOf(facts, name)) {
             record->addTo("set_in", file);
             record->set("file", file);
+            record->set("file_kind", file.find("/systemd/") != file.npos ? "service" : "shell");
             record->set("file_value", value.substr(0, kLongestValue));
             if (!record->find("in_environment") && has_environment)
               record->set("in_environment", "no");
