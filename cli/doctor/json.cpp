@@ -8,7 +8,7 @@
 namespace fade::doctor {
 namespace {
 
-constexpr std::size_t kDeepest = 64;
+constexpr std::size_t kDeepestJson = 64;
 
 [[noreturn]] void refuse(const char *what) { throw std::invalid_argument(what); }
 
@@ -34,7 +34,7 @@ struct JsonBuilder {
     return true;
   }
   bool begin(Json::Type type) {
-    if (open.size() >= kDeepest) {
+    if (open.size() >= kDeepestJson) {
       problem = "it is nested too deeply";
       return false;
     }

@@ -16,8 +16,8 @@ constexpr uint32_t kExtendedScope = 8;
 
 constexpr uint64_t kLeastOnHost = 4096;
 
-constexpr std::array<const char *, 4> kPlaces = {"coarse", "fine", "uncached", "host"};
-const char *nameOf(AllocationPlace place) { return kPlaces[static_cast<std::size_t>(place)]; }
+constexpr std::array<const char *, 4> kPlaceNames = {"coarse", "fine", "uncached", "host"};
+const char *nameOf(AllocationPlace place) { return kPlaceNames[static_cast<std::size_t>(place)]; }
 
 /// Whether a function or library of those that are being called matches.
 bool isCalledBy(const std::regex &caller) {

@@ -15,7 +15,7 @@
 namespace fade {
 namespace {
 
-using LoaderTable = hsa_ven_amd_loader_1_01_pfn_t;
+using PlaceLoader = hsa_ven_amd_loader_1_01_pfn_t;
 
 /// A code object in the GPU's memory, and the file that it was made from.
 struct Loaded {
@@ -24,7 +24,7 @@ struct Loaded {
   std::vector<uint8_t> file;
 };
 
-hsa_status_t look(const LoaderTable &loader, hsa_loaded_code_object_t object, Loaded &to) {
+hsa_status_t look(const PlaceLoader &loader, hsa_loaded_code_object_t object, Loaded &to) {
   const auto get = loader.hsa_ven_amd_loader_loaded_code_object_get_info;
   uint64_t base = 0, size = 0, storage = 0, storage_size = 0;
   uint32_t kind = 0;
@@ -53,7 +53,7 @@ hsa_status_t look(const LoaderTable &loader, hsa_loaded_code_object_t object, Lo
 Loaded findCode(uint64_t pc) {
   Loaded loaded;
   loaded.pc = pc;
-  LoaderTable loader{};
+  PlaceLoader loader{};
   hsa_executable_t executable{};
   if (!ok(hsaApi().core.hsa_system_get_major_extension_table_fn(HSA_EXTENSION_AMD_LOADER, 1,
                                                                 sizeof loader, &loader)) ||
@@ -63,7 +63,7 @@ Loaded findCode(uint64_t pc) {
                                                      &executable)))
     return loaded;
   struct Search {
-    const LoaderTable &loader;
+    const PlaceLoader &loader;
     Loaded &loaded;
   } search{loader, loaded};
   (void)loader.hsa_ven_amd_loader_executable_iterate_loaded_code_objects(

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-RuleSet rules() {
+RuleSet allRules() {
   RuleSet set;
   EXPECT_TRUE(set.add(FADE_DOCTOR_RULES).ok());
   return set;
@@ -30,7 +30,7 @@ TEST(Collect, OnlySettingsOfRocmAreCopiedFromShellFiles) {
   write("/home/me/private.txt", "secret");
   write("/etc/group", "render:x:109:me,you\nsecretproject:x:1234:me\n");
   write("/etc/profile", "SECRET=secret\n");
-  const RuleSet all = rules();
+  const RuleSet all = allRules();
   const auto collected =
       collect(Tree(original.path()), {"", all.variables()}, copy.path() + "/tree");
   ASSERT_TRUE(collected);
@@ -60,7 +60,7 @@ TEST(Collect, OfALargeLibraryOnlyWhatIsLookedAtIsCopied) {
     file.seekp(9 << 20);
     file << "secret";
   }
-  const RuleSet all = rules();
+  const RuleSet all = allRules();
   const LookOptions options{"", all.variables()};
   const auto collected = collect(Tree(original.path()), options, copy.path() + "/tree");
   ASSERT_TRUE(collected);
