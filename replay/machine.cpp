@@ -256,6 +256,13 @@ Result<Execution> Machine::run() {
   }
   sim::Dispatch dispatch;
   makePacket(dispatch);
+  if (reader_.description().is_cooperative) {
+    // What a kernel of HIP's does before each cooperative launch: one of each workgroup meets.
+    uint32_t groups = 1;
+    for (std::size_t i = 0; i < 3; ++i)
+      groups *= (dispatch.grid[i] + dispatch.workgroup[i] - 1) / dispatch.workgroup[i];
+    executor_->init_global_sync(groups);
+  }
   if (hostcalls_) hostcalls_->start();
   const sim::DispatchResult result = executor_->run(dispatch);
   if (hostcalls_) hostcalls_->stop();

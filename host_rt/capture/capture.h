@@ -68,6 +68,7 @@ struct Description {
   uint64_t kernel_object = 0, kernarg_address = 0, queue_address = 0;
   std::vector<uint8_t> arguments; ///< the block at kernarg_address
 
+  bool is_cooperative = false; ///< its workgroups may wait for each other
   bool has_after = true;
   bool is_minimised = false;      ///< pages that the kernel does not touch are left out
   uint32_t other_queues_busy = 0; ///< that did not come to rest: memory may be theirs

@@ -98,6 +98,7 @@ void readDescription(const Line &line, Description &d) {
   d.kernarg_address = line.number("kernarg_address");
   d.queue_address = line.number("queue_address");
   d.arguments = fromHex(line, "arguments");
+  d.is_cooperative = line.flag("is_cooperative");
   d.has_after = line.flag("has_after");
   d.is_minimised = line.flag("is_minimised");
   d.other_queues_busy = line.small<uint32_t>("other_queues_busy");

@@ -77,6 +77,7 @@ void describe(JsonWriter &json, const Description &d) {
     json.field("kernarg_address", d.kernarg_address);
     json.field("queue_address", d.queue_address);
     json.field("arguments", hex(d.arguments));
+    json.field("is_cooperative", d.is_cooperative);
     json.field("has_after", d.has_after);
     json.field("is_minimised", d.is_minimised);
     json.field("other_queues_busy", d.other_queues_busy);

@@ -290,6 +290,7 @@ void CaptureSession::describe(Job &job) {
   d.kernel_object = packet.kernel_object;
   d.kernarg_address = reinterpret_cast<uint64_t>(packet.kernarg_address);
   d.queue_address = reinterpret_cast<uint64_t>(job.queue->queue);
+  d.is_cooperative = job.queue->cooperative != nullptr;
   if (packet.kernarg_address) {
     d.arguments.resize(kernel.device.kernarg_size);
     if (!readCarefully(d.arguments.data(), d.kernarg_address, d.arguments.size()))

@@ -68,6 +68,8 @@ std::vector<Range> rangesOf(const capture::Description &description) {
 
 Result<std::unique_ptr<HsaMachine>> HsaMachine::create(capture::Reader &reader, Memory &memory) {
   std::unique_ptr<HsaMachine> machine(new HsaMachine(reader, memory));
+  if (reader.description().is_cooperative)
+    return machine->wrong("a cooperative launch can be replayed on the executor only");
   auto library = HsaLibrary::open();
   if (!library) return std::move(library).error();
   machine->hsa_ = *library;

@@ -453,6 +453,8 @@ void Executor::stop(uint64_t queue_address) {
   impl_->stop([=](const Job &job) { return job.context.dispatch.queue_address == queue_address; });
 }
 
+void Executor::init_global_sync(uint32_t count) { impl_->services.global_sync.init(count); }
+
 void Executor::observe(Observer *observer) { impl_->observer = observer; }
 
 unsigned Executor::workers() const { return impl_->count; }

@@ -69,6 +69,9 @@ public:
   // kernel or for the host.
   DispatchResult run(const Dispatch &dispatch);
 
+  // Sets the device's global wave sync for so many that meet, as ds_gws_init does.
+  void init_global_sync(uint32_t count);
+
   // Makes running dispatches end early with Status::stopped: all, or those of one queue.
   void stop();
   void stop(uint64_t queue_address);
