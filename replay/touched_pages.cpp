@@ -19,12 +19,12 @@ struct Watched {
   uint8_t *touched = nullptr;
 };
 Watched watched;
-struct sigaction before;
+struct sigaction previous_action;
 
 void onFault(int number, siginfo_t *info, void *) {
   auto *at = static_cast<uint8_t *>(info->si_addr);
   if (at < watched.memory || at >= watched.memory + watched.size) {
-    sigaction(number, &before, nullptr); // it happens again, and then it is not ours
+    sigaction(number, &previous_action, nullptr); // it happens again, and then it is not ours
     return;
   }
   const std::size_t page = static_cast<std::size_t>(at - watched.memory) / kPageSize;
@@ -45,12 +45,12 @@ TouchedPages::TouchedPages(std::span<uint8_t> memory)
   action.sa_sigaction = onFault;
   action.sa_flags = SA_SIGINFO;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGSEGV, &action, &before);
+  sigaction(SIGSEGV, &action, &previous_action);
 }
 
 TouchedPages::~TouchedPages() {
   stop();
-  sigaction(SIGSEGV, &before, nullptr);
+  sigaction(SIGSEGV, &previous_action, nullptr);
   watched = {};
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kMostManifest = uint64_t{256} << 20, kMostIndex = uint64_t{1} << 30;
 constexpr std::size_t kCachedBlocks = 256; // 16 MiB
-constexpr std::size_t kBlockBytes = kPageSize * kPagesPerBlock;
+constexpr std::size_t kUnpackedBlock = kPageSize * kPagesPerBlock;
 
 /// A file of the folder, if it is one, and not larger than that.
 Result<std::string> readFile(const std::string &path, uint64_t most) {
@@ -157,7 +157,7 @@ Status Reader::readIndex() {
     return wrong(kIndexFile, "the number of its blocks makes no sense");
   blocks_.push_back(0);
   for (const uint32_t block : sizes) {
-    if (block == 0 || block > ZSTD_compressBound(kBlockBytes))
+    if (block == 0 || block > ZSTD_compressBound(kUnpackedBlock))
       return wrong(kIndexFile, "the size of a block makes no sense");
     blocks_.push_back(blocks_.back() + block);
   }

@@ -11,7 +11,7 @@
 namespace fade {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 // How long other queues may take to come to rest. Longer hardly helps: what does not end by then
 // usually waits for the kernel that is to be captured.
@@ -25,7 +25,9 @@ constexpr auto kLongestEnd = std::chrono::minutes(10);
 
 constexpr auto kPoll = std::chrono::microseconds(50);
 
-bool isZero(hsa_signal_t signal) { return hsaApi().core.hsa_signal_load_scacquire_fn(signal) <= 0; }
+bool isReached(hsa_signal_t signal) {
+  return hsaApi().core.hsa_signal_load_scacquire_fn(signal) <= 0;
+}
 void open(hsa_signal_t signal) { hsaApi().core.hsa_signal_store_screlease_fn(signal, 0); }
 
 constexpr uint16_t kFenced = 1 << HSA_PACKET_HEADER_BARRIER |
@@ -46,7 +48,7 @@ unsigned typeOf(const DispatchPacket &packet) {
   constexpr uint16_t mask = (1 << HSA_PACKET_HEADER_WIDTH_TYPE) - 1;
   return (packet.header >> HSA_PACKET_HEADER_TYPE) & mask;
 }
-bool isDispatch(const DispatchPacket &packet) {
+bool isKernelDispatch(const DispatchPacket &packet) {
   return typeOf(packet) == HSA_PACKET_TYPE_KERNEL_DISPATCH;
 }
 /// A barrier that waits for signals and comes after all before it.
@@ -139,7 +141,7 @@ void CaptureSession::passDoor(QueueState &queue, Packets &packets, std::vector<M
   if (closed_for_ && closed_for_ != &queue) packets.insert(packets.begin(), barrier(door_, {}));
   std::deque<Mark> &known = marks_[&queue].marks;
   known.insert(known.end(), marks.begin(), marks.end());
-  while (known.size() > 1 && isZero(known[1].signal)) {
+  while (known.size() > 1 && isReached(known[1].signal)) {
     runtime_.polledSignals().giveBack(known.front().signal);
     known.pop_front();
   }
@@ -159,7 +161,7 @@ void CaptureSession::rewrite(const std::shared_ptr<QueueState> &queue, Packets &
   std::vector<Mark> marks;
   for (const DispatchPacket &packet : packets) {
     if (isWaiting(packet)) (void)putMark(packet, out, marks);
-    auto job = isDispatch(packet) ? makeJob(queue, packet) : nullptr;
+    auto job = isKernelDispatch(packet) ? makeJob(queue, packet) : nullptr;
     if (!job) {
       out.push_back(packet);
       continue;
@@ -202,10 +204,10 @@ std::unique_ptr<CaptureSession::Job> CaptureSession::nextReached() {
     tendReleased();
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return is_stopping_ || !waiting_.empty() || !released_.empty(); });
-    if (is_stopping_ && waiting_.empty() && (released_.empty() || Clock::now() > stop_by_))
+    if (is_stopping_ && waiting_.empty() && (released_.empty() || SteadyClock::now() > stop_by_))
       return nullptr;
     for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
-      if (!isZero((*at)->reached)) continue;
+      if (!isReached((*at)->reached)) continue;
       auto job = std::move(*at);
       waiting_.erase(at);
       is_working_ = true;
@@ -233,16 +235,16 @@ void CaptureSession::openDoor() {
 bool CaptureSession::isAtRest(const QueueState *queue) {
   const std::lock_guard lock(mutex_);
   const Marks &known = marks_[queue];
-  if (known.marks.empty() || isZero(known.marks.back().signal)) return true;
+  if (known.marks.empty() || isReached(known.marks.back().signal)) return true;
   if (known.queue && known.queue->destroyed.load(std::memory_order_acquire)) return true;
   // It stands at gates of its own.
   if (std::ranges::any_of(waiting_, [&](const auto &job) {
-        return job->queue.get() == queue && isZero(job->reached);
+        return job->queue.get() == queue && isReached(job->reached);
       }))
     return true;
   // It stands before a packet that waits for others, which are at rest as well.
   const auto next =
-      std::ranges::find_if(known.marks, [](const Mark &mark) { return !isZero(mark.signal); });
+      std::ranges::find_if(known.marks, [](const Mark &mark) { return !isReached(mark.signal); });
   if (next == known.marks.begin()) return false;
   const Mark &last = *std::prev(next);
   bool waits = false, is_over = false;
@@ -260,11 +262,11 @@ uint32_t CaptureSession::quiesce(const QueueState &own) {
     for (const auto &[queue, marks] : marks_)
       if (queue != &own) others.push_back(queue);
   }
-  const auto deadline = Clock::now() + runtime_.settings().patient(kRestPatience);
+  const auto deadline = SteadyClock::now() + runtime_.settings().patient(kRestPatience);
   uint32_t busy = 0;
   for (const QueueState *queue : others) {
     bool is_at_rest = false;
-    while (!(is_at_rest = isAtRest(queue)) && Clock::now() < deadline)
+    while (!(is_at_rest = isAtRest(queue)) && SteadyClock::now() < deadline)
       std::this_thread::sleep_for(kPoll);
     busy += is_at_rest ? 0 : 1;
   }
@@ -351,24 +353,24 @@ void CaptureSession::releaseWaiting(const std::string &why) {
 void CaptureSession::tendReleased() {
   const std::lock_guard lock(mutex_);
   std::erase_if(released_, [&](const auto &job) {
-    if (!isZero(job->done)) return job->queue->destroyed.load(std::memory_order_acquire);
+    if (!isReached(job->done)) return job->queue->destroyed.load(std::memory_order_acquire);
     letLeave(*job);
     return true;
   });
 }
 
 bool CaptureSession::waitUntilDone(Job &job) {
-  auto deadline = Clock::now() + runtime_.settings().patient(kDoorPatience);
+  auto deadline = SteadyClock::now() + runtime_.settings().patient(kDoorPatience);
   bool is_late = false;
-  for (unsigned n = 0; !isZero(job.done); ++n) {
+  for (unsigned n = 0; !isReached(job.done); ++n) {
     if (job.queue->destroyed.load(std::memory_order_acquire)) return false;
     std::this_thread::sleep_for(n < 100 ? kPoll : 10 * kPoll);
     tendReleased();
     {
       const std::lock_guard lock(mutex_);
-      if (is_stopping_ && Clock::now() > stop_by_) return false;
+      if (is_stopping_ && SteadyClock::now() > stop_by_) return false;
     }
-    if (is_late || Clock::now() < deadline) continue;
+    if (is_late || SteadyClock::now() < deadline) continue;
     is_late = true; // it may wait for another queue's kernel
     ++job.description.other_queues_busy;
     openDoor();
@@ -391,7 +393,7 @@ void CaptureSession::letLeave(Job &job) {
 }
 
 void CaptureSession::process(Job &job) {
-  const auto began = Clock::now();
+  const auto began = SteadyClock::now();
   // Nobody's patience with a full queue may end while this thread is what holds it up.
   ++QueueFlow::standstills;
   try {
@@ -424,7 +426,7 @@ void CaptureSession::process(Job &job) {
   if (is_done) letLeave(job);
   open(job.leave);
   openDoor();
-  const double held = std::chrono::duration<double>(Clock::now() - began).count();
+  const double held = std::chrono::duration<double>(SteadyClock::now() - began).count();
   finish(job, held);
   if (!is_done) return; // the GPU may still write to them
   runtime_.polledSignals().giveBack(job.reached);
@@ -466,12 +468,12 @@ void CaptureSession::stop() {
   const auto patience = runtime_.settings().patient(kEndPatience);
   const auto isIdle = [&] { return waiting_.empty() && !is_working_; };
   // What is being read comes to its end; what has not been reached by then does not.
-  const auto deadline = Clock::now() + patience;
-  while (!isIdle() &&
-         (is_working_ ? Clock::now() < deadline + kLongestEnd : Clock::now() < deadline))
+  const auto deadline = SteadyClock::now() + patience;
+  while (!isIdle() && (is_working_ ? SteadyClock::now() < deadline + kLongestEnd
+                                   : SteadyClock::now() < deadline))
     changed_.wait_for(lock, std::chrono::milliseconds(10));
   is_stopping_ = true;
-  stop_by_ = Clock::now() + patience;
+  stop_by_ = SteadyClock::now() + patience;
   lock.unlock();
   releaseWaiting("the process ends");
   openDoor();

@@ -34,7 +34,7 @@ constexpr int kReserve = MAP_ANONYMOUS | MAP_NORESERVE | MAP_PRIVATE;
 constexpr uint64_t kGuard = 4096, kStep = uint64_t{1} << 21;
 constexpr uint64_t kElsewhere = 0x500000000000, kHighest = 0x7f0000000000;
 
-thread_local Range wish;
+thread_local Range wished_range;
 
 struct Steering {
   std::mutex mutex;
@@ -55,7 +55,7 @@ bool overlap(const Range &a, uint64_t address, uint64_t size) {
 /// The runtime asked for a little more, to align it and for guard pages: that is not really mapped,
 /// for neighbours may lie there.
 void *giveWish(size_t asked) {
-  const Range range = std::exchange(wish, {});
+  const Range range = std::exchange(wished_range, {});
   uint64_t guard = kGuard;
   if (asked < range.size + 2 * guard) guard = (asked - range.size) / 2 & ~(kGuard - 1);
   void *at = reinterpret_cast<void *>(range.address);
@@ -127,8 +127,8 @@ void startSteering(const std::vector<Range> &ranges) {
   state.is_on = true;
 }
 
-Wish::Wish(Range range) { wish = range; }
-Wish::~Wish() { wish = {}; }
+Wish::Wish(Range range) { wished_range = range; }
+Wish::~Wish() { wished_range = {}; }
 
 bool mapHere(Range range) {
   void *at = reinterpret_cast<void *>(range.address);
@@ -146,7 +146,7 @@ FADE_EXPORT void *mmap(void *address, size_t size, int protection, int flags, in
   const bool is_reservation =
       !address && protection == PROT_NONE && flags == kReserve && fd == -1 && steering().is_on;
   if (!is_reservation) return nextMmap()(address, size, protection, flags, fd, offset);
-  return wish.size != 0 && size >= wish.size ? giveWish(size) : giveElsewhere(size);
+  return wished_range.size != 0 && size >= wished_range.size ? giveWish(size) : giveElsewhere(size);
 }
 
 FADE_EXPORT void *mmap64(void *address, size_t size, int protection, int flags, int fd,
