@@ -1,5 +1,6 @@
 #include "trace/database.h"
 
+#include <filesystem>
 #include <sqlite3.h>
 #include <utility>
 
@@ -55,13 +56,21 @@ void Statement::bind(int place, std::string_view value) {
 }
 
 Result<std::unique_ptr<Database>> Database::open(const std::string &path, Access access) {
+  auto opened = openWith(path, access == Access::read ? SQLITE_OPEN_READONLY
+                                                      : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  // One who wrote to it was killed: what was half done has to be taken back before it is read.
+  if (!opened && access == Access::read && std::filesystem::exists(path + "-journal"))
+    return openWith(path, SQLITE_OPEN_READWRITE);
+  return opened;
+}
+
+Result<std::unique_ptr<Database>> Database::openWith(const std::string &path, int flags) {
   sqlite3 *handle = nullptr;
-  const int flags =
-      access == Access::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
   std::unique_ptr<Database> database(new Database(path, handle));
   if (code != SQLITE_OK) return Error{path, "", 0, handle ? sqlite3_errmsg(handle) : "no memory"};
   sqlite3_busy_timeout(handle, kPatience);
+  database->execute("PRAGMA trusted_schema = OFF"); // the file may be anyone's
   database->execute("PRAGMA schema_version"); // reads the file: whether it is a database at all
   if (Status status = database->status(); !status) return std::move(status).error();
   return database;
@@ -81,6 +90,13 @@ int64_t Database::integer(const std::string &query) {
 std::string Database::text(const std::string &query) {
   Statement statement(*this, query);
   return statement.step() ? statement.text(0) : "";
+}
+
+bool Database::hasTable(const std::string &name) {
+  Statement find(*this, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ? AND sql NOT "
+                        "LIKE 'CREATE VIRTUAL%'");
+  find.bindAll(name);
+  return find.step();
 }
 
 Status Database::status() const {

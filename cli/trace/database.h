@@ -68,6 +68,8 @@ public:
   /// The first value of the first row; nothing found: 0 or "".
   int64_t integer(const std::string &query);
   std::string text(const std::string &query);
+  /// A table, and no view that is called so.
+  bool hasTable(const std::string &name);
 
   /// The first thing that went wrong since it was opened.
   Status status() const;
@@ -75,6 +77,7 @@ public:
 
 private:
   friend class Statement;
+  static Result<std::unique_ptr<Database>> openWith(const std::string &path, int flags);
   Database(std::string path, sqlite3 *handle) : path_(std::move(path)), handle_(handle) {}
   void fail();
 

@@ -10,7 +10,7 @@ namespace fade::host_trace {
 namespace {
 
 /// A text in quotes: names come from files.
-std::string quoted(std::string_view text) {
+std::string dotText(std::string_view text) {
   std::string out = "\"";
   for (const char c : cli::printable(text)) {
     if (c == '"' || c == '\\') out += '\\';
@@ -23,7 +23,7 @@ std::string quoted(std::string_view text) {
 std::string label(std::initializer_list<std::string> lines) {
   std::string out;
   for (const std::string &line : lines) {
-    const std::string one = quoted(line);
+    const std::string one = dotText(line);
     out += (out.empty() ? "" : "\\n") + one.substr(1, one.size() - 2);
   }
   return '"' + out + '"';
@@ -57,14 +57,14 @@ public:
                           "fontsize=10];\n",
                           name)) {}
   void node(const std::string &id, const std::string &label, const char *more = "") {
-    text_ += fmt::format("  {} [label={}{}];\n", quoted(id), label, more);
+    text_ += fmt::format("  {} [label={}{}];\n", dotText(id), label, more);
   }
   void edge(const std::string &from, const std::string &to, const std::string &text) {
-    text_ += fmt::format("  {} -> {} [label={}];\n", quoted(from), quoted(to), quoted(text));
+    text_ += fmt::format("  {} -> {} [label={}];\n", dotText(from), dotText(to), dotText(text));
   }
   void rank(const std::vector<std::string> &ids) {
     text_ += "  { rank=same;";
-    for (const std::string &id : ids) text_ += " " + quoted(id) + ";";
+    for (const std::string &id : ids) text_ += " " + dotText(id) + ";";
     text_ += " }\n";
   }
   std::string done() && { return std::move(text_) + "}\n"; }
@@ -199,7 +199,7 @@ private:
   std::map<std::pair<uint32_t, uint64_t>, Allocation> live_; ///< by process and address
 };
 
-bool isCopy(std::string_view function) {
+bool movesData(std::string_view function) {
   return function.starts_with("hipMemcpy") || function.starts_with("hipDrvMemcpy");
 }
 
@@ -228,7 +228,7 @@ std::string dataPicture(const TraceLog &log, std::size_t rows) {
     if (isAllocation(call.function)) allocations.add(call);
     if (isRelease(call.function)) allocations.remove(call);
     const bool is_fill = call.function.starts_with("hipMemset");
-    if (call.parent || (!is_fill && !isCopy(call.function))) continue;
+    if (call.parent || (!is_fill && !movesData(call.function))) continue;
     const auto direction = directions.find(i);
     const auto place = [&](uint64_t address, bool is_destination) {
       if (const std::string name = allocations.at(call.pid, address); !name.empty()) return name;

@@ -93,7 +93,7 @@ public:
     events_.lost = header.lost;
     events_.monotonic_ns = header.monotonic_ns;
     events_.realtime_ns = header.realtime_ns;
-    for (uint64_t at = events::kHeaderBytes; at + events::kBlockBytes <= size_;
+    for (uint64_t at = events::kHeaderBytes; at + sizeof(events::BlockHeader) <= size_;
          at += events::kBlockBytes)
       readBlock(at);
     endOperations();
@@ -111,12 +111,13 @@ private:
       return;
     }
     thread_ = {};
-    for (uint64_t at = sizeof header; at < header.used;) {
+    const uint64_t used = std::min<uint64_t>(header.used, size_ - block); // a copy may be cut off
+    for (uint64_t at = sizeof header; at < used;) {
       events::EventHeader event{};
-      if (header.used - at < sizeof event) return void(++events_.damaged);
+      if (used - at < sizeof event) return void(++events_.damaged);
       std::memcpy(&event, bytes_ + block + at, sizeof event);
       const uint64_t size = uint64_t{event.words} * 8;
-      if (size == 0 || size > header.used - at || !readEvent(event.kind, block + at, size))
+      if (size == 0 || size > used - at || !readEvent(event.kind, block + at, size))
         return void(++events_.damaged);
       at += size;
     }

@@ -81,6 +81,7 @@ public:
     line(host_copies_, "copies were done by the host itself, without the GPU");
     line(unfinished_, "kernels or copies had not ended when the process did");
     line(log_.lost, "events were not recorded: there was no room for them");
+    line(log_.damaged, "blocks are damaged or cut off; what follows in them is left out");
     line(log_.bad_lines, "lines could not be read");
     return text;
   }

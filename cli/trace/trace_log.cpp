@@ -109,6 +109,7 @@ void TraceLog::findLayers() {
 TraceLog TraceLog::of(const HostEvents &events) {
   TraceLog log;
   log.lost = events.lost;
+  log.damaged = events.damaged;
   for (const auto &[pid, process] : events.processes)
     if (!process.program.empty())
       log.processes.push_back(processLine(pid, process.program, process.hip_library));

@@ -1,6 +1,7 @@
 // JSON lines of fadeprobe trace, read back.
 #include "trace/trace_log.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <fstream>
@@ -51,9 +52,10 @@ public:
     } else if (type == "operation") {
       addOperation(line);
     } else if (type == "marker") {
-      log.ranges.push_back({keep(line, "text"), get<uint32_t>(line, "pid", 0),
-                            get<uint32_t>(line, "thread", 0), get<uint64_t>(line, "start_ns", 0),
-                            get<uint64_t>(line, "end_ns", 0), !line.contains("overlaps")});
+      const auto start = get<uint64_t>(line, "start_ns", 0);
+      log.ranges.push_back(
+          {keep(line, "text"), get<uint32_t>(line, "pid", 0), get<uint32_t>(line, "thread", 0),
+           start, std::max(start, get<uint64_t>(line, "end_ns", 0)), !line.contains("overlaps")});
     } else if (type == "process") {
       log.processes.push_back(processLine(get<uint32_t>(line, "pid", 0),
                                           get<std::string>(line, "program", ""),
@@ -97,6 +99,7 @@ private:
     call.end_ns = get<uint64_t>(line, "end_ns", 0);
     call.is_name_only = line.contains("partial");
     call.has_returned = !isNull(line, "end_ns") && !call.is_name_only;
+    if (call.has_returned || call.is_name_only) call.end_ns = std::max(call.start_ns, call.end_ns);
     by_id_[get<uint64_t>(line, "id", 0)] = log.calls.size() - 1;
     call.parent = callOf(get<uint64_t>(line, "parent", 0));
     if (const auto args = line.find("args"); args != line.end() && args->is_object())

@@ -13,7 +13,7 @@
 namespace fade::host_trace {
 namespace {
 
-uint64_t number(std::string_view text) {
+uint64_t numberIn(std::string_view text) {
   const bool is_hex = text.starts_with("0x");
   if (is_hex) text.remove_prefix(2);
   uint64_t value = 0;
@@ -67,11 +67,15 @@ public:
 
 private:
   void readCalls() {
-    Statement rows(database_,
-                   "SELECT api.id, pid, tid, start, end, apiName, args, size, dst, src, C.stream, "
-                   "K.stream, N.string FROM api LEFT JOIN rocpd_copyapi C ON C.api_ptr_id = api.id "
-                   "LEFT JOIN rocpd_kernelapi K ON K.api_ptr_id = api.id LEFT JOIN rocpd_string N "
-                   "ON N.id = kernelName_id ORDER BY start, api.id");
+    // From the tables: a view of a file from elsewhere may be anything.
+    Statement rows(
+        database_,
+        fmt::format("SELECT A.id, pid, tid, start, end, P.string, U.string, size, dst, src, "
+                    "C.stream, K.stream, N.string FROM rocpd_api A JOIN rocpd_string P ON P.id = "
+                    "apiName_id JOIN {} U ON U.id = args_id LEFT JOIN rocpd_copyapi C ON "
+                    "C.api_ptr_id = A.id LEFT JOIN rocpd_kernelapi K ON K.api_ptr_id = A.id LEFT "
+                    "JOIN rocpd_string N ON N.id = kernelName_id ORDER BY start, A.id",
+                    database_.hasTable("rocpd_ustring") ? "rocpd_ustring" : "rocpd_string"));
     while (rows.step()) {
       const std::string name = rows.text(5), args = rows.text(6);
       const auto pid = static_cast<uint32_t>(rows.integer(1)),
@@ -96,8 +100,8 @@ private:
       call.end_ns = end;
       if (const std::string kernel = rows.text(12); !kernel.starts_with("Graph Kernel ("))
         call.kernel = log.texts.keep(kernel);
-      call.to = number(rows.text(8));
-      call.from = number(rows.text(9));
+      call.to = numberIn(rows.text(8));
+      call.from = numberIn(rows.text(9));
       if (const int64_t size = rows.integer(7); size > 0) call.bytes = static_cast<uint64_t>(size);
       addArguments(call, arguments, rows.text(10) + rows.text(11));
     }
@@ -105,18 +109,18 @@ private:
 
   static void addArguments(LoggedCall &call, const Arguments &arguments,
                            const std::string &stream) {
-    call.stream = number(stream.empty() ? arguments["stream"] : std::string_view(stream));
-    call.graph = number(arguments["graph"]);
-    call.graph_exec = number(arguments["graphExec"]);
+    call.stream = numberIn(stream.empty() ? arguments["stream"] : std::string_view(stream));
+    call.graph = numberIn(arguments["graph"]);
+    call.graph_exec = numberIn(arguments["graphExec"]);
     if (call.function.starts_with("hipMemset")) { // there is no table for those
-      call.to = number(arguments["dst"]);
+      call.to = numberIn(arguments["dst"]);
       if (const std::string_view size = arguments["sizeBytes"]; !size.empty())
-        call.bytes = number(size);
+        call.bytes = numberIn(size);
     }
     if (!isAllocation(call.function) && !isRelease(call.function)) return;
     for (const char *name : {"ptr", "dev_ptr", "devPtr"})
-      if (call.to == 0) call.to = number(arguments[name]);
-    if (const std::string_view size = arguments["size"]; !size.empty()) call.bytes = number(size);
+      if (call.to == 0) call.to = numberIn(arguments[name]);
+    if (const std::string_view size = arguments["size"]; !size.empty()) call.bytes = numberIn(size);
   }
 
   void findParents() {
@@ -133,6 +137,7 @@ private:
 
   /// The innermost frame has the depth 0.
   void readStacks() {
+    if (!database_.hasTable("rocpd_stackframe")) return;
     Statement rows(database_, "SELECT api_ptr_id, string FROM rocpd_stackframe S JOIN rocpd_string "
                               "N ON N.id = S.name_id ORDER BY api_ptr_id, depth DESC");
     std::vector<std::string_view> stack;
@@ -164,8 +169,9 @@ private:
         causes.try_emplace(links.integer(0), at->second);
         markCause(log, at->second);
       }
-    Statement rows(database_, "SELECT id, description, opType, start, end, gpuId, queueId FROM op "
-                              "ORDER BY start, id");
+    Statement rows(database_, "SELECT O.id, D.string, T.string, start, end, gpuId, queueId FROM "
+                              "rocpd_op O JOIN rocpd_string D ON D.id = description_id JOIN "
+                              "rocpd_string T ON T.id = opType_id ORDER BY start, O.id");
     while (rows.step()) {
       LoggedOperation &operation = log.operations.emplace_back();
       setKind(operation, rows.text(2));
@@ -225,8 +231,10 @@ Result<TraceLog> readRpdLog(const std::string &path) {
   auto opened = Database::open(path, Database::Access::read);
   if (!opened) return std::move(opened).error();
   Database &database = **opened;
-  if (database.integer("SELECT count(*) FROM sqlite_master WHERE name = 'rocpd_api'") == 0)
-    return Error{path, "", 0, "is a database, but no RPD file"};
+  for (const char *table : {"rocpd_api", "rocpd_op", "rocpd_api_ops", "rocpd_string",
+                            "rocpd_copyapi", "rocpd_kernelapi", "rocpd_metadata"})
+    if (!database.hasTable(table))
+      return Error{path, "", 0, fmt::format("is a database, but no RPD file: it has no {}", table)};
   RpdLogReader reader(database);
   reader.read();
   Statement rows(database, "SELECT tag, value FROM rocpd_metadata WHERE tag LIKE 'fade::%' "

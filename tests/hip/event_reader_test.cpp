@@ -94,11 +94,27 @@ TEST_F(EventReader, WhatLiesBeyondTheUsedPartIsNotRead) {
   EXPECT_EQ(read()->calls.size(), 1u);
 }
 
-TEST_F(EventReader, AFileThatEndsInABlockIsReadUpToThere) {
+TEST_F(EventReader, AFileThatIsCutOffAnywhereIsReadUpToThere) {
   addCall(0, 20);
-  addCall(1, 30);
-  bytes_.resize(bytes_.size() - 1);
-  EXPECT_EQ(read()->calls.size(), 1u);
+  const std::size_t first = addCall(1, 30), second = addCall(1, 40);
+  const std::vector<char> whole = bytes_;
+  std::size_t last = 3;
+  for (std::size_t size = whole.size(); size >= kHeaderBytes;
+       size -= size > second + 64 ? 9973 : 1) {
+    bytes_.assign(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    const auto events = read();
+    ASSERT_TRUE(events) << size;
+    if (size <= first && size > first - 64) {
+      EXPECT_EQ(events->calls.size(), 1u) << size;
+    }
+    EXPECT_LE(events->calls.size(), last) << size;
+    last = events->calls.size();
+    if (size == first + 8 * hip::kFunctions[0].words + sizeof(CallEvent)) {
+      EXPECT_EQ(last, 2u);
+    }
+    if (size < first - 128) break;
+  }
+  EXPECT_EQ(last, 1u);
 }
 
 TEST_F(EventReader, DamageCostsTheRestOfItsBlockAndIsCounted) {
