@@ -159,7 +159,7 @@ class Tests(fade.Test):
         self.assert_fine(self.probe(["-k", "nomatch"], [MANY, 2]))
 
     def test_a_program_without_twins_is_told_how_to_get_them(self):
-        result = self.probe(["-i"], [program("plain"), 2])
+        result = self.probe(["-i", "--observe", "pass"], [program("plain"), 2])
         self.assertEqual((result.code, len(result.said)), (0, 1), result.stderr)
         self.assertRegex(result.said[0], "^fade: no kernel was instrumented: .*'fadeprobe cc'$")
         self.assertEqual(result.summary()["hint"], result.said[0][6:])
