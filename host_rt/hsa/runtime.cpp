@@ -20,7 +20,7 @@ namespace {
 // How long the end of the process may be held up by kernels and by handlers that do not end.
 constexpr auto kCollectorPatience = std::chrono::milliseconds(3000);
 constexpr auto kCollectorLimit = std::chrono::milliseconds(10000);
-constexpr auto kSettlePatience = std::chrono::milliseconds(2000);
+constexpr auto kSettlePatience = std::chrono::milliseconds(5000);
 constexpr auto kCachePatience = std::chrono::milliseconds(3000);
 constexpr auto kVisitPatience = std::chrono::milliseconds(2000);
 constexpr auto kReportPatience = std::chrono::minutes(10);

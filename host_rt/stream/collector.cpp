@@ -31,8 +31,9 @@ constexpr auto kGrace = std::chrono::milliseconds(200);
 constexpr auto kLastLook = std::chrono::milliseconds(200);
 // How long nobody may take what has ended, beyond what single handlers may take.
 constexpr auto kDeaf = std::chrono::minutes(1);
-// After this long without news the copy engine has brought what it will.
-constexpr auto kCopiesSettle = std::chrono::milliseconds(30);
+// The first may be of a question from before, the second says what there is, the third comes when
+// that was copied.
+constexpr uint64_t kAnswersToSettle = 3;
 constexpr std::string_view kNothingToCopy = ". With FADE_TRANSPORT=host nothing has to be copied";
 
 /// The GPU may still write to the ring and the signal of this one: it lives as long as the process.
@@ -88,17 +89,20 @@ void Collector::settle(std::chrono::milliseconds patience) {
     std::this_thread::sleep_for(kLongestNap);
 }
 
-/// Nothing has happened since then, and nothing is under way.
-bool Collector::isSettled(Time since) const {
-  bool copies = false;
-  for (const Streaming &s : streaming_) {
+/// In a step in which nothing has happened: whether nothing is under way either.
+bool Collector::isSettled(uint64_t wanted) {
+  bool is_settled = true;
+  for (Streaming &s : streaming_) {
     const Ring *ring = s.live ? s.live->ring : nullptr;
-    if (!ring) continue;
+    if (!ring || ring->drain.isCorrupt()) continue;
     if (!ring->batches.empty()) return false;
-    copies |= ring->segments != nullptr;
+    if (!ring->segments) continue;
+    // What the copy engine is asked from now on it answers with what was written by now.
+    if (std::exchange(s.settles, wanted) != wanted)
+      s.settles_after = ring->segments->answers() + kAnswersToSettle;
+    is_settled &= ring->segments->answers() >= s.settles_after;
   }
-  // What a copy engine brings takes its time.
-  return !copies || Clock::now() - since >= kCopiesSettle;
+  return is_settled;
 }
 
 void Collector::run() {
@@ -114,7 +118,7 @@ void Collector::run() {
       if (stopping && last_progress >= deadline_) return giveUp();
       if (!streaming_.empty() || stopping) continue;
       nap = kTimedNap;
-    } else if (settled_.load(std::memory_order_relaxed) < wanted && isSettled(last_progress)) {
+    } else if (settled_.load(std::memory_order_relaxed) < wanted && isSettled(wanted)) {
       settled_.store(wanted, std::memory_order_release);
     }
     const bool idle = in_flight_.load(std::memory_order_relaxed) == 0;

@@ -130,6 +130,7 @@ private:
     std::chrono::nanoseconds watched{0}, full{0};
     bool was_full = false;
     Failure failure;
+    uint64_t settles = 0, settles_after = 0; ///< for which request, and after so many answers
   };
 
   void run();
@@ -150,7 +151,7 @@ private:
   bool freeDone(Streaming &s);
   bool finish(Streaming &s);
   void giveUp() noexcept;
-  bool isSettled(Time since) const;
+  bool isSettled(uint64_t wanted);
 
   Analysis &analysis_;
   boost::lockfree::queue<std::list<Streaming> *> inbox_{1024}; ///< each has one
