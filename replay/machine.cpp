@@ -80,6 +80,8 @@ Status Machine::prepare(unsigned workers) {
   hooks.start_thread = TouchedPages::startThread;
   hooks.kernel_name = [this](uint64_t) { return reader_.description().symbol; };
   executor_ = std::make_unique<sim::Executor>(*arch, memory_.space(), std::move(hooks), workers);
+  observed_ = std::make_unique<sim::MemoryForObservers>(memory_.space());
+  executor_->observe(sim::load_observer(arch->name, *observed_));
   return Done();
 }
 

@@ -4,6 +4,7 @@
 #include "codeobj/code_object.h"
 #include "codeobj/kernarg.h"
 #include "device/code_object.h"
+#include "device/observer_library.h"
 #include "exec/executor.h"
 #include "replay/hostcalls.h"
 #include "replay/memory.h"
@@ -78,6 +79,7 @@ private:
   std::shared_ptr<const codeobj::CodeObject> object_; ///< null: its code cannot be read
   std::optional<codeobj::KernargLayout> layout_;
   std::optional<codeobj::Kernel> kernel_;
+  std::unique_ptr<sim::MemoryForObservers> observed_; ///< for FADE_GPU_OBSERVER
   std::unique_ptr<sim::Executor> executor_;
   std::vector<std::unique_ptr<std::byte[]>> blocks_; ///< that the kernel asked for
   std::unique_ptr<Hostcalls> hostcalls_;

@@ -179,7 +179,9 @@ int Session::run() {
 extern "C" __attribute__((visibility("default"))) int
 fade_replay_1(const fade::replay::Options *options) {
   try {
-    const int code = fade::replay::Session(*options).run();
+    // Never destroyed: observers may look at its memory until the process is gone.
+    static auto *session = new fade::replay::Session(*options);
+    const int code = session->run();
     std::fflush(stdout);
     return code;
   } catch (const std::exception &e) {

@@ -84,6 +84,13 @@ class Tests(fade.Test):
         self.assertTrue(replayed[0]["global"] and replayed[0]["lds"])
         self.assertEqual(replayed, accesses(live.text().splitlines()))
 
+    def test_observers_see_a_replay(self):
+        path = self.captured("add", size="1000")
+        observer = os.path.join(fade.LIB, "libbusiest_lines.so")
+        result = self.bare([fade.PROBE, "replay", path], env=dict(ALONE, FADE_GPU_OBSERVER=observer))
+        self.assertEqual(result.code, 0, result.stderr)
+        self.assertIn("_Z3addPKfS0_Pfi", result.stdout + result.stderr)
+
     def test_addresses_that_are_taken_are_named(self):
         path = self.captured("add", size="1000")
         self.assertRegex(self.replay(path, "--reserve-check").stdout, r"^\d+ ranges of addresses are free\n$")
