@@ -219,10 +219,10 @@ void readOwnRow(TraceLog &log, const std::string &tag, const std::string &value)
   }
   if (tag.starts_with("fade::finding"))
     log.facts.push_back(
-        {fields[0], fields[3], number(fields[1]), static_cast<uint32_t>(number(fields[2]))});
+        {fields[0], fields[3], numberIn(fields[1]), static_cast<uint32_t>(numberIn(fields[2]))});
   else if (tag.starts_with("fade::library"))
     log.requests.push_back(
-        {number(fields[0]), static_cast<uint32_t>(number(fields[1])), fields[3], fields[2]});
+        {numberIn(fields[0]), static_cast<uint32_t>(numberIn(fields[1])), fields[3], fields[2]});
 }
 
 } // namespace

@@ -10,7 +10,9 @@
 
 #include <atomic>
 #include <exception>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 namespace fade {
 namespace {
@@ -54,6 +56,13 @@ struct ErrorCallback {
   void *data = nullptr;
   std::atomic<uint64_t> queue{UINT64_MAX};
 };
+
+void keepForGood(std::shared_ptr<void> callback) {
+  static std::mutex mutex;
+  static auto *kept = new std::vector<std::shared_ptr<void>>; // outlives every exit handler
+  const std::lock_guard lock(mutex);
+  kept->push_back(std::move(callback));
+}
 
 /// Says what happened, then lets the application know as if FADE were not there.
 void onQueueError(hsa_status_t status, hsa_queue_t *queue, void *data) {
@@ -101,23 +110,23 @@ hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
         return HSA_STATUS_SUCCESS;
       }
     }
-    ErrorCallback *errors = nullptr;
-    if (runtime->deaths()) { // the runtime may call it for as long as it lives
-      errors = new ErrorCallback;
+    std::shared_ptr<ErrorCallback> errors;
+    if (runtime->deaths()) {
+      errors = std::make_shared<ErrorCallback>();
       errors->function = callback;
       errors->data = data;
     }
     const hsa_status_t status = api.amd.hsa_amd_queue_intercept_create_fn(
-        agent, size, type, errors ? onQueueError : callback, errors ? errors : data, private_size,
-        group_size, queue);
+        agent, size, type, errors ? onQueueError : callback, errors ? errors.get() : data,
+        private_size, group_size, queue);
     if (!ok(status)) {
-      delete errors;
       warn("a queue cannot be watched (status {:#x})", static_cast<unsigned>(status));
       return plain();
     }
     auto state = std::make_shared<QueueState>(*queue);
     state->number = runtime->nextQueue();
     if (errors) errors->queue = state->number;
+    state->error_callback = errors;
     state->agent = known;
     if (is_cooperative)
       (void)api.core.hsa_queue_create_fn(agent, size, type, callback, data, private_size,
@@ -146,6 +155,8 @@ hsa_status_t queueDestroy(hsa_queue_t *queue) {
   const hsa_status_t status = state && state->cooperative
                                   ? giveBack(state->cooperative)
                                   : hsaApi().core.hsa_queue_destroy_fn(queue);
+  if (state && (state->cooperative || !ok(status))) // the queue lives on, and may fail yet
+    keepForGood(std::move(state->error_callback));
   if (!state || !ok(status)) return status;
   if (const Visit visit; visit.runtime()) state->flow.dropMarks(visit.runtime()->polledSignals());
   state->destroyed.store(true);

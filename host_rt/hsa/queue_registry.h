@@ -24,8 +24,9 @@ struct QueueState {
   /// A cooperative queue is shared: what the runtime itself calls it, and how many have it.
   hsa_queue_t *cooperative = nullptr;
   unsigned users = 1;
-  RingPool *rings = nullptr;          ///< null: nothing is instrumented on it
-  std::unique_ptr<PacketCalls> calls; ///< null: nobody wants to know who has made its packets
+  RingPool *rings = nullptr;            ///< null: nothing is instrumented on it
+  std::unique_ptr<PacketCalls> calls;   ///< null: nobody wants to know who has made its packets
+  std::shared_ptr<void> error_callback; ///< what the runtime gets back when the queue fails
   std::atomic<bool> destroyed{false};
   QueueFlow flow;
 };

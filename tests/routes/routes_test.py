@@ -40,10 +40,16 @@ class Routes(unittest.TestCase):
         self.assertEqual(sum(a["lanes"] for a in memory["global"] if a["op"] == "load"), 1000)
 
     def test_without_a_cache_the_kernel_runs_as_it_is_and_the_reason_is_said(self):
-        result = self.app(WORK / "plain/vector_add.hsaco", "vector_add", "-i", "-a", "MemoryAnalysis")
+        result = self.app(WORK / "plain/vector_add.hsaco", "vector_add", "-i", "--observe", "pass", "-a", "MemoryAnalysis")
         (summary,) = lines(result, "summary")
         self.assertEqual(summary["instrumented"], 0)
         self.assertEqual([s["kernel"] for s in summary["skipped"]], ["vector_add"])
+
+    def test_without_a_cache_the_software_gpu_observes_the_kernel_as_it_is(self):
+        result = self.app(WORK / "plain/vector_add.hsaco", "vector_add", "-i", "-a", "MemoryAnalysis")
+        (memory,) = lines(result, "memory")
+        moved = {op: sum(a["lanes"] * a["bytes"] for a in memory["global"] if a["op"] == op) for op in ("load", "store")}
+        self.assertEqual(moved, {"load": 8000, "store": 4000})  # two and one of 1000 floats, however they were merged
 
     def test_opencl_kernel_loaded_as_a_module(self):
         result = self.app(WORK / "saxpy.hsaco", "saxpy", "-i", "-a", "MemoryAnalysis")
