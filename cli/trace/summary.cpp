@@ -73,6 +73,7 @@ public:
     text += list("launches without effect: they returned success, and nothing reached a queue",
                  unseen_);
     text += list("calls that did not return", hanging_);
+    text += list("known by name only: FADE was loaded in it", name_only_);
     text += facts();
     text += libraries(options.rows);
     const auto line = [&](uint64_t count, const char *what) {
@@ -114,7 +115,10 @@ private:
     for (const LoggedCall &call : log_.calls) {
       if (call.function.starts_with("hipStreamBeginCapture")) ++captures;
       if (call.function.starts_with("hipStreamEndCapture")) --captures;
-      if (call.is_name_only) continue;
+      if (call.is_name_only) {
+        ++name_only_[std::string(call.function)];
+        continue;
+      }
       if (!call.has_returned) {
         ++hanging_[fmt::format("{} in thread {}", call.function, call.tid)];
         continue;
@@ -173,7 +177,7 @@ private:
 
   const TraceLog &log_;
   Totals calls_, operations_;
-  std::map<std::string, uint64_t> errors_, unseen_, hanging_;
+  std::map<std::string, uint64_t> errors_, unseen_, hanging_, name_only_;
   uint64_t host_copies_ = 0, unfinished_ = 0;
 };
 

@@ -117,7 +117,7 @@ struct Wrapper<Number, R(A...), What> {
   }
 
   static R call(A... values) {
-    if (!isRecording()) return ask(values...);
+    if (!isRecording() || isOwnCall()) return ask(values...);
     noteCaller(Number, __builtin_return_address(0));
     const uint64_t stack = stack_depth == 0 ? 0 : recordStack(stack_depth);
     CallScope scope(Number, Layout::kWords);

@@ -38,11 +38,14 @@ void setNameFunctions(void *of_host_function, void *of_module_function) noexcept
 void noteLaunch(Launched kind, const void *address) noexcept {
   if (!address || !isNew(address)) return;
   const char *name = nullptr;
+  ThreadLog *log = thread_log; // of a thread that has just recorded the launch
+  if (log) log->asks_hip = true;
   if (kind == Launched::host_function) {
     if (const auto ask = name_of_host.load()) name = ask(address, nullptr);
   } else if (const auto ask = name_of_module.load()) {
     name = ask(address);
   }
+  if (log) log->asks_hip = false;
   if (!name) return;
   events::FunctionEvent event{};
   event.header.kind = events::EventKind::function;

@@ -26,6 +26,7 @@ struct ThreadLog {
   EventFile::Block block;
   uint32_t used = events::kBlockBytes; ///< of the block; all of it: there is none
   uint64_t call = 0;                   ///< the id of the innermost call, or 0
+  bool asks_hip = false;               ///< FADE itself calls HIP, which is nobody's business
   std::vector<EventFile::Block> outer; ///< blocks with calls that have not returned
 };
 
@@ -37,6 +38,8 @@ extern uint32_t *recording_switch;
 inline bool isRecording() noexcept {
   return std::atomic_ref(*recording_switch).load(std::memory_order_relaxed) != 0;
 }
+
+inline bool isOwnCall() noexcept { return thread_log && thread_log->asks_hip; }
 
 /// Room for so many bytes in the block of this thread; null if there is none to be had.
 ThreadLog *makeRoom(uint32_t bytes) noexcept;

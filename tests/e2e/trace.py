@@ -80,6 +80,7 @@ class Tests(fade.Test):
         pushes = self.of(calls, "__hipPushCallConfiguration")
         self.assertEqual([x["args"]["numBlocks"] for x in launches], [x["args"]["gridDim"] for x in pushes])
         self.assertEqual(len({x["args"]["function_address"] for x in launches}), 1)
+        self.assertEqual(self.of(calls, "hipGetStreamDeviceId"), [])  # in which FADE asks HIP 5 for the kernel's name
 
     def test_threads_have_all_of_their_calls(self):
         calls, _ = self.trace([DL, "threads", 4, 3000], ["--api", "^hipGetDevice$"])
@@ -318,6 +319,7 @@ class Tests(fade.Test):
             self.assertRegex(text, r"(?m)^hipLaunchKernel +4 ")
             self.assertRegex(text, r"(?m)^\d+ calls in 1 threads")
             self.assertNotIn("without effect", text)
+            self.assertRegex(text, r"known by name only.*\n +1  hip\w+\n")
         calls = self.path("calls.jsonl")
         self.bare([PROBE, "trace", "--api-log", calls, "--", DL, "typed"])
         result = self.bare([PROBE, "log", calls])
