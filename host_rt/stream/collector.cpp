@@ -100,7 +100,7 @@ bool Collector::isSettled(uint64_t wanted) {
     // What the copy engine is asked from now on it answers with what was written by now.
     if (std::exchange(s.settles, wanted) != wanted)
       s.settles_after = ring->segments->answers() + kAnswersToSettle;
-    is_settled &= ring->segments->answers() >= s.settles_after;
+    is_settled &= ring->segments->answers() >= s.settles_after && !ring->segments->isCopying();
   }
   return is_settled;
 }

@@ -111,6 +111,8 @@ public:
 
   /// The head as it was last seen: how far waves have reserved.
   uint64_t head() const { return head_; }
+  /// What is known to be written is on its way.
+  bool isCopying() const { return count_ != 0; }
   /// How often the engine has brought an answer. If that does not change, it is stuck.
   uint64_t answers() const { return answers_; }
 
