@@ -56,6 +56,7 @@ public:
   std::atomic<int> copies{0};
   std::atomic<bool> is_stuck{false}; ///< copies do not end
   std::atomic<bool> refuses{false};  ///< copies cannot be started
+  int looks_at_data = 3;             ///< until a copy of records is done
 
 private:
   struct Copy {
@@ -77,7 +78,7 @@ private:
   }
   bool start(unsigned slot, void *to, uint64_t from, std::size_t size) noexcept override {
     if (refuses) return false;
-    copies_[slot] = {to, from, size, 3};
+    copies_[slot] = {to, from, size, slot == 0 ? 3 : looks_at_data};
     ++copies;
     return true;
   }
@@ -332,6 +333,18 @@ TEST_F(CollectorTest, NothingIsLostThroughASegmentedRingMuchSmallerThanTheStream
 TEST_F(CollectorTest, RecordsInDeviceMemoryAreReadWhileTheKernelRuns) {
   SegmentedFakeRing ring(1 << 16);
   expectReadWhileRunning(ring);
+}
+
+TEST_F(CollectorTest, RecordsInDeviceMemoryThatAreOnTheirWayAreWaitedFor) {
+  start(1, {});
+  SegmentedFakeRing ring(1 << 16);
+  ring.looks_at_data = 100; // many more than the engine needs for answers
+  const auto ended = add(&ring);
+  wave(ring, 10);
+  collector->settle(std::chrono::minutes(5));
+  EXPECT_EQ(ring.segments->visible(), ring.device.head);
+  ended->store(true);
+  (void)finish();
 }
 
 TEST_F(CollectorTest, RecordsInDeviceMemoryThatWereNeverWrittenDoNotHoldUpTheEnd) {
