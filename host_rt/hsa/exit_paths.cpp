@@ -31,8 +31,9 @@ time_t report_seconds = 0;
 
 // A signal handler may not do much. This one wakes a thread that makes the report, waits for it,
 // and then lets the signal do what it would have done.
+// Every one asks, also when another has asked before: a handler may be interrupted by that of another
+// signal at any place, so one that says "asked" before it asks would have the other wait for nothing.
 sem_t report_wanted, report_made;
-std::atomic<bool> reporting{false};
 
 void waitFor(sem_t &semaphore, time_t seconds) {
   timespec until{};
@@ -74,7 +75,7 @@ void onSignal(int number) {
   const bool is_second = number == SIGINT && is_answered.exchange(true);
   // A thread that the report has to wait for cannot wait for the report.
   if (!is_second && Runtime::active() && !isOwnThread()) {
-    if (!reporting.exchange(true)) sem_post(&report_wanted);
+    sem_post(&report_wanted);
     if (number == SIGINT) letInterruptsThrough();
     waitFor(report_made, report_seconds);
     sem_post(&report_made); // for another thread that was hit as well
