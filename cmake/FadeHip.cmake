@@ -15,6 +15,43 @@ set(FADE_HIP_FLAGS -x hip -mcode-object-version=${FADE_CODE_OBJECT_VERSION} --ro
 list(APPEND FADE_HIP_FLAGS -Xclang -default-function-attr -Xclang amdgpu-no-completion-action
   -Xclang -default-function-attr -Xclang amdgpu-no-default-queue)
 
+# HIP's headers, precompiled for the host and the GPUs of most programs: reading them is most of the time that compiling such
+# a program takes. Clang takes the file of the folder that fits, and only one made with the same definitions.
+set(FADE_HIP_HEADER_ARCHS gfx90a gfx1030)
+set(FADE_HIP_HEADER ${CMAKE_BINARY_DIR}/hip_headers/hip.h)
+set(FADE_HIP_HEADERS)
+if(FADE_HIP_CLANG AND NOT TARGET fade_hip_headers)
+  file(MAKE_DIRECTORY ${FADE_HIP_HEADER}.pch)
+  file(CONFIGURE OUTPUT ${FADE_HIP_HEADER} CONTENT "#include <hip/hip_runtime.h>\n")
+  foreach(arch host-O0 host-O2 ${FADE_HIP_HEADER_ARCHS})
+    set(side --offload-device-only --offload-arch=${arch} -O2)
+    if(arch MATCHES "^host(.*)")
+      set(side --offload-host-only ${CMAKE_MATCH_1})
+    endif()
+    set(out ${FADE_HIP_HEADER}.pch/${arch}.pch)
+    add_custom_command(OUTPUT ${out}
+      COMMAND ${FADE_HIP_CLANG} ${FADE_HIP_FLAGS} ${side} -std=c++17 -fsyntax-only ${FADE_HIP_HEADER}
+              -Xclang -emit-pch -Xclang -o -Xclang ${out}
+      DEPENDS ${FADE_HIP_HEADER} COMMENT "HIP's headers for ${arch}" VERBATIM)
+    list(APPEND FADE_HIP_HEADERS ${out})
+  endforeach()
+  add_custom_target(fade_hip_headers DEPENDS ${FADE_HIP_HEADERS})
+endif()
+
+# fade_hip_headers(out archs flags): the option that takes HIP's precompiled headers, where they fit, and what to depend on in
+# ${out}_DEPENDS.
+function(fade_hip_headers out archs flags)
+  set(${out})
+  set(${out}_DEPENDS)
+  list(REMOVE_ITEM archs ${FADE_HIP_HEADER_ARCHS})
+  if(FADE_HIP_HEADERS AND NOT archs AND NOT "${flags}" MATCHES "-D|-O0|-nogpuinc|-mwavefrontsize64")
+    set(${out} -include ${FADE_HIP_HEADER})
+    set(${out}_DEPENDS fade_hip_headers ${FADE_HIP_HEADERS})
+  endif()
+  set(${out} ${${out}} PARENT_SCOPE)
+  set(${out}_DEPENDS ${${out}_DEPENDS} PARENT_SCOPE)
+endfunction()
+
 # fade_use_hip_of(root): in the current folder, programs are for the HIP 6 or newer of a Debian root (scripts/rocm-root).
 macro(fade_use_hip_of root)
   # The device libraries of this machine, and in place of those for GPUs that they do not know, a relative's.
@@ -35,6 +72,7 @@ macro(fade_use_hip_of root)
   endforeach()
   set(FADE_HIP_FLAGS -x hip -mcode-object-version=5 --rocm-path=${root}/usr --rocm-device-lib-path=${device_libs}
     -D__HIP_PLATFORM_AMD__ -Wno-unused-command-line-argument -L${root}/usr/lib/${FADE_MULTIARCH} -Wl,--allow-shlib-undefined)
+  set(FADE_HIP_HEADERS) # those of another HIP
 endmacro()
 
 # fade_hip_executable(name SOURCE file.hip [ARCHS gfx90a ...] [FLAGS ...] [LIBS ...] [DEPENDS ...])
@@ -45,15 +83,16 @@ function(fade_hip_executable name)
   if(NOT A_ARCHS)
     set(A_ARCHS gfx90a gfx1030)
   endif()
+  fade_hip_headers(headers "${A_ARCHS}" "${A_FLAGS}")
   list(TRANSFORM A_ARCHS PREPEND --offload-arch=)
   cmake_path(ABSOLUTE_PATH A_SOURCE BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   # Not beside the target's own name: ninja knows both by their path.
   set(out ${CMAKE_CURRENT_BINARY_DIR}/programs/${name})
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/programs)
   add_custom_command(OUTPUT ${out}
-    COMMAND ${FADE_HIP_CLANG} ${FADE_HIP_FLAGS} ${A_ARCHS} -O2 -Xarch_host -O0 -std=c++17 ${A_FLAGS} ${A_SOURCE} -o ${out}
-            -MD -MF ${out}.d -lamdhip64 ${A_LIBS}
-    DEPENDS ${A_SOURCE} ${A_DEPENDS} DEPFILE ${out}.d COMMENT "HIP ${name}" VERBATIM)
+    COMMAND ${FADE_HIP_CLANG} ${FADE_HIP_FLAGS} ${A_ARCHS} -O2 -Xarch_host -O0 -std=c++17 ${A_FLAGS} ${headers} ${A_SOURCE}
+            -o ${out} -MD -MF ${out}.d -lamdhip64 ${A_LIBS}
+    DEPENDS ${A_SOURCE} ${A_DEPENDS} ${headers_DEPENDS} DEPFILE ${out}.d COMMENT "HIP ${name}" VERBATIM)
   add_custom_target(${name} ALL DEPENDS ${out})
   set_target_properties(${name} PROPERTIES FADE_PROGRAM ${out})
 endfunction()
@@ -63,9 +102,10 @@ function(fade_code_object name)
   cmake_parse_arguments(A "" "SOURCE;ARCH" "FLAGS;DEPENDS" ${ARGN})
   cmake_path(ABSOLUTE_PATH A_SOURCE BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   set(out ${CMAKE_CURRENT_BINARY_DIR}/${name}.hsaco)
+  fade_hip_headers(headers ${A_ARCH} "${A_FLAGS}")
   add_custom_command(OUTPUT ${out}
     COMMAND ${FADE_HIP_CLANG} ${FADE_HIP_FLAGS} --offload-arch=${A_ARCH} --offload-device-only --no-gpu-bundle-output
-            -O2 -std=c++17 ${A_FLAGS} ${A_SOURCE} -o ${out}
-    DEPENDS ${A_SOURCE} ${A_DEPENDS} COMMENT "code object ${name}" VERBATIM)
+            -O2 -std=c++17 ${A_FLAGS} ${headers} ${A_SOURCE} -o ${out}
+    DEPENDS ${A_SOURCE} ${A_DEPENDS} ${headers_DEPENDS} COMMENT "code object ${name}" VERBATIM)
   add_custom_target(${name} ALL DEPENDS ${out})
 endfunction()

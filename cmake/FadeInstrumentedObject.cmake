@@ -31,12 +31,13 @@ function(fade_instrumented_object name)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/${name}.hsaco)
   string(REPLACE ";" "$<SEMICOLON>" options "${A_OPTIONS}")
   fade_device_library_flags(${A_ARCH} "${A_FLAGS}" libraries)
+  fade_hip_headers(headers ${A_ARCH} "${A_FLAGS}")
   add_custom_command(OUTPUT ${out}
     COMMAND ${CMAKE_COMMAND} -E env "FADE_INSTRUMENT=${options}" ${FADE_HIP_CLANG} ${FADE_HIP_FLAGS}
             --offload-arch=${A_ARCH} --offload-device-only --no-gpu-bundle-output -std=c++17
-            -gline-tables-only ${libraries} ${A_FLAGS} -fpass-plugin=$<TARGET_FILE:fadeinstr-19> ${A_SOURCE} -o ${out}
-            -MD -MF ${out}.d
-    DEPENDS ${A_SOURCE} fadeinstr-19 DEPFILE ${out}.d COMMENT "instrumented ${name}" VERBATIM)
+            -gline-tables-only ${libraries} ${A_FLAGS} -fpass-plugin=$<TARGET_FILE:fadeinstr-19> ${headers} ${A_SOURCE}
+            -o ${out} -MD -MF ${out}.d
+    DEPENDS ${A_SOURCE} fadeinstr-19 ${headers_DEPENDS} DEPFILE ${out}.d COMMENT "instrumented ${name}" VERBATIM)
   set_property(DIRECTORY APPEND PROPERTY FADE_OBJECTS ${out})
 endfunction()
 
