@@ -3,7 +3,7 @@
 
 #include "checks/options.h"
 
-#include "dispatch/selection.h"
+#include "base/selection.h"
 
 #include <fade/observer.h>
 

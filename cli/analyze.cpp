@@ -1,5 +1,7 @@
 #include "analyze.h"
 
+#include "compare/command.h"
+
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -12,10 +14,43 @@ CLI::App *addAnalyzeCommand(CLI::App &app, AnalyzeOptions &options) {
       app.add_subcommand("analyze", "run analyzers on a recording made with --record");
   command->add_option("trace", options.trace, "the file")->required()->type_name("FILE");
   addReportOptions(*command, options.run);
+  addVariable(*command, options.run, "-k,--kernels", "FADE_KERNELS", "REGEX");
+  addVariable(*command, options.run, "-d,--dispatches", "FADE_DISPATCHES", "all|random|1|N|A-B");
+  addVariable(*command, options.run, "--seed", "FADE_SEED", "N");
+  command->add_option("--report", options.outcome.html, "write an HTML report, one file")
+      ->type_name("FILE");
+  command
+      ->add_option("--diff", options.baseline,
+                   "compare with this run before it: JSON lines or a recording")
+      ->type_name("FILE");
+  addGuardOptions(*command, options.outcome.guard);
   return command;
 }
 
+namespace {
+
+/// What is made of the JSON lines of the recording, instead of a report of the analyzers.
+int analyzeToOutcome(const AnalyzeOptions &options) {
+  if (!options.baseline.empty()) {
+    DiffOptions diff;
+    diff.files = {options.baseline, options.trace};
+    diff.html = options.outcome.html;
+    diff.guard = options.outcome.guard;
+    return runDiff(diff, {});
+  }
+  ReportOptions outcome = options.outcome;
+  outcome.log = options.trace;
+  for (const auto &[option, variable] :
+       {std::pair("-k", "FADE_KERNELS"), {"-d", "FADE_DISPATCHES"}, {"--seed", "FADE_SEED"}})
+    for (const auto &[name, value] : options.run.values)
+      if (name == variable) outcome.selection.insert(outcome.selection.end(), {option, value});
+  return runReport(outcome);
+}
+
+} // namespace
+
 int runAnalyze(const AnalyzeOptions &options) {
+  if (!options.baseline.empty() || wantsOutcome(options.outcome)) return analyzeToOutcome(options);
   const auto pairs = environmentOf(options.run);
   if (!pairs) return kUsageError;
   for (const auto &[name, value] : *pairs) setenv(name.c_str(), value.c_str(), 1);

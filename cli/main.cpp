@@ -2,6 +2,7 @@
 #include "analyze.h"
 #include "capture/command.h"
 #include "check/command.h"
+#include "compare/command.h"
 #include "compile.h"
 #include "doctor/command.h"
 #include "inspect.h"
@@ -23,7 +24,7 @@ public:
     if (app->get_parent()) return Formatter::make_usage(app, name);
     return "usage: fadeprobe [options] -- application [arguments]\n"
            "       fadeprobe "
-           "trace|control|log|check|capture|captures|replay|analyze|report|inspect|doctor|flags|cc "
+           "trace|control|log|check|capture|captures|replay|analyze|report|diff|inspect|doctor|flags|cc "
            "--help\n";
   }
 };
@@ -86,6 +87,8 @@ int main(int argc, char **argv) {
   CLI::App *log_command = fade::cli::addLogCommand(app, log);
   fade::cli::AnalyzeOptions analyze;
   CLI::App *analyze_command = fade::cli::addAnalyzeCommand(app, analyze);
+  fade::cli::DiffOptions diff;
+  CLI::App *diff_command = fade::cli::addDiffCommand(app, diff);
   fade::cli::DoctorOptions doctor;
   CLI::App *doctor_command = fade::cli::addDoctorCommand(app, doctor);
   fade::cli::CheckOptions check;
@@ -127,6 +130,7 @@ int main(int argc, char **argv) {
   if (control_command->parsed()) return fade::cli::runControl(control);
   if (log_command->parsed()) return fade::cli::runLog(log);
   if (analyze_command->parsed()) return fade::cli::runAnalyze(analyze);
+  if (diff_command->parsed()) return fade::cli::runDiff(diff, application);
   if (doctor_command->parsed()) return fade::cli::runDoctor(doctor, application);
   if (flags_command->parsed()) return fade::cli::runFlags(compile);
   if (cc_command->parsed()) return fade::cli::runCc(compile, application);

@@ -8,7 +8,7 @@ _fadeprobe() {
         if ((i + 1 == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -f -- "$cur"); else
           mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi
         return ;;
-      trace | control | log | check | capture | captures | replay | analyze | report | inspect | doctor | flags | cc) command=${COMP_WORDS[i]} ;;
+      trace | control | log | check | capture | captures | replay | analyze | report | diff | inspect | doctor | flags | cc) command=${COMP_WORDS[i]} ;;
     esac
   done
   case $prev in
@@ -30,8 +30,8 @@ _fadeprobe() {
     --gpu) mapfile -t COMPREPLY < <(compgen -W "auto real gfx90a gfx942 gfx1030 gfx1100" -- "$cur"); return ;;
     --probe) mapfile -t COMPREPLY < <(compgen -W "all driver agents allocate copy kernel lds atomics queues large managed graphs matmul rocblas miopen fade" -- "$cur"); return ;;
     --root) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
-    --program | --rules | --save | --record | --report | --timeline | --host | --api-log | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-    -k | --kernels | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --patience | --instrument | --target | --pid | --title | --remedy | --timeout | --rows | --limit | --iterations) return ;;
+    --program | --rules | --save | --record | --report | --timeline | --junit | --sarif | --diff | --host | --api-log | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+    -k | --kernels | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --patience | --instrument | --target | --pid | --title | --remedy | --timeout | --rows | --limit | --iterations | --fail-if | --least) return ;;
   esac
   local report="--analyzers --log-location --log-append --log-format --verbose --progress --no-progress --workers --patience --help"
   local words
@@ -43,14 +43,15 @@ _fadeprobe() {
     capture) words="--kernels --dispatches --seed --limit --output --patience --verbose --gpu --env-dump --help --" ;;
     captures) words="--json --help" ;;
     replay) words="--check --tolerance --iterations --no-recopy --code --minimise --output --on --reserve-check --instrumented --analyzers --log-location --log-format --record --gpu --workers --json --progress --no-progress --help" ;;
-    analyze) words=$report ;;
-    report) words="--output --host --code --title --help" ;;
+    analyze) words="$report --kernels --dispatches --seed --report --diff --fail-if --junit --sarif" ;;
+    diff) words="--json --report --kernels --least --all --gpu --fail-if --junit --sarif --help --" ;;
+    report) words="--output --host --code --title --fail-if --junit --sarif --help" ;;
     inspect) words="--kernels --target --pid --isa --source --json --help" ;;
     doctor) words="--json --quiet --root --program --rules --deaths --collect --probe --save --gpu --timeout --fix --print --write --revert --remedy --help" ;;
     flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
     cc) words="--instrument --help --" ;;
-    *) words="trace control log check capture captures replay analyze report inspect doctor flags cc $report --instrumented --no-instrumented --kernels --dispatches --seed --cache-location
-        --workgroups --sample --sample-executions --record --report --timeline --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --version --" ;;
+    *) words="trace control log check capture captures replay analyze report diff inspect doctor flags cc $report --instrumented --no-instrumented --kernels --dispatches --seed --cache-location
+        --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else
     mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi

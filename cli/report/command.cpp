@@ -1,11 +1,13 @@
 #include "report/command.h"
 
 #include "checks.h"
+#include "compare/run_source.h"
 #include "report/child.h"
 #include "report/host_side.h"
 #include "report/page.h"
 #include "report/terminal_summary.h"
 #include "trace/timeline.h"
+#include "write_file.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -14,7 +16,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <optional>
 #include <unistd.h>
 
@@ -22,17 +23,6 @@ namespace fade::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// False, after a line that says why, if the file cannot be written.
-bool writeFile(const std::string &path, const std::string &contents) {
-  errno = 0;
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  if (out) out.write(contents.data(), static_cast<std::streamsize>(contents.size()));
-  if (out) out.close();
-  if (out) return true;
-  complain(fmt::format("cannot write {}: {}", path, std::strerror(errno != 0 ? errno : EIO)));
-  return false;
-}
 
 /// What the timeline says of kernels beyond what the host side knows.
 host_trace::OperationFacts factsOf(const report::RunLog &log, const host_trace::TraceLog &host) {
@@ -118,12 +108,18 @@ void addNeeds(RunOptions &run, const ReportOptions &outcome) {
     addAnalyzer(run, "AccessPatterns", "AccessPatterns");
     addAnalyzer(run, "BlockFlow", "BlockFlow");
   }
-  if (run.instrumented.value_or(false)) addAnalyzer(run, "MemoryAnalysis", "MemoryAnalysis");
+  if (!outcome.guard.conditions.empty() && !run.instrumented) run.instrumented = true;
+  if (run.instrumented.value_or(false)) {
+    addAnalyzer(run, "MemoryAnalysis", "MemoryAnalysis");
+    if (!outcome.guard.conditions.empty()) addAnalyzer(run, "BlockCounts", "BlockCounts");
+  }
 }
 
 /// Where the JSON lines go. Empty, after a line that says why, if the options contradict.
 std::string placeOfLog(const RunOptions &run, const ReportOptions &outcome) {
-  const char *option = outcome.html.empty() ? "--timeline" : "--report";
+  const char *option = !outcome.html.empty()       ? "--report"
+                       : !outcome.timeline.empty() ? "--timeline"
+                                                   : "--fail-if";
   if (const std::string format = valueOf(run, "FADE_LOG_FORMAT");
       !format.empty() && format != "json") {
     complain(fmt::format("{} is made from JSON lines: it cannot be combined with --log-format {}",
@@ -139,7 +135,11 @@ std::string placeOfLog(const RunOptions &run, const ReportOptions &outcome) {
   }
   if (!wanted.empty()) return fs::absolute(wanted);
   if (!outcome.html.empty()) return fs::absolute(outcome.html).replace_extension(".jsonl");
-  return fs::absolute(outcome.timeline).string() + fmt::format(".{}.jsonl", getpid());
+  if (!outcome.timeline.empty())
+    return fs::absolute(outcome.timeline).string() + fmt::format(".{}.jsonl", getpid());
+  std::error_code error;
+  const fs::path folder = fs::temp_directory_path(error);
+  return (error ? fs::path("/tmp") : folder) / fmt::format("fadeprobe-{}.jsonl", getpid());
 }
 
 std::string joined(const std::vector<std::string> &words) {
@@ -151,11 +151,13 @@ std::string joined(const std::vector<std::string> &words) {
 } // namespace
 
 CLI::App *addReportCommand(CLI::App &app, ReportOptions &options) {
-  CLI::App *command =
-      app.add_subcommand("report", "make an HTML report from the JSON lines of a run, or a trace");
+  CLI::App *command = app.add_subcommand(
+      "report", "make an HTML report from a run's JSON lines or recording, or a trace");
   command
-      ->add_option("log", options.log,
-                   "JSON lines written with --log-format json, or a file of fadeprobe trace")
+      ->add_option(
+          "log", options.log,
+          "JSON lines written with --log-format json, a recording made with --record, or a file "
+          "of fadeprobe trace")
       ->type_name("FILE");
   command->add_option("-o,--output", options.html, "the HTML report to write")->type_name("FILE");
   command
@@ -168,6 +170,7 @@ CLI::App *addReportCommand(CLI::App &app, ReportOptions &options) {
       ->type_name("FILE")
       ->allow_extra_args(false);
   command->add_option("--title", options.title, "title of the report")->type_name("TEXT");
+  addGuardOptions(*command, options.guard);
   return command;
 }
 
@@ -177,12 +180,14 @@ int runReport(const ReportOptions &options) {
     return kUsageError;
   };
   if (options.log.empty()) return usage("report: no file of JSON lines given");
-  if (options.html.empty()) return usage("report: give -o FILE");
+  const auto guard = Guard::of(options.guard);
+  if (!guard) return kUsageError;
+  if (options.html.empty() && !guard->isWanted()) return usage("report: give -o FILE");
   const bool is_host = report::isHostTrace(options.log);
   report::RunLog log;
   log.has_summary = true;
   if (!is_host) {
-    auto read = report::readRunLog(options.log);
+    auto read = readRun(options.log, options.selection);
     if (!read) {
       complain(read.error().message());
       return 1;
@@ -198,7 +203,8 @@ int runReport(const ReportOptions &options) {
     }
     host.log = *std::move(read);
   }
-  return makeOutcome(options, log, host);
+  const int made = makeOutcome(options, log, host);
+  return made == 0 && guard->isWanted() ? guard->judge(log) : made;
 }
 
 void addOutcomeOptions(CLI::App &app, ReportOptions &options) {
@@ -208,29 +214,36 @@ void addOutcomeOptions(CLI::App &app, ReportOptions &options) {
   app.add_option("--timeline", options.timeline,
                  "a timeline for Perfetto and chrome://tracing: calls, kernels, copies, markers")
       ->type_name("FILE");
+  addGuardOptions(app, options.guard);
 }
 
 bool wantsOutcome(const ReportOptions &options) {
-  return !options.html.empty() || !options.timeline.empty();
+  const GuardOptions &guard = options.guard;
+  return !options.html.empty() || !options.timeline.empty() || !guard.conditions.empty() ||
+         !guard.junit.empty() || !guard.sarif.empty();
 }
 
 int runWithOutcome(RunOptions run, ReportOptions outcome,
                    const std::vector<std::string> &application) {
   const bool has_own_log = !valueOf(run, "FADE_LOG_LOCATION").empty();
+  const auto guard = Guard::of(outcome.guard);
+  if (!guard) return kUsageError;
   outcome.log = placeOfLog(run, outcome);
   if (outcome.log.empty()) return kUsageError;
   addNeeds(run, outcome);
   run.values.emplace_back("FADE_LOG_LOCATION", outcome.log);
   run.values.emplace_back("FADE_LOG_FORMAT", "json");
   // The application may go to another directory, but this program stays.
-  for (const std::string *path : {&outcome.html, &outcome.timeline, &outcome.log})
+  for (const std::string *path :
+       {&outcome.html, &outcome.timeline, &outcome.log, &outcome.guard.junit, &outcome.guard.sarif})
     if (!path->empty() && !canWrite("", *path)) return 1;
   // One who records on his own shares what is recorded.
   const char *recorded_anyway = std::getenv("FADE_TRACE");
   const bool keeps_events = recorded_anyway && *recorded_anyway != '\0';
   const std::string recorded =
       keeps_events ? recorded_anyway : fmt::format("{}.{}.events", outcome.log, getpid());
-  if (!keeps_events) run.values.emplace_back("FADE_TRACE", recorded);
+  const bool shows_host = !outcome.html.empty() || !outcome.timeline.empty();
+  if (shows_host && !keeps_events) run.values.emplace_back("FADE_TRACE", recorded);
   if (const auto code = prepareRun(run, application, true)) return *code;
   const bool keeps_log = !outcome.html.empty() || has_own_log;
   std::error_code ignored;
@@ -243,6 +256,7 @@ int runWithOutcome(RunOptions run, ReportOptions outcome,
     complain("the application did not use the GPU: there is nothing to report");
     fs::remove(outcome.log, ignored);
     if (!keeps_events) fs::remove(recorded, ignored);
+    if (guard->isWanted() && end.signal == 0 && end.exit_code == 0) return kConditionFailed;
     endLike(end);
   }
   if (outcome.code.empty())
@@ -255,8 +269,10 @@ int runWithOutcome(RunOptions run, ReportOptions outcome,
   if (log && makeOutcome(outcome, *log, host, !outcome.html.empty()) == 0)
     for (const std::string &made : {outcome.html, outcome.timeline})
       if (!made.empty()) complain(fmt::format("see {}", made));
+  const int verdict = guard->isWanted() ? (log ? guard->judge(*log) : 1) : 0;
   if (!keeps_log) fs::remove(outcome.log, ignored);
   if (!keeps_events) fs::remove(recorded, ignored);
+  if (verdict != 0 && end.signal == 0 && end.exit_code == 0) return verdict;
   endLike(end);
 }
 

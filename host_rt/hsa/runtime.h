@@ -7,7 +7,7 @@
 #include "dispatch/kernel_registry.h"
 #include "dispatch/observed_kernel.h"
 #include "dispatch/replacement.h"
-#include "dispatch/selection.h"
+#include "base/selection.h"
 #include "hsa/agents.h"
 #include "hsa/allocation_policy.h"
 #include "hsa/allocations.h"

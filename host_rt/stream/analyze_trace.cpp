@@ -30,7 +30,8 @@ int analyzeTrace(const std::string &path, const Settings &settings) {
   std::optional<ProgressLine> progress;
   if (settings.progress && ProgressLine::isPossible())
     progress.emplace(describeProgress(analysis, nullptr));
-  const std::string problem = trace->replay(analysis);
+  const Selection selection(settings);
+  const std::string problem = trace->replay(analysis, &selection);
   analysis.close(std::chrono::hours(24));
   progress.reset();
   if (problem.empty()) return 0;

@@ -10,11 +10,14 @@
 #include <deque>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <map>
+#include <set>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace fade {
@@ -28,7 +31,13 @@ constexpr auto kMoment = std::chrono::microseconds(50);
 // One replay: what the chunks so far have said, and the batches on their way.
 class Replay {
 public:
-  explicit Replay(Analysis &analysis) : analysis_(analysis) {}
+  Replay(Analysis &analysis, const Selection *selection)
+      : analysis_(analysis), selection_(selection) {}
+
+  /// Before anything is fed: which dispatches of each kernel there are.
+  void count(Kind kind, std::span<const std::byte> payload);
+  /// All are counted.
+  void numberDispatches();
 
   /// What is wrong with the chunk, or null.
   const char *chunk(Kind kind, std::span<const std::byte> payload);
@@ -55,16 +64,42 @@ private:
   const char *skipped(trace::Reader in);
   const char *filter(trace::Reader in);
   const char *fill(DispatchRecord &record, trace::Reader &in);
+  bool isChosen(const DispatchRecord &record) const;
   void piece(Open &open, std::span<const std::byte> bytes, uint64_t position);
   void wait(Open &open);
   void hand(Open &open);
 
   Analysis &analysis_;
+  const Selection *selection_;                           ///< null: everything
+  std::map<uint32_t, std::set<uint64_t>> dispatches_of_; ///< of a kernel
+  std::unordered_map<uint64_t, uint64_t> ordinals_;      ///< of dispatches, from 1
+  std::unordered_set<uint64_t> left_out_;                ///< that have begun
   std::unordered_map<uint64_t, std::shared_ptr<const ModuleSites>> modules_;
   std::unordered_map<uint32_t, Known> kernels_;
   std::shared_ptr<const Allocations> allocations_;
   std::unordered_map<uint64_t, Open> open_;
 };
+
+void Replay::count(Kind kind, std::span<const std::byte> payload) {
+  if (kind != Kind::begin && kind != Kind::end) return;
+  if (const auto fields = trace::Reader(payload).take<trace::DispatchFields>())
+    dispatches_of_[fields->kernel].insert(fields->id);
+}
+
+void Replay::numberDispatches() {
+  for (const auto &[kernel, ids] : dispatches_of_) {
+    uint64_t ordinal = 0;
+    for (const uint64_t id : ids) ordinals_[id] = ++ordinal;
+  }
+  dispatches_of_.clear();
+}
+
+bool Replay::isChosen(const DispatchRecord &record) const {
+  if (!selection_) return true;
+  const auto ordinal = ordinals_.find(record.view.id);
+  return selection_->wantsKernel(record.kernel->name()) && ordinal != ordinals_.end() &&
+         selection_->wantsDispatch(record.kernel->symbol(), ordinal->second);
+}
 
 const char *Replay::chunk(Kind kind, std::span<const std::byte> payload) {
   const trace::Reader in(payload);
@@ -179,7 +214,12 @@ const char *Replay::begin(trace::Reader in) {
   if (const char *why = fill(*record, in)) return why;
   if ((record->view.flags & FADE_DISPATCH_INSTRUMENTED) == 0)
     return "the beginning of a dispatch that is not instrumented";
-  if (open_.contains(record->view.id)) return "a dispatch that begins twice";
+  if (open_.contains(record->view.id) || left_out_.contains(record->view.id))
+    return "a dispatch that begins twice";
+  if (!isChosen(*record)) {
+    left_out_.insert(record->view.id);
+    return nullptr;
+  }
   record->setAllocations(allocations_);
   analysis_.begin(*record);
   open_[record->view.id].record = std::move(record);
@@ -190,6 +230,7 @@ const char *Replay::records(trace::Reader in) {
   const auto id = in.take<uint64_t>();
   const auto position = in.take<uint64_t>();
   if (!id || !position) return "records that are cut short";
+  if (left_out_.contains(*id)) return nullptr;
   const auto at = open_.find(*id);
   if (at == open_.end()) return "records of a dispatch that has not begun";
   RecordCursor cursor(in.rest());
@@ -242,6 +283,7 @@ void Replay::hand(Open &open) {
 const char *Replay::end(trace::Reader in) {
   const auto fields = trace::Reader(in).take<trace::DispatchFields>();
   if (!fields) return "a dispatch that is cut short";
+  if (left_out_.erase(fields->id) != 0) return nullptr;
   const auto began = open_.find(fields->id);
   Open timed; // of a dispatch that had no records
   if (began == open_.end()) {
@@ -252,6 +294,7 @@ const char *Replay::end(trace::Reader in) {
   Open &open = began == open_.end() ? timed : began->second;
   wait(open);
   if (const char *why = fill(*open.record, in)) return why;
+  if (began == open_.end() && !isChosen(*open.record)) return nullptr;
   auto counters = in.takeArray<fade_counter>();
   if (!counters) return "a dispatch that is cut short";
   if (!counters->empty() && counters->size() != open.record->kernel->siteCount())
@@ -322,25 +365,34 @@ TraceReader::~TraceReader() {
   if (bytes_) munmap(const_cast<std::byte *>(bytes_), size_);
 }
 
-std::string TraceReader::replay(Analysis &analysis) const {
-  Replay replay(analysis);
-  std::string problem;
-  bool whole = false;
+template <typename Visit> std::string TraceReader::forEachChunk(Visit visit) const {
   std::size_t at = sizeof(trace::FileHeader);
-  while (!whole && problem.empty() && size_ - at >= sizeof(trace::ChunkHeader)) {
+  while (size_ - at >= sizeof(trace::ChunkHeader)) {
     trace::ChunkHeader header;
     std::memcpy(&header, bytes_ + at, sizeof header);
     const std::size_t left = size_ - at - sizeof header;
     if (header.size > left) break;
     const auto kind = static_cast<Kind>(header.kind);
-    const char *why = replay.chunk(kind, {bytes_ + at + sizeof header, header.size});
-    if (why) problem = fmt::format("{}: at offset {}: {}", path_, at, why);
-    whole = kind == Kind::finish;
+    if (const char *why = visit(kind, std::span(bytes_ + at + sizeof header, header.size)))
+      return fmt::format("{}: at offset {}: {}", path_, at, why);
     at += sizeof header + std::min<std::size_t>((header.size + 7) / 8 * 8, left);
+    if (kind == Kind::finish) return "";
   }
+  return fmt::format("{}: the recording was cut off at offset {}", path_, at);
+}
+
+std::string TraceReader::replay(Analysis &analysis, const Selection *selection) const {
+  Replay replay(analysis, selection);
+  if (selection) {
+    (void)forEachChunk([&](Kind kind, std::span<const std::byte> payload) -> const char * {
+      replay.count(kind, payload);
+      return nullptr;
+    });
+    replay.numberDispatches();
+  }
+  std::string problem = forEachChunk(
+      [&](Kind kind, std::span<const std::byte> payload) { return replay.chunk(kind, payload); });
   replay.finish();
-  if (!whole && problem.empty())
-    problem = fmt::format("{}: the recording was cut off at offset {}", path_, at);
   return problem;
 }
 

@@ -1,6 +1,6 @@
 #include "base/diagnostics.h"
 #include "base/settings.h"
-#include "dispatch/selection.h"
+#include "base/selection.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "dispatch/selection.h"
+#include "base/selection.h"
 
 #include "base/kernel_expression.h"
 

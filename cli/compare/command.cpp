@@ -1,0 +1,130 @@
+#include "compare/command.h"
+
+#include "compare/difference_text.h"
+#include "compare/run_source.h"
+#include "write_file.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace fade::cli {
+namespace {
+
+using compare::Subject;
+
+std::string commandText(const std::vector<std::string> &words) {
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+/// The two runs, read or made. A line on stderr says why there are none.
+struct Runs {
+  report::RunLog before, after;
+  compare::Names names;
+};
+
+std::optional<Runs> takeRuns(Result<report::RunLog> before, Result<report::RunLog> after,
+                             compare::Names names) {
+  for (const auto *run : {&before, &after})
+    if (!*run) {
+      complain(run->error().message());
+      return std::nullopt;
+    }
+  return Runs{*std::move(before), *std::move(after), std::move(names)};
+}
+
+std::optional<Runs> runBoth(const DiffOptions &options, const std::vector<std::string> &words) {
+  const auto middle = std::ranges::find(words, "--");
+  const std::vector<std::string> first(words.begin(), middle), second(middle + 1, words.end());
+  std::vector<std::string> more;
+  if (!options.gpu.empty()) more = {"--gpu", options.gpu};
+  auto before = measureRun(first, more);
+  if (!before) return takeRuns(std::move(before), report::RunLog(), {});
+  return takeRuns(std::move(before), measureRun(second, more),
+                  {commandText(first), commandText(second)});
+}
+
+/// Without the kernels that -k does not choose.
+void choose(std::vector<Subject> &subjects, const std::optional<std::regex> &kernels) {
+  if (!kernels) return;
+  std::erase_if(subjects, [&](const Subject &s) { return !std::regex_search(s.kernel, *kernels); });
+}
+
+int diffUsage(const std::string &what) {
+  complain(fmt::format("{}: fadeprobe diff A B, or fadeprobe diff -- command -- command", what));
+  return kUsageError;
+}
+
+} // namespace
+
+CLI::App *addDiffCommand(CLI::App &app, DiffOptions &options) {
+  CLI::App *command = app.add_subcommand(
+      "diff", "compare two runs: files with JSON lines or recordings, or -- command -- command");
+  command->add_option("files", options.files, "the run before and the run after")
+      ->type_name("FILE")
+      ->expected(0, 2);
+  command->add_option("--json", options.json, "write the difference as JSON lines; - is stdout")
+      ->type_name("FILE");
+  command->add_option("--report", options.html, "write a page, one HTML file")->type_name("FILE");
+  command->add_option("-k,--kernels", options.kernels, "regular expression on demangled names")
+      ->type_name("REGEX");
+  command->add_option("--least", options.least, "the smallest change that counts, in percent")
+      ->type_name("PERCENT")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_flag("--all", options.all, "show what is the same, too");
+  command->add_option("--gpu", options.gpu, "for two commands: as for a run")
+      ->type_name("auto|real|gfx...");
+  addGuardOptions(*command, options.guard);
+  return command;
+}
+
+int runDiff(const DiffOptions &options, const std::vector<std::string> &commands) {
+  const bool has_commands = !commands.empty();
+  if (has_commands) {
+    const auto middle = std::ranges::find(commands, "--");
+    if (middle == commands.end() || middle == commands.begin() || middle + 1 == commands.end())
+      return diffUsage("two commands are compared");
+    if (!options.files.empty()) return diffUsage("files or commands, not both");
+  } else if (options.files.size() != 2) {
+    return diffUsage("two runs are compared");
+  }
+  std::optional<std::regex> kernels;
+  try {
+    if (!options.kernels.empty()) kernels.emplace(options.kernels);
+  } catch (const std::regex_error &) {
+    return diffUsage(fmt::format("-k '{}' is no regular expression", options.kernels));
+  }
+  const auto guard = Guard::of(options.guard);
+  if (!guard) return kUsageError;
+  auto runs = has_commands ? runBoth(options, commands)
+                           : takeRuns(readRun(options.files[0]), readRun(options.files[1]),
+                                      {options.files[0], options.files[1]});
+  if (!runs) return 1;
+  for (const auto &[log, name] :
+       {std::pair(&runs->before, &runs->names.before), {&runs->after, &runs->names.after}})
+    for (const std::string &problem : log->problems)
+      complain(fmt::format("{}: {}; the rest is used", *name, problem));
+  std::vector<Subject> before = compare::measuresOf(runs->before),
+                       after = compare::measuresOf(runs->after);
+  choose(before, kernels);
+  choose(after, kernels);
+  constexpr double percent = 0.01;
+  const auto difference = compare::differenceOf(before, after, options.least * percent);
+  bool is_written = true;
+  if (options.json == "-")
+    fmt::print("{}", differenceJson(difference, runs->names));
+  else
+    fmt::print("{}", differenceText(difference, runs->names, report::Terminal::of(STDOUT_FILENO),
+                                    options.all));
+  if (!options.json.empty() && options.json != "-")
+    is_written &= writeFile(options.json, differenceJson(difference, runs->names));
+  if (!options.html.empty())
+    is_written &= writeFile(options.html, differencePage(difference, runs->names));
+  if (difference.isEmpty()) complain("neither run has a kernel to compare");
+  const int verdict = guard->isWanted() ? guard->judge(runs->after) : 0;
+  return verdict != 0 ? verdict : is_written ? 0 : 1;
+}
+
+} // namespace fade::cli

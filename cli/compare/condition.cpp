@@ -1,0 +1,242 @@
+#include "compare/condition.h"
+
+#include <charconv>
+#include <fmt/format.h>
+
+namespace fade::compare {
+namespace {
+
+struct Sign {
+  const char *text;
+  Comparison comparison;
+  const char *words; ///< what a value is that meets it
+};
+// The longer ones first.
+constexpr std::array kSigns = {
+    Sign{"<=", Comparison::at_most, "at most"}, Sign{">=", Comparison::at_least, "at least"},
+    Sign{"==", Comparison::equal, "equal to"},  Sign{"!=", Comparison::unequal, "other than"},
+    Sign{"<", Comparison::less, "below"},       Sign{">", Comparison::more, "above"}};
+
+Error mistake(const std::string &text, const std::string &what) {
+  return Error::of(fmt::format("--fail-if '{}': {}", text, what));
+}
+
+std::string knownMetrics() {
+  std::string names;
+  for (const MetricInfo &info : metrics())
+    names += fmt::format("{}{}{}", names.empty() ? "" : ", ", info.of_access ? "" : "kernel.",
+                         info.name);
+  return names;
+}
+
+/// "60", "60%", "5.5 us": a number, and what is behind it.
+std::optional<double> takeNumber(std::string_view &text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
+/// How much of the metric's unit the text behind a number stands for.
+std::optional<double> factorOf(Metric metric, std::string_view unit) {
+  while (unit.starts_with(' ')) unit.remove_prefix(1);
+  if (unit == "%") return infoOf(metric).is_share ? std::optional(0.01) : std::nullopt;
+  if (unit.empty()) return 1;
+  if (metric != Metric::time) return std::nullopt;
+  for (const auto &[name, factor] :
+       {std::pair("ns", 1.0), std::pair("us", 1e3), std::pair("ms", 1e6), std::pair("s", 1e9)})
+    if (unit == name) return factor;
+  return std::nullopt;
+}
+
+Result<std::regex> expression(const std::string &all, const std::string &text) {
+  try {
+    return std::regex(text, std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error &) {
+    return mistake(all, fmt::format("'{}' is no regular expression", text));
+  }
+}
+
+Status addFilter(Condition &to, const std::string &filter) {
+  const std::size_t equals = filter.find('=');
+  const std::string name = filter.substr(0, equals);
+  const std::string value = equals == std::string::npos ? "" : filter.substr(equals + 1);
+  if (value.empty()) return mistake(to.text, fmt::format("'{}' is not NAME=VALUE", filter));
+  if (name == "kernel" || name == "file") {
+    auto regex = expression(to.text, value);
+    if (!regex) return std::move(regex).error();
+    (name == "kernel" ? to.kernel : to.file) = *std::move(regex);
+  } else if (name == "line") {
+    uint32_t number = 0;
+    const auto end = value.data() + value.size();
+    if (std::from_chars(value.data(), end, number).ptr != end)
+      return mistake(to.text, fmt::format("'{}' is no line number", value));
+    to.line = number;
+  } else if (name == "op") {
+    if (value != "load" && value != "store" && value != "atomic")
+      return mistake(to.text, fmt::format("'{}' is not load, store or atomic", value));
+    to.op = value;
+  } else {
+    return mistake(to.text, fmt::format("'{}' is not kernel, file, line or op", name));
+  }
+  if (to.of_kernel && name != "kernel")
+    return mistake(to.text, fmt::format("a kernel as a whole has no {}", name));
+  return Done{};
+}
+
+/// Commas separate filters; within a regular expression they do so only in front of a filter's
+/// name.
+Status addFilters(Condition &to, std::string_view text) {
+  while (!text.empty()) {
+    std::size_t end = text.size();
+    for (const std::string_view next : {",kernel=", ",file=", ",line=", ",op="})
+      end = std::min(end, text.find(next));
+    if (Status added = addFilter(to, std::string(text.substr(0, end))); !added) return added;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return Done{};
+}
+
+Status parseRegress(Condition &to, std::string_view rest) {
+  std::optional<double> number = takeNumber(rest);
+  if (!number || !rest.starts_with("%:") || rest.size() == 2 || to.comparison != Comparison::more)
+    return mistake(to.text, "regressions are written regress>5%:BASELINE");
+  to.limit = *number / 100;
+  to.baseline = rest.substr(2);
+  return Done{};
+}
+
+Status parseLimit(Condition &to, std::string_view rest) {
+  const std::optional<double> number = takeNumber(rest);
+  const std::optional<double> factor = number ? factorOf(to.metric, rest) : std::nullopt;
+  if (!factor)
+    return mistake(to.text,
+                   fmt::format("no limit behind the {}: a number{}", infoOf(to.metric).name,
+                               infoOf(to.metric).is_share  ? ", or percent"
+                               : to.metric == Metric::time ? " of ns, us, ms or s"
+                                                           : ""));
+  to.limit = *number * *factor;
+  return Done{};
+}
+
+/// "efficiency" or "kernel.efficiency".
+Status parseMetric(Condition &to, std::string name) {
+  constexpr std::string_view prefix = "kernel.";
+  to.of_kernel = name.starts_with(prefix);
+  if (to.of_kernel) name.erase(0, prefix.size());
+  for (const MetricInfo &info : metrics())
+    if (name == info.name) {
+      to.metric = info.metric;
+      to.of_kernel |= info.of_access == nullptr;
+      return Done{};
+    }
+  return mistake(to.text, fmt::format("'{}' is none of {}", name, knownMetrics()));
+}
+
+std::string wordsOf(Comparison comparison) {
+  for (const Sign &sign : kSigns)
+    if (sign.comparison == comparison) return sign.words;
+  return "";
+}
+
+} // namespace
+
+Result<Condition> Condition::parse(const std::string &text) {
+  Condition condition;
+  condition.text = text;
+  const std::size_t at = text.find_first_of("<>=!");
+  if (at == std::string::npos) return mistake(text, "it compares nothing: METRIC<NUMBER");
+  const Sign *found = nullptr;
+  for (const Sign &sign : kSigns)
+    if (!found && text.compare(at, std::strlen(sign.text), sign.text) == 0) found = &sign;
+  if (!found) return mistake(text, "the signs are < <= > >= == !=");
+  condition.comparison = found->comparison;
+  const std::size_t begin = at + std::strlen(found->text);
+  const std::size_t filters = std::min(text.find('@', begin), text.size());
+  const std::string_view rest = std::string_view(text).substr(begin, filters - begin);
+  const std::string name = text.substr(0, at);
+  condition.is_regress = name == "regress";
+  if (condition.is_regress) {
+    if (Status parsed = parseRegress(condition, rest); !parsed) return std::move(parsed).error();
+  } else {
+    if (Status parsed = parseMetric(condition, name); !parsed) return std::move(parsed).error();
+    if (Status parsed = parseLimit(condition, rest); !parsed) return std::move(parsed).error();
+  }
+  if (filters < text.size())
+    if (Status added = addFilters(condition, std::string_view(text).substr(filters + 1)); !added)
+      return std::move(added).error();
+  return condition;
+}
+
+bool Condition::concerns(const Subject &subject) const {
+  if (!is_regress && subject.is_kernel != of_kernel) return false;
+  if (kernel && !std::regex_search(subject.kernel, *kernel)) return false;
+  const bool has_place = file || line || !op.empty();
+  if (subject.is_kernel) return !has_place;
+  if (file && !std::regex_search(subject.file, *file)) return false;
+  if (line && subject.line != *line) return false;
+  return op.empty() || subject.op == op;
+}
+
+bool Condition::isMetBy(double value) const {
+  switch (comparison) {
+  case Comparison::less: return value < limit;
+  case Comparison::at_most: return value <= limit;
+  case Comparison::more: return value > limit;
+  case Comparison::at_least: return value >= limit;
+  case Comparison::equal: return value == limit;
+  case Comparison::unequal: return value != limit;
+  }
+  return false;
+}
+
+Outcome judge(const Condition &condition, const std::vector<Subject> &run) {
+  Outcome outcome{&condition, 0, {}};
+  for (const Subject &subject : run) {
+    const std::optional<double> value = subject[condition.metric];
+    if (!value || !condition.concerns(subject)) continue;
+    ++outcome.looked_at;
+    if (!condition.isMetBy(*value)) continue;
+    outcome.violations.push_back(
+        {subject, fmt::format("{} is {}, {} {}", infoOf(condition.metric).name,
+                              valueText(condition.metric, *value), wordsOf(condition.comparison),
+                              valueText(condition.metric, condition.limit))});
+  }
+  return outcome;
+}
+
+Outcome judge(const Condition &condition, const std::vector<Subject> &run,
+              const std::vector<Subject> &baseline) {
+  Outcome outcome{&condition, 0, {}};
+  const Difference difference = differenceOf(baseline, run, condition.limit);
+  for (const Pair &pair : difference.pairs) {
+    if (!pair.before || !pair.after || !condition.concerns(*pair.after)) continue;
+    ++outcome.looked_at;
+    for (const Change &change : pair.changes)
+      if (change.verdict == Verdict::worse && !infoOf(change.metric).follows)
+        outcome.violations.push_back(
+            {*pair.after, fmt::format("{} went from {} to {}", infoOf(change.metric).name,
+                                      valueText(change.metric, change.before),
+                                      valueText(change.metric, change.after))});
+  }
+  return outcome;
+}
+
+std::string outcomeText(const std::vector<Outcome> &outcomes) {
+  std::string text;
+  std::size_t fine = 0;
+  for (const Outcome &outcome : outcomes) {
+    fine += outcome.isFine() ? 1 : 0;
+    if (outcome.looked_at == 0)
+      text +=
+          fmt::format("failed: {}: nothing that was measured is meant\n", outcome.condition->text);
+    for (const Violation &violation : outcome.violations)
+      text += fmt::format(
+          "failed: {}: {}{}\n", violation.subject.place(), violation.message,
+          violation.subject.is_kernel ? "" : fmt::format(" (in {})", violation.subject.kernel));
+  }
+  return text + fmt::format("{} of {} conditions passed\n", fine, outcomes.size());
+}
+
+} // namespace fade::compare

@@ -1,0 +1,58 @@
+// Conditions that a run must not meet: --fail-if 'efficiency<60%@kernel=transpose.*'.
+#pragma once
+
+#include "base/result.h"
+#include "compare/difference.h"
+
+#include <regex>
+
+namespace fade::compare {
+
+enum class Comparison : uint8_t { less, at_most, more, at_least, equal, unequal };
+
+/// METRIC<NUMBER[%][@FILTER,...], where kernel.METRIC means a kernel as a whole and METRIC alone
+/// each access in the source; or regress>NUMBER%:BASELINE[@FILTER,...].
+struct Condition {
+  std::string text; ///< as it was written
+  bool is_regress = false, of_kernel = false;
+  Metric metric = Metric::efficiency;
+  Comparison comparison = Comparison::less;
+  double limit = 0;
+  std::string baseline; ///< of regress: a run's JSON lines or recording
+  std::optional<std::regex> kernel, file;
+  std::optional<uint32_t> line;
+  std::string op; ///< empty: any
+
+  static Result<Condition> parse(const std::string &text);
+  /// Whether the filters let it through.
+  bool concerns(const Subject &subject) const;
+  bool isMetBy(double value) const;
+};
+
+/// What was found to be so.
+struct Violation {
+  Subject subject;
+  std::string message; ///< "efficiency is 3 %, below 60 %"
+};
+
+struct Outcome {
+  const Condition *condition = nullptr;
+  std::size_t looked_at = 0; ///< kernels or accesses that have the number; 0 is a failure, too
+  std::vector<Violation> violations;
+
+  bool isFine() const { return looked_at != 0 && violations.empty(); }
+};
+
+Outcome judge(const Condition &condition, const std::vector<Subject> &run);
+/// A condition on regressions: `baseline` is what it names.
+Outcome judge(const Condition &condition, const std::vector<Subject> &run,
+              const std::vector<Subject> &baseline);
+
+/// One line for each violation, and one for each condition that had nothing to look at.
+std::string outcomeText(const std::vector<Outcome> &outcomes);
+/// A test case for each condition.
+std::string junitText(const std::vector<Outcome> &outcomes);
+/// A result for each violation.
+std::string sarifText(const std::vector<Outcome> &outcomes, const std::string &version);
+
+} // namespace fade::compare

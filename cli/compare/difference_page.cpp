@@ -1,0 +1,77 @@
+#include "compare/difference_text.h"
+
+#include "compare/markup.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace fade::compare {
+namespace {
+
+constexpr const char *kStyle = R"(
+:root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --line: #d8dee4; --soft: #57606a; --good: #1a7f37; --bad: #cf222e; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --line: #30363d; --soft: #8b949e; --good: #3fb950; --bad: #f85149; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
+h1 { font-size: 1.4rem; } h2 { font-size: 1.05rem; overflow-wrap: anywhere; margin-top: 2rem; }
+p.sum { font-size: 1.1rem; } .soft { color: var(--soft); }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: .3rem .7rem; border-bottom: 1px solid var(--line); white-space: nowrap; } td.n, th.n { text-align: right; }
+td.what { width: 45%; white-space: normal; } .better { color: var(--good); } .worse { color: var(--bad); }
+code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; }
+dl { display: grid; grid-template-columns: auto 1fr; gap: .1rem 1rem; margin: 0; } dt { color: var(--soft); } dd { margin: 0; }
+)";
+
+std::string row(const Pair &pair, const Change &change) {
+  const Subject &subject = pair.any();
+  const MetricInfo &info = infoOf(change.metric);
+  const std::string change_text =
+      change.before == 0 ? "" : fmt::format("{:+.3g} %", 100 * change.ratio());
+  std::string verdict = verdictName(change.verdict);
+  if (change.chance) verdict += fmt::format(" (p {:.2g})", *change.chance);
+  return fmt::format("<tr><td>{}</td><td class=what>{}</td><td class=n>{}</td><td class=n>{}</td>"
+                     "<td class=n>{}</td><td class={}>{}</td></tr>\n",
+                     subject.is_kernel ? "the kernel" : escapeMarkup(subject.place()),
+                     escapeMarkup(subject.is_kernel ? info.of_kernel : info.of_access),
+                     valueText(change.metric, change.before),
+                     valueText(change.metric, change.after), change_text,
+                     verdictName(change.verdict), verdict);
+}
+
+} // namespace
+
+std::string differencePage(const Difference &difference, const Names &names) {
+  std::string body;
+  bool is_open = false;
+  const auto close = [&] {
+    if (is_open) body += "</table></div>\n";
+    is_open = false;
+  };
+  for (const Pair &pair : difference.pairs) {
+    const Subject &subject = pair.any();
+    if (subject.is_kernel) {
+      close();
+      body += fmt::format("<h2><code>{}</code></h2>\n<div class=scroll><table><tr><th>place<th>what"
+                          "<th class=n>before<th class=n>after<th class=n>change<th></tr>\n",
+                          escapeMarkup(pair.kernel()));
+      is_open = true;
+    }
+    if (!pair.before || !pair.after)
+      body += fmt::format("<tr><td>{}</td><td class=\"what soft\" colspan=5>only in {}</td></tr>\n",
+                          subject.is_kernel ? "the kernel" : escapeMarkup(subject.place()),
+                          escapeMarkup(pair.before ? names.before : names.after));
+    for (const Change *change : pair.worthALine(false)) body += row(pair, *change);
+  }
+  close();
+  return fmt::format(
+      "<!doctype html>\n<html lang=en><meta charset=utf-8>"
+      "<meta name=viewport content=\"width=device-width\"><title>Before and after</title>"
+      "<style>{}</style>\n<h1>Before and after</h1>\n"
+      "<dl><dt>before</dt><dd><code>{}</code></dd><dt>after</dt><dd><code>{}</code></dd></dl>\n"
+      "<p class=sum><span class=better>{} better</span>, <span class=worse>{} worse</span>, {} the "
+      "same</p>\n{}</html>\n",
+      kStyle, escapeMarkup(names.before), escapeMarkup(names.after), difference.better,
+      difference.worse, difference.same, body);
+}
+
+} // namespace fade::compare

@@ -1,0 +1,70 @@
+#include "compare/guard.h"
+
+#include "compare/run_source.h"
+#include "write_file.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace fade::cli {
+
+void addGuardOptions(CLI::App &app, GuardOptions &options) {
+  app.add_option("--fail-if", options.conditions,
+                 "exit with code 3 if this is so, for example 'efficiency<60%', "
+                 "'conflicts>0@kernel=transpose.*' or 'regress>5%:baseline.jsonl'; may be repeated")
+      ->type_name("CONDITION")
+      ->allow_extra_args(false);
+  app.add_option("--junit", options.junit, "the outcome of --fail-if as JUnit XML")
+      ->type_name("FILE");
+  app.add_option("--sarif", options.sarif, "the outcome of --fail-if as SARIF")->type_name("FILE");
+}
+
+std::optional<Guard> Guard::of(const GuardOptions &options) {
+  Guard guard;
+  guard.options_ = options;
+  for (const auto &[file, name] :
+       {std::pair(&options.junit, "--junit"), {&options.sarif, "--sarif"}})
+    if (!file->empty() && options.conditions.empty()) {
+      complain(fmt::format("{} shows the outcome of --fail-if, which is not given", name));
+      return std::nullopt;
+    }
+  for (const std::string &text : options.conditions) {
+    auto condition = compare::Condition::parse(text);
+    if (!condition) {
+      complain(condition.error().message());
+      return std::nullopt;
+    }
+    guard.baselines_.emplace_back();
+    if (condition->is_regress) {
+      const auto baseline = readRun(condition->baseline);
+      if (!baseline) {
+        complain(baseline.error().message());
+        return std::nullopt;
+      }
+      guard.baselines_.back() = compare::measuresOf(*baseline);
+    }
+    guard.conditions_.push_back(*std::move(condition));
+  }
+  return guard;
+}
+
+int Guard::judge(const report::RunLog &run) const {
+  const std::vector<compare::Subject> subjects = compare::measuresOf(run);
+  std::vector<compare::Outcome> outcomes;
+  bool is_fine = true;
+  for (std::size_t i = 0; i < conditions_.size(); ++i) {
+    outcomes.push_back(conditions_[i].is_regress
+                           ? compare::judge(conditions_[i], subjects, baselines_[i])
+                           : compare::judge(conditions_[i], subjects));
+    is_fine &= outcomes.back().isFine();
+  }
+  fmt::print(stderr, "{}", compare::outcomeText(outcomes));
+  bool is_written = true;
+  if (!options_.junit.empty())
+    is_written &= writeFile(options_.junit, compare::junitText(outcomes));
+  if (!options_.sarif.empty())
+    is_written &= writeFile(options_.sarif, compare::sarifText(outcomes, FADE_VERSION));
+  return !is_fine ? kConditionFailed : is_written ? 0 : 1;
+}
+
+} // namespace fade::cli

@@ -1,0 +1,38 @@
+// --fail-if, --junit and --sarif: conditions on a run, for scripts that keep a kernel good.
+#pragma once
+
+#include "compare/condition.h"
+
+namespace CLI {
+class App;
+}
+
+namespace fade::cli {
+
+struct GuardOptions {
+  std::vector<std::string> conditions;
+  std::string junit, sarif;
+};
+
+/// The exit code of a run that meets a condition of --fail-if.
+inline constexpr int kConditionFailed = 3;
+
+void addGuardOptions(CLI::App &app, GuardOptions &options);
+
+/// The conditions, and what they compare with. A mistake is named on stderr.
+class Guard {
+public:
+  static std::optional<Guard> of(const GuardOptions &options);
+
+  bool isWanted() const { return !conditions_.empty(); }
+  /// Says what holds and what does not, and writes the files. 0, 1 if a file cannot be written, or
+  /// kConditionFailed.
+  int judge(const report::RunLog &run) const;
+
+private:
+  GuardOptions options_;
+  std::vector<compare::Condition> conditions_;
+  std::vector<std::vector<compare::Subject>> baselines_; ///< of each condition; empty: it has none
+};
+
+} // namespace fade::cli

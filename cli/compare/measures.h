@@ -1,0 +1,65 @@
+// What a run measured, as numbers that can be compared with those of another run or with a limit:
+// of each kernel, and of each access in its source.
+#pragma once
+
+#include "report/run_log.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fade::compare {
+
+enum class Metric : uint8_t {
+  efficiency,
+  lines,
+  waste,
+  conflicts,
+  waiting,
+  lane_share,
+  executions,
+  time,
+  dispatches
+};
+constexpr std::size_t kMetrics = 9;
+
+struct MetricInfo {
+  Metric metric;
+  const char *name;      ///< as conditions and JSON have it
+  const char *of_access; ///< what it counts there; null: accesses do not have it
+  const char *of_kernel; ///< the same
+  bool is_share;         ///< between 0 and 1, shown in percent
+  int better;            ///< 1: more is better; -1: less is; 0: neither
+  bool follows;          ///< from another one: lines that are needed are the program's affair
+};
+const std::array<MetricInfo, kMetrics> &metrics();
+const MetricInfo &infoOf(Metric metric);
+
+/// A kernel, or an access in its source.
+struct Subject {
+  std::string kernel;
+  bool is_kernel = false, is_lds = false;
+  std::string file; ///< from here on only of an access
+  uint32_t line = 0, column = 0;
+  std::string op, source;
+  uint64_t bytes = 0;
+  uint64_t weight = 0;       ///< executions of an access, dispatches of a kernel
+  std::vector<double> times; ///< of the kernel's dispatches, ns
+  std::array<std::optional<double>, kMetrics> values{};
+
+  std::optional<double> operator[](Metric metric) const {
+    return values[static_cast<std::size_t>(metric)];
+  }
+  /// "transpose.hip:17 store", or the name of the kernel.
+  std::string place() const;
+};
+
+/// Kernels in the order of the run, each before its accesses.
+std::vector<Subject> measuresOf(const report::RunLog &log);
+
+/// With its unit: "60 %", "32", "1.5 us".
+std::string valueText(Metric metric, double value);
+
+} // namespace fade::compare

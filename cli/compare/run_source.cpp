@@ -1,0 +1,98 @@
+#include "compare/run_source.h"
+
+#include "report/child.h"
+#include "stream/trace_format.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <unistd.h>
+
+namespace fade::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file with a name of its own that goes away.
+class Temporary {
+public:
+  Temporary() {
+    const char *folder = std::getenv("TMPDIR");
+    path_ = std::string(folder && *folder ? folder : "/tmp") + "/fadeprobe-XXXXXX";
+    const int fd = mkstemp(path_.data());
+    error_ = fd < 0 ? errno : 0;
+    if (fd >= 0) close(fd);
+  }
+  ~Temporary() {
+    if (error_ == 0) unlink(path_.c_str());
+  }
+  Temporary(const Temporary &) = delete;
+  Temporary &operator=(const Temporary &) = delete;
+  const std::string &path() const { return path_; }
+  int error() const { return error_; }
+
+private:
+  std::string path_;
+  int error_ = 0;
+};
+
+std::string ownPath() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).string();
+}
+
+/// This program once more, with JSON lines to a file that is read then. `what` is named if it
+/// fails.
+Result<report::RunLog> linesOf(std::vector<std::string> words,
+                               const std::vector<std::string> &application,
+                               const std::string &what) {
+  const Temporary lines;
+  if (lines.error() != 0)
+    return Error::of(
+        fmt::format("cannot write {}: {}", lines.path(), std::strerror(lines.error())));
+  words.insert(words.begin(), ownPath());
+  for (const std::string &word :
+       {std::string("-t"), std::string("json"), std::string("-l"), lines.path()})
+    words.push_back(word);
+  if (!application.empty()) words.emplace_back("--");
+  words.insert(words.end(), application.begin(), application.end());
+  const ChildEnd end = runChild(words);
+  if (end.error != 0)
+    return Error::of(fmt::format("cannot run {}: {}", words[0], std::strerror(end.error)));
+  if (end.signal != 0) return Error::of(fmt::format("{} was ended by signal {}", what, end.signal));
+  if (end.exit_code != 0)
+    return Error::of(fmt::format("{} ended with exit code {}", what, end.exit_code));
+  auto log = report::readRunLog(lines.path());
+  if (!log)
+    return Error::of(fmt::format("{} did not use the GPU: there is nothing to compare", what));
+  return log;
+}
+
+} // namespace
+
+bool isRecording(const std::string &path) {
+  std::ifstream in(path, std::ios::binary);
+  uint64_t magic = 0;
+  return in.read(reinterpret_cast<char *>(&magic), sizeof magic) && magic == trace::kMagic;
+}
+
+Result<report::RunLog> readRun(const std::string &path, const std::vector<std::string> &selection) {
+  if (!isRecording(path)) return report::readRunLog(path);
+  std::vector<std::string> words = {"analyze",          path,          "-a",
+                                    "MemoryAnalysis",   "BlockCounts", "AccessPatterns",
+                                    "Heatmap:steps=64", "BlockFlow",   "--no-progress"};
+  words.insert(words.end(), selection.begin(), selection.end());
+  return linesOf(std::move(words), {}, path);
+}
+
+Result<report::RunLog> measureRun(const std::vector<std::string> &command,
+                                  const std::vector<std::string> &options) {
+  std::vector<std::string> words = {"-i", "-a", "MemoryAnalysis", "BlockCounts", "--no-progress"};
+  words.insert(words.end(), options.begin(), options.end());
+  return linesOf(std::move(words), command, command.front());
+}
+
+} // namespace fade::cli

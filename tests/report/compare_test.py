@@ -1,0 +1,237 @@
+"""fadeprobe diff and --fail-if: two runs side by side, and conditions on a run."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+import log_lines
+from log_lines import access, dispatch, lines, memory
+
+PROBE = os.environ["REPORT_PROBE"]
+SHOWCASE = os.environ["REPORT_SHOWCASE"]
+COPY, SUM = "copy(float*, int)", "sum(float*)"
+
+
+def run(*words, **options):
+    return subprocess.run([PROBE, *map(str, words)], capture_output=True, text=True, timeout=200, **options)
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+
+    def write(self, name, objects):
+        log_lines.write(self.root / name, objects)
+        return self.root / name
+
+    def one(self, name, kernel=COPY, line=17, column=3, used=3200, needed=200, conflicts=None, op="load", times=(), totals=()):
+        """A run with one dispatch with records, and others without."""
+        global_accesses = [access("/src/k.hip", line, column, op, **lines(used, needed))]
+        lds = [] if conflicts is None else [access("/src/k.hip", line + 1, 5, "store", conflicts=conflicts)]
+        plain = [dispatch(i + 2, kernel, 10**6 * (i + 2), t, instrumented=False, variant="original", records=0) for i, t in enumerate(times)]
+        return self.write(name, [dispatch(1, kernel, 100, 10**5), memory(1, kernel, global_accesses, lds), *plain, *totals, {"type": "summary", "version": 1}])
+
+    def changes(self, *words):
+        done = run("diff", *words, "--json", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        objects = [json.loads(x) for x in done.stdout.splitlines()]
+        self.assertEqual(objects[-1]["type"], "difference_summary")
+        return objects[:-1], objects[-1]
+
+
+class Diff(Command):
+    def test_a_better_access_is_told_with_numbers(self):
+        before, after = self.one("a", conflicts=6200), self.one("b", used=200, conflicts=0)
+        done = run("diff", before, after)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"k\.hip:17 load +better +32 -> 2 cache lines per execution, -93\.8 %\n")
+        self.assertRegex(done.stdout, r"k\.hip:18 store +better +62 -> 0 extra LDS turns per execution")
+        self.assertEqual(done.stdout.splitlines()[-1], "3 better, 0 worse, 0 the same")
+        self.assertNotIn("median", done.stdout)  # the time of an instrumented dispatch says nothing
+        objects, summary = self.changes(after, before)
+        self.assertEqual((summary["better"], summary["worse"], summary["same"]), (0, 3, 0))
+        place = next(x for x in objects if x.get("line") == 17)
+        change = next(x for x in place["changes"] if x["metric"] == "lines")
+        self.assertEqual((change["before"], change["after"], change["verdict"]), (2, 32, "worse"))
+
+    def test_the_same_run_is_the_same_and_small_changes_do_not_count(self):
+        done = run("diff", self.one("a"), self.one("b"))
+        self.assertEqual(done.stdout, "0 better, 0 worse, 2 the same\n")
+        self.assertEqual(run("diff", self.one("a", used=1000), self.one("b", used=1005)).stdout, "0 better, 0 worse, 2 the same\n")
+        self.assertIn("0 better, 2 worse", run("diff", "--least", "0.1", self.one("a", used=1000), self.one("b", used=1005)).stdout)
+
+    def test_a_line_that_moved_is_found_by_its_text(self):
+        total = lambda line, text: {"type": "memory_total", "version": 1, "kernel": COPY, "dispatches": 1,
+                                    "global": [access("/src/k.hip", line, 3, "load", source=text, **lines(3200))], "lds": []}
+        a = self.one("a", line=17, totals=[total(17, "x = in[i];")])
+        # At the old place there is another access now.
+        b = self.write("b", [dispatch(1, COPY, 100, 10**5), memory(1, COPY, [access("/other/k.hip", 20, 3, "load", **lines(200)),
+                                                                            access("/other/k.hip", 17, 3, "load", **lines(400))]),
+                             {**total(20, "x = in[i];"), "global": [access("/other/k.hip", 20, 3, "load", source="x = in[i];", **lines(200)),
+                                                                    access("/other/k.hip", 17, 3, "load", source="y = 0;", **lines(400))]},
+                             {"type": "summary", "version": 1}])
+        objects, summary = self.changes(a, b)
+        moved = next(x for x in objects if x.get("line") == 20)
+        self.assertEqual((moved["in"], moved["line_before"]), ("both", 17))
+        self.assertEqual(next(x for x in objects if x.get("line") == 17)["in"], "after")
+        self.assertEqual(summary["only_after"], 1)
+
+    def test_kernels_come_go_and_are_renamed(self):
+        a = self.write("a", [dispatch(1, COPY, 0, 1), dispatch(2, SUM, 9, 1), {"type": "summary", "version": 1}])
+        b = self.write("b", [dispatch(1, COPY, 0, 1), dispatch(2, "fill(float*)", 9, 1), dispatch(3, "scan(float*)", 20, 1), {"type": "summary", "version": 1}])
+        text = run("diff", a, b).stdout
+        self.assertIn(f"{SUM}\n", text)
+        self.assertEqual((text.count(f"only in {a}"), text.count(f"only in {b}")), (1, 2))
+        renamed = run("diff", "--all", self.one("a", "old<4>(int)"), self.one("b", "fast(int)")).stdout
+        self.assertIn("old<4>(int) -> fast(int)\n", renamed)
+        template = run("diff", "--all", self.write("a", [dispatch(1, "void f<4>(int)", 0, 1), dispatch(2, SUM, 9, 1), {"type": "summary", "version": 1}]),
+                       self.write("b", [dispatch(1, "void f<8>(int)", 0, 1), dispatch(2, SUM, 9, 1), {"type": "summary", "version": 1}])).stdout
+        self.assertIn("void f<4>(int) -> void f<8>(int)\n", template)
+
+    def test_times_differ_only_beyond_chance(self):
+        slow = self.one("a", times=[1000, 1100, 1200, 1300, 1400])
+        for times, verdict, chance in (((600, 700, 800, 900, 950), "better", 0.0122), ((1050, 1080, 1250, 1290, 1500), "unclear", 0.9), ((500, 510), "unclear", None)):
+            objects, _ = self.changes(slow, self.one("b", times=times))
+            time = next(x for x in objects[0]["changes"] if x["metric"] == "time")
+            self.assertEqual(time["before"], 1200)
+            self.assertEqual(time["verdict"], verdict, times)
+            if chance is None:
+                self.assertNotIn("chance", time)
+            else:
+                self.assertAlmostEqual(time["chance"], chance, delta=0.12 if verdict == "unclear" else 0.0001)
+
+    def test_a_page_and_names_that_would_like_to_be_markup(self):
+        page = self.root / "d.html"
+        done = run("diff", self.one("a", log_lines.HOSTILE), self.one("b", log_lines.HOSTILE, used=200), "--report", page)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = page.read_text()
+        self.assertNotIn("<script", text)
+        self.assertIn("k.hip:17 load", text)
+        self.assertIn("-93.8 %", text)
+
+    def test_mistakes_are_one_line(self):
+        a = self.one("a")
+        for code, said, words in ((2, "two runs are compared", [a]), (2, "not both", [a, a, "--", "true", "--", "true"]), (2, "two commands", ["--", "true"]),
+                                  (1, "nowhere: No such file", [a, self.root / "nowhere"]), (2, "'([' is no regular expression", [a, a, "-k", "(["]),
+                                  (1, "false ended with exit code 1", ["--", "false", "--", "true"]), (1, "did not use the GPU", ["--", "true", "--", "true"])):
+            done = run("diff", *words)
+            self.assertEqual((done.returncode, done.stdout), (code, ""), (words, done.stderr))
+            self.assertIn(said, done.stderr.splitlines()[-1])
+        self.assertEqual(run("diff", a, a, "--json", "/dev/full").returncode, 1)
+        self.assertIn("0 better", run("diff", a, a, "-k", "nothing").stdout)
+
+
+class FailIf(Command):
+    def judge(self, log, *conditions, more=()):
+        return run("report", log, *[x for c in conditions for x in ("--fail-if", c)], *more)
+
+    def test_conditions_are_met_or_not(self):
+        log = self.one("a", conflicts=100)  # 32 lines instead of 2; one extra turn per execution
+        for condition, fails in (("efficiency<60%", True), ("efficiency<6%", False), ("efficiency<0.0625", False), ("efficiency<=6.25%", True),
+                                 ("conflicts>0@kernel=^copy", True), ("conflicts>1", False), ("conflicts>=1", True), ("lines==32", True), ("lines!=32", False),
+                                 ("waste>29@file=k.hip$,line=17,op=load", True), ("kernel.lines>3000", True), ("kernel.dispatches>1", False)):
+            done = self.judge(log, condition)
+            self.assertEqual(done.returncode, 3 if fails else 0, (condition, done.stderr))
+            self.assertEqual(done.stderr.splitlines()[-1], f"{0 if fails else 1} of 1 conditions passed")
+        done = self.judge(log, "efficiency<60%", "conflicts>5")
+        self.assertIn("failed: k.hip:17 load: efficiency is 6.25 %, below 60 % (in copy(float*, int))\n", done.stderr)
+        self.assertEqual(done.stderr.splitlines()[-1], "1 of 2 conditions passed")
+
+    def test_a_condition_that_is_about_nothing_fails(self):
+        for condition in ("efficiency<60%@kernel=nothing", "conflicts>0", "kernel.time>1s", "efficiency<60%@line=99"):
+            done = self.judge(self.one("a"), condition)
+            self.assertEqual(done.returncode, 3, condition)
+            self.assertIn(f"failed: {condition}: nothing that was measured is meant", done.stderr)
+
+    def test_regressions_against_a_baseline(self):
+        good, bad = self.one("good", used=400), self.one("bad", used=500)
+        self.assertEqual(self.judge(good, f"regress>5%:{good}").returncode, 0)
+        self.assertEqual(self.judge(good, f"regress>5%:{bad}").returncode, 0)
+        done = self.judge(bad, f"regress>5%:{good}@kernel=copy")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("k.hip:17 load: lines went from 4 to 5", done.stderr)
+        self.assertEqual(self.judge(bad, f"regress>30%:{good}").returncode, 0)
+        self.assertEqual(run("diff", good, bad, "--fail-if", f"regress>5%:{good}").returncode, 3)
+
+    def test_files_for_other_programs(self):
+        log, junit, sarif = self.one("a"), self.root / "j.xml", self.root / "s.sarif"
+        done = self.judge(log, "efficiency<60%", "lines>99", "conflicts>0", more=("--junit", junit, "--sarif", sarif))
+        self.assertEqual(done.returncode, 3)
+        suite = xml.etree.ElementTree.parse(junit).getroot()
+        self.assertEqual((suite.get("tests"), suite.get("failures")), ("3", "2"))
+        self.assertEqual([len(x) for x in suite], [1, 0, 1])
+        self.assertIn("6.25 %", suite[0][0].get("message"))
+        document = json.loads(sarif.read_text())
+        results = document["runs"][0]["results"]
+        self.assertEqual([x["ruleId"] for x in results], ["efficiency<60%", "conflicts>0"])
+        place = results[0]["locations"][0]["physicalLocation"]
+        self.assertEqual((place["artifactLocation"]["uri"], place["region"]), ("/src/k.hip", {"startLine": 17, "startColumn": 3}))
+        self.assertEqual(len(document["runs"][0]["tool"]["driver"]["rules"]), 3)
+        self.assertEqual(self.judge(log, "lines>99", more=("--junit", "/dev/full")).returncode, 1)
+
+    def test_mistakes_are_known_before_anything_runs(self):
+        marker = self.root / "ran"
+        for condition, said in (("speed<1", "'speed' is none of"), ("efficiency", "compares nothing"), ("efficiency<", "no limit"), ("lines<5%", "no limit"),
+                                ("efficiency<60%@kernel", "is not NAME=VALUE"), ("efficiency<60%@color=red", "is not kernel, file, line or op"),
+                                ("efficiency<60%@op=read", "is not load, store or atomic"), ("efficiency<60%@kernel=([", "no regular expression"),
+                                ("kernel.lines>1@line=3", "has no line"), ("regress<5%:x", "regress>5%:BASELINE"), ("regress>5%", "regress>5%:BASELINE"),
+                                ("regress>5%:/nowhere", "/nowhere: No such file")):
+            done = run("--fail-if", condition, "--", "touch", marker)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), (condition, done.stderr))
+            self.assertIn(said, done.stderr)
+        self.assertEqual(run("--junit", self.root / "x", "--", "touch", marker).returncode, 2)
+        self.assertEqual(run("--fail-if", "lines>1", "--sarif", self.root / "no/x", "--", "touch", marker).returncode, 1)
+        self.assertFalse(marker.exists())
+
+
+class Run(Command):
+    """On a program that really runs."""
+    def test_a_run_fails_by_its_conditions_and_keeps_its_own_exit_code(self):
+        done = run("--gpu", "gfx90a", "--fail-if", "efficiency<1%", "--fail-if", "kernel.lane_share<1%", "--", SHOWCASE, cwd=self.root)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 of 2 conditions passed", done.stderr)
+        done = run("--gpu", "gfx90a", "--fail-if", "efficiency<100%", "--", SHOWCASE, cwd=self.root)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertRegex(done.stderr, r"failed: showcase\.hip:\d+ \w+: efficiency is")
+        self.assertEqual(run("--fail-if", "lines>1", "--", "sh", "-c", "exit 7").returncode, 7)
+        self.assertEqual(run("--fail-if", "lines>1", "--", "true").returncode, 3)  # nothing was measured
+        self.assertEqual(list(self.root.iterdir()), [])
+
+    def test_recordings_are_compared_filtered_and_reported(self):
+        record, text = self.root / "run.fade", self.root / "run.jsonl"
+        self.assertEqual(run("--gpu", "gfx90a", "-i", "-a", "MemoryAnalysis", "--record", record, "-t", "json", "-l", text, "--", SHOWCASE).returncode, 0)
+        objects, summary = self.changes(record, text)
+        self.assertEqual((summary["worse"], summary["better"], summary["only_before"], summary["only_after"]), (0, 0, 0, 0))
+        self.assertGreater(summary["same"], 3)
+        kernels = sorted({x["kernel"] for x in objects if "(" in x["kernel"]})  # not those of HIP itself
+        self.assertGreater(len(kernels), 1)
+        chosen = kernels[0].split("(")[0]
+        done = run("analyze", record, "-a", "MemoryAnalysis", "-t", "json", "-k", f"^{chosen}\\(", "-d", "1")
+        seen = [json.loads(x) for x in done.stderr.splitlines()]
+        self.assertEqual({x["kernel"] for x in seen if x["type"] == "dispatch"}, {kernels[0]})
+        self.assertEqual(len([x for x in seen if x["type"] == "dispatch"]), 1)
+        everything = [json.loads(x) for x in text.read_text().splitlines()]
+        first = next(x for x in everything if x["type"] == "memory" and x["kernel"] == kernels[0])
+        self.assertEqual([x["global"] for x in seen if x["type"] == "memory"], [first["global"]])
+        page = self.root / "r.html"
+        self.assertEqual(run("analyze", record, "-k", chosen, "--report", page).returncode, 0)
+        names = lambda: {x["name"] for x in json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.S).group(1))["kernels"]}
+        self.assertEqual(names(), {kernels[0]})
+        self.assertEqual(run("report", record, "-o", page).returncode, 0)
+        self.assertLessEqual(set(kernels), names())
+        self.assertIn("0 better, 0 worse", run("analyze", record, "--diff", text).stdout)
+
+    def test_two_commands(self):
+        done = run("diff", "--gpu", "gfx90a", "--", SHOWCASE, "--", SHOWCASE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout.splitlines()[-1], r"^0 better, 0 worse, \d+ the same$")
+
+
+if __name__ == "__main__":
+    unittest.main()
