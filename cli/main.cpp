@@ -24,7 +24,8 @@ public:
     if (app->get_parent()) return Formatter::make_usage(app, name);
     return "usage: fadeprobe [options] -- application [arguments]\n"
            "       fadeprobe "
-           "trace|control|log|check|capture|captures|replay|analyze|report|diff|inspect|doctor|flags|cc "
+           "trace|control|log|check|capture|captures|replay|analyze|report|diff|inspect|doctor|"
+           "flags|cc "
            "--help\n";
   }
 };
