@@ -6,6 +6,8 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Demangle/Demangle.h"
+#include "llvm/Support/LineIterator.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <cstdlib>
 
@@ -15,8 +17,9 @@ namespace fade {
 
 namespace {
 
-constexpr char known[] = "accesses, blocks, counts, kernel, off, mode=twin|replace, kernels=REGEX, "
-                         "scope=FILE[:LINE[-LINE]], spaces=global+flat+lds+constant, inline=N";
+constexpr char known[] =
+    "accesses, blocks, counts, kernel, off, mode=twin|replace, kernels=REGEX, "
+    "scope=[FILE][:LINE[-LINE],...] or @LIST, spaces=global+flat+lds+constant, inline=N";
 
 Error mistake(const Twine &what) {
   return createStringError(inconvertibleErrorCode(), "fade: " + what.str());
@@ -44,27 +47,52 @@ Error parseSpaces(StringRef value, unsigned &spaces) {
   return Error::success();
 }
 
-// FILE, FILE:LINE or FILE:FIRST-LAST.
-Error parseScope(StringRef value, Options &options) {
-  SourceScope scope;
-  auto [file, lines] = value.rsplit(':');
-  // A colon that is not followed by numbers belongs to the file name.
-  const StringRef number = lines.ltrim('-');
-  if (number.empty() || !isDigit(number.front())) {
-    if (value.empty() || value.back() == ':') return mistake("no file in 'scope=" + value + "'");
-    scope.file = value.str();
-    options.scopes.push_back(scope);
-    return Error::success();
-  }
-  scope.file = file.str();
+// LINE or FIRST-LAST.
+Error parseLines(StringRef value, StringRef lines, SourceScope &scope) {
   auto [first, last] = lines.split('-');
-  if (file.empty() || first.getAsInteger(10, scope.first) ||
+  if (first.getAsInteger(10, scope.first) ||
       (lines.contains('-') && last.getAsInteger(10, scope.last)))
     return mistake("'scope=" + value + "' is not FILE, FILE:LINE or FILE:FIRST-LAST");
   if (!lines.contains('-')) scope.last = scope.first;
   if (scope.first == 0) return mistake("'scope=" + value + "': lines are counted from 1");
   if (scope.first > scope.last) return mistake("'scope=" + value + "' ends before it begins");
-  options.scopes.push_back(scope);
+  return Error::success();
+}
+
+// FILE or FILE:LINES, with LINE and FIRST-LAST separated by commas in LINES; without FILE, those
+// lines of every file.
+Error parseScope(StringRef value, Options &options) {
+  auto [file, lines] = value.rsplit(':');
+  // A colon that is not followed by numbers belongs to the file name.
+  const StringRef number = lines.ltrim('-');
+  if (!value.contains(':') || number.empty() || !isDigit(number.front())) {
+    if (value.empty() || value.back() == ':') return mistake("no file in 'scope=" + value + "'");
+    options.scopes.push_back({value.str()});
+    return Error::success();
+  }
+  SmallVector<StringRef, 4> parts;
+  lines.split(parts, ',');
+  for (StringRef part : parts) {
+    SourceScope scope{file.str()};
+    if (Error error = parseLines(value, part.trim(), scope)) return error;
+    options.scopes.push_back(scope);
+  }
+  return Error::success();
+}
+
+// A file with a scope in each line; what follows a # is a comment.
+Error readScopes(StringRef path, Options &options) {
+  auto contents = MemoryBuffer::getFile(path);
+  if (!contents)
+    return mistake("cannot read 'scope=@" + path + "': " + contents.getError().message());
+  for (line_iterator line(**contents); !line.is_at_eof(); ++line) {
+    const StringRef scope = line->split('#').first.trim();
+    if (scope.empty()) continue;
+    if (Error error = parseScope(scope, options))
+      return mistake(path + ":" + Twine(line.line_number()) + ": " +
+                     StringRef(toString(std::move(error))).drop_front(StringRef("fade: ").size()));
+  }
+  if (options.scopes.empty()) return mistake("there is no scope in '" + path + "'");
   return Error::success();
 }
 
@@ -97,7 +125,8 @@ Error parseItem(StringRef item, Options &options) {
   if (!value.empty() && (value.front() == '"' || value.front() == '\''))
     return mistake("quotes in '" + item + "'; write it without");
   if (key == "kernels") return parseKernels(value, options);
-  if (key == "scope") return parseScope(value, options);
+  if (key == "scope")
+    return value.consume_front("@") ? readScopes(value, options) : parseScope(value, options);
   if (key == "spaces") return parseSpaces(value, options.spaces);
   if (key == "mode") {
     if (value != "twin" && value != "replace")
@@ -117,6 +146,7 @@ Error parseItem(StringRef item, Options &options) {
 
 bool SourceScope::contains(StringRef path, unsigned line) const {
   if (line < first || line > last || path.size() < file.size()) return false;
+  if (file.empty()) return true;
   if (path.take_back(file.size()) != file) return false;
   return path.size() == file.size() || path[path.size() - file.size() - 1] == '/';
 }

@@ -11,7 +11,8 @@
 
 namespace fade {
 
-// A part of the source: a file, or some of its lines. A file is named by its last path components.
+// A part of the source: a file, or some of its lines. A file is named by its last path components;
+// without a name it is any file.
 struct SourceScope {
   std::string file;
   unsigned first = 0;

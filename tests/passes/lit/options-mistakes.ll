@@ -53,6 +53,18 @@
 ; SCOPE: error: fade: 'scope=a.hip:20-10' ends before it begins
 ; SCOPE2: error: fade: 'scope=a.hip:1x' is not FILE, FILE:LINE or FILE:FIRST-LAST
 ; SCOPE3: error: fade: no file in 'scope='
+
+; A list of scopes in a file.
+; RUN: printf '# two\na.hip:3\n\nb.hip:7-4 # wrong\n' > %t.scopes
+; RUN: not %opt '-passes=fade<scope=@%t.scopes>' %s -S 2>&1 | FileCheck %s --check-prefix=LIST
+; LIST: error: fade: {{.*}}.scopes:4: 'scope=b.hip:7-4' ends before it begins
+; RUN: printf '# none\n' > %t.none
+; RUN: not %opt '-passes=fade<scope=@%t.none>' %s -S 2>&1 | FileCheck %s --check-prefix=EMPTY
+; EMPTY: error: fade: there is no scope in '{{.*}}.none'
+; RUN: not %opt '-passes=fade<scope=@/nowhere/scopes>' %s -S 2>&1 | FileCheck %s --check-prefix=NOLIST
+; NOLIST: error: fade: cannot read 'scope=@/nowhere/scopes': No such file or directory
+; RUN: env FADE_INSTRUMENT='scope=a.hip:5,x' not %opt -passes=fade %s -S 2>&1 | FileCheck %s --check-prefix=PART
+; PART: error: fade: 'scope=a.hip:5,x' is not FILE, FILE:LINE or FILE:FIRST-LAST
 ; SPACE: error: fade: unknown address space 'ldx' in 'spaces=global+ldx'; known: global, flat, lds, constant
 ; MODE: error: fade: unknown mode 'swap' in 'mode=swap'; known: twin, replace
 ; INLINE: error: fade: 'inline=many' needs a number

@@ -5,6 +5,11 @@
 ; RUN: %opt '-passes=fade<scope=/src/inc/b.h:1-9>' %s -S | FileCheck %s --check-prefix=INNER
 ; RUN: %opt '-passes=fade<scope=hip>' %s -S | FileCheck %s --check-prefix=NONE
 ; RUN: %opt '-passes=fade<scope=inc/b.h;scope=a.hip:10-10>' %s -S | FileCheck %s --check-prefix=TWO
+; RUN: %opt '-passes=fade<scope=:5>' %s -S | FileCheck %s --check-prefix=INNER
+; RUN: %opt '-passes=fade<scope=:4-10>' %s -S | FileCheck %s --check-prefix=TWO
+; RUN: env FADE_INSTRUMENT='scope=a.hip:2-3,10' %opt -passes=fade %s -S | FileCheck %s --check-prefix=TEN
+; RUN: printf '# of this file\na.hip:10\n\n  inc/b.h  # and of that\n' > %t.scopes
+; RUN: %opt '-passes=fade<scope=@%t.scopes>' %s -S | FileCheck %s --check-prefix=TWO
 
 target triple = "amdgcn-amd-amdhsa"
 define amdgpu_kernel void @k(ptr addrspace(1) %p) !dbg !5 {
