@@ -213,6 +213,7 @@ void addRunOptions(CLI::App &app, RunOptions &options) {
            "run instrumented kernels (default: off, durations only)");
   addReportOptions(app, options);
   addVariable(app, options, "-k,--kernels", "FADE_KERNELS", "REGEX");
+  addVariable(app, options, "--library-filter", "FADE_LIBRARY_FILTER", "[!]REGEX");
   addVariable(app, options, "-d,--dispatches", "FADE_DISPATCHES", "all|random|1|N|A-B");
   addVariable(app, options, "--seed", "FADE_SEED", "N");
   addVariable(app, options, "-c,--cache-location", "FADE_KERNEL_CACHE", "DIR");

@@ -15,6 +15,7 @@ CLI::App *addCaptureCommand(CLI::App &app, CaptureOptions &options) {
   CLI::App *command = app.add_subcommand(
       "capture", "take dispatches away: code, arguments and memory, in a folder each");
   addVariable(*command, options.run, "-k,--kernels", "FADE_KERNELS", "REGEX");
+  addVariable(*command, options.run, "--library-filter", "FADE_LIBRARY_FILTER", "[!]REGEX");
   command
       ->add_option_function<std::string>(
           "-d,--dispatches",

@@ -31,7 +31,7 @@ _fadeprobe() {
     --probe) mapfile -t COMPREPLY < <(compgen -W "all driver agents allocate copy kernel lds atomics queues large managed graphs matmul rocblas miopen fade" -- "$cur"); return ;;
     --root) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --program | --rules | --save | --record | --report | --timeline | --junit | --sarif | --diff | --host | --api-log | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-    -k | --kernels | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --patience | --instrument | --target | --pid | --title | --remedy | --timeout | --rows | --limit | --iterations | --fail-if | --least) return ;;
+    -k | --kernels | --library-filter | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --patience | --instrument | --target | --pid | --title | --remedy | --timeout | --rows | --limit | --iterations | --fail-if | --least) return ;;
   esac
   local report="--analyzers --log-location --log-append --log-format --verbose --progress --no-progress --workers --patience --help"
   local words
@@ -40,7 +40,7 @@ _fadeprobe() {
     control) words="start stop flush status --help" ;;
     log) words="--output --format --append --graphs --operators --callstack --dot --rows --help" ;;
     check) words="--checks --json --error-exitcode --max --suppress --kernels --dispatches --seed --workgroups --gpu --help --" ;;
-    capture) words="--kernels --dispatches --seed --limit --output --patience --verbose --gpu --env-dump --help --" ;;
+    capture) words="--kernels --library-filter --dispatches --seed --limit --output --patience --verbose --gpu --env-dump --help --" ;;
     captures) words="--json --help" ;;
     replay) words="--check --tolerance --iterations --no-recopy --code --minimise --output --on --reserve-check --instrumented --analyzers --log-location --log-format --record --gpu --workers --json --progress --no-progress --help" ;;
     analyze) words="$report --kernels --dispatches --seed --report --diff --fail-if --junit --sarif" ;;
@@ -50,7 +50,7 @@ _fadeprobe() {
     doctor) words="--json --quiet --root --program --rules --deaths --collect --probe --save --gpu --timeout --fix --print --write --revert --remedy --help" ;;
     flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
     cc) words="--instrument --help --" ;;
-    *) words="trace control log check capture captures replay analyze report diff inspect doctor flags cc $report --instrumented --no-instrumented --kernels --dispatches --seed --cache-location
+    *) words="trace control log check capture captures replay analyze report diff inspect doctor flags cc $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
         --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else

@@ -23,6 +23,13 @@ uint64_t hashOf(const std::string &text) {
 Selection::Selection(const Settings &settings)
     : dispatches_(settings.dispatches), seed_(settings.seed) {
   if (!settings.kernels.empty()) kernels_ = kernelExpression(settings.kernels);
+  wants_others_ = settings.library_filter.starts_with('!');
+  if (!settings.library_filter.empty())
+    libraries_ = kernelExpression(settings.library_filter.substr(wants_others_ ? 1 : 0));
+}
+
+bool Selection::wantsLibrary(const std::string &path) const {
+  return !libraries_ || std::regex_search(path, *libraries_) != wants_others_;
 }
 
 bool Selection::wantsKernel(const std::string &demangled) const {

@@ -15,12 +15,16 @@ public:
   explicit Selection(const Settings &settings);
 
   bool wantsKernel(const std::string &demangled) const;
+  /// The file that the kernel's code is in; empty if it is in none.
+  bool wantsLibrary(const std::string &path) const;
+  bool hasLibraryFilter() const { return libraries_.has_value(); }
   /// `ordinal` counts the dispatches of a kernel from 1. A random choice depends on nothing but the
   /// seed, the kernel and the ordinal, so a run can be repeated.
   bool wantsDispatch(const std::string &symbol, uint64_t ordinal) const;
 
 private:
-  std::optional<std::regex> kernels_;
+  std::optional<std::regex> kernels_, libraries_;
+  bool wants_others_ = false; ///< than the libraries
   DispatchChoice dispatches_;
   uint64_t seed_;
 };

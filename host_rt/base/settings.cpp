@@ -82,6 +82,19 @@ Complaint readKernels(Settings &s, std::string_view value) {
   return std::nullopt;
 }
 
+// REGEX | !REGEX
+Complaint readLibraryFilter(Settings &s, std::string_view value) {
+  const std::string_view expression = value.substr(value.starts_with('!') ? 1 : 0);
+  try {
+    (void)kernelExpression(std::string(expression));
+  } catch (const std::regex_error &e) {
+    return fmt::format("'{}' is not a regular expression: {}", expression, e.what());
+  }
+  if (expression.empty()) return "it is empty";
+  s.library_filter = value;
+  return std::nullopt;
+}
+
 // all | random | random:N | N | A-B
 Complaint readDispatches(Settings &s, std::string_view value) {
   using Kind = DispatchChoice::Kind;
@@ -299,6 +312,10 @@ constexpr Variable kVariables[] = {
     {"FADE_HANDLERS", "--analyzers",
      "analyzers, separated by ';': NAME or path, NAME:key=value,...", readHandlers},
     {"FADE_KERNELS", "--kernels", "regular expression on demangled kernel names", readKernels},
+    {"FADE_LIBRARY_FILTER", "--library-filter",
+     "only kernels of programs, libraries and files whose path matches; with a ! before it, of all "
+     "others",
+     readLibraryFilter},
     {"FADE_DISPATCHES", "--dispatches", "all, random, random:N, N or A-B, for each kernel",
      readDispatches},
     {"FADE_SEED", "--seed", "seed for --dispatches random", readSeed},

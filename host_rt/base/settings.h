@@ -59,7 +59,8 @@ struct AllocationRule {
 struct Settings {
   bool instrumented = false;
   std::vector<HandlerChoice> handlers;
-  std::string kernels; ///< regular expression; empty: all
+  std::string kernels;        ///< regular expression; empty: all
+  std::string library_filter; ///< regular expression on paths, all others with a '!'; empty: all
   DispatchChoice dispatches;
   uint64_t seed = 1;
   std::vector<std::string> cache;

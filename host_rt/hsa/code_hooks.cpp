@@ -11,9 +11,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <mutex>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,9 +45,9 @@ Registers registersIn(const codeobj::Blob &blob) {
 /// Code objects between the creation of a reader and the freezing of an executable.
 class PendingCode {
 public:
-  void addReader(uint64_t reader, codeobj::Blob blob) {
+  void addReader(uint64_t reader, codeobj::Blob blob, std::string path) {
     const std::lock_guard lock(mutex_);
-    readers_[reader] = std::move(blob);
+    readers_[reader] = {std::move(blob), std::move(path)};
   }
   void dropReader(uint64_t reader) {
     const std::lock_guard lock(mutex_);
@@ -59,7 +62,8 @@ public:
     const Visit visit;
     Runtime *runtime = visit.runtime();
     if (at == readers_.end() || !runtime) return;
-    const codeobj::Blob &blob = at->second;
+    const codeobj::Blob &blob = at->second.blob;
+    loaded.path = at->second.path;
     if (hip::hasRecorder()) loaded.registers = registersIn(blob);
     if (!runtime->keepsCode()) return;
     if (!runtime->settings().cache.empty() || runtime->captures() ||
@@ -70,6 +74,7 @@ public:
     hsa_agent_t agent{};
     std::shared_ptr<const LoadedCode> code;
     Registers registers;
+    std::string path; ///< the file it is in; empty: none, or nobody asks
   };
   std::vector<Loaded> take(uint64_t executable) {
     const std::lock_guard lock(mutex_);
@@ -83,7 +88,11 @@ public:
 
 private:
   std::mutex mutex_;
-  std::unordered_map<uint64_t, codeobj::Blob> readers_;
+  struct Seen {
+    codeobj::Blob blob;
+    std::string path;
+  };
+  std::unordered_map<uint64_t, Seen> readers_;
   std::unordered_map<uint64_t, std::vector<Loaded>> executables_;
   uint64_t named_ = 0;
 };
@@ -123,6 +132,15 @@ std::shared_ptr<const LoadedCode> codeOf(const std::string &symbol, hsa_agent_t 
   return nullptr;
 }
 
+/// Whether one of the files that the agent's code came from is meant.
+bool isOfWantedLibrary(const Selection &selection, hsa_agent_t agent,
+                       const std::vector<PendingCode::Loaded> &loaded) {
+  return !selection.hasLibraryFilter() ||
+         std::ranges::any_of(loaded, [&](const PendingCode::Loaded &item) {
+           return item.agent.handle == agent.handle && selection.wantsLibrary(item.path);
+         });
+}
+
 struct Registration {
   Runtime &runtime;
   hsa_executable_t executable;
@@ -148,7 +166,9 @@ void registerKernel(Registration &in, hsa_executable_symbol_t symbol) {
     if (const auto at = loaded.registers.find(name);
         loaded.agent.handle == in.agent.handle && at != loaded.registers.end())
       kernel->registers = at->second;
-  kernel->is_chosen = in.runtime.selection().wantsKernel(kernel->info->name());
+  const Selection &selection = in.runtime.selection();
+  kernel->is_chosen = selection.wantsKernel(kernel->info->name()) &&
+                      isOfWantedLibrary(selection, in.agent, in.loaded);
   note("kernel {} at {:#x}{}", kernel->info->name(), kernel->device.object,
        kernel->is_chosen ? "" : ", not chosen");
   in.kernels.push_back(kernel);
@@ -185,11 +205,38 @@ void registerExecutable(hsa_executable_t executable) {
 
 // The functions that stand in the runtime's tables.
 
+bool wantsPaths() {
+  const Visit visit;
+  return visit.runtime() && visit.runtime()->selection().hasLibraryFilter();
+}
+
+/// The file that is mapped there: a library, or what the runtime has mapped itself.
+std::string fileAt(const void *bytes) {
+  if (!wantsPaths()) return "";
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin = 0, end = 0;
+    const auto address = reinterpret_cast<unsigned long>(bytes);
+    if (std::sscanf(line.c_str(), "%lx-%lx", &begin, &end) != 2 || address < begin ||
+        address >= end)
+      continue;
+    const size_t slash = line.find('/');
+    return slash == std::string::npos ? "" : line.substr(slash);
+  }
+  return "";
+}
+
+std::string fileBehind(hsa_file_t file) {
+  if (!wantsPaths()) return "";
+  std::error_code error;
+  return std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", file), error).string();
+}
+
 void seeMemory(const void *bytes, size_t size, uint64_t reader) noexcept {
   if (!Runtime::active()) return;
   aside("a code object was not seen", [&] {
     const codeobj::ByteView view(static_cast<const uint8_t *>(bytes), size);
-    pending().addReader(reader, codeobj::Blob::borrow(view, pending().nextName()));
+    pending().addReader(reader, codeobj::Blob::borrow(view, pending().nextName()), fileAt(bytes));
   });
 }
 
@@ -214,7 +261,8 @@ void addFileReader(hsa_file_t file, size_t offset, size_t size, uint64_t reader)
     if (n <= 0) return;
     done += static_cast<size_t>(n);
   }
-  pending().addReader(reader, codeobj::Blob::own(std::move(bytes), pending().nextName()));
+  pending().addReader(reader, codeobj::Blob::own(std::move(bytes), pending().nextName()),
+                      fileBehind(file));
 }
 
 void seeFile(hsa_file_t file, size_t offset, size_t size, uint64_t reader) noexcept {

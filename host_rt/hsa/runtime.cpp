@@ -187,7 +187,7 @@ void Runtime::startThreads() {
   analysis_ = std::make_unique<Analysis>(options, std::move(handlers), *output_, trace_.get());
   analysis_->log().setFilter(settings_.workgroups);
   analysis_->log().setWishes(
-      {settings_.instrumented, keepsCode() ? settings_.kernels : "",
+      {settings_.instrumented, keepsCode() ? settings_.kernels : "", settings_.library_filter,
        [this](const std::string &name) { return selection_.wantsKernel(name); },
        [this] { return dispatches_.load(std::memory_order_relaxed); }});
   if (trace_) trace_->filter(settings_.workgroups);

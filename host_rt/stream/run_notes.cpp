@@ -100,6 +100,10 @@ std::optional<std::string> hintFor(const Wishes &wishes, const Outcome &outcome)
       std::ranges::none_of(outcome.kernels, wishes.wants_kernel))
     return fmt::format("--kernels '{}' matches none of the kernels that ran: {}", wishes.kernels,
                        nameList(outcome.kernels));
+  if (wishes.instrumented && outcome.instrumented == 0 && !outcome.lacks_twins &&
+      !wishes.library_filter.empty())
+    return fmt::format("--library-filter '{}' chooses none of the kernels that ran: {}",
+                       wishes.library_filter, nameList(outcome.kernels));
   if (wishes.instrumented && outcome.instrumented == 0 && outcome.lacks_twins)
     return "no kernel was instrumented: none of those asked for has an instrumented twin; compile "
            "the application with 'fadeprobe cc'";

@@ -30,7 +30,8 @@ inline constexpr std::string_view kNoTwin = "it has no instrumented twin";
 /// What the user asked for, as far as it can turn out to be nothing.
 struct Wishes {
   bool instrumented = false;
-  std::string kernels; ///< the expression; empty: all
+  std::string kernels;        ///< the expression; empty: all
+  std::string library_filter; ///< the same
   std::function<bool(const std::string &kernel)> wants_kernel;
   std::function<uint64_t()> dispatched; ///< how many dispatches there were in all
 };

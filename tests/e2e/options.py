@@ -158,6 +158,22 @@ class Tests(fade.Test):
         # Without instrumentation and without a cache no kernel is chosen.
         self.assert_fine(self.probe(["-k", "nomatch"], [MANY, 2]))
 
+    def test_kernels_are_chosen_by_the_file_that_has_them(self):
+        for chosen in ("/e2e_many", "!/librocblas", "!^$"):
+            result = self.probe(["-i", "--library-filter", chosen], [MANY, 2])
+            self.assert_fine(result)
+            self.assertEqual(result.summary()["instrumented"], 2, chosen)
+        result = self.probe(["-i", "--library-filter", "!e2e_many"], [MANY, 2])
+        self.assertEqual((result.code, result.stdout, result.summary()["instrumented"]), (0, "2 dispatches are right\n", 0))
+        self.assertEqual(result.said, ["fade: --library-filter '!e2e_many' chooses none of the kernels that ran: step(unsigned int*, unsigned int)"])
+        # A module that the program loads from a file is of that file.
+        for chosen, count in (("\\.hsaco$", True), ("!\\.hsaco$", False)):
+            result = self.probe(["-i", "--library-filter", chosen], [program("scaling")], stdin=f"file {fade.code_object('scale1-twin')}\n")
+            self.assertEqual(result.code, 0, result.stderr)
+            self.assertEqual(result.summary()["instrumented"] > 0, count, chosen)
+        self.assert_mistake(["-i", "--library-filter", "(["], "not a regular expression")
+        self.assert_mistake(["-i", "--library-filter", "!"], "empty")
+
     def test_a_program_without_twins_is_told_how_to_get_them(self):
         result = self.probe(["-i", "--observe", "pass"], [program("plain"), 2])
         self.assertEqual((result.code, len(result.said)), (0, 1), result.stderr)

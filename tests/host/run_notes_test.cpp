@@ -65,11 +65,19 @@ TEST(RunNotes, WhatWasSampledIsSaid) {
 }
 
 Wishes wishesOf(const std::string &pattern) {
-  return {true, pattern,
+  return {true, pattern, "",
           [pattern](const std::string &name) {
             return pattern.empty() || name.find(pattern) != std::string::npos;
           },
           nullptr};
+}
+
+TEST(RunNotes, AFilterOfLibrariesThatChoosesNothingIsNamed) {
+  Wishes wishes = wishesOf("");
+  wishes.library_filter = "!/app";
+  EXPECT_EQ(hintFor(wishes, {{"a()"}, 0, false}),
+            "--library-filter '!/app' chooses none of the kernels that ran: a()");
+  EXPECT_EQ(hintFor(wishes, {{"a()"}, 1, false}), std::nullopt);
 }
 
 TEST(RunNotes, AnExpressionThatMatchesNothingIsNamedWithSomeOfTheKernels) {

@@ -46,6 +46,7 @@ TEST(Settings, EveryVariableIsRead) {
   const auto read = readFrom({{"FADE_INSTRUMENTED", "true"},
                               {"FADE_HANDLERS", "Heatmap:page=1M;/x/libMine.so"},
                               {"FADE_KERNELS", "vadd|saxpy"},
+                              {"FADE_LIBRARY_FILTER", "!/librocblas"},
                               {"FADE_DISPATCHES", "2-5"},
                               {"FADE_SEED", "17"},
                               {"FADE_KERNEL_CACHE", "/a:/b"},
@@ -88,6 +89,7 @@ TEST(Settings, EveryVariableIsRead) {
   EXPECT_EQ(s.handlers[0].options, "page=1M");
   EXPECT_EQ(s.handlers[1].name, "/x/libMine.so");
   EXPECT_EQ(s.kernels, "vadd|saxpy");
+  EXPECT_EQ(s.library_filter, "!/librocblas");
   EXPECT_EQ(s.dispatches.first, 2u);
   EXPECT_EQ(s.dispatches.last, 5u);
   EXPECT_EQ(s.seed, 17u);
@@ -117,7 +119,7 @@ TEST(Settings, EveryVariableIsRead) {
   EXPECT_EQ(s.allocations[0].caller, "a,b");
   EXPECT_EQ(s.allocations[1].place, AllocationPlace::host);
   EXPECT_EQ(s.allocations[1].caller, "x");
-  EXPECT_EQ(variables().size(), 34u) << "a new variable belongs in this test";
+  EXPECT_EQ(variables().size(), 35u) << "a new variable belongs in this test";
 }
 
 TEST(Settings, AMistakeIsOneLineWithTheNearestRightWord) {
