@@ -1,5 +1,8 @@
 #include "trace/api_text.h"
 
+#include "fade/hip_structures.h"
+
+#include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
 #include <map>
@@ -46,6 +49,7 @@ Parameter nextParameter(std::string_view &rest) {
 
 /// The type that a pointer points to.
 std::string_view pointee(std::string_view type) {
+  if (type.starts_with("const ")) type.remove_prefix(6);
   if (type.ends_with('*')) type.remove_suffix(1);
   return type;
 }
@@ -62,6 +66,12 @@ int64_t signedValue(Kind kind, uint64_t word) {
 std::string_view textIn(std::span<const uint64_t> words) {
   const auto *bytes = reinterpret_cast<const char *>(words.data());
   return {bytes, strnlen(bytes, words.size_bytes())};
+}
+
+std::string hexadecimal(std::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
 }
 
 /// Writes one value with `put`, which is given something that JsonWriter can write.
@@ -104,41 +114,115 @@ private:
   const unsigned hip_major_;
 };
 
-void writeStructure(JsonWriter &json, std::string_view key, Kind kind, std::string_view type,
-                    std::span<const uint64_t> words) {
-  const auto *numbers = reinterpret_cast<const uint32_t *>(words.data());
-  if (type == "dim3") {
-    json.object(key, [&] {
-      json.field("x", numbers[0]);
-      json.field("y", numbers[1]);
-      json.field("z", numbers[2]);
-    });
-  } else if (kind == Kind::words4) {
-    json.list(key, [&] {
-      for (std::size_t i = 0; i < words.size() * 2; ++i) json.value(numbers[i]);
-    });
-  } else if (kind == Kind::words8) {
-    json.list(key, [&] {
-      for (const uint64_t word : words) json.value(word);
-    });
-  } else {
-    std::string text;
-    const auto *bytes = reinterpret_cast<const uint8_t *>(words.data());
-    for (std::size_t i = 0; i < words.size_bytes(); ++i) text += fmt::format("{:02x}", bytes[i]);
-    json.field(key, text);
+/// A structure: what its members are called, and the bytes it had.
+class Structure {
+public:
+  Structure(std::string_view type, std::span<const uint64_t> words, unsigned hip_major)
+      : members_(hip::membersOf(type, hip_major)),
+        bytes_(reinterpret_cast<const char *>(words.data()), words.size_bytes()),
+        hip_major_(hip_major) {}
+
+  explicit operator bool() const { return !members_.empty(); }
+
+  void write(JsonWriter &json, std::string_view key) const { writeLevel(json, key, members_, 0); }
+
+  /// One member, if it has one of that name.
+  std::optional<uint64_t> number(std::string_view path) const {
+    const auto at = std::ranges::find(members_, path, &hip::Member::path);
+    if (at == members_.end()) return std::nullopt;
+    return wordAt(at->offset, hip::bytesOf(at->kind));
   }
+
+private:
+  /// Members that have the first `skip` bytes of their paths in common.
+  void writeLevel(JsonWriter &json, std::string_view key, std::span<const hip::Member> members,
+                  std::size_t skip) const {
+    json.object(key, [&] {
+      for (std::size_t i = 0; i < members.size();) {
+        const std::string_view rest = members[i].path.substr(skip);
+        const auto dot = rest.find('.');
+        if (dot == rest.npos) {
+          if (holds(members[i])) writeMember(json, rest, members[i]);
+          ++i;
+          continue;
+        }
+        const std::string_view prefix = members[i].path.substr(0, skip + dot + 1);
+        std::size_t end = i;
+        bool is_there = false;
+        while (end < members.size() && members[end].path.starts_with(prefix))
+          is_there = holds(members[end++]) || is_there;
+        if (is_there)
+          writeLevel(json, rest.substr(0, dot), members.subspan(i, end - i), prefix.size());
+        i = end;
+      }
+    });
+  }
+
+  /// Whether it is the choice of its union.
+  bool holds(const hip::Member &member) const {
+    if (member.when < 0) return true;
+    return static_cast<int32_t>(wordAt(static_cast<unsigned>(member.when), 4)) == member.value;
+  }
+
+  uint64_t wordAt(std::size_t offset, std::size_t size) const {
+    uint64_t word = 0;
+    if (offset <= bytes_.size() && size <= bytes_.size() - offset)
+      std::memcpy(&word, bytes_.data() + offset, size);
+    return word;
+  }
+
+  void writeMember(JsonWriter &json, std::string_view key, const hip::Member &member) const {
+    if (member.kind == Kind::text) return writeText(json, key, member);
+    const auto write = [&](unsigned index, auto put) {
+      const std::size_t size = hip::bytesOf(member.kind);
+      const uint64_t word = wordAt(member.offset + index * size, size);
+      Value(member.kind, member.type, {&word, 1}, hip_major_).write(put);
+    };
+    if (member.count == 1) return write(0, [&](const auto &value) { json.field(key, value); });
+    json.list(key, [&] {
+      for (unsigned i = 0; i < member.count; ++i)
+        write(i, [&](const auto &value) { json.value(value); });
+    });
+  }
+
+  /// HIP has names and identifiers in arrays of characters.
+  void writeText(JsonWriter &json, std::string_view key, const hip::Member &member) const {
+    if (member.offset > bytes_.size()) return json.field(key, nullptr);
+    const std::string_view all = bytes_.substr(member.offset, member.count);
+    const std::string_view text = all.substr(0, all.find('\0'));
+    const bool is_text =
+        std::ranges::all_of(text, [](unsigned char c) { return c >= 0x20 && c != 0x7f; }) &&
+        all.find_first_not_of('\0', text.size()) == all.npos;
+    if (is_text) return json.field(key, text);
+    json.field(key, hexadecimal(all));
+  }
+
+  const std::span<const hip::Member> members_;
+  const std::string_view bytes_;
+  const unsigned hip_major_;
+};
+
+void writeStructure(JsonWriter &json, std::string_view key, std::string_view type,
+                    std::span<const uint64_t> words, unsigned hip_major) {
+  if (const Structure structure(type, words, hip_major); structure)
+    return structure.write(json, key);
+  json.field(key, hexadecimal({reinterpret_cast<const char *>(words.data()), words.size_bytes()}));
 }
 
 void writeArgument(JsonWriter &json, const Parameter &parameter, const Recorded &recorded,
                    std::span<const uint64_t> words, bool has_outputs, unsigned hip_major) {
   const auto put = [&](const auto &value) { json.field(parameter.name, value); };
-  if (words[0] == 0 && (recorded.is_output || recorded.kind == Kind::text)) return put(nullptr);
+  const bool is_followed = recorded.is_output || recorded.kind == Kind::text;
+  if (words[0] == 0 && (is_followed || recorded.kind == Kind::behind)) return put(nullptr);
   if (recorded.is_output && !has_outputs) return put(nullptr);
+  if (recorded.kind == Kind::behind)
+    return writeStructure(json, parameter.name, pointee(parameter.type), words.subspan(1),
+                          hip_major);
   if (recorded.kind == Kind::text) return put(textIn(words.subspan(1)));
   if (recorded.is_output)
     return Value(recorded.kind, pointee(parameter.type), words.subspan(1), hip_major).write(put);
   if (recorded.kind >= Kind::words4)
-    return writeStructure(json, parameter.name, recorded.kind, parameter.type, words);
+    return writeStructure(json, parameter.name, parameter.type, words, hip_major);
   Value(recorded.kind, parameter.type, words, hip_major).write(put);
 }
 
@@ -185,7 +269,7 @@ void writeResult(JsonWriter &json, const Call &call, unsigned hip_major) {
     return Value(recorded.kind, function.result_type, {&call.result, 1}, hip_major).write(put);
   const auto words = call.words.subspan(function.argument_words);
   if (recorded.kind != Kind::text)
-    return writeStructure(json, "result", recorded.kind, function.result_type, words);
+    return writeStructure(json, "result", function.result_type, words, hip_major);
   if (call.result == 0) return put(nullptr);
   put(textIn(words.subspan(1)));
 }
@@ -240,13 +324,20 @@ std::string argumentText(const Call &call, unsigned hip_major) {
 }
 
 std::optional<uint64_t> argument(const Call &call, std::string_view name) {
+  const auto dot = name.find('.');
+  const std::string_view path = dot == name.npos ? "" : name.substr(dot + 1);
   std::optional<uint64_t> found;
   eachArgument(call, [&](const Parameter &parameter, const Recorded &recorded, auto words) {
-    if (parameter.name != name) return false;
-    if (!recorded.is_output)
+    if (parameter.name != name.substr(0, dot)) return false;
+    const bool is_there = !recorded.is_output || (call.flags & events::kCallOutputs) != 0;
+    if (!path.empty()) {
+      if (recorded.kind == Kind::behind && is_there && words[0] != 0)
+        found = Structure(pointee(parameter.type), words.subspan(1), call.hip_major).number(path);
+    } else if (!recorded.is_output) {
       found = words[0];
-    else if ((call.flags & events::kCallOutputs) != 0 && words[0] != 0)
+    } else if (is_there && words[0] != 0) {
       found = words[1];
+    }
     return true;
   });
   return found;

@@ -20,7 +20,7 @@ void writeArguments(JsonWriter &json, const Call &call, unsigned hip_major);
 void writeResult(JsonWriter &json, const Call &call, unsigned hip_major);
 
 /// One argument as a number, by its name: for addresses, sizes and handles. An output has the value
-/// that it has after the call.
+/// that it has after the call. "p.extent.width": a member of a structure behind a pointer.
 std::optional<uint64_t> argument(const Call &call, std::string_view name);
 
 /// All words of one argument; empty if there is none of that name.

@@ -344,7 +344,8 @@ private:
     for (Call &call : events_.calls) {
       if (const auto at = call_stacks_.find(call.position); at != call_stacks_.end())
         call.stack = at->second;
-      if (events_.hipMajor(call.thread.pid) == 5) call.function = plainForm(call.function);
+      call.hip_major = static_cast<uint16_t>(events_.hipMajor(call.thread.pid));
+      if (call.hip_major == 5) call.function = plainForm(call.function);
     }
     std::ranges::sort(events_.findings, {}, &Finding::time_ns);
     std::ranges::sort(events_.usages, {}, &Usage::time_ns);

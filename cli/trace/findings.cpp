@@ -67,11 +67,18 @@ private:
   std::map<uint32_t, std::set<uint64_t>> streams_; ///< by process
 };
 
-/// Where a thread of HIP's makes the packets, nobody knows what became of a call.
+/// Where a thread of HIP's makes the packets, nobody knows what became of a call: then no launch
+/// has a kernel. Single kernels without a call are those of the first one, in which FADE is loaded.
 std::set<uint32_t> processesWithoutCauses(const HostEvents &events) {
   std::set<uint32_t> unknown;
   for (const Operation &operation : events.operations)
     if (operation.event.call == 0) unknown.insert(operation.pid);
+  for (const Operation &operation : events.operations) {
+    const auto call = events.callAt(operation.event.call);
+    if (operation.isKernel() && call &&
+        std::string_view(events.calls[*call].function->group) == "launch")
+      unknown.erase(operation.pid);
+  }
   return unknown;
 }
 

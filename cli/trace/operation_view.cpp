@@ -31,12 +31,44 @@ Direction directionIn(std::string_view function) {
   return Direction::none;
 }
 
+/// Of hipMemoryType of both sides. The host is 0 in HIP 5, and 1 since.
+/// since.
+Direction directionOf(uint64_t from, uint64_t to, unsigned hip_major) {
+  const uint64_t host = hip_major == 5 ? 0 : 1;
+  if (from == host) return to == host ? Direction::host_to_host : Direction::host_to_device;
+  return to == host ? Direction::device_to_host : Direction::device_to_device;
+}
+
 /// The first of these arguments that the function has.
 template <std::size_t N>
 std::optional<uint64_t> firstOf(const Call &call, const std::array<std::string_view, N> &names) {
   for (const std::string_view name : names)
     if (const auto value = argument(call, name)) return value;
   return std::nullopt;
+}
+
+/// A copy that is described by a structure (hipMemcpy3D, hipMemcpyParam2D, hipDrvMemcpy3D).
+void readDescription(const Call &call, CopyCall &copy) {
+  const auto of = [&](const char *name) { return argument(call, name); };
+  const auto address = [&](std::initializer_list<const char *> names) {
+    for (const char *name : names)
+      if (const auto value = of(name); value && *value != 0) return *value;
+    return uint64_t{0};
+  };
+  if (const auto width = of("p.extent.width")) {
+    // An array counts in elements, whose size nobody has said.
+    const bool has_array = address({"p.srcArray", "p.dstArray"}) != 0;
+    if (!has_array) copy.bytes = *width * *of("p.extent.height") * *of("p.extent.depth");
+    copy.to = address({"p.dstPtr.ptr"});
+    copy.from = address({"p.srcPtr.ptr"});
+    if (const auto kind = of("p.kind")) copy.direction = directionOf(*kind);
+  } else if (const auto bytes = of("pCopy.WidthInBytes")) {
+    copy.bytes = *bytes * of("pCopy.Height").value_or(1) * of("pCopy.Depth").value_or(1);
+    copy.to = address({"pCopy.dstDevice", "pCopy.dstHost"});
+    copy.from = address({"pCopy.srcDevice", "pCopy.srcHost"});
+    copy.direction = directionOf(of("pCopy.srcMemoryType").value_or(0),
+                                 of("pCopy.dstMemoryType").value_or(0), call.hip_major);
+  }
 }
 
 std::optional<uint64_t> bytesOf(const Call &call, std::string_view function) {
@@ -69,6 +101,7 @@ std::optional<CopyCall> copyOf(const Call &call) {
   copy.from = firstOf<4>(call, {"src", "srcDevice", "srcHost", "symbol"}).value_or(0);
   const auto kind = argument(call, "kind");
   copy.direction = kind ? directionOf(*kind) : directionIn(function);
+  readDescription(call, copy);
   return copy;
 }
 
@@ -83,10 +116,21 @@ LaunchSizes launchSizes(const Call &call) {
     const auto read = [&](std::string name, uint32_t &to) {
       if (const auto value = argument(call, name += axes[i])) to = static_cast<uint32_t>(*value);
     };
-    for (const char *name : {"gridDim", "globalWorkSize"}) read(name, sizes.grid[i]);
-    for (const char *name : {"blockDim", "localWorkSize"}) read(name, sizes.workgroup[i]);
+    for (const char *name : {"gridDim", "globalWorkSize", "config.gridDim"})
+      read(name, sizes.grid[i]);
+    for (const char *name : {"blockDim", "localWorkSize", "config.blockDim"})
+      read(name, sizes.workgroup[i]);
+    constexpr std::array members = {"x", "y", "z"};
+    const auto member = [&](const char *name) {
+      return argument(call, std::string(name) + members[i]);
+    };
+    if (const auto value = member("config.gridDim.")) sizes.grid[i] = static_cast<uint32_t>(*value);
+    if (const auto value = member("config.blockDim."))
+      sizes.workgroup[i] = static_cast<uint32_t>(*value);
   }
-  sizes.lds = firstOf<2>(call, {"sharedMemBytes", "sharedMem"}).value_or(0);
+  sizes.lds = firstOf<4>(call, {"sharedMemBytes", "sharedMem", "config.dynamicSmemBytes",
+                                "config.sharedMemBytes"})
+                  .value_or(0);
   return sizes;
 }
 

@@ -3,6 +3,9 @@
 #include "hip/call_wrapper.h"
 
 namespace fade::hip {
+
+bool is_hip_five = false;
+
 namespace {
 
 template <Table From, unsigned Index, typename Signature, Launched What> struct Hook {

@@ -11,6 +11,9 @@
 
 namespace fade::hip {
 
+/// Some structures were shorter then. Set before any wrapper is called.
+extern bool is_hip_five;
+
 /// A call that is being recorded, from before it begins to its end.
 class CallScope {
 public:
@@ -62,9 +65,23 @@ inline void putText(uint64_t *at, const char *text) noexcept {
   bytes[size] = '\0';
 }
 
+/// What an argument points to. HIP refuses small numbers, which some clients pass, without looking.
+template <typename T> void putBehind(uint64_t *at, const T &value) noexcept {
+  using Is = BehindOf<T>;
+  constexpr uintptr_t never_mapped = 65536;
+  if (reinterpret_cast<uintptr_t>(value) < never_mapped) return;
+  std::memcpy(at, value, is_hip_five ? Is::kBytesInFive : Is::kBytes);
+}
+
 /// Before the call.
 template <typename T> uint64_t *putArgument(uint64_t *at, const T &value) noexcept {
   constexpr Recorded recorded = recordedAs<T>();
+  if constexpr (BehindOf<T>::value) {
+    at[0] = reinterpret_cast<uint64_t>(value);
+    std::memset(at + 1, 0, 8 * (recorded.words - 1));
+    if constexpr (BehindOf<T>::kIsRead) putBehind(at + 1, value);
+    return at + recorded.words;
+  }
   if constexpr (sizeof(T) % 8 != 0) at[recorded.words - 1] = 0;
   std::memcpy(at, &value, sizeof value);
   if constexpr (std::is_same_v<T, const char *>)
@@ -77,7 +94,9 @@ template <typename T> uint64_t *putArgument(uint64_t *at, const T &value) noexce
 /// After a call that has succeeded: the value of an output.
 template <typename T> uint64_t *putOutput(uint64_t *at, const T &value) noexcept {
   constexpr Recorded recorded = recordedAs<T>();
-  if constexpr (recorded.is_output) {
+  if constexpr (BehindOf<T>::value) {
+    if constexpr (BehindOf<T>::kIsWritten) putBehind(at + 1, value);
+  } else if constexpr (recorded.is_output) {
     if (value) {
       if constexpr (std::is_same_v<T, char *>)
         putText(at + 1, value);
@@ -94,7 +113,13 @@ template <uint16_t Number, typename Signature, Launched What = Launched::nothing
 template <uint16_t Number, typename R, typename... A, Launched What>
 struct Wrapper<Number, R(A...), What> {
   using Layout = SignatureOf<R(A...)>;
-  static constexpr bool kHasOutputs = (false || ... || recordedAs<A>().is_output);
+  template <typename T> static constexpr bool isChanged() {
+    if constexpr (BehindOf<T>::value)
+      return BehindOf<T>::kIsWritten;
+    else
+      return recordedAs<T>().is_output;
+  }
+  static constexpr bool kHasOutputs = (false || ... || isChanged<A>());
 
   static inline R (*next)(A...) = nullptr; ///< HIP's own; set before the wrapper is called
 

@@ -3,6 +3,7 @@
 #include "hip/entry_code.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -73,12 +74,27 @@ struct Planned {
   EntryCode code;
 };
 
-/// HIP 5 has the forms of its day under their plain names.
-std::string nameIn(void *handle, const ApiFunction &function) {
-  const std::string name = function.info.name;
-  const std::string_view old = "R0000";
-  if (!name.ends_with(old) || dlsym(handle, name.c_str())) return name;
-  return name.substr(0, name.size() - old.size());
+/// Functions that HIP 5 has under their names in C++ only.
+constexpr std::array<std::pair<std::string_view, const char *>, 4> kNamesInCpp = {{
+    {"hipExtModuleLaunchKernel", "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjm"
+                                 "P12ihipStream_tPPvS4_P11ihipEvent_tS6_j"},
+    {"hipHccModuleLaunchKernel", "_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjm"
+                                 "P12ihipStream_tPPvS4_P11ihipEvent_tS6_"},
+    {"hipCreateSurfaceObject", "_Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc"},
+    {"hipDestroySurfaceObject", "_Z23hipDestroySurfaceObjectP13__hip_surface"},
+}};
+
+/// HIP 5 has the forms of its day under their plain names. Null: it has none.
+char *addressIn(void *handle, const ApiFunction &function) {
+  std::string name = function.info.name;
+  void *at = dlsym(handle, name.c_str());
+  if (const std::string_view old = "R0000"; !at && name.ends_with(old)) {
+    name.resize(name.size() - old.size());
+    at = dlsym(handle, name.c_str());
+  }
+  for (const auto &[plain, in_cpp] : kNamesInCpp)
+    if (!at && plain == name) at = dlsym(handle, in_cpp);
+  return static_cast<char *>(at);
 }
 
 /// Where each function begins in this library; nothing of other libraries that it may be linked to.
@@ -88,7 +104,7 @@ std::vector<Planned> plan(const LoadedLibrary &library, void *handle, char *stub
   std::vector<Planned> all;
   std::set<const char *> taken; // two names may be one function
   for (const ApiFunction *function : functions) {
-    auto *at = static_cast<char *>(dlsym(handle, nameIn(handle, *function).c_str()));
+    char *at = addressIn(handle, *function);
     if (!at || *function->next) continue;
     const auto part = std::ranges::find_if(library.code, [&](const auto &p) { return p.has(at); });
     if (part == library.code.end()) continue;

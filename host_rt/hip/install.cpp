@@ -3,6 +3,7 @@
 #include "base/api_choice.h"
 #include "base/diagnostics.h"
 #include "hip/api_functions.h"
+#include "hip/call_wrapper.h"
 #include "hip/entry_patch.h"
 #include "hip/first_call.h"
 #include "hip/kernel_names.h"
@@ -56,6 +57,7 @@ private:
       patch(library, {Table::compiler});
     } else {
       // Before HIP 6 there are no tables. hiprtc was a part of HIP then.
+      is_hip_five = true;
       patch(library, {Table::runtime, Table::compiler, Table::rtc});
     }
     findNameFunctions(library);

@@ -1,5 +1,6 @@
 #include "hip/properties.h"
 
+#include "fade/hip_structures.h"
 #include "hip/recorder.h"
 
 #include <array>
@@ -12,12 +13,30 @@
 namespace fade::hip {
 namespace {
 
-/// Where things are in hipDeviceProp_t: of HIP 5, and from HIP 6 on.
+/// Where things are in hipDeviceProp_t.
 struct Layout {
   unsigned memory, lds, wave, clock, memory_clock, memory_bus, units, l2, domain, bus, device, arch;
 };
-constexpr Layout kOld = {256, 264, 276, 308, 312, 316, 336, 340, 364, 368, 372, 396};
-constexpr Layout kNew = {288, 296, 308, 348, 608, 612, 388, 616, 592, 584, 588, 1160};
+consteval Layout layoutOf(std::string_view structure) {
+  const auto at = [&](std::string_view path) {
+    for (const Member &member : membersOf(structure, 0))
+      if (member.path == path) return member.offset;
+    throw "there is no such member"; // does not compile then
+  };
+  return {at("totalGlobalMem"),
+          at("sharedMemPerBlock"),
+          at("warpSize"),
+          at("clockRate"),
+          at("memoryClockRate"),
+          at("memoryBusWidth"),
+          at("multiProcessorCount"),
+          at("l2CacheSize"),
+          at("pciDomainID"),
+          at("pciBusID"),
+          at("pciDeviceID"),
+          at("gcnArchName")};
+}
+constexpr Layout kOld = layoutOf("hipDeviceProp_tR0000"), kNew = layoutOf("hipDeviceProp_tR0600");
 constexpr std::size_t kArchBytes = 256;
 
 std::vector<DeviceFacts> (*ask_facts)() = nullptr;

@@ -8,7 +8,8 @@
 // `table` and `index`: HIP 6 and 7 call every function through a table of pointers, which only ever
 // grows at its end; this is the place there. `result` and `arguments` are types that are passed in
 // the same registers as HIP's own; a pointer to something that is not const is an output, whose
-// value after the call is recorded; outputs that are not recorded have the type void *.
+// value after the call is recorded; outputs that are not recorded have the type void *. Structures
+// behind pointers are In, Out or InOut; what is in them is said by fade/hip_structures.h.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +24,14 @@ template <typename Word, unsigned Count> struct Words { Word words[Count]; };
 template <unsigned Count> using Words1 = Words<uint8_t, Count>;
 template <unsigned Count> using Words4 = Words<uint32_t, Count>;
 template <unsigned Count> using Words8 = Words<uint64_t, Count>;
+
+/// A structure that a pointer points to: whether HIP reads or writes it, its size, and that in
+/// HIP 5. Never defined: nobody but HIP and its clients know what is in it.
+enum class Way : uint8_t { in, out, both };
+template <Way Passed, unsigned Bytes, unsigned BytesInFive> struct Behind;
+template <unsigned Bytes, unsigned InFive = Bytes> using In = Behind<Way::in, Bytes, InFive>;
+template <unsigned Bytes, unsigned InFive = Bytes> using Out = Behind<Way::out, Bytes, InFive>;
+template <unsigned Bytes, unsigned InFive = Bytes> using InOut = Behind<Way::both, Bytes, InFive>;
 
 enum class Table : uint16_t { runtime = 0, compiler = 2000, rtc = 2100 };
 
@@ -49,13 +58,15 @@ enum class Kind : uint8_t {
   words4, // a structure of 32-bit numbers
   words8, // and of 64-bit ones
   other,  // a structure of something else
+  behind, // a structure that a pointer points to
 };
 
 inline constexpr std::size_t kTextBytes = 128;
 
 /// What is recorded of an argument or a result: so many 64-bit words. A text has the pointer, then
 /// the bytes, with a zero after the last. An output has the pointer, then the value after the call,
-/// or a text.
+/// or a text. A structure behind a pointer has the pointer, then its bytes: an output's after the
+/// call, any other's before it, and again after it if HIP may have changed it.
 struct Recorded {
   Kind kind = Kind::nothing;
   bool is_output = false;
@@ -66,12 +77,20 @@ template <typename T> struct IsWords : std::false_type {};
 template <typename Word, unsigned Count> struct IsWords<Words<Word, Count>> : std::true_type {
   using Element = Word;
 };
+template <typename T> struct BehindOf : std::false_type {};
+template <Way Passed, unsigned Bytes, unsigned BytesInFive>
+struct BehindOf<Behind<Passed, Bytes, BytesInFive> *> : std::true_type {
+  static constexpr bool kIsRead = Passed != Way::out, kIsWritten = Passed != Way::in;
+  static constexpr unsigned kBytes = Bytes, kBytesInFive = BytesInFive;
+};
 
 template <typename T> constexpr Recorded recordedAs() {
   if constexpr (std::is_void_v<T>) {
     return {};
   } else if constexpr (std::is_same_v<T, const char *> || std::is_same_v<T, char *>) {
     return {Kind::text, std::is_same_v<T, char *>, 1 + kTextBytes / 8};
+  } else if constexpr (BehindOf<T>::value) {
+    return {Kind::behind, !BehindOf<T>::kIsRead, 1 + (BehindOf<T>::kBytes + 7) / 8};
   } else if constexpr (std::is_pointer_v<T>) {
     using Pointee = std::remove_pointer_t<T>;
     if constexpr (std::is_void_v<Pointee>)

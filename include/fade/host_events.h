@@ -24,7 +24,7 @@ namespace fade::events {
 
 inline constexpr uint64_t kMagic = 0x53544e4556454446ull; // "FDEVENTS"
 inline constexpr uint32_t kBlockMagic = 0x4b424446;       // "FDBK"
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 inline constexpr uint64_t kHeaderBytes = 4096;
 inline constexpr uint32_t kBlockBytes = 128 * 1024;
 
