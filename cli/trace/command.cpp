@@ -26,6 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char *kNotUsed = "the application did not use the GPU: there is nothing to write";
+
 /// What is wrong with --format and --append, in one line; empty: nothing.
 std::string mistakeIn(const std::string &output, const std::string &format, bool append) {
   if (!format.empty() && output.empty()) return "--format needs -o FILE";
@@ -116,13 +118,16 @@ int runTrace(TraceOptions options, const std::vector<std::string> &application) 
   }
   std::error_code ignored;
   if (!fs::exists(recorded, ignored)) {
-    complain("the application did not use the GPU: there is nothing to write");
+    complain(kNotUsed);
     endLike(end);
   }
   const auto events = host_trace::HostEvents::read(recorded);
   if (!events)
     complain(events.error().message());
-  else {
+  else if (events->processes.empty()) { // fadeprobe control has made it
+    complain(kNotUsed);
+    fs::remove(recorded, ignored);
+  } else {
     sayWhatIsMissing(*events, recorded);
     if (writeViews(*events, options))
       fs::remove(recorded, ignored);
@@ -183,7 +188,13 @@ int runControl(const ControlOptions &options) {
   }
   if (options.what == "start") process->setOn(true);
   if (options.what == "stop") process->setOn(false);
-  if (options.what == "status")
+  if (!process->hasBegun())
+    std::fputs(
+        fmt::format("process {} has not used the GPU yet; recording will be {} when it does\n",
+                    options.pid, process->isOn() ? "on" : "off")
+            .c_str(),
+        stdout);
+  else if (options.what == "status")
     std::fputs(fmt::format("process {}: recording is {}, {:.1f} MB in {}, {} events lost\n",
                            options.pid, process->isOn() ? "on" : "off",
                            static_cast<double>(process->blocks()) * events::kBlockBytes / 1e6,

@@ -1,6 +1,7 @@
 #include "trace/control.h"
 
 #include "fade/host_events.h"
+#include "base/event_file.h"
 
 #include <atomic>
 #include <cerrno>
@@ -8,8 +9,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace fade::host_trace {
@@ -47,6 +50,16 @@ char *mapHeader(const std::string &path) {
   return page == MAP_FAILED ? nullptr : static_cast<char *>(page);
 }
 
+/// With which the process was started.
+std::map<std::string, std::string> environmentOf(uint32_t pid) {
+  std::map<std::string, std::string> variables;
+  std::ifstream file(fmt::format("/proc/{}/environ", pid));
+  for (std::string line; std::getline(file, line, '\0');)
+    if (const auto equals = line.find('='); equals != line.npos)
+      variables.emplace(line.substr(0, equals), line.substr(equals + 1));
+  return variables;
+}
+
 } // namespace
 
 Result<RecordingProcess> RecordingProcess::find(uint32_t pid) {
@@ -59,17 +72,42 @@ Result<RecordingProcess> RecordingProcess::find(uint32_t pid) {
     auto *switches = reinterpret_cast<ProcessSwitch *>(page + events::kSwitchesAt);
     for (std::size_t i = 0; i < events::kSwitches; ++i)
       if (std::atomic_ref(switches[i].pid).load() == pid)
-        return RecordingProcess(file, page, &switches[i].is_on);
+        return RecordingProcess(file, page, &switches[i].is_on, true);
     munmap(page, events::kHeaderBytes);
   }
-  return Error::of(fmt::format("process {} records nothing: start it with fadeprobe trace, and it "
-                               "must have used the GPU",
-                               pid));
+  return announce(pid);
+}
+
+Result<RecordingProcess> RecordingProcess::announce(uint32_t pid) {
+  const auto variables = environmentOf(pid);
+  const auto value = [&](const char *name) {
+    const auto at = variables.find(name);
+    return at == variables.end() ? std::string() : at->second;
+  };
+  const std::string path = value("FADE_TRACE");
+  if (path.empty())
+    return Error::of(
+        fmt::format("process {} records nothing: it was not started with fadeprobe trace", pid));
+  // Elsewhere the name of the file is not known before the process has made it.
+  if (value("FADE_TRACE_FORMAT") != "events" || !path.starts_with('/'))
+    return Error::of(fmt::format("process {} has not used the GPU yet: its recording can be "
+                                 "switched when it has",
+                                 pid));
+  EventFile file;
+  if (const Status opened = file.open(path); !opened) return opened.error();
+  // The process must be able to write what was made here.
+  struct stat process {};
+  if (geteuid() == 0 && stat(fmt::format("/proc/{}", pid).c_str(), &process) == 0)
+    (void)!chown(path.c_str(), process.st_uid, process.st_gid);
+  const EventFile::Switch taken = file.takeSwitch(pid);
+  if (!taken.is_on) return Error{path, "", 0, "has no place for another process"};
+  if (!taken.was_there) std::atomic_ref(*taken.is_on).store(value("FADE_TRACE_START") != "off");
+  return RecordingProcess(path, file.header(), taken.is_on, false);
 }
 
 RecordingProcess::RecordingProcess(RecordingProcess &&other) noexcept
     : file_(std::move(other.file_)), header_(std::exchange(other.header_, nullptr)),
-      is_on_(other.is_on_) {}
+      is_on_(other.is_on_), has_begun_(other.has_begun_) {}
 
 RecordingProcess::~RecordingProcess() {
   if (header_) munmap(header_, events::kHeaderBytes);

@@ -12,12 +12,15 @@ namespace fade::host_trace {
 /// signal is sent, and a process that does not record is left alone.
 class RecordingProcess {
 public:
-  /// An error if there is no such process, or if it records nothing.
+  /// An error if there is no such process, or if it records nothing. One that was started with
+  /// fadeprobe trace and has not used the GPU yet gets a switch, which it finds when it does.
   static Result<RecordingProcess> find(uint32_t pid);
   RecordingProcess(RecordingProcess &&other) noexcept;
   RecordingProcess &operator=(RecordingProcess &&) = delete;
   ~RecordingProcess();
 
+  /// It has begun to write: it has used the GPU, or has set markers.
+  bool hasBegun() const { return has_begun_; }
   bool isOn() const;
   void setOn(bool on);
   const std::string &file() const { return file_; }
@@ -25,12 +28,14 @@ public:
   uint64_t lost() const;
 
 private:
-  RecordingProcess(std::string file, char *header, uint32_t *is_on)
-      : file_(std::move(file)), header_(header), is_on_(is_on) {}
+  RecordingProcess(std::string file, char *header, uint32_t *is_on, bool has_begun)
+      : file_(std::move(file)), header_(header), is_on_(is_on), has_begun_(has_begun) {}
+  static Result<RecordingProcess> announce(uint32_t pid);
 
   std::string file_;
   char *header_; ///< of the file, mapped
   uint32_t *is_on_;
+  bool has_begun_;
 };
 
 } // namespace fade::host_trace

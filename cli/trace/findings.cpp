@@ -1,6 +1,7 @@
 #include "trace/findings.h"
 
 #include "trace/api_text.h"
+#include "trace/cuda_layers.h"
 #include "trace/operation_view.h"
 
 #include <algorithm>
@@ -16,29 +17,6 @@ constexpr double kFallbackShare = 0.5;           ///< of a processor, in that ti
 bool isFine(const std::optional<std::string> &error) {
   return !error || *error == "hipSuccess" || *error == "HIPRTC_SUCCESS" ||
          *error == "hipErrorNotReady"; // an answer
-}
-
-std::string fileName(std::string_view path) {
-  return std::string(path.substr(path.rfind('/') + 1));
-}
-
-/// A library that has CUDA's names: NVIDIA's own, or one that stands in for it.
-bool isCudaLibrary(std::string_view path) {
-  const std::string name = fileName(path);
-  for (const char *begin : {"libcuda.", "libcuda-", "libcudart", "libcublas", "libcudnn",
-                            "libcufft", "libcusparse", "libcurand", "libcusolver", "libnvrtc",
-                            "libnccl", "libnvcuda", "libzluda", "libnvml", "libnvidia-ml"})
-    if (name.starts_with(begin)) return true;
-  return name.find("zluda") != name.npos;
-}
-
-/// cudaMalloc, cuLaunchKernel, cublasSgemm_v2.
-bool isCudaName(std::string_view function) {
-  if (function.starts_with("__cuda")) return true;
-  if (!function.starts_with("cu")) return false;
-  for (const char *begin : {"cuda", "cublas", "cudnn", "cufft", "cusparse", "curand", "cusolver"})
-    if (function.starts_with(begin)) return true;
-  return function.size() > 2 && function[2] >= 'A' && function[2] <= 'Z';
 }
 
 /// Calls that an operation belongs to, with those that made them.
@@ -82,6 +60,18 @@ std::set<uint32_t> processesWithoutCauses(const HostEvents &events) {
   return unknown;
 }
 
+/// How much an allocation was for, if it says so.
+std::optional<uint64_t> bytesWanted(const Call &call) {
+  for (const char *name : {"size", "sizeBytes", "bytesize", "pNodeParams.bytesize"})
+    if (const auto bytes = argument(call, name)) return bytes;
+  const auto width = argument(call, "width"), height = argument(call, "height");
+  const bool is_array = std::string_view(call.function->name).find("Array") != std::string::npos;
+  if (width && height && !is_array) return *width * std::max<uint64_t>(*height, 1);
+  const auto extent = argumentWords(call, "extent");
+  if (extent.size() == 3 && !is_array) return extent[0] * extent[1] * extent[2];
+  return std::nullopt;
+}
+
 class Facts {
 public:
   explicit Facts(const HostEvents &events) : events_(events), names_(events) {}
@@ -94,6 +84,9 @@ public:
     findErrors();
     findFallback();
     findRedirects();
+    for (const auto &[pid, process] : events_.processes)
+      if (!process.hip_library.empty())
+        for (const std::string &line : layersBySymbols(process)) add("cuda_layer", pid, line);
     std::vector<FoundFact> all;
     for (const auto &[key, fact] : facts_) all.push_back(fact);
     return all;
@@ -161,13 +154,11 @@ private:
       last = nullptr;
       if (!call.hasReturned() || isFine(errorOf(call, events_.hipMajor(call.thread.pid)))) continue;
       last = &call;
-      const bool is_memory = std::string_view(call.function->group) == "memory";
-      if (is_memory && errorText(call) == "hipErrorOutOfMemory")
+      if (errorText(call) == "hipErrorOutOfMemory") {
+        const auto bytes = bytesWanted(call);
         add("no_memory", call.thread.pid,
-            fmt::format("{} of {} bytes", name,
-                        argument(call, "size")
-                            .value_or(argument(call, "sizeBytes")
-                                          .value_or(argument(call, "bytesize").value_or(0)))));
+            bytes ? fmt::format("{} of {} bytes", name, *bytes) : std::string(name));
+      }
     }
     for (const auto &[thread, last] : open)
       if (last && isLaunch(*last)) reportUnseen(*last);

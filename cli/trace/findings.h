@@ -14,7 +14,8 @@ namespace fade::host_trace {
 struct FoundFact {
   /// property, corrected: a device's properties; no_effect: launches that returned success and
   /// reached no queue; unseen_error: errors that nobody asked about; no_memory: allocations that
-  /// failed; fallback: work without the GPU that was found; redirect: calls through a CUDA layer.
+  /// failed; fallback: work without the GPU that was found; redirect: calls through a CUDA layer;
+  /// cuda_layer: who is linked with one.
   std::string kind;
   std::string text;
   uint64_t count = 1;

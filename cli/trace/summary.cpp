@@ -135,13 +135,14 @@ private:
 
   /// What HIP says and what is so.
   std::string facts() const {
-    constexpr std::array<std::pair<const char *, const char *>, 6> titles = {
+    constexpr std::array<std::pair<const char *, const char *>, 7> titles = {
         {{"property", "properties of devices that are not so"},
          {"corrected", "properties of devices that were corrected"},
          {"no_memory", "allocations for which there was no memory"},
          {"unseen_error", "errors that nobody asked about: the next call was another one"},
          {"fallback", "a GPU was found, and work was done without it"},
-         {"redirect", "calls through a CUDA layer"}}};
+         {"redirect", "calls through a CUDA layer"},
+         {"cuda_layer", "libraries with CUDA's names"}}};
     std::string text;
     for (const auto &[kind, title] : titles) {
       std::map<std::string, uint64_t> counts;

@@ -157,7 +157,7 @@ void openOnce(const Settings &settings, const std::string &own_directory) {
       warn("{}; fadeprobe log {} -o {} makes the file", started.error().message(), events, output);
   }
   stack_depth = settings.trace_stacks;
-  setCounted(settings.trace_starts_on);
+  setCounted(startsOn(settings.trace_starts_on));
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -37,6 +38,7 @@ struct Shared {
   std::unordered_map<std::string, uint64_t> texts;
 };
 std::atomic<Shared *> shared{nullptr};
+std::optional<uint32_t> said_before; ///< by fadeprobe control
 
 uint32_t threadId() noexcept { return static_cast<uint32_t>(syscall(SYS_gettid)); }
 
@@ -64,10 +66,12 @@ void onThreadEnd(void *data) {
   delete log;
 }
 
-void takeSwitch(Shared &all, uint32_t is_on) noexcept {
-  uint32_t *taken = all.file.takeSwitch();
-  recording_switch = taken ? taken : &own_switch;
-  std::atomic_ref(*recording_switch).store(is_on);
+/// The value that its switch had already, if somebody has set it.
+std::optional<uint32_t> takeSwitch(Shared &all, uint32_t is_on) noexcept {
+  const EventFile::Switch taken = all.file.takeSwitch(static_cast<uint32_t>(getpid()));
+  recording_switch = taken.is_on ? taken.is_on : &own_switch;
+  const uint32_t before = std::atomic_ref(*recording_switch).exchange(is_on);
+  return taken.was_there ? std::optional(before) : std::nullopt;
 }
 
 /// A child has the same pages as its parent: it writes nothing to the blocks of the parent's
@@ -83,7 +87,7 @@ void onFork() {
   all->left.clear();
   all->texts.clear();
   const uint32_t is_on = std::atomic_ref(*recording_switch).load();
-  takeSwitch(*all, is_on);
+  (void)takeSwitch(*all, is_on);
   all->mutex.unlock();
 }
 
@@ -164,7 +168,7 @@ Status openRecorder(const std::string &path) {
   if (const int error = pthread_key_create(&all->at_thread_end, onThreadEnd))
     return Error::of(std::string("no key for threads: ") + std::strerror(error));
   if (Status opened = all->file.open(path); !opened) return opened;
-  takeSwitch(*all, 0);
+  said_before = takeSwitch(*all, 0);
   shared.store(all.release(), std::memory_order_release);
   pthread_atfork([] { shared.load(std::memory_order_acquire)->mutex.lock(); },
                  [] { shared.load(std::memory_order_acquire)->mutex.unlock(); }, onFork);
@@ -196,6 +200,8 @@ void recordSwitch(bool on) noexcept {
   recordEvent(event);
 }
 } // namespace
+
+bool startsOn(bool unless_said) noexcept { return said_before ? *said_before != 0 : unless_said; }
 
 bool hasRecorder() noexcept { return shared.load(std::memory_order_acquire) != nullptr; }
 

@@ -3,7 +3,7 @@
 
 #include "base/result.h"
 #include "fade/host_events.h"
-#include "hip/event_file.h"
+#include "base/event_file.h"
 
 #include <atomic>
 #include <cstdint>
@@ -80,6 +80,9 @@ inline uint64_t currentCall() noexcept { return thread_log ? thread_log->call : 
 
 /// Opens the file and records whose it is. Once in a process.
 Status openRecorder(const std::string &path);
+/// Whether recording is to be on from the beginning: what fadeprobe control has said before the
+/// file was opened, else this.
+bool startsOn(bool unless_said) noexcept;
 /// Once more, when it is known which HIP the process has.
 void recordProcess(std::string_view hip_library) noexcept;
 bool hasRecorder() noexcept;

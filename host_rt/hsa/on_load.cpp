@@ -4,6 +4,7 @@
 #include "hip/install.h"
 #include "hip/libraries.h"
 #include "hip/markers.h"
+#include "hip/preload/hsa_state.h"
 #include "hip/properties.h"
 #include "hip/recorder.h"
 #include "hip/writer_process.h"
@@ -54,6 +55,12 @@ void openTraceEarly() noexcept {
       stayLoaded();
       hip::openTrace(settings, ownDirectory());
       if (hip::hasRecorder()) greetRemote();
+      if (hip::hasRecorder() && isHsaOpen()) {
+        hip::startTrace(settings, ownDirectory());
+        warn(
+            "the GPU was in use before FADE was loaded: calls of HIP and markers are recorded from "
+            "here on, kernels and copies are not");
+      }
     });
   } catch (const std::exception &e) {
     warn("nothing is recorded: {}", e.what());
@@ -116,6 +123,7 @@ FADE_EXPORT void fade_record_marker(uint32_t kind, const char *text, uint64_t ra
   openTraceEarly();
   fade::hip::recordMarker(kind, text, range);
 }
+FADE_EXPORT void fade_trace_open() { openTraceEarly(); }
 FADE_EXPORT void fade_trace_start() {
   openTraceEarly();
   fade::hip::startOrStop(true);

@@ -5,6 +5,7 @@ import os
 import signal
 import sqlite3
 import subprocess
+import sys
 import unittest
 
 import fade
@@ -394,6 +395,28 @@ class Tests(fade.Test):
         with open(log) as file:
             found = [x for x in map(json.loads, file) if x.get("function") == "hipGetDevice" and "partial" not in x]
         self.assertEqual(len(found), 54)
+
+    def test_a_process_can_be_told_to_record_before_it_uses_the_gpu(self):
+        code = ("import ctypes, os, sys\n"
+                "print(os.getpid(), flush=True)\n"
+                "input()\n"
+                "hip = next(ctypes.CDLL(f'libamdhip64.so.{n}') for n in sys.argv[1])\n"
+                "for i in range(6): hip.hipGetDevice(ctypes.byref(ctypes.c_int()))\n")
+        for start, words, expected in (("off", ["start"], 6), ("on", ["stop"], 0), ("off", ["start", "stop", "flush"], 0), ("on", ["status"], 6)):
+            log = self.path("calls.jsonl")
+            process = subprocess.Popen([PROBE, "trace", "--api-log", log, "--start", start, "--", sys.executable, "-c", code, str(fade.HIP)],
+                                       env=fade.clean_environment({}), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE)
+            pid = int(process.stdout.readline())
+            for word in words:
+                said = self.control(word, pid)
+            self.assertEqual(said, f"process {pid} has not used the GPU yet; recording will be {'on' if expected else 'off'} when it does\n")
+            _, errors = process.communicate("go\n", timeout=60)
+            self.assertEqual((process.returncode, fade.Result(0, "", errors, "").said), (0, []))
+            with open(log) as file:
+                found = [x for x in map(json.loads, file) if x.get("function") == "hipGetDevice"]
+            self.assertEqual(len(found), expected, (start, words))
+            self.assertEqual(os.listdir(self.dir), ["calls.jsonl"])
 
     def test_switching_in_a_loop_from_outside_under_load(self):
         log = self.path("all.jsonl")

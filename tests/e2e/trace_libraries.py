@@ -165,6 +165,23 @@ class Tests(fade.Test):
             self.assertEqual(self.calls(), 7 * times)
         self.assertEqual(self.rows("SELECT DISTINCT args FROM api WHERE domain = 'UserMarker'"), [("late",)])
 
+    def test_a_tracer_that_comes_after_the_gpu_was_used_records_calls_and_says_so(self):
+        code = ("rpd = ctypes.CDLL(sys.argv[2])\n"
+                "calls(5)\n"
+                "rpd.rpd_rangePush(b'python', b'late', b'')\n"
+                "calls(2)\n"
+                "rpd.rpd_rangePop()\n"
+                "rpd.rpdstop()\n"
+                "calls(100)\n")
+        env = {"RPDT_FILENAME": self.path("run.rpd"), "FADE_TRACE_API": "^hipGetDevice$"}
+        result = self.software_gpu([sys.executable, "-c", self.HIP_CALLS + code, str(fade.HIP), TRACER], env)
+        self.assertEqual(result.code, 0, result.stderr)
+        self.assertEqual(result.said, ["fade: the GPU was in use before FADE was loaded: calls of HIP and markers are recorded from here on, "
+                                       "kernels and copies are not"])
+        self.assertEqual(self.calls(), 7)
+        self.assertEqual(self.rows("SELECT args FROM api WHERE domain = 'UserMarker'"), [("late",)])
+        self.only("run.rpd")
+
     def test_rpds_remote_starts_and_stops_by_signals(self):
         process = self.start([DL, "paced"], self.preloaded(REMOTE, RPDT_FILENAME=self.path("run.rpd")))
         pid = int(process.stdout.readline())

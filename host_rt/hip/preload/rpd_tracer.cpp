@@ -1,9 +1,10 @@
 // librpd_tracer.so as RPD has it: preloaded, or loaded by rpdTracerControl.py. Sets up FADE by the
-// variables of RPD before the GPU is used.
+// variables of RPD before the GPU is used. If it is in use already, calls and markers are recorded.
 //   RPDT_FILENAME    the file; ./trace.rpd unless it is set
 //   RPDT_AUTOSTART   0: nothing is recorded until rpdstart
 //   RPDT_AUTOFLUSH   1: every second
 //   RPDT_STACKFRAMES 1: with stacks
+#include "hsa_state.h"
 #include "own_fade.h"
 
 #include <climits>
@@ -30,6 +31,10 @@ std::string absolute(const std::string &path) {
   return std::string(directory) + "/" + path;
 }
 
+void call(const char *name) noexcept {
+  if (auto *function = fadeFunctionOf<void()>(name)) function();
+}
+
 __attribute__((constructor)) void setUp() {
   try {
     addToTools();
@@ -42,12 +47,9 @@ __attribute__((constructor)) void setUp() {
     if (isOn("RPDT_AUTOFLUSH")) setenv("FADE_TRACE_FLUSH", "1", 1);
     if (isOn("RPDT_STACKFRAMES")) setenv("FADE_TRACE_STACKS", "on", 1);
     setenv("RPDT_LOADED", "1", 1);
-  } catch (...) { // no memory: nothing is recorded
+    if (fade::isHsaOpen()) call("fade_trace_open"); // nobody else will
+  } catch (...) {                                   // no memory: nothing is recorded
   }
-}
-
-void call(const char *name) noexcept {
-  if (auto *function = fadeFunctionOf<void()>(name)) function();
 }
 
 } // namespace

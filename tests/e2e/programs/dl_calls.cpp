@@ -244,11 +244,9 @@ int ignored() {
 int cuda(const char *library) {
   void *layer = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (!layer) return 89;
-  const auto start = reinterpret_cast<void (*)(void *)>(dlsym(layer, "layer_start"));
   const auto allocate = reinterpret_cast<int (*)(void **, size_t)>(dlsym(layer, "cudaMalloc"));
-  if (!start || !allocate) return 88;
+  if (!allocate) return 88;
   call(getDevice(), 1);
-  start(hip);
   void *memory = nullptr;
   for (int i = 0; i < 4; ++i)
     if (allocate(&memory, 64) != 0) return 87;

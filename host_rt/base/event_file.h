@@ -9,7 +9,7 @@
 #include <string>
 #include <sys/types.h>
 
-namespace fade::hip {
+namespace fade {
 
 class EventFile {
 public:
@@ -29,8 +29,12 @@ public:
   /// no room left.
   Result<Block> claim() noexcept;
   static void release(Block block) noexcept;
-  /// This process's switch in the file, which others can see; null if all are taken.
-  uint32_t *takeSwitch() noexcept;
+  /// A process's switch in the file, which others can see.
+  struct Switch {
+    uint32_t *is_on = nullptr; ///< null: all are taken
+    bool was_there = false;    ///< and has a meaning: somebody has set it before
+  };
+  Switch takeSwitch(uint32_t pid) noexcept;
   /// One more event that cannot be recorded.
   void lose() noexcept;
 
@@ -45,4 +49,4 @@ private:
   events::FileHeader *header_ = nullptr;
 };
 
-} // namespace fade::hip
+} // namespace fade

@@ -1,4 +1,4 @@
-#include "hip/event_file.h"
+#include "base/event_file.h"
 
 #include <cerrno>
 #include <csignal>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace fade::hip {
+namespace fade {
 namespace {
 
 using events::kBlockBytes;
@@ -138,25 +138,25 @@ void EventFile::release(Block block) noexcept {
   if (block.bytes) munmap(block.bytes, kBlockBytes);
 }
 
-uint32_t *EventFile::takeSwitch() noexcept {
+EventFile::Switch EventFile::takeSwitch(uint32_t pid) noexcept {
   auto *all = reinterpret_cast<events::ProcessSwitch *>(reinterpret_cast<char *>(header_) +
                                                         events::kSwitchesAt);
-  const auto self = static_cast<uint32_t>(getpid());
+  // The same process before it became another program, or fadeprobe control for it.
+  for (std::size_t i = 0; i < events::kSwitches; ++i)
+    if (std::atomic_ref(all[i].pid).load() == pid) return {&all[i].is_on, true};
   for (std::size_t i = 0; i < events::kSwitches; ++i) {
-    std::atomic_ref pid(all[i].pid);
-    uint32_t there = pid.load();
-    // Who has the same number has ended, and so have those that are not there any more.
-    const bool is_free =
-        there == 0 || there == self || (kill(static_cast<pid_t>(there), 0) != 0 && errno == ESRCH);
-    if (!is_free || !pid.compare_exchange_strong(there, self)) continue;
-    std::atomic_ref(all[i].is_on).store(0);
-    return &all[i].is_on;
+    std::atomic_ref owner(all[i].pid);
+    uint32_t there = owner.load();
+    const bool is_free = there == 0 || (kill(static_cast<pid_t>(there), 0) != 0 && errno == ESRCH);
+    if (!is_free) continue;
+    std::atomic_ref(all[i].is_on).store(0); // nobody looks at it
+    if (owner.compare_exchange_strong(there, pid)) return {&all[i].is_on, false};
   }
-  return nullptr;
+  return {};
 }
 
 void EventFile::lose() noexcept {
   if (header_) std::atomic_ref(header_->lost).fetch_add(1, std::memory_order_relaxed);
 }
 
-} // namespace fade::hip
+} // namespace fade
