@@ -163,6 +163,15 @@ uint32_t LaunchedKernels::privateBytes(std::size_t call) const {
   return at == first_.end() ? 0 : at->second->event.private_bytes;
 }
 
+const events::KernelEvent *LaunchedKernels::registersOf(std::size_t call) const {
+  const auto at = first_.find(call);
+  if (at == first_.end()) return nullptr;
+  const auto process = events_.processes.find(at->second->pid);
+  if (process == events_.processes.end()) return nullptr;
+  const auto kernel = process->second.kernels.find(at->second->event.name);
+  return kernel == process->second.kernels.end() ? nullptr : &kernel->second;
+}
+
 OperationView viewOf(const HostEvents &events, const Operation &operation) {
   const events::OperationEvent &event = operation.event;
   OperationView view;

@@ -54,6 +54,8 @@ public:
   /// Of the call with this index; empty: no launch, or not known.
   std::string nameOf(std::size_t call) const;
   uint32_t privateBytes(std::size_t call) const;
+  /// What is known of its code; null: nothing.
+  const events::KernelEvent *registersOf(std::size_t call) const;
 
 private:
   const HostEvents &events_;

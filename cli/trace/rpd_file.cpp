@@ -65,13 +65,15 @@ public:
         add_kernel_(database,
                     is_new_ ? "INSERT INTO rocpd_kernelapi VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
                             : "INSERT INTO rocpd_kernelapi VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-                              "'', '', '', 1, ?)"),
+                              "'', '', '', ?, ?)"),
         add_op_(database, is_new_ ? "INSERT INTO rocpd_op VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
                                   : "INSERT INTO rocpd_op VALUES (?, ?, ?, ?, '', ?, ?, ?, ?)"),
         add_link_(database, "INSERT INTO rocpd_api_ops VALUES (?, ?, ?)"),
         add_frame_(database, "INSERT INTO rocpd_stackframe VALUES (?, ?, ?, ?)"), names_(events) {
-    if (!is_new_)
+    if (!is_new_) {
       database.execute("INSERT OR IGNORE INTO rocpd_kernelcodeobject VALUES (1, 0, 0, 0)");
+      add_code_ = Statement(database, "INSERT INTO rocpd_kernelcodeobject VALUES (?, ?, ?, 0)");
+    }
     if (is_new_)
       add_ustring_ = Statement(database, "INSERT INTO rocpd_ustring(id, string) VALUES (?, ?)");
   }
@@ -238,17 +240,40 @@ private:
 
   void writeLaunch(int64_t id, std::size_t index) {
     const Call &call = events_.calls[index];
-    const std::string stream =
-        hex(argument(call, "stream").value_or(argument(call, "hStream").value_or(0)));
+    const std::string stream = hex(streamOf(call));
     if (std::string_view(call.function->group) == "graph") {
       const std::string name =
           fmt::format("Graph Kernel ({})", hex(argument(call, "graphExec").value_or(0)));
-      return add_kernel_.run(id, stream, 0, 0, 0, 0, 0, 0, 0, 0, string(name));
+      return addKernel(1, name, id, stream, 0, 0, 0, 0, 0, 0, 0, 0);
     }
     const LaunchSizes sizes = launchSizes(call);
-    add_kernel_.run(id, stream, sizes.grid[0], sizes.grid[1], sizes.grid[2], sizes.workgroup[0],
-                    sizes.workgroup[1], sizes.workgroup[2], sizes.lds, kernels_.privateBytes(index),
-                    string(kernels_.nameOf(index)));
+    addKernel(codeObject(index), kernels_.nameOf(index), id, stream, sizes.grid[0], sizes.grid[1],
+              sizes.grid[2], sizes.workgroup[0], sizes.workgroup[1], sizes.workgroup[2], sizes.lds,
+              kernels_.privateBytes(index));
+  }
+
+  void addKernel(int64_t code, std::string_view name, auto... values) {
+    if (is_new_)
+      add_kernel_.run(values..., string(name));
+    else
+      add_kernel_.run(values..., code, string(name));
+  }
+
+  /// Version 2 has a table for registers. Number 1: not known.
+  int64_t codeObject(std::size_t call) {
+    const events::KernelEvent *kernel = is_new_ ? nullptr : kernels_.registersOf(call);
+    if (!kernel) return 1;
+    const auto [at, is_first] =
+        codes_.try_emplace({kernel->vgprs + kernel->agprs, kernel->sgprs},
+                           offset_ + 2 + static_cast<int64_t>(codes_.size()));
+    if (is_first) add_code_.run(at->second, at->first.first, at->first.second);
+    return at->second;
+  }
+
+  static uint64_t streamOf(const Call &call) {
+    for (const char *name : {"stream", "hStream", "config.stream", "config.hStream"})
+      if (const auto stream = argument(call, name)) return *stream;
+    return 0;
   }
 
   void writeStack(int64_t id, const Call &call) {
@@ -312,10 +337,11 @@ private:
   const LaunchedKernels kernels_;
   const int64_t empty_, empty_argument_;
   Statement add_metadata_, add_string_, add_api_, add_copy_, add_kernel_, add_op_, add_link_,
-      add_frame_, add_ustring_;
+      add_frame_, add_ustring_, add_code_;
   StackNames names_;
   std::map<std::pair<uint32_t, uint64_t>, std::vector<int64_t>> stacks_; ///< ids of texts
   std::unordered_map<std::string, int64_t> strings_, ustrings_, mirrored_;
+  std::map<std::pair<uint32_t, uint32_t>, int64_t> codes_; ///< by vector and scalar registers
   int64_t next_string_ = 2, next_ustring_ = 2, next_mirrored_ = 0;
   std::size_t ranges_ = 0, operations_ = 0, frames_ = 0;
 };
@@ -351,6 +377,10 @@ void removeSession(Database &database, RpdVersion version, int64_t session) {
   };
   for (const char *table : {"copyapi", "kernelapi"}) remove(table, "api_ptr_id");
   for (const char *table : {"stackframe", "api_ops", "op", "api"}) remove(table, "id");
+  // Number 1 is everybody's.
+  if (version == RpdVersion::v2)
+    database.execute(fmt::format("DELETE FROM rocpd_kernelcodeobject WHERE id > {} AND id < {}",
+                                 session * kSessionStride + 1, (session + 1) * kSessionStride));
   for (const char *what : {"finding", "library"})
     database.execute(fmt::format("DELETE FROM rocpd_metadata WHERE tag = '{}'",
                                  findingTag(what, session * kSessionStride)));

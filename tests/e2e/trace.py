@@ -268,6 +268,9 @@ class Tests(fade.Test):
         db = self.database([program("plain"), 2], ["--format", "rpd2"])
         self.assertEqual(db.execute("SELECT value FROM rocpd_metadata WHERE tag = 'schema_version'").fetchone(), ("2",))
         self.assertEqual(db.execute("SELECT count(*) FROM kernel").fetchone()[0], 2)
+        registers = db.execute("SELECT vgpr, sgpr FROM rocpd_kernelapi JOIN rocpd_kernelcodeobject C ON C.id = codeObject_id").fetchall()
+        self.assertEqual(len(registers), 2)
+        self.assertTrue(all(vector > 0 and scalar > 0 for vector, scalar in registers), registers)
 
     def test_a_graph_is_there_as_rocpd_wants_it(self):
         db = self.database([program("graphs")])
