@@ -52,11 +52,12 @@ private:
 class Picture {
 public:
   explicit Picture(const char *name)
-      : text_(fmt::format("digraph {} {{\n  rankdir=LR;\n  node [shape=box, style=rounded, "
-                          "fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", "
-                          "fontsize=10];\n",
+      : text_(fmt::format("digraph {} {{\n  rankdir=LR;\n  node [shape=box, "
+                          "style=\"rounded,filled\", fillcolor=white, color=\"#606060\", "
+                          "fontname=\"sans-serif\"];\n  edge [color=\"#808080\", "
+                          "fontname=\"sans-serif\", fontsize=10];\n",
                           name)) {}
-  void node(const std::string &id, const std::string &label, const char *more = "") {
+  void node(const std::string &id, const std::string &label, const std::string &more = "") {
     text_ += fmt::format("  {} [label={}{}];\n", dotText(id), label, more);
   }
   void edge(const std::string &from, const std::string &to, const std::string &text) {
@@ -75,9 +76,9 @@ private:
 
 std::string times(uint64_t count) { return fmt::format("{} x", count); }
 
+/// An engine or a kernel may do a copy; RPD files do not say which.
 std::string placeOf(const LoggedOperation &operation) {
-  if (operation.purpose == Purpose::copy && operation.kernel.empty())
-    return fmt::format("GPU {}, copies", operation.gpu);
+  if (operation.purpose == Purpose::copy) return fmt::format("GPU {}, copies", operation.gpu);
   return fmt::format("GPU {}, queue {}", operation.gpu, operation.queue);
 }
 
@@ -93,20 +94,46 @@ std::string nameOfProcess(const TraceLog &log, uint32_t pid) {
   return "application";
 }
 
+namespace {
+/// The call of the application itself that an operation comes from, if it is known.
+std::optional<std::size_t> outermost(const TraceLog &log, const LoggedOperation &operation) {
+  std::optional<std::size_t> call = operation.call;
+  while (call && log.calls[*call].parent && *log.calls[*call].parent < *call)
+    call = log.calls[*call].parent;
+  return call;
+}
+} // namespace
+
 Chain chainOf(const TraceLog &log, std::size_t rows) {
   Chain chain;
   Weights functions, kernels;
-  for (const LoggedCall &call : log.calls)
-    if (!call.parent)
-      functions[std::string(call.function)].add(call.has_returned ? call.end_ns - call.start_ns
-                                                                  : 0);
-  for (const LoggedOperation &operation : log.operations)
+  for (const LoggedOperation &operation : log.operations) {
     kernels[nameOf(operation)].add(operation.duration());
-  const Largest function(functions, rows, "other functions"), kernel(kernels, rows, "others");
+    if (const auto call = outermost(log, operation))
+      functions[std::string(log.calls[*call].function)].add(operation.duration());
+  }
+  const auto has_failed = [](const LoggedCall &call) {
+    return !call.error.empty() && call.error != "hipSuccess";
+  };
+  for (const LoggedCall &call : log.calls)
+    if (!call.parent && has_failed(call)) functions[std::string(call.function)].add(0);
+  Weights idle; // what asked for nothing on the GPU
+  for (const LoggedCall &call : log.calls)
+    if (const std::string name(call.function); !call.parent && !functions.contains(name))
+      idle[name].add(call.has_returned ? call.end_ns - call.start_ns : 0);
+  const std::size_t left = rows / 3;
+  const Largest function(functions, rows, "other functions"), kernel(kernels, rows, "others"),
+      idle_function(idle, left, "other functions");
+  const auto nameFor = [&](std::string_view name) {
+    const std::string text(name);
+    return idle.contains(text) ? idle_function(text) : function(text);
+  };
   for (const LoggedCall &call : log.calls) {
     const uint64_t ns = call.has_returned ? call.end_ns - call.start_ns : 0;
     if (call.parent) continue;
-    chain.functions[function(std::string(call.function))].add(ns);
+    const std::string name = nameFor(call.function);
+    chain.functions[name].add(ns);
+    if (has_failed(call)) ++chain.failures[name];
     chain.processes[call.pid].add(ns);
   }
   for (const LoggedOperation &operation : log.operations) {
@@ -115,11 +142,8 @@ Chain chainOf(const TraceLog &log, std::size_t rows) {
     chain.places[place].add(ns);
     chain.kernels[what].add(ns, operation.bytes);
     chain.ran[{place, what}].add(ns);
-    std::optional<std::size_t> call = operation.call;
-    while (call && log.calls[*call].parent && *log.calls[*call].parent < *call)
-      call = log.calls[*call].parent;
-    const std::string from =
-        call ? function(std::string(log.calls[*call].function)) : "without HIP";
+    const auto call = outermost(log, operation);
+    const std::string from = call ? nameFor(log.calls[*call].function) : "without HIP";
     chain.asked[{from, place}].add(ns);
   }
   return chain;
@@ -129,34 +153,43 @@ std::string chainPicture(const TraceLog &log, std::size_t rows) {
   const Chain chain = chainOf(log, rows);
   Picture picture("chain");
   std::vector<std::string> applications, functions, places, kernels;
-  std::string before_hip = "HIP";
   for (const std::string &layer : log.layers) {
-    picture.node("layer " + layer, label({layer, "between the application and HIP"}));
+    picture.node("layer " + layer, label({layer, "between the application and HIP"}),
+                 ", fillcolor=\"#fbd9c0\"");
     picture.edge("layer " + layer, "HIP", "");
-    before_hip = "layer " + layer;
   }
   uint64_t calls = 0;
   for (const auto &[pid, weight] : chain.processes) {
     const std::string id = fmt::format("process {}", pid);
-    picture.node(id, label({nameOfProcess(log, pid), id}), ", style=\"rounded,bold\"");
-    picture.edge(id, before_hip, times(weight.count));
+    picture.node(id, label({nameOfProcess(log, pid), id}), ", fillcolor=\"#e4e4e4\"");
+    if (log.layers.empty()) picture.edge(id, "HIP", times(weight.count));
+    for (const std::string &layer : log.layers) picture.edge(id, "layer " + layer, "");
     applications.push_back(id);
     calls += weight.count;
   }
-  picture.node("HIP", label({"HIP", fmt::format("{} calls", calls)}));
+  picture.node("HIP", label({"HIP", fmt::format("{} calls", calls)}), ", fillcolor=\"#d5e5f7\"");
   for (const auto &[name, weight] : chain.functions) {
-    picture.node("function " + name, label({name, durationText(weight.ns)}));
+    const auto failed = chain.failures.find(name);
+    if (failed == chain.failures.end())
+      picture.node("function " + name, label({name, durationText(weight.ns)}),
+                   ", fillcolor=\"#eaf2fb\"");
+    else
+      picture.node("function " + name,
+                   label({name, durationText(weight.ns), fmt::format("{} failed", failed->second)}),
+                   ", fillcolor=\"#eaf2fb\", color=\"#c00000\", fontcolor=\"#c00000\"");
     picture.edge("HIP", "function " + name, times(weight.count));
     functions.push_back("function " + name);
   }
   for (const auto &[name, weight] : chain.places) {
-    picture.node("place " + name, label({"HSA", name, fmt::format("{} operations", weight.count)}));
+    picture.node("place " + name, label({"HSA", name, fmt::format("{} operations", weight.count)}),
+                 ", fillcolor=\"#dcefdc\"");
     places.push_back("place " + name);
   }
   for (const auto &[name, weight] : chain.kernels) {
-    picture.node("runs " + name,
-                 label({nameCell(name), times(weight.count) + " " + durationText(weight.ns)}),
-                 ", shape=component");
+    picture.node(
+        "runs " + name,
+        label({nameCell(name), times(weight.count) + ", in all " + durationText(weight.ns)}),
+        ", shape=component, style=filled, fillcolor=\"#fdf3cf\"");
     kernels.push_back("runs " + name);
   }
   for (const auto &[ends, weight] : chain.asked) {
@@ -252,7 +285,10 @@ std::string dataPicture(const TraceLog &log, std::size_t rows) {
     for (const std::string &end : {shown(pair.first), shown(pair.second)}) nodes[end].add(0);
   }
   for (const auto &[name, weight] : nodes)
-    picture.node(name, label({name}), name == "fill" ? ", shape=plaintext" : "");
+    picture.node(name, label({name}),
+                 name == "fill"                                  ? ", shape=plaintext"
+                 : name == "host memory" || name == "GPU memory" ? ", fillcolor=\"#e4e4e4\""
+                                                                 : ", fillcolor=\"#dcefdc\"");
   for (const auto &[pair, weight] : merged)
     picture.edge(pair.first, pair.second,
                  fmt::format("{}, {}", times(weight.count), cli::bytesText(weight.bytes)));

@@ -23,10 +23,12 @@ using Edges = std::map<std::pair<std::string, std::string>, Weight>;
 /// From HIP's functions to the places where operations run, and from those to what runs.
 struct Chain {
   Weights functions, places, kernels;
+  std::map<std::string, uint64_t> failures; ///< calls that returned an error, by function
   Edges asked, ran;
   std::map<uint32_t, Weight> processes;
 };
-/// The `rows` largest of each; the others are put together.
+/// The `rows` largest of each, of functions that asked for nothing on the GPU a third of that; the
+/// others are put together.
 Chain chainOf(const TraceLog &log, std::size_t rows);
 
 /// The program's file; "application" if it is not known.

@@ -80,6 +80,9 @@ public:
       if (count != 0) text += fmt::format("\n{} {}\n", count, what);
     };
     line(host_copies_, "copies were done by the host itself, without the GPU");
+    line(without_call_,
+         "kernels or copies do not know the call that asked for them: a thread of HIP "
+         "makes the packets (AMD_DIRECT_DISPATCH=0)");
     line(unfinished_, "kernels or copies had not ended when the process did");
     line(log_.lost, "events were not recorded: there was no room for them");
     line(log_.damaged, "blocks are damaged or cut off; what follows in them is left out");
@@ -110,7 +113,24 @@ private:
       operations_[nameOf(operation)].add(operation.end_ns - operation.start_ns, operation.bytes);
   }
 
+  /// Processes in which a thread of HIP makes the packets (AMD_DIRECT_DISPATCH=0): there are
+  /// operations, and none of a launch.
+  std::set<uint32_t> processesWithoutCauses() const {
+    std::set<uint32_t> unknown;
+    for (const LoggedOperation &operation : log_.operations)
+      if (!operation.call) unknown.insert(operation.pid);
+    if (unknown.contains(0)) // RPD files do not say whose an operation is
+      for (const LoggedCall &call : log_.calls) unknown.insert(call.pid);
+    for (const LoggedCall &call : log_.calls)
+      if (call.has_operations && launchesKernel(call.function)) unknown.erase(call.pid);
+    return unknown;
+  }
+
   void readCalls() {
+    const std::set<uint32_t> unknown = processesWithoutCauses();
+    const bool is_any = std::ranges::any_of(unknown, [](uint32_t pid) { return pid != 0; });
+    for (const LoggedOperation &operation : log_.operations)
+      if (is_any && !operation.call && unknown.contains(operation.pid)) ++without_call_;
     int captures = 0; // what is captured is done later, or never
     for (const LoggedCall &call : log_.calls) {
       if (call.function.starts_with("hipStreamBeginCapture")) ++captures;
@@ -127,7 +147,8 @@ private:
       // That something is not ready yet is an answer.
       if (!call.error.empty() && !isFine(call) && call.error != "hipErrorNotReady")
         ++errors_[fmt::format("{}: {}", call.function, call.error)];
-      if (!isFine(call) || call.has_operations || captures > 0) continue;
+      if (!isFine(call) || call.has_operations || captures > 0 || unknown.contains(call.pid))
+        continue;
       if (isCopy(call) && call.bytes.value_or(1) != 0) ++host_copies_;
       if (launchesKernel(call.function)) ++unseen_[std::string(call.function)];
     }
@@ -179,7 +200,7 @@ private:
   const TraceLog &log_;
   Totals calls_, operations_;
   std::map<std::string, uint64_t> errors_, unseen_, hanging_, name_only_;
-  uint64_t host_copies_ = 0, unfinished_ = 0;
+  uint64_t host_copies_ = 0, unfinished_ = 0, without_call_ = 0;
 };
 
 } // namespace

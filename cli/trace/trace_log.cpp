@@ -94,14 +94,14 @@ void addStacks(TraceLog &log, const HostEvents &events) {
 
 } // namespace
 
-/// "application -> layer function -> hip".
+/// "application -> layer function -> hip", "application takes from layer: functions".
 void TraceLog::findLayers() {
   for (const FoundFact &fact : facts) {
-    const std::string_view arrow = " -> ";
-    const auto first = fact.text.find(arrow);
-    if (fact.kind != "redirect" || first == fact.text.npos) continue;
-    const auto begin = first + arrow.size();
-    const std::string layer = fact.text.substr(begin, fact.text.find(' ', begin) - begin);
+    const std::string_view before = fact.kind == "redirect" ? " -> " : " takes from ";
+    const auto first = fact.text.find(before);
+    if ((fact.kind != "redirect" && fact.kind != "cuda_layer") || first == fact.text.npos) continue;
+    const auto begin = first + before.size();
+    const std::string layer = fact.text.substr(begin, fact.text.find_first_of(": ", begin) - begin);
     if (std::ranges::find(layers, layer) == layers.end()) layers.push_back(layer);
   }
 }

@@ -245,11 +245,32 @@ TEST(Pictures, NamesAreQuotedAndWhatIsSmallIsPutTogether) {
                100 * i, 100 * i + 10);
   }
   const std::string text = chainPicture(script.log, 1);
-  EXPECT_NE(text.find(R"("runs evil \"name\" \\ ?" [label="evil \"name\" \\ ?\n5 x 50 ns")"),
+  EXPECT_NE(
+      text.find(R"("runs evil \"name\" \\ ?" [label="evil \"name\" \\ ?\n5 x, in all 50 ns")"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find(R"("runs others" [label="others\n4 x, in all 40 ns")"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find(R"("function hipLaunchKernel" -> "place GPU 0, queue 0" [label="9 x"])"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find(R"("runs others" [label="others\n4 x 40 ns")"), std::string::npos) << text;
-  EXPECT_NE(text.find(R"("function hipLaunchKernel" -> "place GPU 0, queue 0" [label="9 x"])"),
+}
+
+TEST(Pictures, FunctionsThatAskTheGpuForSomethingAreShownFirst) {
+  Script script;
+  for (const char *name : {"hipA", "hipB", "hipC", "hipD"}) script.call(name, 1, 900);
+  script.call("hipLaunchKernel", 1000, 1001);
+  script.ran("k", 1000, 1010);
+  script.call("hipMalloc", 2000, 2001).error = "hipErrorOutOfMemory";
+  const std::string text = chainPicture(script.log, 3);
+  EXPECT_NE(text.find(R"("function hipLaunchKernel" [label="hipLaunchKernel\n1 ns")"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(R"("function hipMalloc" [label="hipMalloc\n1 ns\n1 failed")"),
+            std::string::npos)
+      << text;
+  // One of the others, and the rest together.
+  EXPECT_NE(text.find(R"("function other functions" [label="other functions\n2697 ns")"),
             std::string::npos)
       << text;
 }

@@ -318,5 +318,27 @@ TEST(Summary, SaysWhatHadNoEffectAndWhatFailed) {
   EXPECT_NE(text.find("1 copies were done by the host itself"), std::string::npos) << text;
 }
 
+TEST(Summary, WhereOperationsKnowNoCallNothingIsSaidOfLaunches) {
+  for (const uint32_t pid : {7u, 0u}) { // RPD files have no process of an operation
+    TraceLog log;
+    log.calls = {logged("hipLaunchKernel", "hipSuccess"), logged("hipMemcpy", "hipSuccess")};
+    for (LoggedCall &call : log.calls) call.pid = 7;
+    LoggedOperation operation;
+    operation.pid = pid;
+    log.operations = {operation, operation};
+    std::string text = summarize(log, {});
+    EXPECT_EQ(text.find("nothing reached a queue"), std::string::npos) << text;
+    EXPECT_EQ(text.find("by the host itself"), std::string::npos) << text;
+    EXPECT_NE(text.find("2 kernels or copies do not know the call"), std::string::npos) << text;
+    // A single one without a call is that of the first call, in which FADE is loaded.
+    log.calls.push_back(logged("hipLaunchKernel", "hipSuccess", true));
+    log.calls.back().pid = 7;
+    text = summarize(log, {});
+    EXPECT_NE(text.find("nothing reached a queue\n       1  hipLaunchKernel"), std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("do not know the call"), std::string::npos) << text;
+  }
+}
+
 } // namespace
 } // namespace fade::host_trace
