@@ -1,6 +1,7 @@
 #include "checks/checker.h"
 
 #include "checks/allocations.h"
+#include "checks/captured.h"
 #include "checks/finding_log.h"
 #include "checks/group_check.h"
 #include "checks/init_check.h"
@@ -10,6 +11,7 @@
 
 #include "codeobj/demangle.h"
 
+#include <cstdlib>
 #include <mutex>
 #include <vector>
 
@@ -181,5 +183,6 @@ extern "C" __attribute__((visibility("default"))) fade::Observer *
 fade_observer(uint32_t version, const char *, const fade::ObservedMemory *memory) {
   using namespace fade::checks;
   if (version != FADE_OBSERVER_VERSION || !FindingLog::instance().isOpen()) return nullptr;
+  if (const char *folder = std::getenv("FADE_CHECK_CAPTURE")) addCaptured(folder);
   return new Checker(*memory);
 }

@@ -27,7 +27,7 @@ bool InitCheck::isFollowed(uint64_t address) {
     last_ = *found;
     generation_ = now;
   }
-  return !last_.on_host && !last_.is_freed;
+  return !last_.on_host && !last_.is_freed && !last_.counts_as_written;
 }
 
 void InitCheck::access(const ObservedWave &wave, const ObservedAccess &access, Reporter *reporter) {

@@ -24,7 +24,7 @@ public:
     if (app->get_parent()) return Formatter::make_usage(app, name);
     return "usage: fadeprobe [options] -- application [arguments]\n"
            "       fadeprobe "
-           "trace|control|log|check|capture|captures|replay|analyze|report|diff|inspect|doctor|"
+           "trace|control|log|check|capture|captures|import|replay|analyze|report|diff|inspect|doctor|"
            "flags|cc "
            "--help\n";
   }
@@ -98,6 +98,8 @@ int main(int argc, char **argv) {
   CLI::App *capture_command = fade::cli::addCaptureCommand(app, capture);
   fade::cli::CapturesOptions captures;
   CLI::App *captures_command = fade::cli::addCapturesCommand(app, captures);
+  fade::replay::ImportOptions import;
+  CLI::App *import_command = fade::cli::addImportCommand(app, import);
   fade::cli::ReplayOptions replay;
   CLI::App *replay_command = fade::cli::addReplayCommand(app, replay);
   fade::cli::CompileOptions compile;
@@ -124,6 +126,7 @@ int main(int argc, char **argv) {
   if (check_command->parsed()) return fade::cli::runCheck(check, application);
   if (capture_command->parsed()) return fade::cli::runCapture(capture, application);
   if (captures_command->parsed()) return fade::cli::runCaptures(captures);
+  if (import_command->parsed()) return fade::cli::runImport(import);
   if (replay_command->parsed()) return fade::cli::runReplay(replay);
   if (report_command->parsed()) return fade::cli::runReport(report);
   if (inspect_command->parsed()) return fade::cli::runInspect(inspect, stdout, stderr);

@@ -194,6 +194,8 @@ void addTraceVariables(CLI::App &app, RunOptions &options) {
 
 void addCaptureVariables(CLI::App &app, RunOptions &options) {
   add_flag(app, options.verbose, "-v,--verbose", "log what was seen and captured");
+  add_flag(app, options.progress, "--progress,!--no-progress",
+           "show a progress line on the terminal (default: on)");
   addPlaceOptions(app, options);
 }
 

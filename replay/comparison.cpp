@@ -72,6 +72,8 @@ Status Comparer::load() {
   return Done();
 }
 
+void Comparer::load(const Outcome &replayed) { changed_ = replayed.pages(); }
+
 const uint8_t *Comparer::expected(PageId id) const {
   const auto at = changed_.find(id);
   return at == changed_.end() ? memory_.captured(id) : at->second.data();

@@ -58,6 +58,8 @@ public:
 
   /// Reads the state after the dispatch.
   Status load();
+  /// Where that was not captured: what a replay of the captured code has left counts instead.
+  void load(const Outcome &replayed);
   /// `first` and `second`: replays of the captured code, to see what differs between them. `tested`
   /// is one of them, or a replay of other code.
   Comparison compare(const Outcome &tested, const Outcome &first, const Outcome &second,

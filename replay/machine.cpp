@@ -1,6 +1,5 @@
 #include "replay/machine.h"
 
-#include "codeobj/variant_kernargs.h"
 #include "device/hsa_abi.h"
 #include "replay/touched_pages.h"
 #include "semantics/constants.h"
@@ -16,26 +15,6 @@ namespace {
 using codeobj::ArgKind;
 
 constexpr uint64_t kQueueAt = 4096, kArgumentsAt = 8192; ///< in Machine::own_
-constexpr std::size_t kMostArguments = 8192;
-
-codeobj::DispatchFields fieldsOf(const capture::Description &d, uint64_t queue) {
-  codeobj::DispatchFields fields;
-  fields.dimensions = d.dimensions;
-  for (std::size_t i = 0; i < 3; ++i) {
-    fields.workgroup_size[i] = static_cast<uint16_t>(d.workgroup[i]);
-    fields.grid_size[i] = d.grid[i];
-  }
-  fields.group_segment_size = d.group_segment;
-  fields.queue = queue;
-  fields.private_base = sim::private_aperture_hi;
-  fields.shared_base = sim::shared_aperture_hi;
-  return fields;
-}
-
-uint32_t exchangeFixed(uint32_t in_packet, uint32_t original, uint32_t replacement) {
-  if (in_packet < original) return std::max(in_packet, replacement);
-  return in_packet - original + replacement;
-}
 
 } // namespace
 
@@ -67,7 +46,7 @@ Status Machine::prepare(unsigned workers) {
   const sim::Arch *arch = sim::find_arch(d.gpu);
   if (!arch)
     return Error{reader_.folder(), "", 0, fmt::format("the executor does not know '{}'", d.gpu)};
-  readCode();
+  captured_ = CapturedKernel::of(d, reader_.code(), reader_.folder());
   own_address_ = gap(own_.size());
   memory_.space().map(own_address_, own_.size(), own_.data());
   // What kernels read in their queue: where LDS and private memory begin.
@@ -85,24 +64,8 @@ Status Machine::prepare(unsigned workers) {
   return Done();
 }
 
-void Machine::readCode() {
-  for (const capture::Code &code : reader_.code()) {
-    auto object = codeobj::CodeObject::open(codeobj::Blob::borrow(code.bytes, reader_.folder()));
-    if (!object) continue;
-    const auto index = (*object)->findKernel(reader_.description().symbol);
-    if (!index) continue;
-    auto kernel = (*object)->kernel(*index);
-    if (!kernel) continue;
-    object_ = *object;
-    kernel_ = std::move(*kernel);
-    auto layout = codeobj::KernargLayout::from(kernel_->metadata);
-    if (kernel_->has_metadata && layout) layout_ = std::move(*layout);
-    return;
-  }
-}
-
 void Machine::patchHidden(ArgKind kind, uint64_t value) {
-  const auto *argument = layout_ ? layout_->findHidden(kind) : nullptr;
+  const auto *argument = captured_.layout ? captured_.layout->findHidden(kind) : nullptr;
   if (argument)
     (void)memory_.patch(reader_.description().kernarg_address + argument->offset, &value,
                         std::min<std::size_t>(argument->size, sizeof value));
@@ -118,10 +81,10 @@ Status Machine::prepareArguments() {
   patchHidden(ArgKind::HiddenQueuePtr, own_address_ + kQueueAt);
   patchHidden(ArgKind::HiddenPrivateBase, sim::private_aperture_hi);
   patchHidden(ArgKind::HiddenSharedBase, sim::shared_aperture_hi);
-  if (!layout_) return Done();
+  if (!captured_.layout) return Done();
   const auto read = [&](ArgKind kind) {
     uint64_t value = 0;
-    if (const auto *argument = layout_->findHidden(kind))
+    if (const auto *argument = captured_.layout->findHidden(kind))
       (void)memory_.space().read(d.kernarg_address + argument->offset, &value, sizeof value);
     return value;
   };
@@ -139,81 +102,45 @@ Status Machine::prepareArguments() {
   return Done();
 }
 
-void Machine::useCaptured() { other_.reset(); }
-
-Status Machine::useCode(const std::string &path) {
-  auto blob = codeobj::Blob::mapFile(path);
-  if (!blob) return std::move(blob).error();
-  auto object = codeobj::CodeObject::open(*blob);
-  if (!object) return std::move(object).error();
+Status Machine::loadCode(const std::string &path) {
   const capture::Description &d = reader_.description();
-  const auto index = (*object)->findKernel(d.symbol);
-  if (!index) return Error{path, "", 0, fmt::format("there is no kernel {} in it", d.symbol)};
-  const auto own = codeobj::parseTarget(d.isa);
-  if (own ? !codeobj::runsOn((*object)->target(), *own) : (*object)->target().processor != d.gpu)
-    return Error{
-        path, "", 0,
-        fmt::format("it is for {}, the capture is of {}", (*object)->target().id(), d.gpu)};
-  auto kernel = (*object)->kernel(*index);
+  auto kernel = OtherKernel::open(path, d, captured_);
   if (!kernel) return std::move(kernel).error();
   Other other;
-  other.object = *object;
-  other.path = path;
   other.kernel = std::move(*kernel);
-  other.group_segment = d.group_segment;
-  other.private_segment = d.private_segment;
-  if (kernel_) {
-    other.group_segment =
-        exchangeFixed(d.group_segment, kernel_->descriptor.group_segment_fixed_size,
-                      other.kernel.descriptor.group_segment_fixed_size);
-    other.private_segment =
-        exchangeFixed(d.private_segment, kernel_->descriptor.private_segment_fixed_size,
-                      other.kernel.descriptor.private_segment_fixed_size);
+  if (other.kernel.arguments) {
+    std::vector<uint8_t> captured(captured_.layout->size);
+    (void)memory_.space().read(d.kernarg_address, captured.data(), captured.size());
+    other.arguments.resize(other.kernel.arguments->size());
+    other.kernel.arguments->build(captured,
+                                  dispatchFields(d, own_address_ + kQueueAt,
+                                                 sim::private_aperture_hi, sim::shared_aperture_hi),
+                                  other.arguments);
   }
-  if (layout_) {
-    auto layout = codeobj::KernargLayout::from(other.kernel.metadata);
-    if (!layout) return std::move(layout).error();
-    auto plan = codeobj::VariantKernargs::plan(*layout_, *layout);
-    if (!plan) return Error{path, "", 0, plan.error().what};
-    if (!plan->isSame()) {
-      if (plan->size() > kMostArguments) return Error{path, "", 0, "it has too many arguments"};
-      std::vector<uint8_t> captured(layout_->size);
-      (void)memory_.space().read(d.kernarg_address, captured.data(), captured.size());
-      other.arguments.resize(plan->size());
-      plan->build(captured, fieldsOf(d, own_address_ + kQueueAt), other.arguments);
-    }
-  }
-  other.address = gap(blob->bytes().size() + (uint64_t{64} << 20));
+  const auto bytes = other.kernel.object->elf().blob().bytes();
+  other.address = gap(bytes.size() + (uint64_t{64} << 20));
   other_ = std::move(other);
+  uses_other_ = true;
   return loadOther();
 }
 
 /// A fresh image, as after loading.
 Status Machine::loadOther() try {
   other_->loaded = nullptr;
-  const auto bytes = other_->object->elf().blob().bytes();
+  const auto bytes = other_->kernel.object->elf().blob().bytes();
   other_->loaded = std::make_unique<sim::CodeObject>(bytes, memory_.space(), other_->address);
-  other_->variables.clear();
-  if (!object_ || reader_.code().empty()) return Done();
-  const uint64_t base = reader_.description().kernel_object - kernel_->descriptor_address;
-  for (const codeobj::Symbol &symbol : other_->object->symbols()) {
-    if (symbol.type != STT_OBJECT || symbol.size == 0 || symbol.name.ends_with(".kd")) continue;
-    const codeobj::Symbol *captured = object_->findSymbol(symbol.name);
-    if (captured && captured->type == STT_OBJECT && captured->size == symbol.size)
-      other_->variables.push_back(
-          {base + captured->value, other_->address + symbol.value, symbol.size});
-  }
   return Done();
 } catch (const std::exception &e) {
-  return Error{other_->path, "", 0, e.what()};
+  return Error{other_->kernel.path, "", 0, e.what()};
 }
 
 void Machine::carryVariables(bool back) {
   std::vector<uint8_t> bytes;
-  for (const Other::Variable &variable : other_->variables) {
+  const uint64_t base = captured_.object ? captured_.base(reader_.description()) : 0;
+  for (const OtherKernel::Variable &variable : other_->kernel.variables) {
     bytes.resize(variable.size);
-    const uint64_t from = back ? variable.here : variable.captured;
-    const uint64_t to = back ? variable.captured : variable.here;
+    const uint64_t captured = base + variable.captured, here = other_->address + variable.here;
+    const uint64_t from = back ? here : captured, to = back ? captured : here;
     std::vector<uint8_t> now(variable.size);
     // What is the same already is not written: it would count as the kernel's.
     if (memory_.space().read(from, bytes.data(), bytes.size()) &&
@@ -224,15 +151,16 @@ void Machine::carryVariables(bool back) {
 
 void Machine::makePacket(sim::Dispatch &dispatch) {
   const capture::Description &d = reader_.description();
+  const Other *other = uses_other_ ? &*other_ : nullptr;
   dispatch.grid = d.grid;
   dispatch.workgroup = d.workgroup;
-  dispatch.private_segment_size = other_ ? other_->private_segment : d.private_segment;
-  dispatch.group_segment_size = other_ ? other_->group_segment : d.group_segment;
+  dispatch.private_segment_size = other ? other->kernel.private_segment : d.private_segment;
+  dispatch.group_segment_size = other ? other->kernel.group_segment : d.group_segment;
   dispatch.kernel_object =
-      other_ ? other_->address + other_->kernel.descriptor_address : d.kernel_object;
+      other ? other->address + other->kernel.kernel.descriptor_address : d.kernel_object;
   dispatch.kernarg_address = d.kernarg_address;
-  if (other_ && !other_->arguments.empty()) {
-    std::memcpy(own_.data() + kArgumentsAt, other_->arguments.data(), other_->arguments.size());
+  if (other && !other->arguments.empty()) {
+    std::memcpy(own_.data() + kArgumentsAt, other->arguments.data(), other->arguments.size());
     dispatch.kernarg_address = own_address_ + kArgumentsAt;
   }
   dispatch.packet_address = own_address_;
@@ -252,7 +180,7 @@ void Machine::makePacket(sim::Dispatch &dispatch) {
 }
 
 Result<Execution> Machine::run() {
-  if (other_) {
+  if (uses_other_) {
     if (Status loaded = loadOther(); !loaded) return std::move(loaded).error();
     carryVariables(false);
   }
@@ -275,13 +203,16 @@ Result<Execution> Machine::run() {
                                        : "")};
   if (hostcalls_ && hostcalls_->isStuck())
     return Error{reader_.folder(), "", 0, "the kernel calls a function of the host"};
-  if (other_) carryVariables(true);
+  if (uses_other_) carryVariables(true);
   return Execution{result.stats.seconds, result.stats.total().waves};
 }
 
 /// The end of a sentence about an access that failed.
 std::string Machine::whatIsAt(uint64_t address) const {
-  if (memory_.find(address) == memory_.regions()) return "; it was not captured";
+  if (memory_.find(address) == memory_.regions())
+    return reader_.description().only_reachable
+               ? "; it was not captured: --reachable leaves out what no pointer leads to"
+               : "; it was not captured";
   return reader_.description().is_minimised ? "; the page was left out by --minimise"
                                             : "; the page could not be read when it was captured";
 }

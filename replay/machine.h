@@ -1,13 +1,12 @@
 // A GPU without a driver: runs the dispatch of a capture on the software GPU's executor.
 #pragma once
 
-#include "codeobj/code_object.h"
-#include "codeobj/kernarg.h"
 #include "device/code_object.h"
 #include "device/observer_library.h"
 #include "exec/executor.h"
 #include "replay/hostcalls.h"
 #include "replay/memory.h"
+#include "replay/other_kernel.h"
 
 #include <array>
 #include <memory>
@@ -34,9 +33,9 @@ public:
 
   /// Runs the kernel of this code object from now on instead of the captured one. The captured code
   /// stays where it is, for pointers to functions; variables are carried over by name.
-  Status useCode(const std::string &path);
-  /// Back to the captured one.
-  void useCaptured();
+  Status loadCode(const std::string &path);
+  /// The captured one, or the one that was loaded.
+  void useOther(bool other) { uses_other_ = other && other_; }
 
   /// Runs the dispatch on the memory as it is.
   Result<Execution> run();
@@ -50,7 +49,6 @@ public:
 private:
   Machine(capture::Reader &reader, Memory &memory) : reader_(reader), memory_(memory) {}
   Status prepare(unsigned workers);
-  void readCode();
   Status prepareArguments();
   void patchHidden(codeobj::ArgKind kind, uint64_t value);
   uint64_t gap(uint64_t size);
@@ -61,30 +59,22 @@ private:
 
   /// Another version of the kernel.
   struct Other {
-    std::shared_ptr<const codeobj::CodeObject> object;
-    std::string path;
-    codeobj::Kernel kernel;
+    OtherKernel kernel;
     uint64_t address = 0; ///< where it is loaded
     std::unique_ptr<sim::CodeObject> loaded;
     std::vector<uint8_t> arguments; ///< empty: the captured ones fit
-    struct Variable {
-      uint64_t captured, here, size;
-    };
-    std::vector<Variable> variables;
-    uint32_t group_segment = 0, private_segment = 0;
   };
 
   capture::Reader &reader_;
   Memory &memory_;
-  std::shared_ptr<const codeobj::CodeObject> object_; ///< null: its code cannot be read
-  std::optional<codeobj::KernargLayout> layout_;
-  std::optional<codeobj::Kernel> kernel_;
+  CapturedKernel captured_;
   std::unique_ptr<sim::MemoryForObservers> observed_; ///< for FADE_GPU_OBSERVER
   std::unique_ptr<sim::Executor> executor_;
   std::vector<std::unique_ptr<std::byte[]>> blocks_; ///< that the kernel asked for
   std::unique_ptr<Hostcalls> hostcalls_;
   std::optional<std::size_t> hostcall_region_;
   std::optional<Other> other_;
+  bool uses_other_ = false;
   uint64_t next_gap_ = 0;
   uint64_t own_address_ = 0;
   alignas(64) std::array<std::byte, 4 * 4096> own_{}; ///< packet, queue, arguments

@@ -75,7 +75,7 @@ Result<Minimised> minimise(capture::Reader &reader, Memory &memory, Machine &mac
     // Twice: waves in another order may touch others.
     for (int i = 0; i < (code.empty() ? 2 : 3); ++i) {
       if (i == 2)
-        if (Status used = machine.useCode(code); !used) return std::move(used).error();
+        if (Status used = machine.loadCode(code); !used) return std::move(used).error();
       memory.restore();
       pages.watch();
       auto execution = machine.run();

@@ -37,9 +37,11 @@ public:
 private:
   Status open();
   Result<Outcome> replayOnce();
+  Result<double> runOnce(uint64_t &instructions);
   Status iterate();
   Result<bool> check();
   void summarize() const;
+  void compareVersions() const;
   Status makeSmall();
 
   const Options &options_;
@@ -47,8 +49,8 @@ private:
   std::unique_ptr<Memory> memory_;
   std::unique_ptr<Machine> machine_;
   double load_seconds_ = 0;
-  std::vector<double> seconds_;
-  uint64_t instructions_ = 0;
+  std::vector<double> seconds_, captured_seconds_;
+  uint64_t instructions_ = 0, captured_instructions_ = 0;
   std::atomic<uint64_t> loaded_{0}, done_{0};
 };
 
@@ -75,36 +77,62 @@ Result<Outcome> Session::replayOnce() {
   return Outcome::of(*memory_);
 }
 
+/// On the memory as it is.
+Result<double> Session::runOnce(uint64_t &instructions) {
+  auto execution = machine_->run();
+  if (!execution) return std::move(execution).error();
+  instructions = execution->instructions;
+  ++done_;
+  return execution->seconds;
+}
+
 Status Session::iterate() {
+  // Two versions are run in turn, on the same memory. Without that there is nothing to compare.
+  bool compares = !options_.code.empty() && options_.recopy;
   if (!options_.code.empty())
-    if (Status used = machine_->useCode(options_.code); !used) return used;
+    if (Status loaded = machine_->loadCode(options_.code); !loaded) return loaded;
   memory_->restore();
   for (uint32_t i = 0; i < options_.iterations; ++i) {
-    if (i != 0 && options_.recopy) memory_->restore();
-    auto execution = machine_->run();
-    if (!execution) return std::move(execution).error();
-    seconds_.push_back(execution->seconds);
-    instructions_ = execution->instructions;
-    ++done_;
+    if (compares) {
+      machine_->useOther(false);
+      if (i != 0) memory_->restore();
+      if (const auto seconds = runOnce(captured_instructions_))
+        captured_seconds_.push_back(*seconds);
+      else
+        compares = false; // it cannot run; perhaps the other one can
+      machine_->useOther(true);
+      memory_->restore();
+    } else if (i != 0 && options_.recopy) {
+      memory_->restore();
+    }
+    const auto seconds = runOnce(instructions_);
+    if (!seconds) return seconds.error();
+    seconds_.push_back(*seconds);
   }
   return Done();
 }
 
 Result<bool> Session::check() {
-  if (!reader_->description().has_after)
-    return Error{options_.folder, "", 0, "there is no memory after the dispatch to compare with"};
+  const bool has_after = reader_->description().has_after;
+  if (!has_after && options_.code.empty())
+    return Error{options_.folder, "", 0,
+                 "memory after the dispatch was not captured: only another version of the kernel "
+                 "(-c) can be compared"};
   Comparer comparer(*reader_, *memory_, machine_->hostcallRegion());
-  if (Status loaded = comparer.load(); !loaded) return std::move(loaded).error();
-  machine_->useCaptured();
+  machine_->useOther(false);
   auto first = replayOnce();
   if (!first) return std::move(first).error();
+  if (!has_after)
+    comparer.load(*first);
+  else if (Status loaded = comparer.load(); !loaded)
+    return std::move(loaded).error();
   auto second = replayOnce();
   if (!second) return std::move(second).error();
   Comparison comparison;
   if (options_.code.empty()) {
     comparison = comparer.compare(*first, *first, *second, options_.tolerance);
   } else {
-    if (Status used = machine_->useCode(options_.code); !used) return std::move(used).error();
+    machine_->useOther(true);
     auto tested = replayOnce();
     if (!tested) return std::move(tested).error();
     comparison = comparer.compare(*tested, *first, *second, options_.tolerance);
@@ -122,6 +150,14 @@ void Session::summarize() const {
   summary.instructions = instructions_;
   summary.asked = machine_->hostcallSummary();
   print(options_.json ? summaryJson(summary, *reader_) : summaryText(summary, *reader_));
+}
+
+/// How the other version does beside the captured one.
+void Session::compareVersions() const {
+  if (captured_seconds_.empty()) return;
+  const Versions versions{options_.code, captured_seconds_, seconds_, captured_instructions_,
+                          instructions_};
+  print(options_.json ? versionsJson(versions) : versionsText(versions));
 }
 
 Status Session::makeSmall() {
@@ -167,10 +203,14 @@ int Session::run() {
   }
   if (const Status done = iterate(); !done) return fail(done.error());
   summarize();
-  if (!options_.check) return kEqual;
-  const auto equal = check();
-  if (!equal) return fail(equal.error());
-  return *equal ? kEqual : kDiffers;
+  int code = kEqual;
+  if (options_.check) {
+    const auto equal = check();
+    if (!equal) return fail(equal.error());
+    code = *equal ? kEqual : kDiffers;
+  }
+  compareVersions();
+  return code;
 }
 
 } // namespace

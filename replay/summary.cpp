@@ -1,27 +1,12 @@
 #include "replay/summary.h"
 
 #include "fade/json_writer.h"
+#include "replay/timing.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 
 namespace fade::replay {
 namespace {
-
-/// Of the middle: half are faster, half are slower; and how far the middle half spreads.
-struct Times {
-  double median = 0, spread = 0, total = 0;
-};
-Times timesOf(std::vector<double> seconds) {
-  Times times;
-  std::ranges::sort(seconds);
-  const std::size_t n = seconds.size();
-  if (n == 0) return times;
-  times.median = n % 2 ? seconds[n / 2] : (seconds[n / 2 - 1] + seconds[n / 2]) / 2;
-  times.spread = seconds[n - 1 - n / 4] - seconds[n / 4];
-  for (const double s : seconds) times.total += s;
-  return times;
-}
 
 std::string milliseconds(double seconds) { return fmt::format("{:.3f} ms", seconds * 1e3); }
 double mib(uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
@@ -67,6 +52,59 @@ std::string summaryJson(const Summary &summary, const capture::Reader &reader) {
     if (summary.instructions != 0) json.field("instructions", summary.instructions);
     json.field("memory", reader.sizes().memory);
     json.field("on_disk", reader.sizes().on_disk);
+  });
+  return json.take();
+}
+
+std::string versionsText(const Versions &versions) {
+  const Times before = timesOf(versions.captured_seconds), after = timesOf(versions.seconds);
+  std::string text = fmt::format("compared with the captured code: ");
+  if (versions.instructions != 0 && versions.captured_instructions != 0)
+    text += fmt::format("{} instructions instead of {} ({:.3g} times as many)",
+                        versions.instructions, versions.captured_instructions,
+                        static_cast<double>(versions.instructions) /
+                            static_cast<double>(versions.captured_instructions));
+  const bool has_both = !versions.captured_seconds.empty() && before.median > 0;
+  // Times of one run on the executor say nothing that the number of instructions does not.
+  if (has_both && (versions.instructions == 0 || versions.seconds.size() > 1)) {
+    const Speedup speedup = speedupOf(versions.captured_seconds, versions.seconds);
+    text += fmt::format("{}median {} instead of {}, {:.3g} times as fast",
+                        versions.instructions != 0 ? "; " : "", milliseconds(after.median),
+                        milliseconds(before.median), speedup.ratio);
+    if (speedup.high > 0)
+      text +=
+          fmt::format(" (95 % confidence: {:.3g} to {:.3g}; {} runs of each, in turn; spread {} "
+                      "and {})",
+                      speedup.low, speedup.high, versions.seconds.size(),
+                      milliseconds(after.spread), milliseconds(before.spread));
+    else
+      text += fmt::format(" (too few runs to be sure: --iterations {} or more)", kFewestRuns);
+  }
+  return text + "\n";
+}
+
+std::string versionsJson(const Versions &versions) {
+  const Times before = timesOf(versions.captured_seconds), after = timesOf(versions.seconds);
+  const Speedup speedup = speedupOf(versions.captured_seconds, versions.seconds);
+  JsonWriter json;
+  json.object([&] {
+    json.field("type", "versions");
+    json.field("version", 1);
+    json.field("code", versions.code);
+    json.field("iterations", versions.seconds.size());
+    json.field("captured_median_ns", nanoseconds(before.median));
+    json.field("captured_spread_ns", nanoseconds(before.spread));
+    json.field("median_ns", nanoseconds(after.median));
+    json.field("spread_ns", nanoseconds(after.spread));
+    json.field("speedup", speedup.ratio);
+    if (speedup.high > 0) {
+      json.field("speedup_low", speedup.low);
+      json.field("speedup_high", speedup.high);
+    }
+    if (versions.instructions != 0) {
+      json.field("captured_instructions", versions.captured_instructions);
+      json.field("instructions", versions.instructions);
+    }
   });
   return json.take();
 }

@@ -16,6 +16,16 @@ struct Summary {
   std::string asked;         ///< of the host; empty: nothing
 };
 
+/// Two versions of the kernel, run in turn.
+struct Versions {
+  std::string code; ///< file of the other one
+  std::vector<double> captured_seconds, seconds;
+  uint64_t captured_instructions = 0, instructions = 0; ///< 0: not known
+};
+std::string versionsText(const Versions &versions);
+/// One object.
+std::string versionsJson(const Versions &versions);
+
 std::string summaryText(const Summary &summary, const capture::Reader &reader);
 /// One object.
 std::string summaryJson(const Summary &summary, const capture::Reader &reader);

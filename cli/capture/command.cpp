@@ -1,3 +1,4 @@
+// fadeprobe capture and captures.
 #include "capture/command.h"
 
 #include "capture/listing.h"
@@ -27,6 +28,9 @@ CLI::App *addCaptureCommand(CLI::App &app, CaptureOptions &options) {
       ->type_name("all|random|1|N|A-B");
   addVariable(*command, options.run, "--seed", "FADE_SEED", "N");
   addVariable(*command, options.run, "--limit", "FADE_CAPTURE_LIMIT", "N");
+  command->add_flag_callback(
+      "--reachable", [&options] { options.run.values.emplace_back("FADE_CAPTURE_REACHABLE", "1"); },
+      "only memory that pointers lead to, from the arguments and the code");
   command
       ->add_option("-o,--output", options.output,
                    "the folder that the captures go into (default: .)")

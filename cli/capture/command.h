@@ -1,5 +1,5 @@
-// fadeprobe capture, captures and replay: one dispatch taken away from an application, and run
-// again.
+// fadeprobe capture, captures, import and replay: one dispatch taken away from an application, and
+// run again.
 #pragma once
 
 #include "fade/replay.h"
@@ -33,6 +33,10 @@ CLI::App *addCapturesCommand(CLI::App &app, CapturesOptions &options);
 /// 0; 1 if one of them cannot be read.
 int runCaptures(const CapturesOptions &options);
 
+CLI::App *addImportCommand(CLI::App &app, replay::ImportOptions &options);
+/// 0; 2 if it cannot be done.
+int runImport(const replay::ImportOptions &options);
+
 struct ReplayOptions {
   replay::Options replay;
   std::string tolerance;
@@ -44,5 +48,8 @@ struct ReplayOptions {
 CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options);
 /// 0 equal, or nothing to compare; 1 differs; 2 could not run.
 int runReplay(ReplayOptions options);
+
+/// A function of libfadereplay.so. Null, after a line that says why, if it is not there.
+void *replayLibrary(const char *entry);
 
 } // namespace fade::cli

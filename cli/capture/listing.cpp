@@ -110,6 +110,7 @@ std::string capturesJson(const std::vector<CaptureLine> &lines) {
       json.field("duration_ns", d.duration_ns);
       json.field("has_after", d.has_after);
       json.field("is_minimised", d.is_minimised);
+      json.field("only_reachable", d.only_reachable);
       json.field("other_queues_busy", d.other_queues_busy);
     });
   }

@@ -1,3 +1,4 @@
+// fadeprobe replay: decides where a capture is run again, and has it run there.
 #include "capture/command.h"
 #include "capture/listing.h"
 #include "gpu_choice.h"
@@ -8,7 +9,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -39,16 +39,10 @@ int mistake(const std::string &text) {
 }
 
 /// On the executor, in this process.
-int replayHere(const replay::Options &options) {
-  const auto library = ownLibrary("libfadereplay.so");
-  void *loaded = library ? dlopen(library->c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
-  if (!loaded)
-    return mistake(library ? dlerror()
-                           : "libfadereplay.so is missing: it should be in ../lib or beside this "
-                             "program");
-  const auto entry = reinterpret_cast<FadeReplayEntry>(dlsym(loaded, FADE_REPLAY_ENTRY));
-  if (!entry) return mistake(fmt::format("{} is a different version of FADE", *library));
-  return entry(&options);
+int replayHere(replay::Options options) {
+  if (options.iterations == 0) options.iterations = 1;
+  const auto entry = reinterpret_cast<FadeReplayEntry>(replayLibrary(FADE_REPLAY_ENTRY));
+  return entry ? entry(&options) : replay::kCannotRun;
 }
 
 bool wantsTools(const RunOptions &run) {
@@ -61,10 +55,15 @@ int replayThroughHsa(ReplayOptions &options, const capture::Description &descrip
   const auto program = ownLibrary("fade/fade-replay");
   if (!program) return mistake("fade-replay is missing: it should be in ../lib/fade");
   const replay::Options &replay = options.replay;
-  if (!replay.code.empty() || replay.minimise)
-    return mistake("-c and --minimise are for the executor: --on software");
+  if (replay.minimise) return mistake("--minimise is for the executor: --on software");
+  // Times of a card are only worth something if there are several.
+  constexpr uint32_t enough = 20;
+  const uint32_t iterations = replay.iterations != 0 ? replay.iterations
+                              : !replay.code.empty() ? enough
+                                                     : 1;
   std::vector<std::string> words = {*program, replay.folder, "--iterations",
-                                    std::to_string(replay.iterations)};
+                                    std::to_string(iterations)};
+  if (!replay.code.empty()) words.insert(words.end(), {"--code", replay.code});
   if (replay.check) words.emplace_back("--check");
   if (replay.json) words.emplace_back("--json");
   if (!replay.recopy) words.emplace_back("--no-recopy");
@@ -100,7 +99,9 @@ CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options) {
       ->add_option("--tolerance", options.tolerance,
                    "with --check: differences of floating-point numbers that do not count")
       ->type_name("ulp=N|rel=X");
-  command->add_option("--iterations", replay.iterations, "run it N times (default: 1)")
+  command
+      ->add_option("--iterations", replay.iterations,
+                   "run it N times (default: 1; on a card with -c: 20)")
       ->type_name("N")
       ->check(CLI::Range(1u, 1000000u));
   command->add_flag("!--no-recopy", replay.recopy,
@@ -151,8 +152,7 @@ int runReplay(ReplayOptions options) {
   if (!capture) return mistake(capture.error().message());
   const std::vector<std::string> cards = gpusOf({});
   const bool has_card = std::ranges::find(cards, capture->description.gpu) != cards.end();
-  const bool is_for_executor = !options.replay.code.empty() || options.replay.minimise;
-  if (options.on.empty() && !needs_hsa && (!has_card || is_for_executor))
+  if (options.on.empty() && !needs_hsa && (!has_card || options.replay.minimise))
     return replayHere(options.replay);
   return replayThroughHsa(options, capture->description);
 }

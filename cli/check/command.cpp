@@ -1,5 +1,6 @@
 #include "check/command.h"
 
+#include "capture/listing.h"
 #include "check/finding_reader.h"
 #include "check/finding_text.h"
 #include "check/suppressions.h"
@@ -53,6 +54,35 @@ std::string gpuFor(const CheckOptions &options, const std::vector<std::string> &
   const std::string program = programOf(application[0]);
   const std::string fitting = program.empty() ? "" : fittingGpu(program);
   return fitting.empty() ? "gfx90a" : fitting;
+}
+
+/// Sets up the environment of a replay on the executor. False after a line that says why not.
+bool prepareReplay(const CheckOptions &options, const std::string &folder) {
+  RunOptions run = options.run;
+  auto pairs = environmentOf(run);
+  if (!pairs) return false;
+  const auto library = ownLibrary("libfadecheck.so");
+  if (!library) {
+    complain("libfadecheck.so is missing: it should be in ../lib or beside this program");
+    return false;
+  }
+  pairs->emplace_back("FADE_GPU_OBSERVER", *library);
+  pairs->emplace_back("FADE_CHECK_DIR", folder);
+  pairs->emplace_back("FADE_CHECK_CAPTURE", options.capture);
+  if (!options.checks.empty()) pairs->emplace_back("FADE_CHECKS", options.checks);
+  for (const auto &[name, value] : *pairs) setenv(name.c_str(), value.c_str(), 1);
+  return true;
+}
+
+/// The capture that was meant; empty, after a line that says why, if there is none.
+std::string captureOf(const CheckOptions &options) {
+  const std::vector<std::string> found = capturesIn(options.capture);
+  if (found.size() == 1) return found.front();
+  complain(found.empty()
+               ? fmt::format("{}: there is no capture", options.capture)
+               : fmt::format("{}: there are {} captures in it; give one of them, such as {}",
+                             options.capture, found.size(), found.front()));
+  return "";
 }
 
 /// Sets up the environment of the application. False after a line that says why not.
@@ -125,6 +155,8 @@ void show(const CheckOptions &options, const FoundRun &run, std::size_t suppress
 CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
   CLI::App *command = app.add_subcommand(
       "check", "find errors in kernels: run the application on the software GPU and watch");
+  command->add_option("capture", options.capture, "a capture, instead of an application")
+      ->type_name("DIR");
   command
       ->add_option("--checks", options.checks,
                    "memory, init, race, sync, wait, leak, or all (default: memory,init,race,sync)")
@@ -160,10 +192,18 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
   return command;
 }
 
-int runCheck(const CheckOptions &options, const std::vector<std::string> &application) {
-  if (application.empty()) {
-    complain("no application given: fadeprobe check [options] -- application [arguments]");
+int runCheck(CheckOptions options, std::vector<std::string> application) {
+  const bool of_capture = !options.capture.empty();
+  if (application.empty() != of_capture) {
+    complain(of_capture ? "either a capture or an application is checked, not both"
+                        : "no application given: fadeprobe check [options] -- application "
+                          "[arguments], or fadeprobe check CAPTURE");
     return kUsageError;
+  }
+  if (of_capture) {
+    options.capture = captureOf(options);
+    if (options.capture.empty()) return kUsageError;
+    application = {"/proc/self/exe", "replay", options.capture, "--on", "software"};
   }
   const char *inherited = std::getenv("FADE_CHECKS");
   const bool is_inherited = options.checks.empty() && inherited;
@@ -192,13 +232,16 @@ int runCheck(const CheckOptions &options, const std::vector<std::string> &applic
     complain("check: cannot make a folder for temporary files");
     return 1;
   }
-  if (!prepare(options, application, folder.path())) return kUsageError;
+  if (!(of_capture ? prepareReplay(options, folder.path())
+                   : prepare(options, application, folder.path())))
+    return kUsageError;
   const ChildEnd end = runChild(application);
   if (end.error != 0) {
     complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
     return end.exit_code;
   }
-  FoundRun run = readFindings(folder.path(), known.has(checks::Check::leak));
+  // A capture has no end at which something should have been freed.
+  FoundRun run = readFindings(folder.path(), known.has(checks::Check::leak) && !of_capture);
   const std::size_t suppressed =
       std::erase_if(run.findings, [&](const FoundFinding &f) { return suppressions.matches(f); });
   show(options, run, suppressed);

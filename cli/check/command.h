@@ -1,4 +1,5 @@
 // fadeprobe check -- application: runs it on the software GPU and says what its kernels do wrong.
+// fadeprobe check DIR does the same with a capture.
 #pragma once
 
 #include "run.h"
@@ -13,6 +14,7 @@ class App;
 namespace fade::cli {
 
 struct CheckOptions {
+  std::string capture; ///< folder; empty: an application is run
   std::string checks;
   std::string json;     ///< file; empty: none
   std::string suppress; ///< file; empty: none
@@ -25,6 +27,6 @@ struct CheckOptions {
 CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options);
 /// Does not return if the application was run: ends as it did, unless there are findings and
 /// --error-exitcode was given.
-int runCheck(const CheckOptions &options, const std::vector<std::string> &application);
+int runCheck(CheckOptions options, std::vector<std::string> application);
 
 } // namespace fade::cli

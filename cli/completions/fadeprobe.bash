@@ -8,7 +8,7 @@ _fadeprobe() {
         if ((i + 1 == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -f -- "$cur"); else
           mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi
         return ;;
-      trace | control | log | check | capture | captures | replay | analyze | report | diff | inspect | doctor | flags | cc) command=${COMP_WORDS[i]} ;;
+      trace | control | log | check | capture | captures | import | replay | analyze | report | diff | inspect | doctor | flags | cc) command=${COMP_WORDS[i]} ;;
     esac
   done
   case $prev in
@@ -40,8 +40,9 @@ _fadeprobe() {
     control) words="start stop flush status --help" ;;
     log) words="--output --format --append --graphs --operators --callstack --dot --rows --help" ;;
     check) words="--checks --json --error-exitcode --max --suppress --kernels --dispatches --seed --workgroups --gpu --help --" ;;
-    capture) words="--kernels --library-filter --dispatches --seed --limit --output --patience --verbose --gpu --env-dump --help --" ;;
+    capture) words="--kernels --library-filter --dispatches --seed --limit --reachable --progress --no-progress --output --patience --verbose --gpu --env-dump --help --" ;;
     captures) words="--json --help" ;;
+    import) words="--output --json --help" ;;
     replay) words="--check --tolerance --iterations --no-recopy --code --minimise --output --on --reserve-check --instrumented --analyzers --log-location --log-format --record --gpu --workers --json --progress --no-progress --help" ;;
     analyze) words="$report --kernels --dispatches --seed --report --diff --fail-if --junit --sarif" ;;
     diff) words="--json --report --kernels --least --all --gpu --fail-if --junit --sarif --help --" ;;
@@ -50,7 +51,7 @@ _fadeprobe() {
     doctor) words="--json --quiet --root --program --rules --deaths --collect --probe --save --gpu --timeout --fix --print --write --revert --remedy --help" ;;
     flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
     cc) words="--instrument --help --" ;;
-    *) words="trace control log check capture captures replay analyze report diff inspect doctor flags cc $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
+    *) words="trace control log check capture captures import replay analyze report diff inspect doctor flags cc $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
         --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else

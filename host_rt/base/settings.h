@@ -79,8 +79,9 @@ struct Settings {
   unsigned trace_stacks = 0;    ///< frames at most; 0: no stacks
   bool trace_libraries = false; ///< who asks for which library
   bool correct_properties = false;
-  std::string capture;         ///< folder for captures; empty: none are made
-  uint32_t capture_limit = 16; ///< of dispatches
+  std::string capture;            ///< folder for captures; empty: none are made
+  uint32_t capture_limit = 16;    ///< of dispatches
+  bool capture_reachable = false; ///< only what pointers lead to
   uint64_t memory = uint64_t{256} << 20;
   bool lossy = false;
   Transport transport = Transport::host;

@@ -39,6 +39,7 @@ struct Region {
   bool on_host = false;
   uint32_t agent = 0; ///< that owns it
   uint32_t flags = 0; ///< of the pool, as HSA has them
+  uint64_t used = 0;  ///< bytes from its start that were asked for; the rest fills up the last page
 
   uint64_t end() const { return address + size; }
   uint64_t pages() const { return size / kPageSize; }
@@ -71,6 +72,7 @@ struct Description {
   bool is_cooperative = false; ///< its workgroups may wait for each other
   bool has_after = true;
   bool is_minimised = false;      ///< pages that the kernel does not touch are left out
+  bool only_reachable = false;    ///< so is memory that no pointer leads to
   uint32_t other_queues_busy = 0; ///< that did not come to rest: memory may be theirs
   uint64_t duration_ns = 0;       ///< of the captured dispatch; 0: not known
 

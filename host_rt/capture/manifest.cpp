@@ -1,69 +1,15 @@
 #include "capture/manifest.h"
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include "capture/json_fields.h"
 
 namespace fade::capture {
 namespace {
 
-using Json = nlohmann::json;
+using Line = JsonFields;
 
 constexpr std::size_t kMostRegions = std::size_t{1} << 20, kMostCode = 4096;
 constexpr uint64_t kMostArguments = uint64_t{1} << 20, kMostCodeBytes = uint64_t{4} << 30;
 constexpr uint64_t kHighestAddress = uint64_t{1} << 57;
-
-struct Mistake {
-  std::string what;
-};
-
-/// A line, whose members are asked for. Throws Mistake, which stays in this file.
-class Line {
-public:
-  explicit Line(const Json &json) : json_(json) {}
-
-  uint64_t number(const char *key, uint64_t most = UINT64_MAX) const {
-    const Json &value = member(key);
-    if (!value.is_number_unsigned()) fail(key, "is not a whole number of 0 or more");
-    if (value.get<uint64_t>() > most) fail(key, fmt::format("is more than {}", most));
-    return value.get<uint64_t>();
-  }
-  template <typename T> T small(const char *key) const {
-    return static_cast<T>(number(key, std::numeric_limits<T>::max()));
-  }
-  std::string text(const char *key) const {
-    const Json &value = member(key);
-    if (!value.is_string()) fail(key, "is not a text");
-    return value.get<std::string>();
-  }
-  bool flag(const char *key) const {
-    const Json &value = member(key);
-    if (!value.is_boolean()) fail(key, "is not true or false");
-    return value.get<bool>();
-  }
-  std::array<uint32_t, 3> three(const char *key) const {
-    const Json &value = member(key);
-    if (!value.is_array() || value.size() != 3) fail(key, "is not a list of three");
-    std::array<uint32_t, 3> all{};
-    for (std::size_t i = 0; i < 3; ++i) {
-      if (!value[i].is_number_unsigned() || value[i].get<uint64_t>() > UINT32_MAX ||
-          value[i].get<uint64_t>() == 0)
-        fail(key, "has something else than numbers from 1 on");
-      all[i] = value[i].get<uint32_t>();
-    }
-    return all;
-  }
-  [[noreturn]] static void fail(const char *key, const std::string &what) {
-    throw Mistake{fmt::format("'{}' {}", key, what)};
-  }
-
-private:
-  const Json &member(const char *key) const {
-    const auto at = json_.find(key);
-    if (at == json_.end()) fail(key, "is missing");
-    return *at;
-  }
-  const Json &json_;
-};
 
 std::vector<uint8_t> fromHex(const Line &line, const char *key) {
   const std::string text = line.text(key);
@@ -101,6 +47,7 @@ void readDescription(const Line &line, Description &d) {
   d.is_cooperative = line.flag("is_cooperative");
   d.has_after = line.flag("has_after");
   d.is_minimised = line.flag("is_minimised");
+  d.only_reachable = line.has("only_reachable") && line.flag("only_reachable");
   d.other_queues_busy = line.small<uint32_t>("other_queues_busy");
   d.duration_ns = line.number("duration_ns");
   for (const uint32_t size : d.workgroup)
@@ -119,6 +66,7 @@ void readRegion(const Line &line, std::vector<Region> &regions) {
   region.on_host = line.flag("on_host");
   region.agent = line.small<uint32_t>("agent");
   region.flags = line.small<uint32_t>("flags");
+  region.used = line.has("used") ? line.number("used", region.size) : region.size;
   if (region.size == 0 || region.address % kPageSize != 0 || region.size % kPageSize != 0 ||
       region.end() > kHighestAddress)
     Line::fail("size", "and 'address' are not those of whole pages");

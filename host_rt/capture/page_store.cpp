@@ -10,7 +10,11 @@
 namespace fade::capture {
 namespace {
 
-constexpr int kLevel = 1; // higher ones take longer and hardly save anything
+// zstd's fastest strategy, which does not look for short matches, at every eighth place only while
+// it finds none; what remains is still coded by frequency. Twice as fast as level 1 on arrays of
+// numbers, and hardly larger; text is.
+constexpr int kLevel = 1, kShortestMatch = 7, kSkip = 8, kCodeLiterals = 1;
+constexpr auto kLiteralMode = ZSTD_c_experimentalParam5; ///< of literals: 1 is "always coded"
 /// Beyond so many different pages (16 GiB) it is no longer worth the memory to look for equal ones.
 constexpr std::size_t kMostKnown = std::size_t{4} << 20;
 constexpr std::size_t kBlockBytes = kPageSize * kPagesPerBlock;
@@ -39,6 +43,10 @@ Result<std::unique_ptr<PageStore>> PageStore::create(const std::string &path) {
   if (!store->context_) return Error{path, "", 0, "no memory to compress with"};
   (void)ZSTD_CCtx_setParameter(store->context_, ZSTD_c_compressionLevel, kLevel);
   (void)ZSTD_CCtx_setParameter(store->context_, ZSTD_c_checksumFlag, 1);
+  if (!ZSTD_isError(ZSTD_CCtx_setParameter(store->context_, kLiteralMode, kCodeLiterals))) {
+    (void)ZSTD_CCtx_setParameter(store->context_, ZSTD_c_minMatch, kShortestMatch);
+    (void)ZSTD_CCtx_setParameter(store->context_, ZSTD_c_targetLength, kSkip);
+  }
   store->file_ = OwnFile::open(path, false);
   if (!store->file_.is()) return Error{path, "", 0, std::strerror(errno)};
   return store;

@@ -1,12 +1,10 @@
 #include "capture/reader.h"
 
+#include "capture/folder_file.h"
+
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zstd.h>
 
 namespace fade::capture {
@@ -15,31 +13,6 @@ namespace {
 constexpr uint64_t kMostManifest = uint64_t{256} << 20, kMostIndex = uint64_t{1} << 30;
 constexpr std::size_t kCachedBlocks = 256; // 16 MiB
 constexpr std::size_t kUnpackedBlock = kPageSize * kPagesPerBlock;
-
-/// A file of the folder, if it is one, and not larger than that.
-Result<std::string> readFile(const std::string &path, uint64_t most) {
-  // O_NONBLOCK: somebody may have put a pipe there. O_NOFOLLOW: nothing outside of the folder.
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) return Error{path, "", 0, std::strerror(errno)};
-  struct stat status {};
-  std::string bytes;
-  std::string problem;
-  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-    problem = "not a file";
-  else if (static_cast<uint64_t>(status.st_size) > most)
-    problem = fmt::format("{} bytes are more than the {} that it may have", status.st_size, most);
-  else
-    bytes.resize(static_cast<std::size_t>(status.st_size));
-  for (std::size_t done = 0; problem.empty() && done < bytes.size();) {
-    const ssize_t n = read(fd, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) problem = n < 0 ? std::strerror(errno) : "it got shorter while it was read";
-    done += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
-  }
-  close(fd);
-  if (!problem.empty()) return Error{path, "", 0, problem};
-  return bytes;
-}
 
 /// The bytes of the index, one value after the other.
 class Cursor {
@@ -66,10 +39,7 @@ private:
 
 } // namespace
 
-Reader::~Reader() {
-  if (pages_fd_ >= 0) close(pages_fd_);
-  ZSTD_freeDCtx(context_);
-}
+Reader::~Reader() { ZSTD_freeDCtx(context_); }
 
 Error Reader::wrong(const char *file, std::string what) const {
   return {folder_ + "/" + file, "", 0, std::move(what)};
@@ -89,7 +59,7 @@ Result<std::unique_ptr<Reader>> Reader::open(const std::string &folder) {
 
 Status Reader::readManifest() {
   const std::string path = folder_ + "/" + kManifestFile;
-  const auto text = readFile(path, kMostManifest);
+  const auto text = FolderFile::readAll(path, kMostManifest);
   if (!text) return text.error();
   auto manifest = Manifest::parse(*text, path);
   if (!manifest) return std::move(manifest).error();
@@ -104,7 +74,7 @@ Status Reader::readCode() {
   for (std::size_t i = 0; i < manifest_.code.size(); ++i) {
     const auto &entry = manifest_.code[i];
     const std::string path = fmt::format("{}/code/{}.hsaco", folder_, i);
-    const auto bytes = readFile(path, entry.size);
+    const auto bytes = FolderFile::readAll(path, entry.size);
     if (!bytes) return bytes.error();
     if (bytes->size() != entry.size || checksum(*bytes) != entry.checksum)
       return Error{path, "", 0, "it is not the file that the manifest describes"};
@@ -132,7 +102,7 @@ Status Reader::checkRuns(const std::vector<Run> &runs, std::size_t region, State
 }
 
 Status Reader::readIndex() {
-  const auto packed = readFile(folder_ + "/" + kIndexFile, kMostIndex);
+  const auto packed = FolderFile::readAll(folder_ + "/" + kIndexFile, kMostIndex);
   if (!packed) return packed.error();
   if (packed->size() != manifest_.index_bytes || checksum(*packed) != manifest_.index_checksum)
     return wrong(kIndexFile, "it is not the file that the manifest describes");
@@ -179,13 +149,10 @@ Status Reader::readIndex() {
 }
 
 Status Reader::openPages() {
-  const std::string path = folder_ + "/" + kPagesFile;
-  pages_fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (pages_fd_ < 0) return wrong(kPagesFile, std::strerror(errno));
-  struct stat status {};
-  if (fstat(pages_fd_, &status) != 0 || !S_ISREG(status.st_mode) ||
-      static_cast<uint64_t>(status.st_size) != blocks_.back() ||
-      blocks_.back() != manifest_.pages_bytes)
+  auto file = FolderFile::open(folder_ + "/" + kPagesFile);
+  if (!file) return std::move(file).error();
+  pages_ = std::move(*file);
+  if (pages_.size() != blocks_.back() || blocks_.back() != manifest_.pages_bytes)
     return wrong(kPagesFile, "it is not as long as the index says");
   sizes_.on_disk += blocks_.back();
   context_ = ZSTD_createDCtx();
@@ -200,13 +167,7 @@ Result<const Reader::Block *> Reader::block(std::size_t number) {
   }
   const uint64_t begin = blocks_[number];
   packed_.resize(static_cast<std::size_t>(blocks_[number + 1] - begin));
-  for (std::size_t done = 0; done < packed_.size();) {
-    const ssize_t n = pread(pages_fd_, packed_.data() + done, packed_.size() - done,
-                            static_cast<off_t>(begin + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return Error{folder_ + "/" + kPagesFile, "", begin, "it cannot be read"};
-    done += static_cast<std::size_t>(n);
-  }
+  if (Status read = pages_.read(packed_, begin); !read) return std::move(read).error();
   Block fresh{number, {}};
   if (cache_.size() >= kCachedBlocks) { // its memory is used again
     cached_.erase(cache_.back().number);

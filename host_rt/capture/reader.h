@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "capture/capture.h"
+#include "capture/folder_file.h"
 #include "capture/manifest.h"
 
 #include <functional>
@@ -63,7 +64,7 @@ private:
   Sizes sizes_;
   uint64_t stored_ = 0;
   std::vector<uint64_t> blocks_; ///< where each begins in the file; one more at the end
-  int pages_fd_ = -1;
+  FolderFile pages_;
   ZSTD_DCtx_s *context_ = nullptr;
   std::list<Block> cache_; ///< the latest first
   std::unordered_map<std::size_t, std::list<Block>::iterator> cached_;

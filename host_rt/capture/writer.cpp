@@ -80,6 +80,7 @@ void describe(JsonWriter &json, const Description &d) {
     json.field("is_cooperative", d.is_cooperative);
     json.field("has_after", d.has_after);
     json.field("is_minimised", d.is_minimised);
+    json.field("only_reachable", d.only_reachable);
     json.field("other_queues_busy", d.other_queues_busy);
     json.field("duration_ns", d.duration_ns);
   });
@@ -92,6 +93,7 @@ void describe(JsonWriter &json, const Description &d) {
       json.field("on_host", region.on_host);
       json.field("agent", region.agent);
       json.field("flags", region.flags);
+      if (region.used != 0 && region.used != region.size) json.field("used", region.used);
     });
 }
 
@@ -151,6 +153,13 @@ void Writer::begin(State state, std::size_t region) {
   before_.resize(std::max(before_.size(), region + 1));
   after_.resize(before_.size());
   hashes_.resize(before_.size());
+}
+
+void Writer::leaveOut(std::size_t region) {
+  const auto at = static_cast<std::ptrdiff_t>(region);
+  for (auto *layout : {&before_, &after_})
+    if (region < layout->size()) layout->erase(layout->begin() + at);
+  if (region < hashes_.size()) hashes_.erase(hashes_.begin() + at);
 }
 
 void Writer::append(Run run) {

@@ -26,11 +26,13 @@ public:
   Writer(const Writer &) = delete;
   Writer &operator=(const Writer &) = delete;
 
-  /// The next region, in the order of their addresses; all of those before the dispatch come first.
-  /// A region that is not begun in the state after has not changed.
+  /// A region, numbered in the order of their addresses; all of those before the dispatch come
+  /// first. A region that is not begun in the state after has not changed.
   void begin(State state, std::size_t region);
   /// Whole pages of it, in order.
   Status add(std::span<const uint8_t> pages);
+  /// A region that was not begun is not there after all: those behind it come one earlier.
+  void leaveOut(std::size_t region);
   /// Pages that are what they were, or that are left out.
   void skip(uint64_t pages, Run::Kind kind);
 

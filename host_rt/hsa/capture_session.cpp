@@ -147,7 +147,6 @@ void CaptureSession::passDoor(QueueState &queue, Packets &packets, std::vector<M
   }
 }
 
-/// There is nothing more to capture: packets are passed on as they are.
 bool CaptureSession::isOver() {
   const std::lock_guard lock(mutex_);
   return taken_ >= runtime_.settings().capture_limit && waiting_.empty() && !is_working_;
@@ -219,17 +218,39 @@ std::unique_ptr<CaptureSession::Job> CaptureSession::nextReached() {
 
 void CaptureSession::closeDoor(const QueueState &own) {
   const hsa_signal_t door = runtime_.polledSignals().take();
+  const hsa_signal_t copy_door = runtime_.interruptSignals().take();
   const std::lock_guard lock(mutex_);
+  copies_through_ = 0;
   if (door.handle == 0) return;
   door_ = door;
+  copy_door_ = copy_door;
   closed_for_ = &own;
 }
 
 /// The signal is not used again: packets that wait for it may not have come to it yet.
 void CaptureSession::openDoor() {
   const std::lock_guard lock(mutex_);
-  if (closed_for_) open(door_);
+  if (!closed_for_) return;
+  open(door_);
+  if (copy_door_.handle != 0) open(copy_door_);
   closed_for_ = nullptr;
+  is_reading_ = false;
+}
+
+hsa_signal_t CaptureSession::doorForCopies() {
+  const std::lock_guard lock(mutex_);
+  return closed_for_ ? copy_door_ : hsa_signal_t{};
+}
+
+void CaptureSession::copyBegins() {
+  const std::lock_guard lock(mutex_);
+  ++copies_;
+  if (is_reading_) ++copies_through_;
+}
+
+void CaptureSession::copyEnds() {
+  const std::lock_guard lock(mutex_);
+  --copies_;
 }
 
 bool CaptureSession::isAtRest(const QueueState *queue) {
@@ -270,7 +291,15 @@ uint32_t CaptureSession::quiesce(const QueueState &own) {
       std::this_thread::sleep_for(kPoll);
     busy += is_at_rest ? 0 : 1;
   }
-  return busy;
+  // Copies that engines have.
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      is_reading_ = copies_ == 0 || SteadyClock::now() >= deadline;
+      if (is_reading_) return busy + (copies_ == 0 ? 0 : 1);
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
 }
 
 void CaptureSession::describe(Job &job) {
@@ -300,37 +329,82 @@ void CaptureSession::describe(Job &job) {
   }
 }
 
+bool CaptureSession::readRegion(Job &job, capture::State state, std::size_t index,
+                                Reachable *reachable) {
+  const VisibleRegion &region = job.regions[index];
+  job.writer->begin(state, index);
+  std::string problem;
+  uint64_t done = 0;
+  const bool is_read = reader_->read(region, [&](std::span<const uint8_t> pages) {
+    const Status added = job.writer->add(pages);
+    if (!added) problem = added.error().message();
+    if (reachable) reachable->scan(pages);
+    done += pages.size();
+    read_ += pages.size();
+    return added.ok();
+  });
+  if (is_read) return true;
+  if (!problem.empty()) { // a full disk, perhaps
+    abandon(job, problem);
+    return false;
+  }
+  note("capture: {} bytes at {:#x} ({}) cannot be read", region.region.size, region.region.address,
+       capture::kRegionKinds[static_cast<std::size_t>(region.region.kind)]);
+  job.writer->skip((region.region.size - done) / capture::kPageSize,
+                   state == capture::State::before ? capture::Run::kAbsent : capture::Run::kSame);
+  return true;
+}
+
+/// From the arguments and the code, whatever pointers lead to. What remains is left out.
+void CaptureSession::readReachable(Job &job) {
+  Reachable reachable(job.regions);
+  reachable.addAddress(job.description.kernarg_address);
+  reachable.scan(job.description.arguments);
+  for (std::size_t i = 0; i < job.regions.size(); ++i)
+    if (job.regions[i].region.kind == capture::RegionKind::code) reachable.add(i);
+  while (const auto next = reachable.next())
+    if (!readRegion(job, capture::State::before, *next, &reachable)) return;
+  for (std::size_t i = job.regions.size(); i-- != 0;)
+    if (!reachable.has(i)) {
+      job.writer->leaveOut(i);
+      job.regions.erase(job.regions.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  job.description.only_reachable = true;
+}
+
 void CaptureSession::readState(Job &job, capture::State state) {
   if (!job.writer) return;
   const auto hold = memory_.hold();
-  if (state == capture::State::before) {
-    job.regions = memory_.seenBy(*job.queue->agent);
-    for (const VisibleRegion &region : job.regions)
-      job.description.regions.push_back(region.region);
-  }
   if (!reader_)
     reader_ = std::make_unique<MemoryReader>(runtime_.agents(),
                                              runtime_.settings().patient(kCopyPatience));
-  for (std::size_t i = 0; i < job.regions.size(); ++i) {
-    const VisibleRegion &region = job.regions[i];
-    if (state == capture::State::after && !memory_.isStillThere(region)) continue;
-    job.writer->begin(state, i);
-    std::string problem;
-    uint64_t done = 0;
-    const bool is_read = reader_->read(region, [&](std::span<const uint8_t> pages) {
-      const Status added = job.writer->add(pages);
-      if (!added) problem = added.error().message();
-      done += pages.size();
-      return added.ok();
-    });
-    if (is_read) continue;
-    if (!problem.empty()) return abandon(job, problem); // a full disk, perhaps
-    note("capture: {} bytes at {:#x} ({}) cannot be read", region.region.size,
-         region.region.address,
-         capture::kRegionKinds[static_cast<std::size_t>(region.region.kind)]);
-    job.writer->skip((region.region.size - done) / capture::kPageSize,
-                     state == capture::State::before ? capture::Run::kAbsent : capture::Run::kSame);
+  if (state == capture::State::before) {
+    job.regions = memory_.seenBy(*job.queue->agent);
+    showProgress(job);
+    if (runtime_.settings().capture_reachable) {
+      readReachable(job);
+    } else {
+      for (std::size_t i = 0; i < job.regions.size(); ++i)
+        if (!readRegion(job, state, i, nullptr)) return;
+    }
+    for (const VisibleRegion &region : job.regions)
+      job.description.regions.push_back(region.region);
+    return;
   }
+  for (std::size_t i = 0; i < job.regions.size(); ++i)
+    if (memory_.isStillThere(job.regions[i]) && !readRegion(job, state, i, nullptr)) return;
+}
+
+void CaptureSession::showProgress(const Job &job) {
+  read_ = 0;
+  if (!runtime_.settings().progress || !ProgressLine::isPossible()) return;
+  uint64_t total = 0; // before and after
+  for (const VisibleRegion &region : job.regions) total += 2 * region.region.size;
+  progress_ =
+      std::make_unique<ProgressLine>([this, total, name = job.description.kernel](double seconds) {
+        return fmt::format("capture: {}: {} of {} read, {:.0f} s", name, inMib(read_.load()),
+                           inMib(total), seconds);
+      });
 }
 
 void CaptureSession::abandon(Job &job, const std::string &why) {
@@ -423,11 +497,16 @@ void CaptureSession::process(Job &job) {
     abandon(job, e.what());
   }
   --QueueFlow::standstills;
+  {
+    const std::lock_guard lock(mutex_);
+    if (copies_through_ != 0) ++job.description.other_queues_busy;
+  }
   if (is_done) letLeave(job);
   open(job.leave);
   openDoor();
   const double held = std::chrono::duration<double>(SteadyClock::now() - began).count();
   finish(job, held);
+  progress_ = nullptr;
   if (!is_done) return; // the GPU may still write to them
   runtime_.polledSignals().giveBack(job.reached);
   runtime_.polledSignals().giveBack(job.done);
@@ -458,7 +537,8 @@ void CaptureSession::finish(Job &job, double seconds) {
        job.description.kernel, job.ordinal, inMib(sizes.memory), inMib(sizes.on_disk), seconds,
        job.description.other_queues_busy == 0
            ? ""
-           : fmt::format("; {} other queues were not at rest", job.description.other_queues_busy),
+           : fmt::format("; {} other queues or copies were not at rest",
+                         job.description.other_queues_busy),
        job.writer->path());
 }
 

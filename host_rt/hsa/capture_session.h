@@ -9,13 +9,16 @@
 // barrier in front, and what was under way before is waited for, with patience.
 #pragma once
 
+#include "base/progress_line.h"
 #include "capture/writer.h"
 #include "hsa/memory_reader.h"
 #include "hsa/packet_rewrite.h"
 #include "hsa/queue_registry.h"
+#include "hsa/reachable.h"
 #include "hsa/visible_memory.h"
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -39,6 +42,16 @@ public:
 
   /// Puts gates around dispatches that are wanted, and others behind the door if that is closed.
   void rewrite(const std::shared_ptr<QueueState> &queue, std::vector<DispatchPacket> &packets);
+
+  /// There is nothing more to capture: packets and copies are passed on as they are.
+  bool isOver();
+
+  /// What a copy of the application's has to wait for before an engine may get it: memory is being
+  /// read. Handle 0: nothing.
+  hsa_signal_t doorForCopies();
+  /// An engine has it, until it ends.
+  void copyBegins();
+  void copyEnds();
 
   /// Before the process ends: lets captures come to an end and opens all gates.
   void stop();
@@ -68,13 +81,16 @@ private:
   };
   bool putMark(std::optional<DispatchPacket> before, Packets &out, std::vector<Mark> &marks);
   void passDoor(QueueState &queue, Packets &packets, std::vector<Mark> marks);
-  bool isOver();
 
   void work();
   std::unique_ptr<Job> nextReached();
   void process(Job &job);
   void describe(Job &job);
   void readState(Job &job, capture::State state);
+  void readReachable(Job &job);
+  /// False if nothing is written any more.
+  bool readRegion(Job &job, capture::State state, std::size_t region, Reachable *reachable);
+  void showProgress(const Job &job);
   bool waitUntilDone(Job &job);
   void readDuration(Job &job) const;
   static void letLeave(Job &job);
@@ -91,6 +107,8 @@ private:
   Runtime &runtime_;
   VisibleMemory memory_;
   std::unique_ptr<MemoryReader> reader_;
+  std::unique_ptr<ProgressLine> progress_; ///< while a capture takes long
+  std::atomic<uint64_t> read_{0};          ///< bytes, for it
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -100,7 +118,10 @@ private:
   bool is_working_ = false; ///< on a job
   bool is_stopping_ = false, has_thread_ = false, has_ended_ = false;
   uint64_t taken_ = 0; ///< dispatches
-  hsa_signal_t door_{};
+  hsa_signal_t door_{}, copy_door_{};
+  uint32_t copies_ = 0;                    ///< that engines have
+  uint32_t copies_through_ = 0;            ///< that engines got while memory was read
+  bool is_reading_ = false;                ///< engines have no copies any more
   const QueueState *closed_for_ = nullptr; ///< null: the door is open
   struct Marks {
     std::shared_ptr<QueueState> queue;

@@ -2,6 +2,7 @@
 
 #include "base/handed_over.h"
 #include "hip/recorder.h"
+#include "hsa/capture_session.h"
 #include "hsa/runtime.h"
 #include "hsa/timed_copy.h"
 
@@ -112,8 +113,8 @@ template <typename F>
 hsa_status_t startTimed(Runtime &runtime, const CopyPlaces &places, hsa_signal_t completion,
                         F start) {
   TimedCopy *timed = TimedCopy::begin(runtime, places, completion);
-  if (!timed) return start(completion);
-  const hsa_status_t status = start(timed->signal());
+  if (!timed) return start(completion, nullptr);
+  const hsa_status_t status = start(timed->signal(), timed);
   timed->started(ok(status));
   return status;
 }
@@ -132,11 +133,19 @@ hsa_status_t copyLinear(void *to, hsa_agent_t to_agent, const void *from, hsa_ag
     if (Runtime *runtime = visit.runtime()) {
       CopyPlaces places = placesOf(*runtime, to, to_agent, from, from_agent, size);
       places.engine = engine;
-      status = startTimed(*runtime, places, completion, [&](hsa_signal_t done) {
+      status = startTimed(*runtime, places, completion, [&](hsa_signal_t done, TimedCopy *timed) {
         CopyQueue *queue = holds_back ? copyQueueOf(to_agent, from_agent, *runtime) : nullptr;
-        const auto later = [=](Signals signals) { return start(signals, done); };
-        return queue && queue->takes(waits_for, later, done) ? HSA_STATUS_SUCCESS
-                                                             : start(waits_for, done);
+        const auto later = [=](Signals signals) {
+          if (timed) timed->goesToEngine();
+          return start(signals, done);
+        };
+        // While a capture is made, it waits for the end of that, too.
+        CaptureSession *captures = runtime->captures();
+        std::vector<hsa_signal_t> waited(waits_for.begin(), waits_for.end());
+        if (const hsa_signal_t door = captures ? captures->doorForCopies() : hsa_signal_t{};
+            door.handle != 0)
+          waited.push_back(door);
+        return queue && queue->takes(waited, later, done) ? HSA_STATUS_SUCCESS : later(waits_for);
       });
     }
   } catch (...) { // no memory to hold it back with, or to record it
@@ -158,7 +167,8 @@ hsa_status_t copyRect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_offset,
                       const hsa_dim3_t *range, hsa_agent_t agent,
                       hsa_amd_copy_direction_t direction, uint32_t count,
                       const hsa_signal_t *signals, hsa_signal_t completion) {
-  const auto start = [&](hsa_signal_t done) {
+  const auto start = [&](hsa_signal_t done, TimedCopy *timed) {
+    if (timed) timed->goesToEngine();
     return hsaApi().amd.hsa_amd_memory_async_copy_rect_fn(to, to_offset, from, from_offset, range,
                                                           agent, direction, count, signals, done);
   };
@@ -179,7 +189,7 @@ hsa_status_t copyRect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_offset,
     }
   } catch (...) { // no memory: there is no such queue, either
   }
-  return status ? *status : start(completion);
+  return status ? *status : start(completion, nullptr);
 }
 
 /// The same on a chosen engine.

@@ -2,6 +2,7 @@
 
 #include "base/handed_over.h"
 #include "hip/recorder.h"
+#include "hsa/capture_session.h"
 #include "hsa/operations.h"
 
 #include <hsa/amd_hsa_signal.h>
@@ -57,20 +58,28 @@ CopyPlaces placesOf(Runtime &runtime, const void *to, hsa_agent_t to_agent, cons
 }
 
 TimedCopy *TimedCopy::begin(Runtime &runtime, const CopyPlaces &places, hsa_signal_t completion) {
-  if (!hip::isRecording()) return nullptr;
-  keepTimes();
+  const bool is_recorded = hip::isRecording();
+  CaptureSession *captures = runtime.captures();
+  if (!is_recorded && (!captures || captures->isOver())) return nullptr;
+  if (is_recorded) keepTimes();
   std::unique_ptr<TimedCopy> copy(new TimedCopy(runtime, completion));
   copy->signal_ = runtime.interruptSignals().take();
   if (copy->signal_.handle == 0) return nullptr;
-  copy->operation_ = recordCopy(runtime, places);
+  copy->is_recorded_ = is_recorded;
+  if (is_recorded) copy->operation_ = recordCopy(runtime, places);
   handOver(copy.get());
   if (!ok(hsaApi().amd.hsa_amd_signal_async_handler_fn(copy->signal_, HSA_SIGNAL_CONDITION_LT, 1,
                                                        onEnd, copy.get()))) {
-    recordOperationEnd(copy->operation_, events::kOperationRefused, 0, 0);
+    if (is_recorded) recordOperationEnd(copy->operation_, events::kOperationRefused, 0, 0);
     runtime.interruptSignals().giveBack(copy->signal_);
     return nullptr;
   }
   return copy.release();
+}
+
+void TimedCopy::goesToEngine() {
+  CaptureSession *captures = runtime_.captures();
+  if (captures && !is_under_way_.exchange(true)) captures->copyBegins();
 }
 
 void TimedCopy::started(bool success) {
@@ -89,14 +98,17 @@ bool TimedCopy::onEnd(hsa_signal_value_t value, void *data) {
 
 void TimedCopy::end(hsa_signal_value_t value) {
   const HsaApi &api = hsaApi();
+  if (CaptureSession *captures = runtime_.captures(); captures && is_under_way_)
+    captures->copyEnds();
   if (is_refused_.load(std::memory_order_acquire)) {
-    recordOperationEnd(operation_, events::kOperationRefused, 0, 0);
+    if (is_recorded_) recordOperationEnd(operation_, events::kOperationRefused, 0, 0);
   } else {
     hsa_amd_profiling_async_copy_time_t time{};
     const auto read = api.amd.hsa_amd_profiling_get_async_copy_time_fn;
     if (!read || !ok(read(signal_, &time))) time = {};
-    recordOperationEnd(operation_, value < 0 ? uint16_t{events::kOperationFailed} : uint16_t{0},
-                       runtime_.nanoseconds(time.start), runtime_.nanoseconds(time.end));
+    if (is_recorded_)
+      recordOperationEnd(operation_, value < 0 ? uint16_t{events::kOperationFailed} : uint16_t{0},
+                         runtime_.nanoseconds(time.start), runtime_.nanoseconds(time.end));
     if (application_.handle != 0) {
       const auto &ours = *reinterpret_cast<amd_signal_t *>(signal_.handle);
       auto &theirs = *reinterpret_cast<amd_signal_t *>(application_.handle);

@@ -1,4 +1,5 @@
-// A copy between memories that is recorded as a host event, with its times.
+// A copy between memories that is recorded as a host event, with its times, and that captures know
+// of.
 #pragma once
 
 #include "fade/host_events.h"
@@ -27,11 +28,13 @@ CopyPlaces placesOf(Runtime &runtime, const void *to, hsa_agent_t to_agent, cons
 /// Deletes itself.
 class TimedCopy {
 public:
-  /// Null if it is not recorded, or if there is no signal to be had.
+  /// Null if nobody wants to know of it, or if there is no signal to be had.
   static TimedCopy *begin(Runtime &runtime, const CopyPlaces &places, hsa_signal_t completion);
 
   /// For the runtime, instead of the application's.
   hsa_signal_t signal() const { return signal_; }
+  /// An engine gets it now.
+  void goesToEngine();
   /// Without success nothing happens to the application's signal.
   void started(bool success);
 
@@ -44,6 +47,8 @@ private:
   Runtime &runtime_;
   const hsa_signal_t application_;
   hsa_signal_t signal_{};
+  bool is_recorded_ = false;
+  std::atomic<bool> is_under_way_{false}; ///< captures were told
   uint64_t operation_ = 0;
   std::atomic<bool> is_refused_{false};
 };

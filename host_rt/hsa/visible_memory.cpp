@@ -70,6 +70,7 @@ void makeDisjoint(std::vector<VisibleRegion> &regions) {
       const uint64_t cut = last.end() - next.region.address;
       next.region.address += cut;
       next.region.size -= cut;
+      next.region.used -= std::min(cut, next.region.used);
       if (next.host) next.host += cut;
     }
     result.push_back(next);
@@ -93,6 +94,7 @@ void VisibleMemory::addPool(const void *memory, std::size_t size, hsa_amd_memory
   if (granule == 0) granule = kPageSize;
   VisibleRegion visible;
   visible.region = pagesOf(memory, (size + granule - 1) / granule * granule, RegionKind::pool);
+  visible.region.used = reinterpret_cast<uint64_t>(memory) + size - visible.region.address;
   (void)get(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &visible.region.flags);
   visible.region.on_host = agents.isHostPool(pool);
   if (const Agent *owner = ownerOf(pool, agents)) {

@@ -1,5 +1,5 @@
-// What fadeprobe replay was asked for. libfadereplay.so does it; fadeprobe, which does not know the
-// software GPU, loads it when it is needed.
+// What fadeprobe replay and import were asked for. libfadereplay.so does it; fadeprobe, which does
+// not know the software GPU, loads it when it is needed.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,22 @@ struct Tolerance {
 struct Options {
   std::string folder;
   bool check = false;
-  uint32_t iterations = 1;
-  bool recopy = true; ///< memory is as captured before each iteration
-  std::string code;   ///< another version of the kernel: a code object; empty: the captured one
+  uint32_t iterations = 0; ///< 0: as many as make sense
+  bool recopy = true;      ///< memory is as captured before each iteration
+  std::string code; ///< another version of the kernel: a code object; empty: the captured one
   bool minimise = false;
   std::string output; ///< of minimise
   Tolerance tolerance;
   unsigned workers = 0; ///< threads of the executor; 0: one per core
   bool json = false;
   bool progress = true;
+};
+
+/// fadeprobe import: a capture of another tool becomes one of FADE's.
+struct ImportOptions {
+  std::string folder;
+  std::string output; ///< the folder that it goes into
+  bool json = false;
 };
 
 // Exit codes.
@@ -34,5 +41,7 @@ inline constexpr int kEqual = 0, kDiffers = 1, kCannotRun = 2;
 
 extern "C" {
 using FadeReplayEntry = int (*)(const fade::replay::Options *options);
+using FadeImportEntry = int (*)(const fade::replay::ImportOptions *options);
 }
 #define FADE_REPLAY_ENTRY "fade_replay_1"
+#define FADE_IMPORT_ENTRY "fade_import_1"

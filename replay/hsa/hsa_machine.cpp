@@ -1,11 +1,10 @@
 #include "replay/hsa/hsa_machine.h"
 
-#include "codeobj/kernarg.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <fmt/format.h>
+#include <hsa/amd_hsa_queue.h>
 #include <unistd.h>
 
 namespace fade::replay {
@@ -131,10 +130,39 @@ Status HsaMachine::findAgents() {
   if (status == HSA_STATUS_SUCCESS) status = hsa_.hsa_signal_create(1, 0, nullptr, &doorbell_);
   if (status != HSA_STATUS_SUCCESS) return failed("a queue", status);
   (void)hsa_.hsa_amd_profiling_set_profiler_enabled(queue_, 1);
+  const auto &queue = *reinterpret_cast<const amd_queue_t *>(queue_);
+  shared_base_ = queue.group_segment_aperture_base_hi;
+  private_base_ = queue.private_segment_aperture_base_hi;
   uint64_t frequency = 0;
   (void)hsa_.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &frequency);
   if (frequency != 0) tick_ = 1.0 / static_cast<double>(frequency);
   return Done();
+}
+
+Result<uint64_t> HsaMachine::load(std::span<const uint8_t> bytes, Range wished,
+                                  hsa_executable_t &executable) {
+  hsa_code_object_reader_t code{};
+  hsa_status_t status =
+      hsa_.hsa_code_object_reader_create_from_memory(bytes.data(), bytes.size(), &code);
+  if (status == HSA_STATUS_SUCCESS)
+    status = hsa_.hsa_executable_create_alt(
+        HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable);
+  if (status == HSA_STATUS_SUCCESS) {
+    const Wish wish(wished); // of size 0: none
+    status = hsa_.hsa_executable_load_agent_code_object(executable, gpu_, code, nullptr, nullptr);
+  }
+  if (status == HSA_STATUS_SUCCESS) status = hsa_.hsa_executable_freeze(executable, nullptr);
+  if (status != HSA_STATUS_SUCCESS) return failed("its code cannot be loaded", status);
+  hsa_executable_symbol_t symbol{};
+  uint64_t object = 0;
+  const std::string &name = reader_.description().symbol;
+  status =
+      hsa_.hsa_executable_get_symbol_by_name(executable, (name + ".kd").c_str(), &gpu_, &symbol);
+  if (status == HSA_STATUS_SUCCESS)
+    status = hsa_.hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
+                                                 &object);
+  if (status != HSA_STATUS_SUCCESS) return failed(name, status);
+  return object;
 }
 
 /// By the runtime's loader, so that tools know the kernel; memory then gets the captured image.
@@ -143,32 +171,64 @@ Status HsaMachine::loadCode() {
   const std::size_t region = memory_.find(d.kernel_object);
   if (region == memory_.regions() || reader_.code().empty())
     return wrong("the code of the kernel was not captured");
-  const std::vector<uint8_t> &bytes = reader_.code().front().bytes;
-  hsa_code_object_reader_t code{};
+  captured_ = CapturedKernel::of(d, reader_.code(), reader_.folder());
   hsa_executable_t executable{};
-  hsa_status_t status =
-      hsa_.hsa_code_object_reader_create_from_memory(bytes.data(), bytes.size(), &code);
-  if (status == HSA_STATUS_SUCCESS)
-    status = hsa_.hsa_executable_create_alt(
-        HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable);
-  if (status == HSA_STATUS_SUCCESS) {
-    const Wish wish(rangeOf(memory_.region(region)));
-    status = hsa_.hsa_executable_load_agent_code_object(executable, gpu_, code, nullptr, nullptr);
-  }
-  if (status == HSA_STATUS_SUCCESS) status = hsa_.hsa_executable_freeze(executable, nullptr);
-  if (status != HSA_STATUS_SUCCESS) return failed("its code cannot be loaded", status);
-  hsa_executable_symbol_t symbol{};
-  uint64_t object = 0;
-  status = hsa_.hsa_executable_get_symbol_by_name(executable, (d.symbol + ".kd").c_str(), &gpu_,
-                                                  &symbol);
-  if (status == HSA_STATUS_SUCCESS)
-    status = hsa_.hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
-                                                 &object);
-  if (status != HSA_STATUS_SUCCESS) return failed(d.symbol, status);
-  if (object != d.kernel_object)
-    return wrong(fmt::format("the runtime puts its code at {:#x} instead of {:#x}", object,
+  const auto object =
+      load(reader_.code().front().bytes, rangeOf(memory_.region(region)), executable);
+  if (!object) return object.error();
+  if (*object != d.kernel_object)
+    return wrong(fmt::format("the runtime puts its code at {:#x} instead of {:#x}", *object,
                              d.kernel_object));
   code_region_ = region;
+  return Done();
+}
+
+Status HsaMachine::useCode(const std::string &path) {
+  const capture::Description &d = reader_.description();
+  auto kernel = OtherKernel::open(path, d, captured_);
+  if (!kernel) return std::move(kernel).error();
+  Other other;
+  other.kernel = std::move(*kernel);
+  hsa_executable_t executable{};
+  const auto object = load(other.kernel.object->elf().blob().bytes(), {}, executable);
+  if (!object) return Error{path, "", 0, object.error().what};
+  other.object = *object;
+  const uint64_t here = *object - other.kernel.kernel.descriptor_address;
+  for (const OtherKernel::Variable &variable : other.kernel.variables)
+    other.variables.push_back(
+        {captured_.base(d) + variable.captured, here + variable.here, variable.size});
+  if (other.kernel.arguments) {
+    std::vector<uint8_t> captured(captured_.layout->size);
+    (void)memory_.space().read(d.kernarg_address, captured.data(), captured.size());
+    std::vector<uint8_t> arguments(other.kernel.arguments->size());
+    other.kernel.arguments->build(
+        captured,
+        dispatchFields(d, reinterpret_cast<uint64_t>(queue_), private_base_, shared_base_),
+        arguments);
+    const auto pool = kernarg_.handle != 0 ? kernarg_ : host_;
+    const hsa_status_t status =
+        hsa_.hsa_amd_memory_pool_allocate(pool, arguments.size(), 0, &other.kernarg);
+    if (status != HSA_STATUS_SUCCESS) return failed("memory for arguments", status);
+    (void)hsa_.hsa_amd_agents_allow_access(1, &gpu_, nullptr, other.kernarg);
+    std::memcpy(other.kernarg, arguments.data(), arguments.size());
+  }
+  other_ = std::move(other);
+  uses_other_ = true;
+  return Done();
+}
+
+Status HsaMachine::carryVariables(bool back) {
+  std::vector<uint8_t> bytes;
+  for (const Other::Variable &variable : other_->variables) {
+    bytes.resize(variable.size);
+    const uint64_t from = back ? variable.here : variable.captured;
+    const uint64_t to = back ? variable.captured : variable.here;
+    hsa_status_t status =
+        hsa_.hsa_memory_copy(bytes.data(), reinterpret_cast<const void *>(from), bytes.size());
+    if (status == HSA_STATUS_SUCCESS)
+      status = hsa_.hsa_memory_copy(reinterpret_cast<void *>(to), bytes.data(), bytes.size());
+    if (status != HSA_STATUS_SUCCESS) return failed("a variable cannot be copied", status);
+  }
   return Done();
 }
 
@@ -201,21 +261,21 @@ Status HsaMachine::place(std::size_t index) {
   return Done();
 }
 
+void HsaMachine::patchHidden(ArgKind kind, uint64_t value) {
+  if (const auto *argument = captured_.layout->findHidden(kind))
+    (void)memory_.patch(reader_.description().kernarg_address + argument->offset, &value,
+                        std::min<std::size_t>(argument->size, sizeof value));
+}
+
 Status HsaMachine::prepareArguments() {
   const capture::Description &d = reader_.description();
   if (!d.arguments.empty())
     (void)memory_.patch(d.kernarg_address, d.arguments.data(), d.arguments.size());
-  auto object = codeobj::CodeObject::open(
-      codeobj::Blob::borrow(reader_.code().front().bytes, reader_.folder()));
-  if (!object) return std::move(object).error();
-  const auto index = (*object)->findKernel(d.symbol);
-  auto kernel = index ? (*object)->kernel(*index) : Result<codeobj::Kernel>(Error::of("missing"));
-  if (!kernel || !kernel->has_metadata) return Done();
-  const auto layout = codeobj::KernargLayout::from(kernel->metadata);
-  if (!layout) return Done();
-  const auto queue = reinterpret_cast<uint64_t>(queue_);
-  if (const auto *argument = layout->findHidden(ArgKind::HiddenQueuePtr))
-    (void)memory_.patch(d.kernarg_address + argument->offset, &queue, sizeof queue);
+  if (!captured_.layout) return Done();
+  const codeobj::KernargLayout *layout = &*captured_.layout;
+  patchHidden(ArgKind::HiddenQueuePtr, reinterpret_cast<uint64_t>(queue_));
+  if (private_base_ != 0) patchHidden(ArgKind::HiddenPrivateBase, private_base_);
+  if (shared_base_ != 0) patchHidden(ArgKind::HiddenSharedBase, shared_base_);
   if (const auto *argument = layout->findHidden(ArgKind::HiddenHostcallBuffer)) {
     uint64_t buffer = 0;
     (void)memory_.space().read(d.kernarg_address + argument->offset, &buffer, sizeof buffer);
@@ -251,6 +311,9 @@ Status HsaMachine::restore() {
 
 Result<double> HsaMachine::run() {
   const capture::Description &d = reader_.description();
+  const Other *other = uses_other_ ? &*other_ : nullptr;
+  if (other)
+    if (Status carried = carryVariables(false); !carried) return std::move(carried).error();
   hsa_.hsa_signal_store_relaxed(done_, 1);
   const uint64_t index = hsa_.hsa_queue_add_write_index_screlease(queue_, 1);
   auto *packet =
@@ -262,10 +325,11 @@ Result<double> HsaMachine::run() {
   packet->grid_size_x = d.grid[0];
   packet->grid_size_y = d.grid[1];
   packet->grid_size_z = d.grid[2];
-  packet->private_segment_size = d.private_segment;
-  packet->group_segment_size = d.group_segment;
-  packet->kernel_object = d.kernel_object;
-  packet->kernarg_address = reinterpret_cast<void *>(d.kernarg_address);
+  packet->private_segment_size = other ? other->kernel.private_segment : d.private_segment;
+  packet->group_segment_size = other ? other->kernel.group_segment : d.group_segment;
+  packet->kernel_object = other ? other->object : d.kernel_object;
+  packet->kernarg_address =
+      other && other->kernarg ? other->kernarg : reinterpret_cast<void *>(d.kernarg_address);
   packet->reserved2 = 0;
   packet->completion_signal = done_;
   constexpr uint32_t header = HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE |
@@ -280,6 +344,8 @@ Result<double> HsaMachine::run() {
                                         HSA_WAIT_STATE_BLOCKED) > 0) {
   }
   if (hostcalls_) hostcalls_->stop();
+  if (other)
+    if (Status carried = carryVariables(true); !carried) return std::move(carried).error();
   hsa_amd_profiling_dispatch_time_t time{};
   (void)hsa_.hsa_amd_profiling_get_dispatch_time(gpu_, done_, &time);
   return static_cast<double>(time.end - time.start) * tick_;

@@ -2,11 +2,11 @@
 // region and the code lie where they lay when it was captured.
 #pragma once
 
-#include "codeobj/code_object.h"
 #include "replay/comparison.h"
 #include "replay/hostcalls.h"
 #include "replay/hsa/hsa_library.h"
 #include "replay/hsa/steering.h"
+#include "replay/other_kernel.h"
 
 #include <memory>
 #include <string>
@@ -25,6 +25,12 @@ public:
   HsaMachine(const HsaMachine &) = delete;
   HsaMachine &operator=(const HsaMachine &) = delete;
 
+  /// Loads another version of the kernel, wherever there is room, and runs that from now on. The
+  /// captured code stays where it is; variables are carried over by name, and back.
+  Status useCode(const std::string &path);
+  /// The captured one, or the one that was loaded.
+  void useOther(bool other) { uses_other_ = other && other_; }
+
   /// Memory as captured again.
   Status restore();
   /// Runs it on the memory as it is: seconds.
@@ -40,6 +46,10 @@ private:
   HsaMachine(capture::Reader &reader, Memory &memory) : reader_(reader), memory_(memory) {}
   Status findAgents();
   Status loadCode();
+  /// The executable, whose kernel's address comes back.
+  Result<uint64_t> load(std::span<const uint8_t> bytes, Range wished, hsa_executable_t &executable);
+  Status carryVariables(bool back);
+  void patchHidden(codeobj::ArgKind kind, uint64_t value);
   Status place(std::size_t region);
   Status prepareArguments();
   Error wrong(const std::string &what) const { return {reader_.folder(), "", 0, what}; }
@@ -53,7 +63,20 @@ private:
   std::string name_;
   hsa_agent_t gpu_{}, cpu_{};
   hsa_amd_memory_pool_t device_{}, host_{}, kernarg_{};
-  std::size_t code_region_ = SIZE_MAX; ///< that the loader has filled
+  CapturedKernel captured_;
+  struct Other {
+    OtherKernel kernel;
+    uint64_t object = 0;     ///< address of its descriptor
+    void *kernarg = nullptr; ///< null: the captured arguments fit
+    struct Variable {
+      uint64_t captured = 0, here = 0, size = 0;
+    };
+    std::vector<Variable> variables;
+  };
+  std::optional<Other> other_;
+  bool uses_other_ = false;
+  uint32_t private_base_ = 0, shared_base_ = 0; ///< of the queue
+  std::size_t code_region_ = SIZE_MAX;          ///< that the loader has filled
   hsa_queue_t *queue_ = nullptr;
   hsa_signal_t done_{}, doorbell_{};
   double tick_ = 1e-9;

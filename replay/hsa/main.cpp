@@ -46,18 +46,50 @@ Result<Outcome> replayOnce(HsaMachine &machine) {
 
 Result<bool> check(const Options &options, capture::Reader &reader, const Memory &memory,
                    HsaMachine &machine) {
-  if (!reader.description().has_after)
-    return Error{options.folder, "", 0, "there is no memory after the dispatch to compare with"};
+  const bool has_after = reader.description().has_after;
+  if (!has_after && options.code.empty())
+    return Error{options.folder, "", 0,
+                 "memory after the dispatch was not captured: only another version of the kernel "
+                 "(-c) can be compared"};
   Comparer comparer(reader, memory, machine.hostcallRegion());
-  if (Status loaded = comparer.load(); !loaded) return std::move(loaded).error();
+  machine.useOther(false);
   auto first = replayOnce(machine);
   if (!first) return std::move(first).error();
+  if (!has_after)
+    comparer.load(*first);
+  else if (Status loaded = comparer.load(); !loaded)
+    return std::move(loaded).error();
   auto second = replayOnce(machine);
   if (!second) return std::move(second).error();
-  const Comparison comparison = comparer.compare(*first, *first, *second, options.tolerance);
+  machine.useOther(true);
+  auto tested = options.code.empty() ? *first : replayOnce(machine);
+  if (!tested) return std::move(tested).error();
+  const Comparison comparison = comparer.compare(*tested, *first, *second, options.tolerance);
   print(options.json ? comparisonJson(comparison, reader)
                      : comparisonText(comparison, reader, options.tolerance));
   return comparison.isEqual();
+}
+
+/// Two versions are run in turn, on the same memory.
+Status iterate(const Options &options, HsaMachine &machine, std::vector<double> &seconds,
+               std::vector<double> &captured_seconds) {
+  const auto once = [&](bool restores, std::vector<double> &to) -> Status {
+    if (restores)
+      if (Status done = machine.restore(); !done) return done;
+    const auto took = machine.run();
+    if (!took) return took.error();
+    to.push_back(*took);
+    return Done();
+  };
+  for (uint32_t i = 0; i < options.iterations; ++i) {
+    if (!options.code.empty() && options.recopy) {
+      machine.useOther(false);
+      if (Status done = once(true, captured_seconds); !done) return done;
+      machine.useOther(true);
+    }
+    if (Status done = once(i == 0 || options.recopy, seconds); !done) return done;
+  }
+  return Done();
 }
 
 int run(const Options &options, bool only_reserve, char **argv) {
@@ -87,19 +119,23 @@ int run(const Options &options, bool only_reserve, char **argv) {
   summary.on = (*machine)->name();
   summary.load_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  for (uint32_t i = 0; i < options.iterations; ++i) {
-    if (i == 0 || options.recopy)
-      if (Status done = (*machine)->restore(); !done) return fail(done.error());
-    const auto seconds = (*machine)->run();
-    if (!seconds) return fail(seconds.error());
-    summary.seconds.push_back(*seconds);
-  }
+  if (!options.code.empty())
+    if (Status used = (*machine)->useCode(options.code); !used) return fail(used.error());
+  Versions versions{options.code, {}, {}, 0, 0};
+  if (Status done = iterate(options, **machine, summary.seconds, versions.captured_seconds); !done)
+    return fail(done.error());
   summary.asked = (*machine)->hostcallSummary();
   print(options.json ? summaryJson(summary, **reader) : summaryText(summary, **reader));
-  if (!options.check) return kEqual;
-  const auto equal = check(options, **reader, **memory, **machine);
-  if (!equal) return fail(equal.error());
-  return *equal ? kEqual : kDiffers;
+  int code = kEqual;
+  if (options.check) {
+    const auto equal = check(options, **reader, **memory, **machine);
+    if (!equal) return fail(equal.error());
+    code = *equal ? kEqual : kDiffers;
+  }
+  versions.seconds = summary.seconds;
+  if (!versions.captured_seconds.empty())
+    print(options.json ? versionsJson(versions) : versionsText(versions));
+  return code;
 }
 
 } // namespace
@@ -120,6 +156,8 @@ int main(int argc, char **argv) {
       options.recopy = false;
     else if (word == "--reserve-check")
       only_reserve = true;
+    else if (word == "--code")
+      options.code = value, ++i;
     else if (word == "--iterations")
       options.iterations = static_cast<uint32_t>(std::atoi(value)), ++i;
     else if (word == "--ulp")

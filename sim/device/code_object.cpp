@@ -9,6 +9,7 @@
 namespace fade::sim {
 namespace {
 
+constexpr uint64_t largest_image = 1ull << 32;
 constexpr uint32_t r_amdgpu_abs64 = 3, r_amdgpu_relative64 = 13;
 
 template <class T> T at(std::span<const uint8_t> bytes, uint64_t offset, const char *what) {
@@ -47,9 +48,12 @@ void CodeObject::load(std::span<const uint8_t> elf) {
     throw std::runtime_error("not an AMDGPU code object");
   for (unsigned i = 0; i < header.e_phnum; i++) {
     const auto p = at<Elf64_Phdr>(elf, header.e_phoff + i * sizeof(Elf64_Phdr), "program headers");
-    if (p.p_type == PT_LOAD) size_ = std::max<uint64_t>(size_, p.p_vaddr + p.p_memsz);
+    if (p.p_type != PT_LOAD) continue;
+    if (p.p_vaddr > largest_image || p.p_memsz > largest_image)
+      throw std::runtime_error("code object has no sensible size");
+    size_ = std::max<uint64_t>(size_, p.p_vaddr + p.p_memsz);
   }
-  if (size_ == 0 || size_ > (1ull << 32))
+  if (size_ == 0 || size_ > largest_image)
     throw std::runtime_error("code object has no sensible size");
   size_ = (size_ + 4095) & ~4095ull;
   image_ = std::make_unique<std::byte[]>(size_);

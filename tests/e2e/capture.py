@@ -10,7 +10,7 @@ import fade
 KINDS = {"add": ("^add", 1), "chase": ("^chase", 1), "dynamic_lds": ("dynamicLds", 1), "variables": ("variables", 2),
          "functions": ("callObjects", 1), "float_sum": ("floatSum", 1), "printf": ("^say", 1), "host_memory": ("hostMemory", 1),
          "scratch": ("scratch", 1), "recursion": ("recursion", 1), "gather": ("gather", 1), "heap": ("sumLists", 1),
-         "cooperative": ("cooperative", 1), "graph": ("^add", 4), "streams": ("^add", 2), "wait_value": ("^add", 1)}
+         "cooperative": ("cooperative", 1), "graph": ("^add", 4), "streams": ("^add", 2), "wait_value": ("^add", 1), "mapped": ("^add", 1)}
 ALONE = {"FADE_GPU_WORKERS": "1"}  # atomics in the same order each time
 
 
@@ -67,6 +67,84 @@ class Tests(fade.Test):
                 self.assertRegex(checked.stdout, r"check: equal, [1-9]\d* pages? compared")
                 fade.shutil.rmtree(self.captures)
 
+    def test_only_what_pointers_lead_to_is_captured_if_that_is_wanted(self):
+        sizes = {}
+        for name, options in (("all", ()), ("reachable", ("--reachable",))):
+            result = self.capture("reach", "-k", "^chase", *options)
+            self.assertEqual(result.code, 0, result.stderr)
+            line = json.loads(self.bare([fade.PROBE, "captures", "--json", self.captures]).stdout)
+            self.assertEqual(line["only_reachable"], bool(options))
+            sizes[name] = line["memory"]
+            self.assertRegex(self.replay(self.captures, "--check").stdout, r"check: equal, [1-9]\d* pages? compared")
+            fade.shutil.rmtree(self.captures)
+        self.assertLess(sizes["reachable"] + (4 << 20), sizes["all"] + 1)
+
+    def test_an_address_that_no_pointer_leads_to_is_explained(self):
+        self.assertEqual(self.capture("apart", "-k", "^apart", "--reachable").code, 0)
+        result = self.replay(self.captures, code=2)
+        self.assertRegex(result.stderr, r"^fadeprobe: .*--reachable leaves out what no pointer leads to\n$")
+
+    def test_copies_of_the_application_are_waited_for_and_held_back(self):
+        result = self.capture("copies", "-k", "^add", "-d", "2-4")
+        self.assertEqual(result.code, 0, result.stderr)
+        found = sorted(os.listdir(self.captures))
+        self.assertEqual(len(found), 3, result.stderr)
+        for name in found:
+            checked = json.loads(self.replay(os.path.join(self.captures, name), "--check", "--json").stdout.splitlines()[1])
+            self.assertTrue(checked["equal"])
+            self.assertEqual(checked["foreign_pages"], 0)  # the copier has changed nothing meanwhile
+
+    def test_four_threads_under_load_are_captured_one_after_the_other(self):
+        plain = self.software_gpu([fade.program("captured"), "load"])
+        result = self.capture("load", "-k", "^add", "-d", "5-12", "--limit", "6", env={"FADE_GPU_WORKERS": "2"})
+        self.assertEqual((result.code, result.stdout), (0, plain.stdout), result.stderr)
+        lines = self.bare([fade.PROBE, "captures", "--json", self.captures]).stdout.splitlines()
+        self.assertEqual([json.loads(x)["other_queues_busy"] for x in lines], [0] * 6)
+        for line in map(json.loads, lines):
+            checked = json.loads(self.replay(line["path"], "--check", "--json").stdout.splitlines()[1])
+            self.assertEqual((checked["equal"], checked["foreign_pages"]), (True, 0))
+
+    def test_the_memory_of_another_agent_is_not_captured(self):
+        gpus = f"{fade.GPU},{fade.GPU}"
+        result = self.capture("agents", "-k", "^add", "--gpu", gpus)
+        self.assertEqual(result.code, 0, result.stderr)
+        line = json.loads(self.bare([fade.PROBE, "captures", "--json", self.captures]).stdout)
+        with open(os.path.join(line["path"], "manifest.jsonl")) as file:
+            regions = [x for x in map(json.loads, file) if x["type"] == "region" and not x["on_host"]]
+        self.assertEqual({x["agent"] for x in regions}, {2})
+        self.assertIn("check: equal", self.replay(self.captures, "--check").stdout)
+        self.assertIn("check: equal", self.replay(self.captures, "--check", "--on", "gpu").stdout)
+
+    def test_memory_of_the_virtual_memory_management_replays_the_same(self):
+        plain = self.software_gpu([fade.program("captured"), "mapped"], ALONE)
+        if "unknown scenario" in plain.stderr:
+            self.skipTest("this HIP has none")
+        path = self.captured("mapped")
+        self.assertRegex(self.replay(path, "--check").stdout, r"check: equal, [1-9]\d* pages? compared")
+        self.assertIn("check: equal", self.replay(path, "--check", "--on", "gpu").stdout)
+
+    def test_checks_find_an_access_beyond_an_allocation_in_a_capture(self):
+        self.assertEqual(self.capture("one_too_far", "-k", "^oneTooFar").code, 0)
+        findings = self.path("findings.jsonl")
+        result = self.bare([fade.PROBE, "check", self.captures, "--json", findings, "--error-exitcode", "9"], env=ALONE)
+        self.assertEqual(result.code, 9, result.stdout + result.stderr)
+        with open(findings) as file:
+            found = [json.loads(x) for x in file]
+        self.assertEqual([(x["check"], x["kernel"].split("(")[0], x["count"]) for x in found], [("memory", "oneTooFar", 1)])
+        self.assertRegex(found[0]["instruction"], "load_dword")  # the program has no line table
+        self.assertEqual(found[0]["allocation"]["size"], 4000)
+
+    def test_checks_find_nothing_in_captures_of_right_kernels(self):
+        for name in ("add", "dynamic_lds", "variables", "host_memory"):
+            with self.subTest(name):
+                path = self.captured(name)
+                result = self.bare([fade.PROBE, "check", path, "--checks", "all", "--error-exitcode", "9"], env=ALONE)
+                self.assertEqual(result.code, 0, result.stdout + result.stderr)
+                self.assertIn("check: no findings in 1 dispatch", result.stderr)
+                fade.shutil.rmtree(self.captures)
+        self.assertRegex(self.bare([fade.PROBE, "check", self.path("none")]).stderr, r"^fadeprobe: .*there is no capture\n$")
+        self.assert_mistake(["check", self.dir], "either a capture or an application")
+
     def test_analyzers_see_a_replay_as_they_see_the_application(self):
         self.captures = self.path("captures")
         app = [fade.program("shapes")]
@@ -115,6 +193,8 @@ class Tests(fade.Test):
         path = self.captured("add", size="4000")
         same = self.replay(path, "--check", "-c", fade.code_object("add1"))
         self.assertIn("check: equal", same.stdout)
+        program = self.replay(path, "--check", "-c", fade.program("captured"))  # the code is found in it
+        self.assertIn("check: equal", program.stdout)
         wrong = self.replay(path, "--check", "-c", fade.code_object("add2"), code=1)
         self.assertRegex(wrong.stdout, r"check: differs")
         self.assertRegex(wrong.stdout, r"1 elements of type f32 differ \(\d bytes\), offsets 0x134 to 0x134")
@@ -129,6 +209,31 @@ class Tests(fade.Test):
         self.assertEqual((check["type"], check["equal"]), ("check", False))
         self.assertEqual(sum(x["elements"] for x in check["differences"]), 4000)
 
+    def test_two_versions_are_compared_in_one_call(self):
+        path = self.captured("add", size="4000")
+        once = self.replay(path, "--check", "-c", fade.code_object("add2"), code=1).stdout
+        self.assertRegex(once, r"compared with the captured code: \d+ instructions instead of \d+ \(\d+\.?\d* times as many\)\n$")
+        lines = [json.loads(x) for x in
+                 self.replay(path, "--check", "-c", fade.code_object("add1"), "--iterations", "6", "--json").stdout.splitlines()]
+        self.assertEqual([x["type"] for x in lines], ["replay", "check", "versions"])
+        versions = lines[2]
+        self.assertEqual((versions["iterations"], lines[1]["equal"]), (6, True))
+        self.assertEqual(versions["instructions"], lines[0]["instructions"])
+        self.assertGreater(versions["captured_instructions"], 0)
+        self.assertTrue(0 < versions["speedup_low"] <= versions["speedup"] <= versions["speedup_high"], versions)
+
+    def test_other_code_runs_through_rocr(self):
+        path = self.captured("add", size="4000")
+        same = self.replay(path, "--on", "gpu", "--check", "-c", fade.code_object("add1")).stdout
+        self.assertRegex(same, r"on \w+: 20 times, median .*\ncheck: equal, [1-9]\d* pages? compared\n"
+                               r"compared with the captured code: median .* times as fast \(95 % confidence: .*; 20 runs of each")
+        wrong = self.replay(path, "--on", "gpu", "--check", "--iterations", "1", "-c", fade.code_object("add2"), code=1).stdout
+        self.assertRegex(wrong, r"1 elements of type f32 differ \(\d bytes\), offsets 0x134 to 0x134")
+        fade.shutil.rmtree(self.captures)
+        path = self.captured("variables")  # carried over by name, and back
+        done = self.replay(path, "--on", "gpu", "--check", "--iterations", "2", "-c", fade.code_object("add1")).stdout
+        self.assertIn("check: equal", done)
+
     def test_variables_are_carried_over_by_name(self):
         path = self.captured("variables")
         self.assertIn("check: equal", self.replay(path, "--check", "-c", fade.code_object("add1")).stdout)
@@ -137,6 +242,8 @@ class Tests(fade.Test):
         path = self.captured("dynamic_lds")
         result = self.replay(path, "-c", fade.code_object("add1"), code=2)
         self.assertRegex(result.stderr, r"^fadeprobe: .*there is no kernel _Z10dynamicLds\S+ in it\n$")
+        result = self.replay(path, "-c", __file__, code=2)
+        self.assertRegex(result.stderr, r"^fadeprobe: .*there is no GPU code in it\n$")
         result = self.replay(path, "-c", self.path("none.hsaco"), code=2)
         self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
 

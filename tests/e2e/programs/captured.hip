@@ -3,6 +3,7 @@
 
 #include <hip/hip_cooperative_groups.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -143,6 +144,16 @@ __global__ void slow(unsigned *out, int rounds) {
   unsigned x = blockIdx.x * blockDim.x + threadIdx.x;
   for (int i = 0; i < rounds; ++i) x = x * 1664525u + 1013904223u;
   out[blockIdx.x * blockDim.x + threadIdx.x] = x;
+}
+
+__global__ void apart(const int *a, long distance, int *out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = a[i + distance] + 1; // an address that stands nowhere in memory
+}
+
+__global__ void oneTooFar(const int *in, int *out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i + 1];
 }
 
 template <class T> T *device(size_t n) {
@@ -313,7 +324,119 @@ unsigned runGather(size_t mib) {
   return hashOf(out, 4096);
 }
 
+/// Linked lists, and memory that no pointer leads to.
+unsigned runReach() {
+  (void)device(numbers(1 << 20, -1));
+  return runChase();
+}
+
+unsigned runApart() {
+  int *a = device(numbers(256, 0xffff)), *b = device(numbers(256, 0xffff)), *out = device<int>(256);
+  apart<<<1, 256>>>(a, b - a, out);
+  return hashOf(out, 256);
+}
+
+/// A stream with kernels, and a thread whose copies never stop meanwhile.
+unsigned runCopies() {
+  const size_t n = 2 << 20;
+  int *pinned[2], *target = device<int>(n);
+  for (int k = 0; k < 2; ++k) {
+    CHECK(hipHostMalloc(reinterpret_cast<void **>(&pinned[k]), n * sizeof(int)));
+    std::fill(pinned[k], pinned[k] + n, k + 1);
+  }
+  bool is_over = false;
+  std::thread copier([&] {
+    hipStream_t stream;
+    CHECK(hipStreamCreate(&stream));
+    for (int k = 0; !__atomic_load_n(&is_over, __ATOMIC_ACQUIRE); k ^= 1) {
+      CHECK(hipMemcpyAsync(target, pinned[k], n * sizeof(int), hipMemcpyHostToDevice, stream));
+      CHECK(hipStreamSynchronize(stream));
+    }
+  });
+  std::vector<float> v(4096, 1.5f);
+  float *a = device(v), *c = device<float>(4096);
+  hipStream_t stream;
+  CHECK(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+  for (int i = 0; i < 20; ++i) add<<<16, 256, 0, stream>>>(a, a, c, 4096);
+  CHECK(hipStreamSynchronize(stream));
+  __atomic_store_n(&is_over, true, __ATOMIC_RELEASE);
+  copier.join();
+  return hashOf(c, 4096);
+}
+
+/// Four threads, each with a stream of kernels that build on each other.
+unsigned runLoad() {
+  constexpr int threads = 4, n = 1 << 14;
+  unsigned hashes[threads] = {};
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t)
+    all.emplace_back([&hashes, t] {
+      hipStream_t stream;
+      CHECK(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+      std::vector<float> v(n, 0.25f * static_cast<float>(t + 1));
+      float *a = device(v), *c = device<float>(n);
+      for (int i = 0; i < 12; ++i) add<<<n / 256, 256, 0, stream>>>(a, c, c, n);
+      CHECK(hipStreamSynchronize(stream));
+      hashes[t] = hashOf(c, n);
+    });
+  for (std::thread &thread : all) thread.join();
+  return hash(hashes, sizeof hashes);
+}
+
+/// The kernel runs on the last device; the first has memory of its own.
+unsigned runAgents() {
+  int count = 0;
+  CHECK(hipGetDeviceCount(&count));
+  CHECK(hipSetDevice(0));
+  (void)device(numbers(1 << 18, -1));
+  CHECK(hipSetDevice(count - 1));
+  return runAdd(10000);
+}
+
+#if HIP_VERSION_MAJOR >= 6
+/// Memory of the virtual memory management: two handles side by side.
+unsigned runMapped() {
+  hipMemAllocationProp property{};
+  property.type = hipMemAllocationTypePinned;
+  property.location = {hipMemLocationTypeDevice, 0};
+  size_t step = 0;
+  CHECK(hipMemGetAllocationGranularity(&step, &property, hipMemAllocationGranularityRecommended));
+  void *place = nullptr;
+  CHECK(hipMemAddressReserve(&place, 2 * step, 0, nullptr, 0));
+  for (int i = 0; i < 2; ++i) {
+    hipMemGenericAllocationHandle_t handle{};
+    CHECK(hipMemCreate(&handle, step, &property, 0));
+    CHECK(hipMemMap(static_cast<char *>(place) + i * step, step, 0, handle, 0));
+  }
+  hipMemAccessDesc access{{hipMemLocationTypeDevice, 0}, hipMemAccessFlagsProtReadWrite};
+  CHECK(hipMemSetAccess(place, 2 * step, &access, 1));
+  const int n = 4096;
+  std::vector<float> v(2 * step / sizeof(float), 0.5f);
+  CHECK(hipMemcpy(place, v.data(), 2 * step, hipMemcpyHostToDevice));
+  float *first = static_cast<float *>(place), *c = device<float>(n);
+  // Across the border of the two.
+  add<<<n / 256, 256>>>(first + step / sizeof(float) - n / 2, first, c, n);
+  const unsigned h = hashOf(c, n);
+  CHECK(hipMemUnmap(place, 2 * step));
+  CHECK(hipMemAddressFree(place, 2 * step));
+  return h;
+}
+#endif
+
 unsigned run(const std::string &what, int size) {
+  if (what == "reach") return runReach();
+  if (what == "apart") return runApart();
+  if (what == "copies") return runCopies();
+  if (what == "load") return runLoad();
+  if (what == "agents") return runAgents();
+#if HIP_VERSION_MAJOR >= 6
+  if (what == "mapped") return runMapped();
+#endif
+  if (what == "one_too_far") {
+    int *in = device(numbers(1000, 0xffff)), *out = device<int>(1000);
+    oneTooFar<<<4, 256>>>(in, out, 1000);
+    return hashOf(out, 999);
+  }
   if (what == "add") return runAdd(size ? size : 100000);
   if (what == "chase") return runChase();
   if (what == "variables") return runVariables();

@@ -1,0 +1,60 @@
+#include "capture/folder_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace fade::capture {
+
+FolderFile &FolderFile::operator=(FolderFile &&other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(fd_, other.fd_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+FolderFile::~FolderFile() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Result<FolderFile> FolderFile::open(const std::string &path) {
+  FolderFile file;
+  file.path_ = path;
+  // O_NONBLOCK: somebody may have put a pipe there. O_NOFOLLOW: nothing outside of the folder.
+  file.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file.fd_ < 0) return Error{path, "", 0, std::strerror(errno)};
+  struct stat status {};
+  if (fstat(file.fd_, &status) != 0 || !S_ISREG(status.st_mode))
+    return Error{path, "", 0, "not a file"};
+  file.size_ = static_cast<uint64_t>(status.st_size);
+  return file;
+}
+
+Status FolderFile::read(std::span<uint8_t> to, uint64_t offset) const {
+  while (!to.empty()) {
+    const ssize_t n = pread(fd_, to.data(), to.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0)
+      return Error{path_, "", offset, n < 0 ? std::strerror(errno) : "it got shorter meanwhile"};
+    to = to.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<uint64_t>(n);
+  }
+  return Done();
+}
+
+Result<std::string> FolderFile::readAll(const std::string &path, uint64_t most) {
+  const auto file = open(path);
+  if (!file) return file.error();
+  if (file->size() > most)
+    return Error{path, "", 0,
+                 fmt::format("{} bytes are more than the {} that it may have", file->size(), most)};
+  std::string bytes(file->size(), '\0');
+  if (Status read = file->read({reinterpret_cast<uint8_t *>(bytes.data()), bytes.size()}, 0); !read)
+    return std::move(read).error();
+  return bytes;
+}
+
+} // namespace fade::capture

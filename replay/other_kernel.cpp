@@ -1,0 +1,132 @@
+#include "replay/other_kernel.h"
+
+#include "codeobj/finder.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace fade::replay {
+namespace {
+
+constexpr std::size_t kMostArguments = 8192;
+
+/// What the packet asks for besides the fixed part of the captured kernel stays the same.
+uint32_t exchangeFixed(uint32_t in_packet, uint32_t original, uint32_t replacement) {
+  if (in_packet < original) return std::max(in_packet, replacement);
+  return in_packet - original + replacement;
+}
+
+/// In a code object, a bundle of several (hipcc --genco) or a whole program: the one with the
+/// kernel, for the GPU of the capture.
+Result<std::shared_ptr<const codeobj::CodeObject>> findObject(const std::string &path,
+                                                              const capture::Description &d) {
+  const auto own = codeobj::parseTarget(d.isa);
+  std::shared_ptr<const codeobj::CodeObject> found;
+  std::string others; // GPUs of code objects that have the kernel
+  std::optional<Error> problem;
+  bool has_code = false;
+  codeobj::CodeHandler handler;
+  handler.on_error = [&](const Error &error) {
+    if (!problem) problem = error;
+  };
+  handler.on_code = [&](const codeobj::FoundCode &code) {
+    has_code = true;
+    auto object = code.open();
+    if (!object) {
+      handler.on_error(object.error());
+      return true;
+    }
+    if (!(*object)->findKernel(d.symbol)) return true;
+    const codeobj::Target &target = (*object)->target();
+    if (own ? codeobj::runsOn(target, *own) : target.processor == d.gpu) {
+      found = *object;
+      return false;
+    }
+    others += (others.empty() ? "" : ", ") + target.id();
+    return true;
+  };
+  if (Status searched = codeobj::findCode(path, handler); !searched)
+    return std::move(searched).error();
+  if (found) return found;
+  if (!others.empty())
+    return Error{path, "", 0, fmt::format("it is for {}, the capture is of {}", others, d.gpu)};
+  if (problem) return *problem;
+  if (!has_code) return Error{path, "", 0, "there is no GPU code in it"};
+  return Error{path, "", 0, fmt::format("there is no kernel {} in it", d.symbol)};
+}
+
+} // namespace
+
+codeobj::DispatchFields dispatchFields(const capture::Description &d, uint64_t queue,
+                                       uint32_t private_base, uint32_t shared_base) {
+  codeobj::DispatchFields fields;
+  fields.dimensions = d.dimensions;
+  for (std::size_t i = 0; i < 3; ++i) {
+    fields.workgroup_size[i] = static_cast<uint16_t>(d.workgroup[i]);
+    fields.grid_size[i] = d.grid[i];
+  }
+  fields.group_segment_size = d.group_segment;
+  fields.queue = queue;
+  fields.private_base = private_base;
+  fields.shared_base = shared_base;
+  return fields;
+}
+
+CapturedKernel CapturedKernel::of(const capture::Description &description,
+                                  std::span<const capture::Code> code, const std::string &name) {
+  CapturedKernel captured;
+  for (const capture::Code &each : code) {
+    auto object = codeobj::CodeObject::open(codeobj::Blob::borrow(each.bytes, name));
+    if (!object) continue;
+    const auto index = (*object)->findKernel(description.symbol);
+    if (!index) continue;
+    auto kernel = (*object)->kernel(*index);
+    if (!kernel) continue;
+    captured.object = *object;
+    captured.kernel = std::move(*kernel);
+    auto layout = codeobj::KernargLayout::from(captured.kernel->metadata);
+    if (captured.kernel->has_metadata && layout) captured.layout = std::move(*layout);
+    break;
+  }
+  return captured;
+}
+
+Result<OtherKernel> OtherKernel::open(const std::string &path, const capture::Description &d,
+                                      const CapturedKernel &captured) {
+  auto object = findObject(path, d);
+  if (!object) return std::move(object).error();
+  auto kernel = (*object)->kernel(*(*object)->findKernel(d.symbol));
+  if (!kernel) return std::move(kernel).error();
+  OtherKernel other;
+  other.object = *object;
+  other.path = path;
+  other.kernel = std::move(*kernel);
+  other.group_segment = d.group_segment;
+  other.private_segment = d.private_segment;
+  if (captured.kernel) {
+    const codeobj::KernelDescriptor &before = captured.kernel->descriptor,
+                                    &after = other.kernel.descriptor;
+    other.group_segment = exchangeFixed(d.group_segment, before.group_segment_fixed_size,
+                                        after.group_segment_fixed_size);
+    other.private_segment = exchangeFixed(d.private_segment, before.private_segment_fixed_size,
+                                          after.private_segment_fixed_size);
+  }
+  if (captured.layout) {
+    auto layout = codeobj::KernargLayout::from(other.kernel.metadata);
+    if (!layout) return std::move(layout).error();
+    auto plan = codeobj::VariantKernargs::plan(*captured.layout, *layout);
+    if (!plan) return Error{path, "", 0, plan.error().what};
+    if (plan->size() > kMostArguments) return Error{path, "", 0, "it has too many arguments"};
+    if (!plan->isSame()) other.arguments = std::move(*plan);
+  }
+  if (!captured.object) return other;
+  for (const codeobj::Symbol &symbol : other.object->symbols()) {
+    if (symbol.type != STT_OBJECT || symbol.size == 0 || symbol.name.ends_with(".kd")) continue;
+    const codeobj::Symbol *same = captured.object->findSymbol(symbol.name);
+    if (same && same->type == STT_OBJECT && same->size == symbol.size)
+      other.variables.push_back({std::string(symbol.name), same->value, symbol.value, symbol.size});
+  }
+  return other;
+}
+
+} // namespace fade::replay

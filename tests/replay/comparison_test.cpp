@@ -1,0 +1,213 @@
+// --check: what is said of two memories. Captures are written, and "replays" are outcomes made by
+// hand.
+#include "capture/writer.h"
+#include "replay/comparison.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <gtest/gtest.h>
+
+namespace fade::replay {
+namespace {
+
+namespace fs = std::filesystem;
+using capture::kPageSize;
+using capture::State;
+using Page = std::vector<uint8_t>;
+
+constexpr std::size_t kDevice = 0, kHost = 1;
+
+class Check : public testing::Test {
+protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "fade-check-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    dir_ = name;
+  }
+  void TearDown() override {
+    memory_ = nullptr;
+    reader_ = nullptr;
+    fs::remove_all(dir_);
+  }
+
+  /// Two pages on the device and one on the host; those after the dispatch are `after`.
+  void capture(const Page &first, const Page &second, const Page &host, const Page &after_first,
+               const Page &after_second, const Page &after_host) {
+    capture::Description d;
+    d.gpu = "gfx90a";
+    d.symbol = d.kernel = "k";
+    d.regions.push_back({0x10000, 2 * kPageSize, capture::RegionKind::pool, false, 1, 0, 0});
+    d.regions.push_back({0x20000, kPageSize, capture::RegionKind::pool, true, 0, 0, 0});
+    auto writer = capture::Writer::create(dir_, "k");
+    ASSERT_TRUE(writer.ok());
+    const auto put = [&](State state, std::size_t region, const std::vector<const Page *> &pages) {
+      (*writer)->begin(state, region);
+      for (const Page *page : pages) ASSERT_TRUE((*writer)->add(*page).ok());
+    };
+    put(State::before, kDevice, {&first, &second});
+    put(State::before, kHost, {&host});
+    put(State::after, kDevice, {&after_first, &after_second});
+    put(State::after, kHost, {&after_host});
+    ASSERT_TRUE((*writer)->finish(d, {}).ok());
+    auto reader = capture::Reader::open((*writer)->path());
+    ASSERT_TRUE(reader.ok()) << reader.error().message();
+    reader_ = std::move(*reader);
+    auto memory = Memory::load(*reader_, nullptr);
+    ASSERT_TRUE(memory.ok()) << memory.error().message();
+    memory_ = std::move(*memory);
+  }
+
+  static Outcome wrote(const std::vector<std::pair<PageId, Page>> &pages) {
+    Outcome outcome;
+    for (const auto &[id, bytes] : pages) outcome.add(id, bytes.data());
+    return outcome;
+  }
+  Comparison compare(const Outcome &tested, const Outcome &first, const Outcome &second,
+                     const Tolerance &tolerance = {}) {
+    Comparer comparer(*reader_, *memory_, std::nullopt);
+    EXPECT_TRUE(comparer.load().ok());
+    return comparer.compare(tested, first, second, tolerance);
+  }
+  Comparison compare(const Outcome &all, const Tolerance &tolerance = {}) {
+    return compare(all, all, all, tolerance);
+  }
+
+  static Page floats(float value) {
+    Page page(kPageSize);
+    for (std::size_t at = 0; at < kPageSize; at += 4) std::memcpy(&page[at], &value, 4);
+    return page;
+  }
+  static void set(Page &page, std::size_t index, float value) {
+    std::memcpy(&page[index * 4], &value, 4);
+  }
+
+  std::string dir_;
+  std::unique_ptr<capture::Reader> reader_;
+  std::unique_ptr<Memory> memory_;
+  const Page zero_ = Page(kPageSize, 0);
+};
+
+TEST_F(Check, TheSameMemoryIsEqual) {
+  const Page before = floats(1), after = floats(2.5f);
+  capture(before, before, zero_, after, before, zero_);
+  const Comparison c = compare(wrote({{{kDevice, 0}, after}}));
+  EXPECT_TRUE(c.isEqual());
+  EXPECT_EQ(c.pages, 1u);
+  EXPECT_EQ(c.differences.size(), 0u);
+}
+
+TEST_F(Check, AWrongElementIsFoundWithItsTypePlaceAndError) {
+  const Page before = floats(1), after = floats(2.5f);
+  capture(before, before, zero_, after, before, zero_);
+  Page wrong = after;
+  set(wrong, 77, std::nextafter(2.5f, 3.0f));
+  set(wrong, 80, 5.0f);
+  const Comparison c = compare(wrote({{{kDevice, 0}, wrong}}));
+  ASSERT_EQ(c.differences.size(), 1u);
+  const RegionDifference &d = c.differences[0];
+  EXPECT_FALSE(c.isEqual());
+  EXPECT_EQ(d.type, ElementType::f32);
+  EXPECT_EQ(d.elements, 2u);
+  EXPECT_EQ(d.first, 77u * 4);
+  EXPECT_EQ(d.last, 80u * 4);
+  EXPECT_DOUBLE_EQ(d.largest_relative, 1.0); // 5 instead of 2.5
+  ASSERT_EQ(d.examples.size(), 2u);
+  EXPECT_EQ(d.examples[0].expected, std::bit_cast<uint32_t>(2.5f));
+}
+
+TEST_F(Check, TolerancesForgiveWhatTheyName) {
+  const Page before = floats(1), after = floats(2.5f);
+  capture(before, before, zero_, after, before, zero_);
+  Page rounded = after;
+  set(rounded, 3, std::nextafter(2.5f, 3.0f));
+  const Outcome outcome = wrote({{{kDevice, 0}, rounded}});
+  EXPECT_FALSE(compare(outcome).isEqual());
+  const Comparison by_ulp = compare(outcome, {1, 0});
+  EXPECT_TRUE(by_ulp.isEqual());
+  EXPECT_EQ(by_ulp.differences.at(0).within_tolerance, 1u);
+  EXPECT_TRUE(compare(outcome, {0, 1e-6}).isEqual());
+  EXPECT_FALSE(compare(outcome, {0, 1e-9}).isEqual());
+}
+
+TEST_F(Check, WhatDiffersBetweenReplaysIsNotDeterministicAndCountsApart) {
+  const Page before = floats(1), after = floats(2.5f);
+  capture(before, before, zero_, after, before, zero_);
+  Page first = after, second = after;
+  set(first, 9, 7.0f);
+  set(second, 9, 8.0f);
+  const Comparison c = compare(wrote({{{kDevice, 0}, first}}), wrote({{{kDevice, 0}, first}}),
+                               wrote({{{kDevice, 0}, second}}));
+  EXPECT_TRUE(c.isEqual());
+  EXPECT_EQ(c.not_deterministic, 1u);
+}
+
+TEST_F(Check, PagesThatTheKernelDoesNotWriteAreSomebodyElses) {
+  const Page before = floats(1), after = floats(2.5f);
+  capture(before, before, zero_, after, after, zero_); // the second page was changed, too
+  const Comparison c = compare(wrote({{{kDevice, 0}, after}}));
+  EXPECT_TRUE(c.isEqual());
+  EXPECT_EQ(c.foreign_pages, 1u);
+}
+
+TEST_F(Check, AKernelThatWritesNothingIsFound) {
+  const Page before = floats(1), after = floats(2.5f);
+  capture(before, before, zero_, after, before, zero_);
+  const Outcome captured_code = wrote({{{kDevice, 0}, after}});
+  const Comparison c = compare(wrote({}), captured_code, captured_code);
+  EXPECT_FALSE(c.isEqual());
+  EXPECT_EQ(c.differences.at(0).elements, kPageSize / 4);
+}
+
+TEST_F(Check, AKernelThatWritesBesidesIsFound) {
+  const Page before = floats(1), after = floats(2.5f);
+  capture(before, before, zero_, after, before, zero_);
+  const Outcome captured_code = wrote({{{kDevice, 0}, after}});
+  Page stray = before;
+  set(stray, 0, -1);
+  const Comparison c =
+      compare(wrote({{{kDevice, 0}, after}, {{kDevice, 1}, stray}}), captured_code, captured_code);
+  EXPECT_FALSE(c.isEqual());
+  EXPECT_EQ(c.differences.at(0).first, kPageSize);
+}
+
+TEST_F(Check, WordsOfHostMemoryThatTheKernelDoesNotChangeAreTheApplications) {
+  Page host = floats(1), after_host = host;
+  set(after_host, 0, 2);   // the kernel
+  set(after_host, 100, 9); // the application, meanwhile
+  capture(zero_, zero_, host, zero_, zero_, after_host);
+  Page replayed = host;
+  set(replayed, 0, 2);
+  const Comparison c = compare(wrote({{{kHost, 0}, replayed}}));
+  EXPECT_TRUE(c.isEqual());
+  EXPECT_EQ(c.foreign_words, 1u);
+  set(replayed, 0, 3);
+  EXPECT_FALSE(compare(wrote({{{kHost, 0}, replayed}})).isEqual());
+}
+
+TEST_F(Check, WithoutTheStateAfterVersionsAreComparedWithAReplay) {
+  const Page before = floats(1);
+  capture(before, before, zero_, before, before, zero_);
+  const Outcome captured_code = wrote({{{kDevice, 0}, floats(4)}});
+  Comparer comparer(*reader_, *memory_, std::nullopt);
+  comparer.load(captured_code);
+  EXPECT_TRUE(comparer.compare(captured_code, captured_code, captured_code, {}).isEqual());
+  const Outcome other = wrote({{{kDevice, 0}, floats(5)}});
+  EXPECT_FALSE(comparer.compare(other, captured_code, captured_code, {}).isEqual());
+}
+
+TEST_F(Check, ARegionThatOthersWriteIsLeftOut) {
+  const Page before = floats(1), after = floats(2);
+  capture(before, before, zero_, after, before, zero_);
+  Comparer comparer(*reader_, *memory_, kDevice);
+  ASSERT_TRUE(comparer.load().ok());
+  const Outcome wrong = wrote({{{kDevice, 0}, floats(3)}});
+  const Comparison c = comparer.compare(wrong, wrong, wrong, {});
+  EXPECT_TRUE(c.isEqual());
+  EXPECT_EQ(c.pages, 0u);
+}
+
+} // namespace
+} // namespace fade::replay
