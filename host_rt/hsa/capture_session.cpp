@@ -5,6 +5,7 @@
 #include "hsa/runtime.h"
 
 #include <algorithm>
+#include <ctime>
 #include <cstring>
 #include <hsa/amd_hsa_signal.h>
 
@@ -70,6 +71,13 @@ std::string runtimeVersion() {
     return version;
   }
   return "";
+}
+
+/// Of this thread, which does all the work of a capture but for the engine's copies.
+double processorSeconds() {
+  timespec time{};
+  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 std::string inMib(uint64_t bytes) {
@@ -468,6 +476,7 @@ void CaptureSession::letLeave(Job &job) {
 
 void CaptureSession::process(Job &job) {
   const auto began = SteadyClock::now();
+  const double cpu_before = processorSeconds();
   // Nobody's patience with a full queue may end while this thread is what holds it up.
   ++QueueFlow::standstills;
   try {
@@ -507,6 +516,8 @@ void CaptureSession::process(Job &job) {
   const double held = std::chrono::duration<double>(SteadyClock::now() - began).count();
   finish(job, held);
   progress_ = nullptr;
+  note("capture: {} read in {:.3f} s of processor time", inMib(read_.load()),
+       processorSeconds() - cpu_before);
   if (!is_done) return; // the GPU may still write to them
   runtime_.polledSignals().giveBack(job.reached);
   runtime_.polledSignals().giveBack(job.done);
