@@ -294,19 +294,69 @@ Status HsaMachine::prepareArguments() {
   return Done();
 }
 
+Status HsaMachine::restore(std::size_t index, uint64_t first, uint64_t pages) {
+  const capture::Region &region = memory_.region(index);
+  const uint64_t at = region.address + first * kPageSize, size = pages * kPageSize;
+  void *to = reinterpret_cast<void *>(at);
+  const uint8_t *from = memory_.captured({index, first});
+  if (region.on_host) {
+    std::memcpy(to, from, size);
+    return Done();
+  }
+  const hsa_status_t status = hsa_.hsa_memory_copy(to, from, size);
+  if (status != HSA_STATUS_SUCCESS)
+    return failed(fmt::format("{} bytes to {:#x}", size, at), status);
+  return Done();
+}
+
 Status HsaMachine::restore() {
-  for (std::size_t i = 0; i < memory_.regions(); ++i) {
-    const capture::Region &region = memory_.region(i);
-    void *to = reinterpret_cast<void *>(region.address);
-    if (region.on_host) {
-      std::memcpy(to, memory_.captured({i, 0}), region.size);
-      continue;
-    }
-    const hsa_status_t status = hsa_.hsa_memory_copy(to, memory_.captured({i, 0}), region.size);
-    if (status != HSA_STATUS_SUCCESS)
-      return failed(fmt::format("{} bytes to {:#x}", region.size, region.address), status);
+  if (!written_) {
+    for (std::size_t i = 0; i < memory_.regions(); ++i)
+      if (Status done = restore(i, 0, memory_.region(i).pages()); !done) return done;
+    return Done();
+  }
+  // Neighbours in one piece.
+  for (auto at = written_->begin(); at != written_->end();) {
+    const PageId first = *at;
+    uint64_t count = 1;
+    for (++at; at != written_->end() && *at == PageId{first.region, first.page + count}; ++at)
+      ++count;
+    if (Status done = restore(first.region, first.page, count); !done) return done;
   }
   return Done();
+}
+
+Status HsaMachine::learnWritten() {
+  auto changed = outcome();
+  if (!changed) return std::move(changed).error();
+  if (!written_) {
+    written_.emplace();
+    for (std::size_t i = 0; i < memory_.regions(); ++i) {
+      uint64_t page = 0;
+      for (const capture::Run &run : reader_.runs(capture::State::after, i)) {
+        const bool is_changed =
+            run.kind != capture::Run::kSame && run.kind != capture::Run::kAbsent;
+        for (uint32_t k = 0; is_changed && k < run.count; ++k) written_->insert({i, page + k});
+        page += run.count;
+      }
+    }
+    // Answers to the kernel are written there.
+    if (hostcall_region_)
+      for (uint64_t k = 0; k < memory_.region(*hostcall_region_).pages(); ++k)
+        written_->insert({*hostcall_region_, k});
+  }
+  for (const auto &[id, bytes] : changed->pages()) written_->insert(id);
+  return Done();
+}
+
+Result<uint64_t> HsaMachine::changedBesides() {
+  uint64_t besides = 0;
+  if (!written_) return besides;
+  auto changed = outcome();
+  if (!changed) return std::move(changed).error();
+  for (const auto &[id, bytes] : changed->pages()) besides += written_->contains(id) ? 0 : 1;
+  if (besides != 0) written_.reset();
+  return besides;
 }
 
 Result<double> HsaMachine::run() {

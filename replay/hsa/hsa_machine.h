@@ -9,6 +9,8 @@
 #include "replay/other_kernel.h"
 
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,8 +33,14 @@ public:
   /// The captured one, or the one that was loaded.
   void useOther(bool other) { uses_other_ = other && other_; }
 
-  /// Memory as captured again.
+  /// Memory as captured again: all of it, or the pages that runs are known to write.
   Status restore();
+  /// After a run: from now on only pages that it has changed, or others before it, or the captured
+  /// dispatch, are restored.
+  Status learnWritten();
+  /// After the last run: how many pages were changed besides, and not restored in between. If there
+  /// are any, all of memory is restored from now on.
+  Result<uint64_t> changedBesides();
   /// Runs it on the memory as it is: seconds.
   Result<double> run();
   /// Reads back what is different from what was captured.
@@ -49,6 +57,7 @@ private:
   /// The executable, whose kernel's address comes back.
   Result<uint64_t> load(std::span<const uint8_t> bytes, Range wished, hsa_executable_t &executable);
   Status carryVariables(bool back);
+  Status restore(std::size_t region, uint64_t first, uint64_t pages);
   void patchHidden(codeobj::ArgKind kind, uint64_t value);
   Status place(std::size_t region);
   Status prepareArguments();
@@ -74,6 +83,7 @@ private:
     std::vector<Variable> variables;
   };
   std::optional<Other> other_;
+  std::optional<std::set<PageId>> written_; ///< none: not known
   bool uses_other_ = false;
   uint32_t private_base_ = 0, shared_base_ = 0; ///< of the queue
   std::size_t code_region_ = SIZE_MAX;          ///< that the loader has filled

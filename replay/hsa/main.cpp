@@ -73,13 +73,14 @@ Result<bool> check(const Options &options, capture::Reader &reader, const Memory
 /// Two versions are run in turn, on the same memory.
 Status iterate(const Options &options, HsaMachine &machine, std::vector<double> &seconds,
                std::vector<double> &captured_seconds) {
+  const bool learns = options.recopy && options.iterations > 1;
   const auto once = [&](bool restores, std::vector<double> &to) -> Status {
     if (restores)
       if (Status done = machine.restore(); !done) return done;
     const auto took = machine.run();
     if (!took) return took.error();
     to.push_back(*took);
-    return Done();
+    return learns && to.size() == 1 ? machine.learnWritten() : Done();
   };
   for (uint32_t i = 0; i < options.iterations; ++i) {
     if (!options.code.empty() && options.recopy) {
@@ -89,6 +90,13 @@ Status iterate(const Options &options, HsaMachine &machine, std::vector<double> 
     }
     if (Status done = once(i == 0 || options.recopy, seconds); !done) return done;
   }
+  const auto besides = machine.changedBesides();
+  if (!besides) return besides.error();
+  if (*besides != 0)
+    complain(
+        fmt::format("replay: {} pages that the first run did not write were written later, and "
+                    "not restored between iterations",
+                    *besides));
   return Done();
 }
 

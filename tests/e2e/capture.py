@@ -64,6 +64,7 @@ class Tests(fade.Test):
                 path = self.captured(name)
                 checked = self.replay(path, "--on", "gpu", "--check", "--iterations", "3")
                 self.assertRegex(checked.stdout, fr"on {fade.GPU}: 3 times")
+                self.assertNotIn("not deterministic", checked.stdout)  # as it would be with what the last run left
                 self.assertRegex(checked.stdout, r"check: equal, [1-9]\d* pages? compared")
                 fade.shutil.rmtree(self.captures)
 
@@ -119,6 +120,7 @@ class Tests(fade.Test):
         plain = self.software_gpu([fade.program("captured"), "mapped"], ALONE)
         if "unknown scenario" in plain.stderr:
             self.skipTest("this HIP has none")
+        self.assertEqual(plain.code, 0, plain.stderr)
         path = self.captured("mapped")
         self.assertRegex(self.replay(path, "--check").stdout, r"check: equal, [1-9]\d* pages? compared")
         self.assertIn("check: equal", self.replay(path, "--check", "--on", "gpu").stdout)
@@ -161,6 +163,14 @@ class Tests(fade.Test):
             replayed = accesses(file)
         self.assertTrue(replayed[0]["global"] and replayed[0]["lds"])
         self.assertEqual(replayed, accesses(live.text().splitlines()))
+
+    def test_analyzers_see_a_kernel_without_twin(self):
+        path, log = self.captured("add", size="1000"), self.path("observed")
+        self.replay(path, "-i", "-a", "MemoryAnalysis", "-l", log, "-t", "json")
+        with open(log) as file:
+            found = [x for x in map(json.loads, file) if x["type"] == "memory"]
+        self.assertEqual([x["kernel"].split("(")[0] for x in found], ["add"])
+        self.assertTrue(found[0]["global"])
 
     def test_observers_see_a_replay(self):
         path = self.captured("add", size="1000")

@@ -401,6 +401,7 @@ unsigned runMapped() {
   property.location = {hipMemLocationTypeDevice, 0};
   size_t step = 0;
   CHECK(hipMemGetAllocationGranularity(&step, &property, hipMemAllocationGranularityRecommended));
+  step = ((1 << 20) + step - 1) / step * step;
   void *place = nullptr;
   CHECK(hipMemAddressReserve(&place, 2 * step, 0, nullptr, 0));
   for (int i = 0; i < 2; ++i) {
@@ -417,7 +418,7 @@ unsigned runMapped() {
   // Across the border of the two.
   add<<<n / 256, 256>>>(first + step / sizeof(float) - n / 2, first, c, n);
   const unsigned h = hashOf(c, n);
-  CHECK(hipMemUnmap(place, 2 * step));
+  for (int i = 0; i < 2; ++i) CHECK(hipMemUnmap(static_cast<char *>(place) + i * step, step));
   CHECK(hipMemAddressFree(place, 2 * step));
   return h;
 }
