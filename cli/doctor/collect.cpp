@@ -248,8 +248,9 @@ void Copy::addNotes(const Facts &facts) {
   }
   for (const Record *device : facts.of("device"))
     if (const auto status = tree_.status(device->get("path")))
-      devices += fmt::format("{:o} {} {} {}\n", status->st_mode & 07777, status->st_uid,
-                             status->st_gid, device->get("path"));
+      devices +=
+          fmt::format("{:o} {} {} {}{}\n", status->st_mode & 07777, status->st_uid, status->st_gid,
+                      device->get("path"), device->is("denied", "yes") ? " denied" : "");
   write(notes + "devices", devices);
   const auto lines = facts.of("log");
   for (auto at = lines.rbegin(); at != lines.rend(); ++at) log += (*at)->get("line") + "\n";

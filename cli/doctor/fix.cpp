@@ -2,6 +2,7 @@
 
 #include "base/diagnostics.h"
 #include "doctor/json.h"
+#include "doctor/kernel_words.h"
 #include "fade/json_writer.h"
 
 #include <algorithm>
@@ -19,14 +20,6 @@ namespace {
 constexpr std::size_t kLargestFile = 1 << 20;
 constexpr const char *kHead = "# Written by fadeprobe doctor --fix --write; "
                               "fadeprobe doctor --fix --revert takes it back.\n";
-constexpr const char *kGrub = "/etc/default/grub";
-// What kernel-install and sdbootutil give to systemd-boot, and what Pop!_OS and Fedora's images
-// use.
-constexpr const char *kCommandLine = "/etc/kernel/cmdline";
-// A kernel that is an EFI program has its command line in it, and entries of systemd-boot are
-// written by hand where nothing else does: both are not written here.
-constexpr const char *kEntries = "/boot/loader/entries";
-
 struct FixFile {
   Fix::Kind kind;
   const char *path;
@@ -38,21 +31,15 @@ constexpr FixFile kFiles[] = {
      "update-initramfs -u (or dracut -f), then reboot"},
     {Fix::Kind::udev, "/etc/udev/rules.d/70-fade-doctor.rules",
      "udevadm control --reload && udevadm trigger"},
-    {Fix::Kind::kernel, kGrub,
-     "update-grub (or grub2-mkconfig -o /boot/grub2/grub.cfg), then reboot"},
-    {Fix::Kind::kernel, kCommandLine,
-     "kernel-install add $(uname -r) /lib/modules/$(uname -r)/vmlinuz (or reinstall-kernels, "
-     "dracut -f --regenerate-all), then reboot"}};
+    {Fix::Kind::kernel, kGrub, ""},
+    {Fix::Kind::kernel, kCommandLine, ""},
+    {Fix::Kind::kernel, kCommandLinePart, ""}};
 
-/// With systemd-boot the kernel's words are in another file than with GRUB. Where both are there,
-/// GRUB's counts if it is installed.
-const FixFile &fileOf(const Tree &tree, Fix::Kind kind) {
-  const auto first = std::ranges::find(kFiles, kind, &FixFile::kind);
-  if (kind != Fix::Kind::kernel) return *first;
-  const bool has_grub = tree.exists(kGrub), has_line = tree.exists(kCommandLine);
-  const bool is_grub_there =
-      tree.isFolder("/boot/grub") || tree.isFolder("/boot/grub2") || !has_line;
-  return has_grub && is_grub_there ? *first : *(has_line ? first + 1 : first);
+/// Where a fix goes. Which file has the kernel's words depends on how the machine starts.
+Result<KernelLine> placeOf(const Tree &tree, const Fix &fix) {
+  if (fix.kind == Fix::Kind::kernel) return kernelLineOf(tree, fix.text);
+  const auto file = std::ranges::find(kFiles, fix.kind, &FixFile::kind);
+  return KernelLine{file->path, kHead, file->command};
 }
 
 /// A value for a shell, in single quotes if it needs them.
@@ -74,40 +61,6 @@ std::string lineOf(const Fix &fix) {
   case Fix::Kind::modprobe: return "options amdgpu " + fix.text;
   default: return fix.text;
   }
-}
-
-/// The words added to GRUB_CMDLINE_LINUX_DEFAULT; nothing if there is no such line.
-std::optional<std::string> withKernelWord(const std::string &grub, const std::string &word) {
-  std::string result;
-  bool is_done = false;
-  for (const std::string &line : linesOf(grub)) {
-    constexpr std::string_view name = "GRUB_CMDLINE_LINUX_DEFAULT=";
-    const bool is_it = !is_done && line.starts_with(name);
-    std::string changed = line;
-    if (is_it) {
-      std::string value = line.substr(name.size());
-      const char quote = !value.empty() && (value[0] == '"' || value[0] == '\'') ? value[0] : '"';
-      if (value.size() >= 2 && value.back() == quote && value[0] == quote)
-        value = value.substr(1, value.size() - 2);
-      const auto words = wordsOf(value);
-      if (std::ranges::find(words, word) == words.end()) value += (value.empty() ? "" : " ") + word;
-      changed = std::string(name) + quote + value + quote;
-      is_done = true;
-    }
-    result += changed + '\n';
-  }
-  if (!is_done) return std::nullopt;
-  if (!grub.ends_with('\n')) result.pop_back();
-  return result;
-}
-
-/// The same for a file that is the command line.
-std::string withWord(const std::string &text, const std::string &word) {
-  const auto words = wordsOf(text);
-  if (std::ranges::find(words, word) != words.end()) return text;
-  const auto end = text.find_last_not_of(" \t\r\n");
-  const std::string line = end == text.npos ? "" : text.substr(0, end + 1) + " ";
-  return line + word + (end == text.npos ? "\n" : text.substr(end + 1));
 }
 
 std::string hexOf(std::string_view bytes) {
@@ -289,40 +242,27 @@ Result<FileChange *> changeOf(const Tree &tree, const std::string &path, FixPlan
 }
 
 Status addFix(const Tree &tree, const std::string &rule, const Fix &fix, FixPlan &plan) {
-  const FixFile &file = fileOf(tree, fix.kind);
   if (fix.text.find_first_of("\n\r") != fix.text.npos || fix.text.find('\0') != fix.text.npos)
     return Error::of(rule + ": what it would write has more than one line");
-  const bool is_boot = fix.kind == Fix::Kind::kernel;
-  if (is_boot && !tree.exists(file.path))
-    return Error::of(fmt::format("there is neither {} nor {}{}: add '{}' to the kernel's command "
-                                 "line by hand",
-                                 kGrub, kCommandLine,
-                                 tree.isFolder(kEntries)
-                                     ? fmt::format(" (entries of systemd-boot are in {})", kEntries)
-                                     : "",
-                                 fix.text));
-  const auto found = changeOf(tree, file.path, plan);
+  const auto place = placeOf(tree, fix);
+  if (!place) return place.error();
+  const auto found = changeOf(tree, place->path, plan);
   if (!found) return found.error();
   FileChange &change = **found;
-  if (is_boot && file.path == std::string_view(kCommandLine)) {
-    change.after = withWord(change.after, fix.text);
-  } else if (is_boot) {
-    auto grub = withKernelWord(change.after, fix.text);
-    if (!grub)
-      return Error::of(fmt::format("{} has no line GRUB_CMDLINE_LINUX_DEFAULT=: add '{}' to the "
-                                   "kernel's command line by hand",
-                                   kGrub, fix.text));
-    change.after = std::move(*grub);
+  if (change.after.empty()) change.after = place->fresh;
+  if (fix.kind == Fix::Kind::kernel) {
+    auto line = withKernelWord(tree, place->path, change.after, fix.text);
+    if (!line) return std::move(line).error();
+    change.after = std::move(*line);
   } else {
-    if (change.after.empty()) change.after = kHead;
     const std::string line = lineOf(fix);
     const auto lines = linesOf(change.after);
     if (std::ranges::find(lines, line) == lines.end()) change.after += line + "\n";
   }
   if (std::ranges::find(change.reasons, rule) == change.reasons.end())
     change.reasons.push_back(rule);
-  if (std::ranges::find(plan.commands, file.command) == plan.commands.end())
-    plan.commands.emplace_back(file.command);
+  if (std::ranges::find(plan.commands, place->command) == plan.commands.end())
+    plan.commands.push_back(place->command);
   return Done{};
 }
 

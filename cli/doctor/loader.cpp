@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <elf.h>
 #include <fmt/format.h>
 #include <set>
@@ -48,9 +49,43 @@ std::string expanded(std::string text, const std::string &folder) {
   return text;
 }
 
+/// What the flags of a processor must have for each folder below glibc-hwcaps, the best first.
+constexpr std::pair<const char *, std::string_view> kLevels[] = {
+    {"x86-64-v4", "avx512f avx512bw avx512cd avx512dq avx512vl"},
+    {"x86-64-v3", "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave"},
+    {"x86-64-v2", "cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3"}};
+
+/// Those that the machine's processor can use, the best first; none if it is not known.
+std::vector<std::string> levelsOf(const Tree &tree) {
+  std::set<std::string> flags;
+  for (const std::string &line : linesOf(tree.text("/proc/cpuinfo", 64 << 10).value_or("")))
+    if (line.starts_with("flags")) {
+      const auto words = wordsOf(line.substr(line.find(':') + 1));
+      flags.insert(words.begin(), words.end());
+      break;
+    }
+  std::vector<std::string> levels;
+  for (auto at = std::rbegin(kLevels); at != std::rend(kLevels); ++at) {
+    const auto needed = wordsOf(std::string(at->second));
+    if (!std::ranges::all_of(needed, [&](const auto &one) { return flags.contains(one); })) break;
+    levels.insert(levels.begin(), at->first);
+  }
+  return levels;
+}
+
+/// "x86-64-v3" for /usr/lib/glibc-hwcaps/x86-64-v3/libx.so; empty for others.
+std::string levelIn(const std::string &path) {
+  constexpr std::string_view folder = "/glibc-hwcaps/";
+  const auto at = path.find(folder);
+  if (at == path.npos) return "";
+  const auto begin = at + folder.size();
+  return path.substr(begin, path.find('/', begin) - begin);
+}
+
 class Loader {
 public:
-  Loader(const Tree &tree, const LoaderOptions &options) : tree_(tree), options_(options) {
+  Loader(const Tree &tree, const LoaderOptions &options)
+      : tree_(tree), options_(options), levels_(levelsOf(tree)) {
     readCache();
   }
 
@@ -60,9 +95,10 @@ public:
     if (!first) return std::move(first).error();
     machine_ = first->machine;
     objects_.push_back({*path, std::move(*first), {}});
-    for (std::string name : splitPath(options_.preload)) {
-      std::ranges::replace(name, ' ', ':');
-      for (const std::string &one : splitPath(name)) add(one, 0);
+    for (std::string list : {options_.preload, tree_.text("/etc/ld.so.preload").value_or("")}) {
+      std::ranges::replace_if(
+          list, [](char c) { return std::strchr(" \t\n", c) != nullptr; }, ':');
+      for (const std::string &one : splitPath(list)) add(one, 0);
     }
     for (std::size_t i = 0; i < objects_.size(); ++i)
       for (std::size_t n = 0; n < objects_[i].dynamic.needed.size(); ++n)
@@ -134,8 +170,29 @@ private:
   bool tryFolders(const std::string &list, const std::string &origin, Loaded &loaded,
                   const std::string &reason, std::size_t by) {
     for (const std::string &folder : splitPath(list))
-      if (tryPath(expanded(folder, origin) + "/" + loaded.name, loaded, reason, by)) return true;
+      if (tryFolder(expanded(folder, origin), loaded, reason, by)) return true;
     return false;
+  }
+
+  /// What is compiled for better processors comes first.
+  bool tryFolder(const std::string &folder, Loaded &loaded, const std::string &reason,
+                 std::size_t by) {
+    for (const std::string &level : levels_)
+      if (tryPath(fmt::format("{}/glibc-hwcaps/{}/{}", folder, level, loaded.name), loaded, reason,
+                  by))
+        return true;
+    return tryPath(folder + "/" + loaded.name, loaded, reason, by);
+  }
+
+  bool tryCache(Loaded &loaded, std::size_t by) {
+    const auto [first, last] = cache_.equal_range(loaded.name);
+    const auto try_all = [&](const std::string &level) {
+      for (auto at = first; at != last; ++at)
+        if (levelIn(at->second) == level && tryPath(at->second, loaded, "ld.so.cache", by))
+          return true;
+      return false;
+    };
+    return std::ranges::any_of(levels_, try_all) || try_all("");
   }
 
   bool tryRpaths(Loaded &loaded, std::size_t by) {
@@ -152,16 +209,13 @@ private:
   }
 
   bool tryUsual(Loaded &loaded, std::size_t by) {
-    const auto [first, last] = cache_.equal_range(loaded.name);
-    for (auto at = first; at != last; ++at)
-      if (tryPath(at->second, loaded, "ld.so.cache", by)) return true;
+    if (tryCache(loaded, by)) return true;
     for (const std::string &folder : configured_)
-      if (tryPath(folder + "/" + loaded.name, loaded, "ld.so.conf", by)) return true;
+      if (tryFolder(folder, loaded, "ld.so.conf", by)) return true;
     for (const char *folder :
          {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
           "/usr/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"})
-      if (tryPath(fmt::format("{}/{}", folder, loaded.name), loaded, "usual folders", by))
-        return true;
+      if (tryFolder(folder, loaded, "usual folders", by)) return true;
     return false;
   }
 
@@ -182,6 +236,7 @@ private:
 
   const Tree &tree_;
   const LoaderOptions &options_;
+  const std::vector<std::string> levels_; ///< below glibc-hwcaps, the best first
   uint16_t machine_ = 0;
   std::multimap<std::string, std::string> cache_;
   std::vector<std::string> configured_;

@@ -43,6 +43,9 @@ void lookAtPciOf(const Tree &tree, const std::string &address, Record &gpu) {
        {"current_link_speed", "current_link_width", "max_link_speed", "max_link_width"})
     gpu.set(name, tree.line(folder + "/" + name).value_or(""));
   gpu.set("mec_firmware", tree.line(folder + "/fw_version/mec_fw_version").value_or(""));
+  if (const uint64_t mes = toNumber(tree.line(folder + "/fw_version/mes_fw_version").value_or("0"));
+      mes != 0)
+    gpu.set("mes_firmware", fmt::format("{:#x}", mes & 0xfff)); // the rest says for which GPU
   gpu.set("product", tree.line(folder + "/product_name").value_or(""));
 }
 

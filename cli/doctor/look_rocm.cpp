@@ -18,8 +18,9 @@ struct LibraryKind {
   std::string_view name; ///< libX, without .so
   bool has_gpu_code;
 };
-constexpr std::array<LibraryKind, 16> kLibraries = {{{"libhsa-runtime64", false},
+constexpr std::array<LibraryKind, 17> kLibraries = {{{"libhsa-runtime64", false},
                                                      {"libhsakmt", false},
+                                                     {"librocdxg", false},
                                                      {"libamdhip64", false},
                                                      {"libamd_comgr", false},
                                                      {"librocblas", true},

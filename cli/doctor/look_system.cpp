@@ -125,6 +125,32 @@ void lookAtDriver(const Tree &tree, Record &machine) {
   for (const std::string &name : tree.list("/sys/module/amdgpu/parameters"))
     machine.set("amdgpu." + name, tree.line("/sys/module/amdgpu/parameters/" + name).value_or(""));
   if (tree.exists("/sys/module/nvidia")) machine.set("nvidia", "loaded");
+  // AMD's own driver, compiled for this kernel; not signed by the distribution.
+  for (const char *folder : {"updates/dkms", "extra"})
+    for (const char *end : {"", ".zst", ".xz", ".gz"}) {
+      const std::string path =
+          fmt::format("/lib/modules/{}/{}/amdgpu.ko{}", machine.get("kernel"), folder, end);
+      if (tree.exists(path)) machine.set("amdgpu.dkms", path);
+    }
+}
+
+/// What may forbid things that groups and modes allow.
+void lookAtPolicies(const Tree &tree, Record &machine) {
+  constexpr std::size_t size = 5; // four bytes of attributes, then the value
+  const auto secure =
+      tree.text("/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c", size);
+  if (secure && secure->size() == size)
+    machine.set("secure_boot", secure->back() == 0 ? "off" : "on");
+  if (const auto enforce = tree.line("/sys/fs/selinux/enforce"))
+    machine.set("selinux", *enforce == "1" ? "enforcing" : "permissive");
+  // user:role:domain:level; AppArmor uses the same file for other texts.
+  const std::string label = tree.line("/proc/self/attr/current").value_or("");
+  const auto first = label.find(':'), second = label.find(':', first + 1);
+  if (first == label.npos || second == label.npos) return;
+  const auto end = std::min(label.find(':', second + 1), label.size());
+  machine.set("selinux_domain", label.substr(second + 1, end - second - 1));
+  if (const auto allowed = tree.line("/sys/fs/selinux/booleans/container_use_devices"))
+    machine.set("selinux_devices", allowed->starts_with("1") ? "yes" : "no");
 }
 
 void lookAtIommu(const Tree &tree, Record &machine) {
@@ -146,6 +172,7 @@ bool mayUse(const Record &user, uint64_t mode, const std::string &uid, const std
 struct DeviceFile {
   std::string path, uid, gid;
   uint64_t mode = 0;
+  bool is_denied = false; ///< in a copied tree: the kernel refused it there
 };
 
 std::vector<DeviceFile> deviceFiles(const Tree &tree) {
@@ -153,11 +180,12 @@ std::vector<DeviceFile> deviceFiles(const Tree &tree) {
   const auto notes = tree.text(std::string(kNotes) + "devices");
   if (notes) {
     for (const std::string &line : linesOf(*notes))
-      if (const auto words = wordsOf(line); words.size() == 4) {
+      if (const auto words = wordsOf(line); words.size() == 4 || words.size() == 5) {
         uint64_t mode = 0;
         for (const char digit : words[0])
           if (digit >= '0' && digit <= '7') mode = mode * 8 + static_cast<uint64_t>(digit - '0');
-        found.push_back({words[3], words[1], words[2], mode & 07777});
+        found.push_back({words[3], words[1], words[2], mode & 07777,
+                         words.size() == 5 && words[4] == "denied"});
       }
     return found;
   }
@@ -167,7 +195,7 @@ std::vector<DeviceFile> deviceFiles(const Tree &tree) {
   for (const std::string &path : paths)
     if (const auto status = tree.status(path))
       found.push_back({path, std::to_string(status->st_uid), std::to_string(status->st_gid),
-                       status->st_mode & 07777u});
+                       status->st_mode & 07777u, false});
   return found;
 }
 
@@ -213,6 +241,7 @@ void lookAtSystem(const Tree &tree, Facts &facts) {
   machine.set("container", containerOf(tree));
   lookAtCommandLine(tree, machine);
   lookAtDriver(tree, machine);
+  lookAtPolicies(tree, machine);
   lookAtModprobe(tree, machine);
   lookAtIommu(tree, machine);
 }
@@ -231,9 +260,10 @@ void lookAtDevices(const Tree &tree, Facts &facts) {
     device.set("group", name == names.end() ? file.gid : name->second);
     device.set("group_has_name", name == names.end() ? "no" : "yes");
     device.set("group_may", (file.mode & 060) == 060 ? "yes" : "no");
-    bool usable = mayUse(user, file.mode, file.uid, file.gid);
+    bool usable = mayUse(user, file.mode, file.uid, file.gid) && !file.is_denied;
     if (tree.isThisMachine())
       usable = faccessat(AT_FDCWD, file.path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
+    if (!usable && mayUse(user, file.mode, file.uid, file.gid)) device.set("denied", "yes");
     if (tree.isThisMachine() || user.find("uid")) device.set("usable", usable ? "yes" : "no");
     if (file.path == "/dev/kfd") {
       machine.set("kfd", "present");

@@ -194,5 +194,106 @@ TEST_F(DoctorFix, RevertingRefusesAChangedCommandLineWithOneLineAndTouchesNothin
   EXPECT_EQ(snapshot(folder.path()), before);
 }
 
+/// What becomes of a line of /etc/default/grub.
+class DoctorGrub : public DoctorFix {
+protected:
+  std::string changed(const std::string &contents) {
+    std::ofstream(at("/etc/default/grub"), std::ios::trunc | std::ios::binary) << contents;
+    const auto before = snapshot(folder.path());
+    const auto planned = planFixes(tree, findings, std::vector<std::string>{"iommu"});
+    if (!planned.ok()) return planned.error().message();
+    if (planned->changes.empty()) return "nothing";
+    EXPECT_TRUE(writeFixes(tree, *planned).ok());
+    const std::string after = read(at("/etc/default/grub"));
+    EXPECT_TRUE(revertFixes(tree).ok());
+    EXPECT_EQ(snapshot(folder.path()), before);
+    return after;
+  }
+};
+
+TEST_F(DoctorGrub, AWordIsAddedHoweverTheLineIsWritten) {
+  const std::string name = "GRUB_CMDLINE_LINUX_DEFAULT=";
+  EXPECT_EQ(changed(name + "quiet"), name + "\"quiet iommu=pt\"");
+  EXPECT_EQ(changed(name + "\"\"\n"), name + "\"iommu=pt\"\n");
+  EXPECT_EQ(changed(name + "'a b' # mine\n"), name + "'a b iommu=pt' # mine\n");
+  EXPECT_EQ(changed(name + "\"a=\\\"x\\\" b\"\r\n"), name + "\"a=\\\"x\\\" b iommu=pt\"\r\n");
+  EXPECT_EQ(changed(" export " + name + "quiet # why\n"),
+            " export " + name + "\"quiet iommu=pt\" # why\n");
+  EXPECT_EQ(changed(name + "\"x iommu=pt\""), "nothing");
+  // The last one counts; a comment does not.
+  EXPECT_EQ(changed(name + "\"a\"\n" + name + "\"b\"\n#" + name + "\"c\"\n"),
+            name + "\"a\"\n" + name + "\"b iommu=pt\"\n#" + name + "\"c\"\n");
+  // As Fedora has it.
+  EXPECT_EQ(changed("GRUB_CMDLINE_LINUX=\"rhgb quiet\"\n"),
+            "GRUB_CMDLINE_LINUX=\"rhgb quiet iommu=pt\"\n");
+}
+
+TEST_F(DoctorGrub, ALineThatCannotBeChangedSafelyIsLeftAndNamed) {
+  const std::string name = "GRUB_CMDLINE_LINUX_DEFAULT=";
+  EXPECT_NE(changed(name + "\"a\nb\"\n").find("goes on over several lines"), std::string::npos);
+  EXPECT_NE(changed("GRUB_TIMEOUT=1\n").find("has no line"), std::string::npos);
+  fs::create_directories(at("/etc/default/grub.d"));
+  std::ofstream(at("/etc/default/grub.d/50-cloud.cfg")) << name << "\"$" << name << " more\"\n";
+  EXPECT_EQ(changed(name + "a\n"), name + "\"a iommu=pt\"\n") << "it only adds to it";
+  std::ofstream(at("/etc/default/grub.d/50-cloud.cfg")) << name << "\"console=tty1\"\n";
+  EXPECT_NE(changed(name + "a\n").find("/etc/default/grub.d/50-cloud.cfg sets"), std::string::npos);
+}
+
+TEST_F(DoctorFix, UnifiedKernelImagesGetACommandLineOfTheirOwnAndLoseItAgain) {
+  fs::remove(at("/etc/default/grub"));
+  fs::create_directories(at("/efi/EFI/Linux"));
+  fs::create_directories(at("/proc"));
+  std::ofstream(at("/efi/EFI/Linux/arch-linux.efi")) << "MZ";
+  std::ofstream(at("/proc/cmdline")) << "initrd=\\x.img root=UUID=1 rw BOOT_IMAGE=/vmlinuz quiet\n";
+  const auto before = snapshot(folder.path());
+  const FixPlan first = plan({"iommu"});
+  EXPECT_EQ(first.changes.front().path, "/etc/kernel/cmdline");
+  ASSERT_TRUE(writeFixes(tree, first).ok());
+  EXPECT_EQ(read(at("/etc/kernel/cmdline")), "root=UUID=1 rw quiet iommu=pt\n");
+  ASSERT_TRUE(revertFixes(tree).ok());
+  EXPECT_EQ(snapshot(folder.path()), before);
+  // What the distribution gives comes before what runs now.
+  fs::create_directories(at("/usr/lib/kernel"));
+  std::ofstream(at("/usr/lib/kernel/cmdline")) << "root=UUID=2 ro\n";
+  EXPECT_EQ(plan({"iommu"}).changes.front().after, "root=UUID=2 ro iommu=pt\n");
+  // mkinitcpio has parts, if there are any.
+  fs::create_directories(at("/etc/cmdline.d"));
+  std::ofstream(at("/etc/cmdline.d/root.conf")) << "root=UUID=3\n";
+  std::ofstream(at("/etc/mkinitcpio.conf")) << "HOOKS=()\n";
+  const FixPlan parts = plan({"iommu"});
+  EXPECT_EQ(parts.changes.front().path, "/etc/cmdline.d/fade-doctor.conf");
+  EXPECT_EQ(parts.changes.front().after, "iommu=pt\n");
+  EXPECT_EQ(parts.commands.front(), "mkinitcpio -P, then reboot");
+  const auto with_parts = snapshot(folder.path());
+  ASSERT_TRUE(writeFixes(tree, parts).ok());
+  ASSERT_TRUE(revertFixes(tree).ok());
+  EXPECT_EQ(snapshot(folder.path()), with_parts);
+}
+
+TEST_F(DoctorFix, WhatStartedTheRunningKernelDecidesBetweenGrubAndTheOthers) {
+  fs::create_directories(at("/etc/kernel"));
+  fs::create_directories(at("/boot/grub"));
+  fs::create_directories(at("/proc"));
+  std::ofstream(at("/etc/kernel/cmdline")) << "rw\n";
+  std::ofstream(at("/proc/cmdline")) << "root=UUID=1 rw\n";
+  EXPECT_EQ(plan({"iommu"}).changes.front().path, "/etc/kernel/cmdline");
+  std::ofstream(at("/proc/cmdline")) << "BOOT_IMAGE=/vmlinuz root=UUID=1 rw\n";
+  EXPECT_EQ(plan({"iommu"}).changes.front().path, "/etc/default/grub");
+}
+
+TEST_F(DoctorFix, SystemsWithAWayOfTheirOwnAreNamedAndLeftAlone) {
+  for (const auto &[path, text] : std::map<std::string, std::string>{
+           {"/run/ostree-booted", "rpm-ostree kargs --append-if-missing=iommu=pt"},
+           {"/etc/NIXOS", "boot.kernelParams"},
+           {"/etc/kernelstub/configuration", "kernelstub --add-options 'iommu=pt'"}}) {
+    fs::create_directories(fs::path(at(path)).parent_path());
+    std::ofstream(at(path)) << "x";
+    const auto planned = planFixes(tree, findings, std::vector<std::string>{"iommu"});
+    ASSERT_FALSE(planned.ok()) << path;
+    EXPECT_NE(planned.error().message().find(text), std::string::npos);
+    fs::remove(at(path));
+  }
+}
+
 } // namespace
 } // namespace fade::doctor
