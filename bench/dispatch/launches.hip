@@ -2,6 +2,7 @@
 // clock, processor time of the launching thread, and processor time of FADE's own threads.
 //   queued   an empty kernel, 500 at a time; the thread's time while it launches
 //   waited   an empty kernel, each waited for; the thread's time with the wait
+//   memory   hipMalloc and hipFree of 64 KiB, COUNT times
 //   heavy    a kernel with many accesses (16 records of each of 1,024 waves), all queued before the first wait
 #include <hip/hip_runtime.h>
 
@@ -52,10 +53,20 @@ static bool launch(int count, int batch, bool heavy, int *data, bool timeTheWait
   return true;
 }
 
+static bool allocate(int count, double &thread) {
+  const double start = now(CLOCK_THREAD_CPUTIME_ID);
+  for (int i = 0; i < count; ++i) {
+    void *memory = nullptr;
+    if (hipMalloc(&memory, 65536) != hipSuccess || hipFree(memory) != hipSuccess) return false;
+  }
+  thread += now(CLOCK_THREAD_CPUTIME_ID) - start;
+  return true;
+}
+
 int main(int argc, char **argv) {
   const std::string how = argc > 1 ? argv[1] : "queued";
-  const bool waited = how == "waited", heavy = how == "heavy";
-  const int count = argc > 2 ? std::atoi(argv[2]) : waited ? 300 : heavy ? 172 : 20000;
+  const bool waited = how == "waited", heavy = how == "heavy", memory = how == "memory";
+  const int count = argc > 2 ? std::atoi(argv[2]) : waited ? 300 : heavy ? 172 : memory ? 2000 : 20000;
   const int batch = waited ? 1 : heavy ? count : 500;
   int *data = nullptr;
   if (hipMalloc(&data, 65536 * 16 * sizeof(int)) != hipSuccess) return 1;
@@ -63,7 +74,8 @@ int main(int argc, char **argv) {
   if (!launch(heavy ? 1 : batch, heavy ? 1 : batch, heavy, data, waited, thread)) return 1;
   thread = 0;
   const double wall = now(CLOCK_MONOTONIC), fade = threadsOfFade();
-  if (!launch(count, batch, heavy, data, waited, thread)) return 1;
+  if (!(memory ? allocate(count, thread) : launch(count, batch, heavy, data, waited, thread)))
+    return 1;
   std::printf("%.0f %.0f %.0f\n", (now(CLOCK_MONOTONIC) - wall) / count, thread / count,
               (threadsOfFade() - fade) / count);
   return 0;

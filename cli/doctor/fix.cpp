@@ -36,7 +36,7 @@ constexpr FixFile kFiles[] = {
     {Fix::Kind::kernel, kCommandLinePart, ""}};
 
 /// Where a fix goes. Which file has the kernel's words depends on how the machine starts.
-Result<KernelLine> placeOf(const Tree &tree, const Fix &fix) {
+Result<KernelLine> lineFor(const Tree &tree, const Fix &fix) {
   if (fix.kind == Fix::Kind::kernel) return kernelLineOf(tree, fix.text);
   const auto file = std::ranges::find(kFiles, fix.kind, &FixFile::kind);
   return KernelLine{file->path, kHead, file->command};
@@ -244,7 +244,7 @@ Result<FileChange *> changeOf(const Tree &tree, const std::string &path, FixPlan
 Status addFix(const Tree &tree, const std::string &rule, const Fix &fix, FixPlan &plan) {
   if (fix.text.find_first_of("\n\r") != fix.text.npos || fix.text.find('\0') != fix.text.npos)
     return Error::of(rule + ": what it would write has more than one line");
-  const auto place = placeOf(tree, fix);
+  const auto place = lineFor(tree, fix);
   if (!place) return place.error();
   const auto found = changeOf(tree, place->path, plan);
   if (!found) return found.error();

@@ -121,6 +121,13 @@ std::optional<AllocationChange> AllocationPolicy::changeFor(hsa_amd_memory_pool_
   const Pool *to = target(*from, rule->rule.place);
   if (!to) ++rule->missing;
   if (!to || to->handle.handle == pool.handle) return std::nullopt;
+  // Whose memory it is cannot be told here, but whether it may be that of hostcalls. Whoever
+  // names the caller knows what is moved.
+  const bool loses_coherence = from->on_host && from->is_fine && !to->is_fine;
+  if (loses_coherence && !rule->caller && has_hostcalls_.load(std::memory_order_relaxed)) {
+    ++rule->kept;
+    return std::nullopt;
+  }
   AllocationChange change;
   change.pool = to->handle;
   change.rule = static_cast<std::size_t>(rule - rules_.data());
@@ -176,19 +183,30 @@ void AllocationPolicy::count(const AllocationChange &change, uint64_t size, bool
   }
   ++rule.moved;
   rule.bytes += size;
+  if (size <= rule.largest) return;
+  rule.largest = size;
+  rule.largest_by = HostStack::here();
 }
 
 std::vector<std::string> AllocationPolicy::summary() {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> lines;
+  if (rules_.empty()) return lines;
+  const HostSymbols symbols;
   for (const Rule &rule : rules_) {
     std::string line = fmt::format("FADE_ALLOC={}: {} allocations ({} bytes) were moved",
                                    nameOf(rule.rule.place), rule.moved, rule.bytes);
     if (rule.svm != 0)
       line +=
           fmt::format("; {} of managed memory ({} bytes) were changed", rule.svm, rule.svm_bytes);
+    if (rule.kept != 0)
+      line +=
+          fmt::format("; {} kept coherent, for kernels that print, assert or allocate", rule.kept);
     if (rule.refused != 0) line += fmt::format("; {} not: the runtime refused", rule.refused);
     if (rule.missing != 0) line += fmt::format("; {} not: there is no such memory", rule.missing);
+    if (rule.largest != 0)
+      line += fmt::format("; the largest, {} bytes, for {}", rule.largest,
+                          textOf(symbols.callers(rule.largest_by)));
     lines.push_back(std::move(line));
   }
   return lines;

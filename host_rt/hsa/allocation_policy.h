@@ -4,7 +4,9 @@
 
 #include "base/settings.h"
 #include "hsa/agents.h"
+#include "hsa/host_stack.h"
 
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <regex>
@@ -38,6 +40,11 @@ public:
   std::optional<SvmChange> changeForSvm(uint64_t size);
   void countSvm(const SvmChange &change, uint64_t size, bool was_changed);
 
+  /// A kernel was loaded that talks to the host while it runs (printf, assert, malloc): what it
+  /// does that through is HIP's own, looks like any other memory of the host, and has to stay
+  /// coherent.
+  void noteHostcalls() { has_hostcalls_.store(true, std::memory_order_relaxed); }
+
   /// What became of it.
   void count(const AllocationChange &change, uint64_t size, bool was_moved);
   /// Sentences for the end of the run.
@@ -52,13 +59,16 @@ private:
   struct Rule {
     AllocationRule rule;
     std::optional<std::regex> caller;
-    uint64_t moved = 0, bytes = 0, refused = 0, missing = 0;
+    uint64_t moved = 0, bytes = 0, refused = 0, missing = 0, kept = 0;
+    uint64_t largest = 0; ///< of those moved, and for whom
+    HostStack largest_by;
     uint64_t svm = 0, svm_bytes = 0;
   };
   void findPools();
   Rule *ruleFor(uint64_t size);
   const Pool *target(const Pool &from, AllocationPlace place) const;
 
+  std::atomic<bool> has_hostcalls_{false};
   std::mutex mutex_;
   std::vector<Rule> rules_;
   std::vector<Pool> pools_; ///< known from the first allocation on

@@ -65,6 +65,9 @@ public:
     const codeobj::Blob &blob = at->second.blob;
     loaded.path = at->second.path;
     if (hip::hasRecorder()) loaded.registers = registersIn(blob);
+    if (runtime->allocationPolicy().isActive() &&
+        codeobj::asText(blob.bytes()).find("hidden_hostcall_buffer") != std::string_view::npos)
+      runtime->allocationPolicy().noteHostcalls();
     if (!runtime->keepsCode()) return;
     if (!runtime->settings().cache.empty() || runtime->captures() ||
         runtime->observing() != Observe::pass || LoadedCode::mayBeInstrumented(blob.bytes()))
@@ -267,7 +270,8 @@ void addFileReader(hsa_file_t file, size_t offset, size_t size, uint64_t reader)
 
 void seeFile(hsa_file_t file, size_t offset, size_t size, uint64_t reader) noexcept {
   const Visit visit;
-  if (visit.runtime() && (visit.runtime()->keepsCode() || hip::hasRecorder()))
+  if (visit.runtime() && (visit.runtime()->keepsCode() || hip::hasRecorder() ||
+                          visit.runtime()->allocationPolicy().isActive()))
     aside("a code object was not seen", [&] { addFileReader(file, offset, size, reader); });
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <set>
+#include <utility>
 
 namespace fade {
 namespace {
@@ -87,12 +88,20 @@ void DeathWatch::ended(Dispatch &dispatch) noexcept {
   dispatch.previous = dispatch.next = nullptr;
 }
 
+HostStack DeathWatch::caller() noexcept {
+  const auto begin = StackBudget::Clock::now();
+  if (!budget_.allows(begin)) return {};
+  const HostStack stack = HostStack::here();
+  budget_.spend(StackBudget::Clock::now() - begin);
+  return stack;
+}
+
 void DeathWatch::allocated(const void *address, uint64_t size) noexcept {
   try {
     Memory memory;
     memory.address = reinterpret_cast<uint64_t>(address);
     memory.size = size;
-    memory.allocated_by = HostStack::here();
+    memory.allocated_by = caller();
     const std::lock_guard lock(mutex_);
     memory.number = next_++;
     memory_[memory.address] = memory;
@@ -102,7 +111,7 @@ void DeathWatch::allocated(const void *address, uint64_t size) noexcept {
 
 void DeathWatch::freed(const void *address) noexcept {
   try {
-    const HostStack by = HostStack::here();
+    const HostStack by = caller();
     const std::lock_guard lock(mutex_);
     const auto at = memory_.find(reinterpret_cast<uint64_t>(address));
     if (at == memory_.end()) return;
@@ -266,10 +275,10 @@ Death DeathWatch::queueError(uint64_t queue, const std::string &error) {
   return death;
 }
 
-Death DeathWatch::reset(std::vector<std::string> reasons) {
+std::optional<Death> DeathWatch::reset(std::vector<std::string> reasons) {
   const HostSymbols symbols;
   const std::lock_guard lock(mutex_);
-  has_explained_ = true;
+  if (std::exchange(has_explained_, true)) return std::nullopt;
   Death death;
   death.kind = Death::Kind::gpu_reset;
   death.reasons = std::move(reasons);

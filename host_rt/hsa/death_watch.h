@@ -5,6 +5,7 @@
 
 #include "hsa/death.h"
 #include "hsa/hsa_api.h"
+#include "hsa/stack_budget.h"
 #include "stream/kernel_info.h"
 #include "stream/last_records.h"
 
@@ -45,7 +46,8 @@ public:
   /// `reasons`: as the runtime has them, hsa_amd_memory_fault_reason_t.
   Death fault(uint64_t address, uint32_t reasons);
   Death queueError(uint64_t queue, const std::string &error);
-  Death reset(std::vector<std::string> reasons);
+  /// Nothing if it is no news: the driver may tell of a reset in two ways.
+  std::optional<Death> reset(std::vector<std::string> reasons);
   /// Nothing if all have ended, or if it is no news: after a fault or an error dispatches do not
   /// end.
   std::optional<Death> unended();
@@ -58,6 +60,8 @@ private:
     bool was_freed = false;
     bool holds(uint64_t at) const { return at - address < size; }
   };
+  /// Empty when there are so many allocations that stacks would take too long.
+  HostStack caller() noexcept;
   std::vector<const Dispatch *> inFlight() const;
   const Memory *holding(uint64_t address) const;
   const Memory *held(uint64_t address) const;
@@ -68,6 +72,7 @@ private:
                     const HostSymbols &symbols) const;
   static void addWaves(const Dispatch &from, DeathDispatch &to, std::optional<uint64_t> fault);
 
+  StackBudget budget_;
   std::mutex mutex_;
   Dispatch first_;                    ///< of a ring of those in flight; is none itself
   std::map<uint64_t, Memory> memory_; ///< by address

@@ -127,6 +127,7 @@ namespace {
 
 // Not in the headers of ROCm 5: events, and what stands in them behind the agent.
 constexpr int kMemoryFault = 0, kHardwareException = 1, kMemoryError = 2;
+constexpr uint32_t kCacheEcc = 1u << 6; // of the reasons of a memory fault
 struct HardwareException {
   uint64_t agent;
   uint32_t reset_type, cause;
@@ -142,6 +143,9 @@ std::vector<std::string> reasonsOf(const HardwareException &exception) {
 std::optional<Death> deathOf(const hsa_amd_event_t &event, DeathWatch &deaths) {
   switch (static_cast<int>(event.event_type)) {
   case kMemoryFault:
+    // With these there is no address: ROCr before 6 has no other event for a reset.
+    if (event.memory_fault.fault_reason_mask & kCacheEcc)
+      return deaths.reset({"because of an ECC error"});
     return deaths.fault(event.memory_fault.virtual_address, event.memory_fault.fault_reason_mask);
   case kHardwareException: {
     HardwareException exception{};

@@ -15,6 +15,7 @@ constexpr std::pair<std::string_view, Failure> words[] = {
     {"queue", Failure::queue},         {"fault", Failure::fault},
     {"violation", Failure::violation}, {"illegal", Failure::illegal},
     {"hang", Failure::hang},           {"lost", Failure::lost},
+    {"reset", Failure::reset},         {"ecc", Failure::ecc},
     {"skip", Failure::skip},           {"copy", Failure::copy},
     {"copyhang", Failure::copyhang}};
 
@@ -38,7 +39,7 @@ Failures::Failures(std::string_view text) {
     text.remove_prefix(std::min(comma + 1, text.size()));
     if (!word.empty() && !read(word))
       say("FADE_GPU_FAIL: '%.*s' is not known (open, allocation, queue, fault, violation, illegal, "
-          "hang, lost, skip, copy, copyhang; :N or :* and :TEXT behind it)",
+          "hang, lost, reset, ecc, skip, copy, copyhang; :N or :* and :TEXT behind it)",
           static_cast<int>(word.size()), word.data());
   }
 }

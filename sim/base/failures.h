@@ -26,6 +26,8 @@ enum class Failure {
   illegal,    // a dispatch contains an illegal instruction: the queue stops with an error
   hang,       // a dispatch never ends
   lost,       // the queue stops working at a dispatch, and says nothing
+  reset,      // the driver resets the GPU, because a dispatch hangs
+  ecc,        // the same, because its memory has an error that cannot be corrected
   skip,       // a dispatch ends without having done anything
   copy,       // a copy of the copy engine ends without having copied
   copyhang,   // a copy of the copy engine never ends

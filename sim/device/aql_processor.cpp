@@ -200,9 +200,18 @@ std::optional<PacketProcessor::Step> AqlProcessor::fail_on_purpose(const Packet 
     return fail(hsa::error_illegal_instruction, say_what("illegal instruction"));
   case Failure::hang: hangs_ = true; return Step::waiting;
   case Failure::lost: halted_ = true; return Step::halted;
+  case Failure::reset: return reset(say_what("the GPU is reset"), false);
+  case Failure::ecc: return reset(say_what("the GPU is reset for an ECC error"), true);
   case Failure::skip: return Step::progressed;
   default: return std::nullopt;
   }
+}
+
+PacketProcessor::Step AqlProcessor::reset(const std::string &message, bool is_ecc_error) {
+  say("%s", message.c_str());
+  halted_ = true;
+  host_.reset(is_ecc_error);
+  return Step::halted;
 }
 
 PacketProcessor::Step AqlProcessor::barrier(const hsa::Barrier &p, uint64_t index) {

@@ -39,6 +39,7 @@ private:
   Step fail(int64_t code, const std::string &message);
   // What FADE_GPU_FAIL wants to happen instead of a dispatch; nothing if it is to run.
   std::optional<Step> fail_on_purpose(const Packet &packet);
+  Step reset(const std::string &message, bool is_ecc_error);
   std::optional<int64_t> signal_value(uint64_t handle) const;
 
   QueueHost &host_;

@@ -20,6 +20,7 @@ namespace fade::sim {
 struct Interrupts {
   std::function<void(uint32_t event_id)> event;
   std::function<void(uint64_t address, bool write)> memory_fault;
+  std::function<void(bool is_ecc_error)> reset;
 };
 
 class Gpu : public QueueHost {
@@ -50,6 +51,7 @@ public:
   void memory_fault(uint64_t address, bool write) override {
     interrupts_.memory_fault(address, write);
   }
+  void reset(bool is_ecc_error) override { interrupts_.reset(is_ecc_error); }
   std::string kernel_name(uint64_t kernel_object) override { return names_.find(kernel_object); }
   void written(uint64_t address, uint64_t size) override {
     if (Observer *o = observer()) o->memoryWritten(address, size);

@@ -21,6 +21,8 @@ public:
   // An access that the GPU's page tables do not allow; the host is told as by the interrupt of a
   // real one.
   virtual void memory_fault(uint64_t address, bool write) = 0;
+  // The driver has to reset the GPU: a dispatch hangs, or memory has an error.
+  virtual void reset(bool is_ecc_error) = 0;
   // Symbol of a kernel, or its address when no symbol is known.
   virtual std::string kernel_name(uint64_t kernel_object) = 0;
   // A copy engine has written there.

@@ -42,6 +42,9 @@ Driver::Driver(std::vector<Card> cards, const HostMachine &host, const std::stri
       data.failure.ReadOnly = present && write;
       events_.raise_memory_exception(data);
     };
+    interrupts.reset = [this, i](bool is_ecc_error) {
+      events_.raise_reset(gpu_id(i), is_ecc_error);
+    };
     gpus_.push_back(std::make_unique<Gpu>(arch(cards_[i].gfx),
                                           "renderD" + std::to_string(render_minor(i)), space,
                                           poller_, stats_.get(), std::move(interrupts)));

@@ -87,6 +87,29 @@ void Events::raise_memory_exception(const kfd_hsa_memory_exception_data &data) {
   changed_.notify_all();
 }
 
+void Events::raise_reset(uint32_t gpu_id, bool is_ecc_error) {
+  kfd_hsa_hw_exception_data hardware{};
+  hardware.reset_type = KFD_HW_EXCEPTION_WHOLE_GPU_RESET;
+  hardware.reset_cause = is_ecc_error ? KFD_HW_EXCEPTION_ECC : KFD_HW_EXCEPTION_GPU_HANG;
+  hardware.memory_lost = 1;
+  hardware.gpu_id = gpu_id;
+  kfd_hsa_memory_exception_data memory{};
+  memory.failure.imprecise = 1;
+  memory.ErrorType = KFD_MEM_ERR_SRAM_ECC;
+  memory.gpu_id = gpu_id;
+  std::lock_guard lock(mutex_);
+  for (auto &[id, event] : events_) {
+    const bool is_told = event.type == KFD_IOC_EVENT_HW_EXCEPTION ||
+                         (is_ecc_error && event.type == KFD_IOC_EVENT_MEMORY);
+    if (!is_told) continue;
+    event.hardware = hardware;
+    event.memory = memory;
+    event.signaled = true;
+    ++event.age;
+  }
+  changed_.notify_all();
+}
+
 bool Events::ready(const Event &event, const EventData &data) const {
   if (event.type != KFD_IOC_EVENT_SIGNAL || !event.auto_reset) return event.signaled;
   uint64_t seen = data.last_event_age;
@@ -104,6 +127,8 @@ void Events::report(Event &event, EventData &data) {
     data.last_event_age = event.age;
   } else if (event.type == KFD_IOC_EVENT_MEMORY && event.signaled) {
     data.memory = event.memory;
+  } else if (event.type == KFD_IOC_EVENT_HW_EXCEPTION && event.signaled) {
+    data.hardware = event.hardware;
   }
   if (event.auto_reset) event.signaled = false;
 }

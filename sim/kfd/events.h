@@ -27,8 +27,12 @@ public:
   bool set(uint32_t id);
   bool reset(uint32_t id);
 
-  // Sets every event of `type`; for memory exceptions with what happened.
+  // Sets every event for memory exceptions, with what happened.
   void raise_memory_exception(const kfd_hsa_memory_exception_data &data);
+
+  // What amdgpu tells when it resets a GPU: hardware exceptions always, and memory exceptions if
+  // an error of its memory is the cause.
+  void raise_reset(uint32_t gpu_id, bool is_ecc_error);
 
   // WAIT_EVENTS. Returns 0 or an errno.
   int wait(kfd_ioctl_wait_events_args &args);
@@ -42,6 +46,7 @@ private:
     uint64_t age = 1;    // grows with every set; runtimes take it for granted that it starts at 1
     uint64_t quiet_age = 1; // age when made or last reset: nothing to report up to here
     kfd_hsa_memory_exception_data memory{};
+    kfd_hsa_hw_exception_data hardware{};
   };
   bool ready(const Event &event, const EventData &data) const;
   void report(Event &event, EventData &data);

@@ -21,6 +21,8 @@ __global__ void forever(volatile int *flag) {
   }
 }
 
+__global__ void talks() { printf("%s %d\n", "from the GPU", int(threadIdx.x)); }
+
 /// Visible to who looks at the stack.
 extern "C" __attribute__((noinline, visibility("default"))) int *makeBuffer(size_t bytes) {
   void *memory = nullptr;
@@ -44,6 +46,7 @@ int main(int, char **argv) {
   if (!std::strcmp(argv[1], "many")) oneOfMany<<<4, 64>>>(buffer, buffer + 64);
   if (!std::strcmp(argv[1], "misaligned")) misaligned<<<1, 1>>>(reinterpret_cast<char *>(buffer));
   if (!std::strcmp(argv[1], "trap")) trapNow<<<1, 64>>>(buffer);
+  if (!std::strcmp(argv[1], "talk")) talks<<<1, 1>>>();
   if (!std::strcmp(argv[1], "hang")) forever<<<1, 64>>>(buffer);
   if (!std::strcmp(argv[1], "fine") || !std::strcmp(argv[1], "seven"))
     writeAt<<<1, 64>>>(buffer, 0);

@@ -2,6 +2,7 @@
 #include "fake_hsa.h"
 #include "hsa/own_memory.h"
 #include "hsa/ring_pool.h"
+#include "hsa/stack_budget.h"
 
 #include <gtest/gtest.h>
 
@@ -266,6 +267,21 @@ TEST(AllocationTable, TheNearestAllocationIsBeforeOrBehind) {
   EXPECT_EQ(table.describeNearest(0x100),
             ", 65280 bytes before allocation 1 (4096 bytes at 0x10000)");
   EXPECT_EQ(table.describeNearest(0x10010), ", in allocation 1 (4096 bytes at 0x10000)");
+}
+
+TEST(StackBudget, StacksTakeAHundredthOfTheTimeAndALittleAtTheStart) {
+  using namespace std::chrono_literals;
+  const StackBudget::Clock::time_point start{};
+  StackBudget budget(start);
+  EXPECT_TRUE(budget.allows(start));
+  budget.spend(49ms);
+  EXPECT_TRUE(budget.allows(start));
+  budget.spend(1ms);
+  EXPECT_FALSE(budget.allows(start)) << "what is free is spent";
+  EXPECT_TRUE(budget.allows(start + 1s)) << "10 ms more";
+  budget.spend(10ms);
+  EXPECT_FALSE(budget.allows(start + 1s));
+  EXPECT_TRUE(budget.allows(start + 2s));
 }
 
 } // namespace

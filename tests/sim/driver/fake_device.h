@@ -32,6 +32,7 @@ public:
     events.push_back(id);
   }
   void memory_fault(uint64_t address, bool write) override { faults.push_back({address, write}); }
+  void reset(bool) override {}
   std::string kernel_name(uint64_t) override { return "kernel"; }
 
   template <class T> T &at(uint64_t va) { return *space_.at<T>(va); }
