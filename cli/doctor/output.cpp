@@ -75,8 +75,10 @@ std::string whatIsHere(const Diagnosis &diagnosis) {
   for (const Record *machine : diagnosis.facts.of("machine"))
     text += wrapped("machine", indent, machineText(*machine));
   for (const Record *gpu : diagnosis.facts.of("gpu")) {
-    std::string line =
-        fmt::format("{}, {} MiB, {}", gpu->get("name"), gpu->get("vram_mib"), gpu->get("pci"));
+    std::string line = fmt::format("{}, {}, {}", gpu->get("name"),
+                                   gpu->find("vram_mib") ? gpu->get("vram_mib") + " MiB"
+                                                         : "memory of unknown size",
+                                   gpu->get("pci"));
     if (!gpu->is("effective_gfx", gpu->get("gfx")))
       line += fmt::format(", runs as {}", gpu->get("effective_gfx"));
     text += wrapped("GPU " + gpu->get("node"), indent, line);

@@ -136,7 +136,7 @@ std::optional<std::string> Tree::read(std::string_view path, std::size_t limit,
     const ssize_t got = ::read(fd, buffer, std::min(sizeof buffer, limit - text.size()));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && text.empty()) {
-      note(path, errno);
+      if (errno != EINVAL) note(path, errno); // a kernel without that: there is nothing to read
       close(fd);
       return std::nullopt;
     }

@@ -140,7 +140,7 @@ void Analysis::work(unsigned index) {
 void Analysis::process(StreamBatch &batch, unsigned worker) noexcept {
   DispatchRecord &dispatch = *batch.dispatch;
   uint64_t records = 0;
-  const std::size_t size = check(batch, records);
+  const std::size_t size = check(batch, records, worker);
   if (size != 0) {
     dispatch.records.fetch_add(records, std::memory_order_relaxed);
     dispatch.bytes.fetch_add(size, std::memory_order_relaxed);
@@ -171,7 +171,7 @@ void Analysis::process(StreamBatch &batch, unsigned worker) noexcept {
 }
 
 /// How much of the batch is good. Handlers need not doubt a record after this.
-std::size_t Analysis::check(StreamBatch &batch, uint64_t &records) noexcept {
+std::size_t Analysis::check(StreamBatch &batch, uint64_t &records, unsigned worker) noexcept {
   DispatchRecord &dispatch = *batch.dispatch;
   if (dispatch.damaged.load(std::memory_order_relaxed)) return 0;
   const uint32_t site_count = dispatch.kernel->siteCount();
@@ -179,8 +179,7 @@ std::size_t Analysis::check(StreamBatch &batch, uint64_t &records) noexcept {
   Record record;
   const char *fault = nullptr;
   std::size_t good = 0;
-  std::optional<LastRecords::Scan> scan;
-  if (dispatch.last) scan.emplace();
+  LastRecords::Scan *const scan = dispatch.last ? &workers_[worker]->scan : nullptr;
   while (true) {
     const auto status = cursor.next(record);
     if (status == RecordCursor::Status::end) break;

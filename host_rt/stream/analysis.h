@@ -101,13 +101,14 @@ private:
     boost::lockfree::spsc_queue<StreamBatch *> queue;
     std::counting_semaphore<> ready{0};
     std::atomic<const LoadedHandler *> inside{nullptr}; ///< the handler that has the thread
+    LastRecords::Scan scan;                             ///< of the batch that the worker has
     std::thread thread;
   };
 
   void start(unsigned workers);
   void work(unsigned index);
   void process(StreamBatch &batch, unsigned worker) noexcept;
-  std::size_t check(StreamBatch &batch, uint64_t &records) noexcept;
+  std::size_t check(StreamBatch &batch, uint64_t &records, unsigned worker) noexcept;
   void runHandlers(const fade_batch &batch, DispatchRecord &dispatch, unsigned worker) noexcept;
   void reportLoop();
   void beginEnd(std::unique_ptr<DispatchRecord> dispatch) noexcept;

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <mutex>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 namespace fade {
@@ -31,7 +30,7 @@ public:
   };
 
   /// The records of one batch as they are checked. Waves whose numbers are equal modulo kSlots
-  /// share a place, and the later one has it.
+  /// share a place, and the later one has it. May be used again after add().
   class Scan {
   public:
     void see(const Record &record, std::size_t offset);
@@ -44,24 +43,51 @@ public:
       uint32_t wave = kNone, begin = kNone, last = kNone, previous = kNone; ///< offsets
     };
     std::array<Slot, kSlots> slots_;
+    std::array<uint16_t, kSlots> used_{}; ///< which of them
+    std::size_t count_ = 0;
   };
 
   /// Any worker, in any order of batches.
-  void add(const Scan &scan, std::span<const std::byte> batch, uint64_t position) noexcept;
+  void add(Scan &scan, std::span<const std::byte> batch, uint64_t position) noexcept;
   /// Those that have not ended, by number.
   std::vector<Wave> unended() const;
 
 private:
+  /// A copy of a record, without an allocation if it is a usual one.
+  struct Saved {
+    uint32_t size = 0;
+    std::array<std::byte, 76> small; ///< the announcement of a wave fits
+    std::vector<std::byte> large;
+    void save(std::span<const std::byte> bytes);
+    std::vector<std::byte> bytes() const;
+  };
+  struct Entry {
+    uint32_t wave = 0;
+    bool has_ended = false;
+    uint32_t count = 0; ///< of records, which are in no order
+    std::array<uint64_t, kPerWave> positions{};
+    std::array<Saved, kPerWave> records;
+    Saved begin;
+  };
   void addWave(const Scan::Slot &slot, std::span<const std::byte> batch, uint64_t position);
-  void makeRoom();
+  Entry *entryOf(uint32_t wave);
+  void dropEnded();
+
+  static constexpr std::size_t kPlaces = 2 * kMostWaves;
+  static constexpr uint16_t kFree = UINT16_MAX;
 
   mutable std::mutex mutex_;
-  std::unordered_map<uint32_t, Wave> waves_;
+  std::vector<Entry> entries_;
+  std::vector<uint16_t> places_; ///< which entry a wave has: a hash table without chains
+  std::size_t ended_ = 0;
 };
 
 inline void LastRecords::Scan::see(const Record &record, std::size_t offset) {
   Slot &slot = slots_[record.wave() % kSlots];
-  if (slot.wave != record.wave()) slot = {record.wave(), kNone, kNone, kNone};
+  if (slot.wave != record.wave()) {
+    if (slot.wave == kNone) used_[count_++] = static_cast<uint16_t>(record.wave() % kSlots);
+    slot = {record.wave(), kNone, kNone, kNone};
+  }
   const auto at = static_cast<uint32_t>(offset);
   if (record.kind() == FADE_RECORD_WAVE_BEGIN) {
     slot.begin = at;

@@ -293,10 +293,10 @@ class Deaths(unittest.TestCase):
             self.assertIn("(died-of-a-reset)", result.stderr)
         self.assertRegex(result.stderr, r"fade: in flight: dispatch \d+: writeAt")
 
-    def test_a_hang_names_the_kernel_when_the_time_is_over(self):
-        result, seconds = self.until_it_hangs("hang")
+    def test_a_hang_names_the_kernel_and_its_last_record_when_the_time_is_over(self):
+        result, seconds = self.until_it_hangs("hang", FADE_INSTRUMENTED="on")
         self.assertEqual(result.returncode, -15, result.stderr)
-        self.assertRegex(result.stderr, r"fade: in flight: dispatch \d+: forever\(")
+        self.assertRegex(result.stderr, r"fade: in flight: dispatch \d+: forever\(.*\nfade:   last record of 1 wave: load of 4 bytes at deaths.hip:" + str(self.line_of("while (*flag")))
         self.assertIn(f"took longer than {seconds} s and was ended", result.stderr)
         self.assertIn("(died-of-a-hang)", result.stderr)
 

@@ -25,6 +25,18 @@ public:
     record.wave = wave;
     put(record);
   }
+  /// With an address for each of 64 lanes.
+  void scattered(uint32_t wave, uint64_t address) {
+    fade_record record{};
+    constexpr uint64_t lanes = 64;
+    record.header = {7, static_cast<uint8_t>(sizeof record / 8 + lanes - 1), FADE_RECORD_ACCESS,
+                     FADE_ENCODING_RAW};
+    record.mask = UINT64_MAX;
+    record.value = address;
+    record.wave = wave;
+    put(record);
+    for (uint64_t lane = 1; lane < lanes; ++lane) put(address + lane * lane);
+  }
   void end(uint32_t wave) {
     fade_wave_end record{};
     record.header = {0, sizeof record / 8, FADE_RECORD_WAVE_END, 0};
@@ -35,6 +47,9 @@ public:
   /// As the analysis does it with a batch that starts at that position.
   void giveTo(LastRecords &last, uint64_t position = 0) const {
     LastRecords::Scan scan;
+    giveTo(last, position, scan);
+  }
+  void giveTo(LastRecords &last, uint64_t position, LastRecords::Scan &scan) const {
     RecordCursor cursor(bytes_);
     Record record;
     for (std::size_t at = 0; cursor.next(record) == RecordCursor::Status::record;
@@ -94,6 +109,32 @@ TEST(LastRecords, BatchesMayComeInAnyOrder) {
   const auto waves = last.unended();
   ASSERT_EQ(waves.size(), 1u);
   EXPECT_EQ(addressesOf(waves[0]), (std::vector<uint64_t>{1, 3, 4}));
+}
+
+TEST(LastRecords, FourAreKeptOverManyBatchesAndLongOnesAreWhole) {
+  LastRecords last;
+  LastRecords::Scan scan; // the same for all batches, as a worker has it
+  for (uint64_t i = 0; i < 10; ++i) {
+    Stream stream;
+    if (i % 2 == 0)
+      stream.scattered(9, i << 20);
+    else
+      stream.access(9, i << 20);
+    stream.access(static_cast<uint32_t>(100 + i), i);
+    stream.giveTo(last, 1000 * i, scan);
+  }
+  Stream old;
+  old.access(9, 42);
+  old.giveTo(last, 1, scan);
+  const auto waves = last.unended();
+  ASSERT_EQ(waves.size(), 11u);
+  EXPECT_EQ(addressesOf(waves[0]), (std::vector<uint64_t>{6u << 20, 7u << 20, 8u << 20, 9u << 20}));
+  RecordCursor cursor(waves[0].records[2].bytes);
+  Record record;
+  ASSERT_EQ(cursor.next(record), RecordCursor::Status::record);
+  uint64_t highest = 0;
+  record.forEachLane([&](uint32_t, uint64_t address) { highest = std::max(highest, address); });
+  EXPECT_EQ(highest, (8u << 20) + 63 * 63);
 }
 
 TEST(LastRecords, MemoryIsBoundedAndWavesThatEndMakeRoom) {
