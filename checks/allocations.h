@@ -3,6 +3,8 @@
 
 #include "checks/finding_file.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -18,15 +20,17 @@ struct Allocation {
   uint32_t number = 0;       ///< from 1
   bool is_freed = false, on_host = false;
   bool counts_as_written = false; ///< all of it, whoever may have written
-  String api = 0, module = 0;     ///< who called for it
-  uint64_t caller = 0;
+  String api = 0;                                    ///< what was called
+  std::array<HostCall, kMostCallers> callers{}; ///< by whom
   uint32_t path = 0;
   uint32_t slot = 0; ///< in the log's table
 
   uint64_t end() const { return base + size; }
   bool holds(uint64_t address) const { return address - base < size; }
   AllocationInfo info() const {
-    return {base, size, number, is_freed, on_host, api, module, path, caller};
+    AllocationInfo info{base, size, number, is_freed, on_host, api, path, 0, {}};
+    std::ranges::copy(callers, info.callers);
+    return info;
   }
 };
 

@@ -1,5 +1,7 @@
 #include "checks/call_site.h"
 
+#include "base/runtime_libraries.h"
+
 #include <array>
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -10,15 +12,7 @@
 namespace fade::checks {
 namespace {
 
-bool isRuntime(std::string_view file) {
-  const auto slash = file.rfind('/');
-  const std::string_view name = slash == file.npos ? file : file.substr(slash + 1);
-  for (const std::string_view prefix :
-       {"libfadecheck", "libhsa-runtime64", "libamdhip64", "libhsakmt", "libamd_comgr", "libc.so",
-        "libpthread", "libstdc++", "ld-linux"})
-    if (name.starts_with(prefix)) return true;
-  return false;
-}
+bool isPassed(std::string_view file) { return isRuntimeLibrary(file) || isLanguageLibrary(file); }
 
 /// A function that applications call, by its name.
 std::string_view apiName(const char *symbol) {
@@ -42,7 +36,7 @@ void prepareCallSites() {
   (void)backtrace(frames.data(), static_cast<int>(frames.size()));
 }
 
-CallSite callSite() {
+CallSite callSite(std::size_t most) {
   std::array<void *, 48> frames{};
   const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
   CallSite site;
@@ -56,16 +50,16 @@ CallSite callSite() {
         !info.dli_fname)
       continue;
     const std::string file = map && map->l_name && *map->l_name ? map->l_name : program();
-    if (!isRuntime(file)) {
+    if (!isPassed(file) || !site.callers.empty()) {
       if (site.api.empty()) return {}; // a runtime's own thread, or one that is not known
-      site.module = file;
-      site.address = address - (map ? map->l_addr : 0);
-      return site;
+      site.callers.push_back({file, address - (map ? map->l_addr : 0)});
+      if (site.callers.size() == most) break;
+      continue;
     }
     if (const std::string_view name = apiName(info.dli_sname); !name.empty()) site.api = name;
     site.path = site.path * 31 + static_cast<uint32_t>(address - (map ? map->l_addr : 0));
   }
-  return {};
+  return site.callers.empty() ? CallSite{} : site;
 }
 
 } // namespace fade::checks

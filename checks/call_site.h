@@ -3,18 +3,23 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace fade::checks {
 
 struct CallSite {
-  std::string api;      ///< "hipMalloc"; empty: not an application's call, as far as can be seen
-  std::string module;   ///< file whose code called it
-  uint64_t address = 0; ///< of the call, in that file
-  uint32_t path = 0;    ///< of the calls inside of the runtimes, as a number
+  struct Caller {
+    std::string module;   ///< file whose code called it
+    uint64_t address = 0; ///< of the call, in that file
+  };
+  std::string api;   ///< "hipMalloc"; empty: not an application's call, as far as can be seen
+  uint32_t path = 0; ///< of the calls inside of the runtimes, as a number
+  /// From the inside. There are several, because the first may be in a function of HIP's headers.
+  std::vector<Caller> callers;
 };
 
-/// The first frame outside of the runtimes, going outwards from here.
-CallSite callSite();
+/// The first frames outside of the runtimes, going outwards from here; `most` of them.
+CallSite callSite(std::size_t most);
 
 /// Loads what unwinding needs, once, while nothing is at stake.
 void prepareCallSites();

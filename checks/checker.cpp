@@ -48,12 +48,17 @@ struct Job {
   bool reports;                           ///< false: only what it writes is noted
   std::shared_ptr<DispatchRaces> races{}; ///< null: not looked for
   GroupPool groups{};
+  CallStacks own_stacks{};
+
+  /// Those of races outlive the dispatch.
+  CallStacks &stacks() { return races ? races->stacks : own_stacks; }
 };
 
 class Worker : public WorkerObserver {
 public:
   explicit Worker(Job &job)
-      : job_(job), reporter_(job.dispatch), memory_(job.memory, job.dispatch) {}
+      : job_(job), reporter_(job.dispatch, &job.stacks()), memory_(job.memory, job.dispatch),
+        decoder_(job.memory, job.dispatch.gpu) {}
 
   void groupBegins(ObservedGroup &group) override {
     if (!job_.reports || !wantsGroup(group)) return;
@@ -66,23 +71,26 @@ public:
     group.state = nullptr;
   }
   void waveEnds(const ObservedWave &wave, uint64_t pc) override {
-    if (GroupCheck *check = stateOf(*wave.group)) check->waveEnds(wave, pc, reporter_);
+    if (GroupCheck *check = stateOf(*wave.group))
+      check->waveEnds(wave, site(*check, wave, pc), reporter_);
   }
   void barrier(const ObservedWave &wave, uint64_t pc, uint64_t lanes) override {
-    if (GroupCheck *check = stateOf(*wave.group)) check->barrier(wave, pc, lanes, reporter_);
+    if (GroupCheck *check = stateOf(*wave.group))
+      check->barrier(wave, site(*check, wave, pc), lanes, reporter_);
   }
   void barrierPassed(ObservedGroup &group) override {
     if (GroupCheck *check = stateOf(group)) check->barrierPassed(group, reporter_);
   }
   void access(const ObservedWave &wave, const ObservedAccess &access) override {
     GroupCheck *check = stateOf(*wave.group);
-    if (check && job_.options.has(Check::memory)) memory_.access(wave, access, reporter_);
-    if (access.space == AccessSpace::lds) {
-      if (check) check->lds(wave, access, reporter_);
-    } else if (access.space == AccessSpace::global) {
-      if (job_.options.has(Check::init)) init_.access(wave, access, check ? &reporter_ : nullptr);
-      if (check) check->global(wave, access, reporter_);
-    }
+    if (!check || !check->callsOf(wave).now()) return look(check, wave, access);
+    ObservedAccess called = access;
+    called.pc = site(*check, wave, access.pc);
+    look(check, wave, called);
+  }
+  void branch(const ObservedWave &wave, const ObservedBranch &branch) override {
+    if (GroupCheck *check = stateOf(*wave.group))
+      check->callsOf(wave).branch(branch, decoder_, job_.stacks());
   }
   void wait(const ObservedWave &wave, const ObservedWait &wait) override {
     if (GroupCheck *check = stateOf(*wave.group)) check->wait(wave, wait, reporter_);
@@ -102,6 +110,26 @@ public:
   }
 
 private:
+  static uint64_t site(GroupCheck &check, const ObservedWave &wave, uint64_t pc) {
+    return siteOf(pc, check.callsOf(wave).now());
+  }
+  /// Its pc is a site.
+  void look(GroupCheck *check, const ObservedWave &wave, const ObservedAccess &access) {
+    const LaneSpan span(access);
+    if (check && job_.options.has(Check::memory)) memory_.access(wave, access, span, reporter_);
+    switch (access.space) {
+    case AccessSpace::lds:
+      if (check) check->lds(wave, access, reporter_);
+      break;
+    case AccessSpace::scratch:
+      if (check) check->scratch(wave, access, reporter_);
+      break;
+    case AccessSpace::global:
+      if (job_.options.has(Check::init))
+        init_.access(wave, access, span, check ? &reporter_ : nullptr);
+      if (check) check->global(wave, access, reporter_);
+    }
+  }
   static GroupCheck *stateOf(const ObservedGroup &group) {
     return static_cast<GroupCheck *>(group.state);
   }
@@ -116,6 +144,7 @@ private:
   Reporter reporter_;
   MemoryCheck memory_;
   InitCheck init_;
+  CallDecoder decoder_;
 };
 
 class DispatchChecker : public DispatchObserver {

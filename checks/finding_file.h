@@ -16,7 +16,7 @@
 namespace fade::checks {
 
 inline constexpr uint32_t kFileMagic = 0x46434844; // "DHCF"
-inline constexpr uint32_t kFileVersion = 2;
+inline constexpr uint32_t kFileVersion = 3;
 inline constexpr uint32_t kMostFindings = 2048, kMostCode = 4096, kMostAllocations = 1 << 16;
 inline constexpr uint32_t kStringBytes = 8 << 20;
 
@@ -42,6 +42,8 @@ enum class Problem : uint32_t {
   count
 };
 
+inline constexpr uint32_t kMostCallers = 4;
+
 /// An offset into the strings; 0 is the empty one.
 using String = uint32_t;
 
@@ -53,16 +55,25 @@ struct Place {
   uint32_t group[3]; ///< of the first occurrence
   uint32_t item[3];  ///< in the workgroup
   uint32_t lane, size;
+  uint64_t
+      callers[kMostCallers]; ///< calls that were not inlined, from the inside; in the same file
+};
+
+/// A call in code of the host.
+struct HostCall {
+  uint64_t address; ///< in the file
+  String module;    ///< the file; 0: none
+  uint32_t unused;
 };
 
 struct AllocationInfo {
   uint64_t base, size;
   uint32_t number; ///< from 1; 0: none
   uint32_t is_freed, on_host;
-  String api;      ///< "hipMalloc"
-  String module;   ///< whose code called it
-  uint32_t path;   ///< tells ways through the runtimes apart
-  uint64_t caller; ///< address in that file
+  String api;    ///< "hipMalloc"
+  uint32_t path; ///< tells ways through the runtimes apart
+  uint32_t unused;
+  HostCall callers[kMostCallers]; ///< outside of the runtimes, from the inside
 };
 
 struct Finding {
@@ -106,7 +117,7 @@ inline constexpr uint64_t kStringsAt = kAllocationsAt + sizeof(AllocationInfo) *
 inline constexpr uint64_t kFileBytes = kStringsAt + kStringBytes;
 
 static_assert(std::is_trivially_copyable_v<Finding> && sizeof(FileHeader) <= kFindingsAt);
-static_assert(sizeof(Place) == 56 && sizeof(AllocationInfo) == 48 && sizeof(Finding) == 232);
+static_assert(sizeof(Place) == 88 && sizeof(AllocationInfo) == 104 && sizeof(Finding) == 352);
 static_assert(kCodeAt % 8 == 0 && kAllocationsAt % 8 == 0 && kStringsAt % 8 == 0);
 
 } // namespace fade::checks

@@ -15,6 +15,8 @@ namespace {
 
 std::atomic<bool> in_child{false};
 
+FindingLog::Callers callersOf(const Place &place) { return std::to_array(place.callers); }
+
 } // namespace
 
 FindingLog &FindingLog::instance() {
@@ -47,7 +49,8 @@ void FindingLog::add(const Finding &finding, uint64_t times) {
   if (!base_ || in_child) return;
   const std::lock_guard lock(mutex_);
   const auto key = std::tuple(finding.check, finding.place.pc, finding.other.pc,
-                              finding.place.code ? finding.place.code : 0u);
+                              finding.place.code ? finding.place.code : 0u,
+                              callersOf(finding.place), callersOf(finding.other));
   const auto [at, is_new] = known_.emplace(key, header().findings);
   auto *findings = table<Finding>(kFindingsAt);
   if (!is_new) {
@@ -100,6 +103,8 @@ void FindingLog::locate(Place &place) const {
     if (place.pc - code[i].base < code[i].size) {
       place.code = i + 1;
       place.address = place.pc - code[i].delta;
+      for (uint64_t &caller : place.callers)
+        caller = caller - code[i].base < code[i].size ? caller - code[i].delta : 0;
       return;
     }
 }

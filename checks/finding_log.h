@@ -3,6 +3,7 @@
 
 #include "checks/finding_file.h"
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -15,6 +16,8 @@ namespace fade::checks {
 
 class FindingLog {
 public:
+  using Callers = std::array<uint64_t, kMostCallers>;
+
   /// Opened once, in the folder that FADE_CHECK_DIR names. Without one nothing is kept.
   static FindingLog &instance();
 
@@ -44,7 +47,7 @@ private:
   char *base_ = nullptr;
   std::string folder_;
   mutable std::mutex mutex_;
-  std::map<std::tuple<uint32_t, uint64_t, uint64_t, uint32_t>, uint32_t> known_;
+  std::map<std::tuple<uint32_t, uint64_t, uint64_t, uint32_t, Callers, Callers>, uint32_t> known_;
   std::map<std::string, String, std::less<>> strings_;
   std::vector<uint32_t> free_slots_;
 };

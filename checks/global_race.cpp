@@ -10,6 +10,8 @@ namespace fade::checks {
 namespace {
 
 constexpr auto kAtomic = static_cast<uint8_t>(AccessKind::atomic);
+constexpr unsigned kStackBits = 6; ///< of a mark's site
+static_assert(CallStacks::kMost <= 1 << kStackBits);
 constexpr std::size_t kMostReleases = 8; ///< kept one by one in a meeting
 
 uint32_t ceilDiv(uint32_t a, uint32_t b) { return b ? (a + b - 1) / b : 1; }
@@ -41,9 +43,18 @@ uint32_t DispatchRaces::firstWave(const ObservedGroup &group) const {
   return ((group.id[2] * groups_[1] + group.id[1]) * groups_[0] + group.id[0]) * waves_per_group_;
 }
 
+/// How far the instruction is from the kernel's first one, in dwords, and its stack above that.
+uint32_t DispatchRaces::packed(uint64_t site) const {
+  const auto distance = static_cast<int64_t>(addressOf(site) - dispatch.entry) / 4;
+  return (static_cast<uint32_t>(distance) & ((1u << (32 - kStackBits)) - 1)) |
+         static_cast<uint32_t>(stackOf(site)) << (32 - kStackBits);
+}
+
 Place DispatchRaces::place(const Mark &mark) const {
   Place p{};
-  p.pc = dispatch.entry + static_cast<uint64_t>(static_cast<int64_t>(mark.pc));
+  const auto distance = static_cast<int32_t>(mark.site << kStackBits) >> kStackBits;
+  const uint64_t pc = dispatch.entry + static_cast<uint64_t>(int64_t{distance} * 4);
+  setSite(p, siteOf(pc, static_cast<StackId>(mark.site >> (32 - kStackBits))), &stacks);
   p.kind = mark.kind;
   const uint32_t flat = mark.wave / waves_per_group_;
   ObservedGroup group;
@@ -206,7 +217,7 @@ void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
   Lane lane{access, w};
   lane.mark.wave = w.id;
   lane.mark.time = takeTime(w, access);
-  lane.mark.pc = static_cast<int32_t>(access.pc - dispatch_->dispatch.entry);
+  lane.mark.site = dispatch_->packed(access.pc);
   lane.mark.kind = static_cast<uint8_t>(access.kind) & 15;
   lane.mark.size = static_cast<uint8_t>(std::min(access.size, 255u));
   lane.mark.lag = static_cast<uint8_t>(

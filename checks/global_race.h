@@ -17,6 +17,7 @@
 // saw that he may go on.
 #pragma once
 
+#include "checks/call_stacks.h"
 #include "checks/clocks.h"
 #include "checks/global_shadow.h"
 #include "checks/reporter.h"
@@ -41,7 +42,11 @@ public:
   /// A lane of a wave, for a finding.
   Place place(const Mark &mark) const;
 
+  /// The site of an access, as a mark has it.
+  uint32_t packed(uint64_t site) const;
+
   ObservedDispatch dispatch; ///< it may be asked for after it has ended
+  CallStacks stacks;
   const ObservedMemory &memory;
   GlobalShadow shadow;
   WaveHistories histories;

@@ -23,8 +23,8 @@ namespace fade::checks {
 /// An access of one lane to one dword.
 struct Mark {
   uint32_t wave = 0;
-  Time time = 0;  ///< 0: there was none
-  int32_t pc = 0; ///< from the dispatch's first instruction
+  Time time = 0;     ///< 0: there was none
+  uint32_t site = 0; ///< DispatchRaces::packed()
   uint8_t lane = 0;
   uint8_t bytes : 4 = 0; ///< of the dword, one bit each
   uint8_t kind : 4 = 0;  ///< AccessKind

@@ -17,7 +17,13 @@ void GroupCheck::begin(const ObservedGroup &group, const Options &options, Dispa
   has_shadow_ = group.dispatch->lds_bytes != 0 &&
                 ((options.has(Check::race) && has_several_waves_) || options.has(Check::init));
   if (has_shadow_) shadow_.begin(group.waves, group.dispatch->lds_bytes);
+  if (options.has(Check::init)) {
+    if (private_.size() < group.waves) private_.resize(group.waves);
+    for (uint32_t i = 0; i < group.waves; ++i) private_[i].begin(group.dispatch->scratch_bytes);
+  }
   ended_ = 0;
+  if (calls_.size() < group.waves) calls_.resize(group.waves);
+  for (uint32_t i = 0; i < group.waves; ++i) calls_[i].begin();
 }
 
 void GroupCheck::reportRace(const ObservedWave &wave, unsigned lane, const ObservedAccess &access,
@@ -33,53 +39,66 @@ void GroupCheck::reportRace(const ObservedWave &wave, unsigned lane, const Obser
   reporter.report(f, times);
 }
 
+void GroupCheck::reportUnwritten(const ObservedWave &wave, const ObservedAccess &access,
+                                 uint64_t lanes, Reporter &reporter) const {
+  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  Finding f = reporter.begin(Check::init, Problem::uninitialized);
+  f.space = static_cast<uint32_t>(access.space);
+  f.place = reporter.place(wave, lane, access.pc, access.kind, access.size);
+  f.address = access.address[lane];
+  reporter.report(f, static_cast<uint64_t>(std::popcount(lanes)));
+}
+
+void GroupCheck::scratch(const ObservedWave &wave, const ObservedAccess &access,
+                         Reporter &reporter) {
+  if (!options_->has(Check::init)) return;
+  PrivateShadow &shadow = private_[wave.number];
+  if (access.kind != AccessKind::load) return shadow.write(access);
+  if (const uint64_t unwritten = shadow.unwritten(access))
+    reportUnwritten(wave, access, unwritten, reporter);
+}
+
 void GroupCheck::lds(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) {
   if (!has_shadow_) return;
   const bool races = options_->has(Check::race) && has_several_waves_;
   const bool inits = options_->has(Check::init);
   LdsShadow::Other other, first_other;
-  unsigned racing = 0, racing_lane = 0, unwritten = 0, unwritten_lane = 0;
+  unsigned racing = 0, racing_lane = 0;
+  uint64_t unwritten = 0;
   for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
     if (races && shadow_.race(wave.number, lane, access, other) && racing++ == 0)
       racing_lane = lane, first_other = other;
     if (!inits) continue;
-    if (access.kind == AccessKind::load) {
-      if (shadow_.isUnwritten(access.address[lane], access.size) && unwritten++ == 0)
-        unwritten_lane = lane;
-    } else {
+    if (access.kind != AccessKind::load)
       shadow_.write(access.address[lane], access.size);
-    }
+    else if (shadow_.isUnwritten(access.address[lane], access.size))
+      unwritten |= uint64_t{1} << lane;
   }
   if (races) shadow_.endAccess(wave.number);
   if (racing) reportRace(wave, racing_lane, access, first_other, racing, reporter);
-  if (!unwritten) return;
-  Finding f = reporter.begin(Check::init, Problem::uninitialized);
-  f.space = static_cast<uint32_t>(access.space);
-  f.place = reporter.place(wave, unwritten_lane, access.pc, access.kind, access.size);
-  f.address = access.address[unwritten_lane];
-  reporter.report(f, unwritten);
+  if (unwritten) reportUnwritten(wave, access, unwritten, reporter);
 }
 
-void GroupCheck::barrier(const ObservedWave &wave, uint64_t pc, uint64_t lanes,
+void GroupCheck::barrier(const ObservedWave &wave, uint64_t site, uint64_t lanes,
                          Reporter &reporter) {
   if (races_) global_.barrier(wave, reporter);
   at_barrier_ = wave;
-  barrier_pc_ = pc;
+  barrier_site_ = site;
   if (!options_->has(Check::sync) || lanes == wave.work_items) return;
   Finding f = reporter.begin(Check::sync, Problem::divergent_barrier);
   const uint64_t missing = wave.work_items & ~lanes;
   const auto absent = static_cast<unsigned>(std::countr_zero(missing ? missing : 1));
-  f.place = reporter.place(wave, absent, pc, AccessKind::load, 0);
+  f.place = reporter.place(wave, absent, site, AccessKind::load, 0);
   f.waves = static_cast<uint32_t>(std::popcount(lanes & wave.work_items));
   f.limit = static_cast<uint64_t>(std::popcount(wave.work_items));
   reporter.report(f);
 }
 
-void GroupCheck::waveEnds(const ObservedWave &wave, uint64_t pc, Reporter &reporter) {
+void GroupCheck::waveEnds(const ObservedWave &wave, uint64_t site, Reporter &reporter) {
   if (races_) global_.waveEnds(wave, reporter);
   ++ended_;
-  end_pc_ = pc;
+  end_site_ = site;
   ended_wave_ = wave.number;
 }
 
@@ -89,9 +108,9 @@ void GroupCheck::barrierPassed(const ObservedGroup &group, Reporter &reporter) {
   if (!options_->has(Check::sync) || !ended_) return;
   Finding f = reporter.begin(Check::sync, Problem::missing_waves);
   ObservedWave wave = at_barrier_;
-  f.place = reporter.place(wave, 0, barrier_pc_, AccessKind::load, 0);
+  f.place = reporter.place(wave, 0, barrier_site_, AccessKind::load, 0);
   wave.number = ended_wave_;
-  f.other = reporter.place(wave, 0, end_pc_, AccessKind::load, 0);
+  f.other = reporter.place(wave, 0, end_site_, AccessKind::load, 0);
   f.waves = group.waves - ended_;
   f.limit = group.waves;
   reporter.report(f);

@@ -1,9 +1,12 @@
-// What is checked within a workgroup: races, unwritten bytes in LDS, and barriers.
+// What is checked within a workgroup: races, unwritten bytes in LDS and private memory, and
+// barriers.
 #pragma once
 
+#include "checks/call_stacks.h"
 #include "checks/global_race.h"
 #include "checks/lds_shadow.h"
 #include "checks/options.h"
+#include "checks/private_shadow.h"
 #include "checks/reporter.h"
 #include "checks/wait_check.h"
 
@@ -15,10 +18,13 @@ public:
   /// `races`: null if global memory is not looked at.
   void begin(const ObservedGroup &group, const Options &options, DispatchRaces *races);
 
+  WaveCalls &callsOf(const ObservedWave &wave) { return calls_[wave.number]; }
+
   void lds(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
-  void barrier(const ObservedWave &wave, uint64_t pc, uint64_t lanes, Reporter &reporter);
+  void scratch(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
+  void barrier(const ObservedWave &wave, uint64_t site, uint64_t lanes, Reporter &reporter);
   void barrierPassed(const ObservedGroup &group, Reporter &reporter);
-  void waveEnds(const ObservedWave &wave, uint64_t pc, Reporter &reporter);
+  void waveEnds(const ObservedWave &wave, uint64_t site, Reporter &reporter);
   void global(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) {
     if (races_) global_.access(wave, access, reporter);
   }
@@ -38,6 +44,8 @@ public:
   }
 
 private:
+  void reportUnwritten(const ObservedWave &wave, const ObservedAccess &access, uint64_t lanes,
+                       Reporter &reporter) const;
   void reportRace(const ObservedWave &wave, unsigned lane, const ObservedAccess &access,
                   const LdsShadow::Other &other, uint64_t times, Reporter &reporter) const;
 
@@ -45,13 +53,15 @@ private:
   LdsShadow shadow_;
   DispatchRaces *races_ = nullptr;
   GroupRaces global_;
-  std::vector<WaitCheck> waits_; ///< of each wave, if they are looked at
+  std::vector<PrivateShadow> private_; ///< of each wave, if they are looked at
+  std::vector<WaitCheck> waits_;       ///< of each wave, if they are looked at
   bool has_shadow_ = false, has_several_waves_ = false;
   uint32_t ended_ = 0;
-  uint64_t end_pc_ = 0; ///< where the last of those ended
+  uint64_t end_site_ = 0; ///< where the last of those ended
   uint32_t ended_wave_ = 0;
   ObservedWave at_barrier_{}; ///< one that waits
-  uint64_t barrier_pc_ = 0;
+  uint64_t barrier_site_ = 0;
+  std::vector<WaveCalls> calls_; ///< of each wave
 };
 
 } // namespace fade::checks

@@ -12,6 +12,7 @@
 #include "checks/finding_log.h"
 #include "checks/init_check.h"
 #include "checks/options.h"
+#include "checks/overlap_check.h"
 #include "checks/queue_order.h"
 
 #include "base/diagnostics.h"
@@ -85,10 +86,11 @@ void addAllocation(const void *memory, uint64_t size, uint64_t gap, bool on_host
   a.size = size;
   a.end_of_block = a.base + size + gap;
   a.on_host = on_host;
-  const CallSite site = callSite();
+  const CallSite site = callSite(kMostCallers);
   a.api = FindingLog::instance().string(site.api);
-  a.module = FindingLog::instance().string(site.module);
-  a.caller = site.address;
+  for (std::size_t i = 0; i < site.callers.size(); ++i)
+    a.callers[i] = {site.callers[i].address, FindingLog::instance().string(site.callers[i].module),
+                    0};
   a.path = site.path;
   if (!on_host) InitCheck::noteAllocated(a.base, size);
   AllocationMap::instance().add(a);
@@ -204,6 +206,24 @@ hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
       doorbells[(*queue)->doorbell_signal.handle] = reinterpret_cast<uint64_t>(*queue);
     });
   return status;
+}
+
+hsa_status_t queueDestroy(hsa_queue_t *queue) {
+  const auto address = reinterpret_cast<uint64_t>(queue);
+  const hsa_status_t status = hsaApi().core.hsa_queue_destroy_fn(queue);
+  if (ok(status))
+    aside([&] {
+      OverlapCheck::instance().forgetQueue(address);
+      QueueOrder::instance().forgetQueue(address);
+      const std::lock_guard lock(doorbells_mutex);
+      std::erase_if(doorbells, [&](const auto &one) { return one.second == address; });
+    });
+  return status;
+}
+
+hsa_status_t signalDestroy(hsa_signal_t signal) {
+  aside([&] { QueueOrder::instance().forgetSignal(signal.handle); });
+  return hsaApi().core.hsa_signal_destroy_fn(signal);
 }
 
 /// A doorbell says that packets were submitted; another signal, that the host has come so far.
@@ -322,6 +342,8 @@ hsa_status_t asyncCopyRect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_off
 void replaceForOrder(HsaTables &tables) {
   CoreApiTable &core = tables.core();
   core.hsa_queue_create_fn = queueCreate;
+  core.hsa_queue_destroy_fn = queueDestroy;
+  core.hsa_signal_destroy_fn = signalDestroy;
   core.hsa_signal_store_relaxed_fn = signalStoreRelaxed;
   core.hsa_signal_store_screlease_fn = signalStoreRelease;
   core.hsa_signal_load_relaxed_fn = signalLoadRelaxed;

@@ -30,7 +30,22 @@ bool InitCheck::isFollowed(uint64_t address) {
   return !last_.on_host && !last_.is_freed && !last_.counts_as_written;
 }
 
-void InitCheck::access(const ObservedWave &wave, const ObservedAccess &access, Reporter *reporter) {
+bool InitCheck::isDone(const ObservedAccess &access, const LaneSpan &span) {
+  constexpr uint64_t near = 4096;
+  if (span.bytes < access.size || span.bytes > near || !isFollowed(span.first) ||
+      !last_.holds(span.last + access.size - 1))
+    return false;
+  WrittenMemory &memory = WrittenMemory::instance();
+  if (access.kind == AccessKind::load) return memory.isWritten(span.first, span.bytes);
+  if (!span.is_gapless) return false;
+  memory.mark(span.first, span.bytes);
+  return true; // of atomics only what they write is noted
+}
+
+void InitCheck::access(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
+                       Reporter *reporter) {
+  if (access.kind == AccessKind::load && !reporter) return;
+  if (isDone(access, span)) return;
   WrittenMemory &memory = WrittenMemory::instance();
   uint64_t wrong = 0;
   for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "checks/allocations.h"
+#include "checks/lane_span.h"
 #include "checks/reporter.h"
 
 #include <string_view>
@@ -15,7 +16,8 @@ bool isOfRuntime(std::string_view kernel);
 class InitCheck {
 public:
   /// `reporter` null: only what is written is noted.
-  void access(const ObservedWave &wave, const ObservedAccess &access, Reporter *reporter);
+  void access(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
+              Reporter *reporter);
 
   /// By a copy engine.
   static void noteWritten(uint64_t address, uint64_t size);
@@ -25,6 +27,8 @@ public:
 private:
   /// Whether the address is in an allocation whose bytes are followed.
   bool isFollowed(uint64_t address);
+  /// Whether all lanes are done with at once, as most are.
+  bool isDone(const ObservedAccess &access, const LaneSpan &span);
 
   uint64_t generation_ = 0;
   Allocation last_{};

@@ -76,20 +76,15 @@ Finding MemoryCheck::describe(const ObservedWave &wave, const ObservedAccess &ac
 }
 
 void MemoryCheck::global(const ObservedWave &wave, const ObservedAccess &access,
-                         Reporter &reporter) {
+                         const LaneSpan &span, Reporter &reporter) {
   const AllocationMap &map = AllocationMap::instance();
   if (const uint64_t now = map.generation(); now != generation_) {
     generation_ = now;
     known_ = {};
   }
   const bool writes = access.kind != AccessKind::load;
-  uint64_t first = ~uint64_t{0}, last = 0;
-  forLanes(access.lanes, [&](unsigned lane) {
-    first = std::min(first, access.address[lane]);
-    last = std::max(last, access.address[lane]);
-  });
-  if (last - first + access.size >= access.size && // else the sum wraps round
-      isKnown(first, last - first + access.size, writes))
+  if (span.bytes >= access.size && // else the sum wraps round
+      isKnown(span.first, span.bytes, writes))
     return;
   uint64_t wrong = 0;
   forLanes(access.lanes, [&](unsigned lane) {
@@ -104,9 +99,11 @@ void MemoryCheck::global(const ObservedWave &wave, const ObservedAccess &access,
 }
 
 /// LDS and private memory: they end somewhere.
-void MemoryCheck::bounded(const ObservedWave &wave, const ObservedAccess &access, uint64_t limit,
-                          Problem problem, Reporter &reporter) {
+void MemoryCheck::bounded(const ObservedWave &wave, const ObservedAccess &access,
+                          const LaneSpan &span, uint64_t limit, Problem problem,
+                          Reporter &reporter) {
   uint64_t wrong = 0;
+  if (span.bytes >= access.size && span.last + access.size <= limit) return;
   forLanes(access.lanes, [&](unsigned lane) {
     if (access.address[lane] + access.size > limit) wrong |= uint64_t{1} << lane;
   });
@@ -145,18 +142,18 @@ bool MemoryCheck::passesFault(uint64_t address) {
 }
 
 void MemoryCheck::access(const ObservedWave &wave, const ObservedAccess &access,
-                         Reporter &reporter) {
+                         const LaneSpan &span, Reporter &reporter) {
   switch (access.space) {
   case AccessSpace::lds:
-    bounded(wave, access, dispatch_.lds_bytes, Problem::lds_bounds, reporter);
+    bounded(wave, access, span, dispatch_.lds_bytes, Problem::lds_bounds, reporter);
     break;
   case AccessSpace::scratch:
-    bounded(wave, access, dispatch_.scratch_bytes, Problem::scratch_bounds, reporter);
+    bounded(wave, access, span, dispatch_.scratch_bytes, Problem::scratch_bounds, reporter);
     break;
   case AccessSpace::global:
     if (access.path == AccessPath::scalar && access.kind == AccessKind::load)
       arguments(wave, access, reporter);
-    global(wave, access, reporter);
+    global(wave, access, span, reporter);
   }
   if (access.kind != AccessKind::atomic) return;
   forLanes(access.lanes, [&](unsigned lane) {

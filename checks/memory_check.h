@@ -1,6 +1,7 @@
 // memory: accesses to what is not the kernel's to touch.
 #pragma once
 
+#include "checks/lane_span.h"
 #include "checks/reporter.h"
 
 #include <array>
@@ -13,7 +14,8 @@ public:
   MemoryCheck(const ObservedMemory &memory, const ObservedDispatch &dispatch)
       : memory_(memory), dispatch_(dispatch) {}
 
-  void access(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
+  void access(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
+              Reporter &reporter);
 
   /// Whether an access that faults here might not fault on a card, where small allocations share
   /// their pages: then the kernel goes on.
@@ -31,9 +33,10 @@ private:
   bool isKnown(uint64_t first, uint64_t size, bool writes) const;
   bool isFine(uint64_t address, uint32_t size, bool writes);
   void remember(const Extent &extent);
-  void global(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
-  void bounded(const ObservedWave &wave, const ObservedAccess &access, uint64_t limit,
-               Problem problem, Reporter &reporter);
+  void global(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
+              Reporter &reporter);
+  void bounded(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
+               uint64_t limit, Problem problem, Reporter &reporter);
   void arguments(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
   Finding describe(const ObservedWave &wave, const ObservedAccess &access, unsigned lane,
                    const Reporter &reporter) const;

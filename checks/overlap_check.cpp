@@ -56,7 +56,7 @@ struct Seen {
   Conflict first;
   uint64_t address = 0, times = 0;
 };
-using SeenByPlaces = std::map<std::pair<int32_t, int32_t>, Seen>;
+using SeenByPlaces = std::map<std::pair<uint32_t, uint32_t>, Seen>;
 
 /// False if they communicate, and may be in order by that.
 bool comparePages(uint64_t address, ShadowPage &now, ShadowPage &earlier, SeenByPlaces &seen) {
@@ -65,7 +65,7 @@ bool comparePages(uint64_t address, ShadowPage &now, ShadowPage &earlier, SeenBy
     if (isMeeting(a, b)) return false;
     const auto conflict = conflictOf(a, b);
     if (!conflict) continue;
-    Seen &s = seen[{conflict->now.pc, conflict->earlier.pc}];
+    Seen &s = seen[{conflict->now.site, conflict->earlier.site}];
     if (s.times++ == 0)
       s.first = *conflict,
       s.address = address + dword * 4u +
@@ -121,6 +121,14 @@ void OverlapCheck::ended(EndedDispatch dispatch) {
     }
   }
   for (const auto &one : earlier) compare(*now, *one);
+}
+
+void OverlapCheck::forgetQueue(uint64_t queue) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(ended_, [&](const auto &one) {
+    if (one->queue == queue) bytes_ -= one->races->shadow.bytes();
+    return one->queue == queue;
+  });
 }
 
 } // namespace fade::checks

@@ -23,6 +23,8 @@ public:
 
   /// Compares a dispatch with those that ended lately, and keeps it for those to come.
   void ended(EndedDispatch dispatch);
+  /// A queue is gone, and with it what ran there: all of that is done.
+  void forgetQueue(uint64_t queue);
   void compare(const EndedDispatch &now, const EndedDispatch &earlier) const;
 
 private:

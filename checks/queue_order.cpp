@@ -31,6 +31,7 @@ void QueueOrder::hostSaw(uint64_t signal) {
 void QueueOrder::hostSet(uint64_t signal) {
   const std::lock_guard lock(mutex_);
   left_[signal].join(host_);
+  bound();
 }
 
 void QueueOrder::copies(std::span<const uint64_t> waited, uint64_t completion) {
@@ -40,11 +41,42 @@ void QueueOrder::copies(std::span<const uint64_t> waited, uint64_t completion) {
   Copy copy{{waited.begin(), waited.end()}, host_};
   std::erase(copy.waited, completion);
   copies_[completion] = std::move(copy);
+  bound();
+}
+
+void QueueOrder::bound() {
+  if (left_.size() + copies_.size() <= kMostSignals) return;
+  for (const auto &[signal, times] : left_) all_.join(times);
+  for (const auto &[signal, copy] : copies_) all_.join(copy.host);
+  for (const auto &[queue, times] : queues_) all_.join(times);
+  left_.clear();
+  copies_.clear();
+}
+
+void QueueOrder::forgetSignal(uint64_t signal) {
+  const std::lock_guard lock(mutex_);
+  // Copies that waited for it still pass on what it stood for.
+  for (auto &[completion, copy] : copies_)
+    if (std::erase(copy.waited, signal)) learn(copy.host, signal);
+  left_.erase(signal);
+  copies_.erase(signal);
+}
+
+void QueueOrder::forgetQueue(uint64_t queue) {
+  const std::lock_guard lock(mutex_);
+  queues_.erase(queue);
+  submitted_.erase(queue);
+  all_.forget(queue);
+  host_.forget(queue);
+  for (auto &[other, times] : queues_) times.forget(queue);
+  for (auto &[signal, times] : left_) times.forget(queue);
+  for (auto &[signal, copy] : copies_) copy.host.forget(queue);
 }
 
 QueueTimes &QueueOrder::arrive(uint64_t queue, uint64_t index) {
   QueueTimes &known = queues_[queue];
   known.raise(queue, index);
+  known.join(all_);
   auto &waiting = submitted_[queue];
   // The first submission that reaches this packet is the one that it came with.
   while (waiting.size() > 1 && waiting.front().index < index) waiting.pop_front();
@@ -66,6 +98,7 @@ void QueueOrder::packetEnds(const ObservedPacket &packet) {
   if (!packet.completion_signal) return;
   left_[packet.completion_signal].join(known);
   copies_.erase(packet.completion_signal);
+  bound();
 }
 
 } // namespace fade::checks

@@ -28,6 +28,7 @@ public:
   void join(const QueueTimes &other) {
     for (const auto &[queue, done] : other.times_) raise(queue, done);
   }
+  void forget(uint64_t queue) { times_.erase(queue); }
 
 private:
   std::map<uint64_t, uint64_t> times_;
@@ -54,6 +55,14 @@ public:
   QueueTimes begins(uint64_t queue, uint64_t index);
   void packetEnds(const ObservedPacket &packet);
 
+  /// They are gone; something else may have their addresses from now on.
+  void forgetSignal(uint64_t signal);
+  void forgetQueue(uint64_t queue);
+
+  /// Signals that are remembered. Beyond that, everything so far counts as done: a race may be
+  /// missed, but nobody is accused.
+  static constexpr std::size_t kMostSignals = 1 << 15;
+
 private:
   struct Submission {
     uint64_t index;
@@ -63,11 +72,13 @@ private:
     std::vector<uint64_t> waited;
     QueueTimes host;
   };
+  void bound();
   void learn(QueueTimes &who, uint64_t signal, unsigned depth = 0) const;
   QueueTimes &arrive(uint64_t queue, uint64_t index);
 
   std::atomic<unsigned> queues_made_{0};
   std::mutex mutex_;
+  QueueTimes all_;                                       ///< what counts as done for everybody
   QueueTimes host_;                                      ///< what the host has waited for
   std::map<uint64_t, QueueTimes> queues_;                ///< what each of them has
   std::map<uint64_t, std::deque<Submission>> submitted_; ///< not yet begun

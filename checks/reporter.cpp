@@ -4,8 +4,8 @@
 
 namespace fade::checks {
 
-Reporter::Reporter(const ObservedDispatch &dispatch)
-    : dispatch_(dispatch), kernel_(FindingLog::instance().string(dispatch.kernel)),
+Reporter::Reporter(const ObservedDispatch &dispatch, const CallStacks *stacks)
+    : dispatch_(dispatch), stacks_(stacks), kernel_(FindingLog::instance().string(dispatch.kernel)),
       gpu_(FindingLog::instance().string(dispatch.gpu)) {}
 
 Finding Reporter::begin(Check check, Problem problem) const {
@@ -27,10 +27,15 @@ void workItem(const ObservedGroup &group, uint32_t wave, uint32_t lanes, uint32_
   item[2] = flat / x / y;
 }
 
-Place Reporter::place(const ObservedWave &wave, unsigned lane, uint64_t pc, AccessKind kind,
+void setSite(Place &place, uint64_t site, const CallStacks *stacks) {
+  place.pc = addressOf(site);
+  if (stacks) stacks->calls(stackOf(site), place.callers);
+}
+
+Place Reporter::place(const ObservedWave &wave, unsigned lane, uint64_t site, AccessKind kind,
                       uint32_t size) const {
   Place p{};
-  p.pc = pc;
+  setSite(p, site, stacks_);
   p.kind = static_cast<uint32_t>(kind);
   std::copy_n(wave.group->id, 3, p.group);
   workItem(*wave.group, wave.number, wave.lanes, lane, p.item);

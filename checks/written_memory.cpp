@@ -18,9 +18,12 @@ template <class F> void forWords(uint64_t begin, uint64_t end, F &&f) {
   }
 }
 
-/// The last chunk that a thread used. Chunks are never given back.
-thread_local uint64_t last_number = ~uint64_t{0};
-thread_local WrittenMemory::Chunk *last_chunk = nullptr;
+/// The chunks that a thread used last. They are never given back.
+struct LastChunk {
+  uint64_t number = ~uint64_t{0};
+  WrittenMemory::Chunk *chunk = nullptr;
+};
+thread_local std::array<LastChunk, 64> last_chunks;
 
 } // namespace
 
@@ -31,12 +34,13 @@ WrittenMemory &WrittenMemory::instance() {
 
 WrittenMemory::Chunk *WrittenMemory::find(uint64_t address) const {
   const uint64_t number = address / kChunk;
-  if (number == last_number) return last_chunk;
+  LastChunk &last = last_chunks[number % last_chunks.size()];
+  if (number == last.number) return last.chunk;
   const std::shared_lock lock(mutex_);
   const auto at = chunks_.find(number);
   if (at == chunks_.end()) return nullptr;
-  last_number = number, last_chunk = at->second.get();
-  return last_chunk;
+  last = {number, at->second.get()};
+  return last.chunk;
 }
 
 WrittenMemory::Chunk &WrittenMemory::make(uint64_t address) {
@@ -81,6 +85,21 @@ bool WrittenMemory::hostHasTouched(uint64_t address) {
     return true; // not known: nobody is accused
   constexpr uint64_t present = uint64_t{1} << 63, swapped = uint64_t{1} << 62;
   return (entry & (present | swapped)) != 0;
+}
+
+bool WrittenMemory::isWritten(uint64_t address, uint64_t size) const {
+  const uint64_t end = address + size;
+  bool is_written = true;
+  for (uint64_t at = address; at < end && is_written;) {
+    const uint64_t next = std::min(end, (at / kChunk + 1) * kChunk), base = at / kChunk * kChunk;
+    const Chunk *chunk = find(at);
+    if (!chunk) return false;
+    forWords(at - base, next - base, [&](uint64_t word, uint64_t mask) {
+      is_written &= (chunk->bits[word].load(std::memory_order_relaxed) & mask) == mask;
+    });
+    at = next;
+  }
+  return is_written;
 }
 
 bool WrittenMemory::isUnwritten(uint64_t address, uint32_t size) {

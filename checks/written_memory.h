@@ -26,6 +26,8 @@ public:
   /// Nothing is written there yet.
   void clear(uint64_t address, uint64_t size);
   void mark(uint64_t address, uint64_t size);
+  /// Whether all of it was written, as far as is known without asking the system.
+  bool isWritten(uint64_t address, uint64_t size) const;
   /// Whether no byte of it was written.
   bool isUnwritten(uint64_t address, uint32_t size);
 

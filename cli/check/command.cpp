@@ -9,6 +9,7 @@
 #include "gpu_choice.h"
 #include "gpu_code.h"
 #include "report/child.h"
+#include "report/page.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -139,6 +140,26 @@ bool writeJson(const std::string &path, const FoundRun &run, std::size_t most) {
   return false;
 }
 
+/// The page of the report. False, after a line that says why, if it cannot be written.
+bool writePage(const CheckOptions &options, const FoundRun &run,
+               const std::vector<std::string> &application) {
+  report::RunLog log;
+  log.has_summary = log.was_checked = true;
+  log.checked_dispatches = run.dispatches;
+  for (std::size_t i = 0; i < std::min(options.most, run.findings.size()); ++i)
+    log.errors.push_back(report::Json::parse(findingJson(run.findings[i])));
+  std::string title;
+  for (const std::string &word : application) title += (title.empty() ? "" : " ") + word;
+  std::ofstream out(options.report, std::ios::binary | std::ios::trunc);
+  out << report::htmlPage(report::pageData(log, {title, {}, nullptr}));
+  out.close();
+  if (out)
+    complain("see " + options.report);
+  else
+    complain(fmt::format("--report: cannot write {}", options.report));
+  return static_cast<bool>(out);
+}
+
 void show(const CheckOptions &options, const FoundRun &run, std::size_t suppressed) {
   const std::size_t shown = std::min(options.most, run.findings.size());
   for (std::size_t i = 0; i < shown; ++i) fmt::print(stderr, "{}\n", findingText(run.findings[i]));
@@ -162,6 +183,8 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
                    "memory, init, race, sync, wait, leak, or all (default: memory,init,race,sync)")
       ->type_name("LIST");
   command->add_option("--json", options.json, "write the findings as JSON lines")
+      ->type_name("FILE");
+  command->add_option("--report", options.report, "write the findings as an HTML report, one file")
       ->type_name("FILE");
   command
       ->add_option_function<int>(
@@ -227,6 +250,7 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
   }
   const std::string json = options.json.empty() ? "" : fs::absolute(options.json).string();
   if (!json.empty() && !canWrite("--json: ", json)) return kUsageError;
+  if (!options.report.empty() && !canWrite("--report: ", options.report)) return kUsageError;
   Folder folder;
   if (folder.path().empty()) {
     complain("check: cannot make a folder for temporary files");
@@ -245,7 +269,8 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
   const std::size_t suppressed =
       std::erase_if(run.findings, [&](const FoundFinding &f) { return suppressions.matches(f); });
   show(options, run, suppressed);
-  const bool is_written = json.empty() || writeJson(json, run, options.most);
+  bool is_written = json.empty() || writeJson(json, run, options.most);
+  if (!options.report.empty()) is_written = writePage(options, run, application) && is_written;
   folder.remove();
   if (!run.findings.empty() && options.has_error_exitcode) return options.error_exitcode;
   if (!is_written) return 1;

@@ -17,6 +17,7 @@ struct CheckOptions {
   std::string capture; ///< folder; empty: an application is run
   std::string checks;
   std::string json;     ///< file; empty: none
+  std::string report;   ///< HTML file; empty: none
   std::string suppress; ///< file; empty: none
   int error_exitcode = 0;
   bool has_error_exitcode = false;

@@ -1,9 +1,9 @@
 #include "check/finding_reader.h"
 
-#include "check/host_lines.h"
 #include "codeobj/code_object.h"
 #include "codeobj/demangle.h"
 #include "codeobj/disassembler.h"
+#include "codeobj/host_lines.h"
 #include "codeobj/source_map.h"
 
 #include <algorithm>
@@ -105,12 +105,19 @@ void resolve(FoundPlace &place, CodeObjects &objects) {
   if (place.raw.code == 0) return;
   const Code &code = objects.get(place.raw.code - 1);
   if (!code.object) return;
-  if (code.map)
-    for (const codeobj::SourceFrame &frame : code.map->stack(place.raw.address))
+  const auto add_frames = [&](uint64_t address) {
+    for (const codeobj::SourceFrame &frame : code.map->stack(address))
       place.stack.push_back(
           {codeobj::demangle(frame.function), frame.file, frame.line, frame.column});
-  const auto own = std::ranges::find_if(
-      place.stack, [](const FoundFrame &f) { return f.line != 0 && !isOfSystem(f.file); });
+  };
+  if (code.map) {
+    add_frames(place.raw.address);
+    for (const uint64_t caller : place.raw.callers)
+      if (caller) add_frames(caller);
+  }
+  const auto own = std::ranges::find_if(place.stack, [](const FoundFrame &f) {
+    return f.line != 0 && !codeobj::isSystemSource(f.file);
+  });
   if (own != place.stack.end())
     place.shown = *own;
   else if (!place.stack.empty())
@@ -126,12 +133,24 @@ void resolve(FoundPlace &place, CodeObjects &objects) {
     }
 }
 
-FoundAllocation describe(const AllocationInfo &raw, const FindingFile &file, HostLines &lines) {
+/// The innermost place of the program's own that called for it: hipMalloc<T> is in HIP's headers.
+FoundAllocation describe(const AllocationInfo &raw, const FindingFile &file,
+                         codeobj::HostLines &lines) {
   FoundAllocation a;
   a.raw = raw;
   a.api = file.string(raw.api);
-  a.module = file.string(raw.module);
-  if (!a.module.empty()) a.caller = lines.find(a.module, raw.caller);
+  for (const HostCall &call : raw.callers) {
+    const std::string module = file.string(call.module);
+    if (module.empty()) break;
+    if (a.module.empty()) a.module = module, a.address = call.address;
+    for (const codeobj::SourceFrame &frame : lines.stack(module, call.address)) {
+      if (frame.line == 0) continue;
+      const bool is_own = !codeobj::isSystemSource(frame.file);
+      if (is_own || a.caller.line == 0)
+        a.caller = {frame.function, frame.file, frame.line, frame.column};
+      if (is_own) return a;
+    }
+  }
   return a;
 }
 
@@ -139,10 +158,13 @@ FoundAllocation describe(const AllocationInfo &raw, const FindingFile &file, Hos
 bool isSame(const FoundFinding &a, const FoundFinding &b) {
   return a.raw.check == b.raw.check && a.symbol == b.symbol &&
          a.place.raw.address == b.place.raw.address && a.other.raw.address == b.other.raw.address &&
+         std::ranges::equal(a.place.raw.callers, b.place.raw.callers) &&
+         std::ranges::equal(a.other.raw.callers, b.other.raw.callers) &&
          a.place.instruction == b.place.instruction && a.place.raw.code != 0;
 }
 
-void readFile(const FindingFile &file, const std::string &folder, HostLines &lines, FoundRun &run) {
+void readFile(const FindingFile &file, const std::string &folder, codeobj::HostLines &lines,
+              FoundRun &run) {
   CodeObjects objects(folder, file.header().pid);
   for (uint32_t i = 0; i < file.count(); ++i) {
     FoundFinding f;
@@ -176,7 +198,7 @@ void readFile(const FindingFile &file, const std::string &folder, HostLines &lin
 /// A runtime also allocates for itself while it serves the first call of an application. The last
 /// allocation that a function made is the application's, so that is the way through the runtime by
 /// which the application's are known.
-void readLeaks(const FindingFile &file, HostLines &lines, FoundRun &run) {
+void readLeaks(const FindingFile &file, codeobj::HostLines &lines, FoundRun &run) {
   const auto is_applications = [&](const AllocationInfo &raw) {
     return std::ranges::any_of(file.header().ways, [&](const LastWay &way) {
       return raw.api != 0 && way.api == raw.api && way.path == raw.path;
@@ -188,8 +210,8 @@ void readLeaks(const FindingFile &file, HostLines &lines, FoundRun &run) {
     if (raw.number == 0 || raw.on_host || !is_applications(raw)) continue;
     FoundAllocation found = describe(raw, file, lines);
     const bool has_line = found.caller.line != 0;
-    const auto [at, is_new] = by_caller.try_emplace(
-        {has_line ? found.caller.file : found.module, has_line ? found.caller.line : raw.caller});
+    const auto [at, is_new] = by_caller.try_emplace({has_line ? found.caller.file : found.module,
+                                                     has_line ? found.caller.line : found.address});
     FoundFinding &f = at->second;
     if (is_new || raw.number < f.allocation.raw.number) f.allocation = std::move(found);
     f.process = file.header().pid;
@@ -203,13 +225,9 @@ void readLeaks(const FindingFile &file, HostLines &lines, FoundRun &run) {
 
 } // namespace
 
-bool isOfSystem(const std::string &file) {
-  return file.empty() || file.starts_with("/usr/") || file.starts_with("/opt/rocm");
-}
-
 FoundRun readFindings(const std::string &folder, bool with_leaks) {
   FoundRun run;
-  HostLines lines;
+  codeobj::HostLines lines;
   std::vector<std::string> paths;
   std::error_code error;
   for (const auto &entry : fs::directory_iterator(folder, error))

@@ -26,8 +26,9 @@ struct FoundPlace {
 
 struct FoundAllocation {
   checks::AllocationInfo raw{};
-  std::string api, module;
-  FoundFrame caller;
+  std::string api, module; ///< what was called, and the file that called it
+  uint64_t address = 0;    ///< in that file
+  FoundFrame caller;       ///< the first that is the user's own
 };
 
 struct FoundFinding {
@@ -46,9 +47,6 @@ struct FoundRun {
   uint64_t lost = 0;
   unsigned processes = 0; ///< that used the GPU
 };
-
-/// Headers of the system are not where a user looks for a mistake.
-bool isOfSystem(const std::string &file);
 
 /// Reads all that is in the folder. Files that are damaged are left out. `with_leaks`: device
 /// memory that was not freed is a finding.

@@ -43,8 +43,8 @@ std::string allocationText(const FoundAllocation &a) {
     text += fmt::format(" at {}:{}", std::filesystem::path(a.caller.file).filename().string(),
                         a.caller.line);
   else if (!a.module.empty())
-    text += fmt::format(" in {}+{:#x}", std::filesystem::path(a.module).filename().string(),
-                        a.raw.caller);
+    text +=
+        fmt::format(" in {}+{:#x}", std::filesystem::path(a.module).filename().string(), a.address);
   return text;
 }
 
@@ -63,6 +63,8 @@ std::string uninitialized(const FoundFinding &f) {
   const std::string what = accessOf(f.raw.place) + " that nothing has written";
   if (static_cast<AccessSpace>(f.raw.space) == AccessSpace::lds)
     return fmt::format("{}: byte {} of LDS", what, grouped(f.raw.address));
+  if (static_cast<AccessSpace>(f.raw.space) == AccessSpace::scratch)
+    return fmt::format("{}: byte {} of private memory", what, grouped(f.raw.address));
   return fmt::format("{}: byte {} of {}", what, grouped(static_cast<uint64_t>(f.raw.distance)),
                      allocationText(f.allocation));
 }

@@ -39,7 +39,7 @@ _fadeprobe() {
     trace) words="--output --format --append --api --api-log --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
     control) words="start stop flush status --help" ;;
     log) words="--output --format --append --graphs --operators --callstack --dot --rows --help" ;;
-    check) words="--checks --json --error-exitcode --max --suppress --kernels --dispatches --seed --workgroups --gpu --help --" ;;
+    check) words="--checks --json --report --error-exitcode --max --suppress --kernels --dispatches --seed --workgroups --gpu --help --" ;;
     capture) words="--kernels --library-filter --dispatches --seed --limit --reachable --progress --no-progress --output --patience --verbose --gpu --env-dump --help --" ;;
     captures) words="--json --help" ;;
     import) words="--output --json --help" ;;

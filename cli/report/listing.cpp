@@ -2,11 +2,11 @@
 
 #include "codeobj/demangle.h"
 #include "codeobj/finder.h"
+#include "codeobj/host_lines.h"
 #include "codeobj/kernel_code.h"
 #include "codeobj/source_map.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -18,21 +18,12 @@ constexpr std::size_t kMostInstructions = 20'000; // of a kernel
 constexpr std::size_t kLongestLine = 1000;
 constexpr std::size_t kMostLines = 50'000; // of a file
 
-/// Headers of the compiler and of HIP: a reader looks for the line of his own that they were
-/// inlined into.
-bool isSystemHeader(const std::string &file) {
-  constexpr std::array<std::string_view, 4> roots = {"/usr/include/", "/usr/lib/",
-                                                     "/usr/local/include/", "/opt/rocm"};
-  if (std::ranges::any_of(roots, [&](auto root) { return file.starts_with(root); })) return true;
-  return file.find("/lib/clang/") != file.npos || file.find("/include/hip/") != file.npos;
-}
-
 /// The innermost place in the application's own source, or the innermost of all.
 codeobj::SourceFrame ownPlace(const codeobj::SourceMap &map, uint64_t address) {
   codeobj::SourceFrame place = map.place(address);
-  if (!isSystemHeader(place.file)) return place;
+  if (!codeobj::isSystemSource(place.file)) return place;
   for (const codeobj::SourceFrame &frame : map.stack(address))
-    if (!isSystemHeader(frame.file) && frame.line != 0) return frame;
+    if (!codeobj::isSystemSource(frame.file) && frame.line != 0) return frame;
   return place;
 }
 
@@ -116,7 +107,7 @@ void CodeReader::kernel(const codeobj::CodeObject &object, std::size_t index, ui
 int64_t SourceFiles::indexOf(const std::string &path, bool wants_text) {
   if (path.empty()) return -1;
   const auto [at, is_new] = index_.try_emplace(path, static_cast<int64_t>(files_.size()));
-  if (is_new) files_.push_back({path, !isSystemHeader(path)});
+  if (is_new) files_.push_back({path, !codeobj::isSystemSource(path)});
   if (wants_text) files_[static_cast<std::size_t>(at->second)].has_text = true;
   return at->second;
 }

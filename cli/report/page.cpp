@@ -1,5 +1,6 @@
 #include "report/page.h"
 
+#include "report/errors.h"
 #include "report/heat_map.h"
 #include "report/host_side.h"
 #include "report/listing.h"
@@ -222,6 +223,8 @@ Json pageData(RunLog &log, const PageOptions &options) {
   data["host"] = options.host ? hostData(*options.host, log) : Json();
   data["heat"] = heatMapOf(log);
   data["code"] = codeOf(log, options.code, sources);
+  data["errors"] = errorList(log, sources);
+  data["checked_dispatches"] = log.checked_dispatches;
   data["files"] = sources.json();
   Json &skipped = data["skipped"] = Json::array();
   for (const Skipped &one : log.skipped)

@@ -42,6 +42,7 @@ private:
   void blocks(const Json &object);
   void flow(const Json &object);
   void pattern(const Json &object);
+  void finding(const Json &object);
   Access &accessOf(uint32_t kernel, bool is_lds, const Json &entry);
   uint32_t kernelOf(const Json &object);
   void problem(const std::string &what);
@@ -89,6 +90,7 @@ void Reader::object(const Json &object, const std::string &line) {
   if (type == "blocks") return blocks(object);
   if (type == "flow") return flow(object);
   if (type == "pattern") return pattern(object);
+  if (type == "finding") return finding(object);
   if (type == "heatmap") {
     if (!object.contains("pages")) return problem("'heatmap' has no 'pages'");
     number(object, "dispatch_id");
@@ -282,6 +284,17 @@ void Reader::pattern(const Json &object) {
   log_.patterns.push_back(std::move(p));
 }
 
+/// What is shown of it is read when the page is made; here it is only looked at.
+void Reader::finding(const Json &object) {
+  if (text(object, "check").empty() || text(object, "message").empty())
+    throw std::invalid_argument("a finding without 'check' or 'message'");
+  for (const char *side : {"other", "allocation"})
+    if (const auto at = object.find(side); at != object.end() && !at->is_object())
+      throw std::invalid_argument(fmt::format("'{}' is not an object", side));
+  log_.was_checked = true;
+  log_.errors.push_back(object);
+}
+
 void Reader::finish() {
   for (const auto &[id, sum] : memory_by_dispatch_) {
     const auto at = dispatch_by_id_.find(id);
@@ -317,6 +330,8 @@ Result<RunLog> readRunLog(const std::string &path) {
   for (std::string line; std::getline(in, line);) reader.line(line);
   if (in.bad()) return fail();
   reader.finish();
+  // Findings stand alone: a check has no summary.
+  if (log.was_checked && log.dispatches.empty()) log.has_summary = true;
   if (log.dispatches.empty() && log.accesses.empty() && !log.has_summary)
     return Error::of(fmt::format("{} holds no JSON lines of a report{}", path,
                                  log.problems.empty() ? "" : "; " + log.problems.front()));

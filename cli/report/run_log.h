@@ -118,6 +118,9 @@ struct RunLog {
   std::vector<Skipped> skipped;
   std::vector<std::string> notes;    ///< what the numbers stand for
   std::string hint;                  ///< why there is nothing to see
+  bool was_checked = false;          ///< by fadeprobe check
+  uint64_t checked_dispatches = 0;   ///< 0: not known
+  std::vector<Json> errors;          ///< its findings, as they are written
   std::vector<std::string> problems; ///< one line each
   uint64_t line_count = 0, bad_lines = 0;
 

@@ -1,85 +1,10 @@
 #include "trace/stack_names.h"
 
-#include "codeobj/demangle.h"
-
 #include <algorithm>
 #include <charconv>
-#include <cstring>
-#include <elfutils/libdw.h>
-#include <elfutils/libdwfl.h>
 #include <fmt/format.h>
 
 namespace fade::host_trace {
-
-/// A library's file, opened when the first address of it is looked up.
-struct StackNames::Module {
-  Dwfl *session = nullptr;
-  Dwfl_Module *module = nullptr;
-  GElf_Addr bias = 0; ///< what libdwfl adds to the file's addresses
-
-  explicit Module(const std::string &path) {
-    static char *no_path = nullptr;
-    // Only files of this machine: nothing is downloaded.
-    static const Dwfl_Callbacks callbacks = {nullptr, dwfl_build_id_find_debuginfo,
-                                             dwfl_offline_section_address, &no_path};
-    session = dwfl_begin(&callbacks);
-    if (!session) return;
-    dwfl_report_begin(session);
-    module = dwfl_report_offline(session, "library", path.c_str(), -1);
-    dwfl_report_end(session, nullptr, nullptr);
-    if (module && !dwfl_module_getelf(module, &bias)) module = nullptr;
-  }
-  ~Module() {
-    if (session) dwfl_end(session);
-  }
-  Module(const Module &) = delete;
-  Module &operator=(const Module &) = delete;
-
-  void look(uint64_t file_address, StackFrame &frame) const {
-    if (!module) return;
-    const GElf_Addr address = file_address + bias;
-    GElf_Off offset = 0;
-    GElf_Sym symbol{};
-    if (const char *name =
-            dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr))
-      frame.function = codeobj::demangle(std::string(name, std::strcspn(name, "@")));
-    int line = 0;
-    Dwarf_Line *found = lineAt(address);
-    if (const char *file = found ? dwarf_linesrc(found, nullptr, nullptr) : nullptr) {
-      frame.file = file;
-      (void)dwarf_lineno(found, &line);
-      frame.line = static_cast<unsigned>(std::max(line, 0));
-    }
-  }
-
-private:
-  struct Unit {
-    Dwarf_Addr begin, end;
-    Dwarf_Die die;
-    Dwarf_Addr bias;
-  };
-  mutable std::vector<Unit> units_; ///< by address
-  mutable bool has_units_ = false;
-
-  /// clang writes no table from addresses to units (.debug_aranges): it is made here.
-  void findUnits() const {
-    has_units_ = true;
-    Dwarf_Addr unit_bias = 0;
-    for (Dwarf_Die *die = nullptr; (die = dwfl_module_nextcu(module, die, &unit_bias));) {
-      Dwarf_Addr base = 0, begin = 0, end = 0;
-      for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &begin, &end)) > 0;)
-        units_.push_back({begin + unit_bias, end + unit_bias, *die, unit_bias});
-    }
-    std::ranges::sort(units_, {}, &Unit::begin);
-  }
-
-  Dwarf_Line *lineAt(Dwarf_Addr address) const {
-    if (!has_units_) findUnits();
-    auto at = std::ranges::upper_bound(units_, address, {}, &Unit::begin);
-    if (at == units_.begin() || address >= (--at)->end) return nullptr;
-    return dwarf_getsrc_die(&at->die, address - at->bias);
-  }
-};
 
 std::string StackFrame::text() const {
   std::string all = function;
@@ -92,7 +17,6 @@ std::string StackFrame::text() const {
 }
 
 StackNames::StackNames(const HostEvents &events) : events_(events) {}
-StackNames::~StackNames() = default;
 
 /// A forked child has its parent's libraries, unless it has said otherwise.
 const Library *StackNames::libraryAt(uint32_t pid, uint64_t address, uint64_t time_ns) const {
@@ -124,9 +48,11 @@ const StackFrame &StackNames::frameAt(uint32_t pid, uint64_t address, uint64_t t
   frame.address = in_file;
   if (!library) return frame;
   frame.library = library->path;
-  auto &module = modules_[frame.library];
-  if (!module) module = std::make_unique<Module>(frame.library);
-  module->look(in_file - (is_return ? 1 : 0), frame);
+  const auto places = lines_.stack(frame.library, in_file - (is_return ? 1 : 0));
+  if (places.empty()) return frame;
+  frame.function = places.back().function;
+  frame.file = places.front().file;
+  frame.line = places.front().line;
   return frame;
 }
 

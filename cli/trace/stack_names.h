@@ -2,6 +2,7 @@
 // of the library that was there when it was recorded, whether it is loaded still or not.
 #pragma once
 
+#include "codeobj/host_lines.h"
 #include "trace/event_reader.h"
 
 #include <cstdint>
@@ -25,9 +26,6 @@ struct StackFrame {
 class StackNames {
 public:
   explicit StackNames(const HostEvents &events);
-  ~StackNames();
-  StackNames(const StackNames &) = delete;
-  StackNames &operator=(const StackNames &) = delete;
 
   /// The innermost first; empty if there is no such stack. `time_ns`: when it was recorded.
   std::vector<const StackFrame *> framesOf(uint32_t pid, uint64_t stack, uint64_t time_ns);
@@ -35,12 +33,11 @@ public:
   const StackFrame &frameAt(uint32_t pid, uint64_t address, uint64_t time_ns, bool is_return);
 
 private:
-  struct Module;
   const Library *libraryAt(uint32_t pid, uint64_t address, uint64_t time_ns) const;
   const StackFrame &interpreted(uint32_t pid, uint64_t text);
 
   const HostEvents &events_;
-  std::unordered_map<std::string, std::unique_ptr<Module>> modules_;
+  codeobj::HostLines lines_;
   std::map<std::pair<std::string_view, uint64_t>, StackFrame> frames_; ///< by path and address
   std::map<std::pair<uint32_t, uint64_t>, StackFrame> texts_;
 };

@@ -1,6 +1,8 @@
 // Who called: the host's stack, kept as addresses and put into words only when somebody asks.
 #pragma once
 
+#include "codeobj/host_lines.h"
+
 #include <array>
 #include <cstdint>
 #include <string>
@@ -29,16 +31,11 @@ struct HostFrame {
 /// Reads files, and asks no server.
 class HostSymbols {
 public:
-  HostSymbols();
-  ~HostSymbols();
-  HostSymbols(const HostSymbols &) = delete;
-  HostSymbols &operator=(const HostSymbols &) = delete;
-
   /// The innermost callers that are neither FADE nor the runtime below the application.
   std::vector<HostFrame> callers(const HostStack &stack, std::size_t most = 4) const;
 
 private:
-  void *session_ = nullptr; ///< of libdwfl; null: what the dynamic loader knows must do
+  mutable codeobj::HostLines lines_; ///< opens files as it goes
 };
 
 /// "main (app.cpp:12), start (libx.so)"; "unknown" if there are none.

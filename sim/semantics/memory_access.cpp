@@ -110,8 +110,10 @@ Extent extent_of(const LaneAddresses &a, const LaneMask &mask, uint64_t any, uns
 uint64_t private_fault_address(uint32_t address) {
   return uint64_t{private_aperture_hi} << 32 | address;
 }
-[[noreturn]] void private_fault(uint32_t address, bool write) {
-  throw MemoryFault{private_fault_address(address), write};
+// Returns if an observer lets it pass.
+void private_fault(const Wave &w, uint32_t address, bool write) {
+  const uint64_t fault = private_fault_address(address);
+  if (!w.observer || !w.observer->passesFault(fault, 1, write)) throw MemoryFault{fault, write};
 }
 
 // Bytes of a lane's private memory. Hardware has no limit per wave and would run into other waves'
@@ -120,8 +122,7 @@ template <bool write, class Byte>
 void private_bytes(Wave &w, unsigned lane, uint32_t address, Byte *data, uint32_t n) {
   for (uint32_t b = 0; b < n; b++) {
     if (address + b >= w.scratch_bytes) [[unlikely]] {
-      if (!w.observer || !w.observer->passesFault(private_fault_address(address + b), 1, write))
-        private_fault(address + b, write);
+      private_fault(w, address + b, write);
       if constexpr (!write) data[b] = std::byte{0};
       continue;
     }
@@ -156,7 +157,11 @@ void lane_bytes(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned
       return private_bytes<write>(w, lane, private_address(w, va - scratch_window_base), data, n);
     for (uint32_t b = 0; b < n; b++) {
       const uint64_t at = va + b - scratch_window_base;
-      if (at >= scratch_size(w)) private_fault(private_address(w, at), write);
+      if (at >= scratch_size(w)) [[unlikely]] {
+        private_fault(w, private_address(w, at), write);
+        if constexpr (!write) data[b] = std::byte{0};
+        continue;
+      }
       if constexpr (write)
         w.scratch[at] = data[b];
       else

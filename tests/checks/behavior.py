@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-FADEPROBE, MEMORY, LEAKY = sys.argv[1:4]
+FADEPROBE, MEMORY, LEAKY, ARRAYS = sys.argv[1:5]
 del sys.argv[1:]
 
 
@@ -56,6 +56,33 @@ class Check(unittest.TestCase):
         self.assertIn("1 finding (leak 1)", run.stderr)
         self.assertIn("no findings", self.check(FADE_CHECKS="leak", program=(LEAKY, "clean")).stderr)
 
+    def test_an_atomic_that_is_not_aligned_is_told_although_the_program_ends_by_it(self):
+        run = self.check(program=(ARRAYS, "misaligned"))
+        self.assertEqual(run.returncode, -6)
+        self.assertRegex(run.stderr, r"memory: atomic of 4 bytes at 0x[0-9a-f]+2, which is not a multiple of 4")
+        self.assertRegex(run.stderr, r"array_cases.hip:\d+:\d+\n +atomicAdd")
+        run = self.check(program=(ARRAYS, "misaligned-not"))
+        self.assertEqual(run.returncode, 0)
+        self.assertIn("no findings", run.stderr)
+
+    def test_findings_as_a_page(self):
+        page = self.path / "page.html"
+        run = self.check("--report", str(page), "--json", str(self.path / "lines"))
+        self.assertIn(f"see {page}", run.stderr)
+        data = json.loads(page.read_text().split('id="data">')[1].split("</script>")[0])
+        self.assertEqual(len(data["errors"]), 12)
+        first = data["errors"][0]
+        where = first["places"][0]
+        self.assertEqual((first["check"], data["files"][where["file"]]["path"].endswith("memory_cases.hip")), ("memory", True))
+        self.assertIn("// finds: memory", data["files"][where["file"]]["lines"][where["line"] - 1])
+        # The same from the lines.
+        again = self.path / "again.html"
+        subprocess.run([FADEPROBE, "report", str(self.path / "lines"), "-o", str(again)], check=True)
+        self.assertEqual(json.loads(again.read_text().split('id="data">')[1].split("</script>")[0])["errors"], data["errors"])
+        clean = self.path / "clean.html"
+        self.check("--report", str(clean), program=(MEMORY, "clean"))
+        self.assertEqual(json.loads(clean.read_text().split('id="data">')[1].split("</script>")[0])["errors"], [])
+
     def test_mistakes_are_said_before_the_application_starts(self):
         (self.path / "bad").write_text("memory ok\nmemory [\n")
         for options, text in (
@@ -64,6 +91,7 @@ class Check(unittest.TestCase):
                 (["--suppress", str(self.path / "bad")], "bad:2: not a regular expression"),
                 (["--suppress", "/nonexistent"], "--suppress: cannot read /nonexistent"),
                 (["--json", "/nonexistent/x"], "--json: "),
+                (["--report", "/nonexistent/x"], "--report: "),
                 (["-k", "["], "--kernels: ")):
             run = self.check(*options)
             self.assertEqual((run.returncode, run.stdout), (2, ""), options)

@@ -148,12 +148,105 @@ template <bool broken> __global__ void largest(double *most, const int *in) {
     atomicMax(most, mine);
 }
 
+// Counts without atomics: two waves read the same old value.
+template <bool broken> __global__ void plain_histogram(unsigned *bins, const int *in) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (broken)
+    bins[(in[i] + i) % 64] += 1; // finds: race
+  else
+    atomicAdd(&bins[(in[i] + i) % 64], 1u);
+}
+
+// A place in a queue must be taken and not only looked at.
+template <bool broken> __global__ void push(unsigned *tail, int *queue) {
+  if (threadIdx.x != 0) return;
+  unsigned at;
+  if (broken) {
+    at = *tail;     // finds: race
+    *tail = at + 1; // finds: race
+  } else {
+    at = atomicAdd(tail, 1u);
+  }
+  queue[broken ? blockIdx.x : at % 1024] = blockIdx.x;
+}
+
+// The lock is opened before what it protects has been stored.
+template <bool broken> __global__ void unlock_without_fence(unsigned *lock, int *shared) {
+  if (threadIdx.x != 0) return;
+  while (atomicCAS(lock, 0u, 1u) != 0u) __builtin_amdgcn_s_sleep(1);
+  __threadfence();
+  *shared += blockIdx.x; // finds: race
+  if (!broken) __threadfence();
+  __hip_atomic_store(lock, 0u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+// The flag first, and then the data.
+template <bool broken> __global__ void flag_too_early(int *data, int *ready, int *out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    if (broken) __hip_atomic_store(ready, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    *data = 3 + out[5]; // finds: race
+    if (!broken) __hip_atomic_store(ready, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+  } else {
+    while (__hip_atomic_load(ready, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) != 1)
+      __builtin_amdgcn_s_sleep(1);
+    out[0] = *data; // finds: race
+  }
+}
+
+// The scope is that of a workgroup, but another one reads.
+template <int scope> __device__ void wait_for(int *flag) {
+  while (__hip_atomic_load(flag, __ATOMIC_ACQUIRE, scope) != 1) // may: race
+    __builtin_amdgcn_s_sleep(1);
+}
+template <bool broken> __global__ void narrow_scope(int *data, int *ready, int *out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    *data = 3 + out[5];                                                       // finds: race
+    __hip_atomic_store(ready, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT); // may: race
+  } else {
+    wait_for<broken ? __HIP_MEMORY_SCOPE_WORKGROUP : __HIP_MEMORY_SCOPE_AGENT>(ready);
+    out[0] = *data; // finds: race
+  }
+}
+
+// Bits of one word, set by different workgroups.
+template <bool broken> __global__ void visited(unsigned *bits) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (broken)
+    bits[i / 256] |= 1u << i % 32; // finds: race
+  else
+    atomicOr(&bits[i / 256], 1u << i % 32);
+}
+
+// A round of relaxation in place: neighbors of other workgroups change meanwhile.
+template <bool broken> __global__ void relax(float *now, float *next, int w, int h) {
+  const int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+  if (x < 1 || y < 1 || x >= w - 1 || y >= h - 1) return;
+  float *to = broken ? now : next;
+  const float beside = now[y * w + x - 1] + now[y * w + x + 1];    // may: race
+  const float above = now[(y - 1) * w + x] + now[(y + 1) * w + x]; // finds: race
+  to[y * w + x] = (beside + above) / 4 + x;                        // finds: race
+}
+
+// The counter is set back by whoever comes first, not by the last one.
+template <bool broken> __global__ void set_back(unsigned *count, int *out) {
+  if (threadIdx.x != 0) return;
+  if (broken) {
+    __hip_atomic_fetch_add(count, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); // finds: race
+    if (blockIdx.x == 2) *count = out[7];                                          // finds: race
+  } else if (atomicAdd(count, 1u) == gridDim.x - 1) {
+    *count = 0;
+  }
+}
+
 template <bool broken> int run() {
   constexpr int blocks = 8, threads = 128, n = blocks * threads;
   Device<int> p(n), out(n), in(n), q(n);
   Device<unsigned> count(64);
   Device<short> shorts(1024);
   Device<double> doubles(8);
+  Device<float> floats(1024), more_floats(1024);
   const auto clear = [&] {
     finish();
     HIP(hipMemset(count.data, 0, 256));
@@ -173,6 +266,14 @@ template <bool broken> int run() {
   waves_of_a_group<broken><<<1, 256>>>(p.data, out.data), clear();
   largest<broken><<<blocks, threads>>>(doubles.data, in.data), clear();
   halves<broken><<<2, 64>>>(shorts.data), clear();
+  plain_histogram<broken><<<blocks, threads>>>(count.data, in.data), clear();
+  push<broken><<<blocks, threads>>>(count.data, out.data), clear();
+  unlock_without_fence<broken><<<blocks, threads>>>(count.data, out.data), clear();
+  flag_too_early<broken><<<2, threads>>>(p.data, q.data, out.data), clear();
+  narrow_scope<broken><<<2, threads>>>(p.data, q.data, out.data), clear();
+  visited<broken><<<blocks, threads>>>(count.data), clear();
+  relax<broken><<<dim3(2, 2), dim3(16, 16)>>>(floats.data, more_floats.data, 32, 32), clear();
+  set_back<broken><<<blocks, threads>>>(count.data, out.data), clear();
   std::printf("done\n");
   return 5;
 }

@@ -45,9 +45,28 @@ template <bool broken> __global__ void count_there(unsigned *total) {
   atomicAdd(total, threadIdx.x); // finds: race
 }
 
+// The event is from before what it should wait for.
+template <bool broken> __global__ void fill_after_record(int *p, int value, const int *go) {
+  hold(go);
+  p[threadIdx.x] = value + threadIdx.x; // finds: race
+}
+template <bool broken> __global__ void read_after_record(int *out, const int *p) {
+  out[threadIdx.x] = p[63 - threadIdx.x]; // finds: race
+}
+
+// Streams that do not block are not in order with the null stream.
+template <bool broken> __global__ void fill_beside_null(int *p, int value, const int *go) {
+  hold(go);
+  p[threadIdx.x] = value + threadIdx.x; // finds: race
+}
+template <bool broken> __global__ void read_on_null(int *out, const int *p) {
+  out[threadIdx.x] = p[63 - threadIdx.x]; // finds: race
+}
+
 template <bool broken> int run() {
-  hipStream_t a, b, c;
+  hipStream_t a, b, c, blocking;
   hipEvent_t event;
+  HIP(hipStreamCreate(&blocking));
   HIP(hipStreamCreateWithFlags(&a, hipStreamNonBlocking));
   HIP(hipStreamCreateWithFlags(&b, hipStreamNonBlocking));
   HIP(hipStreamCreateWithFlags(&c, hipStreamNonBlocking));
@@ -88,6 +107,19 @@ template <bool broken> int run() {
   *go = !broken;
   count_here<broken><<<1, 1, 0, a>>>(total.data, go);
   count_there<broken><<<1, 64, 0, b>>>(total.data);
+  release();
+
+  *go = !broken;
+  if (broken) HIP(hipEventRecord(event, a));
+  fill_after_record<broken><<<1, 64, 0, a>>>(p.data, 10, go);
+  if (!broken) HIP(hipEventRecord(event, a));
+  HIP(hipStreamWaitEvent(b, event, 0));
+  read_after_record<broken><<<1, 64, 0, b>>>(out.data, p.data);
+  release();
+
+  *go = !broken;
+  fill_beside_null<broken><<<1, 64, 0, broken ? a : blocking>>>(p.data, 11, go);
+  read_on_null<broken><<<1, 64>>>(out.data, p.data);
   release();
   std::printf("done\n");
   return 5;

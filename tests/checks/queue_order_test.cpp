@@ -74,5 +74,34 @@ TEST(QueueOrder, ASignalThatTheHostSetsSaysWhatTheHostKnows) {
   EXPECT_TRUE(q.isAfter(kB, 1, kA, 0));
 }
 
+TEST(QueueOrder, ASignalThatIsGoneIsForgottenButNotWhatACopyHasWaitedFor) {
+  Queues q;
+  q.order.submitted(kA, 0), q.order.submitted(kB, 2), q.order.submitted(kC, 1);
+  q.ends(kA, 0, 77);
+  q.order.copies(std::vector<uint64_t>{77}, 88);
+  q.order.forgetSignal(77);
+  q.ends(kB, 0, 0, {88});
+  EXPECT_TRUE(q.isAfter(kB, 1, kA, 0)) << "the copy came after it";
+  q.ends(kC, 0, 0, {77}); // another one, at the same address
+  EXPECT_FALSE(q.isAfter(kC, 1, kA, 0));
+}
+
+TEST(QueueOrder, AQueueAtTheAddressOfOneThatIsGoneBeginsAnew) {
+  Queues q;
+  q.order.submitted(kA, 5), q.order.submitted(kB, 0);
+  for (uint64_t i = 0; i < 5; ++i) q.ends(kA, i, 77);
+  q.order.hostSaw(77);
+  q.order.forgetQueue(kA);
+  q.order.submitted(kB, 1), q.order.submitted(kA, 0);
+  EXPECT_FALSE(q.isAfter(kB, 1, kA, 0));
+}
+
+TEST(QueueOrder, MoreSignalsThanAreRememberedMakeNobodyAccused) {
+  Queues q;
+  q.order.submitted(kA, QueueOrder::kMostSignals + 1), q.order.submitted(kB, 0);
+  for (uint64_t i = 0; i <= QueueOrder::kMostSignals; ++i) q.ends(kA, i, 1000 + i);
+  EXPECT_TRUE(q.isAfter(kB, 0, kA, 0)) << "nobody remembers how";
+}
+
 } // namespace
 } // namespace fade::checks

@@ -9,6 +9,12 @@
 #else
 #define WAIT_STORES "s_waitcnt vmcnt(0)\n"
 #endif
+// Additions without a carry have other names there, too.
+#if defined(__GFX10__) || defined(__GFX11__)
+#define ADD "v_add_nc_u32"
+#else
+#define ADD "v_add_u32"
+#endif
 
 #define CASE(name, arguments) template <bool broken> __global__ void name arguments
 
@@ -103,8 +109,73 @@ CASE(atomic_result, (int *out, int *in)) {
   out[threadIdx.x] = v;
 }
 
+// The wrong counter is waited for.
+CASE(wrong_counter, (int *out, const int *in)) {
+  int v;
+  if (broken) {
+    asm volatile("global_load_dword %0, %1, off\n s_waitcnt lgkmcnt(0)\n " ADD " %0, 1, %0\n s_waitcnt vmcnt(0)" : "=&v"(v) : "v"(in + threadIdx.x)); // finds: wait
+  } else {
+    asm volatile("global_load_dword %0, %1, off\n s_waitcnt vmcnt(0)\n " ADD " %0, 1, %0" : "=&v"(v) : "v"(in + threadIdx.x));
+  }
+  out[threadIdx.x] = v;
+}
+
+// The result of an atomic in LDS.
+CASE(lds_atomic, (int *out)) {
+  __shared__ int word;
+  word = 0;
+  __syncthreads();
+  int v;
+  const int at = 0;
+  if (broken) {
+    asm volatile("ds_add_rtn_u32 %0, %1, %2\n v_or_b32 %0, 1, %0\n s_waitcnt lgkmcnt(0)" : "=&v"(v) : "v"(at), "v"(1) : "memory"); // finds: wait
+  } else {
+    asm volatile("ds_add_rtn_u32 %0, %1, %2\n s_waitcnt lgkmcnt(0)\n v_or_b32 %0, 1, %0" : "=&v"(v) : "v"(at), "v"(1) : "memory");
+  }
+  out[threadIdx.x] = v + word;
+}
+
+// The address of the next load comes from the one before.
+CASE(pointer_chase, (int *out, int *const *in)) {
+  int *p;
+  int v;
+  if (broken) {
+    asm volatile("global_load_dwordx2 %0, %2, off\n global_load_dword %1, %0, off\n s_waitcnt vmcnt(0)" : "=&v"(p), "=&v"(v) : "v"(in)); // finds: wait
+  } else {
+    asm volatile("global_load_dwordx2 %0, %2, off\n s_waitcnt vmcnt(0)\n global_load_dword %1, %0, off\n s_waitcnt vmcnt(0)" : "=&v"(p), "=&v"(v) : "v"(in));
+  }
+  out[threadIdx.x] = v;
+}
+
+// The last register of a wide scalar load.
+CASE(wide_scalar, (int *out, const int *in)) {
+  int v;
+  if (broken) {
+    asm volatile("s_load_dwordx4 s[20:23], %1, 0x0\n s_mov_b32 %0, s23\n s_waitcnt lgkmcnt(0)" : "=&s"(v) : "s"(in) : "s20", "s21", "s22", "s23"); // finds: wait
+  } else {
+    asm volatile("s_load_dwordx4 s[20:23], %1, 0x0\n s_waitcnt lgkmcnt(0)\n s_mov_b32 %0, s23" : "=&s"(v) : "s"(in) : "s20", "s21", "s22", "s23");
+  }
+  out[threadIdx.x] = v;
+}
+
+// What the turn before has loaded is used one turn too early.
+CASE(in_a_loop, (int *out, const int *in)) {
+  int sum = 0, next = 0;
+#pragma unroll 1
+  for (int i = 0; i < 4; ++i) {
+    if (broken) {
+      asm volatile(ADD " %0, %0, %1\n global_load_dword %1, %2, off" : "+v"(sum), "+v"(next) : "v"(in + i)); // finds: wait
+    } else {
+      asm volatile(ADD " %0, %0, %1\n global_load_dword %1, %2, off\n s_waitcnt vmcnt(0)" : "+v"(sum), "+v"(next) : "v"(in + i));
+    }
+  }
+  asm volatile("s_waitcnt vmcnt(0)" : "+v"(next));
+  out[threadIdx.x] = sum + next;
+}
+
 template <bool broken> int run() {
   Device<int> out(1024), in(1024);
+  Device<int *> pointers(1);
   vector_load<broken><<<1, 64>>>(out.data, in.data);
   second_load<broken><<<1, 64>>>(out.data, in.data);
   wide_load<broken><<<1, 64>>>(out.data, reinterpret_cast<int4 *>(in.data));
@@ -113,6 +184,13 @@ template <bool broken> int run() {
   flat_load<broken><<<1, 64>>>(out.data, in.data);
   overwritten<broken><<<1, 64>>>(out.data, in.data);
   atomic_result<broken><<<1, 64>>>(out.data, in.data);
+  wrong_counter<broken><<<1, 64>>>(out.data, in.data);
+  lds_atomic<broken><<<1, 64>>>(out.data);
+  finish();
+  HIP(hipMemcpy(pointers.data, &in.data, sizeof in.data, hipMemcpyHostToDevice));
+  pointer_chase<broken><<<1, 64>>>(out.data, pointers.data);
+  wide_scalar<broken><<<1, 64>>>(out.data, in.data);
+  in_a_loop<broken><<<1, 64>>>(out.data, in.data);
   finish();
   std::printf("done\n");
   return 5;

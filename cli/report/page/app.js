@@ -1,11 +1,13 @@
 // The tabs, the theme, and the start. A panel is built when its tab is first opened.
 
 // A trace of the host side alone has nothing of what happens inside of kernels.
-const inside = hasDispatches || !host;
+// What a check has found may come alone, too.
+const checked = data.errors !== null, onlyChecked = checked && !hasDispatches && !host;
+const inside = (hasDispatches || !host) && !onlyChecked;
 const panels = [
-  ["summary", "Summary", summaryPanel, true], ["findings", "Findings", findingsPanel, inside], ["source", "Source", sourcePanel, inside], ["lanes", "Lanes", lanesPanel, inside],
+  ["summary", "Summary", summaryPanel, !onlyChecked], ["errors", "Errors", () => errorsPanel(), checked], ["findings", "Findings", findingsPanel, inside], ["source", "Source", sourcePanel, inside], ["lanes", "Lanes", lanesPanel, inside],
   ["memory", "Memory", memoryPanel, inside], ["blocks", "Blocks", blocksPanel, inside], ["operators", "Operators", () => operatorsPanel(), host && host.operators.some(([name]) => name)],
-  ["timeline", "Timeline", timelinePanel, true],
+  ["timeline", "Timeline", timelinePanel, !onlyChecked],
 ].filter(([, , , wanted]) => wanted).map(([id, name, build]) => ({id, name, build, built: false}));
 
 function showTab(id, focus = false) {
@@ -52,7 +54,7 @@ function start() {
   document.getElementById("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme());
   addEventListener("hashchange", () => showTab(wanted()));
-  const wanted = () => { const id = location.hash.slice(1); return panels.some((panel) => panel.id === id) ? id : "summary"; };
+  const wanted = () => { const id = location.hash.slice(1); return panels.some((panel) => panel.id === id) ? id : panels[0].id; };
   setTheme();
   // The source comes along: other parts open it at a line.
   for (const panel of panels.filter(({id}) => id === "source" || id === "lanes")) {

@@ -1,0 +1,33 @@
+// What the lanes of an access cover together: most of them are side by side, and can be looked at
+// as one piece.
+#pragma once
+
+#include <fade/observer.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace fade::checks {
+
+struct LaneSpan {
+  uint64_t first = ~uint64_t{0}, last = 0; ///< lowest and highest address of a lane
+  bool is_gapless = true;                  ///< each lane begins where the one before it ends
+
+  explicit LaneSpan(const ObservedAccess &access) {
+    uint64_t next = 0;
+    for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
+      const uint64_t address = access.address[std::countr_zero(lanes)];
+      is_gapless &= address == next || lanes == access.lanes;
+      next = address + access.size;
+      first = std::min(first, address);
+      last = std::max(last, address);
+    }
+    bytes = last - first + access.size;
+  }
+
+  uint64_t bytes = 0; ///< from the first to the end of the last; may wrap around, if addresses are
+                      ///< far apart; then it is below the size
+};
+
+} // namespace fade::checks

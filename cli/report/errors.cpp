@@ -1,0 +1,58 @@
+#include "report/errors.h"
+
+#include <fmt/format.h>
+
+namespace fade::report {
+namespace {
+
+std::string itemOf(const Json &place) {
+  if (!place.contains("work_item") || !place.contains("workgroup")) return "";
+  const auto item = three(place, "work_item"), group = three(place, "workgroup");
+  return fmt::format("work-item {},{},{} of workgroup {},{},{}", item[0], item[1], item[2],
+                     group[0], group[1], group[2]);
+}
+
+/// One side of a finding.
+Json placeOf(const Json &place, SourceFiles &sources) {
+  Json stack = Json::array();
+  for (const Json &frame : objects(place, "stack"))
+    stack.push_back({{"function", text(frame, "function")},
+                     {"file", sources.indexOf(text(frame, "file"))},
+                     {"line", smallNumber(frame, "line")}});
+  return {{"file", sources.indexOf(text(place, "file"), true)},
+          {"line", smallNumber(place, "line")},
+          {"column", smallNumber(place, "column")},
+          {"function", text(place, "function")},
+          {"instruction", text(place, "instruction")},
+          {"item", itemOf(place)},
+          {"stack", std::move(stack)}};
+}
+
+} // namespace
+
+Json errorList(const RunLog &log, SourceFiles &sources) {
+  if (!log.was_checked) return {};
+  Json out = Json::array();
+  for (const Json &finding : log.errors) {
+    const std::string check = text(finding, "check");
+    Json one = {{"check", check},
+                {"message", text(finding, "message")},
+                {"count", number(finding, "count", 1)},
+                {"kernel", text(finding, "kernel")},
+                {"places", Json::array()}};
+    // Memory that was not freed has no place in a kernel.
+    if (check != "leak")
+      one["places"].push_back(placeOf(finding, sources));
+    else if (const auto at = finding.find("allocation"); at != finding.end())
+      one["places"].push_back(placeOf(*at, sources));
+    if (const auto other = finding.find("other"); other != finding.end() && other->is_object()) {
+      Json place = placeOf(*other, sources);
+      place["kernel"] = text(*other, "kernel");
+      one["places"].push_back(std::move(place));
+    }
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+} // namespace fade::report

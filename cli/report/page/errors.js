@@ -1,0 +1,55 @@
+// What `fadeprobe check` found: each error with the source around it, both sides of a race side by side.
+
+const checkNames = {memory: "Memory", init: "Unwritten memory", race: "Race", sync: "Barrier", wait: "Missing wait", leak: "Leak"};
+/// What the second place of a finding is.
+const secondPlace = {race: "and here", sync: "the others ended here", wait: "loaded here"};
+
+function errorsPanel() {
+  if (data.errors.length === 0)
+    return el("p", {class: "empty"}, `No errors were found${data.checked_dispatches ? ` in ${count(data.checked_dispatches)} dispatches` : ""}.`);
+  const kinds = [...new Set(data.errors.map((error) => error.check))], chosen = new Set(kinds);
+  const list = el("div", {class: "errors"});
+  const search = el("input", {type: "search", placeholder: "filter", "aria-label": "filter errors", oninput: () => show()});
+  const tally = el("span", {class: "count", role: "status"});
+  const words = new Map(data.errors.map((error) => [error, errorText(error).toLowerCase()]));
+  const show = () => {
+    const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const shown = data.errors.filter((error) => chosen.has(error.check) && wanted.every((word) => words.get(error).includes(word)));
+    list.replaceChildren(...shown.map(errorCard));
+    tally.textContent = `${count(shown.length)} of ${count(data.errors.length)}`;
+  };
+  const boxes = kinds.map((kind) => el("label", {class: "choice"},
+    el("input", {type: "checkbox", checked: true, onchange: (event) => { chosen[event.target.checked ? "add" : "delete"](kind); show(); }}),
+    ` ${checkNames[kind] || kind} ${count(data.errors.filter((error) => error.check === kind).length)}`));
+  show();
+  return el("div", {}, el("div", {class: "tools"}, search, boxes, el("span", {class: "grow"}), tally), list);
+}
+
+function errorText(error) {
+  return [error.check, error.message, error.kernel, ...error.places.map((p) => `${p.file >= 0 ? data.files[p.file].path : ""}:${p.line} ${p.function} ${sourceLine(p.file, p.line)}`)].join(" ");
+}
+
+function errorCard(error) {
+  return el("article", {class: "error card"},
+    el("header", {}, el("b", {class: "kind"}, checkNames[error.check] || error.check), el("span", {class: "message"}, error.message),
+      error.count > 1 && error.check !== "leak" ? el("span", {class: "amount"}, `${count(error.count)} times`) : null),
+    error.kernel ? el("p", {class: "kernel"}, error.kernel) : null,
+    el("div", {class: "places"}, error.places.map((where, i) => errorPlace(where, i === 0 ? "" : secondPlace[error.check] || "and here"))));
+}
+
+/// A line with its neighbors.
+function errorPlace(where, label) {
+  const around = 2, lines = where.file >= 0 ? data.files[where.file].lines : null, rows = [];
+  if (lines && where.line)
+    for (let n = Math.max(1, where.line - around); n <= Math.min(lines.length, where.line + around); ++n)
+      rows.push(el("tr", {class: n === where.line ? "here" : null}, el("td", {class: "no"}, n), el("td", {}, el("pre", {}, lines[n - 1]))));
+  // The frames between the instruction and the line that is shown, and who called that.
+  const calls = where.stack.filter((frame) => frame.line && !(frame.file === where.file && frame.line === where.line));
+  return el("section", {},
+    el("p", {class: "where", title: where.file >= 0 ? data.files[where.file].path : null}, label ? el("span", {class: "soft"}, `${label}: `) : null,
+      where.line ? place(where) : where.function || "no line information", where.kernel ? el("span", {class: "soft"}, ` in ${where.kernel}`) : null),
+    rows.length ? el("table", {class: "lines"}, el("tbody", {}, rows)) : null,
+    where.instruction ? el("p", {class: "isa"}, where.instruction) : null,
+    where.item ? el("p", {class: "soft"}, where.item) : null,
+    calls.map((frame) => el("p", {class: "soft"}, `through ${frame.function || "?"} at ${fileName(frame.file)}:${frame.line}`)));
+}
