@@ -19,8 +19,8 @@ struct Allocation {
   uint64_t end_of_block = 0; ///< with the gap
   uint32_t number = 0;       ///< from 1
   bool is_freed = false, on_host = false;
-  bool counts_as_written = false; ///< all of it, whoever may have written
-  String api = 0;                                    ///< what was called
+  bool counts_as_written = false;               ///< all of it, whoever may have written
+  String api = 0;                               ///< what was called
   std::array<HostCall, kMostCallers> callers{}; ///< by whom
   uint32_t path = 0;
   uint32_t slot = 0; ///< in the log's table

@@ -24,7 +24,8 @@ public:
     if (app->get_parent()) return Formatter::make_usage(app, name);
     return "usage: fadeprobe [options] -- application [arguments]\n"
            "       fadeprobe "
-           "trace|control|log|check|capture|captures|import|replay|analyze|report|diff|inspect|doctor|"
+           "trace|control|log|check|capture|captures|import|replay|analyze|report|diff|inspect|"
+           "doctor|"
            "flags|cc "
            "--help\n";
   }

@@ -31,8 +31,9 @@ time_t report_seconds = 0;
 
 // A signal handler may not do much. This one wakes a thread that makes the report, waits for it,
 // and then lets the signal do what it would have done.
-// Every one asks, also when another has asked before: a handler may be interrupted by that of another
-// signal at any place, so one that says "asked" before it asks would have the other wait for nothing.
+// Every one asks, also when another has asked before: a handler may be interrupted by that of
+// another signal at any place, so one that says "asked" before it asks would have the other wait
+// for nothing.
 sem_t report_wanted, report_made;
 
 void waitFor(sem_t &semaphore, time_t seconds) {
