@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <fmt/format.h>
 
 namespace fade::doctor {
@@ -85,7 +86,7 @@ std::optional<std::string> ownWay(const Tree &tree, const std::string &word) {
 struct Assignment {
   std::size_t begin = 0, end = 0; ///< of the value, without quotes
   bool is_quoted = false;
-  bool is_whole = true; ///< it ends on this line
+  bool is_plain = true; ///< it ends on this line, and is not put together from several parts
 };
 std::optional<Assignment> lastAssignment(const std::string &text, const std::string &name) {
   std::optional<Assignment> found;
@@ -102,9 +103,11 @@ std::optional<Assignment> lastAssignment(const std::string &text, const std::str
         ++one.begin;
         for (one.end = one.begin; one.end < end && text[one.end] != quote; ++one.end)
           if (quote == '"' && text[one.end] == '\\') ++one.end;
-        one.is_whole = one.end < end;
+        const char next = one.end + 1 < end ? text[one.end + 1] : ' ';
+        one.is_plain = one.end < end && std::strchr(" \t\r;", next) != nullptr;
       } else {
-        one.end = std::min(text.find_first_of(" \t#;", one.begin), end);
+        one.end = std::min(text.find_first_of(" \t\r;", one.begin), end);
+        one.is_plain = text.find_first_of("\"'\\$`#", one.begin) >= one.end;
       }
       found = one;
     }
@@ -131,8 +134,9 @@ Result<std::string> withGrubWord(const Tree &tree, std::string text, const std::
   for (const std::string name : kGrubNames) {
     const auto at = lastAssignment(text, name);
     if (!at) continue;
-    if (!at->is_whole)
-      return Error::of(fmt::format("{}: {} goes on over several lines: {}", kGrub, name, by_hand));
+    if (!at->is_plain)
+      return Error::of(
+          fmt::format("{}: {} is not one plain text on one line: {}", kGrub, name, by_hand));
     if (const auto path = overriding(tree, name))
       return Error::of(fmt::format("{} sets {} anew: {}", *path, name, by_hand));
     std::string value = text.substr(at->begin, at->end - at->begin);
@@ -171,8 +175,15 @@ Result<KernelLine> kernelLineOf(const Tree &tree, const std::string &word) {
 Result<std::string> withKernelWord(const Tree &tree, const std::string &path,
                                    const std::string &contents, const std::string &word) {
   if (path == kGrub) return withGrubWord(tree, contents, word);
-  const auto words = wordsOf(contents);
-  if (std::ranges::find(words, word) != words.end()) return contents;
+  bool is_comment = false; // the last line that is not empty
+  for (const std::string &line : linesOf(contents)) {
+    const auto words = wordsOf(line);
+    if (words.empty()) continue;
+    is_comment = words[0].starts_with('#');
+    if (!is_comment && std::ranges::find(words, word) != words.end()) return contents;
+  }
+  // Lines count as if they were one; but one that is a comment cannot have more words.
+  if (is_comment) return contents + (contents.ends_with('\n') ? "" : "\n") + word + "\n";
   const auto end = contents.find_last_not_of(" \t\r\n");
   const std::string line = end == contents.npos ? "" : contents.substr(0, end + 1) + " ";
   return line + word + (end == contents.npos ? "\n" : contents.substr(end + 1));

@@ -135,7 +135,7 @@ int use(const char *name) {
   const auto set = find<int (*)(void *, int, size_t)>(hip, "hipMemset");
   const auto copy = find<int (*)(void *, const void *, size_t, int)>(hip, "hipMemcpy");
   if (!set || !copy) return 2;
-  for (const size_t size : {size_t{24} << 20, size_t{40} << 20}) {
+  for (const size_t size : {size_t{6} << 20, size_t{10} << 20}) {
     void *memory = door.open(size);
     if (!memory) return 77;
     std::vector<unsigned char> back(size);

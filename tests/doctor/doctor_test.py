@@ -316,13 +316,13 @@ class Allocations(unittest.TestCase):
         return result, [line for line in result.stderr.splitlines() if "FADE_ALLOC" in line]
 
     def kinds(self, policy, *doors):
-        """What the two buffers, of 24 and 40 MiB, are that the program gets by each door, and what is said at the end."""
+        """What the two buffers, of 6 and 10 MiB, are that the program gets by each door, and what is said at the end."""
         result, said = self.run_it(policy, "DOCTOR_ALLOC", *doors)
         found, door = {}, None
         for line in result.stderr.splitlines():
             if line.startswith("door "):
                 door = line[5:]
-            for size in (24 << 20, 40 << 20):
+            for size in (6 << 20, 10 << 20):
                 if line.startswith((f"fadegpu: allocate {size} bytes", f"fadegpu: svm {size} bytes")):
                     found.setdefault(door, {}).setdefault(size >> 20, line.split(":")[2].replace(" executable", "").strip())
         return found, said
@@ -331,26 +331,26 @@ class Allocations(unittest.TestCase):
         doors = ["device", "host", "managed", "region"] + ["virtual"] * (HIP >= 6)
         for policy, expected, said in (
                 ("", {"device": "vram", "host": "userptr coherent", "managed": "", "region": "userptr", "virtual": "vram"}, []),
-                ("coarse:min=20M", {"device": "vram", "host": "userptr", "managed": "coarse", "region": "userptr", "virtual": "vram"},
-                 ["2 allocations (67108864 bytes) were moved", "2 of managed memory (67108864 bytes) were changed"]),
-                ("fine:min=20M", {"device": "vram coherent", "host": "userptr coherent", "region": "userptr coherent", "virtual": "vram coherent"},
-                 [f"{4 + 2 * (HIP >= 6)} allocations (", "; the largest, 41943040 bytes, for "]),
-                ("host:min=20M", {"device": "userptr coherent", "managed": "system", "virtual": "vram"}, ["2 of managed memory (67108864 bytes) were changed"] + ["2 not: the runtime refused"] * (HIP >= 6))):
+                ("coarse:min=5M", {"device": "vram", "host": "userptr", "managed": "coarse", "region": "userptr", "virtual": "vram"},
+                 ["2 allocations (16777216 bytes) were moved", "2 of managed memory (16777216 bytes) were changed"]),
+                ("fine:min=5M", {"device": "vram coherent", "host": "userptr coherent", "region": "userptr coherent", "virtual": "vram coherent"},
+                 [f"{4 + 2 * (HIP >= 6)} allocations (", "; the largest, 10485760 bytes, for "]),
+                ("host:min=5M", {"device": "userptr coherent", "managed": "system", "virtual": "vram"}, ["2 of managed memory (16777216 bytes) were changed"] + ["2 not: the runtime refused"] * (HIP >= 6))):
             with self.subTest(policy):
                 found, lines = self.kinds(policy, *doors)
                 for door in expected.keys() & set(doors):
-                    self.assertEqual(found.get(door), {24: expected[door], 40: expected[door]}, door)
+                    self.assertEqual(found.get(door), {6: expected[door], 10: expected[door]}, door)
                 self.assertEqual(len(lines), 1 if policy else 0)
                 for text in said:
                     self.assertIn(text, lines[0])
 
     def test_sizes_and_callers_can_be_chosen_and_the_first_rule_that_fits_counts(self):
-        found, said = self.kinds("host:min=30M;fine:max=30M", "device")
-        self.assertEqual(found["device"], {24: "vram coherent", 40: "userptr coherent"})
+        found, said = self.kinds("host:min=8M;fine:max=8M", "device")
+        self.assertEqual(found["device"], {6: "vram coherent", 10: "userptr coherent"})
         found, said = self.kinds("host:nobody_calls_this;fine:caller=doctor_alloc_client", "device")
-        self.assertEqual(found["device"], {24: "vram coherent", 40: "vram coherent"})
+        self.assertEqual(found["device"], {6: "vram coherent", 10: "vram coherent"})
         self.assertIn("FADE_ALLOC=host: 0 allocations (0 bytes)", said[0])
-        self.assertRegex(said[1], r"FADE_ALLOC=fine: \d+ allocations .*; the largest, 41943040 bytes, for .*main")
+        self.assertRegex(said[1], r"FADE_ALLOC=fine: \d+ allocations .*; the largest, 10485760 bytes, for .*main")
 
     def test_what_kernels_talk_to_the_host_through_stays_coherent(self):
         def coherent(policy):
@@ -365,9 +365,9 @@ class Allocations(unittest.TestCase):
     def test_memory_that_the_gpu_does_not_have_is_said(self):
         found, said = self.kinds("uncached", "device")
         if HIP >= 6:
-            self.assertEqual(found["device"], {24: "vram coherent extended", 40: "vram coherent extended"})
+            self.assertEqual(found["device"], {6: "vram coherent extended", 10: "vram coherent extended"})
         else:
-            self.assertEqual(found["device"], {24: "vram", 40: "vram"})
+            self.assertEqual(found["device"], {6: "vram", 10: "vram"})
             self.assertIn("there is no such memory", said[0])
 
     def test_mistakes_are_refused_before_the_program_starts(self):

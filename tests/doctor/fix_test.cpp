@@ -179,6 +179,14 @@ TEST_F(DoctorFix, WithSystemdBootTheWordsGoIntoTheKernelsCommandLineAndComeOutAg
   EXPECT_EQ(plan({"iommu"}).changes.front().path, "/etc/default/grub");
 }
 
+TEST_F(DoctorFix, CommentsInTheKernelsCommandLineStayComments) {
+  fs::remove(at("/etc/default/grub"));
+  fs::create_directories(at("/etc/kernel"));
+  std::ofstream(at("/etc/kernel/cmdline")) << "root=UUID=1\n# iommu=pt did not help";
+  EXPECT_EQ(plan({"iommu"}).changes.front().after,
+            "root=UUID=1\n# iommu=pt did not help\niommu=pt\n");
+}
+
 TEST_F(DoctorFix, RevertingRefusesAChangedCommandLineWithOneLineAndTouchesNothing) {
   fs::remove(at("/etc/default/grub"));
   fs::create_directories(at("/etc/kernel"));
@@ -230,7 +238,9 @@ TEST_F(DoctorGrub, AWordIsAddedHoweverTheLineIsWritten) {
 
 TEST_F(DoctorGrub, ALineThatCannotBeChangedSafelyIsLeftAndNamed) {
   const std::string name = "GRUB_CMDLINE_LINUX_DEFAULT=";
-  EXPECT_NE(changed(name + "\"a\nb\"\n").find("goes on over several lines"), std::string::npos);
+  for (const char *value : {"\"a\nb\"", "\"a\"b", "a\"b", "$(cat x)", "\"a\"#b", "\"a\\"})
+    EXPECT_NE(changed(name + value + "\n").find("is not one plain text"), std::string::npos)
+        << value;
   EXPECT_NE(changed("GRUB_TIMEOUT=1\n").find("has no line"), std::string::npos);
   fs::create_directories(at("/etc/default/grub.d"));
   std::ofstream(at("/etc/default/grub.d/50-cloud.cfg")) << name << "\"$" << name << " more\"\n";

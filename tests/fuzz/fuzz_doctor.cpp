@@ -1,6 +1,7 @@
 // What the doctor reads of a machine's files: whatever is in one of them, facts, findings and both
 // outputs come of it, and so does a copy for others (--collect).
 #include "doctor/collect.h"
+#include "doctor/kernel_words.h"
 #include "doctor/output.h"
 
 #include <array>
@@ -36,7 +37,25 @@ constexpr std::array kFiles = {"/fade-doctor/environ",
                                "/opt/rocm/.info/version",
                                "/opt/rocm/lib/libhsa-runtime64.so.1.14.60200",
                                "/opt/rocm/lib/librocblas.so.4",
-                               "/home/me/app"};
+                               "/home/me/app",
+                               "/proc/cpuinfo",
+                               "/proc/self/attr/current",
+                               "/etc/ld.so.preload",
+                               "/etc/default/grub",
+                               "/etc/kernel/cmdline",
+                               "/etc/mkinitcpio.d/x.preset"};
+
+/// A word that is added to the kernel's command line is there then, and is not added again.
+void addWord(const Tree &tree) {
+  const auto place = kernelLineOf(tree, "a=b");
+  if (!place) return;
+  const std::string before = tree.text(place->path).value_or(place->fresh);
+  const auto once = withKernelWord(tree, place->path, before, "a=b");
+  if (!once) return;
+  if (once->find("a=b") == once->npos) __builtin_trap();
+  const auto twice = withKernelWord(tree, place->path, *once, "a=b");
+  if (!twice || *twice != *once) __builtin_trap();
+}
 
 std::string newFolder() {
   std::string pattern = "/dev/shm/fade-fuzz-XXXXXX";
@@ -80,6 +99,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     if (c < 32 && c != '\n') __builtin_trap(); // a terminal would obey it
   if (asJson(diagnosis).empty()) __builtin_trap();
   if (!collect(tree, options, copy)) __builtin_trap();
+  addWord(tree);
   fs::remove_all(root);
   fs::remove_all(copy);
   return 0;
