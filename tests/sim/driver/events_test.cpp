@@ -169,6 +169,26 @@ TEST_F(EventsTest, MemoryExceptionCarriesItsAddress) {
   EXPECT_EQ(wait({id}), timeout);
 }
 
+TEST_F(EventsTest, AResetIsAHardwareExceptionAndAnErrorOfMemoryAMemoryExceptionToo) {
+  uint32_t hardware = *events.create(KFD_IOC_EVENT_HW_EXCEPTION, true);
+  uint32_t memory = *events.create(KFD_IOC_EVENT_MEMORY, true);
+  events.raise_reset(9, false);
+  EXPECT_EQ(wait({memory}), timeout);
+  std::vector<EventData> data(2);
+  data[0].event_id = hardware;
+  data[1].event_id = memory;
+  EXPECT_EQ(wait(data), complete);
+  EXPECT_EQ(data[0].hardware.reset_cause, uint32_t{KFD_HW_EXCEPTION_GPU_HANG});
+  EXPECT_EQ(data[0].hardware.gpu_id, 9u);
+  EXPECT_EQ(data[0].hardware.memory_lost, 1u);
+  events.raise_reset(9, true);
+  EXPECT_EQ(wait(data), complete);
+  EXPECT_EQ(data[0].hardware.reset_cause, uint32_t{KFD_HW_EXCEPTION_ECC});
+  EXPECT_EQ(data[1].memory.ErrorType, uint32_t{KFD_MEM_ERR_SRAM_ECC});
+  EXPECT_EQ(data[1].memory.gpu_id, 9u);
+  EXPECT_EQ(wait({hardware}), timeout);
+}
+
 TEST_F(EventsTest, UnknownEventIsAnError) {
   EXPECT_EQ(wait({12345}), -EINVAL);
   EXPECT_FALSE(events.set(12345));
