@@ -55,6 +55,51 @@ TEST(DoctorLoader, ACacheThatIsShorterThanItSaysIsAnError) {
   EXPECT_FALSE(readLoaderCache(codeobj::asBytes("ld.so-1.7.0")).ok());
 }
 
+/// /etc/ld.so.cache with these libraries, all of one name.
+std::string makeCache(const std::string &name, const std::vector<std::string> &paths) {
+  const auto number = [](std::size_t value) {
+    const auto bytes = static_cast<uint32_t>(value);
+    return std::string(reinterpret_cast<const char *>(&bytes), sizeof bytes);
+  };
+  const std::size_t strings_at = 48 + 24 * paths.size();
+  std::string entries, strings = name + '\0';
+  for (const std::string &path : paths) {
+    entries += number(0x0303) + number(strings_at) + number(strings_at + strings.size()) +
+               std::string(12, '\0');
+    strings += path + '\0';
+  }
+  std::string header = "glibc-ld.so.cache1.1" + number(paths.size()) + number(strings.size());
+  header.resize(48);
+  return header + entries + strings;
+}
+
+TEST(DoctorLoader, TheCacheHasTheBestForTheProcessorWhateverTheOrder) {
+  namespace fs = std::filesystem;
+  const std::string v2 = "cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3",
+                    v3 = v2 + " avx avx2 bmi1 bmi2 f16c fma abm movbe xsave";
+  const std::vector<std::string> paths = {"/a/libx.so.1", "/a/glibc-hwcaps/x86-64-v2/libx.so.1",
+                                          "/a/glibc-hwcaps/x86-64-v3/libx.so.1"};
+  const test::Folder folder;
+  const auto write = [&](const std::string &path, const std::string &text) {
+    fs::create_directories(fs::path(folder.path() + path).parent_path());
+    std::ofstream(folder.path() + path, std::ios::binary) << text;
+  };
+  write("/app", test::makeElf({"", "", "", {"libx.so.1"}, {}}));
+  write("/etc/ld.so.cache", makeCache("libx.so.1", paths));
+  for (const std::string &path : paths) write(path, test::makeElf({"libx.so.1", "", "", {}, {}}));
+  for (const auto &[flags, expected] : std::map<std::string, std::string>{
+           {"fpu", paths[0]}, {v2, paths[1]}, {v3, paths[2]}, {"avx512f " + v2, paths[1]}}) {
+    write("/proc/cpuinfo", "processor : 0\nflags : " + flags + "\n");
+    const auto loaded = librariesOf(Tree(folder.path()), "/app", {});
+    ASSERT_TRUE(loaded.ok());
+    ASSERT_EQ(loaded->size(), 1u);
+    EXPECT_EQ(loaded->front().path, expected) << flags;
+    EXPECT_EQ(loaded->front().reason, "ld.so.cache");
+  }
+  write("/etc/ld.so.preload", paths[0] + "\n");
+  EXPECT_EQ(librariesOf(Tree(folder.path()), "/app", {})->front().path, paths[0]);
+}
+
 TEST(DoctorTreeAccess, NothingOutsideOfTheRootIsRead) {
   namespace fs = std::filesystem;
   const test::Folder outer;
