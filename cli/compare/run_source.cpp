@@ -1,7 +1,7 @@
 #include "compare/run_source.h"
 
+#include "base/recording.h"
 #include "report/child.h"
-#include "stream/trace_format.h"
 
 #include <cerrno>
 #include <cstdlib>

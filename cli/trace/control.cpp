@@ -1,7 +1,7 @@
 #include "trace/control.h"
 
-#include "fade/host_events.h"
 #include "base/event_file.h"
+#include "fade/host_events.h"
 
 #include <atomic>
 #include <cerrno>

@@ -1,9 +1,9 @@
 // Writes host events: each thread into a block of its own, without locks.
 #pragma once
 
+#include "base/event_file.h"
 #include "base/result.h"
 #include "fade/host_events.h"
-#include "base/event_file.h"
 
 #include <atomic>
 #include <cstdint>

@@ -5,8 +5,8 @@
 #include "hsa/runtime.h"
 
 #include <algorithm>
-#include <ctime>
 #include <cstring>
+#include <ctime>
 #include <hsa/amd_hsa_signal.h>
 
 namespace fade {

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "base/progress_line.h"
+#include "base/selection.h"
 #include "base/settings.h"
 #include "dispatch/cache_watch.h"
 #include "dispatch/kernel_registry.h"
 #include "dispatch/observed_kernel.h"
 #include "dispatch/replacement.h"
-#include "base/selection.h"
 #include "hsa/agents.h"
 #include "hsa/allocation_policy.h"
 #include "hsa/allocations.h"

@@ -9,6 +9,8 @@
 // payload. A trace without an END chunk was cut off: what is there is still good.
 #pragma once
 
+#include "base/recording.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -21,7 +23,6 @@
 
 namespace fade::trace {
 
-inline constexpr uint64_t kMagic = 0x4543415254454446ull; // "FDETRACE"
 inline constexpr uint32_t kVersion = 1;
 
 struct FileHeader {
