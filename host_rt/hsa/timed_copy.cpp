@@ -58,7 +58,7 @@ CopyPlaces placesOf(Runtime &runtime, const void *to, hsa_agent_t to_agent, cons
 }
 
 TimedCopy *TimedCopy::begin(Runtime &runtime, const CopyPlaces &places, hsa_signal_t completion) {
-  const bool is_recorded = hip::isRecording();
+  const bool is_recorded = hip::isRecording() || hip::currentCall() != 0;
   CaptureSession *captures = runtime.captures();
   if (!is_recorded && (!captures || captures->isOver())) return nullptr;
   if (is_recorded) keepTimes();

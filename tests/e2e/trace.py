@@ -421,29 +421,46 @@ class Tests(fade.Test):
             self.assertEqual(len(found), expected, (start, words))
             self.assertEqual(os.listdir(self.dir), ["calls.jsonl"])
 
-    def test_switching_in_a_loop_from_outside_under_load(self):
+    def switched(self, rounds, *app):
+        """Switched on and off while it is busy. What the program said, and the lines of the log."""
         log = self.path("all.jsonl")
-        process = subprocess.Popen([PROBE, "trace", "-o", log, "--format", "json", "--start", "off", "--", DL, "paced", "4"],
+        process = subprocess.Popen([PROBE, "trace", "-o", log, "--format", "json", "--start", "off", "--", DL, "paced", *app],
                                    env=fade.clean_environment({}), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE)
         pid = int(process.stdout.readline())
         process.stdin.write("-1\n")  # until the end of the input
         process.stdin.flush()
-        for _ in range(12):
+        for _ in range(rounds):
             self.control("start", pid)
             self.control("stop", pid)
         self.control("start", pid)
         out, errors = process.communicate(timeout=60)
         self.assertEqual((process.returncode, fade.Result(0, "", errors, "").said), (0, []))
-        made = int(out)
         with open(log) as file:
-            calls = [x for x in map(json.loads, file) if x["type"] == "call"]
+            return fade.without_runtime(out), [json.loads(line) for line in file]
+
+    def test_switching_in_a_loop_from_outside_under_load(self):
+        made, lines = self.switched(12, "4")
+        calls = [x for x in lines if x["type"] == "call"]
         self.assertGreater(len(calls), 100)
-        self.assertLess(len(calls), made)
+        self.assertLess(len(calls), int(made))
         self.assertEqual(len({x["thread"] for x in calls}), 4)
         for call in calls:
             self.assertEqual((call["function"], call["result"]), ("hipGetDevice", "hipSuccess"))
             self.assertLessEqual(call["start_ns"], call["end_ns"])
+
+    def test_switching_while_eight_threads_launch(self):
+        made, lines = self.switched(8, "8", fade.code_object("scale1"))
+        calls = {x["id"]: x for x in lines if x["type"] == "call"}
+        launches = [x for x in calls.values() if x["function"] == "hipModuleLaunchKernel"]
+        self.assertTrue(0 < len(launches) < int(made), (len(launches), made))
+        kernels = [x for x in lines if x["type"] == "operation" and x.get("call") and x["kind"] == "kernel"]
+        self.assertGreater(len(kernels), 0)
+        for kernel in kernels:
+            self.assertEqual(kernel["grid"][0], 64 * calls[kernel["call"]]["args"]["gridDimX"])
+        self.assertEqual(len({x["call"] for x in kernels}), len(kernels))
+        # What was being recorded when it was switched off is no launch without effect.
+        self.assertEqual([x for x in lines if x["type"] == "finding" and x["kind"] == "no_effect"], [])
 
     def test_processes_that_do_not_record_are_left_alone(self):
         process = subprocess.Popen(["sleep", "60"])

@@ -1,6 +1,7 @@
 """fadeprobe trace: structures behind pointers, and kernels of all kinds of launches with the call that asked for them."""
 import collections
 import json
+import sys
 import unittest
 
 import fade
@@ -61,6 +62,49 @@ class Tests(fade.Test):
             call, = [x for x in calls.values() if x["function"] == function]
             for operation in (x for x in operations if x.get("call") == call["id"] and x["kind"] == "copy" and "queue" in x):
                 self.assertEqual((operation["direction"], operation["bytes"], operation["to"]), (direction, size, to))
+
+    # ---- Python
+
+    def test_threads_and_processes_of_python(self):
+        script = self.path("app.py")
+        with open(script, "w") as file:
+            file.write("import ctypes, json, multiprocessing, os, sys, threading\n"
+                       "def work(times):\n"
+                       "    hip = ctypes.CDLL(f'libamdhip64.so.{sys.argv[1]}')\n"
+                       "    memory = ctypes.c_void_p()\n"
+                       "    for i in range(times):\n"
+                       "        assert hip.hipMalloc(ctypes.byref(memory), ctypes.c_size_t(4096 * times)) == 0\n"
+                       "        assert hip.hipMemset(memory, 1, ctypes.c_size_t(4096)) == 0\n"
+                       "        assert hip.hipFree(memory) == 0\n"
+                       "    return os.getpid(), threading.get_native_id(), times\n"
+                       "if __name__ == '__main__':\n"
+                       "    done = []\n"
+                       "    for method in ('fork', 'spawn'):\n"
+                       "        with multiprocessing.get_context(method).Pool(2) as pool:\n"
+                       "            done += pool.map(work, [3, 4], chunksize=1)\n"
+                       "            pool.close()\n"
+                       "            pool.join()\n"
+                       "    done.append(work(1))\n"
+                       "    threads = [threading.Thread(target=lambda n=n: done.append(work(n))) for n in (5, 6, 7)]\n"
+                       "    for thread in threads: thread.start()\n"
+                       "    for thread in threads: thread.join()\n"
+                       "    print(json.dumps(done))\n")
+        calls, operations, said = self.lines([sys.executable, script, fade.HIP])
+        done = json.loads(said)
+        self.assertEqual(sum(x[2] for x in done), 2 * (3 + 4) + 1 + 5 + 6 + 7)
+        want, found = collections.Counter(), collections.Counter()
+        for pid, thread, times in done:
+            want[pid, thread] += times
+        for call in calls.values():
+            if call["function"] == "hipMalloc":
+                found[call["pid"], call["thread"]] += 1
+        self.assertEqual(found, want)
+        # Each fill belongs to the call of its own process.
+        fills = [x for x in operations if x["kind"] == "fill"]
+        self.assertEqual(len(fills), sum(want.values()))
+        for fill in fills:
+            call = calls[fill["call"]]
+            self.assertEqual((call["function"], call["pid"], call["args"]["dst"]), ("hipMemset", fill["pid"], fill["to"]))
 
     # ---- launches
 

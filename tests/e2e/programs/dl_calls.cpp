@@ -9,9 +9,8 @@
 //   dl_calls limited BYTES    no file may grow beyond that
 //   dl_calls launches FILE T N [S]   T threads with S streams each launch N kernels; a thread's
 //                             grids are a workgroup larger than those of the one before
-//   dl_calls paced [T]        for each number on stdin as many calls, then says so; for -1 T
-//   threads
-//                             call until the input ends
+//   dl_calls paced [T [FILE]] for each number on stdin as many calls, then says so; for -1 T
+//                             threads call until the input ends, or launch the kernel of a file
 //   dl_calls markers [LIB]    marks and ranges of roctx, before and after the first use of the GPU
 //   dl_calls rpd              starts and stops with RPD's functions; waits for a byte after a flush
 //   dl_calls properties       what HIP says about the first device, asked in two ways
@@ -29,6 +28,7 @@
 #include <ctime>
 #include <dlfcn.h>
 #include <initializer_list>
+#include <memory>
 #include <signal.h>
 #include <string>
 #include <sys/resource.h>
@@ -304,17 +304,55 @@ int header() {
   return 0;
 }
 
-/// Threads that call until the end of the input; says how often.
-int busy(long count) {
+/// Launches a kernel of a file, again and again, in a stream of its own.
+class Launcher {
+public:
+  explicit Launcher(const char *file) {
+    void *module = nullptr;
+    if (function<int(void **, const char *)>("hipModuleLoad")(&module, file) != 0 ||
+        function<int(void **, void *, const char *)>("hipModuleGetFunction")(&kernel_, module,
+                                                                             "scale") != 0)
+      std::exit(95);
+    function<int(void **, size_t)>("hipMalloc")(&memory_, 4096);
+  }
+  void *stream() const {
+    void *made = nullptr;
+    function<int(void **)>("hipStreamCreate")(&made);
+    return made;
+  }
+  void launch(unsigned groups, void *stream) const {
+    using Launch = int(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                       void *, void **, void **);
+    static auto *const call = function<Launch>("hipModuleLaunchKernel");
+    void *memory = memory_;
+    float by = 1;
+    int n = 0;
+    void *arguments[] = {&memory, &by, &n};
+    if (call(kernel_, groups, 1, 1, 64, 1, 1, 0, stream, arguments, nullptr) != 0) std::exit(94);
+  }
+
+private:
+  void *kernel_ = nullptr, *memory_ = nullptr;
+};
+
+/// Threads that call, or launch, until the end of the input; says how often.
+int busy(long count, const char *file) {
   const auto get_device = getDevice();
+  const std::unique_ptr<Launcher> launcher(file ? new Launcher(file) : nullptr);
   std::atomic<bool> is_over{false};
   std::atomic<long> made{0};
   std::vector<std::thread> all;
   for (long i = 0; i < count; ++i)
-    all.emplace_back([&] {
+    all.emplace_back([&, i] {
+      void *stream = launcher ? launcher->stream() : nullptr;
+      const auto wait = function<int(void *)>("hipStreamSynchronize");
       long own = 0;
       for (; !is_over; own += 10) {
-        call(get_device, 10);
+        if (launcher)
+          for (int k = 0; k < 10; ++k) launcher->launch(static_cast<unsigned>(i + 1), stream);
+        else
+          call(get_device, 10);
+        if (launcher) wait(stream);
         usleep(200); // a log that can be read in a moment
       }
       made += own;
@@ -327,13 +365,13 @@ int busy(long count) {
   return 0;
 }
 
-int paced(long count) {
+int paced(long count, const char *file) {
   const auto get_device = getDevice();
   call(get_device, 1);
   std::printf("%d\n", getpid());
   std::fflush(stdout);
   for (long times = 0; std::scanf("%ld", &times) == 1;) {
-    if (times < 0) return busy(count);
+    if (times < 0) return busy(count, file);
     call(get_device, times);
     std::puts("done");
     std::fflush(stdout);
@@ -342,29 +380,15 @@ int paced(long count) {
 }
 
 int launches(const char *file, long count, long times, long queues) {
-  const auto load_module = function<int(void **, const char *)>("hipModuleLoad");
-  const auto get_function = function<int(void **, void *, const char *)>("hipModuleGetFunction");
-  const auto allocate = function<int(void **, size_t)>("hipMalloc");
-  const auto create = function<int(void **)>("hipStreamCreate");
+  const Launcher launcher(file);
   const auto wait = function<int(void *)>("hipStreamSynchronize");
-  using Launch = int(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                     void *, void **, void **);
-  const auto launch = function<Launch>("hipModuleLaunchKernel");
-  void *module = nullptr, *kernel = nullptr, *memory = nullptr;
-  if (load_module(&module, file) != 0 || get_function(&kernel, module, "scale") != 0) return 95;
-  allocate(&memory, 4096);
   std::vector<std::thread> all;
   for (long i = 0; i < count; ++i)
-    all.emplace_back([=]() mutable {
+    all.emplace_back([=, &launcher] {
       std::vector<void *> streams(static_cast<size_t>(queues));
-      for (void *&stream : streams) create(&stream);
-      float by = 1;
-      int n = 0;
-      void *arguments[] = {&memory, &by, &n};
+      for (void *&stream : streams) stream = launcher.stream();
       for (long k = 0; k < times; ++k)
-        if (launch(kernel, static_cast<unsigned>(i + 1), 1, 1, 64, 1, 1, 0,
-                   streams[static_cast<size_t>(k % queues)], arguments, nullptr) != 0)
-          std::exit(94);
+        launcher.launch(static_cast<unsigned>(i + 1), streams[static_cast<size_t>(k % queues)]);
       for (void *stream : streams) wait(stream);
     });
   for (std::thread &thread : all) thread.join();
@@ -429,7 +453,7 @@ int main(int argc, char **argv) {
   if (mode == "ignored") return ignored();
   if (mode == "cuda" && argc > 2) return cuda(argv[2]);
   if (mode == "header") return header();
-  if (mode == "paced") return paced(number(2));
+  if (mode == "paced") return paced(number(2), argc > 3 ? argv[3] : nullptr);
   if (mode == "copies") return copies();
   if (mode == "limited") return limited(static_cast<unsigned long>(number(2)));
   return 96;
