@@ -70,7 +70,10 @@ macro(fade_use_hip_of root)
       file(CREATE_LINK ${FADE_DEVICE_LIBS}/oclc_isa_version_${relative}.bc ${device_libs}/oclc_isa_version_${unknown}.bc SYMBOLIC)
     endif()
   endforeach()
-  set(FADE_HIP_FLAGS -x hip -mcode-object-version=5 --rocm-path=${root}/usr --rocm-device-lib-path=${device_libs}
+  # clang looks for the headers of --rocm-path after those of this machine, which are of another HIP.
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/include)
+  file(CREATE_LINK ${root}/usr/include/hip ${CMAKE_CURRENT_BINARY_DIR}/include/hip SYMBOLIC)
+  set(FADE_HIP_FLAGS -x hip -mcode-object-version=5 --rocm-path=${root}/usr -isystem ${CMAKE_CURRENT_BINARY_DIR}/include --rocm-device-lib-path=${device_libs}
     -D__HIP_PLATFORM_AMD__ -Wno-unused-command-line-argument -L${root}/usr/lib/${FADE_MULTIARCH} -Wl,--allow-shlib-undefined)
   set(FADE_HIP_HEADERS) # those of another HIP
 endmacro()

@@ -48,17 +48,29 @@ bool HsaDispatch::replaceSignal(hsa_signal_t &completion) {
   return true;
 }
 
-/// On the runtime's event thread: does to the application's signal what the GPU did to ours.
+/// Does to the application's signal what the GPU did to ours, once.
+void HsaDispatch::completeTheirs() noexcept {
+  if (is_told_.exchange(true, std::memory_order_acq_rel)) return;
+  const amd_signal_t &ours = signalMemory(signal_);
+  amd_signal_t &theirs = signalMemory(application_);
+  theirs.start_ts = ours.start_ts;
+  theirs.end_ts = ours.end_ts;
+  hsaApi().core.hsa_signal_subtract_screlease_fn(application_, 1);
+}
+
+/// On the runtime's event thread.
 bool HsaDispatch::forward(hsa_signal_value_t, void *data) {
   takeOver(data);
   auto &self = *static_cast<HsaDispatch *>(data);
-  const amd_signal_t &ours = signalMemory(self.signal_);
-  amd_signal_t &theirs = signalMemory(self.application_);
-  theirs.start_ts = ours.start_ts;
-  theirs.end_ts = ours.end_ts;
-  hsaApi().core.hsa_signal_subtract_screlease_fn(self.application_, 1);
+  self.completeTheirs();
   self.forwarded_.store(true, std::memory_order_release); // the object may be gone after this
   return false;
+}
+
+/// On the collector's thread, which is also the one that ends this object.
+void HsaDispatch::tellApplication() noexcept {
+  if (application_.handle == 0 || is_told_.load(std::memory_order_relaxed)) return;
+  if (hsaApi().core.hsa_signal_load_scacquire_fn(signal_) <= 0) completeTheirs();
 }
 
 bool HsaDispatch::hasEnded() noexcept {

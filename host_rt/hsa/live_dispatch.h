@@ -31,10 +31,12 @@ public:
   hsa_signal_t signal() const { return signal_; }
 
   bool hasEnded() noexcept override;
+  void tellApplication() noexcept override;
   void readTimes(fade_dispatch &view) noexcept override;
 
 private:
   static bool forward(hsa_signal_value_t, void *dispatch);
+  void completeTheirs() noexcept;
 
   Runtime &runtime_;
   std::shared_ptr<QueueState> queue_;
@@ -45,7 +47,8 @@ private:
   SignalPool *pool_ = nullptr;
   KernargPool *kernarg_pool_ = nullptr;
   std::span<uint8_t> kernargs_;
-  std::atomic<bool> forwarded_{false};
+  std::atomic<bool> is_told_{false};   ///< the application's signal is being completed
+  std::atomic<bool> forwarded_{false}; ///< the runtime has no use for this object any more
 };
 
 } // namespace fade

@@ -170,6 +170,7 @@ bool Collector::step() noexcept {
   }
   ring_fill_.store(fill, std::memory_order_relaxed);
   progress |= followTimes();
+  tellApplications();
   analysis_.announceEnded();
   return progress;
 }
@@ -228,6 +229,23 @@ bool Collector::followTimes() {
     }
   }
   return any;
+}
+
+/// The runtime's event thread tells applications that dispatches have ended. HIP 6 waits on that
+/// very thread for one to end, in a handler of its own: somebody else must tell it then.
+void Collector::tellApplications() noexcept {
+  constexpr auto pause = std::chrono::milliseconds(1);
+  constexpr int most = 256; // of a queue; kernels may overtake each other, but not many
+  if (const Time now = Clock::now(); now - told_ >= pause)
+    told_ = now;
+  else
+    return;
+  for (auto &[queue, list] : timed_) {
+    int left = most;
+    for (auto at = list.begin(); at != list.end() && left-- > 0; ++at) at->live->tellApplication();
+  }
+  for (Streaming &each : streaming_)
+    if (each.live) each.live->tellApplication();
 }
 
 bool Collector::follow(Streaming &s) {

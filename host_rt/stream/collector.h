@@ -61,6 +61,8 @@ public:
   LiveDispatch *next_abandoned = nullptr; ///< the collector's own
 
   virtual bool hasEnded() noexcept = 0;
+  /// If it has ended on the GPU, tells the application so, whoever else should have done that.
+  virtual void tellApplication() noexcept {}
   /// Sets start_ns, end_ns and their flag.
   virtual void readTimes(fade_dispatch &view) noexcept = 0;
 };
@@ -140,6 +142,7 @@ private:
   static void forgo(DispatchRecord &record) noexcept;
   bool hasFailedForLong(Failure &failure) noexcept;
   bool followTimes();
+  void tellApplications() noexcept;
   bool follow(Streaming &s);
   void watchRoom(Streaming &s);
   bool fetch(Streaming &s);
@@ -163,6 +166,7 @@ private:
   std::list<Streaming> taken_; ///< out of the inbox, and not in one of these yet: one at most
   Failure taking_;
   uint64_t steps_ = 0;
+  Time told_{};          ///< when applications were told of ends the last time
   unsigned fetched_ = 0; ///< segmented rings that were looked at in this step
   const Patience patience_;
 

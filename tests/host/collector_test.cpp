@@ -122,9 +122,11 @@ protected:
     analysis = std::make_unique<Analysis>(options, std::move(loaded), output, nullptr);
     collector = std::make_unique<Collector>(*analysis, patience);
   }
-  std::shared_ptr<std::atomic<bool>> add(Ring *ring) {
+  std::shared_ptr<std::atomic<bool>> add(Ring *ring,
+                                         std::shared_ptr<std::atomic<bool>> told = nullptr) {
     auto ended = std::make_shared<std::atomic<bool>>(false);
     auto live = std::make_unique<FakeDispatch>(ended);
+    live->told = std::move(told);
     live->record = std::make_unique<DispatchRecord>();
     live->record->setKernel(info);
     live->record->setVariant(std::make_shared<std::string>("instrumented"));
@@ -223,6 +225,19 @@ TEST_F(CollectorTest, DispatchesWithoutRingsAreTimedInAnyOrderOfTheirEnds) {
     EXPECT_EQ(dispatch["start_ns"], 10);
     EXPECT_EQ(dispatch["end_ns"], 20);
   }
+}
+
+TEST_F(CollectorTest, ApplicationsAreToldOfEndsThoughTheFirstOfAQueueHasNotBeenHeardOf) {
+  start(1, {});
+  std::vector<std::shared_ptr<std::atomic<bool>>> ended, told;
+  for (int i = 0; i < 3; ++i) {
+    told.push_back(std::make_shared<std::atomic<bool>>(false));
+    ended.push_back(add(nullptr, told.back()));
+  }
+  for (const auto &each : told)
+    while (!each->load()) std::this_thread::yield();
+  for (const auto &each : ended) each->store(true);
+  EXPECT_EQ(testing::objectsOf(finish(), "dispatch").size(), 3u);
 }
 
 TEST_F(CollectorTest, ADispatchThatNeverEndsIsReportedAsFarAsItCame) {

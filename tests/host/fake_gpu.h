@@ -59,6 +59,10 @@ class FakeDispatch final : public LiveDispatch {
 public:
   explicit FakeDispatch(std::shared_ptr<std::atomic<bool>> ended) : ended_(std::move(ended)) {}
   bool hasEnded() noexcept override { return ended_->load(std::memory_order_acquire); }
+  void tellApplication() noexcept override {
+    if (told) told->store(true);
+  }
+  std::shared_ptr<std::atomic<bool>> told; ///< the application
   void readTimes(fade_dispatch &view) noexcept override {
     view.start_ns = 10;
     view.end_ns = 20;

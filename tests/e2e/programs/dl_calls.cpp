@@ -340,23 +340,28 @@ int busy(long count, const char *file) {
   const auto get_device = getDevice();
   const std::unique_ptr<Launcher> launcher(file ? new Launcher(file) : nullptr);
   std::atomic<bool> is_over{false};
-  std::atomic<long> made{0};
+  std::atomic<long> made{0}, begun{0};
   std::vector<std::thread> all;
   for (long i = 0; i < count; ++i)
     all.emplace_back([&, i] {
       void *stream = launcher ? launcher->stream() : nullptr;
       const auto wait = function<int(void *)>("hipStreamSynchronize");
       long own = 0;
-      for (; !is_over; own += 10) {
+      for (bool is_last = false; !is_last; own += 10) {
+        is_last = is_over; // and once more
         if (launcher)
           for (int k = 0; k < 10; ++k) launcher->launch(static_cast<unsigned>(i + 1), stream);
         else
           call(get_device, 10);
         if (launcher) wait(stream);
+        if (own == 0) ++begun;
         usleep(200); // a log that can be read in a moment
       }
       made += own;
     });
+  while (begun < count) usleep(1000);
+  std::puts("busy");
+  std::fflush(stdout);
   while (std::getchar() != EOF) {
   }
   is_over = true;
