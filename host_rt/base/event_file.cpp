@@ -17,7 +17,7 @@ namespace {
 using events::kBlockBytes;
 using events::kHeaderBytes;
 
-constexpr int kOutOfTheWay = 200; // applications expect small numbers for files of their own
+constexpr int kDescriptorsFrom = 200; // applications expect small numbers for files of their own
 static_assert(sizeof(events::FileHeader) <= kHeaderBytes);
 
 int64_t timeBy(clockid_t clock) {
@@ -77,7 +77,7 @@ Status prepareHeader(int fd, const std::string &path) {
 Status EventFile::open(const std::string &path) {
   int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) return failure(path, errno);
-  if (const int moved = fcntl(fd, F_DUPFD_CLOEXEC, kOutOfTheWay); moved >= 0) {
+  if (const int moved = fcntl(fd, F_DUPFD_CLOEXEC, kDescriptorsFrom); moved >= 0) {
     ::close(fd);
     fd = moved;
   }
