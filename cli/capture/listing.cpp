@@ -1,5 +1,6 @@
 #include "capture/listing.h"
 
+#include "capture/writer.h"
 #include "fade/json_writer.h"
 
 #include <algorithm>
@@ -74,44 +75,25 @@ std::string capturesTable(const std::vector<CaptureLine> &lines) {
   }
   for (const CaptureLine &line : lines)
     if (line.description.other_queues_busy != 0)
-      text += fmt::format("{}: {} other queues were not at rest: memory may have changed while it "
-                          "was read\n",
-                          line.path, line.description.other_queues_busy);
+      text += fmt::format("{}: not at rest when it was made: {}; memory may be theirs\n", line.path,
+                          capture::busyText(line.description));
   return text;
 }
 
 std::string capturesJson(const std::vector<CaptureLine> &lines) {
   JsonWriter json;
-  const auto three = [&](const char *name, const std::array<uint32_t, 3> &values) {
-    json.list(name, [&] {
-      for (const uint32_t value : values) json.value(value);
-    });
-  };
   for (const CaptureLine &line : lines) {
     const capture::Description &d = line.description;
     json.object([&] {
       json.field("type", "capture");
       json.field("version", 1);
       json.field("path", line.path);
-      json.field("kernel", d.kernel);
-      json.field("symbol", d.symbol);
-      json.field("dispatch", d.dispatch);
-      three("grid", d.grid);
-      three("workgroup", d.workgroup);
-      json.field("gpu", d.gpu);
-      json.field("isa", d.isa);
-      json.field("runtime", d.runtime);
-      json.field("fade", d.fade);
+      capture::writeDispatch(json, d);
       json.field("regions", d.regions.size());
       json.field("memory", line.sizes.memory);
       json.field("stored_pages", line.sizes.stored);
       json.field("changed_pages", line.sizes.changed);
       json.field("on_disk", line.sizes.on_disk);
-      json.field("duration_ns", d.duration_ns);
-      json.field("has_after", d.has_after);
-      json.field("is_minimised", d.is_minimised);
-      json.field("only_reachable", d.only_reachable);
-      json.field("other_queues_busy", d.other_queues_busy);
     });
   }
   return json.take();

@@ -8,10 +8,10 @@
 namespace fade::capture {
 namespace {
 
-constexpr uint64_t kMostJson = uint64_t{16} << 20, kMostCode = uint64_t{4} << 30;
-constexpr uint64_t kMostArguments = uint64_t{1} << 20;
-constexpr std::size_t kMostRegions = std::size_t{1} << 16;
-constexpr uint64_t kHighestAddress = uint64_t{1} << 57;
+constexpr uint64_t kJsonBytes = uint64_t{16} << 20, kHsacoBytes = uint64_t{4} << 30;
+constexpr uint64_t kKernargBytes = uint64_t{1} << 20;
+constexpr std::size_t kMostAllocations = std::size_t{1} << 16;
+constexpr uint64_t kEndOfAddresses = uint64_t{1} << 57;
 constexpr std::size_t kPiece = std::size_t{8} << 20;
 
 constexpr uint64_t down(uint64_t address) { return address & ~(kPageSize - 1); }
@@ -29,7 +29,7 @@ std::string withoutLastComma(std::string text) {
 
 /// An object, whose members `use` asks for.
 template <typename Use> Status readJson(const std::string &path, Use &&use) {
-  const auto text = FolderFile::readAll(path, kMostJson);
+  const auto text = FolderFile::readAll(path, kJsonBytes);
   if (!text) return text.error();
   const Json json = Json::parse(withoutLastComma(*text), nullptr, false);
   if (!json.is_object()) return Error{path, "", 0, "it is not a JSON object"};
@@ -58,7 +58,7 @@ void readDispatchFields(const Json &json, Description &d) {
   if (d.kernel.empty()) d.kernel = d.symbol;
   if (json.contains("agent_name")) d.gpu = line.text("agent_name");
   if (json.contains("isa_name")) d.isa = line.text("isa_name");
-  d.kernel_object = line.number("kernel_object", kHighestAddress);
+  d.kernel_object = line.number("kernel_object", kEndOfAddresses);
   d.grid = line.three("grid");
   d.workgroup = line.three("block");
   for (const uint32_t size : d.workgroup)
@@ -93,10 +93,10 @@ Status PerfLabCapture::readDispatch() {
                              [&](const Json &json) { readDispatchFields(json, description_); });
       !read)
     return read;
-  const auto code = FolderFile::readAll(folder_ + "/kernel.hsaco", kMostCode);
+  const auto code = FolderFile::readAll(folder_ + "/kernel.hsaco", kHsacoBytes);
   if (!code) return code.error();
   code_.assign(code->begin(), code->end());
-  const auto arguments = FolderFile::readAll(folder_ + "/kernarg.bin", kMostArguments);
+  const auto arguments = FolderFile::readAll(folder_ + "/kernarg.bin", kKernargBytes);
   if (!arguments) return arguments.error();
   description_.arguments.assign(arguments->begin(), arguments->end());
   return Done();
@@ -107,13 +107,13 @@ Status PerfLabCapture::readMemory() {
   Status read = readJson(path, [&](const Json &json) {
     const auto list = json.find("regions");
     if (list == json.end() || !list->is_array()) JsonFields::fail("regions", "is not a list");
-    if (list->size() > kMostRegions) JsonFields::fail("regions", "has too many of them");
+    if (list->size() > kMostAllocations) JsonFields::fail("regions", "has too many of them");
     for (const Json &each : *list) {
       if (!each.is_object()) JsonFields::fail("regions", "has something else than objects");
       const JsonFields line(each);
-      const Memory memory{line.number("base", kHighestAddress),
-                          line.number("size", kHighestAddress)};
-      if (memory.end() > kHighestAddress) JsonFields::fail("size", "reaches beyond all addresses");
+      const Memory memory{line.number("base", kEndOfAddresses),
+                          line.number("size", kEndOfAddresses)};
+      if (memory.end() > kEndOfAddresses) JsonFields::fail("size", "reaches beyond all addresses");
       if (memory.size != 0) memory_.push_back(memory);
     }
   });

@@ -53,23 +53,10 @@ std::string_view asText(std::span<const uint8_t> bytes) {
 }
 
 void describe(JsonWriter &json, const Description &d) {
-  const auto three = [&](const char *name, const std::array<uint32_t, 3> &values) {
-    json.list(name, [&] {
-      for (const uint32_t value : values) json.value(value);
-    });
-  };
   json.object([&] {
     json.field("type", "capture");
     json.field("version", kVersion);
-    json.field("fade", d.fade);
-    json.field("runtime", d.runtime);
-    json.field("gpu", d.gpu);
-    json.field("isa", d.isa);
-    json.field("kernel", d.kernel);
-    json.field("symbol", d.symbol);
-    json.field("dispatch", d.dispatch);
-    three("grid", d.grid);
-    three("workgroup", d.workgroup);
+    writeDispatch(json, d);
     json.field("dimensions", d.dimensions);
     json.field("private_segment", d.private_segment);
     json.field("group_segment", d.group_segment);
@@ -78,11 +65,6 @@ void describe(JsonWriter &json, const Description &d) {
     json.field("queue_address", d.queue_address);
     json.field("arguments", hex(d.arguments));
     json.field("is_cooperative", d.is_cooperative);
-    json.field("has_after", d.has_after);
-    json.field("is_minimised", d.is_minimised);
-    json.field("only_reachable", d.only_reachable);
-    json.field("other_queues_busy", d.other_queues_busy);
-    json.field("duration_ns", d.duration_ns);
   });
   for (const Region &region : d.regions)
     json.object([&] {
@@ -98,6 +80,33 @@ void describe(JsonWriter &json, const Description &d) {
 }
 
 } // namespace
+
+void writeDispatch(JsonWriter &json, const Description &d) {
+  const auto three = [&](const char *name, const std::array<uint32_t, 3> &values) {
+    json.list(name, [&] {
+      for (const uint32_t value : values) json.value(value);
+    });
+  };
+  json.field("fade", d.fade);
+  json.field("runtime", d.runtime);
+  json.field("gpu", d.gpu);
+  json.field("isa", d.isa);
+  json.field("kernel", d.kernel);
+  json.field("symbol", d.symbol);
+  json.field("dispatch", d.dispatch);
+  three("grid", d.grid);
+  three("workgroup", d.workgroup);
+  json.field("has_after", d.has_after);
+  json.field("is_minimised", d.is_minimised);
+  json.field("only_reachable", d.only_reachable);
+  json.field("other_queues_busy", d.other_queues_busy);
+  json.field("duration_ns", d.duration_ns);
+}
+
+std::string busyText(const Description &d) {
+  return d.other_queues_busy == 1 ? "1 other queue, or copies"
+                                  : fmt::format("{} other queues, or copies", d.other_queues_busy);
+}
 
 std::string folderName(std::string_view kernel) {
   constexpr std::size_t longest = 60;

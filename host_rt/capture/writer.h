@@ -15,6 +15,10 @@
 #include <string>
 #include <vector>
 
+namespace fade {
+class JsonWriter;
+}
+
 namespace fade::capture {
 
 class Writer {
@@ -64,6 +68,10 @@ private:
   bool is_finished_ = false;
 };
 
+/// What manifests and `fadeprobe captures --json` both say of a dispatch, into an open object.
+void writeDispatch(JsonWriter &json, const Description &description);
+/// Who was not at rest, if other_queues_busy is not 0.
+std::string busyText(const Description &description);
 /// A name for a folder, made of a kernel's: letters, digits and a few signs.
 std::string folderName(std::string_view kernel);
 

@@ -548,8 +548,7 @@ void CaptureSession::finish(Job &job, double seconds) {
        job.description.kernel, job.ordinal, inMib(sizes.memory), inMib(sizes.on_disk), seconds,
        job.description.other_queues_busy == 0
            ? ""
-           : fmt::format("; {} other queues or copies were not at rest",
-                         job.description.other_queues_busy),
+           : fmt::format("; not at rest meanwhile: {}", capture::busyText(job.description)),
        job.writer->path());
 }
 

@@ -96,9 +96,14 @@ struct FakeCalls {
     return HSA_STATUS_SUCCESS;
   }
 
-  static hsa_status_t systemInfo(hsa_system_info_t, void *value) {
+  static hsa_status_t systemInfo(hsa_system_info_t what, void *value) {
+    constexpr int build_version = 0x200;
+    if (static_cast<int>(what) == build_version) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     put(value, uint64_t{1'000'000'000});
     return HSA_STATUS_SUCCESS;
+  }
+  static hsa_status_t extensionTable(uint16_t, uint16_t, size_t, void *) {
+    return HSA_STATUS_ERROR; // there is none
   }
   static hsa_status_t iterateAgents(hsa_status_t (*callback)(hsa_agent_t, void *), void *data) {
     callback(current->gpu.handle, data);
@@ -268,6 +273,7 @@ FakeHsa::FakeHsa() {
   api.amd.hsa_amd_signal_async_handler_fn = FakeCalls::onSignal;
   api.amd.hsa_amd_profiling_get_dispatch_time_fn = FakeCalls::dispatchTime;
   api.core.hsa_system_get_info_fn = FakeCalls::systemInfo;
+  api.core.hsa_system_get_major_extension_table_fn = FakeCalls::extensionTable;
   api.core.hsa_iterate_agents_fn = FakeCalls::iterateAgents;
   api.core.hsa_agent_get_info_fn = FakeCalls::agentInfo;
   api.core.hsa_agent_iterate_isas_fn = FakeCalls::iterateIsas;

@@ -1,0 +1,329 @@
+// Captures while an application runs: what is put around its packets, and what comes of it. The
+// test is the GPU: it completes signals and writes memory.
+#include "fake_hsa.h"
+#include "hsa/capture_session.h"
+#include "hsa/code_hooks.h"
+#include "hsa/copy_hooks.h"
+#include "hsa/queue_hooks.h"
+#include "hsa/runtime.h"
+
+#include "capture/reader.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+#include <unistd.h>
+
+namespace fade {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using capture::kPageSize;
+
+const std::string kSample = FADE_TEST_DATA "/triton/gfx90a/vector_add.hsaco";
+
+class Capture : public testing::Test {
+protected:
+  Capture() {
+    settings.capture = (folder_ / "captures").string();
+    settings.log_location = folder_ / "report";
+    settings.progress = false;
+    fs::create_directories(folder_);
+    memory = static_cast<uint8_t *>(std::aligned_alloc(kPageSize, 2 * kPageSize));
+    std::memset(memory, 1, 2 * kPageSize);
+  }
+  ~Capture() override {
+    Runtime::finishAndRelease();
+    fs::remove_all(folder_);
+    std::free(memory);
+  }
+
+  void start() {
+    Runtime::start(settings);
+    static auto *all = new std::vector<const Runtime *>; // LeakSanitizer finds them there
+    all->push_back(Runtime::active());
+    hookCode(hsa.tables());
+    hookQueues(hsa.tables());
+    hookCopies(hsa.tables(), true);
+    const auto code = codeobj::CodeObject::open(*codeobj::Blob::mapFile(kSample));
+    symbol = std::string((*code)->kernelName(0).name);
+    object = hsa.kernelObject(hsa.load(kSample), symbol);
+    session().memory().addPool(memory, 2 * kPageSize - 100, *hsa.host.host_pool,
+                               Runtime::active()->agents());
+  }
+  static CaptureSession &session() { return *Runtime::active()->captures(); }
+
+  FakeHsa::Packets ring(hsa_queue_t *queue, hsa_signal_t signal = {}) {
+    hsa_kernel_dispatch_packet_t packet{};
+    packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE;
+    packet.setup = 1 << HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS;
+    packet.workgroup_size_x = packet.grid_size_x = 64;
+    packet.workgroup_size_y = packet.workgroup_size_z = 1;
+    packet.grid_size_y = packet.grid_size_z = 1;
+    packet.kernel_object = object;
+    packet.kernarg_address = arguments.data();
+    packet.completion_signal = signal;
+    return hsa.ring(queue, {packet});
+  }
+
+  static hsa_barrier_and_packet_t asBarrier(const hsa_kernel_dispatch_packet_t &packet) {
+    hsa_barrier_and_packet_t barrier;
+    std::memcpy(&barrier, &packet, sizeof barrier);
+    return barrier;
+  }
+  static int typeOf(const hsa_kernel_dispatch_packet_t &packet) {
+    return packet.header >> HSA_PACKET_HEADER_TYPE & 0xff;
+  }
+  static int64_t valueOf(hsa_signal_t signal) {
+    return hsaApi().core.hsa_signal_load_scacquire_fn(signal);
+  }
+  /// False if it does not come to that within a time that only a broken program needs.
+  static bool comesTo(hsa_signal_t signal, int64_t value) {
+    for (int i = 0; i < 20000 && valueOf(signal) != value; ++i) std::this_thread::sleep_for(1ms);
+    return valueOf(signal) == value;
+  }
+  hsa_signal_t signalOf(int64_t value) {
+    hsa_signal_t signal{};
+    (void)hsaApi().core.hsa_signal_create_fn(value, 0, nullptr, &signal);
+    return signal;
+  }
+
+  /// The packets of a captured dispatch, as the GPU gets them.
+  struct Gates {
+    hsa_signal_t reached, go, done, leave;
+  };
+  static Gates gatesOf(const FakeHsa::Packets &packets) {
+    return {packets[0].completion_signal, asBarrier(packets[1]).dep_signal[0],
+            packets[2].completion_signal, asBarrier(packets[3]).dep_signal[0]};
+  }
+  std::vector<std::string> captured() const {
+    std::vector<std::string> names;
+    for (const auto &entry : fs::directory_iterator(settings.capture))
+      names.push_back(entry.path().filename());
+    return names;
+  }
+  bool comesToCaptures(std::size_t count) const {
+    for (int i = 0; i < 20000; ++i) {
+      if (fs::exists(settings.capture) && captured().size() == count &&
+          !captured()[0].ends_with(capture::kPartial))
+        return true;
+      std::this_thread::sleep_for(1ms);
+    }
+    return false;
+  }
+
+  FakeHsa hsa;
+  Settings settings;
+  uint8_t *memory = nullptr; ///< two pages that the GPU sees
+  std::string symbol;
+  uint64_t object = 0;
+  alignas(64) std::array<uint8_t, 512> arguments{7, 8, 9};
+
+private:
+  const fs::path folder_ =
+      fs::path(testing::TempDir()) / ("fade-capture-session-" + std::to_string(getpid()));
+};
+
+TEST_F(Capture, GatesStandAroundADispatch) {
+  start();
+  const auto packets = ring(hsa.createQueue(64));
+  ASSERT_GE(packets.size(), 5u);
+  EXPECT_EQ(typeOf(packets[0]), HSA_PACKET_TYPE_BARRIER_AND);
+  EXPECT_EQ(typeOf(packets[1]), HSA_PACKET_TYPE_BARRIER_AND);
+  EXPECT_EQ(typeOf(packets[2]), HSA_PACKET_TYPE_KERNEL_DISPATCH);
+  EXPECT_EQ(typeOf(packets[3]), HSA_PACKET_TYPE_BARRIER_AND);
+  EXPECT_EQ(packets[2].kernel_object, object);
+  EXPECT_NE(packets[2].header >> HSA_PACKET_HEADER_BARRIER & 1, 0) << "nothing runs beside it";
+  const Gates gates = gatesOf(packets);
+  EXPECT_EQ(valueOf(gates.go), 1);
+  EXPECT_EQ(valueOf(gates.leave), 1);
+  hsa.complete(gates.reached);
+  hsa.complete(gates.done);
+  EXPECT_TRUE(comesTo(gates.leave, 0));
+}
+
+TEST_F(Capture, MemoryBeforeAndAfterIsThatWhichTheKernelFoundAndLeft) {
+  start();
+  const hsa_signal_t theirs = signalOf(1);
+  const Gates gates = gatesOf(ring(hsa.createQueue(64), theirs));
+  std::this_thread::sleep_for(5ms);
+  EXPECT_EQ(valueOf(gates.go), 1) << "the GPU has not come to it yet";
+  hsa.complete(gates.reached);
+  ASSERT_TRUE(comesTo(gates.go, 0));
+  std::memset(memory + kPageSize, 2, kPageSize); // the kernel
+  hsa.complete(gates.done);
+  ASSERT_TRUE(comesTo(gates.leave, 0));
+  EXPECT_EQ(valueOf(theirs), 0) << "the application is told";
+  ASSERT_TRUE(comesToCaptures(1));
+  auto reader = capture::Reader::open(settings.capture + "/" + captured()[0]);
+  ASSERT_TRUE(reader.ok()) << reader.error().message();
+  const capture::Description &d = (*reader)->description();
+  EXPECT_EQ(d.symbol, symbol);
+  EXPECT_EQ(d.dispatch, 1u);
+  EXPECT_EQ(d.grid[0], 64u);
+  EXPECT_EQ(d.other_queues_busy, 0u);
+  ASSERT_GE(d.arguments.size(), 3u);
+  EXPECT_EQ(d.arguments[2], 9);
+  ASSERT_EQ(d.regions.size(), 1u);
+  EXPECT_EQ(d.regions[0].address, reinterpret_cast<uint64_t>(memory));
+  EXPECT_EQ(d.regions[0].used, 2 * kPageSize - 100);
+  std::vector<std::pair<uint64_t, int>> before, after;
+  (void)(*reader)->forStored(capture::State::before, 0, [&](uint64_t page, const uint8_t *bytes) {
+    before.emplace_back(page, bytes[100]);
+  });
+  (void)(*reader)->forStored(capture::State::after, 0, [&](uint64_t page, const uint8_t *bytes) {
+    after.emplace_back(page, bytes[100]);
+  });
+  EXPECT_EQ(before, (std::vector<std::pair<uint64_t, int>>{{0, 1}, {1, 1}}));
+  EXPECT_EQ(after, (std::vector<std::pair<uint64_t, int>>{{1, 2}}));
+}
+
+TEST_F(Capture, OtherQueuesWaitAtTheDoorUntilMemoryWasRead) {
+  settings.capture_limit = 1;
+  start();
+  hsa_queue_t *own = hsa.createQueue(64), *other = hsa.createQueue(64);
+  const Gates gates = gatesOf(ring(own));
+  hsa.complete(gates.reached);
+  ASSERT_TRUE(comesTo(gates.go, 0));
+  const auto packets = ring(other); // while the kernel runs
+  ASSERT_GE(packets.size(), 2u);
+  ASSERT_EQ(typeOf(packets[0]), HSA_PACKET_TYPE_BARRIER_AND);
+  const hsa_signal_t door = asBarrier(packets[0]).dep_signal[0];
+  ASSERT_NE(door.handle, 0u);
+  EXPECT_EQ(typeOf(packets[1]), HSA_PACKET_TYPE_KERNEL_DISPATCH)
+      << "and that is all there is to it";
+  EXPECT_EQ(valueOf(door), 1);
+  hsa.complete(gates.done);
+  EXPECT_TRUE(comesTo(door, 0));
+  ASSERT_TRUE(comesToCaptures(1));
+  const auto later = ring(other);
+  EXPECT_EQ(typeOf(later[0]), HSA_PACKET_TYPE_KERNEL_DISPATCH) << "nothing more is captured";
+}
+
+TEST_F(Capture, WhatOtherQueuesHaveUnderWayIsWaitedForAndSaidIfItDoesNotEnd) {
+  settings.capture_limit = 1;
+  settings.dispatches = {DispatchChoice::Kind::range, 2, 2};
+  settings.patience = 0.2;
+  start();
+  hsa_queue_t *own = hsa.createQueue(64), *other = hsa.createQueue(64);
+  (void)ring(other); // never ends
+  const Gates gates = gatesOf(ring(own));
+  hsa.complete(gates.reached);
+  ASSERT_TRUE(comesTo(gates.go, 0));
+  hsa.complete(gates.done);
+  ASSERT_TRUE(comesToCaptures(1));
+  const auto reader = capture::Reader::open(settings.capture + "/" + captured()[0]);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ((*reader)->description().other_queues_busy, 1u);
+}
+
+TEST_F(Capture, CopiesWaitUntilMemoryWasRead) {
+  settings.capture_limit = 1;
+  start();
+  const Gates gates = gatesOf(ring(hsa.createQueue(64)));
+  hsa.complete(gates.reached);
+  ASSERT_TRUE(comesTo(gates.go, 0));
+  const hsa_signal_t door = session().doorForCopies();
+  ASSERT_NE(door.handle, 0u);
+  EXPECT_EQ(valueOf(door), 1);
+  session().copyBegins(); // one that slipped through
+  session().copyEnds();
+  hsa.complete(gates.done);
+  EXPECT_TRUE(comesTo(door, 0));
+  EXPECT_EQ(session().doorForCopies().handle, 0u);
+  ASSERT_TRUE(comesToCaptures(1));
+  const auto reader = capture::Reader::open(settings.capture + "/" + captured()[0]);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ((*reader)->description().other_queues_busy, 1u) << "it is said";
+}
+
+TEST_F(Capture, GatesOpenAtTheEndEvenIfTheGpuNeverCameToThem) {
+  settings.patience = 0.2;
+  start();
+  const Gates gates = gatesOf(ring(hsa.createQueue(64)));
+  std::thread gpu([&] { // comes to it late
+    EXPECT_TRUE(comesTo(gates.go, 0));
+    hsa.complete(gates.done);
+  });
+  session().stop();
+  EXPECT_EQ(valueOf(gates.go), 0);
+  gpu.join();
+  EXPECT_TRUE(comesTo(gates.leave, 0));
+  EXPECT_FALSE(fs::exists(settings.capture) && !captured().empty());
+}
+
+TEST_F(Capture, ThreadsThatLaunchMeanwhileLoseNoPacket) {
+  settings.capture_limit = 3;
+  start();
+  std::atomic<bool> is_over{false};
+  std::mutex ringing; // the fake GPU gives one thread its packets at a time
+  std::vector<std::thread> threads;
+  std::atomic<int> dispatches{0};
+  std::mutex gates_mutex;
+  std::deque<Gates> waiting;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      hsa_queue_t *queue = nullptr;
+      {
+        const std::lock_guard lock(ringing);
+        queue = hsa.createQueue(1024);
+      }
+      for (int i = 0; i < 20; ++i) {
+        FakeHsa::Packets packets;
+        {
+          const std::lock_guard lock(ringing);
+          packets = ring(queue);
+        }
+        for (std::size_t at = 0; at < packets.size(); ++at) {
+          if (typeOf(packets[at]) != HSA_PACKET_TYPE_KERNEL_DISPATCH) continue;
+          ++dispatches;
+          const bool is_gated = at >= 2 && asBarrier(packets[at - 1]).dep_signal[0].handle != 0 &&
+                                packets[at - 2].completion_signal.handle != 0 &&
+                                at + 1 < packets.size() &&
+                                asBarrier(packets[at + 1]).dep_signal[0].handle != 0;
+          if (!is_gated) continue;
+          const std::lock_guard lock(gates_mutex);
+          waiting.push_back(
+              {packets[at - 2].completion_signal, asBarrier(packets[at - 1]).dep_signal[0],
+               packets[at].completion_signal, asBarrier(packets[at + 1]).dep_signal[0]});
+        }
+        // What is not gated has ended as soon as it was launched.
+        for (const auto &packet : packets)
+          if (typeOf(packet) == HSA_PACKET_TYPE_BARRIER_AND &&
+              asBarrier(packet).dep_signal[0].handle == 0 && packet.completion_signal.handle != 0)
+            hsaApi().core.hsa_signal_store_screlease_fn(packet.completion_signal, 0);
+      }
+    });
+  std::thread gpu([&] {
+    while (!is_over) {
+      Gates gates{};
+      {
+        const std::lock_guard lock(gates_mutex);
+        if (!waiting.empty()) {
+          gates = waiting.front();
+          waiting.pop_front();
+        }
+      }
+      if (gates.go.handle == 0) {
+        std::this_thread::sleep_for(100us);
+        continue;
+      }
+      EXPECT_TRUE(comesTo(gates.go, 0));
+      hsaApi().core.hsa_signal_store_screlease_fn(gates.done, 0);
+      EXPECT_TRUE(comesTo(gates.leave, 0));
+    }
+  });
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_TRUE(comesToCaptures(3));
+  is_over = true;
+  gpu.join();
+  EXPECT_EQ(dispatches.load(), 80);
+}
+
+} // namespace
+} // namespace fade
