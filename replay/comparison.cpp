@@ -166,9 +166,9 @@ void Comparer::compareRegion(std::size_t region, const std::vector<PageId> &page
 namespace {
 
 std::string allocationText(const capture::Region &region) {
-  return fmt::format("{:#x} ({} bytes, {}{})", region.address, region.size,
-                     capture::kRegionKinds[static_cast<std::size_t>(region.kind)],
-                     region.on_host ? ", host" : "");
+  return fmt::format(
+      "{:#x} ({} bytes, {}{})", region.address, region.used != 0 ? region.used : region.size,
+      capture::kRegionKinds[static_cast<std::size_t>(region.kind)], region.on_host ? ", host" : "");
 }
 
 std::string errorText(const RegionDifference &d) {

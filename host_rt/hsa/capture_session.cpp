@@ -198,6 +198,7 @@ void CaptureSession::work() {
     process(*job);
     const std::lock_guard lock(mutex_);
     is_working_ = false;
+    kernel_.clear();
     changed_.notify_all();
   }
   const std::lock_guard lock(mutex_);
@@ -388,7 +389,7 @@ void CaptureSession::readState(Job &job, capture::State state) {
                                              runtime_.settings().patient(kCopyPatience));
   if (state == capture::State::before) {
     job.regions = memory_.seenBy(*job.queue->agent);
-    showProgress(job);
+    beginProgress(job);
     if (runtime_.settings().capture_reachable) {
       readReachable(job);
     } else {
@@ -403,16 +404,22 @@ void CaptureSession::readState(Job &job, capture::State state) {
     if (memory_.isStillThere(job.regions[i]) && !readRegion(job, state, i, nullptr)) return;
 }
 
-void CaptureSession::showProgress(const Job &job) {
-  read_ = 0;
-  if (!runtime_.settings().progress || !ProgressLine::isPossible()) return;
+void CaptureSession::beginProgress(const Job &job) {
   uint64_t total = 0; // before and after
   for (const VisibleRegion &region : job.regions) total += 2 * region.region.size;
-  progress_ =
-      std::make_unique<ProgressLine>([this, total, name = job.description.kernel](double seconds) {
-        return fmt::format("capture: {}: {} of {} read, {:.0f} s", name, inMib(read_.load()),
-                           inMib(total), seconds);
-      });
+  read_ = 0;
+  to_read_ = total;
+  const std::lock_guard lock(mutex_);
+  kernel_ = job.description.kernel;
+}
+
+std::string CaptureSession::progress(double seconds) {
+  const std::lock_guard lock(mutex_);
+  const std::string head = fmt::format("fade: {:.0f} s, ", seconds);
+  if (is_working_ && !kernel_.empty())
+    return head + fmt::format("capturing {}: {} of {} read", kernel_, inMib(read_.load()),
+                              inMib(to_read_.load()));
+  return head + fmt::format("{} capture{}", made_, made_ == 1 ? "" : "s");
 }
 
 void CaptureSession::abandon(Job &job, const std::string &why) {
@@ -515,7 +522,6 @@ void CaptureSession::process(Job &job) {
   openDoor();
   const double held = std::chrono::duration<double>(SteadyClock::now() - began).count();
   finish(job, held);
-  progress_ = nullptr;
   note("capture: {} read in {:.3f} s of processor time", inMib(read_.load()),
        processorSeconds() - cpu_before);
   if (!is_done) return; // the GPU may still write to them
@@ -543,6 +549,10 @@ void CaptureSession::finish(Job &job, double seconds) {
   }
   const Status done = job.writer->finish(job.description, code);
   if (!done) return abandon(job, done.error().message());
+  {
+    const std::lock_guard lock(mutex_);
+    ++made_;
+  }
   const capture::Sizes &sizes = job.writer->sizes();
   warn("captured {} (dispatch {}): {} of memory, {} on disk, {:.2f} s{}: {}",
        job.description.kernel, job.ordinal, inMib(sizes.memory), inMib(sizes.on_disk), seconds,

@@ -9,7 +9,6 @@
 // barrier in front, and what was under way before is waited for, with patience.
 #pragma once
 
-#include "base/progress_line.h"
 #include "capture/writer.h"
 #include "hsa/memory_reader.h"
 #include "hsa/packet_rewrite.h"
@@ -53,6 +52,9 @@ public:
   void copyBegins();
   void copyEnds();
 
+  /// For people: how far the capture under way is, and how many there were.
+  std::string progress(double seconds);
+
   /// Before the process ends: lets captures come to an end and opens all gates.
   void stop();
 
@@ -90,7 +92,7 @@ private:
   void readReachable(Job &job);
   /// False if nothing is written any more.
   bool readRegion(Job &job, capture::State state, std::size_t region, Reachable *reachable);
-  void showProgress(const Job &job);
+  void beginProgress(const Job &job);
   bool waitUntilDone(Job &job);
   void readDuration(Job &job) const;
   static void letLeave(Job &job);
@@ -107,8 +109,7 @@ private:
   Runtime &runtime_;
   VisibleMemory memory_;
   std::unique_ptr<MemoryReader> reader_;
-  std::unique_ptr<ProgressLine> progress_; ///< while a capture takes long
-  std::atomic<uint64_t> read_{0};          ///< bytes, for it
+  std::atomic<uint64_t> read_{0}, to_read_{0}; ///< bytes of the capture under way
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -118,6 +119,8 @@ private:
   bool is_working_ = false; ///< on a job
   bool is_stopping_ = false, has_thread_ = false, has_ended_ = false;
   uint64_t taken_ = 0; ///< dispatches
+  uint64_t made_ = 0;  ///< captures
+  std::string kernel_; ///< of the capture under way
   hsa_signal_t door_{}, copy_door_{};
   uint32_t copies_ = 0;                    ///< that engines have
   uint32_t copies_through_ = 0;            ///< that engines got while memory was read

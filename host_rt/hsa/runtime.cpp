@@ -200,7 +200,9 @@ void Runtime::startThreads() {
   patience.stuck = settings_.patient(patience.stuck);
   collector_ = std::make_unique<Collector>(*analysis_, patience);
   if (settings_.progress && ProgressLine::isPossible())
-    progress_ = std::make_unique<ProgressLine>(describeProgress(*analysis_, collector_.get()));
+    progress_ = std::make_unique<ProgressLine>(
+        captures_ ? [this](double seconds) { return captures_->progress(seconds); }
+                  : describeProgress(*analysis_, collector_.get()));
   watchCache();
   is_running_.store(true, std::memory_order_release);
 }

@@ -153,13 +153,18 @@ TEST_F(Capture, MemoryBeforeAndAfterIsThatWhichTheKernelFoundAndLeft) {
   const Gates gates = gatesOf(ring(hsa.createQueue(64), theirs));
   std::this_thread::sleep_for(5ms);
   EXPECT_EQ(valueOf(gates.go), 1) << "the GPU has not come to it yet";
+  EXPECT_EQ(session().progress(3.2), "fade: 3 s, 0 captures");
   hsa.complete(gates.reached);
   ASSERT_TRUE(comesTo(gates.go, 0));
+  EXPECT_EQ(session().progress(4), "fade: 4 s, capturing vector_add: 0.0 MiB of 0.0 MiB read");
   std::memset(memory + kPageSize, 2, kPageSize); // the kernel
   hsa.complete(gates.done);
   ASSERT_TRUE(comesTo(gates.leave, 0));
   EXPECT_EQ(valueOf(theirs), 0) << "the application is told";
   ASSERT_TRUE(comesToCaptures(1));
+  for (int i = 0; i < 20000 && session().progress(5) != "fade: 5 s, 1 capture"; ++i)
+    std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(session().progress(5), "fade: 5 s, 1 capture");
   auto reader = capture::Reader::open(settings.capture + "/" + captured()[0]);
   ASSERT_TRUE(reader.ok()) << reader.error().message();
   const capture::Description &d = (*reader)->description();
