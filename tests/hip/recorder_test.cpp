@@ -116,7 +116,7 @@ TEST_F(Recorder, TextsStructuresAndFloatsAreThere) {
   EXPECT_EQ(json(all[1]), R"({"args":{"hip_error":"hipErrorLaunchOutOfResources"},)"
                           R"("result":"hipErrorSomething"})");
   EXPECT_EQ(json(all[2]), R"({"args":{"x":-8,"y":9,"z":0,"w":0,"f":"hipChannelFormatKindFloat"},)"
-                          R"("result":[4294967288,9,3,4,5,0]})");
+                          R"("result":{"x":-8,"y":9,"z":3,"w":4,"f":5}})");
 }
 
 TEST_F(Recorder, CallsWithinCallsHaveAParentAlsoWhenBlocksAreFull) {
