@@ -119,4 +119,28 @@ void recordLibraries() noexcept {
   }
 }
 
+AddressRange rangeAround(const void *address) noexcept {
+  struct Search {
+    uint64_t address;
+    AddressRange found;
+  } search{reinterpret_cast<uint64_t>(address), {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info *info, std::size_t, void *data) {
+        auto &wanted = *static_cast<Search *>(data);
+        AddressRange range{UINT64_MAX, 0};
+        for (unsigned i = 0; i < info->dlpi_phnum; ++i) {
+          const ElfW(Phdr) &header = info->dlpi_phdr[i];
+          if (header.p_type != PT_LOAD) continue;
+          const uint64_t begin = info->dlpi_addr + header.p_vaddr;
+          range.begin = std::min<uint64_t>(range.begin, begin);
+          range.end = std::max<uint64_t>(range.end, begin + header.p_memsz);
+        }
+        if (!range.has(wanted.address)) return 0;
+        wanted.found = range;
+        return 1;
+      },
+      &search);
+  return search.found;
+}
+
 } // namespace fade::hip

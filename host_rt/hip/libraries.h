@@ -2,7 +2,16 @@
 // Addresses of stacks are resolved with that later, also if the library is gone by then.
 #pragma once
 
+#include <cstdint>
+
 namespace fade::hip {
+
+struct AddressRange {
+  uint64_t begin = 0, end = 0;
+  bool has(uint64_t address) const { return address >= begin && address < end; }
+};
+/// Of the library that the address is in; empty if it is in none.
+AddressRange rangeAround(const void *address) noexcept;
 
 /// Somebody calls dlopen(file). `caller`: the address it returns to.
 void recordRequest(const char *file, const void *caller) noexcept;

@@ -5,11 +5,6 @@
 
 namespace fade::hip {
 
-struct AddressRange {
-  uint64_t begin = 0, end = 0;
-  bool has(uint64_t address) const { return address >= begin && address < end; }
-};
-
 /// Puts the frames of Python that this thread is in (events::kInterpretedFrame) where the
 /// interpreter's own functions stand among these `count` addresses, of which there may be `most`.
 /// Returns how many there are then.

@@ -33,25 +33,7 @@ bool isNewStack(uint64_t id) noexcept {
 }
 
 /// Where libfade.so itself is: its own frames are nobody's business.
-AddressRange findOwn() noexcept {
-  AddressRange own;
-  dl_iterate_phdr(
-      [](dl_phdr_info *info, std::size_t, void *data) {
-        AddressRange range{UINT64_MAX, 0};
-        for (unsigned i = 0; i < info->dlpi_phnum; ++i) {
-          const ElfW(Phdr) &header = info->dlpi_phdr[i];
-          if (header.p_type != PT_LOAD) continue;
-          const uint64_t begin = info->dlpi_addr + header.p_vaddr;
-          range.begin = std::min<uint64_t>(range.begin, begin);
-          range.end = std::max<uint64_t>(range.end, begin + header.p_memsz);
-        }
-        if (!range.has(reinterpret_cast<uint64_t>(&isNewStack))) return 0;
-        *static_cast<AddressRange *>(data) = range;
-        return 1;
-      },
-      &own);
-  return own;
-}
+AddressRange findOwn() noexcept { return rangeAround(reinterpret_cast<const void *>(&isNewStack)); }
 
 struct Walk {
   std::array<uint64_t, kMostFrames> frames;
