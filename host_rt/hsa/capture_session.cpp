@@ -146,7 +146,10 @@ bool CaptureSession::putMark(std::optional<DispatchPacket> before, Packets &out,
 
 /// In one critical section: a batch is behind the door, or its marks are known.
 void CaptureSession::passDoor(QueueState &queue, Packets &packets, std::vector<Mark> marks) {
-  if (closed_for_ && closed_for_ != &queue) packets.insert(packets.begin(), barrier(door_, {}));
+  if (closed_for_ && closed_for_ != &queue) {
+    packets.insert(packets.begin(), barrier(door_, {}));
+    for (Mark &mark : marks) mark.door = door_.handle;
+  }
   std::deque<Mark> &known = marks_[&queue].marks;
   known.insert(known.end(), marks.begin(), marks.end());
   while (known.size() > 1 && isReached(known[1].signal)) {
@@ -265,7 +268,10 @@ void CaptureSession::copyEnds() {
 bool CaptureSession::isAtRest(const QueueState *queue) {
   const std::lock_guard lock(mutex_);
   const Marks &known = marks_[queue];
-  if (known.marks.empty() || isReached(known.marks.back().signal)) return true;
+  // What came after the door was closed stands behind it.
+  const auto end = std::ranges::find_if(
+      known.marks, [&](const Mark &mark) { return closed_for_ && mark.door == door_.handle; });
+  if (end == known.marks.begin() || isReached(std::prev(end)->signal)) return true;
   if (known.queue && known.queue->destroyed.load(std::memory_order_acquire)) return true;
   // It stands at gates of its own.
   if (std::ranges::any_of(waiting_, [&](const auto &job) {
@@ -273,8 +279,8 @@ bool CaptureSession::isAtRest(const QueueState *queue) {
       }))
     return true;
   // It stands before a packet that waits for others, which are at rest as well.
-  const auto next =
-      std::ranges::find_if(known.marks, [](const Mark &mark) { return !isReached(mark.signal); });
+  const auto next = std::find_if(known.marks.begin(), end,
+                                 [](const Mark &mark) { return !isReached(mark.signal); });
   if (next == known.marks.begin()) return false;
   const Mark &last = *std::prev(next);
   bool waits = false, is_over = false;
@@ -298,6 +304,7 @@ uint32_t CaptureSession::quiesce(const QueueState &own) {
     bool is_at_rest = false;
     while (!(is_at_rest = isAtRest(queue)) && SteadyClock::now() < deadline)
       std::this_thread::sleep_for(kPoll);
+    if (!is_at_rest) note("capture: another queue does not come to rest");
     busy += is_at_rest ? 0 : 1;
   }
   // Copies that engines have.
@@ -305,6 +312,7 @@ uint32_t CaptureSession::quiesce(const QueueState &own) {
     {
       const std::lock_guard lock(mutex_);
       is_reading_ = copies_ == 0 || SteadyClock::now() >= deadline;
+      if (is_reading_ && copies_ != 0) note("capture: {} copies do not come to an end", copies_);
       if (is_reading_) return busy + (copies_ == 0 ? 0 : 1);
     }
     std::this_thread::sleep_for(kPoll);

@@ -80,6 +80,7 @@ private:
     hsa_signal_t signal{};
     std::array<hsa_signal_t, 5> waits_for{};
     bool for_any = false; ///< of them; else for all
+    uint64_t door = 0;    ///< that it stands behind
   };
   bool putMark(std::optional<DispatchPacket> before, Packets &out, std::vector<Mark> &marks);
   void passDoor(QueueState &queue, Packets &packets, std::vector<Mark> marks);

@@ -97,11 +97,12 @@ class Tests(fade.Test):
 
     def test_four_threads_under_load_are_captured_one_after_the_other(self):
         plain = self.software_gpu([fade.program("captured"), "load"])
-        result = self.capture("load", "-k", "^add", "-d", "5-12", "--limit", "6", env={"FADE_GPU_WORKERS": "2"})
+        result = self.capture("load", "-k", "^add", "-d", "5-12", "--limit", "6", env={"FADE_GPU_WORKERS": "2", "FADE_PATIENCE": "2"})
         self.assertEqual((result.code, result.stdout), (0, plain.stdout), result.stderr)
-        lines = self.bare([fade.PROBE, "captures", "--json", self.captures]).stdout.splitlines()
-        self.assertEqual([json.loads(x)["other_queues_busy"] for x in lines], [0] * 6)
-        for line in map(json.loads, lines):
+        lines = [json.loads(x) for x in self.bare([fade.PROBE, "captures", "--json", self.captures]).stdout.splitlines()]
+        self.assertEqual(len(lines), 6)
+        self.assertEqual([x["other_queues_busy"] for x in lines], [0] * 6)
+        for line in lines:
             checked = json.loads(self.replay(line["path"], "--check", "--json").stdout.splitlines()[1])
             self.assertTrue(checked["equal"])
             # Arguments that threads write for their next launch, but no output of another kernel, which has 16 pages.

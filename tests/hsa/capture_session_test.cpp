@@ -227,6 +227,32 @@ TEST_F(Capture, WhatOtherQueuesHaveUnderWayIsWaitedForAndSaidIfItDoesNotEnd) {
   EXPECT_EQ((*reader)->description().other_queues_busy, 1u);
 }
 
+TEST_F(Capture, WhatStandsBehindTheDoorIsAtRest) {
+  settings.capture_limit = 1;
+  settings.dispatches = {DispatchChoice::Kind::range, 2, 2};
+  settings.patience = 0.2;
+  start();
+  hsa_queue_t *own = hsa.createQueue(64), *busy = hsa.createQueue(64), *late = hsa.createQueue(64);
+  (void)ring(busy); // never ends, so that all is looked at until patience is over
+  const Gates gates = gatesOf(ring(own));
+  hsa.complete(gates.reached);
+  // The door is closed soon; packets that come then are behind it.
+  for (;;) {
+    const auto packets = ring(late);
+    if (typeOf(packets[0]) == HSA_PACKET_TYPE_BARRIER_AND) break;
+    for (const auto &packet : packets)
+      if (typeOf(packet) == HSA_PACKET_TYPE_BARRIER_AND && packet.completion_signal.handle != 0)
+        hsaApi().core.hsa_signal_store_screlease_fn(packet.completion_signal, 0);
+    ASSERT_NE(valueOf(gates.go), 0) << "the door was never closed";
+  }
+  ASSERT_TRUE(comesTo(gates.go, 0));
+  hsa.complete(gates.done);
+  ASSERT_TRUE(comesToCaptures(1));
+  const auto reader = capture::Reader::open(settings.capture + "/" + captured()[0]);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ((*reader)->description().other_queues_busy, 1u) << "only the one that never ends";
+}
+
 TEST_F(Capture, CopiesWaitUntilMemoryWasRead) {
   settings.capture_limit = 1;
   start();
