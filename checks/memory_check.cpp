@@ -119,16 +119,20 @@ void MemoryCheck::bounded(const ObservedWave &wave, const ObservedAccess &access
 
 /// The arguments are a part of a larger allocation of the runtime's.
 void MemoryCheck::arguments(const ObservedWave &wave, const ObservedAccess &access,
-                            Reporter &reporter) {
+                            const LaneSpan &span, Reporter &reporter) {
   constexpr uint64_t near = 4096;
   const uint64_t end = dispatch_.kernarg_address + (dispatch_.kernarg_bytes + kArgumentAlign - 1) /
                                                        kArgumentAlign * kArgumentAlign;
-  const uint64_t address = access.address[0], behind = address + access.size;
-  if (!dispatch_.kernarg_bytes || address < dispatch_.kernarg_address || behind <= end ||
-      address > end + near)
+  if (!dispatch_.kernarg_bytes || span.first < dispatch_.kernarg_address ||
+      span.last + access.size <= end || span.last > end + near)
     return;
+  unsigned lane = 0;
+  forLanes(access.lanes, [&](unsigned one) {
+    if (access.address[one] == span.last) lane = one;
+  });
+  const uint64_t address = span.last;
   Finding f = reporter.begin(Check::memory, Problem::arguments);
-  f.place = reporter.place(wave, 0, access.pc, access.kind, access.size);
+  f.place = reporter.place(wave, lane, access.pc, access.kind, access.size);
   f.address = address;
   f.limit = dispatch_.kernarg_bytes;
   f.distance = static_cast<int64_t>(std::max(address, end) - end);
@@ -151,8 +155,7 @@ void MemoryCheck::access(const ObservedWave &wave, const ObservedAccess &access,
     bounded(wave, access, span, dispatch_.scratch_bytes, Problem::scratch_bounds, reporter);
     break;
   case AccessSpace::global:
-    if (access.path == AccessPath::scalar && access.kind == AccessKind::load)
-      arguments(wave, access, reporter);
+    if (access.kind == AccessKind::load) arguments(wave, access, span, reporter);
     global(wave, access, span, reporter);
   }
   if (access.kind != AccessKind::atomic) return;

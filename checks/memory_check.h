@@ -37,7 +37,8 @@ private:
               Reporter &reporter);
   void bounded(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
                uint64_t limit, Problem problem, Reporter &reporter);
-  void arguments(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
+  void arguments(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
+                 Reporter &reporter);
   Finding describe(const ObservedWave &wave, const ObservedAccess &access, unsigned lane,
                    const Reporter &reporter) const;
 

@@ -28,19 +28,19 @@ void PrivateShadow::write(const ObservedAccess &access) {
 
 uint64_t PrivateShadow::unwritten(const ObservedAccess &access) const {
   uint64_t unwritten = 0;
-  bool is_apart = false;
+  bool is_of_program = access.path == AccessPath::flat;
   const uint64_t first = access.lanes ? access.address[std::countr_zero(access.lanes)] : 0;
   for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
     const uint64_t address = access.address[lane], bit = uint64_t{1} << lane;
-    is_apart |= address != first;
+    is_of_program |= address != first;
     if (!isInside(address, access.size)) continue; // another check's matter
     const uint64_t end = std::min<uint64_t>(address + access.size, written_.size());
     bool is_written = false;
     for (uint64_t at = address; at < end; ++at) is_written |= (written_[at] & bit) != 0;
     if (!is_written) unwritten |= bit;
   }
-  return is_apart || unwritten == access.lanes ? unwritten : 0;
+  return is_of_program ? unwritten : 0;
 }
 
 } // namespace fade::checks

@@ -1,10 +1,11 @@
 // Which bytes of its private memory (scratch: the stack, arrays, spilled registers) each work-item
 // of a wave has written.
 //
-// Compilers read more than programs do: a register that was spilled by some lanes is loaded again
-// by all of them, and what the others get is never used. So a load is taken for a mistake only if
-// no byte of it was written by the lane, and either no other lane that takes part has written its
-// bytes, or lanes read at different places, as they do in arrays and never in spilled registers.
+// Compilers read more than programs do: a spilled register is loaded again by lanes that never
+// stored it, and those of which only some lanes are used are loaded before anybody stored them;
+// what they get is never used. So a load is taken for a mistake only if no byte of it was written
+// by the lane, and it cannot be one of a spilled register: because it is through a pointer (a flat
+// load), or because lanes read at different places, as they do in arrays.
 #pragma once
 
 #include <fade/observer.h>

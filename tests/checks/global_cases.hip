@@ -38,13 +38,13 @@ template <bool broken>
 __global__ void last_block(int *part, unsigned *count, int *out, const int *in) {
   __shared__ bool is_last;
   if (threadIdx.x == 0) {
-    part[blockIdx.x] = in[blockIdx.x] + 7; // finds: race
+    part[blockIdx.x] = in[blockIdx.x] + 7; // finds: race, optimized
     if (!broken) __threadfence();
     is_last = atomicAdd(count, 1u) == gridDim.x - 1;
   }
   __syncthreads();
   if (!is_last) return;
-  if (threadIdx.x < gridDim.x) out[threadIdx.x] = part[threadIdx.x]; // finds: race
+  if (threadIdx.x < gridDim.x) out[threadIdx.x] = part[threadIdx.x]; // finds: race, optimized
 }
 
 // A lock that one of the workgroups does not take.
@@ -122,8 +122,9 @@ template <bool broken> __global__ void same_value(int *found) {
 
 // Cleared in the dispatch that counts.
 template <bool broken> __global__ void clears_while_counting(unsigned *bins, const int *in) {
-  if (broken && blockIdx.x == 1 && threadIdx.x < 64) bins[threadIdx.x] = in[0]; // finds: race
-  atomicAdd(&bins[threadIdx.x % 64], 1u);                                       // finds: race
+  if (broken && blockIdx.x == 1 && threadIdx.x < 64)
+    bins[threadIdx.x] = in[0];            // finds: race, optimized
+  atomicAdd(&bins[threadIdx.x % 64], 1u); // finds: race, optimized
 }
 
 // Waves of a workgroup, without a barrier.
@@ -175,7 +176,7 @@ template <bool broken> __global__ void unlock_without_fence(unsigned *lock, int 
   if (threadIdx.x != 0) return;
   while (atomicCAS(lock, 0u, 1u) != 0u) __builtin_amdgcn_s_sleep(1);
   __threadfence();
-  *shared += blockIdx.x; // finds: race
+  *shared += blockIdx.x; // finds: race, optimized
   if (!broken) __threadfence();
   __hip_atomic_store(lock, 0u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
@@ -224,17 +225,17 @@ template <bool broken> __global__ void relax(float *now, float *next, int w, int
   const int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
   if (x < 1 || y < 1 || x >= w - 1 || y >= h - 1) return;
   float *to = broken ? now : next;
-  const float beside = now[y * w + x - 1] + now[y * w + x + 1];    // may: race
-  const float above = now[(y - 1) * w + x] + now[(y + 1) * w + x]; // finds: race
-  to[y * w + x] = (beside + above) / 4 + x;                        // finds: race
+  const float *p = now + y * w + x;
+  const float sum = p[-1] + p[1] + p[-w] + p[w]; // finds: race
+  to[y * w + x] = sum / 4 + x;                   // finds: race
 }
 
 // The counter is set back by whoever comes first, not by the last one.
 template <bool broken> __global__ void set_back(unsigned *count, int *out) {
   if (threadIdx.x != 0) return;
   if (broken) {
-    __hip_atomic_fetch_add(count, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); // finds: race
-    if (blockIdx.x == 2) *count = out[7];                                          // finds: race
+    atomicAdd(count, 1u);                 // finds: race, optimized
+    if (blockIdx.x == 2) *count = out[7]; // finds: race, optimized
   } else if (atomicAdd(count, 1u) == gridDim.x - 1) {
     *count = 0;
   }

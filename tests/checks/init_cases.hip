@@ -73,7 +73,7 @@ template <bool broken> __global__ void private_array(const int *in, int *out, in
   int own[24];
 #pragma unroll 1
   for (int i = 0; i < n; ++i) own[i] = in[i] + threadIdx.x;
-  const int at = broken ? n + in[threadIdx.x] : in[threadIdx.x] % n;
+  const int at = in[threadIdx.x] + threadIdx.x % n + (broken ? n : 0);
   out[threadIdx.x] = own[at]; // finds: init
 }
 
