@@ -191,8 +191,15 @@ hsa_status_t loadAgentCode(hsa_executable_t executable, hsa_agent_t agent,
 
 // ---- order of queues (QueueOrder)
 
-std::mutex doorbells_mutex;
-std::map<uint64_t, uint64_t> doorbells; ///< by signal: the queue
+struct Doorbells {
+  std::mutex mutex;
+  std::map<uint64_t, uint64_t> queues; ///< by signal
+
+  static Doorbells &instance() {
+    static auto *doorbells = new Doorbells; // outlives every exit handler
+    return *doorbells;
+  }
+};
 
 hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
                          void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
@@ -202,8 +209,9 @@ hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
   if (ok(status))
     aside([&] {
       QueueOrder::instance().addQueue();
-      const std::lock_guard lock(doorbells_mutex);
-      doorbells[(*queue)->doorbell_signal.handle] = reinterpret_cast<uint64_t>(*queue);
+      Doorbells &doorbells = Doorbells::instance();
+      const std::lock_guard lock(doorbells.mutex);
+      doorbells.queues[(*queue)->doorbell_signal.handle] = reinterpret_cast<uint64_t>(*queue);
     });
   return status;
 }
@@ -215,8 +223,9 @@ hsa_status_t queueDestroy(hsa_queue_t *queue) {
     aside([&] {
       OverlapCheck::instance().forgetQueue(address);
       QueueOrder::instance().forgetQueue(address);
-      const std::lock_guard lock(doorbells_mutex);
-      std::erase_if(doorbells, [&](const auto &one) { return one.second == address; });
+      Doorbells &doorbells = Doorbells::instance();
+      const std::lock_guard lock(doorbells.mutex);
+      std::erase_if(doorbells.queues, [&](const auto &one) { return one.second == address; });
     });
   return status;
 }
@@ -231,8 +240,10 @@ void noteStore(hsa_signal_t signal, hsa_signal_value_t value) {
   aside([&] {
     uint64_t queue = 0;
     {
-      const std::lock_guard lock(doorbells_mutex);
-      if (const auto at = doorbells.find(signal.handle); at != doorbells.end()) queue = at->second;
+      Doorbells &doorbells = Doorbells::instance();
+      const std::lock_guard lock(doorbells.mutex);
+      const auto at = doorbells.queues.find(signal.handle);
+      if (at != doorbells.queues.end()) queue = at->second;
     }
     if (queue)
       QueueOrder::instance().submitted(queue, static_cast<uint64_t>(value));

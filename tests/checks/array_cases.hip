@@ -126,7 +126,7 @@ template <bool broken> __global__ void lower_bound(const int *sorted, int n, int
 
 template <bool broken> __global__ void behind_the_arguments(int *out, int n) {
   const auto *arguments = (const int *)__builtin_amdgcn_kernarg_segment_ptr();
-  out[threadIdx.x] = arguments[broken ? n : 2]; // finds: memory
+  out[threadIdx.x] = arguments[broken ? n : 2]; // finds: memory, may: init
 }
 
 template <bool broken> int run() {

@@ -16,6 +16,13 @@
 #define ADD "v_add_u32"
 #endif
 
+// How an atomic is told to return the old value.
+#if defined(__gfx942__)
+#define RETURNS "sc0"
+#else
+#define RETURNS "glc"
+#endif
+
 #define CASE(name, arguments) template <bool broken> __global__ void name arguments
 
 CASE(vector_load, (int *out, const int *in)) {
@@ -102,9 +109,9 @@ CASE(overwritten, (int *out, const int *in)) {
 CASE(atomic_result, (int *out, int *in)) {
   int v;
   if (broken) {
-    asm volatile("global_atomic_add %0, %1, %2, off glc\n v_mov_b32 v40, %0\n s_waitcnt vmcnt(0)" : "=&v"(v) : "v"(in), "v"(1) : "v40", "memory"); // finds: wait
+    asm volatile("global_atomic_add %0, %1, %2, off " RETURNS "\n v_mov_b32 v40, %0\n s_waitcnt vmcnt(0)" : "=&v"(v) : "v"(in), "v"(1) : "v40", "memory"); // finds: wait
   } else {
-    asm volatile("global_atomic_add %0, %1, %2, off glc\n s_waitcnt vmcnt(0)\n v_mov_b32 v40, %0" : "=&v"(v) : "v"(in), "v"(1) : "v40", "memory");
+    asm volatile("global_atomic_add %0, %1, %2, off " RETURNS "\n s_waitcnt vmcnt(0)\n v_mov_b32 v40, %0" : "=&v"(v) : "v"(in), "v"(1) : "v40", "memory");
   }
   out[threadIdx.x] = v;
 }
