@@ -143,7 +143,10 @@ FoundAllocation describe(const AllocationInfo &raw, const FindingFile &file,
     const std::string module = file.string(call.module);
     if (module.empty()) break;
     if (a.module.empty()) a.module = module, a.address = call.address;
-    for (const codeobj::SourceFrame &frame : lines.stack(module, call.address)) {
+    const auto frames = lines.stack(module, call.address);
+    // Beyond code without lines is somebody who did not ask for it himself.
+    if (frames.empty() || frames.front().line == 0) break;
+    for (const codeobj::SourceFrame &frame : frames) {
       if (frame.line == 0) continue;
       const bool is_own = !codeobj::isSystemSource(frame.file);
       if (is_own || a.caller.line == 0)

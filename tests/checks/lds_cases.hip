@@ -90,9 +90,9 @@ template <bool broken> __global__ void read_while_counting(const int *in, unsign
   __shared__ unsigned bins[64];
   if (threadIdx.x < 64) bins[threadIdx.x] = 0;
   __syncthreads();
-  atomicAdd(&bins[(in[threadIdx.x] + threadIdx.x) % 64], 1u); // finds: race
+  atomicAdd(&bins[(in[threadIdx.x] + threadIdx.x) % 64], 1u); // finds: race, optimized
   if (!broken) __syncthreads();
-  if (threadIdx.x < 64) out[threadIdx.x] = bins[threadIdx.x]; // finds: race
+  if (threadIdx.x < 64) out[threadIdx.x] = bins[threadIdx.x]; // finds: race, optimized
 }
 
 // Bits of one word, changed by different waves.
