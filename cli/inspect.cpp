@@ -2,8 +2,10 @@
 
 #include "codeobj/demangle.h"
 #include "inspect_report.h"
+#include "report/run_log.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fmt/format.h>
 #include <regex.h>
 
@@ -48,11 +50,44 @@ private:
   bool compiled_ = false;
 };
 
+/// How often instructions were executed, by the JSON lines of Hotspots.
+class CountedKernels {
+public:
+  Status read(const std::string &file) {
+    auto log = report::readRunLog(file);
+    if (!log) return log.error();
+    if (log->counts.empty())
+      return Error::of(file + " has no counts of instructions: fadeprobe -i -a Hotspots -t json "
+                              "-l FILE makes them");
+    log_ = *std::move(log);
+    return Done{};
+  }
+  /// Null if it was not counted, or is another version of what was.
+  const report::KernelCounts *find(const std::string &symbol, const Target &target,
+                                   const KernelCode &code) const {
+    const std::string_view name = std::string_view(symbol).substr(0, symbol.rfind(".kd"));
+    for (const auto &[index, counts] : log_.counts) {
+      const report::Kernel &kernel = log_.kernels[index];
+      if (kernel.symbol != name || kernel.target != target.processor) continue;
+      const auto is_same = [&](const Instruction &instruction) {
+        const auto at = counts.instructions.find(instruction.address);
+        return at != counts.instructions.end() && at->second.isOf(instruction.text);
+      };
+      if (std::ranges::all_of(code.instructions, is_same)) return &counts;
+    }
+    return nullptr;
+  }
+
+private:
+  report::RunLog log_;
+};
+
 class Inspection {
 public:
   Inspection(const InspectOptions &options, const KernelFilter &filter,
-             std::optional<Target> target, Report &report)
-      : options_(options), filter_(filter), target_(std::move(target)), report_(report) {}
+             std::optional<Target> target, const CountedKernels &counted, Report &report)
+      : options_(options), filter_(filter), target_(std::move(target)), counted_(counted),
+        report_(report) {}
 
   CodeHandler handler() {
     return {[this](const FoundCode &found) {
@@ -68,6 +103,7 @@ public:
   }
   std::size_t found() const { return found_; }
   std::size_t shown() const { return shown_; }
+  std::size_t withCounts() const { return with_counts_; }
   bool failed() const { return failed_; }
 
 private:
@@ -126,21 +162,33 @@ private:
       else
         shown.code_problem = code.error().what;
     }
+    if (shown.code)
+      shown.counts = counted_.find(shown.kernel.symbol, view.object.target(), *shown.code);
+    if (shown.counts) ++with_counts_;
     ++shown_;
     report_.kernel(view, shown);
   }
 
-  bool withCode() const { return options_.isa || options_.source || options_.json; }
+  bool withCode() const {
+    return options_.isa || options_.source || options_.json || !options_.counts.empty();
+  }
 
   const InspectOptions &options_;
   const KernelFilter &filter_;
   std::optional<Target> target_;
+  const CountedKernels &counted_;
   Report &report_;
-  std::size_t found_ = 0, shown_ = 0;
+  std::size_t found_ = 0, shown_ = 0, with_counts_ = 0;
   bool failed_ = false;
 };
 
 } // namespace
+
+const report::InstructionCount *KernelView::countOf(const codeobj::Instruction &instruction) const {
+  if (!counts) return nullptr;
+  const auto at = counts->instructions.find(instruction.address);
+  return at == counts->instructions.end() ? nullptr : &at->second;
+}
 
 CLI::App *addInspectCommand(CLI::App &app, InspectOptions &options) {
   CLI::App *command =
@@ -156,6 +204,10 @@ CLI::App *addInspectCommand(CLI::App &app, InspectOptions &options) {
                     "the instructions, by block, with classes and source lines");
   command->add_flag("--source", options.source,
                     "the source with the instructions beneath each line");
+  command
+      ->add_option("--counts", options.counts,
+                   "how often instructions were executed: JSON lines of Hotspots")
+      ->type_name("FILE");
   command->add_flag("--json", options.json, "everything, as one JSON object per line");
   return command;
 }
@@ -176,9 +228,13 @@ int runInspect(const InspectOptions &options, std::FILE *out, std::FILE *err) {
     if (!target) return usage(fmt::format("'{}' is not a known processor", options.target));
   }
 
+  CountedKernels counted;
+  if (!options.counts.empty())
+    if (auto status = counted.read(options.counts); !status) return usage(status.error().message());
+
   std::unique_ptr<Report> report =
       options.json ? makeJsonReport(out) : makeTableReport(out, err, options.isa, options.source);
-  Inspection inspection(options, filter, std::move(target), *report);
+  Inspection inspection(options, filter, std::move(target), counted, *report);
   for (const std::string &path : options.paths)
     if (auto status = findCode(path, inspection.handler()); !status)
       inspection.fail(status.error());
@@ -189,6 +245,9 @@ int runInspect(const InspectOptions &options, std::FILE *out, std::FILE *err) {
   if (inspection.shown() == 0 && !inspection.failed())
     fmt::print(err, "fadeprobe inspect: {}\n",
                inspection.found() == 0 ? "no AMD GPU code found" : "no kernel matches");
+  if (!options.counts.empty() && inspection.shown() != 0 && inspection.withCounts() == 0)
+    fmt::print(err, "fadeprobe inspect: none of these kernels was counted in {}{}\n",
+               options.counts, ", or not in this version");
   return inspection.shown() == 0 || inspection.failed() ? 1 : 0;
 }
 

@@ -15,6 +15,7 @@ struct InspectOptions {
   std::vector<std::string> paths;
   int process = 0;     ///< also look into this process; 0 for none
   std::string kernels; ///< extended regular expression; empty for all
+  std::string counts;  ///< JSON lines of Hotspots; empty for none
   std::string target;  ///< "gfx90a" or "gfx90a:xnack-"; empty for all
   bool isa = false;
   bool source = false;

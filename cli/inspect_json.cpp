@@ -195,7 +195,7 @@ void putMix(JsonWriter &json, const InstructionMix &mix) {
 }
 
 void putInstruction(JsonWriter &json, const ObjectView &view, const Instruction &instruction,
-                    const InstructionInfo &info) {
+                    const InstructionInfo &info, const report::InstructionCount *count) {
   json.object([&] {
     json.field("address", instruction.address);
     json.field("size", instruction.size);
@@ -210,6 +210,12 @@ void putInstruction(JsonWriter &json, const ObjectView &view, const Instruction 
     if (info.lane_flops != 0) json.field("lane_flops", info.lane_flops);
     if (info.wave_flops != 0) json.field("wave_flops", info.wave_flops);
     if (instruction.target) json.field("target", *instruction.target);
+    if (count != nullptr) {
+      json.field("executions", count->executions);
+      json.field("lanes", count->lanes);
+      if (count->taken) json.field("taken", *count->taken);
+      if (count->splits) json.field("splits", *count->splits);
+    }
     if (view.source != nullptr && !view.source->empty())
       putFrames(json, "source", view.source->stack(instruction.address));
   });
@@ -237,7 +243,8 @@ void putCode(JsonWriter &json, const ObjectView &view, const KernelView &shown) 
           putMix(json, block.mix);
           json.list("instructions", [&] {
             for (std::size_t i = block.first; i < block.first + block.count; ++i)
-              putInstruction(json, view, code.instructions[i], code.info[i]);
+              putInstruction(json, view, code.instructions[i], code.info[i],
+                             shown.countOf(code.instructions[i]));
           });
         });
     });

@@ -86,13 +86,49 @@ struct Listing {
   const ObjectView &object;
   const KernelView &kernel;
 
+  /// "      1200  64.0  " in front of an instruction: executions by waves, lanes of each.
+  std::string countText(const Instruction &instruction) const {
+    if (kernel.counts == nullptr) return "";
+    const auto *count = kernel.countOf(instruction);
+    if (count == nullptr || count->executions == 0) return fmt::format("{:>10}  {:>4}  ", "-", "");
+    return fmt::format("{:>10}  {:>4.1f}  ", count->executions,
+                       static_cast<double>(count->lanes) / static_cast<double>(count->executions));
+  }
+  /// What a branch did: "taken 12 of 40, 8 splits".
+  std::string branchText(const Instruction &instruction) const {
+    const auto *count = kernel.countOf(instruction);
+    if (count == nullptr || count->executions == 0) return "";
+    std::string text;
+    if (count->taken) text = fmt::format("taken {} of {}", *count->taken, count->executions);
+    if (count->splits.value_or(0) != 0)
+      text += fmt::format("{}{} split{}", text.empty() ? "" : ", ", *count->splits,
+                          *count->splits == 1 ? "" : "s");
+    return text;
+  }
+
   void instruction(std::size_t index, std::string_view indent, const std::string &place) const {
     const Instruction &instruction = kernel.code->instructions[index];
-    std::string line = fmt::format("{}{:06x}  {:<42} {:<20}", indent, instruction.address,
-                                   instruction.text, classText(kernel.code->info[index]));
+    std::string line =
+        fmt::format("{}{}{:06x}  {:<42} {:<20}", indent, countText(instruction),
+                    instruction.address, instruction.text, classText(kernel.code->info[index]));
     if (!place.empty()) line += " " + place;
+    if (const std::string branch = branchText(instruction); !branch.empty()) line += " " + branch;
     line.resize(line.find_last_not_of(' ') + 1);
     fmt::print(out, "{}\n", line);
+  }
+
+  /// How much of all the work was done for a line: "   <- 12.5% of 4000 instructions".
+  std::string workText(const std::vector<std::size_t> &instructions) const {
+    if (kernel.counts == nullptr || kernel.counts->executions == 0) return "";
+    uint64_t executed = 0;
+    for (const std::size_t index : instructions)
+      if (const auto *count = kernel.countOf(kernel.code->instructions[index]))
+        executed += count->executions;
+    return executed == 0 ? "   <- never executed"
+                         : fmt::format("   <- {:.1f}% of {} instructions",
+                                       100.0 * static_cast<double>(executed) /
+                                           static_cast<double>(kernel.counts->executions),
+                                       kernel.counts->executions);
   }
 
   /// What the instrumentation watches on a line: "   <- sites: load 4 B, store 4 B".
@@ -136,8 +172,8 @@ void printFile(const Listing &listing, const std::string &path, const LineInstru
     if (number == 0)
       fmt::print(listing.out, "          | (no source line)\n");
     else
-      fmt::print(listing.out, "    {:>5} | {}{}\n", number, file.line(number),
-                 listing.sitesText(path, number));
+      fmt::print(listing.out, "    {:>5} | {}{}{}\n", number, file.line(number),
+                 listing.workText(instructions), listing.sitesText(path, number));
     std::string last_call;
     for (std::size_t index : instructions) {
       std::string call = listing.inlinedText(listing.kernel.code->instructions[index].address);

@@ -7,6 +7,7 @@
 #include "codeobj/occupancy.h"
 #include "codeobj/sites.h"
 #include "codeobj/source_map.h"
+#include "report/run_log.h"
 
 #include <cstdio>
 #include <memory>
@@ -30,6 +31,10 @@ struct KernelView {
   std::optional<codeobj::KernelCode> code; ///< when wanted and possible
   std::string code_problem;                ///< why not
   const codeobj::Sites::InstrumentedKernel *instrumented = nullptr;
+  const report::KernelCounts *counts = nullptr; ///< null where nobody has counted
+
+  /// Of an instruction of `code`; null if it was not counted.
+  const report::InstructionCount *countOf(const codeobj::Instruction &instruction) const;
 };
 
 /// One way to print. Calls come as object, its kernels, object, its kernels, …

@@ -138,6 +138,11 @@ public:
     } else if (!shown.code_problem.empty()) {
       line("instructions", {shown.code_problem});
     }
+    if (shown.counts)
+      line("counted", {fmt::format("{} instructions executed by waves in {} dispatch{}:",
+                                   shown.counts->executions, shown.counts->dispatches,
+                                   shown.counts->dispatches == 1 ? "" : "es"),
+                       "executions and active lanes of each stand in front"});
     if (isa_ && shown.code) printIsa(out_, view, shown);
     if (source_ && shown.code) printSource(out_, view, shown);
   }

@@ -146,11 +146,11 @@ std::optional<std::string> ownLibrary(const std::string &file) {
 }
 
 void addReportOptions(CLI::App &app, RunOptions &options) {
-  app.add_option(
-         "-a,--analyzers", options.analyzers,
-         "MessageLogger, Heatmap, MemoryAnalysis, BlockCounts, AccessPatterns, BlockFlow, or the "
-         "path of a handler; "
-         "NAME:key=value,... passes options")
+  app.add_option("-a,--analyzers", options.analyzers,
+                 "MessageLogger, Heatmap, MemoryAnalysis, BlockCounts, AccessPatterns, BlockFlow, "
+                 "Hotspots, or the "
+                 "path of a handler; "
+                 "NAME:key=value,... passes options")
       ->type_name("NAME|PATH");
   addVariable(app, options, "-l,--log-location", "FADE_LOG_LOCATION", "console|FILE");
   add_flag(app, options.log_append, "--log-append",

@@ -12,7 +12,7 @@ _fadeprobe() {
     esac
   done
   case $prev in
-    -a | --analyzers) mapfile -t COMPREPLY < <(compgen -W "MessageLogger Heatmap MemoryAnalysis BlockCounts AccessPatterns BlockFlow" -f -- "$cur"); return ;;
+    -a | --analyzers) mapfile -t COMPREPLY < <(compgen -W "MessageLogger Heatmap MemoryAnalysis BlockCounts AccessPatterns BlockFlow Hotspots" -f -- "$cur"); return ;;
     -t | --log-format) mapfile -t COMPREPLY < <(compgen -W "text json csv" -- "$cur"); return ;;
     -d | --dispatches) mapfile -t COMPREPLY < <(compgen -W "all random" -- "$cur"); return ;;
     -l | --log-location) mapfile -t COMPREPLY < <(compgen -W "console /dev/null" -f -- "$cur"); return ;;
@@ -47,7 +47,7 @@ _fadeprobe() {
     analyze) words="$report --kernels --dispatches --seed --report --diff --fail-if --junit --sarif" ;;
     diff) words="--json --report --kernels --least --all --gpu --fail-if --junit --sarif --help --" ;;
     report) words="--output --host --code --title --fail-if --junit --sarif --help" ;;
-    inspect) words="--kernels --target --pid --isa --source --json --help" ;;
+    inspect) words="--kernels --target --pid --isa --source --counts --json --help" ;;
     doctor) words="--json --quiet --root --program --rules --deaths --collect --probe --save --gpu --timeout --fix --print --write --revert --remedy --help" ;;
     flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
     cc) words="--instrument --help --" ;;

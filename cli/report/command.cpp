@@ -107,6 +107,7 @@ void addNeeds(RunOptions &run, const ReportOptions &outcome) {
     addAnalyzer(run, "BlockCounts", "BlockCounts");
     addAnalyzer(run, "AccessPatterns", "AccessPatterns");
     addAnalyzer(run, "BlockFlow", "BlockFlow");
+    if (valueOf(run, "FADE_OBSERVE") == "gpu") addAnalyzer(run, "Hotspots", "Hotspots");
   }
   if (!outcome.guard.conditions.empty() && !run.instrumented) run.instrumented = true;
   if (run.instrumented.value_or(false)) {

@@ -86,14 +86,22 @@ void CodeReader::kernel(const codeobj::CodeObject &object, std::size_t index, ui
   const auto code = codeobj::analyzeKernel(object, *kernel);
   if (!code) return problem(code.error().message());
   Json instructions = Json::array();
+  const auto counted = log_.counts.find(number);
   std::size_t block = 0;
   for (std::size_t i = 0; i < code->instructions.size() && i < kMostInstructions; ++i) {
     while (block + 1 < code->blocks.size() && code->blocks[block + 1].first <= i) ++block;
     const codeobj::Instruction &one = code->instructions[i];
     const auto place = map ? ownPlace(*map, one.address) : codeobj::SourceFrame{};
-    instructions.push_back({one.address - kernel->code_address, one.text,
-                            codeobj::to_string(code->info[i].unit), sources_.indexOf(place.file),
-                            place.line, block});
+    Json row = {
+        one.address - kernel->code_address, one.text,   codeobj::to_string(code->info[i].unit),
+        sources_.indexOf(place.file),       place.line, block};
+    if (counted != log_.counts.end())
+      if (const auto count = counted->second.instructions.find(one.address);
+          count != counted->second.instructions.end() && count->second.isOf(one.text)) {
+        row.push_back(count->second.executions);
+        row.push_back(count->second.lanes);
+      }
+    instructions.push_back(std::move(row));
   }
   out_.push_back({{"kernel", number},
                   {"target", object.target().processor},

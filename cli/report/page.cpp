@@ -97,11 +97,25 @@ Json accessList(RunLog &log, SourceFiles &sources) {
 }
 
 Json lineList(const RunLog &log, SourceFiles &sources) {
+  // What was counted instruction by instruction is closer than what blocks tell.
+  auto lines = log.lines;
+  for (const auto &[place, count] : log.counted_lines) lines[place] = count;
   Json out = Json::array();
-  for (const auto &[place, count] : log.lines)
+  for (const auto &[place, count] : lines)
     if (place.second != 0)
-      out.push_back(
-          {sources.indexOf(place.first), place.second, count.executions, count.lanes, count.slots});
+      out.push_back({sources.indexOf(place.first), place.second, count.executions, count.lanes,
+                     count.slots, count.instructions});
+  return out;
+}
+
+/// Of each kernel: instructions that waves executed.
+Json countList(const RunLog &log) {
+  Json out = Json::array();
+  for (const auto &[kernel, counts] : log.counts)
+    out.push_back({{"kernel", kernel},
+                   {"dispatches", counts.dispatches},
+                   {"executions", counts.executions},
+                   {"wave_size", counts.wave_size}});
   return out;
 }
 
@@ -218,6 +232,7 @@ Json pageData(RunLog &log, const PageOptions &options) {
   data["dispatches"] = dispatchColumns(log, first_start);
   data["accesses"] = accessList(log, sources);
   data["lines"] = lineList(log, sources);
+  data["counts"] = countList(log);
   data["flows"] = flowList(log, sources);
   data["patterns"] = patternList(log, sources);
   data["host"] = options.host ? hostData(*options.host, log) : Json();

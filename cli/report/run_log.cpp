@@ -41,6 +41,7 @@ private:
   void memoryTotal(const Json &object);
   void blocks(const Json &object);
   void flow(const Json &object);
+  void hotspots(const Json &object);
   void pattern(const Json &object);
   void finding(const Json &object);
   Access &accessOf(uint32_t kernel, bool is_lds, const Json &entry);
@@ -89,6 +90,7 @@ void Reader::object(const Json &object, const std::string &line) {
   if (type == "memory_total") return memoryTotal(object);
   if (type == "blocks") return blocks(object);
   if (type == "flow") return flow(object);
+  if (type == "hotspots") return hotspots(object);
   if (type == "pattern") return pattern(object);
   if (type == "finding") return finding(object);
   if (type == "heatmap") {
@@ -254,6 +256,29 @@ void Reader::flow(const Json &object) {
                           number(entry, "executions"), number(entry, "lanes")});
 }
 
+void Reader::hotspots(const Json &object) {
+  KernelCounts &counts = log_.counts[kernelOf(object)];
+  counts.wave_size = numberWithin(object, "wave_size", 1, 64);
+  counts.dispatches += number(object, "dispatches");
+  counts.executions += number(object, "executions");
+  for (const Json &entry : objects(object, "instructions")) {
+    InstructionCount &one = counts.instructions[number(entry, "address")];
+    one.text = text(entry, "text");
+    one.executions += number(entry, "executions");
+    one.lanes += number(entry, "lanes");
+    for (const auto &[key, sum] :
+         {std::pair("taken", &one.taken), std::pair("splits", &one.splits)})
+      if (const auto value = maybeNumber(entry, key)) *sum = sum->value_or(0) + *value;
+  }
+  for (const Json &entry : objects(object, "lines")) {
+    LineCount &line = log_.counted_lines[{text(entry, "file"), smallNumber(entry, "line")}];
+    line.executions += number(entry, "runs");
+    line.instructions += number(entry, "executions");
+    line.lanes += number(entry, "lanes");
+    line.slots += number(entry, "executions") * counts.wave_size;
+  }
+}
+
 void Reader::pattern(const Json &object) {
   Pattern p;
   p.kernel = kernelOf(object);
@@ -332,7 +357,7 @@ Result<RunLog> readRunLog(const std::string &path) {
   reader.finish();
   // Findings stand alone: a check has no summary.
   if (log.was_checked && log.dispatches.empty()) log.has_summary = true;
-  if (log.dispatches.empty() && log.accesses.empty() && !log.has_summary)
+  if (log.dispatches.empty() && log.accesses.empty() && log.counts.empty() && !log.has_summary)
     return Error::of(fmt::format("{} holds no JSON lines of a report{}", path,
                                  log.problems.empty() ? "" : "; " + log.problems.front()));
   return log;

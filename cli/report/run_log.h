@@ -98,6 +98,24 @@ struct Flow {
 /// How often a line of source ran.
 struct LineCount {
   uint64_t executions = 0, lanes = 0, slots = 0; ///< slots: lanes there would be room for
+  uint64_t instructions = 0;                     ///< executed for it; 0: nobody counted
+};
+
+struct InstructionCount {
+  std::string text;
+  uint64_t executions = 0, lanes = 0;
+  std::optional<uint64_t> taken, splits;
+
+  /// Whether it is this instruction that was counted. Disassemblers differ in operands.
+  bool isOf(std::string_view other) const {
+    return std::string_view(text).substr(0, text.find(' ')) == other.substr(0, other.find(' '));
+  }
+};
+
+/// What Hotspots counted of a kernel.
+struct KernelCounts {
+  uint64_t wave_size = 64, dispatches = 0, executions = 0;
+  std::map<uint64_t, InstructionCount> instructions; ///< by address in the code object
 };
 
 /// A kernel that ran as it is though instrumentation was asked for.
@@ -112,6 +130,8 @@ struct RunLog {
   std::vector<Access> accesses;
   std::map<uint32_t, Flow> flows; ///< by kernel
   std::map<std::pair<std::string, uint32_t>, LineCount> lines;
+  std::map<std::pair<std::string, uint32_t>, LineCount> counted_lines; ///< by Hotspots
+  std::map<uint32_t, KernelCounts> counts;                             ///< by kernel
   std::vector<Pattern> patterns;
   std::vector<std::string> heatmaps; ///< lines of this kind, to be read again in order of time
   bool has_summary = false;          ///< if not, the run was cut off

@@ -185,6 +185,32 @@ uint32_t matrixFlops(std::string_view mnemonic) {
   return 0;
 }
 
+/// "f32", "16x16x16f16", "bf16".
+NumberType numberType(std::string_view token) {
+  static constexpr std::array<std::pair<std::string_view, NumberType>, 11> kTypes = {
+      {{"bf16", NumberType::Bf16},
+       {"f16", NumberType::F16},
+       {"f32", NumberType::F32},
+       {"xf32", NumberType::F32},
+       {"f64", NumberType::F64},
+       {"fp8", NumberType::F8},
+       {"bf8", NumberType::F8},
+       {"f8f6f4", NumberType::F8},
+       {"i8", NumberType::Integer},
+       {"iu8", NumberType::Integer},
+       {"iu4", NumberType::Integer}}};
+  for (const auto &[name, type] : kTypes)
+    if (token.ends_with(name)) return type;
+  return NumberType::None;
+}
+
+/// The last type that the name has: that of the operands ("v_dot2_f32_f16", "v_mfma_f32_4x4x4f16").
+NumberType operandType(const Tokens &tokens) {
+  for (auto it = tokens.rbegin(); it != tokens.rend(); ++it)
+    if (const NumberType type = numberType(*it); type != NumberType::None) return type;
+  return NumberType::None;
+}
+
 /// Of one half of a v_dual_ pair or of a whole instruction, without the encoding's suffix.
 uint32_t laneFlops(Tokens tokens) {
   static constexpr std::array<std::string_view, 5> kEncodings = {"e32", "e64", "sdwa", "dpp",
@@ -226,14 +252,21 @@ InstructionInfo classifyVector(std::string_view mnemonic, const Tokens &tokens,
       operation == "swmmac") {
     info.unit = Unit::Matrix;
     info.wave_flops = matrixFlops(mnemonic);
+    info.flop_type = operandType(tokens);
     return info;
   }
   info.lane_flops = laneFlops(tokens);
+  info.is_packed = operation == "pk" || operation.starts_with("dot");
   // v_dual_mul_f32 v0, v1, v2 :: v_dual_add_f32 v3, v4, v5
   if (std::size_t second = text.find(":: "); second != std::string_view::npos) {
     std::string_view other = text.substr(second + 3);
-    info.lane_flops += laneFlops(split(other.substr(0, other.find(' ')), '_'));
+    const Tokens second_tokens = split(other.substr(0, other.find(' ')), '_');
+    const uint32_t flops = laneFlops(second_tokens);
+    if (info.lane_flops == 0 && flops != 0) info.flop_type = operandType(second_tokens);
+    info.lane_flops += flops;
   }
+  if (info.lane_flops != 0 && info.flop_type == NumberType::None)
+    info.flop_type = operandType(tokens);
   return info;
 }
 

@@ -48,6 +48,9 @@ enum class Flow : uint8_t {
   End,
 };
 
+/// Of arithmetic; of products that are summed up, that of the factors.
+enum class NumberType : uint8_t { None, F64, F32, F16, Bf16, F8, Integer };
+
 struct InstructionInfo {
   Unit unit = Unit::Invalid;
   MemoryOperation memory = MemoryOperation::None;
@@ -60,7 +63,9 @@ struct InstructionInfo {
   uint32_t lane_flops = 0;
   /// Of the whole wave, for Unit::Matrix: 2·M·N·K·blocks.
   uint32_t wave_flops = 0;
-  bool also_lds = false; ///< a load from memory that goes into LDS
+  NumberType flop_type = NumberType::None; ///< Integer: wave_flops are not floating-point
+  bool is_packed = false;                  ///< several values in a register
+  bool also_lds = false;                   ///< a load from memory that goes into LDS
 };
 
 InstructionInfo classify(std::string_view text);

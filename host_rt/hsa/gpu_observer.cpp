@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <bit>
 #include <ctime>
 #include <vector>
 
@@ -22,10 +24,25 @@ uint64_t gpuTime() {
          10;
 }
 
+/// Of a wave that runs.
+struct WaveState {
+  uint32_t id = FADE_WAVE_NONE;      ///< that it announced itself with
+  uint32_t last_run = FADE_NO_INDEX; ///< number of the instructions that it executed last
+  uint64_t last_end = 0, lanes = 0;  ///< where they end, and who was active
+};
+
 /// Of a workgroup that runs.
 struct GroupState {
   bool is_wanted = false;
-  std::vector<uint32_t> waves; ///< the numbers they announced themselves with
+  std::vector<WaveState> waves;
+};
+
+/// How often instructions that follow one another were executed.
+struct RunCount {
+  uint64_t pc = 0, end = 0;
+  uint64_t entries = 0, lanes = 0;
+  uint64_t taken = 0;  ///< the wave went on elsewhere than behind them
+  uint64_t splits = 0; ///< with a part of its lanes
 };
 
 class Pool {
@@ -50,9 +67,10 @@ private:
 
 struct Job {
   const ObservedDispatch &dispatch;
-  ObservedRun run;
+  ExpectedDispatch run;
   fade_control &control;
-  fade_counter *counters; ///< null: nothing is counted
+  fade_counter *counters;                        ///< null: nothing is counted
+  std::vector<std::atomic<uint64_t>> executions; ///< by site, where they are sampled
   Pool groups{};
 
   bool wants(const ObservedGroup &group) const {
@@ -71,7 +89,7 @@ public:
   void groupBegins(ObservedGroup &group) override {
     GroupState *state = job_.groups.take();
     state->is_wanted = job_.wants(group);
-    state->waves.assign(group.waves, FADE_WAVE_NONE);
+    state->waves.assign(group.waves, {});
     group.state = state;
   }
   void groupEnds(ObservedGroup &group) override {
@@ -87,7 +105,7 @@ public:
     fade_wave_begin begin{};
     begin.header.encoding = wave.lanes == 32 ? FADE_WAVE_IS_WAVE32 : 0;
     begin.mask = wave.work_items;
-    begin.wave = state->waves[wave.number] = ring_.nextWave();
+    begin.wave = state->waves[wave.number].id = ring_.nextWave();
     begin.work_item = flat % x | flat / x % y << 10 | flat / x / y << 20;
     begin.clock = begin.time = gpuTime();
     begin.module = job_.run.kernel->info->sites()->table.moduleId();
@@ -103,7 +121,7 @@ public:
     if (!state->is_wanted) return;
     fade_wave_end end{};
     end.mask = wave.work_items;
-    end.wave = state->waves[wave.number];
+    end.wave = state->waves[wave.number].id;
     end.clock = end.time = gpuTime();
     encoder_.clear();
     encoder_.waveEnd(end);
@@ -116,8 +134,9 @@ public:
     if (site == FADE_NO_INDEX || !isSampled(site)) return;
     const uint64_t *addresses = access.address;
     uint64_t lanes = access.lanes, own[64];
-    if (access.path == AccessPath::scalar) { // for the whole wave
-      lanes = wave.work_items;
+    if (access.path == AccessPath::scalar) { // for all that are active
+      lanes = access.active;
+      if (lanes == 0) return;
       std::fill_n(own, 64, access.address[0]);
       addresses = own;
     } else if (access.space == AccessSpace::lds && access.path == AccessPath::flat) {
@@ -126,9 +145,36 @@ public:
       addresses = own;
     }
     encoder_.clear();
-    encoder_.access(site, state->waves[wave.number], lanes, {addresses, 64});
+    encoder_.access(site, state->waves[wave.number].id, lanes, {addresses, 64});
     ring_.write(encoder_.bytes());
   }
+
+  void block(const ObservedWave &wave, uint64_t pc, uint64_t lanes) override {
+    const auto *state = static_cast<const GroupState *>(wave.group->state);
+    if (!state->is_wanted || lanes == 0) return;
+    const uint32_t site = job_.run.kernel->blockAt(pc);
+    if (site == FADE_NO_INDEX || !isSampled(site)) return;
+    encoder_.clear();
+    encoder_.block(site, state->waves[wave.number].id, lanes, gpuTime());
+    ring_.write(encoder_.bytes());
+  }
+  void run(const ObservedWave &wave, const ObservedRun &run, uint64_t lanes) override {
+    auto *state = static_cast<GroupState *>(wave.group->state);
+    if (!state->is_wanted) return;
+    if (run.number >= runs_.size()) runs_.resize(run.number + 64);
+    RunCount &count = runs_[run.number];
+    count.pc = run.pc, count.end = run.end;
+    ++count.entries;
+    count.lanes += static_cast<uint64_t>(std::popcount(lanes));
+    WaveState &before = state->waves[wave.number];
+    if (before.last_run < runs_.size()) { // else by another worker, whose count it is not
+      RunCount &last = runs_[before.last_run];
+      last.taken += run.pc != before.last_end;
+      last.splits += lanes != before.lanes && lanes != 0 && (lanes & ~before.lanes) == 0;
+    }
+    before.last_run = run.number, before.last_end = run.end, before.lanes = lanes;
+  }
+  const std::vector<RunCount> &runs() const { return runs_; }
 
 private:
   /// Loads of the kernel's arguments and of its packet are the compiler's.
@@ -145,9 +191,8 @@ private:
     return cached.site;
   }
   bool isSampled(uint32_t site) {
-    if (!(job_.control.flags & FADE_CONTROL_SAMPLE_EXECUTIONS) || !job_.counters) return true;
-    const uint64_t before =
-        __atomic_fetch_add(&job_.counters[site].entries, uint64_t{1}, __ATOMIC_RELAXED);
+    if (job_.executions.empty()) return true;
+    const uint64_t before = job_.executions[site].fetch_add(1, std::memory_order_relaxed);
     return before % std::max(1u, job_.control.sample_executions) == 0;
   }
 
@@ -159,19 +204,53 @@ private:
   RingWriter ring_;
   RecordEncoder encoder_;
   std::array<Cached, 256> sites_{};
+  std::vector<RunCount> runs_; ///< by number
 };
 
-class Run : public DispatchObserver {
+class Watch : public DispatchObserver {
 public:
-  Run(const ObservedDispatch &dispatch, ObservedRun run, fade_control &control,
-      fade_counter *counters, uint32_t workers)
-      : job_{dispatch, std::move(run), control, counters}, workers_(workers) {}
+  Watch(const ObservedDispatch &dispatch, ExpectedDispatch run, fade_control &control,
+        fade_counter *counters, uint32_t workers)
+      : job_{dispatch, std::move(run), control, counters, {}}, workers_(workers) {
+    if (control.flags & FADE_CONTROL_SAMPLE_EXECUTIONS)
+      job_.executions = std::vector<std::atomic<uint64_t>>(job_.run.kernel->info->siteCount());
+  }
   WorkerObserver *worker(uint32_t n) override {
     if (!workers_[n]) workers_[n] = std::make_unique<Worker>(job_);
     return workers_[n].get();
   }
+  uint32_t wants() const override {
+    return (job_.run.wants_accesses ? kWantsAccesses : 0) |
+           (modes() & FADE_MODE_BLOCKS ? kWantsBlocks : 0) |
+           (job_.counters && countsInstructions() ? kWantsRuns : 0);
+  }
+  void end(const ObservedEnd &) override {
+    if (!job_.counters) return;
+    if (!countsInstructions()) {
+      for (std::size_t i = 0; i < job_.executions.size(); ++i)
+        job_.counters[i].entries += job_.executions[i].load(std::memory_order_relaxed);
+      return;
+    }
+    for (const auto &worker : workers_)
+      if (worker)
+        for (const RunCount &run : worker->runs()) fold(run);
+  }
 
 private:
+  uint32_t modes() const { return job_.run.kernel->info->modes(); }
+  bool countsInstructions() const { return (modes() & FADE_MODE_INSTRUCTIONS) != 0; }
+  void fold(const RunCount &run) {
+    const auto instructions = job_.run.kernel->instructions(run.pc, run.end);
+    if (instructions.empty()) return;
+    for (const fade_site_instruction &one : instructions) {
+      job_.counters[one.site].entries += run.entries;
+      job_.counters[one.site].more_lanes += run.lanes - run.entries; // may wrap: without lanes
+    }
+    const fade_site_instruction &last = instructions.back();
+    if (last.taken != FADE_NO_INDEX) job_.counters[last.taken].entries += run.taken;
+    if (last.split != FADE_NO_INDEX) job_.counters[last.split].entries += run.splits;
+  }
+
   Job job_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
@@ -179,14 +258,14 @@ private:
 class GpuObserver : public Observer {
 public:
   explicit GpuObserver(const ObservedMemory &memory) : memory_(memory) {}
-  uint32_t wants() const override { return kWantsAccesses; }
+  uint32_t wants() const override { return kWantsAccesses | kWantsBlocks | kWantsRuns; }
   std::unique_ptr<DispatchObserver> begin(const ObservedDispatch &dispatch,
                                           uint32_t workers) override {
     constexpr uint64_t completion_signal = 56; // in the packet
     uint64_t signal = 0;
     if (!memory_.read(dispatch.packet_address + completion_signal, &signal, sizeof signal))
       return nullptr;
-    ObservedRun run = ObservedRuns::instance().take(signal);
+    ExpectedDispatch run = ExpectedDispatches::instance().take(signal);
     if (!run.kernel) return nullptr;
     auto *control = static_cast<fade_control *>(memory_.host(run.control, sizeof(fade_control)));
     if (!control) return nullptr;
@@ -194,7 +273,7 @@ public:
     auto *counters = control->counters
                          ? static_cast<fade_counter *>(memory_.host(control->counters, bytes))
                          : nullptr;
-    return std::make_unique<Run>(dispatch, std::move(run), *control, counters, workers);
+    return std::make_unique<Watch>(dispatch, std::move(run), *control, counters, workers);
   }
 
 private:
@@ -203,21 +282,21 @@ private:
 
 } // namespace
 
-ObservedRuns &ObservedRuns::instance() {
-  static auto *runs = new ObservedRuns; // the GPU lives longer than exit handlers
+ExpectedDispatches &ExpectedDispatches::instance() {
+  static auto *runs = new ExpectedDispatches; // the GPU lives longer than exit handlers
   return *runs;
 }
 
-void ObservedRuns::expect(uint64_t signal, ObservedRun run) {
+void ExpectedDispatches::expect(uint64_t signal, ExpectedDispatch run) {
   const std::lock_guard lock(mutex_);
   runs_[signal] = std::move(run);
 }
 
-ObservedRun ObservedRuns::take(uint64_t signal) {
+ExpectedDispatch ExpectedDispatches::take(uint64_t signal) {
   const std::lock_guard lock(mutex_);
   const auto at = runs_.find(signal);
   if (at == runs_.end()) return {};
-  ObservedRun run = std::move(at->second);
+  ExpectedDispatch run = std::move(at->second);
   runs_.erase(at);
   return run;
 }

@@ -13,22 +13,23 @@
 namespace fade {
 
 /// A dispatch whose records the GPU's observer is to write.
-struct ObservedRun {
+struct ExpectedDispatch {
   uint64_t control = 0; ///< address of the fade_control
   std::shared_ptr<const ObservedKernel> kernel;
+  bool wants_accesses = true; ///< records of them
 };
 
 /// Dispatches that are on their way, by their completion signal, which FADE gave them.
-class ObservedRuns {
+class ExpectedDispatches {
 public:
-  static ObservedRuns &instance();
-  void expect(uint64_t signal, ObservedRun run);
+  static ExpectedDispatches &instance();
+  void expect(uint64_t signal, ExpectedDispatch run);
   /// Once. Without a kernel: not one of ours.
-  ObservedRun take(uint64_t signal);
+  ExpectedDispatch take(uint64_t signal);
 
 private:
   std::mutex mutex_;
-  std::unordered_map<uint64_t, ObservedRun> runs_;
+  std::unordered_map<uint64_t, ExpectedDispatch> runs_;
 };
 
 /// For the software GPU, which keeps it for ever.

@@ -148,7 +148,9 @@ void DispatchRewrite::swap(HsaDispatch &live, uint64_t ordinal) {
   const bool was_left_alone = plan.choices.empty() && runtime_.settings().cache.empty() &&
                               kernel_->code &&
                               !LoadedCode::mayBeInstrumented(kernel_->code->bytes());
-  if (observing == Observe::gpu || (observing == Observe::automatic && was_left_alone)) {
+  const bool counts_instructions = (runtime_.analysis().needs() & FADE_NEEDS_INSTRUCTIONS) != 0;
+  if (observing == Observe::gpu ||
+      (observing == Observe::automatic && (was_left_alone || counts_instructions))) {
     observe(live);
     return;
   }
@@ -198,12 +200,15 @@ bool DispatchRewrite::instrument(HsaDispatch &live, const Replacement &choice,
 /// ring as if it had written them.
 bool DispatchRewrite::observe(HsaDispatch &live) {
   if (kernel_->info->symbol().starts_with("__amd_rocclr_")) return false;
-  auto kernel = runtime_.observedKernels().find(kernel_, runtime_.registry());
+  const uint32_t needs = runtime_.analysis().needs();
+  const ObservedParts parts{.blocks = (needs & (FADE_NEEDS_BLOCKS | FADE_NEEDS_COUNTS)) != 0,
+                            .instructions = (needs & FADE_NEEDS_INSTRUCTIONS) != 0};
+  auto kernel = runtime_.observedKernels().find(kernel_, runtime_.registry(), parts);
   if (!kernel) {
     skip("it cannot be observed: " + kernel.error().message());
     return false;
   }
-  const bool counts = runtime_.settings().workgroups.sample_executions > 1;
+  const bool counts = parts.instructions || runtime_.settings().workgroups.sample_executions > 1;
   HsaRing *ring = queue_->rings ? queue_->rings->take(expectedBytes(),
                                                       counts ? (*kernel)->info->siteCount() : 0)
                                 : nullptr;
@@ -211,12 +216,15 @@ bool DispatchRewrite::observe(HsaDispatch &live) {
     skip("all rings were in use (FADE_MEMORY)");
     return false;
   }
+  // Who counts instructions and nothing else can do without records. A recording has all.
+  const bool wants_accesses =
+      (needs & FADE_NEEDS_ACCESSES) != 0 || needs == 0 || !runtime_.settings().record.empty();
   static const auto observed = std::make_shared<const std::string>("observed");
   static std::atomic<bool> said{false};
   if (!said.exchange(true))
     warn("kernels are observed on the software GPU, as compiled (--observe)");
-  ObservedRuns::instance().expect(packet_.completion_signal.handle,
-                                  {ring->controlAddress(), *kernel});
+  ExpectedDispatches::instance().expect(packet_.completion_signal.handle,
+                                        {ring->controlAddress(), *kernel, wants_accesses});
   live.ring = ring;
   live.record->view.flags |= FADE_DISPATCH_INSTRUMENTED;
   if (runtime_.analysis().needs() & FADE_NEEDS_ALLOCATIONS)

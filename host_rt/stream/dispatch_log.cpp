@@ -156,6 +156,14 @@ void DispatchLog::report() {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> notes;
   if (instrumented_ != 0) notes = samplingNotes(filter_, workgroups_);
+  uint64_t observed = 0; // the variant's name where the software GPU was asked to watch
+  for (const auto &[key, durations] : durations_)
+    if (key.second == "observed") observed += durations.count;
+  if (observed != 0)
+    notes.push_back(fmt::format("{} seen by the software GPU, as compiled: accesses are those of "
+                                "the machine's instructions",
+                                observed == 1 ? "1 dispatch was"
+                                              : fmt::format("{} dispatches were", observed)));
   const auto hint_line = hint();
   switch (output_.format()) {
   case Format::text: reportText(notes); break;

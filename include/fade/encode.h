@@ -79,14 +79,22 @@ template <typename F> void forEachBit(uint64_t mask, F &&f) {
 inline uint64_t mismatches(const AddressEncoding &e, uint64_t mask,
                            std::span<const uint64_t> addresses) {
   const auto first = static_cast<uint32_t>(std::countr_zero(mask));
-  const uint32_t width = e.tile.width ? e.tile.width : 64;
+  const auto stride = static_cast<uint64_t>(int64_t{e.stride});
   uint64_t bad = 0;
+  if (e.tile.width == 0) {
+    forEachBit(mask, [&](uint32_t lane) {
+      const bool is_other = addresses[lane] != addresses[first] + stride * (lane - first);
+      bad |= uint64_t{is_other} << lane;
+    });
+    return bad;
+  }
+  const auto row_stride = static_cast<uint64_t>(int64_t{e.tile.row_stride});
+  const auto shift = static_cast<uint32_t>(std::countr_zero(e.tile.width)); // a power of two
   forEachBit(mask, [&](uint32_t lane) {
     const uint32_t r = lane - first;
-    const uint64_t said = addresses[first] +
-                          static_cast<uint64_t>(int64_t{e.stride}) * (r % width) +
-                          static_cast<uint64_t>(int64_t{e.tile.row_stride}) * (r / width);
-    if (addresses[lane] != said) bad |= uint64_t{1} << lane;
+    const uint64_t said =
+        addresses[first] + stride * (r & (e.tile.width - 1)) + row_stride * (r >> shift);
+    bad |= uint64_t{addresses[lane] != said} << lane;
   });
   return bad;
 }

@@ -58,6 +58,9 @@
 #define FADE_NEEDS_COUNTS 16u      /* block counts: fade_dispatch.counters */
 #define FADE_NEEDS_ALLOCATIONS 32u /* fade_dispatch.allocations */
 #define FADE_NEEDS_ORDER 64u       /* the stream of a dispatch in order, hence in one shard */
+/* Counts of instructions: fade_dispatch.counters, by SiteTable's instructions. Only the software
+ * GPU has them; kernels then run as they are, not their twins. */
+#define FADE_NEEDS_INSTRUCTIONS 128u
 
 /* How results are wanted: fade_host.format */
 #define FADE_FORMAT_TEXT 0u

@@ -24,7 +24,7 @@
 
 namespace fade {
 
-#define FADE_OBSERVER_VERSION 2
+#define FADE_OBSERVER_VERSION 3
 
 /// What an observer wants to be told; the rest is not even put together.
 enum ObserverWants : uint32_t {
@@ -32,6 +32,7 @@ enum ObserverWants : uint32_t {
   kWantsBlocks = 1 << 1,    ///< block()
   kWantsControl = 1 << 2,   ///< barrier(), wait(), fence(), branch()
   kWantsRegisters = 1 << 3, ///< registers(); slow
+  kWantsRuns = 1 << 4,      ///< run(): what is needed to count instructions, at little cost
 };
 
 struct ObservedDispatch {
@@ -86,6 +87,7 @@ struct ObservedAccess {
   bool coherent = false; ///< loads, stores: past the nearest cache, as atomic and volatile ones are
   bool device = false;   ///< coherent: beyond the workgroup (gfx942: SC1; others: always)
   bool streaming = false; ///< not to be kept in caches: non-temporal
+  uint64_t active = 0;    ///< all lanes that are active: a scalar access is made for them
 };
 
 struct ObservedWait {
@@ -134,6 +136,14 @@ struct ObservedInstruction {
   const ObservedRange *reads = nullptr, *writes = nullptr;
   uint32_t reads_count = 0, writes_count = 0;
   WaitCounter counter = WaitCounter::none;
+};
+
+/// Instructions that a wave executes one after the other, with the same lanes: up to a branch, a
+/// change of EXEC, or the beginning of the next block. Whoever counts these counts each
+/// instruction.
+struct ObservedRun {
+  uint64_t pc = 0, end = 0; ///< of the first instruction, and behind the last
+  uint32_t number = 0;      ///< from 0, in a dispatch: the same code has the same
 };
 
 struct ObservedEnd {
@@ -198,6 +208,9 @@ public:
   virtual void registers(const ObservedWave &, const ObservedInstruction &) {}
   /// After it was decided. Calls and returns count.
   virtual void branch(const ObservedWave &, const ObservedBranch &) {}
+  /// About to be executed, with the active lanes; there may be none. Where the wave was before, and
+  /// with which lanes, tells what a branch or a change of EXEC did.
+  virtual void run(const ObservedWave &, const ObservedRun &, uint64_t /*lanes*/) {}
 };
 
 class DispatchObserver {
@@ -205,6 +218,8 @@ public:
   virtual ~DispatchObserver() = default;
   /// Of worker `n`; the same object each time. Calls with different numbers come at the same time.
   virtual WorkerObserver *worker(uint32_t n) = 0;
+  /// Of what Observer::wants() says, what is wanted of this dispatch.
+  virtual uint32_t wants() const { return ~0u; }
   virtual void end(const ObservedEnd &) {}
 };
 

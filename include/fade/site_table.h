@@ -38,6 +38,10 @@ public:
   std::span<const fade_site_frame> frames() const {
     return array<fade_site_frame>(header_.frames_offset, header_.frame_count);
   }
+  // By address; none in tables that the pass has made.
+  std::span<const fade_site_instruction> instructions() const {
+    return array<fade_site_instruction>(header_.instructions_offset, header_.instruction_count);
+  }
   // The source lines that a block holds.
   std::span<const fade_site_line> lines(const fade_site &site) const {
     return allLines().subspan(site.first_line, site.line_count);
@@ -62,6 +66,7 @@ private:
   const char *readHeader(std::span<const std::byte> bytes);
   const char *checkArrays() const;
   const char *checkReferences() const;
+  const char *checkInstructions() const;
   bool isString(uint32_t offset) const { return offset < header_.strings_size; }
   bool isFrame(uint32_t index) const {
     return index == FADE_NO_INDEX || index < header_.frame_count;
@@ -96,6 +101,8 @@ inline const char *SiteTable::checkArrays() const {
     return "the frames reach beyond the site table";
   if (!isInside<fade_site_line>(header_.lines_offset, header_.line_count))
     return "the lines reach beyond the site table";
+  if (!isInside<fade_site_instruction>(header_.instructions_offset, header_.instruction_count))
+    return "the instructions reach beyond the site table";
   if (!isInside<char>(header_.strings_offset, header_.strings_size))
     return "the strings reach beyond the site table";
   if (strings().empty() || strings().front() != 0 || strings().back() != 0)
@@ -128,6 +135,23 @@ inline const char *SiteTable::checkReferences() const {
       return "a site refers to a block that is not there";
     if (s.first_line > allLines().size() || s.line_count > allLines().size() - s.first_line)
       return "a site refers to lines that are not there";
+  }
+  return checkInstructions();
+}
+
+inline const char *SiteTable::checkInstructions() const {
+  const auto isSite = [&](uint32_t index) {
+    return index == FADE_NO_INDEX || index < sites().size();
+  };
+  uint64_t last = 0;
+  for (const auto &i : instructions()) {
+    if (!isString(i.text)) return "an instruction refers to a string that is not there";
+    if (i.site >= sites().size() || !isSite(i.taken) || !isSite(i.split))
+      return "an instruction refers to a site that is not there";
+    if (i.unit >= FADE_UNIT_COUNT || i.type >= FADE_TYPE_COUNT)
+      return "an instruction is of an unknown kind";
+    if (i.address < last) return "the instructions are not in order";
+    last = i.address;
   }
   return nullptr;
 }

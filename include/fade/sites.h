@@ -9,18 +9,23 @@
  * PTX has no such sections. There the table is the contents of a variable in global memory with the
  * name FADE_SITES_VARIABLE, which a host asks for by name (cuModuleGetGlobal).
  *
- *   +------------+---------+-------+--------+-------+---------+
- *   | fade_sites | kernels | sites | frames | lines | strings |
- *   +------------+---------+-------+--------+-------+---------+
+ *   +------------+---------+-------+--------+-------+--------------+---------+
+ *   | fade_sites | kernels | sites | frames | lines | instructions | strings |
+ *   +------------+---------+-------+--------+-------+--------------+---------+
  *
- * Little-endian. Each array is given by a byte offset from the start of the table, a multiple of 4,
- * and a count; the strings by an offset and a size in bytes. A string is an offset into the strings
- * and ends with a zero byte; 0 is the empty string. FADE_NO_INDEX means "none".
+ * Little-endian. Each array is given by a byte offset from the start of the table, a multiple of 4
+ * (instructions: of 8), and a count; the strings by an offset and a size in bytes. A string is an
+ * offset into the strings and ends with a zero byte; 0 is the empty string. FADE_NO_INDEX means
+ * "none".
  *
  * A source place is file, line and column; 0 means unknown, as everywhere without debug info. A
  * site in an inlined function names that function, and its inlined_at is the frame with the place
  * of the call; the parent of a frame is the place where the frame's function was inlined in turn,
- * and so on up to a function that exists in the code. */
+ * and so on up to a function that exists in the code.
+ *
+ * Instructions are there only where the table was made from machine code, because the software GPU
+ * counts them (FADE_MODE_INSTRUCTIONS): one for each instruction, by address. Its executions and
+ * active lanes are the counter of its site (fade_dispatch.counters). */
 #ifndef FADE_SITES_H
 #define FADE_SITES_H
 
@@ -34,18 +39,22 @@
 
 /* Modes a module was compiled with: fade_sites.modes. */
 #define FADE_MODE_ACCESSES 1u
-#define FADE_MODE_BLOCKS 2u /* BLOCK records with the clock */
-#define FADE_MODE_KERNEL 4u /* WAVE_END records; waves announce themselves in every mode */
-#define FADE_MODE_COUNTS 8u /* block counts in fade_control.counters */
+#define FADE_MODE_BLOCKS 2u        /* BLOCK records with the clock */
+#define FADE_MODE_KERNEL 4u        /* WAVE_END records; waves announce themselves in every mode */
+#define FADE_MODE_COUNTS 8u        /* block counts in fade_control.counters */
+#define FADE_MODE_INSTRUCTIONS 16u /* counts of all instructions there, by the software GPU */
 
 /* fade_site.kind */
 #define FADE_SITE_BLOCK 1u
 #define FADE_SITE_LOAD 2u
 #define FADE_SITE_STORE 3u
-#define FADE_SITE_ATOMIC 4u     /* read-modify-write and compare-and-swap */
-#define FADE_SITE_COPY_READ 5u  /* source of memcpy, memmove or a load to LDS */
-#define FADE_SITE_COPY_WRITE 6u /* destination of the same */
-#define FADE_SITE_FILL 7u       /* memset */
+#define FADE_SITE_ATOMIC 4u      /* read-modify-write and compare-and-swap */
+#define FADE_SITE_COPY_READ 5u   /* source of memcpy, memmove or a load to LDS */
+#define FADE_SITE_COPY_WRITE 6u  /* destination of the same */
+#define FADE_SITE_FILL 7u        /* memset */
+#define FADE_SITE_INSTRUCTION 8u /* an instruction that is no access: only counted */
+#define FADE_SITE_TAKEN 9u       /* times a branch was taken: only counted */
+#define FADE_SITE_SPLIT 10u      /* times lanes parted, see below: only counted */
 
 /* fade_site.space: numbers of AMDGPU's address spaces, which are those of NVPTX, too */
 #define FADE_SPACE_FLAT 0u
@@ -62,6 +71,35 @@
 #define FADE_SITE_IS_BUFFER 16u     /* through a buffer descriptor */
 #define FADE_SITE_HAS_LENGTH 32u    /* its records are RANGE records */
 #define FADE_SITE_IS_PREDICATED 64u /* one element of a masked vector access */
+
+/* fade_site_instruction.unit: what executes it */
+#define FADE_UNIT_VALU 0u
+#define FADE_UNIT_SALU 1u
+#define FADE_UNIT_SMEM 2u
+#define FADE_UNIT_VMEM 3u
+#define FADE_UNIT_LDS 4u
+#define FADE_UNIT_MATRIX 5u
+#define FADE_UNIT_BRANCH 6u
+#define FADE_UNIT_BARRIER 7u
+#define FADE_UNIT_WAIT 8u
+#define FADE_UNIT_OTHER 9u /* messages, hints, cache control */
+#define FADE_UNIT_INVALID 10u
+#define FADE_UNIT_COUNT 11u
+
+/* fade_site_instruction.type: of its arithmetic; of products that are summed up, that of the
+ * factors */
+#define FADE_TYPE_NONE 0u
+#define FADE_TYPE_F64 1u
+#define FADE_TYPE_F32 2u
+#define FADE_TYPE_F16 3u
+#define FADE_TYPE_BF16 4u
+#define FADE_TYPE_F8 5u      /* all formats of 8 bits and less */
+#define FADE_TYPE_INTEGER 6u /* matrix instructions on integers: not floating-point operations */
+#define FADE_TYPE_COUNT 7u
+
+/* fade_site_instruction.flags */
+#define FADE_INSTRUCTION_PACKED 1u   /* works on several values in a register */
+#define FADE_INSTRUCTION_PER_WAVE 2u /* operations are the wave's, whichever lanes are active */
 
 /* fade_site_kernel.flags */
 #define FADE_KERNEL_REPLACES 1u /* mode=replace: name and clone are the same */
@@ -81,7 +119,7 @@ typedef struct fade_sites {
   fade_u32 frames_offset, frame_count;
   fade_u32 lines_offset, line_count;
   fade_u32 strings_offset, strings_size;
-  fade_u32 reserved[2];
+  fade_u32 instructions_offset, instruction_count;
 } fade_sites;
 
 typedef struct fade_site_kernel {
@@ -117,6 +155,19 @@ typedef struct fade_site_line {
   fade_u32 line;
 } fade_site_line;
 
+typedef struct fade_site_instruction {
+  fade_u64 address; /* in the code object */
+  fade_u32 text;    /* string: as disassembled */
+  fade_u32 site;    /* its place and size, and the counter of its executions and lanes */
+  fade_u32 taken;   /* conditional branches: site of kind FADE_SITE_TAKEN, else FADE_NO_INDEX */
+  fade_u32 split;   /* site of kind FADE_SITE_SPLIT, which counts how often only a part of the lanes
+                       that were active went on behind it, neither all nor none; FADE_NO_INDEX where
+                       that cannot be */
+  fade_u32 operations; /* of the type, by each active lane or by the wave, see flags */
+  fade_u8 unit, type, flags, reserved;
+} fade_site_instruction;
+
+FADE_STATIC_ASSERT(sizeof(fade_site_instruction) == 32);
 FADE_STATIC_ASSERT(sizeof(fade_sites) == 96);
 FADE_STATIC_ASSERT(sizeof(fade_site_kernel) == 24);
 FADE_STATIC_ASSERT(sizeof(fade_site) == 56);

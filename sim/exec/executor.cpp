@@ -380,7 +380,8 @@ void Executor::Impl::begin_observing(Job &job) {
   std::copy_n(d.grid.begin(), 3, info.grid);
   std::copy_n(d.workgroup.begin(), 3, info.workgroup);
   job.context.observer = asked->begin(info, count);
-  job.context.observer_wants = asked->wants();
+  if (job.context.observer)
+    job.context.observer_wants = asked->wants() & job.context.observer->wants();
 }
 
 DispatchResult Executor::Impl::run(const Dispatch &dispatch) {

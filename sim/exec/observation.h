@@ -17,6 +17,8 @@ void tell_after(Wave &w, const Instruction &in);
 inline void observe_segment(Wave &w, const Segment &s) {
   if (s.block_start && w.observer_wants & kWantsBlocks)
     w.observer->block(w.info, s.start, w.active_exec);
+  if (w.observer_wants & kWantsRuns)
+    w.observer->run(w.info, {s.start, s.end, s.number}, w.active_exec);
 }
 
 // Whether an instruction is one that observers are told of, besides accesses.

@@ -51,6 +51,7 @@ const Segment *Program::at(uint64_t pc) {
   try {
     if (!code_.contains(pc)) explore(pc);
     slot = build(pc);
+    slot->number = next_segment_++;
   } catch (...) { // out of memory: the next dispatch begins anew
     has_unknown_ = true;
     throw;

@@ -24,7 +24,8 @@ namespace fade::sim {
 
 struct Segment {
   uint64_t start = 0;
-  uint64_t end = 0; // address behind the last instruction
+  uint64_t end = 0;    // address behind the last instruction
+  uint32_t number = 0; // in its program, from 0
   std::vector<Instruction> instructions;
   struct Count {
     ExecClass cls;
@@ -72,6 +73,7 @@ private:
   Decoder decoder_;
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, std::unique_ptr<Segment>> segments_;
+  uint32_t next_segment_ = 0;
   struct Code { // one instruction, or why there is none
     Instruction instruction;
     std::string unknown;

@@ -50,12 +50,15 @@ const Segment *WaveRunner::follow(const Segment &from, Program &program, uint64_
 }
 
 uint64_t WaveRunner::run(Wave &w, Program &program, uint64_t budget) {
-  return w.observer ? run_segments<true>(w, program, budget)
-                    : run_segments<false>(w, program, budget);
+  if (!w.observer) return run_segments<Told::nothing>(w, program, budget);
+  return w.observer_wants & (kWantsControl | kWantsRegisters)
+             ? run_segments<Told::instructions>(w, program, budget)
+             : run_segments<Told::segments>(w, program, budget);
 }
 
-// In two forms, so that a run without observers is as if there were none.
-template <bool observed>
+// In several forms, so that a run without observers is as if there were none, and those who count
+// or want accesses, which instructions tell themselves, pay for no more.
+template <WaveRunner::Told told>
 uint64_t WaveRunner::run_segments(Wave &w, Program &program, uint64_t budget) {
   const Segment *s = w.segment ? w.segment : find(program, w.pc);
   w.segment = nullptr;
@@ -69,17 +72,19 @@ uint64_t WaveRunner::run_segments(Wave &w, Program &program, uint64_t budget) {
       w.lds_use = s->lds_use;
     }
     w.expand_exec();
-    if constexpr (observed) observe_segment(w, *s);
+    if constexpr (told != Told::nothing) observe_segment(w, *s);
     count(w, *s);
     w.pc = s->end;
     for (const Instruction &in : s->instructions) {
       current_ = &in;
       if (tracing_) [[unlikely]]
         trace_instruction(w, program, in);
-      if constexpr (observed) observe_before(w, program, in);
+      if constexpr (told == Told::instructions) observe_before(w, program, in);
       in.run(w, in);
-      if constexpr (observed) observe_after(w, in);
+      if constexpr (told == Told::instructions) observe_after(w, in);
     }
+    if constexpr (told == Told::segments)
+      if (w.state == WaveState::ended) tell_after(w, s->instructions.back());
     if (!s->unknown.empty() && w.pc == s->end) {
       if (s->unmapped) throw MemoryFault{s->end, false, true};
       throw IllegalInstruction{s->end, s->unknown};

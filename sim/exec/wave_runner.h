@@ -22,7 +22,9 @@ public:
   const Instruction *current() const { return current_; }
 
 private:
-  template <bool observed> uint64_t run_segments(Wave &w, Program &program, uint64_t budget);
+  // What an observer is told of.
+  enum class Told { nothing, segments, instructions };
+  template <Told told> uint64_t run_segments(Wave &w, Program &program, uint64_t budget);
   const Segment *find(Program &program, uint64_t pc);
   const Segment *follow(const Segment &from, Program &program, uint64_t pc);
 

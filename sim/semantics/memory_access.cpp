@@ -383,6 +383,7 @@ ObservedAccess described(const Wave &w, const Instruction &in, uint32_t bytes, A
   o.pc = in.pc;
   o.size = bytes;
   o.kind = kind;
+  o.active = w.active_exec;
   o.path = path_of(in.encoding);
   o.returns = kind == AccessKind::atomic && in.glc;
   o.coherent = kind != AccessKind::atomic && is_coherent(w, in);
@@ -403,6 +404,12 @@ uint64_t address_in(const Wave &w, uint64_t va, Space space) {
 void tell_observer(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
                    AccessKind kind) {
   ObservedAccess o = described(w, in, bytes, kind);
+  bool is_global = !a.in_lds;
+  for_lanes(a.lanes, [&](unsigned i) { is_global &= lane_space(in, a.va[i]) == Space::global; });
+  if (is_global) { // nearly always: as they are
+    if (a.lanes) o.lanes = a.lanes, o.address = a.va, w.observer->access(w.info, o);
+    return;
+  }
   uint64_t address[3][64] = {}, lanes[3] = {};
   for_lanes(a.lanes, [&](unsigned i) {
     const Space space = a.in_lds ? Space::lds : lane_space(in, a.va[i]);

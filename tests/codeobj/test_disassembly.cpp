@@ -294,6 +294,27 @@ TEST(Classify, LoadsThatGoIntoLdsCountForBoth) {
   EXPECT_EQ(classify("global_load_lds_dwordx4 v1, s[0:1]").width, 16u);
 }
 
+TEST(Classify, OperationsHaveTheTypeOfTheirOperands) {
+  const auto type = [](const char *text) { return classify(text).flop_type; };
+  EXPECT_EQ(type("v_fma_f64 v[0:1], v[0:1], v[0:1], v[0:1]"), NumberType::F64);
+  EXPECT_EQ(type("v_add_f32_e32 v0, v1, v2"), NumberType::F32);
+  EXPECT_EQ(type("v_pk_fma_f32 v[0:1], v[0:1], v[0:1], v[0:1]"), NumberType::F32);
+  EXPECT_EQ(type("v_pk_fma_f16 v0, v0, v0, v0"), NumberType::F16);
+  EXPECT_EQ(type("v_dot2_f32_f16 v0, v1, v2, v3"), NumberType::F16);
+  EXPECT_EQ(type("v_dot2_f32_bf16 v0, v1, v2, v3"), NumberType::Bf16);
+  EXPECT_EQ(type("v_mfma_f32_32x32x8f16 a[0:15], v[0:1], v[2:3], a[0:15]"), NumberType::F16);
+  EXPECT_EQ(type("v_mfma_f32_32x32x4bf16_1k a[0:31], v[0:1], v[2:3], a[0:31]"), NumberType::Bf16);
+  EXPECT_EQ(type("v_mfma_f64_16x16x4f64 a[0:7], v[0:1], v[2:3], a[0:7]"), NumberType::F64);
+  EXPECT_EQ(type("v_mfma_f32_16x16x32_fp8_bf8 a[0:3], v[0:1], v[2:3], a[0:3]"), NumberType::F8);
+  EXPECT_EQ(type("v_mfma_i32_32x32x8i8 a[0:15], v0, v1, a[0:15]"), NumberType::Integer);
+  EXPECT_EQ(type("v_wmma_f32_16x16x16_bf16 v[0:7], v[8:15], v[16:23], v[0:7]"), NumberType::Bf16);
+  EXPECT_EQ(type("v_dual_mov_b32 v0, v1 :: v_dual_fmac_f32 v2, v3, v4"), NumberType::F32);
+  EXPECT_EQ(type("v_add_u32_e32 v0, v1, v2"), NumberType::None);
+  EXPECT_EQ(type("v_cvt_f32_f64_e32 v0, v[1:2]"), NumberType::None);
+  EXPECT_TRUE(classify("v_pk_fma_f16 v0, v0, v0, v0").is_packed);
+  EXPECT_FALSE(classify("v_fma_f16 v0, v0, v0, v0").is_packed);
+}
+
 TEST(KernelCode, LoopHasABackEdgeToItsOwnBlock) {
   for (const char *sample : {"inlined-gfx90a-g", "inlined-gfx1100-g"}) {
     KernelCode code = code_of(sample, "loop");

@@ -21,7 +21,8 @@ using namespace fade;
 const HandlerChoice kAnalyzers[] = {
     {"AccessPatterns", ""}, {"BlockCounts", ""},
     {"BlockFlow", ""},      {"Heatmap", "steps=16,svg=/dev/null"},
-    {"MemoryAnalysis", ""}, {"MessageLogger", ""},
+    {"Hotspots", ""},       {"MemoryAnalysis", ""},
+    {"MessageLogger", ""},
 };
 
 /// The analyzers' libraries stay loaded: what the fuzzer knows of where it has been is in them.

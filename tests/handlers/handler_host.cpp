@@ -71,6 +71,11 @@ std::shared_ptr<const ModuleSites> SiteTableBuilder::build(const std::string &ke
     for (const uint32_t line : from.lines) lines.push_back({site.file, line});
     sites.push_back(site);
   }
+  std::vector<fade_site_instruction> instructions;
+  for (auto [facts, text] : instructions_) {
+    facts.text = strings.add(text);
+    instructions.push_back(facts);
+  }
   fade_site_kernel k{};
   k.name = strings.add(kernel);
   k.clone = strings.add("__fade_" + kernel);
@@ -88,8 +93,13 @@ std::shared_ptr<const ModuleSites> SiteTableBuilder::build(const std::string &ke
   header.lines_offset =
       header.frames_offset + header.frame_count * static_cast<uint32_t>(sizeof(fade_site_frame));
   header.line_count = static_cast<uint32_t>(lines.size());
-  header.strings_offset =
+  const uint32_t lines_end =
       header.lines_offset + header.line_count * static_cast<uint32_t>(sizeof(fade_site_line));
+  header.instructions_offset = (lines_end + 7) / 8 * 8;
+  header.instruction_count = static_cast<uint32_t>(instructions.size());
+  header.strings_offset =
+      header.instructions_offset +
+      header.instruction_count * static_cast<uint32_t>(sizeof(fade_site_instruction));
   std::string text = strings.take();
   while ((header.strings_offset + text.size()) % 8 != 0) text += '\0';
   header.strings_size = static_cast<uint32_t>(text.size());
@@ -101,6 +111,8 @@ std::shared_ptr<const ModuleSites> SiteTableBuilder::build(const std::string &ke
   append(bytes, sites.data(), sites.size());
   append(bytes, frames.data(), frames.size());
   append(bytes, lines.data(), lines.size());
+  bytes.resize(header.instructions_offset);
+  append(bytes, instructions.data(), instructions.size());
   append(bytes, text.data(), text.size());
   std::string why;
   auto table = SiteTable::parse(bytes, why);

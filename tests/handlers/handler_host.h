@@ -37,12 +37,18 @@ public:
   };
   /// Returns its id.
   uint32_t add(const Site &site);
+  /// Machine code, as the software GPU's observer describes it; `text` counts, not what the fields
+  /// say of a string.
+  void instruction(fade_site_instruction facts, const std::string &text) {
+    instructions_.emplace_back(facts, text);
+  }
   std::shared_ptr<const ModuleSites> build(const std::string &kernel) const;
 
   static constexpr uint64_t kModule = 0x1234'5678'9abc'def0;
 
 private:
   std::vector<Site> sites_;
+  std::vector<std::pair<fade_site_instruction, std::string>> instructions_;
 };
 
 /// The stream of one dispatch: waves and what they do.

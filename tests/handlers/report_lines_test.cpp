@@ -59,7 +59,18 @@ void feed(HandlerHost &host, const std::string &name) {
   auto allocations = std::make_shared<Allocations>();
   allocations->list.push_back({0x10000, 0x3000, 1, 1, 0, 0});
   allocations->list.push_back({0x20000, 0x1000, 2, 0, FADE_ALLOCATION_ON_HOST, 0});
-  host.dispatch(name, table.build("k"), stream, {}, allocations);
+  const auto plain = site(FADE_SITE_INSTRUCTION, FADE_SPACE_NONE, 0);
+  const auto taken = site(FADE_SITE_TAKEN, FADE_SPACE_NONE, 0);
+  const auto split = site(FADE_SITE_SPLIT, FADE_SPACE_NONE, 0);
+  table.instruction({0x1000, 0, load, FADE_NO_INDEX, FADE_NO_INDEX, 0, FADE_UNIT_VMEM, 0, 0, 0},
+                    "global_load_dword v0, v[0:1], off");
+  table.instruction({0x1008, 0, plain, taken, split, 2, FADE_UNIT_VALU, FADE_TYPE_F32, 0, 0},
+                    name + " v0");
+  std::vector<fade_counter> counters(split + 1);
+  counters[load] = {3, 3 * 63};
+  counters[plain] = {3, 100};
+  counters[taken] = counters[split] = {1, 0};
+  host.dispatch(name, table.build("k"), stream, counters, allocations);
 }
 
 std::string reportOf(const std::vector<HandlerChoice> &handlers, Format format,
@@ -93,6 +104,8 @@ TEST(ReportLines, EveryLineOfEveryHandlerFitsTheSchema) {
             (Types{"dispatch", "memory", "memory_total", "summary"}));
   EXPECT_EQ(typesIn(reportOf({{"BlockCounts", ""}}, Format::json, kNames)),
             (Types{"dispatch", "blocks", "summary"}));
+  EXPECT_EQ(typesIn(reportOf({{"Hotspots", ""}}, Format::json, kNames)),
+            (Types{"dispatch", "hotspots", "summary"}));
 }
 
 TEST(ReportLines, NamesInUtf8SurviveJsonUnchanged) {
@@ -161,7 +174,8 @@ std::vector<std::vector<std::string>> rowsOf(const std::string &text) {
 }
 
 TEST(ReportLines, EveryCsvRowHasTheFieldsOfItsHeader) {
-  for (const char *handler : {"MessageLogger", "Heatmap", "MemoryAnalysis", "BlockCounts"}) {
+  for (const char *handler :
+       {"MessageLogger", "Heatmap", "MemoryAnalysis", "BlockCounts", "Hotspots"}) {
     const auto rows = rowsOf(reportOf({{handler, ""}}, Format::csv, kNames));
     std::map<std::size_t, std::vector<std::string>> headers; // by number of fields
     std::set<std::string> kernels;
@@ -180,7 +194,7 @@ TEST(ReportLines, EveryCsvRowHasTheFieldsOfItsHeader) {
 }
 
 TEST(ReportLines, TextFitsHundredColumnsAndHasNoControlCharacters) {
-  for (const char *handler : {"Heatmap", "MemoryAnalysis", "BlockCounts"}) {
+  for (const char *handler : {"Heatmap", "MemoryAnalysis", "BlockCounts", "Hotspots"}) {
     const std::string report = reportOf({{handler, ""}}, Format::text, kNames);
     std::istringstream lines(report);
     bool is_summary = false;

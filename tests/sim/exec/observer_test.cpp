@@ -21,6 +21,7 @@ using Status = DispatchResult::Status;
 struct Seen {
   std::map<uint64_t, int> loads, stores, atomics, lds_stores; // times per address
   uint64_t scalar_loads = 0, groups = 0, groups_ended = 0, waves = 0, waves_ended = 0, blocks = 0;
+  uint64_t runs = 0, runs_at_blocks = 0;
   uint64_t barriers = 0, barriers_passed = 0, waits = 0, branches = 0, taken = 0, fences = 0;
   std::set<std::thread::id> threads;
   std::string kernel, message;
@@ -34,6 +35,7 @@ public:
   Seen seen; // after the dispatch
   std::atomic<int> dispatches{0};
   bool refuses = false;
+  uint32_t wanted_of_dispatch = ~0u;
 
   uint32_t wants() const override { return wanted_; }
   std::unique_ptr<DispatchObserver> begin(const ObservedDispatch &d, uint32_t workers) override {
@@ -53,7 +55,16 @@ private:
     void groupEnds(ObservedGroup &g) override { seen.groups_ended += g.state == &g; }
     void waveBegins(const ObservedWave &) override { seen.waves++; }
     void waveEnds(const ObservedWave &, uint64_t pc) override { seen.waves_ended += pc != 0; }
-    void block(const ObservedWave &, uint64_t, uint64_t) override { seen.blocks++; }
+    void block(const ObservedWave &, uint64_t pc, uint64_t) override {
+      seen.blocks++;
+      last_block = pc;
+    }
+    void run(const ObservedWave &, const ObservedRun &run, uint64_t) override {
+      seen.runs++;
+      seen.runs_at_blocks += run.pc == last_block && run.end > run.pc;
+      last_block = 0;
+    }
+    uint64_t last_block = 0;
     void access(const ObservedWave &w, const ObservedAccess &a) override {
       if (a.path == AccessPath::scalar) seen.scalar_loads++;
       for (unsigned lane = 0; lane < w.lanes; lane++) {
@@ -82,6 +93,7 @@ private:
     Watch(Recorder &r, const ObservedDispatch &d, uint32_t n)
         : recorder(r), kernel(d.kernel), workers(n) {}
     WorkerObserver *worker(uint32_t n) override { return &workers.at(n); }
+    uint32_t wants() const override { return recorder.wanted_of_dispatch; }
     void end(const ObservedEnd &end) override {
       Seen &all = recorder.seen;
       all.kernel = kernel, all.message = end.message, all.ok = end.ok;
@@ -97,6 +109,7 @@ private:
         all.blocks += s.blocks, all.barriers += s.barriers, all.waits += s.waits;
         all.barriers_passed += s.barriers_passed, all.branches += s.branches;
         all.taken += s.taken, all.fences += s.fences;
+        all.runs += s.runs, all.runs_at_blocks += s.runs_at_blocks;
         all.threads.insert(s.threads.begin(), s.threads.end());
       }
     }
@@ -217,6 +230,20 @@ TEST_P(ObserverTest, ThoseWhoAreNotInterestedAreNotTold) {
   EXPECT_EQ(device.executor().run(d).status, Status::ok);
   EXPECT_EQ(nothing.dispatches, 1); // nobody listens any more
   EXPECT_EQ(nothing.seen.groups, 0u);
+}
+
+TEST_P(ObserverTest, RunsAreAllThatWasExecutedAndBlocksBeginWithOne) {
+  constexpr uint32_t items = 64 * 6;
+  auto in = device.allocate<uint32_t>(items), out = device.allocate<uint32_t>(items);
+  const Dispatch d = prepare("reverse", items, Arguments().add(in.va).add(out.va));
+  Recorder recorder(kWantsRuns | kWantsBlocks);
+  const Seen seen = observe(d, recorder);
+  EXPECT_GT(seen.blocks, 0u);
+  EXPECT_EQ(seen.runs_at_blocks, seen.blocks);
+  EXPECT_GE(seen.runs, seen.blocks);
+  EXPECT_TRUE(seen.loads.empty());
+  recorder.wanted_of_dispatch = kWantsBlocks;
+  EXPECT_EQ(observe(d, recorder).runs, seen.runs); // none came in addition
 }
 
 TEST_P(ObserverTest, CountsAndResultsAreTheSameObservedOrNot) {

@@ -1,0 +1,34 @@
+// A site table (fade/sites.h) made from machine code, for kernels that the software GPU watches.
+#pragma once
+
+#include "codeobj/code_object.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fade {
+
+/// What there are sites for, besides accesses.
+struct ObservedParts {
+  bool blocks = false;       ///< of straight-line code
+  bool instructions = false; ///< all of them
+};
+
+/// An address in the code object and what is there.
+struct ObservedPlace {
+  uint64_t address = 0;
+  uint32_t site = 0;
+};
+
+struct ObservedSites {
+  std::vector<std::byte> table;
+  std::vector<ObservedPlace> accesses, blocks; ///< by address
+};
+
+/// The sites of a kernel and of functions that it may call. `object` must have it.
+Result<ObservedSites> makeSites(const std::shared_ptr<const codeobj::CodeObject> &object,
+                                const std::string &symbol, ObservedParts parts);
+
+} // namespace fade

@@ -1,0 +1,96 @@
+"""--observe gpu and --observe pass: for kernels that have twins, both say the same, byte for byte and lane for lane.
+
+The compiler may have made other accesses of the twin's, which is then said here: what differs, and why."""
+import collections
+import os
+
+import fade
+from fade import program
+
+
+def example(name):
+    return os.path.join(fade.BIN, "..", "examples", "programs", "example_" + name)
+
+
+class Allocations:
+    """Where in the application's memory an address is; addresses are others in each run."""
+
+    def __init__(self, objects):
+        self.of = {}
+        for each in objects:
+            if each["type"] == "heatmap":
+                self.of[each["dispatch_id"]] = [x for x in each["allocations"] if "address" in x]
+
+    def find(self, dispatch, address):
+        for one in self.of.get(dispatch, []):
+            if one["address"] <= address < one["address"] + one["size"]:
+                return one["name"], address - one["address"]
+        return None  # the kernel's arguments, its packet, constants
+
+
+def touched(objects):
+    """(kernel, dispatch of it, workgroup, op, space, lane, place, byte) -> how often."""
+    allocations = Allocations(objects)
+    ordinal, numbers, found = collections.Counter(), {}, collections.Counter()
+    for each in objects:
+        if each["type"] != "access":
+            continue
+        key = (each["kernel"], each["dispatch_id"])
+        if key not in numbers:
+            ordinal[each["kernel"]] += 1
+            numbers[key] = ordinal[each["kernel"]]
+        for lane, address in zip(each["lanes"], each["addresses"]):
+            for byte in range(address, address + each["bytes"]):
+                place = ("lds", byte) if each["space"] == "lds" else allocations.find(each["dispatch_id"], byte)
+                if place is None:
+                    continue
+                found[(each["kernel"], numbers[key], tuple(each["workgroup"]), each["op"], each["space"], lane, *place)] += 1
+    return found
+
+
+class Tests(fade.Test):
+    def accesses(self, who, app, options):
+        result = self.probe(["-i", "--observe", who, "-a", "MessageLogger", "Heatmap", *options], app)
+        self.assertEqual(result.code, 0, result.said)
+        return touched(result.objects())
+
+    def agree(self, app, *options, bytes_only=False):
+        """`bytes_only`: whichever lanes touch them, and how often."""
+        twin, observed = (self.accesses(who, app, options) for who in ("pass", "gpu"))
+        self.assertGreater(sum(twin.values()), 100)
+        if bytes_only:
+            twin, observed = (collections.Counter({(*key[:3], key[4], *key[6:]) for key in found}) for found in (twin, observed))
+        more = [(key, count, observed[key]) for key, count in twin.items() if observed[key] != count]
+        less = [(key, twin[key], count) for key, count in observed.items() if twin[key] != count]
+        self.assertEqual((more[:3], less[:3]), ([], []))
+
+    def test_vadd(self):
+        self.agree([example("vadd")], "--workgroups", "x=0-1")
+
+    def test_uncoalesced(self):
+        self.agree([example("uncoalesced")], "--workgroups", "x=0-1")
+
+    def test_transpose_with_lds(self):
+        self.agree([example("transpose")], "--workgroups", "x=0-1,y=0-1")
+
+    def test_matmul_with_lds(self):
+        self.agree([example("matmul")], "--workgroups", "x=0-1,y=0-1")
+
+    def test_histogram_with_atomics(self):
+        self.agree([example("histogram")], "--workgroups", "x=0-1")
+
+    def test_atomics_of_all_kinds(self):
+        # One lane adds for the whole wave what its lanes would add to the same word; where the GPU has no such
+        # atomic there is a loop of a load and a compare-and-swap; and the program's own loops turn as often as
+        # lanes are in each other's way, which is never the same twice.
+        self.agree([program("atomics")], "--workgroups", "x=0-0", bytes_only=True)
+
+    def test_functions_that_are_called(self):
+        self.agree([program("calls")], "--workgroups", "x=0-0")
+
+    def test_workgroups_in_three_dimensions(self):
+        self.agree([program("grid")])
+
+
+if __name__ == "__main__":
+    fade.main()
