@@ -1,7 +1,7 @@
 // What the instructions of a kernel have done, going by how often each was executed.
 //
-// Counts are those of waves (executions) and of their active lanes. Operations and bytes follow from
-// them: an instruction always does the same for a lane.
+// Counts are those of waves (executions) and of their active lanes. Operations and bytes follow
+// from them: an instruction always does the same for a lane.
 #pragma once
 
 #include <fade/handler.h>
@@ -43,7 +43,7 @@ struct Work {
   std::array<uint64_t, kTrafficNames.size()> bytes{};
 
   void add(const Work &other);
-  uint64_t flops() const; ///< without those on integers
+  uint64_t flops() const;       ///< without those on integers
   uint64_t memoryBytes() const; ///< of global memory, through whichever path
 };
 

@@ -163,8 +163,8 @@ fade_site accessSite(const codeobj::Instruction &instruction, const InstructionI
   return site;
 }
 
-/// Whether lanes may be gone behind it. Looks at the text: EXEC is written by name, or by names that
-/// say so.
+/// Whether lanes may be gone behind it. Looks at the text: EXEC is written by name, or by names
+/// that say so.
 bool mayChangeExec(const codeobj::Instruction &instruction) {
   const std::string_view name = instruction.mnemonic(), text = instruction.text;
   if (name.find("saveexec") != name.npos || name.find("wrexec") != name.npos) return true;
@@ -188,8 +188,7 @@ public:
   void function(uint64_t address, uint64_t size, bool is_kernel, const std::string &name) {
     const auto bytes = object_.code(address, size);
     if (!bytes) return;
-    const codeobj::KernelCode code =
-        codeobj::analyze(disassembler_.disassemble(*bytes, address));
+    const codeobj::KernelCode code = codeobj::analyze(disassembler_.disassemble(*bytes, address));
     kernel_ = is_kernel ? 0 : FADE_NO_INDEX;
     start_ = address;
     name_ = name;
@@ -217,9 +216,8 @@ private:
     std::vector<codeobj::SourceFrame> stack;
     if (map_) stack = map_->stack(instruction.address);
     if (stack.empty() || stack[0].line == 0)
-      stack = {
-          {fmt::format("{}+{:#x} {}", name_, instruction.address - start_, instruction.text), "", 0,
-           0}};
+      stack = {{fmt::format("{}+{:#x} {}", name_, instruction.address - start_, instruction.text),
+                "", 0, 0}};
     return stack;
   }
   /// The one that begins with instruction `i`, up to block `next` or the return of a call.
@@ -232,8 +230,7 @@ private:
     const std::size_t end =
         next < code.blocks.size() ? code.blocks[next].first : code.instructions.size();
     for (std::size_t at = i; at < end; ++at) {
-      const auto place =
-          map_ ? map_->place(code.instructions[at].address) : codeobj::SourceFrame{};
+      const auto place = map_ ? map_->place(code.instructions[at].address) : codeobj::SourceFrame{};
       if (place.line != 0) lines.emplace(place.file, place.line);
       if (code.info[at].flow == codeobj::Flow::Call) break;
     }
