@@ -37,12 +37,12 @@ template <bool broken> __global__ void overwrite_after_copy(int *p, int value) {
 template <bool broken> __global__ void count_here(unsigned *total, const int *go) {
   hold(go);
   if (broken)
-    *total += blockIdx.x; // finds: race
+    *total += blockIdx.x; // finds: race, optimized
   else
     atomicAdd(total, blockIdx.x);
 }
 template <bool broken> __global__ void count_there(unsigned *total) {
-  atomicAdd(total, threadIdx.x); // finds: race
+  atomicAdd(total, threadIdx.x); // finds: race, optimized
 }
 
 // The event is from before what it should wait for.
