@@ -71,8 +71,15 @@ struct Job {
   fade_control &control;
   fade_counter *counters;                        ///< null: nothing is counted
   std::vector<std::atomic<uint64_t>> executions; ///< by site, where they are sampled
+  std::atomic<bool> has_wave = false;
   Pool groups{};
 
+  /// Who only counts is told of one wave, for its size: each has two records.
+  bool wantsWave() {
+    const bool has_records =
+        run.wants_accesses || (run.kernel->info->modes() & FADE_MODE_BLOCKS) != 0;
+    return has_records || !has_wave.exchange(true, std::memory_order_relaxed);
+  }
   bool wants(const ObservedGroup &group) const {
     for (int i = 0; i < 3; ++i)
       if (group.id[i] < control.first_workgroup[i] || group.id[i] > control.last_workgroup[i])
@@ -99,7 +106,7 @@ public:
   void waveBegins(const ObservedWave &wave) override {
     const ObservedGroup &group = *wave.group;
     auto *state = static_cast<GroupState *>(group.state);
-    if (!state->is_wanted) return;
+    if (!state->is_wanted || !job_.wantsWave()) return;
     const uint32_t flat = wave.number * wave.lanes;
     const uint32_t x = std::max(1u, group.size[0]), y = std::max(1u, group.size[1]);
     fade_wave_begin begin{};
@@ -118,7 +125,7 @@ public:
   }
   void waveEnds(const ObservedWave &wave, uint64_t) override {
     const auto *state = static_cast<const GroupState *>(wave.group->state);
-    if (!state->is_wanted) return;
+    if (!state->is_wanted || state->waves[wave.number].id == FADE_WAVE_NONE) return;
     fade_wave_end end{};
     end.mask = wave.work_items;
     end.wave = state->waves[wave.number].id;

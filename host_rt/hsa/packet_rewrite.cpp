@@ -209,9 +209,11 @@ bool DispatchRewrite::observe(HsaDispatch &live) {
     return false;
   }
   const bool counts = parts.instructions || runtime_.settings().workgroups.sample_executions > 1;
-  HsaRing *ring = queue_->rings ? queue_->rings->take(expectedBytes(),
-                                                      counts ? (*kernel)->info->siteCount() : 0)
-                                : nullptr;
+  // Of small rings there are as many as dispatches in flight, and each would get memory for counts.
+  const uint64_t bytes = parts.instructions ? UINT64_MAX : expectedBytes();
+  HsaRing *ring = queue_->rings
+                      ? queue_->rings->take(bytes, counts ? (*kernel)->info->siteCount() : 0)
+                      : nullptr;
   if (!ring) {
     skip("all rings were in use (FADE_MEMORY)");
     return false;
