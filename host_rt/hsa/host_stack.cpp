@@ -3,6 +3,7 @@
 #include "base/runtime_libraries.h"
 #include "codeobj/demangle.h"
 
+#include <algorithm>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <filesystem>
@@ -49,8 +50,18 @@ std::vector<HostFrame> HostSymbols::callers(const HostStack &stack, std::size_t 
         lines_.stack(fileOf(map, info.dli_fname), address - 1 - (map ? map->l_addr : 0));
     if (!places.empty()) {
       if (!places.back().function.empty()) frame.function = places.back().function;
-      frame.file = places.front().file;
-      frame.line = static_cast<int>(places.front().line);
+      // Of what was inlined there, the first that is not in a header of HIP or the system.
+      const auto own = std::ranges::find_if(places, [](const codeobj::SourceFrame &place) {
+        return place.line != 0 && !codeobj::isSystemSource(place.file);
+      });
+      const codeobj::SourceFrame &place = own == places.end() ? places.front() : *own;
+      frame.file = place.file;
+      frame.line = static_cast<int>(place.line);
+      // A function of such a header that was not inlined: who called it matters.
+      if (own == places.end() && place.line != 0 && found.size() == 1 && i + 1 < stack.count) {
+        found.clear();
+        continue;
+      }
     }
     // What comes before main is the same for all.
     if (frame.function == "main") break;

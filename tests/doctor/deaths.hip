@@ -25,10 +25,10 @@ __global__ void talks() { printf("%s %d\n", "from the GPU", int(threadIdx.x)); }
 
 /// Visible to who looks at the stack.
 extern "C" __attribute__((noinline, visibility("default"))) int *makeBuffer(size_t bytes) {
-  void *memory = nullptr;
+  int *memory = nullptr; // a template of HIP's headers takes it, which is not the place to show
   if (hipMalloc(&memory, bytes) != hipSuccess || hipMemset(memory, 0, bytes) != hipSuccess)
     std::exit(9);
-  return static_cast<int *>(memory);
+  return memory;
 }
 
 extern "C" __attribute__((noinline, visibility("default"))) int dropBuffer(int *buffer) {
