@@ -9,6 +9,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <unistd.h>
@@ -98,11 +99,26 @@ std::vector<std::uint8_t> contents_of(const std::string &path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+namespace {
+/// Folders that go away when the tests have run.
+struct Temporaries {
+  const pid_t owner = ::getpid();
+  std::set<std::string> folders;
+  ~Temporaries() {
+    std::error_code ignored;
+    if (::getpid() == owner)
+      for (const std::string &folder : folders) fs::remove_all(folder, ignored);
+  }
+};
+} // namespace
+
 std::string temporary_file(const std::string &name) {
+  static Temporaries temporaries;
   const auto *test = ::testing::UnitTest::GetInstance()->current_test_info();
   std::string folder = fmt::format("{}fade-{}-{}", ::testing::TempDir(), ::getpid(),
                                    test != nullptr ? test->line() : 0);
   fs::create_directories(folder);
+  temporaries.folders.insert(folder);
   return folder + "/" + name;
 }
 
