@@ -57,20 +57,27 @@ std::string gpuFor(const CheckOptions &options, const std::vector<std::string> &
   return fitting.empty() ? "gfx90a" : fitting;
 }
 
-/// Sets up the environment of a replay on the executor. False after a line that says why not.
-bool prepareReplay(const CheckOptions &options, const std::string &folder) {
-  RunOptions run = options.run;
-  auto pairs = environmentOf(run);
-  if (!pairs) return false;
+/// What every check needs: the options, the library that observes, where its findings go. Nothing
+/// after a line that says why not.
+std::optional<Variables> observing(const CheckOptions &options, const std::string &folder) {
+  auto pairs = environmentOf(options.run);
+  if (!pairs) return std::nullopt;
   const auto library = ownLibrary("libfadecheck.so");
   if (!library) {
     complain("libfadecheck.so is missing: it should be in ../lib or beside this program");
-    return false;
+    return std::nullopt;
   }
   pairs->emplace_back("FADE_GPU_OBSERVER", *library);
   pairs->emplace_back("FADE_CHECK_DIR", folder);
-  pairs->emplace_back("FADE_CHECK_CAPTURE", options.capture);
   if (!options.checks.empty()) pairs->emplace_back("FADE_CHECKS", options.checks);
+  return pairs;
+}
+
+/// Sets up the environment of a replay on the executor. False after a line that says why not.
+bool prepareReplay(const CheckOptions &options, const std::string &folder) {
+  auto pairs = observing(options, folder);
+  if (!pairs) return false;
+  pairs->emplace_back("FADE_CHECK_CAPTURE", options.capture);
   for (const auto &[name, value] : *pairs) setenv(name.c_str(), value.c_str(), 1);
   return true;
 }
@@ -89,20 +96,12 @@ std::string captureOf(const CheckOptions &options) {
 /// Sets up the environment of the application. False after a line that says why not.
 bool prepare(const CheckOptions &options, const std::vector<std::string> &application,
              const std::string &folder) {
-  RunOptions run = options.run;
-  auto pairs = environmentOf(run);
+  auto pairs = observing(options, folder);
   if (!pairs) return false;
-  const auto library = ownLibrary("libfadecheck.so");
-  if (!library) {
-    complain("libfadecheck.so is missing: it should be in ../lib or beside this program");
-    return false;
-  }
-  if (!fitsInList(*library)) return false;
+  const std::string library = valueOf(*pairs, "FADE_GPU_OBSERVER");
+  if (!fitsInList(library)) return false;
   if (!chooseGpu(gpuFor(options, application), false, *pairs)) return false;
-  pairs->emplace_back("HSA_TOOLS_LIB", withFront("HSA_TOOLS_LIB", *library, ' '));
-  pairs->emplace_back("FADE_GPU_OBSERVER", *library);
-  pairs->emplace_back("FADE_CHECK_DIR", folder);
-  if (!options.checks.empty()) pairs->emplace_back("FADE_CHECKS", options.checks);
+  pairs->emplace_back("HSA_TOOLS_LIB", withFront("HSA_TOOLS_LIB", library, ' '));
   // ROCr packs small allocations into one block; each is to have its own, with a gap behind it.
   pairs->emplace_back("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1");
   if (const std::string program = programOf(application[0]); !program.empty())

@@ -20,8 +20,9 @@ namespace fs = std::filesystem;
 class Temporary {
 public:
   Temporary() {
-    const char *folder = std::getenv("TMPDIR");
-    path_ = std::string(folder && *folder ? folder : "/tmp") + "/fadeprobe-XXXXXX";
+    std::error_code error;
+    const fs::path folder = fs::temp_directory_path(error);
+    path_ = (error ? fs::path("/tmp") : folder) / "fadeprobe-XXXXXX";
     const int fd = mkstemp(path_.data());
     error_ = fd < 0 ? errno : 0;
     if (fd >= 0) close(fd);
