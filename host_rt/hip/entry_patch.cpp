@@ -32,7 +32,14 @@ constexpr std::size_t kLookAhead = 32;
 
 uint64_t addressOf(const void *p) { return reinterpret_cast<uint64_t>(p); }
 
-/// Memory within reach of jumps from and to the library.
+/// Whole pages.
+std::size_t inPages(std::size_t size) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return (size + page - 1) & ~(page - 1);
+}
+
+/// Memory within reach of jumps from and to the library: free, or, where other libraries lie all
+/// around it, between its own segments (on arm64 they are up to 64 KiB apart).
 char *mapNear(const LoadedLibrary &library, std::size_t size) {
   constexpr uint64_t step = 0x10000;
   for (uint64_t distance = step; distance < kReach; distance += step)
@@ -44,6 +51,12 @@ char *mapNear(const LoadedLibrary &library, std::size_t size) {
       if (got == wish) return static_cast<char *>(got);
       if (got != MAP_FAILED) munmap(got, size); // a kernel that does not know the flag
     }
+  for (const LoadedLibrary::Part &gap : library.gaps) {
+    if (gap.size < size) continue;
+    void *got =
+        mmap(gap.at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    if (got != MAP_FAILED) return static_cast<char *>(got);
+  }
   return nullptr;
 }
 
@@ -132,7 +145,7 @@ Result<PatchOutcome> patchEntries(const LoadedLibrary &library,
   PatchOutcome outcome;
   void *handle = dlopen(library.path.c_str(), RTLD_NOW | RTLD_NOLOAD);
   if (!handle) return Error{library.path, "", 0, "cannot be looked at"};
-  const std::size_t size = (functions.size() * kStubBytes + 0xffff) & ~std::size_t{0xffff};
+  const std::size_t size = inPages(functions.size() * kStubBytes);
   char *stubs = mapNear(library, size);
   if (!stubs) return Error{library.path, "", 0, "there is no free memory near it"};
   const std::vector<Planned> all = plan(library, handle, stubs, functions, outcome);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <link.h>
+#include <unistd.h>
 
 namespace fade::hip {
 namespace {
@@ -18,10 +19,16 @@ int onLibrary(dl_phdr_info *info, std::size_t, void *data) {
   if (!path.substr(path.rfind('/') + 1).starts_with(search.name)) return 0;
   LoadedLibrary library;
   library.path = path;
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   for (unsigned i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr) &header = info->dlpi_phdr[i];
     if (header.p_type != PT_LOAD) continue;
     char *at = reinterpret_cast<char *>(info->dlpi_addr + header.p_vaddr);
+    if (library.end) { // segments come in the order of their addresses
+      const uintptr_t from = (reinterpret_cast<uintptr_t>(library.end) + page - 1) & ~(page - 1);
+      const uintptr_t to = reinterpret_cast<uintptr_t>(at) & ~(page - 1);
+      if (to > from) library.gaps.push_back({reinterpret_cast<char *>(from), to - from});
+    }
     if (!library.begin || at < library.begin) library.begin = at;
     library.end = std::max(library.end, at + header.p_memsz);
     if ((header.p_flags & PF_X) != 0) library.code.push_back({at, header.p_memsz});

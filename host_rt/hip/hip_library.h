@@ -19,6 +19,7 @@ struct LoadedLibrary {
   std::string path;
   std::vector<Part> code;
   std::vector<Part> zeroed; ///< what the loader has filled with zeros: .bss
+  std::vector<Part> gaps;   ///< whole pages between its segments, which belong to nothing
   char *begin = nullptr, *end = nullptr;
 
   bool isCode(const void *p) const;
