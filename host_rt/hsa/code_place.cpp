@@ -1,5 +1,6 @@
 #include "hsa/code_place.h"
 
+#include "base/own_memory.h"
 #include "codeobj/code_object.h"
 #include "codeobj/demangle.h"
 #include "codeobj/source_map.h"
@@ -9,8 +10,6 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 namespace fade {
 namespace {
@@ -44,8 +43,7 @@ hsa_status_t look(const PlaceLoader &loader, hsa_loaded_code_object_t object, Lo
       storage_size > most)
     return HSA_STATUS_INFO_BREAK;
   to.file.resize(storage_size);
-  if (!readOwnMemory(reinterpret_cast<const void *>(storage), to.file.data(), storage_size))
-    to.file.clear();
+  if (!readOwnMemory(to.file.data(), storage, storage_size)) to.file.clear();
   return HSA_STATUS_INFO_BREAK;
 }
 
@@ -81,11 +79,6 @@ Loaded findCode(uint64_t pc) {
 }
 
 } // namespace
-
-bool readOwnMemory(const void *from, void *to, std::size_t size) noexcept {
-  const iovec remote{const_cast<void *>(from), size}, local{to, size};
-  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size);
-}
 
 DeathPlace placeOfCode(uint64_t pc) {
   DeathPlace place;

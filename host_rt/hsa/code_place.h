@@ -3,7 +3,6 @@
 
 #include "hsa/death.h"
 
-#include <cstddef>
 #include <optional>
 
 namespace fade {
@@ -13,8 +12,5 @@ DeathPlace placeOfCode(uint64_t pc);
 
 /// Where the program counter was when the GPU stopped last. Only the software GPU says it.
 std::optional<DeathPlace> lastPlace();
-
-/// Copies bytes that may not be there. False if one of them is not.
-bool readOwnMemory(const void *from, void *to, std::size_t size) noexcept;
 
 } // namespace fade

@@ -1,32 +1,12 @@
 #include "hsa/memory_reader.h"
 
 #include "base/diagnostics.h"
+#include "base/own_memory.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <sys/uio.h>
 #include <thread>
-#include <unistd.h>
 
 namespace fade {
-
-bool readCarefully(uint8_t *to, uint64_t from, std::size_t size) {
-  static const pid_t self = getpid();
-  while (size != 0) {
-    const iovec here{to, size}, there{reinterpret_cast<void *>(from), size};
-    const ssize_t n = process_vm_readv(self, &here, 1, &there, 1, 0);
-    if (n < 0 && (errno == EPERM || errno == ENOSYS)) { // not in every container
-      std::memcpy(to, reinterpret_cast<const void *>(from), size);
-      return true;
-    }
-    if (n <= 0) return false;
-    to += n;
-    from += static_cast<uint64_t>(n);
-    size -= static_cast<std::size_t>(n);
-  }
-  return true;
-}
 
 MemoryReader::~MemoryReader() {
   for (Stage &stage : stages_) {
@@ -44,7 +24,7 @@ bool MemoryReader::readHost(const VisibleRegion &region, const Use &use) {
   buffer_.resize(kPiece);
   for (uint64_t at = 0; at < region.region.size; at += kPiece) {
     const std::size_t size = std::min<uint64_t>(kPiece, region.region.size - at);
-    if (!readCarefully(buffer_.data(), region.host + at, size) ||
+    if (!readOwnMemory(buffer_.data(), region.host + at, size) ||
         !use(std::span(buffer_).first(size)))
       return false;
   }

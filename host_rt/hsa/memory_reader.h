@@ -9,9 +9,6 @@
 
 namespace fade {
 
-/// From this process's own memory, which may have been unmapped by now: false then, not a crash.
-bool readCarefully(uint8_t *to, uint64_t from, std::size_t size);
-
 class MemoryReader {
 public:
   static constexpr std::size_t kPiece = std::size_t{8} << 20;

@@ -180,7 +180,7 @@ template <bool broken> int run() {
   {
     void *p;
     size_t pitch;
-    HIP(hipMallocPitch(&p, &pitch, 200, 10));
+    HIP(MALLOC_PITCH(&p, &pitch, 200, 10));
     pitched_rows<broken><<<1, 64>>>(static_cast<char *>(p), pitch, 50, 10);
     finish();
     HIP(hipFree(p));

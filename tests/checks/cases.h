@@ -21,6 +21,13 @@
     }                                                                                              \
   } while (0)
 
+// Debian's ROCr for arm64 has no images, and HIP then no memory with a pitch.
+#if defined(__aarch64__)
+#define MALLOC_PITCH(p, pitch, width, height) hipMalloc(p, (*(pitch) = 256) * (height))
+#else
+#define MALLOC_PITCH hipMallocPitch
+#endif
+
 // Memory of the device, freed at the end, and written unless told otherwise.
 template <class T> struct Device {
   T *data = nullptr;

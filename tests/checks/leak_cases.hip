@@ -29,7 +29,7 @@ template <bool broken> bool early_return(int size) {
 template <bool broken> void pitched() {
   void *p;
   size_t pitch;
-  HIP(hipMallocPitch(&p, &pitch, 256, 4)); // finds: leak
+  HIP(MALLOC_PITCH(&p, &pitch, 256, 4)); // finds: leak
   touch<<<1, 64>>>(static_cast<int *>(p));
   if (!broken) HIP(hipFree(p));
 }

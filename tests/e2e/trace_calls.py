@@ -1,6 +1,7 @@
 """fadeprobe trace: structures behind pointers, and kernels of all kinds of launches with the call that asked for them."""
 import collections
 import json
+import platform
 import sys
 import unittest
 
@@ -47,7 +48,9 @@ class Tests(fade.Test):
         function, = self.args(calls, "hipFuncGetAttributes")
         self.assertEqual((function["attr"]["numRegs"], function["attr"]["maxThreadsPerBlock"]), (did["registers"], did["threads"]))
         box, = self.args(calls, "hipMalloc3D")
-        self.assertEqual((box["pitchedDevPtr"]["ptr"], box["pitchedDevPtr"]["pitch"]), (did["box"], did["pitch"]))
+        self.assertTrue(did["pitched"] or platform.machine() == "aarch64")
+        if did["pitched"]:
+            self.assertEqual((box["pitchedDevPtr"]["ptr"], box["pitchedDevPtr"]["pitch"]), (did["box"], did["pitch"]))
         self.assertEqual(box["extent"], {"width": 100, "height": 5, "depth": 3})  # by value
         copy, = self.args(calls, "hipMemcpy3D")
         self.assertEqual(copy["p"]["srcPtr"], {"ptr": did["host"], "pitch": 100, "xsize": 100, "ysize": 5})

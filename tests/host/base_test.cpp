@@ -2,6 +2,7 @@
 #include "base/contain.h"
 #include "base/diagnostics.h"
 #include "base/own_file.h"
+#include "base/own_memory.h"
 #include "base/quiet_thread.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +15,15 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <numeric>
 #include <stdexcept>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #if defined(__has_feature)
@@ -162,6 +170,78 @@ TEST_F(OwnFileTest, ADuplicateOutlivesTheOriginal) {
   EXPECT_EQ(read(ends[0], &byte, 1), 1);
   EXPECT_EQ(byte, 'x');
   close(ends[0]);
+}
+
+/// Three pages of which the middle one is not there; the others count up.
+class PagesWithAHole {
+public:
+  PagesWithAHole() {
+    void *got =
+        mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pages_ = static_cast<uint8_t *>(got);
+    std::iota(pages_, pages_ + 3 * kPage, uint8_t{1});
+    munmap(pages_ + kPage, kPage);
+  }
+  ~PagesWithAHole() { munmap(pages_, 3 * kPage); }
+
+  /// Whether what is there is read, and what is not is not.
+  bool areReadRight() const {
+    std::vector<uint8_t> to(3 * kPage);
+    const auto at = reinterpret_cast<uint64_t>(pages_);
+    return readOwnMemory(to.data(), at, kPage) && std::equal(pages_, pages_ + kPage, to.begin()) &&
+           readOwnMemory(to.data(), at + 2 * kPage, kPage) &&
+           std::equal(pages_ + 2 * kPage, pages_ + 3 * kPage, to.begin()) &&
+           !readOwnMemory(to.data(), at + kPage - 8, 16) &&
+           !readOwnMemory(to.data(), at, 3 * kPage) && !readOwnMemory(to.data(), at + kPage, 1) &&
+           readOwnMemory(to.data(), at + kPage, 0);
+  }
+  void change() { pages_[0] += 1; }
+
+private:
+  static constexpr std::size_t kPage = 65536; // the largest there is
+  uint8_t *pages_;
+};
+
+/// As in a container that does not allow it.
+bool forbidReadingByCall(unsigned error) {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_process_vm_readv, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{std::size(code), code};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+int exitCodeOf(pid_t child) {
+  int status = 0;
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(OwnMemory, WhatIsThereIsReadAndWhatIsNotIsNoCrash) {
+  EXPECT_TRUE(PagesWithAHole().areReadRight());
+}
+
+TEST(OwnMemory, AForkedChildReadsItsOwn) {
+  PagesWithAHole pages;
+  ASSERT_TRUE(pages.areReadRight());
+  const pid_t child = fork();
+  if (child == 0) {
+    pages.change();
+    _exit(pages.areReadRight() ? 0 : 1);
+  }
+  EXPECT_EQ(exitCodeOf(child), 0);
+}
+
+TEST(OwnMemory, WhereTheCallIsNotAllowedAFileDoesIt) {
+  for (const unsigned error : {EPERM, ENOSYS}) {
+    const PagesWithAHole pages;
+    const pid_t child = fork();
+    if (child == 0) _exit(!forbidReadingByCall(error) ? 2 : pages.areReadRight() ? 0 : 1);
+    EXPECT_EQ(exitCodeOf(child), 0) << error;
+  }
 }
 
 } // namespace

@@ -1,0 +1,12 @@
+// This process's own memory, where it may not be there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fade {
+
+/// Copies bytes that may have been unmapped by now. False if one of them is not there.
+bool readOwnMemory(void *to, uint64_t from, std::size_t size) noexcept;
+
+} // namespace fade
