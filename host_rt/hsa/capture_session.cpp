@@ -250,20 +250,29 @@ void CaptureSession::openDoor() {
   is_reading_ = false;
 }
 
-hsa_signal_t CaptureSession::doorForCopies() {
+hsa_signal_t CaptureSession::admitCopy(hsa_signal_t copy) {
   const std::lock_guard lock(mutex_);
-  return closed_for_ ? copy_door_ : hsa_signal_t{};
+  if (closed_for_ && copy_door_.handle != 0) return copy_door_;
+  copies_.insert(copy.handle);
+  return {};
 }
 
-void CaptureSession::copyBegins() {
+void CaptureSession::copyBegins(hsa_signal_t copy) {
   const std::lock_guard lock(mutex_);
-  ++copies_;
+  copies_.insert(copy.handle);
   if (is_reading_) ++copies_through_;
 }
 
-void CaptureSession::copyEnds() {
+void CaptureSession::copyEnds(hsa_signal_t copy) {
   const std::lock_guard lock(mutex_);
-  --copies_;
+  copies_.erase(copy.handle);
+}
+
+/// By their signals: the thread that would tell of their end may be busy with the application's
+/// handlers, which may wait for what is held back.
+std::size_t CaptureSession::copiesUnderWay() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(copies_, [](uint64_t copy) { return !isReached({copy}); }));
 }
 
 bool CaptureSession::isAtRest(const QueueState *queue) {
@@ -312,9 +321,10 @@ uint32_t CaptureSession::quiesce(const QueueState &own) {
   for (;;) {
     {
       const std::lock_guard lock(mutex_);
-      is_reading_ = copies_ == 0 || SteadyClock::now() >= deadline;
-      if (is_reading_ && copies_ != 0) note("capture: {} copies do not come to an end", copies_);
-      if (is_reading_) return busy + (copies_ == 0 ? 0 : 1);
+      const std::size_t copies = copiesUnderWay();
+      is_reading_ = copies == 0 || SteadyClock::now() >= deadline;
+      if (is_reading_ && copies != 0) note("capture: {} copies do not come to an end", copies);
+      if (is_reading_) return busy + (copies == 0 ? 0 : 1);
     }
     std::this_thread::sleep_for(kPoll);
   }

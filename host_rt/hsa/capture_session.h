@@ -24,6 +24,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -45,12 +46,13 @@ public:
   /// There is nothing more to capture: packets and copies are passed on as they are.
   bool isOver();
 
-  /// What a copy of the application's has to wait for before an engine may get it: memory is being
-  /// read. Handle 0: nothing.
-  hsa_signal_t doorForCopies();
-  /// An engine has it, until it ends.
-  void copyBegins();
-  void copyEnds();
+  /// A copy of the application's, with its completion signal, is about to go to an engine. While
+  /// memory is read it must not, and has to wait for the signal that comes back; else (handle 0) an
+  /// engine has it, until it ends.
+  hsa_signal_t admitCopy(hsa_signal_t copy);
+  /// An engine has one that could not be held back.
+  void copyBegins(hsa_signal_t copy);
+  void copyEnds(hsa_signal_t copy);
 
   /// For people: how far the capture under way is, and how many there were.
   std::string progress(double seconds);
@@ -105,6 +107,7 @@ private:
   void closeDoor(const QueueState &own);
   void openDoor();
   uint32_t quiesce(const QueueState &own);
+  std::size_t copiesUnderWay() const;
   bool isAtRest(const QueueState *queue);
 
   Runtime &runtime_;
@@ -123,7 +126,7 @@ private:
   uint64_t made_ = 0;  ///< captures
   std::string kernel_; ///< of the capture under way
   hsa_signal_t door_{}, copy_door_{};
-  uint32_t copies_ = 0;                    ///< that engines have
+  std::set<uint64_t> copies_;              ///< that engines have
   uint32_t copies_through_ = 0;            ///< that engines got while memory was read
   bool is_reading_ = false;                ///< engines have no copies any more
   const QueueState *closed_for_ = nullptr; ///< null: the door is open

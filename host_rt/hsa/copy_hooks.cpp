@@ -22,19 +22,29 @@ using Signals = std::span<const hsa_signal_t>;
 /// Set when the tables are hooked.
 bool holds_back = false;
 
-using Start = std::function<hsa_status_t(Signals waits_for)>;
-
 bool isZero(hsa_signal_t signal) { return hsaApi().core.hsa_signal_load_scacquire_fn(signal) == 0; }
+
+/// A copy that may have to wait before the runtime gets it.
+struct Copy {
+  std::vector<hsa_signal_t> waits_for;
+  /// Right before it starts: what it has to wait for besides. Handle 0: nothing, it counts as
+  /// started.
+  std::function<hsa_signal_t()> enter;
+  std::function<hsa_status_t(Signals waits_for)> start;
+  hsa_signal_t completion;
+};
 
 /// The copies of one engine that wait, oldest first.
 class CopyQueue {
 public:
-  /// Takes the copy over if it or one before it has to wait. Else it can be started as it is.
-  bool takes(Signals waits_for, const Start &start, hsa_signal_t completion) {
+  /// Takes the copy over if it or one before it has to wait. Else it can be started as it is, and
+  /// counts as started.
+  bool takes(const Copy &copy) {
     const std::lock_guard lock(mutex_);
-    if (copies_.empty() && std::ranges::all_of(waits_for, isZero)) return false;
-    copies_.push_back({{waits_for.begin(), waits_for.end()}, start, completion});
-    if (copies_.size() > 1 || goOn()) return true;
+    copies_.push_back(copy);
+    if (copies_.size() > 1) return true;
+    if (const auto pending = whatFirstWaitsFor(); pending.handle != 0 && callWhenZero(pending))
+      return true;
     copies_.clear();
     return false;
   }
@@ -46,36 +56,45 @@ public:
   }
 
 private:
-  struct Copy {
-    std::vector<hsa_signal_t> waits_for;
-    Start start;
-    hsa_signal_t completion;
-  };
-
   /// On a thread of the runtime.
   static bool onZero(hsa_signal_value_t, void *queue) {
     takeOver(queue);
     auto &self = *static_cast<CopyQueue *>(queue);
     const std::lock_guard lock(self.mutex_);
-    // If nobody would tell when the first may start, the engine has to wait after all.
-    while (!self.goOn()) self.startFirst(self.copies_.front().waits_for);
+    self.goOn();
     return false;
   }
 
-  /// Starts what may start, and sees to it that onZero is called when there is more. False if that
-  /// cannot be.
-  bool goOn() {
+  /// Starts what may start, and sees to it that onZero is called when there is more. If that cannot
+  /// be, the engine has to wait after all.
+  void goOn() {
     while (!copies_.empty()) {
-      const auto &signals = copies_.front().waits_for;
-      const auto pending = std::ranges::find_if_not(signals, isZero);
-      if (pending != signals.end()) {
-        handOver(this);
-        return ok(hsaApi().amd.hsa_amd_signal_async_handler_fn(*pending, HSA_SIGNAL_CONDITION_EQ, 0,
-                                                               onZero, this));
-      }
-      startFirst({});
+      const hsa_signal_t pending = whatFirstWaitsFor();
+      if (pending.handle == 0)
+        startFirst({});
+      else if (callWhenZero(pending))
+        return;
+      else
+        startFirst(copies_.front().waits_for);
     }
-    return true;
+  }
+
+  /// Handle 0: nothing, it counts as started.
+  hsa_signal_t whatFirstWaitsFor() {
+    Copy &first = copies_.front();
+    for (;;) {
+      const auto pending = std::ranges::find_if_not(first.waits_for, isZero);
+      if (pending != first.waits_for.end()) return *pending;
+      const hsa_signal_t door = first.enter();
+      if (door.handle == 0) return door;
+      first.waits_for.push_back(door);
+    }
+  }
+
+  bool callWhenZero(hsa_signal_t signal) {
+    handOver(this);
+    return ok(hsaApi().amd.hsa_amd_signal_async_handler_fn(signal, HSA_SIGNAL_CONDITION_EQ, 0,
+                                                           onZero, this));
   }
 
   void startFirst(Signals waits_for) {
@@ -119,12 +138,13 @@ hsa_status_t startTimed(Runtime &runtime, const CopyPlaces &places, hsa_signal_t
   return status;
 }
 
-template <typename F>
+/// `later`: as `copy`, for when the application cannot be told any more that it was refused.
+template <typename F, typename L>
 hsa_status_t copyLinear(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t from_agent,
                         size_t size, Signals waits_for, hsa_signal_t completion,
-                        std::optional<uint32_t> engine, F copy) {
-  const auto start = [=](Signals signals, hsa_signal_t done) {
-    return copy(to, to_agent, from, from_agent, size, static_cast<uint32_t>(signals.size()),
+                        std::optional<uint32_t> engine, F copy, L later) {
+  const auto startBy = [=](const auto &call, Signals signals, hsa_signal_t done) {
+    return call(to, to_agent, from, from_agent, size, static_cast<uint32_t>(signals.size()),
                 signals.empty() ? nullptr : signals.data(), done);
   };
   std::optional<hsa_status_t> status;
@@ -135,29 +155,28 @@ hsa_status_t copyLinear(void *to, hsa_agent_t to_agent, const void *from, hsa_ag
       places.engine = engine;
       status = startTimed(*runtime, places, completion, [&](hsa_signal_t done, TimedCopy *timed) {
         CopyQueue *queue = holds_back ? copyQueueOf(to_agent, from_agent, *runtime) : nullptr;
-        const auto later = [=](Signals signals) {
-          if (timed) timed->goesToEngine();
-          return start(signals, done);
+        const auto enter = [timed] { return timed ? timed->goesToEngine() : hsa_signal_t{}; };
+        const auto start = [=](Signals signals) {
+          if (timed) timed->isWithEngine();
+          return startBy(later, signals, done);
         };
-        // While a capture is made, it waits for the end of that, too.
-        CaptureSession *captures = runtime->captures();
-        std::vector<hsa_signal_t> waited(waits_for.begin(), waits_for.end());
-        if (const hsa_signal_t door = captures ? captures->doorForCopies() : hsa_signal_t{};
-            door.handle != 0)
-          waited.push_back(door);
-        return queue && queue->takes(waited, later, done) ? HSA_STATUS_SUCCESS : later(waits_for);
+        if (queue && queue->takes({{waits_for.begin(), waits_for.end()}, enter, start, done}))
+          return HSA_STATUS_SUCCESS;
+        if (timed) timed->isWithEngine();
+        return startBy(copy, waits_for, done);
       });
     }
   } catch (...) { // no memory to hold it back with, or to record it
   }
-  return status ? *status : start(waits_for, completion);
+  return status ? *status : startBy(copy, waits_for, completion);
 }
 
 hsa_status_t copy(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t from_agent,
                   size_t size, uint32_t count, const hsa_signal_t *signals,
                   hsa_signal_t completion) {
+  const auto copy = hsaApi().amd.hsa_amd_memory_async_copy_fn;
   return copyLinear(to, to_agent, from, from_agent, size, {signals, count}, completion,
-                    std::nullopt, hsaApi().amd.hsa_amd_memory_async_copy_fn);
+                    std::nullopt, copy, copy);
 }
 
 /// These are not held back. Whether the runtime can do it shows only when it is asked to, and there
@@ -168,7 +187,7 @@ hsa_status_t copyRect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_offset,
                       hsa_amd_copy_direction_t direction, uint32_t count,
                       const hsa_signal_t *signals, hsa_signal_t completion) {
   const auto start = [&](hsa_signal_t done, TimedCopy *timed) {
-    if (timed) timed->goesToEngine();
+    if (timed) timed->isWithEngine();
     return hsaApi().amd.hsa_amd_memory_async_copy_rect_fn(to, to_offset, from, from_offset, range,
                                                           agent, direction, count, signals, done);
   };
@@ -192,15 +211,20 @@ hsa_status_t copyRect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_offset,
   return status ? *status : start(completion, nullptr);
 }
 
-/// The same on a chosen engine.
+/// The same on a chosen engine. The runtime refuses engines that cannot do it, and HIP then asks
+/// for any; if that happens too late for HIP to hear of it, it is done for it.
 hsa_status_t copyOnEngine(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t from_agent,
                           size_t size, uint32_t count, const hsa_signal_t *signals,
                           hsa_signal_t completion, uint32_t engine, bool force) {
   const auto copy = [=](auto... values) {
     return hsaApi().amd.hsa_amd_memory_async_copy_on_engine_fn(values..., engine, force);
   };
+  const auto later = [=](auto... values) {
+    const hsa_status_t status = copy(values...);
+    return ok(status) ? status : hsaApi().amd.hsa_amd_memory_async_copy_fn(values...);
+  };
   return copyLinear(to, to_agent, from, from_agent, size, {signals, count}, completion, engine,
-                    copy);
+                    copy, later);
 }
 
 /// The application may switch the times of copies on and off; a recording needs them.

@@ -77,9 +77,17 @@ TimedCopy *TimedCopy::begin(Runtime &runtime, const CopyPlaces &places, hsa_sign
   return copy.release();
 }
 
-void TimedCopy::goesToEngine() {
+hsa_signal_t TimedCopy::goesToEngine() {
   CaptureSession *captures = runtime_.captures();
-  if (captures && !is_under_way_.exchange(true)) captures->copyBegins();
+  if (!captures || is_under_way_) return {};
+  const hsa_signal_t door = captures->admitCopy(signal_);
+  is_under_way_ = door.handle == 0;
+  return door;
+}
+
+void TimedCopy::isWithEngine() {
+  CaptureSession *captures = runtime_.captures();
+  if (captures && !is_under_way_.exchange(true)) captures->copyBegins(signal_);
 }
 
 void TimedCopy::started(bool success) {
@@ -99,7 +107,7 @@ bool TimedCopy::onEnd(hsa_signal_value_t value, void *data) {
 void TimedCopy::end(hsa_signal_value_t value) {
   const HsaApi &api = hsaApi();
   if (CaptureSession *captures = runtime_.captures(); captures && is_under_way_)
-    captures->copyEnds();
+    captures->copyEnds(signal_);
   if (is_refused_.load(std::memory_order_acquire)) {
     if (is_recorded_) recordOperationEnd(operation_, events::kOperationRefused, 0, 0);
   } else {

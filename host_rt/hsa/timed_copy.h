@@ -33,8 +33,10 @@ public:
 
   /// For the runtime, instead of the application's.
   hsa_signal_t signal() const { return signal_; }
-  /// An engine gets it now.
-  void goesToEngine();
+  /// An engine gets it now, unless a capture keeps it from that: then what it has to wait for.
+  hsa_signal_t goesToEngine();
+  /// An engine gets it, whatever is captured.
+  void isWithEngine();
   /// Without success nothing happens to the application's signal.
   void started(bool success);
 

@@ -253,20 +253,56 @@ TEST_F(Capture, WhatStandsBehindTheDoorIsAtRest) {
   EXPECT_EQ((*reader)->description().other_queues_busy, 1u) << "only the one that never ends";
 }
 
+TEST_F(Capture, ACopyThatHasEndedIsNotWaitedForIfNobodyTellsOfItsEnd) {
+  settings.capture_limit = 1;
+  settings.patience = 0.2;
+  start();
+  const hsa_signal_t copy = Runtime::active()->interruptSignals().take();
+  EXPECT_EQ(session().admitCopy(copy).handle, 0u);
+  hsaApi().core.hsa_signal_store_screlease_fn(copy, 0);
+  const Gates gates = gatesOf(ring(hsa.createQueue(64)));
+  hsa.complete(gates.reached);
+  ASSERT_TRUE(comesTo(gates.go, 0));
+  hsa.complete(gates.done);
+  ASSERT_TRUE(comesToCaptures(1));
+  const auto reader = capture::Reader::open(settings.capture + "/" + captured()[0]);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ((*reader)->description().other_queues_busy, 0u);
+}
+
+TEST_F(Capture, ACopyThatWaitsIsDoneByAnotherEngineIfItsOwnRefuses) {
+  start();
+  const std::vector<char> from(100, 'x');
+  std::vector<char> to(100);
+  hsa_signal_t waits_for = signalOf(1), done = signalOf(1);
+  EXPECT_EQ(hsa.copyOnEngine(to.data(), from.data(), 100, waits_for, done, hsa.kRefusedEngine),
+            HSA_STATUS_SUCCESS);
+  EXPECT_EQ(valueOf(done), 1);
+  hsa.complete(waits_for);
+  EXPECT_EQ(valueOf(done), 0) << "HIP waits forever if it is -1";
+  EXPECT_EQ(to, from);
+  // If it need not wait, the application hears of it, and may try something else.
+  done = signalOf(1);
+  EXPECT_NE(hsa.copyOnEngine(to.data(), from.data(), 100, waits_for, done, hsa.kRefusedEngine),
+            HSA_STATUS_SUCCESS);
+  EXPECT_EQ(valueOf(done), 1);
+}
+
 TEST_F(Capture, CopiesWaitUntilMemoryWasRead) {
   settings.capture_limit = 1;
   start();
   const Gates gates = gatesOf(ring(hsa.createQueue(64)));
   hsa.complete(gates.reached);
   ASSERT_TRUE(comesTo(gates.go, 0));
-  const hsa_signal_t door = session().doorForCopies();
+  const hsa_signal_t copy = Runtime::active()->interruptSignals().take();
+  const hsa_signal_t door = session().admitCopy(copy);
   ASSERT_NE(door.handle, 0u);
   EXPECT_EQ(valueOf(door), 1);
-  session().copyBegins(); // one that slipped through
-  session().copyEnds();
+  session().copyBegins(copy); // one that slipped through
+  session().copyEnds(copy);
   hsa.complete(gates.done);
   EXPECT_TRUE(comesTo(door, 0));
-  EXPECT_EQ(session().doorForCopies().handle, 0u);
+  EXPECT_EQ(session().admitCopy(copy).handle, 0u);
   ASSERT_TRUE(comesToCaptures(1));
   const auto reader = capture::Reader::open(settings.capture + "/" + captured()[0]);
   ASSERT_TRUE(reader.ok());

@@ -74,8 +74,15 @@ struct FakeCalls {
   static hsa_status_t asyncCopy(void *to, hsa_agent_t, const void *from, hsa_agent_t, size_t size,
                                 uint32_t, const hsa_signal_t *, hsa_signal_t done) {
     const hsa_status_t status = copy(to, from, size);
-    if (ok(status)) store(done, 0);
+    if (ok(status)) current->complete(done);
     return status;
+  }
+  static hsa_status_t copyOnEngine(void *to, hsa_agent_t to_agent, const void *from,
+                                   hsa_agent_t from_agent, size_t size, uint32_t count,
+                                   const hsa_signal_t *signals, hsa_signal_t done, uint32_t engine,
+                                   bool) {
+    if (engine == FakeHsa::kRefusedEngine) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return asyncCopy(to, to_agent, from, from_agent, size, count, signals, done);
   }
   static hsa_status_t createPlainSignal(hsa_signal_value_t value, uint32_t, const hsa_agent_t *,
                                         hsa_signal_t *signal) {
@@ -253,6 +260,8 @@ struct FakeCalls {
   static hsa_status_t setProfiling(hsa_queue_t *, int) { return HSA_STATUS_SUCCESS; }
 };
 
+constexpr std::size_t kHeader = sizeof(ApiTableVersion) / sizeof(void *);
+
 FakeHsa::FakeHsa() {
   current = this;
   HsaApi &api = hsaApi();
@@ -262,6 +271,7 @@ FakeHsa::FakeHsa() {
   api.amd.hsa_amd_agents_allow_access_fn = FakeCalls::allowAccess;
   api.amd.hsa_amd_signal_create_fn = FakeCalls::createSignal;
   api.amd.hsa_amd_memory_async_copy_fn = FakeCalls::asyncCopy;
+  api.amd.hsa_amd_memory_async_copy_on_engine_fn = FakeCalls::copyOnEngine;
   api.core.hsa_signal_destroy_fn = FakeCalls::destroySignal;
   api.core.hsa_signal_load_scacquire_fn = FakeCalls::load;
   api.core.hsa_signal_load_relaxed_fn = FakeCalls::load;
@@ -305,12 +315,12 @@ FakeHsa::FakeHsa() {
 
   core_ = api.core;
   core_.version = {2, sizeof core_, 0, 0};
-  constexpr std::size_t header = sizeof(ApiTableVersion) / sizeof(void *), entries = 76;
-  amd_.resize(header + entries);
+  constexpr std::size_t entries = 76;
+  amd_.resize(kHeader + entries);
   const ApiTableVersion version{2, static_cast<uint32_t>(amd_.size() * sizeof(void *)), 0, 0};
   std::memcpy(amd_.data(), &version, sizeof version);
 #define FADE_ENTRY(name, early, late)                                                              \
-  amd_[header + (late)] = reinterpret_cast<void *>(api.amd.name##_fn);
+  amd_[kHeader + (late)] = reinterpret_cast<void *>(api.amd.name##_fn);
   FADE_AMD_ENTRIES(FADE_ENTRY)
 #undef FADE_ENTRY
   HsaApiTable table{};
@@ -365,6 +375,13 @@ FakeHsa::Packets FakeHsa::ring(hsa_queue_t *queue, const Packets &packets) {
                   });
   is_ringing = false;
   return passed_on;
+}
+
+hsa_status_t FakeHsa::copyOnEngine(void *to, const void *from, std::size_t size,
+                                   hsa_signal_t waits_for, hsa_signal_t done, uint32_t engine) {
+  constexpr std::size_t entry = kHeader + 16;
+  const auto copy = reinterpret_cast<decltype(&FakeCalls::copyOnEngine)>(amd_[entry]);
+  return copy(to, host.handle, from, gpu.handle, size, 1, &waits_for, done, engine, true);
 }
 
 void FakeHsa::complete(hsa_signal_t signal) {

@@ -45,6 +45,10 @@ public:
   hsa_queue_t *createQueue(uint32_t size);
   /// The application rings the doorbell of a queue. Returns what the GPU gets.
   Packets ring(hsa_queue_t *queue, const Packets &packets);
+  /// The application has an engine copy to the host.
+  hsa_status_t copyOnEngine(void *to, const void *from, std::size_t size, hsa_signal_t waits_for,
+                            hsa_signal_t done, uint32_t engine);
+  static constexpr uint32_t kRefusedEngine = 1; ///< cannot copy to the host
   /// The GPU has come to a packet.
   void complete(hsa_signal_t signal);
 
