@@ -188,10 +188,8 @@ Status Session::makeSmall() {
 int Session::run() {
   std::unique_ptr<ProgressLine> progress;
   if (options_.progress && ProgressLine::isPossible())
-    progress = std::make_unique<ProgressLine>([this](double seconds) {
-      return fmt::format("replay: {} MiB read, {} runs, {:.0f} s", loaded_.load() >> 20,
-                         done_.load(), seconds);
-    });
+    progress = std::make_unique<ProgressLine>(
+        [this](double seconds) { return replayProgress(loaded_.load(), done_.load(), seconds); });
   const auto fail = [](const Error &error) {
     complain(error.message());
     return kCannotRun;

@@ -14,6 +14,11 @@ uint64_t nanoseconds(double seconds) { return static_cast<uint64_t>(seconds * 1e
 
 } // namespace
 
+std::string replayProgress(uint64_t bytes_read, uint64_t runs, double seconds) {
+  return fmt::format("replay: {} MiB read, {} run{}, {:.0f} s", bytes_read >> 20, runs,
+                     runs == 1 ? "" : "s", seconds);
+}
+
 std::string summaryText(const Summary &summary, const capture::Reader &reader) {
   const Times times = timesOf(summary.seconds);
   const capture::Description &d = reader.description();

@@ -26,6 +26,9 @@ std::string versionsText(const Versions &versions);
 /// One object.
 std::string versionsJson(const Versions &versions);
 
+/// While it runs.
+std::string replayProgress(uint64_t bytes_read, uint64_t runs, double seconds);
+
 std::string summaryText(const Summary &summary, const capture::Reader &reader);
 /// One object.
 std::string summaryJson(const Summary &summary, const capture::Reader &reader);

@@ -1,5 +1,7 @@
 #include "replay/hsa/hsa_machine.h"
 
+#include "replay/hsa/cooperative_code.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -67,8 +69,6 @@ std::vector<Range> rangesOf(const capture::Description &description) {
 
 Result<std::unique_ptr<HsaMachine>> HsaMachine::create(capture::Reader &reader, Memory &memory) {
   std::unique_ptr<HsaMachine> machine(new HsaMachine(reader, memory));
-  if (reader.description().is_cooperative)
-    return machine->wrong("a cooperative launch can be replayed on the executor only");
   auto library = HsaLibrary::open();
   if (!library) return std::move(library).error();
   machine->hsa_ = *library;
@@ -79,6 +79,8 @@ Result<std::unique_ptr<HsaMachine>> HsaMachine::create(capture::Reader &reader, 
   for (std::size_t i = 0; i < memory.regions(); ++i)
     if (Status done = machine->place(i); !done) return std::move(done).error();
   if (Status done = machine->prepareArguments(); !done) return std::move(done).error();
+  if (reader.description().is_cooperative)
+    if (Status done = machine->prepareCooperative(); !done) return std::move(done).error();
   return machine;
 }
 
@@ -118,7 +120,8 @@ Status HsaMachine::findAgents() {
   host_ = host.fine.handle != 0 ? host.fine : host.kernarg;
   if (device_.handle == 0 || host_.handle == 0) return wrong("a pool of memory is missing");
   hsa_status_t status = hsa_.hsa_queue_create(
-      gpu_, 256, HSA_QUEUE_TYPE_MULTI,
+      gpu_, 256,
+      reader_.description().is_cooperative ? HSA_QUEUE_TYPE_COOPERATIVE : HSA_QUEUE_TYPE_MULTI,
       [](hsa_status_t error, hsa_queue_t *, void *) {
         fmt::print(stderr, "fadeprobe: replay: the queue stopped with error {:#x}\n",
                    static_cast<unsigned>(error));
@@ -140,8 +143,9 @@ Status HsaMachine::findAgents() {
 }
 
 Result<uint64_t> HsaMachine::load(std::span<const uint8_t> bytes, Range wished,
-                                  hsa_executable_t &executable) {
+                                  const std::string &kernel) {
   hsa_code_object_reader_t code{};
+  hsa_executable_t executable{};
   hsa_status_t status =
       hsa_.hsa_code_object_reader_create_from_memory(bytes.data(), bytes.size(), &code);
   if (status == HSA_STATUS_SUCCESS)
@@ -155,13 +159,12 @@ Result<uint64_t> HsaMachine::load(std::span<const uint8_t> bytes, Range wished,
   if (status != HSA_STATUS_SUCCESS) return failed("its code cannot be loaded", status);
   hsa_executable_symbol_t symbol{};
   uint64_t object = 0;
-  const std::string &name = reader_.description().symbol;
   status =
-      hsa_.hsa_executable_get_symbol_by_name(executable, (name + ".kd").c_str(), &gpu_, &symbol);
+      hsa_.hsa_executable_get_symbol_by_name(executable, (kernel + ".kd").c_str(), &gpu_, &symbol);
   if (status == HSA_STATUS_SUCCESS)
     status = hsa_.hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
                                                  &object);
-  if (status != HSA_STATUS_SUCCESS) return failed(name, status);
+  if (status != HSA_STATUS_SUCCESS) return failed(kernel, status);
   return object;
 }
 
@@ -172,9 +175,7 @@ Status HsaMachine::loadCode() {
   if (region == memory_.regions() || reader_.code().empty())
     return wrong("the code of the kernel was not captured");
   captured_ = CapturedKernel::of(d, reader_.code(), reader_.folder());
-  hsa_executable_t executable{};
-  const auto object =
-      load(reader_.code().front().bytes, rangeOf(memory_.region(region)), executable);
+  const auto object = load(reader_.code().front().bytes, rangeOf(memory_.region(region)), d.symbol);
   if (!object) return object.error();
   if (*object != d.kernel_object)
     return wrong(fmt::format("the runtime puts its code at {:#x} instead of {:#x}", *object,
@@ -189,8 +190,7 @@ Status HsaMachine::useCode(const std::string &path) {
   if (!kernel) return std::move(kernel).error();
   Other other;
   other.kernel = std::move(*kernel);
-  hsa_executable_t executable{};
-  const auto object = load(other.kernel.object->elf().blob().bytes(), {}, executable);
+  const auto object = load(other.kernel.object->elf().blob().bytes(), {}, d.symbol);
   if (!object) return Error{path, "", 0, object.error().what};
   other.object = *object;
   const uint64_t here = *object - other.kernel.kernel.descriptor_address;
@@ -205,15 +205,41 @@ Status HsaMachine::useCode(const std::string &path) {
         captured,
         dispatchFields(d, reinterpret_cast<uint64_t>(queue_), private_base_, shared_base_),
         arguments);
-    const auto pool = kernarg_.handle != 0 ? kernarg_ : host_;
-    const hsa_status_t status =
-        hsa_.hsa_amd_memory_pool_allocate(pool, arguments.size(), 0, &other.kernarg);
-    if (status != HSA_STATUS_SUCCESS) return failed("memory for arguments", status);
-    (void)hsa_.hsa_amd_agents_allow_access(1, &gpu_, nullptr, other.kernarg);
+    const auto memory = argumentMemory(arguments.size());
+    if (!memory) return memory.error();
+    other.kernarg = *memory;
     std::memcpy(other.kernarg, arguments.data(), arguments.size());
   }
   other_ = std::move(other);
   uses_other_ = true;
+  return Done();
+}
+
+Result<void *> HsaMachine::argumentMemory(std::size_t size) {
+  void *memory = nullptr;
+  const auto pool = kernarg_.handle != 0 ? kernarg_ : host_;
+  const hsa_status_t status = hsa_.hsa_amd_memory_pool_allocate(pool, size, 0, &memory);
+  if (status != HSA_STATUS_SUCCESS) return failed("memory for arguments", status);
+  (void)hsa_.hsa_amd_agents_allow_access(1, &gpu_, nullptr, memory);
+  return memory;
+}
+
+/// Workgroups meet at a counter of the GPU's, which has to be set before each launch.
+Status HsaMachine::prepareCooperative() {
+  const capture::Description &d = reader_.description();
+  const auto code = cooperativeCodeFor(d.gpu);
+  if (code.empty())
+    return wrong(
+        fmt::format("a cooperative launch on {} can be replayed on the executor only", d.gpu));
+  const auto object = load(code, {}, kCooperativeKernel);
+  if (!object) return object.error();
+  uint32_t groups = 1;
+  for (std::size_t i = 0; i < 3; ++i) groups *= (d.grid[i] + d.workgroup[i] - 1) / d.workgroup[i];
+  const uint32_t groups_less_one = groups - 1;
+  const auto memory = argumentMemory(sizeof groups_less_one);
+  if (!memory) return memory.error();
+  std::memcpy(*memory, &groups_less_one, sizeof groups_less_one);
+  cooperative_ = {*object, *memory};
   return Done();
 }
 
@@ -359,42 +385,63 @@ Result<uint64_t> HsaMachine::changedBesides() {
   return besides;
 }
 
-Result<double> HsaMachine::run() {
+/// All but the header.
+hsa_kernel_dispatch_packet_t HsaMachine::packetOf() const {
   const capture::Description &d = reader_.description();
   const Other *other = uses_other_ ? &*other_ : nullptr;
-  if (other)
-    if (Status carried = carryVariables(false); !carried) return std::move(carried).error();
-  hsa_.hsa_signal_store_relaxed(done_, 1);
-  const uint64_t index = hsa_.hsa_queue_add_write_index_screlease(queue_, 1);
-  auto *packet =
-      static_cast<hsa_kernel_dispatch_packet_t *>(queue_->base_address) + index % queue_->size;
-  packet->workgroup_size_x = static_cast<uint16_t>(d.workgroup[0]);
-  packet->workgroup_size_y = static_cast<uint16_t>(d.workgroup[1]);
-  packet->workgroup_size_z = static_cast<uint16_t>(d.workgroup[2]);
-  packet->reserved0 = 0;
-  packet->grid_size_x = d.grid[0];
-  packet->grid_size_y = d.grid[1];
-  packet->grid_size_z = d.grid[2];
-  packet->private_segment_size = other ? other->kernel.private_segment : d.private_segment;
-  packet->group_segment_size = other ? other->kernel.group_segment : d.group_segment;
-  packet->kernel_object = other ? other->object : d.kernel_object;
-  packet->kernarg_address =
+  hsa_kernel_dispatch_packet_t packet{};
+  packet.setup = d.dimensions;
+  packet.workgroup_size_x = static_cast<uint16_t>(d.workgroup[0]);
+  packet.workgroup_size_y = static_cast<uint16_t>(d.workgroup[1]);
+  packet.workgroup_size_z = static_cast<uint16_t>(d.workgroup[2]);
+  packet.grid_size_x = d.grid[0];
+  packet.grid_size_y = d.grid[1];
+  packet.grid_size_z = d.grid[2];
+  packet.private_segment_size = other ? other->kernel.private_segment : d.private_segment;
+  packet.group_segment_size = other ? other->kernel.group_segment : d.group_segment;
+  packet.kernel_object = other ? other->object : d.kernel_object;
+  packet.kernarg_address =
       other && other->kernarg ? other->kernarg : reinterpret_cast<void *>(d.kernarg_address);
-  packet->reserved2 = 0;
-  packet->completion_signal = done_;
-  constexpr uint32_t header = HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE |
+  packet.completion_signal = done_;
+  return packet;
+}
+
+void HsaMachine::submit(hsa_kernel_dispatch_packet_t packet) {
+  constexpr uint16_t header = HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE |
                               1 << HSA_PACKET_HEADER_BARRIER |
                               HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
                               HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
-  if (hostcalls_) hostcalls_->start();
-  std::atomic_ref(*reinterpret_cast<uint32_t *>(packet))
-      .store(header | static_cast<uint32_t>(d.dimensions) << 16, std::memory_order_release);
+  const uint64_t index = hsa_.hsa_queue_add_write_index_screlease(queue_, 1);
+  auto *at =
+      static_cast<hsa_kernel_dispatch_packet_t *>(queue_->base_address) + index % queue_->size;
+  // What begins the packet comes last: the GPU may look at it at any time.
+  constexpr std::size_t first = sizeof(uint32_t);
+  std::memcpy(reinterpret_cast<char *>(at) + first, reinterpret_cast<const char *>(&packet) + first,
+              sizeof packet - first);
+  std::atomic_ref(*reinterpret_cast<uint32_t *>(at))
+      .store(header | static_cast<uint32_t>(packet.setup) << 16, std::memory_order_release);
   hsa_.hsa_signal_store_screlease(queue_->doorbell_signal, static_cast<hsa_signal_value_t>(index));
+}
+
+Result<double> HsaMachine::run() {
+  if (uses_other_)
+    if (Status carried = carryVariables(false); !carried) return std::move(carried).error();
+  hsa_.hsa_signal_store_relaxed(done_, 1);
+  if (hostcalls_) hostcalls_->start();
+  if (cooperative_.object != 0) {
+    hsa_kernel_dispatch_packet_t packet{};
+    packet.setup = packet.workgroup_size_x = packet.workgroup_size_y = packet.workgroup_size_z = 1;
+    packet.grid_size_x = packet.grid_size_y = packet.grid_size_z = 1;
+    packet.kernel_object = cooperative_.object;
+    packet.kernarg_address = cooperative_.kernarg;
+    submit(packet);
+  }
+  submit(packetOf());
   while (hsa_.hsa_signal_wait_scacquire(done_, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
                                         HSA_WAIT_STATE_BLOCKED) > 0) {
   }
   if (hostcalls_) hostcalls_->stop();
-  if (other)
+  if (uses_other_)
     if (Status carried = carryVariables(true); !carried) return std::move(carried).error();
   hsa_amd_profiling_dispatch_time_t time{};
   (void)hsa_.hsa_amd_profiling_get_dispatch_time(gpu_, done_, &time);

@@ -54,8 +54,13 @@ private:
   HsaMachine(capture::Reader &reader, Memory &memory) : reader_(reader), memory_(memory) {}
   Status findAgents();
   Status loadCode();
-  /// The executable, whose kernel's address comes back.
-  Result<uint64_t> load(std::span<const uint8_t> bytes, Range wished, hsa_executable_t &executable);
+  /// The address of the kernel of that name.
+  Result<uint64_t> load(std::span<const uint8_t> bytes, Range wished, const std::string &kernel);
+  Status prepareCooperative();
+  /// Memory for arguments that the GPU can read.
+  Result<void *> argumentMemory(std::size_t size);
+  hsa_kernel_dispatch_packet_t packetOf() const;
+  void submit(hsa_kernel_dispatch_packet_t packet);
   Status carryVariables(bool back);
   Status restore(std::size_t region, uint64_t first, uint64_t pages);
   void patchHidden(codeobj::ArgKind kind, uint64_t value);
@@ -83,6 +88,10 @@ private:
     std::vector<Variable> variables;
   };
   std::optional<Other> other_;
+  struct {
+    uint64_t object = 0; ///< 0: it is not a cooperative launch
+    void *kernarg = nullptr;
+  } cooperative_;                           ///< the kernel that goes before each launch
   std::optional<std::set<PageId>> written_; ///< none: not known
   bool uses_other_ = false;
   uint32_t private_base_ = 0, shared_base_ = 0; ///< of the queue

@@ -1,15 +1,18 @@
 // fade-replay: runs a capture through the HSA runtime. fadeprobe replay starts it, in an
 // environment like that of any application; so tools see a dispatch like any other.
+#include "base/progress_line.h"
 #include "fade/replay.h"
 #include "replay/comparison.h"
 #include "replay/hsa/hsa_machine.h"
 #include "replay/summary.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
+#include <memory>
 #include <sys/personality.h>
 #include <unistd.h>
 
@@ -38,9 +41,18 @@ void startAgain(char **argv) {
   execv("/proc/self/exe", argv);
 }
 
+// For the progress line.
+std::atomic<uint64_t> bytes_loaded{0}, runs_done{0};
+
+Result<double> runOnce(HsaMachine &machine) {
+  auto seconds = machine.run();
+  ++runs_done;
+  return seconds;
+}
+
 Result<Outcome> replayOnce(HsaMachine &machine) {
   if (Status done = machine.restore(); !done) return std::move(done).error();
-  if (auto seconds = machine.run(); !seconds) return std::move(seconds).error();
+  if (auto seconds = runOnce(machine); !seconds) return std::move(seconds).error();
   return machine.outcome();
 }
 
@@ -77,7 +89,7 @@ Status iterate(const Options &options, HsaMachine &machine, std::vector<double> 
   const auto once = [&](bool restores, std::vector<double> &to) -> Status {
     if (restores)
       if (Status done = machine.restore(); !done) return done;
-    const auto took = machine.run();
+    const auto took = runOnce(machine);
     if (!took) return took.error();
     to.push_back(*took);
     return learns && to.size() == 1 ? machine.learnWritten() : Done();
@@ -119,7 +131,12 @@ int run(const Options &options, bool only_reserve, char **argv) {
     return kEqual;
   }
   startSteering(ranges);
-  auto memory = Memory::load(**reader, nullptr);
+  std::unique_ptr<ProgressLine> progress; // whose thread finds its memory elsewhere
+  if (options.progress && ProgressLine::isPossible())
+    progress = std::make_unique<ProgressLine>([](double seconds) {
+      return replayProgress(bytes_loaded.load(), runs_done.load(), seconds);
+    });
+  auto memory = Memory::load(**reader, [](uint64_t) { bytes_loaded += uint64_t{1} << 20; });
   if (!memory) return fail(memory.error());
   auto machine = HsaMachine::create(**reader, **memory);
   if (!machine) return fail(machine.error());
@@ -160,6 +177,8 @@ int main(int argc, char **argv) {
       options.check = true;
     else if (word == "--json")
       options.json = true;
+    else if (word == "--no-progress")
+      options.progress = false;
     else if (word == "--no-recopy")
       options.recopy = false;
     else if (word == "--reserve-check")

@@ -59,7 +59,7 @@ class Tests(fade.Test):
         self.kinds("cooperative", "graph", "streams", "wait_value")
 
     def test_kernels_of_all_kinds_replay_the_same_through_rocr(self):
-        for name in ("add", "variables", "functions", "host_memory", "printf"):
+        for name in ("add", "variables", "functions", "host_memory", "printf", "cooperative"):
             with self.subTest(name):
                 path = self.captured(name)
                 checked = self.replay(path, "--on", "gpu", "--check", "--iterations", "3")
@@ -198,14 +198,12 @@ class Tests(fade.Test):
         result = self.replay(path, "--reserve-check", code=2)
         self.assertRegex(result.stderr, r"^fadeprobe: \d+ bytes at 0x100000000000000 cannot be had: out of this machine's reach\n$")
 
-    def test_a_cooperative_launch_is_refused_through_rocr(self):
-        result = self.replay(self.captured("cooperative"), "--on", "gpu", code=2)
-        self.assertRegex(result.stderr, r"^fadeprobe: .*a cooperative launch can be replayed on the executor only\n$")
-
     def test_a_wrong_kernel_is_found_and_rounding_is_tolerated(self):
         path = self.captured("add", size="4000")
         same = self.replay(path, "--check", "-c", fade.code_object("add1"))
         self.assertIn("check: equal", same.stdout)
+        newer = self.replay(path, "--check", "-c", fade.code_object("add1-v6"))  # with other hidden arguments
+        self.assertIn("check: equal", newer.stdout)
         program = self.replay(path, "--check", "-c", fade.program("captured"))  # the code is found in it
         self.assertIn("check: equal", program.stdout)
         wrong = self.replay(path, "--check", "-c", fade.code_object("add2"), code=1)
@@ -272,6 +270,12 @@ class Tests(fade.Test):
                 self.assertLess(line["touched"], line["pages"])
                 self.assertRegex(self.replay(small, "--check", "--iterations", "3").stdout, r"check: equal, [1-9]\d* pages? compared")
                 fade.shutil.rmtree(self.captures)
+
+    def test_a_minimised_capture_is_tried_through_rocr_if_that_is_wanted(self):
+        path, small = self.captured("cooperative"), self.path("small")
+        done = self.replay(path, "--minimise", "-o", small, "--on", "gpu").stdout
+        self.assertRegex(done, r"^minimised cooperative.* pages touched.*\nreplayed cooperative.* on " + fade.GPU
+                         + r": .*\ncheck: equal, [1-9]\d* pages? compared\n$")
 
     def test_a_page_that_was_left_out_is_named(self):
         path = self.captured("gather", size="16")

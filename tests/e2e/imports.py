@@ -84,6 +84,18 @@ class Tests(fade.Test):
         path = self.imported(self.perf_lab())["capture"]
         self.assertRegex(self.run_probe("replay", path, "--on", "gpu", "--iterations", "2").stdout, fr"on {fade.GPU}: 2 times")
 
+    def test_a_code_object_of_version_6_is_replayed(self):
+        path = self.imported(self.perf_lab(code="add1-v6"))["capture"]
+        with open(os.path.join(path, "code", "0.hsaco"), "rb") as file:
+            self.assertEqual(file.read(9)[8], 4)  # what the ELF header calls version 6
+        self.assertIn("check: equal", self.run_probe("replay", path, "--check", "-c", fade.code_object("add1")).stdout)
+        self.run_probe("replay", path, "--check", "-c", fade.code_object("add2"), code=1)
+        small = self.path("small")
+        self.run_probe("replay", path, "--minimise", "-o", small)
+        self.assertIn("check: equal", self.run_probe("replay", small, "--check", "-c", fade.code_object("add1-v6")).stdout)
+        if fade.HIP >= 7:  # older runtimes do not load it
+            self.assertRegex(self.run_probe("replay", path, "--on", "gpu", "--iterations", "2").stdout, fr"on {fade.GPU}: 2 times")
+
     def test_what_is_missing_is_said(self):
         folder = self.perf_lab(agent_name="")
         done = self.run_probe("import", folder, "-o", self.path("captures"))
