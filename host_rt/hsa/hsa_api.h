@@ -56,6 +56,8 @@ inline constexpr int kNoEntry = -1;
   X(hsa_amd_agents_allow_access, 17, 19)                                                           \
   X(hsa_amd_memory_lock, 20, 22)                                                                   \
   X(hsa_amd_memory_unlock, 21, 23)                                                                 \
+  X(hsa_amd_ipc_memory_attach, 29, 31)                                                             \
+  X(hsa_amd_ipc_memory_detach, 30, 32)                                                             \
   X(hsa_amd_signal_create, 31, 33)                                                                 \
   X(hsa_amd_register_system_event_handler, 34, 36)                                                 \
   X(hsa_amd_queue_intercept_create, 35, 37)                                                        \

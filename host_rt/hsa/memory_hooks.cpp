@@ -251,6 +251,26 @@ hsa_status_t vmemUnmap(void *address, size_t size) {
   return hsaApi().amd.hsa_amd_vmem_unmap_fn(address, size);
 }
 
+/// Memory of another process.
+hsa_status_t ipcAttach(const hsa_amd_ipc_memory_t *handle, size_t size, uint32_t count,
+                       const hsa_agent_t *agents, void **memory) {
+  const hsa_status_t status =
+      hsaApi().amd.hsa_amd_ipc_memory_attach_fn(handle, size, count, agents, memory);
+  if (!ok(status)) return status;
+  tellRuntime([&](Runtime &runtime) { runtime.allocations().add(*memory, size, 0, false); });
+  noteMemory(*memory, size);
+  tellCaptures(
+      [&](VisibleMemory &visible, const Agents &all) { visible.addMapped(*memory, size, all); });
+  return status;
+}
+
+hsa_status_t ipcDetach(void *memory) {
+  noteFreed(memory);
+  tellRuntime([&](Runtime &runtime) { runtime.allocations().remove(memory); });
+  forget(memory);
+  return hsaApi().amd.hsa_amd_ipc_memory_detach_fn(memory);
+}
+
 using SvmAttribute = hsa_amd_svm_attribute_pair_t;
 
 /// The attributes with those that FADE_ALLOC wants.
@@ -344,6 +364,8 @@ void hookMemory(HsaTables &tables) {
   tables.replace(&AmdApi::hsa_amd_vmem_handle_create_fn, vmemCreate);
   tables.replace(&AmdApi::hsa_amd_vmem_map_fn, vmemMap);
   tables.replace(&AmdApi::hsa_amd_vmem_unmap_fn, vmemUnmap);
+  tables.replace(&AmdApi::hsa_amd_ipc_memory_attach_fn, ipcAttach);
+  tables.replace(&AmdApi::hsa_amd_ipc_memory_detach_fn, ipcDetach);
   tables.replace(&AmdApi::hsa_amd_svm_attributes_set_fn, svmSet);
 }
 

@@ -4,6 +4,7 @@
 #include "hsa/capture_session.h"
 #include "hsa/code_hooks.h"
 #include "hsa/copy_hooks.h"
+#include "hsa/memory_hooks.h"
 #include "hsa/queue_hooks.h"
 #include "hsa/runtime.h"
 
@@ -251,6 +252,35 @@ TEST_F(Capture, WhatStandsBehindTheDoorIsAtRest) {
   const auto reader = capture::Reader::open(settings.capture + "/" + captured()[0]);
   ASSERT_TRUE(reader.ok());
   EXPECT_EQ((*reader)->description().other_queues_busy, 1u) << "only the one that never ends";
+}
+
+TEST_F(Capture, MemoryOfAnotherProcessIsCaptured) {
+  settings.capture_limit = 1;
+  start();
+  hookMemory(hsa.tables());
+  auto *other = static_cast<uint8_t *>(std::aligned_alloc(kPageSize, kPageSize));
+  std::memset(other, 7, kPageSize);
+  ASSERT_EQ(hsa.openOther(other, kPageSize), HSA_STATUS_SUCCESS);
+  const Gates gates = gatesOf(ring(hsa.createQueue(64)));
+  hsa.complete(gates.reached);
+  ASSERT_TRUE(comesTo(gates.go, 0));
+  other[5] = 8;
+  hsa.complete(gates.done);
+  ASSERT_TRUE(comesToCaptures(1));
+  const auto reader = capture::Reader::open(settings.capture + "/" + captured()[0]);
+  ASSERT_TRUE(reader.ok());
+  const auto &regions = (*reader)->description().regions;
+  const auto at =
+      std::ranges::find(regions, reinterpret_cast<uint64_t>(other), &capture::Region::address);
+  ASSERT_NE(at, regions.end());
+  EXPECT_EQ(at->size, kPageSize);
+  const auto index = static_cast<std::size_t>(at - regions.begin());
+  EXPECT_EQ((*reader)->runs(capture::State::after, index)[0].kind, capture::Run::kStored);
+  EXPECT_EQ(hsa.closeOther(other), HSA_STATUS_SUCCESS);
+  for (const VisibleRegion &region :
+       session().memory().seenBy(*Runtime::active()->agents().find(hsa.gpu.handle)))
+    EXPECT_NE(region.region.address, reinterpret_cast<uint64_t>(other)) << "it is gone";
+  std::free(other);
 }
 
 TEST_F(Capture, ACopyThatHasEndedIsNotWaitedForIfNobodyTellsOfItsEnd) {

@@ -84,6 +84,13 @@ struct FakeCalls {
     if (engine == FakeHsa::kRefusedEngine) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     return asyncCopy(to, to_agent, from, from_agent, size, count, signals, done);
   }
+  /// The handle is the address.
+  static hsa_status_t attach(const hsa_amd_ipc_memory_t *handle, size_t, uint32_t,
+                             const hsa_agent_t *, void **memory) {
+    std::memcpy(memory, handle, sizeof *memory);
+    return HSA_STATUS_SUCCESS;
+  }
+  static hsa_status_t detach(void *) { return HSA_STATUS_SUCCESS; }
   static hsa_status_t createPlainSignal(hsa_signal_value_t value, uint32_t, const hsa_agent_t *,
                                         hsa_signal_t *signal) {
     return createSignal(value, 0, nullptr, 0, signal);
@@ -272,6 +279,8 @@ FakeHsa::FakeHsa() {
   api.amd.hsa_amd_signal_create_fn = FakeCalls::createSignal;
   api.amd.hsa_amd_memory_async_copy_fn = FakeCalls::asyncCopy;
   api.amd.hsa_amd_memory_async_copy_on_engine_fn = FakeCalls::copyOnEngine;
+  api.amd.hsa_amd_ipc_memory_attach_fn = FakeCalls::attach;
+  api.amd.hsa_amd_ipc_memory_detach_fn = FakeCalls::detach;
   api.core.hsa_signal_destroy_fn = FakeCalls::destroySignal;
   api.core.hsa_signal_load_scacquire_fn = FakeCalls::load;
   api.core.hsa_signal_load_relaxed_fn = FakeCalls::load;
@@ -382,6 +391,19 @@ hsa_status_t FakeHsa::copyOnEngine(void *to, const void *from, std::size_t size,
   constexpr std::size_t entry = kHeader + 16;
   const auto copy = reinterpret_cast<decltype(&FakeCalls::copyOnEngine)>(amd_[entry]);
   return copy(to, host.handle, from, gpu.handle, size, 1, &waits_for, done, engine, true);
+}
+
+hsa_status_t FakeHsa::openOther(void *memory, std::size_t size) {
+  constexpr std::size_t entry = kHeader + 31;
+  hsa_amd_ipc_memory_t handle{};
+  std::memcpy(&handle, &memory, sizeof memory);
+  return reinterpret_cast<decltype(&FakeCalls::attach)>(amd_[entry])(&handle, size, 0, nullptr,
+                                                                     &memory);
+}
+
+hsa_status_t FakeHsa::closeOther(void *memory) {
+  constexpr std::size_t entry = kHeader + 32;
+  return reinterpret_cast<decltype(&FakeCalls::detach)>(amd_[entry])(memory);
 }
 
 void FakeHsa::complete(hsa_signal_t signal) {

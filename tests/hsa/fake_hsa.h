@@ -48,6 +48,9 @@ public:
   /// The application has an engine copy to the host.
   hsa_status_t copyOnEngine(void *to, const void *from, std::size_t size, hsa_signal_t waits_for,
                             hsa_signal_t done, uint32_t engine);
+  /// The application opens memory of another process, which is the test's, and closes it.
+  hsa_status_t openOther(void *memory, std::size_t size);
+  hsa_status_t closeOther(void *memory);
   static constexpr uint32_t kRefusedEngine = 1; ///< cannot copy to the host
   /// The GPU has come to a packet.
   void complete(hsa_signal_t signal);
