@@ -240,12 +240,15 @@ void CaptureSession::closeDoor(const QueueState &own) {
   closed_for_ = &own;
 }
 
-/// The signal is not used again: packets that wait for it may not have come to it yet.
 void CaptureSession::openDoor() {
   const std::lock_guard lock(mutex_);
   if (!closed_for_) return;
   open(door_);
-  if (copy_door_.handle != 0) open(copy_door_);
+  opened_.push_back(door_);
+  if (copy_door_.handle != 0) {
+    open(copy_door_);
+    opened_copy_doors_.push_back(copy_door_);
+  }
   closed_for_ = nullptr;
   is_reading_ = false;
 }
@@ -463,6 +466,7 @@ void CaptureSession::tendReleased() {
   std::erase_if(released_, [&](const auto &job) {
     if (!isReached(job->done)) return job->queue->destroyed.load(std::memory_order_acquire);
     letLeave(*job);
+    opened_.push_back(job->leave);
     return true;
   });
 }
@@ -487,7 +491,8 @@ bool CaptureSession::waitUntilDone(Job &job) {
   return true;
 }
 
-/// Does to the application's signal what the GPU would have done.
+/// Does to the application's signal what the GPU would have done. The GPU has passed the gates
+/// before the dispatch.
 void CaptureSession::letLeave(Job &job) {
   const auto memoryOf = [](hsa_signal_t signal) {
     return reinterpret_cast<amd_signal_t *>(signal.handle);
@@ -498,6 +503,8 @@ void CaptureSession::letLeave(Job &job) {
     hsaApi().core.hsa_signal_subtract_screlease_fn(job.packet.completion_signal, 1);
   }
   open(job.leave);
+  for (const hsa_signal_t signal : {job.reached, job.go, job.done})
+    runtime_.polledSignals().giveBack(signal);
 }
 
 void CaptureSession::process(Job &job) {
@@ -536,16 +543,17 @@ void CaptureSession::process(Job &job) {
     const std::lock_guard lock(mutex_);
     if (copies_through_ != 0) ++job.description.other_queues_busy;
   }
-  if (is_done) letLeave(job);
-  open(job.leave);
+  if (is_done)
+    letLeave(job);
+  else
+    open(job.leave); // the GPU may still write to the others
   openDoor();
   const double held = std::chrono::duration<double>(SteadyClock::now() - began).count();
   finish(job, held);
   note("capture: {} read in {:.3f} s of processor time", inMib(read_.load()),
        processorSeconds() - cpu_before);
-  if (!is_done) return; // the GPU may still write to them
-  runtime_.polledSignals().giveBack(job.reached);
-  runtime_.polledSignals().giveBack(job.done);
+  const std::lock_guard lock(mutex_);
+  opened_.push_back(job.leave);
 }
 
 void CaptureSession::readDuration(Job &job) const {
@@ -599,6 +607,18 @@ void CaptureSession::stop() {
   lock.lock();
   changed_.notify_all();
   changed_.wait_for(lock, 2 * patience, [&] { return has_ended_; });
+}
+
+void CaptureSession::release() {
+  const std::lock_guard lock(mutex_);
+  for (const hsa_signal_t signal : opened_) runtime_.polledSignals().giveBack(signal);
+  for (const hsa_signal_t signal : opened_copy_doors_) runtime_.interruptSignals().giveBack(signal);
+  for (const auto &[queue, known] : marks_)
+    for (const Mark &mark : known.marks) runtime_.polledSignals().giveBack(mark.signal);
+  opened_.clear();
+  opened_copy_doors_.clear();
+  marks_.clear();
+  if (has_ended_) reader_.reset(); // it has some of its own
 }
 
 } // namespace fade

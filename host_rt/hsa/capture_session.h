@@ -59,6 +59,8 @@ public:
 
   /// Before the process ends: lets captures come to an end and opens all gates.
   void stop();
+  /// Before the runtime is shut down: gives all signals back to where they came from.
+  void release();
 
 private:
   struct Job {
@@ -98,7 +100,7 @@ private:
   void beginProgress(const Job &job);
   bool waitUntilDone(Job &job);
   void readDuration(Job &job) const;
-  static void letLeave(Job &job);
+  void letLeave(Job &job);
   void finish(Job &job, double seconds);
   static void abandon(Job &job, const std::string &why);
   void releaseWaiting(const std::string &why);
@@ -126,6 +128,9 @@ private:
   uint64_t made_ = 0;  ///< captures
   std::string kernel_; ///< of the capture under way
   hsa_signal_t door_{}, copy_door_{};
+  /// They were opened, but packets that wait for them may not have come to them yet, so they cannot
+  /// be used again.
+  std::vector<hsa_signal_t> opened_, opened_copy_doors_;
   std::set<uint64_t> copies_;              ///< that engines have
   uint32_t copies_through_ = 0;            ///< that engines got while memory was read
   bool is_reading_ = false;                ///< engines have no copies any more

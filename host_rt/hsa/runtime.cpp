@@ -247,6 +247,7 @@ void Runtime::sayDeath(const Death &death) {
 }
 
 void Runtime::release() {
+  if (captures_) captures_->release();
   const std::lock_guard lock(pools_mutex_);
   polled_.destroyAll();
   interrupts_.destroyAll();

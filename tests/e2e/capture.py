@@ -99,6 +99,7 @@ class Tests(fade.Test):
         plain = self.software_gpu([fade.program("captured"), "load"])
         result = self.capture("load", "-k", "^add", "-d", "5-12", "--limit", "6", env={"FADE_GPU_WORKERS": "2", "FADE_PATIENCE": "2"})
         self.assertEqual((result.code, result.stdout), (0, plain.stdout), result.stderr)
+        self.assertEqual(fade.signals_left(result.stderr), fade.signals_left(plain.stderr))
         lines = [json.loads(x) for x in self.bare([fade.PROBE, "captures", "--json", self.captures]).stdout.splitlines()]
         self.assertEqual(len(lines), 6)
         self.assertEqual([x["other_queues_busy"] for x in lines], [0] * 6)

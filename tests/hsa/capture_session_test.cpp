@@ -254,6 +254,20 @@ TEST_F(Capture, WhatStandsBehindTheDoorIsAtRest) {
   EXPECT_EQ((*reader)->description().other_queues_busy, 1u) << "only the one that never ends";
 }
 
+TEST_F(Capture, SignalsAreGivenBackBeforeTheRuntimeIsShutDown) {
+  settings.capture_limit = 1;
+  start();
+  const Gates gates = gatesOf(ring(hsa.createQueue(64)));
+  hsa.complete(gates.reached);
+  ASSERT_TRUE(comesTo(gates.go, 0));
+  hsa.complete(gates.done);
+  ASSERT_TRUE(comesTo(gates.leave, 0));
+  ASSERT_TRUE(comesToCaptures(1));
+  EXPECT_GT(hsa.signals(), 0u);
+  Runtime::finishAndRelease();
+  EXPECT_EQ(hsa.signals(), 0u);
+}
+
 TEST_F(Capture, MemoryOfAnotherProcessIsCaptured) {
   settings.capture_limit = 1;
   start();
@@ -348,7 +362,6 @@ TEST_F(Capture, GatesOpenAtTheEndEvenIfTheGpuNeverCameToThem) {
     hsa.complete(gates.done);
   });
   session().stop();
-  EXPECT_EQ(valueOf(gates.go), 0);
   gpu.join();
   EXPECT_TRUE(comesTo(gates.leave, 0));
   EXPECT_FALSE(fs::exists(settings.capture) && !captured().empty());

@@ -34,6 +34,9 @@ public:
   /// What it has handed out and not got back: address and size.
   const std::map<std::byte *, std::size_t> &allocations() const { return allocations_; }
 
+  /// How many there are.
+  std::size_t signals() const { return signals_.size(); }
+
   /// Tables for FADE to put its functions in, as for OnLoad; what it calls itself stays.
   HsaTables &tables() { return tables_; }
   /// As the application calls it, once FADE has put its functions there.
