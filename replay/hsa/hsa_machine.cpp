@@ -181,7 +181,20 @@ Status HsaMachine::loadCode() {
     return wrong(fmt::format("the runtime puts its code at {:#x} instead of {:#x}", *object,
                              d.kernel_object));
   code_region_ = region;
+  hsa_amd_pointer_info_t info{};
+  info.size = sizeof info;
+  const hsa_status_t status = hsa_.hsa_amd_pointer_info(
+      reinterpret_cast<void *>(memory_.region(region).address), &info, nullptr, nullptr, nullptr);
+  code_size_ = status == HSA_STATUS_SUCCESS && info.sizeInBytes != 0
+                   ? reinterpret_cast<uint64_t>(info.agentBaseAddress) + info.sizeInBytes -
+                         memory_.region(region).address
+                   : memory_.region(region).size;
   return Done();
+}
+
+uint64_t HsaMachine::sizeOf(std::size_t region) const {
+  const uint64_t size = memory_.region(region).size;
+  return region == code_region_ ? std::min(size, code_size_) : size;
 }
 
 Status HsaMachine::useCode(const std::string &path) {
@@ -322,7 +335,9 @@ Status HsaMachine::prepareArguments() {
 
 Status HsaMachine::restore(std::size_t index, uint64_t first, uint64_t pages) {
   const capture::Region &region = memory_.region(index);
-  const uint64_t at = region.address + first * kPageSize, size = pages * kPageSize;
+  const uint64_t begin = first * kPageSize, known = sizeOf(index);
+  if (begin >= known) return Done();
+  const uint64_t at = region.address + begin, size = std::min(pages * kPageSize, known - begin);
   void *to = reinterpret_cast<void *>(at);
   const uint8_t *from = memory_.captured({index, first});
   if (region.on_host) {
@@ -455,8 +470,10 @@ Result<Outcome> HsaMachine::outcome() {
     const capture::Region &region = memory_.region(i);
     const uint8_t *bytes = reinterpret_cast<const uint8_t *>(region.address);
     if (!region.on_host) {
-      now.resize(region.size);
-      const hsa_status_t status = hsa_.hsa_memory_copy(now.data(), bytes, region.size);
+      // What the runtime does not know has not changed.
+      const uint8_t *captured = memory_.captured({i, 0});
+      now.assign(captured, captured + region.size);
+      const hsa_status_t status = hsa_.hsa_memory_copy(now.data(), bytes, sizeOf(i));
       if (status != HSA_STATUS_SUCCESS)
         return failed(fmt::format("{} bytes from {:#x}", region.size, region.address), status);
       bytes = now.data();

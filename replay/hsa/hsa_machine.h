@@ -66,6 +66,8 @@ private:
   void patchHidden(codeobj::ArgKind kind, uint64_t value);
   Status place(std::size_t region);
   Status prepareArguments();
+  /// Bytes of the region that the runtime knows, and copies.
+  uint64_t sizeOf(std::size_t region) const;
   Error wrong(const std::string &what) const { return {reader_.folder(), "", 0, what}; }
   Error failed(const std::string &what, hsa_status_t status) const {
     return wrong(what + ": " + hsa_.text(status));
@@ -96,6 +98,7 @@ private:
   bool uses_other_ = false;
   uint32_t private_base_ = 0, shared_base_ = 0; ///< of the queue
   std::size_t code_region_ = SIZE_MAX;          ///< that the loader has filled
+  uint64_t code_size_ = 0;                      ///< that it has there: perhaps not whole pages
   hsa_queue_t *queue_ = nullptr;
   hsa_signal_t done_{}, doorbell_{};
   double tick_ = 1e-9;
