@@ -3,6 +3,7 @@
 #include "base/diagnostics.h"
 #include "base/progress_line.h"
 #include "fade/json_writer.h"
+#include "replay/changed_inputs.h"
 #include "replay/comparison.h"
 #include "replay/machine.h"
 #include "replay/minimise.h"
@@ -49,6 +50,7 @@ private:
   std::unique_ptr<Memory> memory_;
   std::unique_ptr<Machine> machine_;
   double load_seconds_ = 0;
+  uint64_t changed_pages_ = 0; ///< by --change-inputs
   std::vector<double> seconds_, captured_seconds_;
   uint64_t instructions_ = 0, captured_instructions_ = 0;
   std::atomic<uint64_t> loaded_{0}, done_{0};
@@ -65,6 +67,9 @@ Status Session::open() {
   auto machine = Machine::create(*reader_, *memory_, options_.workers);
   if (!machine) return std::move(machine).error();
   machine_ = std::move(*machine);
+  if (options_.change_inputs != 0)
+    changed_pages_ =
+        changeInputs(*reader_, *memory_, options_.change_inputs, machine_->hostcallRegion());
   load_seconds_ = secondsSince(began);
   return Done();
 }
@@ -113,7 +118,7 @@ Status Session::iterate() {
 }
 
 Result<bool> Session::check() {
-  const bool has_after = reader_->description().has_after;
+  const bool has_after = reader_->description().has_after && options_.change_inputs == 0;
   if (!has_after && options_.code.empty())
     return Error{options_.folder, "", 0,
                  "memory after the dispatch was not captured: only another version of the kernel "
@@ -150,6 +155,20 @@ void Session::summarize() const {
   summary.instructions = instructions_;
   summary.asked = machine_->hostcallSummary();
   print(options_.json ? summaryJson(summary, *reader_) : summaryText(summary, *reader_));
+  if (options_.change_inputs == 0) return;
+  if (!options_.json) {
+    print(fmt::format("inputs: {} pages changed at random (seed {})\n", changed_pages_,
+                      options_.change_inputs));
+    return;
+  }
+  JsonWriter json;
+  json.object([&] {
+    json.field("type", "inputs");
+    json.field("version", 1);
+    json.field("seed", options_.change_inputs);
+    json.field("changed_pages", changed_pages_);
+  });
+  print(json.take());
 }
 
 /// How the other version does beside the captured one.
@@ -215,7 +234,7 @@ int Session::run() {
 } // namespace fade::replay
 
 extern "C" __attribute__((visibility("default"))) int
-fade_replay_1(const fade::replay::Options *options) {
+fade_replay_2(const fade::replay::Options *options) {
   try {
     // Never destroyed: observers may look at its memory until the process is gone.
     static auto *session = new fade::replay::Session(*options);

@@ -111,6 +111,11 @@ CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options) {
       ->add_option("-c,--code", replay.code,
                    "run the kernel of this code object instead of the captured one")
       ->type_name("FILE");
+  command
+      ->add_option("--change-inputs", replay.change_inputs,
+                   "with --check -c: compare the two versions on memory that was changed at random")
+      ->type_name("SEED")
+      ->check(CLI::Range(uint64_t{1}, UINT64_MAX));
   command->add_flag("--minimise", replay.minimise,
                     "write the capture again, only with pages that the kernel touches");
   command->add_option("-o,--output", replay.output, "the folder for --minimise")->type_name("DIR");
@@ -140,6 +145,11 @@ int runReplay(ReplayOptions options) {
         fmt::format("--tolerance: '{}' is not of the form ulp=N or rel=X", options.tolerance));
   if (options.replay.minimise == options.replay.output.empty())
     return mistake(options.replay.minimise ? "--minimise needs -o DIR" : "-o is for --minimise");
+  if (options.replay.change_inputs != 0) {
+    if (options.replay.code.empty()) return mistake("--change-inputs compares two versions: -c");
+    if (options.on == "gpu") return mistake("--change-inputs is for the executor: --on software");
+    options.on = "software";
+  }
   const std::vector<std::string> found = capturesIn(options.replay.folder);
   if (found.size() > 1)
     return mistake(fmt::format("{}: there are {} captures in it; give one of them, such as {}",

@@ -177,6 +177,8 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
       "check", "find errors in kernels: run the application on the software GPU and watch");
   command->add_option("capture", options.capture, "a capture, instead of an application")
       ->type_name("DIR");
+  command->add_option("--code", options.code, "with a capture: another version of its kernel")
+      ->type_name("FILE");
   command
       ->add_option("--checks", options.checks,
                    "memory, init, race, sync, wait, leak, or all (default: memory,init,race,sync)")
@@ -222,10 +224,17 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
                           "[arguments], or fadeprobe check CAPTURE");
     return kUsageError;
   }
+  if (!of_capture && !options.code.empty()) {
+    complain("--code is for captures");
+    return kUsageError;
+  }
   if (of_capture) {
     options.capture = captureOf(options);
     if (options.capture.empty()) return kUsageError;
     application = {"/proc/self/exe", "replay", options.capture, "--on", "software"};
+    // The other version alone is run, once, on the memory as captured.
+    if (!options.code.empty())
+      application.insert(application.end(), {"--code", options.code, "--no-recopy"});
   }
   const char *inherited = std::getenv("FADE_CHECKS");
   const bool is_inherited = options.checks.empty() && inherited;

@@ -15,6 +15,7 @@ namespace fade::cli {
 
 struct CheckOptions {
   std::string capture; ///< folder; empty: an application is run
+  std::string code;    ///< another version of the captured kernel; empty: none
   std::string checks;
   std::string json;     ///< file; empty: none
   std::string report;   ///< HTML file; empty: none

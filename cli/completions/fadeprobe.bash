@@ -39,11 +39,11 @@ _fadeprobe() {
     trace) words="--output --format --append --api --api-log --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
     control) words="start stop flush status --help" ;;
     log) words="--output --format --append --graphs --operators --callstack --dot --rows --help" ;;
-    check) words="--checks --json --report --error-exitcode --max --suppress --kernels --dispatches --seed --workgroups --gpu --help --" ;;
+    check) words="--code --checks --json --report --error-exitcode --max --suppress --kernels --dispatches --seed --workgroups --gpu --help --" ;;
     capture) words="--kernels --library-filter --dispatches --seed --limit --reachable --progress --no-progress --output --patience --verbose --gpu --env-dump --help --" ;;
     captures) words="--json --help" ;;
     import) words="--output --json --help" ;;
-    replay) words="--check --tolerance --iterations --no-recopy --code --minimise --output --on --reserve-check --instrumented --analyzers --log-location --log-format --record --gpu --workers --json --progress --no-progress --help" ;;
+    replay) words="--check --tolerance --iterations --no-recopy --code --change-inputs --minimise --output --on --reserve-check --instrumented --analyzers --log-location --log-format --record --gpu --workers --json --progress --no-progress --help" ;;
     analyze) words="$report --kernels --dispatches --seed --report --diff --fail-if --junit --sarif" ;;
     diff) words="--json --report --kernels --least --all --gpu --fail-if --junit --sarif --help --" ;;
     report) words="--output --host --code --title --fail-if --junit --sarif --help" ;;

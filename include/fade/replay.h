@@ -20,7 +20,8 @@ struct Options {
   bool recopy = true;      ///< memory is as captured before each iteration
   std::string code; ///< another version of the kernel: a code object; empty: the captured one
   bool minimise = false;
-  std::string output; ///< of minimise
+  std::string output;         ///< of minimise
+  uint64_t change_inputs = 0; ///< a seed: memory is changed at random; 0: it is as captured
   Tolerance tolerance;
   unsigned workers = 0; ///< threads of the executor; 0: one per core
   bool json = false;
@@ -43,5 +44,5 @@ extern "C" {
 using FadeReplayEntry = int (*)(const fade::replay::Options *options);
 using FadeImportEntry = int (*)(const fade::replay::ImportOptions *options);
 }
-#define FADE_REPLAY_ENTRY "fade_replay_1"
+#define FADE_REPLAY_ENTRY "fade_replay_2"
 #define FADE_IMPORT_ENTRY "fade_import_1"

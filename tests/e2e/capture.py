@@ -140,6 +140,14 @@ class Tests(fade.Test):
         self.assertRegex(found[0]["instruction"], "load_dword")  # the program has no line table
         self.assertEqual(found[0]["allocation"]["size"], 4000)
 
+    def test_checks_look_at_another_version_of_a_captured_kernel(self):
+        path = self.captured("add", size="4000")
+        for version, findings in (("add1", 0), ("add6", 1)):
+            result = self.bare([fade.PROBE, "check", path, "--code", fade.code_object(version), "--error-exitcode", "9"], env=ALONE)
+            self.assertEqual(result.code, 9 if findings else 0, result.stdout + result.stderr)
+            self.assertRegex(result.stderr, r"check: 1 finding \(memory 1\) in 1 dispatch" if findings else "no findings in 1 dispatch")
+        self.assert_mistake(["check", "--code", "x.hsaco"], "--code is for captures")
+
     def test_checks_find_nothing_in_captures_of_right_kernels(self):
         for name in ("add", "dynamic_lds", "variables", "host_memory"):
             with self.subTest(name):
@@ -220,6 +228,18 @@ class Tests(fade.Test):
         check = [json.loads(x) for x in nothing.stdout.splitlines()][1]
         self.assertEqual((check["type"], check["equal"]), ("check", False))
         self.assertEqual(sum(x["elements"] for x in check["differences"]), 4000)
+
+    def test_a_version_that_is_right_for_the_captured_inputs_only_is_found(self):
+        path = self.captured("add", size="4000")
+        self.replay(path, "--check", "-c", fade.code_object("add5"))
+        for seed in ("1", "2"):
+            lines = [json.loads(x) for x in
+                     self.replay(path, "--check", "-c", fade.code_object("add5"), "--change-inputs", seed, "--json", code=1).stdout.splitlines()]
+            self.assertEqual((lines[1]["type"], lines[1]["seed"]), ("inputs", int(seed)))
+            self.assertGreater(lines[1]["changed_pages"], 7)  # two arrays of 16000 bytes
+            self.assertGreater(sum(x["elements"] for x in lines[2]["differences"]), 3000)
+            self.replay(path, "--check", "-c", fade.code_object("add1"), "--change-inputs", seed)
+        self.assertRegex(self.replay(path, "--check", "--change-inputs", "1", code=2).stderr, "--change-inputs compares two versions: -c")
 
     def test_two_versions_are_compared_in_one_call(self):
         path = self.captured("add", size="4000")

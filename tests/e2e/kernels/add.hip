@@ -1,5 +1,6 @@
 // Versions of the kernel `add` of captured.hip: 1 is the same, 2 is wrong in one element, 3 rounds
-// twice, 4 writes nothing; and of `variables`, with its variables at other addresses, and `gather`.
+// twice, 4 writes nothing, 5 knows what the application has in `a`, 6
+// reads one too many; and of `variables`, with its variables at other addresses, and `gather`.
 #include <hip/hip_runtime.h>
 
 __device__ int in_between[3000];
@@ -28,8 +29,13 @@ __global__ void add(const float *a, const float *b, float *c, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
 #if VERSION == 4
   if (i < 0) c[i] = b[n];
+#elif VERSION == 5
+  if (i < n) c[i] = static_cast<float>(i) * 0.25f * 1.1f + b[i];
 #else
   if (i < n) c[i] = a[i] * 1.1f + b[i];
+#if VERSION == 6
+  if (i == n - 1) c[i] += a[n] * 0.0f;
+#endif
 #if VERSION == 2
   if (i == 77) c[i] += 1000;
 #endif
