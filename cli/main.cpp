@@ -6,6 +6,7 @@
 #include "compile.h"
 #include "doctor/command.h"
 #include "inspect.h"
+#include "optimize/command.h"
 #include "report/command.h"
 #include "run.h"
 #include "trace/command.h"
@@ -24,7 +25,8 @@ public:
     if (app->get_parent()) return Formatter::make_usage(app, name);
     return "usage: fadeprobe [options] -- application [arguments]\n"
            "       fadeprobe "
-           "trace|control|log|check|capture|captures|import|replay|analyze|report|diff|inspect|"
+           "trace|control|log|check|capture|captures|import|replay|optimize|analyze|report|diff|"
+           "inspect|"
            "doctor|"
            "flags|cc "
            "--help\n";
@@ -103,6 +105,8 @@ int main(int argc, char **argv) {
   CLI::App *import_command = fade::cli::addImportCommand(app, import);
   fade::cli::ReplayOptions replay;
   CLI::App *replay_command = fade::cli::addReplayCommand(app, replay);
+  fade::cli::OptimizeOptions optimize;
+  CLI::App *optimize_command = fade::cli::addOptimizeCommand(app, optimize);
   fade::cli::CompileOptions compile;
   CLI::App *flags_command = fade::cli::addFlagsCommand(app, compile);
   CLI::App *cc_command = fade::cli::addCcCommand(app, compile);
@@ -129,6 +133,7 @@ int main(int argc, char **argv) {
   if (captures_command->parsed()) return fade::cli::runCaptures(captures);
   if (import_command->parsed()) return fade::cli::runImport(import);
   if (replay_command->parsed()) return fade::cli::runReplay(replay);
+  if (optimize_command->parsed()) return fade::cli::runOptimize(optimize, application);
   if (report_command->parsed()) return fade::cli::runReport(report);
   if (inspect_command->parsed()) return fade::cli::runInspect(inspect, stdout, stderr);
   if (trace_command->parsed()) return fade::cli::runTrace(trace, application);

@@ -8,7 +8,7 @@ _fadeprobe() {
         if ((i + 1 == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -f -- "$cur"); else
           mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi
         return ;;
-      trace | control | log | check | capture | captures | import | replay | analyze | report | diff | inspect | doctor | flags | cc) command=${COMP_WORDS[i]} ;;
+      trace | control | log | check | capture | captures | import | replay | optimize | analyze | report | diff | inspect | doctor | flags | cc) command=${COMP_WORDS[i]} ;;
     esac
   done
   case $prev in
@@ -43,6 +43,7 @@ _fadeprobe() {
     capture) words="--kernels --library-filter --dispatches --seed --limit --reachable --progress --no-progress --output --patience --verbose --gpu --env-dump --help --" ;;
     captures) words="--json --help" ;;
     import) words="--output --json --help" ;;
+    optimize) words="--kernel --source --proposer --captures --attempts --tolerance --worse --timeout --output --apply --help --" ;;
     replay) words="--check --tolerance --iterations --no-recopy --code --change-inputs --minimise --output --on --reserve-check --instrumented --analyzers --log-location --log-format --record --gpu --workers --json --progress --no-progress --help" ;;
     analyze) words="$report --kernels --dispatches --seed --report --diff --fail-if --junit --sarif" ;;
     diff) words="--json --report --kernels --least --all --gpu --fail-if --junit --sarif --help --" ;;
@@ -51,7 +52,7 @@ _fadeprobe() {
     doctor) words="--json --quiet --root --program --rules --deaths --collect --probe --save --gpu --timeout --fix --print --write --revert --remedy --help" ;;
     flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
     cc) words="--instrument --help --" ;;
-    *) words="trace control log check capture captures import replay analyze report diff inspect doctor flags cc $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
+    *) words="trace control log check capture captures import replay optimize analyze report diff inspect doctor flags cc $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
         --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else

@@ -1,0 +1,97 @@
+#include "optimize/command.h"
+
+#include "optimize/loop.h"
+#include "run.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <regex>
+
+namespace fade::cli {
+namespace {
+
+int refuse(const std::string &text) {
+  complain(text);
+  return kUsageError;
+}
+
+} // namespace
+
+CLI::App *addOptimizeCommand(CLI::App &app, OptimizeOptions &options) {
+  CLI::App *command = app.add_subcommand(
+      "optimize", "let a proposer change a kernel, and keep what is right and better");
+  command->add_option("-k,--kernel", options.kernel, "captures of these kernels are compared")
+      ->type_name("REGEX")
+      ->required();
+  command->add_option("--source", options.source, "the file that may be changed")
+      ->type_name("FILE")
+      ->required();
+  command
+      ->add_option("--proposer", options.proposer,
+                   "rules, or a command that reads a JSON object and writes one (default: rules)")
+      ->type_name("rules|CMD");
+  command->add_option("--captures", options.captures, "captures of it (default: captures)")
+      ->type_name("DIR");
+  command->add_option("--attempts", options.attempts, "at most so many (default: 10)")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 1000u));
+  command
+      ->add_option("--tolerance", options.tolerance,
+                   "differences of floating-point numbers that do not count")
+      ->type_name("ulp=N|rel=X");
+  command
+      ->add_option("--worse", options.worse,
+                   "percent by which one of the counts may grow if the sum falls (default: 10)")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0u, 1000u));
+  command
+      ->add_option("--timeout", options.seconds,
+                   "seconds for one run of a kernel, and ten times that for a build and for an "
+                   "analyzed run (default: 120)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1u, 86400u));
+  command
+      ->add_option("-o,--output", options.output,
+                   "folder for the ledger, the best version as a patch, and all attempts "
+                   "(default: optimize)")
+      ->type_name("DIR");
+  command->add_flag("--apply", options.apply, "write the best version to the source at the end");
+  return command;
+}
+
+int runOptimize(const OptimizeOptions &options, const std::vector<std::string> &build) {
+  const auto has = [&](const char *what) {
+    return std::ranges::any_of(
+        build, [&](const std::string &word) { return word.find(what) != std::string::npos; });
+  };
+  if (build.empty() || !has("{source}") || !has("{output}"))
+    return refuse("optimize: behind -- stands what compiles the kernel, with {source} and {output} "
+                  "for the files: -- hipcc --genco --offload-arch=gfx90a {source} -o {output}");
+  std::vector<CaptureLine> captures;
+  try {
+    const std::regex wanted(options.kernel);
+    for (const std::string &path : capturesIn(options.captures)) {
+      auto line = describeCapture(path);
+      if (!line) return refuse(line.error().message());
+      if (std::regex_search(line->description.kernel, wanted)) captures.push_back(std::move(*line));
+    }
+  } catch (const std::regex_error &) {
+    return refuse(fmt::format("--kernel: '{}' is not a regular expression", options.kernel));
+  }
+  if (captures.empty())
+    return refuse(fmt::format("{}: there is no capture of '{}': fadeprobe capture -k '{}' -o {} -- "
+                              "application",
+                              options.captures, options.kernel, options.kernel, options.captures));
+  std::error_code error;
+  std::filesystem::create_directories(options.output, error);
+  if (error) return refuse(fmt::format("--output: {}: {}", options.output, error.message()));
+  auto proposer =
+      options.proposer == "rules"
+          ? ruleProposer()
+          : commandProposer(options.proposer, std::chrono::seconds(10 * options.seconds));
+  return OptimizeLoop(options, build, std::move(captures), std::move(proposer)).run();
+}
+
+} // namespace fade::cli

@@ -1,0 +1,68 @@
+#include "doctor/supervised.h"
+#include "optimize/proposer.h"
+
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+
+namespace fade::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostAnswer = std::size_t{16} << 20;
+
+class CommandProposer : public Proposer {
+public:
+  CommandProposer(std::string command, std::chrono::seconds patience)
+      : command_(std::move(command)), patience_(patience) {}
+
+  Result<Proposal> propose(const Json &request, const std::string &folder) override {
+    const std::string question = folder + "/request.json", answer = folder + "/answer.json";
+    std::ofstream(question) << request.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+    // Its stdin and stdout are files, so that nothing blocks and everything can be read later.
+    const auto end = doctor::runSupervised(
+        {"/bin/sh", "-c", fmt::format("({}) <\"$0\" >\"$1\"", command_), question, answer}, {},
+        patience_);
+    if (end.timed_out)
+      return wrong(fmt::format("it did not answer within {} s", patience_.count()));
+    if (end.signal != 0 || end.code != 0)
+      return wrong(fmt::format("it ended with {} {}", end.signal ? "signal" : "exit code",
+                               end.signal ? end.signal : end.code));
+    std::ifstream in(answer);
+    std::string text;
+    text.resize(kMostAnswer + 1);
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(in.gcount()));
+    if (text.size() > kMostAnswer) return wrong("its answer is longer than 16 MiB");
+    const Json object = Json::parse(text, nullptr, false);
+    if (!object.is_object()) return wrong("its answer is not one JSON object");
+    Proposal proposal;
+    const auto stop = object.find("stop");
+    if (stop != object.end() && stop->is_boolean() && stop->get<bool>()) {
+      proposal.stops = true;
+      return proposal;
+    }
+    const auto source = object.find("source"), comment = object.find("comment");
+    if (source == object.end() || !source->is_string())
+      return wrong("its answer has no 'source', and no 'stop'");
+    proposal.source = source->get<std::string>();
+    if (comment != object.end() && comment->is_string())
+      proposal.comment = comment->get<std::string>();
+    return proposal;
+  }
+
+private:
+  Error wrong(const std::string &what) const { return {command_, "", 0, what}; }
+
+  const std::string command_;
+  const std::chrono::seconds patience_;
+};
+
+} // namespace
+
+std::unique_ptr<Proposer> commandProposer(std::string command, std::chrono::seconds patience) {
+  return std::make_unique<CommandProposer>(std::move(command), patience);
+}
+
+} // namespace fade::cli

@@ -1,0 +1,251 @@
+#include "optimize/loop.h"
+
+#include "doctor/supervised.h"
+#include "optimize/patch.h"
+#include "run.h"
+#include "write_file.h"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+
+namespace fade::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostErrors = 16 << 10; ///< of what the compiler says, for the proposer
+constexpr double kLeastGain = 0.01;           ///< part of the costs; less is noise of the model
+
+Json jsonOf(const Costs &costs) {
+  Json json = {{"instructions", costs.instructions}};
+  if (costs.has_memory) {
+    json["lines"] = costs.lines;
+    json["conflicts"] = costs.conflicts;
+  }
+  return json;
+}
+
+std::string textOf(const Costs &costs) {
+  std::string text = fmt::format("{} instructions", costs.instructions);
+  if (costs.has_memory)
+    text += fmt::format(", {} cache lines, {} bank conflicts", costs.lines, costs.conflicts);
+  return text;
+}
+
+std::string replaced(std::string word, const std::string &what, const std::string &by) {
+  for (std::size_t at = 0; (at = word.find(what, at)) != std::string::npos; at += by.size())
+    word.replace(at, what.size(), by);
+  return word;
+}
+
+} // namespace
+
+OptimizeLoop::OptimizeLoop(const OptimizeOptions &options, std::vector<std::string> build,
+                           std::vector<CaptureLine> captures, std::unique_ptr<Proposer> proposer)
+    : options_(options), build_(std::move(build)), captures_(std::move(captures)),
+      proposer_(std::move(proposer)), trial_({captures_, options.tolerance, options.output, 3,
+                                              std::chrono::seconds(options.seconds)}) {}
+
+/// The code object; or what the compiler said.
+Result<std::string> OptimizeLoop::build(const std::string &source, const std::string &folder) {
+  const std::string file = folder + "/" + fs::path(options_.source).filename().string();
+  const std::string code = folder + "/code";
+  if (!writeFile(file, source)) return Error{file, "", 0, "it cannot be written"};
+  fs::remove(code);
+  std::vector<std::string> words;
+  for (const std::string &word : build_)
+    words.push_back(replaced(replaced(word, "{source}", file), "{output}", code));
+  const auto end = doctor::runSupervised(words, {}, std::chrono::seconds(10 * options_.seconds));
+  std::string said = end.err + end.out;
+  (void)writeFile(folder + "/build.log", said);
+  if (end.timed_out) return Error{words[0], "", 0, "it did not end in time"};
+  if (end.started && end.signal == 0 && end.code == 0 && fs::exists(code)) return code;
+  if (said.size() > kMostErrors) said.resize(kMostErrors);
+  if (said.empty()) said = end.started ? "nothing was written to {output}" : "it cannot be run";
+  return Error{words[0], "", 0, said};
+}
+
+/// The source as it is, which must do what was captured.
+Status OptimizeLoop::prepare() {
+  std::ifstream in(options_.source);
+  if (!in) return Error{options_.source, "", 0, "it cannot be read"};
+  original_.assign(std::istreambuf_iterator<char>(in), {});
+  const std::string folder = options_.output + "/0";
+  fs::create_directories(folder);
+  std::ofstream(options_.output + "/ledger.jsonl", std::ios::trunc).close();
+  const auto code = build(original_, folder);
+  if (!code) return Error{options_.source, "", 0, "it does not compile: " + code.error().what};
+  for (const CaptureLine &capture : captures_) {
+    auto signature = signatureOf(*code, capture.description.symbol, capture.description.gpu);
+    if (!signature) return std::move(signature).error();
+    signatures_.push_back(std::move(*signature));
+  }
+  if (Status learned = trial_.learnFindings(*code); !learned) return learned;
+  if (const auto failure = trial_.isWrong(*code))
+    return Error{options_.source, "", 0,
+                 "as it is, it does not do what was captured: " + failure->reason};
+  auto costs = trial_.costs(*code);
+  if (!costs) return std::move(costs).error();
+  best_ = {original_, *code, *costs, trial_.surelyFaster()};
+  first_ = *costs;
+  accesses_ = trial_.accesses();
+  Json line = {{"type", "start"},
+               {"version", 1},
+               {"source", options_.source},
+               {"captures", Json::array()},
+               {"counts", jsonOf(*costs)}};
+  for (const CaptureLine &capture : captures_) line["captures"].push_back(capture.path);
+  write(line);
+  complain(fmt::format("optimize: {} as it is: {}", options_.source, textOf(*costs)));
+  return Done();
+}
+
+Json OptimizeLoop::request(uint32_t number) const {
+  Json kernels = Json::array();
+  for (const CaptureLine &capture : captures_)
+    kernels.push_back({{"kernel", capture.description.kernel},
+                       {"symbol", capture.description.symbol},
+                       {"gpu", capture.description.gpu},
+                       {"grid", capture.description.grid},
+                       {"workgroup", capture.description.workgroup}});
+  return {{"type", "request"},
+          {"version", 1},
+          {"attempt", number},
+          {"file", options_.source},
+          {"source", best_.source},
+          {"kernels", kernels},
+          {"counts", jsonOf(best_.costs)},
+          {"accesses", accesses_},
+          {"history", history_}};
+}
+
+std::optional<Failure> OptimizeLoop::isNotBetter(const Version &version) const {
+  if (version.surely_faster) { // measured on a card, both against the captured code
+    const double before = best_.surely_faster.value_or(1);
+    if (*version.surely_faster > before) return std::nullopt;
+    return Failure{"costs",
+                   fmt::format("{:.3f} times as fast as the captured code for sure, {:.3f} "
+                               "before",
+                               *version.surely_faster, before)};
+  }
+  const Costs &now = version.costs, &before = best_.costs;
+  const std::string text = fmt::format("{}; before: {}", textOf(now), textOf(before));
+  const auto isWorse = [&](uint64_t a, uint64_t b) {
+    return static_cast<double>(a) > static_cast<double>(b) * (1 + options_.worse / 100.0);
+  };
+  if (isWorse(now.instructions, before.instructions) || isWorse(now.lines, before.lines) ||
+      isWorse(now.conflicts, before.conflicts))
+    return Failure{"costs", text};
+  if (static_cast<double>(now.sum()) > static_cast<double>(before.sum()) * (1 - kLeastGain))
+    return Failure{"costs", text};
+  return std::nullopt;
+}
+
+std::optional<Failure> OptimizeLoop::judge(const Proposal &proposal, const std::string &folder,
+                                           Version &version) {
+  version.source = proposal.source;
+  if (version.source == best_.source) return Failure{"proposal", "it is what there was before"};
+  const auto code = build(version.source, folder);
+  if (!code) return Failure{"build", code.error().what};
+  version.code = *code;
+  for (std::size_t i = 0; i < captures_.size(); ++i) {
+    const auto signature =
+        signatureOf(*code, captures_[i].description.symbol, captures_[i].description.gpu);
+    if (!signature) return Failure{"signature", signature.error().message()};
+    if (const std::string difference = differenceOf(signatures_[i], *signature);
+        !difference.empty())
+      return Failure{"signature", difference};
+  }
+  if (auto failure = trial_.isWrong(*code)) return failure;
+  version.surely_faster = trial_.surelyFaster();
+  const auto costs = trial_.costs(*code);
+  if (!costs) return Failure{"costs", costs.error().message()};
+  version.costs = *costs;
+  return isNotBetter(version);
+}
+
+void OptimizeLoop::attempt(uint32_t number) {
+  const std::string folder = fmt::format("{}/{}", options_.output, number);
+  fs::create_directories(folder);
+  const auto proposal = proposer_->propose(request(number), folder);
+  if (proposal && proposal->stops) {
+    has_ended_ = true;
+    return;
+  }
+  ++tried_;
+  Version version;
+  std::optional<Failure> failure;
+  if (!proposal)
+    failure = Failure{"proposal", proposal.error().message()};
+  else
+    failure = judge(*proposal, folder, version);
+  Json line = {{"type", "attempt"},
+               {"version", 1},
+               {"attempt", number},
+               {"comment", proposal ? proposal->comment : ""},
+               {"accepted", !failure}};
+  if (failure) {
+    line["stage"] = failure->stage;
+    line["reason"] = failure->reason;
+  }
+  if (version.costs.instructions != 0) line["counts"] = jsonOf(version.costs);
+  write(line);
+  history_.push_back(line);
+  const std::string reason = failure ? failure->reason.substr(0, failure->reason.find('\n')) : "";
+  complain(fmt::format("optimize: attempt {}: {}", number,
+                       failure ? fmt::format("not accepted ({}): {}", failure->stage, reason)
+                               : "accepted: " + textOf(version.costs)));
+  if (failure) return;
+  best_ = std::move(version);
+  accesses_ = trial_.accesses();
+  ++accepted_;
+  (void)writeFile(options_.output + "/best.patch",
+                  patchOf(options_.source, original_, best_.source));
+}
+
+void OptimizeLoop::write(const Json &line) {
+  std::ofstream out(options_.output + "/ledger.jsonl", std::ios::app);
+  out << line.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+}
+
+/// False if the source could not be written.
+bool OptimizeLoop::finish() {
+  bool is_applied = false;
+  if (accepted_ != 0 && options_.apply) {
+    std::ifstream in(options_.source);
+    const std::string now(std::istreambuf_iterator<char>(in), {});
+    if (now != original_) // somebody works on it
+      complain(
+          fmt::format("optimize: {} was changed meanwhile and is left as it is", options_.source));
+    else
+      is_applied = writeFile(options_.source, best_.source);
+  }
+  write({{"type", "end"},
+         {"version", 1},
+         {"attempts", tried_},
+         {"accepted", accepted_},
+         {"counts", jsonOf(best_.costs)},
+         {"applied", is_applied}});
+  if (accepted_ == 0)
+    complain(fmt::format("optimize: nothing better in {} attempts; {}/ledger.jsonl says why",
+                         tried_, options_.output));
+  else
+    complain(fmt::format("optimize: {} instead of {}: {}", textOf(best_.costs), textOf(first_),
+                         is_applied ? options_.source : options_.output + "/best.patch"));
+  return !options_.apply || accepted_ == 0 || is_applied;
+}
+
+int OptimizeLoop::run() {
+  if (const Status ready = prepare(); !ready) {
+    complain("optimize: " + ready.error().message());
+    return kUsageError;
+  }
+  for (uint32_t i = 1; i <= options_.attempts && !has_ended_; ++i) attempt(i);
+  if (!finish()) return kUsageError;
+  return accepted_ == 0 ? 1 : 0;
+}
+
+} // namespace fade::cli

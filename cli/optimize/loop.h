@@ -1,0 +1,56 @@
+// The guarded loop: propose, build, compare, accept or not, and write down what happened.
+#pragma once
+
+#include "optimize/command.h"
+#include "optimize/proposer.h"
+#include "optimize/signature.h"
+#include "optimize/trial.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fade::cli {
+
+class OptimizeLoop {
+public:
+  OptimizeLoop(const OptimizeOptions &options, std::vector<std::string> build,
+               std::vector<CaptureLine> captures, std::unique_ptr<Proposer> proposer);
+
+  /// An exit code.
+  int run();
+
+private:
+  /// A version of the source.
+  struct Version {
+    std::string source, code;
+    Costs costs;
+    std::optional<double> surely_faster; ///< than the captured code, on a card
+  };
+  Status prepare();
+  Result<std::string> build(const std::string &source, const std::string &folder);
+  void attempt(uint32_t number);
+  std::optional<Failure> judge(const Proposal &proposal, const std::string &folder,
+                               Version &version);
+  std::optional<Failure> isNotBetter(const Version &version) const;
+  nlohmann::ordered_json request(uint32_t number) const;
+  void write(const nlohmann::ordered_json &line);
+  bool finish();
+
+  const OptimizeOptions &options_;
+  const std::vector<std::string> build_;
+  const std::vector<CaptureLine> captures_;
+  const std::unique_ptr<Proposer> proposer_;
+  Trial trial_;
+  std::vector<Signature> signatures_; ///< of each capture's kernel
+  std::string original_;              ///< the source as it is
+  Version best_;
+  Costs first_;
+  nlohmann::ordered_json accesses_ = nlohmann::ordered_json::array(),
+                         history_ = nlohmann::ordered_json::array();
+  uint32_t accepted_ = 0, tried_ = 0;
+  bool has_ended_ = false; ///< the proposer has no more
+};
+
+} // namespace fade::cli

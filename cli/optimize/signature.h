@@ -1,0 +1,23 @@
+// What callers of a kernel rely on: its name, arguments and launch bounds, from the metadata of a
+// code object.
+#pragma once
+
+#include "base/result.h"
+
+#include <string>
+#include <vector>
+
+namespace fade::cli {
+
+struct Signature {
+  std::string kernel;             ///< mangled
+  std::vector<std::string> parts; ///< sentences; two signatures are the same if these are
+};
+
+/// Of the kernel with this name, in a code object, a bundle or a program, for this GPU.
+Result<Signature> signatureOf(const std::string &path, const std::string &kernel,
+                              const std::string &gpu);
+/// Empty: none.
+std::string differenceOf(const Signature &before, const Signature &after);
+
+} // namespace fade::cli

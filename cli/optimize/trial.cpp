@@ -1,0 +1,208 @@
+#include "optimize/trial.h"
+
+#include "doctor/supervised.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <optional>
+
+namespace fade::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using doctor::SupervisedEnd;
+
+constexpr const char *kSelf = "/proc/self/exe";
+
+/// Objects, one per line; what is none is left out.
+std::vector<Json> objectsIn(std::istream &in) {
+  std::vector<Json> objects;
+  for (std::string line; std::getline(in, line);)
+    if (Json object = Json::parse(line, nullptr, false); object.is_object())
+      objects.push_back(std::move(object));
+  return objects;
+}
+std::vector<Json> objectsIn(const std::string &text) {
+  std::istringstream in(text);
+  return objectsIn(in);
+}
+
+const Json *find(const std::vector<Json> &objects, const char *type) {
+  const auto at =
+      std::ranges::find_if(objects, [&](const Json &o) { return o.value("type", "") == type; });
+  return at == objects.end() ? nullptr : &*at;
+}
+
+/// The last line that it wrote to stderr, or how it ended.
+std::string lastWords(const SupervisedEnd &end) {
+  if (end.timed_out) return fmt::format("it did not end within {:.0f} s", end.seconds);
+  std::string text = end.err;
+  while (text.ends_with('\n')) text.pop_back();
+  text = text.substr(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1);
+  if (text.starts_with("fadeprobe: ")) text.erase(0, 11);
+  if (!text.empty()) return text;
+  return end.signal != 0 ? fmt::format("signal {}", end.signal)
+                         : fmt::format("exit code {}", end.code);
+}
+
+std::string differencesText(const Json &check) {
+  uint64_t elements = 0;
+  std::string first;
+  for (const Json &difference : check.value("differences", Json::array())) {
+    elements += difference.value("elements", uint64_t{0});
+    if (first.empty())
+      for (const Json &example : difference.value("examples", Json::array())) {
+        first = fmt::format(", such as {} instead of {}", example.value("got", Json()).dump(),
+                            example.value("expected", Json()).dump());
+        break;
+      }
+  }
+  return fmt::format("{} elements differ{}", elements, first);
+}
+
+} // namespace
+
+/// On a card if there is one like that of the capture, else on the executor.
+std::optional<Failure> Trial::compare(const CaptureLine &capture, const std::string &code) {
+  Words words = {kSelf, "replay", capture.path, "--check", "--json", "-c", code};
+  if (!settings_.tolerance.empty()) words.insert(words.end(), {"--tolerance", settings_.tolerance});
+  const SupervisedEnd end = doctor::runSupervised(words, {}, settings_.patience);
+  const std::vector<Json> lines = objectsIn(end.out);
+  const Json *check = find(lines, "check"), *replay = find(lines, "replay");
+  if (!check || !replay || end.timed_out)
+    return Failure{"results", fmt::format("{}: {}", capture.path, lastWords(end))};
+  if (!check->value("equal", false))
+    return Failure{"results", fmt::format("{}: {}", capture.path, differencesText(*check))};
+  const Json *versions = find(lines, "versions");
+  if (versions && replay->value("on", "") != "executor" && versions->contains("speedup_low"))
+    surely_faster_ = std::min(surely_faster_.value_or(1e9), versions->value("speedup_low", 0.0));
+  return std::nullopt;
+}
+
+std::optional<Failure> Trial::compareChanged(const CaptureLine &capture, const std::string &code) {
+  for (unsigned seed = 1; seed <= settings_.changed_inputs; ++seed) {
+    Words words = {kSelf,  "replay",   capture.path,      "--check",           "--json", "-c", code,
+                   "--on", "software", "--change-inputs", std::to_string(seed)};
+    if (!settings_.tolerance.empty())
+      words.insert(words.end(), {"--tolerance", settings_.tolerance});
+    const SupervisedEnd end = doctor::runSupervised(words, {}, settings_.patience);
+    const std::vector<Json> lines = objectsIn(end.out);
+    const Json *check = find(lines, "check");
+    if (check && !end.timed_out) {
+      if (!check->value("equal", false))
+        return Failure{"changed inputs", fmt::format("{} with seed {}: {}", capture.path, seed,
+                                                     differencesText(*check))};
+      continue;
+    }
+    // The captured code itself may not be able to work on such inputs: then they prove nothing.
+    words.erase(std::ranges::find(words, "--check"));
+    const auto at = std::ranges::find(words, "-c");
+    *(at + 1) = capture.path + "/code/0.hsaco";
+    const SupervisedEnd captured = doctor::runSupervised(words, {}, settings_.patience);
+    if (captured.code == 0 && captured.signal == 0 && !captured.timed_out)
+      return Failure{"changed inputs",
+                     fmt::format("{} with seed {}: {}", capture.path, seed, lastWords(end))};
+  }
+  return std::nullopt;
+}
+
+Result<std::map<std::string, uint64_t>> Trial::findings(const CaptureLine &capture,
+                                                        const std::string &code) {
+  const std::string file = settings_.folder + "/findings.jsonl";
+  std::filesystem::remove(file);
+  const SupervisedEnd end = doctor::runSupervised(
+      {kSelf, "check", capture.path, "--code", code, "--json", file}, {}, 10 * settings_.patience);
+  std::ifstream in(file);
+  if (end.timed_out || end.signal != 0 || end.code != 0 || !in)
+    return Error{capture.path, "", 0, "it could not be checked: " + lastWords(end)};
+  std::map<std::string, uint64_t> counts;
+  for (const Json &finding : objectsIn(in)) ++counts[finding.value("check", "?")];
+  return counts;
+}
+
+Status Trial::learnFindings(const std::string &code) {
+  for (const CaptureLine &capture : settings_.captures) {
+    auto found = findings(capture, code);
+    if (!found) return std::move(found).error();
+    known_[capture.path] = std::move(*found);
+  }
+  return Done();
+}
+
+std::optional<Failure> Trial::isWrong(const std::string &code) {
+  surely_faster_.reset();
+  for (const CaptureLine &capture : settings_.captures)
+    if (auto failure = compare(capture, code)) return failure;
+  for (const CaptureLine &capture : settings_.captures)
+    if (auto failure = compareChanged(capture, code)) return failure;
+  for (const CaptureLine &capture : settings_.captures) {
+    const auto found = findings(capture, code);
+    if (!found) return Failure{"findings", found.error().message()};
+    for (const auto &[check, count] : *found)
+      if (const uint64_t before = known_[capture.path][check]; count > before)
+        return Failure{"findings", fmt::format("{}: {} of the check '{}', {} before", capture.path,
+                                               count, check, before)};
+  }
+  return std::nullopt;
+}
+
+/// On the software GPU, through ROCr. Without that, instructions alone are compared.
+Status Trial::addMemory(const CaptureLine &capture, const std::string &code, Costs &costs) {
+  const std::string file = settings_.folder + "/memory.jsonl";
+  std::filesystem::remove(file);
+  const SupervisedEnd end = doctor::runSupervised({kSelf,
+                                                   "replay",
+                                                   capture.path,
+                                                   "--on",
+                                                   "gpu",
+                                                   "--gpu",
+                                                   capture.description.gpu,
+                                                   "-c",
+                                                   code,
+                                                   "--no-recopy",
+                                                   "--iterations",
+                                                   "1",
+                                                   "-i",
+                                                   "-a",
+                                                   "MemoryAnalysis",
+                                                   "-t",
+                                                   "json",
+                                                   "-l",
+                                                   file,
+                                                   "--no-progress"},
+                                                  {}, 10 * settings_.patience);
+  std::ifstream in(file);
+  if (end.timed_out || end.signal != 0 || end.code != 0 || !in)
+    return Error{capture.path, "", 0, lastWords(end)};
+  for (const Json &object : objectsIn(in)) {
+    if (object.value("type", "") != "memory_total") continue;
+    accesses_.push_back(object);
+    for (const Json &access : object.value("global", Json::array()))
+      costs.lines += access.value("lines_used", uint64_t{0});
+    for (const Json &access : object.value("lds", Json::array()))
+      costs.conflicts += access.value("conflicts", uint64_t{0});
+  }
+  return Done();
+}
+
+Result<Costs> Trial::costs(const std::string &code) {
+  Costs costs;
+  costs.has_memory = true;
+  accesses_ = Json::array();
+  for (const CaptureLine &capture : settings_.captures) {
+    const SupervisedEnd end = doctor::runSupervised(
+        {kSelf, "replay", capture.path, "--on", "software", "-c", code, "--no-recopy", "--json"},
+        {}, settings_.patience);
+    const std::vector<Json> lines = objectsIn(end.out);
+    const Json *replay = find(lines, "replay");
+    if (!replay || end.timed_out) return Error{capture.path, "", 0, lastWords(end)};
+    costs.instructions += replay->value("instructions", uint64_t{0});
+    if (costs.has_memory && !addMemory(capture, code, costs)) costs.has_memory = false;
+  }
+  if (!costs.has_memory) costs.lines = costs.conflicts = 0;
+  return costs;
+}
+
+} // namespace fade::cli

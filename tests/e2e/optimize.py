@@ -1,0 +1,112 @@
+"""fadeprobe optimize: what is accepted, and what is not."""
+import json
+import os
+import subprocess
+import sys
+
+import fade
+
+SOURCE = os.path.join(os.path.dirname(__file__), "kernels", "turn.hip")
+COMPILE = os.environ.get("E2E_COMPILE", "").split("|")
+ALONE = {"FADE_GPU_WORKERS": "1"}
+TILE, STORE = "float tile[32][32];", "  tile[y][x] = in[(from_y + y) * n + from_x + x];\n"
+NEXT = "  tile[(y + 1) % 32][x] = in[(from_y + (y + 1) % 32) * n + from_x + x];\n"
+
+# What the scripted proposer offers, one after the other: where it fails, and the edit.
+OFFERS = [("signature", "__global__ void turn", "__global__ __attribute__((amdgpu_flat_work_group_size(1, 512))) void turn"),
+          ("build", "  meet();\n", "  this is not code\n"),
+          ("results", "= tile[x][y];", "= tile[x][y] + 1;"),
+          ("changed inputs", "= tile[x][y];", "= 1 + (from_y + x) * n + from_x + y;"),
+          ("findings", STORE, STORE + NEXT),
+          ("costs", STORE, "  for (int i = 0; i < 20; ++i) *(volatile float *)&tile[y][x] = in[(from_y + y) * n + from_x + x];\n"),
+          (None, TILE, "float tile[32][33];")]
+
+PROPOSER = """
+import json, sys
+request = json.load(sys.stdin)
+assert request["type"] == "request" and request["version"] == 1 and request["kernels"][0]["symbol"] == "_Z4turnPKfPfi"
+assert len(request["history"]) == request["attempt"] - 1
+offers = json.load(open(sys.argv[1]))
+if request["attempt"] > len(offers):
+    print(json.dumps({"stop": True}))
+    sys.exit()
+assert request["counts"]["conflicts"] > 0 and request["accesses"][0]["lds"]
+edits, source = offers[request["attempt"] - 1][1:], request["source"]
+for old, new in zip(edits[::2], edits[1::2]):
+    assert old in source, old
+    source = source.replace(old, new)
+if request["attempt"] == 3:
+    assert "this is not code" in json.dumps(request["history"][1]) or "error" in request["history"][1]["reason"]
+print(json.dumps({"source": source, "comment": "number %d" % request["attempt"]}))
+"""
+
+
+class Tests(fade.Test):
+    def setUp(self):
+        super().setUp()
+        if not COMPILE[0]:
+            self.skipTest("there is no compiler here")
+        self.captures, self.output, self.source = self.path("captures"), self.path("out"), self.path("turn.hip")
+        fade.shutil.copy(SOURCE, self.source)
+        done = self.probe(["capture", "-k", "^turn", "-o", self.captures], [fade.program("turn")], json_log=False, env=ALONE)
+        self.assertEqual((done.code, done.stdout), (0, "turned\n"), done.stderr)
+
+    def optimize(self, *options, code, build=None, kernel="^turn"):
+        result = self.bare([fade.PROBE, "optimize", "-k", kernel, "--source", self.source, "--captures", self.captures, "-o", self.output,
+                            *options, "--", *(build or COMPILE + ["{source}", "-o", "{output}"])], env=ALONE)
+        self.assertEqual(result.code, code, result.stdout + result.stderr)
+        return result
+
+    def ledger(self):
+        with open(os.path.join(self.output, "ledger.jsonl")) as file:
+            lines = [json.loads(x) for x in file]
+        self.assertTrue(all(x["version"] == 1 for x in lines))
+        self.assertEqual([lines[0]["type"], lines[-1]["type"]], ["start", "end"])
+        return lines
+
+    def read(self, path):
+        with open(path) as file:
+            return file.read()
+
+    def test_only_what_is_right_and_better_is_accepted(self):
+        offers, script = self.path("offers.json"), self.path("proposer.py")
+        with open(offers, "w") as file:
+            json.dump(OFFERS, file)
+        with open(script, "w") as file:
+            file.write(PROPOSER)
+        self.optimize("--proposer", f"{sys.executable} {script} {offers}", code=0)
+        attempts = [x for x in self.ledger() if x["type"] == "attempt"]
+        self.assertEqual([(x["accepted"], x.get("stage"), x["comment"]) for x in attempts],
+                         [(offer[0] is None, offer[0], f"number {i + 1}") for i, offer in enumerate(OFFERS)])
+        self.assertTrue(all(x["reason"] for x in attempts[:-1]))
+        self.assertEqual(self.read(self.source), self.read(SOURCE))  # nobody has asked to change it
+        copy = self.path("copy.hip")
+        fade.shutil.copy(SOURCE, copy)
+        subprocess.run(["patch", "-s", copy, os.path.join(self.output, "best.patch")], check=True)
+        self.assertEqual(self.read(copy), self.read(SOURCE).replace(TILE, "float tile[32][33];"))
+
+    def test_rules_make_a_transposition_free_of_conflicts(self):
+        said = self.optimize("--apply", code=0).stderr
+        lines = self.ledger()
+        self.assertGreater(lines[0]["counts"]["conflicts"], 0)
+        self.assertEqual(lines[-1]["counts"]["conflicts"], 0)
+        self.assertEqual((lines[-1]["accepted"], lines[-1]["applied"]), (1, True))
+        self.assertIn("float tile[32][32 + 1];", self.read(self.source))
+        self.assertRegex(said, r"0 bank conflicts instead of")
+
+    def test_nothing_happens_without_a_proposal_that_helps(self):
+        result = self.optimize("--proposer", "cat >/dev/null; echo '[1]'", "--attempts", "2", code=1)
+        self.assertRegex(result.stderr, r"attempt 2: not accepted \(proposal\): .*not one JSON object")
+        self.assertEqual(self.read(self.source), self.read(SOURCE))
+        self.assertFalse(os.path.exists(os.path.join(self.output, "best.patch")))
+
+    def test_what_cannot_be_tried_is_said_in_one_line(self):
+        for kernel, build, expected in (("turn", ["cc", "{source}"], "with {source} and {output}"),
+                                        ("nothing", None, "there is no capture of 'nothing'"), ("(", None, "is not a regular expression"),
+                                        ("turn", ["false", "{source}", "{output}"], "it does not compile")):
+            result = self.optimize(code=2, build=build, kernel=kernel)
+            self.assertRegex(result.stderr, f"^fadeprobe: .*{fade.re.escape(expected)}.*\n$")
+
+
+if __name__ == "__main__":
+    fade.main()
