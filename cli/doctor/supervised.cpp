@@ -85,7 +85,21 @@ bool waitFor(pid_t child, int &status, Pipe &out, Pipe &err, SupervisedEnd &end,
   }
 }
 
+/// For a handler of signals; 0: none.
+volatile sig_atomic_t running_child = 0;
+
 } // namespace
+
+void endSupervisedOnSignals() {
+  struct sigaction action {};
+  action.sa_handler = [](int number) {
+    if (const pid_t child = running_child; child > 0) (void)kill(-child, SIGKILL);
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+  };
+  sigemptyset(&action.sa_mask);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
+}
 
 SupervisedEnd runSupervised(const std::vector<std::string> &command,
                             const std::vector<std::pair<std::string, std::string>> &variables,
@@ -118,6 +132,7 @@ SupervisedEnd runSupervised(const std::vector<std::string> &command,
     return end;
   }
   end.started = true;
+  running_child = child;
   int status = 0;
   if (!waitFor(child, status, out, err, end, begin + timeout)) {
     end.timed_out = true;
@@ -127,6 +142,7 @@ SupervisedEnd runSupervised(const std::vector<std::string> &command,
   } else {
     (void)kill(-child, SIGKILL); // what it has left behind
   }
+  running_child = 0;
   end.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
   if (WIFEXITED(status)) end.code = WEXITSTATUS(status);

@@ -24,4 +24,7 @@ SupervisedEnd runSupervised(const std::vector<std::string> &command,
                             const std::vector<std::pair<std::string, std::string>> &variables,
                             std::chrono::milliseconds timeout);
 
+/// From now on whatever ends this process (Ctrl-C, SIGTERM) ends what it runs as well.
+void endSupervisedOnSignals();
+
 } // namespace fade::doctor

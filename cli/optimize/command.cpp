@@ -1,5 +1,6 @@
 #include "optimize/command.h"
 
+#include "doctor/supervised.h"
 #include "optimize/loop.h"
 #include "run.h"
 
@@ -91,6 +92,7 @@ int runOptimize(const OptimizeOptions &options, const std::vector<std::string> &
       options.proposer == "rules"
           ? ruleProposer()
           : commandProposer(options.proposer, std::chrono::seconds(10 * options.seconds));
+  doctor::endSupervisedOnSignals();
   return OptimizeLoop(options, build, std::move(captures), std::move(proposer)).run();
 }
 

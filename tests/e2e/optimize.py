@@ -100,6 +100,23 @@ class Tests(fade.Test):
         self.assertEqual(self.read(self.source), self.read(SOURCE))
         self.assertFalse(os.path.exists(os.path.join(self.output, "best.patch")))
 
+    def test_ctrl_c_ends_what_runs_and_leaves_the_ledger(self):
+        marker = self.path("marker")
+        command = [fade.PROBE, "optimize", "-k", "^turn", "--source", self.source, "--captures", self.captures, "-o", self.output,
+                   "--proposer", f"echo $$ >{marker}.new; mv {marker}.new {marker}; exec sleep 1000", "--", *COMPILE, "{source}", "-o", "{output}"]
+        process = subprocess.Popen(command, env=fade.clean_environment(ALONE), stderr=subprocess.PIPE)
+        deadline = fade.time.time() + 60
+        while not os.path.exists(marker) and fade.time.time() < deadline:
+            fade.time.sleep(0.01)
+        process.send_signal(fade.signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -fade.signal.SIGINT)
+        asleep = int(self.read(marker))
+        while fade.time.time() < deadline and os.path.exists(f"/proc/{asleep}") and "Z" not in self.read(f"/proc/{asleep}/stat"):
+            fade.time.sleep(0.01)
+        self.assertLess(fade.time.time(), deadline, "it still runs")
+        self.assertEqual([x["type"] for x in map(json.loads, self.read(os.path.join(self.output, "ledger.jsonl")).splitlines())], ["start"])
+
     def test_what_cannot_be_tried_is_said_in_one_line(self):
         for kernel, build, expected in (("turn", ["cc", "{source}"], "with {source} and {output}"),
                                         ("nothing", None, "there is no capture of 'nothing'"), ("(", None, "is not a regular expression"),
