@@ -130,7 +130,7 @@ public:
   std::optional<uint64_t> number(std::string_view path) const {
     const auto at = std::ranges::find(members_, path, &hip::Member::path);
     if (at == members_.end()) return std::nullopt;
-    return wordAt(at->offset, hip::bytesOf(at->kind));
+    return at->kind == Kind::bits ? bitsOf(*at) : wordAt(at->offset, hip::bytesOf(at->kind));
   }
 
 private:
@@ -171,8 +171,14 @@ private:
     return word;
   }
 
+  uint64_t bitsOf(const hip::Member &member) const {
+    const uint64_t word = wordAt(member.offset, (member.first_bit + member.bits + 7) / 8);
+    return word >> member.first_bit & ((uint64_t{1} << member.bits) - 1);
+  }
+
   void writeMember(JsonWriter &json, std::string_view key, const hip::Member &member) const {
     if (member.kind == Kind::text) return writeText(json, key, member);
+    if (member.kind == Kind::bits) return json.field(key, bitsOf(member));
     const auto write = [&](unsigned index, auto put) {
       const std::size_t size = hip::bytesOf(member.kind);
       const uint64_t word = wordAt(member.offset + index * size, size);

@@ -27,6 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char *kNotUsed = "the application did not use the GPU: there is nothing to write";
+constexpr const char *kNoRoom = "nothing was recorded: there was no room for it";
 
 /// What is wrong with --format and --append, in one line; empty: nothing.
 std::string mistakeIn(const std::string &output, const std::string &format, bool append) {
@@ -124,8 +125,8 @@ int runTrace(TraceOptions options, const std::vector<std::string> &application) 
   const auto events = host_trace::HostEvents::read(recorded);
   if (!events)
     complain(events.error().message());
-  else if (events->processes.empty()) { // fadeprobe control has made it
-    complain(kNotUsed);
+  else if (events->processes.empty()) { // fadeprobe control has made it, or there was no room
+    complain(events->lost == 0 ? kNotUsed : kNoRoom);
     fs::remove(recorded, ignored);
   } else {
     sayWhatIsMissing(*events, recorded);
@@ -166,16 +167,18 @@ CLI::App *addControlCommand(CLI::App &app, ControlOptions &options) {
   command
       ->add_option("what", options.what,
                    "start, stop, flush or status; what is recorded is in the file at once")
-      ->type_name("start|stop|flush|status")
-      ->required();
+      ->type_name("start|stop|flush|status");
   command->add_option("pid", options.pid, "a process that was started with fadeprobe trace")
-      ->type_name("PID")
-      ->required();
+      ->type_name("PID");
   return command;
 }
 
 int runControl(const ControlOptions &options) {
   constexpr std::array<std::string_view, 4> words = {"start", "stop", "flush", "status"};
+  if (options.what.empty() || options.pid == 0) {
+    complain("control: give start, stop, flush or status, and the number of a process");
+    return kUsageError;
+  }
   if (std::ranges::find(words, options.what) == words.end()) {
     complain(fmt::format("control: '{}' is none of start, stop, flush and status{}", options.what,
                          suggestion(options.what, words)));

@@ -65,6 +65,7 @@ std::map<std::string, std::string> environmentOf(uint32_t pid) {
 Result<RecordingProcess> RecordingProcess::find(uint32_t pid) {
   errno = 0;
   std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  if (!maps && errno == ENOENT) return Error::of(fmt::format("there is no process {}", pid));
   if (!maps) return Error::of(fmt::format("process {}: {}", pid, std::strerror(errno)));
   for (const std::string &file : sharedFiles(maps)) {
     char *page = mapHeader(file);

@@ -113,7 +113,8 @@ Chain chainOf(const TraceLog &log, std::size_t rows) {
       functions[std::string(log.calls[*call].function)].add(operation.duration());
   }
   const auto has_failed = [](const LoggedCall &call) {
-    return !call.error.empty() && call.error != "hipSuccess";
+    return !call.error.empty() && call.error != "hipSuccess" &&
+           !call.function.ends_with("LastError"); // that is what another one has failed with
   };
   for (const LoggedCall &call : log.calls)
     if (!call.parent && has_failed(call)) functions[std::string(call.function)].add(0);

@@ -28,26 +28,6 @@ const hip::FunctionInfo *functionOf(uint16_t number) {
   return at == by_number.end() ? nullptr : at->second;
 }
 
-/// HIP 5 has functions under their plain names that later ones have as NAMER0000, too.
-const hip::FunctionInfo *plainForm(const hip::FunctionInfo *function) {
-  static const auto forms = [] {
-    const std::string_view old = "R0000";
-    auto names = std::make_unique<std::vector<std::string>>();
-    auto all = std::make_unique<std::unordered_map<const hip::FunctionInfo *, hip::FunctionInfo>>();
-    names->reserve(std::size(hip::kFunctions));
-    for (const hip::FunctionInfo &each : hip::kFunctions) {
-      const std::string_view name = each.name;
-      if (!name.ends_with(old)) continue;
-      hip::FunctionInfo plain = each;
-      plain.name = names->emplace_back(name.substr(0, name.size() - old.size())).c_str();
-      all->emplace(&each, plain);
-    }
-    return std::pair(std::move(names), std::move(all));
-  }();
-  const auto at = forms.second->find(function);
-  return at == forms.second->end() ? function : &at->second;
-}
-
 struct Mapped {
   std::shared_ptr<const char> bytes;
   std::size_t size = 0;
@@ -345,7 +325,6 @@ private:
       if (const auto at = call_stacks_.find(call.position); at != call_stacks_.end())
         call.stack = at->second;
       call.hip_major = static_cast<uint16_t>(events_.hipMajor(call.thread.pid));
-      if (call.hip_major == 5) call.function = plainForm(call.function);
     }
     std::ranges::sort(events_.findings, {}, &Finding::time_ns);
     std::ranges::sort(events_.usages, {}, &Usage::time_ns);

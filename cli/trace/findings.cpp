@@ -12,7 +12,7 @@ namespace fade::host_trace {
 namespace {
 
 constexpr uint64_t kFallbackCpu = 5'000'000'000; ///< ns of processor time that are worth a word
-constexpr double kFallbackShare = 0.5;           ///< of a processor, in that time
+constexpr double kFallbackShare = 0.1; ///< of a processor, in that time: it may be a busy machine
 
 bool isFine(const std::optional<std::string> &error) {
   return !error || *error == "hipSuccess" || *error == "HIPRTC_SUCCESS" ||

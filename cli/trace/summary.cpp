@@ -144,8 +144,9 @@ private:
         continue;
       }
       calls_[std::string(call.function)].add(call.end_ns - std::min(call.start_ns, call.end_ns));
-      // That something is not ready yet is an answer.
-      if (!call.error.empty() && !isFine(call) && call.error != "hipErrorNotReady")
+      // That something is not ready yet is an answer, and so is what another call has failed with.
+      if (!call.error.empty() && !isFine(call) && call.error != "hipErrorNotReady" &&
+          !call.function.ends_with("LastError"))
         ++errors_[fmt::format("{}: {}", call.function, call.error)];
       if (!isFine(call) || call.has_operations || captures > 0 || unknown.contains(call.pid))
         continue;

@@ -97,16 +97,11 @@ constexpr std::array<std::pair<std::string_view, const char *>, 4> kNamesInCpp =
     {"hipDestroySurfaceObject", "_Z23hipDestroySurfaceObjectP13__hip_surface"},
 }};
 
-/// HIP 5 has the forms of its day under their plain names. Null: it has none.
+/// Null: this HIP has none.
 char *addressIn(void *handle, const ApiFunction &function) {
-  std::string name = function.info.name;
-  void *at = dlsym(handle, name.c_str());
-  if (const std::string_view old = "R0000"; !at && name.ends_with(old)) {
-    name.resize(name.size() - old.size());
-    at = dlsym(handle, name.c_str());
-  }
+  void *at = dlsym(handle, function.info.name);
   for (const auto &[plain, in_cpp] : kNamesInCpp)
-    if (!at && plain == name) at = dlsym(handle, in_cpp);
+    if (!at && plain == function.info.name) at = dlsym(handle, in_cpp);
   return static_cast<char *>(at);
 }
 

@@ -54,11 +54,11 @@ private:
       const unsigned count = fill(runtime);
       note("HIP's table has {} functions; {} are recorded", runtime.count, count);
       // What the compiler calls has a table of its own, which is empty until there is code.
-      patch(library, {Table::compiler});
+      patch(library, {Table::compiler, Table::plain});
     } else {
       // Before HIP 6 there are no tables. hiprtc was a part of HIP then.
       is_hip_five = true;
-      patch(library, {Table::runtime, Table::compiler, Table::rtc});
+      patch(library, {Table::runtime, Table::compiler, Table::rtc, Table::plain});
     }
     findNameFunctions(library);
   }
@@ -185,7 +185,7 @@ void startTrace(const Settings &settings, const std::string &own_directory) {
 }
 
 void endTrace() noexcept {
-  recordUsage(true);
+  recordUsage(nowNs(), true);
   if (hasWriter()) (void)flushWriter(kWriterPatience);
 }
 

@@ -28,7 +28,8 @@ constexpr Asked askedBy(uint16_t function) {
   for (const FunctionInfo &info : kFunctions)
     if (info.number == function) {
       const std::string_view name = info.name;
-      if (name == "hipGetDevicePropertiesR0000") return Asked::properties_old;
+      if (name == "hipGetDevicePropertiesR0000" || name == "hipGetDeviceProperties")
+        return Asked::properties_old;
       if (name == "hipGetDevicePropertiesR0600") return Asked::properties;
       if (name == "hipDeviceGetAttribute") return Asked::attribute;
     }

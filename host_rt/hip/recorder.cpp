@@ -236,13 +236,12 @@ void switchBy(int by) noexcept {
   }
 }
 
-void recordUsage(bool is_last) noexcept {
+void recordUsage(uint64_t now, bool is_last) noexcept {
   constexpr uint64_t pause = 100'000'000; // ns
   static std::atomic<uint64_t> last{0};
   if (!isRecording()) return;
-  const uint64_t now = nowNs();
   uint64_t before = last.load(std::memory_order_relaxed);
-  if (!is_last && (now - before < pause || !last.compare_exchange_strong(before, now))) return;
+  if (!is_last && (now < before + pause || !last.compare_exchange_strong(before, now))) return;
   timespec used{};
   if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0) return;
   events::UsageEvent event{};

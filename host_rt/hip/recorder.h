@@ -21,6 +21,13 @@ inline uint64_t nowNs() noexcept {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_nsec);
 }
 
+/// The same, up to 4 ms ago, for a tenth of the price.
+inline uint64_t roughlyNowNs() noexcept {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_nsec);
+}
+
 /// Where a thread is in its block, and in which call.
 struct ThreadLog {
   EventFile::Block block;
@@ -96,8 +103,8 @@ void setCounted(bool starts_on) noexcept;
 void startOrStop(bool on) noexcept;
 /// Nothing that a signal handler may not do: it leaves no event.
 void switchBy(int starts) noexcept;
-/// How much processor time the process has had; at most ten times a second.
-void recordUsage(bool is_last) noexcept;
+/// How much processor time the process has had by now; at most ten times a second but for the last.
+void recordUsage(uint64_t now_ns, bool is_last) noexcept;
 /// A text that events can refer to; the same one for the same text. Any thread.
 uint64_t recordText(std::string_view text) noexcept;
 

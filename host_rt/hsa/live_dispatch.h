@@ -9,7 +9,7 @@
 
 namespace fade {
 
-class HsaDispatch final : public LiveDispatch {
+class HsaDispatch final : public LiveDispatch, public Recycled<HsaDispatch> {
 public:
   HsaDispatch(Runtime &runtime, std::shared_ptr<QueueState> queue, uint64_t packet,
               std::shared_ptr<KernelEntry> kernel);

@@ -60,8 +60,8 @@ void recordRegisters(const KernelEntry &kernel, uint64_t name) noexcept {
 } // namespace
 
 uint64_t monotonicOf(uint64_t hsa_ns) noexcept {
-  const uint64_t now = hip::nowNs();
-  if (const uint64_t last = asked.load(); last == 0 || now - last > kAskAfter) measureOffset(now);
+  const uint64_t now = hip::roughlyNowNs();
+  if (const uint64_t last = asked.load(); last == 0 || now > last + kAskAfter) measureOffset(now);
   return hsa_ns + static_cast<uint64_t>(offset.load());
 }
 
@@ -88,7 +88,7 @@ uint64_t recordKernel(const Agent &agent, const DispatchRecord &record, KernelEn
   std::copy_n(record.view.workgroup, 3, event.workgroup);
   event.lds_bytes = record.view.group_segment;
   event.private_bytes = private_bytes;
-  hip::recordUsage(false);
+  hip::recordUsage(event.submitted_ns, false);
   return hip::recordEvent(event);
 }
 

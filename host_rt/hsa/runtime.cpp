@@ -217,6 +217,7 @@ void Runtime::watchCache() {
 }
 
 void Runtime::close() {
+  copy_teller_.stop();
   for (const std::string &line : allocation_policy_.summary()) warn("{}", line);
   bool was_started = true;
   std::call_once(started_, [&] { was_started = false; });

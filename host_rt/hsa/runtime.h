@@ -12,6 +12,7 @@
 #include "hsa/allocation_policy.h"
 #include "hsa/allocations.h"
 #include "hsa/code_loader.h"
+#include "hsa/copy_teller.h"
 #include "hsa/death_watch.h"
 #include "hsa/kernarg_pool.h"
 #include "hsa/ring_pool.h"
@@ -73,6 +74,7 @@ public:
   /// Known, and threads running, from the first call on; that needs the HSA runtime to be up.
   const Agents &agents();
   Collector &collector() { return *collector_; }
+  CopyTeller &copyTeller() { return copy_teller_; }
   Analysis &analysis() { return *analysis_; }
   RingPool *rings(const Agent &gpu);
   KernargPool *kernargs(const Agent &gpu);
@@ -139,6 +141,7 @@ private:
   std::unique_ptr<TraceWriter> trace_;
   std::unique_ptr<Analysis> analysis_;
   std::unique_ptr<Collector> collector_;
+  CopyTeller copy_teller_;
   std::unique_ptr<ProgressLine> progress_;
   std::mutex pools_mutex_;
   std::map<uint32_t, std::unique_ptr<RingPool>> rings_; ///< by agent

@@ -67,9 +67,11 @@ TimedCopy *TimedCopy::begin(Runtime &runtime, const CopyPlaces &places, hsa_sign
   if (copy->signal_.handle == 0) return nullptr;
   copy->is_recorded_ = is_recorded;
   if (is_recorded) copy->operation_ = recordCopy(runtime, places);
+  runtime.copyTeller().add(*copy);
   handOver(copy.get());
   if (!ok(hsaApi().amd.hsa_amd_signal_async_handler_fn(copy->signal_, HSA_SIGNAL_CONDITION_LT, 1,
                                                        onEnd, copy.get()))) {
+    runtime.copyTeller().remove(*copy);
     if (is_recorded) recordOperationEnd(copy->operation_, events::kOperationRefused, 0, 0);
     runtime.interruptSignals().giveBack(copy->signal_);
     return nullptr;
@@ -100,8 +102,28 @@ void TimedCopy::started(bool success) {
 bool TimedCopy::onEnd(hsa_signal_value_t value, void *data) {
   takeOver(data);
   const std::unique_ptr<TimedCopy> copy(static_cast<TimedCopy *>(data));
+  copy->runtime_.copyTeller().remove(*copy);
   copy->end(value);
   return false;
+}
+
+/// Does to the application's signal what the engine did to ours, once.
+void TimedCopy::completeTheirs(hsa_signal_value_t value) noexcept {
+  if (application_.handle == 0 || is_told_.exchange(true, std::memory_order_acq_rel)) return;
+  const HsaApi &api = hsaApi();
+  const auto &ours = *reinterpret_cast<amd_signal_t *>(signal_.handle);
+  auto &theirs = *reinterpret_cast<amd_signal_t *>(application_.handle);
+  theirs.start_ts = ours.start_ts;
+  theirs.end_ts = ours.end_ts;
+  if (value < 0)
+    api.core.hsa_signal_store_screlease_fn(application_, value);
+  else
+    api.core.hsa_signal_subtract_screlease_fn(application_, 1);
+}
+
+void TimedCopy::tellApplication() noexcept {
+  const hsa_signal_value_t value = hsaApi().core.hsa_signal_load_scacquire_fn(signal_);
+  if (value <= 0 && !is_refused_.load(std::memory_order_acquire)) completeTheirs(value);
 }
 
 void TimedCopy::end(hsa_signal_value_t value) {
@@ -117,16 +139,7 @@ void TimedCopy::end(hsa_signal_value_t value) {
     if (is_recorded_)
       recordOperationEnd(operation_, value < 0 ? uint16_t{events::kOperationFailed} : uint16_t{0},
                          runtime_.nanoseconds(time.start), runtime_.nanoseconds(time.end));
-    if (application_.handle != 0) {
-      const auto &ours = *reinterpret_cast<amd_signal_t *>(signal_.handle);
-      auto &theirs = *reinterpret_cast<amd_signal_t *>(application_.handle);
-      theirs.start_ts = ours.start_ts;
-      theirs.end_ts = ours.end_ts;
-      if (value < 0)
-        api.core.hsa_signal_store_screlease_fn(application_, value);
-      else
-        api.core.hsa_signal_subtract_screlease_fn(application_, 1);
-    }
+    completeTheirs(value);
   }
   runtime_.interruptSignals().giveBack(signal_);
 }

@@ -39,12 +39,15 @@ public:
   void isWithEngine();
   /// Without success nothing happens to the application's signal.
   void started(bool success);
+  /// If it has ended, tells the application so, whoever else should have done that.
+  void tellApplication() noexcept;
 
 private:
   TimedCopy(Runtime &runtime, hsa_signal_t application)
       : runtime_(runtime), application_(application) {}
   static bool onEnd(hsa_signal_value_t value, void *copy);
   void end(hsa_signal_value_t value);
+  void completeTheirs(hsa_signal_value_t value) noexcept;
 
   Runtime &runtime_;
   const hsa_signal_t application_;
@@ -53,6 +56,7 @@ private:
   std::atomic<bool> is_under_way_{false}; ///< captures were told
   uint64_t operation_ = 0;
   std::atomic<bool> is_refused_{false};
+  std::atomic<bool> is_told_{false};
 };
 
 } // namespace fade

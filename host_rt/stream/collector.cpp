@@ -56,8 +56,8 @@ Collector::~Collector() { stop(std::chrono::milliseconds(0)); }
 
 void Collector::add(std::unique_ptr<LiveDispatch> dispatch) {
   // Its place is made here: the thread that drains must not need memory for it.
-  auto place = std::make_unique<std::list<Streaming>>();
-  place->emplace_back().live = std::move(dispatch);
+  auto place = std::make_unique<Place>();
+  place->one.emplace_back().live = std::move(dispatch);
   in_flight_.fetch_add(1, std::memory_order_relaxed);
   try {
     inbox_.push(place.get());
@@ -178,9 +178,9 @@ bool Collector::step() noexcept {
 bool Collector::takeNew() noexcept {
   bool any = false;
   while (true) {
-    std::list<Streaming> *next = nullptr;
+    Place *next = nullptr;
     if (taken_.empty() && inbox_.pop(next)) {
-      taken_.splice(taken_.end(), *next);
+      taken_.splice(taken_.end(), next->one);
       delete next;
     }
     if (taken_.empty()) return any;

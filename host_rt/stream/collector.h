@@ -3,6 +3,7 @@
 // two interfaces below, so that it can be tested without one.
 #pragma once
 
+#include "base/recycled.h"
 #include "stream/analysis.h"
 #include "stream/ring_drain.h"
 #include "stream/segment_reader.h"
@@ -135,6 +136,12 @@ private:
     uint64_t settles = 0, settles_after = 0; ///< for which request, and after so many answers
   };
 
+  /// Made by the threads that launch, destroyed by the collector's.
+  using Dispatches = std::list<Streaming, RecyclingAllocator<Streaming>>;
+  struct Place : Recycled<Place> {
+    Dispatches one;
+  };
+
   void run();
   bool step() noexcept;
   bool takeNew() noexcept;
@@ -157,13 +164,13 @@ private:
   bool isSettled(uint64_t wanted);
 
   Analysis &analysis_;
-  boost::lockfree::queue<std::list<Streaming> *> inbox_{1024}; ///< each has one
+  boost::lockfree::queue<Place *> inbox_{1024};
   std::atomic<uint64_t> in_flight_{0};
   std::atomic<double> ring_fill_{0};
   /// By queue, in order of submission.
-  std::unordered_map<uint64_t, std::list<Streaming>> timed_;
-  std::list<Streaming> streaming_;
-  std::list<Streaming> taken_; ///< out of the inbox, and not in one of these yet: one at most
+  std::unordered_map<uint64_t, Dispatches> timed_;
+  Dispatches streaming_;
+  Dispatches taken_; ///< out of the inbox, and not in one of these yet: one at most
   Failure taking_;
   uint64_t steps_ = 0;
   Time told_{};          ///< when applications were told of ends the last time

@@ -1,6 +1,7 @@
 // What the stream knows of one dispatch while its records pass through.
 #pragma once
 
+#include "base/recycled.h"
 #include "fade/handler_abi.h"
 #include "stream/kernel_info.h"
 #include "stream/last_records.h"
@@ -27,7 +28,7 @@ struct Allocations {
 };
 
 /// One dispatch, from its first record until handlers have heard of its end.
-struct DispatchRecord {
+struct DispatchRecord : Recycled<DispatchRecord> {
   fade_dispatch view{};
   std::shared_ptr<const KernelInfo> kernel;
   std::shared_ptr<const std::string> variant;

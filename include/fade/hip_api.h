@@ -33,7 +33,9 @@ template <unsigned Bytes, unsigned InFive = Bytes> using In = Behind<Way::in, By
 template <unsigned Bytes, unsigned InFive = Bytes> using Out = Behind<Way::out, Bytes, InFive>;
 template <unsigned Bytes, unsigned InFive = Bytes> using InOut = Behind<Way::both, Bytes, InFive>;
 
-enum class Table : uint16_t { runtime = 0, compiler = 2000, rtc = 2100 };
+/// `plain`: no table, but functions of HIP 5 that later versions have under their names only, for
+/// programs that were compiled long ago or take them with dlsym.
+enum class Table : uint16_t { runtime = 0, compiler = 2000, rtc = 2100, plain = 2200 };
 
 /// The number of a function in a trace. It stays the same in every version of FADE.
 constexpr uint16_t functionNumber(Table table, unsigned index) {
@@ -59,6 +61,7 @@ enum class Kind : uint8_t {
   words8, // and of 64-bit ones
   other,  // a structure of something else
   behind, // a structure that a pointer points to
+  bits,   // of a member of a structure: a bit-field
 };
 
 inline constexpr std::size_t kTextBytes = 128;

@@ -370,6 +370,11 @@ class Tests(fade.Test):
         self.assertEqual(result.code, code, result.stderr)
         return result.stdout or result.stderr
 
+    def test_control_says_what_it_needs(self):
+        for words in ([], ["start"]):
+            result = self.bare([PROBE, "control", *words])
+            self.assertEqual((result.code, result.stderr), (2, "fadeprobe: control: give start, stop, flush or status, and the number of a process\n"))
+
     def test_recording_is_switched_on_and_off_from_outside(self):
         log = self.path("calls.jsonl")
         process = subprocess.Popen([PROBE, "trace", "--api-log", log, "--start", "off", "--", DL, "paced"],
@@ -469,7 +474,7 @@ class Tests(fade.Test):
         self.addCleanup(process.kill)
         self.assertRegex(self.control("start", process.pid, code=1), f"process {process.pid} records nothing")
         self.assertIsNone(process.poll())
-        self.assertRegex(self.control("stop", 2**22 + 1, code=1), "No such file")
+        self.assertRegex(self.control("stop", 2**22 + 1, code=1), f"there is no process {2**22 + 1}")
         self.assertRegex(self.control("begin", process.pid, code=2), "'begin' is none of start, stop, flush and status")
 
     # ---- mistakes

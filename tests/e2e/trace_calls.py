@@ -40,6 +40,9 @@ class Tests(fade.Test):
                          [did[x] for x in ("device", "arch", "units", "memory")])
         self.assertEqual((len(properties["maxGridSize"]), properties["maxGridSize"][1]), (3, did["grid"]))
         self.assertGreater(len(properties), 50)
+        # Bit-fields.
+        self.assertEqual([properties["arch"][x] for x in ("hasDoubles", "hasDynamicParallelism")], did["bits"])
+        self.assertGreater(len(properties["arch"]), 15)
         self.assertEqual([x for x in properties if "reserved" in x.lower()], [])
         self.assertEqual(list(refused.values()), [None, 99])
         pointer, = self.args(calls, "hipPointerGetAttributes")

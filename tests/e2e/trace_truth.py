@@ -88,15 +88,19 @@ class Tests(fade.Test):
     # ---- what HIP says of devices
 
     def test_properties_are_compared_and_corrected(self):
-        for gpu, right in (("gfx1030", "72 72\n"), ("gfx90a", "104 104\n")):
+        forms = ("",) if fade.HIP == 5 else ("", "R0600")
+        for gpu, said, right in (("gfx1030", "36 36 36, 0 0\n", "72 72 72, 0 0\n"), ("gfx90a", "104 104 104, 0 0\n", "104 104 104, 0 0\n")):
             lines, result = self.lines(["--gpu", gpu], [DL, "properties"])
+            self.assertEqual(result.stdout, said)
             found = self.facts(lines, "property")
-            asked = [x["function"] for x in lines if x["type"] == "call" and x["function"].startswith("hipGetDeviceProp")]
-            self.assertEqual(set(asked), {"hipGetDeviceProperties" if fade.HIP == 5 else "hipGetDevicePropertiesR0600"})
+            calls = [x for x in lines if x["type"] == "call" and x["args"] is not None]
+            units = {x["function"]: x["args"]["prop"]["multiProcessorCount"] for x in calls if x["function"].startswith("hipGetDeviceProp")}
+            self.assertEqual(units, {f"hipGetDeviceProperties{form}": int(said.split()[0]) for form in forms})
+            chosen = {x["function"]: x["args"]["device"] for x in calls if x["function"].startswith("hipChooseDevice")}
+            self.assertEqual(chosen, {f"hipChooseDevice{form}": 0 for form in forms})
             if gpu == "gfx90a":
-                self.assertEqual((result.stdout, found), (right, {}))
+                self.assertEqual(found, {})
             else:
-                self.assertEqual(result.stdout, "36 36\n")
                 self.assertTrue(all(re.match(r"device .*\(gfx1030\): HIP says multi.* 36, HSA says 72$", x) for x in found), found)
                 self.assertEqual(len(found), 2)
                 self.assertIn("properties of devices that are not so", self.summary())
@@ -117,6 +121,34 @@ class Tests(fade.Test):
         self.assertEqual(self.bare([PROBE, "trace", "-o", self.path("x.rpd"), "--", DL, "ignored"]).code, 0)
         for text in (self.summary(), self.summary("x.rpd")):
             self.assertRegex(text, r"errors that nobody asked about.*\n( +1  hipFree.*\n)? +3  hipMalloc: hipErrorOutOfMemory")
+            self.assertRegex(text, r"\nerrors\n(.*\n)* +4  hipMalloc: hipErrorOutOfMemory")
+            self.assertNotIn("hipGetLastError:", text)  # it only says what another one has failed with
+
+    def test_launches_that_nothing_came_of(self):
+        # By a HIP that does nothing.
+        library = os.path.join(fade.HERE, "programs", "idle", "libamdhip64.so")
+        code = ("import ctypes, sys\n"
+                "class Dim3(ctypes.Structure): _fields_ = [(n, ctypes.c_uint32) for n in 'xyz']\n"
+                "hip = ctypes.CDLL(sys.argv[1])\n"
+                "hip.hipLaunchKernel.argtypes = [ctypes.c_void_p, Dim3, Dim3, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]\n"
+                "assert hip.hipInit(0) == 0\n"
+                "for i in range(3): assert hip.hipLaunchKernel(0x100000, Dim3(4, 1, 1), Dim3(64, 1, 1), None, 0, None) == 0\n"
+                "hip.hipDeviceSynchronize()\n")
+        lines, _ = self.lines([], [sys.executable, "-c", code, library])
+        self.assertEqual(self.facts(lines, "no_effect"), {"hipLaunchKernel": 3})
+        calls = [x for x in lines if x["type"] == "call" and x["function"] == "hipLaunchKernel"]
+        self.assertEqual([x["args"]["numBlocks"]["x"] for x in calls], [4, 4, 4])
+        self.assertEqual(self.bare([PROBE, "trace", "-o", self.path("x.rpd"), "--", sys.executable, "-c", code, library]).code, 0)
+        for text in (self.summary(), self.summary("x.rpd")):
+            self.assertRegex(text, r"launches without effect: they returned success, and nothing reached a queue\n +3  hipLaunchKernel\n")
+
+    def test_a_program_that_found_a_gpu_and_computed_without_it(self):
+        lines, _ = self.lines([], [DL, "without_gpu", 6])
+        found = self.facts(lines, "fallback")
+        self.assertEqual(len(found), 1, found)
+        seconds, = re.match(r"(\d+\.\d) s of processor time in .* without work for the GPU, and no kernel at all$", list(found)[0]).groups()
+        self.assertGreaterEqual(float(seconds), 5.0)
+        self.assertRegex(self.summary(), rf"a GPU was found, and work was done without it\n.*{seconds} s of processor time")
 
     def test_calls_through_a_cuda_layer_are_said_to_be_that(self):
         lines, _ = self.lines([], [DL, "cuda", LAYER])

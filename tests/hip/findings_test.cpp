@@ -63,11 +63,11 @@ TEST_F(Findings, ProcessorTimeWithoutTheGpuIsNamed) {
 }
 
 TEST_F(Findings, WaitingAndComputingBesideABusyGpuIsNoFallback) {
-  events_.usages = {{kPid, false, 2 * kSecond, kSecond}, {kPid, true, 22 * kSecond, 7 * kSecond}};
-  EXPECT_TRUE(of("fallback").empty()); // it waits most of the time
+  events_.usages = {{kPid, false, 2 * kSecond, kSecond}, {kPid, true, 82 * kSecond, 8 * kSecond}};
+  EXPECT_TRUE(of("fallback").empty()); // it waits nearly all of the time
   events_.usages.back().cpu_ns = 20 * kSecond;
   EXPECT_FALSE(of("fallback").empty());
-  kernel(3 * kSecond, 21 * kSecond);
+  kernel(3 * kSecond, 81 * kSecond);
   EXPECT_TRUE(of("fallback").empty());
   events_.operations.clear();
   events_.processes[kPid].hip_library.clear(); // a process that never had a GPU

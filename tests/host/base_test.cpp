@@ -4,6 +4,7 @@
 #include "base/own_file.h"
 #include "base/own_memory.h"
 #include "base/quiet_thread.h"
+#include "base/recycled.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +18,10 @@
 #include <iterator>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <list>
+#include <memory>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -38,6 +42,50 @@ namespace {
 std::string readFile(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+struct Made : Recycled<Made> {
+  uint64_t number = 0, more[5] = {};
+};
+struct Larger : Made {
+  uint64_t even_more[100] = {};
+};
+
+TEST(Recycled, WhatOneThreadGivesBackAnotherUsesAgain) {
+  constexpr uint64_t count = 1000;
+  std::set<const void *> first, second;
+  for (std::set<const void *> *all : {&first, &second}) {
+    std::vector<std::unique_ptr<Made>> made;
+    for (uint64_t i = 0; i < count; ++i) {
+      made.push_back(std::make_unique<Made>());
+      made.back()->number = i;
+      all->insert(made.back().get());
+    }
+    EXPECT_EQ(all->size(), count) << "each has its own memory";
+    for (uint64_t i = 0; i < count; ++i) ASSERT_EQ(made[i]->number, i);
+    std::thread([&] { made.clear(); }).join();
+  }
+#if !HAS_SANITIZER
+  EXPECT_EQ(first, second);
+#endif
+  (void)std::make_unique<Larger>(); // has memory of its own size
+}
+
+TEST(Recycled, ThreadsThatTakeAndGiveBackAtOnceNeverShareABlock) {
+  std::atomic<bool> is_wrong{false};
+  const auto work = [&](uint64_t self) {
+    std::list<uint64_t, RecyclingAllocator<uint64_t>> held;
+    for (uint64_t i = 0; i < 20'000; ++i) {
+      held.push_back(self << 32 | i);
+      if (held.size() < 50) continue;
+      if (held.front() != (self << 32 | (i - 49))) is_wrong = true;
+      held.pop_front();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (uint64_t i = 0; i < 4; ++i) threads.emplace_back(work, i);
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_FALSE(is_wrong);
 }
 
 TEST(Contain, WhatIsThrownIsSaid) {

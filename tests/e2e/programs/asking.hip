@@ -43,6 +43,7 @@ int structures() {
   say("units", static_cast<unsigned>(properties.multiProcessorCount));
   say("memory", properties.totalGlobalMem);
   say("grid", static_cast<unsigned>(properties.maxGridSize[1]));
+  std::printf(" \"bits\": [%u, %u],", properties.arch.hasDoubles, properties.arch.hasDynamicParallelism);
   hipPointerAttribute_t attributes{};
   CHECK(hipPointerGetAttributes(&attributes, memory));
   say("pointer", address(attributes.devicePointer));

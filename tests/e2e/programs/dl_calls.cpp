@@ -13,10 +13,11 @@
 //                             threads call until the input ends, or launch the kernel of a file
 //   dl_calls markers [LIB]    marks and ranges of roctx, before and after the first use of the GPU
 //   dl_calls rpd              starts and stops with RPD's functions; waits for a byte after a flush
-//   dl_calls properties       what HIP says about the first device, asked in two ways
+//   dl_calls properties       what HIP says about the first device, asked in all ways there are
 //   dl_calls ignored          errors, of which one is looked at
 //   dl_calls cuda LIBRARY     calls through a library with CUDA's names, which is closed again
 //   dl_calls header           the same with FADE's own header
+//   dl_calls without_gpu S    finds the GPU, then computes for S seconds of processor time
 //   dl_calls copies           copies and fills of many sizes and directions
 #include "fade/trace.h"
 
@@ -206,19 +207,46 @@ int markers(const char *library) {
   return 0;
 }
 
-/// What HIP says of device 0.
+/// What HIP says of device 0: by the structure of today, that of HIP 5 and an attribute. Then which
+/// device is like that.
 int properties() {
   using Get = int(void *, int);
+  using Choose = int(int *, const void *);
   alignas(8) static char bytes[4096];
-  auto *get = reinterpret_cast<Get *>(dlsym(hip, "hipGetDevicePropertiesR0600"));
-  const bool is_new = get != nullptr;
-  if (!is_new) get = function<Get>("hipGetDeviceProperties");
-  int units = 0;
-  if (get(bytes, 0) != 0 || get(bytes, 0) != 0) return 90; // FADE is loaded in the first one
-  std::memcpy(&units, bytes + (is_new ? 388 : 336), sizeof units);
-  int attribute = 0;
+  int units = 0, units_of_old = 0, attribute = 0, chosen = -1, chosen_by_old = -1;
+  const auto get_old = function<Get>("hipGetDeviceProperties");
+  if (get_old(bytes, 0) != 0 || get_old(bytes, 0) != 0)
+    return 90; // FADE is loaded in the first one
+  std::memcpy(&units_of_old, bytes + 336, sizeof units_of_old);
+  function<Choose>("hipChooseDevice")(&chosen_by_old, bytes);
+  if (auto *get = reinterpret_cast<Get *>(dlsym(hip, "hipGetDevicePropertiesR0600"))) {
+    if (get(bytes, 0) != 0) return 91;
+    std::memcpy(&units, bytes + 388, sizeof units);
+    function<Choose>("hipChooseDeviceR0600")(&chosen, bytes);
+  } else {
+    units = units_of_old;
+    chosen = chosen_by_old;
+  }
   function<int(int *, int, int)>("hipDeviceGetAttribute")(&attribute, 63, 0);
-  std::printf("%d %d\n", units, attribute);
+  std::printf("%d %d %d, %d %d\n", units, units_of_old, attribute, chosen, chosen_by_old);
+  return 0;
+}
+
+/// A GPU is found, and two threads of the host do the work.
+int withoutGpu(long seconds) {
+  int count = 0;
+  if (function<int(int *)>("hipGetDeviceCount")(&count) != 0 || count == 0) return 89;
+  const auto compute = [seconds] {
+    timespec used{};
+    volatile double sum = 0;
+    do {
+      for (int i = 0; i < 1'000'000; ++i) sum = sum + i;
+      clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    } while (used.tv_sec < seconds);
+  };
+  std::thread other(compute);
+  compute();
+  other.join();
   return 0;
 }
 
@@ -460,6 +488,7 @@ int main(int argc, char **argv) {
   if (mode == "header") return header();
   if (mode == "paced") return paced(number(2), argc > 3 ? argv[3] : nullptr);
   if (mode == "copies") return copies();
+  if (mode == "without_gpu") return withoutGpu(number(2));
   if (mode == "limited") return limited(static_cast<unsigned long>(number(2)));
   return 96;
 }
