@@ -99,7 +99,8 @@ public:
     if (GroupCheck *check = stateOf(*wave.group)) check->fence(wave, fence, reporter_);
   }
   void registers(const ObservedWave &wave, const ObservedInstruction &instruction) override {
-    if (GroupCheck *check = stateOf(*wave.group)) check->registers(wave, instruction, reporter_);
+    if (GroupCheck *check = stateOf(*wave.group))
+      check->registers(wave, instruction, site(*check, wave, instruction.pc), reporter_);
   }
   void globalBarrier(const ObservedWave &wave, uint64_t) override {
     if (GroupCheck *check = stateOf(*wave.group)) check->globalBarrier(wave, reporter_);
@@ -126,7 +127,8 @@ private:
       break;
     case AccessSpace::global:
       if (job_.options.has(Check::init))
-        init_.access(wave, access, span, check ? &reporter_ : nullptr);
+        init_.access(wave, access, span, check ? &reporter_ : nullptr,
+                     check ? &check->valuesOf(wave) : nullptr);
       if (check) check->global(wave, access, reporter_);
     }
   }

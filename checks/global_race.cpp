@@ -254,22 +254,17 @@ void GroupRaces::report(const ObservedWave &wave, Lane &lane, Reporter &reporter
     f.allocation = allocation->info();
     f.distance = static_cast<int64_t>(f.address - allocation->base);
   }
-  const auto times = static_cast<uint32_t>(std::popcount(lane.racing));
-  Suspect suspect{f, f.address, 0, std::min(access.size, 8u), times};
-  if (lane.all_stores && dispatch_->memory.read(f.address, &suspect.old, suspect.size))
-    lane.wave.suspects.push_back(suspect);
-  else
-    reporter.report(f, times);
+  const auto read = [&](uint64_t from, void *to, uint32_t size) {
+    return dispatch_->memory.read(from, to, size);
+  };
+  if (!lane.all_stores || !lane.wave.suspects.add(f, access, lane.racing, read))
+    reporter.report(f, static_cast<uint64_t>(std::popcount(lane.racing)));
 }
 
-/// The stores have been made by now: did they change anything?
 void GroupRaces::judge(WaveRaces &w, Reporter &reporter) const {
-  for (const Suspect &s : w.suspects) {
-    uint64_t now = 0;
-    if (dispatch_->memory.read(s.address, &now, s.size) && now == s.old) continue;
-    reporter.report(s.finding, s.times);
-  }
-  w.suspects.clear();
+  w.suspects.judge([&](uint64_t from, void *to,
+                       uint32_t size) { return dispatch_->memory.read(from, to, size); },
+                   reporter);
 }
 
 void GroupRaces::learnFrom(WaveRaces &w, const Taken &taken) {

@@ -21,6 +21,7 @@
 #include "checks/clocks.h"
 #include "checks/global_shadow.h"
 #include "checks/reporter.h"
+#include "checks/suspects.h"
 #include "checks/wave_history.h"
 
 #include <fade/observer.h>
@@ -100,12 +101,6 @@ private:
     uint32_t dword;
     bool by_atomic;
   };
-  /// Two stores that may be of the same value, which is harmless.
-  struct Suspect {
-    Finding finding;
-    uint64_t address = 0, old = 0;
-    uint32_t size = 0, times = 0;
-  };
   struct WaveRaces {
     uint32_t id = 0;
     Time now = 0;
@@ -116,7 +111,7 @@ private:
     Clocks::Ptr fresh;       ///< what loads that use the nearest cache can rely on
     std::vector<Taken> taken;
     bool took_global_barrier = false;
-    std::vector<Suspect> suspects;
+    Suspects suspects;
 
     Time visible() const { return std::min({loads.oldest(), stores.oldest(), dirty, now + 1}) - 1; }
   };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace fade::checks {
 
@@ -20,15 +21,38 @@ void GroupCheck::begin(const ObservedGroup &group, const Options &options, Dispa
   if (options.has(Check::init)) {
     if (private_.size() < group.waves) private_.resize(group.waves);
     for (uint32_t i = 0; i < group.waves; ++i) private_[i].begin(group.dispatch->scratch_bytes);
+    if (values_.size() < group.waves) values_.resize(group.waves);
+    for (uint32_t i = 0; i < group.waves; ++i) values_[i].begin();
   }
+  if (has_shadow_ && suspects_.size() < group.waves) suspects_.resize(group.waves);
+  for (Suspects &suspects : suspects_) suspects.clear();
   ended_ = 0;
   if (calls_.size() < group.waves) calls_.resize(group.waves);
   for (uint32_t i = 0; i < group.waves; ++i) calls_[i].begin();
 }
 
-void GroupCheck::reportRace(const ObservedWave &wave, unsigned lane, const ObservedAccess &access,
-                            const LdsShadow::Other &other, uint64_t times,
-                            Reporter &reporter) const {
+namespace {
+
+/// Reads LDS of a workgroup, as it is now.
+auto readerOf(const ObservedWave &wave) {
+  return [&wave](uint64_t from, void *to, uint32_t size) {
+    const ObservedGroup &group = *wave.group;
+    const uint64_t limit = group.dispatch->lds_bytes;
+    if (!group.lds || from > limit || limit - from < size) return false;
+    std::memcpy(to, static_cast<const std::byte *>(group.lds) + from, size);
+    return true;
+  };
+}
+
+} // namespace
+
+void GroupCheck::judge(const ObservedWave &wave, Reporter &reporter) {
+  suspects_[wave.number].judge(readerOf(wave), reporter);
+}
+
+void GroupCheck::reportRace(const ObservedWave &wave, uint64_t lanes, const ObservedAccess &access,
+                            const LdsShadow::Other &other, bool all_stores, Reporter &reporter) {
+  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   Finding f = reporter.begin(Check::race, Problem::race);
   f.space = static_cast<uint32_t>(access.space);
   f.place = reporter.place(wave, lane, access.pc, access.kind, access.size);
@@ -36,7 +60,8 @@ void GroupCheck::reportRace(const ObservedWave &wave, unsigned lane, const Obser
   ObservedWave first = wave;
   first.number = other.wave;
   f.other = reporter.place(first, other.lane, other.pc, other.kind, access.size);
-  reporter.report(f, times);
+  if (!all_stores || !suspects_[wave.number].add(f, access, lanes, readerOf(wave)))
+    reporter.report(f, static_cast<uint64_t>(std::popcount(lanes)));
 }
 
 void GroupCheck::reportUnwritten(const ObservedWave &wave, const ObservedAccess &access,
@@ -52,6 +77,7 @@ void GroupCheck::reportUnwritten(const ObservedWave &wave, const ObservedAccess 
 void GroupCheck::scratch(const ObservedWave &wave, const ObservedAccess &access,
                          Reporter &reporter) {
   if (!options_->has(Check::init)) return;
+  values_[wave.number].scratch(wave, access);
   PrivateShadow &shadow = private_[wave.number];
   if (access.kind != AccessKind::load) return shadow.write(access);
   if (const uint64_t unwritten = shadow.unwritten(access))
@@ -60,28 +86,58 @@ void GroupCheck::scratch(const ObservedWave &wave, const ObservedAccess &access,
 
 void GroupCheck::lds(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) {
   if (!has_shadow_) return;
+  settle(wave, reporter);
   const bool races = options_->has(Check::race) && has_several_waves_;
-  const bool inits = options_->has(Check::init);
   LdsShadow::Other other, first_other;
-  unsigned racing = 0, racing_lane = 0;
-  uint64_t unwritten = 0;
-  for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
+  uint64_t racing = 0;
+  bool all_stores = access.kind == AccessKind::store;
+  for (uint64_t lanes = races ? access.lanes : 0; lanes; lanes &= lanes - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-    if (races && shadow_.race(wave.number, lane, access, other) && racing++ == 0)
-      racing_lane = lane, first_other = other;
-    if (!inits) continue;
-    if (access.kind != AccessKind::load)
-      shadow_.write(access.address[lane], access.size);
-    else if (shadow_.isUnwritten(access.address[lane], access.size))
-      unwritten |= uint64_t{1} << lane;
+    if (!shadow_.race(wave.number, lane, access, other)) continue;
+    if (!racing) first_other = other;
+    racing |= uint64_t{1} << lane;
+    all_stores &= other.kind == AccessKind::store;
   }
   if (races) shadow_.endAccess(wave.number);
-  if (racing) reportRace(wave, racing_lane, access, first_other, racing, reporter);
+  if (racing) reportRace(wave, racing, access, first_other, all_stores, reporter);
+  if (options_->has(Check::init)) written(wave, access, reporter);
+}
+
+/// Who writes LDS, and who reads what nobody wrote.
+void GroupCheck::written(const ObservedWave &wave, const ObservedAccess &access,
+                         Reporter &reporter) {
+  uint64_t unwritten = 0;
+  UnwrittenDwords dwords(access.size);
+  for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+    const uint64_t address = access.address[lane], bit = uint64_t{1} << lane;
+    if (access.kind != AccessKind::load) {
+      // Whatever it is: compilers put private arrays here, of which the space in structures is one.
+      shadow_.write(address, access.size);
+    } else if (shadow_.isUnwritten(address, access.size)) {
+      const bool is_piece =
+          access.size <= 4 && shadow_.isTouchedNear(address, access.size, UnwrittenValues::kUnit);
+      (is_piece ? dwords.lanes[0] : unwritten) |= bit;
+    } else if (access.size > 4) {
+      for (unsigned k = 0; k < dwords.count; ++k)
+        if (shadow_.isUnwritten(address + 4 * k, 4)) dwords.lanes[k] |= bit;
+    }
+  }
   if (unwritten) reportUnwritten(wave, access, unwritten, reporter);
+  const uint64_t some = dwords.all();
+  if (!some) return;
+  const auto lane = static_cast<unsigned>(std::countr_zero(some));
+  Finding f = reporter.begin(Check::init, Problem::uninitialized);
+  f.space = static_cast<uint32_t>(access.space);
+  f.place = reporter.place(wave, lane, access.pc, access.kind, access.size);
+  f.address = access.address[lane] + 4 * dwords.firstDword(lane);
+  if (access.size > 4) f.limit = 4 * dwords.ofLane(lane);
+  values_[wave.number].load(wave, access, dwords, f);
 }
 
 void GroupCheck::barrier(const ObservedWave &wave, uint64_t site, uint64_t lanes,
                          Reporter &reporter) {
+  settle(wave, reporter);
   if (races_) global_.barrier(wave, reporter);
   at_barrier_ = wave;
   barrier_site_ = site;
@@ -96,6 +152,7 @@ void GroupCheck::barrier(const ObservedWave &wave, uint64_t site, uint64_t lanes
 }
 
 void GroupCheck::waveEnds(const ObservedWave &wave, uint64_t site, Reporter &reporter) {
+  settle(wave, reporter);
   if (races_) global_.waveEnds(wave, reporter);
   ++ended_;
   end_site_ = site;

@@ -8,6 +8,8 @@
 #include "checks/options.h"
 #include "checks/private_shadow.h"
 #include "checks/reporter.h"
+#include "checks/suspects.h"
+#include "checks/unwritten_values.h"
 #include "checks/wait_check.h"
 
 namespace fade::checks {
@@ -26,6 +28,7 @@ public:
   void barrierPassed(const ObservedGroup &group, Reporter &reporter);
   void waveEnds(const ObservedWave &wave, uint64_t site, Reporter &reporter);
   void global(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) {
+    settle(wave, reporter);
     if (races_) global_.access(wave, access, reporter);
   }
   void wait(const ObservedWave &wave, const ObservedWait &wait, Reporter &reporter) {
@@ -35,10 +38,12 @@ public:
   void fence(const ObservedWave &wave, const ObservedFence &fence, Reporter &reporter) {
     if (races_) global_.fence(wave, fence, reporter);
   }
-  void registers(const ObservedWave &wave, const ObservedInstruction &instruction,
+  void registers(const ObservedWave &wave, const ObservedInstruction &instruction, uint64_t site,
                  Reporter &reporter) {
-    waits_[wave.number].registers(wave, instruction, reporter);
+    if (!waits_.empty()) waits_[wave.number].registers(wave, instruction, reporter);
+    if (wave.also_wants) values_[wave.number].registers(wave, instruction, site, reporter);
   }
+  UnwrittenValues &valuesOf(const ObservedWave &wave) { return values_[wave.number]; }
   void globalBarrier(const ObservedWave &wave, Reporter &reporter) {
     if (races_) global_.globalBarrier(wave, reporter);
   }
@@ -46,15 +51,23 @@ public:
 private:
   void reportUnwritten(const ObservedWave &wave, const ObservedAccess &access, uint64_t lanes,
                        Reporter &reporter) const;
-  void reportRace(const ObservedWave &wave, unsigned lane, const ObservedAccess &access,
-                  const LdsShadow::Other &other, uint64_t times, Reporter &reporter) const;
+  void reportRace(const ObservedWave &wave, uint64_t lanes, const ObservedAccess &access,
+                  const LdsShadow::Other &other, bool all_stores, Reporter &reporter);
+  /// The wave's last store to LDS has been made.
+  void settle(const ObservedWave &wave, Reporter &reporter) {
+    if (!suspects_.empty() && !suspects_[wave.number].empty()) judge(wave, reporter);
+  }
+  void written(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
+  void judge(const ObservedWave &wave, Reporter &reporter);
 
   const Options *options_ = nullptr;
   LdsShadow shadow_;
   DispatchRaces *races_ = nullptr;
   GroupRaces global_;
-  std::vector<PrivateShadow> private_; ///< of each wave, if they are looked at
-  std::vector<WaitCheck> waits_;       ///< of each wave, if they are looked at
+  std::vector<PrivateShadow> private_;  ///< of each wave, if they are looked at
+  std::vector<Suspects> suspects_;      ///< of each wave: stores to LDS
+  std::vector<UnwrittenValues> values_; ///< of each wave
+  std::vector<WaitCheck> waits_;        ///< of each wave, if they are looked at
   bool has_shadow_ = false, has_several_waves_ = false;
   uint32_t ended_ = 0;
   uint64_t end_site_ = 0; ///< where the last of those ended

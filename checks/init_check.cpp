@@ -2,6 +2,7 @@
 
 #include "checks/written_memory.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace fade::checks {
@@ -42,32 +43,78 @@ bool InitCheck::isDone(const ObservedAccess &access, const LaneSpan &span) {
   return true; // of atomics only what they write is noted
 }
 
-void InitCheck::access(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
-                       Reporter *reporter) {
-  if (access.kind == AccessKind::load && !reporter) return;
-  if (isDone(access, span)) return;
-  WrittenMemory &memory = WrittenMemory::instance();
-  uint64_t wrong = 0;
-  for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-    const uint64_t address = access.address[lane];
-    if (!isFollowed(address)) continue;
-    if (access.kind != AccessKind::store && reporter && memory.isUnwritten(address, access.size))
-      wrong |= uint64_t{1} << lane;
-    if (access.kind != AccessKind::load) memory.mark(address, access.size);
-  }
-  // An exchange needs no old value, and code does not show what an atomic does with it.
-  if (!wrong || access.kind == AccessKind::atomic) return;
-  const auto lane = static_cast<unsigned>(std::countr_zero(wrong));
-  Finding f = reporter->begin(Check::init, Problem::uninitialized);
+Finding InitCheck::describe(const ObservedWave &wave, const ObservedAccess &access, unsigned lane,
+                            uint64_t address, const Reporter &reporter) {
+  Finding f = reporter.begin(Check::init, Problem::uninitialized);
   f.space = static_cast<uint32_t>(access.space);
-  f.place = reporter->place(wave, lane, access.pc, access.kind, access.size);
-  f.address = access.address[lane];
+  f.place = reporter.place(wave, lane, access.pc, access.kind, access.size);
+  f.address = address;
   if (const auto allocation = AllocationMap::instance().find(f.address)) {
     f.allocation = allocation->info();
     f.distance = static_cast<int64_t>(f.address - allocation->base);
   }
-  reporter->report(f, static_cast<uint64_t>(std::popcount(wrong)));
+  return f;
+}
+
+void InitCheck::access(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
+                       Reporter *reporter, UnwrittenValues *values) {
+  if (access.kind == AccessKind::load && !reporter) return;
+  const bool stores_unwritten = values && values->any() && access.kind == AccessKind::store;
+  if (!stores_unwritten && isDone(access, span)) return;
+  if (values && access.kind == AccessKind::store) values->store(wave, access, *reporter);
+  UnwrittenDwords dwords(access.size);
+  uint64_t wrong = 0;
+  for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+    if (!isFollowed(access.address[lane])) continue;
+    if (access.kind != AccessKind::load)
+      write(access, lane, values);
+    else if (!read(access, lane, dwords))
+      wrong |= uint64_t{1} << lane;
+  }
+  // Atomics are left out: an exchange needs no old value, and code does not show what it is for.
+  if (wrong) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(wrong));
+    reporter->report(describe(wave, access, lane, access.address[lane], *reporter),
+                     static_cast<uint64_t>(std::popcount(wrong)));
+  }
+  const uint64_t some = dwords.all();
+  if (!values || !some) return;
+  const auto lane = static_cast<unsigned>(std::countr_zero(some));
+  Finding f =
+      describe(wave, access, lane, access.address[lane] + 4 * dwords.firstDword(lane), *reporter);
+  if (access.size > 4) f.limit = 4 * dwords.ofLane(lane);
+  values->load(wave, access, dwords, f);
+}
+
+/// What is stored without ever having been written stays so.
+void InitCheck::write(const ObservedAccess &access, unsigned lane, const UnwrittenValues *values) {
+  WrittenMemory &memory = WrittenMemory::instance();
+  const uint64_t address = access.address[lane];
+  if (!values || !values->any() || access.kind != AccessKind::store)
+    return memory.mark(address, access.size);
+  for (uint32_t at = 0; at < access.size; at += 4)
+    if (!(values->stored(access, at / 4) >> lane & 1))
+      memory.mark(address + at, std::min(4u, access.size - at));
+}
+
+/// Whether a lane's load is fine, apart from what is put into `dwords`.
+bool InitCheck::read(const ObservedAccess &access, unsigned lane, UnwrittenDwords &dwords) const {
+  WrittenMemory &memory = WrittenMemory::instance();
+  const uint64_t address = access.address[lane], bit = uint64_t{1} << lane;
+  constexpr uint64_t unit = UnwrittenValues::kUnit;
+  if (memory.isUnwritten(address, access.size)) {
+    const uint64_t begin = std::max(address / unit * unit, last_.base);
+    const uint64_t end = (address + access.size + unit - 1) / unit * unit;
+    if (access.size > 4 || !memory.isTouched(begin, std::min(end, last_.end()) - begin))
+      return false;
+    dwords.lanes[0] |= bit;
+    return true;
+  }
+  if (access.size <= 4 || memory.isWritten(address, access.size)) return true;
+  for (unsigned k = 0; k < dwords.count && last_.holds(address + 4 * k + 3); ++k)
+    if (memory.isUnwritten(address + 4 * k, 4)) dwords.lanes[k] |= bit;
+  return true;
 }
 
 } // namespace fade::checks

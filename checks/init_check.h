@@ -4,6 +4,7 @@
 #include "checks/allocations.h"
 #include "checks/lane_span.h"
 #include "checks/reporter.h"
+#include "checks/unwritten_values.h"
 
 #include <string_view>
 
@@ -15,9 +16,9 @@ bool isOfRuntime(std::string_view kernel);
 /// One per worker and dispatch.
 class InitCheck {
 public:
-  /// `reporter` null: only what is written is noted.
+  /// `reporter` null: only what is written is noted. `values`: where a load puts what nobody wrote.
   void access(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
-              Reporter *reporter);
+              Reporter *reporter, UnwrittenValues *values);
 
   /// By a copy engine.
   static void noteWritten(uint64_t address, uint64_t size);
@@ -29,6 +30,11 @@ private:
   bool isFollowed(uint64_t address);
   /// Whether all lanes are done with at once, as most are.
   bool isDone(const ObservedAccess &access, const LaneSpan &span);
+
+  static void write(const ObservedAccess &access, unsigned lane, const UnwrittenValues *values);
+  bool read(const ObservedAccess &access, unsigned lane, UnwrittenDwords &dwords) const;
+  static Finding describe(const ObservedWave &wave, const ObservedAccess &access, unsigned lane,
+                          uint64_t address, const Reporter &reporter);
 
   uint64_t generation_ = 0;
   Allocation last_{};

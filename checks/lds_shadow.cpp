@@ -115,6 +115,13 @@ bool LdsShadow::isUnwritten(uint64_t address, uint32_t size) const {
   return true;
 }
 
+bool LdsShadow::isTouchedNear(uint64_t address, uint32_t size, uint64_t unit) const {
+  const uint64_t end = std::min<uint64_t>((address + size + unit - 1) / unit * unit, bytes_);
+  for (uint64_t at = address / unit * unit; at < end; ++at)
+    if (written_[at / 64] >> at % 64 & 1) return true;
+  return false;
+}
+
 void LdsShadow::write(uint64_t address, uint32_t size) {
   if (address + size > bytes_ || address + size < address) return;
   for (uint64_t at = address; at < address + size; ++at)

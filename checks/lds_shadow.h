@@ -37,6 +37,8 @@ public:
 
   /// Whether no byte of a lane's access was written yet.
   bool isUnwritten(uint64_t address, uint32_t size) const;
+  /// Whether any byte was, of the units that it is in.
+  bool isTouchedNear(uint64_t address, uint32_t size, uint64_t unit) const;
   void write(uint64_t address, uint32_t size);
 
 private:

@@ -102,18 +102,23 @@ bool WrittenMemory::isWritten(uint64_t address, uint64_t size) const {
   return is_written;
 }
 
-bool WrittenMemory::isUnwritten(uint64_t address, uint32_t size) {
+bool WrittenMemory::isTouched(uint64_t address, uint64_t size) const {
   const uint64_t end = address + size;
-  for (uint64_t at = address; at < end;) {
+  bool is_written = false;
+  for (uint64_t at = address; at < end && !is_written;) {
     const uint64_t next = std::min(end, (at / kChunk + 1) * kChunk), base = at / kChunk * kChunk;
-    bool is_written = false;
     if (const Chunk *chunk = find(at))
       forWords(at - base, next - base, [&](uint64_t word, uint64_t mask) {
         is_written |= (chunk->bits[word].load(std::memory_order_relaxed) & mask) != 0;
       });
-    if (is_written) return false;
     at = next;
   }
+  return is_written;
+}
+
+bool WrittenMemory::isUnwritten(uint64_t address, uint32_t size) {
+  const uint64_t end = address + size;
+  if (isTouched(address, size)) return false;
   if (!hostHasTouched(address) && !hostHasTouched(end - 1)) return true;
   constexpr uint64_t page = 4096;
   mark(address / page * page, page);

@@ -28,6 +28,8 @@ public:
   void mark(uint64_t address, uint64_t size);
   /// Whether all of it was written, as far as is known without asking the system.
   bool isWritten(uint64_t address, uint64_t size) const;
+  /// Whether any byte was, in the same way.
+  bool isTouched(uint64_t address, uint64_t size) const;
   /// Whether no byte of it was written.
   bool isUnwritten(uint64_t address, uint32_t size);
 

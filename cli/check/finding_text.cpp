@@ -60,7 +60,10 @@ std::string relation(const FoundFinding &f) {
 }
 
 std::string uninitialized(const FoundFinding &f) {
-  const std::string what = accessOf(f.raw.place) + " that nothing has written";
+  const std::string what =
+      f.raw.limit != 0 // some of it is used, and was not written
+          ? fmt::format("{}, {} of which nothing has written", accessOf(f.raw.place), f.raw.limit)
+          : accessOf(f.raw.place) + " that nothing has written";
   if (static_cast<AccessSpace>(f.raw.space) == AccessSpace::lds)
     return fmt::format("{}: byte {} of LDS", what, grouped(f.raw.address));
   if (static_cast<AccessSpace>(f.raw.space) == AccessSpace::scratch)
@@ -221,6 +224,7 @@ std::string findingText(const FoundFinding &f) {
   if (f.raw.other.pc)
     text += detailOfPlace(check == Check::sync   ? "ended at"
                           : check == Check::wait ? "loaded at"
+                          : check == Check::init ? "used at"
                                                  : "other at",
                           f.other, f);
   return text;

@@ -24,7 +24,7 @@
 
 namespace fade {
 
-#define FADE_OBSERVER_VERSION 3
+#define FADE_OBSERVER_VERSION 4
 
 /// What an observer wants to be told; the rest is not even put together.
 enum ObserverWants : uint32_t {
@@ -58,7 +58,8 @@ struct ObservedGroup {
   uint32_t id[3] = {};
   uint32_t size[3] = {}; ///< work-items; fewer than the dispatch's at the edge of the grid
   uint32_t waves = 0;
-  void *state = nullptr; ///< the observer's; see groupEnds()
+  void *state = nullptr;     ///< the observer's; see groupEnds()
+  const void *lds = nullptr; ///< its bytes, as they are at the moment: ObservedDispatch::lds_bytes
 };
 
 struct ObservedWave {
@@ -66,6 +67,9 @@ struct ObservedWave {
   uint32_t number = 0; ///< in the workgroup
   uint32_t lanes = 64;
   uint64_t work_items = 0; ///< lanes that have one: all, but for the last wave
+  /// kWantsRegisters, set and cleared by the observer: from the next instruction on, registers() is
+  /// called for this wave, whatever the dispatch wants besides kWantsControl.
+  mutable uint32_t also_wants = 0;
 };
 
 enum class AccessKind : uint8_t { load, store, atomic };
@@ -88,6 +92,10 @@ struct ObservedAccess {
   bool device = false;   ///< coherent: beyond the workgroup (gfx942: SC1; others: always)
   bool streaming = false; ///< not to be kept in caches: non-temporal
   uint64_t active = 0;    ///< all lanes that are active: a scalar access is made for them
+  /// The first register that is loaded or stored, numbered as in ObservedRange: vector registers,
+  /// or scalar ones if the path is. The others follow, a dword in each.
+  static constexpr uint16_t none = 0xffff;
+  uint16_t data = none;
 };
 
 struct ObservedWait {
@@ -133,6 +141,9 @@ enum class WaitCounter : uint8_t {
 
 struct ObservedInstruction {
   uint64_t pc = 0;
+  uint64_t lanes = 0;    ///< active ones
+  const char *name = ""; ///< as LLVM has it, without the suffix of the encoding
+  bool selects = false;  ///< bytes of its operands, or other lanes' (SDWA, DPP)
   const ObservedRange *reads = nullptr, *writes = nullptr;
   uint32_t reads_count = 0, writes_count = 0;
   WaitCounter counter = WaitCounter::none;

@@ -46,6 +46,9 @@ void tell_registers(Wave &w, Program &program, const Instruction &in) {
   const RegisterUse &use = program.registers(in.pc);
   ObservedInstruction o;
   o.pc = in.pc;
+  o.lanes = w.active_exec;
+  o.name = in.opcode->name;
+  o.selects = in.select != LaneSelect::none;
   o.reads = use.reads.data(), o.reads_count = static_cast<uint32_t>(use.reads.size());
   o.writes = use.writes.data(), o.writes_count = static_cast<uint32_t>(use.writes.size());
   o.counter = counter_of(*w.arch, in);

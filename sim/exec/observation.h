@@ -30,7 +30,7 @@ inline bool is_control(const Instruction &in) {
 void tell_registers(Wave &w, Program &program, const Instruction &in);
 
 inline void observe_before(Wave &w, Program &program, const Instruction &in) {
-  if (w.observer_wants & kWantsRegisters) [[unlikely]]
+  if ((w.observer_wants | w.info.also_wants) & kWantsRegisters) [[unlikely]]
     tell_registers(w, program, in);
   if (is_control(in) && w.observer_wants & kWantsControl) tell_before(w, in);
 }

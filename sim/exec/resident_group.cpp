@@ -80,7 +80,8 @@ void ResidentGroup::start(const KernelLaunch &launch, DispatchContext &context, 
   group_.lds_bytes = launch.lds_bytes();
   std::memset(group_.lds, 0, group_.lds_bytes);
   group_.at_barrier = group_.ended = 0;
-  group_.info = {&context.info, {id[0], id[1], id[2]}, {size[0], size[1], size[2]}, count, nullptr};
+  group_.info = {&context.info, {id[0], id[1], id[2]}, {size[0], size[1], size[2]}, count, nullptr,
+                 group_.lds};
   group_.waves.clear();
   in_step_ = count > 1 && context.turn < longest_turn &&
              (group_.lds_bytes || context.program->has_barrier(launch.entry()));

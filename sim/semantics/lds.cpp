@@ -100,7 +100,7 @@ template <class I, unsigned scale> void read2(Wave &w, const Instruction &in) {
       lds_addresses(w, in, static_cast<uint32_t>(in.offset) * I::bytes * scale, I::bytes);
   const LdsAddresses second = lds_addresses(w, in, in.offset1 * I::bytes * scale, I::bytes);
   observe_lds(w, in, first.at, w.active_exec, I::bytes, AccessKind::load);
-  observe_lds(w, in, second.at, w.active_exec, I::bytes, AccessKind::load);
+  observe_lds(w, in, second.at, w.active_exec, I::bytes, AccessKind::load, false, I::count);
   read_at<I>(w, first, &w.vgpr[in.dst.index]);
   read_at<I>(w, second, &w.vgpr[in.dst.index + I::count]);
   count_bytes(w, w.active_exec, I::bytes, AccessKind::load, Space::lds);

@@ -378,6 +378,13 @@ bool is_coherent(const Wave &w, const Instruction &in) {
   }
 }
 
+uint16_t data_of(const Instruction &in, AccessKind kind) {
+  if (in.lds || in.encoding == Encoding::mimg) return ObservedAccess::none;
+  if (in.encoding == Encoding::smem) return in.dst.index;
+  const Operand &data = kind == AccessKind::load ? in.dst : in.src[1];
+  return data.is_vgpr() ? data.index : ObservedAccess::none;
+}
+
 ObservedAccess described(const Wave &w, const Instruction &in, uint32_t bytes, AccessKind kind) {
   ObservedAccess o;
   o.pc = in.pc;
@@ -389,6 +396,7 @@ ObservedAccess described(const Wave &w, const Instruction &in, uint32_t bytes, A
   o.coherent = kind != AccessKind::atomic && is_coherent(w, in);
   o.device = kind == AccessKind::atomic || (o.coherent && (w.arch->id != Gfx::gfx942 || in.sc1));
   o.streaming = in.slc;
+  o.data = data_of(in, kind);
   return o;
 }
 
@@ -426,12 +434,13 @@ void tell_observer(Wave &w, const Instruction &in, const LaneAddresses &a, uint3
 }
 
 void tell_observer_of_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes,
-                          uint32_t bytes, AccessKind kind, bool returns) {
+                          uint32_t bytes, AccessKind kind, bool returns, unsigned row) {
   if (!lanes) return;
   ObservedAccess o = described(w, in, bytes, kind);
   uint64_t wide[64];
   for (unsigned i = 0; i < w.lanes; i++) wide[i] = address[i];
   o.space = Space::lds, o.lanes = lanes, o.address = wide, o.returns = returns;
+  if (o.data != ObservedAccess::none) o.data = static_cast<uint16_t>(o.data + row);
   w.observer->access(w.info, o);
 }
 

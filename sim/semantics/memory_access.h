@@ -106,7 +106,7 @@ inline bool is_observed(const Wave &w) { return w.observer_wants & kWantsAccesse
 void tell_observer(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
                    AccessKind kind);
 void tell_observer_of_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes,
-                          uint32_t bytes, AccessKind kind, bool returns);
+                          uint32_t bytes, AccessKind kind, bool returns, unsigned row);
 void tell_observer_of_scalar(Wave &w, const Instruction &in, uint64_t va, uint32_t bytes,
                              AccessKind kind);
 inline void observe(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
@@ -114,10 +114,11 @@ inline void observe(Wave &w, const Instruction &in, const LaneAddresses &a, uint
   if (is_observed(w)) [[unlikely]]
     tell_observer(w, in, a, bytes, kind);
 }
+// `row`: how many registers behind the instruction's first one its data begin.
 inline void observe_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes,
-                        uint32_t bytes, AccessKind kind, bool returns = false) {
+                        uint32_t bytes, AccessKind kind, bool returns = false, unsigned row = 0) {
   if (is_observed(w)) [[unlikely]]
-    tell_observer_of_lds(w, in, address, lanes, bytes, kind, returns);
+    tell_observer_of_lds(w, in, address, lanes, bytes, kind, returns, row);
 }
 // Atomics: the old value is wanted if the instruction says so.
 inline void observe_scalar(Wave &w, const Instruction &in, uint64_t va, uint32_t bytes,

@@ -48,7 +48,7 @@ template <bool broken> __global__ void histogram(unsigned *out, const int *in) {
 template <bool broken> __global__ void bytes(char *out) {
   __shared__ char tile[256];
   const int at = (threadIdx.x % 64) * 4 + threadIdx.x / 64;
-  tile[broken ? at & ~1 : at] = 1; // finds: race
+  tile[broken ? at & ~1 : at] = 1 + threadIdx.x / 64; // finds: race
   __syncthreads();
   out[threadIdx.x] = tile[broken ? threadIdx.x & ~1 : threadIdx.x];
 }
