@@ -75,6 +75,7 @@ Place DispatchRaces::place(const Mark &mark) const {
 void GroupRaces::begin(DispatchRaces &dispatch, const ObservedGroup &group) {
   if (dispatch_ != &dispatch) pages_.fill({});
   dispatch_ = &dispatch;
+  lines_.clear();
   first_ = dispatch.firstWave(group);
   count_ = group.waves;
   if (waves_.size() < count_) waves_.resize(count_);
@@ -137,7 +138,11 @@ void GroupRaces::load(Lane &lane, ShadowPage &page, uint32_t dword) {
     w.taken.push_back({&page, dword, false});
     return;
   }
-  if (page.write) meet(lane, w.fresh, (*page.write)[dword]);
+  if (page.write) {
+    const Mark &write = (*page.write)[dword];
+    // What is not in the cache, or came there in time, is not old.
+    if (!lane.cached || conflicts(lane, *lane.cached, write)) meet(lane, w.fresh, write);
+  }
   if (const Meeting *meeting = page.meeting(dword)) {
     // A plain load begins a loop of compare-and-swap; and within a workgroup atomic loads look like
     // others.
@@ -236,10 +241,12 @@ void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
       if (!touched) continue;
       const uint64_t n = std::min(end, (at | 3) + 1) - at;
       lane.mark.bytes = static_cast<uint8_t>(((1u << n) - 1) << at % 4) & 15;
+      lane.cached = lines_.upTo(at, w.seen);
       dword(lane, *touched, static_cast<uint32_t>(at % ShadowPage::kBytes / 4));
     }
   }
   if (locked) locked->unlock();
+  if (access.kind == AccessKind::load && !access.coherent) lines_.add(access, w.seen);
   if (lane.racing) report(wave, lane, reporter);
 }
 
@@ -330,11 +337,11 @@ void GroupRaces::fence(const ObservedWave &wave, const ObservedFence &fence, Rep
   settle(wave, reporter);
   WaveRaces &w = of(wave);
   if (fence.scalar || !fence.device) return;
-  if (fence.kind != FenceKind::invalidate && w.dirty != ~Time{0}) {
-    w.loads.add(w.dirty); // until it was waited for, it has not happened
-    w.dirty = ~Time{0};
-  }
-  if (fence.kind != FenceKind::write_back) w.fresh = Clocks::join(w.fresh, w.seen);
+  // Whether it was waited for is not asked: where nothing else is under way, LLVM leaves that out.
+  if (fence.kind != FenceKind::invalidate) w.dirty = ~Time{0};
+  if (fence.kind == FenceKind::write_back) return;
+  w.fresh = Clocks::join(w.fresh, w.seen);
+  lines_.invalidate();
 }
 
 void GroupRaces::barrierPassed() {

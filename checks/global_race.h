@@ -8,7 +8,9 @@
 // - Who polls uses loads that go past the nearest cache (GLC, SC1), or atomics that return the old
 //   value. Loads behind a polling load see what was passed on once the wave has invalidated its
 //   cache; stores, atomics and loads that go past the cache at once. After an atomic that returned
-//   a value all do: so many programs rely on it that being strict would help nobody.
+//   a value all do: so many programs rely on it that being strict would help nobody. Nor is a load
+//   old whose line the workgroup has not read since it last invalidated its cache: barriers of the
+//   whole grid, HIP's own among them, invalidate before they poll.
 // - Waves of a workgroup share their cache, and need neither.
 // Barriers order the waves of a workgroup, global wave sync those of the dispatch.
 //
@@ -28,8 +30,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace fade::checks {
@@ -82,6 +86,36 @@ private:
   uint32_t first_ = 0, count_ = 0;
 };
 
+/// Lines that a workgroup's cache may hold, since it was last invalidated.
+class CachedLines {
+public:
+  void clear() { lines_.clear(), is_known_ = false; }
+  void invalidate() { lines_.clear(), is_known_ = true; }
+  /// `seen`: what the wave knows of that loads them.
+  void add(const ObservedAccess &access, const Clocks::Ptr &seen) {
+    if (!is_known_) return;
+    for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
+      const uint64_t address = access.address[std::countr_zero(lanes)];
+      for (uint64_t line = address / kLine; line <= (address + access.size - 1) / kLine; ++line)
+        lines_.try_emplace(line, seen);
+    }
+    is_known_ = lines_.size() < kMost;
+  }
+  /// What a load can rely on: `seen` if it goes to memory, else what those knew who went there.
+  /// Null: not known.
+  const Clocks::Ptr *upTo(uint64_t address, const Clocks::Ptr &seen) const {
+    if (!is_known_) return nullptr;
+    const auto at = lines_.find(address / kLine);
+    return at == lines_.end() ? &seen : &at->second;
+  }
+
+private:
+  static constexpr uint64_t kLine = 128;
+  static constexpr std::size_t kMost = 4096; ///< more than a cache has
+  std::unordered_map<uint64_t, Clocks::Ptr> lines_;
+  bool is_known_ = false; ///< from the first time on that it is invalidated
+};
+
 /// The waves of one workgroup. Whoever runs it has it for himself.
 class GroupRaces {
 public:
@@ -119,7 +153,8 @@ private:
     const ObservedAccess &access;
     WaveRaces &wave;
     Mark mark{};
-    bool races = false; ///< the dword that is being looked at, with `met`
+    const Clocks::Ptr *cached = nullptr; ///< CachedLines::upTo()
+    bool races = false;                  ///< the dword that is being looked at, with `met`
     Mark met{};
     Mark first_met{};
     unsigned first_lane = 0;
@@ -162,6 +197,7 @@ private:
 
   DispatchRaces *dispatch_ = nullptr;
   uint32_t first_ = 0, count_ = 0; ///< waves
+  CachedLines lines_;
   std::vector<WaveRaces> waves_;
   struct CachedPage {
     uint64_t number = ~uint64_t{0};

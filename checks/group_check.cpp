@@ -64,14 +64,14 @@ void GroupCheck::reportRace(const ObservedWave &wave, uint64_t lanes, const Obse
     reporter.report(f, static_cast<uint64_t>(std::popcount(lanes)));
 }
 
-void GroupCheck::reportUnwritten(const ObservedWave &wave, const ObservedAccess &access,
-                                 uint64_t lanes, Reporter &reporter) const {
+Finding GroupCheck::describe(const ObservedWave &wave, const ObservedAccess &access, uint64_t lanes,
+                             const Reporter &reporter) {
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   Finding f = reporter.begin(Check::init, Problem::uninitialized);
   f.space = static_cast<uint32_t>(access.space);
   f.place = reporter.place(wave, lane, access.pc, access.kind, access.size);
   f.address = access.address[lane];
-  reporter.report(f, static_cast<uint64_t>(std::popcount(lanes)));
+  return f;
 }
 
 void GroupCheck::scratch(const ObservedWave &wave, const ObservedAccess &access,
@@ -80,8 +80,12 @@ void GroupCheck::scratch(const ObservedWave &wave, const ObservedAccess &access,
   values_[wave.number].scratch(wave, access);
   PrivateShadow &shadow = private_[wave.number];
   if (access.kind != AccessKind::load) return shadow.write(access);
-  if (const uint64_t unwritten = shadow.unwritten(access))
-    reportUnwritten(wave, access, unwritten, reporter);
+  const uint64_t unwritten = shadow.unwritten(access);
+  if (!unwritten) return;
+  // Without optimization, objects are copied with members that nobody has set.
+  UnwrittenDwords dwords(access.size);
+  for (unsigned k = 0; k < dwords.count; ++k) dwords.lanes[k] = unwritten;
+  values_[wave.number].load(wave, access, dwords, describe(wave, access, unwritten, reporter));
 }
 
 void GroupCheck::lds(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) {
@@ -123,14 +127,14 @@ void GroupCheck::written(const ObservedWave &wave, const ObservedAccess &access,
         if (shadow_.isUnwritten(address + 4 * k, 4)) dwords.lanes[k] |= bit;
     }
   }
-  if (unwritten) reportUnwritten(wave, access, unwritten, reporter);
+  if (unwritten)
+    reporter.report(describe(wave, access, unwritten, reporter),
+                    static_cast<uint64_t>(std::popcount(unwritten)));
   const uint64_t some = dwords.all();
   if (!some) return;
   const auto lane = static_cast<unsigned>(std::countr_zero(some));
-  Finding f = reporter.begin(Check::init, Problem::uninitialized);
-  f.space = static_cast<uint32_t>(access.space);
-  f.place = reporter.place(wave, lane, access.pc, access.kind, access.size);
-  f.address = access.address[lane] + 4 * dwords.firstDword(lane);
+  Finding f = describe(wave, access, some, reporter);
+  f.address += 4 * dwords.firstDword(lane);
   if (access.size > 4) f.limit = 4 * dwords.ofLane(lane);
   values_[wave.number].load(wave, access, dwords, f);
 }

@@ -49,8 +49,8 @@ public:
   }
 
 private:
-  void reportUnwritten(const ObservedWave &wave, const ObservedAccess &access, uint64_t lanes,
-                       Reporter &reporter) const;
+  static Finding describe(const ObservedWave &wave, const ObservedAccess &access, uint64_t lanes,
+                          const Reporter &reporter);
   void reportRace(const ObservedWave &wave, uint64_t lanes, const ObservedAccess &access,
                   const LdsShadow::Other &other, bool all_stores, Reporter &reporter);
   /// The wave's last store to LDS has been made.

@@ -59,9 +59,9 @@ Finding InitCheck::describe(const ObservedWave &wave, const ObservedAccess &acce
 void InitCheck::access(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
                        Reporter *reporter, UnwrittenValues *values) {
   if (access.kind == AccessKind::load && !reporter) return;
-  const bool stores_unwritten = values && values->any() && access.kind == AccessKind::store;
+  const bool stores_unwritten = values && values->any() && access.kind != AccessKind::load;
   if (!stores_unwritten && isDone(access, span)) return;
-  if (values && access.kind == AccessKind::store) values->store(wave, access, *reporter);
+  if (values && access.kind != AccessKind::load) values->store(wave, access, *reporter);
   UnwrittenDwords dwords(access.size);
   uint64_t wrong = 0;
   for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {

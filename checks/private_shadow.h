@@ -4,8 +4,9 @@
 // Compilers read more than programs do: a spilled register is loaded again by lanes that never
 // stored it, and those of which only some lanes are used are loaded before anybody stored them;
 // what they get is never used. So a load is taken for a mistake only if no byte of it was written
-// by the lane, and it cannot be one of a spilled register: because it is through a pointer (a flat
-// load), or because lanes read at different places, as they do in arrays.
+// by the lane, its value is used (UnwrittenValues), and it cannot be a spilled register: because it
+// is through a pointer (a flat load), or because lanes read at different places, as they do in
+// arrays.
 #pragma once
 
 #include <fade/observer.h>

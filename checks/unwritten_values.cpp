@@ -67,7 +67,8 @@ void UnwrittenValues::load(const ObservedWave &wave, const ObservedAccess &acces
   // One source for each instruction: a loop makes no more of them.
   auto at = std::ranges::find_if(
       sources_, [&](const Source &s) { return s.finding.place.pc == finding.place.pc; });
-  if (at == sources_.end()) at = sources_.insert(at, {finding, false, {}});
+  if (at == sources_.end()) at = sources_.insert(at, {finding, false, false, {}});
+  at->is_private = access.space == AccessSpace::scratch;
   at->is_piece = access.size <= 4;
   for (unsigned i = 0; at->is_piece && i < wave.lanes; ++i)
     at->position[i] = access.address[i] % kUnit;
@@ -89,15 +90,18 @@ uint64_t UnwrittenValues::stored(const ObservedAccess &access, unsigned k) const
 void UnwrittenValues::store(const ObservedWave &wave, const ObservedAccess &access,
                             Reporter &reporter) {
   for (Value &v : values_) {
-    if (!holds(v, access, 0) || !sources_[v.source].is_piece) continue;
-    uint64_t elsewhere = 0;
-    for (uint64_t lanes = v.lanes & access.lanes; lanes; lanes &= lanes - 1) {
+    const Source &source = sources_[v.source];
+    bool is_stored = false;
+    for (unsigned k = 0; k * 4 < access.size; ++k) is_stored |= holds(v, access, k);
+    const uint64_t stored = v.lanes & access.lanes;
+    if (!is_stored || !stored) continue;
+    bool is_used = source.is_private || access.kind == AccessKind::atomic;
+    for (uint64_t lanes = source.is_piece ? stored : 0; lanes; lanes &= lanes - 1) {
       const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-      if (access.address[lane] % kUnit != sources_[v.source].position[lane])
-        elsewhere |= uint64_t{1} << lane;
+      is_used |= access.address[lane] % kUnit != source.position[lane];
     }
-    if (!elsewhere) continue;
-    report(wave, v, v.lanes & access.lanes, access.pc, reporter);
+    if (!is_used) continue;
+    report(wave, v, stored, access.pc, reporter);
     v.lanes &= ~access.lanes;
   }
 }

@@ -49,7 +49,7 @@ public:
   bool any() const { return !values_.empty(); }
   /// Lanes for which a store stores such a value as its dword `k`.
   uint64_t stored(const ObservedAccess &access, unsigned k) const;
-  /// A store to global memory.
+  /// A store or an atomic to global memory.
   void store(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
   /// Private memory keeps them: without optimization all values go through it.
   void scratch(const ObservedWave &wave, const ObservedAccess &access);
@@ -66,6 +66,7 @@ private:
   /// Where it came from.
   struct Source {
     Finding finding;
+    bool is_private = false;            ///< from private memory
     bool is_piece = false;              ///< of a structure, loaded alone
     std::array<uint8_t, 64> position{}; ///< by lane: address % kUnit
   };

@@ -84,6 +84,8 @@ ObservedWait wait_of(const Arch &arch, const Instruction &in) {
 void tell_before(Wave &w, const Instruction &in) {
   const Opcode &op = *in.opcode;
   if (op.has(Effect::barrier)) w.observer->barrier(w.info, in.pc, w.active_exec);
+  // Before others hear of it, who may go on at once.
+  if (op.has(Effect::global_barrier) && w.active_exec) w.observer->globalBarrier(w.info, in.pc);
   if (op.has(Effect::wait)) w.observer->wait(w.info, wait_of(*w.arch, in));
   if (op.has(Effect::invalidates) || op.has(Effect::writes_back))
     w.observer->fence(w.info, {in.pc, fence_kind(op), in.encoding == Encoding::smem,
@@ -93,7 +95,6 @@ void tell_before(Wave &w, const Instruction &in) {
 void tell_after(Wave &w, const Instruction &in) {
   if (w.state == WaveState::ended) return w.observer->waveEnds(w.info, in.pc);
   if (!(w.observer_wants & kWantsControl)) return;
-  if (w.state == WaveState::at_global_barrier) w.observer->globalBarrier(w.info, in.pc);
   if (in.opcode->flow != Flow::next)
     w.observer->branch(w.info, {in.pc, w.pc, w.pc != in.pc + in.size, w.exec()});
 }

@@ -59,6 +59,7 @@ enum class Effect : uint16_t {
   writes_back = 1 << 6,    // what caches hold: others see what was stored before it
   reaches_device = 1 << 7, // of those two: beyond the workgroup's own cache, on gfx10 and later
   sends = 1 << 8,          // a message, whose end is waited for
+  global_barrier = 1 << 9, // waits for waves of other workgroups
 };
 
 // The counter that a wait is for.

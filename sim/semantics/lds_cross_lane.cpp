@@ -100,7 +100,7 @@ constexpr Opcode table[] = {
     {"ds_bpermute_b32", bpermute, lds},
     {"ds_swizzle_b32", swizzle, lds},
     with(Effect::outside, Opcode{"ds_gws_init", gws_init, lds}),
-    with(Effect::outside, Opcode{"ds_gws_barrier", gws_barrier, lds}),
+    with(Effect::global_barrier, with(Effect::outside, Opcode{"ds_gws_barrier", gws_barrier, lds})),
 };
 // clang-format on
 
