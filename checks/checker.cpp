@@ -11,8 +11,10 @@
 
 #include "codeobj/demangle.h"
 
+#include <bit>
 #include <cstdlib>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 namespace fade::checks {
@@ -149,6 +151,33 @@ private:
   CallDecoder decoder_;
 };
 
+/// hipStreamWriteValue and hipStreamWaitValue.
+bool isOfStreams(std::string_view kernel) { return kernel.starts_with("__amd_rocclr_streamOps"); }
+
+/// A dispatch of theirs: one work-item, which knows what it has polled when all is over.
+class StreamValueChecker : public DispatchObserver, WorkerObserver {
+public:
+  explicit StreamValueChecker(const ObservedDispatch &dispatch)
+      : queue_(dispatch.queue_address), index_(dispatch.packet_index),
+        kernargs_(dispatch.kernarg_address), kernarg_bytes_(dispatch.kernarg_bytes) {}
+  WorkerObserver *worker(uint32_t) override { return this; }
+  uint32_t wants() const override { return kWantsAccesses; }
+  void access(const ObservedWave &, const ObservedAccess &access) override {
+    if (!access.lanes || access.space != AccessSpace::global) return;
+    const uint64_t address = access.address[std::countr_zero(access.lanes)];
+    if (access.kind != AccessKind::load)
+      QueueOrder::instance().writesValue(queue_, index_, address);
+    if (address - kernargs_ >= kernarg_bytes_) polled_ = address;
+  }
+  void end(const ObservedEnd &) override {
+    if (polled_) QueueOrder::instance().waitsForValue(queue_, index_, polled_);
+  }
+
+private:
+  uint64_t queue_, index_, kernargs_, kernarg_bytes_;
+  uint64_t polled_ = 0;
+};
+
 class DispatchChecker : public DispatchObserver {
 public:
   DispatchChecker(const Options &options, const ObservedMemory &memory,
@@ -195,6 +224,8 @@ std::unique_ptr<DispatchObserver> Checker::begin(const ObservedDispatch &dispatc
                                                  uint32_t workers) {
   const bool reports = isChosen(dispatch) && !isOfRuntime(dispatch.kernel);
   if (reports) FindingLog::instance().countDispatch();
+  if (isOfStreams(dispatch.kernel) && options_.has(Check::race))
+    return std::make_unique<StreamValueChecker>(dispatch);
   // What the others write must be known, too.
   if (!reports && !options_.has(Check::init)) return nullptr;
   return std::make_unique<DispatchChecker>(options_, memory_, dispatch, reports, workers);

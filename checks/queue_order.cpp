@@ -89,6 +89,17 @@ QueueTimes QueueOrder::begins(uint64_t queue, uint64_t index) {
   return arrive(queue, index);
 }
 
+void QueueOrder::writesValue(uint64_t queue, uint64_t index, uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  left_[address].join(arrive(queue, index)); // a place in memory is as good as a signal
+  bound();
+}
+
+void QueueOrder::waitsForValue(uint64_t queue, uint64_t index, uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  learn(arrive(queue, index), address);
+}
+
 void QueueOrder::packetEnds(const ObservedPacket &packet) {
   const std::lock_guard lock(mutex_);
   QueueTimes &known = arrive(packet.queue_address, packet.index);

@@ -55,6 +55,11 @@ public:
   QueueTimes begins(uint64_t queue, uint64_t index);
   void packetEnds(const ObservedPacket &packet);
 
+  /// hipStreamWriteValue and hipStreamWaitValue are dispatches of the runtime's own: one writes to
+  /// memory when all before it is done, and what comes behind the other has seen that.
+  void writesValue(uint64_t queue, uint64_t index, uint64_t address);
+  void waitsForValue(uint64_t queue, uint64_t index, uint64_t address);
+
   /// They are gone; something else may have their addresses from now on.
   void forgetSignal(uint64_t signal);
   void forgetQueue(uint64_t queue);

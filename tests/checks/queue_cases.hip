@@ -63,6 +63,15 @@ template <bool broken> __global__ void read_on_null(int *out, const int *p) {
   out[threadIdx.x] = p[63 - threadIdx.x]; // finds: race
 }
 
+// The value that one stream waits for is written by the other, behind or before the kernel.
+template <bool broken> __global__ void fill_for_value(int *p, int value, const int *go) {
+  hold(go);
+  p[threadIdx.x] = value + threadIdx.x; // finds: race
+}
+template <bool broken> __global__ void read_after_value(int *out, const int *p) {
+  out[threadIdx.x] = p[63 - threadIdx.x]; // finds: race
+}
+
 template <bool broken> int run() {
   hipStream_t a, b, c, blocking;
   hipEvent_t event;
@@ -121,6 +130,19 @@ template <bool broken> int run() {
   fill_beside_null<broken><<<1, 64, 0, broken ? a : blocking>>>(p.data, 11, go);
   read_on_null<broken><<<1, 64>>>(out.data, p.data);
   release();
+
+  uint64_t *flag;
+  HIP(hipExtMallocWithFlags(reinterpret_cast<void **>(&flag), 8, hipMallocSignalMemory));
+  HIP(hipStreamWriteValue64(a, flag, 0, 0));
+  finish();
+  *go = !broken;
+  if (broken) HIP(hipStreamWriteValue64(a, flag, 77, 0));
+  fill_for_value<broken><<<1, 64, 0, a>>>(p.data, 12, go);
+  if (!broken) HIP(hipStreamWriteValue64(a, flag, 77, 0));
+  HIP(hipStreamWaitValue64(b, flag, 77, hipStreamWaitValueEq));
+  read_after_value<broken><<<1, 64, 0, b>>>(out.data, p.data);
+  release();
+  HIP(hipFree(flag));
   std::printf("done\n");
   return 5;
 }
