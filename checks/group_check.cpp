@@ -118,6 +118,8 @@ void GroupCheck::written(const ObservedWave &wave, const ObservedAccess &access,
     if (access.kind != AccessKind::load) {
       // Whatever it is: compilers put private arrays here, of which the space in structures is one.
       shadow_.write(address, access.size);
+    } else if (shadow_.isWritten(address, access.size)) {
+      continue;
     } else if (shadow_.isUnwritten(address, access.size)) {
       const bool is_piece =
           access.size <= 4 && shadow_.isTouchedNear(address, access.size, UnwrittenValues::kUnit);

@@ -108,11 +108,20 @@ bool LdsShadow::race(uint32_t wave, unsigned lane, const ObservedAccess &access,
   return found;
 }
 
+/// Bits of the bytes from `address` on, at most 64, as the lower bits of a word.
+uint64_t LdsShadow::bitsAt(uint64_t address, uint32_t size) const {
+  const uint64_t word = address / 64, shift = address % 64;
+  uint64_t bits = written_[word] >> shift;
+  if (shift + size > 64) bits |= written_[word + 1] << (64 - shift);
+  return bits & maskOf(size);
+}
+
 bool LdsShadow::isUnwritten(uint64_t address, uint32_t size) const {
-  if (address + size > bytes_ || address + size < address) return false;
-  for (uint64_t at = address; at < address + size; ++at)
-    if (written_[at / 64] >> at % 64 & 1) return false;
-  return true;
+  return isInside(address, size) && bitsAt(address, size) == 0;
+}
+
+bool LdsShadow::isWritten(uint64_t address, uint32_t size) const {
+  return !isInside(address, size) || bitsAt(address, size) == maskOf(size);
 }
 
 bool LdsShadow::isTouchedNear(uint64_t address, uint32_t size, uint64_t unit) const {
@@ -123,9 +132,10 @@ bool LdsShadow::isTouchedNear(uint64_t address, uint32_t size, uint64_t unit) co
 }
 
 void LdsShadow::write(uint64_t address, uint32_t size) {
-  if (address + size > bytes_ || address + size < address) return;
-  for (uint64_t at = address; at < address + size; ++at)
-    written_[at / 64] |= uint64_t{1} << at % 64;
+  if (!isInside(address, size)) return;
+  const uint64_t word = address / 64, shift = address % 64;
+  written_[word] |= maskOf(size) << shift;
+  if (shift + size > 64) written_[word + 1] |= maskOf(size) >> (64 - shift);
 }
 
 } // namespace fade::checks

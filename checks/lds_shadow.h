@@ -35,14 +35,22 @@ public:
   void endAccess(uint32_t wave);
   void barrier();
 
-  /// Whether no byte of a lane's access was written yet.
+  /// Whether no byte of a lane's access was written yet, and whether all were.
   bool isUnwritten(uint64_t address, uint32_t size) const;
+  bool isWritten(uint64_t address, uint32_t size) const;
   /// Whether any byte was, of the units that it is in.
   bool isTouchedNear(uint64_t address, uint32_t size, uint64_t unit) const;
   void write(uint64_t address, uint32_t size);
 
 private:
   using Clock = uint32_t;
+  bool isInside(uint64_t address, uint32_t size) const {
+    return address <= bytes_ && size <= bytes_ - address && size <= 64;
+  }
+  static uint64_t maskOf(uint32_t size) {
+    return size >= 64 ? ~uint64_t{0} : (uint64_t{1} << size) - 1;
+  }
+  uint64_t bitsAt(uint64_t address, uint32_t size) const;
   struct Mark {
     Clock time = 0;
     uint8_t wave = 0, lane = 0;
