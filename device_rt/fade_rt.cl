@@ -510,6 +510,31 @@ INLINE bool is_in_range(config_t config, u32 x, u32 y, u32 z) {
          (x + y + z) % config->sample_workgroups == 0;
 }
 
+// Where a wave without a stream adds up its counts: the copy of the counters for this part of the
+// GPU. Several copies, or all waves would wait for the same lines of memory. The third number is
+// not 0 if the wave is to ask whether its workgroup is wanted. The pass puts this into the kernel
+// itself.
+__attribute__((visibility("hidden"))) uint4 __fade_rt_copy(control_t control) {
+  // copies, copy_size and copy_mask in one load
+  uint4 config = *(CONFIG_SPACE const uint4 *)&config_of(control)->copies;
+  u64 copies = (u64)config.y << 32 | config.x;
+  u64 copy = copies + (place() & config.w) * config.z;
+  return (uint4)((u32)copy, (u32)(copy >> 32), config.w & FADE_COPY_FILTERED, 0);
+}
+
+// The same.
+__attribute__((visibility("hidden"))) u32 __fade_rt_wanted(control_t control, u32 x, u32 y, u32 z) {
+  return is_in_range(config_of(control), x, y, z);
+}
+
+// All of this for functions that are called: 0 if the wave is not counted.
+ENTRY u64 __fade_rt_copy_if_wanted(control_t control, u32 x, u32 y, u32 z) {
+  control = uniform_control(control);
+  uint4 copy = __fade_rt_copy(control);
+  if (copy.z != 0 && !is_in_range(config_of(control), uniform(x), uniform(y), uniform(z))) return 0;
+  return (u64)copy.y << 32 | copy.x;
+}
+
 // Decides whether this wave is traced and announces it. The result, the same in every lane, is the
 // wave's id for all later calls, FADE_WAVE_NONE if it is not traced.
 ENTRY u32 __fade_rt_wave_begin(control_t control, u64 module, u32 kernel_index, u32 x, u32 y, u32 z,

@@ -12,12 +12,14 @@ u32 __fade_hook_wave_size(void);
 u64 __fade_hook_time(void);        // real-time counter
 u32 __fade_hook_hardware_id(void); // HW_ID or HW_ID1
 u32 __fade_hook_xcc_id(void);
+u32 __fade_hook_place(void); // number of a part of the GPU, like a compute unit
 
 INLINE u32 wave_size(void) { return __fade_hook_wave_size(); }
 INLINE u64 read_clock(void) { return __builtin_readcyclecounter(); }
 INLINE u64 read_time(void) { return __fade_hook_time(); }
 INLINE u32 hardware_id(void) { return __fade_hook_hardware_id(); }
 INLINE u32 xcc_id(void) { return __fade_hook_xcc_id(); }
+INLINE u32 place(void) { return __fade_hook_place(); }
 
 // ---- registers
 //

@@ -23,6 +23,11 @@ INLINE u32 hardware_id(void) {
   return sm << 8 | (warp & 0xff);
 }
 INLINE u32 xcc_id(void) { return 0; }
+INLINE u32 place(void) {
+  u32 sm;
+  __asm__("mov.u32 %0, %%smid;" : "=r"(sm));
+  return sm;
+}
 
 // ---- registers: nothing has to be hidden from this compiler
 

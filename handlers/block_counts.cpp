@@ -139,16 +139,19 @@ using Lines = std::map<std::pair<std::string, uint32_t>, BlockStats>;
 
 bool isBlock(const fade_site &site) { return site.kind == FADE_SITE_BLOCK; }
 
+/// Whether an entry of the table is about the kernel.
+bool isNamed(const fade::SiteTable &table, const fade_site_kernel &entry,
+             const fade::Kernel &kernel) {
+  std::string_view symbol = kernel.symbol();
+  if (symbol.ends_with(".kd")) symbol.remove_suffix(3); // the descriptor's name
+  return table.string(entry.name) == symbol || table.string(entry.clone) == symbol;
+}
+
 /// The kernel's own blocks, and those of functions it may share with others if they ran. A table
 /// is about all kernels of a module.
 std::vector<std::size_t> blocksOf(const fade::Kernel &kernel, std::span<const BlockStats> blocks) {
   const fade::SiteTable &table = *kernel.sites();
-  std::string_view symbol = kernel.symbol();
-  if (symbol.ends_with(".kd")) symbol.remove_suffix(3); // the descriptor's name
-  const auto isOwn = [&](uint32_t index) {
-    const fade_site_kernel &of = table.kernels()[index];
-    return table.string(of.name) == symbol || table.string(of.clone) == symbol;
-  };
+  const auto isOwn = [&](uint32_t index) { return isNamed(table, table.kernels()[index], kernel); };
   std::vector<std::size_t> list;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const fade_site &site = table.sites()[i];
@@ -193,12 +196,24 @@ std::vector<uint32_t> linesIn(const fade::SiteTable &table, const fade_site &sit
   return lines;
 }
 
+/// The size of its waves, as far as that is known without records.
+uint32_t waveSizeOf(const fade::Kernel &kernel) {
+  const fade::GpuInfo *gpu = fade::findGpu(kernel.target());
+  uint32_t size = gpu ? gpu->unit.smallest_wave : 32;
+  const fade::SiteTable &table = *kernel.sites();
+  for (const fade_site_kernel &of : table.kernels())
+    if (isNamed(table, of, kernel)) {
+      if ((of.flags & FADE_KERNEL_WAVE32) != 0) size = 32;
+      if ((of.flags & FADE_KERNEL_WAVE64) != 0) size = 64;
+    }
+  return size;
+}
+
 void BlockCounts::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const> shards) {
   const fade::SiteTable *table = dispatch.kernel().sites();
   if (!table) return;
   std::vector<BlockStats> blocks(table->sites().size());
-  const fade::GpuInfo *gpu = fade::findGpu(dispatch.kernel().target());
-  uint32_t wave_size = gpu ? gpu->unit.smallest_wave : 32;
+  uint32_t wave_size = waveSizeOf(dispatch.kernel());
   for (const Shard *shard : shards) {
     for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i].add(shard->sites[i]);
     if (shard->wave_size != 0) wave_size = shard->wave_size;

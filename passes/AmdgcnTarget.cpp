@@ -54,6 +54,11 @@ public:
     return fade::uniform(builder, value);
   }
 
+  bool endsWave(const CallBase &call) const override {
+    const Function *callee = call.getCalledFunction();
+    return callee && callee->getName() == "llvm.amdgcn.endpgm";
+  }
+
   void embedSites(Module &module, StringRef table) const override;
 
 private:

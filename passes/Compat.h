@@ -77,6 +77,16 @@ inline llvm::Instruction *splitIfThen(llvm::Value *condition, llvm::Instruction 
 #endif
 }
 
+// The same with two blocks, of which one runs.
+inline void splitIfThenElse(llvm::Value *condition, llvm::Instruction &before,
+                            llvm::Instruction *&then, llvm::Instruction *&otherwise) {
+#if LLVM_VERSION_MAJOR >= 20
+  llvm::SplitBlockAndInsertIfThenElse(condition, before.getIterator(), &then, &otherwise);
+#else
+  llvm::SplitBlockAndInsertIfThenElse(condition, &before, &then, &otherwise);
+#endif
+}
+
 inline llvm::PointerType *pointerType(llvm::LLVMContext &context, unsigned space) {
   return llvm::PointerType::get(context, space);
 }

@@ -42,18 +42,26 @@ StringRef between(const char *begin, const char *end) {
   return {begin, static_cast<size_t>(end - begin)};
 }
 
-// Number of a hardware register, whole, as s_getreg takes it.
-constexpr uint32_t wholeRegister(uint32_t id) { return id | 31u << 11; }
+// Some bits of a hardware register, as s_getreg takes it.
+constexpr uint32_t registerBits(uint32_t id, uint32_t first, uint32_t count) {
+  return id | first << 6 | (count - 1) << 11;
+}
 constexpr uint32_t hw_id_gfx9 = 4, hw_id1 = 23, xcc_id = 20;
+// In HW_ID the numbers of the CU, the shader array and the shader engine, in HW_ID1 those of the
+// SIMD and the work-group processor.
+constexpr uint32_t place_gfx9 = registerBits(hw_id_gfx9, 8, 8),
+                   place_gfx10 = registerBits(hw_id1, 8, 6);
 
 bool hasXcc(StringRef processor) {
   return startsWith(processor, "gfx94") || startsWith(processor, "gfx95") ||
          startsWith(processor, "gfx9-4");
 }
 
+Value *readBits(IRBuilder<> &builder, uint32_t bits) {
+  return callIntrinsic(builder, Intrinsic::amdgcn_s_getreg, {}, {builder.getInt32(bits)});
+}
 Value *readRegister(IRBuilder<> &builder, uint32_t id) {
-  return callIntrinsic(builder, Intrinsic::amdgcn_s_getreg, {},
-                       {builder.getInt32(wholeRegister(id))});
+  return readBits(builder, registerBits(id, 0, 32));
 }
 
 Value *readTime(IRBuilder<> &builder, unsigned major) {
@@ -79,6 +87,8 @@ Value *hookValue(IRBuilder<> &builder, StringRef hook, StringRef processor, unsi
   if (hook == "time") return readTime(builder, major);
   if (hook == "hardware_id" && major != 0)
     return readRegister(builder, major >= 10 ? hw_id1 : hw_id_gfx9);
+  if (hook == "place" && major != 0)
+    return readBits(builder, major >= 10 ? place_gfx10 : place_gfx9);
   if (hook == "xcc_id" && hasXcc(processor))
     return builder.CreateAnd(readRegister(builder, xcc_id), 0xf);
   return builder.getInt32(0);
@@ -158,6 +168,9 @@ Expected<DeviceRuntime> DeviceRuntime::link(Module &module) {
   runtime.block = get("block");
   runtime.counters = get("counters");
   runtime.count = get("count");
+  runtime.copy = get("copy");
+  runtime.wanted = get("wanted");
+  runtime.copy_if_wanted = get("copy_if_wanted");
   runtime.access = get("access");
   runtime.access_flat = get("access_flat");
   runtime.range = get("range");

@@ -20,7 +20,10 @@ public:
   llvm::Function *wave_end = nullptr;
   llvm::Function *block = nullptr;
   llvm::Function *counters = nullptr;
-  llvm::Function *count = nullptr; // to be inlined
+  llvm::Function *count = nullptr;  // to be inlined
+  llvm::Function *copy = nullptr;   // the same
+  llvm::Function *wanted = nullptr; // the same
+  llvm::Function *copy_if_wanted = nullptr;
   llvm::Function *access = nullptr;
   llvm::Function *access_flat = nullptr;
   llvm::Function *range = nullptr;

@@ -1,6 +1,7 @@
 #include "FadePass.h"
 
 #include "AccessFinder.h"
+#include "CounterPlan.h"
 #include "DeviceRuntime.h"
 #include "Instrumenter.h"
 #include "KernelCloner.h"
@@ -8,6 +9,8 @@
 #include "Target.h"
 
 #include "llvm/ADT/Statistic.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/raw_ostream.h"
@@ -29,8 +32,8 @@ namespace {
 class ModuleInstrumentation {
 public:
   ModuleInstrumentation(Module &module, Target &target, const Options &options)
-      : module_(module), target_(target), options_(options), cloner_(module, target, omissions_),
-        table_(module) {}
+      : module_(module), target_(target), options_(options),
+        cloner_(module, target, omissions_, !hasNoStream()), table_(module) {}
 
   // Returns whether the module was changed.
   Expected<bool> run();
@@ -38,18 +41,58 @@ public:
 private:
   void instrumentKernel(Function &kernel, Instrumenter &instrumenter);
   void instrumentClone(Clone &clone, uint32_t kernel, Instrumenter &instrumenter);
+  void countClone(Clone &clone, uint32_t kernel, Instrumenter &instrumenter);
+  // Whether twins count and do nothing else.
+  bool hasNoStream() const { return options_.modes == FADE_MODE_COUNTS; }
+  uint32_t kernelFlags() const;
+  bool isLeftAnywhere() const;
   void warnIfNothingFits(bool found_kernels) const;
 
   Module &module_;
   Target &target_;
   const Options &options_;
   Omissions omissions_;
+  bool is_left_anywhere_ = false; // see isLeftAnywhere()
   KernelCloner cloner_;
   SiteTableBuilder table_;
 };
 
+uint32_t ModuleInstrumentation::kernelFlags() const {
+  const unsigned size = waveSize(module_);
+  return (options_.replace ? FADE_KERNEL_REPLACES : 0) |
+         (hasNoStream() ? FADE_KERNEL_NO_STREAM : 0) | (size == 32 ? FADE_KERNEL_WAVE32 : 0) |
+         (size == 64 ? FADE_KERNEL_WAVE64 : 0);
+}
+
+// Whether waves may end in functions that kernels call. Lanes that end one by one, as on NVIDIA
+// GPUs, may do so nowhere.
+bool ModuleInstrumentation::isLeftAnywhere() const {
+  for (const Function &function : module_) {
+    if (target_.isKernel(function) && !isNVPTX(module_)) continue;
+    for (const Instruction &instruction : instructions(function))
+      if (const auto *call = dyn_cast<CallInst>(&instruction); call && target_.endsWave(*call))
+        return true;
+  }
+  return false;
+}
+
+// Counts without a stream: some blocks, from which the others follow.
+void ModuleInstrumentation::countClone(Clone &clone, uint32_t kernel, Instrumenter &instrumenter) {
+  SmallVector<BasicBlock *, 16> blocks;
+  for (BasicBlock &block : *clone.function)
+    if (isInScope(*block.getTerminator(), options_)) blocks.push_back(&block);
+  CounterPlan plan = planCounters(*clone.function, blocks, is_left_anywhere_);
+  instrumenter.assignCounters(clone, plan, is_left_anywhere_);
+  const uint32_t first = table_.addCounters(static_cast<uint32_t>(plan.counters.size()));
+  for (BasicBlock *block : blocks)
+    table_.addBlock(*block, kernel, 1 + first + plan.counter_of.find(block)->second);
+  instrumenter.countWithoutStream(clone, plan, first);
+  blocks_recorded += blocks.size();
+}
+
 void ModuleInstrumentation::instrumentClone(Clone &clone, uint32_t kernel,
                                             Instrumenter &instrumenter) {
+  if (hasNoStream()) return countClone(clone, kernel, instrumenter);
   // Find everything before anything is added.
   std::vector<Access> accesses;
   if (options_.modes & FADE_MODE_ACCESSES)
@@ -91,8 +134,7 @@ void ModuleInstrumentation::instrumentClone(Clone &clone, uint32_t kernel,
 void ModuleInstrumentation::instrumentKernel(Function &kernel, Instrumenter &instrumenter) {
   Clone clone = cloner_.cloneKernel(kernel);
   const StringRef name = options_.replace ? kernel.getName() : clone.function->getName();
-  const uint32_t index =
-      table_.addKernel(kernel, name, options_.modes, options_.replace ? FADE_KERNEL_REPLACES : 0);
+  const uint32_t index = table_.addKernel(kernel, name, options_.modes, kernelFlags());
   instrumentClone(clone, index, instrumenter);
   SmallVector<Clone, 8> work;
   cloner_.followCalls(clone, work);
@@ -128,6 +170,7 @@ Expected<bool> ModuleInstrumentation::run() {
   }
   auto runtime = DeviceRuntime::link(module_);
   if (!runtime) return runtime.takeError();
+  is_left_anywhere_ = isLeftAnywhere();
   Instrumenter instrumenter(*runtime, target_, module_);
   for (Function *kernel : kernels) instrumentKernel(*kernel, instrumenter);
   if (options_.replace) cloner_.removeUncalled();

@@ -5,7 +5,10 @@
 #include "Target.h"
 
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/MDBuilder.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
@@ -24,10 +27,26 @@ Instruction &behindAllocas(BasicBlock &block) {
 // The first place in a block behind which records may be written. In the entry block that is behind
 // the code which finds out wave and counters.
 Instruction &firstInstruction(const Clone &clone, BasicBlock &block) {
-  for (Value *value : {clone.gate, clone.counters, clone.wave})
+  for (Value *value : {clone.gate, clone.counters, clone.wave, clone.control})
     if (auto *made = dyn_cast_or_null<Instruction>(value))
       if (made->getParent() == &block) return *made->getNextNode();
   return behindAllocas(block);
+}
+
+// Lanes that return in different places come together in one, so that a wave ends once. Null if
+// nothing returns.
+ReturnInst *uniteReturns(Function &function) {
+  SmallVector<ReturnInst *, 4> returns;
+  for (BasicBlock &block : function)
+    if (auto *ret = dyn_cast<ReturnInst>(block.getTerminator())) returns.push_back(ret);
+  if (returns.size() < 2) return returns.empty() ? nullptr : returns.front();
+  BasicBlock *exit = BasicBlock::Create(function.getContext(), "__fade_exit", &function);
+  ReturnInst *only = IRBuilder<>(exit).CreateRetVoid();
+  for (ReturnInst *ret : returns) {
+    IRBuilder<>(ret).CreateBr(exit);
+    ret->eraseFromParent();
+  }
+  return only;
 }
 
 void inlineCall(CallInst &call) {
@@ -65,7 +84,8 @@ Address buildAddress(IRBuilder<> &builder, const Target &target, const Access &a
 } // namespace
 
 Instrumenter::Instrumenter(const DeviceRuntime &runtime, const Target &target, const Module &module)
-    : runtime_(runtime), target_(target), counter_(module) {}
+    : runtime_(runtime), target_(target), counter_(module),
+      wave_counters_(WaveCounters::of(module, target)) {}
 
 void Instrumenter::announceWave(Clone &clone, uint32_t kernel) {
   IRBuilder<> builder(&behindAllocas(clone.function->getEntryBlock()));
@@ -90,23 +110,11 @@ void Instrumenter::setModuleId(uint64_t id) {
 }
 
 void Instrumenter::recordWaveEnd(const Clone &clone, uint32_t kernel) {
-  SmallVector<ReturnInst *, 4> returns;
-  for (BasicBlock &block : *clone.function)
-    if (auto *ret = dyn_cast<ReturnInst>(block.getTerminator())) returns.push_back(ret);
-  if (returns.empty()) return; // a kernel that never ends
-  // Lanes that return in different places come together in one, so that a wave ends once.
-  BasicBlock *exit = returns.front()->getParent();
-  if (returns.size() > 1) {
-    exit = BasicBlock::Create(clone.function->getContext(), "__fade_exit", clone.function);
-    IRBuilder<>(exit).CreateRetVoid();
-    for (ReturnInst *ret : returns) {
-      IRBuilder<>(ret).CreateBr(exit);
-      ret->eraseFromParent();
-    }
-  }
+  ReturnInst *ret = uniteReturns(*clone.function);
+  if (!ret) return; // a kernel that never ends
   IRBuilder<> at_start(&behindAllocas(clone.function->getEntryBlock()));
   Value *lanes = target_.lanesAtStart(at_start);
-  IRBuilder<> builder(exit->getTerminator());
+  IRBuilder<> builder(ret);
   if (lanes) target_.rejoin(builder, lanes);
   builder.CreateCall(runtime_.wave_end, {clone.control, clone.wave, builder.getInt32(kernel)});
 }
@@ -141,7 +149,11 @@ void Instrumenter::recordBlock(const Clone &clone, BasicBlock &block, uint32_t s
 
 void Instrumenter::findCounters(Clone &clone) {
   IRBuilder<> builder(&firstInstruction(clone, clone.function->getEntryBlock()));
-  Value *address = builder.CreateCall(runtime_.counters, {clone.control, clone.wave});
+  keepCounters(clone, builder, builder.CreateCall(runtime_.counters, {clone.control, clone.wave}));
+}
+
+// Brings their address into the form that countBlock() needs.
+void Instrumenter::keepCounters(Clone &clone, IRBuilder<> &builder, Value *address) const {
   Type *i32 = builder.getInt32Ty(), *i64 = builder.getInt64Ty();
   Value *low = target_.uniform(builder, builder.CreateTrunc(address, i32));
   Value *high = target_.uniform(builder, builder.CreateTrunc(builder.CreateLShr(address, 32), i32));
@@ -155,6 +167,83 @@ void Instrumenter::findCounters(Clone &clone) {
       builder.CreateIntToPtr(address, pointerType(builder.getContext(), FADE_SPACE_GLOBAL));
   Value *none = builder.CreateICmpEQ(address, builder.getInt64(0));
   clone.gate = builder.CreateSelect(none, builder.getInt32(2), builder.getInt32(0));
+}
+
+void Instrumenter::assignCounters(const Clone &clone, CounterPlan &plan, bool is_left_anywhere) {
+  const bool waits = clone.is_kernel && !is_left_anywhere && wave_counters_;
+  in_wave_ = waits ? wave_counters_->assign(plan) : 0;
+}
+
+// Puts code before the end of a wave, which runs unless the wave is not to be counted. Returns the
+// end of that code; `address` becomes the wave's copy of the counters, i64.
+Instruction *Instrumenter::beforeEnd(const Clone &clone, Instruction &end, Value *&address) const {
+  IRBuilder<> builder(&end);
+  Type *i64 = builder.getInt64Ty();
+  CallInst *copy = builder.CreateCall(runtime_.copy, {clone.control});
+  auto part = [&](uint64_t i) {
+    return builder.CreateZExt(builder.CreateExtractElement(copy, i), i64);
+  };
+  address = builder.CreateOr(part(0), builder.CreateShl(part(1), 32));
+  Value *filtered = builder.CreateICmpNE(part(2), builder.getInt64(0));
+  Instruction *then = splitIfThen(filtered, end);
+  then->getParent()->getSinglePredecessor()->getTerminator()->setMetadata(
+      LLVMContext::MD_prof, MDBuilder(end.getContext()).createBranchWeights(1, 1000));
+  inlineCall(*copy);
+  // Those that are not wanted go around what follows.
+  BasicBlock *code = end.getParent();
+  BasicBlock *behind = code->splitBasicBlock(end.getIterator(), "__fade_end");
+  builder.SetInsertPoint(then);
+  CallInst *wanted = builder.CreateCall(
+      runtime_.wanted, {clone.control, target_.workgroupId(builder, 0),
+                        target_.workgroupId(builder, 1), target_.workgroupId(builder, 2)});
+  builder.CreateCondBr(builder.CreateICmpNE(wanted, builder.getInt32(0)), code, behind);
+  then->eraseFromParent();
+  inlineCall(*wanted);
+  return code->getTerminator();
+}
+
+// Where a wave ends.
+SmallVector<Instruction *, 4> Instrumenter::findEnds(const Clone &clone) const {
+  SmallVector<Instruction *, 4> ends;
+  if (ReturnInst *ret = uniteReturns(*clone.function)) ends.push_back(ret);
+  for (Instruction &instruction : instructions(*clone.function))
+    if (auto *call = dyn_cast<CallInst>(&instruction))
+      if (target_.endsWave(*call)) ends.push_back(call);
+  return ends;
+}
+
+void Instrumenter::countWithoutStream(Clone &clone, const CounterPlan &plan, uint32_t first) {
+  const bool calls = any_of(instructions(*clone.function), [](const Instruction &instruction) {
+    const auto *call = dyn_cast<CallInst>(&instruction);
+    return call && !call->isInlineAsm() && !isa<IntrinsicInst>(call);
+  });
+  const bool in_memory = in_wave_ < plan.counters.size();
+  const auto ends = clone.is_kernel ? findEnds(clone) : SmallVector<Instruction *, 4>();
+  const Clone as_called = clone;
+  if (clone.is_kernel && (calls || in_memory)) {
+    IRBuilder<> builder(&behindAllocas(clone.function->getEntryBlock()));
+    CallInst *copy =
+        builder.CreateCall(runtime_.copy_if_wanted,
+                           {clone.control, target_.workgroupId(builder, 0),
+                            target_.workgroupId(builder, 1), target_.workgroupId(builder, 2)});
+    clone.control = builder.CreateIntToPtr(copy, clone.control->getType());
+    clone.wave = builder.getInt32(0);
+  }
+  if (in_memory) {
+    IRBuilder<> builder(&firstInstruction(clone, clone.function->getEntryBlock()));
+    keepCounters(clone, builder, builder.CreatePtrToInt(clone.control, builder.getInt64Ty()));
+    for (unsigned i = in_wave_; i < plan.counters.size(); ++i)
+      countBlock(clone, *plan.counters[i].block, first + i);
+  }
+  if (in_wave_ == 0) return;
+  wave_counters_->count(*clone.function, plan);
+  for (Instruction *end : ends) {
+    wave_counters_->rejoin(*end);
+    Value *address = nullptr;
+    Instruction *code = beforeEnd(as_called, *end, address);
+    wave_counters_->flush(*code, address, first);
+  }
+  wave_counters_->finish(*clone.function);
 }
 
 void Instrumenter::countBlock(const Clone &clone, BasicBlock &block, uint32_t site) {

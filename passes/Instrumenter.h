@@ -4,8 +4,10 @@
 
 #include "AccessFinder.h"
 #include "BlockCounter.h"
+#include "CounterPlan.h"
 #include "DeviceRuntime.h"
 #include "KernelCloner.h"
+#include "WaveCounters.h"
 
 #include <vector>
 
@@ -37,14 +39,28 @@ public:
   // Code at the start of a block.
   void countBlock(const Clone &clone, llvm::BasicBlock &block, uint32_t site);
 
+  // Twins without a stream. Puts those counters in front of a plan that the wave keeps until its
+  // end; there are none if it may end elsewhere.
+  void assignCounters(const Clone &clone, CounterPlan &plan, bool is_left_anywhere);
+  // Code that counts, and adds up in the counters from number `first` on. In a kernel, `control` of
+  // the clone becomes the place of the counters, which is what the clones of its callees take.
+  void countWithoutStream(Clone &clone, const CounterPlan &plan, uint32_t first);
+
   // The module id is a hash of the site table and becomes known last.
   void setModuleId(uint64_t id);
 
 private:
+  void keepCounters(Clone &clone, llvm::IRBuilder<> &builder, llvm::Value *address) const;
+  llvm::Instruction *beforeEnd(const Clone &clone, llvm::Instruction &end,
+                               llvm::Value *&address) const;
+  llvm::SmallVector<llvm::Instruction *, 4> findEnds(const Clone &clone) const;
+
   const DeviceRuntime &runtime_;
   const Target &target_;
   std::vector<llvm::CallInst *> announcements_;
   BlockCounter counter_;
+  std::unique_ptr<WaveCounters> wave_counters_; // null: there are none
+  unsigned in_wave_ = 0;                        // so many of the counters that were assigned last
   bool inline_accesses_ = false;
 };
 

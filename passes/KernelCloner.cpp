@@ -73,8 +73,11 @@ void KernelCloner::removeInferredAttributes(Function &clone) const {
     clone.removeFnAttr(name);
   if (target_.isKernel(clone))
     for (const char *name :
-         {"amdgpu-no-workgroup-id-x", "amdgpu-no-workgroup-id-y", "amdgpu-no-workgroup-id-z",
-          "amdgpu-no-workitem-id-x", "amdgpu-no-workitem-id-y", "amdgpu-no-workitem-id-z"})
+         {"amdgpu-no-workgroup-id-x", "amdgpu-no-workgroup-id-y", "amdgpu-no-workgroup-id-z"})
+      clone.removeFnAttr(name);
+  if (target_.isKernel(clone) && announces_)
+    for (const char *name :
+         {"amdgpu-no-workitem-id-x", "amdgpu-no-workitem-id-y", "amdgpu-no-workitem-id-z"})
       clone.removeFnAttr(name);
   clone.addFnAttr(Attribute::Convergent);
   clone.addFnAttr(made_by_fade);

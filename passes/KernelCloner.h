@@ -37,8 +37,9 @@ llvm::SmallVector<llvm::Function *, 8> findKernels(llvm::Module &module, const T
 
 class KernelCloner {
 public:
-  KernelCloner(llvm::Module &module, Target &target, Omissions &omissions)
-      : module_(module), target_(target), omissions_(omissions) {}
+  // `announces`: twins announce their waves, for which they need ids that the original may not.
+  KernelCloner(llvm::Module &module, Target &target, Omissions &omissions, bool announces)
+      : module_(module), target_(target), omissions_(omissions), announces_(announces) {}
 
   // The twin takes the arguments of the original and a fade_control behind them (clone.h).
   Clone cloneKernel(llvm::Function &original);
@@ -73,6 +74,7 @@ private:
   llvm::Module &module_;
   Target &target_;
   Omissions &omissions_;
+  const bool announces_;
   llvm::DenseMap<llvm::Function *, Clone> functions_;
   llvm::DenseMap<llvm::GlobalVariable *, llvm::GlobalVariable *> lds_;
 };

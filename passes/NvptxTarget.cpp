@@ -77,6 +77,10 @@ public:
   Value *toAddress(IRBuilder<> &builder, Value *pointer) const override;
   Value *lanesAtStart(IRBuilder<> &builder) const override;
   void rejoin(IRBuilder<> &builder, Value *start) const override;
+  bool endsWave(const CallBase &call) const override {
+    const Function *callee = call.getCalledFunction();
+    return callee && callee->getName() == "llvm.nvvm.exit";
+  }
 
   void embedSites(Module &module, StringRef table) const override;
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace llvm {
@@ -34,7 +35,10 @@ public:
   // Adds a site and fills in its place from the debug location, if there is one.
   uint32_t addSite(fade_site site, const llvm::DILocation *location,
                    const llvm::Function &function);
-  uint32_t addBlock(const llvm::BasicBlock &block, uint32_t kernel);
+  // `counter`: as in fade_site.
+  uint32_t addBlock(const llvm::BasicBlock &block, uint32_t kernel, uint32_t counter = 0);
+  // So many counters in a row; returns the index of the first.
+  uint32_t addCounters(uint32_t count) { return std::exchange(counters_, counters_ + count); }
 
   uint32_t siteCount() const { return static_cast<uint32_t>(sites_.size()); }
   bool empty() const { return kernels_.empty(); }
@@ -57,6 +61,7 @@ private:
   std::vector<fade_site_frame> frames_;
   llvm::DenseMap<const llvm::DILocation *, uint32_t> frame_indices_;
   std::vector<fade_site_line> lines_;
+  uint32_t counters_ = 0;
   uint64_t module_id_ = 0;
 };
 

@@ -86,6 +86,9 @@ public:
   virtual llvm::Value *lanesAtStart(llvm::IRBuilder<> &builder) const;
   virtual void rejoin(llvm::IRBuilder<> &builder, llvm::Value *start) const;
 
+  // Whether a call ends the wave, or the lanes that call.
+  virtual bool endsWave(const llvm::CallBase &call) const = 0;
+
   // Puts a site table (include/fade/sites.h) into the code object.
   virtual void embedSites(llvm::Module &module, llvm::StringRef table) const = 0;
 };

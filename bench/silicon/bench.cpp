@@ -345,8 +345,7 @@ void Bench::kernels(const std::string &artefacts) {
     const auto table = SiteTable::parse(backend_.global(module, FADE_SITES_VARIABLE), error);
     if (!table) throw Error("sites of five-" + std::string(mode) + ": " + error);
     for (const Transport transport : {Transport::host, Transport::device}) {
-      TracedRing ring(backend_, transport, 64 * kMiB,
-                      static_cast<uint32_t>(table->sites().size()) + 1);
+      TracedRing ring(backend_, transport, 64 * kMiB, *table);
       for (const Workload &w : workloads)
         if (isWanted("slow-down " + w.name + " " + mode + " " + nameOf(transport)))
           kernelRow(w, mode, module, ring, plain_times[w.name]);

@@ -122,6 +122,14 @@ TracedRing::TracedRing(Backend &backend, Transport transport, uint64_t capacity,
   drain_.setVisible(0);
 }
 
+TracedRing::TracedRing(Backend &backend, Transport transport, uint64_t capacity,
+                       const SiteTable &table)
+    : TracedRing(backend, transport, capacity,
+                 static_cast<uint32_t>(std::max<uint64_t>(
+                     table.sites().size(), CounterCopies::of(counterCount(table)).total()))) {
+  if (counterCount(table) != 0) copies_ = CounterCopies::of(counterCount(table));
+}
+
 Expected TracedRing::plan(const Expected &expected) {
   expected_ = expected;
   expected_.plan.region = region_.device();
@@ -147,6 +155,7 @@ void TracedRing::prepare() {
   c.first_workgroup[0] = expected_.first_group;
   c.last_workgroup[0] = expected_.last_group;
   c.last_workgroup[1] = c.last_workgroup[2] = UINT32_MAX;
+  if (copies_.copies != 0) copies_.describe(c, counters_.device());
   c.limit = capacity_;
   backend_.fill(counters_.device(), 0, counters_.size());
   drain_.restart();

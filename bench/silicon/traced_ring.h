@@ -5,6 +5,7 @@
 
 #include "backend.h"
 #include "checker.h"
+#include "fade/block_counts.h"
 #include "stream/ring_drain.h"
 
 #include <chrono>
@@ -41,6 +42,8 @@ public:
 
   // `counters` is the number of fade_counters.
   TracedRing(Backend &backend, Transport transport, uint64_t capacity, uint32_t counters);
+  // The same for a kernel; without a stream it has copies of its counters.
+  TracedRing(Backend &backend, Transport transport, uint64_t capacity, const SiteTable &table);
 
   // Sets what the next dispatch does, except for plan.region, and lets the kernel run once without
   // recording: it then tells where its shared memory lies.
@@ -75,6 +78,7 @@ private:
   const uint64_t capacity_;
   const uint32_t segment_shift_;
   Expected expected_;
+  CounterCopies copies_; // none: by site
   Buffer control_, data_, tail_, plan_, region_, counters_;
   Buffer written_, mirror_, staging_; // of a segmented ring
   std::unique_ptr<CopyEngine> engine_;

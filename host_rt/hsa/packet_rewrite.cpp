@@ -176,8 +176,10 @@ bool DispatchRewrite::instrument(HsaDispatch &live, const Replacement &choice,
   const bool counts = (choice.info->modes() & FADE_MODE_COUNTS) != 0 ||
                       runtime_.settings().workgroups.sample_executions > 1;
   HsaRing *ring = nullptr;
-  if (queue_->rings)
-    ring = queue_->rings->take(expectedBytes(), counts ? choice.info->siteCount() : 0);
+  if (queue_->rings && choice.info->hasNoStream())
+    ring = queue_->rings->take(0, {0, CounterCopies::of(choice.info->counterCount())});
+  else if (queue_->rings)
+    ring = queue_->rings->take(expectedBytes(), {counts ? choice.info->siteCount() : 0, {}});
   const auto block = ring ? ring->kernargs(choice.twin_kernargs->size()) : std::span<uint8_t>();
   if (block.empty()) {
     skip("all rings were in use (FADE_MEMORY)");
@@ -212,7 +214,7 @@ bool DispatchRewrite::observe(HsaDispatch &live) {
   // Of small rings there are as many as dispatches in flight, and each would get memory for counts.
   const uint64_t bytes = parts.instructions ? UINT64_MAX : expectedBytes();
   HsaRing *ring = queue_->rings
-                      ? queue_->rings->take(bytes, counts ? (*kernel)->info->siteCount() : 0)
+                      ? queue_->rings->take(bytes, {counts ? (*kernel)->info->siteCount() : 0, {}})
                       : nullptr;
   if (!ring) {
     skip("all rings were in use (FADE_MEMORY)");

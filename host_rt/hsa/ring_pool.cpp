@@ -61,7 +61,7 @@ RingPool::RingPool(const Agent &gpu, const Agent &host, const Settings &settings
 
 RingPool::~RingPool() = default;
 
-HsaRing *RingPool::take(uint64_t bytes, uint32_t counters) {
+HsaRing *RingPool::take(uint64_t bytes, const CounterRoom &counters) {
   std::unique_lock lock(mutex_);
   HsaRing *ring = bytes <= kSmallRing / 2 ? takeSmall(counters) : nullptr;
   if (!ring) ring = takeLarge(counters);
@@ -85,26 +85,26 @@ HsaRing *RingPool::take(uint64_t bytes, uint32_t counters) {
   return ring;
 }
 
-HsaRing *RingPool::takeLarge(uint32_t counters) {
+HsaRing *RingPool::takeLarge(const CounterRoom &counters) {
   HsaRing *ring = takeFree(free_large_, counters);
   return ring ? ring : makeRing(true);
 }
 
-HsaRing *RingPool::takeSmall(uint32_t counters) {
+HsaRing *RingPool::takeSmall(const CounterRoom &counters) {
   HsaRing *ring = takeFree(free_small_, counters);
   return ring ? ring : makeRing(false);
 }
 
 /// Among the latest that were given back, and so are still in caches, one that already counts as
 /// many sites.
-HsaRing *RingPool::takeFree(std::vector<HsaRing *> &list, uint32_t counters) {
+HsaRing *RingPool::takeFree(std::vector<HsaRing *> &list, const CounterRoom &counters) {
   constexpr std::ptrdiff_t looked_at = 8;
   if (list.empty()) return nullptr;
   const auto last = list.end() - 1;
   const auto stop = list.end() - std::min<std::ptrdiff_t>(looked_at, std::ssize(list));
   auto at = last;
-  while (at != stop && (*at)->counter_count_ != counters) --at;
-  if ((*at)->counter_count_ != counters) at = last;
+  while (at != stop && (*at)->counters_ != counters) --at;
+  if ((*at)->counters_ != counters) at = last;
   HsaRing *ring = *at;
   *at = *last;
   list.pop_back();
@@ -240,32 +240,35 @@ fade_control HsaRing::pristine() const {
   data_->describe(control);
   control.capacity_mask = capacity_ - 1;
   control.tail = reinterpret_cast<uint64_t>(host_memory_ + kTailOffset);
-  control.counters = counter_count_ ? reinterpret_cast<uint64_t>(device_counters_) : 0;
+  const auto counters = reinterpret_cast<uint64_t>(device_counters_);
+  control.counters = counters_.by_site != 0 ? counters : 0;
   control.sample_executions = std::max(1u, filter.sample_executions);
   control.sample_workgroups = filter.wantsAllWorkgroups() ? 0 : std::max(1u, filter.sample);
   std::ranges::copy(filter.first, control.first_workgroup);
   std::ranges::copy(filter.last, control.last_workgroup);
+  if (counters_.copies.copies != 0) counters_.copies.describe(control, counters);
   control.limit = capacity_;
   return control;
 }
 
 /// Prepares a ring that is not in use for so many counters. Seldom has to do anything.
-bool HsaRing::configure(uint32_t counters) {
-  if (is_configured_ && counters == counter_count_) return true;
+bool HsaRing::configure(const CounterRoom &counters) {
+  if (is_configured_ && counters == counters_) return true;
   is_configured_ = false; // until the device knows
   const HsaApi &api = hsaApi();
-  const std::size_t size = std::size_t{counters} * sizeof(fade_counter);
-  if (counters > counter_room_) {
+  const std::size_t total = counters.total(), size = total * sizeof(fade_counter);
+  if (total > counter_room_) {
     pool_.memory_.device.free(std::exchange(device_counters_, nullptr));
     pool_.memory_.host.free(std::exchange(host_counters_, nullptr));
-    counter_count_ = counter_room_ = 0;
+    counters_ = {};
+    counter_room_ = 0;
     device_counters_ = pool_.memory_.device.allocate(size);
     host_counters_ = pool_.memory_.host.allocate(size);
     if (!device_counters_ || !host_counters_) return false;
-    counter_room_ = counters;
+    counter_room_ = total;
   }
-  counter_count_ = counters;
-  if (counters != 0) {
+  counters_ = counters;
+  if (total != 0) {
     std::memset(host_counters_, 0, size);
     if (!ok(api.core.hsa_memory_copy_fn(device_counters_, host_counters_, size))) return false;
   }
@@ -287,7 +290,7 @@ std::span<uint8_t> HsaRing::kernargs(std::size_t size) {
 }
 
 std::span<const fade_counter> HsaRing::counters() const noexcept {
-  return {reinterpret_cast<const fade_counter *>(host_counters_), counter_count_};
+  return {reinterpret_cast<const fade_counter *>(host_counters_), counters_.total()};
 }
 
 // The copies are started here and looked at again later: the thread that drains must never wait for
@@ -307,9 +310,9 @@ bool HsaRing::fetchControl() noexcept {
   if (step_ == 1) {
     step_ = 2;
     if (!copy_.start(host_counters_, cpu, device_counters_, gpu,
-                     counter_count_ * sizeof(fade_counter))) {
+                     counters_.total() * sizeof(fade_counter))) {
       is_broken_ = true;
-      counter_count_ = 0; // they are not known
+      counters_ = {}; // they are not known
     }
   }
   if (!copy_.isDone()) return false;
@@ -347,11 +350,9 @@ bool HsaRing::recycle() noexcept {
   if (!copy_.isDone()) return false;
   if (step_ == 1) {
     step_ = 2;
-    if (counter_count_ != 0) {
-      std::memset(host_counters_, 0, counter_count_ * sizeof(fade_counter));
-      if (!copy_.start(device_counters_, gpu, host_counters_, cpu,
-                       counter_count_ * sizeof(fade_counter)))
-        is_broken_ = true;
+    if (const std::size_t size = counters_.total() * sizeof(fade_counter); size != 0) {
+      std::memset(host_counters_, 0, size);
+      if (!copy_.start(device_counters_, gpu, host_counters_, cpu, size)) is_broken_ = true;
     }
   }
   if (!copy_.isDone()) return false;

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "base/settings.h"
+#include "fade/block_counts.h"
 #include "hsa/agents.h"
 #include "hsa/allocations.h"
 #include "hsa/async_copy.h"
@@ -45,6 +46,15 @@ private:
 
 class HsaRing;
 
+/// What a dispatch counts: by site, or without a stream in several copies.
+struct CounterRoom {
+  uint32_t by_site = 0;
+  CounterCopies copies;
+
+  std::size_t total() const { return copies.copies != 0 ? copies.total() : by_site; }
+  bool operator==(const CounterRoom &) const = default;
+};
+
 class RingPool {
 public:
   /// How long a dispatch waits for a large ring while none is given back: longer than most kernels
@@ -55,20 +65,20 @@ public:
            AllocationTable &allocations, std::chrono::milliseconds patience = kPatience);
   ~RingPool();
 
-  /// A ring for about so many bytes of records, and with room for the counts of so many sites (0:
-  /// nothing is counted). If it has to be a large one and all are in use, waits as long as
-  /// dispatches come to an end. Null if there is no ring at all.
-  HsaRing *take(uint64_t bytes, uint32_t counters);
+  /// A ring for about so many bytes of records, and with room for counters. If it has to be a large
+  /// one and all are in use, waits as long as dispatches come to an end. Null if there is no ring
+  /// at all.
+  HsaRing *take(uint64_t bytes, const CounterRoom &counters);
   /// Before the runtime is shut down: the signals of rings that are not in use.
   void destroySignals();
 
 private:
   friend class HsaRing;
-  HsaRing *takeFree(std::vector<HsaRing *> &list, uint32_t counters);
+  HsaRing *takeFree(std::vector<HsaRing *> &list, const CounterRoom &counters);
   HsaRing *makeRing(bool large);
   HsaRing *makeRing(bool large, Transport transport);
-  HsaRing *takeLarge(uint32_t counters);
-  HsaRing *takeSmall(uint32_t counters);
+  HsaRing *takeLarge(const CounterRoom &counters);
+  HsaRing *takeSmall(const CounterRoom &counters);
   /// Rings in device memory cannot be read: there will be no more of them.
   void avoidDeviceMemory();
   void giveBack(HsaRing &ring);
@@ -120,7 +130,7 @@ private:
   bool makeData();
   void release();
   void destroySignals() noexcept;
-  bool configure(uint32_t counters);
+  bool configure(const CounterRoom &counters);
   fade_control pristine() const;
   OwnMemory &controlMemory() {
     return transport_ == Transport::device ? pool_.memory_.copied : pool_.memory_.device;
@@ -139,9 +149,9 @@ private:
   std::byte *kernarg_memory_ = nullptr;
   std::size_t kernarg_size_ = 0;
   ControlBlock *staging_ = nullptr; ///< in host_memory_
-  uint32_t counter_count_ = 0;      ///< in use
-  uint32_t counter_room_ = 0;
-  bool is_configured_ = true; ///< the device has the configuration for counter_count_
+  CounterRoom counters_;            ///< in use
+  std::size_t counter_room_ = 0;
+  bool is_configured_ = true; ///< the device has the configuration for counters_
   std::byte *device_counters_ = nullptr;
   std::byte *host_counters_ = nullptr;
   AsyncCopy copy_;

@@ -2,6 +2,7 @@
 
 #include "base/diagnostics.h"
 #include "base/quiet_thread.h"
+#include "fade/block_counts.h"
 
 #include <algorithm>
 
@@ -450,6 +451,14 @@ bool Collector::freeDone(Streaming &s) {
   return any;
 }
 
+/// What kernels without a stream have counted is put in order, by site.
+void Collector::keepCounters(DispatchRecord &record, std::span<const fade_counter> counters) {
+  if (record.kernel->hasNoStream())
+    record.setCounters(countersBySite(record.kernel->sites()->table, counters));
+  else
+    record.setCounters({counters.begin(), counters.end()});
+}
+
 /// The kernel has ended and the control block is here. True once the analysis has the dispatch.
 bool Collector::finish(Streaming &s) {
   Ring &ring = *s.live->ring;
@@ -469,7 +478,7 @@ bool Collector::finish(Streaming &s) {
   if (s.full * 2 > s.watched) view.flags |= FADE_DISPATCH_HOST_BOUND;
   view.dropped = ring.control().dropped;
   if (!s.is_lost && s.live->record->counters.empty() && !ring.counters().empty())
-    s.live->record->setCounters({ring.counters().begin(), ring.counters().end()});
+    keepCounters(*s.live->record, ring.counters());
   if ((view.flags & FADE_DISPATCH_HAS_TIMES) == 0) s.live->readTimes(view);
   if (!analysis_.end(s.live->record)) return false;
   in_flight_.fetch_sub(1, std::memory_order_relaxed);

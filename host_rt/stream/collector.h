@@ -159,6 +159,7 @@ private:
   void letWavesPass(Streaming &s);
   bool drain(Streaming &s);
   bool freeDone(Streaming &s);
+  static void keepCounters(DispatchRecord &record, std::span<const fade_counter> counters);
   bool finish(Streaming &s);
   void giveUp() noexcept;
   bool isSettled(uint64_t wanted);

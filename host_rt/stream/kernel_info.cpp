@@ -1,5 +1,7 @@
 #include "stream/kernel_info.h"
 
+#include "fade/block_counts.h"
+
 #include <utility>
 
 namespace fade {
@@ -19,8 +21,11 @@ KernelInfo::KernelInfo(std::shared_ptr<const KernelIdentity> identity,
   view_.sites_file = sites_->file.c_str();
   const SiteTable &table = sites_->table;
   for (const fade_site_kernel &kernel : table.kernels())
-    if (table.string(kernel.name) == symbol() || table.string(kernel.clone) == symbol())
+    if (table.string(kernel.name) == symbol() || table.string(kernel.clone) == symbol()) {
       modes_ = kernel.modes;
+      has_no_stream_ = (kernel.flags & FADE_KERNEL_NO_STREAM) != 0;
+    }
+  if (has_no_stream_) counter_count_ = fade::counterCount(table);
 }
 
 uint32_t KernelInfo::siteCount() const {

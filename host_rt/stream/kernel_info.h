@@ -48,11 +48,16 @@ public:
   uint32_t siteCount() const;
   /// FADE_MODE_* of its instrumented form.
   uint32_t modes() const { return modes_; }
+  /// Its instrumented form writes no records, only counters, so many in each copy of them.
+  bool hasNoStream() const { return has_no_stream_; }
+  uint32_t counterCount() const { return counter_count_; }
 
 private:
   std::shared_ptr<const KernelIdentity> identity_;
   std::shared_ptr<const ModuleSites> sites_;
   uint32_t modes_ = 0;
+  bool has_no_stream_ = false;
+  uint32_t counter_count_ = 0;
   fade_kernel view_{};
 };
 

@@ -25,7 +25,8 @@
  *
  * In PTX the kernel FADE_CLONE_PREFIX K has the parameters of K and behind them the address.
  *
- * The address may be null: the clone then records nothing. */
+ * The address may be null: the clone then records nothing. Not so for a clone without a stream
+ * (FADE_KERNEL_NO_STREAM in sites.h), which reads fade_control.copies when it ends. */
 #ifndef FADE_CLONE_H
 #define FADE_CLONE_H
 

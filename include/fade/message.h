@@ -307,6 +307,9 @@ typedef struct fade_counter {
 #define FADE_CONTROL_SAMPLE_EXECUTIONS 2u /* record one in sample_executions; needs counters */
 #define FADE_CONTROL_SEGMENTED 4u         /* the ring is in device memory; needs `written` */
 
+/* fade_control.copy_mask: not all workgroups are wanted, see sample_workgroups */
+#define FADE_COPY_FILTERED 0x80000000u
+
 /* The control block, aligned to 128. The host writes all of it before the dispatch; the
  * configuration does not change while the kernel runs. What waves write lives in cache lines of its
  * own. */
@@ -325,7 +328,12 @@ typedef struct fade_control {
   fade_u32 last_workgroup[3];
   fade_u64 written;       /* address of u64[segments], in device memory; 0: not segmented */
   fade_u32 segment_shift; /* a segment has 1 << segment_shift bytes */
-  fade_u32 reserved_0[11];
+  fade_u32 reserved_0[3];
+  /* twins without a stream (FADE_KERNEL_NO_STREAM): fade_counter[copies][counters], see sites.h */
+  fade_u64 copies;
+  fade_u32 copy_size; /* in bytes */
+  fade_u32 copy_mask; /* copies, a power of two, less 1, and FADE_COPY_FILTERED */
+  fade_u32 reserved_4[4];
   /* offset 128 */
   fade_u64 head; /* bytes reserved since the dispatch began */
   fade_u64 reserved_1[15];
@@ -354,6 +362,7 @@ FADE_STATIC_ASSERT(__builtin_offsetof(fade_wave_end, wave) == 24);
 FADE_STATIC_ASSERT(__builtin_offsetof(fade_wave_end, time) == 32);
 FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, first_workgroup) == 48);
 FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, written) == 72);
+FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, copies) == 96);
 FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, head) == 128);
 FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, limit) == 256);
 FADE_STATIC_ASSERT(__builtin_offsetof(fade_control, waves) == 392);

@@ -133,6 +133,7 @@ inline const char *SiteTable::checkReferences() const {
       return "a site refers to a kernel that is not there";
     if (s.block != FADE_NO_INDEX && s.block >= sites().size())
       return "a site refers to a block that is not there";
+    if (s.counter > sites().size()) return "a site refers to a counter that is not there";
     if (s.first_line > allLines().size() || s.line_count > allLines().size() - s.first_line)
       return "a site refers to lines that are not there";
   }

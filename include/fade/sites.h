@@ -102,7 +102,10 @@
 #define FADE_INSTRUCTION_PER_WAVE 2u /* operations are the wave's, whichever lanes are active */
 
 /* fade_site_kernel.flags */
-#define FADE_KERNEL_REPLACES 1u /* mode=replace: name and clone are the same */
+#define FADE_KERNEL_REPLACES 1u  /* mode=replace: name and clone are the same */
+#define FADE_KERNEL_NO_STREAM 2u /* it writes no records, only counters: fade_control.copy_mask */
+#define FADE_KERNEL_WAVE32 4u    /* the size of its waves, where the compiler knew it */
+#define FADE_KERNEL_WAVE64 8u
 
 typedef struct fade_sites {
   fade_u64 magic;
@@ -141,7 +144,7 @@ typedef struct fade_site {
   fade_u32 kernel;                 /* index; FADE_NO_INDEX in functions that kernels may share */
   fade_u32 block;                  /* accesses: site of their block, if blocks are instrumented */
   fade_u32 first_line, line_count; /* blocks: the source lines the block holds */
-  fade_u32 reserved;
+  fade_u32 counter; /* blocks: 1 + index of their counter; 0: it has the index of the site */
 } fade_site;
 
 typedef struct fade_site_frame {

@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include <fade/block_counts.h>
 #include <fade/clone.h>
 #include <fade/observer.h>
 
@@ -303,6 +304,8 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
   std::size_t site_count = 0;
   for (const SiteTable &table : tables_) site_count = std::max(site_count, table.sites().size());
   auto counters = device_.allocate<fade_counter>(site_count + 1);
+  const auto layout = CounterCopies::of(counterCount(tables_.front()));
+  auto copies = device_.allocate<fade_counter>(layout.total() + 1);
   auto written = device_.allocate<uint64_t>(FADE_RING_SEGMENTS);
   auto control = device_.allocate<fade_control>(1);
   lock.unlock();
@@ -320,6 +323,7 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
     c.last_workgroup[i] = stream.last[i];
   }
   c.limit = stream.capacity;
+  layout.describe(c, copies.va);
   const bool segmented = (stream.flags & FADE_CONTROL_SEGMENTED) != 0;
   if (segmented) {
     c.written = written.va;
@@ -384,6 +388,8 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
   out.dropped = c.dropped;
   out.stats = result.stats;
   out.counters.assign(counters.data, counters.data + site_count);
+  if (layout.counters != 0)
+    out.counters = countersBySite(tables_.front(), {copies.data, layout.total()});
   return out;
 }
 

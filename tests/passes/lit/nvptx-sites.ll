@@ -21,10 +21,10 @@ define ptx_kernel void @second(ptr addrspace(1) %p) #0 {
 attributes #0 = { "target-cpu"="sm_80" }
 
 ; TWO: table source={{.*}}nvptx-sites.ll target=sm_80 modes=1 options=kernels=^first$
-; TWO-NEXT: kernel 0 first twin=__fade_first at :0 modes=1 flags=0
+; TWO-NEXT: kernel 0 first twin=__fade_first at :0 modes=1 flags=4
 ; TWO-NEXT: site 0 store global 4 writes at :0:0 in first kernel=0 block=-
 ; TWO-NEXT: table source={{.*}}nvptx-sites.ll target=sm_80 modes=2 options=blocks;kernels=^second$
-; TWO-NEXT: kernel 0 second twin=__fade_second at :0 modes=2 flags=0
+; TWO-NEXT: kernel 0 second twin=__fade_second at :0 modes=2 flags=4
 ; TWO-NEXT: site 0 block
 ; TWO-NOT: table
 

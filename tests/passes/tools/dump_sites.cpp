@@ -61,6 +61,7 @@ void print(const fade::SiteTable &t) {
                 spaceName(s.space), s.size, flagNames(s.flags).c_str(), text(s.file).c_str(),
                 s.line, s.column, text(s.function).c_str(), index(s.kernel).c_str(),
                 index(s.block).c_str());
+    if (s.counter != 0) std::printf(" counter=%u", s.counter - 1);
     for (uint32_t f = s.inlined_at; f != FADE_NO_INDEX; f = t.frames()[f].parent)
       std::printf(" < %s:%u:%u in %s", text(t.frames()[f].file).c_str(), t.frames()[f].line,
                   t.frames()[f].column, text(t.frames()[f].function).c_str());

@@ -1,0 +1,146 @@
+#include "CounterPlan.h"
+
+#include "Compat.h"
+
+#include "llvm/ADT/PostOrderIterator.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/AssumptionCache.h"
+#include "llvm/Analysis/CFG.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/PostDominators.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+
+namespace fade {
+
+namespace {
+
+constexpr uint64_t most_lanes = 64;
+
+class Planner {
+public:
+  Planner(Function &function, bool is_left_anywhere)
+      : function_(function), is_left_anywhere_(is_left_anywhere), dominators_(function),
+        post_dominators_(function), loops_(dominators_) {
+    dominators_.updateDFSNumbers();
+    post_dominators_.updateDFSNumbers();
+    using Order = ReversePostOrderTraversal<const Function *>;
+    const Order order(&function);
+    is_irreducible_ =
+        containsIrreducibleCFG<const BasicBlock *, const Order, const LoopInfo>(order, loops_);
+  }
+
+  CounterPlan plan(ArrayRef<BasicBlock *> blocks);
+
+private:
+  const BasicBlock *classOf(const BasicBlock &block);
+  Counter describe(BasicBlock &block, const BasicBlock &first);
+  uint64_t mostRuns(const Loop *loop);
+
+  Function &function_;
+  const bool is_left_anywhere_;
+  DominatorTree dominators_;
+  PostDominatorTree post_dominators_;
+  LoopInfo loops_;
+  bool is_irreducible_ = false;
+  DenseMap<const BasicBlock *, const BasicBlock *> classes_;
+  DenseMap<const Loop *, uint64_t> runs_;
+};
+
+// The first block of those that are run as often as this one.
+const BasicBlock *Planner::classOf(const BasicBlock &block) {
+  if (auto known = classes_.find(&block); known != classes_.end()) return known->second;
+  const BasicBlock *found = &block;
+  const Loop *loop = loops_.getLoopFor(&block);
+  const auto *node = is_irreducible_ || is_left_anywhere_ ? nullptr : dominators_.getNode(&block);
+  while (node && node->getIDom() && !(loop && loop->getHeader() == node->getBlock())) {
+    node = node->getIDom();
+    const BasicBlock *before = node->getBlock();
+    if (loops_.getLoopFor(before) != loop || !post_dominators_.dominates(&block, before)) continue;
+    found = classOf(*before);
+    break;
+  }
+  return classes_[&block] = found;
+}
+
+// How often a block in this loop can run in one call of the function, UINT64_MAX if that is not
+// known.
+uint64_t Planner::mostRuns(const Loop *loop) {
+  if (is_irreducible_) return UINT64_MAX;
+  uint64_t runs = 1;
+  for (; loop; loop = loop->getParentLoop()) {
+    const auto known = runs_.find(loop);
+    runs = known == runs_.end() ? UINT64_MAX : SaturatingMultiply(runs, known->second);
+  }
+  return runs;
+}
+
+Counter Planner::describe(BasicBlock &block, const BasicBlock &first) {
+  Counter counter;
+  counter.block = &block;
+  const Loop *loop = loops_.getLoopFor(&block);
+  counter.depth = loop ? loop->getLoopDepth() : is_irreducible_ ? 1 : 0;
+  counter.is_once = counter.depth == 0;
+  counter.is_entry = &first == &function_.getEntryBlock() && counter.is_once;
+  const uint64_t runs = mostRuns(loop);
+  counter.wide_entries = runs > UINT32_MAX;
+  counter.wide_lanes = runs > UINT32_MAX / most_lanes;
+  return counter;
+}
+
+CounterPlan Planner::plan(ArrayRef<BasicBlock *> blocks) {
+  if (!loops_.empty() && !is_irreducible_) {
+    TargetLibraryInfoImpl known_functions;
+    TargetLibraryInfo library(known_functions);
+    AssumptionCache assumptions(function_);
+    ScalarEvolution evolution(function_, library, assumptions, dominators_, loops_);
+    for (const Loop *loop : loops_.getLoopsInPreorder())
+      if (const auto *most =
+              dyn_cast<SCEVConstant>(evolution.getConstantMaxBackedgeTakenCount(loop)))
+        if (most->getAPInt().getActiveBits() < 64)
+          runs_[loop] = most->getAPInt().getZExtValue() + 1;
+  }
+  CounterPlan plan;
+  DenseMap<const BasicBlock *, unsigned> of_class;
+  // In the order of dominance, so that a class is counted where it begins.
+  ReversePostOrderTraversal<Function *> order(&function_);
+  SmallPtrSet<const BasicBlock *, 16> wanted(blocks.begin(), blocks.end());
+  auto add = [&](BasicBlock *block) {
+    const BasicBlock *first = classOf(*block);
+    const auto [entry, added] =
+        of_class.try_emplace(first, static_cast<unsigned>(plan.counters.size()));
+    if (added) plan.counters.push_back(describe(*block, *first));
+    plan.counter_of[block] = entry->second;
+    wanted.erase(block);
+  };
+  for (BasicBlock *block : order)
+    if (wanted.contains(block)) add(block);
+  for (BasicBlock *block : blocks) // those that nothing leads to
+    if (wanted.contains(block)) add(block);
+  return plan;
+}
+
+} // namespace
+
+void CounterPlan::reorder(ArrayRef<unsigned> order) {
+  SmallVector<Counter, 16> sorted;
+  SmallVector<unsigned, 16> now(order.size());
+  for (const unsigned before : order) {
+    now[before] = static_cast<unsigned>(sorted.size());
+    sorted.push_back(counters[before]);
+  }
+  counters = std::move(sorted);
+  for (auto &[block, counter] : counter_of) counter = now[counter];
+}
+
+CounterPlan planCounters(Function &function, ArrayRef<BasicBlock *> blocks, bool is_left_anywhere) {
+  return Planner(function, is_left_anywhere).plan(blocks);
+}
+
+} // namespace fade

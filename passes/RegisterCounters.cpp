@@ -1,0 +1,245 @@
+// Counting blocks of a kernel in scalar registers of AMD GPUs, and adding them up in memory when
+// the wave ends.
+//
+// No value of the compiler can be counted up in a branch that only some lanes take: what the lanes
+// outside of it see is the old one. So the counters are registers that the compiler does not know
+// of: it is told that it has fewer, and those above are ours. Functions that are called save them
+// like all others from s30 on. What a block costs is written as assembly:
+//
+//   not in a loop   s_bcnt1 lanes, exec                 how many; that it ran follows if there are
+//   any in a loop       s_bcnt1 sum, exec; s_addc entries, entries, 0; s_add lanes, lanes, sum
+//
+// and one more instruction for each of the two if 32 bits may be too few.
+#include "Compat.h"
+#include "Target.h"
+#include "WaveCounters.h"
+
+#include "fade/message.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/Instructions.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace llvm;
+
+namespace fade {
+
+namespace {
+
+// The registers that are ours end below this. On gfx9 a wave with more than 96, VCC and others
+// included, would leave less room for other waves.
+unsigned endOfRegisters(unsigned major) { return major == 9 ? 90 : 100; }
+// What is left to the compiler is enough for most kernels; it can spill to lanes of vector
+// registers.
+constexpr unsigned most_registers = 38;
+// Of a memory instruction, on the processor that takes the fewest bits for it.
+constexpr uint32_t largest_offset = 2047 - 8;
+// Part of what "amdgpu-num-sgpr" counts; the registers that the compiler may use are fewer.
+constexpr unsigned least_reserved = 2;
+
+std::string scalar(unsigned number) { return "s" + std::to_string(number); }
+
+// One line of assembly.
+std::string line(const Twine &text) { return (text + "\n").str(); }
+
+class RegisterCounters : public WaveCounters {
+public:
+  RegisterCounters(unsigned major, unsigned wave_size) : major_(major), wave_size_(wave_size) {}
+
+  unsigned assign(CounterPlan &plan) override;
+  void count(Function &kernel, const CounterPlan &plan) override;
+  void flush(Instruction &end, Value *address, uint32_t first) override;
+
+private:
+  struct Place { // numbers of registers, 0: none
+    unsigned lanes = 0, lanes_high = 0, entries = 0, entries_high = 0;
+  };
+
+  std::string exec() const { return wave_size_ == 64 ? "exec" : "exec_lo"; }
+  std::string countLanes(unsigned to) const;
+  std::string flushText(unsigned from, unsigned to, uint32_t first) const;
+  void insert(Instruction &before, const std::string &text) const;
+
+  const unsigned major_;
+  const unsigned wave_size_;
+  unsigned lowest_ = 0, sum_ = 0; // of our registers
+  SmallVector<Place, 16> places_; // of the counters that have one
+};
+
+unsigned RegisterCounters::assign(CounterPlan &plan) {
+  SmallVector<unsigned, 16> order(plan.counters.size()), with, without;
+  std::iota(order.begin(), order.end(), 0u);
+  llvm::sort(order, [&](unsigned a, unsigned b) {
+    const unsigned x = plan.counters[a].depth, y = plan.counters[b].depth;
+    return x != y ? x > y : a < b;
+  });
+  places_.clear();
+  unsigned next = endOfRegisters(major_);
+  const unsigned end = next - most_registers;
+  sum_ = --next;
+  for (const unsigned i : order) {
+    const Counter &counter = plan.counters[i];
+    const unsigned needed =
+        counter.is_once ? 1 : 2 + (counter.wide_entries ? 1 : 0) + (counter.wide_lanes ? 1 : 0);
+    if (next < end + needed) {
+      without.push_back(i);
+      continue;
+    }
+    with.push_back(i);
+    Place place;
+    place.lanes = --next;
+    if (!counter.is_once) place.entries = --next;
+    if (!counter.is_once && counter.wide_entries) place.entries_high = --next;
+    if (!counter.is_once && counter.wide_lanes) place.lanes_high = --next;
+    places_.push_back(place);
+  }
+  lowest_ = next;
+  with.append(without.begin(), without.end());
+  plan.reorder(with);
+  return static_cast<unsigned>(places_.size());
+}
+
+std::string RegisterCounters::countLanes(unsigned to) const {
+  return line("s_bcnt1_i32_b" + Twine(wave_size_) + " " + scalar(to) + ", " + exec());
+}
+
+// A statement that the compiler moves nowhere. The highest of our registers is declared as written,
+// so that the kernel is known to use it.
+void RegisterCounters::insert(Instruction &before, const std::string &text) const {
+  IRBuilder<> builder(&before);
+  auto *type = FunctionType::get(builder.getInt32Ty(), false);
+  CallInst *call = builder.CreateCall(type, InlineAsm::get(type, StringRef(text).rtrim(),
+                                                           "={" + scalar(sum_) + "},~{scc}",
+                                                           /*hasSideEffects=*/true));
+  call->addFnAttr(Attribute::Convergent);
+  call->addFnAttr(Attribute::NoUnwind);
+}
+
+void RegisterCounters::count(Function &kernel, const CounterPlan &plan) {
+  kernel.addFnAttr("amdgpu-num-sgpr", std::to_string(lowest_ + least_reserved));
+  std::string start; // in the entry block, which runs with all lanes
+  SmallVector<unsigned, 32> zero;
+  for (size_t i = 0; i < places_.size(); ++i) {
+    const Place &place = places_[i];
+    const Counter &counter = plan.counters[i];
+    if (counter.is_entry) {
+      start += countLanes(place.lanes);
+      continue;
+    }
+    for (const unsigned number : {place.lanes, place.lanes_high, place.entries, place.entries_high})
+      if (number != 0) zero.push_back(number);
+    std::string text = countLanes(counter.is_once ? place.lanes : sum_);
+    auto add = [&](const char *instruction, unsigned to, const std::string &value) {
+      text += line(Twine(instruction) + " " + scalar(to) + ", " + scalar(to) + ", " + value);
+    };
+    if (!counter.is_once) {
+      add("s_addc_u32", place.entries, "0"); // one, unless no lane is active
+      if (place.entries_high != 0) add("s_addc_u32", place.entries_high, "0");
+      add("s_add_u32", place.lanes, scalar(sum_));
+      if (place.lanes_high != 0) add("s_addc_u32", place.lanes_high, "0");
+    }
+    insert(*counter.block->getFirstInsertionPt(), text);
+  }
+  llvm::sort(zero);
+  for (size_t i = 0; i < zero.size(); ++i) {
+    const bool pair = zero[i] % 2 == 0 && i + 1 < zero.size() && zero[i + 1] == zero[i] + 1;
+    if (pair)
+      start += line("s_mov_b64 s[" + Twine(zero[i]) + ":" + Twine(zero[i] + 1) + "], 0");
+    else
+      start += line("s_mov_b32 " + scalar(zero[i]) + ", 0");
+    i += pair;
+  }
+  if (!start.empty()) insert(*kernel.getEntryBlock().getFirstInsertionPt(), start);
+}
+
+// The places from..to, no more than a wave has lanes: each lane adds one of them. v[0:1] are
+// entries, v[2:3] lanes beyond the first of each, v4 the offset.
+std::string RegisterCounters::flushText(unsigned from, unsigned to, uint32_t first) const {
+  const unsigned count = to - from;
+  const std::string width = std::to_string(wave_size_);
+  std::string text;
+  auto write = [&](unsigned to_register, unsigned value, unsigned place) {
+    text += line("v_writelane_b32 v" + Twine(to_register) + ", " + scalar(value) + ", " +
+                 Twine(place - from));
+  };
+  if (count == wave_size_)
+    text += line("s_mov_b" + width + " " + exec() + ", -1");
+  else
+    text += line("s_bfm_b" + width + " " + exec() + ", " + Twine(count) + ", 0");
+  text += line("v_mbcnt_lo_u32_b32 v4, -1, 0");
+  if (count > 32) text += line("v_mbcnt_hi_u32_b32 v4, -1, v4");
+  uint32_t offset = first * sizeof(fade_counter);
+  if (offset > largest_offset) {
+    text += line("s_mov_b32 " + scalar(sum_) + ", " + Twine(offset));
+    text += line("v_lshl_add_u32 v4, v4, 4, " + scalar(sum_));
+    offset = 0;
+  } else {
+    text += line("v_lshlrev_b32 v4, 4, v4");
+  }
+  // Of those outside of loops only the lanes are known. They are all different from 0 or the
+  // block did not run.
+  bool any = false;
+  for (unsigned i = from; i < to; ++i) {
+    if (places_[i].entries != 0) continue;
+    if (any)
+      write(2, places_[i].lanes, i);
+    else
+      text += line("v_mov_b32 v2, " + scalar(places_[i].lanes));
+    any = true;
+  }
+  if (any) {
+    text += line("v_min_u32 v0, 1, v2");
+    text += line(Twine(major_ == 9 ? "v_sub_u32" : "v_sub_nc_u32") + " v2, v2, v0");
+  }
+  text += line("v_mov_b32 v1, 0");
+  text += line("v_mov_b32 v3, 0");
+  for (unsigned i = from; i < to; ++i) {
+    const Place &place = places_[i];
+    if (place.entries == 0) continue;
+    auto subtract = [&](const char *instruction, unsigned number, const std::string &value) {
+      text +=
+          line(Twine(instruction) + " " + scalar(number) + ", " + scalar(number) + ", " + value);
+    };
+    subtract("s_sub_u32", place.lanes, scalar(place.entries));
+    if (place.lanes_high != 0)
+      subtract("s_subb_u32", place.lanes_high,
+               place.entries_high != 0 ? scalar(place.entries_high) : "0");
+    write(2, place.lanes, i);
+    write(0, place.entries, i);
+    if (place.lanes_high != 0) write(3, place.lanes_high, i);
+    if (place.entries_high != 0) write(1, place.entries_high, i);
+  }
+  const char *add = major_ >= 11 ? "global_atomic_add_u64" : "global_atomic_add_x2";
+  text += line(Twine(add) + " v4, v[0:1], $0 offset:" + Twine(offset));
+  text += line(Twine(add) + " v4, v[2:3], $0 offset:" + Twine(offset + 8));
+  return text;
+}
+
+void RegisterCounters::flush(Instruction &end, Value *address, uint32_t first) {
+  IRBuilder<> builder(&end);
+  auto *type = FunctionType::get(builder.getVoidTy(), {builder.getInt64Ty()}, false);
+  const auto count = static_cast<unsigned>(places_.size());
+  std::string text;
+  for (unsigned from = 0; from < count; from += wave_size_)
+    text += flushText(from, std::min(from + wave_size_, count), first + from);
+  CallInst *call = builder.CreateCall(
+      type,
+      InlineAsm::get(type, StringRef(text).rtrim(),
+                     "s,~{v0},~{v1},~{v2},~{v3},~{v4},~{scc},~{memory}", /*hasSideEffects=*/true),
+      {address});
+  call->addFnAttr(Attribute::Convergent);
+  call->addFnAttr(Attribute::NoUnwind);
+}
+
+} // namespace
+
+std::unique_ptr<WaveCounters> makeRegisterCounters(const Module &module) {
+  const unsigned major = processorMajor(targetProcessor(module)), wave_size = waveSize(module);
+  if (wave_size == 0 || major < 9 || major > 12) return nullptr;
+  return std::make_unique<RegisterCounters>(major, wave_size);
+}
+
+} // namespace fade

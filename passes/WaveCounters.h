@@ -1,0 +1,43 @@
+// Counting blocks where a wave keeps its values, and adding up in memory when it ends.
+#pragma once
+
+#include "CounterPlan.h"
+
+#include <memory>
+
+namespace llvm {
+class Function;
+class Instruction;
+class Module;
+class Value;
+} // namespace llvm
+
+namespace fade {
+
+class Target;
+
+class WaveCounters {
+public:
+  // Null if there is no way for the module's target, or it is not known well enough.
+  static std::unique_ptr<WaveCounters> of(const llvm::Module &module, const Target &target);
+  virtual ~WaveCounters();
+
+  // Finds room for counters of a kernel, for those in inner loops first, and puts these in front of
+  // the plan. Returns how many they are; the others are counted otherwise.
+  virtual unsigned assign(CounterPlan &plan) = 0;
+  // Code that counts.
+  virtual void count(llvm::Function &kernel, const CounterPlan &plan) = 0;
+  // Code before an instruction behind which the wave ends. Adds what was counted to the counters
+  // at `address`, an i64 that is the same in all lanes; those of the plan are in a row from `first`
+  // on. Not every wave that ends comes by.
+  virtual void flush(llvm::Instruction &end, llvm::Value *address, uint32_t first) = 0;
+  // Code before an instruction behind which the wave ends, where every wave comes by.
+  virtual void rejoin(llvm::Instruction &end) { (void)end; }
+  // After all of this.
+  virtual void finish(llvm::Function &kernel) { (void)kernel; }
+};
+
+std::unique_ptr<WaveCounters> makeRegisterCounters(const llvm::Module &module);
+std::unique_ptr<WaveCounters> makeThreadCounters(const llvm::Module &module, const Target &target);
+
+} // namespace fade

@@ -1,0 +1,123 @@
+// Counts that take no stream are those of the stream, block by block.
+#include "cases.h"
+#include "extent.h"
+
+#include <fade/clone.h>
+
+#include <gtest/gtest.h>
+
+#include <bit>
+
+namespace {
+
+using namespace fade::test;
+
+struct Build {
+  const char *arch, *level, *size;
+};
+std::ostream &operator<<(std::ostream &out, const Build &b) {
+  return out << b.arch << "_" << b.level << "_" << b.size;
+}
+
+std::string object(const char *mode, const std::string &file, const Build &b) {
+  return std::string(KERNELS_DIR "/") + mode + "_" + file + "_" + b.arch + "_" + b.level + "_" +
+         b.size + ".hsaco";
+}
+
+std::vector<Case> pathCases() {
+  std::vector<Case> cases;
+  for (const char *name :
+       {"nested", "collatz", "irreducible", "ends_early", "uniform_loop", "never_ends_well",
+        "calls_in_loops", "many_blocks", "many_blocks_in_a_loop", "busy_registers"})
+    cases.push_back({name, "paths", {name, {256, 1, 1}, {64, 1, 1}}, [](Data &d) {
+                       const auto in = d.add(random<int>(264, 1000, 7));
+                       return Arguments().add(in).add(d.add(zeros<int>(256)));
+                     }});
+  return cases;
+}
+
+struct Counts {
+  uint64_t entries = 0, lanes = 0;
+  bool operator==(const Counts &) const = default;
+};
+std::ostream &operator<<(std::ostream &out, const Counts &c) {
+  return out << c.entries << " entries, " << c.lanes << " lanes";
+}
+
+std::vector<Counts> counted(const Recorded &recorded) {
+  std::vector<Counts> out;
+  for (const fade_counter &c : recorded.counters)
+    out.push_back({c.entries, c.entries + c.more_lanes});
+  return out;
+}
+
+std::vector<Counts> streamed(const Recorded &recorded, std::size_t sites) {
+  std::vector<Counts> out(sites);
+  for (const auto &block : recorded.blocks) {
+    ++out[block.site].entries;
+    out[block.site].lanes += unsigned(std::popcount(block.mask));
+  }
+  return out;
+}
+
+class CountsOf : public testing::TestWithParam<Build> {
+protected:
+  // Both in turn: what was counted, and what the records of the same blocks say.
+  static void compare(const std::string &file, const std::vector<Case> &cases,
+                      const Stream &stream = {}) {
+    Session counts(GetParam().arch, object("counts", file, GetParam()));
+    Session blocks(GetParam().arch, object("blocks", file, GetParam()));
+    ASSERT_EQ(counts.sites().sites().size(), blocks.sites().sites().size());
+    for (const Case &c : cases) {
+      if (c.file != file) continue;
+      Data counted_data(counts.device()), streamed_data(blocks.device());
+      const Recorded by_counts = counts.runTwin(c.launch, c.arguments(counted_data), stream);
+      const Recorded by_blocks = blocks.runTwin(c.launch, c.arguments(streamed_data), stream);
+      EXPECT_TRUE(by_counts.bytes.empty()) << c.name;
+      EXPECT_EQ(counted_data.contents(), streamed_data.contents()) << c.name;
+      const auto a = counted(by_counts), b = streamed(by_blocks, a.size());
+      uint64_t entries = 0;
+      for (const Counts &counts_of_block : a) entries += counts_of_block.entries;
+      EXPECT_EQ(entries, by_blocks.blocks.size()) << c.name;
+      EXPECT_GE(entries, by_blocks.waves.size()) << c.name; // each has a first block
+      for (std::size_t i = 0; i < a.size(); ++i)
+        EXPECT_EQ(a[i], b[i]) << c.name << " block " << i << ", line "
+                              << counts.sites().sites()[i].line;
+    }
+  }
+};
+
+TEST_P(CountsOf, BlocksAreThoseOfTheStream) { compare("basic", basicCases()); }
+TEST_P(CountsOf, BlocksAreThoseOfTheStreamOnAllPaths) { compare("paths", pathCases()); }
+
+TEST_P(CountsOf, WorkgroupsThatAreNotWantedAreNotCounted) {
+  Stream some;
+  some.sample_workgroups = 1;
+  some.first = {1, 0, 0};
+  some.last = {2, 9, 9};
+  compare("paths", pathCases(), some);
+  some.sample_workgroups = 3;
+  some.first = {0, 0, 0};
+  compare("basic", {findCase("volumes"), findCase("recursion")}, some);
+}
+
+std::string nameOf(const testing::TestParamInfo<Build> &info) {
+  return std::string(info.param.arch) + "_" + info.param.level + "_" + info.param.size;
+}
+
+std::vector<Build> builds() {
+  std::vector<Build> out;
+  for (const char *arch : {"gfx90a", "gfx942", "gfx1030", "gfx1100"})
+    for (const char *level : {"O0", "O2"})
+      for (const char *size : {"default", "wave64"}) {
+        const bool is_90a = arch == std::string("gfx90a");
+        const bool is_gfx9 = is_90a || arch == std::string("gfx942");
+        if (level == std::string("O0") && !is_90a && !fade::extent::is_long) continue;
+        if (size == std::string("wave64") && (is_gfx9 || !fade::extent::is_long)) continue;
+        out.push_back({arch, level, size});
+      }
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(Builds, CountsOf, testing::ValuesIn(builds()), nameOf);
+
+} // namespace
