@@ -224,6 +224,11 @@ void BlockCounts::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *c
       blocks[i].executions = counter.entries;
       blocks[i].lanes = counter.entries + counter.more_lanes;
     }
+  for (std::size_t i = 0; i < dispatch.clocks().size() && i < blocks.size(); ++i)
+    if (isBlock(table->sites()[i]) && table->sites()[i].size != 0 && blocks[i].timed == 0) {
+      blocks[i].clocks = dispatch.clocks()[i];
+      blocks[i].timed = blocks[i].executions;
+    }
   if (sink().isJson()) writeJson(dispatch, blocks, wave_size);
   if (sink().isCsv()) writeCsv(dispatch, blocks, wave_size);
   if (!sink().isText()) return;
@@ -369,7 +374,7 @@ std::string BlockCounts::lineText(const KernelTotal &total) {
 void BlockCounts::report() {
   const Paint paint(sink().hasColor());
   constexpr auto nothing =
-      "  no block was recorded: compile with FADE_INSTRUMENT='accesses;blocks'\n";
+      "  no block was recorded: compile with FADE_INSTRUMENT=times or 'accesses;blocks'\n";
   for (const auto &[id, total] : kernels)
     sink().write(
         paint(Tone::bold, "BlockCounts") + ": " +

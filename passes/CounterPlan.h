@@ -32,6 +32,9 @@ struct Counter {
 struct CounterPlan {
   llvm::SmallVector<Counter, 16> counters;
   llvm::DenseMap<const llvm::BasicBlock *, unsigned> counter_of; // index, for the blocks asked for
+  // Blocks whose time is measured, each from its start to its end; one counter each, behind the
+  // others.
+  llvm::SmallVector<llvm::BasicBlock *, 16> timed;
 
   // Puts the counters into another order: the one that was number order[i] becomes number i.
   void reorder(llvm::ArrayRef<unsigned> order);

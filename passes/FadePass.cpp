@@ -33,7 +33,7 @@ class ModuleInstrumentation {
 public:
   ModuleInstrumentation(Module &module, Target &target, const Options &options)
       : module_(module), target_(target), options_(options),
-        cloner_(module, target, omissions_, !hasNoStream()), table_(module) {}
+        cloner_(module, target, omissions_, !options_.hasNoStream()), table_(module) {}
 
   // Returns whether the module was changed.
   Expected<bool> run();
@@ -42,10 +42,9 @@ private:
   void instrumentKernel(Function &kernel, Instrumenter &instrumenter);
   void instrumentClone(Clone &clone, uint32_t kernel, Instrumenter &instrumenter);
   void countClone(Clone &clone, uint32_t kernel, Instrumenter &instrumenter);
-  // Whether twins count and do nothing else.
-  bool hasNoStream() const { return options_.modes == FADE_MODE_COUNTS; }
   uint32_t kernelFlags() const;
   bool isLeftAnywhere() const;
+  bool endsWithin(Function &function) const;
   void warnIfNothingFits(bool found_kernels) const;
 
   Module &module_;
@@ -60,8 +59,8 @@ private:
 uint32_t ModuleInstrumentation::kernelFlags() const {
   const unsigned size = waveSize(module_);
   return (options_.replace ? FADE_KERNEL_REPLACES : 0) |
-         (hasNoStream() ? FADE_KERNEL_NO_STREAM : 0) | (size == 32 ? FADE_KERNEL_WAVE32 : 0) |
-         (size == 64 ? FADE_KERNEL_WAVE64 : 0);
+         (options_.hasNoStream() ? FADE_KERNEL_NO_STREAM : 0) |
+         (size == 32 ? FADE_KERNEL_WAVE32 : 0) | (size == 64 ? FADE_KERNEL_WAVE64 : 0);
 }
 
 // Whether waves may end in functions that kernels call. Lanes that end one by one, as on NVIDIA
@@ -76,23 +75,40 @@ bool ModuleInstrumentation::isLeftAnywhere() const {
   return false;
 }
 
+// Whether a wave may end in a block that, by its last instruction, goes on.
+bool ModuleInstrumentation::endsWithin(Function &function) const {
+  for (BasicBlock &block : function) {
+    const Instruction &end = endOf(block, target_);
+    if (&end != block.getTerminator() && !isa<UnreachableInst>(end.getNextNode())) return true;
+  }
+  return false;
+}
+
 // Counts without a stream: some blocks, from which the others follow.
 void ModuleInstrumentation::countClone(Clone &clone, uint32_t kernel, Instrumenter &instrumenter) {
   SmallVector<BasicBlock *, 16> blocks;
   for (BasicBlock &block : *clone.function)
     if (isInScope(*block.getTerminator(), options_)) blocks.push_back(&block);
-  CounterPlan plan = planCounters(*clone.function, blocks, is_left_anywhere_);
+  CounterPlan plan =
+      planCounters(*clone.function, blocks, is_left_anywhere_ || endsWithin(*clone.function));
+  if (clone.is_kernel && (options_.modes & FADE_MODE_TIMES))
+    plan.timed.assign(blocks.begin(), blocks.end());
   instrumenter.assignCounters(clone, plan, is_left_anywhere_);
-  const uint32_t first = table_.addCounters(static_cast<uint32_t>(plan.counters.size()));
+  const auto counts = static_cast<uint32_t>(plan.counters.size());
+  const uint32_t first = table_.addCounters(counts + static_cast<uint32_t>(plan.timed.size()));
+  DenseMap<const BasicBlock *, uint32_t> clocks;
+  for (size_t i = 0; i < plan.timed.size(); ++i)
+    clocks[plan.timed[i]] = 1 + first + counts + static_cast<uint32_t>(i);
   for (BasicBlock *block : blocks)
-    table_.addBlock(*block, kernel, 1 + first + plan.counter_of.find(block)->second);
+    table_.addBlock(*block, kernel, 1 + first + plan.counter_of.find(block)->second,
+                    clocks.lookup(block));
   instrumenter.countWithoutStream(clone, plan, first);
   blocks_recorded += blocks.size();
 }
 
 void ModuleInstrumentation::instrumentClone(Clone &clone, uint32_t kernel,
                                             Instrumenter &instrumenter) {
-  if (hasNoStream()) return countClone(clone, kernel, instrumenter);
+  if (options_.hasNoStream()) return countClone(clone, kernel, instrumenter);
   // Find everything before anything is added.
   std::vector<Access> accesses;
   if (options_.modes & FADE_MODE_ACCESSES)

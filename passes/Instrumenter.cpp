@@ -172,6 +172,7 @@ void Instrumenter::keepCounters(Clone &clone, IRBuilder<> &builder, Value *addre
 void Instrumenter::assignCounters(const Clone &clone, CounterPlan &plan, bool is_left_anywhere) {
   const bool waits = clone.is_kernel && !is_left_anywhere && wave_counters_;
   in_wave_ = waits ? wave_counters_->assign(plan) : 0;
+  if (!waits) plan.timed.clear();
 }
 
 // Puts code before the end of a wave, which runs unless the wave is not to be counted. Returns the
@@ -235,13 +236,14 @@ void Instrumenter::countWithoutStream(Clone &clone, const CounterPlan &plan, uin
     for (unsigned i = in_wave_; i < plan.counters.size(); ++i)
       countBlock(clone, *plan.counters[i].block, first + i);
   }
-  if (in_wave_ == 0) return;
+  if (in_wave_ == 0 && plan.timed.empty()) return;
   wave_counters_->count(*clone.function, plan);
   for (Instruction *end : ends) {
     wave_counters_->rejoin(*end);
     Value *address = nullptr;
     Instruction *code = beforeEnd(as_called, *end, address);
-    wave_counters_->flush(*code, address, first);
+    wave_counters_->flush(*code, address, first,
+                          first + static_cast<uint32_t>(plan.counters.size()));
   }
   wave_counters_->finish(*clone.function);
 }

@@ -18,7 +18,7 @@ namespace fade {
 namespace {
 
 constexpr char known[] =
-    "accesses, blocks, counts, kernel, off, mode=twin|replace, kernels=REGEX, "
+    "accesses, blocks, counts, kernel, times, off, mode=twin|replace, kernels=REGEX, "
     "scope=[FILE][:LINE[-LINE],...] or @LIST, spaces=global+flat+lds+constant, inline=N";
 
 Error mistake(const Twine &what) {
@@ -112,6 +112,7 @@ Error parseItem(StringRef item, Options &options) {
                             .Case("blocks", FADE_MODE_BLOCKS)
                             .Case("counts", FADE_MODE_COUNTS)
                             .Case("kernel", FADE_MODE_KERNEL)
+                            .Case("times", FADE_MODE_TIMES | FADE_MODE_COUNTS)
                             .Default(0);
   options.modes |= mode;
   if (mode != 0) return Error::success();
@@ -166,6 +167,9 @@ Expected<Options> Options::parse(StringRef text) {
     if (Error error = parseItem(item, options)) return std::move(error);
   }
   if (options.modes == 0) options.modes = FADE_MODE_ACCESSES;
+  if ((options.modes & FADE_MODE_TIMES) && !options.hasNoStream())
+    return mistake("'times' cannot be combined with accesses, blocks or kernel: writing records "
+                   "takes longer than what would be measured");
   if (options.spaces == 0)
     options.spaces = 1u << FADE_SPACE_FLAT | 1u << FADE_SPACE_GLOBAL | 1u << FADE_SPACE_LDS;
   return options;
@@ -175,6 +179,8 @@ Expected<Options> Options::fromEnvironment() {
   const char *text = std::getenv("FADE_INSTRUMENT");
   return parse(text ? text : "");
 }
+
+bool Options::hasNoStream() const { return (modes & ~(FADE_MODE_COUNTS | FADE_MODE_TIMES)) == 0; }
 
 bool Options::wantsKernel(StringRef symbol) const {
   return !kernels || kernels->match(symbol) || kernels->match(demangle(symbol.str()));

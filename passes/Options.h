@@ -36,6 +36,8 @@ struct Options {
   // What FADE_INSTRUMENT says, accesses if it is not set.
   static llvm::Expected<Options> fromEnvironment();
 
+  // Whether instrumented kernels only count, and write no records.
+  bool hasNoStream() const;
   bool wantsKernel(llvm::StringRef symbol) const;
   bool wantsSpace(unsigned space) const { return space < 32 && (spaces >> space & 1) != 0; }
   bool wantsPlace(llvm::StringRef path, unsigned line) const;

@@ -34,7 +34,7 @@ public:
 
   unsigned assign(CounterPlan &plan) override;
   void count(Function &kernel, const CounterPlan &plan) override;
-  void flush(Instruction &end, Value *address, uint32_t first) override;
+  void flush(Instruction &end, Value *address, uint32_t first, uint32_t first_time) override;
   void rejoin(Instruction &end) override;
   void finish(Function &kernel) override;
 
@@ -52,9 +52,12 @@ private:
   static Value *isFirst(IRBuilder<> &builder);
   Value *sum(IRBuilder<> &builder, Value *each) const;
   Sums sums(IRBuilder<> &builder, const Place &place) const;
+  void time(BasicBlock &block, AllocaInst *sum);
+  void addWords(Instruction &end, ArrayRef<Value *> words, Value *address);
 
   const Target &target_;
   SmallVector<Place, 16> places_;
+  SmallVector<AllocaInst *, 16> times_; // clocks of blocks
   SmallVector<AllocaInst *, 32> variables_;
   Value *lanes_ = nullptr; // those that the warp began with
 };
@@ -80,6 +83,7 @@ unsigned ThreadCounters::assign(CounterPlan &plan) {
   });
   plan.reorder(order);
   places_.clear();
+  times_.clear();
   variables_.clear();
   places_.resize(std::min<size_t>(order.size(), most_counters));
   return static_cast<unsigned>(places_.size());
@@ -109,6 +113,10 @@ void ThreadCounters::count(Function &kernel, const CounterPlan &plan) {
     places_[i].lanes = variable(start, type);
     if (!counter.is_once) places_[i].entries = variable(start, type);
   }
+  for (BasicBlock *block : plan.timed) {
+    times_.push_back(variable(start, start.getInt64Ty()));
+    time(*block, times_.back());
+  }
   for (size_t i = 0; i < places_.size(); ++i) {
     const Counter &counter = plan.counters[i];
     Instruction *at = &*counter.block->getFirstInsertionPt();
@@ -133,10 +141,26 @@ void ThreadCounters::rejoin(Instruction &end) {
   target_.rejoin(builder, lanes_);
 }
 
-// Of all threads, i64. In pieces of 16 bits, whose sums fit into 32.
+// Of the threads that come by together the first measures.
+void ThreadCounters::time(BasicBlock &block, AllocaInst *sum) {
+  auto readClock = [](IRBuilder<> &builder) {
+    return assembly(builder, builder.getInt64Ty(), "mov.u64 $0, %clock64;", "=l", {});
+  };
+  Instruction *at = &*block.getFirstInsertionPt();
+  if (&block == &block.getParent()->getEntryBlock()) at = cast<Instruction>(lanes_)->getNextNode();
+  IRBuilder<> builder(at);
+  Value *start = readClock(builder);
+  builder.SetInsertPoint(&endOf(block, target_));
+  Value *took = builder.CreateSub(readClock(builder), start);
+  Type *i64 = builder.getInt64Ty();
+  Value *once = builder.CreateMul(took, builder.CreateZExt(isFirst(builder), i64));
+  builder.CreateStore(builder.CreateAdd(builder.CreateLoad(i64, sum), once), sum);
+}
+
+// Of all threads, i64. In pieces whose sums fit into 32 bits.
 Value *ThreadCounters::sum(IRBuilder<> &builder, Value *each) const {
   Type *i32 = builder.getInt32Ty(), *i64 = builder.getInt64Ty();
-  constexpr unsigned piece = 16;
+  constexpr unsigned piece = 26;
   Value *total = builder.getInt64(0);
   for (unsigned shift = 0; shift < each->getType()->getIntegerBitWidth(); shift += piece) {
     Value *part = builder.CreateAnd(builder.CreateZExtOrTrunc(builder.CreateLShr(each, shift), i32),
@@ -168,17 +192,33 @@ void addWord(IRBuilder<> &builder, Value *address, Value *value) {
            "l,l,~{memory}", {address, value});
 }
 
-void ThreadCounters::flush(Instruction &end, Value *address, uint32_t first) {
+void ThreadCounters::flush(Instruction &end, Value *address, uint32_t first, uint32_t first_time) {
   static_assert(sizeof(fade_counter) == 2 * sizeof(uint64_t));
   IRBuilder<> builder(&end);
-  Type *i64 = builder.getInt64Ty();
-  address = builder.CreateAdd(address, builder.getInt64(uint64_t{first} * sizeof(fade_counter)));
+  auto counterAt = [&](uint32_t i) {
+    return builder.CreateAdd(address, builder.getInt64(uint64_t{i} * sizeof(fade_counter)));
+  };
   SmallVector<Value *, 32> words;
   for (const Place &place : places_) {
     const Sums all = sums(builder, place);
     words.push_back(all.entries);
     words.push_back(builder.CreateSub(all.lanes, all.entries));
   }
+  SmallVector<Value *, 32> clocks;
+  for (AllocaInst *time : times_) {
+    clocks.push_back(sum(builder, builder.CreateLoad(builder.getInt64Ty(), time)));
+    clocks.push_back(builder.getInt64(0));
+  }
+  Value *at = counterAt(first), *times_at = counterAt(first_time);
+  addWords(end, words, at);
+  addWords(end, clocks, times_at);
+}
+
+// Adds words to those at an address.
+void ThreadCounters::addWords(Instruction &end, ArrayRef<Value *> words, Value *address) {
+  if (words.empty()) return;
+  IRBuilder<> builder(&end);
+  Type *i64 = builder.getInt64Ty();
   Value *lane = target_.laneId(builder);
   auto wordAt = [&](Value *number) {
     return builder.CreateAdd(address, builder.CreateMul(builder.CreateZExt(number, i64),

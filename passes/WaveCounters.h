@@ -23,21 +23,27 @@ public:
   virtual ~WaveCounters();
 
   // Finds room for counters of a kernel, for those in inner loops first, and puts these in front of
-  // the plan. Returns how many they are; the others are counted otherwise.
+  // the plan. Returns how many they are; the others are counted otherwise. Blocks for whose time
+  // there is no room are taken out of the plan.
   virtual unsigned assign(CounterPlan &plan) = 0;
   // Code that counts.
   virtual void count(llvm::Function &kernel, const CounterPlan &plan) = 0;
   // Code before an instruction behind which the wave ends. Adds what was counted to the counters
-  // at `address`, an i64 that is the same in all lanes; those of the plan are in a row from `first`
-  // on. Not every wave that ends comes by.
-  virtual void flush(llvm::Instruction &end, llvm::Value *address, uint32_t first) = 0;
+  // at `address`, an i64 that is the same in all lanes: those of the plan are in a row from `first`
+  // on, those of times from `first_time` on. Not every wave that ends comes by.
+  virtual void flush(llvm::Instruction &end, llvm::Value *address, uint32_t first,
+                     uint32_t first_time) = 0;
   // Code before an instruction behind which the wave ends, where every wave comes by.
   virtual void rejoin(llvm::Instruction &end) { (void)end; }
   // After all of this.
   virtual void finish(llvm::Function &kernel) { (void)kernel; }
 };
 
-std::unique_ptr<WaveCounters> makeRegisterCounters(const llvm::Module &module);
+// The instruction behind which nothing of the block runs.
+llvm::Instruction &endOf(llvm::BasicBlock &block, const Target &target);
+
+std::unique_ptr<WaveCounters> makeRegisterCounters(const llvm::Module &module,
+                                                   const Target &target);
 std::unique_ptr<WaveCounters> makeThreadCounters(const llvm::Module &module, const Target &target);
 
 } // namespace fade

@@ -14,7 +14,7 @@ uint64_t instructions(const fade::sim::DispatchStats &stats) { return stats.tota
 void measure(const std::string &arch, const std::string &kernel) {
   const Case &c = findCase(kernel);
   bool first = true;
-  for (const char *mode : {"accesses", "blocks", "counts", "kernel"}) {
+  for (const char *mode : {"accesses", "blocks", "counts", "kernel", "times"}) {
     Session session(arch, KERNELS_DIR "/cost-" + arch + "-" + mode + ".hsaco", 1);
     Data data(session.device());
     const Arguments arguments = c.arguments(data);
@@ -32,7 +32,7 @@ void measure(const std::string &arch, const std::string &kernel) {
     const Recorded twin = session.runTwin(c.launch, arguments);
     const KernelNeeds needs = session.needs(FADE_CLONE_PREFIX + kernel);
     const auto count = instructions(twin.stats);
-    std::printf("| %s | %s | %s | %llu | %.1f | %zu | %u | %u |\n", arch.c_str(), kernel.c_str(),
+    std::printf("| %s | %s | %s | %llu | %.2f | %zu | %u | %u |\n", arch.c_str(), kernel.c_str(),
                 mode, static_cast<unsigned long long>(count),
                 double(count) / double(instructions(original.stats)), twin.bytes.size(),
                 needs.vgprs, needs.scratch);

@@ -77,6 +77,6 @@ private:
 std::vector<Workload> makeWorkloads(Backend &backend, uint32_t shared, bool large);
 
 // The modes that the kernels are compiled with, besides none.
-inline constexpr const char *kModes[] = {"accesses", "blocks", "counts", "kernel"};
+inline constexpr const char *kModes[] = {"accesses", "blocks", "counts", "kernel", "times"};
 
 } // namespace fade::silicon

@@ -274,6 +274,7 @@ Result runTwin(CudaBackend &backend, const Workload &w, const Instrumented &m, T
   const auto launch = w.launch(backend, backend.function(m.module, clone.c_str()), ring.control());
   ring.read(*launch, {}, [&](std::span<const std::byte> piece) { trace.add(piece); });
   Outcome outcome = ring.outcome();
+  const std::vector<uint64_t> clocks = clocksBySite(*m.table, outcome.counters);
   if (!has_stream) outcome.counters = countersBySite(*m.table, outcome.counters);
 
   r.errors = trace.errors();
@@ -297,6 +298,10 @@ Result runTwin(CudaBackend &backend, const Workload &w, const Instrumented &m, T
       r.blocks.push_back({site.line, trace.block(i), trace.wavesAt(i)});
     else
       r.blocks.push_back({site.line, {c.entries, c.entries + c.more_lanes}, 0});
+    if (m.mode == "times" && (c.entries != 0) != (clocks[i] != 0))
+      r.errors.push_back("block " + std::to_string(i) + " was entered " +
+                         std::to_string(c.entries) + " times and took " +
+                         std::to_string(clocks[i]) + " clocks");
   }
   if (!r.blocks.empty() && r.blocks.front().count.lanes != w.threads())
     r.errors.push_back("the first block was entered by " +
@@ -336,7 +341,8 @@ unsigned runFive(CudaBackend &backend, Report &report, const std::string &artefa
       Result recorded;
       for (const Instrumented &m : modes) {
         Result r = runTwin(backend, w, m, transport, result);
-        if (m.mode == "counts") compareBlocks(recorded, r, w.name == "matmul", r);
+        if (m.mode == "counts" || m.mode == "times")
+          compareBlocks(recorded, r, w.name == "matmul", r);
         failed += !r.errors.empty();
         Row row;
         row.text("result", r.errors.empty() ? "pass" : "FAIL").text("kernel", w.name, 16);

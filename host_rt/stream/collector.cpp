@@ -453,10 +453,10 @@ bool Collector::freeDone(Streaming &s) {
 
 /// What kernels without a stream have counted is put in order, by site.
 void Collector::keepCounters(DispatchRecord &record, std::span<const fade_counter> counters) {
-  if (record.kernel->hasNoStream())
-    record.setCounters(countersBySite(record.kernel->sites()->table, counters));
-  else
-    record.setCounters({counters.begin(), counters.end()});
+  if (!record.kernel->hasNoStream()) return record.setCounters({counters.begin(), counters.end()});
+  const SiteTable &table = record.kernel->sites()->table;
+  record.setCounters(countersBySite(table, counters));
+  record.setClocks(clocksBySite(table, counters));
 }
 
 /// The kernel has ended and the control block is here. True once the analysis has the dispatch.

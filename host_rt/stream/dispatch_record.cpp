@@ -33,4 +33,10 @@ void DispatchRecord::setCounters(std::vector<fade_counter> values) {
   view.counter_count = counters.size();
 }
 
+void DispatchRecord::setClocks(std::vector<uint64_t> values) {
+  clocks = std::move(values);
+  view.clocks = clocks.empty() ? nullptr : clocks.data();
+  view.clock_count = clocks.size();
+}
+
 } // namespace fade

@@ -34,6 +34,7 @@ struct DispatchRecord : Recycled<DispatchRecord> {
   std::shared_ptr<const std::string> variant;
   std::shared_ptr<const Allocations> allocations;
   std::vector<fade_counter> counters;
+  std::vector<uint64_t> clocks;
 
   // Filled in by the feeding thread as the stream comes in.
   std::unique_ptr<WaveTable> waves; ///< only when a handler wants it
@@ -52,6 +53,7 @@ struct DispatchRecord : Recycled<DispatchRecord> {
   void setVariant(std::shared_ptr<const std::string> text);
   void setAllocations(std::shared_ptr<const Allocations> all);
   void setCounters(std::vector<fade_counter> values);
+  void setClocks(std::vector<uint64_t> values);
 };
 
 } // namespace fade

@@ -38,7 +38,7 @@ enum class Kind : uint32_t {
   allocations = 3, ///< u64 count, fade_allocation each, their names: those that hold from here on
   begin = 4,       ///< see DispatchFields; an instrumented dispatch whose records follow
   records = 5,     ///< u64 dispatch, u64 position, records
-  end = 6,         ///< see DispatchFields, then u64 count, fade_counter each
+  end = 6,         ///< see DispatchFields, then u64 count, fade_counter each, u64 count, u64 each
   skipped = 7,     ///< strings kernel, reason
   finish = 8,      ///< the trace is whole
   filter = 9,      ///< u32 first[3], last[3], sample, sample_executions: see WorkgroupFilter

@@ -300,6 +300,13 @@ const char *Replay::end(trace::Reader in) {
   if (!counters->empty() && counters->size() != open.record->kernel->siteCount())
     return "counts that do not fit the site table";
   open.record->setCounters(std::move(*counters));
+  if (!in.rest().empty()) { // older recordings end here
+    auto clocks = in.takeArray<uint64_t>();
+    if (!clocks) return "a dispatch that is cut short";
+    if (!clocks->empty() && clocks->size() != open.record->kernel->siteCount())
+      return "clocks that do not fit the site table";
+    open.record->setClocks(std::move(*clocks));
+  }
   hand(open);
   if (began != open_.end()) open_.erase(began);
   return nullptr;

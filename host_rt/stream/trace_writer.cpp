@@ -115,6 +115,8 @@ void TraceWriter::dispatchLocked(Kind kind, const DispatchRecord &dispatch) {
   if (kind == Kind::end) {
     w.put(d.counter_count);
     w.putBytes(d.counters, d.counter_count * sizeof(fade_counter));
+    w.put(d.clock_count);
+    w.putBytes(d.clocks, d.clock_count * sizeof(fade_u64));
   }
   chunkLocked(kind, w.bytes());
 }

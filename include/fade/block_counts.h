@@ -17,7 +17,8 @@ namespace fade {
 // Counters of one copy.
 inline uint32_t counterCount(const SiteTable &table) {
   uint32_t count = 0;
-  for (const fade_site &site : table.sites()) count = std::max(count, site.counter);
+  for (const fade_site &site : table.sites())
+    count = std::max({count, site.counter, site.kind == FADE_SITE_BLOCK ? site.size : 0});
   return count;
 }
 
@@ -45,18 +46,38 @@ struct CounterCopies {
   }
 };
 
-// The counts by site, from all that was counted.
-inline std::vector<fade_counter> countersBySite(const SiteTable &table,
-                                                std::span<const fade_counter> copies) {
+// The sums of all copies.
+inline std::vector<fade_counter> addCopies(const SiteTable &table,
+                                           std::span<const fade_counter> copies) {
   const CounterCopies layout = CounterCopies::of(counterCount(table));
-  std::vector<fade_counter> sums(layout.stride), by_site(table.sites().size());
+  std::vector<fade_counter> sums(layout.stride);
   for (std::size_t i = 0; i < copies.size() && layout.stride != 0; ++i) {
     sums[i % layout.stride].entries += copies[i].entries;
     sums[i % layout.stride].more_lanes += copies[i].more_lanes;
   }
+  return sums;
+}
+
+// The counts by site, from all that was counted.
+inline std::vector<fade_counter> countersBySite(const SiteTable &table,
+                                                std::span<const fade_counter> copies) {
+  const std::vector<fade_counter> sums = addCopies(table, copies);
+  std::vector<fade_counter> by_site(table.sites().size());
   for (std::size_t i = 0; i < by_site.size(); ++i)
     if (const uint32_t counter = table.sites()[i].counter; counter != 0)
       by_site[i] = sums[counter - 1];
+  return by_site;
+}
+
+// The clocks by site; empty if none were counted.
+inline std::vector<uint64_t> clocksBySite(const SiteTable &table,
+                                          std::span<const fade_counter> copies) {
+  if ((table.modes() & FADE_MODE_TIMES) == 0) return {};
+  const std::vector<fade_counter> sums = addCopies(table, copies);
+  std::vector<uint64_t> by_site(table.sites().size());
+  for (std::size_t i = 0; i < by_site.size(); ++i)
+    if (const fade_site &site = table.sites()[i]; site.kind == FADE_SITE_BLOCK && site.size != 0)
+      by_site[i] = sums[site.size - 1].entries;
   return by_site;
 }
 

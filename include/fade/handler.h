@@ -155,6 +155,12 @@ public:
   std::span<const fade_counter> counters() const {
     return {dispatch_->counters, dispatch_->counter_count};
   }
+  // By site: clocks of blocks that were measured without a stream.
+  std::span<const fade_u64> clocks() const {
+    constexpr auto end = offsetof(fade_dispatch, clock_count) + sizeof dispatch_->clock_count;
+    if (dispatch_->size < end || !dispatch_->clocks) return {};
+    return {dispatch_->clocks, dispatch_->clock_count};
+  }
 
 private:
   const fade_dispatch *dispatch_;

@@ -127,6 +127,10 @@ typedef struct fade_dispatch {
   fade_u64 counter_count;
   /* Strings, each ended by zero, the first of them empty; demangled. Together with allocations. */
   const char *allocation_names;
+  /* Of blocks, by site: shader clocks of all their executions, added up; null if they were not
+   * measured (FADE_MODE_TIMES). Known in dispatch_end. */
+  const fade_u64 *clocks;
+  fade_u64 clock_count;
 } fade_dispatch;
 
 /* A piece of the stream of a dispatch. */

@@ -43,6 +43,7 @@
 #define FADE_MODE_KERNEL 4u        /* WAVE_END records; waves announce themselves in every mode */
 #define FADE_MODE_COUNTS 8u        /* block counts in fade_control.counters */
 #define FADE_MODE_INSTRUCTIONS 16u /* counts of all instructions there, by the software GPU */
+#define FADE_MODE_TIMES 32u        /* clocks of blocks there, without a stream; with COUNTS */
 
 /* fade_site.kind */
 #define FADE_SITE_BLOCK 1u
@@ -137,7 +138,8 @@ typedef struct fade_site {
   fade_u32 kind;
   fade_u32 flags;
   fade_u32 space;
-  fade_u32 size; /* bytes of each lane's access; 0 if FADE_SITE_HAS_LENGTH, and for blocks */
+  fade_u32 size; /* bytes of each lane's access; 0 if FADE_SITE_HAS_LENGTH. Blocks: 1 + index of
+                    the counter whose `entries` are their clocks; 0: their time is not known */
   fade_u32 file, line, column;
   fade_u32 function;               /* string: linkage name of the source function */
   fade_u32 inlined_at;             /* frame, or FADE_NO_INDEX */

@@ -388,8 +388,11 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
   out.dropped = c.dropped;
   out.stats = result.stats;
   out.counters.assign(counters.data, counters.data + site_count);
-  if (layout.counters != 0)
-    out.counters = countersBySite(tables_.front(), {copies.data, layout.total()});
+  if (layout.counters != 0) {
+    const std::span<const fade_counter> counted(copies.data, layout.total());
+    out.counters = countersBySite(tables_.front(), counted);
+    out.clocks = clocksBySite(tables_.front(), counted);
+  }
   return out;
 }
 

@@ -76,6 +76,7 @@ struct Recorded {
   std::vector<std::byte> bytes; // all records, one behind the other
   uint64_t dropped = 0;
   std::vector<fade_counter> counters;
+  std::vector<uint64_t> clocks; // of blocks, if they were measured
   sim::DispatchStats stats;
 };
 

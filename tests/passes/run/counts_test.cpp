@@ -101,6 +101,33 @@ TEST_P(CountsOf, WorkgroupsThatAreNotWantedAreNotCounted) {
   compare("basic", {findCase("volumes"), findCase("recursion")}, some);
 }
 
+// What the clock of the software GPU says depends on the machine, but it goes on.
+TEST(Times, BlocksThatRanTookTimeAndOthersDidNot) {
+  for (const char *arch : {"gfx90a", "gfx1100"}) {
+    const Build build{arch, "O2", "default"};
+    Session session(arch, object("times", "paths", build));
+    Session blocks(arch, object("blocks", "paths", build));
+    for (const Case &c : pathCases()) {
+      Data data(session.device()), other(blocks.device());
+      const Recorded timed = session.runTwin(c.launch, c.arguments(data));
+      const Recorded by_blocks = blocks.runTwin(c.launch, c.arguments(other));
+      EXPECT_EQ(data.contents(), other.contents()) << c.name;
+      const auto a = counted(timed), b = streamed(by_blocks, a.size());
+      EXPECT_EQ(a, b) << arch << " " << c.name;
+      ASSERT_EQ(timed.clocks.size(), a.size());
+      std::size_t measured = 0;
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        const fade_site &site = session.sites().sites()[i];
+        EXPECT_EQ(timed.clocks[i] != 0, a[i].entries != 0 && site.size != 0)
+            << arch << " " << c.name << " block " << i << ": " << timed.clocks[i] << " clocks, "
+            << a[i];
+        measured += timed.clocks[i] != 0;
+      }
+      EXPECT_GT(measured, 0u) << c.name;
+    }
+  }
+}
+
 std::string nameOf(const testing::TestParamInfo<Build> &info) {
   return std::string(info.param.arch) + "_" + info.param.level + "_" + info.param.size;
 }

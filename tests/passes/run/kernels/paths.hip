@@ -130,7 +130,7 @@ KERNEL busy_registers(const int *in, int *out) {
   for (int n = 0; n < (in[i] & 7); ++n)
 #pragma unroll
     for (int k = 0; k < 96; ++k) {
-      asm volatile("" : "+s"(s[k]));
+      asm volatile("" ::"s"(__builtin_amdgcn_readfirstlane(s[k])));
       sum += s[k] ^ n;
     }
   if (sum & 1) sum += in[i ^ 1];
