@@ -11,6 +11,9 @@ KINDS = {"add": ("^add", 1), "chase": ("^chase", 1), "dynamic_lds": ("dynamicLds
          "functions": ("callObjects", 1), "float_sum": ("floatSum", 1), "printf": ("^say", 1), "host_memory": ("hostMemory", 1),
          "scratch": ("scratch", 1), "recursion": ("recursion", 1), "gather": ("gather", 1), "heap": ("sumLists", 1),
          "cooperative": ("cooperative", 1), "graph": ("^add", 4), "streams": ("^add", 2), "wait_value": ("^add", 1), "mapped": ("^add", 1)}
+# This machine's device libraries let workgroups meet by the global wave sync, which newer versions of HIP no longer set up on
+# these: the programs themselves come to wrong results.
+MEETS = fade.HIP == 5 or fade.GPU not in ("gfx942", "gfx1100")
 ALONE = {"FADE_GPU_WORKERS": "1"}  # atomics in the same order each time
 
 
@@ -56,10 +59,10 @@ class Tests(fade.Test):
         self.kinds("chase", "variables", "host_memory", "heap", "float_sum", "gather")
 
     def test_launches_of_all_kinds_replay_the_same(self):
-        self.kinds("cooperative", "graph", "streams", "wait_value")
+        self.kinds(*(["cooperative"] if MEETS else []), "graph", "streams", "wait_value")
 
     def test_kernels_of_all_kinds_replay_the_same_through_rocr(self):
-        for name in ("add", "variables", "functions", "host_memory", "printf", "cooperative"):
+        for name in ["add", "variables", "functions", "host_memory", "printf"] + (["cooperative"] if MEETS else []):
             with self.subTest(name):
                 path = self.captured(name)
                 checked = self.replay(path, "--on", "gpu", "--check", "--iterations", "3")
@@ -293,9 +296,9 @@ class Tests(fade.Test):
                 fade.shutil.rmtree(self.captures)
 
     def test_a_minimised_capture_is_tried_through_rocr_if_that_is_wanted(self):
-        path, small = self.captured("cooperative"), self.path("small")
+        path, small = self.captured("variables"), self.path("small")
         done = self.replay(path, "--minimise", "-o", small, "--on", "gpu").stdout
-        self.assertRegex(done, r"^minimised cooperative.* pages touched.*\nreplayed cooperative.* on " + fade.GPU
+        self.assertRegex(done, r"^minimised variables.* pages touched.*\nreplayed variables.* on " + fade.GPU
                          + r": .*\ncheck: equal, [1-9]\d* pages? compared\n$")
 
     def test_a_page_that_was_left_out_is_named(self):
