@@ -1,5 +1,5 @@
-// A libamdhip64 that finds the GPU and then does nothing: its launches return success, and no packet
-// ever reaches a queue. For the tests of fadeprobe trace.
+// A libamdhip64 that finds the GPU and then does nothing: its launches return success, and no
+// packet ever reaches a queue. For the tests of fadeprobe trace.
 #include <cstddef>
 #include <cstdint>
 #include <hsa/hsa.h>
