@@ -100,7 +100,8 @@ CLI::App *addCcCommand(CLI::App &app, CompileOptions &options) {
       app.add_subcommand("cc", "compile with instrumented kernels: fadeprobe cc -- clang++ ...");
   command
       ->add_option("--instrument", options.instrument,
-                   "modes, kernels and places: 'accesses;blocks;kernels=REGEX;scope=FILE:10-40'")
+                   "modes, kernels and places: 'accesses;kernels=REGEX;scope=FILE:10-40' (default: "
+                   "'accesses;blocks', all that a report shows)")
       ->type_name("OPTIONS");
   return command;
 }
@@ -123,7 +124,10 @@ int runCc(const CompileOptions &options, const Words &command) {
   const Words compiler = compilerOf(command);
   const auto plugin = pluginFor(compiler);
   if (!plugin) return kUsageError;
-  if (!options.instrument.empty()) setenv("FADE_INSTRUMENT", options.instrument.c_str(), 1);
+  // Whatever a report shows, unless the user has chosen.
+  setenv("FADE_INSTRUMENT",
+         options.instrument.empty() ? "accesses;blocks" : options.instrument.c_str(),
+         options.instrument.empty() ? 0 : 1);
 
   Words words = compiler;
   for (const std::string &flag : flagsFor(*plugin, command)) words.push_back(flag);

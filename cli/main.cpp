@@ -10,6 +10,7 @@
 #include "report/command.h"
 #include "run.h"
 #include "trace/command.h"
+#include "triton.h"
 
 #include "fade/options.h"
 
@@ -28,7 +29,7 @@ public:
            "trace|control|log|check|capture|captures|import|replay|optimize|analyze|report|diff|"
            "inspect|"
            "doctor|"
-           "flags|cc "
+           "flags|cc|triton "
            "--help\n";
   }
 };
@@ -110,6 +111,8 @@ int main(int argc, char **argv) {
   fade::cli::CompileOptions compile;
   CLI::App *flags_command = fade::cli::addFlagsCommand(app, compile);
   CLI::App *cc_command = fade::cli::addCcCommand(app, compile);
+  fade::cli::TritonOptions triton;
+  CLI::App *triton_command = fade::cli::addTritonCommand(app, triton);
 
   // What stands behind "--" is the application's and none of our business.
   std::vector<std::string> words(argv + 1, argv + argc);
@@ -144,6 +147,7 @@ int main(int argc, char **argv) {
   if (doctor_command->parsed()) return fade::cli::runDoctor(doctor, application);
   if (flags_command->parsed()) return fade::cli::runFlags(compile);
   if (cc_command->parsed()) return fade::cli::runCc(compile, application);
+  if (triton_command->parsed()) return fade::cli::runTriton(triton, application);
   if (is_empty) {
     std::fputs(app.help().c_str(), stdout);
     return 0;

@@ -281,7 +281,8 @@ INLINE plan_t choose_encoding(lanes_t w) {
 
 // Any record of addresses. The first lane writes what all records have, the others their payload.
 INLINE void write_access(group_t group, control_t control, u32 wave, u32 site, u64 address,
-                         bool has_length, u64 length, bool may_be_segmented) {
+                         u32 kind, u64 length, bool may_be_segmented) {
+  const bool has_length = kind == FADE_RECORD_RANGE;
   lanes_t w = lanes_at(group, address);
   plan_t plan = choose_encoding(w);
   const u32 fixed_size = sizeof(fade_record) + (has_length ? 8 : 0);
@@ -311,7 +312,6 @@ INLINE void write_access(group_t group, control_t control, u32 wave, u32 site, u
     }
     if (plan.encoding == FADE_ENCODING_RAW) ((__global u64 *)payload)[element] = address;
   }
-  u32 kind = has_length ? FADE_RECORD_RANGE : FADE_RECORD_ACCESS;
   u64 header = FADE_HEADER(site, size / FADE_RECORD_ALIGN, kind, plan.encoding);
   bool segmented = may_be_segmented && is_segmented(control);
   // Scalar registers are few where there is a length, too. Without: 8 bytes of stack in
@@ -361,7 +361,7 @@ INLINE void record_access(group_t group, control_t control, u32 wave, u32 site, 
   address = (u64)middle.w << 32 | middle.z, wave = last.x;
   if (!LIKELY(is_empty(uncommon))) {
     u32 flags = config_of(control)->flags;
-    if (LIKELY(flags == 0)) write_access(group, control, wave, site, address, false, 0, false);
+    if (LIKELY(flags == 0)) write_access(group, control, wave, site, address, FADE_RECORD_ACCESS, 0, false);
     // An if-else would cost 1 instruction more per flat access on gfx1030 and gfx1100, and per
     // access with a ring in device memory on gfx90a and gfx1100.
     HIDE_UNIFORM(flags);
@@ -373,7 +373,7 @@ INLINE void record_access(group_t group, control_t control, u32 wave, u32 site, 
                            (i32)last.y};
         write_record(group, control, shared, line_header(site, (i32)last.y), is_segmented(control));
       } else {
-        write_access(group, control, wave, site, address, false, 0, true);
+        write_access(group, control, wave, site, address, FADE_RECORD_ACCESS, 0, true);
       }
     }
     writer = ~0u; // no lane writes the common record
@@ -431,7 +431,8 @@ INLINE void record_ranges(group_t all, control_t control, u32 wave, u32 site, u6
     group = part_of(group, same);
     if (same) {
       if (length != 0)
-        write_access(group, uniform_control(control), wave, site, address, true, length, true);
+        write_access(group, uniform_control(control), wave, site, address, FADE_RECORD_RANGE,
+                     length, true);
       done = 1;
     }
     // If the compiler knew that lanes leave after writing, it would write behind the loop, for all
@@ -455,6 +456,17 @@ ENTRY void __fade_rt_range_flat(control_t control, u32 wave, u32 site, u64 addre
   group_t group = enter(site);
   record_ranges(group, control, wave, site, flat_address(address),
                 is_private(address) ? 0 : length);
+  leave(group);
+}
+
+// ---- records of the kernel's author
+
+// The lanes' values are written as addresses are.
+ENTRY void __fade_rt_user(control_t control, u32 wave, u32 site, u64 value) {
+  if (!is_traced(wave)) return;
+  group_t group = enter(site);
+  if (!is_filtered(group, uniform_control(control), uniform(site)))
+    write_access(group, uniform_control(control), wave, site, value, FADE_RECORD_USER, 0, true);
   leave(group);
 }
 

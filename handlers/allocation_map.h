@@ -21,17 +21,28 @@ struct Allocation {
   bool on_host = false;
   uint64_t address = 0, size = 0;
   std::string variable; ///< its symbol, if it is a variable of the program
+  std::string origin;   ///< "main (app.cpp:12)": who made it
+  std::string argument; ///< "in": the kernel's argument that points to it
 
   Allocation() = default;
-  Allocation(const fade_allocation &from, std::string_view symbol)
+  Allocation(const fade_allocation &from, const fade::Dispatch &dispatch)
       : number(from.number), agent(from.agent), on_host(from.flags & FADE_ALLOCATION_ON_HOST),
-        address(from.address), size(from.size), variable(symbol) {}
+        address(from.address), size(from.size), variable(dispatch.nameOf(from)),
+        origin(dispatch.originOf(from)) {
+    for (std::size_t i = 0; i < dispatch.argumentCount(); ++i)
+      if (const fade_argument &given = dispatch.argument(i); given.allocation == number)
+        argument += (argument.empty() ? "" : ", ") +
+                    (*given.name ? std::string(given.name) : "argument " + std::to_string(i + 1));
+  }
 
-  /// "#3, 16 KiB of agent 1": by order or symbol, size and agent.
+  /// "#3 out, 16 KiB of agent 1 from main (app.cpp:12)": by order or symbol, the argument that it
+  /// was, size, agent and who made it.
   std::string name() const {
     if (number == 0) return "elsewhere";
-    return (variable.empty() ? "#" + std::to_string(number) : variable) + ", " + humanSize(size) +
-           " of agent " + std::to_string(agent) + (on_host ? " (host)" : "");
+    return (variable.empty() ? "#" + std::to_string(number) : variable) +
+           (argument.empty() ? "" : " " + argument) + ", " + humanSize(size) + " of agent " +
+           std::to_string(agent) + (on_host ? " (host)" : "") +
+           (origin.empty() ? "" : " from " + origin);
   }
 };
 
@@ -53,9 +64,7 @@ public:
     return last_;
   }
   const fade_allocation &operator[](uint32_t index) const { return allocations_[index - 1]; }
-  Allocation allocation(uint32_t index) const {
-    return {(*this)[index], dispatch_.nameOf((*this)[index])};
-  }
+  Allocation allocation(uint32_t index) const { return {(*this)[index], dispatch_}; }
 
 private:
   Stretch search(uint64_t address) const {

@@ -6,6 +6,7 @@
 // from block records (`blocks`). Records also tell times (until the wave's next block), which
 // executions were divergent (with fewer lanes than the wave has), and where waves split: the branch
 // at the end of a block sent only a part of its lanes to the block that the wave ran next.
+#include "log_histogram.h"
 #include "site_place.h"
 #include "source_text.h"
 #include "text_layout.h"
@@ -27,6 +28,7 @@ struct BlockStats {
   uint64_t executions = 0, lanes = 0;
   uint64_t recorded = 0, divergent = 0, splits = 0; // of those seen as records
   uint64_t timed = 0, clocks = 0;
+  LogHistogram spread; // of clocks
 
   void add(const BlockStats &other) {
     executions += other.executions;
@@ -36,6 +38,7 @@ struct BlockStats {
     splits += other.splits;
     timed += other.timed;
     clocks += other.clocks;
+    spread.add(other.spread);
   }
 };
 
@@ -78,6 +81,7 @@ struct BlockCounts : fade::Handler {
     const fade::Kernel *kernel = nullptr;
     uint32_t wave_size = 64;
     uint64_t dispatches = 0;
+    bool in_software = false; // clocks are this machine's
   };
 
   void dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const> shards);
@@ -86,6 +90,7 @@ struct BlockCounts : fade::Handler {
   void writeCsv(const fade::Dispatch &dispatch, std::span<const BlockStats> blocks,
                 uint32_t wave_size);
   void report();
+  void writeTimes(const KernelTotal &total) const;
   std::string blockText(const KernelTotal &total) const;
   std::string lineText(const KernelTotal &total);
 
@@ -108,6 +113,7 @@ void BlockCounts::Shard::one(const fade::Record &record) {
   if (at != waves.end() && at->second.in_block) {
     BlockStats &before = sites[at->second.block];
     before.clocks += record.clock() - at->second.clock;
+    before.spread.add(record.clock() - at->second.clock);
     ++before.timed;
     const uint64_t mask = at->second.mask;
     if (is_block && (record.mask() & mask) == record.mask() && record.mask() != mask)
@@ -128,6 +134,9 @@ void BlockCounts::Shard::one(const fade::Record &record) {
   at->second.clock = record.clock();
   at->second.in_block = true;
 }
+
+constexpr std::pair<const char *, unsigned> kPercentiles[] = {
+    {"p50", 50}, {"p90", 90}, {"p99", 99}};
 
 double laneShare(const BlockStats &stats, uint32_t wave_size) {
   const auto most = static_cast<double>(stats.executions) * wave_size;
@@ -231,11 +240,12 @@ void BlockCounts::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *c
     }
   if (sink().isJson()) writeJson(dispatch, blocks, wave_size);
   if (sink().isCsv()) writeCsv(dispatch, blocks, wave_size);
-  if (!sink().isText()) return;
+  if (sink().isCsv()) return;
   KernelTotal &total = kernels[dispatch.kernel().id()];
   total.kernel = &dispatch.kernel();
   total.wave_size = wave_size;
   ++total.dispatches;
+  total.in_software = total.in_software || dispatch.isInSoftware();
   total.blocks.resize(blocks.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) total.blocks[i].add(blocks[i]);
 }
@@ -321,6 +331,29 @@ std::string linesText(const std::vector<uint32_t> &lines) {
   return text.empty() ? "-" : text;
 }
 
+/// How the times of executions spread, over all dispatches.
+void BlockCounts::writeTimes(const KernelTotal &total) const {
+  fade::JsonWriter json;
+  json.object([&] {
+    json.field("type", "block_times");
+    json.field("version", FADE_REPORT_VERSION);
+    json.field("kernel", total.kernel->name());
+    json.field("software", total.in_software);
+    json.list("blocks", [&] {
+      for (std::size_t i = 0; i < total.blocks.size(); ++i)
+        if (const BlockStats &stats = total.blocks[i]; stats.timed != 0)
+          json.object([&] {
+            json.field("block", i);
+            json.field("executions", stats.timed);
+            json.field("clocks", stats.clocks);
+            for (const auto &[key, share] : kPercentiles)
+              json.field(key, stats.spread.percentile(share));
+          });
+    });
+  });
+  sink().write(json.take());
+}
+
 std::string BlockCounts::blockText(const KernelTotal &total) const {
   const fade::SiteTable &table = *total.kernel->sites();
   std::vector<std::size_t> order = blocksOf(*total.kernel, total.blocks);
@@ -328,8 +361,11 @@ std::string BlockCounts::blockText(const KernelTotal &total) const {
     const uint64_t x = total.blocks[a].executions, y = total.blocks[b].executions;
     return x != y ? x > y : a < b;
   });
-  TextTable text(
-      {"block", "lines", "executions", "lanes", "lane %", "divergent", "splits", "clocks"}, 2);
+  // Clocks of the software GPU are this machine's.
+  std::vector<TextTable::Cell> heads{"block",  "lines",     "executions", "lanes",
+                                     "lane %", "divergent", "splits"};
+  if (!total.in_software) heads.insert(heads.end(), {"clocks", "p50", "p99"});
+  TextTable text(heads, 2);
   for (const std::size_t i : order | std::views::take(rows)) {
     const fade_site &site = table.sites()[i];
     const SitePlace place = placeOfBlock(table, site);
@@ -338,15 +374,22 @@ std::string BlockCounts::blockText(const KernelTotal &total) const {
     const auto ifRecorded = [&](uint64_t n) {
       return stats.recorded ? TextTable::Cell(n) : TextTable::Cell("-");
     };
-    const double each = static_cast<double>(stats.clocks) / static_cast<double>(stats.timed);
-    text.row({placeText(place.file, place.line, 0, 22),
-              linesText(linesIn(table, site, place.file)),
-              stats.executions,
-              stats.lanes,
-              {percent(share), stats.executions ? toneOfPercent(share) : Tone::dim},
-              ifRecorded(stats.divergent),
-              ifRecorded(stats.splits),
-              stats.timed ? decimal(each) : std::string("-")});
+    std::vector<TextTable::Cell> cells{
+        placeText(place.file, place.line, 0, 22),
+        linesText(linesIn(table, site, place.file)),
+        stats.executions,
+        stats.lanes,
+        {percent(share), stats.executions ? toneOfPercent(share) : Tone::dim},
+        ifRecorded(stats.divergent),
+        ifRecorded(stats.splits)};
+    if (!total.in_software) {
+      const double each = static_cast<double>(stats.clocks) / static_cast<double>(stats.timed);
+      cells.emplace_back(stats.timed ? decimal(each) : std::string("-"));
+      for (const unsigned of : {50u, 99u})
+        cells.push_back(stats.timed ? TextTable::Cell(stats.spread.percentile(of))
+                                    : TextTable::Cell("-"));
+    }
+    text.row(std::move(cells));
   }
   if (order.size() > rows)
     text.below("  and " + plural(order.size() - rows, "block") + " more (rows=N shows more)\n");
@@ -372,6 +415,9 @@ std::string BlockCounts::lineText(const KernelTotal &total) {
 }
 
 void BlockCounts::report() {
+  if (sink().isJson())
+    for (const auto &[id, total] : kernels) writeTimes(total);
+  if (!sink().isText()) return;
   const Paint paint(sink().hasColor());
   constexpr auto nothing =
       "  no block was recorded: compile with FADE_INSTRUMENT=times or 'accesses;blocks'\n";

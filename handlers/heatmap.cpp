@@ -277,6 +277,8 @@ void writeAllocations(fade::JsonWriter &json, const HeatmapTotals &totals) {
         json.field("number", own.number);
         json.field("name", own.name());
         if (!own.variable.empty()) json.field("variable", own.variable);
+        if (!own.argument.empty()) json.field("argument", own.argument);
+        if (!own.origin.empty()) json.field("origin", own.origin);
         if (own.number != 0) {
           json.field("agent", own.agent);
           json.field("host", own.on_host);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fade/handler.h>
+#include <fade/kernel_name.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -82,34 +83,9 @@ inline std::string printable(std::string_view text) {
   return result;
 }
 
-/// The text with the inside of its outermost `open` ... `close` left out: "f<...>(int)".
-inline std::string withoutInside(const std::string &text, char open, char close) {
-  const auto from = text.find(open), to = text.rfind(close);
-  if (from == std::string::npos || to == std::string::npos || to < from + 5) return text;
-  return text.substr(0, from + 1) + "..." + text.substr(to);
-}
-/// A kernel's name in so many characters: its parameters go first, then its template arguments,
-/// then the middle.
+/// A kernel's name in so many characters.
 inline std::string shortName(std::string_view full, std::size_t width) {
-  std::string name = printable(full);
-  if (name.size() > width) {
-    // The parameters are the last pair of parentheses; there may be others in template arguments.
-    int depth = 0;
-    for (std::size_t i = name.size(); i-- > 0;) {
-      if (name[i] == ')') ++depth;
-      if (name[i] == '(' && --depth == 0) {
-        if (const auto end = name.rfind(')'); end > i + 4)
-          name = name.substr(0, i + 1) + "..." + name.substr(end);
-        break;
-      }
-    }
-  }
-  if (name.size() > width) name = withoutInside(name, '<', '>');
-  if (name.size() > width && width > 8) {
-    const std::size_t tail = (width - 3) / 2, head = width - 3 - tail;
-    name = name.substr(0, head) + "..." + name.substr(name.size() - tail);
-  }
-  return name;
+  return fade::shortKernelName(full, width);
 }
 
 /// "kernel.hip:12:5" in so many characters.

@@ -175,6 +175,7 @@ Expected<DeviceRuntime> DeviceRuntime::link(Module &module) {
   runtime.access_flat = get("access_flat");
   runtime.range = get("range");
   runtime.range_flat = get("range_flat");
+  runtime.user = get("user");
   return runtime;
 }
 

@@ -28,6 +28,7 @@ public:
   llvm::Function *access_flat = nullptr;
   llvm::Function *range = nullptr;
   llvm::Function *range_flat = nullptr;
+  llvm::Function *user = nullptr;
 
   // Takes out again what nobody calls.
   void removeUnused();

@@ -113,6 +113,7 @@ void ModuleInstrumentation::instrumentClone(Clone &clone, uint32_t kernel,
   std::vector<Access> accesses;
   if (options_.modes & FADE_MODE_ACCESSES)
     accesses = findAccesses(*clone.function, target_, options_, omissions_);
+  std::vector<UserRecord> users = findUserRecords(*clone.function, options_);
   SmallVector<BasicBlock *, 16> blocks;
   if (options_.modes & (FADE_MODE_BLOCKS | FADE_MODE_COUNTS))
     for (BasicBlock &block : *clone.function)
@@ -121,14 +122,16 @@ void ModuleInstrumentation::instrumentClone(Clone &clone, uint32_t kernel,
   // Block sites come first, so that accesses can name theirs.
   DenseMap<const BasicBlock *, uint32_t> block_sites;
   for (BasicBlock *block : blocks) block_sites[block] = table_.addBlock(*block, kernel);
-  std::vector<uint32_t> access_sites;
-  for (Access &access : accesses) {
-    const auto block = block_sites.find(access.instruction->getParent());
-    access.site.kernel = kernel;
-    access.site.block = block == block_sites.end() ? FADE_NO_INDEX : block->second;
-    access_sites.push_back(
-        table_.addSite(access.site, access.instruction->getDebugLoc().get(), *clone.original));
-  }
+  // What stands in a block names the block's site.
+  const auto addSite = [&](fade_site &site, const Instruction &at) {
+    const auto block = block_sites.find(at.getParent());
+    site.kernel = kernel;
+    site.block = block == block_sites.end() ? FADE_NO_INDEX : block->second;
+    return table_.addSite(site, at.getDebugLoc().get(), *clone.original);
+  };
+  std::vector<uint32_t> access_sites, user_sites;
+  for (UserRecord &user : users) user_sites.push_back(addSite(user.site, *user.marker));
+  for (Access &access : accesses) access_sites.push_back(addSite(access.site, *access.instruction));
 
   if (clone.is_kernel) {
     instrumenter.announceWave(clone, kernel);
@@ -143,6 +146,8 @@ void ModuleInstrumentation::instrumentClone(Clone &clone, uint32_t kernel,
   instrumenter.setInline(accesses.size() <= options_.inline_accesses);
   for (std::size_t i = 0; i < accesses.size(); ++i)
     instrumenter.recordAccess(clone, accesses[i], access_sites[i]);
+  for (std::size_t i = 0; i < users.size(); ++i)
+    instrumenter.recordUser(clone, users[i], user_sites[i]);
   accesses_recorded += accesses.size();
   blocks_recorded += blocks.size();
 }

@@ -142,6 +142,14 @@ void Instrumenter::recordAccess(const Clone &clone, const Access &access, uint32
   if (inline_accesses_) inlineCall(*call);
 }
 
+void Instrumenter::recordUser(const Clone &clone, const UserRecord &record, uint32_t site) {
+  IRBuilder<> builder(record.marker);
+  Value *value = record.value;
+  if (value->getType()->isDoubleTy()) value = builder.CreateBitCast(value, builder.getInt64Ty());
+  builder.CreateCall(runtime_.user, {clone.control, clone.wave, builder.getInt32(site), value});
+  record.marker->eraseFromParent();
+}
+
 void Instrumenter::recordBlock(const Clone &clone, BasicBlock &block, uint32_t site) {
   IRBuilder<> builder(&firstInstruction(clone, block));
   builder.CreateCall(runtime_.block, {clone.control, clone.wave, builder.getInt32(site)});

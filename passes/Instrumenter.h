@@ -7,6 +7,7 @@
 #include "CounterPlan.h"
 #include "DeviceRuntime.h"
 #include "KernelCloner.h"
+#include "UserRecord.h"
 #include "WaveCounters.h"
 
 #include <vector>
@@ -32,6 +33,8 @@ public:
   void recordWaveEnd(const Clone &clone, uint32_t kernel);
   // Code before an access.
   void recordAccess(const Clone &clone, const Access &access, uint32_t site);
+  // Code in the place of the author's mark.
+  void recordUser(const Clone &clone, const UserRecord &record, uint32_t site);
   // Code at the start of a block.
   void recordBlock(const Clone &clone, llvm::BasicBlock &block, uint32_t site);
   // Code at the start of a function that countBlock() needs; sets clone.counters and clone.gate.

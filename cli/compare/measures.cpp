@@ -24,6 +24,7 @@ struct Sums {
   uint64_t needed = 0, used = 0, wasted = 0, conflicts = 0, waiting = 0, executions = 0;
   bool has_global = false, has_lds = false, has_atomics = false;
   std::vector<double> times;
+  uint64_t counted = 0, instructions = 0; ///< dispatches as compiled whose instructions are known
 };
 
 void set(Subject &subject, Metric metric, double value) {
@@ -63,6 +64,7 @@ Subject ofKernel(const std::string &name, const Sums &sums, const report::Flow *
   s.times = sums.times;
   set(s, Metric::dispatches, static_cast<double>(sums.dispatches));
   if (!sums.times.empty()) set(s, Metric::time, median(sums.times));
+  if (sums.counted != 0) set(s, Metric::instructions, share(sums.instructions, sums.counted));
   const uint64_t each = std::max<uint64_t>(sums.measured, 1);
   if (sums.has_global) {
     if (sums.used != 0) set(s, Metric::efficiency, std::min(1.0, share(sums.needed, sums.used)));
@@ -102,6 +104,8 @@ const std::array<MetricInfo, kMetrics> &metrics() {
       {Metric::lane_share, "lane_share", nullptr, "of the lanes are active", true, 1, false},
       {Metric::executions, "executions", "executions per dispatch",
        "executions of blocks per dispatch", false, 0, false},
+      {Metric::instructions, "instructions", nullptr, "instructions of waves per dispatch", false,
+       -1, false},
       {Metric::time, "time", nullptr, "median of a dispatch", false, -1, false},
       {Metric::dispatches, "dispatches", nullptr, "dispatches", false, 0, false},
   }};
@@ -122,7 +126,12 @@ std::vector<Subject> measuresOf(const report::RunLog &log) {
     Sums &own = sums[d.kernel];
     ++own.dispatches;
     own.measured += d.has_memory || d.records != 0 ? 1 : 0;
-    if (d.hasTimes() && d.complete && !d.instrumented) // records take most of a twin's time
+    if (d.wave_instructions && d.complete && d.ranAsCompiled()) {
+      ++own.counted;
+      own.instructions += *d.wave_instructions;
+    }
+    // Records take most of a twin's time, and the software GPU's times are this machine's.
+    if (d.hasTimes() && d.complete && !d.instrumented && !d.in_software)
       own.times.push_back(static_cast<double>(*d.end_ns - *d.start_ns));
   }
   std::vector<std::vector<Subject>> accesses(log.kernels.size());

@@ -20,10 +20,11 @@ enum class Metric : uint8_t {
   waiting,
   lane_share,
   executions,
+  instructions,
   time,
   dispatches
 };
-constexpr std::size_t kMetrics = 9;
+constexpr std::size_t kMetrics = 10;
 
 struct MetricInfo {
   Metric metric;

@@ -8,11 +8,11 @@ _fadeprobe() {
         if ((i + 1 == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -f -- "$cur"); else
           mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi
         return ;;
-      trace | control | log | check | capture | captures | import | replay | optimize | analyze | report | diff | inspect | doctor | flags | cc) command=${COMP_WORDS[i]} ;;
+      trace | control | log | check | capture | captures | import | replay | optimize | analyze | report | diff | inspect | doctor | flags | cc | triton) command=${COMP_WORDS[i]} ;;
     esac
   done
   case $prev in
-    -a | --analyzers) mapfile -t COMPREPLY < <(compgen -W "MessageLogger Heatmap MemoryAnalysis BlockCounts AccessPatterns BlockFlow Hotspots" -f -- "$cur"); return ;;
+    -a | --analyzers) mapfile -t COMPREPLY < <(compgen -W "MessageLogger Heatmap MemoryAnalysis BlockCounts AccessPatterns BlockFlow Hotspots Placement UserRecords" -f -- "$cur"); return ;;
     -t | --log-format) mapfile -t COMPREPLY < <(compgen -W "text json csv" -- "$cur"); return ;;
     -d | --dispatches) mapfile -t COMPREPLY < <(compgen -W "all random" -- "$cur"); return ;;
     -l | --log-location) mapfile -t COMPREPLY < <(compgen -W "console /dev/null" -f -- "$cur"); return ;;
@@ -29,9 +29,9 @@ _fadeprobe() {
     --observe) mapfile -t COMPREPLY < <(compgen -W "auto pass gpu" -- "$cur"); return ;;
     --gpu) mapfile -t COMPREPLY < <(compgen -W "auto real gfx90a gfx942 gfx1030 gfx1100" -- "$cur"); return ;;
     --probe) mapfile -t COMPREPLY < <(compgen -W "all driver agents allocate copy kernel lds atomics queues large managed graphs matmul rocblas miopen fade" -- "$cur"); return ;;
-    --root) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
+    --root | --triton-cache | --instrumented-code) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --program | --rules | --save | --record | --report | --timeline | --junit | --sarif | --diff | --host | --api-log | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-    -k | --kernels | --library-filter | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --patience | --instrument | --target | --pid | --title | --remedy | --timeout | --rows | --limit | --iterations | --fail-if | --least) return ;;
+    -k | --kernels | --library-filter | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --patience | --instrument | --target | --pid | --title | --remedy | --timeout | --rows | --limit | --iterations | --fail-if | --least | --llvm) return ;;
   esac
   local report="--analyzers --log-location --log-append --log-format --verbose --progress --no-progress --workers --patience --help"
   local words
@@ -52,7 +52,9 @@ _fadeprobe() {
     doctor) words="--json --quiet --root --program --rules --deaths --collect --probe --save --gpu --timeout --fix --print --write --revert --remedy --help" ;;
     flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
     cc) words="--instrument --help --" ;;
-    *) words="trace control log check capture captures import replay optimize analyze report diff inspect doctor flags cc $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
+    triton) words="--triton-cache --instrumented-code --instrument --llvm $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
+        --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --" ;;
+    *) words="trace control log check capture captures import replay optimize analyze report diff inspect doctor flags cc triton $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
         --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else

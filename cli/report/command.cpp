@@ -64,7 +64,8 @@ int makeOutcome(const ReportOptions &options, report::RunLog &log, const Host &h
   }
   if (!options.html.empty()) {
     const std::string title = options.title.empty() ? options.log : options.title;
-    const auto data = report::pageData(log, {title, options.code, host.log ? &*host.log : nullptr});
+    const auto data =
+        report::pageData(log, {title, options.code, host.log ? &*host.log : nullptr, options.end});
     is_written = writeFile(options.html, report::htmlPage(data)) && is_written;
   }
   return is_written ? 0 : 1;
@@ -107,6 +108,8 @@ void addNeeds(RunOptions &run, const ReportOptions &outcome) {
     addAnalyzer(run, "BlockCounts", "BlockCounts");
     addAnalyzer(run, "AccessPatterns", "AccessPatterns");
     addAnalyzer(run, "BlockFlow", "BlockFlow");
+    addAnalyzer(run, "Placement", "Placement");
+    addAnalyzer(run, "UserRecords", "UserRecords");
     if (valueOf(run, "FADE_OBSERVE") == "gpu") addAnalyzer(run, "Hotspots", "Hotspots");
   }
   if (!outcome.guard.conditions.empty() && !run.instrumented) run.instrumented = true;
@@ -142,6 +145,46 @@ std::string placeOfLog(const RunOptions &run, const ReportOptions &outcome) {
   const fs::path folder = fs::temp_directory_path(error);
   return (error ? fs::path("/tmp") : folder) / fmt::format("fadeprobe-{}.jsonl", getpid());
 }
+
+/// How the application ended, if not well.
+std::string endText(const ChildEnd &end) {
+  if (end.signal != 0)
+    return fmt::format("it was ended by {} ({})",
+                       sigabbrev_np(end.signal) ? fmt::format("SIG{}", sigabbrev_np(end.signal))
+                                                : std::to_string(end.signal),
+                       strsignal(end.signal));
+  return end.exit_code != 0 ? fmt::format("its exit code was {}", end.exit_code) : "";
+}
+
+/// The file that says what killed the run: the user's, or one that goes away.
+class RunDeaths {
+public:
+  RunDeaths(RunOptions &run, const std::string &log) {
+    const char *inherited = std::getenv("FADE_DEATHS");
+    path_ = valueOf(run, "FADE_DEATHS");
+    if (path_.empty() && inherited) path_ = inherited;
+    is_own_ = path_.empty();
+    if (is_own_) {
+      path_ = fmt::format("{}.{}.deaths", log, getpid());
+      run.values.emplace_back("FADE_DEATHS", path_);
+    }
+    std::error_code error;
+    const auto size = fs::file_size(path_, error);
+    if (!error) offset_ = size; // of earlier runs
+  }
+  ~RunDeaths() {
+    std::error_code ignored;
+    if (is_own_) fs::remove(path_, ignored);
+  }
+  RunDeaths(const RunDeaths &) = delete;
+  RunDeaths &operator=(const RunDeaths &) = delete;
+  void read(report::RunLog &log) const { report::readDeaths(path_, offset_, log); }
+
+private:
+  std::string path_;
+  uint64_t offset_ = 0;
+  bool is_own_ = false;
+};
 
 std::string joined(const std::vector<std::string> &words) {
   std::string text;
@@ -245,6 +288,7 @@ int runWithOutcome(RunOptions run, ReportOptions outcome,
       keeps_events ? recorded_anyway : fmt::format("{}.{}.events", outcome.log, getpid());
   const bool shows_host = !outcome.html.empty() || !outcome.timeline.empty();
   if (shows_host && !keeps_events) run.values.emplace_back("FADE_TRACE", recorded);
+  std::optional<RunDeaths> deaths(std::in_place, run, outcome.log);
   if (const auto code = prepareRun(run, application, true)) return *code;
   const bool keeps_log = !outcome.html.empty() || has_own_log;
   std::error_code ignored;
@@ -256,6 +300,7 @@ int runWithOutcome(RunOptions run, ReportOptions outcome,
   if (!fs::exists(outcome.log, ignored) || fs::is_empty(outcome.log, ignored)) {
     complain("the application did not use the GPU: there is nothing to report");
     fs::remove(outcome.log, ignored);
+    deaths.reset();
     if (!keeps_events) fs::remove(recorded, ignored);
     if (guard->isWanted() && end.signal == 0 && end.exit_code == 0) return kConditionFailed;
     endLike(end);
@@ -264,8 +309,11 @@ int runWithOutcome(RunOptions run, ReportOptions outcome,
     if (const std::string program = programOf(application[0]); !program.empty())
       outcome.code.push_back(program);
   outcome.title = joined(application);
+  outcome.end = endText(end);
   auto log = report::readRunLog(outcome.log);
   if (!log) complain(log.error().message());
+  if (log) deaths->read(*log);
+  deaths.reset(); // this process ends like the application
   const Host host = hostOf(recorded);
   if (log && makeOutcome(outcome, *log, host, !outcome.html.empty()) == 0)
     for (const std::string &made : {outcome.html, outcome.timeline})

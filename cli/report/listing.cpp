@@ -5,6 +5,7 @@
 #include "codeobj/host_lines.h"
 #include "codeobj/kernel_code.h"
 #include "codeobj/source_map.h"
+#include "report/kernel_facts.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -15,6 +16,7 @@ namespace fade::report {
 namespace {
 
 constexpr std::size_t kMostInstructions = 20'000; // of a kernel
+constexpr std::size_t kMostOfTwin = 20'000;
 constexpr std::size_t kLongestLine = 1000;
 constexpr std::size_t kMostLines = 50'000; // of a file
 
@@ -38,6 +40,7 @@ private:
   void object(const codeobj::FoundCode &found);
   void kernel(const codeobj::CodeObject &object, std::size_t index, uint32_t number,
               const codeobj::SourceMap *map);
+  Json twin(const codeobj::CodeObject &object, std::size_t index, const codeobj::SourceMap *map);
   bool isWanted(const Kernel &kernel, std::string_view name) const {
     return kernel.symbol.empty() ? kernel.name == codeobj::demangle(name) : kernel.symbol == name;
   }
@@ -105,9 +108,33 @@ void CodeReader::kernel(const codeobj::CodeObject &object, std::size_t index, ui
   }
   out_.push_back({{"kernel", number},
                   {"target", object.target().processor},
+                  {"facts", kernelFacts(object, *kernel, *code)},
+                  {"twin", twin(object, index, map)},
                   {"count", code->instructions.size()},
                   {"disassembled_by", code->disassembled_by},
                   {"instructions", std::move(instructions)}});
+}
+
+/// What runs instead when it is instrumented; null if there is none.
+Json CodeReader::twin(const codeobj::CodeObject &object, std::size_t index,
+                      const codeobj::SourceMap *map) {
+  const auto clone = object.findClone(index);
+  if (!clone) return {};
+  const auto kernel = object.kernel(*clone);
+  if (!kernel) return {};
+  const auto code = codeobj::analyzeKernel(object, *kernel);
+  if (!code) return {};
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < code->instructions.size() && i < kMostOfTwin; ++i) {
+    const codeobj::Instruction &one = code->instructions[i];
+    const auto place = map ? ownPlace(*map, one.address) : codeobj::SourceFrame{};
+    rows.push_back({one.address - kernel->code_address, one.text,
+                    codeobj::to_string(code->info[i].unit), sources_.indexOf(place.file),
+                    place.line});
+  }
+  return {{"count", code->instructions.size()},
+          {"facts", kernelFacts(object, *kernel, *code)},
+          {"instructions", std::move(rows)}};
 }
 
 } // namespace

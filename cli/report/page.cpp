@@ -1,8 +1,10 @@
 #include "report/page.h"
 
+#include "report/deaths.h"
 #include "report/errors.h"
 #include "report/heat_map.h"
 #include "report/host_side.h"
+#include "report/kernel_facts.h"
 #include "report/listing.h"
 #include "report/page_files.h"
 
@@ -22,9 +24,10 @@ Json dispatchColumns(const RunLog &log, uint64_t first_start) {
     if (at == variants.end()) variants.push_back(name);
     return index;
   };
-  for (const char *key : {"id", "kernel", "agent", "queue", "start", "duration", "grid",
-                          "workgroup", "lds", "variant", "instrumented", "complete", "records",
-                          "bytes", "dropped", "needed", "used", "conflicts"})
+  for (const char *key :
+       {"id",        "kernel", "agent",   "queue",        "start",    "duration",      "grid",
+        "workgroup", "lds",    "variant", "instrumented", "complete", "records",       "bytes",
+        "dropped",   "needed", "used",    "conflicts",    "executed", "lanes_executed"})
     out[key] = Json::array();
   for (const Dispatch &d : log.dispatches) {
     out["id"].push_back(d.id);
@@ -45,6 +48,8 @@ Json dispatchColumns(const RunLog &log, uint64_t first_start) {
     out["needed"].push_back(d.has_memory ? Json(d.lines_needed) : Json());
     out["used"].push_back(d.has_memory ? Json(d.lines_used) : Json());
     out["conflicts"].push_back(d.has_memory ? Json(d.conflicts) : Json());
+    out["executed"].push_back(d.wave_instructions ? Json(*d.wave_instructions) : Json());
+    out["lanes_executed"].push_back(d.lane_instructions ? Json(*d.lane_instructions) : Json());
   }
   out["variants"] = variants;
   return out;
@@ -111,11 +116,17 @@ Json lineList(const RunLog &log, SourceFiles &sources) {
 /// Of each kernel: instructions that waves executed.
 Json countList(const RunLog &log) {
   Json out = Json::array();
-  for (const auto &[kernel, counts] : log.counts)
+  for (const auto &[kernel, counts] : log.counts) {
+    Json mix = Json::array();
+    for (const auto &[unit, of] : counts.mix) mix.push_back({unit, of.first, of.second});
     out.push_back({{"kernel", kernel},
                    {"dispatches", counts.dispatches},
                    {"executions", counts.executions},
+                   {"mix", std::move(mix)},
+                   {"flops", counts.flops},
+                   {"bytes", counts.bytes},
                    {"wave_size", counts.wave_size}});
+  }
   return out;
 }
 
@@ -139,7 +150,10 @@ Json flowList(const RunLog &log, SourceFiles &sources) {
                         {"lanes", b.lanes},
                         {"divergent", maybe(b.divergent)},
                         {"splits", maybe(b.splits)},
-                        {"clocks", maybe(b.clocks)}});
+                        {"clocks", maybe(log.inSoftware() ? std::nullopt : b.clocks)},
+                        {"p50", maybe(log.inSoftware() ? std::nullopt : b.p50)},
+                        {"p90", maybe(log.inSoftware() ? std::nullopt : b.p90)},
+                        {"p99", maybe(log.inSoftware() ? std::nullopt : b.p99)}});
     }
     if (blocks.empty()) continue;
     Json edges = Json::array();
@@ -186,8 +200,56 @@ Json patternList(const RunLog &log, SourceFiles &sources) {
   return out;
 }
 
+Json placementList(const RunLog &log) {
+  Json out = Json::array();
+  for (const auto &[kernel, units] : log.placements) {
+    Json rows = Json::array();
+    for (const UnitWaves &u : units) rows.push_back({u.xcc, u.engine, u.array, u.unit, u.waves});
+    out.push_back({{"kernel", kernel}, {"units", std::move(rows)}});
+  }
+  return out;
+}
+
+/// What ran where, of each process.
+Json runList(const RunLog &log) {
+  Json out = Json::array();
+  for (const Run &run : log.runs) {
+    Json gpus = Json::array();
+    for (const Run::Gpu &gpu : run.gpus)
+      gpus.push_back({{"target", gpu.target}, {"name", gpu.name}, {"software", gpu.in_software}});
+    out.push_back({{"fade", run.fade},
+                   {"runtime", run.runtime},
+                   {"hip", run.hip},
+                   {"command", run.command},
+                   {"date", run.date},
+                   {"options", run.options},
+                   {"gpus", std::move(gpus)}});
+  }
+  return out;
+}
+
+/// Values as text: a script's numbers are exact up to 53 bits only.
+Json argumentList(const Kernel &kernel) {
+  Json out = Json::array();
+  for (const Argument &argument : kernel.arguments) {
+    Json values = Json::array();
+    for (const auto &[value, count] : argument.values)
+      values.push_back(
+          {fmt::format("{:#x}", value.first), std::to_string(value.first), value.second, count});
+    out.push_back({{"name", argument.name},
+                   {"type", argument.type},
+                   {"offset", argument.offset},
+                   {"bytes", argument.bytes},
+                   {"pointer", argument.is_pointer},
+                   {"values", std::move(values)},
+                   {"others", argument.other_values}});
+  }
+  return out;
+}
+
 Json totals(const RunLog &log) {
   uint64_t records = 0, bytes = 0, dropped = 0, instrumented = 0, incomplete = 0, busy = 0;
+  uint64_t executed = 0;
   uint64_t needed = 0, used = 0, wasted = 0, conflicts = 0;
   for (const Dispatch &d : log.dispatches) {
     records += d.records;
@@ -196,6 +258,7 @@ Json totals(const RunLog &log) {
     instrumented += d.instrumented ? 1 : 0;
     incomplete += d.complete ? 0 : 1;
     if (d.hasTimes()) busy += *d.end_ns - *d.start_ns;
+    executed += d.wave_instructions.value_or(0);
   }
   for (const Access &a : log.accesses) {
     needed += a.needed;
@@ -210,6 +273,7 @@ Json totals(const RunLog &log) {
           {"bytes", bytes},
           {"dropped", dropped},
           {"busy_ns", busy},
+          {"executed", executed},
           {"needed", needed},
           {"used", used},
           {"wasted", wasted},
@@ -228,6 +292,12 @@ Json pageData(RunLog &log, const PageOptions &options) {
   data["made_by"] = "fadeprobe " FADE_VERSION;
   data["title"] = options.title;
   data["totals"] = totals(log);
+  data["runs"] = runList(log);
+  data["software"] = log.inSoftware();
+  data["ended"] = options.end;
+  data["deaths"] = deathList(log, sources);
+  data["tables"] = log.tables;
+  data["texts"] = log.texts;
   data["first_start_ns"] = first_start == ~uint64_t{0} ? "" : std::to_string(first_start);
   data["dispatches"] = dispatchColumns(log, first_start);
   data["accesses"] = accessList(log, sources);
@@ -235,6 +305,7 @@ Json pageData(RunLog &log, const PageOptions &options) {
   data["counts"] = countList(log);
   data["flows"] = flowList(log, sources);
   data["patterns"] = patternList(log, sources);
+  data["placements"] = placementList(log);
   data["host"] = options.host ? hostData(*options.host, log) : Json();
   data["heat"] = heatMapOf(log);
   data["code"] = codeOf(log, options.code, sources);
@@ -249,6 +320,8 @@ Json pageData(RunLog &log, const PageOptions &options) {
     kernels.push_back({{"name", k.name},
                        {"symbol", k.symbol},
                        {"target", k.target},
+                       {"arguments", argumentList(k)},
+                       {"peaks", peaksOf(k.target)},
                        {"line_size", k.line_size},
                        {"banks", k.banks}});
   data["problems"] = log.problems;

@@ -14,6 +14,7 @@ struct PageOptions {
   std::string title;                          ///< what ran
   std::vector<std::string> code;              ///< files with the kernels' machine code
   const host_trace::TraceLog *host = nullptr; ///< the application's side, if it was recorded
+  std::string end = {};                       ///< how it ended, if not well: "by SIGSEGV"
 };
 
 /// The data that the page shows.

@@ -2,7 +2,7 @@
 find_package(nlohmann_json REQUIRED)
 set(page ${CMAKE_CURRENT_SOURCE_DIR}/report/page)
 # In the order in which the scripts stand in the page.
-set(scripts format.js table.js viewport.js summary.js findings.js errors.js source.js host.js timeline.js heatmap.js lanes.js flow.js app.js)
+set(scripts format.js table.js export.js viewport.js summary.js findings.js errors.js source.js host.js timeline.js heatmap.js lanes.js flow.js handlers.js roofline.js kernel.js search.js app.js)
 list(TRANSFORM scripts PREPEND ${page}/)
 set(embedded ${CMAKE_CURRENT_BINARY_DIR}/page_files.cpp)
 add_custom_command(OUTPUT ${embedded}
@@ -10,7 +10,7 @@ add_custom_command(OUTPUT ${embedded}
           -P ${CMAKE_CURRENT_SOURCE_DIR}/report/embed_page.cmake
   DEPENDS ${page}/report.html ${page}/report.css ${scripts} report/embed_page.cmake
   COMMENT "the page of the report" VERBATIM)
-target_sources(fadeprobe PRIVATE ${embedded} report/child.cpp report/command.cpp report/errors.cpp report/heat_map.cpp report/listing.cpp
+target_sources(fadeprobe PRIVATE ${embedded} report/child.cpp report/command.cpp report/deaths.cpp report/errors.cpp report/heat_map.cpp report/kernel_facts.cpp report/listing.cpp
   report/host_side.cpp report/page.cpp report/run_log.cpp report/terminal_summary.cpp)
 target_include_directories(fadeprobe PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(fadeprobe PRIVATE nlohmann_json::nlohmann_json)

@@ -14,6 +14,10 @@ namespace {
 
 constexpr std::size_t kMostProblems = 20; // named one by one
 constexpr uint64_t kNewestVersion = 1;
+constexpr std::size_t kMostValues = 16;    // of an argument
+constexpr std::size_t kMostTexts = 20'000; // lines of handlers
+constexpr std::size_t kMostTables = 1'000;
+constexpr std::size_t kMostTableRows = 100'000; // of their tables
 
 /// Lanes may go down in memory.
 int64_t strideOf(const Json &entry) {
@@ -36,12 +40,18 @@ private:
       std::tuple<uint32_t, bool, std::string, uint32_t, uint32_t, std::string, uint64_t>;
 
   void object(const Json &object, const std::string &text);
+  void run(const Json &object);
   void dispatch(const Json &object);
+  void arguments(const Json &object, Kernel &kernel);
+  void table(const Json &object);
+  void death(const Json &object);
   void memory(const Json &object);
   void memoryTotal(const Json &object);
   void blocks(const Json &object);
   void flow(const Json &object);
   void hotspots(const Json &object);
+  void blockTimes(const Json &object);
+  void placement(const Json &object);
   void pattern(const Json &object);
   void finding(const Json &object);
   Access &accessOf(uint32_t kernel, bool is_lds, const Json &entry);
@@ -85,12 +95,22 @@ void Reader::object(const Json &object, const std::string &line) {
   if (number(object, "version") > kNewestVersion)
     return problem(fmt::format("version {} of '{}' is newer than this fadeprobe",
                                number(object, "version"), type));
+  if (type == "run") return run(object);
   if (type == "dispatch") return dispatch(object);
+  if (type == "table") return table(object);
+  if (type == "death") return death(object);
+  if (type == "text") {
+    const std::string said = text(object, "text");
+    if (log_.texts.size() < kMostTexts) log_.texts.push_back(said);
+    return;
+  }
   if (type == "memory") return memory(object);
   if (type == "memory_total") return memoryTotal(object);
   if (type == "blocks") return blocks(object);
   if (type == "flow") return flow(object);
   if (type == "hotspots") return hotspots(object);
+  if (type == "block_times") return blockTimes(object);
+  if (type == "placement") return placement(object);
   if (type == "pattern") return pattern(object);
   if (type == "finding") return finding(object);
   if (type == "heatmap") {
@@ -140,8 +160,68 @@ void Reader::dispatch(const Json &object) {
   d.records = number(object, "records");
   d.bytes = number(object, "bytes");
   d.dropped = number(object, "dropped");
+  d.in_software = flag(object, "software", false);
+  d.wave_instructions = maybeNumber(object, "wave_instructions");
+  d.lane_instructions = maybeNumber(object, "lane_instructions");
+  arguments(object, log_.kernels[d.kernel]);
   dispatch_by_id_[d.id] = log_.dispatches.size();
   log_.dispatches.push_back(std::move(d));
+}
+
+void Reader::run(const Json &object) {
+  Run run;
+  run.fade = text(object, "fade");
+  run.runtime = text(object, "runtime");
+  run.hip = text(object, "hip");
+  run.command = text(object, "command");
+  run.date = text(object, "date");
+  for (const Json &option : list(object, "options"))
+    if (option.is_string()) run.options.push_back(option);
+  for (const Json &gpu : objects(object, "gpus"))
+    run.gpus.push_back({text(gpu, "target"), text(gpu, "name"), flag(gpu, "software", false)});
+  log_.runs.push_back(std::move(run));
+}
+
+void Reader::arguments(const Json &object, Kernel &kernel) {
+  if (!object.contains("arguments")) return;
+  std::size_t i = 0;
+  for (const Json &entry : objects(object, "arguments")) {
+    if (i == kernel.arguments.size()) kernel.arguments.emplace_back();
+    Argument &argument = kernel.arguments[i++];
+    if (entry.contains("name")) argument.name = text(entry, "name");
+    if (entry.contains("argument_type")) argument.type = text(entry, "argument_type");
+    argument.offset = number(entry, "offset");
+    argument.bytes = number(entry, "bytes");
+    argument.is_pointer = argument.is_pointer || entry.contains("allocation");
+    const std::pair value{number(entry, "value"), number(entry, "allocation")};
+    if (argument.values.size() < kMostValues || argument.values.contains(value))
+      ++argument.values[value];
+    else
+      ++argument.other_values;
+  }
+}
+
+/// What is shown of it is read when the page is made; here it is only looked at.
+void Reader::table(const Json &object) {
+  const std::size_t columns = list(object, "columns").size();
+  if (columns == 0) throw std::invalid_argument("a table without columns");
+  for (const Json &column : list(object, "columns"))
+    if (!column.is_string()) throw std::invalid_argument("a column whose name is no text");
+  std::size_t rows = 0;
+  for (const Json &row : list(object, "rows")) {
+    if (!row.is_array() || row.size() > columns || ++rows > kMostTableRows)
+      throw std::invalid_argument("a table whose rows do not fit its columns");
+    for (const Json &cell : row)
+      if (!cell.is_string() && !cell.is_number())
+        throw std::invalid_argument("a cell of a table that is neither text nor number");
+  }
+  (void)text(object, "title");
+  if (log_.tables.size() < kMostTables) log_.tables.push_back(object);
+}
+
+void Reader::death(const Json &object) {
+  if (text(object, "kind").empty()) throw std::invalid_argument("a death without 'kind'");
+  log_.deaths.push_back(object);
 }
 
 Access &Reader::accessOf(uint32_t kernel, bool is_lds, const Json &entry) {
@@ -256,6 +336,24 @@ void Reader::flow(const Json &object) {
                           number(entry, "executions"), number(entry, "lanes")});
 }
 
+void Reader::blockTimes(const Json &object) {
+  Flow &flow = log_.flows[kernelOf(object)];
+  for (const Json &entry : objects(object, "blocks")) {
+    const auto at = flow.blocks.find(number(entry, "block"));
+    if (at == flow.blocks.end()) continue;
+    at->second.p50 = maybeNumber(entry, "p50");
+    at->second.p90 = maybeNumber(entry, "p90");
+    at->second.p99 = maybeNumber(entry, "p99");
+  }
+}
+
+void Reader::placement(const Json &object) {
+  auto &units = log_.placements[kernelOf(object)];
+  for (const Json &entry : objects(object, "units"))
+    units.push_back({number(entry, "xcc"), number(entry, "engine"), number(entry, "array"),
+                     number(entry, "unit"), number(entry, "waves")});
+}
+
 void Reader::hotspots(const Json &object) {
   KernelCounts &counts = log_.counts[kernelOf(object)];
   counts.wave_size = numberWithin(object, "wave_size", 1, 64);
@@ -270,6 +368,15 @@ void Reader::hotspots(const Json &object) {
          {std::pair("taken", &one.taken), std::pair("splits", &one.splits)})
       if (const auto value = maybeNumber(entry, key)) *sum = sum->value_or(0) + *value;
   }
+  for (const Json &entry : objects(object, "mix")) {
+    auto &[executions, lanes] = counts.mix[text(entry, "unit")];
+    executions += number(entry, "executions");
+    lanes += number(entry, "lanes");
+  }
+  for (const auto &[key, to] :
+       {std::pair("flops", &counts.flops), std::pair("bytes", &counts.bytes)})
+    if (const auto at = object.find(key); at != object.end() && at->is_object())
+      for (const auto &[name, value] : at->items()) (*to)[name] += asNumber(value, key);
   for (const Json &entry : objects(object, "lines")) {
     LineCount &line = log_.counted_lines[{text(entry, "file"), smallNumber(entry, "line")}];
     line.executions += number(entry, "runs");
@@ -337,10 +444,27 @@ void Reader::finish() {
 
 } // namespace
 
+bool RunLog::inSoftware() const {
+  const auto has_software = [](const Run &run) {
+    return std::ranges::any_of(run.gpus, &Run::Gpu::in_software);
+  };
+  return std::ranges::any_of(runs, has_software) ||
+         std::ranges::any_of(dispatches, &Dispatch::in_software);
+}
+
+void readDeaths(const std::string &path, uint64_t offset, RunLog &log) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in.seekg(static_cast<std::streamoff>(offset))) return;
+  RunLog deaths;
+  Reader reader(deaths);
+  for (std::string line; std::getline(in, line);) reader.line(line);
+  std::ranges::move(deaths.deaths, std::back_inserter(log.deaths));
+}
+
 uint32_t RunLog::kernelIndex(const std::string &name) {
   const auto [at, is_new] =
       kernel_by_name_.try_emplace(name, static_cast<uint32_t>(kernels.size()));
-  if (is_new) kernels.push_back({name, "", "", kUsualLine, kUsualBanks});
+  if (is_new) kernels.push_back({name, "", "", {}, kUsualLine, kUsualBanks});
   return at->second;
 }
 
@@ -357,7 +481,8 @@ Result<RunLog> readRunLog(const std::string &path) {
   reader.finish();
   // Findings stand alone: a check has no summary.
   if (log.was_checked && log.dispatches.empty()) log.has_summary = true;
-  if (log.dispatches.empty() && log.accesses.empty() && log.counts.empty() && !log.has_summary)
+  if (log.dispatches.empty() && log.accesses.empty() && log.counts.empty() && log.runs.empty() &&
+      !log.has_summary)
     return Error::of(fmt::format("{} holds no JSON lines of a report{}", path,
                                  log.problems.empty() ? "" : "; " + log.problems.front()));
   return log;

@@ -23,17 +23,43 @@ struct Dispatch {
   uint64_t lds = 0;
   std::string variant;
   bool instrumented = false, complete = true;
+  bool in_software = false; ///< times are those of the machine, not of a card
+  std::optional<uint64_t> wave_instructions, lane_instructions; ///< executed, where it is known
   uint64_t records = 0, bytes = 0, dropped = 0;
   /// From the `memory` line, if there was one.
   bool has_memory = false;
   uint64_t lines_needed = 0, lines_used = 0, conflicts = 0;
 
   bool hasTimes() const { return start_ns && end_ns && *end_ns >= *start_ns; }
+  /// Whether the kernel ran as it was compiled: others take longer and execute more.
+  bool ranAsCompiled() const { return !instrumented || variant == "observed"; }
+};
+
+/// What ran where: the line of type "run" of a process.
+struct Run {
+  struct Gpu {
+    std::string target, name;
+    bool in_software = false;
+  };
+  std::string fade, runtime, hip, command, date;
+  std::vector<std::string> options;
+  std::vector<Gpu> gpus;
+};
+
+/// An argument of a kernel, in all its dispatches.
+struct Argument {
+  std::string name, type;
+  uint64_t offset = 0, bytes = 0;
+  bool is_pointer = false;
+  /// What dispatches were given, and how many; the allocation that it points into.
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> values;
+  uint64_t other_values = 0; ///< dispatches with values beyond those that are kept
 };
 
 struct Kernel {
   std::string name;
   std::string symbol, target; ///< empty if no line tells them
+  std::vector<Argument> arguments;
   uint32_t line_size = 128, banks = 32;
 };
 
@@ -82,6 +108,7 @@ struct Block {
   bool is_own = false;                                 ///< `flow` says that the kernel holds it
   uint64_t executions = 0, lanes = 0;
   std::optional<uint64_t> divergent, splits, clocks; ///< only where records exist
+  std::optional<uint64_t> p50, p90, p99;             ///< clocks of an execution
 };
 
 struct Edge {
@@ -112,10 +139,17 @@ struct InstructionCount {
   }
 };
 
+/// Waves on a compute unit.
+struct UnitWaves {
+  uint64_t xcc = 0, engine = 0, array = 0, unit = 0, waves = 0;
+};
+
 /// What Hotspots counted of a kernel.
 struct KernelCounts {
   uint64_t wave_size = 64, dispatches = 0, executions = 0;
-  std::map<uint64_t, InstructionCount> instructions; ///< by address in the code object
+  std::map<uint64_t, InstructionCount> instructions;        ///< by address in the code object
+  std::map<std::string, std::pair<uint64_t, uint64_t>> mix; ///< by unit: executions, lanes
+  std::map<std::string, uint64_t> flops, bytes;             ///< by type; by direction
 };
 
 /// A kernel that ran as it is though instrumentation was asked for.
@@ -125,6 +159,7 @@ struct Skipped {
 };
 
 struct RunLog {
+  std::vector<Run> runs; ///< of each process
   std::vector<Dispatch> dispatches;
   std::vector<Kernel> kernels;
   std::vector<Access> accesses;
@@ -132,7 +167,11 @@ struct RunLog {
   std::map<std::pair<std::string, uint32_t>, LineCount> lines;
   std::map<std::pair<std::string, uint32_t>, LineCount> counted_lines; ///< by Hotspots
   std::map<uint32_t, KernelCounts> counts;                             ///< by kernel
+  std::map<uint32_t, std::vector<UnitWaves>> placements;               ///< by kernel
   std::vector<Pattern> patterns;
+  std::vector<Json> tables;          ///< of handlers, as they are written
+  std::vector<std::string> texts;    ///< lines of handlers
+  std::vector<Json> deaths;          ///< what killed the run, as it is written
   std::vector<std::string> heatmaps; ///< lines of this kind, to be read again in order of time
   bool has_summary = false;          ///< if not, the run was cut off
   std::vector<Skipped> skipped;
@@ -145,6 +184,8 @@ struct RunLog {
   uint64_t line_count = 0, bad_lines = 0;
 
   uint32_t kernelIndex(const std::string &name);
+  /// Whether a software GPU ran it, or a part of it: its times say nothing about a card.
+  bool inSoftware() const;
 
 private:
   std::map<std::string, uint32_t> kernel_by_name_;
@@ -152,5 +193,7 @@ private:
 
 /// An error if the file cannot be read or holds no report.
 Result<RunLog> readRunLog(const std::string &path);
+/// Adds what killed the run, from the lines of FADE_DEATHS beginning at an offset.
+void readDeaths(const std::string &path, uint64_t offset, RunLog &log);
 
 } // namespace fade::report

@@ -1,5 +1,7 @@
 #include "report/terminal_summary.h"
 
+#include "fade/kernel_name.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -39,14 +41,47 @@ std::string amountOf(const Access &access) {
 }
 
 std::string firstLine(const RunLog &log) {
-  uint64_t busy = 0, records = 0, instrumented = 0;
+  uint64_t busy = 0, records = 0, instrumented = 0, executed = 0;
   for (const Dispatch &d : log.dispatches) {
     if (d.hasTimes()) busy += *d.end_ns - *d.start_ns;
+    executed += d.wave_instructions.value_or(0);
     records += d.records;
     instrumented += d.instrumented ? 1 : 0;
   }
-  return fmt::format("{} dispatches, {} instrumented, {} in kernels, {} records",
-                     log.dispatches.size(), instrumented, humanTime(busy), records);
+  // Times of the software GPU are this machine's.
+  const std::string work = log.inSoftware() ? fmt::format("{} instructions executed", executed)
+                                            : fmt::format("{} in kernels", humanTime(busy));
+  return fmt::format("{} dispatch{}, {} instrumented, {}, {} records", log.dispatches.size(),
+                     log.dispatches.size() == 1 ? "" : "es", instrumented, work, records);
+}
+
+/// "gfx90a (software GPU); FADE 0.1.0, ROCr 1.14": of the first process.
+std::string placeLine(const Run &run) {
+  std::string out;
+  for (const Run::Gpu &gpu : run.gpus)
+    out += fmt::format("{}{}{}", out.empty() ? "" : ", ", gpu.target,
+                       gpu.in_software ? " (software GPU)" : "");
+  for (const auto &[what, version] :
+       {std::pair("FADE", &run.fade), std::pair("ROCr", &run.runtime), std::pair("HIP", &run.hip)})
+    if (!version->empty()) out += fmt::format("; {} {}", what, *version);
+  return out;
+}
+
+/// What the numbers do not show: faults, drops, dispatches that did not end.
+std::vector<std::string> warningLines(const RunLog &log) {
+  std::vector<std::string> lines;
+  uint64_t dropped = 0, incomplete = 0;
+  for (const Dispatch &d : log.dispatches) {
+    dropped += d.dropped;
+    incomplete += d.complete ? 0 : 1;
+  }
+  for (const Json &death : log.deaths)
+    lines.push_back(fmt::format("the run died of a {}: see the report", text(death, "kind")));
+  if (dropped != 0) lines.push_back(fmt::format("{} executions were dropped", dropped));
+  if (incomplete != 0)
+    lines.push_back(
+        fmt::format("{} dispatch{} had not ended", incomplete, incomplete == 1 ? "" : "es"));
+  return lines;
 }
 
 std::string memoryLine(const RunLog &log) {
@@ -80,6 +115,8 @@ std::string terminalSummary(const RunLog &log, const Terminal &terminal) {
     return terminal.has_color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
   };
   std::string out = paint("1", fitting(firstLine(log), columns)) + '\n';
+  if (!log.runs.empty()) out += fitting(placeLine(log.runs.front()), columns) + '\n';
+  for (const std::string &line : warningLines(log)) out += paint("31", line) + '\n';
   for (const std::string &note : log.notes) out += note + '\n';
   if (log.accesses.empty()) return out;
   out += fitting(memoryLine(log), columns) + '\n';
@@ -94,9 +131,13 @@ std::string terminalSummary(const RunLog &log, const Terminal &terminal) {
     const Access &access = *worst[i];
     const std::string amount = fmt::format("  {:<26}", amountOf(access));
     const std::string file = access.file.substr(access.file.rfind('/') + 1);
-    const std::string place = fmt::format("{}:{}  {} in {}", file.empty() ? "unknown" : file,
-                                          access.line, access.op, log.kernels[access.kernel].name);
-    out += paint("33", amount) + fitting(place, columns - std::min(columns, amount.size())) + '\n';
+    const std::string place = fmt::format("{}:{}:{}  {} in ", file.empty() ? "unknown" : file,
+                                          access.line, access.column, access.op);
+    const std::size_t used = amount.size() + place.size();
+    const std::string kernel =
+        shortKernelName(log.kernels[access.kernel].name, columns > used ? columns - used : 12);
+    out += paint("33", amount) +
+           fitting(place + kernel, columns - std::min(columns, amount.size())) + '\n';
   }
   return out;
 }

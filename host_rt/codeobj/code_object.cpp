@@ -63,6 +63,21 @@ Status CodeObject::readHeader() {
   return Done{};
 }
 
+std::string CodeObject::compiler() const {
+  const Section *comment = elf_.findSection(".comment");
+  if (!comment) return "";
+  const auto bytes = elf_.contents(*comment);
+  if (!bytes) return "";
+  std::string_view rest = asText(*bytes);
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find('\0'));
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    constexpr std::size_t longest = 200;
+    if (!one.empty() && !one.starts_with("Linker:")) return std::string(one.substr(0, longest));
+  }
+  return "";
+}
+
 Status CodeObject::indexSymbols() {
   auto symbols = elf_.symbols();
   if (!symbols) return std::move(symbols).error();

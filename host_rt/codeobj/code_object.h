@@ -46,6 +46,9 @@ public:
   const Target &target() const { return target_; }
   const std::vector<std::string> &printfFormats() const { return printf_formats_; }
 
+  /// Who compiled it, as compilers leave it in the file: "clang version 19.1.7"; empty if unknown.
+  std::string compiler() const;
+
   std::size_t kernelCount() const { return kernels_.size(); }
   KernelName kernelName(std::size_t index) const;
   /// By the symbol of the descriptor ("name.kd") or by the name alone.

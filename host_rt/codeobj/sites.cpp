@@ -77,6 +77,7 @@ std::string_view siteKindName(uint32_t kind) {
   case FADE_SITE_COPY_READ: return "copy_read";
   case FADE_SITE_COPY_WRITE: return "copy_write";
   case FADE_SITE_FILL: return "fill";
+  case FADE_SITE_USER: return "user";
   default: return "unknown";
   }
 }

@@ -294,6 +294,22 @@ std::vector<SourceFrame> SourceMap::stack(uint64_t address) const {
   return frames;
 }
 
+std::vector<std::string> SourceMap::parameters(uint64_t address) const {
+  std::lock_guard lock(impl_->mutex);
+  std::vector<std::string> names;
+  const Function *function = impl_->functionAt(address);
+  if (function == nullptr) return names;
+  forEachChild(function->die, [&](Dwarf_Die child) {
+    if (dwarf_tag(&child) != DW_TAG_formal_parameter) return;
+    Dwarf_Attribute attribute;
+    const char *name = dwarf_attr_integrate(&child, DW_AT_name, &attribute) != nullptr
+                           ? dwarf_formstring(&attribute)
+                           : nullptr;
+    names.emplace_back(name != nullptr ? name : "");
+  });
+  return names;
+}
+
 std::vector<AddressRange> SourceMap::addresses(std::string_view file, uint32_t line) const {
   std::vector<AddressRange> ranges;
   const std::vector<Row> &rows = impl_->rows;

@@ -40,6 +40,9 @@ public:
   /// The innermost place alone, without looking for inlined calls: much cheaper.
   SourceFrame place(uint64_t address) const;
 
+  /// The names of the parameters of the function at `address`, where debug information has them.
+  std::vector<std::string> parameters(uint64_t address) const;
+
   /// The instructions that were made from one line, by the line tables (the innermost place).
   std::vector<AddressRange> addresses(std::string_view file, uint32_t line) const;
   /// The files that line tables name, sorted.

@@ -48,6 +48,8 @@ struct KernelEntry {
   ExecutableHandle executable = 0;
   std::shared_ptr<const LoadedCode> code; ///< null if its bytes were not kept
   std::optional<KernelRegisters> registers;
+  std::once_flag arguments_once;
+  std::shared_ptr<const KernelArguments> arguments; ///< once they were asked for
 
   std::atomic<uint64_t> dispatches{0};
   /// The most that a work-item of it has written into its ring so far; below 0 until one has ended.

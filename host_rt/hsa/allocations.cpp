@@ -1,9 +1,35 @@
 #include "hsa/allocations.h"
 
+#include "fade/kernel_name.h"
+#include "hsa/death_watch.h"
+
 #include <fmt/format.h>
 #include <iterator>
 
 namespace fade {
+
+namespace {
+
+// Who calls hipMalloc is often a helper that is called for everything: who called that says more.
+constexpr std::size_t kOriginFrames = 2, kOriginName = 32;
+
+/// "toGpu (check.h:22) of main (app.hip:40)".
+std::string originText(const std::vector<HostFrame> &frames) {
+  std::string text;
+  for (const HostFrame &frame : frames) {
+    const std::string place =
+        frame.file.empty()
+            ? frame.library
+            : fmt::format("{}:{}", frame.file.substr(frame.file.rfind('/') + 1), frame.line);
+    if (!text.empty()) text += " of ";
+    text += frame.function.empty()
+                ? place
+                : fmt::format("{} ({})", shortKernelName(frame.function, kOriginName), place);
+  }
+  return text;
+}
+
+} // namespace
 
 void AllocationTable::addLocked(Entry entry) {
   entry.allocation.number = next_++;
@@ -28,7 +54,7 @@ void AllocationTable::remove(const void *address) {
 
 void AllocationTable::addVariable(uint64_t executable, std::string name, fade_allocation variable) {
   const std::lock_guard lock(mutex_);
-  addLocked({variable, executable, std::move(name)});
+  addLocked({variable, executable, std::move(name), std::nullopt});
 }
 
 void AllocationTable::removeVariables(uint64_t executable) {
@@ -39,14 +65,19 @@ void AllocationTable::removeVariables(uint64_t executable) {
     snapshot_ = nullptr;
 }
 
-std::shared_ptr<const Allocations> AllocationTable::snapshot() {
+std::shared_ptr<const Allocations> AllocationTable::snapshot(const DeathWatch *origins) {
   const std::lock_guard lock(mutex_);
   if (!snapshot_) {
     auto all = std::make_shared<Allocations>();
     all->list.reserve(entries_.size());
-    for (const auto &[address, entry] : entries_) {
+    for (auto &[address, entry] : entries_) {
       all->list.push_back(entry.allocation);
       if (!entry.name.empty()) all->list.back().name = all->addName(entry.name);
+      if (!origins) continue;
+      if (!entry.origin && entry.name.empty())
+        entry.origin = originText(symbols_.callers(origins->allocatedBy(address), kOriginFrames));
+      const bool is_known = entry.origin && !entry.origin->empty();
+      all->origins.push_back(is_known ? all->addName(*entry.origin) : 0);
     }
     snapshot_ = std::move(all);
   }

@@ -3,6 +3,7 @@
 #include "base/diagnostics.h"
 #include "base/own_memory.h"
 #include "base/quiet_thread.h"
+#include "hsa/run_place.h"
 #include "hsa/runtime.h"
 
 #include <algorithm>
@@ -61,17 +62,6 @@ bool isWaiting(const DispatchPacket &packet) {
   std::memcpy(&waiting, &packet, sizeof waiting);
   return (packet.header >> HSA_PACKET_HEADER_BARRIER & 1) != 0 &&
          std::ranges::any_of(waiting.dep_signal, [](hsa_signal_t s) { return s.handle != 0; });
-}
-
-std::string runtimeVersion() {
-  constexpr auto build_version = static_cast<hsa_system_info_t>(0x200); // not in all headers
-  const char *text = nullptr;
-  if (ok(hsaApi().core.hsa_system_get_info_fn(build_version, &text)) && text) {
-    std::string version = text;
-    std::erase(version, '"'); // some builds have them in it
-    return version;
-  }
-  return "";
 }
 
 /// Of this thread, which does all the work of a capture but for the engine's copies.

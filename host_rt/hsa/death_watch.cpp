@@ -110,6 +110,12 @@ void DeathWatch::allocated(const void *address, uint64_t size) noexcept {
   }
 }
 
+HostStack DeathWatch::allocatedBy(uint64_t address) const noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto at = memory_.find(address);
+  return at == memory_.end() ? HostStack{} : at->second.allocated_by;
+}
+
 void DeathWatch::freed(const void *address) noexcept {
   try {
     const HostStack by = caller();

@@ -42,6 +42,8 @@ public:
   void ended(Dispatch &dispatch) noexcept;
   void allocated(const void *address, uint64_t size) noexcept;
   void freed(const void *address) noexcept;
+  /// Who allocated what is there now; empty if that was not kept.
+  HostStack allocatedBy(uint64_t address) const noexcept;
 
   /// `reasons`: as the runtime has them, hsa_amd_memory_fault_reason_t.
   Death fault(uint64_t address, uint32_t reasons);
@@ -73,7 +75,7 @@ private:
   static void addWaves(const Dispatch &from, DeathDispatch &to, std::optional<uint64_t> fault);
 
   StackBudget budget_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   Dispatch first_;                    ///< of a ring of those in flight; is none itself
   std::map<uint64_t, Memory> memory_; ///< by address
   std::deque<Memory> freed_;          ///< the latest last

@@ -1,6 +1,7 @@
 #include "hsa/live_dispatch.h"
 
 #include "base/handed_over.h"
+#include "hsa/executed.h"
 #include "hsa/operations.h"
 
 #include <algorithm>
@@ -95,6 +96,12 @@ void HsaDispatch::readTimes(fade_dispatch &view) noexcept {
     view.flags |= FADE_DISPATCH_INCOMPLETE;
     return;
   }
+  if (isSoftwareGpu())
+    if (const auto executed = takeExecuted(signal_.handle)) {
+      view.wave_instructions = executed->waves;
+      view.lane_instructions = executed->lanes;
+      view.flags |= FADE_DISPATCH_HAS_INSTRUCTIONS;
+    }
   hsa_amd_profiling_dispatch_time_t time{};
   if (!ok(api.amd.hsa_amd_profiling_get_dispatch_time_fn(queue_->agent->handle, signal_, &time)))
     return;

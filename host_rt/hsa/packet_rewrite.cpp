@@ -1,8 +1,11 @@
 #include "hsa/packet_rewrite.h"
 
 #include "base/diagnostics.h"
+#include "dispatch/argument_list.h"
 #include "fade/sites.h"
 #include "hip/recorder.h"
+#include "hsa/code_place.h"
+#include "hsa/executed.h"
 #include "hsa/gpu_observer.h"
 #include "hsa/live_dispatch.h"
 #include "hsa/operations.h"
@@ -13,6 +16,8 @@
 
 namespace fade {
 namespace {
+
+constexpr std::size_t kMostArgumentBytes = 4096;
 
 uint16_t withSystemScope(uint16_t header) {
   constexpr uint16_t scopes = ((1 << HSA_PACKET_HEADER_WIDTH_SCACQUIRE_FENCE_SCOPE) - 1)
@@ -63,7 +68,13 @@ private:
   void describe(DispatchRecord &record) const;
   bool isWanted(uint64_t ordinal) const;
   uint64_t expectedBytes() const;
+  /// The application's block of arguments.
+  codeobj::ByteView originalArguments() const {
+    return {static_cast<const uint8_t *>(packet_.kernarg_address),
+            packet_.kernarg_address ? kernel_->device.kernarg_size : 0};
+  }
   void skip(const std::string &reason) const;
+  void addMemory(DispatchRecord &record, codeobj::ByteView arguments) const;
   void noteForDeath(DeathWatch &deaths, HsaDispatch &live, const void *arguments) const;
   void swap(HsaDispatch &live, uint64_t ordinal);
   bool instrument(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original);
@@ -88,6 +99,7 @@ void DispatchRewrite::describe(DispatchRecord &record) const {
   }
   record.setVariant(original);
   fade_dispatch &view = record.view;
+  if (isSoftwareGpu()) view.flags |= FADE_DISPATCH_IN_SOFTWARE;
   view.id = runtime_.nextDispatch();
   view.queue = queue_->number;
   view.agent = queue_->agent->number;
@@ -112,6 +124,21 @@ uint64_t DispatchRewrite::expectedBytes() const {
   const double items =
       static_cast<double>(packet_.grid_size_x) * packet_.grid_size_y * packet_.grid_size_z;
   return static_cast<uint64_t>(std::min(bytes * items, 1e18));
+}
+
+/// What handlers are told of the application's memory: what there is, and what the kernel was
+/// given.
+void DispatchRewrite::addMemory(DispatchRecord &record, codeobj::ByteView arguments) const {
+  if (runtime_.analysis().needs() & FADE_NEEDS_ALLOCATIONS)
+    record.setAllocations(runtime_.allocations().snapshot(runtime_.deaths()));
+  if (!kernel_->code || arguments.empty()) return;
+  std::call_once(kernel_->arguments_once, [&] {
+    kernel_->arguments = argumentsOf(*kernel_->code, kernel_->info->symbol());
+  });
+  // Nobody has to have given as many as the kernel wants.
+  std::vector<std::byte> block(std::min<std::size_t>(arguments.size(), kMostArgumentBytes));
+  if (!kernel_->arguments || !readOwnMemory(arguments.data(), block.data(), block.size())) return;
+  record.setArguments(DispatchArguments::read(kernel_->arguments, block, record.allocations.get()));
 }
 
 void DispatchRewrite::skip(const std::string &reason) const {
@@ -156,8 +183,7 @@ void DispatchRewrite::swap(HsaDispatch &live, uint64_t ordinal) {
   }
   if (plan.choices.empty()) return skip(plan.reason);
   const Replacement &choice = plan.choices[(ordinal - 1) % plan.choices.size()];
-  const codeobj::ByteView original(static_cast<const uint8_t *>(packet_.kernarg_address),
-                                   packet_.kernarg_address ? kernel_->device.kernarg_size : 0);
+  const codeobj::ByteView original = originalArguments();
   if (!(choice.instrumented ? instrument(live, choice, original)
                             : exchange(live, choice, original)))
     return;
@@ -193,8 +219,7 @@ bool DispatchRewrite::instrument(HsaDispatch &live, const Replacement &choice,
   live.ring = ring;
   live.record->view.flags |= FADE_DISPATCH_INSTRUMENTED;
   if (runtime_.deaths()) live.record->last = std::make_shared<LastRecords>();
-  if (runtime_.analysis().needs() & FADE_NEEDS_ALLOCATIONS)
-    live.record->setAllocations(runtime_.allocations().snapshot());
+  addMemory(*live.record, original);
   return true;
 }
 
@@ -231,8 +256,7 @@ bool DispatchRewrite::observe(HsaDispatch &live) {
                                         {ring->controlAddress(), *kernel, wants_accesses});
   live.ring = ring;
   live.record->view.flags |= FADE_DISPATCH_INSTRUMENTED;
-  if (runtime_.analysis().needs() & FADE_NEEDS_ALLOCATIONS)
-    live.record->setAllocations(runtime_.allocations().snapshot());
+  addMemory(*live.record, originalArguments());
   live.record->setKernel((*kernel)->info);
   live.record->setVariant(observed);
   return true;

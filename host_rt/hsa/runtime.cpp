@@ -3,6 +3,8 @@
 #include "base/diagnostics.h"
 #include "base/own_file.h"
 #include "hsa/capture_session.h"
+#include "hsa/executed.h"
+#include "hsa/run_place.h"
 #include "hsa/variables.h"
 #include "stream/handler_set.h"
 #include "stream/progress.h"
@@ -194,7 +196,13 @@ void Runtime::startThreads() {
       {settings_.instrumented, keepsCode() ? settings_.kernels : "", settings_.library_filter,
        [this](const std::string &name) { return selection_.wantsKernel(name); },
        [this] { return dispatches_.load(std::memory_order_relaxed); }});
-  if (trace_) trace_->filter(settings_.workgroups);
+  RunFacts facts = factsOfRun(agents_);
+  if (trace_) {
+    trace_->filter(settings_.workgroups);
+    trace_->run(facts);
+  }
+  analysis_->log().setRun(std::move(facts));
+  keepExecuted();
   Collector::Patience patience;
   patience.silence = settings_.patient(patience.silence);
   patience.stuck = settings_.patient(patience.stuck);

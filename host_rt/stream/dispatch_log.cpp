@@ -3,6 +3,7 @@
 #include "base/diagnostics.h"
 #include "fade/csv_writer.h"
 #include "fade/json_writer.h"
+#include "fade/kernel_name.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -18,9 +19,22 @@ std::string humanTime(uint64_t ns) {
   return fmt::format("{:.1f} s", static_cast<double>(ns) / 1e9);
 }
 
+std::string humanCount(uint64_t n) {
+  const auto value = static_cast<double>(n);
+  if (n < 100'000) return std::to_string(n);
+  if (n < 100'000'000) return fmt::format("{:.1f} k", value / 1e3);
+  if (n < 100'000'000'000) return fmt::format("{:.1f} M", value / 1e6);
+  return fmt::format("{:.1f} G", value / 1e9);
+}
+
 // The columns of the table before the kernel's name.
 constexpr auto kRow = "{:>7} {:>9} {:>9} {:>9} {:>9}  {:<12} {}";
 constexpr std::size_t kBeforeVariant = 7 + 4 * 10 + 2, kVariantWidth = 12;
+constexpr std::size_t kLongestName = 400; // where nobody says how much fits
+
+std::string bold(const std::string &line, bool has_color) {
+  return has_color ? fmt::format("\033[1m{}\033[0m\n", line) : line + '\n';
+}
 
 /// Names come from files of others: what would move the cursor is left out.
 std::string printable(std::string name) {
@@ -29,17 +43,29 @@ std::string printable(std::string name) {
   return name;
 }
 
-/// A name that fits into so many characters, its parameters left out first.
-std::string cutName(const std::string &full, std::size_t room) {
-  std::string name = printable(full);
-  if (name.size() <= room) return name;
-  const auto parameters = name.find('(');
-  if (parameters != name.npos && parameters + 5 <= room)
-    return name.substr(0, parameters) + "(...)";
-  return name.substr(0, room - 3) + "...";
+/// Of a version from a file, as much of its name as fits.
+std::string variantName(const std::string &path) {
+  std::string name = printable(path.substr(path.rfind('/') + 1));
+  if (name.ends_with(".hsaco")) name.resize(name.size() - 6);
+  return name.substr(0, kVariantWidth);
 }
 
 bool has(const fade_dispatch &d, uint32_t flag) { return (d.flags & flag) != 0; }
+
+void writeArguments(JsonWriter &json, const fade_dispatch &d) {
+  json.list("arguments", [&] {
+    for (uint32_t i = 0; i < d.argument_count; ++i)
+      json.object([&] {
+        const fade_argument &one = d.arguments[i];
+        if (*one.name) json.field("name", one.name);
+        if (*one.type) json.field("argument_type", one.type);
+        json.field("offset", one.offset);
+        json.field("bytes", one.size);
+        json.field("value", one.value);
+        if (one.flags & FADE_ARGUMENT_POINTER) json.field("allocation", one.allocation);
+      });
+  });
+}
 
 void writeJson(Output &output, const fade_dispatch &d, const WorkgroupCounts &workgroups) {
   JsonWriter json;
@@ -67,6 +93,12 @@ void writeJson(Output &output, const fade_dispatch &d, const WorkgroupCounts &wo
     json.field("workgroups", workgroups.all);
     json.field("workgroups_recorded", workgroups.recorded);
     json.field("lds", d.group_segment);
+    json.field("software", has(d, FADE_DISPATCH_IN_SOFTWARE));
+    if (has(d, FADE_DISPATCH_HAS_INSTRUCTIONS)) {
+      json.field("wave_instructions", d.wave_instructions);
+      json.field("lane_instructions", d.lane_instructions);
+    }
+    if (d.argument_count != 0) writeArguments(json, d);
     json.field("instrumented", has(d, FADE_DISPATCH_INSTRUMENTED));
     json.field("variant", d.variant);
     json.field("complete", !has(d, FADE_DISPATCH_INCOMPLETE));
@@ -97,14 +129,23 @@ void writeCsv(Output &output, const fade_dispatch &d, bool header) {
 
 } // namespace
 
+void DispatchLog::Amounts::add(uint64_t amount) {
+  ++count;
+  total += amount;
+  least = std::min(least, amount);
+  most = std::max(most, amount);
+}
+
 void DispatchLog::Durations::add(const fade_dispatch &d) {
   ++count;
-  if (!has(d, FADE_DISPATCH_HAS_TIMES)) return;
-  const uint64_t duration = d.end_ns - d.start_ns;
-  ++timed;
-  total += duration;
-  shortest = std::min(shortest, duration);
-  longest = std::max(longest, duration);
+  in_software = in_software || has(d, FADE_DISPATCH_IN_SOFTWARE);
+  if (has(d, FADE_DISPATCH_HAS_TIMES)) times.add(d.end_ns - d.start_ns);
+  if (has(d, FADE_DISPATCH_HAS_INSTRUCTIONS)) instructions.add(d.wave_instructions);
+}
+
+void DispatchLog::setRun(RunFacts facts) {
+  if (output_.format() == Format::json) output_.write(facts.json());
+  run_ = std::move(facts);
 }
 
 void DispatchLog::dispatch(const DispatchRecord &dispatch) {
@@ -174,39 +215,51 @@ void DispatchLog::report() {
   if (hint_line) sayLine(*hint_line);
 }
 
-void DispatchLog::reportText(const std::vector<std::string> &notes) {
+std::string DispatchLog::durationsText() const {
   std::vector<const decltype(durations_)::value_type *> rows;
   rows.reserve(durations_.size());
   for (const auto &row : durations_) rows.push_back(&row);
   std::ranges::sort(rows, [](const auto *a, const auto *b) {
-    if (a->second.total != b->second.total) return a->second.total > b->second.total;
+    const Amounts &x = a->second.shown(), &y = b->second.shown();
+    if (x.total != y.total) return x.total > y.total;
     return a->first < b->first;
   });
-
-  const auto bold = [color = output_.hasColor()](const std::string &line) {
-    return color ? fmt::format("\033[1m{}\033[0m\n", line) : line + '\n';
-  };
+  if (rows.empty()) return "";
+  const bool in_software =
+      std::ranges::any_of(rows, [](const auto *row) { return row->second.in_software; });
+  // Times would be this machine's.
+  std::string text = in_software ? "instructions executed by waves, one by each:\n" : "";
+  const auto [least, most] =
+      in_software ? std::pair("least", "most") : std::pair("shortest", "longest");
+  text += bold(fmt::format(kRow, "count", "total", "mean", least, most, "variant", "kernel"),
+               output_.hasColor());
   const unsigned columns = output_.terminalColumns();
-  std::string text;
-  if (!rows.empty())
-    text += bold(
-        fmt::format(kRow, "count", "total", "mean", "shortest", "longest", "variant", "kernel"));
   for (const auto *row : rows) {
     const auto &key = row->first;
-    const auto &d = row->second;
-    const auto time = [&](uint64_t ns) { return d.timed != 0 ? humanTime(ns) : "-"; };
-    const std::size_t before = kBeforeVariant + std::max(key.second.size(), kVariantWidth) + 1;
+    const Amounts &d = row->second.shown();
+    const auto amount = [&](uint64_t n) {
+      return d.count == 0 ? "-" : row->second.in_software ? humanCount(n) : humanTime(n);
+    };
+    const std::string variant = variantName(key.second);
     const std::size_t room =
-        columns == 0 ? SIZE_MAX : columns - std::min<std::size_t>(columns, before);
-    text +=
-        fmt::format(kRow, d.count, time(d.total), time(d.total / std::max<uint64_t>(d.timed, 1)),
-                    time(d.shortest), time(d.longest), printable(key.second),
-                    cutName(key.first, std::max<std::size_t>(room, 8))) +
-        '\n';
+        columns == 0 ? kLongestName
+                     : columns - std::min<std::size_t>(columns, kBeforeVariant + kVariantWidth + 1);
+    text += fmt::format(kRow, row->second.count, amount(d.total),
+                        amount(d.total / std::max<uint64_t>(d.count, 1)), amount(d.least),
+                        amount(d.most), variant, shortKernelName(key.first, room)) +
+            '\n';
   }
+  return text;
+}
+
+void DispatchLog::reportText(const std::vector<std::string> &notes) {
+  const unsigned columns = output_.terminalColumns();
+  std::string text = run_ ? run_->text(columns == 0 ? 100 : std::clamp(columns, 60u, 100u)) : "";
+  text += durationsText();
   text += bold(fmt::format("{} {}, {} instrumented, {} records, {} bytes, {} dropped", dispatches_,
                            dispatches_ == 1 ? "dispatch" : "dispatches", instrumented_, records_,
-                           bytes_, dropped_));
+                           bytes_, dropped_),
+               output_.hasColor());
   for (const std::string &one : notes) text += one + '\n';
   if (incomplete_ != 0)
     text += fmt::format("{} dispatches had not ended when the report was made\n", incomplete_);
@@ -247,9 +300,15 @@ void DispatchLog::reportJson(const std::vector<std::string> &notes, const std::s
           json.field("kernel", key.first);
           json.field("variant", key.second);
           json.field("count", d.count);
-          json.field("total_ns", d.total);
-          json.field("shortest_ns", d.timed ? d.shortest : 0);
-          json.field("longest_ns", d.longest);
+          json.field("total_ns", d.times.total);
+          json.field("shortest_ns", d.times.count ? d.times.least : 0);
+          json.field("longest_ns", d.times.most);
+          json.field("software", d.in_software);
+          if (d.instructions.count != 0) {
+            json.field("total_instructions", d.instructions.total);
+            json.field("least_instructions", d.instructions.least);
+            json.field("most_instructions", d.instructions.most);
+          }
         });
     });
     json.list("skipped", [&] {

@@ -4,6 +4,7 @@
 
 #include "stream/dispatch_record.h"
 #include "stream/output.h"
+#include "stream/run_facts.h"
 #include "stream/run_notes.h"
 
 #include <map>
@@ -30,17 +31,29 @@ public:
     const std::lock_guard lock(mutex_);
     filter_ = filter;
   }
+  /// Before the first dispatch: what runs where.
+  void setRun(RunFacts facts);
   /// What the report says a word about if nothing came of it.
   void setWishes(Wishes wishes) { wishes_ = std::move(wishes); }
 
 private:
+  struct Amounts {
+    uint64_t count = 0, total = 0, least = UINT64_MAX, most = 0;
+    void add(uint64_t amount);
+  };
   struct Durations {
-    uint64_t count = 0, timed = 0, total = 0, shortest = UINT64_MAX, longest = 0;
+    uint64_t count = 0;
+    Amounts times;        ///< nanoseconds
+    Amounts instructions; ///< of waves, where the software GPU counts them
+    bool in_software = false;
     void add(const fade_dispatch &dispatch);
+    /// What the dispatches are compared by: on the software GPU not by time.
+    const Amounts &shown() const { return in_software ? instructions : times; }
   };
 
   std::optional<std::string> hint() const;
   void reportText(const std::vector<std::string> &notes);
+  std::string durationsText() const;
   void reportJson(const std::vector<std::string> &notes, const std::string &hint_line);
   void reportCsv();
 
@@ -51,6 +64,7 @@ private:
   bool csv_header_ = false;
   WorkgroupCounts workgroups_; ///< of instrumented dispatches
   std::optional<Wishes> wishes_;
+  std::optional<RunFacts> run_;
 
   std::mutex mutex_;
   WorkgroupFilter filter_;

@@ -25,6 +25,16 @@ void DispatchRecord::setAllocations(std::shared_ptr<const Allocations> all) {
   view.allocations = allocations ? allocations->list.data() : nullptr;
   view.allocation_count = allocations ? allocations->list.size() : 0;
   view.allocation_names = allocations ? allocations->names.c_str() : nullptr;
+  const bool has_origins = allocations && !allocations->origins.empty() &&
+                           allocations->origins.size() == allocations->list.size();
+  view.allocation_origins = has_origins ? allocations->origins.data() : nullptr;
+}
+
+void DispatchRecord::setArguments(DispatchArguments given) {
+  arguments = std::move(given);
+  view.arguments = arguments.list.empty() ? nullptr : arguments.list.data();
+  view.argument_count = static_cast<uint32_t>(arguments.list.size());
+  view.argument_size = sizeof(fade_argument);
 }
 
 void DispatchRecord::setCounters(std::vector<fade_counter> values) {

@@ -3,6 +3,7 @@
 
 #include "base/recycled.h"
 #include "fade/handler_abi.h"
+#include "stream/kernel_arguments.h"
 #include "stream/kernel_info.h"
 #include "stream/last_records.h"
 #include "stream/wave_table.h"
@@ -21,7 +22,8 @@ struct Allocations {
 
   std::vector<fade_allocation> list;
   std::string names =
-      std::string(1, '\0'); ///< of variables, each ended by zero; see fade_allocation
+      std::string(1, '\0');      ///< of variables, each ended by zero; see fade_allocation
+  std::vector<uint32_t> origins; ///< who made them, by index: offsets in names; empty: not known
 
   /// The offset of a name that is added.
   uint32_t addName(std::string_view name);
@@ -35,6 +37,7 @@ struct DispatchRecord : Recycled<DispatchRecord> {
   std::shared_ptr<const Allocations> allocations;
   std::vector<fade_counter> counters;
   std::vector<uint64_t> clocks;
+  DispatchArguments arguments;
 
   // Filled in by the feeding thread as the stream comes in.
   std::unique_ptr<WaveTable> waves; ///< only when a handler wants it
@@ -52,6 +55,7 @@ struct DispatchRecord : Recycled<DispatchRecord> {
   void setKernel(std::shared_ptr<const KernelInfo> info);
   void setVariant(std::shared_ptr<const std::string> text);
   void setAllocations(std::shared_ptr<const Allocations> all);
+  void setArguments(DispatchArguments given);
   void setCounters(std::vector<fade_counter> values);
   void setClocks(std::vector<uint64_t> values);
 };

@@ -36,12 +36,16 @@ enum class Kind : uint32_t {
   sites = 1,       ///< u64 module id, u32 modes, string file, the table
   kernel = 2,      ///< u32 id, strings name, symbol, target, u64 module id (0: none)
   allocations = 3, ///< u64 count, fade_allocation each, their names: those that hold from here on
-  begin = 4,       ///< see DispatchFields; an instrumented dispatch whose records follow
+  begin = 4,       ///< see DispatchFields; an instrumented dispatch whose records follow. Then its
+                   ///< arguments: u64 count, for each ArgumentFields and strings name, type
   records = 5,     ///< u64 dispatch, u64 position, records
-  end = 6,         ///< see DispatchFields, then u64 count, fade_counter each, u64 count, u64 each
+  end = 6,         ///< see DispatchFields, then u64 count, fade_counter each, u64 count, u64 each;
+                   ///< then u64 executed instructions of waves and of lanes
   skipped = 7,     ///< strings kernel, reason
   finish = 8,      ///< the trace is whole
   filter = 9,      ///< u32 first[3], last[3], sample, sample_executions: see WorkgroupFilter
+  run = 10,        ///< see RunFacts::write
+  origins = 11,    ///< u64 count, u32 each: who made the allocations of the chunk before, in names
 };
 
 struct ChunkHeader {
@@ -62,6 +66,11 @@ struct DispatchFields {
   uint32_t group_segment = 0;
   uint32_t grid[3] = {};
   uint32_t workgroup[3] = {};
+};
+/// Of an argument of a dispatch; followed by its name and type, strings.
+struct ArgumentFields {
+  uint32_t offset = 0, size = 0, flags = 0, allocation = 0;
+  uint64_t value = 0;
 };
 static_assert(sizeof(FileHeader) == 32 && sizeof(ChunkHeader) == 16 &&
               sizeof(DispatchFields) == 96);

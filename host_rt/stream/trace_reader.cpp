@@ -63,6 +63,9 @@ private:
   const char *end(trace::Reader in);
   const char *skipped(trace::Reader in);
   const char *filter(trace::Reader in);
+  const char *run(trace::Reader in);
+  const char *origins(trace::Reader in);
+  static const char *arguments(DispatchRecord &record, trace::Reader &in);
   const char *fill(DispatchRecord &record, trace::Reader &in);
   bool isChosen(const DispatchRecord &record) const;
   void piece(Open &open, std::span<const std::byte> bytes, uint64_t position);
@@ -112,6 +115,8 @@ const char *Replay::chunk(Kind kind, std::span<const std::byte> payload) {
   case Kind::end: return end(in);
   case Kind::skipped: return skipped(in);
   case Kind::filter: return filter(in);
+  case Kind::run: return run(in);
+  case Kind::origins: return origins(in);
   case Kind::finish: return nullptr;
   }
   return nullptr; // of a later version; its size is all we know
@@ -176,6 +181,52 @@ const char *Replay::allocations(trace::Reader in) {
   return nullptr;
 }
 
+/// Of the allocations of the chunk before.
+const char *Replay::origins(trace::Reader in) {
+  auto list = in.takeArray<uint32_t>();
+  if (!list || !allocations_ || list->size() != allocations_->list.size())
+    return "origins of allocations that do not fit them";
+  for (const uint32_t offset : *list)
+    if (offset >= allocations_->names.size()) return "an allocation whose origin does not exist";
+  auto all = std::make_shared<Allocations>(*allocations_);
+  all->origins = *std::move(list);
+  allocations_ = std::move(all);
+  return nullptr;
+}
+
+const char *Replay::run(trace::Reader in) {
+  auto facts = RunFacts::read(in);
+  if (!facts) return "a description of the run that is cut short";
+  analysis_.log().setRun(*std::move(facts));
+  return nullptr;
+}
+
+/// Recordings of older versions have none.
+const char *Replay::arguments(DispatchRecord &record, trace::Reader &in) {
+  if (in.rest().empty()) return nullptr;
+  const auto count = in.take<uint64_t>();
+  if (!count || *count > in.rest().size() / sizeof(trace::ArgumentFields))
+    return "arguments that are cut short";
+  auto of = std::make_shared<KernelArguments>();
+  DispatchArguments given;
+  for (uint64_t i = 0; i < *count; ++i) {
+    const auto fields = in.take<trace::ArgumentFields>();
+    auto name = in.takeString(), type = in.takeString();
+    if (!fields || !name || !type) return "arguments that are cut short";
+    of->list.push_back(
+        {fields->offset, fields->size, fields->flags, *std::move(name), *std::move(type)});
+    given.list.push_back({fields->offset, fields->size, fields->flags, fields->allocation,
+                          fields->value, nullptr, nullptr});
+  }
+  for (std::size_t i = 0; i < given.list.size(); ++i) {
+    given.list[i].name = of->list[i].name.c_str();
+    given.list[i].type = of->list[i].type.c_str();
+  }
+  given.of = std::move(of);
+  record.setArguments(std::move(given));
+  return nullptr;
+}
+
 const char *Replay::fill(DispatchRecord &record, trace::Reader &in) {
   const auto fields = in.take<trace::DispatchFields>();
   auto variant = in.takeString();
@@ -214,6 +265,7 @@ const char *Replay::begin(trace::Reader in) {
   if (const char *why = fill(*record, in)) return why;
   if ((record->view.flags & FADE_DISPATCH_INSTRUMENTED) == 0)
     return "the beginning of a dispatch that is not instrumented";
+  if (const char *why = arguments(*record, in)) return why;
   if (open_.contains(record->view.id) || left_out_.contains(record->view.id))
     return "a dispatch that begins twice";
   if (!isChosen(*record)) {
@@ -307,6 +359,8 @@ const char *Replay::end(trace::Reader in) {
       return "clocks that do not fit the site table";
     open.record->setClocks(std::move(*clocks));
   }
+  open.record->view.wave_instructions = in.take<uint64_t>().value_or(0); // older ones have none
+  open.record->view.lane_instructions = in.take<uint64_t>().value_or(0);
   hand(open);
   if (began != open_.end()) open_.erase(began);
   return nullptr;

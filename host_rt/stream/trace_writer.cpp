@@ -117,6 +117,15 @@ void TraceWriter::dispatchLocked(Kind kind, const DispatchRecord &dispatch) {
     w.putBytes(d.counters, d.counter_count * sizeof(fade_counter));
     w.put(d.clock_count);
     w.putBytes(d.clocks, d.clock_count * sizeof(fade_u64));
+    w.put(d.wave_instructions);
+    w.put(d.lane_instructions);
+  } else {
+    w.put(uint64_t{d.argument_count});
+    for (const fade_argument &one : dispatch.arguments.list) {
+      w.put(trace::ArgumentFields{one.offset, one.size, one.flags, one.allocation, one.value});
+      w.putString(one.name);
+      w.putString(one.type);
+    }
   }
   chunkLocked(kind, w.bytes());
 }
@@ -125,10 +134,16 @@ void TraceWriter::dispatchBegin(const DispatchRecord &dispatch) {
   const std::lock_guard lock(mutex_);
   if (dispatch.allocations && dispatch.allocations != allocations_.lock()) {
     trace::Writer w;
-    const auto &[list, names] = *dispatch.allocations;
+    const auto &[list, names, origins] = *dispatch.allocations;
     w.put(uint64_t{list.size()});
     w.putBytes(list.data(), list.size() * sizeof(fade_allocation));
     chunkLocked(Kind::allocations, w.bytes(), std::as_bytes(std::span(names)));
+    if (!origins.empty()) {
+      trace::Writer o;
+      o.put(uint64_t{origins.size()});
+      o.putBytes(origins.data(), origins.size() * sizeof(uint32_t));
+      chunkLocked(Kind::origins, o.bytes());
+    }
     allocations_ = dispatch.allocations;
   }
   dispatchLocked(Kind::begin, dispatch);
@@ -164,6 +179,13 @@ void TraceWriter::filter(const WorkgroupFilter &filter) {
   w.put(filter.sample);
   w.put(filter.sample_executions);
   chunkLocked(Kind::filter, w.bytes());
+}
+
+void TraceWriter::run(const RunFacts &facts) {
+  const std::lock_guard lock(mutex_);
+  trace::Writer w;
+  facts.write(w);
+  chunkLocked(Kind::run, w.bytes());
 }
 
 void TraceWriter::close() noexcept {

@@ -4,6 +4,7 @@
 #include "base/own_file.h"
 #include "base/settings.h"
 #include "stream/dispatch_record.h"
+#include "stream/run_facts.h"
 #include "stream/trace_format.h"
 
 #include <memory>
@@ -28,6 +29,7 @@ public:
   void dispatchEnd(const DispatchRecord &dispatch);
   void skipped(const std::string &kernel, const std::string &reason);
   void filter(const WorkgroupFilter &filter);
+  void run(const RunFacts &facts);
   void close() noexcept;
 
 private:

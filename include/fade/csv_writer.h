@@ -16,6 +16,15 @@ public:
     ((text_.append(std::exchange(first, false) ? "" : ","), put(fields)), ...);
     text_ += '\n';
   }
+  // A row of as many fields as there are.
+  template <typename R> void list(const R &fields) {
+    bool first = true;
+    for (const auto &field : fields) {
+      text_.append(std::exchange(first, false) ? "" : ",");
+      put(field);
+    }
+    text_ += '\n';
+  }
   std::string take() { return std::exchange(text_, {}); }
 
 private:

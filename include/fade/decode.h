@@ -36,6 +36,8 @@ public:
 
   // ACCESS and RANGE
   bool isAccess() const { return kind() == FADE_RECORD_ACCESS || kind() == FADE_RECORD_RANGE; }
+  bool isUser() const { return kind() == FADE_RECORD_USER; } // addresses are the lanes' values
+  bool hasLanes() const { return isAccess() || isUser(); }
   uint32_t encoding() const { return header_.encoding; }
   bool hasLength() const { return kind() == FADE_RECORD_RANGE; }
   uint64_t length() const { return load<uint64_t>(sizeof(fade_record)); } // RANGE only
@@ -130,11 +132,11 @@ inline uint32_t Record::expectedSize() const {
 
 inline const char *Record::fault() const {
   if (kind() == 0) return "a record without a kind";
-  if (kind() > FADE_RECORD_RANGE) return nullptr; // a newer kind; its size is all we know
+  if (kind() > FADE_RECORD_USER) return nullptr; // a newer kind; its size is all we know
   if (mask() == 0) return "a record without active lanes";
-  if (isAccess() && encoding() > FADE_ENCODING_RAW) return "an unknown encoding of addresses";
+  if (hasLanes() && encoding() > FADE_ENCODING_RAW) return "an unknown encoding of addresses";
   if (size() != expectedSize()) return "a record whose size contradicts its contents";
-  if (isAccess() && encoding() == FADE_ENCODING_TILED) {
+  if (hasLanes() && encoding() == FADE_ENCODING_TILED) {
     const auto width = tile().width;
     if (!std::has_single_bit(width) || width < 2 || width > 32) return "a tile of impossible width";
   }

@@ -45,6 +45,13 @@ public:
   void access(uint32_t site, uint32_t wave, uint64_t mask, std::span<const uint64_t> addresses,
               std::optional<uint64_t> length = std::nullopt);
 
+  // The lanes' values are encoded as addresses are.
+  void user(uint32_t site, uint32_t wave, uint64_t mask, std::span<const uint64_t> values) {
+    const std::size_t at = bytes_.size();
+    access(site, wave, mask, values);
+    bytes_[at + offsetof(fade_header, kind)] = static_cast<std::byte>(FADE_RECORD_USER);
+  }
+
   const std::vector<std::byte> &bytes() const { return bytes_; }
   std::vector<std::byte> take() { return std::move(bytes_); }
   void clear() { bytes_.clear(); }

@@ -26,11 +26,10 @@
 // handler's function is reported once, and the handler is then left alone.
 #pragma once
 
-#include "csv_writer.h"
 #include "decode.h"
 #include "handler_abi.h"
-#include "json_writer.h"
 #include "options.h"
+#include "sink.h"
 #include "site_table.h"
 
 #include <algorithm>
@@ -46,61 +45,6 @@
 #include <unordered_map>
 
 namespace fade {
-
-// Where results go. A copy is as good as the original.
-class Sink {
-public:
-  explicit Sink(const fade_host &host) : host_(&host) {}
-
-  bool isText() const { return host_->format == FADE_FORMAT_TEXT; }
-  bool isJson() const { return host_->format == FADE_FORMAT_JSON; }
-  bool isCsv() const { return host_->format == FADE_FORMAT_CSV; }
-
-  bool hasColor() const { return hasFlag(FADE_HOST_COLOR); }
-  bool sharesSites() const { return hasFlag(FADE_HOST_SHARES_SITES); }
-  // Characters in a line of text: between 60 and 100.
-  uint32_t columns() const {
-    const uint32_t wanted = has(&host_->columns) ? host_->columns : 0;
-    return wanted == 0 ? 100 : std::clamp(wanted, 60u, 100u);
-  }
-
-  // Whole lines, each with its '\n'. They are not torn apart by other writers.
-  void write(std::string_view lines) const {
-    host_->write(host_->context, lines.data(), lines.size());
-  }
-  // A line for people. Where the output is for programs it becomes an object or row of type "text".
-  void line(std::string_view text) const {
-    if (isJson()) {
-      JsonWriter json;
-      json.object([&] {
-        json.field("type", "text");
-        json.field("version", FADE_REPORT_VERSION);
-        json.field("text", text);
-      });
-      return write(json.take());
-    }
-    if (isCsv()) {
-      CsvWriter csv;
-      csv.row("text", FADE_REPORT_VERSION, text);
-      return write(csv.take());
-    }
-    write(std::string(text) + '\n');
-  }
-  bool writeFile(const std::string &path, std::string_view contents) const {
-    return host_->write_file(host_->context, path.c_str(), contents.data(), contents.size()) != 0;
-  }
-  void warn(const std::string &text) const { host_->warn(host_->context, text.c_str()); }
-
-private:
-  bool hasFlag(fade_u32 flag) const { return has(&host_->flags) && (host_->flags & flag) != 0; }
-  // A FADE that is older than this header has a shorter struct.
-  template <typename T> bool has(const T *field) const {
-    const auto *end = reinterpret_cast<const char *>(field + 1);
-    return end - reinterpret_cast<const char *>(host_) <= std::ptrdiff_t{host_->size};
-  }
-
-  const fade_host *host_;
-};
 
 // A kernel and its sites.
 class Kernel {
@@ -147,11 +91,24 @@ public:
   }
   // The symbol of a variable; empty for memory that the application has allocated.
   std::string_view nameOf(const fade_allocation &allocation) const {
-    constexpr auto end =
-        offsetof(fade_dispatch, allocation_names) + sizeof dispatch_->allocation_names;
-    if (dispatch_->size < end || !dispatch_->allocation_names) return {};
+    if (!has(&dispatch_->allocation_names) || !dispatch_->allocation_names) return {};
     return dispatch_->allocation_names + allocation.name;
   }
+  /// "main (app.cpp:12)": who made it; empty if that is not known.
+  std::string_view originOf(const fade_allocation &allocation) const {
+    if (!has(&dispatch_->allocation_origins) || !dispatch_->allocation_origins) return {};
+    const auto index = static_cast<std::size_t>(&allocation - dispatch_->allocations);
+    return dispatch_->allocation_names + dispatch_->allocation_origins[index];
+  }
+  std::size_t argumentCount() const {
+    return has(&dispatch_->argument_size) && dispatch_->arguments ? dispatch_->argument_count : 0;
+  }
+  // By number, from 0; there may be more of it than this header knows.
+  const fade_argument &argument(std::size_t i) const {
+    const auto *bytes = reinterpret_cast<const char *>(dispatch_->arguments);
+    return *reinterpret_cast<const fade_argument *>(bytes + i * dispatch_->argument_size);
+  }
+  bool isInSoftware() const { return (dispatch_->flags & FADE_DISPATCH_IN_SOFTWARE) != 0; }
   std::span<const fade_counter> counters() const {
     return {dispatch_->counters, dispatch_->counter_count};
   }
@@ -163,6 +120,12 @@ public:
   }
 
 private:
+  // A FADE that is older than this header has a shorter struct.
+  template <typename T> bool has(const T *field) const {
+    const auto *end = reinterpret_cast<const char *>(field + 1);
+    return end - reinterpret_cast<const char *>(dispatch_) <= std::ptrdiff_t{dispatch_->size};
+  }
+
   const fade_dispatch *dispatch_;
   const Kernel *kernel_;
 };
@@ -180,6 +143,12 @@ public:
   template <typename F> void forEachAccess(F &&f) const {
     forEach([&](const Record &record) {
       if (record.isAccess()) f(record);
+    });
+  }
+  // What the kernel's author records (user.h).
+  template <typename F> void forEachUser(F &&f) const {
+    forEach([&](const Record &record) {
+      if (record.isUser()) f(record);
     });
   }
   std::optional<fade_wave_begin> wave(uint32_t id) const {

@@ -87,6 +87,21 @@ typedef struct fade_allocation {
   fade_u32 name; /* of a variable: offset in fade_dispatch.allocation_names; else 0 */
 } fade_allocation;
 
+/* fade_argument.flags */
+#define FADE_ARGUMENT_POINTER 1u /* to global memory */
+#define FADE_ARGUMENT_HIDDEN 2u  /* the runtime fills it in, not the application */
+
+/* An argument that a kernel was given. */
+typedef struct fade_argument {
+  fade_u32 offset; /* in the block of arguments */
+  fade_u32 size;   /* in bytes */
+  fade_u32 flags;
+  fade_u32 allocation; /* number of the allocation that it points into; 0: none */
+  fade_u64 value;      /* its first 8 bytes */
+  const char *name;    /* empty if the compiler has not kept it */
+  const char *type;    /* the same */
+} fade_argument;
+
 typedef struct fade_kernel {
   fade_u32 size;
   fade_u32 id;        /* counts from 0; the same kernel has the same id in all dispatches */
@@ -103,6 +118,8 @@ typedef struct fade_kernel {
 #define FADE_DISPATCH_HAS_TIMES 2u    /* start_ns and end_ns are known */
 #define FADE_DISPATCH_INCOMPLETE 4u   /* the end of it was not seen: aborted, or FADE had to stop */
 #define FADE_DISPATCH_HOST_BOUND 8u   /* waves waited most of the time for room in the ring */
+#define FADE_DISPATCH_IN_SOFTWARE 16u /* on the software GPU: times are those of this machine */
+#define FADE_DISPATCH_HAS_INSTRUCTIONS 32u /* wave_instructions and lane_instructions are known */
 
 typedef struct fade_dispatch {
   fade_u32 size;
@@ -131,6 +148,18 @@ typedef struct fade_dispatch {
    * measured (FADE_MODE_TIMES). Known in dispatch_end. */
   const fade_u64 *clocks;
   fade_u64 clock_count;
+  /* Who made it, by allocation: offset in allocation_names of "main (app.cpp:12)"; 0 if it is not
+   * known. Null if none is. */
+  const fade_u32 *allocation_origins;
+  /* By offset; known from the beginning. Each has argument_size bytes, which may be more than this
+   * header knows of. */
+  const fade_argument *arguments;
+  fade_u32 argument_count;
+  fade_u32 argument_size;
+  /* Executed, one for each wave, and summed over active lanes. Of the kernel that ran: an
+   * instrumented one executes more than the original. */
+  fade_u64 wave_instructions;
+  fade_u64 lane_instructions;
 } fade_dispatch;
 
 /* A piece of the stream of a dispatch. */

@@ -41,6 +41,11 @@ public:
     putKey(key);
     nest('[', ']', elements);
   }
+  // A list within a list.
+  template <typename F> void list(F &&elements) {
+    separate();
+    nest('[', ']', elements);
+  }
   template <typename T> void field(std::string_view key, const T &what) {
     putKey(key);
     put(what);

@@ -164,11 +164,14 @@
  *   BLOCK         32   block    clock            0          -
  *   ACCESS        32+  access   base address     stride     by encoding
  *   RANGE         40+  access   base address     stride     u64 length, then by encoding
+ *   USER          32+  user     value            stride     by encoding
  *
  * A reader skips a kind it does not know by its size. ACCESS carries no size, it is in the site
  * table. RANGE is for accesses whose length is known only when they run (memcpy, memset): length is
  * the number of bytes that each lane of the mask touches from its address on. Lanes with different
- * lengths come in several records with disjoint masks.
+ * lengths come in several records with disjoint masks. USER is what the kernel's author records
+ * (user.h): the lanes' values are encoded as addresses are, in all 64 bits; the number that the
+ * author gave the place is in the site table.
  *
  * Addresses. The base address is that of the first active lane. The device chooses the shortest
  * encoding that is exactly true; with r = lane - first active lane and w = width:
@@ -222,8 +225,9 @@ typedef uint64_t fade_u64;
 #define FADE_RECORD_BLOCK 3u
 #define FADE_RECORD_ACCESS 4u
 #define FADE_RECORD_RANGE 5u
+#define FADE_RECORD_USER 6u
 
-/* Encodings of ACCESS and RANGE. */
+/* Encodings of ACCESS, RANGE and USER. */
 #define FADE_ENCODING_UNIFORM 0u
 #define FADE_ENCODING_AFFINE 1u
 #define FADE_ENCODING_TILED 2u

@@ -56,6 +56,7 @@
 #define FADE_SITE_INSTRUCTION 8u /* an instruction that is no access: only counted */
 #define FADE_SITE_TAKEN 9u       /* times a branch was taken: only counted */
 #define FADE_SITE_SPLIT 10u      /* times lanes parted, see below: only counted */
+#define FADE_SITE_USER 11u       /* what the author records (user.h); `size` is his number */
 
 /* fade_site.space: numbers of AMDGPU's address spaces, which are those of NVPTX, too */
 #define FADE_SPACE_FLAT 0u
@@ -72,6 +73,7 @@
 #define FADE_SITE_IS_BUFFER 16u     /* through a buffer descriptor */
 #define FADE_SITE_HAS_LENGTH 32u    /* its records are RANGE records */
 #define FADE_SITE_IS_PREDICATED 64u /* one element of a masked vector access */
+#define FADE_SITE_IS_DOUBLE 128u    /* user records: the values are doubles, else signed integers */
 
 /* fade_site_instruction.unit: what executes it */
 #define FADE_UNIT_VALU 0u

@@ -56,8 +56,14 @@ void say(const char *format, ...) {
 
 namespace {
 std::atomic<uint64_t> stopped_at{0};
-}
+std::atomic<ExecutedFunction> executed{nullptr};
+} // namespace
 void note_stop(uint64_t pc) { stopped_at.store(pc, std::memory_order_release); }
 uint64_t last_stop() { return stopped_at.load(std::memory_order_acquire); }
+
+void tell_executed_to(ExecutedFunction f) { executed.store(f, std::memory_order_release); }
+void note_executed(uint64_t signal, uint64_t waves, uint64_t lanes) {
+  if (const ExecutedFunction f = executed.load(std::memory_order_acquire)) f(signal, waves, lanes);
+}
 
 } // namespace fade::sim

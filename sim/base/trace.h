@@ -23,4 +23,9 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void note_stop(uint64_t pc);
 uint64_t last_stop();
 
+// What a dispatch has executed, for a tool in the same process that wants to know.
+using ExecutedFunction = void (*)(uint64_t signal, uint64_t waves, uint64_t lanes);
+void tell_executed_to(ExecutedFunction f);
+void note_executed(uint64_t signal, uint64_t waves, uint64_t lanes);
+
 } // namespace fade::sim

@@ -165,6 +165,10 @@ PacketProcessor::Step AqlProcessor::dispatch(const Packet &p, uint64_t index) {
   DispatchResult result = host_.run(d);
   if (stats_) stats_->write(host_.kernel_name(p.kernel_object), d, result.stats);
   using Status = DispatchResult::Status;
+  if (p.completion_signal) {
+    const auto total = result.stats.total();
+    note_executed(p.completion_signal, total.waves, total.lanes);
+  }
   if (result.pc) note_stop(result.pc);
   switch (result.status) {
   case Status::ok: return Step::progressed;

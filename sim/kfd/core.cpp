@@ -225,6 +225,7 @@ const CoreApi api = {
     },
     unmapped,
     last_stop,
+    tell_executed_to,
 };
 
 } // namespace

@@ -30,9 +30,12 @@ struct CoreApi {
   void (*unmapped)(void *address, size_t size);
   // Where a kernel was that was stopped, the latest; 0 if none was.
   uint64_t (*last_pc)();
+  // Calls f after each dispatch, before anybody is told of its end: with its completion signal, and
+  // the instructions that its waves, and that their active lanes, have executed.
+  void (*on_dispatch)(void (*f)(uint64_t signal, uint64_t waves, uint64_t lanes));
 };
 
-constexpr uint32_t core_api_version = 2;
+constexpr uint32_t core_api_version = 3;
 constexpr const char *core_entry_name = "fadegpu_core_api";
 using CoreEntry = const CoreApi *(*)();
 

@@ -148,3 +148,8 @@ FADE_HOOK uint64_t fadegpu_last_pc() {
   const auto *api = fade::sim::interposer::core();
   return api ? api->last_pc() : 0;
 }
+// The same: f is called after each dispatch, with its completion signal and the instructions that
+// its waves, and their active lanes, have executed. One for each process.
+FADE_HOOK void fadegpu_on_dispatch(void (*f)(uint64_t signal, uint64_t waves, uint64_t lanes)) {
+  if (const auto *api = fade::sim::interposer::core()) api->on_dispatch(f);
+}

@@ -65,7 +65,7 @@ std::shared_ptr<const ModuleSites> SiteTableBuilder::build(const std::string &ke
                         from.kind == FADE_SITE_COPY_WRITE || from.kind == FADE_SITE_FILL;
     const bool reads = from.kind == FADE_SITE_LOAD || from.kind == FADE_SITE_ATOMIC ||
                        from.kind == FADE_SITE_COPY_READ;
-    site.flags = (writes ? FADE_SITE_WRITES : 0) | (reads ? FADE_SITE_READS : 0);
+    site.flags = from.flags | (writes ? FADE_SITE_WRITES : 0) | (reads ? FADE_SITE_READS : 0);
     site.first_line = static_cast<uint32_t>(lines.size());
     site.line_count = static_cast<uint32_t>(from.lines.size());
     for (const uint32_t line : from.lines) lines.push_back({site.file, line});
@@ -120,9 +120,11 @@ std::shared_ptr<const ModuleSites> SiteTableBuilder::build(const std::string &ke
   return std::make_shared<ModuleSites>(ModuleSites{*std::move(table), ""});
 }
 
-void Stream::wave(uint32_t workgroup, bool wave32) {
+void Stream::wave(uint32_t workgroup, bool wave32, uint32_t hardware_id, uint32_t xcc) {
   fade_wave_begin wave{};
-  wave.header.encoding = wave32 ? FADE_WAVE_IS_WAVE32 : 0;
+  wave.header.encoding =
+      static_cast<fade_u8>((wave32 ? FADE_WAVE_IS_WAVE32 : 0) | xcc << FADE_WAVE_XCC_SHIFT);
+  wave.hardware_id = hardware_id;
   wave.mask = wave32 ? 0xffff'ffffu : ~uint64_t{0};
   wave.wave = waves_++;
   wave.module = SiteTableBuilder::kModule;
@@ -167,7 +169,8 @@ HandlerHost::HandlerHost(const std::vector<HandlerChoice> &handlers, const HostO
 
 void HandlerHost::dispatch(const std::string &kernel, std::shared_ptr<const ModuleSites> sites,
                            const Stream &stream, std::vector<fade_counter> counters,
-                           std::shared_ptr<const Allocations> allocations) {
+                           std::shared_ptr<const Allocations> allocations,
+                           DispatchArguments arguments) {
   const bool instrumented = sites != nullptr;
   std::shared_ptr<const KernelInfo> info;
   auto id = static_cast<uint32_t>(kernels_.size());
@@ -185,8 +188,10 @@ void HandlerHost::dispatch(const std::string &kernel, std::shared_ptr<const Modu
   record->setKernel(info);
   record->setVariant(std::make_shared<std::string>(instrumented ? "instrumented" : "original"));
   record->setAllocations(std::move(allocations));
+  record->setArguments(std::move(arguments));
   record->view.id = ++dispatches_;
-  record->view.flags = (instrumented ? FADE_DISPATCH_INSTRUMENTED : 0u) | FADE_DISPATCH_HAS_TIMES;
+  record->view.flags =
+      (instrumented ? FADE_DISPATCH_INSTRUMENTED : 0u) | FADE_DISPATCH_HAS_TIMES | more_flags;
   record->view.start_ns = 1000 * dispatches_;
   record->view.end_ns = 1000 * dispatches_ + 100;
   record->view.grid[0] = record->view.workgroup[0] = 64;

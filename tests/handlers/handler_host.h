@@ -34,6 +34,7 @@ public:
     std::vector<uint32_t> lines = {}; ///< of a block
     std::string function = {};
     std::vector<Frame> inlined_at = {}; ///< from the inside to the outside
+    uint32_t flags = 0;
   };
   /// Returns its id.
   uint32_t add(const Site &site);
@@ -55,12 +56,16 @@ private:
 class Stream {
 public:
   /// Announces a wave; later calls are its.
-  void wave(uint32_t workgroup = 0, bool wave32 = false);
+  void wave(uint32_t workgroup = 0, bool wave32 = false, uint32_t hardware_id = 0,
+            uint32_t xcc = 0);
   void access(uint32_t site, uint64_t mask, const std::vector<uint64_t> &addresses,
               std::optional<uint64_t> length = {});
   /// All lanes of the mask, base + stride * lane.
   void affine(uint32_t site, uint64_t base, int64_t stride, uint64_t mask = ~uint64_t{0});
   void block(uint32_t site, uint64_t mask, uint64_t clock);
+  void user(uint32_t site, uint64_t mask, const std::vector<uint64_t> &values) {
+    encoder_.user(site, waves_ - 1, mask, values);
+  }
   void waveEnd(uint64_t clock);
 
   const std::vector<std::byte> &bytes() const { return encoder_.bytes(); }
@@ -89,7 +94,9 @@ public:
   /// name are the same kernel.
   void dispatch(const std::string &kernel, std::shared_ptr<const ModuleSites> sites,
                 const Stream &stream, std::vector<fade_counter> counters = {},
-                std::shared_ptr<const Allocations> allocations = nullptr);
+                std::shared_ptr<const Allocations> allocations = nullptr,
+                DispatchArguments arguments = {});
+  uint32_t more_flags = 0; ///< of the dispatches that follow
   /// Ends the run: all that was written.
   std::string finish();
   /// The same as JSON objects, those of one type.

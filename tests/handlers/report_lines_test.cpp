@@ -103,7 +103,7 @@ TEST(ReportLines, EveryLineOfEveryHandlerFitsTheSchema) {
   EXPECT_EQ(typesIn(reportOf({{"MemoryAnalysis", ""}}, Format::json, kNames)),
             (Types{"dispatch", "memory", "memory_total", "summary"}));
   EXPECT_EQ(typesIn(reportOf({{"BlockCounts", ""}}, Format::json, kNames)),
-            (Types{"dispatch", "blocks", "summary"}));
+            (Types{"dispatch", "blocks", "block_times", "summary"}));
   EXPECT_EQ(typesIn(reportOf({{"Hotspots", ""}}, Format::json, kNames)),
             (Types{"dispatch", "hotspots", "summary"}));
 }

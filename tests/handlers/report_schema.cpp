@@ -22,6 +22,7 @@ bool isOfKind(const json &value, const std::string &kind) {
   if (kind == "bool") return value.is_boolean();
   if (kind == "count") return value.is_number_unsigned();
   if (kind == "integer") return value.is_number_integer();
+  if (kind == "number") return value.is_number();
   if (kind == "share") return value.is_number() && value >= 0 && value <= 1;
   if (kind == "hex") return value.is_string() && value.get<std::string>().starts_with("0x");
   if (kind == "op") return isOneOf(value, {"load", "store", "atomic"});

@@ -103,7 +103,7 @@ class Install(unittest.TestCase):
 
     def test_man_page_and_completions_know_every_option(self):
         words = set()
-        for command in ([], ["check"], ["capture"], ["captures"], ["import"], ["replay"], ["optimize"], ["analyze"], ["report"], ["inspect"], ["doctor"], ["flags"], ["cc"]):
+        for command in ([], ["check"], ["capture"], ["captures"], ["import"], ["replay"], ["optimize"], ["analyze"], ["report"], ["inspect"], ["doctor"], ["flags"], ["cc"], ["triton"]):
             words |= set(re.findall(r"--[a-z][a-z-]+", self.probe_run(*command, "--help").stdout))
         for name in ("share/man/man1/fadeprobe.1", "share/bash-completion/completions/fadeprobe",
                      "share/zsh/vendor-completions/_fadeprobe"):
@@ -135,7 +135,9 @@ class Install(unittest.TestCase):
         return [json.loads(line) for line in result.stderr.splitlines() if line.startswith("{")]
 
     def test_cc_instruments_and_another_user_runs_it(self):
-        lines = self.report(self.compile_with_cc(), "-a", "MemoryAnalysis")
+        lines = self.report(self.compile_with_cc(), "-a", "MemoryAnalysis", "BlockCounts")
+        self.assertTrue(all(line["blocks"] for line in lines if line["type"] == "blocks"))  # without being asked for
+        self.assertEqual(len([line for line in lines if line["type"] == "blocks"]), 2)
         memory = {line["kernel"]: line for line in lines if line["type"] == "memory"}
         self.assertEqual(len(memory), 2, memory)
         copy = next(line for name, line in memory.items() if name.startswith("copy("))

@@ -66,6 +66,49 @@ def small(source):
     return out
 
 
+RUN = {"type": "run", "version": 1, "fade": "9.8.7", "runtime": "1.14", "hip": "5.2.21153", "command": "./app 'a b'", "date": "2026-11-16T15:20:00Z", "pid": 7,
+       "options": ["--kernels naive"], "gpus": [{"agent": 1, "target": "gfx90a", "name": "", "software": True}]}
+
+
+def software(source):
+    """small(), as the software GPU runs it: instructions in place of times, arguments, what a handler says, where waves ran, and what killed the run."""
+    out = [RUN]
+    for one in small(source):
+        if one["type"] == "dispatch":
+            one.update(software=True, wave_instructions=1000 * one["dispatch_id"], lane_instructions=64000 * one["dispatch_id"], arguments=[
+                {"name": "out", "argument_type": "float*", "offset": 0, "bytes": 8, "value": 0xffff_8000_0000_0004, "allocation": 1},
+                {"offset": 8, "bytes": 4, "value": 40 + one["dispatch_id"]}])
+        if one["type"] == "blocks":
+            one["blocks"][0]["clocks"] = 77777
+        if one["type"] == "summary":
+            one.update(dropped=3, incomplete=1)
+        out.append(one)
+    out[1].update(dropped=3, complete=False)
+    out += [{"type": "table", "version": 1, "title": "My <b>table</b>", "columns": ["who", "how often"], "rows": [["a|b", "12"], ["c,d", "7"]]},
+            {"type": "text", "version": 1, "text": "a line of a handler"},
+            {"type": "placement", "version": 1, "kernel": NAIVE, "target": "gfx90a", "units": [{"xcc": 0, "engine": e, "array": 0, "unit": u, "waves": 1 + u} for e in (0, 2) for u in range(4)]},
+            {"type": "death", "version": 1, "kind": "memory fault", "target": "gfx90a", "address": 0xffff_8000_0000_1000, "reasons": ["page not present"],
+             "pc": {"address": 1, "function": NAIVE, "offset": 4, "file": source, "line": 2, "column": 5},
+             "memory": [{"allocation": 5, "address": 1, "size": 4096, "freed": False, "relation": "beyond", "bytes": 12, "allocated_by": [{"function": "main", "library": "app", "offset": 1, "file": "/x/app.cpp", "line": 41}]}],
+             "in_flight": 1, "dispatches": [{"dispatch": 1, "kernel": NAIVE}]}]
+    return out
+
+
+LONG = "void sort::kernel<" + ", ".join(f"policy<{i}, value<float, {i}>>" for i in range(330)) + ", last_{}>(float*, wrapper<" + "x" * 2000 + ">)"
+
+
+def long(source):
+    """20,000 findings and 10,000 dispatches of 20 kernels whose names have 10,000 characters and differ at the end only."""
+    out = [dict(RUN, gpus=[{"agent": 1, "target": "gfx90a", "name": "AMD Instinct MI210", "software": False}])]
+    names = [LONG.replace("{}", str(i)) for i in range(20)]
+    out += [dispatch(i + 1, names[i % 20], BASE + 1000 * i, 100 + (i * 7919) % 5000) for i in range(10_000)]
+    for i, name in enumerate(names):
+        out.append(memory(i + 1, name, [access(source, 1 + j % 5, 1 + j, "load", advice="Read it in another order.", **lines(201 + j)) for j in range(1000)]))
+    out.append({"type": "summary", "version": 1, "records": 0, "bytes": 0, "dropped": 0, "dispatches": 10_000, "instrumented": 10_000, "incomplete": 0, "durations": [],
+                "skipped": [{"kernel": name, "reason": "it has no instrumented twin", "count": 2} for name in names]})
+    return out
+
+
 def many(count):
     """So many dispatches, of 50 kernels on 4 queues; every 10th has a memory line."""
     out = []

@@ -1,4 +1,5 @@
 """The page in a headless browser: it loads without complaint, its numbers are those of the JSON lines, and it can be used."""
+import csv
 import os
 import pathlib
 import re
@@ -65,7 +66,7 @@ class Page(unittest.TestCase):
 
 class Small(Page):
     def test_every_tab_opens_without_a_word_on_the_console(self):
-        for tab in ("summary", "findings", "source", "lanes", "memory", "blocks", "timeline"):
+        for tab in ("summary", "kernel", "findings", "source", "lanes", "memory", "blocks", "timeline"):
             self.show(tab)
             self.assertGreater(len(self.browser.text(f"#panel-{tab}")), 40, tab)
             self.assertEqual(self.browser.errors(), [], tab)
@@ -242,11 +243,145 @@ class Small(Page):
         self.assertEqual(paper(), light)
 
 
+class Software(Page):
+    """A run on the software GPU that was killed, with arguments, a handler's table and places of waves."""
+    @classmethod
+    def lines(cls):
+        return log_lines.software(str(cls.source))
+
+    def place(self):
+        return self.browser.run("return decodeURIComponent(location.hash)")
+
+    def test_what_ran_where_is_on_the_first_page(self):
+        text = self.browser.text(".run")
+        for part in ("gfx90a, FADE's software GPU", "FADE 9.8.7, ROCr 1.14, HIP 5.2.21153", "2026-11-16 15:20:00 UTC", "./app 'a b'", "--kernels naive"):
+            self.assertIn(part, text)
+
+    def test_no_time_is_shown_where_it_would_be_this_machines(self):
+        for tab in ("summary", "kernel", "findings", "source", "blocks", "timeline"):
+            self.show(tab)
+            self.assertNotRegex(self.browser.text(f"#panel-{tab}"), r"\d\s?(ns|µs|ms)\b", tab)
+        self.assertEqual(self.rows("timeline", 4), ["1\u202f000", "2\u202f000", "3\u202f000", "4\u202f000"])
+        self.assertEqual(digits(self.browser.text("[data-is=busy]")), 10000)
+        self.assertNotIn("77", self.browser.text("#panel-blocks"))  # clocks are times, too
+
+    def test_what_killed_the_run_stands_first_and_leads_to_its_line(self):
+        self.assertEqual(self.browser.run("return document.querySelector('#panel-summary > div').firstElementChild.className"), "death card")
+        text = self.browser.text(".death")
+        for part in ("Memory fault at 0xffff800000001000, page not present", "at kernel.hip:2", "out[i * n] = in[i];",
+                     "12 bytes beyond the end of allocation 5 of 4096 bytes, made by main (app.cpp:41)", "dispatch 1 of " + log_lines.NAIVE):
+            self.assertIn(part, text)
+        self.browser.click(".death button")
+        self.assertEqual(self.browser.run("return document.activeElement.dataset.line"), "2")
+
+    def test_efficiency_says_that_not_all_was_seen(self):
+        self.assertIn("3 executions of accesses and blocks were dropped", self.browser.text(".problems"))
+        self.assertIn("1 dispatch had not ended", self.browser.text(".problems"))
+        self.assertIn("not all of it was seen", self.browser.run("return document.querySelector('[data-is=efficiency]').parentNode.textContent"))
+
+    def test_a_kernel_has_a_page_and_the_page_an_address(self):
+        self.browser.click("#panel-summary .row")  # the one with most instructions
+        self.assertEqual(self.place(), "#kernel=" + self.browser.run("return kernelKeys[kernelOrder[0]]"))
+        self.browser.open(f"file://{self.html}#kernel=tiled&line=5")
+        self.browser.run("goToPlace()")
+        self.assertIn("tiled(float*)", self.browser.text("#panel-kernel h2"))
+        self.assertEqual(self.browser.run("return document.activeElement.dataset.line"), "5")
+        self.assertIn("Pad each row by one element.", self.browser.text("#panel-kernel .behind"))
+        self.assertEqual(self.place(), "#kernel=tiled&line=5")
+        self.browser.run("document.activeElement.blur()")
+        self.browser.press("]")
+        self.assertNotIn("tiled(float*)", self.browser.text("#panel-kernel h2"))
+
+    def test_the_page_of_a_kernel_has_only_its_own(self):
+        self.browser.open("about:blank")
+        self.browser.open(f"file://{self.html}#kernel=naive%3Cfloat%3E")
+        own = lambda name: self.browser.run("return [...document.querySelectorAll('#panel-kernel .part')].find((p) => p.firstChild.textContent === arguments[0]).textContent", name)
+        self.assertIn("6\u202f000 cache lines too many", own("Findings"))
+        self.assertNotIn("extra LDS turns", own("Findings"))
+        self.assertIn("out", own("Arguments"))
+        self.assertIn("0xffff800000000004 → #1, 8 KiB of agent 1", own("Arguments"))
+        self.assertIn("41 ×1", own("Arguments"))
+        self.assertIn("20 waves on 8 compute units, 1 to 4 on each", own("Where waves ran"))
+        self.assertEqual(self.browser.texts("#panel-kernel .units th"), ["engine 0", "engine 2"])
+        self.assertIn("40", own("Blocks"))
+        missing = self.browser.text("#panel-kernel .missing")
+        self.assertIn("fadeprobe report RUN.jsonl --code APPLICATION", missing)
+        self.assertIn("--observe gpu", missing)
+
+    def test_tables_can_be_taken_along(self):
+        self.show("findings")
+        saved = lambda button: self.browser.run("let got; const real = saveFile; saveFile = (name, kind, text) => { got = [name, text]; }; document.querySelectorAll('#panel-findings .exports button')[arguments[0]].click(); saveFile = real; return got", button)
+        name, text = saved(0)
+        self.assertEqual(name, "findings.csv")
+        rows = list(csv.reader(text.splitlines()))
+        self.assertEqual(rows[0][:3], ["Place", "Kernel", "Waste"])
+        self.assertEqual([row[2] for row in rows[1:]], ["6000", "700", "50", "0"])
+        name, text = saved(1)
+        self.assertEqual(name, "findings.md")
+        self.assertTrue(text.startswith("| Place | Kernel | Waste |"))
+        self.assertEqual(len(text.splitlines()), 2 + 4)
+        self.assertEqual(self.browser.run("return markdownOf(['a'], [['b|c']]).split('\\n')[2]"), "| b\\|c |")
+
+    def test_one_field_finds_kernels_places_and_source(self):
+        self.browser.press("/")
+        self.assertEqual(self.browser.run("return document.activeElement.type"), "search")
+        self.browser.press(*"tile[i]")
+        self.assertIn("kernel.hip:5", self.browser.text("#found"))
+        self.browser.press("Enter")
+        self.assertEqual(self.browser.run("return document.activeElement.dataset.line"), "5")
+        self.browser.run("document.activeElement.blur()")
+        self.browser.press("/")
+        self.browser.run("document.querySelector('.search input').value = ''")
+        self.browser.press(*"naive", "Enter")
+        self.assertIn("naive", self.browser.text("#panel-kernel h2"))
+
+    def test_a_handlers_table_and_lines_are_there(self):
+        self.show("handlers")
+        self.assertEqual(self.browser.text("#panel-handlers h2"), "My <b>table</b>")
+        self.assertEqual(self.rows("handlers", 1)[:2], ["a|b", "c,d"])
+        self.assertIn("a line of a handler", self.browser.text("#panel-handlers"))
+        self.browser.click("#panel-handlers .head span:nth-child(2) button")
+        self.browser.click("#panel-handlers .head span:nth-child(2) button")
+        self.assertEqual(self.rows("handlers", 2)[:2], ["7", "12"])  # by number
+
+
+class Long(Page):
+    """20,000 findings, 10,000 dispatches, names of 10,000 characters."""
+    @classmethod
+    def lines(cls):
+        return log_lines.long(str(cls.source))
+
+    def test_names_are_short_differ_and_are_whole_on_demand(self):
+        self.assertGreater(len(log_lines.LONG), 10_000)
+        names = self.browser.run("return shortNames")
+        self.assertEqual(len(set(names)), 20)
+        self.assertTrue(all(len(name) <= 56 and name.startswith("sort::kernel<") for name in names), names[0])
+        self.show("kernel")
+        self.browser.click("#panel-kernel h2 summary")
+        self.assertIn("value<float, 329>", self.browser.text("#panel-kernel h2 details"))
+
+    def test_every_tab_opens_soon_and_is_no_wider_than_the_window(self):
+        for tab in ("summary", "kernel", "findings", "source", "memory", "blocks", "timeline"):
+            started = time.monotonic()
+            self.show(tab)
+            self.assertLessEqual(self.browser.run("return document.documentElement.scrollWidth"), 1280, tab)
+            self.assertLess(time.monotonic() - started, 30, tab)
+        self.show("summary")
+        self.assertLess(self.browser.run("return document.querySelector('#panel-summary').scrollHeight"), 2600)
+        self.assertLess(self.browser.run("return document.querySelectorAll('*').length"), 20000)
+
+    def test_all_findings_and_dispatches_are_there(self):
+        self.show("findings")
+        self.assertEqual(digits(self.browser.text("#panel-findings .count")), 20_000)
+        self.show("kernel")
+        self.assertIn("500 dispatches: median", self.browser.text("#panel-kernel .spread"))
+
+
 class Phone(Page):
     size = {"width": 390, "height": 844}
 
     def test_no_tab_is_wider_than_a_phone(self):
-        for tab in ("summary", "findings", "source", "lanes", "memory", "blocks", "timeline"):
+        for tab in ("summary", "kernel", "findings", "source", "lanes", "memory", "blocks", "timeline"):
             self.show(tab)
             self.assertLessEqual(self.browser.run("return document.documentElement.scrollWidth"), 390, tab)
 

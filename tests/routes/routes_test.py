@@ -2,11 +2,14 @@
 """Kernels that come as IR (Triton) or OpenCL C.   usage: routes_test.py FADEPROBE BUILD_DIR"""
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 PROBE, WORK = sys.argv[1], pathlib.Path(sys.argv[2])
+IR = pathlib.Path(__file__).resolve().parent.parent / "data/triton-ir/vector_add.ll"
 
 
 def run(*words):
@@ -50,6 +53,40 @@ class Routes(unittest.TestCase):
         (memory,) = lines(result, "memory")
         moved = {op: sum(a["lanes"] * a["bytes"] for a in memory["global"] if a["op"] == op) for op in ("load", "store")}
         self.assertEqual(moved, {"load": 8000, "store": 4000})  # two and one of 1000 floats, however they were merged
+
+    def triton(self, *application, late=False):
+        """fadeprobe triton with a cache as Triton has it: a folder for each kernel, with its IR and its code object."""
+        folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder, True)
+        (folder / "cache/HASH").mkdir(parents=True)
+        shutil.copy(WORK / "plain/vector_add.hsaco", folder / "cache/HASH")
+        if not late:
+            shutil.copy(IR, folder / "cache/HASH/vector_add.llir")
+        words = [str(word).replace("FOLDER", str(folder)) for word in application]
+        return subprocess.run([PROBE, "triton", "--llvm", "19", "--triton-cache", folder / "cache", "--instrumented-code", folder / "made", "--gpu", "gfx90a", "-t", "json",
+                               "-a", "MemoryAnalysis", "BlockCounts", "--", *words], capture_output=True, text=True, timeout=200)
+
+    def test_one_command_instruments_what_is_in_tritons_cache(self):
+        result = self.triton(WORK / "programs/module_app", "FOLDER/cache/HASH/vector_add.hsaco", "vector_add")
+        self.assertEqual((result.returncode, result.stdout), (0, "right\n"), result.stderr)
+        self.assertIn("1 kernel of", result.stderr)
+        (memory,) = lines(result, "memory")
+        self.assertEqual(sum(a["lanes"] for a in memory["global"]), 3000)
+        self.assertEqual(len(lines(result, "blocks")), 1)
+
+    def test_what_triton_compiles_later_is_instrumented_while_the_program_runs(self):
+        script = (f"cp {IR} FOLDER/cache/HASH/vector_add.llir; while ! [ -e FOLDER/made/HASH/vector_add.hsaco ]; do sleep 0.05; done; "
+                  f"exec {WORK}/programs/module_app FOLDER/cache/HASH/vector_add.hsaco vector_add")
+        result = self.triton("sh", "-c", script, late=True)
+        self.assertEqual((result.returncode, result.stdout), (0, "right\n"), result.stderr)
+        self.assertEqual(sum(a["lanes"] for m in lines(result, "memory") for a in m["global"]), 3000, result.stderr)
+
+    def test_mistakes_of_triton_are_said_in_one_line(self):
+        for words, text in ((["triton"], "no application given"), (["triton", "--llvm", "3", "--", "true"], "LLVM 3 is not here")):
+            result = subprocess.run([PROBE, *words], capture_output=True, text=True)
+            self.assertEqual(result.returncode, 2)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+            self.assertIn(text, result.stderr)
 
     def test_opencl_kernel_loaded_as_a_module(self):
         result = self.app(WORK / "saxpy.hsaco", "saxpy", "-i", "-a", "MemoryAnalysis")

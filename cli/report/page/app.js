@@ -5,9 +5,9 @@
 const checked = data.errors !== null, onlyChecked = checked && !hasDispatches && !host;
 const inside = (hasDispatches || !host) && !onlyChecked;
 const panels = [
-  ["summary", "Summary", summaryPanel, !onlyChecked], ["errors", "Errors", () => errorsPanel(), checked], ["findings", "Findings", findingsPanel, inside], ["source", "Source", sourcePanel, inside], ["lanes", "Lanes", lanesPanel, inside],
+  ["summary", "Summary", summaryPanel, !onlyChecked], ["errors", "Errors", () => errorsPanel(), checked], ["kernel", "Kernels", kernelPanel, inside && data.kernels.length > 0], ["findings", "Findings", findingsPanel, inside], ["source", "Source", sourcePanel, inside], ["lanes", "Lanes", lanesPanel, inside],
   ["memory", "Memory", memoryPanel, inside], ["blocks", "Blocks", blocksPanel, inside], ["operators", "Operators", () => operatorsPanel(), host && host.operators.some(([name]) => name)],
-  ["timeline", "Timeline", timelinePanel, !onlyChecked],
+  ["timeline", "Timeline", timelinePanel, !onlyChecked], ["handlers", "Handlers", handlersPanel, data.tables.length + data.texts.length > 0],
 ].filter(([, , , wanted]) => wanted).map(([id, name, build]) => ({id, name, build, built: false}));
 
 function showTab(id, focus = false) {
@@ -21,7 +21,39 @@ function showTab(id, focus = false) {
     if (on && focus) panel.tab.focus();
   }
   tip.hide();
-  if (location.hash !== `#${id}`) history.replaceState(null, "", `#${id}`);
+  if (placeOfHash().tab !== id) history.replaceState(null, "", `#${id}`);
+}
+
+/// The address leads to what is shown: #kernel=NAME&line=12, #source=FILE&line=12, or the name of a part.
+function keepPlace(parts) {
+  const text = `#${Object.entries(parts).map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&")}`;
+  if (document.documentElement.dataset.ready && location.hash !== text) history.replaceState(null, "", text);
+}
+function placeOfHash() {
+  const parts = new URLSearchParams(location.hash.slice(1).replaceAll("+", "%2B"));
+  for (const tab of ["kernel", "source"]) if (parts.get(tab)) return {tab, name: parts.get(tab), line: Number(parts.get("line")) || 0};
+  return {tab: location.hash.slice(1)};
+}
+/// Goes where the address says.
+function goToPlace() {
+  const {tab, name, line} = placeOfHash();
+  showTab(panels.some((panel) => panel.id === tab) ? tab : panels[0].id);
+  if (!name) return;
+  if (tab === "kernel") {
+    const index = kernelKeys.indexOf(name);
+    if (index >= 0 && (index !== kernelView.at || !line)) showKernel(index);
+    if (index >= 0 && line) openLineOfKernel(line);
+  } else {
+    const file = data.files.findIndex((one) => one.lines && (one.path === name || baseName(one.path) === name));
+    if (file >= 0 && line) openSource(file, line);
+  }
+}
+/// Keys that work everywhere but in a field.
+function pageKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+  if (event.key === "/") { document.querySelector(".search input").focus(); event.preventDefault(); }
+  const kernel = panels.find(({id}) => id === "kernel");
+  if (kernel && !kernel.node.hidden && (event.key === "[" || event.key === "]")) kernelView.step(event.key === "[" ? -1 : 1);
 }
 
 function tabKey(event) {
@@ -53,15 +85,16 @@ function start() {
   document.getElementById("tabs").addEventListener("keydown", tabKey);
   document.getElementById("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme());
-  addEventListener("hashchange", () => showTab(wanted()));
-  const wanted = () => { const id = location.hash.slice(1); return panels.some((panel) => panel.id === id) ? id : panels[0].id; };
+  addEventListener("hashchange", goToPlace);
+  document.addEventListener("keydown", pageKey);
+  if (inside) document.querySelector("header").insertBefore(searchField().node, document.getElementById("theme"));
   setTheme();
   // The source comes along: other parts open it at a line.
   for (const panel of panels.filter(({id}) => id === "source" || id === "lanes")) {
     panel.built = true;
     panel.node.append(panel.build());
   }
-  showTab(wanted());
+  goToPlace();
   document.documentElement.dataset.ready = "true";
 }
 start();

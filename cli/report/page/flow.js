@@ -3,12 +3,22 @@
 
 const flowView = {};
 
+/// From the page of a kernel.
+function openFlow(kernel) {
+  showTab("blocks");
+  const at = flowView.order ? flowView.order.findIndex((flow) => flow.kernel === kernel) : -1;
+  if (at < 0) return;
+  flowView.select.value = at;
+  showFlow(flowView.order[at]);
+}
+
 function blocksPanel() {
-  if (data.flows.length === 0) return el("p", {class: "empty"}, "No block was counted: compile the kernels with blocks or counts (FADE_INSTRUMENT=\"accesses;blocks\").");
+  if (data.flows.length === 0) return el("p", {class: "empty"}, "No block was counted: compile the kernels with fadeprobe cc, which records blocks unless --instrument says otherwise.");
   const most = (flow) => Math.max(...flow.blocks.map((b) => b.executions));
   const order = [...data.flows].sort((a, b) => b.blocks.length - a.blocks.length || most(b) - most(a));
   const select = el("select", {"aria-label": "kernel", onchange: () => showFlow(order[select.value])},
-    order.map((flow, i) => el("option", {value: i}, data.kernels[flow.kernel].name)));
+    order.map((flow, i) => el("option", {value: i}, shortKernel(flow.kernel))));
+  Object.assign(flowView, {order, select});
   flowView.holder = el("div", {class: "card"});
   flowView.note = el("p", {class: "soft"});
   showFlow(order[0]);

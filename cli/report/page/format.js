@@ -5,7 +5,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 
 /// el("div", {class: "x", onclick: f}, child, "text", …). Text is always text, never markup.
 function el(tag, attributes = {}, ...children) {
-  const svg = ["svg", "g", "rect", "text", "path", "title", "line"].includes(tag);
+  const svg = ["svg", "g", "rect", "text", "path", "title", "line", "circle"].includes(tag);
   const node = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
   for (const [key, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
@@ -52,11 +52,12 @@ function hex(n) { return "0x" + n.toString(16); }
 function baseName(path) { return path.slice(path.lastIndexOf("/") + 1); }
 function fileName(index) { return index >= 0 ? baseName(data.files[index].path) : "unknown"; }
 /// The name without parameters and return type.
-function shortKernel(index) {
-  let name = data.kernels[index].name, depth = 0;
+function plainName(full) {
+  let name = full, depth = 0;
   for (let i = name.length - 1; i >= 0; --i) { // parameters: the last parentheses outside of <>
     if (name[i] === ")") ++depth;
     if (name[i] === "(" && --depth === 0) { name = name.slice(0, i); break; }
+    if (depth === 0 && name[i] === ">") break;
   }
   depth = 0;
   let from = 0;
@@ -65,7 +66,48 @@ function shortKernel(index) {
     if (name[i] === ">" || name[i] === ")") --depth;
     if (name[i] === " " && depth === 0) from = i + 1;
   }
-  return name.slice(from) || data.kernels[index].name;
+  return name.slice(from) || full;
+}
+/// Template arguments up to a depth, and "…" in place of what is deeper.
+function upToDepth(name, deepest) {
+  let text = "", depth = 0;
+  for (const c of name) {
+    if (c === "<" && ++depth === deepest + 1) text += "<…";
+    else if (c === ">" && depth > 0 && depth-- === deepest + 1) { text += ">"; continue; }
+    if (depth <= deepest) text += c;
+  }
+  return text;
+}
+function hashOf(text) {
+  let value = 2166136261;
+  for (let i = 0; i < text.length; ++i) value = Math.imul(value ^ text.charCodeAt(i), 16777619);
+  return (value >>> 0).toString(16).padStart(8, "0");
+}
+/// In so many characters. Where template arguments are left out, four digits tell it from others.
+function shortened(full, width = 56) {
+  const name = plainName(full);
+  if (name.length <= width) return name;
+  const mark = ` #${hashOf(full).slice(0, 4)}`;
+  for (let depth = 8; depth >= 0; --depth) {
+    const cut = upToDepth(name, depth);
+    if (cut.length + mark.length <= width) return cut + mark;
+  }
+  const cut = upToDepth(name, 0), room = width - mark.length - 1, head = Math.ceil(room / 2);
+  return `${cut.slice(0, head)}…${cut.slice(cut.length - (room - head))}${mark}`;
+}
+const shortNames = data.kernels.map((kernel) => shortened(kernel.name));
+function shortKernel(index) { return shortNames[index]; }
+/// What stands for a kernel in a link: its name, or where that is long or not the only one, a number made from it.
+const kernelKeys = (() => {
+  const names = data.kernels.map((kernel) => plainName(kernel.name)), times = new Map();
+  for (const name of names) times.set(name, (times.get(name) || 0) + 1);
+  return names.map((name, i) => name.length <= 60 && times.get(name) === 1 ? name : hashOf(data.kernels[i].name));
+})();
+/// A name that may be long: short, and whole when it is asked for.
+function wholeName(full, width = 56) {
+  const short = shortened(full, width);
+  return short === full ? el("span", {class: "mono"}, full)
+    : el("details", {class: "whole"}, el("summary", {class: "mono", title: full.length < 600 ? full : null}, short), el("div", {class: "mono"}, full));
 }
 function place(access) {
   return `${fileName(access.file)}:${access.line}${access.column ? ":" + access.column : ""}`;
@@ -91,9 +133,18 @@ function meter(share) {
 }
 function cssColor(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
 
-// Kernels keep their colour everywhere: the six that take most time have one of their own.
+// What dispatches are compared by. Times of the software GPU are those of the machine it runs on: there it is instructions.
+const software = data.software;
+const amounts = software ? data.dispatches.executed : data.dispatches.duration;
+const amountName = software ? "Instructions" : "Time";
+function amountText(n) { return n === null || n === undefined ? "–" : software ? brief(Math.round(n)) : time(n); }
+/// A time that a kernel took; nothing where that would be this machine's.
+function gpuTime(ns) { return software ? "–" : time(ns); }
+function plural(n, word, more = `${word}s`) { return `${count(n)} ${n === 1 ? word : more}`; }
+
+// Kernels keep their colour everywhere: the six that take most have one of their own.
 const kernelTime = data.kernels.map(() => 0);
-data.dispatches.kernel.forEach((kernel, i) => { kernelTime[kernel] += data.dispatches.duration[i] || 0; });
+data.dispatches.kernel.forEach((kernel, i) => { kernelTime[kernel] += amounts[i] || 0; });
 const kernelRank = data.kernels.map(() => 6);
 [...kernelTime.keys()].sort((a, b) => kernelTime[b] - kernelTime[a]).slice(0, 6)
   .forEach((kernel, rank) => { kernelRank[kernel] = rank; });

@@ -102,7 +102,7 @@ function drawHeat(context, width, view, bands) {
     context.fillText(band.a.name, 14, view.left < 100 ? top + 9 : (top + bottom) / 2, view.left < 100 ? width - 20 : view.left - 24);
   }
   const dot = (shade) => el("i", {style: {background: shades[shade]}});
-  heatView.legend.replaceChildren(el("span", {}, dot(0), "1"), el("span", {}, dot(16), count(Math.round(Math.expm1(16 / scale)))), el("span", {}, dot(32), `${count(Math.round(most))} accesses by lanes in ${time(heat.column_ns)}`));
+  heatView.legend.replaceChildren(el("span", {}, dot(0), "1"), el("span", {}, dot(16), count(Math.round(Math.expm1(16 / scale)))), el("span", {}, dot(32), `${count(Math.round(most))} accesses by lanes${software ? "" : ` in ${time(heat.column_ns)}`}`));
 }
 
 function heatText(view, bands, px, py) {

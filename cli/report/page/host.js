@@ -15,8 +15,7 @@ const hostRank = (() => {
 
 /// Without parameters.
 function shortName(name) {
-  const at = name.indexOf("(");
-  return at > 0 && name.endsWith(")") && !name.startsWith("copy") && !name.startsWith("fill") ? name.slice(0, at) : name;
+  return name.startsWith("copy") || name.startsWith("fill") ? name : shortened(name);
 }
 
 /// Of a marker without what PyTorch's autograd adds to it.
@@ -40,7 +39,7 @@ function spanText(i) {
 }
 function operationText(i) {
   const o = host.operations, call = o.span[i];
-  return `${hostName(o.name[i])}\n${placeLabel(i)}, ${time(o.duration[i])}${o.bytes[i] ? `, ${bytes(o.bytes[i])}` : ""}` +
+  return `${hostName(o.name[i])}\n${placeLabel(i)}, ${gpuTime(o.duration[i])}${o.bytes[i] ? `, ${bytes(o.bytes[i])}` : ""}` +
     (call === null ? "" : `\nfrom ${hostName(host.spans.name[call])}, ${time(Math.max(0, o.start[i] - host.spans.start[call]))} before`) +
     (o.dispatch[i] === null ? "" : `\n${dispatchText(o.dispatch[i]).split("\n").slice(1).join("\n")}`);
 }
@@ -49,12 +48,12 @@ function spanFacts(i) {
   const s = host.spans, made = operationsOf(i);
   return [[s.marker[i] ? "marker" : "call", hostName(s.name[i])], ["thread", `${host.threads[s.thread[i]].tid} of process ${host.threads[s.thread[i]].pid}`],
     ["time", `${time(s.duration[i])}, from ${time(s.start[i])} on`], ...(s.error[i] ? [["result", s.error[i]]] : []),
-    ...(made.length ? [["on the GPU", made.slice(0, 8).map((o) => `${shortName(hostName(host.operations.name[o]))} (${time(host.operations.duration[o])})`).join(", ") +
+    ...(made.length ? [["on the GPU", made.slice(0, 8).map((o) => `${shortened(hostName(host.operations.name[o]))} (${gpuTime(host.operations.duration[o])})`).join(", ") +
       (made.length > 8 ? ` and ${count(made.length - 8)} more` : "")]] : [])];
 }
 function operationFacts(i) {
   const o = host.operations, call = o.span[i];
-  return [[["kernel", "copy", "fill"][o.kind[i]], hostName(o.name[i])], ["where", placeLabel(i)], ["time", `${time(o.duration[i])}, from ${time(o.start[i])} on`],
+  return [[["kernel", "copy", "fill"][o.kind[i]], hostName(o.name[i])], ["where", placeLabel(i)], ["time", software ? "this machine's, not a card's" : `${time(o.duration[i])}, from ${time(o.start[i])} on`],
     ...(o.bytes[i] ? [["bytes", bytes(o.bytes[i])]] : []),
     ...(call === null ? [] : [["call", `${hostName(host.spans.name[call])} in ${threadLabel(host.spans.thread[call])}, ${time(Math.max(0, o.start[i] - host.spans.start[call]))} before`]]),
     ...(o.dispatch[i] === null ? [] : dispatchFacts(o.dispatch[i]).filter(([name]) => name !== "kernel" && name !== "time"))];
@@ -93,7 +92,7 @@ function operationTable() {
       {name: "Kernel or copy", width: "minmax(0,3fr)", mono: true, of: (i) => hostName(o.name[i]), text: (i) => shortName(hostName(o.name[i])), hint: (i) => hostName(o.name[i])},
       {name: "Where", width: "8rem", wide: true, of: (i) => placeLabel(i), text: (i) => placeLabel(i)},
       {name: "Start", width: "6rem", number: true, wide: true, of: (i) => o.start[i], text: (i) => time(o.start[i])},
-      {name: "Duration", width: "6rem", narrow: "5.4rem", number: true, of: (i) => o.duration[i], text: (i) => time(o.duration[i])},
+      {name: "Duration", width: "6rem", narrow: "5.4rem", number: true, of: (i) => o.duration[i], text: (i) => gpuTime(o.duration[i])},
       {name: "Bytes", width: "6rem", number: true, wide: true, of: (i) => o.bytes[i], text: (i) => o.bytes[i] ? bytes(o.bytes[i]) : ""},
       {name: "Call", width: "minmax(0,2fr)", narrow: "minmax(0,1.6fr)", of: call, text: (i) => call(i) || "–"},
     ]});
@@ -119,9 +118,9 @@ function operatorsPanel() {
       {name: "Kernel or copy", width: "minmax(0,2.4fr)", narrow: "minmax(0,1.2fr)", mono: true, of: (row) => row[1], text: (row) => shortName(row[1]), hint: (row) => row[1]},
       {name: "Sizes", width: "minmax(0,1.6fr)", wide: true, mono: true, of: (row) => row[2], text: (row) => row[2], hint: (row) => row[2]},
       {name: "Calls", width: "5rem", narrow: "2.6rem", number: true, of: (row) => row[3], text: (row) => count(row[3])},
-      {name: "Mean", width: "6rem", number: true, wide: true, of: (row) => row[4] / row[3], text: (row) => time(row[4] / row[3])},
+      {name: "Mean", width: "6rem", number: true, wide: true, of: (row) => row[4] / row[3], text: (row) => gpuTime(row[4] / row[3])},
       {name: "Total", width: "10rem", narrow: "4.4rem", number: true, of: (row) => row[4],
-        text: (row) => [el("i", {class: "bar", style: {width: `${Math.max(1, 48 * row[4] / most)}px`}}), el("span", {class: "share"}, time(row[4]))]},
+        text: (row) => [el("i", {class: "bar", style: {width: `${Math.max(1, 48 * row[4] / most)}px`}}), el("span", {class: "share"}, gpuTime(row[4]))]},
     ]});
   return el("div", {}, el("p", {}, "Time on the GPU by the innermost operator around the call that asked for it. Operators are markers as PyTorch's autograd writes them; other markers stand in where there is none."), table.node);
 }
@@ -129,7 +128,7 @@ function operatorsPanel() {
 /// Application → CUDA layer → HIP → HSA → kernels.
 function chainPicture() {
   const c = host.chain;
-  const item = ([name, times, ns], whole) => el("li", {title: name}, el("span", {class: "name"}, whole === true ? name : shortName(name)), el("span", {class: "soft"}, `${count(times)} ×${ns ? ` · ${time(ns)}` : ""}`));
+  const item = ([name, times, ns], whole) => el("li", {title: name}, el("span", {class: "name"}, whole === true ? name : shortName(name)), el("span", {class: "soft"}, `${count(times)} ×${ns && !software ? ` · ${time(ns)}` : ""}`));
   const stage = (title, items) => el("div", {class: "stage-of"}, el("h3", {}, title), el("ul", {}, items));
   return [el("h2", {}, "Who asks whom"), el("div", {class: "chain card"},
     stage("Application", c.processes.map((process) => item(process, true))), ...c.layers.map((layer) => stage("CUDA layer", el("li", {}, el("span", {class: "name"}, layer)))),
@@ -139,6 +138,6 @@ function chainPicture() {
 function hostTiles(tile) {
   const t = host.totals, o = host.operations, busy = o.duration.reduce((sum, ns) => sum + ns, 0);
   const tiles = [tile("Calls of HIP", count(t.calls), t.errors ? `${count(t.errors)} failed` : "none failed", "calls")];
-  if (!hasDispatches) tiles.push(tile("Kernels and copies", count(t.operations), `${time(busy)} on the GPU`, "operations"));
+  if (!hasDispatches) tiles.push(tile("Kernels and copies", count(t.operations), software ? "on the software GPU" : `${time(busy)} on the GPU`, "operations"));
   return tiles;
 }

@@ -1,138 +1,233 @@
-// The source, line by line, with what it cost; the machine's instructions behind a line on request.
+// The source, line by line, with what it cost; the machine's instructions behind a line on request. Of all kernels, or of one.
 
-const sourceView = {node: null, file: -1, table: null};
+/// What colours the lines: [id, name, of(line)]. The first that says something is shown at first.
+const heats = [
+  ["waste", "waste", (line) => line.wasted + line.conflicts + line.waiting],
+  ["instructions", "executed instructions", (line) => line.instructions],
+  ["clocks", "clocks in blocks", (line) => line.clocks],
+  ["idle", "inactive lanes", (line) => Math.max(0, line.slots - line.lanes)],
+  ["runs", "runs", (line) => line.executions || 0],
+];
 
-/// What is known of each line of a file.
-function linesOf(file) {
-  const lines = new Map();
-  const at = (line) => { if (!lines.has(line)) lines.set(line, {executions: null, lanes: 0, slots: 0, instructions: 0, needed: 0, used: 0, wasted: 0, conflicts: 0, accesses: [], isa: []}); return lines.get(line); };
+function emptyLine() {
+  return {executions: null, lanes: 0, slots: 0, instructions: 0, clocks: 0, needed: 0, used: 0, wasted: 0, conflicts: 0, waiting: 0, accesses: [], isa: [], twin: []};
+}
+
+/// What is known of each line of a file, of all kernels or of one.
+function linesOf(file, kernel = null) {
+  const lines = new Map(), isOwn = (of) => kernel === null || of === kernel;
+  const at = (line) => { if (!lines.has(line)) lines.set(line, emptyLine()); return lines.get(line); };
   for (const access of data.accesses) {
-    if (access.file !== file) continue;
+    if (access.file !== file || !isOwn(access.kernel)) continue;
     const line = at(access.line);
     line.accesses.push(access);
     line.needed += access.needed; line.used += access.used; line.wasted += access.wasted; line.conflicts += access.conflicts;
+    if (access.op === "atomic") line.waiting += access.same_address;
   }
-  for (const [of, number, executions, lanes, slots, instructions] of data.lines)
-    if (of === file) Object.assign(at(number), {executions, lanes, slots, instructions});
+  if (kernel === null) {
+    for (const [of, number, executions, lanes, slots, instructions] of data.lines)
+      if (of === file) Object.assign(at(number), {executions, lanes, slots, instructions});
+  }
+  for (const flow of data.flows) {
+    if (!isOwn(flow.kernel)) continue;
+    for (const block of flow.blocks)
+      for (const number of new Set(block.lines.filter(([of]) => of === file).map(([, n]) => n))) {
+        if (!number) continue;
+        const line = at(number);
+        line.clocks += block.clocks || 0;
+        if (kernel === null) continue;
+        line.executions = (line.executions || 0) + block.executions;
+        line.lanes += block.lanes;
+        line.slots += block.executions * flow.wave_size;
+      }
+  }
   // Without block counts the accesses of a line tell how often it ran at least.
   for (const line of lines.values())
     if (line.executions === null && line.accesses.length) line.executions = Math.max(...line.accesses.map((a) => a.executions));
-  for (const code of data.code)
-    for (const instruction of code.instructions)
-      if (instruction[3] === file && instruction[4]) at(instruction[4]).isa.push({kernel: code.kernel, offset: instruction[0], text: instruction[1], unit: instruction[2], executions: instruction[6], lanes: instruction[7]});
+  for (const code of data.code) {
+    if (!isOwn(code.kernel)) continue;
+    for (const [offset, text, unit, of, number, , executions, lanes] of code.instructions)
+      if (of === file && number) {
+        at(number).isa.push({kernel: code.kernel, offset, text, unit, executions, lanes});
+        if (kernel !== null) at(number).instructions += executions || 0;
+      }
+    for (const [offset, text, unit, of, number] of code.twin ? code.twin.instructions : [])
+      if (of === file && number && lines.has(number)) at(number).twin.push({kernel: code.kernel, offset, text, unit});
+  }
   return lines;
 }
 
-function sourcePanel() {
-  const used = new Set([...data.accesses.map((a) => a.file), ...data.lines.map((l) => l[0])].filter((file) => file >= 0 && data.files[file].lines));
-  for (const code of data.code) for (const i of code.instructions) if (i[3] >= 0 && data.files[i[3]].lines) used.add(i[3]);
-  if (used.size === 0)
-    return el("p", {class: "empty"}, "No source to show: compile with -gline-tables-only, and make the report where the source files are.");
-  const weight = (file) => data.accesses.reduce((sum, a) => sum + (a.file === file ? 1 + wasteOf(a) : 0), 0);
-  const order = [...used].sort((a, b) => weight(b) - weight(a));
-  const select = el("select", {"aria-label": "source file", onchange: () => showFile(Number(select.value))},
-    order.map((file) => el("option", {value: file}, data.files[file].path)));
-  sourceView.select = select;
-  sourceView.body = el("div", {class: "source card"});
-  showFile(order[0]);
-  return el("div", {}, el("div", {class: "tools"}, select), sourceView.body,
-    el("p", {class: "keys"}, "Enter or a click on a line shows its accesses and the instructions behind it; arrow keys go from line to line."));
+/// Files that something is known of, the most wasteful first.
+function sourceFilesOf(kernel = null) {
+  const isOwn = (of) => kernel === null || of === kernel, weight = new Map();
+  const add = (file, n) => { if (file >= 0 && data.files[file].lines) weight.set(file, (weight.get(file) || 0) + n); };
+  for (const access of data.accesses) if (isOwn(access.kernel)) add(access.file, 1000 + wasteOf(access));
+  if (kernel === null) for (const [file] of data.lines) add(file, 1);
+  else for (const flow of data.flows) if (isOwn(flow.kernel)) for (const block of flow.blocks) for (const [file] of block.lines) add(file, 1);
+  for (const code of data.code) if (isOwn(code.kernel)) for (const i of code.instructions) add(i[3], 1);
+  return [...weight.keys()].sort((a, b) => weight.get(b) - weight.get(a));
 }
 
-function showFile(file) {
-  sourceView.file = file;
-  sourceView.lines = linesOf(file);
-  const text = data.files[file].lines, known = sourceView.lines;
-  const most = Math.max(1, ...[...known.values()].map((line) => line.wasted + line.conflicts));
-  // Long files: only the neighbourhood of what ran.
-  const near = new Set();
-  if (text.length > 3000) for (const n of known.keys()) for (let i = n - 12; i <= n + 12; ++i) near.add(i);
-  const rows = [];
-  let skipped = false;
-  text.forEach((code, index) => {
-    const number = index + 1;
-    if (near.size && !near.has(number)) { skipped = true; return; }
-    if (skipped) { rows.push(el("tr", {}, el("td", {class: "no"}, "⋯"), el("td", {colspan: data.counts.length ? "6" : "5"}))); skipped = false; }
-    rows.push(lineRow(number, code, known.get(number), most));
-  });
-  const heads = [["", ""], ...(data.counts.length ? [["work", "share of all instructions that waves executed, as compiled"]] : []), ["runs", "executions by waves"], ["lanes", "share of the wave's lanes that were active", "wide"], ["needed", "cache lines needed of those used"], ["turns", "extra LDS turns"], ["", ""]];
-  sourceView.body.replaceChildren(el("table", {},
-    el("thead", {}, el("tr", {}, heads.map(([name, title, kind]) => el("th", {title, class: kind}, name)))),
-    el("tbody", {onkeydown: sourceKey}, rows)));
-}
-
-function lineRow(number, code, line, most) {
-  const can = line && (line.accesses.length || line.isa.length);
-  const waste = line ? line.wasted + line.conflicts : 0;
-  const share = line ? efficiency(line.needed, line.used) : null;
-  const row = el("tr", {class: `${can ? "can" : ""}${waste ? " hot" : ""}`, tabindex: can ? "0" : null, "data-line": number, "aria-expanded": can ? "false" : null,
-    style: waste ? {"--share": `${(6 + 94 * waste / most).toFixed(1)}%`} : {}, onclick: can ? () => toggleLine(row) : null},
-    el("td", {class: "no"}, String(number)),
-    data.counts.length ? el("td", {"data-is": "work"}, line && line.instructions ? percent(line.instructions / allExecuted()) : "") : null,
-    el("td", {"data-is": "runs"}, line && line.executions !== null ? count(line.executions) : ""),
-    el("td", {class: "soft wide"}, line && line.slots ? percent(line.lanes / line.slots) : ""),
-    el("td", {class: share !== null && share < 0.8 ? "waste" : ""}, share !== null ? percent(share) : ""),
-    el("td", {class: "waste"}, line && line.conflicts ? count(line.conflicts) : ""),
-    el("td", {class: "code"}, code));
-  return row;
-}
-
-function toggleLine(row) {
-  if (row.nextSibling && row.nextSibling.classList.contains("behind")) {
-    row.nextSibling.remove();
-    row.classList.remove("open");
-    row.setAttribute("aria-expanded", "false");
-    return;
+class SourceView {
+  constructor(kernel = null) {
+    this.kernel = kernel;
+    this.files = sourceFilesOf(kernel);
+    if (this.files.length === 0) {
+      this.node = el("p", {class: "empty"}, "No source to show: compile with -gline-tables-only, and make the report where the source files are.");
+      return;
+    }
+    this.select = el("select", {"aria-label": "source file", onchange: () => this.show(Number(this.select.value))},
+      this.files.map((file) => el("option", {value: file}, data.files[file].path)));
+    this.heatSelect = el("select", {"aria-label": "what colours the lines", onchange: () => { this.heat = this.heatSelect.value; this.show(this.file); }});
+    this.body = el("div", {class: "source card"});
+    this.show(this.files[0]);
+    this.node = el("div", {}, el("div", {class: "tools"}, this.select, this.heatSelect, el("span", {class: "grow"}), exportButtons(`source ${kernel === null ? "" : shortKernel(kernel)}`, () => this.content())), this.body,
+      el("p", {class: "keys"}, "Enter or a click on a line shows its accesses and the instructions behind it; arrow keys go from line to line."));
   }
-  const line = sourceView.lines.get(Number(row.dataset.line));
-  row.classList.add("open");
-  row.setAttribute("aria-expanded", "true");
-  row.after(el("tr", {class: "behind"}, el("td", {colspan: data.counts.length ? "7" : "6"}, el("div", {class: "inner"}, line.accesses.map(accessNote), isaList(line.isa)))));
+
+  show(file) {
+    this.file = file;
+    this.lines = linesOf(file, this.kernel);
+    const known = [...this.lines.values()];
+    const choices = heats.filter(([, , of]) => known.some((line) => of(line) > 0));
+    if (!choices.some(([id]) => id === this.heat)) this.heat = choices.length ? choices[0][0] : "waste";
+    this.heatSelect.replaceChildren(...choices.map(([id, name]) => el("option", {value: id, selected: id === this.heat}, `heat: ${name}`)));
+    this.heatSelect.hidden = choices.length < 2;
+    const heatOf = (heats.find(([id]) => id === this.heat) || heats[0])[2];
+    const most = Math.max(1, ...known.map(heatOf)), text = data.files[file].lines;
+    this.allExecuted = Math.max(1, this.kernel === null ? data.counts.reduce((sum, one) => sum + one.executions, 0) : known.reduce((sum, line) => sum + line.instructions, 0));
+    this.hasWork = known.some((line) => line.instructions > 0);
+    this.hasClocks = known.some((line) => line.clocks > 0);
+    // Long files, and the source of one kernel: only the neighbourhood of what ran.
+    const near = new Set(), around = this.kernel === null ? 12 : 4;
+    if (text.length > (this.kernel === null ? 3000 : 120)) for (const n of this.lines.keys()) for (let i = n - around; i <= n + around; ++i) near.add(i);
+    const heads = this.heads(), rows = [];
+    let skipped = false;
+    text.forEach((code, index) => {
+      const number = index + 1;
+      if (near.size && !near.has(number)) { skipped = true; return; }
+      if (skipped) { rows.push(el("tr", {}, el("td", {class: "no"}, "⋯"), el("td", {colspan: heads.length - 1}))); skipped = false; }
+      rows.push(this.row(number, code, this.lines.get(number), heatOf, most));
+    });
+    this.body.replaceChildren(el("table", {},
+      el("thead", {}, el("tr", {}, heads.map(([name, title, kind]) => el("th", {title, class: kind}, name)))),
+      el("tbody", {onkeydown: (event) => this.key(event)}, rows)));
+  }
+
+  heads() {
+    return [["", ""], ...(this.hasWork ? [["work", "share of the instructions that waves executed, as compiled"]] : []), ["runs", "executions by waves"],
+      ["lanes", "share of the wave's lanes that were active", "wide"], ...(this.hasClocks ? [["clocks", "of the blocks that the line is in, until the wave's next block; with the writing of records", "wide"]] : []),
+      ["needed", "cache lines needed of those used"], ["turns", "extra LDS turns"], ["", ""]];
+  }
+
+  cells(line) {
+    const share = line ? efficiency(line.needed, line.used) : null;
+    return [...(this.hasWork ? [[line && line.instructions ? percent(line.instructions / this.allExecuted) : "", "", "work"]] : []),
+      [line && line.executions !== null ? count(line.executions) : "", "", "runs"],
+      [line && line.slots ? percent(line.lanes / line.slots) : "", "soft wide"],
+      ...(this.hasClocks ? [[line && line.clocks ? brief(line.clocks) : "", "soft wide"]] : []),
+      [share !== null ? percent(share) : "", share !== null && share < 0.8 ? "waste" : ""],
+      [line && line.conflicts ? count(line.conflicts) : "", "waste"]];
+  }
+
+  row(number, code, line, heatOf, most) {
+    const can = line && (line.accesses.length || line.isa.length), heat = line ? heatOf(line) : 0;
+    const row = el("tr", {class: `${can ? "can" : ""}${heat ? ` hot heat-${this.heat}` : ""}`, tabindex: can ? "0" : null, "data-line": number, "aria-expanded": can ? "false" : null,
+      style: heat ? {"--share": `${(6 + 94 * heat / most).toFixed(1)}%`} : {}, onclick: can ? () => this.toggle(row) : null},
+      el("td", {class: "no"}, String(number)),
+      this.cells(line).map(([text, kind, is]) => el("td", {class: kind, "data-is": is}, text)),
+      el("td", {class: "code"}, code));
+    return row;
+  }
+
+  content() {
+    const heads = ["line", ...this.heads().slice(1, -1).map(([name]) => name), "source"], text = data.files[this.file].lines;
+    const rows = [...this.lines.keys()].sort((a, b) => a - b).map((n) => [n, ...this.cells(this.lines.get(n)).map(([cell]) => cell.replaceAll("\u202f", "")), text[n - 1] || ""]);
+    return {heads, raw: rows, shown: rows};
+  }
+
+  toggle(row) {
+    if (row.nextSibling && row.nextSibling.classList.contains("behind")) {
+      row.nextSibling.remove();
+      row.classList.remove("open");
+      row.setAttribute("aria-expanded", "false");
+      return;
+    }
+    const line = this.lines.get(Number(row.dataset.line));
+    row.classList.add("open");
+    row.setAttribute("aria-expanded", "true");
+    row.after(el("tr", {class: "behind"}, el("td", {colspan: this.heads().length}, el("div", {class: "inner"}, line.accesses.map(accessNote), isaList(line)))));
+    keepPlace(this.kernel === null ? {source: baseName(data.files[this.file].path), line: row.dataset.line} : {kernel: kernelKeys[this.kernel], line: row.dataset.line});
+  }
+
+  key(event) {
+    const row = event.target.closest("tr.can");
+    if (!row || event.target.tagName === "BUTTON") return;
+    const rows = [...this.body.querySelectorAll("tr.can")], at = rows.indexOf(row);
+    const next = {ArrowDown: at + 1, ArrowUp: at - 1}[event.key];
+    if (event.key === "Enter" || event.key === " ") this.toggle(row);
+    else if (next !== undefined && rows[next]) rows[next].focus();
+    else if (next === undefined) return;
+    event.preventDefault();
+  }
+
+  /// Shows the line, opened. False if it is not here.
+  open(file, line) {
+    if (!this.select || file < 0 || !data.files[file].lines) return false;
+    if (this.file !== file) { this.select.value = file; this.show(file); }
+    const row = this.body.querySelector(`tr[data-line="${line}"]`);
+    if (!row) return false;
+    if (!row.classList.contains("open") && row.classList.contains("can")) this.toggle(row);
+    row.scrollIntoView({block: "center"});
+    row.focus({preventScroll: true});
+    return true;
+  }
 }
 
 function accessNote(access) {
   const cost = access.space === "lds" ? `${count(access.conflicts)} extra turns` : `${count(access.needed)} lines needed, ${count(access.used)} used`;
   const index = data.patterns.findIndex((p) => isPatternOf(p, access));
   return el("div", {class: "note"}, `${shortKernel(access.kernel)}, column ${access.column}: ${access.space === "lds" ? "LDS " : ""}${access.op} of ${access.bytes || "several"} bytes, `,
-    `${count(access.executions)} executions, ${cost}. `, access.advice + " ",
+    `${plural(access.executions, "execution")}, ${cost}. `, access.advice + " ",
     index >= 0 ? el("button", {type: "button", onclick: (event) => { event.stopPropagation(); openLanes(access); }}, "see the lanes") : null);
 }
 
-/// Instructions that waves executed, of all kernels.
-function allExecuted() { return Math.max(1, data.counts.reduce((sum, one) => sum + one.executions, 0)); }
-
-function isaList(instructions) {
-  if (instructions.length === 0)
+/// The instructions of a line, kernel by kernel: as compiled, and on request those of the instrumented twin.
+function isaList(line) {
+  if (line.isa.length === 0)
     return data.code.length ? el("div", {class: "note"}, "No instruction of the original kernel comes from this line.") : el("div", {class: "note"}, "The machine code was not found: fadeprobe report --code APPLICATION shows it.");
-  const kernels = [...new Set(instructions.map((i) => i.kernel))];
+  const kernels = [...new Set(line.isa.map((i) => i.kernel))];
   return kernels.map((kernel) => {
-    const own = instructions.filter((i) => i.kernel === kernel), code = data.code.find((c) => c.kernel === kernel);
+    const own = line.isa.filter((i) => i.kernel === kernel), twin = line.twin.filter((i) => i.kernel === kernel), code = data.code.find((c) => c.kernel === kernel);
     const counts = data.counts.find((c) => c.kernel === kernel);
-    const counted = counts ? (i) => el("span", {class: "soft", title: "executions by waves; active lanes"}, i.executions === undefined ? "" : `${count(i.executions)} × ${i.executions ? percent(i.lanes / i.executions / counts.wave_size) : "0"}`) : null;
-    return [el("div", {class: "note"}, `${own.length} of ${code.count} instructions of ${shortKernel(kernel)} on ${code.target}, as compiled` + (counts ? ": executions by waves × share of their lanes" : ", without instrumentation")),
-      el("div", {class: counts ? "isa counted" : "isa"}, own.slice(0, 400).map((i) => [counts ? counted(i) : null, el("span", {class: "soft"}, "+" + hex(i.offset)), el("span", {class: "unit"}, i.unit), el("span", {}, i.text)]))];
+    const head = el("div", {class: "note"}, `${own.length} of ${plural(code.count, "instruction")} of ${shortKernel(kernel)} on ${code.target}, as compiled` + (counts ? ": executions by waves × share of their lanes" : ", without instrumentation"));
+    const holder = el("div", {});
+    if (twin.length) {
+      const button = el("button", {type: "button", "aria-expanded": "false", onclick: (event) => {
+        event.stopPropagation();
+        const open = holder.childNodes.length === 0;
+        button.setAttribute("aria-expanded", open);
+        holder.replaceChildren(...(open ? [el("div", {class: "note"}, `${twin.length} of ${plural(code.twin.count, "instruction")} of the instrumented twin`), isaRows(twin, null)] : []));
+      }}, "instrumented twin");
+      head.append(" ", button);
+    }
+    return [head, isaRows(own, counts), holder];
   });
 }
 
-function sourceKey(event) {
-  const row = event.target.closest("tr.can");
-  if (!row || event.target.tagName === "BUTTON") return;
-  const rows = [...sourceView.body.querySelectorAll("tr.can")], at = rows.indexOf(row);
-  const next = {ArrowDown: at + 1, ArrowUp: at - 1}[event.key];
-  if (event.key === "Enter" || event.key === " ") toggleLine(row);
-  else if (next !== undefined && rows[next]) rows[next].focus();
-  else if (next === undefined) return;
-  event.preventDefault();
+function isaRows(instructions, counts) {
+  const counted = (i) => el("span", {class: "soft", title: "executions by waves; active lanes"}, i.executions === undefined ? "" : `${count(i.executions)} × ${i.executions ? percent(i.lanes / i.executions / counts.wave_size) : "0"}`);
+  return el("div", {class: counts ? "isa counted" : "isa"}, instructions.slice(0, 400).map((i) => [counts ? counted(i) : null, el("span", {class: "soft"}, "+" + hex(i.offset)), el("span", {class: "unit"}, i.unit), el("span", {}, i.text)]));
+}
+
+const sourceView = {all: null};
+function sourcePanel() {
+  sourceView.all = new SourceView();
+  return el("div", {}, sourceView.all.node);
 }
 
 /// From elsewhere: shows the line, opened.
 function openSource(file, line) {
-  if (file < 0 || !data.files[file].lines || !sourceView.select) return showTab("source");
   showTab("source");
-  if (sourceView.file !== file) { sourceView.select.value = file; showFile(file); }
-  const row = sourceView.body.querySelector(`tr[data-line="${line}"]`);
-  if (!row) return;
-  if (!row.classList.contains("open") && row.classList.contains("can")) toggleLine(row);
-  row.scrollIntoView({block: "center"});
-  row.focus({preventScroll: true});
+  if (sourceView.all) sourceView.all.open(file, line);
 }

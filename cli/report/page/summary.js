@@ -6,35 +6,72 @@ function summaryPanel() {
     el("div", {class: "value", "data-is": id}, value), el("div", {class: "note"}, note));
   const tiles = host ? hostTiles(tile) : [];
   if (!inside) return el("div", {}, problemList(), el("div", {class: "tiles"}, tiles), chainPicture());
+  const partial = isPartial() ? "; not all of it was seen" : "";
   tiles.push(tile("Dispatches", count(t.dispatches), `${count(t.instrumented)} instrumented`, "dispatches"),
-    tile("Time in kernels", time(t.busy_ns), `${count(new Set(data.dispatches.kernel).size)} kernels`, "busy"));
+    software ? tile("Executed instructions", t.executed ? brief(t.executed) : "–", `by waves of ${plural(new Set(data.dispatches.kernel).size, "kernel")}`, "busy")
+      : tile("Time in kernels", time(t.busy_ns), plural(new Set(data.dispatches.kernel).size, "kernel"), "busy"));
   if (data.accesses.length) tiles.push(
-    tile("Cache-line efficiency", percent(share), share === null ? "no global memory" : `${count(t.needed)} of ${count(t.used)} needed`, "efficiency"),
-    tile("Lines too many", brief(t.wasted), "by all waves together", "wasted"),
-    tile("Extra LDS turns", brief(t.conflicts), "bank conflicts", "conflicts"));
+    tile("Cache-line efficiency", percent(share), (share === null ? "no global memory" : `${count(t.needed)} of ${count(t.used)} needed`) + partial, "efficiency"),
+    tile("Lines too many", brief(t.wasted), `by all waves together${partial}`, "wasted"),
+    tile("Extra LDS turns", brief(t.conflicts), `bank conflicts${partial}`, "conflicts"));
   tiles.push(tile("Records", brief(t.records), `${bytes(t.bytes)}, ${t.dropped ? count(t.dropped) + " dropped" : "none dropped"}`, "records"));
-  return el("div", {}, problemList(), el("div", {class: "tiles"}, tiles), topFindings(), kernelTable(), host ? chainPicture() : null);
+  return el("div", {}, deathCards(), problemList(), el("div", {class: "tiles"}, tiles), runCard(), topFindings(), kernelTable(), host ? chainPicture() : null);
+}
+
+/// Whether the numbers are those of a part of what ran, because something went wrong.
+function isPartial() {
+  const t = data.totals;
+  return t.cut_off || t.incomplete > 0 || t.dropped > 0 || data.deaths.length > 0;
+}
+
+/// What ran where.
+function runCard() {
+  if (data.runs.length === 0) return null;
+  const run = data.runs[0], kinds = new Map();
+  for (const gpu of run.gpus) { const name = `${gpu.target}${gpu.software ? ", FADE's software GPU" : gpu.name && gpu.name !== gpu.target ? ` (${gpu.name})` : ""}`; kinds.set(name, (kinds.get(name) || 0) + 1); }
+  const compilers = [...new Set(data.code.map((code) => code.facts.compiler).filter(Boolean))];
+  const versions = [["FADE", run.fade], ["ROCr", run.runtime], ["HIP", run.hip]].filter(([, version]) => version).map((pair) => pair.join(" "));
+  return el("div", {class: "run card"}, factList([
+    ["ran on", [...kinds].map(([name, n]) => n > 1 ? `${n} × ${name}` : name).join("; ") || "no GPU"],
+    ["versions", versions.join(", ")], ["kernels compiled by", compilers.join("; ") || null], ["date", run.date.replace("T", " ").replace("Z", " UTC")],
+    ["command", el("span", {class: "mono"}, run.command)], ["seen", run.options.length ? el("span", {class: "mono"}, run.options.join(" ")) : "everything"],
+    ["processes", data.runs.length > 1 ? `${count(data.runs.length)}; the first is shown` : null]]),
+    software ? el("p", {class: "soft"}, "The software GPU executes what a card would, instruction by instruction: counts are exact. Its times are those of the machine it runs on, so none are shown.") : null);
+}
+
+/// What killed the run stands before everything else.
+function deathCards() {
+  const cards = data.deaths.map((death) => el("div", {class: "death card"}, el("h2", {}, death.what),
+    death.line || death.where ? el("button", {type: "button", class: "link", onclick: () => openSource(death.file, death.line)}, `${death.where ? `${shortened(death.where)} ` : ""}${death.line ? `at ${fileName(death.file)}:${death.line}` : ""}`) : null,
+    death.line && sourceLine(death.file, death.line) ? el("pre", {}, sourceLine(death.file, death.line).trim()) : null,
+    el("ul", {}, death.lines.map((line) => el("li", {}, line)))));
+  if (data.ended) cards.push(el("p", {class: "problems waste"}, `The application did not end well: ${data.ended}. What follows is what was recorded until then.`));
+  return cards;
 }
 
 function problemList() {
-  const lines = [...data.problems, ...data.notes.map((note) => `${note}.`)];
+  const t = data.totals, lines = [...data.problems, ...data.notes.map((note) => `${note}.`)];
+  if (t.dropped) lines.unshift(`${plural(t.dropped, "execution")} of accesses and blocks ${t.dropped === 1 ? "was" : "were"} dropped (--lossy): counts are too low by as many.`);
   if (data.hint) lines.push(`${data.hint.charAt(0).toUpperCase()}${data.hint.slice(1)}.`);
-  if (data.totals.cut_off) lines.push("The run has no summary line: it was cut off, and what follows is what was written until then.");
-  if (data.totals.incomplete) lines.push(`${count(data.totals.incomplete)} dispatches had not ended when the report was made.`);
-  for (const skipped of data.skipped) lines.push(`Not instrumented: ${skipped.kernel} (${skipped.reason})${skipped.count > 1 ? `, ${count(skipped.count)} times` : ""}.`);
-  return lines.length ? el("div", {class: "problems"}, lines.slice(0, 12).map((line) => el("p", {}, line)),
-    lines.length > 12 ? el("p", {class: "soft"}, `and ${count(lines.length - 12)} more`) : null) : null;
+  if (t.cut_off) lines.push("The run has no summary line: it was cut off, and what follows is what was written until then.");
+  if (t.incomplete) lines.push(`${plural(t.incomplete, "dispatch", "dispatches")} had not ended when the report was made.`);
+  for (const skipped of data.skipped) lines.push(`Not instrumented: ${shortened(skipped.kernel, 90)} (${skipped.reason})${skipped.count > 1 ? `, ${count(skipped.count)} times` : ""}.`);
+  return lines.length ? el("div", {class: "problems"}, lines.slice(0, 8).map((line) => el("p", {}, line)),
+    lines.length > 8 ? el("details", {}, el("summary", {class: "soft"}, `and ${count(lines.length - 8)} more`), lines.slice(8, 2000).map((line) => el("p", {}, line))) : null) : null;
 }
 
 function topFindings() {
   const found = data.accesses.filter((access) => wasteOf(access) > 0).slice(0, 3);
-  if (found.length === 0) return data.accesses.length ? el("p", {class: "empty"}, "No access wastes anything.") : null;
-  return [el("h2", {}, "Look here first"), el("div", {class: "card"}, found.map((access) =>
-    el("button", {type: "button", class: "finding", onclick: () => openSource(access.file, access.line)},
-      el("span", {class: "where"}, `${shortKernel(access.kernel)} · ${place(access)} · ${access.op}`),
-      el("span", {class: "amount"}, wasteText(access)),
-      sourceLine(access.file, access.line) ? el("pre", {}, sourceLine(access.file, access.line).trim()) : null,
-      el("span", {class: "advice"}, access.advice))))];
+  if (found.length === 0) return data.accesses.length ? el("p", {class: "empty"}, isPartial() ? "No access that was recorded wastes anything; not all of them were." : "No access wastes anything.") : null;
+  return [el("h2", {}, "Look here first"), el("div", {class: "card"}, found.map((access) => findingButton(access, () => openSource(access.file, access.line))))];
+}
+
+function findingButton(access, act) {
+  return el("button", {type: "button", class: "finding", onclick: act},
+    el("span", {class: "where"}, `${shortKernel(access.kernel)} · ${place(access)} · ${access.op}`),
+    el("span", {class: "amount"}, wasteText(access)),
+    sourceLine(access.file, access.line) ? el("pre", {}, sourceLine(access.file, access.line).trim().slice(0, 400)) : null,
+    el("span", {class: "advice"}, access.advice));
 }
 
 /// One row for each kernel and variant.
@@ -45,11 +82,11 @@ function kernelRows() {
     let row = rows.get(key);
     if (!row) rows.set(key, row = {kernel: d.kernel[i], variant: d.variants[d.variant[i]], count: 0, total: 0, timed: 0, shortest: Infinity, longest: 0, needed: 0, used: 0, conflicts: 0, hasMemory: false});
     ++row.count;
-    if (d.duration[i] !== null) {
+    if (amounts[i] !== null) {
       ++row.timed;
-      row.total += d.duration[i];
-      row.shortest = Math.min(row.shortest, d.duration[i]);
-      row.longest = Math.max(row.longest, d.duration[i]);
+      row.total += amounts[i];
+      row.shortest = Math.min(row.shortest, amounts[i]);
+      row.longest = Math.max(row.longest, amounts[i]);
     }
     if (d.used[i] !== null) { row.hasMemory = true; row.needed += d.needed[i]; row.used += d.used[i]; row.conflicts += d.conflicts[i]; }
   }
@@ -60,15 +97,15 @@ function kernelTable() {
   const rows = kernelRows();
   if (rows.length === 0) return el("p", {class: "empty"}, "No kernel ran.");
   const most = Math.max(...rows.map((row) => row.total), 1);
-  const table = new VirtualTable({label: "kernels", rows, sortBy: 2, filterText: (row) => data.kernels[row.kernel].name + " " + row.variant,
+  const table = new VirtualTable({label: "kernels", rows, sortBy: 2, filterText: (row) => data.kernels[row.kernel].name + " " + row.variant, onopen: (row) => openKernel(row.kernel),
     columns: [
-      {name: "Kernel", width: "minmax(0,3fr)", mono: true, of: (row) => shortKernel(row.kernel), text: (row) => shortKernel(row.kernel), hint: (row) => data.kernels[row.kernel].name},
+      {name: "Kernel", width: "minmax(0,3fr)", mono: true, of: (row) => shortKernel(row.kernel), text: (row) => shortKernel(row.kernel), hint: (row) => data.kernels[row.kernel].name, whole: (row) => data.kernels[row.kernel].name},
       {name: "Variant", width: "minmax(0,1fr)", wide: true, of: (row) => row.variant, text: (row) => baseName(row.variant), hint: (row) => row.variant},
-      {name: "Total", width: "10rem", narrow: "5.5rem", number: true, of: (row) => row.total,
-        text: (row) => [el("i", {class: "bar", style: {width: `${Math.max(1, 48 * row.total / most)}px`}}), el("span", {class: "share"}, time(row.total))]},
+      {name: software ? "Instructions" : "Total", width: "10rem", narrow: "5.5rem", number: true, of: (row) => row.total,
+        text: (row) => [el("i", {class: "bar", style: {width: `${Math.max(1, 48 * row.total / most)}px`}}), el("span", {class: "share"}, amountText(row.total))]},
       {name: "Count", width: "5rem", narrow: "3.2rem", number: true, of: (row) => row.count, text: (row) => count(row.count)},
-      {name: "Mean", width: "6rem", number: true, wide: true, of: (row) => row.timed ? row.total / row.timed : null, text: (row) => time(row.timed ? row.total / row.timed : null)},
-      {name: "Longest", width: "6rem", number: true, wide: true, of: (row) => row.timed ? row.longest : null, text: (row) => time(row.timed ? row.longest : null)},
+      {name: "Mean", width: "6rem", number: true, wide: true, of: (row) => row.timed ? row.total / row.timed : null, text: (row) => amountText(row.timed ? row.total / row.timed : null)},
+      {name: software ? "Most" : "Longest", width: "6rem", number: true, wide: true, of: (row) => row.timed ? row.longest : null, text: (row) => amountText(row.timed ? row.longest : null)},
       {name: "Lines needed", width: "8rem", narrow: "5.4rem", number: true, title: "cache lines needed of used", of: (row) => efficiency(row.needed, row.used),
         text: (row) => meter(efficiency(row.needed, row.used))},
     ]});

@@ -11,12 +11,13 @@ class VirtualTable {
     this.search = el("input", {type: "search", placeholder: "filter", "aria-label": `filter ${label}`, oninput: () => this.filter()});
     this.counter = el("span", {class: "count", role: "status"});
     this.extra = el("span", {class: "grow"});
+    this.exports = exportButtons(label, () => this.content());
     this.head = el("div", {class: "head", role: "row"});
     this.spacer = el("div", {});
     this.body = el("div", {class: "body", role: "rowgroup", tabindex: "0", "aria-label": `${label}: arrow keys move, Enter opens`,
       onscroll: () => this.draw(), onkeydown: (event) => this.key(event)}, this.spacer);
     this.grid = el("div", {class: "table card", role: "grid", "aria-label": label}, this.head, this.body);
-    this.node = el("div", {}, el("div", {class: "tools"}, this.search, this.counter, this.extra), this.grid);
+    this.node = el("div", {}, el("div", {class: "tools"}, this.search, this.counter, this.extra, this.exports), this.grid);
     this.width = 0;
     new ResizeObserver(() => {
       if (this.width !== this.grid.clientWidth) { this.width = this.grid.clientWidth; this.layout(); }
@@ -47,6 +48,7 @@ class VirtualTable {
     this.layout();
   }
   order() {
+    if (this.sortBy < 0) return; // as they came
     const {of} = this.columns[this.sortBy], sign = this.ascending ? 1 : -1;
     const keyed = this.rows.map((row, i) => [of(row), i, row]);
     keyed.sort(([a, i], [b, j]) => {
@@ -93,6 +95,16 @@ class VirtualTable {
         title: column.hint ? column.hint(row) : null}, column.text(row))));
     if (this.belowOf) node.append(el("span", {class: "below", role: "gridcell"}, this.belowOf(row)));
     return node;
+  }
+
+  /// All rows that the filter leaves, in their order; a second line of a row is a column of its own.
+  content() {
+    const columns = this.columns.filter((column) => column.name);
+    const extra = this.belowOf ? [(row) => cellText(this.belowOf(row))] : [];
+    const raw = (column, row) => { const value = column.of(row); return column.number && typeof value === "number" ? value : column.whole ? column.whole(row) : cellText(column.text(row)); };
+    return {heads: [...columns.map((column) => column.name), ...extra.map(() => "Note")],
+      raw: this.rows.map((row) => [...columns.map((column) => raw(column, row)), ...extra.map((of) => of(row))]),
+      shown: this.rows.map((row) => [...columns.map((column) => cellText(column.text(row))), ...extra.map((of) => of(row))])};
   }
 
   open() {

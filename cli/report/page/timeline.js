@@ -38,9 +38,11 @@ function timelineRows() {
   return overlapRows(d, [...d.id.keys()], (i) => [d.agent[i], d.queue[i]], (i) => `${several ? `agent ${d.agent[i]} ` : ""}queue ${d.queue[i]}`, "dispatch");
 }
 
+function dispatchAmount(i) { return software ? `${count(data.dispatches.executed[i])} instructions` : time(data.dispatches.duration[i]); }
+
 function dispatchText(i) {
   const d = data.dispatches, share = d.used[i] === null ? null : efficiency(d.needed[i], d.used[i]);
-  return `${shortKernel(d.kernel[i])}\ndispatch ${d.id[i]}, ${d.variants[d.variant[i]]}, ${time(d.duration[i])}\n` +
+  return `${shortKernel(d.kernel[i])}\ndispatch ${d.id[i]}, ${d.variants[d.variant[i]]}, ${dispatchAmount(i)}\n` +
     `grid ${d.grid[i].join(" × ")}, workgroup ${d.workgroup[i].join(" × ")}` +
     (share === null ? "" : `\n${percent(share)} of the cache lines used were needed` + (d.conflicts[i] ? `, ${count(d.conflicts[i])} extra LDS turns` : ""));
 }
@@ -48,7 +50,7 @@ function dispatchText(i) {
 function timelinePanel() {
   const rows = timelineRows();
   if (rows.length === 0 && !hasDispatches) return el("p", {class: "empty"}, "No dispatch was seen.");
-  const panel = el("div", {});
+  const panel = el("div", {}, software ? el("p", {class: "soft"}, "The software GPU ran this: bars are as long as this machine took and say nothing about a card. Compare instructions.") : null);
   if (rows.length) {
     const endOf = (row, i) => { const c = timelineSources[row.source].columns; return c.start[i] + c.duration[i]; };
     const last = Math.max(...rows.map((row) => row.bars.reduce((most, i) => Math.max(most, endOf(row, i)), 0)), 1);
@@ -217,7 +219,8 @@ function choose(source, i, around = false) {
 function dispatchFacts(i) {
   const d = data.dispatches, share = d.used[i] === null ? null : efficiency(d.needed[i], d.used[i]);
   const facts = [["kernel", data.kernels[d.kernel[i]].name], ["dispatch", `${d.id[i]}, ${d.variants[d.variant[i]]}${d.complete[i] ? "" : ", had not ended"}`],
-    ["time", d.start[i] === null ? "not known" : `${time(d.duration[i])}, from ${time(d.start[i])} on`],
+    software ? ["executed", d.executed[i] === null ? "not known" : `${count(d.executed[i])} instructions by waves, ${count(d.lanes_executed[i])} by lanes`]
+      : ["time", d.start[i] === null ? "not known" : `${time(d.duration[i])}, from ${time(d.start[i])} on`],
     ["grid", `${d.grid[i].join(" × ")} work-items in workgroups of ${d.workgroup[i].join(" × ")}${d.lds[i] ? `, ${bytes(d.lds[i])} of LDS` : ""}`],
     ["records", `${count(d.records[i])}, ${bytes(d.bytes[i])}${d.dropped[i] ? `, ${count(d.dropped[i])} dropped` : ""}`]];
   if (share !== null) facts.push(["memory", `${count(d.needed[i])} cache lines needed, ${count(d.used[i])} used (${percent(share)}), ${count(d.conflicts[i])} extra LDS turns`]);
@@ -233,8 +236,8 @@ function dispatchTable() {
       {name: "Id", width: "3.6rem", narrow: "3rem", number: true, of: (i) => d.id[i], text: (i) => count(d.id[i])},
       {name: "Kernel", width: "minmax(0,3fr)", mono: true, of: (i) => shortKernel(d.kernel[i]), text: (i) => shortKernel(d.kernel[i]), hint: (i) => data.kernels[d.kernel[i]].name},
       {name: "Queue", width: "4rem", number: true, wide: true, of: (i) => d.queue[i], text: (i) => count(d.queue[i])},
-      {name: "Start", width: "6rem", number: true, wide: true, of: (i) => d.start[i], text: (i) => time(d.start[i])},
-      {name: "Duration", width: "6rem", narrow: "5rem", number: true, of: (i) => d.duration[i], text: (i) => time(d.duration[i])},
+      ...(software ? [] : [{name: "Start", width: "6rem", number: true, wide: true, of: (i) => d.start[i], text: (i) => time(d.start[i])}]),
+      {name: software ? "Instructions" : "Duration", width: "6.4rem", narrow: "5rem", number: true, of: (i) => amounts[i], text: (i) => amountText(amounts[i])},
       {name: "Grid", width: "minmax(0,1.4fr)", wide: true, number: true, of: (i) => d.grid[i][0] * d.grid[i][1] * d.grid[i][2], text: (i) => d.grid[i].join(" × ")},
       {name: "Variant", width: "7rem", wide: true, of: (i) => d.variants[d.variant[i]], text: (i) => baseName(d.variants[d.variant[i]])},
       {name: "Records", width: "5.5rem", number: true, wide: true, of: (i) => d.records[i], text: (i) => count(d.records[i])},

@@ -1,0 +1,222 @@
+#include "triton.h"
+
+#include "codeobj/finder.h"
+#include "report/child.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace fade::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto kLook = std::chrono::milliseconds(200); // between looks at Triton's cache
+
+/// An LLVM whose tools and plugin are here.
+struct TritonTools {
+  std::string plugin, opt, llc, lld;
+
+  /// `version`: empty for the newest.
+  static std::optional<TritonTools> find(const std::string &version) {
+    for (int v = 30; v >= 15; --v) {
+      const std::string number = std::to_string(v);
+      if (!version.empty() && version != number) continue;
+      TritonTools tools;
+      const auto plugin = ownLibrary(fmt::format("libfadeinstr-{}.so", number));
+      if (!plugin) continue;
+      tools.plugin = *plugin;
+      tools.opt = programOf("opt-" + number);
+      tools.llc = programOf("llc-" + number);
+      tools.lld = programOf("ld.lld-" + number);
+      if (tools.lld.empty()) tools.lld = programOf("ld.lld");
+      if (!tools.opt.empty() && !tools.llc.empty() && !tools.lld.empty()) return tools;
+    }
+    return std::nullopt;
+  }
+};
+
+std::string homePath(const char *variable, const char *below) {
+  if (const char *set = std::getenv(variable); set && *set) return set;
+  const char *home = std::getenv("HOME");
+  return std::string(home && *home ? home : ".") + below;
+}
+
+/// The processor that Triton compiled for: that of the code object beside the IR.
+std::string processorOf(const fs::path &ir) {
+  std::string processor;
+  fs::path code = ir;
+  code.replace_extension(".hsaco");
+  const codeobj::CodeHandler handler{[&](const codeobj::FoundCode &found) {
+                                       processor = found.target.processor;
+                                       return false;
+                                     },
+                                     [](const Error &) {}};
+  (void)codeobj::findCode(code.string(), handler);
+  return processor;
+}
+
+/// Makes instrumented code of all IR in Triton's cache, each once.
+class TritonCache {
+public:
+  TritonCache(TritonTools tools, fs::path cache, fs::path output, std::string passes)
+      : tools_(std::move(tools)), cache_(std::move(cache)), output_(std::move(output)),
+        passes_(std::move(passes)) {}
+
+  /// How many were made.
+  unsigned instrumentNew() {
+    unsigned made = 0;
+    std::error_code error;
+    fs::recursive_directory_iterator at(cache_, fs::directory_options::skip_permission_denied,
+                                        error);
+    for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+      std::error_code ignored;
+      const fs::path &path = at->path();
+      if (path.extension() != ".llir" || !at->is_regular_file(ignored)) continue;
+      const auto time = fs::last_write_time(path, ignored);
+      if (const auto seen = seen_.find(path); seen != seen_.end() && seen->second == time) continue;
+      const std::string processor = processorOf(path);
+      if (processor.empty()) continue; // Triton is not done with it
+      seen_[path] = time;
+      made += instrument(path, processor) ? 1 : 0;
+    }
+    return made;
+  }
+
+private:
+  bool instrument(const fs::path &ir, const std::string &processor) {
+    // Its own folder in Triton's cache has the hash of all that went into it.
+    const fs::path folder = output_ / ir.parent_path().filename();
+    std::error_code error;
+    fs::create_directories(folder, error);
+    const fs::path stem = folder / ir.stem();
+    const std::string bitcode = stem.string() + ".bc", object = stem.string() + ".o";
+    const std::string part = stem.string() + ".part", made = stem.string() + ".hsaco";
+    const auto run = [&](std::vector<std::string> command) {
+      const ChildEnd end = runChild(command, 300);
+      if (end.error == 0 && end.signal == 0 && end.exit_code == 0) return true;
+      complain(fmt::format("{}: {} failed: it runs without instrumentation", ir.string(),
+                           fs::path(command[0]).filename().string()));
+      return false;
+    };
+    const bool is_made =
+        run({tools_.opt, "-load-pass-plugin=" + tools_.plugin,
+             fmt::format("-passes=fade<{};mode=replace>", passes_), ir.string(), "-o", bitcode}) &&
+        run({tools_.llc, "-mcpu=" + processor, "-O3", "-filetype=obj", bitcode, "-o", object}) &&
+        run({tools_.lld, "-flavor", "gnu", "-shared", object, "-o", part});
+    for (const std::string &file : {bitcode, object}) fs::remove(file, error);
+    if (!is_made) return false;
+    fs::rename(part, made, error); // there as a whole: FADE watches the folder
+    return !error;
+  }
+
+  TritonTools tools_;
+  fs::path cache_, output_;
+  std::string passes_;
+  std::map<fs::path, fs::file_time_type> seen_;
+};
+
+/// Whether it runs. Who has ended and not been waited for does not.
+bool isRunning(pid_t process) {
+  std::ifstream in(fmt::format("/proc/{}/stat", process));
+  std::string line;
+  if (!std::getline(in, line)) return false;
+  const auto name_end = line.rfind(") "); // the name may hold anything
+  const char state = name_end == line.npos ? 'X' : line[name_end + 2];
+  return state != 'Z' && state != 'X';
+}
+
+/// A process that goes on making instrumented code until this one, which becomes the application,
+/// has ended. It is nobody's child, so that the application does not wait for it.
+void watchInBackground(TritonCache cache) {
+  const pid_t application = getpid();
+  const pid_t between = fork();
+  if (between < 0) return complain("cannot watch Triton's cache: no process");
+  if (between > 0) {
+    (void)waitpid(between, nullptr, 0);
+    return;
+  }
+  if (fork() != 0) _exit(0);
+  // Not to hold the application's pipes open longer than it lives.
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) (void)close(fd);
+  while (isRunning(application)) {
+    cache.instrumentNew();
+    std::this_thread::sleep_for(kLook);
+  }
+  _exit(0);
+}
+
+} // namespace
+
+CLI::App *addTritonCommand(CLI::App &app, TritonOptions &options) {
+  CLI::App *command = app.add_subcommand(
+      "triton", "instrument what Triton compiles: fadeprobe triton -- python3 app.py");
+  addRunOptions(*command, options.run);
+  addOutcomeOptions(*command, options.outcome);
+  command
+      ->add_option("--triton-cache", options.cache,
+                   "Triton's cache (default: $TRITON_CACHE_DIR, or ~/.triton/cache)")
+      ->type_name("DIR");
+  command
+      ->add_option("--instrumented-code", options.output,
+                   "where instrumented code is kept (default: ~/.cache/fade/triton)")
+      ->type_name("DIR");
+  command
+      ->add_option("--instrument", options.instrument,
+                   "options of the pass (default: 'accesses;blocks')")
+      ->type_name("OPTIONS");
+  command
+      ->add_option("--llvm", options.llvm,
+                   "which LLVM reads Triton's IR (default: the newest that is here)")
+      ->type_name("N");
+  return command;
+}
+
+int runTriton(TritonOptions options, const std::vector<std::string> &application) {
+  if (application.empty() && !options.run.env_dump) {
+    complain("no application given: fadeprobe triton [options] -- python3 app.py");
+    return kUsageError;
+  }
+  const auto tools = TritonTools::find(options.llvm);
+  if (!tools) {
+    complain(fmt::format("triton: {} is not here with its plugin of FADE (opt-N, llc-N, ld.lld, "
+                         "libfadeinstr-N.so)",
+                         options.llvm.empty() ? "no LLVM" : "LLVM " + options.llvm));
+    return kUsageError;
+  }
+  const fs::path cache = options.cache.empty()
+                             ? fs::path(homePath("TRITON_CACHE_DIR", "/.triton/cache"))
+                             : fs::path(options.cache);
+  const fs::path output = options.output.empty()
+                              ? fs::path(homePath("XDG_CACHE_HOME", "/.cache")) / "fade" / "triton"
+                              : fs::path(options.output);
+  std::error_code error;
+  fs::create_directories(output, error);
+  if (error) {
+    complain(fmt::format("cannot make {}: {}", output.string(), error.message()));
+    return kUsageError;
+  }
+  if (!options.run.instrumented) options.run.instrumented = true;
+  options.run.values.emplace_back("FADE_KERNEL_CACHE", fs::absolute(output).string());
+  if (!options.run.env_dump) {
+    TritonCache watched(*tools, fs::absolute(cache), fs::absolute(output),
+                        options.instrument.empty() ? "accesses;blocks" : options.instrument);
+    if (const unsigned made = watched.instrumentNew(); made != 0)
+      complain(fmt::format("{} kernel{} of {} instrumented", made, made == 1 ? "" : "s",
+                           cache.string()));
+    watchInBackground(std::move(watched));
+  }
+  return wantsOutcome(options.outcome) ? runWithOutcome(options.run, options.outcome, application)
+                                       : runApplication(options.run, application);
+}
+
+} // namespace fade::cli
