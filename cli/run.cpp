@@ -148,7 +148,7 @@ std::optional<std::string> ownLibrary(const std::string &file) {
 void addReportOptions(CLI::App &app, RunOptions &options) {
   app.add_option("-a,--analyzers", options.analyzers,
                  "MessageLogger, Heatmap, MemoryAnalysis, BlockCounts, AccessPatterns, BlockFlow, "
-                 "Hotspots, Placement, UserRecords, or the "
+                 "Hotspots, CacheModel, Placement, UserRecords, or the "
                  "path of a handler; "
                  "NAME:key=value,... passes options")
       ->type_name("NAME|PATH");

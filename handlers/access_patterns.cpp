@@ -141,9 +141,9 @@ void AccessPatterns::Shard::measure(Example &example) {
         ldsConflicts(example.access, static_cast<uint32_t>(example.bytes), model_.banks);
     return;
   }
-  const auto lanes = static_cast<uint64_t>(std::popcount(example.access.mask));
-  example.needed = linesNeeded(lanes, example.bytes, model_.line);
-  example.used = linesUsed(example.access, example.bytes, model_.line, distinct_);
+  const Lines lines = linesOfPieces(example.access, example.bytes, model_.line, distinct_);
+  example.needed = lines.needed;
+  example.used = lines.used;
 }
 
 void AccessPatterns::Shard::one(const fade::Record &record, const fade::Batch &batch,

@@ -98,8 +98,14 @@ Padding paddingFor(uint64_t stride, uint32_t element, uint32_t lanes, uint32_t b
   return best;
 }
 
-std::string adviceFor(const Place &place, const GlobalStats &stats, const MemoryModel &model,
-                      bool is_member) {
+namespace {
+
+/// Operations on one address that are worth a word: fewer pass while a wave starts.
+constexpr uint64_t kFewOperations = 1024;
+
+std::string globalAdvice(const Place &place, const PlaceStats &access, const MemoryModel &model,
+                         bool is_member) {
+  const GlobalStats &stats = access.global;
   if (stats.executions == 0) return "";
   if (place.kind == AccessKind::atomic && stats.same_address * 2 > stats.lanes)
     return mean(stats.same_address, stats.executions) +
@@ -107,12 +113,13 @@ std::string adviceFor(const Place &place, const GlobalStats &stats, const Memory
            "values within the wave or workgroup first and let one lane do the atomic.";
   if (place.kind == AccessKind::atomic) {
     const auto hottest = stats.hot.hottest();
-    if (stats.executions >= 16 && hottest.count * 2 > stats.lanes)
+    if (hottest.count >= kFewOperations && hottest.count * 2 > stats.lanes)
       return std::to_string(hottest.count) + " of " + std::to_string(stats.lanes) +
              " operations of all waves go to one address, one after the other; collect in LDS and "
              "let each workgroup do one atomic.";
   }
-  if (stats.wasted * 10 <= stats.used) return idleLanes(stats);
+  // That one lane does it for all is what was wanted.
+  if (stats.wasted * 10 <= stats.used) return access.is_combined ? "" : idleLanes(stats);
   const std::string lines = mean(stats.used, stats.executions) + " cache lines per wave where " +
                             mean(stats.needed, stats.executions) + " would do";
   int64_t stride = 0;
@@ -148,6 +155,14 @@ std::string adviceFor(const Place &place, const GlobalStats &stats, const Memory
   return "Neighbouring lanes are " + distance(stride) + ": " + lines +
          "; let neighbouring lanes use neighbouring elements (swap the loops or indices, or "
          "transpose through LDS).";
+}
+
+} // namespace
+
+std::string adviceFor(const Place &place, const PlaceStats &access, const MemoryModel &model,
+                      bool is_member) {
+  const std::string advice = globalAdvice(place, access, model, is_member);
+  return advice.empty() || !access.is_before_merging ? advice : "Before merging: " + advice;
 }
 
 std::string adviceFor(const Place &place, const LdsStats &stats, const MemoryModel &model) {

@@ -9,7 +9,7 @@
 namespace fade::handlers {
 
 /// Empty if there is nothing to say. A member is an access to a part of a struct.
-std::string adviceFor(const Place &place, const GlobalStats &stats, const MemoryModel &model,
+std::string adviceFor(const Place &place, const PlaceStats &access, const MemoryModel &model,
                       bool is_member);
 std::string adviceFor(const Place &place, const LdsStats &stats, const MemoryModel &model);
 

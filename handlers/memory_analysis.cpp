@@ -6,6 +6,7 @@
 // that they use. LDS: extra turns because of bank conflicts. Accesses through flat pointers are
 // told apart by their addresses. Sites with the same place, kind and size are one access: a loop
 // that was unrolled is still one line of source.
+#include "access_cost.h"
 #include "advice.h"
 #include "memory_stats.h"
 #include "site_place.h"
@@ -13,6 +14,8 @@
 #include "text_layout.h"
 
 #include <fade/handler.h>
+
+#include <unordered_map>
 
 namespace {
 
@@ -36,6 +39,12 @@ struct MemoryAnalysis : fade::Handler {
       batch.forEachAccess([&](const fade::Record &record) {
         sites[record.site()].record(record, table[record.site()], *batch.operator->(), model,
                                     distinct);
+        if (table[record.site()].space == FADE_SPACE_LDS) return;
+        if (record.wave() != last_wave || !of_last_wave) {
+          last_wave = record.wave();
+          of_last_wave = &by_wave[last_wave];
+        }
+        ++*of_last_wave;
       });
     }
 
@@ -43,7 +52,16 @@ struct MemoryAnalysis : fade::Handler {
     MemoryModel model;
     std::vector<SiteStats> sites;
     DistinctCounter distinct;
+    std::unordered_map<uint32_t, uint64_t> by_wave; // executions of accesses to global memory
+    uint32_t last_wave = 0;
+    uint64_t *of_last_wave = nullptr; // values of the map stay where they are
   };
+
+  // How evenly the waves of a dispatch share its accesses to global memory.
+  struct Waves {
+    uint64_t count = 0, executions = 0, most = 0;
+  };
+  static Waves wavesOf(std::span<Shard *const> shards);
 
   // The dispatch with the most waste per execution; the first of several.
   struct Worst {
@@ -71,13 +89,14 @@ struct MemoryAnalysis : fade::Handler {
   static Places placesOf(const fade::Dispatch &dispatch, std::span<Shard *const> shards);
   void dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const> shards);
   void addToTotal(const fade::Dispatch &dispatch, const Places &places);
-  void writeJson(const fade::Dispatch &dispatch, const Places &places);
+  void writeJson(const fade::Dispatch &dispatch, const Places &places, const Waves &waves);
   void writeCsv(const fade::Dispatch &dispatch, const Places &places);
   void report();
   void writeTotal(const std::string &kernel, const KernelTotal &total);
   std::string globalText(const KernelTotal &total);
   std::string ldsText(const KernelTotal &total);
-  std::string below(const Place &place, const std::string &advice);
+  std::string worstText();
+  std::string below(const Place &place, const PlaceStats &stats, const std::string &advice);
   bool isMember(const Place &place) {
     return isMemberAt(source.whole(place.file, place.line), place.column);
   }
@@ -102,15 +121,42 @@ Places MemoryAnalysis::placesOf(const fade::Dispatch &dispatch, std::span<Shard 
     place.lds.add(sum.lds());
     place.function = at.function;
     place.via = at.via;
+    place.is_scalar = (site.flags & FADE_SITE_IS_SCALAR) != 0;
+    place.is_combined = (site.flags & FADE_SITE_IS_COMBINED) != 0;
+    place.is_before_merging = (table.modes() & FADE_MODE_MACHINE) == 0;
     if (i < dispatch.counters().size()) place.all_executions += dispatch.counters()[i].entries;
   }
+  // Who makes the accesses that have gone up in others.
+  for (const fade_site &part : table.sites()) {
+    if ((part.flags & FADE_SITE_IS_GONE) == 0 || part.done_by == 0) continue;
+    const fade_site &whole = table.sites()[part.done_by - 1];
+    const SitePlace at = placeOf(table, whole), of = placeOf(table, part);
+    const auto place =
+        places.find({std::string(at.file), at.line, at.column, kindOf(whole), whole.size});
+    if (place == places.end() || of.file != at.file) continue;
+    if (of.line != at.line || of.column != at.column)
+      place->second.parts.emplace(of.line, of.column);
+  }
   return places;
+}
+
+MemoryAnalysis::Waves MemoryAnalysis::wavesOf(std::span<Shard *const> shards) {
+  std::unordered_map<uint32_t, uint64_t> all;
+  for (const Shard *shard : shards)
+    for (const auto &[wave, executions] : shard->by_wave) all[wave] += executions;
+  Waves waves;
+  for (const auto &[wave, executions] : all) {
+    ++waves.count;
+    waves.executions += executions;
+    waves.most = std::max(waves.most, executions);
+  }
+  return waves;
 }
 
 void MemoryAnalysis::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const> shards) {
   if (!dispatch.kernel().sites()) return;
   const Places places = placesOf(dispatch, shards);
-  if (sink().isJson()) writeJson(dispatch, places);
+  if (sink().isJson()) writeJson(dispatch, places, wavesOf(shards));
   if (sink().isCsv()) writeCsv(dispatch, places);
   addToTotal(dispatch, places);
 }
@@ -123,9 +169,7 @@ void MemoryAnalysis::addToTotal(const fade::Dispatch &dispatch, const Places &pl
     Total &total = kernel.places[place];
     total.stats.global.add(stats.global);
     total.stats.lds.add(stats.lds);
-    total.stats.function = stats.function;
-    total.stats.via = stats.via;
-    total.stats.all_executions += stats.all_executions;
+    total.stats.addFacts(stats);
     total.global.see(dispatch->id, stats.global.wasted, stats.global.executions);
     total.lds.see(dispatch->id, stats.lds.conflicts, stats.lds.executions);
   }
@@ -165,16 +209,31 @@ void writeAccesses(fade::JsonWriter &json, const Place &place, const PlaceStats 
   writePlace(json, place);
   json.field("function", all.function);
   json.field("via", all.via);
+  json.field("machine", all.machine());
+  if (!all.parts.empty())
+    json.list("parts", [&] {
+      for (const auto &[line, column] : all.parts)
+        json.object([&] {
+          json.field("line", line);
+          json.field("column", column);
+        });
+    });
   writeExecutions(json, all, stats.executions);
   json.field("lanes", stats.lanes);
   json.field("lane_slots", stats.slots);
   json.field("total_bytes", stats.bytes);
 }
 
+void writeCost(fade::JsonWriter &json, const AccessCost &cost) {
+  json.field("cycles", cost.cycles);
+  json.field("wasted_cycles", cost.wasted);
+}
+
 void writeGlobal(fade::JsonWriter &json, const Place &place, const PlaceStats &all,
                  const MemoryModel &model, bool is_member) {
   const GlobalStats &stats = all.global;
   writeAccesses(json, place, all, stats);
+  writeCost(json, costOf(stats, all.is_scalar, model, model.rates));
   json.field("lines_needed", stats.needed);
   json.field("lines_used", stats.used);
   json.field("lines_wasted", stats.wasted);
@@ -189,13 +248,14 @@ void writeGlobal(fade::JsonWriter &json, const Place &place, const PlaceStats &a
     });
   }
   writeStrides(json, stats.strides);
-  json.field("advice", adviceFor(place, stats, model, is_member));
+  json.field("advice", adviceFor(place, all, model, is_member));
 }
 
 void writeLds(fade::JsonWriter &json, const Place &place, const PlaceStats &all,
               const MemoryModel &model) {
   const LdsStats &stats = all.lds;
   writeAccesses(json, place, all, stats);
+  writeCost(json, costOf(stats));
   json.field("conflicts", stats.conflicts);
   json.field("same_address", stats.same_address);
   writeStrides(json, stats.strides);
@@ -228,7 +288,8 @@ std::pair<uint64_t, uint64_t> ldsWaste(const MemoryAnalysis::Total &total) {
 constexpr auto kByGlobal = [](const auto &stats) { return globalWaste(stats); };
 constexpr auto kByLds = [](const auto &stats) { return ldsWaste(stats); };
 
-void MemoryAnalysis::writeJson(const fade::Dispatch &dispatch, const Places &places) {
+void MemoryAnalysis::writeJson(const fade::Dispatch &dispatch, const Places &places,
+                               const Waves &waves) {
   const MemoryModel model = MemoryModel::of(dispatch.kernel().target());
   fade::JsonWriter json;
   json.object([&] {
@@ -238,6 +299,11 @@ void MemoryAnalysis::writeJson(const fade::Dispatch &dispatch, const Places &pla
     json.field("dispatch_id", dispatch->id);
     json.field("line_size", model.line);
     json.field("banks", model.banks);
+    json.object("waves", [&] {
+      json.field("count", waves.count);
+      json.field("executions", waves.executions);
+      json.field("most", waves.most);
+    });
     json.list("global", [&] {
       for (const auto *entry : worstFirst(places, kByGlobal))
         json.object(
@@ -315,12 +381,28 @@ template <typename Stats> TextTable::Cell activeCell(const Stats &stats) {
   return {percent(active), active < 50 ? Tone::fair : Tone::plain};
 }
 
+/// What the compiler made of it.
+std::string machineText(const Place &place, const PlaceStats &stats) {
+  if (stats.is_combined) return "one lane does it for its wave: the compiler has combined them";
+  std::string text;
+  for (const auto &[line, column] : stats.parts)
+    text += (text.empty() ? "one access together with " : ", ") +
+            (line == place.line ? "column " + std::to_string(column)
+                                : std::to_string(line) + ":" + std::to_string(column));
+  if (stats.is_scalar)
+    text += std::string(text.empty() ? "" : "; ") + "by the scalar unit, once for all lanes";
+  return text;
+}
+
 /// The source and the advice, below a row of the table.
-std::string MemoryAnalysis::below(const Place &place, const std::string &advice) {
+std::string MemoryAnalysis::below(const Place &place, const PlaceStats &stats,
+                                  const std::string &advice) {
   const std::size_t columns = sink().columns();
   std::string text;
   if (const std::string line = printable(source.line(place.file, place.line)); !line.empty())
     text += "    | " + line.substr(0, columns - 6) + '\n';
+  if (const std::string how = machineText(place, stats); !how.empty())
+    text += paragraph(how, columns, "    = ", "      ");
   if (!advice.empty()) text += paragraph(advice, columns, "    -> ", "       ");
   return text;
 }
@@ -344,7 +426,8 @@ std::string MemoryAnalysis::globalText(const KernelTotal &kernel) {
                s.used,
                {percent(efficiency), toneOfPercent(efficiency)},
                s.wasted != 0 ? "#" + std::to_string(total.global.dispatch) : "-"});
-    table.below(below(place, adviceFor(place, s, kernel.model, isMember(place))));
+    table.below(
+        below(place, total.stats, adviceFor(place, total.stats, kernel.model, isMember(place))));
   }
   return table.text(Paint(sink().hasColor()), sink().columns());
 }
@@ -368,7 +451,47 @@ std::string MemoryAnalysis::ldsText(const KernelTotal &kernel) {
                                : each < 4 ? Tone::fair
                                           : Tone::bad},
                s.conflicts != 0 ? "#" + std::to_string(total.lds.dispatch) : "-"});
-    table.below(below(place, adviceFor(place, s, kernel.model)));
+    table.below(below(place, total.stats, adviceFor(place, s, kernel.model)));
+  }
+  return table.text(Paint(sink().hasColor()), sink().columns());
+}
+
+/// The accesses of all kernels that waste most, in the same unit: the last lines are those that
+/// people see first.
+std::string MemoryAnalysis::worstText() {
+  struct Row {
+    uint64_t wasted;
+    const std::string *kernel;
+    const Place *place;
+    std::string what;
+  };
+  std::vector<Row> rows_of_all;
+  for (const auto &[key, kernel] : kernels)
+    for (const auto &[place, total] : kernel.places) {
+      const PlaceStats &stats = total.stats;
+      if (const uint64_t wasted =
+              costOf(stats.global, stats.is_scalar, kernel.model, kernel.model.rates).wasted;
+          wasted != 0)
+        rows_of_all.push_back({wasted, &key.first, &place,
+                               decimal(static_cast<double>(stats.global.used) /
+                                       static_cast<double>(stats.global.executions)) +
+                                   " lines"});
+      if (stats.lds.conflicts != 0)
+        rows_of_all.push_back({stats.lds.conflicts, &key.first, &place,
+                               decimal(static_cast<double>(stats.lds.conflicts) /
+                                       static_cast<double>(stats.lds.executions)) +
+                                   " extra turns"});
+    }
+  if (rows_of_all.size() < 2) return "";
+  std::ranges::sort(rows_of_all, [](const Row &a, const Row &b) {
+    return a.wasted != b.wasted ? a.wasted > b.wasted
+                                : std::tie(*a.kernel, *a.place) < std::tie(*b.kernel, *b.place);
+  });
+  TextTable table({"most wasted", "op", "each time", "kernel", "cycles"}, 4);
+  for (std::size_t i = 0; i < std::min<std::size_t>(rows_of_all.size(), 5); ++i) {
+    const Row &row = rows_of_all[i];
+    table.row({placeText(row.place->file, row.place->line, row.place->column, kPlaceWidth),
+               nameOf(row.place->kind), row.what, shortName(*row.kernel, 28), row.wasted});
   }
   return table.text(Paint(sink().hasColor()), sink().columns());
 }
@@ -391,6 +514,7 @@ void MemoryAnalysis::report() {
                        (total.places.empty() ? nothing : globalText(total) + ldsText(total));
     sink().write(text);
   }
+  if (const std::string worst = worstText(); !worst.empty()) sink().write(worst);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // How memory serves the accesses of a wave: cache lines for global memory, banks for LDS.
 #pragma once
 
+#include <fade/cost.h>
 #include <fade/gpu.h>
 
 #include <algorithm>
@@ -16,9 +17,11 @@ namespace fade::handlers {
 struct MemoryModel {
   uint32_t line = kUsualLine;   ///< bytes of a cache line
   uint32_t banks = kUsualBanks; ///< of LDS, 4 bytes each
+  CostRates rates;
 
   static MemoryModel of(std::string_view target) {
     MemoryModel model;
+    model.rates = CostRates::of(target);
     if (const GpuInfo *gpu = findGpu(target)) {
       if (gpu->unit.line != 0) model.line = gpu->unit.line;
       if (gpu->unit.lds_banks != 0) model.banks = gpu->unit.lds_banks;
@@ -178,6 +181,53 @@ inline uint64_t linesUsedLinear(uint64_t mask, uint64_t base, int64_t stride, ui
   return used;
 }
 
+/// Bytes of a lane that one instruction moves at most.
+inline constexpr uint64_t kWidestAccess = 16;
+
+/// The most that an instruction moves of so many bytes.
+constexpr uint64_t firstPiece(uint64_t size) {
+  for (const uint64_t width : {kWidestAccess, uint64_t{12}, uint64_t{8}, uint64_t{4}, uint64_t{2}})
+    if (size >= width) return width;
+  return 1;
+}
+
+/// Calls f(offset, bytes) for each instruction that an access of so many bytes takes.
+template <typename F> void forEachPiece(uint64_t size, F &&f) {
+  for (uint64_t offset = 0; offset < size;) {
+    const uint64_t bytes = firstPiece(size - offset);
+    f(offset, bytes);
+    offset += bytes;
+  }
+}
+
+struct Lines {
+  uint64_t needed = 0, used = 0;
+};
+
+/// Lines of an access that may be wider than an instruction: it is done in pieces, and each piece
+/// goes to its lines. Pieces that are a line apart use as many lines as each other.
+inline Lines linesOfPieces(const WaveAccess &access, uint64_t size, uint32_t line,
+                           DistinctCounter &distinct) {
+  const auto lanes = static_cast<uint64_t>(std::popcount(access.mask));
+  if (size == firstPiece(size))
+    return {linesNeeded(lanes, size, line), linesUsed(access, size, line, distinct)};
+  Lines sum;
+  WaveAccess piece = access;
+  const auto count = [&](uint64_t offset, uint64_t bytes, uint64_t times) {
+    forEachLane(access.mask,
+                [&](uint32_t lane) { piece.addresses[lane] = access.addresses[lane] + offset; });
+    sum.needed += times * linesNeeded(lanes, bytes, line);
+    sum.used += times * linesUsed(piece, bytes, line, distinct);
+  };
+  const uint64_t whole = size / kWidestAccess, per_line = line / kWidestAccess;
+  for (uint64_t i = 0; i < std::min(whole, per_line); ++i)
+    count(i * kWidestAccess, kWidestAccess, (whole - i + per_line - 1) / per_line);
+  forEachPiece(size % kWidestAccess, [&](uint64_t offset, uint64_t bytes) {
+    count(whole * kWidestAccess + offset, bytes, 1);
+  });
+  return sum;
+}
+
 /// Which lanes LDS serves together, by the size of the access.
 inline std::span<const uint64_t> laneSets(uint32_t size) {
   static constexpr std::array<uint64_t, 2> halves = {0x0000'0000'ffff'ffff, 0xffff'ffff'0000'0000};
@@ -215,11 +265,11 @@ inline uint32_t setConflicts(const WaveAccess &access, uint64_t set, uint32_t of
   return worst > 1 ? worst - 1 : 0;
 }
 
-/// Of a whole access. Wider ones than 16 bytes are made of several.
+/// Of a whole access, which may take several instructions.
 inline uint32_t ldsConflicts(const WaveAccess &access, uint32_t size, uint32_t banks) {
   uint32_t conflicts = 0;
-  for (uint32_t offset = 0; offset < size; offset += 16) {
-    const uint32_t part = std::min(size - offset, 16u);
+  forEachPiece(size, [&](uint64_t at, uint64_t bytes) {
+    const auto offset = static_cast<uint32_t>(at), part = static_cast<uint32_t>(bytes);
     const auto sets = laneSets(part);
     // More banks serve more sets at a time.
     const std::size_t together = std::max(1u, banks / 32);
@@ -228,7 +278,7 @@ inline uint32_t ldsConflicts(const WaveAccess &access, uint32_t size, uint32_t b
       for (std::size_t j = i; j < std::min(i + together, sets.size()); ++j) set |= sets[j];
       conflicts += setConflicts(access, set, offset, part, banks);
     }
-  }
+  });
   return conflicts;
 }
 

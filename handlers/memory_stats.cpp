@@ -97,8 +97,9 @@ Execution execute(const WaveAccess &access, uint64_t size, bool is_lds, bool is_
     const auto part = static_cast<uint32_t>(std::min<uint64_t>(size, 320 << 10));
     result.conflicts = ldsConflicts(access, part, model.banks);
   } else {
-    result.needed = linesNeeded(result.lanes, size, model.line);
-    result.used = linesUsed(access, size, model.line, distinct);
+    const Lines lines = linesOfPieces(access, size, model.line, distinct);
+    result.needed = lines.needed;
+    result.used = lines.used;
   }
   if (is_atomic) result.same_address = sameAddresses(access, distinct);
   findStride(result, access);
@@ -245,7 +246,7 @@ bool SiteStats::regular(const Record &record, const fade_site &site, const fade_
   }
   if (pattern != last_) {
     last_ = pattern;
-    if (is_tiled || is_lds) {
+    if (is_tiled || is_lds || site.size != firstPiece(site.size)) {
       WaveAccess access;
       readAddresses(record, access);
       answer_ = execute(access, site.size, is_lds, is_atomic, model, distinct);

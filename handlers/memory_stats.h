@@ -11,6 +11,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -158,6 +159,28 @@ struct PlaceStats {
   LdsStats lds;
   std::string function, via;
   uint64_t all_executions = 0; ///< recorded or not, where the device has counted them
+  /// Accesses of the source that this one of the machine makes, too: line and column.
+  std::set<std::pair<uint32_t, uint32_t>> parts;
+  bool is_scalar = false;         ///< loaded once for all lanes
+  bool is_combined = false;       ///< an atomic that one lane does for all
+  bool is_before_merging = false; ///< the machine may do it otherwise
+
+  void addFacts(const PlaceStats &other) {
+    function = other.function;
+    via = other.via;
+    all_executions += other.all_executions;
+    parts.insert(other.parts.begin(), other.parts.end());
+    is_scalar = other.is_scalar;
+    is_combined = other.is_combined;
+    is_before_merging = other.is_before_merging;
+  }
+  /// How the machine does it, if that is not how it is written.
+  const char *machine() const {
+    return is_scalar           ? "scalar"
+           : is_combined       ? "combined"
+           : is_before_merging ? "before merging"
+                               : "";
+  }
 };
 
 using Places = std::map<Place, PlaceStats>;

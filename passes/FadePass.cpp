@@ -5,6 +5,7 @@
 #include "DeviceRuntime.h"
 #include "Instrumenter.h"
 #include "KernelCloner.h"
+#include "MachineView.h"
 #include "SiteTable.h"
 #include "Target.h"
 
@@ -31,8 +32,9 @@ namespace {
 // One module, from finding the kernels to embedding the site table.
 class ModuleInstrumentation {
 public:
-  ModuleInstrumentation(Module &module, Target &target, const Options &options)
-      : module_(module), target_(target), options_(options),
+  ModuleInstrumentation(Module &module, Target &target, const Options &options,
+                        FunctionPassManager *machine, FunctionAnalysisManager &analyses)
+      : module_(module), target_(target), options_(options), machine_(machine), analyses_(analyses),
         cloner_(module, target, omissions_, !options_.hasNoStream()), table_(module) {}
 
   // Returns whether the module was changed.
@@ -45,11 +47,20 @@ private:
   uint32_t kernelFlags() const;
   bool isLeftAnywhere() const;
   bool endsWithin(Function &function) const;
+  bool seesMachine() const {
+    return machine_ && (options_.modes & FADE_MODE_ACCESSES) != 0 && !options_.as_written &&
+           isAMDGCN(module_);
+  }
+  std::vector<Access> machineAccesses(Function &clone, std::vector<AccessHistory::Gone> &gone);
+  void addGone(const std::vector<AccessHistory::Gone> &gone, const std::vector<Access> &accesses,
+               const std::vector<uint32_t> &sites, uint32_t kernel, const Function &original);
   void warnIfNothingFits(bool found_kernels) const;
 
   Module &module_;
   Target &target_;
   const Options &options_;
+  FunctionPassManager *machine_; // null: what becomes of accesses is not known
+  FunctionAnalysisManager &analyses_;
   Omissions omissions_;
   bool is_left_anywhere_ = false; // see isLeftAnywhere()
   KernelCloner cloner_;
@@ -106,12 +117,45 @@ void ModuleInstrumentation::countClone(Clone &clone, uint32_t kernel, Instrument
   blocks_recorded += blocks.size();
 }
 
+// The accesses as the machine will make them, and those of the source that are part of them now.
+std::vector<Access> ModuleInstrumentation::machineAccesses(Function &clone,
+                                                           std::vector<AccessHistory::Gone> &gone) {
+  Omissions said_later;
+  const AccessHistory history(findAccesses(clone, target_, options_, said_later));
+  const bool is_optimized = !clone.hasOptNone() && !machine_->isEmpty();
+  if (is_optimized) machine_->run(clone, analyses_);
+  std::vector<Access> accesses = findAccesses(clone, target_, options_, omissions_);
+  gone = history.gone(accesses);
+  for (Access &access : accesses)
+    if (history.isCombined(access)) access.site.flags |= FADE_SITE_IS_COMBINED;
+  if (is_optimized) markScalarLoads(clone, analyses_, accesses);
+  return accesses;
+}
+
+void ModuleInstrumentation::addGone(const std::vector<AccessHistory::Gone> &gone,
+                                    const std::vector<Access> &accesses,
+                                    const std::vector<uint32_t> &sites, uint32_t kernel,
+                                    const Function &original) {
+  for (const AccessHistory::Gone &one : gone) {
+    fade_site site = one.site;
+    site.flags |= FADE_SITE_IS_GONE;
+    site.kernel = kernel;
+    site.block = FADE_NO_INDEX;
+    for (std::size_t i = 0; i < accesses.size() && site.done_by == 0; ++i)
+      if (accesses[i].instruction == one.by) site.done_by = sites[i] + 1;
+    table_.addSite(site, one.place, original);
+  }
+}
+
 void ModuleInstrumentation::instrumentClone(Clone &clone, uint32_t kernel,
                                             Instrumenter &instrumenter) {
   if (options_.hasNoStream()) return countClone(clone, kernel, instrumenter);
   // Find everything before anything is added.
   std::vector<Access> accesses;
-  if (options_.modes & FADE_MODE_ACCESSES)
+  std::vector<AccessHistory::Gone> gone;
+  if (seesMachine())
+    accesses = machineAccesses(*clone.function, gone);
+  else if (options_.modes & FADE_MODE_ACCESSES)
     accesses = findAccesses(*clone.function, target_, options_, omissions_);
   std::vector<UserRecord> users = findUserRecords(*clone.function, options_);
   SmallVector<BasicBlock *, 16> blocks;
@@ -132,6 +176,7 @@ void ModuleInstrumentation::instrumentClone(Clone &clone, uint32_t kernel,
   std::vector<uint32_t> access_sites, user_sites;
   for (UserRecord &user : users) user_sites.push_back(addSite(user.site, *user.marker));
   for (Access &access : accesses) access_sites.push_back(addSite(access.site, *access.instruction));
+  addGone(gone, accesses, access_sites, kernel, *clone.original);
 
   if (clone.is_kernel) {
     instrumenter.announceWave(clone, kernel);
@@ -195,7 +240,8 @@ Expected<bool> ModuleInstrumentation::run() {
   Instrumenter instrumenter(*runtime, target_, module_);
   for (Function *kernel : kernels) instrumentKernel(*kernel, instrumenter);
   if (options_.replace) cloner_.removeUncalled();
-  target_.embedSites(module_, table_.finish(options_.modes, options_.text));
+  const uint32_t modes = options_.modes | (seesMachine() ? FADE_MODE_MACHINE : 0);
+  target_.embedSites(module_, table_.finish(modes, options_.text));
   instrumenter.setModuleId(table_.moduleId());
   runtime->removeUnused();
   warnIfNothingFits(true);
@@ -211,8 +257,9 @@ Expected<bool> ModuleInstrumentation::run() {
 } // namespace
 
 PreservedAnalyses FadePass::run(Module &module, ModuleAnalysisManager &analyses) {
-  const std::unique_ptr<Target> target = Target::of(
-      module, analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager());
+  FunctionAnalysisManager &of_functions =
+      analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
+  const std::unique_ptr<Target> target = Target::of(module, of_functions);
   if (!target) return PreservedAnalyses::all();
   auto options = has_text_ ? Options::parse(text_) : Options::fromEnvironment();
   if (!options) {
@@ -220,7 +267,9 @@ PreservedAnalyses FadePass::run(Module &module, ModuleAnalysisManager &analyses)
     return PreservedAnalyses::all();
   }
   if (options->off) return PreservedAnalyses::all();
-  auto changed = ModuleInstrumentation(module, *target, *options).run();
+  auto changed = ModuleInstrumentation(module, *target, *options,
+                                       knows_machine_ ? &machine_ : nullptr, of_functions)
+                     .run();
   if (!changed) {
     module.getContext().emitError(toString(changed.takeError()));
     return PreservedAnalyses::none();

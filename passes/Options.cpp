@@ -18,7 +18,7 @@ namespace fade {
 namespace {
 
 constexpr char known[] =
-    "accesses, blocks, counts, kernel, times, off, mode=twin|replace, kernels=REGEX, "
+    "accesses, blocks, counts, kernel, times, unmerged, off, mode=twin|replace, kernels=REGEX, "
     "scope=[FILE][:LINE[-LINE],...] or @LIST, spaces=global+flat+lds+constant, inline=N";
 
 Error mistake(const Twine &what) {
@@ -118,6 +118,10 @@ Error parseItem(StringRef item, Options &options) {
   if (mode != 0) return Error::success();
   if (item == "off") {
     options.off = true;
+    return Error::success();
+  }
+  if (item == "unmerged") {
+    options.as_written = true;
     return Error::success();
   }
   auto [key, value] = item.split('=');

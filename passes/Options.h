@@ -24,6 +24,7 @@ struct SourceScope {
 struct Options {
   unsigned modes = 0; // FADE_MODE_*
   bool off = false;
+  bool as_written = false;      // accesses as they are before code is generated
   bool replace = false;         // the instrumented kernel takes the place of the original
   unsigned spaces = 0;          // bit n: accesses to AMDGPU's address space n
   unsigned inline_accesses = 0; // up to so many accesses in a kernel, the runtime is inlined

@@ -1,6 +1,7 @@
 // The entry point that clang, opt and lld look for.
 #include "Compat.h"
 #include "FadePass.h"
+#include "MachineView.h"
 
 #include "llvm/Passes/PassBuilder.h"
 #if LLVM_VERSION_MAJOR >= 22
@@ -38,16 +39,18 @@ void registerPass(PassBuilder &builder) {
       [](StringRef name, ModulePassManager &passes, ArrayRef<PassBuilder::PipelineElement>) {
         return parsePass(name, passes);
       });
-  builder.registerOptimizerLastEPCallback([](ModulePassManager &passes, OptimizationLevel
+  const auto add = [&builder](ModulePassManager &passes, OptimizationLevel level) {
+    passes.addPass(fade::FadePass(fade::machinePasses(builder, level.getSpeedupLevel())));
+  };
+  builder.registerOptimizerLastEPCallback([add](ModulePassManager &passes, OptimizationLevel level
 #if LLVM_VERSION_MAJOR >= 20
-                                             ,
-                                             ThinOrFullLTOPhase
+                                                ,
+                                                ThinOrFullLTOPhase
 #endif
-                                          ) { passes.addPass(fade::FadePass()); });
+                                          ) { add(passes, level); });
   // Linking with -fgpu-rdc: the whole program is one module here. Kernels that already have a twin
   // are left alone.
-  builder.registerFullLinkTimeOptimizationLastEPCallback(
-      [](ModulePassManager &passes, OptimizationLevel) { passes.addPass(fade::FadePass()); });
+  builder.registerFullLinkTimeOptimizationLastEPCallback(add);
 }
 
 } // namespace

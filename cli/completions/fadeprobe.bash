@@ -12,7 +12,7 @@ _fadeprobe() {
     esac
   done
   case $prev in
-    -a | --analyzers) mapfile -t COMPREPLY < <(compgen -W "MessageLogger Heatmap MemoryAnalysis BlockCounts AccessPatterns BlockFlow Hotspots Placement UserRecords" -f -- "$cur"); return ;;
+    -a | --analyzers) mapfile -t COMPREPLY < <(compgen -W "MessageLogger Heatmap MemoryAnalysis BlockCounts AccessPatterns BlockFlow Hotspots CacheModel Placement UserRecords" -f -- "$cur"); return ;;
     -t | --log-format) mapfile -t COMPREPLY < <(compgen -W "text json csv" -- "$cur"); return ;;
     -d | --dispatches) mapfile -t COMPREPLY < <(compgen -W "all random" -- "$cur"); return ;;
     -l | --log-location) mapfile -t COMPREPLY < <(compgen -W "console /dev/null" -f -- "$cur"); return ;;

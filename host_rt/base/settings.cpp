@@ -16,9 +16,9 @@ namespace {
 
 using Complaint = std::optional<std::string>;
 
-constexpr std::array<std::string_view, 9> kHandlers = {
+constexpr std::array<std::string_view, 10> kHandlers = {
     "MessageLogger", "Heatmap",  "MemoryAnalysis", "BlockCounts", "AccessPatterns",
-    "BlockFlow",     "Hotspots", "Placement",      "UserRecords"};
+    "BlockFlow",     "Hotspots", "CacheModel",     "Placement",   "UserRecords"};
 
 std::string suggest(std::string_view word, std::span<const std::string_view> words) {
   return suggestion(word, words);

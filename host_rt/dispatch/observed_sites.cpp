@@ -66,7 +66,7 @@ public:
     header.magic = FADE_SITES_MAGIC;
     header.version = FADE_SITES_VERSION;
     header.message_version = FADE_MESSAGE_VERSION;
-    header.modes = kernel.modes;
+    header.modes = kernel.modes | FADE_MODE_MACHINE;
     header.target = string(target);
     header.options = string("observed");
     std::vector<std::byte> bytes(sizeof header);

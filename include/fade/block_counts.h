@@ -18,7 +18,7 @@ namespace fade {
 inline uint32_t counterCount(const SiteTable &table) {
   uint32_t count = 0;
   for (const fade_site &site : table.sites())
-    count = std::max({count, site.counter, site.kind == FADE_SITE_BLOCK ? site.size : 0});
+    if (site.kind == FADE_SITE_BLOCK) count = std::max({count, site.counter, site.size});
   return count;
 }
 
@@ -64,8 +64,8 @@ inline std::vector<fade_counter> countersBySite(const SiteTable &table,
   const std::vector<fade_counter> sums = addCopies(table, copies);
   std::vector<fade_counter> by_site(table.sites().size());
   for (std::size_t i = 0; i < by_site.size(); ++i)
-    if (const uint32_t counter = table.sites()[i].counter; counter != 0)
-      by_site[i] = sums[counter - 1];
+    if (const fade_site &site = table.sites()[i]; site.kind == FADE_SITE_BLOCK && site.counter != 0)
+      by_site[i] = sums[site.counter - 1];
   return by_site;
 }
 

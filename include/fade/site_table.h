@@ -134,9 +134,11 @@ inline const char *SiteTable::checkReferences() const {
     if (s.block != FADE_NO_INDEX && s.block >= sites().size())
       return "a site refers to a block that is not there";
     // Each block has one for its entries at most, and one for its clocks.
-    if (s.counter > 2 * sites().size() ||
-        (s.kind == FADE_SITE_BLOCK && s.size > 2 * sites().size()))
+    if (s.kind == FADE_SITE_BLOCK &&
+        (s.counter > 2 * sites().size() || s.size > 2 * sites().size()))
       return "a site refers to a counter that is not there";
+    if (s.kind != FADE_SITE_BLOCK && s.done_by > sites().size())
+      return "a site refers to an access that is not there";
     if (s.first_line > allLines().size() || s.line_count > allLines().size() - s.first_line)
       return "a site refers to lines that are not there";
   }

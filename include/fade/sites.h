@@ -23,6 +23,12 @@
  * of the call; the parent of a frame is the place where the frame's function was inlined in turn,
  * and so on up to a function that exists in the code.
  *
+ * With FADE_MODE_MACHINE, accesses are those that the machine makes for the original kernel: the
+ * pass has merged, removed and combined them as the code generator will do with those of the
+ * original, or the table was made from machine code. Accesses of the source that are part of others
+ * now have a site, too, which no record names (FADE_SITE_IS_GONE). Without it, accesses are as they
+ * were before that.
+ *
  * Instructions are there only where the table was made from machine code, because the software GPU
  * counts them (FADE_MODE_INSTRUCTIONS): one for each instruction, by address. Its executions and
  * active lanes are the counter of its site (fade_dispatch.counters). */
@@ -44,6 +50,7 @@
 #define FADE_MODE_COUNTS 8u        /* block counts in fade_control.counters */
 #define FADE_MODE_INSTRUCTIONS 16u /* counts of all instructions there, by the software GPU */
 #define FADE_MODE_TIMES 32u        /* clocks of blocks there, without a stream; with COUNTS */
+#define FADE_MODE_MACHINE 64u      /* accesses are those of the machine code, see above */
 
 /* fade_site.kind */
 #define FADE_SITE_BLOCK 1u
@@ -73,7 +80,10 @@
 #define FADE_SITE_IS_BUFFER 16u     /* through a buffer descriptor */
 #define FADE_SITE_HAS_LENGTH 32u    /* its records are RANGE records */
 #define FADE_SITE_IS_PREDICATED 64u /* one element of a masked vector access */
-#define FADE_SITE_IS_DOUBLE 128u    /* user records: the values are doubles, else signed integers */
+#define FADE_SITE_IS_GONE 128u     /* the code generator does it otherwise, see fade_site.done_by */
+#define FADE_SITE_IS_SCALAR 256u   /* a load by the scalar unit: once for all lanes */
+#define FADE_SITE_IS_COMBINED 512u /* an atomic by one lane, for all lanes of its wave */
+#define FADE_SITE_IS_DOUBLE 1024u  /* user records: the values are doubles, else signed integers */
 
 /* fade_site_instruction.unit: what executes it */
 #define FADE_UNIT_VALU 0u
@@ -148,7 +158,10 @@ typedef struct fade_site {
   fade_u32 kernel;                 /* index; FADE_NO_INDEX in functions that kernels may share */
   fade_u32 block;                  /* accesses: site of their block, if blocks are instrumented */
   fade_u32 first_line, line_count; /* blocks: the source lines the block holds */
-  fade_u32 counter; /* blocks: 1 + index of their counter; 0: it has the index of the site */
+  union {
+    fade_u32 counter; /* blocks: 1 + index of their counter; 0: it has the index of the site */
+    fade_u32 done_by; /* FADE_SITE_IS_GONE: 1 + the site that makes this access, too; 0: none */
+  };
 } fade_site;
 
 typedef struct fade_site_frame {

@@ -22,8 +22,8 @@ const HandlerChoice kAnalyzers[] = {
     {"AccessPatterns", ""}, {"BlockCounts", ""},
     {"BlockFlow", ""},      {"Heatmap", "steps=16,svg=/dev/null"},
     {"Hotspots", ""},       {"MemoryAnalysis", ""},
-    {"MessageLogger", ""},  {"Placement", ""},
-    {"UserRecords", ""},
+    {"MessageLogger", ""},  {"CacheModel", ""},
+    {"Placement", ""},      {"UserRecords", ""},
 };
 
 /// The analyzers' libraries stay loaded: what the fuzzer knows of where it has been is in them.

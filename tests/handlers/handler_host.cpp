@@ -65,7 +65,8 @@ std::shared_ptr<const ModuleSites> SiteTableBuilder::build(const std::string &ke
                         from.kind == FADE_SITE_COPY_WRITE || from.kind == FADE_SITE_FILL;
     const bool reads = from.kind == FADE_SITE_LOAD || from.kind == FADE_SITE_ATOMIC ||
                        from.kind == FADE_SITE_COPY_READ;
-    site.flags = from.flags | (writes ? FADE_SITE_WRITES : 0) | (reads ? FADE_SITE_READS : 0);
+    site.flags = (writes ? FADE_SITE_WRITES : 0) | (reads ? FADE_SITE_READS : 0) | from.flags;
+    site.done_by = from.done_by;
     site.first_line = static_cast<uint32_t>(lines.size());
     site.line_count = static_cast<uint32_t>(from.lines.size());
     for (const uint32_t line : from.lines) lines.push_back({site.file, line});
@@ -84,6 +85,7 @@ std::shared_ptr<const ModuleSites> SiteTableBuilder::build(const std::string &ke
   header.version = FADE_SITES_VERSION;
   header.message_version = FADE_MESSAGE_VERSION;
   header.module_id = kModule;
+  header.modes = modes;
   header.kernels_offset = sizeof header;
   header.kernel_count = 1;
   header.sites_offset = header.kernels_offset + sizeof k;

@@ -34,7 +34,8 @@ public:
     std::vector<uint32_t> lines = {}; ///< of a block
     std::string function = {};
     std::vector<Frame> inlined_at = {}; ///< from the inside to the outside
-    uint32_t flags = 0;
+    uint32_t flags = 0;                 ///< besides those that follow from the kind
+    uint32_t done_by = 0;               ///< 1 + another site
   };
   /// Returns its id.
   uint32_t add(const Site &site);
@@ -44,6 +45,7 @@ public:
     instructions_.emplace_back(facts, text);
   }
   std::shared_ptr<const ModuleSites> build(const std::string &kernel) const;
+  uint32_t modes = FADE_MODE_ACCESSES | FADE_MODE_MACHINE;
 
   static constexpr uint64_t kModule = 0x1234'5678'9abc'def0;
 

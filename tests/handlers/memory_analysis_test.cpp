@@ -70,6 +70,59 @@ private:
   uint32_t line_ = 0;
 };
 
+TEST_F(MemoryAnalysisTest, AccessesThatBecameOneAreOneAndNamed) {
+  // Four floats of a struct, loaded at once; the other three are only in the table.
+  const auto whole = load(16);
+  for (const uint32_t column : {20u, 30u}) {
+    SiteTableBuilder::Site part;
+    part.line = 1;
+    part.column = column;
+    part.flags = FADE_SITE_IS_GONE;
+    part.done_by = whole + 1;
+    table.add(part);
+  }
+  stream.wave();
+  stream.affine(whole, 0x10000, 16);
+  const json access = global();
+  EXPECT_EQ(access["efficiency"], 1);
+  EXPECT_EQ(access["advice"], "");
+  EXPECT_EQ(access["machine"], "");
+  EXPECT_EQ(access["parts"], json::parse(R"([{"line":1,"column":20},{"line":1,"column":30}])"));
+}
+
+TEST_F(MemoryAnalysisTest, AtomicsThatTheCompilerCombinedAreNoFinding) {
+  SiteTableBuilder::Site made;
+  made.kind = FADE_SITE_ATOMIC;
+  made.flags = FADE_SITE_IS_COMBINED;
+  const auto atomic = table.add(made);
+  for (uint32_t wave = 0; wave < 64; ++wave) {
+    stream.wave(wave);
+    stream.affine(atomic, 0x10000, 0, 1);
+  }
+  const json access = global();
+  EXPECT_EQ(access["machine"], "combined");
+  EXPECT_EQ(access["same_address"], 0u);
+  EXPECT_EQ(access["advice"], "");
+}
+
+TEST_F(MemoryAnalysisTest, WhereMergingIsNotKnownTheAdviceSaysSo) {
+  table.modes = FADE_MODE_ACCESSES;
+  const auto in = load();
+  stream.wave();
+  stream.affine(in, 0x10000, 16);
+  const json access = global();
+  EXPECT_EQ(access["machine"], "before merging");
+  EXPECT_TRUE(access["advice"].get<std::string>().starts_with("Before merging: ")) << access;
+}
+
+TEST_F(MemoryAnalysisTest, WideAccessesAreDoneInPieces) {
+  // 32 bytes of each lane, side by side, as two loads of 16: each goes to all 16 lines and needs 8.
+  const auto in = load(32);
+  stream.wave();
+  stream.affine(in, 0x10000, 32);
+  expectLines(1, 64, 16, 32);
+}
+
 TEST_F(MemoryAnalysisTest, CopyOfIntsByTwoWavesUsesWhatItNeeds) {
   const auto in = load();
   stream.wave();
@@ -174,7 +227,9 @@ TEST_F(MemoryAnalysisTest, CopiesCountAllTheirBytes) {
   EXPECT_EQ(access["op"], "store");
   EXPECT_EQ(access["total_bytes"], 64000);
   EXPECT_EQ(access["lines_needed"], 500);
-  EXPECT_EQ(access["lines_used"], 500);
+  // Each lane fills its own stretch, 16 bytes at a time: 62 times 64 lines and one more for each of
+  // the 248 pieces that begin 8 bytes before the end of a line, and 64 for the last 8 bytes.
+  EXPECT_EQ(access["lines_used"], 62 * 64 + 248 + 64);
 }
 
 TEST_F(MemoryAnalysisTest, AtomicsOnOneAddressWaitForEachOther) {

@@ -90,7 +90,7 @@ public:
 
   void access(const ObservedWave &wave, const ObservedAccess &access) override {
     // The pass leaves private memory alone, and scalar loads of arguments are no accesses in IR.
-    if (access.space == AccessSpace::scratch || access.path == AccessPath::scalar) return;
+    if (access.space == AccessSpace::scratch) return;
     const std::lock_guard lock(mutex_);
     const uint32_t *group = wave.group->id;
     Place place{{group[0], group[1], group[2]},
@@ -100,6 +100,14 @@ public:
                 : access.kind == AccessKind::store ? Kind::store
                                                    : Kind::atomic,
                 access.space == AccessSpace::lds ? Space::lds : Space::global};
+    Execution &execution = executions_.emplace_back();
+    execution.place = place;
+    execution.size = access.size;
+    execution.mask = access.lanes;
+    execution.is_scalar = access.path == AccessPath::scalar;
+    for (uint32_t lane = 0; lane < wave.lanes; ++lane)
+      if (access.lanes >> lane & 1) execution.addresses[lane] = access.address[lane];
+    if (access.path == AccessPath::scalar) return;
     Bytes &bytes = touched_[place];
     for (uint32_t lane = 0; lane < wave.lanes; ++lane)
       if (access.lanes >> lane & 1)
@@ -107,11 +115,13 @@ public:
   }
 
   Touched take() { return std::move(touched_); }
+  std::vector<Execution> takeExecutions() { return std::move(executions_); }
 
 private:
   const Session &session_;
   std::mutex mutex_;
   Touched touched_;
+  std::vector<Execution> executions_;
 };
 
 // Turns records into Recorded.
@@ -163,6 +173,7 @@ private:
                                                 : Kind::load,
                 site.space == FADE_SPACE_LDS ? Space::lds : Space::global};
     const uint64_t size = record.hasLength() ? record.length() : site.size;
+    addExecution(record, site, place, wave.shared_base, size);
     record.forEachLane([&](uint32_t lane, uint64_t address) {
       Place here = place;
       if (site.space == FADE_SPACE_FLAT && address >> 32 == wave.shared_base) {
@@ -172,6 +183,26 @@ private:
       Bytes &bytes = out_.touched[here];
       for (uint64_t i = 0; i < size; ++i) ++bytes[{lane, address + i}];
     });
+  }
+
+  // Lanes that a flat pointer leads to LDS are an execution of their own.
+  void addExecution(const Record &record, const fade_site &site, const Place &place,
+                    uint32_t shared_base, uint64_t size) {
+    std::array<Execution, 2> parts;
+    record.forEachLane([&](uint32_t lane, uint64_t address) {
+      const bool leads_to_lds = site.space == FADE_SPACE_FLAT && address >> 32 == shared_base;
+      Execution &part = parts[leads_to_lds ? 1 : 0];
+      part.mask |= uint64_t{1} << lane;
+      part.addresses[lane] = leads_to_lds ? address & 0xffffffff : address;
+    });
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i].mask == 0) continue;
+      parts[i].place = place;
+      if (i == 1) parts[i].place.space = Space::lds;
+      parts[i].size = size;
+      parts[i].is_scalar = (site.flags & FADE_SITE_IS_SCALAR) != 0;
+      out_.executions.push_back(parts[i]);
+    }
   }
 
   const std::vector<SiteTable> &tables_;
@@ -262,7 +293,7 @@ Observed Session::runOriginal(const Launch &launch, const Arguments &arguments) 
   device_.executor().observe(&collector);
   const auto result = dispatch(launch.kernel, launch, arguments);
   device_.executor().observe(nullptr);
-  return {collector.take(), result.stats};
+  return {collector.take(), collector.takeExecutions(), result.stats};
 }
 
 namespace {

@@ -43,6 +43,15 @@ struct Place {
 using Bytes = std::map<std::pair<uint32_t, uint64_t>, uint32_t>;
 using Touched = std::map<Place, Bytes>;
 
+// One execution of an access by a wave: the lanes' addresses.
+struct Execution {
+  Place place;
+  uint64_t size = 0; // bytes of each lane
+  bool is_scalar = false;
+  uint64_t mask = 0;
+  std::array<uint64_t, 64> addresses{};
+};
+
 // Adds up the lines of each wave.
 Touched withoutLines(const Touched &touched);
 
@@ -60,6 +69,7 @@ struct Stream {
 // What the records of a dispatch said.
 struct Recorded {
   Touched touched;
+  std::vector<Execution> executions;
   std::vector<fade_wave_begin> waves; // in order of their ids
   std::vector<fade_wave_end> ends;
   struct Block {
@@ -82,6 +92,7 @@ struct Recorded {
 
 struct Observed {
   Touched touched;
+  std::vector<Execution> executions; // scalar loads, too: as if by all active lanes
   sim::DispatchStats stats;
 };
 

@@ -38,7 +38,10 @@ std::string flagNames(uint32_t flags) {
                                                      {FADE_SITE_IS_ATOMIC, "atomic"},
                                                      {FADE_SITE_IS_BUFFER, "buffer"},
                                                      {FADE_SITE_HAS_LENGTH, "length"},
-                                                     {FADE_SITE_IS_PREDICATED, "predicated"}};
+                                                     {FADE_SITE_IS_PREDICATED, "predicated"},
+                                                     {FADE_SITE_IS_GONE, "gone"},
+                                                     {FADE_SITE_IS_SCALAR, "scalar"},
+                                                     {FADE_SITE_IS_COMBINED, "combined"}};
   for (const auto &[bit, name] : names)
     if (flags & bit) out += out.empty() ? name : std::string(",") + name;
   return out.empty() ? "-" : out;
@@ -61,7 +64,8 @@ void print(const fade::SiteTable &t) {
                 spaceName(s.space), s.size, flagNames(s.flags).c_str(), text(s.file).c_str(),
                 s.line, s.column, text(s.function).c_str(), index(s.kernel).c_str(),
                 index(s.block).c_str());
-    if (s.counter != 0) std::printf(" counter=%u", s.counter - 1);
+    if (s.kind == FADE_SITE_BLOCK && s.counter != 0) std::printf(" counter=%u", s.counter - 1);
+    if (s.kind != FADE_SITE_BLOCK && s.done_by != 0) std::printf(" done by %u", s.done_by - 1);
     for (uint32_t f = s.inlined_at; f != FADE_NO_INDEX; f = t.frames()[f].parent)
       std::printf(" < %s:%u:%u in %s", text(t.frames()[f].file).c_str(), t.frames()[f].line,
                   t.frames()[f].column, text(t.frames()[f].function).c_str());

@@ -1,0 +1,175 @@
+#include "MachineView.h"
+
+#include "Compat.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/Analysis/MemorySSA.h"
+#if LLVM_VERSION_MAJOR >= 17
+#include "llvm/Analysis/UniformityAnalysis.h"
+#endif
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/Passes/PassBuilder.h"
+
+using namespace llvm;
+
+namespace fade {
+
+namespace {
+
+// A part of a wider value: what was taken out of the vector that one load brought.
+const Value *wholeOf(const Value *part) {
+  for (;;) {
+    if (const auto *extract = dyn_cast<ExtractElementInst>(part))
+      part = extract->getVectorOperand();
+    else if (const auto *shuffle = dyn_cast<ShuffleVectorInst>(part))
+      part = shuffle->getOperand(0);
+    else if (const auto *cast = dyn_cast<CastInst>(part))
+      part = cast->getOperand(0);
+    else
+      return part;
+  }
+}
+
+// The values that a vector was put together from.
+void collectParts(const Value *whole, SmallPtrSetImpl<const Value *> &parts) {
+  SmallVector<const Value *, 8> work = {whole};
+  while (!work.empty()) {
+    const Value *value = work.pop_back_val();
+    if (!parts.insert(value).second) continue;
+    if (isa<InsertElementInst, ShuffleVectorInst, CastInst, ExtractElementInst>(value))
+      for (const Use &operand : cast<User>(value)->operands()) work.push_back(operand);
+    else if (const auto *constant = dyn_cast<Constant>(value);
+             constant && isa<FixedVectorType>(constant->getType()))
+      for (unsigned i = 0; i < cast<FixedVectorType>(constant->getType())->getNumElements(); ++i)
+        if (const Constant *element = constant->getAggregateElement(i)) work.push_back(element);
+  }
+}
+
+} // namespace
+
+FunctionPassManager machinePasses(PassBuilder &builder, unsigned speed_level) {
+  FunctionPassManager passes;
+  const auto add = [&](StringRef text) {
+    // A pass that this LLVM does not have by name is one that its code generator does not run.
+    if (Error unknown = builder.parsePassPipeline(passes, text)) consumeError(std::move(unknown));
+  };
+  if (speed_level == 0) return passes;
+  add("amdgpu-atomic-optimizer");
+  if (speed_level == 1) return passes;
+  add("separate-const-offset-from-gep");
+  add("slsr");
+  add("early-cse");
+  add("load-store-vectorizer");
+  return passes;
+}
+
+AccessHistory::AccessHistory(const std::vector<Access> &accesses) {
+  for (const Access &access : accesses) {
+    Entry entry{access.instruction, access.instruction, nullptr,
+                access.instruction->getDebugLoc().get(), access.site};
+    if (const auto *store = dyn_cast<StoreInst>(access.instruction))
+      entry.stored = const_cast<Value *>(store->getValueOperand());
+    entries_.push_back(entry);
+  }
+}
+
+bool AccessHistory::isCombined(const Access &now) const {
+  if (now.site.kind != FADE_SITE_ATOMIC) return false;
+  for (const Entry &entry : entries_)
+    if (entry.instruction == now.instruction && entry.isThere()) return false;
+  for (const Entry &entry : entries_)
+    if (entry.site.kind == FADE_SITE_ATOMIC && !entry.isThere() &&
+        entry.place == now.instruction->getDebugLoc().get())
+      return true;
+  return false;
+}
+
+std::vector<AccessHistory::Gone> AccessHistory::gone(const std::vector<Access> &now) const {
+  std::vector<Gone> out;
+  for (const Entry &entry : entries_) {
+    if (entry.isThere() || entry.site.kind == FADE_SITE_ATOMIC) continue;
+    Gone gone{entry.site, entry.place, nullptr};
+    const Value *whole = entry.became ? wholeOf(entry.became) : nullptr;
+    for (const Access &access : now) {
+      if (entry.site.kind == FADE_SITE_STORE) {
+        const auto *store = dyn_cast<StoreInst>(access.instruction);
+        if (!store || !entry.stored || store->getValueOperand() == entry.stored) continue;
+        SmallPtrSet<const Value *, 16> parts;
+        collectParts(store->getValueOperand(), parts);
+        if (!parts.contains(entry.stored)) continue;
+      } else if (access.instruction != whole) {
+        continue;
+      }
+      gone.by = access.instruction;
+      break;
+    }
+    // What one access replaces is often at the same place: one unrolled line.
+    out.push_back(gone);
+  }
+  return out;
+}
+
+#if LLVM_VERSION_MAJOR >= 17
+namespace {
+
+// Decides like the code generator which loads the scalar unit does: the same address in all lanes,
+// whole dwords, and nothing that the kernel does before can have changed them. Where lanes part,
+// the code generator puts one way behind the other, so that what is written on any of them counts.
+class ScalarLoads {
+public:
+  ScalarLoads(Function &function, FunctionAnalysisManager &analyses)
+      : uniformity_(analyses.getResult<UniformityInfoAnalysis>(function)),
+        memory_(analyses.getResult<MemorySSAAnalysis>(function).getMSSA()),
+        aliases_(analyses.getResult<AAManager>(function)), entry_(function.getEntryBlock()) {
+    for (BasicBlock &block : function) {
+      lanes_part_ = lanes_part_ || uniformity_.hasDivergentTerminator(block);
+      for (Instruction &instruction : block)
+        if (instruction.mayWriteToMemory()) writes_.push_back(&instruction);
+    }
+  }
+  bool contains(LoadInst &load) const {
+    const unsigned space = load.getPointerAddressSpace();
+    if (space != FADE_SPACE_GLOBAL && space != FADE_SPACE_CONSTANT) return false;
+    const uint64_t size = storeSize(load.getModule()->getDataLayout(), load.getType());
+    if (!load.isSimple() || load.getAlign() < 4 || size % 4 != 0) return false;
+    if (uniformity_.isDivergent(load.getPointerOperand())) return false;
+    if (space == FADE_SPACE_CONSTANT || load.hasMetadata(LLVMContext::MD_invariant_load))
+      return true;
+    if (!memory_.isLiveOnEntryDef(memory_.getWalker()->getClobberingMemoryAccess(&load)))
+      return false;
+    if (!lanes_part_ || load.getParent() == &entry_) return true;
+    const MemoryLocation place = MemoryLocation::get(&load);
+    return none_of(writes_, [&](Instruction *write) {
+      return isModSet(aliases_.getModRefInfo(write, place));
+    });
+  }
+
+private:
+  UniformityInfo &uniformity_;
+  MemorySSA &memory_;
+  AAResults &aliases_;
+  const BasicBlock &entry_;
+  SmallVector<Instruction *, 16> writes_;
+  bool lanes_part_ = false;
+};
+
+} // namespace
+#endif
+
+void markScalarLoads(Function &function, FunctionAnalysisManager &analyses,
+                     std::vector<Access> &accesses) {
+#if LLVM_VERSION_MAJOR >= 17
+  if (accesses.empty()) return;
+  const ScalarLoads scalar(function, analyses);
+  for (Access &access : accesses)
+    if (auto *load = dyn_cast<LoadInst>(access.instruction); load && scalar.contains(*load))
+      access.site.flags |= FADE_SITE_IS_SCALAR;
+#else
+  (void)function, (void)analyses, (void)accesses;
+#endif
+}
+
+} // namespace fade

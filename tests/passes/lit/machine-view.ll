@@ -1,0 +1,62 @@
+; In the pipeline of a compiler, accesses are those of the machine code: the clone goes through what
+; the code generator will do to the original, before it is instrumented. The accesses of the source
+; that are part of others stay in the table.
+; REQUIRES: llvm-ge-19
+; RUN: env FADE_INSTRUMENT=accesses %opt -mcpu=gfx90a '-passes=default<O2>' %s -o %t.bc && %llc -mcpu=gfx90a -filetype=obj %t.bc -o %t.o
+; RUN: %objcopy --dump-section .fade.sites=%t.sites %t.o && %dump-sites %t.sites | FileCheck %s
+; RUN: env 'FADE_INSTRUMENT=accesses;unmerged' %opt -mcpu=gfx90a '-passes=default<O2>' %s -o %t2.bc && %llc -mcpu=gfx90a -filetype=obj %t2.bc -o %t2.o
+; RUN: %objcopy --dump-section .fade.sites=%t2.sites %t2.o && %dump-sites %t2.sites | FileCheck %s --check-prefix=WRITTEN
+
+target datalayout = "e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-p7:160:256:256:32-p8:128:128-p9:192:256:256:32-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9"
+target triple = "amdgcn-amd-amdhsa"
+
+; CHECK: modes=33 options=accesses
+; WRITTEN: modes=1 options=accesses;unmerged
+
+; A struct of four floats is one access of 16 bytes, whatever was merged before.
+; CHECK: site 0 load global 16 reads at
+; CHECK-NEXT: site 1 store global 4 writes at
+; CHECK-NEXT: site 2 load global {{[48]}} reads,gone {{.*}} done by 0
+; WRITTEN-NOT: load global 16
+; WRITTEN: site 0 load global {{[48]}} reads at
+define amdgpu_kernel void @structs(ptr addrspace(1) noalias %in, ptr addrspace(1) noalias %out) {
+  %t = call i32 @llvm.amdgcn.workitem.id.x()
+  %i = zext i32 %t to i64
+  %p = getelementptr [4 x float], ptr addrspace(1) %in, i64 %i
+  %p1 = getelementptr [4 x float], ptr addrspace(1) %in, i64 %i, i64 1
+  %p2 = getelementptr [4 x float], ptr addrspace(1) %in, i64 %i, i64 2
+  %p3 = getelementptr [4 x float], ptr addrspace(1) %in, i64 %i, i64 3
+  %a = load float, ptr addrspace(1) %p, align 16
+  %b = load float, ptr addrspace(1) %p1, align 4
+  %c = load float, ptr addrspace(1) %p2, align 8
+  %d = load float, ptr addrspace(1) %p3, align 4
+  %ab = fsub float %a, %b
+  %abc = fmul float %ab, %c
+  %s = fadd float %abc, %d
+  %q = getelementptr float, ptr addrspace(1) %out, i64 %i
+  store float %s, ptr addrspace(1) %q, align 4
+  ret void
+}
+
+; An atomic on one address is done by one lane for all.
+; CHECK: atomic global 4 reads,writes,atomic,combined at
+; WRITTEN: atomic global 4 reads,writes,atomic at
+define amdgpu_kernel void @sum(ptr addrspace(1) %out) {
+  %t = call i32 @llvm.amdgcn.workitem.id.x()
+  %old = atomicrmw add ptr addrspace(1) %out, i32 %t syncscope("agent-one-as") monotonic
+  ret void
+}
+
+; A load from the same address in all lanes is the scalar unit's.
+; CHECK-NEXT: load global 4 reads,scalar at
+; WRITTEN-NEXT: load global 4 reads at
+define amdgpu_kernel void @uniform(ptr addrspace(1) noalias %in, ptr addrspace(1) noalias %out) {
+  %t = call i32 @llvm.amdgcn.workitem.id.x()
+  %i = zext i32 %t to i64
+  %a = load float, ptr addrspace(1) %in, align 4
+  %q = getelementptr float, ptr addrspace(1) %out, i64 %i
+  store float %a, ptr addrspace(1) %q, align 4
+  ret void
+}
+
+declare i32 @llvm.amdgcn.workitem.id.x()
