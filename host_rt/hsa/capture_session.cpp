@@ -1,7 +1,7 @@
 #include "hsa/capture_session.h"
 
+#include "base/careful_read.h"
 #include "base/diagnostics.h"
-#include "base/own_memory.h"
 #include "base/quiet_thread.h"
 #include "hsa/run_place.h"
 #include "hsa/runtime.h"
@@ -345,7 +345,7 @@ void CaptureSession::describe(Job &job) {
   d.is_cooperative = job.queue->cooperative != nullptr;
   if (packet.kernarg_address) {
     d.arguments.resize(kernel.device.kernarg_size);
-    if (!readOwnMemory(d.arguments.data(), d.kernarg_address, d.arguments.size()))
+    if (!readCarefully(d.arguments.data(), d.kernarg_address, d.arguments.size()))
       d.arguments.clear(); // it is in the regions as well
   }
 }

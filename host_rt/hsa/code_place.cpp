@@ -1,6 +1,6 @@
 #include "hsa/code_place.h"
 
-#include "base/own_memory.h"
+#include "base/careful_read.h"
 #include "codeobj/code_object.h"
 #include "codeobj/demangle.h"
 #include "codeobj/source_map.h"
@@ -43,7 +43,7 @@ hsa_status_t look(const PlaceLoader &loader, hsa_loaded_code_object_t object, Lo
       storage_size > most)
     return HSA_STATUS_INFO_BREAK;
   to.file.resize(storage_size);
-  if (!readOwnMemory(to.file.data(), storage, storage_size)) to.file.clear();
+  if (!readCarefully(to.file.data(), storage, storage_size)) to.file.clear();
   return HSA_STATUS_INFO_BREAK;
 }
 

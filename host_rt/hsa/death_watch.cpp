@@ -1,6 +1,6 @@
 #include "hsa/death_watch.h"
 
-#include "base/own_memory.h"
+#include "base/careful_read.h"
 #include "codeobj/demangle.h"
 #include "codeobj/sites.h"
 #include "hsa/code_place.h"
@@ -193,7 +193,7 @@ void DeathWatch::addArguments(const Dispatch &from, DeathDispatch &to, uint64_t 
   std::array<uint64_t, kMostArgumentBytes / 8> words{};
   const std::size_t size = std::min<std::size_t>(from.arguments_size & ~7u, kMostArgumentBytes);
   if (!from.arguments ||
-      !readOwnMemory(words.data(), reinterpret_cast<uint64_t>(from.arguments), size))
+      !readCarefully(words.data(), reinterpret_cast<uint64_t>(from.arguments), size))
     return;
   for (std::size_t i = 0; i < size / 8; ++i) {
     const Memory *memory = holding(words[i]);

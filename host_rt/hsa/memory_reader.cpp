@@ -1,7 +1,7 @@
 #include "hsa/memory_reader.h"
 
+#include "base/careful_read.h"
 #include "base/diagnostics.h"
-#include "base/own_memory.h"
 
 #include <algorithm>
 #include <thread>
@@ -24,7 +24,7 @@ bool MemoryReader::readHost(const VisibleRegion &region, const Use &use) {
   buffer_.resize(kPiece);
   for (uint64_t at = 0; at < region.region.size; at += kPiece) {
     const std::size_t size = std::min<uint64_t>(kPiece, region.region.size - at);
-    if (!readOwnMemory(buffer_.data(), region.host + at, size) ||
+    if (!readCarefully(buffer_.data(), region.host + at, size) ||
         !use(std::span(buffer_).first(size)))
       return false;
   }

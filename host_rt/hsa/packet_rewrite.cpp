@@ -1,10 +1,10 @@
 #include "hsa/packet_rewrite.h"
 
+#include "base/careful_read.h"
 #include "base/diagnostics.h"
 #include "dispatch/argument_list.h"
 #include "fade/sites.h"
 #include "hip/recorder.h"
-#include "hsa/code_place.h"
 #include "hsa/executed.h"
 #include "hsa/gpu_observer.h"
 #include "hsa/live_dispatch.h"
@@ -137,7 +137,9 @@ void DispatchRewrite::addMemory(DispatchRecord &record, codeobj::ByteView argume
   });
   // Nobody has to have given as many as the kernel wants.
   std::vector<std::byte> block(std::min<std::size_t>(arguments.size(), kMostArgumentBytes));
-  if (!kernel_->arguments || !readOwnMemory(arguments.data(), block.data(), block.size())) return;
+  if (!kernel_->arguments ||
+      !readCarefully(block.data(), reinterpret_cast<uint64_t>(arguments.data()), block.size()))
+    return;
   record.setArguments(DispatchArguments::read(kernel_->arguments, block, record.allocations.get()));
 }
 

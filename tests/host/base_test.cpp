@@ -1,8 +1,8 @@
 // What keeps FADE and the process that it lives in apart.
+#include "base/careful_read.h"
 #include "base/contain.h"
 #include "base/diagnostics.h"
 #include "base/own_file.h"
-#include "base/own_memory.h"
 #include "base/quiet_thread.h"
 #include "base/recycled.h"
 
@@ -236,12 +236,12 @@ public:
   bool areReadRight() const {
     std::vector<uint8_t> to(3 * kPage);
     const auto at = reinterpret_cast<uint64_t>(pages_);
-    return readOwnMemory(to.data(), at, kPage) && std::equal(pages_, pages_ + kPage, to.begin()) &&
-           readOwnMemory(to.data(), at + 2 * kPage, kPage) &&
+    return readCarefully(to.data(), at, kPage) && std::equal(pages_, pages_ + kPage, to.begin()) &&
+           readCarefully(to.data(), at + 2 * kPage, kPage) &&
            std::equal(pages_ + 2 * kPage, pages_ + 3 * kPage, to.begin()) &&
-           !readOwnMemory(to.data(), at + kPage - 8, 16) &&
-           !readOwnMemory(to.data(), at, 3 * kPage) && !readOwnMemory(to.data(), at + kPage, 1) &&
-           readOwnMemory(to.data(), at + kPage, 0);
+           !readCarefully(to.data(), at + kPage - 8, 16) &&
+           !readCarefully(to.data(), at, 3 * kPage) && !readCarefully(to.data(), at + kPage, 1) &&
+           readCarefully(to.data(), at + kPage, 0);
   }
   void change() { pages_[0] += 1; }
 
@@ -268,11 +268,11 @@ int exitCodeOf(pid_t child) {
   return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(OwnMemory, WhatIsThereIsReadAndWhatIsNotIsNoCrash) {
+TEST(CarefulRead, WhatIsThereIsReadAndWhatIsNotIsNoCrash) {
   EXPECT_TRUE(PagesWithAHole().areReadRight());
 }
 
-TEST(OwnMemory, AForkedChildReadsItsOwn) {
+TEST(CarefulRead, AForkedChildReadsItsOwn) {
   PagesWithAHole pages;
   ASSERT_TRUE(pages.areReadRight());
   const pid_t child = fork();
@@ -283,7 +283,7 @@ TEST(OwnMemory, AForkedChildReadsItsOwn) {
   EXPECT_EQ(exitCodeOf(child), 0);
 }
 
-TEST(OwnMemory, WhereTheCallIsNotAllowedAFileDoesIt) {
+TEST(CarefulRead, WhereTheCallIsNotAllowedAFileDoesIt) {
   for (const unsigned error : {EPERM, ENOSYS}) {
     const PagesWithAHole pages;
     const pid_t child = fork();

@@ -7,6 +7,6 @@
 namespace fade {
 
 /// Copies bytes that may have been unmapped by now. False if one of them is not there.
-bool readOwnMemory(void *to, uint64_t from, std::size_t size) noexcept;
+bool readCarefully(void *to, uint64_t from, std::size_t size) noexcept;
 
 } // namespace fade

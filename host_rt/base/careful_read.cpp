@@ -1,4 +1,4 @@
-#include "base/own_memory.h"
+#include "base/careful_read.h"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ ssize_t copyByCall(void *to, uint64_t from, std::size_t size) {
 
 } // namespace
 
-bool readOwnMemory(void *to, uint64_t from, std::size_t size) noexcept {
+bool readCarefully(void *to, uint64_t from, std::size_t size) noexcept {
   const int error = errno;
   auto *at = static_cast<char *>(to);
   int file = -1; // containers and emulators may not have the call
