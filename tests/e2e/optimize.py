@@ -94,6 +94,19 @@ class Tests(fade.Test):
         self.assertIn("float tile[32][32 + 1];", self.read(self.source))
         self.assertRegex(said, r"0 bank conflicts instead of")
 
+    def test_rules_tell_the_compiler_that_pointers_are_apart(self):
+        source = self.read(SOURCE).replace(TILE, "float tile[32][33];").replace(
+            "= tile[x][y];", "= in[0] * 0;\n  out[(from_x + y) * n + from_y + x] += in[1] * 0;\n  out[(from_x + y) * n + from_y + x] += tile[x][y];")
+        with open(self.source, "w") as file:
+            file.write(source)
+        self.optimize(code=0)
+        lines = self.ledger()
+        self.assertEqual([(x["accepted"], x["comment"]) for x in lines if x["type"] == "attempt"],
+                         [(True, "the pointers of turn lead to memory of their own")])
+        self.assertLess(lines[-1]["counts"]["instructions"], lines[0]["counts"]["instructions"])
+        self.assertIn("+__global__ void turn(const float *__restrict__ in, float *__restrict__ out, int n)",
+                      self.read(os.path.join(self.output, "best.patch")))
+
     def test_nothing_happens_without_a_proposal_that_helps(self):
         result = self.optimize("--proposer", "cat >/dev/null; echo '[1]'", "--attempts", "2", code=1)
         self.assertRegex(result.stderr, r"attempt 2: not accepted \(proposal\): .*not one JSON object")
