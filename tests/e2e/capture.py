@@ -84,6 +84,8 @@ class Tests(fade.Test):
         self.assertLess(sizes["reachable"] + (4 << 20), sizes["all"] + 1)
 
     def test_an_address_that_no_pointer_leads_to_is_explained(self):
+        if fade.HIP >= 7:
+            self.skipTest("HIP 7 copies by kernels, whose arguments stay in memory: pointers to everything")
         self.assertEqual(self.capture("apart", "-k", "^apart", "--reachable").code, 0)
         result = self.replay(self.captures, code=2)
         self.assertRegex(result.stderr, r"^fadeprobe: .*--reachable leaves out what no pointer leads to\n$")
