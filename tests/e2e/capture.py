@@ -14,6 +14,7 @@ KINDS = {"add": ("^add", 1), "chase": ("^chase", 1), "dynamic_lds": ("dynamicLds
 # This machine's device libraries let workgroups meet by the global wave sync, which newer versions of HIP no longer set up on
 # these: the programs themselves come to wrong results.
 MEETS = fade.HIP == 5 or fade.GPU not in ("gfx942", "gfx1100")
+ALLOCATES = fade.GPU != "gfx1100"  # device malloc of these libraries does not end there, without FADE neither
 ALONE = {"FADE_GPU_WORKERS": "1"}  # atomics in the same order each time
 
 
@@ -56,7 +57,7 @@ class Tests(fade.Test):
         self.kinds("add", "dynamic_lds", "scratch", "recursion", "functions", "printf")
 
     def test_memory_of_all_kinds_replays_the_same(self):
-        self.kinds("chase", "variables", "host_memory", "heap", "float_sum", "gather")
+        self.kinds("chase", "variables", "host_memory", "float_sum", "gather", *(["heap"] if ALLOCATES else []))
 
     def test_launches_of_all_kinds_replay_the_same(self):
         self.kinds(*(["cooperative"] if MEETS else []), "graph", "streams", "wait_value")
@@ -84,8 +85,8 @@ class Tests(fade.Test):
         self.assertLess(sizes["reachable"] + (4 << 20), sizes["all"] + 1)
 
     def test_an_address_that_no_pointer_leads_to_is_explained(self):
-        if fade.HIP >= 7:
-            self.skipTest("HIP 7 copies by kernels, whose arguments stay in memory: pointers to everything")
+        if fade.HIP >= 6:
+            self.skipTest("HIP 6 and 7 copy by kernels, whose arguments stay in memory: pointers to everything")
         self.assertEqual(self.capture("apart", "-k", "^apart", "--reachable").code, 0)
         result = self.replay(self.captures, code=2)
         self.assertRegex(result.stderr, r"^fadeprobe: .*--reachable leaves out what no pointer leads to\n$")
@@ -142,7 +143,7 @@ class Tests(fade.Test):
         with open(findings) as file:
             found = [json.loads(x) for x in file]
         self.assertEqual([(x["check"], x["kernel"].split("(")[0], x["count"]) for x in found], [("memory", "oneTooFar", 1)])
-        self.assertRegex(found[0]["instruction"], "load_dword")  # the program has no line table
+        self.assertRegex(found[0]["instruction"], "load_(dword|b32)")  # the program has no line table
         self.assertEqual(found[0]["allocation"]["size"], 4000)
 
     def test_checks_look_at_another_version_of_a_captured_kernel(self):
