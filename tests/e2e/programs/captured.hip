@@ -134,10 +134,15 @@ __global__ void sumLists(Node *const *lists, unsigned *sums) {
 }
 
 __global__ void cooperative(int *data, int n) {
-  const auto grid = cooperative_groups::this_grid();
-  for (int i = grid.thread_rank(); i < n; i += grid.size()) data[i] += 1;
-  grid.sync();
-  for (int i = grid.thread_rank(); i < n; i += grid.size()) data[i] += data[n - 1 - i] > 0 ? 2 : 0;
+  const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+  // Each round reads what other workgroups wrote in the one before.
+  for (int round = 0; round < 5; ++round) {
+    const int *from = data + (round & 1) * n;
+    int *to = data + (~round & 1) * n;
+    for (unsigned i = grid.thread_rank(); i < static_cast<unsigned>(n); i += grid.size())
+      to[i] = from[(i * 7 + 3) % n] * 3 + round;
+    grid.sync();
+  }
 }
 
 __global__ void slow(unsigned *out, int rounds) {
@@ -286,12 +291,12 @@ unsigned runGraph() {
 
 unsigned runCooperative() {
   int n = 1000;
-  int *data = device(numbers(n, 0xff));
+  int *data = device(numbers(2 * n, 0xff));
   void *arguments[] = {&data, &n};
-  CHECK(hipLaunchCooperativeKernel(reinterpret_cast<void *>(cooperative), dim3(2), dim3(64),
+  CHECK(hipLaunchCooperativeKernel(reinterpret_cast<void *>(cooperative), dim3(6), dim3(96),
                                    arguments, 0, nullptr));
   CHECK(hipDeviceSynchronize());
-  return hashOf(data, n);
+  return hashOf(data, 2 * n);
 }
 
 /// The stream waits for a value that this thread writes after the launch.
