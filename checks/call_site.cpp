@@ -3,6 +3,7 @@
 #include "base/runtime_libraries.h"
 
 #include <array>
+#include <cstring>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <filesystem>
@@ -18,6 +19,37 @@ bool isPassed(std::string_view file) { return isRuntimeLibrary(file) || isLangua
 std::string_view apiName(const char *symbol) {
   const std::string_view name = symbol ? symbol : "";
   return name.starts_with("hip") || name.starts_with("hsa_") ? name : "";
+}
+
+/// The function that was called at the place to which it returns, through the linkage table. HIP 6
+/// and later jump on from the function that applications call, which leaves no frame of its name.
+std::string_view calledName([[maybe_unused]] const uint8_t *returns_to) {
+#if defined(__x86_64__)
+  const auto relative = [](const uint8_t *operand) { // counts from behind itself
+    int32_t distance = 0;
+    std::memcpy(&distance, operand, sizeof distance);
+    return operand + sizeof distance + distance;
+  };
+  const auto through = [&](const uint8_t *operand) {
+    void *function = nullptr;
+    std::memcpy(&function, relative(operand), sizeof function);
+    return function;
+  };
+  void *function = nullptr;
+  if (returns_to[-6] == 0xff && returns_to[-5] == 0x15) { // call *slot(%rip)
+    function = through(returns_to - 4);
+  } else if (returns_to[-5] == 0xe8) { // call stub
+    const uint8_t *stub = relative(returns_to - 4);
+    constexpr std::array<uint8_t, 4> endbr64{0xf3, 0x0f, 0x1e, 0xfa};
+    if (std::memcmp(stub, endbr64.data(), endbr64.size()) == 0) stub += endbr64.size();
+    if (*stub == 0xf2) ++stub;                                            // bnd
+    if (stub[0] == 0xff && stub[1] == 0x25) function = through(stub + 2); // jmp *slot(%rip)
+  }
+  Dl_info info{};
+  if (function && dladdr(function, &info) != 0 && info.dli_saddr == function)
+    return apiName(info.dli_sname);
+#endif
+  return "";
 }
 
 /// The application itself, which the loader has without a name.
@@ -51,6 +83,8 @@ CallSite callSite(std::size_t most) {
       continue;
     const std::string file = map && map->l_name && *map->l_name ? map->l_name : program();
     if (!isPassed(file) || !site.callers.empty()) {
+      if (site.api.empty() && site.callers.empty())
+        site.api = calledName(reinterpret_cast<const uint8_t *>(address + 1));
       if (site.api.empty()) return {}; // a runtime's own thread, or one that is not known
       site.callers.push_back({file, address - (map ? map->l_addr : 0)});
       if (site.callers.size() == most) break;

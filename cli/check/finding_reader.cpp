@@ -212,6 +212,7 @@ void readLeaks(const FindingFile &file, codeobj::HostLines &lines, FoundRun &run
     const AllocationInfo raw = file.allocation(i);
     if (raw.number == 0 || raw.on_host || !is_applications(raw)) continue;
     FoundAllocation found = describe(raw, file, lines);
+    if (found.api.starts_with("hipMalloc") && found.api.ends_with("Async")) continue; // a pool's
     const bool has_line = found.caller.line != 0;
     const auto [at, is_new] = by_caller.try_emplace({has_line ? found.caller.file : found.module,
                                                      has_line ? found.caller.line : found.address});

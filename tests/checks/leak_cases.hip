@@ -48,11 +48,21 @@ template <bool broken> void object() {
   if (broken) (void)buffer.release();
 }
 
+// What is given back to a pool stays there.
+void pooled() {
+  void *p;
+  HIP(hipMallocAsync(&p, 1000, nullptr));
+  touch<<<1, 64>>>(static_cast<int *>(p));
+  HIP(hipFreeAsync(p, nullptr));
+  HIP(hipStreamSynchronize(nullptr));
+}
+
 template <bool broken> int run() {
   in_a_loop<broken>();
   early_return<broken>(200);
   pitched<broken>();
   object<broken>();
+  pooled();
   finish();
   std::printf("done\n");
   return 5;
