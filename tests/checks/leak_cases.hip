@@ -51,10 +51,13 @@ template <bool broken> void object() {
 // What is given back to a pool stays there.
 void pooled() {
   void *p;
-  HIP(hipMallocAsync(&p, 1000, nullptr));
-  touch<<<1, 64>>>(static_cast<int *>(p));
-  HIP(hipFreeAsync(p, nullptr));
-  HIP(hipStreamSynchronize(nullptr));
+  hipStream_t stream; // HIP 5.2 crashes with the null stream
+  HIP(hipStreamCreate(&stream));
+  HIP(hipMallocAsync(&p, 1000, stream));
+  touch<<<1, 64, 0, stream>>>(static_cast<int *>(p));
+  HIP(hipFreeAsync(p, stream));
+  HIP(hipStreamSynchronize(stream));
+  HIP(hipStreamDestroy(stream));
 }
 
 template <bool broken> int run() {
