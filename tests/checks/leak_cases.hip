@@ -48,24 +48,11 @@ template <bool broken> void object() {
   if (broken) (void)buffer.release();
 }
 
-// What is given back to a pool stays there.
-void pooled() {
-  void *p;
-  hipStream_t stream; // HIP 5.2 crashes with the null stream
-  HIP(hipStreamCreate(&stream));
-  HIP(hipMallocAsync(&p, 1000, stream));
-  touch<<<1, 64, 0, stream>>>(static_cast<int *>(p));
-  HIP(hipFreeAsync(p, stream));
-  HIP(hipStreamSynchronize(stream));
-  HIP(hipStreamDestroy(stream));
-}
-
 template <bool broken> int run() {
   in_a_loop<broken>();
   early_return<broken>(200);
   pitched<broken>();
   object<broken>();
-  pooled();
   finish();
   std::printf("done\n");
   return 5;
