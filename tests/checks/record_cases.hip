@@ -17,7 +17,7 @@ template <bool broken> __global__ void weigh(const Body *bodies, float *out) {
 
 // To copy what nobody wrote is no mistake, only to use it.
 template <bool broken> __global__ void copied(const Body *from, Body *to, float *out) {
-  to[threadIdx.x] = from[threadIdx.x]; // may: init
+  to[threadIdx.x] = from[threadIdx.x];                                         // may: init
   if (broken) out[threadIdx.x] = from[threadIdx.x].x + from[threadIdx.x].mass; // finds: init
 }
 
