@@ -110,9 +110,12 @@ void ModuleInstrumentation::countClone(Clone &clone, uint32_t kernel, Instrument
   DenseMap<const BasicBlock *, uint32_t> clocks;
   for (size_t i = 0; i < plan.timed.size(); ++i)
     clocks[plan.timed[i]] = 1 + first + counts + static_cast<uint32_t>(i);
-  for (BasicBlock *block : blocks)
-    table_.addBlock(*block, kernel, 1 + first + plan.counter_of.find(block)->second,
-                    clocks.lookup(block));
+  for (BasicBlock *block : blocks) {
+    const unsigned counter = plan.counter_of.find(block)->second;
+    const bool in_wave = counter < instrumenter.countersInWave();
+    table_.addBlock(*block, kernel,
+                    {in_wave ? FADE_SITE_ALL_LANES : 0, 1 + first + counter, clocks.lookup(block)});
+  }
   instrumenter.countWithoutStream(clone, plan, first);
   blocks_recorded += blocks.size();
 }

@@ -183,29 +183,38 @@ void Instrumenter::assignCounters(const Clone &clone, CounterPlan &plan, bool is
   if (!waits) plan.timed.clear();
 }
 
-// Puts code before the end of a wave, which runs unless the wave is not to be counted. Returns the
-// end of that code; `address` becomes the wave's copy of the counters, i64.
-Instruction *Instrumenter::beforeEnd(const Clone &clone, Instruction &end, Value *&address) const {
-  IRBuilder<> builder(&end);
+// Code in the first block that finds out where the wave adds up: values that are the same in all
+// lanes. At the end of the block, where the kernel has loaded its arguments.
+CounterPlace Instrumenter::findPlace(const Clone &clone) const {
+  IRBuilder<> builder(&endOf(clone.function->getEntryBlock(), target_));
   Type *i64 = builder.getInt64Ty();
   CallInst *copy = builder.CreateCall(runtime_.copy, {clone.control});
-  auto part = [&](uint64_t i) {
-    return builder.CreateZExt(builder.CreateExtractElement(copy, i), i64);
-  };
-  address = builder.CreateOr(part(0), builder.CreateShl(part(1), 32));
-  Value *filtered = builder.CreateICmpNE(part(2), builder.getInt64(0));
-  Instruction *then = splitIfThen(filtered, end);
+  auto part = [&](uint64_t i) { return builder.CreateExtractElement(copy, i); };
+  CounterPlace place;
+  place.copies = builder.CreateOr(builder.CreateZExt(part(0), i64),
+                                  builder.CreateShl(builder.CreateZExt(part(1), i64), 32));
+  place.is_filtered = builder.CreateICmpNE(part(2), builder.getInt32(0));
+  place.offset = part(3);
+  inlineCall(*copy);
+  return place;
+}
+
+// Puts code before the end of a wave, which runs unless the wave is not to be counted. Returns the
+// end of that code.
+Instruction *Instrumenter::beforeEnd(const Clone &clone, Instruction &end,
+                                     const CounterPlace &place) const {
+  Instruction *then = splitIfThen(place.is_filtered, end);
   then->getParent()->getSinglePredecessor()->getTerminator()->setMetadata(
       LLVMContext::MD_prof, MDBuilder(end.getContext()).createBranchWeights(1, 1000));
-  inlineCall(*copy);
   // Those that are not wanted go around what follows.
   BasicBlock *code = end.getParent();
   BasicBlock *behind = code->splitBasicBlock(end.getIterator(), "__fade_end");
-  builder.SetInsertPoint(then);
+  IRBuilder<> builder(then);
   CallInst *wanted = builder.CreateCall(
       runtime_.wanted, {clone.control, target_.workgroupId(builder, 0),
                         target_.workgroupId(builder, 1), target_.workgroupId(builder, 2)});
-  builder.CreateCondBr(builder.CreateICmpNE(wanted, builder.getInt32(0)), code, behind);
+  Value *is_wanted = builder.CreateICmpNE(target_.uniform(builder, wanted), builder.getInt32(0));
+  builder.CreateCondBr(is_wanted, code, behind);
   then->eraseFromParent();
   inlineCall(*wanted);
   return code->getTerminator();
@@ -246,12 +255,11 @@ void Instrumenter::countWithoutStream(Clone &clone, const CounterPlan &plan, uin
   }
   if (in_wave_ == 0 && plan.timed.empty()) return;
   wave_counters_->count(*clone.function, plan);
+  const CounterPlace place = findPlace(as_called);
   for (Instruction *end : ends) {
     wave_counters_->rejoin(*end);
-    Value *address = nullptr;
-    Instruction *code = beforeEnd(as_called, *end, address);
-    wave_counters_->flush(*code, address, first,
-                          first + static_cast<uint32_t>(plan.counters.size()));
+    Instruction *code = beforeEnd(as_called, *end, place);
+    wave_counters_->flush(*code, place, first, first + static_cast<uint32_t>(plan.counters.size()));
   }
   wave_counters_->finish(*clone.function);
 }

@@ -45,6 +45,8 @@ public:
   // Twins without a stream. Puts those counters in front of a plan that the wave keeps until its
   // end; there are none if it may end elsewhere.
   void assignCounters(const Clone &clone, CounterPlan &plan, bool is_left_anywhere);
+  // How many of them are.
+  unsigned countersInWave() const { return in_wave_; }
   // Code that counts, and adds up in the counters from number `first` on. In a kernel, `control` of
   // the clone becomes the place of the counters, which is what the clones of its callees take.
   void countWithoutStream(Clone &clone, const CounterPlan &plan, uint32_t first);
@@ -54,8 +56,9 @@ public:
 
 private:
   void keepCounters(Clone &clone, llvm::IRBuilder<> &builder, llvm::Value *address) const;
+  CounterPlace findPlace(const Clone &clone) const;
   llvm::Instruction *beforeEnd(const Clone &clone, llvm::Instruction &end,
-                               llvm::Value *&address) const;
+                               const CounterPlace &place) const;
   llvm::SmallVector<llvm::Instruction *, 4> findEnds(const Clone &clone) const;
 
   const DeviceRuntime &runtime_;

@@ -55,7 +55,8 @@ public:
 
   unsigned assign(CounterPlan &plan) override;
   void count(Function &kernel, const CounterPlan &plan) override;
-  void flush(Instruction &end, Value *address, uint32_t first, uint32_t first_time) override;
+  void flush(Instruction &end, const CounterPlace &to, uint32_t first,
+             uint32_t first_time) override;
 
 private:
   struct Place { // numbers of registers, 0: none
@@ -86,8 +87,10 @@ unsigned RegisterCounters::assign(CounterPlan &plan) {
   SmallVector<unsigned, 16> order(plan.counters.size()), with, without;
   std::iota(order.begin(), order.end(), 0u);
   llvm::sort(order, [&](unsigned a, unsigned b) {
+    // That of the first block is set and not counted up: those that must be 0 lie side by side.
+    const bool p = plan.counters[a].is_entry, q = plan.counters[b].is_entry;
     const unsigned x = plan.counters[a].depth, y = plan.counters[b].depth;
-    return x != y ? x > y : a < b;
+    return p != q ? p : x != y ? x > y : a < b;
   });
   places_.clear();
   times_.clear();
@@ -228,7 +231,7 @@ void RegisterCounters::time(BasicBlock &block, const Place &place) const {
 }
 
 // No more places than a wave has lanes: each lane adds one of them. v[0:1] are entries, v[2:3]
-// lanes beyond the first of each, v4 the offset.
+// lanes, v4 the offset.
 std::string RegisterCounters::flushText(ArrayRef<Place> places, uint32_t first) const {
   const auto count = static_cast<unsigned>(places.size());
   const std::string width = std::to_string(wave_size_);
@@ -244,13 +247,13 @@ std::string RegisterCounters::flushText(ArrayRef<Place> places, uint32_t first) 
   text += line("v_mbcnt_lo_u32_b32 v4, -1, 0");
   if (count > 32) text += line("v_mbcnt_hi_u32_b32 v4, -1, v4");
   uint32_t offset = first * sizeof(fade_counter);
+  std::string base = "$1";
   if (offset > largest_offset) {
-    text += line("s_mov_b32 " + scalar(sum_) + ", " + Twine(offset));
-    text += line("v_lshl_add_u32 v4, v4, 4, " + scalar(sum_));
+    base = scalar(sum_);
+    text += line("s_add_u32 " + base + ", $1, " + Twine(offset));
     offset = 0;
-  } else {
-    text += line("v_lshlrev_b32 v4, 4, v4");
   }
+  text += line("v_lshl_add_u32 v4, v4, 4, " + base);
   // Of those outside of loops only the lanes are known. They are all different from 0 or the
   // block did not run.
   bool any = false;
@@ -262,24 +265,13 @@ std::string RegisterCounters::flushText(ArrayRef<Place> places, uint32_t first) 
       text += line("v_mov_b32 v2, " + scalar(places[i].lanes));
     any = true;
   }
-  if (any) {
-    text += line("v_min_u32 v0, 1, v2");
-    text += line(Twine(major_ == 9 ? "v_sub_u32" : "v_sub_nc_u32") + " v2, v2, v0");
-  }
+  if (any) text += line("v_min_u32 v0, 1, v2");
   text += line("v_mov_b32 v1, 0");
   text += line("v_mov_b32 v3, 0");
   if (!any) text += line("v_mov_b32 v2, 0");
   for (unsigned i = 0; i < count; ++i) {
     const Place &place = places[i];
     if (place.entries == 0) continue;
-    auto subtract = [&](const char *instruction, unsigned number, const std::string &value) {
-      text +=
-          line(Twine(instruction) + " " + scalar(number) + ", " + scalar(number) + ", " + value);
-    };
-    if (place.lanes != 0) subtract("s_sub_u32", place.lanes, scalar(place.entries));
-    if (place.lanes_high != 0)
-      subtract("s_subb_u32", place.lanes_high,
-               place.entries_high != 0 ? scalar(place.entries_high) : "0");
     if (place.lanes != 0) write(2, place.lanes, i);
     write(0, place.entries, i);
     if (place.lanes_high != 0) write(3, place.lanes_high, i);
@@ -302,16 +294,17 @@ std::string RegisterCounters::flushAll(const Places &places, uint32_t first) con
   return text;
 }
 
-void RegisterCounters::flush(Instruction &end, Value *address, uint32_t first,
+void RegisterCounters::flush(Instruction &end, const CounterPlace &to, uint32_t first,
                              uint32_t first_time) {
   IRBuilder<> builder(&end);
-  auto *type = FunctionType::get(builder.getVoidTy(), {builder.getInt64Ty()}, false);
+  auto *type =
+      FunctionType::get(builder.getVoidTy(), {builder.getInt64Ty(), builder.getInt32Ty()}, false);
   const std::string text = flushAll(places_, first) + flushAll(times_, first_time);
   CallInst *call = builder.CreateCall(
       type,
       InlineAsm::get(type, StringRef(text).rtrim(),
-                     "s,~{v0},~{v1},~{v2},~{v3},~{v4},~{scc},~{memory}", /*hasSideEffects=*/true),
-      {address});
+                     "s,s,~{v0},~{v1},~{v2},~{v3},~{v4},~{scc},~{memory}", /*hasSideEffects=*/true),
+      {to.copies, to.offset});
   call->addFnAttr(Attribute::Convergent);
   call->addFnAttr(Attribute::NoUnwind);
 }

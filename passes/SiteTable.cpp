@@ -103,15 +103,16 @@ uint32_t SiteTableBuilder::addSite(fade_site site, const DILocation *location,
   return static_cast<uint32_t>(sites_.size() - 1);
 }
 
-uint32_t SiteTableBuilder::addBlock(const BasicBlock &block, uint32_t kernel, uint32_t counter,
-                                    uint32_t clocks) {
+uint32_t SiteTableBuilder::addBlock(const BasicBlock &block, uint32_t kernel,
+                                    const BlockCounting &counting) {
   fade_site site{};
   site.kind = FADE_SITE_BLOCK;
   site.space = FADE_SPACE_NONE;
   site.kernel = kernel;
   site.block = FADE_NO_INDEX;
-  site.counter = counter;
-  site.size = clocks;
+  site.flags = counting.flags;
+  site.counter = counting.counter;
+  site.size = counting.clocks;
   site.first_line = static_cast<uint32_t>(lines_.size());
   const DILocation *first = nullptr;
   std::set<std::pair<std::string, unsigned>> seen;

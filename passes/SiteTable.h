@@ -35,9 +35,14 @@ public:
   // Adds a site and fills in its place from the debug location, if there is one.
   uint32_t addSite(fade_site site, const llvm::DILocation *location,
                    const llvm::Function &function);
-  // `counter`, `clocks`: as counter and size in fade_site.
-  uint32_t addBlock(const llvm::BasicBlock &block, uint32_t kernel, uint32_t counter = 0,
-                    uint32_t clocks = 0);
+  // How a block is counted: as flags, counter and size in fade_site.
+  struct BlockCounting {
+    uint32_t flags = 0, counter = 0, clocks = 0;
+  };
+  uint32_t addBlock(const llvm::BasicBlock &block, uint32_t kernel) {
+    return addBlock(block, kernel, BlockCounting());
+  }
+  uint32_t addBlock(const llvm::BasicBlock &block, uint32_t kernel, const BlockCounting &counting);
   // So many counters in a row; returns the index of the first.
   uint32_t addCounters(uint32_t count) { return std::exchange(counters_, counters_ + count); }
 

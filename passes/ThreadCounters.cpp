@@ -34,7 +34,8 @@ public:
 
   unsigned assign(CounterPlan &plan) override;
   void count(Function &kernel, const CounterPlan &plan) override;
-  void flush(Instruction &end, Value *address, uint32_t first, uint32_t first_time) override;
+  void flush(Instruction &end, const CounterPlace &to, uint32_t first,
+             uint32_t first_time) override;
   void rejoin(Instruction &end) override;
   void finish(Function &kernel) override;
 
@@ -192,9 +193,12 @@ void addWord(IRBuilder<> &builder, Value *address, Value *value) {
            "l,l,~{memory}", {address, value});
 }
 
-void ThreadCounters::flush(Instruction &end, Value *address, uint32_t first, uint32_t first_time) {
+void ThreadCounters::flush(Instruction &end, const CounterPlace &to, uint32_t first,
+                           uint32_t first_time) {
   static_assert(sizeof(fade_counter) == 2 * sizeof(uint64_t));
   IRBuilder<> builder(&end);
+  Value *address =
+      builder.CreateAdd(to.copies, builder.CreateZExt(to.offset, builder.getInt64Ty()));
   auto counterAt = [&](uint32_t i) {
     return builder.CreateAdd(address, builder.getInt64(uint64_t{i} * sizeof(fade_counter)));
   };
@@ -202,7 +206,7 @@ void ThreadCounters::flush(Instruction &end, Value *address, uint32_t first, uin
   for (const Place &place : places_) {
     const Sums all = sums(builder, place);
     words.push_back(all.entries);
-    words.push_back(builder.CreateSub(all.lanes, all.entries));
+    words.push_back(all.lanes);
   }
   SmallVector<Value *, 32> clocks;
   for (AllocaInst *time : times_) {

@@ -16,6 +16,13 @@ namespace fade {
 
 class Target;
 
+// Where a wave adds up what it has counted; values that are the same in all lanes.
+struct CounterPlace {
+  llvm::Value *copies = nullptr;      // i64: address of the copies of counters
+  llvm::Value *offset = nullptr;      // i32: of the wave's copy
+  llvm::Value *is_filtered = nullptr; // i1: not all workgroups are wanted
+};
+
 class WaveCounters {
 public:
   // Null if there is no way for the module's target, or it is not known well enough.
@@ -28,10 +35,10 @@ public:
   virtual unsigned assign(CounterPlan &plan) = 0;
   // Code that counts.
   virtual void count(llvm::Function &kernel, const CounterPlan &plan) = 0;
-  // Code before an instruction behind which the wave ends. Adds what was counted to the counters
-  // at `address`, an i64 that is the same in all lanes: those of the plan are in a row from `first`
-  // on, those of times from `first_time` on. Not every wave that ends comes by.
-  virtual void flush(llvm::Instruction &end, llvm::Value *address, uint32_t first,
+  // Code before an instruction behind which the wave ends. Adds what was counted to the counters:
+  // those of the plan are in a row from `first` on, those of times from `first_time` on. Not every
+  // wave that ends comes by.
+  virtual void flush(llvm::Instruction &end, const CounterPlace &place, uint32_t first,
                      uint32_t first_time) = 0;
   // Code before an instruction behind which the wave ends, where every wave comes by.
   virtual void rejoin(llvm::Instruction &end) { (void)end; }

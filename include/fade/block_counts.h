@@ -64,8 +64,11 @@ inline std::vector<fade_counter> countersBySite(const SiteTable &table,
   const std::vector<fade_counter> sums = addCopies(table, copies);
   std::vector<fade_counter> by_site(table.sites().size());
   for (std::size_t i = 0; i < by_site.size(); ++i)
-    if (const fade_site &site = table.sites()[i]; site.kind == FADE_SITE_BLOCK && site.counter != 0)
+    if (const fade_site &site = table.sites()[i];
+        site.kind == FADE_SITE_BLOCK && site.counter != 0) {
       by_site[i] = sums[site.counter - 1];
+      if ((site.flags & FADE_SITE_ALL_LANES) != 0) by_site[i].more_lanes -= by_site[i].entries;
+    }
   return by_site;
 }
 

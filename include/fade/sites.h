@@ -84,6 +84,7 @@
 #define FADE_SITE_IS_SCALAR 256u   /* a load by the scalar unit: once for all lanes */
 #define FADE_SITE_IS_COMBINED 512u /* an atomic by one lane, for all lanes of its wave */
 #define FADE_SITE_IS_DOUBLE 1024u  /* user records: the values are doubles, else signed integers */
+#define FADE_SITE_ALL_LANES 2048u  /* blocks: in `more_lanes` of their counter are all lanes */
 
 /* fade_site_instruction.unit: what executes it */
 #define FADE_UNIT_VALU 0u
