@@ -169,7 +169,7 @@ Expected<DeviceRuntime> DeviceRuntime::link(Module &module) {
   runtime.counters = get("counters");
   runtime.count = get("count");
   runtime.copy = get("copy");
-  runtime.wanted = get("wanted");
+  runtime.filter = get("filter");
   runtime.copy_if_wanted = get("copy_if_wanted");
   runtime.access = get("access");
   runtime.access_flat = get("access_flat");

@@ -22,7 +22,7 @@ public:
   llvm::Function *counters = nullptr;
   llvm::Function *count = nullptr;  // to be inlined
   llvm::Function *copy = nullptr;   // the same
-  llvm::Function *wanted = nullptr; // the same
+  llvm::Function *filter = nullptr; // the same
   llvm::Function *copy_if_wanted = nullptr;
   llvm::Function *access = nullptr;
   llvm::Function *access_flat = nullptr;

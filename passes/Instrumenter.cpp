@@ -199,25 +199,23 @@ CounterPlace Instrumenter::findPlace(const Clone &clone) const {
   return place;
 }
 
-// Puts code before the end of a wave, which runs unless the wave is not to be counted. Returns the
-// end of that code.
-Instruction *Instrumenter::beforeEnd(const Clone &clone, Instruction &end,
-                                     const CounterPlace &place) const {
+// Code before the end of a wave that sends what is not wanted elsewhere.
+void Instrumenter::filterBefore(const Clone &clone, Instruction &end, CounterPlace &place) const {
+  BasicBlock *before = end.getParent();
   Instruction *then = splitIfThen(place.is_filtered, end);
-  then->getParent()->getSinglePredecessor()->getTerminator()->setMetadata(
-      LLVMContext::MD_prof, MDBuilder(end.getContext()).createBranchWeights(1, 1000));
-  // Those that are not wanted go around what follows.
-  BasicBlock *code = end.getParent();
-  BasicBlock *behind = code->splitBasicBlock(end.getIterator(), "__fade_end");
+  before->getTerminator()->setMetadata(LLVMContext::MD_prof,
+                                       MDBuilder(end.getContext()).createBranchWeights(1, 1000));
   IRBuilder<> builder(then);
-  CallInst *wanted = builder.CreateCall(
-      runtime_.wanted, {clone.control, target_.workgroupId(builder, 0),
+  CallInst *filter = builder.CreateCall(
+      runtime_.filter, {clone.control, place.offset, target_.workgroupId(builder, 0),
                         target_.workgroupId(builder, 1), target_.workgroupId(builder, 2)});
-  Value *is_wanted = builder.CreateICmpNE(target_.uniform(builder, wanted), builder.getInt32(0));
-  builder.CreateCondBr(is_wanted, code, behind);
-  then->eraseFromParent();
-  inlineCall(*wanted);
-  return code->getTerminator();
+  Value *elsewhere = target_.uniform(builder, filter);
+  builder.SetInsertPoint(&end.getParent()->front());
+  PHINode *offset = builder.CreatePHI(builder.getInt32Ty(), 2);
+  offset->addIncoming(place.offset, before);
+  offset->addIncoming(elsewhere, then->getParent());
+  place.offset = offset;
+  inlineCall(*filter);
 }
 
 // Where a wave ends.
@@ -258,8 +256,9 @@ void Instrumenter::countWithoutStream(Clone &clone, const CounterPlan &plan, uin
   const CounterPlace place = findPlace(as_called);
   for (Instruction *end : ends) {
     wave_counters_->rejoin(*end);
-    Instruction *code = beforeEnd(as_called, *end, place);
-    wave_counters_->flush(*code, place, first, first + static_cast<uint32_t>(plan.counters.size()));
+    CounterPlace here = place;
+    filterBefore(as_called, *end, here);
+    wave_counters_->flush(*end, here, first, first + static_cast<uint32_t>(plan.counters.size()));
   }
   wave_counters_->finish(*clone.function);
 }

@@ -57,8 +57,7 @@ public:
 private:
   void keepCounters(Clone &clone, llvm::IRBuilder<> &builder, llvm::Value *address) const;
   CounterPlace findPlace(const Clone &clone) const;
-  llvm::Instruction *beforeEnd(const Clone &clone, llvm::Instruction &end,
-                               const CounterPlace &place) const;
+  void filterBefore(const Clone &clone, llvm::Instruction &end, CounterPlace &place) const;
   llvm::SmallVector<llvm::Instruction *, 4> findEnds(const Clone &clone) const;
 
   const DeviceRuntime &runtime_;

@@ -36,8 +36,7 @@ public:
   // Code that counts.
   virtual void count(llvm::Function &kernel, const CounterPlan &plan) = 0;
   // Code before an instruction behind which the wave ends. Adds what was counted to the counters:
-  // those of the plan are in a row from `first` on, those of times from `first_time` on. Not every
-  // wave that ends comes by.
+  // those of the plan are in a row from `first` on, those of times from `first_time` on.
   virtual void flush(llvm::Instruction &end, const CounterPlace &place, uint32_t first,
                      uint32_t first_time) = 0;
   // Code before an instruction behind which the wave ends, where every wave comes by.

@@ -35,7 +35,8 @@ struct CounterCopies {
     while (c.copies < most && c.total() * sizeof(fade_counter) * 2 <= largest) c.copies *= 2;
     return c;
   }
-  uint64_t total() const { return uint64_t{stride} * copies; }
+  // With one more, for what is not wanted.
+  uint64_t total() const { return uint64_t{stride} * (copies + 1); }
   bool operator==(const CounterCopies &) const = default;
 
   // Says in a control block where they are.
@@ -51,7 +52,9 @@ inline std::vector<fade_counter> addCopies(const SiteTable &table,
                                            std::span<const fade_counter> copies) {
   const CounterCopies layout = CounterCopies::of(counterCount(table));
   std::vector<fade_counter> sums(layout.stride);
-  for (std::size_t i = 0; i < copies.size() && layout.stride != 0; ++i) {
+  const uint64_t wanted =
+      std::min<uint64_t>(uint64_t{layout.stride} * layout.copies, copies.size());
+  for (std::size_t i = 0; i < wanted; ++i) {
     sums[i % layout.stride].entries += copies[i].entries;
     sums[i % layout.stride].more_lanes += copies[i].more_lanes;
   }

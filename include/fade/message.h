@@ -333,7 +333,8 @@ typedef struct fade_control {
   fade_u64 written;       /* address of u64[segments], in device memory; 0: not segmented */
   fade_u32 segment_shift; /* a segment has 1 << segment_shift bytes */
   fade_u32 reserved_0[3];
-  /* twins without a stream (FADE_KERNEL_NO_STREAM): fade_counter[copies][counters], see sites.h */
+  /* twins without a stream (FADE_KERNEL_NO_STREAM): fade_counter[copies + 1][counters], see
+   * block_counts.h; the last copy takes what is filtered out */
   fade_u64 copies;
   fade_u32 copy_size; /* in bytes */
   fade_u32 copy_mask; /* copies, a power of two, less 1, and FADE_COPY_FILTERED */

@@ -43,6 +43,8 @@ out:
 ; CHECK-NOT: call {{.*}}@__fade_rt_
 ; CHECK: asm sideeffect "s_bcnt1_i32_b64 [[FIRST:s[0-9]+]], exec\0As_mov_b
 ; CHECK-SAME: "={s89},~{scc}"
+; Where to add is found out early.
+; CHECK: load <4 x i32>, ptr addrspace(4)
 ; CHECK: loop:
 ; CHECK: asm sideeffect "s_bcnt1_i32_b64 s89, exec\0As_addc_u32 [[A:s[0-9]+]], [[A]], 0\0As_add_u32 [[B:s[0-9]+]], [[B]], s89"
 ; CHECK: then:
@@ -57,7 +59,7 @@ out:
 ; CHECK: out:
 ; CHECK-NEXT: asm sideeffect "s_bcnt1_i32_b64 [[OUT:s[0-9]+]], exec",
 ; CHECK: __fade_exit:
-; CHECK: load <4 x i32>, ptr addrspace(4)
+; CHECK: br i1 {{.*}}, !prof
 ; CHECK: asm sideeffect "s_bfm_b64 exec, 5, 0\0Av_mbcnt_lo
 ; CHECK-SAME: global_atomic_add_x2 v4, v[0:1], $0 offset:0
 ; CHECK-SAME: global_atomic_add_x2 v4, v[2:3], $0 offset:8
