@@ -74,8 +74,18 @@ TEST_P(Branches, Wave32HasTwiceTheExecutions) {
   expectLine(blocks, "branches.else", 8, 8 * 24);
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, Branches, ::testing::Values("blocks", "counts"),
+INSTANTIATE_TEST_SUITE_P(Modes, Branches, ::testing::Values("blocks", "counts", "times"),
                          [](const auto &mode) { return std::string(mode.param); });
+
+TEST(BlockTimes, BlocksHaveClocksWithoutRecords) {
+  const json blocks = blocksOf("gfx90a", "times", "branches");
+  for (const json &block : blocks["blocks"]) {
+    EXPECT_GT(block["clocks"], 0) << block;
+    EXPECT_FALSE(block.contains("splits")) << block;
+  }
+  const json counted = blocksOf("gfx90a", "counts", "branches");
+  for (const json &block : counted["blocks"]) EXPECT_FALSE(block.contains("clocks")) << block;
+}
 
 TEST(BranchDivergence, SplitsAreCountedAtTheBranch) {
   const json blocks = blocksOf("gfx90a", "blocks", "branches");
