@@ -137,7 +137,7 @@ TEST_P(CostLimits, IrregularAccessTakes32BytesAndFourPerActiveLane) {
 
 // Of what a kernel pays once, for finding its counters, nothing is counted here: it is the
 // difference between few and many entries.
-TEST_P(CostLimits, BlockCountTakesAtMost12InstructionsPerEntry) {
+TEST_P(CostLimits, BlockCountTakesAtMost5InstructionsPerEntry) {
   uint64_t instructions[2], entries[2] = {};
   for (const bool many : {false, true}) {
     const Cost cost =
@@ -153,7 +153,7 @@ TEST_P(CostLimits, BlockCountTakesAtMost12InstructionsPerEntry) {
   ASSERT_GT(entries[1], entries[0] + 100);
   const double per_entry =
       double(instructions[1] - instructions[0]) / double(entries[1] - entries[0]);
-  EXPECT_LE(per_entry, 12);
+  EXPECT_LE(per_entry, 5);
   std::cout << "blocks: " << per_entry << " instructions per block entry\n";
 }
 
