@@ -7,6 +7,7 @@ namespace fade::report {
 namespace {
 
 constexpr std::size_t kMostDeathLines = 12; // of a death
+constexpr uint64_t kFar = 1 << 30;          // from an allocation that was hardly meant
 
 std::string fileName(const std::string &path) { return path.substr(path.rfind('/') + 1); }
 
@@ -31,6 +32,8 @@ std::string memoryText(const Json &memory) {
   std::string out;
   if (relation == "into")
     out = fmt::format("{} bytes into", number(memory, "bytes"));
+  else if (!relation.empty() && number(memory, "bytes") > kFar)
+    out = relation == "beyond" ? "far above" : "far below";
   else if (!relation.empty())
     out = fmt::format("{} bytes {}", number(memory, "bytes"),
                       relation == "beyond" ? "beyond the end of" : "before");

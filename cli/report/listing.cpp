@@ -40,7 +40,7 @@ private:
   void object(const codeobj::FoundCode &found);
   void kernel(const codeobj::CodeObject &object, std::size_t index, uint32_t number,
               const codeobj::SourceMap *map);
-  Json twin(const codeobj::CodeObject &object, std::size_t index, const codeobj::SourceMap *map);
+  Json twin(const codeobj::CodeObject &object, std::size_t index);
   bool isWanted(const Kernel &kernel, std::string_view name) const {
     return kernel.symbol.empty() ? kernel.name == codeobj::demangle(name) : kernel.symbol == name;
   }
@@ -109,15 +109,15 @@ void CodeReader::kernel(const codeobj::CodeObject &object, std::size_t index, ui
   out_.push_back({{"kernel", number},
                   {"target", object.target().processor},
                   {"facts", kernelFacts(object, *kernel, *code)},
-                  {"twin", twin(object, index, map)},
+                  {"twin", twin(object, index)},
                   {"count", code->instructions.size()},
                   {"disassembled_by", code->disassembled_by},
                   {"instructions", std::move(instructions)}});
 }
 
-/// What runs instead when it is instrumented; null if there is none.
-Json CodeReader::twin(const codeobj::CodeObject &object, std::size_t index,
-                      const codeobj::SourceMap *map) {
+/// What runs instead when it is instrumented; null if there is none. The pass leaves twins without
+/// line tables.
+Json CodeReader::twin(const codeobj::CodeObject &object, std::size_t index) {
   const auto clone = object.findClone(index);
   if (!clone) return {};
   const auto kernel = object.kernel(*clone);
@@ -127,10 +127,8 @@ Json CodeReader::twin(const codeobj::CodeObject &object, std::size_t index,
   Json rows = Json::array();
   for (std::size_t i = 0; i < code->instructions.size() && i < kMostOfTwin; ++i) {
     const codeobj::Instruction &one = code->instructions[i];
-    const auto place = map ? ownPlace(*map, one.address) : codeobj::SourceFrame{};
     rows.push_back({one.address - kernel->code_address, one.text,
-                    codeobj::to_string(code->info[i].unit), sources_.indexOf(place.file),
-                    place.line});
+                    codeobj::to_string(code->info[i].unit), -1, 0});
   }
   return {{"count", code->instructions.size()},
           {"facts", kernelFacts(object, *kernel, *code)},

@@ -3,15 +3,17 @@
 #include "fade/kernel_name.h"
 #include "hsa/death_watch.h"
 
+#include <array>
 #include <fmt/format.h>
 #include <iterator>
+#include <map>
 
 namespace fade {
 
 namespace {
 
 // Who calls hipMalloc is often a helper that is called for everything: who called that says more.
-constexpr std::size_t kOriginFrames = 2, kOriginName = 32;
+constexpr std::size_t kOriginFrames = 2, kOriginName = 32, kMostOrigins = 4096;
 
 /// "toGpu (check.h:22) of main (app.hip:40)".
 std::string originText(const std::vector<HostFrame> &frames) {
@@ -27,6 +29,26 @@ std::string originText(const std::vector<HostFrame> &frames) {
                 : fmt::format("{} ({})", shortKernelName(frame.function, kOriginName), place);
   }
   return text;
+}
+
+/// The same line allocates many times, and to look it up takes long in large programs. For whoever
+/// holds the table's lock.
+class OriginTexts {
+public:
+  const std::string &find(const HostStack &stack, const HostSymbols &symbols) {
+    const auto at = texts_.find(stack.frames);
+    if (at != texts_.end()) return at->second;
+    if (stack.count == 0 || texts_.size() >= kMostOrigins) return unknown_;
+    return texts_[stack.frames] = originText(symbols.callers(stack, kOriginFrames));
+  }
+
+private:
+  std::map<std::array<void *, HostStack::kMostFrames>, std::string> texts_;
+  const std::string unknown_;
+};
+OriginTexts &originTexts() {
+  static auto *texts = new OriginTexts; // outlives every exit handler
+  return *texts;
 }
 
 } // namespace
@@ -75,7 +97,7 @@ std::shared_ptr<const Allocations> AllocationTable::snapshot(const DeathWatch *o
       if (!entry.name.empty()) all->list.back().name = all->addName(entry.name);
       if (!origins) continue;
       if (!entry.origin && entry.name.empty())
-        entry.origin = originText(symbols_.callers(origins->allocatedBy(address), kOriginFrames));
+        entry.origin = originTexts().find(origins->allocatedBy(address), symbols_);
       const bool is_known = entry.origin && !entry.origin->empty();
       all->origins.push_back(is_known ? all->addName(*entry.origin) : 0);
     }

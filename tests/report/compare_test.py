@@ -106,6 +106,18 @@ class Diff(Command):
             else:
                 self.assertAlmostEqual(time["chance"], chance, delta=0.12 if verdict == "unclear" else 0.0001)
 
+    def test_runs_of_the_software_gpu_are_compared_by_instructions(self):
+        def software(name, count):
+            return self.write(name, [dispatch(i, COPY, 10**6 * i, 999 * i * count, instrumented=False, variant="original", records=0, software=True, wave_instructions=count)
+                                     for i in range(1, 7)] + [{"type": "summary", "version": 1}])
+        before, after = software("a", 1000), software("b", 400)
+        objects, _ = self.changes(before, after)
+        metrics = {x["metric"]: x for x in objects[0]["changes"]}
+        self.assertNotIn("time", metrics)
+        self.assertEqual((metrics["instructions"]["before"], metrics["instructions"]["after"], metrics["instructions"]["verdict"]), (1000, 400, "better"))
+        self.assertEqual(run("report", after, "--fail-if", "kernel.instructions>500").returncode, 0)
+        self.assertEqual(run("report", before, "--fail-if", "kernel.instructions>500").returncode, 3)
+
     def test_a_page_and_names_that_would_like_to_be_markup(self):
         page = self.root / "d.html"
         done = run("diff", self.one("a", log_lines.HOSTILE), self.one("b", log_lines.HOSTILE, used=200), "--report", page)

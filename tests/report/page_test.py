@@ -69,6 +69,7 @@ class Small(Page):
         for tab in ("summary", "kernel", "findings", "source", "lanes", "memory", "blocks", "timeline"):
             self.show(tab)
             self.assertGreater(len(self.browser.text(f"#panel-{tab}")), 40, tab)
+            self.assertNotRegex(self.browser.text(f"#panel-{tab}"), r"\bnull\b|undefined|NaN", tab)
             self.assertEqual(self.browser.errors(), [], tab)
 
     def test_nothing_is_fetched_from_anywhere(self):

@@ -187,6 +187,35 @@ class Surroundings(Run):
         self.assertEqual(done.returncode, 37, done.stderr)
         self.assertEqual(self.data()["totals"]["cut_off"], False)
 
+    def test_a_fault_is_on_the_page_with_what_was_meant_and_how_it_ended(self):
+        done = self.run_probe("--gpu", "gfx90a", "--report", "out.html", "--", SHOWCASE, "32", "1", env=dict(os.environ, FADE_GPU_FAIL="fault:1:transpose_tiled"))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("the run died of a memory fault", done.stderr)
+        data = self.data()
+        (death,) = data["deaths"]
+        self.assertEqual(death["what"], "Memory fault at 0xfade000, page not present")
+        self.assertTrue(any(line.startswith("far below allocation ") and "made by main (showcase.hip:" in line for line in death["lines"]), death["lines"])
+        self.assertTrue(any("transpose_tiled" in line and "had not ended" in line for line in death["lines"]), death["lines"])
+        self.assertIn("SIGABRT", data["ended"])
+        self.assertGreater(data["totals"]["incomplete"], 0)
+        self.assertEqual(sorted(p.name for p in self.root.iterdir()), ["out.html", "out.jsonl"])  # nothing else is left
+
+    def test_the_page_of_a_kernel_has_registers_arguments_the_twin_and_places(self):
+        done = self.run_probe("--gpu", "gfx90a", "--report", "out.html", "--", SHOWCASE, "32", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        data = self.data()
+        index = next(i for i, kernel in enumerate(data["kernels"]) if kernel["name"].startswith("transpose_tiled"))
+        self.assertEqual([argument["type"] for argument in data["kernels"][index]["arguments"]], ["float*", "float const*", "int"])
+        self.assertEqual([value[1] for value in data["kernels"][index]["arguments"][2]["values"]], ["32"])
+        code = next(one for one in data["code"] if one["kernel"] == index)
+        self.assertRegex(code["facts"]["compiler"], r"clang version \d+")
+        self.assertEqual(code["facts"]["lds"], 4096)
+        self.assertEqual(code["facts"]["occupancy"]["most"], 8)
+        self.assertGreater(len(code["twin"]["instructions"]), len(code["instructions"]))
+        waves = next(one for one in data["placements"] if one["kernel"] == index)["units"]
+        self.assertEqual(sum(unit[4] for unit in waves), 4)  # one workgroup of 32 x 8
+        self.assertTrue(data["software"] and data["runs"][0]["gpus"][0]["software"])
+
     def test_a_timeline_alone_needs_no_instrumentation_and_leaves_only_itself(self):
         done = self.run_probe("--gpu", "gfx90a", "--timeline", "trace.json", "--", SHOWCASE, "32", "1")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -244,7 +273,7 @@ class Surroundings(Run):
         self.assertIn("\x1b[1m", text)
         plain = re.sub(r"\x1b\[\d+m", "", text).replace("\r", "").splitlines()
         self.assertLessEqual(max(map(len, plain)), 80)
-        self.assertTrue(any(re.search(r"extra LDS turns +showcase.hip:\d+  load in transpose_tiled", line) for line in plain), plain)
+        self.assertTrue(any(re.search(r"extra LDS turns +showcase.hip:\d+:\d+  load in transpose_tiled", line) for line in plain), plain)
 
     def test_a_pipe_gets_the_same_without_colour(self):
         done = self.run_probe("--gpu", "gfx90a", "--report", "out.html", "--", SHOWCASE, "32", "1")

@@ -30,12 +30,12 @@ function showKernel(index, keeps = true) {
   const kernel = data.kernels[index], code = data.code.find((one) => one.kernel === index), flow = data.flows.find((one) => one.kernel === index);
   const accesses = data.accesses.filter((a) => a.kernel === index);
   kernelView.source = new SourceView(index);
-  kernelView.holder.replaceChildren(
+  kernelView.holder.replaceChildren(...[
     el("h2", {}, wholeName(kernel.name, 90)), kernelTiles(index, accesses, flow, code), missingCard(index, accesses, flow, code),
     el("div", {class: "columns"}, section("Resources", resourceCard(code)), section("Instructions", mixCard(index, code)), section("Roofline", rooflineCard(index)), section("Arguments", argumentCard(kernel))),
     section("Findings", kernelFindings(accesses)), section("Source", kernelView.source.node), section("Blocks", blockTable(index, flow)),
     data.placements.some((one) => one.kernel === index) ? section("Where waves ran", placementCard(index)) : null,
-    section("Dispatches", dispatchCard(index)), section("Machine code", codeCard(code)));
+    section("Dispatches", dispatchCard(index)), section("Machine code", codeCard(code))].filter(Boolean));
   if (keeps) keepPlace({kernel: kernelKeys[index]});
 }
 function section(name, content) { return el("section", {class: "part"}, el("h2", {}, name), content); }

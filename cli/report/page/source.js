@@ -10,7 +10,7 @@ const heats = [
 ];
 
 function emptyLine() {
-  return {executions: null, lanes: 0, slots: 0, instructions: 0, clocks: 0, needed: 0, used: 0, wasted: 0, conflicts: 0, waiting: 0, accesses: [], isa: [], twin: []};
+  return {executions: null, lanes: 0, slots: 0, instructions: 0, clocks: 0, needed: 0, used: 0, wasted: 0, conflicts: 0, waiting: 0, accesses: [], isa: []};
 }
 
 /// What is known of each line of a file, of all kernels or of one.
@@ -51,8 +51,6 @@ function linesOf(file, kernel = null) {
         at(number).isa.push({kernel: code.kernel, offset, text, unit, executions, lanes});
         if (kernel !== null) at(number).instructions += executions || 0;
       }
-    for (const [offset, text, unit, of, number] of code.twin ? code.twin.instructions : [])
-      if (of === file && number && lines.has(number)) at(number).twin.push({kernel: code.kernel, offset, text, unit});
   }
   return lines;
 }
@@ -192,26 +190,16 @@ function accessNote(access) {
     index >= 0 ? el("button", {type: "button", onclick: (event) => { event.stopPropagation(); openLanes(access); }}, "see the lanes") : null);
 }
 
-/// The instructions of a line, kernel by kernel: as compiled, and on request those of the instrumented twin.
+/// The instructions of a line, kernel by kernel, as compiled. Twins have no line tables.
 function isaList(line) {
   if (line.isa.length === 0)
     return data.code.length ? el("div", {class: "note"}, "No instruction of the original kernel comes from this line.") : el("div", {class: "note"}, "The machine code was not found: fadeprobe report --code APPLICATION shows it.");
   const kernels = [...new Set(line.isa.map((i) => i.kernel))];
   return kernels.map((kernel) => {
-    const own = line.isa.filter((i) => i.kernel === kernel), twin = line.twin.filter((i) => i.kernel === kernel), code = data.code.find((c) => c.kernel === kernel);
+    const own = line.isa.filter((i) => i.kernel === kernel), code = data.code.find((c) => c.kernel === kernel);
     const counts = data.counts.find((c) => c.kernel === kernel);
-    const head = el("div", {class: "note"}, `${own.length} of ${plural(code.count, "instruction")} of ${shortKernel(kernel)} on ${code.target}, as compiled` + (counts ? ": executions by waves × share of their lanes" : ", without instrumentation"));
-    const holder = el("div", {});
-    if (twin.length) {
-      const button = el("button", {type: "button", "aria-expanded": "false", onclick: (event) => {
-        event.stopPropagation();
-        const open = holder.childNodes.length === 0;
-        button.setAttribute("aria-expanded", open);
-        holder.replaceChildren(...(open ? [el("div", {class: "note"}, `${twin.length} of ${plural(code.twin.count, "instruction")} of the instrumented twin`), isaRows(twin, null)] : []));
-      }}, "instrumented twin");
-      head.append(" ", button);
-    }
-    return [head, isaRows(own, counts), holder];
+    return [el("div", {class: "note"}, `${own.length} of ${plural(code.count, "instruction")} of ${shortKernel(kernel)} on ${code.target}, as compiled` + (counts ? ": executions by waves × share of their lanes" : ", without instrumentation")),
+      isaRows(own, counts)];
   });
 }
 
