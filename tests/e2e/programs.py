@@ -87,7 +87,7 @@ class Tests(fade.Test):
                 found[x["variable"]] = (x["size"], x["reads"], x["writes"], x["atomics"])
         self.assertEqual(found["physics::table"], (12000, 0, 3000, 0))
         self.assertEqual(found["factors"], (256, 3000, 0, 0))
-        self.assertEqual(found["counter"], (4, 0, 0, 128))
+        self.assertIn(found["counter"], ((4, 0, 0, 2), (4, 0, 0, 4)))  # one lane of each wave adds for all 128
         self.assertNotIn("never", found)
 
     def test_names_that_are_not_mangled_stay_as_they_are(self):

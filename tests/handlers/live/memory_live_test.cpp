@@ -163,13 +163,14 @@ TEST_F(GoldenKernels, EightByteLdsEvery128BytesMeetsInTwoBanks) {
   expect(memory, Lds{"lds8.take", "load", 8, 1, 64, 4 * 15});
 }
 
-TEST_F(GoldenKernels, AtomicsOnOneAddressWaitForEachOther) {
-  const json memory = kernel("gfx90a", "atomic_one"); // three waves
-  expect(memory, Global{"one.add", "atomic", 4, 3, 192, 6, 3});
+TEST_F(GoldenKernels, AtomicsOnOneAddressAreDoneByOneLaneOfEachWave) {
+  const json memory = kernel("gfx90a", "atomic_one"); // three waves; the compiler combines them
+  expect(memory, Global{"one.add", "atomic", 4, 3, 3, 3, 3});
   const json add = access(memory["global"], "one.add");
-  EXPECT_EQ(add["same_address"], 3 * 63);
+  EXPECT_EQ(add["machine"], "combined");
+  EXPECT_EQ(add["same_address"], 0);
   EXPECT_EQ(add["addresses"], 1);
-  EXPECT_EQ(add["hottest"]["operations"], 192);
+  EXPECT_EQ(add["hottest"]["operations"], 3);
 }
 
 TEST_F(GoldenKernels, AtomicsOnAnAddressEachDoNot) {
