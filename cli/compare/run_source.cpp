@@ -84,7 +84,8 @@ Result<report::RunLog> readRun(const std::string &path, const std::vector<std::s
   if (!isRecording(path)) return report::readRunLog(path);
   std::vector<std::string> words = {"analyze",          path,          "-a",
                                     "MemoryAnalysis",   "BlockCounts", "AccessPatterns",
-                                    "Heatmap:steps=64", "BlockFlow",   "--no-progress"};
+                                    "Heatmap:steps=64", "BlockFlow",   "CacheModel",
+                                    "--no-progress"};
   words.insert(words.end(), selection.begin(), selection.end());
   return linesOf(std::move(words), {}, path);
 }

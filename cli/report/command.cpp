@@ -54,6 +54,12 @@ int makeOutcome(const ReportOptions &options, report::RunLog &log, const Host &h
                 bool with_summary = false) {
   for (const std::string &problem : log.problems)
     complain(fmt::format("{}: {}; the rest is used", options.log, problem));
+  // Before the summary, which uses what it finds in the code objects.
+  report::Json page;
+  const std::string title = options.title.empty() ? options.log : options.title;
+  if (!options.html.empty())
+    page =
+        report::pageData(log, {title, options.code, host.log ? &*host.log : nullptr, options.end});
   if (with_summary)
     fmt::print(stderr, "{}", terminalSummary(log, report::Terminal::of(STDERR_FILENO)));
   bool is_written = true;
@@ -62,12 +68,8 @@ int makeOutcome(const ReportOptions &options, report::RunLog &log, const Host &h
     if (!status) complain(status.error().message());
     is_written = static_cast<bool>(status);
   }
-  if (!options.html.empty()) {
-    const std::string title = options.title.empty() ? options.log : options.title;
-    const auto data =
-        report::pageData(log, {title, options.code, host.log ? &*host.log : nullptr, options.end});
-    is_written = writeFile(options.html, report::htmlPage(data)) && is_written;
-  }
+  if (!options.html.empty())
+    is_written = writeFile(options.html, report::htmlPage(page)) && is_written;
   return is_written ? 0 : 1;
 }
 
@@ -108,6 +110,7 @@ void addNeeds(RunOptions &run, const ReportOptions &outcome) {
     addAnalyzer(run, "BlockCounts", "BlockCounts");
     addAnalyzer(run, "AccessPatterns", "AccessPatterns");
     addAnalyzer(run, "BlockFlow", "BlockFlow");
+    addAnalyzer(run, "CacheModel", "CacheModel");
     addAnalyzer(run, "Placement", "Placement");
     addAnalyzer(run, "UserRecords", "UserRecords");
     if (valueOf(run, "FADE_OBSERVE") == "gpu") addAnalyzer(run, "Hotspots", "Hotspots");

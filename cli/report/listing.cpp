@@ -4,6 +4,7 @@
 #include "codeobj/finder.h"
 #include "codeobj/host_lines.h"
 #include "codeobj/kernel_code.h"
+#include "codeobj/occupancy.h"
 #include "codeobj/source_map.h"
 #include "report/kernel_facts.h"
 
@@ -27,6 +28,22 @@ codeobj::SourceFrame ownPlace(const codeobj::SourceMap &map, uint64_t address) {
   for (const codeobj::SourceFrame &frame : map.stack(address))
     if (!codeobj::isSystemSource(frame.file) && frame.line != 0) return frame;
   return place;
+}
+
+KernelCode factsOf(const codeobj::CodeObject &object, const codeobj::Kernel &kernel) {
+  KernelCode facts;
+  const codeobj::KernelMetadata &says = kernel.metadata;
+  facts.vgprs = says.vgpr_count;
+  facts.sgprs = says.sgpr_count;
+  facts.lds = says.group_segment_fixed_size;
+  facts.scratch = says.private_segment_fixed_size;
+  facts.spilled = says.vgpr_spill_count + says.sgpr_spill_count;
+  if (const auto fit = codeobj::occupancy(object.target(), kernel)) {
+    facts.waves_per_simd = fit->waves_per_simd;
+    facts.most_waves = fit->max_waves;
+    facts.limit = codeobj::to_string(fit->limit);
+  }
+  return facts;
 }
 
 class CodeReader {
@@ -88,6 +105,8 @@ void CodeReader::kernel(const codeobj::CodeObject &object, std::size_t index, ui
   if (!kernel) return problem(kernel.error().message());
   const auto code = codeobj::analyzeKernel(object, *kernel);
   if (!code) return problem(code.error().message());
+  KernelCode &facts = log_.code[number];
+  facts = factsOf(object, *kernel);
   Json instructions = Json::array();
   const auto counted = log_.counts.find(number);
   std::size_t block = 0;
@@ -95,6 +114,7 @@ void CodeReader::kernel(const codeobj::CodeObject &object, std::size_t index, ui
     while (block + 1 < code->blocks.size() && code->blocks[block + 1].first <= i) ++block;
     const codeobj::Instruction &one = code->instructions[i];
     const auto place = map ? ownPlace(*map, one.address) : codeobj::SourceFrame{};
+    if (code->info[i].unit == codeobj::Unit::Valu) ++facts.valu[{place.file, place.line}];
     Json row = {
         one.address - kernel->code_address, one.text,   codeobj::to_string(code->info[i].unit),
         sources_.indexOf(place.file),       place.line, block};

@@ -2,6 +2,7 @@
 
 #include "report/deaths.h"
 #include "report/errors.h"
+#include "report/findings.h"
 #include "report/heat_map.h"
 #include "report/host_side.h"
 #include "report/kernel_facts.h"
@@ -91,6 +92,7 @@ Json accessList(RunLog &log, SourceFiles &sources) {
                    {"wasted", a.wasted},
                    {"conflicts", a.conflicts},
                    {"same_address", a.same_address},
+                   {"machine", a.machine},
                    {"strides", std::move(strides)},
                    {"other_strides", a.other_strides},
                    {"irregular", a.irregular},
@@ -110,6 +112,47 @@ Json lineList(const RunLog &log, SourceFiles &sources) {
     if (place.second != 0)
       out.push_back({sources.indexOf(place.first), place.second, count.executions, count.lanes,
                      count.slots, count.instructions});
+  return out;
+}
+
+/// What is worth changing, most rewarding first.
+Json findingList(const Findings &findings, SourceFiles &sources) {
+  Json out = Json::array();
+  for (const Finding &f : findings.list) {
+    Json places = Json::array();
+    for (const FindingPlace &p : f.places)
+      places.push_back({{"file", sources.indexOf(p.file, true)},
+                        {"line", p.line},
+                        {"column", p.column},
+                        {"op", p.op},
+                        {"cycles", p.cycles}});
+    out.push_back({{"cause", nameOf(f.cause)},
+                   {"kernel", f.kernel},
+                   {"unit", kCostUnitNames[static_cast<std::size_t>(f.unit)]},
+                   {"cycles", f.cycles},
+                   {"bytes", f.bytes},
+                   {"gain", f.gain},
+                   {"counts", f.counts},
+                   {"advice", f.advice},
+                   {"places", std::move(places)}});
+  }
+  return out;
+}
+
+/// Of each kernel: how long it keeps each unit busy, by the model.
+Json costList(const Findings &findings) {
+  Json out = Json::array();
+  for (const KernelCost &cost : findings.kernels) {
+    Json units = Json::object();
+    for (std::size_t u = 0; u < kCostUnitNames.size(); ++u)
+      units[kCostUnitNames[u]] = cost.cycles.cycles[u];
+    out.push_back({{"cycles", cost.cycles.most()},
+                   {"busiest", kCostUnitNames[static_cast<std::size_t>(cost.cycles.busiest())]},
+                   {"units", std::move(units)},
+                   {"bytes", cost.bytes},
+                   {"knows_caches", cost.knows_caches},
+                   {"knows_alu", cost.knows_alu}});
+  }
   return out;
 }
 
@@ -309,6 +352,9 @@ Json pageData(RunLog &log, const PageOptions &options) {
   data["host"] = options.host ? hostData(*options.host, log) : Json();
   data["heat"] = heatMapOf(log);
   data["code"] = codeOf(log, options.code, sources);
+  const Findings findings = findingsOf(log);
+  data["findings"] = findingList(findings, sources);
+  data["costs"] = costList(findings);
   data["errors"] = errorList(log, sources);
   data["checked_dispatches"] = log.checked_dispatches;
   data["files"] = sources.json();

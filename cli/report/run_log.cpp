@@ -47,6 +47,7 @@ private:
   void death(const Json &object);
   void memory(const Json &object);
   void memoryTotal(const Json &object);
+  void cache(const Json &object);
   void blocks(const Json &object);
   void flow(const Json &object);
   void hotspots(const Json &object);
@@ -106,6 +107,7 @@ void Reader::object(const Json &object, const std::string &line) {
   }
   if (type == "memory") return memory(object);
   if (type == "memory_total") return memoryTotal(object);
+  if (type == "cache") return cache(object);
   if (type == "blocks") return blocks(object);
   if (type == "flow") return flow(object);
   if (type == "hotspots") return hotspots(object);
@@ -246,6 +248,12 @@ void Reader::memory(const Json &object) {
   const uint32_t kernel = kernelOf(object);
   const uint64_t id = number(object, "dispatch_id");
   Memory &sum = memory_by_dispatch_[id];
+  if (const auto waves = object.find("waves"); waves != object.end()) {
+    Kernel &of = log_.kernels[kernel];
+    of.waves += number(*waves, "count");
+    of.wave_executions += number(*waves, "executions");
+    of.longest_waves += number(*waves, "most");
+  }
   for (const bool is_lds : {false, true})
     for (const Json &entry : objects(object, is_lds ? "lds" : "global")) {
       Access &access = accessOf(kernel, is_lds, entry);
@@ -256,6 +264,10 @@ void Reader::memory(const Json &object) {
       const uint64_t conflicts = number(entry, "conflicts");
       access.executions += executions;
       access.lanes += number(entry, "lanes");
+      access.slots += number(entry, "lane_slots");
+      access.machine = text(entry, "machine");
+      if (const auto hottest = entry.find("hottest"); hottest != entry.end())
+        access.hottest += number(*hottest, "operations");
       access.total_bytes += number(entry, "total_bytes");
       access.needed += needed;
       access.used += used;
@@ -290,6 +302,21 @@ void Reader::memoryTotal(const Json &object) {
       access.advice = text(entry, "advice");
       access.source = text(entry, "source");
     }
+}
+
+void Reader::cache(const Json &object) {
+  const uint32_t kernel = kernelOf(object);
+  for (const Json &entry : objects(object, "accesses")) {
+    CacheTraffic &traffic = accessOf(kernel, false, entry).cache;
+    traffic.is_known = true;
+    traffic.requests += number(entry, "requests");
+    traffic.l1_hits += number(entry, "l1_hits");
+    traffic.l2_hits += number(entry, "l2_hits");
+    traffic.fetched += number(entry, "fetched");
+    traffic.unused += number(entry, "unused");
+    traffic.written += number(entry, "written");
+    traffic.unwanted += number(entry, "unwanted");
+  }
 }
 
 void Reader::blocks(const Json &object) {
@@ -359,6 +386,13 @@ void Reader::hotspots(const Json &object) {
   counts.wave_size = numberWithin(object, "wave_size", 1, 64);
   counts.dispatches += number(object, "dispatches");
   counts.executions += number(object, "executions");
+  for (const Json &entry : objects(object, "mix"))
+    if (text(entry, "unit") == "valu") {
+      counts.valu += number(entry, "executions");
+      counts.valu_lanes += number(entry, "lanes");
+    }
+  if (const auto bytes = object.find("bytes"); bytes != object.end() && bytes->is_object())
+    counts.scratch_bytes += number(*bytes, "scratch");
   for (const Json &entry : objects(object, "instructions")) {
     InstructionCount &one = counts.instructions[number(entry, "address")];
     one.text = text(entry, "text");

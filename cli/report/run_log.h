@@ -61,6 +61,27 @@ struct Kernel {
   std::string symbol, target; ///< empty if no line tells them
   std::vector<Argument> arguments;
   uint32_t line_size = 128, banks = 32;
+  /// Executions of accesses by each wave: how many waves, of all of them, and of the busiest one in
+  /// each dispatch, summed up.
+  uint64_t waves = 0, wave_executions = 0, longest_waves = 0;
+};
+
+/// What the model of the caches says of an access.
+struct CacheTraffic {
+  bool is_known = false;
+  uint64_t requests = 0, l1_hits = 0, l2_hits = 0;
+  uint64_t fetched = 0, unused = 0, written = 0, unwanted = 0; ///< bytes
+
+  uint64_t moved() const { return fetched + written; }
+  uint64_t useless() const { return unused + unwanted; }
+};
+
+/// What the compiler says a kernel takes, and what that leaves room for.
+struct KernelCode {
+  uint64_t vgprs = 0, sgprs = 0, lds = 0, scratch = 0, spilled = 0;
+  uint64_t waves_per_simd = 0, most_waves = 0;
+  std::string limit;                                         ///< what keeps it from more waves
+  std::map<std::pair<std::string, uint32_t>, uint64_t> valu; ///< instructions by line
 };
 
 /// An access in the source, in all dispatches of its kernel.
@@ -72,7 +93,10 @@ struct Access {
   std::string op;
   uint64_t bytes = 0;
   std::string function, via, advice, source;
-  uint64_t executions = 0, lanes = 0, total_bytes = 0;
+  uint64_t executions = 0, lanes = 0, slots = 0, total_bytes = 0;
+  std::string machine;  ///< how the machine does it, if not as written
+  uint64_t hottest = 0; ///< atomics: operations on the busiest address
+  CacheTraffic cache;   ///< if there was a model of the caches
   uint64_t needed = 0, used = 0, wasted = 0, conflicts = 0, same_address = 0;
   std::map<int64_t, uint64_t> strides;
   uint64_t other_strides = 0, irregular = 0;
@@ -150,6 +174,8 @@ struct KernelCounts {
   std::map<uint64_t, InstructionCount> instructions;        ///< by address in the code object
   std::map<std::string, std::pair<uint64_t, uint64_t>> mix; ///< by unit: executions, lanes
   std::map<std::string, uint64_t> flops, bytes;             ///< by type; by direction
+  uint64_t valu = 0, valu_lanes = 0; ///< of the vector ALU: executions, and lanes in them
+  uint64_t scratch_bytes = 0;
 };
 
 /// A kernel that ran as it is though instrumentation was asked for.
@@ -168,6 +194,7 @@ struct RunLog {
   std::map<std::pair<std::string, uint32_t>, LineCount> counted_lines; ///< by Hotspots
   std::map<uint32_t, KernelCounts> counts;                             ///< by kernel
   std::map<uint32_t, std::vector<UnitWaves>> placements;               ///< by kernel
+  std::map<uint32_t, KernelCode> code; ///< by kernel, once code objects were read
   std::vector<Pattern> patterns;
   std::vector<Json> tables;          ///< of handlers, as they are written
   std::vector<std::string> texts;    ///< lines of handlers

@@ -1,6 +1,7 @@
 #include "report/terminal_summary.h"
 
 #include "fade/kernel_name.h"
+#include "report/findings.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,7 +13,7 @@
 namespace fade::report {
 namespace {
 
-constexpr std::size_t kMostFindings = 5;
+constexpr std::size_t kMostFindings = 5, kMostPlaces = 5;
 
 std::string humanTime(uint64_t ns) {
   const auto value = static_cast<double>(ns);
@@ -33,11 +34,41 @@ std::string fitting(std::string_view text, std::size_t columns) {
   return out;
 }
 
-std::string amountOf(const Access &access) {
-  if (access.op == "atomic" && access.same_address != 0)
-    return fmt::format("{} lanes wait", access.same_address);
-  if (access.is_lds) return fmt::format("{} extra LDS turns", access.conflicts);
-  return fmt::format("{} lines too many", access.wasted);
+/// "12.3k": a number of cycles, which is an estimate.
+std::string roughly(double value) {
+  if (value < 1e4) return fmt::format("{:.0f}", value);
+  if (value < 1e7) return fmt::format("{:.1f}k", value / 1e3);
+  if (value < 1e10) return fmt::format("{:.1f}M", value / 1e6);
+  return fmt::format("{:.1f}G", value / 1e9);
+}
+
+std::string sizeOf(uint64_t bytes) {
+  const auto value = static_cast<double>(bytes);
+  if (bytes < 10 << 10) return fmt::format("{} bytes", bytes);
+  if (bytes < 10 << 20) return fmt::format("{:.1f} KiB", value / 1024);
+  if (bytes < uint64_t{10} << 30) return fmt::format("{:.1f} MiB", value / (1 << 20));
+  return fmt::format("{:.1f} GiB", value / (1 << 30));
+}
+
+std::string placesOf(const Finding &finding) {
+  std::string out;
+  for (std::size_t i = 0; i < finding.places.size() && i < kMostPlaces; ++i) {
+    const FindingPlace &place = finding.places[i];
+    const std::string file = place.file.substr(place.file.rfind('/') + 1);
+    out += fmt::format("{}{}:{}", i == 0 ? "" : ", ", file.empty() ? "unknown" : file, place.line);
+    if (place.column != 0) out += fmt::format(":{}", place.column);
+    if (!place.op.empty()) out += " " + place.op;
+  }
+  if (finding.places.size() > kMostPlaces)
+    out += fmt::format(" and {} more", finding.places.size() - kMostPlaces);
+  return out;
+}
+
+std::string costOf(const Finding &finding) {
+  std::string out = fmt::format("{} cycles of {}", roughly(finding.cycles),
+                                kCostUnitNames[static_cast<std::size_t>(finding.unit)]);
+  if (finding.bytes != 0) out += fmt::format(", {} moved for nothing", sizeOf(finding.bytes));
+  return out + ": " + finding.counts;
 }
 
 std::string firstLine(const RunLog &log) {
@@ -120,25 +151,25 @@ std::string terminalSummary(const RunLog &log, const Terminal &terminal) {
   for (const std::string &note : log.notes) out += note + '\n';
   if (log.accesses.empty()) return out;
   out += fitting(memoryLine(log), columns) + '\n';
-  std::vector<const Access *> worst;
-  for (const Access &access : log.accesses)
-    if (access.waste() != 0) worst.push_back(&access);
-  std::ranges::sort(worst, [](const Access *a, const Access *b) {
-    if (a->waste() != b->waste()) return a->waste() > b->waste();
-    return std::tie(a->file, a->line, a->column) < std::tie(b->file, b->line, b->column);
-  });
-  for (std::size_t i = 0; i < worst.size() && i < kMostFindings; ++i) {
-    const Access &access = *worst[i];
-    const std::string amount = fmt::format("  {:<26}", amountOf(access));
-    const std::string file = access.file.substr(access.file.rfind('/') + 1);
-    const std::string place = fmt::format("{}:{}:{}  {} in ", file.empty() ? "unknown" : file,
-                                          access.line, access.column, access.op);
-    const std::size_t used = amount.size() + place.size();
-    const std::string kernel =
-        shortKernelName(log.kernels[access.kernel].name, columns > used ? columns - used : 12);
-    out += paint("33", amount) +
-           fitting(place + kernel, columns - std::min(columns, amount.size())) + '\n';
+  const Findings findings = findingsOf(log);
+  for (std::size_t i = 0; i < findings.list.size() && i < kMostFindings; ++i) {
+    const Finding &finding = findings.list[i];
+    const std::string gain = finding.gain < 0.005
+                                 ? std::string("little by itself")
+                                 : fmt::format("up to {:.0f}%", 100 * finding.gain);
+    const std::string head =
+        fmt::format("{}. {}, {} to gain in ", i + 1, nameOf(finding.cause), gain);
+    out += paint("33", head) +
+           shortKernelName(log.kernels[finding.kernel].name,
+                           columns > head.size() ? columns - head.size() : 12) +
+           '\n';
+    for (const std::string &line : {placesOf(finding), costOf(finding)})
+      if (!line.empty()) out += "   " + fitting(line, columns - 3) + '\n';
   }
+  if (findings.list.size() > kMostFindings)
+    out += fmt::format("and {} more findings\n", findings.list.size() - kMostFindings);
+  out += findings.list.empty() ? "nothing to gain from memory accesses, by the model of the GPU\n"
+                               : "cycles and gains are those of a model; counts are exact\n";
   return out;
 }
 

@@ -124,11 +124,11 @@ constexpr uint64_t kMany = UINT64_MAX; ///< bytes of records
 TEST_F(Rings, FewRecordsTakeASmallRingAndNeverWait) {
   RingPool &rings = pool(std::chrono::hours(1));
   for (int i = 0; i < 1000; ++i) {
-    HsaRing *ring = rings.take(1000, 0);
+    HsaRing *ring = rings.take(1000, {});
     ASSERT_NE(ring, nullptr);
     EXPECT_EQ(ring->capacity(), kSmall);
   }
-  EXPECT_EQ(rings.take(kSmall, 0)->capacity(), kLarge);
+  EXPECT_EQ(rings.take(kSmall, {})->capacity(), kLarge);
 }
 
 TEST_F(Rings, ManyDispatchesInFlightAllGetLargeRings) {
@@ -148,7 +148,7 @@ TEST_F(Rings, ManyDispatchesInFlightAllGetLargeRings) {
     }
   });
   for (int i = 0; i < 200; ++i) {
-    HsaRing *ring = rings.take(kMany, 0);
+    HsaRing *ring = rings.take(kMany, {});
     ASSERT_NE(ring, nullptr);
     EXPECT_EQ(ring->capacity(), kLarge) << i;
     const std::lock_guard lock(mutex);
@@ -161,10 +161,10 @@ TEST_F(Rings, ManyDispatchesInFlightAllGetLargeRings) {
 TEST_F(Rings, WhatCannotWaitGetsASmallRing) {
   RingPool &rings = pool(std::chrono::seconds(1));
   std::vector<HsaRing *> large;
-  HsaRing *ring = rings.take(kMany, 0);
+  HsaRing *ring = rings.take(kMany, {});
   while (ring && ring->capacity() == kLarge) {
     large.push_back(ring);
-    ring = rings.take(kMany, 0);
+    ring = rings.take(kMany, {});
   }
   ASSERT_GE(large.size(), 4u);
   ASSERT_NE(ring, nullptr);
@@ -173,7 +173,7 @@ TEST_F(Rings, WhatCannotWaitGetsASmallRing) {
   recycle(*ring);
   const auto before = std::chrono::steady_clock::now();
   for (int i = 0; i < 100; ++i) {
-    HsaRing *next = rings.take(kMany, 0);
+    HsaRing *next = rings.take(kMany, {});
     ASSERT_NE(next, nullptr);
     EXPECT_EQ(next->capacity(), kSmall);
     recycle(*next);
@@ -181,7 +181,7 @@ TEST_F(Rings, WhatCannotWaitGetsASmallRing) {
   // If each of them waited, it would be 100 seconds.
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(60));
   recycle(*large.back());
-  EXPECT_EQ(rings.take(kMany, 0)->capacity(), kLarge);
+  EXPECT_EQ(rings.take(kMany, {})->capacity(), kLarge);
 }
 
 const fade_control &controlOf(const HsaRing &ring) {
@@ -190,31 +190,31 @@ const fade_control &controlOf(const HsaRing &ring) {
 
 TEST_F(Rings, ARingCountsWhatItWasTakenFor) {
   RingPool &rings = pool(std::chrono::milliseconds(1));
-  HsaRing *ring = rings.take(kMany, 0);
+  HsaRing *ring = rings.take(kMany, {});
   ASSERT_NE(ring, nullptr);
   EXPECT_EQ(controlOf(*ring).counters, 0u);
   ring->giveBackUnused();
-  ASSERT_EQ(rings.take(kMany, 10), ring);
+  ASSERT_EQ(rings.take(kMany, {10, {}}), ring);
   EXPECT_NE(controlOf(*ring).counters, 0u);
 }
 
 TEST_F(Rings, ARingThatCouldNotBePreparedIsPreparedTheNextTime) {
   for (const int copies : {0, 1}) { // of the counters, of the control block
     RingPool &rings = pool(std::chrono::milliseconds(1));
-    HsaRing *ring = rings.take(kMany, 0);
+    HsaRing *ring = rings.take(kMany, {});
     ASSERT_NE(ring, nullptr);
     ring->giveBackUnused();
     hsa.copies_until_failure = copies;
-    EXPECT_EQ(rings.take(kMany, 10), nullptr);
+    EXPECT_EQ(rings.take(kMany, {10, {}}), nullptr);
     hsa.copies_until_failure = -1;
-    ASSERT_EQ(rings.take(kMany, 10), ring);
+    ASSERT_EQ(rings.take(kMany, {10, {}}), ring);
     EXPECT_NE(controlOf(*ring).counters, 0u) << "the kernel would count at address 0";
   }
 }
 
 TEST_F(Rings, MemoryOfARingHasGuards) {
   RingPool &rings = pool(std::chrono::milliseconds(1));
-  HsaRing *ring = rings.take(kMany, 10);
+  HsaRing *ring = rings.take(kMany, {10, {}});
   ASSERT_NE(ring, nullptr);
   const auto control =
       distances(hsa, reinterpret_cast<void *>(ring->controlAddress()), sizeof(fade_control));
@@ -230,7 +230,7 @@ TEST_F(Rings, MemoryOfARingHasGuards) {
 
 TEST_F(Rings, ADamagedControlBlockIsNamedWithTheNearestAllocation) {
   RingPool &rings = pool(std::chrono::milliseconds(1));
-  HsaRing *ring = rings.take(kMany, 0);
+  HsaRing *ring = rings.take(kMany, {});
   auto *device = reinterpret_cast<fade_control *>(ring->controlAddress());
   const uint64_t at = ring->controlAddress();
   allocations.add(reinterpret_cast<void *>(at - 10'000), 4096, 1, false);
@@ -247,7 +247,7 @@ TEST_F(Rings, ADamagedControlBlockIsNamedWithTheNearestAllocation) {
                         "the end of allocation 1 (4096 bytes at {:#x})",
                         at + offsetof(fade_control, tail), at - 10'000));
   EXPECT_TRUE(ring->recycle());
-  ring = rings.take(kMany, 0);
+  ring = rings.take(kMany, {});
   EXPECT_TRUE(ring->fetchControl());
   EXPECT_EQ(ring->damage(), "") << "the next dispatch begins with a control block that is whole";
   device->reserved_3[28] = 7;

@@ -56,6 +56,17 @@ class Report(Run):
         self.assertIn((number("out[x * n + y] ="), "store", "global"), first)
         self.assertIn((number("atomicAdd"), "atomic", "global"), first)
 
+    def test_findings_are_of_all_kinds_and_ranked_by_what_there_is_to_gain(self):
+        findings, kernels = self.page["findings"], self.page["kernels"]
+        found = {(f["cause"], kernels[f["kernel"]]["name"].split("(")[0]) for f in findings}
+        for one in (("bank conflicts", "transpose_tiled"), ("scattered access", "transpose_naive"), ("divergence", "collatz"),
+                    ("atomics on one address in a wave", "histogram")):
+            self.assertIn(one, found)
+        worth = [f["gain"] * self.page["costs"][f["kernel"]]["cycles"] for f in findings]
+        self.assertEqual(worth, sorted(worth, reverse=True))
+        for f in findings:
+            self.assertTrue(f["counts"] and f["advice"], f)
+
     def test_accesses_are_the_sums_of_the_memory_lines(self):
         for key, name in (("needed", "lines_needed"), ("used", "lines_used"), ("executions", "executions"), ("lanes", "lanes")):
             expected = sum(a[name] for line in self.of("memory") for a in line["global"])
@@ -273,13 +284,16 @@ class Surroundings(Run):
         self.assertIn("\x1b[1m", text)
         plain = re.sub(r"\x1b\[\d+m", "", text).replace("\r", "").splitlines()
         self.assertLessEqual(max(map(len, plain)), 80)
-        self.assertTrue(any(re.search(r"extra LDS turns +showcase.hip:\d+:\d+  load in transpose_tiled", line) for line in plain), plain)
+        at = next(i for i, line in enumerate(plain) if re.search(r"^\d\. bank conflicts, .* to gain in transpose_tiled", line))
+        self.assertRegex(plain[at + 1], r"^   showcase.hip:\d+:\d+ load")
+        self.assertRegex(plain[at + 2], r"^   \d+ cycles of LDS: 62 extra LDS turns per execution")
 
     def test_a_pipe_gets_the_same_without_colour(self):
         done = self.run_probe("--gpu", "gfx90a", "--report", "out.html", "--", SHOWCASE, "32", "1")
         self.assertNotIn("\x1b", done.stderr)
         self.assertIn("5 dispatches, 4 instrumented", done.stderr)
-        self.assertIn("lines too many", done.stderr)
+        self.assertRegex(done.stderr, r"\d\. scattered access, .* to gain in transpose_naive")
+        self.assertIn("cycles and gains are those of a model; counts are exact", done.stderr)
 
     def test_a_signal_goes_on_to_the_application_and_comes_back_as_its_end(self):
         process = subprocess.Popen([PROBE, "--gpu", "gfx90a", "--report", "out.html", "--", "sh", "-c", "echo up; exec sleep 60"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

@@ -22,6 +22,8 @@ function findingsPanel() {
           return meter(efficiency(a.needed, a.used));
         }},
     ]});
-  return el("div", {}, table.node,
+  return el("div", {}, data.findings.length ? [el("h2", {}, "Worth changing"), findingCards(data.findings.slice(0, 50)),
+    el("p", {class: "keys"}, "Cycles and gains are those of a model: each unit is taken for busy without a break, and a kernel for as long as its busiest unit. Counts are exact. A gain supposes that what stands above is mended, too."),
+    el("h2", {}, "All accesses")] : null, table.node,
     el("p", {class: "keys"}, "Waste is cache lines used beyond those the lanes' bytes would fill, extra turns in LDS because lanes meet in a bank, and atomics that find another lane at their address. Enter opens the source."));
 }

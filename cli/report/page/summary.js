@@ -61,9 +61,22 @@ function problemList() {
 }
 
 function topFindings() {
-  const found = data.accesses.filter((access) => wasteOf(access) > 0).slice(0, 3);
-  if (found.length === 0) return data.accesses.length ? el("p", {class: "empty"}, isPartial() ? "No access that was recorded wastes anything; not all of them were." : "No access wastes anything.") : null;
-  return [el("h2", {}, "Look here first"), el("div", {class: "card"}, found.map((access) => findingButton(access, () => openSource(access.file, access.line))))];
+  if (data.findings.length === 0) return data.accesses.length ? el("p", {class: "empty"}, isPartial() ? "Nothing to gain from the accesses that were recorded, by the model of the GPU; not all of them were." : "Nothing to gain from memory accesses, by the model of the GPU.") : null;
+  return [el("h2", {}, "Look here first"), findingCards(data.findings.slice(0, 3))];
+}
+
+/// What is worth changing: cause, places, cost in cycles and bytes, and what to do.
+function findingCards(findings) {
+  const gain = (f) => f.gain < 0.005 ? "little to gain by itself" : `up to ${percent(f.gain)} to gain`;
+  return el("div", {class: "card"}, findings.map((f) => {
+    const first = f.places.find((p) => p.file >= 0);
+    const places = f.places.slice(0, 6).map((p) => `${place(p)}${p.op ? " " + p.op : ""}`).join(", ") + (f.places.length > 6 ? ` and ${count(f.places.length - 6)} more` : "");
+    return el("button", {type: "button", class: "finding", onclick: () => { if (first) openSource(first.file, first.line); }},
+      el("span", {class: "where"}, [shortKernel(f.kernel), f.cause, places].filter(Boolean).join(" · ")),
+      el("span", {class: "amount"}, gain(f)),
+      first && sourceLine(first.file, first.line) ? el("pre", {}, sourceLine(first.file, first.line).trim()) : null,
+      el("span", {class: "advice"}, `${brief(Math.round(f.cycles))} cycles of ${f.unit}${f.bytes ? `, ${bytes(f.bytes)} moved for nothing` : ""}: ${f.counts}. ${f.advice}`));
+  }));
 }
 
 function findingButton(access, act) {

@@ -1,0 +1,332 @@
+#include "report/findings.h"
+
+#include "report/kernel_cost.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace fade::report {
+namespace {
+
+/// Less than this share of a kernel is nothing to gain.
+constexpr double kLeastGain = 0.02;
+/// A unit that is so busy without being the busiest may still be in the way, for units do not work
+/// side by side as well as the model has it.
+constexpr double kNearlyBusiest = 0.25;
+
+/// A finding, and what mending it would take off each unit.
+struct Candidate {
+  Finding finding;
+  UnitCycles saved;
+};
+
+std::string mean(uint64_t sum, uint64_t n) {
+  if (n == 0) return "0";
+  return sum % n == 0 ? std::to_string(sum / n)
+                      : fmt::format("{:.1f}", static_cast<double>(sum) / static_cast<double>(n));
+}
+
+/// The stride of most executions; nothing if there is none.
+std::optional<int64_t> strideOf(const Access &access) {
+  std::optional<int64_t> best;
+  uint64_t most = access.executions / 2;
+  for (const auto &[stride, executions] : access.strides)
+    if (executions > most) {
+      most = executions;
+      best = stride;
+    }
+  return best;
+}
+
+/// An order for what is worth the same.
+bool isBefore(const Finding &a, const Finding &b) {
+  const auto key = [](const Finding &f) {
+    const FindingPlace first = f.places.empty() ? FindingPlace{} : f.places.front();
+    return std::tuple(f.kernel, f.cause, first.file, first.line, first.column);
+  };
+  return key(a) < key(b);
+}
+
+class Finder {
+public:
+  explicit Finder(const RunLog &log) : log_(log), work_(workOf(log)) {}
+  Findings run();
+
+private:
+  using Key = std::tuple<uint32_t, Finding::Cause, std::optional<int64_t>>;
+
+  void access(const Access &access);
+  void scattered(const Access &access);
+  void conflicts(const Access &access);
+  void atomics(const Access &access);
+  void divergence(uint32_t kernel);
+  void waiting(uint32_t kernel);
+  void spills(uint32_t kernel);
+  Candidate &candidate(const Key &key) {
+    Candidate &one = candidates_[key];
+    one.finding.kernel = std::get<0>(key);
+    one.finding.cause = std::get<1>(key);
+    return one;
+  }
+  /// Adds a place to the finding for all accesses of that kind.
+  Candidate &placed(const Access &access, Finding::Cause cause, double cycles);
+  void rank(uint32_t kernel, std::vector<Candidate *> &of_kernel, Findings &out) const;
+
+  const RunLog &log_;
+  std::vector<KernelWork> work_;
+  std::map<Key, Candidate> candidates_;
+};
+
+Candidate &Finder::placed(const Access &access, Finding::Cause cause, double cycles) {
+  Candidate &one = candidate({access.kernel, cause, strideOf(access)});
+  Finding &finding = one.finding;
+  // The advice and the counts are those of the most expensive place.
+  const bool is_worst = std::ranges::none_of(
+      finding.places, [&](const FindingPlace &place) { return place.cycles >= cycles; });
+  finding.places.push_back({access.file, access.line, access.column, access.op, cycles});
+  if (is_worst) {
+    finding.advice = access.advice;
+    finding.counts = access.is_lds
+                         ? fmt::format("{} extra LDS turns per execution",
+                                       mean(access.conflicts, access.executions))
+                         : fmt::format("{} cache lines per execution where {} would do",
+                                       mean(access.used, access.executions),
+                                       mean(access.used - std::min(access.wasted, access.used),
+                                            access.executions));
+  }
+  return one;
+}
+
+void Finder::scattered(const Access &access) {
+  const KernelWork &work = work_[access.kernel];
+  if (access.machine == "scalar") return;
+  const LinesOfL1 lines = linesOfL1(access, log_.kernels[access.kernel], work.rates);
+  const auto cyclesOf = [&](uint64_t wanted) {
+    return work.perUnit(work.rates.vectorMemoryCycles(access.executions, work.wave_size, wanted));
+  };
+  const double pipe = access.wasted == 0 ? 0 : cyclesOf(lines.wanted) - cyclesOf(lines.needed);
+  const uint64_t useless = access.cache.useless();
+  const double memory = work.memoryCycles(useless);
+  if (pipe <= 0 && memory <= 0) return;
+  Candidate &one = placed(access, Finding::Cause::scattered, std::max(pipe, memory));
+  one.saved[CostUnit::vector_memory] += pipe;
+  one.saved[CostUnit::memory] += memory;
+  one.finding.bytes += useless;
+}
+
+void Finder::conflicts(const Access &access) {
+  if (access.conflicts == 0) return;
+  const double cycles = work_[access.kernel].perUnit(static_cast<double>(access.conflicts));
+  placed(access, Finding::Cause::conflicts, cycles).saved[CostUnit::lds] += cycles;
+}
+
+void Finder::atomics(const Access &access) {
+  const KernelWork &work = work_[access.kernel];
+  if (access.same_address * 2 > access.lanes) {
+    // In LDS they take turns; in L2 all lanes of all waves come one after the other.
+    const double share =
+        static_cast<double>(access.same_address) / static_cast<double>(access.lanes);
+    const double cycles = access.is_lds ? work.perUnit(static_cast<double>(access.same_address))
+                                        : share * static_cast<double>(access.hottest);
+    Candidate &one = placed(access, Finding::Cause::same_address, cycles);
+    one.saved[access.is_lds ? CostUnit::lds : CostUnit::atomics] += cycles;
+    one.finding.counts = fmt::format("{} of {} lanes find another one at their address",
+                                     access.same_address, access.lanes);
+    return;
+  }
+  if (access.is_lds || access.hottest * 2 <= access.lanes || access.executions < 2) return;
+  const double groups = std::max(static_cast<double>(work.waves) / 4, 1.0);
+  const double cycles = std::max(static_cast<double>(access.hottest) - groups, 0.0);
+  Candidate &one = placed(access, Finding::Cause::hot_address, cycles);
+  one.saved[CostUnit::atomics] += cycles;
+  one.finding.counts =
+      fmt::format("{} operations on one address, one after the other", access.hottest);
+  if (one.finding.advice.empty())
+    one.finding.advice = "Collect in LDS and let each workgroup do one atomic.";
+}
+
+void Finder::access(const Access &access) {
+  if (access.executions == 0) return;
+  if (access.op == "atomic") atomics(access);
+  if (access.is_lds)
+    conflicts(access);
+  else
+    scattered(access);
+}
+
+/// Lanes that stand by while others of their wave work.
+void Finder::divergence(uint32_t kernel) {
+  const KernelWork &work = work_[kernel];
+  const double cycles = work.cost.cycles[CostUnit::vector_alu];
+  if (cycles == 0) return;
+  const double idle = work.idle_lanes;
+  std::vector<FindingPlace> places;
+  if (const auto flow = log_.flows.find(kernel); flow != log_.flows.end())
+    for (const auto &[id, block] : flow->second.blocks) {
+      const uint64_t slots = block.executions * flow->second.wave_size;
+      if (slots == 0 || block.lanes * 10 > slots * 9 || block.line == 0) continue;
+      places.push_back(
+          {block.file, block.line, 0, "",
+           static_cast<double>(slots - block.lanes) / static_cast<double>(flow->second.wave_size)});
+    }
+  if (idle < 0.1) return;
+  Candidate &one = candidate({kernel, Finding::Cause::divergence, {}});
+  one.saved[CostUnit::vector_alu] = cycles * idle;
+  one.finding.places = std::move(places);
+  one.finding.counts =
+      fmt::format("{:.0f}% of the lanes of the vector ALU are active", 100 * (1 - idle));
+  one.finding.advice =
+      "Let the lanes of a wave take the same way: branch on what is the same for a "
+      "whole wave, or sort the work so that lanes with the same way are "
+      "neighbours.";
+}
+
+/// Too few waves to hide how long loads take, or one wave that all others wait for.
+void Finder::waiting(uint32_t kernel) {
+  KernelWork &work = work_[kernel];
+  if (work.missed_loads == 0) return;
+  const Kernel &of = log_.kernels[kernel];
+  const double available = work.wavesForEachUnit();
+  double resident = std::min<double>(available, work.rates.waves_per_unit);
+  if (const auto code = log_.code.find(kernel);
+      code != log_.code.end() && code->second.waves_per_simd != 0) {
+    const KernelCode &facts = code->second;
+    const double now =
+        std::min(available, static_cast<double>(facts.waves_per_simd * work.rates.simds));
+    const double could =
+        std::min(available, static_cast<double>(facts.most_waves * work.rates.simds));
+    resident = now;
+    if (could > now && facts.limit != "waves") {
+      Candidate &one = candidate({kernel, Finding::Cause::occupancy, {}});
+      one.saved[CostUnit::latency] = work.waitWith(now) - work.waitWith(could);
+      one.finding.counts =
+          fmt::format("{} of {} waves per SIMD, limited by {} ({} VGPRs, {} bytes of LDS)",
+                      facts.waves_per_simd, facts.most_waves, facts.limit, facts.vgprs, facts.lds);
+      one.finding.advice =
+          facts.limit == "lds" ? "Use less LDS in a workgroup, or larger workgroups that share it."
+          : facts.limit == "workgroup"
+              ? "Choose a workgroup size that fills the SIMDs."
+              : "Use fewer registers: __launch_bounds__, smaller tiles, less unrolling.";
+    }
+  }
+  double &wait = work.cost.cycles[CostUnit::latency];
+  wait = work.waitWith(resident);
+  if (of.waves == 0 || of.longest_waves == 0) return;
+  const double average = static_cast<double>(of.wave_executions) / static_cast<double>(of.waves);
+  const double longest = static_cast<double>(of.longest_waves) /
+                         static_cast<double>(std::max<uint64_t>(work.dispatches, 1));
+  const double tail = work.rates.waitingCycles(static_cast<double>(of.longest_waves));
+  if (longest < 2 * average || tail <= wait) return;
+  Candidate &one = candidate({kernel, Finding::Cause::uneven, {}});
+  one.saved[CostUnit::latency] =
+      tail -
+      std::max(wait, work.rates.waitingCycles(average * static_cast<double>(work.dispatches)));
+  wait = tail;
+  one.finding.counts =
+      fmt::format("the busiest wave makes {:.0f} accesses, the average {:.1f}", longest, average);
+  one.finding.advice = "Share the work out more evenly: split long items among several lanes or "
+                       "waves, or let waves fetch the next item when they are done.";
+}
+
+void Finder::spills(uint32_t kernel) {
+  const auto code = log_.code.find(kernel);
+  if (code == log_.code.end() || code->second.scratch == 0) return;
+  KernelWork &work = work_[kernel];
+  const KernelCode &facts = code->second;
+  const auto counts = log_.counts.find(kernel);
+  const bool is_counted = counts != log_.counts.end();
+  // Not counted: each lane stores and loads it once, at least.
+  const uint64_t bytes =
+      is_counted ? counts->second.scratch_bytes : work.waves * work.wave_size * facts.scratch * 2;
+  if (bytes == 0) return;
+  const double cycles = work.perUnit(static_cast<double>(bytes) / work.rates.l1_line);
+  work.cost.cycles[CostUnit::vector_memory] += cycles;
+  Candidate &one = candidate({kernel, Finding::Cause::spills, {}});
+  one.saved[CostUnit::vector_memory] = cycles;
+  one.finding.counts =
+      fmt::format("{} bytes of scratch per lane, {} spilled registers, {} {} bytes", facts.scratch,
+                  facts.spilled, is_counted ? "counted" : "at least", bytes);
+  one.finding.advice =
+      facts.spilled != 0
+          ? "Use fewer registers at a time: smaller tiles, less unrolling, a larger limit in "
+            "__launch_bounds__."
+          : "An array is indexed by what is known only at run time, so it is in memory: unroll the "
+            "loop around it, or put it into LDS.";
+}
+
+/// The most expensive first, and each by what it adds to those before it.
+void Finder::rank(uint32_t kernel, std::vector<Candidate *> &of_kernel, Findings &out) const {
+  UnitCycles now = work_[kernel].cost.cycles;
+  const double all = now.most();
+  if (all <= 0) return;
+  std::ranges::sort(of_kernel, [](const Candidate *a, const Candidate *b) {
+    const double x = a->saved.most(), y = b->saved.most();
+    return x != y ? x > y : isBefore(a->finding, b->finding);
+  });
+  for (Candidate *one : of_kernel) {
+    Finding &finding = one->finding;
+    // The unit that matters most, of those it keeps busy.
+    double most = -1;
+    for (std::size_t u = 0; u < one->saved.cycles.size(); ++u) {
+      const double saved = one->saved.cycles[u];
+      const double weight = saved == 0 ? -1 : saved * now.cycles[u];
+      if (weight > most) {
+        most = weight;
+        finding.unit = static_cast<CostUnit>(u);
+      }
+    }
+    finding.cycles = one->saved[finding.unit];
+    const double before = now.most(), was_busy = now[finding.unit];
+    for (std::size_t u = 0; u < now.cycles.size(); ++u)
+      now.cycles[u] = std::max(now.cycles[u] - one->saved.cycles[u], 0.0);
+    finding.gain = (before - now.most()) / all;
+    const bool is_in_the_way =
+        finding.cycles >= kLeastGain * all && was_busy >= kNearlyBusiest * before;
+    if (finding.gain < kLeastGain && !is_in_the_way) continue;
+    std::ranges::sort(finding.places, [](const FindingPlace &a, const FindingPlace &b) {
+      if (a.cycles != b.cycles) return a.cycles > b.cycles;
+      return std::tie(a.file, a.line, a.column) < std::tie(b.file, b.line, b.column);
+    });
+    out.list.push_back(finding);
+  }
+}
+
+Findings Finder::run() {
+  for (const Access &one : log_.accesses) access(one);
+  std::map<uint32_t, std::vector<Candidate *>> by_kernel;
+  for (uint32_t k = 0; k < work_.size(); ++k) {
+    divergence(k);
+    waiting(k);
+    spills(k);
+  }
+  for (auto &[key, one] : candidates_) by_kernel[one.finding.kernel].push_back(&one);
+  Findings out;
+  for (auto &[kernel, of_kernel] : by_kernel) rank(kernel, of_kernel, out);
+  for (const KernelWork &work : work_) out.kernels.push_back(work.cost);
+  const auto reward = [&](const Finding &f) {
+    return std::tuple(f.gain * out.kernels[f.kernel].cycles.most(), f.cycles);
+  };
+  std::ranges::sort(out.list, [&](const Finding &a, const Finding &b) {
+    const auto x = reward(a), y = reward(b);
+    return x != y ? x > y : isBefore(a, b);
+  });
+  return out;
+}
+
+} // namespace
+
+const char *nameOf(Finding::Cause cause) {
+  static constexpr std::array<const char *, 8> kNames = {"scattered access",
+                                                         "bank conflicts",
+                                                         "atomics on one address in a wave",
+                                                         "atomics of all waves on one address",
+                                                         "divergence",
+                                                         "low occupancy",
+                                                         "uneven waves",
+                                                         "scratch memory"};
+  return kNames[static_cast<std::size_t>(cause)];
+}
+
+Findings findingsOf(const RunLog &log) { return Finder(log).run(); }
+
+} // namespace fade::report

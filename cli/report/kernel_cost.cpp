@@ -1,0 +1,126 @@
+#include "report/kernel_cost.h"
+
+#include <algorithm>
+
+namespace fade::report {
+namespace {
+
+/// Instructions of the vector ALU, and those that would do if all lanes of each took part.
+struct Alu {
+  double executions = 0, lanes = 0;
+};
+
+/// Going by how often lines ran, and how many instructions each has in the code.
+Alu estimatedAlu(const RunLog &log, uint32_t kernel) {
+  Alu alu;
+  const auto code = log.code.find(kernel);
+  const auto flow = log.flows.find(kernel);
+  if (code == log.code.end() || flow == log.flows.end()) return alu;
+  for (const auto &[place, instructions] : code->second.valu) {
+    // The instructions of a line are shared out among the blocks that hold a part of it.
+    uint64_t blocks = 0, executions = 0, lanes = 0;
+    for (const auto &[id, block] : flow->second.blocks) {
+      if (std::ranges::find(block.lines, place) == block.lines.end()) continue;
+      ++blocks;
+      executions += block.executions;
+      lanes += block.lanes;
+    }
+    if (blocks == 0) continue;
+    const double each = static_cast<double>(instructions) / static_cast<double>(blocks);
+    alu.executions += each * static_cast<double>(executions);
+    alu.lanes += each * static_cast<double>(lanes);
+  }
+  return alu;
+}
+
+void addAlu(const RunLog &log, uint32_t kernel, KernelWork &work) {
+  Alu alu = estimatedAlu(log, kernel);
+  if (const auto counts = log.counts.find(kernel);
+      counts != log.counts.end() && counts->second.valu != 0) {
+    alu.executions = static_cast<double>(counts->second.valu);
+    alu.lanes = static_cast<double>(counts->second.valu_lanes);
+  }
+  work.cost.knows_alu = alu.executions != 0;
+  if (alu.executions != 0)
+    work.idle_lanes = std::max(1 - alu.lanes / (alu.executions * work.wave_size), 0.0);
+  work.cost.cycles[CostUnit::vector_alu] = work.perUnit(alu.executions / work.rates.valu_per_cycle);
+}
+
+void addDispatches(const RunLog &log, std::vector<KernelWork> &all) {
+  for (const Dispatch &d : log.dispatches) {
+    if (!d.has_memory && !log.counts.contains(d.kernel)) continue;
+    KernelWork &work = all[d.kernel];
+    uint64_t groups = 1, items = 1;
+    for (std::size_t i = 0; i < 3; ++i) {
+      const uint64_t size = std::max<uint64_t>(d.workgroup[i], 1);
+      groups *= std::max<uint64_t>((d.grid[i] + size - 1) / size, 1);
+      items *= size;
+    }
+    ++work.dispatches;
+    work.waves += groups * ((items + work.wave_size - 1) / work.wave_size);
+    work.units += static_cast<double>(std::min<uint64_t>(groups, work.rates.units));
+  }
+  for (KernelWork &work : all)
+    if (work.dispatches != 0)
+      work.units = std::max((work.units - 1) / static_cast<double>(work.dispatches), 1.0);
+}
+
+} // namespace
+
+LinesOfL1 linesOfL1(const Access &access, const Kernel &kernel, const CostRates &rates) {
+  const uint64_t parts = std::max<uint64_t>(kernel.line_size / rates.l1_line, 1);
+  LinesOfL1 lines;
+  lines.wanted = access.cache.is_known ? access.cache.requests : access.used * parts;
+  lines.needed = std::min(lines.wanted, (access.total_bytes + rates.l1_line - 1) / rates.l1_line);
+  return lines;
+}
+
+std::vector<KernelWork> workOf(const RunLog &log) {
+  std::vector<KernelWork> all(log.kernels.size());
+  for (uint32_t k = 0; k < all.size(); ++k) {
+    const Kernel &kernel = log.kernels[k];
+    all[k].rates = CostRates::of(kernel.target);
+    if (const GpuInfo *gpu = findGpu(kernel.target))
+      all[k].wave_size = std::max<uint32_t>(gpu->unit.smallest_wave, 1);
+  }
+  addDispatches(log, all);
+  for (const Access &access : log.accesses) {
+    KernelWork &work = all[access.kernel];
+    UnitCycles &cycles = work.cost.cycles;
+    if (access.executions != 0 && access.slots != 0)
+      work.wave_size =
+          static_cast<uint32_t>(std::min<uint64_t>(access.slots / access.executions, 64));
+    if (access.is_lds) {
+      // A turn delivers 128 bytes.
+      const double turns = std::max(static_cast<double>(access.executions),
+                                    static_cast<double>(access.total_bytes) / 128.0);
+      cycles[CostUnit::lds] += work.perUnit(turns + static_cast<double>(access.conflicts));
+      continue;
+    }
+    const LinesOfL1 lines = linesOfL1(access, log.kernels[access.kernel], work.rates);
+    if (access.machine != "scalar")
+      cycles[CostUnit::vector_memory] += work.perUnit(
+          work.rates.vectorMemoryCycles(access.executions, work.wave_size, lines.wanted));
+    if (access.op == "load" && access.machine != "scalar") {
+      const double missing = access.cache.requests == 0
+                                 ? 1
+                                 : 1 - static_cast<double>(access.cache.l1_hits) /
+                                           static_cast<double>(access.cache.requests);
+      work.missed_loads += static_cast<uint64_t>(missing * static_cast<double>(access.executions));
+    }
+    if (access.cache.is_known) {
+      work.cost.knows_caches = true;
+      work.cost.bytes += access.cache.moved();
+    }
+    if (access.op == "atomic")
+      cycles[CostUnit::atomics] =
+          std::max(cycles[CostUnit::atomics], static_cast<double>(access.hottest));
+  }
+  for (uint32_t k = 0; k < all.size(); ++k) {
+    all[k].cost.cycles[CostUnit::memory] = all[k].memoryCycles(all[k].cost.bytes);
+    addAlu(log, k, all[k]);
+  }
+  return all;
+}
+
+} // namespace fade::report
