@@ -59,7 +59,6 @@ ByLine judge(const std::vector<Execution> &executions, const Data &data,
     else
       sum.lines += linesOfPieces(access, one.size, model.line, distinct).used;
   }
-  std::erase_if(out, [](const auto &entry) { return entry.second == Judged{}; });
   return out;
 }
 
@@ -100,14 +99,19 @@ ByLine withoutLines(const ByLine &account) {
   return out;
 }
 
-// Loads on lines that only have an atomic, if we go by the records.
+// Without loads that the records do not have, where there are atomics in the same memory. The line
+// of the load may be another one than that of the atomic.
 ByLine withoutLoadsBeforeSwaps(const ByLine &machine, const ByLine &twin) {
-  ByLine out = machine;
+  std::set<Space> with_atomics;
   for (const auto &[key, sum] : twin)
-    if (std::get<1>(key) == Kind::atomic) {
-      const Key load{std::get<0>(key), Kind::load, std::get<2>(key)};
-      if (!twin.contains(load)) out.erase(load);
-    }
+    if (std::get<1>(key) == Kind::atomic) with_atomics.insert(std::get<2>(key));
+  ByLine out = machine;
+  std::erase_if(out, [&](const auto &entry) {
+    const auto there = twin.find(entry.first);
+    return std::get<1>(entry.first) == Kind::load &&
+           with_atomics.contains(std::get<2>(entry.first)) &&
+           (there == twin.end() || there->second == Judged{});
+  });
   return out;
 }
 
