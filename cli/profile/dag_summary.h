@@ -1,0 +1,45 @@
+// What the graph of a program says: the critical path, what is on it, and what would help.
+#pragma once
+
+#include "profile/program_dag.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fade::profile {
+
+/// By how much faster, in percent, and how much sooner the whole would end.
+inline constexpr std::array<unsigned, 3> kFaster = {10, 50, 100};
+
+/// All nodes of one name and kind.
+struct WorkSummary {
+  NodeKind kind{};
+  uint32_t name = 0;
+  uint64_t count = 0, total_ns = 0; ///< its own work
+  uint64_t critical_ns = 0;         ///< of it on the critical path
+  std::array<uint64_t, kFaster.size()>
+      gain_ns{}; ///< if all of it were so much faster; only what is on the GPU
+};
+
+struct DagSummary {
+  CriticalPath path;
+  std::vector<bool> is_critical;
+  std::array<uint64_t, 5> critical_ns{}; ///< work on the critical path, by NodeKind
+  uint64_t critical_delay_ns = 0;        ///< and time between the works
+  uint64_t overlap_ns = 0;               ///< that would be possible
+  std::vector<WorkSummary> work;         ///< most critical first, then most of all
+};
+
+/// `gains`: for how many kernels and copies, the most critical ones, the gains are computed: each
+/// costs a pass over the graph.
+DagSummary summarize(const ProgramDag &program, std::size_t gains = 20);
+
+/// For people.
+std::string textOf(const ProgramDag &program, const DagSummary &summary, std::size_t rows);
+
+/// JSON lines: the graph, works, nodes, edges (docs/formats.md).
+Status writeDag(const ProgramDag &program, const DagSummary &summary, const std::string &path);
+
+} // namespace fade::profile

@@ -1,0 +1,170 @@
+// Critical paths, slack and gains against what trying all paths gives.
+#include "profile/dag.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <random>
+
+namespace fade::profile {
+namespace {
+
+struct Case {
+  std::vector<Weight> weights;
+  std::vector<Edge> edges;
+};
+
+Case randomCase(std::mt19937 &random, uint32_t most) {
+  const auto number = [&](uint32_t least, uint32_t largest) {
+    return std::uniform_int_distribution<uint32_t>(least, largest)(random);
+  };
+  Case made;
+  const uint32_t count = number(1, most);
+  for (uint32_t i = 0; i < count; ++i) made.weights.push_back({number(0, 20), number(0, 5)});
+  for (uint32_t to = 1; to < count; ++to)
+    for (uint32_t from = 0; from < to; ++from)
+      if (number(0, 9) < 4) made.edges.push_back({from, to, static_cast<EdgeKind>(number(0, 5))});
+  std::ranges::shuffle(made.edges, random);
+  return made;
+}
+
+/// Tries all paths that begin at a node.
+template <typename F> void eachPath(const Case &all, std::vector<uint32_t> &path, const F &f) {
+  f(path);
+  for (const Edge &edge : all.edges)
+    if (edge.from == path.back()) {
+      path.push_back(edge.to);
+      eachPath(all, path, f);
+      path.pop_back();
+    }
+}
+
+/// The longest path through each node, and the longest of all.
+struct Longest {
+  std::vector<uint64_t> through;
+  uint64_t all = 0;
+};
+Longest tryAll(const Case &all) {
+  Longest found{std::vector<uint64_t>(all.weights.size(), 0), 0};
+  for (uint32_t start = 0; start < all.weights.size(); ++start) {
+    std::vector<uint32_t> path = {start};
+    eachPath(all, path, [&](const std::vector<uint32_t> &nodes) {
+      uint64_t length = 0;
+      for (const uint32_t node : nodes) length += all.weights[node].all();
+      found.all = std::max(found.all, length);
+      for (const uint32_t node : nodes) found.through[node] = std::max(found.through[node], length);
+    });
+  }
+  return found;
+}
+
+TEST(Dag, SpanAndSlackAreThoseOfAllPaths) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 300; ++i) {
+    const Case each = randomCase(random, 13);
+    const Dag dag(each.weights, each.edges);
+    const Longest truth = tryAll(each);
+    const CriticalPath path = criticalPathOf(dag);
+    ASSERT_EQ(path.span_ns, truth.all);
+    for (uint32_t node = 0; node < each.weights.size(); ++node)
+      ASSERT_EQ(path.slack_ns[node], truth.all - truth.through[node]) << "node " << node;
+  }
+}
+
+TEST(Dag, ThePathIsOneAndAsLongAsTheWhole) {
+  std::mt19937 random(8);
+  for (int i = 0; i < 300; ++i) {
+    const Case each = randomCase(random, 40);
+    const Dag dag(each.weights, each.edges);
+    const CriticalPath path = criticalPathOf(dag);
+    uint64_t length = 0;
+    for (std::size_t k = 0; k < path.nodes.size(); ++k) {
+      length += dag.weight(path.nodes[k]).all();
+      EXPECT_EQ(path.slack_ns[path.nodes[k]], 0u);
+      if (k == 0) continue;
+      const auto into = dag.edgesInto(path.nodes[k]);
+      EXPECT_TRUE(std::ranges::any_of(
+          into, [&](const Edge &edge) { return edge.from == path.nodes[k - 1]; }));
+    }
+    ASSERT_EQ(length, path.span_ns);
+  }
+}
+
+TEST(Dag, GainsAreWhatTheChangedGraphTakesLess) {
+  std::mt19937 random(9);
+  for (int i = 0; i < 200; ++i) {
+    Case each = randomCase(random, 10);
+    const Dag dag(each.weights, each.edges);
+    const uint64_t before = tryAll(each).all;
+    std::vector<uint32_t> changed;
+    for (uint32_t node = 0; node < each.weights.size(); node += 2) changed.push_back(node);
+    for (const double left : {0.9, 0.5, 0.0}) {
+      Case other = each;
+      for (const uint32_t node : changed)
+        other.weights[node].work_ns = static_cast<uint64_t>(
+            std::llround(static_cast<double>(other.weights[node].work_ns) * left));
+      ASSERT_EQ(gainOf(dag, changed, left), before - tryAll(other).all);
+    }
+  }
+}
+
+TEST(Dag, OverlapIsWhatQueuesAndDelaysOfTheGpuCost) {
+  std::mt19937 random(10);
+  for (int i = 0; i < 200; ++i) {
+    const Case each = randomCase(random, 10);
+    const Dag dag(each.weights, each.edges);
+    std::vector<bool> is_on_gpu(each.weights.size());
+    Case free = each;
+    for (uint32_t node = 0; node < each.weights.size(); ++node)
+      if (is_on_gpu[node] = node % 3 != 0; is_on_gpu[node]) free.weights[node].delay_ns = 0;
+    std::erase_if(free.edges, [](const Edge &edge) { return edge.kind == EdgeKind::queue; });
+    ASSERT_EQ(possibleOverlap(dag, is_on_gpu), tryAll(each).all - tryAll(free).all);
+  }
+}
+
+// Two streams that meet: 0 launches 1 and 2, 3 waits for both.
+TEST(Dag, OnlyTheLongerOfTwoBranchesIsCritical) {
+  const Dag dag({{1, 0}, {10, 2}, {30, 2}, {1, 0}}, {{0, 1, EdgeKind::launch},
+                                                     {0, 2, EdgeKind::launch},
+                                                     {1, 3, EdgeKind::sync},
+                                                     {2, 3, EdgeKind::sync}});
+  const CriticalPath path = criticalPathOf(dag);
+  EXPECT_EQ(path.span_ns, 34u);
+  EXPECT_EQ(path.nodes, (std::vector<uint32_t>{0, 2, 3}));
+  EXPECT_EQ(path.slack_ns, (std::vector<uint64_t>{0, 20, 0, 0}));
+  const uint32_t longer[] = {2}, shorter[] = {1};
+  EXPECT_EQ(gainOf(dag, longer, 0.5), 15u);
+  EXPECT_EQ(gainOf(dag, longer, 0.0), 20u) << "then the other one is";
+  EXPECT_EQ(gainOf(dag, shorter, 0.0), 0u);
+}
+
+TEST(Dag, WhatMakesNoSenseIsLeftOutAndCounted) {
+  const Dag dag({{1, 0}, {2, 0}}, {{1, 0, EdgeKind::thread},
+                                   {0, 0, EdgeKind::thread},
+                                   {0, 9, EdgeKind::thread},
+                                   {0, 1, EdgeKind::thread}});
+  EXPECT_EQ(dag.refused(), 3u);
+  EXPECT_EQ(criticalPathOf(dag).span_ns, 3u);
+  EXPECT_EQ(criticalPathOf(Dag({}, {})).span_ns, 0u);
+}
+
+// Quadratic work would take hours.
+TEST(Dag, AMillionNodesTakeSeconds) {
+  constexpr uint32_t count = 1'000'000;
+  std::vector<Weight> weights(count, {10, 1});
+  std::vector<Edge> edges;
+  for (uint32_t i = 1; i < count; ++i) {
+    edges.push_back({i - 1, i, EdgeKind::thread});
+    if (i >= 1000) edges.push_back({i - 1000, i, EdgeKind::stream});
+  }
+  const Dag dag(std::move(weights), std::move(edges));
+  EXPECT_EQ(criticalPathOf(dag).span_ns, uint64_t{count} * 11);
+  std::vector<uint32_t> all(count / 2);
+  for (uint32_t i = 0; i < all.size(); ++i) all[i] = 2 * i;
+  EXPECT_EQ(gainOf(dag, all, 0.5), uint64_t{count} / 2 * 5);
+}
+
+} // namespace
+} // namespace fade::profile
