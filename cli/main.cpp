@@ -7,6 +7,7 @@
 #include "doctor/command.h"
 #include "inspect.h"
 #include "optimize/command.h"
+#include "profile/command.h"
 #include "report/command.h"
 #include "run.h"
 #include "trace/command.h"
@@ -26,7 +27,8 @@ public:
     if (app->get_parent()) return Formatter::make_usage(app, name);
     return "usage: fadeprobe [options] -- application [arguments]\n"
            "       fadeprobe "
-           "trace|control|log|check|capture|captures|import|replay|optimize|analyze|report|diff|"
+           "trace|profile|control|log|check|capture|captures|import|replay|optimize|analyze|report|"
+           "diff|"
            "inspect|"
            "doctor|"
            "flags|cc|triton "
@@ -69,6 +71,18 @@ std::string explain(const CLI::App &app, const CLI::ParseError &error,
   return text.substr(0, text.find('\n'));
 }
 
+/// Options before a command would have no effect. One line; empty: there are none.
+std::string misplacedOption(const CLI::App &app) {
+  const std::vector<const CLI::App *> commands =
+      app.get_subcommands([](const CLI::App *command) { return command->parsed(); });
+  if (commands.empty()) return "";
+  for (const CLI::Option *option : app.get_options())
+    if (option->count() != 0)
+      return option->get_name() + " stands before " + commands[0]->get_name() +
+             ": options of a command come after it";
+  return "";
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -88,6 +102,8 @@ int main(int argc, char **argv) {
   CLI::App *trace_command = fade::cli::addTraceCommand(app, trace);
   fade::cli::ControlOptions control;
   CLI::App *control_command = fade::cli::addControlCommand(app, control);
+  fade::cli::ProfileOptions profile;
+  CLI::App *profile_command = fade::cli::addProfileCommand(app, profile);
   fade::cli::LogOptions log;
   CLI::App *log_command = fade::cli::addLogCommand(app, log);
   fade::cli::AnalyzeOptions analyze;
@@ -131,6 +147,10 @@ int main(int argc, char **argv) {
     fade::cli::complain(explain(app, error, words));
     return fade::cli::kUsageError;
   }
+  if (const std::string misplaced = misplacedOption(app); !misplaced.empty()) {
+    fade::cli::complain(misplaced);
+    return fade::cli::kUsageError;
+  }
   if (check_command->parsed()) return fade::cli::runCheck(check, application);
   if (capture_command->parsed()) return fade::cli::runCapture(capture, application);
   if (captures_command->parsed()) return fade::cli::runCaptures(captures);
@@ -141,6 +161,7 @@ int main(int argc, char **argv) {
   if (inspect_command->parsed()) return fade::cli::runInspect(inspect, stdout, stderr);
   if (trace_command->parsed()) return fade::cli::runTrace(trace, application);
   if (control_command->parsed()) return fade::cli::runControl(control);
+  if (profile_command->parsed()) return fade::cli::runProfile(profile, application);
   if (log_command->parsed()) return fade::cli::runLog(log);
   if (analyze_command->parsed()) return fade::cli::runAnalyze(analyze);
   if (diff_command->parsed()) return fade::cli::runDiff(diff, application);

@@ -8,7 +8,7 @@ _fadeprobe() {
         if ((i + 1 == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -f -- "$cur"); else
           mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi
         return ;;
-      trace | control | log | check | capture | captures | import | replay | optimize | analyze | report | diff | inspect | doctor | flags | cc | triton) command=${COMP_WORDS[i]} ;;
+      trace | profile | control | log | check | capture | captures | import | replay | optimize | analyze | report | diff | inspect | doctor | flags | cc | triton) command=${COMP_WORDS[i]} ;;
     esac
   done
   case $prev in
@@ -30,13 +30,14 @@ _fadeprobe() {
     --gpu) mapfile -t COMPREPLY < <(compgen -W "auto real gfx90a gfx942 gfx1030 gfx1100" -- "$cur"); return ;;
     --probe) mapfile -t COMPREPLY < <(compgen -W "all driver agents allocate copy kernel lds atomics queues large managed graphs matmul rocblas miopen fade" -- "$cur"); return ;;
     --root | --triton-cache | --instrumented-code) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
-    --program | --rules | --save | --record | --report | --timeline | --junit | --sarif | --diff | --host | --api-log | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+    --program | --rules | --save | --record | --report | --timeline | --junit | --sarif | --diff | --host | --api-log | --events | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     -k | --kernels | --library-filter | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --patience | --instrument | --target | --pid | --title | --remedy | --timeout | --rows | --limit | --iterations | --fail-if | --least | --llvm) return ;;
   esac
   local report="--analyzers --log-location --log-append --log-format --verbose --progress --no-progress --workers --patience --help"
   local words
   case $command in
     trace) words="--output --format --append --api --api-log --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
+    profile) words="--output --events --rows --api --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
     control) words="start stop flush status --help" ;;
     log) words="--output --format --append --graphs --operators --callstack --dot --rows --help" ;;
     check) words="--code --checks --json --report --error-exitcode --max --suppress --kernels --dispatches --seed --workgroups --gpu --help --" ;;
@@ -54,7 +55,7 @@ _fadeprobe() {
     cc) words="--instrument --help --" ;;
     triton) words="--triton-cache --instrumented-code --instrument --llvm $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
         --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --" ;;
-    *) words="trace control log check capture captures import replay optimize analyze report diff inspect doctor flags cc triton $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
+    *) words="trace profile control log check capture captures import replay optimize analyze report diff inspect doctor flags cc triton $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
         --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else

@@ -2,7 +2,6 @@
 
 #include "checks.h"
 #include "fade/options.h"
-#include "report/child.h"
 #include "trace/call_log.h"
 #include "trace/call_paths.h"
 #include "trace/control.h"
@@ -11,12 +10,12 @@
 #include "trace/forms.h"
 #include "trace/graphs.h"
 #include "trace/operators.h"
+#include "trace/recorded_run.h"
 #include "trace/summary.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -25,9 +24,6 @@ namespace fade::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char *kNotUsed = "the application did not use the GPU: there is nothing to write";
-constexpr const char *kNoRoom = "nothing was recorded: there was no room for it";
 
 /// What is wrong with --format and --append, in one line; empty: nothing.
 std::string mistakeIn(const std::string &output, const std::string &format, bool append) {
@@ -59,14 +55,6 @@ bool writeViews(const host_trace::HostEvents &events, const TraceOptions &option
   if (!options.output.empty())
     check(writeForm(events, options.output, options.format, options.append));
   return all;
-}
-
-void sayWhatIsMissing(const host_trace::HostEvents &events, const std::string &file) {
-  if (events.lost != 0)
-    complain(fmt::format("{} events were not recorded: there was no room for them", events.lost));
-  if (events.damaged != 0)
-    complain(fmt::format("{}: {} blocks are damaged; what follows in them is left out", file,
-                         events.damaged));
 }
 
 void addFormOptions(CLI::App &command, std::string &format, bool &append) {
@@ -108,34 +96,16 @@ int runTrace(TraceOptions options, const std::vector<std::string> &application) 
     if (!options.run.env_dump && !path->empty() && !canWrite("", *path)) return 1;
   const std::string &first = options.output.empty() ? options.api_log : options.output;
   const std::string recorded = fmt::format("{}.{}.events", first, getpid());
-  options.run.values.emplace_back("FADE_TRACE", recorded);
-  options.run.values.emplace_back("FADE_TRACE_FORMAT", "events");
-  if (const auto markers = ownLibrary("libfaderoctx.so")) options.run.preload.push_back(*markers);
-  if (const auto code = prepareRun(options.run, application, true)) return *code;
-  const ChildEnd end = runChild(application);
-  if (end.error != 0) {
-    complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
-    return end.exit_code;
-  }
-  std::error_code ignored;
-  if (!fs::exists(recorded, ignored)) {
-    complain(kNotUsed);
-    endLike(end);
-  }
-  const auto events = host_trace::HostEvents::read(recorded);
-  if (!events)
-    complain(events.error().message());
-  else if (events->processes.empty()) { // fadeprobe control has made it, or there was no room
-    complain(events->lost == 0 ? kNotUsed : kNoRoom);
-    fs::remove(recorded, ignored);
-  } else {
-    sayWhatIsMissing(*events, recorded);
-    if (writeViews(*events, options))
+  const RecordedRun run = recordRun(options.run, application, recorded);
+  if (!run.was_started) return run.exit_code;
+  if (run.events) {
+    std::error_code ignored;
+    if (writeViews(*run.events, options))
       fs::remove(recorded, ignored);
     else
       complain(fmt::format("what was recorded is in {}", recorded));
   }
-  endLike(end);
+  endLike(run.end);
 }
 
 CLI::App *addLogCommand(CLI::App &app, LogOptions &options) {

@@ -19,6 +19,12 @@ bool isFine(const std::optional<std::string> &error) {
          *error == "hipErrorNotReady"; // an answer
 }
 
+/// What Python calls C with: who calls is behind it.
+bool isBridge(std::string_view library) {
+  return library.starts_with("libffi") || library.starts_with("_ctypes") ||
+         library.starts_with("_cffi");
+}
+
 /// Calls that an operation belongs to, with those that made them.
 std::set<std::size_t> callsWithEffect(const HostEvents &events) {
   std::set<std::size_t> with_effect;
@@ -215,7 +221,7 @@ private:
         const bool is_layer = isCudaLibrary(frame->library) || isCudaName(frame->function);
         if (is_layer)
           layer = frame;
-        else if (layer) {
+        else if (layer && !isBridge(fileName(frame->library))) {
           from = frame->library.empty() ? frame->file : fileName(frame->library);
           break;
         }

@@ -157,6 +157,10 @@ class Tests(fade.Test):
         self.assertIn("libcudart-e2e.so", self.bare([PROBE, "log", self.path("all.jsonl"), "--dot", "chain"]).stdout)
         lines, _ = self.lines([], [DL, "churn", 2])
         self.assertEqual(self.facts(lines, "redirect"), {})
+        # From Python, whose bridge to C is nobody.
+        code = "import ctypes, sys\nlayer = ctypes.CDLL(sys.argv[1])\nfor i in range(2): layer.cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(4096))\n"
+        lines, _ = self.lines([], [sys.executable, "-c", code, LAYER])
+        self.assertRegex(" ".join(self.facts(lines, "redirect")), r"^(lib)?python\S* -> libcudart-e2e.so cudaMalloc -> hipMalloc$")
 
     def test_a_program_for_cuda_knows_nothing_of_hip_and_is_told_who_does_it(self):
         client = program("cuda_client")

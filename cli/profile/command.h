@@ -1,0 +1,27 @@
+// fadeprobe profile: how long an application takes, and why.
+#pragma once
+
+#include "run.h"
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace fade::cli {
+
+struct ProfileOptions {
+  RunOptions run;
+  std::string directory = "profile";
+  std::string events; ///< of an application that has run already
+  std::size_t rows = 15;
+};
+
+CLI::App *addProfileCommand(CLI::App &app, ProfileOptions &options);
+/// Runs the application as a child, writes dag.json and says what is on the critical path. Ends
+/// this process as the application ended, or returns an exit code if it was not started.
+int runProfile(ProfileOptions options, const std::vector<std::string> &application);
+
+} // namespace fade::cli

@@ -1,0 +1,60 @@
+#include "trace/recorded_run.h"
+
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace fade::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char *kNotUsed = "the application did not use the GPU: there is nothing to write";
+constexpr const char *kNoRoom = "nothing was recorded: there was no room for it";
+
+} // namespace
+
+void sayWhatIsMissing(const host_trace::HostEvents &events, const std::string &file) {
+  if (events.lost != 0)
+    complain(fmt::format("{} events were not recorded: there was no room for them", events.lost));
+  if (events.damaged != 0)
+    complain(fmt::format("{}: {} blocks are damaged; what follows in them is left out", file,
+                         events.damaged));
+}
+
+RecordedRun recordRun(RunOptions &options, const std::vector<std::string> &application,
+                      const std::string &file) {
+  RecordedRun run;
+  options.values.emplace_back("FADE_TRACE", file);
+  options.values.emplace_back("FADE_TRACE_FORMAT", "events");
+  if (const auto markers = ownLibrary("libfaderoctx.so")) options.preload.push_back(*markers);
+  if (const auto code = prepareRun(options, application, true)) {
+    run.exit_code = *code;
+    return run;
+  }
+  run.end = runChild(application);
+  if (run.end.error != 0) {
+    complain(fmt::format("cannot run {}: {}", application[0], std::strerror(run.end.error)));
+    run.exit_code = run.end.exit_code;
+    return run;
+  }
+  run.was_started = true;
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) {
+    complain(kNotUsed);
+    return run;
+  }
+  auto events = host_trace::HostEvents::read(file);
+  if (!events) {
+    complain(events.error().message());
+  } else if (events->processes.empty()) { // fadeprobe control has made it, or there was no room
+    complain(events->lost == 0 ? kNotUsed : kNoRoom);
+    fs::remove(file, ignored);
+  } else {
+    sayWhatIsMissing(*events, file);
+    run.events = *std::move(events);
+  }
+  return run;
+}
+
+} // namespace fade::cli

@@ -1,0 +1,29 @@
+// An application that is run and recorded.
+#pragma once
+
+#include "report/child.h"
+#include "run.h"
+#include "trace/event_reader.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fade::cli {
+
+struct RecordedRun {
+  bool was_started = false;
+  int exit_code = 0; ///< of fadeprobe, if it was not started
+  ChildEnd end;
+  std::optional<host_trace::HostEvents> events; ///< nothing, after a line that says why
+};
+
+/// On stderr, if there is anything.
+void sayWhatIsMissing(const host_trace::HostEvents &events, const std::string &file);
+
+/// Runs the application as a child, with its host events in the file, which stays if there is
+/// anything in it.
+RecordedRun recordRun(RunOptions &options, const std::vector<std::string> &application,
+                      const std::string &file);
+
+} // namespace fade::cli
