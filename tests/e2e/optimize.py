@@ -10,14 +10,14 @@ SOURCE = os.path.join(os.path.dirname(__file__), "kernels", "turn.hip")
 COMPILE = os.environ.get("E2E_COMPILE", "").split("|")
 ALONE = {"FADE_GPU_WORKERS": "1"}
 TILE, STORE = "float tile[32][32];", "  tile[y][x] = in[(from_y + y) * n + from_x + x];\n"
-NEXT = "  tile[(y + 1) % 32][x] = in[(from_y + (y + 1) % 32) * n + from_x + x];\n"
+NEXT = "  if (y < 31) tile[y + 1][x] = 0;\n"
 
 # What the scripted proposer offers, one after the other: where it fails, and the edit.
 OFFERS = [("signature", "__global__ void turn", "__global__ __attribute__((amdgpu_flat_work_group_size(1, 512))) void turn"),
           ("build", "  meet();\n", "  this is not code\n"),
           ("results", "= tile[x][y];", "= tile[x][y] + 1;"),
           ("changed inputs", "= tile[x][y];", "= 1 + (from_y + x) * n + from_x + y;"),
-          ("findings", STORE, STORE + NEXT),
+          ("findings", STORE, NEXT + STORE),
           ("costs", STORE, "  for (int i = 0; i < 20; ++i) *(volatile float *)&tile[y][x] = in[(from_y + y) * n + from_x + x];\n"),
           (None, TILE, "float tile[32][33];")]
 

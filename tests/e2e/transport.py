@@ -10,7 +10,8 @@ from fade import code_object, program
 
 # What differs from run to run.
 PASSING = {"dispatch_id", "worst_dispatch", "queue", "start_ns", "end_ns", "clock", "hardware_id", "wave",
-           "durations", "number", "name", "address", "host_bound"}
+           "durations", "number", "name", "address", "host_bound", "date", "pid", "options", "value",
+           "wave_instructions", "lane_instructions"}
 
 
 def lasting(x):
