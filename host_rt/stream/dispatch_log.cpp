@@ -4,6 +4,7 @@
 #include "fade/csv_writer.h"
 #include "fade/json_writer.h"
 #include "fade/kernel_name.h"
+#include "stream/output.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -34,13 +35,6 @@ constexpr std::size_t kLongestName = 400; // where nobody says how much fits
 
 std::string bold(const std::string &line, bool has_color) {
   return has_color ? fmt::format("\033[1m{}\033[0m\n", line) : line + '\n';
-}
-
-/// Names come from files of others: what would move the cursor is left out.
-std::string printable(std::string name) {
-  std::ranges::replace_if(
-      name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
-  return name;
 }
 
 /// Of a version from a file, as much of its name as fits.

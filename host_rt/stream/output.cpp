@@ -2,6 +2,7 @@
 
 #include "base/diagnostics.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -95,6 +96,12 @@ bool Output::writeFile(const std::string &path, std::string_view contents) noexc
     warn("cannot write {}: {}", path, whatWasThrown());
   }
   return false;
+}
+
+std::string printable(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  return text;
 }
 
 } // namespace fade

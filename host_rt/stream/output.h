@@ -12,6 +12,9 @@
 
 namespace fade {
 
+/// Names come from files of others: what would move the cursor is left out.
+std::string printable(std::string text);
+
 class Output {
 public:
   /// `location` is "console" or a path with %p, %h, %r. A file that cannot be opened is named on

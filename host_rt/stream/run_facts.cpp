@@ -2,6 +2,7 @@
 
 #include "fade/handler_abi.h"
 #include "fade/json_writer.h"
+#include "stream/output.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -11,12 +12,6 @@ namespace {
 
 constexpr uint32_t kMostGpus = 1024, kMostOptions = 64;
 constexpr std::size_t kMostCommand = 200; // characters of it in a line for people
-
-std::string printable(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
-  return text;
-}
 
 /// In lines of at most so many characters, the later ones indented; long words are cut.
 std::string wrapped(const std::string &text, std::size_t columns) {
