@@ -7,12 +7,14 @@
 #include "hsa/timed_copy.h"
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <thread>
 #include <vector>
 
 namespace fade {
@@ -179,15 +181,19 @@ hsa_status_t copy(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t 
                     std::nullopt, copy, copy);
 }
 
-/// These are not held back. Whether the runtime can do it shows only when it is asked to, and there
-/// are applications that then try something else.
+/// These are not taken over. Whether the runtime can do it shows only when it is asked to, and
+/// there are applications that then try something else. While memory is captured, the caller waits.
 hsa_status_t copyRect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_offset,
                       const hsa_pitched_ptr_t *from, const hsa_dim3_t *from_offset,
                       const hsa_dim3_t *range, hsa_agent_t agent,
                       hsa_amd_copy_direction_t direction, uint32_t count,
                       const hsa_signal_t *signals, hsa_signal_t completion) {
   const auto start = [&](hsa_signal_t done, TimedCopy *timed) {
-    if (timed) timed->isWithEngine();
+    if (timed) {
+      while (timed->goesToEngine().handle != 0) // a door that is shut
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      timed->isWithEngine();
+    }
     return hsaApi().amd.hsa_amd_memory_async_copy_rect_fn(to, to_offset, from, from_offset, range,
                                                           agent, direction, count, signals, done);
   };

@@ -237,7 +237,8 @@ TEST_F(CacheModelTest, SumsByRowsAndByColumnsAreThoseOfTheTextbook) {
   for (uint64_t column = 0; column < kColumns; ++column)
     for (uint64_t row = 0; row < kRows; ++row)
       stream.affine(by_columns, 0x4000000 + 4 * (row * kColumns + column), 0, 1);
-  for (const json &access : run()["accesses"]) {
+  const json result = run();
+  for (const json &access : result["accesses"]) {
     const double hits = access["l1_hits"].get<double>() / access["requests"].get<double>();
     if (access["line"] == 1)
       EXPECT_DOUBLE_EQ(hits, 1 - 4.0 / 64);

@@ -48,7 +48,7 @@ std::shared_ptr<const ModuleSites> SiteTableBuilder::build(const std::string &ke
     fade_site site{};
     site.kind = from.kind;
     site.space = from.kind == FADE_SITE_BLOCK ? FADE_SPACE_NONE : from.space;
-    site.size = from.size;
+    site.size = from.kind == FADE_SITE_BLOCK ? 0 : from.size; // of blocks: a counter
     site.file = strings.add(from.file);
     site.line = from.line;
     site.column = from.column;

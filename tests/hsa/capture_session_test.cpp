@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -351,6 +352,31 @@ TEST_F(Capture, CopiesWaitUntilMemoryWasRead) {
   const auto reader = capture::Reader::open(settings.capture + "/" + captured()[0]);
   ASSERT_TRUE(reader.ok());
   EXPECT_EQ((*reader)->description().other_queues_busy, 1u) << "it is said";
+}
+
+TEST_F(Capture, ThreadsThatCopyRectanglesWaitUntilMemoryWasRead) {
+  settings.capture_limit = 1;
+  start();
+  const Gates gates = gatesOf(ring(hsa.createQueue(64)));
+  hsa.complete(gates.reached);
+  ASSERT_TRUE(comesTo(gates.go, 0));
+  const std::vector<char> from(100, 'x');
+  std::vector<char> to(100);
+  const hsa_signal_t done = signalOf(1);
+  std::atomic<bool> has_returned = false;
+  std::thread copying([&] {
+    EXPECT_EQ(hsa.copyRow(to.data(), from.data(), 100, done), HSA_STATUS_SUCCESS);
+    has_returned = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(has_returned);
+  hsa.complete(gates.done);
+  copying.join();
+  EXPECT_EQ(to, from);
+  ASSERT_TRUE(comesToCaptures(1));
+  const auto reader = capture::Reader::open(settings.capture + "/" + captured()[0]);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ((*reader)->description().other_queues_busy, 0u);
 }
 
 TEST_F(Capture, GatesOpenAtTheEndEvenIfTheGpuNeverCameToThem) {

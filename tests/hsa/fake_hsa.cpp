@@ -84,6 +84,13 @@ struct FakeCalls {
     if (engine == FakeHsa::kRefusedEngine) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     return asyncCopy(to, to_agent, from, from_agent, size, count, signals, done);
   }
+  /// Of one row.
+  static hsa_status_t copyRect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *,
+                               const hsa_pitched_ptr_t *from, const hsa_dim3_t *,
+                               const hsa_dim3_t *range, hsa_agent_t agent, hsa_amd_copy_direction_t,
+                               uint32_t count, const hsa_signal_t *signals, hsa_signal_t done) {
+    return asyncCopy(to->base, agent, from->base, agent, range->x, count, signals, done);
+  }
   /// The handle is the address.
   static hsa_status_t attach(const hsa_amd_ipc_memory_t *handle, size_t, uint32_t,
                              const hsa_agent_t *, void **memory) {
@@ -113,6 +120,10 @@ struct FakeCalls {
   static hsa_status_t systemInfo(hsa_system_info_t what, void *value) {
     constexpr int build_version = 0x200;
     if (static_cast<int>(what) == build_version) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (what == HSA_SYSTEM_INFO_VERSION_MAJOR || what == HSA_SYSTEM_INFO_VERSION_MINOR) {
+      put(value, uint16_t{1});
+      return HSA_STATUS_SUCCESS;
+    }
     put(value, uint64_t{1'000'000'000});
     return HSA_STATUS_SUCCESS;
   }
@@ -124,7 +135,9 @@ struct FakeCalls {
     return callback(current->host.handle, data);
   }
   static bool isGpu(hsa_agent_t agent) { return agent.handle == current->gpu.handle.handle; }
-  static hsa_status_t agentInfo(hsa_agent_t agent, hsa_agent_info_t what, void *value) {
+  /// AMD's kinds of information have numbers beyond those of the type.
+  __attribute__((no_sanitize("enum"))) static hsa_status_t
+  agentInfo(hsa_agent_t agent, hsa_agent_info_t what, void *value) {
     if (what == HSA_AGENT_INFO_DEVICE)
       put(value, isGpu(agent) ? HSA_DEVICE_TYPE_GPU : HSA_DEVICE_TYPE_CPU);
     else
@@ -279,6 +292,7 @@ FakeHsa::FakeHsa() {
   api.amd.hsa_amd_signal_create_fn = FakeCalls::createSignal;
   api.amd.hsa_amd_memory_async_copy_fn = FakeCalls::asyncCopy;
   api.amd.hsa_amd_memory_async_copy_on_engine_fn = FakeCalls::copyOnEngine;
+  api.amd.hsa_amd_memory_async_copy_rect_fn = FakeCalls::copyRect;
   api.amd.hsa_amd_ipc_memory_attach_fn = FakeCalls::attach;
   api.amd.hsa_amd_ipc_memory_detach_fn = FakeCalls::detach;
   api.core.hsa_signal_destroy_fn = FakeCalls::destroySignal;
@@ -391,6 +405,15 @@ hsa_status_t FakeHsa::copyOnEngine(void *to, const void *from, std::size_t size,
   constexpr std::size_t entry = kHeader + 16;
   const auto copy = reinterpret_cast<decltype(&FakeCalls::copyOnEngine)>(amd_[entry]);
   return copy(to, host.handle, from, gpu.handle, size, 1, &waits_for, done, engine, true);
+}
+
+hsa_status_t FakeHsa::copyRow(void *to, const void *from, uint32_t size, hsa_signal_t done) {
+  constexpr std::size_t entry = kHeader + 40;
+  const auto copy = reinterpret_cast<decltype(&FakeCalls::copyRect)>(amd_[entry]);
+  const hsa_pitched_ptr_t target{to, size, size}, source{const_cast<void *>(from), size, size};
+  const hsa_dim3_t nowhere{0, 0, 0}, range{size, 1, 1};
+  return copy(&target, &nowhere, &source, &nowhere, &range, gpu.handle, hsaHostToDevice, 0, nullptr,
+              done);
 }
 
 hsa_status_t FakeHsa::openOther(void *memory, std::size_t size) {

@@ -51,6 +51,8 @@ public:
   /// The application has an engine copy to the host.
   hsa_status_t copyOnEngine(void *to, const void *from, std::size_t size, hsa_signal_t waits_for,
                             hsa_signal_t done, uint32_t engine);
+  /// As a rectangle.
+  hsa_status_t copyRow(void *to, const void *from, uint32_t size, hsa_signal_t done);
   /// The application opens memory of another process, which is the test's, and closes it.
   hsa_status_t openOther(void *memory, std::size_t size);
   hsa_status_t closeOther(void *memory);
