@@ -410,11 +410,9 @@ TEST_F(Capture, ThreadsThatLaunchMeanwhileLoseNoPacket) {
         queue = hsa.createQueue(1024);
       }
       for (int i = 0; i < 20; ++i) {
-        FakeHsa::Packets packets;
-        {
-          const std::lock_guard lock(ringing);
-          packets = ring(queue);
-        }
+        // The whole of it: gates are come to in the order in which they were made, as below.
+        const std::lock_guard ring_lock(ringing);
+        const FakeHsa::Packets packets = ring(queue);
         for (std::size_t at = 0; at < packets.size(); ++at) {
           if (typeOf(packets[at]) != HSA_PACKET_TYPE_KERNEL_DISPATCH) continue;
           ++dispatches;
