@@ -53,7 +53,8 @@ void collectParts(const Value *whole, SmallPtrSetImpl<const Value *> &parts) {
 FunctionPassManager machinePasses(PassBuilder &builder, unsigned speed_level) {
   FunctionPassManager passes;
   const auto add = [&](StringRef text) {
-    // A pass that this LLVM does not have by name is one that its code generator does not run.
+    // A pass that this LLVM does not have by name is left out: before LLVM 17 its code generator
+    // does not combine atomics, either.
     if (Error unknown = builder.parsePassPipeline(passes, text)) consumeError(std::move(unknown));
   };
   if (speed_level == 0) return passes;

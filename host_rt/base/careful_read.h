@@ -1,4 +1,4 @@
-// This process's own memory, where it may not be there.
+// Reads memory of this process that may have been unmapped meanwhile.
 #pragma once
 
 #include <cstddef>
