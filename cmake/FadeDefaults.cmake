@@ -40,6 +40,16 @@ function(fade_target name)
   target_compile_options(${name} PRIVATE -Wall -Wextra -Wshadow $<$<BOOL:${FADE_WERROR}>:-Werror>)
 endfunction()
 
+# fade_precompiled(name [LIBS ...] HEADERS ...): what nearly every file of some libraries includes, compiled once, for
+# target_precompile_headers(library REUSE_FROM name). They must be compiled with the same options.
+function(fade_precompiled name)
+  cmake_parse_arguments(A "" "" "LIBS;HEADERS" ${ARGN})
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/headers.cpp)
+  fade_target(${name})
+  target_link_libraries(${name} PRIVATE ${A_LIBS})
+  target_precompile_headers(${name} PRIVATE ${A_HEADERS})
+endfunction()
+
 option(FADE_QUICK_BUILD "fadeprobe, and the pass for other LLVMs than the preferred one, without optimization" OFF)
 option(FADE_LONG_TESTS "also tests that take long and seldom fail alone, and long series in all builds" OFF)
 option(FADE_SANITIZED_TESTS_ONLY "build only tests for sanitizers: label threads with TSan, else label sanitize" OFF)

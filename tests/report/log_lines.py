@@ -97,14 +97,14 @@ def software(source):
 LONG = "void sort::kernel<" + ", ".join(f"policy<{i}, value<float, {i}>>" for i in range(330)) + ", last_{}>(float*, wrapper<" + "x" * 2000 + ">)"
 
 
-def long(source):
-    """20,000 findings and 10,000 dispatches of 20 kernels whose names have 10,000 characters and differ at the end only."""
+def long(source, count):
+    """20,000 findings and so many dispatches of 20 kernels whose names have 10,000 characters and differ at the end only."""
     out = [dict(RUN, gpus=[{"agent": 1, "target": "gfx90a", "name": "AMD Instinct MI210", "software": False}])]
     names = [LONG.replace("{}", str(i)) for i in range(20)]
-    out += [dispatch(i + 1, names[i % 20], BASE + 1000 * i, 100 + (i * 7919) % 5000) for i in range(10_000)]
+    out += [dispatch(i + 1, names[i % 20], BASE + 1000 * i, 100 + (i * 7919) % 5000) for i in range(count)]
     for i, name in enumerate(names):
         out.append(memory(i + 1, name, [access(source, 1 + j % 5, 1 + j, "load", advice="Read it in another order.", **lines(201 + j)) for j in range(1000)]))
-    out.append({"type": "summary", "version": 1, "records": 0, "bytes": 0, "dropped": 0, "dispatches": 10_000, "instrumented": 10_000, "incomplete": 0, "durations": [],
+    out.append({"type": "summary", "version": 1, "records": 0, "bytes": 0, "dropped": 0, "dispatches": count, "instrumented": count, "incomplete": 0, "durations": [],
                 "skipped": [{"kernel": name, "reason": "it has no instrumented twin", "count": 2} for name in names]})
     return out
 

@@ -9,7 +9,7 @@
 namespace fade::sim::differential {
 namespace {
 
-constexpr unsigned programs_per_target = extent::is_long ? 5 : 2;
+constexpr unsigned programs_per_target = extent::is_long ? 5 : 1;
 
 std::vector<Program> programs(uint64_t first, unsigned count) {
   std::vector<Program> list;

@@ -1,0 +1,1 @@
+// Precompiled headers belong to a library; this is all of it.

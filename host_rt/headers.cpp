@@ -1,1 +1,0 @@
-// The precompiled headers of this room belong to a library; this is all of it.
