@@ -1,6 +1,7 @@
 // Bundles, plain and compressed, against clang-offload-bundler on the same bytes.
 #include "bundle_writer.h"
 #include "codeobj/bundle.h"
+#include "extent.h"
 #include "support.h"
 
 #include <fmt/format.h>
@@ -32,8 +33,9 @@ std::vector<BundleEntry> entries_of(const std::string &path) {
   return *entries;
 }
 
-/// The ids and the bytes of every AMD entry, as the bundler unpacks them.
-void expect_equal_to_bundler(const std::string &path) {
+/// The ids of all entries and the bytes of those for AMD, or of every n-th, as the bundler unpacks
+/// them.
+void expect_equal_to_bundler(const std::string &path, std::size_t every = 1) {
   std::vector<BundleEntry> entries = entries_of(path);
   std::set<std::string> listed, found;
   for (const std::string &line :
@@ -41,17 +43,16 @@ void expect_equal_to_bundler(const std::string &path) {
     listed.insert(line);
   for (const BundleEntry &entry : entries) found.insert(entry.id);
   EXPECT_EQ(found, listed);
-  std::size_t compared = 0;
+  std::size_t amd = 0;
   for (const BundleEntry &entry : entries) {
-    if (entry.id.find("amdgcn") == std::string::npos) continue;
+    if (entry.id.find("amdgcn") == std::string::npos || amd++ % every != 0) continue;
     std::string out = temporary_file("entry");
     testing::bundler(fmt::format("--type=o --unbundle --input={} --targets={} --output={}", path,
                                  entry.id, out));
     auto expected = testing::contents_of(out);
     EXPECT_TRUE(std::ranges::equal(entry.blob.bytes(), expected)) << entry.id;
-    ++compared;
   }
-  EXPECT_GT(compared, 0u);
+  EXPECT_GT(amd, 0u);
 }
 
 std::string bundle_by_bundler(const std::string &name, const std::string &flags) {
@@ -79,7 +80,7 @@ TEST(Bundle, FatBinaryOfRocrandEqualsTheBundlers) {
   std::string section = temporary_file("fatbin");
   testing::objcopy(
       fmt::format("--dump-section .hip_fatbin={} {} {}", section, library, temporary_file("copy")));
-  expect_equal_to_bundler(section);
+  expect_equal_to_bundler(section, extent::steps<std::size_t>(1, 5)); // it unpacks all for each
 }
 
 struct Form {

@@ -1,6 +1,7 @@
 // Instruction boundaries and mnemonics against llvm-objdump; classes, blocks and counts against
 // what the code says.
 #include "codeobj/kernel_code.h"
+#include "extent.h"
 #include "support.h"
 
 #include <fmt/format.h>
@@ -123,7 +124,7 @@ TEST(Disassembler, EqualsObjdumpOnRocrand) {
     if (path.find("/rocrand-") == std::string::npos) continue;
     ++objects;
     auto object = testing::open_object(path);
-    for (std::size_t i = 0; i < 6; ++i) {
+    for (std::size_t i = 0; i < extent::steps<std::size_t>(6, 2); ++i) {
       auto kernel = object->kernel(i);
       ASSERT_TRUE(kernel);
       auto expected = instructions_by_objdump(

@@ -1,5 +1,6 @@
 // The form of reports: every line of every handler is what docs/formats.md says, whatever names the
 // kernel and its files have.
+#include "extent.h"
 #include "handler_host.h"
 #include "report_schema.h"
 
@@ -233,7 +234,7 @@ TEST(ReportLines, LargeNumbersFitHundredColumns) {
     HostOptions options;
     options.format = Format::text;
     HandlerHost host({{handler, ""}}, options);
-    for (int i = 0; i < 12; ++i)
+    for (int i = 0; i < extent::steps(12, 3); ++i)
       host.dispatch("k(int)", table.build("k"), stream, {{0, 0}, {0, 0}, {0, 0}});
     std::istringstream lines(host.finish());
     for (std::string line; std::getline(lines, line) && !line.starts_with("  count ");)
