@@ -133,6 +133,15 @@ void Comparer::compareRegion(std::size_t region, const std::vector<PageId> &page
       if (x == y && !is_foreign) continue;
       std::memcpy(got.data() + at, e + at, 4);
       ++(is_foreign ? left.foreign : left.not_deterministic);
+      // The upper half of a clock: the same in two replays, but another one than a minute ago. What
+      // the captured code leaves there today is what others have to leave, too.
+      if (is_foreign || at % 8 != 0) continue;
+      const uint64_t upper = wordAt(a + at + 4, 4);
+      if (upper == wordAt(e + at + 4, 4) || upper != wordAt(b + at + 4, 4) ||
+          upper != wordAt(got.data() + at + 4, 4))
+        continue;
+      std::memcpy(got.data() + at + 4, e + at + 4, 4);
+      ++left.not_deterministic;
     }
     return left;
   };

@@ -199,22 +199,12 @@ Result<Execution> Machine::run() {
   if (result.status != sim::DispatchResult::Status::ok)
     return Error{reader_.folder(), "", 0,
                  result.message + (result.status == sim::DispatchResult::Status::memory_fault
-                                       ? whatIsAt(result.fault_address)
+                                       ? memory_.whyNotAt(result.fault_address)
                                        : "")};
   if (hostcalls_ && hostcalls_->isStuck())
     return Error{reader_.folder(), "", 0, "the kernel calls a function of the host"};
   if (uses_other_) carryVariables(true);
   return Execution{result.stats.seconds, result.stats.total().waves};
-}
-
-/// The end of a sentence about an access that failed.
-std::string Machine::whatIsAt(uint64_t address) const {
-  if (memory_.find(address) == memory_.regions())
-    return reader_.description().only_reachable
-               ? "; it was not captured: --reachable leaves out what no pointer leads to"
-               : "; it was not captured";
-  return reader_.description().is_minimised ? "; the page was left out by --minimise"
-                                            : "; the page could not be read when it was captured";
 }
 
 std::string Machine::hostcallSummary() const { return hostcalls_ ? hostcalls_->summary() : ""; }

@@ -55,7 +55,6 @@ private:
   void makePacket(sim::Dispatch &dispatch);
   Status loadOther();
   void carryVariables(bool back);
-  std::string whatIsAt(uint64_t address) const;
 
   /// Another version of the kernel.
   struct Other {

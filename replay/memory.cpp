@@ -144,4 +144,14 @@ std::vector<PageId> Memory::written() const {
   return found;
 }
 
+std::string Memory::whyNotAt(uint64_t address) const {
+  const capture::Description &d = reader_.description();
+  if (find(address) == regions())
+    return d.only_reachable
+               ? "; it was not captured: --reachable leaves out what no pointer leads to"
+               : "; it was not captured";
+  return d.is_minimised ? "; the page was left out by --minimise"
+                        : "; the page could not be read when it was captured";
+}
+
 } // namespace fade::replay

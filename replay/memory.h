@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace fade::replay {
@@ -43,6 +44,9 @@ public:
   std::size_t regions() const { return reader_.description().regions.size(); }
   /// The region that holds the address; regions() if there is none.
   std::size_t find(uint64_t address) const;
+
+  /// The end of a sentence about an access that failed.
+  std::string whyNotAt(uint64_t address) const;
 
   /// As the replay sees it.
   const uint8_t *now(PageId id) const { return work_ + offset(id); }

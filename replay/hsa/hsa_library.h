@@ -39,6 +39,7 @@ namespace fade::replay {
   X(hsa_signal_store_screlease)                                                                    \
   X(hsa_signal_store_relaxed)                                                                      \
   X(hsa_signal_wait_scacquire)                                                                     \
+  X(hsa_amd_register_system_event_handler)                                                         \
   X(hsa_amd_profiling_set_profiler_enabled)                                                        \
   X(hsa_amd_profiling_get_dispatch_time)
 

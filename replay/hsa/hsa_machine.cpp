@@ -7,7 +7,6 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <hsa/amd_hsa_queue.h>
-#include <unistd.h>
 
 namespace fade::replay {
 namespace {
@@ -74,6 +73,7 @@ Result<std::unique_ptr<HsaMachine>> HsaMachine::create(capture::Reader &reader, 
   machine->hsa_ = *library;
   if (const hsa_status_t status = machine->hsa_.hsa_init(); status != HSA_STATUS_SUCCESS)
     return machine->failed("hsa_init", status);
+  machine->faults_.watch();
   if (Status done = machine->findAgents(); !done) return std::move(done).error();
   if (Status done = machine->loadCode(); !done) return std::move(done).error();
   for (std::size_t i = 0; i < memory.regions(); ++i)
@@ -122,13 +122,7 @@ Status HsaMachine::findAgents() {
   hsa_status_t status = hsa_.hsa_queue_create(
       gpu_, 256,
       reader_.description().is_cooperative ? HSA_QUEUE_TYPE_COOPERATIVE : HSA_QUEUE_TYPE_MULTI,
-      [](hsa_status_t error, hsa_queue_t *, void *) {
-        fmt::print(stderr, "fadeprobe: replay: the queue stopped with error {:#x}\n",
-                   static_cast<unsigned>(error));
-        std::fflush(nullptr);
-        _exit(kCannotRun);
-      },
-      nullptr, UINT32_MAX, UINT32_MAX, &queue_);
+      Faults::queueStopped, &faults_, UINT32_MAX, UINT32_MAX, &queue_);
   if (status == HSA_STATUS_SUCCESS) status = hsa_.hsa_signal_create(1, 0, nullptr, &done_);
   if (status == HSA_STATUS_SUCCESS) status = hsa_.hsa_signal_create(1, 0, nullptr, &doorbell_);
   if (status != HSA_STATUS_SUCCESS) return failed("a queue", status);

@@ -4,6 +4,7 @@
 
 #include "replay/comparison.h"
 #include "replay/hostcalls.h"
+#include "replay/hsa/faults.h"
 #include "replay/hsa/hsa_library.h"
 #include "replay/hsa/steering.h"
 #include "replay/other_kernel.h"
@@ -76,6 +77,7 @@ private:
   capture::Reader &reader_;
   Memory &memory_;
   HsaLibrary hsa_;
+  Faults faults_{hsa_, reader_, memory_};
   std::string name_;
   hsa_agent_t gpu_{}, cpu_{};
   hsa_amd_memory_pool_t device_{}, host_{}, kernarg_{};
