@@ -24,6 +24,7 @@ static_assert(sizeof(CoreApiTable) == sizeof(ApiTableVersion) + kCoreEntries * s
 
 // Of AmdExtTable: 48 entries up to ROCm 5.4, 51 in 5.5, 55 in 5.6 and 5.7, all with version 1.
 constexpr std::size_t kEarlyAmdEntries = 51;
+constexpr std::size_t kLastAmdEntriesWithoutBatches = 72; // ROCm 6.4
 
 std::size_t entriesOf(const ApiTableVersion &version) {
   if (version.minor_id < sizeof version) return 0;
@@ -76,6 +77,10 @@ bool HsaTables::read(HsaApiTable &table) {
                          fileOf(table.core_), versionOf(core_ ? &core_->version : nullptr),
                          versionOf(amd_));
   return false;
+}
+
+bool HsaTables::givesBatches() const {
+  return amd_ && entriesOf(*amd_) > kLastAmdEntriesWithoutBatches;
 }
 
 HsaApi &hsaApi() {

@@ -91,6 +91,8 @@ public:
   /// then says why.
   bool read(HsaApiTable &table);
   const std::string &problem() const { return problem_; }
+  /// Newer than ROCm 6.4: packets may be given to FADE many at a time.
+  bool givesBatches() const;
 
   /// To be written to: the runtime calls what is there.
   CoreApiTable &core() { return *core_; }

@@ -99,7 +99,7 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
     hookQueues(tables);
     hookMemory(tables);
     if (captures) hookMemoryForCaptures(tables);
-    if (hip::hasRecorder()) hookWriteIndex(tables);
+    if (hip::hasRecorder() || tables.givesBatches()) hookWriteIndex(tables);
     // Captures read memory with the copy engine while kernels stand still.
     if (copies_records || captures || hip::hasRecorder())
       hookCopies(tables, copies_records || captures);

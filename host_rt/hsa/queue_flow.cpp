@@ -13,6 +13,9 @@ constexpr uint64_t kMarksPerQueue = 8;
 /// The runtime keeps packets in order only while the GPU's queue has room for them.
 bool QueueFlow::isFull(uint64_t count) const {
   const uint64_t most = std::max<uint64_t>(size_ / 2, 1);
+  // More than that at once need the whole queue; of what lies behind the last mark nobody tells
+  // that it was taken out.
+  count = std::min(count, most - size_ / kMarksPerQueue);
   return submitted_.load(std::memory_order_relaxed) + count >
          consumed_.load(std::memory_order_relaxed) + most;
 }

@@ -8,8 +8,10 @@
 #include "hsa/queue_registry.h"
 #include "hsa/runtime.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -17,16 +19,29 @@
 namespace fade {
 namespace {
 
+/// The packets, with room for one more. ROCr that gives many at once has not always taken care of
+/// those that go on at the beginning of the ring.
+std::vector<DispatchPacket> copyOf(const void *packets, uint64_t count, const hsa_queue_t &queue) {
+  std::vector<DispatchPacket> own;
+  own.reserve(count + 1);
+  const auto *from = static_cast<const DispatchPacket *>(packets);
+  const auto *begin = static_cast<const DispatchPacket *>(queue.base_address);
+  const DispatchPacket *end = begin + queue.size;
+  const bool is_in_ring = begin && !std::less<>()(from, begin) && std::less<>()(from, end);
+  const uint64_t in_a_row = is_in_ring ? std::min(count, static_cast<uint64_t>(end - from)) : count;
+  own.assign(from, from + in_a_row);
+  if (in_a_row < count) own.insert(own.end(), begin, begin + (count - in_a_row));
+  return own;
+}
+
 void onPackets(const void *packets, uint64_t count, uint64_t index, void *data,
                hsa_amd_queue_intercept_packet_writer writer) {
   std::vector<DispatchPacket> own;
   try {
     const Visit visit;
     if (visit.runtime() && count != 0) {
-      const auto *from = static_cast<const DispatchPacket *>(packets);
-      own.reserve(count + 1);
-      own.assign(from, from + count);
       const auto &queue = *static_cast<std::shared_ptr<QueueState> *>(data);
+      own = copyOf(packets, count, *queue->queue);
       if (CaptureSession *captures = visit.runtime()->captures())
         captures->rewrite(queue, own);
       else

@@ -386,16 +386,16 @@ hsa_queue_t *FakeHsa::createQueue(uint32_t size) {
   return queue;
 }
 
-FakeHsa::Packets FakeHsa::ring(hsa_queue_t *queue, const Packets &packets) {
+FakeHsa::Packets FakeHsa::ring(hsa_queue_t *queue, const hsa_kernel_dispatch_packet_t *packets,
+                               uint64_t count) {
   const Queue &watched = *reinterpret_cast<const Queue *>(queue);
-  if (!watched.handler) return packets;
+  if (!watched.handler) return {packets, packets + count};
   passed_on.clear();
   is_ringing = true;
-  watched.handler(packets.data(), packets.size(), 0, watched.data,
-                  [](const void *more, uint64_t count) {
-                    const auto *from = static_cast<const hsa_kernel_dispatch_packet_t *>(more);
-                    passed_on.insert(passed_on.end(), from, from + count);
-                  });
+  watched.handler(packets, count, 0, watched.data, [](const void *more, uint64_t count) {
+    const auto *from = static_cast<const hsa_kernel_dispatch_packet_t *>(more);
+    passed_on.insert(passed_on.end(), from, from + count);
+  });
   is_ringing = false;
   return passed_on;
 }

@@ -47,7 +47,10 @@ public:
   uint64_t kernelObject(hsa_executable_t executable, const std::string &symbol) const;
   hsa_queue_t *createQueue(uint32_t size);
   /// The application rings the doorbell of a queue. Returns what the GPU gets.
-  Packets ring(hsa_queue_t *queue, const Packets &packets);
+  Packets ring(hsa_queue_t *queue, const Packets &packets) {
+    return ring(queue, packets.data(), packets.size());
+  }
+  Packets ring(hsa_queue_t *queue, const hsa_kernel_dispatch_packet_t *packets, uint64_t count);
   /// The application has an engine copy to the host.
   hsa_status_t copyOnEngine(void *to, const void *from, std::size_t size, hsa_signal_t waits_for,
                             hsa_signal_t done, uint32_t engine);

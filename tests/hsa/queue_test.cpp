@@ -74,6 +74,16 @@ TEST_F(Flow, WhatTheGpuDoesNotTakeOutIsNotWaitedForForEver) {
   EXPECT_EQ(flow.submit(1, signals), 100u);
 }
 
+TEST_F(Flow, MoreThanHalfOfAQueueAtOnceDoNotWaitForWhatCannotHappen) {
+  QueueFlow flow(64, 1h);
+  EXPECT_EQ(flow.submit(50, signals), 0u);
+  const auto mark = flow.mark(signals);
+  ASSERT_TRUE(mark);
+  hsa.complete(mark->completion_signal);
+  flow.submit(3, signals); // of these the GPU does not tell
+  EXPECT_EQ(flow.submit(50, signals), 54u);
+}
+
 TEST_F(Flow, SignalsOfMarksAreUsedAgainWhenTheQueueIsGone) {
   QueueFlow flow(8);
   flow.submit(2, signals);
@@ -191,6 +201,23 @@ TEST_F(Doorbell, PacketsOfOtherKindsStayAsTheyAre) {
   const auto passed_on = hsa.ring(queue, {barrier, barrier});
   ASSERT_EQ(passed_on.size(), 2u);
   for (const auto &packet : passed_on) EXPECT_EQ(std::memcmp(&packet, &barrier, sizeof barrier), 0);
+}
+
+TEST_F(Doorbell, PacketsGoOnAtTheBeginningOfTheRing) {
+  start();
+  hsa_queue_t *queue = hsa.createQueue(16);
+  FakeHsa::Packets places(16), beyond(16); // in one piece: nothing may be read from `beyond`
+  places.insert(places.end(), beyond.begin(), beyond.end());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    places[i].header = HSA_PACKET_TYPE_BARRIER_OR << HSA_PACKET_HEADER_TYPE;
+    places[i].completion_signal = {100 + i};
+  }
+  queue->base_address = places.data();
+  const auto passed_on = hsa.ring(queue, places.data() + 13, 5);
+  ASSERT_GE(passed_on.size(), 5u);
+  std::vector<uint64_t> order;
+  for (std::size_t i = 0; i < 5; ++i) order.push_back(passed_on[i].completion_signal.handle);
+  EXPECT_EQ(order, (std::vector<uint64_t>{113, 114, 115, 100, 101}));
 }
 
 TEST_F(Doorbell, AVersionOfTheCacheRunsInPlaceOfTheKernel) {

@@ -147,6 +147,15 @@ TEST(HsaTables, ATableThatHasGrownAtItsEndWorks) {
   EXPECT_EQ(takenEntries()["hsa_amd_memory_lock"], FakeRuntime::addressOf("hsa_amd_memory_lock"));
 }
 
+TEST(HsaTables, RuntimesNewerThan64GivePacketsInBatches) {
+  for (const auto &[entries, expected] : {std::pair{72, false}, {73, true}, {76, true}}) {
+    FakeRuntime runtime(2, static_cast<std::size_t>(entries), 2);
+    HsaTables tables;
+    ASSERT_TRUE(tables.read(runtime.table()));
+    EXPECT_EQ(tables.givesBatches(), expected) << entries;
+  }
+}
+
 TEST(HsaTables, TablesThatAreNotKnownAreNamedAndLeftAlone) {
   const auto problemOf = [](FakeRuntime runtime) {
     const std::vector<uint64_t> before = runtime.amd();
