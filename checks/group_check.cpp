@@ -83,9 +83,9 @@ void GroupCheck::scratch(const ObservedWave &wave, const ObservedAccess &access,
   const uint64_t unwritten = shadow.unwritten(access);
   if (!unwritten) return;
   // Without optimization, objects are copied with members that nobody has set.
-  UnwrittenDwords dwords(access.size);
-  for (unsigned k = 0; k < dwords.count; ++k) dwords.lanes[k] = unwritten;
-  values_[wave.number].load(wave, access, dwords, describe(wave, access, unwritten, reporter));
+  UnwrittenBytes bytes(access.size);
+  for (unsigned k = 0; k < bytes.count; ++k) bytes.lanes[k] = unwritten;
+  values_[wave.number].load(wave, access, bytes, describe(wave, access, unwritten, reporter));
 }
 
 void GroupCheck::lds(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) {
@@ -111,7 +111,7 @@ void GroupCheck::lds(const ObservedWave &wave, const ObservedAccess &access, Rep
 void GroupCheck::written(const ObservedWave &wave, const ObservedAccess &access,
                          Reporter &reporter) {
   uint64_t unwritten = 0;
-  UnwrittenDwords dwords(access.size);
+  UnwrittenBytes bytes(access.size);
   for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
     const uint64_t address = access.address[lane], bit = uint64_t{1} << lane;
@@ -120,25 +120,30 @@ void GroupCheck::written(const ObservedWave &wave, const ObservedAccess &access,
       shadow_.write(address, access.size);
     } else if (shadow_.isWritten(address, access.size)) {
       continue;
-    } else if (shadow_.isUnwritten(address, access.size)) {
-      const bool is_piece =
-          access.size <= 4 && shadow_.isTouchedNear(address, access.size, UnwrittenValues::kUnit);
-      (is_piece ? dwords.lanes[0] : unwritten) |= bit;
-    } else if (access.size > 4) {
-      for (unsigned k = 0; k < dwords.count; ++k)
-        if (shadow_.isUnwritten(address + 4 * k, 4)) dwords.lanes[k] |= bit;
+    } else if (!shadow_.isUnwritten(address, access.size)) {
+      for (unsigned k = 0; k < bytes.count; ++k)
+        if (shadow_.isUnwritten(address + k, 1)) bytes.lanes[k] |= bit;
+    } else {
+      unsigned unit = 2;
+      while (unit <= UnwrittenBytes::kWidestUnit &&
+             !shadow_.isTouchedNear(address, access.size, unit))
+        unit *= 2;
+      if (access.size <= 4 && unit <= UnwrittenBytes::kWidestUnit)
+        bytes.addPiece(lane, unit);
+      else
+        unwritten |= bit;
     }
   }
   if (unwritten)
     reporter.report(describe(wave, access, unwritten, reporter),
                     static_cast<uint64_t>(std::popcount(unwritten)));
-  const uint64_t some = dwords.all();
+  const uint64_t some = bytes.all();
   if (!some) return;
   const auto lane = static_cast<unsigned>(std::countr_zero(some));
   Finding f = describe(wave, access, some, reporter);
-  f.address += 4 * dwords.firstDword(lane);
-  if (access.size > 4) f.limit = 4 * dwords.ofLane(lane);
-  values_[wave.number].load(wave, access, dwords, f);
+  f.address += bytes.first(lane);
+  if (bytes.ofLane(lane) < access.size) f.limit = bytes.ofLane(lane);
+  values_[wave.number].load(wave, access, bytes, f);
 }
 
 void GroupCheck::barrier(const ObservedWave &wave, uint64_t site, uint64_t lanes,

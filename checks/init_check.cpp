@@ -62,14 +62,14 @@ void InitCheck::access(const ObservedWave &wave, const ObservedAccess &access, c
   const bool stores_unwritten = values && values->any() && access.kind != AccessKind::load;
   if (!stores_unwritten && isDone(access, span)) return;
   if (values && access.kind != AccessKind::load) values->store(wave, access, *reporter);
-  UnwrittenDwords dwords(access.size);
+  UnwrittenBytes bytes(access.size);
   uint64_t wrong = 0;
   for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
     if (!isFollowed(access.address[lane])) continue;
     if (access.kind != AccessKind::load)
       write(access, lane, values);
-    else if (!read(access, lane, dwords))
+    else if (!read(access, lane, bytes))
       wrong |= uint64_t{1} << lane;
   }
   // Atomics are left out: an exchange needs no old value, and code does not show what it is for.
@@ -78,13 +78,12 @@ void InitCheck::access(const ObservedWave &wave, const ObservedAccess &access, c
     reporter->report(describe(wave, access, lane, access.address[lane], *reporter),
                      static_cast<uint64_t>(std::popcount(wrong)));
   }
-  const uint64_t some = dwords.all();
+  const uint64_t some = bytes.all();
   if (!values || !some) return;
   const auto lane = static_cast<unsigned>(std::countr_zero(some));
-  Finding f =
-      describe(wave, access, lane, access.address[lane] + 4 * dwords.firstDword(lane), *reporter);
-  if (access.size > 4) f.limit = 4 * dwords.ofLane(lane);
-  values->load(wave, access, dwords, f);
+  Finding f = describe(wave, access, lane, access.address[lane] + bytes.first(lane), *reporter);
+  if (bytes.ofLane(lane) < access.size) f.limit = bytes.ofLane(lane);
+  values->load(wave, access, bytes, f);
 }
 
 /// What is stored without ever having been written stays so.
@@ -93,27 +92,32 @@ void InitCheck::write(const ObservedAccess &access, unsigned lane, const Unwritt
   const uint64_t address = access.address[lane];
   if (!values || !values->any() || access.kind != AccessKind::store)
     return memory.mark(address, access.size);
-  for (uint32_t at = 0; at < access.size; at += 4)
-    if (!(values->stored(access, at / 4) >> lane & 1))
-      memory.mark(address + at, std::min(4u, access.size - at));
+  for (uint32_t k = 0; k < access.size; ++k)
+    if (!(values->stored(access, k) >> lane & 1)) memory.mark(address + k, 1);
 }
 
-/// Whether a lane's load is fine, apart from what is put into `dwords`.
-bool InitCheck::read(const ObservedAccess &access, unsigned lane, UnwrittenDwords &dwords) const {
+/// Whether a lane's load is fine, apart from what is put into `bytes`.
+bool InitCheck::read(const ObservedAccess &access, unsigned lane, UnwrittenBytes &bytes) const {
   WrittenMemory &memory = WrittenMemory::instance();
   const uint64_t address = access.address[lane], bit = uint64_t{1} << lane;
-  constexpr uint64_t unit = UnwrittenValues::kUnit;
   if (memory.isUnwritten(address, access.size)) {
-    const uint64_t begin = std::max(address / unit * unit, last_.base);
-    const uint64_t end = (address + access.size + unit - 1) / unit * unit;
-    if (access.size > 4 || !memory.isTouched(begin, std::min(end, last_.end()) - begin))
-      return false;
-    dwords.lanes[0] |= bit;
-    return true;
+    for (unsigned unit = 2; access.size <= 4 && unit <= UnwrittenBytes::kWidestUnit; unit *= 2) {
+      const uint64_t begin = std::max(address / unit * unit, last_.base);
+      const uint64_t end = (address + access.size + unit - 1) / unit * unit;
+      if (!memory.isTouched(begin, std::min(end, last_.end()) - begin)) continue;
+      bytes.addPiece(lane, unit);
+      return true;
+    }
+    return false;
   }
-  if (access.size <= 4 || memory.isWritten(address, access.size)) return true;
-  for (unsigned k = 0; k < dwords.count && last_.holds(address + 4 * k + 3); ++k)
-    if (memory.isUnwritten(address + 4 * k, 4)) dwords.lanes[k] |= bit;
+  if (memory.isWritten(address, access.size)) return true;
+  bool is_sure = false; // the system was asked, which takes its time
+  for (unsigned k = 0; k < bytes.count && last_.holds(address + k); ++k) {
+    if (memory.isWritten(address + k, 1)) continue;
+    if (!is_sure && !memory.isUnwritten(address + k, 1)) continue;
+    is_sure = true;
+    bytes.lanes[k] |= bit;
+  }
   return true;
 }
 

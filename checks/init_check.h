@@ -32,7 +32,7 @@ private:
   bool isDone(const ObservedAccess &access, const LaneSpan &span);
 
   static void write(const ObservedAccess &access, unsigned lane, const UnwrittenValues *values);
-  bool read(const ObservedAccess &access, unsigned lane, UnwrittenDwords &dwords) const;
+  bool read(const ObservedAccess &access, unsigned lane, UnwrittenBytes &bytes) const;
   static Finding describe(const ObservedWave &wave, const ObservedAccess &access, unsigned lane,
                           uint64_t address, const Reporter &reporter);
 

@@ -1,43 +1,63 @@
 #include "checks/unwritten_values.h"
 
-#include <algorithm>
 #include <bit>
 #include <string_view>
 
 namespace fade::checks {
 namespace {
 
-enum class Use : uint8_t { computes, moves, passes, picks };
+/// `picks` puts bytes together or takes them apart; `passes` also selects, or crosses lanes.
+enum class Use : uint8_t { computes, decides, moves, passes, picks, none };
+
+bool hasAny(std::string_view name, std::initializer_list<std::string_view> parts) {
+  return std::ranges::any_of(parts, [&](std::string_view p) { return name.find(p) != name.npos; });
+}
 
 /// Names, because an instruction's meaning is the executor's matter, and it has no other word for
 /// what it does with a value.
-Use useOf(const ObservedInstruction &instruction) {
-  const std::string_view name = instruction.name;
-  const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
-  if (instruction.selects) return Use::passes;
-  if (instruction.counter != WaitCounter::none) // memory: for loads, registers are addresses
-    return (has("load") || has("read")) && !has("d16") ? Use::computes : Use::passes;
+Use useOf(std::string_view name) {
   if (name == "v_mov_b32" || name == "v_mov_b64" || name == "s_mov_b32" || name == "s_mov_b64" ||
-      has("v_accvgpr_"))
+      hasAny(name, {"v_accvgpr_"}))
     return Use::moves;
-  for (const std::string_view part :
-       {"cndmask", "cselect", "cmov", "lane", "swap", "mov", "v_dual", "v_perm", "v_align", "_bfi",
-        "s_barrier", "s_nop", "bpermute"})
-    if (has(part)) return Use::passes;
-  for (const std::string_view part : {"_and", "_or", "_lshl", "_lshr", "_ashr", "_bfe", "_pack"})
-    if (has(part)) return Use::picks; // or puts bytes together
+  if (hasAny(name, {"s_barrier", "s_nop"})) return Use::none;
+  if (hasAny(name, {"v_cmp", "s_cmp", "s_bitcmp"})) return Use::decides;
+  if (hasAny(name,
+             {"cndmask", "cselect", "cmov", "lane", "swap", "mov", "v_perm", "v_align", "_bfi"}))
+    return Use::passes;
+  if (hasAny(name, {"_and", "_or", "_lshl", "_lshr", "_ashr", "_bfe", "_pack", "_sext"}) &&
+      !hasAny(name, {"add"}))
+    return Use::picks;
   return Use::computes;
+}
+
+Use useOf(const ObservedInstruction &instruction) {
+  if (hasAny(instruction.name, {"ds_permute", "ds_bpermute", "ds_swizzle"})) return Use::passes;
+  if (instruction.counter != WaitCounter::none) // memory: for loads, registers are addresses
+    return hasAny(instruction.name, {"load", "read"}) && !hasAny(instruction.name, {"d16"})
+               ? Use::computes
+               : Use::none;
+  return useOf(instruction.name);
+}
+
+/// The lower bytes of a sum or product do not depend on the upper ones of what it is made of, and
+/// compilers compute with whole registers where a byte is wanted. Of two halves, likewise.
+bool keepsBytesApart(std::string_view name) {
+  return hasAny(name, {"v_pk_"}) || !hasAny(name, {"_f16", "_f32", "_f64", "bf16"});
+}
+
+bool isIn(const ObservedRange &range, bool vector, unsigned number) {
+  return range.vector == vector && number >= range.first && number < range.first + range.count;
 }
 
 } // namespace
 
-unsigned UnwrittenDwords::firstDword(unsigned lane) const {
+unsigned UnwrittenBytes::first(unsigned lane) const {
   for (unsigned k = 0; k < count; ++k)
     if (lanes[k] >> lane & 1) return k;
   return 0;
 }
 
-unsigned UnwrittenDwords::ofLane(unsigned lane) const {
+unsigned UnwrittenBytes::ofLane(unsigned lane) const {
   unsigned n = 0;
   for (unsigned k = 0; k < count; ++k) n += lanes[k] >> lane & 1;
   return n;
@@ -49,77 +69,121 @@ void UnwrittenValues::begin() {
   kept_.clear();
 }
 
-void UnwrittenValues::put(bool vector, unsigned number, uint64_t lanes, uint32_t source) {
-  values_.push_back({vector, static_cast<uint16_t>(number), lanes, source});
+void UnwrittenValues::put(bool vector, unsigned number, const Lanes &lanes, const Origin &origin) {
+  Value v{vector, static_cast<uint16_t>(number), lanes, origin};
+  if (v.any()) values_.push_back(v);
 }
 
 void UnwrittenValues::drop(const ObservedRange &range, uint64_t lanes) {
-  std::erase_if(values_, [&](Value &v) {
-    if (v.vector == range.vector && v.number >= range.first && v.number - range.first < range.count)
-      v.lanes &= range.vector ? ~lanes : 0;
-    return v.lanes == 0;
-  });
+  for (Value &v : values_)
+    if (isIn(range, v.vector, v.number)) v.remove(range.vector ? lanes : ~uint64_t{0});
+}
+
+UnwrittenValues::Lanes UnwrittenValues::inRegister(const ObservedAccess &access,
+                                                   const uint64_t *memory, unsigned dword) {
+  Lanes lanes{};
+  for (unsigned b = 0; b < 4; ++b) {
+    const unsigned at = 4 * dword + b; // of all registers
+    if (at < access.data_byte || at >= access.data_byte + access.data_bytes) continue;
+    const unsigned k = at - access.data_byte;
+    lanes[b] = memory[std::min(k, access.size - 1)]; // the sign is that of the last one
+  }
+  return lanes;
 }
 
 void UnwrittenValues::load(const ObservedWave &wave, const ObservedAccess &access,
-                           const UnwrittenDwords &dwords, const Finding &finding) {
+                           const UnwrittenBytes &bytes, const Finding &finding) {
   if (access.data == ObservedAccess::none) return;
   // One source for each instruction: a loop makes no more of them.
   auto at = std::ranges::find_if(
       sources_, [&](const Source &s) { return s.finding.place.pc == finding.place.pc; });
-  if (at == sources_.end()) at = sources_.insert(at, {finding, false, false, {}});
+  if (at == sources_.end()) at = sources_.insert(at, {finding, false, false, kUnit, {}});
+  const bool vector = access.path != AccessPath::scalar;
   at->is_private = access.space == AccessSpace::scratch;
   at->is_piece = access.size <= 4;
-  for (unsigned i = 0; at->is_piece && i < wave.lanes; ++i)
-    at->position[i] = access.address[i] % kUnit;
+  at->unit = static_cast<uint8_t>(bytes.unit);
+  if (finding.limit && at->is_piece) at->unit = static_cast<uint8_t>(std::bit_floor(access.size));
+  for (unsigned i = 0; i < wave.lanes; ++i)
+    at->position[i] = access.address[vector ? i : 0] % kUnit;
   const auto source = static_cast<uint32_t>(at - sources_.begin());
-  const bool vector = access.path != AccessPath::scalar;
-  for (unsigned k = 0; k < dwords.count; ++k)
-    if (dwords.lanes[k])
-      put(vector, access.data + k, vector ? dwords.lanes[k] : ~uint64_t{0}, source);
+  std::array<uint64_t, UnwrittenBytes::kMost> memory = bytes.lanes;
+  for (uint64_t &lanes : memory)
+    if (!vector && lanes) lanes = ~uint64_t{0};
+  for (unsigned n = 0; 4 * n < access.data_byte + access.data_bytes && 4 * n < memory.size(); ++n) {
+    const auto shift = static_cast<uint8_t>((4 * n - access.data_byte) % kUnit);
+    put(vector, access.data + n, inRegister(access, memory.data(), n), {source, shift});
+  }
   wave.also_wants = kWantsRegisters;
+}
+
+int UnwrittenValues::byteOf(const Value &value, const ObservedAccess &access, unsigned k) {
+  const unsigned at = access.data_byte + k;
+  if (access.data == ObservedAccess::none || value.number != access.data + at / 4 ||
+      value.vector != (access.path != AccessPath::scalar))
+    return -1;
+  return static_cast<int>(at % 4);
 }
 
 uint64_t UnwrittenValues::stored(const ObservedAccess &access, unsigned k) const {
   uint64_t lanes = 0;
   for (const Value &v : values_)
-    if (holds(v, access, k)) lanes |= v.lanes;
+    if (const int b = byteOf(v, access, k); b >= 0) lanes |= v.lanes[static_cast<unsigned>(b)];
   return lanes & access.lanes;
+}
+
+/// Whether byte `byte` of a register, stored as byte `k`, comes to another place of a structure.
+bool UnwrittenValues::isOutOfPlace(const Value &value, unsigned byte, uint64_t lanes,
+                                   const ObservedAccess &access, unsigned k) const {
+  const Source &source = sources_[value.origin.source];
+  if (!(source.is_piece || value.origin.picked) || value.origin.strayed) return false;
+  for (; lanes; lanes &= lanes - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+    const uint64_t was = source.position[lane] + byte + value.origin.shift;
+    if ((access.address[lane] + k) % source.unit != was % source.unit) return true;
+  }
+  return false;
 }
 
 void UnwrittenValues::store(const ObservedWave &wave, const ObservedAccess &access,
                             Reporter &reporter) {
   for (Value &v : values_) {
-    const Source &source = sources_[v.source];
-    bool is_stored = false;
-    for (unsigned k = 0; k * 4 < access.size; ++k) is_stored |= holds(v, access, k);
-    const uint64_t stored = v.lanes & access.lanes;
-    if (!is_stored || !stored) continue;
-    bool is_used = source.is_private || access.kind == AccessKind::atomic;
-    for (uint64_t lanes = source.is_piece ? stored : 0; lanes; lanes &= lanes - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-      is_used |= access.address[lane] % kUnit != source.position[lane];
+    uint64_t used = 0;
+    for (unsigned k = 0; k < access.size; ++k) {
+      const int b = byteOf(v, access, k);
+      if (b < 0) continue;
+      const auto byte = static_cast<unsigned>(b);
+      const uint64_t stored = v.lanes[byte] & access.lanes;
+      if (sources_[v.origin.source].is_private || access.kind == AccessKind::atomic ||
+          v.origin.derived || isOutOfPlace(v, byte, stored, access, k))
+        used |= stored;
     }
-    if (!is_used) continue;
-    report(wave, v, stored, access.pc, reporter);
-    v.lanes &= ~access.lanes;
+    if (!used) continue;
+    report(wave, v, used, access.pc, reporter);
+    v.remove(access.lanes);
   }
 }
 
 void UnwrittenValues::keep(const ObservedAccess &access) {
-  for (unsigned k = 0; k * 4 < access.size; ++k) {
-    uint32_t source = 0;
+  for (unsigned k = 0; k < access.size; ++k) {
+    const Value *holder = nullptr;
+    unsigned byte = 0;
     uint64_t unwritten = 0;
     for (const Value &v : values_)
-      if (holds(v, access, k)) unwritten |= v.lanes, source = v.source;
+      if (const int b = byteOf(v, access, k); b >= 0 && v.lanes[static_cast<unsigned>(b)]) {
+        byte = static_cast<unsigned>(b), holder = &v;
+        unwritten |= v.lanes[byte];
+      }
     for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
       const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-      const uint64_t bit = uint64_t{1} << lane, dword = (access.address[lane] + 4 * k) / 4;
+      const uint64_t bit = uint64_t{1} << lane, address = access.address[lane] + k;
       if (unwritten & bit) {
-        kept_[dword].lanes |= bit;
-        kept_[dword].source = source;
-      } else if (const auto at = kept_.find(dword); at != kept_.end()) {
-        at->second.lanes &= ~bit;
+        Kept &kept = kept_[address / 4];
+        kept.lanes[address % 4] |= bit;
+        kept.origin = holder->origin;
+        kept.origin.shift =
+            static_cast<uint8_t>((byte + holder->origin.shift - address % 4) % kUnit);
+      } else if (const auto at = kept_.find(address / 4); at != kept_.end()) {
+        at->second.lanes[address % 4] &= ~bit;
       }
     }
   }
@@ -128,55 +192,199 @@ void UnwrittenValues::keep(const ObservedAccess &access) {
 void UnwrittenValues::scratch(const ObservedWave &wave, const ObservedAccess &access) {
   if (values_.empty() && kept_.empty()) return;
   if (access.kind != AccessKind::load) return keep(access);
-  if (access.data == ObservedAccess::none) return;
-  for (unsigned k = 0; k * 4 < access.size; ++k) {
-    Kept found;
+  if (access.data == ObservedAccess::none || kept_.empty()) return;
+  std::array<uint64_t, UnwrittenBytes::kMost> memory{};
+  Origin origin;
+  bool any = false;
+  for (unsigned k = 0; k < std::min<unsigned>(access.size, memory.size()); ++k)
     for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
       const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-      const auto at = kept_.find((access.address[lane] + 4 * k) / 4);
-      if (at != kept_.end() && at->second.lanes >> lane & 1)
-        found.lanes |= uint64_t{1} << lane, found.source = at->second.source;
+      const uint64_t address = access.address[lane] + k;
+      const auto at = kept_.find(address / 4);
+      if (at == kept_.end() || !(at->second.lanes[address % 4] >> lane & 1)) continue;
+      memory[k] |= uint64_t{1} << lane;
+      origin = at->second.origin;
+      const uint64_t to = (access.data_byte + k) % 4;
+      origin.shift = static_cast<uint8_t>((address % 4 + origin.shift - to) % kUnit);
+      any = true;
     }
-    if (!found.lanes) continue;
-    put(true, access.data + k, found.lanes, found.source);
-    wave.also_wants = kWantsRegisters;
-  }
+  if (!any) return;
+  for (unsigned n = 0; 4 * n < access.data_byte + access.data_bytes && 4 * n < memory.size(); ++n)
+    put(true, access.data + n, inRegister(access, memory.data(), n), origin);
+  wave.also_wants = kWantsRegisters;
 }
 
 void UnwrittenValues::report(const ObservedWave &wave, const Value &value, uint64_t lanes,
                              uint64_t site, Reporter &reporter) {
-  Finding f = sources_[value.source].finding;
+  Finding f = sources_[value.origin.source].finding;
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   f.other = reporter.place(wave, value.vector ? lane : 0, site, AccessKind::load, 4);
   reporter.report(f, value.vector ? static_cast<uint64_t>(std::popcount(lanes)) : 1);
 }
 
-void UnwrittenValues::registers(const ObservedWave &wave, const ObservedInstruction &instruction,
-                                uint64_t site, Reporter &reporter) {
-  const Use use = useOf(instruction);
-  std::vector<Value> moved;
-  for (uint32_t i = 0; i < instruction.reads_count; ++i) {
-    const ObservedRange &range = instruction.reads[i];
-    for (Value &v : values_) {
-      const unsigned at = v.number - range.first;
-      const uint64_t lanes = v.vector ? v.lanes & instruction.lanes : v.lanes;
-      if (v.vector != range.vector || v.number < range.first || at >= range.count || !lanes)
-        continue;
-      if (use == Use::moves && i == 0 && instruction.writes_count &&
-          at < instruction.writes[0].count) {
-        const ObservedRange &to = instruction.writes[0];
-        moved.push_back({to.vector, static_cast<uint16_t>(to.first + at),
-                         to.vector && !v.vector ? instruction.lanes : lanes, v.source});
-      } else if (use == Use::computes || (use == Use::picks && !sources_[v.source].is_piece)) {
-        report(wave, v, lanes, site, reporter);
-        v.lanes &= v.vector ? ~lanes : 0; // once is enough
+/// An instruction that reads some.
+struct UnwrittenValues::Step {
+  const ObservedWave &wave;
+  const ObservedInstruction &instruction;
+  uint64_t site;
+  Reporter &reporter;
+  std::vector<std::size_t> read{}; ///< of values_
+  std::vector<Value> after{};      ///< what its results are
+
+  static constexpr uint32_t kMostResults = 12;
+  std::array<ObservedBytes, kMostResults> results{};
+  uint32_t count = 0; ///< of results
+  void ask(const std::vector<ObservedBytes> &bytes) {
+    count = instruction.trial->depends(bytes.data(), static_cast<uint32_t>(bytes.size()),
+                                       results.data(), kMostResults);
+    for (uint32_t i = 0; i < count; ++i)
+      for (uint64_t &lanes : results[i].lanes)
+        lanes &= results[i].vector ? instruction.lanes : ~uint64_t{0};
+  }
+  /// Of two operations in one instruction, the one that has this result.
+  std::string_view nameOf(const ObservedBytes &result) const {
+    const bool is_second =
+        instruction.paired && result.vector && result.number == instruction.paired_result;
+    return is_second ? instruction.paired : instruction.name;
+  }
+  static Lanes lanesOf(const ObservedBytes &result) {
+    Lanes lanes;
+    std::ranges::copy(result.lanes, lanes.begin());
+    for (uint64_t &l : lanes)
+      if (!result.vector && l) l = ~uint64_t{0};
+    return lanes;
+  }
+};
+
+namespace {
+
+ObservedBytes bytesOf(bool vector, uint16_t number, const std::array<uint64_t, 4> &lanes) {
+  ObservedBytes bytes{vector, number, {}};
+  for (unsigned b = 0; b < 4; ++b) bytes.lanes[b] = vector ? lanes[b] : lanes[b] & 1;
+  return bytes;
+}
+
+} // namespace
+
+void UnwrittenValues::move(Step &step) const {
+  const ObservedInstruction &in = step.instruction;
+  for (const std::size_t i : step.read) {
+    const Value &v = values_[i];
+    const unsigned at = v.number - in.reads[0].first;
+    if (!isIn(in.reads[0], v.vector, v.number) || !in.writes_count || at >= in.writes[0].count)
+      continue;
+    Value moved = v;
+    moved.vector = in.writes[0].vector;
+    moved.number = static_cast<uint16_t>(in.writes[0].first + at);
+    for (uint64_t &lanes : moved.lanes)
+      if (moved.vector) lanes &= in.lanes;
+    step.after.push_back(moved);
+  }
+}
+
+/// Byte by byte, so that it is known where each came from.
+void UnwrittenValues::pick(Step &step) const {
+  const bool crosses_lanes =
+      step.instruction.selects || hasAny(step.instruction.name, {"lane", "ds_"});
+  for (const std::size_t i : step.read) {
+    const Value &v = values_[i];
+    for (unsigned b = 0; b < 4; ++b) {
+      if (!v.lanes[b]) continue;
+      Lanes one{};
+      one[b] = v.lanes[b];
+      step.ask({bytesOf(v.vector, v.number, one)});
+      for (uint32_t n = 0; n < step.count; ++n) {
+        const Lanes lanes = Step::lanesOf(step.results[n]);
+        for (unsigned to = 0; to < 4; ++to) {
+          if (!lanes[to]) continue;
+          Value picked{step.results[n].vector, step.results[n].number, {}, v.origin};
+          picked.lanes[to] = lanes[to];
+          picked.origin.shift = static_cast<uint8_t>((b + v.origin.shift - to) % kUnit);
+          picked.origin.picked = true;
+          picked.origin.strayed |= crosses_lanes || picked.vector != v.vector;
+          step.after.push_back(picked);
+        }
       }
     }
   }
+}
+
+void UnwrittenValues::reportAll(Step &step) {
+  for (const std::size_t i : step.read) {
+    Value &v = values_[i];
+    const uint64_t lanes = v.vector ? v.any() & step.instruction.lanes : v.any();
+    if (!lanes) continue;
+    report(step.wave, v, lanes, step.site, step.reporter);
+    v.remove(v.vector ? lanes : ~uint64_t{0}); // once is enough
+  }
+}
+
+void UnwrittenValues::compute(Step &step, bool any_use_counts) {
+  std::vector<ObservedBytes> bytes;
+  for (const std::size_t i : step.read)
+    bytes.push_back(bytesOf(values_[i].vector, values_[i].number, values_[i].lanes));
+  step.ask(bytes);
+  bool is_mistake = false;
+  for (uint32_t n = 0; n < step.count; ++n) {
+    const ObservedBytes &result = step.results[n];
+    const std::string_view name = step.nameOf(result);
+    const Use use = useOf(name);
+    const Lanes lanes = Step::lanesOf(result);
+    const uint64_t any = lanes[0] | lanes[1] | lanes[2] | lanes[3];
+    if (!any) continue;
+    const bool is_first = step.instruction.writes_count &&
+                          result.number == step.instruction.writes[0].first &&
+                          result.vector == step.instruction.writes[0].vector;
+    if (any_use_counts || use == Use::decides || (use == Use::computes && !keepsBytesApart(name)) ||
+        (use == Use::computes && is_first && lanes[0] && !hasAny(name, {"v_pk_"})))
+      is_mistake = true;
+    else if (result.vector || (is_first && result.number < kObservedScc)) {
+      Value after{result.vector, result.number, lanes, values_[step.read.front()].origin};
+      after.origin.picked = after.origin.strayed = true;
+      after.origin.derived = use == Use::computes;
+      step.after.push_back(after);
+    }
+  }
+  if (!is_mistake) return;
+  step.after.clear();
+  reportAll(step);
+}
+
+void UnwrittenValues::registers(const ObservedWave &wave, const ObservedInstruction &instruction,
+                                uint64_t site, Reporter &reporter) {
+  Step step{wave, instruction, site, reporter};
+  bool has_scc = false, is_whole = false;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const Value &v = values_[i];
+    for (uint32_t k = 0; k < instruction.reads_count; ++k)
+      if (isIn(instruction.reads[k], v.vector, v.number)) {
+        step.read.push_back(i);
+        has_scc |= !v.vector && v.number == kObservedScc;
+        is_whole |= v.lanes[0] & v.lanes[1] & v.lanes[2] & v.lanes[3] &&
+                    !sources_[v.origin.source].is_piece && !v.origin.picked;
+        break;
+      }
+  }
+  if (!step.read.empty()) {
+    const Use use = useOf(instruction),
+              second = instruction.paired ? useOf(instruction.paired) : use;
+    const bool computes = use == Use::computes || use == Use::decides || second == Use::computes ||
+                          second == Use::decides;
+    if (has_scc)
+      reportAll(step);
+    else if (use == Use::moves && !instruction.selects)
+      move(step);
+    else if (instruction.trial && (computes || (use == Use::picks && is_whole)))
+      compute(step, !computes);
+    else if (instruction.trial && use != Use::none)
+      pick(step);
+    else if (computes)
+      reportAll(step);
+  }
   for (uint32_t i = 0; i < instruction.writes_count; ++i)
     drop(instruction.writes[i], instruction.lanes);
-  std::erase_if(values_, [](const Value &v) { return v.lanes == 0; });
-  values_.insert(values_.end(), moved.begin(), moved.end());
+  values_.insert(values_.end(), step.after.begin(), step.after.end());
+  std::erase_if(values_, [](const Value &v) { return v.any() == 0; });
   if (values_.empty()) wave.also_wants = 0;
 }
 

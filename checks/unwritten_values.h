@@ -1,12 +1,12 @@
-// init: what a wave does with values that nobody wrote, where loading them need not be a mistake.
+// init: what a wave does with bytes that nobody wrote, where loading them need not be a mistake.
 //
 // Compilers load members side by side at once, and copy a structure with what is between its
-// members, in pieces or as a whole. So a dword that nobody wrote and that comes together with
-// others, or a piece next to what was written, is followed: from register to register, through
-// private memory, until it is overwritten. It is a mistake once something is computed from it or
-// decided by it, or once it is stored where it cannot be the same space of another structure. What
-// selects, shuffles or takes bytes out of it is given the benefit of the doubt. Waves that have
-// loaded no such value cost nothing.
+// members, in pieces or as a whole. So bytes that nobody wrote and that come together with others
+// are followed, each of them: from register to register, through private memory, until they are
+// overwritten. It is a mistake once something is computed from them or decided by them, or once
+// they are stored where they cannot be the same space of another structure. Which bytes of a result
+// come from them is found by trying (ObservedTrial), so what masks them out, shifts them out or
+// does not select them leaves nothing to follow. Waves that have loaded none cost nothing.
 #pragma once
 
 #include "checks/reporter.h"
@@ -18,36 +18,42 @@
 
 namespace fade::checks {
 
-/// Of one load: the lanes for which a dword was written by nobody, dword by dword. Of one that is
-/// shorter, or not aligned, there is one.
-struct UnwrittenDwords {
-  static constexpr unsigned kMost = 16; ///< the longest scalar load
+/// Of one load: the lanes for which a byte was written by nobody, byte by byte.
+struct UnwrittenBytes {
+  static constexpr unsigned kMost = 64; ///< the longest scalar load
   std::array<uint64_t, kMost> lanes{};
-  unsigned count = 1; ///< of dwords
+  unsigned count = 1; ///< of bytes
+  /// What is written and what is not, closer than this, may be of the same structure.
+  static constexpr unsigned kWidestUnit = 8;
+  unsigned unit = kWidestUnit; ///< the smallest in which something was written
 
-  explicit UnwrittenDwords(uint32_t size) : count(std::clamp(size / 4, 1u, kMost)) {}
+  explicit UnwrittenBytes(uint32_t size) : count(std::clamp(size, 1u, kMost)) {}
   uint64_t all() const {
     uint64_t all = 0;
     for (unsigned k = 0; k < count; ++k) all |= lanes[k];
     return all;
   }
-  unsigned firstDword(unsigned lane) const;
+  /// None of a lane's bytes was written, but something in this unit was.
+  void addPiece(unsigned lane, unsigned in_unit) {
+    unit = std::min(unit, in_unit);
+    for (unsigned k = 0; k < count; ++k) lanes[k] |= uint64_t{1} << lane;
+  }
+  unsigned first(unsigned lane) const;
   unsigned ofLane(unsigned lane) const; ///< how many
 };
 
 /// One wave's.
 class UnwrittenValues {
 public:
-  /// What is written and what is not, closer than this, may be of the same structure.
-  static constexpr uint64_t kUnit = 8;
+  static constexpr uint64_t kUnit = UnwrittenBytes::kWidestUnit;
 
   void begin();
 
   /// A load that brings some. `finding` is what to report if they are used.
-  void load(const ObservedWave &wave, const ObservedAccess &access, const UnwrittenDwords &dwords,
+  void load(const ObservedWave &wave, const ObservedAccess &access, const UnwrittenBytes &bytes,
             const Finding &finding);
   bool any() const { return !values_.empty(); }
-  /// Lanes for which a store stores such a value as its dword `k`.
+  /// Lanes for which a store stores such a byte as its byte `k`.
   uint64_t stored(const ObservedAccess &access, unsigned k) const;
   /// A store or an atomic to global memory.
   void store(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
@@ -57,32 +63,54 @@ public:
                  Reporter &reporter);
 
 private:
+  using Lanes = std::array<uint64_t, 4>; ///< by byte of a register, or of a dword
+  /// Where it came from, and what was done with it since.
+  struct Origin {
+    uint32_t source = 0;  ///< in sources_
+    uint8_t shift = 0;    ///< byte b of a register was byte b + shift of the load, modulo kUnit
+    bool picked = false;  ///< it was put together with others, or taken out of some
+    bool derived = false; ///< it is part of a result
+    bool strayed = false; ///< it came from another lane
+    bool operator==(const Origin &) const = default;
+  };
   struct Value {
     bool vector = false;
     uint16_t number = 0; ///< of the register
-    uint64_t lanes = 0;
-    uint32_t source = 0; ///< in sources_
+    Lanes lanes{};
+    Origin origin;
+    uint64_t any() const { return lanes[0] | lanes[1] | lanes[2] | lanes[3]; }
+    void remove(uint64_t some) {
+      for (uint64_t &l : lanes) l &= ~some;
+    }
   };
-  /// Where it came from.
   struct Source {
     Finding finding;
     bool is_private = false;            ///< from private memory
     bool is_piece = false;              ///< of a structure, loaded alone
+    uint8_t unit = kUnit;               ///< a structure of this size, or of a multiple, may have it
     std::array<uint8_t, 64> position{}; ///< by lane: address % kUnit
   };
   struct Kept {
-    uint64_t lanes = 0;
-    uint32_t source = 0;
+    Lanes lanes{};
+    Origin origin;
   };
-  void put(bool vector, unsigned number, uint64_t lanes, uint32_t source);
+  void put(bool vector, unsigned number, const Lanes &lanes, const Origin &origin);
   void drop(const ObservedRange &range, uint64_t lanes);
-  bool holds(const Value &value, const ObservedAccess &access, unsigned k) const {
-    return access.data != ObservedAccess::none && value.number == access.data + k &&
-           value.vector == (access.path != AccessPath::scalar);
-  }
+  /// Of a register that is loaded: the lanes of each byte, from those of each byte of memory.
+  static Lanes inRegister(const ObservedAccess &access, const uint64_t *memory, unsigned dword);
+  /// The byte of the register that a store takes for byte `k` of memory; -1: of another one.
+  static int byteOf(const Value &value, const ObservedAccess &access, unsigned k);
+  bool isOutOfPlace(const Value &value, unsigned byte, uint64_t lanes, const ObservedAccess &access,
+                    unsigned k) const;
   void report(const ObservedWave &wave, const Value &value, uint64_t lanes, uint64_t site,
               Reporter &reporter);
   void keep(const ObservedAccess &access);
+
+  struct Step; ///< an instruction that reads some
+  void move(Step &step) const;
+  void pick(Step &step) const;
+  void compute(Step &step, bool any_use_counts);
+  void reportAll(Step &step);
 
   std::vector<Value> values_;
   std::vector<Source> sources_;

@@ -51,7 +51,7 @@ private:
   std::deque<Load> loads_;
   Number first_ = 1; ///< of loads_
   std::array<std::deque<Number>, static_cast<std::size_t>(Queue::count)> queues_;
-  std::array<Number, 512 + 128> pending_{}; ///< by register: who writes it
+  std::array<Number, 512 + 256> pending_{}; ///< by register: who writes it
   unsigned pending_count_ = 0;
 };
 

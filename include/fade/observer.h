@@ -24,7 +24,7 @@
 
 namespace fade {
 
-#define FADE_OBSERVER_VERSION 4
+#define FADE_OBSERVER_VERSION 5
 
 /// What an observer wants to be told; the rest is not even put together.
 enum ObserverWants : uint32_t {
@@ -96,6 +96,8 @@ struct ObservedAccess {
   /// or scalar ones if the path is. The others follow, a dword in each.
   static constexpr uint16_t none = 0xffff;
   uint16_t data = none;
+  uint8_t data_byte = 0;  ///< its first byte there: 2 if only an upper half is loaded or stored
+  uint8_t data_bytes = 0; ///< how many it has there: more than `size` if its sign is extended
 };
 
 struct ObservedWait {
@@ -123,7 +125,9 @@ struct ObservedFence {
   const char *name = ""; ///< "buffer_gl0_inv"
 };
 
-/// Registers side by side. Vector: v0 is 0, a0 is 256. Scalar: vcc is 106, m0 is 124.
+constexpr uint16_t kObservedScc = 253; ///< SCC, as a scalar register
+
+/// Registers side by side. Vector: v0 is 0, a0 is 256. Scalar: vcc is 106, m0 is 124, exec is 126.
 struct ObservedRange {
   bool vector = false;
   uint16_t first = 0, count = 0;
@@ -139,6 +143,23 @@ enum class WaitCounter : uint8_t {
   flat,   ///< vmcnt and lgkmcnt, in any order
 };
 
+/// Bytes of one register, in some lanes. Scalar: only the first bit of a mask counts.
+struct ObservedBytes {
+  bool vector = false;
+  uint16_t number = 0;
+  uint64_t lanes[4] = {}; ///< by byte of the register
+};
+
+/// What would an instruction do if some of its registers had other values?
+class ObservedTrial {
+public:
+  virtual ~ObservedTrial() = default;
+  /// The registers that it writes, each with the bytes that come out differently for other values
+  /// of `inputs`; several are tried. Returns how many there are, at most `room`.
+  virtual uint32_t depends(const ObservedBytes *inputs, uint32_t count, ObservedBytes *results,
+                           uint32_t room) const = 0;
+};
+
 struct ObservedInstruction {
   uint64_t pc = 0;
   uint64_t lanes = 0;    ///< active ones
@@ -147,6 +168,9 @@ struct ObservedInstruction {
   const ObservedRange *reads = nullptr, *writes = nullptr;
   uint32_t reads_count = 0, writes_count = 0;
   WaitCounter counter = WaitCounter::none;
+  const char *paired = nullptr;         ///< the second of two operations in one instruction
+  uint16_t paired_result = 0;           ///< the vector register that it writes
+  const ObservedTrial *trial = nullptr; ///< null: it does more than to write registers
 };
 
 /// Instructions that a wave executes one after the other, with the same lanes: up to a branch, a
@@ -214,7 +238,7 @@ public:
   virtual void globalBarrier(const ObservedWave &, uint64_t /*pc*/) {}
   virtual void wait(const ObservedWave &, const ObservedWait &) {}
   virtual void fence(const ObservedWave &, const ObservedFence &) {}
-  /// Each instruction, with the registers that it reads and writes. EXEC, SCC and MODE are left
+  /// Each instruction, with the registers that it reads and writes. EXEC and MODE are left
   /// out.
   virtual void registers(const ObservedWave &, const ObservedInstruction &) {}
   /// After it was decided. Calls and returns count.

@@ -1,5 +1,7 @@
 #include "exec/observation.h"
 
+#include "exec/trial.h"
+
 namespace fade::sim {
 namespace {
 
@@ -52,6 +54,9 @@ void tell_registers(Wave &w, Program &program, const Instruction &in) {
   o.reads = use.reads.data(), o.reads_count = static_cast<uint32_t>(use.reads.size());
   o.writes = use.writes.data(), o.writes_count = static_cast<uint32_t>(use.writes.size());
   o.counter = counter_of(*w.arch, in);
+  if (in.paired) o.paired = in.paired->opcode->name, o.paired_result = in.paired->dst.index;
+  const Trial trial(w, in, use);
+  if (can_be_tried(w, in)) o.trial = &trial;
   w.observer->registers(w.info, o);
 }
 

@@ -36,6 +36,8 @@ std::vector<ObservedRange> ranges_of(const std::vector<std::string> &names) {
       ranges.push_back({false, sreg::vcc_lo, 2});
     } else if (name == "VCC_LO" || name == "VCC_HI") {
       ranges.push_back({false, name == "VCC_LO" ? sreg::vcc_lo : sreg::vcc_hi, 1});
+    } else if (name == "SCC") {
+      ranges.push_back({false, kObservedScc, 1});
     } else if (name.starts_with("M0")) {
       ranges.push_back({false, sreg::m0, 1});
     } else {

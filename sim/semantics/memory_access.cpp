@@ -4,6 +4,7 @@
 #include "semantics/constants.h"
 #include "wave/stats.h"
 
+#include <cstring>
 #include <optional>
 
 namespace fade::sim {
@@ -379,10 +380,23 @@ bool is_coherent(const Wave &w, const Instruction &in) {
 }
 
 uint16_t data_of(const Instruction &in, AccessKind kind) {
-  if (in.lds || in.encoding == Encoding::mimg) return ObservedAccess::none;
+  // Typed ones are converted on their way.
+  if (in.lds || in.encoding == Encoding::mimg || in.encoding == Encoding::mtbuf)
+    return ObservedAccess::none;
   if (in.encoding == Encoding::smem) return in.dst.index;
   const Operand &data = kind == AccessKind::load ? in.dst : in.src[1];
   return data.is_vgpr() ? data.index : ObservedAccess::none;
+}
+
+// Which bytes of the register less than a dword is in: "sbyte" and "i8" are extended with their
+// sign, to a half of the register or all of it; the names have it from the manual.
+void place_in_register(const Instruction &in, ObservedAccess &o) {
+  const char *name = in.opcode->name;
+  const bool half = std::strstr(name, "d16");
+  const bool is_signed = std::strstr(name, "sbyte") || std::strstr(name, "sshort") ||
+                         std::strstr(name, "_i8") || std::strstr(name, "_i16");
+  if (std::strstr(name, "d16_hi")) o.data_byte = 2;
+  if (is_signed && o.kind == AccessKind::load) o.data_bytes = half ? 2 : 4;
 }
 
 ObservedAccess described(const Wave &w, const Instruction &in, uint32_t bytes, AccessKind kind) {
@@ -397,6 +411,8 @@ ObservedAccess described(const Wave &w, const Instruction &in, uint32_t bytes, A
   o.device = kind == AccessKind::atomic || (o.coherent && (w.arch->id != Gfx::gfx942 || in.sc1));
   o.streaming = in.slc;
   o.data = data_of(in, kind);
+  o.data_bytes = static_cast<uint8_t>(bytes);
+  if (bytes < 4) place_in_register(in, o);
   return o;
 }
 

@@ -8,6 +8,25 @@
 namespace fade::checks {
 namespace {
 
+/// What an instruction's result comes from: each byte from the one that is `down` above it, if it
+/// is in `mask`; of a sum, from those below it, too.
+struct Taken : ObservedTrial {
+  Taken(uint16_t to, unsigned mask, unsigned down, bool sums)
+      : to(to), mask(mask), down(down), sums(sums) {}
+  uint32_t depends(const ObservedBytes *inputs, uint32_t count, ObservedBytes *results,
+                   uint32_t) const override {
+    results[0] = {true, to, {}};
+    for (uint32_t i = 0; i < count; ++i)
+      for (unsigned b = down; b < 4; ++b)
+        for (unsigned at = b - down; at < (sums ? 4 : b - down + 1); ++at)
+          if (mask >> at & 1) results[0].lanes[at] |= inputs[i].lanes[b];
+    return 1;
+  }
+  uint16_t to;
+  unsigned mask, down;
+  bool sums;
+};
+
 class Bodies {
 public:
   static constexpr uint64_t kTwoLanes = 0b11;
@@ -18,19 +37,33 @@ public:
   }
   /// v[4:7], of which v7 was written by nobody.
   void loadFour() {
-    UnwrittenDwords dwords(16);
-    dwords.lanes[3] = kTwoLanes;
-    values.load(wave, access(AccessKind::load, 16, 4), dwords, finding());
+    UnwrittenBytes bytes(16);
+    for (unsigned k = 12; k < 16; ++k) bytes.lanes[k] = kTwoLanes;
+    values.load(wave, access(AccessKind::load, 16, 4), bytes, finding());
   }
   /// One byte in v4, next to others that were written.
   void loadPiece() {
-    UnwrittenDwords dwords(1);
-    dwords.lanes[0] = kTwoLanes;
-    values.load(wave, access(AccessKind::load, 1, 4), dwords, finding());
+    UnwrittenBytes bytes(1);
+    bytes.lanes[0] = kTwoLanes;
+    values.load(wave, access(AccessKind::load, 1, 4), bytes, finding());
+  }
+  /// Four bytes in v4, of which byte 3 was written by nobody.
+  void loadPixel() {
+    UnwrittenBytes bytes(4);
+    bytes.lanes[3] = kTwoLanes;
+    Finding f = finding();
+    f.limit = 1;
+    values.load(wave, access(AccessKind::load, 4, 4), bytes, f);
   }
   void run(const char *name, std::initializer_list<ObservedRange> writes,
            std::initializer_list<ObservedRange> reads, uint64_t lanes = ~uint64_t{0}) {
+    runAs(Taken(writes.begin()->first, 0xf, 0, true), name, writes, reads, lanes);
+  }
+  /// With a trial that says where its result comes from.
+  void runAs(const Taken &taken, const char *name, std::initializer_list<ObservedRange> writes,
+             std::initializer_list<ObservedRange> reads, uint64_t lanes = ~uint64_t{0}) {
     ObservedInstruction in;
+    in.trial = &taken;
     in.name = name, in.lanes = lanes;
     in.reads = reads.begin(), in.reads_count = static_cast<uint32_t>(reads.size());
     in.writes = writes.begin(), in.writes_count = static_cast<uint32_t>(writes.size());
@@ -39,6 +72,7 @@ public:
   ObservedAccess access(AccessKind kind, uint32_t size, uint16_t data) {
     ObservedAccess a;
     a.pc = 0x100, a.kind = kind, a.size = size, a.data = data;
+    a.data_bytes = static_cast<uint8_t>(size);
     a.lanes = kTwoLanes, a.address = address_;
     return a;
   }
@@ -113,8 +147,9 @@ TEST(UnwrittenValues, CopyingAStructureIsFineAndLeavesTheCopyUnwritten) {
   b.loadFour();
   const ObservedAccess store = b.access(AccessKind::store, 16, 4);
   b.values.store(b.wave, store, b.reporter);
-  EXPECT_EQ(b.values.stored(store, 2), 0u);
-  EXPECT_EQ(b.values.stored(store, 3), Bodies::kTwoLanes);
+  EXPECT_EQ(b.values.stored(store, 11), 0u);
+  EXPECT_EQ(b.values.stored(store, 12), Bodies::kTwoLanes);
+  EXPECT_EQ(b.values.stored(store, 15), Bodies::kTwoLanes);
   EXPECT_EQ(b.reported(), 0u);
 }
 
@@ -136,6 +171,61 @@ TEST(UnwrittenValues, BytesMayBePutTogetherButNotCountedWith) {
   EXPECT_EQ(b.reported(), 0u);
   b.run("v_add_u32", {vgpr(0)}, {vgpr(4), vgpr(5)});
   EXPECT_EQ(b.reported(), 1u);
+}
+
+TEST(UnwrittenValues, WhatIsMaskedOutIsNotFollowed) {
+  Bodies b;
+  b.loadPixel();
+  b.runAs({0, 0b0111, 0, false}, "v_and_b32", {vgpr(0)}, {vgpr(4), vgpr(5)});
+  b.run("v_add_u32", {vgpr(1)}, {vgpr(0), vgpr(5)});
+  EXPECT_EQ(b.reported(), 0u);
+  b.runAs({0, 0b0001, 3, false}, "v_lshrrev_b32", {vgpr(0)}, {vgpr(5), vgpr(4)});
+  EXPECT_EQ(b.reported(), 0u);
+  b.run("v_add_u32", {vgpr(1)}, {vgpr(0), vgpr(5)});
+  EXPECT_EQ(b.reported(), 1u);
+}
+
+TEST(UnwrittenValues, LowerBytesOfASumAreCleanUpperOnesAreNot) {
+  Bodies b;
+  b.loadPixel();
+  b.run("v_add_u32", {vgpr(0)}, {vgpr(4), vgpr(5)});
+  b.values.store(b.wave, b.access(AccessKind::store, 2, 0), b.reporter);
+  EXPECT_EQ(b.reported(), 0u);
+  b.values.store(b.wave, b.access(AccessKind::store, 4, 0), b.reporter);
+  EXPECT_EQ(b.reported(), 1u) << "it is a result, not a copy";
+}
+
+TEST(UnwrittenValues, AComparisonThatDependsOnOneByteIsReported) {
+  Bodies b;
+  b.loadPixel();
+  b.runAs({106, 0, 0, false}, "v_cmp_gt_i32", {vgpr(106)}, {vgpr(4), vgpr(5)});
+  EXPECT_EQ(b.reported(), 0u) << "its result is the same for all values";
+  b.runAs({106, 1, 3, false}, "v_cmp_gt_i32", {vgpr(106)}, {vgpr(4), vgpr(5)});
+  EXPECT_EQ(b.reported(), 1u);
+}
+
+TEST(UnwrittenValues, BytesKeepTheirPlaceThroughPrivateMemory) {
+  Bodies b;
+  b.loadPixel();
+  b.values.scratch(b.wave, b.access(AccessKind::store, 4, 4));
+  b.run("v_mov_b32", {vgpr(4)}, {vgpr(5)});
+  b.values.scratch(b.wave, b.access(AccessKind::load, 2, 20));
+  b.run("v_add_u32", {vgpr(0)}, {vgpr(20), vgpr(5)});
+  EXPECT_EQ(b.reported(), 0u);
+  b.moveBy(2);
+  b.values.scratch(b.wave, b.access(AccessKind::load, 2, 20));
+  b.run("v_cvt_f32_u32", {vgpr(0)}, {vgpr(20)});
+  EXPECT_EQ(b.reported(), 1u);
+}
+
+TEST(UnwrittenValues, AnUpperHalfIsStoredFromItsOwnBytes) {
+  Bodies b;
+  b.loadPixel();
+  ObservedAccess upper = b.access(AccessKind::store, 2, 4);
+  EXPECT_EQ(b.values.stored(upper, 1), 0u);
+  upper.data_byte = 2;
+  EXPECT_EQ(b.values.stored(upper, 0), 0u);
+  EXPECT_EQ(b.values.stored(upper, 1), Bodies::kTwoLanes);
 }
 
 } // namespace

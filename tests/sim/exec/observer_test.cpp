@@ -264,6 +264,66 @@ TEST_P(ObserverTest, CountsAndResultsAreTheSameObservedOrNot) {
   EXPECT_EQ(plain.stats.lds_bytes_written, observed.stats.lds_bytes_written);
 }
 
+// Tries each instruction with other values in all that it reads.
+struct Trier : Observer, WorkerObserver {
+  uint64_t tried = 0, lowest_byte_only = 0;
+  uint32_t wants() const override { return kWantsRegisters; }
+  std::unique_ptr<DispatchObserver> begin(const ObservedDispatch &, uint32_t) override {
+    struct Watch : DispatchObserver {
+      explicit Watch(Trier &t) : trier(t) {}
+      WorkerObserver *worker(uint32_t) override { return &trier; }
+      Trier &trier;
+    };
+    return std::make_unique<Watch>(*this);
+  }
+  void registers(const ObservedWave &, const ObservedInstruction &in) override {
+    if (!in.trial) return;
+    std::vector<ObservedBytes> inputs;
+    for (uint32_t i = 0; i < in.reads_count; i++)
+      for (uint16_t k = 0; k < in.reads[i].count; k++)
+        inputs.push_back({in.reads[i].vector,
+                          static_cast<uint16_t>(in.reads[i].first + k),
+                          {~0ull, ~0ull, ~0ull, ~0ull}});
+    ObservedBytes results[16];
+    const uint32_t count =
+        in.trial->depends(inputs.data(), static_cast<uint32_t>(inputs.size()), results, 16);
+    tried += count != 0;
+    const std::string name = in.name;
+    if (name == "v_and_b32" && in.reads_count == 1 && count == 1)
+      lowest_byte_only += results[0].lanes[0] == in.lanes && !results[0].lanes[1] &&
+                          !results[0].lanes[2] && !results[0].lanes[3];
+  }
+};
+
+TEST_P(ObserverTest, TryingLeavesNothingAndTellsWhichBytesOfAResultDepend) {
+  TestDevice one{GetParam(), 1};
+  CodeObject &code =
+      one.load(read_file(std::string(FADE_KERNELS "/exec-kernels-") + GetParam() + ".hsaco"));
+  constexpr uint32_t items = 64 * 2;
+  std::vector<uint32_t> words(items);
+  for (uint32_t i = 0; i < items; i++) words[i] = i * 3;
+  auto in = one.upload(words), out = one.allocate<uint32_t>(items);
+  Dispatch d = prepare("reverse", items, Arguments().add(in.va).add(out.va));
+  d.kernel_object = code.symbol("reverse.kd");
+  std::vector<uint8_t> bytes = Arguments().add(in.va).add(out.va).bytes();
+  bytes.resize(bytes.size() + 512);
+  d.kernarg_address = one.upload(bytes).va;
+  auto packet = one.allocate<uint32_t>(16);
+  reinterpret_cast<uint16_t *>(packet.data)[2] = 64;
+  packet[3] = items;
+  d.packet_address = packet.va;
+  Trier trier;
+  one.executor().observe(&trier);
+  EXPECT_EQ(one.executor().run(d).status, Status::ok);
+  one.executor().observe(nullptr);
+  for (uint32_t i = 0; i < items; i++) {
+    const uint32_t word = words[i / 64 * 64 + 63 - i % 64];
+    EXPECT_EQ(out[i], word & 1 ? word : 0) << i;
+  }
+  EXPECT_GT(trier.tried, 5u);
+  EXPECT_EQ(trier.lowest_byte_only, items / lanes) << "word & 1";
+}
+
 INSTANTIATE_TEST_SUITE_P(, ObserverTest, testing::Values("gfx90a", "gfx1030"),
                          [](const auto &p) { return std::string(p.param); });
 
