@@ -6,6 +6,7 @@
 #include "compile.h"
 #include "doctor/command.h"
 #include "inspect.h"
+#include "mcp/command.h"
 #include "optimize/command.h"
 #include "profile/command.h"
 #include "report/command.h"
@@ -30,7 +31,7 @@ public:
            "trace|profile|control|log|check|capture|captures|import|replay|optimize|analyze|report|"
            "diff|"
            "inspect|"
-           "doctor|"
+           "doctor|mcp|"
            "flags|cc|triton "
            "--help\n";
   }
@@ -124,6 +125,8 @@ int main(int argc, char **argv) {
   CLI::App *replay_command = fade::cli::addReplayCommand(app, replay);
   fade::cli::OptimizeOptions optimize;
   CLI::App *optimize_command = fade::cli::addOptimizeCommand(app, optimize);
+  fade::cli::McpOptions mcp;
+  CLI::App *mcp_command = fade::cli::addMcpCommand(app, mcp);
   fade::cli::CompileOptions compile;
   CLI::App *flags_command = fade::cli::addFlagsCommand(app, compile);
   CLI::App *cc_command = fade::cli::addCcCommand(app, compile);
@@ -166,6 +169,7 @@ int main(int argc, char **argv) {
   if (analyze_command->parsed()) return fade::cli::runAnalyze(analyze);
   if (diff_command->parsed()) return fade::cli::runDiff(diff, application);
   if (doctor_command->parsed()) return fade::cli::runDoctor(doctor, application);
+  if (mcp_command->parsed()) return fade::cli::runMcp(mcp);
   if (flags_command->parsed()) return fade::cli::runFlags(compile);
   if (cc_command->parsed()) return fade::cli::runCc(compile, application);
   if (triton_command->parsed()) return fade::cli::runTriton(triton, application);

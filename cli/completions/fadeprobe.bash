@@ -8,7 +8,7 @@ _fadeprobe() {
         if ((i + 1 == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -f -- "$cur"); else
           mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi
         return ;;
-      trace | profile | control | log | check | capture | captures | import | replay | optimize | analyze | report | diff | inspect | doctor | flags | cc | triton) command=${COMP_WORDS[i]} ;;
+      trace | profile | control | log | check | capture | captures | import | replay | optimize | mcp | analyze | report | diff | inspect | doctor | flags | cc | triton) command=${COMP_WORDS[i]} ;;
     esac
   done
   case $prev in
@@ -44,6 +44,7 @@ _fadeprobe() {
     capture) words="--kernels --library-filter --dispatches --seed --limit --reachable --progress --no-progress --output --patience --verbose --gpu --env-dump --help --" ;;
     captures) words="--json --help" ;;
     import) words="--output --json --help" ;;
+    mcp) words="--output --timeout --read-only --help" ;;
     optimize) words="--kernel --source --proposer --captures --attempts --tolerance --worse --timeout --output --apply --help --" ;;
     replay) words="--check --tolerance --iterations --no-recopy --code --change-inputs --minimise --output --on --reserve-check --instrumented --analyzers --log-location --log-format --record --gpu --workers --json --progress --no-progress --help" ;;
     analyze) words="$report --kernels --dispatches --seed --report --diff --fail-if --junit --sarif" ;;
@@ -55,7 +56,7 @@ _fadeprobe() {
     cc) words="--instrument --help --" ;;
     triton) words="--triton-cache --instrumented-code --instrument --llvm $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
         --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --" ;;
-    *) words="trace profile control log check capture captures import replay optimize analyze report diff inspect doctor flags cc triton $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
+    *) words="trace profile control log check capture captures import replay optimize mcp analyze report diff inspect doctor flags cc triton $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
         --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else

@@ -21,8 +21,7 @@ using std::chrono::milliseconds;
 constexpr std::size_t kMostText = 256 << 10;
 
 /// This process's environment with some variables set.
-std::vector<std::string>
-environmentWith(const std::vector<std::pair<std::string, std::string>> &variables) {
+std::vector<std::string> environmentWith(const Variables &variables) {
   std::vector<std::string> all;
   for (char **at = environ; at && *at; ++at) {
     const std::string_view pair = *at;
@@ -45,55 +44,133 @@ std::vector<char *> pointersTo(const std::vector<std::string> &texts) {
   return pointers;
 }
 
-struct Pipe {
-  std::array<int, 2> ends{-1, -1};
-  bool open() { return pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0; }
-  void close(int which) {
-    if (ends[static_cast<std::size_t>(which)] >= 0) ::close(ends[static_cast<std::size_t>(which)]);
-    ends[static_cast<std::size_t>(which)] = -1;
-  }
-  ~Pipe() {
-    close(0);
-    close(1);
-  }
-};
-
 /// What is there now. False at the end.
-bool drain(Pipe &pipe, std::string &to) {
+bool drainPipe(int fd, const SupervisedChild::Sink &to) {
   std::array<char, 16384> buffer;
   for (;;) {
-    const ssize_t n = read(pipe.ends[0], buffer.data(), buffer.size());
-    if (n > 0 && to.size() < kMostText)
-      to.append(buffer.data(), std::min(static_cast<std::size_t>(n), kMostText - to.size()));
+    const ssize_t n = read(fd, buffer.data(), buffer.size());
+    if (n > 0) to({buffer.data(), static_cast<std::size_t>(n)});
     if (n > 0 || (n < 0 && errno == EINTR)) continue;
     return n < 0 && errno == EAGAIN;
   }
 }
 
+/// Those that run, for a handler of signals; 0: none. More than these are not ended by signals.
+std::array<volatile sig_atomic_t, 16> running_children{};
+
+void noteRunning(pid_t was, pid_t is) {
+  const auto at = std::ranges::find(running_children, static_cast<sig_atomic_t>(was));
+  if (at != running_children.end()) *at = static_cast<sig_atomic_t>(is);
+}
+
+/// Starts it with these for stdout and stderr. An errno, or 0.
+int spawn(pid_t &child, const std::vector<std::string> &command, const Variables &variables,
+          const std::string &directory, int out, int err) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+  if (!directory.empty()) posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  sigset_t usual;
+  sigemptyset(&usual);
+  sigaddset(&usual, SIGPIPE); // whoever starts it may ignore it
+  posix_spawnattr_setsigdefault(&attributes, &usual);
+  const auto environment = environmentWith(variables);
+  const int error = posix_spawnp(&child, command[0].c_str(), &actions, &attributes,
+                                 pointersTo(command).data(), pointersTo(environment).data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return error;
+}
+
 /// Waits until the process has ended or it is too late. Programs that it started may hold the pipes
 /// open: that is not waited for.
-bool waitFor(pid_t child, int &status, Pipe &out, Pipe &err, SupervisedEnd &end,
-             Clock::time_point deadline) {
+bool waitFor(SupervisedChild &child, SupervisedEnd &end, Clock::time_point deadline) {
+  const auto keep = [](std::string &to) {
+    return [&to](std::string_view text) {
+      to.append(text.substr(0, kMostText - std::min(kMostText, to.size())));
+    };
+  };
   for (milliseconds pause(1);; pause = std::min(pause * 2, milliseconds(50))) {
-    const pid_t ended = waitpid(child, &status, WNOHANG);
-    const bool has_out = drain(out, end.out), has_err = drain(err, end.err);
-    if (ended == child) return true;
+    const bool has_ended = child.hasEnded();
+    child.drain(keep(end.out), keep(end.err));
+    if (has_ended) return true;
     if (Clock::now() >= deadline) return false;
-    std::array<pollfd, 2> ready{pollfd{has_out ? out.ends[0] : -1, POLLIN, 0},
-                                pollfd{has_err ? err.ends[0] : -1, POLLIN, 0}};
+    std::array<pollfd, 2> ready{pollfd{child.outputs()[0], POLLIN, 0},
+                                pollfd{child.outputs()[1], POLLIN, 0}};
     (void)poll(ready.data(), ready.size(), static_cast<int>(pause.count()));
   }
 }
 
-/// For a handler of signals; 0: none.
-volatile sig_atomic_t running_child = 0;
-
 } // namespace
+
+SupervisedChild::~SupervisedChild() {
+  if (pid_ > 0 && !has_ended_) {
+    kill(SIGKILL);
+    noteRunning(pid_, 0);
+  }
+  close(0);
+  close(1);
+}
+
+void SupervisedChild::close(std::size_t which) {
+  if (pipes_[which] >= 0) ::close(pipes_[which]);
+  pipes_[which] = -1;
+}
+
+int SupervisedChild::start(const std::vector<std::string> &command, const Variables &variables,
+                           const std::string &directory) {
+  std::array<int, 2> write_ends{-1, -1};
+  int error = command.empty() ? EINVAL : 0;
+  for (std::size_t i = 0; i < 2 && error == 0; ++i) {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+      error = errno;
+      break;
+    }
+    pipes_[i] = ends[0];
+    write_ends[i] = ends[1];
+    (void)fcntl(ends[1], F_SETFL, 0); // the child's ends block, as programs expect
+  }
+  if (error == 0) error = spawn(pid_, command, variables, directory, write_ends[0], write_ends[1]);
+  for (const int fd : write_ends)
+    if (fd >= 0) ::close(fd);
+  if (error != 0) {
+    pid_ = -1;
+    return error;
+  }
+  noteRunning(0, pid_);
+  return 0;
+}
+
+void SupervisedChild::drain(const Sink &out, const Sink &err) {
+  if (pipes_[0] >= 0 && !drainPipe(pipes_[0], out)) close(0);
+  if (pipes_[1] >= 0 && !drainPipe(pipes_[1], err)) close(1);
+}
+
+bool SupervisedChild::hasEnded() {
+  if (pid_ <= 0 || has_ended_) return true;
+  if (waitpid(pid_, &status_, WNOHANG) != pid_) return false;
+  has_ended_ = true;
+  kill(SIGKILL); // what it has left behind
+  noteRunning(pid_, 0);
+  return true;
+}
+
+void SupervisedChild::kill(int signal) const {
+  if (pid_ > 0) (void)::kill(-pid_, signal);
+}
 
 void endSupervisedOnSignals() {
   struct sigaction action {};
   action.sa_handler = [](int number) {
-    if (const pid_t child = running_child; child > 0) (void)kill(-child, SIGKILL);
+    for (const volatile sig_atomic_t &child : running_children)
+      if (child > 0) (void)::kill(-static_cast<pid_t>(child), SIGKILL);
     (void)signal(number, SIG_DFL);
     (void)raise(number);
   };
@@ -101,51 +178,25 @@ void endSupervisedOnSignals() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
 }
 
-SupervisedEnd runSupervised(const std::vector<std::string> &command,
-                            const std::vector<std::pair<std::string, std::string>> &variables,
+SupervisedEnd runSupervised(const std::vector<std::string> &command, const Variables &variables,
                             milliseconds timeout) {
   SupervisedEnd end;
-  Pipe out, err;
-  if (command.empty() || !out.open() || !err.open()) return end;
-  // The child's ends block, as programs expect.
-  for (const Pipe *pipe : {&out, &err}) (void)fcntl(pipe->ends[1], F_SETFL, 0);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out.ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, err.ends[1], STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  const auto environment = environmentWith(variables);
+  SupervisedChild child;
   const auto begin = Clock::now();
-  pid_t child = -1;
-  const int error = posix_spawnp(&child, command[0].c_str(), &actions, &attributes,
-                                 pointersTo(command).data(), pointersTo(environment).data());
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  out.close(1);
-  err.close(1);
-  if (error != 0) {
+  if (const int error = child.start(command, variables, ""); error != 0) {
     end.err = std::strerror(error);
     return end;
   }
   end.started = true;
-  running_child = child;
-  int status = 0;
-  if (!waitFor(child, status, out, err, end, begin + timeout)) {
+  if (!waitFor(child, end, begin + timeout)) {
     end.timed_out = true;
-    (void)kill(-child, SIGKILL);
+    child.kill(SIGKILL);
     // A process inside of a driver that does not answer cannot be killed.
-    end.stuck = !waitFor(child, status, out, err, end, Clock::now() + std::chrono::seconds(3));
-  } else {
-    (void)kill(-child, SIGKILL); // what it has left behind
+    end.stuck = !waitFor(child, end, Clock::now() + std::chrono::seconds(3));
   }
-  running_child = 0;
   end.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
-  if (WIFEXITED(status)) end.code = WEXITSTATUS(status);
+  if (WIFSIGNALED(child.status())) end.signal = WTERMSIG(child.status());
+  if (WIFEXITED(child.status())) end.code = WEXITSTATUS(child.status());
   return end;
 }
 

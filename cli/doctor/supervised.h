@@ -1,8 +1,12 @@
 // Runs a program that may hang, crash or never come back, and says how it ended.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <functional>
 #include <string>
+#include <string_view>
+#include <sys/types.h>
 #include <utility>
 #include <vector>
 
@@ -18,10 +22,45 @@ struct SupervisedEnd {
   std::string out, err; ///< the first 256 KiB of each
 };
 
-/// In a process group of its own, without stdin, with `variables` added to the environment; those
-/// with an empty value are taken out of it.
-SupervisedEnd runSupervised(const std::vector<std::string> &command,
-                            const std::vector<std::pair<std::string, std::string>> &variables,
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+/// A running program: in a process group of its own, without stdin. For those who wait for several
+/// at once; others call runSupervised(). It is killed when this object goes away.
+class SupervisedChild {
+public:
+  using Sink = std::function<void(std::string_view)>;
+
+  SupervisedChild() = default;
+  ~SupervisedChild();
+  SupervisedChild(const SupervisedChild &) = delete;
+  SupervisedChild &operator=(const SupervisedChild &) = delete;
+
+  /// `variables` are added to the environment; those with an empty value are taken out of it.
+  /// `directory`: where it runs; empty: here. An errno, or 0.
+  int start(const std::vector<std::string> &command, const Variables &variables,
+            const std::string &directory);
+  /// Descriptors to wait for: what it writes to stdout and stderr; -1 when there will be no more.
+  std::array<int, 2> outputs() const { return pipes_; }
+  /// Takes what it has written by now.
+  void drain(const Sink &out, const Sink &err);
+  /// Whether it has ended; programs that it started may still hold the pipes open.
+  bool hasEnded();
+  /// As waitpid() says it, once it has ended.
+  int status() const { return status_; }
+  /// To it and all that it has started, but for those that left its group.
+  void kill(int signal) const;
+
+private:
+  void close(std::size_t which);
+
+  pid_t pid_ = -1;
+  bool has_ended_ = false;
+  int status_ = 0;
+  std::array<int, 2> pipes_{-1, -1};
+};
+
+/// With `variables` as above.
+SupervisedEnd runSupervised(const std::vector<std::string> &command, const Variables &variables,
                             std::chrono::milliseconds timeout);
 
 /// From now on whatever ends this process (Ctrl-C, SIGTERM) ends what it runs as well.

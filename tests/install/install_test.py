@@ -103,7 +103,7 @@ class Install(unittest.TestCase):
 
     def test_man_page_and_completions_know_every_option(self):
         words = set()
-        for command in ([], ["check"], ["capture"], ["captures"], ["import"], ["replay"], ["optimize"], ["analyze"], ["report"], ["inspect"], ["doctor"], ["flags"], ["cc"], ["triton"]):
+        for command in ([], ["check"], ["capture"], ["captures"], ["import"], ["replay"], ["optimize"], ["mcp"], ["analyze"], ["report"], ["inspect"], ["doctor"], ["flags"], ["cc"], ["triton"]):
             words |= set(re.findall(r"--[a-z][a-z-]+", self.probe_run(*command, "--help").stdout))
         for name in ("share/man/man1/fadeprobe.1", "share/bash-completion/completions/fadeprobe",
                      "share/zsh/vendor-completions/_fadeprobe"):
