@@ -42,6 +42,20 @@ void greetRemote() {
     if (const int starts = arrived(onRemote); starts > 0) fade::hip::switchBy(starts);
 }
 
+/// The process ends at once, or becomes another program.
+void onHardEnd() {
+  if (fade::isOwnThread()) return;
+  const fade::Visit visit;
+  if (fade::Runtime *runtime = visit.runtime()) runtime->settleTimes();
+}
+
+/// The preloaded library that sees such ends, if there is one.
+void greetHardEnds() {
+  using Greet = void (*)(void (*)());
+  if (const auto greet = reinterpret_cast<Greet>(dlsym(RTLD_DEFAULT, "fade_before_hard_end")))
+    greet(onHardEnd);
+}
+
 /// Before the GPU is used, too: FADE_TRACE says where to.
 void openTraceEarly() noexcept {
   using namespace fade;
@@ -94,6 +108,7 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
     hip::setDeviceFacts(askDevices, settings.correct_properties);
     Runtime::start(std::move(settings));
     watchExits(patience);
+    greetHardEnds();
     hookShutDown(tables);
     hookCode(tables);
     hookQueues(tables);

@@ -23,6 +23,7 @@ namespace {
 constexpr auto kCollectorPatience = std::chrono::milliseconds(3000);
 constexpr auto kCollectorLimit = std::chrono::milliseconds(10000);
 constexpr auto kSettlePatience = std::chrono::milliseconds(5000);
+constexpr auto kHardEndPatience = std::chrono::milliseconds(200);
 constexpr auto kCachePatience = std::chrono::milliseconds(3000);
 constexpr auto kVisitPatience = std::chrono::milliseconds(2000);
 constexpr auto kReportPatience = std::chrono::minutes(10);
@@ -242,6 +243,10 @@ void Runtime::close() {
 
 void Runtime::settleRecords() {
   if (settings_.instrumented && collector_) collector_->settle(settings_.patient(kSettlePatience));
+}
+
+void Runtime::settleTimes() {
+  if (collector_) collector_->settle(settings_.patient(kHardEndPatience));
 }
 
 void Runtime::sayDeath(const Death &death) {

@@ -99,6 +99,8 @@ public:
   /// Before a death is explained: what kernels have written down is to be known, as far as it
   /// comes.
   void settleRecords();
+  /// Before the process ends without the report: dispatches that have ended are to be known.
+  void settleTimes();
   /// On stderr, and to the file for deaths.
   void sayDeath(const Death &death);
 

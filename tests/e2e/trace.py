@@ -162,6 +162,12 @@ class Tests(fade.Test):
     def test_kernels_belong_to_the_calls_that_launched_them(self):
         self.launches(threads=8, times=int(os.environ.get("E2E_LAUNCHES", 300)), queues=4)
 
+    def test_what_the_gpu_has_done_is_there_when_no_exit_handler_runs(self):
+        for how, code in (("_exit", 10), ("exec", 0)):
+            _, operations, result = self.everything([program("endings"), how], code=code)
+            kernels = [x for x in operations if x["kind"] == "kernel"]
+            self.assertEqual([x["end_ns"] is not None for x in kernels], [True] * 3, how)
+
     def test_copies_have_size_direction_and_the_call_that_meant_them(self):
         calls, operations, result = self.everything([DL, "copies"])
         self.assertEqual(result.stdout, "right\n")

@@ -100,6 +100,10 @@ int main(int argc, char **argv) {
   if (how == "exit") std::exit(6);
   if (how == "quick_exit") std::quick_exit(8);
   if (how == "_exit") _exit(10);
+  if (how == "exec") {
+    char name[] = "true", *arguments[] = {name, nullptr};
+    execv("/bin/true", arguments);
+  }
   if (how == "thread-exit") std::thread([] { std::exit(9); }).join();
   if (how == "amid") startLaunches(), std::quick_exit(12); // HIP cannot be torn down meanwhile
   if (how == "launching") startLaunches(), say("launching"), sleep(60);
