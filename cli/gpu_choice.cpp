@@ -100,6 +100,11 @@ std::vector<std::string> gpusOf(const Variables &variables) {
   return names;
 }
 
+bool meansSoftwareGpu(const std::string &gpu) {
+  if (gpu != "auto") return gpu != "real";
+  return hasLibrary(std::getenv(kPreload), kSoftwareGpu) || access(kDriver, F_OK) != 0;
+}
+
 bool chooseGpu(const std::string &gpu, bool only_shown, Variables &out) {
   const bool named = gpu != "auto" && gpu != "real";
   if (named && !checkNames("--gpu", gpu)) return false;

@@ -12,6 +12,9 @@ inline constexpr const char *kSoftwareGpu = "libfadegpu.so";
 /// GPU. With `only_shown` nothing will run here, and the real GPU may be another machine's.
 bool chooseGpu(const std::string &gpu, bool only_shown, Variables &out);
 
+/// Whether --gpu means the software GPU, given or for want of another.
+bool meansSoftwareGpu(const std::string &gpu);
+
 /// The GPUs that the application will see with these variables, by name: gfx90a. Empty if it is not
 /// known.
 std::vector<std::string> gpusOf(const Variables &variables);

@@ -37,7 +37,7 @@ _fadeprobe() {
   local words
   case $command in
     trace) words="--output --format --append --api --api-log --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
-    profile) words="--output --events --rows --api --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
+    profile) words="--output --events --rows --counts --no-counts --kernels --dispatches --api --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
     control) words="start stop flush status --help" ;;
     log) words="--output --format --append --graphs --operators --callstack --dot --rows --help" ;;
     check) words="--code --checks --json --report --error-exitcode --max --suppress --kernels --dispatches --seed --workgroups --gpu --help --" ;;

@@ -17,10 +17,12 @@ struct ProfileOptions {
   std::string directory = "profile";
   std::string events; ///< of an application that has run already
   std::size_t rows = 15;
+  bool counts = true; ///< what kernels do is counted, too
 };
 
 CLI::App *addProfileCommand(CLI::App &app, ProfileOptions &options);
-/// Runs the application as a child, writes dag.json and says what is on the critical path. Ends
+/// Runs the application as a child, says what is on the critical path and what keeps its kernels
+/// from being faster, and writes dag.json, roofline.json, analysis.json and profile.json. Ends
 /// this process as the application ended, or returns an exit code if it was not started.
 int runProfile(ProfileOptions options, const std::vector<std::string> &application);
 

@@ -396,8 +396,13 @@ void Reader::hotspots(const Json &object) {
   for (const Json &entry : objects(object, "instructions")) {
     InstructionCount &one = counts.instructions[number(entry, "address")];
     one.text = text(entry, "text");
+    one.file = text(entry, "file");
+    one.line = smallNumber(entry, "line");
+    one.column = smallNumber(entry, "column");
     one.executions += number(entry, "executions");
     one.lanes += number(entry, "lanes");
+    one.flops += number(entry, "flops");
+    one.bytes += number(entry, "bytes");
     for (const auto &[key, sum] :
          {std::pair("taken", &one.taken), std::pair("splits", &one.splits)})
       if (const auto value = maybeNumber(entry, key)) *sum = sum->value_or(0) + *value;

@@ -153,8 +153,9 @@ struct LineCount {
 };
 
 struct InstructionCount {
-  std::string text;
-  uint64_t executions = 0, lanes = 0;
+  std::string text, file;
+  uint32_t line = 0, column = 0;
+  uint64_t executions = 0, lanes = 0, flops = 0, bytes = 0;
   std::optional<uint64_t> taken, splits;
 
   /// Whether it is this instruction that was counted. Disassemblers differ in operands.

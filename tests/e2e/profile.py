@@ -5,13 +5,15 @@ import os
 import unittest
 
 import fade
-from fade import PROBE, program
+from fade import GPU, LANES, PROBE, program
+
+FILES = ["analysis.json", "dag.json", "profile.json", "roofline.json"]
 
 
 class Tests(fade.Test):
     def graph(self, app):
         """Lines of dag.json by their type, after what holds for every graph was checked."""
-        result = self.bare([PROBE, "profile", "-o", self.path("out"), "--", *app])
+        result = self.bare([PROBE, "profile", "--no-counts", "-o", self.path("out"), "--", *app])
         self.assertEqual((result.code, result.said), (0, []), result.stdout)
         self.assertIn("critical path: ", result.stdout)
         self.assertEqual(os.listdir(self.path("out")), ["dag.json"])
@@ -68,6 +70,119 @@ class Tests(fade.Test):
         launched = {x["to"] for x in lines["edge"] if x["kind"] == "launch"}
         self.assertEqual({x["id"] for x in nodes if x["kind"] == "kernel"} - launched, set())
         self.assertEqual(len({x["thread"] for x in nodes if "thread" in x}), 4)
+
+    def profile(self, app, *options):
+        """The lines of profile.json, roofline.json and analysis.json by kernel, after they were compared."""
+        result = self.bare([PROBE, "profile", "-o", self.path("out"), *options, "--", *app])
+        self.assertEqual(result.code, 0, result.stderr)
+        self.assertEqual(sorted(os.listdir(self.path("out"))), FILES)
+        kernels = {}
+        for name in ("profile", "roofline", "analysis"):
+            with open(self.path(f"out/{name}.json")) as file:
+                head, *lines = map(json.loads, file)
+            self.assertEqual((head["type"], head["version"], head["kernels"]), (name, 1, len(lines)))
+            self.assertEqual(head["times"], "modeled")
+            for line in lines:
+                self.assertEqual(line.pop("type"), "kernel")
+                kernels.setdefault(line["kernel"].split("(")[0], {})[name] = line
+        for kernel in kernels.values():
+            whole = kernel["profile"]
+            same = {key: whole[key] for key in ("kernel", "symbol", "target", "counted")}
+            self.assertEqual(kernel["roofline"], {**same, **whole["roofline"]})
+            self.assertEqual(kernel["analysis"], {**same, "time": whole["roofline"]["time"], **whole["classification"]})
+            self.check_instructions(whole)
+        self.head, self.text = head, result.stdout
+        return kernels
+
+    def check_instructions(self, kernel):
+        """Shares add up, and what is waited for is a load or store of the same kernel."""
+        rows = {x["address"]: x for x in kernel["instructions"]}
+        if not kernel["counted"]:
+            return self.assertEqual(rows, {})
+        self.assertAlmostEqual(sum(x["time_share"] for x in rows.values()), 1)
+        self.assertAlmostEqual(sum(x["time_share"] for x in kernel["lines"]), 1)
+        self.assertEqual(sum(x["executions"] for x in rows.values()), sum(x["executions"] for x in kernel["lines"]))
+        self.assertEqual(sum(x["executions"] for x in rows.values()), kernel["metrics"]["instructions"])
+        for row in rows.values():
+            if "waits_for" in row:
+                self.assertIn(rows[row["waits_for"]]["unit"], ("vmem", "lds", "smem"))
+                self.assertEqual(row["unit"], "wait")
+
+    def check_classes(self, gpu):
+        kernels = self.profile([program("classes")], "--gpu", gpu)
+        words = {"bandwidth": "memory_bandwidth", "occupied": "under_occupied", "compute": "compute_throughput", "launch": "launch_overhead"}
+        known = {name: x["analysis"] for name, x in kernels.items() if name.split("_")[0] in {*words, "latency", "divergence", "lds"}}
+        self.assertGreaterEqual(len(known), 20)
+        for name, verdict in known.items():
+            word = name.split("_")[0]
+            self.assertEqual((name, verdict["class"]), (name, words.get(word, word)), verdict)
+            self.assertNotEqual(verdict["next"]["class"], verdict["class"])
+            self.assertTrue(0 <= verdict["next"]["nearness"] <= 1, verdict)
+            self.assertTrue(verdict["try_first"], verdict)
+        return {name: x["profile"] for name, x in kernels.items()}
+
+    def check_counts(self, kernels, lanes):
+        """Operations and bytes of kernels, worked out by hand from classes.hip."""
+        def n(name):
+            return kernels[name]["metrics"]["workgroups"] * 256
+
+        def flops(name):
+            return {key: value for key, value in kernels[name]["roofline"]["flops"].items() if value}
+
+        def moved(name):
+            return kernels[name]["roofline"]["bytes"]
+
+        self.assertEqual(flops("bandwidth_copy"), {})
+        self.assertEqual((moved("bandwidth_copy")["accessed"], moved("bandwidth_copy")["dram"]), (32 * n("bandwidth_copy"),) * 2)
+        self.assertEqual(flops("bandwidth_triad"), {"all": 2 * n("bandwidth_triad"), "f32": 2 * n("bandwidth_triad")})
+        self.assertEqual((moved("bandwidth_triad")["accessed"], moved("bandwidth_triad")["dram"]), (12 * n("bandwidth_triad"),) * 2)
+        self.assertEqual(flops("bandwidth_sum")["f32"], 7 * n("bandwidth_sum"))
+        self.assertEqual(moved("bandwidth_sum")["dram"], 32 * n("bandwidth_sum"))
+        self.assertEqual(moved("latency_chase")["accessed"], (30 + 1) * 4 * n("latency_chase"))
+        for name, each in (("occupied_one_group", 300 * 6 * 2), ("divergence_half", 80 * 8 * 2 / 4), ("divergence_triangle", 3 * 15.5 * 8 * 2),
+                           ("compute_f32", 80 * 8 * 2), ("compute_roots", 40 * 4), ("lds_conflicts", 12)):
+            self.assertEqual(flops(name), {"all": each * n(name), "f32": each * n(name)}, name)
+        self.assertEqual(flops("compute_f64"), {"all": 30 * 6 * 2 * n("compute_f64"), "f64": 30 * 6 * 2 * n("compute_f64")})
+        self.assertEqual(moved("lds_conflicts")["lds"], 12 * 8 * n("lds_conflicts"))
+        self.assertEqual(moved("lds_wide")["lds"], (16 * 6 + 1) * 16 * n("lds_wide"))
+        if lanes == 64:
+            matrix = n("compute_matrix") // 64 * 20 * 2 * 32 * 32 * 2
+            self.assertEqual(flops("compute_matrix"), {"all": matrix, "f32": matrix, "matrix": matrix})
+
+    def test_kernels_are_in_the_class_they_were_made_for(self):
+        kernels = self.check_classes(GPU)
+        self.check_counts(kernels, LANES)
+        self.assertIn("times are modeled for AMD", self.text)
+        # What the graph says of kernels is there, too.
+        self.assertGreater(kernels["compute_f32"]["criticality"]["total_ns"], 0)
+        # The loads of a chase are what it waits for, nearly all of the time.
+        chase = kernels["latency_chase"]
+        waits = [x for x in chase["instructions"] if x.get("wait_share", 0) > 0.5]
+        self.assertEqual(len(waits), 1, chase["instructions"])
+        loads = [x["address"] for x in chase["instructions"] if x["text"].startswith("global_load")]
+        self.assertIn(waits[0]["waits_for"], loads)
+
+    @unittest.skipIf(fade.SUFFIX, "there each GPU has a run of its own")
+    def test_kernels_are_in_the_class_they_were_made_for_on_rdna(self):
+        self.check_counts(self.check_classes("gfx1030"), 32)
+
+    def test_thresholds_are_told_with_the_verdicts(self):
+        self.profile([program("counted")], "-k", "branches")
+        self.assertEqual([x["name"] for x in self.head["thresholds"]], ["launch_share", "units_share", "waves_share", "lane_share"])
+
+    def test_the_example_reads_a_profile(self):
+        self.profile([program("counted")])
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/profile/slowest_lines.py")
+        result = self.bare(["python3", script, self.path("out/profile.json")])
+        self.assertEqual((result.code, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r" +[0-9.]+% +[0-9.]+%  counted.hip:\d+ +loop +launch_overhead\n")
+        self.assertIn("times are modeled", result.stdout)
+
+    def test_only_chosen_kernels_are_counted(self):
+        kernels = self.profile([program("counted")], "-k", "branches")
+        self.assertEqual({name: x["analysis"]["counted"] for name, x in kernels.items()},
+                         {"branches": True, "loop": False, "types": False, "__amd_rocclr_fillBufferAligned": False})
+        self.assertEqual(kernels["loop"]["analysis"]["class"], "unknown")
 
     def test_mistakes(self):
         for words, line in (([], "profile: give -- and an application, or --events FILE"), (["--events", self.path("x")], "x: No such file or directory")):

@@ -1,0 +1,212 @@
+#include "profile/classes.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace fade::profile {
+namespace {
+
+constexpr std::array<Threshold, 4> kThresholds = {{
+    {"launch_share", 0.5, "launch overhead if beginning and end take more than this of the time"},
+    {"units_share", 0.5, "under-occupied if fewer than this of the compute units have a workgroup"},
+    {"waves_share", 0.5,
+     "where waiting takes longest: under-occupied if a SIMD has less than this of the waves that "
+     "it "
+     "can hold, else latency"},
+    {"lane_share", 0.6,
+     "where arithmetic takes longest: divergence if less than this of the lanes take part, else "
+     "compute throughput"},
+}};
+
+double shareOf(double part, double whole) { return whole == 0 ? 0 : part / whole; }
+
+/// What a limit means, as long as no threshold says more.
+KernelClass classOf(Limit limit) {
+  switch (limit) {
+  case Limit::valu:
+  case Limit::matrix:
+  case Limit::scalar: return KernelClass::compute_throughput;
+  case Limit::lds: return KernelClass::lds;
+  case Limit::l1:
+  case Limit::l2:
+  case Limit::memory: return KernelClass::memory_bandwidth;
+  case Limit::atomics:
+  case Limit::latency: return KernelClass::latency;
+  }
+  return KernelClass::unknown;
+}
+
+struct Shares {
+  double launch = 0, units = 0, waves = 0, lanes = 0;
+};
+
+KernelClass decide(Limit longest, const Shares &shares) {
+  if (shares.launch > valueOf(Decides::launch_share)) return KernelClass::launch_overhead;
+  if (shares.units < valueOf(Decides::units_share)) return KernelClass::under_occupied;
+  const KernelClass plain = classOf(longest);
+  if (longest == Limit::latency && shares.waves < valueOf(Decides::waves_share))
+    return KernelClass::under_occupied;
+  if (plain == KernelClass::compute_throughput && longest != Limit::scalar &&
+      shares.lanes < valueOf(Decides::lane_share))
+    return KernelClass::divergence;
+  return plain;
+}
+
+/// The class that it would have if something were a little different, and how much that is.
+void findNext(const ModelTime &time, const Shares &shares, Classification &result) {
+  const auto consider = [&](KernelClass kind, double nearness) {
+    if (kind == result.kind || nearness <= result.nearness) return;
+    result.next = kind;
+    result.nearness = std::min(nearness, 1.0);
+  };
+  // Another limit in the place of the longest.
+  for (std::size_t i = 0; i < kLimits; ++i)
+    if (const auto limit = static_cast<Limit>(i); limit != result.limit)
+      consider(decide(limit, result.kind == KernelClass::launch_overhead
+                                 ? Shares{0, shares.units, shares.waves, shares.lanes}
+                                 : shares),
+               shareOf(time.ns[i],
+                       result.kind == KernelClass::launch_overhead ? time.launch_ns : time.busy()));
+  // The same limit on the other side of a threshold.
+  const auto across = [&](double value, Decides threshold, auto &&change) {
+    Shares other = shares;
+    const double at = valueOf(threshold);
+    change(other, value < at ? at + 0.01 : at - 0.01);
+    consider(decide(result.limit, other), value < at ? value / at : (1 - value) / (1 - at));
+  };
+  across(shares.launch, Decides::launch_share, [](Shares &s, double v) { s.launch = v; });
+  across(shares.units, Decides::units_share, [](Shares &s, double v) { s.units = v; });
+  across(shares.waves, Decides::waves_share, [](Shares &s, double v) { s.waves = v; });
+  across(shares.lanes, Decides::lane_share, [](Shares &s, double v) { s.lanes = v; });
+}
+
+std::string reasonOf(const KernelProfile &kernel, const ModelTime &time, const Shares &shares,
+                     KernelClass kind, Limit limit) {
+  const ModelOccupancy &o = time.occupancy;
+  switch (kind) {
+  case KernelClass::launch_overhead:
+    return fmt::format("a dispatch has {:.2f} us of work; to begin and to end takes {:.2f} us",
+                       time.busy() / 1e3, time.launch_ns / 1e3);
+  case KernelClass::under_occupied:
+    if (shares.units < valueOf(Decides::units_share))
+      return fmt::format("{:.0f} % of the compute units have a workgroup", 100 * shares.units);
+    return fmt::format(
+        "waves wait {:.0f} % of their time, and a SIMD has {:.1f} of {} waves to turn "
+        "to meanwhile (limit: {})",
+        100 * shareOf(time.waiting_ns, time.wave_ns), o.resident, o.most, o.limit);
+  case KernelClass::divergence:
+    return fmt::format("the {} takes longest, with {:.0f} % of its lanes", nameOf(limit),
+                       100 * shares.lanes);
+  case KernelClass::compute_throughput:
+    return fmt::format("the {} takes longest", limit == Limit::valu     ? "vector ALU"
+                                               : limit == Limit::matrix ? "matrix unit"
+                                                                        : "scalar unit");
+  case KernelClass::lds:
+    return fmt::format("LDS takes longest: {} turns, {} of them for conflicts of banks",
+                       kernel.lds_turns, kernel.lds_conflicts);
+  case KernelClass::memory_bandwidth:
+    return limit == Limit::memory
+               ? fmt::format("memory takes longest: {} bytes", kernel.bytes.dram)
+               : fmt::format("{} takes longest: {} bytes", nameOf(limit),
+                             limit == Limit::l1 ? kernel.bytes.l1 : kernel.bytes.l2);
+  case KernelClass::latency:
+    if (limit == Limit::atomics)
+      return fmt::format("{} atomic operations on one address come one after the other",
+                         kernel.hottest);
+    return fmt::format("waves wait {:.0f} % of their time, though a SIMD has {:.1f} of {} of them",
+                       100 * shareOf(time.waiting_ns, time.wave_ns), o.resident, o.most);
+  case KernelClass::unknown: break;
+  }
+  return "its instructions were not counted";
+}
+
+std::string adviceOf(const KernelProfile &kernel, const ModelTime &time, const Shares &shares,
+                     KernelClass kind, Limit limit) {
+  const LevelBytes &b = kernel.bytes;
+  switch (kind) {
+  case KernelClass::launch_overhead:
+    return "do more in one launch: fuse kernels that follow each other, or launch them as a graph";
+  case KernelClass::under_occupied:
+    if (shares.units < valueOf(Decides::units_share))
+      return "launch more workgroups: smaller ones, or split the work further";
+    if (time.occupancy.limit == "vgprs")
+      return "use fewer vector registers: launch bounds, fewer values alive at a time";
+    if (time.occupancy.limit == "lds") return "use less LDS per workgroup, or larger workgroups";
+    if (time.occupancy.limit == "grid")
+      return "launch more waves, or do more loads at a time in each";
+    return "choose another size of workgroups, of which more fit";
+  case KernelClass::divergence:
+    return "let lanes of a wave take the same branches: sort or regroup the work, or make short "
+           "branches selections";
+  case KernelClass::compute_throughput:
+    if (limit == Limit::matrix)
+      return "use a narrower type, or fewer operations: it is at the roof";
+    if (limit == Limit::scalar)
+      return "move work out of loops that only counts or branches: unroll";
+    if (kernel.flops.f64 > kernel.flops.all() / 2) return "use f32 where it is exact enough";
+    return "use fewer or cheaper operations: packed forms, matrix instructions, fewer divisions";
+  case KernelClass::lds:
+    if (kernel.lds_conflicts * 4 > kernel.lds_turns)
+      return "pad or swizzle the arrays in LDS: lanes meet in the same banks";
+    return "keep more in registers, and read LDS in wider pieces";
+  case KernelClass::memory_bandwidth:
+    if (b.l1 > 2 * b.accessed && b.accessed != 0)
+      return "let neighboring lanes access neighboring addresses: lines are fetched for a part of "
+             "their bytes";
+    if (limit == Limit::memory)
+      return "move fewer bytes: use what was loaded again, or narrower types";
+    return "load wider and less often: keep values in registers or LDS";
+  case KernelClass::latency:
+    if (limit == Limit::atomics)
+      return "add up within the wave or workgroup first, and spread what is left over addresses";
+    return "have more loads under way at a time: unroll, load ahead, break chains of dependent "
+           "loads";
+  case KernelClass::unknown: break;
+  }
+  return "";
+}
+
+} // namespace
+
+const char *nameOf(KernelClass kind) {
+  static constexpr std::array<const char *, kClasses> kNames = {
+      "memory_bandwidth",   "latency", "under_occupied",  "divergence",
+      "compute_throughput", "lds",     "launch_overhead", "unknown"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+const char *textOf(KernelClass kind) {
+  static constexpr std::array<const char *, kClasses> kTexts = {
+      "memory bandwidth",   "latency", "under-occupied",  "divergence",
+      "compute throughput", "LDS",     "launch overhead", "not counted"};
+  return kTexts[static_cast<std::size_t>(kind)];
+}
+
+std::span<const Threshold> thresholds() { return kThresholds; }
+double valueOf(Decides threshold) { return kThresholds[static_cast<std::size_t>(threshold)].value; }
+
+Classification classify(const KernelProfile &kernel, const GpuModel &gpu, const ModelTime &time) {
+  Classification result;
+  if (!kernel.is_counted) {
+    result.reason = reasonOf(kernel, time, {}, result.kind, result.limit);
+    return result;
+  }
+  const ModelOccupancy &o = time.occupancy;
+  const Shares shares{shareOf(time.launch_ns, time.total()), shareOf(o.units, gpu.units),
+                      shareOf(o.resident, o.most), kernel.laneShare()};
+  result.limit = time.longest();
+  result.kind = decide(result.limit, shares);
+  result.reason = reasonOf(kernel, time, shares, result.kind, result.limit);
+  result.advice = adviceOf(kernel, time, shares, result.kind, result.limit);
+  findNext(time, shares, result);
+  result.evidence = {{"launch_share", shares.launch, "share"},
+                     {"units_share", shares.units, "share"},
+                     {"waves_share", shares.waves, "share"},
+                     {"lane_share", shares.lanes, "share"},
+                     {"launch", time.launch_ns, "ns"}};
+  for (std::size_t i = 0; i < kLimits; ++i)
+    result.evidence.push_back({nameOf(static_cast<Limit>(i)), time.ns[i], "ns"});
+  return result;
+}
+
+} // namespace fade::profile

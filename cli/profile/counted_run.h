@@ -1,0 +1,17 @@
+// From what a run has left behind to what is known of its kernels.
+#pragma once
+
+#include "profile/kernel_profile.h"
+#include "report/run_log.h"
+#include "trace/event_reader.h"
+
+#include <vector>
+
+namespace fade::profile {
+
+/// As many as the log has, in the same order. `events`: of the same run, for what kernels need of
+/// registers; null if there are none.
+std::vector<KernelProfile> kernelsOf(const report::RunLog &log,
+                                     const host_trace::HostEvents *events);
+
+} // namespace fade::profile

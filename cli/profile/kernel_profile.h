@@ -1,0 +1,73 @@
+// What is known of a kernel: how often each of its instructions ran, what that did, and what the
+// caches would make of it. All numbers are sums over its dispatches.
+#pragma once
+
+#include "codeobj/instruction.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fade::profile {
+
+/// Floating-point operations, by the type of their factors.
+struct Flops {
+  uint64_t f64 = 0, f32 = 0, f16 = 0, bf16 = 0, f8 = 0;
+  uint64_t packed = 0; ///< of those, by instructions that work on several values in a register
+  uint64_t matrix = 0; ///< of those, by matrix instructions
+  uint64_t matrix_integer = 0; ///< not among them
+
+  uint64_t all() const { return f64 + f32 + f16 + bf16 + f8; }
+};
+
+/// Bytes that go through a level of memory.
+struct LevelBytes {
+  uint64_t accessed = 0; ///< by lanes, of global memory
+  uint64_t scalar = 0;   ///< loaded by scalar loads, once for a wave
+  uint64_t lds = 0;      ///< by lanes
+  uint64_t l1 = 0;       ///< lines that instructions want of L1
+  uint64_t l2 = 0;       ///< of those, what L1 does not have
+  uint64_t dram = 0;     ///< fetched into L2, and written back
+};
+
+struct ProfiledInstruction {
+  uint64_t address = 0; ///< in the code object
+  std::string text;
+  codeobj::InstructionInfo info;
+  std::string file;
+  uint32_t line = 0, column = 0;
+  uint64_t executions = 0, lanes = 0, flops = 0, bytes = 0;
+  double l1_hits = 0, l2_hits = 0; ///< shares of what it wants of global memory, by the model
+};
+
+struct KernelRegisters {
+  uint32_t vgprs = 0, agprs = 0, sgprs = 0;
+  uint32_t spilled_vgprs = 0, spilled_sgprs = 0;
+};
+
+struct KernelProfile {
+  std::string name, symbol, target;
+  bool is_counted = false; ///< else nothing is known but how long it took
+  uint32_t wave_size = 64;
+  uint64_t dispatches = 0, workgroups = 0, waves = 0;
+  uint32_t workgroup_items = 0; ///< the largest
+  uint64_t lds_bytes = 0;       ///< of a workgroup, the most
+  std::optional<KernelRegisters> registers;
+  std::vector<ProfiledInstruction> instructions; ///< by address
+  Flops flops;
+  LevelBytes bytes;
+  uint64_t l1_requests = 0;                  ///< lines of L1 that instructions want
+  uint64_t lds_turns = 0, lds_conflicts = 0; ///< the latter among the former
+  uint64_t hottest = 0; ///< atomic operations on the busiest address of each dispatch
+  /// Of one dispatch, where a GPU has measured it without instrumentation.
+  std::optional<double> measured_ns;
+  uint64_t measured_dispatches = 0;
+
+  uint64_t executions() const;
+  /// Of the lanes that the vector units have time for, those that took part.
+  double laneShare() const;
+};
+
+} // namespace fade::profile

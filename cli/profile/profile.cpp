@@ -1,0 +1,120 @@
+#include "profile/profile.h"
+
+#include "profile/counted_run.h"
+#include "text_layout.h"
+#include "trace/log_text.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace fade::profile {
+namespace {
+
+const MeasuredPeaks *peaksFor(const std::string &target, const std::vector<MeasuredPeaks> &all) {
+  const auto at = std::ranges::find(all, target, &MeasuredPeaks::target);
+  return at == all.end() ? nullptr : &*at;
+}
+
+std::string rateText(double per_second, const char *unit) {
+  static constexpr std::array<const char *, 5> kPrefixes = {"", "k", "M", "G", "T"};
+  std::size_t i = 0;
+  while (per_second >= 1000 && i + 1 < kPrefixes.size()) per_second /= 1000, ++i;
+  return fmt::format("{:.3g} {}{}/s", per_second, kPrefixes[i], unit);
+}
+
+} // namespace
+
+std::optional<double> ProfiledKernel::dispatchNs() const {
+  if (counts.measured_ns) return counts.measured_ns;
+  if (!counts.is_counted) return std::nullopt;
+  return time.total();
+}
+
+double ProfiledKernel::allNs() const {
+  const auto dispatches = std::max(counts.dispatches, counts.measured_dispatches);
+  return dispatchNs().value_or(0) * static_cast<double>(dispatches);
+}
+
+double ProfiledKernel::perSecond(double amount) const {
+  const double seconds = dispatchNs().value_or(0) * static_cast<double>(counts.dispatches) / 1e9;
+  return seconds == 0 ? 0 : amount / seconds;
+}
+
+Profile profileOf(const report::RunLog &log, const host_trace::HostEvents *events,
+                  const std::vector<MeasuredPeaks> &peaks) {
+  Profile profile;
+  profile.in_software = log.inSoftware();
+  if (!log.runs.empty()) profile.command = log.runs[0].command;
+  const report::Findings findings = report::findingsOf(log);
+  std::vector<KernelProfile> kernels = kernelsOf(log, events);
+  for (uint32_t k = 0; k < kernels.size(); ++k) {
+    ProfiledKernel one;
+    one.counts = std::move(kernels[k]);
+    auto [gpu, is_new] = profile.gpus.try_emplace(one.counts.target);
+    if (is_new) {
+      gpu->second = GpuModel::of(one.counts.target);
+      if (const MeasuredPeaks *measured = peaksFor(one.counts.target, peaks))
+        gpu->second.use(*measured);
+    }
+    if (one.counts.is_counted) one.time = modelTime(one.counts, gpu->second);
+    one.verdict = classify(one.counts, gpu->second, one.time);
+    for (const report::Finding &finding : findings.list)
+      if (finding.kernel == k) one.findings.push_back(finding);
+    profile.kernels.push_back(std::move(one));
+  }
+  std::ranges::sort(profile.kernels, [](const ProfiledKernel &a, const ProfiledKernel &b) {
+    return a.allNs() != b.allNs() ? a.allNs() > b.allNs() : a.counts.name < b.counts.name;
+  });
+  return profile;
+}
+
+void addCriticality(const ProgramDag &program, const DagSummary &summary, Profile &profile) {
+  for (const WorkSummary &work : summary.work) {
+    if (work.kind != NodeKind::kernel) continue;
+    const auto at = std::ranges::find(profile.kernels, program.names[work.name],
+                                      [](const ProfiledKernel &k) { return k.counts.name; });
+    if (at != profile.kernels.end())
+      at->criticality = {work.total_ns, work.critical_ns, work.gain_ns};
+  }
+}
+
+std::string textOf(const Profile &profile, std::size_t rows) {
+  std::string text;
+  for (const auto &[target, gpu] : profile.gpus)
+    text += fmt::format(
+        "{}: {}{}\n", target, profile.in_software ? "times are modeled for " : "rates of ",
+        gpu.card + (gpu.is_stand_in ? " (the table has no card of this processor)" : ""));
+  constexpr std::size_t width = 30;
+  text += fmt::format("\n{:<{}}{:>10}{:>11}{:>8}  {:<18}{:>10}{:>14}\n", "kernel", width,
+                      "dispatches", "time", "share", "class", "flop/byte", "rate");
+  double all = 0;
+  for (const ProfiledKernel &k : profile.kernels) all += k.allNs();
+  std::size_t shown = 0;
+  for (const ProfiledKernel &k : profile.kernels) {
+    if (shown++ == rows) break;
+    const KernelProfile &c = k.counts;
+    const auto flops = static_cast<double>(c.flops.all()),
+               bytes = static_cast<double>(c.bytes.dram);
+    text += fmt::format("{:<{}}{:>10}{:>11}{:>6.1f} %  {:<18}{:>10}{:>14}\n",
+                        cli::shortened(cli::printable(c.name), width - 1), width,
+                        std::max(c.dispatches, c.measured_dispatches),
+                        k.dispatchNs() ? host_trace::durationText(static_cast<uint64_t>(k.allNs()))
+                                       : "-",
+                        all == 0 ? 0 : 100 * k.allNs() / all, textOf(k.verdict.kind),
+                        !c.is_counted || bytes == 0 ? "-" : fmt::format("{:.3g}", flops / bytes),
+                        !c.is_counted ? "-"
+                        : flops != 0  ? rateText(k.perSecond(flops), "FLOP")
+                                      : rateText(k.perSecond(bytes), "B"));
+    if (!c.is_counted) continue;
+    text += fmt::format("    {}", k.verdict.reason);
+    if (k.verdict.next != KernelClass::unknown)
+      text += fmt::format("; next: {}, {:.0f} % of the way", textOf(k.verdict.next),
+                          100 * k.verdict.nearness);
+    text += fmt::format("\n    try first: {}\n", k.verdict.advice);
+  }
+  if (profile.kernels.size() > rows)
+    text += fmt::format("... and {} more\n", profile.kernels.size() - rows);
+  return text;
+}
+
+} // namespace fade::profile

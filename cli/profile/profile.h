@@ -1,0 +1,57 @@
+// All that fadeprobe profile knows of a run, and the files that it makes of it.
+#pragma once
+
+#include "base/result.h"
+#include "profile/classes.h"
+#include "profile/dag_summary.h"
+#include "report/findings.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fade::profile {
+
+/// What a kernel means for the whole.
+struct Criticality {
+  uint64_t total_ns = 0, critical_ns = 0;
+  std::array<uint64_t, kFaster.size()> gain_ns{};
+};
+
+struct ProfiledKernel {
+  KernelProfile counts;
+  ModelTime time;
+  Classification verdict;
+  std::optional<Criticality> criticality;
+  std::vector<report::Finding> findings;
+
+  /// Of one dispatch: as measured, else by the model; nothing if there is neither.
+  std::optional<double> dispatchNs() const;
+  double allNs() const;                  ///< of all dispatches
+  double perSecond(double amount) const; ///< of an amount of all dispatches
+};
+
+struct Profile {
+  std::string command;
+  bool in_software = false;             ///< times are the model's
+  std::map<std::string, GpuModel> gpus; ///< by target
+  std::vector<ProfiledKernel> kernels;  ///< that take longest first
+
+  const GpuModel &gpuOf(const ProfiledKernel &kernel) const {
+    return gpus.at(kernel.counts.target);
+  }
+};
+
+/// `peaks`: what was measured; empty: the table of GPUs.
+Profile profileOf(const report::RunLog &log, const host_trace::HostEvents *events,
+                  const std::vector<MeasuredPeaks> &peaks);
+/// Adds what the graph of the program says of its kernels.
+void addCriticality(const ProgramDag &program, const DagSummary &summary, Profile &profile);
+
+/// For people: the kernels, their time, class and what to try first.
+std::string textOf(const Profile &profile, std::size_t rows);
+
+/// roofline.json, analysis.json and profile.json: JSON lines (docs/formats.md).
+Status writeFiles(const Profile &profile, const std::string &directory);
+
+} // namespace fade::profile

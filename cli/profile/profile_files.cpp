@@ -1,0 +1,362 @@
+// The files of a profile: JSON lines, one object in each.
+#include "profile/profile.h"
+
+#include "report/json_fields.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <fstream>
+
+namespace fade::profile {
+namespace {
+
+using codeobj::NumberType;
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+
+Json flopsOf(const Flops &f) {
+  return {{"all", f.all()},     {"f64", f.f64},       {"f32", f.f32},
+          {"f16", f.f16},       {"bf16", f.bf16},     {"f8", f.f8},
+          {"packed", f.packed}, {"matrix", f.matrix}, {"matrix_integer", f.matrix_integer}};
+}
+
+Json bytesOf(const LevelBytes &b) {
+  return {
+      {"accessed", b.accessed}, {"scalar", b.scalar}, {"lds", b.lds}, {"l1", b.l1}, {"l2", b.l2},
+      {"dram", b.dram}};
+}
+
+Json timeFields(const ProfiledKernel &k) {
+  Json time = Json::object();
+  const auto ns = k.dispatchNs();
+  time["dispatch_ns"] = ns ? Json(*ns) : Json();
+  time["all_ns"] = k.allNs();
+  time["is"] = !ns ? "unknown" : k.counts.measured_ns ? "measured" : "modeled";
+  return time;
+}
+
+/// Peaks of a card: operations and bytes per second.
+Json ceilingsOf(const GpuModel &gpu) {
+  Json vectors = Json::object(), matrices = Json::object();
+  for (const auto &[name, type] :
+       {std::pair("f64", NumberType::F64), std::pair("f32", NumberType::F32),
+        std::pair("f16", NumberType::F16), std::pair("bf16", NumberType::Bf16),
+        std::pair("f8", NumberType::F8)}) {
+    if (gpu.vectorPeak(type) > 0) vectors[name] = gpu.vectorPeak(type);
+    if (gpu.matrixPeak(type) > 0) matrices[name] = gpu.matrixPeak(type);
+  }
+  return {{"vector_flops", vectors},
+          {"matrix_flops", matrices},
+          {"bytes",
+           {{"lds", gpu.bytesPeak(gpu.lds_bytes_per_cycle)},
+            {"l1", gpu.bytesPeak(gpu.l1_bytes_per_cycle)},
+            {"l2", gpu.bytesPeak(gpu.l2_bytes_per_cycle)},
+            {"dram", gpu.memory_bytes_per_s}}}};
+}
+
+/// Head of each file.
+Json headOf(const char *type, const Profile &profile) {
+  Json gpus = Json::array();
+  for (const auto &[target, gpu] : profile.gpus)
+    gpus.push_back({{"target", target},
+                    {"card", gpu.card},
+                    {"rates", gpu.is_measured   ? "measured"
+                              : gpu.is_stand_in ? "of another card"
+                                                : "table"},
+                    {"compute_units", gpu.units},
+                    {"clock_hz", gpu.clock_hz},
+                    {"launch_ns", gpu.launch_ns},
+                    {"ceilings", ceilingsOf(gpu)}});
+  return {{"type", type},
+          {"version", kVersion},
+          {"command", profile.command},
+          {"times", profile.in_software ? "modeled" : "measured"},
+          {"gpus", gpus},
+          {"kernels", profile.kernels.size()}};
+}
+
+Json nameFields(const char *type, const ProfiledKernel &k) {
+  return {{"type", type},
+          {"kernel", k.counts.name},
+          {"symbol", k.counts.symbol},
+          {"target", k.counts.target},
+          {"counted", k.counts.is_counted}};
+}
+
+/// Which roof a kernel is under: of the type of most of its operations.
+std::pair<const char *, double> roofOf(const ProfiledKernel &k, const GpuModel &gpu) {
+  const Flops &f = k.counts.flops;
+  const std::array<std::tuple<const char *, uint64_t, NumberType>, 5> types = {
+      {{"f64", f.f64, NumberType::F64},
+       {"f32", f.f32, NumberType::F32},
+       {"f16", f.f16, NumberType::F16},
+       {"bf16", f.bf16, NumberType::Bf16},
+       {"f8", f.f8, NumberType::F8}}};
+  const auto &[name, count, type] =
+      *std::ranges::max_element(types, {}, [](const auto &t) { return std::get<1>(t); });
+  const bool by_matrix = 2 * f.matrix > f.all() && gpu.matrixPeak(type) > 0;
+  return {name, by_matrix ? gpu.matrixPeak(type) : gpu.vectorPeak(type)};
+}
+
+Json rooflineOf(const ProfiledKernel &k, const GpuModel &gpu) {
+  const KernelProfile &c = k.counts;
+  const auto flops = static_cast<double>(c.flops.all());
+  Json intensity = Json::object(), rates = Json::object();
+  for (const auto &[name, bytes] : {std::pair("lds", c.bytes.lds), std::pair("l1", c.bytes.l1),
+                                    std::pair("l2", c.bytes.l2), std::pair("dram", c.bytes.dram)}) {
+    intensity[name] = bytes == 0 ? Json() : Json(flops / static_cast<double>(bytes));
+    rates[name] = k.perSecond(static_cast<double>(bytes));
+  }
+  const auto [type, roof] = roofOf(k, gpu);
+  const double slope =
+      c.bytes.dram == 0 ? roof : flops / static_cast<double>(c.bytes.dram) * gpu.memory_bytes_per_s;
+  return {{"flops", flopsOf(c.flops)},
+          {"bytes", bytesOf(c.bytes)},
+          {"intensity", intensity},
+          {"flops_per_s", k.perSecond(flops)},
+          {"bytes_per_s", rates},
+          {"roof", {{"type", type}, {"flops_per_s", roof}}},
+          {"attainable_flops_per_s", std::min(roof, slope)},
+          {"bound", c.bytes.dram != 0 && slope < roof ? "memory" : "compute"},
+          {"time", timeFields(k)}};
+}
+
+Json classOf(const ProfiledKernel &k) {
+  Json evidence = Json::array();
+  for (const Evidence &e : k.verdict.evidence)
+    evidence.push_back({{"name", e.name}, {"value", e.value}, {"unit", e.unit}});
+  return {{"class", nameOf(k.verdict.kind)},
+          {"limit", k.counts.is_counted ? Json(nameOf(k.verdict.limit)) : Json()},
+          {"reason", k.verdict.reason},
+          {"next", {{"class", nameOf(k.verdict.next)}, {"nearness", k.verdict.nearness}}},
+          {"try_first", k.verdict.advice},
+          {"evidence", evidence}};
+}
+
+Json occupancyOf(const ModelOccupancy &o) {
+  return {{"waves_per_simd", o.resident},
+          {"possible", o.possible},
+          {"most", o.most},
+          {"limit", o.limit},
+          {"units", o.units},
+          {"rounds", o.rounds}};
+}
+
+/// Of the modeled time, how long each unit has something to do.
+Json utilizationOf(const ModelTime &time) {
+  Json out = Json::object();
+  for (std::size_t i = 0; i < kLimits; ++i)
+    if (const auto limit = static_cast<Limit>(i); limit != Limit::latency)
+      out[nameOf(limit)] = time.total() == 0 ? 0 : time.ns[i] / time.total();
+  return out;
+}
+
+Json findingsOf(const ProfiledKernel &k) {
+  Json out = Json::array();
+  for (const report::Finding &f : k.findings) {
+    Json places = Json::array();
+    for (const report::FindingPlace &p : f.places)
+      places.push_back({{"file", p.file}, {"line", p.line}, {"column", p.column}, {"op", p.op}});
+    out.push_back({{"cause", report::nameOf(f.cause)},
+                   {"gain", f.gain},
+                   {"cycles", f.cycles},
+                   {"bytes", f.bytes},
+                   {"counts", f.counts},
+                   {"advice", f.advice},
+                   {"places", places}});
+  }
+  return out;
+}
+
+/// Sums over the instructions of a line.
+struct LineSum {
+  uint64_t executions = 0, lanes = 0, flops = 0, bytes = 0;
+  double busy = 0, waits = 0;
+  std::array<double, codeobj::kUnitCount> by_unit{};
+};
+
+/// Cycles of all waves, busy or waiting: what shares are shares of.
+struct WaveCycles {
+  std::array<double, codeobj::kUnitCount> by_unit{};
+  double all = 0;
+};
+
+WaveCycles cyclesOf(const ProfiledKernel &k) {
+  WaveCycles sum;
+  for (std::size_t i = 0; i < k.counts.instructions.size(); ++i) {
+    const ProfiledInstruction &one = k.counts.instructions[i];
+    const InstructionTime &t = k.time.instructions[i];
+    sum.by_unit[static_cast<std::size_t>(one.info.unit)] +=
+        static_cast<double>(one.executions) * t.busy;
+    sum.all += static_cast<double>(one.executions) * (t.issue + t.waits);
+  }
+  return sum;
+}
+
+double part(double of, double whole) { return whole == 0 ? 0 : of / whole; }
+
+Json instructionsOf(const ProfiledKernel &k) {
+  const WaveCycles all = cyclesOf(k);
+  Json out = Json::array();
+  for (std::size_t i = 0; i < k.counts.instructions.size(); ++i) {
+    const ProfiledInstruction &one = k.counts.instructions[i];
+    const InstructionTime &t = k.time.instructions[i];
+    const auto executions = static_cast<double>(one.executions);
+    Json row = {{"address", one.address},
+                {"text", one.text},
+                {"unit", codeobj::to_string(one.info.unit)},
+                {"file", one.file},
+                {"line", one.line},
+                {"executions", one.executions},
+                {"lanes", one.lanes},
+                {"unit_share",
+                 part(executions * t.busy, all.by_unit[static_cast<std::size_t>(one.info.unit)])},
+                {"time_share", part(executions * (t.issue + t.waits), all.all)}};
+    if (t.waits > 0) {
+      row["wait_cycles"] = t.waits;
+      row["wait_share"] = part(executions * t.waits, all.all);
+    }
+    if (t.waits_for) row["waits_for"] = k.counts.instructions[*t.waits_for].address;
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+Json linesOf(const ProfiledKernel &k) {
+  const WaveCycles all = cyclesOf(k);
+  std::map<std::pair<std::string, uint32_t>, LineSum> lines;
+  for (std::size_t i = 0; i < k.counts.instructions.size(); ++i) {
+    const ProfiledInstruction &one = k.counts.instructions[i];
+    const InstructionTime &t = k.time.instructions[i];
+    if (one.executions == 0) continue;
+    LineSum &line = lines[{one.file, one.line}];
+    const auto executions = static_cast<double>(one.executions);
+    line.executions += one.executions;
+    line.lanes += one.lanes;
+    line.flops += one.flops;
+    line.bytes += one.bytes;
+    line.busy += executions * (t.issue + t.waits);
+    line.waits += executions * t.waits;
+    line.by_unit[static_cast<std::size_t>(one.info.unit)] += executions * t.busy;
+  }
+  Json out = Json::array();
+  for (const auto &[place, line] : lines) {
+    Json units = Json::object();
+    for (std::size_t u = 0; u < codeobj::kUnitCount; ++u)
+      if (line.by_unit[u] != 0)
+        units[std::string(codeobj::to_string(static_cast<codeobj::Unit>(u)))] =
+            part(line.by_unit[u], all.by_unit[u]);
+    out.push_back({{"file", place.first},
+                   {"line", place.second},
+                   {"executions", line.executions},
+                   {"lanes", line.lanes},
+                   {"lane_share", part(static_cast<double>(line.lanes),
+                                       static_cast<double>(line.executions) * k.counts.wave_size)},
+                   {"flops", line.flops},
+                   {"bytes", line.bytes},
+                   {"unit_shares", units},
+                   {"time_share", part(line.busy, all.all)},
+                   {"wait_share", part(line.waits, all.all)}});
+  }
+  std::sort(out.begin(), out.end(), [](const Json &a, const Json &b) {
+    const double x = a["time_share"].get<double>(), y = b["time_share"].get<double>();
+    return x != y ? x > y : a["line"].get<uint32_t>() < b["line"].get<uint32_t>();
+  });
+  return out;
+}
+
+Json metricsOf(const ProfiledKernel &k) {
+  const KernelProfile &c = k.counts;
+  Json registers;
+  if (c.registers)
+    registers = {{"vgprs", c.registers->vgprs},
+                 {"agprs", c.registers->agprs},
+                 {"sgprs", c.registers->sgprs},
+                 {"spilled_vgprs", c.registers->spilled_vgprs},
+                 {"spilled_sgprs", c.registers->spilled_sgprs}};
+  return {{"dispatches", c.dispatches},
+          {"workgroups", c.workgroups},
+          {"workgroup_items", c.workgroup_items},
+          {"waves", c.waves},
+          {"wave_size", c.wave_size},
+          {"lds_bytes", c.lds_bytes},
+          {"registers", registers},
+          {"instructions", c.executions()},
+          {"lane_share", c.laneShare()},
+          {"lds_turns", c.lds_turns},
+          {"lds_conflicts", c.lds_conflicts},
+          {"l1_requests", c.l1_requests},
+          {"occupancy", occupancyOf(k.time.occupancy)},
+          {"utilization", utilizationOf(k.time)},
+          {"wave_ns", k.time.wave_ns},
+          {"waiting_ns", k.time.waiting_ns}};
+}
+
+Json criticalityOf(const ProfiledKernel &k) {
+  if (!k.criticality) return {};
+  Json gains = Json::object();
+  for (std::size_t i = 0; i < kFaster.size(); ++i)
+    gains[std::to_string(kFaster[i])] = k.criticality->gain_ns[i];
+  return {{"total_ns", k.criticality->total_ns},
+          {"critical_ns", k.criticality->critical_ns},
+          {"gain_ns", gains}};
+}
+
+class File {
+public:
+  explicit File(const std::string &path) : path_(path), out_(path, std::ios::binary) {}
+  void line(const Json &object) {
+    out_ << object.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  }
+  Status close() {
+    out_.close();
+    if (out_) return Done{};
+    return Error::of(fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
+  }
+
+private:
+  std::string path_;
+  std::ofstream out_;
+};
+
+} // namespace
+
+Status writeFiles(const Profile &profile, const std::string &directory) {
+  File roofline(directory + "/roofline.json"), analysis(directory + "/analysis.json"),
+      whole(directory + "/profile.json");
+  roofline.line(headOf("roofline", profile));
+  Json head = headOf("analysis", profile);
+  head["thresholds"] = Json::array();
+  for (const Threshold &t : thresholds())
+    head["thresholds"].push_back({{"name", t.name}, {"value", t.value}, {"meaning", t.meaning}});
+  analysis.line(head);
+  whole.line(headOf("profile", profile));
+  for (const ProfiledKernel &k : profile.kernels) {
+    const GpuModel &gpu = profile.gpuOf(k);
+    const Json coordinates = rooflineOf(k, gpu), verdict = classOf(k);
+    Json line = nameFields("kernel", k);
+    line.update(coordinates);
+    roofline.line(line);
+    line = nameFields("kernel", k);
+    line["time"] = timeFields(k);
+    line.update(verdict);
+    analysis.line(line);
+    line = nameFields("kernel", k);
+    line["metrics"] = metricsOf(k);
+    line["roofline"] = coordinates;
+    line["criticality"] = criticalityOf(k);
+    line["classification"] = verdict;
+    line["findings"] = findingsOf(k);
+    line["lines"] = linesOf(k);
+    line["instructions"] = instructionsOf(k);
+    whole.line(line);
+  }
+  for (File *file : {&roofline, &analysis, &whole})
+    if (const Status status = file->close(); !status) return status;
+  return Done{};
+}
+
+} // namespace fade::profile

@@ -1,0 +1,29 @@
+#!/usr/bin/env python3
+"""Prints the lines of source on which the waves of a program spend their time, from a profile:
+
+    fadeprobe profile -o profile -- ./app && slowest_lines.py profile/profile.json
+"""
+import json
+import sys
+
+
+def main(path):
+    with open(path, encoding="utf-8") as file:
+        head, *kernels = map(json.loads, file)
+    if (head["type"], head["version"]) != ("profile", 1):
+        sys.exit(f"{path} is not a profile of version 1")
+    whole = sum(kernel["roofline"]["time"]["all_ns"] for kernel in kernels)
+    rows = []
+    for kernel in kernels:
+        time = kernel["roofline"]["time"]["all_ns"]
+        for line in kernel["lines"]:
+            place = f"{line['file'].rsplit('/', 1)[-1]}:{line['line']}" if line["line"] else "?"
+            rows.append((line["time_share"] * time / whole, line["wait_share"] * time / whole, place,
+                         kernel["kernel"].split("(")[0], kernel["classification"]["class"]))
+    print(f"{'time':>7} {'waiting':>8}  {'line':<24} {'kernel':<28} class   (times are {head['times']})")
+    for share, waits, place, name, kind in sorted(rows, reverse=True)[:15]:
+        print(f"{share:>7.1%} {waits:>8.1%}  {place:<24} {name[:28]:<28} {kind}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

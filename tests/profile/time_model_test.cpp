@@ -1,0 +1,211 @@
+// The time model and the classes, with kernels put together by hand.
+#include "profile/classes.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace fade::profile;
+
+namespace {
+
+/// A kernel of some instructions, each executed by every wave, that has enough waves for the GPU.
+KernelProfile kernelOf(const std::vector<std::string> &code, const std::string &target = "gfx90a",
+                       uint64_t times = 1) {
+  KernelProfile kernel;
+  kernel.name = "k";
+  kernel.target = target;
+  kernel.is_counted = true;
+  const GpuModel gpu = GpuModel::of(target);
+  kernel.wave_size = gpu.smallest_wave;
+  kernel.dispatches = 1;
+  kernel.workgroup_items = 4 * kernel.wave_size;
+  kernel.waves = uint64_t{gpu.units} * gpu.simds * gpu.waves_per_simd;
+  kernel.workgroups = kernel.waves / 4;
+  uint64_t address = 0x1000;
+  for (const std::string &text : code) {
+    ProfiledInstruction one;
+    one.address = address;
+    one.text = text;
+    one.info = fade::codeobj::classify(text);
+    one.executions = kernel.waves * times;
+    one.lanes = one.executions * kernel.wave_size;
+    kernel.instructions.push_back(one);
+    address += 4;
+  }
+  return kernel;
+}
+
+KernelClass classOf(const KernelProfile &kernel) {
+  const GpuModel gpu = GpuModel::of(kernel.target);
+  return classify(kernel, gpu, modelTime(kernel, gpu)).kind;
+}
+
+TEST(WaveTimeline, AWaitIsForTheLoadThatComesLastOfThoseThatMustBeThere) {
+  const auto kernel = kernelOf({"global_load_dword v1, v[0:1], off",
+                                "global_load_dword v2, v[0:1], off offset:4", "s_waitcnt vmcnt(1)",
+                                "v_add_f32_e32 v1, v1, v1", "s_waitcnt vmcnt(0)", "s_endpgm"});
+  const GpuModel gpu = GpuModel::of("gfx90a");
+  const auto times = timelineOf(kernel, gpu);
+  ASSERT_TRUE(times[2].waits_for);
+  EXPECT_EQ(*times[2].waits_for, 0u);
+  // Two instructions were issued since, the first of them when it began.
+  EXPECT_DOUBLE_EQ(times[2].waits, gpu.memory_latency - gpu.issue_cycles);
+  // The other one came four cycles later, and the addition and the wait took eight.
+  EXPECT_FALSE(times[4].waits_for);
+  EXPECT_DOUBLE_EQ(times[4].waits, 0);
+}
+
+TEST(WaveTimeline, WhatL1HasIsThereSooner) {
+  auto kernel = kernelOf({"global_load_dword v1, v[0:1], off", "s_waitcnt vmcnt(0)"});
+  kernel.instructions[0].l1_hits = 0.5;
+  kernel.instructions[0].l2_hits = 0.5;
+  const GpuModel gpu = GpuModel::of("gfx90a");
+  EXPECT_DOUBLE_EQ(timelineOf(kernel, gpu)[1].waits, (gpu.l1_latency + gpu.l2_latency) / 2);
+}
+
+TEST(WaveTimeline, ALoadAtTheEndOfATurnIsWaitedForInTheNext) {
+  const auto kernel =
+      kernelOf({"s_nop 0", "s_waitcnt vmcnt(0)", "v_add_f32_e32 v1, v1, v1",
+                "global_load_dword v1, v[0:1], off", "s_cbranch_scc1 65531", "s_endpgm"});
+  const auto times = timelineOf(kernel, GpuModel::of("gfx90a"));
+  ASSERT_TRUE(times[1].waits_for);
+  EXPECT_EQ(*times[1].waits_for, 3u);
+  EXPECT_GT(times[1].waits, 0);
+}
+
+TEST(WaveTimeline, StoresAreNotWaitedForWithLoadsFromGfx10On) {
+  const std::vector<std::string> code = {"global_store_dword v[0:1], v2, off",
+                                         "s_waitcnt vmcnt(0)"};
+  EXPECT_GT(timelineOf(kernelOf(code), GpuModel::of("gfx90a"))[1].waits, 0);
+  EXPECT_EQ(timelineOf(kernelOf(code, "gfx1030"), GpuModel::of("gfx1030"))[1].waits, 0);
+}
+
+TEST(WaveTimeline, TheWaitsOfGfx12AreUnderstood) {
+  const auto kernel = kernelOf({"global_load_b32 v1, v[0:1], off", "s_wait_loadcnt 0x0",
+                                "ds_load_b32 v1, v2", "s_wait_dscnt 0x0"},
+                               "gfx1200");
+  const auto times = timelineOf(kernel, GpuModel::of("gfx1200"));
+  EXPECT_EQ(times[1].waits_for, std::optional<std::size_t>(0));
+  EXPECT_EQ(times[3].waits_for, std::optional<std::size_t>(2));
+}
+
+TEST(WaveTimeline, LoopsInLoopsEnd) {
+  std::vector<std::string> code(40, "s_cbranch_scc1 65535"); // to themselves
+  for (int i = 0; i < 40; ++i)
+    code.push_back("s_cbranch_scc1 " + std::to_string(65536 - 40 - i)); // to the first
+  EXPECT_EQ(timelineOf(kernelOf(code), GpuModel::of("gfx90a")).size(), 80u);
+}
+
+TEST(TimeModel, UnitsTakeWhatTheyAreGivenAtTheirRate) {
+  // 8 waves on each SIMD, 100 instructions of 4 cycles: 3200 cycles at 1.7 GHz.
+  const auto kernel = kernelOf({"v_fma_f32 v0, v0, v0, v0"}, "gfx90a", 100);
+  const auto time = modelTime(kernel, GpuModel::of("gfx90a"));
+  EXPECT_NEAR(time.of(Limit::valu), 3200 / 1.7, 1e-6);
+  EXPECT_NEAR(time.of(Limit::latency), 400 / 1.7, 1e-6);
+  // A matrix instruction of 4096 operations, of which a SIMD does 64 per cycle.
+  const auto matrix = kernelOf({"v_mfma_f32_32x32x2f32 v[2:17], v1, v1, 0"});
+  EXPECT_NEAR(modelTime(matrix, GpuModel::of("gfx90a")).of(Limit::matrix), 8 * 64 / 1.7, 1e-6);
+  // RDNA: 16 waves of 32 on each SIMD, a cycle each.
+  const auto rdna = kernelOf({"v_fma_f32 v0, v0, v0, v0"}, "gfx1030", 100);
+  EXPECT_NEAR(modelTime(rdna, GpuModel::of("gfx1030")).of(Limit::valu), 1600 / 2.575, 1e-6);
+  // f64 at a sixteenth, roots at a quarter.
+  const auto f64 = kernelOf({"v_fma_f64 v[0:1], v[0:1], v[0:1], v[0:1]"}, "gfx1030", 100);
+  EXPECT_NEAR(modelTime(f64, GpuModel::of("gfx1030")).of(Limit::valu), 16 * 1600 / 2.575, 1e-6);
+  const auto roots = kernelOf({"v_sqrt_f32_e32 v0, v0"}, "gfx90a", 100);
+  EXPECT_NEAR(modelTime(roots, GpuModel::of("gfx90a")).of(Limit::valu), 4 * 3200 / 1.7, 1e-6);
+}
+
+TEST(TimeModel, MemoryTakesBytesAtItsBandwidth) {
+  auto kernel = kernelOf({"s_endpgm"});
+  kernel.bytes.dram = 1638'000'000;
+  EXPECT_NEAR(modelTime(kernel, GpuModel::of("gfx90a")).of(Limit::memory), 1e6, 1e-3);
+  kernel.dispatches = 2; // on average
+  EXPECT_NEAR(modelTime(kernel, GpuModel::of("gfx90a")).of(Limit::memory), 5e5, 1e-3);
+}
+
+TEST(TimeModel, FewerRegistersMakeRoomForMoreWaves) {
+  auto kernel = kernelOf({"global_load_dword v1, v[0:1], off", "s_waitcnt vmcnt(0)"});
+  kernel.registers = KernelRegisters{256, 0, 32, 0, 0};
+  const auto two = modelTime(kernel, GpuModel::of("gfx90a"));
+  EXPECT_EQ(two.occupancy.possible, 2u);
+  EXPECT_EQ(two.occupancy.limit, "vgprs");
+  kernel.registers->vgprs = 64;
+  const auto eight = modelTime(kernel, GpuModel::of("gfx90a"));
+  EXPECT_EQ(eight.occupancy.possible, 8u);
+  EXPECT_NEAR(two.of(Limit::latency), 4 * eight.of(Limit::latency), 1e-6);
+}
+
+TEST(GpuModel, ProcessorsWithoutACardHaveTheRatesOfTheirKin) {
+  const GpuModel known = GpuModel::of("gfx942:sramecc+:xnack-");
+  EXPECT_FALSE(known.is_stand_in);
+  EXPECT_EQ(known.card, "AMD Instinct MI300X");
+  EXPECT_NEAR(known.vectorPeak(fade::codeobj::NumberType::F32), 163.4e12, 0.1e12);
+  const GpuModel kin = GpuModel::of("gfx940");
+  EXPECT_TRUE(kin.is_stand_in);
+  EXPECT_EQ(kin.card, "AMD Instinct MI300X");
+  for (const std::string &target : {std::string("gfx9999"), std::string()}) {
+    const GpuModel unknown = GpuModel::of(target);
+    EXPECT_TRUE(unknown.is_stand_in);
+    EXPECT_GT(unknown.clock_hz, 0);
+  }
+}
+
+TEST(GpuModel, AllGpusOfTheTableHaveRatesToDivideBy) {
+  for (const fade::GpuInfo &gpu : fade::allGpus()) {
+    const auto kernel = kernelOf({"v_fma_f64 v[0:1], v[0:1], v[0:1], v[0:1]",
+                                  "v_mfma_f32_32x32x2f32 v[2:17], v1, v1, 0",
+                                  "global_load_dword v1, v[0:1], off", "s_waitcnt vmcnt(0)"},
+                                 gpu.name);
+    const auto time = modelTime(kernel, GpuModel::of(gpu.name));
+    for (const double ns : time.ns) EXPECT_TRUE(std::isfinite(ns)) << gpu.name;
+    EXPECT_GT(time.busy(), 0) << gpu.name;
+  }
+}
+
+TEST(Classes, EveryThresholdDecides) {
+  auto busy = kernelOf({"v_fma_f32 v0, v0, v0, v0"}, "gfx90a", 1000);
+  EXPECT_EQ(classOf(busy), KernelClass::compute_throughput);
+  busy.instructions[0].lanes = busy.instructions[0].executions * 38; // of 64
+  EXPECT_EQ(classOf(busy), KernelClass::divergence);
+  busy.instructions[0].lanes = busy.instructions[0].executions * 39;
+  EXPECT_EQ(classOf(busy), KernelClass::compute_throughput);
+  busy.workgroups = 51; // of 104 compute units
+  EXPECT_EQ(classOf(busy), KernelClass::under_occupied);
+  busy.workgroups = 52;
+  busy.waves = 52 * 32;
+  EXPECT_EQ(classOf(busy), KernelClass::compute_throughput);
+  EXPECT_EQ(classOf(kernelOf({"v_fma_f32 v0, v0, v0, v0"})), KernelClass::launch_overhead);
+  auto waits = kernelOf({"global_load_dword v1, v[0:1], off", "s_waitcnt vmcnt(0)"}, "gfx90a", 10);
+  EXPECT_EQ(classOf(waits), KernelClass::latency);
+  waits.registers = KernelRegisters{256, 0, 32, 0, 0};
+  EXPECT_EQ(classOf(waits), KernelClass::under_occupied);
+}
+
+TEST(Classes, TheNextClassIsTheOneThatTakesNearlyAsLong) {
+  auto kernel = kernelOf({"v_fma_f32 v0, v0, v0, v0"}, "gfx90a", 1000);
+  const GpuModel gpu = GpuModel::of("gfx90a");
+  const double busy = modelTime(kernel, gpu).busy();
+  kernel.bytes.dram = static_cast<uint64_t>(0.9 * busy * gpu.memory_bytes_per_s / 1e9);
+  auto verdict = classify(kernel, gpu, modelTime(kernel, gpu));
+  EXPECT_EQ(verdict.kind, KernelClass::compute_throughput);
+  EXPECT_EQ(verdict.next, KernelClass::memory_bandwidth);
+  EXPECT_NEAR(verdict.nearness, 0.9, 1e-6);
+  kernel.bytes.dram = kernel.bytes.dram / 9 * 10 + 1000;
+  verdict = classify(kernel, gpu, modelTime(kernel, gpu));
+  EXPECT_EQ(verdict.kind, KernelClass::memory_bandwidth);
+  EXPECT_EQ(verdict.next, KernelClass::compute_throughput);
+}
+
+TEST(Classes, WhatWasNotCountedHasNone) {
+  KernelProfile kernel;
+  kernel.target = "gfx90a";
+  EXPECT_EQ(classOf(kernel), KernelClass::unknown);
+}
+
+TEST(Classes, AHotAddressIsLatency) {
+  auto kernel = kernelOf({"global_atomic_swap v[0:1], v2, off"});
+  kernel.hottest = 1'000'000;
+  EXPECT_EQ(classOf(kernel), KernelClass::latency);
+}
+
+} // namespace
