@@ -58,6 +58,9 @@ CLI::App *addOptimizeCommand(CLI::App &app, OptimizeOptions &options) {
                    "folder for the ledger, the best version as a patch, and all attempts "
                    "(default: optimize)")
       ->type_name("DIR");
+  command->add_flag("--launch-bounds", options.launch_bounds,
+                    "no workgroup is larger than those of the captures: the kernel may be compiled "
+                    "for them alone");
   command->add_flag("--apply", options.apply, "write the best version to the source at the end");
   return command;
 }

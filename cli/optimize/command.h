@@ -23,6 +23,7 @@ struct OptimizeOptions {
   uint32_t worse = 10; ///< percent by which a single count may grow
   uint32_t seconds = 120;
   bool apply = false;
+  bool launch_bounds = false; ///< no workgroup is larger than those of the captures
 };
 
 CLI::App *addOptimizeCommand(CLI::App &app, OptimizeOptions &options);

@@ -54,7 +54,8 @@ Result<std::string> OptimizeLoop::build(const std::string &source, const std::st
   const std::string file = folder + "/" + fs::path(options_.source).filename().string();
   const std::string code = folder + "/code";
   if (!writeFile(file, source)) return Error{file, "", 0, "it cannot be written"};
-  fs::remove(code);
+  std::error_code error;
+  fs::remove_all(code, error); // whatever a build has left there
   std::vector<std::string> words;
   for (const std::string &word : build_)
     words.push_back(replaced(replaced(word, "{source}", file), "{output}", code));
@@ -62,20 +63,29 @@ Result<std::string> OptimizeLoop::build(const std::string &source, const std::st
   std::string said = end.err + end.out;
   (void)writeFile(folder + "/build.log", said);
   if (end.timed_out) return Error{words[0], "", 0, "it did not end in time"};
-  if (end.started && end.signal == 0 && end.code == 0 && fs::exists(code)) return code;
+  if (end.started && end.signal == 0 && end.code == 0 && fs::is_regular_file(code, error))
+    return code;
   if (said.size() > kMostErrors) said.resize(kMostErrors);
-  if (said.empty()) said = end.started ? "nothing was written to {output}" : "it cannot be run";
+  if (said.empty())
+    said = !end.started      ? "it cannot be run"
+           : end.signal != 0 ? fmt::format("it was ended by signal {}", end.signal)
+           : end.code != 0   ? fmt::format("it ended with exit code {}", end.code)
+                             : "it wrote nothing to {output}";
   return Error{words[0], "", 0, said};
 }
 
 /// The source as it is, which must do what was captured.
 Status OptimizeLoop::prepare() {
   std::ifstream in(options_.source);
-  if (!in) return Error{options_.source, "", 0, "it cannot be read"};
   original_.assign(std::istreambuf_iterator<char>(in), {});
-  const std::string folder = options_.output + "/0";
-  fs::create_directories(folder);
-  std::ofstream(options_.output + "/ledger.jsonl", std::ios::trunc).close();
+  if (!in || original_.empty())
+    return Error{options_.source, "", 0, "it cannot be read, or is empty"};
+  const std::string folder = options_.output + "/0", ledger = options_.output + "/ledger.jsonl";
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return Error{folder, "", 0, error.message()};
+  if (!writeFile(ledger, "")) return Error{ledger, "", 0, "it cannot be written"};
+  fs::remove(options_.output + "/best.patch", error); // of another run
   const auto code = build(original_, folder);
   if (!code) return Error{options_.source, "", 0, "it does not compile: " + code.error().what};
   for (const CaptureLine &capture : captures_) {
@@ -118,6 +128,7 @@ Json OptimizeLoop::request(uint32_t number) const {
           {"source", best_.source},
           {"kernels", kernels},
           {"counts", jsonOf(best_.costs)},
+          {"may_bound_launches", options_.launch_bounds},
           {"accesses", accesses_},
           {"history", history_}};
 }
@@ -155,7 +166,9 @@ std::optional<Failure> OptimizeLoop::judge(const Proposal &proposal, const std::
     const auto signature =
         signatureOf(*code, captures_[i].description.symbol, captures_[i].description.gpu);
     if (!signature) return Failure{"signature", signature.error().message()};
-    if (const std::string difference = differenceOf(signatures_[i], *signature);
+    const auto &size = captures_[i].description.workgroup;
+    const uint64_t enough = options_.launch_bounds ? uint64_t{1} * size[0] * size[1] * size[2] : 0;
+    if (const std::string difference = differenceOf(signatures_[i], *signature, enough);
         !difference.empty())
       return Failure{"signature", difference};
   }
@@ -169,13 +182,17 @@ std::optional<Failure> OptimizeLoop::judge(const Proposal &proposal, const std::
 
 void OptimizeLoop::attempt(uint32_t number) {
   const std::string folder = fmt::format("{}/{}", options_.output, number);
-  fs::create_directories(folder);
+  std::error_code error;
+  fs::create_directories(folder, error); // if that fails, so does what is written there
   const auto proposal = proposer_->propose(request(number), folder);
   if (proposal && proposal->stops) {
     has_ended_ = true;
     return;
   }
   ++tried_;
+  if (proposal && !proposal->comment.empty())
+    complain(fmt::format("optimize: attempt {} of {}: {}", number, options_.attempts,
+                         proposal->comment.substr(0, proposal->comment.find('\n'))));
   Version version;
   std::optional<Failure> failure;
   if (!proposal)

@@ -10,7 +10,7 @@ namespace fade::cli {
 namespace {
 
 Signature signatureOf(const codeobj::Kernel &kernel) {
-  Signature signature{kernel.name, {}};
+  Signature signature{kernel.name, {}, 0};
   const codeobj::KernelMetadata &metadata = kernel.metadata;
   std::size_t number = 0;
   for (const codeobj::KernelArg &argument : metadata.args) {
@@ -20,8 +20,7 @@ Signature signatureOf(const codeobj::Kernel &kernel) {
                     codeobj::to_string(argument.kind), argument.size, argument.offset,
                     argument.address_space.empty() ? "" : " (" + argument.address_space + ")"));
   }
-  signature.parts.push_back(
-      fmt::format("workgroups have at most {} work-items", metadata.max_flat_workgroup_size));
+  signature.most_work_items = metadata.max_flat_workgroup_size;
   if (const auto &size = metadata.reqd_workgroup_size)
     signature.parts.push_back(
         fmt::format("workgroups have {} x {} x {} work-items", (*size)[0], (*size)[1], (*size)[2]));
@@ -61,7 +60,12 @@ Result<Signature> signatureOf(const std::string &path, const std::string &kernel
   return Error{path, "", 0, fmt::format("there is no kernel {} for {} in it", kernel, gpu)};
 }
 
-std::string differenceOf(const Signature &before, const Signature &after) {
+std::string differenceOf(const Signature &before, const Signature &after, uint64_t enough) {
+  const bool is_bound_well = enough != 0 && after.most_work_items >= enough &&
+                             after.most_work_items < before.most_work_items;
+  if (after.most_work_items != before.most_work_items && !is_bound_well)
+    return fmt::format("workgroups have at most {} work-items, before: {}", after.most_work_items,
+                       before.most_work_items);
   for (std::size_t i = 0; i < std::max(before.parts.size(), after.parts.size()); ++i) {
     const std::string was = i < before.parts.size() ? before.parts[i] : "nothing more";
     const std::string is = i < after.parts.size() ? after.parts[i] : "nothing more";

@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,14 @@ namespace fade::cli {
 struct Signature {
   std::string kernel;             ///< mangled
   std::vector<std::string> parts; ///< sentences; two signatures are the same if these are
+  uint32_t most_work_items = 0;   ///< of a workgroup, and this
 };
 
 /// Of the kernel with this name, in a code object, a bundle or a program, for this GPU.
 Result<Signature> signatureOf(const std::string &path, const std::string &kernel,
                               const std::string &gpu);
-/// Empty: none.
-std::string differenceOf(const Signature &before, const Signature &after);
+/// Empty: none. Workgroups may be bound to fewer work-items, but not to less than `enough`; 0: they
+/// may not.
+std::string differenceOf(const Signature &before, const Signature &after, uint64_t enough = 0);
 
 } // namespace fade::cli

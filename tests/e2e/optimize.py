@@ -1,8 +1,10 @@
 """fadeprobe optimize: what is accepted, and what is not."""
+import http.server
 import json
 import os
 import subprocess
 import sys
+import threading
 
 import fade
 
@@ -48,8 +50,11 @@ class Tests(fade.Test):
             self.skipTest("there is no compiler here")
         self.captures, self.output, self.source = self.path("captures"), self.path("out"), self.path("turn.hip")
         fade.shutil.copy(SOURCE, self.source)
-        done = self.probe(["capture", "-k", "^turn", "-o", self.captures], [fade.program("turn")], json_log=False, env=ALONE)
-        self.assertEqual((done.code, done.stdout), (0, "turned\n"), done.stderr)
+        self.capture("turn", "^turn")
+
+    def capture(self, program, kernel):
+        done = self.probe(["capture", "-k", kernel, "-o", self.captures], [fade.program(program)], json_log=False, env=ALONE)
+        self.assertEqual((done.code, done.stdout), (0, program + "ed\n" if program == "turn" else program + "\n"), done.stderr)
 
     def optimize(self, *options, code, build=None, kernel="^turn"):
         result = self.bare([fade.PROBE, "optimize", "-k", kernel, "--source", self.source, "--captures", self.captures, "-o", self.output,
@@ -107,6 +112,88 @@ class Tests(fade.Test):
         self.assertIn("+__global__ void turn(const float *__restrict__ in, float *__restrict__ out, int n)",
                       self.read(os.path.join(self.output, "best.patch")))
 
+    def attempts(self):
+        return [(x["accepted"], x["comment"]) for x in self.ledger() if x["type"] == "attempt"]
+
+    def test_rules_let_threads_change_places_where_stores_are_scattered(self):
+        barrier = '  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");\n  __builtin_amdgcn_s_barrier();\n'
+        source = self.read(SOURCE).replace("  meet();\n", barrier).replace(TILE, "float tile[32][33];").replace(
+            "out[(from_x + y) * n + from_y + x] = tile[x][y];", "out[(from_x + x) * n + from_y + y] = tile[y][x];")
+        with open(self.source, "w") as file:
+            file.write(source)
+        self.optimize("--attempts", "1", "--worse", "30", code=0)  # addresses are computed twice
+        self.assertEqual(self.attempts(), [(True, "behind the barrier of turn x and y of the threads change places")])
+        lines = self.ledger()
+        self.assertLess(2 * lines[-1]["counts"]["lines"], lines[0]["counts"]["lines"])
+
+    def test_rules_unroll_loops_and_bound_launches_where_the_user_allows_it(self):
+        self.source = os.path.join(os.path.dirname(SOURCE), "pressed.hip")
+        self.capture("pressed", "^press")
+        self.optimize(code=1, kernel="^press")  # it must not be bound
+        self.assertEqual([x for x in self.attempts() if "work-items" in x[1]], [])
+        self.optimize("--launch-bounds", code=0, kernel="^press")
+        self.assertIn((True, "workgroups of press have at most 64 work-items"), self.attempts())
+        self.capture("pressed", "^follow")
+        self.optimize(code=0, kernel="^follow")
+        self.assertIn((True, "loop 1 of follow is unrolled by four"), self.attempts())
+        self.assertIn("+  #pragma unroll 4\n", self.read(os.path.join(self.output, "best.patch")))
+
+    def test_lines_may_end_as_they_like(self):
+        text = self.read(SOURCE).replace("\n  ", "\n\t").replace("\n", "\r\n")
+        with open(self.source, "w", newline="") as file:
+            file.write(text)
+        self.optimize("--apply", code=0)
+        with open(self.source, newline="") as file:
+            self.assertEqual(file.read(), text.replace("[32][32]", "[32][32 + 1]"))
+
+    def test_proposers_that_misbehave(self):
+        for proposer, reason in (("head -c 17000000 /dev/zero", "longer than 16 MiB"), ("exit 3", "ended with exit code 3"), ("kill -9 $$", "ended with"),
+                                 ("echo '{}'", "no 'source', and no 'stop'"), ("echo '{\"source\": 5}'", "no 'source'"), ("no-such-program", "exit code 127"),
+                                 ("cat >/dev/null; head -c 3000000 /dev/zero >&2; echo '{\"source\": \"\"}'", "")):
+            result = self.optimize("--proposer", proposer, "--attempts", "1", code=1)
+            attempt = self.ledger()[1]
+            self.assertEqual((attempt["accepted"], attempt["stage"]), (False, "signature" if reason == "" else "proposal"), proposer)
+            self.assertIn(reason, attempt["reason"])
+            self.assertLess(len(result.stderr), 5000)
+
+    def test_a_patch_of_another_run_does_not_stay(self):
+        os.mkdir(self.output)
+        for name in ("best.patch", "1"):
+            with open(os.path.join(self.output, name), "w") as file:
+                file.write("old")
+        self.optimize("--proposer", "cat >/dev/null; echo '{\"stop\": true}'", code=1)
+        self.assertFalse(os.path.exists(os.path.join(self.output, "best.patch")))
+
+    def test_the_example_asks_an_endpoint(self):
+        better = self.read(SOURCE).replace(TILE, "float tile[32][33];")
+        asked = []
+
+        class Endpoint(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                asked.append((self.path, self.headers.get("Authorization"), request))
+                answer = {"source": better, "comment": "padded"} if self.path == "/plain" else {
+                    "choices": [{"message": {"content": f"Padded.\n```cpp\n{better}```\n"}}]}
+                body = json.dumps(answer).encode()
+                self.send_response(500 if self.path == "/broken" else 200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.HTTPServer(("127.0.0.1", 0), Endpoint)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        script = os.path.join(os.path.dirname(__file__), "..", "..", "examples", "proposer", "http_proposer.py")
+        for path, options, code in (("plain", "", 0), ("chat", "--chat some-model --header Authorization=MY_TOKEN", 0), ("broken", "", 1)):
+            self.optimize("--attempts", "1", "--proposer", f"MY_TOKEN='Bearer x' {sys.executable} {script} http://127.0.0.1:{server.server_port}/{path} {options}", code=code)
+        self.assertEqual([x[:2] for x in asked], [("/plain", None), ("/chat", "Bearer x"), ("/broken", None)])
+        self.assertEqual(asked[0][2]["type"], "request")
+        self.assertIn("turn(float const*, float*, int)", asked[1][2]["messages"][1]["content"])
+
     def test_nothing_happens_without_a_proposal_that_helps(self):
         result = self.optimize("--proposer", "cat >/dev/null; echo '[1]'", "--attempts", "2", code=1)
         self.assertRegex(result.stderr, r"attempt 2: not accepted \(proposal\): .*not one JSON object")
@@ -133,7 +220,11 @@ class Tests(fade.Test):
     def test_what_cannot_be_tried_is_said_in_one_line(self):
         for kernel, build, expected in (("turn", ["cc", "{source}"], "with {source} and {output}"),
                                         ("nothing", None, "there is no capture of 'nothing'"), ("(", None, "is not a regular expression"),
-                                        ("turn", ["false", "{source}", "{output}"], "it does not compile")):
+                                        ("turn", ["false", "{source}", "{output}"], "it does not compile: it ended with exit code 1"),
+                                        ("turn", ["true", "{source}", "{output}"], "it does not compile: it wrote nothing to {output}"),
+                                        ("turn", ["mkdir", "-p", "{source}.d", "{output}"], "it wrote nothing to {output}"),
+                                        ("turn", ["no-such-compiler", "{source}", "{output}"], "No such file or directory"),
+                                        ("turn", ["cp", "{source}", "{output}"], "")):
             result = self.optimize(code=2, build=build, kernel=kernel)
             self.assertRegex(result.stderr, f"^fadeprobe: .*{fade.re.escape(expected)}.*\n$")
 

@@ -1,0 +1,459 @@
+#include "optimize/rules.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+namespace fade::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+uint64_t conflictsIn(const Json &request) {
+  return request.value("counts", Json::object()).value("conflicts", uint64_t{0});
+}
+
+/// The kernels that were captured and can be found in the source.
+std::vector<const KernelText *> kernelsOf(const SourceText &source, const Json &request) {
+  std::vector<const KernelText *> found;
+  for (const Json &each : request.value("kernels", Json::array())) {
+    const KernelText *kernel = source.kernel(plainNameOf(each.value("kernel", "")));
+    if (kernel && std::ranges::find(found, kernel) == found.end()) found.push_back(kernel);
+  }
+  return found;
+}
+
+/// Of all captures of a kernel.
+std::vector<std::array<uint64_t, 3>> workgroupsOf(const KernelText &kernel, const Json &request) {
+  std::vector<std::array<uint64_t, 3>> all;
+  for (const Json &each : request.value("kernels", Json::array()))
+    if (plainNameOf(each.value("kernel", "")) == kernel.name)
+      all.push_back(each.value("workgroup", std::array<uint64_t, 3>{1, 1, 1}));
+  return all;
+}
+
+// ---- arrays in LDS
+
+/// A __shared__ array: "float tile[N][M];". Places are indexes of tokens.
+struct SharedArray {
+  std::string type;
+  std::string_view name;
+  std::size_t name_at = 0;
+  std::vector<std::pair<std::size_t, std::size_t>> dimensions; ///< brackets
+};
+
+std::vector<SharedArray> sharedArrays(const SourceText &source) {
+  std::vector<SharedArray> found;
+  const std::size_t count = source.tokens().size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!source.is(i, "__shared__") || (i > 0 && source.is(i - 1, "extern"))) continue;
+    SharedArray array;
+    std::size_t at = i + 1;
+    while (at < count && !source.is(at, "[") && !source.is(at, ";") && !source.is(at, "=") &&
+           !source.is(at, "{") && !source.is(at, ","))
+      ++at;
+    if (!source.is(at, "[") || !source.isName(at - 1) || at - 1 == i) continue;
+    array.name_at = at - 1;
+    array.name = source.tokens()[at - 1].text;
+    for (std::size_t type = i + 1; type + 1 < at; ++type)
+      array.type += std::string(source.tokens()[type].text) + " ";
+    for (; source.is(at, "[") && source.partner(at) < count; at = source.partner(at) + 1)
+      array.dimensions.emplace_back(at, source.partner(at));
+    const bool has_lengths = std::ranges::all_of(
+        array.dimensions, [](const auto &each) { return each.second > each.first + 1; });
+    if (source.is(at, ";") && has_lengths) found.push_back(std::move(array));
+  }
+  return found;
+}
+
+/// Elements that make rows begin in another bank: banks are 4 bytes wide.
+int paddingFor(const std::string &type) {
+  const auto has = [&](std::initializer_list<const char *> words) {
+    return std::ranges::any_of(words, [&](const char *word) {
+      return (" " + type).find(fmt::format(" {} ", word)) != std::string::npos;
+    });
+  };
+  if (has({"char", "bool", "int8_t", "uint8_t", "std::int8_t", "std::uint8_t"})) return 4;
+  if (has({"short", "int16_t", "uint16_t", "_Float16", "__half", "half", "hip_bfloat16", "__bf16"}))
+    return 2;
+  return 1;
+}
+
+/// Lanes that go down a column of an array in LDS meet in one bank, unless rows have an odd length.
+std::vector<RuleEdit> padArrays(const SourceText &source, const Json &request) {
+  std::vector<RuleEdit> all;
+  if (conflictsIn(request) == 0) return all;
+  for (const SharedArray &array : sharedArrays(source)) {
+    if (array.dimensions.size() < 2) continue;
+    const auto [open, close] = array.dimensions.back();
+    const int padding = paddingFor(array.type);
+    RuleEdit edit;
+    edit.key = fmt::format("{} {}", array.name, source.between(open, close));
+    edit.comment =
+        fmt::format("rows of {} are {} longer, so that columns spread over the banks of LDS",
+                    array.name, padding == 1 ? "one element" : fmt::format("{} elements", padding));
+    if (close > open + 2) { // "N << 1" and others bind less than +
+      edit.edits.insert(source.tokens()[open].end(), "(");
+      edit.edits.insert(source.tokens()[close].at, fmt::format(") + {}", padding));
+    } else {
+      edit.edits.insert(source.tokens()[close].at, fmt::format(" + {}", padding));
+    }
+    all.push_back(std::move(edit));
+  }
+  return all;
+}
+
+/// Where the braces end in which a token stands.
+std::size_t scopeEnd(const SourceText &source, std::size_t token) {
+  for (std::size_t i = token; i < source.tokens().size(); ++i) {
+    if (source.is(i, "{") && source.partner(i) < source.tokens().size())
+      i = source.partner(i);
+    else if (source.is(i, "}"))
+      return i;
+  }
+  return source.tokens().size();
+}
+
+/// A square array whose every use has both indices can lie the other way round in LDS.
+std::vector<RuleEdit> swapIndices(const SourceText &source, const Json &request) {
+  std::vector<RuleEdit> all;
+  if (conflictsIn(request) == 0) return all;
+  for (const SharedArray &array : sharedArrays(source)) {
+    if (array.dimensions.size() != 2) continue;
+    const auto inside = [&](std::size_t open, std::size_t close) {
+      return std::string(source.between(open + 1, close - 1));
+    };
+    const auto [rows, columns] = std::pair(array.dimensions[0], array.dimensions[1]);
+    if (inside(rows.first, rows.second) != inside(columns.first, columns.second)) continue;
+    RuleEdit edit;
+    edit.key = std::string(array.name);
+    edit.comment = fmt::format("{} lies the other way round in LDS", array.name);
+    bool is_known = true;
+    for (std::size_t i = columns.second, end = scopeEnd(source, i); i < end; ++i) {
+      if (!source.is(i, array.name) || source.is(i - 1, ".")) continue;
+      const std::size_t first = i + 1,
+                        first_end = source.is(first, "[") ? source.partner(first) : 0;
+      const std::size_t second = first_end + 1,
+                        second_end = source.is(second, "[") ? source.partner(second) : 0;
+      // An index that uses the array itself would be edited twice.
+      is_known = first_end > first + 1 && second_end > second + 1 &&
+                 second_end < source.tokens().size() &&
+                 std::none_of(source.tokens().begin() + static_cast<std::ptrdiff_t>(first),
+                              source.tokens().begin() + static_cast<std::ptrdiff_t>(second_end),
+                              [&](const Token &token) { return token.text == array.name; });
+      if (!is_known) break;
+      const std::string row = inside(first, first_end), column = inside(second, second_end);
+      edit.edits.replace(source.tokens()[first + 1].at, row.size(), column);
+      edit.edits.replace(source.tokens()[second + 1].at, column.size(), row);
+    }
+    if (is_known) all.push_back(std::move(edit));
+  }
+  return all;
+}
+
+// ---- threads that change places behind a barrier
+
+/// "y" for x: of threadIdx.x, hipThreadIdx_x and __builtin_amdgcn_workitem_id_x.
+std::optional<std::pair<std::size_t, char>> threadIndexAt(const SourceText &source, std::size_t i) {
+  const auto other = [](char c) { return c == 'x' ? 'y' : 'x'; };
+  if (source.is(i, "threadIdx") && source.is(i + 1, ".") &&
+      (source.is(i + 2, "x") || source.is(i + 2, "y"))) {
+    const Token &axis = source.tokens()[i + 2];
+    return std::pair(axis.at, other(axis.text[0]));
+  }
+  const Token &token = source.tokens()[i];
+  for (const std::string_view name : {"hipThreadIdx_", "__builtin_amdgcn_workitem_id_"})
+    if (token.text.starts_with(name) && (token.text.ends_with("_x") || token.text.ends_with("_y")))
+      return std::pair(token.end() - 1, other(token.text.back()));
+  return std::nullopt;
+}
+
+bool isBarrier(const SourceText &source, std::size_t i) {
+  return (source.is(i, "__syncthreads") || source.is(i, "__builtin_amdgcn_s_barrier")) &&
+         source.is(i + 1, "(") && source.is(i + 2, ")") && source.is(i + 3, ";");
+}
+
+/// The declarations of a kernel before its barrier that say where a thread stands.
+class PlaceDeclarations {
+public:
+  PlaceDeclarations(const SourceText &source, const KernelText &kernel, std::size_t barrier)
+      : source_(source), barrier_(barrier), body_(kernel.body) {
+    for (std::size_t i = kernel.parameters; i < kernel.parameters_end; ++i)
+      if (source.isName(i)) known_.insert(source.tokens()[i].text);
+    for (std::size_t begin = kernel.body + 1; begin < barrier;) begin = addStatement(begin);
+  }
+
+  /// First and last tokens, in order.
+  const std::vector<std::pair<std::size_t, std::size_t>> &statements() const { return statements_; }
+
+  /// Whether what is used from there on can be told for a thread in another place: all else that
+  /// was computed before the barrier belongs to the thread that did it.
+  bool canMove(std::size_t from, std::size_t to) const {
+    std::set<std::string_view> changed;
+    for (std::size_t i = body_; i < barrier_; ++i)
+      if (source_.isName(i) && !source_.is(i - 1, ".") && isChanged(i) && !isDeclared(i))
+        changed.insert(source_.tokens()[i].text);
+    return std::none_of(source_.tokens().begin() + static_cast<std::ptrdiff_t>(from),
+                        source_.tokens().begin() + static_cast<std::ptrdiff_t>(to),
+                        [&](const Token &token) {
+                          return changed.contains(token.text) && !shared_.contains(token.text);
+                        });
+  }
+
+private:
+  /// "name =", "name +=", "name++" or "name[": it gets a value there, or is an array.
+  bool isChanged(std::size_t i) const {
+    const auto at = [&](std::size_t k, const char *text) { return source_.is(k, text); };
+    if (at(i + 1, "=")) return !at(i + 2, "=");
+    if (at(i + 1, "[")) return !known_.contains(source_.tokens()[i].text);
+    for (const char *sign : {"+", "-", "*", "/", "%", "&", "|", "^"})
+      if (at(i + 1, sign) && at(i + 2, "=")) return true;
+    return (at(i + 1, "+") && at(i + 2, "+")) || (at(i + 1, "-") && at(i + 2, "-")) ||
+           (i >= 2 && ((at(i - 1, "+") && at(i - 2, "+")) || (at(i - 1, "-") && at(i - 2, "-"))));
+  }
+  bool isDeclared(std::size_t i) const {
+    return std::ranges::any_of(harmless_, [&](const auto &statement) {
+      return statement.first <= i && i <= statement.second;
+    });
+  }
+
+  /// Returns where the next one begins.
+  std::size_t addStatement(std::size_t begin) {
+    std::size_t end = begin;
+    while (end < barrier_ && !source_.is(end, ";")) {
+      const bool opens = source_.is(end, "{") || source_.is(end, "(") || source_.is(end, "[");
+      if (opens && source_.partner(end) < barrier_) {
+        const bool is_block = source_.is(end, "{");
+        end = source_.partner(end);
+        if (is_block) break;
+      }
+      ++end;
+    }
+    if (source_.is(begin, "__shared__"))
+      for (std::size_t i = begin; i + 1 < end; ++i)
+        if (source_.isName(i) && source_.is(i + 1, "[")) {
+          shared_.insert(source_.tokens()[i].text);
+          break;
+        }
+    const Meaning meaning = meaningOf(begin, end);
+    for (std::size_t i = begin; meaning == Meaning::other && i < end; ++i)
+      if (source_.isName(i) && isChanged(i)) others_.insert(source_.tokens()[i].text);
+    if (meaning != Meaning::other) harmless_.emplace_back(begin, end);
+    if (meaning == Meaning::place) statements_.emplace_back(begin, end);
+    return end + 1;
+  }
+
+  enum class Meaning { place, uniform, other };
+  /// A declaration of whole numbers that are computed from where the thread stands, or are the same
+  /// for all threads; or anything else.
+  Meaning meaningOf(std::size_t begin, std::size_t end) {
+    static const std::set<std::string_view> types = {
+        "const",  "constexpr", "auto",    "int",      "unsigned", "long",     "short",
+        "size_t", "uint32_t",  "int32_t", "uint64_t", "int64_t",  "uint16_t", "int16_t"};
+    if (!types.contains(source_.tokens()[begin].text) || !source_.is(end, ";"))
+      return Meaning::other;
+    std::vector<std::string_view> names;
+    bool is_place = false;
+    for (std::size_t i = begin; i < end; ++i) {
+      if (source_.is(i, "[") || source_.is(i, "{") || source_.is(i, "*")) {
+        // Products are fine; pointers and loads are not.
+        if (!source_.is(i, "*") || names.empty()) return Meaning::other;
+      }
+      if (!source_.isName(i)) continue;
+      const std::string_view text = source_.tokens()[i].text;
+      const bool is_index = threadIndexAt(source_, i).has_value();
+      is_place |= is_index || places_.contains(text);
+      if (source_.is(i + 1, "(") && !is_index &&
+          !text.starts_with("__builtin_amdgcn_workgroup_id_"))
+        return Meaning::other; // who knows what it does
+      if (source_.is(i + 1, "=") && !source_.is(i + 2, "="))
+        names.push_back(text);
+      else if (others_.contains(text))
+        return Meaning::other;
+    }
+    if (names.empty()) return Meaning::other;
+    if (is_place) places_.insert(names.begin(), names.end());
+    return is_place ? Meaning::place : Meaning::uniform;
+  }
+
+  const SourceText &source_;
+  const std::size_t barrier_, body_;
+  std::set<std::string_view> known_, shared_, places_, others_; ///< others_: neither of these
+  std::vector<std::pair<std::size_t, std::size_t>> statements_, harmless_;
+};
+
+/// Whether accesses to global memory touch many more cache lines than they need.
+bool areScattered(const Json &request) {
+  for (const Json &kernel : request.value("accesses", Json::array()))
+    for (const Json &access : kernel.value("global", Json::array()))
+      if (access.value("lines_used", uint64_t{0}) > 2 * access.value("lines_needed", uint64_t{0}))
+        return true;
+  return false;
+}
+
+/// In a copy through LDS every thread may fetch what any other has put there: if x and y change
+/// places behind the barrier, neighbors store to neighboring addresses.
+std::vector<RuleEdit> swapThreads(const SourceText &source, const Json &request) {
+  std::vector<RuleEdit> all;
+  if (!areScattered(request)) return all;
+  for (const KernelText *kernel : kernelsOf(source, request)) {
+    if (!std::ranges::all_of(workgroupsOf(*kernel, request),
+                             [](const auto &size) { return size[0] == size[1] && size[0] > 1; }))
+      continue;
+    std::vector<std::size_t> barriers;
+    for (std::size_t i = kernel->body; i < kernel->body_end; ++i)
+      if (isBarrier(source, i)) barriers.push_back(i);
+    if (barriers.size() != 1 || scopeEnd(source, barriers[0]) != kernel->body_end) continue;
+    const std::size_t rest = barriers[0] + 4;
+    const PlaceDeclarations places(source, *kernel, barriers[0]);
+    if (rest >= kernel->body_end || !places.canMove(rest, kernel->body_end)) continue;
+    RuleEdit edit;
+    edit.key = std::string(kernel->name);
+    edit.comment =
+        fmt::format("behind the barrier of {} x and y of the threads change places", kernel->name);
+    const std::string line_end =
+        source.source().find("\r\n") == std::string_view::npos ? "\n" : "\r\n";
+    std::string again = " {";
+    bool is_any = false;
+    for (const auto &[first, last] : places.statements()) {
+      Edits swapped;
+      for (std::size_t i = first; i < last; ++i)
+        if (const auto index = threadIndexAt(source, i))
+          swapped.replace(index->first - source.tokens()[first].at, 1,
+                          std::string(1, index->second));
+      again += line_end + "  " + swapped.applyTo(source.between(first, last));
+      is_any = true;
+    }
+    for (std::size_t i = rest; i < kernel->body_end; ++i)
+      if (const auto index = threadIndexAt(source, i)) {
+        edit.edits.replace(index->first, 1, std::string(1, index->second));
+        is_any = true;
+      }
+    if (!is_any) continue;
+    edit.edits.insert(source.tokens()[rest - 1].end(), again);
+    edit.edits.insert(source.tokens()[kernel->body_end].at, "}" + line_end);
+    all.push_back(std::move(edit));
+  }
+  return all;
+}
+
+// ---- what the compiler may know
+
+/// A value that was loaded stays known after a store through another pointer. Whether the pointers
+/// really are apart shows in the results.
+std::vector<RuleEdit> restrictPointers(const SourceText &source, const Json &request) {
+  std::vector<RuleEdit> all;
+  for (const KernelText *kernel : kernelsOf(source, request)) {
+    RuleEdit edit;
+    edit.key = std::string(kernel->name);
+    edit.comment = fmt::format("the pointers of {} lead to memory of their own", kernel->name);
+    int pointers = 0;
+    bool is_said = false;
+    for (std::size_t i = kernel->parameters + 1; i < kernel->parameters_end; ++i) {
+      is_said |= source.tokens()[i].text.starts_with("__restrict");
+      const bool is_last = source.is(i + 1, ",") || i + 1 == kernel->parameters_end;
+      const bool is_pointer =
+          source.is(i - 1, "*") || (source.is(i - 1, "const") && source.is(i - 2, "*"));
+      if (!is_last || !is_pointer || !source.isName(i)) continue;
+      edit.edits.insert(source.tokens()[i].at, "__restrict__ ");
+      ++pointers;
+    }
+    if (pointers > 1 && !is_said)
+      all.push_back(std::move(edit)); // one alone has nobody to be apart from
+  }
+  return all;
+}
+
+/// A kernel for smaller workgroups may use more registers. Only if the user says that there are no
+/// larger ones.
+std::vector<RuleEdit> boundLaunches(const SourceText &source, const Json &request) {
+  std::vector<RuleEdit> all;
+  if (!request.value("may_bound_launches", false)) return all;
+  for (const KernelText *kernel : kernelsOf(source, request)) {
+    const bool is_bound =
+        std::any_of(source.tokens().begin() + static_cast<std::ptrdiff_t>(kernel->begin),
+                    source.tokens().begin() + static_cast<std::ptrdiff_t>(kernel->body),
+                    [](const Token &token) {
+                      return token.text == "__launch_bounds__" || token.text == "launch_bounds" ||
+                             token.text.find("work_group_size") != std::string_view::npos;
+                    });
+    uint64_t largest = 0;
+    for (const auto &size : workgroupsOf(*kernel, request))
+      largest = std::max(largest, size[0] * size[1] * size[2]);
+    if (is_bound || largest == 0 || largest >= 1024) continue;
+    RuleEdit edit;
+    edit.key = std::string(kernel->name);
+    edit.comment =
+        fmt::format("workgroups of {} have at most {} work-items", kernel->name, largest);
+    // The short form is a macro of HIP's headers.
+    const bool has_headers = source.source().find("hip_runtime") != std::string_view::npos;
+    edit.edits.insert(
+        source.tokens()[kernel->parameters - 1].at,
+        has_headers ? fmt::format("__launch_bounds__({}) ", largest)
+                    : fmt::format("__attribute__((amdgpu_flat_work_group_size(1, {}))) ", largest));
+    all.push_back(std::move(edit));
+  }
+  return all;
+}
+
+/// The blanks before a token if nothing else stands before it in its line.
+std::optional<std::string_view> indentOf(std::string_view source, std::size_t at) {
+  const std::size_t begin = at == 0 ? 0 : source.rfind('\n', at - 1) + 1; // npos + 1 is 0
+  const std::string_view before = source.substr(begin, at - begin);
+  if (before.find_first_not_of(" \t") != std::string_view::npos) return std::nullopt;
+  return before;
+}
+
+/// Whether the line before this place is a pragma.
+bool hasPragma(std::string_view source, std::size_t at) {
+  std::string_view before = source.substr(0, at);
+  before = before.substr(0, before.find_last_not_of(" \t\r\n") + 1);
+  std::string_view line = before.substr(before.rfind('\n') + 1);
+  line = line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
+  return line.starts_with("#pragma") || line.ends_with("\\");
+}
+
+/// Innermost loops, four turns at a time.
+std::vector<RuleEdit> unrollLoops(const SourceText &source, const Json &request) {
+  std::vector<RuleEdit> all;
+  for (const KernelText *kernel : kernelsOf(source, request)) {
+    unsigned number = 0;
+    for (std::size_t i = kernel->body; i < kernel->body_end; ++i) {
+      if (!source.is(i, "for") || !source.is(i + 1, "(")) continue;
+      ++number;
+      const std::size_t head_end = source.partner(i + 1);
+      if (head_end >= kernel->body_end) continue;
+      std::size_t end = head_end + 1;
+      while (end < kernel->body_end && !source.is(end, ";") && !source.is(end, "{")) ++end;
+      if (source.is(end, "{")) end = std::min(source.partner(end), kernel->body_end);
+      const bool has_inner = std::any_of(
+          source.tokens().begin() + static_cast<std::ptrdiff_t>(head_end),
+          source.tokens().begin() + static_cast<std::ptrdiff_t>(end), [](const Token &token) {
+            return token.text == "for" || token.text == "while" || token.text == "do";
+          });
+      const auto indent = indentOf(source.source(), source.tokens()[i].at);
+      if (has_inner || !indent || hasPragma(source.source(), source.tokens()[i].at)) continue;
+      RuleEdit edit;
+      edit.key = fmt::format("{} {}", kernel->name, number);
+      edit.comment = fmt::format("loop {} of {} is unrolled by four", number, kernel->name);
+      const bool has_returns = source.source().find("\r\n") != std::string_view::npos;
+      edit.edits.insert(source.tokens()[i].at,
+                        fmt::format("#pragma unroll 4{}{}", has_returns ? "\r\n" : "\n", *indent));
+      all.push_back(std::move(edit));
+    }
+  }
+  return all;
+}
+
+} // namespace
+
+const std::vector<Rule> &allRules() {
+  static const std::vector<Rule> rules = {
+      {"swap threads", swapThreads},  {"swap indices", swapIndices}, {"pad", padArrays},
+      {"restrict", restrictPointers}, {"bound", boundLaunches},      {"unroll", unrollLoops}};
+  return rules;
+}
+
+} // namespace fade::cli
