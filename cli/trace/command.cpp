@@ -82,6 +82,27 @@ CLI::App *addTraceCommand(CLI::App &app, TraceOptions &options) {
   return command;
 }
 
+namespace {
+
+/// What the application has left running goes on with the events, which then stay.
+void writeAndRemove(const host_trace::HostEvents &events, const TraceOptions &options,
+                    const std::string &recorded) {
+  const auto still = host_trace::recordersOf(recorded);
+  // A session is not added twice.
+  if ((still.empty() || !options.append) && !writeViews(events, options))
+    return complain(fmt::format("what was recorded is in {}", recorded));
+  if (!still.empty())
+    return complain(fmt::format(
+        "process {} goes on and is recorded; when it has ended, make the file anew: fadeprobe log "
+        "{} -o {}{}",
+        still[0], recorded, options.output.empty() ? "FILE" : options.output,
+        options.append ? " --append" : ""));
+  std::error_code ignored;
+  fs::remove(recorded, ignored);
+}
+
+} // namespace
+
 int runTrace(TraceOptions options, const std::vector<std::string> &application) {
   std::string mistake = mistakeIn(options.output, options.format, options.append);
   if (options.output.empty() && options.api_log.empty())
@@ -98,13 +119,7 @@ int runTrace(TraceOptions options, const std::vector<std::string> &application) 
   const std::string recorded = fmt::format("{}.{}.events", first, getpid());
   const RecordedRun run = recordRun(options.run, application, recorded);
   if (!run.was_started) return run.exit_code;
-  if (run.events) {
-    std::error_code ignored;
-    if (writeViews(*run.events, options))
-      fs::remove(recorded, ignored);
-    else
-      complain(fmt::format("what was recorded is in {}", recorded));
-  }
+  if (run.events) writeAndRemove(*run.events, options, recorded);
   endLike(run.end);
 }
 

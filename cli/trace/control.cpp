@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <map>
@@ -120,5 +121,20 @@ uint64_t RecordingProcess::blocks() const {
   return std::atomic_ref(headerIn(header_)->claimed).load();
 }
 uint64_t RecordingProcess::lost() const { return std::atomic_ref(headerIn(header_)->lost).load(); }
+
+std::vector<uint32_t> recordersOf(const std::string &file) {
+  std::vector<uint32_t> recorders;
+  std::error_code error;
+  const std::string path = std::filesystem::canonical(file, error);
+  char *page = error ? nullptr : mapHeader(path);
+  if (!page) return recorders;
+  const auto *switches = reinterpret_cast<const ProcessSwitch *>(page + events::kSwitchesAt);
+  for (std::size_t i = 0; i < events::kSwitches && switches[i].pid != 0; ++i) {
+    std::ifstream maps(fmt::format("/proc/{}/maps", switches[i].pid));
+    if (sharedFiles(maps).contains(path)) recorders.push_back(switches[i].pid);
+  }
+  munmap(page, events::kHeaderBytes);
+  return recorders;
+}
 
 } // namespace fade::host_trace

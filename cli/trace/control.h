@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace fade::host_trace {
 
@@ -37,5 +38,8 @@ private:
   uint32_t *is_on_;
   bool has_begun_;
 };
+
+/// Processes that run and may write more into a file of host events.
+std::vector<uint32_t> recordersOf(const std::string &file);
 
 } // namespace fade::host_trace

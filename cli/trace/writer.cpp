@@ -1,6 +1,7 @@
 #include "trace/writer.h"
 
 #include "fade/host_events.h"
+#include "trace/control.h"
 #include "trace/event_reader.h"
 #include "trace/forms.h"
 
@@ -12,8 +13,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <fmt/format.h>
-#include <fstream>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -55,7 +54,7 @@ public:
     Status status = Done{};
     // A socket that has ended means that everybody has, or that an application has closed files
     // that are not its own.
-    for (bool has_socket = true; has_socket || isRecorded();) {
+    for (bool has_socket = true; has_socket || !recordersOf(options_.events).empty();) {
       has_socket = has_socket && wait();
       if (!has_socket) usleep(50'000);
       if (const uint32_t wanted = counts().wanted; wanted != counts().done || isDue()) {
@@ -112,21 +111,6 @@ private:
   }
 
   bool isDue() const { return options_.flush_seconds != 0 && Clock::now() >= next_; }
-
-  /// Whether a process that has taken a switch still has the file.
-  bool isRecorded() const {
-    const auto *switches =
-        reinterpret_cast<const events::ProcessSwitch *>(header_ + events::kSwitchesAt);
-    std::error_code error;
-    const std::string path = std::filesystem::canonical(options_.events, error);
-    if (error) return false;
-    for (std::size_t i = 0; i < events::kSwitches && switches[i].pid != 0; ++i) {
-      std::ifstream maps(fmt::format("/proc/{}/maps", switches[i].pid));
-      for (std::string line; std::getline(maps, line);)
-        if (line.ends_with(path)) return true;
-    }
-    return false;
-  }
 
   Status write() {
     const auto begin = Clock::now();

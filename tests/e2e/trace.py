@@ -2,6 +2,7 @@
 import collections
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -409,6 +410,32 @@ class Tests(fade.Test):
         with open(log) as file:
             found = [x for x in map(json.loads, file) if x.get("function") == "hipGetDevice" and "partial" not in x]
         self.assertEqual(len(found), 54)
+
+    def test_what_goes_on_in_the_background_keeps_its_events(self):
+        log, go = self.path("calls.jsonl"), self.path("go")
+        script = f"exec 3<&0; '{DL}' paced <&3 & while [ ! -e '{go}' ]; do sleep 0.02; done"
+        process = subprocess.Popen([PROBE, "trace", "--api-log", log, "--api", "^hipGetDevice$", "--", "sh", "-c", script],
+                                   env=fade.clean_environment({}), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        pid = int(process.stdout.readline())
+
+        def calls(count):
+            process.stdin.write(f"{count}\n")
+            process.stdin.flush()
+            self.assertEqual(process.stdout.readline(), "done\n")
+
+        calls(3)
+        open(go, "w").close()
+        self.assertEqual(process.wait(timeout=60), 0)
+        calls(5)
+        _, said = process.communicate(timeout=60)  # the end of its output is that of the process
+        events = re.search(rf"fadeprobe: process {pid} goes on and is recorded; when it has ended, make the file anew: fadeprobe log (\S+) -o FILE", said)
+        self.assertTrue(events, said)
+        for file, expected in ((log, 3), (self.path("again.jsonl"), 8)):
+            if file != log:
+                self.assertEqual(self.bare([PROBE, "log", events[1], "-o", file, "--format", "json"]).code, 0)
+            with open(file) as lines:
+                self.assertEqual(sum(x.get("function") == "hipGetDevice" and "partial" not in x for x in map(json.loads, lines)), expected, file)
 
     def test_a_process_can_be_told_to_record_before_it_uses_the_gpu(self):
         code = ("import ctypes, os, sys\n"
