@@ -100,6 +100,8 @@ Padding paddingFor(uint64_t stride, uint32_t element, uint32_t lanes, uint32_t b
 
 namespace {
 
+/// Bytes of a lane that one instruction loads or stores at most.
+constexpr uint64_t kWidestAccess = 16;
 /// Operations on one address that are worth a word: fewer pass while a wave starts.
 constexpr uint64_t kFewOperations = 1024;
 
@@ -139,6 +141,11 @@ std::string globalAdvice(const Place &place, const PlaceStats &access, const Mem
     return "Neighbouring lanes are neighbours in memory only within short rows: " + lines +
            "; let neighbouring lanes cover at least " + std::to_string(model.line) +
            " bytes before the next row.";
+  if (apart <= bytes && bytes > kWidestAccess)
+    return "Each lane uses " + std::to_string(bytes) + " bytes of its own, which takes " +
+           counted((bytes + kWidestAccess - 1) / kWidestAccess, "instruction", "instructions") +
+           " that each go through all of the wave's cache lines: " + lines +
+           "; L1 has them after the first, so it matters only where vector memory is busiest.";
   if (apart <= bytes)
     return "Neighbouring lanes are neighbours in memory, but " + lines +
            "; start at a multiple of " + std::to_string(model.line) +

@@ -82,11 +82,13 @@ struct MemoryAnalysis : fade::Handler {
   };
   struct KernelTotal {
     std::map<Place, Total> places;
+    std::set<Place> removed; ///< of the source, and not in the machine code
     MemoryModel model;
     uint64_t dispatches = 0;
   };
 
   static Places placesOf(const fade::Dispatch &dispatch, std::span<Shard *const> shards);
+  static std::set<Place> removedOf(const fade::Dispatch &dispatch);
   void dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const> shards);
   void addToTotal(const fade::Dispatch &dispatch, const Places &places);
   void writeJson(const fade::Dispatch &dispatch, const Places &places, const Waves &waves);
@@ -95,6 +97,7 @@ struct MemoryAnalysis : fade::Handler {
   void writeTotal(const std::string &kernel, const KernelTotal &total);
   std::string globalText(const KernelTotal &total);
   std::string ldsText(const KernelTotal &total);
+  std::string removedText(const KernelTotal &total);
   std::string worstText();
   std::string below(const Place &place, const PlaceStats &stats, const std::string &advice);
   bool isMember(const Place &place) {
@@ -109,6 +112,8 @@ struct MemoryAnalysis : fade::Handler {
 
 Places MemoryAnalysis::placesOf(const fade::Dispatch &dispatch, std::span<Shard *const> shards) {
   const fade::SiteTable &table = *dispatch.kernel().sites();
+  const bool has_lines =
+      std::ranges::any_of(table.sites(), [](const fade_site &site) { return site.line != 0; });
   Places places;
   for (std::size_t i = 0; i < table.sites().size(); ++i) {
     SiteStats sum;
@@ -124,6 +129,8 @@ Places MemoryAnalysis::placesOf(const fade::Dispatch &dispatch, std::span<Shard 
     place.is_scalar = (site.flags & FADE_SITE_IS_SCALAR) != 0;
     place.is_combined = (site.flags & FADE_SITE_IS_COMBINED) != 0;
     place.is_before_merging = (table.modes() & FADE_MODE_MACHINE) == 0;
+    // The optimizer takes the line away from what it moves out of a loop or makes one of several.
+    place.is_moved = at.line == 0 && has_lines;
     if (i < dispatch.counters().size()) place.all_executions += dispatch.counters()[i].entries;
   }
   // Who makes the accesses that have gone up in others.
@@ -138,6 +145,31 @@ Places MemoryAnalysis::placesOf(const fade::Dispatch &dispatch, std::span<Shard 
       place->second.parts.emplace(of.line, of.column);
   }
   return places;
+}
+
+/// Accesses of the source that the code generator does without: no other access makes them.
+std::set<Place> MemoryAnalysis::removedOf(const fade::Dispatch &dispatch) {
+  const fade::SiteTable &table = *dispatch.kernel().sites();
+  std::set<Place> removed, there;
+  for (const fade_site &site : table.sites()) {
+    if (site.kind == FADE_SITE_BLOCK || site.line == 0) continue;
+    const SitePlace at = placeOf(table, site);
+    const Place place{std::string(at.file), at.line, at.column, kindOf(site), site.size};
+    const bool is_removed = (site.flags & FADE_SITE_IS_GONE) != 0 && site.done_by == 0;
+    if (!is_removed)
+      there.insert(place);
+    else if (site.kernel < table.kernels().size() &&
+             table.string(table.kernels()[site.kernel].name) == dispatch.kernel().symbol())
+      removed.insert(place);
+  }
+  // A part of an unrolled loop may be gone while the others are there.
+  std::erase_if(removed, [&](const Place &place) {
+    return std::ranges::any_of(there, [&](const Place &other) {
+      return std::tie(other.file, other.line, other.column, other.kind) ==
+             std::tie(place.file, place.line, place.column, place.kind);
+    });
+  });
+  return removed;
 }
 
 MemoryAnalysis::Waves MemoryAnalysis::wavesOf(std::span<Shard *const> shards) {
@@ -165,6 +197,7 @@ void MemoryAnalysis::addToTotal(const fade::Dispatch &dispatch, const Places &pl
   KernelTotal &kernel = kernels[{dispatch.kernel().name(), dispatch.kernel().target()}];
   kernel.model = MemoryModel::of(dispatch.kernel().target());
   ++kernel.dispatches;
+  kernel.removed.merge(removedOf(dispatch));
   for (const auto &[place, stats] : places) {
     Total &total = kernel.places[place];
     total.stats.global.add(stats.global);
@@ -343,6 +376,10 @@ void MemoryAnalysis::writeTotal(const std::string &kernel, const KernelTotal &to
           json.field("source", source.line(entry->first.file, entry->first.line));
         });
     });
+    if (!total.removed.empty())
+      json.list("removed", [&] {
+        for (const Place &place : total.removed) json.object([&] { writePlace(json, place); });
+      });
   });
   sink().write(json.text());
 }
@@ -389,8 +426,10 @@ std::string machineText(const Place &place, const PlaceStats &stats) {
     text += (text.empty() ? "one access together with " : ", ") +
             (line == place.line ? "column " + std::to_string(column)
                                 : std::to_string(line) + ":" + std::to_string(column));
-  if (stats.is_scalar)
-    text += std::string(text.empty() ? "" : "; ") + "by the scalar unit, once for all lanes";
+  const char *more = stats.is_scalar  ? "by the scalar unit, once for all lanes"
+                     : stats.is_moved ? "the compiler has moved it, so it has no line of its own"
+                                      : nullptr;
+  if (more) text += std::string(text.empty() ? "" : "; ") + more;
   return text;
 }
 
@@ -456,6 +495,21 @@ std::string MemoryAnalysis::ldsText(const KernelTotal &kernel) {
   return table.text(Paint(sink().hasColor()), sink().columns());
 }
 
+std::string MemoryAnalysis::removedText(const KernelTotal &kernel) {
+  if (kernel.removed.empty()) return "";
+  constexpr std::size_t kMost = 8;
+  std::string text;
+  std::size_t shown = 0;
+  for (const Place &place : kernel.removed) {
+    if (shown++ == kMost) break;
+    text += (text.empty() ? "removed by the compiler: " : ", ") +
+            placeText(place.file, place.line, place.column, kPlaceWidth) + " " + nameOf(place.kind);
+  }
+  if (kernel.removed.size() > kMost)
+    text += " and " + std::to_string(kernel.removed.size() - kMost) + " more";
+  return paragraph(text, sink().columns(), "  ", "    ");
+}
+
 /// The accesses of all kernels that waste most, in the same unit: the last lines are those that
 /// people see first.
 std::string MemoryAnalysis::worstText() {
@@ -508,10 +562,10 @@ void MemoryAnalysis::report() {
                               std::to_string(total.model.banks) + " LDS banks";
     constexpr auto nothing =
         "  no access was recorded: it has none, or was compiled without them\n";
-    std::string text = paint(Tone::bold, "MemoryAnalysis") + ": " +
-                       paint(Tone::bold, shortName(key.first, sink().columns() - 16)) + "\n  " +
-                       about + "\n" +
-                       (total.places.empty() ? nothing : globalText(total) + ldsText(total));
+    std::string text =
+        paint(Tone::bold, "MemoryAnalysis") + ": " +
+        paint(Tone::bold, shortName(key.first, sink().columns() - 16)) + "\n  " + about + "\n" +
+        (total.places.empty() ? nothing : globalText(total) + ldsText(total)) + removedText(total);
     sink().write(text);
   }
   if (const std::string worst = worstText(); !worst.empty()) sink().write(worst);

@@ -164,6 +164,7 @@ struct PlaceStats {
   bool is_scalar = false;         ///< loaded once for all lanes
   bool is_combined = false;       ///< an atomic that one lane does for all
   bool is_before_merging = false; ///< the machine may do it otherwise
+  bool is_moved = false;          ///< it has no line, though others of the kernel have
 
   void addFacts(const PlaceStats &other) {
     function = other.function;
@@ -173,12 +174,14 @@ struct PlaceStats {
     is_scalar = other.is_scalar;
     is_combined = other.is_combined;
     is_before_merging = other.is_before_merging;
+    is_moved = other.is_moved;
   }
   /// How the machine does it, if that is not how it is written.
   const char *machine() const {
     return is_scalar           ? "scalar"
            : is_combined       ? "combined"
            : is_before_merging ? "before merging"
+           : is_moved          ? "moved"
                                : "";
   }
 };

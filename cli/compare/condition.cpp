@@ -1,6 +1,7 @@
 #include "compare/condition.h"
 
 #include <charconv>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace fade::compare {
@@ -33,7 +34,8 @@ std::string knownMetrics() {
 std::optional<double> takeNumber(std::string_view &text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc()) return std::nullopt;
+  // Nothing is below "nan".
+  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return value;
 }
@@ -63,10 +65,10 @@ Status addFilter(Condition &to, const std::string &filter) {
   const std::string name = filter.substr(0, equals);
   const std::string value = equals == std::string::npos ? "" : filter.substr(equals + 1);
   if (value.empty()) return mistake(to.text, fmt::format("'{}' is not NAME=VALUE", filter));
-  if (name == "kernel" || name == "file") {
+  if (name == "kernel" || name == "file" || name == "cause") {
     auto regex = expression(to.text, value);
     if (!regex) return std::move(regex).error();
-    (name == "kernel" ? to.kernel : to.file) = *std::move(regex);
+    (name == "kernel" ? to.kernel : name == "file" ? to.file : to.cause) = *std::move(regex);
   } else if (name == "line") {
     uint32_t number = 0;
     const auto end = value.data() + value.size();
@@ -78,8 +80,10 @@ Status addFilter(Condition &to, const std::string &filter) {
       return mistake(to.text, fmt::format("'{}' is not load, store or atomic", value));
     to.op = value;
   } else {
-    return mistake(to.text, fmt::format("'{}' is not kernel, file, line or op", name));
+    return mistake(to.text, fmt::format("'{}' is not kernel, file, line, op or cause", name));
   }
+  if (name == "cause" && !to.isOfFindings())
+    return mistake(to.text, "only the gain of findings has a cause");
   if (to.of_kernel && name != "kernel")
     return mistake(to.text, fmt::format("a kernel as a whole has no {}", name));
   return Done{};
@@ -90,7 +94,7 @@ Status addFilter(Condition &to, const std::string &filter) {
 Status addFilters(Condition &to, std::string_view text) {
   while (!text.empty()) {
     std::size_t end = text.size();
-    for (const std::string_view next : {",kernel=", ",file=", ",line=", ",op="})
+    for (const std::string_view next : {",kernel=", ",file=", ",line=", ",op=", ",cause="})
       end = std::min(end, text.find(next));
     if (Status added = addFilter(to, std::string(text.substr(0, end))); !added) return added;
     text.remove_prefix(std::min(end + 1, text.size()));
@@ -170,10 +174,12 @@ Result<Condition> Condition::parse(const std::string &text) {
 }
 
 bool Condition::concerns(const Subject &subject) const {
-  if (!is_regress && subject.is_kernel != of_kernel) return false;
+  if (!is_regress && !isOfFindings() && subject.is_kernel != of_kernel) return false;
   if (kernel && !std::regex_search(subject.kernel, *kernel)) return false;
   const bool has_place = file || line || !op.empty();
-  if (subject.is_kernel) return !has_place;
+  // A kernel without such a finding is one that has nothing to gain there.
+  if (subject.is_kernel) return !has_place || isOfFindings();
+  if (cause && !std::regex_search(subject.cause, *cause)) return false;
   if (file && !std::regex_search(subject.file, *file)) return false;
   if (line && subject.line != *line) return false;
   return op.empty() || subject.op == op;
@@ -197,11 +203,12 @@ Outcome judge(const Condition &condition, const std::vector<Subject> &run) {
     const std::optional<double> value = subject[condition.metric];
     if (!value || !condition.concerns(subject)) continue;
     ++outcome.looked_at;
-    if (!condition.isMetBy(*value)) continue;
+    if (subject.is_kernel != condition.of_kernel || !condition.isMetBy(*value)) continue;
     outcome.violations.push_back(
-        {subject, fmt::format("{} is {}, {} {}", infoOf(condition.metric).name,
-                              valueText(condition.metric, *value), wordsOf(condition.comparison),
-                              valueText(condition.metric, condition.limit))});
+        {subject,
+         fmt::format("{}{} is {}, {} {}", subject.cause.empty() ? "" : subject.cause + ": ",
+                     infoOf(condition.metric).name, valueText(condition.metric, *value),
+                     wordsOf(condition.comparison), valueText(condition.metric, condition.limit))});
   }
   return outcome;
 }
@@ -223,6 +230,12 @@ Outcome judge(const Condition &condition, const std::vector<Subject> &run,
   return outcome;
 }
 
+std::string Violation::text() const {
+  const std::string place = subject.place();
+  return fmt::format("{}: {}{}", place, message,
+                     place == subject.kernel ? "" : fmt::format(" (in {})", subject.kernel));
+}
+
 std::string outcomeText(const std::vector<Outcome> &outcomes) {
   std::string text;
   std::size_t fine = 0;
@@ -232,9 +245,7 @@ std::string outcomeText(const std::vector<Outcome> &outcomes) {
       text +=
           fmt::format("failed: {}: nothing that was measured is meant\n", outcome.condition->text);
     for (const Violation &violation : outcome.violations)
-      text += fmt::format(
-          "failed: {}: {}{}\n", violation.subject.place(), violation.message,
-          violation.subject.is_kernel ? "" : fmt::format(" (in {})", violation.subject.kernel));
+      text += fmt::format("failed: {}\n", violation.text());
   }
   return text + fmt::format("{} of {} conditions passed\n", fine, outcomes.size());
 }

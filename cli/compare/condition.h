@@ -11,7 +11,7 @@ namespace fade::compare {
 enum class Comparison : uint8_t { less, at_most, more, at_least, equal, unequal };
 
 /// METRIC<NUMBER[%][@FILTER,...], where kernel.METRIC means a kernel as a whole and METRIC alone
-/// each access in the source; or regress>NUMBER%:BASELINE[@FILTER,...].
+/// each access in the source (of `gain`: each finding); or regress>NUMBER%:BASELINE[@FILTER,...].
 struct Condition {
   std::string text; ///< as it was written
   bool is_regress = false, of_kernel = false;
@@ -19,7 +19,7 @@ struct Condition {
   Comparison comparison = Comparison::less;
   double limit = 0;
   std::string baseline; ///< of regress: a run's JSON lines or recording
-  std::optional<std::regex> kernel, file;
+  std::optional<std::regex> kernel, file, cause;
   std::optional<uint32_t> line;
   std::string op; ///< empty: any
 
@@ -27,12 +27,17 @@ struct Condition {
   /// Whether the filters let it through.
   bool concerns(const Subject &subject) const;
   bool isMetBy(double value) const;
+  /// Whether it is about what compare::gainsOf() tells.
+  bool isOfFindings() const { return !is_regress && metric == Metric::gain; }
 };
 
 /// What was found to be so.
 struct Violation {
   Subject subject;
   std::string message; ///< "efficiency is 3 %, below 60 %"
+
+  /// With place and kernel.
+  std::string text() const;
 };
 
 struct Outcome {

@@ -11,13 +11,6 @@
 namespace fade::compare {
 namespace {
 
-std::string describe(const Violation &violation) {
-  const Subject &subject = violation.subject;
-  std::string text = fmt::format("{}: {}", subject.place(), violation.message);
-  if (!subject.is_kernel) text += fmt::format(" (in {})", subject.kernel);
-  return text;
-}
-
 /// Relative to the folder that the run was started in, as those who read SARIF expect it, if it is
 /// below that.
 std::string uriOf(const std::string &file) {
@@ -39,7 +32,7 @@ nlohmann::json sarifResult(const Outcome &outcome, const Violation &violation) {
   const Subject &subject = violation.subject;
   nlohmann::json result = {{"ruleId", outcome.condition->text},
                            {"level", "error"},
-                           {"message", {{"text", describe(violation)}}}};
+                           {"message", {{"text", violation.text()}}}};
   if (subject.file.empty()) return result;
   nlohmann::json place = {{"artifactLocation", {{"uri", uriOf(subject.file)}}}};
   if (subject.line != 0) {
@@ -64,7 +57,7 @@ std::string junitText(const std::vector<Outcome> &outcomes) {
     }
     ++failures;
     std::string text;
-    for (const Violation &violation : outcome.violations) text += describe(violation) + '\n';
+    for (const Violation &violation : outcome.violations) text += violation.text() + '\n';
     if (outcome.looked_at == 0) text = "nothing that was measured is meant\n";
     cases += fmt::format(">\n    <failure message=\"{}\">{}</failure>\n  </testcase>\n",
                          escapeMarkup(text.substr(0, text.find('\n'))), escapeMarkup(text));

@@ -1,9 +1,11 @@
 #include "compare/guard.h"
 
 #include "compare/run_source.h"
+#include "report/finding_lines.h"
 #include "write_file.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace fade::cli {
@@ -17,6 +19,9 @@ void addGuardOptions(CLI::App &app, GuardOptions &options) {
   app.add_option("--junit", options.junit, "the outcome of --fail-if as JUnit XML")
       ->type_name("FILE");
   app.add_option("--sarif", options.sarif, "the outcome of --fail-if as SARIF")->type_name("FILE");
+  app.add_option("--findings", options.findings,
+                 "what is worth changing, most rewarding first, as JSON lines")
+      ->type_name("FILE");
 }
 
 std::optional<Guard> Guard::of(const GuardOptions &options) {
@@ -48,18 +53,32 @@ std::optional<Guard> Guard::of(const GuardOptions &options) {
   return guard;
 }
 
+bool Guard::wantsFindings() const {
+  return !options_.findings.empty() ||
+         std::ranges::any_of(conditions_, &compare::Condition::isOfFindings);
+}
+
 int Guard::judge(const report::RunLog &run) const {
   const std::vector<compare::Subject> subjects = compare::measuresOf(run);
+  std::vector<compare::Subject> gains;
+  bool is_written = true;
+  if (wantsFindings()) {
+    const report::Findings findings = report::findingsOf(run);
+    gains = compare::gainsOf(run, findings);
+    if (!options_.findings.empty())
+      is_written &= writeFile(options_.findings, report::findingLines(run, findings));
+  }
   std::vector<compare::Outcome> outcomes;
   bool is_fine = true;
   for (std::size_t i = 0; i < conditions_.size(); ++i) {
-    outcomes.push_back(conditions_[i].is_regress
-                           ? compare::judge(conditions_[i], subjects, baselines_[i])
-                           : compare::judge(conditions_[i], subjects));
+    const compare::Condition &condition = conditions_[i];
+    outcomes.push_back(
+        condition.is_regress
+            ? compare::judge(condition, subjects, baselines_[i])
+            : compare::judge(condition, condition.isOfFindings() ? gains : subjects));
     is_fine &= outcomes.back().isFine();
   }
-  fmt::print(stderr, "{}", compare::outcomeText(outcomes));
-  bool is_written = true;
+  if (hasConditions()) fmt::print(stderr, "{}", compare::outcomeText(outcomes));
   if (!options_.junit.empty())
     is_written &= writeFile(options_.junit, compare::junitText(outcomes));
   if (!options_.sarif.empty())

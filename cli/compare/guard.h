@@ -1,4 +1,4 @@
-// --fail-if, --junit and --sarif: conditions on a run, for scripts that keep a kernel good.
+// --fail-if, --junit, --sarif and --findings: what scripts want of a run, to keep a kernel good.
 #pragma once
 
 #include "compare/condition.h"
@@ -11,7 +11,7 @@ namespace fade::cli {
 
 struct GuardOptions {
   std::vector<std::string> conditions;
-  std::string junit, sarif;
+  std::string junit, sarif, findings;
 };
 
 /// The exit code of a run that meets a condition of --fail-if.
@@ -24,7 +24,10 @@ class Guard {
 public:
   static std::optional<Guard> of(const GuardOptions &options);
 
-  bool isWanted() const { return !conditions_.empty(); }
+  bool hasConditions() const { return !conditions_.empty(); }
+  bool isWanted() const { return hasConditions() || !options_.findings.empty(); }
+  /// Whether findings are asked for, which need the code of the kernels to be whole.
+  bool wantsFindings() const;
   /// Says what holds and what does not, and writes the files. 0, 1 if a file cannot be written, or
   /// kConditionFailed.
   int judge(const report::RunLog &run) const;

@@ -108,6 +108,7 @@ const std::array<MetricInfo, kMetrics> &metrics() {
        -1, false},
       {Metric::time, "time", nullptr, "median of a dispatch", false, -1, false},
       {Metric::dispatches, "dispatches", nullptr, "dispatches", false, 0, false},
+      {Metric::gain, "gain", "to gain", "to gain", true, -1, false},
   }};
   return all;
 }
@@ -115,9 +116,10 @@ const std::array<MetricInfo, kMetrics> &metrics() {
 const MetricInfo &infoOf(Metric metric) { return metrics()[static_cast<std::size_t>(metric)]; }
 
 std::string Subject::place() const {
-  if (is_kernel) return kernel;
+  if (is_kernel || (file.empty() && !cause.empty())) return kernel;
   const std::string name = file.empty() ? "unknown place" : file.substr(file.rfind('/') + 1);
-  return line == 0 ? fmt::format("{} {}", name, op) : fmt::format("{}:{} {}", name, line, op);
+  const std::string what = op.empty() ? "" : " " + op;
+  return line == 0 ? name + what : fmt::format("{}:{}{}", name, line, what);
 }
 
 std::vector<Subject> measuresOf(const report::RunLog &log) {
@@ -156,6 +158,37 @@ std::vector<Subject> measuresOf(const report::RunLog &log) {
              std::tie(b.file, b.line, b.column, b.op, b.bytes);
     });
     std::ranges::move(accesses[i], std::back_inserter(all));
+  }
+  return all;
+}
+
+std::vector<Subject> gainsOf(const report::RunLog &log, const report::Findings &findings) {
+  std::vector<Subject> all;
+  for (uint32_t k = 0; k < findings.kernels.size(); ++k) {
+    if (findings.kernels[k].cycles.most() <= 0) continue;
+    Subject whole;
+    whole.kernel = log.kernels[k].name;
+    whole.is_kernel = true;
+    std::vector<Subject> own;
+    double sum = 0;
+    for (const report::Finding &finding : findings.list) {
+      if (finding.kernel != k) continue;
+      Subject &one = own.emplace_back();
+      one.kernel = whole.kernel;
+      one.cause = nameOf(finding.cause);
+      if (!finding.places.empty()) {
+        const report::FindingPlace &place = finding.places.front();
+        one.file = place.file;
+        one.line = place.line;
+        one.column = place.column;
+        one.op = place.op;
+      }
+      set(one, Metric::gain, finding.gain);
+      sum += finding.gain;
+    }
+    set(whole, Metric::gain, sum);
+    all.push_back(std::move(whole));
+    std::ranges::move(own, std::back_inserter(all));
   }
   return all;
 }

@@ -2,7 +2,7 @@
 // of each kernel, and of each access in its source.
 #pragma once
 
-#include "report/run_log.h"
+#include "report/findings.h"
 
 #include <array>
 #include <optional>
@@ -22,9 +22,10 @@ enum class Metric : uint8_t {
   executions,
   instructions,
   time,
-  dispatches
+  dispatches,
+  gain
 };
-constexpr std::size_t kMetrics = 10;
+constexpr std::size_t kMetrics = 11;
 
 struct MetricInfo {
   Metric metric;
@@ -38,11 +39,12 @@ struct MetricInfo {
 const std::array<MetricInfo, kMetrics> &metrics();
 const MetricInfo &infoOf(Metric metric);
 
-/// A kernel, or an access in its source.
+/// A kernel, or an access in its source; or one of its findings.
 struct Subject {
   std::string kernel;
   bool is_kernel = false, is_lds = false;
-  std::string file; ///< from here on only of an access
+  std::string cause; ///< only of a finding
+  std::string file;  ///< from here on only of an access; of a finding the first place
   uint32_t line = 0, column = 0;
   std::string op, source;
   uint64_t bytes = 0;
@@ -59,6 +61,10 @@ struct Subject {
 
 /// Kernels in the order of the run, each before its accesses.
 std::vector<Subject> measuresOf(const report::RunLog &log);
+
+/// What there is to gain: kernels whose cost is known, each before its findings. The gains of a
+/// kernel's findings add up, because each supposes that those before it are mended.
+std::vector<Subject> gainsOf(const report::RunLog &log, const report::Findings &findings);
 
 /// With its unit: "60 %", "32", "1.5 us".
 std::string valueText(Metric metric, double value);

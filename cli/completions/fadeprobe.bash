@@ -30,7 +30,7 @@ _fadeprobe() {
     --gpu) mapfile -t COMPREPLY < <(compgen -W "auto real gfx90a gfx942 gfx1030 gfx1100" -- "$cur"); return ;;
     --probe) mapfile -t COMPREPLY < <(compgen -W "all driver agents allocate copy kernel lds atomics queues large managed graphs matmul rocblas miopen fade" -- "$cur"); return ;;
     --root | --triton-cache | --instrumented-code) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
-    --program | --rules | --save | --record | --report | --timeline | --junit | --sarif | --diff | --host | --api-log | --events | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+    --program | --rules | --save | --record | --report | --timeline | --junit | --sarif | --findings | --diff | --host | --api-log | --events | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     -k | --kernels | --library-filter | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --patience | --instrument | --target | --pid | --title | --remedy | --timeout | --rows | --limit | --iterations | --fail-if | --least | --llvm) return ;;
   esac
   local report="--analyzers --log-location --log-append --log-format --verbose --progress --no-progress --workers --patience --help"
@@ -47,17 +47,17 @@ _fadeprobe() {
     mcp) words="--output --timeout --read-only --help" ;;
     optimize) words="--kernel --source --proposer --captures --attempts --tolerance --worse --timeout --output --launch-bounds --apply --help --" ;;
     replay) words="--check --tolerance --iterations --no-recopy --code --change-inputs --minimise --output --on --reserve-check --instrumented --analyzers --log-location --log-format --record --gpu --workers --json --progress --no-progress --help" ;;
-    analyze) words="$report --kernels --dispatches --seed --report --diff --fail-if --junit --sarif" ;;
-    diff) words="--json --report --kernels --least --all --gpu --fail-if --junit --sarif --help --" ;;
-    report) words="--output --host --code --title --fail-if --junit --sarif --help" ;;
+    analyze) words="$report --kernels --dispatches --seed --report --diff --fail-if --junit --sarif --findings" ;;
+    diff) words="--json --report --kernels --least --all --gpu --fail-if --junit --sarif --findings --help --" ;;
+    report) words="--output --host --code --title --fail-if --junit --sarif --findings --help" ;;
     inspect) words="--kernels --target --pid --isa --source --counts --json --help" ;;
     doctor) words="--json --quiet --root --program --rules --deaths --collect --probe --save --gpu --timeout --fix --print --write --revert --remedy --help" ;;
     flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
     cc) words="--instrument --help --" ;;
     triton) words="--triton-cache --instrumented-code --instrument --llvm $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
-        --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --" ;;
+        --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --" ;;
     *) words="trace profile control log check capture captures import replay optimize mcp analyze report diff inspect doctor flags cc triton $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
-        --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --version --" ;;
+        --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else
     mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi

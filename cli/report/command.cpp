@@ -4,6 +4,7 @@
 #include "compare/run_source.h"
 #include "report/child.h"
 #include "report/host_side.h"
+#include "report/listing.h"
 #include "report/page.h"
 #include "report/terminal_summary.h"
 #include "trace/timeline.h"
@@ -73,6 +74,17 @@ int makeOutcome(const ReportOptions &options, report::RunLog &log, const Host &h
   return is_written ? 0 : 1;
 }
 
+/// The outcome of the conditions, once all is known that they may be about.
+int judged(const Guard &guard, const ReportOptions &options, report::RunLog &log) {
+  if (guard.wantsFindings() && options.html.empty()) {
+    const std::size_t known = log.problems.size();
+    report::readCode(log, options.code);
+    for (std::size_t i = known; i < log.problems.size(); ++i)
+      complain(fmt::format("{}; the rest is used", log.problems[i]));
+  }
+  return guard.judge(log);
+}
+
 /// What a run has recorded; nothing, after a line that says why, if it cannot be read.
 Host hostOf(const std::string &recorded) {
   Host host;
@@ -103,19 +115,20 @@ void addAnalyzer(RunOptions &run, const std::string &name, const std::string &ho
 }
 
 /// What the report needs from the run, besides what the user asks for.
-void addNeeds(RunOptions &run, const ReportOptions &outcome) {
+void addNeeds(RunOptions &run, const ReportOptions &outcome, const Guard &guard) {
   if (!outcome.html.empty()) {
-    if (!run.instrumented) run.instrumented = true;
     addAnalyzer(run, "Heatmap", "Heatmap:steps=64");
-    addAnalyzer(run, "BlockCounts", "BlockCounts");
     addAnalyzer(run, "AccessPatterns", "AccessPatterns");
-    addAnalyzer(run, "BlockFlow", "BlockFlow");
-    addAnalyzer(run, "CacheModel", "CacheModel");
     addAnalyzer(run, "Placement", "Placement");
     addAnalyzer(run, "UserRecords", "UserRecords");
+  }
+  if (!outcome.html.empty() || guard.wantsFindings()) {
+    addAnalyzer(run, "BlockCounts", "BlockCounts");
+    addAnalyzer(run, "BlockFlow", "BlockFlow");
+    addAnalyzer(run, "CacheModel", "CacheModel");
     if (valueOf(run, "FADE_OBSERVE") == "gpu") addAnalyzer(run, "Hotspots", "Hotspots");
   }
-  if (!outcome.guard.conditions.empty() && !run.instrumented) run.instrumented = true;
+  if ((!outcome.html.empty() || guard.isWanted()) && !run.instrumented) run.instrumented = true;
   if (run.instrumented.value_or(false)) {
     addAnalyzer(run, "MemoryAnalysis", "MemoryAnalysis");
     if (!outcome.guard.conditions.empty()) addAnalyzer(run, "BlockCounts", "BlockCounts");
@@ -124,9 +137,10 @@ void addNeeds(RunOptions &run, const ReportOptions &outcome) {
 
 /// Where the JSON lines go. Empty, after a line that says why, if the options contradict.
 std::string placeOfLog(const RunOptions &run, const ReportOptions &outcome) {
-  const char *option = !outcome.html.empty()       ? "--report"
-                       : !outcome.timeline.empty() ? "--timeline"
-                                                   : "--fail-if";
+  const char *option = !outcome.html.empty()              ? "--report"
+                       : !outcome.timeline.empty()        ? "--timeline"
+                       : outcome.guard.conditions.empty() ? "--findings"
+                                                          : "--fail-if";
   if (const std::string format = valueOf(run, "FADE_LOG_FORMAT");
       !format.empty() && format != "json") {
     complain(fmt::format("{} is made from JSON lines: it cannot be combined with --log-format {}",
@@ -251,7 +265,7 @@ int runReport(const ReportOptions &options) {
     host.log = *std::move(read);
   }
   const int made = makeOutcome(options, log, host);
-  return made == 0 && guard->isWanted() ? guard->judge(log) : made;
+  return made == 0 && guard->isWanted() ? judged(*guard, options, log) : made;
 }
 
 void addOutcomeOptions(CLI::App &app, ReportOptions &options) {
@@ -267,7 +281,7 @@ void addOutcomeOptions(CLI::App &app, ReportOptions &options) {
 bool wantsOutcome(const ReportOptions &options) {
   const GuardOptions &guard = options.guard;
   return !options.html.empty() || !options.timeline.empty() || !guard.conditions.empty() ||
-         !guard.junit.empty() || !guard.sarif.empty();
+         !guard.junit.empty() || !guard.sarif.empty() || !guard.findings.empty();
 }
 
 int runWithOutcome(RunOptions run, ReportOptions outcome,
@@ -277,12 +291,13 @@ int runWithOutcome(RunOptions run, ReportOptions outcome,
   if (!guard) return kUsageError;
   outcome.log = placeOfLog(run, outcome);
   if (outcome.log.empty()) return kUsageError;
-  addNeeds(run, outcome);
+  addNeeds(run, outcome, *guard);
   run.values.emplace_back("FADE_LOG_LOCATION", outcome.log);
   run.values.emplace_back("FADE_LOG_FORMAT", "json");
   // The application may go to another directory, but this program stays.
   for (const std::string *path :
-       {&outcome.html, &outcome.timeline, &outcome.log, &outcome.guard.junit, &outcome.guard.sarif})
+       {&outcome.html, &outcome.timeline, &outcome.log, &outcome.guard.junit, &outcome.guard.sarif,
+        &outcome.guard.findings})
     if (!path->empty() && !canWrite("", *path)) return 1;
   // One who records on his own shares what is recorded.
   const char *recorded_anyway = std::getenv("FADE_TRACE");
@@ -305,7 +320,7 @@ int runWithOutcome(RunOptions run, ReportOptions outcome,
     fs::remove(outcome.log, ignored);
     deaths.reset();
     if (!keeps_events) fs::remove(recorded, ignored);
-    if (guard->isWanted() && end.signal == 0 && end.exit_code == 0) return kConditionFailed;
+    if (guard->hasConditions() && end.signal == 0 && end.exit_code == 0) return kConditionFailed;
     endLike(end);
   }
   if (outcome.code.empty())
@@ -321,7 +336,7 @@ int runWithOutcome(RunOptions run, ReportOptions outcome,
   if (log && makeOutcome(outcome, *log, host, !outcome.html.empty()) == 0)
     for (const std::string &made : {outcome.html, outcome.timeline})
       if (!made.empty()) complain(fmt::format("see {}", made));
-  const int verdict = guard->isWanted() ? (log ? guard->judge(*log) : 1) : 0;
+  const int verdict = guard->isWanted() ? (log ? judged(*guard, outcome, *log) : 1) : 0;
   if (!keeps_log) fs::remove(outcome.log, ignored);
   if (!keeps_events) fs::remove(recorded, ignored);
   if (verdict != 0 && end.signal == 0 && end.exit_code == 0) return verdict;

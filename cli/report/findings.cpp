@@ -11,8 +11,8 @@ namespace {
 /// Less than this share of a kernel is nothing to gain.
 constexpr double kLeastGain = 0.02;
 /// A unit that is so busy without being the busiest may still be in the way, for units do not work
-/// side by side as well as the model has it.
-constexpr double kNearlyBusiest = 0.25;
+/// side by side as well as the model has it. What is only that must be worth more.
+constexpr double kNearlyBusiest = 0.5, kLeastInTheWay = 0.1;
 
 /// A finding, and what mending it would take off each unit.
 struct Candidate {
@@ -36,6 +36,44 @@ std::optional<int64_t> strideOf(const Access &access) {
       best = stride;
     }
   return best;
+}
+
+/// What was counted of an access.
+std::string countsOf(const Access &access) {
+  if (access.is_lds)
+    return fmt::format("{} extra LDS turns per execution",
+                       mean(access.conflicts, access.executions));
+  if (access.wasted == 0 && access.cache.useless() != 0)
+    return fmt::format("{} of {} bytes that it moves are used by nobody", access.cache.useless(),
+                       access.cache.moved());
+  return fmt::format("{} cache lines per execution where {} would do",
+                     mean(access.used, access.executions),
+                     mean(access.used - std::min(access.wasted, access.used), access.executions));
+}
+
+/// Places that are the same for a reader are one, and the most expensive come first.
+void tidy(std::vector<FindingPlace> &places) {
+  const auto key = [](const FindingPlace &p) { return std::tie(p.file, p.line, p.column, p.op); };
+  std::ranges::sort(places, {}, key);
+  std::vector<FindingPlace> out;
+  for (const FindingPlace &place : places)
+    if (!out.empty() && key(out.back()) == key(place))
+      out.back().cycles += place.cycles;
+    else
+      out.push_back(place);
+  std::ranges::sort(out, [&](const FindingPlace &a, const FindingPlace &b) {
+    return a.cycles != b.cycles ? a.cycles > b.cycles : key(a) < key(b);
+  });
+  places = std::move(out);
+}
+
+/// What limits occupancy, as people write it.
+std::string wordFor(const std::string &limit) {
+  return limit == "vgprs"       ? "VGPRs"
+         : limit == "sgprs"     ? "SGPRs"
+         : limit == "lds"       ? "LDS"
+         : limit == "workgroup" ? "the size of workgroups"
+                                : limit;
 }
 
 /// An order for what is worth the same.
@@ -86,13 +124,7 @@ Candidate &Finder::placed(const Access &access, Finding::Cause cause, double cyc
   finding.places.push_back({access.file, access.line, access.column, access.op, cycles});
   if (is_worst) {
     finding.advice = access.advice;
-    finding.counts = access.is_lds
-                         ? fmt::format("{} extra LDS turns per execution",
-                                       mean(access.conflicts, access.executions))
-                         : fmt::format("{} cache lines per execution where {} would do",
-                                       mean(access.used, access.executions),
-                                       mean(access.used - std::min(access.wasted, access.used),
-                                            access.executions));
+    finding.counts = countsOf(access);
   }
   return one;
 }
@@ -112,6 +144,9 @@ void Finder::scattered(const Access &access) {
   one.saved[CostUnit::vector_memory] += pipe;
   one.saved[CostUnit::memory] += memory;
   one.finding.bytes += useless;
+  if (one.finding.advice.empty())
+    one.finding.advice = "Cache lines are moved for a part of their bytes: keep together what is "
+                         "used together, and begin at a multiple of a line.";
 }
 
 void Finder::conflicts(const Access &access) {
@@ -134,6 +169,8 @@ void Finder::atomics(const Access &access) {
                                      access.same_address, access.lanes);
     return;
   }
+  // One operation for a wave is what the compiler makes of it where it can.
+  if (access.machine == "combined") return;
   if (access.is_lds || access.hottest * 2 <= access.lanes || access.executions < 2) return;
   const double groups = std::max(static_cast<double>(work.waves) / 4, 1.0);
   const double cycles = std::max(static_cast<double>(access.hottest) - groups, 0.0);
@@ -189,19 +226,19 @@ void Finder::waiting(uint32_t kernel) {
   const double available = work.wavesForEachUnit();
   double resident = std::min<double>(available, work.rates.waves_per_unit);
   if (const auto code = log_.code.find(kernel);
-      code != log_.code.end() && code->second.waves_per_simd != 0) {
+      code != log_.code.end() && code->second.waves_per_unit != 0) {
     const KernelCode &facts = code->second;
-    const double now =
-        std::min(available, static_cast<double>(facts.waves_per_simd * work.rates.simds));
-    const double could =
-        std::min(available, static_cast<double>(facts.most_waves * work.rates.simds));
+    const auto most = static_cast<double>(facts.most_waves * work.rates.simds);
+    const double now = std::min(available, facts.waves_per_unit);
+    const double could = std::min(available, most);
     resident = now;
     if (could > now && facts.limit != "waves") {
       Candidate &one = candidate({kernel, Finding::Cause::occupancy, {}});
       one.saved[CostUnit::latency] = work.waitWith(now) - work.waitWith(could);
       one.finding.counts =
-          fmt::format("{} of {} waves per SIMD, limited by {} ({} VGPRs, {} bytes of LDS)",
-                      facts.waves_per_simd, facts.most_waves, facts.limit, facts.vgprs, facts.lds);
+          fmt::format("{} of {} waves fit on a compute unit, limited by {} ({} VGPRs, {} bytes of "
+                      "LDS)",
+                      facts.waves_per_unit, most, wordFor(facts.limit), facts.vgprs, facts.lds);
       one.finding.advice =
           facts.limit == "lds" ? "Use less LDS in a workgroup, or larger workgroups that share it."
           : facts.limit == "workgroup"
@@ -281,12 +318,9 @@ void Finder::rank(uint32_t kernel, std::vector<Candidate *> &of_kernel, Findings
       now.cycles[u] = std::max(now.cycles[u] - one->saved.cycles[u], 0.0);
     finding.gain = (before - now.most()) / all;
     const bool is_in_the_way =
-        finding.cycles >= kLeastGain * all && was_busy >= kNearlyBusiest * before;
+        finding.cycles >= kLeastInTheWay * all && was_busy >= kNearlyBusiest * before;
     if (finding.gain < kLeastGain && !is_in_the_way) continue;
-    std::ranges::sort(finding.places, [](const FindingPlace &a, const FindingPlace &b) {
-      if (a.cycles != b.cycles) return a.cycles > b.cycles;
-      return std::tie(a.file, a.line, a.column) < std::tie(b.file, b.line, b.column);
-    });
+    tidy(finding.places);
     out.list.push_back(finding);
   }
 }

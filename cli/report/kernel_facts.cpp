@@ -1,13 +1,13 @@
 #include "report/kernel_facts.h"
 
-#include "codeobj/occupancy.h"
 #include "fade/gpu.h"
 
 namespace fade::report {
 namespace {
 
-Json occupancyOf(const codeobj::CodeObject &object, const codeobj::Kernel &kernel) {
-  const auto o = codeobj::occupancy(object.target(), kernel);
+Json occupancyOf(const codeobj::CodeObject &object, const codeobj::Kernel &kernel,
+                 const codeobj::Launch &launch) {
+  const auto o = codeobj::occupancy(object.target(), kernel, launch);
   if (!o) return {};
   return {{"waves", o->waves_per_simd},
           {"most", o->max_waves},
@@ -32,7 +32,7 @@ Json mixOf(const codeobj::InstructionMix &mix) {
 } // namespace
 
 Json kernelFacts(const codeobj::CodeObject &object, const codeobj::Kernel &kernel,
-                 const codeobj::KernelCode &code) {
+                 const codeobj::KernelCode &code, const codeobj::Launch &launch) {
   const codeobj::KernelMetadata &m = kernel.metadata;
   const codeobj::KernelDescriptor &d = kernel.descriptor;
   Json facts = {{"compiler", object.compiler()},
@@ -44,7 +44,7 @@ Json kernelFacts(const codeobj::CodeObject &object, const codeobj::Kernel &kerne
                 {"arguments", d.kernarg_size},
                 {"blocks", code.blocks.size()},
                 {"mix", mixOf(code.mix)},
-                {"occupancy", occupancyOf(object, kernel)}};
+                {"occupancy", occupancyOf(object, kernel, launch)}};
   if (kernel.has_metadata) {
     facts["vgprs_used"] = m.vgpr_count;
     facts["agprs"] = m.agpr_count;

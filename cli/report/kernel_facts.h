@@ -4,14 +4,16 @@
 
 #include "codeobj/code_object.h"
 #include "codeobj/kernel_code.h"
+#include "codeobj/occupancy.h"
 #include "report/json_fields.h"
 
 #include <string_view>
 
 namespace fade::report {
 
+/// Occupancy is that of workgroups as they were launched.
 Json kernelFacts(const codeobj::CodeObject &object, const codeobj::Kernel &kernel,
-                 const codeobj::KernelCode &code);
+                 const codeobj::KernelCode &code, const codeobj::Launch &launch);
 
 /// Operations and bytes per second of a product with that processor; null if the table of GPUs has
 /// none.

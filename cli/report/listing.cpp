@@ -30,16 +30,32 @@ codeobj::SourceFrame ownPlace(const codeobj::SourceMap &map, uint64_t address) {
   return place;
 }
 
-KernelCode factsOf(const codeobj::CodeObject &object, const codeobj::Kernel &kernel) {
+/// The largest dispatch stands for all: of most kernels they are launched alike.
+codeobj::Launch launchOf(const RunLog &log, uint32_t kernel) {
+  codeobj::Launch launch;
+  uint64_t most = 0;
+  for (const Dispatch &d : log.dispatches) {
+    const uint64_t all = d.grid[0] * d.grid[1] * d.grid[2];
+    if (d.kernel != kernel || all <= most) continue;
+    most = all;
+    launch = {d.workgroup[0] * d.workgroup[1] * d.workgroup[2], d.lds};
+  }
+  return launch;
+}
+
+KernelCode factsOf(const codeobj::CodeObject &object, const codeobj::Kernel &kernel,
+                   const codeobj::Launch &launch) {
   KernelCode facts;
   const codeobj::KernelMetadata &says = kernel.metadata;
   facts.vgprs = says.vgpr_count;
   facts.sgprs = says.sgpr_count;
-  facts.lds = says.group_segment_fixed_size;
+  facts.lds = std::max<uint64_t>(says.group_segment_fixed_size, launch.lds);
   facts.scratch = says.private_segment_fixed_size;
   facts.spilled = says.vgpr_spill_count + says.sgpr_spill_count;
-  if (const auto fit = codeobj::occupancy(object.target(), kernel)) {
-    facts.waves_per_simd = fit->waves_per_simd;
+  if (const auto fit = codeobj::occupancy(object.target(), kernel, launch)) {
+    const bool has_pair = kernel.descriptor.wgp_mode && object.target().version.major >= 10;
+    facts.waves_per_unit =
+        static_cast<double>(fit->workgroups * fit->waves_per_workgroup) / (has_pair ? 2 : 1);
     facts.most_waves = fit->max_waves;
     facts.limit = codeobj::to_string(fit->limit);
   }
@@ -57,7 +73,8 @@ private:
   void object(const codeobj::FoundCode &found);
   void kernel(const codeobj::CodeObject &object, std::size_t index, uint32_t number,
               const codeobj::SourceMap *map);
-  Json twin(const codeobj::CodeObject &object, std::size_t index);
+  Json twin(const codeobj::CodeObject &object, std::size_t index, const codeobj::Launch &launch,
+            const codeobj::SourceMap *map);
   bool isWanted(const Kernel &kernel, std::string_view name) const {
     return kernel.symbol.empty() ? kernel.name == codeobj::demangle(name) : kernel.symbol == name;
   }
@@ -106,7 +123,8 @@ void CodeReader::kernel(const codeobj::CodeObject &object, std::size_t index, ui
   const auto code = codeobj::analyzeKernel(object, *kernel);
   if (!code) return problem(code.error().message());
   KernelCode &facts = log_.code[number];
-  facts = factsOf(object, *kernel);
+  const codeobj::Launch launch = launchOf(log_, number);
+  facts = factsOf(object, *kernel, launch);
   Json instructions = Json::array();
   const auto counted = log_.counts.find(number);
   std::size_t block = 0;
@@ -128,16 +146,17 @@ void CodeReader::kernel(const codeobj::CodeObject &object, std::size_t index, ui
   }
   out_.push_back({{"kernel", number},
                   {"target", object.target().processor},
-                  {"facts", kernelFacts(object, *kernel, *code)},
-                  {"twin", twin(object, index)},
+                  {"facts", kernelFacts(object, *kernel, *code, launch)},
+                  {"twin", twin(object, index, launch, map)},
                   {"count", code->instructions.size()},
                   {"disassembled_by", code->disassembled_by},
                   {"instructions", std::move(instructions)}});
 }
 
-/// What runs instead when it is instrumented; null if there is none. The pass leaves twins without
-/// line tables.
-Json CodeReader::twin(const codeobj::CodeObject &object, std::size_t index) {
+/// What runs instead when it is instrumented; null if there is none. The pass leaves twins line
+/// tables only where there is full debug information.
+Json CodeReader::twin(const codeobj::CodeObject &object, std::size_t index,
+                      const codeobj::Launch &launch, const codeobj::SourceMap *map) {
   const auto clone = object.findClone(index);
   if (!clone) return {};
   const auto kernel = object.kernel(*clone);
@@ -147,11 +166,13 @@ Json CodeReader::twin(const codeobj::CodeObject &object, std::size_t index) {
   Json rows = Json::array();
   for (std::size_t i = 0; i < code->instructions.size() && i < kMostOfTwin; ++i) {
     const codeobj::Instruction &one = code->instructions[i];
+    const auto place = map ? ownPlace(*map, one.address) : codeobj::SourceFrame{};
     rows.push_back({one.address - kernel->code_address, one.text,
-                    codeobj::to_string(code->info[i].unit), -1, 0});
+                    codeobj::to_string(code->info[i].unit), sources_.indexOf(place.file),
+                    place.line});
   }
   return {{"count", code->instructions.size()},
-          {"facts", kernelFacts(object, *kernel, *code)},
+          {"facts", kernelFacts(object, *kernel, *code, launch)},
           {"instructions", std::move(rows)}};
 }
 
@@ -187,6 +208,11 @@ Json codeOf(RunLog &log, const std::vector<std::string> &files, SourceFiles &sou
   CodeReader reader(log, sources);
   for (const std::string &file : files) reader.read(file);
   return reader.take();
+}
+
+void readCode(RunLog &log, const std::vector<std::string> &files) {
+  SourceFiles unused;
+  codeOf(log, files, unused);
 }
 
 } // namespace fade::report

@@ -30,5 +30,7 @@ private:
 /// The code of the kernels of the run, as found in `files`: what runs without instrumentation. Says
 /// in `log.problems` what could not be read.
 Json codeOf(RunLog &log, const std::vector<std::string> &files, SourceFiles &sources);
+/// The same without a page: only what `log.code` says of the kernels.
+void readCode(RunLog &log, const std::vector<std::string> &files);
 
 } // namespace fade::report

@@ -457,6 +457,7 @@ void Reader::pattern(const Json &object) {
 
 /// What is shown of it is read when the page is made; here it is only looked at.
 void Reader::finding(const Json &object) {
+  if (object.contains("cause")) return; // of --findings: they follow from the other lines
   if (text(object, "check").empty() || text(object, "message").empty())
     throw std::invalid_argument("a finding without 'check' or 'message'");
   for (const char *side : {"other", "allocation"})

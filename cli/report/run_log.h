@@ -79,7 +79,8 @@ struct CacheTraffic {
 /// What the compiler says a kernel takes, and what that leaves room for.
 struct KernelCode {
   uint64_t vgprs = 0, sgprs = 0, lds = 0, scratch = 0, spilled = 0;
-  uint64_t waves_per_simd = 0, most_waves = 0;
+  double waves_per_unit = 0;                                 ///< at a time, as it was launched
+  uint64_t most_waves = 0;                                   ///< of a SIMD
   std::string limit;                                         ///< what keeps it from more waves
   std::map<std::pair<std::string, uint32_t>, uint64_t> valu; ///< instructions by line
 };

@@ -7,13 +7,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
+#include <sstream>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace fade::report {
 namespace {
 
-constexpr std::size_t kMostFindings = 5, kMostPlaces = 5;
+constexpr std::size_t kMostFindings = 5, kMostPlaces = 5, kLeastName = 36;
 
 std::string humanTime(uint64_t ns) {
   const auto value = static_cast<double>(ns);
@@ -32,6 +33,22 @@ std::string fitting(std::string_view text, std::size_t columns) {
   while (text.size() > columns && !out.empty() && (static_cast<unsigned char>(out.back()) & 0x80))
     out.pop_back();
   return out;
+}
+
+/// The words on as many lines as they need, behind three blanks.
+std::string paragraph(const std::string &text, std::size_t columns) {
+  constexpr std::string_view indent = "   ";
+  std::string out, line;
+  std::istringstream words(fitting(text, text.size()));
+  for (std::string word; words >> word;) {
+    if (!line.empty() && indent.size() + line.size() + 1 + word.size() > columns) {
+      out += std::string(indent) + line + '\n';
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return line.empty() ? out
+                      : out + std::string(indent) + fitting(line, columns - indent.size()) + '\n';
 }
 
 /// "12.3k": a number of cycles, which is an estimate.
@@ -155,16 +172,16 @@ std::string terminalSummary(const RunLog &log, const Terminal &terminal) {
   for (std::size_t i = 0; i < findings.list.size() && i < kMostFindings; ++i) {
     const Finding &finding = findings.list[i];
     const std::string gain = finding.gain < 0.005
-                                 ? std::string("little by itself")
-                                 : fmt::format("up to {:.0f}%", 100 * finding.gain);
-    const std::string head =
-        fmt::format("{}. {}, {} to gain in ", i + 1, nameOf(finding.cause), gain);
-    out += paint("33", head) +
-           shortKernelName(log.kernels[finding.kernel].name,
-                           columns > head.size() ? columns - head.size() : 12) +
-           '\n';
+                                 ? std::string("little to gain by itself")
+                                 : fmt::format("up to {:.0f}% to gain", 100 * finding.gain);
+    const std::string head = fmt::format("{}. {}, {} in ", i + 1, nameOf(finding.cause), gain);
+    // On the same line if it has room for a name that says something.
+    const std::string &name = log.kernels[finding.kernel].name;
+    const bool has_room = head.size() + std::min(name.size(), kLeastName) <= columns;
+    out += paint("33", head) + (has_room ? "" : "\n   ") +
+           shortKernelName(name, has_room ? columns - head.size() : columns - 3) + '\n';
     for (const std::string &line : {placesOf(finding), costOf(finding)})
-      if (!line.empty()) out += "   " + fitting(line, columns - 3) + '\n';
+      out += paragraph(line, columns);
   }
   if (findings.list.size() > kMostFindings)
     out += fmt::format("and {} more findings\n", findings.list.size() - kMostFindings);

@@ -92,13 +92,15 @@ std::optional<Occupancy> occupancy(const Target &target, const OccupancyInput &i
   return result;
 }
 
-std::optional<Occupancy> occupancy(const Target &target, const Kernel &kernel,
-                                   uint64_t dynamic_lds) {
+namespace {
+
+/// All but the workgroup, whose size is the largest that the kernel allows.
+OccupancyInput inputOf(const Kernel &kernel) {
   OccupancyInput input;
   const KernelMetadata &m = kernel.metadata;
   input.vgprs = kernel.has_metadata ? m.vgpr_count : kernel.descriptor.vgprs;
   input.sgprs = kernel.has_metadata ? m.sgpr_count : kernel.descriptor.sgprs;
-  input.lds = kernel.descriptor.group_segment_fixed_size + dynamic_lds;
+  input.lds = kernel.descriptor.group_segment_fixed_size;
   input.wavefront_size = kernel.descriptor.wavefront_size;
   input.wgp_mode = kernel.descriptor.wgp_mode;
   input.workgroup_size = m.max_flat_workgroup_size != 0 ? m.max_flat_workgroup_size : 1024;
@@ -108,6 +110,25 @@ std::optional<Occupancy> occupancy(const Target &target, const Kernel &kernel,
     if (required != 0 && required <= input.workgroup_size)
       input.workgroup_size = static_cast<unsigned>(required);
   }
+  return input;
+}
+
+} // namespace
+
+std::optional<Occupancy> occupancy(const Target &target, const Kernel &kernel,
+                                   uint64_t dynamic_lds) {
+  OccupancyInput input = inputOf(kernel);
+  input.lds += dynamic_lds;
+  return occupancy(target, input);
+}
+
+std::optional<Occupancy> occupancy(const Target &target, const Kernel &kernel,
+                                   const Launch &launch) {
+  OccupancyInput input = inputOf(kernel);
+  input.lds = std::max(input.lds, launch.lds);
+  if (launch.workgroup_size != 0)
+    input.workgroup_size =
+        static_cast<unsigned>(std::min<uint64_t>(launch.workgroup_size, input.workgroup_size));
   return occupancy(target, input);
 }
 

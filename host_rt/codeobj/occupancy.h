@@ -44,4 +44,11 @@ std::optional<Occupancy> occupancy(const Target &target, const OccupancyInput &i
 std::optional<Occupancy> occupancy(const Target &target, const Kernel &kernel,
                                    uint64_t dynamic_lds = 0);
 
+/// As a dispatch has it: work-items of a workgroup, and all its bytes of LDS.
+struct Launch {
+  uint64_t workgroup_size = 0, lds = 0;
+};
+std::optional<Occupancy> occupancy(const Target &target, const Kernel &kernel,
+                                   const Launch &launch);
+
 } // namespace fade::codeobj

@@ -139,6 +139,7 @@ void DispatchLog::Durations::add(const fade_dispatch &d) {
 
 void DispatchLog::setRun(RunFacts facts) {
   if (output_.format() == Format::json) output_.write(facts.json());
+  if (output_.format() == Format::csv) output_.write(facts.csv());
   run_ = std::move(facts);
 }
 

@@ -1,5 +1,6 @@
 #include "stream/run_facts.h"
 
+#include "fade/csv_writer.h"
 #include "fade/handler_abi.h"
 #include "fade/json_writer.h"
 #include "stream/output.h"
@@ -99,6 +100,22 @@ std::string RunFacts::json() const {
     });
   });
   return json.take();
+}
+
+std::string RunFacts::csv() const {
+  CsvWriter csv;
+  csv.row("type", "version", "fade", "runtime", "hip", "command", "date", "pid", "options", "agent",
+          "target", "name", "software");
+  const std::string chosen = fmt::format("{}", fmt::join(options, " "));
+  const auto row = [&](const auto &agent, const std::string &target, const std::string &name,
+                       const char *software) {
+    csv.row("run", FADE_REPORT_VERSION, fade, runtime, hip, command, date, process, chosen, agent,
+            target, name, software);
+  };
+  for (const RunGpu &gpu : gpus)
+    row(gpu.agent, gpu.target, gpu.name, gpu.in_software ? "true" : "false");
+  if (gpus.empty()) row("", "", "", "");
+  return csv.take();
 }
 
 void RunFacts::write(trace::Writer &to) const {

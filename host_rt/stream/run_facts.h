@@ -34,6 +34,8 @@ struct RunFacts {
   std::string text(std::size_t columns = 100) const;
   /// A line of type "run".
   std::string json() const;
+  /// A header and a row for each GPU, or one without a GPU.
+  std::string csv() const;
 
   void write(trace::Writer &to) const;
   /// Nothing if it is cut short.

@@ -275,7 +275,9 @@ class Tests(fade.Test):
         result = self.probe(["-t", "csv", "-l", self.log], [MANY, 3], json_log=False)
         self.assert_fine(result)
         lines = result.text().splitlines()
-        self.assertEqual(lines[0].split(",")[:4], ["type", "version", "kernel", "dispatch_id"])
+        self.assertEqual(lines[0].split(",")[:4], ["type", "version", "fade", "runtime"])
+        self.assertRegex(lines[1], r"^run,1,[\d.]+,.*,gfx\w+,\w*,true$")
+        self.assertEqual(lines[2].split(",")[:4], ["type", "version", "kernel", "dispatch_id"])
         self.assertEqual(sum(x.startswith("dispatch,1,\"step(unsigned int*, unsigned int)\"")
                              for x in lines), 3)
 

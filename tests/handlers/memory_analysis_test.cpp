@@ -123,6 +123,57 @@ TEST_F(MemoryAnalysisTest, WideAccessesAreDoneInPieces) {
   expectLines(1, 64, 16, 32);
 }
 
+TEST_F(MemoryAnalysisTest, PiecesOfAWideAccessAreNotCalledMisaligned) {
+  const auto in = load(32);
+  stream.wave();
+  stream.affine(in, 0x10000, 32);
+  const std::string advice = global()["advice"];
+  EXPECT_NE(advice.find("32 bytes of its own, which takes 2 instructions"), std::string::npos)
+      << advice;
+  EXPECT_EQ(advice.find("start at a multiple"), std::string::npos) << advice;
+}
+
+TEST_F(MemoryAnalysisTest, AccessesThatTheCompilerMovedOrRemovedAreNamed) {
+  const auto there = load();
+  SiteTableBuilder::Site other;
+  other.file = "";
+  other.line = other.column = 0;
+  const auto moved = table.add(other);
+  other = {};
+  other.kind = FADE_SITE_STORE;
+  other.line = 9;
+  other.flags = FADE_SITE_IS_GONE;
+  table.add(other);
+  // A part of what is still there in another place of an unrolled loop.
+  other.kind = FADE_SITE_LOAD;
+  other.line = 1;
+  table.add(other);
+  stream.wave();
+  stream.affine(there, 0x10000, 4);
+  stream.affine(moved, 0x20000, 4);
+  HostOptions options;
+  options.target = target;
+  HandlerHost host({{"MemoryAnalysis", ""}}, options);
+  host.dispatch("kernel", table.build("kernel"), stream);
+  const auto totals = host.finish("memory_total");
+  ASSERT_EQ(totals.size(), 1u);
+  std::map<uint32_t, std::string> machine;
+  for (const json &access : totals[0]["global"]) machine[access["line"]] = access["machine"];
+  EXPECT_EQ(machine, (std::map<uint32_t, std::string>{{0, "moved"}, {1, ""}}));
+  EXPECT_EQ(totals[0]["removed"],
+            json::parse(R"([{"file":"kernel.hip","line":9,"column":1,"op":"store","bytes":4}])"));
+}
+
+TEST_F(MemoryAnalysisTest, WithoutAnyLinesNothingIsCalledMoved) {
+  SiteTableBuilder::Site site;
+  site.file = "";
+  site.line = site.column = 0;
+  const auto in = table.add(site);
+  stream.wave();
+  stream.affine(in, 0x10000, 4);
+  EXPECT_EQ(global()["machine"], "");
+}
+
 TEST_F(MemoryAnalysisTest, CopyOfIntsByTwoWavesUsesWhatItNeeds) {
   const auto in = load();
   stream.wave();

@@ -190,7 +190,7 @@ class FailIf(Command):
     def test_mistakes_are_known_before_anything_runs(self):
         marker = self.root / "ran"
         for condition, said in (("speed<1", "'speed' is none of"), ("efficiency", "compares nothing"), ("efficiency<", "no limit"), ("lines<5%", "no limit"),
-                                ("efficiency<60%@kernel", "is not NAME=VALUE"), ("efficiency<60%@color=red", "is not kernel, file, line or op"),
+                                ("efficiency<60%@kernel", "is not NAME=VALUE"), ("efficiency<60%@color=red", "is not kernel, file, line, op or cause"),
                                 ("efficiency<60%@op=read", "is not load, store or atomic"), ("efficiency<60%@kernel=([", "no regular expression"),
                                 ("kernel.lines>1@line=3", "has no line"), ("regress<5%:x", "regress>5%:BASELINE"), ("regress>5%", "regress>5%:BASELINE"),
                                 ("regress>5%:/nowhere", "/nowhere: No such file")):

@@ -103,9 +103,115 @@ class Findings(unittest.TestCase):
         line["waves"]["most"] = 33
         self.assertEqual(self.page(line)["findings"], [])
 
+    def test_places_that_are_the_same_for_a_reader_are_one(self):
+        # The same column, once with 4 and once with 8 bytes.
+        found = self.only(self.page(memory(1, "k(int)", [access("a.hip", 10, 1, "load", **{**lines(6400), **APART}), access("a.hip", 10, 1, "load", bytes=8, **{**lines(6400), **APART})])))
+        self.assertEqual([(place["line"], place["column"]) for place in found["places"]], [(10, 1)])
+        self.assertAlmostEqual(found["places"][0]["cycles"], found["cycles"])
+
+    def test_bytes_that_nobody_uses_are_counted_as_bytes(self):
+        # Every line that is used is needed, and most of what comes with it is not.
+        place = dict(file="a.hip", line=3, column=1, op="load", bytes=4)
+        found = self.only(self.page(memory(1, "k(int)", [access(**{**place, **lines(200)})]),
+                                    cache("k(int)", {**place, "requests": 400, "fetched": 2560000, "unused": 2500000})))
+        self.assertEqual((found["unit"], found["bytes"]), ("memory", 2500000))
+        self.assertEqual(found["counts"], "2500000 of 2560000 bytes that it moves are used by nobody")
+        self.assertNotEqual(found["advice"], "")
+
+    def test_what_another_unit_hides_is_no_finding(self):
+        # 1500 cycles of vector memory, nearly all for nothing, behind 5000 of LDS without conflicts.
+        page = self.page(memory(1, "k(int)", [access("a.hip", 3, 1, "store", **{**lines(6000), **APART})],
+                                [access("a.hip", 4, 1, "load", conflicts=0, executions=20000, lanes=1280000, lane_slots=1280000, total_bytes=5120000)]))
+        self.assertEqual(page["findings"], [])
+
     def test_costs_are_those_of_the_busiest_unit(self):
         cost = self.page(memory(1, "k(int)", [access("a.hip", 3, 1, "load", **lines(200), lane_slots=6400)]))["costs"][0]
         self.assertAlmostEqual(cost["units"]["vector memory"], max(100 * 64 / 16, 400) / 8)
+
+
+class Lines(unittest.TestCase):
+    """--findings, and conditions on what there is to gain."""
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.root = pathlib.Path(self.folder.name)
+        self.log, self.found = self.root / "run.jsonl", self.root / "found.jsonl"
+        log_lines.write(self.log, [dispatch(1, "k(int)", 1000, 100), dispatch(2, "fine(int)", 2000, 100),
+                                   memory(1, "k(int)", [access("/src/a.hip", 3, 7, "store", **{**lines(6400), **APART})],
+                                          [access("/src/a.hip", 4, 1, "load", conflicts=50000, lane_slots=6400, strides=[{"stride": 128, "executions": 100}])]),
+                                   memory(2, "fine(int)", [access("/src/a.hip", 9, 1, "load", **lines(200), lane_slots=6400)]), SUMMARY])
+
+    def probe(self, *words):
+        return subprocess.run([PROBE, *map(str, words)], capture_output=True, text=True, timeout=60)
+
+    def test_findings_are_json_lines_in_the_order_of_the_page(self):
+        done = self.probe("report", self.log, "--findings", self.found)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        objects = [json.loads(line) for line in self.found.read_text().splitlines()]
+        found = [x for x in objects if x["type"] == "finding"]
+        self.assertEqual([(x["rank"], x["cause"], x["kernel"]) for x in found], [(1, "bank conflicts", "k(int)"), (2, "scattered access", "k(int)")])
+        self.assertEqual((found[0]["version"], found[0]["unit"], found[0]["cycles"]), (1, "LDS", 50000 // 8))
+        self.assertEqual(found[1]["places"], [{"file": "/src/a.hip", "line": 3, "column": 7, "op": "store", "cycles": found[1]["cycles"]}])
+        self.assertEqual([(x["kernel"], x["busiest"]) for x in objects if x["type"] == "cost"], [("k(int)", "LDS"), ("fine(int)", "waiting")])
+        self.assertEqual(self.probe("report", self.log, "--findings", "/dev/full").returncode, 1)
+        # Such lines may stand among those of a run.
+        both = self.root / "both.jsonl"
+        both.write_text(self.log.read_text() + self.found.read_text())
+        done = self.probe("report", both, "-o", self.root / "x.html")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_conditions_on_gains(self):
+        for condition, fails in (("gain>50%", True), ("gain>50%@cause=scattered", False), ("gain>0%@cause=divergence", False), ("gain>10%@kernel=fine", False),
+                                 ("gain>10%@file=a.hip,op=load", True), ("gain>10%@line=99", False), ("kernel.gain>80%", True), ("kernel.gain>10%@kernel=fine", False), ("gain>0%@kernel=none", True)):
+            done = self.probe("report", self.log, "--fail-if", condition)
+            self.assertEqual(done.returncode, 3 if fails else 0, (condition, done.stderr))
+        junit, sarif = self.root / "j.xml", self.root / "s.sarif"
+        done = self.probe("report", self.log, "--fail-if", "gain>50%", "--junit", junit, "--sarif", sarif)
+        self.assertRegex(done.stderr, r"failed: a.hip:4 load: bank conflicts: gain is \d+\.?\d* %, above 50 % \(in k\(int\)\)")
+        result = json.loads(sarif.read_text())["runs"][0]["results"][0]
+        self.assertEqual(result["locations"][0]["physicalLocation"]["region"], {"startLine": 4, "startColumn": 1})
+        self.assertIn("bank conflicts", junit.read_text())
+        for condition, said in (("lines>1@cause=x", "only the gain of findings has a cause"), ("gain>nan", "no limit"), ("gain>inf%", "no limit"), ("regress>nan%:x", "regress>5%:BASELINE")):
+            done = self.probe("report", self.log, "--fail-if", condition)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), (condition, done.stderr))
+            self.assertIn(said, done.stderr)
+
+
+class Resources(unittest.TestCase):
+    """Occupancy and scratch memory, which the code objects tell, on a program that runs."""
+    def test_low_occupancy_and_scratch_are_findings_with_their_cause(self):
+        with tempfile.TemporaryDirectory() as folder:
+            found, html = pathlib.Path(folder) / "found.jsonl", pathlib.Path(folder) / "out.html"
+            done = subprocess.run([PROBE, "--gpu", "gfx90a", "--report", html, "--findings", found, "--fail-if", "gain>50%@cause=occupancy", "--", os.environ["REPORT_RESOURCES"]],
+                                  capture_output=True, text=True, timeout=200)
+            objects = [json.loads(line) for line in found.read_text().splitlines()]
+            page = json.loads(re.search(r'id="data">(.*?)</script>', html.read_text(), re.S).group(1))
+            # Without a page, the code is read for the findings alone.
+            subprocess.run([PROBE, "report", html.with_suffix(".jsonl"), "--code", os.environ["REPORT_RESOURCES"], "--findings", found], check=True, timeout=60)
+            self.assertEqual(objects, [json.loads(line) for line in found.read_text().splitlines()])
+        self.assertEqual([(x["cause"], x["counts"]) for x in page["findings"]], [(x["cause"], x["counts"]) for x in objects if x["type"] == "finding"])
+        few = next(x for x in page["code"] if page["kernels"][x["kernel"]]["name"].startswith("few_waves"))
+        self.assertEqual((few["facts"]["occupancy"]["workgroups"], few["facts"]["occupancy"]["waves_per_workgroup"], few["facts"]["occupancy"]["limit"]), (1, 1, "lds"))
+        # Compiled with -g, the twin has its lines, too.
+        self.assertTrue({13, 14, 16} <= {row[4] for row in few["twin"]["instructions"]}, sorted({row[4] for row in few["twin"]["instructions"]}))
+        self.assertEqual((done.returncode, done.stdout), (3, "done\n"), done.stderr)
+        self.assertRegex(done.stderr, r"(?m)^failed: few_waves\(float const\*, float\*\): low occupancy: gain is 7\d")
+        by_kernel = {}
+        for one in objects:
+            if one["type"] == "finding":
+                by_kernel.setdefault(one["kernel"].split("(")[0], []).append(one)
+        self.assertNotIn("many_waves", by_kernel)
+        self.assertEqual([one["cause"] for one in by_kernel["few_waves"]], ["low occupancy"])
+        low = by_kernel["few_waves"][0]
+        # 416 waves on 104 units, of which LDS has room for one at a time instead of four.
+        self.assertEqual(low["unit"], "waiting")
+        self.assertIn("1 of 32 waves fit on a compute unit, limited by LDS", low["counts"])
+        # 416 * 4 loads of 500 cycles, 4 at a time, on 104 units: 2000 cycles. Then memory is busiest, with 4 loads and a store of 256 bytes by each wave.
+        self.assertAlmostEqual(low["gain"], 1 - 416 * 5 * 256 / 963.5 / 2000, places=3)
+        scratch = [one for one in by_kernel["in_scratch"] if one["cause"] == "scratch memory"]
+        self.assertEqual([one["unit"] for one in scratch], ["vector memory"])
+        self.assertRegex(scratch[0]["counts"], r"^10\d\d bytes of scratch per lane, 0 spilled registers, at least \d+ bytes$")
+        self.assertIn("LDS", scratch[0]["advice"])
 
 
 if __name__ == "__main__":

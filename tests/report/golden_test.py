@@ -13,7 +13,7 @@ import unittest
 
 PROBE, EXAMPLES = os.environ["REPORT_PROBE"], pathlib.Path(os.environ["REPORT_EXAMPLES"])
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
-NAMES = ("divergence", "histogram", "transpose", "uncoalesced")
+NAMES = ("divergence", "histogram", "matmul", "transpose", "uncoalesced", "vadd")
 
 
 def page_data(name, folder):
@@ -50,7 +50,9 @@ def reduced(data):
                                for a in data["accesses"] if a["kernel"] == index),
             "waves": waves and sum(unit[4] for unit in waves["units"]),
         })
-    return {"software": data["software"], "gpus": data["runs"][0]["gpus"], "deaths": data["deaths"], "skipped": data["skipped"], "kernels": kernels}
+    findings = [{"cause": f["cause"], "kernel": data["kernels"][f["kernel"]]["name"], "places": [place(p["file"], p["line"]) + (" " + p["op"]).rstrip() for p in f["places"]], "unit": f["unit"],
+                 "cycles": round(f["cycles"]), "bytes": f["bytes"], "gain": round(f["gain"], 3), "counts": f["counts"]} for f in data["findings"]]
+    return {"findings": findings, "software": data["software"], "gpus": data["runs"][0]["gpus"], "deaths": data["deaths"], "skipped": data["skipped"], "kernels": kernels}
 
 
 class Golden(unittest.TestCase):

@@ -300,6 +300,10 @@ class Software(Page):
         own = lambda name: self.browser.run("return [...document.querySelectorAll('#panel-kernel .part')].find((p) => p.firstChild.textContent === arguments[0]).textContent", name)
         self.assertIn("6\u202f000 cache lines too many", own("Findings"))
         self.assertNotIn("extra LDS turns", own("Findings"))
+        found = self.browser.texts("#panel-kernel .part > .card > .finding")  # as on the first page, of this kernel
+        self.assertEqual(len(found), self.browser.run("return data.findings.filter((f) => data.kernels[f.kernel].name.includes('naive')).length"))
+        self.assertRegex(found[0], r"^scattered access · \S+:2:5 store.*up to \d+\u202f% to gain.*cycles of vector memory")
+        self.assertRegex(own("Findings"), r"busy, by the model: vector memory \d+")
         self.assertIn("out", own("Arguments"))
         self.assertIn("0xffff800000000004 → #1, 8 KiB of agent 1", own("Arguments"))
         self.assertIn("41 ×1", own("Arguments"))

@@ -33,7 +33,7 @@ function showKernel(index, keeps = true) {
   kernelView.holder.replaceChildren(...[
     el("h2", {}, wholeName(kernel.name, 90)), kernelTiles(index, accesses, flow, code), missingCard(index, accesses, flow, code),
     el("div", {class: "columns"}, section("Resources", resourceCard(code)), section("Instructions", mixCard(index, code)), section("Roofline", rooflineCard(index)), section("Arguments", argumentCard(kernel))),
-    section("Findings", kernelFindings(accesses)), section("Source", kernelView.source.node), section("Blocks", blockTable(index, flow)),
+    section("Findings", kernelFindings(index, accesses)), section("Source", kernelView.source.node), section("Blocks", blockTable(index, flow)),
     data.placements.some((one) => one.kernel === index) ? section("Where waves ran", placementCard(index)) : null,
     section("Dispatches", dispatchCard(index)), section("Machine code", codeCard(code))].filter(Boolean));
   if (keeps) keepPlace({kernel: kernelKeys[index]});
@@ -112,11 +112,22 @@ function argumentCard(kernel) {
 }
 function shortType(type) { return type.length <= 32 ? type : `${upToDepth(type, 0).slice(0, 31)}…`; }
 
-function kernelFindings(accesses) {
-  const found = accesses.filter((a) => wasteOf(a) > 0);
-  if (found.length === 0) return el("p", {class: "soft"}, accesses.length ? "No access of it wastes anything." : "Its accesses were not recorded.");
-  return el("div", {class: "card"}, found.slice(0, 12).map((access) => findingButton(access, () => openLineOfKernel(access.line, access.file))),
-    found.length > 12 ? el("p", {class: "soft", style: {padding: "8px 16px", margin: 0}}, `and ${count(found.length - 12)} more in Findings`) : null);
+/// What is worth changing in it, as on the first page; then accesses that waste something, whether or not that matters.
+function kernelFindings(index, accesses) {
+  const found = data.findings.filter((f) => f.kernel === index), wasteful = accesses.filter((a) => wasteOf(a) > 0), cost = data.costs[index];
+  const open = (p) => openLineOfKernel(p.line, p.file);
+  const rest = wasteful.length ? el("details", {class: "missing"}, el("summary", {}, `${plural(wasteful.length, "access", "accesses")} with waste`),
+    el("div", {class: "card"}, wasteful.slice(0, 12).map((access) => findingButton(access, () => open(access)))),
+    wasteful.length > 12 ? el("p", {class: "soft"}, `and ${count(wasteful.length - 12)} more in Findings`) : null) : null;
+  const none = accesses.length || (cost && cost.cycles > 0) ? "Nothing to gain, by the model of the GPU." : "Its accesses were not recorded.";
+  return [found.length ? findingCards(found.slice(0, 20), open, false) : el("p", {class: "soft"}, none),
+    found.length > 20 ? el("p", {class: "soft"}, `and ${count(found.length - 20)} more in Findings`) : null, costLine(cost), rest];
+}
+/// How long each unit is busy, by the model.
+function costLine(cost) {
+  if (!cost || !(cost.cycles > 0)) return null;
+  const units = Object.entries(cost.units).filter(([, cycles]) => cycles >= 0.5).sort((a, b) => b[1] - a[1]).map(([unit, cycles]) => `${unit} ${brief(Math.round(cycles))}`);
+  return el("p", {class: "soft"}, `Cycles that its units are busy, by the model: ${units.join(", ")}${cost.bytes ? `; ${bytes(cost.bytes)} of memory traffic` : ""}.`);
 }
 
 function blockTable(index, flow) {

@@ -10,7 +10,7 @@ const heats = [
 ];
 
 function emptyLine() {
-  return {executions: null, lanes: 0, slots: 0, instructions: 0, clocks: 0, needed: 0, used: 0, wasted: 0, conflicts: 0, waiting: 0, accesses: [], isa: []};
+  return {executions: null, lanes: 0, slots: 0, instructions: 0, clocks: 0, needed: 0, used: 0, wasted: 0, conflicts: 0, waiting: 0, accesses: [], isa: [], twin: []};
 }
 
 /// What is known of each line of a file, of all kernels or of one.
@@ -51,6 +51,8 @@ function linesOf(file, kernel = null) {
         at(number).isa.push({kernel: code.kernel, offset, text, unit, executions, lanes});
         if (kernel !== null) at(number).instructions += executions || 0;
       }
+    for (const [offset, text, unit, of, number] of code.twin ? code.twin.instructions : [])
+      if (of === file && lines.has(number)) lines.get(number).twin.push({kernel: code.kernel, offset, text, unit});
   }
   return lines;
 }
@@ -190,7 +192,7 @@ function accessNote(access) {
     index >= 0 ? el("button", {type: "button", onclick: (event) => { event.stopPropagation(); openLanes(access); }}, "see the lanes") : null);
 }
 
-/// The instructions of a line, kernel by kernel, as compiled. Twins have no line tables.
+/// The instructions of a line, kernel by kernel, as compiled; and those of the twin, which has line tables only with -g.
 function isaList(line) {
   if (line.isa.length === 0)
     return data.code.length ? el("div", {class: "note"}, "No instruction of the original kernel comes from this line.") : el("div", {class: "note"}, "The machine code was not found: fadeprobe report --code APPLICATION shows it.");
@@ -199,8 +201,13 @@ function isaList(line) {
     const own = line.isa.filter((i) => i.kernel === kernel), code = data.code.find((c) => c.kernel === kernel);
     const counts = data.counts.find((c) => c.kernel === kernel);
     return [el("div", {class: "note"}, `${own.length} of ${plural(code.count, "instruction")} of ${shortKernel(kernel)} on ${code.target}, as compiled` + (counts ? ": executions by waves × share of their lanes" : ", without instrumentation")),
-      isaRows(own, counts)];
+      isaRows(own, counts), twinRows(line.twin.filter((i) => i.kernel === kernel), code)];
   });
+}
+
+function twinRows(own, code) {
+  if (own.length === 0) return null;
+  return el("details", {class: "missing", onclick: (event) => event.stopPropagation()}, el("summary", {}, `${own.length} of ${plural(code.twin.count, "instruction")} of the instrumented twin`), isaRows(own, null));
 }
 
 function isaRows(instructions, counts) {

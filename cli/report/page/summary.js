@@ -66,13 +66,13 @@ function topFindings() {
 }
 
 /// What is worth changing: cause, places, cost in cycles and bytes, and what to do.
-function findingCards(findings) {
+function findingCards(findings, open = (p) => openSource(p.file, p.line), namesKernel = true) {
   const gain = (f) => f.gain < 0.005 ? "little to gain by itself" : `up to ${percent(f.gain)} to gain`;
   return el("div", {class: "card"}, findings.map((f) => {
     const first = f.places.find((p) => p.file >= 0);
     const places = f.places.slice(0, 6).map((p) => `${place(p)}${p.op ? " " + p.op : ""}`).join(", ") + (f.places.length > 6 ? ` and ${count(f.places.length - 6)} more` : "");
-    return el("button", {type: "button", class: "finding", onclick: () => { if (first) openSource(first.file, first.line); }},
-      el("span", {class: "where"}, [shortKernel(f.kernel), f.cause, places].filter(Boolean).join(" · ")),
+    return el("button", {type: "button", class: "finding", onclick: () => { if (first) open(first); }},
+      el("span", {class: "where"}, [namesKernel ? shortKernel(f.kernel) : "", f.cause, places].filter(Boolean).join(" · ")),
       el("span", {class: "amount"}, gain(f)),
       first && sourceLine(first.file, first.line) ? el("pre", {}, sourceLine(first.file, first.line).trim()) : null,
       el("span", {class: "advice"}, `${brief(Math.round(f.cycles))} cycles of ${f.unit}${f.bytes ? `, ${bytes(f.bytes)} moved for nothing` : ""}: ${f.counts}. ${f.advice}`));

@@ -1,0 +1,68 @@
+#include "report/finding_lines.h"
+
+namespace fade::report {
+namespace {
+
+/// Cycles come from a model: no more digits than it deserves.
+Json rounded(double cycles) { return static_cast<uint64_t>(cycles + 0.5); }
+
+Json kernelOf(const RunLog &log, uint32_t index, const char *type) {
+  const Kernel &kernel = log.kernels[index];
+  return {{"type", type},
+          {"version", 1},
+          {"kernel", kernel.name},
+          {"symbol", kernel.symbol},
+          {"target", kernel.target}};
+}
+
+Json placeList(const Finding &finding) {
+  Json out = Json::array();
+  for (const FindingPlace &place : finding.places)
+    out.push_back({{"file", place.file},
+                   {"line", place.line},
+                   {"column", place.column},
+                   {"op", place.op},
+                   {"cycles", rounded(place.cycles)}});
+  return out;
+}
+
+std::string lineOf(const Json &object) {
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+} // namespace
+
+std::string findingLines(const RunLog &log, const Findings &findings) {
+  std::string text;
+  for (std::size_t i = 0; i < findings.list.size(); ++i) {
+    const Finding &f = findings.list[i];
+    Json object = kernelOf(log, f.kernel, "finding");
+    object["rank"] = i + 1;
+    object["cause"] = nameOf(f.cause);
+    object["unit"] = kCostUnitNames[static_cast<std::size_t>(f.unit)];
+    object["cycles"] = rounded(f.cycles);
+    object["bytes"] = f.bytes;
+    object["gain"] = f.gain;
+    object["counts"] = f.counts;
+    object["advice"] = f.advice;
+    object["places"] = placeList(f);
+    text += lineOf(object);
+  }
+  for (uint32_t k = 0; k < findings.kernels.size(); ++k) {
+    const KernelCost &cost = findings.kernels[k];
+    if (cost.cycles.most() <= 0) continue;
+    Json object = kernelOf(log, k, "cost");
+    object["cycles"] = rounded(cost.cycles.most());
+    object["busiest"] = kCostUnitNames[static_cast<std::size_t>(cost.cycles.busiest())];
+    Json &units = object["units"] = Json::object();
+    for (std::size_t u = 0; u < kCostUnitNames.size(); ++u)
+      units[kCostUnitNames[u]] = rounded(cost.cycles.cycles[u]);
+    object["bytes"] = cost.bytes;
+    object["knows_caches"] = cost.knows_caches;
+    object["knows_alu"] = cost.knows_alu;
+    text += lineOf(object);
+  }
+  return text;
+}
+
+} // namespace fade::report

@@ -1,0 +1,49 @@
+// Kernels that take too much of something: LDS, so that few waves fit on a compute unit, and scratch memory.
+#include <hip/hip_runtime.h>
+
+#include <cstdio>
+
+constexpr int kGroups = 416, kLanes = 64, kRounds = 4;
+
+// 40 KiB of LDS for one wave: a compute unit has room for one of them.
+__global__ void few_waves(const float *in, float *out) {
+  __shared__ float room[10240];
+  float sum = 0;
+  for (int k = 0; k < kRounds; ++k)
+    sum += in[(k * gridDim.x + blockIdx.x) * kLanes + threadIdx.x];
+  room[threadIdx.x + 9000] = sum;
+  __syncthreads();
+  out[blockIdx.x * kLanes + threadIdx.x] = room[9000 + kLanes - 1 - threadIdx.x];
+}
+
+// The same without the LDS: nothing keeps the waves off.
+__global__ void many_waves(const float *in, float *out) {
+  float sum = 0;
+  for (int k = 0; k < kRounds; ++k)
+    sum += in[(k * gridDim.x + blockIdx.x) * kLanes + threadIdx.x];
+  out[blockIdx.x * kLanes + threadIdx.x] = sum;
+}
+
+// An array whose index is known only at run time is in memory.
+__global__ void in_scratch(const int *in, int *out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int table[256];
+  for (int k = 0; k < 256; ++k)
+    table[k] = (k * 7 + i) & 255;
+  int at = in[i] & 255;
+  for (int k = 0; k < 64; ++k)
+    at = table[at];
+  out[i] = at;
+}
+
+int main() {
+  void *in = nullptr, *out = nullptr;
+  const size_t bytes = sizeof(float) * kGroups * kLanes * kRounds;
+  if (hipMalloc(&in, bytes) != hipSuccess || hipMalloc(&out, bytes) != hipSuccess) return 1;
+  if (hipMemset(in, 0, bytes) != hipSuccess) return 1;
+  few_waves<<<kGroups, kLanes>>>(static_cast<float *>(in), static_cast<float *>(out));
+  many_waves<<<kGroups, kLanes>>>(static_cast<float *>(in), static_cast<float *>(out));
+  in_scratch<<<4, kLanes>>>(static_cast<int *>(in), static_cast<int *>(out));
+  if (hipDeviceSynchronize() != hipSuccess) return 1;
+  std::puts("done");
+}
