@@ -53,16 +53,23 @@ std::string operatorText(const TraceLog &log, const std::vector<OperatorUse> &us
                          std::size_t rows) {
   if (!log.has_operations) return "this log has calls only, not what the GPU did\n";
   if (uses.empty()) return "nothing ran on the GPU\n";
-  constexpr std::size_t most[] = {28, 32, 24};
+  constexpr std::size_t most_operator = 28, most_sizes = 24, least_kernel = 32;
   std::vector<std::array<std::string, 3>> cells;
   std::size_t widths[] = {8, 6, 5};
-  for (std::size_t i = 0; i < std::min(rows, uses.size()); ++i) {
-    const OperatorUse &use = uses[i];
-    cells.push_back({nameCell(use.name.empty() ? "(no marker)" : use.name, most[0]),
-                     nameCell(use.kernel, most[1]), nameCell(use.sizes, most[2])});
-    for (std::size_t column = 0; column < 3; ++column)
-      widths[column] = std::max(widths[column], columnsOf(cells.back()[column]));
+  const auto add = [&](std::size_t row, std::size_t column, std::string cell) {
+    widths[column] = std::max(widths[column], columnsOf(cell));
+    cells[row][column] = std::move(cell);
+  };
+  cells.resize(std::min(rows, uses.size()));
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    add(i, 0, nameCell(uses[i].name.empty() ? "(no marker)" : uses[i].name, most_operator));
+    add(i, 2, nameCell(uses[i].sizes, most_sizes));
   }
+  // Kernels of templates differ in the middle of their names: they get what the others leave.
+  const std::size_t most_kernel = least_kernel + most_operator -
+                                  std::min(most_operator, widths[0]) + most_sizes -
+                                  std::min(most_sizes, widths[2]);
+  for (std::size_t i = 0; i < cells.size(); ++i) add(i, 1, nameCell(uses[i].kernel, most_kernel));
   const auto line = [&](const std::array<std::string, 3> &names, const std::string &calls,
                         const std::string &mean, const std::string &total) {
     std::string text;
