@@ -68,6 +68,7 @@ struct Place {
   AccessKind kind = AccessKind::read;
   uint32_t bytes = 0;
   Space space = Space::global;
+  std::string code{}; ///< the instruction, where there is no line
   auto operator<=>(const Place &) const = default;
 };
 
@@ -197,7 +198,13 @@ void AccessPatterns::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard
     for (std::size_t i = 0; i < shard->sites.size() && i < table->sites().size(); ++i) {
       const fade_site &site = table->sites()[i];
       const SitePlace at = placeOf(*table, site);
-      Place place{std::string(at.file), at.line, at.column, kindOf(site), site.size, Space::global};
+      Place place{std::string(at.file),
+                  at.line,
+                  at.column,
+                  kindOf(site),
+                  site.size,
+                  Space::global,
+                  std::string(codeOf(*table, at))};
       if (shard->sites[i].global.first) total.places[place].add(shard->sites[i].global);
       place.space = Space::lds;
       if (shard->sites[i].lds.first) total.places[place].add(shard->sites[i].lds);
@@ -260,9 +267,9 @@ void AccessPatterns::writeText(const KernelTotal &total) const {
       const auto only = [](bool is_so, uint64_t n) {
         return is_so ? TextTable::Cell(n) : TextTable::Cell("-");
       };
-      table.row({placeText(place.file, place.line, place.column, 28), nameOf(place.kind), which,
-                 static_cast<uint64_t>(std::popcount(e.access.mask)), only(!is_lds, e.used),
-                 only(!is_lds, e.needed), only(is_lds, e.conflicts)});
+      table.row({placeText(place.file, place.line, place.column, 28, place.code),
+                 nameOf(place.kind), which, static_cast<uint64_t>(std::popcount(e.access.mask)),
+                 only(!is_lds, e.used), only(!is_lds, e.needed), only(is_lds, e.conflicts)});
     }
   const Paint paint(sink().hasColor());
   sink().write(paint(Tone::bold, "AccessPatterns") + ": " +

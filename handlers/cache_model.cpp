@@ -31,6 +31,7 @@ struct Place {
   uint32_t line = 0, column = 0;
   AccessKind kind = AccessKind::read;
   uint32_t bytes = 0;
+  std::string code{}; ///< the instruction, where there is no line
   auto operator<=>(const Place &) const = default;
 };
 
@@ -208,8 +209,10 @@ void CacheModel::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *co
       const fade_site &site = table->sites()[number];
       const SitePlace at = placeOf(*table, site);
       total.all.add(traffic, reuse);
-      total.places[{std::string(at.file), at.line, at.column, kindOf(site), site.size}].add(traffic,
-                                                                                            reuse);
+      total
+          .places[{std::string(at.file), at.line, at.column, kindOf(site), site.size,
+                   std::string(codeOf(*table, at))}]
+          .add(traffic, reuse);
       const Allocation memory = index == 0 ? Allocation() : shard->finder.allocation(index);
       auto &of_memory = total.allocations[memory.number];
       of_memory.first = memory;
@@ -355,8 +358,8 @@ void CacheModel::writeText(const std::string &kernel, const KernelTotal &total) 
   for (const auto *entry : mostTraffic(total.places, kOfPlace)) {
     if (left-- == 0) break;
     const Place &place = entry->first;
-    table.row(cellsOf(placeText(place.file, place.line, place.column, 28), nameOf(place.kind),
-                      entry->second));
+    table.row(cellsOf(placeText(place.file, place.line, place.column, 28, place.code),
+                      nameOf(place.kind), entry->second));
     if (const std::string line = printable(source.line(place.file, place.line)); !line.empty())
       table.below("    | " + line.substr(0, sink().columns() - 6) + '\n');
   }

@@ -103,10 +103,12 @@ Work sumOf(const Instructions &all) {
   return sum;
 }
 
-/// Waves: each executes the kernel's first instruction once.
+/// Waves: each executes the kernel's first instruction once. GPUs that have put arguments into
+/// registers begin behind the code that loads them.
 uint64_t wavesOf(const Instructions &all) {
-  const auto own = std::ranges::find_if(
-      all, [](const CountedInstruction &one) { return one.site->kernel != FADE_NO_INDEX; });
+  const auto own = std::ranges::find_if(all, [](const CountedInstruction &one) {
+    return one.site->kernel != FADE_NO_INDEX && one.work.executions != 0;
+  });
   return own == all.end() ? 0 : own->work.executions;
 }
 

@@ -121,7 +121,8 @@ Places MemoryAnalysis::placesOf(const fade::Dispatch &dispatch, std::span<Shard 
     if (sum.global().executions == 0 && sum.lds().executions == 0) continue;
     const fade_site &site = table.sites()[i];
     const SitePlace at = placeOf(table, site);
-    PlaceStats &place = places[{std::string(at.file), at.line, at.column, kindOf(site), site.size}];
+    PlaceStats &place = places[{std::string(at.file), at.line, at.column, kindOf(site), site.size,
+                                std::string(codeOf(table, at))}];
     place.global.add(sum.global());
     place.lds.add(sum.lds());
     place.function = at.function;
@@ -138,8 +139,8 @@ Places MemoryAnalysis::placesOf(const fade::Dispatch &dispatch, std::span<Shard 
     if ((part.flags & FADE_SITE_IS_GONE) == 0 || part.done_by == 0) continue;
     const fade_site &whole = table.sites()[part.done_by - 1];
     const SitePlace at = placeOf(table, whole), of = placeOf(table, part);
-    const auto place =
-        places.find({std::string(at.file), at.line, at.column, kindOf(whole), whole.size});
+    const auto place = places.find({std::string(at.file), at.line, at.column, kindOf(whole),
+                                    whole.size, std::string(codeOf(table, at))});
     if (place == places.end() || of.file != at.file) continue;
     if (of.line != at.line || of.column != at.column)
       place->second.parts.emplace(of.line, of.column);
@@ -456,7 +457,7 @@ std::string MemoryAnalysis::globalText(const KernelTotal &kernel) {
     const auto &[place, total] = *row;
     const GlobalStats &s = total.stats.global;
     const double efficiency = 100 * s.efficiency();
-    table.row({placeText(place.file, place.line, place.column, kPlaceWidth),
+    table.row({placeText(place.file, place.line, place.column, kPlaceWidth, place.code),
                nameOf(place.kind),
                bytesText(place),
                s.executions,
@@ -480,7 +481,7 @@ std::string MemoryAnalysis::ldsText(const KernelTotal &kernel) {
     const auto &[place, total] = *row;
     const LdsStats &s = total.stats.lds;
     const double each = static_cast<double>(s.conflicts) / static_cast<double>(s.executions);
-    table.row({placeText(place.file, place.line, place.column, kPlaceWidth),
+    table.row({placeText(place.file, place.line, place.column, kPlaceWidth, place.code),
                nameOf(place.kind),
                bytesText(place),
                s.executions,
@@ -544,7 +545,8 @@ std::string MemoryAnalysis::worstText() {
   TextTable table({"most wasted", "op", "each time", "kernel", "cycles"}, 4);
   for (std::size_t i = 0; i < std::min<std::size_t>(rows_of_all.size(), 5); ++i) {
     const Row &row = rows_of_all[i];
-    table.row({placeText(row.place->file, row.place->line, row.place->column, kPlaceWidth),
+    table.row({placeText(row.place->file, row.place->line, row.place->column, kPlaceWidth,
+                         row.place->code),
                nameOf(row.place->kind), row.what, shortName(*row.kernel, 28), row.wasted});
   }
   return table.text(Paint(sink().hasColor()), sink().columns());

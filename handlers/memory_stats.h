@@ -151,6 +151,7 @@ struct Place {
   uint32_t line = 0, column = 0;
   AccessKind kind = AccessKind::read;
   uint32_t bytes = 0; ///< of a lane; 0 where it varies
+  std::string code{}; ///< the instruction, where there is no line
   auto operator<=>(const Place &) const = default;
 };
 

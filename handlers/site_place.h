@@ -42,4 +42,10 @@ inline SitePlace placeOf(const SiteTable &table, const fade_site &site) {
   return own;
 }
 
+/// Of an observed kernel without lines: the function, the offset in it and the instruction's text.
+inline std::string_view codeOf(const SiteTable &table, const SitePlace &place) {
+  const bool has_line = place.line != 0 || !place.file.empty();
+  return has_line || table.options() != "observed" ? std::string_view() : place.function;
+}
+
 } // namespace fade::handlers

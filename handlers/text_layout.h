@@ -88,9 +88,20 @@ inline std::string shortName(std::string_view full, std::size_t width) {
   return fade::shortKernelName(full, width);
 }
 
-/// "kernel.hip:12:5" in so many characters.
+/// "kernel+0x44 ds_read_b32 v3…" in so many characters: a long name gives way to the instruction.
+inline std::string fitted(std::string text, std::size_t width) {
+  const auto plus = text.rfind("+0x");
+  constexpr std::size_t rest = 20;
+  if (text.size() > width && plus != std::string::npos && plus + rest > width && plus > 8)
+    text = text.substr(0, 5) + "..." + text.substr(plus);
+  if (text.size() > width && width > 3) text = text.substr(0, width - 3) + "...";
+  return text;
+}
+
+/// "kernel.hip:12:5" in so many characters; `code`: what stands there if there is no line.
 inline std::string placeText(std::string_view file, uint32_t line, uint32_t column,
-                             std::size_t width) {
+                             std::size_t width, std::string_view code = {}) {
+  if (file.empty() && line == 0 && !code.empty()) return fitted(printable(code), width);
   if (file.empty() && line == 0) return "(no source line)";
   std::string where = line == 0 ? "" : ":" + std::to_string(line);
   if (column != 0) where += ":" + std::to_string(column);

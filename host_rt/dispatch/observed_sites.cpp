@@ -247,7 +247,16 @@ private:
     site.block = block;
     table_.place(site, placeOf(instruction));
     const uint32_t index = table_.add(site);
-    if (is_access) out_.accesses.push_back({instruction.address, index});
+    if (!is_access) return index;
+    out_.accesses.push_back({instruction.address, index});
+    if (info.also_lds) { // a load that stores into LDS, or a store of it; no instruction begins in
+                         // its middle
+      const bool loads = info.memory == MemoryOperation::Load;
+      site.kind = loads ? FADE_SITE_STORE : FADE_SITE_LOAD;
+      site.flags = loads ? FADE_SITE_WRITES : FADE_SITE_READS;
+      site.space = FADE_SPACE_LDS;
+      out_.accesses.push_back({instruction.address + kLdsSide, table_.add(site)});
+    }
     return index;
   }
   void describe(const codeobj::Instruction &instruction, const InstructionInfo &info,

@@ -10,6 +10,9 @@
 
 namespace fade {
 
+/// Loads into LDS have two sites: the second is as far behind the address of the first.
+constexpr uint64_t kLdsSide = 1;
+
 /// What there are sites for, besides accesses.
 struct ObservedParts {
   bool blocks = false;       ///< of straight-line code

@@ -137,7 +137,9 @@ public:
   void access(const ObservedWave &wave, const ObservedAccess &access) override {
     const auto *state = static_cast<const GroupState *>(wave.group->state);
     if (!state->is_wanted || access.space == AccessSpace::scratch || isArgument(access)) return;
-    const uint32_t site = siteOf(access.pc);
+    const bool is_lds_side = access.space == AccessSpace::lds && access.path != AccessPath::lds &&
+                             access.path != AccessPath::flat;
+    const uint32_t site = siteOf(access.pc + (is_lds_side ? kLdsSide : 0));
     if (site == FADE_NO_INDEX || !isSampled(site)) return;
     const uint64_t *addresses = access.address;
     uint64_t lanes = access.lanes, own[64];

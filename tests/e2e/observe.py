@@ -2,6 +2,9 @@
 import json
 import os
 
+import subprocess
+import unittest
+
 import fade
 from fade import program
 
@@ -21,6 +24,78 @@ def accesses(objects):
                 now = (site["executions"], site["lanes"], site.get("lines_used", 0))
                 found[key] = tuple(a + b for a, b in zip(before, now))
     return found
+
+
+COMPILE = os.environ.get("E2E_COMPILE", "").split("|")
+NO_COMPILER = "there is no compiler in the root"
+
+SOURCE = """
+extern "C" __global__ void twice(int *out, const int *in, int n) {
+  __shared__ int tile[64];
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  tile[threadIdx.x] = in[i];
+  __syncthreads();
+  if (i < n) out[i] = 2 * tile[63 - threadIdx.x];
+}
+"""
+# The second load goes to LDS, past the registers.
+ASSEMBLY = """
+  .amdgcn_target "amdgcn-amd-amdhsa--gfx90a"
+  .amdhsa_code_object_version 4
+  .text
+  .globl rows
+  .p2align 8
+  .type rows,@function
+rows:
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  s_mov_b32 s10, 0x10000
+  s_mov_b32 s11, 0x27000
+  s_mov_b32 m0, 0
+  s_movk_i32 s12, 0x100
+  v_lshlrev_b32_e32 v1, 2, v0
+  s_waitcnt lgkmcnt(0)
+  s_mov_b32 s8, s6
+  s_and_b32 s9, s7, 0xffff
+  buffer_load_dword v2, v1, s[8:11], 0 offen
+  buffer_load_dword v1, s[8:11], s12 offen lds
+  s_waitcnt vmcnt(0)
+  ds_read_b32 v3, v1
+  s_waitcnt lgkmcnt(0)
+  v_add_u32_e32 v2, v2, v3
+  global_store_dword v1, v2, s[4:5]
+  s_endpgm
+.Lend:
+  .size rows, .Lend-rows
+  .rodata
+  .p2align 6
+  .amdhsa_kernel rows
+    .amdhsa_group_segment_fixed_size 256
+    .amdhsa_kernarg_size 16
+    .amdhsa_user_sgpr_kernarg_segment_ptr 1
+    .amdhsa_accum_offset 4
+    .amdhsa_next_free_vgpr 4
+    .amdhsa_next_free_sgpr 16
+  .end_amdhsa_kernel
+  .amdgpu_metadata
+---
+amdhsa.version: [1, 1]
+amdhsa.kernels:
+  - .name: rows
+    .symbol: rows.kd
+    .kernarg_segment_size: 16
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 256
+    .private_segment_fixed_size: 0
+    .wavefront_size: 64
+    .sgpr_count: 16
+    .vgpr_count: 4
+    .max_flat_workgroup_size: 64
+    .args:
+      - {.size: 8, .offset: 0, .value_kind: global_buffer, .address_space: global}
+      - {.size: 8, .offset: 8, .value_kind: global_buffer, .address_space: global}
+...
+  .end_amdgpu_metadata
+"""
 
 
 class Tests(fade.Test):
@@ -69,6 +144,51 @@ class Tests(fade.Test):
         back = [edge for edge in flow["edges"] if edge["from"] == edge["to"]]
         self.assertEqual([edge["executions"] for edge in back], [(9 + 4) * 4])
         self.assertIn("as compiled", result.summary()["notes"][0])
+
+    def sites(self, path, kernel, *arguments):
+        """What is known of each access of a kernel in a file: (space, op, function) -> executions."""
+        result = self.analyzed(["--observe", "gpu", "--gpu", "gfx90a"], [program("module"), path, kernel, *arguments])
+        (memory,) = result.objects("memory")
+        found = {(space, site["op"], site["function"]): site["executions"] for space in ("global", "lds") for site in memory[space]}
+        self.assertEqual(len(found), sum(len(memory[space]) for space in ("global", "lds")))
+        return result.stdout, found
+
+    def written(self, name, text):
+        path = self.path(name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    @unittest.skipIf(COMPILE == [""], NO_COMPILER)
+    def test_code_without_lines_has_its_instructions_instead(self):
+        # Compiled by hiprtc, and by somebody who removed all that is not needed to run it.
+        source = self.written("twice.hip", SOURCE)
+        arguments = ["twice", 2, 64, 0, "p", "p", "i128"]
+        stripped = self.path("twice.hsaco")
+        header = "#define __global__ __attribute__((global))\n#define __shared__ __attribute__((shared))\n#define __syncthreads __builtin_amdgcn_s_barrier\n"
+        plain = SOURCE.replace("blockIdx.x * blockDim.x", "__builtin_amdgcn_workgroup_id_x() * 64").replace("threadIdx.x", "__builtin_amdgcn_workitem_id_x()")
+        subprocess.run([*COMPILE, self.written("plain.hip", header + plain), "-o", stripped, "-Xlinker", "--strip-debug"], check=True)
+        for path in (source, stripped):
+            stdout, found = self.sites(path, *arguments)
+            self.assertEqual(int(stdout), sum(range(129, 16385)) + sum(2 * x for x in range(1, 129)))
+            self.assertEqual(sorted((space, op, count) for (space, op, _), count in found.items()),
+                             [("global", "load", 2), ("global", "store", 2), ("lds", "load", 2), ("lds", "store", 2)])
+            for (space, op, function), _ in found.items():
+                self.assertRegex(function, r"^twice\+0x[0-9a-f]+ " + {"global": "global_", "lds": "ds_"}[space])
+
+    @unittest.skipIf(COMPILE == [""], NO_COMPILER)
+    def test_assembly_with_buffer_loads_and_one_into_lds(self):
+        code = self.path("rows.hsaco")
+        subprocess.run([COMPILE[0], "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-x", "assembler", self.written("rows.s", ASSEMBLY), "-o", code], check=True)
+        stdout, found = self.sites(code, "rows", 1, 64, 0, "p", "p")
+        self.assertEqual(int(stdout), sum(range(65, 16385)) + sum(2 * x + 64 for x in range(1, 65)))
+        self.assertEqual(found, {
+            ("global", "load", "rows+0x34 buffer_load_dword v2, v1, s[8:11], 0 offen"): 1,
+            ("global", "load", "rows+0x3c buffer_load_dword v1, s[8:11], s12 offen lds"): 1,
+            ("global", "store", "rows+0x58 global_store_dword v1, v2, s[4:5]"): 1,
+            ("lds", "store", "rows+0x3c buffer_load_dword v1, s[8:11], s12 offen lds"): 1,
+            ("lds", "load", "rows+0x48 ds_read_b32 v3, v1"): 1,
+        })
 
     def test_without_the_software_gpu_nothing_can_be_observed(self):
         result = self.probe(["-i", "--observe", "gpu", "--gpu", "real"], ["true"])
