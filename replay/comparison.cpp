@@ -20,6 +20,8 @@ uint64_t wordAt(const uint8_t *at, std::size_t size) {
 }
 
 bool isWithin(const Distance &d, const Tolerance &tolerance) {
+  // Without one, bits count: zeros with a sign and NaNs with other payloads have no distance.
+  if (tolerance.ulp == 0 && tolerance.relative == 0) return false;
   return (d.ulp != UINT64_MAX && d.ulp <= tolerance.ulp) || d.relative <= tolerance.relative;
 }
 
@@ -192,7 +194,7 @@ std::string errorText(const RegionDifference &d) {
 } // namespace
 
 std::string comparisonText(const Comparison &comparison, const capture::Reader &reader,
-                           const Tolerance &) {
+                           bool of_captured_code) {
   std::string text;
   uint64_t within = 0;
   for (const RegionDifference &d : comparison.differences) {
@@ -216,6 +218,11 @@ std::string comparisonText(const Comparison &comparison, const capture::Reader &
                         comparison.foreign_pages);
   if (comparison.foreign_words != 0)
     head += fmt::format(", {} words of host memory changed likewise", comparison.foreign_words);
+  if (of_captured_code && !comparison.isEqual())
+    text += fmt::format("the captured code itself leaves something else here: it depends on the "
+                        "order of its waves ('fadeprobe check {}' finds races), or on what was not "
+                        "captured\n",
+                        reader.folder());
   return head + "\n" + text;
 }
 

@@ -79,9 +79,9 @@ private:
   std::map<PageId, std::vector<uint8_t>> changed_; ///< pages after the dispatch
 };
 
-/// For people, several lines.
+/// For people, several lines. `of_captured_code`: no other version of it was run.
 std::string comparisonText(const Comparison &comparison, const capture::Reader &reader,
-                           const Tolerance &tolerance);
+                           bool of_captured_code);
 /// One object.
 std::string comparisonJson(const Comparison &comparison, const capture::Reader &reader);
 

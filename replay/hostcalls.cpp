@@ -1,5 +1,6 @@
 #include "replay/hostcalls.h"
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <fmt/format.h>
@@ -15,8 +16,12 @@ struct Header {
   uint64_t next, lanes;
   uint32_t service, control;
 };
-constexpr uint64_t kPayloadBytes = 64 * 64; // eight words of each lane
+constexpr uint64_t kPayloadBytes = 64 * 64;               // eight words of each lane
+constexpr uint64_t kDoorbellAt = 2048, kHeadersAt = 4096; // in a buffer of our own
+constexpr uint64_t kMostPackets = 16384;                  // waves that the largest cards hold
 enum Service : uint32_t { kFunction = 1, kPrintf = 2, kMemory = 3 };
+/// In the first word of a part of a message, of which printf sends several.
+constexpr uint64_t kBeginsMessage = 1;
 
 } // namespace
 
@@ -38,6 +43,27 @@ std::unique_ptr<Hostcalls> Hostcalls::create(sim::AddressSpace &space, uint64_t 
 }
 
 Hostcalls::~Hostcalls() { stop(); }
+
+uint64_t Hostcalls::packetsFor(uint64_t work_items) {
+  return std::min(std::bit_ceil(work_items / 32 + 64), kMostPackets);
+}
+
+uint64_t Hostcalls::bufferSize(uint64_t packets) {
+  return kHeadersAt + packets * (sizeof(Header) + kPayloadBytes);
+}
+
+void Hostcalls::layOut(std::byte *memory, uint64_t address, uint64_t packets) {
+  // All are on the stack of free ones. Names of packets are never 0: they have a tag above.
+  const auto name = [&](uint64_t index) { return index + packets; };
+  auto *headers = reinterpret_cast<Header *>(memory + kHeadersAt);
+  for (uint64_t i = 0; i < packets; ++i) headers[i].next = i == 0 ? 0 : name(i - 1);
+  *reinterpret_cast<Buffer *>(memory) = {address + kHeadersAt,
+                                         address + kHeadersAt + packets * sizeof(Header),
+                                         address + kDoorbellAt,
+                                         name(packets - 1),
+                                         0,
+                                         packets - 1};
+}
 
 void Hostcalls::start() {
   is_stopping_ = false;
@@ -78,7 +104,12 @@ void Hostcalls::answer(uint64_t index) {
                          64));
     if (!words) continue;
     const std::lock_guard lock(mutex_);
-    ++served_[service];
+    if (service == kPrintf) {
+      served_[service] += words[0] & kBeginsMessage;
+      words[0] &= ~kBeginsMessage; // the next part of it comes with what stands here
+    } else {
+      ++served_[service];
+    }
     if (service == kMemory && words[0] == 0) {
       constexpr uint64_t most = uint64_t{1} << 32;
       const uint64_t size = std::min(words[1], most);

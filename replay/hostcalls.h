@@ -23,6 +23,13 @@ public:
                                            std::function<uint64_t(uint64_t size)> allocate);
   ~Hostcalls();
 
+  /// A buffer for a kernel whose captured version had none: one packet for each wave that may run
+  /// at a time, which is what the device library relies on.
+  static uint64_t packetsFor(uint64_t work_items);
+  static uint64_t bufferSize(uint64_t packets);
+  /// Makes it of zeroed memory. `address`: that which the kernel sees.
+  static void layOut(std::byte *memory, uint64_t address, uint64_t packets);
+
   void start();
   void stop();
   /// The kernel asked for what cannot be had here: it must be stopped.

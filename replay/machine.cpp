@@ -71,6 +71,14 @@ void Machine::patchHidden(ArgKind kind, uint64_t value) {
                         std::min<std::size_t>(argument->size, sizeof value));
 }
 
+/// Zeroed, where the kernel has nothing.
+uint64_t Machine::giveMemory(uint64_t size) {
+  blocks_.push_back(std::make_unique<std::byte[]>(size));
+  const uint64_t address = gap(size);
+  memory_.space().map(address, size, blocks_.back().get());
+  return address;
+}
+
 /// The arguments are those of the application, but for what belongs to its queue.
 Status Machine::prepareArguments() {
   const capture::Description &d = reader_.description();
@@ -91,12 +99,8 @@ Status Machine::prepareArguments() {
   for (const ArgKind kind : {ArgKind::HiddenDefaultQueue, ArgKind::HiddenCompletionAction})
     if (read(kind) != 0) return Error{reader_.folder(), "", 0, "the kernel launches other kernels"};
   if (const uint64_t buffer = read(ArgKind::HiddenHostcallBuffer)) {
-    hostcalls_ = Hostcalls::create(memory_.space(), buffer, [this](uint64_t size) {
-      blocks_.push_back(std::make_unique<std::byte[]>(size));
-      const uint64_t address = gap(size);
-      memory_.space().map(address, size, blocks_.back().get());
-      return address;
-    });
+    hostcalls_ = Hostcalls::create(memory_.space(), buffer,
+                                   [this](uint64_t size) { return giveMemory(size); });
     hostcall_region_ = memory_.find(buffer);
   }
   return Done();
@@ -116,12 +120,25 @@ Status Machine::loadCode(const std::string &path) {
                                   dispatchFields(d, own_address_ + kQueueAt,
                                                  sim::private_aperture_hi, sim::shared_aperture_hi),
                                   other.arguments);
+    if (other.kernel.hostcall_at) giveHostcalls(other.arguments, *other.kernel.hostcall_at);
   }
   const auto bytes = other.kernel.object->elf().blob().bytes();
   other.address = gap(bytes.size() + (uint64_t{64} << 20));
   other_ = std::move(other);
   uses_other_ = true;
   return loadOther();
+}
+
+void Machine::giveHostcalls(std::vector<uint8_t> &arguments, uint32_t at) {
+  const auto &grid = reader_.description().grid;
+  const uint64_t packets = Hostcalls::packetsFor(uint64_t{grid[0]} * grid[1] * grid[2]);
+  const uint64_t size = Hostcalls::bufferSize(packets);
+  const uint64_t address = giveMemory(size);
+  if (at + sizeof address > arguments.size()) return;
+  Hostcalls::layOut(blocks_.back().get(), address, packets);
+  std::memcpy(arguments.data() + at, &address, sizeof address);
+  hostcalls_ = Hostcalls::create(memory_.space(), address,
+                                 [this](uint64_t bytes) { return giveMemory(bytes); });
 }
 
 /// A fresh image, as after loading.

@@ -41,6 +41,7 @@ public:
   Result<Execution> run();
   /// What the kernel asked of the host, for people; empty if nothing.
   std::string hostcallSummary() const;
+  std::string otherNote() const { return other_ ? other_->kernel.note() : ""; }
   /// Regions that others than the kernel write: not to be compared.
   std::optional<std::size_t> hostcallRegion() const;
 
@@ -53,6 +54,9 @@ private:
   void patchHidden(codeobj::ArgKind kind, uint64_t value);
   uint64_t gap(uint64_t size);
   void makePacket(sim::Dispatch &dispatch);
+  uint64_t giveMemory(uint64_t size);
+  /// For another version that prints, though the captured one did not.
+  void giveHostcalls(std::vector<uint8_t> &arguments, uint32_t at);
   Status loadOther();
   void carryVariables(bool back);
 

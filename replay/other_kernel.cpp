@@ -3,7 +3,9 @@
 #include "codeobj/finder.h"
 
 #include <algorithm>
+#include <elf.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace fade::replay {
 namespace {
@@ -55,6 +57,14 @@ Result<std::shared_ptr<const codeobj::CodeObject>> findObject(const std::string 
   return Error{path, "", 0, fmt::format("there is no kernel {} in it", d.symbol)};
 }
 
+/// Constants (tables, texts) are not: another version may have others by the same name.
+bool isVariable(const codeobj::CodeObject &object, const codeobj::Symbol &symbol) {
+  if (symbol.type != STT_OBJECT || symbol.size == 0) return false;
+  const auto &sections = object.elf().sections();
+  const auto section = std::ranges::find(sections, symbol.section, &codeobj::Section::index);
+  return section != sections.end() && (section->flags & SHF_WRITE) != 0;
+}
+
 } // namespace
 
 codeobj::DispatchFields dispatchFields(const capture::Description &d, uint64_t queue,
@@ -91,6 +101,13 @@ CapturedKernel CapturedKernel::of(const capture::Description &description,
   return captured;
 }
 
+std::string OtherKernel::note() const {
+  if (changed_variables.empty()) return "";
+  return fmt::format("{}: not as large as in the captured code, so as in the file, without the "
+                     "application's values: {}",
+                     path, fmt::join(changed_variables, ", "));
+}
+
 Result<OtherKernel> OtherKernel::open(const std::string &path, const capture::Description &d,
                                       const CapturedKernel &captured) {
   auto object = findObject(path, d);
@@ -118,12 +135,18 @@ Result<OtherKernel> OtherKernel::open(const std::string &path, const capture::De
     if (!plan) return Error{path, "", 0, plan.error().what};
     if (plan->size() > kMostArguments) return Error{path, "", 0, "it has too many arguments"};
     if (!plan->isSame()) other.arguments = std::move(*plan);
+    if (const auto *buffer = layout->findHidden(codeobj::ArgKind::HiddenHostcallBuffer);
+        buffer && !captured.layout->findHidden(codeobj::ArgKind::HiddenHostcallBuffer))
+      other.hostcall_at = static_cast<uint32_t>(buffer->offset);
   }
   if (!captured.object) return other;
   for (const codeobj::Symbol &symbol : other.object->symbols()) {
-    if (symbol.type != STT_OBJECT || symbol.size == 0 || symbol.name.ends_with(".kd")) continue;
+    if (!isVariable(*other.object, symbol)) continue;
     const codeobj::Symbol *same = captured.object->findSymbol(symbol.name);
-    if (same && same->type == STT_OBJECT && same->size == symbol.size)
+    if (!same || !isVariable(*captured.object, *same)) continue;
+    if (same->size != symbol.size)
+      other.changed_variables.emplace_back(symbol.name);
+    else
       other.variables.push_back({std::string(symbol.name), same->value, symbol.value, symbol.size});
   }
   return other;

@@ -40,6 +40,12 @@ struct OtherKernel {
   uint32_t group_segment = 0, private_segment = 0;
   /// How the arguments become its own; none: they fit as they are.
   std::optional<codeobj::VariantKernargs> arguments;
+  /// Where it expects what printf needs, and the captured kernel did not.
+  std::optional<uint32_t> hostcall_at;
+  /// Variables that both have, but of different sizes: their contents are not carried over.
+  std::vector<std::string> changed_variables;
+  /// What to know about it; empty: nothing.
+  std::string note() const;
 
   /// A variable that both have, by name and size: addresses in either code object.
   struct Variable {

@@ -96,6 +96,7 @@ Status Session::iterate() {
   bool compares = !options_.code.empty() && options_.recopy;
   if (!options_.code.empty())
     if (Status loaded = machine_->loadCode(options_.code); !loaded) return loaded;
+  if (const std::string note = machine_->otherNote(); !note.empty()) complain(note);
   memory_->restore();
   for (uint32_t i = 0; i < options_.iterations; ++i) {
     if (compares) {
@@ -143,7 +144,7 @@ Result<bool> Session::check() {
     comparison = comparer.compare(*tested, *first, *second, options_.tolerance);
   }
   print(options_.json ? comparisonJson(comparison, *reader_)
-                      : comparisonText(comparison, *reader_, options_.tolerance));
+                      : comparisonText(comparison, *reader_, options_.code.empty()));
   return comparison.isEqual();
 }
 
@@ -206,9 +207,11 @@ Status Session::makeSmall() {
 
 int Session::run() {
   std::unique_ptr<ProgressLine> progress;
-  if (options_.progress && ProgressLine::isPossible())
+  if (options_.progress && ProgressLine::isPossible()) {
+    ProgressLine::eraseAtSignals();
     progress = std::make_unique<ProgressLine>(
         [this](double seconds) { return replayProgress(loaded_.load(), done_.load(), seconds); });
+  }
   const auto fail = [](const Error &error) {
     complain(error.message());
     return kCannotRun;

@@ -159,12 +159,16 @@ bool writePage(const CheckOptions &options, const FoundRun &run,
   return static_cast<bool>(out);
 }
 
-void show(const CheckOptions &options, const FoundRun &run, std::size_t suppressed) {
+/// `is_explained`: why nothing was run has been said.
+void show(const CheckOptions &options, const FoundRun &run, std::size_t suppressed,
+          bool is_explained) {
   const std::size_t shown = std::min(options.most, run.findings.size());
   for (std::size_t i = 0; i < shown; ++i) fmt::print(stderr, "{}\n", findingText(run.findings[i]));
   if (shown < run.findings.size())
     complain(fmt::format("{} more are not shown (--max)", run.findings.size() - shown));
-  if (run.processes == 0 || run.dispatches == 0)
+  const bool is_nothing = run.processes == 0 || run.dispatches == 0;
+  if (is_nothing && is_explained) return;
+  if (is_nothing)
     complain("check: no kernel was run, so nothing was checked");
   else
     complain("check: " + summary(run, suppressed));
@@ -276,7 +280,7 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
   FoundRun run = readFindings(folder.path(), known.has(checks::Check::leak) && !of_capture);
   const std::size_t suppressed =
       std::erase_if(run.findings, [&](const FoundFinding &f) { return suppressions.matches(f); });
-  show(options, run, suppressed);
+  show(options, run, suppressed, of_capture && end.exit_code != 0);
   bool is_written = json.empty() || writeJson(json, run, options.most);
   if (!options.report.empty()) is_written = writePage(options, run, application) && is_written;
   folder.remove();

@@ -3,8 +3,11 @@
 #include "base/diagnostics.h"
 #include "base/quiet_thread.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
@@ -24,6 +27,22 @@ winsize terminalSize() noexcept {
   winsize size{};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) return {};
   return size;
+}
+
+// What takes the line away, for signal handlers: whole, or of size 0.
+std::array<char, 64> erasing{};
+std::atomic<std::size_t> erasing_size{0};
+
+std::string eraseText(unsigned rows) {
+  return fmt::format("\0337\033[r\033[{};1H\033[K\0338", rows);
+}
+
+void keepEraseText(unsigned rows) {
+  erasing_size = 0;
+  const std::string text = eraseText(rows);
+  if (text.size() > erasing.size()) return;
+  std::ranges::copy(text, erasing.begin());
+  erasing_size = text.size();
 }
 
 bool isInForeground() noexcept { return tcgetpgrp(STDERR_FILENO) == getpgrp(); }
@@ -76,6 +95,7 @@ void ProgressLine::draw(double seconds) {
   if (rows_ != size.ws_row) {
     if (rows_ != 0) erase();
     rows_ = size.ws_row;
+    keepEraseText(rows_);
     // One line down and up again: if the last line was in use, it is now the one before.
     out = fmt::format("\033D\0337\033[1;{}r\0338\033[1A", rows_ - 1);
   }
@@ -87,8 +107,28 @@ void ProgressLine::draw(double seconds) {
 
 void ProgressLine::erase() {
   if (rows_ == 0) return;
-  writeStderr(fmt::format("\0337\033[r\033[{};1H\033[K\0338", rows_));
+  erasing_size = 0;
+  writeStderr(eraseText(rows_));
   rows_ = 0;
+}
+
+void ProgressLine::eraseNow() noexcept {
+  if (const std::size_t size = erasing_size.exchange(0); size != 0)
+    (void)!::write(STDERR_FILENO, erasing.data(), size);
+}
+
+void ProgressLine::eraseAtSignals() noexcept {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGBUS}) {
+    struct sigaction now {};
+    if (sigaction(number, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0 ||
+        now.sa_handler != SIG_DFL)
+      continue;
+    (void)signal(number, [](int got) {
+      eraseNow();
+      (void)signal(got, SIG_DFL);
+      (void)raise(got);
+    });
+  }
 }
 
 std::string shortNumber(double number) {

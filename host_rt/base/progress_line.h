@@ -27,6 +27,12 @@ public:
   /// Whether stderr is a terminal that such a line can be drawn on.
   static bool isPossible() noexcept;
 
+  /// For programs of FADE's own: from now on a signal that ends the process (Ctrl-C) leaves the
+  /// terminal as it was. What somebody else handles or ignores stays so.
+  static void eraseAtSignals() noexcept;
+  /// Before _exit().
+  static void eraseNow() noexcept;
+
 private:
   void run();
   void draw(double seconds);

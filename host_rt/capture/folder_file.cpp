@@ -20,13 +20,19 @@ FolderFile::~FolderFile() {
   if (fd_ >= 0) close(fd_);
 }
 
-Result<FolderFile> FolderFile::open(const std::string &path) {
+Result<FolderFile> FolderFile::open(const std::string &folder, const std::string &name) {
   FolderFile file;
+  const std::string path = folder + "/" + name;
   file.path_ = path;
+  struct stat status {};
+  if (const auto slash = name.find('/'); slash != name.npos)
+    if (const std::string inner = folder + "/" + name.substr(0, slash);
+        lstat(inner.c_str(), &status) == 0 && S_ISLNK(status.st_mode))
+      return Error{inner, "", 0, "it is a symbolic link"};
   // O_NONBLOCK: somebody may have put a pipe there. O_NOFOLLOW: nothing outside of the folder.
   file.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (file.fd_ < 0) return Error{path, "", 0, std::strerror(errno)};
-  struct stat status {};
+  if (file.fd_ < 0)
+    return Error{path, "", 0, errno == ELOOP ? "it is a symbolic link" : std::strerror(errno)};
   if (fstat(file.fd_, &status) != 0 || !S_ISREG(status.st_mode))
     return Error{path, "", 0, "not a file"};
   file.size_ = static_cast<uint64_t>(status.st_size);
@@ -45,11 +51,12 @@ Status FolderFile::read(std::span<uint8_t> to, uint64_t offset) const {
   return Done();
 }
 
-Result<std::string> FolderFile::readAll(const std::string &path, uint64_t most) {
-  const auto file = open(path);
+Result<std::string> FolderFile::readAll(const std::string &folder, const std::string &name,
+                                        uint64_t most) {
+  const auto file = open(folder, name);
   if (!file) return file.error();
   if (file->size() > most)
-    return Error{path, "", 0,
+    return Error{file->path_, "", 0,
                  fmt::format("{} bytes are more than the {} that it may have", file->size(), most)};
   std::string bytes(file->size(), '\0');
   if (Status read = file->read({reinterpret_cast<uint8_t *>(bytes.data()), bytes.size()}, 0); !read)

@@ -18,9 +18,12 @@ public:
   FolderFile &operator=(FolderFile &&other) noexcept;
   ~FolderFile();
 
-  static Result<FolderFile> open(const std::string &path);
+  /// `name` may have a folder in it. Neither that nor the file is a symbolic link, which might lead
+  /// out of `folder`.
+  static Result<FolderFile> open(const std::string &folder, const std::string &name);
   /// All of it, unless it is larger than that.
-  static Result<std::string> readAll(const std::string &path, uint64_t most);
+  static Result<std::string> readAll(const std::string &folder, const std::string &name,
+                                     uint64_t most);
 
   uint64_t size() const { return size_; }
   /// Fills `to` from there on.

@@ -28,8 +28,10 @@ std::string withoutLastComma(std::string text) {
 }
 
 /// An object, whose members `use` asks for.
-template <typename Use> Status readJson(const std::string &path, Use &&use) {
-  const auto text = FolderFile::readAll(path, kJsonBytes);
+template <typename Use>
+Status readJson(const std::string &folder, const std::string &name, Use &&use) {
+  const std::string path = folder + "/" + name;
+  const auto text = FolderFile::readAll(folder, name, kJsonBytes);
   if (!text) return text.error();
   const Json json = Json::parse(withoutLastComma(*text), nullptr, false);
   if (!json.is_object()) return Error{path, "", 0, "it is not a JSON object"};
@@ -89,14 +91,14 @@ Result<PerfLabCapture> PerfLabCapture::open(const std::string &folder) {
 }
 
 Status PerfLabCapture::readDispatch() {
-  if (Status read = readJson(folder_ + "/dispatch.json",
+  if (Status read = readJson(folder_, "dispatch.json",
                              [&](const Json &json) { readDispatchFields(json, description_); });
       !read)
     return read;
-  const auto code = FolderFile::readAll(folder_ + "/kernel.hsaco", kHsacoBytes);
+  const auto code = FolderFile::readAll(folder_, "kernel.hsaco", kHsacoBytes);
   if (!code) return code.error();
   code_.assign(code->begin(), code->end());
-  const auto arguments = FolderFile::readAll(folder_ + "/kernarg.bin", kKernargBytes);
+  const auto arguments = FolderFile::readAll(folder_, "kernarg.bin", kKernargBytes);
   if (!arguments) return arguments.error();
   description_.arguments.assign(arguments->begin(), arguments->end());
   return Done();
@@ -104,7 +106,7 @@ Status PerfLabCapture::readDispatch() {
 
 Status PerfLabCapture::readMemory() {
   const std::string path = folder_ + "/memory_regions.json";
-  Status read = readJson(path, [&](const Json &json) {
+  Status read = readJson(folder_, "memory_regions.json", [&](const Json &json) {
     const auto list = json.find("regions");
     if (list == json.end() || !list->is_array()) JsonFields::fail("regions", "is not a list");
     if (list->size() > kMostAllocations) JsonFields::fail("regions", "has too many of them");
@@ -123,17 +125,17 @@ Status PerfLabCapture::readMemory() {
     const Memory &memory = memory_[i];
     if (i != 0 && memory_[i - 1].end() > memory.base)
       return Error{path, "", 0, fmt::format("two allocations overlap at {:#x}", memory.base)};
-    const auto file = FolderFile::open(pathOf(memory));
+    const auto file = FolderFile::open(folder_, nameOf(memory));
     if (!file) return file.error();
     if (file->size() != memory.size)
-      return Error{pathOf(memory), "", 0,
+      return Error{folder_ + "/" + nameOf(memory), "", 0,
                    fmt::format("it has {} bytes instead of {}", file->size(), memory.size)};
   }
   return Done();
 }
 
-std::string PerfLabCapture::pathOf(const Memory &memory) const {
-  return fmt::format("{}/memory/region_{:x}.bin", folder_, memory.base);
+std::string PerfLabCapture::nameOf(const Memory &memory) {
+  return fmt::format("memory/region_{:x}.bin", memory.base);
 }
 
 /// Those that share a page become one.
@@ -171,7 +173,7 @@ Status PerfLabCapture::read(std::size_t index,
           return done;
       if (current.end() > end || next == memory_.end() || next->base >= end) break;
       current = *next++;
-      auto opened = FolderFile::open(pathOf(current));
+      auto opened = FolderFile::open(folder_, nameOf(current));
       if (!opened) return std::move(opened).error();
       file = std::move(*opened);
     }

@@ -44,7 +44,7 @@ private:
   Status readDispatch();
   Status readMemory();
   void makeRegions();
-  std::string pathOf(const Memory &memory) const;
+  static std::string nameOf(const Memory &memory);
 
   std::string folder_;
   Description description_;

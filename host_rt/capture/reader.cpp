@@ -59,7 +59,7 @@ Result<std::unique_ptr<Reader>> Reader::open(const std::string &folder) {
 
 Status Reader::readManifest() {
   const std::string path = folder_ + "/" + kManifestFile;
-  const auto text = FolderFile::readAll(path, kMostManifest);
+  const auto text = FolderFile::readAll(folder_, kManifestFile, kMostManifest);
   if (!text) return text.error();
   auto manifest = Manifest::parse(*text, path);
   if (!manifest) return std::move(manifest).error();
@@ -73,11 +73,11 @@ Status Reader::readManifest() {
 Status Reader::readCode() {
   for (std::size_t i = 0; i < manifest_.code.size(); ++i) {
     const auto &entry = manifest_.code[i];
-    const std::string path = fmt::format("{}/code/{}.hsaco", folder_, i);
-    const auto bytes = FolderFile::readAll(path, entry.size);
+    const std::string name = fmt::format("code/{}.hsaco", i);
+    const auto bytes = FolderFile::readAll(folder_, name, entry.size);
     if (!bytes) return bytes.error();
     if (bytes->size() != entry.size || checksum(*bytes) != entry.checksum)
-      return Error{path, "", 0, "it is not the file that the manifest describes"};
+      return Error{folder_ + "/" + name, "", 0, "it is not the file that the manifest describes"};
     code_.push_back({{bytes->begin(), bytes->end()}, entry.base});
     sizes_.on_disk += entry.size;
   }
@@ -102,7 +102,7 @@ Status Reader::checkRuns(const std::vector<Run> &runs, std::size_t region, State
 }
 
 Status Reader::readIndex() {
-  const auto packed = FolderFile::readAll(folder_ + "/" + kIndexFile, kMostIndex);
+  const auto packed = FolderFile::readAll(folder_, kIndexFile, kMostIndex);
   if (!packed) return packed.error();
   if (packed->size() != manifest_.index_bytes || checksum(*packed) != manifest_.index_checksum)
     return wrong(kIndexFile, "it is not the file that the manifest describes");
@@ -149,7 +149,7 @@ Status Reader::readIndex() {
 }
 
 Status Reader::openPages() {
-  auto file = FolderFile::open(folder_ + "/" + kPagesFile);
+  auto file = FolderFile::open(folder_, kPagesFile);
   if (!file) return std::move(file).error();
   pages_ = std::move(*file);
   if (pages_.size() != blocks_.back() || blocks_.back() != manifest_.pages_bytes)

@@ -79,7 +79,7 @@ int spawnAndEnd(void *data) {
                             spawn.environment);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
-  _exit(0);
+  _exit(spawn.error); // for where memory is not shared after all
 }
 
 /// 0 or an errno.
@@ -91,12 +91,21 @@ int startSpawn(Spawn &spawn) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  // Without a signal at its end: wait() of the application does not see it.
-  const pid_t pid =
-      clone(spawnAndEnd, static_cast<char *>(stack) + stack_bytes, CLONE_VM | CLONE_VFORK, &spawn);
-  const int error = pid < 0 ? errno : spawn.error;
-  while (pid > 0 && waitpid(pid, nullptr, __WALL) < 0 && errno == EINTR) {
-  }
+  const auto start = [&](int flags) {
+    return clone(spawnAndEnd, static_cast<char *>(stack) + stack_bytes, flags, &spawn);
+  };
+  // Without a signal at its end: wait() of the application does not see it. Emulators (qemu-user)
+  // know no such processes, and make a copy of this one instead.
+  pid_t pid = start(CLONE_VM | CLONE_VFORK);
+  if (pid < 0 && errno == EINVAL) pid = start(CLONE_VM | CLONE_VFORK | SIGCHLD);
+  int error = pid < 0 ? errno : 0, status = 0;
+  while (pid > 0 && waitpid(pid, &status, __WALL) < 0)
+    if (errno != EINTR) {
+      status = 0;
+      break;
+    }
+  if (pid > 0) error = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
+  if (error == 0) error = spawn.error;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   munmap(stack, stack_bytes);
   return error;

@@ -25,6 +25,8 @@ constexpr auto kCopyPatience = std::chrono::milliseconds(10000);
 // At the end of the process: for gates that were never reached, and for a capture under way.
 constexpr auto kEndPatience = std::chrono::milliseconds(3000);
 constexpr auto kLongestEnd = std::chrono::minutes(10);
+// For what is written when the GPU has stopped.
+constexpr auto kStopPatience = std::chrono::milliseconds(10000);
 
 constexpr auto kPoll = std::chrono::microseconds(50);
 
@@ -192,6 +194,7 @@ void CaptureSession::work() {
     process(*job);
     const std::lock_guard lock(mutex_);
     is_working_ = false;
+    running_in_ = nullptr;
     kernel_.clear();
     changed_.notify_all();
   }
@@ -470,7 +473,7 @@ bool CaptureSession::waitUntilDone(Job &job) {
     tendReleased();
     {
       const std::lock_guard lock(mutex_);
-      if (is_stopping_ && SteadyClock::now() > stop_by_) return false;
+      if ((is_stopping_ && SteadyClock::now() > stop_by_) || hasStopped(*job.queue)) return false;
     }
     if (is_late || SteadyClock::now() < deadline) continue;
     is_late = true; // it may wait for another queue's kernel
@@ -479,6 +482,52 @@ bool CaptureSession::waitUntilDone(Job &job) {
     releaseWaiting(fmt::format("{}, which runs long, may wait for it", job.kernel->info->name()));
   }
   return true;
+}
+
+bool CaptureSession::hasStopped(const QueueState &queue) const {
+  return has_gpu_stopped_ || stopped_queues_.contains(queue.number);
+}
+
+void CaptureSession::gpuStopped(std::optional<uint64_t> queue) {
+  std::unique_lock lock(mutex_);
+  if (queue)
+    stopped_queues_.insert(*queue);
+  else
+    has_gpu_stopped_ = true;
+  const auto patience = runtime_.settings().patient(kStopPatience);
+  if (running_in_ && hasStopped(*running_in_))
+    changed_.wait_for(lock, patience, [&] { return !is_working_; });
+}
+
+/// For what is said if the GPU stops in it.
+void CaptureSession::watch(Job &job) const {
+  DeathWatch::Dispatch &note = job.watched;
+  note.id = job.ordinal;
+  note.queue = job.queue->number;
+  note.agent = job.queue->agent->number;
+  note.kernel = job.kernel->info;
+  note.grid = job.description.grid;
+  note.workgroup = job.description.workgroup;
+  note.signal = job.done;
+  note.arguments = job.packet.kernarg_address;
+  note.arguments_size = job.kernel->device.kernarg_size;
+  runtime_.deaths()->dispatched(note);
+}
+
+/// False if it does not end.
+bool CaptureSession::runDispatch(Job &job) {
+  const auto setRunning = [&](const QueueState *queue) {
+    const std::lock_guard lock(mutex_);
+    running_in_ = queue;
+  };
+  DeathWatch *const deaths = runtime_.deaths();
+  if (deaths) watch(job);
+  setRunning(job.queue.get());
+  open(job.go);
+  const bool is_done = waitUntilDone(job);
+  if (is_done) setRunning(nullptr); // else it is over when the capture is written
+  if (deaths) deaths->ended(job.watched);
+  return is_done;
 }
 
 /// Does to the application's signal what the GPU would have done. The GPU has passed the gates
@@ -518,13 +567,14 @@ void CaptureSession::process(Job &job) {
     abandon(job, e.what());
   }
   --QueueFlow::standstills;
-  open(job.go);
-  const bool is_done = waitUntilDone(job);
+  const bool is_done = runDispatch(job);
   ++QueueFlow::standstills;
   try {
-    if (!is_done && job.writer) abandon(job, "it did not end");
-    readState(job, capture::State::after);
-    readDuration(job);
+    job.description.has_after = is_done;
+    if (is_done) {
+      readState(job, capture::State::after);
+      readDuration(job);
+    }
   } catch (const std::exception &e) {
     abandon(job, e.what());
   }
@@ -571,8 +621,10 @@ void CaptureSession::finish(Job &job, double seconds) {
     ++made_;
   }
   const capture::Sizes &sizes = job.writer->sizes();
-  warn("captured {} (dispatch {}): {} of memory, {} on disk, {:.2f} s{}: {}",
-       job.description.kernel, job.ordinal, inMib(sizes.memory), inMib(sizes.on_disk), seconds,
+  warn("captured {} (dispatch {}{}): {} of memory, {} on disk, {:.2f} s{}: {}",
+       job.description.kernel, job.ordinal,
+       job.description.has_after ? "" : ", which did not end, without memory after it",
+       inMib(sizes.memory), inMib(sizes.on_disk), seconds,
        job.description.other_queues_busy == 0
            ? ""
            : fmt::format("; not at rest meanwhile: {}", capture::busyText(job.description)),
@@ -584,10 +636,11 @@ void CaptureSession::stop() {
   if (!has_thread_) return;
   const auto patience = runtime_.settings().patient(kEndPatience);
   const auto isIdle = [&] { return waiting_.empty() && !is_working_; };
-  // What is being read comes to its end; what has not been reached by then does not.
+  // What is being read comes to its end; what has not been reached by then, or does not end, does
+  // not.
   const auto deadline = SteadyClock::now() + patience;
-  while (!isIdle() && (is_working_ ? SteadyClock::now() < deadline + kLongestEnd
-                                   : SteadyClock::now() < deadline))
+  while (!isIdle() && (is_working_ && !running_in_ ? SteadyClock::now() < deadline + kLongestEnd
+                                                   : SteadyClock::now() < deadline))
     changed_.wait_for(lock, std::chrono::milliseconds(10));
   is_stopping_ = true;
   stop_by_ = SteadyClock::now() + patience;

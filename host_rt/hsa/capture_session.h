@@ -10,6 +10,7 @@
 #pragma once
 
 #include "capture/writer.h"
+#include "hsa/death_watch.h"
 #include "hsa/memory_reader.h"
 #include "hsa/packet_rewrite.h"
 #include "hsa/queue_registry.h"
@@ -54,6 +55,10 @@ public:
   void copyBegins(hsa_signal_t copy);
   void copyEnds(hsa_signal_t copy);
 
+  /// The GPU has stopped, or only the queue of that number: its dispatch does not end. Comes back
+  /// when the capture of that is written, without memory after it.
+  void gpuStopped(std::optional<uint64_t> queue);
+
   /// For people: how far the capture under way is, and how many there were.
   std::string progress(double seconds);
 
@@ -72,6 +77,7 @@ private:
     std::unique_ptr<capture::Writer> writer; ///< null: nothing is written
     capture::Description description;
     std::vector<VisibleRegion> regions;
+    DeathWatch::Dispatch watched; ///< while it runs
   };
   using Packets = std::vector<DispatchPacket>;
 
@@ -98,7 +104,10 @@ private:
   /// False if nothing is written any more.
   bool readRegion(Job &job, capture::State state, std::size_t region, Reachable *reachable);
   void beginProgress(const Job &job);
+  bool runDispatch(Job &job);
   bool waitUntilDone(Job &job);
+  bool hasStopped(const QueueState &queue) const;
+  void watch(Job &job) const;
   void readDuration(Job &job) const;
   void letLeave(Job &job);
   void finish(Job &job, double seconds);
@@ -122,7 +131,10 @@ private:
   std::deque<std::unique_ptr<Job>> waiting_;
   std::vector<std::unique_ptr<Job>> released_; ///< run without being captured
   std::chrono::steady_clock::time_point stop_by_;
-  bool is_working_ = false; ///< on a job
+  bool is_working_ = false;                ///< on a job
+  const QueueState *running_in_ = nullptr; ///< the queue of its dispatch, once that may run
+  bool has_gpu_stopped_ = false;
+  std::set<uint64_t> stopped_queues_; ///< by their numbers
   bool is_stopping_ = false, has_thread_ = false, has_ended_ = false;
   uint64_t taken_ = 0; ///< dispatches
   uint64_t made_ = 0;  ///< captures

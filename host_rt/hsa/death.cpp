@@ -112,7 +112,8 @@ void addWaves(const DeathDispatch &dispatch, std::vector<std::string> &lines) {
 }
 
 void addDispatches(const Death &death, std::vector<std::string> &lines) {
-  if (death.in_flight == 0) lines.emplace_back("no dispatch was in flight");
+  if (death.in_flight == 0 && death.knows_dispatches)
+    lines.emplace_back("no dispatch was in flight");
   for (const DeathDispatch &dispatch : death.dispatches) {
     lines.push_back(
         fmt::format("in flight: dispatch {}: {}, grid {} workgroup {}, queue {} of agent {}",

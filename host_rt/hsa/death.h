@@ -79,8 +79,9 @@ struct Death {
   std::optional<DeathPlace> place;
   std::vector<DeathMemory> memory; ///< the nearest
   std::vector<DeathDispatch> dispatches;
-  uint64_t in_flight = 0; ///< dispatches, also those that are not listed
-  bool has_memory = true; ///< the application has allocated something
+  uint64_t in_flight = 0;       ///< dispatches, also those that are not listed
+  bool knows_dispatches = true; ///< all of them
+  bool has_memory = true;       ///< the application has allocated something
 };
 
 /// "memory fault", "queue error", "GPU reset", "hang".

@@ -84,7 +84,8 @@ void onQueueError(hsa_status_t status, hsa_queue_t *queue, void *data) {
   const auto &callback = *static_cast<ErrorCallback *>(data);
   try {
     const Visit visit;
-    if (Runtime *runtime = visit.runtime(); runtime && runtime->deaths() && !ok(status)) {
+    Runtime *runtime = visit.runtime();
+    if (runtime && runtime->deaths() && !ok(status)) {
       const char *text = nullptr;
       (void)hsaApi().core.hsa_status_string_fn(status, &text);
       const std::string error =
@@ -93,6 +94,8 @@ void onQueueError(hsa_status_t status, hsa_queue_t *queue, void *data) {
       runtime->sayDeath(
           runtime->deaths()->queueError(callback.queue.load(), error.substr(0, error.find(':'))));
     }
+    if (runtime && runtime->captures() && !ok(status))
+      runtime->captures()->gpuStopped(callback.queue.load());
   } catch (...) {
   }
   if (callback.function) callback.function(status, queue, callback.data);
@@ -126,7 +129,7 @@ hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
       }
     }
     std::shared_ptr<ErrorCallback> errors;
-    if (runtime->deaths()) {
+    if (runtime->deaths() || runtime->captures()) {
       errors = std::make_shared<ErrorCallback>();
       errors->function = callback;
       errors->data = data;

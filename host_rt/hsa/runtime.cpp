@@ -143,6 +143,11 @@ std::vector<std::string> reasonsOf(const HardwareException &exception) {
   return reasons;
 }
 
+bool isEnd(const hsa_amd_event_t &event) {
+  const int type = static_cast<int>(event.event_type);
+  return type == kMemoryFault || type == kHardwareException || type == kMemoryError;
+}
+
 std::optional<Death> deathOf(const hsa_amd_event_t &event, DeathWatch &deaths) {
   switch (static_cast<int>(event.event_type)) {
   case kMemoryFault:
@@ -164,10 +169,13 @@ std::optional<Death> deathOf(const hsa_amd_event_t &event, DeathWatch &deaths) {
 hsa_status_t onSystemEvent(const hsa_amd_event_t *event, void *) {
   try {
     const Visit visit;
-    if (Runtime *runtime = visit.runtime(); runtime && runtime->deaths()) {
+    Runtime *runtime = visit.runtime();
+    if (runtime && runtime->deaths()) {
       runtime->settleRecords();
       if (const auto death = deathOf(*event, *runtime->deaths())) runtime->sayDeath(*death);
     }
+    if (runtime && runtime->captures() && isEnd(*event))
+      runtime->captures()->gpuStopped(std::nullopt);
   } catch (...) {
   }
   return HSA_STATUS_ERROR;
@@ -177,7 +185,7 @@ hsa_status_t onSystemEvent(const hsa_amd_event_t *event, void *) {
 
 void Runtime::startThreads() {
   agents_ = Agents::enumerate();
-  if (deaths() && hsaApi().amd.hsa_amd_register_system_event_handler_fn)
+  if ((deaths() || captures_) && hsaApi().amd.hsa_amd_register_system_event_handler_fn)
     (void)hsaApi().amd.hsa_amd_register_system_event_handler_fn(onSystemEvent, nullptr);
   hsaApi().core.hsa_system_get_info_fn(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &ticks_per_second_);
   output_ = settings_.hasReport()
@@ -249,7 +257,8 @@ void Runtime::settleTimes() {
   if (collector_) collector_->settle(settings_.patient(kHardEndPatience));
 }
 
-void Runtime::sayDeath(const Death &death) {
+void Runtime::sayDeath(Death death) {
+  death.knows_dispatches = !captures_; // it watches its own only
   for (const std::string &line : linesOf(death)) warn("{}", line);
   if (settings_.deaths.empty())
     return warn("what is known about such deaths, and what helps: fadeprobe doctor -- and the "

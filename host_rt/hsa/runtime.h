@@ -102,7 +102,7 @@ public:
   /// Before the process ends without the report: dispatches that have ended are to be known.
   void settleTimes();
   /// On stderr, and to the file for deaths.
-  void sayDeath(const Death &death);
+  void sayDeath(Death death);
 
 private:
   friend class Visit;

@@ -28,8 +28,10 @@ int analyzeTrace(const std::string &path, const Settings &settings) {
   options.call_patience = settings.patient(options.call_patience);
   Analysis analysis(options, std::move(handlers), output, nullptr);
   std::optional<ProgressLine> progress;
-  if (settings.progress && ProgressLine::isPossible())
+  if (settings.progress && ProgressLine::isPossible()) {
+    ProgressLine::eraseAtSignals();
     progress.emplace(describeProgress(analysis, nullptr));
+  }
   const Selection selection(settings);
   const std::string problem = trace->replay(analysis, &selection);
   analysis.close(std::chrono::hours(24));

@@ -1,5 +1,6 @@
 #include "replay/hsa/faults.h"
 
+#include "base/progress_line.h"
 #include "fade/replay.h"
 
 #include <cstdio>
@@ -10,6 +11,7 @@ namespace fade::replay {
 
 /// Called on threads of the runtime, which wait for nothing that this process does at its end.
 void Faults::end(const std::string &why) const {
+  ProgressLine::eraseNow();
   fmt::print(stderr, "fadeprobe: {}: {}: kernel {}: {}\n", reader.folder(),
              reader.description().gpu, reader.description().symbol, why);
   std::fflush(nullptr);

@@ -212,6 +212,8 @@ Status HsaMachine::useCode(const std::string &path) {
         captured,
         dispatchFields(d, reinterpret_cast<uint64_t>(queue_), private_base_, shared_base_),
         arguments);
+    if (other.kernel.hostcall_at)
+      if (Status given = giveHostcalls(arguments, *other.kernel.hostcall_at); !given) return given;
     const auto memory = argumentMemory(arguments.size());
     if (!memory) return memory.error();
     other.kernarg = *memory;
@@ -220,6 +222,30 @@ Status HsaMachine::useCode(const std::string &path) {
   other_ = std::move(other);
   uses_other_ = true;
   return Done();
+}
+
+Status HsaMachine::giveHostcalls(std::vector<uint8_t> &arguments, uint32_t at) {
+  const auto &grid = reader_.description().grid;
+  const uint64_t packets = Hostcalls::packetsFor(uint64_t{grid[0]} * grid[1] * grid[2]);
+  const uint64_t size = Hostcalls::bufferSize(packets);
+  const auto memory = argumentMemory(size);
+  if (!memory) return memory.error();
+  const auto address = reinterpret_cast<uint64_t>(*memory);
+  if (at + sizeof address > arguments.size()) return Done();
+  std::memset(*memory, 0, size);
+  Hostcalls::layOut(static_cast<std::byte *>(*memory), address, packets);
+  std::memcpy(arguments.data() + at, &address, sizeof address);
+  space_.map(address, size, *memory);
+  hostcalls_ =
+      Hostcalls::create(space_, address, [this](uint64_t bytes) { return heapMemory(bytes); });
+  return Done();
+}
+
+uint64_t HsaMachine::heapMemory(uint64_t size) {
+  void *memory = nullptr;
+  if (hsa_.hsa_amd_memory_pool_allocate(device_, size, 0, &memory) == HSA_STATUS_SUCCESS)
+    (void)hsa_.hsa_amd_agents_allow_access(1, &gpu_, nullptr, memory);
+  return reinterpret_cast<uint64_t>(memory);
 }
 
 Result<void *> HsaMachine::argumentMemory(std::size_t size) {
@@ -316,12 +342,8 @@ Status HsaMachine::prepareArguments() {
     if (buffer != 0 && memory_.patch(buffer + doorbell_at, &doorbell_.handle, 8)) {
       hostcall_region_ = memory_.find(buffer);
       if (Status done = restore(); !done) return done;
-      hostcalls_ = Hostcalls::create(space_, buffer, [this](uint64_t size) {
-        void *memory = nullptr;
-        if (hsa_.hsa_amd_memory_pool_allocate(device_, size, 0, &memory) == HSA_STATUS_SUCCESS)
-          (void)hsa_.hsa_amd_agents_allow_access(1, &gpu_, nullptr, memory);
-        return reinterpret_cast<uint64_t>(memory);
-      });
+      hostcalls_ =
+          Hostcalls::create(space_, buffer, [this](uint64_t size) { return heapMemory(size); });
     }
   }
   return Done();

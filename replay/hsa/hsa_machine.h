@@ -48,6 +48,7 @@ public:
   Result<Outcome> outcome();
 
   const std::string &name() const { return name_; } ///< of the GPU
+  std::string otherNote() const { return other_ ? other_->kernel.note() : ""; }
   std::string hostcallSummary() const { return hostcalls_ ? hostcalls_->summary() : ""; }
   std::optional<std::size_t> hostcallRegion() const { return hostcall_region_; }
 
@@ -60,6 +61,9 @@ private:
   Status prepareCooperative();
   /// Memory for arguments that the GPU can read.
   Result<void *> argumentMemory(std::size_t size);
+  uint64_t heapMemory(uint64_t size);
+  /// For another version that prints, though the captured one did not.
+  Status giveHostcalls(std::vector<uint8_t> &arguments, uint32_t at);
   hsa_kernel_dispatch_packet_t packetOf() const;
   void submit(hsa_kernel_dispatch_packet_t packet);
   Status carryVariables(bool back);

@@ -78,7 +78,7 @@ Result<bool> check(const Options &options, capture::Reader &reader, const Memory
   if (!tested) return std::move(tested).error();
   const Comparison comparison = comparer.compare(*tested, *first, *second, options.tolerance);
   print(options.json ? comparisonJson(comparison, reader)
-                     : comparisonText(comparison, reader, options.tolerance));
+                     : comparisonText(comparison, reader, options.code.empty()));
   return comparison.isEqual();
 }
 
@@ -132,10 +132,12 @@ int run(const Options &options, bool only_reserve, char **argv) {
   }
   startSteering(ranges);
   std::unique_ptr<ProgressLine> progress; // whose thread finds its memory elsewhere
-  if (options.progress && ProgressLine::isPossible())
+  if (options.progress && ProgressLine::isPossible()) {
+    ProgressLine::eraseAtSignals();
     progress = std::make_unique<ProgressLine>([](double seconds) {
       return replayProgress(bytes_loaded.load(), runs_done.load(), seconds);
     });
+  }
   auto memory = Memory::load(**reader, [](uint64_t) { bytes_loaded += uint64_t{1} << 20; });
   if (!memory) return fail(memory.error());
   auto machine = HsaMachine::create(**reader, **memory);
@@ -146,6 +148,7 @@ int run(const Options &options, bool only_reserve, char **argv) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (!options.code.empty())
     if (Status used = (*machine)->useCode(options.code); !used) return fail(used.error());
+  if (const std::string note = (*machine)->otherNote(); !note.empty()) complain(note);
   Versions versions{options.code, {}, {}, 0, 0};
   if (Status done = iterate(options, **machine, summary.seconds, versions.captured_seconds); !done)
     return fail(done.error());

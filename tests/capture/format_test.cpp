@@ -242,7 +242,14 @@ TEST_F(CaptureFormat, LinksOutOfTheFolderAreNotFollowed) {
   const std::string path = make();
   fs::rename(path + "/pages.zst", dir_ + "/elsewhere");
   fs::create_symlink(dir_ + "/elsewhere", path + "/pages.zst");
-  EXPECT_NE(mistakeIn(path), "");
+  EXPECT_NE(mistakeIn(path).find("pages.zst: it is a symbolic link"), std::string::npos);
+}
+
+TEST_F(CaptureFormat, NorIsAFolderInItThatLeadsOutOfIt) {
+  const std::string path = make();
+  fs::rename(path + "/code", dir_ + "/elsewhere");
+  fs::create_symlink(dir_ + "/elsewhere", path + "/code");
+  EXPECT_NE(mistakeIn(path).find("/code: it is a symbolic link"), std::string::npos);
 }
 
 /// The manifest with a change in one of its first lines, and a checksum that fits.

@@ -278,6 +278,24 @@ class Tests(fade.Test):
         path = self.captured("variables")
         self.assertIn("check: equal", self.replay(path, "--check", "-c", fade.code_object("add1")).stdout)
 
+    def test_another_version_may_print_and_have_other_variables(self):
+        path = self.captured("add", size="4000")
+        for on in ((), ("--on", "gpu", "--iterations", "1")):
+            done = self.replay(path, "--check", "-c", fade.code_object("add7"), *on).stdout
+            self.assertIn("check: equal", done)
+            self.assertIn("asked of the host: printf: 128", done)  # two of each 64 of 4096
+        fade.shutil.rmtree(self.captures)
+        path = self.captured("variables")
+        for on in ((), ("--on", "gpu", "--iterations", "1")):
+            result = self.replay(path, "--check", "-c", fade.code_object("add7"), *on, code=1)
+            self.assertRegex(result.stderr, r"(^|\n)fadeprobe: .*: not as large as in the captured code, so as in the file, .*: table\n")
+
+    def test_constants_of_another_version_are_its_own(self):
+        self.assertEqual(self.capture("tabled", "-k", "^tabled").code, 0)
+        for on in ((), ("--on", "gpu", "--iterations", "1")):
+            self.assertIn("check: differs", self.replay(self.captures, "--check", "-c", fade.code_object("add1"), *on, code=1).stdout)
+            self.assertIn("check: equal", self.replay(self.captures, "--check", "-c", fade.program("captured"), *on).stdout)
+
     def test_other_code_that_does_not_fit_is_refused(self):
         path = self.captured("dynamic_lds")
         result = self.replay(path, "-c", fade.code_object("add1"), code=2)
@@ -372,6 +390,35 @@ class Tests(fade.Test):
         self.assertEqual(self.bare([fade.PROBE, "captures", self.captures]).code, 1)
         for name in left:
             self.replay(os.path.join(self.captures, name), code=2)
+
+    def test_a_dispatch_that_ends_the_application_is_captured_without_memory_after_it(self):
+        plain = self.software_gpu([fade.program("captured"), "astray"])
+        self.assertNotEqual(plain.code, 0)
+        for explain in ("on", "off"):
+            began = time.time()
+            result = self.capture("astray", "-k", "^astray", env={"FADE_EXPLAIN": explain})
+            self.assertEqual(result.code, plain.code, result.stderr)
+            self.assertLess(time.time() - began, 25)  # nobody waits for its end, as for 30 s before a report
+            self.assertEqual(os.listdir(self.captures), ["astray.1"], result.stderr)
+            self.assertIn("captured astray(int*, long) (dispatch 1, which did not end, without memory after it)", result.stderr)
+            self.assertEqual("in flight: dispatch 1: astray" in result.stderr, explain == "on", result.stderr)
+            self.assertNotIn("no dispatch was in flight", result.stderr)
+            self.assertRegex(self.replay(self.captures, code=2).stderr, r"^fadeprobe: .*_Z6astrayPil.*it was not captured\n$")
+            found = self.bare([fade.PROBE, "check", self.captures, "--error-exitcode", "9"], env=ALONE)
+            self.assertEqual(found.code, 9, found.stderr)
+            self.assertIn("memory 1", found.stderr)
+            fade.shutil.rmtree(self.captures)
+
+    def test_a_damaged_capture_is_one_line_for_every_command(self):
+        path = self.captured("add", size="1000")
+        with open(os.path.join(path, "pages.zst"), "ab") as file:
+            file.write(b"x")
+        for command in (["replay", path], ["replay", path, "--reserve-check"], ["check", path],
+                        ["replay", path, "--minimise", "-o", self.path("small")]):
+            result = self.bare([fade.PROBE, *command])
+            self.assertEqual(result.code, 2, command)
+            self.assertRegex(result.stderr, r"^fadeprobe: .*pages.zst: .*\n$", command)
+        self.assertFalse(os.path.exists(self.path("small")))
 
     def test_mistakes_are_one_line(self):
         self.assert_mistake(["capture", "-k", "("], "--kernels")

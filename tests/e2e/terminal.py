@@ -60,9 +60,13 @@ class Screen:
 class Tests(fade.Test):
     def on_terminal(self, options, app, until, env=None, ending=signal.SIGTERM):
         """Runs it until the screen satisfies `until`, then ends it: that screen's lines, and the last one's."""
+        then, screen = self.until(["--gpu", fade.GPU, *options, "--", *app], until, env, ending)
+        return then, screen.lines
+
+    def until(self, arguments, until, env=None, ending=signal.SIGTERM):
         child, terminal = pty.fork()
         if child == 0:
-            command = [PROBE, "--gpu", fade.GPU, *options, "--", *app]
+            command = [PROBE, *arguments]
             os.execve(PROBE, command, fade.clean_environment({"TERM": "xterm", **(env or {})}))
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         screen, then = Screen(), None
@@ -78,7 +82,7 @@ class Tests(fade.Test):
         os.waitpid(child, 0)
         os.close(terminal)
         self.assertIsNotNone(then, screen.lines)
-        return then, screen.lines
+        return then, screen
 
     def test_a_line_says_how_far_it_is_and_goes_away(self):
         line = re.compile(r"^fade: \d+ s, 4 dispatches, \d+ records, \d+/s, ring \d+ %$")
@@ -103,6 +107,17 @@ class Tests(fade.Test):
             app = ["sh", "-c", f"{program('endings')} sleep & sleep 4; echo end; kill $!; wait"]
             _, last = self.on_terminal(["-l", self.log, *options], app, lambda lines: "end" in lines, env)
             self.assertFalse([x for x in last if x.startswith("fade: ")], last)
+
+    def test_ctrl_c_in_a_replay_leaves_the_terminal_as_it_was(self):
+        captures = self.path("captures")
+        result = self.probe(["capture", "-k", "^add", "-o", captures], [program("captured"), "add", "1000"], json_log=False)
+        self.assertEqual(result.code, 0, result.stderr)
+        line = re.compile(r"^replay: \d+ MiB read, \d+ runs?, \d+ s$")
+        for on in ([], ["--on", "gpu", "--gpu", fade.GPU]):
+            then, screen = self.until(["replay", captures, "--iterations", "1000000", *on], lambda lines: line.match(lines[-1]),
+                                      ending=signal.SIGINT)
+            self.assertEqual(then[:-1], [""] * (ROWS - 1))
+            self.assertEqual((screen.lines, screen.bottom), ([""] * ROWS, ROWS - 1))
 
     def test_reports_fit_80_columns_and_are_plain_in_a_pipe(self):
         options = ["--gpu", fade.GPU, "--no-progress", "-i", "-a", "MemoryAnalysis", "Heatmap", "BlockCounts", "AccessPatterns", "BlockFlow"]

@@ -393,6 +393,38 @@ TEST_F(Capture, GatesOpenAtTheEndEvenIfTheGpuNeverCameToThem) {
   EXPECT_FALSE(fs::exists(settings.capture) && !captured().empty());
 }
 
+TEST_F(Capture, ADispatchInWhichTheGpuStopsIsCapturedWithoutMemoryAfterIt) {
+  for (const bool all : {true, false}) {
+    start();
+    const Gates gates = gatesOf(ring(hsa.createQueue(64)));
+    hsa.complete(gates.reached);
+    ASSERT_TRUE(comesTo(gates.go, 0));
+    session().gpuStopped(77); // another queue is not its affair
+    EXPECT_EQ(captured(), std::vector<std::string>{"vector_add.1.partial"});
+    session().gpuStopped(all ? std::nullopt : std::optional<uint64_t>(0));
+    ASSERT_EQ(captured(), std::vector<std::string>{"vector_add.1"}) << "before the process ends";
+    auto reader = capture::Reader::open(settings.capture + "/vector_add.1");
+    ASSERT_TRUE(reader.ok()) << reader.error().message();
+    EXPECT_FALSE((*reader)->description().has_after);
+    ASSERT_EQ((*reader)->description().regions.size(), 1u);
+    EXPECT_EQ((*reader)->description().regions[0].address, reinterpret_cast<uint64_t>(memory));
+    Runtime::finishAndRelease();
+    fs::remove_all(settings.capture);
+  }
+}
+
+TEST_F(Capture, ADispatchThatNeverEndsKeepsNobodyAndIsCapturedWithoutMemoryAfterIt) {
+  settings.patience = 0.1;
+  start();
+  const Gates gates = gatesOf(ring(hsa.createQueue(64)));
+  hsa.complete(gates.reached);
+  ASSERT_TRUE(comesTo(gates.go, 0));
+  session().stop();
+  ASSERT_EQ(captured(), std::vector<std::string>{"vector_add.1"});
+  EXPECT_FALSE(
+      (*capture::Reader::open(settings.capture + "/vector_add.1"))->description().has_after);
+}
+
 TEST_F(Capture, ThreadsThatLaunchMeanwhileLoseNoPacket) {
   settings.capture_limit = 3;
   start();

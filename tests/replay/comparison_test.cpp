@@ -132,6 +132,21 @@ TEST_F(Check, TolerancesForgiveWhatTheyName) {
   EXPECT_FALSE(compare(outcome, {0, 1e-9}).isEqual());
 }
 
+TEST_F(Check, WithoutAToleranceBitsCount) {
+  const Page before = floats(1), after = floats(0.0f);
+  capture(before, before, zero_, after, before, zero_);
+  Page negative = after;
+  set(negative, 3, -0.0f);
+  EXPECT_FALSE(compare(wrote({{{kDevice, 0}, negative}})).isEqual());
+  EXPECT_TRUE(compare(wrote({{{kDevice, 0}, negative}}), {1, 0}).isEqual());
+  Page none = floats(std::nanf("")), other = none;
+  other[8] ^= 1; // of its payload
+  TearDown();
+  SetUp();
+  capture(before, before, zero_, none, before, zero_);
+  EXPECT_FALSE(compare(wrote({{{kDevice, 0}, other}})).isEqual());
+}
+
 TEST_F(Check, TheUpperHalfOfAClockIsNotDeterministicEither) {
   const auto clock = [](uint64_t value) {
     Page page(kPageSize, 0);

@@ -161,6 +161,13 @@ __global__ void oneTooFar(const int *in, int *out, int n) {
   if (i < n) out[i] = in[i + 1];
 }
 
+__global__ void tabled(int *out) {
+  static constexpr int steps[16] = {1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 1, 2, 3, 4, 5, 6};
+  out[threadIdx.x] = steps[out[threadIdx.x] & 15];
+}
+
+__global__ void astray(int *p, long distance) { p[threadIdx.x + distance] = 1; }
+
 template <class T> T *device(size_t n) {
   T *p = nullptr;
   CHECK(hipMalloc(&p, n * sizeof(T)));
@@ -442,6 +449,15 @@ unsigned run(const std::string &what, int size) {
 #if HIP_VERSION_MAJOR >= 6
   if (what == "mapped") return runMapped();
 #endif
+  if (what == "tabled") {
+    int *out = device(numbers(64, 0xff));
+    tabled<<<1, 64>>>(out);
+    return hashOf(out, 64);
+  }
+  if (what == "astray") {
+    astray<<<1, 64>>>(device(numbers(64, 0xff)), 1l << 40);
+    CHECK(hipDeviceSynchronize());
+  }
   if (what == "one_too_far") {
     int *in = device(numbers(1000, 0xffff)), *out = device<int>(1000);
     oneTooFar<<<4, 256>>>(in, out, 1000);
