@@ -549,6 +549,30 @@ ENTRY u64 __fade_rt_copy_if_wanted(control_t control, u32 x, u32 y, u32 z) {
   return ((u64)copy.y << 32 | copy.x) + copy.w;
 }
 
+// The announcement of a wave. By one lane.
+INLINE void write_wave_begin(control_t control, u64 module, u32 kernel_index, u32 x, u32 y, u32 z,
+                             u32 work_item, u32 wave, u64 mask, u64 clock, u64 time) {
+  u32 position = reserve(control, sizeof(fade_wave_begin));
+  __global fade_wave_begin *record = (__global fade_wave_begin *)ring_at(control, position);
+  record->mask = mask;
+  record->clock = clock;
+  record->wave = wave;
+  record->work_item = work_item;
+  record->time = time;
+  record->module = module;
+  record->workgroup_x = x;
+  record->workgroup_y = y;
+  record->workgroup_z = z;
+  record->hardware_id = hardware_id();
+  record->shared_base = shared_base();
+  record->private_base = private_base();
+  // Arithmetic where a choice of constants would do: LLVM 15 and 16 fold that to broken code.
+  u32 flags = (64 - wave_size()) / 32 * FADE_WAVE_IS_WAVE32 | xcc_id() << FADE_WAVE_XCC_SHIFT;
+  u64 header = FADE_HEADER(kernel_index, sizeof(fade_wave_begin) / FADE_RECORD_ALIGN,
+                           FADE_RECORD_WAVE_BEGIN, flags & 0xff);
+  finish_alone(control, (__global char *)record, header);
+}
+
 // Decides whether this wave is traced and announces it. The result, the same in every lane, is the
 // wave's id for all later calls, FADE_WAVE_NONE if it is not traced.
 ENTRY u32 __fade_rt_wave_begin(control_t control, u64 module, u32 kernel_index, u32 x, u32 y, u32 z,
@@ -564,25 +588,7 @@ ENTRY u32 __fade_rt_wave_begin(control_t control, u64 module, u32 kernel_index, 
   u32 wave = 0;
   if (lane_id() == first_bit(mask)) {
     wave = add32(&control->waves, 1);
-    u32 position = reserve(control, sizeof(fade_wave_begin));
-    __global fade_wave_begin *record = (__global fade_wave_begin *)ring_at(control, position);
-    record->mask = mask;
-    record->clock = clock;
-    record->wave = wave;
-    record->work_item = work_item;
-    record->time = time;
-    record->module = module;
-    record->workgroup_x = x;
-    record->workgroup_y = y;
-    record->workgroup_z = z;
-    record->hardware_id = hardware_id();
-    record->shared_base = shared_base();
-    record->private_base = private_base();
-    // Arithmetic where a choice of constants would do: LLVM 15 and 16 fold that to broken code.
-    u32 flags = (64 - wave_size()) / 32 * FADE_WAVE_IS_WAVE32 | xcc_id() << FADE_WAVE_XCC_SHIFT;
-    u64 header = FADE_HEADER(kernel_index, sizeof(fade_wave_begin) / FADE_RECORD_ALIGN,
-                             FADE_RECORD_WAVE_BEGIN, flags & 0xff);
-    finish_alone(control, (__global char *)record, header);
+    write_wave_begin(control, module, kernel_index, x, y, z, work_item, wave, mask, clock, time);
   }
   return first_lane(group, wave);
 }
@@ -605,3 +611,5 @@ ENTRY void __fade_rt_wave_end(control_t control, u32 wave, u32 kernel_index) {
                FADE_HEADER(kernel_index, sizeof(fade_wave_end) / FADE_RECORD_ALIGN,
                            FADE_RECORD_WAVE_END, 0));
 }
+
+#include "summary.h"

@@ -154,6 +154,16 @@ INLINE u64 add64(__global u64 *where, u64 n) {
 INLINE void count64(__global u64 *where, u64 n) {
   __opencl_atomic_fetch_add((atomic64_t)where, n, __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
 }
+INLINE void count32(__global u32 *where, u32 n) {
+  __opencl_atomic_fetch_add((volatile __global atomic_uint *)where, n, __ATOMIC_RELAXED,
+                            __OPENCL_MEMORY_SCOPE_DEVICE);
+}
+// Returns what was there.
+INLINE u64 swap_if64(__global u64 *where, u64 expected, u64 n) {
+  __opencl_atomic_compare_exchange_strong(atomic64(where), &expected, n, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
+  return expected;
+}
 INLINE void max64(__global u64 *where, u64 n) {
   __opencl_atomic_fetch_max(atomic64(where), n, __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
 }
@@ -215,3 +225,19 @@ INLINE u32 at_most_one(u32 v) {
   __asm__("v_min_u32 %0, 1, %1" : "=v"(result) : "v"(v));
   return result;
 }
+
+INLINE u32 at_most(u32 a, u32 b) { return a < b ? a : b; }
+
+// ---- classes of accesses
+
+// The class in a site's own slot. Read by the scalar unit, whose cache may have an older state of
+// it: words that are 0 there, and so not what anybody looks for.
+typedef struct {
+  u64 mask, key;
+  u32 stride;
+} own_class_t;
+INLINE own_class_t load_own_class(__global char *table, u32 slot) {
+  const ulong4 c = *(CONFIG_SPACE const ulong4 *)(u64)(table + slot);
+  return (own_class_t){c.s0, c.s1, (u32)c.s2};
+}
+INLINE void forget_scalars(void) { __builtin_amdgcn_s_dcache_inv(); }

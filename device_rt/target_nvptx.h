@@ -115,6 +115,18 @@ INLINE u64 add64(__global u64 *where, u64 n) {
 INLINE void count64(__global u64 *where, u64 n) {
   __asm__ volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(where), "l"(n) : "memory");
 }
+INLINE void count32(__global u32 *where, u32 n) {
+  __asm__ volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(where), "r"(n) : "memory");
+}
+// Returns what was there.
+INLINE u64 swap_if64(__global u64 *where, u64 expected, u64 n) {
+  u64 old;
+  __asm__ volatile("atom.relaxed.gpu.global.cas.b64 %0, [%1], %2, %3;"
+                   : "=l"(old)
+                   : "l"(where), "l"(expected), "l"(n)
+                   : "memory");
+  return old;
+}
 INLINE void max64(__global u64 *where, u64 n) {
   __asm__ volatile("red.relaxed.gpu.global.max.u64 [%0], %1;" ::"l"(where), "l"(n) : "memory");
 }
@@ -179,3 +191,18 @@ INLINE u32 shared_base(void) { return SHARED_BASE; }
 INLINE u32 private_base(void) { return PRIVATE_BASE; }
 
 INLINE u32 at_most_one(u32 v) { return v != 0; }
+
+INLINE u32 at_most(u32 a, u32 b) { return a < b ? a : b; }
+
+// ---- classes of accesses
+
+// The class in a site's own slot.
+typedef struct {
+  u64 mask, key;
+  u32 stride;
+} own_class_t;
+INLINE own_class_t load_own_class(__global char *table, u32 slot) {
+  __global fade_class *c = (__global fade_class *)(table + slot);
+  return (own_class_t){load64(&c->mask), load64(&c->key), (u32)load64(&c->line)};
+}
+INLINE void forget_scalars(void) {}

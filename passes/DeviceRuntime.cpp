@@ -176,13 +176,26 @@ Expected<DeviceRuntime> DeviceRuntime::link(Module &module) {
   runtime.range = get("range");
   runtime.range_flat = get("range_flat");
   runtime.user = get("user");
+  runtime.summary = get("summary");
+  runtime.summary_lds = get("summary_lds");
+  runtime.summary_flat = get("summary_flat");
+  runtime.summary_range = get("summary_range");
+  runtime.summary_range_flat = get("summary_range_flat");
+  runtime.summary_user = get("summary_user");
+  runtime.summary_begin = get("summary_begin");
   return runtime;
 }
 
 void DeviceRuntime::removeUnused() {
-  for (Function &function : make_early_inc_range(*module_))
-    if (startsWith(function.getName(), runtime_prefix) && function.use_empty())
-      function.eraseFromParent();
+  // Some are called by others of them.
+  for (bool is_done = false; !is_done;) {
+    is_done = true;
+    for (Function &function : make_early_inc_range(*module_))
+      if (startsWith(function.getName(), runtime_prefix) && function.use_empty()) {
+        function.eraseFromParent();
+        is_done = false;
+      }
+  }
 }
 
 } // namespace fade

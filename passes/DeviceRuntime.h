@@ -29,6 +29,14 @@ public:
   llvm::Function *range = nullptr;
   llvm::Function *range_flat = nullptr;
   llvm::Function *user = nullptr;
+  // And these in device_rt/summary.h.
+  llvm::Function *summary = nullptr;
+  llvm::Function *summary_lds = nullptr;
+  llvm::Function *summary_flat = nullptr;
+  llvm::Function *summary_range = nullptr;
+  llvm::Function *summary_range_flat = nullptr;
+  llvm::Function *summary_user = nullptr;
+  llvm::Function *summary_begin = nullptr;
 
   // Takes out again what nobody calls.
   void removeUnused();

@@ -71,7 +71,8 @@ uint32_t ModuleInstrumentation::kernelFlags() const {
   const unsigned size = waveSize(module_);
   return (options_.replace ? FADE_KERNEL_REPLACES : 0) |
          (options_.hasNoStream() ? FADE_KERNEL_NO_STREAM : 0) |
-         (size == 32 ? FADE_KERNEL_WAVE32 : 0) | (size == 64 ? FADE_KERNEL_WAVE64 : 0);
+         (options_.sums() ? FADE_KERNEL_SUMS : 0) | (size == 32 ? FADE_KERNEL_WAVE32 : 0) |
+         (size == 64 ? FADE_KERNEL_WAVE64 : 0);
 }
 
 // Whether waves may end in functions that kernels call. Lanes that end one by one, as on NVIDIA
@@ -181,7 +182,9 @@ void ModuleInstrumentation::instrumentClone(Clone &clone, uint32_t kernel,
   for (Access &access : accesses) access_sites.push_back(addSite(access.site, *access.instruction));
   addGone(gone, accesses, access_sites, kernel, *clone.original);
 
-  if (clone.is_kernel) {
+  if (options_.sums()) {
+    instrumenter.findTable(clone);
+  } else if (clone.is_kernel) {
     instrumenter.announceWave(clone, kernel);
     if (options_.modes & FADE_MODE_KERNEL) instrumenter.recordWaveEnd(clone, kernel);
   }
@@ -240,7 +243,7 @@ Expected<bool> ModuleInstrumentation::run() {
   auto runtime = DeviceRuntime::link(module_);
   if (!runtime) return runtime.takeError();
   is_left_anywhere_ = isLeftAnywhere();
-  Instrumenter instrumenter(*runtime, target_, module_);
+  Instrumenter instrumenter(*runtime, target_, module_, options_.sums());
   for (Function *kernel : kernels) instrumentKernel(*kernel, instrumenter);
   if (options_.replace) cloner_.removeUncalled();
   const uint32_t modes = options_.modes | (seesMachine() ? FADE_MODE_MACHINE : 0);

@@ -4,6 +4,8 @@
 #include "Compat.h"
 #include "Target.h"
 
+#include "fade/message.h"
+
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -11,6 +13,8 @@
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
+
+#include <cstddef>
 
 using namespace llvm;
 
@@ -83,18 +87,48 @@ Address buildAddress(IRBuilder<> &builder, const Target &target, const Access &a
 
 } // namespace
 
-Instrumenter::Instrumenter(const DeviceRuntime &runtime, const Target &target, const Module &module)
+Instrumenter::Instrumenter(const DeviceRuntime &runtime, const Target &target, const Module &module,
+                           bool sums)
     : runtime_(runtime), target_(target), counter_(module),
-      wave_counters_(WaveCounters::of(module, target)) {}
+      wave_counters_(WaveCounters::of(module, target)), sums_(sums) {}
 
-void Instrumenter::announceWave(Clone &clone, uint32_t kernel) {
-  IRBuilder<> builder(&behindAllocas(clone.function->getEntryBlock()));
-  // Work-item ids are below 1024.
+// Ids are below 1024.
+Value *Instrumenter::workItem(IRBuilder<> &builder) const {
   Value *x = target_.workItemId(builder, 0);
   Value *y = target_.workItemId(builder, 1);
   Value *z = target_.workItemId(builder, 2);
-  Value *work_item =
-      builder.CreateOr(x, builder.CreateOr(builder.CreateShl(y, 10), builder.CreateShl(z, 20)));
+  return builder.CreateOr(x, builder.CreateOr(builder.CreateShl(y, 10), builder.CreateShl(z, 20)));
+}
+
+void Instrumenter::findTable(Clone &clone) {
+  IRBuilder<> builder(&behindAllocas(clone.function->getEntryBlock()));
+  Type *i32 = builder.getInt32Ty(), *i64 = builder.getInt64Ty();
+  if (!clone.is_kernel) { // it has been handed over
+    Value *table = builder.CreatePtrToInt(clone.control, i64);
+    Value *at = builder.CreateIntToPtr(
+        builder.CreateAdd(table, builder.getInt64(offsetof(fade_summary, key))),
+        pointerType(builder.getContext(), FADE_SPACE_GLOBAL));
+    clone.key = target_.uniform(builder, builder.CreateLoad(i32, at));
+    return;
+  }
+  CallInst *begin = builder.CreateCall(runtime_.summary_begin,
+                                       {clone.control, target_.workgroupId(builder, 0),
+                                        target_.workgroupId(builder, 1),
+                                        target_.workgroupId(builder, 2), workItem(builder)});
+  auto part = [&](uint64_t i) {
+    return target_.uniform(builder, builder.CreateExtractElement(begin, i));
+  };
+  Value *address = builder.CreateOr(builder.CreateZExt(part(0), i64),
+                                    builder.CreateShl(builder.CreateZExt(part(1), i64), 32));
+  clone.wave = part(2);
+  clone.key = part(3);
+  clone.wave->setName("__fade_wave");
+  clone.control = builder.CreateIntToPtr(address, clone.control->getType(), "__fade_table");
+}
+
+void Instrumenter::announceWave(Clone &clone, uint32_t kernel) {
+  IRBuilder<> builder(&behindAllocas(clone.function->getEntryBlock()));
+  Value *work_item = workItem(builder);
   CallInst *call = builder.CreateCall(
       runtime_.wave_begin, {clone.control, builder.getInt64(0), builder.getInt32(kernel),
                             target_.workgroupId(builder, 0), target_.workgroupId(builder, 1),
@@ -129,6 +163,7 @@ void Instrumenter::recordAccess(const Clone &clone, const Access &access, uint32
     builder.SetInsertPoint(then);
     builder.SetCurrentDebugLocation(access.instruction->getDebugLoc());
   }
+  if (sums_) return sumUp(builder, clone, access, address.value, length, site);
   const bool flat = access.site.space == FADE_SPACE_FLAT;
   Value *id = builder.getInt32(site);
   SmallVector<Value *, 5> arguments = {clone.control, address.value, id,
@@ -142,11 +177,38 @@ void Instrumenter::recordAccess(const Clone &clone, const Access &access, uint32
   if (inline_accesses_) inlineCall(*call);
 }
 
+// A site is named by the place of its slot in the table.
+static uint32_t slotOf(uint32_t site) {
+  return static_cast<uint32_t>(sizeof(fade_summary) + site * sizeof(fade_class));
+}
+
+void Instrumenter::sumUp(IRBuilder<> &builder, const Clone &clone, const Access &access,
+                         Value *address, Value *length, uint32_t site) const {
+  const bool flat = access.site.space == FADE_SPACE_FLAT;
+  const bool in_lds = access.site.space == FADE_SPACE_LDS;
+  SmallVector<Value *, 5> arguments = {clone.control, address, builder.getInt32(slotOf(site)),
+                                       clone.wave};
+  // Of atomics in global memory, all addresses are wanted.
+  if (length)
+    arguments.push_back(length);
+  else if (!in_lds)
+    arguments.push_back(access.site.kind == FADE_SITE_ATOMIC ? builder.getInt32(~0u) : clone.key);
+  Function *function = length   ? (flat ? runtime_.summary_range_flat : runtime_.summary_range)
+                       : in_lds ? runtime_.summary_lds
+                       : flat   ? runtime_.summary_flat
+                                : runtime_.summary;
+  builder.CreateCall(function, arguments);
+}
+
 void Instrumenter::recordUser(const Clone &clone, const UserRecord &record, uint32_t site) {
   IRBuilder<> builder(record.marker);
   Value *value = record.value;
   if (value->getType()->isDoubleTy()) value = builder.CreateBitCast(value, builder.getInt64Ty());
-  builder.CreateCall(runtime_.user, {clone.control, clone.wave, builder.getInt32(site), value});
+  if (sums_)
+    builder.CreateCall(runtime_.summary_user,
+                       {clone.control, value, builder.getInt32(slotOf(site)), clone.wave});
+  else
+    builder.CreateCall(runtime_.user, {clone.control, clone.wave, builder.getInt32(site), value});
   record.marker->eraseFromParent();
 }
 

@@ -22,13 +22,18 @@ namespace fade {
 
 class Instrumenter {
 public:
-  Instrumenter(const DeviceRuntime &runtime, const Target &target, const llvm::Module &module);
+  // `sums`: accesses are added up, see device_rt/summary.h.
+  Instrumenter(const DeviceRuntime &runtime, const Target &target, const llvm::Module &module,
+               bool sums);
 
   // From now on, records of accesses are written by code in the place of the access, not by a call.
   void setInline(bool on) { inline_accesses_ = on; }
 
   // Code at the start of a kernel that announces the wave; sets clone.wave.
   void announceWave(Clone &clone, uint32_t kernel);
+  // Code at the start of a function that adds accesses up; sets clone.key. In a kernel, `control`
+  // of the clone becomes the table of its part of the GPU, `wave` the place of the wave's counter.
+  void findTable(Clone &clone);
   // Code where the kernel returns.
   void recordWaveEnd(const Clone &clone, uint32_t kernel);
   // Code before an access.
@@ -56,6 +61,9 @@ public:
 
 private:
   void keepCounters(Clone &clone, llvm::IRBuilder<> &builder, llvm::Value *address) const;
+  llvm::Value *workItem(llvm::IRBuilder<> &builder) const;
+  void sumUp(llvm::IRBuilder<> &builder, const Clone &clone, const Access &access,
+             llvm::Value *address, llvm::Value *length, uint32_t site) const;
   CounterPlace findPlace(const Clone &clone) const;
   void filterBefore(const Clone &clone, llvm::Instruction &end, CounterPlace &place) const;
   llvm::SmallVector<llvm::Instruction *, 4> findEnds(const Clone &clone) const;
@@ -67,6 +75,7 @@ private:
   std::unique_ptr<WaveCounters> wave_counters_; // null: there are none
   unsigned in_wave_ = 0;                        // so many of the counters that were assigned last
   bool inline_accesses_ = false;
+  const bool sums_;
 };
 
 } // namespace fade

@@ -28,6 +28,8 @@ struct Clone {
   // whether there are any: 0, else 2.
   llvm::Value *counters = nullptr;
   llvm::Value *gate = nullptr;
+  // Where accesses are added up: the bits of an address that matter.
+  llvm::Value *key = nullptr;
   bool is_kernel = false;
 };
 

@@ -18,7 +18,8 @@ namespace fade {
 namespace {
 
 constexpr char known[] =
-    "accesses, blocks, counts, kernel, times, unmerged, off, mode=twin|replace, kernels=REGEX, "
+    "accesses, blocks, counts, kernel, summary, times, unmerged, off, mode=twin|replace, "
+    "kernels=REGEX, "
     "scope=[FILE][:LINE[-LINE],...] or @LIST, spaces=global+flat+lds+constant, inline=N";
 
 Error mistake(const Twine &what) {
@@ -112,6 +113,7 @@ Error parseItem(StringRef item, Options &options) {
                             .Case("blocks", FADE_MODE_BLOCKS)
                             .Case("counts", FADE_MODE_COUNTS)
                             .Case("kernel", FADE_MODE_KERNEL)
+                            .Case("summary", FADE_MODE_SUMMARY | FADE_MODE_ACCESSES)
                             .Case("times", FADE_MODE_TIMES | FADE_MODE_COUNTS)
                             .Default(0);
   options.modes |= mode;
@@ -174,6 +176,9 @@ Expected<Options> Options::parse(StringRef text) {
   if ((options.modes & FADE_MODE_TIMES) && !options.hasNoStream())
     return mistake("'times' cannot be combined with accesses, blocks or kernel: writing records "
                    "takes longer than what would be measured");
+  constexpr unsigned summary = FADE_MODE_SUMMARY | FADE_MODE_ACCESSES;
+  if ((options.modes & FADE_MODE_SUMMARY) && (options.modes & ~summary))
+    return mistake("'summary' cannot be combined with blocks, counts, kernel or times");
   if (options.spaces == 0)
     options.spaces = 1u << FADE_SPACE_FLAT | 1u << FADE_SPACE_GLOBAL | 1u << FADE_SPACE_LDS;
   return options;
@@ -185,6 +190,8 @@ Expected<Options> Options::fromEnvironment() {
 }
 
 bool Options::hasNoStream() const { return (modes & ~(FADE_MODE_COUNTS | FADE_MODE_TIMES)) == 0; }
+
+bool Options::sums() const { return (modes & FADE_MODE_SUMMARY) != 0; }
 
 bool Options::wantsKernel(StringRef symbol) const {
   return !kernels || kernels->match(symbol) || kernels->match(demangle(symbol.str()));

@@ -39,6 +39,8 @@ struct Options {
 
   // Whether instrumented kernels only count, and write no records.
   bool hasNoStream() const;
+  // Whether they may add accesses up instead of writing records.
+  bool sums() const;
   bool wantsKernel(llvm::StringRef symbol) const;
   bool wantsSpace(unsigned space) const { return space < 32 && (spaces >> space & 1) != 0; }
   bool wantsPlace(llvm::StringRef path, unsigned line) const;

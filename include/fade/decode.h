@@ -37,10 +37,18 @@ public:
   // ACCESS and RANGE
   bool isAccess() const { return kind() == FADE_RECORD_ACCESS || kind() == FADE_RECORD_RANGE; }
   bool isUser() const { return kind() == FADE_RECORD_USER; } // addresses are the lanes' values
-  bool hasLanes() const { return isAccess() || isUser(); }
+  // Executions of the same class, added up on the device: base and wave are those of the first.
+  bool isSummary() const { return kind() == FADE_RECORD_SUMMARY; }
+  bool hasLanes() const { return isAccess() || isUser() || isSummary(); }
   uint32_t encoding() const { return header_.encoding; }
   bool hasLength() const { return kind() == FADE_RECORD_RANGE; }
   uint64_t length() const { return load<uint64_t>(sizeof(fade_record)); } // RANGE only
+  // SUMMARY only
+  uint64_t count() const { return load<uint64_t>(offsetof(fade_summary_record, count)); }
+  uint64_t first() const { return load<uint64_t>(offsetof(fade_summary_record, first)); }
+  fade_waves_record waves() const { return load<fade_waves_record>(0); } // WAVES only
+  // So many executions: 1, unless they were added up.
+  uint64_t weight() const { return isSummary() ? count() : 1; }
   uint32_t laneCount() const { return static_cast<uint32_t>(std::popcount(mask())); }
 
   uint32_t firstLane() const { return static_cast<uint32_t>(std::countr_zero(mask())); }
@@ -74,7 +82,9 @@ private:
     std::memcpy(&value, bytes_ + offset, sizeof value);
     return value;
   }
-  std::size_t payload() const { return sizeof(fade_record) + (hasLength() ? 8 : 0); }
+  std::size_t payload() const {
+    return isSummary() ? sizeof(fade_summary_record) : sizeof(fade_record) + (hasLength() ? 8 : 0);
+  }
   const char *fault() const; // what is wrong with the record, or null
   uint32_t expectedSize() const;
 
@@ -119,6 +129,7 @@ inline uint32_t Record::expectedSize() const {
   case FADE_RECORD_WAVE_BEGIN: return sizeof(fade_wave_begin);
   case FADE_RECORD_WAVE_END: return sizeof(fade_wave_end);
   case FADE_RECORD_BLOCK: return sizeof(fade_record);
+  case FADE_RECORD_WAVES: return sizeof(fade_waves_record);
   default: break;
   }
   const auto fixed = static_cast<uint32_t>(payload());
@@ -132,9 +143,10 @@ inline uint32_t Record::expectedSize() const {
 
 inline const char *Record::fault() const {
   if (kind() == 0) return "a record without a kind";
-  if (kind() > FADE_RECORD_USER) return nullptr; // a newer kind; its size is all we know
+  if (kind() > FADE_RECORD_WAVES) return nullptr; // a newer kind; its size is all we know
   if (mask() == 0) return "a record without active lanes";
-  if (hasLanes() && encoding() > FADE_ENCODING_RAW) return "an unknown encoding of addresses";
+  if (hasLanes() && encoding() > (isSummary() ? FADE_ENCODING_TILED : FADE_ENCODING_RAW))
+    return "an unknown encoding of addresses";
   if (size() != expectedSize()) return "a record whose size contradicts its contents";
   if (hasLanes() && encoding() == FADE_ENCODING_TILED) {
     const auto width = tile().width;

@@ -166,6 +166,9 @@
  *   RANGE         40+  access   base address     stride     u64 length, then by encoding
  *   USER          32+  user     value            stride     by encoding
  *
+ *   SUMMARY       48+  access   base address     stride     see fade_summary_record
+ *   WAVES         48   0        waves            0          see fade_waves_record
+ *
  * A reader skips a kind it does not know by its size. ACCESS carries no size, it is in the site
  * table. RANGE is for accesses whose length is known only when they run (memcpy, memset): length is
  * the number of bytes that each lane of the mask touches from its address on. Lanes with different
@@ -190,8 +193,41 @@
  * virtual addresses. A flat address lies in LDS when its upper half equals shared_base of the
  * wave's announcement, in scratch when it equals private_base.
  *
+ * SUMMARY and WAVES are written by the host, from what a kernel has added up (see below): a SUMMARY
+ * stands for as many executions as it says, all of the same class; base address and wave are those
+ * of the first of them. Encodings up to TILED.
+ *
  * So a coalesced access costs 32 bytes for any number of lanes, and an irregular one at most 32 + 4
- * bytes per active lane as long as all addresses lie within 2 GiB of the first. */
+ * bytes per active lane as long as all addresses lie within 2 GiB of the first.
+ *
+ *
+ * SUMMARIES
+ *
+ * A twin compiled for summaries (FADE_KERNEL_SUMS) adds accesses up where it runs. An access whose
+ * lanes are on a line or in a tile is described by its class: site, lanes, strides, and some bits
+ * of its first address, which say where in a cache line it begins. Waves find the class in a table
+ * in device memory and add one. What has no class, or finds no room, becomes an ordinary record.
+ *
+ *   fade_control.copies
+ *   +--------------+------------------------+-----------------------+
+ *   | fade_summary | fade_class[site_count] | fade_class[slot_mask  | table 0, copy_size bytes
+ *   |              | by site                |              + 1]     |
+ *   +--------------+------------------------+-----------------------+
+ *   | ...                                                           | one per part of the GPU
+ *   +--------------+------------------------+-----------------------+
+ *   | zeros: for waves that are not wanted                          | table copy_mask + 1
+ *   +---------------------------------------------------------------+
+ *   | u32[waves]: accesses to global memory of each wave, and FADE_WAVE_IS_ANNOUNCED
+ *   +------------------------------------------ - -
+ *
+ * The first class of a site is in its own slot, which takes no search; all others are where their
+ * hash says. The words that describe a class are set once, from 0, by a compare-and-swap each, the
+ * mask last. So nobody waits for anybody: who finds a word that is not his looks at the next slot,
+ * and who finds all of them has found his class, whoever put it there. A class may be in several
+ * tables; the host adds them up (summary.h). Nothing is read before the kernel has ended.
+ *
+ * Waves have numbers that follow from workgroup and work-item. One announces itself in the ring
+ * before its first record, if it ever writes one. */
 #ifndef FADE_MESSAGE_H
 #define FADE_MESSAGE_H
 
@@ -226,6 +262,8 @@ typedef uint64_t fade_u64;
 #define FADE_RECORD_ACCESS 4u
 #define FADE_RECORD_RANGE 5u
 #define FADE_RECORD_USER 6u
+#define FADE_RECORD_SUMMARY 7u
+#define FADE_RECORD_WAVES 8u
 
 /* Encodings of ACCESS, RANGE and USER. */
 #define FADE_ENCODING_UNIFORM 0u
@@ -299,6 +337,23 @@ typedef struct fade_tile {
   fade_u32 width;
 } fade_tile;
 
+/* Executions of a class of accesses that a device has added up. A tile has its fade_tile behind. */
+typedef struct fade_summary_record {
+  fade_record common;
+  fade_u64 count;
+  fade_u64 first; /* position of the stream when the class was met first */
+} fade_summary_record;
+
+/* How a kernel's waves share its accesses to global memory, records and summaries together. */
+typedef struct fade_waves_record {
+  fade_header header;
+  fade_u64 mask;  /* 1 */
+  fade_u64 waves; /* that have made any */
+  fade_u32 wave, extra;
+  fade_u64 executions;
+  fade_u64 most; /* of one wave */
+} fade_waves_record;
+
 /* Counts of one site. Block counts use both, sampling of executions uses `entries`. The sum of the
  * active lanes is entries + more_lanes. */
 typedef struct fade_counter {
@@ -348,9 +403,56 @@ typedef struct fade_control {
   /* offset 384 */
   fade_u64 dropped; /* executions of sites that were not recorded in lossy mode */
   fade_u32 waves;   /* waves announced */
-  fade_u32 reserved_3[29];
+  fade_u32 classes; /* that waves have met, see fade_class.sequence */
+  fade_u32 reserved_3[28];
 } fade_control;
 
+/* A class of accesses. */
+typedef struct fade_class {
+  fade_u64 mask; /* set last; 0: free */
+  fade_u64 key;  /* complement of those bits of the first address that matter */
+  fade_u64 line; /* (FADE_CLASS_TILED | 1 + site) << 32 | (stride ^ FADE_CLASS_STRIDE) */
+  fade_u64 tile; /* width << 32 | row_stride; 0 without */
+  fade_u64 count;
+  /* of the first execution, by the wave that met it */
+  fade_u64 base;
+  fade_u32 wave;
+  fade_u32 sequence; /* from 1, in order of their first executions */
+  fade_u64 first;    /* fade_control.head then */
+} fade_class;
+#define FADE_CLASS_TILED 0x80000000u
+#define FADE_CLASS_STRIDE 0x80000000u /* no class has a stride of -2^31 */
+#define FADE_CLASS_PROBES 8u          /* slots that are looked at */
+
+/* The beginning of a table. */
+typedef struct fade_summary {
+  fade_u64 control; /* 0: nothing is wanted */
+  fade_u64 waves;   /* address of u32[] */
+  fade_u64 module;  /* for announcements */
+  fade_u32 kernel_index;
+  fade_u32 flags; /* FADE_SUMMARY_* */
+  fade_u32 site_count;
+  fade_u32 slot_mask;
+  fade_u32 grid[3]; /* in work-items */
+  fade_u32 workgroup[3];
+  fade_u32 groups[2]; /* workgroups in x and y */
+  fade_u32 waves_per_group;
+  fade_u32 key; /* bits of the first address in global memory that matter; extended by its sign */
+  fade_u32 reserved_0[4];
+  /* offset 96: written by waves that meet a new class, all with the same */
+  fade_u32 shared_base;
+  fade_u32 private_base;
+  fade_u32 wave_size;
+  fade_u32 reserved_1[5];
+} fade_summary;
+#define FADE_SUMMARY_STREAM 1u /* nothing is added up: records only */
+
+#define FADE_WAVE_IS_ANNOUNCED 0x80000000u
+
+FADE_STATIC_ASSERT(sizeof(fade_summary_record) == 48);
+FADE_STATIC_ASSERT(sizeof(fade_waves_record) == 48);
+FADE_STATIC_ASSERT(sizeof(fade_class) == 64);
+FADE_STATIC_ASSERT(sizeof(fade_summary) == 128);
 FADE_STATIC_ASSERT(sizeof(fade_header) == 8);
 FADE_STATIC_ASSERT(sizeof(fade_record) == 32);
 FADE_STATIC_ASSERT(sizeof(fade_wave_begin) == 72);

@@ -51,6 +51,7 @@
 #define FADE_MODE_INSTRUCTIONS 16u /* counts of all instructions there, by the software GPU */
 #define FADE_MODE_TIMES 32u        /* clocks of blocks there, without a stream; with COUNTS */
 #define FADE_MODE_MACHINE 64u      /* accesses are those of the machine code, see above */
+#define FADE_MODE_SUMMARY 128u     /* accesses may be added up on the device; with ACCESSES */
 
 /* fade_site.kind */
 #define FADE_SITE_BLOCK 1u
@@ -118,6 +119,7 @@
 /* fade_site_kernel.flags */
 #define FADE_KERNEL_REPLACES 1u  /* mode=replace: name and clone are the same */
 #define FADE_KERNEL_NO_STREAM 2u /* it writes no records, only counters: fade_control.copy_mask */
+#define FADE_KERNEL_SUMS 16u     /* its fade_control has tables for summaries: message.h */
 #define FADE_KERNEL_WAVE32 4u    /* the size of its waves, where the compiler knew it */
 #define FADE_KERNEL_WAVE64 8u
 

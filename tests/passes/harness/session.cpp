@@ -3,6 +3,7 @@
 #include <fade/block_counts.h>
 #include <fade/clone.h>
 #include <fade/observer.h>
+#include <fade/summary.h>
 
 #include "llvm/BinaryFormat/MsgPackDocument.h"
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
@@ -328,6 +329,14 @@ Published recordsIn(const std::byte *bytes, uint64_t size) {
 
 } // namespace
 
+// The kernel in its site table.
+std::pair<const SiteTable *, uint32_t> Session::kernelOf(const std::string &name) const {
+  for (const SiteTable &table : tables_)
+    for (uint32_t i = 0; i < table.kernels().size(); ++i)
+      if (table.string(table.kernels()[i].name) == name) return {&table, i};
+  return {nullptr, 0};
+}
+
 Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, const Stream &stream) {
   std::unique_lock lock(mutex_);
   auto ring = device_.allocate<uint64_t>((stream.capacity + FADE_RING_SLACK) / 8);
@@ -337,6 +346,15 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
   auto counters = device_.allocate<fade_counter>(site_count + 1);
   const auto layout = CounterCopies::of(counterCount(tables_.front()));
   auto copies = device_.allocate<fade_counter>(layout.total() + 1);
+  SummaryRequest request{.site_count = static_cast<uint32_t>(site_count),
+                         .line = 128,
+                         .wave_size = 32,
+                         .records_only = stream.records_only,
+                         .grid = launch.grid,
+                         .workgroup = launch.workgroup};
+  SummaryLayout sums = SummaryLayout::of(request);
+  if (stream.slots != 0) sums.slots = stream.slots;
+  auto tables = device_.allocate<uint64_t>(sums.size() / 8);
   auto written = device_.allocate<uint64_t>(FADE_RING_SEGMENTS);
   auto control = device_.allocate<fade_control>(1);
   lock.unlock();
@@ -355,6 +373,14 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
   }
   c.limit = stream.capacity;
   layout.describe(c, copies.va);
+  const auto [table, kernel] = kernelOf(launch.kernel);
+  const std::span memory(reinterpret_cast<std::byte *>(tables.data), sums.size());
+  fade_summary summary{};
+  if (table && (table->kernels()[kernel].flags & FADE_KERNEL_SUMS) != 0) {
+    sums.describe(c, tables.va);
+    summary = sums.header(request, control.va, tables.va, table->moduleId(), kernel);
+    sums.initialize(memory, summary);
+  }
   const bool segmented = (stream.flags & FADE_CONTROL_SEGMENTED) != 0;
   if (segmented) {
     c.written = written.va;
@@ -419,6 +445,7 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
   out.dropped = c.dropped;
   out.stats = result.stats;
   out.counters.assign(counters.data, counters.data + site_count);
+  if (summary.control != 0) out.summaries = recordsOf(sums, summary, memory);
   if (layout.counters != 0) {
     const std::span<const fade_counter> counted(copies.data, layout.total());
     out.counters = countersBySite(tables_.front(), counted);

@@ -64,6 +64,9 @@ struct Stream {
   std::array<uint32_t, 3> last{~0u, ~0u, ~0u};
   unsigned reader_delay_us = 0;    // between two looks at the ring
   bool reads_after_a_drop = false; // not before, unless that takes many seconds
+  // Twins that add accesses up
+  bool records_only = false;
+  uint32_t slots = 0; // of each table, if not as many as usual
 };
 
 // What the records of a dispatch said.
@@ -86,7 +89,8 @@ struct Recorded {
   std::vector<std::byte> bytes; // all records, one behind the other
   uint64_t dropped = 0;
   std::vector<fade_counter> counters;
-  std::vector<uint64_t> clocks; // of blocks, if they were measured
+  std::vector<uint64_t> clocks;     // of blocks, if they were measured
+  std::vector<std::byte> summaries; // records of what was added up
   sim::DispatchStats stats;
 };
 
@@ -122,6 +126,7 @@ public:
   KernelNeeds needs(const std::string &kernel) const;
 
 private:
+  std::pair<const SiteTable *, uint32_t> kernelOf(const std::string &name) const;
   sim::DispatchResult dispatch(const std::string &kernel, const Launch &launch,
                                const Arguments &arguments);
 

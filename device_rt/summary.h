@@ -1,0 +1,265 @@
+// Accesses that are added up where they happen (SUMMARIES in fade/message.h). Part of fade_rt.cl.
+//
+// The twin passes the table of its part of the GPU in place of the control block, and for the wave
+// the offset of its counter from there; for a site the offset of its slot. So the common case, an
+// access whose class is in the site's own slot, is one load, a comparison and two additions.
+//
+
+typedef __global char *table_t;
+typedef CONFIG_SPACE const fade_summary *summary_t;
+typedef __global fade_class *class_t;
+
+INLINE table_t uniform_table(table_t t) {
+  return (table_t)((u64)uniform((u32)((u64)t >> 32)) << 32 | uniform((u32)(u64)t));
+}
+INLINE summary_t summary_of(table_t table) { return (summary_t)(u64)table; }
+INLINE u32 site_at(u32 slot) {
+  return (slot - (u32)sizeof(fade_summary)) / (u32)sizeof(fade_class);
+}
+INLINE u32 wave_at(table_t table, u32 counter) {
+  return (u32)((u64)table + counter - summary_of(table)->waves) / 4;
+}
+
+// ---- records of what cannot be added up
+
+// Where the wave is in the grid. By one lane.
+INLINE void announce_late(table_t table, u32 wave) {
+  summary_t summary = summary_of(table);
+  control_t control = (control_t)summary->control;
+  u32 group = wave / summary->waves_per_group;
+  u32 x = group % summary->groups[0], row = group / summary->groups[0];
+  u32 y = row % summary->groups[1], z = row / summary->groups[1];
+  u32 width = at_most(summary->workgroup[0], summary->grid[0] - x * summary->workgroup[0]);
+  u32 height = at_most(summary->workgroup[1], summary->grid[1] - y * summary->workgroup[1]);
+  u32 item = wave % summary->waves_per_group * wave_size();
+  u32 item_x = item % width, item_row = item / width;
+  u32 work_item = item_x | item_row % height << 10 | item_row / height << 20;
+  // Which of its lanes exist is not known here: all, as if the workgroup were whole.
+  u64 mask = 0xffffffff | (u64)(0u - (wave_size() >> 6)) << 32;
+  write_wave_begin(control, summary->module, summary->kernel_index, x, y, z, work_item, wave, mask,
+                   read_clock(), read_time());
+}
+
+// Counts an access of the wave if it is one to global memory, and announces the wave if it has not
+// been. Called by the group.
+INLINE void count_and_announce(group_t group, table_t table, u32 counter, u32 accesses) {
+  if (is_leader(group)) {
+    __global u32 *count = (__global u32 *)(table + counter);
+    u32 before = add32(count, accesses);
+    if (is_so((before & FADE_WAVE_IS_ANNOUNCED) == 0)) {
+      add32(count, FADE_WAVE_IS_ANNOUNCED);
+      announce_late(table, wave_at(table, counter));
+    }
+  }
+}
+
+INLINE void record_unsummed(group_t group, table_t table, u64 address, u32 slot, u32 counter,
+                            u32 accesses, bool flat) {
+  // In a vector register where scalar ones are fewer still. Without: 8 bytes of stack in
+  // __fade_rt_summary_flat in wave64 (LLVM 19).
+  control_t control = (control_t)summary_of(table)->control;
+  if (!flat) control = uniform_control(control);
+  if (is_filtered(group, control, uniform(site_at(slot)))) return;
+  count_and_announce(group, table, counter, accesses);
+  write_access(group, control, wave_at(table, counter), site_at(slot), address, FADE_RECORD_ACCESS,
+               0, true);
+}
+
+// ---- the search for a class. By one lane.
+
+// Whether the word has this value now. `is_new`: it got it here.
+INLINE bool set_once(__global u64 *word, u64 value, bool *is_new) {
+  u64 old = load64(word);
+  if (is_so(old == 0)) old = swap_if64(word, 0, value);
+  *is_new = old == 0;
+  return is_so(old == 0 || old == value);
+}
+
+INLINE u32 hash_of(u64 mask, u64 key, u64 line, u64 tile) {
+  u64 h = (mask ^ tile) * 0x9e3779b97f4a7c15ul;
+  h = (h ^ h >> 32 ^ key) * 0xc2b2ae3d27d4eb4ful;
+  h = (h ^ h >> 29 ^ line) * 0x9e3779b97f4a7c15ul;
+  return (u32)(h >> 32);
+}
+
+// Null if there is no room.
+INLINE class_t find_class(table_t table, u32 slot, u64 mask, u64 key, u64 line, u64 tile,
+                          bool *is_new) {
+  summary_t summary = summary_of(table);
+  class_t more = (class_t)(table + sizeof(fade_summary)) + summary->site_count;
+  u32 hash = hash_of(mask, key, line, tile);
+  // The own slot of a site is for lines only.
+  u32 i = tile == 0 ? 0 : 1;
+  class_t at = i == 0 ? (class_t)(table + slot) : more + ((hash + 1) & summary->slot_mask);
+  do {
+    bool any;
+    if (set_once(&at->line, line, &any) && set_once(&at->key, key, &any) &&
+        (is_so(tile == 0) || set_once(&at->tile, tile, &any)) && set_once(&at->mask, mask, is_new))
+      return at;
+    ++i;
+    at = more + ((hash + i) & summary->slot_mask);
+  } while (is_so(i < FADE_CLASS_PROBES));
+  return 0;
+}
+
+INLINE void describe_first(table_t table, class_t found, u64 base, u32 wave) {
+  __global fade_summary *summary = (__global fade_summary *)table;
+  control_t control = (control_t)summary->control;
+  summary->shared_base = shared_base();
+  summary->private_base = private_base();
+  summary->wave_size = wave_size();
+  found->base = base;
+  found->wave = wave;
+  found->first = load64(&control->head);
+  found->sequence = add32(&control->classes, 1) + 1;
+}
+
+// Finds the class of an access and counts it there. False if there is none.
+INLINE bool classify(group_t group, table_t table, u64 address, u32 slot, u32 counter, u64 key,
+                     u32 accesses) {
+  lanes_t w = lanes_at(group, address);
+  plan_t plan = choose_encoding(w);
+  u32 is_done = 0;
+  if (is_leader(group) && is_so(plan.encoding <= FADE_ENCODING_TILED) &&
+      is_so((summary_of(table)->flags & FADE_SUMMARY_STREAM) == 0)) {
+    bool is_tiled = plan.encoding == FADE_ENCODING_TILED;
+    u64 line = (u64)(site_at(slot) + 1 | (is_tiled ? FADE_CLASS_TILED : 0)) << 32 |
+               ((u32)plan.stride ^ FADE_CLASS_STRIDE);
+    u64 tile = is_tiled ? (u64)plan.tile.width << 32 | (u32)plan.tile.row_stride : 0;
+    class_t found = 0;
+    bool is_new = false;
+    if (is_so((u32)line != 0))
+      found = find_class(table, slot, w.mask, ~(address & key), line, tile, &is_new);
+    if (is_so(found != 0)) {
+      if (is_so(is_new)) describe_first(table, found, address, wave_at(table, counter));
+      count64(&found->count, 1);
+      if (accesses != 0) count32((__global u32 *)(table + counter), 1);
+      is_done = 1;
+    }
+  }
+  return first_lane(group, is_done) != 0;
+}
+
+// ---- what twins call
+
+// Lanes with another upper half of the address than the first one: they may lead elsewhere.
+INLINE u64 lanes_apart(group_t group, u64 address) {
+  u32 upper = (u32)(address >> 32);
+  return ballot(group, upper != first_lane(group, upper));
+}
+
+// Any access. `key`: the bits of the first address that matter; accesses: 1 to global memory, 0 to
+// LDS.
+INLINE void add_up(group_t group, table_t table, u64 address, u32 slot, u32 counter, u64 key,
+                   u32 accesses, bool flat) {
+  own_class_t own = load_own_class(table, uniform(slot));
+  u64 base = first_lane64(group, address);
+  i32 stride = (i32)(own.stride ^ FADE_CLASS_STRIDE);
+  u32 lane = lane_id(), first = first_lane(group, lane);
+  u64 other = ballot(group, address != base + (u64)((i64)stride * (i32)(lane - first)));
+  if (flat) other |= lanes_apart(group, address);
+  if (LIKELY(((own.mask ^ lanes_of(group)) | (own.key ^ ~(base & key)) | other) == 0)) {
+    if (lane == first) {
+      count64(&((class_t)(table + slot))->count, 1);
+      if (accesses != 0) count32((__global u32 *)(table + counter), 1);
+    }
+  } else if (summary_of(table)->control != 0) {
+    forget_scalars(); // a slot that another wave has filled is seen the next time
+    // Scalar registers are few from here on. Without: 8 bytes of stack (LLVM 19).
+    table += divergent_zero();
+    key = (u64)to_vector((u32)(key >> 32)) << 32 | to_vector((u32)key);
+    if ((flat && !is_empty(lanes_apart(group, address))) ||
+        !classify(group, table, address, slot, counter, key, accesses))
+      record_unsummed(group, table, address, slot, counter, accesses, flat);
+  }
+}
+
+ENTRY void __fade_rt_summary(table_t table, u64 address, u32 slot, u32 counter, i32 key) {
+  group_t group = enter(slot);
+  add_up(group, uniform_table(table), address, slot, counter, (u64)(i64)(i32)uniform((u32)key), 1,
+         false);
+  leave(group);
+}
+
+// Lanes that all move on by whole dwords meet in the same numbers, in other banks.
+ENTRY void __fade_rt_summary_lds(table_t table, u64 address, u32 slot, u32 counter) {
+  group_t group = enter(slot);
+  add_up(group, uniform_table(table), address, slot, counter, 3, 0, false);
+  leave(group);
+}
+
+// The upper half of a flat address tells where it leads to. If that is not the same for all lanes
+// it is recorded; lanes that point to their own scratch are no business of ours.
+ENTRY void __fade_rt_summary_flat(table_t table, u64 address, u32 slot, u32 counter, i32 key) {
+  group_t all = enter(slot);
+  bool leaves = is_private(address);
+  group_t group = part_of(all, leaves);
+  if (!leaves)
+    add_up(group, uniform_table(table), flat_address(address), slot, counter,
+           uniform((u32)key) | 0xffffffff00000000ul, 1, true);
+  leave(all);
+}
+
+// Accesses with a length: one record for each length, and each counts.
+INLINE void record_unsummed_ranges(table_t table, u64 address, u64 length, u32 slot, u32 counter) {
+  if (summary_of(table)->control == 0) return;
+  group_t group = enter(slot);
+  u32 done = 0;
+  table += divergent_zero(); // as in add_up()
+  do {
+    bool same = length == first_lane64(group, length);
+    group = part_of(group, same);
+    if (same) {
+      if (length != 0) {
+        count_and_announce(group, table, counter, 1);
+        control_t control = (control_t)summary_of(table)->control;
+        write_access(group, control, wave_at(table, counter), site_at(slot), address,
+                     FADE_RECORD_RANGE, length, true);
+      }
+      done = 1;
+    }
+    HIDE_DIVERGENT(done); // as in record_ranges()
+    HIDE_DIVERGENT(table);
+  } while (done == 0);
+}
+
+ENTRY void __fade_rt_summary_range(table_t table, u64 address, u32 slot, u32 counter, u64 length) {
+  record_unsummed_ranges(uniform_table(table), address, length, slot, counter);
+}
+ENTRY void __fade_rt_summary_range_flat(table_t table, u64 address, u32 slot, u32 counter,
+                                        u64 length) {
+  record_unsummed_ranges(uniform_table(table), flat_address(address),
+                         is_private(address) ? 0 : length, slot, counter);
+}
+
+// What the kernel's author records.
+ENTRY void __fade_rt_summary_user(table_t table, u64 value, u32 slot, u32 counter) {
+  table = uniform_table(table);
+  if (summary_of(table)->control == 0) return;
+  group_t group = enter(slot);
+  count_and_announce(group, table, counter, 0);
+  write_access(group, (control_t)summary_of(table)->control, wave_at(table, counter), site_at(slot),
+               value, FADE_RECORD_USER, 0, true);
+  leave(group);
+}
+
+// Called once by each wave, with the work-item of each lane. Two numbers are the address of its
+// table, the third is the offset of its counter, the last the bits of an address that matter.
+ENTRY uint4 __fade_rt_summary_begin(control_t control, u32 x, u32 y, u32 z, u32 work_item) {
+  control = uniform_control(control);
+  x = uniform(x), y = uniform(y), z = uniform(z);
+  group_t group = enter(x);
+  u32 item = first_lane(group, work_item);
+  config_t config = config_of(control);
+  u32 mask = config->copy_mask & ~FADE_COPY_FILTERED, number = place() & mask;
+  if (config->sample_workgroups != 0 && !is_in_range(config, x, y, z)) number = mask + 1;
+  u64 copies = config->copies, table = copies + (u64)number * config->copy_size;
+  summary_t summary = summary_of((table_t)copies);
+  u32 width = at_most(summary->workgroup[0], summary->grid[0] - x * summary->workgroup[0]);
+  u32 height = at_most(summary->workgroup[1], summary->grid[1] - y * summary->workgroup[1]);
+  u32 flat = (item & 1023) + width * ((item >> 10 & 1023) + height * (item >> 20));
+  u32 group_number = x + summary->groups[0] * (y + summary->groups[1] * z);
+  u32 wave = group_number * summary->waves_per_group + flat / wave_size();
+  u32 counter = (u32)(summary->waves - table) + wave * 4;
+  return (uint4)((u32)table, (u32)(table >> 32), counter, summary->key);
+}

@@ -1,0 +1,232 @@
+// Accesses that are added up on the device are those that the same twin records, class by class.
+#include "cases.h"
+#include "extent.h"
+
+#include <fade/clone.h>
+#include <fade/summary.h>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace fade::test;
+using fade::Record;
+using fade::RecordCursor;
+
+struct Build {
+  const char *arch, *level, *size;
+};
+std::ostream &operator<<(std::ostream &out, const Build &b) {
+  return out << b.arch << "_" << b.level << "_" << b.size;
+}
+
+// All that analyzers of memory look at, but the wave: site, lanes, and addresses as far as they
+// matter. Those of records without a class are kept in full.
+struct Class {
+  uint32_t site, kind;
+  uint64_t mask, base, length;
+  int64_t stride;
+  std::vector<uint64_t> distances; // from the first lane
+  auto operator<=>(const Class &) const = default;
+};
+using Classes = std::map<Class, uint64_t>; // how often
+
+struct Waves {
+  uint64_t count = 0, executions = 0, most = 0;
+  bool operator==(const Waves &) const = default;
+};
+std::ostream &operator<<(std::ostream &out, const Waves &w) {
+  return out << w.count << " waves, " << w.executions << " executions, most " << w.most;
+}
+
+template <typename F> void forEachRecord(const std::vector<std::byte> &bytes, F &&f) {
+  RecordCursor cursor(bytes);
+  Record record;
+  RecordCursor::Status status;
+  while ((status = cursor.next(record)) == RecordCursor::Status::record) f(record);
+  EXPECT_EQ(status, RecordCursor::Status::end) << cursor.fault();
+}
+
+uint64_t keyOf(const fade_site &site) {
+  if (site.space == FADE_SPACE_LDS) return 3;
+  if (site.kind == FADE_SITE_ATOMIC) return ~uint64_t{0};
+  return site.space == FADE_SPACE_FLAT ? 0xffff'ffff'0000'007f : 0x7f;
+}
+
+Classes classesOf(const std::vector<std::byte> &bytes, const fade::SiteTable &table) {
+  Classes classes;
+  forEachRecord(bytes, [&](const Record &record) {
+    if (!record.hasLanes()) return;
+    const bool has_class =
+        !record.hasLength() && !record.isUser() && record.encoding() <= FADE_ENCODING_TILED;
+    const uint64_t key = has_class ? keyOf(table.sites()[record.site()]) : ~uint64_t{0};
+    Class c{record.site(),
+            record.isSummary() ? FADE_RECORD_ACCESS : record.kind(),
+            record.mask(),
+            record.base() & key,
+            record.hasLength() ? record.length() : 0,
+            record.stride(),
+            {}};
+    record.forEachLane(
+        [&](uint32_t, uint64_t address) { c.distances.push_back(address - record.base()); });
+    classes[c] += record.weight();
+  });
+  return classes;
+}
+
+Waves wavesOf(const Recorded &recorded, const fade::SiteTable &table) {
+  std::map<uint32_t, uint64_t> by_wave;
+  forEachRecord(recorded.bytes, [&](const Record &record) {
+    if (record.isAccess() && table.sites()[record.site()].space != FADE_SPACE_LDS)
+      ++by_wave[record.wave()];
+  });
+  Waves waves;
+  for (const auto &[wave, count] : by_wave) {
+    ++waves.count;
+    waves.executions += count;
+    waves.most = std::max(waves.most, count);
+  }
+  return waves;
+}
+
+Waves wavesInSummaries(const Recorded &recorded) {
+  Waves waves;
+  forEachRecord(recorded.summaries, [&](const Record &record) {
+    if (record.kind() != FADE_RECORD_WAVES) return;
+    EXPECT_EQ(waves, Waves{}) << "more than one record of waves";
+    const fade_waves_record w = record.waves();
+    waves = {w.waves, w.executions, w.most};
+  });
+  return waves;
+}
+
+// Those that are not equal, for people.
+std::string difference(const Classes &a, const Classes &b, const fade::SiteTable &table) {
+  std::string out;
+  const auto look = [&](const Classes &one, const Classes &other, const char *what) {
+    for (const auto &[c, n] : one) {
+      const auto at = other.find(c);
+      if (at != other.end() && at->second == n) continue;
+      char line[256];
+      std::snprintf(line, sizeof line, "%s: site %u line %u mask %lx base %lx stride %ld: %lu\n",
+                    what, c.site, table.sites()[c.site].line, (unsigned long)c.mask,
+                    (unsigned long)c.base, (long)c.stride, (unsigned long)n);
+      out += line;
+    }
+  };
+  look(a, b, "recorded");
+  look(b, a, "added up");
+  return out.substr(0, 2000);
+}
+
+struct Share {
+  uint64_t summed = 0, recorded = 0;
+};
+
+class SummaryOf : public testing::TestWithParam<Build> {
+protected:
+  static std::string object(const std::string &file) {
+    const Build &b = GetParam();
+    return std::string(KERNELS_DIR "/summary_") + file + "_" + b.arch + "_" + b.level + "_" +
+           b.size + ".hsaco";
+  }
+  static bool fits(const Case &c) {
+    const auto has = [](const std::vector<std::string> &list, const char *what) {
+      return list.empty() || std::find(list.begin(), list.end(), what) != list.end();
+    };
+    return has(c.archs, GetParam().arch) && has(c.levels, GetParam().level);
+  }
+  // The same twin twice: recorded, and added up.
+  static Share compare(const std::string &file, const std::vector<Case> &cases,
+                       const Stream &stream = {}) {
+    Session session(GetParam().arch, object(file), 1);
+    Share share;
+    for (const Case &c : cases) {
+      if (c.file != file || !fits(c)) continue;
+      Data data(session.device());
+      const Arguments arguments = c.arguments(data);
+      Stream records = stream;
+      records.records_only = true;
+      const Recorded recorded = session.runTwin(c.launch, arguments, records);
+      const auto contents = data.contents();
+      data.reset();
+      const Recorded summed = session.runTwin(c.launch, arguments, stream);
+      EXPECT_EQ(data.contents(), contents) << c.name;
+      const Classes a = classesOf(recorded.bytes, session.sites());
+      auto all = summed.bytes;
+      all.insert(all.end(), summed.summaries.begin(), summed.summaries.end());
+      const Classes b = classesOf(all, session.sites());
+      EXPECT_TRUE(a == b) << c.name << "\n" << difference(a, b, session.sites());
+      EXPECT_EQ(wavesInSummaries(summed), wavesOf(recorded, session.sites())) << c.name;
+      share.recorded += summed.accesses.size();
+      forEachRecord(summed.summaries, [&](const Record &record) {
+        if (record.isSummary()) share.summed += record.count();
+      });
+      expectWaves(recorded, summed, c);
+    }
+    return share;
+  }
+  // Waves that were not announced are where those of the same number were when all were.
+  static void expectWaves(const Recorded &recorded, const Recorded &summed, const Case &c) {
+    std::map<uint32_t, fade_wave_begin> known;
+    forEachRecord(recorded.bytes, [&](const Record &record) {
+      if (record.kind() == FADE_RECORD_WAVE_BEGIN) known[record.wave()] = record.waveBegin();
+    });
+    forEachRecord(summed.summaries, [&](const Record &record) {
+      if (record.kind() != FADE_RECORD_WAVE_BEGIN) return;
+      const fade_wave_begin w = record.waveBegin();
+      ASSERT_TRUE(known.contains(w.wave)) << c.name;
+      const fade_wave_begin &k = known[w.wave];
+      EXPECT_EQ(w.workgroup_x, k.workgroup_x) << c.name;
+      EXPECT_EQ(w.workgroup_y, k.workgroup_y) << c.name;
+      EXPECT_EQ(w.workgroup_z, k.workgroup_z) << c.name;
+      EXPECT_EQ(w.work_item, k.work_item) << c.name;
+      EXPECT_EQ(w.module, k.module);
+      EXPECT_EQ(w.shared_base, k.shared_base);
+      EXPECT_EQ(w.private_base, k.private_base);
+      EXPECT_EQ(w.header.encoding & FADE_WAVE_IS_WAVE32, k.header.encoding & FADE_WAVE_IS_WAVE32);
+    });
+  }
+};
+
+TEST_P(SummaryOf, AccessesIsWhatIsRecorded) {
+  const Share share = compare("basic", basicCases());
+  EXPECT_GT(share.summed, 4 * share.recorded); // most of them have a class
+}
+TEST_P(SummaryOf, AccessesIsWhatIsRecordedInMoreKernels) { compare("more", moreCases()); }
+TEST_P(SummaryOf, AccessesIsWhatIsRecordedInStrangeKernels) { compare("strange", strangeCases()); }
+
+TEST_P(SummaryOf, AccessesThatFindNoRoomAreRecorded) {
+  Stream tight;
+  tight.slots = 1;
+  const Share share = compare("basic", basicCases(), tight);
+  EXPECT_GT(share.summed, 0u);
+  EXPECT_GT(share.recorded, 0u);
+}
+
+TEST_P(SummaryOf, WorkgroupsThatAreNotWantedIsNothing) {
+  Stream some;
+  some.sample_workgroups = 3;
+  compare("basic", {findCase("volumes"), findCase("recursion"), findCase("vadd")}, some);
+}
+
+std::string nameOf(const testing::TestParamInfo<Build> &info) {
+  return std::string(info.param.arch) + "_" + info.param.level + "_" + info.param.size;
+}
+
+std::vector<Build> builds() {
+  std::vector<Build> out;
+  for (const char *arch : {"gfx90a", "gfx942", "gfx1030", "gfx1100"})
+    for (const char *level : {"O0", "O2"})
+      for (const char *size : {"default", "wave64"}) {
+        const bool is_90a = arch == std::string("gfx90a");
+        const bool is_gfx9 = is_90a || arch == std::string("gfx942");
+        if (level == std::string("O0") && !is_90a && !fade::extent::is_long) continue;
+        if (size == std::string("wave64") && (is_gfx9 || !fade::extent::is_long)) continue;
+        out.push_back({arch, level, size});
+      }
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(Builds, SummaryOf, testing::ValuesIn(builds()), nameOf);
+
+} // namespace
