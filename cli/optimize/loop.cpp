@@ -87,7 +87,7 @@ Status OptimizeLoop::prepare() {
   if (!writeFile(ledger, "")) return Error{ledger, "", 0, "it cannot be written"};
   fs::remove(options_.output + "/best.patch", error); // of another run
   const auto code = build(original_, folder);
-  if (!code) return Error{options_.source, "", 0, "it does not compile: " + code.error().what};
+  if (!code) return Error{options_.source, "", 0, "it does not compile: " + code.error().message()};
   for (const CaptureLine &capture : captures_) {
     auto signature = signatureOf(*code, capture.description.symbol, capture.description.gpu);
     if (!signature) return std::move(signature).error();
@@ -149,7 +149,11 @@ std::optional<Failure> OptimizeLoop::isNotBetter(const Version &version) const {
   };
   if (isWorse(now.instructions, before.instructions) || isWorse(now.lines, before.lines) ||
       isWorse(now.conflicts, before.conflicts))
-    return Failure{"costs", text};
+    return Failure{"costs", now.sum() < before.sum()
+                                ? fmt::format("{} (the sum is smaller, but one count grows by more "
+                                              "than {} %: --worse)",
+                                              text, options_.worse)
+                                : text};
   if (static_cast<double>(now.sum()) > static_cast<double>(before.sum()) * (1 - kLeastGain))
     return Failure{"costs", text};
   return std::nullopt;

@@ -18,8 +18,9 @@ enum class EdgeKind : uint8_t {
   launch, ///< a call and what it asks the GPU for
   stream, ///< order within a stream, and what the default stream adds to it
   queue,  ///< packets in one queue that could have been in two
-  event,  ///< hipStreamWaitEvent
+  event,  ///< events and values that a stream waits for
   sync,   ///< a call that waits for the GPU
+  graph,  ///< between parts of a captured graph
 };
 
 struct Edge {

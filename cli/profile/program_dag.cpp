@@ -1,5 +1,6 @@
 #include "profile/program_dag.h"
 
+#include "profile/stream_order.h"
 #include "trace/api_text.h"
 #include "trace/operation_view.h"
 
@@ -19,31 +20,12 @@ using host_trace::Operation;
 constexpr uint64_t kShortestGap = 1'000;  ///< ns between two calls that are worth a node
 constexpr uint64_t kClocksDiffer = 2'000; ///< ns, of host and GPU
 
-using Nodes = std::vector<uint32_t>;
-
-/// Which work a call waits for before it returns.
-enum class Waits { none, stream, event, device, maybe_device };
-
-Waits waitsOf(std::string_view name) {
-  const auto is = [&](std::initializer_list<std::string_view> all) {
-    return std::ranges::any_of(all, [&](std::string_view each) { return name == each; });
-  };
-  if (name.ends_with("_spt")) name.remove_suffix(4);
-  if (is({"hipStreamSynchronize", "hipStreamDestroy"})) return Waits::stream;
-  if (name == "hipEventSynchronize") return Waits::event;
-  if (is({"hipDeviceSynchronize", "hipCtxSynchronize", "hipDeviceReset"})) return Waits::device;
-  if (is({"hipFree", "hipHostFree", "hipFreeHost", "hipFreeArray", "hipModuleUnload",
-          "hipHostUnregister"}))
-    return Waits::maybe_device;
-  return Waits::none;
-}
-
 /// Its work is done when it returns, if that is what was seen.
 bool mayBlock(const Call &call) { return std::string_view(call.function->group) == "copy"; }
 
 class Builder {
 public:
-  explicit Builder(const HostEvents &events) : events_(events) {}
+  explicit Builder(const HostEvents &events) : events_(events), launched_(events) {}
 
   ProgramDag build() {
     sortOperations();
@@ -54,16 +36,14 @@ public:
   }
 
 private:
-  struct Stream {
-    Nodes last;                  ///< what comes next depends on them
-    Nodes waits;                 ///< for these as well, because of hipStreamWaitEvent
-    bool is_independent = false; ///< of the default stream
+  struct ValueNodes {
+    uint32_t written = UINT32_MAX;
+    Nodes waiting; ///< since then
   };
   struct HostThread {
     uint32_t node = UINT32_MAX; ///< the last
     uint64_t end_ns = 0;
   };
-  using Key = std::pair<uint32_t, uint64_t>; ///< process and handle
 
   /// By the outermost call that asked for them, each call's in order of submission.
   void sortOperations() {
@@ -104,6 +84,11 @@ private:
   void connect(uint32_t from, uint32_t to, EdgeKind kind) {
     if (from != UINT32_MAX) edges_.push_back({from, to, kind});
   }
+  /// What had not ended by then was not waited for, whatever the rules say.
+  void connectIfBefore(uint32_t from, uint32_t to, EdgeKind kind) {
+    if (result_.nodes[from].end_ns <= result_.nodes[to].start_ns + kClocksDiffer)
+      connect(from, to, kind);
+  }
 
   /// What a thread does from where it was until then. Returns the thread's last node, which is the
   /// one before if there is nothing new.
@@ -136,43 +121,107 @@ private:
     const bool has_work = own != of_call_.end();
     Nodes started;
     if (has_work) started = addWork(call, own->second, thread);
+    if (has_work) connectValues(call, started.back());
     if (!call.hasReturned()) return;
     const Nodes waits = waitedFor(call, started);
     const uint32_t node = hostNode(thread, call, NodeKind::call, call.end_ns, true);
     for (const uint32_t each : waits) connect(each, node, EdgeKind::sync);
-    noteStreams(call);
+    order_.returned(call, has_work ? "" : capturedName(index));
+  }
+
+  /// HIP lets a kernel wait until another one has written a value: that is no work.
+  void connectValues(const Call &call, uint32_t node) {
+    const std::string_view name = call.function->name;
+    const bool is_write = name.starts_with("hipStreamWriteValue");
+    if (!is_write && !name.starts_with("hipStreamWaitValue")) return;
+    ValueNodes &value = values_[{call.thread.pid, host_trace::argument(call, "ptr").value_or(0)}];
+    if (is_write) {
+      for (const uint32_t waiting : value.waiting) connect(node, waiting, EdgeKind::event);
+      value.waiting.clear();
+      value.written = node;
+    } else {
+      connect(value.written, node, EdgeKind::event);
+      value.waiting.push_back(node);
+    }
+  }
+
+  /// What a call that started nothing would have started: it was captured, maybe.
+  std::string capturedName(std::size_t index) const {
+    const Call &call = events_.calls[index];
+    if (const auto copy = host_trace::copyOf(call)) return copy->is_fill ? "fill" : "copy";
+    if (!host_trace::isLaunch(call) ||
+        std::string_view(call.function->name).starts_with("hipGraphLaunch"))
+      return "";
+    return launched_.nameOf(index);
   }
 
   /// The operations that a call has asked for.
   Nodes addWork(const Call &call, const std::vector<uint32_t> &operations, HostThread &thread) {
-    Stream &stream = streamOf(call);
     const bool is_graph = std::string_view(call.function->group) == "graph";
-    Nodes before = dependenciesOf(call, stream), last;
-    std::map<uint64_t, uint32_t> last_of_queue; // of a graph's branches
-    Nodes started;
-    for (const uint32_t each : operations) {
-      const Operation &operation = events_.operations[each];
+    const Nodes first = order_.before(call), waits = order_.takeWaits(call);
+    const std::optional<Nodes> parts = graphParts(call, operations);
+    Nodes started, node_of_part(parts ? parts->size() : 0);
+    std::vector<bool> is_waited_for(operations.size(), false);
+    std::map<uint64_t, std::size_t>
+        last_of_queue; // of a graph's branches, if nothing else is known
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      const Operation &operation = events_.operations[operations[i]];
       hostNode(thread, call, NodeKind::call,
                std::clamp(operation.event.submitted_ns, thread.end_ns,
                           call.hasReturned() ? call.end_ns : UINT64_MAX));
-      const auto branch = last_of_queue.find(operation.event.queue);
-      const bool is_first = !is_graph || branch == last_of_queue.end();
+      std::vector<std::size_t> within; // which of these it depends on
+      if (parts) {
+        for (const uint32_t part : order_.launchedGraph(call)->parts[(*parts)[i]].before)
+          within.push_back(node_of_part[part]);
+      } else if (!is_graph) {
+        if (i > 0) within.push_back(i - 1);
+      } else if (const auto at = last_of_queue.find(operation.event.queue);
+                 at != last_of_queue.end()) {
+        within.push_back(at->second);
+      }
+      Nodes before;
+      for (const std::size_t each : within) {
+        before.push_back(started[each]);
+        is_waited_for[each] = true;
+      }
       const uint32_t node =
-          addOperation(operation, &thread, is_first ? before : Nodes{branch->second});
-      if (is_first)
-        for (const uint32_t other : stream.waits) connect(other, node, EdgeKind::event);
-      last_of_queue[operation.event.queue] = node;
+          addOperation(operation, &thread, within.empty() ? first : before,
+                       parts && !within.empty() ? EdgeKind::graph : EdgeKind::stream);
+      if (within.empty())
+        for (const uint32_t other : waits) connectIfBefore(other, node, EdgeKind::event);
+      if (parts) node_of_part[(*parts)[i]] = static_cast<uint32_t>(i);
+      last_of_queue[operation.event.queue] = i;
       started.push_back(node);
-      if (!is_graph) before = {node};
     }
-    for (const auto &[queue, node] : last_of_queue)
-      if (is_graph || node == started.back()) last.push_back(node);
-    stream.waits.clear();
-    becomesLast(call, stream, std::move(last));
+    Nodes last;
+    for (std::size_t i = 0; i < started.size(); ++i)
+      if (!is_waited_for[i]) last.push_back(started[i]);
+    order_.submitted(call, std::move(last));
     return started;
   }
 
-  uint32_t addOperation(const Operation &operation, HostThread *thread, const Nodes &before) {
+  /// Which parts of a captured graph a launch of it has run.
+  std::optional<Nodes> graphParts(const Call &call, const std::vector<uint32_t> &operations) const {
+    const CapturedGraph *graph = order_.launchedGraph(call);
+    if (!graph) return std::nullopt;
+    std::vector<std::string> names;
+    for (const uint32_t each : operations) {
+      const auto view = host_trace::viewOf(events_, events_.operations[each]);
+      const bool is_own = view.kernel.starts_with("__amd_rocclr_"); // HIP's way to copy and fill
+      names.push_back(
+          view.purpose == host_trace::Purpose::fill || (is_own && isFillKernel(view.kernel))
+              ? "fill"
+          : view.purpose == host_trace::Purpose::copy || is_own ? "copy"
+                                                                : std::string(view.kernel));
+    }
+    return partsOf(*graph, names);
+  }
+  static bool isFillKernel(std::string_view kernel) {
+    return kernel.find("fill") != std::string_view::npos;
+  }
+
+  uint32_t addOperation(const Operation &operation, HostThread *thread, const Nodes &before,
+                        EdgeKind kind = EdgeKind::stream) {
     const auto view = host_trace::viewOf(events_, operation);
     ProgramNode node;
     node.kind = view.purpose == host_trace::Purpose::kernel ? NodeKind::kernel
@@ -190,101 +239,26 @@ private:
     node.call = operation.event.call;
     const uint32_t number = newNode(node);
     if (thread) connect(thread->node, number, EdgeKind::launch);
-    const auto is_before = [&](uint32_t other) {
-      return result_.nodes[other].end_ns <= node.start_ns + kClocksDiffer;
-    };
-    for (const uint32_t other : before)
-      if (is_before(other)) connect(other, number, EdgeKind::stream);
+    for (const uint32_t other : before) connectIfBefore(other, number, kind);
     if (operation.isKernel()) {
       uint32_t &last =
           queues_.try_emplace({operation.pid, operation.event.queue}, UINT32_MAX).first->second;
-      if (last != UINT32_MAX && std::ranges::find(before, last) == before.end() && is_before(last))
-        connect(last, number, EdgeKind::queue);
+      if (last != UINT32_MAX && std::ranges::find(before, last) == before.end())
+        connectIfBefore(last, number, EdgeKind::queue);
       last = number;
     }
     return number;
   }
 
-  static uint64_t handleOf(const Call &call) {
-    for (const char *name : {"stream", "hStream"})
-      if (const auto handle = argument(call, name)) return *handle;
-    return 0;
-  }
-  Stream &streamOf(const Call &call) { return streams_[{call.thread.pid, handleOf(call)}]; }
-
-  /// The default stream waits for all others of the process that do not say otherwise, and they for
-  /// it.
-  template <typename F> void forOtherStreams(const Call &call, F f) {
-    const uint32_t pid = call.thread.pid;
-    for (auto at = streams_.lower_bound({pid, 1}); at != streams_.end() && at->first.first == pid;
-         ++at)
-      f(at->second);
-  }
-
-  Nodes dependenciesOf(const Call &call, const Stream &stream) {
-    Nodes before = stream.last;
-    const auto merge = [&](const Nodes &more) {
-      for (const uint32_t node : more)
-        if (std::ranges::find(before, node) == before.end()) before.push_back(node);
-    };
-    if (handleOf(call) == 0)
-      forOtherStreams(call, [&](const Stream &other) {
-        if (!other.is_independent) merge(other.last);
-      });
-    else if (!stream.is_independent)
-      merge(streams_[{call.thread.pid, 0}].last);
-    return before;
-  }
-
-  void becomesLast(const Call &call, Stream &stream, Nodes last) {
-    // What comes next in the others depends on this, and by it on what they had before.
-    if (handleOf(call) == 0)
-      forOtherStreams(call, [&](Stream &other) {
-        if (!other.is_independent) other.last.clear();
-      });
-    stream.last = std::move(last);
-  }
-
   Nodes waitedFor(const Call &call, const Nodes &started) {
-    Nodes nodes;
     const Waits waits = waitsOf(call.function->name);
-    if (waits == Waits::stream) nodes = dependenciesOf(call, streamOf(call));
-    if (waits == Waits::event) nodes = recorded_[{call.thread.pid, eventOf(call)}];
-    if (waits == Waits::device || waits == Waits::maybe_device) {
-      nodes = streams_[{call.thread.pid, 0}].last;
-      forOtherStreams(call, [&](const Stream &other) {
-        nodes.insert(nodes.end(), other.last.begin(), other.last.end());
-      });
-    }
+    Nodes nodes = order_.waitedFor(call);
     if (mayBlock(call)) nodes = started;
     std::erase_if(nodes, [&](uint32_t node) {
       const uint64_t end = result_.nodes[node].end_ns;
       return end > call.end_ns || (waits == Waits::maybe_device && end <= call.start_ns);
     });
     return nodes;
-  }
-
-  static uint64_t eventOf(const Call &call) { return argument(call, "event").value_or(0); }
-
-  /// Streams that are made, and events between them.
-  void noteStreams(const Call &call) {
-    const std::string_view name = call.function->name;
-    const uint32_t pid = call.thread.pid;
-    if (name.starts_with("hipStreamCreateWith")) {
-      constexpr uint64_t non_blocking = 1; // hipStreamNonBlocking
-      Stream stream;
-      stream.is_independent = (argument(call, "flags").value_or(0) & non_blocking) != 0;
-      streams_[{pid, handleOf(call)}] = std::move(stream);
-    } else if (name.starts_with("hipEventRecord")) {
-      recorded_[{pid, eventOf(call)}] = dependenciesOf(call, streamOf(call));
-    } else if (name.starts_with("hipStreamWaitEvent")) {
-      const auto at = recorded_.find({pid, eventOf(call)});
-      Stream &stream = streamOf(call);
-      if (at != recorded_.end())
-        stream.waits.insert(stream.waits.end(), at->second.begin(), at->second.end());
-    } else if (name.starts_with("hipStreamDestroy")) {
-      streams_.erase({pid, handleOf(call)});
-    }
   }
 
   /// Numbers the nodes in order, and says what of their time is their own.
@@ -321,6 +295,7 @@ private:
   }
 
   const HostEvents &events_;
+  const host_trace::LaunchedKernels launched_;
   ProgramDag result_;
   std::vector<Edge> edges_;
   std::unordered_map<std::size_t, std::vector<uint32_t>> of_call_;
@@ -328,8 +303,8 @@ private:
   std::unordered_map<std::string, uint32_t> numbers_;
   const uint32_t host_name_ = nameNumber("host");
   std::map<std::pair<uint32_t, uint32_t>, HostThread> threads_;
-  std::map<Key, Stream> streams_;
-  std::map<Key, Nodes> recorded_; ///< by event
+  StreamOrder order_;
+  std::map<std::pair<uint32_t, uint64_t>, ValueNodes> values_; ///< by process and address
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> queues_;
 };
 
@@ -341,7 +316,8 @@ std::string_view nameOf(NodeKind kind) {
 }
 
 std::string_view nameOf(EdgeKind kind) {
-  constexpr std::string_view names[] = {"thread", "launch", "stream", "queue", "event", "sync"};
+  constexpr std::string_view names[] = {"thread", "launch", "stream", "queue",
+                                        "event",  "sync",   "graph"};
   return names[static_cast<std::size_t>(kind)];
 }
 

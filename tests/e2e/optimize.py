@@ -121,6 +121,8 @@ class Tests(fade.Test):
             "out[(from_x + y) * n + from_y + x] = tile[x][y];", "out[(from_x + x) * n + from_y + y] = tile[y][x];")
         with open(self.source, "w") as file:
             file.write(source)
+        self.optimize("--attempts", "1", code=1)
+        self.assertIn("--worse", self.ledger()[1]["reason"])
         self.optimize("--attempts", "1", "--worse", "30", code=0)  # addresses are computed twice
         self.assertEqual(self.attempts(), [(True, "behind the barrier of turn x and y of the threads change places")])
         lines = self.ledger()
@@ -220,10 +222,10 @@ class Tests(fade.Test):
     def test_what_cannot_be_tried_is_said_in_one_line(self):
         for kernel, build, expected in (("turn", ["cc", "{source}"], "with {source} and {output}"),
                                         ("nothing", None, "there is no capture of 'nothing'"), ("(", None, "is not a regular expression"),
-                                        ("turn", ["false", "{source}", "{output}"], "it does not compile: it ended with exit code 1"),
-                                        ("turn", ["true", "{source}", "{output}"], "it does not compile: it wrote nothing to {output}"),
+                                        ("turn", ["false", "{source}", "{output}"], "it does not compile: false: it ended with exit code 1"),
+                                        ("turn", ["true", "{source}", "{output}"], "it does not compile: true: it wrote nothing to {output}"),
                                         ("turn", ["mkdir", "-p", "{source}.d", "{output}"], "it wrote nothing to {output}"),
-                                        ("turn", ["no-such-compiler", "{source}", "{output}"], "No such file or directory"),
+                                        ("turn", ["no-such-compiler", "{source}", "{output}"], "no-such-compiler: No such file or directory"),
                                         ("turn", ["cp", "{source}", "{output}"], "")):
             result = self.optimize(code=2, build=build, kernel=kernel)
             self.assertRegex(result.stderr, f"^fadeprobe: .*{fade.re.escape(expected)}.*\n$")

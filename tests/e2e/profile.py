@@ -183,6 +183,37 @@ class Tests(fade.Test):
         self.assertEqual({name: x["analysis"]["counted"] for name, x in kernels.items()},
                          {"branches": True, "loop": False, "types": False, "__amd_rocclr_fillBufferAligned": False})
         self.assertEqual(kernels["loop"]["analysis"]["class"], "unknown")
+    def kernels(self, way):
+        """Edges between kernels of the program, without those that only the queue makes, and calls that waited."""
+        lines = self.graph([program("ordered"), way])
+        nodes = {x["id"]: x for x in lines["node"]}
+
+        def name(node):
+            return nodes[node]["name"].replace("(anonymous namespace)::", "").replace("(int*)", "")
+        wanted = {"root", "left", "right", "join", "__amd_rocclr_streamOpsWait", "__amd_rocclr_streamOpsWrite"}
+        edges = [(name(x["from"]), name(x["to"]), x["kind"]) for x in lines["edge"] if x["kind"] not in ("queue", "launch", "thread")]
+        return sorted(x for x in edges if {x[0], x[1]} <= wanted), {x[1] for x in edges if x[0] in wanted and x[2] == "sync"}, lines
+
+    def test_events_between_streams(self):
+        edges, calls, _ = self.kernels("events")
+        self.assertEqual(edges, [("left", "join", "event"), ("right", "join", "stream"), ("root", "left", "event"), ("root", "right", "stream")])
+        self.assertEqual(calls, {"hipEventQuery"})  # which was asked until the answer was yes
+
+    def test_parts_of_a_graph_wait_as_they_were_captured(self):
+        edges, calls, _ = self.kernels("graph")
+        once = [("left", "join", "graph"), ("right", "join", "graph"), ("root", "left", "graph"), ("root", "right", "graph")]
+        self.assertEqual(edges, sorted(2 * once + [("join", "root", "stream")]))
+        self.assertEqual(calls, {"hipStreamSynchronize"})
+
+    def test_streams_of_threads(self):
+        edges, calls, lines = self.kernels("threads")
+        self.assertEqual(edges, [("left", "join", "stream"), ("right", "join", "stream")])
+        self.assertEqual(calls, {"hipStreamSynchronize", "hipStreamQuery"})
+
+    def test_values_that_streams_wait_for(self):
+        edges, _, lines = self.kernels("values")
+        wait, write = "__amd_rocclr_streamOpsWait", "__amd_rocclr_streamOpsWrite"
+        self.assertEqual(edges, sorted([(wait, "left", "stream"), (write, wait, "event"), (write, "left", "event"), ("root", write, "stream")]))
 
     def test_mistakes(self):
         for words, line in (([], "profile: give -- and an application, or --events FILE"), (["--events", self.path("x")], "x: No such file or directory")):

@@ -1,11 +1,13 @@
 // Critical paths, slack and gains against what trying all paths gives.
-#include "profile/dag.h"
+#include "profile/dag_summary.h"
+#include "profile/stream_order.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <random>
 
 namespace fade::profile {
@@ -138,6 +140,89 @@ TEST(Dag, OnlyTheLongerOfTwoBranchesIsCritical) {
   EXPECT_EQ(gainOf(dag, longer, 0.5), 15u);
   EXPECT_EQ(gainOf(dag, longer, 0.0), 20u) << "then the other one is";
   EXPECT_EQ(gainOf(dag, shorter, 0.0), 0u);
+}
+
+/// A program whose GPU has done these, each after the one before it in its stream.
+struct Done {
+  const char *name;
+  unsigned stream;
+  uint64_t start_ns, end_ns;
+};
+ProgramDag programOf(const std::vector<Done> &all, std::vector<Edge> more) {
+  ProgramDag program;
+  std::vector<Weight> weights;
+  std::map<unsigned, uint32_t> last;
+  for (const Done &each : all) {
+    const auto number = static_cast<uint32_t>(program.nodes.size());
+    const auto known = std::ranges::find(program.names, each.name);
+    ProgramNode node;
+    node.kind = NodeKind::kernel;
+    node.name = static_cast<uint32_t>(known - program.names.begin());
+    if (known == program.names.end()) program.names.emplace_back(each.name);
+    node.start_ns = each.start_ns;
+    node.end_ns = each.end_ns;
+    uint64_t ready = 0;
+    if (const auto at = last.find(each.stream); at != last.end())
+      more.push_back({at->second, number, EdgeKind::stream});
+    last[each.stream] = number;
+    for (const Edge &edge : more)
+      if (edge.to == number) ready = std::max(ready, program.nodes[edge.from].end_ns);
+    weights.push_back({each.end_ns - each.start_ns, each.start_ns - ready});
+    program.nodes.push_back(node);
+  }
+  program.dag = Dag(std::move(weights), std::move(more));
+  return program;
+}
+std::string mostCritical(const ProgramDag &program) {
+  return program.names[summarize(program).work.at(0).name];
+}
+
+TEST(Dag, OneAfterTheOtherAllAreCritical) {
+  const ProgramDag program = programOf({{"A", 1, 0, 10}, {"B", 1, 10, 30}, {"C", 1, 30, 35}}, {});
+  const DagSummary summary = summarize(program);
+  EXPECT_EQ(summary.path.nodes, (std::vector<uint32_t>{0, 1, 2}));
+  EXPECT_EQ(summary.path.span_ns, 35u);
+  EXPECT_EQ(mostCritical(program), "B");
+  EXPECT_EQ(summary.work[0].gain_ns, (std::array<uint64_t, 3>{2, 10, 20}));
+}
+
+TEST(Dag, SideBySideTheLongerOneIsCritical) {
+  const ProgramDag program = programOf({{"A", 1, 0, 10}, {"B", 2, 0, 30}}, {});
+  const DagSummary summary = summarize(program);
+  EXPECT_EQ(summary.path.span_ns, 30u);
+  EXPECT_EQ(summary.path.slack_ns, (std::vector<uint64_t>{20, 0}));
+  EXPECT_EQ(mostCritical(program), "B");
+  EXPECT_EQ(summary.work[0].gain_ns, (std::array<uint64_t, 3>{3, 15, 20})) << "then A is";
+}
+
+TEST(Dag, AnotherStreamIsCriticalIfItWaits) {
+  const std::vector<Done> done = {{"A", 1, 0, 10}, {"B", 1, 10, 30}, {"C", 2, 31, 60}};
+  const ProgramDag waits = programOf(done, {{1, 2, EdgeKind::event}});
+  EXPECT_EQ(summarize(waits).path.nodes, (std::vector<uint32_t>{0, 1, 2}));
+  EXPECT_EQ(mostCritical(waits), "C");
+  EXPECT_EQ(summarize(waits).overlap_ns, 1u) << "the time from the event to C";
+  // Nobody waited: that it came soon afterwards proves nothing.
+  const ProgramDag alone = programOf(done, {});
+  EXPECT_EQ(summarize(alone).path.nodes, (std::vector<uint32_t>{2}));
+  EXPECT_EQ(summarize(alone).overlap_ns, 30u);
+}
+
+TEST(Dag, WorkOfOneNameCountsTogether) {
+  const ProgramDag program = programOf({{"A", 1, 0, 10}, {"B", 1, 10, 30}, {"A", 1, 30, 45}}, {});
+  EXPECT_EQ(mostCritical(program), "A");
+  EXPECT_EQ(summarize(program).work[0].critical_ns, 25u);
+  EXPECT_EQ(summarize(program).work[0].count, 2u);
+}
+
+TEST(Dag, PartsOfAGraphAreToldByNameAndOrder) {
+  // a, then b and another a side by side, then c.
+  const CapturedGraph graph{{{"a", {}}, {"b", {0}}, {"a", {0}}, {"c", {1, 2}}}};
+  EXPECT_EQ(partsOf(graph, {"a", "b", "a", "c"}), (Nodes{0, 1, 2, 3}));
+  EXPECT_EQ(partsOf(graph, {"a", "a", "b", "c"}), (Nodes{0, 2, 1, 3}));
+  EXPECT_EQ(partsOf(graph, {"a", "b", "c", "a"}), std::nullopt) << "c waits for both";
+  EXPECT_EQ(partsOf(graph, {"a", "b", "a"}), std::nullopt);
+  EXPECT_EQ(partsOf(graph, {"a", "b", "a", "d"}), std::nullopt);
+  EXPECT_EQ(partsOf({}, {}), Nodes{});
 }
 
 TEST(Dag, WhatMakesNoSenseIsLeftOutAndCounted) {

@@ -1,0 +1,99 @@
+// Work that waits for other work in all the ways that HIP has. The argument says in which.
+#include <hip/hip_runtime.h>
+
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+namespace {
+
+constexpr int kTurns = 300;
+
+#define KERNEL(name)                                                                               \
+  __global__ void name(int *out) {                                                                 \
+    int value = out[threadIdx.x];                                                                  \
+    for (int i = 0; i < kTurns; ++i) value = value * 3 + i;                                        \
+    out[threadIdx.x] = value;                                                                      \
+  }
+KERNEL(root)
+KERNEL(left)
+KERNEL(right)
+KERNEL(join)
+
+void check(hipError_t error) {
+  if (error == hipSuccess) return;
+  std::printf("%s\n", hipGetErrorString(error));
+  std::fflush(stdout);
+  std::_Exit(1);
+}
+
+int *memory() {
+  int *p = nullptr;
+  check(hipMalloc(reinterpret_cast<void **>(&p), 4096));
+  check(hipMemset(p, 0, 4096));
+  check(hipDeviceSynchronize());
+  return p;
+}
+
+/// root, then left and right side by side, then join.
+void fork(hipStream_t a, hipStream_t b, hipEvent_t split, hipEvent_t meet, int *p) {
+  root<<<1, 64, 0, a>>>(p);
+  check(hipEventRecord(split, a));
+  check(hipStreamWaitEvent(b, split, 0));
+  left<<<1, 64, 0, b>>>(p + 256);
+  right<<<1, 64, 0, a>>>(p + 512);
+  check(hipEventRecord(meet, b));
+  check(hipStreamWaitEvent(a, meet, 0));
+  join<<<1, 64, 0, a>>>(p);
+}
+
+} // namespace
+
+int main(int count, char **arguments) {
+  const char *way = count > 1 ? arguments[1] : "";
+  int *p = memory();
+  hipStream_t a, b;
+  hipEvent_t split, meet;
+  check(hipStreamCreateWithFlags(&a, hipStreamNonBlocking));
+  check(hipStreamCreateWithFlags(&b, hipStreamNonBlocking));
+  check(hipEventCreate(&split));
+  check(hipEventCreate(&meet));
+  if (std::strcmp(way, "events") == 0) {
+    fork(a, b, split, meet, p);
+    check(hipEventRecord(meet, a));
+    while (hipEventQuery(meet) == hipErrorNotReady) std::this_thread::yield();
+  } else if (std::strcmp(way, "graph") == 0) {
+    hipGraph_t graph;
+    hipGraphExec_t executable;
+    check(hipStreamBeginCapture(a, hipStreamCaptureModeGlobal));
+    fork(a, b, split, meet, p);
+    check(hipStreamEndCapture(a, &graph));
+    check(hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+    for (int i = 0; i < 2; ++i) check(hipGraphLaunch(executable, a));
+    check(hipStreamSynchronize(a));
+    check(hipGraphExecDestroy(executable));
+    check(hipGraphDestroy(graph));
+  } else if (std::strcmp(way, "threads") == 0) {
+    std::thread other([&] {
+      left<<<1, 64, 0, hipStreamPerThread>>>(p + 256);
+      check(hipStreamSynchronize(hipStreamPerThread));
+    });
+    right<<<1, 64, 0, hipStreamPerThread>>>(p + 512);
+    check(hipStreamSynchronize(hipStreamPerThread));
+    other.join();
+    // The default stream waits for both.
+    join<<<1, 64>>>(p);
+    while (hipStreamQuery(nullptr) == hipErrorNotReady) std::this_thread::yield();
+  } else if (std::strcmp(way, "values") == 0) {
+    void *flag = nullptr;
+    check(hipExtMallocWithFlags(&flag, 8, hipMallocSignalMemory));
+    std::memset(flag, 0, 8);
+    check(hipStreamWaitValue64(b, flag, 1, hipStreamWaitValueGte));
+    root<<<1, 64, 0, a>>>(p);
+    check(hipStreamWriteValue64(a, flag, 1, 0));
+    left<<<1, 64, 0, b>>>(p + 256);
+    check(hipDeviceSynchronize());
+  }
+  std::puts("ordered");
+  return 0;
+}
