@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 
 namespace fade::profile {
 namespace {
@@ -38,6 +39,7 @@ public:
 private:
   struct ValueNodes {
     uint32_t written = UINT32_MAX;
+    Nodes before;  ///< what the writing itself waits for
     Nodes waiting; ///< since then
   };
   struct HostThread {
@@ -120,8 +122,11 @@ private:
     const auto own = of_call_.find(index);
     const bool has_work = own != of_call_.end();
     Nodes started;
-    if (has_work) started = addWork(call, own->second, thread);
-    if (has_work) connectValues(call, started.back());
+    if (has_work) {
+      const Nodes before = order_.before(call);
+      started = addWork(call, own->second, thread);
+      connectValues(call, started.back(), before);
+    }
     if (!call.hasReturned()) return;
     const Nodes waits = waitedFor(call, started);
     const uint32_t node = hostNode(thread, call, NodeKind::call, call.end_ns, true);
@@ -130,19 +135,29 @@ private:
   }
 
   /// HIP lets a kernel wait until another one has written a value: that is no work.
-  void connectValues(const Call &call, uint32_t node) {
+  void connectValues(const Call &call, uint32_t node, const Nodes &before) {
     const std::string_view name = call.function->name;
     const bool is_write = name.starts_with("hipStreamWriteValue");
     if (!is_write && !name.starts_with("hipStreamWaitValue")) return;
     ValueNodes &value = values_[{call.thread.pid, host_trace::argument(call, "ptr").value_or(0)}];
     if (is_write) {
-      for (const uint32_t waiting : value.waiting) connect(node, waiting, EdgeKind::event);
-      value.waiting.clear();
       value.written = node;
+      value.before = before;
+      for (const uint32_t waiting : std::exchange(value.waiting, {})) connectValue(value, waiting);
     } else {
-      connect(value.written, node, EdgeKind::event);
+      connectValue(value, node);
       value.waiting.push_back(node);
     }
+  }
+  /// The value is there before the kernel that writes it has ended.
+  void connectValue(const ValueNodes &value, uint32_t waiting) {
+    if (value.written == UINT32_MAX) return;
+    const auto isBefore = [&](uint32_t node) {
+      return result_.nodes[node].end_ns <= result_.nodes[waiting].end_ns;
+    };
+    if (isBefore(value.written)) return connect(value.written, waiting, EdgeKind::event);
+    for (const uint32_t node : value.before)
+      if (isBefore(node)) connect(node, waiting, EdgeKind::event);
   }
 
   /// What a call that started nothing would have started: it was captured, maybe.

@@ -213,7 +213,9 @@ class Tests(fade.Test):
     def test_values_that_streams_wait_for(self):
         edges, _, lines = self.kernels("values")
         wait, write = "__amd_rocclr_streamOpsWait", "__amd_rocclr_streamOpsWrite"
-        self.assertEqual(edges, sorted([(wait, "left", "stream"), (write, wait, "event"), (write, "left", "event"), ("root", write, "stream")]))
+        self.assertLessEqual({(wait, "left", "stream"), ("root", write, "stream")}, set(edges))
+        # The value is there before the kernel that writes it has ended: then root is what was waited for.
+        self.assertTrue({(write, wait, "event"), ("root", wait, "event")} & set(edges), edges)
 
     def test_mistakes(self):
         for words, line in (([], "profile: give -- and an application, or --events FILE"), (["--events", self.path("x")], "x: No such file or directory")):
