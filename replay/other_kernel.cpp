@@ -57,9 +57,11 @@ Result<std::shared_ptr<const codeobj::CodeObject>> findObject(const std::string 
   return Error{path, "", 0, fmt::format("there is no kernel {} in it", d.symbol)};
 }
 
-/// Constants (tables, texts) are not: another version may have others by the same name.
+/// Constants of one function (tables, texts) are not: another version may have others by the same
+/// name. Those that the application can write (__constant__) are read-only for newer compilers.
 bool isVariable(const codeobj::CodeObject &object, const codeobj::Symbol &symbol) {
-  if (symbol.type != STT_OBJECT || symbol.size == 0) return false;
+  if (symbol.type != STT_OBJECT || symbol.size == 0 || symbol.name.ends_with(".kd")) return false;
+  if (symbol.binding != STB_LOCAL) return true;
   const auto &sections = object.elf().sections();
   const auto section = std::ranges::find(sections, symbol.section, &codeobj::Section::index);
   return section != sections.end() && (section->flags & SHF_WRITE) != 0;

@@ -342,7 +342,8 @@ unsigned runReach() {
   return runChase();
 }
 
-/// The second array is written by the host: copies of HIP 6 and 7 are kernels, whose arguments, pointers, stay in memory.
+/// The second array is written by the host: copies of HIP 6 and 7 are kernels, whose arguments,
+/// pointers, stay in memory.
 unsigned runApart() {
   const auto v = numbers(256, 0xffff);
   int *a = device(v), *b = nullptr, *out = device<int>(256);
@@ -391,6 +392,7 @@ unsigned runLoad() {
       CHECK(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
       std::vector<float> v(n, 0.25f * static_cast<float>(t + 1));
       float *a = device(v), *c = device<float>(n);
+      CHECK(hipStreamSynchronize(nullptr)); // this stream does not wait for it
       for (int i = 0; i < 12; ++i) add<<<n / 256, 256, 0, stream>>>(a, c, c, n);
       CHECK(hipStreamSynchronize(stream));
       hashes[t] = hashOf(c, n);
