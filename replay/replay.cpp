@@ -11,8 +11,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <fmt/format.h>
 
@@ -242,8 +244,10 @@ fade_replay_2(const fade::replay::Options *options) {
     // Never destroyed: observers may look at its memory until the process is gone.
     static auto *session = new fade::replay::Session(*options);
     const int code = session->run();
-    std::fflush(stdout);
-    return code;
+    if (std::fflush(stdout) == 0) return code;
+    fade::replay::complain(
+        fmt::format("replay: the result cannot be written: {}", std::strerror(errno)));
+    return fade::replay::kCannotRun;
   } catch (const std::exception &e) {
     fade::replay::complain(fmt::format("replay: {}", e.what()));
     return fade::replay::kCannotRun;

@@ -7,6 +7,7 @@
 #include "replay/summary.h"
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -201,6 +202,7 @@ int main(int argc, char **argv) {
   setenv("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1", 1);
   setenv("HSA_MAX_VA_ALIGN", "0", 1);
   const int code = run(options, only_reserve, argv);
-  std::fflush(nullptr);
-  return code;
+  if (std::fflush(stdout) == 0) return code;
+  complain(fmt::format("replay: the result cannot be written: {}", std::strerror(errno)));
+  return kCannotRun;
 }

@@ -409,6 +409,13 @@ class Tests(fade.Test):
             self.assertIn("memory 1", found.stderr)
             fade.shutil.rmtree(self.captures)
 
+    def test_a_result_that_cannot_be_written_is_no_success(self):
+        path = self.captured("add", size="1000")
+        for on in ("software", "gpu"):
+            result = self.bare(["sh", "-c", '"$0" "$@" >/dev/full', fade.PROBE, "replay", path, "--check", "--on", on])
+            self.assertEqual(result.code, 2, result.stderr)
+            self.assertRegex(result.stderr, r"fadeprobe: replay: the result cannot be written: No space left on device\n$")
+
     def test_a_damaged_capture_is_one_line_for_every_command(self):
         path = self.captured("add", size="1000")
         with open(os.path.join(path, "pages.zst"), "ab") as file:
