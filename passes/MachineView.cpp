@@ -2,6 +2,9 @@
 
 #include "Compat.h"
 
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/MemorySSA.h"
@@ -9,7 +12,9 @@
 #include "llvm/Analysis/UniformityAnalysis.h"
 #endif
 #include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/GetElementPtrTypeIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Passes/PassBuilder.h"
 
@@ -111,6 +116,136 @@ std::vector<AccessHistory::Gone> AccessHistory::gone(const std::vector<Access> &
     out.push_back(gone);
   }
   return out;
+}
+
+namespace {
+
+// Dwords of global memory that the machine could load or store together with others.
+struct Neighbour {
+  std::size_t access = 0; // its number
+  int64_t offset = 0;     // from the base
+  uint64_t size = 0;
+};
+
+constexpr uint64_t kWidest = 16; // bytes of a lane
+
+bool isMergeable(const Access &access) {
+  const fade_site &site = access.site;
+  if (access.form != AddressForm::pointer || access.displacement != 0 ||
+      site.space != FADE_SPACE_GLOBAL || site.size % 4 != 0 || site.size >= kWidest)
+    return false;
+  if ((site.flags & ~(FADE_SITE_READS | FADE_SITE_WRITES)) != 0) return false;
+  if (const auto *load = dyn_cast<LoadInst>(access.instruction))
+    return load->getAlign() >= Align(4);
+  if (const auto *store = dyn_cast<StoreInst>(access.instruction))
+    return store->getAlign() >= Align(4);
+  return false;
+}
+
+// What an address has besides a constant: a pointer, and numbers times a distance.
+using Base = std::pair<const Value *, std::vector<std::pair<const Value *, uint64_t>>>;
+
+Base baseOf(const Value *pointer, int64_t &offset, const DataLayout &layout) {
+  APInt constant(layout.getIndexTypeSizeInBits(pointer->getType()), 0);
+  Base base{pointer->stripAndAccumulateConstantOffsets(layout, constant, true), {}};
+  offset = constant.getSExtValue();
+  const auto *gep = dyn_cast<GEPOperator>(base.first);
+  if (!gep || !gep->getSourceElementType()->isSized()) return base;
+  int64_t more = 0;
+  for (auto at = gep_type_begin(gep), end = gep_type_end(gep); at != end; ++at) {
+    const Value *index = at.getOperand();
+    const auto *number = dyn_cast<ConstantInt>(index);
+    if (StructType *type = at.getStructTypeOrNull()) {
+      if (!number) return base;
+      more += static_cast<int64_t>(
+          layout.getStructLayout(type)->getElementOffset(number->getZExtValue()));
+      continue;
+    }
+    const uint64_t distance = layout.getTypeAllocSize(at.getIndexedType()).getKnownMinValue();
+    if (number)
+      more += number->getSExtValue() * static_cast<int64_t>(distance);
+    else
+      base.second.emplace_back(index, distance);
+  }
+  base.first = gep->getPointerOperand();
+  offset += more;
+  return base;
+}
+
+// Whether accesses before the instruction must stay apart from those behind it.
+bool isBarrier(const Instruction &instruction, bool is_store) {
+  return instruction.mayWriteToMemory() || (is_store && instruction.mayReadFromMemory());
+}
+
+// Pairs of neighbours, then pairs of pairs, as the machine does it.
+void merge(std::vector<Neighbour> list, std::vector<Access> &accesses,
+           std::vector<AccessHistory::Gone> &gone, std::vector<bool> &is_gone) {
+  llvm::sort(list, [](const Neighbour &a, const Neighbour &b) { return a.offset < b.offset; });
+  for (bool has_changed = true; has_changed;) {
+    has_changed = false;
+    std::vector<Neighbour> next;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      next.push_back(list[i]);
+      if (i + 1 == list.size()) break;
+      const Neighbour &other = list[i + 1];
+      const bool is_next = list[i].offset + static_cast<int64_t>(list[i].size) == other.offset;
+      if (!is_next || list[i].size + other.size > kWidest) continue;
+      next.back().size += other.size;
+      Access &whole = accesses[list[i].access];
+      whole.site.size = static_cast<uint32_t>(next.back().size);
+      const Access &part = accesses[other.access];
+      // What the other one had taken in goes with it.
+      for (AccessHistory::Gone &one : gone)
+        if (one.by == part.instruction) one.by = whole.instruction;
+      gone.push_back({part.site, part.instruction->getDebugLoc().get(), whole.instruction});
+      is_gone[other.access] = true;
+      has_changed = true;
+      ++i;
+    }
+    list = std::move(next);
+  }
+}
+
+} // namespace
+
+void mergeSameBase(std::vector<Access> &accesses, std::vector<AccessHistory::Gone> &gone) {
+  DenseMap<const Instruction *, std::size_t> number;
+  SetVector<const BasicBlock *> blocks; // in their order
+  for (std::size_t i = 0; i < accesses.size(); ++i)
+    if (isMergeable(accesses[i])) {
+      number[accesses[i].instruction] = i;
+      blocks.insert(accesses[i].instruction->getParent());
+    }
+  std::vector<bool> is_gone(accesses.size());
+  for (const BasicBlock *block : blocks) {
+    for (const bool is_store : {false, true}) {
+      std::vector<std::pair<Base, std::vector<Neighbour>>> open;
+      const auto close = [&] {
+        for (auto &[base, list] : open) merge(std::move(list), accesses, gone, is_gone);
+        open.clear();
+      };
+      for (const Instruction &instruction : *block) {
+        const auto at = number.find(&instruction);
+        const bool is_own = at != number.end() && isa<StoreInst>(instruction) == is_store;
+        if (!is_own) {
+          if (isBarrier(instruction, is_store)) close();
+          continue;
+        }
+        const Access &access = accesses[at->second];
+        int64_t offset = 0;
+        const Base base =
+            baseOf(access.pointer, offset, block->getParent()->getParent()->getDataLayout());
+        auto group = llvm::find_if(open, [&](const auto &known) { return known.first == base; });
+        if (group == open.end()) group = open.insert(open.end(), {base, {}});
+        group->second.push_back({at->second, offset, access.site.size});
+      }
+      close();
+    }
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < accesses.size(); ++i)
+    if (!is_gone[i]) accesses[kept++] = accesses[i];
+  accesses.resize(kept);
 }
 
 #if LLVM_VERSION_MAJOR >= 17

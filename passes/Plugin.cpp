@@ -40,7 +40,8 @@ void registerPass(PassBuilder &builder) {
         return parsePass(name, passes);
       });
   const auto add = [&builder](ModulePassManager &passes, OptimizationLevel level) {
-    passes.addPass(fade::FadePass(fade::machinePasses(builder, level.getSpeedupLevel())));
+    passes.addPass(fade::FadePass(fade::machinePasses(builder, level.getSpeedupLevel()),
+                                  level.getSpeedupLevel() == 1));
   };
   builder.registerOptimizerLastEPCallback([add](ModulePassManager &passes, OptimizationLevel level
 #if LLVM_VERSION_MAJOR >= 20

@@ -178,7 +178,7 @@ std::string terminalSummary(const RunLog &log, const Terminal &terminal) {
     // On the same line if it has room for a name that says something.
     const std::string &name = log.kernels[finding.kernel].name;
     const bool has_room = head.size() + std::min(name.size(), kLeastName) <= columns;
-    out += paint("33", head) + (has_room ? "" : "\n   ") +
+    out += paint("33", has_room ? head : head.substr(0, head.size() - 1) + "\n   ") +
            shortKernelName(name, has_room ? columns - head.size() : columns - 3) + '\n';
     for (const std::string &line : {placesOf(finding), costOf(finding)})
       out += paragraph(line, columns);

@@ -6,6 +6,10 @@
 ; RUN: %objcopy --dump-section .fade.sites=%t.sites %t.o && %dump-sites %t.sites | FileCheck %s
 ; RUN: env 'FADE_INSTRUMENT=accesses;unmerged' %opt -mcpu=gfx90a '-passes=default<O2>' %s -o %t2.bc && %llc -mcpu=gfx90a -filetype=obj %t2.bc -o %t2.o
 ; RUN: %objcopy --dump-section .fade.sites=%t2.sites %t2.o && %dump-sites %t2.sites | FileCheck %s --check-prefix=WRITTEN
+; At -O1 nothing is merged before instruction selection, and what has the same base is merged behind it.
+; RUN: env FADE_INSTRUMENT=accesses %opt -mcpu=gfx90a '-passes=default<O1>' %s -o %t1.bc && %llc -O1 -mcpu=gfx90a -filetype=obj %t1.bc -o %t1.o
+; RUN: %objcopy --dump-section .fade.sites=%t1.sites %t1.o && %dump-sites %t1.sites | FileCheck %s --check-prefix=LATE
+; RUN: env FADE_INSTRUMENT=off %opt -mcpu=gfx90a '-passes=default<O1>' %s -o %t3.bc && %llc -O1 -mcpu=gfx90a %t3.bc -o - | FileCheck %s --check-prefix=CODE
 
 target datalayout = "e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-p7:160:256:256:32-p8:128:128-p9:192:256:256:32-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9"
 target triple = "amdgcn-amd-amdhsa"
@@ -17,6 +21,13 @@ target triple = "amdgcn-amd-amdhsa"
 ; CHECK: site 0 load global 16 reads at
 ; CHECK-NEXT: site 1 store global 4 writes at
 ; CHECK-NEXT: site 2 load global {{[48]}} reads,gone {{.*}} done by 0
+; LATE: site 0 load global 16 reads at
+; LATE-NEXT: site 1 store global 4 writes at
+; LATE-NEXT: site 2 load global 4 reads,gone {{.*}} done by 0
+; CODE: structs:
+; CODE: global_load_dwordx4
+; CODE-NOT: global_load
+; CODE: s_endpgm
 ; WRITTEN-NOT: load global 16
 ; WRITTEN: site 0 load global {{[48]}} reads at
 define amdgpu_kernel void @structs(ptr addrspace(1) noalias %in, ptr addrspace(1) noalias %out) {
@@ -56,6 +67,26 @@ define amdgpu_kernel void @uniform(ptr addrspace(1) noalias %in, ptr addrspace(1
   %a = load float, ptr addrspace(1) %in, align 4
   %q = getelementptr float, ptr addrspace(1) %out, i64 %i
   store float %a, ptr addrspace(1) %q, align 4
+  ret void
+}
+
+; A store between them, which may go to the same place, keeps loads apart.
+; LATE: load global 4 reads at
+; LATE-NEXT: store global 4 writes at
+; LATE-NEXT: load global 4 reads at
+; LATE-NOT: done by
+define amdgpu_kernel void @between(ptr addrspace(1) %in, ptr addrspace(1) %out) {
+  %t = call i32 @llvm.amdgcn.workitem.id.x()
+  %i = zext i32 %t to i64
+  %p = getelementptr [4 x float], ptr addrspace(1) %in, i64 %i
+  %p1 = getelementptr [4 x float], ptr addrspace(1) %in, i64 %i, i64 1
+  %q = getelementptr float, ptr addrspace(1) %out, i64 %i
+  %a = load float, ptr addrspace(1) %p, align 16
+  store float %a, ptr addrspace(1) %q, align 4
+  %b = load float, ptr addrspace(1) %p1, align 4
+  %ab = fsub float %a, %b
+  %q1 = getelementptr float, ptr addrspace(1) %q, i64 64
+  store float %ab, ptr addrspace(1) %q1, align 4
   ret void
 }
 

@@ -89,10 +89,6 @@ const std::map<std::string, Difference> kKnown = {
     {"constant_copies", Difference::merged_copies},
 };
 
-// At -O1 nothing merges before instruction selection, which then merges loads and stores with
-// constant distances by itself.
-const std::set<std::string> kMergedLateAtO1 = {"vectors", "spmv", "nested_calls"};
-
 ByLine withoutLines(const ByLine &account) {
   ByLine out;
   for (const auto &[key, sum] : account) {
@@ -138,10 +134,6 @@ TEST_P(MachineView, LinesAndConflictsOfEachLineAreTheMachines) {
   const Recorded recorded = session.runTwin(c.launch, arguments);
   ByLine machine = judge(observed.executions, data, model);
   ByLine twin = judge(recorded.executions, data, model);
-  if (level == "O1" && kMergedLateAtO1.contains(kernel)) {
-    EXPECT_NE(machine, twin) << "there is no difference any more: take it off the list";
-    return;
-  }
   if (const auto known = kKnown.find(kernel); known != kKnown.end()) {
     switch (known->second) {
     case Difference::other_line: machine = withoutLines(machine), twin = withoutLines(twin); break;
