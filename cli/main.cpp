@@ -9,6 +9,7 @@
 #include "mcp/command.h"
 #include "optimize/command.h"
 #include "profile/command.h"
+#include "profile/peaks.h"
 #include "report/command.h"
 #include "run.h"
 #include "trace/command.h"
@@ -28,7 +29,8 @@ public:
     if (app->get_parent()) return Formatter::make_usage(app, name);
     return "usage: fadeprobe [options] -- application [arguments]\n"
            "       fadeprobe "
-           "trace|profile|control|log|check|capture|captures|import|replay|optimize|analyze|report|"
+           "trace|profile|peaks|control|log|check|capture|captures|import|replay|optimize|analyze|"
+           "report|"
            "diff|"
            "inspect|"
            "doctor|mcp|"
@@ -105,6 +107,8 @@ int main(int argc, char **argv) {
   CLI::App *control_command = fade::cli::addControlCommand(app, control);
   fade::cli::ProfileOptions profile;
   CLI::App *profile_command = fade::cli::addProfileCommand(app, profile);
+  fade::cli::PeaksOptions peaks;
+  CLI::App *peaks_command = fade::cli::addPeaksCommand(app, peaks);
   fade::cli::LogOptions log;
   CLI::App *log_command = fade::cli::addLogCommand(app, log);
   fade::cli::AnalyzeOptions analyze;
@@ -165,6 +169,7 @@ int main(int argc, char **argv) {
   if (trace_command->parsed()) return fade::cli::runTrace(trace, application);
   if (control_command->parsed()) return fade::cli::runControl(control);
   if (profile_command->parsed()) return fade::cli::runProfile(profile, application);
+  if (peaks_command->parsed()) return fade::cli::runPeaks(peaks);
   if (log_command->parsed()) return fade::cli::runLog(log);
   if (analyze_command->parsed()) return fade::cli::runAnalyze(analyze);
   if (diff_command->parsed()) return fade::cli::runDiff(diff, application);

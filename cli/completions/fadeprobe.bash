@@ -8,7 +8,7 @@ _fadeprobe() {
         if ((i + 1 == COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -f -- "$cur"); else
           mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi
         return ;;
-      trace | profile | control | log | check | capture | captures | import | replay | optimize | mcp | analyze | report | diff | inspect | doctor | flags | cc | triton) command=${COMP_WORDS[i]} ;;
+      trace | profile | peaks | control | log | check | capture | captures | import | replay | optimize | mcp | analyze | report | diff | inspect | doctor | flags | cc | triton) command=${COMP_WORDS[i]} ;;
     esac
   done
   case $prev in
@@ -37,7 +37,8 @@ _fadeprobe() {
   local words
   case $command in
     trace) words="--output --format --append --api --api-log --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
-    profile) words="--output --events --rows --counts --no-counts --kernels --dispatches --api --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
+    profile) words="--output --events --thread-trace --peaks --rows --counts --no-counts --kernels --dispatches --api --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
+    peaks) words="--output --gpu --help" ;;
     control) words="start stop flush status --help" ;;
     log) words="--output --format --append --graphs --operators --callstack --dot --rows --help" ;;
     check) words="--code --checks --json --report --error-exitcode --max --suppress --kernels --dispatches --seed --workgroups --gpu --help --" ;;
@@ -56,7 +57,7 @@ _fadeprobe() {
     cc) words="--instrument --help --" ;;
     triton) words="--triton-cache --instrumented-code --instrument --llvm $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
         --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --" ;;
-    *) words="trace profile control log check capture captures import replay optimize mcp analyze report diff inspect doctor flags cc triton $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
+    *) words="trace profile peaks control log check capture captures import replay optimize mcp analyze report diff inspect doctor flags cc triton $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
         --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else

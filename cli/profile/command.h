@@ -15,7 +15,9 @@ namespace fade::cli {
 struct ProfileOptions {
   RunOptions run;
   std::string directory = "profile";
-  std::string events; ///< of an application that has run already
+  std::string events;       ///< of an application that has run already
+  std::string thread_trace; ///< folder of rocprofv3
+  std::string peaks;        ///< file; empty: the usual one, if it is there
   std::size_t rows = 15;
   bool counts = true; ///< what kernels do is counted, too
 };

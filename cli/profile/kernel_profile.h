@@ -47,9 +47,17 @@ struct KernelRegisters {
   uint32_t spilled_vgprs = 0, spilled_sgprs = 0;
 };
 
+/// Waves there are from a moment on.
+struct WavesAt {
+  double time = 0; ///< ns of the model, or cycles of a trace
+  int64_t waves = 0;
+};
+
 struct KernelProfile {
   std::string name, symbol, target;
-  bool is_counted = false; ///< else nothing is known but how long it took
+  bool is_counted = false;              ///< else nothing is known but how long it took
+  bool is_traced = false;               ///< times of instructions were measured by a thread trace
+  std::vector<WavesAt> waves_over_time; ///< of a trace
   uint32_t wave_size = 64;
   uint64_t dispatches = 0, workgroups = 0, waves = 0;
   uint32_t workgroup_items = 0; ///< the largest

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 
 namespace fade::profile {
 namespace {
@@ -114,6 +115,34 @@ std::string textOf(const Profile &profile, std::size_t rows) {
   }
   if (profile.kernels.size() > rows)
     text += fmt::format("... and {} more\n", profile.kernels.size() - rows);
+  return text;
+}
+
+std::string tracedText(const Profile &profile, std::size_t rows) {
+  std::string text;
+  for (const ProfiledKernel &k : profile.kernels) {
+    const auto &code = k.counts.instructions;
+    std::vector<std::pair<double, std::size_t>> order;
+    double all = 0;
+    for (std::size_t i = 0; i < code.size(); ++i) {
+      const InstructionTime &t = k.time.instructions[i];
+      const double cycles = static_cast<double>(code[i].executions) * (t.issue + t.waits);
+      all += cycles;
+      if (cycles > 0) order.emplace_back(cycles, i);
+    }
+    std::ranges::sort(order, std::greater<>());
+    text += fmt::format("{}{}: {}\n  {:>7}{:>12}{:>10}  {:<40}{}\n", text.empty() ? "" : "\n",
+                        cli::shortened(cli::printable(k.counts.name), 50), k.verdict.reason, "time",
+                        "executions", "stalled", "instruction", "waits for");
+    for (std::size_t i = 0; i < std::min(rows, order.size()); ++i) {
+      const ProfiledInstruction &one = code[order[i].second];
+      const InstructionTime &t = k.time.instructions[order[i].second];
+      text += fmt::format("  {:>5.1f} %{:>12}{:>10.0f}  {:<40}{}\n", 100 * order[i].first / all,
+                          one.executions, t.waits, cli::shortened(cli::printable(one.text), 39),
+                          t.waits_for ? cli::shortened(cli::printable(code[*t.waits_for].text), 30)
+                                      : "");
+    }
+  }
   return text;
 }
 

@@ -51,6 +51,12 @@ void addCriticality(const ProgramDag &program, const DagSummary &summary, Profil
 /// For people: the kernels, their time, class and what to try first.
 std::string textOf(const Profile &profile, std::size_t rows);
 
+/// The same of a thread trace: instructions at which waves spent their time.
+std::string tracedText(const Profile &profile, std::size_t rows);
+
+/// For the page "Profile" of the report; null if nothing was counted.
+report::Json pageOf(const Profile &profile);
+
 /// roofline.json, analysis.json and profile.json: JSON lines (docs/formats.md).
 Status writeFiles(const Profile &profile, const std::string &directory);
 

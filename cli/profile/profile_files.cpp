@@ -60,7 +60,8 @@ Json ceilingsOf(const GpuModel &gpu) {
 /// Head of each file.
 Json headOf(const char *type, const Profile &profile) {
   Json gpus = Json::array();
-  for (const auto &[target, gpu] : profile.gpus)
+  for (const auto &[target, gpu] : profile.gpus) {
+    if (target.empty()) continue; // a trace does not say on which GPU
     gpus.push_back({{"target", target},
                     {"card", gpu.card},
                     {"rates", gpu.is_measured   ? "measured"
@@ -70,6 +71,7 @@ Json headOf(const char *type, const Profile &profile) {
                     {"clock_hz", gpu.clock_hz},
                     {"launch_ns", gpu.launch_ns},
                     {"ceilings", ceilingsOf(gpu)}});
+  }
   return {{"type", type},
           {"version", kVersion},
           {"command", profile.command},
@@ -83,7 +85,8 @@ Json nameFields(const char *type, const ProfiledKernel &k) {
           {"kernel", k.counts.name},
           {"symbol", k.counts.symbol},
           {"target", k.counts.target},
-          {"counted", k.counts.is_counted}};
+          {"counted", k.counts.is_counted},
+          {"traced", k.counts.is_traced}};
 }
 
 /// Which roof a kernel is under: of the type of most of its operations.
@@ -268,7 +271,16 @@ Json linesOf(const ProfiledKernel &k) {
   return out;
 }
 
-Json metricsOf(const ProfiledKernel &k) {
+Json wavesOf(const ProfiledKernel &k, const GpuModel &gpu) {
+  if (!k.counts.is_counted && !k.counts.is_traced) return {};
+  Json moments = Json::array();
+  for (const WavesAt &at :
+       k.counts.is_traced ? k.counts.waves_over_time : wavesOverTime(k.counts, gpu, k.time))
+    moments.push_back({at.time, at.waves});
+  return {{"unit", k.counts.is_traced ? "cycles" : "ns"}, {"moments", moments}};
+}
+
+Json metricsOf(const ProfiledKernel &k, const GpuModel &gpu) {
   const KernelProfile &c = k.counts;
   Json registers;
   if (c.registers)
@@ -290,6 +302,7 @@ Json metricsOf(const ProfiledKernel &k) {
           {"lds_conflicts", c.lds_conflicts},
           {"l1_requests", c.l1_requests},
           {"occupancy", occupancyOf(k.time.occupancy)},
+          {"waves_over_time", wavesOf(k, gpu)},
           {"utilization", utilizationOf(k.time)},
           {"wave_ns", k.time.wave_ns},
           {"waiting_ns", k.time.waiting_ns}};
@@ -324,6 +337,25 @@ private:
 
 } // namespace
 
+report::Json pageOf(const Profile &profile) {
+  constexpr std::size_t most = 4000; // instructions of a kernel on a page
+  const auto is_counted = [](const ProfiledKernel &k) {
+    return k.counts.is_counted || k.counts.is_traced;
+  };
+  if (std::ranges::none_of(profile.kernels, is_counted)) return {};
+  Json page = headOf("profile", profile);
+  page["kernels"] = Json::array();
+  for (const ProfiledKernel &k : profile.kernels) {
+    Json one = nameFields("kernel", k);
+    one["metrics"] = metricsOf(k, profile.gpuOf(k));
+    one["roofline"] = rooflineOf(k, profile.gpuOf(k));
+    one["classification"] = classOf(k);
+    one["instructions"] = k.counts.instructions.size() <= most ? instructionsOf(k) : Json::array();
+    page["kernels"].push_back(std::move(one));
+  }
+  return page;
+}
+
 Status writeFiles(const Profile &profile, const std::string &directory) {
   File roofline(directory + "/roofline.json"), analysis(directory + "/analysis.json"),
       whole(directory + "/profile.json");
@@ -345,7 +377,7 @@ Status writeFiles(const Profile &profile, const std::string &directory) {
     line.update(verdict);
     analysis.line(line);
     line = nameFields("kernel", k);
-    line["metrics"] = metricsOf(k);
+    line["metrics"] = metricsOf(k, gpu);
     line["roofline"] = coordinates;
     line["criticality"] = criticalityOf(k);
     line["classification"] = verdict;

@@ -56,6 +56,22 @@ Limit ModelTime::longest() const {
   return static_cast<Limit>(std::max_element(ns.begin(), ns.end()) - ns.begin());
 }
 
+std::vector<WavesAt> wavesOverTime(const KernelProfile &kernel, const GpuModel &gpu,
+                                   const ModelTime &time) {
+  const double dispatches = std::max<double>(static_cast<double>(kernel.dispatches), 1);
+  const double waves = static_cast<double>(kernel.waves) / dispatches;
+  const ModelOccupancy &o = time.occupancy;
+  const double room = o.units * gpu.simds * o.possible;
+  std::vector<WavesAt> all;
+  all.push_back({0, static_cast<int64_t>(std::min(waves, room))});
+  // The last round has what is left.
+  if (o.rounds > 1)
+    all.push_back({time.busy() * (o.rounds - 1) / o.rounds,
+                   static_cast<int64_t>(waves - room * (o.rounds - 1))});
+  all.push_back({time.busy(), 0});
+  return all;
+}
+
 ModelTime modelTime(const KernelProfile &kernel, const GpuModel &gpu) {
   ModelTime time;
   time.launch_ns = gpu.launch_ns;

@@ -40,6 +40,10 @@ struct ModelTime {
   double total() const { return busy() + launch_ns; }
 };
 
+/// Waves on the GPU from the beginning of a dispatch to its end, by the model.
+std::vector<WavesAt> wavesOverTime(const KernelProfile &kernel, const GpuModel &gpu,
+                                   const ModelTime &time);
+
 ModelTime modelTime(const KernelProfile &kernel, const GpuModel &gpu);
 
 } // namespace fade::profile

@@ -357,6 +357,7 @@ Json pageData(RunLog &log, const PageOptions &options) {
   data["costs"] = costList(findings);
   data["errors"] = errorList(log, sources);
   data["checked_dispatches"] = log.checked_dispatches;
+  data["profile"] = options.profile;
   data["files"] = sources.json();
   Json &skipped = data["skipped"] = Json::array();
   for (const Skipped &one : log.skipped)

@@ -15,6 +15,7 @@ struct PageOptions {
   std::vector<std::string> code;              ///< files with the kernels' machine code
   const host_trace::TraceLog *host = nullptr; ///< the application's side, if it was recorded
   std::string end = {};                       ///< how it ended, if not well: "by SIGSEGV"
+  Json profile = {}; ///< what keeps kernels from being faster, if they were counted
 };
 
 /// The data that the page shows.

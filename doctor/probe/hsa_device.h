@@ -155,8 +155,8 @@ private:
   std::vector<Device> devices_;
 };
 
-/// A code object that was built into this program: of kernels.cl ("probe") or fade_kernels.cl
-/// ("fade"). Empty if there is none for the processor.
+/// A code object that was built into this program: of kernels.cl ("probe"), fade_kernels.cl
+/// ("fade") or peaks.cl ("peaks"). Empty if there is none for the processor.
 std::span<const uint8_t> codeFor(std::string_view kind, std::string_view processor);
 
 /// Says it and ends the process: for errors that arrive on threads of the runtime.

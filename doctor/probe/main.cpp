@@ -45,6 +45,16 @@ int fadeKernel() {
   return 1;
 }
 
+int peaks(bool only_tried) {
+  try {
+    endWith("passed", measurePeaks(only_tried));
+  } catch (const Skipped &why) {
+    endWith("skipped", why.what());
+  } catch (const std::exception &why) {
+    endWith("failed", why.what());
+  }
+}
+
 } // namespace fade::probe
 
 int main(int argc, char **argv) {
@@ -55,6 +65,8 @@ int main(int argc, char **argv) {
     return argc == 1 ? 0 : 2;
   }
   if (std::strcmp(argv[1], "fade-kernel") == 0) return fadeKernel();
+  for (const char *word : {"peaks", "try-peaks"})
+    if (std::strcmp(argv[1], word) == 0) return peaks(std::strcmp(word, "try-peaks") == 0);
   for (const Stage &stage : stages())
     if (stage.name == argv[1]) {
       try {

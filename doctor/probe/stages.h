@@ -23,6 +23,9 @@ std::span<const Stage> stages();
 /// written to stdout, as "place NAME ADDRESS".
 std::string runFadeKernel();
 
+/// For fadeprobe peaks; `only_tried`: as little work as possible, to see that it works.
+std::string measurePeaks(bool only_tried);
+
 // Those that need HIP and the libraries above it (hip_stages.cpp).
 std::string tryGraphs();
 std::string tryRocblas();

@@ -7,7 +7,7 @@ import unittest
 import fade
 from fade import GPU, LANES, PROBE, program
 
-FILES = ["analysis.json", "dag.json", "profile.json", "roofline.json"]
+FILES = ["analysis.json", "dag.json", "profile.json", "report.html", "roofline.json"]
 
 
 class Tests(fade.Test):
@@ -87,7 +87,7 @@ class Tests(fade.Test):
                 kernels.setdefault(line["kernel"].split("(")[0], {})[name] = line
         for kernel in kernels.values():
             whole = kernel["profile"]
-            same = {key: whole[key] for key in ("kernel", "symbol", "target", "counted")}
+            same = {key: whole[key] for key in ("kernel", "symbol", "target", "counted", "traced")}
             self.assertEqual(kernel["roofline"], {**same, **whole["roofline"]})
             self.assertEqual(kernel["analysis"], {**same, "time": whole["roofline"]["time"], **whole["classification"]})
             self.check_instructions(whole)
@@ -217,8 +217,104 @@ class Tests(fade.Test):
         # The value is there before the kernel that writes it has ended: then root is what was waited for.
         self.assertTrue({(write, wait, "event"), ("root", wait, "event")} & set(edges), edges)
 
+    def thread_trace(self):
+        """A folder as rocprofv3 --att leaves it: a load, a wait for it, and two waves. Returns its files."""
+        code = [["; _Z5scalePfi", 0, 1, "scale(float*, int)", 1, 4096, 0, 0, 0, 0],
+                ["global_load_dword v1, v[2:3], off", 0, 2, "/src/a.hip:7", 1, 4096, 10, 40, 0, 10],
+                ["s_waitcnt vmcnt(0)", 0, 3, "/src/a.hip:7 -> /src/a.hip:30", 1, 4104, 10, 6000, 5900, 0],
+                ["v_add_f32_e32 v1, v1, v1", 0, 4, "/src/a.hip:8", 1, 4108, 10, 50, 10, 0],
+                ["s_endpgm", 0, 5, "", 1, 4112, 2, 2, 0, 0]]
+        return {"code.json": {"code": code, "version": "3.0.0", "header": "ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle"},
+                "filenames.json": {"gfxip": 9, "version": "3.0.0", "wave_filenames": {"0": {"0": {"0": {"0": ["se0_sm0_sl0_wv0.json", 0, 700]}}}}},
+                "se0_sm0_sl0_wv0.json": {"name": "SE0", "duration": 700, "wave": {"cu": 1, "begin": 0, "end": 700, "instructions": [], "waitcnt": [[3, [[2, 0]]]]}},
+                "occupancy.json": {"0": [[100, 1, 0, 0, 1, 1], [150, 1, 1, 0, 1, 1], [700, 1, 0, 0, 0, 1], [900, 1, 1, 0, 0, 1]],
+                                   "dispatches": {"0": "0 / 0x0", "1": "_Z5scalePfi"}, "version": "3.0.0"}}
+
+    def write_trace(self, folder, files):
+        os.makedirs(self.path(folder))
+        for name, contents in files.items():
+            with open(self.path(f"{folder}/{name}"), "w") as file:
+                file.write(contents if isinstance(contents, str) else json.dumps(contents))
+
+    def imported(self, folder):
+        result = self.bare([PROBE, "profile", "--thread-trace", self.path(folder), "-o", self.path("out")])
+        kernels = []
+        if result.code == 0:
+            with open(self.path("out/profile.json")) as file:
+                kernels = [json.loads(line) for line in file][1:]
+        return result, kernels
+
+    def test_a_thread_trace_is_shown_like_the_model(self):
+        self.write_trace("trace/ui_output_agent_1_dispatch_1", self.thread_trace())
+        result, (kernel,) = self.imported("trace")
+        self.assertEqual(result.stderr, "")
+        self.assertIn("waves waited 97 % of their time", result.stdout)
+        self.assertEqual((kernel["kernel"], kernel["symbol"], kernel["traced"], kernel["counted"]), ("scale(float*, int)", "_Z5scalePfi", True, False))
+        load, wait, add, _ = kernel["instructions"]
+        self.assertEqual((wait["file"], wait["line"], wait["executions"]), ("/src/a.hip", 7, 10))
+        self.assertEqual((wait["wait_cycles"], wait["waits_for"]), (590, load["address"]))
+        self.assertAlmostEqual(wait["time_share"], 6000 / 6102)
+        self.assertEqual([(x["line"], x["executions"]) for x in kernel["lines"]], [(7, 20), (8, 10), (0, 2)])
+        self.assertEqual(kernel["metrics"]["waves_over_time"], {"unit": "cycles", "moments": [[100, 1], [150, 2], [700, 1], [900, 0]]})
+        with open(self.path("out/report.html")) as page:
+            self.assertIn('"traced":true', page.read())
+
+    def test_thread_traces_that_make_no_sense(self):
+        good = self.thread_trace()
+        row = good["code.json"]["code"][1]
+        for number, (name, contents, wanted) in enumerate((
+                ("code.json", "{", "is not JSON, or was cut off"), ("code.json", "[]", "it is not a JSON object"), ("code.json", {"code": []}, "it has no 'code'"),
+                ("code.json", {"code": [row[:6]]}, "has not the ten columns"), ("code.json", {"code": [[*row[:6], -1, 0, 0, 0]]}, "'Hit' is not a whole number"),
+                ("code.json", {"code": [[*row[:7], "x", 0, 0]]}, "a number of cycles is no number"))):
+            self.write_trace(f"bad{number}", {**good, name: contents})
+            result, _ = self.imported(f"bad{number}")
+            self.assertEqual((result.code, len(result.stderr.splitlines())), (1, 1), result.stderr)
+            self.assertIn(wanted, result.stderr)
+        # Without waves or occupancy the rest is shown.
+        for number, (name, contents, wanted) in enumerate((
+                ("se0_sm0_sl0_wv0.json", "[1]", "it has no 'wave'"), ("se0_sm0_sl0_wv0.json", {"wave": {"waitcnt": [[3]]}}, "is not a pair"),
+                ("occupancy.json", {"0": [[1]]}, "has not the six columns"), ("occupancy.json", "x", "is not JSON"))):
+            self.write_trace(f"half{number}", {**good, name: contents})
+            result, kernels = self.imported(f"half{number}")
+            self.assertEqual((result.code, len(kernels), len(result.stderr.splitlines())), (0, 1, 1), result.stderr)
+            self.assertIn(wanted, result.stderr)
+        os.mkdir(self.path("empty"))
+        for folder, wanted in (("none", "is not a folder"), ("empty", "has no code.json")):
+            self.assertIn(wanted, self.imported(folder)[0].stderr)
+
+    def test_peaks_of_a_software_gpu_are_those_of_the_table(self):
+        result = self.bare([PROBE, "peaks", "--gpu", "gfx90a", "-o", self.path("peaks")])
+        self.assertEqual((result.code, len(result.stderr.splitlines())), (0, 1))
+        self.assertIn("nothing was measured", result.stderr)
+        self.assertRegex(result.stdout, r"gfx90a: AMD Instinct MI210\n +table *\n  memory +1.64 TB/s")
+        self.assertFalse(os.path.exists(self.path("peaks")))
+
+    @unittest.skipIf(fade.SUFFIX, "it needs nothing of HIP")
+    def test_the_kernels_of_peaks_run(self):
+        result = self.software_gpu([os.path.join(fade.LIB, "fade/fade-doctor-probe"), "try-peaks"], {"FADE_GPU": GPU})
+        self.assertEqual(result.code, 0, result.stdout + result.stderr)
+        names = [line.split()[2] for line in result.stdout.splitlines() if line.startswith(f"peak {GPU} ")]
+        self.assertEqual(names, ["card", "f32", "f16", "f64", "lds", "memory", "l2", "l1", "launch_ns"])
+        self.assertIn(f"verdict passed {GPU}", result.stdout)
+
+    def test_measured_peaks_take_the_place_of_the_table(self):
+        line = {"type": "peaks", "version": 1, "target": GPU, "card": "mine", "bytes": {"memory": 5e11}, "flops": {"f32": 1e13}, "launch_ns": 5000}
+        with open(self.path("peaks"), "w") as file:
+            file.write(json.dumps(line) + "\n")
+        kernels = self.profile([program("counted")], "--peaks", self.path("peaks"))
+        gpu, = self.head["gpus"]
+        self.assertEqual((gpu["card"], gpu["rates"], gpu["launch_ns"], gpu["ceilings"]["bytes"]["dram"]), ("mine", "measured", 5000, 5e11))
+        self.assertAlmostEqual(gpu["ceilings"]["vector_flops"]["f32"], 1e13, delta=1e6)
+        self.assertGreater(kernels["loop"]["roofline"]["time"]["dispatch_ns"], 5000)
+        for text, wanted in (("{", "line 1: it is not JSON"), ("[]", "it is not a JSON object"), ('{"type":"x"}', "it is no line of peaks"), ('{"type":"peaks","version":2}', "version"), ('{"type":"peaks","version":1}', "names no 'target'")):
+            with open(self.path("peaks"), "w") as file:
+                file.write(text)
+            result = self.bare([PROBE, "profile", "--peaks", self.path("peaks"), "-o", self.path("out"), "--", program("counted")])
+            self.assertEqual((result.code, result.stdout, len(result.said)), (2, "", 1), result.stderr)
+            self.assertIn(wanted, result.stderr)
+
     def test_mistakes(self):
-        for words, line in (([], "profile: give -- and an application, or --events FILE"), (["--events", self.path("x")], "x: No such file or directory")):
+        for words, line in (([], "profile: give -- and an application, or --events FILE, or --thread-trace DIR"), (["--events", self.path("x")], "x: No such file or directory")):
             result = self.bare([PROBE, "profile", "-o", self.path("out"), *words])
             self.assertNotEqual(result.code, 0)
             self.assertIn(line, result.stderr)

@@ -5,7 +5,7 @@
 const checked = data.errors !== null, onlyChecked = checked && !hasDispatches && !host;
 const inside = (hasDispatches || !host) && !onlyChecked;
 const panels = [
-  ["summary", "Summary", summaryPanel, !onlyChecked], ["errors", "Errors", () => errorsPanel(), checked], ["kernel", "Kernels", kernelPanel, inside && data.kernels.length > 0], ["findings", "Findings", findingsPanel, inside], ["source", "Source", sourcePanel, inside], ["lanes", "Lanes", lanesPanel, inside],
+  ["summary", "Summary", summaryPanel, !onlyChecked], ["errors", "Errors", () => errorsPanel(), checked], ["kernel", "Kernels", kernelPanel, inside && data.kernels.length > 0], ["profile", "Profile", () => profilePanel(), data.profile !== null], ["findings", "Findings", findingsPanel, inside], ["source", "Source", sourcePanel, inside], ["lanes", "Lanes", lanesPanel, inside],
   ["memory", "Memory", memoryPanel, inside], ["blocks", "Blocks", blocksPanel, inside], ["operators", "Operators", () => operatorsPanel(), host && host.operators.some(([name]) => name)],
   ["timeline", "Timeline", timelinePanel, !onlyChecked], ["handlers", "Handlers", handlersPanel, data.tables.length + data.texts.length > 0],
 ].filter(([, , , wanted]) => wanted).map(([id, name, build]) => ({id, name, build, built: false}));
