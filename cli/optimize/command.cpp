@@ -43,8 +43,10 @@ CLI::App *addOptimizeCommand(CLI::App &app, OptimizeOptions &options) {
                    "differences of floating-point numbers that do not count")
       ->type_name("ulp=N|rel=X");
   command
-      ->add_option("--worse", options.worse,
-                   "percent by which one of the counts may grow if the sum falls (default: 10)")
+      ->add_option(
+          "--worse", options.worse,
+          "percent of the sum by which one of the counts may grow if the sum falls (default: "
+          "10)")
       ->type_name("PERCENT")
       ->check(CLI::Range(0u, 1000u));
   command

@@ -20,7 +20,7 @@ struct OptimizeOptions {
   std::string output = "optimize";
   std::string tolerance;
   uint32_t attempts = 10;
-  uint32_t worse = 10; ///< percent by which a single count may grow
+  uint32_t worse = 10; ///< percent of the sum by which a single count may grow
   uint32_t seconds = 120;
   bool apply = false;
   bool launch_bounds = false; ///< no workgroup is larger than those of the captures

@@ -145,13 +145,14 @@ std::optional<Failure> OptimizeLoop::isNotBetter(const Version &version) const {
   const Costs &now = version.costs, &before = best_.costs;
   const std::string text = fmt::format("{}; before: {}", textOf(now), textOf(before));
   const auto isWorse = [&](uint64_t a, uint64_t b) {
-    return static_cast<double>(a) > static_cast<double>(b) * (1 + options_.worse / 100.0);
+    return static_cast<double>(a) >
+           static_cast<double>(b) + static_cast<double>(before.sum()) * options_.worse / 100.0;
   };
   if (isWorse(now.instructions, before.instructions) || isWorse(now.lines, before.lines) ||
       isWorse(now.conflicts, before.conflicts))
     return Failure{"costs", now.sum() < before.sum()
                                 ? fmt::format("{} (the sum is smaller, but one count grows by more "
-                                              "than {} %: --worse)",
+                                              "than {} % of it: --worse)",
                                               text, options_.worse)
                                 : text};
   if (static_cast<double>(now.sum()) > static_cast<double>(before.sum()) * (1 - kLeastGain))
@@ -223,8 +224,14 @@ void OptimizeLoop::attempt(uint32_t number) {
   best_ = std::move(version);
   accesses_ = trial_.accesses();
   ++accepted_;
-  (void)writeFile(options_.output + "/best.patch",
-                  patchOf(options_.source, original_, best_.source));
+  (void)writeFile(options_.output + "/best.patch", patchOf(nameInPatch(), original_, best_.source));
+}
+
+/// From here, if the source is somewhere below.
+std::string OptimizeLoop::nameInPatch() const {
+  std::error_code error;
+  const std::string near = fs::proximate(options_.source, error).string();
+  return error || near.empty() || near.starts_with("..") ? options_.source : near;
 }
 
 void OptimizeLoop::write(const Json &line) {

@@ -35,6 +35,7 @@ private:
                                Version &version);
   std::optional<Failure> isNotBetter(const Version &version) const;
   nlohmann::ordered_json request(uint32_t number) const;
+  std::string nameInPatch() const;
   void write(const nlohmann::ordered_json &line);
   bool finish();
 
