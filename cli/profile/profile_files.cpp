@@ -13,34 +13,34 @@ namespace fade::profile {
 namespace {
 
 using codeobj::NumberType;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 
-Json flopsOf(const Flops &f) {
+OrderedJson flopsOf(const Flops &f) {
   return {{"all", f.all()},     {"f64", f.f64},       {"f32", f.f32},
           {"f16", f.f16},       {"bf16", f.bf16},     {"f8", f.f8},
           {"packed", f.packed}, {"matrix", f.matrix}, {"matrix_integer", f.matrix_integer}};
 }
 
-Json bytesOf(const LevelBytes &b) {
+OrderedJson bytesOf(const LevelBytes &b) {
   return {
       {"accessed", b.accessed}, {"scalar", b.scalar}, {"lds", b.lds}, {"l1", b.l1}, {"l2", b.l2},
       {"dram", b.dram}};
 }
 
-Json timeFields(const ProfiledKernel &k) {
-  Json time = Json::object();
+OrderedJson timeFields(const ProfiledKernel &k) {
+  OrderedJson time = OrderedJson::object();
   const auto ns = k.dispatchNs();
-  time["dispatch_ns"] = ns ? Json(*ns) : Json();
+  time["dispatch_ns"] = ns ? OrderedJson(*ns) : OrderedJson();
   time["all_ns"] = k.allNs();
   time["is"] = !ns ? "unknown" : k.counts.measured_ns ? "measured" : "modeled";
   return time;
 }
 
 /// Peaks of a card: operations and bytes per second.
-Json ceilingsOf(const GpuModel &gpu) {
-  Json vectors = Json::object(), matrices = Json::object();
+OrderedJson ceilingsOf(const GpuModel &gpu) {
+  OrderedJson vectors = OrderedJson::object(), matrices = OrderedJson::object();
   for (const auto &[name, type] :
        {std::pair("f64", NumberType::F64), std::pair("f32", NumberType::F32),
         std::pair("f16", NumberType::F16), std::pair("bf16", NumberType::Bf16),
@@ -58,8 +58,8 @@ Json ceilingsOf(const GpuModel &gpu) {
 }
 
 /// Head of each file.
-Json headOf(const char *type, const Profile &profile) {
-  Json gpus = Json::array();
+OrderedJson headOf(const char *type, const Profile &profile) {
+  OrderedJson gpus = OrderedJson::array();
   for (const auto &[target, gpu] : profile.gpus) {
     if (target.empty()) continue; // a trace does not say on which GPU
     gpus.push_back({{"target", target},
@@ -80,7 +80,7 @@ Json headOf(const char *type, const Profile &profile) {
           {"kernels", profile.kernels.size()}};
 }
 
-Json nameFields(const char *type, const ProfiledKernel &k) {
+OrderedJson nameFields(const char *type, const ProfiledKernel &k) {
   return {{"type", type},
           {"kernel", k.counts.name},
           {"symbol", k.counts.symbol},
@@ -104,13 +104,13 @@ std::pair<const char *, double> roofOf(const ProfiledKernel &k, const GpuModel &
   return {name, by_matrix ? gpu.matrixPeak(type) : gpu.vectorPeak(type)};
 }
 
-Json rooflineOf(const ProfiledKernel &k, const GpuModel &gpu) {
+OrderedJson rooflineOf(const ProfiledKernel &k, const GpuModel &gpu) {
   const KernelProfile &c = k.counts;
   const auto flops = static_cast<double>(c.flops.all());
-  Json intensity = Json::object(), rates = Json::object();
+  OrderedJson intensity = OrderedJson::object(), rates = OrderedJson::object();
   for (const auto &[name, bytes] : {std::pair("lds", c.bytes.lds), std::pair("l1", c.bytes.l1),
                                     std::pair("l2", c.bytes.l2), std::pair("dram", c.bytes.dram)}) {
-    intensity[name] = bytes == 0 ? Json() : Json(flops / static_cast<double>(bytes));
+    intensity[name] = bytes == 0 ? OrderedJson() : OrderedJson(flops / static_cast<double>(bytes));
     rates[name] = k.perSecond(static_cast<double>(bytes));
   }
   const auto [type, roof] = roofOf(k, gpu);
@@ -127,19 +127,19 @@ Json rooflineOf(const ProfiledKernel &k, const GpuModel &gpu) {
           {"time", timeFields(k)}};
 }
 
-Json classOf(const ProfiledKernel &k) {
-  Json evidence = Json::array();
+OrderedJson classOf(const ProfiledKernel &k) {
+  OrderedJson evidence = OrderedJson::array();
   for (const Evidence &e : k.verdict.evidence)
     evidence.push_back({{"name", e.name}, {"value", e.value}, {"unit", e.unit}});
   return {{"class", nameOf(k.verdict.kind)},
-          {"limit", k.counts.is_counted ? Json(nameOf(k.verdict.limit)) : Json()},
+          {"limit", k.counts.is_counted ? OrderedJson(nameOf(k.verdict.limit)) : OrderedJson()},
           {"reason", k.verdict.reason},
           {"next", {{"class", nameOf(k.verdict.next)}, {"nearness", k.verdict.nearness}}},
           {"try_first", k.verdict.advice},
           {"evidence", evidence}};
 }
 
-Json occupancyOf(const ModelOccupancy &o) {
+OrderedJson occupancyOf(const ModelOccupancy &o) {
   return {{"waves_per_simd", o.resident},
           {"possible", o.possible},
           {"most", o.most},
@@ -149,18 +149,18 @@ Json occupancyOf(const ModelOccupancy &o) {
 }
 
 /// Of the modeled time, how long each unit has something to do.
-Json utilizationOf(const ModelTime &time) {
-  Json out = Json::object();
+OrderedJson utilizationOf(const ModelTime &time) {
+  OrderedJson out = OrderedJson::object();
   for (std::size_t i = 0; i < kLimits; ++i)
     if (const auto limit = static_cast<Limit>(i); limit != Limit::latency)
       out[nameOf(limit)] = time.total() == 0 ? 0 : time.ns[i] / time.total();
   return out;
 }
 
-Json findingsOf(const ProfiledKernel &k) {
-  Json out = Json::array();
+OrderedJson findingsOf(const ProfiledKernel &k) {
+  OrderedJson out = OrderedJson::array();
   for (const report::Finding &f : k.findings) {
-    Json places = Json::array();
+    OrderedJson places = OrderedJson::array();
     for (const report::FindingPlace &p : f.places)
       places.push_back({{"file", p.file}, {"line", p.line}, {"column", p.column}, {"op", p.op}});
     out.push_back({{"cause", report::nameOf(f.cause)},
@@ -201,23 +201,23 @@ WaveCycles cyclesOf(const ProfiledKernel &k) {
 
 double part(double of, double whole) { return whole == 0 ? 0 : of / whole; }
 
-Json instructionsOf(const ProfiledKernel &k) {
+OrderedJson instructionsOf(const ProfiledKernel &k) {
   const WaveCycles all = cyclesOf(k);
-  Json out = Json::array();
+  OrderedJson out = OrderedJson::array();
   for (std::size_t i = 0; i < k.counts.instructions.size(); ++i) {
     const ProfiledInstruction &one = k.counts.instructions[i];
     const InstructionTime &t = k.time.instructions[i];
     const auto executions = static_cast<double>(one.executions);
-    Json row = {{"address", one.address},
-                {"text", one.text},
-                {"unit", codeobj::to_string(one.info.unit)},
-                {"file", one.file},
-                {"line", one.line},
-                {"executions", one.executions},
-                {"lanes", one.lanes},
-                {"unit_share",
-                 part(executions * t.busy, all.by_unit[static_cast<std::size_t>(one.info.unit)])},
-                {"time_share", part(executions * (t.issue + t.waits), all.all)}};
+    OrderedJson row = {{"address", one.address},
+                       {"text", one.text},
+                       {"unit", codeobj::to_string(one.info.unit)},
+                       {"file", one.file},
+                       {"line", one.line},
+                       {"executions", one.executions},
+                       {"lanes", one.lanes},
+                       {"unit_share", part(executions * t.busy,
+                                           all.by_unit[static_cast<std::size_t>(one.info.unit)])},
+                       {"time_share", part(executions * (t.issue + t.waits), all.all)}};
     if (t.waits > 0) {
       row["wait_cycles"] = t.waits;
       row["wait_share"] = part(executions * t.waits, all.all);
@@ -228,7 +228,7 @@ Json instructionsOf(const ProfiledKernel &k) {
   return out;
 }
 
-Json linesOf(const ProfiledKernel &k) {
+OrderedJson linesOf(const ProfiledKernel &k) {
   const WaveCycles all = cyclesOf(k);
   std::map<std::pair<std::string, uint32_t>, LineSum> lines;
   for (std::size_t i = 0; i < k.counts.instructions.size(); ++i) {
@@ -245,9 +245,9 @@ Json linesOf(const ProfiledKernel &k) {
     line.waits += executions * t.waits;
     line.by_unit[static_cast<std::size_t>(one.info.unit)] += executions * t.busy;
   }
-  Json out = Json::array();
+  OrderedJson out = OrderedJson::array();
   for (const auto &[place, line] : lines) {
-    Json units = Json::object();
+    OrderedJson units = OrderedJson::object();
     for (std::size_t u = 0; u < codeobj::kUnitCount; ++u)
       if (line.by_unit[u] != 0)
         units[std::string(codeobj::to_string(static_cast<codeobj::Unit>(u)))] =
@@ -264,25 +264,25 @@ Json linesOf(const ProfiledKernel &k) {
                    {"time_share", part(line.busy, all.all)},
                    {"wait_share", part(line.waits, all.all)}});
   }
-  std::sort(out.begin(), out.end(), [](const Json &a, const Json &b) {
+  std::sort(out.begin(), out.end(), [](const OrderedJson &a, const OrderedJson &b) {
     const double x = a["time_share"].get<double>(), y = b["time_share"].get<double>();
     return x != y ? x > y : a["line"].get<uint32_t>() < b["line"].get<uint32_t>();
   });
   return out;
 }
 
-Json wavesOf(const ProfiledKernel &k, const GpuModel &gpu) {
+OrderedJson wavesOf(const ProfiledKernel &k, const GpuModel &gpu) {
   if (!k.counts.is_counted && !k.counts.is_traced) return {};
-  Json moments = Json::array();
+  OrderedJson moments = OrderedJson::array();
   for (const WavesAt &at :
        k.counts.is_traced ? k.counts.waves_over_time : wavesOverTime(k.counts, gpu, k.time))
     moments.push_back({at.time, at.waves});
   return {{"unit", k.counts.is_traced ? "cycles" : "ns"}, {"moments", moments}};
 }
 
-Json metricsOf(const ProfiledKernel &k, const GpuModel &gpu) {
+OrderedJson metricsOf(const ProfiledKernel &k, const GpuModel &gpu) {
   const KernelProfile &c = k.counts;
-  Json registers;
+  OrderedJson registers;
   if (c.registers)
     registers = {{"vgprs", c.registers->vgprs},
                  {"agprs", c.registers->agprs},
@@ -308,9 +308,9 @@ Json metricsOf(const ProfiledKernel &k, const GpuModel &gpu) {
           {"waiting_ns", k.time.waiting_ns}};
 }
 
-Json criticalityOf(const ProfiledKernel &k) {
+OrderedJson criticalityOf(const ProfiledKernel &k) {
   if (!k.criticality) return {};
-  Json gains = Json::object();
+  OrderedJson gains = OrderedJson::object();
   for (std::size_t i = 0; i < kFaster.size(); ++i)
     gains[std::to_string(kFaster[i])] = k.criticality->gain_ns[i];
   return {{"total_ns", k.criticality->total_ns},
@@ -321,8 +321,8 @@ Json criticalityOf(const ProfiledKernel &k) {
 class File {
 public:
   explicit File(const std::string &path) : path_(path), out_(path, std::ios::binary) {}
-  void line(const Json &object) {
-    out_ << object.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  void line(const OrderedJson &object) {
+    out_ << object.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
   }
   Status close() {
     out_.close();
@@ -343,14 +343,15 @@ report::Json pageOf(const Profile &profile) {
     return k.counts.is_counted || k.counts.is_traced;
   };
   if (std::ranges::none_of(profile.kernels, is_counted)) return {};
-  Json page = headOf("profile", profile);
-  page["kernels"] = Json::array();
+  OrderedJson page = headOf("profile", profile);
+  page["kernels"] = OrderedJson::array();
   for (const ProfiledKernel &k : profile.kernels) {
-    Json one = nameFields("kernel", k);
+    OrderedJson one = nameFields("kernel", k);
     one["metrics"] = metricsOf(k, profile.gpuOf(k));
     one["roofline"] = rooflineOf(k, profile.gpuOf(k));
     one["classification"] = classOf(k);
-    one["instructions"] = k.counts.instructions.size() <= most ? instructionsOf(k) : Json::array();
+    one["instructions"] =
+        k.counts.instructions.size() <= most ? instructionsOf(k) : OrderedJson::array();
     page["kernels"].push_back(std::move(one));
   }
   return page;
@@ -360,16 +361,16 @@ Status writeFiles(const Profile &profile, const std::string &directory) {
   File roofline(directory + "/roofline.json"), analysis(directory + "/analysis.json"),
       whole(directory + "/profile.json");
   roofline.line(headOf("roofline", profile));
-  Json head = headOf("analysis", profile);
-  head["thresholds"] = Json::array();
+  OrderedJson head = headOf("analysis", profile);
+  head["thresholds"] = OrderedJson::array();
   for (const Threshold &t : thresholds())
     head["thresholds"].push_back({{"name", t.name}, {"value", t.value}, {"meaning", t.meaning}});
   analysis.line(head);
   whole.line(headOf("profile", profile));
   for (const ProfiledKernel &k : profile.kernels) {
     const GpuModel &gpu = profile.gpuOf(k);
-    const Json coordinates = rooflineOf(k, gpu), verdict = classOf(k);
-    Json line = nameFields("kernel", k);
+    const OrderedJson coordinates = rooflineOf(k, gpu), verdict = classOf(k);
+    OrderedJson line = nameFields("kernel", k);
     line.update(coordinates);
     roofline.line(line);
     line = nameFields("kernel", k);

@@ -26,7 +26,7 @@ std::vector<DispatchPacket> copyOf(const void *packets, uint64_t count, const hs
   own.reserve(count + 1);
   const auto *from = static_cast<const DispatchPacket *>(packets);
   const auto *begin = static_cast<const DispatchPacket *>(queue.base_address);
-  const DispatchPacket *end = begin + queue.size;
+  const DispatchPacket *end = begin ? begin + queue.size : nullptr;
   const bool is_in_ring = begin && !std::less<>()(from, begin) && std::less<>()(from, end);
   const uint64_t in_a_row = is_in_ring ? std::min(count, static_cast<uint64_t>(end - from)) : count;
   own.assign(from, from + in_a_row);

@@ -250,7 +250,7 @@ TEST_F(Rings, ADamagedControlBlockIsNamedWithTheNearestAllocation) {
   ring = rings.take(kMany, {});
   EXPECT_TRUE(ring->fetchControl());
   EXPECT_EQ(ring->damage(), "") << "the next dispatch begins with a control block that is whole";
-  device->reserved_3[28] = 7;
+  device->reserved_3[27] = 7;
   EXPECT_TRUE(ring->fetchControl());
   EXPECT_NE(ring->damage(), "");
 }
