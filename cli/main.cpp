@@ -20,6 +20,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <fmt/format.h>
+#include <stdexcept>
 
 namespace {
 
@@ -72,6 +74,22 @@ std::string explain(const CLI::App &app, const CLI::ParseError &error,
     }
   std::string text = error.what();
   return text.substr(0, text.find('\n'));
+}
+
+/// One line for a value that an option without one was given: CLI11 throws something else then.
+std::string flagWithValue(const CLI::App &app, const std::vector<std::string> &words) {
+  std::vector<const CLI::App *> all = app.get_subcommands(nullptr);
+  all.push_back(&app);
+  for (const std::string &word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (name == word) continue;
+    for (const CLI::App *command : all)
+      if (const CLI::Option *option = command->get_option_no_throw(name);
+          option && option->get_expected_max() == 0)
+        return fmt::format("{}: '{}' is neither true nor false", name,
+                           word.substr(name.size() + 1));
+  }
+  return "an option that has no value was given one";
 }
 
 /// Options before a command would have no effect. One line; empty: there are none.
@@ -152,6 +170,9 @@ int main(int argc, char **argv) {
     return app.exit(success);
   } catch (const CLI::ParseError &error) {
     fade::cli::complain(explain(app, error, words));
+    return fade::cli::kUsageError;
+  } catch (const std::invalid_argument &) {
+    fade::cli::complain(flagWithValue(app, words));
     return fade::cli::kUsageError;
   }
   if (const std::string misplaced = misplacedOption(app); !misplaced.empty()) {

@@ -177,13 +177,12 @@ static void addPlaceOptions(CLI::App &app, RunOptions &options) {
 void addTraceVariables(CLI::App &app, RunOptions &options) {
   addVariable(app, options, "--api", "FADE_TRACE_API", "all|GROUP|REGEX,...");
   addVariable(app, options, "--start", "FADE_TRACE_START", "on|off");
-  app.add_flag_function(
-         "--stacks{32}",
-         [&options](int64_t depth) {
-           options.values.emplace_back("FADE_TRACE_STACKS", std::to_string(depth));
-         },
-         std::string(findVariable("FADE_TRACE_STACKS")->help) + " (default: 32)")
-      ->type_name("[N]");
+  app.add_flag("--stacks{32}", options.stacks,
+               std::string(findVariable("FADE_TRACE_STACKS")->help) + " (default: 32)")
+      ->type_name("[N]")
+      ->each([&options](const std::string &depth) {
+        options.values.emplace_back("FADE_TRACE_STACKS", depth);
+      });
   app.add_flag_callback(
       "--libraries", [&options] { options.values.emplace_back("FADE_TRACE_LIBRARIES", "on"); },
       std::string(findVariable("FADE_TRACE_LIBRARIES")->help));

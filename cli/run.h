@@ -24,6 +24,7 @@ struct RunOptions {
   Variables values;                 ///< other variables, as given
   std::vector<std::string> preload; ///< libraries of FADE
   std::string gpu = "auto";
+  std::string stacks; ///< as given; it is among the variables
   bool env_dump = false;
 };
 

@@ -286,13 +286,13 @@ Complaint readTraceFormat(Settings &s, std::string_view value) {
 
 Complaint readStacks(Settings &s, std::string_view value) {
   constexpr unsigned usual = 32, most = 128;
+  const auto depth = parseNumber(value); // 1 is a number of frames
   bool flag = false;
-  if (!readFlag(flag, value)) {
+  if (!depth && !readFlag(flag, value)) {
     s.trace_stacks = flag ? usual : 0;
     return std::nullopt;
   }
-  const auto depth = parseNumber(value);
-  if (!depth || *depth == 0 || *depth > most)
+  if (!depth || *depth > most)
     return fmt::format("'{}' is neither true nor false nor a number of frames up to {}", value,
                        most);
   s.trace_stacks = static_cast<unsigned>(*depth);

@@ -519,6 +519,9 @@ class Tests(fade.Test):
         self.assert_mistake(["trace", "-o", self.path("x"), "--format", "rdp"], "--format: 'rdp' is none of .*did you mean 'rpd'")
         self.assert_mistake(["trace", "-o", self.path("x"), "--format", "json", "--append"], "--append is for RPD files")
         self.assert_mistake(["trace", "--api-log", self.path("x"), "--start", "maybe"], "--start: 'maybe' is neither true nor false")
+        for depth in ("x", "0x", "129", "1.5"):
+            self.assert_mistake(["trace", "-o", self.path("x"), f"--stacks={depth}"], f"--stacks: '{depth}' is neither true nor false nor a number")
+        self.assert_mistake(["trace", "-o", self.path("x"), "--verbose=x"], "--verbose: 'x' is neither true nor false")
         result = self.bare([PROBE, "log", "x", "--dot", "chian"])
         self.assertEqual(result.code, 2)
         self.assertRegex(result.stderr, "--dot: 'chian' is neither chain nor data .did you mean 'chain'")

@@ -149,6 +149,20 @@ TEST(Settings, AMistakeIsOneLineWithTheNearestRightWord) {
     EXPECT_NE(complaintAbout(name, value), "") << name << "=" << value;
 }
 
+TEST(Settings, StacksAreANumberOfFramesOrTheUsualOne) {
+  const auto frames = [](const char *value) {
+    return readFrom({{"FADE_TRACE_STACKS", value}}).settings.trace_stacks;
+  };
+  EXPECT_EQ(frames("1"), 1u);
+  EXPECT_EQ(frames("128"), 128u);
+  EXPECT_EQ(frames("0"), 0u);
+  EXPECT_EQ(frames("on"), frames("true"));
+  EXPECT_GT(frames("on"), 1u);
+  EXPECT_EQ(frames("off"), 0u);
+  EXPECT_EQ(complaintAbout("FADE_TRACE_STACKS", "129"),
+            "FADE_TRACE_STACKS: '129' is neither true nor false nor a number of frames up to 128");
+}
+
 TEST(Settings, OtherPeoplesVariablesAreNotComplainedAbout) {
   EXPECT_TRUE(readFrom({{"FADE_GPU", "gfx90a"}, {"FADE_INSTRUMENT", "x"}, {"FADE_WHATEVER", "x"}})
                   .complaints.empty());
