@@ -107,10 +107,18 @@ bool TimedCopy::onEnd(hsa_signal_value_t value, void *data) {
   return false;
 }
 
-/// Does to the application's signal what the engine did to ours, once.
+/// Once: notes when it ended, and does to the application's signal what the engine did to ours.
 void TimedCopy::completeTheirs(hsa_signal_value_t value) noexcept {
-  if (application_.handle == 0 || is_told_.exchange(true, std::memory_order_acq_rel)) return;
+  if (is_told_.exchange(true, std::memory_order_acq_rel)) return;
   const HsaApi &api = hsaApi();
+  if (is_recorded_) { // before the application goes on: it may end then
+    hsa_amd_profiling_async_copy_time_t time{};
+    const auto read = api.amd.hsa_amd_profiling_get_async_copy_time_fn;
+    if (!read || !ok(read(signal_, &time))) time = {};
+    recordOperationEnd(operation_, value < 0 ? uint16_t{events::kOperationFailed} : uint16_t{0},
+                       runtime_.nanoseconds(time.start), runtime_.nanoseconds(time.end));
+  }
+  if (application_.handle == 0) return;
   const auto &ours = *reinterpret_cast<amd_signal_t *>(signal_.handle);
   auto &theirs = *reinterpret_cast<amd_signal_t *>(application_.handle);
   theirs.start_ts = ours.start_ts;
@@ -127,20 +135,12 @@ void TimedCopy::tellApplication() noexcept {
 }
 
 void TimedCopy::end(hsa_signal_value_t value) {
-  const HsaApi &api = hsaApi();
   if (CaptureSession *captures = runtime_.captures(); captures && is_under_way_)
     captures->copyEnds(signal_);
-  if (is_refused_.load(std::memory_order_acquire)) {
-    if (is_recorded_) recordOperationEnd(operation_, events::kOperationRefused, 0, 0);
-  } else {
-    hsa_amd_profiling_async_copy_time_t time{};
-    const auto read = api.amd.hsa_amd_profiling_get_async_copy_time_fn;
-    if (!read || !ok(read(signal_, &time))) time = {};
-    if (is_recorded_)
-      recordOperationEnd(operation_, value < 0 ? uint16_t{events::kOperationFailed} : uint16_t{0},
-                         runtime_.nanoseconds(time.start), runtime_.nanoseconds(time.end));
+  if (!is_refused_.load(std::memory_order_acquire))
     completeTheirs(value);
-  }
+  else if (is_recorded_)
+    recordOperationEnd(operation_, events::kOperationRefused, 0, 0);
   runtime_.interruptSignals().giveBack(signal_);
 }
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <thread>
 #include <unistd.h>
@@ -63,13 +64,22 @@ TEST_F(RecordedCopy, ItsEndIsToldThoughTheRuntimesEventThreadIsBusyAndOnlyOnce) 
   TimedCopy *copy = begin();
   ASSERT_NE(copy, nullptr);
   const hsa_signal_t ours = copy->signal();
+  static std::atomic<int> times_read;
+  times_read = 0;
+  hsaApi().amd.hsa_amd_profiling_get_async_copy_time_fn =
+      [](hsa_signal_t, hsa_amd_profiling_async_copy_time_t *) {
+        ++times_read;
+        return HSA_STATUS_SUCCESS;
+      };
   std::this_thread::sleep_for(10ms);
   EXPECT_EQ(value(), 1) << "it has not ended";
   hsaApi().core.hsa_signal_store_relaxed_fn(ours, 0); // the engine alone
   for (int i = 0; i < 10'000 && value() == 1; ++i) std::this_thread::sleep_for(1ms);
   EXPECT_EQ(value(), 0);
+  EXPECT_EQ(times_read, 1) << "the application may end now: its end has to be recorded";
   hsa.complete(ours); // the event thread comes at last
   EXPECT_EQ(value(), 0);
+  EXPECT_EQ(times_read, 1);
 }
 
 TEST_F(RecordedCopy, NothingHappensToTheSignalOfOneThatIsRefused) {
