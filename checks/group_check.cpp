@@ -116,6 +116,9 @@ void GroupCheck::written(const ObservedWave &wave, const ObservedAccess &access,
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
     const uint64_t address = access.address[lane], bit = uint64_t{1} << lane;
     if (access.kind != AccessKind::load) {
+      if (access.kind == AccessKind::atomic && !access.exchanges &&
+          shadow_.isUnwritten(address, access.size))
+        unwritten |= bit;
       // Whatever it is: compilers put private arrays here, of which the space in structures is one.
       shadow_.write(address, access.size);
     } else if (shadow_.isWritten(address, access.size)) {

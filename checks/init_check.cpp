@@ -31,16 +31,22 @@ bool InitCheck::isFollowed(uint64_t address) {
   return !last_.on_host && !last_.is_freed && !last_.counts_as_written;
 }
 
+/// An exchange needs no old value; what adds to it, or compares with it, does.
+bool InitCheck::needsOld(const ObservedAccess &access) {
+  return access.kind == AccessKind::load ||
+         (access.kind == AccessKind::atomic && !access.exchanges);
+}
+
 bool InitCheck::isDone(const ObservedAccess &access, const LaneSpan &span) {
   constexpr uint64_t near = 4096;
   if (span.bytes < access.size || span.bytes > near || !isFollowed(span.first) ||
       !last_.holds(span.last + access.size - 1))
     return false;
   WrittenMemory &memory = WrittenMemory::instance();
-  if (access.kind == AccessKind::load) return memory.isWritten(span.first, span.bytes);
+  if (needsOld(access)) return memory.isWritten(span.first, span.bytes);
   if (!span.is_gapless) return false;
   memory.mark(span.first, span.bytes);
-  return true; // of atomics only what they write is noted
+  return true;
 }
 
 Finding InitCheck::describe(const ObservedWave &wave, const ObservedAccess &access, unsigned lane,
@@ -67,12 +73,15 @@ void InitCheck::access(const ObservedWave &wave, const ObservedAccess &access, c
   for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
     if (!isFollowed(access.address[lane])) continue;
-    if (access.kind != AccessKind::load)
-      write(access, lane, values);
-    else if (!read(access, lane, bytes))
+    if (access.kind == AccessKind::load) {
+      if (!read(access, lane, bytes)) wrong |= uint64_t{1} << lane;
+      continue;
+    }
+    if (reporter && needsOld(access) &&
+        WrittenMemory::instance().isUnwritten(access.address[lane], access.size))
       wrong |= uint64_t{1} << lane;
+    write(access, lane, values);
   }
-  // Atomics are left out: an exchange needs no old value, and code does not show what it is for.
   if (wrong) {
     const auto lane = static_cast<unsigned>(std::countr_zero(wrong));
     reporter->report(describe(wave, access, lane, access.address[lane], *reporter),

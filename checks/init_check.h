@@ -28,6 +28,7 @@ public:
 private:
   /// Whether the address is in an allocation whose bytes are followed.
   bool isFollowed(uint64_t address);
+  static bool needsOld(const ObservedAccess &access);
   /// Whether all lanes are done with at once, as most are.
   bool isDone(const ObservedAccess &access, const LaneSpan &span);
 

@@ -87,7 +87,8 @@ struct ObservedAccess {
   AccessKind kind = AccessKind::load;
   AccessSpace space = AccessSpace::global;
   AccessPath path = AccessPath::global;
-  bool returns = false;  ///< atomics: the old value is wanted
+  bool returns = false;   ///< atomics: the old value is wanted
+  bool exchanges = false; ///< atomics: what is left there does not depend on the old value
   bool coherent = false; ///< loads, stores: past the nearest cache, as atomic and volatile ones are
   bool device = false;   ///< coherent: beyond the workgroup (gfx942: SC1; others: always)
   bool streaming = false; ///< not to be kept in caches: non-temporal

@@ -407,6 +407,11 @@ ObservedAccess described(const Wave &w, const Instruction &in, uint32_t bytes, A
   o.active = w.active_exec;
   o.path = path_of(in.encoding);
   o.returns = kind == AccessKind::atomic && in.glc;
+  if (kind == AccessKind::atomic) {
+    const char *name = in.opcode->name; // "global_atomic_swap", "ds_wrxchg_rtn_b32"
+    o.exchanges =
+        std::strstr(name, "xchg") || (std::strstr(name, "swap") && !std::strstr(name, "cmp"));
+  }
   o.coherent = kind != AccessKind::atomic && is_coherent(w, in);
   o.device = kind == AccessKind::atomic || (o.coherent && (w.arch->id != Gfx::gfx942 || in.sc1));
   o.streaming = in.slc;
