@@ -11,8 +11,9 @@ namespace {
 /// Less than this share of a kernel is nothing to gain.
 constexpr double kLeastGain = 0.02;
 /// A unit that is so busy without being the busiest may still be in the way, for units do not work
-/// side by side as well as the model has it. What is only that must be worth more.
-constexpr double kNearlyBusiest = 0.5, kLeastInTheWay = 0.1;
+/// side by side as well as the model has it. What is only that must be worth more. How long loads
+/// are waited for is the roughest estimate of all, and hides less.
+constexpr double kNearlyBusiest = 0.5, kNearWaiting = 0.25, kLeastInTheWay = 0.1;
 
 /// A finding, and what mending it would take off each unit.
 struct Candidate {
@@ -314,11 +315,11 @@ void Finder::rank(uint32_t kernel, std::vector<Candidate *> &of_kernel, Findings
     }
     finding.cycles = one->saved[finding.unit];
     const double before = now.most(), was_busy = now[finding.unit];
+    const double near = now.busiest() == CostUnit::latency ? kNearWaiting : kNearlyBusiest;
     for (std::size_t u = 0; u < now.cycles.size(); ++u)
       now.cycles[u] = std::max(now.cycles[u] - one->saved.cycles[u], 0.0);
     finding.gain = (before - now.most()) / all;
-    const bool is_in_the_way =
-        finding.cycles >= kLeastInTheWay * all && was_busy >= kNearlyBusiest * before;
+    const bool is_in_the_way = finding.cycles >= kLeastInTheWay * all && was_busy >= near * before;
     if (finding.gain < kLeastGain && !is_in_the_way) continue;
     tidy(finding.places);
     out.list.push_back(finding);

@@ -55,9 +55,17 @@ function problemList() {
   if (data.hint) lines.push(`${data.hint.charAt(0).toUpperCase()}${data.hint.slice(1)}.`);
   if (t.cut_off) lines.push("The run has no summary line: it was cut off, and what follows is what was written until then.");
   if (t.incomplete) lines.push(`${plural(t.incomplete, "dispatch", "dispatches")} had not ended when the report was made.`);
-  for (const skipped of data.skipped) lines.push(`Not instrumented: ${shortened(skipped.kernel, 90)} (${skipped.reason})${skipped.count > 1 ? `, ${count(skipped.count)} times` : ""}.`);
+  lines.push(...skippedLines());
   return lines.length ? el("div", {class: "problems"}, lines.slice(0, 8).map((line) => el("p", {}, line)),
     lines.length > 8 ? el("details", {}, el("summary", {class: "soft"}, `and ${count(lines.length - 8)} more`), lines.slice(8, 2000).map((line) => el("p", {}, line))) : null) : null;
+}
+
+/// Kernels that were left out: one by one, or if there are many with the same reason, together.
+function skippedLines() {
+  const reasons = new Map();
+  for (const one of data.skipped) { if (!reasons.has(one.reason)) reasons.set(one.reason, []); reasons.get(one.reason).push(one); }
+  return [...reasons].flatMap(([reason, list]) => list.length <= 3 ? list.map((one) => `Not instrumented: ${shortened(one.kernel, 90)} (${reason})${one.count > 1 ? `, ${count(one.count)} times` : ""}.`)
+    : [`Not instrumented: ${plural(list.length, "kernel")} (${reason}): ${list.slice(0, 3).map((one) => shortened(one.kernel, 40)).join(", ")} and ${count(list.length - 3)} more, ${count(list.reduce((sum, one) => sum + one.count, 0))} times.`]);
 }
 
 function topFindings() {
@@ -116,7 +124,7 @@ function kernelTable() {
       {name: "Variant", width: "minmax(0,1fr)", wide: true, of: (row) => row.variant, text: (row) => baseName(row.variant), hint: (row) => row.variant},
       {name: software ? "Instructions" : "Total", width: "10rem", narrow: "5.5rem", number: true, of: (row) => row.total,
         text: (row) => [el("i", {class: "bar", style: {width: `${Math.max(1, 48 * row.total / most)}px`}}), el("span", {class: "share"}, amountText(row.total))]},
-      {name: "Count", width: "5rem", narrow: "3.2rem", number: true, of: (row) => row.count, text: (row) => count(row.count)},
+      {name: "Count", width: "5rem", number: true, wide: true, of: (row) => row.count, text: (row) => count(row.count)},
       {name: "Mean", width: "6rem", number: true, wide: true, of: (row) => row.timed ? row.total / row.timed : null, text: (row) => amountText(row.timed ? row.total / row.timed : null)},
       {name: software ? "Most" : "Longest", width: "6rem", number: true, wide: true, of: (row) => row.timed ? row.longest : null, text: (row) => amountText(row.timed ? row.longest : null)},
       {name: "Lines needed", width: "8rem", narrow: "5.4rem", number: true, title: "cache lines needed of used", of: (row) => efficiency(row.needed, row.used),
