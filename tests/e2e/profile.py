@@ -313,6 +313,14 @@ class Tests(fade.Test):
             self.assertEqual((result.code, result.stdout, len(result.said)), (2, "", 1), result.stderr)
             self.assertIn(wanted, result.stderr)
 
+    def test_what_was_counted_is_kept_when_the_application_aborts(self):
+        result = self.bare([PROBE, "profile", "-o", self.path("out"), "--", program("endings"), "abort"])
+        self.assertEqual(result.code, -6, result.stderr)
+        self.assertEqual(sorted(os.listdir(self.path("out"))), FILES)
+        with open(self.path("out/profile.json")) as file:
+            kernels = [json.loads(line) for line in file][1:]
+        self.assertIn(True, [x["counted"] for x in kernels])
+
     def test_mistakes(self):
         for words, line in (([], "profile: give -- and an application, or --events FILE, or --thread-trace DIR"), (["--events", self.path("x")], "x: No such file or directory")):
             result = self.bare([PROBE, "profile", "-o", self.path("out"), *words])

@@ -351,6 +351,44 @@ class Software(Page):
         self.assertEqual(self.rows("handlers", 2)[:2], ["7", "12"])  # by number
 
 
+class Profiled(Page):
+    """The part "Profile": a kernel whose numbers can be told in advance, one without operations, and one that was not counted."""
+
+    @classmethod
+    def lines(cls):
+        def counted(kernel, flops, rows):
+            code = [{"address": 4096 + 4 * i, "text": text, "unit": unit, "file": str(cls.source), "line": 2, "column": 1, "executions": 4096, "lanes": 262144, "lane_share": 1, "flops": flops} for i, (text, unit) in enumerate(rows)]
+            return {"type": "hotspots", "version": 1, "kernel": kernel, "symbol": kernel, "target": "gfx90a", "dispatches": 1, "wave_size": 64, "waves": 4096, "executions": 4096 * len(rows), "lanes": 262144 * len(rows),
+                    "mix": [], "flops": {"all": flops, "f32": flops}, "bytes": {"loaded": 1 << 20}, "lines": [], "instructions": code}
+        load = [("global_load_dword v1, v[0:1], off", "vmem"), ("s_waitcnt vmcnt(0)", "wait"), ("v_add_f32_e32 v1, v1, v1", "valu")]
+        moved = {"requests": 16384, "l1_hits": 0, "l2_hits": 0, "misses": 16384, "fetched": 1 << 26, "unused": 0, "written": 0, "unwanted": 0}
+        out = [log_lines.dispatch(i + 1, name, 1000 * i, 500, grid=[262144, 1, 1], software=True, variant="observed") for i, name in enumerate(("adds<int>(int)", "copies", "other"))]
+        for name, flops in (("adds<int>(int)", 1 << 24), ("copies", 0)):
+            out += [counted(name, flops, load), {"type": "cache", "version": 1, "kernel": name, "target": "gfx90a", "accesses": [{"file": str(cls.source), "line": 2, "column": 1, "op": "load", "bytes": 4, **moved}]}]
+        return [*out, {"type": "summary", "version": 1}]
+
+    def test_kernels_are_under_the_roof_and_in_the_table(self):
+        self.show("profile")
+        self.assertEqual(self.browser.texts("#panel-profile circle title"), ["adds<int>\n0.250 operations per byte, " + self.rate() + "\n43.0\u202fµs, memory bandwidth"])
+        self.assertIn("1 kernel without such operations or bytes is not in the picture.", self.browser.text("#panel-profile .roofline p"))
+        for row, wanted in zip(self.browser.texts("#panel-profile .body [role=row]"), ("adds<int>memory bandwidth", "copiesmemory bandwidth", "othernot counted")):
+            self.assertTrue(row.startswith(wanted), row)
+
+    def rate(self):
+        # 2^26 bytes at 1638 GB/s, and 2 µs to begin and to end.
+        return f"{(1 << 24) / ((1 << 26) / 1638e9 + 2e-6) / 1e9:.3g}\u202fGFLOP/s"
+
+    def test_a_kernel_shows_what_it_waits_for(self):
+        self.show("profile")
+        self.browser.click("#panel-profile circle")
+        text = self.browser.text("#profiled")
+        self.assertIn("memory bandwidth: memory takes longest: 67108864 bytes.", text)
+        self.assertRegex(text, r"700 cycles: global_load_dword kernel.hip:2")
+        self.browser.run("document.querySelectorAll('#panel-profile .levels button')[1].click()")
+        self.assertEqual(self.browser.run("return [...document.querySelectorAll('#panel-profile .levels button')].map((b) => b.getAttribute('aria-pressed'))"), ["false", "true", "false", "false"])
+        self.assertIn("per byte of L2", self.browser.text("#panel-profile svg"))
+
+
 class Long(Page):
     """20,000 findings, 10,000 dispatches, names of 10,000 characters."""
     COUNT = 10_000 if WHOLE else 2_000
