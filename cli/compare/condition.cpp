@@ -72,7 +72,8 @@ Status addFilter(Condition &to, const std::string &filter) {
   } else if (name == "line") {
     uint32_t number = 0;
     const auto end = value.data() + value.size();
-    if (std::from_chars(value.data(), end, number).ptr != end)
+    const auto [at, error] = std::from_chars(value.data(), end, number);
+    if (at != end || error != std::errc() || number == 0)
       return mistake(to.text, fmt::format("'{}' is no line number", value));
     to.line = number;
   } else if (name == "op") {
@@ -92,6 +93,7 @@ Status addFilter(Condition &to, const std::string &filter) {
 /// Commas separate filters; within a regular expression they do so only in front of a filter's
 /// name.
 Status addFilters(Condition &to, std::string_view text) {
+  if (text.empty()) return mistake(to.text, "there is no filter behind the @");
   while (!text.empty()) {
     std::size_t end = text.size();
     for (const std::string_view next : {",kernel=", ",file=", ",line=", ",op=", ",cause="})
@@ -104,7 +106,8 @@ Status addFilters(Condition &to, std::string_view text) {
 
 Status parseRegress(Condition &to, std::string_view rest) {
   std::optional<double> number = takeNumber(rest);
-  if (!number || !rest.starts_with("%:") || rest.size() == 2 || to.comparison != Comparison::more)
+  if (!number || *number < 0 || !rest.starts_with("%:") || rest.size() == 2 ||
+      to.comparison != Comparison::more)
     return mistake(to.text, "regressions are written regress>5%:BASELINE");
   to.limit = *number / 100;
   to.baseline = rest.substr(2);

@@ -276,7 +276,7 @@ class Tests(fade.Test):
         self.assert_fine(result)
         lines = result.text().splitlines()
         self.assertEqual(lines[0].split(",")[:4], ["type", "version", "fade", "runtime"])
-        self.assertRegex(lines[1], r"^run,1,[\d.]+,.*,gfx\w+,\w*,true$")
+        self.assertRegex(lines[1], r"^run,1,[\d.]+,.*,gfx\w+,[^,]*,true$")
         self.assertEqual(lines[2].split(",")[:4], ["type", "version", "kernel", "dispatch_id"])
         self.assertEqual(sum(x.startswith("dispatch,1,\"step(unsigned int*, unsigned int)\"")
                              for x in lines), 3)

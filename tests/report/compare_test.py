@@ -193,7 +193,8 @@ class FailIf(Command):
                                 ("efficiency<60%@kernel", "is not NAME=VALUE"), ("efficiency<60%@color=red", "is not kernel, file, line, op or cause"),
                                 ("efficiency<60%@op=read", "is not load, store or atomic"), ("efficiency<60%@kernel=([", "no regular expression"),
                                 ("kernel.lines>1@line=3", "has no line"), ("regress<5%:x", "regress>5%:BASELINE"), ("regress>5%", "regress>5%:BASELINE"),
-                                ("regress>5%:/nowhere", "/nowhere: No such file")):
+                                ("regress>5%:/nowhere", "/nowhere: No such file"), ("regress>-5%:x", "regress>5%:BASELINE"), ("lines>5@", "no filter behind the @"),
+                                ("lines>5@line=99999999999", "is no line number"), ("lines>5@line=0", "is no line number")):
             done = run("--fail-if", condition, "--", "touch", marker)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), (condition, done.stderr))
             self.assertIn(said, done.stderr)
