@@ -128,7 +128,11 @@ void Collector::run() {
       if (Clock::now() - last_progress >= last_patience_ || Clock::now() >= deadline_)
         return giveUp();
     }
-    const bool deep = idle && streaming_.empty() && !stopping_.load(std::memory_order_acquire);
+    // Whoever wants to know that all is settled has woken this thread once, maybe for a step in
+    // which something happened.
+    const bool is_asked = settled_.load(std::memory_order_relaxed) < settle_wanted_.load();
+    const bool deep =
+        idle && streaming_.empty() && !is_asked && !stopping_.load(std::memory_order_acquire);
     asleep_.store(deep);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!deep)

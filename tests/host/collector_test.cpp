@@ -227,6 +227,19 @@ TEST_F(CollectorTest, DispatchesWithoutRingsAreTimedInAnyOrderOfTheirEnds) {
   }
 }
 
+TEST_F(CollectorTest, WhoWaitsUntilAllIsSettledIsNotForgottenWhenSomethingEndsMeanwhile) {
+  start(1, {});
+  constexpr uint64_t times = 50;
+  for (uint64_t i = 0; i < times; ++i) {
+    const auto ended = add(nullptr);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1)); // the collector has seen it
+    ended->store(true);
+    collector->settle(std::chrono::hours(1));
+    EXPECT_EQ(collector->inFlight(), 0u);
+  }
+  EXPECT_EQ(testing::objectsOf(finish(), "dispatch").size(), times);
+}
+
 TEST_F(CollectorTest, ApplicationsAreToldOfEndsThoughTheFirstOfAQueueHasNotBeenHeardOf) {
   start(1, {});
   std::vector<std::shared_ptr<std::atomic<bool>>> ended, told;
