@@ -91,6 +91,9 @@ RunEnd Runs::endOf(Running &running) {
   end.out = running.out.text();
   end.err = running.err.text();
   if (!running.what.answer_file.empty()) end.answer = beginOf(running.what.answer_file);
+  std::error_code error;
+  for (const std::string &path : running.what.written)
+    if (std::filesystem::exists(path, error)) end.written.push_back(path);
   return end;
 }
 

@@ -45,7 +45,7 @@ std::string quoted(std::string name) {
 Json textContent(std::string text) { return {{"type", "text"}, {"text", std::move(text)}}; }
 
 /// How it ended and what it wrote where, for whoever reads the output.
-std::string remarkOn(const RunEnd &end, const ToolRun &run) {
+std::string remarkOn(const RunEnd &end) {
   std::string text;
   if (end.timed_out)
     text = fmt::format("ended after {:.0f} s, because that is the time limit", end.seconds);
@@ -53,7 +53,7 @@ std::string remarkOn(const RunEnd &end, const ToolRun &run) {
     text = fmt::format("ended by signal {}", end.signal);
   else
     text = fmt::format("exit code {}", end.code);
-  for (const std::string &path : run.written) text += fmt::format("\nwritten: {}", path);
+  for (const std::string &path : end.written) text += fmt::format("\nwritten: {}", path);
   return text;
 }
 
@@ -209,7 +209,7 @@ void Server::ended(uint64_t run, const RunEnd &end) {
   Json content = Json::array();
   for (const std::string *text : {&end.out, &end.answer, &end.err})
     if (!text->empty()) content.push_back(textContent(*text));
-  content.push_back(textContent(remarkOn(end, what)));
+  content.push_back(textContent(remarkOn(end)));
   succeed(request, {{"content", std::move(content)},
                     {"isError", end.timed_out || end.signal != 0 || end.code >= what.first_error}});
 }

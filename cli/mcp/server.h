@@ -23,7 +23,8 @@ struct RunEnd {
   int code = 0, signal = 0;
   bool timed_out = false;
   double seconds = 0;
-  std::string out, err, answer; ///< bounded; answer: of ToolRun::answer_file
+  std::string out, err, answer;     ///< bounded; answer: of ToolRun::answer_file
+  std::vector<std::string> written; ///< those of ToolRun::written that are there
 };
 
 class Host {

@@ -224,6 +224,8 @@ class Tests(fade.Test):
         self.assertIn("exit code 7", text)
         is_error, text = server.call("profile", command=["sh", "-c", "echo $MINE; pwd"], environment={"MINE": "yes $(no)"}, directory=self.dir)
         self.assertIn(f"yes $(no)\n{os.path.realpath(self.dir)}\n", text)
+        is_error, text = server.call("findings", command=[self.path("no-such-program")])
+        self.assertEqual((is_error, "exit code 127" in text, "written:" in text), (True, True, False), text)
         is_error, text = server.call("profile", command=["sleep", "1000"], timeout=1)
         self.assertTrue(is_error)
         self.assertIn("because that is the time limit", text)
