@@ -55,7 +55,7 @@ function kernelTiles(index, accesses, flow, code) {
     accesses.length ? tile("Cache-line efficiency", percent(share), share === null ? "no global memory" : `${count(sum("needed"))} of ${count(sum("used"))} needed`) : null,
     accesses.length ? tile("Extra LDS turns", brief(sum("conflicts")), "bank conflicts") : null,
     lanes !== null ? tile("Active lanes", percent(lanes), "over all blocks") : null,
-    o ? tile("Occupancy", `${o.waves} of ${o.most}`, o.limit === "waves" ? "waves per SIMD" : `waves per SIMD, by ${o.limit}`) : null);
+    o ? tile("Occupancy", `${o.waves} of ${o.most}`, o.limit === "waves" ? "waves per SIMD" : `waves per SIMD, by ${limitWord(o.limit)}`) : null);
 }
 
 /// What a page could have and this one has not, and the command that gives it.
@@ -71,6 +71,8 @@ function missingCard(index, accesses, flow, code) {
 
 function factList(facts) { return el("dl", {class: "facts"}, facts.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])); }
 
+function limitWord(limit) { return {lds: "LDS", vgprs: "VGPRs", sgprs: "SGPRs", workgroup: "the size of workgroups"}[limit] || limit; }
+
 function resourceCard(code) {
   if (!code) return el("p", {class: "soft"}, "The machine code was not found.");
   const f = code.facts, t = code.twin && code.twin.facts, o = f.occupancy;
@@ -80,7 +82,7 @@ function resourceCard(code) {
     ["VGPRs", beside(f.vgprs_used ?? f.vgprs, t && (t.vgprs_used ?? t.vgprs))], f.agprs ? ["AGPRs", beside(f.agprs, t && t.agprs)] : ["", null],
     ["SGPRs", beside(f.sgprs_used ?? f.sgprs, t && (t.sgprs_used ?? t.sgprs))], ["spills", spills ? el("span", {class: "waste"}, `${f.vgpr_spills} VGPRs, ${f.sgpr_spills} SGPRs`) : "none"],
     ["LDS", beside(bytes(f.lds), t && bytes(t.lds))], ["scratch", f.scratch ? el("span", {class: "waste"}, `${bytes(f.scratch)} for each lane`) : "none"],
-    ["occupancy", o ? `${o.waves} of ${o.most} waves per SIMD; ${o.limit === "waves" ? "nothing limits it" : `limited by ${o.limit}`}; ${plural(o.workgroups, "workgroup")} of ${plural(o.waves_per_workgroup, "wave")}` : "not known"],
+    ["occupancy", o ? `${o.waves} of ${o.most} waves per SIMD; ${o.limit === "waves" ? "nothing limits it" : `limited by ${limitWord(o.limit)}`}; ${plural(o.workgroups, "workgroup")} of ${plural(o.waves_per_workgroup, "wave")}` : "not known"],
     ["each alone", o ? `VGPRs ${o.by_vgprs}, SGPRs ${o.by_sgprs}, LDS ${o.by_lds}, workgroup ${o.by_workgroup}` : null]]);
 }
 
@@ -127,7 +129,7 @@ function kernelFindings(index, accesses) {
 function costLine(cost) {
   if (!cost || !(cost.cycles > 0)) return null;
   const units = Object.entries(cost.units).filter(([, cycles]) => cycles >= 0.5).sort((a, b) => b[1] - a[1]).map(([unit, cycles]) => `${unit} ${brief(Math.round(cycles))}`);
-  return el("p", {class: "soft"}, `Cycles that its units are busy, by the model: ${units.join(", ")}${cost.bytes ? `; ${bytes(cost.bytes)} of memory traffic` : ""}.`);
+  return el("p", {class: "soft", style: {"margin-top": "10px"}}, `Cycles that its units are busy, by the model: ${units.join(", ")}${cost.bytes ? `; ${bytes(cost.bytes)} of memory traffic` : ""}.`);
 }
 
 function blockTable(index, flow) {
