@@ -410,11 +410,16 @@ void Hotspots::report() {
     else
       writeText(total, all);
   }
-  if (without_counts != 0 && sink().isText())
-    sink().write("Hotspots: " + std::to_string(without_counts) +
-                 (without_counts == 1 ? " dispatch has" : " dispatches have") +
-                 " no counts of instructions: only the software GPU counts them (--gpu gfx90a, "
-                 "...; --observe auto or gpu; in a recording, if Hotspots was asked for)\n");
+  if (without_counts == 0) return;
+  const std::string missing =
+      std::to_string(without_counts) +
+      (without_counts == 1 ? " dispatch has" : " dispatches have") +
+      " no counts of instructions: only the software GPU counts them (--gpu gfx90a, ...; --observe "
+      "auto or gpu; in a recording, if Hotspots was asked for)";
+  if (sink().isText())
+    sink().write("Hotspots: " + missing + "\n");
+  else
+    sink().warn("Hotspots: " + missing);
 }
 
 } // namespace

@@ -119,6 +119,12 @@ class Tests(fade.Test):
         other = self.bare([fade.PROBE, "inspect", "-t", "gfx1030", "--isa", "--counts", self.log, program("counted")])
         self.assertIn("none of these kernels was counted", other.stderr)
 
+    def test_where_nothing_is_counted_one_line_says_so(self):
+        result = self.probe(["-i", "-a", "Hotspots", "--observe", "pass"], [program("grid")])
+        self.assertEqual(result.code, 0, result.said)
+        self.assertFalse(result.objects("hotspots"))
+        self.assertEqual(sum("no counts of instructions: only the software GPU counts them" in line for line in result.said), 1, result.said)
+
 
 if __name__ == "__main__":
     fade.main()
