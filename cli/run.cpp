@@ -231,6 +231,8 @@ void addRunOptions(CLI::App &app, RunOptions &options) {
   addVariable(app, options, "--deaths", "FADE_DEATHS", "FILE");
   addVariable(app, options, "--alloc", "FADE_ALLOC", "PLACE[:RULE]");
   add_flag(app, options.lossy, "--lossy", "drop records instead of slowing kernels down");
+  add_flag(app, options.stream, "--stream",
+           "every access as a record, also where a kernel could add its accesses up");
   addPlaceOptions(app, options);
 }
 
@@ -244,6 +246,7 @@ std::optional<Variables> environmentOf(const RunOptions &options) {
   flag("FADE_PROGRESS", options.progress);
   flag("FADE_EXPLAIN", options.explain);
   flag("FADE_LOSSY", options.lossy);
+  flag("FADE_STREAM", options.stream);
   flag("FADE_LOG_APPEND", options.log_append);
   if (!options.analyzers.empty()) {
     std::string all;

@@ -20,7 +20,7 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 struct RunOptions {
   std::optional<bool> instrumented;
   std::vector<std::string> analyzers;
-  std::optional<bool> verbose, progress, lossy, log_append, explain;
+  std::optional<bool> verbose, progress, lossy, stream, log_append, explain;
   Variables values;                 ///< other variables, as given
   std::vector<std::string> preload; ///< libraries of FADE
   std::string gpu = "auto";

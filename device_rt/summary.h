@@ -45,9 +45,8 @@ INLINE void announce_late(table_t table, u32 wave) {
 INLINE void count_and_announce(group_t group, table_t table, u32 counter, u32 accesses) {
   if (is_leader(group)) {
     __global u32 *count = (__global u32 *)(table + counter);
-    u32 before = add32(count, accesses);
-    if (is_so((before & FADE_WAVE_IS_ANNOUNCED) == 0)) {
-      add32(count, FADE_WAVE_IS_ANNOUNCED);
+    if (accesses != 0) count32(count, accesses);
+    if (is_so((or32(count, FADE_WAVE_IS_ANNOUNCED) & FADE_WAVE_IS_ANNOUNCED) == 0)) {
       announce_late(table, wave_at(table, counter));
     }
   }

@@ -158,6 +158,10 @@ INLINE void count32(__global u32 *where, u32 n) {
   __opencl_atomic_fetch_add((volatile __global atomic_uint *)where, n, __ATOMIC_RELAXED,
                             __OPENCL_MEMORY_SCOPE_DEVICE);
 }
+INLINE u32 or32(__global u32 *where, u32 n) {
+  return __opencl_atomic_fetch_or((volatile __global atomic_uint *)(where + divergent_zero()), n,
+                                  __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
+}
 // Returns what was there.
 INLINE u64 swap_if64(__global u64 *where, u64 expected, u64 n) {
   __opencl_atomic_compare_exchange_strong(atomic64(where), &expected, n, __ATOMIC_RELAXED,

@@ -118,6 +118,14 @@ INLINE void count64(__global u64 *where, u64 n) {
 INLINE void count32(__global u32 *where, u32 n) {
   __asm__ volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(where), "r"(n) : "memory");
 }
+INLINE u32 or32(__global u32 *where, u32 n) {
+  u32 old;
+  __asm__ volatile("atom.relaxed.gpu.global.or.b32 %0, [%1], %2;"
+                   : "=r"(old)
+                   : "l"(where), "r"(n)
+                   : "memory");
+  return old;
+}
 // Returns what was there.
 INLINE u64 swap_if64(__global u64 *where, u64 expected, u64 n) {
   u64 old;

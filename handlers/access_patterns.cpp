@@ -35,13 +35,15 @@ struct Example {
   Space space = Space::global;
   uint64_t needed = 0, used = 0, conflicts = 0;
   uint64_t dispatch = 0, position = 0; // in the stream of the dispatch
+  uint64_t rank = 0;                   // of several at the same position
   std::optional<fade_wave_begin> wave;
 
   uint64_t badness() const {
     return space == Space::lds ? conflicts : used - std::min(needed, used);
   }
   bool isBefore(const Example &other) const {
-    return std::tuple(dispatch, position) < std::tuple(other.dispatch, other.position);
+    return std::tuple(dispatch, position, rank) <
+           std::tuple(other.dispatch, other.position, other.rank);
   }
   bool isWorseThan(const Example &other) const {
     if (badness() != other.badness()) return badness() > other.badness();
@@ -87,6 +89,7 @@ struct AccessPatterns : fade::Handler {
   AccessPatterns(const fade::Sink &to, const fade::Options &options) : Handler(to, options) {
     options.allow({});
   }
+  static uint32_t takes() { return FADE_TAKES_SUMMARIES; }
 
   class Shard {
   public:
@@ -97,7 +100,7 @@ struct AccessPatterns : fade::Handler {
     void records(const fade::Batch &batch) {
       const auto *start = static_cast<const std::byte *>(batch->bytes);
       wave_size = batch->wave_size;
-      batch.forEachAccess([&](const fade::Record &record) {
+      batch.forEachAccessOrSummary([&](const fade::Record &record) {
         const auto offset = static_cast<uint64_t>(record.bytes().data() - start);
         one(record, batch, batch->position + offset);
       });
@@ -155,7 +158,10 @@ void AccessPatterns::Shard::one(const fade::Record &record, const fade::Batch &b
   // Waves mostly do the same as the one before, shifted by whole lines.
   const bool is_flat = site.space == FADE_SPACE_FLAT;
   auto &shape = shapes_[record.site()];
-  if (!is_flat && !record.hasLength() && record.isLinear()) {
+  if (record.isSummary()) {
+    // Not where the record stands, but where the stream was when it happened: before the record
+    // that was written next. Summaries are in the order in which they happened.
+  } else if (!is_flat && !record.hasLength() && record.isLinear()) {
     const Shape now{record.mask(), record.base() % model_.line, record.stride()};
     if (shape == now && sites[record.site()].global.first) return;
     if (shape == now && sites[record.site()].lds.first) return;
@@ -176,7 +182,8 @@ void AccessPatterns::Shard::one(const fade::Record &record, const fade::Batch &b
     if (example.access.mask == 0) continue;
     example.bytes = bytes;
     example.dispatch = dispatch_;
-    example.position = position;
+    example.position = record.isSummary() ? record.first() : position;
+    example.rank = record.isSummary() ? position : ~uint64_t{0};
     measure(example);
     auto &by_space = sites[record.site()];
     Examples &examples = example.space == Space::lds ? by_space.lds : by_space.global;

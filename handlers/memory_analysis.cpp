@@ -15,6 +15,7 @@
 
 #include <fade/handler.h>
 
+#include <optional>
 #include <unordered_map>
 
 namespace {
@@ -30,16 +31,27 @@ struct MemoryAnalysis : fade::Handler {
     options.allow({"rows"});
     rows = std::max<uint64_t>(options.size("rows", 20), 1);
   }
+  static uint32_t takes() { return FADE_TAKES_SUMMARIES; }
+
+  // How evenly the waves of a dispatch share its accesses to global memory.
+  struct Waves {
+    uint64_t count = 0, executions = 0, most = 0;
+  };
 
   struct Shard {
     Shard(const MemoryAnalysis &, const fade::Dispatch &dispatch)
         : table(dispatch.kernel().sites()->sites()),
           model(MemoryModel::of(dispatch.kernel().target())), sites(table.size()) {}
     void records(const fade::Batch &batch) {
-      batch.forEachAccess([&](const fade::Record &record) {
+      batch.forEach([&](const fade::Record &record) {
+        if (record.kind() == FADE_RECORD_WAVES) {
+          const fade_waves_record w = record.waves();
+          waves = {w.waves, w.executions, w.most};
+        }
+        if (!record.isAccess() && !record.isSummary()) return;
         sites[record.site()].record(record, table[record.site()], *batch.operator->(), model,
                                     distinct);
-        if (table[record.site()].space == FADE_SPACE_LDS) return;
+        if (record.isSummary() || table[record.site()].space == FADE_SPACE_LDS) return;
         if (record.wave() != last_wave || !of_last_wave) {
           last_wave = record.wave();
           of_last_wave = &by_wave[last_wave];
@@ -55,12 +67,9 @@ struct MemoryAnalysis : fade::Handler {
     std::unordered_map<uint32_t, uint64_t> by_wave; // executions of accesses to global memory
     uint32_t last_wave = 0;
     uint64_t *of_last_wave = nullptr; // values of the map stay where they are
+    std::optional<Waves> waves;       // where the device has counted them, records included
   };
 
-  // How evenly the waves of a dispatch share its accesses to global memory.
-  struct Waves {
-    uint64_t count = 0, executions = 0, most = 0;
-  };
   static Waves wavesOf(std::span<Shard *const> shards);
 
   // The dispatch with the most waste per execution; the first of several.
@@ -175,8 +184,10 @@ std::set<Place> MemoryAnalysis::removedOf(const fade::Dispatch &dispatch) {
 
 MemoryAnalysis::Waves MemoryAnalysis::wavesOf(std::span<Shard *const> shards) {
   std::unordered_map<uint32_t, uint64_t> all;
-  for (const Shard *shard : shards)
+  for (const Shard *shard : shards) {
+    if (shard->waves) return *shard->waves;
     for (const auto &[wave, executions] : shard->by_wave) all[wave] += executions;
+  }
   Waves waves;
   for (const auto &[wave, executions] : all) {
     ++waves.count;

@@ -47,11 +47,11 @@ void findStride(Execution &execution, const WaveAccess &access) {
                                             : Execution::Stride::irregular;
 }
 
-void addStride(StrideHistogram &strides, const Execution &execution) {
+void addStride(StrideHistogram &strides, const Execution &execution, uint64_t times) {
   switch (execution.kind) {
-  case Execution::Stride::same: strides.add(execution.stride); break;
-  case Execution::Stride::rows: strides.addRows(execution.stride); break;
-  case Execution::Stride::irregular: strides.addIrregular(); break;
+  case Execution::Stride::same: strides.add(execution.stride, times); break;
+  case Execution::Stride::rows: strides.addRows(execution.stride, times); break;
+  case Execution::Stride::irregular: strides.addIrregular(times); break;
   }
 }
 
@@ -59,12 +59,6 @@ uint64_t sameAddresses(const WaveAccess &access, DistinctCounter &distinct) {
   distinct.start();
   forEachLane(access.mask, [&](uint32_t lane) { distinct.add(access.addresses[lane]); });
   return static_cast<uint64_t>(std::popcount(access.mask)) - distinct.count();
-}
-
-fade_tile tileOf(const Record &record) {
-  fade_tile tile;
-  std::memcpy(&tile, record.bytes().data() + sizeof(fade_record), sizeof tile);
-  return tile;
 }
 
 /// The addresses of the active lanes. Irregular records of full waves are copied in one go.
@@ -240,7 +234,7 @@ bool SiteStats::regular(const Record &record, const fade_site &site, const fade_
                   0,
                   is_lds};
   if (is_tiled) {
-    const fade_tile tile = tileOf(record);
+    const fade_tile tile = record.tile();
     pattern.row_stride = tile.row_stride;
     pattern.width = tile.width;
   }
@@ -254,14 +248,15 @@ bool SiteStats::regular(const Record &record, const fade_site &site, const fade_
       answer_ = executeLinear(record, site.size, is_atomic, model);
     }
   }
+  const uint64_t times = record.weight();
   if (is_lds) {
-    countLds(answer_, batch);
+    countLds(answer_, times, batch);
   } else {
-    countGlobal(answer_, batch);
+    countGlobal(answer_, times, batch);
     if (is_atomic && is_tiled)
-      record.forEachLane([&](uint32_t, uint64_t address) { global_.hot.add(address, 1); });
+      record.forEachLane([&](uint32_t, uint64_t address) { global_.hot.add(address, times); });
     else if (is_atomic)
-      global_.hot.add(base, answer_.lanes);
+      global_.hot.add(base, times * answer_.lanes);
   }
   return true;
 }
@@ -282,33 +277,35 @@ void SiteStats::general(const Record &record, const fade_site &site, const fade_
   }
   const bool is_atomic = site.kind == FADE_SITE_ATOMIC;
   const uint64_t size = std::max<uint64_t>(record.hasLength() ? record.length() : site.size, 1);
-  if (lds.mask != 0) countLds(execute(lds, size, true, is_atomic, model, distinct), batch);
+  const uint64_t times = record.weight();
+  if (lds.mask != 0) countLds(execute(lds, size, true, is_atomic, model, distinct), times, batch);
   if (global.mask == 0) return;
-  countGlobal(execute(global, size, false, is_atomic, model, distinct), batch);
+  countGlobal(execute(global, size, false, is_atomic, model, distinct), times, batch);
   if (is_atomic)
-    forEachLane(global.mask, [&](uint32_t lane) { global_.hot.add(global.addresses[lane], 1); });
+    forEachLane(global.mask,
+                [&](uint32_t lane) { global_.hot.add(global.addresses[lane], times); });
 }
 
-void SiteStats::countGlobal(const Execution &e, const fade_batch &batch) {
-  ++global_.executions;
-  global_.lanes += e.lanes;
-  global_.slots += batch.wave_size;
-  global_.bytes += e.bytes;
-  global_.needed += e.needed;
-  global_.used += e.used;
-  global_.wasted += e.used - std::min(e.used, e.needed);
-  global_.same_address += e.same_address;
-  addStride(global_.strides, e);
+void SiteStats::countGlobal(const Execution &e, uint64_t times, const fade_batch &batch) {
+  global_.executions += times;
+  global_.lanes += times * e.lanes;
+  global_.slots += times * batch.wave_size;
+  global_.bytes += times * e.bytes;
+  global_.needed += times * e.needed;
+  global_.used += times * e.used;
+  global_.wasted += times * (e.used - std::min(e.used, e.needed));
+  global_.same_address += times * e.same_address;
+  addStride(global_.strides, e, times);
 }
 
-void SiteStats::countLds(const Execution &e, const fade_batch &batch) {
-  ++lds_.executions;
-  lds_.lanes += e.lanes;
-  lds_.slots += batch.wave_size;
-  lds_.bytes += e.bytes;
-  lds_.conflicts += e.conflicts;
-  lds_.same_address += e.same_address;
-  addStride(lds_.strides, e);
+void SiteStats::countLds(const Execution &e, uint64_t times, const fade_batch &batch) {
+  lds_.executions += times;
+  lds_.lanes += times * e.lanes;
+  lds_.slots += times * batch.wave_size;
+  lds_.bytes += times * e.bytes;
+  lds_.conflicts += times * e.conflicts;
+  lds_.same_address += times * e.same_address;
+  addStride(lds_.strides, e, times);
 }
 
 } // namespace fade::handlers

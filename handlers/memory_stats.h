@@ -24,9 +24,9 @@ class StrideHistogram {
 public:
   void add(int64_t stride, uint64_t n = 1);
   /// Most neighbours had this stride, but not all: lanes in rows.
-  void addRows(int64_t stride) {
-    add(stride);
-    ++in_rows_;
+  void addRows(int64_t stride, uint64_t n = 1) {
+    add(stride, n);
+    in_rows_ += n;
   }
   void addIrregular(uint64_t n = 1) { irregular_ += n; }
   void add(const StrideHistogram &other);
@@ -136,8 +136,8 @@ private:
                const MemoryModel &model, DistinctCounter &distinct);
   void general(const Record &record, const fade_site &site, const fade_batch &batch,
                const MemoryModel &model, DistinctCounter &distinct);
-  void countGlobal(const Execution &execution, const fade_batch &batch);
-  void countLds(const Execution &execution, const fade_batch &batch);
+  void countGlobal(const Execution &execution, uint64_t times, const fade_batch &batch);
+  void countLds(const Execution &execution, uint64_t times, const fade_batch &batch);
 
   Pattern last_;
   Execution answer_; ///< to last_

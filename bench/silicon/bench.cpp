@@ -157,8 +157,8 @@ private:
   Times copyTimes();
   double unreadRate(Transport transport, const Size &size);
   void sustainedRow(std::deque<TracedRing> &rings, const Size &size, unsigned workers);
-  void kernelRow(const Workload &w, const char *mode, CUmodule module, TracedRing &ring,
-                 double plain);
+  void kernelRow(const Workload &w, const char *mode, CUmodule module, const SiteTable &table,
+                 TracedRing &ring, double plain);
 
   CudaBackend &backend_;
   Report &report_;
@@ -348,18 +348,21 @@ void Bench::kernels(const std::string &artefacts) {
       TracedRing ring(backend_, transport, 64 * kMiB, *table);
       for (const Workload &w : workloads)
         if (isWanted("slow-down " + w.name + " " + mode + " " + nameOf(transport)))
-          kernelRow(w, mode, module, ring, plain_times[w.name]);
+          kernelRow(w, mode, module, *table, ring, plain_times[w.name]);
     }
     backend_.unload(module);
   }
   backend_.unload(plain);
 }
 
-void Bench::kernelRow(const Workload &w, const char *mode, CUmodule module, TracedRing &ring,
-                      double plain) {
+void Bench::kernelRow(const Workload &w, const char *mode, CUmodule module, const SiteTable &table,
+                      TracedRing &ring, double plain) {
   backend_.doing = "slow-down of " + w.name + ", " + mode;
   const std::string clone = FADE_CLONE_PREFIX + w.name;
   Times times;
+  for (uint32_t i = 0; i < table.kernels().size(); ++i)
+    if (table.string(table.kernels()[i].name) == w.name)
+      ring.sumUp(table, i, {w.groups.x, w.groups.y, 1}, {w.group.x, w.group.y, 1});
   for (int i = 0; i < repeats_; ++i) {
     ring.prepare();
     const auto launch =

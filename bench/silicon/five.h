@@ -77,6 +77,7 @@ private:
 std::vector<Workload> makeWorkloads(Backend &backend, uint32_t shared, bool large);
 
 // The modes that the kernels are compiled with, besides none.
-inline constexpr const char *kModes[] = {"accesses", "blocks", "counts", "kernel", "times"};
+inline constexpr const char *kModes[] = {"accesses", "blocks",  "counts",
+                                         "kernel",   "summary", "times"};
 
 } // namespace fade::silicon

@@ -130,6 +130,28 @@ TracedRing::TracedRing(Backend &backend, Transport transport, uint64_t capacity,
   if (counterCount(table) != 0) copies_ = CounterCopies::of(counterCount(table));
 }
 
+void TracedRing::sumUp(const SiteTable &table, uint32_t kernel, std::array<uint32_t, 3> groups,
+                       std::array<uint32_t, 3> workgroup) {
+  sums_ = {};
+  if ((table.kernels()[kernel].flags & FADE_KERNEL_SUMS) == 0) return;
+  SummaryRequest request{.site_count = static_cast<uint32_t>(table.sites().size()),
+                         .line = 128,
+                         .wave_size = 32,
+                         .grid = {},
+                         .workgroup = workgroup};
+  for (std::size_t i = 0; i < 3; ++i) request.grid[i] = groups[i] * workgroup[i];
+  sums_ = SummaryLayout::of(request);
+  tables_ = Buffer(backend_, Place::device, sums_.size());
+  summary_ = sums_.header(request, control_.device(), tables_.device(), table.moduleId(), kernel);
+}
+
+std::vector<std::byte> TracedRing::summaries() {
+  if (sums_.copies == 0) return {};
+  std::vector<std::byte> memory(sums_.size());
+  backend_.read(memory.data(), tables_.device(), memory.size());
+  return recordsOf(sums_, summary_, memory);
+}
+
 Expected TracedRing::plan(const Expected &expected) {
   expected_ = expected;
   expected_.plan.region = region_.device();
@@ -156,6 +178,12 @@ void TracedRing::prepare() {
   c.last_workgroup[0] = expected_.last_group;
   c.last_workgroup[1] = c.last_workgroup[2] = UINT32_MAX;
   if (copies_.copies != 0) copies_.describe(c, counters_.device());
+  if (sums_.copies != 0) {
+    sums_.describe(c, tables_.device());
+    std::vector<std::byte> memory(sums_.size());
+    sums_.initialize(memory, summary_);
+    backend_.write(tables_.device(), memory.data(), memory.size());
+  }
   c.limit = capacity_;
   backend_.fill(counters_.device(), 0, counters_.size());
   drain_.restart();

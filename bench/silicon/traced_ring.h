@@ -6,6 +6,7 @@
 #include "backend.h"
 #include "checker.h"
 #include "fade/block_counts.h"
+#include "fade/summary.h"
 #include "stream/ring_drain.h"
 
 #include <chrono>
@@ -45,6 +46,13 @@ public:
   // The same for a kernel; without a stream it has copies of its counters.
   TracedRing(Backend &backend, Transport transport, uint64_t capacity, const SiteTable &table);
 
+  // From now on for a kernel of the table that adds its accesses up, with this many workgroups and
+  // work-items; has no effect for others.
+  void sumUp(const SiteTable &table, uint32_t kernel, std::array<uint32_t, 3> groups,
+             std::array<uint32_t, 3> workgroup);
+  // Records of what it has added up, when it has ended.
+  std::vector<std::byte> summaries();
+
   // Sets what the next dispatch does, except for plan.region, and lets the kernel run once without
   // recording: it then tells where its shared memory lies.
   Expected plan(const Expected &expected);
@@ -81,6 +89,9 @@ private:
   CounterCopies copies_; // none: by site
   Buffer control_, data_, tail_, plan_, region_, counters_;
   Buffer written_, mirror_, staging_; // of a segmented ring
+  SummaryLayout sums_;                // none: nothing is added up
+  fade_summary summary_{};
+  Buffer tables_;
   std::unique_ptr<CopyEngine> engine_;
   std::optional<SegmentReader> segments_;
   RingDrain drain_;

@@ -56,9 +56,9 @@ _fadeprobe() {
     flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
     cc) words="--instrument --help --" ;;
     triton) words="--triton-cache --instrumented-code --instrument --llvm $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
-        --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --" ;;
+        --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --stream --gpu --env-dump --" ;;
     *) words="trace profile peaks control log check capture captures import replay optimize mcp analyze report diff inspect doctor flags cc triton $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
-        --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --gpu --env-dump --version --" ;;
+        --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --stream --gpu --env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else
     mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi

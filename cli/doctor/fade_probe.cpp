@@ -170,8 +170,8 @@ std::vector<std::pair<std::string, std::string>> variablesOf(const Run &run,
   auto variables = options.variables;
   for (const char *name :
        {"FADE_KERNELS", "FADE_DISPATCHES", "FADE_WORKGROUPS", "FADE_SAMPLE",
-        "FADE_SAMPLE_EXECUTIONS", "FADE_LOSSY", "FADE_RECORD", "FADE_KERNEL_CACHE", "FADE_MEMORY",
-        "FADE_INSTRUMENTED", "FADE_HANDLERS", "FADE_TRANSPORT", "HSA_TOOLS_LIB"})
+        "FADE_SAMPLE_EXECUTIONS", "FADE_LOSSY", "FADE_STREAM", "FADE_RECORD", "FADE_KERNEL_CACHE",
+        "FADE_MEMORY", "FADE_INSTRUMENTED", "FADE_HANDLERS", "FADE_TRANSPORT", "HSA_TOOLS_LIB"})
     variables.emplace_back(name, "");
   if (!run.with_fade) return variables;
   variables.emplace_back("HSA_TOOLS_LIB", libfade);

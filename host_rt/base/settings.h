@@ -84,6 +84,7 @@ struct Settings {
   bool capture_reachable = false; ///< only what pointers lead to
   uint64_t memory = uint64_t{256} << 20;
   bool lossy = false;
+  bool stream = false; ///< records, also where the device could add them up
   Transport transport = Transport::host;
   Observe observe = Observe::automatic;
   bool explain = true; ///< say which kernel died, and of what

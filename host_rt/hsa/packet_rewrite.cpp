@@ -3,6 +3,7 @@
 #include "base/careful_read.h"
 #include "base/diagnostics.h"
 #include "dispatch/argument_list.h"
+#include "fade/gpu.h"
 #include "fade/sites.h"
 #include "hip/recorder.h"
 #include "hsa/executed.h"
@@ -77,6 +78,7 @@ private:
   void addMemory(DispatchRecord &record, codeobj::ByteView arguments) const;
   void noteForDeath(DeathWatch &deaths, HsaDispatch &live, const void *arguments) const;
   void swap(HsaDispatch &live, uint64_t ordinal);
+  CounterRoom roomForSums(const DispatchRecord &record, const KernelInfo &kernel) const;
   bool instrument(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original);
   bool observe(HsaDispatch &live);
   bool exchange(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original);
@@ -198,13 +200,41 @@ void DispatchRewrite::swap(HsaDispatch &live, uint64_t ordinal) {
   live.record->setVariant(choice.variant);
 }
 
+/// What a kernel needs that can add its accesses up: whether it does depends on what the handlers
+/// take, and on what is to be known of each execution.
+CounterRoom DispatchRewrite::roomForSums(const DispatchRecord &record,
+                                         const KernelInfo &kernel) const {
+  const Settings &settings = runtime_.settings();
+  const bool samples = settings.workgroups.sample_executions > 1;
+  CounterRoom room;
+  room.by_site = samples ? kernel.siteCount() : 0;
+  room.request.site_count = kernel.siteCount();
+  room.request.wave_size = 32; // of those that a kernel may have, the smaller
+  room.request.records_only = settings.stream || settings.lossy || samples ||
+                              (runtime_.analysis().takes() & FADE_TAKES_SUMMARIES) == 0;
+  if (const GpuInfo *gpu = findGpu(kernel.target()); gpu && gpu->unit.line != 0)
+    room.request.line = std::max<uint32_t>(room.request.line, gpu->unit.line);
+  else
+    room.request.line = kUsualLine;
+  for (std::size_t i = 0; i < 3; ++i) {
+    room.request.grid[i] = std::max<uint32_t>(record.view.grid[i], 1);
+    room.request.workgroup[i] = std::max<uint32_t>(record.view.workgroup[i], 1);
+  }
+  room.sums = SummaryLayout::of(room.request);
+  room.module = kernel.sites()->table.moduleId();
+  room.kernel = kernel.kernelIndex();
+  return room;
+}
+
 /// Gives the instrumented kernel a ring and its arguments.
 bool DispatchRewrite::instrument(HsaDispatch &live, const Replacement &choice,
                                  codeobj::ByteView original) {
   const bool counts = (choice.info->modes() & FADE_MODE_COUNTS) != 0 ||
                       runtime_.settings().workgroups.sample_executions > 1;
   HsaRing *ring = nullptr;
-  if (queue_->rings && choice.info->hasNoStream())
+  if (queue_->rings && choice.info->sums())
+    ring = queue_->rings->take(expectedBytes(), roomForSums(*live.record, *choice.info));
+  else if (queue_->rings && choice.info->hasNoStream())
     ring = queue_->rings->take(0, {0, CounterCopies::of(choice.info->counterCount())});
   else if (queue_->rings)
     ring = queue_->rings->take(expectedBytes(), {counts ? choice.info->siteCount() : 0, {}});

@@ -247,6 +247,8 @@ fade_control HsaRing::pristine() const {
   std::ranges::copy(filter.first, control.first_workgroup);
   std::ranges::copy(filter.last, control.last_workgroup);
   if (counters_.copies.copies != 0) counters_.copies.describe(control, counters);
+  if (counters_.sums.copies != 0)
+    counters_.sums.describe(control, counters + counters_.tables() * sizeof(fade_counter));
   control.limit = capacity_;
   return control;
 }
@@ -269,7 +271,7 @@ bool HsaRing::configure(const CounterRoom &counters) {
   }
   counters_ = counters;
   if (total != 0) {
-    std::memset(host_counters_, 0, size);
+    clearCounters();
     if (!ok(api.core.hsa_memory_copy_fn(device_counters_, host_counters_, size))) return false;
   }
   staging_->control = pristine();
@@ -290,7 +292,31 @@ std::span<uint8_t> HsaRing::kernargs(std::size_t size) {
 }
 
 std::span<const fade_counter> HsaRing::counters() const noexcept {
-  return {reinterpret_cast<const fade_counter *>(host_counters_), counters_.total()};
+  const bool sums = counters_.sums.copies != 0;
+  return {reinterpret_cast<const fade_counter *>(host_counters_),
+          sums ? counters_.by_site : counters_.total()};
+}
+
+std::span<std::byte> HsaRing::tables() const {
+  return {host_counters_ + counters_.tables() * sizeof(fade_counter), counters_.sums.size()};
+}
+
+fade_summary HsaRing::summary() const {
+  const auto address =
+      reinterpret_cast<uint64_t>(device_counters_) + counters_.tables() * sizeof(fade_counter);
+  return counters_.sums.header(counters_.request, controlAddress(), address, counters_.module,
+                               counters_.kernel);
+}
+
+/// In the copy of the host.
+void HsaRing::clearCounters() const {
+  std::memset(host_counters_, 0, counters_.total() * sizeof(fade_counter));
+  if (counters_.sums.copies != 0) counters_.sums.initialize(tables(), summary());
+}
+
+std::vector<std::byte> HsaRing::summaries() const {
+  if (counters_.sums.copies == 0) return {};
+  return recordsOf(counters_.sums, summary(), tables());
 }
 
 // The copies are started here and looked at again later: the thread that drains must never wait for
@@ -328,6 +354,7 @@ std::string HsaRing::damage() const {
   expected.limit = seen.limit;
   expected.dropped = seen.dropped;
   expected.waves = seen.waves;
+  expected.classes = seen.classes;
   const auto *a = reinterpret_cast<const std::byte *>(&expected);
   const auto *b = reinterpret_cast<const std::byte *>(&seen);
   const auto *at = std::mismatch(a, a + sizeof expected, b).first;
@@ -351,7 +378,7 @@ bool HsaRing::recycle() noexcept {
   if (step_ == 1) {
     step_ = 2;
     if (const std::size_t size = counters_.total() * sizeof(fade_counter); size != 0) {
-      std::memset(host_counters_, 0, size);
+      clearCounters();
       if (!copy_.start(device_counters_, gpu, host_counters_, cpu, size)) is_broken_ = true;
     }
   }

@@ -15,6 +15,7 @@
 
 #include "base/settings.h"
 #include "fade/block_counts.h"
+#include "fade/summary.h"
 #include "hsa/agents.h"
 #include "hsa/allocations.h"
 #include "hsa/async_copy.h"
@@ -46,13 +47,26 @@ private:
 
 class HsaRing;
 
-/// What a dispatch counts: by site, or without a stream in several copies.
+/// What a dispatch counts: by site, without a stream in several copies, or what it adds up.
 struct CounterRoom {
   uint32_t by_site = 0;
-  CounterCopies copies;
+  CounterCopies copies{};
+  SummaryRequest request{};
+  SummaryLayout sums{};
+  uint64_t module = 0; ///< of the kernel that adds up, and which of them it is
+  uint32_t kernel = 0;
 
-  std::size_t total() const { return copies.copies != 0 ? copies.total() : by_site; }
+  std::size_t total() const {
+    return copies.copies != 0 ? copies.total() : tables() + tableCount();
+  }
+  /// Tables are behind the counters, in lines of their own.
+  std::size_t tables() const { return sums.copies != 0 ? (by_site + 15u) / 16 * 16 : by_site; }
   bool operator==(const CounterRoom &) const = default;
+
+private:
+  std::size_t tableCount() const {
+    return (sums.size() + sizeof(fade_counter) - 1) / sizeof(fade_counter);
+  }
 };
 
 class RingPool {
@@ -120,6 +134,7 @@ public:
   std::string damage() const override;
   const fade_control &control() const noexcept override { return staging_->control; }
   std::span<const fade_counter> counters() const noexcept override;
+  std::vector<std::byte> summaries() const override;
 
 private:
   friend class RingPool;
@@ -132,6 +147,9 @@ private:
   void destroySignals() noexcept;
   bool configure(const CounterRoom &counters);
   fade_control pristine() const;
+  std::span<std::byte> tables() const;
+  fade_summary summary() const;
+  void clearCounters() const;
   OwnMemory &controlMemory() {
     return transport_ == Transport::device ? pool_.memory_.copied : pool_.memory_.device;
   }

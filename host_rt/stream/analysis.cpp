@@ -28,7 +28,14 @@ Analysis::Analysis(const AnalysisOptions &options, Handlers handlers, Output &ou
                    TraceWriter *trace)
     : handlers_(std::move(handlers)), output_(output), trace_(trace), log_(output),
       ended_(kEndedQueue), call_patience_(options.call_patience) {
-  for (const auto &handler : handlers_) needs_ |= handler->needs();
+  takes_ = handlers_.empty() ? 0 : ~0u;
+  for (const auto &handler : handlers_) {
+    needs_ |= handler->needs();
+    takes_ &= handler->takes();
+    const bool is_fed = (handler->needs() & FADE_NEEDS_ACCESSES) == 0 ||
+                        (handler->takes() & FADE_TAKES_SUMMARIES) != 0;
+    if (!is_fed) unfed_ += (unfed_.empty() ? "" : " and ") + std::string(handler->name());
+  }
   if (trace_) needs_ |= FADE_NEEDS_ORDER | FADE_NEEDS_ALLOCATIONS;
   keep_order_ = options.keep_order || (needs_ & FADE_NEEDS_ORDER) != 0;
   start(std::max(1u, options.workers));
@@ -179,6 +186,7 @@ std::size_t Analysis::check(StreamBatch &batch, uint64_t &records, unsigned work
   Record record;
   const char *fault = nullptr;
   std::size_t good = 0;
+  bool has_summaries = false;
   LastRecords::Scan *const scan = dispatch.last ? &workers_[worker]->scan : nullptr;
   while (true) {
     const auto status = cursor.next(record);
@@ -192,11 +200,16 @@ std::size_t Analysis::check(StreamBatch &batch, uint64_t &records, unsigned work
       fault = "a site that does not exist";
       break;
     }
+    has_summaries |= record.isSummary();
     if (scan) scan->see(record, good);
     good = cursor.offset();
     ++records;
   }
   if (scan) dispatch.last->add(*scan, {batch.bytes, good}, batch.position);
+  if (has_summaries && !unfed_.empty() && !said_unfed_.exchange(true))
+    warn("accesses that kernels have added up are missing in the report of {}: this is a recording "
+         "of summaries; --record with --stream has every access",
+         unfed_);
   if (fault && !dispatch.damaged.exchange(true))
     warn("the records of {} are damaged at byte {} ({}); the rest of dispatch {} is ignored",
          dispatch.kernel->name(), batch.position + good, fault, dispatch.view.id);

@@ -61,6 +61,8 @@ public:
   Analysis &operator=(const Analysis &) = delete;
 
   uint32_t needs() const { return needs_; }
+  /// What all handlers can do with: FADE_TAKES_*. Nothing if there are none.
+  uint32_t takes() const { return takes_; }
 
   /// What has been worked on so far. Any thread.
   struct Traffic {
@@ -122,6 +124,9 @@ private:
   TraceWriter *trace_;
   DispatchLog log_;
   uint32_t needs_ = 0;
+  uint32_t takes_ = 0;
+  std::string unfed_; ///< handlers that need every access, for people
+  std::atomic<bool> said_unfed_{false};
   bool keep_order_ = false;
   std::set<std::shared_ptr<const KernelInfo>> kernels_; ///< for FADE_HOST_SHARES_SITES
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -3,6 +3,7 @@
 #include "base/diagnostics.h"
 #include "base/quiet_thread.h"
 #include "fade/block_counts.h"
+#include "fade/decode.h"
 
 #include <algorithm>
 
@@ -463,6 +464,32 @@ void Collector::keepCounters(DispatchRecord &record, std::span<const fade_counte
   record.setClocks(clocksBySite(table, counters));
 }
 
+/// What the kernel has added up follows its records. True once it is worked on.
+bool Collector::handOverSummaries(Streaming &s) {
+  Ring &ring = *s.live->ring;
+  if (!s.has_summaries) {
+    if (!s.is_lost && !s.is_damaged) s.summaries = ring.summaries();
+    RecordCursor cursor(s.summaries);
+    Record record;
+    while (cursor.next(record) == RecordCursor::Status::record)
+      if (record.kind() == FADE_RECORD_WAVE_BEGIN)
+        Analysis::announce(*s.live->record, record.waveBegin());
+    s.has_summaries = true;
+  }
+  if (s.summaries.empty()) return true;
+  if (!s.summary.dispatch) {
+    s.summary.dispatch = s.live->record.get();
+    s.summary.bytes = s.summaries.data();
+    s.summary.size = s.summaries.size();
+    s.summary.position = ring.drain.scanned();
+    if (!analysis_.submit(s.summary)) {
+      s.summary.dispatch = nullptr;
+      return false;
+    }
+  }
+  return s.summary.done.load(std::memory_order_acquire);
+}
+
 /// The kernel has ended and the control block is here. True once the analysis has the dispatch.
 bool Collector::finish(Streaming &s) {
   Ring &ring = *s.live->ring;
@@ -479,6 +506,7 @@ bool Collector::finish(Streaming &s) {
            reserved - ring.drain.scanned(), s.live->record->kernel->name(), view.id);
     view.flags |= FADE_DISPATCH_INCOMPLETE;
   }
+  if (!handOverSummaries(s)) return false;
   if (s.full * 2 > s.watched) view.flags |= FADE_DISPATCH_HOST_BOUND;
   view.dropped = ring.control().dropped;
   if (!s.is_lost && s.live->record->counters.empty() && !ring.counters().empty())

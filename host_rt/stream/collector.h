@@ -48,6 +48,8 @@ public:
 
   virtual const fade_control &control() const noexcept = 0;
   virtual std::span<const fade_counter> counters() const noexcept = 0;
+  /// After fetchControl(): records of what the kernel has added up.
+  virtual std::vector<std::byte> summaries() const { return {}; }
 };
 
 /// A dispatch on the GPU or on its way there.
@@ -134,6 +136,9 @@ private:
     bool was_full = false;
     Failure failure;
     uint64_t settles = 0, settles_after = 0; ///< for which request, and after so many answers
+    bool has_summaries = false;              ///< they are here, if there are any
+    std::vector<std::byte> summaries;
+    StreamBatch summary;
   };
 
   /// Made by the threads that launch, destroyed by the collector's.
@@ -160,6 +165,7 @@ private:
   bool drain(Streaming &s);
   bool freeDone(Streaming &s);
   static void keepCounters(DispatchRecord &record, std::span<const fade_counter> counters);
+  bool handOverSummaries(Streaming &s);
   bool finish(Streaming &s);
   void giveUp() noexcept;
   bool isSettled(uint64_t wanted);

@@ -27,6 +27,8 @@ public:
   bool ok() const { return instance_ != nullptr; }
   const std::string &error() const { return error_; }
   uint32_t needs() const { return api_.needs; }
+  /// FADE_TAKES_*
+  uint32_t takes() const { return api_.takes && instance_ ? api_.takes(instance_) : 0; }
   const char *name() const { return api_.name; }
 
   // The calls of fade_handler_api. One that throws or crashes is named once; the handler is then

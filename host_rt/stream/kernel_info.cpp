@@ -24,6 +24,8 @@ KernelInfo::KernelInfo(std::shared_ptr<const KernelIdentity> identity,
     if (table.string(kernel.name) == symbol() || table.string(kernel.clone) == symbol()) {
       modes_ = kernel.modes;
       has_no_stream_ = (kernel.flags & FADE_KERNEL_NO_STREAM) != 0;
+      sums_ = (kernel.flags & FADE_KERNEL_SUMS) != 0;
+      kernel_index_ = static_cast<uint32_t>(&kernel - table.kernels().data());
     }
   if (has_no_stream_) counter_count_ = fade::counterCount(table);
 }

@@ -51,6 +51,9 @@ public:
   /// Its instrumented form writes no records, only counters, so many in each copy of them.
   bool hasNoStream() const { return has_no_stream_; }
   uint32_t counterCount() const { return counter_count_; }
+  /// Its instrumented form can add accesses up.
+  bool sums() const { return sums_; }
+  uint32_t kernelIndex() const { return kernel_index_; } ///< in its site table
 
 private:
   std::shared_ptr<const KernelIdentity> identity_;
@@ -58,6 +61,8 @@ private:
   uint32_t modes_ = 0;
   bool has_no_stream_ = false;
   uint32_t counter_count_ = 0;
+  bool sums_ = false;
+  uint32_t kernel_index_ = 0;
   fade_kernel view_{};
 };
 

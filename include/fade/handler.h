@@ -145,6 +145,13 @@ public:
       if (record.isAccess()) f(record);
     });
   }
+  // The same with executions that the device has added up, for handlers that take them: each stands
+  // for record.weight() executions.
+  template <typename F> void forEachAccessOrSummary(F &&f) const {
+    forEach([&](const Record &record) {
+      if (record.isAccess() || record.isSummary()) f(record);
+    });
+  }
   // What the kernel's author records (user.h).
   template <typename F> void forEachUser(F &&f) const {
     forEach([&](const Record &record) {
@@ -165,6 +172,7 @@ private:
 //   static name, summary, needs
 //   H::Shard with a constructor (const H &, const Dispatch &) and records(const Batch &)
 //   optionally dispatchEnd(const Dispatch &, std::span<Shard *const>) and report()
+//   optionally takes() const: FADE_TAKES_*
 // and is constructed from a Sink and its Options.
 class Handler {
 public:
@@ -198,6 +206,7 @@ public:
         shardFree,
         report,
         destroy,
+        takes,
     };
     return &table;
   }
@@ -307,6 +316,11 @@ private:
       of(handler).guarded([&] { of(handler).handler_.report(); });
   }
   static void destroy(void *handler) { delete static_cast<HandlerGlue *>(handler); }
+  static fade_u32 takes(const void *handler) {
+    if constexpr (requires(const H &h) { h.takes(); })
+      return static_cast<const HandlerGlue *>(handler)->handler_.takes();
+    return 0;
+  }
 
   Sink sink_;
   H handler_;

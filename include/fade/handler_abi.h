@@ -62,6 +62,11 @@
  * GPU has them; kernels then run as they are, not their twins. */
 #define FADE_NEEDS_INSTRUCTIONS 128u
 
+/* What a handler can be fed with in place of ACCESS records: fade_handler_api.takes. A kernel that
+ * was compiled for it adds its accesses up only if all handlers of a run can take it; else, and for
+ * handlers that do not say anything, it writes records. */
+#define FADE_TAKES_SUMMARIES 1u /* SUMMARY and WAVES records; see message.h */
+
 /* How results are wanted: fade_host.format */
 #define FADE_FORMAT_TEXT 0u
 #define FADE_FORMAT_JSON 1u
@@ -210,6 +215,8 @@ typedef struct fade_handler_api {
   void (*shard_free)(void *shard);
   void (*report)(void *handler);
   void (*destroy)(void *handler);
+  /* FADE_TAKES_*, with the options it was created with; may be null. */
+  fade_u32 (*takes)(const void *handler);
 } fade_handler_api;
 
 #endif

@@ -43,45 +43,29 @@ TEST(Settings, AnEmptyEnvironmentMeansDurationsOnly) {
 }
 
 TEST(Settings, EveryVariableIsRead) {
-  const auto read = readFrom({{"FADE_INSTRUMENTED", "true"},
-                              {"FADE_HANDLERS", "Heatmap:page=1M;/x/libMine.so"},
-                              {"FADE_KERNELS", "vadd|saxpy"},
-                              {"FADE_LIBRARY_FILTER", "!/librocblas"},
-                              {"FADE_DISPATCHES", "2-5"},
-                              {"FADE_SEED", "17"},
-                              {"FADE_KERNEL_CACHE", "/a:/b"},
-                              {"FADE_LOG_LOCATION", "/tmp/x.%p"},
-                              {"FADE_LOG_APPEND", "yes"},
-                              {"FADE_LOG_FORMAT", "json"},
-                              {"FADE_VERBOSE", "1"},
-                              {"FADE_WORKGROUPS", "x=1-3,z=7"},
-                              {"FADE_SAMPLE", "4"},
-                              {"FADE_SAMPLE_EXECUTIONS", "8"},
-                              {"FADE_RECORD", "/tmp/t"},
-                              {"FADE_TRACE", "/tmp/events"},
-                              {"FADE_TRACE_API", "memory"},
-                              {"FADE_TRACE_START", "off"},
-                              {"FADE_TRACE_FORMAT", "rpd2"},
-                              {"FADE_TRACE_FLUSH", "3"},
-                              {"FADE_TRACE_STACKS", "17"},
-                              {"FADE_TRACE_LIBRARIES", "on"},
-                              {"FADE_CORRECT", "properties"},
-                              {"FADE_CAPTURE", "/tmp/captures"},
-                              {"FADE_CAPTURE_LIMIT", "3"},
-                              {"FADE_CAPTURE_REACHABLE", "on"},
-                              {"FADE_MEMORY", "64M"},
-                              {"FADE_LOSSY", "on"},
-                              {"FADE_TRANSPORT", "device"},
-                              {"FADE_OBSERVE", "gpu"},
-                              {"FADE_EXPLAIN", "off"},
-                              {"FADE_DEATHS", "/tmp/deaths"},
-                              {"FADE_ALLOC", "coarse:min=1M,caller=a,b;host:x"},
-                              {"FADE_PROGRESS", "no"},
-                              {"FADE_WORKERS", "3"},
-                              {"FADE_PATIENCE", "2.5"}});
+  const auto read =
+      readFrom({{"FADE_INSTRUMENTED", "true"},  {"FADE_HANDLERS", "Heatmap:page=1M;/x/libMine.so"},
+                {"FADE_KERNELS", "vadd|saxpy"}, {"FADE_LIBRARY_FILTER", "!/librocblas"},
+                {"FADE_DISPATCHES", "2-5"},     {"FADE_SEED", "17"},
+                {"FADE_KERNEL_CACHE", "/a:/b"}, {"FADE_LOG_LOCATION", "/tmp/x.%p"},
+                {"FADE_LOG_APPEND", "yes"},     {"FADE_LOG_FORMAT", "json"},
+                {"FADE_VERBOSE", "1"},          {"FADE_WORKGROUPS", "x=1-3,z=7"},
+                {"FADE_SAMPLE", "4"},           {"FADE_SAMPLE_EXECUTIONS", "8"},
+                {"FADE_RECORD", "/tmp/t"},      {"FADE_TRACE", "/tmp/events"},
+                {"FADE_TRACE_API", "memory"},   {"FADE_TRACE_START", "off"},
+                {"FADE_TRACE_FORMAT", "rpd2"},  {"FADE_TRACE_FLUSH", "3"},
+                {"FADE_TRACE_STACKS", "17"},    {"FADE_TRACE_LIBRARIES", "on"},
+                {"FADE_CORRECT", "properties"}, {"FADE_CAPTURE", "/tmp/captures"},
+                {"FADE_CAPTURE_LIMIT", "3"},    {"FADE_CAPTURE_REACHABLE", "on"},
+                {"FADE_MEMORY", "64M"},         {"FADE_LOSSY", "on"},
+                {"FADE_STREAM", "on"},          {"FADE_TRANSPORT", "device"},
+                {"FADE_OBSERVE", "gpu"},        {"FADE_EXPLAIN", "off"},
+                {"FADE_DEATHS", "/tmp/deaths"}, {"FADE_ALLOC", "coarse:min=1M,caller=a,b;host:x"},
+                {"FADE_PROGRESS", "no"},        {"FADE_WORKERS", "3"},
+                {"FADE_PATIENCE", "2.5"}});
   EXPECT_TRUE(read.complaints.empty());
   const Settings &s = read.settings;
-  EXPECT_TRUE(s.instrumented && s.verbose && s.lossy && s.log_append);
+  EXPECT_TRUE(s.instrumented && s.verbose && s.lossy && s.stream && s.log_append);
   EXPECT_FALSE(s.progress);
   EXPECT_EQ(s.transport, Transport::device);
   EXPECT_EQ(s.observe, Observe::gpu);
@@ -121,7 +105,7 @@ TEST(Settings, EveryVariableIsRead) {
   EXPECT_EQ(s.allocations[0].caller, "a,b");
   EXPECT_EQ(s.allocations[1].place, AllocationPlace::host);
   EXPECT_EQ(s.allocations[1].caller, "x");
-  EXPECT_EQ(variables().size(), 36u) << "a new variable belongs in this test";
+  EXPECT_EQ(variables().size(), 37u) << "a new variable belongs in this test";
 }
 
 TEST(Settings, AMistakeIsOneLineWithTheNearestRightWord) {

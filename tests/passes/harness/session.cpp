@@ -354,6 +354,7 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
                          .workgroup = launch.workgroup};
   SummaryLayout sums = SummaryLayout::of(request);
   if (stream.slots != 0) sums.slots = stream.slots;
+  if (stream.tables != 0) sums.copies = stream.tables;
   auto tables = device_.allocate<uint64_t>(sums.size() / 8);
   auto written = device_.allocate<uint64_t>(FADE_RING_SEGMENTS);
   auto control = device_.allocate<fade_control>(1);

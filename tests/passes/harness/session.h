@@ -66,7 +66,8 @@ struct Stream {
   bool reads_after_a_drop = false; // not before, unless that takes many seconds
   // Twins that add accesses up
   bool records_only = false;
-  uint32_t slots = 0; // of each table, if not as many as usual
+  uint32_t slots = 0;  // of each table, if not as many as usual
+  uint32_t tables = 0; // the same
 };
 
 // What the records of a dispatch said.

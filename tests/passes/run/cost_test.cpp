@@ -117,6 +117,32 @@ TEST_P(CostLimits, AccessToLdsTakesAtMost70InstructionsAnd40Bytes) {
       "two_lds_accesses", [](Data &d) { return buffers(d, 1); }, 2, 70);
 }
 
+// A class that is there already: what it takes to put it there is the same for few and for many.
+TEST_P(CostLimits, AccessThatIsAddedUpTakesAtMost45Instructions) {
+  const struct {
+    const char *kernel;
+    unsigned buffers, accesses;
+    double limit;
+  } kernels[] = {{"one_store", 1, 1, 45}, {"four_loads", 5, 4, 45}, {"two_lds_accesses", 1, 2, 45}};
+  for (const auto &k : kernels) {
+    uint64_t instructions[2];
+    for (const uint32_t times : {1u, 9u}) {
+      Stream stream;
+      stream.tables = 1;
+      const Cost cost = measure(
+          "summary", GetParam(), {k.kernel, {times * items, 1, 1}, {64, 1, 1}},
+          [&](Data &d) { return buffers(d, k.buffers, 10 * items); }, stream);
+      EXPECT_TRUE(cost.with.accesses.empty()) << k.kernel; // none is recorded
+      instructions[times != 1] = cost.instructions;
+      EXPECT_EQ(cost.twin.scratch, 0u);
+    }
+    const double more = 8.0 * items / GetParam().lanes * k.accesses;
+    const double each = double(instructions[1] - instructions[0]) / more;
+    std::cout << k.kernel << ": " << each << " instructions per access that is added up\n";
+    EXPECT_LE(each, k.limit) << k.kernel;
+  }
+}
+
 TEST_P(CostLimits, IrregularAccessTakes32BytesAndFourPerActiveLane) {
   for (const char *kernel : {"gather", "some_lanes_gather"}) {
     const Cost cost =
