@@ -118,12 +118,12 @@ TEST_P(CostLimits, AccessToLdsTakesAtMost70InstructionsAnd40Bytes) {
 }
 
 // A class that is there already: what it takes to put it there is the same for few and for many.
-TEST_P(CostLimits, AccessThatIsAddedUpTakesAtMost45Instructions) {
+TEST_P(CostLimits, AccessThatIsAddedUpTakesAtMost60Instructions) {
   const struct {
     const char *kernel;
     unsigned buffers, accesses;
     double limit;
-  } kernels[] = {{"one_store", 1, 1, 45}, {"four_loads", 5, 4, 45}, {"two_lds_accesses", 1, 2, 45}};
+  } kernels[] = {{"one_store", 1, 1, 60}, {"four_loads", 5, 4, 60}, {"two_lds_accesses", 1, 2, 60}};
   for (const auto &k : kernels) {
     uint64_t instructions[2];
     for (const uint32_t times : {1u, 9u}) {
