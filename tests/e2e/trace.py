@@ -164,7 +164,7 @@ class Tests(fade.Test):
         self.launches(threads=8, times=int(os.environ.get("E2E_LAUNCHES", 300)), queues=4)
 
     def test_what_the_gpu_has_done_is_there_when_no_exit_handler_runs(self):
-        for how, code in (("_exit", 10), ("exec", 0)):
+        for how, code in (("_exit", 10), ("become", 0)):
             _, operations, result = self.everything([program("endings"), how], code=code)
             kernels = [x for x in operations if x["kind"] == "kernel"]
             self.assertEqual([x["end_ns"] is not None for x in kernels], [True] * 3, how)

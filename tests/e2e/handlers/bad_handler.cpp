@@ -10,6 +10,7 @@
 //   REFUSE: says no, with a reason
 #include "fade/handler_abi.h"
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -93,7 +94,7 @@ void destroy(void *) {}
 extern "C" __attribute__((visibility("default"))) const fade_handler_api *ENTRY() {
   static fade_handler_api api{};
   misbehave(THROW_ENTRY, 0);
-  api.size = BAD == SHORT ? sizeof api - 8 : sizeof api;
+  api.size = BAD == SHORT ? offsetof(fade_handler_api, destroy) : sizeof api;
   api.abi = BAD == NEWER ? FADE_HANDLER_ABI + 1 : BAD == OLDER ? 0 : FADE_HANDLER_ABI;
   api.message_version = BAD == RECORDS ? FADE_MESSAGE_VERSION + 1 : FADE_MESSAGE_VERSION;
   api.needs = FADE_NEEDS_ACCESSES;

@@ -100,7 +100,7 @@ int main(int argc, char **argv) {
   if (how == "exit") std::exit(6);
   if (how == "quick_exit") std::quick_exit(8);
   if (how == "_exit") _exit(10);
-  if (how == "exec") {
+  if (how == "become") {
     char name[] = "true", *arguments[] = {name, nullptr};
     execv("/bin/true", arguments);
   }
