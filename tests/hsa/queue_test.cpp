@@ -124,7 +124,7 @@ TEST(QueueRegistry, AQueueIsForgottenWhenTheLastWhoHasItGivesItUp) {
 
 // ---- packets
 
-const std::string kSample = FADE_TEST_DATA "/triton/gfx90a/vector_add.hsaco";
+const std::string kVectorAdd = FADE_TEST_DATA "/triton/gfx90a/vector_add.hsaco";
 
 std::string symbolOf(const std::string &path) {
   const auto code = codeobj::CodeObject::open(*codeobj::Blob::mapFile(path));
@@ -177,11 +177,11 @@ private:
 
 TEST_F(Doorbell, TheApplicationsSignalFollowsFadesOwn) {
   start();
-  const auto executable = hsa.load(kSample);
+  const auto executable = hsa.load(kVectorAdd);
   hsa_queue_t *queue = hsa.createQueue(64);
   hsa_signal_t signal{};
   hsaApi().core.hsa_signal_create_fn(1, 0, nullptr, &signal);
-  const uint64_t object = hsa.kernelObject(executable, symbolOf(kSample));
+  const uint64_t object = hsa.kernelObject(executable, symbolOf(kVectorAdd));
   ASSERT_NE(object, 0u);
   const auto packet = ring(queue, object, signal)[0];
   EXPECT_EQ(packet.kernel_object, object);
@@ -221,11 +221,11 @@ TEST_F(Doorbell, PacketsGoOnAtTheBeginningOfTheRing) {
 }
 
 TEST_F(Doorbell, AVersionOfTheCacheRunsInPlaceOfTheKernel) {
-  fs::copy_file(kSample, fs::path(cache()) / "x.hsaco");
+  fs::copy_file(kVectorAdd, fs::path(cache()) / "x.hsaco");
   settings.cache = {cache()};
   start();
-  const auto executable = hsa.load(kSample);
-  const uint64_t original = hsa.kernelObject(executable, symbolOf(kSample));
+  const auto executable = hsa.load(kVectorAdd);
+  const uint64_t original = hsa.kernelObject(executable, symbolOf(kVectorAdd));
   const auto packet = ring(hsa.createQueue(64), original)[0];
   EXPECT_NE(packet.kernel_object, original);
   EXPECT_NE(packet.kernel_object, 0u);
@@ -238,12 +238,12 @@ TEST_F(Doorbell, AVersionOfTheCacheRunsInPlaceOfTheKernel) {
 TEST_F(Doorbell, AVersionThatComesLaterIsNotLoadedByTheThreadThatRings) {
   settings.cache = {cache()};
   start();
-  const auto executable = hsa.load(kSample);
+  const auto executable = hsa.load(kVectorAdd);
   hsa_queue_t *queue = hsa.createQueue(64);
-  const uint64_t original = hsa.kernelObject(executable, symbolOf(kSample));
+  const uint64_t original = hsa.kernelObject(executable, symbolOf(kVectorAdd));
   const auto first = ring(queue, original)[0];
   EXPECT_EQ(first.kernel_object, original);
-  fs::copy_file(kSample, fs::path(cache()) / "x.hsaco");
+  fs::copy_file(kVectorAdd, fs::path(cache()) / "x.hsaco");
   std::this_thread::sleep_for(6ms); // the system is asked as often as that
   const auto second = ring(queue, original)[0];
   EXPECT_NE(second.kernel_object, original);
@@ -263,10 +263,10 @@ TEST_F(Doorbell, AFullQueueGetsAMarkBehindThePackets) {
 
 TEST_F(Doorbell, AfterTheReportPacketsAreTheApplicationsOwn) {
   start();
-  const auto executable = hsa.load(kSample);
+  const auto executable = hsa.load(kVectorAdd);
   hsa_queue_t *queue = hsa.createQueue(64);
   Runtime::finish();
-  const auto packet = ring(queue, hsa.kernelObject(executable, symbolOf(kSample)))[0];
+  const auto packet = ring(queue, hsa.kernelObject(executable, symbolOf(kVectorAdd)))[0];
   EXPECT_EQ(packet.completion_signal.handle, 0u);
 }
 

@@ -6,7 +6,7 @@
 namespace fade::sim {
 namespace {
 
-constexpr u32 identity = 4 | 5 << 3 | 6 << 6 | 7 << 9;
+constexpr u32 same_channels = 4 | 5 << 3 | 6 << 6 | 7 << 9;
 
 struct Texture {
   u64 base;
@@ -15,7 +15,7 @@ struct Texture {
   u32 data = 4, number = 7; // gfx9: 32 bits, float
   u32 format = 22;          // gfx10: the same
   u32 tiling = 0;
-  u32 select = identity;
+  u32 select = same_channels;
 };
 
 // T# in s[0:7].

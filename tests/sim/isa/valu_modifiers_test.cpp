@@ -9,7 +9,7 @@
 namespace fade::sim {
 namespace {
 
-constexpr u32 smallest = 1;
+constexpr u32 denormal = 1;
 
 TEST(Modifiers, SignsApplyBeforeTheOperation) {
   WaveBench b;
@@ -48,8 +48,8 @@ TEST(Modifiers, OutputMultiplierNeedsFlushedDenormalsAndNoIeee) {
 TEST(Mode, DenormalsAreFlushedPerWidthAndDirection) {
   WaveBench b;
   b.wave.set_mode(0x3c0); // f32: operands and results flushed; f16 and f64 kept
-  EXPECT_EQ(b.eval("v_add_f32_e32 v0, v1, v2", {smallest, 0}), 0u);
-  EXPECT_EQ(b.eval("v_add_f16_e32 v0, v1, v2", {smallest, 0}), smallest);
+  EXPECT_EQ(b.eval("v_add_f32_e32 v0, v1, v2", {denormal, 0}), 0u);
+  EXPECT_EQ(b.eval("v_add_f16_e32 v0, v1, v2", {denormal, 0}), denormal);
   EXPECT_EQ(b.eval64("v_add_f64 v[0:1], v[2:3], v[4:5]", {1, 0}), 1u);
   b.wave.set_mode(0x3d0); // f32 operands kept, results flushed
   EXPECT_EQ(b.evalf("v_mul_f32_e32 v0, v1, v2", {0x1p-140f, 0x1p20f}), 0x1p-120f);
@@ -60,8 +60,8 @@ TEST(Mode, DenormalsAreFlushedPerWidthAndDirection) {
   b.wave.set_mode(0x330); // f16 and f64 flushed
   EXPECT_EQ(b.eval64("v_add_f64 v[0:1], v[2:3], v[4:5]", {0x8000000000000001, 0x8000000000000000}),
             0x8000000000000000u);
-  EXPECT_EQ(b.eval("v_mul_f16_e32 v0, v1, v2", {smallest, 0x7b00}), 0u);
-  EXPECT_EQ(b.eval("v_mov_b32_e32 v0, v1", {smallest}), smallest); // bits are bits
+  EXPECT_EQ(b.eval("v_mul_f16_e32 v0, v1, v2", {denormal, 0x7b00}), 0u);
+  EXPECT_EQ(b.eval("v_mov_b32_e32 v0, v1", {denormal}), denormal); // bits are bits
 }
 
 TEST(Mode, RoundingIsChosenPerWidth) {
