@@ -63,9 +63,29 @@ void noteRunning(pid_t was, pid_t is) {
   if (at != running_children.end()) *at = static_cast<sig_atomic_t>(is);
 }
 
+/// As long as it lives, this thread is not interrupted by the signals that end what is supervised:
+/// a child that has begun is known before they are looked at.
+class SignalsWait {
+public:
+  SignalsWait() {
+    sigset_t ending;
+    sigemptyset(&ending);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ending, number);
+    pthread_sigmask(SIG_BLOCK, &ending, &usual_);
+  }
+  ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &usual_, nullptr); }
+  SignalsWait(const SignalsWait &) = delete;
+  SignalsWait &operator=(const SignalsWait &) = delete;
+  /// What was blocked before.
+  const sigset_t &usual() const { return usual_; }
+
+private:
+  sigset_t usual_{};
+};
+
 /// Starts it with these for stdout and stderr. An errno, or 0.
 int spawn(pid_t &child, const std::vector<std::string> &command, const Variables &variables,
-          const std::string &directory, int out, int err) {
+          const std::string &directory, int out, int err, const sigset_t &blocked) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -74,8 +94,10 @@ int spawn(pid_t &child, const std::vector<std::string> &command, const Variables
   if (!directory.empty()) posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setsigmask(&attributes, &blocked);
   sigset_t usual;
   sigemptyset(&usual);
   sigaddset(&usual, SIGPIPE); // whoever starts it may ignore it
@@ -137,7 +159,9 @@ int SupervisedChild::start(const std::vector<std::string> &command, const Variab
     write_ends[i] = ends[1];
     (void)fcntl(ends[1], F_SETFL, 0); // the child's ends block, as programs expect
   }
-  if (error == 0) error = spawn(pid_, command, variables, directory, write_ends[0], write_ends[1]);
+  const SignalsWait wait;
+  if (error == 0)
+    error = spawn(pid_, command, variables, directory, write_ends[0], write_ends[1], wait.usual());
   for (const int fd : write_ends)
     if (fd >= 0) ::close(fd);
   if (error != 0) {
