@@ -129,6 +129,31 @@ void GroupRaces::release(WaveRaces &w, Meeting &meeting, Time time) const {
 void GroupRaces::meetReaders(Lane &lane, const ShadowPage &page, uint32_t dword) const {
   for (const auto *marks : {page.read.get(), page.second_read.get()})
     if (marks) meet(lane, lane.wave.seen, (*marks)[dword]);
+  if (const Parts *parts = page.partsOf(dword))
+    for (const Mark &part : parts->read) meet(lane, lane.wave.seen, part);
+}
+
+void GroupRaces::meetWriters(Lane &lane, const ShadowPage &page, uint32_t dword) const {
+  if (!page.write) return;
+  const auto meetOne = [&](const Mark &write) {
+    if (lane.access.kind != AccessKind::load) return meet(lane, lane.wave.seen, write);
+    // What is not in the cache, or came there in time, is not old.
+    if (!lane.cached || conflicts(lane, *lane.cached, write)) meet(lane, lane.wave.fresh, write);
+  };
+  meetOne((*page.write)[dword]);
+  if (const Parts *parts = page.partsOf(dword))
+    for (const Mark &part : parts->written) meetOne(part);
+}
+
+/// An atomic of which others may not have heard when they come.
+void GroupRaces::keep(const WaveRaces &w, Meeting &meeting, const Mark &mark) const {
+  auto &marks = meeting.marks;
+  auto at = std::ranges::find_if(marks, [&](const Mark &m) { return m.time && m.wave == w.id; });
+  if (at == marks.end())
+    at = std::ranges::find_if(
+        marks, [&](const Mark &m) { return !m.time || heard(w, w.seen, m.wave) >= m.time; });
+  if (at == marks.end()) at = marks.begin() + meeting.oldest++ % marks.size();
+  *at = mark;
 }
 
 void GroupRaces::load(Lane &lane, ShadowPage &page, uint32_t dword) {
@@ -138,56 +163,50 @@ void GroupRaces::load(Lane &lane, ShadowPage &page, uint32_t dword) {
     w.taken.push_back({&page, dword, false});
     return;
   }
-  if (page.write) {
-    const Mark &write = (*page.write)[dword];
-    // What is not in the cache, or came there in time, is not old.
-    if (!lane.cached || conflicts(lane, *lane.cached, write)) meet(lane, w.fresh, write);
-  }
+  meetWriters(lane, page, dword);
   if (const Meeting *meeting = page.meeting(dword)) {
     // A plain load begins a loop of compare-and-swap; and within a workgroup atomic loads look like
     // others.
-    if (isLocal(meeting->last.wave))
-      w.taken.push_back({&page, dword, false});
-    else if (!meeting->answers)
-      meet(lane, w.fresh, meeting->last);
+    bool is_local = false;
+    for (const Mark &mark : meeting->marks) {
+      if (mark.time && isLocal(mark.wave))
+        is_local = true;
+      else if (!meeting->answers)
+        meet(lane, w.fresh, mark);
+    }
+    if (is_local) w.taken.push_back({&page, dword, false});
   }
   Mark &first = dispatch_->shadow.marks(page.read)[dword];
   const bool may_replace =
       !first.time || first.wave == w.id || heard(w, w.seen, first.wave) >= first.time;
   Mark &mark = may_replace ? first : dispatch_->shadow.marks(page.second_read)[dword];
-  if (mark.wave == w.id && mark.time == lane.mark.time) {
-    mark.bytes |= lane.mark.bytes;
-  } else {
-    mark = lane.mark;
-  }
+  page.put(dword, mark, lane.mark);
 }
 
 void GroupRaces::store(Lane &lane, ShadowPage &page, uint32_t dword) {
   WaveRaces &w = lane.wave;
   Meeting *meeting = page.meeting(dword);
   if (meeting && !meeting->answers && !page.isPolled(dword)) {
-    meet(lane, w.seen, meeting->last);
+    for (const Mark &mark : meeting->marks) meet(lane, w.seen, mark);
     meeting = nullptr;
   }
   Mark &write = dispatch_->shadow.marks(page.write)[dword];
-  if (!meeting && !page.isPolled(dword)) meet(lane, w.seen, write);
+  if (!meeting && !page.isPolled(dword)) meetWriters(lane, page, dword);
   meetReaders(lane, page, dword);
   if (meeting) {
     // One that opens a lock, for example.
     release(w, *meeting, lane.mark.time);
-    meeting->last = lane.mark;
-    meeting->last.kind = kAtomic;
+    Mark mark = lane.mark;
+    mark.kind = kAtomic;
+    keep(w, *meeting, mark);
     return;
   }
-  const bool is_same = write.wave == w.id && write.time == lane.mark.time;
-  const auto before = write.bytes;
-  write = lane.mark;
-  if (is_same) write.bytes |= before;
+  page.put(dword, write, lane.mark);
 }
 
 void GroupRaces::atomic(Lane &lane, ShadowPage &page, uint32_t dword) {
   WaveRaces &w = lane.wave;
-  if (page.write && !page.isPolled(dword)) meet(lane, w.seen, (*page.write)[dword]);
+  if (!page.isPolled(dword)) meetWriters(lane, page, dword);
   if (!lane.access.returns) meetReaders(lane, page, dword); // see load()
   if (lane.races && lane.met.accessKind() == AccessKind::load && isLocal(lane.met.wave))
     lane.races = false;
@@ -195,7 +214,7 @@ void GroupRaces::atomic(Lane &lane, ShadowPage &page, uint32_t dword) {
   Meeting &meeting = (*page.meetings)[dword];
   meeting.answers |= lane.access.returns;
   release(w, meeting, lane.mark.time);
-  meeting.last = lane.mark;
+  keep(w, meeting, lane.mark);
   if (lane.access.returns) w.taken.push_back({&page, dword, true});
 }
 
@@ -275,15 +294,18 @@ void GroupRaces::judge(WaveRaces &w, Reporter &reporter) const {
 }
 
 void GroupRaces::learnFrom(WaveRaces &w, const Taken &taken) {
-  Mark write;
   std::vector<Meeting::Release> releases;
   Clocks::Ptr left;
   taken.page->lock();
-  if (taken.page->write) write = (*taken.page->write)[taken.dword];
   if (const Meeting *meeting = taken.page->meeting(taken.dword))
     releases = meeting->releases, left = meeting->left;
+  const auto add = [&](const Mark &write) {
+    if (write.time) releases.push_back({write.wave, write.time, write.visible()});
+  };
+  if (taken.page->write) add((*taken.page->write)[taken.dword]);
+  if (const Parts *parts = taken.page->partsOf(taken.dword))
+    for (const Mark &part : parts->written) add(part);
   taken.page->unlock();
-  if (write.time) releases.push_back({write.wave, write.time, write.visible()});
   Clocks::Ptr learned = left;
   for (const Meeting::Release &r : releases) {
     if (r.wave == w.id) continue;

@@ -181,6 +181,8 @@ private:
   void store(Lane &lane, ShadowPage &page, uint32_t dword);
   void atomic(Lane &lane, ShadowPage &page, uint32_t dword);
   void meetReaders(Lane &lane, const ShadowPage &page, uint32_t dword) const;
+  void meetWriters(Lane &lane, const ShadowPage &page, uint32_t dword) const;
+  void keep(const WaveRaces &wave, Meeting &meeting, const Mark &mark) const;
   void release(WaveRaces &wave, Meeting &meeting, Time time) const;
   void report(const ObservedWave &wave, Lane &lane, Reporter &reporter);
 

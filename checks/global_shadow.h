@@ -44,8 +44,16 @@ struct Meeting {
   };
   std::vector<Release> releases; ///< lately
   Clocks::Ptr left;              ///< by all before
-  Mark last;
+  /// The last ones of different waves, none of which knows of another one: he who comes then may
+  /// himself be one of them, or know of some.
+  std::array<Mark, 4> marks;
+  uint8_t oldest = 0;   ///< of the marks, if all are in use
   bool answers = false; ///< an atomic has taken the old value
+};
+
+/// Of a dword that is accessed in parts: marks of bytes that later accesses did not touch.
+struct Parts {
+  std::vector<Mark> written, read;
 };
 
 class ShadowPage {
@@ -56,6 +64,7 @@ public:
   std::unique_ptr<Marks> write, read, second_read;
   std::array<uint64_t, kDwords / 64> polled{}; ///< dwords that coherent loads have read
   std::unique_ptr<std::unordered_map<uint32_t, Meeting>> meetings;
+  std::unique_ptr<std::unordered_map<uint32_t, Parts>> parts;
 
   bool isPolled(uint32_t dword) const { return polled[dword / 64] >> dword % 64 & 1; }
   Meeting *meeting(uint32_t dword) {
@@ -63,6 +72,14 @@ public:
     const auto at = meetings->find(dword);
     return at == meetings->end() ? nullptr : &at->second;
   }
+
+  const Parts *partsOf(uint32_t dword) const {
+    if (!parts) return nullptr;
+    const auto at = parts->find(dword);
+    return at == parts->end() ? nullptr : &at->second;
+  }
+  /// A write or a read takes the place of one before, which is kept in parts for other bytes.
+  void put(uint32_t dword, Mark &at, const Mark &mark);
 
   void lock() {
     while (lock_.test_and_set(std::memory_order_acquire))

@@ -17,6 +17,7 @@ void LdsShadow::begin(uint32_t waves, uint32_t bytes) {
   for (uint32_t w = 0; w < waves; ++w) heard(w, w) = base_ + 1;
   if (cells_.size() < (bytes + 3) / 4) cells_.resize((bytes + 3) / 4);
   meetings_.clear();
+  parts_.clear();
   has_released_ = false;
   written_.assign((bytes + 63) / 64, 0);
 }
@@ -26,6 +27,27 @@ void LdsShadow::barrier() {
   for (uint32_t w = 0; w < waves_; ++w) latest = std::max(latest, heard(w, w));
   std::ranges::fill(clocks_, latest);
   for (uint32_t w = 0; w < waves_; ++w) heard(w, w) = latest + 1;
+  parts_.clear();
+}
+
+void LdsShadow::put(uint64_t dword, Mark &at, const Mark &mark,
+                    std::vector<Mark> Parts::*displaced) {
+  const Mark before = at;
+  at = mark;
+  if (before.wave == mark.wave && before.time == mark.time) at.bytes |= before.bytes;
+  const uint8_t rest = isLive(before) ? before.bytes & ~at.bytes : 0;
+  if (!rest && (parts_.empty() || !parts_.contains(dword))) return;
+  constexpr std::size_t most = 8;
+  auto &parts = parts_[dword].*displaced;
+  // A write takes the place of whatever was there; of reads, of the same wave's alone.
+  std::erase_if(parts, [&](Mark &part) {
+    if (displaced == &Parts::written || part.wave == at.wave) part.bytes &= ~at.bytes;
+    return part.bytes == 0;
+  });
+  if (!rest) return;
+  if (parts.size() == most) parts.erase(parts.begin());
+  parts.push_back(before);
+  parts.back().bytes = rest;
 }
 
 void LdsShadow::acquire(uint32_t wave, const Meeting &meeting) {
@@ -63,11 +85,21 @@ bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &
   }
   const Mark *met = nullptr;
   const auto atomic = static_cast<uint8_t>(AccessKind::atomic);
-  if (conflicts(cell.write, wave, bytes)) met = &cell.write;
-  if (!met && !is_atomic && conflicts(cell.atomic, wave, bytes)) met = &cell.atomic;
-  for (const Mark &read : cell.read)
-    if (!met && !reads && !(is_atomic && read.kind == atomic) && conflicts(read, wave, bytes))
-      met = &read;
+  const auto meet = [&](const Mark &mark) {
+    if (!met && conflicts(mark, wave, bytes)) met = &mark;
+  };
+  const auto meetRead = [&](const Mark &read) {
+    if (!reads && !(is_atomic && read.kind == atomic)) meet(read);
+  };
+  meet(cell.write);
+  for (const Mark &mark : cell.atomic)
+    if (!is_atomic) meet(mark);
+  for (const Mark &read : cell.read) meetRead(read);
+  if (const auto parts = parts_.empty() ? parts_.end() : parts_.find(dword);
+      parts != parts_.end()) {
+    for (const Mark &part : parts->second.written) meet(part);
+    for (const Mark &part : parts->second.read) meetRead(part);
+  }
   if (meeting && !reads) release(wave, *meeting);
   if (met) other = {met->pc, met->wave, met->lane, static_cast<AccessKind>(met->kind)};
 
@@ -77,21 +109,12 @@ bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &
                  bytes,
                  is_atomic ? atomic : static_cast<uint8_t>(access.kind),
                  access.pc};
-  const auto put = [&](Mark &mark) {
-    const bool is_same = mark.wave == now.wave && mark.time == now.time;
-    const auto before = mark.bytes;
-    mark = now;
-    if (is_same) mark.bytes |= before;
-  };
-  if (!reads) {
-    put(is_atomic ? cell.atomic : cell.write);
-  } else {
-    // A reader that the wave has heard of need not be kept: who comes later hears of both.
-    Mark &first = cell.read[0];
-    const bool may_replace =
-        !isLive(first) || first.wave == wave || heard(wave, first.wave) >= first.time;
-    put(cell.read[may_replace ? 0 : 1]);
-  }
+  if (reads)
+    put(dword, placeFor(cell.read, wave), now, &Parts::read);
+  else if (is_atomic)
+    placeFor(cell.atomic, wave) = now;
+  else
+    put(dword, cell.write, now, &Parts::written);
   return met != nullptr;
 }
 

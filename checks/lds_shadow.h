@@ -59,8 +59,12 @@ private:
     uint64_t pc = 0;
   };
   struct Cell { ///< a dword
-    Mark write, atomic;
-    Mark read[2]; ///< of two different waves, so that a writer meets one that is not itself
+    Mark write;
+    Mark atomic[2], read[2]; ///< of two different waves each, so that one meets not only itself
+  };
+  /// Of a dword that is accessed in parts: marks of bytes that later accesses did not touch.
+  struct Parts {
+    std::vector<Mark> written, read;
   };
 
   Clock &heard(uint32_t wave, uint32_t of) { return clocks_[wave * waves_ + of]; }
@@ -69,6 +73,14 @@ private:
     return isLive(mark) && mark.wave != wave && (mark.bytes & bytes) != 0 &&
            heard(wave, mark.wave) < mark.time;
   }
+  /// The same wave's mark, or one that it has heard of: who comes later hears of both.
+  Mark &placeFor(Mark (&marks)[2], uint32_t wave) {
+    const Mark &first = marks[0];
+    const bool may_replace =
+        !isLive(first) || first.wave == wave || heard(wave, first.wave) >= first.time;
+    return marks[may_replace ? 0 : 1];
+  }
+  void put(uint64_t dword, Mark &at, const Mark &mark, std::vector<Mark> Parts::*displaced);
   bool raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &access, uint64_t dword,
                    uint8_t bytes, Other &other);
 
@@ -84,6 +96,7 @@ private:
   void release(uint32_t wave, Meeting &meeting);
 
   std::unordered_map<uint64_t, Meeting> meetings_; ///< by dword
+  std::unordered_map<uint64_t, Parts> parts_;      ///< since the last barrier
   bool has_released_ = false;                      ///< in the access that is being looked at
   std::vector<uint64_t> written_;
 };

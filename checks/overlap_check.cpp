@@ -13,7 +13,8 @@ namespace {
 
 /// All that a dispatch did to a dword.
 struct Touched {
-  Mark write, atomic, read;
+  Mark write, atomic, read, second_read;
+  const Parts *parts = nullptr;
   bool is_polled = false, answers = false;
 };
 
@@ -21,9 +22,11 @@ Touched touchedOf(ShadowPage &page, uint32_t dword) {
   Touched t;
   if (page.write) t.write = (*page.write)[dword];
   if (page.read) t.read = (*page.read)[dword];
+  if (page.second_read) t.second_read = (*page.second_read)[dword];
+  t.parts = page.partsOf(dword);
   t.is_polled = page.isPolled(dword);
   if (const Meeting *meeting = page.meeting(dword))
-    t.atomic = meeting->last, t.answers = meeting->answers;
+    t.atomic = meeting->marks[0], t.answers = meeting->answers;
   return t;
 }
 
@@ -33,6 +36,32 @@ struct Conflict {
   Mark now, earlier;
 };
 
+/// Of dwords that were touched in parts.
+std::optional<Conflict> conflictOfParts(const Touched &now, const Touched &earlier) {
+  const auto writesOf = [](const Touched &t) {
+    std::vector<Mark> all = t.parts ? t.parts->written : std::vector<Mark>{};
+    all.insert(all.end(), {t.write, t.atomic});
+    return all;
+  };
+  const auto readsOf = [](const Touched &t) {
+    std::vector<Mark> all = t.parts ? t.parts->read : std::vector<Mark>{};
+    all.insert(all.end(), {t.read, t.second_read});
+    return all;
+  };
+  const auto isAtomic = [](const Mark &m) { return m.accessKind() == AccessKind::atomic; };
+  const auto first = [&](const std::vector<Mark> &a, const std::vector<Mark> &b) {
+    std::optional<Conflict> found;
+    for (const Mark &x : a)
+      for (const Mark &y : b)
+        if (!found && overlap(x, y) && !(isAtomic(x) && isAtomic(y))) found = Conflict{x, y};
+    return found;
+  };
+  auto found = first(writesOf(now), writesOf(earlier));
+  if (!found) found = first(writesOf(now), readsOf(earlier));
+  if (!found) found = first(readsOf(now), writesOf(earlier));
+  return found;
+}
+
 std::optional<Conflict> conflictOf(const Touched &now, const Touched &earlier) {
   for (const auto &[a, b] : {std::pair{&now.write, &earlier.write},
                              {&now.write, &earlier.atomic},
@@ -40,8 +69,13 @@ std::optional<Conflict> conflictOf(const Touched &now, const Touched &earlier) {
                              {&now.atomic, &earlier.write},
                              {&now.atomic, &earlier.read},
                              {&now.read, &earlier.write},
-                             {&now.read, &earlier.atomic}})
+                             {&now.read, &earlier.atomic},
+                             {&now.write, &earlier.second_read},
+                             {&now.atomic, &earlier.second_read},
+                             {&now.second_read, &earlier.write},
+                             {&now.second_read, &earlier.atomic}})
     if (overlap(*a, *b)) return Conflict{*a, *b};
+  if (now.parts || earlier.parts) return conflictOfParts(now, earlier);
   return std::nullopt;
 }
 

@@ -15,7 +15,7 @@ public:
   bool read(uint64_t, void *, uint64_t) const override { return false; }
 };
 
-/// A dispatch of workgroups of two waves each. Accesses are of one lane and four bytes.
+/// A dispatch of workgroups of two waves each. Accesses are of one lane.
 class Grid {
 public:
   explicit Grid(const char *gpu, uint32_t groups = 4) : groups_(groups), members_(groups) {
@@ -32,10 +32,11 @@ public:
   }
 
   /// Waves are numbered through the grid. Whether it races.
-  bool access(uint32_t wave, AccessKind kind, uint64_t address, bool flag = false) {
+  bool access(uint32_t wave, AccessKind kind, uint64_t address, bool flag = false,
+              uint32_t size = 4) {
     const uint64_t addresses[64] = {address};
     ObservedAccess a;
-    a.pc = 0x100, a.lanes = 1, a.address = addresses, a.size = 4, a.kind = kind;
+    a.pc = 0x100, a.lanes = 1, a.address = addresses, a.size = size, a.kind = kind;
     a.returns = kind == AccessKind::atomic && flag;
     a.coherent = kind != AccessKind::atomic && flag;
     a.device = flag || kind == AccessKind::atomic;
@@ -45,6 +46,10 @@ public:
   }
   bool load(uint32_t wave, uint64_t at) { return access(wave, AccessKind::load, at); }
   bool store(uint32_t wave, uint64_t at) { return access(wave, AccessKind::store, at); }
+  bool loadByte(uint32_t wave, uint64_t at) { return access(wave, AccessKind::load, at, false, 1); }
+  bool storeByte(uint32_t wave, uint64_t at) {
+    return access(wave, AccessKind::store, at, false, 1);
+  }
   void poll(uint32_t wave, uint64_t at) { EXPECT_FALSE(access(wave, AccessKind::load, at, true)); }
   bool atomic(uint32_t wave, uint64_t at, bool returns) {
     return access(wave, AccessKind::atomic, at, returns);
@@ -195,6 +200,45 @@ TEST(GlobalRace, ALoopOfCompareAndSwapMayBeginWithAPlainLoad) {
   EXPECT_FALSE(g.load(0, kData + 4)); // but not one of other atomics
   EXPECT_TRUE(g.atomic(2, kData + 4, false));
   EXPECT_TRUE(g.load(4, kData + 4));
+}
+
+TEST(GlobalRace, AtomicsOfOthersAreMetBehindOnesOwn) {
+  for (const AccessKind kind : {AccessKind::store, AccessKind::load}) {
+    Grid g("gfx90a", 8);
+    for (const uint32_t wave : {0, 6, 2}) EXPECT_FALSE(g.atomic(wave, kData, false));
+    EXPECT_TRUE(g.access(2, kind, kData)); // the last one was its own
+  }
+  // Nor does it help to know of the last ones.
+  Grid g("gfx90a", 8);
+  EXPECT_FALSE(g.atomic(0, kData, false));
+  for (const uint32_t wave : {2, 4}) {
+    EXPECT_FALSE(g.atomic(wave, kData, false));
+    g.wait(wave, 0), g.atomic(wave, kFlag, false);
+  }
+  g.poll(6, kFlag), g.wait(6, 0), g.invalidate(6);
+  EXPECT_TRUE(g.store(6, kData));
+}
+
+TEST(GlobalRace, BytesOfADwordAreFollowedOneByOne) {
+  Grid g("gfx90a", 8);
+  EXPECT_FALSE(g.storeByte(0, kData));
+  EXPECT_FALSE(g.storeByte(2, kData + 1)); // another one, which leaves the first as it was
+  EXPECT_FALSE(g.loadByte(4, kData + 2));
+  EXPECT_TRUE(g.loadByte(4, kData));
+  EXPECT_TRUE(g.storeByte(6, kData));
+  EXPECT_FALSE(g.loadByte(6, kData)); // it is its own by now
+  EXPECT_FALSE(g.loadByte(0, kData + 4));
+  EXPECT_FALSE(g.loadByte(0, kData + 5));
+  EXPECT_TRUE(g.storeByte(2, kData + 4));
+}
+
+TEST(GlobalRace, FlagsMayBeBytesOfTheSameDword) {
+  Grid g("gfx90a", 8);
+  EXPECT_FALSE(g.store(0, kData));
+  g.wait(0, 0), g.storeByte(0, kFlag);
+  g.storeByte(2, kFlag + 1);
+  g.poll(4, kFlag), g.wait(4, 0), g.invalidate(4);
+  EXPECT_FALSE(g.load(4, kData));
 }
 
 TEST(GlobalRace, WorkgroupsOfManyThreadsAreFollowedAtOnce) {

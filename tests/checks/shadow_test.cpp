@@ -69,6 +69,9 @@ TEST(LdsRace, AWriterMeetsTheReaderThatIsNotItself) {
 TEST(LdsRace, BytesSideBySideDoNotRaceAndWideAccessesDoInAnyOfTheirParts) {
   Group g;
   for (uint32_t wave = 0; wave < 4; ++wave) EXPECT_FALSE(g.store(wave, wave, 1)) << wave;
+  for (uint32_t wave = 0; wave < 4; ++wave) EXPECT_FALSE(g.load(wave, wave, 1)) << wave;
+  EXPECT_TRUE(g.load(3, 1, 1)); // although others have written beside it since
+  EXPECT_TRUE(g.store(3, 0, 1));
   g.shadow.barrier();
   EXPECT_FALSE(g.store(0, 44, 4));
   EXPECT_TRUE(g.load(1, 32, 16)); // bytes 32 to 47
@@ -77,6 +80,9 @@ TEST(LdsRace, BytesSideBySideDoNotRaceAndWideAccessesDoInAnyOfTheirParts) {
 
 TEST(LdsRace, AtomicsRaceWithPlainAccessesButNotWithEachOther) {
   Group g;
+  EXPECT_FALSE(g.atomic(0, 128));
+  EXPECT_FALSE(g.atomic(1, 128));
+  EXPECT_TRUE(g.load(1, 128)); // the last one was its own
   EXPECT_FALSE(g.atomic(0, 8));
   EXPECT_FALSE(g.atomic(1, 8));
   EXPECT_TRUE(g.load(2, 8));
