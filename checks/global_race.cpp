@@ -76,6 +76,7 @@ void GroupRaces::begin(DispatchRaces &dispatch, const ObservedGroup &group) {
   if (dispatch_ != &dispatch) pages_.fill({});
   dispatch_ = &dispatch;
   lines_.clear();
+  has_stored_ = false;
   first_ = dispatch.firstWave(group);
   count_ = group.waves;
   if (waves_.size() < count_) waves_.resize(count_);
@@ -136,6 +137,7 @@ void GroupRaces::meetReaders(Lane &lane, const ShadowPage &page, uint32_t dword)
 void GroupRaces::meetWriters(Lane &lane, const ShadowPage &page, uint32_t dword) const {
   if (!page.write) return;
   const auto meetOne = [&](const Mark &write) {
+    if (lane.access.kind == AccessKind::atomic && lane.access.returns && write.tells) return;
     if (lane.access.kind != AccessKind::load) return meet(lane, lane.wave.seen, write);
     // What is not in the cache, or came there in time, is not old.
     if (!lane.cached || conflicts(lane, *lane.cached, write)) meet(lane, lane.wave.fresh, write);
@@ -242,10 +244,12 @@ void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
   lane.mark.wave = w.id;
   lane.mark.time = takeTime(w, access);
   lane.mark.site = dispatch_->packed(access.pc);
-  lane.mark.kind = static_cast<uint8_t>(access.kind) & 15;
+  lane.mark.kind = static_cast<uint8_t>(access.kind) & 7;
   lane.mark.size = static_cast<uint8_t>(std::min(access.size, 255u));
   lane.mark.lag = static_cast<uint8_t>(
       std::min<Time>(255, lane.mark.time - std::min(w.visible(), lane.mark.time - 1)));
+  lane.mark.tells = access.kind == AccessKind::store && has_stored_ && lane.mark.lag == 1;
+  has_stored_ |= access.kind != AccessKind::load;
   ShadowPage *locked = nullptr;
   for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
     const auto number = static_cast<unsigned>(std::countr_zero(lanes));

@@ -4,7 +4,9 @@
 // What orders is read off machine code, which does not know "release" and "acquire":
 // - Before a wave tells others to go on, it waits until its stores have been done (s_waitcnt; on
 //   gfx942 after a write-back). What it has not waited for is not passed on to other workgroups.
-// - It tells them with an atomic, or a store to a place that others poll.
+// - It tells them with an atomic, or a store to a place that others poll; if they do so with
+// atomics
+//   and came later, with one behind stores that were waited for.
 // - Who polls uses loads that go past the nearest cache (GLC, SC1), or atomics that return the old
 //   value. Loads behind a polling load see what was passed on once the wave has invalidated its
 //   cache; stores, atomics and loads that go past the cache at once. After an atomic that returned
@@ -199,6 +201,7 @@ private:
 
   DispatchRaces *dispatch_ = nullptr;
   uint32_t first_ = 0, count_ = 0; ///< waves
+  bool has_stored_ = false;        ///< any of them
   CachedLines lines_;
   std::vector<WaveRaces> waves_;
   struct CachedPage {

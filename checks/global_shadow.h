@@ -27,7 +27,8 @@ struct Mark {
   uint32_t site = 0; ///< DispatchRaces::packed()
   uint8_t lane = 0;
   uint8_t bytes : 4 = 0; ///< of the dword, one bit each
-  uint8_t kind : 4 = 0;  ///< AccessKind
+  uint8_t kind : 3 = 0;  ///< AccessKind
+  uint8_t tells : 1 = 0; ///< a store behind others that were waited for: perhaps "go on"
   uint8_t lag = 0;       ///< how many accesses up to this one may not have been done yet
   uint8_t size = 0;      ///< of the whole access, in bytes
 

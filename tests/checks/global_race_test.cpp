@@ -219,6 +219,21 @@ TEST(GlobalRace, AtomicsOfOthersAreMetBehindOnesOwn) {
   EXPECT_TRUE(g.store(6, kData));
 }
 
+TEST(GlobalRace, WhoPollsWithAtomicsMayComeBehindTheStore) {
+  Grid g("gfx90a");
+  EXPECT_FALSE(g.store(0, kData));
+  g.wait(0, 0), g.store(0, kFlag);
+  EXPECT_FALSE(g.atomic(2, kFlag, true));
+  EXPECT_FALSE(g.load(2, kData));
+  // But a store that comes behind nothing tells nothing: a counter that is cleared too late.
+  EXPECT_FALSE(g.store(4, kFlag + 8));
+  EXPECT_TRUE(g.atomic(2, kFlag + 8, true));
+  // Nor does one behind stores that are still under way.
+  EXPECT_FALSE(g.store(6, kData + 8));
+  EXPECT_FALSE(g.store(6, kFlag + 16));
+  EXPECT_TRUE(g.atomic(2, kFlag + 16, true));
+}
+
 TEST(GlobalRace, BytesOfADwordAreFollowedOneByOne) {
   Grid g("gfx90a", 8);
   EXPECT_FALSE(g.storeByte(0, kData));
