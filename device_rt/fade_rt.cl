@@ -361,7 +361,8 @@ INLINE void record_access(group_t group, control_t control, u32 wave, u32 site, 
   address = (u64)middle.w << 32 | middle.z, wave = last.x;
   if (!LIKELY(is_empty(uncommon))) {
     u32 flags = config_of(control)->flags;
-    if (LIKELY(flags == 0)) write_access(group, control, wave, site, address, FADE_RECORD_ACCESS, 0, false);
+    if (LIKELY(flags == 0))
+      write_access(group, control, wave, site, address, FADE_RECORD_ACCESS, 0, false);
     // An if-else would cost 1 instruction more per flat access on gfx1030 and gfx1100, and per
     // access with a ring in device memory on gfx90a and gfx1100.
     HIDE_UNIFORM(flags);
@@ -472,10 +473,8 @@ ENTRY void __fade_rt_user(control_t control, u32 wave, u32 site, u64 value) {
 
 // ---- blocks
 
-ENTRY void __fade_rt_block(control_t control, u32 wave, u32 site) {
-  if (!is_traced(wave)) return;
+INLINE void write_block(group_t group, control_t control, u32 wave, u32 site) {
   u64 clock = read_clock();
-  group_t group = enter(site);
   control = uniform_control(control);
   shared_t shared = {lanes_of(group), clock, wave, 0};
   u64 header = FADE_HEADER(site, sizeof(fade_record) / FADE_RECORD_ALIGN, FADE_RECORD_BLOCK, 0);
@@ -485,6 +484,10 @@ ENTRY void __fade_rt_block(control_t control, u32 wave, u32 site) {
   else if (passes_filters(group, control, flags, uniform(site)))
     write_record(group, control, shared, header, (flags & FADE_CONTROL_SEGMENTED) != 0);
   leave(group);
+}
+
+ENTRY void __fade_rt_block(control_t control, u32 wave, u32 site) {
+  if (is_traced(wave)) write_block(enter(site), control, wave, site);
 }
 
 // ---- counts
@@ -529,7 +532,8 @@ INLINE bool is_in_range(config_t config, u32 x, u32 y, u32 z) {
 __attribute__((visibility("hidden"))) uint4 __fade_rt_copy(control_t control) {
   // copies, copy_size and copy_mask in one load
   uint4 config = *(CONFIG_SPACE const uint4 *)&config_of(control)->copies;
-  return (uint4)(config.x, config.y, config.w & FADE_COPY_FILTERED, (place() & config.w) * config.z);
+  return (uint4)(config.x, config.y, config.w & FADE_COPY_FILTERED,
+                 (place() & config.w) * config.z);
 }
 
 // The same: the offset if the workgroup is wanted, else that of a copy that nobody looks at. A way

@@ -22,8 +22,8 @@ INLINE u32 wave_at(table_t table, u32 counter) {
 
 // ---- records of what cannot be added up
 
-// Where the wave is in the grid. By one lane.
-INLINE void announce_late(table_t table, u32 wave) {
+// Says where the wave is in the grid. By one lane.
+INLINE void announce(table_t table, u32 wave, u64 mask) {
   summary_t summary = summary_of(table);
   control_t control = (control_t)summary->control;
   u32 group = wave / summary->waves_per_group;
@@ -34,20 +34,22 @@ INLINE void announce_late(table_t table, u32 wave) {
   u32 item = wave % summary->waves_per_group * wave_size();
   u32 item_x = item % width, item_row = item / width;
   u32 work_item = item_x | item_row % height << 10 | item_row / height << 20;
-  // Which of its lanes exist is not known here: all, as if the workgroup were whole.
-  u64 mask = 0xffffffff | (u64)(0u - (wave_size() >> 6)) << 32;
   write_wave_begin(control, summary->module, summary->kernel_index, x, y, z, work_item, wave, mask,
                    read_clock(), read_time());
 }
 
+// Of a wave that is announced late it is not known which lanes exist: all, as if its workgroup were
+// whole.
+INLINE u64 all_lanes(void) { return 0xffffffff | (u64)(0u - (wave_size() >> 6)) << 32; }
+
 // Counts an access of the wave if it is one to global memory, and announces the wave if it has not
-// been. Called by the group.
-INLINE void count_and_announce(group_t group, table_t table, u32 counter, u32 accesses) {
+// been: `lanes` are those that it has. Called by the group.
+INLINE void count_and_announce(group_t group, table_t table, u32 counter, u32 accesses, u64 lanes) {
   if (is_leader(group)) {
     __global u32 *count = (__global u32 *)(table + counter);
     if (accesses != 0) count32(count, accesses);
     if (is_so((or32(count, FADE_WAVE_IS_ANNOUNCED) & FADE_WAVE_IS_ANNOUNCED) == 0)) {
-      announce_late(table, wave_at(table, counter));
+      announce(table, wave_at(table, counter), lanes);
     }
   }
 }
@@ -59,7 +61,7 @@ INLINE void record_unsummed(group_t group, table_t table, u64 address, u32 slot,
   control_t control = (control_t)summary_of(table)->control;
   if (!flat) control = uniform_control(control);
   if (is_filtered(group, control, uniform(site_at(slot)))) return;
-  count_and_announce(group, table, counter, accesses);
+  count_and_announce(group, table, counter, accesses, all_lanes());
   write_access(group, control, wave_at(table, counter), site_at(slot), address, FADE_RECORD_ACCESS,
                0, true);
 }
@@ -81,14 +83,13 @@ INLINE u32 hash_of(u64 mask, u64 key, u64 line, u64 tile) {
   return (u32)(h >> 32);
 }
 
-// Null if there is no room.
+// Null if there is no room. `at_home`: it may be in the slot of its site.
 INLINE class_t find_class(table_t table, u32 slot, u64 mask, u64 key, u64 line, u64 tile,
-                          bool *is_new) {
+                          bool at_home, bool *is_new) {
   summary_t summary = summary_of(table);
   class_t more = (class_t)(table + sizeof(fade_summary)) + summary->site_count;
   u32 hash = hash_of(mask, key, line, tile);
-  // The own slot of a site is for lines only.
-  u32 i = tile == 0 ? 0 : 1;
+  u32 i = at_home ? 0 : 1;
   class_t at = i == 0 ? (class_t)(table + slot) : more + ((hash + 1) & summary->slot_mask);
   do {
     bool any;
@@ -113,22 +114,47 @@ INLINE void describe_first(table_t table, class_t found, u64 base, u32 wave) {
   found->sequence = add32(&control->classes, 1) + 1;
 }
 
+// Whether an end of an allocation is in the page, or may be.
+INLINE u32 is_parted(table_t table, u64 page) {
+  u32 bit = FADE_PARTED_BIT(page);
+  return ((__global u32 *)summary_of(table)->parted)[bit / 32] >> bit % 32 & 1;
+}
+
+// The bits of an access's first address that matter, if pages do: all ones in `in_page` if all
+// lanes are in one page that is not parted, else the whole address counts. Arithmetic, for want of
+// scalar registers to compare in.
+INLINE u64 key_in_page(group_t group, table_t table, u64 address, u32 page_mask, u64 key,
+                       u32 *in_page) {
+  u64 page = address & ~(u64)page_mask;
+  u32 is_beyond = to_vector(ballot(group, page != first_lane64(group, page)) != 0 ? 1 : 0);
+  *in_page = (is_beyond | is_parted(table, page)) - 1;
+  return key | ~(u64)(page_mask & *in_page);
+}
+
 // Finds the class of an access and counts it there. False if there is none.
 INLINE bool classify(group_t group, table_t table, u64 address, u32 slot, u32 counter, u64 key,
                      u32 accesses) {
+  // Of atomics and in LDS pages do not matter: the whole address does, or nothing of it.
+  u32 page_mask = 0, in_page = 0;
+  if (accesses != 0) page_mask = summary_of(table)->page_mask & (0 - at_most_one(~(u32)key));
+  if (is_so(page_mask != 0)) key = key_in_page(group, table, address, page_mask, key, &in_page);
   lanes_t w = lanes_at(group, address);
   plan_t plan = choose_encoding(w);
   u32 is_done = 0;
   if (is_leader(group) && is_so(plan.encoding <= FADE_ENCODING_TILED) &&
       is_so((summary_of(table)->flags & FADE_SUMMARY_STREAM) == 0)) {
     bool is_tiled = plan.encoding == FADE_ENCODING_TILED;
-    u64 line = (u64)(site_at(slot) + 1 | (is_tiled ? FADE_CLASS_TILED : 0)) << 32 |
+    u64 line = (u64)(site_at(slot) + 1 | (is_tiled ? FADE_CLASS_TILED : 0) |
+                     (in_page & FADE_CLASS_IN_PAGE))
+                   << 32 |
                ((u32)plan.stride ^ FADE_CLASS_STRIDE);
     u64 tile = is_tiled ? (u64)plan.tile.width << 32 | (u32)plan.tile.row_stride : 0;
     class_t found = 0;
     bool is_new = false;
     if (is_so((u32)line != 0))
-      found = find_class(table, slot, w.mask, ~(address & key), line, tile, &is_new);
+      // The own slot of a site is for lines whose key is the one that callers give.
+      found = find_class(table, slot, w.mask, ~(address & key), line, tile,
+                         !is_tiled && page_mask == 0, &is_new);
     if (is_so(found != 0)) {
       if (is_so(is_new)) describe_first(table, found, address, wave_at(table, counter));
       count64(&found->count, 1);
@@ -210,7 +236,7 @@ INLINE void record_unsummed_ranges(table_t table, u64 address, u64 length, u32 s
     group = part_of(group, same);
     if (same) {
       if (length != 0) {
-        count_and_announce(group, table, counter, 1);
+        count_and_announce(group, table, counter, 1, all_lanes());
         control_t control = (control_t)summary_of(table)->control;
         write_access(group, control, wave_at(table, counter), site_at(slot), address,
                      FADE_RECORD_RANGE, length, true);
@@ -236,10 +262,18 @@ ENTRY void __fade_rt_summary_user(table_t table, u64 value, u32 slot, u32 counte
   table = uniform_table(table);
   if (summary_of(table)->control == 0) return;
   group_t group = enter(slot);
-  count_and_announce(group, table, counter, 0);
+  count_and_announce(group, table, counter, 0, all_lanes());
   write_access(group, (control_t)summary_of(table)->control, wave_at(table, counter), site_at(slot),
                value, FADE_RECORD_USER, 0, true);
   leave(group);
+}
+
+// Blocks are recorded if everything is; who takes sums does without.
+ENTRY void __fade_rt_summary_block(table_t table, u32 slot, u32 counter) {
+  table = uniform_table(table);
+  if ((summary_of(table)->flags & FADE_SUMMARY_STREAM) == 0) return;
+  write_block(enter(slot), (control_t)summary_of(table)->control, wave_at(table, counter),
+              site_at(slot));
 }
 
 // Called once by each wave, with the work-item of each lane. Two numbers are the address of its
@@ -261,4 +295,16 @@ ENTRY uint4 __fade_rt_summary_begin(control_t control, u32 x, u32 y, u32 z, u32 
   u32 wave = group_number * summary->waves_per_group + flat / wave_size();
   u32 counter = (u32)(summary->waves - table) + wave * 4;
   return (uint4)((u32)table, (u32)(table >> 32), counter, summary->key);
+}
+
+// Called behind it: a wave that records everything is announced at once. Not a part of it: 8 bytes
+// of stack on gfx9 (LLVM 19).
+ENTRY void __fade_rt_summary_announce(table_t table, u32 counter) {
+  table = uniform_table(table);
+  if ((summary_of(table)->flags & FADE_SUMMARY_STREAM) == 0) return;
+  group_t group = enter(counter);
+  u64 lanes = lanes_of(group);
+  lanes = (u64)to_vector((u32)(lanes >> 32)) << 32 | to_vector((u32)lanes);
+  count_and_announce(group, table + divergent_zero(), counter, 0, lanes);
+  leave(group);
 }

@@ -73,9 +73,11 @@ private:
     uint64_t from = 0;
     if (next != allocations_.begin()) {
       const auto before = std::prev(next);
-      if (address - before->address < before->size)
-        return {before->address, before->size,
-                static_cast<uint32_t>(before - allocations_.begin()) + 1};
+      // Up to the next one, which may begin within it.
+      uint64_t size = before->size;
+      if (next != allocations_.end()) size = std::min(size, next->address - before->address);
+      if (address - before->address < size)
+        return {before->address, size, static_cast<uint32_t>(before - allocations_.begin()) + 1};
       from = before->address + before->size;
     }
     const uint64_t to = next == allocations_.end() ? ~uint64_t{0} : next->address;

@@ -44,6 +44,11 @@ struct Heatmap : fade::Handler {
       throw std::invalid_argument("steps must be between 8 and 512");
     json_steps = static_cast<uint32_t>(wanted);
   }
+  /// What is added up says nothing of time, and pages of 4 GiB and more are none of a GPU's.
+  uint32_t takes() const {
+    const auto shift = static_cast<uint32_t>(std::countr_zero(page_size));
+    return wantsTimes() || shift > 31 ? 0 : FADE_TAKES_PAGES(shift);
+  }
   uint32_t steps() const { return json_steps != 0 ? json_steps : kPictureSteps; }
   bool wantsTimes() const { return !svg_file.empty() || json_steps != 0; }
 
@@ -52,14 +57,16 @@ struct Heatmap : fade::Handler {
     Shard(const Heatmap &heatmap, const fade::Dispatch &dispatch)
         : pages(heatmap.page_size), times(heatmap.steps()),
           sites_(dispatch.kernel().sites()->sites()), finder_(dispatch), page_(heatmap.page_size),
-          wants_times_(heatmap.wantsTimes()) {}
+          wants_times_(heatmap.wantsTimes()), takes_summaries_(heatmap.takes() != 0) {}
     void records(const fade::Batch &batch);
 
-    PageCounts pages; // by the first address of a page that belongs to the same allocation
+    bool lacks_pages = false; // there were summaries that do not tell its pages apart
+    PageCounts pages;         // by the first address of a page that belongs to the same allocation
     TimeMap times;
 
   private:
     void access(const fade::Record &record, const fade_batch &batch, uint64_t position);
+    bool tellsPages(const fade::Record &record);
     bool rows(const fade::Record &record, AccessKind kind, uint64_t position);
     void line(uint64_t address, int64_t stride, uint64_t lanes, AccessKind kind, uint64_t position);
     void lanes(const fade::Record &record, const fade_batch &batch, AccessKind kind,
@@ -75,6 +82,7 @@ struct Heatmap : fade::Handler {
       return {from, to - from, stretch.index};
     }
     void count(uint64_t from, uint32_t index, AccessKind kind, uint64_t n, uint64_t position) {
+      n *= weight_;
       pages[from][static_cast<std::size_t>(kind)] += n;
       if (wants_times_) countTime(from, index, kind, n, position);
     }
@@ -84,6 +92,8 @@ struct Heatmap : fade::Handler {
     AllocationFinder finder_;
     uint64_t page_;
     bool wants_times_;
+    bool takes_summaries_;
+    uint64_t weight_ = 1; // of the record in hand: so many executions
   };
 
   void dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const> shards);
@@ -100,13 +110,15 @@ struct Heatmap : fade::Handler {
   uint32_t json_steps = 0;
   std::map<std::string, HeatmapTotals> kernels;
   std::unique_ptr<HeatmapPicture> picture;
-  bool csv_header = false;
+  bool csv_header = false, said_lack = false;
 };
 
 void Heatmap::Shard::records(const fade::Batch &batch) {
   const auto *start = static_cast<const std::byte *>(batch->bytes);
-  batch.forEachAccess([&](const fade::Record &record) {
+  batch.forEachAccessOrSummary([&](const fade::Record &record) {
+    if (record.isSummary() && !takes_summaries_) return; // FADE says so
     const auto offset = static_cast<uint64_t>(record.bytes().data() - start);
+    weight_ = record.weight();
     if (record.hasLength())
       range(record, *batch.operator->(), batch->position + offset);
     else
@@ -136,14 +148,25 @@ void Heatmap::Shard::access(const fade::Record &record, const fade_batch &batch,
     if (site.space == FADE_SPACE_FLAT && (base ^ last) >> 32 != 0)
       return lanes(record, batch, kind, position);
     if (spaceOf(site.space, base, batch) != Space::global) return;
+    if (!tellsPages(record)) return;
     const Stretch stretch = stretchOf(std::min(base, last));
     if (stretch.holds(std::max(base, last)))
       return count(stretch.from, stretch.index, kind, record.laneCount(), position);
     if (rows(record, kind, position)) return;
-  } else if (site.space != FADE_SPACE_FLAT && rows(record, kind, position)) {
-    return;
+  } else {
+    if (spaceOf(site.space, record.base(), batch) == Space::global && !tellsPages(record)) return;
+    if (site.space != FADE_SPACE_FLAT && rows(record, kind, position)) return;
   }
   lanes(record, batch, kind, position);
+}
+
+/// Whether all executions that the record stands for are in the same pages.
+bool Heatmap::Shard::tellsPages(const fade::Record &record) {
+  if (!record.isSummary() || record.spread() == 0 ||
+      record.spread() <= static_cast<uint32_t>(std::countr_zero(page_)))
+    return true;
+  lacks_pages = true;
+  return false;
 }
 
 /// Lanes in rows whose addresses are all as far apart: page by page instead of lane by lane. False
@@ -220,7 +243,8 @@ bool Heatmap::Shard::inOneAllocation(std::span<const uint64_t> addresses, Access
     counts[i] = &pages.ofPage(addresses[i]);
     __builtin_prefetch(counts[i], 1);
   }
-  for (std::size_t i = 0; i < addresses.size(); ++i) ++(*counts[i])[static_cast<std::size_t>(kind)];
+  for (std::size_t i = 0; i < addresses.size(); ++i)
+    (*counts[i])[static_cast<std::size_t>(kind)] += weight_;
   return true;
 }
 
@@ -250,6 +274,10 @@ void Heatmap::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const
   for (const Shard *shard : shards) {
     pages.add(shard->pages);
     times.add(shard->times);
+    if (shard->lacks_pages && !std::exchange(said_lack, true))
+      sink().warn("accesses that kernels have added up are missing in the report of Heatmap: this "
+                  "is a recording of summaries, which do not tell such pages apart; --record with "
+                  "-a Heatmap has pages, with --stream every access");
   }
   HeatmapTotals own;
   own.add(pages, page_size, finder);

@@ -182,7 +182,9 @@ Expected<DeviceRuntime> DeviceRuntime::link(Module &module) {
   runtime.summary_range = get("summary_range");
   runtime.summary_range_flat = get("summary_range_flat");
   runtime.summary_user = get("summary_user");
+  runtime.summary_block = get("summary_block");
   runtime.summary_begin = get("summary_begin");
+  runtime.summary_announce = get("summary_announce");
   return runtime;
 }
 

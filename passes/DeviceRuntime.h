@@ -36,7 +36,9 @@ public:
   llvm::Function *summary_range = nullptr;
   llvm::Function *summary_range_flat = nullptr;
   llvm::Function *summary_user = nullptr;
+  llvm::Function *summary_block = nullptr;
   llvm::Function *summary_begin = nullptr;
+  llvm::Function *summary_announce = nullptr;
 
   // Takes out again what nobody calls.
   void removeUnused();

@@ -31,7 +31,7 @@ Instruction &behindAllocas(BasicBlock &block) {
 // The first place in a block behind which records may be written. In the entry block that is behind
 // the code which finds out wave and counters.
 Instruction &firstInstruction(const Clone &clone, BasicBlock &block) {
-  for (Value *value : {clone.gate, clone.counters, clone.wave, clone.control})
+  for (Value *value : {clone.gate, clone.counters, clone.control, clone.wave})
     if (auto *made = dyn_cast_or_null<Instruction>(value))
       if (made->getParent() == &block) return *made->getNextNode();
   return behindAllocas(block);
@@ -124,6 +124,7 @@ void Instrumenter::findTable(Clone &clone) {
   clone.key = part(3);
   clone.wave->setName("__fade_wave");
   clone.control = builder.CreateIntToPtr(address, clone.control->getType(), "__fade_table");
+  builder.CreateCall(runtime_.summary_announce, {clone.control, clone.wave});
 }
 
 void Instrumenter::announceWave(Clone &clone, uint32_t kernel) {
@@ -214,7 +215,11 @@ void Instrumenter::recordUser(const Clone &clone, const UserRecord &record, uint
 
 void Instrumenter::recordBlock(const Clone &clone, BasicBlock &block, uint32_t site) {
   IRBuilder<> builder(&firstInstruction(clone, block));
-  builder.CreateCall(runtime_.block, {clone.control, clone.wave, builder.getInt32(site)});
+  if (sums_)
+    builder.CreateCall(runtime_.summary_block,
+                       {clone.control, builder.getInt32(slotOf(site)), clone.wave});
+  else
+    builder.CreateCall(runtime_.block, {clone.control, clone.wave, builder.getInt32(site)});
 }
 
 void Instrumenter::findCounters(Clone &clone) {

@@ -176,9 +176,9 @@ Expected<Options> Options::parse(StringRef text) {
   if ((options.modes & FADE_MODE_TIMES) && !options.hasNoStream())
     return mistake("'times' cannot be combined with accesses, blocks or kernel: writing records "
                    "takes longer than what would be measured");
-  constexpr unsigned summary = FADE_MODE_SUMMARY | FADE_MODE_ACCESSES;
+  constexpr unsigned summary = FADE_MODE_SUMMARY | FADE_MODE_ACCESSES | FADE_MODE_BLOCKS;
   if ((options.modes & FADE_MODE_SUMMARY) && (options.modes & ~summary))
-    return mistake("'summary' cannot be combined with blocks, counts, kernel or times");
+    return mistake("'summary' cannot be combined with counts, kernel or times");
   if (options.spaces == 0)
     options.spaces = 1u << FADE_SPACE_FLAT | 1u << FADE_SPACE_GLOBAL | 1u << FADE_SPACE_LDS;
   return options;

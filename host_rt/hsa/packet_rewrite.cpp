@@ -10,6 +10,7 @@
 #include "hsa/gpu_observer.h"
 #include "hsa/live_dispatch.h"
 #include "hsa/operations.h"
+#include "hsa/parted_pages.h"
 
 #include <algorithm>
 #include <cstring>
@@ -210,8 +211,8 @@ CounterRoom DispatchRewrite::roomForSums(const DispatchRecord &record,
   room.by_site = samples ? kernel.siteCount() : 0;
   room.request.site_count = kernel.siteCount();
   room.request.wave_size = 32; // of those that a kernel may have, the smaller
-  room.request.records_only = settings.stream || settings.lossy || samples ||
-                              (runtime_.analysis().takes() & FADE_TAKES_SUMMARIES) == 0;
+  room.request.records_only =
+      settings.stream || settings.lossy || samples || !runtime_.analysis().takesSummaries();
   if (const GpuInfo *gpu = findGpu(kernel.target()); gpu && gpu->unit.line != 0)
     room.request.line = std::max<uint32_t>(room.request.line, gpu->unit.line);
   else
@@ -220,6 +221,9 @@ CounterRoom DispatchRewrite::roomForSums(const DispatchRecord &record,
     room.request.grid[i] = std::max<uint32_t>(record.view.grid[i], 1);
     room.request.workgroup[i] = std::max<uint32_t>(record.view.workgroup[i], 1);
   }
+  room.request.page = room.request.records_only ? 0 : runtime_.analysis().summaryPage();
+  if (room.request.page != 0)
+    room.request.parted = partedPages(record.allocations, room.request.page);
   room.sums = SummaryLayout::of(room.request);
   room.module = kernel.sites()->table.moduleId();
   room.kernel = kernel.kernelIndex();
@@ -231,6 +235,7 @@ bool DispatchRewrite::instrument(HsaDispatch &live, const Replacement &choice,
                                  codeobj::ByteView original) {
   const bool counts = (choice.info->modes() & FADE_MODE_COUNTS) != 0 ||
                       runtime_.settings().workgroups.sample_executions > 1;
+  addMemory(*live.record, original); // how accesses are added up depends on it
   HsaRing *ring = nullptr;
   if (queue_->rings && choice.info->sums())
     ring = queue_->rings->take(expectedBytes(), roomForSums(*live.record, *choice.info));
@@ -251,7 +256,6 @@ bool DispatchRewrite::instrument(HsaDispatch &live, const Replacement &choice,
   live.ring = ring;
   live.record->view.flags |= FADE_DISPATCH_INSTRUMENTED;
   if (runtime_.deaths()) live.record->last = std::make_shared<LastRecords>();
-  addMemory(*live.record, original);
   return true;
 }
 

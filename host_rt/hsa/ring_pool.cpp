@@ -311,7 +311,7 @@ fade_summary HsaRing::summary() const {
 /// In the copy of the host.
 void HsaRing::clearCounters() const {
   std::memset(host_counters_, 0, counters_.total() * sizeof(fade_counter));
-  if (counters_.sums.copies != 0) counters_.sums.initialize(tables(), summary());
+  if (counters_.sums.copies != 0) counters_.sums.initialize(tables(), summary(), counters_.request);
 }
 
 std::vector<std::byte> HsaRing::summaries() const {

@@ -22,18 +22,26 @@ int findWave(const void *waves, fade_u32 wave, fade_wave_begin *out) {
   return table && table->find(wave, *out) ? 1 : 0;
 }
 
+bool takesPages(uint32_t takes) {
+  const uint32_t shift = FADE_TAKES_PAGE_SHIFT(takes);
+  return (takes & FADE_TAKES_SUMMARIES_BY_PAGE) != 0 && shift >= 6 && shift < 32;
+}
+
 } // namespace
 
 Analysis::Analysis(const AnalysisOptions &options, Handlers handlers, Output &output,
                    TraceWriter *trace)
     : handlers_(std::move(handlers)), output_(output), trace_(trace), log_(output),
       ended_(kEndedQueue), call_patience_(options.call_patience) {
-  takes_ = handlers_.empty() ? 0 : ~0u;
+  takes_summaries_ = !handlers_.empty();
   for (const auto &handler : handlers_) {
     needs_ |= handler->needs();
-    takes_ &= handler->takes();
-    const bool is_fed = (handler->needs() & FADE_NEEDS_ACCESSES) == 0 ||
-                        (handler->takes() & FADE_TAKES_SUMMARIES) != 0;
+    const uint32_t takes = handler->takes();
+    const bool by_page = takesPages(takes);
+    takes_summaries_ &= by_page || (takes & FADE_TAKES_SUMMARIES) != 0;
+    if (by_page) page_shift_ = std::min(page_shift_, FADE_TAKES_PAGE_SHIFT(takes));
+    const bool is_fed = (handler->needs() & FADE_NEEDS_ACCESSES) == 0 || by_page ||
+                        (takes & FADE_TAKES_SUMMARIES) != 0;
     if (!is_fed) unfed_ += (unfed_.empty() ? "" : " and ") + std::string(handler->name());
   }
   if (trace_) needs_ |= FADE_NEEDS_ORDER | FADE_NEEDS_ALLOCATIONS;

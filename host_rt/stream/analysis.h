@@ -61,8 +61,10 @@ public:
   Analysis &operator=(const Analysis &) = delete;
 
   uint32_t needs() const { return needs_; }
-  /// What all handlers can do with: FADE_TAKES_*. Nothing if there are none.
-  uint32_t takes() const { return takes_; }
+  /// Whether there are handlers, and all of them can do with what kernels have added up.
+  bool takesSummaries() const { return takes_summaries_; }
+  /// Bytes of the pages that they want to be told apart then; 0: none.
+  uint32_t summaryPage() const { return page_shift_ < kNoPages ? 1u << page_shift_ : 0; }
 
   /// What has been worked on so far. Any thread.
   struct Traffic {
@@ -124,7 +126,9 @@ private:
   TraceWriter *trace_;
   DispatchLog log_;
   uint32_t needs_ = 0;
-  uint32_t takes_ = 0;
+  bool takes_summaries_ = false;
+  static constexpr uint32_t kNoPages = 32;
+  uint32_t page_shift_ = kNoPages;
   std::string unfed_; ///< handlers that need every access, for people
   std::atomic<bool> said_unfed_{false};
   bool keep_order_ = false;

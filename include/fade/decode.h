@@ -46,6 +46,7 @@ public:
   // SUMMARY only
   uint64_t count() const { return load<uint64_t>(offsetof(fade_summary_record, count)); }
   uint64_t first() const { return load<uint64_t>(offsetof(fade_summary_record, first)); }
+  uint32_t spread() const { return load<uint32_t>(offsetof(fade_summary_record, spread)); }
   fade_waves_record waves() const { return load<fade_waves_record>(0); } // WAVES only
   // So many executions: 1, unless they were added up.
   uint64_t weight() const { return isSummary() ? count() : 1; }

@@ -66,6 +66,11 @@
  * was compiled for it adds its accesses up only if all handlers of a run can take it; else, and for
  * handlers that do not say anything, it writes records. */
 #define FADE_TAKES_SUMMARIES 1u /* SUMMARY and WAVES records; see message.h */
+/* The same, if all executions of each summary are in one page of 1 << FADE_TAKES_PAGE_SHIFT bytes
+ * (6 to 31) that is not shared by several allocations, or all at the same address. */
+#define FADE_TAKES_SUMMARIES_BY_PAGE 2u
+#define FADE_TAKES_PAGES(shift) (FADE_TAKES_SUMMARIES_BY_PAGE | (shift) << 8)
+#define FADE_TAKES_PAGE_SHIFT(takes) ((takes) >> 8 & 0xff)
 
 /* How results are wanted: fade_host.format */
 #define FADE_FORMAT_TEXT 0u

@@ -166,7 +166,7 @@
  *   RANGE         40+  access   base address     stride     u64 length, then by encoding
  *   USER          32+  user     value            stride     by encoding
  *
- *   SUMMARY       48+  access   base address     stride     see fade_summary_record
+ *   SUMMARY       56+  access   base address     stride     see fade_summary_record
  *   WAVES         48   0        waves            0          see fade_waves_record
  *
  * A reader skips a kind it does not know by its size. ACCESS carries no size, it is in the site
@@ -219,12 +219,18 @@
  *   +---------------------------------------------------------------+
  *   | u32[waves]: accesses to global memory of each wave, and FADE_WAVE_IS_ANNOUNCED
  *   +------------------------------------------ - -
+ *   | u32[FADE_PARTED_BITS / 32]                                    | if pages are told apart
+ *   +---------------------------------------------------------------+
  *
  * The first class of a site is in its own slot, which takes no search; all others are where their
  * hash says. The words that describe a class are set once, from 0, by a compare-and-swap each, the
  * mask last. So nobody waits for anybody: who finds a word that is not his looks at the next slot,
  * and who finds all of them has found his class, whoever put it there. A class may be in several
  * tables; the host adds them up (summary.h). Nothing is read before the kernel has ended.
+ *
+ * Where pages are told apart, an access whose lanes are all in one page has its class in that page,
+ * which only a search finds (FADE_CLASS_IN_PAGE). One that reaches over several pages, or into a
+ * page that holds an end of an allocation, has one with its whole address.
  *
  * Waves have numbers that follow from workgroup and work-item. One announces itself in the ring
  * before its first record, if it ever writes one. */
@@ -341,7 +347,9 @@ typedef struct fade_tile {
 typedef struct fade_summary_record {
   fade_record common;
   fade_u64 count;
-  fade_u64 first; /* position of the stream when the class was met first */
+  fade_u64 first;  /* position of the stream when the class was met first */
+  fade_u32 spread; /* all executions begin in the same 1 << spread bytes, aligned; 64: anywhere */
+  fade_u32 reserved;
 } fade_summary_record;
 
 /* How a kernel's waves share its accesses to global memory, records and summaries together. */
@@ -411,7 +419,7 @@ typedef struct fade_control {
 typedef struct fade_class {
   fade_u64 mask; /* set last; 0: free */
   fade_u64 key;  /* complement of those bits of the first address that matter */
-  fade_u64 line; /* (FADE_CLASS_TILED | 1 + site) << 32 | (stride ^ FADE_CLASS_STRIDE) */
+  fade_u64 line; /* (FADE_CLASS_* | 1 + site) << 32 | (stride ^ FADE_CLASS_STRIDE) */
   fade_u64 tile; /* width << 32 | row_stride; 0 without */
   fade_u64 count;
   /* of the first execution, by the wave that met it */
@@ -421,8 +429,9 @@ typedef struct fade_class {
   fade_u64 first;    /* fade_control.head then */
 } fade_class;
 #define FADE_CLASS_TILED 0x80000000u
-#define FADE_CLASS_STRIDE 0x80000000u /* no class has a stride of -2^31 */
-#define FADE_CLASS_PROBES 8u          /* slots that are looked at */
+#define FADE_CLASS_IN_PAGE 0x40000000u /* all executions are in one page, anywhere in it */
+#define FADE_CLASS_STRIDE 0x80000000u  /* no class has a stride of -2^31 */
+#define FADE_CLASS_PROBES 8u           /* slots that are looked at */
 
 /* The beginning of a table. */
 typedef struct fade_summary {
@@ -438,7 +447,9 @@ typedef struct fade_summary {
   fade_u32 groups[2]; /* workgroups in x and y */
   fade_u32 waves_per_group;
   fade_u32 key; /* bits of the first address in global memory that matter; extended by its sign */
-  fade_u32 reserved_0[4];
+  fade_u32 page_mask; /* bytes of a page, a power of two, less 1; 0: pages are not told apart */
+  fade_u32 reserved_0;
+  fade_u64 parted; /* address of u32[FADE_PARTED_BITS / 32]: see FADE_PARTED_BIT */
   /* offset 96: written by waves that meet a new class, all with the same */
   fade_u32 shared_base;
   fade_u32 private_base;
@@ -447,9 +458,14 @@ typedef struct fade_summary {
 } fade_summary;
 #define FADE_SUMMARY_STREAM 1u /* nothing is added up: records only */
 
+/* Pages that hold an end of an allocation: where in them an access goes to matters. A set of their
+ * addresses, by hash: some others are taken for such pages, too. */
+#define FADE_PARTED_BITS 65536u
+#define FADE_PARTED_BIT(page) ((fade_u32)((page)*0x9e3779b97f4a7c15ul >> 48))
+
 #define FADE_WAVE_IS_ANNOUNCED 0x80000000u
 
-FADE_STATIC_ASSERT(sizeof(fade_summary_record) == 48);
+FADE_STATIC_ASSERT(sizeof(fade_summary_record) == 56);
 FADE_STATIC_ASSERT(sizeof(fade_waves_record) == 48);
 FADE_STATIC_ASSERT(sizeof(fade_class) == 64);
 FADE_STATIC_ASSERT(sizeof(fade_summary) == 128);

@@ -10,18 +10,32 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <span>
 #include <tuple>
 #include <vector>
 
 namespace fade {
 
+// Pages that hold an end of an allocation (FADE_PARTED_BIT).
+struct PartedPages {
+  std::array<uint32_t, FADE_PARTED_BITS / 32> bits{};
+
+  // An address at which an allocation begins or ends.
+  void add(uint64_t end, uint32_t page) {
+    if ((end & (page - 1)) == 0) return; // pages are whole on both sides
+    const uint32_t bit = FADE_PARTED_BIT(end & ~uint64_t{page - 1});
+    bits[bit / 32] |= 1u << bit % 32;
+  }
+};
+
 // What is asked of a kernel's summaries.
 struct SummaryRequest {
   uint32_t site_count = 0;
-  uint32_t line = 64;      // bytes of a cache line, or a multiple
-  uint64_t page = 0;       // bytes of the pages that are told apart; 0: they are not
-  uint32_t wave_size = 64; // the smallest it may be
+  uint32_t line = 64; // bytes of a cache line, or a multiple
+  uint32_t page = 0;  // bytes of the pages that are told apart, a power of two; 0: they are not
+  std::shared_ptr<const PartedPages> parted{}; // null: no page is
+  uint32_t wave_size = 64;                     // the smallest it may be
   bool records_only = false;
   std::array<uint32_t, 3> grid{1, 1, 1}; // in work-items
   std::array<uint32_t, 3> workgroup{1, 1, 1};
@@ -43,14 +57,16 @@ struct SummaryLayout {
   uint32_t slots = 0;  // of each table, beyond those of the sites; a power of two
   uint32_t copies = 0; // tables, a power of two
   uint64_t waves = 0;
+  bool has_pages = false;
 
   // So many tables that waves seldom meet in one, but no more than the host can look through for
   // each dispatch. None if there are more waves than offsets reach.
   static SummaryLayout of(const SummaryRequest &request) {
-    constexpr uint32_t most_copies = 64, slots = 256, slots_with_pages = 4096;
+    constexpr uint32_t most_copies = 64, slots = 256, most_slots = 32768;
     constexpr uint64_t largest = 8 << 20, most_waves = 1 << 26;
-    SummaryLayout l{request.site_count, request.page != 0 ? slots_with_pages : slots, 1,
-                    request.waves()};
+    SummaryLayout l{request.site_count, slots, 1, request.waves(), request.page != 0};
+    // Classes in pages are about as many as there are pages, which are the more the more waves.
+    while (l.has_pages && l.slots < most_slots && l.slots < 2 * l.waves) l.slots *= 2;
     if (l.waves > most_waves || l.tableSize() > (1u << 30)) return {};
     // A table is worth its room if some waves come by.
     while (l.copies < most_copies && l.copies * uint64_t{32} < l.waves &&
@@ -63,8 +79,9 @@ struct SummaryLayout {
   }
   // With one more, which stays empty.
   uint64_t wavesOffset() const { return (copies + 1) * tableSize(); }
+  uint64_t partedOffset() const { return wavesOffset() + (waves * sizeof(uint32_t) + 7) / 8 * 8; }
   uint64_t size() const {
-    return copies == 0 ? 0 : wavesOffset() + (waves * sizeof(uint32_t) + 7) / 8 * 8;
+    return copies == 0 ? 0 : partedOffset() + (has_pages ? sizeof(PartedPages) : 0);
   }
   bool operator==(const SummaryLayout &) const = default;
 
@@ -90,11 +107,17 @@ struct SummaryLayout {
     h.groups[1] = request.groups(1);
     h.waves_per_group = request.wavesPerGroup();
     h.key = request.line - 1;
-    if (request.page != 0) h.key |= ~static_cast<uint32_t>(request.page - 1);
+    if (has_pages) {
+      h.page_mask = request.page - 1;
+      h.parted = address + partedOffset();
+    }
     return h;
   }
-  void initialize(std::span<std::byte> memory, const fade_summary &header) const {
+  void initialize(std::span<std::byte> memory, const fade_summary &header,
+                  const SummaryRequest &request = {}) const {
     std::memset(memory.data(), 0, size());
+    if (has_pages && request.parted)
+      std::memcpy(memory.data() + partedOffset(), request.parted.get(), sizeof *request.parted);
     for (uint32_t i = 0; i < copies; ++i)
       std::memcpy(memory.data() + i * tableSize(), &header, sizeof header);
   }
@@ -164,6 +187,14 @@ inline fade_wave_begin waveBegin(const fade_summary &summary, uint32_t wave) {
 
 } // namespace detail
 
+// How far apart executions of a class may begin, see fade_summary_record.
+inline uint32_t spreadOf(const fade_class &c, const fade_summary &summary) {
+  if ((static_cast<uint32_t>(c.line >> 32) & FADE_CLASS_IN_PAGE) != 0)
+    return static_cast<uint32_t>(std::countr_one(summary.page_mask));
+  // Addresses in LDS, of which two bits are kept, may be as small as that.
+  return c.key == ~c.base && c.base >= 4096 ? 0 : 64;
+}
+
 // Records of all that was added up: announcements of waves that were first at something, SUMMARY
 // records, and one of WAVES. Empty if there is nothing. What does not fit the site table is left
 // out: the memory may have been overwritten.
@@ -192,7 +223,7 @@ inline std::vector<std::byte> recordsOf(const SummaryLayout &layout, const fade_
   for (const fade_class &c : classes) {
     const auto high = static_cast<uint32_t>(c.line >> 32);
     const bool is_tiled = (high & FADE_CLASS_TILED) != 0;
-    const uint32_t site = (high & ~FADE_CLASS_TILED) - 1;
+    const uint32_t site = (high & ~(FADE_CLASS_TILED | FADE_CLASS_IN_PAGE)) - 1;
     const auto stride = static_cast<int32_t>(static_cast<uint32_t>(c.line) ^ FADE_CLASS_STRIDE);
     const fade_tile tile{static_cast<int32_t>(static_cast<uint32_t>(c.tile)),
                          static_cast<uint32_t>(c.tile >> 32)};
@@ -211,6 +242,7 @@ inline std::vector<std::byte> recordsOf(const SummaryLayout &layout, const fade_
     r.common.extra = stride;
     r.count = c.count;
     r.first = c.first;
+    r.spread = spreadOf(c, told);
     detail::append(out, r);
     if (is_tiled) detail::append(out, tile);
   }

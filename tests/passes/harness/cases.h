@@ -3,6 +3,7 @@
 
 #include "session.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -29,6 +30,14 @@ public:
     for (const Part &part : parts_)
       if (address >= part.va && address - part.va < part.initial.size()) return true;
     return false;
+  }
+  // Where buffers begin and end, in order.
+  std::vector<uint64_t> ends() const {
+    std::vector<uint64_t> ends;
+    for (const Part &part : parts_)
+      for (const uint64_t end : {part.va, part.va + part.initial.size()}) ends.push_back(end);
+    std::sort(ends.begin(), ends.end());
+    return ends;
   }
   void reset() {
     for (Part &part : parts_) std::copy(part.initial.begin(), part.initial.end(), part.data);

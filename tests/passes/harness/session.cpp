@@ -352,6 +352,12 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
                          .records_only = stream.records_only,
                          .grid = launch.grid,
                          .workgroup = launch.workgroup};
+  if (stream.page != 0) {
+    request.page = stream.page;
+    auto parted = std::make_shared<PartedPages>();
+    for (const uint64_t end : stream.ends) parted->add(end, stream.page);
+    request.parted = std::move(parted);
+  }
   SummaryLayout sums = SummaryLayout::of(request);
   if (stream.slots != 0) sums.slots = stream.slots;
   if (stream.tables != 0) sums.copies = stream.tables;
@@ -380,7 +386,7 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
   if (table && (table->kernels()[kernel].flags & FADE_KERNEL_SUMS) != 0) {
     sums.describe(c, tables.va);
     summary = sums.header(request, control.va, tables.va, table->moduleId(), kernel);
-    sums.initialize(memory, summary);
+    sums.initialize(memory, summary, request);
   }
   const bool segmented = (stream.flags & FADE_CONTROL_SEGMENTED) != 0;
   if (segmented) {

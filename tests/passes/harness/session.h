@@ -66,8 +66,10 @@ struct Stream {
   bool reads_after_a_drop = false; // not before, unless that takes many seconds
   // Twins that add accesses up
   bool records_only = false;
-  uint32_t slots = 0;  // of each table, if not as many as usual
-  uint32_t tables = 0; // the same
+  uint32_t slots = 0;           // of each table, if not as many as usual
+  uint32_t tables = 0;          // the same
+  uint32_t page = 0;            // bytes of the pages that are told apart
+  std::vector<uint64_t> ends{}; // of allocations
 };
 
 // What the records of a dispatch said.

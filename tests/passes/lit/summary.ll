@@ -2,13 +2,14 @@
 ; first, 64 each), and what a function needs is found at its start. The runtime compiles for all
 ; generations, without a byte of stack.
 ; RUN: %opt '-passes=fade<summary>' %s -S | FileCheck %s
-; RUN: %opt '-passes=fade<summary>' %s -o %t.bc
+; RUN: %opt '-passes=fade<summary;blocks>' %s -o %t.bc
 ; RUN: %llc -verify-machineinstrs -mcpu=gfx906 %t.bc -o - | FileCheck %s --check-prefix=STACK
 ; RUN: %llc -verify-machineinstrs -mcpu=gfx90a %t.bc -o - | FileCheck %s --check-prefix=STACK
 ; RUN: %llc -verify-machineinstrs -mcpu=gfx1030 %t.bc -o - | FileCheck %s --check-prefix=STACK
 ; RUN: %llc -mcpu=gfx90a -filetype=obj %t.bc -o %t.o
 ; RUN: %objcopy --dump-section .fade.sites=%t.sites %t.o && %dump-sites %t.sites | FileCheck %s --check-prefix=SITES
-; RUN: not %opt '-passes=fade<summary;blocks>' %s -S 2>&1 | FileCheck %s --check-prefix=BLOCKS
+; RUN: %opt '-passes=fade<summary;blocks>' %s -S | FileCheck %s --check-prefix=BLOCKS
+; RUN: not %opt '-passes=fade<summary;counts>' %s -S 2>&1 | FileCheck %s --check-prefix=COUNTS
 
 target triple = "amdgcn-amd-amdhsa"
 @lds = internal addrspace(3) global [64 x i32] poison
@@ -53,8 +54,21 @@ declare void @llvm.memcpy.p1.p0.i64(ptr addrspace(1), ptr, i64, i1)
 ; STACK: ScratchSize: 0{{$}}
 ; STACK-LABEL: {{^}}__fade_rt_summary_range_flat:
 ; STACK: ScratchSize: 0{{$}}
+; STACK-LABEL: {{^}}__fade_rt_summary_block:
+; STACK: ScratchSize: 0{{$}}
 ; STACK-LABEL: {{^}}__fade_rt_summary_begin:
 ; STACK: ScratchSize: 0{{$}}
+; STACK-LABEL: {{^}}__fade_rt_summary_announce:
+; STACK: ScratchSize: 0{{$}}
 
-; SITES: kernel 0 k twin=__fade_k at :0 modes=129 flags=16
-; BLOCKS: error: fade: 'summary' cannot be combined with blocks, counts, kernel or times
+; SITES: kernel 0 k twin=__fade_k at :0 modes=131 flags=16
+; COUNTS: error: fade: 'summary' cannot be combined with counts, kernel or times
+
+; Where the wave and its table are known.
+; BLOCKS-LABEL: define amdgpu_kernel void @__fade_k(
+; BLOCKS: %__fade_table = inttoptr
+; BLOCKS: call void @__fade_rt_summary_announce(ptr addrspace(1) %__fade_table, i32 %__fade_wave)
+; BLOCKS: call void @__fade_rt_summary_block(ptr addrspace(1) %__fade_table, i32 128, i32 %__fade_wave)
+; BLOCKS: call void @__fade_rt_summary(ptr addrspace(1) %__fade_table, i64 {{.*}}, i32 192, i32 %__fade_wave
+; BLOCKS-LABEL: define internal void @__fade_called(
+; BLOCKS: call void @__fade_rt_summary_block(

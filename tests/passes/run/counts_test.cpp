@@ -1,6 +1,6 @@
 // Counts that take no stream are those of the stream, block by block.
+#include "builds.h"
 #include "cases.h"
-#include "extent.h"
 
 #include <fade/clone.h>
 
@@ -12,16 +12,8 @@ namespace {
 
 using namespace fade::test;
 
-struct Build {
-  const char *arch, *level, *size;
-};
-std::ostream &operator<<(std::ostream &out, const Build &b) {
-  return out << b.arch << "_" << b.level << "_" << b.size;
-}
-
 std::string object(const char *mode, const std::string &file, const Build &b) {
-  return std::string(KERNELS_DIR "/") + mode + "_" + file + "_" + b.arch + "_" + b.level + "_" +
-         b.size + ".hsaco";
+  return std::string(KERNELS_DIR "/") + mode + "_" + file + "_" + b.name() + ".hsaco";
 }
 
 std::vector<Case> pathCases() {
@@ -128,23 +120,6 @@ TEST(Times, BlocksThatRanTookTimeAndOthersDidNot) {
   }
 }
 
-std::string nameOf(const testing::TestParamInfo<Build> &info) {
-  return std::string(info.param.arch) + "_" + info.param.level + "_" + info.param.size;
-}
-
-std::vector<Build> builds() {
-  std::vector<Build> out;
-  for (const char *arch : {"gfx90a", "gfx942", "gfx1030", "gfx1100"})
-    for (const char *level : {"O0", "O2"})
-      for (const char *size : {"default", "wave64"}) {
-        const bool is_90a = arch == std::string("gfx90a");
-        const bool is_gfx9 = is_90a || arch == std::string("gfx942");
-        if (level == std::string("O0") && !is_90a && !fade::extent::is_long) continue;
-        if (size == std::string("wave64") && (is_gfx9 || !fade::extent::is_long)) continue;
-        out.push_back({arch, level, size});
-      }
-  return out;
-}
-INSTANTIATE_TEST_SUITE_P(Builds, CountsOf, testing::ValuesIn(builds()), nameOf);
+INSTANTIATE_TEST_SUITE_P(Builds, CountsOf, testing::ValuesIn(builds()), nameOfBuild);
 
 } // namespace
