@@ -1,5 +1,6 @@
 #include "advice.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 
@@ -41,17 +42,26 @@ template <typename Stats> std::string idleLanes(const Stats &stats) {
 }
 
 /// What helps against lanes that are so far apart.
-std::string paddingAdvice(const Place &place, const LdsStats &stats, uint64_t apart,
+std::string paddingAdvice(const Place &place, const LdsStats &stats, int64_t stride,
                           const MemoryModel &model) {
+  const bool is_down = stride < 0;
+  const auto apart = static_cast<uint64_t>(is_down ? -stride : stride);
+  LaneRows rows;
+  if (stats.strides.inRows() * 2 >= stats.executions) {
+    rows = stats.strides.rows();
+    if (rows.lanes == 0) return "spread them with padding or by permuting the index.";
+    if (is_down) rows.step = -rows.step;
+  }
   const auto lanes = static_cast<uint32_t>((stats.lanes + stats.executions - 1) / stats.executions);
-  const Padding padding = paddingFor(apart, place.bytes, lanes, model.banks);
+  const Padding padding = paddingFor(apart, place.bytes, lanes, model.banks, rows);
   if (padding.elements == 0) return "spread them with padding or by permuting the index.";
   const std::string left = padding.conflicts == 0
                                ? "none is left then."
                                : counted(padding.conflicts, "turn is", "turns are") + " left then.";
   return "pad each row by " +
          (place.bytes == 0 ? "" : counted(padding.elements, "element", "elements") + " (") +
-         std::to_string(padding.bytes) + " bytes" + (place.bytes == 0 ? ": " : "): ") + left;
+         std::to_string(padding.bytes) + (padding.bytes == 1 ? " byte" : " bytes") +
+         (place.bytes == 0 ? ": " : "): ") + left;
 }
 
 } // namespace
@@ -80,15 +90,27 @@ bool isMemberAt(std::string_view line, uint32_t column) {
          (isOfName(before.back()) || before.back() == ']' || before.back() == ')');
 }
 
-Padding paddingFor(uint64_t stride, uint32_t element, uint32_t lanes, uint32_t banks) {
+Padding paddingFor(uint64_t stride, uint32_t element, uint32_t lanes, uint32_t banks,
+                   LaneRows rows) {
   constexpr uint64_t kMostStride = 320 << 10; // all of LDS
   const uint32_t size = element == 0 ? 4 : element;
-  if (stride > kMostStride || size > 16 || lanes == 0) return {};
+  if (stride == 0 || stride > kMostStride || size > 16 || lanes == 0) return {};
   const auto conflictsAt = [&](uint64_t distance) {
     WaveAccess access;
     access.mask = lanes >= 64 ? ~uint64_t{0} : (uint64_t{1} << lanes) - 1;
-    for (uint64_t lane = 0; lane < 64; ++lane) access.addresses[lane] = lane * distance;
-    return ldsConflicts(access, size, banks);
+    // A step to the next row of lanes that is whole distances grows with them; another stays.
+    const auto now = static_cast<int64_t>(stride), then = static_cast<int64_t>(distance);
+    const int64_t step = rows.step % now == 0 ? rows.step / now * then : rows.step;
+    const uint64_t in_row = rows.lanes == 0 ? 64 : rows.lanes;
+    uint32_t most = 0;
+    // Other executions begin elsewhere within a dword.
+    for (uint64_t from = 0; from < 4; from += size) {
+      for (uint64_t lane = 0; lane < 64; ++lane)
+        access.addresses[lane] =
+            from + lane % in_row * distance + lane / in_row * static_cast<uint64_t>(step);
+      most = std::max(most, ldsConflicts(access, size, banks));
+    }
+    return most;
   };
   Padding best{0, 0, conflictsAt(stride)};
   // After as much as all banks together hold it begins anew.
@@ -192,12 +214,12 @@ std::string adviceFor(const Place &place, const LdsStats &stats, const MemoryMod
   if (apart != 0 && apart % row == 0)
     return "Lanes are " + distance(stride) + ", a multiple of all " + std::to_string(model.banks) +
            " banks, so that they all meet in one: " + turns + "; " +
-           paddingAdvice(place, stats, apart, model);
-  if (stats.strides.inRows() * 2 >= stats.executions)
+           paddingAdvice(place, stats, stride, model);
+  if (stats.strides.inRows() * 2 >= stats.executions && apart <= place.bytes)
     return "Rows of lanes meet in the same LDS banks: " + turns +
            "; choose a row length that puts neighbouring rows into different banks.";
   return "Lanes are " + distance(stride) + " and share LDS banks: " + turns + "; " +
-         paddingAdvice(place, stats, apart, model);
+         paddingAdvice(place, stats, stride, model);
 }
 
 } // namespace fade::handlers

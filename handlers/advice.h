@@ -23,6 +23,7 @@ struct Padding {
   uint64_t bytes = 0;
   uint32_t conflicts = 0; ///< that are left in an execution
 };
-Padding paddingFor(uint64_t stride, uint32_t element, uint32_t lanes, uint32_t banks);
+Padding paddingFor(uint64_t stride, uint32_t element, uint32_t lanes, uint32_t banks,
+                   LaneRows rows = {});
 
 } // namespace fade::handlers

@@ -45,12 +45,20 @@ void findStride(Execution &execution, const WaveAccess &access) {
   execution.kind = agree == pairs           ? Execution::Stride::same
                    : agree * 4 >= pairs * 3 ? Execution::Stride::rows
                                             : Execution::Stride::irregular;
+  // Where the first row ends, if its lanes are all there.
+  std::size_t last = 0;
+  while (last < pairs && distances[last] == candidate) ++last;
+  const uint64_t first_row = (uint64_t{2} << last) - 1;
+  if (execution.kind == Execution::Stride::rows && last + 1 < 64 &&
+      (access.mask & first_row) == first_row && access.mask >> (last + 1) & 1)
+    execution.rows = {static_cast<uint32_t>(last + 1),
+                      static_cast<int64_t>(access.addresses[last + 1] - access.addresses[0])};
 }
 
 void addStride(StrideHistogram &strides, const Execution &execution, uint64_t times) {
   switch (execution.kind) {
   case Execution::Stride::same: strides.add(execution.stride, times); break;
-  case Execution::Stride::rows: strides.addRows(execution.stride, times); break;
+  case Execution::Stride::rows: strides.addRows(execution.stride, execution.rows, times); break;
   case Execution::Stride::irregular: strides.addIrregular(times); break;
   }
 }
@@ -136,6 +144,7 @@ void StrideHistogram::add(const StrideHistogram &other) {
   irregular_ += other.irregular_;
   others_ += other.others_;
   in_rows_ += other.in_rows_;
+  if (rows_.lanes == 0) rows_ = other.rows_;
 }
 
 std::vector<StrideHistogram::Entry> StrideHistogram::sorted() const {

@@ -18,15 +18,22 @@
 
 namespace fade::handlers {
 
+/// Lanes in rows: so many in each, and so far from the first of one to the first of the next.
+struct LaneRows {
+  uint32_t lanes = 0; ///< 0: not known, or all lanes are one row
+  int64_t step = 0;
+};
+
 /// How often neighbouring lanes were so many bytes apart. A few strides by name, the rest together;
 /// irregular are executions in which less than three quarters of the neighbours agree.
 class StrideHistogram {
 public:
   void add(int64_t stride, uint64_t n = 1);
   /// Most neighbours had this stride, but not all: lanes in rows.
-  void addRows(int64_t stride, uint64_t n = 1) {
+  void addRows(int64_t stride, LaneRows rows, uint64_t n = 1) {
     add(stride, n);
     in_rows_ += n;
+    if (rows_.lanes == 0) rows_ = rows;
   }
   void addIrregular(uint64_t n = 1) { irregular_ += n; }
   void add(const StrideHistogram &other);
@@ -40,6 +47,7 @@ public:
   uint64_t irregular() const { return irregular_; }
   uint64_t others() const { return others_; }
   uint64_t inRows() const { return in_rows_; } ///< of those with a stride
+  LaneRows rows() const { return rows_; }      ///< of the first such execution
   uint64_t total() const;
 
 private:
@@ -49,6 +57,7 @@ private:
   uint64_t irregular_ = 0;
   uint64_t others_ = 0; ///< further strides
   uint64_t in_rows_ = 0;
+  LaneRows rows_;
 };
 
 /// Which addresses atomics go to, in all waves: the first kMost addresses are counted one by one.
@@ -107,6 +116,7 @@ struct Execution {
   uint64_t same_address = 0; ///< of atomics
   int64_t stride = 0;
   Stride kind = Stride::same;
+  LaneRows rows; ///< if it is in rows
 };
 
 /// One site while records come in. Waves mostly do the same as the one before, shifted by whole

@@ -33,10 +33,8 @@ namespace {
 class ModuleInstrumentation {
 public:
   ModuleInstrumentation(Module &module, Target &target, const Options &options,
-                        FunctionPassManager *machine, bool merges_late,
-                        FunctionAnalysisManager &analyses)
-      : module_(module), target_(target), options_(options), machine_(machine),
-        merges_late_(merges_late), analyses_(analyses),
+                        FunctionPassManager *machine, FunctionAnalysisManager &analyses)
+      : module_(module), target_(target), options_(options), machine_(machine), analyses_(analyses),
         cloner_(module, target, omissions_, !options_.hasNoStream()), table_(module) {}
 
   // Returns whether the module was changed.
@@ -62,7 +60,6 @@ private:
   Target &target_;
   const Options &options_;
   FunctionPassManager *machine_; // null: what becomes of accesses is not known
-  bool merges_late_;
   FunctionAnalysisManager &analyses_;
   Omissions omissions_;
   bool is_left_anywhere_ = false; // see isLeftAnywhere()
@@ -136,7 +133,7 @@ std::vector<Access> ModuleInstrumentation::machineAccesses(Function &clone,
   for (Access &access : accesses)
     if (history.isCombined(access)) access.site.flags |= FADE_SITE_IS_COMBINED;
   if (is_optimized) markScalarLoads(clone, analyses_, accesses);
-  if (is_optimized && merges_late_) mergeSameBase(accesses, gone);
+  if (is_optimized) mergeSameBase(accesses, gone);
   return accesses;
 }
 
@@ -277,10 +274,9 @@ PreservedAnalyses FadePass::run(Module &module, ModuleAnalysisManager &analyses)
     return PreservedAnalyses::all();
   }
   if (options->off) return PreservedAnalyses::all();
-  auto changed =
-      ModuleInstrumentation(module, *target, *options, knows_machine_ ? &machine_ : nullptr,
-                            merges_late_, of_functions)
-          .run();
+  auto changed = ModuleInstrumentation(module, *target, *options,
+                                       knows_machine_ ? &machine_ : nullptr, of_functions)
+                     .run();
   if (!changed) {
     module.getContext().emitError(toString(changed.takeError()));
     return PreservedAnalyses::none();

@@ -12,10 +12,9 @@ public:
   // Options from the pipeline text; without them FADE_INSTRUMENT is asked when the pass runs.
   FadePass() = default;
   explicit FadePass(std::string options) : text_(std::move(options)), has_text_(true) {}
-  // `machine`: what the code generator will do to accesses (MachineView.h); at -O1 it merges some
-  // of them only behind instruction selection.
-  FadePass(llvm::FunctionPassManager machine, bool merges_late)
-      : machine_(std::move(machine)), knows_machine_(true), merges_late_(merges_late) {}
+  // `machine`: what the code generator will do to accesses (MachineView.h).
+  explicit FadePass(llvm::FunctionPassManager machine)
+      : machine_(std::move(machine)), knows_machine_(true) {}
 
   llvm::PreservedAnalyses run(llvm::Module &module, llvm::ModuleAnalysisManager &);
   static bool isRequired() { return true; } // functions with optnone, too
@@ -25,7 +24,6 @@ private:
   bool has_text_ = false;
   llvm::FunctionPassManager machine_;
   bool knows_machine_ = false; // what follows the pass is the code generator
-  bool merges_late_ = false;
 };
 
 } // namespace fade

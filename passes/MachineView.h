@@ -50,9 +50,10 @@ private:
   std::vector<Entry> entries_;
 };
 
-// At -O1 the code generator's own passes merge nothing, but behind instruction selection what has
-// the same base and lies side by side is merged all the same. What it will make of such accesses,
-// without changing the function: the first of them is as wide as all, the others are gone.
+// Behind instruction selection what has the same base and lies side by side is merged, too: all of
+// it at -O1, where the passes above merge nothing, and at other levels accesses of different widths
+// (a float4 of HIP 6 is loaded as 4, 8 and 4 bytes). What becomes of them, without changing the
+// function: the first of them is as wide as all, the others are gone.
 void mergeSameBase(std::vector<Access> &accesses, std::vector<AccessHistory::Gone> &gone);
 
 // Flags of accesses as the machine makes them: FADE_SITE_IS_SCALAR for loads by the scalar unit.

@@ -40,8 +40,7 @@ void registerPass(PassBuilder &builder) {
         return parsePass(name, passes);
       });
   const auto add = [&builder](ModulePassManager &passes, OptimizationLevel level) {
-    passes.addPass(fade::FadePass(fade::machinePasses(builder, level.getSpeedupLevel()),
-                                  level.getSpeedupLevel() == 1));
+    passes.addPass(fade::FadePass(fade::machinePasses(builder, level.getSpeedupLevel())));
   };
   builder.registerOptimizerLastEPCallback([add](ModulePassManager &passes, OptimizationLevel level
 #if LLVM_VERSION_MAJOR >= 20

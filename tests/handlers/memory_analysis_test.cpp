@@ -733,6 +733,39 @@ TEST_F(MemoryAnalysisTest, ARowPaddedAsAdvisedHasNoConflicts) {
   }
 }
 
+// Columns of a tile, 32 lanes in each and the next column behind it, as a block of 32 x 8 reads
+// them; and blocks of 8 x 8, where one element more would leave an extra turn for each half. Of
+// small elements one more would do for the first column, and not for those that begin within a
+// dword.
+TEST_F(MemoryAnalysisTest, PaddingIsWorkedOutForRowsOfLanes) {
+  struct Case {
+    uint32_t bytes;
+    uint64_t row, lanes;
+    uint64_t conflicts;
+    const char *padding;
+    uint64_t padded, left;
+  };
+  for (const Case &c : {Case{2, 64, 32, 30, "by 2 elements (4 bytes): none is left", 68, 0},
+                        Case{1, 32, 32, 14, "by 4 elements (4 bytes): none is left", 36, 0},
+                        Case{4, 32, 8, 2, "by 4 elements (16 bytes): none is left", 48, 0}}) {
+    const auto columns = [&](uint64_t row) {
+      table = {};
+      stream = {};
+      const auto site = ldsLoad(c.bytes);
+      stream.wave();
+      std::vector<uint64_t> addresses;
+      for (uint64_t lane = 0; lane < 64; ++lane)
+        addresses.push_back(lane % c.lanes * row + lane / c.lanes * c.bytes);
+      stream.access(site, ~uint64_t{0}, addresses);
+      return lds();
+    };
+    const json before = columns(c.row);
+    EXPECT_EQ(before["conflicts"], c.conflicts);
+    EXPECT_NE(before["advice"].get<std::string>().find(c.padding), std::string::npos) << before;
+    EXPECT_EQ(columns(c.padded)["conflicts"], c.left);
+  }
+}
+
 // Every second float of an array: 64 lanes use 4 lines where 2 would do. Nobody knows of a struct.
 TEST_F(MemoryAnalysisTest, StructsAreSpokenOfOnlyWhereTheSourceHasOne) {
   const std::string path = ::testing::TempDir() + "/members.hip";

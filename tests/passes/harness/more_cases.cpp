@@ -73,6 +73,9 @@ std::vector<Case> moreCases() {
         return Arguments().add(d.add(headers)).add<int>(250);
       },
       merged);
+  add("mixed_widths", [](Data &d) {
+    return Arguments().add(d.add(counted<float>(items * 4))).add(d.add(zeros<float>(items * 4)));
+  });
   add("ways", [](Data &d) {
     return Arguments().add(d.add(random<int>(items, 1000, 9))).add(d.add(zeros<int>(items)));
   });

@@ -99,6 +99,23 @@ KERNEL small_fields(Header *headers, int n) {
   }
 }
 
+// Members of different sizes that are read and written whole, as HIP 6 does it with a float4.
+typedef long Loose __attribute__((aligned(4)));
+struct alignas(16) Mixed {
+  float first;
+  Loose middle;
+  float last;
+};
+
+KERNEL mixed_widths(const Mixed *in, Mixed *out) {
+  int i = globalId();
+  float first = in[i].first, last = in[i].last;
+  Loose middle = in[i].middle;
+  out[i].first = first * 2;
+  out[i].middle = middle;
+  out[i].last = last + 1;
+}
+
 // A switch of many ways: lanes of a wave go all of them.
 KERNEL ways(const int *in, int *out) {
   int i = globalId();
