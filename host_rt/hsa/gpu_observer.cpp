@@ -188,11 +188,15 @@ public:
 private:
   /// Loads of the kernel's arguments and of its packet are the compiler's.
   bool isArgument(const ObservedAccess &access) const {
-    if (access.path != AccessPath::scalar) return false;
+    if (access.kind != AccessKind::load || access.space == AccessSpace::lds || !access.lanes)
+      return false;
+    // Vector loads, too: of 16 bits (a hidden argument may be the size of a workgroup), and of
+    // arrays that are passed by value.
+    const uint64_t address = access.address[std::countr_zero(access.lanes)];
     const ObservedDispatch &d = job_.dispatch;
     constexpr uint64_t packet_bytes = 64, least = 256; // there are hidden ones
-    return access.address[0] - d.kernarg_address < std::max<uint64_t>(d.kernarg_bytes, least) ||
-           access.address[0] - d.packet_address < packet_bytes;
+    return address - d.kernarg_address < std::max<uint64_t>(d.kernarg_bytes, least) ||
+           address - d.packet_address < packet_bytes;
   }
   uint32_t siteOf(uint64_t pc) {
     Cached &cached = sites_[pc / 4 % sites_.size()];

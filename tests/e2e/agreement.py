@@ -2,14 +2,9 @@
 
 The compiler may have made other accesses of the twin's, which is then said here: what differs, and why."""
 import collections
-import os
 
 import fade
-from fade import program
-
-
-def example(name):
-    return os.path.join(fade.BIN, "..", "examples", "programs", "example_" + name)
+from fade import example, program
 
 
 class Allocations:

@@ -43,6 +43,11 @@ def program(name):
     return os.path.join(HERE, "programs", f"e2e_{name}{SUFFIX}")
 
 
+def example(name):
+    """One of the examples, with twins."""
+    return program("example_" + name) if SUFFIX else os.path.join(BIN, "..", "examples", "programs", "example_" + name)
+
+
 def code_object(name):
     return os.path.join(HERE, f"e2e_{name}{SUFFIX}-{GPU}.hsaco")
 

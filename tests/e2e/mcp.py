@@ -186,9 +186,10 @@ class Tests(fade.Test):
         self.assertFalse(is_error, text)
         self.assertIn("bank conflicts", text)
         log = [x.split(": ")[1] for x in text.splitlines() if x.startswith("written: ")][0]
-        is_error, text = server.call("read_kernel", path=app, kernels="^turn", counts=log, gpu="gfx90a", view="isa")
+        is_error, text = server.call("read_kernel", path=app, kernels="^turn", counts=log, gpu=fade.GPU, view="isa")
         self.assertFalse(is_error, text)
-        self.assertRegex(text, r"256 +64.* ds_(write|read)_b32")
+        names = "store|load" if fade.GPU.startswith("gfx11") else "write|read"
+        self.assertRegex(text, fr"{16 * fade.waves(1024)} +{fade.LANES}.* ds_({names})_b32")
         self.assertFalse(server.call("compare", before=log, after=log)[0])
         captures = self.path("captures")
         is_error, text = server.call("capture", command=[app], kernels="^turn", output=captures)

@@ -180,8 +180,10 @@ class Tests(fade.Test):
 
     def test_only_chosen_kernels_are_counted(self):
         kernels = self.profile([program("counted")], "-k", "branches")
-        self.assertEqual({name: x["analysis"]["counted"] for name, x in kernels.items()},
-                         {"branches": True, "loop": False, "types": False, "__amd_rocclr_fillBufferAligned": False})
+        counted = {"branches": True, "loop": False, "types": False, "__amd_rocclr_fillBufferAligned": False}
+        if fade.HIP > 5:  # brings four bytes to the host by a kernel
+            counted["__amd_rocclr_copyBuffer"] = False
+        self.assertEqual({name: x["analysis"]["counted"] for name, x in kernels.items()}, counted)
         self.assertEqual(kernels["loop"]["analysis"]["class"], "unknown")
     def kernels(self, way):
         """Edges between kernels of the program, without those that only the queue makes, and calls that waited."""

@@ -2,7 +2,6 @@
 import os
 import stat
 import sys
-import unittest
 
 import fade
 from fade import code_object, program
@@ -37,8 +36,6 @@ class Tests(fade.Test):
                     result = self.same_as_before("overrun", beyond, before, options=options)
                     self.assertEqual(result.stdout, "right\n")
 
-    @unittest.skipIf(fade.HIP > 5 and fade.GPU in ("gfx942", "gfx1100"),
-                     "HIP 6 does not prepare the barrier of grids that older device libraries have for these GPUs")
     def test_cooperative_launch(self):
         self.same_as_before("cooperative")
 

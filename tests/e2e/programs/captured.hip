@@ -1,4 +1,5 @@
 // captured SCENARIO: kernels of all kinds, to be captured; prints what they computed.
+#include "../../sim/hip/grid_sync.h"
 #include "check.h"
 
 #include <hip/hip_cooperative_groups.h>

@@ -1,5 +1,6 @@
 // Cooperative launches: all blocks of a grid meet at a barrier; blocks and tiles work as groups.
 #include "../check.h"
+#include "../grid_sync.h"
 
 #include <hip/hip_cooperative_groups.h>
 
