@@ -295,15 +295,9 @@ bool Collector::follow(Streaming &s) {
 void Collector::watchRoom(Streaming &s) {
   const Ring &ring = *s.live->ring;
   if (ring.drain.scanned() == 0 || ring.drain.isCorrupt()) return;
-  const Time now = Clock::now();
-  if (s.looked != Time{}) {
-    s.watched += now - s.looked;
-    if (s.was_full) s.full += now - s.looked;
-  }
-  s.looked = now;
   const uint64_t taken = (ring.segments ? ring.segments->head() : ring.drain.scanned()) -
                          std::min(ring.drain.freed(), ring.drain.scanned());
-  s.was_full = taken + FADE_RECORD_MAX > ring.drain.capacity();
+  s.room.look(Clock::now(), taken + FADE_RECORD_MAX > ring.drain.capacity());
 }
 
 /// Brings records of a ring in device memory to where drain() finds them.
@@ -507,7 +501,7 @@ bool Collector::finish(Streaming &s) {
     view.flags |= FADE_DISPATCH_INCOMPLETE;
   }
   if (!handOverSummaries(s)) return false;
-  if (s.full * 2 > s.watched) view.flags |= FADE_DISPATCH_HOST_BOUND;
+  if (s.room.isHostBound()) view.flags |= FADE_DISPATCH_HOST_BOUND;
   view.dropped = ring.control().dropped;
   if (!s.is_lost && s.live->record->counters.empty() && !ring.counters().empty())
     keepCounters(*s.live->record, ring.counters());

@@ -6,6 +6,7 @@
 #include "base/recycled.h"
 #include "stream/analysis.h"
 #include "stream/ring_drain.h"
+#include "stream/room_watch.h"
 #include "stream/segment_reader.h"
 
 #include <boost/lockfree/queue.hpp>
@@ -129,11 +130,7 @@ private:
     bool is_damaged = false; ///< somebody wrote into the control block
     bool is_peeking = false; ///< the control block is being fetched although the kernel runs
     Fetching fetching;
-    // How long the kernel was watched after its first record, and for how much of that its ring was
-    // found full.
-    Time looked{};
-    std::chrono::nanoseconds watched{0}, full{0};
-    bool was_full = false;
+    RoomWatch room; ///< after the first record
     Failure failure;
     uint64_t settles = 0, settles_after = 0; ///< for which request, and after so many answers
     bool has_summaries = false;              ///< they are here, if there are any

@@ -1,4 +1,5 @@
 #include "stream/dispatch_log.h"
+#include "stream/room_watch.h"
 
 #include <gtest/gtest.h>
 
@@ -30,6 +31,31 @@ TEST(DispatchLog, TimesThatAreNotKnownAreNullInJsonAndEmptyInCsv) {
       << logOf(Format::csv, 0);
   EXPECT_NE(logOf(Format::csv, FADE_DISPATCH_HAS_TIMES).find("\ndispatch,1,k(),1,0,0,10,20,0"),
             std::string::npos);
+}
+
+TEST(DispatchLog, DispatchesThatWaitedForTheHostAreSaidWithWhatHelps) {
+  const std::string text = logOf(Format::text, FADE_DISPATCH_HOST_BOUND);
+  EXPECT_NE(text.find("1 dispatch waited most of the time for the host"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("--memory"), std::string::npos) << text;
+  EXPECT_NE(logOf(Format::json, FADE_DISPATCH_HOST_BOUND).find(R"("host_bound":true)"),
+            std::string::npos);
+  EXPECT_EQ(logOf(Format::text, 0).find("waited"), std::string::npos);
+}
+
+TEST(RoomWatch, AKernelWaitedForTheHostIfItsRingWasFullForMoreThanHalfOfTheTime) {
+  const auto bound = [](std::initializer_list<std::pair<int, bool>> looks) {
+    RoomWatch watch;
+    for (const auto &[ms, is_full] : looks)
+      watch.look(RoomWatch::Time(std::chrono::milliseconds(ms)), is_full);
+    return watch.isHostBound();
+  };
+  EXPECT_FALSE(bound({}));
+  EXPECT_FALSE(bound({{1, true}})); // nobody knows for how long
+  EXPECT_FALSE(bound({{1, false}, {10, true}, {19, false}}));
+  EXPECT_TRUE(bound({{1, false}, {10, true}, {20, false}}));
+  EXPECT_TRUE(bound({{1, true}, {5, true}, {9, false}, {15, false}}));
+  EXPECT_FALSE(bound({{1, true}, {5, true}, {9, false}, {18, true}}));
 }
 
 TEST(DispatchLog, NamesDoNotMoveTheCursor) {
