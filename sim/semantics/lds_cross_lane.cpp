@@ -1,5 +1,6 @@
 // Instructions of the LDS unit that touch no LDS: moving values between lanes, and global wave
 // sync.
+#include "base/trace.h"
 #include "semantics/lds.h"
 #include "wave/device_services.h"
 
@@ -87,6 +88,12 @@ void gws_init(Wave &w, const Instruction &in) {
 
 void gws_barrier(Wave &w, const Instruction &) {
   if (!w.active_exec) return;
+  if (w.device->global_sync.is_first_unprepared())
+    say("%s: a grid meets at ds_gws_barrier, which nobody has prepared (ds_gws_init): no wave "
+        "waits "
+        "there. HIP 6 and 7 do not prepare it on gfx942 and gfx1100; device libraries that know "
+        "these GPUs do not use it",
+        w.arch->name);
   full_fence();
   w.global_barrier_phase = w.device->global_sync.arrive();
   w.state = WaveState::at_global_barrier;

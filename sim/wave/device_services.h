@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <utility>
 
 namespace fade::sim {
 
@@ -15,6 +16,12 @@ public:
   void init(uint32_t waves) {
     std::lock_guard lock(mutex_);
     total_ = waves, waiting_ = 0;
+    was_prepared_ = true;
+  }
+  // Nobody has said how many meet, so that nobody waits. True once, for one message.
+  bool is_first_unprepared() {
+    std::lock_guard lock(mutex_);
+    return !std::exchange(was_prepared_, true);
   }
   // A wave arrives; the returned phase is the one it has to see end.
   uint64_t arrive() {
@@ -31,6 +38,7 @@ public:
 private:
   std::mutex mutex_;
   uint32_t total_ = 1, waiting_ = 0;
+  bool was_prepared_ = false; // or that has been said
   std::atomic<uint64_t> phase_{0};
 };
 

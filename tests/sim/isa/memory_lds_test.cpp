@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace fade::sim {
 namespace {
 
@@ -346,6 +348,23 @@ TEST(GlobalWaveSync, TheLastOfAllWavesEndsThePhase) {
   b.run("ds_gws_barrier v2 gds");
   EXPECT_TRUE(b.wave.device->global_sync.ended(phases[0]));
   EXPECT_TRUE(b.wave.device->global_sync.ended(phases[1]));
+}
+
+TEST(GlobalWaveSync, ABarrierThatNobodyPreparedIsSaidOnce) {
+  for (const bool is_prepared : {false, true}) {
+    testing::internal::CaptureStderr();
+    MemoryBench b;
+    b.set_v(2, 0);
+    if (is_prepared) b.run("ds_gws_init v2 gds");
+    for (int n = 0; n < 2; n++) {
+      b.wave.state = WaveState::running;
+      b.run("ds_gws_barrier v2 gds");
+      EXPECT_TRUE(b.wave.device->global_sync.ended(b.wave.global_barrier_phase));
+    }
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(std::ranges::count(said, '\n'), is_prepared ? 0 : 1) << said;
+    EXPECT_EQ(said.find("nobody has prepared") == std::string::npos, is_prepared) << said;
+  }
 }
 
 TEST(Lds, ThereIsNoGlobalDataShare) {
