@@ -72,14 +72,14 @@ struct MemoryAnalysis : fade::Handler {
 
   static Waves wavesOf(std::span<Shard *const> shards);
 
-  // The dispatch with the most waste per execution; the first of several.
+  // The dispatch with the most waste per execution; the first of several, whichever ended first.
   struct Worst {
     uint64_t dispatch = 0;
     double waste = 0;
     void see(uint64_t id, uint64_t wasted, uint64_t executions) {
       if (executions == 0) return;
       const double each = static_cast<double>(wasted) / static_cast<double>(executions);
-      if (dispatch != 0 && each <= waste) return;
+      if (dispatch != 0 && (each < waste || (each == waste && id > dispatch))) return;
       dispatch = id;
       waste = each;
     }
