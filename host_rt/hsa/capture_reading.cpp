@@ -1,0 +1,165 @@
+// What a CaptureSession writes of a dispatch: its description, memory before and after, code.
+#include "base/careful_read.h"
+#include "base/diagnostics.h"
+#include "hsa/capture_session.h"
+#include "hsa/run_place.h"
+#include "hsa/runtime.h"
+
+namespace fade {
+namespace {
+
+constexpr auto kCopyPatience = std::chrono::milliseconds(10000);
+
+std::string inMib(uint64_t bytes) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+} // namespace
+
+void CaptureSession::describe(Job &job) {
+  const KernelEntry &kernel = *job.kernel;
+  const DispatchPacket &packet = job.packet;
+  capture::Description &d = job.description;
+  d.fade = FADE_VERSION;
+  d.runtime = runtimeVersion();
+  d.gpu = job.queue->agent->target;
+  d.isa = job.queue->agent->isa;
+  d.kernel = kernel.info->name();
+  d.symbol = kernel.info->symbol();
+  d.dispatch = job.ordinal;
+  d.grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
+  d.workgroup = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
+  d.dimensions = packet.setup & ((1 << HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS) - 1);
+  d.private_segment = packet.private_segment_size;
+  d.group_segment = packet.group_segment_size;
+  d.kernel_object = packet.kernel_object;
+  d.kernarg_address = reinterpret_cast<uint64_t>(packet.kernarg_address);
+  d.queue_address = reinterpret_cast<uint64_t>(job.queue->queue);
+  d.is_cooperative = job.queue->cooperative != nullptr;
+  if (packet.kernarg_address) {
+    d.arguments.resize(kernel.device.kernarg_size);
+    if (!readCarefully(d.arguments.data(), d.kernarg_address, d.arguments.size()))
+      d.arguments.clear(); // it is in the regions as well
+  }
+}
+
+bool CaptureSession::readRegion(Job &job, capture::State state, std::size_t index,
+                                Reachable *reachable) {
+  const VisibleRegion &region = job.regions[index];
+  job.writer->begin(state, index);
+  std::string problem;
+  uint64_t done = 0;
+  const bool is_read = reader_->read(region, [&](std::span<const uint8_t> pages) {
+    const Status added = job.writer->add(pages);
+    if (!added) problem = added.error().message();
+    if (reachable) reachable->scan(pages);
+    done += pages.size();
+    read_ += pages.size();
+    return added.ok();
+  });
+  if (is_read) return true;
+  if (!problem.empty()) { // a full disk, perhaps
+    abandon(job, problem);
+    return false;
+  }
+  note("capture: {} bytes at {:#x} ({}) cannot be read", region.region.size, region.region.address,
+       capture::kRegionKinds[static_cast<std::size_t>(region.region.kind)]);
+  job.writer->skip((region.region.size - done) / capture::kPageSize,
+                   state == capture::State::before ? capture::Run::kAbsent : capture::Run::kSame);
+  return true;
+}
+
+/// From the arguments and the code, whatever pointers lead to. What remains is left out.
+void CaptureSession::readReachable(Job &job) {
+  Reachable reachable(job.regions);
+  reachable.addAddress(job.description.kernarg_address);
+  reachable.scan(job.description.arguments);
+  for (std::size_t i = 0; i < job.regions.size(); ++i)
+    if (job.regions[i].region.kind == capture::RegionKind::code) reachable.add(i);
+  while (const auto next = reachable.next())
+    if (!readRegion(job, capture::State::before, *next, &reachable)) return;
+  for (std::size_t i = job.regions.size(); i-- != 0;)
+    if (!reachable.has(i)) {
+      job.writer->leaveOut(i);
+      job.regions.erase(job.regions.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  job.description.only_reachable = true;
+}
+
+void CaptureSession::readState(Job &job, capture::State state) {
+  if (!job.writer) return;
+  const auto hold = memory_.hold();
+  if (!reader_)
+    reader_ = std::make_unique<MemoryReader>(runtime_.agents(),
+                                             runtime_.settings().patient(kCopyPatience));
+  if (state == capture::State::before) {
+    job.regions = memory_.seenBy(*job.queue->agent);
+    beginProgress(job);
+    if (runtime_.settings().capture_reachable) {
+      readReachable(job);
+    } else {
+      for (std::size_t i = 0; i < job.regions.size(); ++i)
+        if (!readRegion(job, state, i, nullptr)) return;
+    }
+    for (const VisibleRegion &region : job.regions)
+      job.description.regions.push_back(region.region);
+    return;
+  }
+  for (std::size_t i = 0; i < job.regions.size(); ++i)
+    if (memory_.isStillThere(job.regions[i]) && !readRegion(job, state, i, nullptr)) return;
+}
+
+void CaptureSession::beginProgress(const Job &job) {
+  uint64_t total = 0; // before and after
+  for (const VisibleRegion &region : job.regions) total += 2 * region.region.size;
+  read_ = 0;
+  to_read_ = total;
+  const std::lock_guard lock(mutex_);
+  kernel_ = job.description.kernel;
+}
+
+std::string CaptureSession::progress(double seconds) {
+  const std::lock_guard lock(mutex_);
+  const std::string head = fmt::format("fade: {:.0f} s, ", seconds);
+  if (is_working_ && !kernel_.empty())
+    return head + fmt::format("capturing {}: {} of {} read", kernel_, inMib(read_.load()),
+                              inMib(to_read_.load()));
+  return head + fmt::format("{} capture{}", made_, made_ == 1 ? "" : "s");
+}
+
+void CaptureSession::readDuration(Job &job) const {
+  hsa_amd_profiling_dispatch_time_t time{};
+  if (ok(hsaApi().amd.hsa_amd_profiling_get_dispatch_time_fn(job.queue->agent->handle, job.done,
+                                                             &time)))
+    job.description.duration_ns = runtime_.nanoseconds(time.end - time.start);
+}
+
+void CaptureSession::finish(Job &job, double seconds) {
+  if (!job.writer) return;
+  std::vector<capture::Code> code;
+  if (job.kernel->code) {
+    const codeobj::CodeObject *object = job.kernel->code->object();
+    const codeobj::Symbol *symbol =
+        object ? object->findSymbol(job.description.symbol + ".kd") : nullptr;
+    const codeobj::ByteView bytes = job.kernel->code->bytes();
+    code.push_back(
+        {{bytes.begin(), bytes.end()}, symbol ? job.description.kernel_object - symbol->value : 0});
+  }
+  const Status done = job.writer->finish(job.description, code);
+  if (!done) return abandon(job, done.error().message());
+  {
+    const std::lock_guard lock(mutex_);
+    ++made_;
+  }
+  const capture::Sizes &sizes = job.writer->sizes();
+  warn("captured {} (dispatch {}{}): {} of memory, {} on disk, {:.2f} s{}: {}",
+       job.description.kernel, job.ordinal,
+       job.description.has_after ? "" : ", which did not end, without memory after it",
+       inMib(sizes.memory), inMib(sizes.on_disk), seconds,
+       job.description.other_queues_busy == 0
+           ? ""
+           : fmt::format("; not at rest meanwhile: {}", capture::busyText(job.description)),
+       job.writer->path());
+}
+
+} // namespace fade
