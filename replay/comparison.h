@@ -52,9 +52,11 @@ struct Comparison {
 
 class Comparer {
 public:
-  /// `excluded`: a region that others write.
-  Comparer(capture::Reader &reader, const Memory &memory, std::optional<std::size_t> excluded)
-      : reader_(reader), memory_(memory), excluded_(excluded) {}
+  /// `excluded`: a region that others write. `heap`: the lists of the device's malloc(), which
+  /// depend on when waves come and the host answers; what is different there is not deterministic.
+  Comparer(capture::Reader &reader, const Memory &memory, std::optional<std::size_t> excluded,
+           std::vector<Extent> heap = {})
+      : reader_(reader), memory_(memory), excluded_(excluded), heap_(std::move(heap)) {}
 
   /// Reads the state after the dispatch.
   Status load();
@@ -69,6 +71,7 @@ private:
   struct Words;
   const uint8_t *expected(PageId id) const;
   const uint8_t *resultOf(const Outcome &outcome, PageId id) const;
+  bool isHeap(uint64_t address, uint64_t size) const;
   void compareRegion(std::size_t region, const std::vector<PageId> &pages, const Outcome &tested,
                      const Outcome &first, const Outcome &second, const Tolerance &tolerance,
                      Comparison &result) const;
@@ -76,6 +79,7 @@ private:
   capture::Reader &reader_;
   const Memory &memory_;
   const std::optional<std::size_t> excluded_;
+  const std::vector<Extent> heap_;
   std::map<PageId, std::vector<uint8_t>> changed_; ///< pages after the dispatch
 };
 

@@ -1,6 +1,7 @@
 #include "replay/machine.h"
 
 #include "device/hsa_abi.h"
+#include "replay/time_limit.h"
 #include "replay/touched_pages.h"
 #include "semantics/constants.h"
 
@@ -71,12 +72,28 @@ void Machine::patchHidden(ArgKind kind, uint64_t value) {
                         std::min<std::size_t>(argument->size, sizeof value));
 }
 
-/// Zeroed, where the kernel has nothing.
+Machine::Block Machine::makeBlock(uint64_t size) {
+  Block block;
+  block.memory.reset(static_cast<std::byte *>(std::calloc(size, 1)));
+  if (!block.memory) return block;
+  block.size = size;
+  block.address = gap(size);
+  memory_.space().map(block.address, size, block.memory.get());
+  return block;
+}
+
+/// 0 if there is none left: the kernel's malloc() says so.
 uint64_t Machine::giveMemory(uint64_t size) {
-  blocks_.push_back(std::make_unique<std::byte[]>(size));
-  const uint64_t address = gap(size);
-  memory_.space().map(address, size, blocks_.back().get());
-  return address;
+  Block block = makeBlock(size);
+  if (!block.memory) return 0;
+  given_.push_back(std::move(block));
+  return given_.back().address;
+}
+
+void Machine::restore() {
+  for (const Block &block : given_) memory_.space().unmap(block.address, block.size);
+  given_.clear();
+  memory_.restore();
 }
 
 /// The arguments are those of the application, but for what belongs to its queue.
@@ -133,9 +150,10 @@ void Machine::giveHostcalls(std::vector<uint8_t> &arguments, uint32_t at) {
   const auto &grid = reader_.description().grid;
   const uint64_t packets = Hostcalls::packetsFor(uint64_t{grid[0]} * grid[1] * grid[2]);
   const uint64_t size = Hostcalls::bufferSize(packets);
-  const uint64_t address = giveMemory(size);
-  if (at + sizeof address > arguments.size()) return;
-  Hostcalls::layOut(blocks_.back().get(), address, packets);
+  hostcall_buffer_ = makeBlock(size);
+  const uint64_t address = hostcall_buffer_.address;
+  if (address == 0 || at + sizeof address > arguments.size()) return;
+  Hostcalls::layOut(hostcall_buffer_.memory.get(), address, packets);
   std::memcpy(arguments.data() + at, &address, sizeof address);
   hostcalls_ = Hostcalls::create(memory_.space(), address,
                                  [this](uint64_t bytes) { return giveMemory(bytes); });
@@ -211,8 +229,16 @@ Result<Execution> Machine::run() {
     executor_->init_global_sync(groups);
   }
   if (hostcalls_) hostcalls_->start();
-  const sim::DispatchResult result = executor_->run(dispatch);
+  sim::DispatchResult result;
+  {
+    const TimeLimit limit(timeout_, [this] { executor_->stop(); });
+    result = executor_->run(dispatch);
+  }
   if (hostcalls_) hostcalls_->stop();
+  if (result.status == sim::DispatchResult::Status::stopped)
+    return Error{uses_other_ ? other_->kernel.path : reader_.folder(), "", 0,
+                 fmt::format("{}: kernel {}: {}", reader_.description().gpu,
+                             reader_.description().symbol, notEndedText(timeout_))};
   if (result.status != sim::DispatchResult::Status::ok)
     return Error{reader_.folder(), "", 0,
                  result.message + (result.status == sim::DispatchResult::Status::memory_fault

@@ -9,6 +9,7 @@
 #include "replay/other_kernel.h"
 
 #include <array>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,12 @@ public:
   /// The captured one, or the one that was loaded.
   void useOther(bool other) { uses_other_ = other && other_; }
 
+  /// Runs that take longer are ended, and fail. 0: none is.
+  void setTimeout(double seconds) { timeout_ = seconds; }
+
+  /// Memory as captured again. What runs were given for the heap is taken back; the next one gets
+  /// it elsewhere, so pointers to it count as not deterministic.
+  void restore();
   /// Runs the dispatch on the memory as it is.
   Result<Execution> run();
   /// What the kernel asked of the host, for people; empty if nothing.
@@ -44,6 +51,8 @@ public:
   std::string otherNote() const { return other_ ? other_->kernel.note() : ""; }
   /// Regions that others than the kernel write: not to be compared.
   std::optional<std::size_t> hostcallRegion() const;
+  /// Where the device's malloc() has its lists.
+  std::vector<Extent> heap() const { return captured_.heap(reader_.description(), memory_); }
 
   sim::Executor &executor() { return *executor_; }
 
@@ -54,6 +63,15 @@ private:
   void patchHidden(codeobj::ArgKind kind, uint64_t value);
   uint64_t gap(uint64_t size);
   void makePacket(sim::Dispatch &dispatch);
+  /// Zeroed memory, where the kernel has nothing; null if there is none left.
+  struct Block {
+    struct Free {
+      void operator()(std::byte *bytes) const { std::free(bytes); }
+    };
+    uint64_t address = 0, size = 0;
+    std::unique_ptr<std::byte, Free> memory;
+  };
+  Block makeBlock(uint64_t size);
   uint64_t giveMemory(uint64_t size);
   /// For another version that prints, though the captured one did not.
   void giveHostcalls(std::vector<uint8_t> &arguments, uint32_t at);
@@ -73,11 +91,13 @@ private:
   CapturedKernel captured_;
   std::unique_ptr<sim::MemoryForObservers> observed_; ///< for FADE_GPU_OBSERVER
   std::unique_ptr<sim::Executor> executor_;
-  std::vector<std::unique_ptr<std::byte[]>> blocks_; ///< that the kernel asked for
+  std::vector<Block> given_; ///< that the kernel asked for
+  Block hostcall_buffer_;    ///< of another version that prints
   std::unique_ptr<Hostcalls> hostcalls_;
   std::optional<std::size_t> hostcall_region_;
   std::optional<Other> other_;
   bool uses_other_ = false;
+  double timeout_ = 0;
   uint64_t next_gap_ = 0;
   uint64_t own_address_ = 0;
   alignas(64) std::array<std::byte, 4 * 4096> own_{}; ///< packet, queue, arguments

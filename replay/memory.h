@@ -24,6 +24,11 @@ struct PageId {
   auto operator<=>(const PageId &) const = default;
 };
 
+/// A part of the captured addresses.
+struct Extent {
+  uint64_t address = 0, size = 0;
+};
+
 class Memory {
 public:
   using Progress = std::function<void(uint64_t bytes)>;

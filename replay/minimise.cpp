@@ -76,7 +76,7 @@ Result<Minimised> minimise(capture::Reader &reader, Memory &memory, Machine &mac
     for (int i = 0; i < (code.empty() ? 2 : 3); ++i) {
       if (i == 2)
         if (Status used = machine.loadCode(code); !used) return std::move(used).error();
-      memory.restore();
+      machine.restore();
       pages.watch();
       auto execution = machine.run();
       pages.stop();

@@ -67,6 +67,21 @@ bool isVariable(const codeobj::CodeObject &object, const codeobj::Symbol &symbol
   return section != sections.end() && (section->flags & SHF_WRITE) != 0;
 }
 
+/// The lists of the device's malloc(), in code objects before version 5: a large variable whose
+/// name the device library does not tell.
+bool isHeap(const codeobj::CodeObject &object, const codeobj::Symbol &symbol) {
+  constexpr uint64_t least = uint64_t{64} << 10;
+  return symbol.binding == STB_LOCAL && symbol.name.starts_with("__unnamed_") &&
+         symbol.size >= least && isVariable(object, symbol);
+}
+
+const codeobj::Symbol *heapOf(const codeobj::CodeObject &object) {
+  const auto &symbols = object.symbols();
+  const auto found = std::ranges::find_if(
+      symbols, [&](const codeobj::Symbol &symbol) { return isHeap(object, symbol); });
+  return found == symbols.end() ? nullptr : &*found;
+}
+
 } // namespace
 
 codeobj::DispatchFields dispatchFields(const capture::Description &d, uint64_t queue,
@@ -101,6 +116,22 @@ CapturedKernel CapturedKernel::of(const capture::Description &description,
     break;
   }
   return captured;
+}
+
+std::vector<Extent> CapturedKernel::heap(const capture::Description &d,
+                                         const Memory &memory) const {
+  std::vector<Extent> found;
+  if (const codeobj::Symbol *symbol = object ? heapOf(*object) : nullptr)
+    found.push_back({base(d) + symbol->value, symbol->size});
+  const auto *argument = layout ? layout->findHidden(codeobj::ArgKind::HiddenHeapV1) : nullptr;
+  uint64_t address = 0;
+  if (argument && memory.space().read(d.kernarg_address + argument->offset, &address, 8) &&
+      memory.find(address) != memory.regions()) {
+    constexpr uint64_t size = uint64_t{128} << 10; // that HIP gives it
+    const capture::Region &region = memory.region(memory.find(address));
+    found.push_back({address, std::min(size, region.end() - address)});
+  }
+  return found;
 }
 
 std::string OtherKernel::note() const {
@@ -144,7 +175,9 @@ Result<OtherKernel> OtherKernel::open(const std::string &path, const capture::De
   if (!captured.object) return other;
   for (const codeobj::Symbol &symbol : other.object->symbols()) {
     if (!isVariable(*other.object, symbol)) continue;
-    const codeobj::Symbol *same = captured.object->findSymbol(symbol.name);
+    const codeobj::Symbol *same = isHeap(*other.object, symbol)
+                                      ? heapOf(*captured.object) // whatever number it has
+                                      : captured.object->findSymbol(symbol.name);
     if (!same || !isVariable(*captured.object, *same)) continue;
     if (same->size != symbol.size)
       other.changed_variables.emplace_back(symbol.name);

@@ -6,6 +6,7 @@
 #include "codeobj/code_object.h"
 #include "codeobj/kernarg.h"
 #include "codeobj/variant_kernargs.h"
+#include "replay/memory.h"
 
 #include <memory>
 #include <optional>
@@ -27,6 +28,8 @@ struct CapturedKernel {
   uint64_t base(const capture::Description &description) const {
     return description.kernel_object - kernel->descriptor_address;
   }
+  /// Where the device's malloc() has its lists.
+  std::vector<Extent> heap(const capture::Description &description, const Memory &memory) const;
 };
 
 /// What hidden arguments say about the dispatch. The bases are those of the queue that it runs on.

@@ -69,6 +69,7 @@ Status Session::open() {
   auto machine = Machine::create(*reader_, *memory_, options_.workers);
   if (!machine) return std::move(machine).error();
   machine_ = std::move(*machine);
+  machine_->setTimeout(options_.timeout);
   if (options_.change_inputs != 0)
     changed_pages_ =
         changeInputs(*reader_, *memory_, options_.change_inputs, machine_->hostcallRegion());
@@ -77,7 +78,7 @@ Status Session::open() {
 }
 
 Result<Outcome> Session::replayOnce() {
-  memory_->restore();
+  machine_->restore();
   auto execution = machine_->run();
   if (!execution) return std::move(execution).error();
   ++done_;
@@ -99,19 +100,19 @@ Status Session::iterate() {
   if (!options_.code.empty())
     if (Status loaded = machine_->loadCode(options_.code); !loaded) return loaded;
   if (const std::string note = machine_->otherNote(); !note.empty()) complain(note);
-  memory_->restore();
+  machine_->restore();
   for (uint32_t i = 0; i < options_.iterations; ++i) {
     if (compares) {
       machine_->useOther(false);
-      if (i != 0) memory_->restore();
+      if (i != 0) machine_->restore();
       if (const auto seconds = runOnce(captured_instructions_))
         captured_seconds_.push_back(*seconds);
       else
         compares = false; // it cannot run; perhaps the other one can
       machine_->useOther(true);
-      memory_->restore();
+      machine_->restore();
     } else if (i != 0 && options_.recopy) {
-      memory_->restore();
+      machine_->restore();
     }
     const auto seconds = runOnce(instructions_);
     if (!seconds) return seconds.error();
@@ -126,7 +127,7 @@ Result<bool> Session::check() {
     return Error{options_.folder, "", 0,
                  "memory after the dispatch was not captured: only another version of the kernel "
                  "(-c) can be compared"};
-  Comparer comparer(*reader_, *memory_, machine_->hostcallRegion());
+  Comparer comparer(*reader_, *memory_, machine_->hostcallRegion(), machine_->heap());
   machine_->useOther(false);
   auto first = replayOnce();
   if (!first) return std::move(first).error();
@@ -239,7 +240,7 @@ int Session::run() {
 } // namespace fade::replay
 
 extern "C" __attribute__((visibility("default"))) int
-fade_replay_2(const fade::replay::Options *options) {
+fade_replay_3(const fade::replay::Options *options) {
   try {
     // Never destroyed: observers may look at its memory until the process is gone.
     static auto *session = new fade::replay::Session(*options);

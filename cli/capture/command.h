@@ -5,6 +5,7 @@
 #include "fade/replay.h"
 #include "run.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,7 @@ int runImport(const replay::ImportOptions &options);
 
 struct ReplayOptions {
   replay::Options replay;
-  std::string tolerance;
+  std::optional<std::string> tolerance;
   std::string on; ///< software, gpu; empty: what fits
   bool reserve_check = false;
   RunOptions run; ///< -i, -a and where the report goes; --gpu

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
@@ -17,20 +18,17 @@ namespace {
 
 /// ulp=N, rel=X or both, separated by a comma. False if it is something else.
 bool readTolerance(std::string_view text, replay::Tolerance &tolerance) {
-  while (!text.empty()) {
-    const auto comma = std::min(text.find(','), text.size());
-    const std::string_view item = text.substr(0, comma);
-    text.remove_prefix(std::min(comma + 1, text.size()));
-    if (item.size() < 5) return false;
-    const char *begin = item.data() + 4, *end = item.data() + item.size();
-    const auto [stop, error] = item.starts_with("ulp=")
-                                   ? std::from_chars(begin, end, tolerance.ulp)
-                                   : std::from_chars(begin, end, tolerance.relative);
-    if ((!item.starts_with("ulp=") && !item.starts_with("rel=")) || error != std::errc() ||
-        stop != end || !(tolerance.relative >= 0))
-      return false;
-  }
-  return true;
+  const auto comma = std::min(text.find(','), text.size());
+  const std::string_view item = text.substr(0, comma);
+  if (item.size() < 5) return false;
+  const char *begin = item.data() + 4, *end = item.data() + item.size();
+  const bool is_ulp = item.starts_with("ulp=");
+  const auto [stop, error] = is_ulp ? std::from_chars(begin, end, tolerance.ulp)
+                                    : std::from_chars(begin, end, tolerance.relative);
+  if ((!is_ulp && !item.starts_with("rel=")) || error != std::errc() || stop != end ||
+      !(tolerance.relative >= 0) || std::isinf(tolerance.relative))
+    return false;
+  return comma == text.size() || readTolerance(text.substr(comma + 1), tolerance);
 }
 
 int mistake(const std::string &text) {
@@ -69,6 +67,8 @@ int replayThroughHsa(ReplayOptions &options, const capture::Description &descrip
   // Runs that FADE watches have a line of FADE's.
   if (!replay.progress || wantsTools(options.run)) words.emplace_back("--no-progress");
   if (options.reserve_check) words.emplace_back("--reserve-check");
+  if (replay.timeout > 0)
+    words.insert(words.end(), {"--timeout", fmt::format("{}", replay.timeout)});
   words.insert(words.end(), {"--ulp", std::to_string(replay.tolerance.ulp), "--rel",
                              fmt::format("{}", replay.tolerance.relative)});
   // The software GPU can be the one that is needed; a card is what it is.
@@ -97,8 +97,9 @@ CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options) {
                     "compare memory afterwards with that after the captured dispatch; exit code 0 "
                     "equal, 1 differs, 2 could not run");
   command
-      ->add_option("--tolerance", options.tolerance,
-                   "with --check: differences of floating-point numbers that do not count")
+      ->add_option_function<std::string>(
+          "--tolerance", [&options](const std::string &text) { options.tolerance = text; },
+          "with --check: differences of floating-point numbers that do not count")
       ->type_name("ulp=N|rel=X");
   command
       ->add_option("--iterations", replay.iterations,
@@ -132,6 +133,11 @@ CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options) {
       ->add_option("--workers", replay.workers, "threads of the executor (default: one per core)")
       ->type_name("N")
       ->check(CLI::Range(1u, 256u));
+  command
+      ->add_option("--timeout", replay.timeout,
+                   "end a run of the kernel that takes longer: exit code 2 (default: none)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.001, 1e9));
   command->add_flag("--json", replay.json, "one JSON object per line");
   command->add_flag("--progress,!--no-progress", replay.progress,
                     "show a progress line on the terminal (default: on)");
@@ -140,9 +146,14 @@ CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options) {
 }
 
 int runReplay(ReplayOptions options) {
-  if (!readTolerance(options.tolerance, options.replay.tolerance))
-    return mistake(
-        fmt::format("--tolerance: '{}' is not of the form ulp=N or rel=X", options.tolerance));
+  if (options.tolerance) {
+    if (!readTolerance(*options.tolerance, options.replay.tolerance))
+      return mistake(
+          fmt::format("--tolerance: '{}' is not of the form ulp=N or rel=X", *options.tolerance));
+    if (!options.replay.check) return mistake("--tolerance is for --check");
+  }
+  if (std::isnan(options.replay.timeout))
+    return mistake("--timeout: 'nan' is no number of seconds");
   if (options.replay.minimise == options.replay.output.empty())
     return mistake(options.replay.minimise ? "--minimise needs -o DIR" : "-o is for --minimise");
   if (options.replay.change_inputs != 0) {

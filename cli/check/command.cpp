@@ -184,6 +184,11 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
   command->add_option("--code", options.code, "with a capture: another version of its kernel")
       ->type_name("FILE");
   command
+      ->add_option("--timeout", options.timeout,
+                   "with a capture: end its kernel when it takes longer (default: never)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.001, 1e9));
+  command
       ->add_option("--checks", options.checks,
                    "memory, init, race, sync, wait, leak, or all (default: memory,init,race,sync)")
       ->type_name("LIST");
@@ -228,8 +233,8 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
                           "[arguments], or fadeprobe check CAPTURE");
     return kUsageError;
   }
-  if (!of_capture && !options.code.empty()) {
-    complain("--code is for captures");
+  if (!of_capture && (!options.code.empty() || options.timeout > 0)) {
+    complain(options.code.empty() ? "--timeout is for captures" : "--code is for captures");
     return kUsageError;
   }
   if (of_capture) {
@@ -239,6 +244,8 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
     // The other version alone is run, once, on the memory as captured.
     if (!options.code.empty())
       application.insert(application.end(), {"--code", options.code, "--no-recopy"});
+    if (options.timeout > 0)
+      application.insert(application.end(), {"--timeout", fmt::format("{}", options.timeout)});
   }
   const char *inherited = std::getenv("FADE_CHECKS");
   const bool is_inherited = options.checks.empty() && inherited;

@@ -41,13 +41,13 @@ _fadeprobe() {
     peaks) words="--output --gpu --help" ;;
     control) words="start stop flush status --help" ;;
     log) words="--output --format --append --graphs --operators --callstack --dot --rows --help" ;;
-    check) words="--code --checks --json --report --error-exitcode --max --suppress --kernels --dispatches --seed --workgroups --gpu --help --" ;;
+    check) words="--code --timeout --checks --json --report --error-exitcode --max --suppress --kernels --dispatches --seed --workgroups --gpu --help --" ;;
     capture) words="--kernels --library-filter --dispatches --seed --limit --reachable --progress --no-progress --output --patience --verbose --gpu --env-dump --help --" ;;
     captures) words="--json --help" ;;
     import) words="--output --json --help" ;;
     mcp) words="--output --timeout --read-only --help" ;;
     optimize) words="--kernel --source --proposer --captures --attempts --tolerance --worse --timeout --output --launch-bounds --apply --help --" ;;
-    replay) words="--check --tolerance --iterations --no-recopy --code --change-inputs --minimise --output --on --reserve-check --instrumented --analyzers --log-location --log-format --record --gpu --workers --json --progress --no-progress --help" ;;
+    replay) words="--check --tolerance --iterations --no-recopy --code --change-inputs --minimise --output --on --reserve-check --instrumented --analyzers --log-location --log-format --record --gpu --workers --timeout --json --progress --no-progress --help" ;;
     analyze) words="$report --kernels --dispatches --seed --report --diff --fail-if --junit --sarif --findings" ;;
     diff) words="--json --report --kernels --least --all --gpu --fail-if --junit --sarif --findings --help --" ;;
     report) words="--output --host --code --title --fail-if --junit --sarif --findings --help" ;;

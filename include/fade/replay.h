@@ -24,6 +24,7 @@ struct Options {
   uint64_t change_inputs = 0; ///< a seed: memory is changed at random; 0: it is as captured
   Tolerance tolerance;
   unsigned workers = 0; ///< threads of the executor; 0: one per core
+  double timeout = 0;   ///< seconds that one run of the kernel may take; 0: as long as it likes
   bool json = false;
   bool progress = true;
 };
@@ -44,5 +45,5 @@ extern "C" {
 using FadeReplayEntry = int (*)(const fade::replay::Options *options);
 using FadeImportEntry = int (*)(const fade::replay::ImportOptions *options);
 }
-#define FADE_REPLAY_ENTRY "fade_replay_2"
+#define FADE_REPLAY_ENTRY "fade_replay_3"
 #define FADE_IMPORT_ENTRY "fade_import_1"

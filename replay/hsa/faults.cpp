@@ -4,18 +4,28 @@
 #include "fade/replay.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <unistd.h>
 
 namespace fade::replay {
 
-/// Called on threads of the runtime, which wait for nothing that this process does at its end.
-void Faults::end(const std::string &why) const {
+void Faults::say(const std::string &why) const {
   ProgressLine::eraseNow();
   fmt::print(stderr, "fadeprobe: {}: {}: kernel {}: {}\n", reader.folder(),
              reader.description().gpu, reader.description().symbol, why);
   std::fflush(nullptr);
+}
+
+/// Called on threads of the runtime, which wait for nothing that this process does at its end.
+void Faults::end(const std::string &why) const {
+  say(why);
   _exit(kCannotRun);
+}
+
+void Faults::tooLate(const std::string &why) const {
+  say(why);
+  std::exit(kCannotRun);
 }
 
 void Faults::watch() {

@@ -18,8 +18,12 @@ struct Faults {
   void watch();
   /// For hsa_queue_create(), with these as its data.
   static void queueStopped(hsa_status_t error, hsa_queue_t *, void *faults);
+  /// A run took too long. Unlike the others not on a thread of the runtime, so tools may say what
+  /// they have seen.
+  [[noreturn]] void tooLate(const std::string &why) const;
 
 private:
+  void say(const std::string &why) const;
   [[noreturn]] void end(const std::string &why) const;
 };
 

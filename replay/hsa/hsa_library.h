@@ -22,6 +22,7 @@ namespace fade::replay {
   X(hsa_amd_agent_iterate_memory_pools)                                                            \
   X(hsa_amd_memory_pool_get_info)                                                                  \
   X(hsa_amd_memory_pool_allocate)                                                                  \
+  X(hsa_amd_memory_pool_free)                                                                      \
   X(hsa_amd_pointer_info)                                                                          \
   X(hsa_amd_agents_allow_access)                                                                   \
   X(hsa_memory_copy)                                                                               \

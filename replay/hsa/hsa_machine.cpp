@@ -1,12 +1,15 @@
 #include "replay/hsa/hsa_machine.h"
 
 #include "replay/hsa/cooperative_code.h"
+#include "replay/time_limit.h"
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <fmt/format.h>
 #include <hsa/amd_hsa_queue.h>
+#include <utility>
 
 namespace fade::replay {
 namespace {
@@ -241,11 +244,16 @@ Status HsaMachine::giveHostcalls(std::vector<uint8_t> &arguments, uint32_t at) {
   return Done();
 }
 
+/// The device's heap finds the head of a slab by its alignment, which the runtime gives large
+/// allocations of itself, but not here (HSA_MAX_VA_ALIGN).
 uint64_t HsaMachine::heapMemory(uint64_t size) {
+  constexpr uint64_t slab = uint64_t{1} << 21;
   void *memory = nullptr;
-  if (hsa_.hsa_amd_memory_pool_allocate(device_, size, 0, &memory) == HSA_STATUS_SUCCESS)
-    (void)hsa_.hsa_amd_agents_allow_access(1, &gpu_, nullptr, memory);
-  return reinterpret_cast<uint64_t>(memory);
+  if (hsa_.hsa_amd_memory_pool_allocate(device_, size + slab, 0, &memory) != HSA_STATUS_SUCCESS)
+    return 0;
+  given_.push_back(memory);
+  (void)hsa_.hsa_amd_agents_allow_access(1, &gpu_, nullptr, memory);
+  return (reinterpret_cast<uint64_t>(memory) + slab - 1) / slab * slab;
 }
 
 Result<void *> HsaMachine::argumentMemory(std::size_t size) {
@@ -367,6 +375,8 @@ Status HsaMachine::restore(std::size_t index, uint64_t first, uint64_t pages) {
 }
 
 Status HsaMachine::restore() {
+  for (void *memory : given_before_) (void)hsa_.hsa_amd_memory_pool_free(memory);
+  given_before_ = std::exchange(given_, {});
   if (!written_) {
     for (std::size_t i = 0; i < memory_.regions(); ++i)
       if (Status done = restore(i, 0, memory_.region(i).pages()); !done) return done;
@@ -454,6 +464,18 @@ void HsaMachine::submit(hsa_kernel_dispatch_packet_t packet) {
   hsa_.hsa_signal_store_screlease(queue_->doorbell_signal, static_cast<hsa_signal_value_t>(index));
 }
 
+void HsaMachine::waitForEnd() const {
+  using Clock = std::chrono::steady_clock;
+  const auto began = Clock::now();
+  // The runtime may come back earlier, and later by little.
+  const uint64_t ticks =
+      timeout_ > 0 && timeout_ < 1e9 ? static_cast<uint64_t>(timeout_ / tick_) : UINT64_MAX;
+  while (hsa_.hsa_signal_wait_scacquire(done_, HSA_SIGNAL_CONDITION_LT, 1, ticks,
+                                        HSA_WAIT_STATE_BLOCKED) > 0)
+    if (timeout_ > 0 && std::chrono::duration<double>(Clock::now() - began).count() > timeout_)
+      faults_.tooLate(notEndedText(timeout_));
+}
+
 Result<double> HsaMachine::run() {
   if (uses_other_)
     if (Status carried = carryVariables(false); !carried) return std::move(carried).error();
@@ -468,9 +490,7 @@ Result<double> HsaMachine::run() {
     submit(packet);
   }
   submit(packetOf());
-  while (hsa_.hsa_signal_wait_scacquire(done_, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
-                                        HSA_WAIT_STATE_BLOCKED) > 0) {
-  }
+  waitForEnd();
   if (hostcalls_) hostcalls_->stop();
   if (uses_other_)
     if (Status carried = carryVariables(true); !carried) return std::move(carried).error();

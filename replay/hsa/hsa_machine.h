@@ -34,7 +34,8 @@ public:
   /// The captured one, or the one that was loaded.
   void useOther(bool other) { uses_other_ = other && other_; }
 
-  /// Memory as captured again: all of it, or the pages that runs are known to write.
+  /// Memory as captured again: all of it, or the pages that runs are known to write. What they were
+  /// given for the heap is taken back.
   Status restore();
   /// After a run: from now on only pages that it has changed, or others before it, or the captured
   /// dispatch, are restored.
@@ -42,6 +43,8 @@ public:
   /// After the last run: how many pages were changed besides, and not restored in between. If there
   /// are any, all of memory is restored from now on.
   Result<uint64_t> changedBesides();
+  /// A run that takes longer ends the process, for the GPU cannot be stopped. 0: none does.
+  void setTimeout(double seconds) { timeout_ = seconds; }
   /// Runs it on the memory as it is: seconds.
   Result<double> run();
   /// Reads back what is different from what was captured.
@@ -51,6 +54,8 @@ public:
   std::string otherNote() const { return other_ ? other_->kernel.note() : ""; }
   std::string hostcallSummary() const { return hostcalls_ ? hostcalls_->summary() : ""; }
   std::optional<std::size_t> hostcallRegion() const { return hostcall_region_; }
+  /// Where the device's malloc() has its lists.
+  std::vector<Extent> heap() const { return captured_.heap(reader_.description(), memory_); }
 
 private:
   HsaMachine(capture::Reader &reader, Memory &memory) : reader_(reader), memory_(memory) {}
@@ -66,6 +71,7 @@ private:
   Status giveHostcalls(std::vector<uint8_t> &arguments, uint32_t at);
   hsa_kernel_dispatch_packet_t packetOf() const;
   void submit(hsa_kernel_dispatch_packet_t packet);
+  void waitForEnd() const;
   Status carryVariables(bool back);
   Status restore(std::size_t region, uint64_t first, uint64_t pages);
   void patchHidden(codeobj::ArgKind kind, uint64_t value);
@@ -108,8 +114,12 @@ private:
   hsa_queue_t *queue_ = nullptr;
   hsa_signal_t done_{}, doorbell_{};
   double tick_ = 1e-9;
+  double timeout_ = 0;
   sim::AddressSpace space_; ///< addresses as they are
   std::unique_ptr<Hostcalls> hostcalls_;
+  /// Memory for the heap that the last run was given, and the one before it: freed only then, so
+  /// that two runs never get the same addresses, and pointers to it count as not deterministic.
+  std::vector<void *> given_, given_before_;
   std::optional<std::size_t> hostcall_region_;
 };
 

@@ -64,7 +64,7 @@ Result<bool> check(const Options &options, capture::Reader &reader, const Memory
     return Error{options.folder, "", 0,
                  "memory after the dispatch was not captured: only another version of the kernel "
                  "(-c) can be compared"};
-  Comparer comparer(reader, memory, machine.hostcallRegion());
+  Comparer comparer(reader, memory, machine.hostcallRegion(), machine.heap());
   machine.useOther(false);
   auto first = replayOnce(machine);
   if (!first) return std::move(first).error();
@@ -143,6 +143,7 @@ int run(const Options &options, bool only_reserve, char **argv) {
   if (!memory) return fail(memory.error());
   auto machine = HsaMachine::create(**reader, **memory);
   if (!machine) return fail(machine.error());
+  (*machine)->setTimeout(options.timeout);
   Summary summary;
   summary.on = (*machine)->name();
   summary.load_seconds =
@@ -191,6 +192,8 @@ int main(int argc, char **argv) {
       options.code = value, ++i;
     else if (word == "--iterations")
       options.iterations = static_cast<uint32_t>(std::atoi(value)), ++i;
+    else if (word == "--timeout")
+      options.timeout = std::strtod(value, nullptr), ++i;
     else if (word == "--ulp")
       options.tolerance.ulp = std::strtoull(value, nullptr, 10), ++i;
     else if (word == "--rel")

@@ -244,5 +244,24 @@ TEST_F(Check, ARegionThatOthersWriteIsLeftOut) {
   EXPECT_EQ(c.pages, 0u);
 }
 
+TEST_F(Check, ListsOfTheHeapAreNotDeterministic) {
+  const Page before = floats(1);
+  Page after = before, replayed = before;
+  set(after, 2, 5);
+  set(replayed, 2, 6);
+  set(replayed, 3, 7);
+  capture(before, before, zero_, after, before, zero_);
+  const uint64_t address = memory_->region(kDevice).address;
+  Comparer comparer(*reader_, *memory_, std::nullopt, {{address + 8, 8}});
+  ASSERT_TRUE(comparer.load().ok());
+  const Outcome other_lists = wrote({{{kDevice, 0}, replayed}});
+  const Comparison c = comparer.compare(other_lists, other_lists, other_lists, {});
+  EXPECT_TRUE(c.isEqual());
+  EXPECT_EQ(c.not_deterministic, 2u);
+  set(replayed, 4, 7); // behind them
+  const Outcome wrong = wrote({{{kDevice, 0}, replayed}});
+  EXPECT_EQ(comparer.compare(wrong, wrong, wrong, {}).differences.at(0).elements, 1u);
+}
+
 } // namespace
 } // namespace fade::replay

@@ -1,5 +1,5 @@
 // Versions of the kernel `add` of captured.hip: 1 is the same, 2 is wrong in one element, 3 rounds
-// twice, 4 writes nothing, 5 knows what the application has in `a`, 6
+// twice (and its `tabled` never ends), 4 writes nothing, 5 knows what the application has in `a`, 6
 // reads one too many, 7 prints; and of `variables`, with its variables at other addresses, and
 // `gather`.
 #include <hip/hip_runtime.h>
@@ -24,6 +24,9 @@ __global__ void variables(int *out) {
 // Another table of the same name.
 __global__ void tabled(int *out) {
   static constexpr int steps[16] = {9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 1, 2, 3, 4, 5, 6};
+#if VERSION == 3
+  while (static_cast<volatile int *>(out)[threadIdx.x] >= 0) __builtin_amdgcn_s_sleep(1);
+#endif
   out[threadIdx.x] = steps[out[threadIdx.x] & 15];
 }
 

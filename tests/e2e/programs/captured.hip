@@ -127,6 +127,17 @@ __global__ void buildLists(Node **lists, int length) {
   }
   lists[i] = first;
 }
+__global__ void mallocAndFree(unsigned *out) {
+  unsigned sum = 0;
+  for (unsigned round = 0; round < 8; ++round) {
+    const unsigned n = 16 + (threadIdx.x * 7 + round) % 50;
+    auto *numbers = static_cast<unsigned *>(malloc(n * sizeof(unsigned)));
+    for (unsigned i = 0; numbers && i < n; ++i) numbers[i] = i + round;
+    for (unsigned i = 0; numbers && i < n; ++i) sum += numbers[i];
+    free(numbers);
+  }
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
 __global__ void sumLists(Node *const *lists, unsigned *sums) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   unsigned sum = 0;
@@ -516,6 +527,11 @@ unsigned run(const std::string &what, int size) {
     unsigned *sums = device<unsigned>(128);
     buildLists<<<2, 64>>>(lists, 3);
     sumLists<<<2, 64>>>(lists, sums);
+    return hashOf(sums, 128);
+  }
+  if (what == "malloc") {
+    unsigned *sums = device<unsigned>(128);
+    mallocAndFree<<<2, 64>>>(sums);
     return hashOf(sums, 128);
   }
   std::fprintf(stderr, "unknown scenario %s\n", what.c_str());
