@@ -75,10 +75,21 @@ std::optional<std::string> pluginFor(const Words &compiler) {
   return plugin;
 }
 
+/// Where fade/user.h is, if the compiler would not find it by itself.
+std::optional<std::string> ownHeaders() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path place = program.parent_path().parent_path() / "include";
+  if (error || place == "/usr/include" || !std::filesystem::exists(place / "fade/user.h", error))
+    return std::nullopt;
+  return place.string();
+}
+
 /// Ahead of the user's own flags, so that a -g among them has the last word. Links use none of
 /// them.
 Words flagsFor(const std::string &plugin, const Words &command) {
   Words flags = {"--start-no-unused-arguments", "-fpass-plugin=" + plugin, "-gline-tables-only"};
+  if (const auto headers = ownHeaders()) flags.push_back("-idirafter" + *headers);
   for (std::string &flag : hipFlagsFor(command)) flags.push_back(std::move(flag));
   flags.emplace_back("--end-no-unused-arguments");
   return flags;

@@ -155,6 +155,17 @@ void watchInBackground(TritonCache cache) {
   _exit(0);
 }
 
+/// Whether it is a Python that has no Triton, so that there will be nothing to instrument. What is
+/// no Python may start one.
+bool lacksTriton(const std::string &program) {
+  if (!fs::path(program).filename().string().starts_with("python")) return false;
+  const ChildEnd end =
+      runChild({program, "-c",
+                "import importlib.util, sys; "
+                "sys.exit(9 if importlib.util.find_spec('triton') is None else 0)"});
+  return end.error == 0 && end.signal == 0 && end.exit_code == 9;
+}
+
 } // namespace
 
 CLI::App *addTritonCommand(CLI::App &app, TritonOptions &options) {
@@ -208,6 +219,10 @@ int runTriton(TritonOptions options, const std::vector<std::string> &application
   if (!options.run.instrumented) options.run.instrumented = true;
   options.run.values.emplace_back("FADE_KERNEL_CACHE", fs::absolute(output).string());
   if (!options.run.env_dump) {
+    if (lacksTriton(application.front()))
+      complain(fmt::format("{} has no module 'triton': what it runs is not instrumented, unless "
+                           "{} has it already",
+                           application.front(), output.string()));
     TritonCache watched(*tools, fs::absolute(cache), fs::absolute(output),
                         options.instrument.empty() ? "accesses;blocks" : options.instrument);
     if (const unsigned made = watched.instrumentNew(); made != 0)

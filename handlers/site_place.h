@@ -24,7 +24,8 @@ inline bool isSystemHeader(std::string_view file) {
                                                      "/usr/local/include/", "/opt/rocm"};
   for (const auto root : roots)
     if (file.starts_with(root)) return true;
-  return file.find("/lib/clang/") != file.npos || file.find("/include/hip/") != file.npos;
+  return file.find("/lib/clang/") != file.npos || file.find("/include/hip/") != file.npos ||
+         file.find("/hip/amd_detail/") != file.npos;
 }
 
 inline SitePlace placeOf(const SiteTable &table, const fade_site &site) {

@@ -71,7 +71,7 @@ CLI::App *addDiffCommand(CLI::App &app, DiffOptions &options) {
       ->type_name("REGEX");
   command->add_option("--least", options.least, "the smallest change that counts, in percent")
       ->type_name("PERCENT")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   command->add_flag("--all", options.all, "show what is the same, too");
   command->add_option("--gpu", options.gpu, "for two commands: as for a run")

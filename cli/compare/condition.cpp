@@ -1,5 +1,8 @@
 #include "compare/condition.h"
 
+#include "report/findings.h"
+
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
@@ -65,9 +68,16 @@ Status addFilter(Condition &to, const std::string &filter) {
   const std::string name = filter.substr(0, equals);
   const std::string value = equals == std::string::npos ? "" : filter.substr(equals + 1);
   if (value.empty()) return mistake(to.text, fmt::format("'{}' is not NAME=VALUE", filter));
+  if (name == "cause" && !to.isOfFindings())
+    return mistake(to.text, "only the gain of findings has a cause");
   if (name == "kernel" || name == "file" || name == "cause") {
     auto regex = expression(to.text, value);
     if (!regex) return std::move(regex).error();
+    if (name == "cause" && std::ranges::none_of(report::causeNames(), [&](const char *cause) {
+          return std::regex_search(cause, *regex);
+        }))
+      return mistake(
+          to.text, fmt::format("'{}' is none of {}", value, fmt::join(report::causeNames(), ", ")));
     (name == "kernel" ? to.kernel : name == "file" ? to.file : to.cause) = *std::move(regex);
   } else if (name == "line") {
     uint32_t number = 0;
@@ -83,8 +93,6 @@ Status addFilter(Condition &to, const std::string &filter) {
   } else {
     return mistake(to.text, fmt::format("'{}' is not kernel, file, line, op or cause", name));
   }
-  if (name == "cause" && !to.isOfFindings())
-    return mistake(to.text, "only the gain of findings has a cause");
   if (to.of_kernel && name != "kernel")
     return mistake(to.text, fmt::format("a kernel as a whole has no {}", name));
   return Done{};
@@ -147,6 +155,22 @@ std::string wordsOf(Comparison comparison) {
   return "";
 }
 
+/// Without the blanks around it.
+std::string trimmed(std::string_view text) {
+  const std::size_t from = std::min(text.find_first_not_of(' '), text.size());
+  text.remove_prefix(from);
+  return std::string(text.substr(0, text.find_last_not_of(' ') + 1));
+}
+
+/// Where the @ of the filters is. A baseline's path may have one, too.
+std::size_t filtersOf(const std::string &text, std::size_t from, bool is_regress) {
+  if (!is_regress) return std::min(text.find('@', from), text.size());
+  std::size_t at = text.size();
+  for (const std::string_view name : {"@kernel=", "@file=", "@line=", "@op=", "@cause="})
+    at = std::min(at, text.find(name, from));
+  return at;
+}
+
 } // namespace
 
 Result<Condition> Condition::parse(const std::string &text) {
@@ -160,10 +184,11 @@ Result<Condition> Condition::parse(const std::string &text) {
   if (!found) return mistake(text, "the signs are < <= > >= == !=");
   condition.comparison = found->comparison;
   const std::size_t begin = at + std::strlen(found->text);
-  const std::size_t filters = std::min(text.find('@', begin), text.size());
-  const std::string_view rest = std::string_view(text).substr(begin, filters - begin);
-  const std::string name = text.substr(0, at);
+  const std::string name = trimmed(text.substr(0, at));
   condition.is_regress = name == "regress";
+  const std::size_t filters = filtersOf(text, begin, condition.is_regress);
+  const std::string value = trimmed(std::string_view(text).substr(begin, filters - begin));
+  const std::string_view rest = value;
   if (condition.is_regress) {
     if (Status parsed = parseRegress(condition, rest); !parsed) return std::move(parsed).error();
   } else {

@@ -3,6 +3,7 @@
 
 #include "compare/markup.h"
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <fmt/format.h>
@@ -72,7 +73,9 @@ std::string sarifText(const std::vector<Outcome> &outcomes, const std::string &v
   nlohmann::json rules = nlohmann::json::array(), results = nlohmann::json::array();
   for (const Outcome &outcome : outcomes) {
     const std::string &text = outcome.condition->text;
-    rules.push_back({{"id", text}, {"shortDescription", {{"text", "must not be: " + text}}}});
+    nlohmann::json rule = {{"id", text}, {"shortDescription", {{"text", "must not be: " + text}}}};
+    // The same condition twice is one rule.
+    if (std::ranges::find(rules, rule) == rules.end()) rules.push_back(std::move(rule));
     for (const Violation &violation : outcome.violations)
       results.push_back(sarifResult(outcome, violation));
     if (outcome.looked_at == 0)

@@ -1,6 +1,8 @@
 // Text in XML and HTML.
 #pragma once
 
+#include "fade/json_writer.h"
+
 #include <string>
 
 namespace fade::compare {
@@ -8,7 +10,15 @@ namespace fade::compare {
 /// XML knows no way to write most control characters.
 inline std::string escapeMarkup(const std::string &text) {
   std::string out;
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (static_cast<unsigned char>(c) >= 0x80) {
+      // Nor is there one for bytes that are no text.
+      const std::size_t length = utf8Length(std::string_view(text).substr(i));
+      out += length == 0 ? "?" : text.substr(i, length);
+      i += length == 0 ? 0 : length - 1;
+      continue;
+    }
     switch (c) {
     case '&': out += "&amp;"; break;
     case '<': out += "&lt;"; break;

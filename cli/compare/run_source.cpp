@@ -64,11 +64,16 @@ Result<report::RunLog> linesOf(std::vector<std::string> words,
   if (end.error != 0)
     return Error::of(fmt::format("cannot run {}: {}", words[0], std::strerror(end.error)));
   if (end.signal != 0) return Error::of(fmt::format("{} was ended by signal {}", what, end.signal));
-  if (end.exit_code != 0)
-    return Error::of(fmt::format("{} ended with exit code {}", what, end.exit_code));
+  // What a recording has up to where it was cut off is used.
+  const bool is_recording = application.empty(), is_cut = is_recording && end.exit_code == 1;
+  if (end.exit_code != 0 && !is_cut)
+    return Error::of(is_recording ? what + " cannot be used"
+                                  : fmt::format("{} ended with exit code {}", what, end.exit_code));
   auto log = report::readRunLog(lines.path());
   if (!log)
-    return Error::of(fmt::format("{} did not use the GPU: there is nothing to compare", what));
+    return Error::of(what + (is_recording ? " holds no dispatch"
+                                          : " did not use the GPU: there is nothing to compare"));
+  if (is_cut) log->problems.push_back("the recording was cut off, or is damaged");
   return log;
 }
 

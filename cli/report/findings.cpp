@@ -14,11 +14,15 @@ constexpr double kLeastGain = 0.02;
 /// side by side as well as the model has it. What is only that must be worth more. How long loads
 /// are waited for is the roughest estimate of all, and hides less.
 constexpr double kNearlyBusiest = 0.5, kNearWaiting = 0.25, kLeastInTheWay = 0.1;
+/// A launch is too small if it leaves so many units without work for each that has some, although
+/// each wave does so many accesses that others could share.
+constexpr double kIdleUnits = 7, kLongWave = 64;
 
 /// A finding, and what mending it would take off each unit.
 struct Candidate {
   Finding finding;
   UnitCycles saved;
+  double spared = 0; ///< share of what units still have to do when the others are mended
 };
 
 std::string mean(uint64_t sum, uint64_t n) {
@@ -101,6 +105,7 @@ private:
   void divergence(uint32_t kernel);
   void waiting(uint32_t kernel);
   void spills(uint32_t kernel);
+  void launch(uint32_t kernel);
   Candidate &candidate(const Key &key) {
     Candidate &one = candidates_[key];
     one.finding.kernel = std::get<0>(key);
@@ -172,7 +177,7 @@ void Finder::atomics(const Access &access) {
   }
   // One operation for a wave is what the compiler makes of it where it can.
   if (access.machine == "combined") return;
-  if (access.is_lds || access.hottest * 2 <= access.lanes || access.executions < 2) return;
+  if (access.is_lds || access.executions < 2) return;
   const double groups = std::max(static_cast<double>(work.waves) / 4, 1.0);
   const double cycles = std::max(static_cast<double>(access.hottest) - groups, 0.0);
   Candidate &one = placed(access, Finding::Cause::hot_address, cycles);
@@ -180,7 +185,7 @@ void Finder::atomics(const Access &access) {
   one.finding.counts =
       fmt::format("{} operations on one address, one after the other", access.hottest);
   if (one.finding.advice.empty())
-    one.finding.advice = "Collect in LDS and let each workgroup do one atomic.";
+    one.finding.advice = "Collect in LDS and let each workgroup do one atomic for each address.";
 }
 
 void Finder::access(const Access &access) {
@@ -286,10 +291,30 @@ void Finder::spills(uint32_t kernel) {
                   facts.spilled, is_counted ? "counted" : "at least", bytes);
   one.finding.advice =
       facts.spilled != 0
-          ? "Use fewer registers at a time: smaller tiles, less unrolling, a larger limit in "
-            "__launch_bounds__."
+          ? "Use fewer registers at a time (smaller tiles, less unrolling), or promise smaller "
+            "workgroups in __launch_bounds__, which leaves more registers to each lane."
           : "An array is indexed by what is known only at run time, so it is in memory: unroll the "
             "loop around it, or put it into LDS.";
+}
+
+/// Too few workgroups for the GPU, though each has much to do.
+void Finder::launch(uint32_t kernel) {
+  const KernelWork &work = work_[kernel];
+  const Kernel &of = log_.kernels[kernel];
+  // One wave that all wait for would still be one.
+  if (of.waves == 0 || work.dispatches == 0 ||
+      candidates_.contains({kernel, Finding::Cause::uneven, {}}))
+    return;
+  const double each = static_cast<double>(of.wave_executions) / static_cast<double>(of.waves);
+  const double all = work.rates.units;
+  if (each < kLongWave || work.units * (1 + kIdleUnits) > all) return;
+  Candidate &one = candidate({kernel, Finding::Cause::launch, {}});
+  one.spared = 1 - std::max(work.units / all, 1 / each);
+  one.finding.counts = fmt::format(
+      "workgroups for {:.0f} of {:.0f} compute units, whose waves make {:.0f} accesses each",
+      work.units, all, each);
+  one.finding.advice = "Launch more workgroups and let each do less: they are what the compute "
+                       "units share.";
 }
 
 /// The most expensive first, and each by what it adds to those before it.
@@ -298,11 +323,17 @@ void Finder::rank(uint32_t kernel, std::vector<Candidate *> &of_kernel, Findings
   const double all = now.most();
   if (all <= 0) return;
   std::ranges::sort(of_kernel, [](const Candidate *a, const Candidate *b) {
+    // What makes the rest shorter comes when there is only the rest.
+    if (a->spared != b->spared) return a->spared < b->spared;
     const double x = a->saved.most(), y = b->saved.most();
     return x != y ? x > y : isBefore(a->finding, b->finding);
   });
   for (Candidate *one : of_kernel) {
     Finding &finding = one->finding;
+    if (one->spared != 0)
+      for (const CostUnit unit :
+           {CostUnit::vector_memory, CostUnit::lds, CostUnit::vector_alu, CostUnit::latency})
+        one->saved[unit] = now[unit] * one->spared;
     // The unit that matters most, of those it keeps busy.
     double most = -1;
     for (std::size_t u = 0; u < one->saved.cycles.size(); ++u) {
@@ -315,7 +346,10 @@ void Finder::rank(uint32_t kernel, std::vector<Candidate *> &of_kernel, Findings
     }
     finding.cycles = one->saved[finding.unit];
     const double before = now.most(), was_busy = now[finding.unit];
-    const double near = now.busiest() == CostUnit::latency ? kNearWaiting : kNearlyBusiest;
+    // Registers that are spilled also cost instructions and waiting, which are not known.
+    const bool is_rough =
+        now.busiest() == CostUnit::latency || finding.cause == Finding::Cause::spills;
+    const double near = is_rough ? kNearWaiting : kNearlyBusiest;
     for (std::size_t u = 0; u < now.cycles.size(); ++u)
       now.cycles[u] = std::max(now.cycles[u] - one->saved.cycles[u], 0.0);
     finding.gain = (before - now.most()) / all;
@@ -333,6 +367,7 @@ Findings Finder::run() {
     divergence(k);
     waiting(k);
     spills(k);
+    launch(k);
   }
   for (auto &[key, one] : candidates_) by_kernel[one.finding.kernel].push_back(&one);
   Findings out;
@@ -350,17 +385,20 @@ Findings Finder::run() {
 
 } // namespace
 
-const char *nameOf(Finding::Cause cause) {
-  static constexpr std::array<const char *, 8> kNames = {"scattered access",
+std::span<const char *const> causeNames() {
+  static constexpr std::array<const char *, 9> kNames = {"scattered access",
                                                          "bank conflicts",
                                                          "atomics on one address in a wave",
                                                          "atomics of all waves on one address",
                                                          "divergence",
                                                          "low occupancy",
                                                          "uneven waves",
-                                                         "scratch memory"};
-  return kNames[static_cast<std::size_t>(cause)];
+                                                         "scratch memory",
+                                                         "too few workgroups"};
+  return kNames;
 }
+
+const char *nameOf(Finding::Cause cause) { return causeNames()[static_cast<std::size_t>(cause)]; }
 
 Findings findingsOf(const RunLog &log) { return Finder(log).run(); }
 

@@ -9,6 +9,7 @@
 #include "fade/cost.h"
 #include "report/run_log.h"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct Finding {
     occupancy,
     uneven,
     spills,
+    launch, ///< too few workgroups
   };
   Cause cause{};
   uint32_t kernel = 0;
@@ -45,6 +47,7 @@ struct Finding {
   std::string advice;
 };
 const char *nameOf(Finding::Cause cause);
+std::span<const char *const> causeNames();
 
 /// How long a kernel keeps the units busy, in all its dispatches.
 struct KernelCost {

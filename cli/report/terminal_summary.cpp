@@ -35,9 +35,9 @@ std::string fitting(std::string_view text, std::size_t columns) {
   return out;
 }
 
-/// The words on as many lines as they need, behind three blanks.
-std::string paragraph(const std::string &text, std::size_t columns) {
-  constexpr std::string_view indent = "   ";
+/// The words on as many lines as they need, behind three blanks unless told otherwise.
+std::string paragraph(const std::string &text, std::size_t columns,
+                      std::string_view indent = "   ") {
   std::string out, line;
   std::istringstream words(fitting(text, text.size()));
   for (std::string word; words >> word;) {
@@ -99,8 +99,9 @@ std::string firstLine(const RunLog &log) {
   // Times of the software GPU are this machine's.
   const std::string work = log.inSoftware() ? fmt::format("{} instructions executed", executed)
                                             : fmt::format("{} in kernels", humanTime(busy));
-  return fmt::format("{} dispatch{}, {} instrumented, {}, {} records", log.dispatches.size(),
-                     log.dispatches.size() == 1 ? "" : "es", instrumented, work, records);
+  return fmt::format("{} dispatch{}, {} instrumented, {}, {} record{}", log.dispatches.size(),
+                     log.dispatches.size() == 1 ? "" : "es", instrumented, work, records,
+                     records == 1 ? "" : "s");
 }
 
 /// "gfx90a (software GPU); FADE 0.1.0, ROCr 1.14": of the first process.
@@ -163,7 +164,7 @@ std::string terminalSummary(const RunLog &log, const Terminal &terminal) {
     return terminal.has_color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
   };
   std::string out = paint("1", fitting(firstLine(log), columns)) + '\n';
-  if (!log.runs.empty()) out += fitting(placeLine(log.runs.front()), columns) + '\n';
+  if (!log.runs.empty()) out += paragraph(placeLine(log.runs.front()), columns, "");
   for (const std::string &line : warningLines(log)) out += paint("31", line) + '\n';
   for (const std::string &note : log.notes) out += note + '\n';
   if (log.accesses.empty()) return out;

@@ -257,7 +257,8 @@ void DispatchLog::reportText(const std::vector<std::string> &notes) {
                output_.hasColor());
   for (const std::string &one : notes) text += one + '\n';
   if (incomplete_ != 0)
-    text += fmt::format("{} dispatches had not ended when the report was made\n", incomplete_);
+    text += fmt::format("{} {} had not ended when the report was made\n", incomplete_,
+                        incomplete_ == 1 ? "dispatch" : "dispatches");
   if (host_bound_ != 0)
     text += fmt::format("{} {} waited most of the time for the host to read the records: -k, "
                         "--workgroups and --sample\nrecord less, --memory makes room for more\n",

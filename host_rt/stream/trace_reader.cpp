@@ -1,5 +1,6 @@
 #include "stream/trace_reader.h"
 
+#include "base/diagnostics.h"
 #include "fade/decode.h"
 #include "fade/site_table.h"
 #include "stream/trace_format.h"
@@ -67,7 +68,7 @@ private:
   const char *origins(trace::Reader in);
   static const char *arguments(DispatchRecord &record, trace::Reader &in);
   const char *fill(DispatchRecord &record, trace::Reader &in);
-  bool isChosen(const DispatchRecord &record) const;
+  bool isChosen(const DispatchRecord &record);
   void piece(Open &open, std::span<const std::byte> bytes, uint64_t position);
   void wait(Open &open);
   void hand(Open &open);
@@ -77,6 +78,7 @@ private:
   std::map<uint32_t, std::set<uint64_t>> dispatches_of_; ///< of a kernel
   std::unordered_map<uint64_t, uint64_t> ordinals_;      ///< of dispatches, from 1
   std::unordered_set<uint64_t> left_out_;                ///< that have begun
+  bool has_chosen_ = false, has_refused_ = false;        ///< any dispatch
   std::unordered_map<uint64_t, std::shared_ptr<const ModuleSites>> modules_;
   std::unordered_map<uint32_t, Known> kernels_;
   std::shared_ptr<const Allocations> allocations_;
@@ -97,11 +99,14 @@ void Replay::numberDispatches() {
   dispatches_of_.clear();
 }
 
-bool Replay::isChosen(const DispatchRecord &record) const {
+bool Replay::isChosen(const DispatchRecord &record) {
   if (!selection_) return true;
   const auto ordinal = ordinals_.find(record.view.id);
-  return selection_->wantsKernel(record.kernel->name()) && ordinal != ordinals_.end() &&
-         selection_->wantsDispatch(record.kernel->symbol(), ordinal->second);
+  const bool is_chosen = selection_->wantsKernel(record.kernel->name()) &&
+                         ordinal != ordinals_.end() &&
+                         selection_->wantsDispatch(record.kernel->symbol(), ordinal->second);
+  (is_chosen ? has_chosen_ : has_refused_) = true;
+  return is_chosen;
 }
 
 const char *Replay::chunk(Kind kind, std::span<const std::byte> payload) {
@@ -383,6 +388,9 @@ const char *Replay::filter(trace::Reader in) {
 }
 
 void Replay::finish() {
+  if (has_refused_ && !has_chosen_)
+    warn("--kernels and --dispatches choose none of the recorded dispatches ({})",
+         ordinals_.size());
   for (auto &[id, open] : open_) {
     open.record->view.flags |= FADE_DISPATCH_INCOMPLETE;
     hand(open);

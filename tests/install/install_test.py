@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -193,6 +194,8 @@ class Install(unittest.TestCase):
     def test_flags_are_those_that_cc_uses(self):
         flags = self.probe_run("flags", "clang++-19").stdout.strip()
         self.assertIn("-fpass-plugin=", flags)
+        headers = [word.removeprefix("-idirafter") for word in shlex.split(flags) if word.startswith("-idirafter")]
+        self.assertEqual([pathlib.Path(place, "fade/user.h").exists() for place in headers], [True])
         program = self.away / "by-flags"
         command = f"clang++-19 {flags} {' '.join(HIP_FLAGS)} --offload-arch=gfx90a {' '.join(map(str, SOURCES))} -o '{program}' -lamdhip64"
         run("bash", "-c", command, cwd=self.away)

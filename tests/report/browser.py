@@ -48,6 +48,14 @@ class Browser:
             "browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}})
         self.session = answer["sessionId"]
 
+    def look_like(self, width=1280, height=1000, dark=False):
+        """From now on a screen of that size, a phone's if it is narrow, in light or dark: a start of the browser costs more than a test."""
+        command = lambda name, **parameters: self.call("POST", "/goog/cdp/execute", {"cmd": f"Emulation.{name}", "params": parameters})
+        phone = width < 500
+        command("setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2 if phone else 1, mobile=phone)
+        command("setTouchEmulationEnabled", enabled=phone)
+        command("setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+
     def _wait_for_driver(self):
         for _ in range(300):
             try:

@@ -170,6 +170,9 @@ class FailIf(Command):
         self.assertIn("k.hip:17 load: lines went from 4 to 5", done.stderr)
         self.assertEqual(self.judge(bad, f"regress>30%:{good}").returncode, 0)
         self.assertEqual(run("diff", good, bad, "--fail-if", f"regress>5%:{good}").returncode, 3)
+        odd = self.root / "a@b"  # a path with what begins filters elsewhere
+        odd.write_bytes(good.read_bytes())
+        self.assertEqual([self.judge(bad, f" regress > 5%:{odd}{more}").returncode for more in ("", "@kernel=copy", "@line=99")], [3, 3, 3])
 
     def test_files_for_other_programs(self):
         log, junit, sarif = self.one("a"), self.root / "j.xml", self.root / "s.sarif"
@@ -185,6 +188,12 @@ class FailIf(Command):
         place = results[0]["locations"][0]["physicalLocation"]
         self.assertEqual((place["artifactLocation"]["uri"], place["region"]), ("/src/k.hip", {"startLine": 17, "startColumn": 3}))
         self.assertEqual(len(document["runs"][0]["tool"]["driver"]["rules"]), 3)
+        # Conditions given twice are one rule; bytes that are no text are none in XML, either.
+        odd = os.fsdecode(b"lines > 1@kernel=\xff\xc3\xa9|copy")
+        self.assertEqual(run("report", log, "--fail-if", odd, "--fail-if", odd, "--junit", junit, "--sarif", sarif, errors="replace").returncode, 3)
+        self.assertEqual(xml.etree.ElementTree.parse(junit).getroot()[0].get("name"), "lines > 1@kernel=?é|copy")
+        document = json.loads(sarif.read_text())
+        self.assertEqual((len(document["runs"][0]["tool"]["driver"]["rules"]), len(document["runs"][0]["results"])), (1, 2))
         self.assertEqual(self.judge(log, "lines>99", more=("--junit", "/dev/full")).returncode, 1)
 
     def test_mistakes_are_known_before_anything_runs(self):
@@ -194,7 +203,8 @@ class FailIf(Command):
                                 ("efficiency<60%@op=read", "is not load, store or atomic"), ("efficiency<60%@kernel=([", "no regular expression"),
                                 ("kernel.lines>1@line=3", "has no line"), ("regress<5%:x", "regress>5%:BASELINE"), ("regress>5%", "regress>5%:BASELINE"),
                                 ("regress>5%:/nowhere", "/nowhere: No such file"), ("regress>-5%:x", "regress>5%:BASELINE"), ("lines>5@", "no filter behind the @"),
-                                ("lines>5@line=99999999999", "is no line number"), ("lines>5@line=0", "is no line number")):
+                                ("lines>5@line=99999999999", "is no line number"), ("lines>5@line=0", "is no line number"),
+                                ("gain>5%@cause=divergense", "is none of scattered access, bank conflicts")):
             done = run("--fail-if", condition, "--", "touch", marker)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), (condition, done.stderr))
             self.assertIn(said, done.stderr)
@@ -239,6 +249,17 @@ class Run(Command):
         self.assertEqual(run("report", record, "-o", page).returncode, 0)
         self.assertLessEqual(set(kernels), names())
         self.assertIn("0 better, 0 worse", run("analyze", record, "--diff", text).stdout)
+        done = run("analyze", record, "-a", "MemoryAnalysis", "-k", "nothing")
+        self.assertRegex(done.stderr, r"--kernels and --dispatches choose none of the recorded dispatches \(\d+\)\n")
+        # What a recording has up to where it was cut off is used.
+        record.write_bytes(record.read_bytes()[:-2000])
+        done = run("report", record, "-o", page)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("the recording was cut off, or is damaged", page.read_text())
+        self.assertGreater(len(names()), 0)
+        record.write_bytes(record.read_bytes()[:20])
+        done = run("report", record, "-o", page)
+        self.assertEqual((done.returncode, done.stderr.splitlines()[-1]), (1, f"fadeprobe: {record} cannot be used"))
 
     def test_two_commands(self):
         done = run("diff", "--gpu", "gfx90a", "--", SHOWCASE, "--", SHOWCASE)

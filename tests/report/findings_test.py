@@ -103,6 +103,26 @@ class Findings(unittest.TestCase):
         line["waves"]["most"] = 33
         self.assertEqual(self.page(line)["findings"], [])
 
+    def test_a_launch_that_leaves_most_units_idle_is_a_finding_behind_all_others(self):
+        def run(executions, wasteful=False):
+            used = {**lines(2 * executions, 2 * executions), **({**lines(64 * executions), **APART} if wasteful else {})}
+            line = memory(1, "k(int)", [access("a.hip", 3, 1, "load", **{**used, "executions": executions, "lanes": 64 * executions, "lane_slots": 64 * executions, "total_bytes": 256 * executions})])
+            line["waves"] = {"count": 32, "executions": executions, "most": executions // 32}
+            return self.page(line)
+        # 100 loads by each wave, on 8 of 104 units: all that units do could be shared by 13 times as many.
+        found = self.only(run(3200))
+        self.assertEqual((found["cause"], found["counts"]), ("too few workgroups", "workgroups for 8 of 104 compute units, whose waves make 100 accesses each"))
+        self.assertAlmostEqual(found["gain"], 1 - 8 / 104)
+        self.assertEqual(run(32 * 63)["findings"], [])  # too little to share
+        self.assertEqual([one["cause"] for one in run(3200, wasteful=True)["findings"]], ["scattered access", "too few workgroups"])
+
+    def test_a_busy_bin_is_a_finding_although_its_lanes_are_few(self):
+        # 100 waves, 64 bins: each lane has its own, and each bin is hit by every wave.
+        hot = {"executions": 3200, "lanes": 204800, "lane_slots": 204800, "same_address": 0, "hottest": {"address": 64, "operations": 3200}}
+        found = self.only(self.page(memory(1, "k(int)", [access("a.hip", 4, 1, "atomic", **{**lines(6400, 6400), **hot})])))
+        self.assertEqual((found["cause"], found["unit"]), ("atomics of all waves on one address", "atomics"))
+        self.assertAlmostEqual(found["cycles"], 3200 - 8)  # of 32 waves, four to a workgroup
+
     def test_places_that_are_the_same_for_a_reader_are_one(self):
         # The same column, once with 4 and once with 8 bytes.
         found = self.only(self.page(memory(1, "k(int)", [access("a.hip", 10, 1, "load", **{**lines(6400), **APART}), access("a.hip", 10, 1, "load", bytes=8, **{**lines(6400), **APART})])))

@@ -21,8 +21,16 @@ def digits(text):
     return int(re.sub(r"\D", "", text))
 
 
+browser = None  # one for all classes that run
+
+
+def tearDownModule():
+    if browser:
+        browser.close()
+
+
 class Page(unittest.TestCase):
-    """One browser for all tests of a class."""
+    """One page for all tests of a class."""
     size = {}
 
     @classmethod
@@ -33,11 +41,14 @@ class Page(unittest.TestCase):
         cls.source.write_text(SOURCE)
         log_lines.write(log, cls.lines())
         subprocess.run([PROBE, "report", log, "-o", cls.html, "--title", "a <i>title</i>"], check=True, timeout=120)
-        cls.browser = Browser(**cls.size)
+        global browser
+        browser = browser or Browser()
+        cls.browser = browser
+        cls.browser.look_like(**cls.size)
 
     @classmethod
     def tearDownClass(cls):
-        cls.browser.close()
+        cls.browser.open("about:blank")
         cls.folder.cleanup()
 
     @classmethod

@@ -87,6 +87,10 @@ class Routes(unittest.TestCase):
             self.assertEqual(result.returncode, 2)
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
             self.assertIn(text, result.stderr)
+        # A Python without Triton runs, with a word.
+        result = self.triton("python3", "-S", "-c", "print(1)")
+        self.assertEqual((result.returncode, result.stdout), (0, "1\n"))
+        self.assertIn("python3 has no module 'triton'", result.stderr)
 
     def test_opencl_kernel_loaded_as_a_module(self):
         result = self.app(WORK / "saxpy.hsaco", "saxpy", "-i", "-a", "MemoryAnalysis")

@@ -111,7 +111,8 @@ function showFlow(flow) {
       const side = edgeOf(from, to, 1) + 30, sy = a.y + boxHeight * 0.7, ey = b.y + boxHeight * 0.3;
       path = around(a.x + boxWidth, sy, b.x + boxWidth + 3, ey, side);
       tip = [b.x + boxWidth, ey, 1, 0];
-      [lx, ly] = [side, (sy + ey) / 2];
+      // Where the way is short, the number stands beside it.
+      [lx, ly] = [side + (Math.abs(sy - ey) < 40 ? brief(lanes).length * 3.5 + 5 : 0), (sy + ey) / 2];
     } else if (rank.get(to) > rank.get(from) + 1) {
       const side = edgeOf(from, to, -1) - 26 - 20 * (rank.get(to) - rank.get(from) - 2) / 4, sy = a.y + boxHeight * 0.7, ey = b.y + boxHeight * 0.3;
       path = around(a.x, sy, b.x - 3, ey, side);

@@ -26,7 +26,7 @@ function memoryPanel() {
     ]});
   const panel = el("div", {}, el("div", {class: "tools"}, chooseAllocation, chooseKind, el("span", {class: "grow"}), heatView.buttons), heatView.holder,
     el("div", {class: "legend", id: "heat-legend"}),
-    el("p", {class: "keys"}, "Time goes to the right, dispatch after dispatch without the gaps between them; addresses go down. Wheel or + and − zoom, arrow keys move, 0 shows everything."),
+    el("p", {class: "keys"}, `${software ? "Dispatches follow each other to the right, each with its records in the order in which they came" : "Time goes to the right, dispatch after dispatch without the gaps between them"}; addresses go down. Wheel or + and − zoom, arrow keys move, 0 shows everything.`),
     el("h2", {}, "Allocations"), table.node);
   heatView.legend = panel.querySelector("#heat-legend");
   buildHeat();
@@ -51,7 +51,7 @@ function buildHeat() {
   const view = new Viewport({label: "accesses by address and time", height: Math.max(220, Math.min(520, 90 + 90 * bands.length)),
     x: [0, heat.total_ns], y: [0, last.from + last.rows], draw: (context, width) => drawHeat(context, width, view, bands), onpoint: (px, py) => heatText(view, bands, px, py)});
   view.left = innerWidth < 720 ? 12 : 190;
-  view.top = 28;
+  view.top = software ? 28 : 44;
   view.smallestX = heat.column_ns * 4;
   view.smallestY = 2;
   heatView.view = view;
@@ -65,9 +65,40 @@ function mixColors(a, b, share) {
   return `rgb(${from.map((value, i) => Math.round(value + (to[i] - value) * share)).join(",")})`;
 }
 
+/// "#5 in, 320 KiB of agent 1 from main (app.hip:40)": what it is, and who made it.
+function labelOf(name) {
+  const at = name.indexOf(" from ");
+  const what = (at < 0 ? name : name.slice(0, at)).replace(/ of agent \d+$/, "");
+  return [what, at < 0 ? "" : name.slice(at + 6)];
+}
+
+/// The text, or as much of it as has room.
+function cutToFit(context, text, room) {
+  if (context.measureText(text).width <= room) return text;
+  let length = text.length;
+  while (length > 1 && context.measureText(`${text.slice(0, length)}…`).width > room) --length;
+  return `${text.slice(0, length)}…`;
+}
+
+/// Kernels above their dispatches, where there is room for a name.
+function drawDispatchNames(context, width, view) {
+  context.fillStyle = cssColor("--soft");
+  context.textBaseline = "middle";
+  context.textAlign = "left";
+  let last = -Infinity;
+  for (const [, kernel, from, length] of data.heat.dispatches) {
+    const left = Math.max(view.toX(from), view.left), room = Math.min(view.toX(from + length), width) - left - 8;
+    if (room < 34 || left < last) continue;
+    context.fillText(cutToFit(context, shortKernel(kernel), room), left + 4, view.top - 13);
+    last = left;
+  }
+}
+
 function drawHeat(context, width, view, bands) {
   const heat = data.heat, cells = heat.cells, valueOf = heatKinds[heatView.kind], byIndex = new Map(bands.map((band) => [band.index, band]));
-  view.drawTimeAxis(context, width);
+  // Times of the software GPU are those of this machine: only the dispatches are named.
+  if (!software) view.drawTimeAxis(context, width);
+  drawDispatchNames(context, width, view);
   let most = 1; // accesses in a column's time
   for (let i = 0; i < cells.length; i += heatCell) if (byIndex.has(cells[i])) most = Math.max(most, valueOf(cells, i) / cells[i + 3]);
   const shades = [...Array(33).keys()].map((n) => mixColors(cssColor("--data-soft"), cssColor("--data"), n / 32)), scale = 32 / Math.log1p(most);
@@ -98,8 +129,17 @@ function drawHeat(context, width, view, bands) {
   for (const band of bands) {
     const top = Math.max(view.toY(band.from), view.top), bottom = Math.min(view.toY(band.from + band.rows), view.height);
     if (bottom - top < 10) continue;
-    context.fillStyle = cssColor(view.left < 100 ? "--ink" : "--soft");
-    context.fillText(band.a.name, 14, view.left < 100 ? top + 9 : (top + bottom) / 2, view.left < 100 ? width - 20 : view.left - 24);
+    const narrow = view.left < 100, [first, second] = labelOf(band.a.name);
+    context.fillStyle = cssColor(narrow ? "--card" : "--soft");
+    if (narrow) { // on the picture, so it needs paper of its own
+      context.globalAlpha = 0.85;
+      context.fillRect(view.left, top, Math.min(width, context.measureText(first).width + 10), 18);
+      context.globalAlpha = 1;
+      context.fillStyle = cssColor("--ink");
+    }
+    const two = !narrow && second && bottom - top >= 30, middle = narrow ? top + 9 : (top + bottom) / 2 - (two ? 8 : 0), room = narrow ? width - 20 : view.left - 24;
+    context.fillText(cutToFit(context, first, room), narrow ? view.left + 4 : 14, middle);
+    if (two) context.fillText(cutToFit(context, second, room), 14, middle + 16);
   }
   const dot = (shade) => el("i", {style: {background: shades[shade]}});
   heatView.legend.replaceChildren(el("span", {}, dot(0), "1"), el("span", {}, dot(16), count(Math.round(Math.expm1(16 / scale)))), el("span", {}, dot(32), `${count(Math.round(most))} accesses by lanes${software ? "" : ` in ${time(heat.column_ns)}`}`));

@@ -3,18 +3,21 @@
 
 const lanesView = {access: null, which: "worst", lane: -1};
 
-function isPatternOf(pattern, access) {
-  return pattern.kernel === access.kernel && pattern.file === access.file && pattern.line === access.line && pattern.column === access.column &&
-    pattern.op === access.op && pattern.bytes === access.bytes && pattern.space === access.space;
-}
+/// Examples of each access, found at once although there may be many thousands of both.
+const patternsOf = (() => {
+  const keyOf = (one) => [one.kernel, one.file, one.line, one.column, one.op, one.bytes, one.space].join(" "), found = new Map();
+  for (const pattern of data.patterns) { const key = keyOf(pattern); if (!found.has(key)) found.set(key, []); found.get(key).push(pattern); }
+  return (access) => found.get(keyOf(access)) || [];
+})();
 
 function lanesPanel() {
-  const withPattern = data.accesses.filter((access) => data.patterns.some((p) => isPatternOf(p, access)));
+  const withPattern = data.accesses.filter((access) => patternsOf(access).length > 0);
   if (withPattern.length === 0) return el("p", {class: "empty"}, "No examples were recorded: they come with fadeprobe --report, or with the analyzer AccessPatterns.");
   lanesView.all = withPattern;
   lanesView.access = withPattern[0];
+  // The most wasteful are in the list; others come to it when they are opened.
   const select = el("select", {"aria-label": "access", onchange: () => { lanesView.access = withPattern[select.value]; lanesView.lane = -1; drawLanes(); }},
-    withPattern.map((access, i) => el("option", {value: i}, `${place(access)} ${access.space === "lds" ? "LDS " : ""}${access.op}, ${shortKernel(access.kernel)}`)));
+    withPattern.slice(0, 1000).map(lanesOption));
   const which = el("select", {"aria-label": "which execution", onchange: () => { lanesView.which = which.value; drawLanes(); }},
     el("option", {value: "worst"}, "worst execution"), el("option", {value: "first"}, "first execution"));
   Object.assign(lanesView, {select, whichSelect: which, holder: el("div", {class: "lanes card"}), note: el("p", {}), status: el("p", {class: "soft", role: "status"})});
@@ -23,10 +26,16 @@ function lanesPanel() {
     el("p", {class: "keys"}, "Left and right arrow keys go from lane to lane."));
 }
 
+function lanesOption(access, i) {
+  return el("option", {value: i}, `${place(access)} ${access.space === "lds" ? "LDS " : ""}${access.op}, ${shortKernel(access.kernel)}`);
+}
+
 function openLanes(access) {
   showTab("lanes");
   lanesView.access = access;
-  lanesView.select.value = lanesView.all.indexOf(access);
+  const index = lanesView.all.indexOf(access);
+  if (!lanesView.select.querySelector(`option[value="${index}"]`)) lanesView.select.append(lanesOption(access, index));
+  lanesView.select.value = index;
   lanesView.lane = -1;
   drawLanes();
   lanesView.select.focus();
@@ -74,16 +83,18 @@ function clashes(pattern, {cells}) {
 }
 
 function drawLanes() {
-  const access = lanesView.access, own = data.patterns.filter((p) => isPatternOf(p, access));
+  const access = lanesView.access, own = patternsOf(access);
   const pattern = own.find((p) => p.which === lanesView.which) || own[0], lds = pattern.space === "lds";
   const lanes = lanesOf(pattern.mask), layout = cellsOf(pattern), clash = lds ? clashes(pattern, layout) : new Set();
   const rows = [...new Set([...layout.cells.values()].map((cell) => cell.row))].sort((a, b) => a - b);
   const where = pattern.workgroup ? `, workgroup ${pattern.workgroup.join(", ")}` : "";
   lanesView.note.textContent = (lds
-    ? `${lanes.length} lanes, ${layout.cells.size} dwords in ${pattern.banks} banks: ${count(pattern.conflicts)} extra turns because lanes that are served together meet in a bank.`
-    : `${lanes.length} lanes touch ${count(pattern.lines_used)} cache lines of ${pattern.line_size} bytes; ${count(pattern.lines_needed)} would hold all their bytes.`) +
+    ? `${plural(lanes.length, "lane")}, ${plural(layout.cells.size, "dword")} in ${new Set([...layout.cells.values()].map((cell) => cell.column)).size} of ${pattern.banks} banks: ` +
+      (pattern.conflicts ? `${plural(pattern.conflicts, "extra turn")} because lanes that are served together meet in a bank.` : "no extra turns.")
+    : `${plural(lanes.length, "lane")} ${lanes.length === 1 ? "touches" : "touch"} ${plural(pattern.lines_used, "cache line")} of ${pattern.line_size} bytes; ${count(pattern.lines_needed)} would hold all their bytes.`) +
     ` Dispatch ${pattern.dispatch_id}${where}.`;
-  const cell = 21, height = 18, left = 92, top = 22, gaps = [];
+  // On a phone a row fits the screen, without room for numbers: a tap tells the lane.
+  const small = innerWidth < 640, cell = small ? Math.max(4, (innerWidth - 118) / layout.columns) : 21, height = small ? 11 : 18, left = small ? 56 : 92, top = 22, gaps = [];
   let y = top;
   const tops = new Map();
   rows.forEach((row, i) => {
@@ -92,20 +103,20 @@ function drawLanes() {
     y += height + 2;
   });
   const width = left + layout.columns * cell + 12;
-  const svg = el("svg", {viewBox: `0 0 ${width} ${y + 6}`, style: {"max-width": `${Math.round(width * 1.25)}px`}, role: "img", tabindex: "0", "aria-label": lanesView.note.textContent, onkeydown: (event) => laneKey(event, lanes)});
+  const svg = el("svg", {viewBox: `0 0 ${width} ${y + 6}`, class: small ? "small" : null, style: {"max-width": `${Math.round(width * (small ? 1 : 1.25))}px`}, role: "img", tabindex: "0", "aria-label": lanesView.note.textContent, onkeydown: (event) => laneKey(event, lanes)});
   for (let c = 0; c < layout.columns; ++c)
-    if (lds || c % 4 === 0) svg.append(el("text", {x: left + c * cell + cell / 2, y: 13, "text-anchor": "middle", class: "soft"}, lds ? String(c) : `+${c * 4}`));
+    if (c % (small ? 8 : lds ? 1 : 4) === 0) svg.append(el("text", {x: left + c * cell + cell / 2, y: 13, "text-anchor": "middle", class: "soft"}, lds ? String(c) : `+${c * 4}`));
   svg.append(el("text", {x: left - 10, y: 13, "text-anchor": "end", class: "soft"}, lds ? "bank" : "byte"));
   for (const row of rows) {
-    svg.append(el("text", {x: left - 10, y: tops.get(row) + 13, "text-anchor": "end", class: "soft"}, `+${hex(row * layout.rowBytes)}`));
-    for (let c = 0; c < layout.columns; ++c) svg.append(el("rect", {class: "hole", x: left + c * cell + 1, y: tops.get(row), width: cell - 2, height, rx: 2}));
+    svg.append(el("text", {x: left - 10, y: tops.get(row) + (small ? 9 : 13), "text-anchor": "end", class: "soft"}, `+${hex(row * layout.rowBytes)}`));
+    for (let c = 0; c < layout.columns; ++c) svg.append(el("rect", {class: "hole", x: left + c * cell + 1, y: tops.get(row), width: cell - (small ? 1 : 2), height, rx: small ? 1 : 2}));
   }
   for (const [dword, one] of layout.cells) {
     const x = left + one.column * cell + 1, label = one.lanes.length === 1 ? String(one.lanes[0]) : `×${one.lanes.length}`;
     const chosen = lanesView.lane >= 0 && one.lanes.includes(lanesView.lane);
     svg.append(el("g", {onclick: () => { lanesView.lane = one.lanes[0]; drawLanes(); }},
-      el("rect", {class: `${clash.has(dword) ? "clash" : "used"}${chosen ? " chosen" : ""}`, x, y: tops.get(one.row), width: cell - 2, height, rx: 2, "data-lanes": one.lanes.join(" ")}),
-      el("text", {x: x + (cell - 2) / 2, y: tops.get(one.row) + 12.5, "text-anchor": "middle"}, label),
+      el("rect", {class: `${clash.has(dword) ? "clash" : "used"}${chosen ? " chosen" : ""}`, x, y: tops.get(one.row), width: cell - (small ? 1 : 2), height, rx: small ? 1 : 2, "data-lanes": one.lanes.join(" ")}),
+      small ? null : el("text", {x: x + (cell - 2) / 2, y: tops.get(one.row) + 12.5, "text-anchor": "middle"}, label),
       el("title", {}, `lane ${one.lanes.join(", ")}`)));
   }
   for (const [at, skipped] of gaps) svg.append(el("text", {x: left, y: at + 4, class: "soft"}, `⋯ ${count(skipped)} ${skipped === 1 ? "row" : "rows"} untouched`));

@@ -186,10 +186,9 @@ class SourceView {
 
 function accessNote(access) {
   const cost = access.space === "lds" ? `${count(access.conflicts)} extra turns` : `${count(access.needed)} lines needed, ${count(access.used)} used`;
-  const index = data.patterns.findIndex((p) => isPatternOf(p, access));
   return el("div", {class: "note"}, `${shortKernel(access.kernel)}, column ${access.column}: ${access.space === "lds" ? "LDS " : ""}${access.op} of ${access.bytes || "several"} bytes, `,
     `${plural(access.executions, "execution")}, ${cost}. `, access.advice + " ",
-    index >= 0 ? el("button", {type: "button", onclick: (event) => { event.stopPropagation(); openLanes(access); }}, "see the lanes") : null);
+    patternsOf(access).length ? el("button", {type: "button", onclick: (event) => { event.stopPropagation(); openLanes(access); }}, "see the lanes") : null);
 }
 
 /// The instructions of a line, kernel by kernel, as compiled; and those of the twin, which has line tables only with -g.
