@@ -147,9 +147,9 @@ class Tests(fade.Test):
         self.assertEqual([edge["executions"] for edge in back], [(9 + 4) * 4])
         self.assertIn("as compiled", result.summary()["notes"][0])
 
-    def sites(self, path, kernel, *arguments):
+    def sites(self, gpu, path, kernel, *arguments):
         """What is known of each access of a kernel in a file: (space, op, function) -> executions."""
-        result = self.analyzed(["--observe", "gpu", "--gpu", "gfx90a"], [program("module"), path, kernel, *arguments])
+        result = self.analyzed(["--observe", "gpu", "--gpu", gpu], [program("module"), path, kernel, *arguments])
         (memory,) = result.objects("memory")
         found = {(space, site["op"], site["function"]): site["executions"] for space in ("global", "lds") for site in memory[space]}
         self.assertEqual(len(found), sum(len(memory[space]) for space in ("global", "lds")))
@@ -171,10 +171,10 @@ class Tests(fade.Test):
         plain = SOURCE.replace("blockIdx.x * blockDim.x", "__builtin_amdgcn_workgroup_id_x() * 64").replace("threadIdx.x", "__builtin_amdgcn_workitem_id_x()")
         subprocess.run([*COMPILE, self.written("plain.hip", header + plain), "-o", stripped, "-Xlinker", "--strip-debug"], check=True)
         for path in (source, stripped):
-            stdout, found = self.sites(path, *arguments)
+            stdout, found = self.sites(fade.GPU, path, *arguments)
             self.assertEqual(int(stdout), sum(range(129, 16385)) + sum(2 * x for x in range(1, 129)))
             self.assertEqual(sorted((space, op, count) for (space, op, _), count in found.items()),
-                             [("global", "load", 2), ("global", "store", 2), ("lds", "load", 2), ("lds", "store", 2)])
+                             [(space, op, 2 * fade.waves(64)) for space in ("global", "lds") for op in ("load", "store")])
             for (space, op, function), _ in found.items():
                 self.assertRegex(function, r"^twice\+0x[0-9a-f]+ " + {"global": "global_", "lds": "ds_"}[space])
 
@@ -182,7 +182,7 @@ class Tests(fade.Test):
     def test_assembly_with_buffer_loads_and_one_into_lds(self):
         code = self.path("rows.hsaco")
         subprocess.run([COMPILE[0], "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-x", "assembler", self.written("rows.s", ASSEMBLY), "-o", code], check=True)
-        stdout, found = self.sites(code, "rows", 1, 64, 0, "p", "p")
+        stdout, found = self.sites("gfx90a", code, "rows", 1, 64, 0, "p", "p")
         self.assertEqual(int(stdout), sum(range(65, 16385)) + sum(2 * x + 64 for x in range(1, 65)))
         self.assertEqual(found, {
             ("global", "load", "rows+0x34 buffer_load_dword v2, v1, s[8:11], 0 offen"): 1,

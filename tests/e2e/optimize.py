@@ -85,6 +85,8 @@ class Tests(fade.Test):
                          [(offer[0] is None, offer[0], f"number {i + 1}") for i, offer in enumerate(OFFERS)])
         self.assertTrue(all(x["reason"] for x in attempts[:-1]))
         self.assertEqual(self.read(self.source), self.read(SOURCE))  # nobody has asked to change it
+        if not fade.shutil.which("patch"):
+            return  # in a root
         copy = self.path("copy.hip")
         fade.shutil.copy(SOURCE, copy)
         subprocess.run(["patch", "-s", copy, os.path.join(self.output, "best.patch")], check=True)
@@ -95,7 +97,8 @@ class Tests(fade.Test):
         lines = self.ledger()
         self.assertGreater(lines[0]["counts"]["conflicts"], 0)
         self.assertEqual(lines[-1]["counts"]["conflicts"], 0)
-        self.assertEqual((lines[-1]["accepted"], lines[-1]["applied"]), (1, True))
+        # On gfx942 __restrict__ saves four moves of pointers into vector registers besides.
+        self.assertEqual((lines[-1]["accepted"], lines[-1]["applied"]), (2 if fade.GPU == "gfx942" else 1, True))
         self.assertIn("float tile[32][32 + 1];", self.read(self.source))
         self.assertRegex(said, r"0 bank conflicts instead of")
 
@@ -133,8 +136,10 @@ class Tests(fade.Test):
         self.capture("pressed", "^press")
         self.optimize(code=1, kernel="^press")  # it must not be bound
         self.assertEqual([x for x in self.attempts() if "work-items" in x[1]], [])
-        self.optimize("--launch-bounds", code=0, kernel="^press")
-        self.assertIn((True, "workgroups of press have at most 64 work-items"), self.attempts())
+        # In a workgroup of 1,024 a wave of gfx1100 may have 192 registers, others 128. It needs 163: there is nothing to gain.
+        is_pressed = fade.GPU != "gfx1100"
+        self.optimize("--launch-bounds", code=0 if is_pressed else 1, kernel="^press")
+        self.assertIn((is_pressed, "workgroups of press have at most 64 work-items"), self.attempts())
         self.capture("pressed", "^follow")
         self.optimize(code=0, kernel="^follow")
         self.assertIn((True, "loop 1 of follow is unrolled by four"), self.attempts())
@@ -145,8 +150,11 @@ class Tests(fade.Test):
         with open(self.source, "w", newline="") as file:
             file.write(text)
         self.optimize("--apply", code=0)
+        text = text.replace("[32][32]", "[32][32 + 1]")
+        if fade.GPU == "gfx942":
+            text = text.replace("*in", "*__restrict__ in").replace("*out", "*__restrict__ out")
         with open(self.source, newline="") as file:
-            self.assertEqual(file.read(), text.replace("[32][32]", "[32][32 + 1]"))
+            self.assertEqual(file.read(), text)
 
     def test_proposers_that_misbehave(self):
         for proposer, reason in (("head -c 17000000 /dev/zero", "longer than 16 MiB"), ("exit 3", "ended with exit code 3"), ("kill -9 $$", "ended with"),
