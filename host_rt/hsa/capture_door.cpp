@@ -133,14 +133,17 @@ uint32_t CaptureSession::quiesce(const QueueState &own) {
       if (queue != &own) others.push_back(queue);
   }
   const auto deadline = SteadyClock::now() + runtime_.settings().patient(kRestPatience);
+  // Twice in a row: what one of them stood waiting for may have ended after it was looked at.
   uint32_t busy = 0;
-  for (const QueueState *queue : others) {
-    bool is_at_rest = false;
-    while (!(is_at_rest = isAtRest(queue)) && SteadyClock::now() < deadline)
-      std::this_thread::sleep_for(gates::kPoll);
-    if (!is_at_rest) note("capture: another queue does not come to rest");
-    busy += is_at_rest ? 0 : 1;
+  for (int calm = 0; calm < 2;) {
+    busy = static_cast<uint32_t>(
+        std::ranges::count_if(others, [&](const QueueState *queue) { return !isAtRest(queue); }));
+    calm = busy == 0 ? calm + 1 : 0;
+    if (busy == 0) continue;
+    if (SteadyClock::now() >= deadline) break;
+    std::this_thread::sleep_for(gates::kPoll);
   }
+  if (busy != 0) note("capture: {} other queues do not come to rest", busy);
   // Copies that engines have.
   for (;;) {
     {

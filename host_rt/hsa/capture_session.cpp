@@ -76,11 +76,29 @@ void CaptureSession::putGates(const Job &job, Packets &out) const {
 
 bool CaptureSession::isOver() {
   const std::lock_guard lock(mutex_);
-  return taken_ >= runtime_.settings().capture_limit && waiting_.empty() && !is_working_;
+  return isOverNow();
+}
+
+/// While packets are rewritten it is not over: they may get the last gates of all.
+bool CaptureSession::isOverNow() const {
+  return taken_ >= runtime_.settings().capture_limit && waiting_.empty() && !is_working_ &&
+         rewriting_ == 0;
 }
 
 void CaptureSession::rewrite(const std::shared_ptr<QueueState> &queue, Packets &packets) {
-  if (isOver()) return;
+  struct Rewriting {
+    CaptureSession &session;
+    ~Rewriting() {
+      const std::lock_guard lock(session.mutex_);
+      --session.rewriting_;
+    }
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    if (isOverNow()) return;
+    ++rewriting_;
+  }
+  const Rewriting rewriting{*this};
   Packets out;
   out.reserve(packets.size() + 5);
   std::vector<std::unique_ptr<Job>> jobs;

@@ -92,6 +92,7 @@ private:
     bool for_any = false; ///< of them; else for all
     uint64_t door = 0;    ///< that it stands behind
   };
+  bool isOverNow() const;
   bool putMark(std::optional<DispatchPacket> before, Packets &out, std::vector<Mark> &marks);
   void passDoor(QueueState &queue, Packets &packets, std::vector<Mark> marks);
 
@@ -136,9 +137,10 @@ private:
   bool has_gpu_stopped_ = false;
   std::set<uint64_t> stopped_queues_; ///< by their numbers
   bool is_stopping_ = false, has_thread_ = false, has_ended_ = false;
-  uint64_t taken_ = 0; ///< dispatches
-  uint64_t made_ = 0;  ///< captures
-  std::string kernel_; ///< of the capture under way
+  uint64_t taken_ = 0;     ///< dispatches
+  uint64_t rewriting_ = 0; ///< threads that do
+  uint64_t made_ = 0;      ///< captures
+  std::string kernel_;     ///< of the capture under way
   hsa_signal_t door_{}, copy_door_{};
   /// They were opened, but packets that wait for them may not have come to them yet, so they cannot
   /// be used again.

@@ -119,6 +119,8 @@ protected:
     return false;
   }
 
+  void theWaitingOneGoesOn(hsa_queue_t *own, hsa_queue_t *waiting, hsa_queue_t *busy);
+
   FakeHsa hsa;
   Settings settings;
   uint8_t *memory = nullptr; ///< two pages that the GPU sees
@@ -228,6 +230,67 @@ TEST_F(Capture, WhatOtherQueuesHaveUnderWayIsWaitedForAndSaidIfItDoesNotEnd) {
   const auto reader = capture::Reader::open(settings.capture + "/" + captured()[0]);
   ASSERT_TRUE(reader.ok());
   EXPECT_EQ((*reader)->description().other_queues_busy, 1u);
+}
+
+TEST_F(Capture, WhatComesWhileTheLastOneGetsItsGatesIsWaitedFor) {
+  settings.capture_limit = 1;
+  start();
+  hsa_queue_t *own = hsa.createQueue(64), *other = hsa.createQueue(64);
+  FakeHsa::Packets meanwhile;
+  hsa.before_a_signal = [&] { std::thread([&] { meanwhile = ring(other); }).join(); };
+  const Gates gates = gatesOf(ring(own));
+  ASSERT_EQ(meanwhile.size(), 2u) << "a mark tells when it has ended";
+  hsa.complete(gates.reached);
+  std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(valueOf(gates.go), 1) << "it has not";
+  hsa.complete(meanwhile[1].completion_signal);
+  EXPECT_TRUE(comesTo(gates.go, 0));
+  hsa.complete(gates.done);
+  ASSERT_TRUE(comesToCaptures(1));
+}
+
+/// A queue stands before a packet that waits for another one, whose kernel ends while that is
+/// waited for.
+void Capture::theWaitingOneGoesOn(hsa_queue_t *own, hsa_queue_t *waiting, hsa_queue_t *busy) {
+  const hsa_signal_t end = signalOf(1);
+  const auto kernel = ring(busy, end);
+  hsa_barrier_and_packet_t barrier{};
+  barrier.header =
+      HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE | 1 << HSA_PACKET_HEADER_BARRIER;
+  barrier.dep_signal[0] = end;
+  hsa_kernel_dispatch_packet_t packet;
+  std::memcpy(&packet, &barrier, sizeof packet);
+  const auto behind = hsa.ring(waiting, {packet});
+  ASSERT_EQ(behind.size(), 3u) << "a mark before it and one behind";
+  hsa.complete(behind[0].completion_signal);
+  const Gates gates = gatesOf(ring(own));
+  hsa.complete(gates.reached);
+  std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(valueOf(gates.go), 1) << "one is busy";
+  hsa.complete(end);
+  hsa.complete(kernel.back().completion_signal);
+  std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(valueOf(gates.go), 1) << "the other one is now";
+  hsa.complete(behind[2].completion_signal);
+  EXPECT_TRUE(comesTo(gates.go, 0));
+  hsa.complete(gates.done);
+  ASSERT_TRUE(comesToCaptures(1));
+}
+
+TEST_F(Capture, QueuesThatWaitForEachOtherAreAtRestAtTheSameTime) {
+  settings.capture_limit = 1;
+  settings.dispatches = {DispatchChoice::Kind::range, 2, 2};
+  start();
+  hsa_queue_t *own = hsa.createQueue(64), *one = hsa.createQueue(64), *two = hsa.createQueue(64);
+  theWaitingOneGoesOn(own, one, two);
+}
+
+TEST_F(Capture, QueuesThatWaitForEachOtherAreAtRestAtTheSameTimeInWhicheverOrder) {
+  settings.capture_limit = 1;
+  settings.dispatches = {DispatchChoice::Kind::range, 2, 2};
+  start();
+  hsa_queue_t *own = hsa.createQueue(64), *one = hsa.createQueue(64), *two = hsa.createQueue(64);
+  theWaitingOneGoesOn(own, two, one);
 }
 
 TEST_F(Capture, WhatStandsBehindTheDoorIsAtRest) {

@@ -20,7 +20,7 @@ std::atomic_ref<int64_t> valueOf(hsa_signal_t signal) {
 }
 
 thread_local bool is_ringing = false;
-FakeHsa::Packets passed_on; ///< by the queue that is being written to
+thread_local FakeHsa::Packets passed_on; ///< by the queue that is being written to
 
 template <typename T> void put(void *to, T value) { std::memcpy(to, &value, sizeof value); }
 
@@ -50,6 +50,7 @@ struct FakeCalls {
   }
   static hsa_status_t createSignal(hsa_signal_value_t value, uint32_t, const hsa_agent_t *,
                                    uint64_t, hsa_signal_t *signal) {
+    if (const auto first = std::exchange(current->before_a_signal, nullptr)) first();
     auto *memory = new amd_signal_t{};
     memory->value = value;
     signal->handle = reinterpret_cast<uint64_t>(memory);

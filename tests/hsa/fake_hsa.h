@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -26,10 +27,11 @@ public:
   FakeHsa &operator=(const FakeHsa &) = delete;
 
   Agent gpu, host;
-  std::size_t most_memory = SIZE_MAX; ///< that the runtime will hand out in all
-  int copies_until_failure = -1;      ///< below 0: all succeed
-  std::atomic<int> loads{0};          ///< code objects that were loaded
-  std::atomic<int> doorbell_loads{0}; ///< of these, by threads that were ringing a doorbell
+  std::size_t most_memory = SIZE_MAX;    ///< that the runtime will hand out in all
+  int copies_until_failure = -1;         ///< below 0: all succeed
+  std::function<void()> before_a_signal; ///< is made: this comes first, once
+  std::atomic<int> loads{0};             ///< code objects that were loaded
+  std::atomic<int> doorbell_loads{0};    ///< of these, by threads that were ringing a doorbell
 
   /// What it has handed out and not got back: address and size.
   const std::map<std::byte *, std::size_t> &allocations() const { return allocations_; }
