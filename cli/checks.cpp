@@ -2,6 +2,7 @@
 
 #include "base/diagnostics.h"
 #include "base/settings.h"
+#include "trace/forms.h"
 
 #include <algorithm>
 #include <array>
@@ -76,7 +77,7 @@ bool canWrite(const std::string &what, const std::string &path) {
     return false;
   }
   close(fd);
-  if (!was_there) (void)unlink(path.c_str());
+  if (!was_there) (void)unlink(host_trace::behindLinks(path).c_str()); // a link stays
   return true;
 }
 

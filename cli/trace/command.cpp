@@ -176,6 +176,12 @@ int runControl(const ControlOptions &options) {
   }
   if (options.what == "start") process->setOn(true);
   if (options.what == "stop") process->setOn(false);
+  const bool brings_up_to_date = options.what == "stop" || options.what == "flush";
+  if (process->hasBegun() && brings_up_to_date && !process->flush()) {
+    complain(fmt::format("process {}: who makes its file has ended; what is recorded is in {}",
+                         options.pid, process->file()));
+    return 1;
+  }
   if (!process->hasBegun())
     std::fputs(
         fmt::format("process {} has not used the GPU yet; recording will be {} when it does\n",

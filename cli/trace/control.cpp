@@ -2,18 +2,22 @@
 
 #include "base/event_file.h"
 #include "fade/host_events.h"
+#include "trace/writer.h"
 
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <linux/futex.h>
 #include <map>
 #include <set>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace fade::host_trace {
@@ -117,6 +121,26 @@ RecordingProcess::~RecordingProcess() {
 
 bool RecordingProcess::isOn() const { return std::atomic_ref(*is_on_).load() != 0; }
 void RecordingProcess::setOn(bool on) { std::atomic_ref(*is_on_).store(on ? 1 : 0); }
+
+bool RecordingProcess::flush() {
+  constexpr useconds_t until_ends_are_told = 20'000; // libfade.so looks every 1 to 2 ms
+  usleep(until_ends_are_told);
+  auto *counts = reinterpret_cast<events::FlushCounts *>(header_ + events::kFlushCountsAt);
+  const uint32_t writer =
+      std::atomic_ref(*reinterpret_cast<uint32_t *>(header_ + kWriterAt)).load();
+  if (writer == 0) return true;
+  const uint32_t wanted = std::atomic_ref(counts->wanted).fetch_add(1) + 1;
+  (void)syscall(SYS_futex, &counts->wanted, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  const auto done = [&] { return std::atomic_ref(counts->done).load(); };
+  const std::string folder = fmt::format("/proc/{}", writer);
+  for (uint32_t now = done(); static_cast<int32_t>(now - wanted) < 0; now = done()) {
+    if (access(folder.c_str(), F_OK) != 0) return static_cast<int32_t>(done() - wanted) >= 0;
+    const timespec moment{0, 100'000'000};
+    (void)syscall(SYS_futex, &counts->done, FUTEX_WAIT, now, &moment, nullptr, 0);
+  }
+  return true;
+}
+
 uint64_t RecordingProcess::blocks() const {
   return std::atomic_ref(headerIn(header_)->claimed).load();
 }

@@ -24,6 +24,9 @@ public:
   bool hasBegun() const { return has_begun_; }
   bool isOn() const;
   void setOn(bool on);
+  /// What the process has done by now is in its file, also in the one that a writer makes of it.
+  /// False if that writer has ended.
+  bool flush();
   const std::string &file() const { return file_; }
   uint64_t blocks() const;
   uint64_t lost() const;

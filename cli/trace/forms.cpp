@@ -6,8 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace fade::host_trace {
@@ -15,6 +19,15 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 4> kForms = {"rpd", "rpd2", "json", "perfetto"};
+
+/// 0, or an errno: EEXIST if somebody else has made the file meanwhile.
+int renameUnlessThere(const std::string &from, const std::string &to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  if (link(from.c_str(), to.c_str()) != 0) return errno; // the file system knows the other not
+  (void)unlink(from.c_str());
+  return 0;
+}
 
 } // namespace
 
@@ -27,20 +40,48 @@ Status FormWriter::writeNow(const HostEvents &events, const std::string &path) {
   return writeRpd(events, path, form_ == "rpd2" ? RpdVersion::v2 : RpdVersion::v3, session_);
 }
 
-/// A file that is replaced is replaced as a whole, or stays as it was.
+std::string behindLinks(const std::string &path) {
+  constexpr int most = 40; // as the system does it
+  std::error_code error;
+  fs::path at = path;
+  for (int i = 0; i < most && fs::is_symlink(at, error); ++i) {
+    const fs::path target = fs::read_symlink(at, error);
+    if (error) return path;
+    at = at.parent_path() / target; // which may be absolute
+  }
+  return at;
+}
+
+FormWriter::FormWriter(const std::string &path, std::string form, bool append)
+    : path_(behindLinks(path)), form_(std::move(form)), append_(append) {}
+
+/// A file that is replaced is replaced as a whole, or stays as it was; one that is new is there as
+/// a whole, or not at all.
 Status FormWriter::write(const HostEvents &events) {
   std::error_code error;
-  const bool is_rpd = form_.starts_with("rpd");
-  if (is_rpd && (append_ || session_ >= 0)) return writeNow(events, path_);
-  if (fs::exists(path_, error) && !fs::is_regular_file(path_, error))
-    return writeNow(events, path_);
+  const bool is_there = fs::exists(path_, error);
+  const bool adds = form_.starts_with("rpd") && (append_ || session_ >= 0);
+  if (is_there && (adds || !fs::is_regular_file(path_, error))) return writeNow(events, path_);
   const std::string fresh = fmt::format("{}.{}.new", path_, getpid());
   fs::remove(fresh, error);
-  Status status = writeNow(events, fresh);
-  if (status) fs::rename(fresh, path_, error);
-  if (!status || error) fs::remove(fresh, error);
-  if (status && error) return Error{path_, "", 0, error.message()};
-  return status;
+  session_ = -1; // also if the file that had one was removed
+  if (Status status = writeNow(events, fresh); !status) {
+    fs::remove(fresh, error);
+    if (status.error().file != fresh) return status;
+    return Error{path_, "", 0, status.error().what};
+  }
+  if (!adds) {
+    fs::rename(fresh, path_, error);
+  } else if (const int failure = renameUnlessThere(fresh, path_); failure != 0) {
+    // Somebody else was faster, or the file system has no way to see that.
+    fs::remove(fresh, error);
+    session_ = -1;
+    return writeNow(events, path_);
+  }
+  if (!error) return Done{};
+  const Error failure{path_, "", 0, error.message()};
+  fs::remove(fresh, error);
+  return failure;
 }
 
 } // namespace fade::host_trace

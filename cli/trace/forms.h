@@ -15,13 +15,15 @@ namespace fade::host_trace {
 std::span<const std::string_view> formNames();
 bool isForm(std::string_view name);
 
+/// What a link leads to, whether it is there or not; other paths as they are.
+std::string behindLinks(const std::string &path);
+
 /// Writes a file again and again as more is recorded. An RPD file gets one session, which is
 /// replaced; what was in the file before stays if `append` is set. Other files are replaced as a
 /// whole.
 class FormWriter {
 public:
-  FormWriter(std::string path, std::string form, bool append)
-      : path_(std::move(path)), form_(std::move(form)), append_(append) {}
+  FormWriter(const std::string &path, std::string form, bool append);
   Status write(const HostEvents &events);
 
 private:

@@ -31,9 +31,17 @@ public:
       const LoggedCall &call = log_.calls[i];
       const std::string_view name = call.function;
       const bool is_fine = call.error.empty() || call.error == "hipSuccess";
-      if (!is_fine) continue;
+      if (!is_fine) {
+        // What was captured is gone.
+        if (name.starts_with("hipStreamEndCapture")) open_.erase({call.pid, call.stream});
+        continue;
+      }
       if (name.starts_with("hipStreamBeginCapture")) begin(call);
       if (name.starts_with("hipStreamEndCapture")) end(call);
+      // The next graph may have the same address.
+      if (name == "hipGraphDestroy" || name == "hipGraphCreate")
+        captured_.erase({call.pid, call.graph});
+      if (name == "hipGraphClone") clone(call);
       if (name.starts_with("hipGraphInstantiate")) instantiate(call);
       if (name.starts_with("hipGraphLaunch"))
         launch(call, i);
@@ -56,6 +64,12 @@ private:
     at->second.capture.end_ns = call.end_ns;
     captured_[{call.pid, call.graph}] = std::move(at->second);
     open_.erase(at);
+  }
+
+  void clone(const LoggedCall &call) {
+    captured_.erase({call.pid, call.graph});
+    if (const auto at = captured_.find({call.pid, call.from}); at != captured_.end())
+      captured_[{call.pid, call.graph}] = at->second;
   }
 
   /// Streams join a capture by waiting for its events: then they belong to it as well.

@@ -10,6 +10,7 @@
 #include "trace/trace_log.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <unordered_map>
 
@@ -83,6 +84,9 @@ public:
       if (!process.program.empty())
         add_metadata_.run("fade::process",
                           readable(processLine(pid, process.program, process.hip_library)));
+    for (const Operation &operation : events_.operations)
+      if (const OperationView view = viewOf(events_, operation); !operation.has_times && view.call)
+        ++without_times_[*view.call][operation.has_ended ? 1 : 0];
     const std::vector<Range> ranges = rangesOf(events_);
     std::vector<Interval> intervals = intervalsOf(ranges);
     makeNested(intervals);
@@ -181,7 +185,8 @@ private:
     return text;
   }
 
-  int64_t argumentsOf(const Call &call, bool has_row) {
+  int64_t argumentsOf(std::size_t index, bool has_row) {
+    const Call &call = events_.calls[index];
     const unsigned major = events_.hipMajor(call.thread.pid);
     if (const std::string graph = graphArguments(call); !graph.empty()) return mirrored(graph);
     const auto error = errorOf(call, major);
@@ -195,6 +200,11 @@ private:
       add("partial=true");
     else if (!call.hasReturned())
       add("returned=false");
+    // There is no row for what it asked for.
+    if (const auto at = without_times_.find(index); at != without_times_.end()) {
+      if (at->second[0] != 0) add(fmt::format("unended={}", at->second[0]));
+      if (at->second[1] != 0) add(fmt::format("untimed={}", at->second[1]));
+    }
     return arguments(text);
   }
 
@@ -204,7 +214,7 @@ private:
     auto copy = copyOf(call);
     if (copy && copy->is_fill) copy.reset(); // there is no table for those
     const bool is_launch = isLaunch(call) && !call.isNameOnly();
-    const int64_t args = argumentsOf(call, copy.has_value() || is_launch);
+    const int64_t args = argumentsOf(index, copy.has_value() || is_launch);
     addApi(id, interval, call.function->name, "hip", args);
     writeStack(id, call);
     if (copy)
@@ -339,6 +349,8 @@ private:
   Statement add_metadata_, add_string_, add_api_, add_copy_, add_kernel_, add_op_, add_link_,
       add_frame_, add_ustring_, add_code_;
   StackNames names_;
+  /// By call: how many operations have not ended, and how many have, nobody knows when.
+  std::map<std::size_t, std::array<unsigned, 2>> without_times_;
   std::map<std::pair<uint32_t, uint64_t>, std::vector<int64_t>> stacks_; ///< ids of texts
   std::unordered_map<std::string, int64_t> strings_, ustrings_, mirrored_;
   std::map<std::pair<uint32_t, uint32_t>, int64_t> codes_; ///< by vector and scalar registers

@@ -37,23 +37,26 @@ const Library *StackNames::libraryAt(uint32_t pid, uint64_t address, uint64_t ti
   return nullptr;
 }
 
-const StackFrame &StackNames::frameAt(uint32_t pid, uint64_t address, uint64_t time_ns,
-                                      bool is_return) {
+const std::vector<StackFrame> &StackNames::framesAt(uint32_t pid, uint64_t address,
+                                                    uint64_t time_ns) {
   const Library *library = libraryAt(pid, address, time_ns);
   const uint64_t in_file = library ? address - library->bias : address;
   const auto [at, is_new] =
       frames_.try_emplace({library ? library->path : std::string_view(), in_file});
-  StackFrame &frame = at->second;
-  if (!is_new) return frame;
+  std::vector<StackFrame> &frames = at->second;
+  if (!is_new) return frames;
+  StackFrame frame;
   frame.address = in_file;
-  if (!library) return frame;
-  frame.library = library->path;
-  const auto places = lines_.stack(frame.library, in_file - (is_return ? 1 : 0));
-  if (places.empty()) return frame;
-  frame.function = places.back().function;
-  frame.file = places.front().file;
-  frame.line = places.front().line;
-  return frame;
+  if (library) frame.library = library->path;
+  if (library) // the call is before the address to which it returns
+    for (const auto &place : lines_.stack(frame.library, in_file - 1)) {
+      frame.function = place.function;
+      frame.file = place.file;
+      frame.line = place.line;
+      frames.push_back(frame);
+    }
+  if (frames.empty()) frames.push_back(frame);
+  return frames;
 }
 
 /// "function\nfile\nline".
@@ -76,10 +79,12 @@ std::vector<const StackFrame *> StackNames::framesOf(uint32_t pid, uint64_t stac
   std::vector<const StackFrame *> frames;
   const auto at = events_.stacks.find(stack);
   if (at == events_.stacks.end()) return frames;
-  for (const uint64_t frame : at->second)
-    frames.push_back((frame & events::kInterpretedFrame) != 0
-                         ? &interpreted(pid, frame & ~events::kInterpretedFrame)
-                         : &frameAt(pid, frame, time_ns, true));
+  for (const uint64_t address : at->second) {
+    if ((address & events::kInterpretedFrame) != 0)
+      frames.push_back(&interpreted(pid, address & ~events::kInterpretedFrame));
+    else
+      for (const StackFrame &frame : framesAt(pid, address, time_ns)) frames.push_back(&frame);
+  }
   return frames;
 }
 

@@ -29,16 +29,17 @@ public:
 
   /// The innermost first; empty if there is no such stack. `time_ns`: when it was recorded.
   std::vector<const StackFrame *> framesOf(uint32_t pid, uint64_t stack, uint64_t time_ns);
-  /// Of one address. `is_return`: it is where a call returns to.
-  const StackFrame &frameAt(uint32_t pid, uint64_t address, uint64_t time_ns, bool is_return);
 
 private:
+  /// Of an address to which a call returns: several if functions were inlined there.
+  const std::vector<StackFrame> &framesAt(uint32_t pid, uint64_t address, uint64_t time_ns);
   const Library *libraryAt(uint32_t pid, uint64_t address, uint64_t time_ns) const;
   const StackFrame &interpreted(uint32_t pid, uint64_t text);
 
   const HostEvents &events_;
   codeobj::HostLines lines_;
-  std::map<std::pair<std::string_view, uint64_t>, StackFrame> frames_; ///< by path and address
+  /// By path and address.
+  std::map<std::pair<std::string_view, uint64_t>, std::vector<StackFrame>> frames_;
   std::map<std::pair<uint32_t, uint64_t>, StackFrame> texts_;
 };
 

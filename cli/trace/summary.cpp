@@ -133,8 +133,8 @@ private:
       if (is_any && !operation.call && unknown.contains(operation.pid)) ++without_call_;
     int captures = 0; // what is captured is done later, or never
     for (const LoggedCall &call : log_.calls) {
-      if (call.function.starts_with("hipStreamBeginCapture")) ++captures;
-      if (call.function.starts_with("hipStreamEndCapture")) --captures;
+      if (call.function.starts_with("hipStreamBeginCapture") && isFine(call)) ++captures;
+      if (call.function.starts_with("hipStreamEndCapture") && captures > 0) --captures;
       if (call.is_name_only) {
         ++name_only_[std::string(call.function)];
         continue;

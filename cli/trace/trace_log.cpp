@@ -20,7 +20,8 @@ void addHandles(LoggedCall &one, const Call &call) {
   one.stream = first({"stream", "hStream"});
   const std::string_view function = one.function;
   if (function.find("Graph") != function.npos || function.find("Capture") != function.npos) {
-    one.graph = first({"graph", "pGraph"});
+    one.graph = first({"graph", "pGraph", "pGraphClone"});
+    one.from = first({"originalGraph"});
     one.graph_exec = first({"graphExec", "pGraphExec"});
   }
   if (isAllocation(function) || isRelease(function)) {

@@ -29,7 +29,8 @@ struct LoggedCall {
   uint32_t stack = 0;                ///< index in TraceLog::stacks; 0: not recorded
   // Handles and addresses; 0: none.
   uint64_t stream = 0, graph = 0, graph_exec = 0;
-  uint64_t to = 0, from = 0; ///< of copies; `to` is also what is allocated or released
+  /// Of copies; `to` is also what is allocated or released, `from` the graph that is cloned.
+  uint64_t to = 0, from = 0;
 };
 
 struct LoggedOperation {

@@ -111,7 +111,7 @@ private:
 
   static void addArguments(LoggedCall &call, const Json &args) {
     call.stream = valueOf(args, {"stream", "hStream"});
-    call.graph = valueOf(args, {"graph", "pGraph"});
+    call.graph = valueOf(args, {"graph", "pGraph", "pGraphClone"});
     call.graph_exec = valueOf(args, {"graphExec", "pGraphExec"});
     if (isAllocation(call.function) || isRelease(call.function)) {
       call.to = valueOf(args, {"ptr", "dev_ptr", "devPtr"});
@@ -119,7 +119,7 @@ private:
       return;
     }
     call.to = valueOf(args, {"dst", "dest", "dstDevice", "dstHost"});
-    call.from = valueOf(args, {"src", "srcDevice", "srcHost", "symbol"});
+    call.from = valueOf(args, {"src", "srcDevice", "srcHost", "symbol", "originalGraph"});
     for (const char *name : {"sizeBytes", "ByteCount", "count", "sizeInBytes"})
       if (args.contains(name)) call.bytes = valueOf(args, {name});
   }

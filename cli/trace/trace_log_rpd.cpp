@@ -104,22 +104,43 @@ private:
       call.from = numberIn(rows.text(9));
       if (const int64_t size = rows.integer(7); size > 0) call.bytes = static_cast<uint64_t>(size);
       addArguments(call, arguments, rows.text(10) + rows.text(11));
+      for (const bool has_ended : {false, true})
+        addWithoutTimes(numberIn(arguments[has_ended ? "untimed" : "unended"]), has_ended);
+    }
+  }
+
+  /// Operations of the last call that have no row.
+  void addWithoutTimes(uint64_t count, bool has_ended) {
+    constexpr uint64_t most = 65536; // a file may say anything
+    for (uint64_t i = 0; i < std::min(count, most); ++i) {
+      LoggedOperation &operation = log.operations.emplace_back();
+      operation.call = log.calls.size() - 1;
+      operation.has_ended = has_ended;
+      operation.has_times = operation.knows_engine = false;
+      operation.pid = log.calls.back().pid;
+      operation.kernel = log.calls.back().kernel;
+      if (!isLaunch(log.calls.back().function)) operation.purpose = Purpose::copy;
     }
   }
 
   static void addArguments(LoggedCall &call, const Arguments &arguments,
                            const std::string &stream) {
     call.stream = numberIn(stream.empty() ? arguments["stream"] : std::string_view(stream));
-    call.graph = numberIn(arguments["graph"]);
-    call.graph_exec = numberIn(arguments["graphExec"]);
+    const auto first = [&](std::initializer_list<const char *> names) {
+      for (const char *name : names)
+        if (const std::string_view text = arguments[name]; !text.empty()) return numberIn(text);
+      return uint64_t{0};
+    };
+    call.graph = first({"graph", "pGraph", "pGraphClone"});
+    call.graph_exec = first({"graphExec", "pGraphExec"});
+    if (call.function == "hipGraphClone") call.from = first({"originalGraph"});
     if (call.function.starts_with("hipMemset")) { // there is no table for those
       call.to = numberIn(arguments["dst"]);
       if (const std::string_view size = arguments["sizeBytes"]; !size.empty())
         call.bytes = numberIn(size);
     }
     if (!isAllocation(call.function) && !isRelease(call.function)) return;
-    for (const char *name : {"ptr", "dev_ptr", "devPtr"})
-      if (call.to == 0) call.to = numberIn(arguments[name]);
+    call.to = first({"ptr", "dev_ptr", "devPtr"});
     if (const std::string_view size = arguments["size"]; !size.empty()) call.bytes = numberIn(size);
   }
 
@@ -162,6 +183,7 @@ private:
   }
 
   void readOperations() {
+    for (const LoggedOperation &operation : log.operations) markCause(log, *operation.call);
     std::unordered_map<int64_t, std::size_t> causes;
     Statement links(database_, "SELECT op_id, api_id FROM rocpd_api_ops");
     while (links.step())

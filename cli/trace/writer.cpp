@@ -15,8 +15,10 @@
 #include <filesystem>
 #include <linux/futex.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <thread>
 #include <unistd.h>
 
 namespace fade::host_trace {
@@ -39,13 +41,26 @@ struct Extent {
   }
 };
 
+/// fadeprobe control has no socket: it counts up and wakes those who wait for that. Becomes
+/// readable then; -1 if there is no such descriptor.
+int watchCount(uint32_t *wanted) {
+  const int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (fd < 0) return fd;
+  std::thread([fd, wanted] {
+    for (uint32_t seen = std::atomic_ref(*wanted).load();;) {
+      (void)syscall(SYS_futex, wanted, FUTEX_WAIT, seen, nullptr, nullptr, 0);
+      const uint32_t now = std::atomic_ref(*wanted).load();
+      if (std::exchange(seen, now) != now) (void)eventfd_write(fd, 1);
+    }
+  }).detach(); // it waits until the process ends
+  return fd;
+}
+
 class Follower {
 public:
   explicit Follower(const WriterOptions &options)
       : options_(options), writer_(options.output, options.format, true) {}
-  ~Follower() {
-    if (header_) munmap(header_, events::kHeaderBytes);
-  }
+  ~Follower() = default; // the header stays mapped: somebody waits for a word of it
   Follower(const Follower &) = delete;
   Follower &operator=(const Follower &) = delete;
 
@@ -80,6 +95,10 @@ private:
     if (fd >= 0) close(fd);
     if (page == MAP_FAILED) return Error{options_.events, "", 0, std::strerror(error)};
     header_ = static_cast<char *>(page);
+    asked_ = watchCount(&flushCounts()->wanted);
+    if (asked_ >= 0)
+      std::atomic_ref(*reinterpret_cast<uint32_t *>(header_ + kWriterAt))
+          .store(static_cast<uint32_t>(getpid()));
     return Done{};
   }
 
@@ -97,14 +116,17 @@ private:
 
   /// False when the socket has ended.
   bool wait() const {
-    pollfd place{options_.recorders, POLLIN, 0};
+    pollfd places[] = {{options_.recorders, POLLIN, 0}, {asked_, POLLIN, 0}};
     const int timeout =
         options_.flush_seconds == 0
             ? -1
             : static_cast<int>(std::clamp<int64_t>(
                   std::chrono::duration_cast<milliseconds>(next_ - Clock::now()).count(), 1,
                   60'000));
-    if (poll(&place, 1, timeout) <= 0) return true;
+    if (poll(places, 2, timeout) <= 0) return true;
+    eventfd_t ignored = 0;
+    if (places[1].revents != 0) (void)eventfd_read(asked_, &ignored);
+    if (places[0].revents == 0) return true;
     char bytes[256];
     const ssize_t size = read(options_.recorders, bytes, sizeof bytes);
     return size > 0 || (size < 0 && errno == EINTR);
@@ -132,6 +154,7 @@ private:
   const WriterOptions &options_;
   FormWriter writer_;
   char *header_ = nullptr;
+  int asked_ = -1;
   Extent written_;
   bool has_written_ = false;
   Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);

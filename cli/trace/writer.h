@@ -2,10 +2,16 @@
 #pragma once
 
 #include "base/result.h"
+#include "fade/host_events.h"
 
 #include <string>
 
 namespace fade::host_trace {
+
+/// In the header of the events, behind the counts: the writer's pid, for fadeprobe control; 0:
+/// there is none.
+inline constexpr uint64_t kWriterAt = events::kFlushCountsAt + sizeof(events::FlushCounts);
+static_assert(kWriterAt + sizeof(uint32_t) <= events::kSwitchesAt);
 
 struct WriterOptions {
   std::string events, output, format;

@@ -40,6 +40,12 @@ public:
       }
   }
 
+  /// HIP 5 has hiprtc in its own library.
+  void lookForRtc() const {
+    for (const char *name : {"libhiprtc.so", "libamdhip64.so.5"})
+      if (const auto library = findLibrary(name)) patch(*library, {Table::rtc});
+  }
+
   void lookAgain() {
     if ((has_hip_ && has_rtc_) || librariesLoaded() == loaded_) return;
     look(false);
@@ -182,6 +188,25 @@ void startTrace(const Settings &settings, const std::string &own_directory) {
   if (!hasRecorder()) return;
   installer = new Installer(*std::move(api));
   installer->look(true);
+}
+
+namespace {
+void (*open_for_rtc)() = nullptr;
+}
+
+void watchRtc(const Settings &settings, void (*open)()) {
+  const std::lock_guard lock(mutex);
+  auto api = ApiChoice::parse(settings.trace_api);
+  if (installer) return installer->lookAgain();
+  if (!api) return; // said when the GPU is used
+  open_for_rtc = open;
+  before_rtc.store([] {
+    open_for_rtc(); // others that come meanwhile wait in it
+    before_rtc.store(nullptr, std::memory_order_release);
+  });
+  static unsigned long long loaded = 0;
+  if (std::exchange(loaded, librariesLoaded()) != librariesLoaded())
+    Installer(*std::move(api)).lookForRtc();
 }
 
 void endTrace() noexcept {

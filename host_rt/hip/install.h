@@ -16,6 +16,9 @@ void openTrace(const Settings &settings, const std::string &own_directory);
 /// The same, and all functions of HIP are hooked.
 void startTrace(const Settings &settings, const std::string &own_directory);
 
+/// Hooks hiprtc if it is there. Before the GPU is used, the first call of it calls `open`.
+void watchRtc(const Settings &settings, void (*open)());
+
 /// The end of the process: what was recorded is in the file that was asked for when this returns.
 void endTrace() noexcept;
 

@@ -42,8 +42,9 @@ void greetRemote() {
     if (const int starts = arrived(onRemote); starts > 0) fade::hip::switchBy(starts);
 }
 
-/// The process ends at once, or becomes another program.
-void onHardEnd() {
+/// What the GPU has done by now is recorded. Also when the process ends at once, or becomes another
+/// program.
+void settleTimes() {
   if (fade::isOwnThread()) return;
   const fade::Visit visit;
   if (fade::Runtime *runtime = visit.runtime()) runtime->settleTimes();
@@ -53,7 +54,7 @@ void onHardEnd() {
 void greetHardEnds() {
   using Greet = void (*)(void (*)());
   if (const auto greet = reinterpret_cast<Greet>(dlsym(RTLD_DEFAULT, "fade_before_hard_end")))
-    greet(onHardEnd);
+    greet(settleTimes);
 }
 
 /// Before the GPU is used, too: FADE_TRACE says where to.
@@ -139,6 +140,18 @@ FADE_EXPORT void fade_record_marker(uint32_t kind, const char *text, uint64_t ra
   fade::hip::recordMarker(kind, text, range);
 }
 FADE_EXPORT void fade_trace_open() { openTraceEarly(); }
+FADE_EXPORT void fade_watch_rtc() {
+  using namespace fade;
+  try {
+    std::vector<std::string> complaints; // said in OnLoad
+    const Settings settings = readEnvironment(complaints);
+    if (settings.trace.empty()) return;
+    stayLoaded();
+    hip::watchRtc(settings, openTraceEarly);
+  } catch (const std::exception &e) {
+    warn("hiprtc is not recorded: {}", e.what());
+  }
+}
 FADE_EXPORT void fade_trace_start() {
   openTraceEarly();
   fade::hip::startOrStop(true);
@@ -153,6 +166,7 @@ FADE_EXPORT void fade_trace_set(int on) {
 }
 FADE_EXPORT void fade_trace_flush() {
   constexpr auto patience = std::chrono::minutes(10);
+  if (fade::hip::hasRecorder()) settleTimes();
   (void)fade::hip::flushWriter(patience);
 }
 FADE_EXPORT void fade_record_request(const char *file, const void *caller) {

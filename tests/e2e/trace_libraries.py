@@ -145,6 +145,26 @@ class Tests(fade.Test):
         inside = self.rows("SELECT count(*) FROM api A JOIN api M ON M.domain = 'UserMarker' AND A.start > M.start AND A.end < M.end")
         self.assertEqual(inside, [(15,)])
 
+    def test_what_was_flushed_has_its_end_and_what_was_not_is_no_launch_without_effect(self):
+        code = ("rpd = ctypes.CDLL(sys.argv[2])\n"
+                "memory = ctypes.c_void_p()\n"
+                "assert hip.hipMalloc(ctypes.byref(memory), 4096) == 0\n"
+                "def fill():\n"
+                "    for i in range(5): hip.hipMemsetAsync(memory, 1, ctypes.c_size_t(4096), None)\n"
+                "    hip.hipDeviceSynchronize()\n"
+                "fill()\n"
+                "rpd.rpdflush()\n"
+                "fill()\n"
+                "os.kill(os.getpid(), 9)\n")
+        env = self.preloaded(TRACER, RPDT_FILENAME=self.path("run.rpd"))
+        self.assertEqual(self.bare([sys.executable, "-c", self.HIP_CALLS + code, str(fade.HIP), TRACER], env).code, -signal.SIGKILL)
+        self.only("run.rpd")
+        fills = self.rows("SELECT args, count(op_id) FROM api LEFT JOIN rocpd_api_ops ON api_id = api.id WHERE apiName = 'hipMemsetAsync' GROUP BY api.id ORDER BY api.id")
+        self.assertEqual([count for _, count in fills[:5]], [1] * 5)
+        self.assertEqual([count + args.endswith(" | unended=1") for args, count in fills[5:]], [1] * 5)
+        text = self.bare([PROBE, "log", self.path("run.rpd")]).stdout
+        self.assertNotIn("by the host itself", text)
+
     def test_rpds_tracer_loaded_from_python_appends_to_the_file_it_finds(self):
         # As rpdTracerControl.py does it: the variable, the library, then the GPU.
         code = ("import ctypes, os, sys\n"
@@ -203,10 +223,15 @@ class Tests(fade.Test):
         self.assertIn(self.calls(), (50, 51))
         self.assertEqual(self.bare([PROBE, "control", "start", pid]).code, 0)
         calls(4)
+        self.assertEqual(self.bare([PROBE, "control", "flush", pid]).code, 0)
+        self.assertIn(self.calls(), (54, 55))  # at once: control waits for the file
+        calls(2)
+        self.assertEqual(self.bare([PROBE, "control", "stop", pid]).code, 0)
+        self.assertIn(self.calls(), (56, 57))
         _, errors = process.communicate(timeout=60)
         self.assertEqual((process.returncode, fade.without_runtime(errors)), (0, ""))
         self.only("run.rpd")
-        self.assertEqual(self.calls(), 54)
+        self.assertIn(self.calls(), (56, 57))
 
     def test_a_signal_before_the_gpu_is_used_holds_from_then_on(self):
         code = ("import ctypes, os, signal, sys\n"

@@ -178,6 +178,43 @@ TEST(Graphs, AHandleMeansWhatItWasLastGivenTo) {
   EXPECT_FALSE(graphs[1].is_captured_order);
 }
 
+void capture(Script &script, uint64_t start, std::string_view kernel, uint64_t graph) {
+  graphCall(script, "hipStreamBeginCapture", start, 0xa, 0, 0);
+  launch(script, kernel, start + 6, 0xa);
+  graphCall(script, "hipStreamEndCapture", start + 8, 0xa, graph, 0);
+}
+
+TEST(Graphs, AnAddressThatIsUsedAgainIsAnotherGraph) {
+  for (const char *gone : {"hipGraphDestroy", "hipGraphCreate"}) {
+    Script script;
+    capture(script, 10, "captured", 0x1);
+    graphCall(script, "hipGraphClone", 30, 0, 0x3, 0).from = 0x1;
+    graphCall(script, gone, 40, 0, 0x1, 0);
+    graphCall(script, "hipGraphInstantiate", 50, 0, 0x1, 0x2);
+    graphCall(script, "hipGraphInstantiate", 60, 0, 0x3, 0x4);
+    const auto graphs = graphsOf(script.log);
+    ASSERT_EQ(graphs.size(), 2u);
+    EXPECT_TRUE(graphs[0].captures.empty()) << gone;
+    EXPECT_EQ(graphs[0].kernels, Lines{});
+    EXPECT_EQ(graphs[1].kernels, Lines{"captured"}) << "a clone stays";
+  }
+}
+
+TEST(Graphs, ACaptureThatFailedLeavesNothing) {
+  Script script;
+  graphCall(script, "hipStreamBeginCapture", 10, 0xa, 0, 0);
+  launch(script, "in vain", 20, 0xa);
+  graphCall(script, "hipStreamEndCapture", 30, 0xa, 0, 0).error =
+      "hipErrorStreamCaptureInvalidated";
+  graphCall(script, "hipStreamBeginCapture", 40, 0xb, 0, 0);
+  launch(script, "kept", 50, 0xa); // of the same thread: the stream has joined the other capture
+  graphCall(script, "hipStreamEndCapture", 60, 0xb, 0x1, 0);
+  graphCall(script, "hipGraphInstantiate", 70, 0, 0x1, 0x2);
+  const auto graphs = graphsOf(script.log);
+  ASSERT_EQ(graphs.size(), 1u);
+  EXPECT_EQ(graphs[0].kernels, Lines{"kept"});
+}
+
 /// "path count cpu own gpu own", parents before what is within them.
 void list(const CallPath &path, const std::string &before, Lines &lines) {
   for (const auto &inner : path.within) {

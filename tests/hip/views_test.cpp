@@ -1,10 +1,13 @@
 // What is made from host events: nesting of times, RPD files.
 #include "trace/database.h"
+#include "trace/forms.h"
 #include "trace/rpd_file.h"
 #include "trace/summary.h"
 #include "trace/thread_times.h"
 
+#include <csignal>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace fade::host_trace {
@@ -111,6 +114,42 @@ TEST_F(Rpd, SessionsAreAddedWithNumbersOfTheirOwn) {
   EXPECT_EQ(database->integer("SELECT count(*) FROM rocpd_string WHERE string = ''"), 1);
   EXPECT_EQ(database->text("PRAGMA foreign_key_check"), "");
   EXPECT_EQ(database->text("SELECT args FROM api ORDER BY start DESC LIMIT 1"), "it's");
+}
+
+TEST_F(Rpd, ANewFileIsThereAsAWholeOrNotAtAll) {
+  FormWriter writer(path_, "rpd", true);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit few = before;
+  few.rlim_cur = 8192; // less than the tables need
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &few), 0);
+  const Status failed = writer.write(twoRanges());
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  (void)std::signal(SIGXFSZ, handler);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().file, path_);
+  EXPECT_FALSE(std::filesystem::exists(path_)) << "who looks meanwhile must not find half a file";
+  // The session of a writer stays one, also if somebody removes the file.
+  for (const bool removes : {false, false, true}) {
+    if (removes) std::filesystem::remove(path_);
+    ASSERT_TRUE(writer.write(twoRanges()));
+    EXPECT_EQ(open()->integer("SELECT count(*) FROM api"), 2);
+    EXPECT_EQ(open()->text("SELECT value FROM rocpd_metadata WHERE tag = 'session_count'"), "1");
+  }
+}
+
+TEST_F(Rpd, ALinkStaysALink) {
+  const std::string link = path_ + ".link";
+  std::filesystem::create_symlink(path_, link);
+  for (const char *form : {"rpd", "json"}) {
+    std::filesystem::remove(path_);
+    for (int time = 0; time < 2; ++time)
+      EXPECT_TRUE(FormWriter(link, form, false).write(twoRanges()));
+    EXPECT_TRUE(std::filesystem::is_symlink(link));
+    EXPECT_TRUE(std::filesystem::is_regular_file(path_));
+  }
+  std::filesystem::remove(link);
 }
 
 TEST_F(Rpd, AFileKeepsItsVersion) {

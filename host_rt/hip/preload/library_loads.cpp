@@ -1,8 +1,10 @@
 // dlopen of the application: libraries of markers become this one, by whatever name they are asked
 // for, and if FADE_TRACE_LIBRARIES says so it is recorded who asks for which library.
+// dlsym: who looks for functions of hiprtc will call them, maybe before the GPU is used.
 //
-// dlopen finds out who calls it by the address it returns to (for RUNPATH and namespaces). So the
-// real one is jumped to, with nothing left to do here: this file is compiled with optimization.
+// Both find out who calls them by the address they return to (for RUNPATH, namespaces, RTLD_NEXT).
+// So the real one is jumped to, with nothing left to do here: this file is compiled with
+// optimization.
 #include "own_fade.h"
 
 #include <atomic>
@@ -13,6 +15,7 @@
 namespace {
 
 using Open = void *(const char *, int) noexcept;
+using Lookup = void *(void *, const char *) noexcept;
 using Recorder = void(const char *file, const void *caller);
 
 bool isMarkers(const char *file) {
@@ -46,11 +49,32 @@ const char *chosen(const char *file, const void *caller) noexcept {
   return own ? own : file;
 }
 
+bool isOwn(const void *caller) noexcept {
+  Dl_info info{};
+  return dladdr(caller, &info) != 0 && info.dli_fname && std::strstr(info.dli_fname, "libfade.so");
+}
+
+void beforeLookup(const char *name, const void *caller) noexcept {
+  if (!name || std::strncmp(name, "hiprtc", 6) != 0 || is_inside || isOwn(caller)) return;
+  is_inside = true;
+  if (auto *watch = fade::preload::fadeFunctionOf<void()>("fade_watch_rtc")) watch();
+  is_inside = false;
+}
+
+Lookup *realLookup() noexcept {
+  static std::atomic<Lookup *> real{nullptr};
+  Lookup *found = real.load(std::memory_order_acquire);
+  for (const char *version : {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"})
+    if (!found) found = reinterpret_cast<Lookup *>(dlvsym(RTLD_NEXT, "dlsym", version));
+  real.store(found, std::memory_order_release);
+  return found;
+}
+
 Open *realOpen() noexcept {
   static std::atomic<Open *> real{nullptr};
   Open *found = real.load(std::memory_order_acquire);
   if (!found) {
-    found = reinterpret_cast<Open *>(dlsym(RTLD_NEXT, "dlopen"));
+    found = reinterpret_cast<Open *>(realLookup()(RTLD_NEXT, "dlopen"));
     real.store(found, std::memory_order_release);
   }
   return found;
@@ -66,4 +90,8 @@ Open *realOpen() noexcept {
 
 FADE_EXPORT void *dlopen(const char *file, int mode) noexcept {
   FADE_JUMP realOpen()(chosen(file, __builtin_return_address(0)), mode);
+}
+FADE_EXPORT void *dlsym(void *handle, const char *name) noexcept {
+  beforeLookup(name, __builtin_return_address(0));
+  FADE_JUMP realLookup()(handle, name);
 }

@@ -1,6 +1,6 @@
 // Asks HIP in ways that the tests of fadeprobe trace want to see, and says what it did.
 //   asking structures    functions that take and give structures
-//   asking rtc           a kernel that is compiled while the program runs
+//   asking rtc GPU       a kernel that is compiled while the program runs, before the GPU is used
 //   asking callbacks     functions of the host between kernels
 //   asking branches N    a graph with parallel branches, launched N times beside other launches
 //   asking modules FILE  kernels of a code object, launched in all ways
@@ -111,16 +111,11 @@ void *rtcFunction(const char *name) {
 }
 #define RTC(name) reinterpret_cast<decltype(&name)>(rtcFunction(#name))
 
-int rtc() {
-  int *memory = nullptr;
-  CHECK(hipMalloc(&memory, 4096));
-  CHECK(hipMemset(memory, 0, 4096));
+int rtc(const char *gpu) {
   hiprtcProgram program = nullptr;
   const char *source = "extern \"C\" __global__ void made(int *out) { atomicAdd(out, 5); }";
   if (RTC(hiprtcCreateProgram)(&program, source, "made.cpp", 0, nullptr, nullptr) != 0) return 81;
-  hipDeviceProp_t properties{};
-  CHECK(hipGetDeviceProperties(&properties, 0));
-  const std::string arch = std::string("--offload-arch=") + properties.gcnArchName;
+  const std::string arch = std::string("--offload-arch=") + gpu;
   const char *options[] = {arch.c_str()};
   if (RTC(hiprtcCompileProgram)(program, 1, options) != 0) return 82;
   size_t size = 0;
@@ -128,6 +123,9 @@ int rtc() {
   std::vector<char> code(size);
   RTC(hiprtcGetCode)(program, code.data());
   RTC(hiprtcDestroyProgram)(&program);
+  int *memory = nullptr;
+  CHECK(hipMalloc(&memory, 4096));
+  CHECK(hipMemset(memory, 0, 4096));
   hipModule_t module = nullptr;
   hipFunction_t kernel = nullptr;
   CHECK(hipModuleLoadData(&module, code.data()));
@@ -252,7 +250,7 @@ int modules(const char *file) {
 int main(int argc, char **argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "structures") return structures();
-  if (mode == "rtc") return rtc();
+  if (mode == "rtc" && argc > 2) return rtc(argv[2]);
   if (mode == "callbacks") return callbacks();
   if (mode == "branches") return branches(argc > 2 ? std::atoi(argv[2]) : 1);
   if (mode == "modules" && argc > 2) return modules(argv[2]);
