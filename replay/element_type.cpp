@@ -36,18 +36,21 @@ int64_t inOrder(uint64_t bits, unsigned width) {
   return bits & sign ? -magnitude : magnitude;
 }
 
-// Numbers as programs have them: not tiny, not huge, or zero.
+// Numbers as programs have them: not tiny, not huge, or zero; and what instructions make of errors,
+// infinity and the quiet NaN.
 bool looksLikeF32(uint32_t bits) {
   const uint32_t exponent = bits >> 23 & 0xff;
-  return (bits & 0x7fffffff) == 0 || (exponent >= 127 - 40 && exponent <= 127 + 40);
+  return (bits & 0x7fffffff) == 0 || (bits & 0x7fbfffff) == 0x7f800000 ||
+         (exponent >= 127 - 40 && exponent <= 127 + 40);
 }
 bool looksLikeF64(uint64_t bits) {
   const uint64_t exponent = bits >> 52 & 0x7ff;
-  return (bits << 1) == 0 || (exponent >= 1023 - 100 && exponent <= 1023 + 100);
+  return (bits << 1) == 0 || (bits & 0x7ff7ffffffffffff) == 0x7ff0000000000000 ||
+         (exponent >= 1023 - 100 && exponent <= 1023 + 100);
 }
 bool looksLikeF16(uint16_t bits) {
   const unsigned exponent = bits >> 10 & 0x1f;
-  return (bits & 0x7fff) == 0 || (exponent >= 5 && exponent <= 25);
+  return (bits & 0x7fff) == 0 || (bits & 0x7dff) == 0x7c00 || (exponent >= 5 && exponent <= 25);
 }
 
 /// Whether nearly all that could be of a kind look like it.

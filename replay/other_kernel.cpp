@@ -135,10 +135,15 @@ std::vector<Extent> CapturedKernel::heap(const capture::Description &d,
 }
 
 std::string OtherKernel::note() const {
-  if (changed_variables.empty()) return "";
-  return fmt::format("{}: not as large as in the captured code, so as in the file, without the "
-                     "application's values: {}",
-                     path, fmt::join(changed_variables, ", "));
+  std::string text;
+  if (!changed_variables.empty())
+    text = fmt::format("not as large as in the captured code, so as in the file, without the "
+                       "application's values: {}",
+                       fmt::join(changed_variables, ", "));
+  if (!new_variables.empty())
+    text += fmt::format("{}not in the captured code, so as in the file: {}",
+                        text.empty() ? "" : "; ", fmt::join(new_variables, ", "));
+  return text.empty() ? "" : fmt::format("{}: {}", path, text);
 }
 
 Result<OtherKernel> OtherKernel::open(const std::string &path, const capture::Description &d,
@@ -178,7 +183,12 @@ Result<OtherKernel> OtherKernel::open(const std::string &path, const capture::De
     const codeobj::Symbol *same = isHeap(*other.object, symbol)
                                       ? heapOf(*captured.object) // whatever number it has
                                       : captured.object->findSymbol(symbol.name);
-    if (!same || !isVariable(*captured.object, *same)) continue;
+    if (!same || !isVariable(*captured.object, *same)) {
+      // Others are the compiler's own, such as the name of the file.
+      if (symbol.binding != STB_LOCAL && !symbol.name.starts_with("__hip_cuid_"))
+        other.new_variables.emplace_back(symbol.name);
+      continue;
+    }
     if (same->size != symbol.size)
       other.changed_variables.emplace_back(symbol.name);
     else

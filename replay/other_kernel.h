@@ -47,6 +47,8 @@ struct OtherKernel {
   std::optional<uint32_t> hostcall_at;
   /// Variables that both have, but of different sizes: their contents are not carried over.
   std::vector<std::string> changed_variables;
+  /// That the captured code does not have.
+  std::vector<std::string> new_variables;
   /// What to know about it; empty: nothing.
   std::string note() const;
 

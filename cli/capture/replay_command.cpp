@@ -111,7 +111,8 @@ CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options) {
   command
       ->add_option("-c,--code", replay.code,
                    "run the kernel of this code object instead of the captured one")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check([](const std::string &file) { return file.empty() ? "no file is given" : ""; }, "");
   command
       ->add_option("--change-inputs", replay.change_inputs,
                    "with --check -c: compare the two versions on memory that was changed at random")

@@ -290,7 +290,8 @@ class Tests(fade.Test):
         path = self.captured("variables")
         for on in ((), ("--on", "gpu", "--iterations", "1")):
             result = self.replay(path, "--check", "-c", fade.code_object("add7"), *on, code=1)
-            self.assertRegex(result.stderr, r"(^|\n)fadeprobe: .*: not as large as in the captured code, so as in the file, .*: table\n")
+            self.assertRegex(result.stderr, r"(^|\n)fadeprobe: .*: not as large as in the captured code, so as in the file, .*: table; "
+                             r"not in the captured code, so as in the file: in_between\n")
 
     def test_constants_of_another_version_are_its_own(self):
         self.assertEqual(self.capture("tabled", "-k", "^tabled").code, 0)
@@ -451,7 +452,7 @@ class Tests(fade.Test):
         tolerances = ("", ",", "ulp", "ulp=", "ulp=1,", "ulp=-1", "ulp=1.5", "rel=nan", "rel=inf", "rel=1e-400", "ulp=1,,rel=1", "abs=1")
         for options, expected in (*((["--check", "--tolerance", x], f"--tolerance: '{x}' is not of the form") for x in tolerances),
                                   (["--tolerance", "ulp=1"], "--tolerance is for --check"), (["--timeout", "0"], "--timeout"),
-                                  (["--timeout", "nan"], "--timeout"), (["-o", "x"], "--minimise")):
+                                  (["--timeout", "nan"], "--timeout"), (["-c", ""], "--code"), (["-o", "x"], "--minimise")):
             result = self.replay(self.dir, *options, code=2)
             self.assertRegex(result.stderr, expected)
             self.assertEqual(len(result.stderr.splitlines()), 1)

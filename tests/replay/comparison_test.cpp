@@ -147,6 +147,19 @@ TEST_F(Check, WithoutAToleranceBitsCount) {
   EXPECT_FALSE(compare(wrote({{{kDevice, 0}, other}})).isEqual());
 }
 
+TEST_F(Check, ANumberThatBecameNoneIsStillOfItsTypeAndNeverTolerated) {
+  const Page before = floats(1), after = floats(2.5f);
+  capture(before, before, zero_, after, before, zero_);
+  for (const float wrong : {std::nanf(""), -HUGE_VALF}) {
+    Page page = after;
+    set(page, 5, wrong);
+    const Comparison c = compare(wrote({{{kDevice, 0}, page}}), {1000, 1e30});
+    ASSERT_EQ(c.differences.size(), 1u);
+    EXPECT_EQ(c.differences[0].type, ElementType::f32);
+    EXPECT_EQ(c.differences[0].elements, 1u);
+  }
+}
+
 TEST_F(Check, TheUpperHalfOfAClockIsNotDeterministicEither) {
   const auto clock = [](uint64_t value) {
     Page page(kPageSize, 0);
