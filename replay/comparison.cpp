@@ -3,6 +3,7 @@
 #include "fade/json_writer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <fmt/format.h>
 
@@ -92,7 +93,25 @@ bool Comparer::isHeap(uint64_t address, uint64_t size) const {
   });
 }
 
-Comparison Comparer::compare(const Outcome &tested, const Outcome &first, const Outcome &second,
+Result<Comparer::Replays> Comparer::replays(const std::function<Result<Outcome>()> &replay_once,
+                                            const Tolerance &tolerance) const {
+  constexpr std::size_t fewest = 2, most = 8, most_pages = std::size_t{1} << 16;
+  constexpr auto long_enough = std::chrono::seconds(10);
+  const auto began = std::chrono::steady_clock::now();
+  Replays all;
+  while (all.size() < most) {
+    if (all.size() >= fewest && (all[0].pages().size() > most_pages ||
+                                 std::chrono::steady_clock::now() - began > long_enough ||
+                                 compare(all[0], all, tolerance).isEqual()))
+      break;
+    auto outcome = replay_once();
+    if (!outcome) return std::move(outcome).error();
+    all.push_back(std::move(*outcome));
+  }
+  return all;
+}
+
+Comparison Comparer::compare(const Outcome &tested, const Replays &captured,
                              const Tolerance &tolerance) const {
   Comparison result;
   std::map<std::size_t, std::vector<PageId>> pages;
@@ -103,7 +122,7 @@ Comparison Comparer::compare(const Outcome &tested, const Outcome &first, const 
   for (const auto &[id, bytes] : changed_) {
     if (tested.page(id)) continue;
     // The captured code does not write it, either: somebody else did, at the same time.
-    if (!first.page(id) && !second.page(id))
+    if (std::ranges::none_of(captured, [&](const Outcome &o) { return o.page(id) != nullptr; }))
       ++result.foreign_pages;
     else
       add(id);
@@ -111,13 +130,13 @@ Comparison Comparer::compare(const Outcome &tested, const Outcome &first, const 
   for (auto &[region, list] : pages) {
     std::ranges::sort(list);
     result.pages += list.size();
-    compareRegion(region, list, tested, first, second, tolerance, result);
+    compareRegion(region, list, tested, captured, tolerance, result);
   }
   return result;
 }
 
 void Comparer::compareRegion(std::size_t region, const std::vector<PageId> &pages,
-                             const Outcome &tested, const Outcome &first, const Outcome &second,
+                             const Outcome &tested, const Replays &captured,
                              const Tolerance &tolerance, Comparison &result) const {
   // Pages in which something is different, with words that are the same each time.
   std::vector<PageId> different;
@@ -132,27 +151,38 @@ void Comparer::compareRegion(std::size_t region, const std::vector<PageId> &page
   const auto stable = [&](PageId id) {
     Left left;
     std::memcpy(got.data(), resultOf(tested, id), kPageSize);
-    const uint8_t *a = resultOf(first, id), *b = resultOf(second, id), *e = expected(id);
+    const uint8_t *a = resultOf(captured.front(), id), *e = expected(id);
+    std::vector<const uint8_t *> others; // pages of further replays that are not the same
+    for (const Outcome &outcome : captured)
+      if (const uint8_t *page = resultOf(outcome, id);
+          page != a && std::memcmp(a, page, kPageSize) != 0)
+        others.push_back(page);
+    const auto isSame = [&](std::size_t at) {
+      return std::ranges::all_of(
+          others, [&](const uint8_t *page) { return wordAt(page + at, 4) == wordAt(a + at, 4); });
+    };
     const uint8_t *before = memory_.captured(id);
     const uint64_t address = memory_.region(region).address + id.page * kPageSize;
     const bool has_heap = isHeap(address, kPageSize);
-    if (!on_host && !has_heap && (a == b || std::memcmp(a, b, kPageSize) == 0)) return left;
+    if (!on_host && !has_heap && others.empty()) return left;
     for (std::size_t at = 0; at < kPageSize; at += 4) {
       if (has_heap && isHeap(address + at, 4)) {
         left.not_deterministic += wordAt(got.data() + at, 4) != wordAt(e + at, 4) ? 1 : 0;
         std::memcpy(got.data() + at, e + at, 4);
         continue;
       }
-      const uint64_t x = wordAt(a + at, 4), y = wordAt(b + at, 4), old = wordAt(before + at, 4);
-      const bool is_foreign = on_host && x == y && x == old && wordAt(e + at, 4) != old;
-      if (x == y && !is_foreign) continue;
+      const uint64_t old = wordAt(before + at, 4);
+      const bool is_same = isSame(at);
+      const bool is_foreign =
+          on_host && is_same && wordAt(a + at, 4) == old && wordAt(e + at, 4) != old;
+      if (is_same && !is_foreign) continue;
       std::memcpy(got.data() + at, e + at, 4);
       ++(is_foreign ? left.foreign : left.not_deterministic);
       // The upper half of a clock: the same in two replays, but another one than a minute ago. What
       // the captured code leaves there today is what others have to leave, too.
       if (is_foreign || at % 8 != 0) continue;
       const uint64_t upper = wordAt(a + at + 4, 4);
-      if (upper == wordAt(e + at + 4, 4) || upper != wordAt(b + at + 4, 4) ||
+      if (upper == wordAt(e + at + 4, 4) || !isSame(at + 4) ||
           upper != wordAt(got.data() + at + 4, 4))
         continue;
       std::memcpy(got.data() + at + 4, e + at + 4, 4);

@@ -5,6 +5,7 @@
 #include "replay/element_type.h"
 #include "replay/memory.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -62,10 +63,15 @@ public:
   Status load();
   /// Where that was not captured: what a replay of the captured code has left counts instead.
   void load(const Outcome &replayed);
-  /// `first` and `second`: replays of the captured code, to see what differs between them. `tested`
-  /// is one of them, or a replay of other code.
-  Comparison compare(const Outcome &tested, const Outcome &first, const Outcome &second,
+  /// `captured`: replays of the captured code, to see what differs between them. `tested` is one of
+  /// them, or a replay of other code.
+  using Replays = std::vector<Outcome>;
+  Comparison compare(const Outcome &tested, const Replays &captured,
                      const Tolerance &tolerance) const;
+  /// Replays of the captured code: two, and a few more if they leave something else than the
+  /// captured dispatch, for what depends on the order of waves may be the same twice.
+  Result<Replays> replays(const std::function<Result<Outcome>()> &replay_once,
+                          const Tolerance &tolerance) const;
 
 private:
   struct Words;
@@ -73,8 +79,7 @@ private:
   const uint8_t *resultOf(const Outcome &outcome, PageId id) const;
   bool isHeap(uint64_t address, uint64_t size) const;
   void compareRegion(std::size_t region, const std::vector<PageId> &pages, const Outcome &tested,
-                     const Outcome &first, const Outcome &second, const Tolerance &tolerance,
-                     Comparison &result) const;
+                     const Replays &captured, const Tolerance &tolerance, Comparison &result) const;
 
   capture::Reader &reader_;
   const Memory &memory_;

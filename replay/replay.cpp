@@ -129,22 +129,23 @@ Result<bool> Session::check() {
                  "(-c) can be compared"};
   Comparer comparer(*reader_, *memory_, machine_->hostcallRegion(), machine_->heap());
   machine_->useOther(false);
-  auto first = replayOnce();
-  if (!first) return std::move(first).error();
-  if (!has_after)
+  if (has_after) {
+    if (Status loaded = comparer.load(); !loaded) return std::move(loaded).error();
+  } else {
+    auto first = replayOnce();
+    if (!first) return std::move(first).error();
     comparer.load(*first);
-  else if (Status loaded = comparer.load(); !loaded)
-    return std::move(loaded).error();
-  auto second = replayOnce();
-  if (!second) return std::move(second).error();
+  }
+  const auto captured = comparer.replays([this] { return replayOnce(); }, options_.tolerance);
+  if (!captured) return captured.error();
   Comparison comparison;
   if (options_.code.empty()) {
-    comparison = comparer.compare(*first, *first, *second, options_.tolerance);
+    comparison = comparer.compare(captured->front(), *captured, options_.tolerance);
   } else {
     machine_->useOther(true);
     auto tested = replayOnce();
     if (!tested) return std::move(tested).error();
-    comparison = comparer.compare(*tested, *first, *second, options_.tolerance);
+    comparison = comparer.compare(*tested, *captured, options_.tolerance);
   }
   print(options_.json ? comparisonJson(comparison, *reader_)
                       : comparisonText(comparison, *reader_, options_.code.empty()));

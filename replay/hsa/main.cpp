@@ -66,18 +66,19 @@ Result<bool> check(const Options &options, capture::Reader &reader, const Memory
                  "(-c) can be compared"};
   Comparer comparer(reader, memory, machine.hostcallRegion(), machine.heap());
   machine.useOther(false);
-  auto first = replayOnce(machine);
-  if (!first) return std::move(first).error();
-  if (!has_after)
+  if (has_after) {
+    if (Status loaded = comparer.load(); !loaded) return std::move(loaded).error();
+  } else {
+    auto first = replayOnce(machine);
+    if (!first) return std::move(first).error();
     comparer.load(*first);
-  else if (Status loaded = comparer.load(); !loaded)
-    return std::move(loaded).error();
-  auto second = replayOnce(machine);
-  if (!second) return std::move(second).error();
+  }
+  const auto captured = comparer.replays([&] { return replayOnce(machine); }, options.tolerance);
+  if (!captured) return captured.error();
   machine.useOther(true);
-  auto tested = options.code.empty() ? *first : replayOnce(machine);
+  auto tested = options.code.empty() ? captured->front() : replayOnce(machine);
   if (!tested) return std::move(tested).error();
-  const Comparison comparison = comparer.compare(*tested, *first, *second, options.tolerance);
+  const Comparison comparison = comparer.compare(*tested, *captured, options.tolerance);
   print(options.json ? comparisonJson(comparison, reader)
                      : comparisonText(comparison, reader, options.code.empty()));
   return comparison.isEqual();

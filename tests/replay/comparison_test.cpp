@@ -69,7 +69,7 @@ protected:
                      const Tolerance &tolerance = {}) {
     Comparer comparer(*reader_, *memory_, std::nullopt);
     EXPECT_TRUE(comparer.load().ok());
-    return comparer.compare(tested, first, second, tolerance);
+    return comparer.compare(tested, {first, second}, tolerance);
   }
   Comparison compare(const Outcome &all, const Tolerance &tolerance = {}) {
     return compare(all, all, all, tolerance);
@@ -241,9 +241,9 @@ TEST_F(Check, WithoutTheStateAfterVersionsAreComparedWithAReplay) {
   const Outcome captured_code = wrote({{{kDevice, 0}, floats(4)}});
   Comparer comparer(*reader_, *memory_, std::nullopt);
   comparer.load(captured_code);
-  EXPECT_TRUE(comparer.compare(captured_code, captured_code, captured_code, {}).isEqual());
+  EXPECT_TRUE(comparer.compare(captured_code, {captured_code}, {}).isEqual());
   const Outcome other = wrote({{{kDevice, 0}, floats(5)}});
-  EXPECT_FALSE(comparer.compare(other, captured_code, captured_code, {}).isEqual());
+  EXPECT_FALSE(comparer.compare(other, {captured_code}, {}).isEqual());
 }
 
 TEST_F(Check, ARegionThatOthersWriteIsLeftOut) {
@@ -252,7 +252,7 @@ TEST_F(Check, ARegionThatOthersWriteIsLeftOut) {
   Comparer comparer(*reader_, *memory_, kDevice);
   ASSERT_TRUE(comparer.load().ok());
   const Outcome wrong = wrote({{{kDevice, 0}, floats(3)}});
-  const Comparison c = comparer.compare(wrong, wrong, wrong, {});
+  const Comparison c = comparer.compare(wrong, {wrong}, {});
   EXPECT_TRUE(c.isEqual());
   EXPECT_EQ(c.pages, 0u);
 }
@@ -268,12 +268,36 @@ TEST_F(Check, ListsOfTheHeapAreNotDeterministic) {
   Comparer comparer(*reader_, *memory_, std::nullopt, {{address + 8, 8}});
   ASSERT_TRUE(comparer.load().ok());
   const Outcome other_lists = wrote({{{kDevice, 0}, replayed}});
-  const Comparison c = comparer.compare(other_lists, other_lists, other_lists, {});
+  const Comparison c = comparer.compare(other_lists, {other_lists}, {});
   EXPECT_TRUE(c.isEqual());
   EXPECT_EQ(c.not_deterministic, 2u);
   set(replayed, 4, 7); // behind them
   const Outcome wrong = wrote({{{kDevice, 0}, replayed}});
-  EXPECT_EQ(comparer.compare(wrong, wrong, wrong, {}).differences.at(0).elements, 1u);
+  EXPECT_EQ(comparer.compare(wrong, {wrong}, {}).differences.at(0).elements, 1u);
+}
+
+TEST_F(Check, WhatIsTheSameTwiceByChanceIsReplayedUntilItIsNot) {
+  const Page before = floats(1);
+  capture(before, before, zero_, floats(2), before, zero_);
+  Comparer comparer(*reader_, *memory_, std::nullopt);
+  ASSERT_TRUE(comparer.load().ok());
+  int runs = 0;
+  const auto differsAt = [&](int n) {
+    runs = 0;
+    return [&runs, n] {
+      return Result<Outcome>(wrote({{{kDevice, 0}, floats(++runs < n ? 3.0f : 4.0f)}}));
+    };
+  };
+  const auto found = comparer.replays(differsAt(5), {});
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->size(), 5u);
+  const Comparison c = comparer.compare(found->front(), *found, {});
+  EXPECT_TRUE(c.isEqual());
+  EXPECT_EQ(c.not_deterministic, kPageSize / 4);
+  EXPECT_EQ(comparer.replays(differsAt(1000), {})->size(), 8u);
+  runs = 0;
+  const auto right = [&] { return ++runs, Result<Outcome>(wrote({{{kDevice, 0}, floats(2)}})); };
+  EXPECT_EQ(comparer.replays(right, {})->size(), 2u);
 }
 
 } // namespace
