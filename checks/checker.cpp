@@ -222,8 +222,9 @@ bool Checker::isChosen(const ObservedDispatch &dispatch) {
 
 std::unique_ptr<DispatchObserver> Checker::begin(const ObservedDispatch &dispatch,
                                                  uint32_t workers) {
-  const bool reports = isChosen(dispatch) && !isOfRuntime(dispatch.kernel);
-  if (reports) FindingLog::instance().countDispatch();
+  const bool is_chosen = isChosen(dispatch), is_own = !isOfRuntime(dispatch.kernel);
+  const bool reports = is_chosen && is_own;
+  if (is_own) FindingLog::instance().countDispatch(is_chosen);
   if (isOfStreams(dispatch.kernel) && options_.has(Check::race))
     return std::make_unique<StreamValueChecker>(dispatch);
   // What the others write must be known, too.

@@ -16,7 +16,7 @@
 namespace fade::checks {
 
 inline constexpr uint32_t kFileMagic = 0x46434844; // "DHCF"
-inline constexpr uint32_t kFileVersion = 3;
+inline constexpr uint32_t kFileVersion = 4;
 inline constexpr uint32_t kMostFindings = 2048, kMostCode = 4096, kMostAllocations = 1 << 16;
 inline constexpr uint32_t kStringBytes = 8 << 20;
 
@@ -107,6 +107,7 @@ struct FileHeader {
   uint32_t findings, code, allocations, strings; ///< used; findings atomically
   uint64_t lost;       ///< occurrences of findings for which there was no room
   uint64_t dispatches; ///< that were checked
+  uint64_t left_out;   ///< dispatches that were not chosen
   LastWay ways[64];    ///< those that are used come first
 };
 

@@ -133,8 +133,10 @@ void FindingLog::removeAllocation(uint32_t slot) {
   free_slots_.push_back(slot);
 }
 
-void FindingLog::countDispatch() {
-  if (base_ && !in_child) __atomic_add_fetch(&header().dispatches, 1, __ATOMIC_RELAXED);
+void FindingLog::countDispatch(bool is_chosen) {
+  if (!base_ || in_child) return;
+  uint64_t &counter = is_chosen ? header().dispatches : header().left_out;
+  __atomic_add_fetch(&counter, 1, __ATOMIC_RELAXED);
 }
 
 } // namespace fade::checks

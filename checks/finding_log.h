@@ -37,7 +37,7 @@ public:
   uint32_t addAllocation(const AllocationInfo &info);
   void removeAllocation(uint32_t slot);
 
-  void countDispatch();
+  void countDispatch(bool is_chosen);
 
 private:
   FindingLog();

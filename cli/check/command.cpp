@@ -165,10 +165,15 @@ void show(const CheckOptions &options, const FoundRun &run, std::size_t suppress
   const std::size_t shown = std::min(options.most, run.findings.size());
   for (std::size_t i = 0; i < shown; ++i) fmt::print(stderr, "{}\n", findingText(run.findings[i]));
   if (shown < run.findings.size())
-    complain(fmt::format("{} more are not shown (--max)", run.findings.size() - shown));
-  const bool is_nothing = run.processes == 0 || run.dispatches == 0;
+    complain(fmt::format("{} {}are not shown (--max)", run.findings.size() - shown,
+                         shown ? "more " : ""));
+  const bool is_nothing = run.dispatches == 0 && run.findings.empty() && suppressed == 0;
   if (is_nothing && is_explained) return;
-  if (is_nothing)
+  if (is_nothing && run.left_out)
+    complain(fmt::format("check: none of the {} dispatch{} was chosen (-k, -d), so nothing was "
+                         "checked",
+                         run.left_out, run.left_out == 1 ? "" : "es"));
+  else if (is_nothing)
     complain("check: no kernel was run, so nothing was checked");
   else
     complain("check: " + summary(run, suppressed));
@@ -207,7 +212,8 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
       ->type_name("N")
       ->check(CLI::Range(0, 255));
   command->add_option("--max", options.most, "show at most N findings (default: 100)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::Range(0, 1'000'000'000));
   command
       ->add_option(
           "--suppress", options.suppress,
@@ -270,6 +276,13 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
   const std::string json = options.json.empty() ? "" : fs::absolute(options.json).string();
   if (!json.empty() && !canWrite("--json: ", json)) return kUsageError;
   if (!options.report.empty() && !canWrite("--report: ", options.report)) return kUsageError;
+  if (std::error_code none;
+      !json.empty() && !options.report.empty() &&
+      fs::weakly_canonical(json, none) == fs::weakly_canonical(options.report, none) &&
+      !fs::is_character_file(json, none)) { // /dev/null, for example
+    complain(fmt::format("--json and --report are the same file: {}", options.report));
+    return kUsageError;
+  }
   Folder folder;
   if (folder.path().empty()) {
     complain("check: cannot make a folder for temporary files");

