@@ -260,6 +260,7 @@ void BlockCounts::writeJson(const fade::Dispatch &dispatch, std::span<const Bloc
     json.field("kernel", dispatch.kernel().name());
     json.field("dispatch_id", dispatch->id);
     json.field("wave_size", wave_size);
+    json.field("software", dispatch.isInSoftware());
     json.list("blocks", [&] {
       for (const std::size_t i : blocksOf(dispatch.kernel(), blocks)) {
         const fade_site &site = table.sites()[i];
@@ -393,6 +394,10 @@ std::string BlockCounts::blockText(const KernelTotal &total) const {
   }
   if (order.size() > rows)
     text.below("  and " + plural(order.size() - rows, "block") + " more (rows=N shows more)\n");
+  const bool is_timed = std::ranges::any_of(
+      total.blocks, [](const BlockStats &one) { return one.timed != 0 && one.recorded == 0; });
+  if (total.in_software && is_timed)
+    text.below("  no clocks: the software GPU's clock is its own, not a card's\n");
   return text.text(Paint(sink().hasColor()), sink().columns());
 }
 

@@ -315,7 +315,7 @@ void HsaRing::clearCounters() const {
 }
 
 std::vector<std::byte> HsaRing::summaries() const {
-  if (counters_.sums.copies == 0) return {};
+  if (counters_.sums.copies == 0 || counters_.request.records_only) return {};
   return recordsOf(counters_.sums, summary(), tables());
 }
 

@@ -40,8 +40,8 @@ Analysis::Analysis(const AnalysisOptions &options, Handlers handlers, Output &ou
     const bool by_page = takesPages(takes);
     takes_summaries_ &= by_page || (takes & FADE_TAKES_SUMMARIES) != 0;
     if (by_page) page_shift_ = std::min(page_shift_, FADE_TAKES_PAGE_SHIFT(takes));
-    const bool is_fed = (handler->needs() & FADE_NEEDS_ACCESSES) == 0 || by_page ||
-                        (takes & FADE_TAKES_SUMMARIES) != 0;
+    const bool is_fed = (handler->needs() & (FADE_NEEDS_ACCESSES | FADE_NEEDS_BLOCKS)) == 0 ||
+                        by_page || (takes & FADE_TAKES_SUMMARIES) != 0;
     if (!is_fed) unfed_ += (unfed_.empty() ? "" : " and ") + std::string(handler->name());
   }
   if (trace_) needs_ |= FADE_NEEDS_ORDER | FADE_NEEDS_ALLOCATIONS;
@@ -215,8 +215,8 @@ std::size_t Analysis::check(StreamBatch &batch, uint64_t &records, unsigned work
   }
   if (scan) dispatch.last->add(*scan, {batch.bytes, good}, batch.position);
   if (has_summaries && !unfed_.empty() && !said_unfed_.exchange(true))
-    warn("accesses that kernels have added up are missing in the report of {}: this is a recording "
-         "of summaries; --record with --stream has every access",
+    warn("accesses that kernels have added up, and blocks, are missing in the report of {}: this "
+         "is a recording of summaries; --record with --stream has all of them",
          unfed_);
   if (fault && !dispatch.damaged.exchange(true))
     warn("the records of {} are damaged at byte {} ({}); the rest of dispatch {} is ignored",

@@ -59,35 +59,75 @@ class Tests(fade.Test):
             summed = self.results(SUMS, "-a", "MemoryAnalysis", env=env)
             recorded = self.results(program("unsummed"), "-a", "MemoryAnalysis", env=env)
             self.assertEqual(self.reports(summed), self.reports(recorded))
+            # With all that is recorded, too.
+            streamed = self.results(SUMS, "--stream", env=env)
+            recorded = self.results(program("unsummed"), env=env)
+            self.assertEqual(self.records(streamed), self.records(recorded))
 
     def test_analyze_gives_what_the_run_gave(self):
         trace = self.path("trace")
         live = self.results(SUMS, *BOTH, "--record", trace, env={})
-        log = self.path("analyzed")
-        again = self.bare([PROBE, "analyze", trace, "-t", "json", "-l", log, *BOTH])
-        again.log = log
+        again = self.analyzed(trace, *BOTH)
         self.assert_fine(again, "")
         self.assertEqual(again.objects(), live.objects())
 
-    def test_analyzers_that_need_every_access_say_what_a_recording_lacks(self):
-        trace, log = self.path("trace"), self.path("analyzed")
-        self.results(SUMS, *BOTH, "--record", trace, env={})
-        again = self.bare([PROBE, "analyze", trace, "-t", "json", "-l", log, "-a", "Heatmap"])
+    def pages(self, result):
+        """What Heatmap says, by allocation; pages in their order, not where they lie."""
+        found = []
+        for each in result.objects("heatmap") + result.objects("heatmap_total"):
+            counts = [tuple(x[k] for k in ("reads", "writes", "atomics")) for x in each["pages"]]
+            owners = [{k: v for k, v in x.items() if k not in ("address", "origin")} for x in each["allocations"]]
+            found.append((each["type"], each["kernel"], each.get("dispatch_id"), sorted(counts),
+                          sorted(owners, key=lambda x: x["number"])))
+        return sorted(found, key=str)  # dispatches need not end in their order
+
+    def test_pages_are_those_of_the_stream(self):
+        for env, heatmap in zip(self.gpus(), ("Heatmap:page=128", "Heatmap")):
+            summed = self.results(SUMS, "-a", "MemoryAnalysis", heatmap, env=env)
+            streamed = self.results(SUMS, "-a", "MemoryAnalysis", heatmap, "--stream", env=env)
+            self.assertGreater(len(self.pages(summed)), 8)
+            self.assertEqual(self.pages(summed), self.pages(streamed))
+            self.assertEqual(self.reports(summed), self.reports(streamed))
+            self.assertLess(self.records(summed), self.records(streamed))
+
+    def analyzed(self, trace, *options):
+        log = self.path("analyzed")
+        again = self.bare([PROBE, "analyze", trace, "-t", "json", "-l", log, *options])
         self.assertEqual(again.code, 0)
-        self.assertEqual(len(again.said), 1, again.said)
-        self.assertIn("missing in the report of Heatmap", again.said[0])
+        again.log = log
+        return again
+
+    def test_analyzers_that_need_more_than_a_recording_has_say_so(self):
+        trace = self.path("trace")
+        self.results(SUMS, *BOTH, "--record", trace, env={})
+        for analyzer in ("Heatmap", "Heatmap:steps=8", "BlockCounts"):
+            again = self.analyzed(trace, "-a", analyzer)
+            self.assertEqual(len(again.said), 1, again.said)
+            self.assertIn("missing in the report of " + analyzer.split(":")[0], again.said[0])
         self.results(SUMS, *BOTH, "--stream", "--record", trace, env={})
-        again = self.bare([PROBE, "analyze", trace, "-t", "json", "-l", log, "-a", "Heatmap"])
-        self.assert_fine(again, "")
+        self.assert_fine(self.analyzed(trace, "-a", "Heatmap"), "")
+
+    def test_a_recording_with_pages_serves_pages_that_are_no_smaller(self):
+        trace = self.path("trace")
+        live = self.results(SUMS, "-a", "Heatmap", "--record", trace, env={})
+        same = self.analyzed(trace, "-a", "Heatmap")
+        self.assert_fine(same, "")
+        self.assertEqual(same.objects(), live.objects())
+        larger = self.analyzed(trace, "-a", "Heatmap:page=64K")
+        self.assert_fine(larger, "")
+        totals = [[[y[k] for k in ("number", "reads", "writes", "atomics")] for y in x["allocations"]]
+                  for run in (live, larger) for x in run.objects("heatmap_total") if x["kernel"] is None]
+        self.assertEqual(totals[0], totals[1])
+        smaller = self.analyzed(trace, "-a", "Heatmap:page=256")
+        self.assertEqual(len(smaller.said), 1, smaller.said)
+        self.assertIn("missing in the report of Heatmap", smaller.said[0])
 
     def test_analyzers_that_take_no_summaries_get_records(self):
-        heatmap = self.results(SUMS, "-a", "Heatmap", env={})
-        self.assertEqual(self.records(heatmap), self.records(self.results(SUMS, "--stream", env={})))
-        with_others = self.results(SUMS, *BOTH, "Heatmap", env={})
-        self.assertEqual(self.records(with_others), self.records(heatmap))
-        counts = [[(x["kernel"], sum(y["reads"] for y in x["pages"])) for x in run.objects("heatmap")]
-                  for run in (heatmap, with_others)]
-        self.assertEqual(counts[0], counts[1])
+        for other in ("Heatmap:steps=8", "BlockCounts"):
+            alone = self.results(SUMS, "-a", other, env={})
+            self.assertEqual(self.records(alone), self.records(self.results(SUMS, "--stream", env={})))
+            with_others = self.results(SUMS, *BOTH, other, env={})
+            self.assertEqual(self.records(with_others), self.records(alone))
 
     def test_chosen_executions_and_workgroups_are_recorded_as_ever(self):
         for options in (("--sample-executions", "3"), ("--workgroups", "x=1-1"), ("--sample", "2")):
