@@ -286,6 +286,20 @@ bool chooseObserver(const std::string &library, Variables &pairs) {
   return true;
 }
 
+/// Filters choose what is instrumented, replaced or captured, not whose durations are shown.
+void checkFilters(const RunOptions &options, const Variables &pairs) {
+  if (isInstrumented(pairs) || !valueOf(pairs, "FADE_KERNEL_CACHE").empty() ||
+      !valueOf(pairs, "FADE_CAPTURE").empty())
+    return;
+  for (const char *filter : {"FADE_KERNELS", "FADE_LIBRARY_FILTER", "FADE_DISPATCHES",
+                             "FADE_WORKGROUPS", "FADE_SAMPLE", "FADE_SAMPLE_EXECUTIONS"})
+    if (std::ranges::find(options.values, filter, &Variables::value_type::first) !=
+        options.values.end())
+      return complain(fmt::format("without -i no kernel is instrumented: {} chooses nothing, and "
+                                  "durations are those of all kernels",
+                                  findVariable(filter)->option));
+}
+
 } // namespace
 
 std::optional<int> prepareRun(const RunOptions &options,
@@ -318,6 +332,8 @@ std::optional<int> prepareRun(const RunOptions &options,
   }
   if (!options.analyzers.empty() && !isInstrumented(*pairs))
     complain("without -i no kernel is instrumented: the analyzers have no accesses to look at");
+  else if (!sees_end)
+    checkFilters(options, *pairs);
   if (const std::string program = programOf(application[0]); !program.empty()) {
     checkCode(program, gpusOf(*pairs));
     if (!sees_end && isInstrumented(*pairs) && cannotUseGpu(program))
