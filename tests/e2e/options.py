@@ -156,11 +156,11 @@ class Tests(fade.Test):
         self.assertEqual(result.said, ["fade: " + line])
         self.assertEqual(result.summary()["hint"], line)
         # Without instrumentation and without a cache no kernel is chosen.
-        for options in (["-k", "step"], ["--sample", "8"], ["-d", "1", "--no-instrumented"]):
+        for options in (["-k", "step"], ["-d", "1", "--no-instrumented"]):
             result = self.probe(options, [MANY, 2])
             self.assertEqual((result.code, result.stdout, len(result.dispatches("step"))), (0, "2 dispatches are right\n", 2))
             self.assertEqual(len(result.said), 1, result.stderr)
-            self.assertRegex(result.said[0], "without -i no kernel is instrumented: --(kernels|sample|dispatches) chooses nothing")
+            self.assertRegex(result.said[0], "without -i no kernel is instrumented: --(kernels|dispatches) chooses nothing")
         self.assert_fine(self.probe(["-i", "-d", "1"], [MANY, 2]))
 
     def test_kernels_are_chosen_by_the_file_that_has_them(self):
