@@ -99,7 +99,7 @@ struct AccessPatterns : fade::Handler {
           dispatch_(dispatch->id) {}
     void records(const fade::Batch &batch) {
       const auto *start = static_cast<const std::byte *>(batch->bytes);
-      wave_size = batch->wave_size;
+      if (batch->wave_size != 0) wave_size = batch->wave_size; // 0: no wave has begun in it
       batch.forEachAccessOrSummary([&](const fade::Record &record) {
         const auto offset = static_cast<uint64_t>(record.bytes().data() - start);
         one(record, batch, batch->position + offset);
@@ -111,7 +111,7 @@ struct AccessPatterns : fade::Handler {
       Examples global, lds;
     };
     std::vector<BySpace> sites;
-    uint32_t wave_size = 64;
+    uint32_t wave_size = 0; // it has seen no waves
 
   private:
     void one(const fade::Record &record, const fade::Batch &batch, uint64_t position);
@@ -201,7 +201,7 @@ void AccessPatterns::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard
   KernelTotal &total = kernels[dispatch.kernel().id()];
   total.kernel = &dispatch.kernel();
   for (const Shard *shard : shards) {
-    total.wave_size = shard->wave_size;
+    if (shard->wave_size != 0) total.wave_size = shard->wave_size;
     for (std::size_t i = 0; i < shard->sites.size() && i < table->sites().size(); ++i) {
       const fade_site &site = table->sites()[i];
       const SitePlace at = placeOf(*table, site);

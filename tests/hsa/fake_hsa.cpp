@@ -10,7 +10,7 @@ namespace fade {
 namespace {
 
 FakeHsa *current = nullptr;
-std::mutex mutex;
+std::mutex fake_mutex;
 
 amd_signal_t *memoryOf(hsa_signal_t signal) {
   return reinterpret_cast<amd_signal_t *>(signal.handle);
@@ -28,7 +28,7 @@ template <typename T> void put(void *to, T value) { std::memcpy(to, &value, size
 
 struct FakeCalls {
   static hsa_status_t allocate(hsa_amd_memory_pool_t, size_t size, uint32_t, void **memory) {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(fake_mutex);
     if (current->handed_out_ + size > current->most_memory)
       return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     *memory = std::aligned_alloc(4096, (size + 4095) / 4096 * 4096);
@@ -37,7 +37,7 @@ struct FakeCalls {
     return HSA_STATUS_SUCCESS;
   }
   static hsa_status_t release(void *memory) {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(fake_mutex);
     const auto at = current->allocations_.find(static_cast<std::byte *>(memory));
     if (at == current->allocations_.end()) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     current->handed_out_ -= at->second;
@@ -54,12 +54,12 @@ struct FakeCalls {
     auto *memory = new amd_signal_t{};
     memory->value = value;
     signal->handle = reinterpret_cast<uint64_t>(memory);
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(fake_mutex);
     current->signals_.insert(signal->handle);
     return HSA_STATUS_SUCCESS;
   }
   static hsa_status_t destroySignal(hsa_signal_t signal) {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(fake_mutex);
     current->signals_.erase(signal.handle);
     delete memoryOf(signal);
     return HSA_STATUS_SUCCESS;
@@ -108,7 +108,7 @@ struct FakeCalls {
   }
   static hsa_status_t onSignal(hsa_signal_t signal, hsa_signal_condition_t, hsa_signal_value_t,
                                hsa_amd_signal_handler handler, void *data) {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(fake_mutex);
     current->waiting_[signal.handle] = {handler, data};
     return HSA_STATUS_SUCCESS;
   }
@@ -174,26 +174,26 @@ struct FakeCalls {
 
   static hsa_status_t createReader(const void *bytes, size_t size,
                                    hsa_code_object_reader_t *reader) {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(fake_mutex);
     reader->handle = ++current->next_handle_;
     current->readers_[reader->handle] =
         codeobj::Blob::borrow({static_cast<const uint8_t *>(bytes), size}, "code");
     return HSA_STATUS_SUCCESS;
   }
   static hsa_status_t destroyReader(hsa_code_object_reader_t reader) {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(fake_mutex);
     current->readers_.erase(reader.handle);
     return HSA_STATUS_SUCCESS;
   }
   static hsa_status_t createExecutable(hsa_profile_t, hsa_default_float_rounding_mode_t,
                                        const char *, hsa_executable_t *executable) {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(fake_mutex);
     executable->handle = ++current->next_handle_;
     current->executables_[executable->handle];
     return HSA_STATUS_SUCCESS;
   }
   static hsa_status_t destroyExecutable(hsa_executable_t executable) {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(fake_mutex);
     current->executables_.erase(executable.handle);
     return HSA_STATUS_SUCCESS;
   }
@@ -202,7 +202,7 @@ struct FakeCalls {
                            hsa_loaded_code_object_t *) {
     ++current->loads;
     if (is_ringing) ++current->doorbell_loads;
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(fake_mutex);
     const auto code = codeobj::CodeObject::open(current->readers_.at(reader.handle));
     if (!code) return HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
     for (std::size_t i = 0; i < (*code)->kernelCount(); ++i) {
@@ -225,7 +225,7 @@ struct FakeCalls {
   }
   static hsa_status_t symbolByName(hsa_executable_t executable, const char *name,
                                    const hsa_agent_t *, hsa_executable_symbol_t *symbol) {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(fake_mutex);
     for (const FakeHsa::Kernel &kernel : current->executables_.at(executable.handle))
       if (kernel.name == name) {
         symbol->handle = reinterpret_cast<uint64_t>(&kernel);
@@ -261,7 +261,7 @@ struct FakeCalls {
   static hsa_status_t createQueue(hsa_agent_t, uint32_t size, hsa_queue_type32_t type,
                                   void (*)(hsa_status_t, hsa_queue_t *, void *), void *, uint32_t,
                                   uint32_t, hsa_queue_t **queue) {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(fake_mutex);
     FakeHsa::Queue &made = current->queues_.emplace_back();
     made.handle.size = size;
     made.handle.type = type;
@@ -434,7 +434,7 @@ void FakeHsa::complete(hsa_signal_t signal) {
   FakeCalls::store(signal, 0);
   Waiting waiting{};
   {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(fake_mutex);
     if (auto node = waiting_.extract(signal.handle)) waiting = node.mapped();
   }
   if (waiting.handler) waiting.handler(0, waiting.data);
