@@ -101,8 +101,8 @@ private:
     }
     std::string text;
     for (const std::string &process : log_.processes) text += cli::printable(process) + '\n';
-    text += fmt::format("{} calls in {} threads, {} kernels and copies", log_.calls.size(),
-                        threads.size(), log_.operations.size());
+    text += fmt::format("{} calls in {} threads", log_.calls.size(), threads.size());
+    if (log_.has_operations) text += fmt::format(", {} kernels and copies", log_.operations.size());
     if (last > first) text += fmt::format(", in {}", durationText(last - first));
     return text + '\n';
   }

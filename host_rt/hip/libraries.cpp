@@ -82,6 +82,17 @@ bool isNews() noexcept {
 
 } // namespace
 
+uint64_t librariesUnloaded() noexcept {
+  uint64_t unloaded = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info *info, std::size_t, void *data) {
+        *static_cast<uint64_t *>(data) = info->dlpi_subs;
+        return 1;
+      },
+      &unloaded);
+  return unloaded;
+}
+
 void recordRequest(const char *file, const void *caller) noexcept {
   if (!isRecording()) return;
   try {

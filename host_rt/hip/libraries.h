@@ -16,6 +16,9 @@ AddressRange rangeAround(const void *address) noexcept;
 /// Somebody calls dlopen(file). `caller`: the address it returns to.
 void recordRequest(const char *file, const void *caller) noexcept;
 
+/// How often libraries were unloaded so far: others may be at their addresses now.
+uint64_t librariesUnloaded() noexcept;
+
 /// Records what was loaded and unloaded since the last time. Quick if nothing was.
 void recordLibraries() noexcept;
 

@@ -51,7 +51,8 @@ _Unwind_Reason_Code onStackFrame(_Unwind_Context *context, void *data) {
 }
 
 uint64_t idOf(const Walk &walk) noexcept {
-  uint64_t hash = 0x9e3779b97f4a7c15u + static_cast<uint64_t>(getpid());
+  uint64_t hash =
+      0x9e3779b97f4a7c15u + static_cast<uint64_t>(getpid()) + (librariesUnloaded() << 32);
   for (unsigned i = 0; i < walk.count; ++i) {
     hash = (hash ^ walk.frames[i]) * 0xff51afd7ed558ccdu;
     hash ^= hash >> 32;

@@ -336,6 +336,7 @@ class Tests(fade.Test):
         result = self.bare([PROBE, "log", calls])
         self.assertRegex(result.stdout, r"(?m)^ +1  hipMalloc: hipErrorOutOfMemory$")
         self.assertRegex(result.stdout, r"(?m)^ +1  hipModuleLoad: hipErrorFileNotFound$")
+        self.assertNotIn("kernels and copies", result.stdout)  # a log of calls alone does not know
 
     def test_log_makes_files_from_what_a_killed_run_left_behind(self):
         events = self.path("run.events")

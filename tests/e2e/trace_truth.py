@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 import sqlite3
 import sys
 import unittest
@@ -51,6 +52,20 @@ class Tests(fade.Test):
         self.assertEqual(names[0][0], 0)
         self.assertRegex(names[0][1], r"^cudaMalloc .*cuda_layer.cpp:\d+$")
         self.assertRegex(names[1][1], r"cuda\(char const\*\)")
+
+    def test_stacks_tell_libraries_apart_that_were_at_the_same_address(self):
+        copies = [self.path(f"lib{x}.so") for x in "ab"]
+        for copy in copies:
+            shutil.copy(LAYER, copy)
+        code = ("import _ctypes, ctypes, sys\n"
+                "ctypes.CDLL(f'libamdhip64.so.{sys.argv[1]}').hipFree(None)\n"
+                "for path in sys.argv[2:] * 2:\n"
+                "    layer = ctypes.CDLL(path)\n"
+                "    assert layer.cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(64)) == 0\n"
+                "    _ctypes.dlclose(layer._handle)\n")
+        lines, _ = self.lines(["--stacks=1"], [sys.executable, "-c", code, str(fade.HIP), *copies])
+        stacks = {x["id"]: x["frames"] for x in lines if x["type"] == "stack"}
+        self.assertEqual([stacks[x["stack"]][0]["library"] for x in lines if x.get("function") == "hipMalloc"], copies * 2)
 
     def test_stacks_are_as_deep_as_asked_and_absent_unless_asked(self):
         lines, _ = self.lines(["--stacks=2"], [DL, "churn", 2])
