@@ -260,10 +260,10 @@ template <bool broken> __global__ void own_bins(const int *in, int *bins) {
   __shared__ int mine[64];
   if (threadIdx.x < 64) mine[threadIdx.x] = 0;
   __syncthreads();
-  atomicAdd(&mine[(in[threadIdx.x] + threadIdx.x) % 64], 1); // finds: race
+  atomicAdd(&mine[(in[threadIdx.x] + threadIdx.x) % 64], 1); // finds: race, optimized
   if (!broken) __syncthreads();
   if (threadIdx.x >= 192)
-    atomicAdd(&bins[threadIdx.x - 192], mine[threadIdx.x - 192]); // finds: race
+    atomicAdd(&bins[threadIdx.x - 192], mine[threadIdx.x - 192]); // finds: race, optimized
 }
 
 // One byte for each wave.

@@ -109,6 +109,30 @@ TEST(ReportLines, EveryLineOfEveryHandlerFitsTheSchema) {
             (Types{"dispatch", "hotspots", "summary"}));
 }
 
+TEST(Hotspots, WavesOfKernelsThatBeginBehindTheCodeForOldFirmwareAreCounted) {
+  // Where the GPU has put arguments into registers, kernels begin 256 bytes later.
+  SiteTableBuilder table;
+  const SiteTableBuilder::Site counted{FADE_SITE_INSTRUCTION, FADE_SPACE_NONE, 0};
+  for (int i = 0; i < 3; ++i) table.add(counted);
+  const auto instruction = [&](uint64_t at, uint32_t site, const char *text) {
+    table.instruction(
+        {at, 0, site, FADE_NO_INDEX, FADE_NO_INDEX, 0, FADE_UNIT_SALU, FADE_TYPE_NONE, 0, 0}, text);
+  };
+  instruction(0x1000, 0, "s_load_dwordx2 s[8:9], s[4:5], 0x0");
+  instruction(0x1100, 1, "s_add_u32 s0, s8, s9");
+  instruction(0x1104, 2, "s_sub_u32 s0, s0, 1"); // of a loop
+  Stream stream;
+  stream.wave();
+  stream.waveEnd(5);
+  HostOptions options;
+  options.format = Format::json;
+  HandlerHost host({{"Hotspots", ""}}, options);
+  host.dispatch("k", table.build("k"), stream, {{0, 0}, {7, 7 * 63}, {70, 70 * 63}}, {});
+  const auto objects = objectsOf(host.finish(), "hotspots");
+  ASSERT_EQ(objects.size(), 1u);
+  EXPECT_EQ(objects[0]["waves"], 7u);
+}
+
 TEST(ReportLines, NamesInUtf8SurviveJsonUnchanged) {
   const std::string report = reportOf({{"MemoryAnalysis", ""}}, Format::json, kNames);
   std::set<std::string> kernels;
