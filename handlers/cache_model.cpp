@@ -341,6 +341,15 @@ std::vector<TextTable::Cell> cellsOf(const std::string &what, const char *op, co
           medianReuse(sum.reuse)};
 }
 
+/// An allocation's name, without who made it and where it is if there is no room for that.
+std::string columnName(const std::string &name) {
+  constexpr std::size_t kRoom = 28;
+  std::string out = name;
+  for (const char *part : {" from ", " of agent "})
+    if (out.size() > kRoom) out = out.substr(0, out.find(part));
+  return out.substr(0, kRoom);
+}
+
 void CacheModel::writeText(const std::string &kernel, const KernelTotal &total) {
   const Paint paint(sink().hasColor());
   std::string text = paint(Tone::bold, "CacheModel") + ": " +
@@ -364,7 +373,7 @@ void CacheModel::writeText(const std::string &kernel, const KernelTotal &total) 
       table.below("    | " + line.substr(0, sink().columns() - 6) + '\n');
   }
   for (const auto *entry : mostTraffic(total.allocations, kOfMemory))
-    table.row(cellsOf(entry->second.first.name().substr(0, 28), "", entry->second.second));
+    table.row(cellsOf(columnName(entry->second.first.name()), "", entry->second.second));
   sink().write(text + table.text(paint, sink().columns()));
 }
 

@@ -1,5 +1,6 @@
 #include "compare/command.h"
 
+#include "base/kernel_expression.h"
 #include "compare/difference_text.h"
 #include "compare/run_source.h"
 #include "write_file.h"
@@ -92,7 +93,7 @@ int runDiff(const DiffOptions &options, const std::vector<std::string> &commands
   }
   std::optional<std::regex> kernels;
   try {
-    if (!options.kernels.empty()) kernels.emplace(options.kernels);
+    if (!options.kernels.empty()) kernels = kernelExpression(options.kernels);
   } catch (const std::regex_error &) {
     return diffUsage(fmt::format("-k '{}' is no regular expression", options.kernels));
   }

@@ -1,5 +1,6 @@
 #include "compare/condition.h"
 
+#include "base/kernel_expression.h"
 #include "report/findings.h"
 
 #include <algorithm>
@@ -57,7 +58,7 @@ std::optional<double> factorOf(Metric metric, std::string_view unit) {
 
 Result<std::regex> expression(const std::string &all, const std::string &text) {
   try {
-    return std::regex(text, std::regex::ECMAScript | std::regex::optimize);
+    return kernelExpression(text); // names can be long
   } catch (const std::regex_error &) {
     return mistake(all, fmt::format("'{}' is no regular expression", text));
   }

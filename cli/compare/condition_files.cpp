@@ -50,7 +50,7 @@ std::string junitText(const std::vector<Outcome> &outcomes) {
   std::size_t failures = 0;
   std::string cases;
   for (const Outcome &outcome : outcomes) {
-    cases += fmt::format("  <testcase classname=\"fadeprobe\" name=\"{}\"",
+    cases += fmt::format("  <testcase classname=\"fadeprobe\" name=\"{}\" time=\"0\"",
                          escapeMarkup(outcome.condition->text));
     if (outcome.isFine()) {
       cases += "/>\n";
@@ -60,13 +60,15 @@ std::string junitText(const std::vector<Outcome> &outcomes) {
     std::string text;
     for (const Violation &violation : outcome.violations) text += violation.text() + '\n';
     if (outcome.looked_at == 0) text = "nothing that was measured is meant\n";
-    cases += fmt::format(">\n    <failure message=\"{}\">{}</failure>\n  </testcase>\n",
-                         escapeMarkup(text.substr(0, text.find('\n'))), escapeMarkup(text));
+    cases += fmt::format(
+        ">\n    <failure type=\"condition\" message=\"{}\">{}</failure>\n  </testcase>\n",
+        escapeMarkup(text.substr(0, text.find('\n'))), escapeMarkup(text));
   }
-  return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                     "<testsuite name=\"fadeprobe\" tests=\"{}\" failures=\"{}\" errors=\"0\">\n"
-                     "{}</testsuite>\n",
-                     outcomes.size(), failures, cases);
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<testsuite name=\"fadeprobe\" tests=\"{}\" failures=\"{}\" errors=\"0\" time=\"0\">\n"
+      "{}</testsuite>\n",
+      outcomes.size(), failures, cases);
 }
 
 std::string sarifText(const std::vector<Outcome> &outcomes, const std::string &version) {

@@ -64,8 +64,16 @@ using SubjectPairs = std::vector<std::pair<const Subject *, const Subject *>>;
 SubjectPairs matchAccesses(std::vector<const Subject *> &before,
                            std::vector<const Subject *> &after) {
   SubjectPairs pairs;
-  const auto kind = [](const Subject &s) {
-    return std::tuple(fileName(s.file), s.op, s.is_lds, s.bytes);
+  // Files that only one side has are taken for the same: a copy with a new name.
+  std::set<std::string> of_before, of_after;
+  for (const Subject *one : before) of_before.insert(fileName(one->file));
+  for (const Subject *one : after) of_after.insert(fileName(one->file));
+  const auto fileOf = [&](const Subject &s) {
+    const std::string name = fileName(s.file);
+    return of_before.contains(name) && of_after.contains(name) ? name : std::string();
+  };
+  const auto kind = [&](const Subject &s) {
+    return std::tuple(fileOf(s), s.op, s.is_lds, s.bytes);
   };
   match(
       before, after, pairs,
@@ -80,7 +88,11 @@ SubjectPairs matchAccesses(std::vector<const Subject *> &before,
   // A wider or narrower access in the same place.
   match(
       before, after, pairs,
-      [](const Subject &s) { return std::tuple(fileName(s.file), s.op, s.is_lds, s.line); }, true);
+      [&](const Subject &s) { return std::tuple(fileOf(s), s.op, s.is_lds, s.line); }, true);
+  // The only one of its kind that is left on each side.
+  match(
+      before, after, pairs, [&](const Subject &s) { return std::tuple(fileOf(s), s.op, s.is_lds); },
+      true);
   return pairs;
 }
 

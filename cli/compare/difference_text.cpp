@@ -18,6 +18,8 @@ const char *unitOf(const Change &change, const Subject &subject) {
 
 std::string byHowMuch(const Change &change) {
   if (change.before == 0 || infoOf(change.metric).is_share) return "";
+  constexpr double kManyTimes = 10;
+  if (1 + change.ratio() >= kManyTimes) return fmt::format(", {:.3g} times", 1 + change.ratio());
   return fmt::format(", {:+.3g} %", 100 * change.ratio());
 }
 

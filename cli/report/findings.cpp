@@ -184,8 +184,8 @@ void Finder::atomics(const Access &access) {
   one.saved[CostUnit::atomics] += cycles;
   one.finding.counts =
       fmt::format("{} operations on one address, one after the other", access.hottest);
-  if (one.finding.advice.empty())
-    one.finding.advice = "Collect in LDS and let each workgroup do one atomic for each address.";
+  // What there is to say of the access may be about its cache lines.
+  one.finding.advice = "Collect in LDS and let each workgroup do one atomic for each address.";
 }
 
 void Finder::access(const Access &access) {

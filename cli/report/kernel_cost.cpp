@@ -1,37 +1,11 @@
 #include "report/kernel_cost.h"
 
+#include "report/alu_estimate.h"
+
 #include <algorithm>
 
 namespace fade::report {
 namespace {
-
-/// Instructions of the vector ALU, and those that would do if all lanes of each took part.
-struct Alu {
-  double executions = 0, lanes = 0;
-};
-
-/// Going by how often lines ran, and how many instructions each has in the code.
-Alu estimatedAlu(const RunLog &log, uint32_t kernel) {
-  Alu alu;
-  const auto code = log.code.find(kernel);
-  const auto flow = log.flows.find(kernel);
-  if (code == log.code.end() || flow == log.flows.end()) return alu;
-  for (const auto &[place, instructions] : code->second.valu) {
-    // The instructions of a line are shared out among the blocks that hold a part of it.
-    uint64_t blocks = 0, executions = 0, lanes = 0;
-    for (const auto &[id, block] : flow->second.blocks) {
-      if (std::ranges::find(block.lines, place) == block.lines.end()) continue;
-      ++blocks;
-      executions += block.executions;
-      lanes += block.lanes;
-    }
-    if (blocks == 0) continue;
-    const double each = static_cast<double>(instructions) / static_cast<double>(blocks);
-    alu.executions += each * static_cast<double>(executions);
-    alu.lanes += each * static_cast<double>(lanes);
-  }
-  return alu;
-}
 
 void addAlu(const RunLog &log, uint32_t kernel, KernelWork &work) {
   Alu alu = estimatedAlu(log, kernel);

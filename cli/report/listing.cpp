@@ -6,6 +6,7 @@
 #include "codeobj/kernel_code.h"
 #include "codeobj/occupancy.h"
 #include "codeobj/source_map.h"
+#include "report/alu_estimate.h"
 #include "report/kernel_facts.h"
 
 #include <algorithm>
@@ -60,6 +61,38 @@ KernelCode factsOf(const codeobj::CodeObject &object, const codeobj::Kernel &ker
     facts.limit = codeobj::to_string(fit->limit);
   }
   return facts;
+}
+
+/// Whether other lanes may execute what follows.
+bool changesLanes(const codeobj::Instruction &one) {
+  const std::string_view name = one.mnemonic();
+  const std::string_view operands =
+      std::string_view(one.text).substr(std::min(name.size() + 1, one.text.size()));
+  return name.find("saveexec") != name.npos || name.starts_with("v_cmpx") ||
+         operands.starts_with("exec");
+}
+
+/// The code in stretches that the same lanes execute.
+std::vector<CodeStretch> stretchesOf(const codeobj::KernelCode &code,
+                                     const codeobj::SourceMap *map) {
+  std::vector<std::vector<std::size_t>> next;
+  for (const codeobj::BasicBlock &block : code.blocks) next.push_back(block.successors);
+  const std::vector<bool> in_loop = inCycles(next);
+  std::vector<CodeStretch> out;
+  std::size_t block = 0;
+  bool is_new = true;
+  for (std::size_t i = 0; i < code.instructions.size() && i < kMostInstructions; ++i) {
+    while (block + 1 < code.blocks.size() && code.blocks[block + 1].first <= i) {
+      ++block;
+      is_new = true;
+    }
+    if (is_new) out.push_back({0, {}, block < in_loop.size() && in_loop[block]});
+    is_new = changesLanes(code.instructions[i]);
+    if (code.info[i].unit == codeobj::Unit::Valu) ++out.back().valu;
+    const auto place = map ? ownPlace(*map, code.instructions[i].address) : codeobj::SourceFrame{};
+    if (place.line != 0) out.back().lines.insert({place.file, place.line});
+  }
+  return out;
 }
 
 class CodeReader {
@@ -125,6 +158,7 @@ void CodeReader::kernel(const codeobj::CodeObject &object, std::size_t index, ui
   KernelCode &facts = log_.code[number];
   const codeobj::Launch launch = launchOf(log_, number);
   facts = factsOf(object, *kernel, launch);
+  facts.stretches = stretchesOf(*code, map);
   Json instructions = Json::array();
   const auto counted = log_.counts.find(number);
   std::size_t block = 0;
@@ -132,7 +166,6 @@ void CodeReader::kernel(const codeobj::CodeObject &object, std::size_t index, ui
     while (block + 1 < code->blocks.size() && code->blocks[block + 1].first <= i) ++block;
     const codeobj::Instruction &one = code->instructions[i];
     const auto place = map ? ownPlace(*map, one.address) : codeobj::SourceFrame{};
-    if (code->info[i].unit == codeobj::Unit::Valu) ++facts.valu[{place.file, place.line}];
     Json row = {
         one.address - kernel->code_address, one.text,   codeobj::to_string(code->info[i].unit),
         sources_.indexOf(place.file),       place.line, block};

@@ -9,6 +9,7 @@
 #include "report/json_fields.h"
 
 #include <map>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -77,12 +78,21 @@ struct CacheTraffic {
 };
 
 /// What the compiler says a kernel takes, and what that leaves room for.
+using SourceLine = std::pair<std::string, uint32_t>; ///< file and number
+
+/// Machine code, all of which the same lanes execute equally often.
+struct CodeStretch {
+  uint64_t valu = 0; ///< instructions of the vector ALU
+  std::set<SourceLine> lines;
+  bool in_loop = false;
+};
+
 struct KernelCode {
   uint64_t vgprs = 0, sgprs = 0, lds = 0, scratch = 0, spilled = 0;
-  double waves_per_unit = 0;                                 ///< at a time, as it was launched
-  uint64_t most_waves = 0;                                   ///< of a SIMD
-  std::string limit;                                         ///< what keeps it from more waves
-  std::map<std::pair<std::string, uint32_t>, uint64_t> valu; ///< instructions by line
+  double waves_per_unit = 0;          ///< at a time, as it was launched
+  uint64_t most_waves = 0;            ///< of a SIMD
+  std::string limit;                  ///< what keeps it from more waves
+  std::vector<CodeStretch> stretches; ///< in their order
 };
 
 /// An access in the source, in all dispatches of its kernel.

@@ -82,6 +82,19 @@ class Diff(Command):
         self.assertEqual(next(x for x in objects if x.get("line") == 17)["in"], "after")
         self.assertEqual(summary["only_after"], 1)
 
+    def test_a_copy_of_the_file_with_a_new_name_is_compared_line_by_line(self):
+        before, after = self.one("a", conflicts=6200), self.one("b", used=200, conflicts=0, line=40)
+        after.write_text(after.read_text().replace("/src/k.hip", "/src/k_fast.hip"))
+        done = run("diff", before, after)
+        self.assertRegex(done.stdout, r"k_fast\.hip:40 load +better +32 -> 2 cache lines per execution, -93\.8 %\n")
+        self.assertRegex(done.stdout, r"k_fast\.hip:41 store +better +62 -> 0 extra LDS turns per execution")
+        self.assertNotIn("only in", done.stdout)
+        # The only one of its kind on both sides, though it is wider now.
+        wider = self.root / "wider"
+        wider.write_text(after.read_text().replace('"bytes": 4', '"bytes": 16'))
+        self.assertNotIn("only in", run("diff", before, wider).stdout)
+        self.assertRegex(run("diff", after, before).stdout, r"k\.hip:17 load +worse +2 -> 32 cache lines per execution, 16 times\n")
+
     def test_kernels_come_go_and_are_renamed(self):
         a = self.write("a", [dispatch(1, COPY, 0, 1), dispatch(2, SUM, 9, 1), {"type": "summary", "version": 1}])
         b = self.write("b", [dispatch(1, COPY, 0, 1), dispatch(2, "fill(float*)", 9, 1), dispatch(3, "scan(float*)", 20, 1), {"type": "summary", "version": 1}])
@@ -160,6 +173,11 @@ class FailIf(Command):
             done = self.judge(self.one("a"), condition)
             self.assertEqual(done.returncode, 3, condition)
             self.assertIn(f"failed: {condition}: nothing that was measured is meant", done.stderr)
+
+    def test_names_of_any_length_can_be_chosen(self):
+        log = self.one("a", kernel=f"void k<{'x' * 200_000}, last>(int)")
+        self.assertEqual(self.judge(log, "lines>99@kernel=.*(x|y)*last.*").returncode, 0)
+        self.assertIn("2 the same", run("diff", log, log, "-k", ".*last.*").stdout)
 
     def test_regressions_against_a_baseline(self):
         good, bad = self.one("good", used=400), self.one("bad", used=500)

@@ -119,9 +119,10 @@ class Findings(unittest.TestCase):
     def test_a_busy_bin_is_a_finding_although_its_lanes_are_few(self):
         # 100 waves, 64 bins: each lane has its own, and each bin is hit by every wave.
         hot = {"executions": 3200, "lanes": 204800, "lane_slots": 204800, "same_address": 0, "hottest": {"address": 64, "operations": 3200}}
-        found = self.only(self.page(memory(1, "k(int)", [access("a.hip", 4, 1, "atomic", **{**lines(6400, 6400), **hot})])))
+        found = self.only(self.page(memory(1, "k(int)", [access("a.hip", 4, 1, "atomic", **{**lines(6400, 6400), **hot, "advice": "Of cache lines."})])))
         self.assertEqual((found["cause"], found["unit"]), ("atomics of all waves on one address", "atomics"))
         self.assertAlmostEqual(found["cycles"], 3200 - 8)  # of 32 waves, four to a workgroup
+        self.assertIn("Collect in LDS", found["advice"])
 
     def test_places_that_are_the_same_for_a_reader_are_one(self):
         # The same column, once with 4 and once with 8 bytes.
@@ -221,6 +222,10 @@ class Resources(unittest.TestCase):
             if one["type"] == "finding":
                 by_kernel.setdefault(one["kernel"].split("(")[0], []).append(one)
         self.assertNotIn("many_waves", by_kernel)
+        # 95 % of the lanes of what the vector ALU executed (Hotspots) are active in the one, about half in the other.
+        self.assertEqual([one["cause"] for one in by_kernel.get("few_lanes_at_the_end", [])], [])
+        self.assertEqual([one["cause"] for one in by_kernel["half_of_the_lanes"]], ["divergence"])
+        self.assertRegex(by_kernel["half_of_the_lanes"][0]["counts"], r"^5\d% of the lanes of the vector ALU are active")
         self.assertEqual([one["cause"] for one in by_kernel["few_waves"]], ["low occupancy"])
         low = by_kernel["few_waves"][0]
         # 416 waves on 104 units, of which LDS has room for one at a time instead of four.

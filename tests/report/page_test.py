@@ -412,7 +412,7 @@ class Long(Page):
         self.assertGreater(len(log_lines.LONG), 10_000)
         names = self.browser.run("return shortNames")
         self.assertEqual(len(set(names)), 20)
-        self.assertTrue(all(len(name) <= 56 and name.startswith("sort::kernel<") for name in names), names[0])
+        self.assertTrue(all(len(name) <= 56 and name.startswith("sort::kernel<policy<0, value<…>>, ") for name in names), names[0])
         self.show("kernel")
         self.browser.click("#panel-kernel h2 summary")
         self.assertIn("value<float, 329>", self.browser.text("#panel-kernel h2 details"))

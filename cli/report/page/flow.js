@@ -117,7 +117,7 @@ function showFlow(flow) {
       const side = edgeOf(from, to, -1) - 26 - 20 * (rank.get(to) - rank.get(from) - 2) / 4, sy = a.y + boxHeight * 0.7, ey = b.y + boxHeight * 0.3;
       path = around(a.x, sy, b.x - 3, ey, side);
       tip = [b.x, ey, -1, 0];
-      [lx, ly] = [(side + a.x) / 2, sy];
+      [lx, ly] = [side - brief(lanes).length * 3.5 - 6, (sy + ey) / 2];
     } else {
       const sx = a.x + boxWidth / 2, ex = b.x + boxWidth / 2, sy = a.y + boxHeight, ey = b.y - 3;
       path = `M${sx},${sy}C${sx},${sy + gapY * 0.6} ${ex},${ey - gapY * 0.6} ${ex},${ey}`;

@@ -83,6 +83,23 @@ function hashOf(text) {
   for (let i = 0; i < text.length; ++i) value = Math.imul(value ^ text.charCodeAt(i), 16777619);
   return (value >>> 0).toString(16).padStart(8, "0");
 }
+/// The last template arguments of a name as far as there is room for them, the others left out.
+function withSomeArguments(name, room) {
+  const open = lastGroup(name), close = name.lastIndexOf(">");
+  if (open < 0 || close < open) return "";
+  const head = upToDepth(name.slice(0, open), 0), tail = name.slice(close + 1), inner = upToDepth(name.slice(open + 1, close), 1);
+  const left = room - head.length - tail.length - 3;
+  return left < 10 ? "" : `${head}<${inner.slice(0, left).replace(/[\s,]+$/, "")}…>${tail}`;
+}
+/// Where the outermost "<" of the last template arguments is.
+function lastGroup(name) {
+  let depth = 0, at = -1;
+  for (let i = 0; i < name.length; ++i) {
+    if (name[i] === "<" && depth++ === 0) at = i;
+    if (name[i] === ">" && depth > 0) --depth;
+  }
+  return at;
+}
 /// In so many characters. Where template arguments are left out, four digits tell it from others.
 function shortened(full, width = 56) {
   const name = plainName(full);
@@ -90,7 +107,7 @@ function shortened(full, width = 56) {
   const mark = ` #${hashOf(full).slice(0, 4)}`;
   for (let depth = 8; depth >= 0; --depth) {
     const cut = upToDepth(name, depth);
-    if (cut.length + mark.length <= width) return cut + mark;
+    if (cut.length + mark.length <= width) return (depth === 0 && withSomeArguments(name, width - mark.length) || cut) + mark;
   }
   const cut = upToDepth(name, 0), room = width - mark.length - 1, head = Math.ceil(room / 2);
   return `${cut.slice(0, head)}…${cut.slice(cut.length - (room - head))}${mark}`;

@@ -51,7 +51,7 @@ function kernelTiles(index, accesses, flow, code) {
   const lanes = flow ? flow.blocks.reduce((all, b) => all + b.lanes, 0) / Math.max(1, flow.wave_size * flow.blocks.reduce((all, b) => all + b.executions, 0)) : null;
   const o = code && code.facts.occupancy;
   return el("div", {class: "tiles"}, tile("Dispatches", count(own.length), own.length ? `grid ${d.grid[own[0]].join(" × ")} of ${d.workgroup[own[0]].join(" × ")}` : ""),
-    tile(software ? "Instructions, median" : "Time, median", amountText(quantile(values, 0.5)), values.length ? `${amountText(values[0])} to ${amountText(values[values.length - 1])}` : "not known"),
+    tile(software ? "Instructions, median" : "Time, median", amountText(quantile(values, 0.5)), values.length ? `${amountText(values[0])} to ${amountText(values[values.length - 1])}${own.every((i) => d.variants[d.variant[i]] === "instrumented") ? ", of the instrumented twin" : ""}` : "not known"),
     accesses.length ? tile("Cache-line efficiency", percent(share), share === null ? "no global memory" : `${count(sum("needed"))} of ${count(sum("used"))} needed`) : null,
     accesses.length ? tile("Extra LDS turns", brief(sum("conflicts")), "bank conflicts") : null,
     lanes !== null ? tile("Active lanes", percent(lanes), "over all blocks") : null,

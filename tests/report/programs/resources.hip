@@ -1,4 +1,4 @@
-// Kernels that take too much of something: LDS, so that few waves fit on a compute unit, and scratch memory.
+// Kernels that take too much of something: LDS, so that few waves fit on a compute unit, and scratch memory; and such whose lanes part.
 #include <hip/hip_runtime.h>
 
 #include <cstdio>
@@ -36,6 +36,23 @@ __global__ void in_scratch(const int *in, int *out) {
   out[i] = at;
 }
 
+// One lane of 32 stores what all of them have added up: a few instructions of many.
+__global__ void few_lanes_at_the_end(const float *in, float *out) {
+  const int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+  const float value = in[blockIdx.x * blockDim.x + threadIdx.x];
+  float sum = value > 0.5f ? sqrtf(value) * value : 0;
+  for (int apart = 16; apart > 0; apart /= 2)
+    sum += __shfl_xor(sum, apart, 32);
+  if (threadIdx.x % 32 == 0) out[row] = sum;
+}
+
+// Every other lane, on one line.
+__global__ void half_of_the_lanes(const float *in, float *out) {
+  float value = in[blockIdx.x * blockDim.x + threadIdx.x];
+  if (threadIdx.x % 2) for (int k = 0; k < 40; ++k) value = value * value * 0.5f + value * 0.3f + 0.1f;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = value;
+}
+
 int main() {
   void *in = nullptr, *out = nullptr;
   const size_t bytes = sizeof(float) * kGroups * kLanes * kRounds;
@@ -44,6 +61,8 @@ int main() {
   few_waves<<<kGroups, kLanes>>>(static_cast<float *>(in), static_cast<float *>(out));
   many_waves<<<kGroups, kLanes>>>(static_cast<float *>(in), static_cast<float *>(out));
   in_scratch<<<4, kLanes>>>(static_cast<int *>(in), static_cast<int *>(out));
+  few_lanes_at_the_end<<<64, kLanes>>>(static_cast<float *>(in), static_cast<float *>(out));
+  half_of_the_lanes<<<64, kLanes>>>(static_cast<float *>(in), static_cast<float *>(out));
   if (hipDeviceSynchronize() != hipSuccess) return 1;
   std::puts("done");
 }
