@@ -1,6 +1,7 @@
 #include "FadePass.h"
 
 #include "AccessFinder.h"
+#include "BlockMarks.h"
 #include "CounterPlan.h"
 #include "DeviceRuntime.h"
 #include "Instrumenter.h"
@@ -43,6 +44,9 @@ public:
 private:
   void instrumentKernel(Function &kernel, Instrumenter &instrumenter);
   void instrumentClone(Clone &clone, uint32_t kernel, Instrumenter &instrumenter);
+  // The blocks of a clone, and those of the original that they are copies of.
+  using Originals = DenseMap<const BasicBlock *, BasicBlock *>;
+  Originals originalsOf(const Clone &clone) const;
   void countClone(Clone &clone, uint32_t kernel, Instrumenter &instrumenter);
   uint32_t kernelFlags() const;
   bool isLeftAnywhere() const;
@@ -96,8 +100,20 @@ bool ModuleInstrumentation::endsWithin(Function &function) const {
   return false;
 }
 
+// Of a clone that is still as it was made. Nothing where no line table can tell blocks apart: PTX
+// has no discriminators, and replaced originals no code.
+ModuleInstrumentation::Originals ModuleInstrumentation::originalsOf(const Clone &clone) const {
+  Originals originals;
+  if (options_.replace || !isAMDGCN(module_) || clone.function->size() != clone.original->size())
+    return originals;
+  auto original = clone.original->begin();
+  for (const BasicBlock &block : *clone.function) originals[&block] = &*original++;
+  return originals;
+}
+
 // Counts without a stream: some blocks, from which the others follow.
 void ModuleInstrumentation::countClone(Clone &clone, uint32_t kernel, Instrumenter &instrumenter) {
+  const Originals originals = originalsOf(clone);
   SmallVector<BasicBlock *, 16> blocks;
   for (BasicBlock &block : *clone.function)
     if (isInScope(*block.getTerminator(), options_)) blocks.push_back(&block);
@@ -114,8 +130,10 @@ void ModuleInstrumentation::countClone(Clone &clone, uint32_t kernel, Instrument
   for (BasicBlock *block : blocks) {
     const unsigned counter = plan.counter_of.find(block)->second;
     const bool in_wave = counter < instrumenter.countersInWave();
-    table_.addBlock(*block, kernel,
-                    {in_wave ? FADE_SITE_ALL_LANES : 0, 1 + first + counter, clocks.lookup(block)});
+    const uint32_t site = table_.addBlock(
+        *block, kernel,
+        {in_wave ? FADE_SITE_ALL_LANES : 0, 1 + first + counter, clocks.lookup(block)});
+    if (BasicBlock *original = originals.lookup(block)) markBlock(*original, site);
   }
   instrumenter.countWithoutStream(clone, plan, first);
   blocks_recorded += blocks.size();
@@ -155,6 +173,7 @@ void ModuleInstrumentation::addGone(const std::vector<AccessHistory::Gone> &gone
 void ModuleInstrumentation::instrumentClone(Clone &clone, uint32_t kernel,
                                             Instrumenter &instrumenter) {
   if (options_.hasNoStream()) return countClone(clone, kernel, instrumenter);
+  const Originals originals = originalsOf(clone);
   // Find everything before anything is added.
   std::vector<Access> accesses;
   std::vector<AccessHistory::Gone> gone;
@@ -170,7 +189,10 @@ void ModuleInstrumentation::instrumentClone(Clone &clone, uint32_t kernel,
 
   // Block sites come first, so that accesses can name theirs.
   DenseMap<const BasicBlock *, uint32_t> block_sites;
-  for (BasicBlock *block : blocks) block_sites[block] = table_.addBlock(*block, kernel);
+  for (BasicBlock *block : blocks) {
+    block_sites[block] = table_.addBlock(*block, kernel);
+    if (BasicBlock *original = originals.lookup(block)) markBlock(*original, block_sites[block]);
+  }
   // What stands in a block names the block's site.
   const auto addSite = [&](fade_site &site, const Instruction &at) {
     const auto block = block_sites.find(at.getParent());

@@ -356,6 +356,15 @@ InstructionInfo classify(std::string_view text) {
   return simple(Unit::Other);
 }
 
+bool mayChangeExec(const Instruction &instruction) {
+  const std::string_view name = instruction.mnemonic(), text = instruction.text;
+  if (name.find("saveexec") != name.npos || name.find("wrexec") != name.npos) return true;
+  if (name.starts_with("v_cmpx")) return true;
+  if (!name.starts_with("s_")) return false;
+  const auto operands = text.substr(std::min(text.size(), name.size() + 1));
+  return operands.starts_with("exec");
+}
+
 std::optional<uint64_t> branchTarget(const Instruction &instruction, ByteView code) {
   std::string_view mnemonic = instruction.mnemonic();
   bool relative = mnemonic == "s_branch" || mnemonic == "s_call_b64" ||

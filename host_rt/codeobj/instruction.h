@@ -70,6 +70,10 @@ struct InstructionInfo {
 
 InstructionInfo classify(std::string_view text);
 
+/// Whether lanes may be gone, or back, behind it. Looks at the text: EXEC is written by name, or by
+/// names that say so.
+bool mayChangeExec(const Instruction &instruction);
+
 /// The constant target of a branch or call whose encoding starts at `code`.
 std::optional<uint64_t> branchTarget(const Instruction &instruction, ByteView code);
 

@@ -21,6 +21,7 @@ struct Row {
   uint64_t address = 0;
   uint32_t line = 0;
   uint32_t column = 0;
+  uint32_t discriminator = 0;
   uint32_t file = kNoFile; ///< index in Impl::file_names
   bool ends_sequence = false;
 };
@@ -125,6 +126,7 @@ void SourceMap::Impl::readRows(Dwarf_Die *unit) {
     dwarf_lineno(line, &number);
     dwarf_linecol(line, &column);
     dwarf_lineendsequence(line, &row.ends_sequence);
+    dwarf_linediscriminator(line, &row.discriminator);
     row.address = address;
     row.line = static_cast<uint32_t>(number);
     row.column = static_cast<uint32_t>(column);
@@ -276,6 +278,11 @@ bool SourceMap::empty() const { return impl_->rows.empty(); }
 
 SourceFrame SourceMap::place(uint64_t address) const {
   return impl_->placeOf(impl_->rowAt(address));
+}
+
+uint32_t SourceMap::discriminator(uint64_t address) const {
+  const Row *row = impl_->rowAt(address);
+  return row == nullptr ? 0 : row->discriminator;
 }
 
 std::vector<SourceFrame> SourceMap::stack(uint64_t address) const {

@@ -39,6 +39,9 @@ public:
   std::vector<SourceFrame> stack(uint64_t address) const;
   /// The innermost place alone, without looking for inlined calls: much cheaper.
   SourceFrame place(uint64_t address) const;
+  /// What tells the blocks apart that a line has become; 0 where nothing does. Of code that FADE's
+  /// pass has seen: one more than the number of the block's site.
+  uint32_t discriminator(uint64_t address) const;
 
   /// The names of the parameters of the function at `address`, where debug information has them.
   std::vector<std::string> parameters(uint64_t address) const;

@@ -163,17 +163,6 @@ fade_site accessSite(const codeobj::Instruction &instruction, const InstructionI
   return site;
 }
 
-/// Whether lanes may be gone behind it. Looks at the text: EXEC is written by name, or by names
-/// that say so.
-bool mayChangeExec(const codeobj::Instruction &instruction) {
-  const std::string_view name = instruction.mnemonic(), text = instruction.text;
-  if (name.find("saveexec") != name.npos || name.find("wrexec") != name.npos) return true;
-  if (name.starts_with("v_cmpx")) return true;
-  if (!name.starts_with("s_")) return false;
-  const auto operands = text.substr(std::min(text.size(), name.size() + 1));
-  return operands.starts_with("exec");
-}
-
 static_assert(static_cast<uint32_t>(codeobj::Unit::Matrix) == FADE_UNIT_MATRIX &&
               static_cast<uint32_t>(codeobj::Unit::Invalid) == FADE_UNIT_INVALID);
 static_assert(static_cast<uint32_t>(codeobj::NumberType::Integer) == FADE_TYPE_INTEGER);
@@ -272,7 +261,7 @@ private:
       return table_.add(counted);
     };
     one.taken = info.flow == codeobj::Flow::Conditional ? extra(FADE_SITE_TAKEN) : FADE_NO_INDEX;
-    one.split = mayChangeExec(instruction) ? extra(FADE_SITE_SPLIT) : FADE_NO_INDEX;
+    one.split = codeobj::mayChangeExec(instruction) ? extra(FADE_SITE_SPLIT) : FADE_NO_INDEX;
     one.operations = info.wave_flops != 0 ? info.wave_flops : info.lane_flops;
     one.unit = static_cast<uint8_t>(info.unit);
     one.type = static_cast<uint8_t>(info.flop_type);
