@@ -53,8 +53,9 @@ struct Comparison {
 
 class Comparer {
 public:
-  /// `excluded`: a region that others write. `heap`: the lists of the device's malloc(), which
-  /// depend on when waves come and the host answers; what is different there is not deterministic.
+  /// `excluded`: a region that others write. `heap`: lists and memory of the device's malloc(),
+  /// which depend on when waves come and the host answers; what is different there is not
+  /// deterministic.
   Comparer(capture::Reader &reader, const Memory &memory, std::optional<std::size_t> excluded,
            std::vector<Extent> heap = {})
       : reader_(reader), memory_(memory), excluded_(excluded), heap_(std::move(heap)) {}

@@ -120,6 +120,11 @@ void Hostcalls::answer(uint64_t index) {
   }
 }
 
+bool Hostcalls::hasGivenMemory() const {
+  const std::lock_guard lock(mutex_);
+  return served_.contains(kMemory);
+}
+
 std::string Hostcalls::summary() const {
   const std::lock_guard lock(mutex_);
   std::string text;

@@ -35,6 +35,8 @@ public:
   /// The kernel asked for what cannot be had here: it must be stopped.
   bool isStuck() const { return is_stuck_.load(); }
   std::string summary() const;
+  /// The device's heap has grown.
+  bool hasGivenMemory() const;
 
 private:
   Hostcalls(sim::AddressSpace &space, uint64_t buffer) : space_(space), buffer_(buffer) {}

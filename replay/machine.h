@@ -49,10 +49,15 @@ public:
   /// What the kernel asked of the host, for people; empty if nothing.
   std::string hostcallSummary() const;
   std::string otherNote() const { return other_ ? other_->kernel.note() : ""; }
+  std::string noteOnDifferences() const { return other_ ? other_->kernel.noteOnDifferences() : ""; }
   /// Regions that others than the kernel write: not to be compared.
   std::optional<std::size_t> hostcallRegion() const;
-  /// Where the device's malloc() has its lists.
-  std::vector<Extent> heap() const { return captured_.heap(reader_.description(), memory_); }
+  /// Where the device's malloc() has its lists, and if the heap has grown, its memory: what lies
+  /// where then depends on when the host gives it more.
+  std::vector<Extent> heap() const {
+    return captured_.heap(reader_.description(), memory_,
+                          hostcalls_ && hostcalls_->hasGivenMemory());
+  }
 
   sim::Executor &executor() { return *executor_; }
 

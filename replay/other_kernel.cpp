@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <set>
 
 namespace fade::replay {
 namespace {
@@ -82,6 +83,21 @@ const codeobj::Symbol *heapOf(const codeobj::CodeObject &object) {
   return found == symbols.end() ? nullptr : &*found;
 }
 
+/// The allocations of which the heap's lists know slabs, by the slabs' alignment.
+std::set<std::size_t> slabsOf(const std::vector<Extent> &lists, const Memory &memory) {
+  constexpr uint64_t alignment = uint64_t{1} << 21;
+  std::set<std::size_t> found;
+  for (const Extent &list : lists)
+    for (uint64_t at = list.address; at < list.address + list.size; at += sizeof at) {
+      uint64_t slab = 0;
+      if (memory.space().read(at, &slab, sizeof slab) && slab != 0 && slab % alignment == 0 &&
+          memory.find(slab) != memory.regions() &&
+          memory.region(memory.find(slab)).kind == capture::RegionKind::pool)
+        found.insert(memory.find(slab));
+    }
+  return found;
+}
+
 } // namespace
 
 codeobj::DispatchFields dispatchFields(const capture::Description &d, uint64_t queue,
@@ -118,8 +134,8 @@ CapturedKernel CapturedKernel::of(const capture::Description &description,
   return captured;
 }
 
-std::vector<Extent> CapturedKernel::heap(const capture::Description &d,
-                                         const Memory &memory) const {
+std::vector<Extent> CapturedKernel::heap(const capture::Description &d, const Memory &memory,
+                                         bool with_slabs) const {
   std::vector<Extent> found;
   if (const codeobj::Symbol *symbol = object ? heapOf(*object) : nullptr)
     found.push_back({base(d) + symbol->value, symbol->size});
@@ -131,19 +147,23 @@ std::vector<Extent> CapturedKernel::heap(const capture::Description &d,
     const capture::Region &region = memory.region(memory.find(address));
     found.push_back({address, std::min(size, region.end() - address)});
   }
+  if (with_slabs)
+    for (const std::size_t region : slabsOf(found, memory))
+      found.push_back({memory.region(region).address, memory.region(region).size});
   return found;
 }
 
 std::string OtherKernel::note() const {
-  std::string text;
-  if (!changed_variables.empty())
-    text = fmt::format("not as large as in the captured code, so as in the file, without the "
-                       "application's values: {}",
-                       fmt::join(changed_variables, ", "));
-  if (!new_variables.empty())
-    text += fmt::format("{}not in the captured code, so as in the file: {}",
-                        text.empty() ? "" : "; ", fmt::join(new_variables, ", "));
-  return text.empty() ? "" : fmt::format("{}: {}", path, text);
+  if (changed_variables.empty()) return "";
+  return fmt::format("{}: not as large as in the captured code, so as in the file, without the "
+                     "application's values: {}",
+                     path, fmt::join(changed_variables, ", "));
+}
+
+std::string OtherKernel::noteOnDifferences() const {
+  if (new_variables.empty()) return "";
+  return fmt::format("{}: not in the captured code, so as in the file: {}", path,
+                     fmt::join(new_variables, ", "));
 }
 
 Result<OtherKernel> OtherKernel::open(const std::string &path, const capture::Description &d,

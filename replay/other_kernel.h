@@ -28,8 +28,9 @@ struct CapturedKernel {
   uint64_t base(const capture::Description &description) const {
     return description.kernel_object - kernel->descriptor_address;
   }
-  /// Where the device's malloc() has its lists.
-  std::vector<Extent> heap(const capture::Description &description, const Memory &memory) const;
+  /// Where the device's malloc() has its lists; `with_slabs`: and the memory that they lead to.
+  std::vector<Extent> heap(const capture::Description &description, const Memory &memory,
+                           bool with_slabs) const;
 };
 
 /// What hidden arguments say about the dispatch. The bases are those of the queue that it runs on.
@@ -49,8 +50,9 @@ struct OtherKernel {
   std::vector<std::string> changed_variables;
   /// That the captured code does not have.
   std::vector<std::string> new_variables;
-  /// What to know about it; empty: nothing.
+  /// What to know about it, before and if it comes to other results; empty: nothing.
   std::string note() const;
+  std::string noteOnDifferences() const;
 
   /// A variable that both have, by name and size: addresses in either code object.
   struct Variable {

@@ -149,6 +149,8 @@ Result<bool> Session::check() {
   }
   print(options_.json ? comparisonJson(comparison, *reader_)
                       : comparisonText(comparison, *reader_, options_.code.empty()));
+  const std::string note = comparison.isEqual() ? "" : machine_->noteOnDifferences();
+  if (!note.empty()) complain(note);
   return comparison.isEqual();
 }
 

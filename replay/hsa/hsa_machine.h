@@ -52,10 +52,15 @@ public:
 
   const std::string &name() const { return name_; } ///< of the GPU
   std::string otherNote() const { return other_ ? other_->kernel.note() : ""; }
+  std::string noteOnDifferences() const { return other_ ? other_->kernel.noteOnDifferences() : ""; }
   std::string hostcallSummary() const { return hostcalls_ ? hostcalls_->summary() : ""; }
   std::optional<std::size_t> hostcallRegion() const { return hostcall_region_; }
-  /// Where the device's malloc() has its lists.
-  std::vector<Extent> heap() const { return captured_.heap(reader_.description(), memory_); }
+  /// Where the device's malloc() has its lists, and if the heap has grown, its memory: what lies
+  /// where then depends on when the host gives it more.
+  std::vector<Extent> heap() const {
+    return captured_.heap(reader_.description(), memory_,
+                          hostcalls_ && hostcalls_->hasGivenMemory());
+  }
 
 private:
   HsaMachine(capture::Reader &reader, Memory &memory) : reader_(reader), memory_(memory) {}

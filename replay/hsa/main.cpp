@@ -81,6 +81,8 @@ Result<bool> check(const Options &options, capture::Reader &reader, const Memory
   const Comparison comparison = comparer.compare(*tested, *captured, options.tolerance);
   print(options.json ? comparisonJson(comparison, reader)
                      : comparisonText(comparison, reader, options.code.empty()));
+  const std::string note = comparison.isEqual() ? "" : machine.noteOnDifferences();
+  if (!note.empty()) complain(note);
   return comparison.isEqual();
 }
 
