@@ -18,11 +18,8 @@ constexpr std::size_t kMostParts = 8; ///< of a dword, that were read; written a
 
 } // namespace
 
-void ShadowPage::put(uint32_t dword, Mark &at, const Mark &mark) {
-  const Mark before = at;
-  at = mark;
-  if (before.wave == mark.wave && before.time == mark.time) at.bytes |= before.bytes;
-  const uint8_t rest = before.time ? before.bytes & ~at.bytes & 15 : 0;
+void ShadowPage::keepRest(uint32_t dword, const Mark &before, const Mark &mark) {
+  const uint8_t rest = before.time ? before.bytes & ~mark.bytes & 15 : 0;
   if (!rest && !partsOf(dword)) return;
   if (!parts) parts = std::make_unique<std::unordered_map<uint32_t, Parts>>();
   Parts &others = (*parts)[dword];
@@ -30,7 +27,7 @@ void ShadowPage::put(uint32_t dword, Mark &at, const Mark &mark) {
   auto &displaced = reads ? others.read : others.written;
   // A write takes the place of whatever was there; of reads, of the same wave's alone.
   for (Mark &part : displaced)
-    if (!reads || part.wave == at.wave) part.bytes &= ~at.bytes & 15;
+    if (!reads || part.wave == mark.wave) part.bytes &= ~mark.bytes & 15;
   std::erase_if(displaced, [](const Mark &part) { return part.bytes == 0; });
   if (!rest) return;
   if (displaced.size() == kMostParts) displaced.erase(displaced.begin());

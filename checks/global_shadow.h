@@ -80,7 +80,12 @@ public:
     return at == parts->end() ? nullptr : &at->second;
   }
   /// A write or a read takes the place of one before, which is kept in parts for other bytes.
-  void put(uint32_t dword, Mark &at, const Mark &mark);
+  void put(uint32_t dword, Mark &at, const Mark &mark) {
+    const Mark before = at;
+    at = mark;
+    if (before.wave == mark.wave && before.time == mark.time) at.bytes |= before.bytes;
+    if (parts || (before.time && (before.bytes & ~at.bytes & 15))) keepRest(dword, before, at);
+  }
 
   void lock() {
     while (lock_.test_and_set(std::memory_order_acquire))
@@ -90,6 +95,8 @@ public:
   void unlock() { lock_.clear(std::memory_order_release); }
 
 private:
+  void keepRest(uint32_t dword, const Mark &before, const Mark &mark);
+
   std::atomic_flag lock_;
 };
 

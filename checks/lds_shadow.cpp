@@ -11,6 +11,7 @@ void LdsShadow::begin(uint32_t waves, uint32_t bytes) {
   if (base_ > nearly_over) {
     base_ = 0;
     std::ranges::fill(cells_, Cell{});
+    std::ranges::fill(atomics_, Atomics{});
   }
   waves_ = waves, bytes_ = bytes;
   clocks_.assign(std::size_t{waves} * waves, base_);
@@ -30,18 +31,15 @@ void LdsShadow::barrier() {
   parts_.clear();
 }
 
-void LdsShadow::put(uint64_t dword, Mark &at, const Mark &mark,
-                    std::vector<Mark> Parts::*displaced) {
-  const Mark before = at;
-  at = mark;
-  if (before.wave == mark.wave && before.time == mark.time) at.bytes |= before.bytes;
-  const uint8_t rest = isLive(before) ? before.bytes & ~at.bytes : 0;
-  if (!rest && (parts_.empty() || !parts_.contains(dword))) return;
+void LdsShadow::keepRest(uint64_t dword, const Mark &before, const Mark &mark,
+                         std::vector<Mark> Parts::*displaced) {
+  const uint8_t rest = isLive(before) ? before.bytes & ~mark.bytes : 0;
+  if (!rest && !parts_.contains(dword)) return;
   constexpr std::size_t most = 8;
   auto &parts = parts_[dword].*displaced;
   // A write takes the place of whatever was there; of reads, of the same wave's alone.
   std::erase_if(parts, [&](Mark &part) {
-    if (displaced == &Parts::written || part.wave == at.wave) part.bytes &= ~at.bytes;
+    if (displaced == &Parts::written || part.wave == mark.wave) part.bytes &= ~mark.bytes;
     return part.bytes == 0;
   });
   if (!rest) return;
@@ -74,6 +72,7 @@ bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &
   Meeting *meeting = nullptr;
   if (is_atomic) {
     meeting = &meetings_[dword];
+    if (atomics_.size() < cells_.size()) atomics_.resize(cells_.size());
     meeting->left.resize(waves_, base_);
     meeting->answers |= access.returns;
     if (access.returns) acquire(wave, *meeting);
@@ -92,8 +91,8 @@ bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &
     if (!reads && !(is_atomic && read.kind == atomic)) meet(read);
   };
   meet(cell.write);
-  for (const Mark &mark : cell.atomic)
-    if (!is_atomic) meet(mark);
+  if (!is_atomic && !meetings_.empty())
+    for (const Mark &mark : atomics_[dword].marks) meet(mark);
   for (const Mark &read : cell.read) meetRead(read);
   if (const auto parts = parts_.empty() ? parts_.end() : parts_.find(dword);
       parts != parts_.end()) {
@@ -112,7 +111,7 @@ bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &
   if (reads)
     put(dword, placeFor(cell.read, wave), now, &Parts::read);
   else if (is_atomic)
-    placeFor(cell.atomic, wave) = now;
+    placeFor(atomics_[dword].marks, wave) = now;
   else
     put(dword, cell.write, now, &Parts::written);
   return met != nullptr;

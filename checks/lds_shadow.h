@@ -60,7 +60,10 @@ private:
   };
   struct Cell { ///< a dword
     Mark write;
-    Mark atomic[2], read[2]; ///< of two different waves each, so that one meets not only itself
+    Mark read[2]; ///< of two different waves, so that a writer meets one that is not itself
+  };
+  struct Atomics { ///< of a dword, likewise
+    Mark marks[2];
   };
   /// Of a dword that is accessed in parts: marks of bytes that later accesses did not touch.
   struct Parts {
@@ -80,7 +83,16 @@ private:
         !isLive(first) || first.wave == wave || heard(wave, first.wave) >= first.time;
     return marks[may_replace ? 0 : 1];
   }
-  void put(uint64_t dword, Mark &at, const Mark &mark, std::vector<Mark> Parts::*displaced);
+  void put(uint64_t dword, Mark &at, const Mark &mark, std::vector<Mark> Parts::*displaced) {
+    const Mark before = at;
+    at = mark;
+    if (before.wave == mark.wave && before.time == mark.time) at.bytes |= before.bytes;
+    if (!parts_.empty() || ((before.bytes & ~at.bytes) && isLive(before)))
+      keepRest(dword, before, at, displaced);
+  }
+  /// Of `before`, what `mark` has not touched, and of what was kept so far.
+  void keepRest(uint64_t dword, const Mark &before, const Mark &mark,
+                std::vector<Mark> Parts::*displaced);
   bool raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &access, uint64_t dword,
                    uint8_t bytes, Other &other);
 
@@ -88,9 +100,10 @@ private:
   Clock base_ = 0; ///< times up to here are of earlier workgroups
   std::vector<Clock> clocks_;
   std::vector<Cell> cells_;
-  struct Meeting {           ///< a dword that atomics change
-    std::vector<Clock> left; ///< what those knew who were here
-    bool answers = false;    ///< an atomic has taken the old value
+  std::vector<Atomics> atomics_; ///< by dword; empty until there is one
+  struct Meeting {               ///< a dword that atomics change
+    std::vector<Clock> left;     ///< what those knew who were here
+    bool answers = false;        ///< an atomic has taken the old value
   };
   void acquire(uint32_t wave, const Meeting &meeting);
   void release(uint32_t wave, Meeting &meeting);
