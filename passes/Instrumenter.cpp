@@ -123,8 +123,11 @@ void Instrumenter::findTable(Clone &clone) {
   clone.wave = part(2);
   clone.key = part(3);
   clone.wave->setName("__fade_wave");
-  clone.control = builder.CreateIntToPtr(address, clone.control->getType(), "__fade_table");
-  builder.CreateCall(runtime_.summary_announce, {clone.control, clone.wave});
+  Type *pointer = clone.control->getType();
+  builder.CreateCall(runtime_.summary_announce,
+                     {builder.CreateIntToPtr(address, pointer), clone.wave});
+  // The last of all this: records come behind it, see firstInstruction().
+  clone.control = builder.CreateIntToPtr(address, pointer, "__fade_table");
 }
 
 void Instrumenter::announceWave(Clone &clone, uint32_t kernel) {

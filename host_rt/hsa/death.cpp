@@ -108,7 +108,9 @@ void addWaves(const DeathDispatch &dispatch, std::vector<std::string> &lines) {
     lines.push_back(fmt::format("  last record of {}{}: {}", by_count[i].second,
                                 by_count[i].second == 1 ? " wave" : " waves", by_count[i].first));
   if (dispatch.is_instrumented && dispatch.waves.empty())
-    lines.emplace_back("  it is instrumented, and none of its waves has left a record");
+    lines.emplace_back(dispatch.adds_up
+                           ? "  its accesses were added up on the GPU: --stream shows the last ones"
+                           : "  it is instrumented, and none of its waves has left a record");
 }
 
 void addDispatches(const Death &death, std::vector<std::string> &lines) {

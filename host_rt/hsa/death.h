@@ -54,6 +54,7 @@ struct DeathDispatch {
   std::string kernel;
   std::array<uint32_t, 3> grid{}, workgroup{};
   bool is_instrumented = false;
+  bool adds_up = false; ///< waves write records of rare accesses only
   std::vector<DeathArgument> arguments;
   std::vector<DeathWave> waves; ///< the guilty first
   uint64_t unended_waves = 0;   ///< of which records are known, also those that are not listed

@@ -205,6 +205,7 @@ void DeathWatch::addArguments(const Dispatch &from, DeathDispatch &to, uint64_t 
 void DeathWatch::addWaves(const Dispatch &from, DeathDispatch &to, std::optional<uint64_t> fault) {
   const ModuleSites *sites = from.kernel ? from.kernel->sites() : nullptr;
   to.is_instrumented = from.records != nullptr;
+  to.adds_up = from.adds_up;
   if (!from.records || !sites) return;
   const SiteTable &table = sites->table;
   for (const LastRecords::Wave &wave : from.records->unended()) {

@@ -29,6 +29,7 @@ public:
     uint32_t agent = 0;
     std::shared_ptr<const KernelInfo> kernel; ///< that runs: with sites, if it is instrumented
     std::shared_ptr<const LastRecords> records;
+    bool adds_up = false; ///< there are records of rare accesses only
     std::array<uint32_t, 3> grid{}, workgroup{};
     hsa_signal_t signal{};           ///< above 0 until it has ended
     const void *arguments = nullptr; ///< the application's argument block, and its size

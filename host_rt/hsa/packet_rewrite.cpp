@@ -79,6 +79,7 @@ private:
   void addMemory(DispatchRecord &record, codeobj::ByteView arguments) const;
   void noteForDeath(DeathWatch &deaths, HsaDispatch &live, const void *arguments) const;
   void swap(HsaDispatch &live, uint64_t ordinal);
+  bool wantsRecords() const;
   CounterRoom roomForSums(const DispatchRecord &record, const KernelInfo &kernel) const;
   bool instrument(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original);
   bool observe(HsaDispatch &live);
@@ -161,6 +162,7 @@ void DispatchRewrite::noteForDeath(DeathWatch &deaths, HsaDispatch &live,
   note.agent = queue_->agent->number;
   note.kernel = live.record->kernel;
   note.records = live.record->last;
+  note.adds_up = note.records && note.kernel && note.kernel->sums() && !wantsRecords();
   for (std::size_t i = 0; i < 3; ++i) {
     note.grid[i] = static_cast<uint32_t>(live.record->view.grid[i]);
     note.workgroup[i] = static_cast<uint32_t>(live.record->view.workgroup[i]);
@@ -201,18 +203,23 @@ void DispatchRewrite::swap(HsaDispatch &live, uint64_t ordinal) {
   live.record->setVariant(choice.variant);
 }
 
-/// What a kernel needs that can add its accesses up: whether it does depends on what the handlers
-/// take, and on what is to be known of each execution.
+/// Whether a kernel that can add its accesses up is to record them: that depends on what the
+/// handlers take, and on what is to be known of each execution.
+bool DispatchRewrite::wantsRecords() const {
+  const Settings &settings = runtime_.settings();
+  return settings.stream || settings.lossy || settings.workgroups.sample_executions > 1 ||
+         !runtime_.analysis().takesSummaries();
+}
+
+/// What a kernel needs that can add its accesses up.
 CounterRoom DispatchRewrite::roomForSums(const DispatchRecord &record,
                                          const KernelInfo &kernel) const {
   const Settings &settings = runtime_.settings();
-  const bool samples = settings.workgroups.sample_executions > 1;
   CounterRoom room;
-  room.by_site = samples ? kernel.siteCount() : 0;
+  room.by_site = settings.workgroups.sample_executions > 1 ? kernel.siteCount() : 0;
   room.request.site_count = kernel.siteCount();
   room.request.wave_size = 32; // of those that a kernel may have, the smaller
-  room.request.records_only =
-      settings.stream || settings.lossy || samples || !runtime_.analysis().takesSummaries();
+  room.request.records_only = wantsRecords();
   if (const GpuInfo *gpu = findGpu(kernel.target()); gpu && gpu->unit.line != 0)
     room.request.line = std::max<uint32_t>(room.request.line, gpu->unit.line);
   else

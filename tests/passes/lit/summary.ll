@@ -66,8 +66,8 @@ declare void @llvm.memcpy.p1.p0.i64(ptr addrspace(1), ptr, i64, i1)
 
 ; Where the wave and its table are known.
 ; BLOCKS-LABEL: define amdgpu_kernel void @__fade_k(
+; BLOCKS: call void @__fade_rt_summary_announce(ptr addrspace(1) {{.*}}, i32 %__fade_wave)
 ; BLOCKS: %__fade_table = inttoptr
-; BLOCKS: call void @__fade_rt_summary_announce(ptr addrspace(1) %__fade_table, i32 %__fade_wave)
 ; BLOCKS: call void @__fade_rt_summary_block(ptr addrspace(1) %__fade_table, i32 128, i32 %__fade_wave)
 ; BLOCKS: call void @__fade_rt_summary(ptr addrspace(1) %__fade_table, i64 {{.*}}, i32 192, i32 %__fade_wave
 ; BLOCKS-LABEL: define internal void @__fade_called(
