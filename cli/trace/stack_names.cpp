@@ -16,6 +16,16 @@ std::string StackFrame::text() const {
   return all;
 }
 
+namespace {
+
+/// Where programs and threads begin: the stack is whole.
+bool isStart(std::string_view function) {
+  return function == "_start" || function == "clone" || function == "clone3" ||
+         function == "__clone" || function == "__clone3";
+}
+
+} // namespace
+
 StackNames::StackNames(const HostEvents &events) : events_(events) {}
 
 /// A forked child has its parent's libraries, unless it has said otherwise.
@@ -85,6 +95,8 @@ std::vector<const StackFrame *> StackNames::framesOf(uint32_t pid, uint64_t stac
     else
       for (const StackFrame &frame : framesAt(pid, address, time_ns)) frames.push_back(&frame);
   }
+  // Cut off where it was recorded, as deep as was asked for: inlined functions make it no deeper.
+  if (!frames.empty() && !isStart(frames.back()->function)) frames.resize(at->second.size());
   return frames;
 }
 
