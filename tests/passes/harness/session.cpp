@@ -347,7 +347,7 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
   const auto layout = CounterCopies::of(counterCount(tables_.front()));
   auto copies = device_.allocate<fade_counter>(layout.total() + 1);
   SummaryRequest request{.site_count = static_cast<uint32_t>(site_count),
-                         .line = 128,
+                         .line = stream.line,
                          .wave_size = 32,
                          .records_only = stream.records_only,
                          .grid = launch.grid,

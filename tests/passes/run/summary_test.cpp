@@ -198,9 +198,10 @@ protected:
     return has(c.archs, GetParam().arch) && has(c.levels, GetParam().level);
   }
   // The same twin: recorded, and added up with pages of so many bytes and without. What has no
-  // class but in pages is counted, too.
+  // class but in pages is counted, too. With lines that are shorter than real ones, more executions
+  // have the same class in a page, and whether they leave the page makes the more difference.
   static Share compare(const std::string &file, const std::vector<Case> &cases, uint32_t page = 0,
-                       const Stream &stream = {}) {
+                       const Stream &stream = {}, uint32_t line = 128) {
     Session session(GetParam().arch, object(file), 1);
     Share share;
     for (const Case &c : cases) {
@@ -218,8 +219,10 @@ protected:
         EXPECT_EQ(data.contents(), contents) << c.name;
         std::vector<std::byte> all = summed.bytes;
         all.insert(all.end(), summed.summaries.begin(), summed.summaries.end());
-        const Classes b = classesOf(all, session.sites());
-        EXPECT_TRUE(a == b) << c.name << "\n" << difference(a, b, session.sites());
+        if (with.line == stream.line) {
+          const Classes b = classesOf(all, session.sites());
+          EXPECT_TRUE(a == b) << c.name << "\n" << difference(a, b, session.sites());
+        }
         EXPECT_EQ(wavesInSummaries(summed), wavesOf(recorded, session.sites())) << c.name;
         expectWaves(recorded, summed, c);
         EXPECT_TRUE(summed.blocks.empty()) << c.name;
@@ -234,6 +237,7 @@ protected:
       Stream with_pages = stream;
       with_pages.page = page;
       with_pages.ends = cuts(data);
+      with_pages.line = line;
       const auto by_page = sum(with_pages);
       share.recorded_with_pages += by_page.first.accesses.size();
       EXPECT_EQ(placesOf(by_page.second, session.sites(), page, with_pages.ends),
@@ -266,7 +270,7 @@ protected:
 };
 
 TEST_P(SummaryOf, AccessesIsWhatIsRecorded) {
-  const Share share = compare("basic", basicCases(), 4096);
+  const Share share = compare("basic", basicCases(), 512, {}, 4);
   EXPECT_GT(share.summed, 4 * share.recorded); // most of them have a class
   EXPECT_LT(share.recorded_with_pages, 2 * share.recorded);
 }
