@@ -37,7 +37,7 @@ _fadeprobe() {
   local words
   case $command in
     trace) words="--output --format --append --api --api-log --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
-    profile) words="--output --events --thread-trace --peaks --rows --counts --no-counts --kernels --dispatches --api --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
+    profile) words="--output --events --thread-trace --peaks --rows --counts --no-counts --observe --kernels --dispatches --api --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
     peaks) words="--output --gpu --help" ;;
     control) words="start stop flush status --help" ;;
     log) words="--output --format --append --graphs --operators --callstack --dot --rows --help" ;;

@@ -57,6 +57,8 @@ bool drainPipe(int fd, const SupervisedChild::Sink &to) {
 
 /// Those that run, for a handler of signals; 0: none. More than these are not ended by signals.
 std::array<volatile sig_atomic_t, 16> running_children{};
+/// The signal after which nothing more is started, or 0.
+volatile sig_atomic_t stopped_by = 0;
 
 void noteRunning(pid_t was, pid_t is) {
   const auto at = std::ranges::find(running_children, static_cast<sig_atomic_t>(was));
@@ -202,9 +204,30 @@ void endSupervisedOnSignals() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
 }
 
+void stopSupervisedOnSignals() {
+  struct sigaction action {};
+  action.sa_handler = [](int number) {
+    if (stopped_by != 0) { // once more: at once
+      (void)signal(number, SIG_DFL);
+      (void)raise(number);
+    }
+    stopped_by = number;
+    for (const volatile sig_atomic_t &child : running_children)
+      if (child > 0) (void)::kill(-static_cast<pid_t>(child), SIGKILL);
+  };
+  sigemptyset(&action.sa_mask);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
+}
+
+int supervisedStoppedBy() { return stopped_by; }
+
 SupervisedEnd runSupervised(const std::vector<std::string> &command, const Variables &variables,
                             milliseconds timeout) {
   SupervisedEnd end;
+  if (stopped_by != 0) {
+    end.err = "interrupted";
+    return end;
+  }
   SupervisedChild child;
   const auto begin = Clock::now();
   if (const int error = child.start(command, variables, ""); error != 0) {

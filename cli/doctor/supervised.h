@@ -65,5 +65,9 @@ SupervisedEnd runSupervised(const std::vector<std::string> &command, const Varia
 
 /// From now on whatever ends this process (Ctrl-C, SIGTERM) ends what it runs as well.
 void endSupervisedOnSignals();
+/// The same, but this process goes on, to say what it has so far, and nothing more is started.
+void stopSupervisedOnSignals();
+/// The signal that came since, or 0.
+int supervisedStoppedBy();
 
 } // namespace fade::doctor

@@ -1,6 +1,7 @@
 #include "profile/command.h"
 
 #include "gpu_choice.h"
+#include "profile/block_counted_run.h"
 #include "profile/peaks.h"
 #include "profile/profile.h"
 #include "profile/thread_trace.h"
@@ -11,8 +12,12 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
+#include <set>
 #include <unistd.h>
 
 namespace fade::cli {
@@ -23,6 +28,7 @@ namespace fs = std::filesystem;
 /// What is left to be said of kernels beyond the graph; nothing if they were not counted.
 struct Counted {
   std::string file; ///< JSON lines
+  bool by_blocks = false;
   std::vector<std::string> application;
   std::optional<report::RunLog> log;
   std::optional<profile::Profile> profile;
@@ -61,17 +67,37 @@ bool writeProfile(const host_trace::HostEvents &events, const ProfileOptions &op
   return written.ok();
 }
 
-/// Has the run count what its kernels do: on the software GPU, which watches them as compiled.
-void addCounting(RunOptions &run, const std::string &log) {
+/// Has the run count what its kernels do: on the software GPU, which watches them as compiled, or
+/// by their twins, which count blocks and record accesses.
+void addCounting(RunOptions &run, const std::string &log, bool by_blocks) {
   run.instrumented = true;
-  run.analyzers = {"Hotspots", "MemoryAnalysis", "CacheModel"};
-  run.values.emplace_back("FADE_OBSERVE", "gpu");
+  run.analyzers = {by_blocks ? "BlockCounts" : "Hotspots", "MemoryAnalysis", "CacheModel"};
+  run.values.emplace_back("FADE_OBSERVE", by_blocks ? "pass" : "gpu");
   run.values.emplace_back("FADE_LOG_FORMAT", "json");
   run.values.emplace_back("FADE_LOG_LOCATION", log);
 }
 
+/// The files that may have the code of the kernels that ran.
+std::vector<std::string> codeFiles(const Counted &counted, const host_trace::HostEvents &events) {
+  std::vector<std::string> files;
+  if (const std::string program = programOf(counted.application[0]); !program.empty())
+    files.push_back(program);
+  std::set<std::string> known(files.begin(), files.end());
+  const auto add = [&](std::string_view path) {
+    std::error_code error;
+    const std::string whole = fs::canonical(std::string(path), error);
+    if (!error && known.insert(whole).second) files.push_back(whole);
+  };
+  if (!files.empty()) known.insert(fs::weakly_canonical(files[0]));
+  for (const auto &[pid, process] : events.processes) {
+    add(process.program);
+    for (const host_trace::Library &library : process.libraries) add(library.path);
+  }
+  return files;
+}
+
 /// Reads what was counted. Nothing, after a line that says why, if it cannot be read.
-void readCounts(Counted &counted, const host_trace::HostEvents &events,
+void readCounts(Counted &counted, const host_trace::HostEvents &events, bool measures,
                 const std::vector<profile::MeasuredPeaks> &peaks) {
   std::error_code error;
   if (counted.file.empty() || !fs::exists(counted.file, error)) return;
@@ -82,8 +108,83 @@ void readCounts(Counted &counted, const host_trace::HostEvents &events,
   }
   for (const std::string &problem : log->problems)
     complain(fmt::format("{}: {}; the rest is used", counted.file, problem));
-  counted.profile = profile::profileOf(*log, &events, peaks);
+  if (counted.by_blocks) {
+    const auto problems = profile::countByBlocks(*log, codeFiles(counted, events));
+    constexpr std::size_t most = 5;
+    for (std::size_t i = 0; i < std::min(problems.size(), most); ++i)
+      complain("not counted: " + problems[i]);
+    if (problems.size() > most)
+      complain(fmt::format("and {} more kernels were not counted", problems.size() - most));
+    if (log->counts.empty() && problems.empty())
+      complain("no kernel was counted: none has a twin that counts blocks (fadeprobe cc)");
+  }
+  counted.profile = profile::profileOf(*log, &events, measures, peaks);
   counted.log = *std::move(log);
+}
+
+/// While it is there, what children write goes into a file, and they have nothing to read.
+class OutputInFile {
+public:
+  explicit OutputInFile(const std::string &file) {
+    std::fflush(nullptr);
+    const int to = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const int from = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    for (int fd = 0; fd < 3; ++fd) {
+      before_[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+      if (const int with = fd == 0 ? from : to; with >= 0) dup2(with, fd);
+    }
+    if (to >= 0) close(to);
+    if (from >= 0) close(from);
+  }
+  ~OutputInFile() {
+    std::fflush(nullptr);
+    for (int fd = 0; fd < 3; ++fd) {
+      if (before_[fd] < 0) continue;
+      dup2(before_[fd], fd);
+      close(before_[fd]);
+    }
+  }
+  OutputInFile(const OutputInFile &) = delete;
+  OutputInFile &operator=(const OutputInFile &) = delete;
+
+private:
+  int before_[3] = {-1, -1, -1};
+};
+
+/// What FADE itself had to say, among what the application wrote.
+void repeatComplaints(const std::string &file) {
+  std::ifstream in(file);
+  std::size_t left = 5;
+  for (std::string line; left != 0 && std::getline(in, line);)
+    if (line.starts_with("fade: ")) {
+      std::fputs((line + "\n").c_str(), stderr);
+      --left;
+    }
+}
+
+/// The same again, with kernels that count: their twins take longer, so times are those of the
+/// first run. What it writes has been seen once.
+void runAgain(RunOptions run, const std::vector<std::string> &application, const ChildEnd &first,
+              const std::string &output, const std::string &log) {
+  for (const char *name : {"FADE_TRACE", "FADE_TRACE_FORMAT"}) unsetenv(name);
+  addCounting(run, log, true);
+  complain("profile: the application runs again, to count what its kernels do");
+  if (prepareRun(run, application, true)) return;
+  ChildEnd end;
+  {
+    const OutputInFile quiet(output);
+    end = runChild(application);
+  }
+  repeatComplaints(output);
+  std::error_code error;
+  if (end.error == 0 && end.exit_code == first.exit_code && end.signal == first.signal)
+    fs::remove(output, error);
+  else
+    complain(fmt::format("profile: the second time the application ended otherwise ({}); what it "
+                         "wrote is in {}",
+                         end.signal != 0 ? fmt::format("signal {}", end.signal)
+                                         : fmt::format("exit code {}", end.exit_code),
+                         output));
 }
 
 /// What the user names must be there. What is kept was measured on this machine's card: it says
@@ -152,6 +253,13 @@ CLI::App *addProfileCommand(CLI::App &app, ProfileOptions &options) {
   command->add_option("--rows", options.rows, "lines of the tables (default: 15)")->type_name("N");
   command->add_flag("--counts,!--no-counts", options.counts,
                     "count what kernels do (default: on); without it only dag.json is made");
+  command
+      ->add_option(
+          "--observe", options.observe,
+          "who counts: gpu, the software GPU, which watches kernels as compiled; pass, the "
+          "kernels' twins (fadeprobe cc), in a second run; auto: gpu if it is one")
+      ->type_name("auto|pass|gpu")
+      ->check(CLI::IsMember({"auto", "pass", "gpu"}));
   addVariable(*command, options.run, "-k,--kernels", "FADE_KERNELS", "REGEX");
   addVariable(*command, options.run, "-d,--dispatches", "FADE_DISPATCHES", "all|random|1|N|A-B");
   addTraceVariables(*command, options.run);
@@ -188,15 +296,24 @@ int runProfile(ProfileOptions options, const std::vector<std::string> &applicati
   }
   const std::string recorded = fmt::format("{}/{}.events", options.directory, getpid());
   Counted counted;
-  if (options.counts && meansSoftwareGpu(options.run.gpu)) {
+  const bool in_software = meansSoftwareGpu(options.run.gpu);
+  if (const char *set = std::getenv("FADE_OBSERVE"); set && options.observe == "auto")
+    options.observe = set; // the run itself says what is wrong with it
+  counted.by_blocks = options.observe == "pass" || (options.observe == "auto" && !in_software);
+  counted.application = application;
+  const RunOptions again = options.run;
+  if (options.counts) {
     counted.file = fmt::format("{}/{}.jsonl", options.directory, getpid());
-    counted.application = application;
-    addCounting(options.run, counted.file);
+    if (!counted.by_blocks) addCounting(options.run, counted.file, false);
   }
   const auto run = recordRun(options.run, application, recorded);
   if (!run.was_started) return run.exit_code;
   if (run.events) {
-    readCounts(counted, *run.events, *peaks);
+    // Whoever has ended it does not want it once more.
+    if (options.counts && counted.by_blocks && run.end.signal == 0)
+      runAgain(again, application, run.end,
+               fmt::format("{}/{}.output", options.directory, getpid()), counted.file);
+    readCounts(counted, *run.events, counted.by_blocks && !in_software, *peaks);
     const std::string lines = counted.file;
     if (writeProfile(*run.events, options, std::move(counted))) {
       fs::remove(recorded, error);

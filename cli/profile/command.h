@@ -19,13 +19,15 @@ struct ProfileOptions {
   std::string thread_trace; ///< folder of rocprofv3
   std::string peaks;        ///< file; empty: the usual one, if it is there
   std::size_t rows = 15;
-  bool counts = true; ///< what kernels do is counted, too
+  bool counts = true;           ///< what kernels do is counted, too
+  std::string observe = "auto"; ///< who counts: the software GPU, or the kernels' twins
 };
 
 CLI::App *addProfileCommand(CLI::App &app, ProfileOptions &options);
-/// Runs the application as a child, says what is on the critical path and what keeps its kernels
-/// from being faster, and writes dag.json, roofline.json, analysis.json and profile.json. Ends
-/// this process as the application ended, or returns an exit code if it was not started.
+/// Runs the application as a child, once or, where its kernels' twins count, twice, says what is on
+/// the critical path and what keeps its kernels from being faster, and writes dag.json,
+/// roofline.json, analysis.json and profile.json. Ends this process as the application ended, or
+/// returns an exit code if it was not started.
 int runProfile(ProfileOptions options, const std::vector<std::string> &application);
 
 } // namespace fade::cli

@@ -59,6 +59,8 @@ void addDispatches(const RunLog &log, std::vector<KernelProfile> &all) {
 
 void addCounts(const report::KernelCounts &counts, KernelProfile &kernel) {
   kernel.is_counted = true;
+  kernel.by_blocks = counts.by_blocks;
+  kernel.doubt = counts.doubt;
   kernel.wave_size = static_cast<uint32_t>(counts.wave_size);
   const auto flops = [&](const char *type) {
     const auto at = counts.flops.find(type);
@@ -105,6 +107,7 @@ void addMemory(const RunLog &log, std::vector<KernelProfile> &all) {
     const GpuInfo *gpu = findGpu(kernel.target);
     const uint64_t line = gpu && gpu->card.l1.line != 0 ? gpu->card.l1.line : kUsualLine;
     const report::CacheTraffic &t = access.cache;
+    kernel.has_levels = true;
     kernel.l1_requests += t.requests;
     kernel.bytes.l1 += t.requests * line;
     kernel.bytes.l2 += (t.requests - std::min(t.requests, t.l1_hits)) * line;
@@ -112,6 +115,10 @@ void addMemory(const RunLog &log, std::vector<KernelProfile> &all) {
     kernels[access.kernel].add(t);
     places[{access.kernel, access.file, access.line, access.column, access.op}].add(t);
   }
+  // Twins that only count have no addresses: then everything comes from memory.
+  for (KernelProfile &kernel : all)
+    if (kernel.is_counted && !kernel.has_levels)
+      kernel.bytes.l1 = kernel.bytes.l2 = kernel.bytes.dram = kernel.bytes.accessed;
   for (uint32_t k = 0; k < all.size(); ++k)
     for (ProfiledInstruction &one : all[k].instructions) {
       if (one.info.unit != codeobj::Unit::Vmem) continue;
@@ -121,6 +128,23 @@ void addMemory(const RunLog &log, std::vector<KernelProfile> &all) {
         at->second.give(one);
       else if (const auto of_kernel = kernels.find(k); of_kernel != kernels.end())
         of_kernel->second.give(one);
+    }
+}
+
+/// How long kernels took that ran as they were compiled.
+void addMeasured(const host_trace::HostEvents &events, std::vector<KernelProfile> &all) {
+  std::map<std::string, std::pair<double, uint64_t>, std::less<>> by_name;
+  for (const host_trace::Operation &one : events.operations) {
+    if (!one.isKernel() || !one.has_times || one.end_ns < one.start_ns) continue;
+    auto &[ns, count] =
+        by_name[codeobj::demangle(std::string(events.textOf(one.pid, one.event.name)))];
+    ns += static_cast<double>(one.end_ns - one.start_ns);
+    ++count;
+  }
+  for (KernelProfile &kernel : all)
+    if (const auto at = by_name.find(kernel.name); at != by_name.end()) {
+      kernel.measured_ns = at->second.first / static_cast<double>(at->second.second);
+      kernel.measured_dispatches = at->second.second;
     }
 }
 
@@ -139,7 +163,8 @@ void addRegisters(const host_trace::HostEvents &events, std::vector<KernelProfil
 
 } // namespace
 
-std::vector<KernelProfile> kernelsOf(const RunLog &log, const host_trace::HostEvents *events) {
+std::vector<KernelProfile> kernelsOf(const RunLog &log, const host_trace::HostEvents *events,
+                                     bool measures) {
   std::vector<KernelProfile> all(log.kernels.size());
   for (uint32_t k = 0; k < all.size(); ++k) {
     all[k].name = log.kernels[k].name;
@@ -154,6 +179,7 @@ std::vector<KernelProfile> kernelsOf(const RunLog &log, const host_trace::HostEv
   addDispatches(log, all);
   addMemory(log, all);
   if (events) addRegisters(*events, all);
+  if (events && measures) addMeasured(*events, all);
   return all;
 }
 

@@ -9,9 +9,10 @@
 
 namespace fade::profile {
 
-/// As many as the log has, in the same order. `events`: of the same run, for what kernels need of
-/// registers; null if there are none.
+/// As many as the log has, in the same order. `events`: for what kernels need of registers; null if
+/// there are none. If they `measure`, they are those of a run on a card in which kernels were as
+/// compiled, and say how long these took.
 std::vector<KernelProfile> kernelsOf(const report::RunLog &log,
-                                     const host_trace::HostEvents *events);
+                                     const host_trace::HostEvents *events, bool measures);
 
 } // namespace fade::profile

@@ -56,6 +56,9 @@ struct WavesAt {
 struct KernelProfile {
   std::string name, symbol, target;
   bool is_counted = false;              ///< else nothing is known but how long it took
+  bool by_blocks = false;               ///< it counted its own blocks; nobody watched
+  std::string doubt;                    ///< why the counts may be wrong; empty: they are exact
+  bool has_levels = false;              ///< a model of the caches saw its accesses
   bool is_traced = false;               ///< times of instructions were measured by a thread trace
   std::vector<WavesAt> waves_over_time; ///< of a trace
   uint32_t wave_size = 64;

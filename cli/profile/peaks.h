@@ -18,6 +18,7 @@ namespace fade::profile {
 std::string usualPeaksFile();
 /// JSON lines (docs/formats.md), one for each GPU.
 Result<std::vector<MeasuredPeaks>> readPeaks(const std::string &path);
+std::string lineOf(const MeasuredPeaks &peaks);
 /// From the lines of the program that measures. What is no such line is left out.
 std::vector<MeasuredPeaks> parsePeaks(const std::string &output);
 

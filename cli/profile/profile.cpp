@@ -41,13 +41,13 @@ double ProfiledKernel::perSecond(double amount) const {
   return seconds == 0 ? 0 : amount / seconds;
 }
 
-Profile profileOf(const report::RunLog &log, const host_trace::HostEvents *events,
+Profile profileOf(const report::RunLog &log, const host_trace::HostEvents *events, bool measures,
                   const std::vector<MeasuredPeaks> &peaks) {
   Profile profile;
-  profile.in_software = log.inSoftware();
+  profile.in_software = !measures && log.inSoftware();
   if (!log.runs.empty()) profile.command = log.runs[0].command;
   const report::Findings findings = report::findingsOf(log);
-  std::vector<KernelProfile> kernels = kernelsOf(log, events);
+  std::vector<KernelProfile> kernels = kernelsOf(log, events, measures);
   for (uint32_t k = 0; k < kernels.size(); ++k) {
     ProfiledKernel one;
     one.counts = std::move(kernels[k]);
@@ -112,6 +112,7 @@ std::string textOf(const Profile &profile, std::size_t rows) {
       text += fmt::format("; next: {}, {:.0f} % of the way", textOf(k.verdict.next),
                           100 * k.verdict.nearness);
     text += fmt::format("\n    try first: {}\n", k.verdict.advice);
+    if (!c.doubt.empty()) text += fmt::format("    counts may be wrong: {}\n", c.doubt);
   }
   if (profile.kernels.size() > rows)
     text += fmt::format("... and {} more\n", profile.kernels.size() - rows);

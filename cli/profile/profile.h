@@ -42,8 +42,9 @@ struct Profile {
   }
 };
 
-/// `peaks`: what was measured; empty: the table of GPUs.
-Profile profileOf(const report::RunLog &log, const host_trace::HostEvents *events,
+/// `measures`: the events are those of a run on a card in which kernels were as compiled. `peaks`:
+/// what was measured; empty: the table of GPUs.
+Profile profileOf(const report::RunLog &log, const host_trace::HostEvents *events, bool measures,
                   const std::vector<MeasuredPeaks> &peaks);
 /// Adds what the graph of the program says of its kernels.
 void addCriticality(const ProgramDag &program, const DagSummary &summary, Profile &profile);
@@ -56,6 +57,10 @@ std::string tracedText(const Profile &profile, std::size_t rows);
 
 /// For the page "Profile" of the report; null if nothing was counted.
 report::Json pageOf(const Profile &profile);
+
+/// What proposers of other versions are told of the kernels that were counted: metrics, roofline,
+/// class and ranked findings, as in profile.json, without instructions.
+nlohmann::ordered_json forProposers(const Profile &profile);
 
 /// roofline.json, analysis.json and profile.json: JSON lines (docs/formats.md).
 Status writeFiles(const Profile &profile, const std::string &directory);

@@ -116,7 +116,13 @@ OrderedJson rooflineOf(const ProfiledKernel &k, const GpuModel &gpu) {
   const auto [type, roof] = roofOf(k, gpu);
   const double slope =
       c.bytes.dram == 0 ? roof : flops / static_cast<double>(c.bytes.dram) * gpu.memory_bytes_per_s;
-  return {{"flops", flopsOf(c.flops)},
+  return {{"counted_by", !c.is_counted ? OrderedJson()
+                         : c.by_blocks ? "blocks"
+                                       : "software GPU"},
+          {"exact", c.is_counted && c.doubt.empty()},
+          {"doubt", c.doubt},
+          {"levels", c.has_levels ? "model" : "accessed"},
+          {"flops", flopsOf(c.flops)},
           {"bytes", bytesOf(c.bytes)},
           {"intensity", intensity},
           {"flops_per_s", k.perSecond(flops)},
@@ -355,6 +361,21 @@ report::Json pageOf(const Profile &profile) {
     page["kernels"].push_back(std::move(one));
   }
   return page;
+}
+
+nlohmann::ordered_json forProposers(const Profile &profile) {
+  OrderedJson all = OrderedJson::array();
+  for (const ProfiledKernel &k : profile.kernels) {
+    if (!k.counts.is_counted) continue;
+    OrderedJson one = nameFields("kernel", k);
+    one["metrics"] = metricsOf(k, profile.gpuOf(k));
+    one["roofline"] = rooflineOf(k, profile.gpuOf(k));
+    one["classification"] = classOf(k);
+    one["findings"] = findingsOf(k);
+    one["lines"] = linesOf(k);
+    all.push_back(std::move(one));
+  }
+  return all;
 }
 
 Status writeFiles(const Profile &profile, const std::string &directory) {

@@ -60,9 +60,9 @@ int makeOutcome(const ReportOptions &options, report::RunLog &log, const Host &h
   report::Json page;
   const std::string title = options.title.empty() ? options.log : options.title;
   if (!options.html.empty())
-    page = report::pageData(
-        log, {title, options.code, host.log ? &*host.log : nullptr, options.end,
-              profile::pageOf(profile::profileOf(log, host.events ? &*host.events : nullptr, {}))});
+    page = report::pageData(log, {title, options.code, host.log ? &*host.log : nullptr, options.end,
+                                  profile::pageOf(profile::profileOf(
+                                      log, host.events ? &*host.events : nullptr, false, {}))});
   if (with_summary)
     fmt::print(stderr, "{}", terminalSummary(log, report::Terminal::of(STDERR_FILENO)));
   bool is_written = true;

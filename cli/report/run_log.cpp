@@ -6,6 +6,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 
@@ -32,6 +33,7 @@ class Reader {
 public:
   explicit Reader(RunLog &log) : log_(log) {}
 
+  void findTarget(const std::string &line);
   void line(const std::string &text);
   void finish();
 
@@ -57,11 +59,14 @@ private:
   void finding(const Json &object);
   Access &accessOf(uint32_t kernel, bool is_lds, const Json &entry);
   uint32_t kernelOf(const Json &object);
+  bool hasSeveralTargets() const;
+  std::string targetOf(const Json &object) const;
   void problem(const std::string &what);
 
   RunLog &log_;
   std::map<AccessKey, std::size_t> access_by_key_;
   std::map<uint64_t, std::size_t> dispatch_by_id_;
+  std::map<uint64_t, std::string> targets_, target_by_dispatch_; ///< of agents, of dispatches
   struct Memory {
     uint64_t needed = 0, used = 0, conflicts = 0;
   };
@@ -131,10 +136,49 @@ void Reader::object(const Json &object, const std::string &line) {
   }
 }
 
+/// Lines of a dispatch that do not say it are of the processor that the dispatch ran on.
+void Reader::findTarget(const std::string &line) {
+  const bool is_run = line.find("\"type\":\"run\"") != line.npos;
+  if (!is_run && (!hasSeveralTargets() || line.find("\"type\":\"dispatch\"") == line.npos)) return;
+  const Json object = Json::parse(line, nullptr, false);
+  if (!object.is_object()) return; // it is named later
+  try {
+    if (!is_run) {
+      const auto at = targets_.find(number(object, "agent"));
+      if (at != targets_.end()) target_by_dispatch_[number(object, "dispatch_id")] = at->second;
+      return;
+    }
+    for (const Json &gpu : objects(object, "gpus"))
+      targets_[number(gpu, "agent")] = text(gpu, "target");
+  } catch (const std::exception &) { // the same
+  }
+}
+
+bool Reader::hasSeveralTargets() const {
+  return std::ranges::any_of(
+      targets_, [&](const auto &one) { return one.second != targets_.begin()->second; });
+}
+
+/// Where it is needed to tell kernels of the same name apart.
+std::string Reader::targetOf(const Json &object) const {
+  if (!hasSeveralTargets()) return "";
+  if (object.contains("target")) return text(object, "target");
+  if (!object.contains("dispatch_id")) return "";
+  const auto at = target_by_dispatch_.find(number(object, "dispatch_id"));
+  return at == target_by_dispatch_.end() ? "" : at->second;
+}
+
 uint32_t Reader::kernelOf(const Json &object) {
   const std::string name = text(object, "kernel");
   if (name.empty()) throw std::invalid_argument("it names no 'kernel'");
-  const uint32_t index = log_.kernelIndex(name);
+  std::string target = targetOf(object);
+  // Lines that are about all of them go to the first.
+  if (target.empty() && hasSeveralTargets())
+    if (const auto first = std::ranges::find(log_.kernels, name, &Kernel::name);
+        first != log_.kernels.end())
+      target = first->target;
+  const uint32_t index = log_.kernelIndex(name, target);
+  if (!target.empty()) log_.kernels[index].target = target;
   Kernel &kernel = log_.kernels[index];
   if (object.contains("symbol")) kernel.symbol = text(object, "symbol");
   if (object.contains("target")) kernel.target = text(object, "target");
@@ -501,9 +545,9 @@ void readDeaths(const std::string &path, uint64_t offset, RunLog &log) {
   std::ranges::move(deaths.deaths, std::back_inserter(log.deaths));
 }
 
-uint32_t RunLog::kernelIndex(const std::string &name) {
+uint32_t RunLog::kernelIndex(const std::string &name, const std::string &target) {
   const auto [at, is_new] =
-      kernel_by_name_.try_emplace(name, static_cast<uint32_t>(kernels.size()));
+      kernel_by_name_.try_emplace({name, target}, static_cast<uint32_t>(kernels.size()));
   if (is_new) kernels.push_back({name, "", "", {}, kUsualLine, kUsualBanks});
   return at->second;
 }
@@ -516,6 +560,12 @@ Result<RunLog> readRunLog(const std::string &path) {
   if (!in) return fail();
   RunLog log;
   Reader reader(log);
+  if (std::error_code error;
+      std::filesystem::is_regular_file(path, error)) { // it can be read twice
+    for (std::string line; std::getline(in, line);) reader.findTarget(line);
+    in.clear();
+    in.seekg(0);
+  }
   for (std::string line; std::getline(in, line);) reader.line(line);
   if (in.bad()) return fail();
   reader.finish();

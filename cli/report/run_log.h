@@ -180,8 +180,10 @@ struct UnitWaves {
   uint64_t xcc = 0, engine = 0, array = 0, unit = 0, waves = 0;
 };
 
-/// What Hotspots counted of a kernel.
+/// What Hotspots counted of a kernel, or what follows from the counts of its blocks.
 struct KernelCounts {
+  bool by_blocks = false;
+  std::string doubt; ///< why the counts may be wrong; empty: they are exact
   uint64_t wave_size = 64, dispatches = 0, executions = 0;
   std::map<uint64_t, InstructionCount> instructions;        ///< by address in the code object
   std::map<std::string, std::pair<uint64_t, uint64_t>> mix; ///< by unit: executions, lanes
@@ -222,12 +224,13 @@ struct RunLog {
   std::vector<std::string> problems; ///< one line each
   uint64_t line_count = 0, bad_lines = 0;
 
-  uint32_t kernelIndex(const std::string &name);
+  /// `target`: empty unless there are several.
+  uint32_t kernelIndex(const std::string &name, const std::string &target);
   /// Whether a software GPU ran it, or a part of it: its times say nothing about a card.
   bool inSoftware() const;
 
 private:
-  std::map<std::string, uint32_t> kernel_by_name_;
+  std::map<std::pair<std::string, std::string>, uint32_t> kernel_by_name_; ///< and target
 };
 
 /// An error if the file cannot be read or holds no report.

@@ -166,6 +166,50 @@ class Tests(fade.Test):
     def test_kernels_are_in_the_class_they_were_made_for_on_rdna(self):
         self.check_counts(self.check_classes("gfx1030"), 32)
 
+    def roofs(self, *options, said=(), env=None):
+        """Of kernels of the program whose twins count: what is in roofline.json, and the output."""
+        result = self.bare([PROBE, "profile", "-o", self.path("out"), *options, "--", program("counted_twins")], env)
+        self.assertEqual(result.code, 0, result.stderr)
+        self.assertTrue(result.stdout.startswith("8\ncritical path: "), result.stdout)  # what the program writes, once
+        self.assertEqual(len(result.said), len(said), result.stderr)
+        for line, wanted in zip(result.said, said):
+            self.assertIn(wanted, line)
+        self.assertEqual(sorted(os.listdir(self.path("out"))), FILES)
+        with open(self.path("out/roofline.json")) as file:
+            head, *kernels = map(json.loads, file)
+        return head, {x["kernel"].split("(")[0]: x for x in kernels if not x["kernel"].startswith("__amd")}
+
+    def check_both_ways(self, gpu):
+        _, watched = self.roofs("--gpu", gpu, "--observe", "gpu", said=["observed on the software GPU"])
+        head, counted = self.roofs("--gpu", gpu, "--observe", "pass", said=["runs again"])
+        self.assertEqual(head["times"], "modeled")
+        self.assertEqual(set(counted), {"loop", "branches", "types"})
+        for name, kernel in counted.items():
+            self.assertEqual((kernel["counted_by"], kernel["exact"], kernel["doubt"], kernel["levels"]), ("blocks", True, "", "model"), name)
+            self.assertEqual(watched[name]["counted_by"], "software GPU")
+            for field in ("flops", "bytes", "intensity"):
+                self.assertEqual((name, kernel[field]), (name, watched[name][field]))
+        self.assertGreater(counted["types"]["flops"]["f64"], 0)
+
+    def test_kernels_that_count_their_blocks_give_the_numbers_of_those_that_are_watched(self):
+        self.check_both_ways(GPU)
+
+    @unittest.skipIf(fade.SUFFIX, "there each GPU has a run of its own")
+    def test_kernels_that_count_their_blocks_give_the_numbers_of_those_that_are_watched_on_rdna(self):
+        self.check_both_ways("gfx1030")
+
+    def test_on_a_card_times_are_measured_and_kernels_count_in_a_second_run(self):
+        # The software GPU by another name: nobody knows that it is one.
+        os.symlink(os.path.join(fade.LIB, "libfadegpu.so"), self.path("libcard.so"))
+        head, kernels = self.roofs(said=["runs again"], env={"LD_PRELOAD": self.path("libcard.so"), "FADE_GPU": GPU})
+        self.assertEqual(head["times"], "measured")
+        self.assertEqual({(x["time"]["is"], x["counted_by"]) for x in kernels.values()}, {("measured", "blocks")})
+        with open(self.path("out/dag.json")) as file:
+            nodes = [x for x in map(json.loads, file) if x["type"] == "node" and x["name"].startswith("loop(")]
+        self.assertEqual(len(nodes), 2)
+        self.assertEqual(kernels["loop"]["time"]["dispatch_ns"], sum(x["end_ns"] - x["start_ns"] for x in nodes) / 2)
+        self.assertEqual(kernels["loop"]["flops"]["f32"], 256 * 2 * (10 + 5))
+
     def test_thresholds_are_told_with_the_verdicts(self):
         self.profile([program("counted")], "-k", "branches")
         self.assertEqual([x["name"] for x in self.head["thresholds"]], ["launch_share", "units_share", "waves_share", "lane_share"])
