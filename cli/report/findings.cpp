@@ -216,8 +216,8 @@ void Finder::divergence(uint32_t kernel) {
   Candidate &one = candidate({kernel, Finding::Cause::divergence, {}});
   one.saved[CostUnit::vector_alu] = cycles * idle;
   one.finding.places = std::move(places);
-  one.finding.counts =
-      fmt::format("{:.0f}% of the lanes of the vector ALU are active", 100 * (1 - idle));
+  one.finding.counts = fmt::format("{}{:.0f}% of the lanes of the vector ALU are active",
+                                   work.alu_is_counted ? "" : "about ", 100 * (1 - idle));
   one.finding.advice =
       "Let the lanes of a wave take the same way: branch on what is the same for a "
       "whole wave, or sort the work so that lanes with the same way are "

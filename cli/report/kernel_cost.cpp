@@ -13,6 +13,7 @@ void addAlu(const RunLog &log, uint32_t kernel, KernelWork &work) {
       counts != log.counts.end() && counts->second.valu != 0) {
     alu.executions = static_cast<double>(counts->second.valu);
     alu.lanes = static_cast<double>(counts->second.valu_lanes);
+    work.alu_is_counted = true;
   }
   work.cost.knows_alu = alu.executions != 0;
   if (alu.executions != 0)

@@ -10,9 +10,10 @@ struct KernelWork {
   CostRates rates;
   uint32_t wave_size = 64;
   uint64_t dispatches = 0, waves = 0;
-  double idle_lanes = 0;     ///< share of the vector ALU's lanes that stand by
-  uint64_t missed_loads = 0; ///< executions of loads that L1 does not have
-  double units = 1;          ///< compute units that have something to do, on average
+  double idle_lanes = 0;       ///< share of the vector ALU's lanes that stand by
+  bool alu_is_counted = false; ///< not estimated
+  uint64_t missed_loads = 0;   ///< executions of loads that L1 does not have
+  double units = 1;            ///< compute units that have something to do, on average
   KernelCost cost;
 
   double perUnit(double cycles) const { return cycles / units; }
