@@ -2,6 +2,7 @@
 
 #include "doctor/supervised.h"
 #include "optimize/loop.h"
+#include "report/child.h"
 #include "run.h"
 
 #include <CLI/CLI.hpp>
@@ -97,8 +98,11 @@ int runOptimize(const OptimizeOptions &options, const std::vector<std::string> &
       options.proposer == "rules"
           ? ruleProposer()
           : commandProposer(options.proposer, std::chrono::seconds(10 * options.seconds));
-  doctor::endSupervisedOnSignals();
-  return OptimizeLoop(options, build, std::move(captures), std::move(proposer)).run();
+  doctor::stopSupervisedOnSignals();
+  const int code = OptimizeLoop(options, build, std::move(captures), std::move(proposer)).run();
+  if (const int signal = doctor::supervisedStoppedBy(); signal != 0)
+    endLike({128 + signal, signal, 0, false});
+  return code;
 }
 
 } // namespace fade::cli

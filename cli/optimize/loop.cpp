@@ -17,13 +17,14 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostErrors = 16 << 10; ///< of what the compiler says, for the proposer
-constexpr double kLeastGain = 0.01;           ///< part of the costs; less is noise of the model
+constexpr double kLeastGain = 0.01; ///< part of time or counts; less is noise of the model
 
 Json jsonOf(const Costs &costs) {
   Json json = {{"instructions", costs.instructions}};
   if (costs.has_memory) {
     json["lines"] = costs.lines;
     json["conflicts"] = costs.conflicts;
+    json["modeled_ns"] = costs.modeled_ns;
   }
   return json;
 }
@@ -31,7 +32,8 @@ Json jsonOf(const Costs &costs) {
 std::string textOf(const Costs &costs) {
   std::string text = fmt::format("{} instructions", costs.instructions);
   if (costs.has_memory)
-    text += fmt::format(", {} cache lines, {} bank conflicts", costs.lines, costs.conflicts);
+    text += fmt::format(", {} cache lines, {} bank conflicts, {:.2f} us by the model", costs.lines,
+                        costs.conflicts, costs.modeled_ns / 1000);
   return text;
 }
 
@@ -102,6 +104,7 @@ Status OptimizeLoop::prepare() {
   best_ = {original_, *code, *costs, trial_.surelyFaster()};
   first_ = *costs;
   accesses_ = trial_.accesses();
+  profiles_ = trial_.profiles();
   Json line = {{"type", "start"},
                {"version", 1},
                {"source", options_.source},
@@ -130,6 +133,7 @@ Json OptimizeLoop::request(uint32_t number) const {
           {"counts", jsonOf(best_.costs)},
           {"may_bound_launches", options_.launch_bounds},
           {"accesses", accesses_},
+          {"profile", profiles_},
           {"history", history_}};
 }
 
@@ -155,6 +159,11 @@ std::optional<Failure> OptimizeLoop::isNotBetter(const Version &version) const {
                                               "than {} % of it: --worse)",
                                               text, options_.worse)
                                 : text};
+  // The time decides; where the model sees no difference, the counts do.
+  const bool has_times = now.modeled_ns > 0 && before.modeled_ns > 0;
+  if (has_times && now.modeled_ns > before.modeled_ns * (1 + kLeastGain))
+    return Failure{"costs", text};
+  if (has_times && now.modeled_ns < before.modeled_ns * (1 - kLeastGain)) return std::nullopt;
   if (static_cast<double>(now.sum()) > static_cast<double>(before.sum()) * (1 - kLeastGain))
     return Failure{"costs", text};
   return std::nullopt;
@@ -194,6 +203,7 @@ void OptimizeLoop::attempt(uint32_t number) {
     has_ended_ = true;
     return;
   }
+  if (doctor::supervisedStoppedBy() != 0) return;
   ++tried_;
   if (proposal && !proposal->comment.empty())
     complain(fmt::format("optimize: attempt {} of {}: {}", number, options_.attempts,
@@ -204,6 +214,10 @@ void OptimizeLoop::attempt(uint32_t number) {
     failure = Failure{"proposal", proposal.error().message()};
   else
     failure = judge(*proposal, folder, version);
+  if (doctor::supervisedStoppedBy() != 0) { // what failed then says nothing about it
+    --tried_;
+    return;
+  }
   Json line = {{"type", "attempt"},
                {"version", 1},
                {"attempt", number},
@@ -223,6 +237,7 @@ void OptimizeLoop::attempt(uint32_t number) {
   if (failure) return;
   best_ = std::move(version);
   accesses_ = trial_.accesses();
+  profiles_ = trial_.profiles();
   ++accepted_;
   (void)writeFile(options_.output + "/best.patch", patchOf(nameInPatch(), original_, best_.source));
 }
@@ -242,7 +257,8 @@ void OptimizeLoop::write(const Json &line) {
 /// False if the source could not be written.
 bool OptimizeLoop::finish() {
   bool is_applied = false;
-  if (accepted_ != 0 && options_.apply) {
+  const bool is_interrupted = doctor::supervisedStoppedBy() != 0;
+  if (accepted_ != 0 && options_.apply && !is_interrupted) {
     std::ifstream in(options_.source);
     const std::string now(std::istreambuf_iterator<char>(in), {});
     if (now != original_) // somebody works on it
@@ -256,7 +272,8 @@ bool OptimizeLoop::finish() {
          {"attempts", tried_},
          {"accepted", accepted_},
          {"counts", jsonOf(best_.costs)},
-         {"applied", is_applied}});
+         {"applied", is_applied},
+         {"interrupted", is_interrupted}});
   if (accepted_ == 0)
     complain(fmt::format("optimize: nothing better in {} attempts; {}/ledger.jsonl says why",
                          tried_, options_.output));
@@ -268,10 +285,13 @@ bool OptimizeLoop::finish() {
 
 int OptimizeLoop::run() {
   if (const Status ready = prepare(); !ready) {
-    complain("optimize: " + ready.error().message());
+    if (doctor::supervisedStoppedBy() == 0) complain("optimize: " + ready.error().message());
     return kUsageError;
   }
-  for (uint32_t i = 1; i <= options_.attempts && !has_ended_; ++i) attempt(i);
+  for (uint32_t i = 1; i <= options_.attempts && !has_ended_; ++i) {
+    attempt(i);
+    has_ended_ = has_ended_ || doctor::supervisedStoppedBy() != 0;
+  }
   if (!finish()) return kUsageError;
   return accepted_ == 0 ? 1 : 0;
 }

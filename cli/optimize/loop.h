@@ -49,6 +49,7 @@ private:
   Version best_;
   Costs first_;
   nlohmann::ordered_json accesses_ = nlohmann::ordered_json::array(),
+                         profiles_ = nlohmann::ordered_json::array(),
                          history_ = nlohmann::ordered_json::array();
   uint32_t accepted_ = 0, tried_ = 0;
   bool has_ended_ = false; ///< the proposer has no more

@@ -1,6 +1,7 @@
 #include "optimize/trial.h"
 
 #include "doctor/supervised.h"
+#include "profile/profile.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -149,30 +150,16 @@ std::optional<Failure> Trial::isWrong(const std::string &code) {
 }
 
 /// On the software GPU, through ROCr. Without that, instructions alone are compared.
-Status Trial::addMemory(const CaptureLine &capture, const std::string &code, Costs &costs) {
-  const std::string file = settings_.folder + "/memory.jsonl";
+Status Trial::addCounts(const CaptureLine &capture, const std::string &code, Costs &costs) {
+  const std::string file = settings_.folder + "/counts.jsonl";
   std::filesystem::remove(file);
-  const SupervisedEnd end = doctor::runSupervised({kSelf,
-                                                   "replay",
-                                                   capture.path,
-                                                   "--on",
-                                                   "gpu",
-                                                   "--gpu",
-                                                   capture.description.gpu,
-                                                   "-c",
-                                                   code,
-                                                   "--no-recopy",
-                                                   "--iterations",
-                                                   "1",
-                                                   "-i",
-                                                   "-a",
-                                                   "MemoryAnalysis",
-                                                   "-t",
-                                                   "json",
-                                                   "-l",
-                                                   file,
-                                                   "--no-progress"},
-                                                  {}, 10 * settings_.patience);
+  Words words = {
+      kSelf, "replay", capture.path,  "--on",         "gpu", "--gpu", capture.description.gpu,
+      "-c",  code,     "--no-recopy", "--iterations", "1",   "-i"};
+  for (const char *analyzer : {"Hotspots", "MemoryAnalysis", "CacheModel"})
+    words.insert(words.end(), {"-a", analyzer});
+  words.insert(words.end(), {"-t", "json", "-l", file, "--no-progress"});
+  const SupervisedEnd end = doctor::runSupervised(words, {}, 10 * settings_.patience);
   std::ifstream in(file);
   if (end.timed_out || end.signal != 0 || end.code != 0 || !in)
     return Error{capture.path, "", 0, lastWords(end)};
@@ -184,24 +171,47 @@ Status Trial::addMemory(const CaptureLine &capture, const std::string &code, Cos
     for (const Json &access : object.value("lds", Json::array()))
       costs.conflicts += access.value("conflicts", uint64_t{0});
   }
+  const auto log = report::readRunLog(file);
+  if (!log) return log.error();
+  const profile::Profile profile = profile::profileOf(*log, nullptr, false, {});
+  bool is_counted = false;
+  for (const profile::ProfiledKernel &kernel : profile.kernels) {
+    if (!kernel.counts.is_counted) continue;
+    is_counted = true;
+    costs.instructions += kernel.counts.executions();
+    costs.modeled_ns += kernel.time.busy() * static_cast<double>(kernel.counts.dispatches);
+  }
+  for (const auto &one : profile::forProposers(profile)) profiles_.push_back(one);
+  if (!is_counted) return Error{capture.path, "", 0, "nothing was counted"};
   return Done();
+}
+
+Result<uint64_t> Trial::instructions(const CaptureLine &capture, const std::string &code) const {
+  const SupervisedEnd end = doctor::runSupervised(
+      {kSelf, "replay", capture.path, "--on", "software", "-c", code, "--no-recopy", "--json"}, {},
+      settings_.patience);
+  const std::vector<Json> lines = objectsIn(end.out);
+  const Json *replay = find(lines, "replay");
+  if (!replay || end.timed_out) return Error{capture.path, "", 0, lastWords(end)};
+  return replay->value("instructions", uint64_t{0});
 }
 
 Result<Costs> Trial::costs(const std::string &code) {
   Costs costs;
   costs.has_memory = true;
   accesses_ = Json::array();
+  profiles_ = Json::array();
+  for (const CaptureLine &capture : settings_.captures)
+    if (!addCounts(capture, code, costs)) {
+      costs = Costs();
+      break;
+    }
+  if (costs.has_memory) return costs;
   for (const CaptureLine &capture : settings_.captures) {
-    const SupervisedEnd end = doctor::runSupervised(
-        {kSelf, "replay", capture.path, "--on", "software", "-c", code, "--no-recopy", "--json"},
-        {}, settings_.patience);
-    const std::vector<Json> lines = objectsIn(end.out);
-    const Json *replay = find(lines, "replay");
-    if (!replay || end.timed_out) return Error{capture.path, "", 0, lastWords(end)};
-    costs.instructions += replay->value("instructions", uint64_t{0});
-    if (costs.has_memory && !addMemory(capture, code, costs)) costs.has_memory = false;
+    const auto count = instructions(capture, code);
+    if (!count) return count.error();
+    costs.instructions += *count;
   }
-  if (!costs.has_memory) costs.lines = costs.conflicts = 0;
   return costs;
 }
 

@@ -19,7 +19,8 @@ struct Costs {
   uint64_t instructions = 0; ///< of waves
   uint64_t lines = 0;        ///< cache lines that accesses to global memory touch
   uint64_t conflicts = 0;    ///< extra turns of LDS because of bank conflicts
-  bool has_memory = false;   ///< lines and conflicts are known
+  bool has_memory = false;   ///< lines, conflicts and the time are known
+  double modeled_ns = 0;     ///< by the model of fadeprobe profile, without launches
   /// One number: each of these keeps a unit of the GPU busy for about a turn.
   uint64_t sum() const { return instructions + lines + conflicts; }
 };
@@ -45,8 +46,10 @@ public:
   std::optional<Failure> isWrong(const std::string &code);
   /// Of a version that is right.
   Result<Costs> costs(const std::string &code);
-  /// What MemoryAnalysis said of the last one, for proposers: a list of objects.
+  /// Of the last one, for proposers: what MemoryAnalysis said, and the profile of each capture's
+  /// kernel, with ranked findings. Lists of objects.
   const nlohmann::ordered_json &accesses() const { return accesses_; }
+  const nlohmann::ordered_json &profiles() const { return profiles_; }
   /// The slowest of the captures, on a card: how much faster it is than the captured code for sure.
   /// Nothing: there was no card.
   std::optional<double> surelyFaster() const { return surely_faster_; }
@@ -59,11 +62,13 @@ private:
   std::optional<Failure> compareChanged(const CaptureLine &capture, const std::string &code);
   Result<std::map<std::string, uint64_t>> findings(const CaptureLine &capture,
                                                    const std::string &code);
-  Status addMemory(const CaptureLine &capture, const std::string &code, Costs &costs);
+  Status addCounts(const CaptureLine &capture, const std::string &code, Costs &costs);
+  Result<uint64_t> instructions(const CaptureLine &capture, const std::string &code) const;
 
   Settings settings_;
   std::map<std::string, std::map<std::string, uint64_t>> known_; ///< findings by capture and check
-  nlohmann::ordered_json accesses_ = nlohmann::ordered_json::array();
+  nlohmann::ordered_json accesses_ = nlohmann::ordered_json::array(),
+                         profiles_ = nlohmann::ordered_json::array();
   std::optional<double> surely_faster_;
 };
 

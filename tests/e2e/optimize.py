@@ -32,7 +32,9 @@ offers = json.load(open(sys.argv[1]))
 if request["attempt"] > len(offers):
     print(json.dumps({"stop": True}))
     sys.exit()
-assert request["counts"]["conflicts"] > 0 and request["accesses"][0]["lds"]
+assert request["counts"]["conflicts"] > 0 and request["accesses"][0]["lds"] and request["counts"]["modeled_ns"] > 0
+profile = request["profile"][0]
+assert profile["classification"]["class"] and profile["roofline"]["bytes"]["lds"] > 0 and profile["lines"]
 edits, source = offers[request["attempt"] - 1][1:], request["source"]
 for old, new in zip(edits[::2], edits[1::2]):
     assert old in source, old
@@ -157,14 +159,20 @@ class Tests(fade.Test):
             self.assertEqual(file.read(), text)
 
     def test_proposers_that_misbehave(self):
-        for proposer, reason in (("head -c 17000000 /dev/zero", "longer than 16 MiB"), ("exit 3", "ended with exit code 3"), ("kill -9 $$", "ended with"),
-                                 ("echo '{}'", "no 'source', and no 'stop'"), ("echo '{\"source\": 5}'", "no 'source'"), ("no-such-program", "exit code 127"),
-                                 ("cat >/dev/null; head -c 3000000 /dev/zero >&2; echo '{\"source\": \"\"}'", "")):
-            result = self.optimize("--proposer", proposer, "--attempts", "1", code=1)
-            attempt = self.ledger()[1]
-            self.assertEqual((attempt["accepted"], attempt["stage"]), (False, "signature" if reason == "" else "proposal"), proposer)
+        # One run, since all that is done before the first proposal takes longest.
+        ways = (("head -c 17000000 /dev/zero", "longer than 16 MiB"), ("exit 3", "ended with exit code 3"), ("kill -9 $$", "ended with"),
+                ("echo '{}'", "no 'source', and no 'stop'"), ("echo '{\"source\": 5}'", "no 'source'"), ("no-such-program", "exit code 127"), ("echo '[1]'", "not one JSON object"),
+                ("cat >/dev/null; head -c 3000000 /dev/zero >&2; echo '{\"source\": \"\"}'", ""))
+        script = self.path("misbehaves")
+        with open(script, "w") as file:
+            file.write('n=$(grep -o \'"attempt":[0-9]*\' | head -1 | cut -d: -f2)\ncase $n in\n' + "".join(f"{i + 1}) {way} ;;\n" for i, (way, _) in enumerate(ways)) + "esac\n")
+        result = self.optimize("--proposer", f"exec sh {script}", "--attempts", str(len(ways)), code=1)
+        for attempt, (way, reason) in zip(self.ledger()[1:-1], ways, strict=True):
+            self.assertEqual((attempt["accepted"], attempt["stage"]), (False, "signature" if reason == "" else "proposal"), way)
             self.assertIn(reason, attempt["reason"])
-            self.assertLess(len(result.stderr), 5000)
+        self.assertLess(len(result.stderr), 5000)
+        self.assertEqual(self.read(self.source), self.read(SOURCE))
+        self.assertFalse(os.path.exists(os.path.join(self.output, "best.patch")))
 
     def test_a_patch_of_another_run_does_not_stay(self):
         os.mkdir(self.output)
@@ -185,7 +193,7 @@ class Tests(fade.Test):
                 answer = {"source": better, "comment": "padded"} if self.path == "/plain" else {
                     "choices": [{"message": {"content": f"Padded.\n```cpp\n{better}```\n"}}]}
                 body = json.dumps(answer).encode()
-                self.send_response(500 if self.path == "/broken" else 200)
+                self.send_response(500 if len(asked) == 1 else 200)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -198,17 +206,11 @@ class Tests(fade.Test):
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         script = os.path.join(os.path.dirname(__file__), "..", "..", "examples", "proposer", "http_proposer.py")
-        for path, options, code in (("plain", "", 0), ("chat", "--chat some-model --header Authorization=MY_TOKEN", 0), ("broken", "", 1)):
-            self.optimize("--attempts", "1", "--proposer", f"MY_TOKEN='Bearer x' {sys.executable} {script} http://127.0.0.1:{server.server_port}/{path} {options}", code=code)
-        self.assertEqual([x[:2] for x in asked], [("/plain", None), ("/chat", "Bearer x"), ("/broken", None)])
-        self.assertEqual(asked[0][2]["type"], "request")
-        self.assertIn("turn(float const*, float*, int)", asked[1][2]["messages"][1]["content"])
-
-    def test_nothing_happens_without_a_proposal_that_helps(self):
-        result = self.optimize("--proposer", "cat >/dev/null; echo '[1]'", "--attempts", "2", code=1)
-        self.assertRegex(result.stderr, r"attempt 2: not accepted \(proposal\): .*not one JSON object")
-        self.assertEqual(self.read(self.source), self.read(SOURCE))
-        self.assertFalse(os.path.exists(os.path.join(self.output, "best.patch")))
+        for path, options, attempts in (("plain", "", 2), ("chat", "--chat some-model --header Authorization=MY_TOKEN", 1)):
+            self.optimize("--attempts", str(attempts), "--proposer", f"MY_TOKEN='Bearer x' {sys.executable} {script} http://127.0.0.1:{server.server_port}/{path} {options}", code=0)
+        self.assertEqual([x[:2] for x in asked], [("/plain", None), ("/plain", None), ("/chat", "Bearer x")])  # the first was answered with an error
+        self.assertEqual((asked[0][2]["type"], len(asked[1][2]["history"])), ("request", 1))
+        self.assertIn("turn(float const*, float*, int)", asked[2][2]["messages"][1]["content"])
 
     def test_ctrl_c_ends_what_runs_and_leaves_the_ledger(self):
         marker = self.path("marker")
@@ -225,7 +227,9 @@ class Tests(fade.Test):
         while fade.time.time() < deadline and os.path.exists(f"/proc/{asleep}") and "Z" not in self.read(f"/proc/{asleep}/stat"):
             fade.time.sleep(0.01)
         self.assertLess(fade.time.time(), deadline, "it still runs")
-        self.assertEqual([x["type"] for x in map(json.loads, self.read(os.path.join(self.output, "ledger.jsonl")).splitlines())], ["start"])
+        self.assertEqual([x["type"] for x in map(json.loads, self.read(os.path.join(self.output, "ledger.jsonl")).splitlines())], ["start", "end"])
+        end = json.loads(self.read(os.path.join(self.output, "ledger.jsonl")).splitlines()[-1])
+        self.assertEqual((end["interrupted"], end["attempts"], end["accepted"]), (True, 0, 0))
 
     def test_what_cannot_be_tried_is_said_in_one_line(self):
         for kernel, build, expected in (("turn", ["cc", "{source}"], "with {source} and {output}"),

@@ -1,0 +1,128 @@
+// From counts of blocks to what instructions did.
+#include "profile/block_counts.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace fade::profile {
+namespace {
+
+/// An instruction and the number of the block it comes from; -1: its line says nothing.
+struct Line {
+  const char *text;
+  int block = -1;
+  int target = -1; ///< of a branch: index of an instruction
+};
+
+struct Code {
+  explicit Code(const std::vector<Line> &lines) {
+    std::vector<codeobj::Instruction> all;
+    for (const Line &line : lines) {
+      codeobj::Instruction one;
+      one.address = 0x1000 + 4 * all.size();
+      one.size = 4;
+      one.text = line.text;
+      if (line.target >= 0) one.target = 0x1000 + 4 * static_cast<uint64_t>(line.target);
+      all.push_back(one);
+      marks.push_back(static_cast<uint32_t>(line.block + 1));
+    }
+    code = codeobj::analyze(all);
+  }
+  PlacedCode place(const BlockCountsBySite &blocks) const {
+    return placeBlocks(code, blocks,
+                       [&](uint64_t address) { return marks[(address - 0x1000) / 4]; });
+  }
+
+  codeobj::KernelCode code;
+  std::vector<uint32_t> marks;
+};
+
+/// if (...) { x *= x; } of which the last instruction was moved up: its line is the first block's.
+const std::vector<Line> kIf = {{"s_load_dwordx2 s[0:1], s[4:5], 0x0"},
+                               {"v_mul_f32_e32 v1, v0, v0", 0},
+                               {"v_cmp_gt_f32_e32 vcc, 1.0, v1", 0},
+                               {"s_and_saveexec_b64 s[2:3], vcc", 0},
+                               {"s_cbranch_execz 3", 0, 8},
+                               {"v_add_f32_e32 v2, v1, v1", 0}, // sunk
+                               {"v_mul_f32_e32 v2, v2, v2", 1},
+                               {"global_store_dword v3, v2, s[0:1]", 1},
+                               {"s_or_b64 exec, exec, s[2:3]", 2},
+                               {"global_store_dword v3, v1, s[0:1]", 2},
+                               {"s_endpgm", 2}};
+
+TEST(BlockCounts, CodeBehindABranchHasTheLanesOfItsBlock) {
+  const Code code(kIf);
+  const PlacedCode placed = code.place({{0, {10, 640}}, {1, {4, 25}}, {2, {10, 640}}});
+  EXPECT_EQ(placed.doubt, "");
+  ASSERT_TRUE(placed.has_marks);
+  EXPECT_EQ(placed.work[0].executions, 10u); // arguments are loaded by the first block
+  EXPECT_EQ(placed.work[1].lanes, 640u);
+  EXPECT_EQ(placed.work[5].lanes, 25u); // where it is, not where it comes from
+  EXPECT_EQ(placed.work[7].lanes, 25u);
+  EXPECT_EQ(placed.work[7].executions, 4u);
+  EXPECT_EQ(placed.work[9].lanes, 640u);
+}
+
+TEST(BlockCounts, WavesGoThroughCodeThatNoLaneTakesIfNothingJumpsOverIt) {
+  std::vector<Line> lines = kIf;
+  lines.erase(lines.begin() + 4);
+  const PlacedCode placed = Code(lines).place({{0, {10, 640}}, {1, {4, 25}}, {2, {10, 640}}});
+  EXPECT_EQ(placed.work[5].executions, 10u);
+  EXPECT_EQ(placed.work[5].lanes, 25u);
+}
+
+TEST(BlockCounts, OneLaneDoesAnAtomicForItsWave) {
+  const Code code({{"v_mbcnt_lo_u32_b32 v0, s0, 0", 0},
+                   {"v_add_f32_e32 v5, v5, v5", 0},
+                   {"v_cmp_eq_u32_e32 vcc, 0, v0", 0},
+                   {"s_and_saveexec_b64 s[2:3], vcc", 0},
+                   {"s_cbranch_execz 1", 0, 6},
+                   {"global_atomic_add v1, v2, s[0:1]", 0},
+                   {"s_or_b64 exec, exec, s[2:3]", 0},
+                   {"v_mul_f32_e32 v3, v3, v3", 0},
+                   {"s_endpgm", 0}});
+  const PlacedCode placed = code.place({{0, {3, 192}}});
+  EXPECT_EQ(placed.doubt, "");
+  EXPECT_EQ(placed.work[5].lanes, 3u);
+  EXPECT_EQ(placed.work[7].lanes, 192u);
+}
+
+TEST(BlockCounts, ItSaysWhatItDoesNotKnow) {
+  // The same block in two places, of which a wave takes one.
+  const Code copied({{"s_cbranch_scc0 2", 0, 3},
+                     {"v_mul_f32_e32 v1, v0, v0", 1},
+                     {"s_branch 1", 1, 4},
+                     {"v_mul_f32_e32 v1, v0, v0", 1},
+                     {"s_endpgm", 2}});
+  EXPECT_NE(copied.place({{0, {2, 128}}, {1, {2, 128}}, {2, {2, 128}}}).doubt, "");
+  // Work of which no line says where it is from.
+  const Code unknown({{"s_cbranch_scc0 1", 0, 2}, {"v_mul_f32_e32 v1, v0, v0"}, {"s_endpgm", 1}});
+  EXPECT_NE(unknown.place({{0, {2, 128}}, {1, {2, 128}}}).doubt, "");
+  // No marks at all, or of blocks that nobody has counted.
+  EXPECT_FALSE(Code({{"v_mul_f32_e32 v1, v0, v0"}, {"s_endpgm"}}).place({{0, {1, 64}}}).has_marks);
+  EXPECT_FALSE(Code({{"v_mul_f32_e32 v1, v0, v0", 7}}).place({{0, {1, 64}}}).has_marks);
+  EXPECT_FALSE(Code({}).place({}).has_marks);
+}
+
+TEST(BlockCounts, WhatInstructionsDoFollowsFromTheirCounts) {
+  const auto sums = [](const char *text) {
+    WorkSums all;
+    InstructionWork work{2, 100, 0, 0, true};
+    addWork(codeobj::classify(text), text, work, all);
+    return std::pair(all.flops, all.bytes);
+  };
+  using Map = std::map<std::string, uint64_t>;
+  EXPECT_EQ(sums("v_fma_f64 v[0:1], v[0:1], v[0:1], v[0:1]").first, (Map{{"f64", 200}}));
+  EXPECT_EQ(sums("v_pk_fma_f16 v0, v0, v0, v0").first, (Map{{"f16", 400}, {"packed", 400}}));
+  EXPECT_EQ(sums("v_mfma_f32_32x32x2f32 a[0:15], v0, v1, a[0:15]").first,
+            (Map{{"f32", 2 * 32 * 32 * 2 * 2}, {"matrix", 2 * 32 * 32 * 2 * 2}}));
+  EXPECT_EQ(sums("global_load_dwordx4 v[0:3], v4, s[0:1]").second, (Map{{"loaded", 1600}}));
+  EXPECT_EQ(sums("ds_read2_b32 v[0:1], v2 offset1:1").second, (Map{{"lds_loaded", 800}}));
+  EXPECT_EQ(sums("s_load_dwordx2 s[0:1], s[4:5], 0x0").second, (Map{{"scalar_loaded", 16}}));
+  EXPECT_EQ(sums("scratch_store_dword off, v0, s0").second, (Map{{"scratch", 400}}));
+  EXPECT_EQ(sums("v_add_u32_e32 v0, v0, v0"), (std::pair<Map, Map>()));
+}
+
+} // namespace
+} // namespace fade::profile
