@@ -34,7 +34,7 @@ if request["attempt"] > len(offers):
     sys.exit()
 assert request["counts"]["conflicts"] > 0 and request["accesses"][0]["lds"] and request["counts"]["modeled_ns"] > 0
 profile = request["profile"][0]
-assert profile["classification"]["class"] and profile["roofline"]["bytes"]["lds"] > 0 and profile["lines"]
+assert profile["classification"]["class"] and profile["findings"][0]["cause"] == "bank conflicts" and profile["roofline"]["bytes"]["lds"] > 0 and profile["lines"]
 edits, source = offers[request["attempt"] - 1][1:], request["source"]
 for old, new in zip(edits[::2], edits[1::2]):
     assert old in source, old
