@@ -20,7 +20,7 @@ std::atomic_ref<int64_t> valueOf(hsa_signal_t signal) {
 }
 
 thread_local bool is_ringing = false;
-thread_local FakeHsa::Packets passed_on; ///< by the queue that is being written to
+thread_local FakeHsa::Packets packets_passed_on; ///< by the queue that is being written to
 
 template <typename T> void put(void *to, T value) { std::memcpy(to, &value, sizeof value); }
 
@@ -391,14 +391,14 @@ FakeHsa::Packets FakeHsa::ring(hsa_queue_t *queue, const hsa_kernel_dispatch_pac
                                uint64_t count) {
   const Queue &watched = *reinterpret_cast<const Queue *>(queue);
   if (!watched.handler) return {packets, packets + count};
-  passed_on.clear();
+  packets_passed_on.clear();
   is_ringing = true;
   watched.handler(packets, count, 0, watched.data, [](const void *more, uint64_t count) {
     const auto *from = static_cast<const hsa_kernel_dispatch_packet_t *>(more);
-    passed_on.insert(passed_on.end(), from, from + count);
+    packets_passed_on.insert(packets_passed_on.end(), from, from + count);
   });
   is_ringing = false;
-  return passed_on;
+  return packets_passed_on;
 }
 
 hsa_status_t FakeHsa::copyOnEngine(void *to, const void *from, std::size_t size,
