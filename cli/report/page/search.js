@@ -12,7 +12,7 @@ function searchIndex() {
 function searchField() {
   let index = null, found = [], at = 0;
   const list = el("ul", {class: "found card", role: "listbox", id: "found", hidden: true});
-  const input = el("input", {type: "search", placeholder: "search  /", "aria-label": "search kernels, places and source", role: "combobox", "aria-expanded": "false", "aria-controls": "found", oninput: () => look(), onkeydown: (event) => key(event), onblur: () => setTimeout(close, 150)});
+  const input = el("input", {type: "search", placeholder: "search  /", "aria-label": "search kernels, places and source", role: "combobox", "aria-expanded": "false", "aria-controls": "found", oninput: () => look(), onkeydown: (event) => key(event), onblur: () => close()});
   const close = () => { list.hidden = true; input.setAttribute("aria-expanded", "false"); };
   const take = (entry) => { close(); input.blur(); entry.go(); };
   const draw = () => {
