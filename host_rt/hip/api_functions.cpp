@@ -5,7 +5,7 @@
 namespace fade::hip {
 
 bool is_hip_five = false;
-std::atomic<void (*)()> before_rtc{nullptr};
+std::atomic<void (*)()> before_first{nullptr};
 
 namespace {
 

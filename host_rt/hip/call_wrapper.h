@@ -12,8 +12,8 @@
 
 namespace fade::hip {
 
-/// Opens the trace: hiprtc is used before the GPU is. Null: there is nothing to open.
-extern std::atomic<void (*)()> before_rtc;
+/// Opens the trace in the first call, which comes before the GPU is used. Null: nothing to open.
+extern std::atomic<void (*)()> before_first;
 
 /// Some structures were shorter then. Set before any wrapper is called.
 extern bool is_hip_five;
@@ -145,12 +145,9 @@ struct Wrapper<Number, R(A...), What> {
     }
   }
 
-  static constexpr bool kIsRtc =
-      Number >= functionNumber(Table::rtc, 0) && Number < functionNumber(Table::plain, 0);
-
   static R call(A... values) {
-    if constexpr (kIsRtc)
-      if (auto *open = before_rtc.load(std::memory_order_acquire)) open();
+    if (!isRecording())
+      if (auto *open = before_first.load(std::memory_order_acquire)) open();
     if (!isRecording() || isOwnCall()) return ask(values...);
     noteCaller(Number, __builtin_return_address(0));
     const uint64_t stack = stack_depth == 0 ? 0 : recordStack(stack_depth);

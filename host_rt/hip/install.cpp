@@ -11,6 +11,7 @@
 #include "hip/stacks.h"
 #include "hip/writer_process.h"
 
+#include <cstring>
 #include <dlfcn.h>
 #include <fmt/ranges.h>
 #include <mutex>
@@ -36,14 +37,24 @@ public:
     if (!has_rtc_)
       if (const auto rtc = findLibrary("libhiprtc.so")) {
         has_rtc_ = true;
-        patch(*rtc, {Table::rtc});
+        patch(*rtc, missing({Table::rtc}));
       }
   }
 
-  /// HIP 5 has hiprtc in its own library.
+  /// Before the GPU is used. HIP 6 and 7 have no table of functions yet; what cannot be patched is
+  /// hooked there later. HIP 5 has hiprtc in its own library.
+  void lookEarly() const {
+    if (const auto library = findLibrary("libamdhip64.so")) {
+      is_hip_five = !hasFunction(*library, "hipGetDevicePropertiesR0600");
+      auto functions = missing({Table::runtime, Table::compiler, Table::rtc, Table::plain});
+      std::erase_if(functions, registersCode);
+      patch(*library, functions);
+    }
+    lookForRtc();
+  }
   void lookForRtc() const {
     for (const char *name : {"libhiprtc.so", "libamdhip64.so.5"})
-      if (const auto library = findLibrary(name)) patch(*library, {Table::rtc});
+      if (const auto library = findLibrary(name)) patch(*library, missing({Table::rtc}));
   }
 
   void lookAgain() {
@@ -60,11 +71,11 @@ private:
       const unsigned count = fill(runtime);
       note("HIP's table has {} functions; {} are recorded", runtime.count, count);
       // What the compiler calls has a table of its own, which is empty until there is code.
-      patch(library, {Table::compiler, Table::plain});
+      patch(library, missing({Table::compiler, Table::plain}));
     } else {
       // Before HIP 6 there are no tables. hiprtc was a part of HIP then.
       is_hip_five = true;
-      patch(library, {Table::runtime, Table::compiler, Table::rtc, Table::plain});
+      patch(library, missing({Table::runtime, Table::compiler, Table::rtc, Table::plain}));
     }
     findNameFunctions(library);
   }
@@ -87,11 +98,23 @@ private:
     return count;
   }
 
-  void patch(const LoadedLibrary &library, const std::vector<Table> &tables) const {
+  /// What is to be recorded of these tables and is not hooked yet.
+  std::vector<const ApiFunction *> missing(const std::vector<Table> &tables) const {
     std::vector<const ApiFunction *> functions;
     for (const ApiFunction &function : apiFunctions())
-      if (std::ranges::find(tables, function.table) != tables.end() && wants(function))
+      if (std::ranges::find(tables, function.table) != tables.end() && !*function.next &&
+          wants(function))
         functions.push_back(&function);
+    return functions;
+  }
+
+  /// Called by every program that has code for a GPU, whether it uses one or not.
+  static bool registersCode(const ApiFunction *function) {
+    return function->table == Table::compiler && std::strstr(function->info.name, "egister");
+  }
+
+  static void patch(const LoadedLibrary &library,
+                    const std::vector<const ApiFunction *> &functions) {
     if (functions.empty()) return;
     const auto outcome = patchEntries(library, functions);
     if (!outcome) {
@@ -100,6 +123,11 @@ private:
     }
     note("{}: {} functions are recorded", library.path, outcome->patched);
     if (!outcome->refused.empty()) note("not recorded: {}", fmt::join(outcome->refused, ", "));
+  }
+
+  static bool hasFunction(const LoadedLibrary &library, const char *name) {
+    void *handle = dlopen(library.path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    return handle && dlsym(handle, name);
   }
 
   /// HIP's own, not the wrappers.
@@ -113,9 +141,16 @@ private:
     setNameFunctions(find("hipKernelNameRefByPtr"), find("hipKernelNameRef"));
   }
 
-  static void recordFirstCall(const LoadedLibrary &library, const FunctionTable &table) {
+  /// Not if it was hooked early: it has been recorded then.
+  bool isMissing(uint16_t number) const {
+    return std::ranges::any_of(apiFunctions(), [&](const ApiFunction &function) {
+      return function.info.number == number && wants(function) && !*function.next;
+    });
+  }
+
+  void recordFirstCall(const LoadedLibrary &library, const FunctionTable &table) const {
     const auto function = findFirstCall(library, table);
-    if (!function) return;
+    if (!function || !isMissing(*function)) return;
     events::CallEvent event{};
     event.header.kind = events::EventKind::call;
     event.function = *function;
@@ -191,22 +226,27 @@ void startTrace(const Settings &settings, const std::string &own_directory) {
 }
 
 namespace {
-void (*open_for_rtc)() = nullptr;
+void (*open_for_first)() = nullptr;
 }
 
-void watchRtc(const Settings &settings, void (*open)()) {
+void watchFirstCalls(const Settings &settings, void (*open)(), bool is_in_use) {
   const std::lock_guard lock(mutex);
   auto api = ApiChoice::parse(settings.trace_api);
   if (installer) return installer->lookAgain();
   if (!api) return; // said when the GPU is used
-  open_for_rtc = open;
-  before_rtc.store([] {
-    open_for_rtc(); // others that come meanwhile wait in it
-    before_rtc.store(nullptr, std::memory_order_release);
+  open_for_first = open;
+  before_first.store([] {
+    open_for_first(); // others that come meanwhile wait in it
+    before_first.store(nullptr, std::memory_order_release);
   });
-  static unsigned long long loaded = 0;
-  if (std::exchange(loaded, librariesLoaded()) != librariesLoaded())
-    Installer(*std::move(api)).lookForRtc();
+  const Installer early(*std::move(api));
+  is_in_use ? early.lookForRtc() : early.lookEarly();
+}
+
+bool hasNewLibraries() {
+  static std::atomic<unsigned long long> known{0};
+  const unsigned long long loaded = librariesLoaded();
+  return known.exchange(loaded) != loaded;
 }
 
 void endTrace() noexcept {

@@ -16,8 +16,11 @@ void openTrace(const Settings &settings, const std::string &own_directory);
 /// The same, and all functions of HIP are hooked.
 void startTrace(const Settings &settings, const std::string &own_directory);
 
-/// Hooks hiprtc if it is there. Before the GPU is used, the first call of it calls `open`.
-void watchRtc(const Settings &settings, void (*open)());
+/// Hooks what is there of HIP and hiprtc before the GPU is used; the first call calls `open`.
+/// `is_in_use`: it is used already, or FADE is being loaded: only hiprtc.
+void watchFirstCalls(const Settings &settings, void (*open)(), bool is_in_use);
+/// Whether libraries were loaded since it was asked last.
+bool hasNewLibraries();
 
 /// The end of the process: what was recorded is in the file that was asked for when this returns.
 void endTrace() noexcept;

@@ -57,20 +57,21 @@ void greetHardEnds() {
     greet(settleTimes);
 }
 
-/// Before the GPU is used, too: FADE_TRACE says where to.
-void openTraceEarly() noexcept {
+/// Before the GPU is used, too: FADE_TRACE says where to. `may_be_late`: the HSA runtime may have
+/// been started without FADE.
+void openTraceEarly(bool may_be_late = true) noexcept {
   using namespace fade;
   static std::once_flag once;
   if (hip::hasRecorder()) return;
   try {
-    std::call_once(once, [] {
+    std::call_once(once, [&] {
       keepStderr();
       std::vector<std::string> complaints; // said in OnLoad
       const Settings settings = readEnvironment(complaints);
       stayLoaded();
       hip::openTrace(settings, ownDirectory());
       if (hip::hasRecorder()) greetRemote();
-      if (hip::hasRecorder() && isHsaOpen()) {
+      if (hip::hasRecorder() && may_be_late && isHsaOpen()) {
         hip::startTrace(settings, ownDirectory());
         warn(
             "the GPU was in use before FADE was loaded: calls of HIP and markers are recorded from "
@@ -140,16 +141,22 @@ FADE_EXPORT void fade_record_marker(uint32_t kind, const char *text, uint64_t ra
   fade::hip::recordMarker(kind, text, range);
 }
 FADE_EXPORT void fade_trace_open() { openTraceEarly(); }
-FADE_EXPORT void fade_watch_rtc() {
+FADE_EXPORT void fade_watch_first_calls() {
   using namespace fade;
   try {
+    if (!hip::hasNewLibraries()) return;
     std::vector<std::string> complaints; // said in OnLoad
     const Settings settings = readEnvironment(complaints);
     if (settings.trace.empty()) return;
     stayLoaded();
-    hip::watchRtc(settings, openTraceEarly);
+    if (isHsaOpen())
+      hip::watchFirstCalls(
+          settings, [] { openTraceEarly(); }, true);
+    else // the runtime will load FADE
+      hip::watchFirstCalls(
+          settings, [] { openTraceEarly(false); }, false);
   } catch (const std::exception &e) {
-    warn("hiprtc is not recorded: {}", e.what());
+    warn("the first calls of HIP are not recorded: {}", e.what());
   }
 }
 FADE_EXPORT void fade_trace_start() {

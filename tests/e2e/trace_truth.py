@@ -90,12 +90,12 @@ class Tests(fade.Test):
                        "thread.join()\n")
         lines, _ = self.lines(["--stacks"], [sys.executable, script, str(fade.HIP)])
         stacks = {x["id"]: x["frames"] for x in lines if x["type"] == "stack"}
-        calls = [x for x in lines if x["type"] == "call" and x["function"] == "hipGetDevice" and "partial" not in x]
-        self.assertEqual(len(calls), 5)
+        calls = [x for x in lines if x["type"] == "call" and x["function"] == "hipGetDevice"]
+        self.assertEqual(len(calls), 6)
         for call in calls:
             frames = [(x["function"], x.get("line")) for x in stacks[call["stack"]] if x.get("file") == script]
             self.assertEqual(frames[:2], [("inner", 4), ("outer", 6)])
-        self.assertEqual([len({x["stack"] for x in calls[:2]}), len({x["stack"] for x in calls[2:]})], [1, 1])
+        self.assertEqual([len({x["stack"] for x in calls[:3]}), len({x["stack"] for x in calls[3:]})], [1, 1])
         main, other = stacks[calls[0]["stack"]], stacks[calls[-1]["stack"]]
         self.assertIn(("<module>", 7), [(x["function"], x.get("line")) for x in main])
         self.assertIn("run", [x["function"] for x in other])  # of threading.py

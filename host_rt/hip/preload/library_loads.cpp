@@ -1,6 +1,6 @@
 // dlopen of the application: libraries of markers become this one, by whatever name they are asked
 // for, and if FADE_TRACE_LIBRARIES says so it is recorded who asks for which library.
-// dlsym: who looks for functions of hiprtc will call them, maybe before the GPU is used.
+// dlsym: who looks for functions of HIP will call them, maybe in several threads at once.
 //
 // Both find out who calls them by the address they return to (for RUNPATH, namespaces, RTLD_NEXT).
 // So the real one is jumped to, with nothing left to do here: this file is compiled with
@@ -55,9 +55,9 @@ bool isOwn(const void *caller) noexcept {
 }
 
 void beforeLookup(const char *name, const void *caller) noexcept {
-  if (!name || std::strncmp(name, "hiprtc", 6) != 0 || is_inside || isOwn(caller)) return;
+  if (!name || std::strncmp(name, "hip", 3) != 0 || is_inside || isOwn(caller)) return;
   is_inside = true;
-  if (auto *watch = fade::preload::fadeFunctionOf<void()>("fade_watch_rtc")) watch();
+  if (auto *watch = fade::preload::fadeFunctionOf<void()>("fade_watch_first_calls")) watch();
   is_inside = false;
 }
 

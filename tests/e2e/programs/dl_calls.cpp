@@ -130,11 +130,18 @@ int loop(long times) {
   return 0;
 }
 
+/// They begin at the same time, with the first calls of the process.
 int threads(long count, long times) {
   const auto get_device = getDevice();
-  call(get_device, 1);
+  std::atomic<long> there{0};
   std::vector<std::thread> all;
-  for (long i = 0; i < count; ++i) all.emplace_back([=] { call(get_device, times); });
+  for (long i = 0; i < count; ++i)
+    all.emplace_back([=, &there] {
+      ++there;
+      while (there < count) {
+      }
+      call(get_device, times);
+    });
   for (std::thread &thread : all) thread.join();
   return 0;
 }
