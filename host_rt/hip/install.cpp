@@ -48,13 +48,13 @@ public:
       is_hip_five = !hasFunction(*library, "hipGetDevicePropertiesR0600");
       auto functions = missing({Table::runtime, Table::compiler, Table::rtc, Table::plain});
       std::erase_if(functions, registersCode);
-      patch(*library, functions);
+      patchEarly(*library, functions);
     }
     lookForRtc();
   }
   void lookForRtc() const {
     for (const char *name : {"libhiprtc.so", "libamdhip64.so.5"})
-      if (const auto library = findLibrary(name)) patch(*library, missing({Table::rtc}));
+      if (const auto library = findLibrary(name)) patchEarly(*library, missing({Table::rtc}));
   }
 
   void lookAgain() {
@@ -111,6 +111,15 @@ private:
   /// Called by every program that has code for a GPU, whether it uses one or not.
   static bool registersCode(const ApiFunction *function) {
     return function->table == Table::compiler && std::strstr(function->info.name, "egister");
+  }
+
+  /// What does not succeed is tried again, or done in another way, when the GPU is used.
+  static void patchEarly(const LoadedLibrary &library,
+                         const std::vector<const ApiFunction *> &functions) {
+    if (functions.empty()) return;
+    const auto outcome = patchEntries(library, functions);
+    note("{}: {} functions are recorded from the first call on", library.path,
+         outcome ? outcome->patched : 0);
   }
 
   static void patch(const LoadedLibrary &library,

@@ -56,6 +56,7 @@ bool isOwn(const void *caller) noexcept {
 
 void beforeLookup(const char *name, const void *caller) noexcept {
   if (!name || std::strncmp(name, "hip", 3) != 0 || is_inside || isOwn(caller)) return;
+  if (!fade::preload::isHipLoaded()) return;
   is_inside = true;
   if (auto *watch = fade::preload::fadeFunctionOf<void()>("fade_watch_first_calls")) watch();
   is_inside = false;

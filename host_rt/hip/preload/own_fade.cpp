@@ -3,8 +3,22 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <link.h>
 
 namespace fade::preload {
+namespace {
+
+int isHip(dl_phdr_info *info, std::size_t, void *) {
+  const char *slash = info->dlpi_name ? std::strrchr(info->dlpi_name, '/') : nullptr;
+  if (!slash) return 0;
+  for (const char *name : {"libamdhip64.so", "libhiprtc.so"})
+    if (std::strncmp(slash + 1, name, std::strlen(name)) == 0) return 1;
+  return 0;
+}
+
+} // namespace
+
+bool isHipLoaded() noexcept { return dl_iterate_phdr(isHip, nullptr) != 0; }
 
 const char *ownPath() {
   Dl_info info{};

@@ -21,6 +21,9 @@ template <typename Function> Function *fadeFunctionOf(const char *name) noexcept
   return reinterpret_cast<Function *>(fadeFunction(name));
 }
 
+/// HIP or hiprtc, by whichever way.
+bool isHipLoaded() noexcept;
+
 /// Makes the HSA runtime load libfade.so.
 void addToTools();
 
