@@ -7,13 +7,14 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace {
 
@@ -22,10 +23,8 @@ constexpr bool good(amd_comgr_status_t status) { return status == AMD_COMGR_STAT
 /// Kinds of data: the numbers have a gap.
 constexpr int kFirstKind = AMD_COMGR_DATA_KIND_SOURCE, kLastKind = AMD_COMGR_DATA_KIND_LAST;
 
-struct Data {
-  amd_comgr_data_kind_t kind;
-  std::string name, bytes;
-};
+/// As much of a precompiled header as tells it from others.
+constexpr size_t kHeaderBytes = 16384;
 
 void put(std::string &out, std::string_view text) {
   const uint64_t size = text.size();
@@ -52,7 +51,9 @@ template <class Function> bool read(Function function, std::string &out) {
   return good(function(&size, out.data()));
 }
 
-bool readAll(amd_comgr_data_set_t set, std::vector<Data> &out) {
+/// Calls done(kind, name, data) for everything in a set; false if something cannot be read.
+template <class Function> bool forEach(amd_comgr_data_set_t set, Function done) {
+  std::string name;
   for (int number = kFirstKind; number <= kLastKind; ++number) {
     const auto kind = static_cast<amd_comgr_data_kind_t>(number);
     size_t count = 0;
@@ -60,14 +61,11 @@ bool readAll(amd_comgr_data_set_t set, std::vector<Data> &out) {
     for (size_t i = 0; i < count; ++i) {
       amd_comgr_data_t data{};
       if (!good(amd_comgr_action_data_get_data(set, kind, i, &data))) return false;
-      Data one{kind, {}, {}};
-      const bool is_read =
-          read([&](size_t *n, char *to) { return amd_comgr_get_data_name(data, n, to); },
-               one.name) &&
-          read([&](size_t *n, char *to) { return amd_comgr_get_data(data, n, to); }, one.bytes);
+      const bool is_done =
+          read([&](size_t *n, char *to) { return amd_comgr_get_data_name(data, n, to); }, name) &&
+          done(kind, name, data);
       amd_comgr_release_data(data);
-      if (!is_read) return false;
-      out.push_back(std::move(one));
+      if (!is_done) return false;
     }
   }
   return true;
@@ -91,10 +89,42 @@ bool addAll(std::string_view stored, amd_comgr_data_set_t set) {
   return true;
 }
 
+/// A hash of 128 bits of several texts: enough that nobody ever sees two alike, so that the texts
+/// themselves, megabytes of them, need not be kept and compared.
+class Key {
+public:
+  void add(std::string_view text) {
+    mix(text.size());
+    for (; text.size() >= sizeof(uint64_t); text.remove_prefix(sizeof(uint64_t))) {
+      uint64_t word;
+      std::memcpy(&word, text.data(), sizeof word);
+      mix(word);
+    }
+    uint64_t word = 0;
+    std::memcpy(&word, text.data(), text.size());
+    mix(word);
+  }
+  std::string name() const {
+    char text[40];
+    std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(high_),
+                  static_cast<unsigned long long>(low_));
+    return text;
+  }
+
+private:
+  void mix(uint64_t word) {
+    high_ = (high_ ^ word) * 0x9e3779b97f4a7c15;
+    high_ ^= high_ >> 32;
+    low_ = (low_ + word) * 0xc2b2ae3d27d4eb4f;
+    low_ ^= low_ >> 29;
+  }
+  uint64_t high_ = 0xcbf29ce484222325, low_ = 0x27d4eb2f165667c5;
+};
+
 /// Everything that the result depends on; false if it cannot be told.
 bool keyOf(amd_comgr_action_kind_t action, amd_comgr_action_info_t info, amd_comgr_data_set_t input,
-           std::string &key) {
-  key = std::to_string(action);
+           Key &key) {
+  key.add(std::to_string(action));
   std::string text;
   amd_comgr_language_t language{};
   size_t options = 0;
@@ -103,29 +133,40 @@ bool keyOf(amd_comgr_action_kind_t action, amd_comgr_action_info_t info, amd_com
       !read([&](size_t *n, char *to) { return amd_comgr_action_info_get_isa_name(info, n, to); },
             text))
     return false;
-  put(key, text);
-  put(key, std::to_string(language));
+  key.add(text);
+  key.add(std::to_string(language));
   for (size_t i = 0; i < options; ++i) {
     if (!read([&](size_t *n,
                   char *to) { return amd_comgr_action_info_get_option_list_item(info, i, n, to); },
               text))
       return false;
-    put(key, text);
+    key.add(text);
   }
-  std::vector<Data> all;
-  if (!readAll(input, all)) return false;
-  for (const Data &one : all) {
-    put(key, std::to_string(one.kind));
-    put(key, one.name);
-    put(key, one.bytes);
-  }
-  return true;
+  return forEach(input,
+                 [&](amd_comgr_data_kind_t kind, const std::string &name, amd_comgr_data_t data) {
+                   size_t size = 0;
+                   if (!good(amd_comgr_get_data(data, &size, nullptr))) return false;
+                   key.add(std::to_string(kind));
+                   key.add(name);
+                   key.add(std::to_string(size));
+                   // Precompiled headers are comgr's own, of megabytes: their beginning has the
+                   // version, the size and the time of what they were made of.
+                   if (kind == AMD_COMGR_DATA_KIND_PRECOMPILED_HEADER)
+                     size = std::min(size, kHeaderBytes);
+                   text.resize(size);
+                   if (!good(amd_comgr_get_data(data, &size, text.data()))) return false;
+                   key.add(text);
+                   return true;
+                 });
 }
 
-uint64_t hash(std::string_view text) {
-  uint64_t value = 0xcbf29ce484222325;
-  for (const unsigned char c : text) value = (value ^ c) * 0x100000001b3;
-  return value;
+/// False where it is not there.
+bool readFile(const std::string &path, std::string &out) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return false;
+  out.resize(static_cast<size_t>(file.tellg()));
+  return static_cast<bool>(
+      file.seekg(0).read(out.data(), static_cast<std::streamsize>(out.size())));
 }
 
 /// Another process may be writing the same file.
@@ -153,28 +194,24 @@ amd_comgr_do_action(amd_comgr_action_kind_t action, amd_comgr_action_info_t info
   // These only add what comgr has in it.
   const bool is_quick = action == AMD_COMGR_ACTION_ADD_PRECOMPILED_HEADERS ||
                         action == AMD_COMGR_ACTION_ADD_DEVICE_LIBRARIES;
-  std::string key;
+  Key key;
   if (is_quick || !keyOf(action, info, input, key)) return real(action, info, input, result);
-  char name[32];
-  std::snprintf(name, sizeof name, "/%016llx", static_cast<unsigned long long>(hash(key)));
-  const std::string path = CACHE + std::string(name);
-  std::stringstream stored;
-  stored << std::ifstream(path, std::ios::binary).rdbuf();
-  const std::string content = stored.str();
-  std::string_view rest = content;
-  std::string its_key;
-  if (get(rest, its_key) && its_key == key)
-    return addAll(rest, result) ? AMD_COMGR_STATUS_SUCCESS : AMD_COMGR_STATUS_ERROR;
+  const std::string path = CACHE "/" + key.name();
+  std::string stored;
+  if (readFile(path, stored))
+    return addAll(stored, result) ? AMD_COMGR_STATUS_SUCCESS : AMD_COMGR_STATUS_ERROR;
   const amd_comgr_status_t status = real(action, info, input, result);
-  std::vector<Data> made;
-  if (!good(status) || !readAll(result, made)) return status;
-  std::string out;
-  put(out, key);
-  for (const Data &one : made) {
-    put(out, std::to_string(one.kind));
-    put(out, one.name);
-    put(out, one.bytes);
-  }
+  std::string out, bytes;
+  if (!good(status) || !forEach(result, [&](amd_comgr_data_kind_t kind, const std::string &name,
+                                            amd_comgr_data_t data) {
+        if (!read([&](size_t *n, char *to) { return amd_comgr_get_data(data, n, to); }, bytes))
+          return false;
+        put(out, std::to_string(kind));
+        put(out, name);
+        put(out, bytes);
+        return true;
+      }))
+    return status;
   write(path, out);
   return status;
 }
