@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The installed tree, moved elsewhere and used by another user from another directory.
 
-usage: install_test.py BUILD_DIR HIP_FLAGS...   (flags with which HIP programs are compiled on this machine)
+usage: install_test.py BUILD_DIR HEADERS HIP_FLAGS...   (HIP's precompiled headers, or an empty word; flags with which HIP
+programs are compiled on this machine)
 """
 import json
 import os
@@ -15,7 +16,9 @@ import tempfile
 import unittest
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
-HIP_FLAGS = sys.argv[2:]
+HIP_FLAGS = sys.argv[3:]
+# Reading HIP's headers is most of what compiling takes; where a command need not be the user's word by word, it is spared.
+PRECOMPILED = ["-O2", "-std=c++17"] + (["-include", sys.argv[2]] if sys.argv[2] else [])
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SOURCES = [HERE / "project" / name for name in ("app.hip", "answer.cpp")]
@@ -126,7 +129,7 @@ class Install(unittest.TestCase):
 
     def compile_with_cc(self, *instrument):
         program = self.away / "by-cc"
-        run(self.probe, "cc", *instrument, "--", "clang++-19", *HIP_FLAGS, "--offload-arch=gfx90a", "-O2",
+        run(self.probe, "cc", *instrument, "--", "clang++-19", *HIP_FLAGS, *PRECOMPILED, "--offload-arch=gfx90a",
             *SOURCES, "-o", program, "-lamdhip64", cwd=self.away, env=self.environment)
         return program
 
@@ -152,27 +155,32 @@ class Install(unittest.TestCase):
             "-o", program, "-lamdhip64", cwd=self.away, env=self.environment)
         self.assertEqual(len([l for l in self.report(program, "-a", "Heatmap") if l["type"] == "heatmap"]), 2)
 
-    def test_cc_adds_what_this_hip_needs_when_the_command_names_its_rocm(self):
-        program = self.away / "by-path"
-        paths = [flag for flag in HIP_FLAGS if flag.startswith(("--rocm-path", "--rocm-device-lib-path"))]
-        self.assertEqual(len(paths), 2)
-        for given in (paths[:1], paths):
-            run(self.probe, "cc", "--", "clang++-19", "-x", "hip", *given, "--offload-arch=gfx90a", "-O2", *SOURCES,
-                "-o", program, "-lamdhip64", cwd=self.away, env=self.environment)
-            self.assertEqual(len([l for l in self.report(program, "-a", "Heatmap") if l["type"] == "heatmap"]), 2)
-
-    def test_cc_adds_flags_by_the_version_of_the_hip_that_is_chosen(self):
-        compiler = self.away / "clang"  # says what it was called with
+    def words_of_cc(self, *command, **variables):
+        """What the compiler is called with."""
+        compiler = self.away / "clang"
         compiler.write_text('#!/bin/sh\n[ "$1" != --version ] || exec clang++-19 --version\necho "$@"\n')
         compiler.chmod(0o755)
+        return run(self.probe, "cc", "--", compiler, *command, cwd=self.away,
+                   env=self.environment | variables).stdout.split()
+
+    def test_cc_adds_what_this_hip_needs_when_the_command_names_its_rocm(self):
+        paths = [flag for flag in HIP_FLAGS if flag.startswith(("--rocm-path", "--rocm-device-lib-path"))]
+        self.assertEqual(len(paths), 2)
+        # All words of the command of above, which gives a program that runs, in another order.
+        wanted = self.words_of_cc("-x", "hip", "--offload-arch=gfx90a", "-O2", "a.hip", "-lamdhip64")
+        self.assertEqual([wanted.count(path) for path in paths], [1, 1])
+        for given in (paths[:1], paths):
+            words = self.words_of_cc("-x", "hip", *given, "--offload-arch=gfx90a", "-O2", "a.hip", "-lamdhip64")
+            self.assertEqual(sorted(words), sorted(wanted))
+
+    def test_cc_adds_flags_by_the_version_of_the_hip_that_is_chosen(self):
         for version in ("5.2", "6.4"):
             header = self.away / version / "include/hip/hip_version.h"
             header.parent.mkdir(parents=True)
             major, minor = version.split(".")
             header.write_text(f"#define HIP_VERSION_MAJOR {major}\n#define HIP_VERSION_MINOR {minor}\n")
         def words(*command, **variables):
-            return run(self.probe, "cc", "--", compiler, "-c", *command, cwd=self.away,
-                       env=self.environment | variables).stdout.split()
+            return self.words_of_cc("-c", *command, **variables)
         old, new = self.away / "5.2", self.away / "6.4"
         for given in (words("a.hip", f"--rocm-path={old}"), words("-xhip", "a.cpp", f"--hip-path={old}", f"--rocm-path={new}"),
                       words("a.hip", ROCM_PATH=str(old))):
@@ -197,7 +205,7 @@ class Install(unittest.TestCase):
         headers = [word.removeprefix("-idirafter") for word in shlex.split(flags) if word.startswith("-idirafter")]
         self.assertEqual([pathlib.Path(place, "fade/user.h").exists() for place in headers], [True])
         program = self.away / "by-flags"
-        command = f"clang++-19 {flags} {' '.join(HIP_FLAGS)} --offload-arch=gfx90a {' '.join(map(str, SOURCES))} -o '{program}' -lamdhip64"
+        command = f"clang++-19 {flags} {' '.join(HIP_FLAGS + PRECOMPILED)} --offload-arch=gfx90a {' '.join(map(str, SOURCES))} -o '{program}' -lamdhip64"
         run("bash", "-c", command, cwd=self.away)
         self.assertEqual(len([l for l in self.report(program, "-a", "Heatmap") if l["type"] == "heatmap"]), 2)
 
