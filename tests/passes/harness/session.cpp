@@ -361,7 +361,9 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
   SummaryLayout sums = SummaryLayout::of(request);
   if (stream.slots != 0) sums.slots = stream.slots;
   if (stream.tables != 0) sums.copies = stream.tables;
-  auto tables = device_.allocate<uint64_t>(sums.size() / 8);
+  const auto [table, kernel] = kernelOf(launch.kernel);
+  const bool adds_up = table && (table->kernels()[kernel].flags & FADE_KERNEL_SUMS) != 0;
+  auto tables = device_.allocate<uint64_t>(adds_up ? sums.size() / 8 : 1); // megabytes
   auto written = device_.allocate<uint64_t>(FADE_RING_SEGMENTS);
   auto control = device_.allocate<fade_control>(1);
   lock.unlock();
@@ -380,10 +382,9 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
   }
   c.limit = stream.capacity;
   layout.describe(c, copies.va);
-  const auto [table, kernel] = kernelOf(launch.kernel);
-  const std::span memory(reinterpret_cast<std::byte *>(tables.data), sums.size());
+  const std::span memory(reinterpret_cast<std::byte *>(tables.data), adds_up ? sums.size() : 0);
   fade_summary summary{};
-  if (table && (table->kernels()[kernel].flags & FADE_KERNEL_SUMS) != 0) {
+  if (adds_up) {
     sums.describe(c, tables.va);
     summary = sums.header(request, control.va, tables.va, table->moduleId(), kernel);
     sums.initialize(memory, summary, request);
@@ -443,7 +444,9 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
     position += taken;
     __atomic_store_n(tail.data, position, __ATOMIC_RELEASE);
     if (finished && taken == 0) break;
-    if (stream.reader_delay_us) usleep(stream.reader_delay_us);
+    // One that looks all the time takes the processor from the waves it waits for.
+    const unsigned pause = taken == 0 ? 20 : 0;
+    if (const unsigned us = std::max(pause, stream.reader_delay_us)) usleep(us);
   }
   runner.join();
   if (!failure.empty()) throw std::runtime_error(failure);

@@ -24,6 +24,9 @@ subst.append(("%plugin", plugin))
 # fade(options) file: the usual way to run the pass.
 subst.append(("%opt", "%s/opt -load-pass-plugin=%s" % (tools, plugin)))
 subst.append(("%bare_opt", tools + "/opt"))
+# LLVM checks machine code after each of its passes, which takes seven times as long as compiling: always for one processor of a
+# generation, for its relatives only with the long tests.
+subst.append(("%verify-relative", "-verify-machineinstrs" if config.long_tests else ""))
 # Before %llc, which it starts with.
 subst.append(("%llc-nvptx", tools + "/llc -mtriple=nvptx64-nvidia-cuda -mcpu=sm_80 -mattr=+ptx70"))
 subst.append(("%cl-nvptx", "-x cl -cl-std=CL2.0 -target nvptx64-nvidia-cuda -march=sm_80 -nogpulib --cuda-feature=+ptx70"))

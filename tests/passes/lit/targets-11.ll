@@ -1,7 +1,7 @@
 ; As targets.ll, where the real-time counter is a message. The module says which processor it is for.
 ; RUN: %opt '-passes=fade<accesses;blocks;kernel;counts>' %s -o %t.bc
 ; RUN: %llc -verify-machineinstrs %t.bc -o - | FileCheck %s
-; RUN: %llc -verify-machineinstrs -mattr=+wavefrontsize64 %t.bc -o - | FileCheck %s
+; RUN: %llc %verify-relative -mattr=+wavefrontsize64 %t.bc -o - | FileCheck %s
 
 target triple = "amdgcn-amd-amdhsa"
 define amdgpu_kernel void @k(ptr addrspace(1) %g, ptr %f, i64 %n) #0 {

@@ -1,10 +1,10 @@
 ; The same runtime compiles for all generations, without a byte of stack, and the machine code verifies.
 ; RUN: %opt '-passes=fade<accesses;blocks;kernel;counts>' %s -o %t.bc
-; RUN: %llc -verify-machineinstrs -mcpu=gfx906 %t.bc -o - | FileCheck %s
-; RUN: %llc -verify-machineinstrs -mcpu=gfx908 %t.bc -o - | FileCheck %s
+; RUN: %llc %verify-relative -mcpu=gfx906 %t.bc -o - | FileCheck %s
+; RUN: %llc %verify-relative -mcpu=gfx908 %t.bc -o - | FileCheck %s
 ; RUN: %llc -verify-machineinstrs -mcpu=gfx90a %t.bc -o - | FileCheck %s
 ; RUN: %llc -verify-machineinstrs -mcpu=gfx1030 %t.bc -o - | FileCheck %s
-; RUN: %llc -verify-machineinstrs -mcpu=gfx1030 -mattr=+wavefrontsize64 %t.bc -o - | FileCheck %s
+; RUN: %llc %verify-relative -mcpu=gfx1030 -mattr=+wavefrontsize64 %t.bc -o - | FileCheck %s
 
 target triple = "amdgcn-amd-amdhsa"
 define amdgpu_kernel void @k(ptr addrspace(1) %g, ptr %f, i64 %n) {

@@ -5,9 +5,9 @@
 #include "device/code_object.h"
 #include "exec/executor.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -16,9 +16,12 @@
 namespace fade::sim {
 
 inline std::vector<uint8_t> read_file(const std::string &path) {
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
   if (!in) throw std::runtime_error("cannot read " + path);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::vector<uint8_t> bytes(static_cast<size_t>(in.tellg()));
+  in.seekg(0).read(reinterpret_cast<char *>(bytes.data()),
+                   static_cast<std::streamsize>(bytes.size()));
+  return bytes;
 }
 
 // Kernel arguments, laid out by natural alignment.
@@ -49,7 +52,8 @@ public:
     T &operator[](size_t i) const { return data[i]; }
   };
   template <class T> Buffer<T> allocate(size_t count) {
-    blocks_.push_back(std::make_unique<std::byte[]>(count * sizeof(T)));
+    // Zero, and of large ones only what is touched costs anything.
+    blocks_.emplace_back(static_cast<std::byte *>(std::calloc(count, sizeof(T))));
     auto *p = reinterpret_cast<T *>(blocks_.back().get());
     const uint64_t va = next_;
     memory_.map(va, count * sizeof(T), p);
@@ -96,7 +100,10 @@ public:
 private:
   const Arch &arch_;
   AddressSpace memory_;
-  std::vector<std::unique_ptr<std::byte[]>> blocks_;
+  struct Free {
+    void operator()(std::byte *block) const { std::free(block); }
+  };
+  std::vector<std::unique_ptr<std::byte[], Free>> blocks_;
   std::vector<std::unique_ptr<CodeObject>> objects_;
   uint64_t next_ = 0x200000000, next_code_ = 0x100000000;
   Executor executor_;
