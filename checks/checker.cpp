@@ -90,6 +90,9 @@ public:
     called.pc = site(*check, wave, access.pc);
     look(check, wave, called);
   }
+  void atomicDone(const ObservedWave &wave) override {
+    if (GroupCheck *check = stateOf(*wave.group)) check->atomicDone();
+  }
   void branch(const ObservedWave &wave, const ObservedBranch &branch) override {
     if (GroupCheck *check = stateOf(*wave.group))
       check->callsOf(wave).branch(branch, decoder_, job_.stacks());

@@ -99,6 +99,19 @@ ShadowPage *GroupRaces::page(uint64_t address) {
   return cached.page;
 }
 
+/// The page that all of an access is in; null if there are several, or one that does not exist.
+ShadowPage *GroupRaces::onlyPage(const ObservedAccess &access) {
+  if (!access.lanes) return nullptr;
+  const uint64_t first = access.address[std::countr_zero(access.lanes)];
+  const uint64_t number = first / ShadowPage::kBytes;
+  for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
+    const uint64_t at = access.address[std::countr_zero(lanes)];
+    if (at / ShadowPage::kBytes != number || (at + access.size - 1) / ShadowPage::kBytes != number)
+      return nullptr;
+  }
+  return page(first);
+}
+
 /// The time of an access; it is under way from now on.
 Time GroupRaces::takeTime(WaveRaces &w, const ObservedAccess &access) const {
   ++w.now;
@@ -112,19 +125,21 @@ Time GroupRaces::takeTime(WaveRaces &w, const ObservedAccess &access) const {
 }
 
 void GroupRaces::release(WaveRaces &w, Meeting &meeting, Time time) const {
-  const Time visible = std::min(w.visible(), time - 1);
+  const Meeting::Release mine{w.id, time, std::min(w.visible(), time - 1), ordered_ != nullptr};
   for (Meeting::Release &r : meeting.releases)
-    if (r.wave == w.id) {
-      r = {w.id, time, visible};
+    if (r.wave == w.id && r.in_order == mine.in_order) {
+      r = mine;
       return;
     }
   if (meeting.releases.size() == kMostReleases) {
-    for (const Meeting::Release &r : meeting.releases)
-      meeting.left =
-          Clocks::join(meeting.left, dispatch_->histories.passedOn(r.wave, r.time, r.visible));
+    for (const Meeting::Release &r : meeting.releases) {
+      const Clocks::Ptr passed = dispatch_->histories.passedOn(r.wave, r.time, r.visible);
+      meeting.left = Clocks::join(meeting.left, passed);
+      if (!r.in_order) meeting.left_unordered = Clocks::join(meeting.left_unordered, passed);
+    }
     meeting.releases.clear();
   }
-  meeting.releases.push_back({w.id, time, visible});
+  meeting.releases.push_back(mine);
 }
 
 void GroupRaces::meetReaders(Lane &lane, const ShadowPage &page, uint32_t dword) const {
@@ -217,7 +232,7 @@ void GroupRaces::atomic(Lane &lane, ShadowPage &page, uint32_t dword) {
   meeting.answers |= lane.access.returns;
   release(w, meeting, lane.mark.time);
   keep(w, meeting, lane.mark);
-  if (lane.access.returns) w.taken.push_back({&page, dword, true});
+  if (lane.access.returns) w.taken.push_back({&page, dword, true, ordered_ != nullptr});
 }
 
 void GroupRaces::dword(Lane &lane, ShadowPage &page, uint32_t dword) {
@@ -250,6 +265,7 @@ void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
       std::min<Time>(255, lane.mark.time - std::min(w.visible(), lane.mark.time - 1)));
   lane.mark.tells = access.kind == AccessKind::store && has_stored_ && lane.mark.lag == 1;
   has_stored_ |= access.kind != AccessKind::load;
+  if (access.kind == AccessKind::atomic && (ordered_ = onlyPage(access))) ordered_->order.lock();
   ShadowPage *locked = nullptr;
   for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
     const auto number = static_cast<unsigned>(std::countr_zero(lanes));
@@ -269,6 +285,7 @@ void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
     }
   }
   if (locked) locked->unlock();
+  if (ordered_ && !w.taken.empty()) learn(w); // from those before, and nobody comes between
   if (access.kind == AccessKind::load && !access.coherent) lines_.add(access, w.seen);
   if (lane.racing) report(wave, lane, reporter);
 }
@@ -297,12 +314,17 @@ void GroupRaces::judge(WaveRaces &w, Reporter &reporter) const {
                    reporter);
 }
 
+/// What was passed on at a place, as far as the wave has not learned it yet.
 void GroupRaces::learnFrom(WaveRaces &w, const Taken &taken) {
+  const bool was_in_order = taken.in_order && !ordered_; // else all count that are there
   std::vector<Meeting::Release> releases;
-  Clocks::Ptr left;
+  Clocks::Ptr learned;
   taken.page->lock();
-  if (const Meeting *meeting = taken.page->meeting(taken.dword))
-    releases = meeting->releases, left = meeting->left;
+  if (const Meeting *meeting = taken.page->meeting(taken.dword)) {
+    learned = was_in_order ? meeting->left_unordered : meeting->left;
+    for (const Meeting::Release &r : meeting->releases)
+      if (!was_in_order || !r.in_order) releases.push_back(r);
+  }
   const auto add = [&](const Mark &write) {
     if (write.time) releases.push_back({write.wave, write.time, write.visible()});
   };
@@ -310,7 +332,6 @@ void GroupRaces::learnFrom(WaveRaces &w, const Taken &taken) {
   if (const Parts *parts = taken.page->partsOf(taken.dword))
     for (const Mark &part : parts->written) add(part);
   taken.page->unlock();
-  Clocks::Ptr learned = left;
   for (const Meeting::Release &r : releases) {
     if (r.wave == w.id) continue;
     if (isLocal(r.wave)) {
@@ -334,7 +355,7 @@ void GroupRaces::learn(WaveRaces &w) {
     if (!last || last->page != taken.page || last->dword != taken.dword) learnFrom(w, taken);
     last = &taken;
   }
-  w.taken.clear();
+  if (!ordered_) w.taken.clear(); // else there may be more to learn when the atomic was made
   if (w.took_global_barrier) {
     w.took_global_barrier = false;
     const std::lock_guard lock(dispatch_->meeting_mutex);

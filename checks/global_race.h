@@ -18,7 +18,9 @@
 //
 // An access is told before it is made. So what a wave passes on is taken note of early, and what it
 // learns late, with the next thing it does: in whatever order workers run, nobody is accused who
-// saw that he may go on.
+// saw that he may go on. But of two atomics at the same place only the second learns from the
+// first, however close they are: such that touch one page are noted and made one after the other
+// (ShadowPage::order), and learn from each other at once.
 #pragma once
 
 #include "checks/call_stacks.h"
@@ -124,6 +126,11 @@ public:
   void begin(DispatchRaces &dispatch, const ObservedGroup &group);
 
   void access(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
+  /// What access() told of last has been made, if it was an atomic.
+  void atomicDone() {
+    if (ordered_) ordered_->order.unlock();
+    ordered_ = nullptr;
+  }
   void wait(const ObservedWave &wave, const ObservedWait &wait, Reporter &reporter);
   void fence(const ObservedWave &wave, const ObservedFence &fence, Reporter &reporter);
   void barrier(const ObservedWave &wave, Reporter &reporter) { settle(wave, reporter); }
@@ -136,6 +143,7 @@ private:
     ShadowPage *page;
     uint32_t dword;
     bool by_atomic;
+    bool in_order = false; ///< it has learned from atomics that came before
   };
   struct WaveRaces {
     uint32_t id = 0;
@@ -177,6 +185,7 @@ private:
     if (!lane.races && conflicts(lane, far, mark)) lane.races = true, lane.met = mark;
   }
   ShadowPage *page(uint64_t address);
+  ShadowPage *onlyPage(const ObservedAccess &access);
   Time takeTime(WaveRaces &wave, const ObservedAccess &access) const;
   void dword(Lane &lane, ShadowPage &page, uint32_t dword);
   void load(Lane &lane, ShadowPage &page, uint32_t dword);
@@ -202,6 +211,7 @@ private:
   DispatchRaces *dispatch_ = nullptr;
   uint32_t first_ = 0, count_ = 0; ///< waves
   bool has_stored_ = false;        ///< any of them
+  ShadowPage *ordered_ = nullptr;  ///< whose atomic is being made
   CachedLines lines_;
   std::vector<WaveRaces> waves_;
   struct CachedPage {

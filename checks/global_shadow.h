@@ -42,9 +42,11 @@ struct Meeting {
   struct Release {
     uint32_t wave;
     Time time, visible;
+    bool in_order = false; ///< made under ShadowPage::order
   };
   std::vector<Release> releases; ///< lately
   Clocks::Ptr left;              ///< by all before
+  Clocks::Ptr left_unordered;    ///< by those of them that were not in order
   /// The last ones of different waves, none of which knows of another one: he who comes then may
   /// himself be one of them, or know of some.
   std::array<Mark, 4> marks;
@@ -66,6 +68,7 @@ public:
   std::array<uint64_t, kDwords / 64> polled{}; ///< dwords that coherent loads have read
   std::unique_ptr<std::unordered_map<uint32_t, Meeting>> meetings;
   std::unique_ptr<std::unordered_map<uint32_t, Parts>> parts;
+  std::mutex order; ///< held from before an atomic is noted until it was made
 
   bool isPolled(uint32_t dword) const { return polled[dword / 64] >> dword % 64 & 1; }
   Meeting *meeting(uint32_t dword) {

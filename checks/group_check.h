@@ -31,6 +31,9 @@ public:
     settle(wave, reporter);
     if (races_) global_.access(wave, access, reporter);
   }
+  void atomicDone() {
+    if (races_) global_.atomicDone();
+  }
   void wait(const ObservedWave &wave, const ObservedWait &wait, Reporter &reporter) {
     if (races_) global_.wait(wave, wait, reporter);
     if (!waits_.empty()) waits_[wave.number].wait(wait);

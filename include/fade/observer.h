@@ -24,7 +24,7 @@
 
 namespace fade {
 
-#define FADE_OBSERVER_VERSION 5
+#define FADE_OBSERVER_VERSION 6
 
 /// What an observer wants to be told; the rest is not even put together.
 enum ObserverWants : uint32_t {
@@ -226,6 +226,9 @@ public:
   /// Where a basic block begins, with the active lanes; there may be none.
   virtual void block(const ObservedWave &, uint64_t /*pc*/, uint64_t /*lanes*/) {}
   virtual void access(const ObservedWave &, const ObservedAccess &) {}
+  /// The atomic that access() has just told of was made, or has faulted. This worker does nothing
+  /// else in between: who lets no other worker in meanwhile knows in which order they are made.
+  virtual void atomicDone(const ObservedWave &) {}
   /// An access that was told by access() is about to fault. True: it does not; loads read 0, and
   /// stores are lost. This is the one thing by which an observer can change what happens.
   virtual bool passesFault(uint64_t /*address*/, uint64_t /*size*/, bool /*write*/) {

@@ -261,6 +261,7 @@ template <class Op> void atomic(Wave &w, const Instruction &in) {
   const ImageResource r = resource_of(w, in);
   const LaneAddresses a = texel_addresses(w, in, r);
   Row *data = &w.vgpr[in.dst.index];
+  const AtomicInProgress progress(w);
   observe(w, in, a, sizeof(T), AccessKind::atomic);
   for_lanes(w.active_exec, [&](unsigned i) {
     T old{};

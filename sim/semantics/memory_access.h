@@ -114,6 +114,20 @@ inline void observe(Wave &w, const Instruction &in, const LaneAddresses &a, uint
   if (is_observed(w)) [[unlikely]]
     tell_observer(w, in, a, bytes, kind);
 }
+// While an atomic is being made, from before it is told on.
+class AtomicInProgress {
+public:
+  explicit AtomicInProgress(const Wave &w) : w_(w) {}
+  ~AtomicInProgress() {
+    if (is_observed(w_)) [[unlikely]]
+      w_.observer->atomicDone(w_.info);
+  }
+  AtomicInProgress(const AtomicInProgress &) = delete;
+  AtomicInProgress &operator=(const AtomicInProgress &) = delete;
+
+private:
+  const Wave &w_;
+};
 // `row`: how many registers behind the instruction's first one its data begin.
 inline void observe_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes,
                         uint32_t bytes, AccessKind kind, bool returns = false, unsigned row = 0) {

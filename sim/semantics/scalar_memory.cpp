@@ -109,6 +109,7 @@ template <Base base, class Op> void atomic(Wave &w, const Instruction &in) {
   std::memcpy(&input.data2, &w.sgpr[in.dst.index + words], sizeof(T));
   T old{};
   if (t.room >= sizeof(T)) {
+    const AtomicInProgress progress(w);
     observe_scalar(w, in, t, sizeof(T), AccessKind::atomic);
     if (t.va % sizeof(T)) throw MisalignedAtomic{t.va};
     old = fetch_apply<Op>(reinterpret_cast<T *>(w.memory->at(t.va, sizeof(T), true)), input);

@@ -39,6 +39,7 @@ template <class Op, bool is_f32 = false> void atomic(Wave &w, const Instruction 
   const Denormals denormals = denormals_of(*w.arch, is_f32);
   if (in.glc) for_lanes(w.active_exec & ~a.lanes, [&](unsigned i) { set_lane_value<T>(to, i, 0); });
   if (!a.lanes) return;
+  const AtomicInProgress progress(w);
   observe(w, in, a, sizeof(T), AccessKind::atomic);
   HostRange r = locate(w, a, LaneMask(w, a.lanes), sizeof(T), true);
   const bool in_pieces = sizeof(T) > 4 && a.word_stride != 4; // private memory: dwords apart

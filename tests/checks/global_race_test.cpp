@@ -42,6 +42,7 @@ public:
     a.device = flag || kind == AccessKind::atomic;
     const uint64_t before = reporter_.reported();
     members_[wave / 2].access(of(wave), a, reporter_);
+    members_[wave / 2].atomicDone();
     return reporter_.reported() != before;
   }
   bool load(uint32_t wave, uint64_t at) { return access(wave, AccessKind::load, at); }
@@ -103,6 +104,30 @@ TEST(GlobalRace, WhatWasNotWaitedForIsNotPassedOn) {
     g.atomic(2, kFlag, true);
     EXPECT_EQ(g.load(2, kData), !waits);
   }
+}
+
+TEST(GlobalRace, AnAtomicLearnsNothingFromOneThatIsMadeRightAfterIt) {
+  for (const bool is_first : {false, true}) {
+    Grid g("gfx90a");
+    const auto count = [&](uint32_t wave) { g.atomic(wave, kFlag, true); };
+    g.store(0, kData), g.wait(0, 0);
+    if (is_first) count(0), count(2);
+    if (!is_first) count(2), count(0); // before wave 2 does anything else
+    EXPECT_EQ(g.load(2, kData), !is_first);
+  }
+}
+
+TEST(GlobalRace, AtomicsOnSeveralPagesLearnFromWhoeverMayHaveComeBetween) {
+  Grid g("gfx90a");
+  const auto count = [&](uint32_t wave, uint32_t size) {
+    g.access(wave, AccessKind::atomic, kFlag + 1020, true, size);
+  };
+  g.store(0, kData), g.wait(0, 0);
+  count(2, 8), count(0, 4);
+  EXPECT_FALSE(g.load(2, kData));
+  g.store(4, kData + 64), g.wait(4, 0);
+  count(6, 4), count(4, 8);
+  EXPECT_FALSE(g.load(6, kData + 64));
 }
 
 TEST(GlobalRace, AWaitForAllButTheLastAccessesCoversThoseBefore) {

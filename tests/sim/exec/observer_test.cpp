@@ -21,7 +21,7 @@ using Status = DispatchResult::Status;
 struct Seen {
   std::map<uint64_t, int> loads, stores, atomics, lds_stores; // times per address
   uint64_t scalar_loads = 0, groups = 0, groups_ended = 0, waves = 0, waves_ended = 0, blocks = 0;
-  uint64_t runs = 0, runs_at_blocks = 0;
+  uint64_t runs = 0, runs_at_blocks = 0, atomics_done = 0;
   uint64_t barriers = 0, barriers_passed = 0, waits = 0, branches = 0, taken = 0, fences = 0;
   std::set<std::thread::id> threads;
   std::string kernel, message;
@@ -66,6 +66,7 @@ private:
     }
     uint64_t last_block = 0;
     void access(const ObservedWave &w, const ObservedAccess &a) override {
+      is_atomic = a.kind == AccessKind::atomic;
       if (a.path == AccessPath::scalar) seen.scalar_loads++;
       for (unsigned lane = 0; lane < w.lanes; lane++) {
         if (!(a.lanes >> lane & 1) || a.path == AccessPath::scalar) continue;
@@ -77,6 +78,11 @@ private:
                                          : seen.atomics)[a.address[lane]];
       }
     }
+    void atomicDone(const ObservedWave &) override {
+      seen.atomics_done += is_atomic;
+      is_atomic = false;
+    }
+    bool is_atomic = false; // what was told of last
     void barrier(const ObservedWave &, uint64_t, uint64_t lanes) override {
       seen.barriers += lanes != 0;
     }
@@ -109,6 +115,7 @@ private:
         all.blocks += s.blocks, all.barriers += s.barriers, all.waits += s.waits;
         all.barriers_passed += s.barriers_passed, all.branches += s.branches;
         all.taken += s.taken, all.fences += s.fences;
+        all.atomics_done += s.atomics_done;
         all.runs += s.runs, all.runs_at_blocks += s.runs_at_blocks;
         all.threads.insert(s.threads.begin(), s.threads.end());
       }
@@ -197,6 +204,7 @@ TEST_P(ObserverTest, SeesBranchesFencesAndAtomics) {
                       Arguments().add(arrived.va).add(values.va).add(out.va).add(uint32_t{4})),
               recorder);
   EXPECT_EQ(seen.atomics[arrived.va], 4);
+  EXPECT_EQ(seen.atomics_done, 4u);
   EXPECT_GE(seen.fences, 4u); // acquires
   EXPECT_GE(seen.branches, 4u);
   EXPECT_GE(seen.taken, 1u); // to itself, or past what lane 0 does
@@ -209,6 +217,16 @@ TEST_P(ObserverTest, AnAccessThatFaultsIsSeenBeforeItFaults) {
   EXPECT_FALSE(seen.ok);
   EXPECT_NE(seen.message.find("0x123000"), std::string::npos) << seen.message;
   EXPECT_EQ(seen.stores.count(0x123000), 1u);
+}
+
+TEST_P(ObserverTest, TheEndOfAnAtomicThatFaultsIsToldToo) {
+  Recorder recorder;
+  const uint64_t nowhere = 0x123000, values = device.allocate<uint32_t>(1).va;
+  const Seen seen = observe(
+      prepare("meet", 64, Arguments().add(nowhere).add(values).add(values).add(1u)), recorder);
+  EXPECT_FALSE(seen.ok);
+  EXPECT_EQ(seen.atomics.count(nowhere), 1u);
+  EXPECT_EQ(seen.atomics_done, 1u);
 }
 
 TEST_P(ObserverTest, ThoseWhoAreNotInterestedAreNotTold) {
