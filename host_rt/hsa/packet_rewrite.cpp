@@ -281,9 +281,9 @@ bool DispatchRewrite::observe(HsaDispatch &live) {
   const bool counts = parts.instructions || runtime_.settings().workgroups.sample_executions > 1;
   // Of small rings there are as many as dispatches in flight, and each would get memory for counts.
   const uint64_t bytes = parts.instructions ? UINT64_MAX : expectedBytes();
-  HsaRing *ring = queue_->rings
-                      ? queue_->rings->take(bytes, {counts ? (*kernel)->info->siteCount() : 0, {}})
-                      : nullptr;
+  RingPool *rings = queue_->rings ? runtime_.observedRings(*queue_->agent) : nullptr;
+  HsaRing *ring =
+      rings ? rings->take(bytes, {counts ? (*kernel)->info->siteCount() : 0, {}}) : nullptr;
   if (!ring) {
     skip("all rings were in use (FADE_MEMORY)");
     return false;

@@ -20,7 +20,9 @@ static_assert(kAnswersOffset + SegmentedRing::kStagingWords * sizeof(uint64_t) <
 static_assert(kStagingOffset + sizeof(ControlBlock) <= kDataOffset);
 
 constexpr uint64_t kLargeRing = 16 << 20;
+constexpr uint64_t kLargeObservedRing = 2 << 20;
 constexpr uint64_t kSmallRing = 64 << 10;
+constexpr unsigned kMostLargeObserved = 8;
 constexpr std::size_t kKernargs = 4096;
 
 uint64_t largeRing(const MemoryBudget &budget) {
@@ -45,9 +47,11 @@ bool MemoryBudget::take(uint64_t bytes) {
 
 RingPool::RingPool(const Agent &gpu, const Agent &host, const Settings &settings,
                    MemoryBudget &budget, AllocationTable &allocations,
-                   std::chrono::milliseconds patience)
+                   std::chrono::milliseconds patience, RingUse use)
     : gpu_(gpu), host_(host), settings_(settings), budget_(budget), allocations_(allocations),
-      memory_(gpu, host), transport_(settings.transport), patience_(patience) {
+      memory_(gpu, host), use_(use),
+      transport_(use == RingUse::kernels ? settings.transport : Transport::host),
+      patience_(patience) {
   if (transport_ == Transport::device && !copiesWhatIsWritten(gpu)) {
     transport_ = Transport::host;
     warn("the copy engine of {} does not see what a running kernel writes: records go to host "
@@ -120,9 +124,17 @@ HsaRing *RingPool::makeRing(bool large) {
   return makeRing(large, transport_);
 }
 
+uint64_t RingPool::capacityOf(bool large) const {
+  const uint64_t most = !large || use_ == RingUse::counted ? kSmallRing
+                        : isDirect()                       ? kLargeObservedRing
+                                                           : kLargeRing;
+  return std::min(most, largeRing(budget_));
+}
+
 HsaRing *RingPool::makeRing(bool large, Transport transport) {
+  if (large && isDirect() && large_count_ == kMostLargeObserved) return nullptr;
   // Half of the memory for large rings, the rest for small ones.
-  const uint64_t capacity = large ? largeRing(budget_) : std::min(kSmallRing, largeRing(budget_));
+  const uint64_t capacity = capacityOf(large);
   const uint64_t size = footprint(capacity, transport);
   if (large && budget_.left() < budget_.total() / 2 + size) return nullptr;
   // From here on neither keeping the ring nor giving it back can fail.
@@ -183,13 +195,16 @@ HsaRing::~HsaRing() = default; // the GPU may still know it: it lives as long as
 
 bool HsaRing::allocate() {
   host_memory_ = pool_.memory_.host.allocate(hostSize(capacity_));
-  device_control_ = reinterpret_cast<ControlBlock *>(controlMemory().allocate(controlSize()));
+  staging_ = reinterpret_cast<ControlBlock *>(host_memory_ + kStagingOffset);
+  device_control_ = pool_.isDirect()
+                        ? staging_
+                        : reinterpret_cast<ControlBlock *>(controlMemory().allocate(controlSize()));
   if (host_memory_ && device_control_ && copy_.create()) {
     std::memset(host_memory_, 0, hostSize(capacity_));
-    staging_ = reinterpret_cast<ControlBlock *>(host_memory_ + kStagingOffset);
     if (makeData()) {
       staging_->control = pristine();
-      if (ok(hsaApi().core.hsa_memory_copy_fn(device_control_, staging_, controlSize())))
+      if (pool_.isDirect() ||
+          ok(hsaApi().core.hsa_memory_copy_fn(device_control_, staging_, controlSize())))
         return true;
     }
   }
@@ -225,10 +240,11 @@ void HsaRing::release() {
   destroySignals();
   if (data_) data_->freeMemory();
   pool_.memory_.host.free(host_memory_);
-  controlMemory().free(device_control_);
   pool_.memory_.kernargs.free(kernarg_memory_);
-  pool_.memory_.device.free(device_counters_);
   pool_.memory_.host.free(host_counters_);
+  if (pool_.isDirect()) return;
+  controlMemory().free(device_control_);
+  pool_.memory_.device.free(device_counters_);
 }
 
 fade_control HsaRing::pristine() const {
@@ -258,24 +274,28 @@ bool HsaRing::configure(const CounterRoom &counters) {
   if (is_configured_ && counters == counters_) return true;
   is_configured_ = false; // until the device knows
   const HsaApi &api = hsaApi();
+  const bool direct = pool_.isDirect();
   const std::size_t total = counters.total(), size = total * sizeof(fade_counter);
   if (total > counter_room_) {
-    pool_.memory_.device.free(std::exchange(device_counters_, nullptr));
+    if (!direct) pool_.memory_.device.free(device_counters_);
+    device_counters_ = nullptr;
     pool_.memory_.host.free(std::exchange(host_counters_, nullptr));
     counters_ = {};
     counter_room_ = 0;
-    device_counters_ = pool_.memory_.device.allocate(size);
     host_counters_ = pool_.memory_.host.allocate(size);
+    device_counters_ = direct ? host_counters_ : pool_.memory_.device.allocate(size);
     if (!device_counters_ || !host_counters_) return false;
     counter_room_ = total;
   }
   counters_ = counters;
   if (total != 0) {
     clearCounters();
-    if (!ok(api.core.hsa_memory_copy_fn(device_counters_, host_counters_, size))) return false;
+    if (!direct && !ok(api.core.hsa_memory_copy_fn(device_counters_, host_counters_, size)))
+      return false;
   }
   staging_->control = pristine();
-  is_configured_ = ok(api.core.hsa_memory_copy_fn(device_control_, staging_, sizeof(fade_control)));
+  is_configured_ =
+      direct || ok(api.core.hsa_memory_copy_fn(device_control_, staging_, sizeof(fade_control)));
   return is_configured_;
 }
 
@@ -323,6 +343,7 @@ std::vector<std::byte> HsaRing::summaries() const {
 // the GPU, which may itself be waiting for a ring to be drained. A ring that cannot be copied to or
 // from, because there is no memory left, is not used again.
 bool HsaRing::fetchControl() noexcept {
+  if (pool_.isDirect()) return true;
   const hsa_agent_t cpu = pool_.host_.handle, gpu = pool_.gpu_.handle;
   if (step_ == 0) {
     step_ = 1;
@@ -372,14 +393,16 @@ bool HsaRing::recycle() noexcept {
     step_ = 1;
     drain.restart();
     staging_->control = pristine();
-    if (!copy_.start(device_control_, gpu, staging_, cpu, controlSize())) is_broken_ = true;
+    if (!pool_.isDirect() && !copy_.start(device_control_, gpu, staging_, cpu, controlSize()))
+      is_broken_ = true;
   }
   if (!copy_.isDone()) return false;
   if (step_ == 1) {
     step_ = 2;
     if (const std::size_t size = counters_.total() * sizeof(fade_counter); size != 0) {
       clearCounters();
-      if (!copy_.start(device_counters_, gpu, host_counters_, cpu, size)) is_broken_ = true;
+      if (!pool_.isDirect() && !copy_.start(device_counters_, gpu, host_counters_, cpu, size))
+        is_broken_ = true;
     }
   }
   if (!copy_.isDone()) return false;

@@ -11,6 +11,10 @@
 // busy while the host is slow: if all are in use, the application waits until a dispatch before it
 // has ended. If that does not happen, because those before it do not end without it, a small one
 // lets it run at all.
+//
+// Where the software GPU observes a kernel, it is the host that writes. All of such a ring is host
+// memory, nothing is copied, and the large ones are smaller: they are written as slowly as they are
+// read, and most programs would never touch the rest.
 #pragma once
 
 #include "base/settings.h"
@@ -69,6 +73,13 @@ private:
   }
 };
 
+/// What the rings of a pool are for.
+enum class RingUse {
+  kernels,  ///< written by instrumented kernels
+  observed, ///< by the software GPU's observer
+  counted,  ///< the same, with next to no records
+};
+
 class RingPool {
 public:
   /// How long a dispatch waits for a large ring while none is given back: longer than most kernels
@@ -76,7 +87,8 @@ public:
   static constexpr std::chrono::milliseconds kPatience{2000};
 
   RingPool(const Agent &gpu, const Agent &host, const Settings &settings, MemoryBudget &budget,
-           AllocationTable &allocations, std::chrono::milliseconds patience = kPatience);
+           AllocationTable &allocations, std::chrono::milliseconds patience = kPatience,
+           RingUse use = RingUse::kernels);
   ~RingPool();
 
   /// A ring for about so many bytes of records, and with room for counters. If it has to be a large
@@ -96,6 +108,8 @@ private:
   /// Rings in device memory cannot be read: there will be no more of them.
   void avoidDeviceMemory();
   void giveBack(HsaRing &ring);
+  uint64_t capacityOf(bool large) const;
+  bool isDirect() const { return use_ != RingUse::kernels; }
 
   const Agent gpu_;
   const Agent host_;
@@ -107,6 +121,7 @@ private:
   std::condition_variable freed_;
   std::vector<std::unique_ptr<HsaRing>> all_;
   std::vector<HsaRing *> free_large_, free_small_;
+  const RingUse use_;
   Transport transport_;
   const std::chrono::milliseconds patience_;
   unsigned large_count_ = 0;  ///< of all_
@@ -162,7 +177,7 @@ private:
   const Transport transport_;
   const bool is_large_;
   std::byte *host_memory_ = nullptr;
-  ControlBlock *device_control_ = nullptr;
+  ControlBlock *device_control_ = nullptr; ///< staging_ if the host writes; so are the counters
   std::unique_ptr<RingData> data_;
   std::byte *kernarg_memory_ = nullptr;
   std::size_t kernarg_size_ = 0;

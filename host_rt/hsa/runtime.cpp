@@ -274,17 +274,28 @@ void Runtime::release() {
   const std::lock_guard lock(pools_mutex_);
   polled_.destroyAll();
   interrupts_.destroyAll();
-  for (auto &[agent, pool] : rings_) pool->destroySignals();
+  for (const auto *pools : {&rings_, &observed_rings_})
+    for (const auto &[agent, pool] : *pools) pool->destroySignals();
 }
 
-RingPool *Runtime::rings(const Agent &gpu) {
+RingPool *Runtime::rings(const Agent &gpu) { return ringsIn(rings_, gpu, RingUse::kernels); }
+
+RingPool *Runtime::observedRings(const Agent &gpu) {
+  constexpr uint32_t by_records = FADE_NEEDS_ACCESSES | FADE_NEEDS_BLOCKS | FADE_NEEDS_COUNTS;
+  const uint32_t needs = analysis_->needs();
+  const bool only_counts = (needs & FADE_NEEDS_INSTRUCTIONS) != 0 && (needs & by_records) == 0 &&
+                           settings_.record.empty();
+  return ringsIn(observed_rings_, gpu, only_counts ? RingUse::counted : RingUse::observed);
+}
+
+RingPool *Runtime::ringsIn(RingPools &pools, const Agent &gpu, RingUse use) {
   const Agent *host = agents_.host();
   if (!host || !gpu.device_pool) return nullptr;
   const std::lock_guard lock(pools_mutex_);
-  auto &pool = rings_[gpu.number];
+  auto &pool = pools[gpu.number];
   if (!pool)
     pool = std::make_unique<RingPool>(gpu, *host, settings_, budget_, allocations_,
-                                      settings_.patient(RingPool::kPatience));
+                                      settings_.patient(RingPool::kPatience), use);
   return pool.get();
 }
 

@@ -77,6 +77,8 @@ public:
   CopyTeller &copyTeller() { return copy_teller_; }
   Analysis &analysis() { return *analysis_; }
   RingPool *rings(const Agent &gpu);
+  /// For kernels that are observed.
+  RingPool *observedRings(const Agent &gpu);
   KernargPool *kernargs(const Agent &gpu);
   SignalPool &polledSignals() { return polled_; }
   SignalPool &interruptSignals() { return interrupts_; }
@@ -105,6 +107,8 @@ public:
   void sayDeath(Death death);
 
 private:
+  using RingPools = std::map<uint32_t, std::unique_ptr<RingPool>>; ///< by agent
+  RingPool *ringsIn(RingPools &pools, const Agent &gpu, RingUse use);
   friend class Visit;
   explicit Runtime(Settings settings);
   ~Runtime() = delete; // threads of the application may be inside of it at any time
@@ -146,7 +150,7 @@ private:
   CopyTeller copy_teller_;
   std::unique_ptr<ProgressLine> progress_;
   std::mutex pools_mutex_;
-  std::map<uint32_t, std::unique_ptr<RingPool>> rings_; ///< by agent
+  RingPools rings_, observed_rings_;
   std::map<uint32_t, std::unique_ptr<KernargPool>> kernargs_;
   std::atomic<uint64_t> dispatches_{0}, queues_{0};
 };

@@ -36,7 +36,11 @@ Observer *load_observer(const char *gpu, const ObservedMemory &memory) {
     say("%s: %s has no function %s", variable, path, FADE_OBSERVER_ENTRY);
     return nullptr;
   }
-  return entry(FADE_OBSERVER_VERSION, gpu, &memory);
+  Observer *observer = entry(FADE_OBSERVER_VERSION, gpu, &memory);
+  if (!observer)
+    say("%s: %s does not want to observe; is it compiled for version %d of fade/observer.h?",
+        variable, path, FADE_OBSERVER_VERSION);
+  return observer;
 }
 
 } // namespace fade::sim

@@ -96,10 +96,11 @@ TEST(OwnMemory, NoMemoryIsNull) {
 
 class Rings : public testing::Test {
 protected:
-  RingPool &pool(std::chrono::milliseconds patience, uint64_t memory = 256 << 20) {
+  RingPool &pool(std::chrono::milliseconds patience, uint64_t memory = 256 << 20,
+                 RingUse use = RingUse::kernels) {
     budget_ = std::make_unique<MemoryBudget>(memory);
-    pool_ =
-        std::make_unique<RingPool>(hsa.gpu, hsa.host, settings_, *budget_, allocations, patience);
+    pool_ = std::make_unique<RingPool>(hsa.gpu, hsa.host, settings_, *budget_, allocations,
+                                       patience, use);
     return *pool_;
   }
 
@@ -209,6 +210,37 @@ TEST_F(Rings, ARingThatCouldNotBePreparedIsPreparedTheNextTime) {
     hsa.copies_until_failure = -1;
     ASSERT_EQ(rings.take(kMany, {10, {}}), ring);
     EXPECT_NE(controlOf(*ring).counters, 0u) << "the kernel would count at address 0";
+  }
+}
+
+TEST_F(Rings, WhatTheHostWritesIsNeverCopied) {
+  RingPool &rings = pool(std::chrono::milliseconds(1), 256 << 20, RingUse::observed);
+  hsa.copies_until_failure = 0;
+  HsaRing *ring = rings.take(kMany, {10, {}});
+  ASSERT_NE(ring, nullptr);
+  for (int i = 0; i < 2; ++i) { // the second time as the first
+    auto *control = reinterpret_cast<fade_control *>(ring->controlAddress());
+    EXPECT_EQ(control->head, 0u);
+    ASSERT_NE(control->counters, 0u);
+    auto *counters = reinterpret_cast<fade_counter *>(control->counters);
+    EXPECT_EQ(counters[9].entries, 0u);
+    control->waves = 3, counters[9].entries = 5;
+    EXPECT_TRUE(ring->fetchControl());
+    EXPECT_EQ(ring->control().waves, 3u);
+    ASSERT_EQ(ring->counters().size(), 10u);
+    EXPECT_EQ(ring->counters()[9].entries, 5u);
+    EXPECT_EQ(ring->damage(), "");
+    EXPECT_TRUE(ring->recycle());
+    ASSERT_EQ(rings.take(kMany, {10, {}}), ring);
+  }
+}
+
+TEST_F(Rings, ObservedDispatchesInFlightTakeLittleMemory) {
+  for (const RingUse use : {RingUse::observed, RingUse::counted}) {
+    RingPool &rings = pool(std::chrono::milliseconds(1), 256 << 20, use);
+    uint64_t all = 0;
+    for (int i = 0; i < 9; ++i) all += rings.take(kMany, {10, {}})->capacity();
+    EXPECT_EQ(all, use == RingUse::counted ? 9 * kSmall : 8 * (uint64_t{2} << 20) + kSmall);
   }
 }
 
