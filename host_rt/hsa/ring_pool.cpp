@@ -66,20 +66,20 @@ RingPool::RingPool(const Agent &gpu, const Agent &host, const Settings &settings
 RingPool::~RingPool() = default;
 
 HsaRing *RingPool::take(uint64_t bytes, const CounterRoom &counters) {
-  std::unique_lock lock(mutex_);
-  HsaRing *ring = bytes <= kSmallRing / 2 ? takeSmall(counters) : nullptr;
-  if (!ring) ring = takeLarge(counters);
+  Lock lock(mutex_);
+  HsaRing *ring = bytes <= kSmallRing / 2 ? takeSmall(counters, lock) : nullptr;
+  if (!ring) ring = takeLarge(counters, lock);
   while (!ring && large_count_ != 0 && !stalled_) {
     const uint64_t before = large_freed_;
     stalled_ = !freed_.wait_for(lock, patience_, [&] { return large_freed_ != before; });
-    ring = takeLarge(counters);
+    ring = takeLarge(counters, lock);
   }
-  if (!ring) ring = takeSmall(counters);
+  if (!ring) ring = takeSmall(counters, lock);
   if (!ring && !all_.empty() && !exhausted_) {
     exhausted_ = !freed_.wait_for(lock, patience_ / 2,
                                   [&] { return !free_small_.empty() || !free_large_.empty(); });
-    ring = takeLarge(counters);
-    if (!ring) ring = takeSmall(counters);
+    ring = takeLarge(counters, lock);
+    if (!ring) ring = takeSmall(counters, lock);
   }
   lock.unlock();
   if (ring && !ring->configure(counters)) {
@@ -89,14 +89,14 @@ HsaRing *RingPool::take(uint64_t bytes, const CounterRoom &counters) {
   return ring;
 }
 
-HsaRing *RingPool::takeLarge(const CounterRoom &counters) {
+HsaRing *RingPool::takeLarge(const CounterRoom &counters, Lock &lock) {
   HsaRing *ring = takeFree(free_large_, counters);
-  return ring ? ring : makeRing(true);
+  return ring ? ring : makeRing(true, lock);
 }
 
-HsaRing *RingPool::takeSmall(const CounterRoom &counters) {
+HsaRing *RingPool::takeSmall(const CounterRoom &counters, Lock &lock) {
   HsaRing *ring = takeFree(free_small_, counters);
-  return ring ? ring : makeRing(false);
+  return ring ? ring : makeRing(false, lock);
 }
 
 /// Among the latest that were given back, and so are still in caches, one that already counts as
@@ -115,13 +115,13 @@ HsaRing *RingPool::takeFree(std::vector<HsaRing *> &list, const CounterRoom &cou
   return ring;
 }
 
-HsaRing *RingPool::makeRing(bool large) {
-  if (HsaRing *ring = makeRing(large, transport_)) return ring;
+HsaRing *RingPool::makeRing(bool large, Lock &lock) {
+  if (HsaRing *ring = makeRing(large, transport_, lock)) return ring;
   // What was not had for want of memory within the budget will not be had elsewhere, either.
   if (transport_ == Transport::host || !lacks_memory_) return nullptr;
   transport_ = Transport::host;
   warn("no device memory left for records: they go to host memory");
-  return makeRing(large, transport_);
+  return makeRing(large, transport_, lock);
 }
 
 uint64_t RingPool::capacityOf(bool large) const {
@@ -131,20 +131,25 @@ uint64_t RingPool::capacityOf(bool large) const {
   return std::min(most, largeRing(budget_));
 }
 
-HsaRing *RingPool::makeRing(bool large, Transport transport) {
-  if (large && isDirect() && large_count_ == kMostLargeObserved) return nullptr;
+HsaRing *RingPool::makeRing(bool large, Transport transport, Lock &lock) {
+  if (large && isDirect() && large_count_ >= kMostLargeObserved) return nullptr;
   // Half of the memory for large rings, the rest for small ones.
   const uint64_t capacity = capacityOf(large);
   const uint64_t size = footprint(capacity, transport);
   if (large && budget_.left() < budget_.total() / 2 + size) return nullptr;
   // From here on neither keeping the ring nor giving it back can fail.
-  const std::size_t rings = std::bit_ceil(all_.size() + 1);
+  const std::size_t rings = std::bit_ceil(all_.size() + being_made_ + 1);
   all_.reserve(rings);
   free_large_.reserve(rings);
   free_small_.reserve(rings);
-  if (!budget_.take(size)) return nullptr;
   std::unique_ptr<HsaRing> ring(new HsaRing(*this, capacity, transport, large));
-  if (!ring->allocate()) {
+  if (!budget_.take(size)) return nullptr;
+  ++being_made_;
+  lock.unlock();
+  const bool is_made = ring->allocate();
+  lock.lock();
+  --being_made_;
+  if (!is_made) {
     budget_.giveBack(size);
     lacks_memory_ = true;
     if (transport == Transport::host && !std::exchange(said_, true))

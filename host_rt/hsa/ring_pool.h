@@ -101,10 +101,13 @@ public:
 private:
   friend class HsaRing;
   HsaRing *takeFree(std::vector<HsaRing *> &list, const CounterRoom &counters);
-  HsaRing *makeRing(bool large);
-  HsaRing *makeRing(bool large, Transport transport);
-  HsaRing *takeLarge(const CounterRoom &counters);
-  HsaRing *takeSmall(const CounterRoom &counters);
+  using Lock = std::unique_lock<std::mutex>;
+  /// Let go of the lock meanwhile: the runtime may wait for the GPU, which may wait for the thread
+  /// that gives rings back.
+  HsaRing *makeRing(bool large, Lock &lock);
+  HsaRing *makeRing(bool large, Transport transport, Lock &lock);
+  HsaRing *takeLarge(const CounterRoom &counters, Lock &lock);
+  HsaRing *takeSmall(const CounterRoom &counters, Lock &lock);
   /// Rings in device memory cannot be read: there will be no more of them.
   void avoidDeviceMemory();
   void giveBack(HsaRing &ring);
@@ -125,6 +128,7 @@ private:
   Transport transport_;
   const std::chrono::milliseconds patience_;
   unsigned large_count_ = 0;  ///< of all_
+  unsigned being_made_ = 0;   ///< that will be among all_
   uint64_t large_freed_ = 0;  ///< how often a large ring was given back
   bool stalled_ = false;      ///< somebody waited in vain, and no large ring was freed since
   bool exhausted_ = false;    ///< the same for any ring

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <set>
 #include <thread>
 
@@ -157,6 +158,28 @@ TEST_F(Rings, ManyDispatchesInFlightAllGetLargeRings) {
   }
   done = true;
   device.join();
+}
+
+TEST_F(Rings, ARingIsGivenBackWhileAnotherOneIsMade) {
+  RingPool &rings = pool(std::chrono::hours(1));
+  HsaRing *ring = rings.take(kMany, {});
+  ASSERT_NE(ring, nullptr);
+  // The runtime may need the GPU for a new ring, and the GPU the thread that gives rings back.
+  std::promise<void> done;
+  std::thread collector;
+  bool is_given_back = false;
+  hsa.before_a_signal = [&] {
+    collector = std::thread([&] {
+      ring->giveBackUnused();
+      done.set_value();
+    });
+    is_given_back =
+        done.get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  };
+  EXPECT_NE(rings.take(kMany, {}), nullptr);
+  ASSERT_TRUE(collector.joinable());
+  collector.join();
+  EXPECT_TRUE(is_given_back);
 }
 
 TEST_F(Rings, WhatCannotWaitGetsASmallRing) {
