@@ -46,12 +46,13 @@ public:
   void lookEarly() const {
     if (const auto library = findLibrary("libamdhip64.so")) {
       is_hip_five = !hasFunction(*library, "hipGetDevicePropertiesR0600");
-      auto functions = missing({Table::runtime, Table::compiler, Table::rtc, Table::plain});
+      auto functions = missing({Table::runtime, Table::compiler, Table::plain});
       std::erase_if(functions, registersCode);
       patchEarly(*library, functions);
     }
     lookForRtc();
   }
+  /// HIP 6 has functions of these names in its own library, too, which nobody calls.
   void lookForRtc() const {
     for (const char *name : {"libhiprtc.so", "libamdhip64.so.5"})
       if (const auto library = findLibrary(name)) patchEarly(*library, missing({Table::rtc}));
