@@ -17,5 +17,7 @@ struct ApiFunction {
 
 /// In the order of kFunctions.
 std::span<const ApiFunction> apiFunctions();
+/// Once more, for those of hiprtc: HIP 6 has it in its own library and in that of hiprtc.
+std::span<const ApiFunction> rtcFunctionsOfHip();
 
 } // namespace fade::hip

@@ -113,9 +113,11 @@ template <typename T> uint64_t *putOutput(uint64_t *at, const T &value) noexcept
 
 template <typename First, typename... Rest> First firstOf(First first, Rest...) { return first; }
 
-template <uint16_t Number, typename Signature, Launched What = Launched::nothing> struct Wrapper;
-template <uint16_t Number, typename R, typename... A, Launched What>
-struct Wrapper<Number, R(A...), What> {
+/// `Copy`: a function may be there several times.
+template <uint16_t Number, typename Signature, Launched What = Launched::nothing, unsigned Copy = 0>
+struct Wrapper;
+template <uint16_t Number, typename R, typename... A, Launched What, unsigned Copy>
+struct Wrapper<Number, R(A...), What, Copy> {
   using Layout = SignatureOf<R(A...)>;
   template <typename T> static constexpr bool isChanged() {
     if constexpr (BehindOf<T>::value)

@@ -42,20 +42,19 @@ public:
   }
 
   /// Before the GPU is used. HIP 6 and 7 have no table of functions yet; what cannot be patched is
-  /// hooked there later. HIP 5 has hiprtc in its own library.
+  /// hooked there later.
   void lookEarly() const {
     if (const auto library = findLibrary("libamdhip64.so")) {
-      is_hip_five = !hasFunction(*library, "hipGetDevicePropertiesR0600");
+      is_hip_five = isFive(*library);
       auto functions = missing({Table::runtime, Table::compiler, Table::plain});
       std::erase_if(functions, registersCode);
       patchEarly(*library, functions);
     }
     lookForRtc();
   }
-  /// HIP 6 has functions of these names in its own library, too, which nobody calls.
   void lookForRtc() const {
-    for (const char *name : {"libhiprtc.so", "libamdhip64.so.5"})
-      if (const auto library = findLibrary(name)) patchEarly(*library, missing({Table::rtc}));
+    if (const auto rtc = findLibrary("libhiprtc.so")) patchEarly(*rtc, missing({Table::rtc}));
+    if (const auto hip = findLibrary("libamdhip64.so")) patchEarly(*hip, missingRtcOf(*hip));
   }
 
   void lookAgain() {
@@ -74,10 +73,11 @@ private:
       // What the compiler calls has a table of its own, which is empty until there is code.
       patch(library, missing({Table::compiler, Table::plain}));
     } else {
-      // Before HIP 6 there are no tables. hiprtc was a part of HIP then.
+      // Before HIP 6 there are no tables.
       is_hip_five = true;
-      patch(library, missing({Table::runtime, Table::compiler, Table::rtc, Table::plain}));
+      patch(library, missing({Table::runtime, Table::compiler, Table::plain}));
     }
+    patch(library, missingRtcOf(library));
     findNameFunctions(library);
   }
 
@@ -99,13 +99,23 @@ private:
     return count;
   }
 
+  bool isMissing(const ApiFunction &function) const { return !*function.next && wants(function); }
+
   /// What is to be recorded of these tables and is not hooked yet.
   std::vector<const ApiFunction *> missing(const std::vector<Table> &tables) const {
     std::vector<const ApiFunction *> functions;
     for (const ApiFunction &function : apiFunctions())
-      if (std::ranges::find(tables, function.table) != tables.end() && !*function.next &&
-          wants(function))
+      if (std::ranges::find(tables, function.table) != tables.end() && isMissing(function))
         functions.push_back(&function);
+    return functions;
+  }
+
+  /// hiprtc in HIP's own library: the only one of HIP 5, a second one in HIP 6.
+  std::vector<const ApiFunction *> missingRtcOf(const LoadedLibrary &hip) const {
+    if (isFive(hip)) return missing({Table::rtc});
+    std::vector<const ApiFunction *> functions;
+    for (const ApiFunction &function : rtcFunctionsOfHip())
+      if (isMissing(function)) functions.push_back(&function);
     return functions;
   }
 
@@ -135,9 +145,9 @@ private:
     if (!outcome->refused.empty()) note("not recorded: {}", fmt::join(outcome->refused, ", "));
   }
 
-  static bool hasFunction(const LoadedLibrary &library, const char *name) {
-    void *handle = dlopen(library.path.c_str(), RTLD_NOW | RTLD_NOLOAD);
-    return handle && dlsym(handle, name);
+  static bool isFive(const LoadedLibrary &hip) {
+    void *handle = dlopen(hip.path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    return handle && !dlsym(handle, "hipGetDevicePropertiesR0600");
   }
 
   /// HIP's own, not the wrappers.
@@ -151,16 +161,13 @@ private:
     setNameFunctions(find("hipKernelNameRefByPtr"), find("hipKernelNameRef"));
   }
 
-  /// Not if it was hooked early: it has been recorded then.
-  bool isMissing(uint16_t number) const {
-    return std::ranges::any_of(apiFunctions(), [&](const ApiFunction &function) {
-      return function.info.number == number && wants(function) && !*function.next;
-    });
-  }
-
   void recordFirstCall(const LoadedLibrary &library, const FunctionTable &table) const {
     const auto function = findFirstCall(library, table);
-    if (!function || !isMissing(*function)) return;
+    if (!function) return;
+    const auto &known = apiFunctions();
+    const auto at =
+        std::ranges::find(known, *function, [](const ApiFunction &one) { return one.info.number; });
+    if (at == known.end() || !isMissing(*at)) return; // hooked early, it has been recorded
     events::CallEvent event{};
     event.header.kind = events::EventKind::call;
     event.function = *function;

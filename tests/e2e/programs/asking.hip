@@ -43,7 +43,8 @@ int structures() {
   say("units", static_cast<unsigned>(properties.multiProcessorCount));
   say("memory", properties.totalGlobalMem);
   say("grid", static_cast<unsigned>(properties.maxGridSize[1]));
-  std::printf(" \"bits\": [%u, %u],", properties.arch.hasDoubles, properties.arch.hasDynamicParallelism);
+  std::printf(" \"bits\": [%u, %u],", properties.arch.hasDoubles,
+              properties.arch.hasDynamicParallelism);
   hipPointerAttribute_t attributes{};
   CHECK(hipPointerGetAttributes(&attributes, memory));
   say("pointer", address(attributes.devicePointer));
@@ -123,6 +124,10 @@ int rtc(const char *gpu) {
   std::vector<char> code(size);
   RTC(hiprtcGetCode)(program, code.data());
   RTC(hiprtcDestroyProgram)(&program);
+  // HIP 5 and 6 have it in their own library, which HIP 6 has beside the other one.
+  int numbers[2] = {};
+  if (auto *own = reinterpret_cast<decltype(&hiprtcVersion)>(dlsym(RTLD_DEFAULT, "hiprtcVersion")))
+    own(&numbers[0], &numbers[1]);
   int *memory = nullptr;
   CHECK(hipMalloc(&memory, 4096));
   CHECK(hipMemset(memory, 0, 4096));
@@ -135,7 +140,7 @@ int rtc(const char *gpu) {
     CHECK(hipModuleLaunchKernel(kernel, i, 1, 1, 64, 1, 1, 0, nullptr, arguments, nullptr));
   int sum = 0;
   CHECK(hipMemcpy(&sum, memory, sizeof sum, hipMemcpyDeviceToHost));
-  std::printf("{\"size\": %zu, \"sum\": %d}\n", size, sum);
+  std::printf("{\"size\": %zu, \"sum\": %d, \"version\": %d}\n", size, sum, numbers[0]);
   return 0;
 }
 
