@@ -33,7 +33,7 @@ class Tests(fade.Test):
 
     def only(self, *names):
         """The events are gone once the file is there."""
-        for _ in range(200):
+        for _ in range(600):
             if sorted(os.listdir(self.dir)) == sorted(names):
                 return
             time.sleep(0.1)
@@ -216,7 +216,7 @@ class Tests(fade.Test):
         calls(50)
         process.send_signal(signal.SIGUSR2)
         calls(700)
-        for _ in range(100):  # the signal asks for the file
+        for _ in range(600):  # the signal asks for the file
             if os.path.exists(self.path("run.rpd")) and self.calls() >= 50:
                 break
             time.sleep(0.1)
@@ -247,7 +247,7 @@ class Tests(fade.Test):
         process.stdout.readline()
         process.stdin.write("9\n")
         process.stdin.flush()
-        for _ in range(200):
+        for _ in range(600):
             if os.path.exists(self.path("run.rpd")) and self.calls() >= 9:
                 break
             time.sleep(0.1)

@@ -187,7 +187,7 @@ protected:
     start(1, {});
     const auto ended = add(&ring);
     wave(ring, 100);
-    for (int i = 0; i < 5000 && ring.tail() != ring.device.head; ++i)
+    for (int i = 0; i < 60000 && ring.tail() != ring.device.head; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_EQ(ring.tail(), ring.device.head); // freed although the dispatch has not ended
     ended->store(true);

@@ -30,14 +30,18 @@ class Browser:
     def __init__(self, width=1280, height=1000, dark=False):
         chromium, driver = find("chromium", "chromium-browser", "google-chrome"), find("chromedriver")
         self.profile = tempfile.mkdtemp(prefix="fade-report-")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        self.base = f"http://127.0.0.1:{port}"
-        self.driver = subprocess.Popen([driver, f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                       env={**os.environ, "HOME": self.profile})
         self.session = None
-        self._wait_for_driver()
+        for _ in range(5):  # another program may take the port before the driver does
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                port = probe.getsockname()[1]
+            self.base = f"http://127.0.0.1:{port}"
+            self.driver = subprocess.Popen([driver, f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                           env={**os.environ, "HOME": self.profile})
+            if self._driver_answers():
+                break
+        else:
+            raise RuntimeError("chromedriver does not answer")
         arguments = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
                      "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", f"--user-data-dir={self.profile}/profile",
                      f"--window-size={width},{height}", f"--blink-settings=preferredColorScheme={0 if dark else 1}"]
@@ -56,14 +60,18 @@ class Browser:
         command("setTouchEmulationEnabled", enabled=phone)
         command("setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
-    def _wait_for_driver(self):
-        for _ in range(300):
+    def _driver_answers(self):
+        deadline = time.monotonic() + 60
+        while self.driver.poll() is None and time.monotonic() < deadline:
             try:
                 if self._call("GET", "/status")["ready"]:
-                    return
+                    return self.driver.poll() is None
             except (urllib.error.URLError, ConnectionError):
-                time.sleep(0.1)
-        raise RuntimeError("chromedriver does not answer")
+                pass
+            time.sleep(0.1)
+        self.driver.kill()
+        self.driver.wait()
+        return False
 
     def _call(self, method, path, body=None):
         data = json.dumps(body).encode() if body is not None else None
@@ -82,6 +90,14 @@ class Browser:
 
     def run(self, script, *arguments):
         return self.call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
+
+    def wait(self, script, *arguments):
+        """Until a script says so: what a page does after an event is not done when the event is."""
+        deadline = time.monotonic() + 60
+        while not self.run(script, *arguments):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not within a minute: {script} {arguments}")
+            time.sleep(0.02)
 
     def text(self, selector):
         return self.run("return document.querySelector(arguments[0]).textContent", selector)

@@ -1,16 +1,30 @@
 #include "kfd/events.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
+#include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace fade::sim::kfd {
 namespace {
 
 using namespace std::chrono_literals;
+
+/// A thread of this process.
+bool is_asleep(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const size_t name_end = text.rfind(") ");
+  return name_end != std::string::npos && text.compare(name_end + 2, 1, "S") == 0;
+}
 
 class EventsTest : public testing::Test {
 protected:
@@ -54,17 +68,26 @@ TEST_F(EventsTest, SetWakesASleeper) {
     std::this_thread::sleep_for(20ms);
     events.set(id);
   });
-  EXPECT_EQ(wait({id}, false, 5000), complete);
+  EXPECT_EQ(wait({id}, false, 60000), complete);
   setter.join();
 }
 
 TEST_F(EventsTest, EveryThreadWakesForOneSetOfAnAutoResetEvent) {
   uint32_t id = signal();
   std::atomic<int> woken{0};
+  std::atomic<pid_t> ids[4] = {};
   std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i)
-    threads.emplace_back([&] { woken += wait({id}, false, 5000) == complete; });
-  std::this_thread::sleep_for(20ms);
+  for (std::atomic<pid_t> &own : ids)
+    threads.emplace_back([&] {
+      own = gettid();
+      woken += wait({id}, false, 60000) == complete;
+    });
+  // One that comes late would wait for another set. Who sleeps when it is looked at twice does so
+  // in wait(), not for a lock that another one of them has just then.
+  for (int looks = 0; looks < 2; std::this_thread::sleep_for(1ms))
+    looks = std::ranges::all_of(ids, [](const auto &own) { return own != 0 && is_asleep(own); })
+                ? looks + 1
+                : 0;
   events.set(id);
   for (auto &t : threads) t.join();
   EXPECT_EQ(woken, 4);
@@ -201,7 +224,7 @@ TEST_F(EventsTest, DestroyedEventReleasesItsWaiter) {
     std::this_thread::sleep_for(20ms);
     events.destroy(id);
   });
-  EXPECT_EQ(wait({id}, false, 5000), complete);
+  EXPECT_EQ(wait({id}, false, 60000), complete);
   destroyer.join();
 }
 
