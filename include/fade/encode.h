@@ -5,6 +5,7 @@
 
 #include "message.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -82,28 +83,27 @@ template <typename F> void forEachBit(uint64_t mask, F &&f) {
   for (; mask != 0; mask = withoutFirst(mask)) f(static_cast<uint32_t>(std::countr_zero(mask)));
 }
 
-// Lanes whose address is not what the encoding says.
-inline uint64_t mismatches(const AddressEncoding &e, uint64_t mask,
-                           std::span<const uint64_t> addresses) {
+constexpr uint32_t kNoLane = 64;
+
+// The first lane whose address is not what the encoding says.
+inline uint32_t firstMismatch(const AddressEncoding &e, uint64_t mask,
+                              std::span<const uint64_t> addresses) {
   const auto first = static_cast<uint32_t>(std::countr_zero(mask));
   const auto stride = static_cast<uint64_t>(int64_t{e.stride});
-  uint64_t bad = 0;
-  if (e.tile.width == 0) {
-    forEachBit(mask, [&](uint32_t lane) {
-      const bool is_other = addresses[lane] != addresses[first] + stride * (lane - first);
-      bad |= uint64_t{is_other} << lane;
-    });
-    return bad;
-  }
+  // One row if it is not tiled.
+  const uint32_t width = e.tile.width ? e.tile.width : kNoLane;
   const auto row_stride = static_cast<uint64_t>(int64_t{e.tile.row_stride});
-  const auto shift = static_cast<uint32_t>(std::countr_zero(e.tile.width)); // a power of two
-  forEachBit(mask, [&](uint32_t lane) {
-    const uint32_t r = lane - first;
-    const uint64_t said =
-        addresses[first] + stride * (r & (e.tile.width - 1)) + row_stride * (r >> shift);
-    bad |= uint64_t{addresses[lane] != said} << lane;
-  });
-  return bad;
+  const auto end = static_cast<uint32_t>(std::bit_width(mask));
+  uint64_t row = addresses[first];
+  for (uint32_t begin = first; begin < end; begin += width) {
+    uint64_t said = row;
+    for (uint32_t lane = begin; lane < std::min(begin + width, end); ++lane) {
+      if ((mask >> lane & 1) && addresses[lane] != said) return lane;
+      said += stride;
+    }
+    row += row_stride;
+  }
+  return kNoLane;
 }
 
 } // namespace detail
@@ -117,17 +117,16 @@ inline AddressEncoding chooseEncoding(uint64_t mask, std::span<const uint64_t> a
   // Two lanes fix the stride; the others confirm it, or show where a row of a tile ends.
   AddressEncoding e{FADE_ENCODING_AFFINE, 0, {}};
   e.stride = static_cast<int32_t>(addresses[second] - base) / static_cast<int32_t>(second - first);
-  const uint64_t bad = detail::mismatches(e, mask, addresses);
-  if (bad == 0) {
+  const uint32_t corner = detail::firstMismatch(e, mask, addresses);
+  if (corner == detail::kNoLane) {
     if (e.stride == 0) e.encoding = FADE_ENCODING_UNIFORM;
     return e;
   }
-  const auto corner = static_cast<uint32_t>(std::countr_zero(bad));
   const uint32_t width = corner - first;
   if (std::has_single_bit(width) && width >= 2 && width <= 32) {
     e.encoding = FADE_ENCODING_TILED;
     e.tile = {static_cast<int32_t>(addresses[corner] - base), width};
-    if (detail::mismatches(e, mask, addresses) == 0) return e;
+    if (detail::firstMismatch(e, mask, addresses) == detail::kNoLane) return e;
   }
   bool near = true;
   detail::forEachBit(
@@ -144,10 +143,12 @@ inline void RecordEncoder::access(uint32_t site, uint32_t wave, uint64_t mask,
   append(fade_record{{}, mask, base, wave, e.stride});
   if (length) append(*length);
   if (e.encoding == FADE_ENCODING_TILED) append(e.tile);
-  detail::forEachBit(detail::withoutFirst(mask), [&](uint32_t lane) {
-    if (e.encoding == FADE_ENCODING_DELTA32) append(static_cast<int32_t>(addresses[lane] - base));
-    if (e.encoding == FADE_ENCODING_RAW) append(addresses[lane]);
-  });
+  const uint64_t others = detail::withoutFirst(mask);
+  if (e.encoding == FADE_ENCODING_DELTA32)
+    detail::forEachBit(
+        others, [&](uint32_t lane) { append(static_cast<int32_t>(addresses[lane] - base)); });
+  if (e.encoding == FADE_ENCODING_RAW)
+    detail::forEachBit(others, [&](uint32_t lane) { append(addresses[lane]); });
   if ((bytes_.size() - start) % FADE_RECORD_ALIGN != 0) append(int32_t{0});
   const auto kind = length ? FADE_RECORD_RANGE : FADE_RECORD_ACCESS;
   const fade_header h = header(site, bytes_.size() - start, kind, e.encoding);
