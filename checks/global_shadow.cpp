@@ -2,6 +2,8 @@
 
 #include "base/diagnostics.h"
 
+#include <thread>
+
 namespace fade::checks {
 namespace {
 
@@ -17,6 +19,15 @@ void sayThatItIsMuch() {
 constexpr std::size_t kMostParts = 8; ///< of a dword, that were read; written are four at most
 
 } // namespace
+
+/// Mostly a few instructions; but where workers are more than cores, who has it may not be running.
+void ShadowPage::waitAndLock() {
+  constexpr unsigned patience = 200;
+  do {
+    for (unsigned looks = 0; lock_.test(std::memory_order_relaxed); ++looks)
+      if (looks >= patience) std::this_thread::yield();
+  } while (lock_.test_and_set(std::memory_order_acquire));
+}
 
 void ShadowPage::keepRest(uint32_t dword, const Mark &before, const Mark &mark) {
   const uint8_t rest = before.time ? before.bytes & ~mark.bytes & 15 : 0;

@@ -91,13 +91,12 @@ public:
   }
 
   void lock() {
-    while (lock_.test_and_set(std::memory_order_acquire))
-      while (lock_.test(std::memory_order_relaxed)) {
-      }
+    if (lock_.test_and_set(std::memory_order_acquire)) waitAndLock();
   }
   void unlock() { lock_.clear(std::memory_order_release); }
 
 private:
+  void waitAndLock();
   void keepRest(uint32_t dword, const Mark &before, const Mark &mark);
 
   std::atomic_flag lock_;
