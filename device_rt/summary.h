@@ -4,6 +4,8 @@
 // the offset of its counter from there; for a site the offset of its slot. So the common case, an
 // access whose class is in the site's own slot, is one load, a comparison and two additions.
 //
+// In loops a wave keeps, in registers, what it has found at a site (see keep()), and adds to memory
+// when it finds something else, or ends.
 
 typedef __global char *table_t;
 typedef CONFIG_SPACE const fade_summary *summary_t;
@@ -131,16 +133,20 @@ INLINE u64 key_in_page(group_t group, table_t table, u64 address, u32 page_mask,
   return key | ~(u64)(page_mask & *in_page);
 }
 
-// Finds the class of an access and counts it there. False if there is none.
-INLINE bool classify(group_t group, table_t table, u64 address, u32 slot, u32 counter, u64 key,
-                     u32 accesses) {
+// Instead of the place of a class in its table: the access has been counted, but where the next one
+// belongs cannot be known from it. 0: it has not been counted.
+#define NOT_TO_BE_KEPT 1u
+
+// Finds the class of an access, counts it there and returns its place.
+INLINE u32 classify(group_t group, table_t table, u64 address, u32 slot, u32 counter, u64 key,
+                    u32 accesses) {
   // Of atomics and in LDS pages do not matter: the whole address does, or nothing of it.
   u32 page_mask = 0, in_page = 0;
   if (accesses != 0) page_mask = summary_of(table)->page_mask & (0 - at_most_one(~(u32)key));
   if (is_so(page_mask != 0)) key = key_in_page(group, table, address, page_mask, key, &in_page);
   lanes_t w = lanes_at(group, address);
   plan_t plan = choose_encoding(w);
-  u32 is_done = 0;
+  u32 place = 0;
   if (is_leader(group) && is_so(plan.encoding <= FADE_ENCODING_TILED) &&
       is_so((summary_of(table)->flags & FADE_SUMMARY_STREAM) == 0)) {
     bool is_tiled = plan.encoding == FADE_ENCODING_TILED;
@@ -159,10 +165,10 @@ INLINE bool classify(group_t group, table_t table, u64 address, u32 slot, u32 co
       if (is_so(is_new)) describe_first(table, found, address, wave_at(table, counter));
       count64(&found->count, 1);
       if (accesses != 0) count32((__global u32 *)(table + counter), 1);
-      is_done = 1;
+      place = page_mask == 0 ? (u32)((u64)found - (u64)table) : NOT_TO_BE_KEPT;
     }
   }
-  return first_lane(group, is_done) != 0;
+  return to_vector(first_lane(group, place));
 }
 
 // ---- what twins call
@@ -173,44 +179,65 @@ INLINE u64 lanes_apart(group_t group, u64 address) {
   return ballot(group, upper != first_lane(group, upper));
 }
 
-// Any access. `key`: the bits of the first address that matter; accesses: 1 to global memory, 0 to
-// LDS.
-INLINE void add_up(group_t group, table_t table, u64 address, u32 slot, u32 counter, u64 key,
-                   u32 accesses, bool flat) {
-  own_class_t own = load_own_class(table, uniform(slot));
+// Whether the class of an access is the one in the slot of its site. `lane`: this one, `first`: of
+// the group.
+INLINE bool is_own_class(group_t group, own_class_t own, u64 address, u64 key, u32 lane, u32 first,
+                         bool flat) {
   u64 base = first_lane64(group, address);
   i32 stride = (i32)(own.stride ^ FADE_CLASS_STRIDE);
-  u32 lane = lane_id(), first = first_lane(group, lane);
   u64 other = ballot(group, address != base + (u64)((i64)stride * (i32)(lane - first)));
   if (flat) other |= lanes_apart(group, address);
-  if (LIKELY(((own.mask ^ lanes_of(group)) | (own.key ^ ~(base & key)) | other) == 0)) {
-    if (lane == first) {
-      count64(&((class_t)(table + slot))->count, 1);
-      if (accesses != 0) count32((__global u32 *)(table + counter), 1);
-    }
-  } else if (summary_of(table)->control != 0) {
+  return LIKELY(((own.mask ^ lanes_of(group)) | (own.key ^ ~(base & key)) | other) == 0);
+}
+// By the first lane.
+INLINE void count_own(table_t table, u32 slot, u32 counter, u32 accesses) {
+  count64(&((class_t)(table + slot))->count, 1);
+  if (accesses != 0) count32((__global u32 *)(table + counter), 1);
+}
+
+// Any access. `key`: the bits of the first address that matter; accesses: 1 to global memory, 0 to
+// LDS. Returns what classify() does.
+INLINE u32 add_up(group_t group, table_t table, u64 address, u32 slot, u32 counter, u64 key,
+                  u32 accesses, bool flat) {
+  own_class_t own = load_own_class(table, uniform(slot));
+  u32 lane = lane_id(), first = first_lane(group, lane);
+  if (is_own_class(group, own, address, key, lane, first, flat)) {
+    if (lane == first) count_own(table, slot, counter, accesses);
+    return slot;
+  }
+  u32 place = NOT_TO_BE_KEPT;
+  if (summary_of(table)->control != 0) {
     forget_scalars(); // a slot that another wave has filled is seen the next time
     // Scalar registers are few from here on. Without: 8 bytes of stack (LLVM 19).
     table += divergent_zero();
     key = (u64)to_vector((u32)(key >> 32)) << 32 | to_vector((u32)key);
-    if ((flat && !is_empty(lanes_apart(group, address))) ||
-        !classify(group, table, address, slot, counter, key, accesses))
+    place = 0;
+    if (!flat || is_empty(lanes_apart(group, address)))
+      place = classify(group, table, address, slot, counter, key, accesses);
+    if (is_so(place == 0)) {
       record_unsummed(group, table, address, slot, counter, accesses, flat);
+      place = 0; // known: it takes no register until here
+    }
   }
+  return place;
 }
 
-ENTRY void __fade_rt_summary(table_t table, u64 address, u32 slot, u32 counter, i32 key) {
+// These return the place of the class that was found, and which lanes they took for a group.
+ENTRY u64 __fade_rt_summary(table_t table, u64 address, u32 slot, u32 counter, i32 key) {
   group_t group = enter(slot);
-  add_up(group, uniform_table(table), address, slot, counter, (u64)(i64)(i32)uniform((u32)key), 1,
-         false);
+  u32 place = add_up(group, uniform_table(table), address, slot, counter,
+                     (u64)(i64)(i32)uniform((u32)key), 1, false);
   leave(group);
+  return with_lanes(group, place);
 }
 
 // Lanes that all move on by whole dwords meet in the same numbers, in other banks.
-ENTRY void __fade_rt_summary_lds(table_t table, u64 address, u32 slot, u32 counter) {
+#define LDS_KEY 3
+ENTRY u64 __fade_rt_summary_lds(table_t table, u64 address, u32 slot, u32 counter) {
   group_t group = enter(slot);
-  add_up(group, uniform_table(table), address, slot, counter, 3, 0, false);
+  u32 place = add_up(group, uniform_table(table), address, slot, counter, LDS_KEY, 0, false);
   leave(group);
+  return with_lanes(group, place);
 }
 
 // The upper half of a flat address tells where it leads to. If that is not the same for all lanes
@@ -223,6 +250,106 @@ ENTRY void __fade_rt_summary_flat(table_t table, u64 address, u32 slot, u32 coun
     add_up(group, uniform_table(table), flat_address(address), slot, counter,
            uniform((u32)key) | 0xffffffff00000000ul, 1, true);
   leave(all);
+}
+
+// ---- what twins contain: these are inlined, and their table is known to be uniform
+
+// Calls only for what is not in the slot of its site.
+INLINE void add_up_here(table_t table, u64 address, u32 slot, u32 counter, i32 key, bool in_lds) {
+  group_t group = enter_here();
+  own_class_t own = look_at_own_class(table, slot);
+  u32 lane = lane_id(), first = first_lane(group, lane);
+  if (is_own_class(group, own, address, (u64)(i64)key, lane, first, false)) {
+    // As vectors, so that addresses are not known to be the same in all lanes (divergent_zero()).
+    if (lane == first) count_own(table, to_vector(slot), to_vector(counter), in_lds ? 0 : 1);
+  } else if (in_lds) {
+    __fade_rt_summary_lds(table, address, slot, counter);
+  } else {
+    __fade_rt_summary(table, address, slot, counter, key);
+  }
+}
+
+ENTRY void __fade_rt_summary_here(table_t table, u64 address, u32 slot, u32 counter, i32 key) {
+  add_up_here(table, address, slot, counter, key, false);
+}
+ENTRY void __fade_rt_summary_lds_here(table_t table, u64 address, u32 slot, u32 counter) {
+  add_up_here(table, address, slot, counter, LDS_KEY, true);
+}
+
+// What a lane keeps of a site: the lanes that it was there with (none: nothing is kept), where it
+// accessed memory then, the place of the class, and how often the same class has come since. Lanes
+// may go different ways, so each has its own view. It is the same for all lanes that were there
+// together until one comes again without the others; the first of them adds up.
+//
+// The class is the same if the same lanes have all moved by the same distance, and it is one that
+// does not matter (key). That holds for tiles as well as for lines.
+typedef struct {
+  __private u32 *low, *high, *lanes_low, *lanes_high, *place, *count;
+} kept_t;
+
+// Adds what a lane has kept: `lanes` as there. `counter`: 0 for LDS.
+ENTRY void __fade_rt_summary_add(table_t table, u32 place, u32 counter, u32 count, u64 lanes) {
+  if (count != 0 && lane_id() == first_bit(lanes)) {
+    count64(&((class_t)(table + place))->count, count);
+    if (counter != 0) count32((__global u32 *)(table + counter), count);
+  }
+}
+
+INLINE void add_kept(group_t group, table_t table, u32 counter, u32 count, kept_t kept) {
+  if (is_empty(ballot(group, count != 0))) return;
+  u64 lanes = (u64)*kept.lanes_high << 32 | *kept.lanes_low;
+  __fade_rt_summary_add(table, *kept.place, counter, count, lanes);
+  leave(group);
+}
+
+INLINE void keep(group_t group, table_t table, u64 address, u32 slot, u32 counter, i32 key,
+                 bool in_lds, kept_t kept) {
+  u64 lanes = lanes_of(group);
+  u32 moved = (u32)address - *kept.low;
+  u32 other =
+      (moved ^ first_lane(group, moved)) | (moved & (u32)key) | ((u32)lanes ^ *kept.lanes_low);
+  if (wave_size() == 64) other |= (u32)(lanes >> 32) ^ *kept.lanes_high;
+  if (!in_lds) other |= (u32)(address >> 32) ^ *kept.high;
+  // In advance: without an `else` there are no values to be brought together behind it.
+  u32 count = (*kept.count)++;
+  if (LIKELY(is_empty(ballot(group, other != 0)))) return;
+  add_kept(group, table, in_lds ? 0 : counter, count, kept);
+  u64 found = in_lds ? __fade_rt_summary_lds(table, address, slot, counter)
+                     : __fade_rt_summary(table, address, slot, counter, key);
+  u32 place = uniform((u32)found);
+  lanes = place > NOT_TO_BE_KEPT ? lanes_found(group, found) : 0;
+  // Copies that the compiler does not know as such: else it copies the address in each round.
+  u32 low = (u32)address, high = (u32)(address >> 32);
+  HIDE_DIVERGENT(low);
+  HIDE_DIVERGENT(high);
+  *kept.low = low;
+  if (!in_lds) *kept.high = high;
+  *kept.lanes_low = (u32)lanes;
+  if (wave_size() == 64) *kept.lanes_high = (u32)(lanes >> 32);
+  *kept.place = place;
+  *kept.count = 0;
+}
+
+ENTRY void __fade_rt_summary_keep(table_t table, u64 address, u32 slot, u32 counter, i32 key,
+                                  __private u32 *low, __private u32 *high, __private u32 *lanes_low,
+                                  __private u32 *lanes_high, __private u32 *place,
+                                  __private u32 *count) {
+  kept_t kept = {low, high, lanes_low, lanes_high, place, count};
+  keep(enter_here(), table, address, slot, counter, key, false, kept);
+}
+ENTRY void __fade_rt_summary_lds_keep(table_t table, u64 address, u32 slot, u32 counter,
+                                      __private u32 *low, __private u32 *lanes_low,
+                                      __private u32 *lanes_high, __private u32 *place,
+                                      __private u32 *count) {
+  kept_t kept = {low, 0, lanes_low, lanes_high, place, count};
+  keep(enter_here(), table, address, slot, counter, LDS_KEY, true, kept);
+}
+// Where the wave ends.
+ENTRY void __fade_rt_summary_end(table_t table, u32 counter, __private u32 *lanes_low,
+                                 __private u32 *lanes_high, __private u32 *place,
+                                 __private u32 *count) {
+  kept_t kept = {0, 0, lanes_low, lanes_high, place, count};
+  add_kept(enter_here(), table, counter, *count, kept);
 }
 
 // Accesses with a length: one record for each length, and each counts.

@@ -61,6 +61,8 @@ INLINE group_t enter(u32 site) {
   (void)site;
   return (group_t){};
 }
+// The same in code that is inlined, so that there is but one place.
+INLINE group_t enter_here(void) { return (group_t){}; }
 INLINE group_t only_this_lane(void) { return (group_t){}; }
 INLINE void leave(group_t group) { (void)group; }
 
@@ -243,5 +245,19 @@ typedef struct {
 INLINE own_class_t load_own_class(__global char *table, u32 slot) {
   const ulong4 c = *(CONFIG_SPACE const ulong4 *)(u64)(table + slot);
   return (own_class_t){c.s0, c.s1, (u32)c.s2};
+}
+// In a twin's own code, where the compiler might move the load out of a loop, or make one of two.
+INLINE own_class_t look_at_own_class(__global char *table, u32 slot) {
+  HIDE_UNIFORM(slot);
+  return load_own_class(table, slot);
+}
+// A value and the lanes that made it, which is no question here.
+INLINE u64 with_lanes(group_t group, u32 v) {
+  (void)group;
+  return v;
+}
+INLINE u64 lanes_found(group_t group, u64 v) {
+  (void)v;
+  return lanes_of(group);
 }
 INLINE void forget_scalars(void) { __builtin_amdgcn_s_dcache_inv(); }

@@ -51,6 +51,12 @@ INLINE group_t enter(u32 site) {
   __asm__ volatile("match.any.sync.b32 %0, %1, %2;" : "=r"(lanes) : "r"(site), "r"(active));
   return (group_t){lanes};
 }
+// The same in code that is inlined, so that there is but one place.
+INLINE group_t enter_here(void) {
+  u32 active;
+  __asm__ volatile("activemask.b32 %0;" : "=r"(active)::"memory");
+  return (group_t){active};
+}
 INLINE group_t only_this_lane(void) { return (group_t){(u32)__nvvm_read_ptx_sreg_lanemask_eq()}; }
 INLINE void sync(group_t group) {
   __asm__ volatile("bar.warp.sync %0;" ::"r"(group.lanes) : "memory");
@@ -212,5 +218,25 @@ typedef struct {
 INLINE own_class_t load_own_class(__global char *table, u32 slot) {
   __global fade_class *c = (__global fade_class *)(table + slot);
   return (own_class_t){load64(&c->mask), load64(&c->key), (u32)load64(&c->line)};
+}
+// The same from a cache that may have an older state of it: words that are 0 there, and so not what
+// anybody looks for.
+INLINE own_class_t look_at_own_class(__global char *table, u32 slot) {
+  u64 mask, key, line, tile;
+  __asm__ volatile("ld.global.v2.u64 {%0, %1}, [%2];"
+                   : "=l"(mask), "=l"(key)
+                   : "l"(table + slot)
+                   : "memory");
+  __asm__ volatile("ld.global.v2.u64 {%0, %1}, [%2];"
+                   : "=l"(line), "=l"(tile)
+                   : "l"(table + slot + 16)
+                   : "memory");
+  return (own_class_t){mask, key, (u32)line};
+}
+// A value and the lanes that made it: a function may find other lanes together than its caller.
+INLINE u64 with_lanes(group_t group, u32 v) { return (u64)group.lanes << 32 | v; }
+INLINE u64 lanes_found(group_t group, u64 v) {
+  (void)group;
+  return v >> 32;
 }
 INLINE void forget_scalars(void) {}

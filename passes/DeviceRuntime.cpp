@@ -185,6 +185,11 @@ Expected<DeviceRuntime> DeviceRuntime::link(Module &module) {
   runtime.summary_block = get("summary_block");
   runtime.summary_begin = get("summary_begin");
   runtime.summary_announce = get("summary_announce");
+  runtime.summary_here = get("summary_here");
+  runtime.summary_lds_here = get("summary_lds_here");
+  runtime.summary_keep = get("summary_keep");
+  runtime.summary_lds_keep = get("summary_lds_keep");
+  runtime.summary_end = get("summary_end");
   return runtime;
 }
 

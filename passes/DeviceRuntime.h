@@ -39,6 +39,11 @@ public:
   llvm::Function *summary_block = nullptr;
   llvm::Function *summary_begin = nullptr;
   llvm::Function *summary_announce = nullptr;
+  llvm::Function *summary_here = nullptr;     // to be inlined
+  llvm::Function *summary_lds_here = nullptr; // the same, as are those that follow
+  llvm::Function *summary_keep = nullptr;
+  llvm::Function *summary_lds_keep = nullptr;
+  llvm::Function *summary_end = nullptr;
 
   // Takes out again what nobody calls.
   void removeUnused();

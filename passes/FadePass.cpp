@@ -217,9 +217,13 @@ void ModuleInstrumentation::instrumentClone(Clone &clone, uint32_t kernel,
   }
   if (options_.modes & FADE_MODE_BLOCKS)
     for (BasicBlock *block : blocks) instrumenter.recordBlock(clone, *block, block_sites[block]);
-  instrumenter.setInline(accesses.size() <= options_.inline_accesses);
+  instrumenter.setInline(accesses.size() <= options_.mostInlined());
+  const bool keeps =
+      options_.sums() && clone.is_kernel && !is_left_anywhere_ && !clone.function->hasOptNone();
+  if (keeps) instrumenter.keepClasses(clone, accesses);
   for (std::size_t i = 0; i < accesses.size(); ++i)
     instrumenter.recordAccess(clone, accesses[i], access_sites[i]);
+  if (keeps) instrumenter.addKeptClasses(clone);
   for (std::size_t i = 0; i < users.size(); ++i)
     instrumenter.recordUser(clone, users[i], user_sites[i]);
   accesses_recorded += accesses.size();

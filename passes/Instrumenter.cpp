@@ -2,6 +2,7 @@
 
 #include "BufferAccess.h"
 #include "Compat.h"
+#include "InlineCall.h"
 #include "Target.h"
 
 #include "fade/message.h"
@@ -12,7 +13,6 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
-#include "llvm/Transforms/Utils/Cloning.h"
 
 #include <cstddef>
 
@@ -53,11 +53,6 @@ ReturnInst *uniteReturns(Function &function) {
   return only;
 }
 
-void inlineCall(CallInst &call) {
-  InlineFunctionInfo info;
-  InlineFunction(call, info);
-}
-
 struct Address {
   Value *value;     // i64
   Value *condition; // i1: the lane takes part; null: always
@@ -90,7 +85,7 @@ Address buildAddress(IRBuilder<> &builder, const Target &target, const Access &a
 Instrumenter::Instrumenter(const DeviceRuntime &runtime, const Target &target, const Module &module,
                            bool sums)
     : runtime_(runtime), target_(target), counter_(module),
-      wave_counters_(WaveCounters::of(module, target)), sums_(sums) {}
+      wave_counters_(WaveCounters::of(module, target)), sums_(sums), kept_(runtime) {}
 
 // Ids are below 1024.
 Value *Instrumenter::workItem(IRBuilder<> &builder) const {
@@ -187,7 +182,7 @@ static uint32_t slotOf(uint32_t site) {
 }
 
 void Instrumenter::sumUp(IRBuilder<> &builder, const Clone &clone, const Access &access,
-                         Value *address, Value *length, uint32_t site) const {
+                         Value *address, Value *length, uint32_t site) {
   const bool flat = access.site.space == FADE_SPACE_FLAT;
   const bool in_lds = access.site.space == FADE_SPACE_LDS;
   SmallVector<Value *, 5> arguments = {clone.control, address, builder.getInt32(slotOf(site)),
@@ -197,11 +192,27 @@ void Instrumenter::sumUp(IRBuilder<> &builder, const Clone &clone, const Access 
     arguments.push_back(length);
   else if (!in_lds)
     arguments.push_back(access.site.kind == FADE_SITE_ATOMIC ? builder.getInt32(~0u) : clone.key);
+  if (kept_.record(builder, access, arguments)) return;
+  if (inline_accesses_ && clone.is_kernel && !flat && !length)
+    return inlineCall(
+        *builder.CreateCall(in_lds ? runtime_.summary_lds_here : runtime_.summary_here, arguments));
   Function *function = length   ? (flat ? runtime_.summary_range_flat : runtime_.summary_range)
                        : in_lds ? runtime_.summary_lds
                        : flat   ? runtime_.summary_flat
                                 : runtime_.summary;
   builder.CreateCall(function, arguments);
+}
+
+void Instrumenter::keepClasses(const Clone &clone, const std::vector<Access> &accesses) {
+  for (const Instruction &instruction : instructions(*clone.function))
+    if (const auto *call = dyn_cast<CallInst>(&instruction); call && target_.endsWave(*call))
+      return;
+  if (uniteReturns(*clone.function)) // else it never ends
+    kept_.choose(clone, accesses, firstInstruction(clone, clone.function->getEntryBlock()));
+}
+
+void Instrumenter::addKeptClasses(const Clone &clone) {
+  if (!kept_.isEmpty()) kept_.finish(clone, *uniteReturns(*clone.function));
 }
 
 void Instrumenter::recordUser(const Clone &clone, const UserRecord &record, uint32_t site) {

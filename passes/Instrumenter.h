@@ -6,6 +6,7 @@
 #include "BlockCounter.h"
 #include "CounterPlan.h"
 #include "DeviceRuntime.h"
+#include "KeptClasses.h"
 #include "KernelCloner.h"
 #include "UserRecord.h"
 #include "WaveCounters.h"
@@ -34,6 +35,11 @@ public:
   // Code at the start of a function that adds accesses up; sets clone.key. In a kernel, `control`
   // of the clone becomes the table of its part of the GPU, `wave` the place of the wave's counter.
   void findTable(Clone &clone);
+  // Twins that add up. Before accesses of a kernel that a wave leaves where it returns, and nowhere
+  // else: those in loops are kept in registers, as far as there are any. Behind them: code where
+  // the kernel returns.
+  void keepClasses(const Clone &clone, const std::vector<Access> &accesses);
+  void addKeptClasses(const Clone &clone);
   // Code where the kernel returns.
   void recordWaveEnd(const Clone &clone, uint32_t kernel);
   // Code before an access.
@@ -63,7 +69,7 @@ private:
   void keepCounters(Clone &clone, llvm::IRBuilder<> &builder, llvm::Value *address) const;
   llvm::Value *workItem(llvm::IRBuilder<> &builder) const;
   void sumUp(llvm::IRBuilder<> &builder, const Clone &clone, const Access &access,
-             llvm::Value *address, llvm::Value *length, uint32_t site) const;
+             llvm::Value *address, llvm::Value *length, uint32_t site);
   CounterPlace findPlace(const Clone &clone) const;
   void filterBefore(const Clone &clone, llvm::Instruction &end, CounterPlace &place) const;
   llvm::SmallVector<llvm::Instruction *, 4> findEnds(const Clone &clone) const;
@@ -76,6 +82,7 @@ private:
   unsigned in_wave_ = 0;                        // so many of the counters that were assigned last
   bool inline_accesses_ = false;
   const bool sums_;
+  KeptClasses kept_;
 };
 
 } // namespace fade

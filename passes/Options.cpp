@@ -142,8 +142,9 @@ Error parseItem(StringRef item, Options &options) {
     return Error::success();
   }
   if (key == "inline") {
-    if (value.getAsInteger(10, options.inline_accesses))
-      return mistake("'" + item + "' needs a number");
+    unsigned most = 0;
+    if (value.getAsInteger(10, most)) return mistake("'" + item + "' needs a number");
+    options.inline_accesses = most;
     return Error::success();
   }
   return mistake("unknown option '" + item + "'; known: " + known);

@@ -7,6 +7,7 @@
 #include "llvm/Support/Regex.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace fade {
@@ -24,10 +25,12 @@ struct SourceScope {
 struct Options {
   unsigned modes = 0; // FADE_MODE_*
   bool off = false;
-  bool as_written = false;      // accesses as they are before code is generated
-  bool replace = false;         // the instrumented kernel takes the place of the original
-  unsigned spaces = 0;          // bit n: accesses to AMDGPU's address space n
-  unsigned inline_accesses = 0; // up to so many accesses in a kernel, the runtime is inlined
+  bool as_written = false; // accesses as they are before code is generated
+  bool replace = false;    // the instrumented kernel takes the place of the original
+  unsigned spaces = 0;     // bit n: accesses to AMDGPU's address space n
+  // Up to so many accesses in a kernel, the runtime is inlined: as said, or as is best.
+  std::optional<unsigned> inline_accesses;
+  unsigned mostInlined() const { return inline_accesses.value_or(sums() ? 16 : 0); }
   std::shared_ptr<llvm::Regex> kernels;     // null: all
   llvm::SmallVector<SourceScope, 2> scopes; // empty: everywhere
   std::string text;                         // as the user wrote it

@@ -113,6 +113,8 @@ struct Case {
 std::vector<Case> basicCases();
 std::vector<Case> moreCases();
 std::vector<Case> strangeCases();
+// Ways through a kernel; not among allCases().
+std::vector<Case> pathCases();
 const std::vector<Case> &allCases();
 const Case &findCase(const std::string &name);
 

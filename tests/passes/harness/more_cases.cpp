@@ -102,4 +102,17 @@ std::vector<Case> moreCases() {
   return cases;
 }
 
+std::vector<Case> pathCases() {
+  std::vector<Case> cases;
+  for (const char *name :
+       {"nested", "collatz", "irreducible", "ends_early", "uniform_loop", "never_ends_well",
+        "calls_in_loops", "many_blocks", "many_blocks_in_a_loop", "busy_registers", "moving_lanes",
+        "lanes_that_part"})
+    cases.push_back({name, "paths", {name, {256, 1, 1}, {64, 1, 1}}, [](Data &d) {
+                       const auto in = d.add(random<int>(264, 1000, 7));
+                       return Arguments().add(in).add(d.add(zeros<int>(260)));
+                     }});
+  return cases;
+}
+
 } // namespace fade::test

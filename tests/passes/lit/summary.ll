@@ -1,5 +1,6 @@
 ; Accesses that may be added up: a site is named by its slot in the table (128 bytes before the
-; first, 64 each), and what a function needs is found at its start. The runtime compiles for all
+; first, 64 each), and what a function needs is found at its start. Kernels call for what is not in
+; the slot of its site, and in loops for what is not as before. The runtime compiles for all
 ; generations, without a byte of stack.
 ; RUN: %opt '-passes=fade<summary>' %s -S | FileCheck %s
 ; RUN: %opt '-passes=fade<summary;blocks>' %s -o %t.bc
@@ -26,29 +27,58 @@ define internal void @called(ptr addrspace(1) %g) noinline {
   store volatile i32 1, ptr addrspace(1) %g
   ret void
 }
+define amdgpu_kernel void @in_a_loop(ptr addrspace(1) %g, i32 %n) {
+start:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %start ], [ %next, %loop ]
+  %at = getelementptr i32, ptr addrspace(1) %g, i32 %i
+  store volatile i32 %i, ptr addrspace(1) %at
+  store volatile i32 %i, ptr addrspace(3) @lds
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, %n
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}
 declare void @llvm.memcpy.p1.p0.i64(ptr addrspace(1), ptr, i64, i1)
 
 ; CHECK-LABEL: define amdgpu_kernel void @__fade_k(
+; CHECK-NOT: alloca
 ; CHECK: call <4 x i32> @__fade_rt_summary_begin(
-; CHECK: call void @__fade_rt_summary(ptr addrspace(1) %__fade_table, i64 {{.*}}, i32 128, i32 %__fade_wave, i32 [[KEY:%[0-9]+]])
+; CHECK: call i64 @__fade_rt_summary(ptr addrspace(1) {{(noundef )?}}%__fade_table, i64 {{.*}}, i32 {{(noundef )?}}128, i32 {{(noundef )?}}%__fade_wave, i32 {{(noundef )?}}[[KEY:%[0-9]+]])
 ; CHECK: call void @__fade_rt_summary_flat(ptr addrspace(1) %__fade_table, i64 {{.*}}, i32 192, i32 %__fade_wave, i32 [[KEY]])
-; CHECK: call void @__fade_rt_summary_lds(ptr addrspace(1) %__fade_table, i64 {{.*}}, i32 256, i32 %__fade_wave)
+; CHECK: call i64 @__fade_rt_summary_lds(ptr addrspace(1) {{(noundef )?}}%__fade_table, i64 {{.*}}, i32 {{(noundef )?}}256, i32 {{(noundef )?}}%__fade_wave)
 ; Of atomics, all of the address matters.
-; CHECK: call void @__fade_rt_summary(ptr addrspace(1) %__fade_table, i64 {{.*}}, i32 320, i32 %__fade_wave, i32 -1)
+; CHECK: call i64 @__fade_rt_summary(ptr addrspace(1) {{(noundef )?}}%__fade_table, i64 {{.*}}, i32 {{(noundef )?}}320, i32 {{(noundef )?}}%__fade_wave, i32 {{(noundef )?}}-1)
 ; CHECK: call void @__fade_rt_summary_range{{(_flat)?}}(
 ; CHECK: call void @__fade_rt_summary_range{{(_flat)?}}(
 ; CHECK: call void @__fade_called(ptr addrspace(1) %g, ptr addrspace(1) %__fade_table, i32 %__fade_wave)
 ; CHECK-NOT: @__fade_rt_wave_begin
+; CHECK-NOT: @__fade_rt_summary_add
 ; CHECK-LABEL: define internal void @__fade_called(
 ; CHECK: load i32, ptr addrspace(1)
-; CHECK: call void @__fade_rt_summary(
+; CHECK: call i64 @__fade_rt_summary(
 ; CHECK-NOT: @__fade_rt_access
+; CHECK-LABEL: define amdgpu_kernel void @__fade_in_a_loop(
+; CHECK-NOT: alloca
+; CHECK: call void @__fade_rt_summary_add(
+; CHECK: call i64 @__fade_rt_summary(ptr addrspace(1) {{(noundef )?}}%__fade_table
+; CHECK: call void @__fade_rt_summary_add(
+; CHECK: call i64 @__fade_rt_summary_lds(ptr addrspace(1) {{(noundef )?}}%__fade_table
+; When the wave ends; accesses to LDS are none of its own.
+; CHECK: call void @__fade_rt_summary_add(ptr addrspace(1) {{(noundef )?}}%__fade_table, i32 {{.*}}, i32 {{(noundef )?}}%__fade_wave, i32 {{.*}}, i64
+; CHECK: call void @__fade_rt_summary_add(ptr addrspace(1) {{(noundef )?}}%__fade_table, i32 {{.*}}, i32 {{(noundef )?}}0, i32 {{.*}}, i64
+; CHECK: ret void
+; CHECK-NOT: @__fade_rt_summary_keep
 
 ; STACK-LABEL: {{^}}__fade_rt_summary:
 ; STACK: ScratchSize: 0{{$}}
 ; STACK-LABEL: {{^}}__fade_rt_summary_lds:
 ; STACK: ScratchSize: 0{{$}}
 ; STACK-LABEL: {{^}}__fade_rt_summary_flat:
+; STACK: ScratchSize: 0{{$}}
+; STACK-LABEL: {{^}}__fade_rt_summary_add:
 ; STACK: ScratchSize: 0{{$}}
 ; STACK-LABEL: {{^}}__fade_rt_summary_range:
 ; STACK: ScratchSize: 0{{$}}
@@ -69,6 +99,6 @@ declare void @llvm.memcpy.p1.p0.i64(ptr addrspace(1), ptr, i64, i1)
 ; BLOCKS: call void @__fade_rt_summary_announce(ptr addrspace(1) {{.*}}, i32 %__fade_wave)
 ; BLOCKS: %__fade_table = inttoptr
 ; BLOCKS: call void @__fade_rt_summary_block(ptr addrspace(1) %__fade_table, i32 128, i32 %__fade_wave)
-; BLOCKS: call void @__fade_rt_summary(ptr addrspace(1) %__fade_table, i64 {{.*}}, i32 192, i32 %__fade_wave
+; BLOCKS: call i64 @__fade_rt_summary(ptr addrspace(1) {{(noundef )?}}%__fade_table, i64 {{.*}}, i32 {{(noundef )?}}192, i32 {{(noundef )?}}%__fade_wave
 ; BLOCKS-LABEL: define internal void @__fade_called(
 ; BLOCKS: call void @__fade_rt_summary_block(

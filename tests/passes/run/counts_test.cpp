@@ -16,18 +16,6 @@ std::string object(const char *mode, const std::string &file, const Build &b) {
   return std::string(KERNELS_DIR "/") + mode + "_" + file + "_" + b.name() + ".hsaco";
 }
 
-std::vector<Case> pathCases() {
-  std::vector<Case> cases;
-  for (const char *name :
-       {"nested", "collatz", "irreducible", "ends_early", "uniform_loop", "never_ends_well",
-        "calls_in_loops", "many_blocks", "many_blocks_in_a_loop", "busy_registers"})
-    cases.push_back({name, "paths", {name, {256, 1, 1}, {64, 1, 1}}, [](Data &d) {
-                       const auto in = d.add(random<int>(264, 1000, 7));
-                       return Arguments().add(in).add(d.add(zeros<int>(256)));
-                     }});
-  return cases;
-}
-
 struct Counts {
   uint64_t entries = 0, lanes = 0;
   bool operator==(const Counts &) const = default;

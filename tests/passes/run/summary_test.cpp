@@ -280,6 +280,11 @@ TEST_P(SummaryOf, AccessesIsWhatIsRecordedInMoreKernels) {
 TEST_P(SummaryOf, AccessesIsWhatIsRecordedInStrangeKernels) {
   if (GetParam().isTriedInFull()) compare("strange", strangeCases());
 }
+// What a wave keeps in registers while it is in a loop comes out in the end, whatever its lanes do.
+TEST_P(SummaryOf, AccessesIsWhatIsRecordedOnAllPaths) {
+  if (GetParam().isTriedInFull() && GetParam().level != std::string("O0"))
+    compare("paths", pathCases());
+}
 
 TEST_P(SummaryOf, AccessesThatFindNoRoomAreRecorded) {
   Stream tight;

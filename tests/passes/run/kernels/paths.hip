@@ -136,3 +136,39 @@ KERNEL busy_registers(const int *in, int *out) {
   if (sum & 1) sum += in[i ^ 1];
   out[i] = sum;
 }
+
+// Accesses in loops that move by whole lines or by less, with other lanes each time, in turn with
+// the same ones, and with those that are left.
+KERNEL moving_lanes(const int *in, int *out) {
+  __shared__ int tile[16][17];
+  int i = globalId(), sum = 0;
+  tile[i & 15][i >> 4 & 3] = i;
+  barrier();
+#pragma unroll 1
+  for (int k = 0; k < 12; ++k) {
+    sum += in[(i + 64 * k) & 255];            // the same class, but for the last lanes
+    sum += in[(i + 16 * k) & 127];            // some in turn
+    sum += tile[(i + k) & 15][i >> 4 & 3];    // another class each time
+    sum += tile[k][i & 15];                   // the same, of a tile
+    if (in[(i ^ k) & 255] % 3 == 0) sum ^= in[(i + 4 * k) & 255];
+    if ((i ^ k) & 1) sum ^= in[i & 255];      // every other lane, in turn
+    if (k % 4 != 3) __atomic_fetch_add(&out[256 + (k / 4)], 1, __ATOMIC_RELAXED);
+#pragma unroll 1
+    for (int n = 0; n < (in[i] & 3); ++n) sum += in[(i + 32 * n) & 255];
+    if (in[i] % 37 == k) return;
+    if (in[i] % 41 == k) break;
+  }
+  out[i] = sum;
+}
+
+// What a lane has kept is of other lanes, too, and they come again without it.
+KERNEL lanes_that_part(const int *in, int *out) {
+  int i = globalId(), sum = 0;
+#pragma unroll 1
+  for (int k = 0; k < 9; ++k) {
+    if (k % 3 != 1 || (i & 63) > 20)
+      if (k % 3 != 2 || (i & 3) != 0) sum += in[i & 255];
+    if (k == 5 && (i & 31) == 0) return;
+  }
+  out[i] = sum;
+}
