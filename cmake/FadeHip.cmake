@@ -16,40 +16,63 @@ list(APPEND FADE_HIP_FLAGS -Xclang -default-function-attr -Xclang amdgpu-no-comp
   -Xclang -default-function-attr -Xclang amdgpu-no-default-queue)
 
 # HIP's headers, precompiled for the host and the GPUs of most programs: reading them is most of the time that compiling such
-# a program takes. Clang takes the file of the folder that fits, and only one made with the same definitions.
-set(FADE_HIP_HEADER_ARCHS gfx90a gfx1030)
+# a program takes. Clang takes the file of the folder that fits, and only one made with the same definitions, with or without
+# optimization.
 set(FADE_HIP_HEADER ${CMAKE_BINARY_DIR}/hip_headers/hip.h)
-set(FADE_HIP_HEADERS)
-if(FADE_HIP_CLANG AND NOT TARGET fade_hip_headers)
+set(FADE_HIP_HEADERS) # what there is: gfx90a-O2, ...
+if(FADE_HIP_CLANG)
+  set(FADE_HIP_HEADERS host-O0 host-O2 gfx90a-O0 gfx90a-O2 gfx1030-O0 gfx1030-O2 gfx942-O2 gfx1100-O2)
+endif()
+if(FADE_HIP_HEADERS AND NOT TARGET fade_hip_headers)
   file(MAKE_DIRECTORY ${FADE_HIP_HEADER}.pch)
   file(CONFIGURE OUTPUT ${FADE_HIP_HEADER} CONTENT "#include <hip/hip_runtime.h>\n")
-  foreach(arch host-O0 host-O2 ${FADE_HIP_HEADER_ARCHS})
-    set(side --offload-device-only --offload-arch=${arch} -O2)
-    if(arch MATCHES "^host(.*)")
-      set(side --offload-host-only ${CMAKE_MATCH_1})
+  set(outputs)
+  foreach(kind ${FADE_HIP_HEADERS})
+    string(REGEX MATCH "^(.*)-(O[02])$" matched ${kind})
+    set(level -${CMAKE_MATCH_2})
+    set(side --offload-device-only --offload-arch=${CMAKE_MATCH_1})
+    if(CMAKE_MATCH_1 STREQUAL host)
+      set(side --offload-host-only)
+    else()
+      string(SUBSTRING ${CMAKE_MATCH_1} 3 -1 version)
+      if(NOT EXISTS ${FADE_DEVICE_LIBS}/oclc_isa_version_${version}.bc)
+        list(APPEND side -nogpulib) # as its code objects are (cmake/FadeInstrumentedObject.cmake)
+      endif()
     endif()
-    set(out ${FADE_HIP_HEADER}.pch/${arch}.pch)
+    set(out ${FADE_HIP_HEADER}.pch/${kind}.pch)
     add_custom_command(OUTPUT ${out}
-      COMMAND ${FADE_HIP_CLANG} ${FADE_HIP_FLAGS} ${side} -std=c++17 -fsyntax-only ${FADE_HIP_HEADER}
+      COMMAND ${FADE_HIP_CLANG} ${FADE_HIP_FLAGS} ${side} ${level} -std=c++17 -fsyntax-only ${FADE_HIP_HEADER}
               -Xclang -emit-pch -Xclang -o -Xclang ${out}
-      DEPENDS ${FADE_HIP_HEADER} COMMENT "HIP's headers for ${arch}" VERBATIM)
-    list(APPEND FADE_HIP_HEADERS ${out})
+      DEPENDS ${FADE_HIP_HEADER} COMMENT "HIP's headers for ${kind}" VERBATIM)
+    list(APPEND outputs ${out})
   endforeach()
-  add_custom_target(fade_hip_headers DEPENDS ${FADE_HIP_HEADERS})
+  add_custom_target(fade_hip_headers DEPENDS ${outputs})
+  file(GLOB stale ${FADE_HIP_HEADER}.pch/*) # of an earlier configuration, which clang would take
+  list(REMOVE_ITEM stale ${outputs})
+  if(stale)
+    file(REMOVE ${stale})
+  endif()
 endif()
 
 # fade_hip_headers(out archs flags): the option that takes HIP's precompiled headers, where they fit, and what to depend on in
 # ${out}_DEPENDS.
 function(fade_hip_headers out archs flags)
-  set(${out})
-  set(${out}_DEPENDS)
-  list(REMOVE_ITEM archs ${FADE_HIP_HEADER_ARCHS})
-  if(FADE_HIP_HEADERS AND NOT archs AND NOT "${flags}" MATCHES "-D|-O0|-nogpuinc|-mwavefrontsize64")
-    set(${out} -include ${FADE_HIP_HEADER})
-    set(${out}_DEPENDS fade_hip_headers ${FADE_HIP_HEADERS})
+  set(${out} PARENT_SCOPE)
+  set(${out}_DEPENDS PARENT_SCOPE)
+  set(level O2)
+  if("-O0" IN_LIST flags)
+    set(level O0)
   endif()
-  set(${out} ${${out}} PARENT_SCOPE)
-  set(${out}_DEPENDS ${${out}_DEPENDS} PARENT_SCOPE)
+  set(kinds host-O0 host-O2 ${archs})
+  list(TRANSFORM kinds APPEND -${level} REGEX "^gfx")
+  set(missing ${kinds})
+  list(REMOVE_ITEM missing ${FADE_HIP_HEADERS})
+  if(missing OR "${flags}" MATCHES "-D|-nogpuinc|-nogpulib|-mwavefrontsize64")
+    return()
+  endif()
+  list(TRANSFORM kinds REPLACE "(.+)" "${FADE_HIP_HEADER}.pch/\\1.pch")
+  set(${out} -include ${FADE_HIP_HEADER} PARENT_SCOPE)
+  set(${out}_DEPENDS fade_hip_headers ${kinds} PARENT_SCOPE)
 endfunction()
 
 # fade_use_hip_of(root): in the current folder, programs are for the HIP 6 or newer of a Debian root (scripts/rocm-root).
@@ -105,10 +128,23 @@ function(fade_code_object name)
   cmake_parse_arguments(A "" "SOURCE;ARCH" "FLAGS;DEPENDS" ${ARGN})
   cmake_path(ABSOLUTE_PATH A_SOURCE BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   set(out ${CMAKE_CURRENT_BINARY_DIR}/${name}.hsaco)
-  fade_hip_headers(headers ${A_ARCH} "${A_FLAGS}")
+  # Precompiled headers are made without definitions: these go into a source of their own.
+  set(definitions ${A_FLAGS})
+  set(others ${A_FLAGS})
+  list(FILTER definitions INCLUDE REGEX "^-D")
+  list(FILTER others EXCLUDE REGEX "^-D")
+  fade_hip_headers(headers ${A_ARCH} "${others}")
+  set(compiled ${A_SOURCE})
+  if(headers AND definitions)
+    list(TRANSFORM definitions REPLACE "^-D([^=]+)=?(.*)$" "#define \\1 \\2\n")
+    string(JOIN "" definitions ${definitions})
+    set(compiled ${CMAKE_CURRENT_BINARY_DIR}/${name}.hip)
+    file(CONFIGURE OUTPUT ${compiled} CONTENT "${definitions}#include \"${A_SOURCE}\"\n")
+    set(A_FLAGS ${others})
+  endif()
   add_custom_command(OUTPUT ${out}
     COMMAND ${FADE_HIP_CLANG} ${FADE_HIP_FLAGS} --offload-arch=${A_ARCH} --offload-device-only --no-gpu-bundle-output
-            -O2 -std=c++17 ${A_FLAGS} ${headers} ${A_SOURCE} -o ${out}
-    DEPENDS ${A_SOURCE} ${A_DEPENDS} ${headers_DEPENDS} COMMENT "code object ${name}" VERBATIM)
+            -O2 -std=c++17 ${A_FLAGS} ${headers} ${compiled} -o ${out}
+    DEPENDS ${A_SOURCE} ${compiled} ${A_DEPENDS} ${headers_DEPENDS} COMMENT "code object ${name}" VERBATIM)
   add_custom_target(${name} ALL DEPENDS ${out})
 endfunction()
