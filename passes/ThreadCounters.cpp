@@ -9,6 +9,8 @@
 
 #include "fade/message.h"
 
+#include "llvm/Analysis/PostDominators.h"
+#include "llvm/IR/CFG.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
@@ -50,17 +52,19 @@ private:
   };
 
   AllocaInst *variable(IRBuilder<> &builder, Type *type);
-  static Value *isFirst(IRBuilder<> &builder);
+  Value *isFirst(IRBuilder<> &builder) const;
   Value *sum(IRBuilder<> &builder, Value *each) const;
   Sums sums(IRBuilder<> &builder, const Place &place) const;
-  void time(BasicBlock &block, AllocaInst *sum);
+  void time(ArrayRef<BasicBlock *> blocks);
   void addWords(Instruction &end, ArrayRef<Value *> words, Value *address);
+  void addTimes(Instruction &end, Value *address);
 
   const Target &target_;
   SmallVector<Place, 16> places_;
   SmallVector<AllocaInst *, 16> times_; // clocks of blocks
   SmallVector<AllocaInst *, 32> variables_;
   Value *lanes_ = nullptr; // those that the warp began with
+  Value *below_ = nullptr; // those below this one
 };
 
 CallInst *assembly(IRBuilder<> &builder, Type *type, StringRef text, StringRef constraints,
@@ -97,10 +101,9 @@ AllocaInst *ThreadCounters::variable(IRBuilder<> &builder, Type *type) {
 }
 
 // Whether this thread is the first of those that are here together: 0 or 1.
-Value *ThreadCounters::isFirst(IRBuilder<> &builder) {
+Value *ThreadCounters::isFirst(IRBuilder<> &builder) const {
   Value *here = assembly(builder, builder.getInt32Ty(), "activemask.b32 $0;", "=r", {});
-  Value *below = callIntrinsic(builder, Intrinsic::nvvm_read_ptx_sreg_lanemask_lt, {}, {});
-  Value *others = builder.CreateAnd(here, below);
+  Value *others = builder.CreateAnd(here, below_);
   return builder.CreateZExt(builder.CreateICmpEQ(others, builder.getInt32(0)),
                             builder.getInt32Ty());
 }
@@ -108,16 +111,16 @@ Value *ThreadCounters::isFirst(IRBuilder<> &builder) {
 void ThreadCounters::count(Function &kernel, const CounterPlan &plan) {
   IRBuilder<> start(&*kernel.getEntryBlock().getFirstInsertionPt());
   lanes_ = target_.lanesAtStart(start);
+  below_ = callIntrinsic(start, Intrinsic::nvvm_read_ptx_sreg_lanemask_lt, {}, {});
   for (size_t i = 0; i < places_.size(); ++i) {
     const Counter &counter = plan.counters[i];
     Type *type = counter.wide_entries ? start.getInt64Ty() : start.getInt32Ty();
     places_[i].lanes = variable(start, type);
     if (!counter.is_once) places_[i].entries = variable(start, type);
   }
-  for (BasicBlock *block : plan.timed) {
+  for (size_t i = 0; i < plan.timed.size(); ++i)
     times_.push_back(variable(start, start.getInt64Ty()));
-    time(*block, times_.back());
-  }
+  time(plan.timed);
   for (size_t i = 0; i < places_.size(); ++i) {
     const Counter &counter = plan.counters[i];
     Instruction *at = &*counter.block->getFirstInsertionPt();
@@ -142,20 +145,45 @@ void ThreadCounters::rejoin(Instruction &end) {
   target_.rejoin(builder, lanes_);
 }
 
+// The block that another one continues at once, if it is one of those: threads that go elsewhere
+// from there go to where this block leads to, so that nobody waits for them meanwhile.
+const BasicBlock *continues(const BasicBlock &block, const PostDominatorTree &ends) {
+  const BasicBlock *before = block.getSinglePredecessor();
+  if (!before) return nullptr;
+  for (const BasicBlock *other : successors(before))
+    if (other != &block && !ends.dominates(other, &block)) return nullptr;
+  return before;
+}
+
 // Of the threads that come by together the first measures.
-void ThreadCounters::time(BasicBlock &block, AllocaInst *sum) {
+void ThreadCounters::time(ArrayRef<BasicBlock *> blocks) {
   auto readClock = [](IRBuilder<> &builder) {
     return assembly(builder, builder.getInt64Ty(), "mov.u64 $0, %clock64;", "=l", {});
   };
-  Instruction *at = &*block.getFirstInsertionPt();
-  if (&block == &block.getParent()->getEntryBlock()) at = cast<Instruction>(lanes_)->getNextNode();
-  IRBuilder<> builder(at);
-  Value *start = readClock(builder);
-  builder.SetInsertPoint(&endOf(block, target_));
-  Value *took = builder.CreateSub(readClock(builder), start);
-  Type *i64 = builder.getInt64Ty();
-  Value *once = builder.CreateMul(took, builder.CreateZExt(isFirst(builder), i64));
-  builder.CreateStore(builder.CreateAdd(builder.CreateLoad(i64, sum), once), sum);
+  if (blocks.empty()) return;
+  const PostDominatorTree ends(*blocks.front()->getParent());
+  DenseMap<const BasicBlock *, Value *> end_of;
+  for (BasicBlock *block : blocks) {
+    IRBuilder<> builder(&endOf(*block, target_));
+    end_of[block] = readClock(builder);
+  }
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    BasicBlock &block = *blocks[i];
+    Value *start = end_of.lookup(continues(block, ends));
+    if (!start) {
+      Instruction *at = &*block.getFirstInsertionPt();
+      if (&block == &block.getParent()->getEntryBlock())
+        at = cast<Instruction>(below_)->getNextNode();
+      IRBuilder<> builder(at);
+      start = readClock(builder);
+    }
+    IRBuilder<> builder(cast<Instruction>(end_of[&block])->getNextNode());
+    Type *i64 = builder.getInt64Ty();
+    Value *took = builder.CreateSub(end_of[&block], start);
+    Value *measures = builder.CreateICmpNE(isFirst(builder), builder.getInt32(0));
+    Value *once = builder.CreateSelect(measures, took, builder.getInt64(0));
+    builder.CreateStore(builder.CreateAdd(builder.CreateLoad(i64, times_[i]), once), times_[i]);
+  }
 }
 
 // Of all threads, i64. In pieces whose sums fit into 32 bits.
@@ -208,14 +236,23 @@ void ThreadCounters::flush(Instruction &end, const CounterPlace &to, uint32_t fi
     words.push_back(all.entries);
     words.push_back(all.lanes);
   }
-  SmallVector<Value *, 32> clocks;
-  for (AllocaInst *time : times_) {
-    clocks.push_back(sum(builder, builder.CreateLoad(builder.getInt64Ty(), time)));
-    clocks.push_back(builder.getInt64(0));
-  }
   Value *at = counterAt(first), *times_at = counterAt(first_time);
   addWords(end, words, at);
-  addWords(end, clocks, times_at);
+  addTimes(end, times_at);
+}
+
+// Mostly one thread of a warp has measured all there is: each adds its own. Adding threads up first
+// would take more instructions than all the rest.
+void ThreadCounters::addTimes(Instruction &end, Value *address) {
+  IRBuilder<> builder(&end);
+  Type *i64 = builder.getInt64Ty();
+  for (size_t i = 0; i < times_.size(); ++i) {
+    builder.SetInsertPoint(&end);
+    Value *clocks = builder.CreateLoad(i64, times_[i]);
+    Value *to = builder.CreateAdd(address, builder.getInt64(i * sizeof(fade_counter)));
+    builder.SetInsertPoint(splitIfThen(builder.CreateICmpNE(clocks, builder.getInt64(0)), end));
+    addWord(builder, to, clocks);
+  }
 }
 
 // Adds words to those at an address.
@@ -247,8 +284,7 @@ void ThreadCounters::addWords(Instruction &end, ArrayRef<Value *> words, Value *
     addWord(builder, where, word);
   }
   builder.SetInsertPoint(alone);
-  Value *below = callIntrinsic(builder, Intrinsic::nvvm_read_ptx_sreg_lanemask_lt, {}, {});
-  Value *leads = builder.CreateICmpEQ(builder.CreateAnd(lanes_, below), builder.getInt32(0));
+  Value *leads = builder.CreateICmpEQ(builder.CreateAnd(lanes_, below_), builder.getInt32(0));
   builder.SetInsertPoint(splitIfThen(leads, *alone));
   for (size_t i = 0; i < words.size(); ++i) addWord(builder, wordAt(number(i)), words[i]);
 }
