@@ -58,10 +58,12 @@ std::string paddingAdvice(const Place &place, const LdsStats &stats, int64_t str
   const std::string left = padding.conflicts == 0
                                ? "none is left then."
                                : counted(padding.conflicts, "turn is", "turns are") + " left then.";
+  // What is wider than a number is a vector, or several elements that the compiler took together.
+  const bool is_element = place.bytes != 0 && place.bytes <= 8;
   return "pad each row by " +
-         (place.bytes == 0 ? "" : counted(padding.elements, "element", "elements") + " (") +
+         (is_element ? counted(padding.elements, "element", "elements") + " (" : "") +
          std::to_string(padding.bytes) + (padding.bytes == 1 ? " byte" : " bytes") +
-         (place.bytes == 0 ? ": " : "): ") + left;
+         (is_element ? "): " : ": ") + left;
 }
 
 } // namespace
@@ -150,7 +152,11 @@ std::string globalAdvice(const Place &place, const PlaceStats &access, const Mem
   if (!dominantStride(stats.strides, stats.executions, stride)) {
     if (stats.strides.irregular() * 2 > stats.executions)
       return "The lanes' addresses follow no pattern: " + lines +
-             "; sort or block the indices, or gather through LDS.";
+             (place.kind == AccessKind::atomic
+                  ? "; sort or block the indices, or collect in LDS first."
+              : place.kind == AccessKind::write
+                  ? "; sort or block the indices, or put the values in order in LDS first."
+                  : "; sort or block the indices, or gather through LDS.");
     return lines + "; look at what the lanes' indices have in common.";
   }
   const uint64_t bytes = place.bytes;

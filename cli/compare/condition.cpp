@@ -266,6 +266,7 @@ std::string Violation::text() const {
 }
 
 std::string outcomeText(const std::vector<Outcome> &outcomes) {
+  constexpr std::size_t kMostLines = 20; // of a condition; the files have them all
   std::string text;
   std::size_t fine = 0;
   for (const Outcome &outcome : outcomes) {
@@ -273,8 +274,12 @@ std::string outcomeText(const std::vector<Outcome> &outcomes) {
     if (outcome.looked_at == 0)
       text +=
           fmt::format("failed: {}: nothing that was measured is meant\n", outcome.condition->text);
-    for (const Violation &violation : outcome.violations)
-      text += fmt::format("failed: {}\n", violation.text());
+    const std::size_t count = outcome.violations.size();
+    for (std::size_t i = 0; i < count && i < kMostLines; ++i)
+      text += fmt::format("failed: {}\n", outcome.violations[i].text());
+    if (count > kMostLines)
+      text += fmt::format("failed: {}: {} more, which --junit and --sarif list\n",
+                          outcome.condition->text, count - kMostLines);
   }
   return text + fmt::format("{} of {} conditions passed\n", fine, outcomes.size());
 }

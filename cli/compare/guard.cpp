@@ -46,6 +46,8 @@ std::optional<Guard> Guard::of(const GuardOptions &options) {
         complain(baseline.error().message());
         return std::nullopt;
       }
+      for (const std::string &problem : baseline->problems)
+        complain(fmt::format("{}: {}; the rest is used", condition->baseline, problem));
       guard.baselines_.back() = compare::measuresOf(*baseline);
     }
     guard.conditions_.push_back(*std::move(condition));

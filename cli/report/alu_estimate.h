@@ -1,5 +1,6 @@
-// Instructions of the vector ALU that a kernel executed, and how many of their lanes took part,
-// where nobody counted them: from its machine code, and from how often the blocks of its twin ran.
+// Instructions of the vector ALU that a kernel executed, how many of their lanes took part, and how
+// much scratch memory they used, where nobody counted them: from its machine code, and from how
+// often the blocks of its twin ran.
 #pragma once
 
 #include "report/run_log.h"
@@ -11,6 +12,7 @@ namespace fade::report {
 
 struct Alu {
   double executions = 0, lanes = 0;
+  double scratch_bytes = 0; ///< that all lanes together load and store
 };
 
 /// All 0 if the code or the blocks are not known.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 
 namespace fade::report {
 namespace {
@@ -17,6 +18,8 @@ constexpr double kNearlyBusiest = 0.5, kNearWaiting = 0.25, kLeastInTheWay = 0.1
 /// A launch is too small if it leaves so many units without work for each that has some, although
 /// each wave does so many accesses that others could share.
 constexpr double kIdleUnits = 7, kLongWave = 64;
+/// Lanes without work that are worth a word, as a share of all.
+constexpr double kIdleLanes = 0.1;
 
 /// A finding, and what mending it would take off each unit.
 struct Candidate {
@@ -46,8 +49,9 @@ std::optional<int64_t> strideOf(const Access &access) {
 /// What was counted of an access.
 std::string countsOf(const Access &access) {
   if (access.is_lds)
-    return fmt::format("{} extra LDS turns per execution",
-                       mean(access.conflicts, access.executions));
+    return fmt::format("{} extra LDS turn{} per execution",
+                       mean(access.conflicts, access.executions),
+                       access.conflicts == access.executions ? "" : "s");
   if (access.wasted == 0 && access.cache.useless() != 0)
     return fmt::format("{} of {} bytes that it moves are used by nobody", access.cache.useless(),
                        access.cache.moved());
@@ -81,6 +85,13 @@ std::string wordFor(const std::string &limit) {
                                 : limit;
 }
 
+/// The registers that limit it, or might.
+std::string registersOf(const KernelCode &facts) {
+  if (facts.limit == "sgprs") return fmt::format("{} SGPRs", facts.sgprs);
+  return fmt::format("{} VGPRs{}", facts.vgprs,
+                     facts.agprs == 0 ? "" : fmt::format(", {} AGPRs among them", facts.agprs));
+}
+
 /// An order for what is worth the same.
 bool isBefore(const Finding &a, const Finding &b) {
   const auto key = [](const Finding &f) {
@@ -98,11 +109,14 @@ public:
 private:
   using Key = std::tuple<uint32_t, Finding::Cause, std::optional<int64_t>>;
 
+  void findSteps();
+  bool isReadWhole(const Access &access) const;
   void access(const Access &access);
   void scattered(const Access &access);
   void conflicts(const Access &access);
   void atomics(const Access &access);
   void divergence(uint32_t kernel);
+  void filling(uint32_t kernel);
   void waiting(uint32_t kernel);
   void spills(uint32_t kernel);
   void launch(uint32_t kernel);
@@ -119,6 +133,11 @@ private:
   const RunLog &log_;
   std::vector<KernelWork> work_;
   std::map<Key, Candidate> candidates_;
+  /// Accesses of a kernel whose lanes are equally far apart: bytes of a lane, and of memory.
+  struct Steps {
+    uint64_t bytes = 0, moved = 0, useless = 0;
+  };
+  std::map<std::tuple<uint32_t, std::string, int64_t>, Steps> steps_;
 };
 
 Candidate &Finder::placed(const Access &access, Finding::Cause cause, double cycles) {
@@ -135,6 +154,29 @@ Candidate &Finder::placed(const Access &access, Finding::Cause cause, double cyc
   return one;
 }
 
+void Finder::findSteps() {
+  for (const Access &access : log_.accesses)
+    if (const auto stride = strideOf(access); stride && !access.is_lds) {
+      Steps &steps = steps_[{access.kernel, access.op, *stride}];
+      steps.bytes += access.bytes;
+      steps.moved += access.cache.moved();
+      steps.useless += access.cache.useless();
+    }
+}
+
+/// Whether lanes have structs of their own, side by side, that are read or written whole in several
+/// steps. L1 has their lines after the first one, and each step takes its bytes of them.
+bool Finder::isReadWhole(const Access &access) const {
+  constexpr uint64_t kLargest = 64, kWidest = 16; // bytes: of a struct, and of an instruction
+  const auto stride = strideOf(access);
+  if (!stride || *stride == 0) return false;
+  const auto apart = static_cast<uint64_t>(*stride < 0 ? -*stride : *stride);
+  const bool has_steps = apart > access.bytes || access.bytes > kWidest;
+  const Steps &all = steps_.at({access.kernel, access.op, *stride});
+  return apart <= kLargest && has_steps && all.bytes * 4 >= apart * 3 &&
+         all.useless * 10 <= all.moved;
+}
+
 void Finder::scattered(const Access &access) {
   const KernelWork &work = work_[access.kernel];
   if (access.machine == "scalar") return;
@@ -142,7 +184,9 @@ void Finder::scattered(const Access &access) {
   const auto cyclesOf = [&](uint64_t wanted) {
     return work.perUnit(work.rates.vectorMemoryCycles(access.executions, work.wave_size, wanted));
   };
-  const double pipe = access.wasted == 0 ? 0 : cyclesOf(lines.wanted) - cyclesOf(lines.needed);
+  const double pipe = access.wasted == 0 || isReadWhole(access)
+                          ? 0
+                          : cyclesOf(lines.wanted) - cyclesOf(lines.needed);
   const uint64_t useless = access.cache.useless();
   const double memory = work.memoryCycles(useless);
   if (pipe <= 0 && memory <= 0) return;
@@ -202,7 +246,8 @@ void Finder::divergence(uint32_t kernel) {
   const KernelWork &work = work_[kernel];
   const double cycles = work.cost.cycles[CostUnit::vector_alu];
   if (cycles == 0) return;
-  const double idle = work.idle_lanes;
+  // Lanes that a workgroup does not have are another matter.
+  const double idle = 1 - std::min((1 - work.idle_lanes) / work.present, 1.0);
   std::vector<FindingPlace> places;
   if (const auto flow = log_.flows.find(kernel); flow != log_.flows.end())
     for (const auto &[id, block] : flow->second.blocks) {
@@ -212,9 +257,9 @@ void Finder::divergence(uint32_t kernel) {
           {block.file, block.line, 0, "",
            static_cast<double>(slots - block.lanes) / static_cast<double>(flow->second.wave_size)});
     }
-  if (idle < 0.1) return;
+  if (idle < kIdleLanes) return;
   Candidate &one = candidate({kernel, Finding::Cause::divergence, {}});
-  one.saved[CostUnit::vector_alu] = cycles * idle;
+  one.saved[CostUnit::vector_alu] = cycles * work.present * idle;
   one.finding.places = std::move(places);
   one.finding.counts = fmt::format("{}{:.0f}% of the lanes of the vector ALU are active",
                                    work.alu_is_counted ? "" : "about ", 100 * (1 - idle));
@@ -222,6 +267,28 @@ void Finder::divergence(uint32_t kernel) {
       "Let the lanes of a wave take the same way: branch on what is the same for a "
       "whole wave, or sort the work so that lanes with the same way are "
       "neighbours.";
+}
+
+/// Workgroups that are no multiple of a wave: all but the last of its waves could be full.
+void Finder::filling(uint32_t kernel) {
+  KernelWork &work = work_[kernel];
+  const double empty = 1 - work.filled;
+  if (empty < kIdleLanes) return;
+  const UnitCycles &now = work.cost.cycles;
+  Candidate &one = candidate({kernel, Finding::Cause::filling, {}});
+  one.saved[CostUnit::vector_alu] = now[CostUnit::vector_alu] * empty;
+  // Fewer waves wait for the same loads; where there is room for more, they waited side by side.
+  const double room = work.rates.waves_per_unit;
+  const double waves = work.wavesForEachUnit();
+  one.saved[CostUnit::latency] =
+      now[CostUnit::latency] *
+      (1 - work.filled * std::min(waves, room) / std::min(waves * work.filled, room));
+  one.finding.counts = fmt::format("workgroups have lanes for {:.0f}% of the {}-lane waves that "
+                                   "they take",
+                                   100 * work.filled, work.wave_size);
+  one.finding.advice =
+      fmt::format("Choose workgroups of a multiple of {} lanes, and let each do more if it must.",
+                  work.wave_size);
 }
 
 /// Too few waves to hide how long loads take, or one wave that all others wait for.
@@ -241,15 +308,15 @@ void Finder::waiting(uint32_t kernel) {
     if (could > now && facts.limit != "waves") {
       Candidate &one = candidate({kernel, Finding::Cause::occupancy, {}});
       one.saved[CostUnit::latency] = work.waitWith(now) - work.waitWith(could);
-      one.finding.counts =
-          fmt::format("{} of {} waves fit on a compute unit, limited by {} ({} VGPRs, {} bytes of "
-                      "LDS)",
-                      facts.waves_per_unit, most, wordFor(facts.limit), facts.vgprs, facts.lds);
+      one.finding.counts = fmt::format(
+          "{} of {} waves fit on a compute unit, limited by {} ({}, {} bytes of LDS)",
+          facts.waves_per_unit, most, wordFor(facts.limit), registersOf(facts), facts.lds);
       one.finding.advice =
           facts.limit == "lds" ? "Use less LDS in a workgroup, or larger workgroups that share it."
           : facts.limit == "workgroup"
               ? "Choose a workgroup size that fills the SIMDs."
-              : "Use fewer registers: __launch_bounds__, smaller tiles, less unrolling.";
+              : "Use fewer registers: smaller tiles, less unrolling, or a second number in "
+                "__launch_bounds__, which asks for more waves.";
     }
   }
   double &wait = work.cost.cycles[CostUnit::latency];
@@ -276,19 +343,31 @@ void Finder::spills(uint32_t kernel) {
   if (code == log_.code.end() || code->second.scratch == 0) return;
   KernelWork &work = work_[kernel];
   const KernelCode &facts = code->second;
-  const auto counts = log_.counts.find(kernel);
-  const bool is_counted = counts != log_.counts.end();
-  // Not counted: each lane stores and loads it once, at least.
-  const uint64_t bytes =
-      is_counted ? counts->second.scratch_bytes : work.waves * work.wave_size * facts.scratch * 2;
+  // Not known: each lane stores and loads it once.
+  const double lane_bytes = static_cast<double>(work.wave_size * facts.scratch);
+  const double bytes =
+      work.scratch_bytes.value_or(static_cast<double>(work.waves) * lane_bytes * 2);
   if (bytes == 0) return;
-  const double cycles = work.perUnit(static_cast<double>(bytes) / work.rates.l1_line);
-  work.cost.cycles[CostUnit::vector_memory] += cycles;
+  // What waves that run at a time use is moved to memory and back, as far as caches cannot hold it.
+  const double resident =
+      std::min(work.wavesForEachUnit(),
+               facts.waves_per_unit == 0 ? work.rates.waves_per_unit : facts.waves_per_unit);
+  const double beyond =
+      std::max(1 - work.rates.cache_bytes / (work.units * resident * lane_bytes), 0.0);
+  const auto moved = static_cast<uint64_t>(bytes * beyond);
   Candidate &one = candidate({kernel, Finding::Cause::spills, {}});
-  one.saved[CostUnit::vector_memory] = cycles;
+  one.saved[CostUnit::vector_memory] = work.perUnit(bytes / work.rates.l1_line);
+  one.saved[CostUnit::memory] = work.memoryCycles(moved);
+  for (const CostUnit unit : {CostUnit::vector_memory, CostUnit::memory})
+    work.cost.cycles[unit] += one.saved[unit];
+  work.cost.bytes += moved;
+  one.finding.bytes = moved;
+  const char *how = work.alu_is_counted  ? ""
+                    : work.scratch_bytes ? "about "
+                                         : "if each lane uses it once, ";
   one.finding.counts =
-      fmt::format("{} bytes of scratch per lane, {} spilled registers, {} {} bytes", facts.scratch,
-                  facts.spilled, is_counted ? "counted" : "at least", bytes);
+      fmt::format("{} bytes of scratch per lane, {} spilled registers, {}{:.0f} bytes moved",
+                  facts.scratch, facts.spilled, how, bytes);
   one.finding.advice =
       facts.spilled != 0
           ? "Use fewer registers at a time (smaller tiles, less unrolling), or promise smaller "
@@ -305,7 +384,7 @@ void Finder::launch(uint32_t kernel) {
   if (of.waves == 0 || work.dispatches == 0 ||
       candidates_.contains({kernel, Finding::Cause::uneven, {}}))
     return;
-  const double each = static_cast<double>(of.wave_executions) / static_cast<double>(of.waves);
+  const double each = work.instructions / static_cast<double>(of.waves);
   const double all = work.rates.units;
   if (each < kLongWave || work.units * (1 + kIdleUnits) > all) return;
   Candidate &one = candidate({kernel, Finding::Cause::launch, {}});
@@ -361,11 +440,13 @@ void Finder::rank(uint32_t kernel, std::vector<Candidate *> &of_kernel, Findings
 }
 
 Findings Finder::run() {
+  findSteps();
   for (const Access &one : log_.accesses) access(one);
   std::map<uint32_t, std::vector<Candidate *>> by_kernel;
   for (uint32_t k = 0; k < work_.size(); ++k) {
     divergence(k);
     waiting(k);
+    filling(k);
     spills(k);
     launch(k);
   }
@@ -386,15 +467,16 @@ Findings Finder::run() {
 } // namespace
 
 std::span<const char *const> causeNames() {
-  static constexpr std::array<const char *, 9> kNames = {"scattered access",
-                                                         "bank conflicts",
-                                                         "atomics on one address in a wave",
-                                                         "atomics of all waves on one address",
-                                                         "divergence",
-                                                         "low occupancy",
-                                                         "uneven waves",
-                                                         "scratch memory",
-                                                         "too few workgroups"};
+  static constexpr std::array<const char *, 10> kNames = {"scattered access",
+                                                          "bank conflicts",
+                                                          "atomics on one address in a wave",
+                                                          "atomics of all waves on one address",
+                                                          "divergence",
+                                                          "low occupancy",
+                                                          "uneven waves",
+                                                          "scratch memory",
+                                                          "too few workgroups",
+                                                          "partly filled waves"};
   return kNames;
 }
 

@@ -32,7 +32,8 @@ struct Finding {
     occupancy,
     uneven,
     spills,
-    launch, ///< too few workgroups
+    launch,  ///< too few workgroups
+    filling, ///< workgroups that leave lanes of their waves without work
   };
   Cause cause{};
   uint32_t kernel = 0;

@@ -15,6 +15,10 @@ void addAlu(const RunLog &log, uint32_t kernel, KernelWork &work) {
     alu.lanes = static_cast<double>(counts->second.valu_lanes);
     work.alu_is_counted = true;
   }
+  if (work.alu_is_counted)
+    work.scratch_bytes = static_cast<double>(log.counts.at(kernel).scratch_bytes);
+  else if (alu.executions != 0)
+    work.scratch_bytes = alu.scratch_bytes;
   work.cost.knows_alu = alu.executions != 0;
   if (alu.executions != 0)
     work.idle_lanes = std::max(1 - alu.lanes / (alu.executions * work.wave_size), 0.0);
@@ -22,22 +26,43 @@ void addAlu(const RunLog &log, uint32_t kernel, KernelWork &work) {
 }
 
 void addDispatches(const RunLog &log, std::vector<KernelWork> &all) {
+  std::vector<uint64_t> full(all.size()), present(all.size()); // waves if all were full; lanes
   for (const Dispatch &d : log.dispatches) {
     if (!d.has_memory && !log.counts.contains(d.kernel)) continue;
     KernelWork &work = all[d.kernel];
-    uint64_t groups = 1, items = 1;
+    uint64_t groups = 1, items = 1, lanes = 1;
     for (std::size_t i = 0; i < 3; ++i) {
       const uint64_t size = std::max<uint64_t>(d.workgroup[i], 1);
       groups *= std::max<uint64_t>((d.grid[i] + size - 1) / size, 1);
       items *= size;
+      lanes *= std::max<uint64_t>(d.grid[i], 1);
     }
     ++work.dispatches;
+    full[d.kernel] += (lanes + work.wave_size - 1) / work.wave_size;
+    present[d.kernel] += lanes;
     work.waves += groups * ((items + work.wave_size - 1) / work.wave_size);
     work.units += static_cast<double>(std::min<uint64_t>(groups, work.rates.units));
   }
-  for (KernelWork &work : all)
-    if (work.dispatches != 0)
-      work.units = std::max((work.units - 1) / static_cast<double>(work.dispatches), 1.0);
+  for (uint32_t k = 0; k < all.size(); ++k) {
+    KernelWork &work = all[k];
+    if (work.dispatches == 0) continue;
+    work.units = std::max((work.units - 1) / static_cast<double>(work.dispatches), 1.0);
+    if (full[k] == 0 || present[k] == 0 || work.waves == 0) continue;
+    const auto waves = static_cast<double>(work.waves);
+    work.filled = std::min(static_cast<double>(full[k]) / waves, 1.0);
+    work.present = std::min(static_cast<double>(present[k]) / (waves * work.wave_size), 1.0);
+  }
+}
+
+/// How many lanes its waves have: what was recorded knows, else it is the GPU's usual size.
+void setWaveSizes(const RunLog &log, std::vector<KernelWork> &all) {
+  for (uint32_t k = 0; k < all.size(); ++k)
+    if (const GpuInfo *gpu = findGpu(log.kernels[k].target))
+      all[k].wave_size = std::max<uint32_t>(gpu->unit.smallest_wave, 1);
+  for (const Access &access : log.accesses)
+    if (access.executions != 0 && access.slots != 0)
+      all[access.kernel].wave_size =
+          static_cast<uint32_t>(std::clamp<uint64_t>(access.slots / access.executions, 1, 64));
 }
 
 } // namespace
@@ -52,19 +77,15 @@ LinesOfL1 linesOfL1(const Access &access, const Kernel &kernel, const CostRates 
 
 std::vector<KernelWork> workOf(const RunLog &log) {
   std::vector<KernelWork> all(log.kernels.size());
-  for (uint32_t k = 0; k < all.size(); ++k) {
-    const Kernel &kernel = log.kernels[k];
-    all[k].rates = CostRates::of(kernel.target);
-    if (const GpuInfo *gpu = findGpu(kernel.target))
-      all[k].wave_size = std::max<uint32_t>(gpu->unit.smallest_wave, 1);
-  }
+  for (uint32_t k = 0; k < all.size(); ++k) all[k].rates = CostRates::of(log.kernels[k].target);
+  setWaveSizes(log, all);
   addDispatches(log, all);
   for (const Access &access : log.accesses) {
     KernelWork &work = all[access.kernel];
     UnitCycles &cycles = work.cost.cycles;
-    if (access.executions != 0 && access.slots != 0)
-      work.wave_size =
-          static_cast<uint32_t>(std::min<uint64_t>(access.slots / access.executions, 64));
+    constexpr uint64_t kWidest = 16; // bytes of a lane that one instruction moves
+    work.instructions += static_cast<double>(
+        access.executions * std::max<uint64_t>((access.bytes + kWidest - 1) / kWidest, 1));
     if (access.is_lds) {
       // A turn delivers 128 bytes.
       const double turns = std::max(static_cast<double>(access.executions),

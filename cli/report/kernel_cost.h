@@ -3,6 +3,8 @@
 
 #include "report/findings.h"
 
+#include <optional>
+
 namespace fade::report {
 
 /// What all dispatches of a kernel have in common.
@@ -10,10 +12,14 @@ struct KernelWork {
   CostRates rates;
   uint32_t wave_size = 64;
   uint64_t dispatches = 0, waves = 0;
-  double idle_lanes = 0;       ///< share of the vector ALU's lanes that stand by
-  bool alu_is_counted = false; ///< not estimated
-  uint64_t missed_loads = 0;   ///< executions of loads that L1 does not have
-  double units = 1;            ///< compute units that have something to do, on average
+  double idle_lanes = 0;               ///< share of the vector ALU's lanes that stand by
+  bool alu_is_counted = false;         ///< not estimated
+  std::optional<double> scratch_bytes; ///< if they are counted or estimated
+  double present = 1;        ///< share of the lanes of its waves that it was launched with
+  double filled = 1;         ///< share of the waves that would do if all their lanes had work
+  double instructions = 0;   ///< executions of accesses, as instructions of at most 16 bytes
+  uint64_t missed_loads = 0; ///< executions of loads that L1 does not have
+  double units = 1;          ///< compute units that have something to do, on average
   KernelCost cost;
 
   double perUnit(double cycles) const { return cycles / units; }

@@ -49,6 +49,7 @@ KernelCode factsOf(const codeobj::CodeObject &object, const codeobj::Kernel &ker
   KernelCode facts;
   const codeobj::KernelMetadata &says = kernel.metadata;
   facts.vgprs = says.vgpr_count;
+  facts.agprs = says.agpr_count;
   facts.sgprs = says.sgpr_count;
   facts.lds = std::max<uint64_t>(says.group_segment_fixed_size, launch.lds);
   facts.scratch = says.private_segment_fixed_size;
@@ -72,6 +73,15 @@ bool changesLanes(const codeobj::Instruction &one) {
          operands.starts_with("exec");
 }
 
+/// Bytes of scratch memory that a lane loads or stores. Where it is reached through a descriptor,
+/// that is in the first registers, which the ABI gives it.
+uint64_t scratchOf(const codeobj::Instruction &one, const codeobj::InstructionInfo &info) {
+  const bool is_scratch =
+      info.space == codeobj::MemorySpace::Scratch ||
+      (info.space == codeobj::MemorySpace::Buffer && one.text.find("s[0:3]") != one.text.npos);
+  return is_scratch ? info.width : 0;
+}
+
 /// The code in stretches that the same lanes execute.
 std::vector<CodeStretch> stretchesOf(const codeobj::KernelCode &code,
                                      const codeobj::SourceMap *map) {
@@ -86,9 +96,10 @@ std::vector<CodeStretch> stretchesOf(const codeobj::KernelCode &code,
       ++block;
       is_new = true;
     }
-    if (is_new) out.push_back({0, {}, block < in_loop.size() && in_loop[block]});
+    if (is_new) out.push_back({0, 0, {}, block < in_loop.size() && in_loop[block]});
     is_new = changesLanes(code.instructions[i]);
     if (code.info[i].unit == codeobj::Unit::Valu) ++out.back().valu;
+    out.back().scratch += scratchOf(code.instructions[i], code.info[i]);
     const auto place = map ? ownPlace(*map, code.instructions[i].address) : codeobj::SourceFrame{};
     if (place.line != 0) out.back().lines.insert({place.file, place.line});
   }

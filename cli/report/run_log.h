@@ -82,13 +82,15 @@ using SourceLine = std::pair<std::string, uint32_t>; ///< file and number
 
 /// Machine code, all of which the same lanes execute equally often.
 struct CodeStretch {
-  uint64_t valu = 0; ///< instructions of the vector ALU
+  uint64_t valu = 0;    ///< instructions of the vector ALU
+  uint64_t scratch = 0; ///< bytes of scratch memory that a lane loads and stores
   std::set<SourceLine> lines;
   bool in_loop = false;
 };
 
 struct KernelCode {
-  uint64_t vgprs = 0, sgprs = 0, lds = 0, scratch = 0, spilled = 0;
+  uint64_t vgprs = 0; ///< AGPRs included where both are of one file
+  uint64_t agprs = 0, sgprs = 0, lds = 0, scratch = 0, spilled = 0;
   double waves_per_unit = 0;          ///< at a time, as it was launched
   uint64_t most_waves = 0;            ///< of a SIMD
   std::string limit;                  ///< what keeps it from more waves

@@ -34,6 +34,7 @@ struct CostRates {
   double valu_per_cycle = 1; ///< instructions of a compute unit: four SIMDs take four cycles for a
                              ///< wave of 64; two take one for a wave of 32
   double memory_bytes_per_cycle = 1; ///< of the whole GPU
+  double cache_bytes = 0;            ///< of L2 and what is behind it, of the whole GPU
   uint32_t waves_per_unit = 32;      ///< at most
   uint32_t simds = 4;
   uint32_t latency = 500; ///< cycles of a load that L1 does not have; between what is measured for
@@ -51,6 +52,9 @@ struct CostRates {
     rates.lanes_per_cycle = gpu->unit.smallest_wave == 64 ? 16 : 32;
     rates.valu_per_cycle = gpu->unit.smallest_wave == 64 ? 1 : 2;
     rates.memory_bytes_per_cycle = 1000.0 * gpu->card.memory_gb_per_s / gpu->card.engine_mhz;
+    rates.cache_bytes =
+        1024.0 *
+        (static_cast<double>(gpu->card.l2.kib) * std::max(gpu->card.dies, 1u) + gpu->card.l3.kib);
     rates.simds = std::max<uint32_t>(gpu->unit.simds, 1);
     rates.waves_per_unit = rates.simds * gpu->unit.waves_per_simd;
     return rates;

@@ -174,6 +174,13 @@ class FailIf(Command):
             self.assertEqual(done.returncode, 3, condition)
             self.assertIn(f"failed: {condition}: nothing that was measured is meant", done.stderr)
 
+    def test_the_terminal_has_a_few_of_many_failures_and_the_files_have_all(self):
+        log = self.write("many", [memory(1, "k", [access("/src/k.hip", i, 3, "load", **lines(3200)) for i in range(1, 51)]), {"type": "summary", "version": 1}])
+        done = run("report", log, "--fail-if", "lines>4", "--junit", self.root / "out.xml")
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(done.stderr.splitlines()[19:], ["failed: k.hip:20 load: lines is 32, above 4 (in k)", "failed: lines>4: 30 more, which --junit and --sarif list", "0 of 1 conditions passed"])
+        self.assertEqual(set(re.findall(r"k\.hip:(\d+)", (self.root / "out.xml").read_text())), {str(i) for i in range(1, 51)})
+
     def test_names_of_any_length_can_be_chosen(self):
         log = self.one("a", kernel=f"void k<{'x' * 200_000}, last>(int)")
         self.assertEqual(self.judge(log, "lines>99@kernel=.*(x|y)*last.*").returncode, 0)
@@ -188,6 +195,11 @@ class FailIf(Command):
         self.assertIn("k.hip:17 load: lines went from 4 to 5", done.stderr)
         self.assertEqual(self.judge(bad, f"regress>30%:{good}").returncode, 0)
         self.assertEqual(run("diff", good, bad, "--fail-if", f"regress>5%:{good}").returncode, 3)
+        cut = self.root / "cut.jsonl"
+        cut.write_bytes(good.read_bytes() + b'{"type":"mem')
+        done = self.judge(bad, f"regress>5%:{cut}")
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(done.stderr, r"^fadeprobe: \S*cut\.jsonl: line 4: it is not JSON, or was cut off; the rest is used\n")
         odd = self.root / "a@b"  # a path with what begins filters elsewhere
         odd.write_bytes(good.read_bytes())
         self.assertEqual([self.judge(bad, f" regress > 5%:{odd}{more}").returncode for more in ("", "@kernel=copy", "@line=99")], [3, 3, 3])

@@ -94,6 +94,35 @@ class Findings(unittest.TestCase):
         self.assertAlmostEqual(found["cycles"], 8000 / 8 / 2)
         self.assertAlmostEqual(found["gain"], 0.5)
 
+    def test_lanes_that_a_workgroup_does_not_have_are_not_those_that_parted(self):
+        def run(lanes, *grid):
+            counts = {"type": "hotspots", "version": 1, "kernel": "k(int)", "symbol": "k", "target": "gfx90a", "dispatches": 1, "wave_size": 64, "executions": 8000, "lanes": lanes,
+                      "mix": [{"unit": "valu", "executions": 8000, "lanes": lanes}], "bytes": {}, "instructions": [], "lines": []}
+            return self.page(counts, grid=[grid[0] * grid[1], 1, 1], workgroup=[grid[1], 1, 1])["findings"]
+        # 8 workgroups of 16 lanes, all of them active: two full waves would do.
+        (found,) = run(8000 * 16, 8, 16)
+        self.assertEqual((found["cause"], found["unit"], found["counts"]), ("partly filled waves", "vector ALU", "workgroups have lanes for 25% of the 64-lane waves that they take"))
+        self.assertAlmostEqual(found["gain"], 0.75)
+        self.assertIn("a multiple of 64 lanes", found["advice"])
+        # Half of those that there are stand by, too.
+        self.assertEqual([(one["cause"], round(one["gain"], 3)) for one in run(8000 * 8, 8, 16)], [("partly filled waves", 0.75), ("divergence", 0.125)])
+        # One wave cannot be filled by another.
+        self.assertEqual(run(8000, 1, 1), [])
+
+    def test_structs_that_are_read_whole_in_several_steps_are_no_finding(self):
+        def run(apart, unused, *sizes):
+            places = [dict(file="a.hip", line=3, column=i, op="load", bytes=size) for i, size in enumerate(sizes)]
+            steps = [access(**{**place, **lines(6400), "strides": [{"stride": apart, "executions": 100}]}, lane_slots=6400, total_bytes=6400 * place["bytes"]) for place in places]
+            page = self.page(memory(1, "k(int)", steps), cache("k(int)", *({**place, "requests": 12800, "fetched": 6400 * apart // len(sizes), "unused": 6400 * unused // len(sizes)} for place in places)))
+            return [one["cause"] for one in page["findings"]]
+        for sizes in ((32,), (48,), (12, 2, 1), (4, 4)):
+            self.assertEqual(run(sum(sizes) + sum(sizes) % 2, 0, *sizes), [], sizes)
+        # A part of each; nobody needs the rest of it; rows of lanes that lie apart.
+        self.assertEqual(run(32, 0, 12), ["scattered access"])
+        self.assertEqual(run(8, 4, 4, 4), ["scattered access"])
+        self.assertEqual(run(4, 0, 4), ["scattered access"])
+        self.assertEqual(run(512, 0, *[16] * 32), ["scattered access"])
+
     def test_one_wave_that_does_the_work_of_many_is_a_finding(self):
         line = memory(1, "k(int)", [access("a.hip", 3, 1, "load", **lines(200), executions=1032, lanes=66048, lane_slots=66048)])
         line["waves"] = {"count": 32, "executions": 1032, "most": 1001}
@@ -104,9 +133,9 @@ class Findings(unittest.TestCase):
         self.assertEqual(self.page(line)["findings"], [])
 
     def test_a_launch_that_leaves_most_units_idle_is_a_finding_behind_all_others(self):
-        def run(executions, wasteful=False):
+        def run(executions, wasteful=False, **more):
             used = {**lines(2 * executions, 2 * executions), **({**lines(64 * executions), **APART} if wasteful else {})}
-            line = memory(1, "k(int)", [access("a.hip", 3, 1, "load", **{**used, "executions": executions, "lanes": 64 * executions, "lane_slots": 64 * executions, "total_bytes": 256 * executions})])
+            line = memory(1, "k(int)", [access("a.hip", 3, 1, "load", **{**used, "executions": executions, "lanes": 64 * executions, "lane_slots": 64 * executions, "total_bytes": 256 * executions, **more})])
             line["waves"] = {"count": 32, "executions": executions, "most": executions // 32}
             return self.page(line)
         # 100 loads by each wave, on 8 of 104 units: all that units do could be shared by 13 times as many.
@@ -114,6 +143,7 @@ class Findings(unittest.TestCase):
         self.assertEqual((found["cause"], found["counts"]), ("too few workgroups", "workgroups for 8 of 104 compute units, whose waves make 100 accesses each"))
         self.assertAlmostEqual(found["gain"], 1 - 8 / 104)
         self.assertEqual(run(32 * 63)["findings"], [])  # too little to share
+        self.assertEqual(self.only(run(32 * 32, bytes=64))["counts"], "workgroups for 8 of 104 compute units, whose waves make 128 accesses each")  # of 16 bytes
         self.assertEqual([one["cause"] for one in run(3200, wasteful=True)["findings"]], ["scattered access", "too few workgroups"])
 
     def test_a_busy_bin_is_a_finding_although_its_lanes_are_few(self):
@@ -235,8 +265,18 @@ class Resources(unittest.TestCase):
         self.assertAlmostEqual(low["gain"], 1 - 416 * 5 * 256 / 963.5 / 2000, places=3)
         scratch = [one for one in by_kernel["in_scratch"] if one["cause"] == "scratch memory"]
         self.assertEqual([one["unit"] for one in scratch], ["vector memory"])
-        self.assertRegex(scratch[0]["counts"], r"^10\d\d bytes of scratch per lane, 0 spilled registers, at least \d+ bytes$")
+        self.assertRegex(scratch[0]["counts"], r"^10\d\d bytes of scratch per lane, 0 spilled registers, about \d+ bytes moved$")
+        # 256 lanes store 256 dwords and load 64 of them. All of it fits into the caches.
+        self.assertAlmostEqual(int(re.search(r"about (\d+)", scratch[0]["counts"])[1]) / (256 * (256 + 64) * 4), 1, delta=0.05)
+        self.assertEqual(scratch[0]["bytes"], 0)
         self.assertIn("LDS", scratch[0]["advice"])
+        # It is there for one lane of 1024.
+        self.assertEqual([one["cause"] for one in by_kernel["seldom_in_scratch"]], ["divergence"])
+        # 832 waves on 104 units: registers have room for 4 of the 8 of each.
+        registers = by_kernel["many_registers"][0]
+        self.assertEqual((registers["cause"], registers["counts"]), ("low occupancy", "4 of 32 waves fit on a compute unit, limited by VGPRs (512 VGPRs, 256 AGPRs among them, 0 bytes of LDS)"))
+        self.assertAlmostEqual(registers["gain"], 0.5)
+        self.assertIn("fewer registers", registers["advice"])
 
 
 if __name__ == "__main__":

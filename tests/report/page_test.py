@@ -300,6 +300,8 @@ class Software(Page):
         self.assertEqual(self.browser.run("return document.activeElement.dataset.line"), "5")
         self.assertIn("Pad each row by one element.", self.browser.text("#panel-kernel .behind"))
         self.assertEqual(self.place(), "#kernel=tiled&line=5")
+        # The name as the terminal has it leads there, too.
+        self.assertEqual(self.browser.run("return [kernelOf('tiled(float*)'), kernelOf('tiled')].map((at) => data.kernels[at].name).concat(kernelOf('nobody'))"), ["tiled(float*)", "tiled(float*)", -1])
         self.browser.run("document.activeElement.blur()")
         self.browser.press("]")
         self.assertNotIn("tiled(float*)", self.browser.text("#panel-kernel h2"))
@@ -442,6 +444,13 @@ class Phone(Page):
         for tab in ("summary", "kernel", "findings", "source", "lanes", "memory", "blocks", "timeline"):
             self.show(tab)
             self.assertLessEqual(self.browser.run("return document.documentElement.scrollWidth"), 390, tab)
+
+    def test_large_numbers_are_not_cut_off(self):
+        self.browser.run("Object.assign(data.heat.allocations[0], {reads: 5418849, writes: 278528, atomics: 99999})")
+        self.show("memory")
+        self.assertEqual(self.rows("memory", 2)[0], "5.4\u202fM")
+        self.assertEqual(self.browser.run("return [...document.querySelectorAll('#panel-memory .row .number')].filter((cell) => cell.scrollWidth > cell.clientWidth).length"), 0)
+        self.assertEqual(digits(self.browser.run("return document.querySelector('#panel-memory .row .number').title")), 5418849)
 
     def test_the_findings_keep_place_waste_and_advice(self):
         self.show("findings")

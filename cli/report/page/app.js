@@ -34,13 +34,18 @@ function placeOfHash() {
   for (const tab of ["kernel", "source"]) if (parts.get(tab)) return {tab, name: parts.get(tab), line: Number(parts.get("line")) || 0};
   return {tab: location.hash.slice(1)};
 }
+/// The kernel that a link means: what stands for it in links, or its name or symbol as other outputs have them.
+function kernelOf(name) {
+  const known = kernelKeys.indexOf(name), names = [(one) => one.name, (one) => one.symbol, (one) => plainName(one.name)];
+  return names.reduce((at, of) => at >= 0 ? at : data.kernels.findIndex((one) => of(one) === name), known);
+}
 /// Goes where the address says.
 function goToPlace() {
   const {tab, name, line} = placeOfHash();
   showTab(panels.some((panel) => panel.id === tab) ? tab : panels[0].id);
   if (!name) return;
   if (tab === "kernel") {
-    const index = kernelKeys.indexOf(name);
+    const index = kernelOf(name);
     if (index >= 0 && (index !== kernelView.at || !line)) showKernel(index);
     if (index >= 0 && line) openLineOfKernel(line);
   } else {

@@ -22,9 +22,14 @@ function count(n) {
   if (n === null || n === undefined) return "–";
   return n.toLocaleString("en-US").replaceAll(",", "\u202f");
 }
+/// What a cell of a narrow table shows: a large number without its last digits, which a phone would cut off.
+function fittingText(column, row) {
+  const text = column.text(row), value = column.number ? column.of(row) : null;
+  return typeof value === "number" && value >= 1e5 && text === count(value) ? brief(value, [1e3, "k"]) : text;
+}
 /// "1.2 M": for tiles, where the exact number stands beside it.
-function brief(n) {
-  for (const [size, unit] of [[1e12, "T"], [1e9, "G"], [1e6, "M"]])
+function brief(n, ...smaller) {
+  for (const [size, unit] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], ...smaller])
     if (n >= size) return `${(n / size).toFixed(n >= 100 * size ? 0 : 1)}\u202f${unit}`;
   return count(n);
 }

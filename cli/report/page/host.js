@@ -92,7 +92,7 @@ function operationTable() {
       {name: "Kernel or copy", width: "minmax(0,3fr)", mono: true, of: (i) => hostName(o.name[i]), text: (i) => shortName(hostName(o.name[i])), hint: (i) => hostName(o.name[i])},
       {name: "Where", width: "8rem", wide: true, of: (i) => placeLabel(i), text: (i) => placeLabel(i)},
       {name: "Start", width: "6rem", number: true, wide: true, of: (i) => o.start[i], text: (i) => time(o.start[i])},
-      {name: "Duration", width: "6rem", narrow: "5.4rem", number: true, of: (i) => o.duration[i], text: (i) => gpuTime(o.duration[i])},
+      ...software ? [] : [{name: "Duration", width: "6rem", narrow: "5.4rem", number: true, of: (i) => o.duration[i], text: (i) => time(o.duration[i])}],
       {name: "Bytes", width: "6rem", number: true, wide: true, of: (i) => o.bytes[i], text: (i) => o.bytes[i] ? bytes(o.bytes[i]) : ""},
       {name: "Call", width: "minmax(0,2fr)", narrow: "minmax(0,1.6fr)", of: call, text: (i) => call(i) || "–"},
     ]});

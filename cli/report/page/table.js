@@ -27,7 +27,7 @@ class VirtualTable {
 
   /// Columns that fit.
   layout() {
-    const narrow = this.width < 640;
+    const narrow = this.narrow = this.width < 640;
     this.rowHeight = this.heights[narrow ? 1 : 0];
     this.shown = this.columns.filter((column) => !narrow || !column.wide);
     this.template = this.shown.map((column) => (narrow && column.narrow) || column.width).join(" ");
@@ -92,7 +92,7 @@ class VirtualTable {
       style: {top: `${i * this.rowHeight}px`, height: `${this.rowHeight}px`, "grid-template-columns": this.template},
       onclick: () => { this.at = i; this.open(); }},
       this.shown.map((column) => el("span", {role: "gridcell", class: `cell${column.number ? " number" : ""}${column.mono ? " mono" : ""}`,
-        title: column.hint ? column.hint(row) : null}, column.text(row))));
+        title: column.hint ? column.hint(row) : this.narrow && column.number ? cellText(column.text(row)) : null}, this.narrow ? fittingText(column, row) : column.text(row))));
     if (this.belowOf) node.append(el("span", {class: "below", role: "gridcell"}, this.belowOf(row)));
     return node;
   }

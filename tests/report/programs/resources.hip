@@ -36,6 +36,29 @@ __global__ void in_scratch(const int *in, int *out) {
   out[i] = at;
 }
 
+// The same, but hardly ever.
+__global__ void seldom_in_scratch(const int *in, int *out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int at = in[i] & 255;
+  if (i % 1024 == 0) {
+    int table[256];
+    for (int k = 0; k < 256; ++k)
+      table[k] = (k * 7 + i) & 255;
+    for (int k = 0; k < 64; ++k)
+      at = table[at];
+  }
+  out[i] = at;
+}
+
+// All registers that a lane can have, for nothing: a SIMD has room for one wave.
+__global__ void many_registers(const unsigned char *in, float *out) {
+  float sum = 0;
+  for (int k = 0; k < kRounds; ++k)
+    sum += in[(k * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x];
+  asm volatile("" ::: "v255", "a255");
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
 // One lane of 32 stores what all of them have added up: a few instructions of many.
 __global__ void few_lanes_at_the_end(const float *in, float *out) {
   const int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
@@ -61,6 +84,8 @@ int main() {
   few_waves<<<kGroups, kLanes>>>(static_cast<float *>(in), static_cast<float *>(out));
   many_waves<<<kGroups, kLanes>>>(static_cast<float *>(in), static_cast<float *>(out));
   in_scratch<<<4, kLanes>>>(static_cast<int *>(in), static_cast<int *>(out));
+  seldom_in_scratch<<<16, kLanes>>>(static_cast<int *>(in), static_cast<int *>(out));
+  many_registers<<<208, 256>>>(static_cast<unsigned char *>(in), static_cast<float *>(out));
   few_lanes_at_the_end<<<64, kLanes>>>(static_cast<float *>(in), static_cast<float *>(out));
   half_of_the_lanes<<<64, kLanes>>>(static_cast<float *>(in), static_cast<float *>(out));
   if (hipDeviceSynchronize() != hipSuccess) return 1;
