@@ -114,15 +114,18 @@ int spawn(pid_t &child, const std::vector<std::string> &command, const Variables
 
 /// Waits until the process has ended or it is too late. Programs that it started may hold the pipes
 /// open: that is not waited for.
-bool waitFor(SupervisedChild &child, SupervisedEnd &end, Clock::time_point deadline) {
-  const auto keep = [](std::string &to) {
-    return [&to](std::string_view text) {
+bool waitFor(SupervisedChild &child, SupervisedEnd &end, Clock::time_point deadline,
+             const SupervisedChild::Sink &on_output) {
+  const auto keep = [](std::string &to, const SupervisedChild::Sink &tell) {
+    return [&to, &tell](std::string_view text) {
       to.append(text.substr(0, kMostText - std::min(kMostText, to.size())));
+      if (tell) tell(text);
     };
   };
+  const SupervisedChild::Sink nobody;
   for (milliseconds pause(1);; pause = std::min(pause * 2, milliseconds(50))) {
     const bool has_ended = child.hasEnded();
-    child.drain(keep(end.out), keep(end.err));
+    child.drain(keep(end.out, on_output), keep(end.err, nobody));
     if (has_ended) return true;
     if (Clock::now() >= deadline) return false;
     std::array<pollfd, 2> ready{pollfd{child.outputs()[0], POLLIN, 0},
@@ -222,7 +225,7 @@ void stopSupervisedOnSignals() {
 int supervisedStoppedBy() { return stopped_by; }
 
 SupervisedEnd runSupervised(const std::vector<std::string> &command, const Variables &variables,
-                            milliseconds timeout) {
+                            milliseconds timeout, const SupervisedChild::Sink &on_output) {
   SupervisedEnd end;
   if (stopped_by != 0) {
     end.err = "interrupted";
@@ -235,11 +238,11 @@ SupervisedEnd runSupervised(const std::vector<std::string> &command, const Varia
     return end;
   }
   end.started = true;
-  if (!waitFor(child, end, begin + timeout)) {
+  if (!waitFor(child, end, begin + timeout, on_output)) {
     end.timed_out = true;
     child.kill(SIGKILL);
     // A process inside of a driver that does not answer cannot be killed.
-    end.stuck = !waitFor(child, end, Clock::now() + std::chrono::seconds(3));
+    end.stuck = !waitFor(child, end, Clock::now() + std::chrono::seconds(3), on_output);
   }
   end.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (WIFSIGNALED(child.status())) end.signal = WTERMSIG(child.status());

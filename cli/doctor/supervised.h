@@ -59,9 +59,10 @@ private:
   std::array<int, 2> pipes_{-1, -1};
 };
 
-/// With `variables` as above.
+/// With `variables` as above. `on_output` gets what it writes to stdout, as it comes.
 SupervisedEnd runSupervised(const std::vector<std::string> &command, const Variables &variables,
-                            std::chrono::milliseconds timeout);
+                            std::chrono::milliseconds timeout,
+                            const SupervisedChild::Sink &on_output = {});
 
 /// From now on whatever ends this process (Ctrl-C, SIGTERM) ends what it runs as well.
 void endSupervisedOnSignals();

@@ -101,7 +101,7 @@ int runOptimize(const OptimizeOptions &options, const std::vector<std::string> &
   doctor::stopSupervisedOnSignals();
   const int code = OptimizeLoop(options, build, std::move(captures), std::move(proposer)).run();
   if (const int signal = doctor::supervisedStoppedBy(); signal != 0)
-    endLike({128 + signal, signal, 0, false});
+    endLike({128 + signal, signal, 0, false, 0});
   return code;
 }
 

@@ -1,5 +1,6 @@
 #include "optimize/loop.h"
 
+#include "base/progress_line.h"
 #include "doctor/supervised.h"
 #include "optimize/patch.h"
 #include "run.h"
@@ -16,7 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostErrors = 16 << 10; ///< of what the compiler says, for the proposer
+constexpr std::size_t kMostErrors = 16 << 10;    ///< of what the compiler says, for the proposer
+constexpr std::size_t kMostRemembered = 1 << 20; ///< of a source
 constexpr double kLeastGain = 0.01; ///< part of time or counts; less is noise of the model
 
 Json jsonOf(const Costs &costs) {
@@ -43,6 +45,14 @@ std::string replaced(std::string word, const std::string &what, const std::strin
   return word;
 }
 
+/// While it is there, the terminal says what takes how long; null if there is none.
+std::unique_ptr<ProgressLine> progressOf(std::string what) {
+  if (!ProgressLine::isPossible()) return nullptr;
+  return std::make_unique<ProgressLine>([what = std::move(what)](double seconds) {
+    return fmt::format("{}, {:.0f} s (Ctrl-C: what there is by then)", what, seconds);
+  });
+}
+
 } // namespace
 
 OptimizeLoop::OptimizeLoop(const OptimizeOptions &options, std::vector<std::string> build,
@@ -53,8 +63,10 @@ OptimizeLoop::OptimizeLoop(const OptimizeOptions &options, std::vector<std::stri
 
 /// The code object; or what the compiler said.
 Result<std::string> OptimizeLoop::build(const std::string &source, const std::string &folder) {
-  const std::string file = folder + "/" + fs::path(options_.source).filename().string();
-  const std::string code = folder + "/code";
+  // Whole paths: the command may go elsewhere.
+  const std::string whole = fs::absolute(folder).string();
+  const std::string file = whole + "/" + fs::path(options_.source).filename().string();
+  const std::string code = whole + "/code";
   if (!writeFile(file, source)) return Error{file, "", 0, "it cannot be written"};
   std::error_code error;
   fs::remove_all(code, error); // whatever a build has left there
@@ -78,6 +90,7 @@ Result<std::string> OptimizeLoop::build(const std::string &source, const std::st
 
 /// The source as it is, which must do what was captured.
 Status OptimizeLoop::prepare() {
+  const auto progress = progressOf("the source as it is");
   std::ifstream in(options_.source);
   original_.assign(std::istreambuf_iterator<char>(in), {});
   if (!in || original_.empty())
@@ -169,10 +182,13 @@ std::optional<Failure> OptimizeLoop::isNotBetter(const Version &version) const {
   return std::nullopt;
 }
 
-std::optional<Failure> OptimizeLoop::judge(const Proposal &proposal, const std::string &folder,
-                                           Version &version) {
+std::optional<Failure> OptimizeLoop::judge(const Proposal &proposal, uint32_t number,
+                                           const std::string &folder, Version &version) {
   version.source = proposal.source;
   if (version.source == best_.source) return Failure{"proposal", "it is what there was before"};
+  if (version.source.size() <= kMostRemembered)
+    if (const auto [known, is_new] = offered_.try_emplace(version.source, number); !is_new)
+      return Failure{"proposal", fmt::format("it is that of attempt {}", known->second)};
   const auto code = build(version.source, folder);
   if (!code) return Failure{"build", code.error().what};
   version.code = *code;
@@ -195,6 +211,7 @@ std::optional<Failure> OptimizeLoop::judge(const Proposal &proposal, const std::
 }
 
 void OptimizeLoop::attempt(uint32_t number) {
+  const auto progress = progressOf(fmt::format("attempt {} of {}", number, options_.attempts));
   const std::string folder = fmt::format("{}/{}", options_.output, number);
   std::error_code error;
   fs::create_directories(folder, error); // if that fails, so does what is written there
@@ -213,7 +230,7 @@ void OptimizeLoop::attempt(uint32_t number) {
   if (!proposal)
     failure = Failure{"proposal", proposal.error().message()};
   else
-    failure = judge(*proposal, folder, version);
+    failure = judge(*proposal, number, folder, version);
   if (doctor::supervisedStoppedBy() != 0) { // what failed then says nothing about it
     --tried_;
     return;

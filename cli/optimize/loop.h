@@ -6,6 +6,7 @@
 #include "optimize/signature.h"
 #include "optimize/trial.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,7 +32,7 @@ private:
   Status prepare();
   Result<std::string> build(const std::string &source, const std::string &folder);
   void attempt(uint32_t number);
-  std::optional<Failure> judge(const Proposal &proposal, const std::string &folder,
+  std::optional<Failure> judge(const Proposal &proposal, uint32_t number, const std::string &folder,
                                Version &version);
   std::optional<Failure> isNotBetter(const Version &version) const;
   nlohmann::ordered_json request(uint32_t number) const;
@@ -51,6 +52,7 @@ private:
   nlohmann::ordered_json accesses_ = nlohmann::ordered_json::array(),
                          profiles_ = nlohmann::ordered_json::array(),
                          history_ = nlohmann::ordered_json::array();
+  std::map<std::string, uint32_t> offered_; ///< sources, and the first attempt with each
   uint32_t accepted_ = 0, tried_ = 0;
   bool has_ended_ = false; ///< the proposer has no more
 };

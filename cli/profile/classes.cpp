@@ -46,8 +46,8 @@ KernelClass decide(Limit longest, const Shares &shares) {
   const KernelClass plain = classOf(longest);
   if (longest == Limit::latency && shares.waves < valueOf(Decides::waves_share))
     return KernelClass::under_occupied;
-  if (plain == KernelClass::compute_throughput && longest != Limit::scalar &&
-      shares.lanes < valueOf(Decides::lane_share))
+  // That of the scalar unit, too: loops that few lanes go on with branch for all of them.
+  if (plain == KernelClass::compute_throughput && shares.lanes < valueOf(Decides::lane_share))
     return KernelClass::divergence;
   return plain;
 }
@@ -95,6 +95,11 @@ std::string reasonOf(const KernelProfile &kernel, const ModelTime &time, const S
         "to meanwhile (limit: {})",
         100 * shareOf(time.waiting_ns, time.wave_ns), o.resident, o.most, o.limit);
   case KernelClass::divergence:
+    if (limit == Limit::scalar)
+      return fmt::format(
+          "the scalar unit takes longest, for branches of waves in which {:.0f} % of "
+          "the lanes take part",
+          100 * shares.lanes);
     return fmt::format("the {} takes longest, with {:.0f} % of its lanes", nameOf(limit),
                        100 * shares.lanes);
   case KernelClass::compute_throughput:
@@ -118,6 +123,25 @@ std::string reasonOf(const KernelProfile &kernel, const ModelTime &time, const S
   case KernelClass::unknown: break;
   }
   return "its instructions were not counted";
+}
+
+/// Whether lanes want many more lines than if they were neighbors.
+bool isScattered(const KernelProfile &kernel) {
+  if (kernel.lines_needed != 0) return kernel.lines_used > 2 * kernel.lines_needed;
+  return kernel.bytes.l1 > 2 * kernel.bytes.accessed && kernel.bytes.accessed != 0;
+}
+
+/// Whether most of what waves wait for comes from LDS.
+bool waitsForLds(const KernelProfile &kernel, const ModelTime &time) {
+  double lds = 0, all = 0;
+  for (std::size_t i = 0; i < time.instructions.size(); ++i) {
+    const InstructionTime &one = time.instructions[i];
+    if (!one.waits_for) continue;
+    const double cycles = one.waits * static_cast<double>(kernel.instructions[i].executions);
+    all += cycles;
+    if (kernel.instructions[*one.waits_for].info.unit == codeobj::Unit::Lds) lds += cycles;
+  }
+  return 2 * lds > all;
 }
 
 std::string adviceOf(const KernelProfile &kernel, const ModelTime &time, const Shares &shares,
@@ -144,21 +168,29 @@ std::string adviceOf(const KernelProfile &kernel, const ModelTime &time, const S
     if (limit == Limit::scalar)
       return "move work out of loops that only counts or branches: unroll";
     if (kernel.flops.f64 > kernel.flops.all() / 2) return "use f32 where it is exact enough";
+    if (kernel.flops.all() == 0)
+      return "use fewer or cheaper operations: 24 bits where they suffice, no divisions, shifts "
+             "for "
+             "products";
     return "use fewer or cheaper operations: packed forms, matrix instructions, fewer divisions";
   case KernelClass::lds:
     if (kernel.lds_conflicts * 4 > kernel.lds_turns)
       return "pad or swizzle the arrays in LDS: lanes meet in the same banks";
     return "keep more in registers, and read LDS in wider pieces";
   case KernelClass::memory_bandwidth:
-    if (b.l1 > 2 * b.accessed && b.accessed != 0)
+    if (isScattered(kernel))
       return "let neighboring lanes access neighboring addresses: lines are fetched for a part of "
              "their bytes";
     if (limit == Limit::memory)
       return "move fewer bytes: use what was loaded again, or narrower types";
-    return "load wider and less often: keep values in registers or LDS";
+    return b.l1 > 2 * b.accessed ? "load wider: a lane takes a small part of a line at a time"
+                                 : "load wider and less often: keep values in registers or LDS";
   case KernelClass::latency:
     if (limit == Limit::atomics)
       return "add up within the wave or workgroup first, and spread what is left over addresses";
+    if (waitsForLds(kernel, time))
+      return "have fewer steps through LDS: exchange within a wave by lane operations (shuffles), "
+             "and do more between barriers";
     return "have more loads under way at a time: unroll, load ahead, break chains of dependent "
            "loads";
   case KernelClass::unknown: break;

@@ -1,5 +1,6 @@
 #include "profile/command.h"
 
+#include "base/progress_line.h"
 #include "gpu_choice.h"
 #include "profile/block_counted_run.h"
 #include "profile/peaks.h"
@@ -13,10 +14,10 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <unistd.h>
 
@@ -122,35 +123,6 @@ void readCounts(Counted &counted, const host_trace::HostEvents &events, bool mea
   counted.log = *std::move(log);
 }
 
-/// While it is there, what children write goes into a file, and they have nothing to read.
-class OutputInFile {
-public:
-  explicit OutputInFile(const std::string &file) {
-    std::fflush(nullptr);
-    const int to = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    const int from = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    for (int fd = 0; fd < 3; ++fd) {
-      before_[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-      if (const int with = fd == 0 ? from : to; with >= 0) dup2(with, fd);
-    }
-    if (to >= 0) close(to);
-    if (from >= 0) close(from);
-  }
-  ~OutputInFile() {
-    std::fflush(nullptr);
-    for (int fd = 0; fd < 3; ++fd) {
-      if (before_[fd] < 0) continue;
-      dup2(before_[fd], fd);
-      close(before_[fd]);
-    }
-  }
-  OutputInFile(const OutputInFile &) = delete;
-  OutputInFile &operator=(const OutputInFile &) = delete;
-
-private:
-  int before_[3] = {-1, -1, -1};
-};
-
 /// What FADE itself had to say, among what the application wrote.
 void repeatComplaints(const std::string &file) {
   std::ifstream in(file);
@@ -163,28 +135,36 @@ void repeatComplaints(const std::string &file) {
 }
 
 /// The same again, with kernels that count: their twins take longer, so times are those of the
-/// first run. What it writes has been seen once.
-void runAgain(RunOptions run, const std::vector<std::string> &application, const ChildEnd &first,
-              const std::string &output, const std::string &log) {
+/// first run. What it writes has been seen once. The signal that ended it from outside, or 0.
+int runAgain(RunOptions run, const std::vector<std::string> &application, const ChildEnd &first,
+             const std::string &output, const std::string &log) {
   for (const char *name : {"FADE_TRACE", "FADE_TRACE_FORMAT"}) unsetenv(name);
   addCounting(run, log, true);
   complain("profile: the application runs again, to count what its kernels do");
-  if (prepareRun(run, application, true)) return;
-  ChildEnd end;
-  {
-    const OutputInFile quiet(output);
-    end = runChild(application);
-  }
+  if (prepareRun(run, application, true)) return 0;
+  std::optional<ProgressLine> progress;
+  if (ProgressLine::isPossible())
+    progress.emplace([](double seconds) {
+      return fmt::format("counting in a second run, {:.0f} s (Ctrl-C: what there is by then)",
+                         seconds);
+    });
+  const ChildEnd end = runChild(application, 0, output);
+  progress.reset();
   repeatComplaints(output);
   std::error_code error;
-  if (end.error == 0 && end.exit_code == first.exit_code && end.signal == first.signal)
+  if (end.told != 0) {
+    complain("profile: interrupted in the second run: what was counted until then is used");
     fs::remove(output, error);
-  else
+  } else if (end.error == 0 && end.exit_code == first.exit_code && end.signal == first.signal) {
+    fs::remove(output, error);
+  } else {
     complain(fmt::format("profile: the second time the application ended otherwise ({}); what it "
                          "wrote is in {}",
                          end.signal != 0 ? fmt::format("signal {}", end.signal)
                                          : fmt::format("exit code {}", end.exit_code),
                          output));
+  }
+  return end.told;
 }
 
 /// What the user names must be there. What is kept was measured on this machine's card: it says
@@ -308,11 +288,12 @@ int runProfile(ProfileOptions options, const std::vector<std::string> &applicati
   }
   const auto run = recordRun(options.run, application, recorded);
   if (!run.was_started) return run.exit_code;
+  int stopped_by = 0;
   if (run.events) {
     // Whoever has ended it does not want it once more.
-    if (options.counts && counted.by_blocks && run.end.signal == 0)
-      runAgain(again, application, run.end,
-               fmt::format("{}/{}.output", options.directory, getpid()), counted.file);
+    if (options.counts && counted.by_blocks && run.end.signal == 0 && run.end.told == 0)
+      stopped_by = runAgain(again, application, run.end,
+                            fmt::format("{}/{}.output", options.directory, getpid()), counted.file);
     readCounts(counted, *run.events, counted.by_blocks && !in_software, *peaks);
     const std::string lines = counted.file;
     if (writeProfile(*run.events, options, std::move(counted))) {
@@ -322,7 +303,7 @@ int runProfile(ProfileOptions options, const std::vector<std::string> &applicati
       complain(fmt::format("what was recorded is in {}", recorded));
     }
   }
-  endLike(run.end);
+  endLike(stopped_by != 0 ? ChildEnd{128 + stopped_by, stopped_by, 0, false, 0} : run.end);
 }
 
 } // namespace fade::cli

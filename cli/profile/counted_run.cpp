@@ -98,11 +98,16 @@ void addMemory(const RunLog &log, std::vector<KernelProfile> &all) {
     KernelProfile &kernel = all[access.kernel];
     if (access.is_lds) {
       const uint64_t turns = std::max(access.executions, (access.total_bytes + 127) / 128);
-      kernel.lds_turns += turns + access.conflicts;
-      kernel.lds_conflicts += access.conflicts;
+      // Atomic operations on one address take turns, too.
+      const uint64_t conflicts =
+          access.conflicts + (access.op == "atomic" ? access.same_address : 0);
+      kernel.lds_turns += turns + conflicts;
+      kernel.lds_conflicts += conflicts;
       continue;
     }
     if (access.op == "atomic") kernel.hottest = std::max(kernel.hottest, access.hottest);
+    kernel.lines_used += access.used;
+    kernel.lines_needed += access.needed;
     if (!access.cache.is_known) continue;
     const GpuInfo *gpu = findGpu(kernel.target);
     const uint64_t line = gpu && gpu->card.l1.line != 0 ? gpu->card.l1.line : kUsualLine;

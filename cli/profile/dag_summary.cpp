@@ -10,7 +10,7 @@
 
 namespace fade::profile {
 
-DagSummary summarize(const ProgramDag &program, std::size_t gains) {
+DagSummary summarize(const ProgramDag &program, std::size_t steps) {
   DagSummary summary;
   const std::vector<ProgramNode> &nodes = program.nodes;
   summary.path = criticalPathOf(program.dag);
@@ -40,12 +40,19 @@ DagSummary summarize(const ProgramDag &program, std::size_t gains) {
     return std::tuple(a.critical_ns, a.total_ns, b.name) >
            std::tuple(b.critical_ns, b.total_ns, a.name);
   });
+  constexpr std::size_t always = 20;
+  const std::size_t pass = 2 * kFaster.size() * (nodes.size() + program.dag.edges().size() + 1);
+  std::size_t left = std::max(always, steps / pass);
   for (WorkSummary &work : summary.work) {
-    if (work.kind < NodeKind::kernel || work.critical_ns == 0 || gains == 0) continue;
-    --gains;
+    if (work.kind < NodeKind::kernel) continue;
+    if (work.critical_ns == 0) work.gain_ns = Gains{}; // something else decides
+    if (work.critical_ns == 0 || left == 0) continue;
+    --left;
     const auto &members = groups[{work.kind, work.name}];
+    Gains gains{};
     for (std::size_t i = 0; i < kFaster.size(); ++i)
-      work.gain_ns[i] = gainOf(program.dag, members, 1.0 - kFaster[i] / 100.0);
+      gains[i] = gainOf(program.dag, members, 1.0 - kFaster[i] / 100.0);
+    work.gain_ns = gains;
   }
   return summary;
 }
@@ -81,9 +88,9 @@ std::string textOf(const ProgramDag &program, const DagSummary &summary, std::si
     text += fmt::format("{:<{}}{:>8}{:>11}{:>11}",
                         cli::shortened(cli::printable(program.names[work.name]), width - 2), width,
                         work.count, durationText(work.total_ns), durationText(work.critical_ns));
-    if (work.kind >= NodeKind::kernel && work.critical_ns != 0)
-      text += fmt::format("{:>27}{:>11}{:>11}", durationText(work.gain_ns[0]),
-                          durationText(work.gain_ns[1]), durationText(work.gain_ns[2]));
+    if (work.gain_ns && work.critical_ns != 0)
+      text += fmt::format("{:>27}{:>11}{:>11}", durationText((*work.gain_ns)[0]),
+                          durationText((*work.gain_ns)[1]), durationText((*work.gain_ns)[2]));
     text += '\n';
   }
   if (summary.work.size() > rows)
@@ -120,10 +127,10 @@ void writeWork(JsonWriter &json, const ProgramDag &program, const WorkSummary &w
     json.field("count", work.count);
     json.field("total_ns", work.total_ns);
     json.field("critical_ns", work.critical_ns);
-    if (work.kind < NodeKind::kernel) return;
+    if (!work.gain_ns) return;
     json.object("gain_ns", [&] {
       for (std::size_t i = 0; i < kFaster.size(); ++i)
-        json.field(std::to_string(kFaster[i]), work.gain_ns[i]);
+        json.field(std::to_string(kFaster[i]), (*work.gain_ns)[i]);
     });
   });
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace fade::profile {
 
 /// By how much faster, in percent, and how much sooner the whole would end.
 inline constexpr std::array<unsigned, 3> kFaster = {10, 50, 100};
+using Gains = std::array<uint64_t, kFaster.size()>;
 
 /// All nodes of one name and kind.
 struct WorkSummary {
@@ -19,8 +21,9 @@ struct WorkSummary {
   uint32_t name = 0;
   uint64_t count = 0, total_ns = 0; ///< its own work
   uint64_t critical_ns = 0;         ///< of it on the critical path
-  std::array<uint64_t, kFaster.size()>
-      gain_ns{}; ///< if all of it were so much faster; only what is on the GPU
+  /// If all of it were so much faster. Only of what is on the GPU, and not of what there was no
+  /// time to compute it for.
+  std::optional<Gains> gain_ns;
 };
 
 struct DagSummary {
@@ -32,9 +35,9 @@ struct DagSummary {
   std::vector<WorkSummary> work;         ///< most critical first, then most of all
 };
 
-/// `gains`: for how many kernels and copies, the most critical ones, the gains are computed: each
-/// costs a pass over the graph.
-DagSummary summarize(const ProgramDag &program, std::size_t gains = 20);
+/// `steps`: over how many nodes and edges it goes at most to compute gains, for the most critical
+/// kernels and copies first; 20 of them are always computed.
+DagSummary summarize(const ProgramDag &program, std::size_t steps = 1'000'000'000);
 
 /// For people.
 std::string textOf(const ProgramDag &program, const DagSummary &summary, std::size_t rows);

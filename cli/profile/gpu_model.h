@@ -33,9 +33,9 @@ struct GpuModel {
   uint32_t simd_lanes = 16; ///< that a SIMD works on in a cycle
 
   // Cycles of the unit that does it, for one instruction of a wave.
-  double issue_cycles = 4; ///< between two instructions of a wave
-  double f64_factor = 1;   ///< instructions on f64 take so many times those on f32
-  double transcendental_factor = 4;
+  double issue_cycles = 4;   ///< between two instructions of a wave
+  double f64_factor = 1;     ///< instructions on f64 take so many times those on f32
+  double slow_factor = 4;    ///< and so do those that have a quarter of the rate
   double salu_per_cycle = 1; ///< of a compute unit
   // Operations of a compute unit per cycle, by NumberType.
   std::array<double, 7> vector_rate{}, matrix_rate{};

@@ -1,15 +1,19 @@
 #include "profile/peaks.h"
 
+#include "base/progress_line.h"
 #include "doctor/supervised.h"
 #include "gpu_choice.h"
 #include "report/child.h"
 #include "write_file.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <ctime>
 #include <filesystem>
 #include <fmt/format.h>
+#include <optional>
 
 namespace fade::cli {
 namespace {
@@ -106,14 +110,24 @@ int runPeaks(const PeaksOptions &options) {
   }
   doctor::stopSupervisedOnSignals();
   complain("peaks: measuring, which takes a few seconds");
-  const auto end = doctor::runSupervised({*program, "peaks"}, variables, std::chrono::minutes(5));
+  std::atomic<int> measured = 0;
+  std::optional<ProgressLine> progress;
+  if (ProgressLine::isPossible())
+    progress.emplace([&](double seconds) {
+      return fmt::format("measuring, {} rates, {:.0f} s (Ctrl-C: what there is by then)",
+                         measured.load(), seconds);
+    });
+  const auto end = doctor::runSupervised(
+      {*program, "peaks"}, variables, std::chrono::minutes(5),
+      [&](std::string_view text) { measured += static_cast<int>(std::ranges::count(text, '\n')); });
+  progress.reset();
   auto all = profile::parsePeaks(end.out);
   const auto verdict = end.out.rfind("verdict ");
   if (const int signal = doctor::supervisedStoppedBy(); signal != 0) {
     for (const MeasuredPeaks &peaks : all)
       std::fputs(tableOf(peaks.target, &peaks).c_str(), stdout);
     complain("peaks: interrupted: what was measured until then is not kept");
-    endLike({128 + signal, signal, 0, false});
+    endLike({128 + signal, signal, 0, false, 0});
   }
   if (end.timed_out || end.signal != 0 || end.code != 0 || all.empty()) {
     const std::string why =

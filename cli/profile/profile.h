@@ -15,7 +15,7 @@ namespace fade::profile {
 /// What a kernel means for the whole.
 struct Criticality {
   uint64_t total_ns = 0, critical_ns = 0;
-  std::array<uint64_t, kFaster.size()> gain_ns{};
+  std::optional<Gains> gain_ns;
 };
 
 struct ProfiledKernel {

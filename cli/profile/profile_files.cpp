@@ -316,9 +316,9 @@ OrderedJson metricsOf(const ProfiledKernel &k, const GpuModel &gpu) {
 
 OrderedJson criticalityOf(const ProfiledKernel &k) {
   if (!k.criticality) return {};
-  OrderedJson gains = OrderedJson::object();
-  for (std::size_t i = 0; i < kFaster.size(); ++i)
-    gains[std::to_string(kFaster[i])] = k.criticality->gain_ns[i];
+  OrderedJson gains; // null: not computed
+  for (std::size_t i = 0; k.criticality->gain_ns && i < kFaster.size(); ++i)
+    gains[std::to_string(kFaster[i])] = (*k.criticality->gain_ns)[i];
   return {{"total_ns", k.criticality->total_ns},
           {"critical_ns", k.criticality->critical_ns},
           {"gain_ns", gains}};

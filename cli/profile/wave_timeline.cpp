@@ -103,7 +103,7 @@ void Timeline::setCosts(std::size_t i) {
   switch (one.info.unit) {
   case Unit::Valu:
     time.busy = pass * (one.info.flop_type == codeobj::NumberType::F64 ? gpu_.f64_factor : 1) *
-                (isTranscendental(mnemonicOf(one)) ? gpu_.transcendental_factor : 1);
+                (isSlow(mnemonicOf(one)) ? gpu_.slow_factor : 1);
     break;
   case Unit::Matrix: {
     const double rate = gpu_.matrix_rate[static_cast<std::size_t>(one.info.flop_type)];
@@ -196,10 +196,13 @@ void Timeline::wait(std::size_t i, UnderWay &counter, uint64_t left) {
 
 } // namespace
 
-bool isTranscendental(std::string_view mnemonic) {
-  static constexpr std::array<std::string_view, 8> kNames = {
-      "v_rcp_", "v_rsq_", "v_sqrt_", "v_exp_", "v_log_", "v_sin_", "v_cos_", "v_s_"};
-  return std::ranges::any_of(kNames, [&](std::string_view n) { return mnemonic.starts_with(n); });
+bool isSlow(std::string_view mnemonic) {
+  static constexpr std::array<std::string_view, 14> kNames = {
+      "v_rcp_",       "v_rsq_",       "v_sqrt_",       "v_exp_",       "v_log_",
+      "v_sin_",       "v_cos_",       "v_s_",          "v_mul_lo_u32", "v_mul_lo_i32",
+      "v_mul_hi_u32", "v_mul_hi_i32", "v_mad_u64_u32", "v_mad_i64_i32"};
+  return mnemonic.find("u24") == mnemonic.npos && mnemonic.find("i24") == mnemonic.npos &&
+         std::ranges::any_of(kNames, [&](std::string_view n) { return mnemonic.starts_with(n); });
 }
 
 std::vector<InstructionTime> timelineOf(const KernelProfile &kernel, const GpuModel &gpu) {

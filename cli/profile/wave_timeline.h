@@ -24,7 +24,7 @@ struct InstructionTime {
 
 std::vector<InstructionTime> timelineOf(const KernelProfile &kernel, const GpuModel &gpu);
 
-/// v_rcp_f32, v_exp_f16, ...: a quarter of the rate.
-bool isTranscendental(std::string_view mnemonic);
+/// v_rcp_f32, v_exp_f16, v_mul_lo_u32, ...: a quarter of the rate.
+bool isSlow(std::string_view mnemonic);
 
 } // namespace fade::profile

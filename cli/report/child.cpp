@@ -49,38 +49,50 @@ private:
 ChildEnd wait_for(pid_t child, const sigset_t &watched, double seconds) {
   constexpr timespec a_moment{0, 50'000'000};
   Deadline deadline(seconds);
+  int told = 0;
   for (;;) {
     int status = 0;
     const pid_t ended = waitpid(child, &status, WNOHANG);
     if (ended == child)
       return WIFSIGNALED(status)
-                 ? ChildEnd{128 + WTERMSIG(status), WTERMSIG(status), 0, deadline.hasPassed()}
-                 : ChildEnd{WEXITSTATUS(status), 0, 0, deadline.hasPassed()};
+                 ? ChildEnd{128 + WTERMSIG(status), WTERMSIG(status), 0, deadline.hasPassed(), told}
+                 : ChildEnd{WEXITSTATUS(status), 0, 0, deadline.hasPassed(), told};
     deadline.check(child);
     siginfo_t info{};
     const int signal =
         seconds > 0 ? sigtimedwait(&watched, &info, &a_moment) : sigwaitinfo(&watched, &info);
+    if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) told = signal;
     // What comes from the terminal goes to the whole group, the child included.
     if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL) kill(child, signal);
   }
 }
 
+/// In the child. Where the file cannot be made, what it writes is lost.
+void writeTo(const char *file) {
+  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+  const int made = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  dup2(nothing, STDIN_FILENO);
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) dup2(made >= 0 ? made : nothing, fd);
+}
+
 } // namespace
 
-ChildEnd runChild(const std::vector<std::string> &command, double seconds) {
+ChildEnd runChild(const std::vector<std::string> &command, double seconds,
+                  const std::string &output) {
   std::vector<char *> arguments;
   arguments.reserve(command.size() + 1);
   for (const std::string &word : command) arguments.push_back(const_cast<char *>(word.c_str()));
   arguments.push_back(nullptr);
   std::fflush(nullptr);
   int ready[2]; // closed by a successful exec, else it carries errno
-  if (pipe2(ready, O_CLOEXEC) != 0) return {126, 0, errno, false};
+  if (pipe2(ready, O_CLOEXEC) != 0) return {126, 0, errno, false, 0};
   const sigset_t watched = watchedSignals();
   sigset_t before;
   sigprocmask(SIG_BLOCK, &watched, &before);
   const pid_t child = fork();
   if (child == 0) {
     sigprocmask(SIG_SETMASK, &before, nullptr);
+    if (!output.empty()) writeTo(output.c_str());
     execvp(arguments[0], arguments.data());
     const int error = errno;
     [[maybe_unused]] const auto ignored = write(ready[1], &error, sizeof error);
@@ -97,7 +109,7 @@ ChildEnd runChild(const std::vector<std::string> &command, double seconds) {
   ChildEnd end;
   if (child > 0) end = wait_for(child, watched, seconds);
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (error != 0) return {error == ENOENT ? 127 : 126, 0, error, false}; // as a shell says it
+  if (error != 0) return {error == ENOENT ? 127 : 126, 0, error, false, 0}; // as a shell says it
   return end;
 }
 

@@ -37,6 +37,7 @@ private:
   template <class F> double rate(const char *name, double amount, F &&arguments);
   void say(const char *name, double value) const {
     std::printf("peak %s %s %.6g\n", device_.name().c_str(), name, value);
+    std::fflush(stdout); // whoever waits may end it any time
   }
 
   Device &device_;

@@ -162,7 +162,7 @@ class Tests(fade.Test):
         # One run, since all that is done before the first proposal takes longest.
         ways = (("head -c 17000000 /dev/zero", "longer than 16 MiB"), ("exit 3", "ended with exit code 3"), ("kill -9 $$", "ended with"),
                 ("echo '{}'", "no 'source', and no 'stop'"), ("echo '{\"source\": 5}'", "no 'source'"), ("no-such-program", "exit code 127"), ("echo '[1]'", "not one JSON object"),
-                ("cat >/dev/null; head -c 3000000 /dev/zero >&2; echo '{\"source\": \"\"}'", ""))
+                ("cat >/dev/null; head -c 3000000 /dev/zero >&2; echo '{\"source\": \"\"}'", ""), ("echo '{\"source\": \"\"}'", "it is that of attempt 8"))
         script = self.path("misbehaves")
         with open(script, "w") as file:
             file.write('n=$(grep -o \'"attempt":[0-9]*\' | head -1 | cut -d: -f2)\ncase $n in\n' + "".join(f"{i + 1}) {way} ;;\n" for i, (way, _) in enumerate(ways)) + "esac\n")
@@ -179,7 +179,10 @@ class Tests(fade.Test):
         for name in ("best.patch", "1"):
             with open(os.path.join(self.output, name), "w") as file:
                 file.write("old")
-        self.optimize("--proposer", "cat >/dev/null; echo '{\"stop\": true}'", code=1)
+        # The command may go elsewhere: it gets whole paths.
+        os.chdir(self.dir)
+        self.output = "out"
+        self.optimize("--proposer", "cat >/dev/null; echo '{\"stop\": true}'", code=1, build=["sh", "-c", 'cd / && exec "$@"', "sh", *COMPILE, "{source}", "-o", "{output}"])
         self.assertFalse(os.path.exists(os.path.join(self.output, "best.patch")))
 
     def test_the_example_asks_an_endpoint(self):

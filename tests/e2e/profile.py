@@ -337,11 +337,18 @@ class Tests(fade.Test):
 
     @unittest.skipIf(fade.SUFFIX, "it needs nothing of HIP")
     def test_the_kernels_of_peaks_run(self):
-        result = self.software_gpu([os.path.join(fade.LIB, "fade/fade-doctor-probe"), "try-peaks"], {"FADE_GPU": GPU})
+        result = self.software_gpu([os.path.join(fade.LIB, "fade/fade-doctor-probe"), "try-peaks"], {"FADE_GPU": GPU, "FADE_GPU_STATS": self.path("stats")})
         self.assertEqual(result.code, 0, result.stdout + result.stderr)
         names = [line.split()[2] for line in result.stdout.splitlines() if line.startswith(f"peak {GPU} ")]
         self.assertEqual(names, ["card", "f32", "f16", "f64", "lds", "memory", "l2", "l1", "launch_ns"])
         self.assertIn(f"verdict passed {GPU}", result.stdout)
+        # Each does what its rate counts, four times: the compiler leaves out what nobody could see.
+        with open(self.path("stats")) as file:
+            ran = {x["kernel"]: x for x in map(json.loads, file)}
+        for kernel in ("peak_f32", "peak_f16", "peak_f64"):
+            self.assertGreaterEqual(ran[kernel]["classes"]["valu"]["wave_instructions"], 4 * 8 * ran[kernel]["waves"], kernel)
+        for kernel, way in (("peak_lds", "lds_bytes_read"), ("peak_read", "global_bytes_read")):
+            self.assertEqual(ran[kernel][way], 4 * 4 * 16 * ran[kernel]["grid"][0], kernel)
 
     def test_measured_peaks_take_the_place_of_the_table(self):
         line = {"type": "peaks", "version": 1, "target": GPU, "card": "mine", "bytes": {"memory": 5e11}, "flops": {"f32": 1e13}, "launch_ns": 5000}

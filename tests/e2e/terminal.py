@@ -79,7 +79,7 @@ class Tests(fade.Test):
             if then is None and until(screen.lines):
                 then = list(screen.lines)
                 os.kill(child, ending)
-        os.waitpid(child, 0)
+        self.end = os.waitpid(child, 0)[1]
         os.close(terminal)
         self.assertIsNotNone(then, screen.lines)
         return then, screen
@@ -118,6 +118,20 @@ class Tests(fade.Test):
                                       ending=signal.SIGINT)
             self.assertEqual(then[:-1], [""] * (ROWS - 1))
             self.assertEqual((screen.lines, screen.bottom), ([""] * ROWS, ROWS - 1))
+
+    def test_ctrl_c_in_peaks_and_in_a_second_run_says_what_there_is(self):
+        # The software GPU by another name: a card, for all that FADE knows.
+        os.symlink(os.path.join(fade.LIB, "libfadegpu.so"), self.path("libcard.so"))
+        card = {"LD_PRELOAD": self.path("libcard.so"), "FADE_GPU": fade.GPU}
+        _, screen = self.until(["peaks", "-o", self.path("peaks")], lambda lines: re.match(r"^measuring, 3 rates, \d+ s", lines[-1]),
+                               {**card, "FADE_GPU_FAIL": "hang:1:peak_f64"}, signal.SIGINT)
+        self.assertRegex("\n".join(screen.lines), r"vectors of f32 +\S+ TFLOP/s +\S+ .?FLOP/s\n")
+        self.assertIn("interrupted: what was measured until then is not kept", " ".join(screen.lines))
+        self.assertEqual((os.path.exists(self.path("peaks")), self.end), (False, signal.SIGINT))
+        script = f"[ -e {self.path('again')} ] && exec sleep 100; touch {self.path('again')}; exec {program('endings')} return"
+        _, screen = self.until(["profile", "-o", self.path("out"), "--", "sh", "-c", script], lambda lines: lines[-1].startswith("counting in a second run"), card, signal.SIGINT)
+        self.assertIn("hipDeviceSynchronize", " ".join(screen.lines))
+        self.assertEqual((os.listdir(self.path("out")), self.end), (["dag.json"], signal.SIGINT))
 
     def test_reports_fit_80_columns_and_are_plain_in_a_pipe(self):
         options = ["--gpu", fade.GPU, "--no-progress", "-i", "-a", "MemoryAnalysis", "Heatmap", "BlockCounts", "AccessPatterns", "BlockFlow"]

@@ -183,7 +183,7 @@ TEST(Dag, OneAfterTheOtherAllAreCritical) {
   EXPECT_EQ(summary.path.nodes, (std::vector<uint32_t>{0, 1, 2}));
   EXPECT_EQ(summary.path.span_ns, 35u);
   EXPECT_EQ(mostCritical(program), "B");
-  EXPECT_EQ(summary.work[0].gain_ns, (std::array<uint64_t, 3>{2, 10, 20}));
+  EXPECT_EQ(summary.work[0].gain_ns, (Gains{2, 10, 20}));
 }
 
 TEST(Dag, SideBySideTheLongerOneIsCritical) {
@@ -192,7 +192,20 @@ TEST(Dag, SideBySideTheLongerOneIsCritical) {
   EXPECT_EQ(summary.path.span_ns, 30u);
   EXPECT_EQ(summary.path.slack_ns, (std::vector<uint64_t>{20, 0}));
   EXPECT_EQ(mostCritical(program), "B");
-  EXPECT_EQ(summary.work[0].gain_ns, (std::array<uint64_t, 3>{3, 15, 20})) << "then A is";
+  EXPECT_EQ(summary.work[0].gain_ns, (Gains{3, 15, 20})) << "then A is";
+}
+
+TEST(Dag, GainsAreTrueOrMissing) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 30; ++i) names.push_back("k" + std::to_string(i));
+  std::vector<Done> done;
+  for (uint64_t i = 0; i < 30; ++i) done.push_back({names[i].c_str(), 1, 10 * i, 10 * i + 10});
+  const ProgramDag program = programOf(done, {});
+  for (const WorkSummary &work : summarize(program).work)
+    EXPECT_EQ(work.gain_ns, (Gains{1, 5, 10}));
+  // Where there is no time for all of them, nothing is said of the others.
+  const DagSummary few = summarize(program, 0);
+  for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(few.work[i].gain_ns.has_value(), i < 20);
 }
 
 TEST(Dag, AnotherStreamIsCriticalIfItWaits) {

@@ -115,6 +115,17 @@ TEST(TimeModel, UnitsTakeWhatTheyAreGivenAtTheirRate) {
   EXPECT_NEAR(modelTime(roots, GpuModel::of("gfx90a")).of(Limit::valu), 4 * 3200 / 1.7, 1e-6);
 }
 
+TEST(TimeModel, ProductsOf32BitIntegersHaveAQuarterOfTheRate) {
+  const GpuModel gpu = GpuModel::of("gfx90a");
+  for (const auto &[text, factor] :
+       {std::pair("v_mul_lo_u32 v0, v0, v1", 4), std::pair("v_mul_hi_u32 v0, v0, v1", 4),
+        std::pair("v_mul_hi_u32_u24_e32 v0, v0, v1", 1),
+        std::pair("v_mul_u32_u24_e32 v0, v0, v1", 1), std::pair("v_mul_lo_u16_e32 v0, v0, v1", 1)})
+    EXPECT_NEAR(modelTime(kernelOf({text}, "gfx90a", 100), gpu).of(Limit::valu),
+                factor * 3200 / 1.7, 1e-6)
+        << text;
+}
+
 TEST(TimeModel, MemoryTakesBytesAtItsBandwidth) {
   auto kernel = kernelOf({"s_endpgm"});
   kernel.bytes.dram = 1638'000'000;
@@ -194,6 +205,35 @@ TEST(Classes, TheNextClassIsTheOneThatTakesNearlyAsLong) {
   verdict = classify(kernel, gpu, modelTime(kernel, gpu));
   EXPECT_EQ(verdict.kind, KernelClass::memory_bandwidth);
   EXPECT_EQ(verdict.next, KernelClass::compute_throughput);
+}
+
+TEST(Classes, BranchesOfWavesWithFewLanesAreDivergence) {
+  auto kernel = kernelOf({"v_add_u32_e32 v0, v0, v1", "s_and_b64 exec, exec, vcc",
+                          "s_or_b64 s[0:1], s[0:1], vcc", "s_andn2_b64 exec, exec, s[0:1]"},
+                         "gfx90a", 1000);
+  EXPECT_EQ(modelTime(kernel, GpuModel::of("gfx90a")).longest(), Limit::scalar);
+  EXPECT_EQ(classOf(kernel), KernelClass::compute_throughput);
+  kernel.instructions[0].lanes /= 3;
+  EXPECT_EQ(classOf(kernel), KernelClass::divergence);
+}
+
+std::string adviceOf(const KernelProfile &kernel) {
+  const GpuModel gpu = GpuModel::of(kernel.target);
+  return classify(kernel, gpu, modelTime(kernel, gpu)).advice;
+}
+
+TEST(Classes, AdviceFitsTheAccesses) {
+  // Single bytes side by side take little of a line, but are not scattered.
+  auto bytes = kernelOf({"s_endpgm"});
+  bytes.bytes = {.accessed = 1'000'000, .l1 = 100'000'000};
+  bytes.lines_used = bytes.lines_needed = 1000;
+  EXPECT_NE(adviceOf(bytes).find("load wider: "), std::string::npos) << adviceOf(bytes);
+  bytes.lines_used = 5000;
+  EXPECT_NE(adviceOf(bytes).find("neighboring lanes"), std::string::npos) << adviceOf(bytes);
+  auto scan = kernelOf({"ds_read_b32 v0, v1", "s_waitcnt lgkmcnt(0)"}, "gfx1030", 100);
+  EXPECT_NE(adviceOf(scan).find("LDS"), std::string::npos) << adviceOf(scan);
+  auto chase = kernelOf({"global_load_dword v1, v[0:1], off", "s_waitcnt vmcnt(0)"}, "gfx90a", 100);
+  EXPECT_NE(adviceOf(chase).find("more loads under way"), std::string::npos) << adviceOf(chase);
 }
 
 TEST(Classes, WhatWasNotCountedHasNone) {
