@@ -215,7 +215,7 @@ class Tests(fade.Test):
         self.assertEqual((result.code, result.stdout), (alone.code, alone.stdout))
 
     def test_memory_stays_flat_while_a_kernel_streams(self):
-        """With 150 MB of records through 8 MB of rings; the bound is what the process needs anyway."""
+        """With 60 MB of records through 8 MB of rings; the bound is what the process needs anyway."""
         def peak(megabytes):
             process = self.start(["-i", "-a", "MemoryAnalysis", "--memory", "8M"],
                                  [program("streaming"), megabytes])
@@ -228,7 +228,7 @@ class Tests(fade.Test):
             self.assert_fine(result)
             self.assertGreater(result.summary()["bytes"], megabytes * 980_000)
             return usage.ru_maxrss
-        small, large = peak(5), peak(150)
+        small, large = peak(5), peak(60)
         self.assertLess(large, small + 20_000, "kB")
 
 

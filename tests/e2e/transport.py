@@ -122,7 +122,7 @@ class Tests(fade.Test):
     def assert_all(self, result):
         self.assert_fine(result, "all batches are right\n")
         summary = result.summary()
-        self.assertEqual((summary["records"], summary["incomplete"]), (4096 * 3 * fade.waves(64), 0))
+        self.assertEqual((summary["records"], summary["incomplete"]), (2048 * 3 * fade.waves(64), 0))
 
     def test_copies_that_wait_for_the_kernel_do_not_hold_up_its_records(self):
         self.assert_all(self.direct("copies", ["--memory", "1M"]))

@@ -306,7 +306,7 @@ void waitFor(hsa_signal_t signal) {
 /// A kernel with many waves. Before it starts there are copies, to and from the device, that wait
 /// for its end, and copies behind them that do not say so and rely on the order.
 void runCopies(hsa_agent_t gpu, const Regions &regions, uint64_t object, bool with_rows) {
-  constexpr uint32_t items = 1 << 18;
+  constexpr uint32_t items = 1 << 17; // twice as many records as fit into a ring of 128 KiB
   constexpr std::size_t size = items * sizeof(float);
   const hsa_agent_t cpu = findAgent<HSA_DEVICE_TYPE_CPU>();
   float *x, *y, *host;
