@@ -147,8 +147,7 @@ INLINE u32 classify(group_t group, table_t table, u64 address, u32 slot, u32 cou
   lanes_t w = lanes_at(group, address);
   plan_t plan = choose_encoding(w);
   u32 place = 0;
-  if (is_leader(group) && is_so(plan.encoding <= FADE_ENCODING_TILED) &&
-      is_so((summary_of(table)->flags & FADE_SUMMARY_STREAM) == 0)) {
+  if (is_leader(group) && is_so(plan.encoding <= FADE_ENCODING_TILED)) {
     bool is_tiled = plan.encoding == FADE_ENCODING_TILED;
     u64 line = (u64)(site_at(slot) + 1 | (is_tiled ? FADE_CLASS_TILED : 0) |
                      (in_page & FADE_CLASS_IN_PAGE))
@@ -212,7 +211,8 @@ INLINE u32 add_up(group_t group, table_t table, u64 address, u32 slot, u32 count
     table += divergent_zero();
     key = (u64)to_vector((u32)(key >> 32)) << 32 | to_vector((u32)key);
     place = 0;
-    if (!flat || is_empty(lanes_apart(group, address)))
+    if (is_so((summary_of(table)->flags & FADE_SUMMARY_STREAM) == 0) &&
+        (!flat || is_empty(lanes_apart(group, address))))
       place = classify(group, table, address, slot, counter, key, accesses);
     if (is_so(place == 0)) {
       record_unsummed(group, table, address, slot, counter, accesses, flat);

@@ -158,6 +158,18 @@ TEST_P(CostLimits, AccessInALoopThatIsAddedUpTakesAtMost25Instructions) {
   EXPECT_LE(each, 25);
 }
 
+// The same twin if everything is recorded.
+TEST_P(CostLimits, AccessOfATwinThatCouldAddUpTakesAtMost270InstructionsToRecord) {
+  Stream records;
+  records.records_only = true;
+  const Cost cost = measure(
+      "summary", GetParam(), {"four_loads", {items, 1, 1}, {64, 1, 1}},
+      [](Data &d) { return buffers(d, 5); }, records);
+  std::cout << "four_loads: " << perAccess(cost) << " instructions, all recorded\n";
+  EXPECT_EQ(cost.with.accesses.size(), 4 * items / GetParam().lanes);
+  EXPECT_LE(perAccess(cost), 270);
+}
+
 TEST_P(CostLimits, IrregularAccessTakes32BytesAndFourPerActiveLane) {
   for (const char *kernel : {"gather", "some_lanes_gather"}) {
     const Cost cost =
