@@ -37,12 +37,13 @@ struct Allocation {
 
   /// "#3 out, 16 KiB of agent 1 from main (app.cpp:12)": by order or symbol, the argument that it
   /// was, size, agent and who made it.
-  std::string name() const {
+  std::string name() const { return briefName() + (origin.empty() ? "" : " from " + origin); }
+  /// The same without who made it.
+  std::string briefName() const {
     if (number == 0) return "elsewhere";
     return (variable.empty() ? "#" + std::to_string(number) : variable) +
            (argument.empty() ? "" : " " + argument) + ", " + humanSize(size) + " of agent " +
-           std::to_string(agent) + (on_host ? " (host)" : "") +
-           (origin.empty() ? "" : " from " + origin);
+           std::to_string(agent) + (on_host ? " (host)" : "");
   }
 };
 

@@ -119,8 +119,9 @@ std::string HeatmapTotals::table(uint64_t page, const Paint &paint, std::size_t 
     if (own.number != 0)
       pages +=
           " of " + std::to_string((own.address + own.size - 1) / page - own.address / page + 1);
-    table.row({own.name(), own.number == 0 ? std::string("-") : hex(own.address), total.counts[0],
-               total.counts[1], total.counts[2], pages});
+    // Who made it stands over its bars.
+    table.row({own.briefName(), own.number == 0 ? std::string("-") : hex(own.address),
+               total.counts[0], total.counts[1], total.counts[2], pages});
   }
   return table.text(paint, columns);
 }

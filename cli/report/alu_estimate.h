@@ -6,13 +6,15 @@
 #include "report/run_log.h"
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace fade::report {
 
 struct Alu {
   double executions = 0, lanes = 0;
-  double scratch_bytes = 0; ///< that all lanes together load and store
+  /// That all lanes together load and store; nothing if no instruction is known to do that.
+  std::optional<double> scratch_bytes;
 };
 
 /// All 0 if the code or the blocks are not known.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 namespace fade::report {
 namespace {
@@ -138,6 +139,8 @@ private:
     uint64_t bytes = 0, moved = 0, useless = 0;
   };
   std::map<std::tuple<uint32_t, std::string, int64_t>, Steps> steps_;
+  /// Kernels in which one lane does what all would have done, because the compiler has it so.
+  std::set<uint32_t> combined_;
 };
 
 Candidate &Finder::placed(const Access &access, Finding::Cause cause, double cycles) {
@@ -155,13 +158,19 @@ Candidate &Finder::placed(const Access &access, Finding::Cause cause, double cyc
 }
 
 void Finder::findSteps() {
-  for (const Access &access : log_.accesses)
+  for (const Access &access : log_.accesses) {
+    if (access.machine == "combined") combined_.insert(access.kernel);
     if (const auto stride = strideOf(access); stride && !access.is_lds) {
       Steps &steps = steps_[{access.kernel, access.op, *stride}];
-      steps.bytes += access.bytes;
+      // A few steps may have one place. More are a loop, which is something else.
+      constexpr uint64_t kFew = 4;
+      const uint64_t waves = log_.kernels[access.kernel].waves;
+      const uint64_t times = waves != 0 && access.cache.is_known ? access.executions / waves : 1;
+      steps.bytes += access.bytes * std::clamp<uint64_t>(times, 1, kFew);
       steps.moved += access.cache.moved();
       steps.useless += access.cache.useless();
     }
+  }
 }
 
 /// Whether lanes have structs of their own, side by side, that are read or written whole in several
@@ -432,7 +441,9 @@ void Finder::rank(uint32_t kernel, std::vector<Candidate *> &of_kernel, Findings
     for (std::size_t u = 0; u < now.cycles.size(); ++u)
       now.cycles[u] = std::max(now.cycles[u] - one->saved.cycles[u], 0.0);
     finding.gain = (before - now.most()) / all;
-    const bool is_in_the_way = finding.cycles >= kLeastInTheWay * all && was_busy >= near * before;
+    const bool is_in_the_way =
+        finding.cycles >= kLeastInTheWay * all && was_busy >= near * before &&
+        !(finding.cause == Finding::Cause::divergence && combined_.contains(kernel));
     if (finding.gain < kLeastGain && !is_in_the_way) continue;
     tidy(finding.places);
     out.list.push_back(finding);

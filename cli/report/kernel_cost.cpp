@@ -17,7 +17,7 @@ void addAlu(const RunLog &log, uint32_t kernel, KernelWork &work) {
   }
   if (work.alu_is_counted)
     work.scratch_bytes = static_cast<double>(log.counts.at(kernel).scratch_bytes);
-  else if (alu.executions != 0)
+  else
     work.scratch_bytes = alu.scratch_bytes;
   work.cost.knows_alu = alu.executions != 0;
   if (alu.executions != 0)

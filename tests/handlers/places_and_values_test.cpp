@@ -208,6 +208,16 @@ TEST(Allocations, HaveTheNameOfTheArgumentAndOfWhoMadeThem) {
   EXPECT_EQ(schemaFault(dispatches[0]), "");
   EXPECT_EQ(dispatches[0]["arguments"][0]["allocation"], 3);
   EXPECT_EQ(dispatches[0]["arguments"][1]["value"], 77);
+  // In the table what tells them apart, above the bars all of it, however long.
+  allocations->origins[0] = allocations->addName(
+      "toGpu<float>(std::vector<float> const&) (check.h:22) of main (a.cpp:9)");
+  HostOptions options;
+  options.format = Format::text;
+  HandlerHost text({{"Heatmap", ""}}, options);
+  text.dispatch("k", table.build("k"), stream, {}, allocations, arguments);
+  const std::string lines = text.finish();
+  EXPECT_NE(lines.find("  #3 out, 4 KiB of agent 1  0x10000"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("  #3 out, 4 KiB of agent 1 from toGpu<"), std::string::npos) << lines;
 }
 
 } // namespace

@@ -115,6 +115,15 @@ class Findings(unittest.TestCase):
             steps = [access(**{**place, **lines(6400), "strides": [{"stride": apart, "executions": 100}]}, lane_slots=6400, total_bytes=6400 * place["bytes"]) for place in places]
             page = self.page(memory(1, "k(int)", steps), cache("k(int)", *({**place, "requests": 12800, "fetched": 6400 * apart // len(sizes), "unused": 6400 * unused // len(sizes)} for place in places)))
             return [one["cause"] for one in page["findings"]]
+        def at_one_place(times, apart):
+            place = dict(file="a.hip", line=3, column=1, op="load", bytes=4)
+            counts = {"executions": 32 * times, "lanes": 2048 * times, "lane_slots": 2048 * times, "total_bytes": 8192 * times, "strides": [{"stride": apart, "executions": 32 * times}]}
+            line = memory(1, "k(int)", [access(**{**place, **lines(2048 * times, 64 * times), **counts})])
+            line["waves"] = {"count": 32, "executions": 32 * times, "most": times}
+            page = self.page(line, cache("k(int)", {**place, "requests": 4096 * times, "l1_hits": 4096 * times - 4096, "fetched": 2048 * apart, "unused": 0}))
+            return [one["cause"] for one in page["findings"]]
+        self.assertEqual(at_one_place(2, 8), [])
+        self.assertEqual(at_one_place(16, 64), ["scattered access"])  # a row for each lane
         for sizes in ((32,), (48,), (12, 2, 1), (4, 4)):
             self.assertEqual(run(sum(sizes) + sum(sizes) % 2, 0, *sizes), [], sizes)
         # A part of each; nobody needs the rest of it; rows of lanes that lie apart.
@@ -122,6 +131,15 @@ class Findings(unittest.TestCase):
         self.assertEqual(run(8, 4, 4, 4), ["scattered access"])
         self.assertEqual(run(4, 0, 4), ["scattered access"])
         self.assertEqual(run(512, 0, *[16] * 32), ["scattered access"])
+
+    def test_lanes_that_stand_by_for_a_combined_atomic_are_no_finding_by_themselves(self):
+        counts = {"type": "hotspots", "version": 1, "kernel": "k(int)", "symbol": "k", "target": "gfx90a", "dispatches": 1, "wave_size": 64, "executions": 1600, "lanes": 64000,
+                  "mix": [{"unit": "valu", "executions": 1600, "lanes": 64000}], "bytes": {}, "instructions": [], "lines": []}
+        def run(machine):
+            one = access("a.hip", 4, 1, "atomic", **{**lines(100, 100), "machine": machine, "lanes": 100, "lane_slots": 6400, "hottest": {"address": 64, "operations": 1}})
+            return self.page(counts, memory(1, "k(int)", [access("a.hip", 3, 1, "load", **lines(200), executions=70, lanes=4480, lane_slots=4480), one]))["findings"]
+        self.assertEqual([one["cause"] for one in run("")], ["divergence"])
+        self.assertEqual(run("combined"), [])
 
     def test_one_wave_that_does_the_work_of_many_is_a_finding(self):
         line = memory(1, "k(int)", [access("a.hip", 3, 1, "load", **lines(200), executions=1032, lanes=66048, lane_slots=66048)])
