@@ -29,6 +29,26 @@ std::string outputOf(const std::string &command) {
 }
 
 std::string readelf(const std::string &arguments) { return outputOf(FADE_READELF " " + arguments); }
+
+const std::string &readelf(const std::string &options, const std::string &object) {
+  // Of all samples at once: to start a program hundreds of times takes longer than the tests.
+  static std::map<std::string, std::map<std::string, std::string>> known;
+  auto [samples, is_new] = known.try_emplace(options);
+  if (is_new) {
+    std::string command = options;
+    for (const std::string &path : all_code_objects()) command += " " + path;
+    std::string *text = nullptr;
+    for (const std::string &line : lines_of(readelf(command)))
+      if (constexpr std::string_view file = "File: "; line.starts_with(file))
+        text = &samples->second[line.substr(file.size())];
+      else if (text != nullptr)
+        *text += line + "\n";
+  }
+  const auto found = samples->second.find(object);
+  if (found == samples->second.end()) throw std::runtime_error("readelf says nothing of " + object);
+  return found->second;
+}
+
 std::string objdump(const std::string &arguments) { return outputOf(FADE_OBJDUMP " " + arguments); }
 std::string objcopy(const std::string &arguments) { return outputOf(FADE_OBJCOPY " " + arguments); }
 std::string bundler(const std::string &arguments) { return outputOf(FADE_BUNDLER " " + arguments); }

@@ -14,6 +14,8 @@ namespace fade::codeobj::testing {
 std::string outputOf(const std::string &command);
 
 std::string readelf(const std::string &arguments);
+/// What it says of one of all_code_objects().
+const std::string &readelf(const std::string &options, const std::string &object);
 std::string objdump(const std::string &arguments);
 std::string objcopy(const std::string &arguments);
 std::string symbolizer(const std::string &arguments, const std::string &input);

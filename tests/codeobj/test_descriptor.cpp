@@ -143,7 +143,7 @@ TEST_P(DescriptorOfObject, AgreesWithTheMetadataOnSizes) {
 TEST_P(DescriptorOfObject, CodeIsWhereReadelfPutsTheFunction) {
   auto object = testing::open_object(GetParam());
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> functions;
-  for (const std::string &line : testing::lines_of(testing::readelf("--symbols " + GetParam()))) {
+  for (const std::string &line : testing::lines_of(testing::readelf("--symbols", GetParam()))) {
     std::istringstream in(line);
     std::string number, value, size, type, binding, visibility, section, name;
     in >> number >> value >> size >> type >> binding >> visibility >> section >> name;

@@ -104,7 +104,7 @@ Flat flatten(const YamlNode &kernel) {
 YamlNode metadata_by_readelf(const std::string &path) {
   std::string text;
   bool inside = false;
-  for (const std::string &line : lines_of(testing::readelf("--notes " + path))) {
+  for (const std::string &line : lines_of(testing::readelf("--notes", path))) {
     if (line.ends_with("---"))
       inside = true;
     else if (line == "...")
@@ -150,7 +150,7 @@ TEST_P(MetadataOfObject, KernelsAreFoundBySymbolAndByName) {
 TEST_P(MetadataOfObject, KernelsEqualTheDescriptorSymbolsOfReadelf) {
   auto object = testing::open_object(GetParam());
   std::set<std::string> expected, found;
-  for (const std::string &line : lines_of(testing::readelf("--symbols " + GetParam()))) {
+  for (const std::string &line : lines_of(testing::readelf("--symbols", GetParam()))) {
     std::string name = line.substr(line.find_last_of(' ') + 1);
     bool old = line.find("AMDGPU_HSA_KERNEL") != std::string::npos;
     if (old || (line.find(" OBJECT ") != std::string::npos && name.ends_with(".kd")))

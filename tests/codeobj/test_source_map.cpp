@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
@@ -33,17 +32,24 @@ std::vector<std::vector<SourceFrame>> by_symbolizer(const std::string &path,
                                                     const std::vector<std::uint64_t> &addresses) {
   std::string input;
   for (std::uint64_t address : addresses) input += fmt::format("{:#x}\n", address);
-  std::istringstream out(
-      testing::symbolizer("--output-style=JSON --no-demangle --inlines --obj=" + path, input));
-  std::vector<std::vector<SourceFrame>> stacks;
-  for (std::string line; std::getline(out, line);) {
-    auto json = nlohmann::json::parse(line);
-    std::vector<SourceFrame> stack;
-    for (const auto &frame : json.at("Symbol"))
-      stack.push_back(
-          {frame.at("FunctionName"), frame.at("FileName"), frame.at("Line"), frame.at("Column")});
-    stacks.push_back(std::move(stack));
+  // For each address pairs of lines, a function and "file:line:column", and an empty line.
+  std::istringstream out(testing::symbolizer("--no-demangle --inlines --obj=" + path, input));
+  const auto known = [](std::string text) { return text == "??" ? std::string() : text; };
+  std::vector<std::vector<SourceFrame>> stacks(1);
+  for (std::string function, place; std::getline(out, function);) {
+    if (function.empty()) {
+      stacks.emplace_back();
+      continue;
+    }
+    std::getline(out, place);
+    const std::size_t column = place.rfind(':'), line = place.rfind(':', column - 1);
+    const auto number = [&](std::size_t at) {
+      return static_cast<std::uint32_t>(std::stoul(place.substr(at + 1)));
+    };
+    stacks.back().push_back(
+        {known(function), known(place.substr(0, line)), number(line), number(column)});
   }
+  stacks.pop_back();
   return stacks;
 }
 

@@ -77,7 +77,7 @@ class TargetOfObject : public ::testing::TestWithParam<std::string> {};
 // llvm-readelf prints "Flags: 0x53F, gfx90a, xnack, sramecc".
 TEST_P(TargetOfObject, ProcessorEqualsReadelf) {
   auto object = testing::open_object(GetParam());
-  for (const std::string &line : testing::lines_of(testing::readelf("-h " + GetParam()))) {
+  for (const std::string &line : testing::lines_of(testing::readelf("-h", GetParam()))) {
     if (line.find("  Flags:") != 0) continue;
     EXPECT_NE(line.find(", " + object->target().processor), std::string::npos) << line;
     return;
