@@ -87,6 +87,18 @@ TEST(BlockTimes, BlocksHaveClocksWithoutRecords) {
   for (const json &block : counted["blocks"]) EXPECT_FALSE(block.contains("clocks")) << block;
 }
 
+// The page leaves them out, too: tests/report/page_test.py.
+TEST(BlockTimes, TextSaysWhyTheSoftwareGpuHasNoClocksAndJsonWhoseTheyAre) {
+  const std::string program = std::string(FADE_BRANCHES) + "_times";
+  const ProbeResult text = probe("-i -a BlockCounts -t text --gpu gfx90a", program);
+  const char *note = "no clocks: the software GPU's clock is its own, not a card's";
+  EXPECT_NE(text.report.find(note), text.report.npos) << text.report;
+  EXPECT_EQ(text.report.find("p99"), text.report.npos) << text.report;
+  const ProbeResult json = probe("-i -a BlockCounts -t json --gpu gfx90a", program);
+  ASSERT_FALSE(json.objects("dispatch").empty());
+  for (const auto &dispatch : json.objects("dispatch")) EXPECT_TRUE(dispatch["software"]);
+}
+
 TEST(BranchDivergence, SplitsAreCountedAtTheBranch) {
   const json blocks = blocksOf("gfx90a", "blocks", "branches");
   // Every wave splits once, where it comes to the if.
