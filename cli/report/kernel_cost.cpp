@@ -1,11 +1,21 @@
 #include "report/kernel_cost.h"
 
 #include "report/alu_estimate.h"
+#include "report/scratch_code.h"
 
 #include <algorithm>
 
 namespace fade::report {
 namespace {
+
+/// Bytes of scratch memory that were counted, through a descriptor or not.
+double scratchBytesOf(const KernelCounts &counts) {
+  ScratchCode scratch;
+  uint64_t bytes = 0;
+  for (const auto &[address, one] : counts.instructions)
+    if (scratch.uses(one.text)) bytes += one.bytes;
+  return static_cast<double>(std::max(bytes, counts.scratch_bytes));
+}
 
 void addAlu(const RunLog &log, uint32_t kernel, KernelWork &work) {
   Alu alu = estimatedAlu(log, kernel);
@@ -16,7 +26,7 @@ void addAlu(const RunLog &log, uint32_t kernel, KernelWork &work) {
     work.alu_is_counted = true;
   }
   if (work.alu_is_counted)
-    work.scratch_bytes = static_cast<double>(log.counts.at(kernel).scratch_bytes);
+    work.scratch_bytes = scratchBytesOf(log.counts.at(kernel));
   else
     work.scratch_bytes = alu.scratch_bytes;
   work.cost.knows_alu = alu.executions != 0;

@@ -8,13 +8,12 @@
 #include "codeobj/source_map.h"
 #include "report/alu_estimate.h"
 #include "report/kernel_facts.h"
+#include "report/scratch_code.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
-#include <set>
 
 namespace fade::report {
 namespace {
@@ -75,29 +74,6 @@ bool changesLanes(const codeobj::Instruction &one) {
          operands.starts_with("exec");
 }
 
-/// Bytes of scratch memory that a lane loads or stores. Where it is reached through a descriptor,
-/// that is in the first registers, which the ABI gives it, or was copied from there.
-class ScratchReader {
-public:
-  uint64_t bytesOf(const codeobj::Instruction &one, const codeobj::InstructionInfo &info) {
-    if (info.space == codeobj::MemorySpace::Scratch) return info.width;
-    if (info.space == codeobj::MemorySpace::Buffer)
-      return std::ranges::any_of(
-                 descriptors_,
-                 [&](const std::string &which) { return one.text.find(which) != one.text.npos; })
-                 ? info.width
-                 : 0;
-    unsigned first = 0, last = 0;
-    if (std::sscanf(one.text.c_str(), "s_mov_b64 s[%u:%u], s[0:1]", &first, &last) == 2 &&
-        one.text.ends_with("s[0:1]"))
-      descriptors_.insert(fmt::format("s[{}:{}]", first, first + 3));
-    return 0;
-  }
-
-private:
-  std::set<std::string> descriptors_ = {"s[0:3]"};
-};
-
 /// The code in stretches that the same lanes execute.
 std::vector<CodeStretch> stretchesOf(const codeobj::KernelCode &code,
                                      const codeobj::SourceMap *map) {
@@ -107,7 +83,7 @@ std::vector<CodeStretch> stretchesOf(const codeobj::KernelCode &code,
   std::vector<CodeStretch> out;
   std::size_t block = 0;
   bool is_new = true;
-  ScratchReader scratch;
+  ScratchCode scratch;
   for (std::size_t i = 0; i < code.instructions.size() && i < kMostInstructions; ++i) {
     while (block + 1 < code.blocks.size() && code.blocks[block + 1].first <= i) {
       ++block;
@@ -116,7 +92,7 @@ std::vector<CodeStretch> stretchesOf(const codeobj::KernelCode &code,
     if (is_new) out.push_back({0, 0, {}, block < in_loop.size() && in_loop[block]});
     is_new = changesLanes(code.instructions[i]);
     if (code.info[i].unit == codeobj::Unit::Valu) ++out.back().valu;
-    out.back().scratch += scratch.bytesOf(code.instructions[i], code.info[i]);
+    if (scratch.uses(code.instructions[i].text)) out.back().scratch += code.info[i].width;
     const auto place = map ? ownPlace(*map, code.instructions[i].address) : codeobj::SourceFrame{};
     if (place.line != 0) out.back().lines.insert({place.file, place.line});
   }

@@ -288,6 +288,12 @@ class Resources(unittest.TestCase):
         self.assertAlmostEqual(int(re.search(r"about (\d+)", scratch[0]["counts"])[1]) / (256 * (256 + 64) * 4), 1, delta=0.05)
         self.assertEqual(scratch[0]["bytes"], 0)
         self.assertIn("LDS", scratch[0]["advice"])
+        # As the software GPU counts it, of the kernel as it was compiled.
+        with tempfile.TemporaryDirectory() as folder:
+            found = pathlib.Path(folder) / "found.jsonl"
+            subprocess.run([PROBE, "--gpu", "gfx90a", "--observe", "gpu", "-i", "-a", "Hotspots", "MemoryAnalysis", "-k", "in_scratch", "--report", pathlib.Path(folder) / "out.html", "--findings", found, "--", os.environ["REPORT_RESOURCES"]], capture_output=True, timeout=200)
+            counted = [json.loads(line) for line in found.read_text().splitlines()]
+        self.assertIn("0 spilled registers, 327680 bytes moved", next(x for x in counted if x["type"] == "finding" and x["kernel"].startswith("in_scratch") and x["cause"] == "scratch memory")["counts"])
         # It is there for one lane of 1024.
         self.assertEqual([one["cause"] for one in by_kernel["seldom_in_scratch"]], ["divergence"])
         # 832 waves on 104 units: registers have room for 4 of the 8 of each.
