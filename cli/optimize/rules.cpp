@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -68,6 +69,26 @@ std::vector<SharedArray> sharedArrays(const SourceText &source) {
   return found;
 }
 
+/// Those of the kernels that were captured, then those that may be: in functions, or in kernels
+/// that cannot be told. What lies in another kernel changes nothing.
+std::vector<SharedArray> sharedArraysFor(const SourceText &source, const Json &request) {
+  std::set<std::string> wanted;
+  for (const Json &each : request.value("kernels", Json::array()))
+    wanted.insert(plainNameOf(each.value("kernel", "")));
+  std::vector<SharedArray> ours, others;
+  for (SharedArray &array : sharedArrays(source)) {
+    const auto around = std::ranges::find_if(source.kernels(), [&](const KernelText &kernel) {
+      return kernel.body < array.name_at && array.name_at < kernel.body_end;
+    });
+    if (around == source.kernels().end())
+      others.push_back(std::move(array));
+    else if (wanted.contains(std::string(around->name)))
+      ours.push_back(std::move(array));
+  }
+  std::ranges::move(others, std::back_inserter(ours));
+  return ours;
+}
+
 /// Elements that make rows begin in another bank: banks are 4 bytes wide.
 int paddingFor(const std::string &type) {
   const auto has = [&](std::initializer_list<const char *> words) {
@@ -85,7 +106,7 @@ int paddingFor(const std::string &type) {
 std::vector<RuleEdit> padArrays(const SourceText &source, const Json &request) {
   std::vector<RuleEdit> all;
   if (conflictsIn(request) == 0) return all;
-  for (const SharedArray &array : sharedArrays(source)) {
+  for (const SharedArray &array : sharedArraysFor(source, request)) {
     if (array.dimensions.size() < 2) continue;
     const auto [open, close] = array.dimensions.back();
     const int padding = paddingFor(array.type);
@@ -120,7 +141,7 @@ std::size_t scopeEnd(const SourceText &source, std::size_t token) {
 std::vector<RuleEdit> swapIndices(const SourceText &source, const Json &request) {
   std::vector<RuleEdit> all;
   if (conflictsIn(request) == 0) return all;
-  for (const SharedArray &array : sharedArrays(source)) {
+  for (const SharedArray &array : sharedArraysFor(source, request)) {
     if (array.dimensions.size() != 2) continue;
     const auto inside = [&](std::size_t open, std::size_t close) {
       return std::string(source.between(open + 1, close - 1));

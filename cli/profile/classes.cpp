@@ -89,7 +89,8 @@ std::string reasonOf(const KernelProfile &kernel, const ModelTime &time, const S
                        time.busy() / 1e3, time.launch_ns / 1e3);
   case KernelClass::under_occupied:
     if (shares.units < valueOf(Decides::units_share))
-      return fmt::format("{:.0f} % of the compute units have a workgroup", 100 * shares.units);
+      return fmt::format("{:.0f} of {:.0f} compute units have a workgroup", o.units,
+                         shareOf(o.units, shares.units));
     return fmt::format(
         "waves wait {:.0f} % of their time, and a SIMD has {:.1f} of {} waves to turn "
         "to meanwhile (limit: {})",

@@ -102,6 +102,11 @@ void readCounts(Counted &counted, const host_trace::HostEvents &events, bool mea
                 const std::vector<profile::MeasuredPeaks> &peaks) {
   std::error_code error;
   if (counted.file.empty() || !fs::exists(counted.file, error)) return;
+  if (fs::file_size(counted.file, error) == 0 && !error) {
+    complain("profile: nothing is known of what kernels did: the application ended before that was "
+             "written (SIGKILL, _exit)");
+    return;
+  }
   auto log = report::readRunLog(counted.file);
   if (!log) {
     complain(log.error().message());

@@ -98,9 +98,13 @@ void addMemory(const RunLog &log, std::vector<KernelProfile> &all) {
     KernelProfile &kernel = all[access.kernel];
     if (access.is_lds) {
       const uint64_t turns = std::max(access.executions, (access.total_bytes + 127) / 128);
-      // Atomic operations on one address take turns, too.
+      // Atomic operations on one address take turns, too: as many as lanes that share one, on
+      // average.
+      const uint64_t addresses = access.lanes - std::min(access.lanes, access.same_address);
       const uint64_t conflicts =
-          access.conflicts + (access.op == "atomic" ? access.same_address : 0);
+          access.conflicts + (access.op == "atomic" && addresses != 0
+                                  ? access.executions * access.same_address / addresses
+                                  : 0);
       kernel.lds_turns += turns + conflicts;
       kernel.lds_conflicts += conflicts;
       continue;

@@ -7,8 +7,24 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 namespace fade::profile {
+namespace {
+
+/// A call that gives work to the GPU is more than one node.
+std::size_t callsOf(const std::vector<ProgramNode> &nodes, const std::vector<uint32_t> &members) {
+  std::set<std::pair<uint32_t, uint64_t>> calls;
+  std::size_t others = 0;
+  for (const uint32_t node : members)
+    if (nodes[node].call == 0)
+      ++others;
+    else
+      calls.emplace(nodes[node].pid, nodes[node].call);
+  return calls.size() + others;
+}
+
+} // namespace
 
 DagSummary summarize(const ProgramDag &program, std::size_t steps) {
   DagSummary summary;
@@ -30,7 +46,7 @@ DagSummary summarize(const ProgramDag &program, std::size_t steps) {
     WorkSummary &work = summary.work.emplace_back();
     work.kind = key.first;
     work.name = key.second;
-    work.count = members.size();
+    work.count = key.first == NodeKind::call ? callsOf(nodes, members) : members.size();
     for (const uint32_t node : members) {
       work.total_ns += program.dag.weight(node).work_ns;
       if (summary.is_critical[node]) work.critical_ns += program.dag.weight(node).work_ns;
@@ -79,6 +95,11 @@ std::string textOf(const ProgramDag &program, const DagSummary &summary, std::si
   text += fmt::format("if the GPU could start everything as soon as streams and events allow: {} "
                       "less ({:.1f} %)\n",
                       durationText(summary.overlap_ns), share(summary.overlap_ns));
+  if (program.left_out != 0)
+    text += fmt::format("{} operation{} of the GPU without times {} left out: under way when the "
+                        "process ended\n",
+                        program.left_out, program.left_out == 1 ? "" : "s",
+                        program.left_out == 1 ? "is" : "are");
   constexpr std::size_t width = 44;
   text += fmt::format("\n{:<{}}{:>8}{:>11}{:>11}   gain if faster by{:>7}{:>11}{:>11}\n", "work",
                       width, "count", "total", "critical", "10 %", "50 %", "100 %");

@@ -23,7 +23,7 @@ using profile::GpuModel;
 using profile::MeasuredPeaks;
 
 std::string amount(double per_second, const char *unit) {
-  static constexpr std::array<const char *, 5> kPrefixes = {"", "k", "M", "G", "T"};
+  static constexpr std::array<const char *, 6> kPrefixes = {"", "k", "M", "G", "T", "P"};
   std::size_t i = 0;
   while (per_second >= 1000 && i + 1 < kPrefixes.size()) per_second /= 1000, ++i;
   return per_second == 0 ? "-" : fmt::format("{:.3g} {}{}", per_second, kPrefixes[i], unit);
@@ -118,8 +118,11 @@ int runPeaks(const PeaksOptions &options) {
                          measured.load(), seconds);
     });
   const auto end = doctor::runSupervised(
-      {*program, "peaks"}, variables, std::chrono::minutes(5),
-      [&](std::string_view text) { measured += static_cast<int>(std::ranges::count(text, '\n')); });
+      {*program, "peaks"}, variables, std::chrono::minutes(5), [&](std::string_view text) {
+        // A line for each, as soon as it is known.
+        measured += static_cast<int>(std::ranges::count(text, '\n') -
+                                     (text.find(" card ") != text.npos ? 1 : 0));
+      });
   progress.reset();
   auto all = profile::parsePeaks(end.out);
   const auto verdict = end.out.rfind("verdict ");

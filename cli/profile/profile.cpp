@@ -17,7 +17,7 @@ const MeasuredPeaks *peaksFor(const std::string &target, const std::vector<Measu
 }
 
 std::string rateText(double per_second, const char *unit) {
-  static constexpr std::array<const char *, 5> kPrefixes = {"", "k", "M", "G", "T"};
+  static constexpr std::array<const char *, 6> kPrefixes = {"", "k", "M", "G", "T", "P"};
   std::size_t i = 0;
   while (per_second >= 1000 && i + 1 < kPrefixes.size()) per_second /= 1000, ++i;
   return fmt::format("{:.3g} {}{}/s", per_second, kPrefixes[i], unit);
@@ -72,15 +72,21 @@ Profile profileOf(const report::RunLog &log, const host_trace::HostEvents *event
 void addCriticality(const ProgramDag &program, const DagSummary &summary, Profile &profile) {
   for (const WorkSummary &work : summary.work) {
     if (work.kind != NodeKind::kernel) continue;
-    const auto at = std::ranges::find(profile.kernels, program.names[work.name],
-                                      [](const ProfiledKernel &k) { return k.counts.name; });
-    if (at != profile.kernels.end())
-      at->criticality = {work.total_ns, work.critical_ns, work.gain_ns};
+    // Those of the same name on several processors are one work.
+    for (ProfiledKernel &kernel : profile.kernels)
+      if (kernel.counts.name == program.names[work.name])
+        kernel.criticality = {work.total_ns, work.critical_ns, work.gain_ns};
   }
 }
 
 std::string textOf(const Profile &profile, std::size_t rows) {
+  if (profile.kernels.empty()) return "no kernel ran\n";
   std::string text;
+  const bool has_several = profile.gpus.size() > 1;
+  const auto name = [&](const KernelProfile &kernel, std::size_t room) {
+    const std::string where = has_several ? " " + kernel.target : "";
+    return cli::shortened(cli::printable(kernel.name), room - where.size()) + where;
+  };
   for (const auto &[target, gpu] : profile.gpus)
     text += fmt::format(
         "{}: {}{}\n", target, profile.in_software ? "times are modeled for " : "rates of ",
@@ -96,9 +102,8 @@ std::string textOf(const Profile &profile, std::size_t rows) {
     const KernelProfile &c = k.counts;
     const auto flops = static_cast<double>(c.flops.all()),
                bytes = static_cast<double>(c.bytes.dram);
-    text += fmt::format("{:<{}}{:>10}{:>11}{:>6.1f} %  {:<18}{:>10}{:>14}\n",
-                        cli::shortened(cli::printable(c.name), width - 1), width,
-                        std::max(c.dispatches, c.measured_dispatches),
+    text += fmt::format("{:<{}}{:>10}{:>11}{:>6.1f} %  {:<18}{:>10}{:>14}\n", name(c, width - 1),
+                        width, std::max(c.dispatches, c.measured_dispatches),
                         k.dispatchNs() ? host_trace::durationText(static_cast<uint64_t>(k.allNs()))
                                        : "-",
                         all == 0 ? 0 : 100 * k.allNs() / all, textOf(k.verdict.kind),

@@ -1,38 +1,15 @@
 // A capture folder: the lines of its manifest, its index and its pages. Checksums and sizes are put
 // right, else nothing behind them would ever be looked at.
 #include "capture/reader.h"
+#include "files.h"
 
-#include <cstdlib>
-#include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <zstd.h>
 
 namespace {
 
 using namespace fade::capture;
-
-void put(const std::string &path, std::string_view bytes) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc)
-      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
-
-/// Up to a zero byte, or all that is left.
-std::string_view next(std::string_view &rest) {
-  const auto end = std::min(rest.find('\0'), rest.size());
-  const auto part = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return part;
-}
-
-const std::string &folder() {
-  static const std::string path = [] {
-    std::string name = (std::filesystem::temp_directory_path() / "fade-fuzz-XXXXXX").string();
-    if (!mkdtemp(name.data())) abort();
-    return name;
-  }();
-  return path;
-}
+using namespace fade::fuzz;
 
 } // namespace
 
@@ -48,9 +25,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, std::size_t size) {
                           "\"index_checksum\":{},\"changed\":0",
                           pages.size(), packed.size(), checksum(packed));
   manifest += fmt::format(",\"checksum\":{}}}\n", checksum(manifest));
-  put(folder() + "/" + kManifestFile, manifest);
-  put(folder() + "/" + kIndexFile, packed);
-  put(folder() + "/" + kPagesFile, pages);
+  put(kManifestFile, manifest);
+  put(kIndexFile, packed);
+  put(kPagesFile, pages);
   auto reader = Reader::open(folder());
   if (!reader) {
     if (reader.error().message().find('\n') != std::string::npos) abort();

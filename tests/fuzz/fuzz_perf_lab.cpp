@@ -1,33 +1,15 @@
 // A folder of rocm-perf-lab's: both JSON files, split at a zero byte. Files of memory are there for
 // whatever allocations they name, as long as those are small.
 #include "capture/perf_lab.h"
+#include "files.h"
 
-#include <cstdlib>
-#include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace {
 
 using namespace fade::capture;
-
-void put(const std::string &path, std::string_view bytes) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc)
-      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
-
-const std::string &folder() {
-  static const std::string path = [] {
-    std::string name = (std::filesystem::temp_directory_path() / "fade-fuzz-XXXXXX").string();
-    if (!mkdtemp(name.data())) abort();
-    std::filesystem::create_directory(name + "/memory");
-    put(name + "/kernel.hsaco", "code");
-    put(name + "/kernarg.bin", "12345678");
-    return name;
-  }();
-  return path;
-}
+using namespace fade::fuzz;
 
 /// What a reader that trusts the file would look for.
 void putMemory(std::string_view json) {
@@ -40,7 +22,7 @@ void putMemory(std::string_view json) {
         !each["base"].is_number_unsigned() || !each["size"].is_number_unsigned() ||
         each["size"].get<uint64_t>() > 65536)
       continue;
-    put(fmt::format("{}/memory/region_{:x}.bin", folder(), each["base"].get<uint64_t>()),
+    put(fmt::format("memory/region_{:x}.bin", each["base"].get<uint64_t>()),
         std::string(each["size"].get<uint64_t>(), 'x'));
   }
 }
@@ -48,11 +30,11 @@ void putMemory(std::string_view json) {
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, std::size_t size) {
-  const std::string_view input(reinterpret_cast<const char *>(data), size);
-  const std::size_t zero = std::min(input.find('\0'), input.size());
-  put(folder() + "/dispatch.json", input.substr(0, zero));
-  const std::string_view regions = input.substr(std::min(zero + 1, input.size()));
-  put(folder() + "/memory_regions.json", regions);
+  std::string_view regions(reinterpret_cast<const char *>(data), size);
+  put("dispatch.json", next(regions));
+  put("memory_regions.json", regions);
+  put("kernel.hsaco", "code");
+  put("kernarg.bin", "12345678");
   putMemory(regions);
   const auto capture = PerfLabCapture::open(folder());
   if (!capture) {

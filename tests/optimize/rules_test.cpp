@@ -46,6 +46,17 @@ TEST(Rules, RowsOfArraysInLdsGetLonger) {
   EXPECT_EQ(padded("float a"), "");
 }
 
+TEST(Rules, ArraysOfOtherKernelsAreLeftAlone) {
+  const std::string helper = "__device__ void h() { __shared__ float a[8][8]; }\n",
+                    other = "__global__ void o() { __shared__ float b[8][8]; }\n",
+                    mine = "__global__ void k() { __shared__ float c[8][8]; }\n";
+  const auto longer = [](std::string text) { return text.replace(text.find("]["), 4, "][8 + 1]"); };
+  EXPECT_EQ(offersOf("pad", helper + other + mine),
+            (Offers{helper + other + longer(mine), longer(helper) + other + mine}))
+      << "what surely matters comes first";
+  EXPECT_EQ(offersOf("swap indices", other), Offers{});
+}
+
 TEST(Rules, NothingIsFoundInCommentsTextsAndMacros) {
   for (const char *source :
        {"// __shared__ float a[32][32];\n", "/* __shared__ float a[32][32];\n*/",
