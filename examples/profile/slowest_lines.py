@@ -4,6 +4,7 @@
     fadeprobe profile -o profile -- ./app && slowest_lines.py profile/profile.json
 """
 import json
+import signal
 import sys
 
 
@@ -12,13 +13,13 @@ def main(path):
         head, *kernels = map(json.loads, file)
     if (head["type"], head["version"]) != ("profile", 1):
         sys.exit(f"{path} is not a profile of version 1")
-    whole = sum(kernel["roofline"]["time"]["all_ns"] for kernel in kernels)
+    whole = sum(kernel["roofline"]["time"]["all_ns"] for kernel in kernels)  # 0: thread traces do not say
     rows = []
     for kernel in kernels:
-        time = kernel["roofline"]["time"]["all_ns"]
+        part = kernel["roofline"]["time"]["all_ns"] / whole if whole else 1 / len(kernels)
         for line in kernel["lines"]:
             place = f"{line['file'].rsplit('/', 1)[-1]}:{line['line']}" if line["line"] else "?"
-            rows.append((line["time_share"] * time / whole, line["wait_share"] * time / whole, place,
+            rows.append((line["time_share"] * part, line["wait_share"] * part, place,
                          kernel["kernel"].split("(")[0], kernel["classification"]["class"]))
     print(f"{'time':>7} {'waiting':>8}  {'line':<24} {'kernel':<28} class   (times are {head['times']})")
     for share, waits, place, name, kind in sorted(rows, reverse=True)[:15]:
@@ -26,4 +27,5 @@ def main(path):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as others do, before "| head"
     main(sys.argv[1])

@@ -210,6 +210,19 @@ class Tests(fade.Test):
         self.assertEqual(kernels["loop"]["time"]["dispatch_ns"], sum(x["end_ns"] - x["start_ns"] for x in nodes) / 2)
         self.assertEqual(kernels["loop"]["flops"]["f32"], 256 * 2 * (10 + 5))
 
+    @unittest.skipIf(fade.SUFFIX, "there each GPU has a run of its own")
+    def test_kernels_of_the_same_name_on_two_gpus_are_told_apart(self):
+        result = self.bare([PROBE, "profile", "--gpu", "gfx90a,gfx1030", "-o", self.path("out"), "--", program("agents")])
+        self.assertEqual(result.code, 0, result.stderr)
+        with open(self.path("out/profile.json")) as file:
+            kernels = {x["target"]: x for x in map(json.loads, file) if x.get("kernel", "").startswith("number(")}
+        # 64 work-items are a wave of the one, and two of the other.
+        self.assertEqual({target: (x["counted"], x["metrics"]["dispatches"], x["metrics"]["waves"], x["metrics"]["wave_size"]) for target, x in kernels.items()},
+                         {"gfx90a": (True, 5, 5, 64), "gfx1030": (True, 5, 10, 32)})
+        self.assertNotEqual(kernels["gfx90a"]["instructions"], kernels["gfx1030"]["instructions"])
+        self.assertEqual(kernels["gfx90a"]["criticality"], kernels["gfx1030"]["criticality"])  # one work of the graph
+        self.assertRegex(result.stdout, r"\nnumber\(int\*, int\) gfx1030 +5 ")
+
     def test_thresholds_are_told_with_the_verdicts(self):
         self.profile([program("counted")], "-k", "branches")
         self.assertEqual([x["name"] for x in self.head["thresholds"]], ["launch_share", "units_share", "waves_share", "lane_share"])
@@ -304,6 +317,9 @@ class Tests(fade.Test):
         self.assertEqual(kernel["metrics"]["waves_over_time"], {"unit": "cycles", "moments": [[100, 1], [150, 2], [700, 1], [900, 0]]})
         with open(self.path("out/report.html")) as page:
             self.assertIn('"traced":true', page.read())
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/profile/slowest_lines.py")
+        # 10 cycles besides the load were idle: 6050 of 6102, 5910 of them waiting.
+        self.assertIn("99.1%    96.9%  a.hip:7", self.bare(["python3", script, self.path("out/profile.json")]).stdout)
 
     def test_thread_traces_that_make_no_sense(self):
         good = self.thread_trace()
