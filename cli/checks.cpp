@@ -3,6 +3,7 @@
 #include "base/diagnostics.h"
 #include "base/settings.h"
 #include "trace/forms.h"
+#include "write_file.h"
 
 #include <algorithm>
 #include <array>
@@ -67,6 +68,10 @@ std::string readAll(int fd) {
 }
 
 bool canWrite(const std::string &what, const std::string &path) {
+  if (isStdout(path)) {
+    complain(fmt::format("{}this cannot be written to stdout (-); name a file", what));
+    return false;
+  }
   struct stat status {};
   const bool was_there = stat(path.c_str(), &status) == 0;
   // Opening a pipe would wait for its reader, or be taken for the writer by it.
@@ -79,6 +84,10 @@ bool canWrite(const std::string &what, const std::string &path) {
   close(fd);
   if (!was_there) (void)unlink(host_trace::behindLinks(path).c_str()); // a link stays
   return true;
+}
+
+bool canWriteText(const std::string &what, const std::string &path) {
+  return isStdout(path) || canWrite(what, path);
 }
 
 bool checkFiles(const Settings &settings) {

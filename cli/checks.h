@@ -12,6 +12,8 @@ namespace fade::cli {
 
 /// Whether a file can be written. Leaves existing files alone, and makes none.
 bool canWrite(const std::string &what, const std::string &path);
+/// The same of what may go to stdout.
+bool canWriteText(const std::string &what, const std::string &path);
 
 /// Whether the files and directories that are read are there.
 bool checkFiles(const Settings &settings);

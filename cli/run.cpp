@@ -5,6 +5,7 @@
 #include "checks.h"
 #include "gpu_choice.h"
 #include "gpu_code.h"
+#include "write_file.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -36,6 +37,7 @@ std::string absolute(const std::string &path) {
 
 /// The application may go to another directory before FADE opens a file.
 std::string withAbsolutePaths(const std::string &name, const std::string &value) {
+  if (name == "FADE_RECORD" && isStdout(value)) return value; // is refused
   if (name == "FADE_RECORD" || name == "FADE_TRACE" || name == "FADE_CAPTURE" ||
       (name == "FADE_LOG_LOCATION" && value != "console"))
     return absolute(value);
@@ -319,7 +321,8 @@ std::optional<int> prepareRun(const RunOptions &options,
   pairs->emplace_back(kTools, withFront(kTools, *library, ' '));
   if (!options.env_dump) {
     const std::string record = valueOf(*pairs, "FADE_RECORD");
-    if (!record.empty() && !canWrite("--record: ", expandPath(record))) return kUsageError;
+    const std::string place = isStdout(record) ? record : expandPath(record);
+    if (!record.empty() && !canWrite("--record: ", place)) return kUsageError;
     if (!checkAnalyzers(*library, *pairs)) return kUsageError;
   }
   if (!chooseGpu(options.gpu, options.env_dump, *pairs)) return kUsageError;

@@ -10,6 +10,7 @@
 #include "gpu_code.h"
 #include "report/child.h"
 #include "report/page.h"
+#include "write_file.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -18,7 +19,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 
 namespace fade::cli {
 namespace {
@@ -130,13 +130,10 @@ std::string summary(const FoundRun &run, std::size_t suppressed) {
 
 /// False, after a line that says why, if the JSON lines cannot be written.
 bool writeJson(const std::string &path, const FoundRun &run, std::size_t most) {
-  std::ofstream out(path, std::ios::trunc);
+  std::string lines;
   for (std::size_t i = 0; i < std::min(most, run.findings.size()); ++i)
-    out << findingJson(run.findings[i]);
-  out.close();
-  if (out) return true;
-  complain(fmt::format("--json: cannot write {}", path));
-  return false;
+    lines += findingJson(run.findings[i]);
+  return writeFile(path, lines);
 }
 
 /// The page of the report. False, after a line that says why, if it cannot be written.
@@ -149,14 +146,10 @@ bool writePage(const CheckOptions &options, const FoundRun &run,
     log.errors.push_back(report::Json::parse(findingJson(run.findings[i])));
   std::string title;
   for (const std::string &word : application) title += (title.empty() ? "" : " ") + word;
-  std::ofstream out(options.report, std::ios::binary | std::ios::trunc);
-  out << report::htmlPage(report::pageData(log, {title, {}, nullptr}));
-  out.close();
-  if (out)
-    complain("see " + options.report);
-  else
-    complain(fmt::format("--report: cannot write {}", options.report));
-  return static_cast<bool>(out);
+  if (!writeFile(options.report, report::htmlPage(report::pageData(log, {title, {}, nullptr}))))
+    return false;
+  if (!isStdout(options.report)) complain("see " + options.report);
+  return true;
 }
 
 /// `is_explained`: why nothing was run has been said.
@@ -197,7 +190,7 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
       ->add_option("--checks", options.checks,
                    "memory, init, race, sync, wait, leak, or all (default: memory,init,race,sync)")
       ->type_name("LIST");
-  command->add_option("--json", options.json, "write the findings as JSON lines")
+  command->add_option("--json", options.json, "write the findings as JSON lines; - is stdout")
       ->type_name("FILE");
   command->add_option("--report", options.report, "write the findings as an HTML report, one file")
       ->type_name("FILE");
@@ -273,9 +266,11 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
     }
     suppressions = std::move(*read);
   }
-  const std::string json = options.json.empty() ? "" : fs::absolute(options.json).string();
-  if (!json.empty() && !canWrite("--json: ", json)) return kUsageError;
-  if (!options.report.empty() && !canWrite("--report: ", options.report)) return kUsageError;
+  const std::string json = options.json.empty() || isStdout(options.json)
+                               ? options.json
+                               : fs::absolute(options.json).string();
+  if (!json.empty() && !canWriteText("--json: ", json)) return kUsageError;
+  if (!options.report.empty() && !canWriteText("--report: ", options.report)) return kUsageError;
   if (std::error_code none;
       !json.empty() && !options.report.empty() &&
       fs::weakly_canonical(json, none) == fs::weakly_canonical(options.report, none) &&

@@ -114,12 +114,10 @@ int runDiff(const DiffOptions &options, const std::vector<std::string> &commands
   constexpr double percent = 0.01;
   const auto difference = compare::differenceOf(before, after, options.least * percent);
   bool is_written = true;
-  if (options.json == "-")
-    fmt::print("{}", differenceJson(difference, runs->names));
-  else
+  if (!isStdout(options.json))
     fmt::print("{}", differenceText(difference, runs->names, report::Terminal::of(STDOUT_FILENO),
                                     options.all));
-  if (!options.json.empty() && options.json != "-")
+  if (!options.json.empty())
     is_written &= writeFile(options.json, differenceJson(difference, runs->names));
   if (!options.html.empty())
     is_written &= writeFile(options.html, differencePage(difference, runs->names));

@@ -27,6 +27,7 @@ namespace fs = std::filesystem;
 
 /// What is wrong with --format and --append, in one line; empty: nothing.
 std::string mistakeIn(const std::string &output, const std::string &format, bool append) {
+  if (output == "-") return "-o: a trace cannot be written to stdout (-); name a file";
   if (!format.empty() && output.empty()) return "--format needs -o FILE";
   if (append && output.empty()) return "--append needs -o FILE";
   if (format.empty()) return "";

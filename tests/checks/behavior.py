@@ -24,9 +24,10 @@ class Check(unittest.TestCase):
                               timeout=100, env={**os.environ, "TMPDIR": str(self.path), **environment})
 
     def test_error_exitcode_is_used_only_if_there_are_findings(self):
-        run = self.check("--error-exitcode", "9", "--max", "2")
+        run = self.check("--error-exitcode", "9", "--max", "2", "--json", "-")
         self.assertEqual(run.returncode, 9)
-        self.assertEqual(run.stdout, "done\n")
+        first, *lines = run.stdout.splitlines()
+        self.assertEqual((first, [json.loads(line)["type"] for line in lines]), ("done", ["finding"] * 2), "- is stdout")
         self.assertEqual(run.stderr.count("\nmemory: ") + run.stderr.startswith("memory: "), 2)
         self.assertIn("10 more are not shown", run.stderr)
         self.assertIn("12 findings (memory 12) in 12 dispatches", run.stderr)
@@ -81,9 +82,9 @@ class Check(unittest.TestCase):
         again = self.path / "again.html"
         subprocess.run([FADEPROBE, "report", str(self.path / "lines"), "-o", str(again)], check=True)
         self.assertEqual(json.loads(again.read_text().split('id="data">')[1].split("</script>")[0])["errors"], data["errors"])
-        clean = self.path / "clean.html"
-        self.check("--report", str(clean), program=(MEMORY, "clean"))
-        self.assertEqual(json.loads(clean.read_text().split('id="data">')[1].split("</script>")[0])["errors"], [])
+        clean = self.check("--report", "-", program=(MEMORY, "clean")).stdout
+        self.assertTrue(clean.startswith("done\n<!"), clean[:100])
+        self.assertEqual(json.loads(clean.split('id="data">')[1].split("</script>")[0])["errors"], [])
 
     def test_mistakes_are_said_before_the_application_starts(self):
         (self.path / "bad").write_text("memory ok\nmemory [\n")
@@ -97,6 +98,7 @@ class Check(unittest.TestCase):
                 (["--max", "99999999999999999999"], "--max: "),
                 (["--error-exitcode", "300"], "--error-exitcode: "),
                 (["--json", str(self.path / "x"), "--report", str(self.path / "x")], "--json and --report are the same file"),
+                (["--json", "-", "--report", "-"], "--json and --report are the same file"),
                 (["--json", "/nonexistent/x"], "--json: "),
                 (["--report", "/nonexistent/x"], "--report: "),
                 (["-k", "["], "--kernels: ")):

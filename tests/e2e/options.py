@@ -486,6 +486,7 @@ class Tests(fade.Test):
     def test_a_recording_without_a_place_is_refused(self):
         self.assert_mistake(["--record", "/no/such/place/x"], "--record: cannot write /no/such/place/x: No")
         self.assert_mistake(["--record", self.dir], "--record: cannot write .*: Is a directory")
+        self.assert_mistake(["--record", "-"], "--record: this cannot be written to stdout")
         self.assert_mistake([], "--record: cannot write /no/such/x", env={"FADE_RECORD": "/no/such/x"})
 
     def test_a_recording_that_may_not_be_written_is_refused(self):
