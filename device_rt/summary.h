@@ -305,11 +305,13 @@ INLINE void add_kept(group_t group, table_t table, u32 counter, u32 count, kept_
 INLINE void keep(group_t group, table_t table, u64 address, u32 slot, u32 counter, i32 key,
                  bool in_lds, kept_t kept) {
   u64 lanes = lanes_of(group);
-  u32 moved = (u32)address - *kept.low;
-  u32 other =
-      (moved ^ first_lane(group, moved)) | (moved & (u32)key) | ((u32)lanes ^ *kept.lanes_low);
+  // Of all 64 bits, although only distances that fit into 32 are taken for the same: the lanes of a
+  // wave may be gigabytes apart, and some of them not move as the others.
+  u64 moved = address - (in_lds ? *kept.low : (u64)*kept.high << 32 | *kept.low);
+  u32 first = first_lane(group, (u32)moved);
+  u32 other = ((u32)moved ^ first) | ((u32)moved & (u32)key) | ((u32)lanes ^ *kept.lanes_low);
   if (wave_size() == 64) other |= (u32)(lanes >> 32) ^ *kept.lanes_high;
-  if (!in_lds) other |= (u32)(address >> 32) ^ *kept.high;
+  if (!in_lds) other |= (u32)(moved >> 32) ^ (u32)((i32)first >> 31);
   // In advance: without an `else` there are no values to be brought together behind it.
   u32 count = (*kept.count)++;
   if (LIKELY(is_empty(ballot(group, other != 0)))) return;
