@@ -132,8 +132,15 @@ void StrideHistogram::add(int64_t stride, uint64_t n) {
         std::swap(entries_[i], entries_[i - 1]);
       return;
     }
-  if (size_ < kMost)
+  if (size_ < kMost) {
     entries_[size_++] = {stride, n};
+    return;
+  }
+  const auto at = std::ranges::lower_bound(more_, stride, {}, &Entry::stride);
+  if (at != more_.end() && at->stride == stride)
+    at->count += n;
+  else if (kMost + more_.size() < kCounted)
+    more_.insert(at, {stride, n});
   else
     others_ += n;
 }
@@ -141,6 +148,7 @@ void StrideHistogram::add(int64_t stride, uint64_t n) {
 void StrideHistogram::add(const StrideHistogram &other) {
   for (std::size_t i = 0; i < other.size_; ++i)
     add(other.entries_[i].stride, other.entries_[i].count);
+  for (const Entry &entry : other.more_) add(entry.stride, entry.count);
   irregular_ += other.irregular_;
   others_ += other.others_;
   in_rows_ += other.in_rows_;
@@ -149,16 +157,25 @@ void StrideHistogram::add(const StrideHistogram &other) {
 
 std::vector<StrideHistogram::Entry> StrideHistogram::sorted() const {
   std::vector<Entry> all(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(size_));
+  all.insert(all.end(), more_.begin(), more_.end());
   std::ranges::sort(all, [](const Entry &a, const Entry &b) {
     return a.count != b.count ? a.count > b.count : a.stride < b.stride;
   });
+  if (all.size() > kMost) all.resize(kMost);
   return all;
 }
 
 uint64_t StrideHistogram::total() const {
   uint64_t total = irregular_ + others_;
   for (std::size_t i = 0; i < size_; ++i) total += entries_[i].count;
+  for (const Entry &entry : more_) total += entry.count;
   return total;
+}
+
+uint64_t StrideHistogram::others() const {
+  uint64_t others = total() - irregular_;
+  for (const Entry &entry : sorted()) others -= entry.count;
+  return others;
 }
 
 void HotAddresses::add(uint64_t address, uint64_t n) {

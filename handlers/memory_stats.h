@@ -24,7 +24,8 @@ struct LaneRows {
   int64_t step = 0;
 };
 
-/// How often neighbouring lanes were so many bytes apart. A few strides by name, the rest together;
+/// How often neighbouring lanes were so many bytes apart. The most frequent strides by name, the
+/// rest together: the same whatever comes first, as long as there are no more than kCounted;
 /// irregular are executions in which less than three quarters of the neighbours agree.
 class StrideHistogram {
 public:
@@ -42,18 +43,19 @@ public:
     int64_t stride = 0;
     uint64_t count = 0;
   };
-  /// Most frequent first.
+  /// Most frequent first, at most kMost.
   std::vector<Entry> sorted() const;
   uint64_t irregular() const { return irregular_; }
-  uint64_t others() const { return others_; }
+  uint64_t others() const;                     ///< with other strides than these
   uint64_t inRows() const { return in_rows_; } ///< of those with a stride
   LaneRows rows() const { return rows_; }      ///< of the first such execution
   uint64_t total() const;
 
 private:
-  static constexpr std::size_t kMost = 16;
+  static constexpr std::size_t kMost = 16, kCounted = 256;
   std::array<Entry, kMost> entries_{};
   std::size_t size_ = 0;
+  std::vector<Entry> more_; ///< by stride, once entries_ are all in use
   uint64_t irregular_ = 0;
   uint64_t others_ = 0; ///< further strides
   uint64_t in_rows_ = 0;

@@ -454,8 +454,12 @@ TEST_F(MemoryAnalysisTest, MoreStridesThanHaveANameAreCountedTogether) {
   const auto in = load();
   stream.wave();
   for (int64_t i = 1; i <= 20; ++i) stream.affine(in, 0x10000, 4 * i);
+  // One that comes late has a name all the same.
+  stream.affine(in, 0x10000, 4 * 20);
   const json access = global();
   EXPECT_EQ(access["strides"].size(), 16u);
+  EXPECT_EQ(access["strides"][0], json::parse(R"({"stride":80,"executions":2})"));
+  EXPECT_EQ(access["strides"][15], json::parse(R"({"stride":60,"executions":1})"));
   EXPECT_EQ(access["other_strides"], 4);
 }
 
