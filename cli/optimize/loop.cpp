@@ -45,6 +45,14 @@ std::string replaced(std::string word, const std::string &what, const std::strin
   return word;
 }
 
+/// Empty if it cannot be read: a folder, for example.
+std::string contentsOf(const std::string &path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return "";
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 /// While it is there, the terminal says what takes how long; null if there is none.
 std::unique_ptr<ProgressLine> progressOf(std::string what) {
   if (!ProgressLine::isPossible()) return nullptr;
@@ -91,10 +99,8 @@ Result<std::string> OptimizeLoop::build(const std::string &source, const std::st
 /// The source as it is, which must do what was captured.
 Status OptimizeLoop::prepare() {
   const auto progress = progressOf("the source as it is");
-  std::ifstream in(options_.source);
-  original_.assign(std::istreambuf_iterator<char>(in), {});
-  if (!in || original_.empty())
-    return Error{options_.source, "", 0, "it cannot be read, or is empty"};
+  original_ = contentsOf(options_.source);
+  if (original_.empty()) return Error{options_.source, "", 0, "it cannot be read, or is empty"};
   const std::string folder = options_.output + "/0", ledger = options_.output + "/ledger.jsonl";
   std::error_code error;
   fs::create_directories(folder, error);
@@ -276,9 +282,7 @@ bool OptimizeLoop::finish() {
   bool is_applied = false;
   const bool is_interrupted = doctor::supervisedStoppedBy() != 0;
   if (accepted_ != 0 && options_.apply && !is_interrupted) {
-    std::ifstream in(options_.source);
-    const std::string now(std::istreambuf_iterator<char>(in), {});
-    if (now != original_) // somebody works on it
+    if (contentsOf(options_.source) != original_) // somebody works on it
       complain(
           fmt::format("optimize: {} was changed meanwhile and is left as it is", options_.source));
     else

@@ -180,7 +180,10 @@ Result<std::vector<profile::MeasuredPeaks>> peaksFor(const ProfileOptions &optio
   std::error_code error;
   if (usual.empty() || meansSoftwareGpu(options.run.gpu) || !fs::exists(usual, error))
     return std::vector<profile::MeasuredPeaks>();
-  return profile::readPeaks(usual);
+  auto kept = profile::readPeaks(usual);
+  if (kept) return kept;
+  complain(kept.error().message() + "; the rates of the table are used");
+  return std::vector<profile::MeasuredPeaks>();
 }
 
 /// A thread trace in the same files and on the same page.

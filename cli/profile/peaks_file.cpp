@@ -98,6 +98,7 @@ Result<std::vector<MeasuredPeaks>> readPeaks(const std::string &path) {
     }
     if (!why.empty()) return Error::of(fmt::format("{}: line {}: {}", path, number, why));
   }
+  if (all.empty()) return Error::of(fmt::format("{} has no lines of peaks", path));
   return all;
 }
 

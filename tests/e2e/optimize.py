@@ -94,15 +94,22 @@ class Tests(fade.Test):
         subprocess.run(["patch", "-s", copy, os.path.join(self.output, "best.patch")], check=True)
         self.assertEqual(self.read(copy), self.read(SOURCE).replace(TILE, "float tile[32][33];"))
 
-    def test_rules_make_a_transposition_free_of_conflicts(self):
+    def test_rules_make_a_transposition_free_of_conflicts_and_leave_lines_as_they_end(self):
+        text = self.read(SOURCE).replace("\n  ", "\n\t").replace("\n", "\r\n")
+        with open(self.source, "w", newline="") as file:
+            file.write(text)
         said = self.optimize("--apply", code=0).stderr
         lines = self.ledger()
         self.assertGreater(lines[0]["counts"]["conflicts"], 0)
         self.assertEqual(lines[-1]["counts"]["conflicts"], 0)
         # On gfx942 __restrict__ saves four moves of pointers into vector registers besides.
         self.assertEqual((lines[-1]["accepted"], lines[-1]["applied"]), (2 if fade.GPU == "gfx942" else 1, True))
-        self.assertIn("float tile[32][32 + 1];", self.read(self.source))
         self.assertRegex(said, r"0 bank conflicts, [\d.]+ us by the model instead of")
+        text = text.replace("[32][32]", "[32][32 + 1]")
+        if fade.GPU == "gfx942":
+            text = text.replace("*in", "*__restrict__ in").replace("*out", "*__restrict__ out")
+        with open(self.source, newline="") as file:
+            self.assertEqual(file.read(), text)
 
     def test_rules_tell_the_compiler_that_pointers_are_apart(self):
         source = self.read(SOURCE).replace(TILE, "float tile[32][33];").replace(
@@ -146,17 +153,6 @@ class Tests(fade.Test):
         self.optimize(code=0, kernel="^follow")
         self.assertIn((True, "loop 1 of follow is unrolled by four"), self.attempts())
         self.assertIn("+  #pragma unroll 4\n", self.read(os.path.join(self.output, "best.patch")))
-
-    def test_lines_may_end_as_they_like(self):
-        text = self.read(SOURCE).replace("\n  ", "\n\t").replace("\n", "\r\n")
-        with open(self.source, "w", newline="") as file:
-            file.write(text)
-        self.optimize("--apply", code=0)
-        text = text.replace("[32][32]", "[32][32 + 1]")
-        if fade.GPU == "gfx942":
-            text = text.replace("*in", "*__restrict__ in").replace("*out", "*__restrict__ out")
-        with open(self.source, newline="") as file:
-            self.assertEqual(file.read(), text)
 
     def test_proposers_that_misbehave(self):
         # One run, since all that is done before the first proposal takes longest.
@@ -244,6 +240,8 @@ class Tests(fade.Test):
                                         ("turn", ["cp", "{source}", "{output}"], "")):
             result = self.optimize(code=2, build=build, kernel=kernel)
             self.assertRegex(result.stderr, f"^fadeprobe: .*{fade.re.escape(expected)}.*\n$")
+        self.source = self.dir
+        self.assertIn("it cannot be read, or is empty", self.optimize(code=2).stderr)
 
 
 if __name__ == "__main__":
