@@ -297,12 +297,12 @@ int runWithOutcome(RunOptions run, ReportOptions outcome,
   run.values.emplace_back("FADE_LOG_LOCATION", outcome.log);
   run.values.emplace_back("FADE_LOG_FORMAT", "json");
   // The application may go to another directory, but this program stays.
-  for (const auto &[name, path] :
-       {std::pair("--timeline: ", &outcome.timeline), {"", &outcome.log}})
-    if (!path->empty() && !canWrite(name, *path)) return 1;
   for (const std::string *path :
        {&outcome.html, &outcome.guard.junit, &outcome.guard.sarif, &outcome.guard.findings})
     if (!path->empty() && !canWriteText("", *path)) return 1;
+  for (const auto &[name, path] :
+       {std::pair("--timeline: ", &outcome.timeline), {"", &outcome.log}})
+    if (!path->empty() && !canWrite(name, *path)) return 1;
   // One who records on his own shares what is recorded.
   const char *recorded_anyway = std::getenv("FADE_TRACE");
   const bool keeps_events = recorded_anyway && *recorded_anyway != '\0';
