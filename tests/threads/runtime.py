@@ -90,7 +90,7 @@ class Tests(unittest.TestCase):
     def test_copies_that_wait_for_a_kernel_with_a_ring_in_device_memory(self):
         summary = self.fine([program("direct"), "copies", code_object("scale1-twin")],
                             transport="device", memory="1M")
-        self.assertEqual(summary["records"], 4096 * 3)
+        self.assertEqual(summary["records"], 2048 * 3)
 
     def test_a_recording_and_a_handler_that_needs_order(self):
         trace = f"{self.dir}/trace"
