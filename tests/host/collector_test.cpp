@@ -183,13 +183,18 @@ protected:
     EXPECT_TRUE(ring.recycled);
   }
 
+  /// What has been written is freed although the dispatch has not ended.
+  template <typename AnyRing> void expectRead(AnyRing &ring) {
+    for (int i = 0; i < 60000 && ring.tail() != ring.device.head; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(ring.tail(), ring.device.head);
+  }
+
   template <typename AnyRing> void expectReadWhileRunning(AnyRing &ring) {
     start(1, {});
     const auto ended = add(&ring);
     wave(ring, 100);
-    for (int i = 0; i < 60000 && ring.tail() != ring.device.head; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_EQ(ring.tail(), ring.device.head); // freed although the dispatch has not ended
+    expectRead(ring);
     ended->store(true);
     finish();
   }
@@ -258,12 +263,14 @@ TEST_F(CollectorTest, ADispatchThatNeverEndsIsReportedAsFarAsItCame) {
   FakeRing ring(1 << 16);
   const auto ended = add(&ring);
   wave(ring, 10);
+  expectRead(ring);
   const std::string report = finish(std::chrono::milliseconds(300));
   const auto dispatches_seen = testing::objectsOf(report, "dispatch");
   ASSERT_EQ(dispatches_seen.size(), 1u);
   EXPECT_EQ(dispatches_seen[0]["complete"], false);
   const auto memory = testing::objectsOf(report, "memory");
   ASSERT_EQ(memory.size(), 1u);
+  ASSERT_EQ(memory[0]["global"].size(), 1u);
   EXPECT_EQ(memory[0]["global"][0]["executions"], 10);
 }
 
@@ -498,6 +505,7 @@ TEST_F(CollectorTest, ADispatchInDeviceMemoryThatNeverEndsIsReportedAsFarAsItCam
   const std::string report = finish(std::chrono::milliseconds(300));
   const auto memory = testing::objectsOf(report, "memory");
   ASSERT_EQ(memory.size(), 1u);
+  ASSERT_EQ(memory[0]["global"].size(), 1u);
   EXPECT_EQ(memory[0]["global"][0]["executions"], 10);
   EXPECT_EQ(testing::objectsOf(report, "dispatch")[0]["complete"], false);
 }
