@@ -68,6 +68,24 @@ INLINE void record_unsummed(group_t group, table_t table, u64 address, u32 slot,
                0, true);
 }
 
+// The most frequent kind of record, as record_access() writes it: no filter is in use, and
+// addresses are on a line from the first active lane and its neighbour on. False if it is another
+// one.
+INLINE bool record_line(group_t group, table_t table, control_t control, u64 address, u32 slot,
+                        u32 counter) {
+  u64 base = first_lane64(group, address);
+  u32 lane = lane_id(), writer = first_lane(group, lane);
+  i32 stride = (i32)(read_lane(group, (u32)address, writer + 1) - (u32)base);
+  u64 on_line = base + (u64)((i64)stride * (i32)(lane - writer));
+  u64 uncommon = config_of(control)->flags | ((exec_register(group) >> writer & 3) ^ 3) |
+                 ballot(group, address != on_line);
+  if (!is_empty(uncommon)) return false;
+  shared_t shared = {lanes_of(group), LANES_WRITE_TOGETHER ? base : address,
+                     wave_at(table, counter), stride};
+  write_record(group, control, shared, line_header(site_at(slot), stride), false);
+  return true;
+}
+
 // ---- the search for a class. By one lane.
 
 // Whether the word has this value now. `is_new`: it got it here.
@@ -92,7 +110,8 @@ INLINE class_t find_class(table_t table, u32 slot, u64 mask, u64 key, u64 line, 
   class_t more = (class_t)(table + sizeof(fade_summary)) + summary->site_count;
   u32 hash = hash_of(mask, key, line, tile);
   u32 i = at_home ? 0 : 1;
-  class_t at = i == 0 ? (class_t)(table + slot) : more + ((hash + 1) & summary->slot_mask);
+  class_t at = i == 0 ? (class_t)(table + (slot & FADE_SLOT_MASK))
+                      : more + ((hash + 1) & summary->slot_mask);
   do {
     bool any;
     if (set_once(&at->line, line, &any) && set_once(&at->key, key, &any) &&
@@ -170,6 +189,85 @@ INLINE u32 classify(group_t group, table_t table, u64 address, u32 slot, u32 cou
   return to_vector(first_lane(group, place));
 }
 
+// ---- what has no class
+
+// Whether at least three quarters of the neighbouring lanes are equally far apart, as analyzers see
+// it: then it has a stride, which a record tells. Lanes between which others are not active are
+// neighbours, too; their distance is that of one lane to the next.
+INLINE bool has_stride(lanes_t w) {
+  u64 below = (w.mask & ((1ul << w.lane) - 1)) | 1ul << w.first;
+  u32 previous = 63 - (u32)__builtin_clzl(below), gap = w.lane - previous;
+  i32 distance = (i32)w.delta - (i32)read_each(w.group, (u32)w.delta, previous);
+  if (!is_empty(ballot(w.group, gap > 1))) distance /= (i32)(gap | (at_most_one(gap) ^ 1));
+  return is_frequent(w.group, (u32)distance, w.mask & (w.mask - 1));
+}
+
+// The largest value of these lanes, less one; 0 if there is none.
+INLINE u32 most_beyond_one(group_t group, u32 v, u64 lanes) {
+  u32 most = 0;
+  while (!is_empty(ballot(group, v > most + 1) & lanes)) ++most;
+  return most;
+}
+
+// Byte i of `bytes` is added to counter i, each by another lane.
+INLINE void add_sums(group_t group, __global fade_sums *sums, u64 bytes) {
+  u32 lanes = (u32)__builtin_popcountl(lanes_of(group));
+  for (u32 i = rank_below(lanes_of(group)); i < 7; i += lanes) {
+    u32 n = (u32)(bytes >> i * 8) & 255;
+    if (n != 0) count64((__global u64 *)sums + i, n);
+  }
+}
+
+// Works out what an access costs, as analyzers would from its record (memory_model.h and
+// memory_stats.cpp of handlers), and adds that up. 0 if it has to be recorded: that cannot be said
+// here, or it is the worst so far.
+INLINE u32 sum_irregular(group_t group, table_t table, u64 address, u32 slot, u32 counter,
+                         bool in_lds) {
+  // All in vector registers where that is possible: scalar ones are few (see add_up()).
+  u32 how = summary_of(table)->irregular, size = slot & FADE_SLOT_SIZE;
+  u32 is_atomic = slot & FADE_SLOT_ATOMIC;
+  // Of atomics in global memory, all addresses are wanted.
+  if (is_so(how == 0 || size == 0 || (is_atomic != 0 && !in_lds))) return 0;
+  lanes_t w = lanes_at(group, address);
+  u32 unit = in_lds ? 2 : how & 255, in_unit = (u32)address & ((1u << unit) - 1);
+  bool is_far = in_lds ? address >> 18 != 0 : (u64)(w.delta + (1 << 30)) >> 31 != 0;
+  bool is_odd = is_far || in_unit + size > 1u << unit;
+  if (!is_empty(ballot(group, is_odd)) || has_stride(w)) return 0;
+  u32 lanes = to_vector((u32)__builtin_popcountl(w.mask)), place = (u32)(address >> unit), badness;
+  u64 sums = 1 | lanes << 8;
+  if (in_lds) {
+    u32 bank_shift = uniform(how >> 8);
+    turns_t turns = turns_of(group, place, bank_shift);
+    u64 together = bank_shift < 6 ? 0xffffffff : ~0ul;
+    u32 conflicts = most_beyond_one(group, turns.turns, together);
+    if (wave_size() == 64) conflicts += most_beyond_one(group, turns.turns, ~together);
+    badness = to_vector(conflicts);
+    sums |= (u64)badness << 40;
+    if (is_so(is_atomic != 0)) {
+      u32 values = turns.values;
+      if (wave_size() == 64 || is_so(size != 4)) values = distinct(group, (u32)address, 18);
+      sums |= (u64)(lanes - to_vector(values)) << 48;
+    }
+  } else {
+    const u32 line_bits = 26; // lines of 32 bytes or more within 2 GiB
+    u32 needed = (lanes * size + (1u << unit) - 1) >> unit;
+    u32 used = to_vector(distinct(group, place, line_bits));
+    badness = used > needed ? used - needed : 0;
+    sums |= (u64)needed << 16 | (u64)used << 24 | (u64)badness << 32;
+  }
+  summary_t summary = summary_of(table);
+  __global fade_sums *to = (__global fade_sums *)(table + sizeof(fade_summary)) +
+                           (summary->site_count + summary->slot_mask + 1 + site_at(slot));
+  u32 worst = look_at(&to->worst);
+  if (is_so(worst <= badness)) {
+    if (is_leader(group)) worst = max32(&to->worst, badness + 1);
+    if (is_so(first_lane(group, worst) <= badness)) return 0;
+  }
+  add_sums(group, to, sums);
+  if (!in_lds && is_leader(group)) count32((__global u32 *)(table + counter), 1);
+  return NOT_TO_BE_KEPT;
+}
+
 // ---- what twins call
 
 // Lanes with another upper half of the address than the first one: they may lead elsewhere.
@@ -188,7 +286,7 @@ INLINE bool is_own_class(group_t group, own_class_t own, u64 address, u64 key, u
   if (flat) other |= lanes_apart(group, address);
   return LIKELY(((own.mask ^ lanes_of(group)) | (own.key ^ ~(base & key)) | other) == 0);
 }
-// By the first lane.
+// By the first lane. `slot`: without what else it says.
 INLINE void count_own(table_t table, u32 slot, u32 counter, u32 accesses) {
   count64(&((class_t)(table + slot))->count, 1);
   if (accesses != 0) count32((__global u32 *)(table + counter), 1);
@@ -198,22 +296,28 @@ INLINE void count_own(table_t table, u32 slot, u32 counter, u32 accesses) {
 // LDS. Returns what classify() does.
 INLINE u32 add_up(group_t group, table_t table, u64 address, u32 slot, u32 counter, u64 key,
                   u32 accesses, bool flat) {
-  own_class_t own = load_own_class(table, uniform(slot));
+  own_class_t own = load_own_class(table, uniform(slot) & FADE_SLOT_MASK);
   u32 lane = lane_id(), first = first_lane(group, lane);
   if (is_own_class(group, own, address, key, lane, first, flat)) {
-    if (lane == first) count_own(table, slot, counter, accesses);
-    return slot;
+    if (lane == first) count_own(table, slot & FADE_SLOT_MASK, counter, accesses);
+    return slot & FADE_SLOT_MASK;
   }
   u32 place = NOT_TO_BE_KEPT;
-  if (summary_of(table)->control != 0) {
+  control_t control = (control_t)summary_of(table)->control;
+  if (control == 0) return place;
+  u32 records_only = summary_of(table)->flags & FADE_SUMMARY_STREAM;
+  place = 0;
+  // The wave has been announced then.
+  if (records_only == 0 || !record_line(group, table, control, address, slot, counter)) {
     forget_scalars(); // a slot that another wave has filled is seen the next time
     // Scalar registers are few from here on. Without: 8 bytes of stack (LLVM 19).
     table += divergent_zero();
     key = (u64)to_vector((u32)(key >> 32)) << 32 | to_vector((u32)key);
-    place = 0;
     if (is_so((summary_of(table)->flags & FADE_SUMMARY_STREAM) == 0) &&
         (!flat || is_empty(lanes_apart(group, address))))
       place = classify(group, table, address, slot, counter, key, accesses);
+    if (!flat && is_so(place == 0) && is_so((summary_of(table)->flags & FADE_SUMMARY_STREAM) == 0))
+      place = sum_irregular(group, table, address, slot, counter, accesses == 0);
     if (is_so(place == 0)) {
       record_unsummed(group, table, address, slot, counter, accesses, flat);
       place = 0; // known: it takes no register until here
@@ -257,11 +361,12 @@ ENTRY void __fade_rt_summary_flat(table_t table, u64 address, u32 slot, u32 coun
 // Calls only for what is not in the slot of its site.
 INLINE void add_up_here(table_t table, u64 address, u32 slot, u32 counter, i32 key, bool in_lds) {
   group_t group = enter_here();
-  own_class_t own = look_at_own_class(table, slot);
+  own_class_t own = look_at_own_class(table, slot & FADE_SLOT_MASK);
   u32 lane = lane_id(), first = first_lane(group, lane);
   if (is_own_class(group, own, address, (u64)(i64)key, lane, first, false)) {
     // As vectors, so that addresses are not known to be the same in all lanes (divergent_zero()).
-    if (lane == first) count_own(table, to_vector(slot), to_vector(counter), in_lds ? 0 : 1);
+    if (lane == first)
+      count_own(table, to_vector(slot & FADE_SLOT_MASK), to_vector(counter), in_lds ? 0 : 1);
   } else if (in_lds) {
     __fade_rt_summary_lds(table, address, slot, counter);
   } else {

@@ -173,6 +173,11 @@ INLINE u64 swap_if64(__global u64 *where, u64 expected, u64 n) {
 INLINE void max64(__global u64 *where, u64 n) {
   __opencl_atomic_fetch_max(atomic64(where), n, __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
 }
+// Returns what was there.
+INLINE u32 max32(__global u32 *where, u32 n) {
+  return __opencl_atomic_fetch_max((volatile __global atomic_uint *)(where + divergent_zero()), n,
+                                   __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
+}
 INLINE u64 load64(__global u64 *where) {
   return __opencl_atomic_load(atomic64(where), __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
 }
@@ -261,3 +266,63 @@ INLINE u64 lanes_found(group_t group, u64 v) {
   return lanes_of(group);
 }
 INLINE void forget_scalars(void) { __builtin_amdgcn_s_dcache_inv(); }
+
+// ---- sets of values, one of each lane
+
+// That of another lane, for each. Permutations do not reach over the halves of a wave of 64 lanes
+// everywhere: there may be one lane that wants to, the first of the upper half.
+INLINE u32 read_each(group_t group, u32 v, u32 lane) {
+  u32 result = (u32)__builtin_amdgcn_ds_bpermute((i32)(lane * 4), (i32)v);
+  if (wave_size() == 64) {
+    u32 lower = (u32)lanes_of(group) | 1;
+    u32 last = read_lane(group, v, 31 - (u32)__builtin_clz(lower));
+    if (lane_id() >= 32 && lane < 32) result = last;
+  }
+  return result;
+}
+// Whether at least three quarters of these lanes have the same value. Those of the others do not
+// matter.
+INLINE bool is_frequent(group_t group, u32 v, u64 lanes) {
+  u32 wanted = to_vector((u32)__builtin_popcountl(lanes) * 3), same, left;
+  do {
+    u64 with = ballot(group, v == read_lane(group, v, (u32)__builtin_ctzl(lanes))) & lanes;
+    same = to_vector((u32)__builtin_popcountl(with)) * 4;
+    lanes &= ~with;
+    left = to_vector((u32)__builtin_popcountl(lanes)) * 4;
+  } while (is_so(same < wanted && left >= wanted));
+  return is_so(same >= wanted);
+}
+// Of values that differ in the lower bits.
+INLINE u32 distinct(group_t group, u32 v, u32 bits) {
+  (void)bits;
+  u64 left = lanes_of(group);
+  u32 n = 0;
+  do {
+    left &= ~ballot(group, v == read_lane(group, v, (u32)__builtin_ctzl(left)));
+    ++n;
+  } while (!is_empty(left));
+  return n;
+}
+// Of dwords in LDS, 16 bits: how many distinct ones there are in the bank of this one, for lanes
+// that are served together (32, with 64 banks all), and in all, those of both halves.
+typedef struct {
+  u32 turns, values;
+} turns_t;
+INLINE turns_t turns_of(group_t group, u32 dword, u32 bank_shift) {
+  u32 mask = (1u << bank_shift) - 1;
+  if (wave_size() == 64 && bank_shift < 6) {
+    dword |= lane_id() >> 5 << 31;
+    mask |= 1u << 31;
+  }
+  u64 left = lanes_of(group);
+  turns_t n = {0, 0};
+  do {
+    u32 one = read_lane(group, dword, (u32)__builtin_ctzl(left));
+    left &= ~ballot(group, dword == one);
+    n.turns += ((dword ^ one) & mask) == 0;
+    ++n.values;
+  } while (!is_empty(left));
+  return n;
+}
+// From a cache that may have an older state of it.
+INLINE u32 look_at(__global u32 *where) { return *(CONFIG_SPACE const u32 *)(u64)where; }

@@ -144,6 +144,14 @@ INLINE u64 swap_if64(__global u64 *where, u64 expected, u64 n) {
 INLINE void max64(__global u64 *where, u64 n) {
   __asm__ volatile("red.relaxed.gpu.global.max.u64 [%0], %1;" ::"l"(where), "l"(n) : "memory");
 }
+INLINE u32 max32(__global u32 *where, u32 n) {
+  u32 old;
+  __asm__ volatile("atom.relaxed.gpu.global.max.u32 %0, [%1], %2;"
+                   : "=r"(old)
+                   : "l"(where), "r"(n)
+                   : "memory");
+  return old;
+}
 INLINE u64 load64(__global u64 *where) {
   u64 v;
   __asm__ volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(where) : "memory");
@@ -240,3 +248,54 @@ INLINE u64 lanes_found(group_t group, u64 v) {
   return v >> 32;
 }
 INLINE void forget_scalars(void) {}
+
+// ---- sets of values, one of each lane
+//
+// By ballots, one for each bit: match.any takes its time for each distinct value.
+
+// That of another lane, for each.
+INLINE u32 read_each(group_t group, u32 v, u32 lane) { return read_lane(group, v, lane); }
+// Of `lanes`, those for which bits first to end - 1 are the same.
+INLINE u32 same_bits(group_t group, u32 v, u32 first, u32 end, u32 lanes) {
+  for (u32 i = first; i < end; ++i) {
+    u32 bit = v >> i & 1;
+    lanes &= (u32)ballot(group, bit != 0) ^ (bit - 1);
+  }
+  return lanes;
+}
+// Whether at least three quarters of these lanes have the same value. Those of the others do not
+// matter. Then at least so many are equal to the one before.
+INLINE bool is_frequent(group_t group, u32 v, u64 lanes) {
+  u32 all = (u32)__builtin_popcount((u32)lanes), below = (u32)__nvvm_read_ptx_sreg_lanemask_lt();
+  u32 before = read_lane(group, v, 31 - (u32)__builtin_clz(((u32)lanes & below) | 1));
+  u32 pairs = (u32)ballot(group, v == before && ((u32)lanes & below) != 0) & (u32)lanes;
+  if ((u32)__builtin_popcount(pairs) + 1 + all / 4 * 2 < all) return false;
+  u32 same = same_bits(group, v, 0, 32, (u32)lanes);
+  return ballot(group, (u32)__builtin_popcount(same) * 4 >= all * 3) != 0;
+}
+// Lanes that have no other one with the same value before them.
+INLINE u32 firsts(group_t group, u32 same) {
+  return (u32)ballot(group, (same & (u32)__nvvm_read_ptx_sreg_lanemask_lt()) == 0);
+}
+// Of values that differ in the lower bits.
+INLINE u32 distinct(group_t group, u32 v, u32 bits) {
+  return (u32)__builtin_popcount(firsts(group, same_bits(group, v, 0, bits, group.lanes)));
+}
+// Of dwords in LDS, 16 bits: how many distinct ones there are in the bank of this one, for lanes
+// that are served together, and in all.
+typedef struct {
+  u32 turns, values;
+} turns_t;
+INLINE turns_t turns_of(group_t group, u32 dword, u32 bank_shift) {
+  u32 bank = same_bits(group, dword, 0, 4, group.lanes);
+  if (bank_shift > 4) bank = same_bits(group, dword, 4, 5, bank);
+  if (bank_shift > 5) bank = same_bits(group, dword, 5, 6, bank);
+  u32 values = firsts(group, same_bits(group, dword, 4, 16, bank));
+  return (turns_t){(u32)__builtin_popcount(bank & values), (u32)__builtin_popcount(values)};
+}
+// From a cache that may have an older state of it.
+INLINE u32 look_at(__global u32 *where) {
+  u32 v;
+  __asm__ volatile("ld.global.u32 %0, [%1];" : "=r"(v) : "l"(where) : "memory");
+  return v;
+}

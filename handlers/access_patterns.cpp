@@ -89,7 +89,8 @@ struct AccessPatterns : fade::Handler {
   AccessPatterns(const fade::Sink &to, const fade::Options &options) : Handler(to, options) {
     options.allow({});
   }
-  static uint32_t takes() { return FADE_TAKES_SUMMARIES; }
+  /// Of irregular executions the first and the worst are recorded.
+  static uint32_t takes() { return FADE_TAKES_SUMMARIES | FADE_TAKES_SUMS; }
 
   class Shard {
   public:

@@ -115,7 +115,10 @@ struct Heatmap : fade::Handler {
 
 void Heatmap::Shard::records(const fade::Batch &batch) {
   const auto *start = static_cast<const std::byte *>(batch->bytes);
-  batch.forEachAccessOrSummary([&](const fade::Record &record) {
+  batch.forEach([&](const fade::Record &record) {
+    lacks_pages |=
+        record.isSums() && takes_summaries_ && sites_[record.site()].space != FADE_SPACE_LDS;
+    if (!record.isAccess() && !record.isSummary()) return;
     if (record.isSummary() && !takes_summaries_) return; // FADE says so
     const auto offset = static_cast<uint64_t>(record.bytes().data() - start);
     weight_ = record.weight();

@@ -31,7 +31,7 @@ struct MemoryAnalysis : fade::Handler {
     options.allow({"rows"});
     rows = std::max<uint64_t>(options.size("rows", 20), 1);
   }
-  static uint32_t takes() { return FADE_TAKES_SUMMARIES; }
+  static uint32_t takes() { return FADE_TAKES_SUMMARIES | FADE_TAKES_SUMS; }
 
   // How evenly the waves of a dispatch share its accesses to global memory.
   struct Waves {
@@ -48,6 +48,8 @@ struct MemoryAnalysis : fade::Handler {
           const fade_waves_record w = record.waves();
           waves = {w.waves, w.executions, w.most};
         }
+        if (record.isSums())
+          sites[record.site()].sums(record.sums(), table[record.site()], *batch.operator->());
         if (!record.isAccess() && !record.isSummary()) return;
         sites[record.site()].record(record, table[record.site()], *batch.operator->(), model,
                                     distinct);

@@ -312,6 +312,26 @@ void SiteStats::general(const Record &record, const fade_site &site, const fade_
                 [&](uint32_t lane) { global_.hot.add(global.addresses[lane], times); });
 }
 
+void SiteStats::sums(const fade_sums_record &sums, const fade_site &site, const fade_batch &batch) {
+  const auto both = [&](auto &to) {
+    to.executions += sums.count;
+    to.lanes += sums.lanes;
+    to.slots += sums.count * batch.wave_size;
+    to.bytes += sums.lanes * site.size;
+    to.same_address += sums.same_address;
+    to.strides.addIrregular(sums.count);
+  };
+  if (site.space == FADE_SPACE_LDS) {
+    both(lds_);
+    lds_.conflicts += sums.conflicts;
+    return;
+  }
+  both(global_);
+  global_.needed += sums.needed;
+  global_.used += sums.used;
+  global_.wasted += sums.wasted;
+}
+
 void SiteStats::countGlobal(const Execution &e, uint64_t times, const fade_batch &batch) {
   global_.executions += times;
   global_.lanes += times * e.lanes;

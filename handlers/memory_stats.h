@@ -127,6 +127,8 @@ class SiteStats {
 public:
   void record(const Record &record, const fade_site &site, const fade_batch &batch,
               const MemoryModel &model, DistinctCounter &distinct);
+  /// Irregular executions that the device has added up.
+  void sums(const fade_sums_record &sums, const fade_site &site, const fade_batch &batch);
 
   const GlobalStats &global() const { return global_; }
   const LdsStats &lds() const { return lds_; }

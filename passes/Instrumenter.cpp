@@ -181,12 +181,21 @@ static uint32_t slotOf(uint32_t site) {
   return static_cast<uint32_t>(sizeof(fade_summary) + site * sizeof(fade_class));
 }
 
+// The same with what is to be known to add up irregular executions: those of one instruction.
+static uint32_t slotOf(uint32_t site, const Access &access) {
+  constexpr uint32_t widths[] = {1, 2, 4, 8, 12, 16};
+  uint32_t slot = slotOf(site);
+  if (!access.length && is_contained(widths, access.site.size)) slot |= access.site.size;
+  if (access.site.kind == FADE_SITE_ATOMIC) slot |= FADE_SLOT_ATOMIC;
+  return slot;
+}
+
 void Instrumenter::sumUp(IRBuilder<> &builder, const Clone &clone, const Access &access,
                          Value *address, Value *length, uint32_t site) {
   const bool flat = access.site.space == FADE_SPACE_FLAT;
   const bool in_lds = access.site.space == FADE_SPACE_LDS;
-  SmallVector<Value *, 5> arguments = {clone.control, address, builder.getInt32(slotOf(site)),
-                                       clone.wave};
+  SmallVector<Value *, 5> arguments = {clone.control, address,
+                                       builder.getInt32(slotOf(site, access)), clone.wave};
   // Of atomics in global memory, all addresses are wanted.
   if (length)
     arguments.push_back(length);

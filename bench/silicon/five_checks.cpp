@@ -5,10 +5,13 @@
 #include "fade/decode.h"
 #include "fade/site_table.h"
 #include "five.h"
+#include "memory_model.h"
 #include "traced_ring.h"
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <map>
 #include <numeric>
 #include <sstream>
 #include <tuple>
@@ -28,12 +31,15 @@ struct Touch {
   bool operator==(const Touch &) const = default;
 };
 
+using Execution = handlers::WaveAccess;
+
 // What a stream of a kernel contained.
 class Trace {
 public:
   Trace(const Workload &workload, const SiteTable &table, uint32_t kernel)
       : workload_(workload), table_(table), kernel_(kernel), waves_(workload.waves()),
-        touches_(table.sites().size()), blocks_(table.sites().size()),
+        touches_(table.sites().size()), executions_(table.sites().size()),
+        blocks_(table.sites().size()),
         visits_(table.sites().size(), std::vector<bool>(workload.waves())) {}
 
   void add(std::span<const std::byte> bytes) {
@@ -54,6 +60,7 @@ public:
   uint32_t begun() const { return begun_; }
   uint32_t ended() const { return ended_; }
   const std::vector<Touch> &touches(uint32_t site) const { return touches_[site]; }
+  const std::vector<Execution> &executions(uint32_t site) const { return executions_[site]; }
   uint64_t touchCount() const {
     uint64_t n = 0;
     for (const auto &list : touches_) n += list.size();
@@ -99,8 +106,11 @@ private:
       visits_[record.site()][record.wave()] = true;
       return;
     }
+    Execution &execution = executions_[record.site()].emplace_back();
+    execution.mask = record.mask();
     record.forEachLane([&](uint32_t lane, uint64_t address) {
       touches_[record.site()].push_back({wave.first + lane, address});
+      execution.addresses[lane] = address;
     });
   }
 
@@ -126,8 +136,9 @@ private:
   const uint32_t kernel_;
   std::vector<Wave> waves_;
   std::vector<std::vector<Touch>> touches_; // per site
-  std::vector<BlockCount> blocks_;          // per site
-  std::vector<std::vector<bool>> visits_;   // per site and wave
+  std::vector<std::vector<Execution>> executions_;
+  std::vector<BlockCount> blocks_;        // per site
+  std::vector<std::vector<bool>> visits_; // per site and wave
   std::vector<std::string> errors_;
   uint64_t records_ = 0, bytes_ = 0;
   uint32_t begun_ = 0, ended_ = 0;
@@ -222,21 +233,93 @@ void compareTouches(const Workload &w, const Instrumented &m, uint32_t kernel, c
   if (total != trace.touchCount()) errors.push_back("accesses that the source does not have");
 }
 
+// What irregular accesses of a site cost.
+struct Costs {
+  uint64_t executions = 0, lanes = 0, needed = 0, used = 0, conflicts = 0, same_address = 0;
+  bool operator==(const Costs &) const = default;
+
+  void add(const Execution &e, const fade_site &site, uint64_t times = 1) {
+    const auto n = static_cast<uint64_t>(std::popcount(e.mask));
+    executions += times;
+    lanes += times * n;
+    if (site.space == FADE_SPACE_LDS) {
+      conflicts += times * handlers::ldsConflicts(e, site.size, 32);
+    } else {
+      const auto lines = handlers::linesOfPieces(e, site.size, 128, distinct);
+      needed += times * lines.needed;
+      used += times * lines.used;
+    }
+    if (site.kind != FADE_SITE_ATOMIC) return;
+    distinct.start();
+    handlers::forEachLane(e.mask, [&](uint32_t lane) { distinct.add(e.addresses[lane]); });
+    same_address += times * (n - distinct.count());
+  }
+  void add(const fade_sums_record &sums) {
+    executions += sums.count;
+    lanes += sums.lanes;
+    needed += sums.needed;
+    used += sums.used;
+    conflicts += sums.conflicts;
+    same_address += sums.same_address;
+  }
+  std::string text() const {
+    std::ostringstream out;
+    out << executions << " executions, " << lanes << " lanes, " << needed << " lines needed, "
+        << used << " used, " << conflicts << " conflicts, " << same_address
+        << " at the same address";
+    return out.str();
+  }
+
+private:
+  struct Counter : handlers::DistinctCounter {
+    bool operator==(const Counter &) const { return true; }
+  };
+  Counter distinct;
+};
+
+// As if the lanes of a wave stayed together: the nth access of each is one execution.
+Costs expectedCosts(const std::vector<Touch> &touches, const fade_site &site) {
+  std::map<std::pair<uint32_t, uint64_t>, Execution> executions; // by wave and n
+  uint32_t thread = UINT32_MAX;
+  uint64_t n = 0;
+  for (const Touch &touch : touches) {
+    n = touch.thread == thread ? n + 1 : 0;
+    thread = touch.thread;
+    Execution &e = executions[{thread / 32, n}];
+    e.mask |= uint64_t{1} << thread % 32;
+    e.addresses[thread % 32] = touch.address;
+  }
+  Costs costs;
+  for (const auto &[key, execution] : executions) costs.add(execution, site);
+  return costs;
+}
+
 // What was added up and what was recorded must be all accesses: as many lanes, and as many in each
-// place of a cache line.
+// place of a cache line. Of irregular ones places are not known, but what they cost.
 void compareSums(const Workload &w, const Instrumented &m, uint32_t kernel, const Trace &trace,
-                 const std::vector<std::byte> &summaries, std::vector<std::string> &errors) {
+                 const std::vector<std::byte> &summaries, std::vector<std::string> &errors,
+                 std::vector<std::string> &remarks) {
   constexpr uint64_t line = 128;
   using Places = std::array<uint64_t, line>;
   std::vector<Places> added(m.table->sites().size());
+  std::vector<Costs> costs(m.table->sites().size());
+  std::vector<bool> is_irregular(m.table->sites().size());
   RecordCursor cursor(summaries);
   Record record;
   RecordCursor::Status status;
   while ((status = cursor.next(record)) == RecordCursor::Status::record) {
+    if (record.isSums()) {
+      costs[record.site()].add(record.sums());
+      is_irregular[record.site()] = true;
+    }
     if (!record.isSummary()) continue;
-    record.forEachLane([&](uint32_t, uint64_t address) {
+    Execution execution;
+    execution.mask = record.mask();
+    record.forEachLane([&](uint32_t lane, uint64_t address) {
       added[record.site()][address % line] += record.count();
+      execution.addresses[lane] = address;
     });
+    costs[record.site()].add(execution, m.table->sites()[record.site()], record.count());
   }
   if (status != RecordCursor::Status::end) errors.push_back("summaries that cannot be read");
   const auto expected = expectedTouches(w);
@@ -248,6 +331,19 @@ void compareSums(const Workload &w, const Instrumented &m, uint32_t kernel, cons
       continue;
     }
     const uint32_t site = sites[access.number];
+    if (is_irregular[site]) {
+      Costs &got = costs[site];
+      for (const Execution &e : trace.executions(site)) got.add(e, m.table->sites()[site]);
+      const Costs wanted = expectedCosts(expected[name], m.table->sites()[site]);
+      // Parts of a wave may come by one after the other.
+      const bool is_error = got.lanes != wanted.lanes || got.executions < wanted.executions ||
+                            (got.executions == wanted.executions && !(got == wanted));
+      if (is_error || !(got == wanted))
+        (is_error ? errors : remarks)
+            .push_back("access " + std::to_string(name) + " of " + w.name + ": " + got.text() +
+                       " instead of " + wanted.text());
+      continue;
+    }
     const uint64_t period = access.space == FADE_SPACE_LDS ? 4 : line;
     Places got{}, wanted{};
     for (uint64_t i = 0; i < line; ++i) got[i % period] += added[site][i];
@@ -329,7 +425,7 @@ Result runTwin(CudaBackend &backend, const Workload &w, const Instrumented &m, T
                        std::to_string(announced));
   if (m.mode == "kernel" && trace.ended() != w.waves())
     r.errors.push_back(std::to_string(trace.ended()) + " waves have ended");
-  if (sums) compareSums(w, m, *kernel, trace, ring.summaries(), r.errors);
+  if (sums) compareSums(w, m, *kernel, trace, ring.summaries(), r.errors, r.remarks);
   if (m.mode == "accesses") compareTouches(w, m, *kernel, trace, r.errors);
   for (uint32_t i = 0; i < m.table->sites().size(); ++i) {
     const fade_site &site = m.table->sites()[i];

@@ -137,6 +137,7 @@ void TracedRing::sumUp(const SiteTable &table, uint32_t kernel, std::array<uint3
   SummaryRequest request{.site_count = static_cast<uint32_t>(table.sites().size()),
                          .line = 128,
                          .wave_size = 32,
+                         .irregular = FADE_IRREGULAR(7, 5),
                          .grid = {},
                          .workgroup = workgroup};
   for (std::size_t i = 0; i < 3; ++i) request.grid[i] = groups[i] * workgroup[i];

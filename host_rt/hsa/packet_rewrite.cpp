@@ -13,8 +13,10 @@
 #include "hsa/parted_pages.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <exception>
+#include <string_view>
 
 namespace fade {
 namespace {
@@ -211,6 +213,18 @@ bool DispatchRewrite::wantsRecords() const {
          !runtime_.analysis().takesSummaries();
 }
 
+/// By what irregular accesses are added up: as analyzers would.
+static uint32_t irregularFor(std::string_view target) {
+  uint32_t line = kUsualLine, banks = kUsualBanks;
+  if (const GpuInfo *gpu = findGpu(target)) {
+    if (gpu->unit.line != 0) line = gpu->unit.line;
+    if (gpu->unit.lds_banks != 0) banks = gpu->unit.lds_banks;
+  }
+  const auto shift = [](uint32_t n) { return static_cast<uint32_t>(std::countr_zero(n)); };
+  if (!std::has_single_bit(line) || !std::has_single_bit(banks) || banks > 64) return 0;
+  return FADE_IRREGULAR(shift(line), shift(banks));
+}
+
 /// What a kernel needs that can add its accesses up.
 CounterRoom DispatchRewrite::roomForSums(const DispatchRecord &record,
                                          const KernelInfo &kernel) const {
@@ -224,6 +238,8 @@ CounterRoom DispatchRewrite::roomForSums(const DispatchRecord &record,
     room.request.line = std::max<uint32_t>(room.request.line, gpu->unit.line);
   else
     room.request.line = kUsualLine;
+  if (!room.request.records_only && runtime_.analysis().takesSums())
+    room.request.irregular = irregularFor(kernel.target());
   for (std::size_t i = 0; i < 3; ++i) {
     room.request.grid[i] = std::max<uint32_t>(record.view.grid[i], 1);
     room.request.workgroup[i] = std::max<uint32_t>(record.view.workgroup[i], 1);

@@ -33,7 +33,7 @@ Analysis::Analysis(const AnalysisOptions &options, Handlers handlers, Output &ou
                    TraceWriter *trace)
     : handlers_(std::move(handlers)), output_(output), trace_(trace), log_(output),
       ended_(kEndedQueue), call_patience_(options.call_patience) {
-  takes_summaries_ = !handlers_.empty();
+  takes_summaries_ = takes_sums_ = !handlers_.empty();
   for (const auto &handler : handlers_) {
     needs_ |= handler->needs();
     const uint32_t takes = handler->takes();
@@ -42,6 +42,12 @@ Analysis::Analysis(const AnalysisOptions &options, Handlers handlers, Output &ou
     if (by_page) page_shift_ = std::min(page_shift_, FADE_TAKES_PAGE_SHIFT(takes));
     const bool is_fed = (handler->needs() & (FADE_NEEDS_ACCESSES | FADE_NEEDS_BLOCKS)) == 0 ||
                         by_page || (takes & FADE_TAKES_SUMMARIES) != 0;
+    const bool sums =
+        !by_page && (takes & FADE_TAKES_SUMMARIES) != 0 && (takes & FADE_TAKES_SUMS) != 0;
+    takes_sums_ &= sums;
+    // Who tells pages apart says that itself.
+    if (!sums && !by_page && (takes & FADE_TAKES_SUMMARIES) != 0)
+      without_sums_ += (without_sums_.empty() ? "" : " and ") + std::string(handler->name());
     if (!is_fed) unfed_ += (unfed_.empty() ? "" : " and ") + std::string(handler->name());
   }
   if (trace_) needs_ |= FADE_NEEDS_ORDER | FADE_NEEDS_ALLOCATIONS;
@@ -194,7 +200,7 @@ std::size_t Analysis::check(StreamBatch &batch, uint64_t &records, unsigned work
   Record record;
   const char *fault = nullptr;
   std::size_t good = 0;
-  bool has_summaries = false;
+  bool has_summaries = false, has_sums = false;
   LastRecords::Scan *const scan = dispatch.last ? &workers_[worker]->scan : nullptr;
   while (true) {
     const auto status = cursor.next(record);
@@ -203,12 +209,14 @@ std::size_t Analysis::check(StreamBatch &batch, uint64_t &records, unsigned work
       fault = status == RecordCursor::Status::malformed ? cursor.fault() : "an unpublished record";
       break;
     }
-    const bool has_site = record.hasLanes() || record.kind() == FADE_RECORD_BLOCK;
+    const bool has_site =
+        record.hasLanes() || record.isSums() || record.kind() == FADE_RECORD_BLOCK;
     if (has_site && record.site() >= site_count) {
       fault = "a site that does not exist";
       break;
     }
-    has_summaries |= record.isSummary();
+    has_summaries |= record.isSummary() || record.isSums();
+    has_sums |= record.isSums();
     if (scan) scan->see(record, good);
     good = cursor.offset();
     ++records;
@@ -218,6 +226,10 @@ std::size_t Analysis::check(StreamBatch &batch, uint64_t &records, unsigned work
     warn("accesses that kernels have added up, and blocks, are missing in the report of {}: this "
          "is a recording of summaries; --record with --stream has all of them",
          unfed_);
+  if (has_sums && !without_sums_.empty() && !said_without_sums_.exchange(true))
+    warn("irregular accesses that kernels have added up are missing in the report of {}: this is a "
+         "recording of summaries; --record with --stream has all of them",
+         without_sums_);
   if (fault && !dispatch.damaged.exchange(true))
     warn("the records of {} are damaged at byte {} ({}); the rest of dispatch {} is ignored",
          dispatch.kernel->name(), batch.position + good, fault, dispatch.view.id);

@@ -63,6 +63,8 @@ public:
   uint32_t needs() const { return needs_; }
   /// Whether there are handlers, and all of them can do with what kernels have added up.
   bool takesSummaries() const { return takes_summaries_; }
+  /// And with sums of irregular accesses.
+  bool takesSums() const { return takes_sums_; }
   /// Bytes of the pages that they want to be told apart then; 0: none.
   uint32_t summaryPage() const { return page_shift_ < kNoPages ? 1u << page_shift_ : 0; }
 
@@ -126,11 +128,12 @@ private:
   TraceWriter *trace_;
   DispatchLog log_;
   uint32_t needs_ = 0;
-  bool takes_summaries_ = false;
+  bool takes_summaries_ = false, takes_sums_ = false;
   static constexpr uint32_t kNoPages = 32;
   uint32_t page_shift_ = kNoPages;
-  std::string unfed_; ///< handlers that need every access, for people
-  std::atomic<bool> said_unfed_{false};
+  std::string unfed_;        ///< handlers that need every access, for people
+  std::string without_sums_; ///< handlers that take summaries, but not those of irregular accesses
+  std::atomic<bool> said_unfed_{false}, said_without_sums_{false};
   bool keep_order_ = false;
   std::set<std::shared_ptr<const KernelInfo>> kernels_; ///< for FADE_HOST_SHARES_SITES
   std::vector<std::unique_ptr<Worker>> workers_;

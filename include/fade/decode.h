@@ -39,6 +39,8 @@ public:
   bool isUser() const { return kind() == FADE_RECORD_USER; } // addresses are the lanes' values
   // Executions of the same class, added up on the device: base and wave are those of the first.
   bool isSummary() const { return kind() == FADE_RECORD_SUMMARY; }
+  // Irregular executions, added up on the device without their addresses.
+  bool isSums() const { return kind() == FADE_RECORD_SUMS; }
   bool hasLanes() const { return isAccess() || isUser() || isSummary(); }
   uint32_t encoding() const { return header_.encoding; }
   bool hasLength() const { return kind() == FADE_RECORD_RANGE; }
@@ -47,6 +49,7 @@ public:
   uint64_t count() const { return load<uint64_t>(offsetof(fade_summary_record, count)); }
   uint64_t first() const { return load<uint64_t>(offsetof(fade_summary_record, first)); }
   uint32_t spread() const { return load<uint32_t>(offsetof(fade_summary_record, spread)); }
+  fade_sums_record sums() const { return load<fade_sums_record>(0); }    // SUMS only
   fade_waves_record waves() const { return load<fade_waves_record>(0); } // WAVES only
   // So many executions: 1, unless they were added up.
   uint64_t weight() const { return isSummary() ? count() : 1; }
@@ -131,6 +134,7 @@ inline uint32_t Record::expectedSize() const {
   case FADE_RECORD_WAVE_END: return sizeof(fade_wave_end);
   case FADE_RECORD_BLOCK: return sizeof(fade_record);
   case FADE_RECORD_WAVES: return sizeof(fade_waves_record);
+  case FADE_RECORD_SUMS: return sizeof(fade_sums_record);
   default: break;
   }
   const auto fixed = static_cast<uint32_t>(payload());
@@ -144,7 +148,7 @@ inline uint32_t Record::expectedSize() const {
 
 inline const char *Record::fault() const {
   if (kind() == 0) return "a record without a kind";
-  if (kind() > FADE_RECORD_WAVES) return nullptr; // a newer kind; its size is all we know
+  if (kind() > FADE_RECORD_SUMS) return nullptr; // a newer kind; its size is all we know
   if (mask() == 0) return "a record without active lanes";
   if (hasLanes() && encoding() > (isSummary() ? FADE_ENCODING_TILED : FADE_ENCODING_RAW))
     return "an unknown encoding of addresses";

@@ -70,6 +70,8 @@
  * (6 to 31) that is not shared by several allocations, or all at the same address. */
 #define FADE_TAKES_SUMMARIES_BY_PAGE 2u
 #define FADE_TAKES_PAGES(shift) (FADE_TAKES_SUMMARIES_BY_PAGE | (shift) << 8)
+/* With FADE_TAKES_SUMMARIES: also SUMS records, of executions whose addresses nobody keeps. */
+#define FADE_TAKES_SUMS 4u
 #define FADE_TAKES_PAGE_SHIFT(takes) ((takes) >> 8 & 0xff)
 
 /* How results are wanted: fade_host.format */

@@ -168,6 +168,7 @@
  *
  *   SUMMARY       56+  access   base address     stride     see fade_summary_record
  *   WAVES         48   0        waves            0          see fade_waves_record
+ *   SUMS          80   access   count            0          see fade_sums_record
  *
  * A reader skips a kind it does not know by its size. ACCESS carries no size, it is in the site
  * table. RANGE is for accesses whose length is known only when they run (memcpy, memset): length is
@@ -193,9 +194,9 @@
  * virtual addresses. A flat address lies in LDS when its upper half equals shared_base of the
  * wave's announcement, in scratch when it equals private_base.
  *
- * SUMMARY and WAVES are written by the host, from what a kernel has added up (see below): a SUMMARY
- * stands for as many executions as it says, all of the same class; base address and wave are those
- * of the first of them. Encodings up to TILED.
+ * SUMMARY, WAVES and SUMS are written by the host, from what a kernel has added up (see below): a
+ * SUMMARY stands for as many executions as it says, all of the same class; base address and wave
+ * are those of the first of them. Encodings up to TILED. SUMS are of executions without a class.
  *
  * So a coalesced access costs 32 bytes for any number of lanes, and an irregular one at most 32 + 4
  * bytes per active lane as long as all addresses lie within 2 GiB of the first.
@@ -206,15 +207,19 @@
  * A twin compiled for summaries (FADE_KERNEL_SUMS) adds accesses up where it runs. An access whose
  * lanes are on a line or in a tile is described by its class: site, lanes, strides, and some bits
  * of its first address, which say where in a cache line it begins. Waves find the class in a table
- * in device memory and add one. What has no class, or finds no room, becomes an ordinary record.
+ * in device memory and add one. Of what has no class the wave works out what it costs, and adds
+ * that up by site (fade_sums). What cannot be added up, or finds no room, becomes an ordinary
+ * record.
  *
  *   fade_control.copies
  *   +--------------+------------------------+-----------------------+
  *   | fade_summary | fade_class[site_count] | fade_class[slot_mask  | table 0, copy_size bytes
  *   |              | by site                |              + 1]     |
- *   +--------------+------------------------+-----------------------+
+ *   +--------------+-----------+------------+-----------------------+
+ *   | fade_sums[site_count]    | if irregular accesses are added up |
+ *   +--------------------------+------------------------------------+
  *   | ...                                                           | one per part of the GPU
- *   +--------------+------------------------+-----------------------+
+ *   +---------------------------------------------------------------+
  *   | zeros: for waves that are not wanted                          | table copy_mask + 1
  *   +---------------------------------------------------------------+
  *   | u32[waves]: accesses to global memory of each wave, and FADE_WAVE_IS_ANNOUNCED
@@ -270,6 +275,7 @@ typedef uint64_t fade_u64;
 #define FADE_RECORD_USER 6u
 #define FADE_RECORD_SUMMARY 7u
 #define FADE_RECORD_WAVES 8u
+#define FADE_RECORD_SUMS 9u
 
 /* Encodings of ACCESS, RANGE and USER. */
 #define FADE_ENCODING_UNIFORM 0u
@@ -351,6 +357,18 @@ typedef struct fade_summary_record {
   fade_u32 spread; /* all executions begin in the same 1 << spread bytes, aligned; 64: anywhere */
   fade_u32 reserved;
 } fade_summary_record;
+
+/* Irregular executions of a site that a device has added up, without their addresses: see
+ * fade_sums. */
+typedef struct fade_sums_record {
+  fade_header header;
+  fade_u64 mask; /* 1 */
+  fade_u64 count;
+  fade_u32 wave, extra;
+  fade_u64 lanes;
+  fade_u64 needed, used, wasted;
+  fade_u64 conflicts, same_address;
+} fade_sums_record;
 
 /* How a kernel's waves share its accesses to global memory, records and summaries together. */
 typedef struct fade_waves_record {
@@ -448,8 +466,8 @@ typedef struct fade_summary {
   fade_u32 waves_per_group;
   fade_u32 key; /* bits of the first address in global memory that matter; extended by its sign */
   fade_u32 page_mask; /* bytes of a page, a power of two, less 1; 0: pages are not told apart */
-  fade_u32 reserved_0;
-  fade_u64 parted; /* address of u32[FADE_PARTED_BITS / 32]: see FADE_PARTED_BIT */
+  fade_u32 irregular; /* FADE_IRREGULAR(), or 0: such accesses are recorded */
+  fade_u64 parted;    /* address of u32[FADE_PARTED_BITS / 32]: see FADE_PARTED_BIT */
   /* offset 96: written by waves that meet a new class, all with the same */
   fade_u32 shared_base;
   fade_u32 private_base;
@@ -457,6 +475,29 @@ typedef struct fade_summary {
   fade_u32 reserved_1[5];
 } fade_summary;
 #define FADE_SUMMARY_STREAM 1u /* nothing is added up: records only */
+/* Bytes of a cache line and banks of LDS, at most 64: both as the power of two. */
+#define FADE_IRREGULAR(line_shift, bank_shift) ((line_shift) | (bank_shift) << 8)
+
+/* What has no class, by site: sums over executions in which less than three quarters of the
+ * neighbouring lanes are equally far apart, all within 1 GiB, and no lane reaches over the end of a
+ * line, in LDS of a dword. An execution that is worse than all of its site before it, in this
+ * table, is recorded instead, so that there is an example. */
+typedef struct fade_sums {
+  fade_u64 count;
+  fade_u64 lanes;
+  fade_u64 needed;       /* lines, if the lanes lay side by side */
+  fade_u64 used;         /* lines */
+  fade_u64 wasted;       /* lines used without need */
+  fade_u64 conflicts;    /* LDS: turns beyond the first */
+  fade_u64 same_address; /* atomics in LDS: lanes that found another at their address */
+  fade_u32 worst;        /* 1 + the most that was wasted, or the most conflicts */
+  fade_u32 reserved;
+} fade_sums;
+/* Twins name a site by the place of its slot; the lower bits say what is to be known to add up
+ * irregular accesses: bytes of a lane, 0 if they are not, and whether it is an atomic. */
+#define FADE_SLOT_SIZE 31u
+#define FADE_SLOT_ATOMIC 32u
+#define FADE_SLOT_MASK (~63u)
 
 /* Pages that hold an end of an allocation: where in them an access goes to matters. A set of their
  * addresses, by hash: some others are taken for such pages, too. */
@@ -467,7 +508,9 @@ typedef struct fade_summary {
 
 FADE_STATIC_ASSERT(sizeof(fade_summary_record) == 56);
 FADE_STATIC_ASSERT(sizeof(fade_waves_record) == 48);
+FADE_STATIC_ASSERT(sizeof(fade_sums_record) == 80);
 FADE_STATIC_ASSERT(sizeof(fade_class) == 64);
+FADE_STATIC_ASSERT(sizeof(fade_sums) == sizeof(fade_class)); /* they lie behind them */
 FADE_STATIC_ASSERT(sizeof(fade_summary) == 128);
 FADE_STATIC_ASSERT(sizeof(fade_header) == 8);
 FADE_STATIC_ASSERT(sizeof(fade_record) == 32);

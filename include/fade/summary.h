@@ -37,6 +37,7 @@ struct SummaryRequest {
   std::shared_ptr<const PartedPages> parted{}; // null: no page is
   uint32_t wave_size = 64;                     // the smallest it may be
   bool records_only = false;
+  uint32_t irregular = 0;                // FADE_IRREGULAR(), or 0: such accesses are recorded
   std::array<uint32_t, 3> grid{1, 1, 1}; // in work-items
   std::array<uint32_t, 3> workgroup{1, 1, 1};
 
@@ -58,13 +59,15 @@ struct SummaryLayout {
   uint32_t copies = 0; // tables, a power of two
   uint64_t waves = 0;
   bool has_pages = false;
+  bool has_sums = false; // of irregular accesses
 
   // So many tables that waves seldom meet in one, but no more than the host can look through for
   // each dispatch. None if there are more waves than offsets reach.
   static SummaryLayout of(const SummaryRequest &request) {
     constexpr uint32_t most_copies = 64, slots = 256, most_slots = 32768;
     constexpr uint64_t largest = 8 << 20, most_waves = 1 << 26;
-    SummaryLayout l{request.site_count, slots, 1, request.waves(), request.page != 0};
+    SummaryLayout l{request.site_count,    slots, 1, request.waves(), request.page != 0,
+                    request.irregular != 0};
     // Classes in pages are about as many as there are pages, which are the more the more waves.
     while (l.has_pages && l.slots < most_slots && l.slots < 2 * l.waves) l.slots *= 2;
     if (l.waves > most_waves || l.tableSize() > (1u << 30)) return {};
@@ -75,6 +78,9 @@ struct SummaryLayout {
     return l;
   }
   uint64_t tableSize() const {
+    return sumsOffset() + (has_sums ? site_count * sizeof(fade_sums) : 0);
+  }
+  uint64_t sumsOffset() const { // in a table
     return sizeof(fade_summary) + (uint64_t{site_count} + slots) * sizeof(fade_class);
   }
   // With one more, which stays empty.
@@ -107,6 +113,7 @@ struct SummaryLayout {
     h.groups[1] = request.groups(1);
     h.waves_per_group = request.wavesPerGroup();
     h.key = request.line - 1;
+    h.irregular = request.irregular;
     if (has_pages) {
       h.page_mask = request.page - 1;
       h.parted = address + partedOffset();
@@ -161,6 +168,27 @@ inline fade_header headerOf(uint32_t site, std::size_t size, uint32_t kind, uint
           static_cast<uint8_t>(encoding)};
 }
 
+// The irregular executions of a site, of all tables.
+inline fade_sums_record sumsOf(const SummaryLayout &layout, std::span<const std::byte> memory,
+                               uint32_t site) {
+  fade_sums_record r{};
+  r.header = headerOf(site, sizeof r, FADE_RECORD_SUMS, 0);
+  r.mask = 1;
+  for (uint32_t table = 0; table < layout.copies; ++table) {
+    fade_sums sums;
+    const uint64_t at = table * layout.tableSize() + layout.sumsOffset() + site * sizeof sums;
+    std::memcpy(&sums, memory.data() + at, sizeof sums);
+    r.count += sums.count;
+    r.lanes += sums.lanes;
+    r.needed += sums.needed;
+    r.used += sums.used;
+    r.wasted += sums.wasted;
+    r.conflicts += sums.conflicts;
+    r.same_address += sums.same_address;
+  }
+  return r;
+}
+
 // The announcement that a wave would have made.
 inline fade_wave_begin waveBegin(const fade_summary &summary, uint32_t wave) {
   const auto upTo = [&](uint32_t i, uint32_t group) {
@@ -196,8 +224,8 @@ inline uint32_t spreadOf(const fade_class &c, const fade_summary &summary) {
 }
 
 // Records of all that was added up: announcements of waves that were first at something, SUMMARY
-// records, and one of WAVES. Empty if there is nothing. What does not fit the site table is left
-// out: the memory may have been overwritten.
+// records, SUMS, and one of WAVES. Empty if there is nothing. What does not fit the site table is
+// left out: the memory may have been overwritten.
 inline std::vector<std::byte> recordsOf(const SummaryLayout &layout, const fade_summary &header,
                                         std::span<const std::byte> memory) {
   std::vector<std::byte> out;
@@ -246,6 +274,9 @@ inline std::vector<std::byte> recordsOf(const SummaryLayout &layout, const fade_
     detail::append(out, r);
     if (is_tiled) detail::append(out, tile);
   }
+  for (uint32_t site = 0; layout.has_sums && site < layout.site_count; ++site)
+    if (const fade_sums_record sums = detail::sumsOf(layout, memory, site); sums.count != 0)
+      detail::append(out, sums);
   fade_waves_record waves{};
   waves.header = detail::headerOf(0, sizeof waves, FADE_RECORD_WAVES, 0);
   waves.mask = 1;

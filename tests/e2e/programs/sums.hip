@@ -40,6 +40,26 @@ __global__ void anywhere(const int *where, const int *in, int *out, unsigned *co
   atomicAdd(&counts[8 + threadIdx.x % 4], 2u);
 }
 
+// Lanes that go anywhere, all of them or not, in LDS and in global memory, with elements of several
+// sizes: again and again, so that few of them are worse than all before.
+__global__ void bins(const int *where, const short *shorts, const double *doubles, int *out) {
+  __shared__ unsigned counts[256];
+  for (int i = static_cast<int>(threadIdx.x); i < 256; i += static_cast<int>(blockDim.x))
+    counts[i] = 0;
+  __syncthreads();
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  double sum = 0;
+#pragma unroll 1
+  for (int k = 0; k < 24; ++k) {
+    const int at = where[(i * 7 + k * 61) % kCount];
+    if ((at + k) % 5 == 0) continue;
+    atomicAdd(&counts[at % 256], 1u);
+    sum += shorts[at] + doubles[at / 2];
+  }
+  __syncthreads();
+  out[i] = static_cast<int>(sum) + static_cast<int>(counts[where[i] % 256]);
+}
+
 __device__ __attribute__((noinline)) int sumOf(const int *from, int n) {
   int sum = 0;
   for (int i = 0; i < n; ++i) sum += from[i * 3];
@@ -93,6 +113,8 @@ int main(int argc, char **argv) {
   anywhere<<<16, 128>>>(where, in, out, counts);
   add(out, kCount);
   add(counts, 64);
+  bins<<<4, 192>>>(where, reinterpret_cast<short *>(in), reinterpret_cast<double *>(in), out);
+  add(out, kCount);
   called<<<1, 128>>>(in, out);
   copies<<<1, 50>>>(reinterpret_cast<Big *>(in), reinterpret_cast<Big *>(out));
   add(out, kCount);

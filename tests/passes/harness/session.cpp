@@ -350,6 +350,7 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
                          .line = stream.line,
                          .wave_size = 32,
                          .records_only = stream.records_only,
+                         .irregular = stream.irregular,
                          .grid = launch.grid,
                          .workgroup = launch.workgroup};
   if (stream.page != 0) {

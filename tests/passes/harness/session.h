@@ -69,6 +69,7 @@ struct Stream {
   uint32_t slots = 0;           // of each table, if not as many as usual
   uint32_t tables = 0;          // the same
   uint32_t line = 128;          // bytes of a cache line
+  uint32_t irregular = 0;       // FADE_IRREGULAR()
   uint32_t page = 0;            // bytes of the pages that are told apart
   std::vector<uint64_t> ends{}; // of allocations
 };

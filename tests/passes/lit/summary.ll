@@ -46,11 +46,12 @@ declare void @llvm.memcpy.p1.p0.i64(ptr addrspace(1), ptr, i64, i1)
 ; CHECK-LABEL: define amdgpu_kernel void @__fade_k(
 ; CHECK-NOT: alloca
 ; CHECK: call <4 x i32> @__fade_rt_summary_begin(
-; CHECK: call i64 @__fade_rt_summary(ptr addrspace(1) {{(noundef )?}}%__fade_table, i64 {{.*}}, i32 {{(noundef )?}}128, i32 {{(noundef )?}}%__fade_wave, i32 {{(noundef )?}}[[KEY:%[0-9]+]])
-; CHECK: call void @__fade_rt_summary_flat(ptr addrspace(1) %__fade_table, i64 {{.*}}, i32 192, i32 %__fade_wave, i32 [[KEY]])
-; CHECK: call i64 @__fade_rt_summary_lds(ptr addrspace(1) {{(noundef )?}}%__fade_table, i64 {{.*}}, i32 {{(noundef )?}}256, i32 {{(noundef )?}}%__fade_wave)
+; A site is named by its slot, 128 and 64 for each, with the bytes of a lane and 32 for atomics (FADE_SLOT_SIZE).
+; CHECK: call i64 @__fade_rt_summary(ptr addrspace(1) {{(noundef )?}}%__fade_table, i64 {{.*}}, i32 {{(noundef )?}}132, i32 {{(noundef )?}}%__fade_wave, i32 {{(noundef )?}}[[KEY:%[0-9]+]])
+; CHECK: call void @__fade_rt_summary_flat(ptr addrspace(1) %__fade_table, i64 {{.*}}, i32 196, i32 %__fade_wave, i32 [[KEY]])
+; CHECK: call i64 @__fade_rt_summary_lds(ptr addrspace(1) {{(noundef )?}}%__fade_table, i64 {{.*}}, i32 {{(noundef )?}}260, i32 {{(noundef )?}}%__fade_wave)
 ; Of atomics, all of the address matters.
-; CHECK: call i64 @__fade_rt_summary(ptr addrspace(1) {{(noundef )?}}%__fade_table, i64 {{.*}}, i32 {{(noundef )?}}320, i32 {{(noundef )?}}%__fade_wave, i32 {{(noundef )?}}-1)
+; CHECK: call i64 @__fade_rt_summary(ptr addrspace(1) {{(noundef )?}}%__fade_table, i64 {{.*}}, i32 {{(noundef )?}}356, i32 {{(noundef )?}}%__fade_wave, i32 {{(noundef )?}}-1)
 ; CHECK: call void @__fade_rt_summary_range{{(_flat)?}}(
 ; CHECK: call void @__fade_rt_summary_range{{(_flat)?}}(
 ; CHECK: call void @__fade_called(ptr addrspace(1) %g, ptr addrspace(1) %__fade_table, i32 %__fade_wave)
@@ -99,6 +100,6 @@ declare void @llvm.memcpy.p1.p0.i64(ptr addrspace(1), ptr, i64, i1)
 ; BLOCKS: call void @__fade_rt_summary_announce(ptr addrspace(1) {{.*}}, i32 %__fade_wave)
 ; BLOCKS: %__fade_table = inttoptr
 ; BLOCKS: call void @__fade_rt_summary_block(ptr addrspace(1) %__fade_table, i32 128, i32 %__fade_wave)
-; BLOCKS: call i64 @__fade_rt_summary(ptr addrspace(1) {{(noundef )?}}%__fade_table, i64 {{.*}}, i32 {{(noundef )?}}192, i32 {{(noundef )?}}%__fade_wave
+; BLOCKS: call i64 @__fade_rt_summary(ptr addrspace(1) {{(noundef )?}}%__fade_table, i64 {{.*}}, i32 {{(noundef )?}}196, i32 {{(noundef )?}}%__fade_wave
 ; BLOCKS-LABEL: define internal void @__fade_called(
 ; BLOCKS: call void @__fade_rt_summary_block(
