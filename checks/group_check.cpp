@@ -110,6 +110,8 @@ void GroupCheck::lds(const ObservedWave &wave, const ObservedAccess &access, Rep
 /// Who writes LDS, and who reads what nobody wrote.
 void GroupCheck::written(const ObservedWave &wave, const ObservedAccess &access,
                          Reporter &reporter) {
+  UnwrittenValues &values = values_[wave.number];
+  if (access.kind != AccessKind::load && values.any()) values.store(wave, access, reporter);
   uint64_t unwritten = 0;
   UnwrittenBytes bytes(access.size);
   for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
@@ -137,16 +139,18 @@ void GroupCheck::written(const ObservedWave &wave, const ObservedAccess &access,
         unwritten |= bit;
     }
   }
-  if (unwritten)
-    reporter.report(describe(wave, access, unwritten, reporter),
-                    static_cast<uint64_t>(std::popcount(unwritten)));
+  if (unwritten) {
+    const Finding f = describe(wave, access, unwritten, reporter);
+    if (access.kind != AccessKind::load || !values.loadWhole(wave, access, unwritten, f))
+      reporter.report(f, static_cast<uint64_t>(std::popcount(unwritten)));
+  }
   const uint64_t some = bytes.all();
   if (!some) return;
   const auto lane = static_cast<unsigned>(std::countr_zero(some));
   Finding f = describe(wave, access, some, reporter);
   f.address += bytes.first(lane);
   if (bytes.ofLane(lane) < access.size) f.limit = bytes.ofLane(lane);
-  values_[wave.number].load(wave, access, bytes, f);
+  values.load(wave, access, bytes, f);
 }
 
 void GroupCheck::barrier(const ObservedWave &wave, uint64_t site, uint64_t lanes,

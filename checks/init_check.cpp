@@ -84,8 +84,9 @@ void InitCheck::access(const ObservedWave &wave, const ObservedAccess &access, c
   }
   if (wrong) {
     const auto lane = static_cast<unsigned>(std::countr_zero(wrong));
-    reporter->report(describe(wave, access, lane, access.address[lane], *reporter),
-                     static_cast<uint64_t>(std::popcount(wrong)));
+    const Finding f = describe(wave, access, lane, access.address[lane], *reporter);
+    if (!values || access.kind != AccessKind::load || !values->loadWhole(wave, access, wrong, f))
+      reporter->report(f, static_cast<uint64_t>(std::popcount(wrong)));
   }
   const uint64_t some = bytes.all();
   if (!values || !some) return;

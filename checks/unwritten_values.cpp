@@ -45,6 +45,10 @@ bool keepsBytesApart(std::string_view name) {
   return hasAny(name, {"v_pk_"}) || !hasAny(name, {"_f16", "_f32", "_f64", "bf16"});
 }
 
+/// What sets fields of a few bits: out with the old ones, and in with the new ones.
+bool masks(std::string_view name) { return hasAny(name, {"_and", "_bfi"}); }
+bool mixes(std::string_view name) { return masks(name) || hasAny(name, {"_or"}); }
+
 bool isIn(const ObservedRange &range, bool vector, unsigned number) {
   return range.vector == vector && number >= range.first && number < range.first + range.count;
 }
@@ -91,21 +95,24 @@ UnwrittenValues::Lanes UnwrittenValues::inRegister(const ObservedAccess &access,
   return lanes;
 }
 
-void UnwrittenValues::load(const ObservedWave &wave, const ObservedAccess &access,
-                           const UnwrittenBytes &bytes, const Finding &finding) {
-  if (access.data == ObservedAccess::none) return;
+uint32_t UnwrittenValues::sourceOf(const ObservedWave &wave, const ObservedAccess &access,
+                                   const Finding &finding, bool is_whole) {
   // One source for each instruction: a loop makes no more of them.
-  auto at = std::ranges::find_if(
-      sources_, [&](const Source &s) { return s.finding.place.pc == finding.place.pc; });
-  if (at == sources_.end()) at = sources_.insert(at, {finding, false, false, kUnit, {}});
-  const bool vector = access.path != AccessPath::scalar;
+  auto at = std::ranges::find_if(sources_, [&](const Source &s) {
+    return s.finding.place.pc == finding.place.pc && s.is_whole == is_whole;
+  });
+  if (at == sources_.end()) at = sources_.insert(at, Source{.finding = finding});
+  at->is_whole = is_whole;
   at->is_private = access.space == AccessSpace::scratch;
-  at->is_piece = access.size <= 4;
-  at->unit = static_cast<uint8_t>(bytes.unit);
-  if (finding.limit && at->is_piece) at->unit = static_cast<uint8_t>(std::bit_floor(access.size));
+  at->size = access.size;
   for (unsigned i = 0; i < wave.lanes; ++i)
-    at->position[i] = access.address[vector ? i : 0] % kUnit;
-  const auto source = static_cast<uint32_t>(at - sources_.begin());
+    at->address[i] = access.address[access.path == AccessPath::scalar ? 0 : i];
+  return static_cast<uint32_t>(at - sources_.begin());
+}
+
+void UnwrittenValues::follow(const ObservedWave &wave, const ObservedAccess &access,
+                             const UnwrittenBytes &bytes, uint32_t source) {
+  const bool vector = access.path != AccessPath::scalar;
   std::array<uint64_t, UnwrittenBytes::kMost> memory = bytes.lanes;
   for (uint64_t &lanes : memory)
     if (!vector && lanes) lanes = ~uint64_t{0};
@@ -114,6 +121,28 @@ void UnwrittenValues::load(const ObservedWave &wave, const ObservedAccess &acces
     put(vector, access.data + n, inRegister(access, memory.data(), n), {source, shift});
   }
   wave.also_wants = kWantsRegisters;
+}
+
+void UnwrittenValues::load(const ObservedWave &wave, const ObservedAccess &access,
+                           const UnwrittenBytes &bytes, const Finding &finding) {
+  if (access.data == ObservedAccess::none) return;
+  const uint32_t number = sourceOf(wave, access, finding, false);
+  Source &source = sources_[number];
+  source.is_piece = access.size <= 4;
+  source.unit = static_cast<uint8_t>(bytes.unit);
+  if (finding.limit && source.is_piece)
+    source.unit = static_cast<uint8_t>(std::bit_floor(access.size));
+  follow(wave, access, bytes, number);
+}
+
+bool UnwrittenValues::loadWhole(const ObservedWave &wave, const ObservedAccess &access,
+                                uint64_t lanes, const Finding &finding) {
+  constexpr uint32_t widest_field = 8;
+  if (access.data == ObservedAccess::none || access.size > widest_field) return false;
+  UnwrittenBytes bytes(access.size);
+  for (unsigned k = 0; k < bytes.count; ++k) bytes.lanes[k] = lanes;
+  follow(wave, access, bytes, sourceOf(wave, access, finding, true));
+  return true;
 }
 
 int UnwrittenValues::byteOf(const Value &value, const ObservedAccess &access, unsigned k) {
@@ -138,22 +167,44 @@ bool UnwrittenValues::isOutOfPlace(const Value &value, unsigned byte, uint64_t l
   if (!(source.is_piece || value.origin.picked) || value.origin.strayed) return false;
   for (; lanes; lanes &= lanes - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-    const uint64_t was = source.position[lane] + byte + value.origin.shift;
+    const uint64_t was = source.address[lane] % kUnit + byte + value.origin.shift;
     if ((access.address[lane] + k) % source.unit != was % source.unit) return true;
   }
   return false;
 }
 
+uint64_t UnwrittenValues::backInPlace(const Value &value, unsigned byte, uint64_t lanes,
+                                      const ObservedAccess &access, unsigned k) const {
+  const Source &source = sources_[value.origin.source];
+  uint64_t back = 0;
+  if (source.finding.space != static_cast<uint32_t>(access.space) || value.origin.strayed) return 0;
+  for (; lanes; lanes &= lanes - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+    const uint64_t offset = access.address[lane] + k - source.address[lane];
+    if (offset < source.size && offset % kUnit == (byte + value.origin.shift) % kUnit)
+      back |= uint64_t{1} << lane;
+  }
+  return back;
+}
+
 void UnwrittenValues::store(const ObservedWave &wave, const ObservedAccess &access,
                             Reporter &reporter) {
-  for (Value &v : values_) {
+  const bool in_lds = access.space == AccessSpace::lds;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    Value &v = values_[i];
+    const Source &source = sources_[v.origin.source];
+    if (in_lds && !source.is_whole) continue;
     uint64_t used = 0;
     for (unsigned k = 0; k < access.size; ++k) {
       const int b = byteOf(v, access, k);
       if (b < 0) continue;
       const auto byte = static_cast<unsigned>(b);
-      const uint64_t stored = v.lanes[byte] & access.lanes;
-      if (sources_[v.origin.source].is_private || access.kind == AccessKind::atomic ||
+      uint64_t stored = v.lanes[byte] & access.lanes;
+      const uint64_t back =
+          stored && access.kind == AccessKind::store ? backInPlace(v, byte, stored, access, k) : 0;
+      if (v.origin.mixed) v.lanes[byte] &= ~back; // it is written now
+      if (v.origin.mixed || source.is_whole) stored &= ~back;
+      if (source.is_whole || source.is_private || access.kind == AccessKind::atomic ||
           v.origin.derived || isOutOfPlace(v, byte, stored, access, k))
         used |= stored;
     }
@@ -176,7 +227,9 @@ void UnwrittenValues::keep(const ObservedAccess &access) {
     for (uint64_t lanes = access.lanes; lanes; lanes &= lanes - 1) {
       const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
       const uint64_t bit = uint64_t{1} << lane, address = access.address[lane] + k;
-      if (unwritten & bit) {
+      const bool sets_field =
+          unwritten & bit && holder->origin.mixed && backInPlace(*holder, byte, bit, access, k);
+      if (unwritten & bit && !sets_field) {
         Kept &kept = kept_[address / 4];
         kept.lanes[address % 4] |= bit;
         kept.origin = holder->origin;
@@ -220,6 +273,17 @@ void UnwrittenValues::report(const ObservedWave &wave, const Value &value, uint6
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   f.other = reporter.place(wave, value.vector ? lane : 0, site, AccessKind::load, 4);
   reporter.report(f, value.vector ? static_cast<uint64_t>(std::popcount(lanes)) : 1);
+  if (sources_[value.origin.source].is_whole)
+    forget(value.origin.source, value.vector ? lanes : ~uint64_t{0});
+}
+
+/// Once is enough, wherever it has been put meanwhile.
+void UnwrittenValues::forget(uint32_t source, uint64_t lanes) {
+  for (Value &v : values_)
+    if (v.origin.source == source) v.remove(v.vector ? lanes : ~uint64_t{0});
+  for (auto &[address, kept] : kept_)
+    if (kept.origin.source == source)
+      for (uint64_t &l : kept.lanes) l &= ~lanes;
 }
 
 /// An instruction that reads some.
@@ -282,6 +346,12 @@ void UnwrittenValues::move(Step &step) const {
   }
 }
 
+/// All of a register, and not put together from pieces.
+bool UnwrittenValues::isWholeDword(const Value &v) const {
+  return v.lanes[0] & v.lanes[1] & v.lanes[2] & v.lanes[3] && !sources_[v.origin.source].is_piece &&
+         !v.origin.picked;
+}
+
 /// Byte by byte, so that it is known where each came from.
 void UnwrittenValues::pick(Step &step) const {
   const bool crosses_lanes =
@@ -302,6 +372,9 @@ void UnwrittenValues::pick(Step &step) const {
           picked.origin.shift = static_cast<uint8_t>((b + v.origin.shift - to) % kUnit);
           picked.origin.picked = true;
           picked.origin.strayed |= crosses_lanes || picked.vector != v.vector;
+          picked.origin.masked |= masks(step.instruction.name);
+          picked.origin.mixed |= mixes(step.instruction.name);
+          picked.origin.derived |= isWholeDword(v);
           step.after.push_back(picked);
         }
       }
@@ -317,6 +390,25 @@ void UnwrittenValues::reportAll(Step &step) {
     report(step.wave, v, lanes, step.site, step.reporter);
     v.remove(v.vector ? lanes : ~uint64_t{0}); // once is enough
   }
+}
+
+/// Of what is a mistake if anything else is done with it.
+bool UnwrittenValues::mayBeField(const Value &value, const ObservedInstruction &instruction) const {
+  if (!sources_[value.origin.source].is_whole) return true;
+  const Use use = useOf(instruction);
+  if (use == Use::none || (use == Use::moves && !instruction.selects)) return true;
+  return instruction.trial && !instruction.paired &&
+         (masks(instruction.name) || (value.origin.masked && mixes(instruction.name)));
+}
+
+void UnwrittenValues::reportWhole(Step &step) {
+  std::erase_if(step.read, [&](std::size_t i) {
+    Value &v = values_[i];
+    if (mayBeField(v, step.instruction)) return false;
+    const uint64_t lanes = v.vector ? v.any() & step.instruction.lanes : v.any();
+    if (lanes) report(step.wave, v, lanes, step.site, step.reporter);
+    return true;
+  });
 }
 
 void UnwrittenValues::compute(Step &step, bool any_use_counts) {
@@ -360,11 +452,11 @@ void UnwrittenValues::registers(const ObservedWave &wave, const ObservedInstruct
       if (isIn(instruction.reads[k], v.vector, v.number)) {
         step.read.push_back(i);
         has_scc |= !v.vector && v.number == kObservedScc;
-        is_whole |= v.lanes[0] & v.lanes[1] & v.lanes[2] & v.lanes[3] &&
-                    !sources_[v.origin.source].is_piece && !v.origin.picked;
+        is_whole |= isWholeDword(v) && !masks(instruction.name);
         break;
       }
   }
+  reportWhole(step);
   if (!step.read.empty()) {
     const Use use = useOf(instruction),
               second = instruction.paired ? useOf(instruction.paired) : use;

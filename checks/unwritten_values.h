@@ -7,6 +7,9 @@
 // they are stored where they cannot be the same space of another structure. Which bytes of a result
 // come from them is found by trying (ObservedTrial), so what masks them out, shifts them out or
 // does not select them leaves nothing to follow. Waves that have loaded none cost nothing.
+//
+// A load of which nothing was written is a mistake, whatever becomes of it, but for one thing:
+// fields of a few bits are set by loading what they lie in, masking, and storing it where it was.
 #pragma once
 
 #include "checks/reporter.h"
@@ -52,10 +55,13 @@ public:
   /// A load that brings some. `finding` is what to report if they are used.
   void load(const ObservedWave &wave, const ObservedAccess &access, const UnwrittenBytes &bytes,
             const Finding &finding);
+  /// A load of which nothing was written, for these lanes. False: it cannot be followed.
+  bool loadWhole(const ObservedWave &wave, const ObservedAccess &access, uint64_t lanes,
+                 const Finding &finding);
   bool any() const { return !values_.empty(); }
   /// Lanes for which a store stores such a byte as its byte `k`.
   uint64_t stored(const ObservedAccess &access, unsigned k) const;
-  /// A store or an atomic to global memory.
+  /// A store or an atomic to global memory, or to LDS.
   void store(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
   /// Private memory keeps them: without optimization all values go through it.
   void scratch(const ObservedWave &wave, const ObservedAccess &access);
@@ -71,6 +77,8 @@ private:
     bool picked = false;  ///< it was put together with others, or taken out of some
     bool derived = false; ///< it is part of a result
     bool strayed = false; ///< it came from another lane
+    bool masked = false;  ///< some of its bits were taken out
+    bool mixed = false;   ///< it has bits of something else in it, or may get some
     bool operator==(const Origin &) const = default;
   };
   struct Value {
@@ -88,7 +96,9 @@ private:
     bool is_private = false;            ///< from private memory
     bool is_piece = false;              ///< of a structure, loaded alone
     uint8_t unit = kUnit;               ///< a structure of this size, or of a multiple, may have it
-    std::array<uint8_t, 64> position{}; ///< by lane: address % kUnit
+    bool is_whole = false;              ///< nothing of it was written: only fields may be set in it
+    uint32_t size = 0;                  ///< of the load
+    std::array<uint64_t, 64> address{}; ///< by lane
   };
   struct Kept {
     Lanes lanes{};
@@ -102,15 +112,26 @@ private:
   static int byteOf(const Value &value, const ObservedAccess &access, unsigned k);
   bool isOutOfPlace(const Value &value, unsigned byte, uint64_t lanes, const ObservedAccess &access,
                     unsigned k) const;
+  /// The lanes for which a byte of a register goes back to where it was loaded from.
+  uint64_t backInPlace(const Value &value, unsigned byte, uint64_t lanes,
+                       const ObservedAccess &access, unsigned k) const;
+  uint32_t sourceOf(const ObservedWave &wave, const ObservedAccess &access, const Finding &finding,
+                    bool is_whole);
+  void follow(const ObservedWave &wave, const ObservedAccess &access, const UnwrittenBytes &bytes,
+              uint32_t source);
   void report(const ObservedWave &wave, const Value &value, uint64_t lanes, uint64_t site,
               Reporter &reporter);
+  void forget(uint32_t source, uint64_t lanes);
   void keep(const ObservedAccess &access);
 
   struct Step; ///< an instruction that reads some
+  bool isWholeDword(const Value &value) const;
   void move(Step &step) const;
   void pick(Step &step) const;
   void compute(Step &step, bool any_use_counts);
   void reportAll(Step &step);
+  bool mayBeField(const Value &value, const ObservedInstruction &instruction) const;
+  void reportWhole(Step &step);
 
   std::vector<Value> values_;
   std::vector<Source> sources_;

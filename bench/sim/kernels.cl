@@ -117,4 +117,16 @@ __kernel void lds_own(__global uint *out, uint n) {
   out[get_global_id(0)] = sum;
 }
 
+__kernel void atomics(__global uint *out, uint n) { // with the old value, without it, and in LDS
+  __local uint bins[256];
+  uint l = get_local_id(0), sum = 0;
+  bins[l % 256] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint i = 0; i < n; i++) {
+    atomic_add(&out[get_global_id(0) ^ (i & 15)], i);
+    sum += atomic_xchg(&out[get_global_id(0)], sum) + atomic_add(&bins[(l + i) % 256], sum);
+  }
+  out[get_global_id(0)] = sum;
+}
+
 __kernel void empty(void) {}

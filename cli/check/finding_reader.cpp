@@ -157,13 +157,39 @@ FoundAllocation describe(const AllocationInfo &raw, const FindingFile &file,
   return a;
 }
 
-/// Whether two processes have found the same.
+/// Unrolled loops and several devices make many instructions of one place in the source.
+bool isSamePlace(const FoundPlace &a, const FoundPlace &b) {
+  if (a.raw.kind != b.raw.kind || (a.raw.code == 0) != (b.raw.code == 0)) return false;
+  if (a.raw.code == 0) return a.raw.pc == b.raw.pc;
+  if (a.shown.line != 0 && a.shown.column != 0) return a.stack == b.stack;
+  return a.raw.address == b.raw.address && a.instruction == b.instruction &&
+         std::ranges::equal(a.raw.callers, b.raw.callers);
+}
+
+/// Whether it is one mistake, for those who read about it.
 bool isSame(const FoundFinding &a, const FoundFinding &b) {
-  return a.raw.check == b.raw.check && a.symbol == b.symbol &&
-         a.place.raw.address == b.place.raw.address && a.other.raw.address == b.other.raw.address &&
-         std::ranges::equal(a.place.raw.callers, b.place.raw.callers) &&
-         std::ranges::equal(a.other.raw.callers, b.other.raw.callers) &&
-         a.place.instruction == b.place.instruction && a.place.raw.code != 0;
+  if (a.raw.check != b.raw.check || a.raw.problem != b.raw.problem || a.gpu != b.gpu) return false;
+  const auto is_same_pair = [&](const FoundPlace &place, const FoundPlace &other) {
+    return isSamePlace(a.place, place) && isSamePlace(a.other, other);
+  };
+  const bool is_same_kernel = a.symbol == b.symbol && a.other_kernel == b.other_kernel;
+  switch (static_cast<Check>(a.raw.check)) {
+  case Check::memory:
+    return is_same_kernel && isSamePlace(a.place, b.place) &&
+           (a.raw.distance < 0) == (b.raw.distance < 0);
+  case Check::init: return is_same_kernel && isSamePlace(a.place, b.place); // however it is used
+  case Check::race: {
+    const bool is_turned = a.other_kernel.empty()
+                               ? is_same_kernel
+                               : a.kernel == b.other_kernel && a.other_kernel == b.kernel;
+    return (is_same_kernel && is_same_pair(b.place, b.other)) ||
+           (is_turned && is_same_pair(b.other, b.place));
+  }
+  case Check::wait: // assembly has several instructions in one place
+    return is_same_kernel && a.raw.address == b.raw.address && is_same_pair(b.place, b.other) &&
+           a.place.raw.address == b.place.raw.address && a.other.raw.address == b.other.raw.address;
+  default: return is_same_kernel && is_same_pair(b.place, b.other);
+  }
 }
 
 void readFile(const FindingFile &file, const std::string &folder, codeobj::HostLines &lines,
@@ -188,7 +214,7 @@ void readFile(const FindingFile &file, const std::string &folder, codeobj::HostL
     f.allocation = describe(f.raw.allocation, file, lines);
     const auto known =
         std::ranges::find_if(run.findings, [&](const FoundFinding &k) { return isSame(k, f); });
-    if (known != run.findings.end() && known->process != f.process)
+    if (known != run.findings.end())
       known->raw.count += f.raw.count;
     else
       run.findings.push_back(std::move(f));

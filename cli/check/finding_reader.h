@@ -13,6 +13,7 @@ namespace fade::cli {
 struct FoundFrame {
   std::string function, file;
   uint32_t line = 0, column = 0;
+  bool operator==(const FoundFrame &) const = default;
 };
 
 /// An instruction, and the source it came from as far as that is known.
@@ -42,7 +43,7 @@ struct FoundFinding {
 };
 
 struct FoundRun {
-  std::vector<FoundFinding> findings; ///< those of several processes at the same places are one
+  std::vector<FoundFinding> findings; ///< those of the same kernel and places are one
   uint64_t dispatches = 0;            ///< that were checked
   uint64_t left_out = 0;              ///< dispatches that were not chosen
   uint64_t lost = 0;

@@ -59,6 +59,12 @@ std::string relation(const FoundFinding &f) {
   return fmt::format("{} after {}", bytes(static_cast<uint64_t>(f.raw.distance)), what);
 }
 
+/// Addresses of LDS have 32 bits; those before its start are at their other end.
+std::string ldsByte(uint64_t address) {
+  const auto offset = static_cast<int32_t>(address);
+  return offset < 0 ? "-" + grouped(-static_cast<int64_t>(offset)) : grouped(address);
+}
+
 std::string uninitialized(const FoundFinding &f) {
   const std::string what =
       f.raw.limit != 0 // some of it is used, and was not written
@@ -185,7 +191,7 @@ std::string messageOf(const FoundFinding &f) {
     return fmt::format("{} in freed memory: {}", accessOf(p), allocationText(f.allocation));
   case Problem::lds_bounds:
     return fmt::format("{} at byte {} of LDS, of which the workgroup has {}", accessOf(p),
-                       grouped(f.raw.address), bytes(f.raw.limit));
+                       ldsByte(f.raw.address), bytes(f.raw.limit));
   case Problem::scratch_bounds:
     return fmt::format("{} at byte {} of private memory, of which a work-item has {}", accessOf(p),
                        grouped(f.raw.address), bytes(f.raw.limit));

@@ -71,6 +71,15 @@ template <bool broken> __global__ void row_of_a_tile(int *out) {
   out[threadIdx.y * 16 + threadIdx.x] = tile[row][threadIdx.x]; // finds: memory
 }
 
+// The neighbor on the left, which the first one does not have.
+template <bool broken> __global__ void before_lds(int *out) {
+  __shared__ int line[64];
+  line[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  const int left = int(threadIdx.x) - (broken || threadIdx.x > 0);
+  out[threadIdx.x] = line[left]; // finds: memory says: at byte -4 of LDS, of which
+}
+
 // Two arrays in dynamic LDS, of which the second does not fit.
 template <bool broken> __global__ void carved_lds(int *out) {
   extern __shared__ int space[];
@@ -174,6 +183,7 @@ template <bool broken> int run() {
   }
   private_array<broken><<<1, 64>>>(index.data, out.data);
   row_of_a_tile<broken><<<1, dim3(16, 16)>>>(out.data);
+  before_lds<broken><<<1, 64>>>(out.data);
   carved_lds<broken><<<1, 64, 64 * sizeof(int) + (broken ? 128 : 256)>>>(out.data);
   generic_pointer<broken><<<1, 64>>>(out.data, 1);
   finish();

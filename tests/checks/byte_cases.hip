@@ -89,6 +89,22 @@ template <bool broken> __global__ void from_neighbor(const uchar4 *p, int *out) 
   out[threadIdx.x] = c->x + __shfl_xor(int(broken ? c->w : c->z), 1) * 3; // finds: init
 }
 
+// Fields of a few bits: who sets one loads what it lies in, and stores it again.
+struct Fields {
+  unsigned kind : 5, count : 11, rest : 16;
+};
+template <bool broken> __global__ void set_fields(Fields *p) {
+  __shared__ Fields own[64];
+  own[threadIdx.x].kind = threadIdx.x % 7;
+  if (!broken) p[threadIdx.x].count = own[threadIdx.x].kind;
+  Fields local;
+  local.kind = own[threadIdx.x].kind;
+  p[threadIdx.x + 64] = local;
+}
+template <bool broken> __global__ void use_fields(const Fields *p, int *out) {
+  out[threadIdx.x] = p[threadIdx.x].count + p[threadIdx.x + 64].kind; // finds: init
+}
+
 template <bool broken> int run() {
   Device<int> out(64), one(64);
   Device<float> floats(64);
@@ -130,6 +146,12 @@ template <bool broken> int run() {
     Device<unsigned> p(32, false);
     write_text<<<1, 64>>>(reinterpret_cast<char *>(p.data), 102);
     checksum<broken><<<1, 64>>>(p.data, 102, words.data);
+    finish();
+  }
+  {
+    Device<Fields> p(128, false);
+    set_fields<broken><<<1, 64>>>(p.data);
+    use_fields<broken><<<1, 64>>>(p.data, out.data);
     finish();
   }
   tile<broken><<<1, 64>>>(floats.data);

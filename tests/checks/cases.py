@@ -3,7 +3,7 @@
 
 A line that ends with "// finds: CHECK" must have a finding of that check, on this line or, of a race, as its other side; one with
 "// may: CHECK" has one on some GPUs; one that says "optimized" need not have one at -O0, where atomics return values that nobody uses,
-and stores are waited for whether or not the source has a fence. No other line may have one. A leak is at the line that allocates. A clean program has no finding
+and stores are waited for whether or not the source has a fence. Behind "says:" is what the message must have. No other line may have one. A leak is at the line that allocates. A clean program has no finding
 at all. Either way the program ends as it would have.
 """
 import argparse
@@ -56,7 +56,18 @@ def main():
     wanted = expected(arguments.source, "finds", arguments.level) if arguments.kind == "broken" else {}
     also = expected(arguments.source, "may", arguments.level) if arguments.kind == "broken" else {}
     seen = set()
+    pairs = set()
+    text = pathlib.Path(arguments.source).read_text().splitlines()
     for finding in findings:
+        says = re.search(r"says: (.*)", text[finding["line"] - 1]) if finding.get("line", 0) in range(1, len(text) + 1) else None
+        if says and says.group(1) not in finding["message"]:
+            problems.append(f"line {finding['line']}: {finding['message']}")
+        pair = frozenset((side["file"], side["line"], side.get("column"), side.get("access"), side.get("register"), *(frame["line"] for frame in side.get("stack", [])))
+                         for side in sides_of(finding))
+        what = (finding["check"], finding["problem"], finding.get("kernel"), finding.get("register"), finding.get("allocation", {}).get("distance", 0) < 0, pair)
+        if what in pairs and finding["check"] != "wait":
+            problems.append(f"twice: {finding['check']} at {finding['file']}:{finding['line']}: {finding['message']} ({finding.get('kernel')})")
+        pairs.add(what)
         for side in sides_of(finding):
             if not side["file"].endswith(pathlib.Path(arguments.source).name) or finding["check"] not in (wanted.get(side["line"]), also.get(side["line"])):
                 problems.append(f"not expected: {finding['check']} at {side['file']}:{side['line']}: {finding['message']} ({finding.get('kernel')})")

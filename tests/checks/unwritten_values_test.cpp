@@ -55,6 +55,10 @@ public:
     f.limit = 1;
     values.load(wave, access(AccessKind::load, 4, 4), bytes, f);
   }
+  /// v4, of which nothing was written.
+  void loadWhole() {
+    EXPECT_TRUE(values.loadWhole(wave, access(AccessKind::load, 4, 4), kTwoLanes, finding()));
+  }
   void run(const char *name, std::initializer_list<ObservedRange> writes,
            std::initializer_list<ObservedRange> reads, uint64_t lanes = ~uint64_t{0}) {
     runAs(Taken(writes.begin()->first, 0xf, 0, true), name, writes, reads, lanes);
@@ -226,6 +230,49 @@ TEST(UnwrittenValues, AnUpperHalfIsStoredFromItsOwnBytes) {
   upper.data_byte = 2;
   EXPECT_EQ(b.values.stored(upper, 0), 0u);
   EXPECT_EQ(b.values.stored(upper, 1), Bodies::kTwoLanes);
+}
+
+TEST(UnwrittenValues, AFieldIsSetWhereItLies) {
+  Bodies b;
+  b.loadWhole();
+  b.runAs({0, 0xf, 0, false}, "v_and_b32", {vgpr(0)}, {vgpr(4), vgpr(5)});
+  b.runAs({0, 0xf, 0, false}, "v_or_b32", {vgpr(0)}, {vgpr(0), vgpr(5)});
+  const ObservedAccess store = b.access(AccessKind::store, 4, 0);
+  b.values.store(b.wave, store, b.reporter);
+  EXPECT_EQ(b.values.stored(store, 0), 0u) << "it is written now";
+  EXPECT_EQ(b.reported(), 0u);
+}
+
+TEST(UnwrittenValues, WhatIsDoneElseWithALoadOfNothingIsReported) {
+  const auto reported = [](auto &&use) {
+    Bodies b;
+    b.loadWhole();
+    use(b);
+    return b.reported();
+  };
+  const auto store = [](Bodies &b, uint16_t data, uint64_t by) {
+    b.moveBy(by);
+    b.values.store(b.wave, b.access(AccessKind::store, 4, data), b.reporter);
+  };
+  const auto mask = [](Bodies &b) {
+    b.runAs({0, 0xf, 0, false}, "v_and_b32", {vgpr(0)}, {vgpr(4), vgpr(5)});
+  };
+  EXPECT_EQ(reported([&](Bodies &b) { store(b, 4, 64); }), 1u) << "copied";
+  EXPECT_EQ(reported([&](Bodies &b) { store(b, 4, 0); }), 0u) << "as it was";
+  EXPECT_EQ(reported([&](Bodies &b) { mask(b), store(b, 0, 64); }), 1u) << "read, and stored";
+  EXPECT_EQ(reported([&](Bodies &b) {
+              mask(b);
+              b.run("v_add_u32", {vgpr(1)}, {vgpr(0), vgpr(5)});
+              b.run("v_add_u32", {vgpr(1)}, {vgpr(4), vgpr(5)});
+            }),
+            1u)
+      << "computed with, twice";
+  EXPECT_EQ(reported([&](Bodies &b) {
+              b.run("v_or_b32", {vgpr(0)}, {vgpr(4), vgpr(5)});
+            }),
+            1u)
+      << "a mark in what was never cleared";
+  EXPECT_EQ(reported([&](Bodies &b) { b.run("v_lshrrev_b32", {vgpr(0)}, {vgpr(4)}); }), 1u);
 }
 
 } // namespace
