@@ -52,6 +52,13 @@ std::string withDashes(const std::vector<std::string> &words, std::size_t at) {
   return line;
 }
 
+/// One line for a word that a command has no use for.
+std::string oneTooMany(const std::string &command, const std::string &word) {
+  const bool shows_runs = command == "report" || command == "analyze";
+  return fmt::format("{}: '{}' is one too many{}", command, word,
+                     shows_runs ? ": it takes one run; fadeprobe diff A B compares two" : "");
+}
+
 /// One line for what CLI11 found wrong, with the option that was probably meant.
 std::string explain(const CLI::App &app, const CLI::ParseError &error,
                     const std::vector<std::string> &words) {
@@ -67,6 +74,8 @@ std::string explain(const CLI::App &app, const CLI::ParseError &error,
       if (std::string(error.what()).find(name) == std::string::npos ||
           std::ranges::find(names, name) != names.end())
         continue;
+      if (!word.starts_with('-') && !app.get_subcommands().empty())
+        return oneTooMany(app.get_subcommands().front()->get_name(), word);
       if (!word.starts_with('-') && !fade::cli::programOf(word).empty())
         return "unknown command " + word + " (did you mean '" + withDashes(words, i) + "'?)";
       return "unknown " + std::string(word.starts_with('-') ? "option " : "command ") + name +

@@ -260,9 +260,10 @@ Outcome judge(const Condition &condition, const std::vector<Subject> &run,
 }
 
 std::string Violation::text() const {
-  const std::string place = subject.place();
-  return fmt::format("{}: {}{}", place, message,
-                     place == subject.kernel ? "" : fmt::format(" (in {})", subject.kernel));
+  const std::string kernel = shortName(subject.kernel), place = subject.place();
+  // Files have names as they like; no terminal shall obey them.
+  return place == subject.kernel ? fmt::format("{}: {}", kernel, message)
+                                 : fmt::format("{}: {} (in {})", shortName(place), message, kernel);
 }
 
 std::string outcomeText(const std::vector<Outcome> &outcomes) {

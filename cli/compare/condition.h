@@ -36,7 +36,7 @@ struct Violation {
   Subject subject;
   std::string message; ///< "efficiency is 3 %, below 60 %"
 
-  /// With place and kernel.
+  /// With place and kernel, whose name is shortName().
   std::string text() const;
 };
 
@@ -55,9 +55,9 @@ Outcome judge(const Condition &condition, const std::vector<Subject> &run,
 
 /// One line for each violation, and one for each condition that had nothing to look at.
 std::string outcomeText(const std::vector<Outcome> &outcomes);
-/// A test case for each condition.
+/// A test case for each condition. Names that are shortened are whole once, at the end.
 std::string junitText(const std::vector<Outcome> &outcomes);
-/// A result for each violation.
+/// A result for each violation. Whole names are once in the list of logical locations.
 std::string sarifText(const std::vector<Outcome> &outcomes, const std::string &version);
 
 } // namespace fade::compare

@@ -135,9 +135,10 @@ void addKernel(Difference &to, const Kernel *before, const Kernel *after, double
 
 } // namespace
 
-std::string Pair::kernel() const {
+std::string Pair::kernel(bool is_whole) const {
+  const auto name = [&](const Subject &of) { return is_whole ? of.kernel : shortName(of.kernel); };
   const bool is_renamed = before && after && before->kernel != after->kernel;
-  return is_renamed ? before->kernel + " -> " + after->kernel : any().kernel;
+  return is_renamed ? name(*before) + " -> " + name(*after) : name(any());
 }
 
 std::vector<const Change *> Pair::worthALine(bool all) const {

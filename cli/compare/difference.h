@@ -23,8 +23,8 @@ struct Pair {
   std::vector<Change> changes;
 
   const Subject &any() const { return after ? *after : *before; }
-  /// Its name, or both if it was renamed.
-  std::string kernel() const;
+  /// Its name, or both if it was renamed; whole, or as shortName() has it.
+  std::string kernel(bool is_whole) const;
   /// What has changed, or `all`; not what follows from another change.
   std::vector<const Change *> worthALine(bool all) const;
 };

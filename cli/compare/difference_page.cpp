@@ -38,6 +38,15 @@ std::string row(const Pair &pair, const Change &change) {
                      verdictName(change.verdict), verdict);
 }
 
+/// A name that is too long to be read is whole on a click.
+std::string heading(const Pair &pair) {
+  const std::string whole = pair.kernel(true), brief = pair.kernel(false);
+  const std::string name = fmt::format("<code>{}</code>", escapeMarkup(brief));
+  if (whole == brief) return fmt::format("<h2>{}</h2>", name);
+  return fmt::format("<h2><details><summary>{}</summary><code>{}</code></details></h2>", name,
+                     escapeMarkup(whole));
+}
+
 } // namespace
 
 std::string differencePage(const Difference &difference, const Names &names) {
@@ -51,9 +60,9 @@ std::string differencePage(const Difference &difference, const Names &names) {
     const Subject &subject = pair.any();
     if (subject.is_kernel) {
       close();
-      body += fmt::format("<h2><code>{}</code></h2>\n<div class=scroll><table><tr><th>place<th>what"
+      body += fmt::format("{}\n<div class=scroll><table><tr><th>place<th>what"
                           "<th class=n>before<th class=n>after<th class=n>change<th></tr>\n",
-                          escapeMarkup(pair.kernel()));
+                          heading(pair));
       is_open = true;
     }
     if (!pair.before || !pair.after)

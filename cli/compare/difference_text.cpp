@@ -53,7 +53,7 @@ std::string differenceText(const Difference &difference, const Names &names,
   std::string text, heading;
   for (const Pair &pair : difference.pairs) {
     const Subject &subject = pair.any();
-    if (subject.is_kernel) heading = paint("1", pair.kernel()) + '\n';
+    if (subject.is_kernel) heading = paint("1", pair.kernel(false)) + '\n';
     std::string lines;
     const std::string place = subject.is_kernel ? "" : subject.place();
     if (!pair.before || !pair.after)

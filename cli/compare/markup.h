@@ -13,9 +13,11 @@ inline std::string escapeMarkup(const std::string &text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (static_cast<unsigned char>(c) >= 0x80) {
-      // Nor is there one for bytes that are no text.
+      // Nor is there one for bytes that are no text, and U+FFFE and U+FFFF are none.
       const std::size_t length = utf8Length(std::string_view(text).substr(i));
-      out += length == 0 ? "?" : text.substr(i, length);
+      const std::string one = text.substr(i, length);
+      const bool is_text = length != 0 && one != "\xef\xbf\xbe" && one != "\xef\xbf\xbf";
+      out += is_text ? one : "?";
       i += length == 0 ? 0 : length - 1;
       continue;
     }

@@ -1,5 +1,7 @@
 #include "compare/measures.h"
 
+#include "fade/kernel_name.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -122,6 +124,11 @@ std::string Subject::place() const {
   return line == 0 ? name + what : fmt::format("{}:{}{}", name, line, what);
 }
 
+std::string shortName(const std::string &kernel) {
+  constexpr std::size_t kWidest = 120;
+  return shortKernelName(kernel, kWidest);
+}
+
 std::vector<Subject> measuresOf(const report::RunLog &log) {
   std::vector<Sums> sums(log.kernels.size());
   for (const report::Dispatch &d : log.dispatches) {
@@ -157,6 +164,13 @@ std::vector<Subject> measuresOf(const report::RunLog &log) {
       return std::tie(a.file, a.line, a.column, a.op, a.bytes) <
              std::tie(b.file, b.line, b.column, b.op, b.bytes);
     });
+    // Where a reader finds the kernel.
+    for (const Subject &one : accesses[i])
+      if (one.line != 0) {
+        all.back().file = one.file;
+        all.back().line = one.line;
+        break;
+      }
     std::ranges::move(accesses[i], std::back_inserter(all));
   }
   return all;
@@ -187,6 +201,10 @@ std::vector<Subject> gainsOf(const report::RunLog &log, const report::Findings &
       sum += finding.gain;
     }
     set(whole, Metric::gain, sum);
+    if (!own.empty()) {
+      whole.file = own.front().file;
+      whole.line = own.front().line;
+    }
     all.push_back(std::move(whole));
     std::ranges::move(own, std::back_inserter(all));
   }

@@ -44,7 +44,7 @@ struct Subject {
   std::string kernel;
   bool is_kernel = false, is_lds = false;
   std::string cause; ///< only of a finding
-  std::string file;  ///< from here on only of an access; of a finding the first place
+  std::string file;  ///< from here on only of an access; of a finding or kernel the first place
   uint32_t line = 0, column = 0;
   std::string op, source;
   uint64_t bytes = 0;
@@ -58,6 +58,9 @@ struct Subject {
   /// "transpose.hip:17 store", or the name of the kernel.
   std::string place() const;
 };
+
+/// A kernel's name for people: short enough to be read, and still different from others.
+std::string shortName(const std::string &kernel);
 
 /// Kernels in the order of the run, each before its accesses.
 std::vector<Subject> measuresOf(const report::RunLog &log);

@@ -184,7 +184,23 @@ class FailIf(Command):
     def test_names_of_any_length_can_be_chosen(self):
         log = self.one("a", kernel=f"void k<{'x' * 200_000}, last>(int)")
         self.assertEqual(self.judge(log, "lines>99@kernel=.*(x|y)*last.*").returncode, 0)
-        self.assertIn("2 the same", run("diff", log, log, "-k", ".*last.*").stdout)
+        done = run("diff", log, self.one("b", kernel=f"void k<{'x' * 200_000}, last>(int)", used=400), "-k", ".*last.*", "--report", self.root / "diff.html")
+        self.assertRegex(done.stdout, r"^k<\.\.\.>\(\.\.\.\) #[0-9a-f]{4}\n")
+        self.assertIn("2 better", done.stdout)
+        self.assertEqual((self.root / "diff.html").read_text().count("x" * 200_000), 1)
+        # For people they are short, and whole once where a program may want them.
+        junit, sarif = self.root / "j.xml", self.root / "s.sarif"
+        done = self.judge(log, "lines>1", "kernel.lines>1", "efficiency<60%", more=("--junit", junit, "--sarif", sarif))
+        self.assertRegex(done.stderr, r"^failed: k\.hip:17 load: lines is 32, above 1 \(in k<\.\.\.>\(\.\.\.\) #[0-9a-f]{4}\)\nfailed: k<\.\.\.>")
+        suite = xml.etree.ElementTree.parse(junit).getroot()
+        self.assertLess(max(len(case[0].text) for case in suite if case.tag == "testcase"), 300)
+        self.assertRegex(suite.find("system-out").text, r"^k<\.\.\.>\(\.\.\.\) #[0-9a-f]{4} is void k<x{200000}, last>\(int\)\n$")
+        (of_run,) = json.loads(sarif.read_text())["runs"]
+        self.assertEqual([x["fullyQualifiedName"] for x in of_run["logicalLocations"]], [f"void k<{'x' * 200_000}, last>(int)"])
+        for result in of_run["results"]:  # a kernel as a whole is where its first access is
+            self.assertEqual((result["locations"][0]["logicalLocations"], result["locations"][0]["physicalLocation"]["region"]["startLine"]), ([{"index": 0}], 17))
+            self.assertEqual(of_run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"], result["ruleId"])
+        self.assertLess(sarif.stat().st_size, 210_000)
 
     def test_regressions_against_a_baseline(self):
         good, bad = self.one("good", used=400), self.one("bad", used=500)
