@@ -1,6 +1,7 @@
 #include "triton.h"
 
 #include "codeobj/finder.h"
+#include "codeobj/made_from.h"
 #include "report/child.h"
 
 #include <CLI/CLI.hpp>
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <sys/wait.h>
 #include <thread>
@@ -51,18 +53,52 @@ std::string homePath(const char *variable, const char *below) {
   return std::string(home && *home ? home : ".") + below;
 }
 
-/// The processor that Triton compiled for: that of the code object beside the IR.
-std::string processorOf(const fs::path &ir) {
-  std::string processor;
-  fs::path code = ir;
-  code.replace_extension(".hsaco");
-  const codeobj::CodeHandler handler{[&](const codeobj::FoundCode &found) {
-                                       processor = found.target.processor;
-                                       return false;
-                                     },
-                                     [](const Error &) {}};
-  (void)codeobj::findCode(code.string(), handler);
-  return processor;
+/// Triton's cache, as Triton finds it.
+fs::path tritonCache() {
+  if (const char *set = std::getenv("TRITON_CACHE_DIR"); set && *set) return set;
+  return fs::path(homePath("TRITON_HOME", "")) / ".triton" / "cache";
+}
+
+/// Whether Triton lets the code generator make one operation of a multiplication and an addition,
+/// as it does unless told otherwise: results must not differ from those of its own code.
+bool isFused(const fs::path &ir) {
+  fs::path facts = ir;
+  std::ifstream in(facts.replace_extension(".json"));
+  const auto metadata = nlohmann::json::parse(in, nullptr, false);
+  if (!metadata.is_object()) return true;
+  const auto fusion = metadata.find("enable_fp_fusion");
+  return fusion == metadata.end() || !fusion->is_boolean() || fusion->get<bool>();
+}
+
+/// What the application's Triton must know: the cache that is watched (PyTorch's compiler has one
+/// of its own unless this is set), and that it shall keep IR there.
+void tellTriton(const fs::path &cache) {
+  setenv("TRITON_CACHE_DIR", cache.c_str(), 1);
+  const char *only_code = std::getenv("TRITON_STORE_BINARY_ONLY");
+  if (!only_code || !*only_code || std::string_view(only_code) == "0") return;
+  complain("TRITON_STORE_BINARY_ONLY is not passed on: kernels are instrumented from their IR");
+  unsetenv("TRITON_STORE_BINARY_ONLY");
+}
+
+/// What Triton made of the IR: the code object beside it.
+struct TritonCode {
+  std::string processor; ///< empty: it is not there yet
+  std::string build_id;  ///< for what is made from it
+};
+TritonCode codeOf(const fs::path &ir) {
+  TritonCode code;
+  fs::path file = ir;
+  file.replace_extension(".hsaco");
+  const codeobj::CodeHandler handler{
+      [&](const codeobj::FoundCode &found) {
+        const auto object = found.open();
+        if (!object) return true;
+        code = {found.target.processor, codeobj::buildIdFor(codeobj::identityOf(**object))};
+        return false;
+      },
+      [](const Error &) {}};
+  (void)codeobj::findCode(file.string(), handler);
+  return code;
 }
 
 /// Makes instrumented code of all IR in Triton's cache, each once.
@@ -84,16 +120,16 @@ public:
       if (path.extension() != ".llir" || !at->is_regular_file(ignored)) continue;
       const auto time = fs::last_write_time(path, ignored);
       if (const auto seen = seen_.find(path); seen != seen_.end() && seen->second == time) continue;
-      const std::string processor = processorOf(path);
-      if (processor.empty()) continue; // Triton is not done with it
+      const TritonCode code = codeOf(path);
+      if (code.processor.empty()) continue; // Triton is not done with it
       seen_[path] = time;
-      made += instrument(path, processor) ? 1 : 0;
+      made += instrument(path, code) ? 1 : 0;
     }
     return made;
   }
 
 private:
-  bool instrument(const fs::path &ir, const std::string &processor) {
+  bool instrument(const fs::path &ir, const TritonCode &code) {
     // Its own folder in Triton's cache has the hash of all that went into it.
     const fs::path folder = output_ / ir.parent_path().filename();
     std::error_code error;
@@ -101,6 +137,8 @@ private:
     const fs::path stem = folder / ir.stem();
     const std::string bitcode = stem.string() + ".bc", object = stem.string() + ".o";
     const std::string part = stem.string() + ".part", made = stem.string() + ".hsaco";
+    const std::string how = fmt::format("{} {} {}\n", tools_.plugin, passes_, code.build_id);
+    if (isMade(ir, made, how)) return false;
     const auto run = [&](std::vector<std::string> command) {
       const ChildEnd end = runChild(command, 300);
       if (end.error == 0 && end.signal == 0 && end.exit_code == 0) return true;
@@ -111,12 +149,27 @@ private:
     const bool is_made =
         run({tools_.opt, "-load-pass-plugin=" + tools_.plugin,
              fmt::format("-passes=fade<{};mode=replace>", passes_), ir.string(), "-o", bitcode}) &&
-        run({tools_.llc, "-mcpu=" + processor, "-O3", "-filetype=obj", bitcode, "-o", object}) &&
-        run({tools_.lld, "-flavor", "gnu", "-shared", object, "-o", part});
+        run({tools_.llc, "-mcpu=" + code.processor, "-O3",
+             fmt::format("-fp-contract={}", isFused(ir) ? "fast" : "on"), "-filetype=obj", bitcode,
+             "-o", object}) &&
+        run({tools_.lld, "-flavor", "gnu", "-shared", "--build-id=0x" + code.build_id, object, "-o",
+             part});
     for (const std::string &file : {bitcode, object}) fs::remove(file, error);
     if (!is_made) return false;
     fs::rename(part, made, error); // there as a whole: FADE watches the folder
+    if (!error) std::ofstream(made + ".how") << how;
     return !error;
+  }
+
+  /// Whether an earlier run has left it, made in the same way.
+  bool isMade(const fs::path &ir, const fs::path &made, const std::string &how) const {
+    std::error_code error, of_ir, of_plugin;
+    const auto time = fs::last_write_time(made, error);
+    if (error || time < fs::last_write_time(ir, of_ir) ||
+        time < fs::last_write_time(tools_.plugin, of_plugin))
+      return false;
+    std::ifstream in(made.string() + ".how");
+    return std::string(std::istreambuf_iterator<char>(in), {}) == how;
   }
 
   TritonTools tools_;
@@ -175,7 +228,8 @@ CLI::App *addTritonCommand(CLI::App &app, TritonOptions &options) {
   addOutcomeOptions(*command, options.outcome);
   command
       ->add_option("--triton-cache", options.cache,
-                   "Triton's cache (default: $TRITON_CACHE_DIR, or ~/.triton/cache)")
+                   "Triton's cache, also for the application (default: $TRITON_CACHE_DIR, or "
+                   ".triton/cache in $TRITON_HOME or at home)")
       ->type_name("DIR");
   command
       ->add_option("--instrumented-code", options.output,
@@ -204,9 +258,8 @@ int runTriton(TritonOptions options, const std::vector<std::string> &application
                          options.llvm.empty() ? "no LLVM" : "LLVM " + options.llvm));
     return kUsageError;
   }
-  const fs::path cache = options.cache.empty()
-                             ? fs::path(homePath("TRITON_CACHE_DIR", "/.triton/cache"))
-                             : fs::path(options.cache);
+  const fs::path cache =
+      fs::absolute(options.cache.empty() ? tritonCache() : fs::path(options.cache));
   const fs::path output = options.output.empty()
                               ? fs::path(homePath("XDG_CACHE_HOME", "/.cache")) / "fade" / "triton"
                               : fs::path(options.output);
@@ -223,7 +276,8 @@ int runTriton(TritonOptions options, const std::vector<std::string> &application
       complain(fmt::format("{} has no module 'triton': what it runs is not instrumented, unless "
                            "{} has it already",
                            application.front(), output.string()));
-    TritonCache watched(*tools, fs::absolute(cache), fs::absolute(output),
+    tellTriton(cache);
+    TritonCache watched(*tools, cache, fs::absolute(output),
                         options.instrument.empty() ? "accesses;blocks" : options.instrument);
     if (const unsigned made = watched.instrumentNew(); made != 0)
       complain(fmt::format("{} kernel{} of {} instrumented", made, made == 1 ? "" : "s",

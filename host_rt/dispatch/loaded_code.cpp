@@ -1,5 +1,6 @@
 #include "dispatch/loaded_code.h"
 
+#include "codeobj/made_from.h"
 #include "codeobj/sites.h"
 
 #include <fmt/format.h>
@@ -56,6 +57,16 @@ LoadedCode::sitesOf(const std::string &instrumented) const {
   if (const auto at = sites_.find(instrumented); at != sites_.end()) return at->second;
   return Error{"", "", 0,
                no_sites_.empty() ? fmt::format("no site table lists {}", instrumented) : no_sites_};
+}
+
+uint64_t LoadedCode::identity() const {
+  std::call_once(identity_once_, [&] { identity_ = codeobj::identityOf(*object()); });
+  return identity_;
+}
+
+bool LoadedCode::isFor(const LoadedCode &original) const {
+  const auto made_from = codeobj::madeFrom(*object());
+  return !made_from || *made_from == original.identity();
 }
 
 bool LoadedCode::mayBeInstrumented(codeobj::ByteView bytes) {

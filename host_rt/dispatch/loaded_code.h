@@ -38,15 +38,21 @@ public:
   /// none. Tables are read once, when first asked for.
   Result<std::shared_ptr<const ModuleSites>> sitesOf(const std::string &instrumented) const;
 
+  /// Whether it may run in place of kernels of `original`: if it says what it was made from, only
+  /// there. Both must be readable.
+  bool isFor(const LoadedCode &original) const;
+
   /// Whether instrumented kernels or site tables may be in there; looks at section names only.
   static bool mayBeInstrumented(codeobj::ByteView bytes);
 
 private:
   void parse() const;
   void readSites() const;
+  uint64_t identity() const;
 
   codeobj::Blob blob_;
-  mutable std::once_flag once_, sites_once_;
+  mutable std::once_flag once_, sites_once_, identity_once_;
+  mutable uint64_t identity_ = 0;
   mutable std::shared_ptr<const codeobj::CodeObject> object_;
   mutable std::string error_;
   mutable std::unordered_map<std::string, std::shared_ptr<const ModuleSites>> sites_; ///< by kernel

@@ -122,6 +122,8 @@ bool ReplacementPlanner::addCached(const KernelEntry &kernel,
   auto choice = instrumented_ ? instrumentedForm(kernel, *kernel.code, *code, symbol)
                               : otherVersion(kernel, *code);
   if (!choice) return fail(choice.error().message());
+  if (instrumented_ && !code->isFor(*kernel.code))
+    return fail("it was made from another kernel of this name");
   const auto loaded = loader_.load(kernel.agent, code, symbol);
   if (!loaded) return fail(loaded.error().message());
   choice->kernel = *loaded;

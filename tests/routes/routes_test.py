@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Kernels that come as IR (Triton) or OpenCL C.   usage: routes_test.py FADEPROBE BUILD_DIR"""
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -54,14 +55,13 @@ class Routes(unittest.TestCase):
         moved = {op: sum(a["lanes"] * a["bytes"] for a in memory["global"] if a["op"] == op) for op in ("load", "store")}
         self.assertEqual(moved, {"load": 8000, "store": 4000})  # two and one of 1000 floats, however they were merged
 
-    def triton(self, *application, late=False):
+    def triton(self, *application):
         """fadeprobe triton with a cache as Triton has it: a folder for each kernel, with its IR and its code object."""
         folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, folder, True)
         (folder / "cache/HASH").mkdir(parents=True)
         shutil.copy(WORK / "plain/vector_add.hsaco", folder / "cache/HASH")
-        if not late:
-            shutil.copy(IR, folder / "cache/HASH/vector_add.llir")
+        shutil.copy(IR, folder / "cache/HASH/vector_add.llir")
         words = [str(word).replace("FOLDER", str(folder)) for word in application]
         return subprocess.run([PROBE, "triton", "--llvm", "19", "--triton-cache", folder / "cache", "--instrumented-code", folder / "made", "--gpu", "gfx90a", "-t", "json",
                                "-a", "MemoryAnalysis", "BlockCounts", "--", *words], capture_output=True, text=True, timeout=200)
@@ -74,12 +74,28 @@ class Routes(unittest.TestCase):
         self.assertEqual(sum(a["lanes"] for a in memory["global"]), 3000)
         self.assertEqual(len(lines(result, "blocks")), 1)
 
-    def test_what_triton_compiles_later_is_instrumented_while_the_program_runs(self):
-        script = (f"cp {IR} FOLDER/cache/HASH/vector_add.llir; while ! [ -e FOLDER/made/HASH/vector_add.hsaco ]; do sleep 0.05; done; "
-                  f"exec {WORK}/programs/module_app FOLDER/cache/HASH/vector_add.hsaco vector_add")
-        result = self.triton("sh", "-c", script, late=True)
-        self.assertEqual((result.returncode, result.stdout), (0, "right\n"), result.stderr)
-        self.assertEqual(sum(a["lanes"] for m in lines(result, "memory") for a in m["global"]), 3000, result.stderr)
+    def test_python_with_triton_whose_kernels_have_several_versions(self):
+        folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder, True)
+        here = pathlib.Path(__file__).resolve().parent
+        # Triton's cache is where TRITON_HOME says, and keeps IR whatever was wanted.
+        environment = dict(os.environ, TRITON_HOME=str(folder), TRITON_STORE_BINARY_ONLY="1", PYTHONPATH=str(here / "standin"), PYTHONDONTWRITEBYTECODE="1")
+        environment.pop("TRITON_CACHE_DIR", None)
+
+        def triton():
+            result = subprocess.run([PROBE, "triton", "--llvm", "19", "--instrumented-code", folder / "made", "--gpu", "gfx90a", "--observe", "pass", "-t", "json", "-a", "MemoryAnalysis",
+                                     "--", "python3", here / "triton_app.py", IR, folder / "made"], capture_output=True, text=True, timeout=200, env=environment)
+            self.assertEqual((result.returncode, result.stdout), (0, "right\n"), result.stderr)
+            return [d["instrumented"] for d in lines(result, "dispatch")], result
+        seen, result = triton()
+        # The first two are those of before; of the others, both versions are instrumented, each by its own.
+        self.assertEqual((seen[:2], seen[-2:]), ([False, False], [True, True]), result.stderr)
+        self.assertIn("TRITON_STORE_BINARY_ONLY is not passed on", result.stderr)
+        self.assertEqual({sum(a["lanes"] for a in m["global"]) for m in lines(result, "memory")}, {3000})
+        # The next run has all of them, and nothing is made again.
+        seen, result = triton()
+        self.assertEqual(set(seen), {True}, result.stderr)
+        self.assertNotIn("kernels of", result.stderr)
 
     def test_mistakes_of_triton_are_said_in_one_line(self):
         for words, text in ((["triton"], "no application given"), (["triton", "--llvm", "3", "--", "true"], "LLVM 3 is not here")):
