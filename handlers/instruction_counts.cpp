@@ -10,12 +10,19 @@ bool accessesTwo(std::string_view name) {
           name.find("_2addr") != name.npos);
 }
 
+/// Scratch memory is nothing that analyzers of accesses look at: such an instruction is no site of
+/// an access. Older GPUs use it through a descriptor, like a buffer.
+bool usesScratch(const fade_site &site, std::string_view name) {
+  return site.kind == FADE_SITE_INSTRUCTION &&
+         (name.starts_with("scratch_") || name.starts_with("buffer_"));
+}
+
 Traffic trafficOf(const fade_site &site, std::string_view name) {
+  if (usesScratch(site, name)) return Traffic::scratch;
   const bool is_load = site.kind == FADE_SITE_LOAD, is_store = site.kind == FADE_SITE_STORE;
   if (site.space == FADE_SPACE_LDS)
     return is_load ? Traffic::lds_loaded : is_store ? Traffic::lds_stored : Traffic::lds_atomic;
   if (site.space == FADE_SPACE_CONSTANT && is_load) return Traffic::scalar_loaded;
-  if (name.starts_with("scratch_")) return Traffic::scratch;
   return is_load ? Traffic::loaded : is_store ? Traffic::stored : Traffic::atomic;
 }
 
@@ -23,7 +30,7 @@ void countBytes(Work &work, const fade_site_instruction &code, const fade_site &
                 std::string_view text) {
   const auto name = text.substr(0, text.find(' '));
   const bool is_access = site.kind != FADE_SITE_INSTRUCTION;
-  if (site.size == 0 || (!is_access && !name.starts_with("scratch_"))) return;
+  if (site.size == 0 || (!is_access && !usesScratch(site, name))) return;
   const uint64_t times = code.unit == FADE_UNIT_SMEM ? work.executions : work.lanes;
   const uint64_t bytes = times * site.size * (accessesTwo(name) ? 2 : 1);
   work.bytes[static_cast<std::size_t>(trafficOf(site, name))] += bytes;

@@ -74,8 +74,8 @@ private:
       const auto bytes = object_.code(function.value, function.size);
       if (!bytes) continue;
       left -= function.size;
-      const KernelCode code =
-          codeobj::analyze((*disassembler)->disassemble(*bytes, function.value));
+      KernelCode code = codeobj::analyze((*disassembler)->disassemble(*bytes, function.value));
+      if (codeobj::hasScratch(kernel)) codeobj::findScratch(code);
       const PlacedCode placed = place(code);
       if (placed.has_marks)
         add(code, placed, false);
@@ -91,7 +91,7 @@ private:
       const codeobj::Instruction &one = code.instructions[i];
       InstructionWork work = placed.work[i];
       if (!is_kernel && work.executions == 0) continue;
-      addWork(code.info[i], one.text, work, sums_);
+      addWork(code.info[i], work, sums_);
       const codeobj::SourceFrame at = placeOf(map_, one.address);
       report::InstructionCount count;
       count.text = one.text;

@@ -121,15 +121,14 @@ const char *typeName(NumberType type) {
 }
 
 /// Which way bytes go; null if nobody counts them.
-const char *wayOf(const InstructionInfo &info, std::string_view name) {
+const char *wayOf(const InstructionInfo &info) {
   const bool loads = info.memory == MemoryOperation::Load,
              stores = info.memory == MemoryOperation::Store;
   if (info.space == MemorySpace::Lds)
     return loads ? "lds_loaded" : stores ? "lds_stored" : "lds_atomic";
   if (info.space == MemorySpace::Gds) return nullptr;
   if (info.space == MemorySpace::Constant && loads) return "scalar_loaded";
-  if (name.starts_with("scratch_")) return "scratch";
-  if (info.space == MemorySpace::Scratch) return nullptr;
+  if (info.space == MemorySpace::Scratch) return info.unit == Unit::Smem ? nullptr : "scratch";
   return loads ? "loaded" : stores ? "stored" : "atomic";
 }
 
@@ -169,8 +168,7 @@ PlacedCode placeBlocks(const KernelCode &code, const BlockCountsBySite &blocks,
   return placed;
 }
 
-void addWork(const InstructionInfo &info, std::string_view text, InstructionWork &work,
-             WorkSums &sums) {
+void addWork(const InstructionInfo &info, InstructionWork &work, WorkSums &sums) {
   const uint64_t operations =
       info.wave_flops != 0 ? info.wave_flops * work.executions : info.lane_flops * work.lanes;
   if (operations != 0) {
@@ -182,7 +180,7 @@ void addWork(const InstructionInfo &info, std::string_view text, InstructionWork
     }
   }
   if (info.memory == MemoryOperation::None || info.width == 0) return;
-  const char *way = wayOf(info, text.substr(0, text.find(' ')));
+  const char *way = wayOf(info);
   if (!way) return;
   const uint64_t bytes = info.width * (info.unit == Unit::Smem ? work.executions : work.lanes);
   work.bytes = bytes;

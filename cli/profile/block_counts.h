@@ -46,7 +46,6 @@ struct WorkSums {
   std::map<std::string, uint64_t> flops, bytes;
 };
 /// Adds what an instruction did, from how often it was executed. Sets its flops and bytes.
-void addWork(const codeobj::InstructionInfo &info, std::string_view text, InstructionWork &work,
-             WorkSums &sums);
+void addWork(const codeobj::InstructionInfo &info, InstructionWork &work, WorkSums &sums);
 
 } // namespace fade::profile

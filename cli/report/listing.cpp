@@ -8,7 +8,6 @@
 #include "codeobj/source_map.h"
 #include "report/alu_estimate.h"
 #include "report/kernel_facts.h"
-#include "report/scratch_code.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -83,7 +82,6 @@ std::vector<CodeStretch> stretchesOf(const codeobj::KernelCode &code,
   std::vector<CodeStretch> out;
   std::size_t block = 0;
   bool is_new = true;
-  ScratchCode scratch;
   for (std::size_t i = 0; i < code.instructions.size() && i < kMostInstructions; ++i) {
     while (block + 1 < code.blocks.size() && code.blocks[block + 1].first <= i) {
       ++block;
@@ -92,7 +90,8 @@ std::vector<CodeStretch> stretchesOf(const codeobj::KernelCode &code,
     if (is_new) out.push_back({0, 0, {}, block < in_loop.size() && in_loop[block]});
     is_new = changesLanes(code.instructions[i]);
     if (code.info[i].unit == codeobj::Unit::Valu) ++out.back().valu;
-    if (scratch.uses(code.instructions[i].text)) out.back().scratch += code.info[i].width;
+    if (code.info[i].space == codeobj::MemorySpace::Scratch)
+      out.back().scratch += code.info[i].width;
     const auto place = map ? ownPlace(*map, code.instructions[i].address) : codeobj::SourceFrame{};
     if (place.line != 0) out.back().lines.insert({place.file, place.line});
   }

@@ -1,6 +1,7 @@
 #include "codeobj/kernel_code.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
 #include <set>
 
@@ -109,6 +110,27 @@ KernelCode analyze(std::vector<Instruction> instructions) {
   return code;
 }
 
+void findScratch(KernelCode &code) {
+  std::set<std::string> descriptors = {"s[0:3]"};
+  for (std::size_t i = 0; i < code.instructions.size(); ++i) {
+    const std::string &text = code.instructions[i].text;
+    unsigned first = 0, last = 0;
+    if (code.info[i].space == MemorySpace::Buffer &&
+        std::ranges::any_of(descriptors, [&](const std::string &registers) {
+          return text.find(registers) != text.npos;
+        }))
+      code.info[i].space = MemorySpace::Scratch;
+    else if (text.ends_with(", s[0:1]") &&
+             std::sscanf(text.c_str(), "s_mov_b64 s[%u:%u]", &first, &last) == 2)
+      descriptors.insert("s[" + std::to_string(first) + ":" + std::to_string(first + 3) + "]");
+  }
+}
+
+bool hasScratch(const Kernel &kernel) {
+  return kernel.descriptor.private_segment_fixed_size != 0 || kernel.descriptor.dynamic_stack ||
+         kernel.metadata.uses_dynamic_stack;
+}
+
 Result<KernelCode> analyzeKernel(const CodeObject &object, const Kernel &kernel) {
   auto bytes = object.code(kernel.code_address, kernel.code_size);
   if (!bytes) return std::move(bytes).error();
@@ -116,6 +138,7 @@ Result<KernelCode> analyzeKernel(const CodeObject &object, const Kernel &kernel)
   if (!disassembler) return std::move(disassembler).error();
   KernelCode code = analyze((*disassembler)->disassemble(*bytes, kernel.code_address));
   code.disassembled_by = (*disassembler)->backend();
+  if (hasScratch(kernel)) findScratch(code);
   return code;
 }
 

@@ -58,6 +58,12 @@ struct KernelCode {
 /// Takes apart instructions that follow one another.
 KernelCode analyze(std::vector<Instruction> instructions);
 
+/// Older GPUs reach scratch memory through a descriptor, like any buffer: it is in the first
+/// registers, which the ABI gives it, or was copied from there. Such accesses get the space of
+/// scratch memory. Only for kernels that have some, and what they call.
+void findScratch(KernelCode &code);
+bool hasScratch(const Kernel &kernel);
+
 /// The code of a kernel.
 Result<KernelCode> analyzeKernel(const CodeObject &object, const Kernel &kernel);
 

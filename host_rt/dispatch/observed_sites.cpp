@@ -171,13 +171,15 @@ static_assert(static_cast<uint32_t>(codeobj::NumberType::Integer) == FADE_TYPE_I
 class SiteMaker {
 public:
   SiteMaker(const codeobj::CodeObject &object, const codeobj::Disassembler &disassembler,
-            const codeobj::SourceMap *map, ObservedParts parts)
-      : object_(object), disassembler_(disassembler), map_(map), parts_(parts) {}
+            const codeobj::SourceMap *map, ObservedParts parts, bool has_scratch)
+      : object_(object), disassembler_(disassembler), map_(map), parts_(parts),
+        has_scratch_(has_scratch) {}
 
   void function(uint64_t address, uint64_t size, bool is_kernel, const std::string &name) {
     const auto bytes = object_.code(address, size);
     if (!bytes) return;
-    const codeobj::KernelCode code = codeobj::analyze(disassembler_.disassemble(*bytes, address));
+    codeobj::KernelCode code = codeobj::analyze(disassembler_.disassemble(*bytes, address));
+    if (has_scratch_) codeobj::findScratch(code);
     kernel_ = is_kernel ? 0 : FADE_NO_INDEX;
     start_ = address;
     name_ = name;
@@ -274,6 +276,7 @@ private:
   const codeobj::Disassembler &disassembler_;
   const codeobj::SourceMap *map_;
   const ObservedParts parts_;
+  const bool has_scratch_;
   uint32_t kernel_ = 0;
   uint64_t start_ = 0;
   std::string name_;
@@ -293,7 +296,8 @@ Result<ObservedSites> makeSites(const std::shared_ptr<const codeobj::CodeObject>
       codeobj::Disassembler::create(object->target(), kernel->descriptor.wavefront_size);
   if (!disassembler) return disassembler.error();
   const auto map = codeobj::SourceMap::open(object);
-  SiteMaker maker(*object, **disassembler, map ? map->get() : nullptr, parts);
+  SiteMaker maker(*object, **disassembler, map ? map->get() : nullptr, parts,
+                  codeobj::hasScratch(*kernel));
   maker.function(kernel->code_address, kernel->code_size, true, symbol);
   uint64_t left = kMostFunctionBytes;
   for (const codeobj::Symbol &function : object->symbols()) {

@@ -109,7 +109,7 @@ TEST(BlockCounts, WhatInstructionsDoFollowsFromTheirCounts) {
   const auto sums = [](const char *text) {
     WorkSums all;
     InstructionWork work{2, 100, 0, 0, true};
-    addWork(codeobj::classify(text), text, work, all);
+    addWork(codeobj::classify(text), work, all);
     return std::pair(all.flops, all.bytes);
   };
   using Map = std::map<std::string, uint64_t>;
@@ -122,6 +122,27 @@ TEST(BlockCounts, WhatInstructionsDoFollowsFromTheirCounts) {
   EXPECT_EQ(sums("s_load_dwordx2 s[0:1], s[4:5], 0x0").second, (Map{{"scalar_loaded", 16}}));
   EXPECT_EQ(sums("scratch_store_dword off, v0, s0").second, (Map{{"scratch", 400}}));
   EXPECT_EQ(sums("v_add_u32_e32 v0, v0, v0"), (std::pair<Map, Map>()));
+}
+
+TEST(BlockCounts, BytesThroughTheDescriptorOfScratchMemoryAreScratch) {
+  std::vector<codeobj::Instruction> instructions;
+  for (const char *text : {"s_mov_b64 s[22:23], s[2:3]", "s_mov_b64 s[20:21], s[0:1]",
+                           "buffer_store_dword v0, off, s[20:23], 0 offset:4",
+                           "buffer_load_dwordx2 v[0:1], v2, s[0:3], 0 offen",
+                           "buffer_load_dword v0, v1, s[4:7], 0 offen", "s_endpgm"}) {
+    codeobj::Instruction &one = instructions.emplace_back();
+    one.address = instructions.size() * 8;
+    one.size = 8;
+    one.text = text;
+  }
+  codeobj::KernelCode code = codeobj::analyze(std::move(instructions));
+  codeobj::findScratch(code);
+  WorkSums all;
+  for (const codeobj::InstructionInfo &info : code.info) {
+    InstructionWork work{2, 100, 0, 0, true};
+    addWork(info, work, all);
+  }
+  EXPECT_EQ(all.bytes, (std::map<std::string, uint64_t>{{"loaded", 400}, {"scratch", 1200}}));
 }
 
 } // namespace
