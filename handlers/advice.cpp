@@ -165,6 +165,10 @@ std::string globalAdvice(const Place &place, const PlaceStats &access, const Mem
     return "Many lanes use the same address, in several groups: " + lines +
            "; load such values once and share them through LDS or registers.";
   const auto apart = static_cast<uint64_t>(stride < 0 ? -stride : stride);
+  if (const LaneRows rows = in_rows ? stats.strides.rows() : LaneRows{};
+      apart <= bytes && rows.lanes * bytes >= model.line)
+    return "Rows of lanes fill cache lines, but do not begin with one: " + lines +
+           "; start each row at a multiple of " + std::to_string(model.line) + " bytes.";
   if (apart <= bytes && in_rows)
     return "Neighbouring lanes are neighbours in memory only within short rows: " + lines +
            "; let neighbouring lanes cover at least " + std::to_string(model.line) +

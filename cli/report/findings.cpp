@@ -186,6 +186,15 @@ bool Finder::isReadWhole(const Access &access) const {
          all.useless * 10 <= all.moved;
 }
 
+/// Whether lanes lie side by side, in rows or not, and only do not begin with a line, as those of
+/// stencils cannot all do.
+bool isSideBySide(const Access &access) {
+  const auto stride = strideOf(access);
+  if (!stride || *stride == 0) return false;
+  const auto apart = static_cast<uint64_t>(*stride < 0 ? -*stride : *stride);
+  return apart <= access.bytes && access.wasted * 2 <= access.used;
+}
+
 void Finder::scattered(const Access &access) {
   const KernelWork &work = work_[access.kernel];
   if (access.machine == "scalar") return;
@@ -193,14 +202,16 @@ void Finder::scattered(const Access &access) {
   const auto cyclesOf = [&](uint64_t wanted) {
     return work.perUnit(work.rates.vectorMemoryCycles(access.executions, work.wave_size, wanted));
   };
-  const double pipe = access.wasted == 0 || isReadWhole(access)
-                          ? 0
-                          : cyclesOf(lines.wanted) - cyclesOf(lines.needed);
+  const bool is_fine = access.wasted == 0 || isReadWhole(access) || isSideBySide(access);
+  const double pipe = is_fine ? 0 : cyclesOf(lines.wanted) - cyclesOf(lines.needed);
+  const LinesOfL2 asked = linesOfL2(access);
+  const double l2 = is_fine ? 0 : (asked.wanted - asked.needed) / work.rates.l2_lines_per_cycle;
   const uint64_t useless = access.cache.useless();
   const double memory = work.memoryCycles(useless);
-  if (pipe <= 0 && memory <= 0) return;
-  Candidate &one = placed(access, Finding::Cause::scattered, std::max(pipe, memory));
+  if (pipe <= 0 && memory <= 0 && l2 <= 0) return;
+  Candidate &one = placed(access, Finding::Cause::scattered, std::max({pipe, memory, l2}));
   one.saved[CostUnit::vector_memory] += pipe;
+  one.saved[CostUnit::l2] += l2;
   one.saved[CostUnit::memory] += memory;
   one.finding.bytes += useless;
   if (one.finding.advice.empty())

@@ -1,21 +1,11 @@
 #include "report/kernel_cost.h"
 
 #include "report/alu_estimate.h"
-#include "report/scratch_code.h"
 
 #include <algorithm>
 
 namespace fade::report {
 namespace {
-
-/// Bytes of scratch memory that were counted, through a descriptor or not.
-double scratchBytesOf(const KernelCounts &counts) {
-  ScratchCode scratch;
-  uint64_t bytes = 0;
-  for (const auto &[address, one] : counts.instructions)
-    if (scratch.uses(one.text)) bytes += one.bytes;
-  return static_cast<double>(std::max(bytes, counts.scratch_bytes));
-}
 
 void addAlu(const RunLog &log, uint32_t kernel, KernelWork &work) {
   Alu alu = estimatedAlu(log, kernel);
@@ -26,7 +16,7 @@ void addAlu(const RunLog &log, uint32_t kernel, KernelWork &work) {
     work.alu_is_counted = true;
   }
   if (work.alu_is_counted)
-    work.scratch_bytes = scratchBytesOf(log.counts.at(kernel));
+    work.scratch_bytes = static_cast<double>(log.counts.at(kernel).scratch_bytes);
   else
     work.scratch_bytes = alu.scratch_bytes;
   work.cost.knows_alu = alu.executions != 0;
@@ -64,6 +54,12 @@ void addDispatches(const RunLog &log, std::vector<KernelWork> &all) {
   }
 }
 
+/// Share of the lines that L1 does not have.
+double missedShare(const Access &access) {
+  if (access.cache.requests == 0) return 1;
+  return 1 - static_cast<double>(access.cache.l1_hits) / static_cast<double>(access.cache.requests);
+}
+
 /// How many lanes its waves have: what was recorded knows, else it is the GPU's usual size.
 void setWaveSizes(const RunLog &log, std::vector<KernelWork> &all) {
   for (uint32_t k = 0; k < all.size(); ++k)
@@ -82,6 +78,16 @@ LinesOfL1 linesOfL1(const Access &access, const Kernel &kernel, const CostRates 
   LinesOfL1 lines;
   lines.wanted = access.cache.is_known ? access.cache.requests : access.used * parts;
   lines.needed = std::min(lines.wanted, (access.total_bytes + rates.l1_line - 1) / rates.l1_line);
+  return lines;
+}
+
+LinesOfL2 linesOfL2(const Access &access) {
+  if (!access.cache.is_known || access.machine == "scalar") return {};
+  const double missing = access.op == "load" ? missedShare(access) : 1;
+  LinesOfL2 lines;
+  lines.wanted = missing * static_cast<double>(access.used);
+  lines.needed = std::min(lines.wanted,
+                          static_cast<double>(access.used - std::min(access.wasted, access.used)));
   return lines;
 }
 
@@ -108,12 +114,10 @@ std::vector<KernelWork> workOf(const RunLog &log) {
       cycles[CostUnit::vector_memory] += work.perUnit(
           work.rates.vectorMemoryCycles(access.executions, work.wave_size, lines.wanted));
     if (access.op == "load" && access.machine != "scalar") {
-      const double missing = access.cache.requests == 0
-                                 ? 1
-                                 : 1 - static_cast<double>(access.cache.l1_hits) /
-                                           static_cast<double>(access.cache.requests);
-      work.missed_loads += static_cast<uint64_t>(missing * static_cast<double>(access.executions));
+      work.missed_loads +=
+          static_cast<uint64_t>(missedShare(access) * static_cast<double>(access.executions));
     }
+    cycles[CostUnit::l2] += linesOfL2(access).wanted / work.rates.l2_lines_per_cycle;
     if (access.cache.is_known) {
       work.cost.knows_caches = true;
       work.cost.bytes += access.cache.moved();

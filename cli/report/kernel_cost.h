@@ -44,6 +44,13 @@ struct LinesOfL1 {
 };
 LinesOfL1 linesOfL1(const Access &access, const Kernel &kernel, const CostRates &rates);
 
+/// Lines that an access asks L2 for, because L1 does not have them or lets them through, and would
+/// ask for if its lanes lay side by side. None if there was no model of the caches.
+struct LinesOfL2 {
+  double wanted = 0, needed = 0;
+};
+LinesOfL2 linesOfL2(const Access &access);
+
 std::vector<KernelWork> workOf(const RunLog &log);
 
 } // namespace fade::report

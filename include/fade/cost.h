@@ -22,9 +22,10 @@ enum class CostUnit : uint8_t {
   memory,        ///< bytes between L2 and what is behind it
   atomics,       ///< operations on one address, one after the other in L2
   latency,       ///< waiting for loads that too few waves are there to hide
+  l2,            ///< lines that all compute units ask L2 for
 };
-inline constexpr std::array<const char *, 6> kCostUnitNames = {
-    "vector memory", "LDS", "vector ALU", "memory", "atomics", "waiting"};
+inline constexpr std::array<const char *, 7> kCostUnitNames = {
+    "vector memory", "LDS", "vector ALU", "memory", "atomics", "waiting", "L2"};
 
 struct CostRates {
   uint32_t units = 1;            ///< compute units
@@ -35,6 +36,7 @@ struct CostRates {
                              ///< wave of 64; two take one for a wave of 32
   double memory_bytes_per_cycle = 1; ///< of the whole GPU
   double cache_bytes = 0;            ///< of L2 and what is behind it, of the whole GPU
+  double l2_lines_per_cycle = 1;     ///< of the whole GPU: one for each channel
   uint32_t waves_per_unit = 32;      ///< at most
   uint32_t simds = 4;
   uint32_t latency = 500; ///< cycles of a load that L1 does not have; between what is measured for
@@ -55,6 +57,10 @@ struct CostRates {
     rates.cache_bytes =
         1024.0 *
         (static_cast<double>(gpu->card.l2.kib) * std::max(gpu->card.dies, 1u) + gpu->card.l3.kib);
+    // 32 channels in the 8 MiB of CDNA 2, 16 in the 4 MiB of each die of CDNA 3 and of RDNA 2.
+    constexpr uint32_t kChannelKib = 256;
+    rates.l2_lines_per_cycle =
+        std::max(gpu->card.l2.kib * std::max(gpu->card.dies, 1u) / kChannelKib, 1u);
     rates.simds = std::max<uint32_t>(gpu->unit.simds, 1);
     rates.waves_per_unit = rates.simds * gpu->unit.waves_per_simd;
     return rates;

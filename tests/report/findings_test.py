@@ -187,6 +187,22 @@ class Findings(unittest.TestCase):
         self.assertEqual(found["counts"], "2500000 of 2560000 bytes that it moves are used by nobody")
         self.assertNotEqual(found["advice"], "")
 
+    def test_lines_that_l2_is_asked_for_are_counted_by_its_channels(self):
+        # All 104 compute units look up 104 lines in a cycle, but L2 has 32 channels; stores pass L1, of loads only what it does not have.
+        place = dict(file="a.hip", line=3, column=1, bytes=4)
+        for op, hits, asked in (("store", 0, 6400), ("load", 1600, 4800)):
+            entry = {**place, "op": op, "requests": 6400, "l1_hits": hits}
+            page = self.page(memory(1, "k(int)", [access(**{**place, **lines(6400), **APART, "op": op})]), cache("k(int)", entry), grid=[256 * 128, 1, 1])
+            self.assertAlmostEqual(page["costs"][0]["units"]["L2"], asked / 32)
+            found = self.only(page)
+            self.assertEqual(found["unit"], "L2")
+            self.assertAlmostEqual(found["cycles"], (asked - 200) / 32)
+
+    def test_lanes_side_by_side_that_do_not_begin_with_a_line_are_no_finding(self):
+        misaligned = self.page(memory(1, "k(int)", [access("a.hip", 3 + i, 1, "load", **lines(400)) for i in range(5)]))
+        self.assertEqual(misaligned["findings"], [])
+        self.only(self.page(memory(1, "k(int)", [access("a.hip", 3 + i, 1, "load", **lines(1600)) for i in range(5)])))  # rows of a few lanes
+
     def test_what_another_unit_hides_is_no_finding(self):
         # 1500 cycles of vector memory, nearly all for nothing, behind 5000 of LDS without conflicts.
         page = self.page(memory(1, "k(int)", [access("a.hip", 3, 1, "store", **{**lines(6000), **APART})],
@@ -293,6 +309,9 @@ class Resources(unittest.TestCase):
             found = pathlib.Path(folder) / "found.jsonl"
             subprocess.run([PROBE, "--gpu", "gfx90a", "--observe", "gpu", "-i", "-a", "Hotspots", "MemoryAnalysis", "-k", "in_scratch", "--report", pathlib.Path(folder) / "out.html", "--findings", found, "--", os.environ["REPORT_RESOURCES"]], capture_output=True, timeout=200)
             counted = [json.loads(line) for line in found.read_text().splitlines()]
+            (spots,) = [x for x in map(json.loads, (pathlib.Path(folder) / "out.jsonl").read_text().splitlines()) if x["type"] == "hotspots" and x["kernel"].startswith("in_scratch")]
+        # What goes through the descriptor of scratch memory is neither loaded nor stored elsewhere: 256 lanes do so with a dword each.
+        self.assertEqual({way: spots["bytes"][way] for way in ("scratch", "loaded", "stored")}, {"scratch": 327680, "loaded": 1024, "stored": 1024})
         self.assertIn("0 spilled registers, 327680 bytes moved", next(x for x in counted if x["type"] == "finding" and x["kernel"].startswith("in_scratch") and x["cause"] == "scratch memory")["counts"])
         # It is there for one lane of 1024.
         self.assertEqual([one["cause"] for one in by_kernel["seldom_in_scratch"]], ["divergence"])
