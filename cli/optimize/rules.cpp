@@ -1,4 +1,4 @@
-#include "optimize/rules.h"
+#include "optimize/rule_parts.h"
 
 #include <algorithm>
 #include <array>
@@ -8,22 +8,57 @@
 #include <set>
 
 namespace fade::cli {
+
+std::vector<const KernelText *> kernelsOf(const SourceText &source,
+                                          const nlohmann::ordered_json &request) {
+  std::vector<const KernelText *> found;
+  for (const auto &each : request.value("kernels", nlohmann::ordered_json::array())) {
+    const KernelText *kernel = source.kernel(plainNameOf(each.value("kernel", "")));
+    if (kernel && std::ranges::find(found, kernel) == found.end()) found.push_back(kernel);
+  }
+  return found;
+}
+
+std::vector<std::size_t> pointersOf(const SourceText &source, const KernelText &kernel) {
+  std::vector<std::size_t> names;
+  for (std::size_t i = kernel.parameters + 1; i < kernel.parameters_end; ++i) {
+    const bool is_last = source.is(i + 1, ",") || i + 1 == kernel.parameters_end;
+    const bool is_pointer =
+        source.is(i - 1, "*") || (source.is(i - 1, "const") && source.is(i - 2, "*"));
+    if (is_last && is_pointer && source.isName(i)) names.push_back(i);
+  }
+  return names;
+}
+
+bool addRestrict(const SourceText &source, const KernelText &kernel, Edits &edits) {
+  for (std::size_t i = kernel.parameters + 1; i < kernel.parameters_end; ++i)
+    if (source.tokens()[i].text.starts_with("__restrict")) return false;
+  const std::vector<std::size_t> names = pointersOf(source, kernel);
+  if (names.size() < 2) return false; // one alone has nobody to be apart from
+  for (const std::size_t name : names) edits.insert(source.tokens()[name].at, "__restrict__ ");
+  return true;
+}
+
+bool isAssigned(const SourceText &source, std::size_t i) {
+  const auto at = [&](std::size_t k, const char *text) { return source.is(k, text); };
+  if (!source.isName(i)) return false;
+  if (at(i + 1, "=")) return !at(i + 2, "=");
+  for (const char *sign : {"+", "-", "*", "/", "%", "&", "|", "^"})
+    if (at(i + 1, sign) && at(i + 2, "=")) return true;
+  return (at(i + 1, "+") && at(i + 2, "+")) || (at(i + 1, "-") && at(i + 2, "-")) ||
+         (i >= 2 && ((at(i - 1, "+") && at(i - 2, "+")) || (at(i - 1, "-") && at(i - 2, "-"))));
+}
+
+std::string_view lineEndOf(const SourceText &source) {
+  return source.source().find("\r\n") == std::string_view::npos ? "\n" : "\r\n";
+}
+
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 uint64_t conflictsIn(const Json &request) {
   return request.value("counts", Json::object()).value("conflicts", uint64_t{0});
-}
-
-/// The kernels that were captured and can be found in the source.
-std::vector<const KernelText *> kernelsOf(const SourceText &source, const Json &request) {
-  std::vector<const KernelText *> found;
-  for (const Json &each : request.value("kernels", Json::array())) {
-    const KernelText *kernel = source.kernel(plainNameOf(each.value("kernel", "")));
-    if (kernel && std::ranges::find(found, kernel) == found.end()) found.push_back(kernel);
-  }
-  return found;
 }
 
 /// Of all captures of a kernel.
@@ -226,13 +261,8 @@ public:
 private:
   /// "name =", "name +=", "name++" or "name[": it gets a value there, or is an array.
   bool isChanged(std::size_t i) const {
-    const auto at = [&](std::size_t k, const char *text) { return source_.is(k, text); };
-    if (at(i + 1, "=")) return !at(i + 2, "=");
-    if (at(i + 1, "[")) return !known_.contains(source_.tokens()[i].text);
-    for (const char *sign : {"+", "-", "*", "/", "%", "&", "|", "^"})
-      if (at(i + 1, sign) && at(i + 2, "=")) return true;
-    return (at(i + 1, "+") && at(i + 2, "+")) || (at(i + 1, "-") && at(i + 2, "-")) ||
-           (i >= 2 && ((at(i - 1, "+") && at(i - 2, "+")) || (at(i - 1, "-") && at(i - 2, "-"))));
+    if (source_.is(i + 1, "[")) return !known_.contains(source_.tokens()[i].text);
+    return isAssigned(source_, i);
   }
   bool isDeclared(std::size_t i) const {
     return std::ranges::any_of(harmless_, [&](const auto &statement) {
@@ -334,8 +364,7 @@ std::vector<RuleEdit> swapThreads(const SourceText &source, const Json &request)
     edit.key = std::string(kernel->name);
     edit.comment =
         fmt::format("behind the barrier of {} x and y of the threads change places", kernel->name);
-    const std::string line_end =
-        source.source().find("\r\n") == std::string_view::npos ? "\n" : "\r\n";
+    const std::string line_end(lineEndOf(source));
     std::string again = " {";
     bool is_any = false;
     for (const auto &[first, last] : places.statements()) {
@@ -362,6 +391,62 @@ std::vector<RuleEdit> swapThreads(const SourceText &source, const Json &request)
 
 // ---- what the compiler may know
 
+/// Whether what a pointer leads to is only read, as far as can be seen: "name[...]", neither
+/// assigned nor taken the address of.
+bool isOnlyRead(const SourceText &source, const KernelText &kernel, std::string_view name) {
+  for (std::size_t i = kernel.body; i < kernel.body_end; ++i) {
+    if (!source.is(i, name)) continue;
+    const std::size_t end = source.is(i + 1, "[") ? source.partner(i + 1) : kernel.body_end;
+    if (end >= kernel.body_end || source.is(i - 1, "&")) return false;
+    for (const char *sign : {".", "[", "-"}) // members may be changed
+      if (source.is(end + 1, sign) && (*sign != '-' || source.is(end + 2, ">"))) return false;
+    // Behind "]" an assignment looks as it does behind a name; before the name, too.
+    const bool is_plain = source.is(end + 1, "=") && !source.is(end + 2, "=");
+    bool is_changed = is_plain;
+    for (const char *sign : {"<", ">"})
+      is_changed |= source.is(end + 1, sign) && source.is(end + 2, sign) && source.is(end + 3, "=");
+    for (const char *sign : {"+", "-", "*", "/", "%", "&", "|", "^"})
+      is_changed |= source.is(end + 1, sign) && source.is(end + 2, "=");
+    for (const char *sign : {"+", "-"})
+      is_changed |= (source.is(end + 1, sign) && source.is(end + 2, sign)) ||
+                    (source.is(i - 1, sign) && source.is(i - 2, sign));
+    if (is_changed) return false;
+  }
+  return true;
+}
+
+/// Whether types of parameters are no part of the kernel's name: extern "C".
+bool hasPlainName(const SourceText &source, const KernelText &kernel) {
+  if (kernel.begin > 0 && source.is(kernel.begin - 1, "extern")) return true;
+  for (std::size_t i = 0; i + 1 < kernel.begin; ++i)
+    if (source.is(i, "extern") && source.is(i + 1, "{") &&
+        source.partner(i + 1) > kernel.body_end && source.partner(i + 1) < source.tokens().size())
+      return true;
+  return false;
+}
+
+/// "const" for pointers through which nothing is written. False: there are none, or the name of
+/// the kernel would be another one.
+bool addConst(const SourceText &source, const KernelText &kernel, Edits &edits) {
+  if (!hasPlainName(source, kernel)) return false;
+  bool is_any = false;
+  for (const std::size_t name : pointersOf(source, kernel)) {
+    std::size_t first = name;
+    bool is_known = true;
+    while (first > kernel.parameters + 1 && !source.is(first - 1, ",")) {
+      --first;
+      for (const char *word : {"const", "<", ">", "(", ")", "["})
+        is_known &= !source.is(first, word);
+    }
+    if (!is_known || first + 2 > name || source.is(name - 2, "*") ||
+        !isOnlyRead(source, kernel, source.tokens()[name].text))
+      continue;
+    edits.insert(source.tokens()[first].at, "const ");
+    is_any = true;
+  }
+  return is_any;
+}
+
 /// A value that was loaded stays known after a store through another pointer. Whether the pointers
 /// really are apart shows in the results.
 std::vector<RuleEdit> restrictPointers(const SourceText &source, const Json &request) {
@@ -370,19 +455,12 @@ std::vector<RuleEdit> restrictPointers(const SourceText &source, const Json &req
     RuleEdit edit;
     edit.key = std::string(kernel->name);
     edit.comment = fmt::format("the pointers of {} lead to memory of their own", kernel->name);
-    int pointers = 0;
-    bool is_said = false;
-    for (std::size_t i = kernel->parameters + 1; i < kernel->parameters_end; ++i) {
-      is_said |= source.tokens()[i].text.starts_with("__restrict");
-      const bool is_last = source.is(i + 1, ",") || i + 1 == kernel->parameters_end;
-      const bool is_pointer =
-          source.is(i - 1, "*") || (source.is(i - 1, "const") && source.is(i - 2, "*"));
-      if (!is_last || !is_pointer || !source.isName(i)) continue;
-      edit.edits.insert(source.tokens()[i].at, "__restrict__ ");
-      ++pointers;
-    }
-    if (pointers > 1 && !is_said)
-      all.push_back(std::move(edit)); // one alone has nobody to be apart from
+    if (!addRestrict(source, *kernel, edit.edits)) continue;
+    RuleEdit reading = edit;
+    reading.key += " const";
+    reading.comment += ", and nothing is written through some of them";
+    if (addConst(source, *kernel, reading.edits)) all.push_back(std::move(reading));
+    all.push_back(std::move(edit)); // if the other one does not compile
   }
   return all;
 }
@@ -419,61 +497,13 @@ std::vector<RuleEdit> boundLaunches(const SourceText &source, const Json &reques
   return all;
 }
 
-/// The blanks before a token if nothing else stands before it in its line.
-std::optional<std::string_view> indentOf(std::string_view source, std::size_t at) {
-  const std::size_t begin = at == 0 ? 0 : source.rfind('\n', at - 1) + 1; // npos + 1 is 0
-  const std::string_view before = source.substr(begin, at - begin);
-  if (before.find_first_not_of(" \t") != std::string_view::npos) return std::nullopt;
-  return before;
-}
-
-/// Whether the line before this place is a pragma.
-bool hasPragma(std::string_view source, std::size_t at) {
-  std::string_view before = source.substr(0, at);
-  before = before.substr(0, before.find_last_not_of(" \t\r\n") + 1);
-  std::string_view line = before.substr(before.rfind('\n') + 1);
-  line = line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
-  return line.starts_with("#pragma") || line.ends_with("\\");
-}
-
-/// Innermost loops, four turns at a time.
-std::vector<RuleEdit> unrollLoops(const SourceText &source, const Json &request) {
-  std::vector<RuleEdit> all;
-  for (const KernelText *kernel : kernelsOf(source, request)) {
-    unsigned number = 0;
-    for (std::size_t i = kernel->body; i < kernel->body_end; ++i) {
-      if (!source.is(i, "for") || !source.is(i + 1, "(")) continue;
-      ++number;
-      const std::size_t head_end = source.partner(i + 1);
-      if (head_end >= kernel->body_end) continue;
-      std::size_t end = head_end + 1;
-      while (end < kernel->body_end && !source.is(end, ";") && !source.is(end, "{")) ++end;
-      if (source.is(end, "{")) end = std::min(source.partner(end), kernel->body_end);
-      const bool has_inner = std::any_of(
-          source.tokens().begin() + static_cast<std::ptrdiff_t>(head_end),
-          source.tokens().begin() + static_cast<std::ptrdiff_t>(end), [](const Token &token) {
-            return token.text == "for" || token.text == "while" || token.text == "do";
-          });
-      const auto indent = indentOf(source.source(), source.tokens()[i].at);
-      if (has_inner || !indent || hasPragma(source.source(), source.tokens()[i].at)) continue;
-      RuleEdit edit;
-      edit.key = fmt::format("{} {}", kernel->name, number);
-      edit.comment = fmt::format("loop {} of {} is unrolled by four", number, kernel->name);
-      const bool has_returns = source.source().find("\r\n") != std::string_view::npos;
-      edit.edits.insert(source.tokens()[i].at,
-                        fmt::format("#pragma unroll 4{}{}", has_returns ? "\r\n" : "\n", *indent));
-      all.push_back(std::move(edit));
-    }
-  }
-  return all;
-}
-
 } // namespace
 
 const std::vector<Rule> &allRules() {
   static const std::vector<Rule> rules = {
       {"swap threads", swapThreads},  {"swap indices", swapIndices}, {"pad", padArrays},
-      {"restrict", restrictPointers}, {"bound", boundLaunches},      {"unroll", unrollLoops}};
+      {"restrict", restrictPointers}, {"bound", boundLaunches},      {"widen", widenLoops},
+      {"unroll", unrollLoops}};
   return rules;
 }
 

@@ -6,7 +6,7 @@
 namespace fade::profile {
 namespace {
 
-constexpr std::array<Threshold, 4> kThresholds = {{
+constexpr std::array<Threshold, 5> kThresholds = {{
     {"launch_share", 0.5, "launch overhead if beginning and end take more than this of the time"},
     {"units_share", 0.5, "under-occupied if fewer than this of the compute units have a workgroup"},
     {"waves_share", 0.5,
@@ -16,6 +16,9 @@ constexpr std::array<Threshold, 4> kThresholds = {{
     {"lane_share", 0.6,
      "where arithmetic takes longest: divergence if less than this of the lanes take part, else "
      "compute throughput"},
+    {"wait_share", 0.5,
+     "where waiting takes longest: if waves wait less than this of their time, their instructions "
+     "one after the other do, and unless waves are too few the unit that takes longest decides"},
 }};
 
 double shareOf(double part, double whole) { return whole == 0 ? 0 : part / whole; }
@@ -37,23 +40,32 @@ KernelClass classOf(Limit limit) {
 }
 
 struct Shares {
-  double launch = 0, units = 0, waves = 0, lanes = 0;
+  double launch = 0, units = 0, waves = 0, lanes = 0, waiting = 0;
+
+  /// Waves that hardly wait are held up by their own instructions, one after the other.
+  bool areBusy() const { return waiting < valueOf(Decides::wait_share); }
 };
 
-KernelClass decide(Limit longest, const Shares &shares) {
+/// `unit`: what takes longest but for waiting.
+KernelClass decide(Limit longest, Limit unit, const Shares &shares) {
   if (shares.launch > valueOf(Decides::launch_share)) return KernelClass::launch_overhead;
   if (shares.units < valueOf(Decides::units_share)) return KernelClass::under_occupied;
+  const bool are_few = shares.lanes < valueOf(Decides::lane_share);
+  if (longest == Limit::latency) {
+    const bool is_divergent = are_few && classOf(unit) == KernelClass::compute_throughput;
+    if (shares.waves < valueOf(Decides::waves_share) && !(shares.areBusy() && is_divergent))
+      return KernelClass::under_occupied;
+    if (!shares.areBusy()) return KernelClass::latency;
+    longest = unit;
+  }
   const KernelClass plain = classOf(longest);
-  if (longest == Limit::latency && shares.waves < valueOf(Decides::waves_share))
-    return KernelClass::under_occupied;
   // That of the scalar unit, too: loops that few lanes go on with branch for all of them.
-  if (plain == KernelClass::compute_throughput && shares.lanes < valueOf(Decides::lane_share))
-    return KernelClass::divergence;
+  if (plain == KernelClass::compute_throughput && are_few) return KernelClass::divergence;
   return plain;
 }
 
 /// The class that it would have if something were a little different, and how much that is.
-void findNext(const ModelTime &time, const Shares &shares, Classification &result) {
+void findNext(const ModelTime &time, Limit unit, const Shares &shares, Classification &result) {
   const auto consider = [&](KernelClass kind, double nearness) {
     if (kind == result.kind || nearness <= result.nearness) return;
     result.next = kind;
@@ -62,9 +74,10 @@ void findNext(const ModelTime &time, const Shares &shares, Classification &resul
   // Another limit in the place of the longest.
   for (std::size_t i = 0; i < kLimits; ++i)
     if (const auto limit = static_cast<Limit>(i); limit != result.limit)
-      consider(decide(limit, result.kind == KernelClass::launch_overhead
-                                 ? Shares{0, shares.units, shares.waves, shares.lanes}
-                                 : shares),
+      consider(decide(limit, unit,
+                      result.kind == KernelClass::launch_overhead
+                          ? Shares{0, shares.units, shares.waves, shares.lanes, shares.waiting}
+                          : shares),
                shareOf(time.ns[i],
                        result.kind == KernelClass::launch_overhead ? time.launch_ns : time.busy()));
   // The same limit on the other side of a threshold.
@@ -72,12 +85,13 @@ void findNext(const ModelTime &time, const Shares &shares, Classification &resul
     Shares other = shares;
     const double at = valueOf(threshold);
     change(other, value < at ? at + 0.01 : at - 0.01);
-    consider(decide(result.limit, other), value < at ? value / at : (1 - value) / (1 - at));
+    consider(decide(result.limit, unit, other), value < at ? value / at : (1 - value) / (1 - at));
   };
   across(shares.launch, Decides::launch_share, [](Shares &s, double v) { s.launch = v; });
   across(shares.units, Decides::units_share, [](Shares &s, double v) { s.units = v; });
   across(shares.waves, Decides::waves_share, [](Shares &s, double v) { s.waves = v; });
   across(shares.lanes, Decides::lane_share, [](Shares &s, double v) { s.lanes = v; });
+  across(shares.waiting, Decides::wait_share, [](Shares &s, double v) { s.waiting = v; });
 }
 
 std::string reasonOf(const KernelProfile &kernel, const ModelTime &time, const Shares &shares,
@@ -91,10 +105,15 @@ std::string reasonOf(const KernelProfile &kernel, const ModelTime &time, const S
     if (shares.units < valueOf(Decides::units_share))
       return fmt::format("{:.0f} of {:.0f} compute units have a workgroup", o.units,
                          shareOf(o.units, shares.units));
+    if (shares.areBusy())
+      return fmt::format("the instructions of a wave, one after the other, take longest ({:.0f} % "
+                         "of it waiting); a SIMD has {:.1f} of {} waves to turn to meanwhile "
+                         "(limit: {})",
+                         100 * shares.waiting, o.resident, o.most, o.limit);
     return fmt::format(
         "waves wait {:.0f} % of their time, and a SIMD has {:.1f} of {} waves to turn "
         "to meanwhile (limit: {})",
-        100 * shareOf(time.waiting_ns, time.wave_ns), o.resident, o.most, o.limit);
+        100 * shares.waiting, o.resident, o.most, o.limit);
   case KernelClass::divergence:
     if (limit == Limit::scalar)
       return fmt::format(
@@ -108,6 +127,11 @@ std::string reasonOf(const KernelProfile &kernel, const ModelTime &time, const S
                                                : limit == Limit::matrix ? "matrix unit"
                                                                         : "scalar unit");
   case KernelClass::lds:
+    if (kernel.lds_same_address != 0)
+      return fmt::format("LDS takes longest: {} turns, {} of them for conflicts of banks, {} for "
+                         "atomic operations on one address",
+                         kernel.lds_turns, kernel.lds_conflicts - kernel.lds_same_address,
+                         kernel.lds_same_address);
     return fmt::format("LDS takes longest: {} turns, {} of them for conflicts of banks",
                        kernel.lds_turns, kernel.lds_conflicts);
   case KernelClass::memory_bandwidth:
@@ -120,7 +144,7 @@ std::string reasonOf(const KernelProfile &kernel, const ModelTime &time, const S
       return fmt::format("{} atomic operations on one address come one after the other",
                          kernel.hottest);
     return fmt::format("waves wait {:.0f} % of their time, though a SIMD has {:.1f} of {} of them",
-                       100 * shareOf(time.waiting_ns, time.wave_ns), o.resident, o.most);
+                       100 * shares.waiting, o.resident, o.most);
   case KernelClass::unknown: break;
   }
   return "its instructions were not counted";
@@ -157,6 +181,8 @@ std::string adviceOf(const KernelProfile &kernel, const ModelTime &time, const S
     if (time.occupancy.limit == "vgprs")
       return "use fewer vector registers: launch bounds, fewer values alive at a time";
     if (time.occupancy.limit == "lds") return "use less LDS per workgroup, or larger workgroups";
+    if (time.occupancy.limit == "grid" && shares.areBusy())
+      return "launch more waves: each takes one instruction at a time";
     if (time.occupancy.limit == "grid")
       return "launch more waves, or do more loads at a time in each";
     return "choose another size of workgroups, of which more fit";
@@ -175,6 +201,10 @@ std::string adviceOf(const KernelProfile &kernel, const ModelTime &time, const S
              "products";
     return "use fewer or cheaper operations: packed forms, matrix instructions, fewer divisions";
   case KernelClass::lds:
+    if (kernel.lds_same_address * 2 > kernel.lds_conflicts &&
+        kernel.lds_same_address * 4 > kernel.lds_turns)
+      return "let lanes meet at fewer addresses: add up in registers first, or keep several copies "
+             "of the array in LDS and add them up at the end";
     if (kernel.lds_conflicts * 4 > kernel.lds_turns)
       return "pad or swizzle the arrays in LDS: lanes meet in the same banks";
     return "keep more in registers, and read LDS in wider pieces";
@@ -226,17 +256,23 @@ Classification classify(const KernelProfile &kernel, const GpuModel &gpu, const 
   }
   const ModelOccupancy &o = time.occupancy;
   const Shares shares{shareOf(time.launch_ns, time.total()), shareOf(o.units, gpu.units),
-                      shareOf(o.resident, o.most), kernel.laneShare()};
+                      shareOf(o.resident, o.most), kernel.laneShare(),
+                      shareOf(time.waiting_ns, time.wave_ns)};
   result.limit = time.longest();
-  result.kind = decide(result.limit, shares);
-  result.reason = reasonOf(kernel, time, shares, result.kind, result.limit);
-  result.advice = adviceOf(kernel, time, shares, result.kind, result.limit);
-  findNext(time, shares, result);
-  result.evidence = {{"launch_share", shares.launch, "share"},
-                     {"units_share", shares.units, "share"},
-                     {"waves_share", shares.waves, "share"},
-                     {"lane_share", shares.lanes, "share"},
-                     {"launch", time.launch_ns, "ns"}};
+  const Limit unit = time.longestUnit();
+  result.kind = decide(result.limit, unit, shares);
+  const bool is_pace = result.limit == Limit::latency && result.kind != KernelClass::latency &&
+                       result.kind != KernelClass::under_occupied &&
+                       result.kind != KernelClass::launch_overhead;
+  const Limit decides = is_pace ? unit : result.limit;
+  result.reason = reasonOf(kernel, time, shares, result.kind, decides);
+  if (is_pace) result.reason += ", but for the pace of a wave by itself";
+  result.advice = adviceOf(kernel, time, shares, result.kind, decides);
+  findNext(time, unit, shares, result);
+  result.evidence = {
+      {"launch_share", shares.launch, "share"}, {"units_share", shares.units, "share"},
+      {"waves_share", shares.waves, "share"},   {"lane_share", shares.lanes, "share"},
+      {"wait_share", shares.waiting, "share"},  {"launch", time.launch_ns, "ns"}};
   for (std::size_t i = 0; i < kLimits; ++i)
     result.evidence.push_back({nameOf(static_cast<Limit>(i)), time.ns[i], "ns"});
   return result;

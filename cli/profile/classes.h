@@ -31,7 +31,7 @@ struct Threshold {
   double value;
   const char *meaning;
 };
-enum class Decides : uint8_t { launch_share, units_share, waves_share, lane_share };
+enum class Decides : uint8_t { launch_share, units_share, waves_share, lane_share, wait_share };
 std::span<const Threshold> thresholds();
 double valueOf(Decides threshold);
 

@@ -101,12 +101,12 @@ void addMemory(const RunLog &log, std::vector<KernelProfile> &all) {
       // Atomic operations on one address take turns, too: as many as lanes that share one, on
       // average.
       const uint64_t addresses = access.lanes - std::min(access.lanes, access.same_address);
-      const uint64_t conflicts =
-          access.conflicts + (access.op == "atomic" && addresses != 0
-                                  ? access.executions * access.same_address / addresses
-                                  : 0);
-      kernel.lds_turns += turns + conflicts;
-      kernel.lds_conflicts += conflicts;
+      const uint64_t met = access.op == "atomic" && addresses != 0
+                               ? access.executions * access.same_address / addresses
+                               : 0;
+      kernel.lds_turns += turns + access.conflicts + met;
+      kernel.lds_conflicts += access.conflicts + met;
+      kernel.lds_same_address += met;
       continue;
     }
     if (access.op == "atomic") kernel.hottest = std::max(kernel.hottest, access.hottest);

@@ -72,7 +72,8 @@ struct KernelProfile {
   uint64_t l1_requests = 0;                  ///< lines of L1 that instructions want
   uint64_t lines_used = 0, lines_needed = 0; ///< if lanes were neighbors
   uint64_t lds_turns = 0, lds_conflicts = 0; ///< the latter among the former
-  uint64_t hottest = 0; ///< atomic operations on the busiest address of each dispatch
+  uint64_t lds_same_address = 0; ///< of those, the ones of atomic operations on one address
+  uint64_t hottest = 0;          ///< atomic operations on the busiest address of each dispatch
   /// Of one dispatch, where a GPU has measured it without instrumentation.
   std::optional<double> measured_ns;
   uint64_t measured_dispatches = 0;

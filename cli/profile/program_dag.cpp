@@ -1,6 +1,7 @@
 #include "profile/program_dag.h"
 
 #include "profile/stream_order.h"
+#include "profile/thread_order.h"
 #include "trace/api_text.h"
 #include "trace/operation_view.h"
 
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -26,7 +28,8 @@ bool mayBlock(const Call &call) { return std::string_view(call.function->group) 
 
 class Builder {
 public:
-  explicit Builder(const HostEvents &events) : events_(events), launched_(events) {}
+  explicit Builder(const HostEvents &events)
+      : events_(events), launched_(events), thread_order_(events) {}
 
   ProgramDag build() {
     sortOperations();
@@ -92,19 +95,37 @@ private:
       connect(from, to, kind);
   }
 
-  /// What a thread does from where it was until then. Returns the thread's last node, which is the
-  /// one before if there is nothing new.
-  uint32_t hostNode(HostThread &thread, const Call &call, NodeKind kind, uint64_t until_ns,
+  /// What a thread does in a call from where it was until then. Returns the thread's last node,
+  /// which is the one before if there is nothing new.
+  uint32_t hostNode(HostThread &thread, const Call &call, uint64_t until_ns,
                     bool is_wanted = false) {
     if (until_ns <= thread.end_ns && !is_wanted && thread.node != UINT32_MAX) return thread.node;
     ProgramNode node;
-    node.kind = kind;
-    node.name = kind == NodeKind::host ? host_name_ : nameNumber(call.function->name);
-    node.pid = call.thread.pid;
-    node.thread = call.thread.tid;
+    node.kind = NodeKind::call;
+    node.name = nameNumber(call.function->name);
+    node.call = call.position;
+    return addTo(thread, {call.thread.pid, call.thread.tid}, node, until_ns);
+  }
+  /// The time between two calls, up to the second one or to the first call of a thread that was
+  /// started meanwhile. Until other threads have ended it waits for them.
+  void gapNode(HostThread &thread, const ThreadOrder::Key &key, uint64_t until_ns) {
+    if (until_ns > thread.end_ns)
+      gapNode(thread, key, until_ns, thread_order_.awaited(key, thread.end_ns, until_ns));
+  }
+  void gapNode(HostThread &thread, const ThreadOrder::Key &key, uint64_t until_ns,
+               const std::vector<ThreadOrder::Key> &awaited) {
+    ProgramNode node;
+    node.kind = NodeKind::host;
+    node.name = host_name_;
+    const uint32_t number = addTo(thread, key, node, until_ns);
+    for (const ThreadOrder::Key &each : awaited)
+      connect(threads_[each].node, number, EdgeKind::thread);
+  }
+  uint32_t addTo(HostThread &thread, const ThreadOrder::Key &key, ProgramNode node,
+                 uint64_t until_ns) {
+    std::tie(node.pid, node.thread) = key;
     node.start_ns = thread.end_ns;
     node.end_ns = std::max(until_ns, thread.end_ns);
-    node.call = kind == NodeKind::call ? call.position : 0;
     const uint32_t number = newNode(node);
     connect(thread.node, number, EdgeKind::thread);
     thread.node = number;
@@ -112,13 +133,33 @@ private:
     return number;
   }
 
+  /// A thread begins with its first call, after what the one that started it had done by then. The
+  /// main thread may have started and awaited others before.
+  void begin(HostThread &thread, const ThreadOrder::Key &key, uint64_t start_ns) {
+    thread.end_ns = start_ns;
+    const auto awaited = thread_order_.awaited(key, 0, start_ns);
+    if (!awaited.empty()) {
+      thread.end_ns = 0;
+      for (const ThreadOrder::Key &each : awaited)
+        thread.end_ns = std::max(thread.end_ns, threads_[each].end_ns);
+      return gapNode(thread, key, start_ns, awaited);
+    }
+    const auto starter = thread_order_.starterOf(key);
+    if (!starter) return;
+    HostThread &other = threads_[*starter];
+    if (other.node == UINT32_MAX) return;
+    gapNode(other, *starter, start_ns);
+    thread.node = other.node;
+  }
+
   void add(std::size_t index) {
     const Call &call = events_.calls[index];
-    HostThread &thread = threads_[{call.thread.pid, call.thread.tid}];
+    const ThreadOrder::Key key(call.thread.pid, call.thread.tid);
+    HostThread &thread = threads_[key];
     if (thread.node == UINT32_MAX)
-      thread.end_ns = call.start_ns;
+      begin(thread, key, call.start_ns);
     else if (call.start_ns >= thread.end_ns + kShortestGap)
-      hostNode(thread, call, NodeKind::host, call.start_ns);
+      gapNode(thread, key, call.start_ns);
     const auto own = of_call_.find(index);
     const bool has_work = own != of_call_.end();
     Nodes started;
@@ -129,7 +170,7 @@ private:
     }
     if (!call.hasReturned()) return;
     const Nodes waits = waitedFor(call, started);
-    const uint32_t node = hostNode(thread, call, NodeKind::call, call.end_ns, true);
+    const uint32_t node = hostNode(thread, call, call.end_ns, true);
     for (const uint32_t each : waits) connect(each, node, EdgeKind::sync);
     order_.returned(call, has_work ? "" : capturedName(index));
   }
@@ -181,7 +222,7 @@ private:
         last_of_queue; // of a graph's branches, if nothing else is known
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const Operation &operation = events_.operations[operations[i]];
-      hostNode(thread, call, NodeKind::call,
+      hostNode(thread, call,
                std::clamp(operation.event.submitted_ns, thread.end_ns,
                           call.hasReturned() ? call.end_ns : UINT64_MAX));
       std::vector<std::size_t> within; // which of these it depends on
@@ -317,7 +358,8 @@ private:
   std::vector<uint32_t> without_call_;
   std::unordered_map<std::string, uint32_t> numbers_;
   const uint32_t host_name_ = nameNumber("host");
-  std::map<std::pair<uint32_t, uint32_t>, HostThread> threads_;
+  const ThreadOrder thread_order_;
+  std::map<ThreadOrder::Key, HostThread> threads_;
   StreamOrder order_;
   std::map<std::pair<uint32_t, uint64_t>, ValueNodes> values_; ///< by process and address
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> queues_;

@@ -56,6 +56,11 @@ Limit ModelTime::longest() const {
   return static_cast<Limit>(std::max_element(ns.begin(), ns.end()) - ns.begin());
 }
 
+Limit ModelTime::longestUnit() const {
+  static_assert(static_cast<std::size_t>(Limit::latency) + 1 == kLimits);
+  return static_cast<Limit>(std::max_element(ns.begin(), ns.end() - 1) - ns.begin());
+}
+
 std::vector<WavesAt> wavesOverTime(const KernelProfile &kernel, const GpuModel &gpu,
                                    const ModelTime &time) {
   const double dispatches = std::max<double>(static_cast<double>(kernel.dispatches), 1);

@@ -36,6 +36,7 @@ struct ModelTime {
 
   double of(Limit limit) const { return ns[static_cast<std::size_t>(limit)]; }
   Limit longest() const;
+  Limit longestUnit() const; ///< without waiting
   double busy() const { return of(longest()); }
   double total() const { return busy() + launch_ns; }
 };

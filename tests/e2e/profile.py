@@ -69,7 +69,17 @@ class Tests(fade.Test):
         self.assertEqual(sum(x["kind"] == "kernel" for x in nodes), 150)
         launched = {x["to"] for x in lines["edge"] if x["kind"] == "launch"}
         self.assertEqual({x["id"] for x in nodes if x["kind"] == "kernel"} - launched, set())
-        self.assertEqual(len({x["thread"] for x in nodes if "thread" in x}), 4)
+        threads = {x["id"]: x["thread"] for x in nodes if "thread" in x}
+        self.assertEqual(len(set(threads.values())), 4)
+        # The main thread has started the others, and makes no call after them.
+        self.assertEqual(self.between_threads(lines), 3 * [(True, False)])
+        self.assertLess({min(threads.values())}, {x["thread"] for x in nodes if x.get("critical") and "thread" in x})
+
+    def between_threads(self, lines):
+        """Edges between threads: whether they come from the main thread, and whether they lead to it."""
+        threads = {x["id"]: x["thread"] for x in lines["node"] if "thread" in x}
+        main = min(threads.values())
+        return sorted((threads[x["from"]] == main, threads[x["to"]] == main) for x in lines["edge"] if x["kind"] == "thread" and threads[x["from"]] != threads[x["to"]])
 
     def profile(self, app, *options):
         """The lines of profile.json, roofline.json and analysis.json by kernel, after they were compared."""
@@ -230,7 +240,7 @@ class Tests(fade.Test):
 
     def test_thresholds_are_told_with_the_verdicts(self):
         self.profile([program("counted")], "-k", "branches")
-        self.assertEqual([x["name"] for x in self.head["thresholds"]], ["launch_share", "units_share", "waves_share", "lane_share"])
+        self.assertEqual([x["name"] for x in self.head["thresholds"]], ["launch_share", "units_share", "waves_share", "lane_share", "wait_share"])
 
     def test_the_example_reads_a_profile(self):
         self.profile([program("counted")])

@@ -156,6 +156,82 @@ TEST(Rules, PointersAreApart) {
             1u);
 }
 
+TEST(Rules, PointersThatAreOnlyReadAreConstWhereThatChangesNoName) {
+  const std::string head = "extern \"C\" __global__ void k(float *a, unsigned char *b) ";
+  const auto made = [&](const std::string &body, bool in_block = false) {
+    const std::string source =
+        in_block ? "extern \"C\" {\n" + head.substr(11) + body + "\n}" : head + body;
+    const auto offers = offersOf("restrict", source);
+    EXPECT_FALSE(offers.empty()) << source;
+    return offers.empty() ? "" : offers[0].substr(0, offers[0].find(')'));
+  };
+  const std::string
+      both = "extern \"C\" __global__ void k(float *__restrict__ a, unsigned char *__restrict__ b",
+      read = "extern \"C\" __global__ void k(float *__restrict__ a, const unsigned char "
+             "*__restrict__ b";
+  EXPECT_EQ(made("{ a[0] = 2 * b[i] + (b[1] == 3) + (b[2] <= b[3]); }"), read);
+  EXPECT_EQ(made("{ a[0] = b[i]; }", true), "extern \"C\" {\n" + read.substr(11));
+  for (const char *body :
+       {"{ a[0] = 1; b[i] = 2; }", "{ a[0] = 1; b[i] <<= 2; }", "{ a[0] = 1; ++b[i]; }",
+        "{ a[0] = 1; b[i]--; }", "{ a[0] = 1; f(&b[i]); }", "{ a[0] = 1; f(b); }",
+        "{ a[0] = 1; b[i].x = 1; }", "{ a[0] = 1; *b = 1; }", "{ a[0] = 1; b[i] |= 1; }"})
+    EXPECT_EQ(made(body), both) << body;
+  EXPECT_EQ(offersOf("restrict", "__global__ void k(float *a, float *b) { a[0] = b[0]; }").size(),
+            1u)
+      << "the name has the types of parameters";
+  EXPECT_EQ(
+      offersOf("restrict",
+               "extern \"C\" { int n; }\n__global__ void k(float *a, float *b) { a[0] = b[0]; }")
+          .size(),
+      1u);
+}
+
+TEST(Rules, LoopsOfTheWholeGridTakeNeighborsAtOnce) {
+  const auto kernel = [](const std::string &loop, const std::string &type = "float") {
+    return "__global__ void k(" + type +
+           " *o, int n) {\n  int id = threadIdx.x + blockIdx.x * blockDim.x;\n"
+           "  unsigned all = gridDim.x * (unsigned)blockDim.x;\n  " +
+           loop + "\n}\n";
+  };
+  EXPECT_EQ(offersOf("widen", kernel("for (int i = id; i < n + 1; i += all) o[i] = 2 * o[i];")),
+            Offers{kernel(
+                "for (int i_wide = id; i_wide < (n + 1) / 4; i_wide += all) {\n"
+                "  #pragma unroll\n"
+                "    for (int i_part = 0; i_part < 4; ++i_part) {\n"
+                "      const int i = 4 * i_wide + i_part;\n"
+                "      o[i] = 2 * o[i];\n"
+                "    }\n"
+                "  }\n"
+                "  for (int i = (n + 1) / 4 * 4 + (id); i < n + 1; i += all) o[i] = 2 * o[i];")});
+  const auto offers = [&](const std::string &loop, const std::string &type = "float") {
+    return offersOf("widen", kernel(loop, type)).size();
+  };
+  const std::string head = "for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += "
+                           "gridDim.x * blockDim.x) ";
+  EXPECT_EQ(offers(head + "{ float x = o[i]; x += 1; o[i] = x; if (x < 0) continue; s += x; }"),
+            1u);
+  EXPECT_EQ(offers(head + "o[i] = 1;", "double"), 1u);
+  EXPECT_EQ(offers(head + "o[i] = o[i];", "float4"), 0u);
+  for (const char *body :
+       {"{ o[i] = 1; break; }", "{ o[i] = id; }", "{ o[i] = threadIdx.x; }",
+        "{ o[i] = __shfl(x, 1); }", "{ o[i] = 1; ++i; }", "{ o[0] = 1; }",
+        "{ o[i] = 1; last = i; }", "{ __syncthreads(); o[i] = 1; }", "{ for (;;) o[i] = 1; }",
+        "{ o[i] = 1; return; }", "if (n) { o[i] = 1; return; }", "{ atomicAdd(&o[i], 1); }",
+        "{\n#if X\n o[i] = 1;\n#endif\n}", "o[i] = 1"})
+    EXPECT_EQ(offers(head + body), 0u) << body;
+  for (const char *loop :
+       {"for (int i = id; i <= n; i += all) o[i] = 1;",
+        "for (int i = id; i < n; i += 64) o[i] = 1;", "for (int i = 0; i < n; i += all) o[i] = 1;",
+        "for (i = id; i < n; i += all) o[i] = 1;", "for (int i = id; i < n; ++i) o[i] = 1;",
+        "for (float i = id; i < n; i += all) o[i] = 1;",
+        "id = 0; for (int i = id; i < n; i += all) o[i] = 1;",
+        "for (int i = id; i < n; i -= all) o[i] = 1;",
+        "int i_wide; for (int i = id; i < n; i += all) o[i] = 1;",
+        "#pragma unroll 2\n  for (int i = id; i < n; i += all) o[i] = 1;",
+        "for (int i = id; i < n; i += all", "for (int i = id; i < n", "for (int i ="})
+    EXPECT_EQ(offers(loop), 0u) << loop;
+}
+
 TEST(Rules, LaunchesAreBoundOnlyIfTheUserSaysSo) {
   const std::string source = "__global__ void k(int *a) {}";
   const Json request = requestFor("k(int*)", {64, 2, 1});

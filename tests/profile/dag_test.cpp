@@ -1,10 +1,12 @@
 // Critical paths, slack and gains against what trying all paths gives.
 #include "profile/dag_summary.h"
+#include "profile/program_dag.h"
 #include "profile/stream_order.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -262,6 +264,56 @@ TEST(Dag, AMillionNodesTakeSeconds) {
   std::vector<uint32_t> all(count / 2);
   for (uint32_t i = 0; i < all.size(); ++i) all[i] = 2 * i;
   EXPECT_EQ(gainOf(dag, all, 0.5), uint64_t{count} / 2 * 5);
+}
+
+/// Calls of threads of process 10: {thread, start, end} in us. Work of the critical path by thread.
+std::map<uint32_t, uint64_t> criticalWork(const std::vector<std::array<uint32_t, 3>> &calls) {
+  const auto function = std::ranges::find(hip::kFunctions, std::string_view("hipGetDeviceCount"),
+                                          [](const auto &f) { return std::string_view(f.name); });
+  host_trace::HostEvents recorded;
+  for (const auto &[thread, start, end] : calls) {
+    host_trace::Call call;
+    call.position = recorded.calls.size() + 1;
+    call.function = &*function;
+    call.thread = {10, thread};
+    call.flags = events::kCallReturned;
+    call.start_ns = start * 1000, call.end_ns = end * 1000;
+    recorded.calls.push_back(call);
+  }
+  const ProgramDag program = programDagOf(recorded);
+  std::map<uint32_t, uint64_t> work;
+  for (const uint32_t node : criticalPathOf(program.dag).nodes)
+    work[program.nodes[node].thread] += program.dag.weight(node).work_ns / 1000;
+  EXPECT_EQ(program.dag.refused(), 0u);
+  return work;
+}
+using WorkOfThreads = std::map<uint32_t, uint64_t>;
+
+TEST(ProgramDag, TheMainThreadHasStartedAndAwaitedTheOthers) {
+  // 10 starts 11 and 12 at once and waits for both; 12 takes longer.
+  EXPECT_EQ(
+      criticalWork(
+          {{10, 0, 10}, {11, 20, 30}, {12, 22, 40}, {11, 50, 60}, {12, 80, 90}, {10, 100, 110}}),
+      (WorkOfThreads{{10, 10 + 12 + 10 + 10}, {12, 68}}));
+  // One after the other, in the same gap.
+  EXPECT_EQ(criticalWork({{10, 0, 10}, {11, 20, 40}, {12, 45, 90}, {10, 100, 110}}),
+            (WorkOfThreads{{10, 10 + 10 + 5 + 10 + 10}, {11, 20}, {12, 45}}));
+  // Before its first call, and after its last.
+  EXPECT_EQ(criticalWork({{11, 0, 50}, {12, 2, 40}, {10, 60, 70}}),
+            (WorkOfThreads{{10, 20}, {11, 50}}));
+  EXPECT_EQ(criticalWork({{10, 0, 10}, {11, 20, 50}, {12, 22, 40}}),
+            (WorkOfThreads{{10, 20}, {11, 30}}));
+  // It is busy with calls of its own when the other one ends: then it has not waited.
+  EXPECT_EQ(criticalWork({{10, 0, 10}, {11, 15, 50}, {10, 20, 100}}), (WorkOfThreads{{10, 100}}));
+}
+
+TEST(ProgramDag, OtherThreadsStartSomeOnlyIfTheyDoNothingElse) {
+  // While 11 waits for 12, the main thread is in a call.
+  EXPECT_EQ(criticalWork({{11, 0, 10}, {10, 5, 200}, {12, 20, 90}, {11, 100, 300}}),
+            (WorkOfThreads{{11, 10 + 10 + 10 + 200}, {12, 70}}));
+  // 11 goes on with its own work.
+  EXPECT_EQ(criticalWork({{11, 0, 10}, {10, 5, 200}, {12, 20, 90}, {11, 30, 40}, {11, 100, 300}}),
+            (WorkOfThreads{{11, 300}}));
 }
 
 } // namespace

@@ -217,6 +217,24 @@ TEST(Classes, BranchesOfWavesWithFewLanesAreDivergence) {
   EXPECT_EQ(classOf(kernel), KernelClass::divergence);
 }
 
+TEST(Classes, WavesThatHardlyWaitAreInTheClassOfTheirUnit) {
+  // Two waves of a SIMD that can hold 16: each takes an instruction in five cycles.
+  auto kernel = kernelOf({"v_add_f32_e32 v0, v0, v1"}, "gfx1030", 10'000);
+  kernel.waves /= 8;
+  kernel.workgroups /= 8;
+  for (auto &one : kernel.instructions) one.executions /= 8, one.lanes /= 8;
+  EXPECT_EQ(modelTime(kernel, GpuModel::of("gfx1030")).longest(), Limit::latency);
+  EXPECT_EQ(classOf(kernel), KernelClass::under_occupied);
+  kernel.instructions[0].lanes /= 3; // fewer instructions would do for the same lanes
+  EXPECT_EQ(classOf(kernel), KernelClass::divergence);
+  // Waves enough, but their number is such that the last round is nearly empty.
+  auto rounds = kernelOf({"v_add_f32_e32 v0, v0, v1", "s_nop 0", "s_nop 0", "s_nop 0", "s_nop 0"},
+                         "gfx1030", 10'000);
+  rounds.waves += rounds.waves / 16;
+  EXPECT_EQ(modelTime(rounds, GpuModel::of("gfx1030")).longest(), Limit::latency);
+  EXPECT_EQ(classOf(rounds), KernelClass::compute_throughput);
+}
+
 std::string adviceOf(const KernelProfile &kernel) {
   const GpuModel gpu = GpuModel::of(kernel.target);
   return classify(kernel, gpu, modelTime(kernel, gpu)).advice;
@@ -232,6 +250,13 @@ TEST(Classes, AdviceFitsTheAccesses) {
   EXPECT_NE(adviceOf(bytes).find("neighboring lanes"), std::string::npos) << adviceOf(bytes);
   auto scan = kernelOf({"ds_read_b32 v0, v1", "s_waitcnt lgkmcnt(0)"}, "gfx1030", 100);
   EXPECT_NE(adviceOf(scan).find("LDS"), std::string::npos) << adviceOf(scan);
+  // Lanes that meet in a bank, and lanes that meet at an address.
+  auto meets = kernelOf({"ds_add_u32 v0, v1"});
+  meets.lds_turns = 100'000'000;
+  meets.lds_conflicts = 90'000'000;
+  EXPECT_NE(adviceOf(meets).find("pad or swizzle"), std::string::npos) << adviceOf(meets);
+  meets.lds_same_address = 80'000'000;
+  EXPECT_NE(adviceOf(meets).find("several copies"), std::string::npos) << adviceOf(meets);
   auto chase = kernelOf({"global_load_dword v1, v[0:1], off", "s_waitcnt vmcnt(0)"}, "gfx90a", 100);
   EXPECT_NE(adviceOf(chase).find("more loads under way"), std::string::npos) << adviceOf(chase);
 }
