@@ -18,6 +18,8 @@
 #include <array>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
+#include <string_view>
 #include <unistd.h>
 
 namespace fade::cli {
@@ -102,6 +104,36 @@ void writeAndRemove(const host_trace::HostEvents &events, const TraceOptions &op
   fs::remove(recorded, ignored);
 }
 
+bool isNoFile(const std::string &path) {
+  std::error_code error;
+  return fs::exists(path, error) && !fs::is_regular_file(path, error);
+}
+
+/// What is wrong with the file that an RPD database shall be or be added to, in one line; empty:
+/// nothing.
+std::string mistakeInDatabase(const TraceOptions &options) {
+  if (options.output.empty() || (!options.format.empty() && !options.format.starts_with("rpd")))
+    return "";
+  if (isNoFile(options.output))
+    return fmt::format("{} is no file: a database needs one (--format json and perfetto do not)",
+                       options.output);
+  std::array<char, 16> first{};
+  std::ifstream file(options.output, std::ios::binary);
+  if (!options.append || !file.read(first.data(), 1)) return ""; // none, or an empty one
+  file.read(first.data() + 1, first.size() - 1);
+  if (std::string_view(first.data(), 15) == "SQLite format 3") return "";
+  return fmt::format("--append: {} is no RPD file", options.output);
+}
+
+/// Where events are kept until the output is made: beside it, unless it is a pipe or a device.
+std::string placeOfEvents(const TraceOptions &options) {
+  for (const std::string &path : {options.output, options.api_log})
+    if (!path.empty() && !isNoFile(path)) return fmt::format("{}.{}.events", path, getpid());
+  std::error_code error;
+  const fs::path folder = fs::temp_directory_path(error);
+  return (error ? fs::path("/tmp") : folder) / fmt::format("fade-trace.{}.events", getpid());
+}
+
 } // namespace
 
 int runTrace(TraceOptions options, const std::vector<std::string> &application) {
@@ -116,8 +148,12 @@ int runTrace(TraceOptions options, const std::vector<std::string> &application) 
     if (!path->empty()) *path = fs::absolute(*path);
   for (const std::string *path : {&options.output, &options.api_log})
     if (!options.run.env_dump && !path->empty() && !canWrite("", *path)) return 1;
-  const std::string &first = options.output.empty() ? options.api_log : options.output;
-  const std::string recorded = fmt::format("{}.{}.events", first, getpid());
+  if (mistake = mistakeInDatabase(options); !mistake.empty()) {
+    complain(mistake);
+    return 1;
+  }
+  const std::string recorded = placeOfEvents(options);
+  if (!options.run.env_dump && !canWrite("", recorded)) return 1;
   const RecordedRun run = recordRun(options.run, application, recorded);
   if (!run.was_started) return run.exit_code;
   if (run.events) writeAndRemove(*run.events, options, recorded);

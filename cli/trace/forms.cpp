@@ -43,6 +43,10 @@ Status FormWriter::writeNow(const HostEvents &events, const std::string &path) {
 std::string behindLinks(const std::string &path) {
   constexpr int most = 40; // as the system does it
   std::error_code error;
+  // /dev/stdout and /dev/fd/N lead to what has no name, if it is no file.
+  if (const auto type = fs::status(path, error).type();
+      type != fs::file_type::regular && type != fs::file_type::not_found)
+    return path;
   fs::path at = path;
   for (int i = 0; i < most && fs::is_symlink(at, error); ++i) {
     const fs::path target = fs::read_symlink(at, error);

@@ -74,6 +74,9 @@ void readDescription(const Call &call, CopyCall &copy) {
 std::optional<uint64_t> bytesOf(const Call &call, std::string_view function) {
   const auto width = argument(call, "width"), height = argument(call, "height");
   if (width && height) return *width * *height;
+  if (const auto row = argument(call, "extent.width")) // hipMemset3D
+    return *row * argument(call, "extent.height").value_or(1) *
+           argument(call, "extent.depth").value_or(1);
   const auto count = firstOf<4>(call, {"sizeBytes", "ByteCount", "count", "sizeInBytes"});
   if (!count) return std::nullopt;
   return *count * (function.find("D16") != function.npos   ? 2
@@ -96,7 +99,7 @@ std::optional<CopyCall> copyOf(const Call &call) {
                             !function.starts_with("hipDrvMemcpy")))
     return std::nullopt;
   copy.bytes = bytesOf(call, function);
-  copy.to = firstOf<4>(call, {"dst", "dest", "dstDevice", "dstHost"}).value_or(0);
+  copy.to = firstOf<5>(call, {"dst", "dest", "dstDevice", "dstHost", "pitchedDevPtr.ptr"}).value_or(0);
   if (copy.is_fill) return copy;
   copy.from = firstOf<4>(call, {"src", "srcDevice", "srcHost", "symbol"}).value_or(0);
   const auto kind = argument(call, "kind");
@@ -193,14 +196,23 @@ OperationView viewOf(const HostEvents &events, const Operation &operation) {
     view.purpose = Purpose::fill;
   else if (has("copy"))
     view.purpose = Purpose::copy;
-  if (view.purpose == Purpose::kernel || !view.call) return view;
-  if (const auto call = copyOf(events.calls[*view.call])) {
-    view.purpose = call->is_fill ? Purpose::fill : Purpose::copy;
-    view.direction = call->direction;
-    view.bytes = call->bytes;
-    view.to = call->to;
-    view.from = call->from;
+  if (view.purpose == Purpose::kernel) return view;
+  if (view.call) {
+    if (const auto call = copyOf(events.calls[*view.call])) {
+      view.purpose = call->is_fill ? Purpose::fill : Purpose::copy;
+      view.direction = call->direction;
+      view.bytes = call->bytes;
+      view.to = call->to;
+      view.from = call->from;
+    }
   }
+  // One kernel may be a part of it only. The other end of a copy may be a buffer of HIP's own.
+  if ((event.flags & events::kOperationBlit) == 0) return view;
+  view.bytes = event.bytes;
+  if (view.direction == Direction::none && view.purpose == Purpose::copy)
+    view.direction = event.direction;
+  if (view.to == 0 || view.purpose == Purpose::fill) view.to = event.to;
+  if (view.from == 0) view.from = event.from;
   return view;
 }
 

@@ -3,6 +3,7 @@
 // or a report still holds lives on.
 #pragma once
 
+#include "dispatch/blit_kernel.h"
 #include "dispatch/loaded_code.h"
 #include "stream/dispatch_record.h"
 
@@ -33,9 +34,10 @@ struct KernelOnDevice {
 };
 
 /// What its code object says; only known while host events are recorded.
-struct KernelRegisters {
+struct KernelFacts {
   uint32_t vgprs = 0, agprs = 0, sgprs = 0;
   uint32_t spilled_vgprs = 0, spilled_sgprs = 0;
+  std::optional<BlitKernel> blit; ///< if it is one of HIP's own that copy and fill
 };
 
 /// A kernel of the application, loaded on an agent.
@@ -47,7 +49,7 @@ struct KernelEntry {
   AgentHandle agent = 0;
   ExecutableHandle executable = 0;
   std::shared_ptr<const LoadedCode> code; ///< null if its bytes were not kept
-  std::optional<KernelRegisters> registers;
+  std::optional<KernelFacts> facts;
   std::once_flag arguments_once;
   std::shared_ptr<const KernelArguments> arguments; ///< once they were asked for
 

@@ -106,6 +106,15 @@ std::shared_ptr<const Allocations> AllocationTable::snapshot(const DeathWatch *o
   return snapshot_;
 }
 
+std::optional<bool> AllocationTable::isOnHost(uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  auto at = entries_.upper_bound(address);
+  if (at == entries_.begin()) return std::nullopt;
+  const fade_allocation &one = (--at)->second.allocation;
+  if (address - one.address >= one.size) return std::nullopt;
+  return (one.flags & FADE_ALLOCATION_ON_HOST) != 0;
+}
+
 std::string AllocationTable::describeNearest(uint64_t address) {
   const std::lock_guard lock(mutex_);
   const auto after = entries_.upper_bound(address);

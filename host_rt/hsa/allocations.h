@@ -23,6 +23,8 @@ public:
   void removeVariables(uint64_t executable);
   /// All of it, by address, as it is now. `origins` has seen who allocated it; null: nobody has.
   std::shared_ptr<const Allocations> snapshot(const DeathWatch *origins = nullptr);
+  /// Whether this is memory of the host; nothing if nobody has allocated it through the runtime.
+  std::optional<bool> isOnHost(uint64_t address);
   /// The one that an access outside of all was probably meant for, as the end of a sentence; empty
   /// if there is none.
   std::string describeNearest(uint64_t address);

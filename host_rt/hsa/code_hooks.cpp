@@ -25,11 +25,11 @@
 namespace fade {
 namespace {
 
-using Registers = std::unordered_map<std::string, KernelRegisters>; ///< by the kernel's symbol
+using Facts = std::unordered_map<std::string, KernelFacts>; ///< by the kernel's symbol
 
 /// Of all kernels of a code object, while its bytes are there; what cannot be read is left out.
-Registers registersIn(const codeobj::Blob &blob) {
-  Registers all;
+Facts factsIn(const codeobj::Blob &blob) {
+  Facts all;
   const auto object = codeobj::CodeObject::open(codeobj::Blob::borrow(blob.bytes(), blob.name()));
   if (!object) return all;
   for (std::size_t i = 0; i < (*object)->kernelCount(); ++i) {
@@ -37,7 +37,7 @@ Registers registersIn(const codeobj::Blob &blob) {
     if (!kernel || !kernel->has_metadata) continue;
     const codeobj::KernelMetadata &data = kernel->metadata;
     all[data.name] = {data.vgpr_count, data.agpr_count, data.sgpr_count, data.vgpr_spill_count,
-                      data.sgpr_spill_count};
+                      data.sgpr_spill_count, BlitKernel::of(data)};
   }
   return all;
 }
@@ -64,7 +64,7 @@ public:
     if (at == readers_.end() || !runtime) return;
     const codeobj::Blob &blob = at->second.blob;
     loaded.path = at->second.path;
-    if (hip::hasRecorder()) loaded.registers = registersIn(blob);
+    if (hip::hasRecorder()) loaded.facts = factsIn(blob);
     if (runtime->allocationPolicy().isActive() &&
         codeobj::asText(blob.bytes()).find("hidden_hostcall_buffer") != std::string_view::npos)
       runtime->allocationPolicy().noteHostcalls();
@@ -76,7 +76,7 @@ public:
   struct Loaded {
     hsa_agent_t agent{};
     std::shared_ptr<const LoadedCode> code;
-    Registers registers;
+    Facts facts;
     std::string path; ///< the file it is in; empty: none, or nobody asks
   };
   std::vector<Loaded> take(uint64_t executable) {
@@ -166,9 +166,9 @@ void registerKernel(Registration &in, hsa_executable_symbol_t symbol) {
   kernel->executable = in.executable.handle;
   kernel->code = codeOf(name, in.agent, in.loaded);
   for (const PendingCode::Loaded &loaded : in.loaded)
-    if (const auto at = loaded.registers.find(name);
-        loaded.agent.handle == in.agent.handle && at != loaded.registers.end())
-      kernel->registers = at->second;
+    if (const auto at = loaded.facts.find(name);
+        loaded.agent.handle == in.agent.handle && at != loaded.facts.end())
+      kernel->facts = at->second;
   const Selection &selection = in.runtime.selection();
   kernel->is_chosen = selection.wantsKernel(kernel->info->name()) &&
                       isOfWantedLibrary(selection, in.agent, in.loaded);

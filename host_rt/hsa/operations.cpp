@@ -1,10 +1,13 @@
 #include "hsa/operations.h"
 
+#include "base/careful_read.h"
 #include "dispatch/kernel_registry.h"
 #include "hip/recorder.h"
 #include "hsa/agents.h"
+#include "hsa/allocations.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 
 namespace fade {
@@ -47,11 +50,11 @@ void measureOffset(uint64_t now) noexcept {
 void recordRegisters(const KernelEntry &kernel, uint64_t name) noexcept {
   events::KernelEvent event{};
   event.header.kind = events::EventKind::kernel;
-  event.vgprs = kernel.registers->vgprs;
-  event.agprs = kernel.registers->agprs;
-  event.sgprs = kernel.registers->sgprs;
-  event.spilled_vgprs = kernel.registers->spilled_vgprs;
-  event.spilled_sgprs = kernel.registers->spilled_sgprs;
+  event.vgprs = kernel.facts->vgprs;
+  event.agprs = kernel.facts->agprs;
+  event.sgprs = kernel.facts->sgprs;
+  event.spilled_vgprs = kernel.facts->spilled_vgprs;
+  event.spilled_sgprs = kernel.facts->spilled_sgprs;
   event.kernarg_bytes = kernel.device.kernarg_size;
   event.name = name;
   (void)hip::recordEvent(event);
@@ -65,8 +68,30 @@ uint64_t monotonicOf(uint64_t hsa_ns) noexcept {
   return hsa_ns + static_cast<uint64_t>(offset.load());
 }
 
+std::optional<BlitPlaces> blitPlaces(const KernelEntry *kernel, const void *arguments,
+                                     AllocationTable &allocations) noexcept {
+  if (!kernel || !kernel->facts || !kernel->facts->blit || !arguments) return std::nullopt;
+  std::array<std::byte, 256> block;
+  const uint32_t size = kernel->facts->blit->argumentBytes();
+  if (size > block.size() || size > kernel->device.kernarg_size ||
+      !readCarefully(block.data(), reinterpret_cast<uint64_t>(arguments), size))
+    return std::nullopt;
+  const auto blit = kernel->facts->blit->read(std::span(block).first(size));
+  if (!blit) return std::nullopt;
+  BlitPlaces places{*blit, events::Direction::none};
+  if (blit->from == 0) return places;
+  const auto from_host = allocations.isOnHost(blit->from), to_host = allocations.isOnHost(blit->to);
+  if (from_host && to_host)
+    places.direction = *from_host ? (*to_host ? events::Direction::host_to_host
+                                              : events::Direction::host_to_device)
+                                  : (*to_host ? events::Direction::device_to_host
+                                              : events::Direction::device_to_device);
+  return places;
+}
+
 uint64_t recordKernel(const Agent &agent, const DispatchRecord &record, KernelEntry *kernel,
-                      uint32_t private_bytes, uint64_t call, uint64_t packet) noexcept {
+                      uint32_t private_bytes, uint64_t call, uint64_t packet,
+                      const std::optional<BlitPlaces> &blit) noexcept {
   events::OperationEvent event{};
   event.header.kind = events::EventKind::operation;
   event.kind = events::OperationKind::kernel;
@@ -81,13 +106,20 @@ uint64_t recordKernel(const Agent &agent, const DispatchRecord &record, KernelEn
     event.name = hip::recordText(record.kernel->name());
     if (kernel) {
       kernel->text.store(event.name, std::memory_order_relaxed);
-      if (kernel->registers) recordRegisters(*kernel, event.name);
+      if (kernel->facts) recordRegisters(*kernel, event.name);
     }
   }
   std::copy_n(record.view.grid, 3, event.grid);
   std::copy_n(record.view.workgroup, 3, event.workgroup);
   event.lds_bytes = record.view.group_segment;
   event.private_bytes = private_bytes;
+  if (blit) {
+    event.flags |= events::kOperationBlit;
+    event.bytes = blit->bytes;
+    event.to = blit->to;
+    event.from = blit->from;
+    event.direction = blit->direction;
+  }
   hip::recordUsage(event.submitted_ns, false);
   return hip::recordEvent(event);
 }

@@ -2,6 +2,7 @@
 
 #include "base/diagnostics.h"
 #include "base/own_file.h"
+#include "hip/recorder.h"
 #include "hsa/capture_session.h"
 #include "hsa/executed.h"
 #include "hsa/run_place.h"
@@ -120,6 +121,8 @@ Runtime::Runtime(Settings settings)
       allocation_policy_(settings_.allocations), budget_(settings_.memory) {
   if (!settings_.capture.empty()) captures_ = std::make_unique<CaptureSession>(*this);
 }
+
+bool Runtime::wantsAllocations() const { return settings_.instrumented || hip::hasRecorder(); }
 
 const Agents &Runtime::agents() {
   std::call_once(started_, [&] { startThreads(); });

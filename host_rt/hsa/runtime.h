@@ -64,7 +64,8 @@ public:
   AllocationPolicy &allocationPolicy() { return allocation_policy_; }
   /// Null unless deaths are to be explained.
   DeathWatch *deaths() { return settings_.explain ? &deaths_ : nullptr; }
-  bool wantsAllocations() const { return settings_.instrumented; }
+  /// For analyzers, and to tell in which direction a kernel copies.
+  bool wantsAllocations() const;
   bool keepsCode() const {
     return settings_.instrumented || !settings_.cache.empty() || captures_ != nullptr;
   }

@@ -137,6 +137,7 @@ enum : uint16_t {
   kOperationFailed = 2,  ///< it ended with an error
   kOperationEngine = 4,  ///< a copy on the engine with that number
   kOperationRefused = 8, ///< the runtime did not take it: it never was
+  kOperationBlit = 16,   ///< a kernel whose bytes, to and from are there
 };
 
 enum class Direction : uint8_t {
@@ -161,7 +162,7 @@ struct OperationEvent {
   uint64_t name;         ///< of the kernel: id of a text
   uint32_t grid[3], workgroup[3];
   uint32_t lds_bytes, private_bytes;
-  uint64_t bytes, to, from; ///< of a copy
+  uint64_t bytes, to, from; ///< of a copy or fill
   uint32_t engine;
   Direction direction;
   uint8_t gpu; ///< which of the GPUs the agent is, counting from 0

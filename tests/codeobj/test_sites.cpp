@@ -176,6 +176,12 @@ TEST(Demangle, GivesTheFullAndTheShortName) {
   EXPECT_EQ(demangleShort("_ZN2ns3fooISt8functionIFivEEEEvT_"), "ns::foo<std::function<int ()> >");
   EXPECT_EQ(demangleShort("matmul"), "matmul");
   EXPECT_EQ(demangle("_Zgarbage"), "_Zgarbage");
+  // Types that the C++ library may not know.
+  EXPECT_EQ(demangle("_Z4haltPDF16_PaS_PS0_"),
+            "halt(_Float16*, signed char*, _Float16*, signed char**)");
+  EXPECT_TRUE(demangle("_Z5half8PDF16_PKDF16b").starts_with("half8(_Float16*, "));
+  EXPECT_EQ(demangle("_Z1fIDF16_EvPT_Dv4_DF16_S0_"),
+            "void f<_Float16>(_Float16*, _Float16 __vector(4), _Float16)");
 }
 
 TEST(Demangle, WhatIsNotMangledIsNotTakenForAType) {

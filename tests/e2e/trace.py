@@ -183,25 +183,34 @@ class Tests(fade.Test):
             by_call[operation["call"]].append(operation)
         directions = {"hipMemcpyHostToDevice": "host_to_device", "hipMemcpyDeviceToHost": "device_to_host",
                       "hipMemcpyDeviceToDevice": "device_to_device"}
-        seen = collections.Counter()
+        seen, found_out = collections.Counter(), collections.Counter()
         for call in calls.values():
             name = call["function"]
             if call["args"] is None or name not in ("hipMemcpy", "hipMemset"):
                 continue
             found, size = by_call[call["id"]], call["args"]["sizeBytes"]
             self.assertEqual("by_host" in call, not found, call)
+            if found:  # also where it takes several kernels
+                self.assertEqual(sum(x["bytes"] for x in found), size, (call, found))
             if name == "hipMemset":
-                self.assertEqual([x["kind"] for x in found[:1]], ["fill"])
-                self.assertEqual(found[0]["bytes"], size)
+                self.assertEqual({x["kind"] for x in found}, {"fill"})
+                at = int(call["args"]["dst"], 16)
+                self.assertEqual(sorted(int(x["to"], 16) - at for x in found)[0], 0)
+                self.assertEqual(len({x["to"] for x in found}), len(found))
+            elif call["args"]["kind"] == "hipMemcpyDefault":
+                found_out.update(x["direction"] for x in found)
             elif call["args"]["kind"] == "hipMemcpyHostToHost":
                 self.assertEqual(found, [])
             else:
                 for operation in found:
                     self.assertEqual((operation["kind"], operation["direction"]), ("copy", directions[call["args"]["kind"]]))
                 if size >= 65536:  # small ones may be done by the host itself
-                    self.assertGreaterEqual(sum(x["bytes"] for x in found), size, call)
+                    self.assertTrue(found, call)
                     seen[call["args"]["kind"]] += 1
         self.assertEqual(seen, {"hipMemcpyHostToDevice": 4, "hipMemcpyDeviceToHost": 5, "hipMemcpyDeviceToDevice": 2})
+        self.assertEqual(found_out, {"device_to_host": 1, "host_to_device": 1, "device_to_device": 1})
+        box = next(x["id"] for x in calls.values() if x["function"] == "hipMemset3D")
+        self.assertEqual(sum(x["bytes"] for x in by_call[box]), 37 * 5 * 3)
         for operation in operations:
             self.assertLessEqual(operation["start_ns"], operation["end_ns"])
             self.assertLessEqual(calls[operation["call"]]["start_ns"], operation["end_ns"])
@@ -213,6 +222,14 @@ class Tests(fade.Test):
         of_graphs = [x for x in operations if x.get("call") in launches]
         self.assertGreater(len(of_graphs), len(launches))
         self.assertTrue(all("call" in x for x in operations), operations)
+        # What its nodes copy and fill.
+        node = next(x["args"]["pMemsetParams"] for x in calls.values() if x["function"] == "hipGraphAddMemsetNode")
+        self.assertEqual({x["bytes"] for x in of_graphs if x["kind"] == "fill"}, {node["width"] * node["elementSize"] * node["height"]})
+        copied = {x["args"]["count" if "count" in x["args"] else "sizeBytes"] for x in calls.values() if x["function"] == "hipGraphAddMemcpyNode1D"}
+        copies = [x for x in of_graphs if x["kind"] == "copy"]
+        self.assertEqual({x["bytes"] for x in copies}, copied)
+        directions = {x["direction"] for x in copies}  # HIP 5 does the one to the device itself
+        self.assertEqual(directions | {"host_to_device"}, {"host_to_device", "device_to_host"})
 
     def test_every_operation_of_all_kinds_of_launches_has_its_call(self):
         for app, options, function in ((["cooperative"], [], "hipLaunchCooperativeKernel"), (["host_threads"], [], "hipLaunchKernel"),
@@ -328,10 +345,16 @@ class Tests(fade.Test):
         texts = []
         for name, options in (("a.rpd", []), ("a.jsonl", ["--format", "json"])):
             path = self.path(name)
-            self.assertEqual(self.bare([PROBE, "trace", "-o", path, *options, "--", program("plain"), 4]).code, 0)
+            to = "/dev/stdout" if options else path  # JSON lines also go into a pipe, with events elsewhere
+            result = self.bare([PROBE, "trace", "-o", to, *options, "--", program("plain"), 4], {"TMPDIR": self.dir})
+            self.assertEqual((result.code, result.said), (0, []))
+            if options:
+                with open(path, "w") as file:
+                    file.writelines(x for x in result.stdout.splitlines(True) if x.startswith("{"))
             result = self.bare([PROBE, "log", path])
             self.assertEqual((result.code, result.stderr), (0, ""))
             texts.append(result.stdout)
+        self.assertEqual(sorted(os.listdir(self.dir)), ["a.jsonl", "a.rpd"])
         for text in texts:
             self.assertRegex(text, r"(?m)^hipLaunchKernel +4 ")
             self.assertRegex(text, r"(?m)^\d+ calls in 1 threads")
@@ -539,6 +562,14 @@ class Tests(fade.Test):
         result = self.bare([PROBE, "trace", "--api-log", "/no/such/x", "--", "true"])
         self.assertEqual(result.code, 1)
         self.assertRegex(result.stderr, "cannot write /no/such/x")
+        os.mkfifo(self.path("pipe"))
+        for options, what in ((["-o", self.path("pipe")], "pipe is no file: a database needs one"),
+                              (["-o", __file__, "--append"], "--append: .*trace.py is no RPD file"),
+                              (["-o", self.path("x" * 250)], r"cannot write .*xxx\.\d+\.events: File name too long")):
+            result = self.bare([PROBE, "trace", *options, "--", "touch", self.path("ran")])
+            self.assertEqual((result.code, result.said[1:]), (1, []))
+            self.assertRegex(result.said[0], what)
+        self.assertEqual(os.listdir(self.dir), ["pipe"])
 
     def test_an_application_without_a_gpu_gets_a_line_and_keeps_its_exit_code(self):
         result = self.bare([PROBE, "trace", "--api-log", self.path("x"), "--", "sh", "-c", "exit 3"])

@@ -494,7 +494,22 @@ int copies() {
     copy(host.data(), pinned, size, 0);
     fill(b, 7, size);
   }
+  // Sizes for which HIP needs several kernels, a direction that it finds out itself, and a box.
+  fill(b, 7, 4097);
+  copy(b, a, 4097, 3);
+  copy(pinned, a, 1001, 4);
+  copy(a, pinned, 1001, 4);
+  copy(b, a, 1001, 4);
+  struct Pitched {
+    void *at;
+    size_t pitch, width, height;
+  };
+  struct Extent {
+    size_t width, height, depth;
+  };
+  function<int(Pitched, int, Extent)>("hipMemset3D")({b, 256, 37, 5}, 7, {37, 5, 3});
   wait();
+  fill(b, 7, most);
   bool is_right = true;
   copy(host.data(), b, most, 2);
   for (const char byte : host) is_right = is_right && byte == 7;
