@@ -67,17 +67,18 @@ std::string explain(const CLI::App &app, const CLI::ParseError &error,
     for (const std::string &name : option->get_lnames()) names.push_back("--" + name);
   for (const CLI::App *command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
   const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string not_expected = std::string(error.what()) + " ";
   if (dynamic_cast<const CLI::ExtrasError *>(&error) != nullptr)
     for (std::size_t i = 0; i < words.size(); ++i) {
       const std::string &word = words[i];
       const auto name = word.substr(0, word.find('='));
-      if (std::string(error.what()).find(name) == std::string::npos ||
+      if (not_expected.find(" " + word + " ") == std::string::npos ||
           std::ranges::find(names, name) != names.end())
         continue;
-      if (!word.starts_with('-') && !app.get_subcommands().empty())
-        return oneTooMany(app.get_subcommands().front()->get_name(), word);
       if (!word.starts_with('-') && !fade::cli::programOf(word).empty())
         return "unknown command " + word + " (did you mean '" + withDashes(words, i) + "'?)";
+      if (!word.starts_with('-') && !app.get_subcommands().empty())
+        return oneTooMany(app.get_subcommands().front()->get_name(), word);
       return "unknown " + std::string(word.starts_with('-') ? "option " : "command ") + name +
              fade::suggestion(name, known);
     }
