@@ -225,6 +225,7 @@ bool Checker::isChosen(const ObservedDispatch &dispatch) {
 
 std::unique_ptr<DispatchObserver> Checker::begin(const ObservedDispatch &dispatch,
                                                  uint32_t workers) {
+  if (!FindingLog::instance().isOpen()) return nullptr; // why has been said
   const bool is_chosen = isChosen(dispatch), is_own = !isOfRuntime(dispatch.kernel);
   const bool reports = is_chosen && is_own;
   if (is_own) FindingLog::instance().countDispatch(is_chosen);
@@ -248,7 +249,8 @@ void Checker::packetEnds(const ObservedPacket &packet) {
 extern "C" __attribute__((visibility("default"))) fade::Observer *
 fade_observer(uint32_t version, const char *, const fade::ObservedMemory *memory) {
   using namespace fade::checks;
-  if (version != FADE_OBSERVER_VERSION || !FindingLog::instance().isOpen()) return nullptr;
+  const char *wanted = std::getenv("FADE_CHECK_DIR");
+  if (version != FADE_OBSERVER_VERSION || !wanted || !*wanted) return nullptr;
   if (const char *folder = std::getenv("FADE_CHECK_CAPTURE")) addCaptured(folder);
   return new Checker(*memory);
 }

@@ -2,6 +2,7 @@
 
 #include "base/diagnostics.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -28,21 +29,52 @@ FindingLog::FindingLog() {
   const char *folder = std::getenv("FADE_CHECK_DIR");
   if (!folder || !*folder) return;
   folder_ = folder;
-  const std::string path = fmt::format("{}/{}.findings", folder, getpid());
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  // A process that becomes another program, or itself again, keeps its number.
+  std::string path;
+  int file = -1;
+  for (int i = 0; i < 1000 && file < 0; ++i) {
+    stem_ =
+        i ? fmt::format("{}/{}-{}", folder, getpid(), i) : fmt::format("{}/{}", folder, getpid());
+    path = stem_ + ".findings";
+    file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0 && errno != EEXIST) break;
+  }
+  open(path, file);
+  if (file >= 0) close(file);
+}
+
+void FindingLog::open(const std::string &path, int file) {
   void *memory = MAP_FAILED;
   if (file >= 0 && ftruncate(file, static_cast<off_t>(kFileBytes)) == 0)
     memory = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (memory == MAP_FAILED) warn("check: cannot write {}: {}", path, std::strerror(errno));
-  if (file >= 0) close(file);
-  if (memory == MAP_FAILED) return;
+  if (memory == MAP_FAILED) return warn("check: cannot write {}: {}", path, std::strerror(errno));
   base_ = static_cast<char *>(memory);
+  if (!hasRoom(0, kFindingsAt)) {
+    base_ = nullptr;
+    munmap(memory, kFileBytes);
+    return warn("check: cannot write {}: {}", path, std::strerror(ENOSPC));
+  }
   header().pid = static_cast<uint32_t>(getpid());
   header().strings = 1;
   header().version = kFileVersion;
   header().magic = kFileMagic;
   // The file is the parent's.
   pthread_atfork(nullptr, nullptr, [] { in_child = true; });
+}
+
+bool FindingLog::hasRoom(uint64_t offset, uint64_t size) {
+  constexpr uint64_t piece = 65536;
+  constexpr int populate_write = 23; // MADV_POPULATE_WRITE; kernels before 5.14 do not know it
+  has_room_.resize(kFileBytes / piece + 1);
+  for (uint64_t i = offset / piece; i <= (offset + size - 1) / piece; ++i) {
+    if (has_room_[i]) continue;
+    const uint64_t begin = i * piece, end = std::min(begin + piece, kFileBytes);
+    if (madvise(base_ + begin, end - begin, populate_write) != 0 &&
+        (errno == EFAULT || errno == ENOMEM))
+      return false;
+    has_room_[i] = true;
+  }
+  return true;
 }
 
 void FindingLog::add(const Finding &finding, uint64_t times) {
@@ -57,7 +89,8 @@ void FindingLog::add(const Finding &finding, uint64_t times) {
     findings[at->second].count += times;
     return;
   }
-  if (header().findings == kMostFindings) {
+  if (header().findings == kMostFindings ||
+      !hasRoom(kFindingsAt + at->second * sizeof(Finding), sizeof(Finding))) {
     known_.erase(at);
     header().lost += times;
     return;
@@ -72,7 +105,7 @@ String FindingLog::string(std::string_view text) {
   const std::lock_guard lock(mutex_);
   if (const auto at = strings_.find(text); at != strings_.end()) return at->second;
   const uint32_t at = header().strings;
-  if (text.size() >= kStringBytes - at) return 0;
+  if (text.size() >= kStringBytes - at || !hasRoom(kStringsAt + at, text.size() + 1)) return 0;
   std::memcpy(base_ + kStringsAt + at, text.data(), text.size());
   header().strings = at + static_cast<uint32_t>(text.size()) + 1;
   strings_.emplace(text, at);
@@ -83,9 +116,10 @@ int FindingLog::addCode(const void *bytes, uint64_t size, const CodeInfo &info) 
   if (!base_ || in_child) return -1;
   const std::lock_guard lock(mutex_);
   const uint32_t number = header().code;
-  if (number == kMostCode) return -1;
-  const std::string path = fmt::format("{}/{}.code-{}", folder_, header().pid, number);
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (number == kMostCode || !hasRoom(kCodeAt + number * sizeof(CodeInfo), sizeof(CodeInfo)))
+    return -1;
+  const std::string path = fmt::format("{}.code-{}", stem_, number);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) return -1;
   (void)writeAll(file, {static_cast<const char *>(bytes), size});
   close(file);
@@ -120,8 +154,11 @@ uint32_t FindingLog::addAllocation(const AllocationInfo &info) {
   uint32_t slot = header().allocations;
   if (!free_slots_.empty())
     slot = free_slots_.back(), free_slots_.pop_back();
-  else if (slot < kMostAllocations)
+  else if (slot < kMostAllocations &&
+           hasRoom(kAllocationsAt + slot * sizeof(AllocationInfo), sizeof(AllocationInfo)))
     header().allocations++;
+  else
+    slot = kMostAllocations;
   if (slot < kMostAllocations) table<AllocationInfo>(kAllocationsAt)[slot] = info;
   return slot;
 }

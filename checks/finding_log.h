@@ -41,11 +41,17 @@ public:
 
 private:
   FindingLog();
+  void open(const std::string &path, int file);
+  /// Whether the disk has room for this part of the file. To touch it without would kill the
+  /// application.
+  bool hasRoom(uint64_t offset, uint64_t size);
   FileHeader &header() const { return *reinterpret_cast<FileHeader *>(base_); }
   template <class T> T *table(uint64_t at) const { return reinterpret_cast<T *>(base_ + at); }
 
   char *base_ = nullptr;
   std::string folder_;
+  std::string stem_; ///< of the names of its files
+  std::vector<bool> has_room_;
   mutable std::mutex mutex_;
   std::map<std::tuple<uint32_t, uint64_t, uint64_t, uint32_t, Callers, Callers>, uint32_t> known_;
   std::map<std::string, String, std::less<>> strings_;

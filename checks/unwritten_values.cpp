@@ -392,13 +392,15 @@ void UnwrittenValues::reportAll(Step &step) {
   }
 }
 
-/// Of what is a mistake if anything else is done with it.
+/// Whether there is still nothing wrong with a load of which nothing was written.
 bool UnwrittenValues::mayBeField(const Value &value, const ObservedInstruction &instruction) const {
   if (!sources_[value.origin.source].is_whole) return true;
   const Use use = useOf(instruction);
   if (use == Use::none || (use == Use::moves && !instruction.selects)) return true;
+  // What is not selected may have been loaded too early.
   return instruction.trial && !instruction.paired &&
-         (masks(instruction.name) || (value.origin.masked && mixes(instruction.name)));
+         (masks(instruction.name) || hasAny(instruction.name, {"cndmask", "cselect"}) ||
+          (value.origin.masked && mixes(instruction.name)));
 }
 
 void UnwrittenValues::reportWhole(Step &step) {

@@ -376,7 +376,7 @@ std::string BlockCounts::blockText(const KernelTotal &total) const {
       return stats.recorded ? TextTable::Cell(n) : TextTable::Cell("-");
     };
     std::vector<TextTable::Cell> cells{
-        placeText(place.file, place.line, 0, 22),
+        placeText(place.file, place.line, 0, 22, codeOf(table, place)),
         linesText(linesIn(table, site, place.file)),
         stats.executions,
         stats.lanes,

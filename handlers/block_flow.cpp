@@ -165,7 +165,9 @@ void BlockFlow::writeText(const KernelTotal &total) const {
   const auto place = [&](uint32_t block) {
     if (block == kEntry) return std::string("entry");
     const fade_site &site = table.sites()[block];
-    return placeText(table.string(site.file), site.line, site.column, 28);
+    const SitePlace at{table.string(site.file), table.string(site.function), site.line, site.column,
+                       ""};
+    return placeText(at.file, at.line, at.column, 28, codeOf(table, at));
   };
   TextTable text({"from", "to", "executions", "lanes"}, 2);
   for (const auto &[edge, counts] : total.edges)

@@ -182,8 +182,11 @@ void MessageLogger::Shard::text(const fade::Record &record, const fade::Batch &b
     const fade_site &site = table_.sites()[record.site()];
     const SitePlace place = placeOf(table_, site);
     out_ += " ";
-    out_ += place.file;
-    out_ += ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+    if (const auto code = codeOf(table_, place); !code.empty())
+      out_ += code;
+    else
+      out_ += std::string(place.file) + ":" + std::to_string(place.line) + ":" +
+              std::to_string(place.column);
     if (record.isAccess()) {
       out_ += std::string(" ") + nameOf(kindOf(site)) + " " +
               std::to_string(record.hasLength() ? record.length() : site.size) + " B " +

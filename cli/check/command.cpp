@@ -166,6 +166,8 @@ void show(const CheckOptions &options, const FoundRun &run, std::size_t suppress
     complain(fmt::format("check: none of the {} dispatch{} was chosen (-k, -d), so nothing was "
                          "checked",
                          run.left_out, run.left_out == 1 ? "" : "es"));
+  else if (is_nothing && run.unreadable)
+    complain("check: there was no place to keep findings, so nothing was checked");
   else if (is_nothing)
     complain("check: no kernel was run, so nothing was checked");
   else

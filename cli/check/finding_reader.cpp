@@ -64,8 +64,8 @@ struct Code {
 
 class CodeObjects {
 public:
-  CodeObjects(std::string folder, uint32_t process)
-      : folder_(std::move(folder)), process_(process) {}
+  /// `stem`: of the names of a process's files.
+  explicit CodeObjects(std::string stem) : stem_(std::move(stem)) {}
 
   const Code &get(uint32_t number) {
     const auto [at, is_new] = all_.try_emplace(number);
@@ -75,7 +75,7 @@ public:
 
 private:
   void load(uint32_t number, Code &code) const {
-    const std::string path = fmt::format("{}/{}.code-{}", folder_, process_, number);
+    const std::string path = fmt::format("{}.code-{}", stem_, number);
     auto blob = codeobj::Blob::mapFile(path);
     if (!blob) return;
     auto object = codeobj::CodeObject::open(std::move(*blob));
@@ -85,8 +85,7 @@ private:
     // Decoding does not depend on the size of a wave.
     if (auto d = codeobj::Disassembler::create((*object)->target(), 64)) code.disassembler = *d;
   }
-  std::string folder_;
-  uint32_t process_;
+  std::string stem_;
   std::map<uint32_t, Code> all_;
 };
 
@@ -192,9 +191,9 @@ bool isSame(const FoundFinding &a, const FoundFinding &b) {
   }
 }
 
-void readFile(const FindingFile &file, const std::string &folder, codeobj::HostLines &lines,
+void readFile(const FindingFile &file, const std::string &stem, codeobj::HostLines &lines,
               FoundRun &run) {
-  CodeObjects objects(folder, file.header().pid);
+  CodeObjects objects(stem);
   for (uint32_t i = 0; i < file.count(); ++i) {
     FoundFinding f;
     f.raw = file.finding(i);
@@ -265,12 +264,15 @@ FoundRun readFindings(const std::string &folder, bool with_leaks) {
   std::ranges::sort(paths);
   for (const std::string &path : paths) {
     const auto file = FindingFile::open(path);
-    if (!file) continue;
+    if (!file) {
+      ++run.unreadable;
+      continue;
+    }
     ++run.processes;
     run.dispatches += file->header().dispatches;
     run.left_out += file->header().left_out;
     run.lost += file->header().lost;
-    readFile(*file, folder, lines, run);
+    readFile(*file, fs::path(path).replace_extension().string(), lines, run);
     if (with_leaks) readLeaks(*file, lines, run);
   }
   return run;

@@ -47,7 +47,8 @@ struct FoundRun {
   uint64_t dispatches = 0;            ///< that were checked
   uint64_t left_out = 0;              ///< dispatches that were not chosen
   uint64_t lost = 0;
-  unsigned processes = 0; ///< that used the GPU
+  unsigned processes = 0;  ///< that used the GPU
+  unsigned unreadable = 0; ///< processes whose findings could not be kept
 };
 
 /// Reads all that is in the folder. Files that are damaged are left out. `with_leaks`: device

@@ -76,8 +76,8 @@ struct Job {
 
   /// Who only counts is told of one wave, for its size: each has two records.
   bool wantsWave() {
-    const bool has_records =
-        run.wants_accesses || (run.kernel->info->modes() & FADE_MODE_BLOCKS) != 0;
+    const bool has_records = run.wants_accesses || run.wants_waves ||
+                             (run.kernel->info->modes() & FADE_MODE_BLOCKS) != 0;
     return has_records || !has_wave.exchange(true, std::memory_order_relaxed);
   }
   bool wants(const ObservedGroup &group) const {
@@ -114,6 +114,7 @@ public:
     begin.mask = wave.work_items;
     begin.wave = state->waves[wave.number].id = ring_.nextWave();
     begin.work_item = flat % x | flat / x % y << 10 | flat / x / y << 20;
+    begin.hardware_id = wave.hardware_id;
     begin.clock = begin.time = gpuTime();
     begin.module = job_.run.kernel->info->sites()->table.moduleId();
     begin.workgroup_x = group.id[0], begin.workgroup_y = group.id[1];

@@ -17,6 +17,7 @@ struct ExpectedDispatch {
   uint64_t control = 0; ///< address of the fade_control
   std::shared_ptr<const ObservedKernel> kernel;
   bool wants_accesses = true; ///< records of them
+  bool wants_waves = true;    ///< each of them is announced, whether or not it has records
 };
 
 /// Dispatches that are on their way, by their completion signal, which FADE gave them.

@@ -311,8 +311,9 @@ bool DispatchRewrite::observe(HsaDispatch &live) {
   static std::atomic<bool> said{false};
   if (!said.exchange(true))
     warn("kernels are observed on the software GPU, as compiled (--observe)");
-  ExpectedDispatches::instance().expect(packet_.completion_signal.handle,
-                                        {ring->controlAddress(), *kernel, wants_accesses});
+  ExpectedDispatches::instance().expect(
+      packet_.completion_signal.handle,
+      {ring->controlAddress(), *kernel, wants_accesses, (needs & FADE_NEEDS_WAVES) != 0});
   live.ring = ring;
   live.record->view.flags |= FADE_DISPATCH_INSTRUMENTED;
   addMemory(*live.record, originalArguments());

@@ -24,7 +24,7 @@
 
 namespace fade {
 
-#define FADE_OBSERVER_VERSION 6
+#define FADE_OBSERVER_VERSION 7
 
 /// What an observer wants to be told; the rest is not even put together.
 enum ObserverWants : uint32_t {
@@ -70,6 +70,7 @@ struct ObservedWave {
   /// kWantsRegisters, set and cleared by the observer: from the next instruction on, registers() is
   /// called for this wave, whatever the dispatch wants besides kWantsControl.
   mutable uint32_t also_wants = 0;
+  uint32_t hardware_id = 0; ///< where it runs: HW_ID (gfx9) or HW_ID1, as the wave would read it
 };
 
 enum class AccessKind : uint8_t { load, store, atomic };

@@ -1,6 +1,7 @@
 #include "exec/resident_group.h"
 
 #include "exec/program.h"
+#include "semantics/hardware_registers.h"
 #include "wave/memory_view.h"
 
 #include <sys/mman.h>
@@ -144,7 +145,10 @@ bool ResidentGroup::may_go_on(Wave &w, uint64_t floor) {
 void ResidentGroup::begin_observing(WorkerObserver &observer) {
   is_announced_ = true;
   observer.groupBegins(group_.info);
-  for (const Wave *w : group_.waves) observer.waveBegins(w->info);
+  for (Wave *w : group_.waves) {
+    w->info.hardware_id = hardware_id(*w);
+    observer.waveBegins(w->info);
+  }
 }
 
 ResidentGroup::Outcome ResidentGroup::run(WaveRunner &runner, MemoryView &memory,

@@ -24,16 +24,6 @@ enum HardwareRegister : unsigned {
   reg_shader_cycles = 29,
 };
 
-// Where the wave runs: workgroups are spread over compute units, waves over their SIMDs.
-uint32_t hardware_id(const Wave &w) {
-  const uint32_t *id = w.group->info.id;
-  const uint32_t group = id[0] + id[1] * 7 + id[2] * 31;
-  const uint32_t wave = w.info.number / 4 % 10, simd = w.info.number % 4;
-  const uint32_t cu = group % 16, engine = group / 16 % 4;
-  if (w.arch->gfx9) return wave | simd << 4 | cu << 8 | engine << 13;
-  return wave | simd << 8 | cu << 10 | engine << 18; // HW_ID1
-}
-
 uint32_t whole_register(const Wave &w, unsigned number) {
   switch (number) {
   case reg_mode: return w.mode;
@@ -60,6 +50,16 @@ struct Field {
 };
 
 } // namespace
+
+// Where the wave runs: workgroups are spread over compute units, waves over their SIMDs.
+uint32_t hardware_id(const Wave &w) {
+  const uint32_t *id = w.group->info.id;
+  const uint32_t group = id[0] + id[1] * 7 + id[2] * 31;
+  const uint32_t wave = w.info.number / 4 % 10, simd = w.info.number % 4;
+  const uint32_t cu = group % 16, engine = group / 16 % 4;
+  if (w.arch->gfx9) return wave | simd << 4 | cu << 8 | engine << 13;
+  return wave | simd << 8 | cu << 10 | engine << 18; // HW_ID1
+}
 
 uint32_t read_hardware_register(const Wave &w, int32_t immediate) {
   const Field f(immediate);

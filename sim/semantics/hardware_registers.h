@@ -5,6 +5,9 @@
 
 namespace fade::sim {
 
+// Where the wave runs: HW_ID (gfx9) or HW_ID1.
+uint32_t hardware_id(const Wave &w);
+
 // `immediate` as encoded: register number, offset and size of the field.
 uint32_t read_hardware_register(const Wave &w, int32_t immediate);
 void write_hardware_register(Wave &w, int32_t immediate, uint32_t value);

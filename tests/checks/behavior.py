@@ -60,10 +60,12 @@ class Check(unittest.TestCase):
         self.assertIn("no findings", self.check(FADE_CHECKS="leak", program=(LEAKY, "clean")).stderr)
 
     def test_an_atomic_that_is_not_aligned_is_told_although_the_program_ends_by_it(self):
-        run = self.check(program=(ARRAYS, "misaligned"))
+        run = self.check(program=(ARRAYS, "misaligned-later"))
         self.assertEqual(run.returncode, -6)
         self.assertRegex(run.stderr, r"memory: atomic of 4 bytes at 0x[0-9a-f]+2, which is not a multiple of 4")
         self.assertRegex(run.stderr, r"array_cases.hip:\d+:\d+\n +atomicAdd")
+        self.assertRegex(run.stderr, r"kernel +void row_of_a_tile<true>", "found before the process became another program")
+        self.assertIn("2 findings (memory 2) in 2 dispatches", run.stderr)
         run = self.check(program=(ARRAYS, "misaligned-not"))
         self.assertEqual(run.returncode, 0)
         self.assertIn("no findings", run.stderr)
@@ -112,6 +114,11 @@ class Check(unittest.TestCase):
         run = self.check(program=("true",))
         self.assertEqual(run.returncode, 0)
         self.assertIn("no kernel was run", run.stderr)
+
+    def test_without_a_place_for_findings_the_application_is_left_alone(self):
+        run = self.check(program=("sh", "-c", 'rm -r "$FADE_CHECK_DIR"; exec "$0" clean', MEMORY))
+        self.assertEqual((run.returncode, run.stdout), (5, "done\n"))
+        self.assertRegex(run.stderr, r"^fade: check: cannot write \S+: No such file or directory\nfadeprobe: check: .* nothing was checked\n$")
 
 
 unittest.main()

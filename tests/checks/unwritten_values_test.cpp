@@ -257,6 +257,12 @@ TEST(UnwrittenValues, WhatIsDoneElseWithALoadOfNothingIsReported) {
   const auto mask = [](Bodies &b) {
     b.runAs({0, 0xf, 0, false}, "v_and_b32", {vgpr(0)}, {vgpr(4), vgpr(5)});
   };
+  const auto select = [](Bodies &b, unsigned bytes) {
+    b.runAs({0, bytes, 0, false}, "v_cndmask_b32", {vgpr(0)}, {vgpr(4), vgpr(5)});
+    b.run("v_add_u32", {vgpr(1)}, {vgpr(0), vgpr(5)});
+  };
+  EXPECT_EQ(reported([&](Bodies &b) { select(b, 0); }), 0u) << "the other one was selected";
+  EXPECT_EQ(reported([&](Bodies &b) { select(b, 0xf); }), 1u);
   EXPECT_EQ(reported([&](Bodies &b) { store(b, 4, 64); }), 1u) << "copied";
   EXPECT_EQ(reported([&](Bodies &b) { store(b, 4, 0); }), 0u) << "as it was";
   EXPECT_EQ(reported([&](Bodies &b) { mask(b), store(b, 0, 64); }), 1u) << "read, and stored";

@@ -138,13 +138,15 @@ class Tests(fade.Test):
         self.assertEqual(accesses(live.objects()), again)
 
     def test_blocks_are_those_of_the_machine_code(self):
-        result = self.probe(["-i", "-a", "BlockCounts", "BlockFlow", "--gpu", "gfx90a", "-k", "^loop"], [program("counted")])
+        result = self.probe(["-i", "-a", "BlockCounts", "BlockFlow", "Placement", "--gpu", "gfx90a", "-k", "^loop"], [program("counted")])
         self.assertEqual(result.code, 0, result.said)
         turns = [max(block["executions"] for block in each["blocks"]) for each in result.objects("blocks")]
         self.assertEqual(turns, [10 * 4, 5 * 4])  # 256 work-items are 4 waves
         (flow,) = result.objects("flow")
         back = [edge for edge in flow["edges"] if edge["from"] == edge["to"]]
         self.assertEqual([edge["executions"] for edge in back], [(9 + 4) * 4])
+        (placement,) = result.objects("placement")
+        self.assertEqual((placement["waves"], len(placement["units"])), (2 * 4, 2))  # a workgroup for each unit
         self.assertIn("as compiled", result.summary()["notes"][0])
 
     def sites(self, gpu, path, kernel, *arguments):
