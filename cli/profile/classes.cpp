@@ -266,7 +266,7 @@ Classification classify(const KernelProfile &kernel, const GpuModel &gpu, const 
                        result.kind != KernelClass::launch_overhead;
   const Limit decides = is_pace ? unit : result.limit;
   result.reason = reasonOf(kernel, time, shares, result.kind, decides);
-  if (is_pace) result.reason += ", but for the pace of a wave by itself";
+  if (is_pace) result.reason += "; a wave by itself takes longer still";
   result.advice = adviceOf(kernel, time, shares, result.kind, decides);
   findNext(time, unit, shares, result);
   result.evidence = {

@@ -1,5 +1,6 @@
 #include "profile/program_dag.h"
 
+#include "profile/queue_room.h"
 #include "profile/stream_order.h"
 #include "profile/thread_order.h"
 #include "trace/api_text.h"
@@ -29,13 +30,14 @@ bool mayBlock(const Call &call) { return std::string_view(call.function->group) 
 class Builder {
 public:
   explicit Builder(const HostEvents &events)
-      : events_(events), launched_(events), thread_order_(events) {}
+      : events_(events), launched_(events), thread_order_(events), queue_room_(events),
+        node_of_operation_(events.operations.size(), UINT32_MAX) {}
 
   ProgramDag build() {
     sortOperations();
     for (std::size_t i = 0; i < events_.calls.size(); ++i)
       if (events_.calls[i].parent == 0) add(i);
-    for (const uint32_t each : without_call_) addOperation(events_.operations[each], nullptr, {});
+    for (const uint32_t each : without_call_) addOperation(each, nullptr, {});
     return finish();
   }
 
@@ -211,6 +213,17 @@ private:
     return launched_.nameOf(index);
   }
 
+  /// What a call does until it has given an operation to the GPU; it may have to wait for room.
+  void submit(const Call &call, uint32_t operation, HostThread &thread) {
+    const uint64_t until_ns =
+        std::clamp(events_.operations[operation].event.submitted_ns, thread.end_ns,
+                   call.hasReturned() ? call.end_ns : UINT64_MAX);
+    const auto awaited = queue_room_.awaited(operation, thread.end_ns);
+    const uint32_t before = thread.node, node = hostNode(thread, call, until_ns);
+    if (awaited && node != before && node_of_operation_[*awaited] != UINT32_MAX)
+      connect(node_of_operation_[*awaited], node, EdgeKind::sync);
+  }
+
   /// The operations that a call has asked for.
   Nodes addWork(const Call &call, const std::vector<uint32_t> &operations, HostThread &thread) {
     const bool is_graph = std::string_view(call.function->group) == "graph";
@@ -222,9 +235,7 @@ private:
         last_of_queue; // of a graph's branches, if nothing else is known
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const Operation &operation = events_.operations[operations[i]];
-      hostNode(thread, call,
-               std::clamp(operation.event.submitted_ns, thread.end_ns,
-                          call.hasReturned() ? call.end_ns : UINT64_MAX));
+      submit(call, operations[i], thread);
       std::vector<std::size_t> within; // which of these it depends on
       if (parts) {
         for (const uint32_t part : order_.launchedGraph(call)->parts[(*parts)[i]].before)
@@ -241,7 +252,7 @@ private:
         is_waited_for[each] = true;
       }
       const uint32_t node =
-          addOperation(operation, &thread, within.empty() ? first : before,
+          addOperation(operations[i], &thread, within.empty() ? first : before,
                        parts && !within.empty() ? EdgeKind::graph : EdgeKind::stream);
       if (within.empty())
         for (const uint32_t other : waits) connectIfBefore(other, node, EdgeKind::event);
@@ -276,8 +287,9 @@ private:
     return kernel.find("fill") != std::string_view::npos;
   }
 
-  uint32_t addOperation(const Operation &operation, HostThread *thread, const Nodes &before,
+  uint32_t addOperation(uint32_t index, HostThread *thread, const Nodes &before,
                         EdgeKind kind = EdgeKind::stream) {
+    const Operation &operation = events_.operations[index];
     const auto view = host_trace::viewOf(events_, operation);
     ProgramNode node;
     node.kind = view.purpose == host_trace::Purpose::kernel ? NodeKind::kernel
@@ -294,6 +306,7 @@ private:
     node.end_ns = operation.end_ns;
     node.call = operation.event.call;
     const uint32_t number = newNode(node);
+    node_of_operation_[index] = number;
     if (thread) connect(thread->node, number, EdgeKind::launch);
     for (const uint32_t other : before) connectIfBefore(other, number, kind);
     if (operation.isKernel()) {
@@ -359,6 +372,8 @@ private:
   std::unordered_map<std::string, uint32_t> numbers_;
   const uint32_t host_name_ = nameNumber("host");
   const ThreadOrder thread_order_;
+  const QueueRoom queue_room_;
+  Nodes node_of_operation_; ///< by index; UINT32_MAX: none yet
   std::map<ThreadOrder::Key, HostThread> threads_;
   StreamOrder order_;
   std::map<std::pair<uint32_t, uint64_t>, ValueNodes> values_; ///< by process and address

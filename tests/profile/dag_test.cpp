@@ -1,6 +1,7 @@
 // Critical paths, slack and gains against what trying all paths gives.
 #include "profile/dag_summary.h"
 #include "profile/program_dag.h"
+#include "profile/queue_room.h"
 #include "profile/stream_order.h"
 
 #include <gtest/gtest.h>
@@ -314,6 +315,33 @@ TEST(ProgramDag, OtherThreadsStartSomeOnlyIfTheyDoNothingElse) {
   // 11 goes on with its own work.
   EXPECT_EQ(criticalWork({{11, 0, 10}, {10, 5, 200}, {12, 20, 90}, {11, 30, 40}, {11, 100, 300}}),
             (WorkOfThreads{{11, 300}}));
+}
+
+TEST(QueueRoom, ALaunchWaitsWhereTheQueueIsFull) {
+  // Submitted one after the other in 1 us each, each takes 100 us; from the 301st on there is room
+  // only when one has ended.
+  host_trace::HostEvents recorded;
+  for (uint32_t i = 0; i < 400; ++i) {
+    host_trace::Operation one;
+    one.event.queue = 7;
+    one.has_times = true;
+    one.start_ns = 1'000'000 + i * 100'000, one.end_ns = one.start_ns + 100'000;
+    one.event.submitted_ns = i < 300 ? i * 1000 : recorded.operations[i - 300].end_ns + 500;
+    recorded.operations.push_back(one);
+  }
+  const QueueRoom room(recorded);
+  const auto since = [&](uint32_t i) { return recorded.operations[i].event.submitted_ns; };
+  EXPECT_EQ(room.awaited(299, since(298)), std::nullopt);
+  EXPECT_EQ(room.awaited(300, since(299)), 0u);
+  EXPECT_EQ(room.awaited(350, since(349)), 50u);
+  EXPECT_EQ(room.awaited(350, since(350) - 5000), std::nullopt) << "it did not take long";
+  EXPECT_EQ(room.awaited(100, since(100) - 50'000), std::nullopt) << "there was room";
+  // Few at a time, or on another queue.
+  host_trace::HostEvents few;
+  few.operations.assign(recorded.operations.begin() + 200, recorded.operations.end());
+  EXPECT_EQ(QueueRoom(few).awaited(100, since(299)), std::nullopt);
+  recorded.operations[350].event.queue = 8;
+  EXPECT_EQ(QueueRoom(recorded).awaited(350, since(349)), std::nullopt);
 }
 
 } // namespace
