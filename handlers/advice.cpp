@@ -161,6 +161,7 @@ std::string globalAdvice(const Place &place, const PlaceStats &access, const Mem
   }
   const uint64_t bytes = place.bytes;
   const bool in_rows = stats.strides.inRows() * 2 > stats.executions;
+  if (stride == 0 && stats.lanes < 2 * stats.executions) return idleLanes(stats);
   if (stride == 0)
     return "Many lanes use the same address, in several groups: " + lines +
            "; load such values once and share them through LDS or registers.";

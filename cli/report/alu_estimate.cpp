@@ -163,6 +163,8 @@ Alu estimatedAlu(const RunLog &log, uint32_t kernel) {
     const auto instructions = static_cast<double>(stretches[i].valu);
     alu.executions += instructions * static_cast<double>(block.executions);
     alu.lanes += instructions * static_cast<double>(block.lanes);
+    if (block.lanes == block.executions)
+      alu.by_one_lane += instructions * static_cast<double>(block.executions);
     if (stretches[i].scratch != 0)
       alu.scratch_bytes =
           alu.scratch_bytes.value_or(0) + static_cast<double>(stretches[i].scratch * block.lanes);

@@ -13,6 +13,7 @@ namespace fade::report {
 
 struct Alu {
   double executions = 0, lanes = 0;
+  double by_one_lane = 0; ///< of the executions: with one lane of the wave
   /// That all lanes together load and store; nothing if no instruction is known to do that.
   std::optional<double> scratch_bytes;
 };

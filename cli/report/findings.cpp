@@ -20,7 +20,7 @@ constexpr double kNearlyBusiest = 0.5, kNearWaiting = 0.25, kLeastInTheWay = 0.1
 /// each wave does so many accesses that others could share.
 constexpr double kIdleUnits = 7, kLongWave = 64;
 /// Lanes without work that are worth a word, as a share of all.
-constexpr double kIdleLanes = 0.1;
+constexpr double kIdleLanes = 0.1, kIdleBesideOne = 0.25;
 
 /// A finding, and what mending it would take off each unit.
 struct Candidate {
@@ -114,6 +114,7 @@ private:
   bool isReadWhole(const Access &access) const;
   void access(const Access &access);
   void scattered(const Access &access);
+  void idle(const Access &access);
   void conflicts(const Access &access);
   void atomics(const Access &access);
   void divergence(uint32_t kernel);
@@ -139,6 +140,11 @@ private:
     uint64_t bytes = 0, moved = 0, useless = 0;
   };
   std::map<std::tuple<uint32_t, std::string, int64_t>, Steps> steps_;
+  /// What accesses cost for lanes that do not take part.
+  struct Idle {
+    double vector_memory = 0, missed_loads = 0;
+  };
+  std::map<uint32_t, Idle> idle_;
   /// Kernels in which one lane does what all would have done, because the compiler has it so.
   std::set<uint32_t> combined_;
 };
@@ -257,8 +263,23 @@ void Finder::access(const Access &access) {
   if (access.op == "atomic") atomics(access);
   if (access.is_lds)
     conflicts(access);
-  else
+  else {
     scattered(access);
+    idle(access);
+  }
+}
+
+/// Accesses for which most of the wave stands by: as many would do for more lanes.
+void Finder::idle(const Access &access) {
+  if (access.machine == "scalar" || access.machine == "combined") return;
+  if (access.slots == 0 || access.lanes * 2 >= access.slots) return;
+  const KernelWork &work = work_[access.kernel];
+  const double share = 1 - static_cast<double>(access.lanes) / static_cast<double>(access.slots);
+  Idle &all = idle_[access.kernel];
+  all.vector_memory +=
+      share * work.perUnit(work.rates.vectorMemoryCycles(access.executions, work.wave_size, 0));
+  if (access.op == "load")
+    all.missed_loads += share * missedShare(access) * static_cast<double>(access.executions);
 }
 
 /// Lanes that stand by while others of their wave work.
@@ -277,16 +298,26 @@ void Finder::divergence(uint32_t kernel) {
           {block.file, block.line, 0, "",
            static_cast<double>(slots - block.lanes) / static_cast<double>(flow->second.wave_size)});
     }
-  if (idle < kIdleLanes) return;
+  // One lane that does the last bit, as at the end of a reduction, leaves little to the others.
+  const bool is_serial = work.by_one_lane * 2 > idle;
+  if (idle < (is_serial ? kIdleBesideOne : kIdleLanes)) return;
   Candidate &one = candidate({kernel, Finding::Cause::divergence, {}});
   one.saved[CostUnit::vector_alu] = cycles * work.present * idle;
+  if (const auto accesses = idle_.find(kernel); accesses != idle_.end()) {
+    one.saved[CostUnit::vector_memory] = accesses->second.vector_memory;
+    if (work.missed_loads != 0)
+      one.saved[CostUnit::latency] = work.cost.cycles[CostUnit::latency] *
+                                     accesses->second.missed_loads /
+                                     static_cast<double>(work.missed_loads);
+  }
   one.finding.places = std::move(places);
   one.finding.counts = fmt::format("{}{:.0f}% of the lanes of the vector ALU are active",
                                    work.alu_is_counted ? "" : "about ", 100 * (1 - idle));
   one.finding.advice =
-      "Let the lanes of a wave take the same way: branch on what is the same for a "
-      "whole wave, or sort the work so that lanes with the same way are "
-      "neighbours.";
+      is_serial ? "One lane works while the others of its wave wait: share what it does among all "
+                  "of them, or let one wave do it for all."
+                : "Let the lanes of a wave take the same way: branch on what is the same for a "
+                  "whole wave, or sort the work so that lanes with the same way are neighbours.";
 }
 
 /// Workgroups that are no multiple of a wave: all but the last of its waves could be full.
@@ -466,8 +497,8 @@ Findings Finder::run() {
   for (const Access &one : log_.accesses) access(one);
   std::map<uint32_t, std::vector<Candidate *>> by_kernel;
   for (uint32_t k = 0; k < work_.size(); ++k) {
-    divergence(k);
     waiting(k);
+    divergence(k);
     filling(k);
     spills(k);
     launch(k);

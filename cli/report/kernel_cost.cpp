@@ -13,6 +13,10 @@ void addAlu(const RunLog &log, uint32_t kernel, KernelWork &work) {
       counts != log.counts.end() && counts->second.valu != 0) {
     alu.executions = static_cast<double>(counts->second.valu);
     alu.lanes = static_cast<double>(counts->second.valu_lanes);
+    alu.by_one_lane = 0;
+    for (const auto &[address, one] : counts->second.instructions)
+      if (one.text.starts_with("v_") && one.lanes == one.executions)
+        alu.by_one_lane += static_cast<double>(one.executions);
     work.alu_is_counted = true;
   }
   if (work.alu_is_counted)
@@ -20,6 +24,7 @@ void addAlu(const RunLog &log, uint32_t kernel, KernelWork &work) {
   else
     work.scratch_bytes = alu.scratch_bytes;
   work.cost.knows_alu = alu.executions != 0;
+  if (alu.executions != 0) work.by_one_lane = alu.by_one_lane / alu.executions;
   if (alu.executions != 0)
     work.idle_lanes = std::max(1 - alu.lanes / (alu.executions * work.wave_size), 0.0);
   work.cost.cycles[CostUnit::vector_alu] = work.perUnit(alu.executions / work.rates.valu_per_cycle);
@@ -54,12 +59,6 @@ void addDispatches(const RunLog &log, std::vector<KernelWork> &all) {
   }
 }
 
-/// Share of the lines that L1 does not have.
-double missedShare(const Access &access) {
-  if (access.cache.requests == 0) return 1;
-  return 1 - static_cast<double>(access.cache.l1_hits) / static_cast<double>(access.cache.requests);
-}
-
 /// How many lanes its waves have: what was recorded knows, else it is the GPU's usual size.
 void setWaveSizes(const RunLog &log, std::vector<KernelWork> &all) {
   for (uint32_t k = 0; k < all.size(); ++k)
@@ -79,6 +78,11 @@ LinesOfL1 linesOfL1(const Access &access, const Kernel &kernel, const CostRates 
   lines.wanted = access.cache.is_known ? access.cache.requests : access.used * parts;
   lines.needed = std::min(lines.wanted, (access.total_bytes + rates.l1_line - 1) / rates.l1_line);
   return lines;
+}
+
+double missedShare(const Access &access) {
+  if (access.cache.requests == 0) return 1;
+  return 1 - static_cast<double>(access.cache.l1_hits) / static_cast<double>(access.cache.requests);
 }
 
 LinesOfL2 linesOfL2(const Access &access) {

@@ -13,6 +13,7 @@ struct KernelWork {
   uint32_t wave_size = 64;
   uint64_t dispatches = 0, waves = 0;
   double idle_lanes = 0;               ///< share of the vector ALU's lanes that stand by
+  double by_one_lane = 0;              ///< share of what the vector ALU executes with one lane
   bool alu_is_counted = false;         ///< not estimated
   std::optional<double> scratch_bytes; ///< if they are counted or estimated
   double present = 1;        ///< share of the lanes of its waves that it was launched with
@@ -43,6 +44,9 @@ struct LinesOfL1 {
   uint64_t wanted = 0, needed = 0;
 };
 LinesOfL1 linesOfL1(const Access &access, const Kernel &kernel, const CostRates &rates);
+
+/// Share of the lines of an access that L1 does not have.
+double missedShare(const Access &access);
 
 /// Lines that an access asks L2 for, because L1 does not have them or lets them through, and would
 /// ask for if its lanes lay side by side. None if there was no model of the caches.

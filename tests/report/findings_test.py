@@ -93,6 +93,13 @@ class Findings(unittest.TestCase):
         self.assertEqual((found["cause"], found["unit"]), ("divergence", "vector ALU"))
         self.assertAlmostEqual(found["cycles"], 8000 / 8 / 2)
         self.assertAlmostEqual(found["gain"], 0.5)
+        self.assertIn("same way", found["advice"])
+        # One lane that does the rest: a fifth of all is the end of a reduction, half of it is work that others could share.
+        for alone, advice in ((1600, []), (4000, ["One lane works"])):
+            lanes = (8000 - alone) * 64 + alone
+            counts.update(mix=[{"unit": "valu", "executions": 8000, "lanes": lanes}],
+                          instructions=[{"address": 256, "text": "v_add_u32_e32 v0, v1, v2", "file": "", "line": 0, "column": 0, "executions": alone, "lanes": alone, "flops": 0, "bytes": 0}])
+            self.assertEqual([one["advice"][:14] for one in self.page(counts)["findings"]], advice)
 
     def test_lanes_that_a_workgroup_does_not_have_are_not_those_that_parted(self):
         def run(lanes, *grid):
