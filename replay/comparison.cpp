@@ -13,6 +13,7 @@ namespace {
 using capture::kPageSize;
 
 constexpr std::size_t kSamples = 65536, kExamples = 5;
+constexpr std::size_t kNear = 64; // bytes before and behind what differs
 
 uint64_t wordAt(const uint8_t *at, std::size_t size) {
   uint64_t value = 0;
@@ -135,12 +136,33 @@ Comparison Comparer::compare(const Outcome &tested, const Replays &captured,
   return result;
 }
 
+namespace {
+
+/// What differs in a page, and what is near it and does not.
+void addSamples(const uint8_t *expected, const uint8_t *got, std::vector<WordPair> &pairs,
+                std::vector<uint64_t> &neighbors) {
+  std::size_t seen = 0; // how far neighbors were looked at
+  for (std::size_t at = 0; at < kPageSize; at += 8) {
+    const uint64_t x = wordAt(expected + at, 8), y = wordAt(got + at, 8);
+    if (x == y) continue;
+    pairs.push_back({x, y});
+    const std::size_t end = std::min<std::size_t>(at + 8 + kNear, kPageSize);
+    for (seen = std::max(seen, at - std::min(at, kNear)); seen < end; seen += 8)
+      if (const uint64_t word = wordAt(expected + seen, 8);
+          word != 0 && word == wordAt(got + seen, 8))
+        neighbors.push_back(word);
+  }
+}
+
+} // namespace
+
 void Comparer::compareRegion(std::size_t region, const std::vector<PageId> &pages,
                              const Outcome &tested, const Replays &captured,
                              const Tolerance &tolerance, Comparison &result) const {
   // Pages in which something is different, with words that are the same each time.
   std::vector<PageId> different;
   std::vector<WordPair> samples;
+  std::vector<uint64_t> neighbors;
   std::vector<uint8_t> got(kPageSize);
   struct Left {
     uint64_t not_deterministic = 0, foreign = 0;
@@ -197,15 +219,14 @@ void Comparer::compareRegion(std::size_t region, const std::vector<PageId> &page
     const uint8_t *e = expected(id);
     if (std::memcmp(got.data(), e, kPageSize) == 0) continue;
     different.push_back(id);
-    for (std::size_t at = 0; at < kPageSize && samples.size() < kSamples; at += 8)
-      if (wordAt(e + at, 8) != wordAt(got.data() + at, 8))
-        samples.push_back({wordAt(e + at, 8), wordAt(got.data() + at, 8)});
+    if (samples.size() < kSamples) addSamples(e, got.data(), samples, neighbors);
   }
   if (different.empty()) return;
   RegionDifference difference;
   difference.region = region;
   difference.type = guessType(
-      samples, [&](uint64_t address) { return memory_.find(address) != memory_.regions(); });
+      samples, [&](uint64_t address) { return memory_.find(address) != memory_.regions(); },
+      neighbors);
   const uint32_t size = sizeOf(difference.type);
   for (const PageId id : different) {
     (void)stable(id);

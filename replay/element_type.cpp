@@ -1,9 +1,11 @@
 #include "replay/element_type.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
+#include <numeric>
 
 namespace fade::replay {
 namespace {
@@ -61,7 +63,6 @@ public:
     fitting_ += fits ? 1 : 0;
   }
   bool passes() const { return all_ > 0 && fitting_ * 100 >= all_ * 95; }
-  uint64_t all() const { return all_; }
 
 private:
   uint64_t all_ = 0, fitting_ = 0;
@@ -88,25 +89,80 @@ const char *nameOf(ElementType type) {
   }
 }
 
+namespace {
+
+/// How far the exponents of halves that are not 0 lie from their mean.
+class Exponents {
+public:
+  void add(uint16_t bits) {
+    if ((bits & 0x7fff) != 0) ++counts_[bits >> 10 & 0x1f];
+  }
+  uint64_t count() const { return std::reduce(counts_.begin(), counts_.end()); }
+  double spread() const {
+    const auto all = static_cast<double>(count());
+    if (all == 0) return 0;
+    double sum = 0, distance = 0;
+    for (std::size_t i = 0; i < counts_.size(); ++i) sum += static_cast<double>(counts_[i] * i);
+    for (std::size_t i = 0; i < counts_.size(); ++i)
+      distance += static_cast<double>(counts_[i]) * std::abs(static_cast<double>(i) - sum / all);
+    return distance / all;
+  }
+
+private:
+  std::array<uint64_t, 32> counts_{};
+};
+
+/// What words look like as numbers of several kinds.
+struct Looks {
+  Votes f32, f64, f16;
+  Votes lower; ///< halves of 8 bytes that are 0
+  uint64_t words = 0;
+  Exponents low, high; ///< of the halves of 4 bytes
+
+  void add(uint64_t bits) {
+    f64.add(looksLikeF64(bits));
+    for (const unsigned shift : {0u, 32u}) {
+      f32.add(looksLikeF32(static_cast<uint32_t>(bits >> shift)));
+      ++words;
+      low.add(static_cast<uint16_t>(bits >> shift));
+      high.add(static_cast<uint16_t>(bits >> (shift + 16)));
+    }
+    for (const unsigned shift : {0u, 16u, 32u, 48u})
+      f16.add(looksLikeF16(static_cast<uint16_t>(bits >> shift)));
+    lower.add(static_cast<uint32_t>(bits) == 0);
+  }
+  /// Two numbers of 2 bytes often look like one of 4 or 8. But the lower ends of those are 0 or
+  /// anything: of anything a third is no such number, and its size varies more than that of the
+  /// upper ends.
+  bool isF16() const {
+    constexpr uint64_t enough = 16;
+    constexpr double more = 1.5;
+    return f16.passes() && low.count() >= enough && low.count() * 2 >= words &&
+           low.spread() <= high.spread() + more;
+  }
+};
+
+} // namespace
+
 ElementType guessType(std::span<const WordPair> pairs,
-                      const std::function<bool(uint64_t)> &is_address) {
-  Votes pointers, f32, f64, f16, lower;
+                      const std::function<bool(uint64_t)> &is_address,
+                      std::span<const uint64_t> neighbors) {
+  Votes pointers;
+  Looks differing, around;
   for (const WordPair &pair : pairs) {
     pointers.add(is_address(pair.expected) && (pair.got == 0 || is_address(pair.got)));
-    for (const uint64_t bits : {pair.expected, pair.got}) {
-      f64.add(looksLikeF64(bits));
-      for (const unsigned shift : {0u, 32u})
-        f32.add(looksLikeF32(static_cast<uint32_t>(bits >> shift)));
-      for (const unsigned shift : {0u, 16u, 32u, 48u})
-        f16.add(looksLikeF16(static_cast<uint16_t>(bits >> shift)));
-      lower.add(static_cast<uint32_t>(bits) == 0);
-    }
+    differing.add(pair.expected);
+    differing.add(pair.got);
+    around.add(pair.expected);
   }
   if (pointers.passes()) return ElementType::pointer;
+  for (const uint64_t word : neighbors) around.add(word);
+  if (differing.f16.passes() && around.isF16()) return ElementType::f16;
   // The upper half of an f64 looks like an f32; the lower one is 0 or anything.
-  if (f64.passes() && (!f32.passes() || lower.passes())) return ElementType::f64;
-  if (f32.passes()) return ElementType::f32;
-  if (f16.passes()) return ElementType::f16;
+  if (differing.f64.passes() && (!differing.f32.passes() || differing.lower.passes()))
+    return ElementType::f64;
+  if (differing.f32.passes()) return ElementType::f32;
+  if (differing.f16.passes()) return ElementType::f16;
   return ElementType::u32;
 }
 
@@ -121,7 +177,7 @@ Distance distance(ElementType type, uint64_t expected, uint64_t got) {
   const uint64_t ulp = x > y ? static_cast<uint64_t>(x) - static_cast<uint64_t>(y)
                              : static_cast<uint64_t>(y) - static_cast<uint64_t>(x);
   if (a == b) return {ulp, 0};
-  return {ulp, a == 0 ? infinite : std::abs((b - a) / a)};
+  return {ulp, a == 0 || std::isinf(a) ? infinite : std::abs((b - a) / a)};
 }
 
 std::string elementText(ElementType type, uint64_t bits) {

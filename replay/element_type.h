@@ -18,9 +18,11 @@ struct WordPair {
   uint64_t expected = 0, got = 0;
 };
 
-/// `is_address`: whether a value points into captured memory.
+/// `is_address`: whether a value points into captured memory. `neighbors`: words beside them that
+/// do not differ; they count where the others may be several things.
 ElementType guessType(std::span<const WordPair> pairs,
-                      const std::function<bool(uint64_t)> &is_address);
+                      const std::function<bool(uint64_t)> &is_address,
+                      std::span<const uint64_t> neighbors = {});
 
 /// How far two elements are apart. Whole numbers and pointers have no distance but "different".
 struct Distance {

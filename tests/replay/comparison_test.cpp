@@ -132,6 +132,47 @@ TEST_F(Check, TolerancesForgiveWhatTheyName) {
   EXPECT_FALSE(compare(outcome, {0, 1e-9}).isEqual());
 }
 
+TEST_F(Check, HalvesAreNotTakenForNumbersOfTwiceTheirSize) {
+  // From 1 to 8, as most programs have them: two of them look like an f32, and four like an f64.
+  Page after(kPageSize), all;
+  for (std::size_t i = 0; i < kPageSize / 2; ++i) {
+    const auto bits = static_cast<uint16_t>(0x3c00 + i * 37 % 0xc00);
+    std::memcpy(&after[i * 2], &bits, 2);
+  }
+  capture(zero_, zero_, zero_, after, zero_, zero_);
+  Page one = all = after;
+  one[200] ^= 1;
+  for (std::size_t i = 0; i < kPageSize; i += 2) all[i] ^= 1;
+  for (const auto &[page, elements] : {std::pair{one, uint64_t{1}}, {all, kPageSize / 2}}) {
+    const Outcome outcome = wrote({{{kDevice, 0}, page}});
+    const RegionDifference d = compare(outcome).differences.at(0);
+    EXPECT_EQ(d.type, ElementType::f16);
+    EXPECT_EQ(d.elements, elements);
+    EXPECT_EQ(d.largest_ulp, 1u);
+    EXPECT_TRUE(compare(outcome, {1, 0}).isEqual());
+  }
+}
+
+TEST_F(Check, NumbersWithAllTheirDigitsAreNoHalves) {
+  // All kinds of digits, and some that come again and again.
+  for (const bool sine : {true, false}) {
+    Page after(kPageSize);
+    for (std::size_t i = 0; i < kPageSize / 4; ++i) {
+      const auto x = static_cast<float>(i);
+      set(after, i, sine ? std::sin(x) + 1.5f : x * 1.1f + 0.5f);
+    }
+    capture(zero_, zero_, zero_, after, zero_, zero_);
+    for (std::size_t i = 0; i < kPageSize / 4; i += 7) {
+      Page wrong = after;
+      wrong[i * 4] ^= 2;
+      EXPECT_EQ(compare(wrote({{{kDevice, 0}, wrong}})).differences.at(0).type, ElementType::f32)
+          << i;
+    }
+    TearDown();
+    SetUp();
+  }
+}
+
 TEST_F(Check, WithoutAToleranceBitsCount) {
   const Page before = floats(1), after = floats(0.0f);
   capture(before, before, zero_, after, before, zero_);
@@ -158,6 +199,9 @@ TEST_F(Check, ANumberThatBecameNoneIsStillOfItsTypeAndNeverTolerated) {
     EXPECT_EQ(c.differences[0].type, ElementType::f32);
     EXPECT_EQ(c.differences[0].elements, 1u);
   }
+  // Infinity is infinitely far from its opposite.
+  const Distance d = distance(ElementType::f32, 0x7f800000, 0xff800000);
+  EXPECT_TRUE(std::isinf(d.relative));
 }
 
 TEST_F(Check, TheUpperHalfOfAClockIsNotDeterministicEither) {
