@@ -155,6 +155,10 @@ INLINE u64 key_in_page(group_t group, table_t table, u64 address, u32 page_mask,
 // Instead of the place of a class in its table: the access has been counted, but where the next one
 // belongs cannot be known from it. 0: it has not been counted.
 #define NOT_TO_BE_KEPT 1u
+// The same, because it has none. Where that is of use, a wave says so the next time, in a bit of
+// the place of its counter: then no class is looked for.
+#define WAS_IRREGULAR 2u
+#define MAY_BE_IRREGULAR 1u
 
 // Finds the class of an access, counts it there and returns its place.
 INLINE u32 classify(group_t group, table_t table, u64 address, u32 slot, u32 counter, u64 key,
@@ -219,8 +223,9 @@ INLINE void add_sums(group_t group, __global fade_sums *sums, u64 bytes) {
 }
 
 // Works out what an access costs, as analyzers would from its record (memory_model.h and
-// memory_stats.cpp of handlers), and adds that up. 0 if it has to be recorded: that cannot be said
-// here, or it is the worst so far.
+// memory_stats.cpp of handlers), and adds that up: WAS_IRREGULAR. 0 if it cannot be said here,
+// WORST if it is the worst so far, which is recorded.
+#define WORST 3u
 INLINE u32 sum_irregular(group_t group, table_t table, u64 address, u32 slot, u32 counter,
                          bool in_lds) {
   // All in vector registers where that is possible: scalar ones are few (see add_up()).
@@ -245,13 +250,12 @@ INLINE u32 sum_irregular(group_t group, table_t table, u64 address, u32 slot, u3
     sums |= (u64)badness << 40;
     if (is_so(is_atomic != 0)) {
       u32 values = turns.values;
-      if (wave_size() == 64 || is_so(size != 4)) values = distinct(group, (u32)address, 18);
+      if (wave_size() == 64 || is_so(size != 4)) values = distinct(group, (u32)address);
       sums |= (u64)(lanes - to_vector(values)) << 48;
     }
   } else {
-    const u32 line_bits = 26; // lines of 32 bytes or more within 2 GiB
     u32 needed = (lanes * size + (1u << unit) - 1) >> unit;
-    u32 used = to_vector(distinct(group, place, line_bits));
+    u32 used = to_vector(distinct(group, place));
     badness = used > needed ? used - needed : 0;
     sums |= (u64)needed << 16 | (u64)used << 24 | (u64)badness << 32;
   }
@@ -261,11 +265,11 @@ INLINE u32 sum_irregular(group_t group, table_t table, u64 address, u32 slot, u3
   u32 worst = look_at(&to->worst);
   if (is_so(worst <= badness)) {
     if (is_leader(group)) worst = max32(&to->worst, badness + 1);
-    if (is_so(first_lane(group, worst) <= badness)) return 0;
+    if (is_so(first_lane(group, worst) <= badness)) return WORST;
   }
   add_sums(group, to, sums);
   if (!in_lds && is_leader(group)) count32((__global u32 *)(table + counter), 1);
-  return NOT_TO_BE_KEPT;
+  return WAS_IRREGULAR;
 }
 
 // ---- what twins call
@@ -296,31 +300,37 @@ INLINE void count_own(table_t table, u32 slot, u32 counter, u32 accesses) {
 // LDS. Returns what classify() does.
 INLINE u32 add_up(group_t group, table_t table, u64 address, u32 slot, u32 counter, u64 key,
                   u32 accesses, bool flat) {
-  own_class_t own = load_own_class(table, uniform(slot) & FADE_SLOT_MASK);
-  u32 lane = lane_id(), first = first_lane(group, lane);
-  if (is_own_class(group, own, address, key, lane, first, flat)) {
-    if (lane == first) count_own(table, slot & FADE_SLOT_MASK, counter, accesses);
-    return slot & FADE_SLOT_MASK;
+  bool was_irregular = false;
+  if (HAS_HINTS) {
+    was_irregular = (first_lane(group, counter) & MAY_BE_IRREGULAR) != 0;
+    counter &= ~MAY_BE_IRREGULAR;
   }
-  u32 place = NOT_TO_BE_KEPT;
+  if (!was_irregular) {
+    own_class_t own = load_own_class(table, uniform(slot) & FADE_SLOT_MASK);
+    u32 lane = lane_id(), first = first_lane(group, lane);
+    if (is_own_class(group, own, address, key, lane, first, flat)) {
+      if (lane == first) count_own(table, slot & FADE_SLOT_MASK, counter, accesses);
+      return slot & FADE_SLOT_MASK;
+    }
+  }
   control_t control = (control_t)summary_of(table)->control;
-  if (control == 0) return place;
-  u32 records_only = summary_of(table)->flags & FADE_SUMMARY_STREAM;
-  place = 0;
+  if (control == 0) return NOT_TO_BE_KEPT;
+  u32 records_only = summary_of(table)->flags & FADE_SUMMARY_STREAM, place = 0;
   // The wave has been announced then.
   if (records_only == 0 || !record_line(group, table, control, address, slot, counter)) {
     forget_scalars(); // a slot that another wave has filled is seen the next time
     // Scalar registers are few from here on. Without: 8 bytes of stack (LLVM 19).
     table += divergent_zero();
     key = (u64)to_vector((u32)(key >> 32)) << 32 | to_vector((u32)key);
-    if (is_so((summary_of(table)->flags & FADE_SUMMARY_STREAM) == 0) &&
-        (!flat || is_empty(lanes_apart(group, address))))
-      place = classify(group, table, address, slot, counter, key, accesses);
-    if (!flat && is_so(place == 0) && is_so((summary_of(table)->flags & FADE_SUMMARY_STREAM) == 0))
-      place = sum_irregular(group, table, address, slot, counter, accesses == 0);
-    if (is_so(place == 0)) {
+    if (is_so((summary_of(table)->flags & FADE_SUMMARY_STREAM) == 0)) {
+      if (!was_irregular && (!flat || is_empty(lanes_apart(group, address))))
+        place = classify(group, table, address, slot, counter, key, accesses);
+      if (!flat && is_so(place == 0))
+        place = sum_irregular(group, table, address, slot, counter, accesses == 0);
+    }
+    if (is_so(place == 0 || place == WORST)) {
       record_unsummed(group, table, address, slot, counter, accesses, flat);
-      place = 0; // known: it takes no register until here
+      place = is_so(place == WORST) ? WAS_IRREGULAR : NOT_TO_BE_KEPT;
     }
   }
   return place;
@@ -388,8 +398,13 @@ ENTRY void __fade_rt_summary_lds_here(table_t table, u64 address, u32 slot, u32 
 //
 // The class is the same if the same lanes have all moved by the same distance, and it is one that
 // does not matter (key). That holds for tiles as well as for lines.
+//
+// In global memory a second class is kept, of the same lanes, equally far apart: who moves on by
+// half a cache line meets two in turn. Of its address only the bits of the key count (`other_low`);
+// a place of 0: there is none.
 typedef struct {
   __private u32 *low, *high, *lanes_low, *lanes_high, *place, *count;
+  __private u32 *other_low, *other_place, *other_count;
 } kept_t;
 
 // Adds what a lane has kept: `lanes` as there. `counter`: 0 for LDS.
@@ -400,10 +415,10 @@ ENTRY void __fade_rt_summary_add(table_t table, u32 place, u32 counter, u32 coun
   }
 }
 
-INLINE void add_kept(group_t group, table_t table, u32 counter, u32 count, kept_t kept) {
+INLINE void add_kept(group_t group, table_t table, u32 counter, u32 place, u32 count, kept_t kept) {
   if (is_empty(ballot(group, count != 0))) return;
   u64 lanes = (u64)*kept.lanes_high << 32 | *kept.lanes_low;
-  __fade_rt_summary_add(table, *kept.place, counter, count, lanes);
+  __fade_rt_summary_add(table, place, counter, count, lanes);
   leave(group);
 }
 
@@ -414,17 +429,49 @@ INLINE void keep(group_t group, table_t table, u64 address, u32 slot, u32 counte
   // wave may be gigabytes apart, and some of them not move as the others.
   u64 moved = address - (in_lds ? *kept.low : (u64)*kept.high << 32 | *kept.low);
   u32 first = first_lane(group, (u32)moved);
-  u32 other = ((u32)moved ^ first) | ((u32)moved & (u32)key) | ((u32)lanes ^ *kept.lanes_low);
+  u32 other = ((u32)moved ^ first) | ((u32)lanes ^ *kept.lanes_low);
   if (wave_size() == 64) other |= (u32)(lanes >> 32) ^ *kept.lanes_high;
   if (!in_lds) other |= (u32)(moved >> 32) ^ (u32)((i32)first >> 31);
   // In advance: without an `else` there are no values to be brought together behind it.
   u32 count = (*kept.count)++;
-  if (LIKELY(is_empty(ballot(group, other != 0)))) return;
-  add_kept(group, table, in_lds ? 0 : counter, count, kept);
-  u64 found = in_lds ? __fade_rt_summary_lds(table, address, slot, counter)
-                     : __fade_rt_summary(table, address, slot, counter, key);
+  if (LIKELY(is_empty(ballot(group, (other | ((u32)moved & (u32)key)) != 0)))) return;
+  if (in_lds) {
+    add_kept(group, table, 0, *kept.place, count, kept);
+  } else {
+    u32 other_place = *kept.other_place, other_count = *kept.other_count;
+    bool is_same_shape = is_empty(ballot(group, other != 0));
+    if (is_same_shape) { // the two change places
+      u32 is_third = (((u32)address ^ *kept.other_low) & (u32)key) |
+                     (at_most_one(other_place) ^ 1) | (first == 0x80000000 ? 1 : 0);
+      *kept.other_low = *kept.low;
+      *kept.other_place = *kept.place;
+      *kept.other_count = count;
+      if (is_empty(ballot(group, is_third != 0))) {
+        *kept.low = (u32)address;
+        *kept.high = (u32)(address >> 32);
+        *kept.place = other_place;
+        *kept.count = other_count + 1;
+        return;
+      }
+    } else {
+      add_kept(group, table, counter, *kept.place, count, kept);
+      *kept.other_place = 0;
+      *kept.other_count = 0;
+    }
+    add_kept(group, table, counter, other_place, other_count, kept);
+  }
+  u32 said = counter;
+  if (HAS_HINTS && *kept.place == WAS_IRREGULAR) said |= MAY_BE_IRREGULAR;
+  u64 found = in_lds ? __fade_rt_summary_lds(table, address, slot, said)
+                     : __fade_rt_summary(table, address, slot, said, key);
   u32 place = uniform((u32)found);
-  lanes = place > NOT_TO_BE_KEPT ? lanes_found(group, found) : 0;
+  u64 lanes_now = place > WAS_IRREGULAR ? lanes_found(group, found) : 0;
+  if (!in_lds && !is_empty(lanes_now ^ lanes)) { // the other one was kept for these lanes
+    add_kept(group, table, counter, *kept.other_place, *kept.other_count, kept);
+    *kept.other_place = 0;
+    *kept.other_count = 0;
+  }
+  lanes = lanes_now;
   // Copies that the compiler does not know as such: else it copies the address in each round.
   u32 low = (u32)address, high = (u32)(address >> 32);
   HIDE_DIVERGENT(low);
@@ -440,23 +487,25 @@ INLINE void keep(group_t group, table_t table, u64 address, u32 slot, u32 counte
 ENTRY void __fade_rt_summary_keep(table_t table, u64 address, u32 slot, u32 counter, i32 key,
                                   __private u32 *low, __private u32 *high, __private u32 *lanes_low,
                                   __private u32 *lanes_high, __private u32 *place,
-                                  __private u32 *count) {
-  kept_t kept = {low, high, lanes_low, lanes_high, place, count};
+                                  __private u32 *count, __private u32 *other_low,
+                                  __private u32 *other_place, __private u32 *other_count) {
+  kept_t kept = {low,   high,      lanes_low,   lanes_high, place,
+                 count, other_low, other_place, other_count};
   keep(enter_here(), table, address, slot, counter, key, false, kept);
 }
 ENTRY void __fade_rt_summary_lds_keep(table_t table, u64 address, u32 slot, u32 counter,
                                       __private u32 *low, __private u32 *lanes_low,
                                       __private u32 *lanes_high, __private u32 *place,
                                       __private u32 *count) {
-  kept_t kept = {low, 0, lanes_low, lanes_high, place, count};
+  kept_t kept = {low, 0, lanes_low, lanes_high, place, count, 0, 0, 0};
   keep(enter_here(), table, address, slot, counter, LDS_KEY, true, kept);
 }
 // Where the wave ends.
 ENTRY void __fade_rt_summary_end(table_t table, u32 counter, __private u32 *lanes_low,
                                  __private u32 *lanes_high, __private u32 *place,
                                  __private u32 *count) {
-  kept_t kept = {0, 0, lanes_low, lanes_high, place, count};
-  add_kept(enter_here(), table, counter, *count, kept);
+  kept_t kept = {0, 0, lanes_low, lanes_high, place, count, 0, 0, 0};
+  add_kept(enter_here(), table, counter, *place, *count, kept);
 }
 
 // Accesses with a length: one record for each length, and each counts.

@@ -5,6 +5,7 @@
 // for them here. Uniform values live in scalar registers if the compiler can prove it, and some of
 // what follows is there to tell it so, or to keep it from finding out.
 #define LANES_WRITE_TOGETHER 0
+#define HAS_HINTS 0 // of what an access was the last time
 
 // ---- hooks
 
@@ -292,9 +293,7 @@ INLINE bool is_frequent(group_t group, u32 v, u64 lanes) {
   } while (is_so(same < wanted && left >= wanted));
   return is_so(same >= wanted);
 }
-// Of values that differ in the lower bits.
-INLINE u32 distinct(group_t group, u32 v, u32 bits) {
-  (void)bits;
+INLINE u32 distinct(group_t group, u32 v) {
   u64 left = lanes_of(group);
   u32 n = 0;
   do {

@@ -3,6 +3,7 @@
 // Lanes run on their own and need not come together again by themselves: a group is the set of
 // lanes that entered together, and whatever they do as a group names it.
 #define LANES_WRITE_TOGETHER 1
+#define HAS_HINTS 1 // of what an access was the last time
 
 INLINE u32 wave_size(void) { return 32; }
 // The builtin for it returns a long long, which is not 64 bits wide in OpenCL.
@@ -46,8 +47,15 @@ typedef struct {
 // Lanes that call from different places may meet in the function that they call, and only those of
 // one place belong together.
 INLINE group_t enter(u32 site) {
-  u32 active, lanes;
+  u32 active, lanes, all;
   __asm__ volatile("activemask.b32 %0;" : "=r"(active)::"memory");
+  // Mostly all are of one place, and to find that out is quicker than match.any.
+  __asm__ volatile("{ .reg .pred p; .reg .b32 l, v; bfind.u32 l, %1; "
+                   "shfl.sync.idx.b32 v, %2, l, 31, %1; setp.eq.u32 p, v, %2; "
+                   "vote.sync.all.pred p, p, %1; selp.u32 %0, 1, 0, p; }"
+                   : "=r"(all)
+                   : "r"(active), "r"(site));
+  if (LIKELY(all != 0)) return (group_t){active};
   __asm__ volatile("match.any.sync.b32 %0, %1, %2;" : "=r"(lanes) : "r"(site), "r"(active));
   return (group_t){lanes};
 }
@@ -263,6 +271,14 @@ INLINE u32 same_bits(group_t group, u32 v, u32 first, u32 end, u32 lanes) {
   }
   return lanes;
 }
+// The same for all bits. The upper ones mostly are.
+INLINE u32 same_values(group_t group, u32 v, u32 lanes) {
+  u32 differs = v ^ first_lane(group, v);
+  lanes = same_bits(group, v, 0, 8, lanes);
+  if (ballot(group, differs >> 8 != 0) != 0) lanes = same_bits(group, v, 8, 16, lanes);
+  if (ballot(group, differs >> 16 != 0) != 0) lanes = same_bits(group, v, 16, 32, lanes);
+  return lanes;
+}
 // Whether at least three quarters of these lanes have the same value. Those of the others do not
 // matter. Then at least so many are equal to the one before.
 INLINE bool is_frequent(group_t group, u32 v, u64 lanes) {
@@ -270,16 +286,15 @@ INLINE bool is_frequent(group_t group, u32 v, u64 lanes) {
   u32 before = read_lane(group, v, 31 - (u32)__builtin_clz(((u32)lanes & below) | 1));
   u32 pairs = (u32)ballot(group, v == before && ((u32)lanes & below) != 0) & (u32)lanes;
   if ((u32)__builtin_popcount(pairs) + 1 + all / 4 * 2 < all) return false;
-  u32 same = same_bits(group, v, 0, 32, (u32)lanes);
+  u32 same = same_values(group, v, (u32)lanes);
   return ballot(group, (u32)__builtin_popcount(same) * 4 >= all * 3) != 0;
 }
 // Lanes that have no other one with the same value before them.
 INLINE u32 firsts(group_t group, u32 same) {
   return (u32)ballot(group, (same & (u32)__nvvm_read_ptx_sreg_lanemask_lt()) == 0);
 }
-// Of values that differ in the lower bits.
-INLINE u32 distinct(group_t group, u32 v, u32 bits) {
-  return (u32)__builtin_popcount(firsts(group, same_bits(group, v, 0, bits, group.lanes)));
+INLINE u32 distinct(group_t group, u32 v) {
+  return (u32)__builtin_popcount(firsts(group, same_values(group, v, group.lanes)));
 }
 // Of dwords in LDS, 16 bits: how many distinct ones there are in the bank of this one, for lanes
 // that are served together, and in all.
@@ -290,7 +305,7 @@ INLINE turns_t turns_of(group_t group, u32 dword, u32 bank_shift) {
   u32 bank = same_bits(group, dword, 0, 4, group.lanes);
   if (bank_shift > 4) bank = same_bits(group, dword, 4, 5, bank);
   if (bank_shift > 5) bank = same_bits(group, dword, 5, 6, bank);
-  u32 values = firsts(group, same_bits(group, dword, 4, 16, bank));
+  u32 values = firsts(group, same_values(group, dword >> 4, bank));
   return (turns_t){(u32)__builtin_popcount(bank & values), (u32)__builtin_popcount(values)};
 }
 // From a cache that may have an older state of it.

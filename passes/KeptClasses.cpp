@@ -16,8 +16,8 @@ namespace fade {
 
 namespace {
 
-// Each takes one or two vector registers, and three or four scalar ones; where lanes go different
-// ways, vector registers instead of these.
+// Each takes up to three vector registers and six scalar ones; where lanes go different ways,
+// vector registers instead of these.
 constexpr size_t most_kept = 8;
 
 bool canBeKept(const Access &access) {
@@ -58,6 +58,10 @@ void KeptClasses::choose(const Clone &clone, ArrayRef<Access> accesses, Instruct
     kept.lanes_high = variable();
     kept.place = variable();
     kept.count = variable();
+    if (kept.in_lds) continue;
+    kept.other_low = variable();
+    kept.other_place = variable();
+    kept.other_count = variable();
   }
 }
 
@@ -65,10 +69,11 @@ bool KeptClasses::record(IRBuilder<> &builder, const Access &access, ArrayRef<Va
   const auto at = kept_.find(&access);
   if (at == kept_.end()) return false;
   const Kept &kept = at->second;
-  SmallVector<Value *, 11> all(arguments.begin(), arguments.end());
+  SmallVector<Value *, 14> all(arguments.begin(), arguments.end());
   all.push_back(kept.low);
   if (!kept.in_lds) all.push_back(kept.high);
   all.append({kept.lanes_low, kept.lanes_high, kept.place, kept.count});
+  if (!kept.in_lds) all.append({kept.other_low, kept.other_place, kept.other_count});
   inlineCall(
       *builder.CreateCall(kept.in_lds ? runtime_.summary_lds_keep : runtime_.summary_keep, all));
   return true;
@@ -77,11 +82,15 @@ bool KeptClasses::record(IRBuilder<> &builder, const Access &access, ArrayRef<Va
 void KeptClasses::finish(const Clone &clone, Instruction &end) {
   for (const Access *access : order_) {
     const Kept &kept = kept_[access];
-    IRBuilder<> builder(&end);
-    Value *counter = kept.in_lds ? builder.getInt32(0) : clone.wave;
-    inlineCall(
-        *builder.CreateCall(runtime_.summary_end, {clone.control, counter, kept.lanes_low,
-                                                   kept.lanes_high, kept.place, kept.count}));
+    Value *counter = clone.wave;
+    if (kept.in_lds) counter = ConstantInt::get(counter->getType(), 0);
+    const auto add = [&](Value *place, Value *count) {
+      IRBuilder<> builder(&end);
+      inlineCall(*builder.CreateCall(runtime_.summary_end, {clone.control, counter, kept.lanes_low,
+                                                            kept.lanes_high, place, count}));
+    };
+    add(kept.place, kept.count);
+    if (!kept.in_lds) add(kept.other_place, kept.other_count);
   }
   DominatorTree dominators(*clone.function);
   PromoteMemToReg(variables_, dominators);
