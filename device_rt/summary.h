@@ -399,9 +399,9 @@ ENTRY void __fade_rt_summary_lds_here(table_t table, u64 address, u32 slot, u32 
 // The class is the same if the same lanes have all moved by the same distance, and it is one that
 // does not matter (key). That holds for tiles as well as for lines.
 //
-// In global memory a second class is kept, of the same lanes, equally far apart: who moves on by
-// half a cache line meets two in turn. Of its address only the bits of the key count (`other_low`);
-// a place of 0: there is none.
+// Of some accesses to global memory a second class is kept, of the same lanes, equally far apart:
+// who moves on by half a cache line meets two in turn. Of its address only the bits of the key
+// count (`other_low`); a place of 0: there is none.
 typedef struct {
   __private u32 *low, *high, *lanes_low, *lanes_high, *place, *count;
   __private u32 *other_low, *other_place, *other_count;
@@ -423,7 +423,7 @@ INLINE void add_kept(group_t group, table_t table, u32 counter, u32 place, u32 c
 }
 
 INLINE void keep(group_t group, table_t table, u64 address, u32 slot, u32 counter, i32 key,
-                 bool in_lds, kept_t kept) {
+                 bool in_lds, bool two, kept_t kept) {
   u64 lanes = lanes_of(group);
   // Of all 64 bits, although only distances that fit into 32 are taken for the same: the lanes of a
   // wave may be gigabytes apart, and some of them not move as the others.
@@ -435,8 +435,8 @@ INLINE void keep(group_t group, table_t table, u64 address, u32 slot, u32 counte
   // In advance: without an `else` there are no values to be brought together behind it.
   u32 count = (*kept.count)++;
   if (LIKELY(is_empty(ballot(group, (other | ((u32)moved & (u32)key)) != 0)))) return;
-  if (in_lds) {
-    add_kept(group, table, 0, *kept.place, count, kept);
+  if (!two) {
+    add_kept(group, table, in_lds ? 0 : counter, *kept.place, count, kept);
   } else {
     u32 other_place = *kept.other_place, other_count = *kept.other_count;
     bool is_same_shape = is_empty(ballot(group, other != 0));
@@ -466,7 +466,7 @@ INLINE void keep(group_t group, table_t table, u64 address, u32 slot, u32 counte
                      : __fade_rt_summary(table, address, slot, said, key);
   u32 place = uniform((u32)found);
   u64 lanes_now = place > WAS_IRREGULAR ? lanes_found(group, found) : 0;
-  if (!in_lds && !is_empty(lanes_now ^ lanes)) { // the other one was kept for these lanes
+  if (two && !is_empty(lanes_now ^ lanes)) { // the other one was kept for these lanes
     add_kept(group, table, counter, *kept.other_place, *kept.other_count, kept);
     *kept.other_place = 0;
     *kept.other_count = 0;
@@ -487,18 +487,26 @@ INLINE void keep(group_t group, table_t table, u64 address, u32 slot, u32 counte
 ENTRY void __fade_rt_summary_keep(table_t table, u64 address, u32 slot, u32 counter, i32 key,
                                   __private u32 *low, __private u32 *high, __private u32 *lanes_low,
                                   __private u32 *lanes_high, __private u32 *place,
-                                  __private u32 *count, __private u32 *other_low,
-                                  __private u32 *other_place, __private u32 *other_count) {
+                                  __private u32 *count) {
+  kept_t kept = {low, high, lanes_low, lanes_high, place, count, 0, 0, 0};
+  keep(enter_here(), table, address, slot, counter, key, false, false, kept);
+}
+ENTRY void __fade_rt_summary_keep_two(table_t table, u64 address, u32 slot, u32 counter, i32 key,
+                                      __private u32 *low, __private u32 *high,
+                                      __private u32 *lanes_low, __private u32 *lanes_high,
+                                      __private u32 *place, __private u32 *count,
+                                      __private u32 *other_low, __private u32 *other_place,
+                                      __private u32 *other_count) {
   kept_t kept = {low,   high,      lanes_low,   lanes_high, place,
                  count, other_low, other_place, other_count};
-  keep(enter_here(), table, address, slot, counter, key, false, kept);
+  keep(enter_here(), table, address, slot, counter, key, false, true, kept);
 }
 ENTRY void __fade_rt_summary_lds_keep(table_t table, u64 address, u32 slot, u32 counter,
                                       __private u32 *low, __private u32 *lanes_low,
                                       __private u32 *lanes_high, __private u32 *place,
                                       __private u32 *count) {
   kept_t kept = {low, 0, lanes_low, lanes_high, place, count, 0, 0, 0};
-  keep(enter_here(), table, address, slot, counter, LDS_KEY, true, kept);
+  keep(enter_here(), table, address, slot, counter, LDS_KEY, true, false, kept);
 }
 // Where the wave ends.
 ENTRY void __fade_rt_summary_end(table_t table, u32 counter, __private u32 *lanes_low,

@@ -188,6 +188,7 @@ Expected<DeviceRuntime> DeviceRuntime::link(Module &module) {
   runtime.summary_here = get("summary_here");
   runtime.summary_lds_here = get("summary_lds_here");
   runtime.summary_keep = get("summary_keep");
+  runtime.summary_keep_two = get("summary_keep_two");
   runtime.summary_lds_keep = get("summary_lds_keep");
   runtime.summary_end = get("summary_end");
   return runtime;

@@ -42,6 +42,7 @@ public:
   llvm::Function *summary_here = nullptr;     // to be inlined
   llvm::Function *summary_lds_here = nullptr; // the same, as are those that follow
   llvm::Function *summary_keep = nullptr;
+  llvm::Function *summary_keep_two = nullptr;
   llvm::Function *summary_lds_keep = nullptr;
   llvm::Function *summary_end = nullptr;
 

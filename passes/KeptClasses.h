@@ -36,7 +36,7 @@ private:
     llvm::AllocaInst *low = nullptr, *high = nullptr; // no upper half in LDS
     llvm::AllocaInst *lanes_low = nullptr, *lanes_high = nullptr;
     llvm::AllocaInst *place = nullptr, *count = nullptr;
-    // a second class, in global memory
+    // a second class, of some in global memory
     llvm::AllocaInst *other_low = nullptr, *other_place = nullptr, *other_count = nullptr;
   };
 
