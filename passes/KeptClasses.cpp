@@ -2,6 +2,7 @@
 
 #include "Compat.h"
 #include "InlineCall.h"
+#include "Target.h"
 
 #include "fade/message.h"
 
@@ -93,6 +94,8 @@ void KeptClasses::choose(const Clone &clone, ArrayRef<Access> accesses, Instruct
     return depth(a) != depth(b) ? depth(a) > depth(b) : a < b;
   });
   if (order_.size() > most_kept) order_.truncate(most_kept);
+  // Where searches are slow; on AMD GPUs it has not been seen to be worth its registers.
+  const bool keeps_two = isNVPTX(*clone.function->getParent());
   IRBuilder<> builder(&start);
   const auto variable = [&] {
     variables_.push_back(builder.CreateAlloca(builder.getInt32Ty()));
@@ -108,7 +111,7 @@ void KeptClasses::choose(const Clone &clone, ArrayRef<Access> accesses, Instruct
     kept.lanes_high = variable();
     kept.place = variable();
     kept.count = variable();
-    if (kept.in_lds || !movesByParts(*access, loops, evolution)) continue;
+    if (kept.in_lds || !keeps_two || !movesByParts(*access, loops, evolution)) continue;
     kept.other_low = variable();
     kept.other_place = variable();
     kept.other_count = variable();

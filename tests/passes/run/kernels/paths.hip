@@ -168,6 +168,8 @@ KERNEL lanes_that_part(const int *in, int *out) {
   for (int k = 0; k < 9; ++k) {
     if (k % 3 != 1 || (i & 63) > 20)
       if (k % 3 != 2 || (i & 3) != 0) sum += in[i & 255];
+    sum ^= in[(i & 63) + 16 * k]; // two classes in turn, in lines of 128 bytes
+    if (k < 5 || (i & 63) > 20) sum += in[(i & 31) + 24 * k];
     if (k == 5 && (i & 31) == 0) return;
   }
   out[i] = sum;
