@@ -4,11 +4,14 @@
 
 #include "base/diagnostics.h"
 #include "base/quiet_thread.h"
+#include "fade/kernel_name.h"
 #include "hsa/capture_gates.h"
 #include "hsa/runtime.h"
 
+#include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <fmt/ranges.h>
 #include <hsa/amd_hsa_signal.h>
 
 namespace fade {
@@ -34,10 +37,12 @@ double processorSeconds() {
 } // namespace
 
 bool CaptureSession::isWanted(KernelEntry &kernel, uint64_t ordinal) {
-  if (!kernel.is_chosen || kernel.info->symbol().starts_with("__amd_rocclr_") ||
-      !runtime_.selection().wantsDispatch(kernel.info->symbol(), ordinal))
-    return false;
+  if (kernel.info->symbol().starts_with("__amd_rocclr_")) return false;
+  const bool is_wanted =
+      kernel.is_chosen && runtime_.selection().wantsDispatch(kernel.info->symbol(), ordinal);
   const std::lock_guard lock(mutex_);
+  if (taken_ == 0) ++ran_[kernel.info];
+  if (!is_wanted) return false;
   if (is_stopping_ || taken_ >= runtime_.settings().capture_limit) return false;
   ++taken_;
   return true;
@@ -346,6 +351,29 @@ void CaptureSession::stop() {
   lock.lock();
   changed_.notify_all();
   changed_.wait_for(lock, 2 * patience, [&] { return has_ended_; });
+}
+
+std::string CaptureSession::whyNothing() {
+  const std::lock_guard lock(mutex_);
+  if (taken_ != 0) return "";
+  if (ran_.empty()) return "no kernel ran";
+  std::vector<std::string> chosen, all;
+  for (const auto &[kernel, times] : ran_) {
+    const std::string name = shortKernelName(kernel->name(), 60);
+    all.push_back(name);
+    if (runtime_.selection().wantsKernel(kernel->name()))
+      chosen.push_back(fmt::format("{} ran {} time{}", name, times, times == 1 ? "" : "s"));
+  }
+  const auto list = [](std::vector<std::string> &names) {
+    constexpr std::size_t most = 5;
+    std::ranges::sort(names);
+    const std::size_t more = names.size() - std::min(names.size(), most);
+    names.resize(names.size() - more);
+    return fmt::format("{}{}", fmt::join(names, ", "),
+                       more == 0 ? "" : fmt::format(" and {} more", more));
+  };
+  if (chosen.empty()) return fmt::format("none of the kernels that ran is chosen: {}", list(all));
+  return fmt::format("no dispatch that was asked for came: {}", list(chosen));
 }
 
 void CaptureSession::release() {

@@ -27,6 +27,7 @@
 #include <optional>
 #include <set>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 namespace fade {
@@ -64,6 +65,8 @@ public:
 
   /// Before the process ends: lets captures come to an end and opens all gates.
   void stop();
+  /// Why nothing was wanted, for people; empty if something was.
+  std::string whyNothing();
   /// Before the runtime is shut down: gives all signals back to where they came from.
   void release();
 
@@ -130,6 +133,7 @@ private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::unique_ptr<Job>> waiting_;
+  std::unordered_map<std::shared_ptr<const KernelInfo>, uint64_t> ran_; ///< until one is wanted
   std::vector<std::unique_ptr<Job>> released_; ///< run without being captured
   std::chrono::steady_clock::time_point stop_by_;
   bool is_working_ = false;                ///< on a job

@@ -243,6 +243,8 @@ void Runtime::close() {
   std::call_once(started_, [&] { was_started = false; });
   if (!was_started) return; // the process never made a queue: there is nothing to say
   if (captures_) captures_->stop();
+  if (const std::string why = captures_ ? captures_->whyNothing() : ""; !why.empty())
+    warn("nothing was captured: {}", why);
   if (cache_watch_) (void)cache_watch_->stop(kCachePatience);
   collector_->stop(settings_.patient(kCollectorPatience), settings_.patient(kCollectorLimit));
   if (deaths())

@@ -370,6 +370,10 @@ class Tests(fade.Test):
         self.assertEqual(os.listdir(self.captures), ["add.1"])
         self.capture("graph", "-k", "^add", "-d", "all", "--limit", "2")
         self.assertEqual(sorted(os.listdir(self.captures)), ["add.1", "add.1-2", "add.2"])
+        for options, why in ((["-k", "^add", "-d", "99"], r"no dispatch that was asked for came: add\(.*\) ran \d+ times?$"),
+                             (["-k", "nothing"], r"none of the kernels that ran is chosen: add\(")):
+            result = self.capture("add", *options)
+            self.assertRegex("\n".join(result.said), "^fade: nothing was captured: " + why)
 
     def test_variables_do_what_the_command_does(self):
         self.captures = self.path("captures")
