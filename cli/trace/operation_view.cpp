@@ -99,7 +99,8 @@ std::optional<CopyCall> copyOf(const Call &call) {
                             !function.starts_with("hipDrvMemcpy")))
     return std::nullopt;
   copy.bytes = bytesOf(call, function);
-  copy.to = firstOf<5>(call, {"dst", "dest", "dstDevice", "dstHost", "pitchedDevPtr.ptr"}).value_or(0);
+  copy.to =
+      firstOf<5>(call, {"dst", "dest", "dstDevice", "dstHost", "pitchedDevPtr.ptr"}).value_or(0);
   if (copy.is_fill) return copy;
   copy.from = firstOf<4>(call, {"src", "srcDevice", "srcHost", "symbol"}).value_or(0);
   const auto kind = argument(call, "kind");

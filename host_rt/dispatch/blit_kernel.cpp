@@ -41,9 +41,8 @@ std::optional<BlitKernel> BlitKernel::of(const codeobj::KernelMetadata &kernel) 
                  "height"});
   if (name.ends_with("_fillBufferAligned")) {
     if (const auto newer = find(kernel, Form::fill_to_end, {"buf", "end_ptr"})) return newer;
-    return find(
-        kernel, Form::fill,
-        {"bufUChar", "bufUShort", "bufUInt", "bufULong", "patternSize", "offset", "size"});
+    return find(kernel, Form::fill,
+                {"bufUChar", "bufUShort", "bufUInt", "bufULong", "patternSize", "offset", "size"});
   }
   if (name.ends_with("_copyBuffer")) {
     // With the end there, the size is one of bytes.
@@ -83,9 +82,7 @@ std::optional<Blit> BlitKernel::read(std::span<const std::byte> block) const {
     is_right = multiply(blit.bytes, {at(6), form_ == Form::fill ? 1 : at(7), at(4), element});
     break;
   }
-  case Form::copy:
-    blit = {at(1), at(0), at(2)};
-    break;
+  case Form::copy: blit = {at(1), at(0), at(2)}; break;
   case Form::copy_words:
     // One more than there are whole words, for the bytes that remain.
     is_right = at(2) != 0 && multiply(blit.bytes, {at(2) - 1, kWord});

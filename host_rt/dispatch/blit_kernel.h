@@ -1,5 +1,6 @@
-// HIP copies and fills with kernels of its own, several of them for one call where sizes are odd, and also for the nodes of a
-// graph. What one of them does is in its arguments; their names, which the compiler keeps, tell the versions of HIP apart.
+// HIP copies and fills with kernels of its own, several of them for one call where sizes are odd,
+// and also for the nodes of a graph. What one of them does is in its arguments; their names, which
+// the compiler keeps, tell the versions of HIP apart.
 #pragma once
 
 #include "codeobj/metadata.h"

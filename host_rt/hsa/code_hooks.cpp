@@ -36,8 +36,8 @@ Facts factsIn(const codeobj::Blob &blob) {
     const auto kernel = (*object)->kernel(i);
     if (!kernel || !kernel->has_metadata) continue;
     const codeobj::KernelMetadata &data = kernel->metadata;
-    all[data.name] = {data.vgpr_count, data.agpr_count, data.sgpr_count, data.vgpr_spill_count,
-                      data.sgpr_spill_count, BlitKernel::of(data)};
+    all[data.name] = {data.vgpr_count,       data.agpr_count,       data.sgpr_count,
+                      data.vgpr_spill_count, data.sgpr_spill_count, BlitKernel::of(data)};
   }
   return all;
 }

@@ -82,10 +82,10 @@ std::optional<BlitPlaces> blitPlaces(const KernelEntry *kernel, const void *argu
   if (blit->from == 0) return places;
   const auto from_host = allocations.isOnHost(blit->from), to_host = allocations.isOnHost(blit->to);
   if (from_host && to_host)
-    places.direction = *from_host ? (*to_host ? events::Direction::host_to_host
-                                              : events::Direction::host_to_device)
-                                  : (*to_host ? events::Direction::device_to_host
-                                              : events::Direction::device_to_device);
+    places.direction =
+        *from_host
+            ? (*to_host ? events::Direction::host_to_host : events::Direction::host_to_device)
+            : (*to_host ? events::Direction::device_to_host : events::Direction::device_to_device);
   return places;
 }
 

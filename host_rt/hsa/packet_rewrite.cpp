@@ -354,9 +354,9 @@ void DispatchRewrite::run() {
   // What a recorded call has asked for is there, also if the recording was switched off meanwhile.
   const uint64_t call = queue_->calls ? queue_->calls->callOf(index_) : 0;
   if (call != 0 || (queue_->calls && hip::isRecording()))
-    live->operation = recordKernel(*queue_->agent, *live->record, kernel_.get(),
-                                   packet_.private_segment_size, call, index_,
-                                   blitPlaces(kernel_.get(), packet_.kernarg_address, runtime_.allocations()));
+    live->operation = recordKernel(
+        *queue_->agent, *live->record, kernel_.get(), packet_.private_segment_size, call, index_,
+        blitPlaces(kernel_.get(), packet_.kernarg_address, runtime_.allocations()));
   const void *arguments = packet_.kernarg_address;
   if (isWanted(ordinal)) swap(*live, ordinal);
   if (DeathWatch *deaths = runtime_.deaths()) noteForDeath(*deaths, *live, arguments);
