@@ -7,7 +7,8 @@
 //
 //   header | findings[] | code objects[] | allocations[] | strings
 //
-// The file is sparse: what is not used takes no room. One per process and program that it runs, in a folder of the run.
+// The file is sparse: what is not used takes no room. One per process and program that it runs, in
+// a folder of the run.
 #pragma once
 
 #include <cstdint>
