@@ -100,12 +100,31 @@ std::string lineOf(const std::string &file, uint32_t line) {
   return text.substr(begin, end - begin + 1);
 }
 
+/// Where compilers make one instruction of several, it has a function but no line: that of the
+/// nearest which has one. Empty if there is none.
+std::vector<codeobj::SourceFrame> stackBeside(const codeobj::SourceMap &map, uint64_t address,
+                                              const std::string &function) {
+  constexpr uint64_t step = 4, furthest = 1024;
+  for (uint64_t distance = step; distance <= furthest; distance += step)
+    for (const uint64_t beside : {address + distance, address - distance})
+      if (auto stack = map.stack(beside);
+          !stack.empty() && stack.front().line != 0 && stack.back().function == function)
+        return stack;
+  return {};
+}
+
 void resolve(FoundPlace &place, CodeObjects &objects) {
   if (place.raw.code == 0) return;
   const Code &code = objects.get(place.raw.code - 1);
   if (!code.object) return;
   const auto add_frames = [&](uint64_t address) {
-    for (const codeobj::SourceFrame &frame : code.map->stack(address))
+    auto stack = code.map->stack(address);
+    if (!stack.empty() && stack.front().line == 0 && address == place.raw.address)
+      if (auto beside = stackBeside(*code.map, address, stack.back().function); !beside.empty()) {
+        stack = std::move(beside);
+        place.is_near = true;
+      }
+    for (const codeobj::SourceFrame &frame : stack)
       place.stack.push_back(
           {codeobj::demangle(frame.function), frame.file, frame.line, frame.column});
   };

@@ -23,6 +23,7 @@ struct FoundPlace {
   FoundFrame shown;              ///< the innermost that is the user's own; without a file: unknown
   std::string source;            ///< the line's text
   std::string instruction;       ///< its text
+  bool is_near = false;          ///< it has no line of its own: `shown` is of one beside it
 };
 
 struct FoundAllocation {

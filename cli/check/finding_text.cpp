@@ -133,6 +133,7 @@ void writePlace(JsonWriter &json, const FoundPlace &place, const FoundFinding &f
   json.field("file", place.shown.file);
   json.field("line", place.shown.line);
   json.field("column", place.shown.column);
+  if (place.is_near) json.field("near", true);
   json.field("function", place.shown.function);
   json.field("source", place.source);
   json.field("instruction", place.instruction);
@@ -170,10 +171,12 @@ std::string detailOfPlace(const char *label, const FoundPlace &place, const Foun
 } // namespace
 
 std::string placeText(const FoundPlace &place, const std::string &kernel) {
+  const char *near = place.is_near ? "near " : "";
   if (place.shown.line != 0)
     return place.shown.column != 0
-               ? fmt::format("{}:{}:{}", place.shown.file, place.shown.line, place.shown.column)
-               : fmt::format("{}:{}", place.shown.file, place.shown.line);
+               ? fmt::format("{}{}:{}:{}", near, place.shown.file, place.shown.line,
+                             place.shown.column)
+               : fmt::format("{}{}:{}", near, place.shown.file, place.shown.line);
   if (place.raw.code != 0)
     return fmt::format("{} at {:#x} (no line information)",
                        place.shown.function.empty() ? kernel : place.shown.function,

@@ -135,6 +135,19 @@ template <bool broken> __global__ void lower_bound(const int *sorted, int n, int
   out[threadIdx.x] = broken || low < n ? sorted[low] : -1; // finds: memory
 }
 
+// The end of a row is the start of the next; the last one has no next but one. Compilers make one
+// load of the ends that two iterations look at, and it has no line.
+template <bool broken>
+__global__ void rows_of_matrix(const int *rows, const int *columns, const float *values,
+                               const float *x, float *y, int n) {
+  const int r = blockIdx.x * blockDim.x + threadIdx.x;
+  if (r >= n) return;
+  float sum = 0;
+  for (int k = rows[r]; k < rows[r + (broken ? 2 : 1)]; ++k) // finds: memory
+    sum += values[k] * x[columns[k]];
+  y[r] = sum;
+}
+
 template <bool broken> __global__ void behind_the_arguments(int *out, int n) {
   const auto *arguments = (const int *)__builtin_amdgcn_kernarg_segment_ptr();
   out[threadIdx.x] = arguments[broken ? n : 2]; // finds: memory, may: init
@@ -216,6 +229,17 @@ template <bool broken> int run() {
     Device<int> p(32);
     HIP(hipMemcpy(p.data, sorted.data(), 128, hipMemcpyHostToDevice));
     lower_bound<broken><<<1, 64>>>(p.data, 32, out.data);
+    finish();
+  }
+  {
+    std::vector<int> starts(65);
+    for (int i = 0; i < 65; ++i) starts[i] = i;
+    Device<int> rows(65);
+    HIP(hipMemcpy(rows.data, starts.data(), 260, hipMemcpyHostToDevice));
+    Device<float> values(256);
+    HIP(hipMemset(out.data, 0, 64 * sizeof(int)));
+    rows_of_matrix<broken>
+        <<<1, 64>>>(rows.data, out.data, values.data, values.data + 64, values.data + 128, 64);
     finish();
   }
   behind_the_arguments<broken><<<1, 64>>>(out.data, 100);
