@@ -143,6 +143,7 @@ private:
   /// What accesses cost for lanes that do not take part.
   struct Idle {
     double vector_memory = 0, missed_loads = 0;
+    uint64_t lanes = 0, slots = 0; ///< of those accesses
   };
   std::map<uint32_t, Idle> idle_;
   /// Kernels in which one lane does what all would have done, because the compiler has it so.
@@ -272,12 +273,16 @@ void Finder::access(const Access &access) {
 /// Accesses for which most of the wave stands by: as many would do for more lanes.
 void Finder::idle(const Access &access) {
   if (access.machine == "scalar" || access.machine == "combined") return;
-  if (access.slots == 0 || access.lanes * 2 >= access.slots) return;
   const KernelWork &work = work_[access.kernel];
-  const double share = 1 - static_cast<double>(access.lanes) / static_cast<double>(access.slots);
+  const auto lanes = static_cast<double>(access.lanes);
+  const double slots = static_cast<double>(access.slots) * work.present;
+  if (slots == 0 || lanes * 2 >= slots) return;
+  const double share = 1 - lanes / slots;
   Idle &all = idle_[access.kernel];
   all.vector_memory +=
       share * work.perUnit(work.rates.vectorMemoryCycles(access.executions, work.wave_size, 0));
+  all.lanes += access.lanes;
+  all.slots += access.slots;
   if (access.op == "load")
     all.missed_loads += share * missedShare(access) * static_cast<double>(access.executions);
 }
@@ -300,24 +305,31 @@ void Finder::divergence(uint32_t kernel) {
     }
   // One lane that does the last bit, as at the end of a reduction, leaves little to the others.
   const bool is_serial = work.by_one_lane * 2 > idle;
-  if (idle < (is_serial ? kIdleBesideOne : kIdleLanes)) return;
+  const Idle &accesses = idle_[kernel];
+  // Or there is little besides accesses.
+  const bool is_in_accesses =
+      accesses.vector_memory * 4 > work.cost.cycles[CostUnit::vector_memory] * 3;
+  const bool is_in_alu = idle >= (is_serial ? kIdleBesideOne : kIdleLanes);
+  if (!is_in_alu && !is_in_accesses) return;
   Candidate &one = candidate({kernel, Finding::Cause::divergence, {}});
   one.saved[CostUnit::vector_alu] = cycles * work.present * idle;
-  if (const auto accesses = idle_.find(kernel); accesses != idle_.end()) {
-    one.saved[CostUnit::vector_memory] = accesses->second.vector_memory;
-    if (work.missed_loads != 0)
-      one.saved[CostUnit::latency] = work.cost.cycles[CostUnit::latency] *
-                                     accesses->second.missed_loads /
-                                     static_cast<double>(work.missed_loads);
-  }
+  one.saved[CostUnit::vector_memory] = accesses.vector_memory;
+  if (work.missed_loads != 0)
+    one.saved[CostUnit::latency] = work.cost.cycles[CostUnit::latency] * accesses.missed_loads /
+                                   static_cast<double>(work.missed_loads);
   one.finding.places = std::move(places);
-  one.finding.counts = fmt::format("{}{:.0f}% of the lanes of the vector ALU are active",
-                                   work.alu_is_counted ? "" : "about ", 100 * (1 - idle));
+  one.finding.counts =
+      is_in_alu ? fmt::format("{}{:.0f}% of the lanes of the vector ALU are active",
+                              work.alu_is_counted ? "" : "about ", 100 * (1 - idle))
+                : fmt::format("{:.0f}% of the lanes take part in most accesses to global memory",
+                              100.0 * static_cast<double>(accesses.lanes) /
+                                  static_cast<double>(accesses.slots));
+  const bool is_alone = is_in_alu ? is_serial : accesses.lanes * work.wave_size <= accesses.slots;
   one.finding.advice =
-      is_serial ? "One lane works while the others of its wave wait: share what it does among all "
-                  "of them, or let one wave do it for all."
-                : "Let the lanes of a wave take the same way: branch on what is the same for a "
-                  "whole wave, or sort the work so that lanes with the same way are neighbours.";
+      is_alone ? "One lane works while the others of its wave wait: share what it does among all "
+                 "of them, or let one wave do it for all."
+               : "Let the lanes of a wave take the same way: branch on what is the same for a "
+                 "whole wave, or sort the work so that lanes with the same way are neighbours.";
 }
 
 /// Workgroups that are no multiple of a wave: all but the last of its waves could be full.

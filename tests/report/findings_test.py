@@ -100,6 +100,13 @@ class Findings(unittest.TestCase):
             counts.update(mix=[{"unit": "valu", "executions": 8000, "lanes": lanes}],
                           instructions=[{"address": 256, "text": "v_add_u32_e32 v0, v1, v2", "file": "", "line": 0, "column": 0, "executions": alone, "lanes": alone, "flops": 0, "bytes": 0}])
             self.assertEqual([one["advice"][:14] for one in self.page(counts)["findings"]], advice)
+        # A kernel of little else than accesses, all but one by one lane of the wave.
+        counts.update(mix=[{"unit": "valu", "executions": 80, "lanes": 80 * 64}], instructions=[])
+        alone = access("a.hip", 3, 1, "store", **lines(4000, 4000), executions=4000, lanes=4000, lane_slots=256000, total_bytes=16000)
+        found = self.only(self.page(counts, memory(1, "k(int)", [alone, access("a.hip", 2, 1, "load", **lines(200), lane_slots=6400)])))
+        self.assertEqual((found["cause"], found["unit"], found["counts"]), ("divergence", "vector memory", "2% of the lanes take part in most accesses to global memory"))
+        self.assertAlmostEqual(found["cycles"], 4000 * 4 / 8 * 63 / 64)
+        self.assertIn("One lane works", found["advice"])
 
     def test_lanes_that_a_workgroup_does_not_have_are_not_those_that_parted(self):
         def run(lanes, *grid):
