@@ -51,9 +51,10 @@ CLI::App *addOptimizeCommand(CLI::App &app, OptimizeOptions &options) {
       ->type_name("PERCENT")
       ->check(CLI::Range(0u, 1000u));
   command
-      ->add_option("--timeout", options.seconds,
-                   "seconds for one run of a kernel, and ten times that for a build and for an "
-                   "analyzed run (default: 120)")
+      ->add_option(
+          "--timeout", options.seconds,
+          "seconds for one run of a kernel, and ten times that for a build, a proposer and an "
+          "analyzed run (default: 120)")
       ->type_name("SECONDS")
       ->check(CLI::Range(1u, 86400u));
   command

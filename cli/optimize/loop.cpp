@@ -4,6 +4,7 @@
 #include "doctor/supervised.h"
 #include "optimize/patch.h"
 #include "run.h"
+#include "text_layout.h"
 #include "write_file.h"
 
 #include <filesystem>
@@ -20,6 +21,12 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostErrors = 16 << 10;    ///< of what the compiler says, for the proposer
 constexpr std::size_t kMostRemembered = 1 << 20; ///< of a source
 constexpr double kLeastGain = 0.01; ///< part of time or counts; less is noise of the model
+
+/// Of what others have written, for a terminal.
+std::string firstLineOf(std::string_view text) {
+  constexpr std::size_t most = 400;
+  return shortened(printable(text.substr(0, text.find('\n'))), most);
+}
 
 Json jsonOf(const Costs &costs) {
   Json json = {{"instructions", costs.instructions}};
@@ -230,7 +237,7 @@ void OptimizeLoop::attempt(uint32_t number) {
   ++tried_;
   if (proposal && !proposal->comment.empty())
     complain(fmt::format("optimize: attempt {} of {}: {}", number, options_.attempts,
-                         proposal->comment.substr(0, proposal->comment.find('\n'))));
+                         firstLineOf(proposal->comment)));
   Version version;
   std::optional<Failure> failure;
   if (!proposal)
@@ -253,7 +260,7 @@ void OptimizeLoop::attempt(uint32_t number) {
   if (version.costs.instructions != 0) line["counts"] = jsonOf(version.costs);
   write(line);
   history_.push_back(line);
-  const std::string reason = failure ? failure->reason.substr(0, failure->reason.find('\n')) : "";
+  const std::string reason = failure ? firstLineOf(failure->reason) : "";
   complain(fmt::format("optimize: attempt {}: {}", number,
                        failure ? fmt::format("not accepted ({}): {}", failure->stage, reason)
                                : "accepted: " + textOf(version.costs)));
@@ -295,9 +302,11 @@ bool OptimizeLoop::finish() {
          {"counts", jsonOf(best_.costs)},
          {"applied", is_applied},
          {"interrupted", is_interrupted}});
-  if (accepted_ == 0)
-    complain(fmt::format("optimize: nothing better in {} attempts; {}/ledger.jsonl says why",
-                         tried_, options_.output));
+  if (tried_ == 0)
+    complain(is_interrupted ? "optimize: nothing was tried" : "optimize: nothing was proposed");
+  else if (accepted_ == 0)
+    complain(fmt::format("optimize: nothing better in {} attempt{}; {}/ledger.jsonl says why",
+                         tried_, tried_ == 1 ? "" : "s", options_.output));
   else
     complain(fmt::format("optimize: {} instead of {}: {}", textOf(best_.costs), textOf(first_),
                          is_applied ? options_.source : options_.output + "/best.patch"));

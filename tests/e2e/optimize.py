@@ -158,7 +158,7 @@ class Tests(fade.Test):
         # One run, since all that is done before the first proposal takes longest.
         ways = (("head -c 17000000 /dev/zero", "longer than 16 MiB"), ("exit 3", "ended with exit code 3"), ("kill -9 $$", "ended with"),
                 ("echo '{}'", "no 'source', and no 'stop'"), ("echo '{\"source\": 5}'", "no 'source'"), ("no-such-program", "exit code 127"), ("echo '[1]'", "not one JSON object"),
-                ("cat >/dev/null; head -c 3000000 /dev/zero >&2; echo '{\"source\": \"\"}'", ""), ("echo '{\"source\": \"\"}'", "it is that of attempt 8"))
+                ("cat >/dev/null; head -c 3000000 /dev/zero >&2; printf '{\"source\": \"\", \"comment\": \"\\\\u001b[31m%09000d\"}' 0", ""), ("echo '{\"source\": \"\"}'", "it is that of attempt 8"))
         script = self.path("misbehaves")
         with open(script, "w") as file:
             file.write('n=$(grep -o \'"attempt":[0-9]*\' | head -1 | cut -d: -f2)\ncase $n in\n' + "".join(f"{i + 1}) {way} ;;\n" for i, (way, _) in enumerate(ways)) + "esac\n")
@@ -167,6 +167,8 @@ class Tests(fade.Test):
             self.assertEqual((attempt["accepted"], attempt["stage"]), (False, "signature" if reason == "" else "proposal"), way)
             self.assertIn(reason, attempt["reason"])
         self.assertLess(len(result.stderr), 5000)
+        self.assertNotIn("\x1b", result.stderr)
+        self.assertIn("attempt 8 of 9: ?[31m000", result.stderr)
         self.assertEqual(self.read(self.source), self.read(SOURCE))
         self.assertFalse(os.path.exists(os.path.join(self.output, "best.patch")))
 
