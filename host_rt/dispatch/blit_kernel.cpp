@@ -23,7 +23,8 @@ std::optional<BlitKernel> BlitKernel::find(const codeobj::KernelMetadata &kernel
   std::size_t i = 0;
   for (const std::string_view name : names) {
     const auto arg = std::ranges::find(kernel.args, name, &codeobj::KernelArg::name);
-    if (arg == kernel.args.end() || (arg->size != 4 && arg->size != 8 && arg->size != 32))
+    if (arg == kernel.args.end() || (arg->size != 4 && arg->size != 8 && arg->size != 32) ||
+        arg->offset > UINT32_MAX - arg->size)
       return std::nullopt;
     found.offsets_[i] = arg->offset;
     found.sizes_[i++] = arg->size;

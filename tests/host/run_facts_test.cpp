@@ -184,5 +184,18 @@ TEST(BlitKernel, WhatIsNotKnownIsNotSaid) {
       Blitted{"copyBufferRect", kBox, {1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, most, 2, 1, 1}}.read()));
 }
 
+TEST(BlitKernel, ArgumentsBehindTheEndOfAllOffsetsAreRefused) {
+  codeobj::KernelMetadata kernel;
+  kernel.name = "__amd_rocclr_fillBufferAligned";
+  for (const char *name : {"buf", "end_ptr"}) {
+    codeobj::KernelArg arg;
+    arg.name = name;
+    arg.offset = UINT32_MAX - 3;
+    arg.size = 8;
+    kernel.args.push_back(arg);
+  }
+  EXPECT_FALSE(BlitKernel::of(kernel));
+}
+
 } // namespace
 } // namespace fade
