@@ -1,6 +1,6 @@
 // Lane-instructions per second of the software GPU, per kind of work: bench_sim [FOLDER OF THE
 // KERNELS] [WORKERS] [LOOP]
-//   1 worker    per second of processor time
+//   1 worker    per second of processor time; all there is if WORKERS is 1
 //   N workers   of one GPU
 //   ratio       how many times one worker's speed that is, by the clock
 //   share       by processor time: what is missing, workers take from each other
@@ -105,20 +105,27 @@ int main(int argc, char **argv) {
                         {"lds_own", 2000, 0, 4, 256, 4096},
                         {"lds_own", 2000, 0, 4, 1024, 4096},
                         {"atomics", 200, 0, 4}};
-  std::printf("%-8s %-18s %12s %11u workers %8s %8s %8u GPUs\n", "arch", "loop", "1 worker",
-              workers, "ratio", "share", workers);
+  if (workers > 1)
+    std::printf("%-8s %-18s %12s %11u workers %8s %8s %8u GPUs\n", "arch", "loop",
+                "1 worker", workers, "ratio", "share", workers);
   for (const char *arch : {"gfx90a", "gfx1030"}) {
     const std::string object = dir + "/bench-kernels-" + arch + ".hsaco";
     for (const Work &w : works) {
       if (!only.empty() && only != w.kernel) continue;
-      const Speed one = measure(arch, object, w, 1), all = measure(arch, object, w, workers);
-      const double apart = measure_apart(arch, object, w, workers);
       const std::string loop = std::string(w.kernel) + "/" + std::to_string(w.workgroup);
+      const Speed one = measure(arch, object, w, 1);
+      if (workers == 1) {
+        std::printf("%-8s %-18s %12.4e\n", arch, loop.c_str(), one.per_cpu_second);
+        std::fflush(stdout);
+        continue;
+      }
+      const Speed all = measure(arch, object, w, workers);
+      const double apart = measure_apart(arch, object, w, workers);
       std::printf("%-8s %-18s %12.2e %19.2e %8.2f %8.2f %13.2e\n", arch, loop.c_str(),
                   one.per_cpu_second, all.per_second, all.per_second / one.per_second,
                   all.per_cpu_second / one.per_cpu_second, apart);
       std::fflush(stdout);
     }
-    if (only.empty()) empty_dispatches(arch, object);
+    if (only.empty() && workers > 1) empty_dispatches(arch, object);
   }
 }

@@ -32,6 +32,14 @@ inline void expand_mask(uint64_t mask, uint32_t *out, unsigned lanes) {
   }
 }
 
+// Nobody can observe the waves of a build with FADE_UNOBSERVED, which is there to see what it costs
+// to ask whether somebody does: bench/observe/unobserved.py.
+#ifdef FADE_UNOBSERVED
+inline constexpr bool kObservable = false;
+#else
+inline constexpr bool kObservable = true;
+#endif
+
 struct Wave {
   // Scalar state. VCC, M0 and EXEC live in the scalar file under their own numbers.
   uint32_t sgpr[sreg::count + 2] = {};
