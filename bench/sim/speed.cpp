@@ -106,8 +106,8 @@ int main(int argc, char **argv) {
                         {"lds_own", 2000, 0, 4, 1024, 4096},
                         {"atomics", 200, 0, 4}};
   if (workers > 1)
-    std::printf("%-8s %-18s %12s %11u workers %8s %8s %8u GPUs\n", "arch", "loop",
-                "1 worker", workers, "ratio", "share", workers);
+    std::printf("%-8s %-18s %12s %11u workers %8s %8s %8u GPUs\n", "arch", "loop", "1 worker",
+                workers, "ratio", "share", workers);
   for (const char *arch : {"gfx90a", "gfx1030"}) {
     const std::string object = dir + "/bench-kernels-" + arch + ".hsaco";
     for (const Work &w : works) {

@@ -102,9 +102,7 @@ void count_by_lane(Wave &w, const Instruction &in, const LaneAddresses &a, uint3
 
 // Whether somebody wants to know of accesses. Those who do are told before the access is made, so
 // that they also see one that faults.
-inline bool is_observed(const Wave &w) {
-  return kObservable && w.observer_wants & kWantsAccesses;
-}
+inline bool is_observed(const Wave &w) { return kObservable && w.observer_wants & kWantsAccesses; }
 void tell_observer(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
                    AccessKind kind);
 void tell_observer_of_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes,
