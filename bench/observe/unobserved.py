@@ -17,7 +17,7 @@ import statistics
 import threading
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-LOOPS = ["alu", "alu_f32", "stream", "stream_blocks", "copy", "lds_loop", "lds_gemm", "atomics"]
+LOOPS = ["alu", "stream", "stream_blocks", "copy", "lds_loop", "lds_gemm", "atomics"]
 ALIGNED = {"plain": "", "blocks of 32": "-mllvm -align-all-nofallthru-blocks=5", "blocks of 64": "-mllvm -align-all-nofallthru-blocks=6"}
 BUILDS = {"asks": "", "unobserved": "-DFADE_UNOBSERVED"}
 
@@ -30,8 +30,8 @@ def build(folder, flags):
                f"-DCMAKE_CXX_FLAGS=-ffunction-sections {flags}"]
     subprocess.run(setting, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["ninja", "-C", folder, "bench_sim"], check=True, stdout=subprocess.DEVNULL)
-    commands = subprocess.run(["ninja", "-C", folder, "-t", "commands", "-s", "bench_sim"], check=True, capture_output=True, text=True)
-    return next(line for line in commands.stdout.splitlines()[::-1] if " -o bin/bench_sim" in line)
+    commands = subprocess.run(["ninja", "-C", folder, "-t", "commands", "-s", "bin/bench_sim"], check=True, capture_output=True, text=True)
+    return commands.stdout.strip()
 
 
 def link(folder, command, seed):
