@@ -1,5 +1,6 @@
 #include "base/selection.h"
 
+#include "base/fnv1a.h"
 #include "base/kernel_expression.h"
 
 namespace fade {
@@ -9,13 +10,6 @@ uint64_t mix(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
   return x ^ (x >> 31);
-}
-
-// Not std::hash: the choice has to be the same everywhere.
-uint64_t hashOf(const std::string &text) {
-  uint64_t hash = 0xcbf29ce484222325ull;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-  return hash;
 }
 
 } // namespace
@@ -43,7 +37,7 @@ bool Selection::wantsDispatch(const std::string &symbol, uint64_t ordinal) const
     return dispatches_.first <= ordinal && ordinal <= dispatches_.last;
   case DispatchChoice::Kind::random: break;
   }
-  const uint64_t dice = mix(mix(seed_ ^ hashOf(symbol)) + ordinal * 0x9e3779b97f4a7c15ull);
+  const uint64_t dice = mix(mix(seed_ ^ fnv1a(symbol)) + ordinal * 0x9e3779b97f4a7c15ull);
   return dice % dispatches_.one_in == 0;
 }
 

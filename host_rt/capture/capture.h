@@ -99,9 +99,6 @@ static_assert(sizeof(Run) == 12);
 /// The memory of a state: for each region, runs that together have all of its pages.
 using Layout = std::vector<std::vector<Run>>;
 
-/// FNV-1a with 64 bits.
-uint64_t checksum(std::string_view bytes, uint64_t seed = 0xcbf29ce484222325ull);
-
 /// How large things are.
 struct Sizes {
   uint64_t memory = 0;  ///< bytes of all regions

@@ -1,5 +1,6 @@
 #include "capture/manifest.h"
 
+#include "base/fnv1a.h"
 #include "capture/json_fields.h"
 
 namespace fade::capture {
@@ -98,7 +99,7 @@ bool readLine(const Json &json, std::string_view before, std::string_view text,
     manifest.changed = line.number("changed");
     // Of all that stands before it, in the same line as well.
     const std::size_t at = text.rfind(",\"checksum\":");
-    if (line.number("checksum") != checksum(text.substr(0, at), checksum(before)))
+    if (line.number("checksum") != fnv1a(text.substr(0, at), fnv1a(before)))
       throw Mistake{"its checksum is wrong: it was changed or damaged"};
     return true;
   } else {

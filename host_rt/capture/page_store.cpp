@@ -26,11 +26,6 @@ PageHasher::PageHasher() {
   for (uint64_t &key : keys_) key = (uint64_t{random()} << 32 | random()) | 1;
 }
 
-uint64_t checksum(std::string_view bytes, uint64_t seed) {
-  for (const char c : bytes) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-  return seed;
-}
-
 PageStore::PageStore() : context_(ZSTD_createCCtx()) {
   block_.reserve(kBlockBytes);
   compressed_.resize(ZSTD_compressBound(kBlockBytes));

@@ -1,5 +1,6 @@
 #include "capture/reader.h"
 
+#include "base/fnv1a.h"
 #include "capture/folder_file.h"
 
 #include <algorithm>
@@ -76,7 +77,7 @@ Status Reader::readCode() {
     const std::string name = fmt::format("code/{}.hsaco", i);
     const auto bytes = FolderFile::readAll(folder_, name, entry.size);
     if (!bytes) return bytes.error();
-    if (bytes->size() != entry.size || checksum(*bytes) != entry.checksum)
+    if (bytes->size() != entry.size || fnv1a(*bytes) != entry.checksum)
       return Error{folder_ + "/" + name, "", 0, "it is not the file that the manifest describes"};
     code_.push_back({{bytes->begin(), bytes->end()}, entry.base});
     sizes_.on_disk += entry.size;
@@ -104,7 +105,7 @@ Status Reader::checkRuns(const std::vector<Run> &runs, std::size_t region, State
 Status Reader::readIndex() {
   const auto packed = FolderFile::readAll(folder_, kIndexFile, kMostIndex);
   if (!packed) return packed.error();
-  if (packed->size() != manifest_.index_bytes || checksum(*packed) != manifest_.index_checksum)
+  if (packed->size() != manifest_.index_bytes || fnv1a(*packed) != manifest_.index_checksum)
     return wrong(kIndexFile, "it is not the file that the manifest describes");
   const unsigned long long size = ZSTD_getFrameContentSize(packed->data(), packed->size());
   if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR || size > kMostIndex)

@@ -1,6 +1,7 @@
 #include "capture/writer.h"
 
 #include "base/diagnostics.h"
+#include "base/fnv1a.h"
 #include "fade/json_writer.h"
 
 #include <cerrno>
@@ -252,7 +253,7 @@ Status Writer::writeIndex(std::size_t regions) {
   if (ZSTD_isError(size)) return Error{partial_, kIndexFile, 0, ZSTD_getErrorName(size)};
   packed.resize(size);
   index_bytes_ = size;
-  index_checksum_ = checksum(packed);
+  index_checksum_ = fnv1a(packed);
   return writeFile(partial_ + "/" + kIndexFile, packed);
 }
 
@@ -277,7 +278,7 @@ Status Writer::writeManifest(const Description &description, std::span<const Cod
       json.field("type", "code");
       json.field("base", each.base);
       json.field("size", each.bytes.size());
-      json.field("checksum", checksum(asText(each.bytes)));
+      json.field("checksum", fnv1a(asText(each.bytes)));
     });
   }
   json.object([&] {
@@ -286,7 +287,7 @@ Status Writer::writeManifest(const Description &description, std::span<const Cod
     json.field("index_bytes", index_bytes_);
     json.field("index_checksum", index_checksum_);
     json.field("changed", sizes_.changed);
-    json.field("checksum", checksum(json.text()));
+    json.field("checksum", fnv1a(json.text()));
   });
   const std::string text = json.take();
   sizes_.on_disk += text.size();

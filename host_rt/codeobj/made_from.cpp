@@ -1,5 +1,7 @@
 #include "codeobj/made_from.h"
 
+#include "base/fnv1a.h"
+
 #include <cstring>
 #include <fmt/format.h>
 
@@ -8,32 +10,20 @@ namespace {
 
 constexpr char kMark[] = {'F', 'A', 'D', 'E'};
 
-/// FNV-1a.
-class Hash {
-public:
-  void add(ByteView bytes) {
-    for (const auto byte : bytes)
-      value_ = (value_ ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
-  }
-  uint64_t value() const { return value_; }
-
-private:
-  uint64_t value_ = 0xcbf29ce484222325u;
-};
-
 } // namespace
 
 uint64_t identityOf(const CodeObject &object) {
   constexpr uint64_t kDescriptorBytes = 64;
-  Hash hash;
+  uint64_t hash = fnv1a("");
   for (std::size_t i = 0; i < object.kernelCount(); ++i) {
     const auto kernel = object.kernel(i);
     if (!kernel) continue;
-    if (const auto code = object.code(kernel->code_address, kernel->code_size)) hash.add(*code);
+    if (const auto code = object.code(kernel->code_address, kernel->code_size))
+      hash = fnv1a(asText(*code), hash);
     if (const auto descriptor = object.code(kernel->descriptor_address, kDescriptorBytes))
-      hash.add(*descriptor);
+      hash = fnv1a(asText(*descriptor), hash);
   }
-  return hash.value();
+  return hash;
 }
 
 std::string buildIdFor(uint64_t identity) {

@@ -1,5 +1,6 @@
 #include "dispatch/observed_sites.h"
 
+#include "base/fnv1a.h"
 #include "codeobj/kernel_code.h"
 #include "codeobj/source_map.h"
 #include "fade/sites.h"
@@ -92,10 +93,7 @@ public:
     header.strings_size = static_cast<uint32_t>(strings_.size());
     bytes.resize((bytes.size() + 7) / 8 * 8);
     header.size = bytes.size();
-    uint64_t hash = 0xcbf29ce484222325; // FNV-1a
-    for (const std::byte b : bytes)
-      hash = (hash ^ static_cast<uint64_t>(b)) * uint64_t{0x100000001b3};
-    header.module_id = hash;
+    header.module_id = fnv1a(bytes);
     std::memcpy(bytes.data(), &header, sizeof header);
     return bytes;
   }

@@ -1,5 +1,6 @@
 // A capture folder: the lines of its manifest, its index and its pages. Checksums and sizes are put
 // right, else nothing behind them would ever be looked at.
+#include "base/fnv1a.h"
 #include "capture/reader.h"
 #include "files.h"
 
@@ -23,8 +24,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, std::size_t size) {
   packed.resize(ZSTD_compress(packed.data(), packed.size(), index.data(), index.size(), 1));
   manifest += fmt::format("{{\"type\":\"end\",\"pages_bytes\":{},\"index_bytes\":{},"
                           "\"index_checksum\":{},\"changed\":0",
-                          pages.size(), packed.size(), checksum(packed));
-  manifest += fmt::format(",\"checksum\":{}}}\n", checksum(manifest));
+                          pages.size(), packed.size(), fnv1a(packed));
+  manifest += fmt::format(",\"checksum\":{}}}\n", fnv1a(manifest));
   put(kManifestFile, manifest);
   put(kIndexFile, packed);
   put(kPagesFile, pages);
