@@ -50,6 +50,19 @@ function(fade_precompiled name)
   target_precompile_headers(${name} PRIVATE ${A_HEADERS})
 endfunction()
 
+# fade_embeds(source files...): a source file puts the contents of others into the program (.incbin). It is compiled anew with
+# them, also where a compiler cache looks only at what is included: that is a digest of them.
+function(fade_embeds source)
+  get_filename_component(name ${source} NAME_WE)
+  set(digest ${CMAKE_CURRENT_BINARY_DIR}/${name}_digest.h)
+  string(REPLACE ";" "$<SEMICOLON>" files "${ARGN}")
+  add_custom_command(OUTPUT ${digest}
+    COMMAND ${CMAKE_COMMAND} "-DFILES=${files}" -DDIGEST=${digest} -P ${PROJECT_SOURCE_DIR}/cmake/digest.cmake
+    DEPENDS ${ARGN} ${PROJECT_SOURCE_DIR}/cmake/digest.cmake COMMENT "digest of what is in ${name}" VERBATIM)
+  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${ARGN};${digest}" COMPILE_OPTIONS "-include;${digest}"
+    SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 option(FADE_QUICK_BUILD "most of the host's runtime, of the analyzers and fadeprobe, and the pass for other LLVMs than the preferred one, without optimization" OFF)
 option(FADE_LONG_TESTS "also tests that take long and seldom fail alone, and long series in all builds" OFF)
 option(FADE_SANITIZED_TESTS_ONLY "build only tests for sanitizers: label threads with TSan, else label sanitize" OFF)
