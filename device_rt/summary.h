@@ -195,15 +195,14 @@ INLINE u32 classify(group_t group, table_t table, u64 address, u32 slot, u32 cou
 
 // ---- what has no class
 
-// Whether at least three quarters of the neighbouring lanes are equally far apart, as analyzers see
-// it: then it has a stride, which a record tells. Lanes between which others are not active are
-// neighbours, too; their distance is that of one lane to the next.
-INLINE bool has_stride(lanes_t w) {
+// How far a lane is from its neighbour, the active one before it, as analyzers see it: if others
+// between them are not active, the distance is that of one lane to the next. 0 for the first lane.
+INLINE i32 distance_of(lanes_t w) {
   u64 below = (w.mask & ((1ul << w.lane) - 1)) | 1ul << w.first;
   u32 previous = 63 - (u32)__builtin_clzl(below), gap = w.lane - previous;
   i32 distance = (i32)w.delta - (i32)read_each(w.group, (u32)w.delta, previous);
   if (!is_empty(ballot(w.group, gap > 1))) distance /= (i32)(gap | (at_most_one(gap) ^ 1));
-  return is_frequent(w.group, (u32)distance, w.mask & (w.mask - 1));
+  return distance;
 }
 
 // The largest value of these lanes, less one; 0 if there is none.
@@ -216,15 +215,28 @@ INLINE u32 most_beyond_one(group_t group, u32 v, u64 lanes) {
 // Byte i of `bytes` is added to counter i, each by another lane.
 INLINE void add_sums(group_t group, __global fade_sums *sums, u64 bytes) {
   u32 lanes = (u32)__builtin_popcountl(lanes_of(group));
-  for (u32 i = rank_below(lanes_of(group)); i < 7; i += lanes) {
+  for (u32 i = rank_below(lanes_of(group)); i < 6; i += lanes) {
     u32 n = (u32)(bytes >> i * 8) & 255;
     if (n != 0) count64((__global u64 *)sums + i, n);
   }
 }
 
+// Where the sums of a site and stride are, from the table on: 0 if there is no room. By one lane.
+INLINE u32 sums_with_stride(table_t table, u32 first, u32 slot, u32 stride) {
+  u64 line = (u64)(site_at(slot) + 1) << 32 | (stride ^ FADE_CLASS_STRIDE);
+  u32 hash = hash_of(0, line, 0, 0), i = 0;
+  do {
+    u32 at = first + ((hash + i) & summary_of(table)->slot_mask) * (u32)sizeof(fade_sums);
+    bool any;
+    if (set_once(&((__global fade_sums *)(table + at))->line, line, &any)) return at;
+    ++i;
+  } while (is_so(i < FADE_CLASS_PROBES));
+  return 0;
+}
+
 // Works out what an access costs, as analyzers would from its record (memory_model.h and
-// memory_stats.cpp of handlers), and adds that up: WAS_IRREGULAR. 0 if it cannot be said here,
-// WORST if it is the worst so far, which is recorded.
+// memory_stats.cpp of handlers), and adds that up: WAS_IRREGULAR, or NOT_TO_BE_KEPT if it has a
+// stride. 0 if it cannot be said here, WORST if it is the worst so far, which is recorded.
 #define WORST 3u
 INLINE u32 sum_irregular(group_t group, table_t table, u64 address, u32 slot, u32 counter,
                          bool in_lds) {
@@ -237,7 +249,23 @@ INLINE u32 sum_irregular(group_t group, table_t table, u64 address, u32 slot, u3
   u32 unit = in_lds ? 2 : how & 255, in_unit = (u32)address & ((1u << unit) - 1);
   bool is_far = in_lds ? address >> 18 != 0 : (u64)(w.delta + (1 << 30)) >> 31 != 0;
   bool is_odd = is_far || in_unit + size > 1u << unit;
-  if (!is_empty(ballot(group, is_odd)) || has_stride(w)) return 0;
+  if (!is_empty(ballot(group, is_odd))) return 0;
+  summary_t summary = summary_of(table);
+  u32 sums_at = (u32)sizeof(fade_summary) +
+                (summary->site_count + summary->slot_mask + 1) * (u32)sizeof(fade_class);
+  u32 of_site = sums_at + site_at(slot) * (u32)sizeof(fade_sums), to = of_site;
+  // Where most of the distances are the same, but not all, a record tells what the stride is.
+  u32 distance = (u32)distance_of(w);
+  u32 stride = read_lane(group, distance, 63 - (u32)__builtin_clzl(w.mask));
+  u64 pairs = w.mask & (w.mask - 1);
+  if (is_empty(ballot(group, distance != stride) & pairs)) {
+    u32 by_stride = sums_at + summary->site_count * (u32)sizeof(fade_sums);
+    if (is_leader(group)) to = sums_with_stride(table, by_stride, slot, stride);
+    to = to_vector(first_lane(group, to));
+    if (is_so(to == 0)) return 0;
+  } else if (is_frequent(group, distance, pairs)) {
+    return 0;
+  }
   u32 lanes = to_vector((u32)__builtin_popcountl(w.mask)), place = (u32)(address >> unit), badness;
   u64 sums = 1 | lanes << 8;
   if (in_lds) {
@@ -247,29 +275,27 @@ INLINE u32 sum_irregular(group_t group, table_t table, u64 address, u32 slot, u3
     u32 conflicts = most_beyond_one(group, turns.turns, together);
     if (wave_size() == 64) conflicts += most_beyond_one(group, turns.turns, ~together);
     badness = to_vector(conflicts);
-    sums |= (u64)badness << 40;
     if (is_so(is_atomic != 0)) {
       u32 values = turns.values;
       if (wave_size() == 64 || is_so(size != 4)) values = distinct(group, (u32)address);
-      sums |= (u64)(lanes - to_vector(values)) << 48;
+      sums |= (u64)(lanes - to_vector(values)) << 40;
     }
   } else {
     u32 needed = (lanes * size + (1u << unit) - 1) >> unit;
     u32 used = to_vector(distinct(group, place));
     badness = used > needed ? used - needed : 0;
-    sums |= (u64)needed << 16 | (u64)used << 24 | (u64)badness << 32;
+    sums |= (u64)needed << 16 | (u64)used << 24;
   }
-  summary_t summary = summary_of(table);
-  __global fade_sums *to = (__global fade_sums *)(table + sizeof(fade_summary)) +
-                           (summary->site_count + summary->slot_mask + 1 + site_at(slot));
-  u32 worst = look_at(&to->worst);
+  sums |= (u64)badness << 32;
+  __global u32 *worst_of_site = &((__global fade_sums *)(table + of_site))->worst;
+  u32 worst = look_at(worst_of_site);
   if (is_so(worst <= badness)) {
-    if (is_leader(group)) worst = max32(&to->worst, badness + 1);
+    if (is_leader(group)) worst = max32(worst_of_site, badness + 1);
     if (is_so(first_lane(group, worst) <= badness)) return WORST;
   }
-  add_sums(group, to, sums);
+  add_sums(group, (__global fade_sums *)(table + to), sums);
   if (!in_lds && is_leader(group)) count32((__global u32 *)(table + counter), 1);
-  return WAS_IRREGULAR;
+  return is_so(to == of_site) ? WAS_IRREGULAR : NOT_TO_BE_KEPT;
 }
 
 // ---- what twins call
@@ -308,7 +334,8 @@ INLINE u32 add_up(group_t group, table_t table, u64 address, u32 slot, u32 count
   if (!was_irregular) {
     own_class_t own = load_own_class(table, uniform(slot) & FADE_SLOT_MASK);
     u32 lane = lane_id(), first = first_lane(group, lane);
-    if (is_own_class(group, own, address, key, lane, first, flat)) {
+    // Where everything is recorded there is none.
+    if (LIKELY(own.mask != 0) && is_own_class(group, own, address, key, lane, first, flat)) {
       if (lane == first) count_own(table, slot & FADE_SLOT_MASK, counter, accesses);
       return slot & FADE_SLOT_MASK;
     }
@@ -327,6 +354,8 @@ INLINE u32 add_up(group_t group, table_t table, u64 address, u32 slot, u32 count
         place = classify(group, table, address, slot, counter, key, accesses);
       if (!flat && is_so(place == 0))
         place = sum_irregular(group, table, address, slot, counter, accesses == 0);
+      // Its class found no room, and would find none the next time.
+      if (HAS_HINTS && !was_irregular && place == NOT_TO_BE_KEPT) place = WAS_IRREGULAR;
     }
     if (is_so(place == 0 || place == WORST)) {
       record_unsummed(group, table, address, slot, counter, accesses, flat);

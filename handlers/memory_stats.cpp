@@ -319,11 +319,14 @@ void SiteStats::sums(const fade_sums_record &sums, const fade_site &site, const 
     to.slots += sums.count * batch.wave_size;
     to.bytes += sums.lanes * site.size;
     to.same_address += sums.same_address;
-    to.strides.addIrregular(sums.count);
+    if (sums.header.encoding == FADE_ENCODING_AFFINE)
+      to.strides.add(sums.stride, sums.count);
+    else
+      to.strides.addIrregular(sums.count);
   };
   if (site.space == FADE_SPACE_LDS) {
     both(lds_);
-    lds_.conflicts += sums.conflicts;
+    lds_.conflicts += sums.wasted;
     return;
   }
   both(global_);

@@ -13,6 +13,7 @@
 #include <bit>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <sstream>
 #include <tuple>
 
@@ -233,15 +234,34 @@ void compareTouches(const Workload &w, const Instrumented &m, uint32_t kernel, c
   if (total != trace.touchCount()) errors.push_back("accesses that the source does not have");
 }
 
+// The distance that all neighbouring lanes have, as analyzers see it; 0 if there is but one lane.
+std::optional<int64_t> strideOf(const Execution &e) {
+  std::optional<int64_t> stride;
+  bool is_same = true;
+  uint32_t before = 64;
+  handlers::forEachLane(e.mask, [&](uint32_t lane) {
+    if (before < 64) {
+      const int64_t distance = static_cast<int64_t>(e.addresses[lane] - e.addresses[before]) /
+                               static_cast<int64_t>(lane - before);
+      is_same &= stride.value_or(distance) == distance;
+      stride = distance;
+    }
+    before = lane;
+  });
+  return is_same ? std::optional(stride.value_or(0)) : std::nullopt;
+}
+
 // What irregular accesses of a site cost.
 struct Costs {
   uint64_t executions = 0, lanes = 0, needed = 0, used = 0, conflicts = 0, same_address = 0;
+  std::map<int64_t, uint64_t> strides; // executions in which all neighbours are so far apart
   bool operator==(const Costs &) const = default;
 
   void add(const Execution &e, const fade_site &site, uint64_t times = 1) {
     const auto n = static_cast<uint64_t>(std::popcount(e.mask));
     executions += times;
     lanes += times * n;
+    if (const auto stride = strideOf(e)) strides[*stride] += times;
     if (site.space == FADE_SPACE_LDS) {
       conflicts += times * handlers::ldsConflicts(e, site.size, 32);
     } else {
@@ -254,19 +274,20 @@ struct Costs {
     handlers::forEachLane(e.mask, [&](uint32_t lane) { distinct.add(e.addresses[lane]); });
     same_address += times * (n - distinct.count());
   }
-  void add(const fade_sums_record &sums) {
+  void add(const fade_sums_record &sums, const fade_site &site) {
     executions += sums.count;
     lanes += sums.lanes;
     needed += sums.needed;
     used += sums.used;
-    conflicts += sums.conflicts;
+    if (site.space == FADE_SPACE_LDS) conflicts += sums.wasted;
     same_address += sums.same_address;
+    if (sums.header.encoding == FADE_ENCODING_AFFINE) strides[sums.stride] += sums.count;
   }
   std::string text() const {
     std::ostringstream out;
     out << executions << " executions, " << lanes << " lanes, " << needed << " lines needed, "
         << used << " used, " << conflicts << " conflicts, " << same_address
-        << " at the same address";
+        << " at the same address, " << strides.size() << " strides";
     return out.str();
   }
 
@@ -309,7 +330,7 @@ void compareSums(const Workload &w, const Instrumented &m, uint32_t kernel, cons
   RecordCursor::Status status;
   while ((status = cursor.next(record)) == RecordCursor::Status::record) {
     if (record.isSums()) {
-      costs[record.site()].add(record.sums());
+      costs[record.site()].add(record.sums(), m.table->sites()[record.site()]);
       is_irregular[record.site()] = true;
     }
     if (!record.isSummary()) continue;

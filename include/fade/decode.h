@@ -150,7 +150,8 @@ inline const char *Record::fault() const {
   if (kind() == 0) return "a record without a kind";
   if (kind() > FADE_RECORD_SUMS) return nullptr; // a newer kind; its size is all we know
   if (mask() == 0) return "a record without active lanes";
-  if (hasLanes() && encoding() > (isSummary() ? FADE_ENCODING_TILED : FADE_ENCODING_RAW))
+  if ((hasLanes() || isSums()) &&
+      encoding() > (isSummary() ? FADE_ENCODING_TILED : FADE_ENCODING_RAW))
     return "an unknown encoding of addresses";
   if (size() != expectedSize()) return "a record whose size contradicts its contents";
   if (hasLanes() && encoding() == FADE_ENCODING_TILED) {

@@ -168,7 +168,7 @@
  *
  *   SUMMARY       56+  access   base address     stride     see fade_summary_record
  *   WAVES         48   0        waves            0          see fade_waves_record
- *   SUMS          80   access   count            0          see fade_sums_record
+ *   SUMS          72   access   count            stride     see fade_sums_record
  *
  * A reader skips a kind it does not know by its size. ACCESS carries no size, it is in the site
  * table. RANGE is for accesses whose length is known only when they run (memcpy, memset): length is
@@ -196,7 +196,8 @@
  *
  * SUMMARY, WAVES and SUMS are written by the host, from what a kernel has added up (see below): a
  * SUMMARY stands for as many executions as it says, all of the same class; base address and wave
- * are those of the first of them. Encodings up to TILED. SUMS are of executions without a class.
+ * are those of the first of them. Encodings up to TILED. SUMS are of executions without a class:
+ * AFFINE, all with the same stride, or RAW, without any.
  *
  * So a coalesced access costs 32 bytes for any number of lanes, and an irregular one at most 32 + 4
  * bytes per active lane as long as all addresses lie within 2 GiB of the first.
@@ -207,16 +208,16 @@
  * A twin compiled for summaries (FADE_KERNEL_SUMS) adds accesses up where it runs. An access whose
  * lanes are on a line or in a tile is described by its class: site, lanes, strides, and some bits
  * of its first address, which say where in a cache line it begins. Waves find the class in a table
- * in device memory and add one. Of what has no class the wave works out what it costs, and adds
- * that up by site (fade_sums). What cannot be added up, or finds no room, becomes an ordinary
- * record.
+ * in device memory and add one. Of what has no class, or finds no room for it, the wave works out
+ * what it costs, and adds that up by site, or by site and stride (fade_sums). What cannot be added
+ * up becomes an ordinary record.
  *
  *   fade_control.copies
  *   +--------------+------------------------+-----------------------+
  *   | fade_summary | fade_class[site_count] | fade_class[slot_mask  | table 0, copy_size bytes
  *   |              | by site                |              + 1]     |
  *   +--------------+-----------+------------+-----------------------+
- *   | fade_sums[site_count]    | if irregular accesses are added up |
+ *   | fade_sums[site_count]    | fade_sums[slot_mask + 1] by stride | if such are added up
  *   +--------------------------+------------------------------------+
  *   | ...                                                           | one per part of the GPU
  *   +---------------------------------------------------------------+
@@ -358,16 +359,16 @@ typedef struct fade_summary_record {
   fade_u32 reserved;
 } fade_summary_record;
 
-/* Irregular executions of a site that a device has added up, without their addresses: see
- * fade_sums. */
+/* Executions of a site that a device has added up, without their addresses: see fade_sums. */
 typedef struct fade_sums_record {
-  fade_header header;
-  fade_u64 mask; /* 1 */
+  fade_header header; /* encoding: AFFINE if all have the same stride, RAW if they have none */
+  fade_u64 mask;      /* 1 */
   fade_u64 count;
-  fade_u32 wave, extra;
+  fade_u32 wave;
+  fade_i32 stride;
   fade_u64 lanes;
   fade_u64 needed, used, wasted;
-  fade_u64 conflicts, same_address;
+  fade_u64 same_address;
 } fade_sums_record;
 
 /* How a kernel's waves share its accesses to global memory, records and summaries together. */
@@ -480,17 +481,19 @@ typedef struct fade_summary {
 
 /* What has no class, by site: sums over executions in which less than three quarters of the
  * neighbouring lanes are equally far apart, all within 1 GiB, and no lane reaches over the end of a
- * line, in LDS of a dword. An execution that is worse than all of its site before it, in this
- * table, is recorded instead, so that there is an example. */
+ * line, in LDS of a dword. By site and stride, found by their hash: the same of executions in which
+ * all neighbours are equally far apart, as analyzers see it: single lanes, two of them, and lines
+ * that found no room. An execution that is worse than all of its site before it, in this table, is
+ * recorded instead, so that there is an example. */
 typedef struct fade_sums {
   fade_u64 count;
   fade_u64 lanes;
   fade_u64 needed;       /* lines, if the lanes lay side by side */
   fade_u64 used;         /* lines */
-  fade_u64 wasted;       /* lines used without need */
-  fade_u64 conflicts;    /* LDS: turns beyond the first */
+  fade_u64 wasted;       /* lines used without need; LDS: turns beyond the first */
   fade_u64 same_address; /* atomics in LDS: lanes that found another at their address */
-  fade_u32 worst;        /* 1 + the most that was wasted, or the most conflicts */
+  fade_u64 line;         /* by stride: as that of a class, set once; 0: free */
+  fade_u32 worst;        /* of a site: 1 + the most that an execution has wasted */
   fade_u32 reserved;
 } fade_sums;
 /* Twins name a site by the place of its slot; the lower bits say what is to be known to add up
@@ -508,7 +511,7 @@ typedef struct fade_sums {
 
 FADE_STATIC_ASSERT(sizeof(fade_summary_record) == 56);
 FADE_STATIC_ASSERT(sizeof(fade_waves_record) == 48);
-FADE_STATIC_ASSERT(sizeof(fade_sums_record) == 80);
+FADE_STATIC_ASSERT(sizeof(fade_sums_record) == 72);
 FADE_STATIC_ASSERT(sizeof(fade_class) == 64);
 FADE_STATIC_ASSERT(sizeof(fade_sums) == sizeof(fade_class)); /* they lie behind them */
 FADE_STATIC_ASSERT(sizeof(fade_summary) == 128);

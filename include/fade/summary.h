@@ -37,7 +37,7 @@ struct SummaryRequest {
   std::shared_ptr<const PartedPages> parted{}; // null: no page is
   uint32_t wave_size = 64;                     // the smallest it may be
   bool records_only = false;
-  uint32_t irregular = 0;                // FADE_IRREGULAR(), or 0: such accesses are recorded
+  uint32_t irregular = 0;                // FADE_IRREGULAR(), or 0: what has no class is recorded
   std::array<uint32_t, 3> grid{1, 1, 1}; // in work-items
   std::array<uint32_t, 3> workgroup{1, 1, 1};
 
@@ -59,7 +59,7 @@ struct SummaryLayout {
   uint32_t copies = 0; // tables, a power of two
   uint64_t waves = 0;
   bool has_pages = false;
-  bool has_sums = false; // of irregular accesses
+  bool has_sums = false; // of what has no class
 
   // So many tables that waves seldom meet in one, but no more than the host can look through for
   // each dispatch. None if there are more waves than offsets reach.
@@ -78,7 +78,7 @@ struct SummaryLayout {
     return l;
   }
   uint64_t tableSize() const {
-    return sumsOffset() + (has_sums ? site_count * sizeof(fade_sums) : 0);
+    return sumsOffset() + (has_sums ? (uint64_t{site_count} + slots) * sizeof(fade_sums) : 0);
   }
   uint64_t sumsOffset() const { // in a table
     return sizeof(fade_summary) + (uint64_t{site_count} + slots) * sizeof(fade_class);
@@ -168,25 +168,35 @@ inline fade_header headerOf(uint32_t site, std::size_t size, uint32_t kind, uint
           static_cast<uint8_t>(encoding)};
 }
 
-// The irregular executions of a site, of all tables.
-inline fade_sums_record sumsOf(const SummaryLayout &layout, std::span<const std::byte> memory,
-                               uint32_t site) {
-  fade_sums_record r{};
-  r.header = headerOf(site, sizeof r, FADE_RECORD_SUMS, 0);
-  r.mask = 1;
-  for (uint32_t table = 0; table < layout.copies; ++table) {
-    fade_sums sums;
-    const uint64_t at = table * layout.tableSize() + layout.sumsOffset() + site * sizeof sums;
-    std::memcpy(&sums, memory.data() + at, sizeof sums);
-    r.count += sums.count;
-    r.lanes += sums.lanes;
-    r.needed += sums.needed;
-    r.used += sums.used;
-    r.wasted += sums.wasted;
-    r.conflicts += sums.conflicts;
-    r.same_address += sums.same_address;
-  }
-  return r;
+// The sums of all tables, by site and stride; those without one are the first of their site.
+inline std::vector<fade_sums_record> sumsOf(const SummaryLayout &layout,
+                                            std::span<const std::byte> memory) {
+  std::map<std::pair<uint64_t, uint64_t>, fade_sums_record> all;
+  const uint64_t entries = layout.has_sums ? uint64_t{layout.site_count} + layout.slots : 0;
+  for (uint32_t table = 0; table < layout.copies; ++table)
+    for (uint64_t i = 0; i < entries; ++i) {
+      fade_sums sums;
+      const uint64_t at = table * layout.tableSize() + layout.sumsOffset() + i * sizeof sums;
+      std::memcpy(&sums, memory.data() + at, sizeof sums);
+      const bool has_stride = i >= layout.site_count;
+      const uint64_t site = has_stride ? (sums.line >> 32) - 1 : i;
+      if (sums.count == 0 || site >= layout.site_count) continue;
+      fade_sums_record &r = all[{site, has_stride ? sums.line : 0}];
+      r.header = headerOf(static_cast<uint32_t>(site), sizeof r, FADE_RECORD_SUMS,
+                          has_stride ? FADE_ENCODING_AFFINE : FADE_ENCODING_RAW);
+      r.mask = 1;
+      if (has_stride)
+        r.stride = static_cast<int32_t>(static_cast<uint32_t>(sums.line) ^ FADE_CLASS_STRIDE);
+      r.count += sums.count;
+      r.lanes += sums.lanes;
+      r.needed += sums.needed;
+      r.used += sums.used;
+      r.wasted += sums.wasted;
+      r.same_address += sums.same_address;
+    }
+  std::vector<fade_sums_record> list;
+  for (const auto &entry : all) list.push_back(entry.second);
+  return list;
 }
 
 // The announcement that a wave would have made.
@@ -274,9 +284,7 @@ inline std::vector<std::byte> recordsOf(const SummaryLayout &layout, const fade_
     detail::append(out, r);
     if (is_tiled) detail::append(out, tile);
   }
-  for (uint32_t site = 0; layout.has_sums && site < layout.site_count; ++site)
-    if (const fade_sums_record sums = detail::sumsOf(layout, memory, site); sums.count != 0)
-      detail::append(out, sums);
+  for (const fade_sums_record &sums : detail::sumsOf(layout, memory)) detail::append(out, sums);
   fade_waves_record waves{};
   waves.header = detail::headerOf(0, sizeof waves, FADE_RECORD_WAVES, 0);
   waves.mask = 1;

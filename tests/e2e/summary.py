@@ -18,7 +18,8 @@ class Tests(fade.Test):
     def results(self, app, *options, env):
         """Read at once: the next run writes to the same file."""
         result = self.probe(["-i", *options], [app], env={**ORDERED, **env})
-        self.assert_fine(result, None)
+        self.assertEqual(result.code, 0, result.stderr)
+        self.assertEqual([x for x in result.said if "(--observe)" not in x], [])
         found = result.objects()
         result.objects = lambda kind=None: [x for x in found if kind in (None, x["type"])]
         return result
@@ -70,6 +71,51 @@ class Tests(fade.Test):
         again = self.analyzed(trace, *BOTH)
         self.assert_fine(again, "")
         self.assertEqual(again.objects(), live.objects())
+
+    def numbers(self, result):
+        """Of each access that corners.hip has a line for: what MemoryAnalysis says, whoever saw it."""
+        found = {}
+        for each in result.objects("memory"):
+            for space in ("global", "lds"):
+                for access in each[space]:
+                    if not access["file"].endswith("corners.hip"):
+                        continue
+                    what = {k: v for k, v in access.items() if k not in ("file", "column", "function", "via", "machine", "parts", "advice")}
+                    if "hottest" in what:
+                        what["hottest"]["address"] %= 4096
+                    found.setdefault((each["kernel"], space, access["line"], access["op"], access["bytes"]), []).append(what)
+        return {key: sorted(value, key=str) for key, value in found.items()}
+
+    def allocations(self, result):
+        """How often each was read and written: what the machine loads beside the application's memory is in none."""
+        return sorted(str([each["kernel"], each["dispatch_id"], [[x[k] for k in ("number", "reads", "writes", "atomics")] for x in sorted(
+            each["allocations"], key=lambda x: x["number"]) if "address" in x]]) for each in result.objects("heatmap"))
+
+    def corners(self, level):
+        app = program("corners_" + level)
+        for env in self.gpus():
+            for analyzers in (BOTH, ("-a", "MemoryAnalysis", "Heatmap")):
+                summed, streamed, observed = (self.results(app, *analyzers, *how, env=env) for how in ((), ("--stream",), ("--observe", "gpu")))
+                self.assertEqual({summed.stdout, streamed.stdout}, {observed.stdout})
+                self.assertEqual(self.reports(summed), self.reports(streamed), env)
+                self.assertLess(2 * self.records(summed), self.records(streamed))
+                self.assertGreater(len(self.numbers(streamed)), 60)
+                self.assertEqual(self.numbers(streamed), self.numbers(observed), env)
+                if "Heatmap" in analyzers:
+                    self.assertEqual(self.pages(summed), self.pages(streamed))
+                    self.assertEqual(self.allocations(streamed), self.allocations(observed))
+
+    def test_accesses_of_all_kinds_are_those_of_the_stream_and_of_the_gpu(self):
+        self.corners("O2")
+
+    def test_accesses_of_all_kinds_without_optimization(self):
+        self.corners("O0")
+
+    def test_accesses_of_all_kinds_with_some_optimization(self):
+        self.corners("O1")
+
+    def test_accesses_of_all_kinds_with_all_optimizations(self):
+        self.corners("O3")
 
     def pages(self, result):
         """What Heatmap says, by allocation; pages in their order, not where they lie."""

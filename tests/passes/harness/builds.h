@@ -29,11 +29,12 @@ inline constexpr auto nameOfBuild = [](const auto &info) { return info.param.nam
 inline std::vector<Build> builds() {
   std::vector<Build> out;
   for (const char *arch : {"gfx90a", "gfx942", "gfx1030", "gfx1100"})
-    for (const char *level : {"O0", "O2"})
+    for (const char *level : {"O0", "O1", "O2", "O3"})
       for (const char *size : {"default", "wave64"}) {
         const bool is_90a = arch == std::string("gfx90a");
         const bool is_gfx9 = is_90a || arch == std::string("gfx942");
-        if (level == std::string("O0") && !is_90a && !extent::is_long) continue;
+        const bool is_usual = level == std::string("O2") || (level == std::string("O0") && is_90a);
+        if (!is_usual && !extent::is_long) continue;
         if (size == std::string("wave64") && (is_gfx9 || !extent::is_long)) continue;
         out.push_back({arch, level, size});
       }

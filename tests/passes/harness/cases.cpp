@@ -160,7 +160,7 @@ std::vector<Case> basicCases() {
 const std::vector<Case> &allCases() {
   static const std::vector<Case> cases = [] {
     auto all = basicCases();
-    for (auto &&more : {moreCases(), strangeCases()})
+    for (auto &&more : {moreCases(), strangeCases(), cornerCases()})
       all.insert(all.end(), more.begin(), more.end());
     return all;
   }();

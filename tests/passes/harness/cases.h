@@ -113,6 +113,7 @@ struct Case {
 std::vector<Case> basicCases();
 std::vector<Case> moreCases();
 std::vector<Case> strangeCases();
+std::vector<Case> cornerCases();
 // Ways through a kernel; not among allCases().
 std::vector<Case> pathCases();
 const std::vector<Case> &allCases();

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 
 namespace {
@@ -23,20 +24,30 @@ struct Lanes : fade::handlers::WaveAccess {
   }
 };
 
-// Whether no distance between neighbours is that of three quarters of them.
-bool isIrregular(const fade::handlers::WaveAccess &access) {
-  std::map<int64_t, std::size_t> distances;
+// What analyzers take for the distance of neighbours.
+struct Distances {
+  std::map<int64_t, std::size_t> counts;
   std::size_t pairs = 0, most = 0;
+  // No distance is that of three quarters of them.
+  bool isIrregular() const { return most * 4 < pairs * 3; }
+  // All have the same, which is 0 if there is but one lane.
+  std::optional<int64_t> only() const {
+    if (counts.size() > 1) return std::nullopt;
+    return counts.empty() ? 0 : counts.begin()->first;
+  }
+};
+Distances distancesOf(const fade::handlers::WaveAccess &access) {
+  Distances distances;
   int64_t before = -1;
   fade::handlers::forEachLane(access.mask, [&](uint32_t lane) {
     if (before >= 0) {
       const auto distance = static_cast<int64_t>(access.addresses[lane] - access.addresses[before]);
-      most = std::max(most, ++distances[distance / (lane - before)]);
-      ++pairs;
+      distances.most = std::max(distances.most, ++distances.counts[distance / (lane - before)]);
+      ++distances.pairs;
     }
     before = lane;
   });
-  return most * 4 < pairs * 3;
+  return distances;
 }
 
 // All that analyzers of memory look at, but the wave: site, lanes, and addresses as far as they
@@ -86,7 +97,7 @@ Classes classesOf(const std::vector<std::byte> &bytes, const fade::SiteTable &ta
             record.base() & key,
             record.hasLength() ? record.length() : 0,
             record.stride(),
-            !record.hasLength() && !record.isUser() && isIrregular(Lanes(record)),
+            !record.hasLength() && !record.isUser() && distancesOf(Lanes(record)).isIrregular(),
             {}};
     record.forEachLane(
         [&](uint32_t, uint64_t address) { c.distances.push_back(address - record.base()); });
@@ -105,12 +116,15 @@ Classes withoutIrregular(Classes classes) {
 struct Totals {
   uint64_t executions = 0, lanes = 0, needed = 0, used = 0, wasted = 0, conflicts = 0;
   uint64_t same_address = 0, irregular = 0;
+  std::map<int64_t, uint64_t> strides; // executions in which all neighbours are so far apart
   bool operator==(const Totals &) const = default;
 };
 std::ostream &operator<<(std::ostream &out, const Totals &t) {
-  return out << t.executions << " executions, " << t.lanes << " lanes, lines " << t.needed << " "
-             << t.used << " " << t.wasted << ", conflicts " << t.conflicts << ", same "
-             << t.same_address << ", irregular " << t.irregular;
+  out << t.executions << " executions, " << t.lanes << " lanes, lines " << t.needed << " " << t.used
+      << " " << t.wasted << ", conflicts " << t.conflicts << ", same " << t.same_address
+      << ", irregular " << t.irregular << ", strides";
+  for (const auto &[stride, count] : t.strides) out << " " << stride << ": " << count;
+  return out;
 }
 
 // By site. Flat accesses are never added up but by class.
@@ -124,12 +138,15 @@ std::map<uint32_t, Totals> totalsOf(const std::vector<std::byte> &bytes,
       const fade_sums_record s = record.sums();
       Totals &t = totals[record.site()];
       t.executions += s.count;
-      t.irregular += s.count;
+      if (s.header.encoding == FADE_ENCODING_AFFINE)
+        t.strides[s.stride] += s.count;
+      else
+        t.irregular += s.count;
       t.lanes += s.lanes;
       t.needed += s.needed;
       t.used += s.used;
-      t.wasted += s.wasted;
-      t.conflicts += s.conflicts;
+      const bool is_lds = table.sites()[record.site()].space == FADE_SPACE_LDS;
+      (is_lds ? t.conflicts : t.wasted) += s.wasted;
       t.same_address += s.same_address;
       return;
     }
@@ -143,7 +160,9 @@ std::map<uint32_t, Totals> totalsOf(const std::vector<std::byte> &bytes,
     const uint64_t times = record.weight();
     t.executions += times;
     t.lanes += times * record.laneCount();
-    t.irregular += times * (isIrregular(access) ? 1 : 0);
+    const Distances distances = distancesOf(access);
+    t.irregular += times * (distances.isIrregular() ? 1 : 0);
+    if (const auto stride = distances.only()) t.strides[*stride] += times;
     if (site.kind == FADE_SITE_ATOMIC)
       t.same_address += times * (record.laneCount() - addresses.size());
     if (site.space == FADE_SPACE_LDS) {
@@ -158,12 +177,28 @@ std::map<uint32_t, Totals> totalsOf(const std::vector<std::byte> &bytes,
   return totals;
 }
 
-uint64_t sumsIn(const std::vector<std::byte> &bytes) {
+// Executions that were added up without a class.
+uint64_t sumsIn(const std::vector<std::byte> &bytes, uint32_t encoding) {
   uint64_t sum = 0;
   forEachRecord(bytes, [&](const Record &record) {
-    if (record.isSums()) sum += record.sums().count;
+    if (record.isSums() && record.encoding() == encoding) sum += record.sums().count;
   });
   return sum;
+}
+
+// Of all classes, less those that were added up by stride instead.
+Classes without(Classes classes, const Classes &found, uint64_t by_stride) {
+  uint64_t missing = 0;
+  for (auto &[c, n] : classes) {
+    const auto at = found.find(c);
+    const uint64_t there = at == found.end() ? 0 : at->second;
+    if (there >= n) continue;
+    missing += n - there;
+    n = there;
+  }
+  std::erase_if(classes, [](const auto &entry) { return entry.second == 0; });
+  EXPECT_EQ(missing, by_stride);
+  return classes;
 }
 
 Waves wavesOf(const Recorded &recorded, const fade::SiteTable &table) {
@@ -270,7 +305,7 @@ void expectAnnouncedFirst(const Recorded &recorded) {
 }
 
 struct Share {
-  uint64_t summed = 0, irregular = 0, recorded = 0, recorded_with_pages = 0;
+  uint64_t summed = 0, irregular = 0, by_stride = 0, recorded = 0, recorded_with_pages = 0;
 };
 
 // As if each buffer were two allocations: their ends. Pages then have parts that the same access
@@ -324,13 +359,15 @@ protected:
         all.insert(all.end(), summed.summaries.begin(), summed.summaries.end());
         if (with.irregular != 0) {
           const Classes b = withoutIrregular(classesOf(all, session.sites()));
-          const Classes with_class = withoutIrregular(a);
+          const uint64_t by_stride = sumsIn(all, FADE_ENCODING_AFFINE);
+          const Classes with_class = without(withoutIrregular(a), b, by_stride);
           EXPECT_TRUE(with_class == b) << c.name << "\n"
                                        << difference(with_class, b, session.sites());
           EXPECT_EQ(totalsOf(all, session.sites(), with.irregular),
                     totalsOf(recorded.bytes, session.sites(), with.irregular))
               << c.name;
-          share.irregular += sumsIn(all);
+          share.irregular += sumsIn(all, FADE_ENCODING_RAW);
+          share.by_stride += by_stride;
         } else if (with.line == stream.line) {
           const Classes b = classesOf(all, session.sites());
           EXPECT_TRUE(a == b) << c.name << "\n" << difference(a, b, session.sites());
@@ -394,6 +431,15 @@ TEST_P(SummaryOf, AccessesIsWhatIsRecordedInMoreKernels) {
 TEST_P(SummaryOf, AccessesIsWhatIsRecordedInStrangeKernels) {
   if (GetParam().isTriedInFull()) compare("strange", strangeCases(), 0, irregular(7, 4));
 }
+TEST_P(SummaryOf, AccessesIsWhatIsRecordedInAllCorners) {
+  compare("corners", cornerCases(), 1024, irregular(7, 5));
+  // Tables that have room for some, and none.
+  for (const uint32_t slots : {1, 16}) {
+    Stream tight = irregular(6, 5);
+    tight.slots = slots;
+    compare("corners", cornerCases(), 0, tight);
+  }
+}
 // What a wave keeps in registers while it is in a loop comes out in the end, whatever its lanes do.
 TEST_P(SummaryOf, AccessesIsWhatIsRecordedOnAllPaths) {
   if (GetParam().isTriedInFull() && GetParam().level != std::string("O0"))
@@ -406,6 +452,18 @@ TEST_P(SummaryOf, AccessesThatFindNoRoomAreRecorded) {
   const Share share = compare("basic", basicCases(), 0, tight);
   EXPECT_GT(share.summed, 0u);
   EXPECT_GT(share.recorded, 0u);
+}
+
+// But for those whose lanes are all equally far apart, if they may be added up without a class.
+TEST_P(SummaryOf, AccessesThatFindNoRoomAreAddedUpByStride) {
+  if (GetParam().level == std::string("O0")) return; // through flat pointers
+  Stream tight = irregular(7, 5);
+  for (const uint32_t slots : {1, 32}) {
+    tight.slots = slots;
+    const Share share = compare("basic", basicCases(), 0, tight);
+    EXPECT_GT(share.by_stride, 0u) << slots;
+    EXPECT_GT(share.recorded, 0u) << slots;
+  }
 }
 
 // Blocks and waves of a twin that could add up but records are those of one that only records.
