@@ -127,7 +127,6 @@ public:
   /// first to store to it.
   bool access(uint64_t line, uint32_t dwords, bool is_store, uint32_t who,
               std::vector<Traffic> &traffic) {
-    if (ways_.empty()) ways_.resize(std::size_t{sets_} * kWays);
     Way *const set = setOf(line);
     ++now_;
     Way *found = nullptr, *oldest = set;
@@ -159,7 +158,6 @@ public:
 
   /// Of a line that L1 still has: these dwords are wanted, too.
   void want(uint64_t line, uint32_t dwords) {
-    if (ways_.empty()) return;
     Way *const set = setOf(line);
     for (Way *way = set; way != set + kWays; ++way)
       if (way->used != 0 && way->line == line) way->wanted |= dwords;
@@ -169,6 +167,7 @@ public:
   void flush(std::vector<Traffic> &traffic) {
     for (Way &way : ways_) leave(way, traffic);
     ways_.clear();
+    numbers_.clear();
   }
 
 private:
@@ -179,7 +178,16 @@ private:
     bool is_fetched = false;
   };
 
-  Way *setOf(uint64_t line) { return &ways_[line % sets_ * kWays]; }
+  /// Sets are made when they are first used: most dispatches need few of them.
+  Way *setOf(uint64_t line) {
+    if (numbers_.empty()) numbers_.resize(sets_);
+    uint32_t &number = numbers_[line % sets_];
+    if (number == 0) {
+      ways_.resize(ways_.size() + kWays);
+      number = static_cast<uint32_t>(ways_.size() / kWays);
+    }
+    return &ways_[std::size_t{number - 1} * kWays];
+  }
 
   void leave(Way &way, std::vector<Traffic> &traffic) const {
     if (way.used == 0) return;
@@ -201,7 +209,8 @@ private:
 
   uint32_t line_, sets_;
   uint64_t now_ = 0;
-  std::vector<Way> ways_;
+  std::vector<uint32_t> numbers_; ///< of the sets in use, from 1; 0: not in use
+  std::vector<Way> ways_;         ///< kWays of each of them
 };
 
 } // namespace fade::handlers

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <list>
 #include <random>
 
@@ -136,6 +137,35 @@ TEST(CacheModel, LevelsAreThoseOfThePlainModel) {
   EXPECT_EQ(traffic.l2_hits, plain.traffic.l2_hits);
   EXPECT_EQ(traffic.fetched, plain.traffic.fetched);
   EXPECT_EQ(traffic.misses() * sizes.l2_line, traffic.fetched);
+}
+
+/// Processor time of many dispatches that want one line each, ns.
+int64_t timeOfSmallDispatches(uint32_t l2_lines) {
+  const auto now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
+  };
+  CacheSizes sizes;
+  sizes.l2_lines = l2_lines;
+  const int64_t begin = now();
+  for (uint64_t line = 0; line < 200; ++line) {
+    CacheRun run(sizes, 32);
+    const CacheRequest request{line, 1, 0};
+    run.access(0, CacheUse::load, {&request, 1});
+    run.finish();
+  }
+  return now() - begin;
+}
+
+// Programs have tens of thousands of them: to clear all of L2 for each took most of their time.
+TEST(CacheModel, ASmallDispatchCostsWhatItUsesOfALargeCache) {
+  int64_t small = INT64_MAX, large = INT64_MAX;
+  for (int i = 0; i < 5; ++i) {
+    small = std::min(small, timeOfSmallDispatches(1024));
+    large = std::min(large, timeOfSmallDispatches(262144));
+  }
+  EXPECT_LT(large, 30 * small);
 }
 
 TEST(CacheModel, WavesOfAUnitTakeTurnsAndUnitsHaveTheirOwnL1) {
