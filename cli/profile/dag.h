@@ -26,6 +26,7 @@ enum class EdgeKind : uint8_t {
 struct Edge {
   uint32_t from, to;
   EdgeKind kind;
+  bool is_guess = false; ///< nothing says it, but it looks like that
 };
 
 struct Weight {

@@ -24,6 +24,16 @@ std::size_t callsOf(const std::vector<ProgramNode> &nodes, const std::vector<uin
   return calls.size() + others;
 }
 
+/// Edges of the path that are guesses, where no other one says the same.
+std::size_t guessesOn(const CriticalPath &path, const Dag &dag) {
+  std::size_t guesses = 0;
+  for (std::size_t i = 1; i < path.nodes.size(); ++i)
+    guesses += std::ranges::all_of(dag.edgesInto(path.nodes[i]), [&](const Edge &edge) {
+      return edge.is_guess || edge.from != path.nodes[i - 1];
+    });
+  return guesses;
+}
+
 } // namespace
 
 DagSummary summarize(const ProgramDag &program, std::size_t steps) {
@@ -41,6 +51,7 @@ DagSummary summarize(const ProgramDag &program, std::size_t steps) {
     summary.critical_ns[static_cast<std::size_t>(nodes[i].kind)] += program.dag.weight(i).work_ns;
     summary.critical_delay_ns += program.dag.weight(i).delay_ns;
   }
+  summary.critical_guesses = guessesOn(summary.path, program.dag);
   summary.overlap_ns = possibleOverlap(program.dag, is_on_gpu);
   for (const auto &[key, members] : groups) {
     WorkSummary &work = summary.work.emplace_back();
@@ -92,6 +103,11 @@ std::string textOf(const ProgramDag &program, const DagSummary &summary, std::si
   line("calls of HIP", kinds[static_cast<std::size_t>(NodeKind::call)]);
   line("the program itself, between calls", kinds[static_cast<std::size_t>(NodeKind::host)]);
   line("on the way to the GPU and back", summary.critical_delay_ns);
+  if (summary.critical_guesses != 0)
+    text +=
+        fmt::format("{} of its {} steps {} guessed: who waited for whom is not recorded there\n",
+                    summary.critical_guesses, summary.path.nodes.size() - 1,
+                    summary.critical_guesses == 1 ? "is" : "are");
   text += fmt::format("if the GPU could start everything as soon as streams and events allow: {} "
                       "less ({:.1f} %)\n",
                       durationText(summary.overlap_ns), share(summary.overlap_ns));
@@ -129,7 +145,9 @@ void writeHead(JsonWriter &json, const ProgramDag &program, const DagSummary &su
     json.field("begin_ns", program.begin_ns);
     json.field("nodes", program.nodes.size());
     json.field("edges", program.dag.edges().size());
+    json.field("guessed_edges", std::ranges::count(program.dag.edges(), true, &Edge::is_guess));
     json.field("critical_nodes", summary.path.nodes.size());
+    json.field("critical_guesses", summary.critical_guesses);
     json.object("critical_ns", [&] {
       for (std::size_t i = 0; i < summary.critical_ns.size(); ++i)
         json.field(nameOf(static_cast<NodeKind>(i)), summary.critical_ns[i]);
@@ -199,6 +217,7 @@ Status writeDag(const ProgramDag &program, const DagSummary &summary, const std:
       file.json.field("from", edge.from);
       file.json.field("to", edge.to);
       file.json.field("kind", nameOf(edge.kind));
+      if (edge.is_guess) file.json.field("guess", true);
     });
     file.lineEnded();
   }

@@ -31,6 +31,7 @@ struct DagSummary {
   std::vector<bool> is_critical;
   std::array<uint64_t, 5> critical_ns{}; ///< work on the critical path, by NodeKind
   uint64_t critical_delay_ns = 0;        ///< and time between the works
+  std::size_t critical_guesses = 0;      ///< edges of it that only look like that
   uint64_t overlap_ns = 0;               ///< that would be possible
   std::vector<WorkSummary> work;         ///< most critical first, then most of all
 };

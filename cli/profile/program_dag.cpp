@@ -27,6 +27,17 @@ constexpr uint64_t kClocksDiffer = 2'000; ///< ns, of host and GPU
 /// Its work is done when it returns, if that is what was seen.
 bool mayBlock(const Call &call) { return std::string_view(call.function->group) == "copy"; }
 
+/// Nobody has promised that it waits.
+bool mayReturnAtOnce(const Call &call) {
+  return std::string_view(call.function->name).find("Async") != std::string_view::npos;
+}
+
+/// Whether its stream calls a function of the program.
+bool addsCallback(const Call &call) {
+  const std::string_view name = call.function->name;
+  return name.starts_with("hipStreamAddCallback") || name.starts_with("hipLaunchHostFunc");
+}
+
 class Builder {
 public:
   explicit Builder(const HostEvents &events)
@@ -88,11 +99,13 @@ private:
     result_.nodes.push_back(node);
     return static_cast<uint32_t>(result_.nodes.size() - 1);
   }
-  void connect(uint32_t from, uint32_t to, EdgeKind kind) {
-    if (from != UINT32_MAX) edges_.push_back({from, to, kind});
+  void connect(uint32_t from, uint32_t to, EdgeKind kind, bool is_guess = false) {
+    if (from != UINT32_MAX)
+      edges_.push_back({from, to, kind, is_guess || callbacks_.contains(from)});
   }
   /// What had not ended by then was not waited for, whatever the rules say.
   void connectIfBefore(uint32_t from, uint32_t to, EdgeKind kind) {
+    endCallback(from, result_.nodes[to].start_ns);
     if (result_.nodes[from].end_ns <= result_.nodes[to].start_ns + kClocksDiffer)
       connect(from, to, kind);
   }
@@ -121,7 +134,7 @@ private:
     node.name = host_name_;
     const uint32_t number = addTo(thread, key, node, until_ns);
     for (const ThreadOrder::Key &each : awaited)
-      connect(threads_[each].node, number, EdgeKind::thread);
+      connect(threads_[each].node, number, EdgeKind::thread, true);
   }
   uint32_t addTo(HostThread &thread, const ThreadOrder::Key &key, ProgramNode node,
                  uint64_t until_ns) {
@@ -129,7 +142,9 @@ private:
     node.start_ns = thread.end_ns;
     node.end_ns = std::max(until_ns, thread.end_ns);
     const uint32_t number = newNode(node);
-    connect(thread.node, number, EdgeKind::thread);
+    const bool is_first = thread.node != UINT32_MAX &&
+                          result_.nodes[thread.node].thread != node.thread; // who has started it?
+    connect(thread.node, number, EdgeKind::thread, is_first);
     thread.node = number;
     thread.end_ns = node.end_ns;
     return number;
@@ -173,8 +188,41 @@ private:
     if (!call.hasReturned()) return;
     const Nodes waits = waitedFor(call, started);
     const uint32_t node = hostNode(thread, call, call.end_ns, true);
-    for (const uint32_t each : waits) connect(each, node, EdgeKind::sync);
+    const bool is_guess = waitsOf(call.function->name) == Waits::maybe_device ||
+                          (mayBlock(call) && mayReturnAtOnce(call));
+    for (const uint32_t each : waits) connect(each, node, EdgeKind::sync, is_guess);
+    if (addsCallback(call) && call.result == 0 && !order_.isCaptured(call)) addCallback(call, node);
     order_.returned(call, has_work ? "" : capturedName(index));
+  }
+
+  /// A function of the program that a stream calls: after what was in the stream before. Nothing
+  /// says when it ended; what waits for it does.
+  void addCallback(const Call &call, uint32_t call_node) {
+    const Nodes before = order_.before(call), waits = order_.takeWaits(call);
+    ProgramNode node;
+    node.kind = NodeKind::host;
+    node.name = nameNumber("callback");
+    node.pid = call.thread.pid;
+    node.call = call.position;
+    node.start_ns = call.end_ns;
+    for (const Nodes *all : {&before, &waits})
+      for (const uint32_t each : *all)
+        node.start_ns = std::max(node.start_ns, result_.nodes[each].end_ns);
+    node.end_ns = node.start_ns;
+    const uint32_t number = newNode(node);
+    connect(call_node, number, EdgeKind::launch);
+    for (const uint32_t each : before) connect(each, number, EdgeKind::stream);
+    for (const uint32_t each : waits) connect(each, number, EdgeKind::event);
+    callbacks_.emplace(number, false);
+    order_.submitted(call, {number});
+  }
+  /// Somebody who waits for this node went on then: if it is a callback, it had ended.
+  void endCallback(uint32_t number, uint64_t ns) {
+    const auto at = callbacks_.find(number);
+    if (at == callbacks_.end()) return;
+    ProgramNode &node = result_.nodes[number];
+    const uint64_t end_ns = std::max(node.start_ns, ns);
+    node.end_ns = std::exchange(at->second, true) ? std::min(node.end_ns, end_ns) : end_ns;
   }
 
   /// HIP lets a kernel wait until another one has written a value: that is no work.
@@ -221,7 +269,7 @@ private:
     const auto awaited = queue_room_.awaited(operation, thread.end_ns);
     const uint32_t before = thread.node, node = hostNode(thread, call, until_ns);
     if (awaited && node != before && node_of_operation_[*awaited] != UINT32_MAX)
-      connect(node_of_operation_[*awaited], node, EdgeKind::sync);
+      connect(node_of_operation_[*awaited], node, EdgeKind::sync, true);
   }
 
   /// The operations that a call has asked for.
@@ -323,6 +371,8 @@ private:
     const Waits waits = waitsOf(call.function->name);
     Nodes nodes = order_.waitedFor(call);
     if (mayBlock(call)) nodes = started;
+    if (waits != Waits::maybe_device)
+      for (const uint32_t node : nodes) endCallback(node, call.end_ns - 1);
     std::erase_if(nodes, [&](uint32_t node) {
       const uint64_t end = result_.nodes[node].end_ns;
       return end > call.end_ns || (waits == Waits::maybe_device && end <= call.start_ns);
@@ -378,6 +428,7 @@ private:
   StreamOrder order_;
   std::map<std::pair<uint32_t, uint64_t>, ValueNodes> values_; ///< by process and address
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> queues_;
+  std::map<uint32_t, bool> callbacks_; ///< nodes, and whether their end is known
 };
 
 } // namespace

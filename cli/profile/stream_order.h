@@ -45,6 +45,8 @@ public:
   /// A call that has returned: streams, events and graphs are made and used. `captured`: the name
   /// of what it would have started; empty: nothing, or it has.
   void returned(const host_trace::Call &call, const std::string &captured);
+  /// Whether the call's stream is being captured: then it does nothing now.
+  bool isCaptured(const host_trace::Call &call) { return streamOf(call).graph != nullptr; }
   /// The graph that this call launches; nullptr: not known.
   const CapturedGraph *launchedGraph(const host_trace::Call &call) const;
 

@@ -44,6 +44,7 @@ class Tests(fade.Test):
             self.assertIn(before["id"], into[after["id"]])
         self.assertEqual(sum(x["work_ns"] + x["delay_ns"] for x in path), head["span_ns"])
         self.assertEqual(sum(head["critical_ns"].values()), head["span_ns"])
+        self.assertEqual(head["guessed_edges"], sum(x.get("guess", False) for x in edges))
         for work in lines["work"]:
             gain = work.get("gain_ns", {"10": 0, "50": 0, "100": 0})
             self.assertLessEqual(gain["10"], gain["50"])
@@ -71,8 +72,10 @@ class Tests(fade.Test):
         self.assertEqual({x["id"] for x in nodes if x["kind"] == "kernel"} - launched, set())
         threads = {x["id"]: x["thread"] for x in nodes if "thread" in x}
         self.assertEqual(len(set(threads.values())), 4)
-        # The main thread has started the others, and makes no call after them.
+        # The main thread has started the others, and makes no call after them: a guess.
         self.assertEqual(self.between_threads(lines), 3 * [(True, False)])
+        self.assertEqual({x.get("guess", False) for x in lines["edge"] if x["kind"] == "thread" and threads[x["from"]] != threads[x["to"]]}, {True})
+        self.assertEqual({x.get("guess", False) for x in lines["edge"] if x["kind"] in ("launch", "stream", "queue") or (x["kind"] == "thread" and threads[x["from"]] == threads[x["to"]])}, {False})
         self.assertLess({min(threads.values())}, {x["thread"] for x in nodes if x.get("critical") and "thread" in x})
 
     def between_threads(self, lines):
@@ -264,7 +267,7 @@ class Tests(fade.Test):
 
         def name(node):
             return nodes[node]["name"].replace("(anonymous namespace)::", "").replace("(int*)", "")
-        wanted = {"root", "left", "right", "join", "__amd_rocclr_streamOpsWait", "__amd_rocclr_streamOpsWrite"}
+        wanted = {"root", "left", "right", "join", "callback", "__amd_rocclr_streamOpsWait", "__amd_rocclr_streamOpsWrite"}
         edges = [(name(x["from"]), name(x["to"]), x["kind"]) for x in lines["edge"] if x["kind"] not in ("queue", "launch", "thread")]
         return sorted(x for x in edges if {x[0], x[1]} <= wanted), {x[1] for x in edges if x[0] in wanted and x[2] == "sync"}, lines
 
@@ -290,6 +293,18 @@ class Tests(fade.Test):
         self.assertLessEqual({(wait, "left", "stream"), ("root", write, "stream")}, set(edges))
         # The value is there before the kernel that writes it has ended: then root is what was waited for.
         self.assertTrue({(write, wait, "event"), ("root", wait, "event")} & set(edges), edges)
+
+    def test_a_callback_is_work_of_the_program_that_its_stream_waits_for(self):
+        edges, _, lines = self.kernels("callback")
+        self.assertLessEqual({("root", "callback", "stream"), ("callback", "left", "stream")}, set(edges))
+        callback, = [x for x in lines["node"] if x["name"] == "callback"]
+        self.assertGreaterEqual(callback["work_ns"], 299_000_000)  # it sleeps
+        self.assertTrue(callback["critical"])
+        head, = lines["dag"]
+        self.assertLess(head["overlap_possible_ns"] + 299_000_000, head["span_ns"])
+        # When it ended is not recorded, but that left waited for it.
+        self.assertEqual({x["kind"] for x in lines["edge"] if x.get("guess") and x["from"] == callback["id"]}, {"stream"})
+        self.assertGreaterEqual(head["critical_guesses"], 1)
 
     def thread_trace(self):
         """A folder as rocprofv3 --att leaves it: a load, a wait for it, and two waves. Returns its files."""

@@ -1,6 +1,7 @@
 // Work that waits for other work in all the ways that HIP has. The argument says in which.
 #include <hip/hip_runtime.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <thread>
@@ -93,6 +94,16 @@ int main(int count, char **arguments) {
     check(hipStreamWriteValue64(a, flag, 1, 0));
     left<<<1, 64, 0, b>>>(p + 256);
     check(hipDeviceSynchronize());
+  } else if (std::strcmp(way, "callback") == 0) {
+    root<<<1, 64, 0, a>>>(p);
+    check(hipStreamAddCallback(
+        a,
+        [](hipStream_t, hipError_t, void *) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        },
+        nullptr, 0));
+    left<<<1, 64, 0, a>>>(p);
+    check(hipStreamSynchronize(a));
   }
   std::puts("ordered");
   return 0;
