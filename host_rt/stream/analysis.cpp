@@ -261,7 +261,7 @@ void Analysis::reportLoop() {
     }
     if (is_reporting_) break;
     // What is ready is written out when nothing more is to be done for a moment.
-    if (!ended_ready_.try_acquire_for(std::chrono::milliseconds(idle ? 1'000'000 : 200))) {
+    if (!ended_ready_.tryAcquireFor(std::chrono::milliseconds(idle ? 1'000'000 : 200))) {
       output_.flush();
       idle = true;
       continue;
@@ -393,7 +393,7 @@ bool Analysis::close(std::chrono::milliseconds patience) {
   ended_ready_.release();
   const auto look =
       std::clamp<std::chrono::milliseconds>(call_patience_ / 8, kShortestLook, kLongestLook);
-  while (!finished_.try_acquire_for(look)) {
+  while (!finished_.tryAcquireFor(look)) {
     if (passByStuckHandler() && std::chrono::steady_clock::now() < deadline) continue;
     for (auto &worker : workers_) worker->thread.detach();
     if (reporter_.joinable()) reporter_.detach();

@@ -10,6 +10,7 @@
 // the GPU in the end waits for the analysis instead of memory growing.
 #pragma once
 
+#include "base/semaphore.h"
 #include "stream/dispatch_log.h"
 #include "stream/dispatch_record.h"
 #include "stream/handler_set.h"
@@ -20,7 +21,6 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <semaphore>
 #include <set>
 #include <span>
 #include <thread>
@@ -105,7 +105,7 @@ private:
   struct Worker {
     explicit Worker(std::size_t capacity) : queue(capacity) {}
     boost::lockfree::spsc_queue<StreamBatch *> queue;
-    std::counting_semaphore<> ready{0};
+    Semaphore ready;
     std::atomic<const LoadedHandler *> inside{nullptr}; ///< the handler that has the thread
     LastRecords::Scan scan;                             ///< of the batch that the worker has
     std::thread thread;
@@ -140,7 +140,7 @@ private:
   unsigned next_worker_ = 0;
 
   boost::lockfree::spsc_queue<DispatchRecord *> ended_;
-  std::counting_semaphore<> ended_ready_{0};
+  Semaphore ended_ready_;
   unsigned ended_unannounced_ = 0;
   std::thread reporter_;
   // What the reporter is doing, such that another thread can go on with it.
@@ -156,7 +156,7 @@ private:
   std::chrono::steady_clock::time_point seen_since_{};
   const std::chrono::milliseconds call_patience_;
   std::atomic<bool> stopping_{false};
-  std::binary_semaphore finished_{0};
+  Semaphore finished_;
   bool closed_ = false;
   bool gave_up_ = false;
   std::atomic<uint64_t> dispatches_{0}, records_{0}, bytes_{0}; ///< of traffic()

@@ -137,7 +137,7 @@ void Collector::run() {
     asleep_.store(deep);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!deep)
-      (void)wake_.try_acquire_for(nap);
+      (void)wake_.tryAcquireFor(nap);
     else if (inbox_.empty())
       wake_.acquire();
     asleep_.store(false);

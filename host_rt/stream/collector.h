@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/recycled.h"
+#include "base/semaphore.h"
 #include "stream/analysis.h"
 #include "stream/ring_drain.h"
 #include "stream/room_watch.h"
@@ -16,7 +17,6 @@
 #include <deque>
 #include <list>
 #include <memory>
-#include <semaphore>
 #include <span>
 #include <string_view>
 #include <thread>
@@ -183,7 +183,7 @@ private:
 
   std::atomic<uint64_t> settle_wanted_{0}, settled_{0}; ///< how often it was asked for, and done
   std::atomic<bool> asleep_{false};                     ///< until it is woken
-  std::counting_semaphore<> wake_{0};
+  Semaphore wake_;
   std::atomic<bool> stopping_{false};
   std::chrono::milliseconds last_patience_{0};
   Time deadline_{};

@@ -5,6 +5,7 @@
 #include "base/own_file.h"
 #include "base/quiet_thread.h"
 #include "base/recycled.h"
+#include "base/semaphore.h"
 
 #include <gtest/gtest.h>
 
@@ -290,6 +291,38 @@ TEST(CarefulRead, WhereTheCallIsNotAllowedAFileDoesIt) {
     if (child == 0) _exit(!forbidReadingByCall(error) ? 2 : pages.areReadRight() ? 0 : 1);
     EXPECT_EQ(exitCodeOf(child), 0) << error;
   }
+}
+
+TEST(Semaphore, GivesAsManyAsWereReleased) {
+  using std::chrono::milliseconds;
+  Semaphore semaphore;
+  EXPECT_FALSE(semaphore.tryAcquireFor(milliseconds(0)));
+  semaphore.release(2);
+  EXPECT_TRUE(semaphore.tryAcquireFor(milliseconds(0)));
+  semaphore.acquire();
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_FALSE(semaphore.tryAcquireFor(milliseconds(20)));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(20));
+}
+
+TEST(Semaphore, WhatWasDoneBeforeReleasingIsSeenBehindIt) {
+  Semaphore there, back;
+  int value = 0;
+  std::thread other([&] {
+    for (int i = 0; i < 1000; ++i) {
+      there.acquire();
+      ++value;
+      back.release();
+    }
+  });
+  for (int i = 0; i < 1000; ++i) {
+    value += 2;
+    there.release();
+    while (!back.tryAcquireFor(std::chrono::seconds(100))) {
+    }
+  }
+  other.join();
+  EXPECT_EQ(value, 3000);
 }
 
 } // namespace
