@@ -94,6 +94,11 @@ void findNext(const ModelTime &time, Limit unit, const Shares &shares, Classific
   across(shares.waiting, Decides::wait_share, [](Shares &s, double v) { s.waiting = v; });
 }
 
+/// Whether most of what memory delivers and takes is the rest of lines.
+bool movesForNothing(const KernelProfile &kernel) {
+  return 2 * kernel.unused_bytes > kernel.bytes.dram;
+}
+
 std::string reasonOf(const KernelProfile &kernel, const ModelTime &time, const Shares &shares,
                      KernelClass kind, Limit limit) {
   const ModelOccupancy &o = time.occupancy;
@@ -135,6 +140,9 @@ std::string reasonOf(const KernelProfile &kernel, const ModelTime &time, const S
     return fmt::format("LDS takes longest: {} turns, {} of them for conflicts of banks",
                        kernel.lds_turns, kernel.lds_conflicts);
   case KernelClass::memory_bandwidth:
+    if (limit == Limit::memory && movesForNothing(kernel))
+      return fmt::format("memory takes longest: {} bytes, of which nobody wants {}",
+                         kernel.bytes.dram, kernel.unused_bytes);
     return limit == Limit::memory
                ? fmt::format("memory takes longest: {} bytes", kernel.bytes.dram)
                : fmt::format("{} takes longest: {} bytes", nameOf(limit),
@@ -212,6 +220,8 @@ std::string adviceOf(const KernelProfile &kernel, const ModelTime &time, const S
     if (isScattered(kernel))
       return "let neighboring lanes access neighboring addresses: lines are fetched for a part of "
              "their bytes";
+    if (limit == Limit::memory && movesForNothing(kernel))
+      return "put what is wanted at a time side by side: most of each line is fetched for nothing";
     if (limit == Limit::memory)
       return "move fewer bytes: use what was loaded again, or narrower types";
     return b.l1 > 2 * b.accessed ? "load wider: a lane takes a small part of a line at a time"

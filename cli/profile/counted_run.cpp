@@ -117,10 +117,12 @@ void addMemory(const RunLog &log, std::vector<KernelProfile> &all) {
     const uint64_t line = gpu && gpu->card.l1.line != 0 ? gpu->card.l1.line : kUsualLine;
     const report::CacheTraffic &t = access.cache;
     kernel.has_levels = true;
-    kernel.l1_requests += t.requests;
-    kernel.bytes.l1 += t.requests * line;
     kernel.bytes.l2 += (t.requests - std::min(t.requests, t.l1_hits)) * line;
     kernel.bytes.dram += t.moved();
+    kernel.unused_bytes += t.useless();
+    if (access.machine == "scalar") continue; // they have a cache of their own
+    kernel.l1_requests += t.requests;
+    kernel.bytes.l1 += t.requests * line;
     kernels[access.kernel].add(t);
     places[{access.kernel, access.file, access.line, access.column, access.op}].add(t);
   }

@@ -27,8 +27,8 @@ struct LevelBytes {
   uint64_t accessed = 0; ///< by lanes, of global memory
   uint64_t scalar = 0;   ///< loaded by scalar loads, once for a wave
   uint64_t lds = 0;      ///< by lanes
-  uint64_t l1 = 0;       ///< lines that instructions want of L1
-  uint64_t l2 = 0;       ///< of those, what L1 does not have
+  uint64_t l1 = 0;       ///< lines that vector instructions want of L1
+  uint64_t l2 = 0;       ///< of those and of scalar loads', what the caches before L2 do not have
   uint64_t dram = 0;     ///< fetched into L2, and written back
 };
 
@@ -69,6 +69,7 @@ struct KernelProfile {
   std::vector<ProfiledInstruction> instructions; ///< by address
   Flops flops;
   LevelBytes bytes;
+  uint64_t unused_bytes = 0;                 ///< of memory, moved for nothing
   uint64_t l1_requests = 0;                  ///< lines of L1 that instructions want
   uint64_t lines_used = 0, lines_needed = 0; ///< if lanes were neighbors
   uint64_t lds_turns = 0, lds_conflicts = 0; ///< the latter among the former

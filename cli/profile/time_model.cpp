@@ -28,7 +28,9 @@ ModelOccupancy occupancyOf(const KernelProfile &kernel, const GpuModel &gpu) {
   input.wavefront_size = kernel.wave_size;
   if (const auto target = codeobj::parseTarget(kernel.target))
     if (const auto o = codeobj::occupancy(*target, input)) {
-      result.possible = std::max(o->waves_per_simd, 1u);
+      // Whole workgroups, which may be less than a wave for each SIMD.
+      result.possible =
+          static_cast<double>(std::max(o->workgroups * o->waves_per_workgroup, 1u)) / gpu.simds;
       result.most = o->max_waves;
       result.limit = codeobj::to_string(o->limit);
     }
@@ -85,7 +87,7 @@ ModelTime modelTime(const KernelProfile &kernel, const GpuModel &gpu) {
   const double dispatches = std::max<double>(static_cast<double>(kernel.dispatches), 1);
   const double ns_per_cycle = 1e9 / gpu.clock_hz;
   const double units = time.occupancy.units;
-  double valu = 0, matrix = 0, scalar = 0, addresses = 0, alone = 0, waiting = 0;
+  double valu = 0, matrix = 0, scalar = 0, branches = 0, addresses = 0, alone = 0, waiting = 0;
   for (std::size_t i = 0; i < kernel.instructions.size(); ++i) {
     const ProfiledInstruction &one = kernel.instructions[i];
     const InstructionTime &t = time.instructions[i];
@@ -94,8 +96,8 @@ ModelTime modelTime(const KernelProfile &kernel, const GpuModel &gpu) {
     case Unit::Valu: valu += executions * t.busy; break;
     case Unit::Matrix: matrix += executions * t.busy; break;
     case Unit::Salu:
-    case Unit::Smem:
-    case Unit::Branch: scalar += executions * t.busy; break;
+    case Unit::Smem: scalar += executions * t.busy; break;
+    case Unit::Branch: branches += executions * t.busy; break;
     case Unit::Vmem: addresses += executions * t.busy; break;
     default: break;
     }
@@ -108,7 +110,7 @@ ModelTime modelTime(const KernelProfile &kernel, const GpuModel &gpu) {
   // A SIMD each for VALU and matrix instructions; the rest is of the whole compute unit.
   set(Limit::valu, valu / gpu.simds / units);
   set(Limit::matrix, matrix / gpu.simds / units);
-  set(Limit::scalar, scalar / units);
+  set(Limit::scalar, std::max(scalar, branches) / units); // branches have a unit beside it
   set(Limit::lds, std::max(static_cast<double>(kernel.lds_turns),
                            static_cast<double>(kernel.bytes.lds) / gpu.lds_bytes_per_cycle) /
                       units);

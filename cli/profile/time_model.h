@@ -19,12 +19,12 @@ inline constexpr std::size_t kLimits = 9;
 const char *nameOf(Limit limit);
 
 struct ModelOccupancy {
-  double resident = 0;   ///< waves of a SIMD, while the kernel is busy
-  uint32_t possible = 0; ///< that there would be room for
-  uint32_t most = 0;     ///< that the GPU can hold
-  std::string limit;     ///< what keeps it from more: vgprs, lds, ...; "grid": there are no more
-  double units = 0;      ///< compute units that have something to do
-  double rounds = 0;     ///< in which waves come and go
+  double resident = 0; ///< waves of a SIMD, while the kernel is busy
+  double possible = 0; ///< that there would be room for
+  uint32_t most = 0;   ///< that the GPU can hold
+  std::string limit;   ///< what keeps it from more: vgprs, lds, ...; "grid": there are no more
+  double units = 0;    ///< compute units that have something to do
+  double rounds = 0;   ///< in which waves come and go
 };
 
 struct ModelTime {

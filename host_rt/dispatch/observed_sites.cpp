@@ -155,7 +155,8 @@ fade_site accessSite(const codeobj::Instruction &instruction, const InstructionI
   site.flags = (info.memory != MemoryOperation::Store ? FADE_SITE_READS : 0u) |
                (info.memory != MemoryOperation::Load ? FADE_SITE_WRITES : 0u) |
                (info.memory == MemoryOperation::Atomic ? FADE_SITE_IS_ATOMIC : 0u) |
-               (info.space == MemorySpace::Buffer ? FADE_SITE_IS_BUFFER : 0u);
+               (info.space == MemorySpace::Buffer ? FADE_SITE_IS_BUFFER : 0u) |
+               (info.space == MemorySpace::Constant ? FADE_SITE_IS_SCALAR : 0u);
   site.space = spaceOf(info.space);
   site.size = sizeOf(instruction, info);
   return site;

@@ -179,11 +179,12 @@ class Tests(fade.Test):
     def test_kernels_are_in_the_class_they_were_made_for_on_rdna(self):
         self.check_counts(self.check_classes("gfx1030"), 32)
 
-    def roofs(self, *options, said=(), env=None):
+    def roofs(self, *options, said=(), env=None, name="counted_twins"):
         """Of kernels of the program whose twins count: what is in roofline.json, and the output."""
-        result = self.bare([PROBE, "profile", "-o", self.path("out"), *options, "--", program("counted_twins")], env)
+        result = self.bare([PROBE, "profile", "-o", self.path("out"), *options, "--", program(name)], env)
         self.assertEqual(result.code, 0, result.stderr)
-        self.assertTrue(result.stdout.startswith("8\ncritical path: "), result.stdout)  # what the program writes, once
+        written = {"counted_twins": "8\n", "roofs": ""}[name]
+        self.assertTrue(result.stdout.startswith(written + "critical path: "), result.stdout)  # what the program writes, once
         self.assertEqual(len(result.said), len(said), result.stderr)
         for line, wanted in zip(result.said, said):
             self.assertIn(wanted, line)
@@ -192,17 +193,95 @@ class Tests(fade.Test):
             head, *kernels = map(json.loads, file)
         return head, {x["kernel"].split("(")[0]: x for x in kernels if not x["kernel"].startswith("__amd")}
 
-    def check_both_ways(self, gpu):
-        _, watched = self.roofs("--gpu", gpu, "--observe", "gpu", said=["observed on the software GPU"])
-        head, counted = self.roofs("--gpu", gpu, "--observe", "pass", said=["runs again"])
+    def both_ways(self, gpu, name):
+        """The same numbers, whoever counts them."""
+        _, watched = self.roofs("--gpu", gpu, "--observe", "gpu", said=["observed on the software GPU"], name=name)
+        head, counted = self.roofs("--gpu", gpu, "--observe", "pass", said=["runs again"], name=name)
         self.assertEqual(head["times"], "modeled")
-        self.assertEqual(set(counted), {"loop", "branches", "types"})
+        self.assertEqual(set(counted), set(watched))
         for name, kernel in counted.items():
             self.assertEqual((kernel["counted_by"], kernel["exact"], kernel["doubt"], kernel["levels"]), ("blocks", True, "", "model"), name)
             self.assertEqual(watched[name]["counted_by"], "software GPU")
             for field in ("flops", "bytes", "intensity"):
                 self.assertEqual((name, kernel[field]), (name, watched[name][field]))
+        return counted
+
+    def check_both_ways(self, gpu):
+        counted = self.both_ways(gpu, "counted_twins")
+        self.assertEqual(set(counted), {"loop", "branches", "types"})
         self.assertGreater(counted["types"]["flops"]["f64"], 0)
+
+    def by_hand(self, gpu):
+        """Of the kernels of roofs.hip: operations by type, and bytes by level where they are not those that lanes access."""
+        n, groups = 1024, 4
+        lanes = 64 if gpu in ("gfx90a", "gfx942") else 32
+        waves = n // lanes
+        line = 64 if gpu == "gfx90a" else 128  # of L1; of L2 it is 128, and what is written goes to memory in sectors of 32
+
+        def lines(of_bytes):
+            return -(-of_bytes // line) * line
+
+        # Per wave. A product of MxK and KxN is 2*M*N*K, for each of the blocks.
+        matrix = {"gfx90a": {"f32": 5 * 2 * 32 * 32 * 2, "f16": 2 * 16 * 16 * 16 + 2 * 4 * 4 * 4 * 16, "bf16": 2 * 32 * 32 * 8,
+                             "f64": 2 * 16 * 16 * 4 + 2 * 4 * 4 * 4 * 4, "matrix_integer": 2 * 16 * 16 * 16},
+                  "gfx1100": {"f16": 3 * 2 * 16 * 16 * 16, "bf16": 2 * 16 * 16 * 16}}
+        matrix["gfx942"] = {**matrix["gfx90a"], "matrix_integer": 2 * 16 * 16 * 32, "f8": 2 * 16 * 16 * 32}
+        of_matrix = {key: waves * value for key, value in matrix.get(gpu, {}).items()}
+        if of_matrix:
+            of_matrix["matrix"] = sum(value for key, value in of_matrix.items() if key != "matrix_integer")
+        # Lanes of a wave are 68 bytes apart, modulo 4096. Each workgroup has an L1 of its own, and comes to all lines.
+        gathered = sum(len({i * 17 % n * 4 // line for i in range(w * lanes, (w + 1) * lanes)}) for w in range(waves)) * line
+        # A wave has lanes / 16 rows of 16: as many lines to read, and 16 to write; 4 and 16 for a wave of 64.
+        turned = 4096 // lanes * (lanes // 16 + 16) * line
+        # Rows of 16 are half a line of 128 bytes, and the other half of a's is still there for the next tile.
+        tiles = 256 * line * (4 + 4 + 1)
+        fetched = tiles - (256 * line * 2 if line == 128 else 0)
+        table = groups * lines(40 * 4)
+        return {
+            "f64_chain": ({"f64": 50 * 2 * n}, {"accessed": 16 * n}),
+            "f32_packed": ({"f32": (9 * 2 + 1) * 2 * n, "packed": (9 * 2 + 1) * 2 * n if lanes == 64 else 0}, {"accessed": 16 * n}),
+            "f16_packed": ({"f16": (9 * 2 + 1) * 2 * n, "packed": (9 * 2 + 1) * 2 * n}, {"accessed": 8 * n}),
+            "dot": ({"f16": 4 * n, "packed": 4 * n}, {"accessed": 8 * n}),
+            "matrix": (of_matrix, {"accessed": 8 * n}),
+            "divergent": ({"f32": sum(range(16)) * n // 16 * 2}, {"accessed": 4 * n}),
+            "partial": ({"f32": 1000}, {"accessed": 8000, "l1": 2 * lines(4000), "l2": 2 * lines(4000), "dram": 4096 + 4000}),
+            "calls": ({"f32": (3 + 3 + 1) * n}, {"accessed": 4 * n}),
+            "scratch": ({"f32": (8 + 32) * n}, {"accessed": 4 * n, "l2": 4 * n + groups * line, "dram": 4 * n + 128}),
+            "gather": ({"f32": n}, {"accessed": 12 * n, "l1": 8 * n + gathered, "l2": 8 * n + groups * 4 * n, "dram": 12 * n}),
+            "transpose": ({}, {"accessed": 8 * 4096, "l1": turned, "l2": turned, "dram": 8 * 4096}),
+            "tiled": ({"f32": 2 * 64 ** 3}, {"accessed": (4 + 4 + 1) * 4 * 4096, "lds": 4 * (2 + 2 * 16) * 4 * 4096, "l1": tiles, "l2": fetched, "dram": 3 * 4 * 4096}),
+            "reduction": ({"f32": groups * 255}, {"accessed": 4 * n + 16, "lds": groups * 4 * (256 + 3 * 255 + 1), "l1": 4 * n + groups * line, "l2": 4 * n + groups * line, "dram": 4 * n + 32}),
+            "wide": ({"f32": 4 * n}, {"accessed": 48 * n, "l1": (2 * 32 + 16) * n, "l2": 48 * n, "dram": 48 * n}),
+            # The scalar unit loads once for a wave, and not through L1.
+            "scalar": ({"f32": 40 * n}, {"accessed": 4 * n, "l1": 4 * n, "l2": 4 * n + table, "dram": 4 * n + 256}),
+            "atomics": ({}, {"accessed": 16 * n, "dram": 2 * (512 + 2048 + 4096)}),
+            "one_counter": ({}, {"accessed": 4 * waves, "l1": waves * line, "l2": waves * line, "dram": 128 + 32}),
+            # 996 of five points: a product and four multiply-adds. 1000 are read, 3984 bytes written to 125 sectors.
+            "stencil": ({"f32": 996 * 9}, {"accessed": 996 * 24, "dram": 4096 + 4000}),
+        }
+
+    def check_by_hand(self, gpu):
+        counted = self.both_ways(gpu, "roofs")
+        by_hand = self.by_hand(gpu)
+        self.assertEqual(set(counted), set(by_hand))
+        for name, (flops, moved) in by_hand.items():
+            found = {key: value for key, value in counted[name]["flops"].items() if value and key != "all"}
+            if name in ("wide", "tiled"):
+                found.pop("packed", None)  # if the compiler likes
+            self.assertEqual((name, found), (name, {key: value for key, value in flops.items() if value}))
+            # Unless it says otherwise, lanes are neighbors and everything comes from memory.
+            wanted = {"lds": 0, **{level: moved["accessed"] for level in ("l1", "l2", "dram")}, **moved}
+            if name == "stencil":  # what L1 has depends on how its loads are put together
+                wanted = {"accessed": wanted["accessed"], "lds": 0, "dram": wanted["dram"]}
+            self.assertEqual((name, {key: counted[name]["bytes"][key] for key in wanted}), (name, wanted))
+        self.assertGreaterEqual(counted["scalar"]["bytes"]["scalar"], 1024 // (64 if gpu.startswith("gfx9") else 32) * 40 * 4)
+
+    def test_rooflines_are_those_worked_out_by_hand(self):
+        self.check_by_hand(GPU)
+
+    @unittest.skipIf(fade.SUFFIX, "there each GPU has a run of its own")
+    def test_rooflines_are_those_worked_out_by_hand_on_rdna(self):
+        self.check_by_hand("gfx1030")
 
     def test_kernels_that_count_their_blocks_give_the_numbers_of_those_that_are_watched(self):
         self.check_both_ways(GPU)

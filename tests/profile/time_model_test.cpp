@@ -146,6 +146,33 @@ TEST(TimeModel, FewerRegistersMakeRoomForMoreWaves) {
   EXPECT_NEAR(two.of(Limit::latency), 4 * eight.of(Limit::latency), 1e-6);
 }
 
+TEST(TimeModel, AWorkgroupWithAllOfLdsIsAloneOnItsComputeUnit) {
+  auto kernel = kernelOf({"global_load_dword v1, v[0:1], off", "s_waitcnt vmcnt(0)"}, "gfx90a", 12);
+  const GpuModel gpu = GpuModel::of("gfx90a");
+  kernel.workgroup_items = kernel.wave_size;
+  kernel.lds_bytes = 60'000;
+  kernel.workgroups = kernel.waves = 2 * gpu.units;
+  for (auto &one : kernel.instructions) one.executions = 12 * kernel.waves;
+  const auto time = modelTime(kernel, gpu);
+  EXPECT_DOUBLE_EQ(time.occupancy.possible, 0.25); // one wave, four SIMDs
+  EXPECT_DOUBLE_EQ(time.occupancy.resident, 0.25);
+  EXPECT_DOUBLE_EQ(time.occupancy.rounds, 2);
+  EXPECT_EQ(time.occupancy.limit, "lds");
+  const auto verdict = classify(kernel, gpu, time);
+  EXPECT_EQ(verdict.kind, KernelClass::under_occupied);
+  EXPECT_NE(verdict.advice.find("less LDS"), std::string::npos) << verdict.advice;
+}
+
+TEST(TimeModel, BranchesAreTakenBesideTheScalarUnit) {
+  const GpuModel gpu = GpuModel::of("gfx90a");
+  const auto ns = [&](const std::vector<std::string> &code) {
+    return modelTime(kernelOf(code, "gfx90a", 100), gpu).of(Limit::scalar);
+  };
+  EXPECT_NEAR(ns({"s_add_u32 s0, s0, 1", "s_cbranch_scc1 4"}), 3200 / 1.7, 1e-6);
+  EXPECT_NEAR(ns({"s_add_u32 s0, s0, 1", "s_add_u32 s0, s0, 1"}), 2 * 3200 / 1.7, 1e-6);
+  EXPECT_NEAR(ns({"s_cbranch_scc1 4", "s_cbranch_scc0 4"}), 2 * 3200 / 1.7, 1e-6);
+}
+
 TEST(GpuModel, ProcessorsWithoutACardHaveTheRatesOfTheirKin) {
   const GpuModel known = GpuModel::of("gfx942:sramecc+:xnack-");
   EXPECT_FALSE(known.is_stand_in);
@@ -248,6 +275,12 @@ TEST(Classes, AdviceFitsTheAccesses) {
   EXPECT_NE(adviceOf(bytes).find("load wider: "), std::string::npos) << adviceOf(bytes);
   bytes.lines_used = 5000;
   EXPECT_NE(adviceOf(bytes).find("neighboring lanes"), std::string::npos) << adviceOf(bytes);
+  // One word of each line, by all lanes of a wave.
+  auto chase = kernelOf({"s_endpgm"});
+  chase.bytes.dram = 128'000'000;
+  EXPECT_NE(adviceOf(chase).find("move fewer bytes"), std::string::npos) << adviceOf(chase);
+  chase.unused_bytes = 124'000'000;
+  EXPECT_NE(adviceOf(chase).find("side by side"), std::string::npos) << adviceOf(chase);
   auto scan = kernelOf({"ds_read_b32 v0, v1", "s_waitcnt lgkmcnt(0)"}, "gfx1030", 100);
   EXPECT_NE(adviceOf(scan).find("LDS"), std::string::npos) << adviceOf(scan);
   // Lanes that meet in a bank, and lanes that meet at an address.
@@ -257,8 +290,8 @@ TEST(Classes, AdviceFitsTheAccesses) {
   EXPECT_NE(adviceOf(meets).find("pad or swizzle"), std::string::npos) << adviceOf(meets);
   meets.lds_same_address = 80'000'000;
   EXPECT_NE(adviceOf(meets).find("several copies"), std::string::npos) << adviceOf(meets);
-  auto chase = kernelOf({"global_load_dword v1, v[0:1], off", "s_waitcnt vmcnt(0)"}, "gfx90a", 100);
-  EXPECT_NE(adviceOf(chase).find("more loads under way"), std::string::npos) << adviceOf(chase);
+  auto list = kernelOf({"global_load_dword v1, v[0:1], off", "s_waitcnt vmcnt(0)"}, "gfx90a", 100);
+  EXPECT_NE(adviceOf(list).find("more loads under way"), std::string::npos) << adviceOf(list);
 }
 
 TEST(Classes, WhatWasNotCountedHasNone) {
