@@ -278,7 +278,9 @@ INLINE u32 sum_irregular(group_t group, table_t table, u64 address, u32 slot, u3
     if (is_so(is_atomic != 0)) {
       u32 values = turns.values;
       if (wave_size() == 64 || is_so(size != 4)) values = distinct(group, (u32)address);
-      sums |= (u64)(lanes - to_vector(values)) << 40;
+      u32 one_by_one = most_beyond_one(group, turns.lanes, together);
+      if (wave_size() == 64) one_by_one += most_beyond_one(group, turns.lanes, ~together);
+      sums |= (u64)(lanes - to_vector(values)) << 40 | (u64)(to_vector(one_by_one) - badness) << 16;
     }
   } else {
     u32 needed = (lanes * size + (1u << unit) - 1) >> unit;

@@ -302,10 +302,11 @@ INLINE u32 distinct(group_t group, u32 v) {
   } while (!is_empty(left));
   return n;
 }
-// Of dwords in LDS, 16 bits: how many distinct ones there are in the bank of this one, for lanes
-// that are served together (32, with 64 banks all), and in all, those of both halves.
+// Of dwords in LDS, 16 bits: how many distinct ones there are in the bank of this one, and how many
+// lanes want one there, of those that are served together (32, with 64 banks all), and how many
+// there are in all, those of both halves.
 typedef struct {
-  u32 turns, values;
+  u32 turns, lanes, values;
 } turns_t;
 INLINE turns_t turns_of(group_t group, u32 dword, u32 bank_shift) {
   u32 mask = (1u << bank_shift) - 1;
@@ -314,11 +315,14 @@ INLINE turns_t turns_of(group_t group, u32 dword, u32 bank_shift) {
     mask |= 1u << 31;
   }
   u64 left = lanes_of(group);
-  turns_t n = {0, 0};
+  turns_t n = {0, 0, 0};
   do {
     u32 one = read_lane(group, dword, (u32)__builtin_ctzl(left));
-    left &= ~ballot(group, dword == one);
-    n.turns += ((dword ^ one) & mask) == 0;
+    u64 met = ballot(group, dword == one);
+    bool is_same_bank = ((dword ^ one) & mask) == 0;
+    left &= ~met;
+    n.turns += is_same_bank;
+    n.lanes += is_same_bank ? (u32)__builtin_popcountl(met) : 0;
     ++n.values;
   } while (!is_empty(left));
   return n;

@@ -296,17 +296,18 @@ INLINE u32 firsts(group_t group, u32 same) {
 INLINE u32 distinct(group_t group, u32 v) {
   return (u32)__builtin_popcount(firsts(group, same_values(group, v, group.lanes)));
 }
-// Of dwords in LDS, 16 bits: how many distinct ones there are in the bank of this one, for lanes
-// that are served together, and in all.
+// Of dwords in LDS, 16 bits: how many distinct ones there are in the bank of this one, and how many
+// lanes want one there, of those that are served together, and how many there are in all.
 typedef struct {
-  u32 turns, values;
+  u32 turns, lanes, values;
 } turns_t;
 INLINE turns_t turns_of(group_t group, u32 dword, u32 bank_shift) {
   u32 bank = same_bits(group, dword, 0, 4, group.lanes);
   if (bank_shift > 4) bank = same_bits(group, dword, 4, 5, bank);
   if (bank_shift > 5) bank = same_bits(group, dword, 5, 6, bank);
   u32 values = firsts(group, same_values(group, dword >> 4, bank));
-  return (turns_t){(u32)__builtin_popcount(bank & values), (u32)__builtin_popcount(values)};
+  return (turns_t){(u32)__builtin_popcount(bank & values), (u32)__builtin_popcount(bank),
+                   (u32)__builtin_popcount(values)};
 }
 // From a cache that may have an older state of it.
 INLINE u32 look_at(__global u32 *where) {

@@ -305,6 +305,7 @@ void writeLds(fade::JsonWriter &json, const Place &place, const PlaceStats &all,
   writeCost(json, costOf(stats));
   json.field("conflicts", stats.conflicts);
   json.field("same_address", stats.same_address);
+  if (place.kind == AccessKind::atomic) json.field("same_address_turns", stats.same_turns);
   writeStrides(json, stats.strides);
   json.field("advice", adviceFor(place, stats, model));
 }

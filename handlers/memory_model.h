@@ -242,10 +242,14 @@ inline std::span<const uint64_t> laneSets(uint32_t size) {
   return eighths;
 }
 
+/// Whether LDS gives a dword to all lanes that want it, or to one after the other, as atomic
+/// operations need it.
+enum class SameDword : uint8_t { shared, in_turns };
+
 /// Extra turns that LDS needs: in each set, the most distinct dwords that one bank has to deliver,
 /// less one. Every dword of every lane counts.
 inline uint32_t setConflicts(const WaveAccess &access, uint64_t set, uint32_t offset, uint32_t size,
-                             uint32_t banks) {
+                             uint32_t banks, SameDword same) {
   constexpr std::size_t kMost = 64; // a dword for each lane; more would be another bank's
   std::array<std::array<uint64_t, kMost>, 64> seen;
   std::array<uint8_t, 64> count{};
@@ -256,7 +260,9 @@ inline uint32_t setConflicts(const WaveAccess &access, uint64_t set, uint32_t of
       const std::size_t bank = dword % banks;
       auto &list = seen[bank];
       uint8_t &n = count[bank];
-      if (std::find(list.begin(), list.begin() + n, dword) != list.begin() + n || n == kMost)
+      if (n == kMost) continue;
+      if (same == SameDword::shared &&
+          std::find(list.begin(), list.begin() + n, dword) != list.begin() + n)
         continue;
       list[n++] = dword;
       worst = std::max<uint32_t>(worst, n);
@@ -266,7 +272,8 @@ inline uint32_t setConflicts(const WaveAccess &access, uint64_t set, uint32_t of
 }
 
 /// Of a whole access, which may take several instructions.
-inline uint32_t ldsConflicts(const WaveAccess &access, uint32_t size, uint32_t banks) {
+inline uint32_t ldsConflicts(const WaveAccess &access, uint32_t size, uint32_t banks,
+                             SameDword same = SameDword::shared) {
   uint32_t conflicts = 0;
   forEachPiece(size, [&](uint64_t at, uint64_t bytes) {
     const auto offset = static_cast<uint32_t>(at), part = static_cast<uint32_t>(bytes);
@@ -276,7 +283,7 @@ inline uint32_t ldsConflicts(const WaveAccess &access, uint32_t size, uint32_t b
     for (std::size_t i = 0; i < sets.size(); i += together) {
       uint64_t set = 0;
       for (std::size_t j = i; j < std::min(i + together, sets.size()); ++j) set |= sets[j];
-      conflicts += setConflicts(access, set, offset, part, banks);
+      conflicts += setConflicts(access, set, offset, part, banks, same);
     }
   });
   return conflicts;

@@ -98,6 +98,9 @@ Execution execute(const WaveAccess &access, uint64_t size, bool is_lds, bool is_
     // No workgroup has more LDS than this; a longer copy is not one of LDS alone.
     const auto part = static_cast<uint32_t>(std::min<uint64_t>(size, 320 << 10));
     result.conflicts = ldsConflicts(access, part, model.banks);
+    if (is_atomic)
+      result.same_turns =
+          ldsConflicts(access, part, model.banks, SameDword::in_turns) - result.conflicts;
   } else {
     const Lines lines = linesOfPieces(access, size, model.line, distinct);
     result.needed = lines.needed;
@@ -224,6 +227,7 @@ void LdsStats::add(const LdsStats &other) {
   bytes += other.bytes;
   conflicts += other.conflicts;
   same_address += other.same_address;
+  same_turns += other.same_turns;
   strides.add(other.strides);
 }
 
@@ -327,6 +331,7 @@ void SiteStats::sums(const fade_sums_record &sums, const fade_site &site, const 
   if (site.space == FADE_SPACE_LDS) {
     both(lds_);
     lds_.conflicts += sums.wasted;
+    lds_.same_turns += sums.needed;
     return;
   }
   both(global_);
@@ -354,6 +359,7 @@ void SiteStats::countLds(const Execution &e, uint64_t times, const fade_batch &b
   lds_.bytes += times * e.bytes;
   lds_.conflicts += times * e.conflicts;
   lds_.same_address += times * e.same_address;
+  lds_.same_turns += times * e.same_turns;
   addStride(lds_.strides, e, times);
 }
 

@@ -104,6 +104,7 @@ struct LdsStats {
   uint64_t slots = 0; ///< lanes there was room for
   uint64_t conflicts = 0;
   uint64_t same_address = 0;
+  uint64_t same_turns = 0; ///< that atomics take because of it
   StrideHistogram strides;
 
   void add(const LdsStats &other);
@@ -115,7 +116,7 @@ struct Execution {
   uint32_t lanes = 0;
   uint64_t bytes = 0;
   uint64_t needed = 0, used = 0, conflicts = 0;
-  uint64_t same_address = 0; ///< of atomics
+  uint64_t same_address = 0, same_turns = 0; ///< of atomics
   int64_t stride = 0;
   Stride kind = Stride::same;
   LaneRows rows; ///< if it is in rows

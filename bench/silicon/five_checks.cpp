@@ -254,6 +254,7 @@ std::optional<int64_t> strideOf(const Execution &e) {
 // What irregular accesses of a site cost.
 struct Costs {
   uint64_t executions = 0, lanes = 0, needed = 0, used = 0, conflicts = 0, same_address = 0;
+  uint64_t same_turns = 0;
   std::map<int64_t, uint64_t> strides; // executions in which all neighbours are so far apart
   bool operator==(const Costs &) const = default;
 
@@ -263,7 +264,11 @@ struct Costs {
     lanes += times * n;
     if (const auto stride = strideOf(e)) strides[*stride] += times;
     if (site.space == FADE_SPACE_LDS) {
-      conflicts += times * handlers::ldsConflicts(e, site.size, 32);
+      const uint64_t turns = handlers::ldsConflicts(e, site.size, 32);
+      conflicts += times * turns;
+      if (site.kind == FADE_SITE_ATOMIC)
+        same_turns +=
+            times * (ldsConflicts(e, site.size, 32, handlers::SameDword::in_turns) - turns);
     } else {
       const auto lines = handlers::linesOfPieces(e, site.size, 128, distinct);
       needed += times * lines.needed;
@@ -277,7 +282,7 @@ struct Costs {
   void add(const fade_sums_record &sums, const fade_site &site) {
     executions += sums.count;
     lanes += sums.lanes;
-    needed += sums.needed;
+    (site.space == FADE_SPACE_LDS ? same_turns : needed) += sums.needed;
     used += sums.used;
     if (site.space == FADE_SPACE_LDS) conflicts += sums.wasted;
     same_address += sums.same_address;
@@ -287,7 +292,7 @@ struct Costs {
     std::ostringstream out;
     out << executions << " executions, " << lanes << " lanes, " << needed << " lines needed, "
         << used << " used, " << conflicts << " conflicts, " << same_address
-        << " at the same address, " << strides.size() << " strides";
+        << " at the same address in " << same_turns << " turns, " << strides.size() << " strides";
     return out.str();
   }
 

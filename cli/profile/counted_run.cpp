@@ -98,15 +98,9 @@ void addMemory(const RunLog &log, std::vector<KernelProfile> &all) {
     KernelProfile &kernel = all[access.kernel];
     if (access.is_lds) {
       const uint64_t turns = std::max(access.executions, (access.total_bytes + 127) / 128);
-      // Atomic operations on one address take turns, too: as many as lanes that share one, on
-      // average.
-      const uint64_t addresses = access.lanes - std::min(access.lanes, access.same_address);
-      const uint64_t met = access.op == "atomic" && addresses != 0
-                               ? access.executions * access.same_address / addresses
-                               : 0;
-      kernel.lds_turns += turns + access.conflicts + met;
-      kernel.lds_conflicts += access.conflicts + met;
-      kernel.lds_same_address += met;
+      kernel.lds_turns += turns + access.conflicts + access.same_turns;
+      kernel.lds_conflicts += access.conflicts + access.same_turns;
+      kernel.lds_same_address += access.same_turns;
       continue;
     }
     if (access.op == "atomic") kernel.hottest = std::max(kernel.hottest, access.hottest);

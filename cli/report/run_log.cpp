@@ -318,6 +318,8 @@ void Reader::memory(const Json &object) {
       access.wasted += wasted;
       access.conflicts += conflicts;
       access.same_address += number(entry, "same_address");
+      if (entry.contains("same_address_turns"))
+        access.same_turns += number(entry, "same_address_turns");
       access.other_strides += number(entry, "other_strides");
       access.irregular += number(entry, "irregular");
       for (const Json &stride : objects(entry, "strides"))

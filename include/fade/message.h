@@ -488,7 +488,7 @@ typedef struct fade_summary {
 typedef struct fade_sums {
   fade_u64 count;
   fade_u64 lanes;
-  fade_u64 needed;       /* lines, if the lanes lay side by side */
+  fade_u64 needed;       /* lines, if lanes lay side by side; LDS: turns as atomics meet */
   fade_u64 used;         /* lines */
   fade_u64 wasted;       /* lines used without need; LDS: turns beyond the first */
   fade_u64 same_address; /* atomics in LDS: lanes that found another at their address */

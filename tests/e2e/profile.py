@@ -132,6 +132,13 @@ class Tests(fade.Test):
             self.assertNotEqual(verdict["next"]["class"], verdict["class"])
             self.assertTrue(0 <= verdict["next"]["nearness"] <= 1, verdict)
             self.assertTrue(verdict["try_first"], verdict)
+        # 4 bytes of each line of 128.
+        self.assertIn("of which nobody wants", known["bandwidth_lists"]["reason"])
+        # Of each 32 lanes that LDS serves at a time 28 want the same bin, and one of the others may be in its bank.
+        turns = kernels["lds_skewed"]["profile"]["metrics"]
+        sets = turns["workgroups"] * 256 // 32 * 12
+        self.assertTrue(27 * sets <= turns["lds_conflicts"] <= 28 * sets, turns)
+        self.assertIn("several copies", known["lds_skewed"]["try_first"])
         return {name: x["profile"] for name, x in kernels.items()}
 
     def check_counts(self, kernels, lanes):

@@ -10,6 +10,7 @@
 #include <bit>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <random>
 #include <regex>
 #include <set>
@@ -579,7 +580,9 @@ uint64_t linesByByte(uint64_t mask, const std::vector<uint64_t> &addresses, uint
       lines.insert((addresses[lane] + byte) / 128);
   return lines.size();
 }
-uint64_t conflictsByDword(uint64_t mask, const std::vector<uint64_t> &addresses, uint32_t size) {
+/// `each_lane`: none shares a dword with another.
+uint64_t conflictsByDword(uint64_t mask, const std::vector<uint64_t> &addresses, uint32_t size,
+                          bool each_lane = false) {
   std::vector<std::vector<uint64_t>> sets;
   const auto run = [&](uint64_t from, uint64_t to) {
     sets.emplace_back();
@@ -598,10 +601,11 @@ uint64_t conflictsByDword(uint64_t mask, const std::vector<uint64_t> &addresses,
   }
   uint64_t conflicts = 0;
   for (const auto &set : sets) {
-    std::map<uint64_t, std::set<uint64_t>> banks;
+    std::map<uint64_t, std::set<std::pair<uint64_t, uint64_t>>> banks;
     for (const uint64_t lane : set)
       for (uint64_t byte = 0; mask >> lane & 1 && byte < size; ++byte)
-        banks[(addresses[lane] + byte) / 4 % 32].insert((addresses[lane] + byte) / 4);
+        banks[(addresses[lane] + byte) / 4 % 32].emplace((addresses[lane] + byte) / 4,
+                                                         each_lane ? lane : 0);
     std::size_t most = 1;
     for (const auto &[bank, dwords] : banks) most = std::max(most, dwords.size());
     conflicts += most - 1;
@@ -615,6 +619,7 @@ TEST_F(MemoryAnalysisTest, ThousandsOfRandomAccessesAgreeWithTheRulesByteByByte)
   struct Expected {
     bool is_lds;
     uint64_t lanes, value, same_address; // lines or conflicts
+    std::optional<uint64_t> same_turns;
   };
   std::vector<Expected> expected;
   stream.wave();
@@ -650,7 +655,10 @@ TEST_F(MemoryAnalysisTest, ThousandsOfRandomAccessesAgreeWithTheRulesByteByByte)
     expected.push_back(
         {is_lds, lanes,
          is_lds ? conflictsByDword(mask, addresses, size) : linesByByte(mask, addresses, size),
-         is_atomic ? lanes - distinct.size() : 0});
+         is_atomic ? lanes - distinct.size() : 0,
+         is_lds && is_atomic ? std::optional(conflictsByDword(mask, addresses, size, true) -
+                                             conflictsByDword(mask, addresses, size))
+                             : std::nullopt});
   }
   const json memory = run(2);
   std::size_t seen = 0;
@@ -662,6 +670,8 @@ TEST_F(MemoryAnalysisTest, ThousandsOfRandomAccessesAgreeWithTheRulesByteByByte)
       EXPECT_EQ(access["lanes"], 2 * want.lanes);
       EXPECT_EQ(access[want.is_lds ? "conflicts" : "lines_used"], 2 * want.value) << access;
       EXPECT_EQ(access["same_address"], 2 * want.same_address) << access;
+      EXPECT_EQ(access.contains("same_address_turns"), want.same_turns.has_value()) << access;
+      if (want.same_turns) EXPECT_EQ(access["same_address_turns"], 2 * *want.same_turns) << access;
     }
   EXPECT_EQ(seen, expected.size());
 }

@@ -28,6 +28,14 @@ __global__ void bandwidth_columns(float *to, const float *from, unsigned mask) {
   to[(item() * 1024 + item() / 1024 * 33) & mask] = from[item()];
 }
 
+// A chain of loads for each lane: with so many of them lines come as fast as memory can deliver.
+__global__ void bandwidth_lists(unsigned *to, const unsigned *from, unsigned mask) {
+  unsigned at = item() * 4099 & mask;
+#pragma unroll 1
+  for (int i = 0; i < 6; ++i) at = (at * 4099 + 12345 + from[at]) & mask;
+  to[item()] = at;
+}
+
 // ---- latency: chains of loads
 template <int count> __device__ unsigned chase(const unsigned *next, unsigned at) {
 #pragma unroll 1
@@ -103,6 +111,11 @@ __global__ void divergence_ways(float *to) {
     if (threadIdx.x % 4 == way) x = work(x + way, 20);
   to[item()] = x;
 }
+__global__ void divergence_one_lane(float *to) {
+  float x = threadIdx.x;
+  if (threadIdx.x % 32 == 0) x = work(x, 80);
+  to[item()] = x;
+}
 __global__ void divergence_triangle(float *to) {
   to[item()] = work(threadIdx.x, 3 * (threadIdx.x % 32));
 }
@@ -125,6 +138,13 @@ __global__ void compute_roots(float *to) {
     asm volatile("v_rcp_f32 %0, %0\n v_sqrt_f32 %0, %0\n v_rcp_f32 %0, %0\n v_sqrt_f32 %0, %0"
                  : "+v"(x));
   if (x == 1234.0f) to[item()] = x;
+}
+// Each division waits for the one before, but there are waves enough.
+__global__ void compute_divisions(double *to, double x) {
+  double y = item() + 1;
+#pragma unroll 1
+  for (int i = 0; i < 12; ++i) y = x / y;
+  to[item()] = y;
 }
 __global__ void compute_matrix(float *to) {
 #if __gfx90a__ || __gfx942__
@@ -181,6 +201,17 @@ __global__ void lds_histogram(unsigned *to) {
   __syncthreads();
   to[item()] = bins[threadIdx.x];
 }
+// Most lanes want the same bin.
+__global__ void lds_skewed(unsigned *to) {
+  __shared__ unsigned bins[kGroup];
+  bins[threadIdx.x] = 0;
+  __syncthreads();
+#pragma unroll 1
+  for (unsigned i = 0; i < 12; ++i)
+    atomicAdd(&bins[(threadIdx.x + i) % 8 == 0 ? threadIdx.x : 3], threadIdx.x + i);
+  __syncthreads();
+  to[item()] = bins[threadIdx.x];
+}
 
 // ---- next to nothing
 __global__ void launch_empty() {}
@@ -216,6 +247,7 @@ int main() {
   bandwidth_sum<<<wide, kGroup>>>(c, reinterpret_cast<float4 *>(a));
   bandwidth_strided<<<full, kGroup>>>(a, b, (1 << 24) - 1);
   bandwidth_columns<<<full, kGroup>>>(a, b, (1 << 24) - 1);
+  bandwidth_lists<<<full, kGroup>>>(words, reinterpret_cast<unsigned *>(b), (1 << 24) - 1);
   latency_chase<<<full, kGroup>>>(words, next, mask);
   latency_two_lists<<<full, kGroup>>>(words, next, mask);
   latency_lookup<<<full, kGroup>>>(words, next, mask);
@@ -227,14 +259,17 @@ int main() {
   occupied_registers<<<full, kGroup>>>(words, next, mask);
   divergence_half<<<full, kGroup>>>(a);
   divergence_ways<<<full, kGroup>>>(a);
+  divergence_one_lane<<<full, kGroup>>>(a);
   divergence_triangle<<<full, kGroup>>>(a);
   compute_f32<<<full, kGroup>>>(a);
   compute_f64<<<full, kGroup>>>(reinterpret_cast<double *>(a));
   compute_roots<<<full, kGroup>>>(a);
+  compute_divisions<<<full, kGroup>>>(reinterpret_cast<double *>(a), 3.5);
   compute_matrix<<<full, kGroup>>>(a);
   lds_conflicts<<<full, kGroup>>>(a);
   lds_wide<<<full, kGroup>>>(a);
   lds_histogram<<<full, kGroup>>>(words);
+  lds_skewed<<<full, kGroup>>>(words);
   launch_empty<<<full, kGroup>>>();
   launch_store<<<1, 64>>>(a);
   launch_small<<<4, kGroup>>>(a, b);

@@ -115,14 +115,14 @@ Classes withoutIrregular(Classes classes) {
 // What analyzers make of all executions of a site.
 struct Totals {
   uint64_t executions = 0, lanes = 0, needed = 0, used = 0, wasted = 0, conflicts = 0;
-  uint64_t same_address = 0, irregular = 0;
+  uint64_t same_address = 0, same_turns = 0, irregular = 0;
   std::map<int64_t, uint64_t> strides; // executions in which all neighbours are so far apart
   bool operator==(const Totals &) const = default;
 };
 std::ostream &operator<<(std::ostream &out, const Totals &t) {
   out << t.executions << " executions, " << t.lanes << " lanes, lines " << t.needed << " " << t.used
-      << " " << t.wasted << ", conflicts " << t.conflicts << ", same " << t.same_address
-      << ", irregular " << t.irregular << ", strides";
+      << " " << t.wasted << ", conflicts " << t.conflicts << ", same " << t.same_address << " in "
+      << t.same_turns << ", irregular " << t.irregular << ", strides";
   for (const auto &[stride, count] : t.strides) out << " " << stride << ": " << count;
   return out;
 }
@@ -143,9 +143,9 @@ std::map<uint32_t, Totals> totalsOf(const std::vector<std::byte> &bytes,
       else
         t.irregular += s.count;
       t.lanes += s.lanes;
-      t.needed += s.needed;
       t.used += s.used;
       const bool is_lds = table.sites()[record.site()].space == FADE_SPACE_LDS;
+      (is_lds ? t.same_turns : t.needed) += s.needed;
       (is_lds ? t.conflicts : t.wasted) += s.wasted;
       t.same_address += s.same_address;
       return;
@@ -166,7 +166,12 @@ std::map<uint32_t, Totals> totalsOf(const std::vector<std::byte> &bytes,
     if (site.kind == FADE_SITE_ATOMIC)
       t.same_address += times * (record.laneCount() - addresses.size());
     if (site.space == FADE_SPACE_LDS) {
-      t.conflicts += times * fade::handlers::ldsConflicts(access, site.size, banks);
+      const uint64_t conflicts = fade::handlers::ldsConflicts(access, site.size, banks);
+      t.conflicts += times * conflicts;
+      if (site.kind == FADE_SITE_ATOMIC)
+        t.same_turns +=
+            times * (ldsConflicts(access, site.size, banks, fade::handlers::SameDword::in_turns) -
+                     conflicts);
       return;
     }
     const auto lines = fade::handlers::linesOfPieces(access, site.size, line, distinct);
