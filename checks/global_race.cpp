@@ -43,6 +43,12 @@ uint32_t DispatchRaces::firstWave(const ObservedGroup &group) const {
   return ((group.id[2] * groups_[1] + group.id[1]) * groups_[0] + group.id[0]) * waves_per_group_;
 }
 
+DispatchRaces::GlobalBarrier &DispatchRaces::globalBarrier(uint32_t number) {
+  GlobalBarrier &barrier = global_barriers_[number % global_barriers_.size()];
+  if (barrier.number != number) barrier = {number, nullptr};
+  return barrier;
+}
+
 /// How far the instruction is from the kernel's first one, in dwords, and its stack above that.
 uint32_t DispatchRaces::packed(uint64_t site) const {
   const auto distance = static_cast<int64_t>(addressOf(site) - dispatch.entry) / 4;
@@ -88,7 +94,7 @@ void GroupRaces::begin(DispatchRaces &dispatch, const ObservedGroup &group) {
     w.heard.assign(count_, 0);
     w.seen = w.fresh = nullptr;
     w.taken.clear(), w.suspects.clear();
-    w.took_global_barrier = false;
+    w.global_barriers = 0, w.took_global_barrier = false;
   }
 }
 
@@ -359,7 +365,7 @@ void GroupRaces::learn(WaveRaces &w) {
   if (w.took_global_barrier) {
     w.took_global_barrier = false;
     const std::lock_guard lock(dispatch_->meeting_mutex);
-    w.seen = Clocks::join(w.seen, dispatch_->at_global_barrier);
+    w.seen = Clocks::join(w.seen, dispatch_->globalBarrier(w.global_barriers).left);
     w.fresh = Clocks::join(w.fresh, w.seen);
   }
   if (w.seen == before && w.heard == heard_before) return;
@@ -393,16 +399,18 @@ void GroupRaces::fence(const ObservedWave &wave, const ObservedFence &fence, Rep
 
 void GroupRaces::barrierPassed() {
   Clocks::Ptr seen, fresh;
+  uint32_t global_barriers = 0;
   std::vector<Time> heard(count_);
   for (uint32_t i = 0; i < count_; ++i) {
     const WaveRaces &w = waves_[i];
     seen = Clocks::join(seen, w.seen), fresh = Clocks::join(fresh, w.fresh);
+    global_barriers = std::max(global_barriers, w.global_barriers);
     heard[i] = w.now;
   }
   const auto known = std::make_shared<const Known>(Known{seen, first_, heard});
   for (uint32_t i = 0; i < count_; ++i) {
     WaveRaces &w = waves_[i];
-    w.seen = seen, w.fresh = fresh, w.heard = heard;
+    w.seen = seen, w.fresh = fresh, w.heard = heard, w.global_barriers = global_barriers;
     dispatch_->histories.add(w.id, w.now + 1, known);
   }
 }
@@ -412,7 +420,8 @@ void GroupRaces::globalBarrier(const ObservedWave &wave, Reporter &reporter) {
   WaveRaces &w = of(wave);
   const Clocks::Ptr left = dispatch_->histories.passedOn(w.id, w.now + 1, w.visible());
   const std::lock_guard lock(dispatch_->meeting_mutex);
-  dispatch_->at_global_barrier = Clocks::join(dispatch_->at_global_barrier, left);
+  Clocks::Ptr &all = dispatch_->globalBarrier(++w.global_barriers).left;
+  all = Clocks::join(all, left);
   w.took_global_barrier = true;
 }
 

@@ -61,11 +61,19 @@ public:
   WaveHistories histories;
   const bool counts_stores_apart; ///< gfx10 and later: vscnt
   const bool must_write_back;     ///< gfx942: its L2 is not one for the whole device
+
+  struct GlobalBarrier {
+    uint32_t number = 0;
+    Clocks::Ptr left; ///< what those passed on who came there
+  };
+  /// The last one, or the one before: a wave may come to the next one when others have not gone on
+  /// from it yet, and then waits for them. Under meeting_mutex.
+  GlobalBarrier &globalBarrier(uint32_t number);
   std::mutex meeting_mutex;
-  Clocks::Ptr at_global_barrier; ///< what those passed on who came there
 
 private:
   std::string kernel_, gpu_; ///< of `dispatch`
+  std::array<GlobalBarrier, 2> global_barriers_;
   uint32_t groups_[3];
   uint32_t waves_per_group_;
 };
@@ -154,6 +162,7 @@ private:
     Clocks::Ptr seen;        ///< of others, in whatever way
     Clocks::Ptr fresh;       ///< what loads that use the nearest cache can rely on
     std::vector<Taken> taken;
+    uint32_t global_barriers = 0; ///< that its workgroup has come to, as far as it knows
     bool took_global_barrier = false;
     Suspects suspects;
 

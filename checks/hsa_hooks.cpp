@@ -26,7 +26,12 @@
 namespace fade::checks {
 namespace {
 
-constexpr uint64_t kGap = 4096;
+/// Behind an allocation. One of whole large pages keeps its alignment, which libhsakmt gives to the
+/// end of what it is asked for: the device's malloc() finds its slabs of 2 MiB by it.
+uint64_t gapBehind(uint64_t size) {
+  constexpr uint64_t page = 4096, large = uint64_t{2} << 20;
+  return size % large == 0 ? large : page;
+}
 
 /// Runs what the checks do besides the runtime's own work; what goes wrong there stays there.
 template <typename F> void aside(F &&f) noexcept {
@@ -98,7 +103,7 @@ void addAllocation(const void *memory, uint64_t size, uint64_t gap, bool on_host
 
 /// Allocates with a gap, if there is room for one.
 template <typename Allocate> hsa_status_t withGap(size_t size, uint64_t &gap, Allocate &&allocate) {
-  gap = FindingLog::instance().isOpen() ? kGap : 0;
+  gap = FindingLog::instance().isOpen() ? gapBehind(size) : 0;
   hsa_status_t status = allocate(size + gap);
   if (ok(status) || gap == 0 || size == 0) return status;
   if (Quarantine::instance().releaseAll()) status = allocate(size + gap);

@@ -67,6 +67,7 @@ public:
   }
   void invalidate(uint32_t wave, bool device = true) { fence(wave, FenceKind::invalidate, device); }
   void barrier(uint32_t group) { members_[group].barrierPassed(); }
+  void globalBarrier(uint32_t wave) { members_[wave / 2].globalBarrier(of(wave), reporter_); }
 
 private:
   ObservedWave of(uint32_t wave) {
@@ -93,6 +94,22 @@ TEST(GlobalRace, ABarrierOrdersTheWavesOfAWorkgroupAndNobodyElse) {
   EXPECT_FALSE(g.load(1, kData));
   EXPECT_TRUE(g.load(2, kData));
   EXPECT_TRUE(g.store(4, kData)); // those have read it
+}
+
+TEST(GlobalRace, WhoLeavesAGlobalBarrierLateKnowsNothingOfTheNextOne) {
+  for (const bool meets_again : {false, true}) {
+    Grid g("gfx90a", 2);
+    EXPECT_FALSE(g.store(0, kData));
+    g.wait(0, 0);
+    g.globalBarrier(0), g.globalBarrier(2);
+    EXPECT_FALSE(g.store(0, kData + 64)); // and comes to the next one
+    g.wait(0, 0);
+    g.barrier(0);
+    g.globalBarrier(1); // another wave of the workgroup
+    EXPECT_FALSE(g.load(2, kData));
+    if (meets_again) g.globalBarrier(2);
+    EXPECT_EQ(g.load(2, kData + 64), !meets_again);
+  }
 }
 
 TEST(GlobalRace, WhatWasNotWaitedForIsNotPassedOn) {
