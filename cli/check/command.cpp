@@ -152,7 +152,7 @@ bool writePage(const CheckOptions &options, const FoundRun &run,
   return true;
 }
 
-/// `is_explained`: why nothing was run has been said.
+/// `is_explained`: why it was not run, or not to its end, has been said.
 void show(const CheckOptions &options, const FoundRun &run, std::size_t suppressed,
           bool is_explained) {
   const std::size_t shown = std::min(options.most, run.findings.size());
@@ -160,8 +160,9 @@ void show(const CheckOptions &options, const FoundRun &run, std::size_t suppress
   if (shown < run.findings.size())
     complain(fmt::format("{} {}are not shown (--max)", run.findings.size() - shown,
                          shown ? "more " : ""));
-  const bool is_nothing = run.dispatches == 0 && run.findings.empty() && suppressed == 0;
-  if (is_nothing && is_explained) return;
+  const bool has_none = run.findings.empty() && suppressed == 0;
+  if (has_none && is_explained) return;
+  const bool is_nothing = has_none && run.dispatches == 0;
   if (is_nothing && run.left_out)
     complain(fmt::format("check: none of the {} dispatch{} was chosen (-k, -d), so nothing was "
                          "checked",

@@ -3,7 +3,9 @@
 #include "checks/options.h"
 #include "fade/json_writer.h"
 #include "fade/observer.h"
+#include "text_layout.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fmt/format.h>
@@ -160,12 +162,17 @@ void writePlace(JsonWriter &json, const FoundPlace &place, const FoundFinding &f
   });
 }
 
+/// Names and source are whatever somebody wrote; they are not to command the terminal.
+std::string row(const char *label, std::string text) {
+  std::ranges::replace(text, '\t', ' ');
+  return fmt::format("  {:<10} {}\n", label, printable(text));
+}
+
 std::string detailOfPlace(const char *label, const FoundPlace &place, const FoundFinding &f) {
-  std::string text = fmt::format("  {:<10} {}\n", label, placeText(place, f.kernel));
-  if (!place.source.empty()) text += fmt::format("  {:<10} {}\n", "", place.source);
-  if (!place.instruction.empty()) text += fmt::format("  {:<10} {}\n", "", place.instruction);
-  text += fmt::format("  {:<10} {}\n", "", itemText(place.raw));
-  return text;
+  std::string text = row(label, placeText(place, f.kernel));
+  if (!place.source.empty()) text += row("", place.source);
+  if (!place.instruction.empty()) text += row("", place.instruction);
+  return text + row("", itemText(place.raw));
 }
 
 } // namespace
@@ -227,9 +234,9 @@ std::string findingText(const FoundFinding &f) {
   std::string text = fmt::format("{}: {}", nameOf(check), messageOf(f));
   if (check == Check::leak) return text + "\n";
   text += f.raw.count > 1 ? fmt::format(" ({} times)\n", grouped(f.raw.count)) : "\n";
-  text += fmt::format("  {:<10} {}\n", "kernel", f.kernel);
+  text += row("kernel", f.kernel);
   text += detailOfPlace("at", f.place, f);
-  if (!f.other_kernel.empty()) text += fmt::format("  {:<10} {}\n", "other", f.other_kernel);
+  if (!f.other_kernel.empty()) text += row("other", f.other_kernel);
   if (f.raw.other.pc)
     text += detailOfPlace(check == Check::sync   ? "ended at"
                           : check == Check::wait ? "loaded at"

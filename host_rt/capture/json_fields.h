@@ -2,6 +2,7 @@
 // for.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <fmt/format.h>
@@ -36,7 +37,11 @@ public:
   std::string text(const char *key) const {
     const Json &value = member(key);
     if (!value.is_string()) fail(key, "is not a text");
-    return value.get<std::string>();
+    auto text = value.get<std::string>();
+    // It will be shown, and is not to command the terminal.
+    if (std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+      fail(key, "has control characters");
+    return text;
   }
   bool flag(const char *key) const {
     const Json &value = member(key);

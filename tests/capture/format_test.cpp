@@ -281,6 +281,8 @@ TEST_F(CaptureFormat, ForgedManifestsAreRefusedInOneLine) {
       {R"("has_after":true)", R"("has_after":1)"},
       {R"("type":"region")", R"("type":"religion")"},
       {R"("dispatch":3)", R"("dispatch":-3)"},
+      {R"("gpu":"gfx90a")", R"("gpu":"gfx\u001b[2J")"},
+      {R"("gpu":"gfx90a")", R"("gpu":"gfx\n")"},
   };
   for (const auto &[from, to] : changes) {
     put(file, withLine(whole, from, to));

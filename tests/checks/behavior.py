@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-FADEPROBE, MEMORY, LEAKY, ARRAYS = sys.argv[1:5]
+FADEPROBE, MEMORY, GROUPS, ARRAYS = sys.argv[1:5]
 del sys.argv[1:]
 
 
@@ -53,11 +53,11 @@ class Check(unittest.TestCase):
         self.assertIn("global_load_dwordx4", lines[0]["instruction"])
 
     def test_memory_that_is_not_freed_is_told_by_line(self):
-        run = self.check("--checks", "leak", program=(LEAKY, "leak"))
+        run = self.check("--checks", "leak", program=(GROUPS, "leak"))
         self.assertRegex(run.stderr, r"leak: never freed: 3,072 bytes in 3 allocations, the first of them allocation \d+, 1,024 bytes, "
                                      r"hipMalloc at group_cases.hip:\d+\n")
         self.assertIn("1 finding (leak 1)", run.stderr)
-        self.assertIn("no findings", self.check(FADE_CHECKS="leak", program=(LEAKY, "clean")).stderr)
+        self.assertIn("no findings", self.check(FADE_CHECKS="leak", program=(GROUPS, "clean")).stderr)
 
     def test_an_atomic_that_is_not_aligned_is_told_although_the_program_ends_by_it(self):
         run = self.check(program=(ARRAYS, "misaligned-later"))
@@ -69,6 +69,24 @@ class Check(unittest.TestCase):
         run = self.check(program=(ARRAYS, "misaligned-not"))
         self.assertEqual(run.returncode, 0)
         self.assertIn("no findings", run.stderr)
+
+    def test_errors_are_found_in_captures_at_their_lines(self):
+        environment = {**os.environ, "TMPDIR": str(self.path)}
+        for program, kernel, check in ((MEMORY, "store_after", "memory"), (MEMORY, "lds_after", "memory"),
+                                       (GROUPS, "unwritten_lds", "init"), (GROUPS, "missing_barrier", "race")):
+            for kind in ("broken", "clean"):
+                capture = self.path / f"{kernel}-{kind}"
+                subprocess.run([FADEPROBE, "capture", "--gpu", "gfx90a", "-k", kernel, "-o", str(capture), "--", program, kind],
+                               capture_output=True, timeout=100, env=environment)
+                lines = self.path / "lines"
+                run = subprocess.run([FADEPROBE, "check", "--json", str(lines), str(capture)], capture_output=True, text=True,
+                                     timeout=100, env=environment)
+                self.assertEqual(run.returncode, 0, run.stderr)
+                found = [json.loads(line) for line in lines.read_text().splitlines()]
+                self.assertEqual(bool(found), kind == "broken", run.stderr)
+                for one in found:
+                    self.assertEqual((one["check"], kernel in one["kernel"]), (check, True))
+                    self.assertIn(f"// finds: {check}", pathlib.Path(one["file"]).read_text().splitlines()[one["line"] - 1])
 
     def test_findings_as_a_page(self):
         page = self.path / "page.html"

@@ -308,7 +308,7 @@ class Tests(fade.Test):
             self.assertRegex(result.stderr, fr"^fadeprobe: .*: {fade.GPU}: kernel _Z6tabledPi: it had not ended after 0.\d+ s \(--timeout\)\n$")
         result = self.bare([fade.PROBE, "check", self.captures, "--code", endless, "--timeout", "0.3"], env=ALONE)
         self.assertEqual(result.code, 2)
-        self.assertIn("it had not ended after 0.3 s (--timeout)\n", result.stderr)
+        self.assertRegex(result.stderr, r"^fadeprobe: .*it had not ended after 0.3 s \(--timeout\)\n$")
         self.assertIn("check: equal", self.replay(self.captures, "--check", "--timeout", "60").stdout)
         self.assert_mistake(["check", "--timeout", "1"], "--timeout is for captures")
 
@@ -448,6 +448,20 @@ class Tests(fade.Test):
             self.assertEqual(result.code, 2, command)
             self.assertRegex(result.stderr, r"^fadeprobe: .*pages.zst: .*\n$", command)
         self.assertFalse(os.path.exists(self.path("small")))
+
+    def test_checks_of_code_that_is_not_the_gpus_find_nothing_and_say_why(self):
+        manifest = os.path.join(self.captured("add", size="1000"), "manifest.jsonl")
+        with open(manifest) as file:
+            text, end = file.read().rsplit(',"checksum":', 1)[0], '"checksum":%d}\n'
+        text = text.replace(f'"gpu":"{fade.GPU}"', '"gpu":"%s"' % ("gfx90a" if fade.GPU.startswith("gfx1") else "gfx1030"))
+        checksum = 0xcbf29ce484222325
+        for byte in text.encode():
+            checksum = (checksum ^ byte) * 0x100000001b3 % 2 ** 64
+        with open(manifest, "w") as file:
+            file.write(text + "," + end % checksum)
+        result = self.bare([fade.PROBE, "check", self.captures])
+        self.assertEqual((result.code, result.stdout), (2, ""))
+        self.assertRegex(result.stderr, r"^fadeprobe: .*: not an instruction\n$")
 
     def test_mistakes_are_one_line(self):
         self.assert_mistake(["capture", "-k", "("], "--kernels")
