@@ -47,16 +47,22 @@ std::optional<Allocation> AllocationMap::find(uint64_t address) const {
   return std::prev(at)->second;
 }
 
-std::optional<Allocation> AllocationMap::nearest(uint64_t address, uint64_t reach) const {
+std::optional<Allocation> AllocationMap::nearest(uint64_t address, uint64_t reach,
+                                                 Owner owner) const {
   const std::shared_lock lock(mutex_);
+  const auto counts = [&](const Allocation &a) {
+    return owner == Owner::anybody || FindingLog::instance().isApplications(a.api, a.path);
+  };
   const auto after = all_.upper_bound(address);
   std::optional<Allocation> found;
-  if (after != all_.begin()) {
-    const Allocation &before = std::prev(after)->second;
+  for (auto at = after; at != all_.begin() && !found;) {
+    const Allocation &before = (--at)->second;
     const uint64_t distance = address < before.end() ? 0 : address - before.end();
-    if (distance < reach) found = before, reach = distance;
+    if (distance >= reach) break;
+    if (counts(before)) found = before, reach = distance;
   }
-  if (after != all_.end() && after->first - address < reach) found = after->second;
+  for (auto at = after; at != all_.end() && at->first - address < reach; ++at)
+    if (counts(at->second)) return at->second;
   return found;
 }
 

@@ -47,8 +47,9 @@ public:
 
   /// The one that holds the address, live or freed.
   std::optional<Allocation> find(uint64_t address) const;
+  enum class Owner { anybody, application };
   /// The one that the address was probably meant for: the nearest within `reach` bytes.
-  std::optional<Allocation> nearest(uint64_t address, uint64_t reach) const;
+  std::optional<Allocation> nearest(uint64_t address, uint64_t reach, Owner owner) const;
   /// Whether any of them, with its gap, has a part in [begin, end).
   bool touches(uint64_t begin, uint64_t end) const;
 

@@ -163,6 +163,17 @@ uint32_t FindingLog::addAllocation(const AllocationInfo &info) {
   return slot;
 }
 
+bool FindingLog::isApplications(String api, uint32_t path) const {
+  if (!base_) return true;
+  const std::lock_guard lock(mutex_);
+  bool knows_any = false;
+  for (const LastWay &way : header().ways) {
+    knows_any |= way.api != 0;
+    if (api && way.api == api && way.path == path) return true;
+  }
+  return !knows_any;
+}
+
 void FindingLog::removeAllocation(uint32_t slot) {
   if (!base_ || in_child || slot >= kMostAllocations) return;
   const std::lock_guard lock(mutex_);

@@ -36,6 +36,9 @@ public:
   /// For the check of leaks: a place in the table of allocations, taken and given back.
   uint32_t addAllocation(const AllocationInfo &info);
   void removeAllocation(uint32_t slot);
+  /// Whether the application made it, or a runtime for itself: see LastWay. Of none it is known
+  /// where no call could be named.
+  bool isApplications(String api, uint32_t path) const;
 
   void countDispatch(bool is_chosen);
 

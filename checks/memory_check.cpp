@@ -10,6 +10,8 @@ namespace {
 
 /// How far from an allocation an address may be and still be meant for it.
 constexpr uint64_t kReach = 1 << 20;
+/// Where it may be meant for one of a runtime's own, which kernels know of seldom.
+constexpr uint64_t kGap = 4096;
 /// Compilers load what follows the arguments up to such a border.
 constexpr uint64_t kArgumentAlign = 16;
 
@@ -52,8 +54,9 @@ Finding MemoryCheck::describe(const ObservedWave &wave, const ObservedAccess &ac
   f.address = access.address[lane];
   const AllocationMap &map = AllocationMap::instance();
   // What a freed allocation leaves behind may have been taken by the runtime.
-  const auto holder = map.find(f.address);
-  const auto nearest = holder ? holder : map.nearest(f.address, kReach);
+  auto nearest = map.find(f.address);
+  if (!nearest) nearest = map.nearest(f.address, kReach, AllocationMap::Owner::application);
+  if (!nearest) nearest = map.nearest(f.address, kGap, AllocationMap::Owner::anybody);
   if (nearest) {
     f.allocation = nearest->info();
     const bool begins_inside = nearest->holds(f.address);
@@ -142,7 +145,9 @@ void MemoryCheck::arguments(const ObservedWave &wave, const ObservedAccess &acce
 bool MemoryCheck::passesFault(uint64_t address) {
   constexpr uint64_t private_aperture = 0x00020000; // nothing ends there on a card
   return address >> 32 == private_aperture ||
-         AllocationMap::instance().nearest(address, kReach).has_value();
+         AllocationMap::instance()
+             .nearest(address, kReach, AllocationMap::Owner::anybody)
+             .has_value();
 }
 
 void MemoryCheck::access(const ObservedWave &wave, const ObservedAccess &access,

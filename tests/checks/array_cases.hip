@@ -250,6 +250,15 @@ template <bool broken> int run() {
   return 5;
 }
 
+// Far from everything, but nearer to what HIP has allocated for itself than to what is meant.
+__global__ void far_before(int *p, int n) { p[int(threadIdx.x) - n] = 1; }
+int farBefore() {
+  Device<int> p(300000);
+  far_before<<<1, 64>>>(p.data, 250000);
+  finish();
+  return 0;
+}
+
 template <bool broken> int misaligned() {
   Device<char> p(64);
   misaligned_counter<broken><<<1, 64>>>(p.data);
@@ -267,6 +276,7 @@ int misalignedLater(const char *name) {
 
 int main(int argc, char **argv) {
   const std::string word = argc > 1 ? argv[1] : "";
+  if (word == "far-before") return farBefore();
   if (word == "misaligned-later") return misalignedLater(argv[0]);
   if (word.rfind("misaligned", 0) == 0)
     return word == "misaligned" ? misaligned<true>() : misaligned<false>();

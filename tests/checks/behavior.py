@@ -70,6 +70,10 @@ class Check(unittest.TestCase):
         self.assertEqual(run.returncode, 0)
         self.assertIn("no findings", run.stderr)
 
+    def test_what_a_runtime_has_for_itself_is_not_meant(self):
+        run = self.check(program=(ARRAYS, "far-before"))
+        self.assertRegex(run.stderr, r"^memory: store of 4 bytes, 1,000,000 bytes before allocation \d+, 1,200,000 bytes, hipMalloc at cases.h:\d+")
+
     def test_errors_are_found_in_captures_at_their_lines(self):
         environment = {**os.environ, "TMPDIR": str(self.path)}
         for program, kernel, check in ((MEMORY, "store_after", "memory"), (MEMORY, "lds_after", "memory"),

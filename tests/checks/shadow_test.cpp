@@ -143,9 +143,9 @@ TEST(AllocationMap, TheNearestIsFoundAndFreedOnesAreKnownUntilSomethingTakesThei
   map.add(allocation(0x20000, 0x1000));
   EXPECT_EQ(map.find(0x10063)->number, 1u);
   EXPECT_FALSE(map.find(0x10064));
-  EXPECT_EQ(map.nearest(0x10064, 16)->number, 1u);
-  EXPECT_EQ(map.nearest(0x1fffc, 16)->number, 2u);
-  EXPECT_FALSE(map.nearest(0x18000, 16));
+  EXPECT_EQ(map.nearest(0x10064, 16, AllocationMap::Owner::anybody)->number, 1u);
+  EXPECT_EQ(map.nearest(0x1fffc, 16, AllocationMap::Owner::anybody)->number, 2u);
+  EXPECT_FALSE(map.nearest(0x18000, 16, AllocationMap::Owner::anybody));
   EXPECT_TRUE(map.touches(0x10000, 0x10001));
   EXPECT_TRUE(map.touches(0x10100, 0x10200)); // the gap
   EXPECT_FALSE(map.touches(0x12000, 0x20000));
