@@ -306,13 +306,13 @@ void BlockCounts::writeCsv(const fade::Dispatch &dispatch, std::span<const Block
   fade::CsvWriter csv;
   if (!std::exchange(csv_header, true))
     csv.row("type", "version", "kernel", "dispatch_id", "block", "file", "line", "column",
-            "executions", "lanes", "lane_share", "divergent", "splits", "clocks");
+            "executions", "lanes", "lane_share", "divergent", "splits", "clocks", "function");
   for (const std::size_t i : blocksOf(dispatch.kernel(), blocks)) {
     const SitePlace place = placeOfBlock(table, table.sites()[i]);
     csv.row("blocks", FADE_REPORT_VERSION, dispatch.kernel().name(), dispatch->id, i, place.file,
             place.line, place.column, blocks[i].executions, blocks[i].lanes,
             laneShare(blocks[i], wave_size), blocks[i].divergent, blocks[i].splits,
-            blocks[i].clocks);
+            blocks[i].clocks, place.function);
   }
   sink().write(csv.take());
 }

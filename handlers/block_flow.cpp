@@ -140,6 +140,8 @@ void BlockFlow::writeJson(const KernelTotal &total) const {
         if (table.string(table.kernels()[site.kernel].name) != total.kernel->symbol()) continue;
         json.object([&] {
           json.field("block", i);
+          if (const auto code = codeOf(table, placeOf(table, site)); !code.empty())
+            json.field("function", code);
           writeLines(json, table, site);
         });
       }

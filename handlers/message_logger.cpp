@@ -38,7 +38,7 @@ struct MessageLogger : fade::Handler {
       fade::CsvWriter csv;
       csv.row("type", "version", "kernel", "dispatch_id", "wave", "workgroup_x", "workgroup_y",
               "workgroup_z", "file", "line", "column", "op", "space", "bytes", "mask", "lane",
-              "address");
+              "address", "function");
       to.write(csv.take());
     }
   }
@@ -137,6 +137,7 @@ void MessageLogger::Shard::json(const fade::Record &record, const fade::Batch &b
       json.field("file", place.file);
       json.field("line", place.line);
       json.field("column", place.column);
+      if (const auto code = codeOf(table_, place); !code.empty()) json.field("function", code);
     }
     if (record.isAccess())
       jsonAccess(json, record, batch);
@@ -155,7 +156,8 @@ void MessageLogger::Shard::csv(const fade::Record &record, const fade::Batch &ba
     const SitePlace place = site ? placeOf(table_, *site) : SitePlace{};
     csv.row(typeOf(record.kind()), FADE_REPORT_VERSION, kernel_, id_, record.wave(),
             wave.workgroup_x, wave.workgroup_y, wave.workgroup_z, place.file, place.line,
-            place.column, op, space, bytes, hex(record.mask()), lane, address);
+            place.column, op, space, bytes, hex(record.mask()), lane, address,
+            codeOf(table_, place));
   };
   if (!record.isAccess()) {
     row(record.kind() == FADE_RECORD_BLOCK ? &table_.sites()[record.site()] : nullptr, "", "", 0,

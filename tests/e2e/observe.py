@@ -1,4 +1,5 @@
 """--observe: kernels that have no instrumented twin are analyzed, too, as the software GPU sees them."""
+import csv
 import json
 import os
 
@@ -193,6 +194,40 @@ class Tests(fade.Test):
             ("lds", "store", "rows+0x3c buffer_load_dword v1, s[8:11], s12 offen lds"): 1,
             ("lds", "load", "rows+0x48 ds_read_b32 v3, v1"): 1,
         })
+
+    @unittest.skipIf(COMPILE == [""], NO_COMPILER)
+    def test_blocks_and_records_of_code_without_lines_are_named_by_instructions(self):
+        code = self.path("rows.hsaco")
+        # The store five times.
+        text = ASSEMBLY.replace("  global_store_dword", "  s_movk_i32 s13, 0x5\nagain:\n  global_store_dword").replace(
+            "  s_endpgm", "  s_sub_u32 s13, s13, 1\n  s_cmp_lg_u32 s13, 0\n  s_cbranch_scc1 again\n  s_endpgm")
+        subprocess.run([COMPILE[0], "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-x", "assembler", self.written("rows.s", text), "-o", code], check=True)
+        app = [program("module"), code, "rows", 1, 64, 0, "p", "p"]
+        first, store, last = "rows+0x0 s_load_dwordx4 s[4:7], s[0:1], 0x0", "rows+0x5c global_store_dword v1, v2, s[4:5]", "rows+0x70 s_endpgm"
+        handlers = ["--observe", "gpu", "--gpu", "gfx90a", "-i", "-a", "BlockCounts", "BlockFlow", "MessageLogger"]
+        result = self.probe(handlers, app)
+        self.assertEqual(result.code, 0, result.said)
+        (blocks,) = result.objects("blocks")
+        self.assertEqual([(x["function"], x["line"], x["executions"]) for x in blocks["blocks"]], [(first, 0, 1), (store, 0, 5), (last, 0, 1)])
+        (flow,) = result.objects("flow")
+        names = {x["block"]: x["function"] for x in flow["blocks"]}
+        self.assertEqual({(names.get(x["from"]), names[x["to"]]): x["executions"] for x in flow["edges"]},
+                         {(None, first): 1, (first, store): 1, (store, store): 4, (store, last): 1})
+        self.assertEqual([x["function"] for x in result.objects("block")], [first] + 5 * [store] + [last])
+        self.assertEqual([x["function"] for x in result.objects("access") if x["op"] == "store" and x["space"] == "global"], 5 * [store])
+        log = self.path("log")
+        result = self.probe([*handlers, "-t", "csv", "-l", log], app, json_log=False)
+        self.assertEqual(result.code, 0, result.said)
+        with open(log, newline="", encoding="utf-8") as file:
+            rows = list(csv.reader(file))
+        self.assertEqual([(x[0], x[-1]) for x in rows if x[0] in ("blocks", "block") and x[1] == "1"],
+                         [("block", first)] + 5 * [("block", store)] + [("block", last), ("blocks", first), ("blocks", store), ("blocks", last)])
+        result = self.probe([*handlers, "-t", "text", "-l", log], app, json_log=False)
+        with open(log, encoding="utf-8") as file:
+            text = file.read()
+        for part in ("\n  rows+0x5c global_st...  -               5", "\n  rows+0x5c global_store_dw...  rows+0x5c global_store_dw...           4",
+                     f" {store} store 4 B global 0x", f" {last} block clock "):
+            self.assertIn(part, text)
 
     def test_without_the_software_gpu_nothing_can_be_observed(self):
         result = self.probe(["-i", "--observe", "gpu", "--gpu", "real"], ["true"])
