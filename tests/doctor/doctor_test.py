@@ -137,7 +137,7 @@ class Probes(unittest.TestCase):
 
     def test_each_stage_sees_its_failure(self):
         # Each stage is a process of its own, in which failures count from 1.
-        first = {"copy": ("copy:1", "values are wrong"), "kernel": ("fault:1:probe_store", "memory fault at 0xfade000"), "lds": ("violation:1:probe_lds", "APERTURE_VIOLATION"),
+        first = {"copy": ("copy:1", "values are wrong"), "kernel": ("fault:1:probe_store", "memory fault at 0xf000"), "lds": ("violation:1:probe_lds", "APERTURE_VIOLATION"),
                  "atomics": ("skip:1:probe_atomic", "device memory are wrong"), "matmul": ("illegal:1:probe_matmul", "ILLEGAL_INSTRUCTION")}
         second = {"kernel": ("skip:1:probe_store", "values are wrong"), "lds": ("skip:1:probe_lds", "wrong values through LDS"), "queues": ("skip:64:probe_store", "values are wrong")}
         for failures in (first, second, {"agents": ("open:*", "")}, {"allocate": ("allocation:*:1000000", "OUT_OF_RESOURCES")}, {"queues": ("queue:*", "OUT_OF_RESOURCES")},

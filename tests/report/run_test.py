@@ -204,8 +204,9 @@ class Surroundings(Run):
         self.assertIn("the run died of a memory fault", done.stderr)
         data = self.data()
         (death,) = data["deaths"]
-        self.assertEqual(death["what"], "Memory fault at 0xfade000, page not present")
-        self.assertTrue(any(line.startswith("far below allocation ") and "made by main (showcase.hip:" in line for line in death["lines"]), death["lines"])
+        self.assertEqual(death["what"], "Memory fault at 0xf000, page not present")
+        # How far depends on where the runtime has its memory.
+        self.assertTrue(any(re.match(r"(far below|\d+ bytes before) allocation \d+ of .* made by main \(showcase\.hip:", line) for line in death["lines"]), death["lines"])
         self.assertTrue(any("transpose_tiled" in line and "had not ended" in line for line in death["lines"]), death["lines"])
         self.assertIn("SIGABRT", data["ended"])
         self.assertGreater(data["totals"]["incomplete"], 0)
