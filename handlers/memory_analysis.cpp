@@ -28,8 +28,9 @@ struct MemoryAnalysis : fade::Handler {
   static constexpr uint32_t needs = FADE_NEEDS_ACCESSES;
 
   MemoryAnalysis(const fade::Sink &to, const fade::Options &options) : Handler(to, options) {
-    options.allow({"rows"});
+    options.allow({"rows", "turns"});
     rows = std::max<uint64_t>(options.size("rows", 20), 1);
+    has_turns = options.size("turns", 0) != 0;
   }
   static uint32_t takes() { return FADE_TAKES_SUMMARIES | FADE_TAKES_SUMS; }
 
@@ -116,6 +117,7 @@ struct MemoryAnalysis : fade::Handler {
   }
 
   uint64_t rows = 20;
+  bool has_turns = false; ///< of atomics in LDS; summaries do not know them exactly
   std::map<std::pair<std::string, std::string>, KernelTotal> kernels; // by name and processor
   SourceText source;
   bool csv_header = false;
@@ -299,13 +301,14 @@ void writeGlobal(fade::JsonWriter &json, const Place &place, const PlaceStats &a
 }
 
 void writeLds(fade::JsonWriter &json, const Place &place, const PlaceStats &all,
-              const MemoryModel &model) {
+              const MemoryModel &model, bool has_turns) {
   const LdsStats &stats = all.lds;
   writeAccesses(json, place, all, stats);
   writeCost(json, costOf(stats));
   json.field("conflicts", stats.conflicts);
   json.field("same_address", stats.same_address);
-  if (place.kind == AccessKind::atomic) json.field("same_address_turns", stats.same_turns);
+  if (has_turns && place.kind == AccessKind::atomic)
+    json.field("same_address_turns", stats.same_turns);
   writeStrides(json, stats.strides);
   json.field("advice", adviceFor(place, stats, model));
 }
@@ -359,7 +362,7 @@ void MemoryAnalysis::writeJson(const fade::Dispatch &dispatch, const Places &pla
     });
     json.list("lds", [&] {
       for (const auto *entry : worstFirst(places, kByLds))
-        json.object([&] { writeLds(json, entry->first, entry->second, model); });
+        json.object([&] { writeLds(json, entry->first, entry->second, model, has_turns); });
     });
   });
   sink().write(json.text());
@@ -386,7 +389,7 @@ void MemoryAnalysis::writeTotal(const std::string &kernel, const KernelTotal &to
     json.list("lds", [&] {
       for (const auto *entry : worstFirst(total.places, kByLds))
         json.object([&] {
-          writeLds(json, entry->first, entry->second.stats, total.model);
+          writeLds(json, entry->first, entry->second.stats, total.model, has_turns);
           json.field("worst_dispatch", entry->second.lds.dispatch);
           json.field("source", source.line(entry->first.file, entry->first.line));
         });

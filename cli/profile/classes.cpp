@@ -112,11 +112,11 @@ std::string reasonOf(const KernelProfile &kernel, const ModelTime &time, const S
                          shareOf(o.units, shares.units));
     if (shares.areBusy())
       return fmt::format("the instructions of a wave, one after the other, take longest ({:.0f} % "
-                         "of it waiting); a SIMD has {:.1f} of {} waves to turn to meanwhile "
+                         "of it waiting); a SIMD has {:.3g} of {} waves to turn to meanwhile "
                          "(limit: {})",
                          100 * shares.waiting, o.resident, o.most, o.limit);
     return fmt::format(
-        "waves wait {:.0f} % of their time, and a SIMD has {:.1f} of {} waves to turn "
+        "waves wait {:.0f} % of their time, and a SIMD has {:.3g} of {} waves to turn "
         "to meanwhile (limit: {})",
         100 * shares.waiting, o.resident, o.most, o.limit);
   case KernelClass::divergence:
@@ -151,7 +151,7 @@ std::string reasonOf(const KernelProfile &kernel, const ModelTime &time, const S
     if (limit == Limit::atomics)
       return fmt::format("{} atomic operations on one address come one after the other",
                          kernel.hottest);
-    return fmt::format("waves wait {:.0f} % of their time, though a SIMD has {:.1f} of {} of them",
+    return fmt::format("waves wait {:.0f} % of their time, though a SIMD has {:.3g} of {} of them",
                        100 * shares.waiting, o.resident, o.most);
   case KernelClass::unknown: break;
   }

@@ -15,17 +15,22 @@ using report::RunLog;
 
 /// Of an access in the source, what the caches have of it.
 struct Hits {
-  uint64_t requests = 0, l1 = 0, l2 = 0;
+  uint64_t executions = 0, requests = 0, l2 = 0, memory = 0;
 
-  void add(const report::CacheTraffic &traffic) {
-    requests += traffic.requests;
-    l1 += traffic.l1_hits;
-    l2 += traffic.l2_hits;
+  void add(const report::Access &access) {
+    const report::CacheTraffic &t = access.cache;
+    executions += access.executions;
+    requests += t.requests;
+    l2 += t.l2_hits;
+    memory += t.requests - std::min(t.requests, t.l1_hits + t.l2_hits);
   }
+  /// It is there when the last of its lines is: one from memory is enough to wait for memory.
   void give(ProfiledInstruction &one) const {
     if (requests == 0) return;
-    one.l1_hits = static_cast<double>(l1) / static_cast<double>(requests);
-    one.l2_hits = static_cast<double>(l2) / static_cast<double>(requests);
+    const auto times = static_cast<double>(std::max<uint64_t>(executions, 1));
+    const double from_memory = std::min(static_cast<double>(memory) / times, 1.0);
+    one.l2_hits = std::min(static_cast<double>(l2) / times, 1 - from_memory);
+    one.l1_hits = 1 - from_memory - one.l2_hits;
   }
 };
 using Place =
@@ -98,9 +103,16 @@ void addMemory(const RunLog &log, std::vector<KernelProfile> &all) {
     KernelProfile &kernel = all[access.kernel];
     if (access.is_lds) {
       const uint64_t turns = std::max(access.executions, (access.total_bytes + 127) / 128);
-      kernel.lds_turns += turns + access.conflicts + access.same_turns;
-      kernel.lds_conflicts += access.conflicts + access.same_turns;
-      kernel.lds_same_address += access.same_turns;
+      // Atomic operations on one address take turns, too; where nobody has counted them, as many as
+      // lanes share one on average.
+      const uint64_t addresses = access.lanes - std::min(access.lanes, access.same_address);
+      const uint64_t on_average = access.op == "atomic" && addresses != 0
+                                      ? access.executions * access.same_address / addresses
+                                      : 0;
+      const uint64_t met = access.same_turns.value_or(on_average);
+      kernel.lds_turns += turns + access.conflicts + met;
+      kernel.lds_conflicts += access.conflicts + met;
+      kernel.lds_same_address += met;
       continue;
     }
     if (access.op == "atomic") kernel.hottest = std::max(kernel.hottest, access.hottest);
@@ -117,8 +129,8 @@ void addMemory(const RunLog &log, std::vector<KernelProfile> &all) {
     if (access.machine == "scalar") continue; // they have a cache of their own
     kernel.l1_requests += t.requests;
     kernel.bytes.l1 += t.requests * line;
-    kernels[access.kernel].add(t);
-    places[{access.kernel, access.file, access.line, access.column, access.op}].add(t);
+    kernels[access.kernel].add(access);
+    places[{access.kernel, access.file, access.line, access.column, access.op}].add(access);
   }
   // Twins that only count have no addresses: then everything comes from memory.
   for (KernelProfile &kernel : all)

@@ -39,7 +39,7 @@ struct ProfiledInstruction {
   std::string file;
   uint32_t line = 0, column = 0;
   uint64_t executions = 0, lanes = 0, flops = 0, bytes = 0;
-  double l1_hits = 0, l2_hits = 0; ///< shares of what it wants of global memory, by the model
+  double l1_hits = 0, l2_hits = 0; ///< shares of executions that wait for no more, by the model
 };
 
 struct KernelRegisters {

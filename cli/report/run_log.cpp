@@ -319,7 +319,7 @@ void Reader::memory(const Json &object) {
       access.conflicts += conflicts;
       access.same_address += number(entry, "same_address");
       if (entry.contains("same_address_turns"))
-        access.same_turns += number(entry, "same_address_turns");
+        access.same_turns = access.same_turns.value_or(0) + number(entry, "same_address_turns");
       access.other_strides += number(entry, "other_strides");
       access.irregular += number(entry, "irregular");
       for (const Json &stride : objects(entry, "strides"))

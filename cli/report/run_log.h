@@ -111,7 +111,7 @@ struct Access {
   uint64_t hottest = 0; ///< atomics: operations on the busiest address
   CacheTraffic cache;   ///< if there was a model of the caches
   uint64_t needed = 0, used = 0, wasted = 0, conflicts = 0, same_address = 0;
-  uint64_t same_turns = 0; ///< of LDS, for atomics on one address
+  std::optional<uint64_t> same_turns; ///< of LDS, for atomics on one address
   std::map<int64_t, uint64_t> strides;
   uint64_t other_strides = 0, irregular = 0;
   uint64_t worst_dispatch = 0;

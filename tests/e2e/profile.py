@@ -154,6 +154,8 @@ class Tests(fade.Test):
 
         self.assertEqual(flops("bandwidth_copy"), {})
         self.assertEqual((moved("bandwidth_copy")["accessed"], moved("bandwidth_copy")["dram"]), (32 * n("bandwidth_copy"),) * 2)
+        # A load of many lines is there when the last has come from memory, though L2 has the other half of each by then.
+        self.assertGreater(max(x.get("wait_cycles", 0) for x in kernels["bandwidth_copy"]["instructions"]), 600)
         self.assertEqual(flops("bandwidth_triad"), {"all": 2 * n("bandwidth_triad"), "f32": 2 * n("bandwidth_triad")})
         self.assertEqual((moved("bandwidth_triad")["accessed"], moved("bandwidth_triad")["dram"]), (12 * n("bandwidth_triad"),) * 2)
         self.assertEqual(flops("bandwidth_sum")["f32"], 7 * n("bandwidth_sum"))
