@@ -21,6 +21,7 @@ using report::Json;
 constexpr uint64_t kLargest = uint64_t{1} << 30; // bytes of a file
 constexpr std::size_t kMostInstructions = 1'000'000, kMostWaveFiles = 4096, kMostMoments = 500;
 constexpr std::size_t kMostProblems = 20;
+constexpr double kMostCycles = 1e15; // days
 
 Result<Json> readJson(const fs::path &path) {
   std::error_code error;
@@ -39,7 +40,9 @@ Result<Json> readJson(const fs::path &path) {
 
 double cyclesIn(const Json &value) {
   if (!value.is_number()) throw std::invalid_argument("a number of cycles is no number");
-  return std::max(value.get<double>(), 0.0);
+  const auto cycles = value.get<double>();
+  if (cycles > kMostCycles) throw std::invalid_argument("a number of cycles is too large");
+  return std::max(cycles, 0.0);
 }
 
 /// "dir/kernel.hip:12" or several, from the inside out.

@@ -70,6 +70,7 @@ public:
       : kernel_(kernel), gpu_(gpu), times_(kernel.instructions.size()),
         steps_(kernel.instructions.size() * 32 + 1000) {
     has_store_counter_ = gpu.smallest_wave == 32;
+    has_lds_counter_ = kernel.target.starts_with("gfx12");
     for (std::size_t i = 0; i < times_.size(); ++i) setCosts(i);
   }
   std::vector<InstructionTime> run() {
@@ -86,13 +87,15 @@ private:
   void waitAt(std::size_t i);
   std::optional<std::size_t> indexOf(uint64_t address) const;
 
+  UnderWay &ldsCounter() { return has_lds_counter_ ? lds_ : scalar_; }
+
   const KernelProfile &kernel_;
   const GpuModel &gpu_;
   std::vector<InstructionTime> times_;
-  UnderWay vector_, scalar_;
+  UnderWay vector_, scalar_, lds_;
   double now_ = 0;
   std::size_t steps_; ///< that are left: loops in loops are not gone through for ever
-  bool has_store_counter_ = false;
+  bool has_store_counter_ = false, has_lds_counter_ = false;
 };
 
 void Timeline::setCosts(std::size_t i) {
@@ -165,7 +168,7 @@ void Timeline::issue(std::size_t i) {
     if (one.info.memory == MemoryOperation::Store && has_store_counter_) break;
     vector_.add(i, now_ + latencyOf(one));
     break;
-  case Unit::Lds:
+  case Unit::Lds: ldsCounter().add(i, now_ + latencyOf(one)); break;
   case Unit::Smem: scalar_.add(i, now_ + latencyOf(one)); break;
   default: break;
   }
@@ -179,11 +182,12 @@ void Timeline::waitAt(std::size_t i) {
   if (text.starts_with("s_waitcnt_vscnt")) return;
   if (const auto left = numberBehind(text, "vmcnt")) wait(i, vector_, *left);
   if (const auto left = numberBehind(text, "loadcnt")) wait(i, vector_, *left);
-  for (const std::string_view counter : {"lgkmcnt", "s_wait_dscnt", "kmcnt"})
-    if (const auto left = numberBehind(text, counter)) {
-      wait(i, scalar_, *left);
-      break;
-    }
+  if (const auto left = numberBehind(text, "kmcnt")) wait(i, scalar_, *left); // lgkmcnt, too
+  if (const auto left = numberBehind(text, "s_wait_dscnt")) wait(i, ldsCounter(), *left);
+  // Two in one number, of six bits each.
+  const auto both = numberBehind(text, "cnt_dscnt");
+  if (both && text.starts_with("s_wait_loadcnt")) wait(i, vector_, *both >> 8 & 63);
+  if (both) wait(i, ldsCounter(), *both & 63);
   times_[i].waits = now_ - before;
 }
 

@@ -445,6 +445,7 @@ class Tests(fade.Test):
         for number, (name, contents, wanted) in enumerate((
                 ("code.json", "{", "is not JSON, or was cut off"), ("code.json", "[]", "it is not a JSON object"), ("code.json", {"code": []}, "it has no 'code'"),
                 ("code.json", {"code": [row[:6]]}, "has not the ten columns"), ("code.json", {"code": [[*row[:6], -1, 0, 0, 0]]}, "'Hit' is not a whole number"),
+                ("code.json", {"code": [[*row[:7], 1e308, 0, 0]]}, "a number of cycles is too large"), ("code.json", {"code": [[*row[:6], 1 << 64, 0, 0, 0]]}, "'Hit' is not a whole number"),
                 ("code.json", {"code": [[*row[:7], "x", 0, 0]]}, "a number of cycles is no number"))):
             self.write_trace(f"bad{number}", {**good, name: contents})
             result, _ = self.imported(f"bad{number}")

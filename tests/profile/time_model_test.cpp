@@ -87,6 +87,17 @@ TEST(WaveTimeline, TheWaitsOfGfx12AreUnderstood) {
   const auto times = timelineOf(kernel, GpuModel::of("gfx1200"));
   EXPECT_EQ(times[1].waits_for, std::optional<std::size_t>(0));
   EXPECT_EQ(times[3].waits_for, std::optional<std::size_t>(2));
+  // One wait for two counters: the first load may still be under way, LDS not. Scalar loads have a
+  // counter of their own.
+  const auto both =
+      kernelOf({"global_load_b32 v1, v[0:1], off", "global_load_b32 v2, v[0:1], off",
+                "s_load_b32 s0, s[2:3], 0x0", "ds_load_b32 v3, v4", "s_wait_loadcnt_dscnt 0x200",
+                "s_wait_loadcnt_dscnt 0x100", "s_wait_kmcnt 0x0"},
+               "gfx1200");
+  const auto waits = timelineOf(both, GpuModel::of("gfx1200"));
+  EXPECT_EQ(waits[4].waits_for, std::optional<std::size_t>(3));
+  EXPECT_EQ(waits[5].waits_for, std::optional<std::size_t>(0));
+  EXPECT_EQ(waits[6].waits_for, std::nullopt); // it came long before the load from memory
 }
 
 TEST(WaveTimeline, LoopsInLoopsEnd) {
