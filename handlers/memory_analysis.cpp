@@ -28,9 +28,8 @@ struct MemoryAnalysis : fade::Handler {
   static constexpr uint32_t needs = FADE_NEEDS_ACCESSES;
 
   MemoryAnalysis(const fade::Sink &to, const fade::Options &options) : Handler(to, options) {
-    options.allow({"rows", "turns"});
+    options.allow({"rows"});
     rows = std::max<uint64_t>(options.size("rows", 20), 1);
-    has_turns = options.size("turns", 0) != 0;
   }
   static uint32_t takes() { return FADE_TAKES_SUMMARIES | FADE_TAKES_SUMS; }
 
@@ -117,7 +116,6 @@ struct MemoryAnalysis : fade::Handler {
   }
 
   uint64_t rows = 20;
-  bool has_turns = false; ///< of atomics in LDS; summaries do not know them exactly
   std::map<std::pair<std::string, std::string>, KernelTotal> kernels; // by name and processor
   SourceText source;
   bool csv_header = false;
@@ -301,14 +299,13 @@ void writeGlobal(fade::JsonWriter &json, const Place &place, const PlaceStats &a
 }
 
 void writeLds(fade::JsonWriter &json, const Place &place, const PlaceStats &all,
-              const MemoryModel &model, bool has_turns) {
+              const MemoryModel &model) {
   const LdsStats &stats = all.lds;
   writeAccesses(json, place, all, stats);
   writeCost(json, costOf(stats));
   json.field("conflicts", stats.conflicts);
   json.field("same_address", stats.same_address);
-  if (has_turns && place.kind == AccessKind::atomic)
-    json.field("same_address_turns", stats.same_turns);
+  if (place.kind == AccessKind::atomic) json.field("same_address_turns", stats.same_turns);
   writeStrides(json, stats.strides);
   json.field("advice", adviceFor(place, stats, model));
 }
@@ -362,7 +359,7 @@ void MemoryAnalysis::writeJson(const fade::Dispatch &dispatch, const Places &pla
     });
     json.list("lds", [&] {
       for (const auto *entry : worstFirst(places, kByLds))
-        json.object([&] { writeLds(json, entry->first, entry->second, model, has_turns); });
+        json.object([&] { writeLds(json, entry->first, entry->second, model); });
     });
   });
   sink().write(json.text());
@@ -389,7 +386,7 @@ void MemoryAnalysis::writeTotal(const std::string &kernel, const KernelTotal &to
     json.list("lds", [&] {
       for (const auto *entry : worstFirst(total.places, kByLds))
         json.object([&] {
-          writeLds(json, entry->first, entry->second.stats, total.model, has_turns);
+          writeLds(json, entry->first, entry->second.stats, total.model);
           json.field("worst_dispatch", entry->second.lds.dispatch);
           json.field("source", source.line(entry->first.file, entry->first.line));
         });

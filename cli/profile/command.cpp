@@ -72,7 +72,7 @@ bool writeProfile(const host_trace::HostEvents &events, const ProfileOptions &op
 /// by their twins, which count blocks and record accesses.
 void addCounting(RunOptions &run, const std::string &log, bool by_blocks) {
   run.instrumented = true;
-  run.analyzers = {by_blocks ? "BlockCounts" : "Hotspots", "MemoryAnalysis:turns=1", "CacheModel"};
+  run.analyzers = {by_blocks ? "BlockCounts" : "Hotspots", "MemoryAnalysis", "CacheModel"};
   run.values.emplace_back("FADE_OBSERVE", by_blocks ? "pass" : "gpu");
   run.values.emplace_back("FADE_LOG_FORMAT", "json");
   run.values.emplace_back("FADE_LOG_LOCATION", log);

@@ -39,12 +39,12 @@ protected:
   uint32_t load(uint32_t size = 4) { return site(FADE_SITE_LOAD, FADE_SPACE_GLOBAL, size); }
   uint32_t ldsLoad(uint32_t size = 4) { return site(FADE_SITE_LOAD, FADE_SPACE_LDS, size); }
 
-  json run(unsigned workers = 1, const std::string &given = "") {
+  json run(unsigned workers = 1) {
     HostOptions options;
     options.target = target;
     options.workers = workers;
     options.batch = 4096;
-    HandlerHost host({{"MemoryAnalysis", given}}, options);
+    HandlerHost host({{"MemoryAnalysis", ""}}, options);
     host.dispatch("kernel()", table.build("kernel"), stream);
     auto all = host.finish("memory");
     EXPECT_EQ(all.size(), 1u);
@@ -660,7 +660,7 @@ TEST_F(MemoryAnalysisTest, ThousandsOfRandomAccessesAgreeWithTheRulesByteByByte)
                                              conflictsByDword(mask, addresses, size))
                              : std::nullopt});
   }
-  const json memory = run(2, "turns=1");
+  const json memory = run(2);
   std::size_t seen = 0;
   for (const char *space : {"global", "lds"})
     for (const json &access : memory[space]) {
