@@ -1,16 +1,16 @@
-# fade_instrument(target [accesses] [blocks] [counts] [kernel] [KERNELS regex] [SCOPE file[:line[-line]] ...])
+# fade_instrument(target [accesses] [summary] [blocks] [counts] [times] [kernel] [KERNELS regex] [SCOPE file[:line[-line]] ...])
 #
 # Compiles the HIP sources of a target with instrumented twins of their kernels: sources of the language HIP, and C++
 # sources if they are compiled with clang (-x hip). The compiler is run by `fadeprobe cc`, which chooses the plugin and adds
 # what clang needs to find the ROCm of a distribution.
 function(fade_instrument target)
-  cmake_parse_arguments(A "accesses;blocks;counts;kernel" "KERNELS" "SCOPE" ${ARGN})
+  cmake_parse_arguments(A "accesses;summary;blocks;counts;times;kernel" "KERNELS" "SCOPE" ${ARGN})
   if(A_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "fade_instrument(${target}): unknown: ${A_UNPARSED_ARGUMENTS}")
   endif()
   # A semicolon inside of an element of a list is escaped.
   set(options "")
-  foreach(mode accesses blocks counts kernel)
+  foreach(mode accesses summary blocks counts times kernel)
     if(A_${mode})
       list(APPEND options ${mode})
     endif()

@@ -139,7 +139,8 @@ class Install(unittest.TestCase):
         return [json.loads(line) for line in result.stderr.splitlines() if line.startswith("{")]
 
     def test_cc_instruments_and_another_user_runs_it(self):
-        lines = self.report(self.compile_with_cc(), "-a", "MemoryAnalysis", "BlockCounts")
+        program = self.compile_with_cc()
+        lines = self.report(program, "-a", "MemoryAnalysis", "BlockCounts")
         self.assertTrue(all(line["blocks"] for line in lines if line["type"] == "blocks"))  # without being asked for
         self.assertEqual(len([line for line in lines if line["type"] == "blocks"]), 2)
         memory = {line["kernel"]: line for line in lines if line["type"] == "memory"}
@@ -148,6 +149,11 @@ class Install(unittest.TestCase):
         source = (HERE / "project/app.hip").read_text().splitlines()
         wanted = 1 + next(i for i, text in enumerate(source) if "to[i] = from[i]" in text)
         self.assertEqual({(a["line"], a["op"]) for a in copy["global"]}, {(wanted, "load"), (wanted, "store")})
+        # Where no stream is needed there is none, without being asked for, and the same numbers.
+        alone = self.report(program, "-a", "MemoryAnalysis")
+        self.assertEqual({line["kernel"]: line for line in alone if line["type"] == "memory"}, memory)
+        records = [sum(line["records"] for line in run if line["type"] == "dispatch") for run in (alone, lines)]
+        self.assertLess(4 * records[0], records[1])
 
     def test_cc_needs_no_more_than_the_readme_says(self):
         program = self.away / "by-readme"
