@@ -7,6 +7,8 @@
 ; RUN: %llc %verify-relative -mcpu=gfx906 %t.bc -o - | FileCheck %s --check-prefix=STACK
 ; RUN: %llc -verify-machineinstrs -mcpu=gfx90a %t.bc -o - | FileCheck %s --check-prefix=STACK
 ; RUN: %llc %verify-relative -mcpu=gfx1030 %t.bc -o - | FileCheck %s --check-prefix=STACK
+; RUN: %llc %verify-relative -mcpu=gfx1030 -mattr=+wavefrontsize64 %t.bc -o - | FileCheck %s --check-prefix=STACK
+; RUN: %llc %verify-relative -mcpu=gfx1100 %t.bc -o - | FileCheck %s --check-prefix=STACK
 ; RUN: %llc -mcpu=gfx90a -filetype=obj %t.bc -o %t.o
 ; RUN: %objcopy --dump-section .fade.sites=%t.sites %t.o && %dump-sites %t.sites | FileCheck %s --check-prefix=SITES
 ; RUN: %opt '-passes=fade<summary;blocks>' %s -S | FileCheck %s --check-prefix=BLOCKS
