@@ -65,6 +65,8 @@ CLI::App *addOptimizeCommand(CLI::App &app, OptimizeOptions &options) {
   command->add_flag("--launch-bounds", options.launch_bounds,
                     "no workgroup is larger than those of the captures: the kernel may be compiled "
                     "for them alone");
+  command->add_flag("--unchecked", options.unchecked,
+                    "kernels of which there is no capture may change, though nobody compares them");
   command->add_flag("--apply", options.apply, "write the best version to the source at the end");
   return command;
 }

@@ -24,6 +24,7 @@ struct OptimizeOptions {
   uint32_t seconds = 120;
   bool apply = false;
   bool launch_bounds = false; ///< no workgroup is larger than those of the captures
+  bool unchecked = false;     ///< kernels without captures may change
 };
 
 CLI::App *addOptimizeCommand(CLI::App &app, OptimizeOptions &options);

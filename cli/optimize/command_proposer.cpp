@@ -1,6 +1,7 @@
 #include "doctor/supervised.h"
 #include "optimize/proposer.h"
 
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
@@ -20,21 +21,26 @@ public:
   Result<Proposal> propose(const Json &request, const std::string &folder) override {
     const std::string question = folder + "/request.json", answer = folder + "/answer.json";
     std::ofstream(question) << request.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
-    // Its stdin and stdout are files, so that nothing blocks and everything can be read later.
+    // Its stdin is a file, and so is what it writes, up to what is read of it: nothing blocks, all
+    // can be read later, and who never stops fills no disk. The command stands in lines of its own,
+    // so that it may end with a comment.
     const auto end = doctor::runSupervised(
-        {"/bin/sh", "-c", fmt::format("({}) <\"$0\" >\"$1\"", command_), question, answer}, {},
-        patience_);
+        {"/bin/sh", "-c",
+         fmt::format("{{ (\n{}\n) <\"$0\"; echo $? >\"$2\"; }} | head -c {} >\"$1\"\n"
+                     "exit \"$(cat \"$2\")\"",
+                     command_, kMostAnswer + 1),
+         question, answer, folder + "/exit_code"},
+        {}, patience_);
     if (end.timed_out)
       return wrong(fmt::format("it did not answer within {} s", patience_.count()));
+    std::error_code error;
+    if (std::filesystem::file_size(answer, error) > kMostAnswer && !error)
+      return wrong("its answer is longer than 16 MiB");
     if (end.signal != 0 || end.code != 0)
       return wrong(fmt::format("it ended with {} {}", end.signal ? "signal" : "exit code",
                                end.signal ? end.signal : end.code));
     std::ifstream in(answer);
-    std::string text;
-    text.resize(kMostAnswer + 1);
-    in.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(in.gcount()));
-    if (text.size() > kMostAnswer) return wrong("its answer is longer than 16 MiB");
+    const std::string text(std::istreambuf_iterator<char>(in), {});
     const Json object = Json::parse(text, nullptr, false);
     if (!object.is_object()) return wrong("its answer is not one JSON object");
     Proposal proposal;

@@ -121,6 +121,9 @@ Status OptimizeLoop::prepare() {
     if (!signature) return std::move(signature).error();
     signatures_.push_back(std::move(*signature));
   }
+  auto others = othersIn(*code);
+  if (!others) return std::move(others).error();
+  others_ = std::move(*others);
   if (Status learned = trial_.learnFindings(*code); !learned) return learned;
   if (const auto failure = trial_.isWrong(*code))
     return Error{options_.source, "", 0,
@@ -140,6 +143,14 @@ Status OptimizeLoop::prepare() {
   write(line);
   complain(fmt::format("optimize: {} as it is: {}", options_.source, textOf(*costs)));
   return Done();
+}
+
+Result<OtherKernels> OptimizeLoop::othersIn(const std::string &code) const {
+  if (options_.unchecked) return OtherKernels();
+  std::set<std::pair<std::string, std::string>> captured;
+  for (const CaptureLine &capture : captures_)
+    captured.emplace(capture.description.symbol, capture.description.gpu);
+  return otherKernels(code, captured);
 }
 
 Json OptimizeLoop::request(uint32_t number) const {
@@ -215,6 +226,10 @@ std::optional<Failure> OptimizeLoop::judge(const Proposal &proposal, uint32_t nu
         !difference.empty())
       return Failure{"signature", difference};
   }
+  const auto others = othersIn(*code);
+  if (!others) return Failure{"other kernels", others.error().message()};
+  if (const std::string change = changeOf(others_, *others); !change.empty())
+    return Failure{"other kernels", change};
   if (auto failure = trial_.isWrong(*code)) return failure;
   version.surely_faster = trial_.surelyFaster();
   const auto costs = trial_.costs(*code);
@@ -288,12 +303,13 @@ void OptimizeLoop::write(const Json &line) {
 bool OptimizeLoop::finish() {
   bool is_applied = false;
   const bool is_interrupted = doctor::supervisedStoppedBy() != 0;
-  if (accepted_ != 0 && options_.apply && !is_interrupted) {
-    if (contentsOf(options_.source) != original_) // somebody works on it
-      complain(
-          fmt::format("optimize: {} was changed meanwhile and is left as it is", options_.source));
-    else
-      is_applied = writeFile(options_.source, best_.source);
+  const bool is_changed = contentsOf(options_.source) != original_; // somebody works on it
+  if (is_changed)
+    complain(
+        fmt::format("optimize: {} was changed meanwhile and is left as it is", options_.source));
+  if (accepted_ != 0 && options_.apply && !is_interrupted && !is_changed) {
+    is_applied = writeFile(options_.source, best_.source);
+    if (!is_applied) (void)writeFile(options_.source, original_); // not half of it
   }
   write({{"type", "end"},
          {"version", 1},
@@ -315,7 +331,9 @@ bool OptimizeLoop::finish() {
 
 int OptimizeLoop::run() {
   if (const Status ready = prepare(); !ready) {
-    if (doctor::supervisedStoppedBy() == 0) complain("optimize: " + ready.error().message());
+    complain("optimize: " + (doctor::supervisedStoppedBy() == 0
+                                 ? ready.error().message()
+                                 : "interrupted before anything was tried"));
     return kUsageError;
   }
   for (uint32_t i = 1; i <= options_.attempts && !has_ended_; ++i) {

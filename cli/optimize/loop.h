@@ -2,6 +2,7 @@
 #pragma once
 
 #include "optimize/command.h"
+#include "optimize/other_kernels.h"
 #include "optimize/proposer.h"
 #include "optimize/signature.h"
 #include "optimize/trial.h"
@@ -34,6 +35,7 @@ private:
   void attempt(uint32_t number);
   std::optional<Failure> judge(const Proposal &proposal, uint32_t number, const std::string &folder,
                                Version &version);
+  Result<OtherKernels> othersIn(const std::string &code) const;
   std::optional<Failure> isNotBetter(const Version &version) const;
   nlohmann::ordered_json request(uint32_t number) const;
   std::string nameInPatch() const;
@@ -46,7 +48,8 @@ private:
   const std::unique_ptr<Proposer> proposer_;
   Trial trial_;
   std::vector<Signature> signatures_; ///< of each capture's kernel
-  std::string original_;              ///< the source as it is
+  OtherKernels others_;
+  std::string original_; ///< the source as it is
   Version best_;
   Costs first_;
   nlohmann::ordered_json accesses_ = nlohmann::ordered_json::array(),

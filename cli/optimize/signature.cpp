@@ -7,7 +7,6 @@
 #include <optional>
 
 namespace fade::cli {
-namespace {
 
 Signature signatureOf(const codeobj::Kernel &kernel) {
   Signature signature{kernel.name, {}, 0};
@@ -27,7 +26,11 @@ Signature signatureOf(const codeobj::Kernel &kernel) {
   return signature;
 }
 
-} // namespace
+std::string textOf(const Signature &signature) {
+  std::string text = fmt::format("at most {} work-items\n", signature.most_work_items);
+  for (const std::string &part : signature.parts) text += part + "\n";
+  return text;
+}
 
 Result<Signature> signatureOf(const std::string &path, const std::string &kernel,
                               const std::string &gpu) {

@@ -8,6 +8,10 @@
 #include <string>
 #include <vector>
 
+namespace fade::codeobj {
+struct Kernel;
+}
+
 namespace fade::cli {
 
 struct Signature {
@@ -16,6 +20,9 @@ struct Signature {
   uint32_t most_work_items = 0;   ///< of a workgroup, and this
 };
 
+Signature signatureOf(const codeobj::Kernel &kernel);
+/// One sentence per line.
+std::string textOf(const Signature &signature);
 /// Of the kernel with this name, in a code object, a bundle or a program, for this GPU.
 Result<Signature> signatureOf(const std::string &path, const std::string &kernel,
                               const std::string &gpu);

@@ -94,6 +94,36 @@ class Tests(fade.Test):
         subprocess.run(["patch", "-s", copy, os.path.join(self.output, "best.patch")], check=True)
         self.assertEqual(self.read(copy), self.read(SOURCE).replace(TILE, "float tile[32][33];"))
 
+    def offer(self, *edits):
+        """A proposer that offers the source with these edits, and the build command, which compiles another kernel as well."""
+        with open(self.source, "a") as file:
+            file.write("__global__ void other(float *out) { out[0] = 1; }\n")
+        source = self.read(self.source)
+        for old, new in edits:
+            self.assertIn(old, source)
+            source = source.replace(old, new)
+        with open(self.path("answer"), "w") as file:
+            json.dump({"source": source}, file)
+        return ["--attempts", "1", "--proposer", f"cat {self.path('answer')} # whatever it was asked"]
+
+    def test_kernels_that_nobody_compares_stay_as_they_are(self):
+        better = (TILE, "float tile[32][33];")
+        for edit, reason in ((("= 1;", "= 2;"), "is not as it was"), (("other(float *out)", "another(float *out)"), "is missing")):
+            fade.shutil.copy(SOURCE, self.source)
+            options = self.offer(better, edit)
+            self.optimize(*options, code=1)
+            attempt = self.ledger()[1]
+            self.assertEqual((attempt["accepted"], attempt["stage"]), (False, "other kernels"))
+            self.assertIn("other(float*) " + reason, attempt["reason"])
+        self.optimize(*options, "--unchecked", code=0)
+        fade.shutil.copy(SOURCE, self.source)
+        self.optimize(*self.offer(better, ("void other", "void more(float *out) { out[1] = 1; }\n__global__ void other")), code=0)
+
+    def test_what_is_wrong_for_other_signs_is_not_accepted(self):
+        options = self.offer((TILE, "float tile[32][33];"), ("= tile[x][y];", "= tile[x][y] < 0 ? 0 : tile[x][y];"))
+        self.optimize(*options, code=1)
+        self.assertEqual(self.ledger()[1]["stage"], "changed inputs")
+
     def test_rules_make_a_transposition_free_of_conflicts_and_leave_lines_as_they_end(self):
         text = self.read(SOURCE).replace("\n  ", "\n\t").replace("\n", "\r\n")
         with open(self.source, "w", newline="") as file:
@@ -156,9 +186,9 @@ class Tests(fade.Test):
 
     def test_proposers_that_misbehave(self):
         # One run, since all that is done before the first proposal takes longest.
-        ways = (("head -c 17000000 /dev/zero", "longer than 16 MiB"), ("exit 3", "ended with exit code 3"), ("kill -9 $$", "ended with"),
+        ways = (("head -c 17000000 /dev/zero", "longer than 16 MiB"), ("yes", "longer than 16 MiB"), ("exit 3", "ended with exit code 3"), ("kill -9 $$", "ended with"),
                 ("echo '{}'", "no 'source', and no 'stop'"), ("echo '{\"source\": 5}'", "no 'source'"), ("no-such-program", "exit code 127"), ("echo '[1]'", "not one JSON object"),
-                ("cat >/dev/null; head -c 3000000 /dev/zero >&2; printf '{\"source\": \"\", \"comment\": \"\\\\u001b[31m%09000d\"}' 0", ""), ("echo '{\"source\": \"\"}'", "it is that of attempt 8"))
+                ("cat >/dev/null; head -c 3000000 /dev/zero >&2; printf '{\"source\": \"\", \"comment\": \"\\\\u001b[31m%09000d\"}' 0", ""), ("echo '{\"source\": \"\"}'", "it is that of attempt 9"))
         script = self.path("misbehaves")
         with open(script, "w") as file:
             file.write('n=$(grep -o \'"attempt":[0-9]*\' | head -1 | cut -d: -f2)\ncase $n in\n' + "".join(f"{i + 1}) {way} ;;\n" for i, (way, _) in enumerate(ways)) + "esac\n")
@@ -168,7 +198,7 @@ class Tests(fade.Test):
             self.assertIn(reason, attempt["reason"])
         self.assertLess(len(result.stderr), 5000)
         self.assertNotIn("\x1b", result.stderr)
-        self.assertIn("attempt 8 of 9: ?[31m000", result.stderr)
+        self.assertIn("attempt 9 of 10: ?[31m000", result.stderr)
         self.assertEqual(self.read(self.source), self.read(SOURCE))
         self.assertFalse(os.path.exists(os.path.join(self.output, "best.patch")))
 

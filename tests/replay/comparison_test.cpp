@@ -1,8 +1,11 @@
 // --check: what is said of two memories. Captures are written, and "replays" are outcomes made by
 // hand.
 #include "capture/writer.h"
+#include "replay/changed_inputs.h"
 #include "replay/comparison.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -342,6 +345,36 @@ TEST_F(Check, WhatIsTheSameTwiceByChanceIsReplayedUntilItIsNot) {
   runs = 0;
   const auto right = [&] { return ++runs, Result<Outcome>(wrote({{{kDevice, 0}, floats(2)}})); };
   EXPECT_EQ(comparer.replays(right, {})->size(), 2u);
+}
+
+TEST_F(Check, ChangedInputsAreOfTheSameKind) {
+  Page whole(kPageSize);
+  for (std::size_t at = 0; at < kPageSize; at += 4) whole[at] = 7; // all the same
+  const Page numbers = floats(2.5f);
+  for (const uint64_t seed : {1u, 2u}) {
+    capture(numbers, whole, zero_, numbers, whole, zero_);
+    EXPECT_EQ(changeInputs(*reader_, *memory_, seed, std::nullopt), 2u);
+    std::array<float, kPageSize / 4> values;
+    std::array<int32_t, kPageSize / 4> indices;
+    std::memcpy(values.data(), memory_->captured({kDevice, 0}), kPageSize);
+    std::memcpy(indices.data(), memory_->captured({kDevice, 1}), kPageSize);
+    EXPECT_TRUE(std::ranges::all_of(
+        values, [](float x) { return std::abs(x) >= 2 && std::abs(x) < 4 && x != 2.5f; }));
+    // Signs are changed by even seeds.
+    const auto negative = std::ranges::count_if(values, [](float x) { return x < 0; });
+    EXPECT_EQ(negative > 50 && negative < 300, seed == 2) << negative;
+    EXPECT_TRUE(std::ranges::all_of(indices, [](int32_t x) { return x >= 0 && x <= 7; }));
+    const auto smaller = std::ranges::count_if(indices, [](int32_t x) { return x < 7; });
+    EXPECT_GT(smaller, 300);
+    EXPECT_LT(smaller, 700);
+  }
+}
+
+TEST_F(Check, ASizeOrFlagAmongInputsStays) {
+  Page alone = zero_;
+  alone[100] = 7;
+  capture(alone, zero_, zero_, alone, zero_, zero_);
+  EXPECT_EQ(changeInputs(*reader_, *memory_, 1, std::nullopt), 0u);
 }
 
 } // namespace
