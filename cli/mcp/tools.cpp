@@ -363,10 +363,12 @@ const std::vector<Tool> kTools = {
      planDoctor},
 };
 
-/// Those of every tool behind its own.
+/// Those of every tool behind its own. The environment can make a program run another one.
 std::vector<Parameter> parametersOf(const Tool &tool) {
   std::vector<Parameter> all = tool.parameters;
-  all.insert(all.end(), {kDirectory, kEnvironment, kTimeout});
+  all.push_back(kDirectory);
+  if (tool.runs_programs) all.push_back(kEnvironment);
+  all.push_back(kTimeout);
   return all;
 }
 

@@ -126,6 +126,9 @@ class Tests(fade.Test):
         server.close()
         server = self.server("--read-only")
         self.assertEqual({x["name"] for x in server.ask("tools/list")["result"]["tools"]}, {"list_kernels", "read_kernel", "list_captures"})
+        # LD_PRELOAD would run what the client likes.
+        is_error, said = server.call("list_kernels", paths=[program("plain")], environment={"LD_PRELOAD": "/nothing.so"})
+        self.assertEqual((is_error, "there is no argument 'environment'" in said), (True, True), said)
         self.assertEqual(server.ask("tools/call", {"name": "findings", "arguments": {"command": ["true"]}})["error"]["code"], -32602)
 
     def test_hostile_input_gets_errors_and_the_server_goes_on(self):
