@@ -359,7 +359,7 @@ const std::vector<Tool> kTools = {
      true,
      {{"probe", text, false, "try what the GPU can do: all, or stages; fade: whether FADE works"},
       {"program", text, false, "also check the ROCm libraries that this program would load"},
-      {"gpu", text, false, "what is probed: real, or a software GPU such as gfx90a"}},
+      {"gpu", text, false, "with 'probe': real, or a software GPU such as gfx90a"}},
      planDoctor},
 };
 

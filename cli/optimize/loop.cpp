@@ -95,6 +95,7 @@ Result<std::string> OptimizeLoop::build(const std::string &source, const std::st
   if (end.started && end.signal == 0 && end.code == 0 && fs::is_regular_file(code, error))
     return code;
   if (said.size() > kMostErrors) said.resize(kMostErrors);
+  while (said.ends_with('\n')) said.pop_back();
   if (said.empty())
     said = !end.started      ? "it cannot be run"
            : end.signal != 0 ? fmt::format("it was ended by signal {}", end.signal)
@@ -309,7 +310,8 @@ bool OptimizeLoop::finish() {
         fmt::format("optimize: {} was changed meanwhile and is left as it is", options_.source));
   if (accepted_ != 0 && options_.apply && !is_interrupted && !is_changed) {
     is_applied = writeFile(options_.source, best_.source);
-    if (!is_applied) (void)writeFile(options_.source, original_); // not half of it
+    if (!is_applied && contentsOf(options_.source) != original_) // not half of it
+      (void)writeFile(options_.source, original_);
   }
   write({{"type", "end"},
          {"version", 1},
