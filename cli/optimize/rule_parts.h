@@ -19,8 +19,15 @@ bool addRestrict(const SourceText &source, const KernelText &kernel, Edits &edit
 /// Whether a name gets a value there: "name =", "name +=", "name++", "++name".
 bool isAssigned(const SourceText &source, std::size_t name);
 
+/// Where the braces end in which a token stands.
+std::size_t scopeEnd(const SourceText &source, std::size_t token);
+
 /// "\n" or "\r\n".
 std::string_view lineEndOf(const SourceText &source);
+
+// ---- rules of arrays in LDS
+std::vector<RuleEdit> padArrays(const SourceText &source, const nlohmann::ordered_json &request);
+std::vector<RuleEdit> swapIndices(const SourceText &source, const nlohmann::ordered_json &request);
 
 // ---- rules of loops
 std::vector<RuleEdit> widenLoops(const SourceText &source, const nlohmann::ordered_json &request);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
-#include <iterator>
-#include <map>
 #include <set>
 
 namespace fade::cli {
@@ -49,119 +47,6 @@ bool isAssigned(const SourceText &source, std::size_t i) {
          (i >= 2 && ((at(i - 1, "+") && at(i - 2, "+")) || (at(i - 1, "-") && at(i - 2, "-"))));
 }
 
-std::string_view lineEndOf(const SourceText &source) {
-  return source.source().find("\r\n") == std::string_view::npos ? "\n" : "\r\n";
-}
-
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-uint64_t conflictsIn(const Json &request) {
-  return request.value("counts", Json::object()).value("conflicts", uint64_t{0});
-}
-
-/// Of all captures of a kernel.
-std::vector<std::array<uint64_t, 3>> workgroupsOf(const KernelText &kernel, const Json &request) {
-  std::vector<std::array<uint64_t, 3>> all;
-  for (const Json &each : request.value("kernels", Json::array()))
-    if (plainNameOf(each.value("kernel", "")) == kernel.name)
-      all.push_back(each.value("workgroup", std::array<uint64_t, 3>{1, 1, 1}));
-  return all;
-}
-
-// ---- arrays in LDS
-
-/// A __shared__ array: "float tile[N][M];". Places are indexes of tokens.
-struct SharedArray {
-  std::string type;
-  std::string_view name;
-  std::size_t name_at = 0;
-  std::vector<std::pair<std::size_t, std::size_t>> dimensions; ///< brackets
-};
-
-std::vector<SharedArray> sharedArrays(const SourceText &source) {
-  std::vector<SharedArray> found;
-  const std::size_t count = source.tokens().size();
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!source.is(i, "__shared__") || (i > 0 && source.is(i - 1, "extern"))) continue;
-    SharedArray array;
-    std::size_t at = i + 1;
-    while (at < count && !source.is(at, "[") && !source.is(at, ";") && !source.is(at, "=") &&
-           !source.is(at, "{") && !source.is(at, ","))
-      ++at;
-    if (!source.is(at, "[") || !source.isName(at - 1) || at - 1 == i) continue;
-    array.name_at = at - 1;
-    array.name = source.tokens()[at - 1].text;
-    for (std::size_t type = i + 1; type + 1 < at; ++type)
-      array.type += std::string(source.tokens()[type].text) + " ";
-    for (; source.is(at, "[") && source.partner(at) < count; at = source.partner(at) + 1)
-      array.dimensions.emplace_back(at, source.partner(at));
-    const bool has_lengths = std::ranges::all_of(
-        array.dimensions, [](const auto &each) { return each.second > each.first + 1; });
-    if (source.is(at, ";") && has_lengths) found.push_back(std::move(array));
-  }
-  return found;
-}
-
-/// Those of the kernels that were captured, then those that may be: in functions, or in kernels
-/// that cannot be told. What lies in another kernel changes nothing.
-std::vector<SharedArray> sharedArraysFor(const SourceText &source, const Json &request) {
-  std::set<std::string> wanted;
-  for (const Json &each : request.value("kernels", Json::array()))
-    wanted.insert(plainNameOf(each.value("kernel", "")));
-  std::vector<SharedArray> ours, others;
-  for (SharedArray &array : sharedArrays(source)) {
-    const auto around = std::ranges::find_if(source.kernels(), [&](const KernelText &kernel) {
-      return kernel.body < array.name_at && array.name_at < kernel.body_end;
-    });
-    if (around == source.kernels().end())
-      others.push_back(std::move(array));
-    else if (wanted.contains(std::string(around->name)))
-      ours.push_back(std::move(array));
-  }
-  std::ranges::move(others, std::back_inserter(ours));
-  return ours;
-}
-
-/// Elements that make rows begin in another bank: banks are 4 bytes wide.
-int paddingFor(const std::string &type) {
-  const auto has = [&](std::initializer_list<const char *> words) {
-    return std::ranges::any_of(words, [&](const char *word) {
-      return (" " + type).find(fmt::format(" {} ", word)) != std::string::npos;
-    });
-  };
-  if (has({"char", "bool", "int8_t", "uint8_t", "std::int8_t", "std::uint8_t"})) return 4;
-  if (has({"short", "int16_t", "uint16_t", "_Float16", "__half", "half", "hip_bfloat16", "__bf16"}))
-    return 2;
-  return 1;
-}
-
-/// Lanes that go down a column of an array in LDS meet in one bank, unless rows have an odd length.
-std::vector<RuleEdit> padArrays(const SourceText &source, const Json &request) {
-  std::vector<RuleEdit> all;
-  if (conflictsIn(request) == 0) return all;
-  for (const SharedArray &array : sharedArraysFor(source, request)) {
-    if (array.dimensions.size() < 2) continue;
-    const auto [open, close] = array.dimensions.back();
-    const int padding = paddingFor(array.type);
-    RuleEdit edit;
-    edit.key = fmt::format("{} {}", array.name, source.between(open, close));
-    edit.comment =
-        fmt::format("rows of {} are {} longer, so that columns spread over the banks of LDS",
-                    array.name, padding == 1 ? "one element" : fmt::format("{} elements", padding));
-    if (close > open + 2) { // "N << 1" and others bind less than +
-      edit.edits.insert(source.tokens()[open].end(), "(");
-      edit.edits.insert(source.tokens()[close].at, fmt::format(") + {}", padding));
-    } else {
-      edit.edits.insert(source.tokens()[close].at, fmt::format(" + {}", padding));
-    }
-    all.push_back(std::move(edit));
-  }
-  return all;
-}
-
-/// Where the braces end in which a token stands.
 std::size_t scopeEnd(const SourceText &source, std::size_t token) {
   for (std::size_t i = token; i < source.tokens().size(); ++i) {
     if (source.is(i, "{") && source.partner(i) < source.tokens().size())
@@ -172,40 +57,20 @@ std::size_t scopeEnd(const SourceText &source, std::size_t token) {
   return source.tokens().size();
 }
 
-/// A square array whose every use has both indices can lie the other way round in LDS.
-std::vector<RuleEdit> swapIndices(const SourceText &source, const Json &request) {
-  std::vector<RuleEdit> all;
-  if (conflictsIn(request) == 0) return all;
-  for (const SharedArray &array : sharedArraysFor(source, request)) {
-    if (array.dimensions.size() != 2) continue;
-    const auto inside = [&](std::size_t open, std::size_t close) {
-      return std::string(source.between(open + 1, close - 1));
-    };
-    const auto [rows, columns] = std::pair(array.dimensions[0], array.dimensions[1]);
-    if (inside(rows.first, rows.second) != inside(columns.first, columns.second)) continue;
-    RuleEdit edit;
-    edit.key = std::string(array.name);
-    edit.comment = fmt::format("{} lies the other way round in LDS", array.name);
-    bool is_known = true;
-    for (std::size_t i = columns.second, end = scopeEnd(source, i); i < end; ++i) {
-      if (!source.is(i, array.name) || source.is(i - 1, ".")) continue;
-      const std::size_t first = i + 1,
-                        first_end = source.is(first, "[") ? source.partner(first) : 0;
-      const std::size_t second = first_end + 1,
-                        second_end = source.is(second, "[") ? source.partner(second) : 0;
-      // An index that uses the array itself would be edited twice.
-      is_known = first_end > first + 1 && second_end > second + 1 &&
-                 second_end < source.tokens().size() &&
-                 std::none_of(source.tokens().begin() + static_cast<std::ptrdiff_t>(first),
-                              source.tokens().begin() + static_cast<std::ptrdiff_t>(second_end),
-                              [&](const Token &token) { return token.text == array.name; });
-      if (!is_known) break;
-      const std::string row = inside(first, first_end), column = inside(second, second_end);
-      edit.edits.replace(source.tokens()[first + 1].at, row.size(), column);
-      edit.edits.replace(source.tokens()[second + 1].at, column.size(), row);
-    }
-    if (is_known) all.push_back(std::move(edit));
-  }
+std::string_view lineEndOf(const SourceText &source) {
+  return source.source().find("\r\n") == std::string_view::npos ? "\n" : "\r\n";
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Of all captures of a kernel.
+std::vector<std::array<uint64_t, 3>> workgroupsOf(const KernelText &kernel, const Json &request) {
+  std::vector<std::array<uint64_t, 3>> all;
+  for (const Json &each : request.value("kernels", Json::array()))
+    if (plainNameOf(each.value("kernel", "")) == kernel.name)
+      all.push_back(each.value("workgroup", std::array<uint64_t, 3>{1, 1, 1}));
   return all;
 }
 

@@ -46,6 +46,29 @@ TEST(Rules, RowsOfArraysInLdsGetLonger) {
   EXPECT_EQ(padded("float a"), "");
 }
 
+TEST(Rules, RowsOfArraysOfOneDimensionGetLongerWhereAllUsesAreRows) {
+  const auto padded = [](const std::string &length, const std::string &uses) {
+    const std::string begin = "__global__ void k() { __shared__ float a[";
+    const auto offers = offersOf("pad", begin + length + "]; " + uses + " }");
+    return offers.empty() ? ""
+                          : offers[0].substr(begin.size(), offers[0].size() - begin.size() - 2);
+  };
+  EXPECT_EQ(padded("32 * 32", "a[y * 32 + x] = 1; f(a[x * 32 + y]);"),
+            "32 * (32 + 1)]; a[y * (32 + 1) + x] = 1; f(a[x * (32 + 1) + y]);");
+  EXPECT_EQ(padded("W * H", "a[x + (y + 1) * W] = a[y * W];"),
+            "(W + 1) * H]; a[x + (y + 1) * (W + 1)] = a[y * (W + 1)];");
+  EXPECT_EQ(padded("1024", "a[y * 32 + x] = a[x * 32 + y];"),
+            "1024 + 32]; a[y * (32 + 1) + x] = a[x * (32 + 1) + y];");
+  for (const char *uses :
+       {"a[y * 32 + x] = a[i];", "a[y * 32 + x] = f(a);", "a[y * 32 + x] = a[x * 32 - y];",
+        "a[y * 32 + x] = a[32];", "a[y * 32 + x] = a[2 * y * 32 + x];", "a[y * 32 + x] = 1;",
+        "a[y * 32 + x] = a[(x * 32 + y) & 1023];", "a[y * 32 + x] = a[y * 32 + x * 32];",
+        "a[y * 32 + x] = a[x * 32 + y & 1023];"})
+    EXPECT_EQ(padded("32 * 32", uses), "") << uses;
+  EXPECT_EQ(padded("1000", "a[y * 32 + x] = a[x * 32 + y];"), "");
+  EXPECT_EQ(padded("N", "a[y * 32 + x] = a[x * 32 + y];"), "");
+}
+
 TEST(Rules, ArraysOfOtherKernelsAreLeftAlone) {
   const std::string helper = "__device__ void h() { __shared__ float a[8][8]; }\n",
                     other = "__global__ void o() { __shared__ float b[8][8]; }\n",
