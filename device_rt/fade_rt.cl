@@ -527,13 +527,12 @@ INLINE bool is_in_range(config_t config, u32 x, u32 y, u32 z) {
 
 // Where a wave without a stream adds up its counts: the copy of the counters for this part of the
 // GPU. Several copies, or all waves would wait for the same lines of memory. Two numbers are the
-// address of all copies, the last is the offset of this one; the third is not 0 if the wave is to
+// address of all copies, the last is the offset of this one; the third is negative if the wave is to
 // ask whether its workgroup is wanted. The pass puts this into the kernel itself.
 __attribute__((visibility("hidden"))) uint4 __fade_rt_copy(control_t control) {
   // copies, copy_size and copy_mask in one load
   uint4 config = *(CONFIG_SPACE const uint4 *)&config_of(control)->copies;
-  return (uint4)(config.x, config.y, config.w & FADE_COPY_FILTERED,
-                 (place() & config.w) * config.z);
+  return (uint4)(config.x, config.y, config.w, (place() & config.w) * config.z);
 }
 
 // The same: the offset if the workgroup is wanted, else that of a copy that nobody looks at. A way
@@ -549,7 +548,8 @@ __attribute__((visibility("hidden"))) u32 __fade_rt_filter(control_t control, u3
 ENTRY u64 __fade_rt_copy_if_wanted(control_t control, u32 x, u32 y, u32 z) {
   control = uniform_control(control);
   uint4 copy = __fade_rt_copy(control);
-  if (copy.z != 0 && !is_in_range(config_of(control), uniform(x), uniform(y), uniform(z))) return 0;
+  if ((copy.z & FADE_COPY_FILTERED) != 0 &&
+      !is_in_range(config_of(control), uniform(x), uniform(y), uniform(z))) return 0;
   return ((u64)copy.y << 32 | copy.x) + copy.w;
 }
 

@@ -11,6 +11,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/PassManager.h"
 
 namespace llvm {
 class BasicBlock;
@@ -24,6 +25,10 @@ struct Counter {
   bool is_entry = false;             // once in each call of the function
   bool is_once = false;              // at most once
   unsigned depth = 0;                // of the loops it is in
+  // All lanes that come to the outermost of the loops run it together, each time. Its first block
+  // then, and the one that leads to it; else null.
+  llvm::BasicBlock *loop = nullptr;
+  llvm::BasicBlock *before_loop = nullptr;
   // Whether 32 bits may be too few for what one wave counts in one call of the function.
   bool wide_entries = false;
   bool wide_lanes = false;
@@ -35,6 +40,8 @@ struct CounterPlan {
   // Blocks whose time is measured, each from its start to its end; one counter each, behind the
   // others.
   llvm::SmallVector<llvm::BasicBlock *, 16> timed;
+  // None of the counters is in a loop, and a lane may come by all of them.
+  bool is_row = false;
 
   // Puts the counters into another order: the one that was number order[i] becomes number i.
   void reorder(llvm::ArrayRef<unsigned> order);
@@ -43,6 +50,6 @@ struct CounterPlan {
 // A counter for each of the blocks, shared where that is possible. `is_left_anywhere`: waves may
 // end in calls of other functions, so that running one block does not mean that another will run.
 CounterPlan planCounters(llvm::Function &function, llvm::ArrayRef<llvm::BasicBlock *> blocks,
-                         bool is_left_anywhere);
+                         bool is_left_anywhere, llvm::FunctionAnalysisManager &analyses);
 
 } // namespace fade

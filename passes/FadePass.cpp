@@ -117,8 +117,8 @@ void ModuleInstrumentation::countClone(Clone &clone, uint32_t kernel, Instrument
   SmallVector<BasicBlock *, 16> blocks;
   for (BasicBlock &block : *clone.function)
     if (isInScope(*block.getTerminator(), options_)) blocks.push_back(&block);
-  CounterPlan plan =
-      planCounters(*clone.function, blocks, is_left_anywhere_ || endsWithin(*clone.function));
+  CounterPlan plan = planCounters(*clone.function, blocks,
+                                  is_left_anywhere_ || endsWithin(*clone.function), analyses_);
   if (clone.is_kernel && (options_.modes & FADE_MODE_TIMES))
     plan.timed.assign(blocks.begin(), blocks.end());
   instrumenter.assignCounters(clone, plan, is_left_anywhere_);
@@ -129,10 +129,9 @@ void ModuleInstrumentation::countClone(Clone &clone, uint32_t kernel, Instrument
     clocks[plan.timed[i]] = 1 + first + counts + static_cast<uint32_t>(i);
   for (BasicBlock *block : blocks) {
     const unsigned counter = plan.counter_of.find(block)->second;
-    const bool in_wave = counter < instrumenter.countersInWave();
     const uint32_t site = table_.addBlock(
         *block, kernel,
-        {in_wave ? FADE_SITE_ALL_LANES : 0, 1 + first + counter, clocks.lookup(block)});
+        {instrumenter.counterFlags(counter), 1 + first + counter, clocks.lookup(block)});
     if (BasicBlock *original = originals.lookup(block)) markBlock(*original, site);
   }
   instrumenter.countWithoutStream(clone, plan, first);

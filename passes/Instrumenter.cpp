@@ -53,6 +53,15 @@ ReturnInst *uniteReturns(Function &function) {
   return only;
 }
 
+// A block before an instruction, seldom run. Returns its end.
+Instruction *unlikely(Value *condition, Instruction &before) {
+  BasicBlock *block = before.getParent();
+  Instruction *then = splitIfThen(condition, before);
+  block->getTerminator()->setMetadata(LLVMContext::MD_prof,
+                                      MDBuilder(before.getContext()).createBranchWeights(1, 1000));
+  return then;
+}
+
 struct Address {
   Value *value;     // i64
   Value *condition; // i1: the lane takes part; null: always
@@ -213,11 +222,9 @@ void Instrumenter::sumUp(IRBuilder<> &builder, const Clone &clone, const Access 
 }
 
 void Instrumenter::keepClasses(const Clone &clone, const std::vector<Access> &accesses) {
-  for (const Instruction &instruction : instructions(*clone.function))
-    if (const auto *call = dyn_cast<CallInst>(&instruction); call && target_.endsWave(*call))
-      return;
-  if (uniteReturns(*clone.function)) // else it never ends
-    kept_.choose(clone, accesses, firstInstruction(clone, clone.function->getEntryBlock()));
+  if (!returns(clone)) return;
+  uniteReturns(*clone.function);
+  kept_.choose(clone, accesses, firstInstruction(clone, clone.function->getEntryBlock()));
 }
 
 void Instrumenter::addKeptClasses(const Clone &clone) {
@@ -267,23 +274,39 @@ void Instrumenter::keepCounters(Clone &clone, IRBuilder<> &builder, Value *addre
   clone.gate = builder.CreateSelect(none, builder.getInt32(2), builder.getInt32(0));
 }
 
+// A kernel whose waves end where it returns, and nowhere else.
+bool Instrumenter::returns(const Clone &clone) const {
+  bool any = false;
+  for (const Instruction &instruction : instructions(*clone.function)) {
+    any = any || isa<ReturnInst>(instruction);
+    if (const auto *call = dyn_cast<CallInst>(&instruction); call && target_.endsWave(*call))
+      return false;
+  }
+  return any;
+}
+
 void Instrumenter::assignCounters(const Clone &clone, CounterPlan &plan, bool is_left_anywhere) {
+  plan.is_row = plan.is_row && returns(clone);
   const bool waits = clone.is_kernel && !is_left_anywhere && wave_counters_;
   in_wave_ = waits ? wave_counters_->assign(plan) : 0;
   if (!waits) plan.timed.clear();
 }
 
-// Code in the first block that finds out where the wave adds up: values that are the same in all
-// lanes. At the end of the block, where the kernel has loaded its arguments.
-CounterPlace Instrumenter::findPlace(const Clone &clone) const {
-  IRBuilder<> builder(&endOf(clone.function->getEntryBlock(), target_));
+uint32_t Instrumenter::counterFlags(unsigned counter) const {
+  if (counter >= in_wave_) return 0;
+  return FADE_SITE_ALL_LANES | (wave_counters_->countsMissing(counter) ? FADE_SITE_MISSING : 0);
+}
+
+// Code that finds out where the wave adds up: values that are the same in all lanes.
+CounterPlace Instrumenter::findPlace(const Clone &clone, Instruction &before) const {
+  IRBuilder<> builder(&before);
   Type *i64 = builder.getInt64Ty();
   CallInst *copy = builder.CreateCall(runtime_.copy, {clone.control});
   auto part = [&](uint64_t i) { return builder.CreateExtractElement(copy, i); };
   CounterPlace place;
   place.copies = builder.CreateOr(builder.CreateZExt(part(0), i64),
                                   builder.CreateShl(builder.CreateZExt(part(1), i64), 32));
-  place.is_filtered = builder.CreateICmpNE(part(2), builder.getInt32(0));
+  place.is_filtered = builder.CreateICmpSLT(part(2), builder.getInt32(0));
   place.offset = part(3);
   inlineCall(*copy);
   return place;
@@ -292,9 +315,7 @@ CounterPlace Instrumenter::findPlace(const Clone &clone) const {
 // Code before the end of a wave that sends what is not wanted elsewhere.
 void Instrumenter::filterBefore(const Clone &clone, Instruction &end, CounterPlace &place) const {
   BasicBlock *before = end.getParent();
-  Instruction *then = splitIfThen(place.is_filtered, end);
-  before->getTerminator()->setMetadata(LLVMContext::MD_prof,
-                                       MDBuilder(end.getContext()).createBranchWeights(1, 1000));
+  Instruction *then = unlikely(place.is_filtered, end);
   IRBuilder<> builder(then);
   CallInst *filter = builder.CreateCall(
       runtime_.filter, {clone.control, place.offset, target_.workgroupId(builder, 0),
@@ -343,10 +364,14 @@ void Instrumenter::countWithoutStream(Clone &clone, const CounterPlan &plan, uin
   }
   if (in_wave_ == 0 && plan.timed.empty()) return;
   wave_counters_->count(*clone.function, plan);
-  const CounterPlace place = findPlace(as_called);
+  if (!wave_counters_->addsUp()) return;
+  CounterPlace early;
+  if (wave_counters_->looksEarly())
+    early = findPlace(as_called, endOf(clone.function->getEntryBlock(), target_));
   for (Instruction *end : ends) {
     wave_counters_->rejoin(*end);
-    CounterPlace here = place;
+    if (Value *any = wave_counters_->hasAny(*end)) end = unlikely(any, *end);
+    CounterPlace here = early.copies ? early : findPlace(as_called, *end);
     filterBefore(as_called, *end, here);
     wave_counters_->flush(*end, here, first, first + static_cast<uint32_t>(plan.counters.size()));
   }

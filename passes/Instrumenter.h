@@ -56,8 +56,8 @@ public:
   // Twins without a stream. Puts those counters in front of a plan that the wave keeps until its
   // end; there are none if it may end elsewhere.
   void assignCounters(const Clone &clone, CounterPlan &plan, bool is_left_anywhere);
-  // How many of them are.
-  unsigned countersInWave() const { return in_wave_; }
+  // What a block that has this counter says of it: FADE_SITE_*.
+  uint32_t counterFlags(unsigned counter) const;
   // Code that counts, and adds up in the counters from number `first` on. In a kernel, `control` of
   // the clone becomes the place of the counters, which is what the clones of its callees take.
   void countWithoutStream(Clone &clone, const CounterPlan &plan, uint32_t first);
@@ -70,9 +70,10 @@ private:
   llvm::Value *workItem(llvm::IRBuilder<> &builder) const;
   void sumUp(llvm::IRBuilder<> &builder, const Clone &clone, const Access &access,
              llvm::Value *address, llvm::Value *length, uint32_t site);
-  CounterPlace findPlace(const Clone &clone) const;
+  CounterPlace findPlace(const Clone &clone, llvm::Instruction &before) const;
   void filterBefore(const Clone &clone, llvm::Instruction &end, CounterPlace &place) const;
   llvm::SmallVector<llvm::Instruction *, 4> findEnds(const Clone &clone) const;
+  bool returns(const Clone &clone) const;
 
   const DeviceRuntime &runtime_;
   const Target &target_;

@@ -7,10 +7,18 @@
 // like all others from s30 on. What a block costs is written as assembly:
 //
 //   not in a loop   s_bcnt1 lanes, exec                 how many; that it ran follows if there are
-//   any in a loop       s_bcnt1 sum, exec; s_addc entries, entries, 0; s_add lanes, lanes, sum
+//   any in a loop   s_bcnt1 sum, exec; s_addc entries, entries, 0; s_add lanes, lanes, sum
+//   ... with the lanes that came to the outermost loop, each time
+//                   s_add entries, entries, one         lanes and one are found out before the loop
 //
 // and one more instruction for each of the two if 32 bits may be too few. The time of a block is
 // the difference of the clock at its end and at its start.
+//
+// How many waves and lanes run the first block the host knows. Of a kernel without loops the rest
+// is counted by what is missing of them, since few waves miss anything: mostly there is nothing to
+// add.
+//
+//   in a row        s_xor missing, missing, exec        from all lanes that there were
 #include "Compat.h"
 #include "Target.h"
 #include "WaveCounters.h"
@@ -18,6 +26,7 @@
 #include "fade/message.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 
@@ -38,6 +47,8 @@ unsigned endOfRegisters(unsigned major) { return major == 9 ? 90 : 100; }
 constexpr unsigned most_registers = 38;
 // Calls need those up to s35.
 constexpr unsigned most_registers_with_times = 46;
+// Where each block makes it less likely that a wave misses nothing.
+constexpr unsigned most_in_row = 8;
 // Of a memory instruction, on the processor that takes the fewest bits for it.
 constexpr uint32_t largest_offset = 2047 - 8;
 // Part of what "amdgpu-num-sgpr" counts; the registers that the compiler may use are fewer.
@@ -48,29 +59,47 @@ std::string scalar(unsigned number) { return "s" + std::to_string(number); }
 // One line of assembly.
 std::string line(const Twine &text) { return (text + "\n").str(); }
 
+std::string writeLane(unsigned vector, unsigned number, unsigned lane) {
+  return line("v_writelane_b32 v" + Twine(vector) + ", " + scalar(number) + ", " + Twine(lane));
+}
+
 class RegisterCounters : public WaveCounters {
 public:
   RegisterCounters(const Target &target, unsigned major, unsigned wave_size)
       : target_(target), major_(major), wave_size_(wave_size) {}
 
   unsigned assign(CounterPlan &plan) override;
+  bool countsMissing(unsigned counter) const override {
+    return is_row_ || (counter == 0 && has_first_);
+  }
+  bool addsUp() const override { return places_.size() > has_first_ || !times_.empty(); }
   void count(Function &kernel, const CounterPlan &plan) override;
   void flush(Instruction &end, const CounterPlace &to, uint32_t first,
              uint32_t first_time) override;
+  Value *hasAny(Instruction &end) override;
 
 private:
   struct Place { // numbers of registers, 0: none
     unsigned lanes = 0, lanes_high = 0, entries = 0, entries_high = 0;
+    unsigned missing = 0; // a mask, the first of as many as it takes
+    unsigned one = 0;     // 1 if any lanes came to the loop: `lanes` is how many, each time
+    bool has_wide_lanes = false;
   };
   using Places = SmallVector<Place, 16>;
 
   std::string exec() const { return wave_size_ == 64 ? "exec" : "exec_lo"; }
+  std::string mask(unsigned first) const;
+  std::string onMasks(const char *instruction, const Twine &to, const Twine &a,
+                      const Twine &b) const;
   std::string countLanes(unsigned to) const;
   std::string readClock(unsigned to) const;
   void time(BasicBlock &block, const Place &place) const;
   std::string clear(SmallVectorImpl<unsigned> &registers) const;
-  std::string flushAll(const Places &places, uint32_t first) const;
+  std::string flushAll(ArrayRef<Place> places, uint32_t first) const;
   std::string flushText(ArrayRef<Place> places, uint32_t first) const;
+  std::string multiply(const Place &place, unsigned lane) const;
+  void countRow(Function &kernel, const CounterPlan &plan) const;
+  void countLoop(const Counter &counter, const Place &place) const;
   void insert(Instruction &before, const std::string &text) const;
 
   const Target &target_;
@@ -80,14 +109,16 @@ private:
   unsigned sum_ = 0;             // of lanes; the highest of them, and the upper half of `now`
   unsigned now_ = 0, start_ = 0; // clock: pairs
   Places places_;                // of the counters that have one
-  Places times_;                 // of blocks: `entries` are clocks
+  bool has_first_ = false; // the first of them is that of the first block, and has no register
+  bool is_row_ = false;    // what is missing is counted
+  Places times_;           // of blocks: `entries` are clocks
 };
 
 unsigned RegisterCounters::assign(CounterPlan &plan) {
   SmallVector<unsigned, 16> order(plan.counters.size()), with, without;
   std::iota(order.begin(), order.end(), 0u);
   llvm::sort(order, [&](unsigned a, unsigned b) {
-    // That of the first block is set and not counted up: those that must be 0 lie side by side.
+    // That of the first block, which takes no register.
     const bool p = plan.counters[a].is_entry, q = plan.counters[b].is_entry;
     const unsigned x = plan.counters[a].depth, y = plan.counters[b].depth;
     return p != q ? p : x != y ? x > y : a < b;
@@ -97,22 +128,51 @@ unsigned RegisterCounters::assign(CounterPlan &plan) {
   unsigned next = endOfRegisters(major_);
   unsigned end = next - most_registers;
   sum_ = --next;
+  --next; // even, so that those that must be 0 lie in pairs
   if (!plan.timed.empty()) {
-    end = next + 1 - most_registers_with_times;
-    now_ = --next; // even, as pairs must be
+    end = next + 2 - most_registers_with_times;
+    now_ = next;
     start_ = next -= 2;
   }
   const unsigned end_of_counts = endOfRegisters(major_) - most_registers;
+  has_first_ = !order.empty() && plan.counters[order.front()].is_entry;
+  is_row_ = plan.is_row && plan.timed.empty() && order.size() <= has_first_ + most_in_row;
   for (const unsigned i : order) {
     const Counter &counter = plan.counters[i];
-    const unsigned needed =
-        counter.is_once ? 1 : 2 + (counter.wide_entries ? 1 : 0) + (counter.wide_lanes ? 1 : 0);
+    if (counter.is_entry || is_row_) {
+      Place place;
+      if (!counter.is_entry) place.missing = next = (next - wave_size_ / 32) / 2 * 2;
+      with.push_back(i);
+      places_.push_back(place);
+      continue;
+    }
+    // Those of the same outermost loop share the lanes.
+    const auto same =
+        counter.loop
+            ? find_if(with,
+                      [&](unsigned other) { return plan.counters[other].loop == counter.loop; })
+            : with.end();
+    const bool shares = same != with.end();
+    const unsigned high =
+        (counter.wide_entries ? 1 : 0) + (counter.wide_lanes && !counter.loop ? 1 : 0);
+    const unsigned needed = counter.is_once ? 1 : high + (shares ? 1 : counter.loop ? 3 : 2);
     if (next < end_of_counts + needed) {
       without.push_back(i);
       continue;
     }
-    with.push_back(i);
     Place place;
+    if (counter.loop) {
+      const Place *other = shares ? &places_[static_cast<size_t>(same - with.begin())] : nullptr;
+      place.lanes = other ? other->lanes : --next;
+      place.one = other ? other->one : --next;
+      place.has_wide_lanes = counter.wide_lanes;
+      place.entries = --next;
+      if (counter.wide_entries) place.entries_high = --next;
+      with.push_back(i);
+      places_.push_back(place);
+      continue;
+    }
+    with.push_back(i);
     place.lanes = --next;
     if (!counter.is_once) place.entries = --next;
     if (!counter.is_once && counter.wide_entries) place.entries_high = --next;
@@ -140,6 +200,16 @@ unsigned RegisterCounters::assign(CounterPlan &plan) {
   return static_cast<unsigned>(places_.size());
 }
 
+std::string RegisterCounters::mask(unsigned first) const {
+  return wave_size_ == 64 ? ("s[" + Twine(first) + ":" + Twine(first + 1) + "]").str()
+                          : scalar(first);
+}
+
+std::string RegisterCounters::onMasks(const char *instruction, const Twine &to, const Twine &a,
+                                      const Twine &b) const {
+  return line(Twine(instruction) + "_b" + Twine(wave_size_) + " " + to + ", " + a + ", " + b);
+}
+
 std::string RegisterCounters::countLanes(unsigned to) const {
   return line("s_bcnt1_i32_b" + Twine(wave_size_) + " " + scalar(to) + ", " + exec());
 }
@@ -156,19 +226,49 @@ void RegisterCounters::insert(Instruction &before, const std::string &text) cons
   call->addFnAttr(Attribute::NoUnwind);
 }
 
-void RegisterCounters::count(Function &kernel, const CounterPlan &plan) {
-  kernel.addFnAttr("amdgpu-num-sgpr", std::to_string(lowest_ + least_reserved));
+void RegisterCounters::countLoop(const Counter &counter, const Place &place) const {
+  const std::string one = scalar(place.one), entries = scalar(place.entries);
+  std::string text = line("s_add_u32 " + entries + ", " + entries + ", " + one);
+  if (place.entries_high != 0) {
+    const std::string high = scalar(place.entries_high);
+    text += line("s_addc_u32 " + high + ", " + high + ", 0");
+  }
+  insert(*counter.block->getFirstInsertionPt(), text);
+}
+
+void RegisterCounters::countRow(Function &kernel, const CounterPlan &plan) const {
   std::string start; // in the entry block, which runs with all lanes
+  for (size_t i = has_first_; i < places_.size(); ++i) {
+    const std::string missing = mask(places_[i].missing);
+    start += line("s_mov_b" + Twine(wave_size_) + " " + missing + ", " + exec());
+    insert(*plan.counters[i].block->getFirstInsertionPt(),
+           onMasks("s_xor", missing, missing, exec()));
+  }
+  insert(*kernel.getEntryBlock().getFirstInsertionPt(), start);
+}
+
+void RegisterCounters::count(Function &kernel, const CounterPlan &plan) {
+  if (!addsUp()) return;
+  kernel.addFnAttr("amdgpu-num-sgpr", std::to_string(lowest_ + least_reserved));
+  if (is_row_) return countRow(kernel, plan);
   SmallVector<unsigned, 32> zero;
-  for (size_t i = 0; i < places_.size(); ++i) {
+  SmallPtrSet<const BasicBlock *, 4> loops;
+  for (size_t i = has_first_; i < places_.size(); ++i) {
     const Place &place = places_[i];
     const Counter &counter = plan.counters[i];
-    if (counter.is_entry) {
-      start += countLanes(place.lanes);
+    for (const unsigned number :
+         {place.one != 0 ? 0 : place.lanes, place.lanes_high, place.entries, place.entries_high})
+      if (number != 0) zero.push_back(number);
+    if (place.one != 0) {
+      countLoop(counter, place);
+      if (!loops.insert(counter.loop).second) continue;
+      Instruction *before = counter.before_loop->getTerminator();
+      if (before->getNumSuccessors() != 1)
+        before = SplitEdge(counter.before_loop, counter.loop)->getTerminator();
+      insert(*before,
+             countLanes(place.lanes) + line("s_cselect_b32 " + scalar(place.one) + ", 1, 0"));
       continue;
     }
-    for (const unsigned number : {place.lanes, place.lanes_high, place.entries, place.entries_high})
-      if (number != 0) zero.push_back(number);
     std::string text = countLanes(counter.is_once ? place.lanes : sum_);
     auto add = [&](const char *instruction, unsigned to, const std::string &value) {
       text += line(Twine(instruction) + " " + scalar(to) + ", " + scalar(to) + ", " + value);
@@ -185,8 +285,24 @@ void RegisterCounters::count(Function &kernel, const CounterPlan &plan) {
     zero.append({times_[i].entries, times_[i].entries_high});
     time(*plan.timed[i], times_[i]);
   }
-  start += clear(zero);
-  if (!start.empty()) insert(*kernel.getEntryBlock().getFirstInsertionPt(), start);
+  insert(*kernel.getEntryBlock().getFirstInsertionPt(), clear(zero));
+}
+
+Value *RegisterCounters::hasAny(Instruction &end) {
+  if (!is_row_) return nullptr;
+  IRBuilder<> builder(&end);
+  std::string text, any = mask(places_[has_first_].missing);
+  for (size_t i = has_first_ + 1; i < places_.size(); ++i) {
+    text += onMasks("s_or", "$0", any, mask(places_[i].missing));
+    any = "$0";
+  }
+  const std::string to = text.empty() ? "={" + any + "}" : "=&s,~{scc}";
+  auto *type = FunctionType::get(builder.getIntNTy(wave_size_), false);
+  CallInst *call = builder.CreateCall(
+      type, InlineAsm::get(type, StringRef(text).rtrim(), to, /*hasSideEffects=*/true));
+  call->addFnAttr(Attribute::Convergent);
+  call->addFnAttr(Attribute::NoUnwind);
+  return builder.CreateICmpNE(call, builder.getIntN(wave_size_, 0));
 }
 
 std::string RegisterCounters::clear(SmallVectorImpl<unsigned> &registers) const {
@@ -230,16 +346,35 @@ void RegisterCounters::time(BasicBlock &block, const Place &place) const {
   insert(*block.getFirstInsertionPt(), readClock(start_));
 }
 
+// The lanes of all entries of a block in a loop in which they stay together.
+std::string RegisterCounters::multiply(const Place &place, unsigned lane) const {
+  const std::string sum = scalar(sum_), by = ", " + scalar(place.lanes);
+  std::string text = line("s_mul_i32 " + sum + ", " + scalar(place.entries) + by);
+  text += writeLane(2, sum_, lane);
+  if (!place.has_wide_lanes) return text;
+  text += line("s_mul_hi_u32 " + sum + ", " + scalar(place.entries) + by);
+  if (place.entries_high != 0) {
+    const std::string high = scalar(place.entries_high);
+    text += line("s_mul_i32 vcc_lo, " + high + by);
+    text += line("s_add_u32 " + sum + ", " + sum + ", vcc_lo");
+  }
+  return text + writeLane(3, sum_, lane);
+}
+
 // No more places than a wave has lanes: each lane adds one of them. v[0:1] are entries, v[2:3]
 // lanes, v4 the offset.
 std::string RegisterCounters::flushText(ArrayRef<Place> places, uint32_t first) const {
   const auto count = static_cast<unsigned>(places.size());
   const std::string width = std::to_string(wave_size_);
   std::string text;
-  auto write = [&](unsigned to_register, unsigned value, unsigned place) {
-    text +=
-        line("v_writelane_b32 v" + Twine(to_register) + ", " + scalar(value) + ", " + Twine(place));
+  auto write = [&](unsigned to_register, unsigned value, unsigned lane) {
+    text += writeLane(to_register, value, lane);
   };
+  for (const Place &place : places)
+    if (place.missing != 0)
+      text +=
+          line("s_bcnt1_i32_b" + width + " " + scalar(place.missing) + ", " + mask(place.missing));
+  if (is_row_) text += countLanes(sum_); // all of them: here lanes are together again
   if (count == wave_size_)
     text += line("s_mov_b" + width + " " + exec() + ", -1");
   else
@@ -249,32 +384,43 @@ std::string RegisterCounters::flushText(ArrayRef<Place> places, uint32_t first) 
   uint32_t offset = first * sizeof(fade_counter);
   std::string base = "$1";
   if (offset > largest_offset) {
-    base = scalar(sum_);
+    base = "vcc_lo";
     text += line("s_add_u32 " + base + ", $1, " + Twine(offset));
     offset = 0;
   }
   text += line("v_lshl_add_u32 v4, v4, 4, " + base);
   // Of those outside of loops only the lanes are known. They are all different from 0 or the
-  // block did not run.
+  // block did not run; if all are missing, so is the entry.
   bool any = false;
   for (unsigned i = 0; i < count; ++i) {
     if (places[i].entries != 0) continue;
+    const unsigned lanes = is_row_ ? places[i].missing : places[i].lanes;
     if (any)
-      write(2, places[i].lanes, i);
+      write(2, lanes, i);
     else
-      text += line("v_mov_b32 v2, " + scalar(places[i].lanes));
+      text += line("v_mov_b32 v2, " + scalar(lanes));
     any = true;
   }
-  if (any) text += line("v_min_u32 v0, 1, v2");
+  if (is_row_) {
+    const std::string all = wave_size_ == 64 ? "vcc" : "vcc_lo";
+    text += line("v_cmp_eq_u32 " + all + ", " + scalar(sum_) + ", v2");
+    text += line("v_cndmask_b32 v0, 0, 1, " + all);
+  } else if (any) {
+    text += line("v_min_u32 v0, 1, v2");
+  }
   text += line("v_mov_b32 v1, 0");
   text += line("v_mov_b32 v3, 0");
   if (!any) text += line("v_mov_b32 v2, 0");
   for (unsigned i = 0; i < count; ++i) {
     const Place &place = places[i];
     if (place.entries == 0) continue;
-    if (place.lanes != 0) write(2, place.lanes, i);
+    if (place.one != 0) {
+      text += multiply(place, i);
+    } else {
+      if (place.lanes != 0) write(2, place.lanes, i);
+      if (place.lanes_high != 0) write(3, place.lanes_high, i);
+    }
     write(0, place.entries, i);
-    if (place.lanes_high != 0) write(3, place.lanes_high, i);
     if (place.entries_high != 0) write(1, place.entries_high, i);
   }
   const char *add = major_ >= 11 ? "global_atomic_add_u64" : "global_atomic_add_x2";
@@ -283,7 +429,7 @@ std::string RegisterCounters::flushText(ArrayRef<Place> places, uint32_t first) 
   return text;
 }
 
-std::string RegisterCounters::flushAll(const Places &places, uint32_t first) const {
+std::string RegisterCounters::flushAll(ArrayRef<Place> places, uint32_t first) const {
   std::string text;
   for (ArrayRef<Place> rest = places; !rest.empty();) {
     const ArrayRef<Place> some = rest.take_front(wave_size_);
@@ -299,12 +445,15 @@ void RegisterCounters::flush(Instruction &end, const CounterPlace &to, uint32_t 
   IRBuilder<> builder(&end);
   auto *type =
       FunctionType::get(builder.getVoidTy(), {builder.getInt64Ty(), builder.getInt32Ty()}, false);
-  const std::string text = flushAll(places_, first) + flushAll(times_, first_time);
-  CallInst *call = builder.CreateCall(
-      type,
-      InlineAsm::get(type, StringRef(text).rtrim(),
-                     "s,s,~{v0},~{v1},~{v2},~{v3},~{v4},~{scc},~{memory}", /*hasSideEffects=*/true),
-      {to.copies, to.offset});
+  const std::string text =
+      flushAll(ArrayRef<Place>(places_).drop_front(has_first_), first + has_first_) +
+      flushAll(times_, first_time);
+  CallInst *call =
+      builder.CreateCall(type,
+                         InlineAsm::get(type, StringRef(text).rtrim(),
+                                        "s,s,~{v0},~{v1},~{v2},~{v3},~{v4},~{vcc},~{scc},~{memory}",
+                                        /*hasSideEffects=*/true),
+                         {to.copies, to.offset});
   call->addFnAttr(Attribute::Convergent);
   call->addFnAttr(Attribute::NoUnwind);
 }

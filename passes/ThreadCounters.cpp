@@ -35,6 +35,7 @@ public:
   explicit ThreadCounters(const Target &target) : target_(target) {}
 
   unsigned assign(CounterPlan &plan) override;
+  bool looksEarly() const override { return true; }
   void count(Function &kernel, const CounterPlan &plan) override;
   void flush(Instruction &end, const CounterPlace &to, uint32_t first,
              uint32_t first_time) override;

@@ -33,12 +33,28 @@ public:
   // the plan. Returns how many they are; the others are counted otherwise. Blocks for whose time
   // there is no room are taken out of the plan.
   virtual unsigned assign(CounterPlan &plan) = 0;
+  // Whether what is missing of all waves and lanes is counted, so that a wave that ran the blocks
+  // of the counter with all its lanes has nothing to add.
+  virtual bool countsMissing(unsigned counter) const {
+    (void)counter;
+    return false;
+  }
+  // Whether waves have anything to add when they end.
+  virtual bool addsUp() const { return true; }
+  // Whether the place where a wave adds up is looked for at its start, since that takes long.
+  virtual bool looksEarly() const { return false; }
   // Code that counts.
   virtual void count(llvm::Function &kernel, const CounterPlan &plan) = 0;
   // Code before an instruction behind which the wave ends. Adds what was counted to the counters:
   // those of the plan are in a row from `first` on, those of times from `first_time` on.
   virtual void flush(llvm::Instruction &end, const CounterPlace &place, uint32_t first,
                      uint32_t first_time) = 0;
+  // Code before an instruction behind which the wave ends: whether it has anything to add, i1.
+  // Null: it always has.
+  virtual llvm::Value *hasAny(llvm::Instruction &end) {
+    (void)end;
+    return nullptr;
+  }
   // Code before an instruction behind which the wave ends, where every wave comes by.
   virtual void rejoin(llvm::Instruction &end) { (void)end; }
   // After all of this.

@@ -437,7 +437,12 @@ Result runTwin(CudaBackend &backend, const Workload &w, const Instrumented &m, T
   ring.read(*launch, {}, [&](std::span<const std::byte> piece) { trace.add(piece); });
   Outcome outcome = ring.outcome();
   const std::vector<uint64_t> clocks = clocksBySite(*m.table, outcome.counters);
-  if (!has_stream) outcome.counters = countersBySite(*m.table, outcome.counters);
+  const CountedDispatch dispatch{
+      *kernel,
+      {w.groups.x * w.group.x, w.groups.y * w.group.y, w.groups.z * w.group.z},
+      {w.group.x, w.group.y, w.group.z}};
+  if (!has_stream)
+    outcome.counters = countersBySite(*m.table, outcome.counters, dispatch, fade_control{});
 
   r.errors = trace.errors();
   r.records = trace.records();

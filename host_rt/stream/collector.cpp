@@ -451,10 +451,15 @@ bool Collector::freeDone(Streaming &s) {
 }
 
 /// What kernels without a stream have counted is put in order, by site.
-void Collector::keepCounters(DispatchRecord &record, std::span<const fade_counter> counters) {
+void Collector::keepCounters(DispatchRecord &record, std::span<const fade_counter> counters,
+                             const fade_control &control) {
   if (!record.kernel->hasNoStream()) return record.setCounters({counters.begin(), counters.end()});
   const SiteTable &table = record.kernel->sites()->table;
-  record.setCounters(countersBySite(table, counters));
+  const fade_dispatch &view = record.view;
+  const CountedDispatch dispatch{record.kernel->kernelIndex(),
+                                 {view.grid[0], view.grid[1], view.grid[2]},
+                                 {view.workgroup[0], view.workgroup[1], view.workgroup[2]}};
+  record.setCounters(countersBySite(table, counters, dispatch, control));
   record.setClocks(clocksBySite(table, counters));
 }
 
@@ -504,7 +509,7 @@ bool Collector::finish(Streaming &s) {
   if (s.room.isHostBound()) view.flags |= FADE_DISPATCH_HOST_BOUND;
   view.dropped = ring.control().dropped;
   if (!s.is_lost && s.live->record->counters.empty() && !ring.counters().empty())
-    keepCounters(*s.live->record, ring.counters());
+    keepCounters(*s.live->record, ring.counters(), ring.control());
   if ((view.flags & FADE_DISPATCH_HAS_TIMES) == 0) s.live->readTimes(view);
   if (!analysis_.end(s.live->record)) return false;
   in_flight_.fetch_sub(1, std::memory_order_relaxed);

@@ -161,7 +161,8 @@ private:
   void letWavesPass(Streaming &s);
   bool drain(Streaming &s);
   bool freeDone(Streaming &s);
-  static void keepCounters(DispatchRecord &record, std::span<const fade_counter> counters);
+  static void keepCounters(DispatchRecord &record, std::span<const fade_counter> counters,
+                           const fade_control &control);
   bool handOverSummaries(Streaming &s);
   bool finish(Streaming &s);
   void giveUp() noexcept;

@@ -86,6 +86,7 @@
 #define FADE_SITE_IS_COMBINED 512u /* an atomic by one lane, for all lanes of its wave */
 #define FADE_SITE_IS_DOUBLE 1024u  /* user records: the values are doubles, else signed integers */
 #define FADE_SITE_ALL_LANES 2048u  /* blocks: in `more_lanes` of their counter are all lanes */
+#define FADE_SITE_MISSING 4096u    /* ... and both are what is missing of the dispatch's waves */
 
 /* fade_site_instruction.unit: what executes it */
 #define FADE_UNIT_VALU 0u

@@ -116,14 +116,21 @@ std::vector<Case> cornerCases() {
 
 std::vector<Case> pathCases() {
   std::vector<Case> cases;
-  for (const char *name :
-       {"nested", "collatz", "irreducible", "ends_early", "uniform_loop", "never_ends_well",
-        "calls_in_loops", "many_blocks", "many_blocks_in_a_loop", "busy_registers", "moving_lanes",
-        "lanes_that_part"})
-    cases.push_back({name, "paths", {name, {256, 1, 1}, {64, 1, 1}}, [](Data &d) {
-                       const auto in = d.add(random<int>(264, 1000, 7));
-                       return Arguments().add(in).add(d.add(zeros<int>(260)));
-                     }});
+  const char *names[] = {"nested",          "collatz",
+                         "irreducible",     "ends_early",
+                         "in_a_row",        "one_condition",
+                         "no_condition",    "either",
+                         "together",        "uniform_loop",
+                         "never_ends_well", "calls_in_loops",
+                         "many_blocks",     "many_blocks_in_a_loop",
+                         "busy_registers",  "moving_lanes",
+                         "lanes_that_part"};
+  for (const uint32_t size : {225u, 256u}) // the last workgroup has fewer work-items
+    for (const char *name : names)
+      cases.push_back({name, "paths", {name, {size, 1, 1}, {64, 1, 1}}, [](Data &d) {
+                         const auto in = d.add(random<int>(264, 1000, 7));
+                         return Arguments().add(in).add(d.add(zeros<int>(260)));
+                       }});
   return cases;
 }
 

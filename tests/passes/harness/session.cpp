@@ -459,7 +459,8 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
   if (summary.control != 0) out.summaries = recordsOf(sums, summary, memory);
   if (layout.counters != 0) {
     const std::span<const fade_counter> counted(copies.data, layout.total());
-    out.counters = countersBySite(tables_.front(), counted);
+    out.counters =
+        countersBySite(tables_.front(), counted, {kernel, launch.grid, launch.workgroup}, c);
     out.clocks = clocksBySite(tables_.front(), counted);
   }
   return out;

@@ -19,12 +19,13 @@ no:
 }
 
 ; CHECK-LABEL: define amdgpu_kernel void @__fade_k(
-; CHECK: asm sideeffect "s_bcnt1_i32_b64
+; CHECK: asm sideeffect "s_mov_b
 ; CHECK: asm sideeffect "s_memtime s[86:87]"
 ; CHECK: store volatile i32 0
 ; CHECK: asm sideeffect "s_memtime s[88:89]\0As_waitcnt lgkmcnt(0)\0As_sub_u32 s88, s88, s86\0As_subb_u32 s89, s89, s87\0As_add_u32 [[A:s[0-9]+]], [[A]], s88\0As_addc_u32 [[B:s[0-9]+]], [[B]], s89"
 ; CHECK: yes:
 ; CHECK: asm sideeffect "s_memtime s[86:87]"
+; CHECK: asm sideeffect "s_bcnt1_i32_b64
 ; CHECK: store volatile i32 1
 ; CHECK: asm sideeffect "s_memtime s[88:89]
 ; CHECK: no:

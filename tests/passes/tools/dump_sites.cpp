@@ -41,7 +41,8 @@ std::string flagNames(uint32_t flags) {
                                                      {FADE_SITE_IS_PREDICATED, "predicated"},
                                                      {FADE_SITE_IS_GONE, "gone"},
                                                      {FADE_SITE_IS_SCALAR, "scalar"},
-                                                     {FADE_SITE_IS_COMBINED, "combined"}};
+                                                     {FADE_SITE_IS_COMBINED, "combined"},
+                                                     {FADE_SITE_MISSING, "missing"}};
   for (const auto &[bit, name] : names)
     if (flags & bit) out += out.empty() ? name : std::string(",") + name;
   return out.empty() ? "-" : out;

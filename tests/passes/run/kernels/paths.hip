@@ -60,6 +60,56 @@ KERNEL ends_early(const int *in, int *out) {
   out[i] += 1;
 }
 
+// No loops, and one condition after the other: for all lanes of a wave, for some, and for none.
+KERNEL in_a_row(const int *in, int *out) {
+  int i = globalId(), v = 1;
+  if (groupId() != 1 && (groupId() != 2 || in[i] % 3 != 0)) v += in[i];
+  barrier();
+  if (groupId() == 0 || (groupId() == 3 && i % 7 == 0)) out[i] = v;
+  if (i % 64 < 48) {
+    out[i] += 3 * v;
+    if (i % 64 < 40 || groupId() != 3) out[i] ^= in[i ^ 1];
+  }
+}
+KERNEL one_condition(const int *in, int *out) {
+  int i = globalId();
+  if (in[i ^ 2] > 5 * (i & 64) && i < 250) out[i] = in[i];
+}
+KERNEL no_condition(const int *in, int *out) { out[globalId()] = in[globalId()]; }
+KERNEL either(const int *in, int *out) {
+  int i = globalId();
+  if (in[i] & 1) out[i] = in[i];
+  else out[i] = 7;
+}
+
+// Lanes stay together in loops that only some of them come to, in loops in these, and behind what
+// only some of them do; and not where some leave earlier.
+KERNEL together(const int *in, int *out) {
+  int i = globalId(), sum = 0;
+  const int n = in[groupId()] & 15;
+  if (in[i] % 3 == 0) {
+#pragma unroll 1
+    for (int k = 0; k < n; ++k) {
+      if (in[i ^ k] & 1) sum += in[i ^ (k & 7)];
+      if (in[groupId() ^ k] & 2)
+#pragma unroll 1
+        for (int m = k; m >= 0; m -= 2) out[i] += sum ^ m;
+    }
+  }
+#pragma unroll 1
+  for (int k = n; k < 9; ++k) {
+    if (in[i ^ k] % 50 == 0) break;
+#pragma unroll 1
+    for (int m = 0; m < (n & 3); ++m) out[i] ^= sum + m;
+  }
+#pragma unroll 1
+  for (unsigned k = 64; k > 0; k /= 2) {
+    if (unsigned(localId()) < k) sum += in[i ^ int(k & 31)];
+    barrier();
+  }
+  out[i] += sum;
+}
+
 KERNEL uniform_loop(const int *in, int *out) {
   int i = globalId(), sum = 0;
   const int n = in[groupId()] & 31;
