@@ -62,13 +62,14 @@ KERNEL ends_early(const int *in, int *out) {
 
 // No loops, and one condition after the other: for all lanes of a wave, for some, and for none.
 KERNEL in_a_row(const int *in, int *out) {
-  int i = globalId(), v = 1;
-  if (groupId() != 1 && (groupId() != 2 || in[i] % 3 != 0)) v += in[i];
+  int i = globalId();
+  const bool first = groupId() == 0, third = groupId() == 2, last = groupId() == 3;
+  if (first | last | (third & (in[i] % 3 != 0))) out[i] = in[i];
   barrier();
-  if (groupId() == 0 || (groupId() == 3 && i % 7 == 0)) out[i] = v;
-  if (i % 64 < 48) {
-    out[i] += 3 * v;
-    if (i % 64 < 40 || groupId() != 3) out[i] ^= in[i ^ 1];
+  if (first | (last & (i % 7 == 0))) out[i] += 2;
+  if (first | (i % 64 < 48)) {
+    out[i] ^= 3;
+    if (!last | (i % 64 < 40)) out[i] += in[i ^ 1];
   }
 }
 KERNEL one_condition(const int *in, int *out) {
