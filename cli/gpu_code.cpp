@@ -156,6 +156,7 @@ bool cannotUseGpu(const std::string &program) {
   for (std::string line; std::getline(lines, line);) {
     const auto at = line.find('/'), end = line.rfind(" (0x");
     if (at == line.npos && line.find("linux-vdso") != line.npos) continue;
+    if (end != line.npos && line.find_first_not_of(" \t") > end) continue; // the program itself
     if (at == line.npos || end == line.npos || end < at) return false;
     files.push_back(line.substr(at, end - at));
   }
