@@ -86,8 +86,8 @@ const BasicBlock *Planner::classOf(const BasicBlock &block) {
 // this is one less than there are values.
 uint64_t runsUntilWrap(const Loop &loop) {
   const BasicBlock *exiting = loop.getExitingBlock(), *latch = loop.getLoopLatch();
-  const auto *branch = exiting ? dyn_cast<BranchInst>(exiting->getTerminator()) : nullptr;
-  const auto *compare = branch && latch ? dyn_cast<ICmpInst>(branch->getCondition()) : nullptr;
+  if (!exiting || !latch) return UINT64_MAX;
+  const auto *compare = dyn_cast<ICmpInst>(exiting->getTerminator()->getOperand(0));
   if (!compare) return UINT64_MAX;
   for (const Value *operand : compare->operands()) {
     const auto *next = dyn_cast<AddOperator>(operand);
@@ -154,7 +154,8 @@ Counter Planner::describe(BasicBlock &block, const BasicBlock &first) {
   if (loop && knows_parting_ && !parted_.contains(&block)) {
     while (loop->getParentLoop()) loop = loop->getParentLoop();
     BasicBlock *before = loop->getLoopPredecessor();
-    if (before && isa<BranchInst>(before->getTerminator())) {
+    if (before && !isa<IndirectBrInst>(before->getTerminator()) &&
+        count(successors(before), loop->getHeader()) == 1) {
       counter.loop = loop->getHeader();
       counter.before_loop = before;
     }
