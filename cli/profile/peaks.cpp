@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <optional>
+#include <unistd.h>
 
 namespace fade::cli {
 namespace {
@@ -71,6 +72,41 @@ std::string today() {
   return text.data();
 }
 
+/// A file that is whole or not there, whoever else makes it at the same time.
+class NewFile {
+public:
+  explicit NewFile(std::string path)
+      : path_(std::move(path)), made_(fmt::format("{}.{}", path_, getpid())) {}
+  ~NewFile() {
+    std::error_code ignored;
+    std::filesystem::remove(made_, ignored);
+  }
+  NewFile(const NewFile &) = delete;
+  NewFile &operator=(const NewFile &) = delete;
+
+  /// Whether it will be possible to write it. False after a line that says why not.
+  bool prepare() {
+    std::error_code error;
+    if (const auto folder = std::filesystem::path(path_).parent_path(); !folder.empty())
+      std::filesystem::create_directories(folder, error);
+    if (std::filesystem::is_directory(path_, error)) {
+      complain(fmt::format("cannot write {}: it is a folder", path_));
+      return false;
+    }
+    return writeFile(made_, "");
+  }
+  bool write(const std::string &lines) {
+    std::error_code error;
+    if (!writeFile(made_, lines)) return false;
+    std::filesystem::rename(made_, path_, error);
+    if (error) complain(fmt::format("cannot write {}: {}", path_, error.message()));
+    return !error;
+  }
+
+private:
+  const std::string path_, made_;
+};
+
 int showTable(const std::string &gpu) {
   Variables variables;
   if (!chooseGpu(gpu, true, variables)) return kUsageError;
@@ -108,6 +144,9 @@ int runPeaks(const PeaksOptions &options) {
     complain("peaks: there is no HOME to keep them in; give -o FILE");
     return kUsageError;
   }
+  std::optional<NewFile> file;
+  if (!isStdout(path)) file.emplace(path);
+  if (file && !file->prepare()) return 1;
   doctor::stopSupervisedOnSignals();
   complain("peaks: measuring, which takes a few seconds");
   std::atomic<int> measured = 0;
@@ -130,6 +169,7 @@ int runPeaks(const PeaksOptions &options) {
     for (const MeasuredPeaks &peaks : all)
       std::fputs(tableOf(peaks.target, &peaks).c_str(), stdout);
     complain("peaks: interrupted: what was measured until then is not kept");
+    file.reset();
     endLike({128 + signal, signal, 0, false, 0});
   }
   if (end.timed_out || end.signal != 0 || end.code != 0 || all.empty()) {
@@ -147,10 +187,8 @@ int runPeaks(const PeaksOptions &options) {
     std::fputs(tableOf(peaks.target, &peaks).c_str(), stdout);
     lines += profile::lineOf(peaks) + '\n';
   }
-  std::error_code ignored;
-  if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty())
-    std::filesystem::create_directories(folder, ignored);
-  if (!writeFile(path, lines)) return 1;
+  if (!file) return writeFile(path, lines) ? 0 : 1;
+  if (!file->write(lines)) return 1;
   complain(fmt::format("kept in {}", path));
   return 0;
 }

@@ -2,6 +2,7 @@
 import collections
 import json
 import os
+import re
 import unittest
 
 import fade
@@ -341,6 +342,32 @@ class Tests(fade.Test):
         self.assertRegex(result.stdout, r" +[0-9.]+% +[0-9.]+%  counted.hip:\d+ +loop +launch_overhead\n")
         self.assertIn("times are modeled", result.stdout)
 
+    def test_every_field_is_documented_and_every_documented_field_is_there(self):
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/formats.md")) as file:
+            text = file.read()
+        part = text[text.index("## Profile of a program"):text.index("### Peaks")]
+        documented = {word for name in re.findall(r"`([^`]+)`", part) for word in re.findall(r'^"(\w+)":|^([\w ]+)$|^(\w+)\.(\w+)$', name) for word in word if word}
+        fields, values = set(), set()
+
+        def look(at):
+            if isinstance(at, dict):
+                fields.update(at)
+            elif not isinstance(at, list):
+                values.add(at)
+            for each in at.values() if isinstance(at, dict) else at if isinstance(at, list) else ():
+                look(each)
+        for app in ("classes", "counted"):
+            self.profile([program(app)])
+            for name in ("profile", "roofline", "analysis"):
+                with open(self.path(f"out/{name}.json")) as file:
+                    for line in file:
+                        look(json.loads(line))
+        self.assertEqual(fields - documented, set())
+        # What else there is are values that fields can have, and names of files.
+        others = {"kernel", "profile", "roofline", "analysis", "json", "dag", "table", "measured", "modeled", "unknown", "cycles", "blocks", "workgroup", "waves", "vgprs", "sgprs", "lds", "grid", "compute", "read", "write", "atomic",
+                  "barrier", "matrix", "other", "f8", "of another card", "fadeprobe profile", "fadeprobe peaks"}
+        self.assertEqual(documented - fields - values - others, set())
+
     def test_only_chosen_kernels_are_counted(self):
         kernels = self.profile([program("counted")], "-k", "branches")
         counted = {"branches": True, "loop": False, "types": False, "__amd_rocclr_fillBufferAligned": False}
@@ -469,6 +496,26 @@ class Tests(fade.Test):
         self.assertIn("nothing was measured", result.stderr)
         self.assertRegex(result.stdout, r"gfx90a: AMD Instinct MI210\n +table *\n  memory +1.64 TB/s")
         self.assertFalse(os.path.exists(self.path("peaks")))
+
+    @unittest.skipIf(fade.SUFFIX, "it needs nothing of HIP")
+    def test_peaks_that_end_early_leave_what_was_kept(self):
+        os.symlink(os.path.join(fade.LIB, "libfadegpu.so"), self.path("libcard.so"))  # nobody knows that it is no card
+        card = {"LD_PRELOAD": self.path("libcard.so"), "FADE_GPU": GPU}
+        with open(self.path("peaks"), "w") as file:
+            file.write("kept\n")
+        process = fade.subprocess.Popen([PROBE, "peaks", "-o", self.path("peaks")], env=fade.clean_environment(card), stdout=fade.subprocess.PIPE, stderr=fade.subprocess.PIPE, text=True)
+        self.assertIn("measuring", process.stderr.readline())
+        process.send_signal(fade.signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+        self.assertEqual((process.returncode, said), (-fade.signal.SIGINT, "fadeprobe: peaks: interrupted: what was measured until then is not kept\n"))
+        with open(self.path("peaks")) as file:
+            self.assertEqual(file.read(), "kept\n")
+        self.assertEqual(sorted(os.listdir(self.dir)), ["libcard.so", "peaks"])
+        # What cannot be written is said before anything is measured.
+        for path, why in ((self.path("peaks/x"), "Not a directory"), (self.dir, "it is a folder")):
+            result = self.bare([PROBE, "peaks", "-o", path], card)
+            self.assertEqual((result.code, result.stdout, len(result.stderr.splitlines())), (1, "", 1), result.stderr)
+            self.assertIn(why, result.stderr)
 
     @unittest.skipIf(fade.SUFFIX, "it needs nothing of HIP")
     def test_the_kernels_of_peaks_run(self):
