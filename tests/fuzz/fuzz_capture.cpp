@@ -24,8 +24,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, std::size_t size) {
   packed.resize(ZSTD_compress(packed.data(), packed.size(), index.data(), index.size(), 1));
   manifest += fmt::format("{{\"type\":\"end\",\"pages_bytes\":{},\"index_bytes\":{},"
                           "\"index_checksum\":{},\"changed\":0",
-                          pages.size(), packed.size(), fnv1a(packed));
-  manifest += fmt::format(",\"checksum\":{}}}\n", fnv1a(manifest));
+                          pages.size(), packed.size(), fade::fnv1a(packed));
+  manifest += fmt::format(",\"checksum\":{}}}\n", fade::fnv1a(manifest));
   put(kManifestFile, manifest);
   put(kIndexFile, packed);
   put(kPagesFile, pages);
