@@ -23,6 +23,11 @@ uint32_t wavesPerGroup(const ObservedDispatch &d) {
   return ceilDiv(d.workgroup[0] * d.workgroup[1] * d.workgroup[2], d.lanes);
 }
 
+/// Of an access by one lane, for UnderWay.
+uint64_t placeOf(const ObservedAccess &access) {
+  return std::has_single_bit(access.lanes) ? access.address[std::countr_zero(access.lanes)] : 0;
+}
+
 uint64_t wavesOf(const ObservedDispatch &d) {
   uint64_t groups = 1;
   for (int i = 0; i < 3; ++i) groups *= ceilDiv(d.grid[i], d.workgroup[i]);
@@ -124,16 +129,16 @@ Time GroupRaces::takeTime(WaveRaces &w, const ObservedAccess &access) const {
   if (access.path == AccessPath::scalar) return w.now;
   const bool stores =
       access.kind == AccessKind::store || (access.kind == AccessKind::atomic && !access.returns);
-  (stores && dispatch_->counts_stores_apart ? w.stores : w.loads).add(w.now);
+  (stores && dispatch_->counts_stores_apart ? w.stores : w.loads).add(w.now, placeOf(access));
   if (dispatch_->must_write_back && access.kind == AccessKind::store && !access.device)
     w.dirty = std::min(w.dirty, w.now);
   return w.now;
 }
 
-void GroupRaces::release(WaveRaces &w, Meeting &meeting, Time time) const {
-  const Meeting::Release mine{w.id, time, std::min(w.visible(), time - 1), ordered_ != nullptr};
+void GroupRaces::release(const Lane &lane, Meeting &meeting) const {
+  const Meeting::Release mine{lane.wave.id, lane.mark.time, lane.visible, ordered_ != nullptr};
   for (Meeting::Release &r : meeting.releases)
-    if (r.wave == w.id && r.in_order == mine.in_order) {
+    if (r.wave == mine.wave && r.in_order == mine.in_order) {
       r = mine;
       return;
     }
@@ -218,7 +223,7 @@ void GroupRaces::store(Lane &lane, ShadowPage &page, uint32_t dword) {
   meetReaders(lane, page, dword);
   if (meeting) {
     // One that opens a lock, for example.
-    release(w, *meeting, lane.mark.time);
+    release(lane, *meeting);
     Mark mark = lane.mark;
     mark.kind = kAtomic;
     keep(w, *meeting, mark);
@@ -236,7 +241,7 @@ void GroupRaces::atomic(Lane &lane, ShadowPage &page, uint32_t dword) {
   if (!page.meetings) page.meetings = std::make_unique<std::unordered_map<uint32_t, Meeting>>();
   Meeting &meeting = (*page.meetings)[dword];
   meeting.answers |= lane.access.returns;
-  release(w, meeting, lane.mark.time);
+  release(lane, meeting);
   keep(w, meeting, lane.mark);
   if (lane.access.returns) w.taken.push_back({&page, dword, true, ordered_ != nullptr});
 }
@@ -267,8 +272,8 @@ void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
   lane.mark.site = dispatch_->packed(access.pc);
   lane.mark.kind = static_cast<uint8_t>(access.kind) & 7;
   lane.mark.size = static_cast<uint8_t>(std::min(access.size, 255u));
-  lane.mark.lag = static_cast<uint8_t>(
-      std::min<Time>(255, lane.mark.time - std::min(w.visible(), lane.mark.time - 1)));
+  lane.visible = std::min(w.visible(placeOf(access)), lane.mark.time - 1);
+  lane.mark.lag = static_cast<uint8_t>(std::min<Time>(255, lane.mark.time - lane.visible));
   lane.mark.tells = access.kind == AccessKind::store && has_stored_ && lane.mark.lag == 1;
   has_stored_ |= access.kind != AccessKind::load;
   if (access.kind == AccessKind::atomic && (ordered_ = onlyPage(access))) ordered_->order.lock();

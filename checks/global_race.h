@@ -81,20 +81,28 @@ private:
 /// Accesses of a wave that may be under way, as its counters have them.
 class UnderWay {
 public:
-  void add(Time time) {
+  /// `place`: the address, if it is of one lane; else 0.
+  void add(Time time, uint64_t place) {
     if (count_ == kMost) ++first_, --count_;
-    times_[(first_ + count_++) % kMost] = time;
+    times_[(first_ + count_) % kMost] = time;
+    places_[(first_ + count_++) % kMost] = place;
   }
   /// All but the last `left` are done.
   void wait(uint32_t left) {
     if (count_ > left) first_ += count_ - left, count_ = left;
   }
-  Time oldest() const { return count_ ? times_[first_ % kMost] : ~Time{0}; }
+  /// But for those at `place`, if that is one: there all stay in order.
+  Time oldest(uint64_t place = 0) const {
+    for (uint32_t i = first_; i != first_ + count_; ++i)
+      if (!place || places_[i % kMost] != place) return times_[i % kMost];
+    return ~Time{0};
+  }
   void clear() { first_ = count_ = 0; }
 
 private:
   static constexpr uint32_t kMost = 64;
   std::array<Time, kMost> times_;
+  std::array<uint64_t, kMost> places_;
   uint32_t first_ = 0, count_ = 0;
 };
 
@@ -166,12 +174,16 @@ private:
     bool took_global_barrier = false;
     Suspects suspects;
 
-    Time visible() const { return std::min({loads.oldest(), stores.oldest(), dirty, now + 1}) - 1; }
+    /// To those who learn from an access at `place` (UnderWay).
+    Time visible(uint64_t place = 0) const {
+      return std::min({loads.oldest(), stores.oldest(place), dirty, now + 1}) - 1;
+    }
   };
   struct Lane { ///< what is being looked at
     const ObservedAccess &access;
     WaveRaces &wave;
     Mark mark{};
+    Time visible = 0;                    ///< of what the wave did before
     const Clocks::Ptr *cached = nullptr; ///< CachedLines::upTo()
     bool races = false;                  ///< the dword that is being looked at, with `met`
     Mark met{};
@@ -203,7 +215,7 @@ private:
   void meetReaders(Lane &lane, const ShadowPage &page, uint32_t dword) const;
   void meetWriters(Lane &lane, const ShadowPage &page, uint32_t dword) const;
   void keep(const WaveRaces &wave, Meeting &meeting, const Mark &mark) const;
-  void release(WaveRaces &wave, Meeting &meeting, Time time) const;
+  void release(const Lane &lane, Meeting &meeting) const;
   void report(const ObservedWave &wave, Lane &lane, Reporter &reporter);
 
   /// Learns what was passed on at the places the wave has read, and judges suspects.

@@ -87,8 +87,10 @@ bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &
   const auto meet = [&](const Mark &mark) {
     if (!met && conflicts(mark, wave, bytes)) met = &mark;
   };
+  // Compilers begin loops of compare-and-swap with a plain load.
+  const bool answers = access.kind == AccessKind::atomic && access.returns;
   const auto meetRead = [&](const Mark &read) {
-    if (!reads && !(is_atomic && read.kind == atomic)) meet(read);
+    if (!reads && !answers && !(is_atomic && read.kind == atomic)) meet(read);
   };
   meet(cell.write);
   if (!is_atomic && !meetings_.empty())

@@ -100,17 +100,27 @@ std::string lineOf(const std::string &file, uint32_t line) {
   return text.substr(begin, end - begin + 1);
 }
 
+/// Whether a line of the program's own is among the frames.
+bool hasOwnLine(const std::vector<codeobj::SourceFrame> &stack) {
+  return std::ranges::any_of(stack, [](const codeobj::SourceFrame &frame) {
+    return frame.line != 0 && !codeobj::isSystemSource(frame.file);
+  });
+}
+
 /// Where compilers make one instruction of several, it has a function but no line: that of the
-/// nearest which has one. Empty if there is none.
+/// nearest which has one, of the program's own if there is any. Empty if there is none.
 std::vector<codeobj::SourceFrame> stackBeside(const codeobj::SourceMap &map, uint64_t address,
                                               const std::string &function) {
   constexpr uint64_t step = 4, furthest = 1024;
+  std::vector<codeobj::SourceFrame> nearest;
   for (uint64_t distance = step; distance <= furthest; distance += step)
-    for (const uint64_t beside : {address + distance, address - distance})
-      if (auto stack = map.stack(beside);
-          !stack.empty() && stack.front().line != 0 && stack.back().function == function)
-        return stack;
-  return {};
+    for (const uint64_t beside : {address + distance, address - distance}) {
+      auto stack = map.stack(beside);
+      if (stack.empty() || stack.front().line == 0 || stack.back().function != function) continue;
+      if (hasOwnLine(stack)) return stack;
+      if (nearest.empty()) nearest = std::move(stack);
+    }
+  return nearest;
 }
 
 void resolve(FoundPlace &place, CodeObjects &objects) {

@@ -416,6 +416,67 @@ template <bool broken> void run_mandelbrot() {
   finish();
 }
 
+// ---- sums in floating point by compare-and-swap, in LDS and in memory
+__device__ double add_double(double *at, double value) {
+  unsigned long long *as = reinterpret_cast<unsigned long long *>(at), old = *as, seen;
+  do {
+    seen = old;
+    old = atomicCAS(as, seen, __double_as_longlong(value + __longlong_as_double(seen)));
+  } while (old != seen);
+  return __longlong_as_double(old);
+}
+template <bool broken> __global__ void dot(const double *a, const double *b, int n, double *out) {
+  __shared__ double sum;
+  if (threadIdx.x == 0) sum = 0; // finds: race
+  if (!broken) __syncthreads();
+  double own = 0;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    own += a[i] * b[i];
+  for (int d = 16; d; d /= 2) own += __shfl_xor(own, d);
+  if (threadIdx.x % 32 == 0) atomicAdd(&sum, own); // finds: race
+  __syncthreads();
+  if (threadIdx.x == 0) add_double(out, sum);
+}
+template <bool broken> void run_dot() {
+  Device<double> a(1000), b(1000), out(1, false);
+  HIP(hipMemset(out.data, 0, 8));
+  dot<broken><<<3, 256>>>(a.data, b.data, 1000, out.data);
+  finish();
+}
+
+// ---- a ring between two workgroups
+template <bool broken>
+__global__ void ring(int *slots, unsigned *head, unsigned *tail, int *out, int n) {
+  if (threadIdx.x) return;
+  if (blockIdx.x == 0) {
+    for (int i = 0; i < n; ++i) {
+      while (i - int(__hip_atomic_load(tail, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT)) >= 4)
+        __builtin_amdgcn_s_sleep(1);
+      slots[i % 4] = i * i; // finds: race, optimized
+      __hip_atomic_store(head, unsigned(i + 1), broken ? __ATOMIC_RELAXED : __ATOMIC_RELEASE,
+                         __HIP_MEMORY_SCOPE_AGENT);
+    }
+  } else {
+    int sum = 0;
+    for (int i = 0; i < n; ++i) {
+      while (int(__hip_atomic_load(head, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT)) <= i)
+        __builtin_amdgcn_s_sleep(1);
+      sum += slots[i % 4]; // finds: race, optimized
+      __hip_atomic_store(tail, unsigned(i + 1), __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    }
+    *out = sum;
+  }
+}
+template <bool broken> void run_ring() {
+  Device<int> slots(4, false), out(1, false);
+  Device<unsigned> head(1, false), tail(1, false);
+  HIP(hipMemset(head.data, 0, 4));
+  HIP(hipMemset(tail.data, 0, 4));
+  HIP(hipMemset(slots.data, 0, 16));
+  ring<broken><<<2, 64>>>(slots.data, head.data, tail.data, out.data, 20);
+  finish();
+}
+
 template <bool broken> int run() {
   run_fft<broken>();
   run_align<broken>();
@@ -432,6 +493,8 @@ template <bool broken> int run() {
   run_converges<broken>();
   run_keep_odd<broken>();
   run_mandelbrot<broken>();
+  run_dot<broken>();
+  run_ring<broken>();
   std::printf("done\n");
   return 5;
 }

@@ -168,6 +168,21 @@ TEST(GlobalRace, FromGfx10OnStoresAreCountedApart) {
   }
 }
 
+TEST(GlobalRace, AStoreAtTheSamePlaceNeedNotBeWaitedForToPassOnWhatIsDone) {
+  Grid g("gfx1030");
+  g.poll(2, kFlag);
+  EXPECT_FALSE(g.store(0, kFlag)); // in the turn before
+  EXPECT_FALSE(g.load(0, kData));
+  g.wait(0, 0); // for loads
+  EXPECT_FALSE(g.store(0, kFlag));
+  EXPECT_FALSE(g.store(0, kData + 64));
+  EXPECT_FALSE(g.store(0, kFlag));
+  g.poll(2, kFlag);
+  g.invalidate(2);
+  EXPECT_FALSE(g.store(2, kData));
+  EXPECT_TRUE(g.load(2, kData + 64));
+}
+
 TEST(GlobalRace, Gfx942HasToWriteBack) {
   for (const bool writes_back : {false, true}) {
     Grid g("gfx942");

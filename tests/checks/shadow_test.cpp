@@ -93,6 +93,15 @@ TEST(LdsRace, AtomicsRaceWithPlainAccessesButNotWithEachOther) {
   EXPECT_TRUE(g.atomic(1, 8)); // by one who does not know that it was cleared
 }
 
+TEST(LdsRace, LoopsOfCompareAndSwapMayBeginWithPlainLoads) {
+  Group g;
+  for (const uint32_t wave : {0u, 1u, 2u}) EXPECT_FALSE(g.load(wave, 0));
+  for (const uint32_t wave : {2u, 0u, 1u}) EXPECT_FALSE(g.atomic(wave, 0, true));
+  EXPECT_FALSE(g.load(3, 0));
+  EXPECT_FALSE(g.load(0, 8));
+  EXPECT_TRUE(g.atomic(1, 8));
+}
+
 TEST(LdsRace, AnAtomicWhoseResultIsUsedOrdersWhatCameBefore) {
   Group g;
   g.store(0, 100);
