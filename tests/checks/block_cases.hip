@@ -394,7 +394,7 @@ template <bool broken> void run_keep_odd() {
   finish();
 }
 
-// ---- Mandelbrot: pixels of three bytes
+// ---- Mandelbrot
 template <bool broken> __global__ void mandelbrot(unsigned char *image, int w, int h) {
   const int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
   if (x >= w || (broken ? y > h : y >= h)) return;
@@ -405,13 +405,10 @@ template <bool broken> __global__ void mandelbrot(unsigned char *image, int w, i
     im = 2 * re * im + 2.f * y / h - 1;
     re = t;
   }
-  unsigned char *pixel = image + (y * w + x) * 3;
-  pixel[0] = i;     // may: memory
-  pixel[1] = i * 5; // may: memory
-  pixel[2] = i * 9; // finds: memory
+  image[y * w + x] = i; // finds: memory
 }
 template <bool broken> void run_mandelbrot() {
-  Device<unsigned char> image(60 * 33 * 3, false);
+  Device<unsigned char> image(60 * 33, false);
   mandelbrot<broken><<<dim3(4, 3), dim3(16, 16)>>>(image.data, 60, 33);
   finish();
 }

@@ -80,7 +80,7 @@ template <bool broken> __global__ void follow(const Record *records, int n, doub
   int at = threadIdx.x % n;
   for (int i = 0; i < 5; ++i) {
     sum += records[at].weight * records[at].key; // finds: memory
-    at = records[at].next;                       // finds: memory
+    at = records[at].next;                       // may: memory
   }
   out[threadIdx.x] = sum;
 }
