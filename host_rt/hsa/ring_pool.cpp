@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <iterator>
+#include <thread>
 
 namespace fade {
 namespace {
@@ -206,12 +207,7 @@ bool HsaRing::allocate() {
                         : reinterpret_cast<ControlBlock *>(controlMemory().allocate(controlSize()));
   if (host_memory_ && device_control_ && copy_.create()) {
     std::memset(host_memory_, 0, hostSize(capacity_));
-    if (makeData()) {
-      staging_->control = pristine();
-      if (pool_.isDirect() ||
-          ok(hsaApi().core.hsa_memory_copy_fn(device_control_, staging_, controlSize())))
-        return true;
-    }
+    if (makeData()) return true; // the device learns what it needs when it is configured
   }
   release();
   return false;
@@ -278,7 +274,6 @@ fade_control HsaRing::pristine() const {
 bool HsaRing::configure(const CounterRoom &counters) {
   if (is_configured_ && counters == counters_) return true;
   is_configured_ = false; // until the device knows
-  const HsaApi &api = hsaApi();
   const bool direct = pool_.isDirect();
   const std::size_t total = counters.total(), size = total * sizeof(fade_counter);
   if (total > counter_room_) {
@@ -293,15 +288,16 @@ bool HsaRing::configure(const CounterRoom &counters) {
     counter_room_ = total;
   }
   counters_ = counters;
-  if (total != 0) {
-    clearCounters();
-    if (!direct && !ok(api.core.hsa_memory_copy_fn(device_counters_, host_counters_, size)))
-      return false;
-  }
+  if (total != 0) clearCounters();
   staging_->control = pristine();
-  is_configured_ =
-      direct || ok(api.core.hsa_memory_copy_fn(device_control_, staging_, sizeof(fade_control)));
-  return is_configured_;
+  if (direct) return is_configured_ = true;
+  // Both copies at once: waiting for them takes longer than they do.
+  const bool is_started =
+      copy_.start(device_counters_, pool_.gpu_.handle, host_counters_, pool_.host_.handle, size);
+  const bool is_copied =
+      ok(hsaApi().core.hsa_memory_copy_fn(device_control_, staging_, controlSize()));
+  while (!copy_.isDone()) std::this_thread::yield();
+  return is_configured_ = is_started && is_copied;
 }
 
 std::span<uint8_t> HsaRing::kernargs(std::size_t size) {

@@ -188,7 +188,7 @@ private:
   ControlBlock *staging_ = nullptr; ///< in host_memory_
   CounterRoom counters_;            ///< in use
   std::size_t counter_room_ = 0;
-  bool is_configured_ = true; ///< the device has the configuration for counters_
+  bool is_configured_ = false; ///< the device has the configuration for counters_
   std::byte *device_counters_ = nullptr;
   std::byte *host_counters_ = nullptr;
   AsyncCopy copy_;

@@ -68,11 +68,12 @@ struct SummaryLayout {
     constexpr uint64_t largest = 8 << 20, most_waves = 1 << 26;
     SummaryLayout l{request.site_count,    slots, 1, request.waves(), request.page != 0,
                     request.irregular != 0};
+    if (request.records_only) l.slots = 1; // nobody looks for any
     // Classes in pages are about as many as there are pages, which are the more the more waves.
     while (l.has_pages && l.slots < most_slots && l.slots < 2 * l.waves) l.slots *= 2;
     if (l.waves > most_waves || l.tableSize() > (1u << 30)) return {};
     // A table is worth its room if some waves come by.
-    while (l.copies < most_copies && l.copies * uint64_t{32} < l.waves &&
+    while (!request.records_only && l.copies < most_copies && l.copies * uint64_t{32} < l.waves &&
            2 * (l.copies + 1) * l.tableSize() <= largest)
       l.copies *= 2;
     return l;
