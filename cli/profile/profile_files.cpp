@@ -89,8 +89,13 @@ OrderedJson nameFields(const char *type, const ProfiledKernel &k) {
           {"traced", k.counts.is_traced}};
 }
 
+struct Roof {
+  const char *type, *unit;
+  double flops_per_s;
+};
+
 /// Which roof a kernel is under: of the type of most of its operations.
-std::pair<const char *, double> roofOf(const ProfiledKernel &k, const GpuModel &gpu) {
+Roof roofOf(const ProfiledKernel &k, const GpuModel &gpu) {
   const Flops &f = k.counts.flops;
   const std::array<std::tuple<const char *, uint64_t, NumberType>, 5> types = {
       {{"f64", f.f64, NumberType::F64},
@@ -101,7 +106,8 @@ std::pair<const char *, double> roofOf(const ProfiledKernel &k, const GpuModel &
   const auto &[name, count, type] =
       *std::ranges::max_element(types, {}, [](const auto &t) { return std::get<1>(t); });
   const bool by_matrix = 2 * f.matrix > f.all() && gpu.matrixPeak(type) > 0;
-  return {name, by_matrix ? gpu.matrixPeak(type) : gpu.vectorPeak(type)};
+  return {name, by_matrix ? "matrix" : "vector",
+          by_matrix ? gpu.matrixPeak(type) : gpu.vectorPeak(type)};
 }
 
 OrderedJson rooflineOf(const ProfiledKernel &k, const GpuModel &gpu) {
@@ -113,7 +119,7 @@ OrderedJson rooflineOf(const ProfiledKernel &k, const GpuModel &gpu) {
     intensity[name] = bytes == 0 ? OrderedJson() : OrderedJson(flops / static_cast<double>(bytes));
     rates[name] = k.perSecond(static_cast<double>(bytes));
   }
-  const auto [type, roof] = roofOf(k, gpu);
+  const auto [type, unit, roof] = roofOf(k, gpu);
   const double slope =
       c.bytes.dram == 0 ? roof : flops / static_cast<double>(c.bytes.dram) * gpu.memory_bytes_per_s;
   return {{"counted_by", !c.is_counted ? OrderedJson()
@@ -127,7 +133,7 @@ OrderedJson rooflineOf(const ProfiledKernel &k, const GpuModel &gpu) {
           {"intensity", intensity},
           {"flops_per_s", k.perSecond(flops)},
           {"bytes_per_s", rates},
-          {"roof", {{"type", type}, {"flops_per_s", roof}}},
+          {"roof", {{"type", type}, {"unit", unit}, {"flops_per_s", roof}}},
           {"attainable_flops_per_s", std::min(roof, slope)},
           {"bound", c.bytes.dram != 0 && slope < roof ? "memory" : "compute"},
           {"time", timeFields(k)}};

@@ -60,12 +60,20 @@ Json peaksOf(std::string_view target) {
   const GpuInfo *gpu = findGpu(target);
   if (!gpu || gpu->card.memory_gb_per_s == 0 || gpu->rates.vector_f32 == 0) return {};
   const double per_rate = 1e6 * gpu->card.engine_mhz * gpu->card.compute_units;
+  const GpuRates &rates = gpu->rates;
+  const double bf16 = rates.matrix_bf16 != 0 ? rates.matrix_bf16 : rates.matrix_f16;
   return {{"card", gpu->card.name},
           {"bytes_per_s", 1e9 * gpu->card.memory_gb_per_s},
-          {"f64", per_rate * gpu->rates.vector_f64},
-          {"f32", per_rate * gpu->rates.vector_f32},
-          {"f16", per_rate * gpu->rates.vector_f16},
-          {"matrix_f16", per_rate * gpu->rates.matrix_f16}};
+          {"vector",
+           {{"f64", per_rate * rates.vector_f64},
+            {"f32", per_rate * rates.vector_f32},
+            {"f16", per_rate * rates.vector_f16}}},
+          {"matrix",
+           {{"f64", per_rate * rates.matrix_f64},
+            {"f32", per_rate * rates.matrix_f32},
+            {"f16", per_rate * rates.matrix_f16},
+            {"bf16", per_rate * bf16},
+            {"f8", per_rate * rates.matrix_f8}}}};
 }
 
 } // namespace fade::report

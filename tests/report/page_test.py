@@ -402,6 +402,30 @@ class Profiled(Page):
         self.assertEqual(self.browser.run("return [...document.querySelectorAll('#panel-profile .levels button')].map((b) => b.getAttribute('aria-pressed'))"), ["false", "true", "false", "false"])
         self.assertIn("per byte of L2", self.browser.text("#panel-profile svg"))
 
+    def test_the_roof_of_a_kernel_is_that_of_its_unit_and_type(self):
+        for flops, wanted in (({"all": 10, "f32": 10}, ["vector operations of f32", 45.3]), ({"all": 10, "f64": 6, "f32": 4}, ["vector operations of f64", 22.6]),
+                              ({"all": 10, "f16": 10, "matrix": 10}, ["matrix operations of f16", 181]), ({"all": 10, "f64": 10, "matrix": 8}, ["matrix operations of f64", 45.3])):
+            name, peak = self.browser.run("return roofOf({flops: arguments[0].all, matrix: arguments[0].matrix || 0, types: arguments[0]}, data.kernels[0].peaks)", flops)
+            self.assertEqual([name, float(f"{peak / 1e12:.3g}")], wanted)
+
+    def test_names_of_kernels_and_roofs_do_not_cover_each_other(self):
+        self.show("profile")
+        # Near the roofs and at the right edge, one upon the other, and beside each other.
+        texts, covered = self.browser.run("""
+          const before = data.profile.kernels, one = before.find((k) => k.counted && k.roofline.flops_per_s > 0), peak = one.roofline.roof.flops_per_s;
+          data.profile.kernels = [[400, 0.95], [60, 0.9], [100, 0.4], [90, 0.36], [400, 0.5], [0.2, 0.01], [0.2, 0.01], [0.25, 0.012], [5, 0.1]].map(([intensity, share], i) => ({...one, kernel: `kernel_number_${i}`,
+            roofline: {...one.roofline, intensity: {...one.roofline.intensity, dram: intensity}, flops_per_s: peak * share, roof: i % 2 ? one.roofline.roof : {type: "f64", unit: "matrix", flops_per_s: 0.6 * peak}}}));
+          profileView.level = "dram";
+          drawRoofs();
+          const texts = [...document.querySelectorAll("#panel-profile svg")[0].querySelectorAll("text")].filter((t) => /kernel|FLOP/.test(t.textContent)).map((t) => [t.textContent, t.getBBox()]);
+          const covered = texts.flatMap(([a, p], i) => texts.slice(i + 1).filter(([, q]) => p.x < q.x + q.width && q.x < p.x + p.width && p.y + 2 < q.y + q.height && q.y + 2 < p.y + p.height).map(([b]) => [a, b]));
+          data.profile.kernels = before;
+          drawRoofs();
+          return [texts.map(([text]) => text), covered];""")
+        self.assertEqual(covered, [])
+        self.assertEqual([x.split("\u202f")[0].rsplit(" ", 1)[0] for x in texts if "FLOP" in x], ["matrix f64", "vector f32"])
+        self.assertGreater(len(texts), 2 + 5)
+
 
 class Long(Page):
     """20,000 findings, 10,000 dispatches, names of 10,000 characters."""

@@ -11,21 +11,34 @@ function rateText(v, unit) {
 }
 function profileTime(k) { return k.roofline.time.all_ns; }
 
-/// Ceilings that a card has, by the type of arithmetic.
-function profileRoofs(gpu, kernels) {
-  const used = new Set(kernels.map((k) => k.roofline.roof.flops_per_s)), types = new Set(kernels.map((k) => k.roofline.roof.type)), {vector_flops: vectors, matrix_flops: matrices} = gpu.ceilings;
-  const of = (word, rates) => Object.entries(rates).filter(([type, v]) => used.has(v) && types.has(type)).map(([type, v]) => [`${word} ${type}`, v]);
-  const all = [...of("vector", vectors), ...of("matrix", matrices)];
+/// Ceilings that kernels are under, by the type of arithmetic.
+function profileRoofs(kernels) {
   const seen = new Map();
-  for (const [name, v] of all) seen.set(v, seen.has(v) ? `${seen.get(v)}, ${name}` : name);
-  return [...seen].map(([v, name]) => [name, v]).sort((a, b) => a[1] - b[1]);
+  for (const {roofline: {roof}} of kernels) seen.set(roof.flops_per_s, (seen.get(roof.flops_per_s) || new Set()).add(`${roof.unit} ${roof.type}`));
+  return [...seen].map(([v, names]) => [[...names].sort().join(", "), v]).sort((a, b) => a[1] - b[1]);
+}
+
+/// Whether a box (left, top, right, bottom) covers none of others.
+function coversNone([left, top, right, bottom], boxes) { return boxes.every((b) => left >= b[2] || right <= b[0] || top >= b[3] || bottom <= b[1]); }
+
+/// Where texts of a picture can stand: each gets the place that covers no other text and the fewest things.
+class PictureTexts {
+  constructor(things) { this.things = things; this.texts = []; }
+  /// places: [x, y of the baseline, anchor]; null if none is free.
+  add(text, attributes, places) {
+    const wide = 7.4 * text.length, box = ([x, y, anchor]) => { const left = anchor === "end" ? x - wide : anchor === "middle" ? x - wide / 2 : x; return [left, y - 11, left + wide, y + 3]; };
+    const covered = (place) => this.things.filter((thing) => !coversNone(box(place), [thing])).length, [place] = places.filter((one) => coversNone(box(one), this.texts)).sort((a, b) => covered(a) - covered(b));
+    if (!place) return null;
+    this.texts.push(box(place));
+    return el("text", {x: place[0], y: place[1], "text-anchor": place[2], ...attributes}, text);
+  }
 }
 
 /// All kernels of a processor as circles, whose area is their time.
 function rooflinePicture(gpu) {
   const {level} = profileView, kernels = data.profile.kernels.filter((k) => k.counted && k.target === gpu.target && k.roofline.intensity[level] > 0 && k.roofline.flops_per_s > 0);
   const none = data.profile.kernels.filter((k) => k.counted && k.target === gpu.target).length - kernels.length;
-  const slope = gpu.ceilings.bytes[level], roofs = profileRoofs(gpu, kernels), width = 720, height = 340, left = 74, bottom = 40, top = 18, right = 20;
+  const slope = gpu.ceilings.bytes[level], roofs = profileRoofs(kernels), width = 720, height = 340, left = 74, bottom = 40, top = 18, right = 20;
   if (!kernels.length) return el("p", {class: "soft"}, `No kernel of ${gpu.target} has both floating-point operations and bytes of ${profileLevels.find(([key]) => key === level)[1]}.`);
   const xs = kernels.map((k) => k.roofline.intensity[level]), ys = kernels.map((k) => k.roofline.flops_per_s), peak = Math.max(...roofs.map(([, v]) => v), ...ys);
   const low = Math.min(0.05, Math.min(...xs) / 2), high = Math.max(100, Math.max(...xs) * 2, 2 * peak / slope), floor = Math.min(low * slope, Math.min(...ys)) / 2;
@@ -35,18 +48,20 @@ function rooflinePicture(gpu) {
   const circles = [...kernels].sort((a, b) => profileTime(b) - profileTime(a)).map((k) => el("circle", {class: `kernel ${k.classification.class}`, cx: x(k.roofline.intensity[level]), cy: y(k.roofline.flops_per_s), r: 3 + 15 * Math.sqrt(profileTime(k) / most), tabindex: "0", role: "button",
     "aria-label": `${name(k)}: ${k.roofline.intensity[level].toPrecision(3)} operations per byte, ${rateText(k.roofline.flops_per_s, "FLOP")}`, onclick: () => showProfiled(k), onkeydown: (event) => { if (event.key === "Enter") showProfiled(k); }},
     el("title", {}, `${name(k)}\n${k.roofline.intensity[level].toPrecision(3)} operations per byte, ${rateText(k.roofline.flops_per_s, "FLOP")}\n${time(profileTime(k))}, ${classText[k.classification.class]}`)));
-  const labels = [], taken = []; // names that do not cover each other, of those that take long first
-  for (const k of kernels.filter((one) => profileTime(one) >= most / 20)) {
-    const cx = x(k.roofline.intensity[level]), cy = y(k.roofline.flops_per_s), r = 6 + 15 * Math.sqrt(profileTime(k) / most), text = name(k).slice(0, 28), wide = 7 * text.length, before = cx > width * 0.7, from = before ? cx - r - wide : cx + r;
-    if (taken.some(([begin, end, at]) => Math.abs(at - cy) < 13 && from < end && from + wide > begin)) continue;
-    taken.push([from, from + wide, cy]);
-    labels.push(el("text", {x: before ? cx - r : cx + r, y: cy + 4, "text-anchor": before ? "end" : "start"}, text));
-  }
+  const circleOf = (k) => [x(k.roofline.intensity[level]), y(k.roofline.flops_per_s), 3 + 15 * Math.sqrt(profileTime(k) / most)];
+  const texts = new PictureTexts([...roofs.map(([, v]) => [x(Math.max(v / slope, low)), y(v) - 1, x(high), y(v) + 1]), ...kernels.map((k) => { const [cx, cy, r] = circleOf(k); return [cx - r, cy - r, cx + r, cy + r]; })]);
+  const roofTexts = roofs.map(([what, v]) => texts.add(`${what} ${rateText(v, "FLOP")}`, {class: "soft"}, [[width - right, y(v) - 5, "end"], [width - right, y(v) + 15, "end"], [x(Math.max(v / slope, low)) + 24, y(v) + 15, "start"]]));
+  // Those that take long first.
+  const labels = [...kernels].sort((a, b) => profileTime(b) - profileTime(a)).filter((one) => profileTime(one) >= most / 20).map((k) => {
+    const [cx, cy, r] = circleOf(k), text = name(k).slice(0, 28), half = 3.7 * text.length, beside = [[cx + r + 4, cy + 4, "start"], [cx - r - 4, cy + 4, "end"], [cx, cy - r - 5, "middle"], [cx, cy + r + 13, "middle"]];
+    const inside = ([at, base, anchor]) => base < height - bottom && (anchor === "start" ? at + 2 * half : anchor === "end" ? at : at + half) <= width - 4 && (anchor === "start" ? at : anchor === "end" ? at - 2 * half : at - half) >= left;
+    return texts.add(text, {}, beside.filter(inside));
+  });
   const svg = el("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `roofline of ${gpu.card}, ${plural(kernels.length, "kernel")}`},
     powers(low, high).map((v) => [el("line", {class: "mesh", x1: x(v), x2: x(v), y1: top, y2: height - bottom}), el("text", {x: x(v), y: height - bottom + 15, "text-anchor": "middle", class: "soft"}, v >= 1 ? count(v) : String(v))]),
     tall.filter((v, i) => i % step === 0).map((v) => [el("line", {class: "mesh", x1: left, x2: width - right, y1: y(v), y2: y(v)}), el("text", {x: left - 6, y: y(v) + 4, "text-anchor": "end", class: "soft"}, rateText(v, "F"))]),
     el("path", {class: "roof", d: `M${x(Math.max(low, floor / slope))},${y(Math.max(low, floor / slope) * slope)} L${x(peak / slope)},${y(peak)}`}),
-    roofs.map(([what, v]) => { const ridge = Math.max(v / slope, low); return [el("path", {class: "roof", d: `M${x(ridge)},${y(v)} L${x(high)},${y(v)}`}), el("text", {x: width - right, y: y(v) - 5, "text-anchor": "end", class: "soft"}, `${what} ${rateText(v, "FLOP")}`)]; }),
+    roofs.map(([, v]) => el("path", {class: "roof", d: `M${x(Math.max(v / slope, low))},${y(v)} L${x(high)},${y(v)}`})), roofTexts,
     circles, labels, el("text", {x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle", class: "soft"}, `floating-point operations per byte of ${profileLevels.find(([key]) => key === level)[1]}`));
   return el("div", {class: "roofline wide"}, svg, el("p", {class: "soft"}, `${gpu.card}: ${rateText(slope, "B")} from ${profileLevels.find(([key]) => key === level)[1]} at most (${gpu.rates === "table" ? "as published" : gpu.rates}). The area of a circle is the time of a kernel, ${data.profile.times === "modeled" ? "by the model" : "as measured"}.${none ? ` ${plural(none, "kernel")} without such operations or bytes ${none === 1 ? "is" : "are"} not in the picture.` : ""}`));
 }
@@ -76,7 +91,7 @@ function unitBars(k) {
   return el("table", {class: "plain bars"}, el("tbody", {}, [...times].sort((a, b) => b.value - a.value).map((e) => el("tr", {}, el("th", {}, e.name), el("td", {}, el("div", {class: "bar", style: {"--share": `${(100 * e.value / most).toFixed(1)}%`}})), el("td", {class: "number"}, time(e.value))))));
 }
 function profiledFacts(k) {
-  const o = k.metrics.occupancy, r = k.metrics.registers, rows = [["dispatches", count(k.metrics.dispatches)], ["waves", count(k.metrics.waves)], ["waves on a SIMD", `${o.waves_per_simd.toFixed(1)} of ${o.most}${o.possible < o.most ? `, room for ${o.possible}` : ""} (limit: ${o.limit})`], ["compute units busy", count(Math.round(o.units))], ["rounds of waves", count(o.rounds)],
+  const round = (v) => String(Number(v.toPrecision(3))), o = k.metrics.occupancy, r = k.metrics.registers, rows = [["dispatches", count(k.metrics.dispatches)], ["waves", count(k.metrics.waves)], ["waves on a SIMD", `${round(o.waves_per_simd)} of ${o.most}${o.possible < o.most ? `, room for ${round(o.possible)}` : ""} (limit: ${o.limit})`], ["compute units busy", count(Math.round(o.units))], ["rounds of waves", count(o.rounds)],
     ["lanes that take part", percent(k.metrics.lane_share)], ["a wave alone", `${time(k.metrics.wave_ns)}, ${percent(k.metrics.wave_ns ? k.metrics.waiting_ns / k.metrics.wave_ns : 0)} of it waiting`]];
   if (r) rows.push(["registers", `${r.vgprs} vector, ${r.sgprs} scalar${r.spilled_vgprs ? `, ${r.spilled_vgprs} spilled` : ""}`]);
   for (const [name, key] of [["memory", "dram"], ["L2", "l2"], ["L1", "l1"], ["LDS", "lds"]]) if (k.roofline.bytes[key]) rows.push([`bytes of ${name}`, bytes(k.roofline.bytes[key])]);
