@@ -35,8 +35,22 @@ struct Counted {
   std::optional<profile::Profile> profile;
 };
 
+/// What decides how long the whole takes, for the page.
+report::Json pageOf(const profile::DagSummary &summary) {
+  report::Json parts = report::Json::object();
+  for (std::size_t i = 0; i < summary.critical_ns.size(); ++i)
+    parts[std::string(nameOf(static_cast<profile::NodeKind>(i)))] = summary.critical_ns[i];
+  parts["delay"] = summary.critical_delay_ns;
+  return {{"span_ns", summary.path.span_ns},
+          {"critical_ns", parts},
+          {"steps", summary.path.nodes.empty() ? 0 : summary.path.nodes.size() - 1},
+          {"guesses", summary.critical_guesses},
+          {"overlap_possible_ns", summary.overlap_ns}};
+}
+
 /// The page of all that was counted and recorded.
-bool writePage(Counted &counted, const host_trace::HostEvents &events, const std::string &path) {
+bool writePage(Counted &counted, const host_trace::HostEvents &events,
+               const profile::DagSummary &summary, const std::string &path) {
   const auto host = host_trace::TraceLog::of(events);
   report::PageOptions page;
   for (const std::string &word : counted.application)
@@ -46,6 +60,7 @@ bool writePage(Counted &counted, const host_trace::HostEvents &events, const std
       page.code.push_back(program);
   page.host = &host;
   page.profile = profile::pageOf(*counted.profile);
+  if (page.profile.is_object()) page.profile["critical_path"] = pageOf(summary);
   return writeFile(path, report::htmlPage(report::pageData(*counted.log, page)));
 }
 
@@ -61,7 +76,8 @@ bool writeProfile(const host_trace::HostEvents &events, const ProfileOptions &op
     std::fputs(fmt::format("\n{}", profile::textOf(*counted.profile, options.rows)).c_str(),
                stdout);
     if (written) written = profile::writeFiles(*counted.profile, options.directory);
-    if (written && !writePage(counted, events, options.directory + "/report.html")) return false;
+    if (written && !writePage(counted, events, summary, options.directory + "/report.html"))
+      return false;
   }
   std::fflush(stdout);
   if (!written) complain(written.error().message());

@@ -176,6 +176,9 @@ class Tests(fade.Test):
         kernels = self.check_classes(GPU)
         self.check_counts(kernels, LANES)
         self.assertIn("times are modeled for AMD", self.text)
+        # The page says what is on the critical path.
+        with open(self.path("out/report.html")) as page:
+            self.assertRegex(page.read(), r'"critical_path":\{"critical_ns":\{[^}]*"kernel":\d+\},"guesses":\d+,"overlap_possible_ns":\d+,"span_ns":\d+,"steps":\d+\}')
         # What the graph says of kernels is there, too.
         self.assertGreater(kernels["compute_f32"]["criticality"]["total_ns"], 0)
         # The loads of a chase are what it waits for, nearly all of the time.

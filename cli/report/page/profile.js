@@ -132,11 +132,19 @@ function showProfiled(k) {
       k.instructions.length ? el("h3", {}, "Time of a wave, by instruction") : null, k.instructions.length ? profiledInstructions(k).node : null] : []));
 }
 
+/// What decides how long the whole takes, and how sure that is.
+function criticalPath(path) {
+  const {span_ns: span, critical_ns: parts} = path, share = (ns) => percent(span ? ns / span : 0);
+  const words = [["kernels", parts.kernel], ["copies and fills", parts.copy + parts.fill], ["calls of HIP", parts.call], ["the program itself", parts.host], ["on the way to the GPU and back", parts.delay]];
+  const sure = path.guesses ? ` ${path.guesses} of its ${plural(path.steps, "step")} ${path.guesses === 1 ? "is a guess" : "are guesses"}: who waited for whom is not recorded there.` : "";
+  return [el("h2", {}, "Critical path"), el("p", {id: "critical-path"}, `${time(span)}${data.profile.times === "modeled" ? " on the software GPU" : ""}: ${words.map(([name, ns]) => `${name} ${share(ns)}`).join(", ")}.${sure}`)];
+}
+
 function profilePanel() {
   profileView.picture = el("div", {class: "card", style: {padding: "8px 16px"}});
   profileView.detail = el("div", {id: "profiled"});
   drawRoofs();
   const table = profiledTable(), first = data.profile.kernels.find((k) => k.counted || k.traced);
   if (first) showProfiled(first);
-  return el("div", {}, ...(data.profile.gpus.length ? [el("h2", {}, "Under the roof"), levelButtons(), profileView.picture] : []), el("h2", {}, "What keeps kernels from being faster"), table.node, profileView.detail);
+  return el("div", {}, ...(data.profile.critical_path ? criticalPath(data.profile.critical_path) : []), ...(data.profile.gpus.length ? [el("h2", {}, "Under the roof"), levelButtons(), profileView.picture] : []), el("h2", {}, "What keeps kernels from being faster"), table.node, profileView.detail);
 }
