@@ -211,7 +211,7 @@ TEST_P(CostLimits, BlockCountTakesAtMost5InstructionsPerEntry) {
 }
 
 TEST_P(CostLimits, NoScratchIsAddedWhereTheOriginalHasNone) {
-  for (const char *what : {"accesses", "counts"}) {
+  for (const char *what : {"accesses", "counts", "summary"}) {
     Session session(GetParam().arch, object(what, GetParam()), 1);
     for (const fade_site_kernel &kernel : session.sites().kernels()) {
       const std::string name(session.sites().string(kernel.name));

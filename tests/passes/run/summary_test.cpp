@@ -471,6 +471,31 @@ TEST_P(SummaryOf, AccessesThatFindNoRoomAreAddedUpByStride) {
   }
 }
 
+// Twins need no stack where their originals need none, and vector registers as few as are promised.
+TEST_P(SummaryOf, AccessesTakesNoStack) {
+  if (GetParam().level == std::string("O0")) return; // everything is on the stack
+  unsigned without = 0;
+  std::vector<int> more;
+  for (const auto &[file, cases] : {std::pair("basic", basicCases()), {"corners", cornerCases()}}) {
+    Session session(GetParam().arch, object(file), 1);
+    for (const Case &c : cases) {
+      if (c.file != file || !fits(c)) continue;
+      const KernelNeeds original = session.needs(c.name);
+      const KernelNeeds twin = session.needs(FADE_CLONE_PREFIX + c.name);
+      more.push_back(int(twin.vgprs) - int(original.vgprs));
+      if (original.scratch != 0) continue;
+      ++without;
+      // A function that called nothing calls the runtime, and keeps where to return to.
+      EXPECT_EQ(twin.scratch, c.name == "leaving" ? 16u : 0u) << c.name;
+    }
+  }
+  EXPECT_GT(without, 20u);
+  std::sort(more.begin(), more.end());
+  std::cout << more[more.size() / 2] << " vector registers more in the median, " << more.back()
+            << " at most, of " << more.size() << " kernels\n";
+  EXPECT_LE(more[more.size() / 2], 40);
+}
+
 // Blocks and waves of a twin that could add up but records are those of one that only records.
 TEST_P(SummaryOf, NothingIsAStreamOfBlocksAndWaves) {
   Session sums(GetParam().arch, object("basic"), 1);
