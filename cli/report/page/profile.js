@@ -18,16 +18,20 @@ function profileRoofs(kernels) {
   return [...seen].map(([v, names]) => [[...names].sort().join(", "), v]).sort((a, b) => a[1] - b[1]);
 }
 
-/// Whether a box (left, top, right, bottom) covers none of others.
-function coversNone([left, top, right, bottom], boxes) { return boxes.every((b) => left >= b[2] || right <= b[0] || top >= b[3] || bottom <= b[1]); }
+/// Whether a box (left, top, right, bottom) covers none of others, and none of circles (x, y, radius).
+function coversNone([left, top, right, bottom], boxes, circles = []) {
+  return boxes.every((b) => left >= b[2] || right <= b[0] || top >= b[3] || bottom <= b[1]) &&
+    circles.every(([x, y, r]) => Math.hypot(x - Math.min(Math.max(x, left), right), y - Math.min(Math.max(y, top), bottom)) >= r);
+}
 
 /// Where texts of a picture can stand: each gets the place that covers no other text and the fewest things.
 class PictureTexts {
-  constructor(things) { this.things = things; this.texts = []; }
-  /// places: [x, y of the baseline, anchor]; null if none is free.
-  add(text, attributes, places) {
-    const wide = 7.4 * text.length, box = ([x, y, anchor]) => { const left = anchor === "end" ? x - wide : anchor === "middle" ? x - wide / 2 : x; return [left, y - 11, left + wide, y + 3]; };
-    const covered = (place) => this.things.filter((thing) => !coversNone(box(place), [thing])).length, [place] = places.filter((one) => coversNone(box(one), this.texts)).sort((a, b) => covered(a) - covered(b));
+  constructor(lines, circles) { this.lines = lines; this.circles = circles; this.texts = []; }
+  /// places: [x, y of the baseline, anchor]; null if none is free. A name beside a circle that is not its own would be taken for that one's.
+  add(text, attributes, places, isName = false) {
+    const wide = 7 * text.length, box = ([x, y, anchor]) => { const left = anchor === "end" ? x - wide : anchor === "middle" ? x - wide / 2 : x; return [left, y - 11, left + wide, y + 3]; };
+    const covered = (place) => this.lines.filter((one) => !coversNone(box(place), [one])).length + this.circles.filter((one) => !coversNone(box(place), [], [one])).length;
+    const [place] = places.filter((one) => coversNone(box(one), this.texts, isName ? this.circles : [])).sort((a, b) => covered(a) - covered(b));
     if (!place) return null;
     this.texts.push(box(place));
     return el("text", {x: place[0], y: place[1], "text-anchor": place[2], ...attributes}, text);
@@ -49,13 +53,13 @@ function rooflinePicture(gpu) {
     "aria-label": `${name(k)}: ${k.roofline.intensity[level].toPrecision(3)} operations per byte, ${rateText(k.roofline.flops_per_s, "FLOP")}`, onclick: () => showProfiled(k), onkeydown: (event) => { if (event.key === "Enter") showProfiled(k); }},
     el("title", {}, `${name(k)}\n${k.roofline.intensity[level].toPrecision(3)} operations per byte, ${rateText(k.roofline.flops_per_s, "FLOP")}\n${time(profileTime(k))}, ${classText[k.classification.class]}`)));
   const circleOf = (k) => [x(k.roofline.intensity[level]), y(k.roofline.flops_per_s), 3 + 15 * Math.sqrt(profileTime(k) / most)];
-  const texts = new PictureTexts([...roofs.map(([, v]) => [x(Math.max(v / slope, low)), y(v) - 1, x(high), y(v) + 1]), ...kernels.map((k) => { const [cx, cy, r] = circleOf(k); return [cx - r, cy - r, cx + r, cy + r]; })]);
+  const texts = new PictureTexts(roofs.map(([, v]) => [x(Math.max(v / slope, low)), y(v) - 1, x(high), y(v) + 1]), kernels.map(circleOf));
   const roofTexts = roofs.map(([what, v]) => texts.add(`${what} ${rateText(v, "FLOP")}`, {class: "soft"}, [[width - right, y(v) - 5, "end"], [width - right, y(v) + 15, "end"], [x(Math.max(v / slope, low)) + 24, y(v) + 15, "start"]]));
   // Those that take long first.
   const labels = [...kernels].sort((a, b) => profileTime(b) - profileTime(a)).filter((one) => profileTime(one) >= most / 20).map((k) => {
-    const [cx, cy, r] = circleOf(k), text = name(k).slice(0, 28), half = 3.7 * text.length, beside = [[cx + r + 4, cy + 4, "start"], [cx - r - 4, cy + 4, "end"], [cx, cy - r - 5, "middle"], [cx, cy + r + 13, "middle"]];
+    const [cx, cy, r] = circleOf(k), text = name(k).slice(0, 28), half = 3.5 * text.length, beside = [[cx + r + 4, cy + 4, "start"], [cx - r - 4, cy + 4, "end"], [cx, cy - r - 5, "middle"], [cx, cy + r + 13, "middle"]];
     const inside = ([at, base, anchor]) => base < height - bottom && (anchor === "start" ? at + 2 * half : anchor === "end" ? at : at + half) <= width - 4 && (anchor === "start" ? at : anchor === "end" ? at - 2 * half : at - half) >= left;
-    return texts.add(text, {}, beside.filter(inside));
+    return texts.add(text, {}, beside.filter(inside), true);
   });
   const svg = el("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `roofline of ${gpu.card}, ${plural(kernels.length, "kernel")}`},
     powers(low, high).map((v) => [el("line", {class: "mesh", x1: x(v), x2: x(v), y1: top, y2: height - bottom}), el("text", {x: x(v), y: height - bottom + 15, "text-anchor": "middle", class: "soft"}, v >= 1 ? count(v) : String(v))]),
