@@ -54,8 +54,9 @@ void HsaDispatch::completeTheirs() noexcept {
   if (is_told_.exchange(true, std::memory_order_acq_rel)) return;
   const amd_signal_t &ours = signalMemory(signal_);
   amd_signal_t &theirs = signalMemory(application_);
-  theirs.start_ts = ours.start_ts;
-  theirs.end_ts = ours.end_ts;
+  // Several dispatches may have the same signal, and two threads come here: the last one's stay.
+  std::atomic_ref(theirs.start_ts).store(ours.start_ts, std::memory_order_relaxed);
+  std::atomic_ref(theirs.end_ts).store(ours.end_ts, std::memory_order_relaxed);
   hsaApi().core.hsa_signal_subtract_screlease_fn(application_, 1);
 }
 
