@@ -7,12 +7,12 @@
 #include "fade/kernel_name.h"
 #include "hsa/capture_gates.h"
 #include "hsa/runtime.h"
+#include "hsa/signal_times.h"
 
 #include <algorithm>
 #include <cstring>
 #include <ctime>
 #include <fmt/ranges.h>
-#include <hsa/amd_hsa_signal.h>
 
 namespace fade {
 namespace {
@@ -264,12 +264,8 @@ bool CaptureSession::runDispatch(Job &job) {
 /// Does to the application's signal what the GPU would have done. The GPU has passed the gates
 /// before the dispatch.
 void CaptureSession::letLeave(Job &job) {
-  const auto memoryOf = [](hsa_signal_t signal) {
-    return reinterpret_cast<amd_signal_t *>(signal.handle);
-  };
   if (job.packet.completion_signal.handle != 0) {
-    memoryOf(job.packet.completion_signal)->start_ts = memoryOf(job.done)->start_ts;
-    memoryOf(job.packet.completion_signal)->end_ts = memoryOf(job.done)->end_ts;
+    copyTimes(job.done, job.packet.completion_signal);
     hsaApi().core.hsa_signal_subtract_screlease_fn(job.packet.completion_signal, 1);
   }
   gates::open(job.leave);

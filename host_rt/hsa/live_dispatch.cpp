@@ -3,19 +3,11 @@
 #include "base/handed_over.h"
 #include "hsa/executed.h"
 #include "hsa/operations.h"
+#include "hsa/signal_times.h"
 
 #include <algorithm>
-#include <hsa/amd_hsa_signal.h>
 
 namespace fade {
-namespace {
-
-amd_signal_t &signalMemory(hsa_signal_t signal) {
-  return *reinterpret_cast<amd_signal_t *>(signal.handle);
-}
-
-} // namespace
-
 HsaDispatch::HsaDispatch(Runtime &runtime, std::shared_ptr<QueueState> queue, uint64_t packet,
                          std::shared_ptr<KernelEntry> kernel)
     : runtime_(runtime), queue_(std::move(queue)), packet_(packet), kernel_(std::move(kernel)) {}
@@ -52,11 +44,7 @@ bool HsaDispatch::replaceSignal(hsa_signal_t &completion) {
 /// Does to the application's signal what the GPU did to ours, once.
 void HsaDispatch::completeTheirs() noexcept {
   if (is_told_.exchange(true, std::memory_order_acq_rel)) return;
-  const amd_signal_t &ours = signalMemory(signal_);
-  amd_signal_t &theirs = signalMemory(application_);
-  // Several dispatches may have the same signal, and two threads come here: the last one's stay.
-  std::atomic_ref(theirs.start_ts).store(ours.start_ts, std::memory_order_relaxed);
-  std::atomic_ref(theirs.end_ts).store(ours.end_ts, std::memory_order_relaxed);
+  copyTimes(signal_, application_);
   hsaApi().core.hsa_signal_subtract_screlease_fn(application_, 1);
 }
 

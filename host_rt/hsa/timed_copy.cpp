@@ -4,8 +4,8 @@
 #include "hip/recorder.h"
 #include "hsa/capture_session.h"
 #include "hsa/operations.h"
+#include "hsa/signal_times.h"
 
-#include <hsa/amd_hsa_signal.h>
 #include <memory>
 #include <mutex>
 
@@ -119,10 +119,7 @@ void TimedCopy::completeTheirs(hsa_signal_value_t value) noexcept {
                        runtime_.nanoseconds(time.start), runtime_.nanoseconds(time.end));
   }
   if (application_.handle == 0) return;
-  const auto &ours = *reinterpret_cast<amd_signal_t *>(signal_.handle);
-  auto &theirs = *reinterpret_cast<amd_signal_t *>(application_.handle);
-  theirs.start_ts = ours.start_ts;
-  theirs.end_ts = ours.end_ts;
+  copyTimes(signal_, application_);
   if (value < 0)
     api.core.hsa_signal_store_screlease_fn(application_, value);
   else
