@@ -24,11 +24,13 @@ void AllocationMap::add(Allocation allocation) {
   generation_.fetch_add(1, std::memory_order_release);
 }
 
-std::optional<Allocation> AllocationMap::free(uint64_t base) {
+std::optional<Allocation> AllocationMap::free(uint64_t base,
+                                              const std::array<HostCall, kMostCallers> &by) {
   const std::unique_lock lock(mutex_);
   const auto at = all_.find(base);
   if (at == all_.end() || at->second.is_freed) return std::nullopt;
   at->second.is_freed = true;
+  at->second.freed_by = by;
   FindingLog::instance().removeAllocation(at->second.slot);
   freed_.emplace_back(base, at->second.number);
   if (freed_.size() > kMostFreed) {

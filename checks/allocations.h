@@ -22,14 +22,16 @@ struct Allocation {
   bool counts_as_written = false;               ///< all of it, whoever may have written
   String api = 0;                               ///< what was called
   std::array<HostCall, kMostCallers> callers{}; ///< by whom
+  std::array<HostCall, kMostCallers> freed_by{};
   uint32_t path = 0;
   uint32_t slot = 0; ///< in the log's table
 
   uint64_t end() const { return base + size; }
   bool holds(uint64_t address) const { return address - base < size; }
   AllocationInfo info() const {
-    AllocationInfo info{base, size, number, is_freed, on_host, api, path, 0, {}};
+    AllocationInfo info{base, size, number, is_freed, on_host, api, path, 0, {}, {}};
     std::ranges::copy(callers, info.callers);
+    std::ranges::copy(freed_by, info.freed_by);
     return info;
   }
 };
@@ -40,7 +42,7 @@ public:
 
   void add(Allocation allocation);
   /// The application has freed it. What it was stays known until something else takes its place.
-  std::optional<Allocation> free(uint64_t base);
+  std::optional<Allocation> free(uint64_t base, const std::array<HostCall, kMostCallers> &by = {});
 
   /// Changes with every add and free: what was looked up before may not hold any more.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }

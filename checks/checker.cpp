@@ -4,6 +4,7 @@
 #include "checks/captured.h"
 #include "checks/finding_log.h"
 #include "checks/group_check.h"
+#include "checks/hazard_check.h"
 #include "checks/init_check.h"
 #include "checks/memory_check.h"
 #include "checks/overlap_check.h"
@@ -73,8 +74,7 @@ public:
     group.state = nullptr;
   }
   void waveEnds(const ObservedWave &wave, uint64_t pc) override {
-    if (GroupCheck *check = stateOf(*wave.group))
-      check->waveEnds(wave, site(*check, wave, pc), reporter_);
+    if (GroupCheck *check = stateOf(*wave.group)) check->waveEnds(wave, site(*check, wave, pc));
   }
   void barrier(const ObservedWave &wave, uint64_t pc, uint64_t lanes) override {
     if (GroupCheck *check = stateOf(*wave.group))
@@ -98,17 +98,21 @@ public:
       check->callsOf(wave).branch(branch, decoder_, job_.stacks());
   }
   void wait(const ObservedWave &wave, const ObservedWait &wait) override {
-    if (GroupCheck *check = stateOf(*wave.group)) check->wait(wave, wait, reporter_);
+    if (GroupCheck *check = stateOf(*wave.group)) check->wait(wave, wait);
   }
   void fence(const ObservedWave &wave, const ObservedFence &fence) override {
-    if (GroupCheck *check = stateOf(*wave.group)) check->fence(wave, fence, reporter_);
+    if (GroupCheck *check = stateOf(*wave.group)) check->fence(wave, fence);
   }
   void registers(const ObservedWave &wave, const ObservedInstruction &instruction) override {
     if (GroupCheck *check = stateOf(*wave.group))
       check->registers(wave, instruction, site(*check, wave, instruction.pc), reporter_);
   }
+  void hazard(const ObservedWave &wave, const ObservedHazard &hazard) override {
+    if (GroupCheck *check = stateOf(*wave.group))
+      reportHazard(wave, hazard, site(*check, wave, hazard.pc), reporter_);
+  }
   void globalBarrier(const ObservedWave &wave, uint64_t) override {
-    if (GroupCheck *check = stateOf(*wave.group)) check->globalBarrier(wave, reporter_);
+    if (GroupCheck *check = stateOf(*wave.group)) check->globalBarrier(wave);
   }
 
   bool passesFault(uint64_t address, uint64_t, bool) override {

@@ -19,7 +19,8 @@ public:
   explicit Checker(const ObservedMemory &memory);
 
   uint32_t wants() const override {
-    return kWantsAccesses | kWantsControl | (options_.has(Check::wait) ? kWantsRegisters : 0u);
+    return kWantsAccesses | kWantsControl | (options_.has(Check::wait) ? kWantsRegisters : 0u) |
+           (options_.has(Check::hazard) ? kWantsHazards : 0u);
   }
   std::unique_ptr<DispatchObserver> begin(const ObservedDispatch &dispatch,
                                           uint32_t workers) override;

@@ -5,6 +5,7 @@
 // is kept once: joining two of them makes new blocks only where both know something.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -28,6 +29,12 @@ public:
   static Ptr join(const Ptr &a, const Ptr &b);
   /// With the times of the waves from `first` on raised to `times`, where they are later.
   static Ptr raised(const Ptr &clocks, uint32_t first, std::span<const Time> times);
+
+  /// The times of the waves from `first` on, raised to what is known of them.
+  static void raise(std::span<Time> times, const Ptr &clocks, uint32_t first) {
+    for (uint32_t i = 0; i < times.size(); ++i)
+      times[i] = std::max(times[i], of(clocks, first + i));
+  }
 
 private:
   static constexpr uint32_t kBlock = 256; ///< waves

@@ -17,11 +17,11 @@
 namespace fade::checks {
 
 inline constexpr uint32_t kFileMagic = 0x46434844; // "DHCF"
-inline constexpr uint32_t kFileVersion = 4;
+inline constexpr uint32_t kFileVersion = 6;
 inline constexpr uint32_t kMostFindings = 2048, kMostCode = 4096, kMostAllocations = 1 << 16;
 inline constexpr uint32_t kStringBytes = 8 << 20;
 
-enum class Check : uint32_t { memory, init, race, sync, wait, leak, count };
+enum class Check : uint32_t { memory, init, race, sync, wait, hazard, leak, count };
 
 /// What exactly is wrong.
 enum class Problem : uint32_t {
@@ -36,14 +36,26 @@ enum class Problem : uint32_t {
   uninitialized, ///< read before anybody wrote it
   race,
   overlap,           ///< a race between dispatches on different queues
+  lanes,             ///< lanes of a wave store different values to the same place at once
+  lost_update,       ///< lanes of a wave change the same place: `h[x]++`
   divergent_barrier, ///< not all lanes of a wave are there
   missing_waves,     ///< waves that ended never came to the barrier
   unwaited,          ///< a register is used while a load into it is under way
+  wait_states,       ///< too few between two instructions
   leak,
   count
 };
 
 inline constexpr uint32_t kMostCallers = 4;
+inline constexpr uint64_t kNoRegister = ~uint64_t{0}; ///< hazard: none that can be named
+
+/// race: what there is between the two sides, and what it lacks.
+enum class Between : uint32_t {
+  nothing,
+  no_release, ///< an atomic, before which the first side was not waited for
+  no_acquire, ///< an atomic or a polling load, behind which the cache was not invalidated
+  count
+};
 
 /// An offset into the strings; 0 is the empty one.
 using String = uint32_t;
@@ -75,20 +87,24 @@ struct AllocationInfo {
   uint32_t path; ///< tells ways through the runtimes apart
   uint32_t unused;
   HostCall callers[kMostCallers]; ///< outside of the runtimes, from the inside
+  HostCall freed_by[kMostCallers];
 };
 
 struct Finding {
-  uint32_t check, problem, space, waves; ///< waves: sync, how many came; wait: WaitCounter
+  uint32_t check, problem, space, waves; ///< waves: sync, how many came; wait: WaitCounter;
+                                         ///< hazard: states that there are
   uint64_t count;                        ///< atomically counted
   String kernel, gpu;
   uint64_t dispatch; ///< of the first occurrence
-  uint64_t address;  ///< wait: the register; then `space` is 1 for vector registers
+  uint64_t address;  ///< wait, hazard: the register; then `space` is 1 for vector registers
   uint64_t limit;   ///< wait: what its counter must come down to; LDS, scratch, arguments: how many
-                    ///< bytes there are; sync: waves there are
+                    ///< bytes there are; sync: waves there are; hazard: states that are needed
   int64_t distance; ///< gap: bytes behind the end (positive, 0: the first) or before the start
   Place place, other;  ///< other: the second side of a race
+  Place between;       ///< race: an atomic that could have ordered them; without a pc: none
   String other_kernel; ///< if it is not the same dispatch's
-  uint32_t unused;
+  uint32_t lacks;      ///< race: Between
+  String rule, cure;   ///< hazard: what is broken; empty: s_nop
   AllocationInfo allocation;
 };
 
@@ -119,7 +135,7 @@ inline constexpr uint64_t kStringsAt = kAllocationsAt + sizeof(AllocationInfo) *
 inline constexpr uint64_t kFileBytes = kStringsAt + kStringBytes;
 
 static_assert(std::is_trivially_copyable_v<Finding> && sizeof(FileHeader) <= kFindingsAt);
-static_assert(sizeof(Place) == 88 && sizeof(AllocationInfo) == 104 && sizeof(Finding) == 352);
+static_assert(sizeof(Place) == 88 && sizeof(AllocationInfo) == 168 && sizeof(Finding) == 512);
 static_assert(kCodeAt % 8 == 0 && kAllocationsAt % 8 == 0 && kStringsAt % 8 == 0);
 
 } // namespace fade::checks

@@ -18,6 +18,17 @@ std::atomic<bool> in_child{false};
 
 FindingLog::Callers callersOf(const Place &place) { return std::to_array(place.callers); }
 
+/// Of the same finding: by dispatch, address, and work-item.
+bool isLower(const Finding &a, const Finding &b) {
+  const auto order = [](const Finding &f) {
+    const auto who = [](const Place &p) {
+      return std::tuple(p.group[2], p.group[1], p.group[0], p.item[2], p.item[1], p.item[0]);
+    };
+    return std::tuple(f.dispatch, f.address, who(f.place), who(f.other));
+  };
+  return order(a) < order(b);
+}
+
 } // namespace
 
 FindingLog &FindingLog::instance() {
@@ -80,13 +91,16 @@ bool FindingLog::hasRoom(uint64_t offset, uint64_t size) {
 void FindingLog::add(const Finding &finding, uint64_t times) {
   if (!base_ || in_child) return;
   const std::lock_guard lock(mutex_);
-  const auto key = std::tuple(finding.check, finding.place.pc, finding.other.pc,
-                              finding.place.code ? finding.place.code : 0u,
+  const auto key = std::tuple(finding.check << 8 | finding.problem, finding.place.pc,
+                              finding.other.pc, finding.place.code ? finding.place.code : 0u,
                               callersOf(finding.place), callersOf(finding.other));
   const auto [at, is_new] = known_.emplace(key, header().findings);
   auto *findings = table<Finding>(kFindingsAt);
   if (!is_new) {
-    findings[at->second].count += times;
+    Finding &known = findings[at->second];
+    const uint64_t count = known.count + times;
+    if (isLower(finding, known)) known = finding;
+    known.count = count;
     return;
   }
   if (header().findings == kMostFindings ||

@@ -24,7 +24,8 @@ public:
   bool isOpen() const { return base_ != nullptr; }
   const std::string &folder() const { return folder_; }
 
-  /// Adds `times` to the finding with the same check and places, or makes a new one.
+  /// Adds `times` to the finding with the same check and places, or makes a new one. What is shown
+  /// of it is the lowest occurrence, whichever comes first.
   void add(const Finding &finding, uint64_t times);
   String string(std::string_view text);
 

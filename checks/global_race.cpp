@@ -1,9 +1,12 @@
 #include "checks/global_race.h"
 
 #include "checks/allocations.h"
+#include "checks/stored_value.h"
 
 #include <algorithm>
 #include <bit>
+#include <optional>
+#include <span>
 #include <string_view>
 
 namespace fade::checks {
@@ -98,7 +101,7 @@ void GroupRaces::begin(DispatchRaces &dispatch, const ObservedGroup &group) {
     w.loads.clear(), w.stores.clear();
     w.heard.assign(count_, 0);
     w.seen = w.fresh = nullptr;
-    w.taken.clear(), w.suspects.clear();
+    w.taken.clear(), w.lately.fill({}), w.lately_count = 0;
     w.global_barriers = 0, w.took_global_barrier = false;
   }
 }
@@ -135,21 +138,25 @@ Time GroupRaces::takeTime(WaveRaces &w, const ObservedAccess &access) const {
   return w.now;
 }
 
-void GroupRaces::release(const Lane &lane, Meeting &meeting) const {
-  const Meeting::Release mine{lane.wave.id, lane.mark.time, lane.visible, ordered_ != nullptr};
+/// What the wave passes on is put together once for all lanes of an instruction: those who contend
+/// for a lock do little else.
+void GroupRaces::release(Lane &lane, Meeting &meeting) const {
+  const WaveRaces &w = lane.wave;
+  if (!lane.passes_on) {
+    std::vector<Time> local = w.heard;
+    local[w.id - first_] = lane.visible;
+    lane.passes_on = Clocks::raised(w.seen, first_, local);
+  }
+  meeting.left = Clocks::join(meeting.left, lane.passes_on);
+  const bool in_order = ordered_ != nullptr;
+  if (!in_order) meeting.left_unordered = Clocks::join(meeting.left_unordered, lane.passes_on);
+  const Meeting::Release mine{w.id, lane.mark.time, lane.visible, lane.mark.site, in_order};
   for (Meeting::Release &r : meeting.releases)
     if (r.wave == mine.wave && r.in_order == mine.in_order) {
       r = mine;
       return;
     }
-  if (meeting.releases.size() == kMostReleases) {
-    for (const Meeting::Release &r : meeting.releases) {
-      const Clocks::Ptr passed = dispatch_->histories.passedOn(r.wave, r.time, r.visible);
-      meeting.left = Clocks::join(meeting.left, passed);
-      if (!r.in_order) meeting.left_unordered = Clocks::join(meeting.left_unordered, passed);
-    }
-    meeting.releases.clear();
-  }
+  if (meeting.releases.size() == kMostReleases) meeting.releases.erase(meeting.releases.begin());
   meeting.releases.push_back(mine);
 }
 
@@ -160,17 +167,54 @@ void GroupRaces::meetReaders(Lane &lane, const ShadowPage &page, uint32_t dword)
     for (const Mark &part : parts->read) meet(lane, lane.wave.seen, part);
 }
 
+void GroupRaces::meetStore(Lane &lane, const Mark &mark, uint32_t value) const {
+  if (lane.races || !conflicts(lane, lane.wave.seen, mark)) return;
+  const unsigned common = mark.bytes & lane.mark.bytes;
+  const auto differs = [&](uint32_t mine) { return ((mine ^ value) & maskOfBytes(common)) != 0; };
+  if (!differs(lane.value)) return;
+  if (!differs(leftAt(lane.access, lane.mark.lane, lane.at / 4, common, lane.value))) return;
+  lane.races = true, lane.met = mark;
+}
+
 void GroupRaces::meetWriters(Lane &lane, const ShadowPage &page, uint32_t dword) const {
   if (!page.write) return;
-  const auto meetOne = [&](const Mark &write) {
-    if (lane.access.kind == AccessKind::atomic && lane.access.returns && write.tells) return;
-    if (lane.access.kind != AccessKind::load) return meet(lane, lane.wave.seen, write);
+  const auto meetOne = [&](const Mark &write, uint32_t value) {
+    if (lane.access.kind == AccessKind::store) return meetStore(lane, write, value);
+    if (lane.access.kind == AccessKind::atomic) {
+      if (!lane.access.returns || !write.tells) meet(lane, lane.wave.seen, write);
+      return;
+    }
     // What is not in the cache, or came there in time, is not old.
     if (!lane.cached || conflicts(lane, *lane.cached, write)) meet(lane, lane.wave.fresh, write);
   };
-  meetOne((*page.write)[dword]);
+  const uint32_t last = page.write->values[dword];
+  meetOne(page.write->marks[dword], last);
   if (const Parts *parts = page.partsOf(dword))
-    for (const Mark &part : parts->written) meetOne(part);
+    for (const Mark &part : parts->written) meetOne(part, last);
+  if (page.earlier_write)
+    meetOne(page.earlier_write->marks[dword], page.earlier_write->values[dword]);
+}
+
+/// A store takes the place of the one before. That one stays as the earlier one unless nobody can
+/// race with it who does not with this: it is of the same value, and this wave knows of it.
+void GroupRaces::putWrite(const Lane &lane, ShadowPage &page, uint32_t dword) const {
+  ShadowPage::Writes &writes = dispatch_->shadow.made(page.write);
+  Mark &last = writes.marks[dword];
+  uint32_t &value = writes.values[dword];
+  const WaveRaces &w = lane.wave;
+  const unsigned common = last.time ? last.bytes & lane.mark.bytes : 0;
+  const bool is_same_access = last.wave == w.id && last.time == lane.mark.time;
+  const uint32_t mask = maskOfBytes(lane.mark.bytes);
+  if (common && !is_same_access) {
+    const bool is_known = last.wave == w.id || heard(w, w.seen, last.wave) >= last.time;
+    const uint32_t different = (lane.value ^ value) & maskOfBytes(common);
+    if (!is_known || different) {
+      ShadowPage::Writes &earlier = dispatch_->shadow.made(page.earlier_write);
+      earlier.marks[dword] = last, earlier.values[dword] = value;
+    }
+  }
+  value = (value & ~mask) | (lane.value & mask);
+  page.put(dword, last, lane.mark);
 }
 
 /// An atomic of which others may not have heard when they come.
@@ -188,7 +232,7 @@ void GroupRaces::load(Lane &lane, ShadowPage &page, uint32_t dword) {
   WaveRaces &w = lane.wave;
   if (lane.access.coherent) {
     page.polled[dword / 64] |= uint64_t{1} << dword % 64;
-    w.taken.push_back({&page, dword, false});
+    w.taken.push_back({&page, dword, false, lane.mark.site});
     return;
   }
   meetWriters(lane, page, dword);
@@ -202,12 +246,12 @@ void GroupRaces::load(Lane &lane, ShadowPage &page, uint32_t dword) {
       else if (!meeting->answers)
         meet(lane, w.fresh, mark);
     }
-    if (is_local) w.taken.push_back({&page, dword, false});
+    if (is_local) w.taken.push_back({&page, dword, false, lane.mark.site});
   }
-  Mark &first = dispatch_->shadow.marks(page.read)[dword];
+  Mark &first = dispatch_->shadow.made(page.read)[dword];
   const bool may_replace =
       !first.time || first.wave == w.id || heard(w, w.seen, first.wave) >= first.time;
-  Mark &mark = may_replace ? first : dispatch_->shadow.marks(page.second_read)[dword];
+  Mark &mark = may_replace ? first : dispatch_->shadow.made(page.second_read)[dword];
   page.put(dword, mark, lane.mark);
 }
 
@@ -218,7 +262,6 @@ void GroupRaces::store(Lane &lane, ShadowPage &page, uint32_t dword) {
     for (const Mark &mark : meeting->marks) meet(lane, w.seen, mark);
     meeting = nullptr;
   }
-  Mark &write = dispatch_->shadow.marks(page.write)[dword];
   if (!meeting && !page.isPolled(dword)) meetWriters(lane, page, dword);
   meetReaders(lane, page, dword);
   if (meeting) {
@@ -229,7 +272,7 @@ void GroupRaces::store(Lane &lane, ShadowPage &page, uint32_t dword) {
     keep(w, *meeting, mark);
     return;
   }
-  page.put(dword, write, lane.mark);
+  putWrite(lane, page, dword);
 }
 
 void GroupRaces::atomic(Lane &lane, ShadowPage &page, uint32_t dword) {
@@ -243,7 +286,20 @@ void GroupRaces::atomic(Lane &lane, ShadowPage &page, uint32_t dword) {
   meeting.answers |= lane.access.returns;
   release(lane, meeting);
   keep(w, meeting, lane.mark);
-  if (lane.access.returns) w.taken.push_back({&page, dword, true, ordered_ != nullptr});
+  if (lane.access.returns)
+    w.taken.push_back({&page, dword, true, lane.mark.site, ordered_ != nullptr});
+}
+
+/// Lanes that load or change the same place one after the other: what holds for the first of them
+/// holds for all.
+bool GroupRaces::isAgain(Lane &lane, ShadowPage &page) const {
+  if (lane.access.kind == AccessKind::store) return false;
+  const uint8_t bytes = lane.mark.bytes;
+  const bool is_again =
+      lane.last_page == &page && lane.last_at == lane.at && lane.last_bytes == bytes;
+  lane.last_page = &page, lane.last_at = lane.at, lane.last_bytes = bytes;
+  if (is_again && lane.races) lane.racing |= uint64_t{1} << lane.mark.lane;
+  return is_again;
 }
 
 void GroupRaces::dword(Lane &lane, ShadowPage &page, uint32_t dword) {
@@ -254,17 +310,16 @@ void GroupRaces::dword(Lane &lane, ShadowPage &page, uint32_t dword) {
   case AccessKind::atomic: atomic(lane, page, dword); break;
   }
   if (!lane.races) return;
-  lane.all_stores &=
-      lane.met.accessKind() == AccessKind::store && lane.access.kind == AccessKind::store;
-  const uint64_t bit = uint64_t{1} << lane.mark.lane;
-  if (lane.racing & bit) return;
-  if (!lane.racing) lane.first_lane = lane.mark.lane, lane.first_met = lane.met;
-  lane.racing |= bit;
+  const auto common = static_cast<unsigned>(lane.met.bytes & lane.mark.bytes);
+  const uint64_t byte = lane.at / 4 * 4 + static_cast<unsigned>(std::countr_zero(common | 8));
+  if (!lane.racing || byte < lane.first_byte)
+    lane.first_lane = lane.mark.lane, lane.first_met = lane.met, lane.first_byte = byte;
+  lane.racing |= uint64_t{1} << lane.mark.lane;
 }
 
 void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
                         Reporter &reporter) {
-  settle(wave, reporter);
+  settle(wave);
   WaveRaces &w = of(wave);
   Lane lane{access, w};
   lane.mark.wave = w.id;
@@ -292,6 +347,9 @@ void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
       const uint64_t n = std::min(end, (at | 3) + 1) - at;
       lane.mark.bytes = static_cast<uint8_t>(((1u << n) - 1) << at % 4) & 15;
       lane.cached = lines_.upTo(at, w.seen);
+      lane.at = at;
+      if (isAgain(lane, *touched)) continue;
+      if (access.kind == AccessKind::store) lane.value = storedAt(access, number, at);
       dword(lane, *touched, static_cast<uint32_t>(at % ShadowPage::kBytes / 4));
     }
   }
@@ -301,58 +359,77 @@ void GroupRaces::access(const ObservedWave &wave, const ObservedAccess &access,
   if (lane.racing) report(wave, lane, reporter);
 }
 
+/// What could have ordered the two sides, and does not.
+void GroupRaces::explain(const Lane &lane, Finding &f) const {
+  const WaveRaces &w = lane.wave;
+  const Mark &met = lane.first_met;
+  const auto set = [&](Between lacks, uint32_t wave, uint32_t site) {
+    Mark mark;
+    mark.wave = wave, mark.site = site, mark.time = 1;
+    mark.kind = kAtomic & 7;
+    f.lacks = static_cast<uint32_t>(lacks);
+    f.between = dispatch_->place(mark);
+  };
+  if (isLocal(met.wave)) return; // a barrier is missing
+  for (std::size_t i = 0; i < w.lately.size(); ++i) {
+    const Taken &taken = w.lately[(w.lately_count + w.lately.size() - 1 - i) % w.lately.size()];
+    if (!taken.page) continue;
+    if (heard(w, w.seen, met.wave) >= met.time) return set(Between::no_acquire, w.id, taken.site);
+    taken.page->lock();
+    std::optional<Meeting::Release> found;
+    if (const Meeting *meeting = taken.page->meeting(taken.dword))
+      for (const Meeting::Release &r : meeting->releases)
+        if (r.wave == met.wave && r.time > met.time && r.visible < met.time) found = r;
+    taken.page->unlock();
+    if (found) return set(Between::no_release, found->wave, found->site);
+  }
+}
+
 void GroupRaces::report(const ObservedWave &wave, Lane &lane, Reporter &reporter) {
   const ObservedAccess &access = lane.access;
   Finding f = reporter.begin(Check::race, Problem::race);
   f.space = static_cast<uint32_t>(AccessSpace::global);
   f.place = reporter.place(wave, lane.first_lane, access.pc, access.kind, access.size);
-  f.address = access.address[lane.first_lane];
+  f.address = lane.first_byte;
   f.other = dispatch_->place(lane.first_met);
   if (const auto allocation = AllocationMap::instance().find(f.address)) {
     f.allocation = allocation->info();
     f.distance = static_cast<int64_t>(f.address - allocation->base);
   }
-  const auto read = [&](uint64_t from, void *to, uint32_t size) {
-    return dispatch_->memory.read(from, to, size);
-  };
-  if (!lane.all_stores || !lane.wave.suspects.add(f, access, lane.racing, read))
-    reporter.report(f, static_cast<uint64_t>(std::popcount(lane.racing)));
-}
-
-void GroupRaces::judge(WaveRaces &w, Reporter &reporter) const {
-  w.suspects.judge([&](uint64_t from, void *to,
-                       uint32_t size) { return dispatch_->memory.read(from, to, size); },
-                   reporter);
+  explain(lane, f);
+  reporter.report(f, static_cast<uint64_t>(std::popcount(lane.racing)));
 }
 
 /// What was passed on at a place, as far as the wave has not learned it yet.
 void GroupRaces::learnFrom(WaveRaces &w, const Taken &taken) {
   const bool was_in_order = taken.in_order && !ordered_; // else all count that are there
-  std::vector<Meeting::Release> releases;
   Clocks::Ptr learned;
+  // Waves of a workgroup share a cache, in which everything stays in order.
+  const auto hearOf = [&](uint32_t wave, Time time) {
+    if (isLocal(wave) && wave != w.id)
+      w.heard[wave - first_] = std::max(w.heard[wave - first_], time);
+  };
+  std::array<Mark, 2 + 4> stores; // the last ones of each byte, and one before
+  std::size_t count = 0;
+  const auto add = [&](const Mark &write) {
+    if (write.time && write.wave != w.id && count < stores.size()) stores[count++] = write;
+  };
   taken.page->lock();
   if (const Meeting *meeting = taken.page->meeting(taken.dword)) {
     learned = was_in_order ? meeting->left_unordered : meeting->left;
     for (const Meeting::Release &r : meeting->releases)
-      if (!was_in_order || !r.in_order) releases.push_back(r);
+      if (!was_in_order || !r.in_order) hearOf(r.wave, r.time);
   }
-  const auto add = [&](const Mark &write) {
-    if (write.time) releases.push_back({write.wave, write.time, write.visible()});
-  };
-  if (taken.page->write) add((*taken.page->write)[taken.dword]);
+  if (taken.page->write) add(taken.page->write->marks[taken.dword]);
+  if (taken.page->earlier_write) add(taken.page->earlier_write->marks[taken.dword]);
   if (const Parts *parts = taken.page->partsOf(taken.dword))
     for (const Mark &part : parts->written) add(part);
   taken.page->unlock();
-  for (const Meeting::Release &r : releases) {
-    if (r.wave == w.id) continue;
-    if (isLocal(r.wave)) {
-      // They share a cache, in which everything stays in order.
-      Time &time = w.heard[r.wave - first_];
-      time = std::max(time, r.time);
-    } else if (Clocks::of(w.seen, r.wave) >= r.time) {
-      continue;
-    }
-    learned = Clocks::join(learned, dispatch_->histories.passedOn(r.wave, r.time, r.visible));
+  for (const Mark &store : std::span(stores.data(), count)) {
+    hearOf(store.wave, store.time);
+    if (!isLocal(store.wave) && Clocks::of(w.seen, store.wave) >= store.time) continue;
+    learned = Clocks::join(learned,
+                           dispatch_->histories.passedOn(store.wave, store.time, store.visible()));
   }
   w.seen = Clocks::join(w.seen, learned);
   if (taken.by_atomic) w.fresh = Clocks::join(w.fresh, learned);
@@ -360,10 +437,13 @@ void GroupRaces::learnFrom(WaveRaces &w, const Taken &taken) {
 
 void GroupRaces::learn(WaveRaces &w) {
   const Clocks::Ptr before = w.seen;
-  const std::vector<Time> heard_before = w.heard;
+  heard_before_ = w.heard;
   const Taken *last = nullptr;
   for (const Taken &taken : w.taken) {
-    if (!last || last->page != taken.page || last->dword != taken.dword) learnFrom(w, taken);
+    if (!last || last->page != taken.page || last->dword != taken.dword) {
+      learnFrom(w, taken);
+      w.lately[w.lately_count++ % w.lately.size()] = taken;
+    }
     last = &taken;
   }
   if (!ordered_) w.taken.clear(); // else there may be more to learn when the atomic was made
@@ -373,9 +453,8 @@ void GroupRaces::learn(WaveRaces &w) {
     w.seen = Clocks::join(w.seen, dispatch_->globalBarrier(w.global_barriers).left);
     w.fresh = Clocks::join(w.fresh, w.seen);
   }
-  if (w.seen == before && w.heard == heard_before) return;
-  for (uint32_t i = 0; i < count_; ++i)
-    w.heard[i] = std::max(w.heard[i], Clocks::of(w.seen, first_ + i));
+  if (w.seen == before && w.heard == heard_before_) return;
+  if (w.seen != before) Clocks::raise(w.heard, w.seen, first_);
   remember(w);
 }
 
@@ -384,15 +463,15 @@ void GroupRaces::remember(const WaveRaces &w) const {
   dispatch_->histories.add(w.id, w.now + 1, std::move(known));
 }
 
-void GroupRaces::wait(const ObservedWave &wave, const ObservedWait &wait, Reporter &reporter) {
-  settle(wave, reporter);
+void GroupRaces::wait(const ObservedWave &wave, const ObservedWait &wait) {
+  settle(wave);
   WaveRaces &w = of(wave);
   if (wait.vector != ObservedWait::any) w.loads.wait(wait.vector);
   if (wait.stores != ObservedWait::any) w.stores.wait(wait.stores);
 }
 
-void GroupRaces::fence(const ObservedWave &wave, const ObservedFence &fence, Reporter &reporter) {
-  settle(wave, reporter);
+void GroupRaces::fence(const ObservedWave &wave, const ObservedFence &fence) {
+  settle(wave);
   WaveRaces &w = of(wave);
   if (fence.scalar || !fence.device) return;
   // Whether it was waited for is not asked: where nothing else is under way, LLVM leaves that out.
@@ -420,8 +499,8 @@ void GroupRaces::barrierPassed() {
   }
 }
 
-void GroupRaces::globalBarrier(const ObservedWave &wave, Reporter &reporter) {
-  settle(wave, reporter);
+void GroupRaces::globalBarrier(const ObservedWave &wave) {
+  settle(wave);
   WaveRaces &w = of(wave);
   const Clocks::Ptr left = dispatch_->histories.passedOn(w.id, w.now + 1, w.visible());
   const std::lock_guard lock(dispatch_->meeting_mutex);
@@ -430,8 +509,8 @@ void GroupRaces::globalBarrier(const ObservedWave &wave, Reporter &reporter) {
   w.took_global_barrier = true;
 }
 
-void GroupRaces::waveEnds(const ObservedWave &wave, Reporter &reporter) {
-  settle(wave, reporter);
+void GroupRaces::waveEnds(const ObservedWave &wave) {
+  settle(wave);
   dispatch_->histories.end(of(wave).id);
 }
 

@@ -27,7 +27,6 @@
 #include "checks/clocks.h"
 #include "checks/global_shadow.h"
 #include "checks/reporter.h"
-#include "checks/suspects.h"
 #include "checks/wave_history.h"
 
 #include <fade/observer.h>
@@ -147,18 +146,19 @@ public:
     if (ordered_) ordered_->order.unlock();
     ordered_ = nullptr;
   }
-  void wait(const ObservedWave &wave, const ObservedWait &wait, Reporter &reporter);
-  void fence(const ObservedWave &wave, const ObservedFence &fence, Reporter &reporter);
-  void barrier(const ObservedWave &wave, Reporter &reporter) { settle(wave, reporter); }
+  void wait(const ObservedWave &wave, const ObservedWait &wait);
+  void fence(const ObservedWave &wave, const ObservedFence &fence);
+  void barrier(const ObservedWave &wave) { settle(wave); }
   void barrierPassed();
-  void globalBarrier(const ObservedWave &wave, Reporter &reporter);
-  void waveEnds(const ObservedWave &wave, Reporter &reporter);
+  void globalBarrier(const ObservedWave &wave);
+  void waveEnds(const ObservedWave &wave);
 
 private:
   struct Taken { ///< a place from which a wave may have learned something
     ShadowPage *page;
     uint32_t dword;
     bool by_atomic;
+    uint32_t site = 0;     ///< as a mark has it
     bool in_order = false; ///< it has learned from atomics that came before
   };
   struct WaveRaces {
@@ -170,9 +170,10 @@ private:
     Clocks::Ptr seen;        ///< of others, in whatever way
     Clocks::Ptr fresh;       ///< what loads that use the nearest cache can rely on
     std::vector<Taken> taken;
+    std::array<Taken, 4> lately{}; ///< where it learned last, for advice
+    uint32_t lately_count = 0;
     uint32_t global_barriers = 0; ///< that its workgroup has come to, as far as it knows
     bool took_global_barrier = false;
-    Suspects suspects;
 
     /// To those who learn from an access at `place` (UnderWay).
     Time visible(uint64_t place = 0) const {
@@ -183,14 +184,20 @@ private:
     const ObservedAccess &access;
     WaveRaces &wave;
     Mark mark{};
-    Time visible = 0;                    ///< of what the wave did before
+    uint64_t at = 0;                 ///< the first byte, of the dword that is looked at
+    uint32_t value = 0;              ///< stores: what is stored there
+    Time visible = 0;                ///< of what the wave did before
+    Clocks::Ptr passes_on{};         ///< atomics: what the wave leaves, once it is known
+    ShadowPage *last_page = nullptr; ///< where the lane before was
+    uint64_t last_at = 0;
+    uint8_t last_bytes = 0;
     const Clocks::Ptr *cached = nullptr; ///< CachedLines::upTo()
     bool races = false;                  ///< the dword that is being looked at, with `met`
     Mark met{};
     Mark first_met{};
     unsigned first_lane = 0;
-    bool all_stores = true; ///< of the two sides, in all races so far
-    uint64_t racing = 0;    ///< lanes
+    uint64_t first_byte = 0; ///< its address
+    uint64_t racing = 0;     ///< lanes
   };
 
   WaveRaces &of(const ObservedWave &wave) { return waves_[wave.number]; }
@@ -208,25 +215,28 @@ private:
   ShadowPage *page(uint64_t address);
   ShadowPage *onlyPage(const ObservedAccess &access);
   Time takeTime(WaveRaces &wave, const ObservedAccess &access) const;
+  bool isAgain(Lane &lane, ShadowPage &page) const;
   void dword(Lane &lane, ShadowPage &page, uint32_t dword);
   void load(Lane &lane, ShadowPage &page, uint32_t dword);
   void store(Lane &lane, ShadowPage &page, uint32_t dword);
   void atomic(Lane &lane, ShadowPage &page, uint32_t dword);
+  /// A store meets another one, of `value`.
+  void meetStore(Lane &lane, const Mark &mark, uint32_t value) const;
+  void putWrite(const Lane &lane, ShadowPage &page, uint32_t dword) const;
   void meetReaders(Lane &lane, const ShadowPage &page, uint32_t dword) const;
   void meetWriters(Lane &lane, const ShadowPage &page, uint32_t dword) const;
   void keep(const WaveRaces &wave, Meeting &meeting, const Mark &mark) const;
-  void release(const Lane &lane, Meeting &meeting) const;
+  void release(Lane &lane, Meeting &meeting) const;
   void report(const ObservedWave &wave, Lane &lane, Reporter &reporter);
+  void explain(const Lane &lane, Finding &finding) const;
 
-  /// Learns what was passed on at the places the wave has read, and judges suspects.
-  void settle(const ObservedWave &wave, Reporter &reporter) {
+  /// Learns what was passed on at the places the wave has read.
+  void settle(const ObservedWave &wave) {
     WaveRaces &w = of(wave);
     if (!w.taken.empty() || w.took_global_barrier) learn(w);
-    if (!w.suspects.empty()) judge(w, reporter);
   }
   void learn(WaveRaces &wave);
   void learnFrom(WaveRaces &wave, const Taken &taken);
-  void judge(WaveRaces &wave, Reporter &reporter) const;
   void remember(const WaveRaces &wave) const;
 
   DispatchRaces *dispatch_ = nullptr;
@@ -235,6 +245,7 @@ private:
   ShadowPage *ordered_ = nullptr;  ///< whose atomic is being made
   CachedLines lines_;
   std::vector<WaveRaces> waves_;
+  std::vector<Time> heard_before_; ///< learn()
   struct CachedPage {
     uint64_t number = ~uint64_t{0};
     ShadowPage *page = nullptr;

@@ -53,8 +53,7 @@ bool GlobalShadow::take(uint64_t bytes) {
     sayThatItIsMuch();
     return false;
   }
-  all_bytes.fetch_add(bytes, std::memory_order_relaxed);
-  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  count(bytes);
   return true;
 }
 
@@ -77,14 +76,10 @@ ShadowPage *GlobalShadow::find(uint64_t number) const {
   return at == shard.pages.end() ? nullptr : at->second.get();
 }
 
-ShadowPage::Marks &GlobalShadow::marks(std::unique_ptr<ShadowPage::Marks> &of) {
-  if (!of) {
-    of = std::make_unique<ShadowPage::Marks>();
-    // The limit is kept when pages are made; a few more bytes than allowed do no harm.
-    all_bytes.fetch_add(sizeof(ShadowPage::Marks), std::memory_order_relaxed);
-    bytes_.fetch_add(sizeof(ShadowPage::Marks), std::memory_order_relaxed);
-  }
-  return *of;
+/// The limit is kept when pages are made; a few more bytes than allowed do no harm.
+void GlobalShadow::count(uint64_t bytes) {
+  all_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 } // namespace fade::checks

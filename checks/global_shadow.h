@@ -3,7 +3,11 @@
 //
 // Memory is divided into pages, which are made when somebody touches them, each with a lock of its
 // own. Marks of writes, reads, and second readers are separate, and made when needed: what is only
-// read costs four times its size, what is only written too.
+// read costs four times its size, what is only written five times.
+//
+// Stores of equal values do not race. So the values are kept, too, and the store before the last
+// one if that does not make up for it: another wave may know of the last one alone, or store the
+// same as that one. In whatever order stores come, one that differs is seen.
 #pragma once
 
 #include "checks/clocks.h"
@@ -42,9 +46,10 @@ struct Meeting {
   struct Release {
     uint32_t wave;
     Time time, visible;
+    uint32_t site;         ///< as a mark has it
     bool in_order = false; ///< made under ShadowPage::order
   };
-  std::vector<Release> releases; ///< lately
+  std::vector<Release> releases; ///< lately, for waves of the same workgroup
   Clocks::Ptr left;              ///< by all before
   Clocks::Ptr left_unordered;    ///< by those of them that were not in order
   /// The last ones of different waves, none of which knows of another one: he who comes then may
@@ -64,7 +69,14 @@ public:
   static constexpr uint32_t kBytes = 1024, kDwords = kBytes / 4;
   using Marks = std::array<Mark, kDwords>;
 
-  std::unique_ptr<Marks> write, read, second_read;
+  using Values = std::array<uint32_t, kDwords>;
+  struct Writes { ///< plain stores, with what they stored
+    Marks marks;
+    Values values;
+  };
+
+  std::unique_ptr<Writes> write, earlier_write;
+  std::unique_ptr<Marks> read, second_read;
   std::array<uint64_t, kDwords / 64> polled{}; ///< dwords that coherent loads have read
   std::unique_ptr<std::unordered_map<uint32_t, Meeting>> meetings;
   std::unique_ptr<std::unordered_map<uint32_t, Parts>> parts;
@@ -108,7 +120,10 @@ public:
   /// The page that holds an address; null if there is no room for more. It stays where it is.
   ShadowPage *page(uint64_t address);
   /// Marks of a page, made if they are not there yet. Under the page's lock.
-  ShadowPage::Marks &marks(std::unique_ptr<ShadowPage::Marks> &of);
+  template <class T> T &made(std::unique_ptr<T> &of) {
+    if (!of) of = std::make_unique<T>(), count(sizeof(T));
+    return *of;
+  }
 
   /// All pages, by address / kBytes. When nobody adds any more.
   template <class F> void forPages(F &&f) const {
@@ -128,6 +143,7 @@ private:
   };
   static constexpr std::size_t kShards = 64;
   bool take(uint64_t bytes);
+  void count(uint64_t bytes);
 
   std::array<Shard, kShards> shards_;
   std::atomic<uint64_t> bytes_{0};

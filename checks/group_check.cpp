@@ -1,5 +1,7 @@
 #include "checks/group_check.h"
 
+#include "checks/lane_span.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -15,8 +17,8 @@ void GroupCheck::begin(const ObservedGroup &group, const Options &options, Dispa
   }
   options_ = &options;
   has_several_waves_ = group.waves > 1;
-  has_shadow_ = group.dispatch->lds_bytes != 0 &&
-                ((options.has(Check::race) && has_several_waves_) || options.has(Check::init));
+  has_shadow_ =
+      group.dispatch->lds_bytes != 0 && (options.has(Check::race) || options.has(Check::init));
   if (has_shadow_) shadow_.begin(group.waves, group.dispatch->lds_bytes);
   if (options.has(Check::init)) {
     if (private_.size() < group.waves) private_.resize(group.waves);
@@ -24,34 +26,17 @@ void GroupCheck::begin(const ObservedGroup &group, const Options &options, Dispa
     if (values_.size() < group.waves) values_.resize(group.waves);
     for (uint32_t i = 0; i < group.waves; ++i) values_[i].begin();
   }
-  if (has_shadow_ && suspects_.size() < group.waves) suspects_.resize(group.waves);
-  for (Suspects &suspects : suspects_) suspects.clear();
+  if (options.has(Check::race)) {
+    if (lanes_.size() < group.waves) lanes_.resize(group.waves);
+    for (LaneRaces &lanes : lanes_) lanes.begin();
+  }
   ended_ = 0;
   if (calls_.size() < group.waves) calls_.resize(group.waves);
   for (uint32_t i = 0; i < group.waves; ++i) calls_[i].begin();
 }
 
-namespace {
-
-/// Reads LDS of a workgroup, as it is now.
-auto readerOf(const ObservedWave &wave) {
-  return [&wave](uint64_t from, void *to, uint32_t size) {
-    const ObservedGroup &group = *wave.group;
-    const uint64_t limit = group.dispatch->lds_bytes;
-    if (!group.lds || from > limit || limit - from < size) return false;
-    std::memcpy(to, static_cast<const std::byte *>(group.lds) + from, size);
-    return true;
-  };
-}
-
-} // namespace
-
-void GroupCheck::judge(const ObservedWave &wave, Reporter &reporter) {
-  suspects_[wave.number].judge(readerOf(wave), reporter);
-}
-
 void GroupCheck::reportRace(const ObservedWave &wave, uint64_t lanes, const ObservedAccess &access,
-                            const LdsShadow::Other &other, bool all_stores, Reporter &reporter) {
+                            const LdsShadow::Other &other, Reporter &reporter) {
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   Finding f = reporter.begin(Check::race, Problem::race);
   f.space = static_cast<uint32_t>(access.space);
@@ -60,13 +45,12 @@ void GroupCheck::reportRace(const ObservedWave &wave, uint64_t lanes, const Obse
   ObservedWave first = wave;
   first.number = other.wave;
   f.other = reporter.place(first, other.lane, other.pc, other.kind, access.size);
-  if (!all_stores || !suspects_[wave.number].add(f, access, lanes, readerOf(wave)))
-    reporter.report(f, static_cast<uint64_t>(std::popcount(lanes)));
+  reporter.report(f, static_cast<uint64_t>(std::popcount(lanes)));
 }
 
 Finding GroupCheck::describe(const ObservedWave &wave, const ObservedAccess &access, uint64_t lanes,
                              const Reporter &reporter) {
-  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  const unsigned lane = lowestLane(access, lanes);
   Finding f = reporter.begin(Check::init, Problem::uninitialized);
   f.space = static_cast<uint32_t>(access.space);
   f.place = reporter.place(wave, lane, access.pc, access.kind, access.size);
@@ -88,22 +72,36 @@ void GroupCheck::scratch(const ObservedWave &wave, const ObservedAccess &access,
   values_[wave.number].load(wave, access, bytes, describe(wave, access, unwritten, reporter));
 }
 
+void GroupCheck::lanes(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) {
+  LaneRaces &lanes = lanes_[wave.number];
+  if (access.path == AccessPath::scalar) return;
+  if (access.kind == AccessKind::load) return lanes.load(access);
+  if (access.kind != AccessKind::store) return;
+  const auto old = [&](uint64_t from, void *to, uint32_t size) {
+    if (access.space == AccessSpace::global) return races_->memory.read(from, to, size);
+    const ObservedGroup &group = *wave.group;
+    const uint64_t limit = group.dispatch->lds_bytes;
+    if (!group.lds || from > limit || limit - from < size) return false;
+    std::memcpy(to, static_cast<const std::byte *>(group.lds) + from, size);
+    return true;
+  };
+  lanes.store(wave, access, overlap_, old, reporter);
+}
+
 void GroupCheck::lds(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) {
   if (!has_shadow_) return;
-  settle(wave, reporter);
   const bool races = options_->has(Check::race) && has_several_waves_;
   LdsShadow::Other other, first_other;
   uint64_t racing = 0;
-  bool all_stores = access.kind == AccessKind::store;
   for (uint64_t lanes = races ? access.lanes : 0; lanes; lanes &= lanes - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
     if (!shadow_.race(wave.number, lane, access, other)) continue;
     if (!racing) first_other = other;
     racing |= uint64_t{1} << lane;
-    all_stores &= other.kind == AccessKind::store;
   }
   if (races) shadow_.endAccess(wave.number);
-  if (racing) reportRace(wave, racing, access, first_other, all_stores, reporter);
+  if (options_->has(Check::race)) this->lanes(wave, access, reporter);
+  if (racing) reportRace(wave, racing, access, first_other, reporter);
   if (options_->has(Check::init)) written(wave, access, reporter);
 }
 
@@ -122,7 +120,13 @@ void GroupCheck::written(const ObservedWave &wave, const ObservedAccess &access,
           shadow_.isUnwritten(address, access.size))
         unwritten |= bit;
       // Whatever it is: compilers put private arrays here, of which the space in structures is one.
-      shadow_.write(address, access.size);
+      // But what nobody wrote at all stays so when it is copied.
+      if (access.kind == AccessKind::store && values.any()) {
+        for (unsigned k = 0; k < access.size; ++k)
+          if (!(values.storedWhole(access, k) >> lane & 1)) shadow_.write(address + k, 1);
+      } else {
+        shadow_.write(address, access.size);
+      }
     } else if (shadow_.isWritten(address, access.size)) {
       continue;
     } else if (!shadow_.isUnwritten(address, access.size)) {
@@ -146,7 +150,7 @@ void GroupCheck::written(const ObservedWave &wave, const ObservedAccess &access,
   }
   const uint64_t some = bytes.all();
   if (!some) return;
-  const auto lane = static_cast<unsigned>(std::countr_zero(some));
+  const unsigned lane = lowestLane(access, some);
   Finding f = describe(wave, access, some, reporter);
   f.address += bytes.first(lane);
   if (bytes.ofLane(lane) < access.size) f.limit = bytes.ofLane(lane);
@@ -155,8 +159,7 @@ void GroupCheck::written(const ObservedWave &wave, const ObservedAccess &access,
 
 void GroupCheck::barrier(const ObservedWave &wave, uint64_t site, uint64_t lanes,
                          Reporter &reporter) {
-  settle(wave, reporter);
-  if (races_) global_.barrier(wave, reporter);
+  if (races_) global_.barrier(wave);
   at_barrier_ = wave;
   barrier_site_ = site;
   if (!options_->has(Check::sync) || lanes == wave.work_items) return;
@@ -169,9 +172,8 @@ void GroupCheck::barrier(const ObservedWave &wave, uint64_t site, uint64_t lanes
   reporter.report(f);
 }
 
-void GroupCheck::waveEnds(const ObservedWave &wave, uint64_t site, Reporter &reporter) {
-  settle(wave, reporter);
-  if (races_) global_.waveEnds(wave, reporter);
+void GroupCheck::waveEnds(const ObservedWave &wave, uint64_t site) {
+  if (races_) global_.waveEnds(wave);
   ++ended_;
   end_site_ = site;
   ended_wave_ = wave.number;

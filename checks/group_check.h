@@ -4,11 +4,11 @@
 
 #include "checks/call_stacks.h"
 #include "checks/global_race.h"
+#include "checks/lane_race.h"
 #include "checks/lds_shadow.h"
 #include "checks/options.h"
 #include "checks/private_shadow.h"
 #include "checks/reporter.h"
-#include "checks/suspects.h"
 #include "checks/unwritten_values.h"
 #include "checks/wait_check.h"
 
@@ -26,20 +26,21 @@ public:
   void scratch(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
   void barrier(const ObservedWave &wave, uint64_t site, uint64_t lanes, Reporter &reporter);
   void barrierPassed(const ObservedGroup &group, Reporter &reporter);
-  void waveEnds(const ObservedWave &wave, uint64_t site, Reporter &reporter);
+  void waveEnds(const ObservedWave &wave, uint64_t site);
   void global(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) {
-    settle(wave, reporter);
-    if (races_) global_.access(wave, access, reporter);
+    if (!races_) return;
+    lanes(wave, access, reporter);
+    global_.access(wave, access, reporter);
   }
   void atomicDone() {
     if (races_) global_.atomicDone();
   }
-  void wait(const ObservedWave &wave, const ObservedWait &wait, Reporter &reporter) {
-    if (races_) global_.wait(wave, wait, reporter);
+  void wait(const ObservedWave &wave, const ObservedWait &wait) {
+    if (races_) global_.wait(wave, wait);
     if (!waits_.empty()) waits_[wave.number].wait(wait);
   }
-  void fence(const ObservedWave &wave, const ObservedFence &fence, Reporter &reporter) {
-    if (races_) global_.fence(wave, fence, reporter);
+  void fence(const ObservedWave &wave, const ObservedFence &fence) {
+    if (races_) global_.fence(wave, fence);
   }
   void registers(const ObservedWave &wave, const ObservedInstruction &instruction, uint64_t site,
                  Reporter &reporter) {
@@ -47,30 +48,28 @@ public:
     if (wave.also_wants) values_[wave.number].registers(wave, instruction, site, reporter);
   }
   UnwrittenValues &valuesOf(const ObservedWave &wave) { return values_[wave.number]; }
-  void globalBarrier(const ObservedWave &wave, Reporter &reporter) {
-    if (races_) global_.globalBarrier(wave, reporter);
+  void globalBarrier(const ObservedWave &wave) {
+    if (races_) global_.globalBarrier(wave);
   }
 
 private:
   static Finding describe(const ObservedWave &wave, const ObservedAccess &access, uint64_t lanes,
                           const Reporter &reporter);
   void reportRace(const ObservedWave &wave, uint64_t lanes, const ObservedAccess &access,
-                  const LdsShadow::Other &other, bool all_stores, Reporter &reporter);
-  /// The wave's last store to LDS has been made.
-  void settle(const ObservedWave &wave, Reporter &reporter) {
-    if (!suspects_.empty() && !suspects_[wave.number].empty()) judge(wave, reporter);
-  }
+                  const LdsShadow::Other &other, Reporter &reporter);
+  /// Lanes of the same wave.
+  void lanes(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
   void written(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
-  void judge(const ObservedWave &wave, Reporter &reporter);
 
   const Options *options_ = nullptr;
   LdsShadow shadow_;
   DispatchRaces *races_ = nullptr;
   GroupRaces global_;
   std::vector<PrivateShadow> private_;  ///< of each wave, if they are looked at
-  std::vector<Suspects> suspects_;      ///< of each wave: stores to LDS
   std::vector<UnwrittenValues> values_; ///< of each wave
-  std::vector<WaitCheck> waits_;        ///< of each wave, if they are looked at
+  std::vector<LaneRaces> lanes_;        ///< of each wave
+  LaneOverlap overlap_;
+  std::vector<WaitCheck> waits_; ///< of each wave, if they are looked at
   bool has_shadow_ = false, has_several_waves_ = false;
   uint32_t ended_ = 0;
   uint64_t end_site_ = 0; ///< where the last of those ended

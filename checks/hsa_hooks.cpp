@@ -10,6 +10,7 @@
 #include "checks/allocations.h"
 #include "checks/call_site.h"
 #include "checks/finding_log.h"
+#include "checks/gap.h"
 #include "checks/init_check.h"
 #include "checks/options.h"
 #include "checks/overlap_check.h"
@@ -25,13 +26,6 @@
 
 namespace fade::checks {
 namespace {
-
-/// Behind an allocation. One of whole large pages keeps its alignment, which libhsakmt gives to the
-/// end of what it is asked for: the device's malloc() finds its slabs of 2 MiB by it.
-uint64_t gapBehind(uint64_t size) {
-  constexpr uint64_t page = 4096, large = uint64_t{2} << 20;
-  return size % large == 0 ? large : page;
-}
 
 /// Runs what the checks do besides the runtime's own work; what goes wrong there stays there.
 template <typename F> void aside(F &&f) noexcept {
@@ -85,6 +79,14 @@ bool isHostPool(hsa_amd_memory_pool_t pool) {
   return on_host;
 }
 
+std::array<HostCall, kMostCallers> callersOf(const CallSite &site) {
+  std::array<HostCall, kMostCallers> callers{};
+  for (std::size_t i = 0; i < site.callers.size(); ++i)
+    callers[i] = {site.callers[i].address, FindingLog::instance().string(site.callers[i].module),
+                  0};
+  return callers;
+}
+
 void addAllocation(const void *memory, uint64_t size, uint64_t gap, bool on_host) {
   Allocation a;
   a.base = reinterpret_cast<uint64_t>(memory);
@@ -93,9 +95,7 @@ void addAllocation(const void *memory, uint64_t size, uint64_t gap, bool on_host
   a.on_host = on_host;
   const CallSite site = callSite(kMostCallers);
   a.api = FindingLog::instance().string(site.api);
-  for (std::size_t i = 0; i < site.callers.size(); ++i)
-    a.callers[i] = {site.callers[i].address, FindingLog::instance().string(site.callers[i].module),
-                    0};
+  a.callers = callersOf(site);
   a.path = site.path;
   if (!on_host) InitCheck::noteAllocated(a.base, size);
   AllocationMap::instance().add(a);
@@ -134,7 +134,8 @@ hsa_status_t regionAllocate(hsa_region_t region, size_t size, void **memory) {
 bool isKept(void *memory) {
   bool is_kept = false;
   aside([&] {
-    const auto freed = AllocationMap::instance().free(reinterpret_cast<uint64_t>(memory));
+    const auto freed = AllocationMap::instance().free(reinterpret_cast<uint64_t>(memory),
+                                                      callersOf(callSite(kMostCallers)));
     is_kept = freed && Quarantine::instance().keep(memory, freed->size);
   });
   return is_kept;
@@ -206,18 +207,43 @@ struct Doorbells {
   }
 };
 
+void noteQueue(hsa_queue_t *queue) {
+  aside([&] {
+    QueueOrder::instance().addQueue();
+    Doorbells &doorbells = Doorbells::instance();
+    const std::lock_guard lock(doorbells.mutex);
+    doorbells.queues[queue->doorbell_signal.handle] = reinterpret_cast<uint64_t>(queue);
+  });
+}
+
 hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
-                         void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
-                         uint32_t private_size, uint32_t group_size, hsa_queue_t **queue) {
+                         QueueErrorFunction callback, void *data, uint32_t private_size,
+                         uint32_t group_size, hsa_queue_t **queue) {
   const hsa_status_t status = hsaApi().core.hsa_queue_create_fn(agent, size, type, callback, data,
                                                                 private_size, group_size, queue);
-  if (ok(status))
-    aside([&] {
-      QueueOrder::instance().addQueue();
-      Doorbells &doorbells = Doorbells::instance();
-      const std::lock_guard lock(doorbells.mutex);
-      doorbells.queues[(*queue)->doorbell_signal.handle] = reinterpret_cast<uint64_t>(*queue);
-    });
+  if (ok(status)) noteQueue(*queue);
+  return status;
+}
+
+/// Some of them may have been made although there is an error.
+hsa_status_t createDescribed(hsa_agent_t agent, QueueDescriptor *descriptors, uint32_t count) {
+  const bool is_known =
+      descriptors && count != 0 && descriptors->version == QueueDescriptor::kVersion;
+  for (uint32_t i = 0; is_known && i < count; ++i) descriptors[i].queue = nullptr;
+  const hsa_status_t status = hsaApi().amd.hsa_amd_queue_create_fn(agent, descriptors, count);
+  for (uint32_t i = 0; is_known && i < count; ++i)
+    if (descriptors[i].engine == QueueDescriptor::kCompute && descriptors[i].queue)
+      noteQueue(descriptors[i].queue);
+  return status;
+}
+
+/// Several may have the same doorbell: they are one queue of the GPU.
+hsa_status_t acquireCounted(hsa_agent_t agent, uint32_t type, uint32_t priority,
+                            QueueErrorFunction callback, void *data, uint64_t flags,
+                            hsa_queue_t **queue) {
+  const hsa_status_t status = hsaApi().amd.hsa_amd_counted_queue_acquire_fn(
+      agent, type, priority, callback, data, flags, queue);
+  if (ok(status)) noteQueue(*queue);
   return status;
 }
 
@@ -355,6 +381,15 @@ hsa_status_t asyncCopyRect(const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_off
                                                         agent, way, count, waited, completion);
 }
 
+hsa_status_t asyncBatchCopy(const CopyOperation *operations, uint32_t count, uint32_t wait_count,
+                            const hsa_signal_t *waited) {
+  if (operations && count != 0 && operations->version == CopyOperation::kVersion)
+    for (uint32_t i = 0; i < count; ++i)
+      if (i == 0 || operations[i].completion.handle != operations[i - 1].completion.handle)
+        noteCopy(wait_count, waited, operations[i].completion);
+  return hsaApi().amd.hsa_amd_memory_async_batch_copy_fn(operations, count, wait_count, waited);
+}
+
 void replaceForOrder(HsaTables &tables) {
   CoreApiTable &core = tables.core();
   core.hsa_queue_create_fn = queueCreate;
@@ -370,6 +405,9 @@ void replaceForOrder(HsaTables &tables) {
   tables.replace(&AmdApi::hsa_amd_memory_async_copy_fn, asyncCopy);
   tables.replace(&AmdApi::hsa_amd_memory_async_copy_on_engine_fn, asyncCopyOnEngine);
   tables.replace(&AmdApi::hsa_amd_memory_async_copy_rect_fn, asyncCopyRect);
+  tables.replace(&AmdApi::hsa_amd_memory_async_batch_copy_fn, asyncBatchCopy);
+  tables.replace(&AmdApi::hsa_amd_queue_create_fn, createDescribed);
+  tables.replace(&AmdApi::hsa_amd_counted_queue_acquire_fn, acquireCounted);
 }
 
 } // namespace
@@ -384,6 +422,7 @@ extern "C" __attribute__((visibility("default"))) bool OnLoad(HsaApiTable *table
     warn("check: {}", tables.problem());
     return true;
   }
+  for (const std::string &gap : tables.gaps()) warn("check: {}", gap);
   prepareCallSites();
   tables.core().hsa_memory_allocate_fn = regionAllocate;
   tables.core().hsa_memory_free_fn = regionFree;

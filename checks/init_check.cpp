@@ -83,7 +83,7 @@ void InitCheck::access(const ObservedWave &wave, const ObservedAccess &access, c
     write(access, lane, values);
   }
   if (wrong) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(wrong));
+    const unsigned lane = lowestLane(access, wrong);
     const Finding f = describe(wave, access, lane, access.address[lane], *reporter);
     if (!values || access.kind != AccessKind::load || !values->loadWhole(wave, access, wrong, f))
       reporter->report(f, static_cast<uint64_t>(std::popcount(wrong)));

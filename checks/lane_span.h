@@ -10,6 +10,16 @@
 
 namespace fade::checks {
 
+/// Of some lanes, the one with the lowest address.
+inline unsigned lowestLane(const ObservedAccess &access, uint64_t lanes) {
+  auto lowest = static_cast<unsigned>(std::countr_zero(lanes));
+  for (; lanes; lanes &= lanes - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+    if (access.address[lane] < access.address[lowest]) lowest = lane;
+  }
+  return lowest;
+}
+
 struct LaneSpan {
   uint64_t first = ~uint64_t{0}, last = 0; ///< lowest and highest address of a lane
   bool is_gapless = true;                  ///< each lane begins where the one before it ends

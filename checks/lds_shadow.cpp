@@ -1,5 +1,7 @@
 #include "checks/lds_shadow.h"
 
+#include "checks/stored_value.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -16,7 +18,8 @@ void LdsShadow::begin(uint32_t waves, uint32_t bytes) {
   waves_ = waves, bytes_ = bytes;
   clocks_.assign(std::size_t{waves} * waves, base_);
   for (uint32_t w = 0; w < waves; ++w) heard(w, w) = base_ + 1;
-  if (cells_.size() < (bytes + 3) / 4) cells_.resize((bytes + 3) / 4);
+  if (cells_.size() < (bytes + 3) / 4)
+    cells_.resize((bytes + 3) / 4), values_.resize(cells_.size());
   meetings_.clear();
   parts_.clear();
   has_released_ = false;
@@ -64,9 +67,12 @@ void LdsShadow::endAccess(uint32_t wave) {
   ++heard(wave, wave); // what comes now was not left anywhere
 }
 
-bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &access,
-                            uint64_t dword, uint8_t bytes, Other &other) {
+bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &access, uint64_t at,
+                            uint8_t bytes, Other &other) {
+  const uint64_t dword = at / 4;
   Cell &cell = cells_[dword];
+  const bool stores = access.kind == AccessKind::store;
+  const uint32_t value = stores ? storedAt(access, lane, at) : 0;
   const bool reads = access.kind == AccessKind::load;
   bool is_atomic = access.kind == AccessKind::atomic;
   Meeting *meeting = nullptr;
@@ -77,9 +83,9 @@ bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &
     meeting->answers |= access.returns;
     if (access.returns) acquire(wave, *meeting);
   } else if (!meetings_.empty()) {
-    const auto at = meetings_.find(dword);
-    is_atomic = at != meetings_.end() && at->second.answers;
-    if (is_atomic) meeting = &at->second;
+    const auto met_before = meetings_.find(dword);
+    is_atomic = met_before != meetings_.end() && met_before->second.answers;
+    if (is_atomic) meeting = &met_before->second;
     if (is_atomic && reads) acquire(wave, *meeting);
   }
   const Mark *met = nullptr;
@@ -92,13 +98,22 @@ bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &
   const auto meetRead = [&](const Mark &read) {
     if (!reads && !answers && !(is_atomic && read.kind == atomic)) meet(read);
   };
-  meet(cell.write);
+  const auto meetWrite = [&](const Mark &write) {
+    if (met || !conflicts(write, wave, bytes)) return;
+    const unsigned common = write.bytes & bytes;
+    const auto differs = [&](uint32_t mine) {
+      return ((mine ^ values_[dword]) & maskOfBytes(common)) != 0;
+    };
+    if (!stores || (differs(value) && differs(leftAt(access, lane, dword, common, value))))
+      met = &write;
+  };
+  meetWrite(cell.write);
   if (!is_atomic && !meetings_.empty())
     for (const Mark &mark : atomics_[dword].marks) meet(mark);
   for (const Mark &read : cell.read) meetRead(read);
   if (const auto parts = parts_.empty() ? parts_.end() : parts_.find(dword);
       parts != parts_.end()) {
-    for (const Mark &part : parts->second.written) meet(part);
+    for (const Mark &part : parts->second.written) meetWrite(part);
     for (const Mark &part : parts->second.read) meetRead(part);
   }
   if (meeting && !reads) release(wave, *meeting);
@@ -116,6 +131,10 @@ bool LdsShadow::raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &
     placeFor(atomics_[dword].marks, wave) = now;
   else
     put(dword, cell.write, now, &Parts::written);
+  if (stores) {
+    const uint32_t mask = maskOfBytes(bytes);
+    values_[dword] = (values_[dword] & ~mask) | (value & mask);
+  }
   return met != nullptr;
 }
 
@@ -127,7 +146,7 @@ bool LdsShadow::race(uint32_t wave, unsigned lane, const ObservedAccess &access,
     const uint64_t n = std::min(end, at / 4 * 4 + 4) - at;
     const auto bytes = static_cast<uint8_t>(((1u << n) - 1) << at % 4);
     Other met;
-    if (raceInDword(wave, lane, access, at / 4, bytes, met) && !found) found = true, other = met;
+    if (raceInDword(wave, lane, access, at, bytes, met) && !found) found = true, other = met;
   }
   return found;
 }

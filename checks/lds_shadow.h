@@ -29,7 +29,8 @@ public:
     uint32_t wave = 0, lane = 0;
     AccessKind kind = AccessKind::load;
   };
-  /// Whether a lane's access races with an earlier one. Takes note of it.
+  /// Whether a lane's access races with an earlier one. Takes note of it. Stores of the same value
+  /// do not race.
   bool race(uint32_t wave, unsigned lane, const ObservedAccess &access, Other &other);
   /// All lanes of an access were looked at by race().
   void endAccess(uint32_t wave);
@@ -93,13 +94,14 @@ private:
   /// Of `before`, what `mark` has not touched, and of what was kept so far.
   void keepRest(uint64_t dword, const Mark &before, const Mark &mark,
                 std::vector<Mark> Parts::*displaced);
-  bool raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &access, uint64_t dword,
+  bool raceInDword(uint32_t wave, unsigned lane, const ObservedAccess &access, uint64_t at,
                    uint8_t bytes, Other &other);
 
   uint32_t waves_ = 0, bytes_ = 0;
   Clock base_ = 0; ///< times up to here are of earlier workgroups
   std::vector<Clock> clocks_;
   std::vector<Cell> cells_;
+  std::vector<uint32_t> values_; ///< what was last stored, by dword
   std::vector<Atomics> atomics_; ///< by dword; empty until there is one
   struct Meeting {               ///< a dword that atomics change
     std::vector<Clock> left;     ///< what those knew who were here

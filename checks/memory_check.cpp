@@ -96,7 +96,7 @@ void MemoryCheck::global(const ObservedWave &wave, const ObservedAccess &access,
       wrong |= uint64_t{1} << lane;
   });
   if (!wrong) return;
-  const auto lane = static_cast<unsigned>(std::countr_zero(wrong));
+  const unsigned lane = lowestLane(access, wrong);
   reporter.report(describe(wave, access, lane, reporter),
                   static_cast<uint64_t>(std::popcount(wrong)));
 }
@@ -111,7 +111,7 @@ void MemoryCheck::bounded(const ObservedWave &wave, const ObservedAccess &access
     if (access.address[lane] + access.size > limit) wrong |= uint64_t{1} << lane;
   });
   if (!wrong) return;
-  const auto lane = static_cast<unsigned>(std::countr_zero(wrong));
+  const unsigned lane = lowestLane(access, wrong);
   Finding f = reporter.begin(Check::memory, problem);
   f.space = static_cast<uint32_t>(access.space);
   f.place = reporter.place(wave, lane, access.pc, access.kind, access.size);

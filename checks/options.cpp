@@ -10,7 +10,7 @@ namespace fade::checks {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Check::count)> kNames = {
-    "memory", "init", "race", "sync", "wait", "leak"};
+    "memory", "init", "race", "sync", "wait", "hazard", "leak"};
 constexpr std::string_view kDefault = "memory,init,race,sync";
 
 } // namespace
@@ -28,8 +28,9 @@ std::optional<std::string> readChecks(std::string_view list, Options &out) {
     } else {
       const auto at = std::ranges::find(kNames, word);
       if (at == kNames.end())
-        return fmt::format("'{}' is not a check (memory, init, race, sync, wait, leak, all){}",
-                           word, suggestion(word, kNames));
+        return fmt::format(
+            "'{}' is not a check (memory, init, race, sync, wait, hazard, leak, all){}", word,
+            suggestion(word, kNames));
       out.enabled[static_cast<std::size_t>(at - kNames.begin())] = true;
     }
     is_last = comma == list.size();

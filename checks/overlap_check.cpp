@@ -1,6 +1,7 @@
 #include "checks/overlap_check.h"
 
 #include "checks/allocations.h"
+#include "checks/stored_value.h"
 
 #include <bit>
 #include <map>
@@ -14,13 +15,14 @@ namespace {
 /// All that a dispatch did to a dword.
 struct Touched {
   Mark write, atomic, read, second_read;
+  uint32_t value = 0; ///< last stored
   const Parts *parts = nullptr;
   bool is_polled = false, answers = false;
 };
 
 Touched touchedOf(ShadowPage &page, uint32_t dword) {
   Touched t;
-  if (page.write) t.write = (*page.write)[dword];
+  if (page.write) t.write = page.write->marks[dword], t.value = page.write->values[dword];
   if (page.read) t.read = (*page.read)[dword];
   if (page.second_read) t.second_read = (*page.second_read)[dword];
   t.parts = page.partsOf(dword);
@@ -35,6 +37,13 @@ bool overlap(const Mark &a, const Mark &b) { return a.time && b.time && (a.bytes
 struct Conflict {
   Mark now, earlier;
 };
+
+/// Whether both store, and the same.
+bool storesTheSame(const Touched &now, const Mark &a, const Touched &earlier, const Mark &b) {
+  const bool stores = a.accessKind() == AccessKind::store && b.accessKind() == AccessKind::store;
+  const auto common = static_cast<unsigned>(a.bytes & b.bytes);
+  return stores && ((now.value ^ earlier.value) & maskOfBytes(common)) == 0;
+}
 
 /// Of dwords that were touched in parts.
 std::optional<Conflict> conflictOfParts(const Touched &now, const Touched &earlier) {
@@ -53,7 +62,9 @@ std::optional<Conflict> conflictOfParts(const Touched &now, const Touched &earli
     std::optional<Conflict> found;
     for (const Mark &x : a)
       for (const Mark &y : b)
-        if (!found && overlap(x, y) && !(isAtomic(x) && isAtomic(y))) found = Conflict{x, y};
+        if (!found && overlap(x, y) && !(isAtomic(x) && isAtomic(y)) &&
+            !storesTheSame(now, x, earlier, y))
+          found = Conflict{x, y};
     return found;
   };
   auto found = first(writesOf(now), writesOf(earlier));
@@ -74,7 +85,7 @@ std::optional<Conflict> conflictOf(const Touched &now, const Touched &earlier) {
                              {&now.atomic, &earlier.second_read},
                              {&now.second_read, &earlier.write},
                              {&now.second_read, &earlier.atomic}})
-    if (overlap(*a, *b)) return Conflict{*a, *b};
+    if (overlap(*a, *b) && !storesTheSame(now, *a, earlier, *b)) return Conflict{*a, *b};
   if (now.parts || earlier.parts) return conflictOfParts(now, earlier);
   return std::nullopt;
 }

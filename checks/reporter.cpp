@@ -49,6 +49,7 @@ void Reporter::report(Finding finding, uint64_t times) {
   FindingLog &log = FindingLog::instance();
   log.locate(finding.place);
   if (finding.other.pc) log.locate(finding.other);
+  if (finding.between.pc) log.locate(finding.between);
   log.add(finding, times);
 }
 

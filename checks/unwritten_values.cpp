@@ -160,6 +160,15 @@ uint64_t UnwrittenValues::stored(const ObservedAccess &access, unsigned k) const
   return lanes & access.lanes;
 }
 
+uint64_t UnwrittenValues::storedWhole(const ObservedAccess &access, unsigned k) const {
+  uint64_t lanes = 0;
+  for (const Value &v : values_)
+    if (const int b = byteOf(v, access, k);
+        b >= 0 && sources_[v.origin.source].is_whole && !v.origin.mixed)
+      lanes |= v.lanes[static_cast<unsigned>(b)];
+  return lanes & access.lanes;
+}
+
 /// Whether byte `byte` of a register, stored as byte `k`, comes to another place of a structure.
 bool UnwrittenValues::isOutOfPlace(const Value &value, unsigned byte, uint64_t lanes,
                                    const ObservedAccess &access, unsigned k) const {
@@ -193,6 +202,7 @@ void UnwrittenValues::store(const ObservedWave &wave, const ObservedAccess &acce
   for (std::size_t i = 0; i < values_.size(); ++i) {
     Value &v = values_[i];
     const Source &source = sources_[v.origin.source];
+    if (in_lds && access.kind == AccessKind::store) continue; // a copy, see storedWhole()
     if (in_lds && !source.is_whole) continue;
     uint64_t used = 0;
     for (unsigned k = 0; k < access.size; ++k) {

@@ -61,7 +61,9 @@ public:
   bool any() const { return !values_.empty(); }
   /// Lanes for which a store stores such a byte as its byte `k`.
   uint64_t stored(const ObservedAccess &access, unsigned k) const;
-  /// A store or an atomic to global memory, or to LDS.
+  /// Likewise, if nothing of what it was loaded with was written.
+  uint64_t storedWhole(const ObservedAccess &access, unsigned k) const;
+  /// A store or an atomic to global memory, or to LDS. To store it in LDS is to copy it.
   void store(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter);
   /// Private memory keeps them: without optimization all values go through it.
   void scratch(const ObservedWave &wave, const ObservedAccess &access);

@@ -20,6 +20,11 @@ CLI::App *addAnalyzeCommand(CLI::App &app, AnalyzeOptions &options) {
   command->add_option("--report", options.outcome.html, "write an HTML report, one file")
       ->type_name("FILE");
   command
+      ->add_option("--sources", options.outcome.sources,
+                   "a folder whose source files the report may show (default: the current one)")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  command
       ->add_option("--diff", options.baseline,
                    "compare with this run before it: JSON lines or a recording")
       ->type_name("FILE");

@@ -1,6 +1,8 @@
 #include "compile.h"
 
+#include "compiler_version.h"
 #include "hip_flags.h"
+#include "report/child.h"
 #include "run.h"
 
 #include <CLI/CLI.hpp>
@@ -12,7 +14,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <optional>
-#include <regex>
 #include <unistd.h>
 
 namespace fade::cli {
@@ -54,36 +55,39 @@ std::string versionText(const Words &compiler) {
   return pclose(pipe) == 0 ? text : std::string();
 }
 
-/// The plugin for a compiler; what is wrong is said on stderr.
-std::optional<std::string> pluginFor(const Words &compiler) {
-  const std::string text = versionText(compiler);
+/// A compiler and the plugin that was built for it.
+struct CompilerWithPlugin {
+  Compiler compiler;
+  std::string plugin;
+};
+
+/// What is wrong is said on stderr.
+std::optional<CompilerWithPlugin> withPlugin(const Words &words) {
+  const std::string text = versionText(words);
   if (text.empty()) {
-    complain(fmt::format("cannot run {} --version", compiler.back()));
+    complain(fmt::format("cannot run {} --version", words.back()));
     return std::nullopt;
   }
-  std::smatch match;
-  if (!std::regex_search(text, match, std::regex("clang version ([0-9]+)"))) {
+  auto compiler = readCompiler(words.back(), text);
+  if (!compiler) {
     complain(fmt::format("{} is not clang: kernels are instrumented by a plugin of clang",
-                         compiler.back()));
+                         words.back()));
     return std::nullopt;
   }
-  const std::string file = fmt::format("libfadeinstr-{}.so", match[1].str());
-  auto plugin = ownLibrary(file);
-  if (!plugin)
-    complain(fmt::format("{} is clang {}, and {} is not installed", compiler.back(), match[1].str(),
-                         file));
-  return plugin;
+  const std::vector<Plugin> plugins = pluginsIn(ownLibraryFolders());
+  const Plugin *plugin = choosePlugin(plugins, *compiler);
+  if (!plugin) {
+    complain(noPluginFor(*compiler, plugins));
+    return std::nullopt;
+  }
+  return CompilerWithPlugin{std::move(*compiler), plugin->path};
 }
 
 /// What kernels are compiled for unless the user has chosen: all that a report shows. They add up
 /// what analyzers of memory alone ask for; before LLVM 17 that would take stack.
-const char *defaultModes(const std::string &plugin) {
-  constexpr int first_that_adds_up = 17;
-  std::smatch match;
-  return std::regex_search(plugin, match, std::regex("libfadeinstr-([0-9]+)\\.so$")) &&
-                 std::stoi(match[1].str()) >= first_that_adds_up
-             ? "summary;blocks"
-             : "accesses;blocks";
+const char *defaultModes(const Compiler &compiler) {
+  constexpr unsigned first_that_adds_up = 17;
+  return compiler.version.number[0] >= first_that_adds_up ? "summary;blocks" : "accesses;blocks";
 }
 
 /// Where fade/user.h is, if the compiler would not find it by itself.
@@ -114,6 +118,8 @@ CLI::App *addFlagsCommand(CLI::App &app, CompileOptions &options) {
   command->add_option("compiler", options.compiler, "the compiler they are for")
       ->capture_default_str()
       ->type_name("CLANG");
+  command->add_flag("--handler", options.for_handler,
+                    "print the flags with which a handler is compiled instead");
   return command;
 }
 
@@ -130,10 +136,16 @@ CLI::App *addCcCommand(CLI::App &app, CompileOptions &options) {
 }
 
 int runFlags(const CompileOptions &options) {
-  const auto plugin = pluginFor(compilerOf({options.compiler}));
-  if (!plugin) return kUsageError;
+  if (options.for_handler) {
+    const auto headers = ownHeaders();
+    fmt::print("-std=c++20 -shared -fPIC -fvisibility=hidden{}\n",
+               headers ? " " + quoted("-I" + *headers) : "");
+    return 0;
+  }
+  const auto chosen = withPlugin(compilerOf({options.compiler}));
+  if (!chosen) return kUsageError;
   std::string line;
-  for (const std::string &flag : flagsFor(*plugin, {"-x", "hip"}))
+  for (const std::string &flag : flagsFor(chosen->plugin, {"-x", "hip"}))
     line += (line.empty() ? "" : " ") + quoted(flag);
   fmt::print("{}\n", line);
   return 0;
@@ -145,21 +157,25 @@ int runCc(const CompileOptions &options, const Words &command) {
     return kUsageError;
   }
   const Words compiler = compilerOf(command);
-  const auto plugin = pluginFor(compiler);
-  if (!plugin) return kUsageError;
+  const auto chosen = withPlugin(compiler);
+  if (!chosen) return kUsageError;
+  // For programs that do not tell the plugin what they are, such as lld and clang without symbols.
+  setenv("FADE_COMPILER", chosen->compiler.line.c_str(), 1);
   // Whatever a report shows, unless the user has chosen.
   setenv("FADE_INSTRUMENT",
-         options.instrument.empty() ? defaultModes(*plugin) : options.instrument.c_str(),
+         options.instrument.empty() ? defaultModes(chosen->compiler) : options.instrument.c_str(),
          options.instrument.empty() ? 0 : 1);
 
+  if (const std::string note = unknownGpusIn(command); !note.empty()) complain(note);
   Words words = compiler;
-  for (const std::string &flag : flagsFor(*plugin, command)) words.push_back(flag);
+  for (const std::string &flag : flagsFor(chosen->plugin, command)) words.push_back(flag);
   words.insert(words.end(), command.begin() + static_cast<ptrdiff_t>(compiler.size()),
                command.end());
   std::vector<char *> arguments;
   for (std::string &word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   std::fflush(nullptr);
+  giveBackSignals();
   execvp(arguments[0], arguments.data());
   const int error = errno;
   complain(fmt::format("cannot run {}: {}", words[0], std::strerror(error)));

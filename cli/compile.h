@@ -13,6 +13,7 @@ namespace fade::cli {
 struct CompileOptions {
   std::string compiler = "clang++-19"; ///< of flags: whose flags
   std::string instrument;              ///< of cc: what FADE_INSTRUMENT is set to
+  bool for_handler = false;            ///< of flags: those of a handler
 };
 
 CLI::App *addFlagsCommand(CLI::App &app, CompileOptions &options);

@@ -1,13 +1,12 @@
 #include "gpu_choice.h"
 
+#include "doctor/card.h"
 #include "fade/gpu.h"
 #include "fade/options.h"
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -17,8 +16,6 @@
 namespace fade::cli {
 namespace {
 
-constexpr const char *kDriver = "/dev/kfd";
-constexpr const char *kTopology = "/sys/class/kfd/kfd/topology/nodes";
 constexpr const char *kDefaultGpu = "gfx90a";
 
 std::string knownGpus() {
@@ -51,12 +48,9 @@ bool checkReal() {
     complain(fmt::format("--gpu real: {} contains the software GPU", kPreload));
     return false;
   }
-  if (access(kDriver, R_OK | W_OK) == 0) return true;
-  const int error = errno;
-  complain(error == ENOENT
-               ? fmt::format("--gpu real: no AMD GPU found (no {})", kDriver)
-               : fmt::format("--gpu real: cannot use {}: {}", kDriver, std::strerror(error)));
-  return false;
+  const std::string why = doctor::whyNoCard();
+  if (!why.empty()) complain("--gpu real: " + why);
+  return why.empty();
 }
 
 } // namespace
@@ -89,7 +83,7 @@ std::vector<std::string> gpusOf(const Variables &variables) {
     return names;
   }
   std::error_code error;
-  for (const auto &node : std::filesystem::directory_iterator(kTopology, error)) {
+  for (const auto &node : std::filesystem::directory_iterator(doctor::kTopology, error)) {
     std::ifstream properties(node.path() / "properties");
     std::string key;
     for (uint64_t value = 0; properties >> key >> value;)
@@ -102,7 +96,7 @@ std::vector<std::string> gpusOf(const Variables &variables) {
 
 bool meansSoftwareGpu(const std::string &gpu) {
   if (gpu != "auto") return gpu != "real";
-  return hasLibrary(std::getenv(kPreload), kSoftwareGpu) || access(kDriver, F_OK) != 0;
+  return hasLibrary(std::getenv(kPreload), kSoftwareGpu) || !doctor::whyNoCard().empty();
 }
 
 bool chooseGpu(const std::string &gpu, bool only_shown, Variables &out) {
@@ -110,7 +104,8 @@ bool chooseGpu(const std::string &gpu, bool only_shown, Variables &out) {
   if (named && !checkNames("--gpu", gpu)) return false;
   if (gpu == "real") return only_shown || checkReal();
   const bool is_preloaded = hasLibrary(std::getenv(kPreload), kSoftwareGpu);
-  if (gpu == "auto" && !is_preloaded && access(kDriver, F_OK) == 0) return true;
+  const std::string why = named || is_preloaded ? "" : doctor::whyNoCard();
+  if (gpu == "auto" && !is_preloaded && why.empty()) return true;
   const char *inherited = std::getenv("FADE_GPU");
   const bool has_inherited = inherited && *inherited;
   if (!named && has_inherited && !checkNames("FADE_GPU", inherited)) return false;
@@ -118,8 +113,7 @@ bool chooseGpu(const std::string &gpu, bool only_shown, Variables &out) {
   const auto library = ownLibrary(kSoftwareGpu);
   if (!library) {
     complain(named ? fmt::format("--gpu {}: {} is not installed", gpu, kSoftwareGpu)
-                   : fmt::format("no AMD GPU found (no {}), and {} is not installed", kDriver,
-                                 kSoftwareGpu));
+                   : fmt::format("{}, and {} is not installed", why, kSoftwareGpu));
     return false;
   }
   if (!fitsInList(*library)) return false;
@@ -127,7 +121,7 @@ bool chooseGpu(const std::string &gpu, bool only_shown, Variables &out) {
   if (named)
     out.emplace_back("FADE_GPU", gpu);
   else if (!only_shown)
-    complain(fmt::format("no AMD GPU found (no {}): running on the software GPU as {}", kDriver,
+    complain(fmt::format("{}: running on the software GPU as {}", why,
                          has_inherited ? inherited : kDefaultGpu));
   return true;
 }

@@ -15,6 +15,7 @@
 #include <set>
 #include <spawn.h>
 #include <sstream>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -161,6 +162,20 @@ bool cannotUseGpu(const std::string &program) {
     files.push_back(line.substr(at, end - at));
   }
   return std::ranges::none_of(files, isOfGpu) && std::ranges::none_of(files, mayDoMore);
+}
+
+bool isSanitized(const std::string &program) {
+  const auto file = program.empty() ? std::nullopt : std::optional(codeobj::Blob::mapFile(program));
+  if (!file || !*file) return false;
+  const std::string_view text = codeobj::asText((*file)->bytes());
+  return text.find("libasan.so") != text.npos || text.find("libclang_rt.asan") != text.npos;
+}
+
+bool isPrivileged(const std::string &program) {
+  struct stat status {};
+  if (stat(program.c_str(), &status) != 0) return false;
+  return ((status.st_mode & S_ISUID) != 0 && status.st_uid != geteuid()) ||
+         ((status.st_mode & S_ISGID) != 0 && status.st_gid != getegid());
 }
 
 } // namespace fade::cli

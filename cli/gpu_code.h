@@ -17,4 +17,10 @@ std::string fittingGpu(const std::string &program);
 /// linked with a library that does, and nothing in it can load one or start programs.
 bool cannotUseGpu(const std::string &program);
 
+/// Whether the program is linked with AddressSanitizer's library, which wants to be the first one.
+bool isSanitized(const std::string &program);
+
+/// Whether it runs with the rights of another user or group than who starts it.
+bool isPrivileged(const std::string &program);
+
 } // namespace fade::cli

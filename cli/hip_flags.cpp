@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fstream>
 #include <optional>
 #include <string_view>
@@ -46,6 +48,39 @@ std::optional<fs::path> deviceLibraries() {
   return std::nullopt;
 }
 
+/// Whether the command takes no device libraries, or names its own.
+bool hasOwnLibraries(const Words &command) {
+  return hasOption(command, "-nogpulib") || hasOption(command, "--no-offloadlib") ||
+         !chosen(command, "--rocm-device-lib-path=", "HIP_DEVICE_LIB_PATH").empty() ||
+         !chosen(command, "--hip-device-lib-path=", "HIP_DEVICE_LIB_PATH").empty();
+}
+
+/// The ROCm whose HIP the command uses.
+fs::path rocmOf(const Words &command) {
+  std::error_code error;
+  const std::string own_hip = chosen(command, "--hip-path=", "HIP_PATH");
+  if (!own_hip.empty()) return own_hip;
+  const std::string own_rocm = chosen(command, "--rocm-path=", "ROCM_PATH");
+  if (!own_rocm.empty()) return own_rocm;
+  return fs::exists("/opt/rocm", error) ? "/opt/rocm" : "/usr";
+}
+
+/// gfx90a of --offload-arch=gfx90a:xnack-,gfx1030 and so on.
+Words gpusOf(const Words &command) {
+  Words gpus;
+  for (const std::string &word : command) {
+    constexpr std::string_view option = "--offload-arch=";
+    if (!word.starts_with(option)) continue;
+    std::string_view rest = std::string_view(word).substr(option.size());
+    while (!rest.empty()) {
+      const std::string_view item = rest.substr(0, rest.find(','));
+      rest.remove_prefix(std::min(item.size() + 1, rest.size()));
+      if (item.starts_with("gfx")) gpus.emplace_back(item.substr(0, item.find(':')));
+    }
+  }
+  return gpus;
+}
+
 /// 502 for HIP 5.2; 0 if it is not there.
 int hipVersion(const fs::path &root) {
   std::ifstream file(root / "include/hip/hip_version.h");
@@ -63,23 +98,17 @@ int hipVersion(const fs::path &root) {
 Words hipFlagsFor(const Words &command) {
   if (!compilesHip(command)) return {};
   std::error_code error;
-  const std::string own_hip = chosen(command, "--hip-path=", "HIP_PATH");
-  const std::string own_rocm = chosen(command, "--rocm-path=", "ROCM_PATH");
-  const std::string own = own_hip.empty() ? own_rocm : own_hip;
-  const fs::path usual = fs::exists("/opt/rocm", error) ? "/opt/rocm" : "/usr";
-  const fs::path root = own.empty() ? usual : fs::path(own);
+  const fs::path root = rocmOf(command);
   const int version = hipVersion(root);
   if (version == 0) return {};
 
   Words flags;
   if (fs::equivalent(root, "/usr", error)) {
-    const bool has_libraries =
-        hasOption(command, "-nogpulib") || hasOption(command, "--no-offloadlib") ||
-        !chosen(command, "--rocm-device-lib-path=", "HIP_DEVICE_LIB_PATH").empty() ||
-        !chosen(command, "--hip-device-lib-path=", "HIP_DEVICE_LIB_PATH").empty();
+    const bool is_chosen = !chosen(command, "--hip-path=", "HIP_PATH").empty() ||
+                           !chosen(command, "--rocm-path=", "ROCM_PATH").empty();
     const auto libraries = deviceLibraries();
-    if (own.empty() && libraries) flags.emplace_back("--rocm-path=/usr");
-    if (!has_libraries && libraries)
+    if (!is_chosen && libraries) flags.emplace_back("--rocm-path=/usr");
+    if (!hasOwnLibraries(command) && libraries)
       flags.push_back("--rocm-device-lib-path=" + libraries->string());
   }
   if (version >= 505) return flags;
@@ -90,6 +119,33 @@ Words hipFlagsFor(const Words &command) {
       for (const char *word : {"-Xclang", "-default-function-attr", "-Xclang", attribute})
         flags.emplace_back(word);
   return flags;
+}
+
+std::string unknownGpusIn(const Words &command) {
+  std::error_code error;
+  if (!compilesHip(command) || hasOwnLibraries(command)) return {};
+  const auto libraries = deviceLibraries();
+  if (!libraries || !fs::equivalent(rocmOf(command), "/usr", error)) return {};
+  return unknownGpusIn(command, libraries->string());
+}
+
+std::string unknownGpusIn(const Words &command, const std::string &libraries) {
+  const auto knows = [&](std::string_view gpu) {
+    std::error_code error;
+    return fs::exists(fmt::format("{}/oclc_isa_version_{}.bc", libraries, gpu.substr(3)), error);
+  };
+  Words unknown;
+  for (const std::string &gpu : gpusOf(command))
+    if (!knows(gpu) && std::ranges::find(unknown, gpu) == unknown.end()) unknown.push_back(gpu);
+  if (unknown.empty()) return {};
+  Words known;
+  for (const char *gpu : {"gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"})
+    if (knows(gpu)) known.emplace_back(gpu);
+  return fmt::format(
+      "the device libraries in {} do not know {}: compile for another GPU{}, or with "
+      "a newer ROCm (--rocm-path, --rocm-device-lib-path)",
+      libraries, fmt::join(unknown, ", "),
+      known.empty() ? "" : fmt::format(" ({}, ...)", fmt::join(known, ", ")));
 }
 
 } // namespace fade::cli

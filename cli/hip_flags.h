@@ -12,4 +12,10 @@ namespace fade::cli {
 /// then only what that one's HIP needs. Empty if the command compiles no HIP or there is none.
 std::vector<std::string> hipFlagsFor(const std::vector<std::string> &command);
 
+/// One line if the command compiles for GPUs that the device libraries of the distribution do not
+/// know (clang will say that it cannot find them); else empty.
+std::string unknownGpusIn(const std::vector<std::string> &command);
+/// The same for a folder of device libraries.
+std::string unknownGpusIn(const std::vector<std::string> &command, const std::string &libraries);
+
 } // namespace fade::cli

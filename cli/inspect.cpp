@@ -1,53 +1,37 @@
 #include "inspect.h"
 
+#include "analysis/run_log.h"
+#include "base/kernel_expression.h"
 #include "codeobj/demangle.h"
 #include "inspect_report.h"
-#include "report/run_log.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
-#include <regex.h>
+#include <optional>
 
 namespace fade::cli {
 namespace {
 
 using namespace codeobj;
 
-/// A POSIX extended regular expression. std::regex would recurse once per character, and names can
-/// be long.
 class KernelFilter {
 public:
-  KernelFilter() = default;
-  KernelFilter(const KernelFilter &) = delete;
-  KernelFilter &operator=(const KernelFilter &) = delete;
-  ~KernelFilter() {
-    if (compiled_) ::regfree(&expression_);
-  }
-
   /// Empty, or what is wrong with the pattern.
   std::string compile(const std::string &pattern) {
     if (pattern.empty()) return "";
-    int status = ::regcomp(&expression_, pattern.c_str(), REG_EXTENDED | REG_NOSUB);
-    if (status == 0) {
-      compiled_ = true;
-      return "";
-    }
-    char text[256];
-    ::regerror(status, &expression_, text, sizeof text);
-    return text;
+    auto read = readExpression(pattern);
+    if (!read) return read.error().what;
+    expression_ = *std::move(read);
+    return "";
   }
 
   bool accepts(std::string_view name) const {
-    return !compiled_ || matches(std::string(name)) || matches(demangle(name));
+    return !expression_ || expression_->isIn(name) || expression_->isIn(demangle(name));
   }
 
 private:
-  bool matches(const std::string &text) const {
-    return ::regexec(&expression_, text.c_str(), 0, nullptr, 0) == 0;
-  }
-  regex_t expression_{};
-  bool compiled_ = false;
+  std::optional<Expression> expression_;
 };
 
 /// How often instructions were executed, by the JSON lines of Hotspots.
@@ -221,7 +205,7 @@ int runInspect(const InspectOptions &options, std::FILE *out, std::FILE *err) {
     return usage("give a file, a directory or --pid");
   KernelFilter filter;
   if (std::string problem = filter.compile(options.kernels); !problem.empty())
-    return usage(fmt::format("bad expression '{}': {}", options.kernels, problem));
+    return usage("-k: " + problem);
   std::optional<Target> target;
   if (!options.target.empty()) {
     target = parseTarget(options.target);

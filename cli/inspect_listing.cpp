@@ -1,6 +1,7 @@
 // The listings: instructions by block, and source lines with their instructions.
 #include "codeobj/demangle.h"
 #include "inspect_report.h"
+#include "source_file.h"
 #include "text_layout.h"
 
 #include <filesystem>
@@ -58,6 +59,7 @@ std::string blockSummary(const BasicBlock &block, unsigned lanes) {
 class SourceFile {
 public:
   explicit SourceFile(const std::string &path) {
+    if (!isSourceFile(path)) return;
     auto blob = Blob::mapFile(path);
     if (!blob || blob->bytes().size() > kLargestSource) return;
     blob_ = *blob;

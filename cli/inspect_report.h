@@ -1,13 +1,13 @@
 // What the forms of output share: everything about one kernel, gathered once.
 #pragma once
 
+#include "analysis/run_log.h"
 #include "codeobj/finder.h"
 #include "codeobj/kernarg.h"
 #include "codeobj/kernel_code.h"
 #include "codeobj/occupancy.h"
 #include "codeobj/sites.h"
 #include "codeobj/source_map.h"
-#include "report/run_log.h"
 
 #include <cstdio>
 #include <memory>

@@ -5,30 +5,70 @@
 #include "compare/command.h"
 #include "compile.h"
 #include "doctor/command.h"
+#include "doctor/explain.h"
 #include "inspect.h"
 #include "mcp/command.h"
 #include "optimize/command.h"
 #include "profile/command.h"
 #include "profile/peaks.h"
+#include "report/child.h"
 #include "report/command.h"
 #include "run.h"
 #include "trace/command.h"
 #include "triton.h"
 
+#include "base/omniprobe_names.h"
 #include "fade/options.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <stdexcept>
 
 namespace {
 
+/// What a command runs, behind "--"; empty: nothing.
+std::string runBy(const std::string &command) {
+  if (command == "diff") return " [-- application A [arguments] -- application B [arguments]]";
+  if (command == "cc") return " -- compiler arguments";
+  if (command == "optimize") return " -- build command";
+  const bool is_needed = command == "trace" || command == "capture" || command == "triton";
+  const bool is_possible = command == "profile" || command == "check" || command == "doctor";
+  if (is_needed) return " -- application [arguments]";
+  return is_possible ? " [-- application [arguments]]" : "";
+}
+
 class Usage : public CLI::Formatter {
 public:
-  std::string make_usage(const CLI::App *app, std::string name) const override {
-    if (app->get_parent()) return Formatter::make_usage(app, name);
+  /// Without the default values that CLI11 shows in braces: --no-progress{false}.
+  std::string make_option_name(const CLI::Option *option, bool is_positional) const override {
+    std::string name = Formatter::make_option_name(option, is_positional);
+    for (std::size_t open = 0; (open = name.find('{')) != std::string::npos;)
+      name.erase(open, name.find('}', open) - open + 1);
+    return name;
+  }
+  /// Without what CLI11 shows of checks: N:UINT in [1 - 256], software|gpu:{software,gpu}.
+  std::string make_option_opts(const CLI::Option *option) const override {
+    std::string type = option->get_type_name();
+    for (const char *check : {":{", ":UINT in", ":INT in", ":FLOAT in"})
+      type.erase(std::min(type.find(check), type.size()));
+    const std::string more = option->get_expected_max() > 1 && !type.ends_with("...") ? " ..." : "";
+    return type.empty() ? "" : " " + type + more;
+  }
+  static std::string usageOf(const CLI::App &command) {
+    std::string text = "usage: fadeprobe " + command.get_name() + " [options]";
+    for (const CLI::Option *option : command.get_options())
+      if (option->get_positional()) {
+        std::string what = option->get_type_name();
+        if (option->get_expected_max() > 1 && !what.ends_with("...")) what += "...";
+        text += option->get_required() ? " " + what : " [" + what + "]";
+      }
+    return text + runBy(command.get_name()) + "\n";
+  }
+  std::string make_usage(const CLI::App *app, std::string) const override {
+    if (app->get_parent()) return usageOf(*app);
     return "usage: fadeprobe [options] -- application [arguments]\n"
            "       fadeprobe "
            "trace|profile|peaks|control|log|check|capture|captures|import|replay|optimize|analyze|"
@@ -79,6 +119,8 @@ std::string explain(const CLI::App &app, const CLI::ParseError &error,
         return "unknown command " + word + " (did you mean '" + withDashes(words, i) + "'?)";
       if (!word.starts_with('-') && !app.get_subcommands().empty())
         return oneTooMany(app.get_subcommands().front()->get_name(), word);
+      if (const auto ours = fade::insteadOfOption(name))
+        return fmt::format("{} is an option of omniprobe: use {}", name, *ours);
       return "unknown " + std::string(word.starts_with('-') ? "option " : "command ") + name +
              fade::suggestion(name, known);
     }
@@ -114,13 +156,26 @@ std::string misplacedOption(const CLI::App &app) {
   return "";
 }
 
+/// What omniprobe's variables say, for this program and the application: FADE's own come first.
+void takeOmniprobeVariables() {
+  for (const fade::OmniprobeVariable &theirs : fade::omniprobeVariables())
+    if (const char *value = std::getenv(theirs.name.data()); value && !theirs.fade.empty())
+      setenv(theirs.fade.data(), fade::fromOmniprobe(theirs.fade, value).c_str(), 0);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
+  fade::cli::keepChildEnds();
   CLI::App app("See inside AMD GPU kernels", "fadeprobe");
   app.formatter(std::make_shared<Usage>());
   app.require_subcommand(0, 1);
-  app.set_version_flag("--version", "fadeprobe " FADE_VERSION);
+#ifdef FADE_IS_FOR_TESTS
+  constexpr const char *note = "\nbuilt for tests, several times slower than it is: scripts/build";
+#else
+  constexpr const char *note = "";
+#endif
+  app.set_version_flag("--version", std::string("fadeprobe " FADE_VERSION) + note);
   fade::cli::RunOptions run;
   fade::cli::addRunOptions(app, run);
   fade::cli::ReportOptions outcome;
@@ -174,16 +229,20 @@ int main(int argc, char **argv) {
   words.erase(dashes, words.end());
   const bool is_empty = words.empty() && !has_application;
   std::vector<std::string> reversed(words.rbegin(), words.rend());
+  takeOmniprobeVariables();
+  // Other codes of the doctor are verdicts about the machine.
+  const bool is_doctor = !words.empty() && words.front() == "doctor";
+  const int usage_error = is_doctor ? fade::cli::kDoctorFailed : fade::cli::kUsageError;
   try {
     app.parse(reversed);
   } catch (const CLI::Success &success) {
     return app.exit(success);
   } catch (const CLI::ParseError &error) {
     fade::cli::complain(explain(app, error, words));
-    return fade::cli::kUsageError;
+    return usage_error;
   } catch (const std::invalid_argument &) {
     fade::cli::complain(flagWithValue(app, words));
-    return fade::cli::kUsageError;
+    return usage_error;
   }
   if (const std::string misplaced = misplacedOption(app); !misplaced.empty()) {
     fade::cli::complain(misplaced);

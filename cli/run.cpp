@@ -2,9 +2,11 @@
 
 #include "base/diagnostics.h"
 #include "base/settings.h"
+#include "base/tools_environment.h"
 #include "checks.h"
 #include "gpu_choice.h"
 #include "gpu_code.h"
+#include "report/child.h"
 #include "write_file.h"
 
 #include <CLI/CLI.hpp>
@@ -21,8 +23,6 @@ namespace fade::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char *kTools = "HSA_TOOLS_LIB";
 
 void add_flag(CLI::App &app, std::optional<bool> &flag, const char *flags, const char *help) {
   app.add_flag_function(
@@ -78,6 +78,21 @@ void preload(const std::vector<std::string> &libraries, Variables &pairs) {
   }
 }
 
+/// Says at the end of a program if the HSA runtime has not loaded FADE. Only with -v where nothing
+/// else is preloaded: in containers the library may not be where it is here, and each program that
+/// starts there would complain. Behind the others: a sanitizer's library has to be the first one.
+void preloadArrival(const std::string &program, const std::string &tool, Variables &pairs) {
+  const auto library = ownLibrary("libfadearrival.so");
+  constexpr const char *variable = "LD_PRELOAD";
+  const std::string there = valueOf(pairs, variable);
+  Settings settings;
+  (void)findVariable("FADE_VERBOSE")->read(settings, valueOf(pairs, "FADE_VERBOSE"));
+  if (there.empty() && !settings.verbose) return;
+  if (!library || library->find_first_of(" :") != library->npos || isSanitized(program)) return;
+  pairs.emplace_back(variable, (there.empty() ? "" : there + ":") + *library);
+  pairs.emplace_back("FADE_TOOL", tool);
+}
+
 /// A script may start many programs that report to the same file: it is emptied here, once, and
 /// they add to it. Recordings have one process each: what is there from earlier runs goes, too.
 void startFiles(Variables &pairs) {
@@ -111,6 +126,29 @@ void addVariable(CLI::App &app, RunOptions &options, const char *flags, const ch
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
+void addSampleOptions(CLI::App &app, RunOptions &options) {
+  addVariable(app, options, "--sample", "FADE_SAMPLE", "N|auto");
+  app.add_flag_callback(
+      "--exact", [&options] { options.values.emplace_back("FADE_SAMPLE", "1"); },
+      "record all workgroups of all dispatches (default of --report and profile: "
+      "--sample auto)");
+}
+
+void sampleUnlessToldOtherwise(RunOptions &options) {
+  for (const char *variable :
+       {"FADE_SAMPLE", "FADE_DISPATCHES", "FADE_WORKGROUPS", "FADE_SAMPLE_EXECUTIONS",
+        "FADE_RECORD", "FADE_LOSSY", "FADE_STREAM"})
+    if (!valueOf(options.values, variable).empty()) return;
+  if (!options.lossy.value_or(false) && !options.stream.value_or(false))
+    options.values.emplace_back("FADE_SAMPLE", "auto");
+}
+
+void addTool(const std::string &library, Variables &pairs) {
+  const std::string others = valueOf(pairs, "FADE_OTHER_TOOLS");
+  for (auto &variable : toolVariables(library, std::getenv(kToolsVariable), others.c_str()))
+    pairs.push_back(std::move(variable));
+}
+
 void complain(std::string_view text) {
   // That nobody hears it is no reason not to run the application.
   (void)writeAll(STDERR_FILENO, fmt::format("fadeprobe: {}\n", text));
@@ -136,14 +174,23 @@ std::string programOf(const std::string &word) {
   return "";
 }
 
-std::optional<std::string> ownLibrary(const std::string &file) {
+std::vector<std::string> ownLibraryFolders() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) return std::nullopt;
+  if (error) return {};
   const fs::path prefix = program.parent_path().parent_path();
-  for (const fs::path &place : {prefix / "lib" / file, prefix / "lib64" / file,
-                                prefix / FADE_LIBDIR / file, program.parent_path() / file})
-    if (fs::exists(place, error)) return place.string();
+  std::vector<std::string> folders;
+  for (const fs::path &place :
+       {prefix / "lib", prefix / "lib64", prefix / FADE_LIBDIR, program.parent_path()})
+    if (std::ranges::find(folders, place.string()) == folders.end()) folders.push_back(place);
+  return folders;
+}
+
+std::optional<std::string> ownLibrary(const std::string &file) {
+  std::error_code error;
+  for (const std::string &folder : ownLibraryFolders())
+    if (const fs::path place = fs::path(folder) / file; fs::exists(place, error))
+      return place.string();
   return std::nullopt;
 }
 
@@ -158,7 +205,7 @@ void addReportOptions(CLI::App &app, RunOptions &options) {
   add_flag(app, options.log_append, "--log-append",
            "append to the log file instead of overwriting it");
   addVariable(app, options, "-t,--log-format", "FADE_LOG_FORMAT", "text|json|csv");
-  add_flag(app, options.verbose, "-v,--verbose",
+  add_flag(app, options.verbose, "-v,--verbose,!--no-verbose",
            "log what was seen, matched and replaced, and why not");
   add_flag(app, options.progress, "--progress,!--no-progress",
            "show a progress line on the terminal during long runs (default: on)");
@@ -172,7 +219,7 @@ static void addPlaceOptions(CLI::App &app, RunOptions &options) {
                  "auto: the real GPU if there is one, else the software GPU; real; or gfx90a, "
                  "gfx1030, ...: that software GPU")
       ->type_name("auto|real|gfx...");
-  app.add_flag("-e,--env-dump", options.env_dump,
+  app.add_flag("-e,--env-dump,!--no-env-dump", options.env_dump,
                "print the environment that would be set, and exit");
 }
 
@@ -189,6 +236,7 @@ void addTraceVariables(CLI::App &app, RunOptions &options) {
       "--libraries", [&options] { options.values.emplace_back("FADE_TRACE_LIBRARIES", "on"); },
       std::string(findVariable("FADE_TRACE_LIBRARIES")->help));
   addVariable(app, options, "--correct", "FADE_CORRECT", "properties");
+  addVariable(app, options, "--other-tools", "FADE_OTHER_TOOLS", "off|keep");
   add_flag(app, options.verbose, "-v,--verbose", "log what is recorded, and what is not");
   addPlaceOptions(app, options);
 }
@@ -221,7 +269,7 @@ void addRunOptions(CLI::App &app, RunOptions &options) {
   addVariable(app, options, "--seed", "FADE_SEED", "N");
   addVariable(app, options, "-c,--cache-location", "FADE_KERNEL_CACHE", "DIR");
   addVariable(app, options, "--workgroups", "FADE_WORKGROUPS", "x=A-B,y=A-B,z=A-B");
-  addVariable(app, options, "--sample", "FADE_SAMPLE", "N");
+  addSampleOptions(app, options);
   addVariable(app, options, "--sample-executions", "FADE_SAMPLE_EXECUTIONS", "N");
   addVariable(app, options, "--record", "FADE_RECORD", "FILE");
   addVariable(app, options, "--memory", "FADE_MEMORY", "SIZE");
@@ -232,6 +280,7 @@ void addRunOptions(CLI::App &app, RunOptions &options) {
            "(default: on)");
   addVariable(app, options, "--deaths", "FADE_DEATHS", "FILE");
   addVariable(app, options, "--alloc", "FADE_ALLOC", "PLACE[:RULE]");
+  addVariable(app, options, "--other-tools", "FADE_OTHER_TOOLS", "off|keep");
   add_flag(app, options.lossy, "--lossy", "drop records instead of slowing kernels down");
   add_flag(app, options.stream, "--stream",
            "every access as a record, also where a kernel could add its accesses up");
@@ -243,7 +292,11 @@ std::optional<Variables> environmentOf(const RunOptions &options) {
   const auto flag = [&](const char *variable, const std::optional<bool> &value) {
     if (value) pairs.emplace_back(variable, *value ? "true" : "false");
   };
-  flag("FADE_INSTRUMENTED", options.instrumented);
+  // Analyzers have nothing to look at otherwise; who wants that says so.
+  const bool analyzes = !options.analyzers.empty() && !std::getenv("FADE_INSTRUMENTED");
+  flag("FADE_INSTRUMENTED", options.instrumented ? options.instrumented
+                            : analyzes           ? std::optional(true)
+                                                 : std::nullopt);
   flag("FADE_VERBOSE", options.verbose);
   flag("FADE_PROGRESS", options.progress);
   flag("FADE_EXPLAIN", options.explain);
@@ -318,7 +371,7 @@ std::optional<int> prepareRun(const RunOptions &options,
     return kUsageError;
   }
   if (!fitsInList(*library)) return kUsageError;
-  pairs->emplace_back(kTools, withFront(kTools, *library, ' '));
+  addTool(*library, *pairs);
   if (!options.env_dump) {
     const std::string record = valueOf(*pairs, "FADE_RECORD");
     const std::string place = isStdout(record) ? record : expandPath(record);
@@ -327,6 +380,7 @@ std::optional<int> prepareRun(const RunOptions &options,
   }
   if (!chooseGpu(options.gpu, options.env_dump, *pairs)) return kUsageError;
   preload(options.preload, *pairs);
+  if (!options.env_dump) preloadArrival(programOf(application[0]), *library, *pairs);
   if (!chooseObserver(*library, *pairs)) return kUsageError;
   if (options.env_dump) {
     for (const auto &[name, value] : *pairs)
@@ -339,7 +393,12 @@ std::optional<int> prepareRun(const RunOptions &options,
     checkFilters(options, *pairs);
   if (const std::string program = programOf(application[0]); !program.empty()) {
     checkCode(program, gpusOf(*pairs));
-    if (!sees_end && isInstrumented(*pairs) && cannotUseGpu(program))
+    if (isPrivileged(program) && !valueOf(*pairs, "LD_PRELOAD").empty())
+      complain(
+          fmt::format("{} runs as another user (set-uid or set-gid): the system preloads nothing "
+                      "into it, so neither the software GPU nor what FADE preloads is there",
+                      application[0]));
+    if (!sees_end && cannotUseGpu(program))
       complain(
           fmt::format("{} cannot use the GPU: it is not linked with HIP or ROCr, and starts no "
                       "other programs; there will be nothing to report",
@@ -356,6 +415,7 @@ int runApplication(const RunOptions &options, const std::vector<std::string> &ap
   for (const std::string &word : application) arguments.push_back(const_cast<char *>(word.c_str()));
   arguments.push_back(nullptr);
   std::fflush(nullptr);
+  giveBackSignals();
   execvp(arguments[0], arguments.data());
   const int error = errno;
   complain(fmt::format("cannot run {}: {}", application[0], std::strerror(error)));

@@ -39,9 +39,16 @@ void addTraceVariables(CLI::App &app, RunOptions &options);
 void addCaptureVariables(CLI::App &app, RunOptions &options);
 /// For fadeprobe replay: what tools see of it, and on which GPU.
 void addReplayVariables(CLI::App &app, RunOptions &options);
+/// --sample and --exact.
+void addSampleOptions(CLI::App &app, RunOptions &options);
+/// Where the user has not said what is recorded: as many workgroups as say what all do.
+void sampleUnlessToldOtherwise(RunOptions &options);
 /// An option that goes into a variable as it is.
 void addVariable(CLI::App &app, RunOptions &options, const char *flags, const char *variable,
                  const char *placeholder);
+
+/// Makes the HSA runtime of the application load a library of FADE.
+void addTool(const std::string &library, Variables &pairs);
 
 /// What is to be set. A mistake is named on stderr, and the result is nothing.
 std::optional<Variables> environmentOf(const RunOptions &options);
@@ -63,6 +70,9 @@ void complain(std::string_view text);
 
 /// The file that a shell would run; empty if there is none.
 std::string programOf(const std::string &word);
+
+/// Where FADE's libraries may be, as seen from this program.
+std::vector<std::string> ownLibraryFolders();
 
 /// A library of FADE beside this program: path, or nothing.
 std::optional<std::string> ownLibrary(const std::string &file);

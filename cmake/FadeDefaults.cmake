@@ -107,7 +107,7 @@ function(fade_test name)
   endif()
   add_executable(${name} ${A_SOURCES})
   fade_target(${name})
-  target_link_libraries(${name} PRIVATE ${A_LIBS} GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${A_LIBS} GTest::gtest_main fade_test_watchdog)
   target_compile_definitions(${name} PRIVATE ${A_DEFINITIONS}
     FADE_LONG_TESTS=$<BOOL:${FADE_LONG_TESTS}> FADE_TESTS_ARE_SANITIZED=${FADE_IS_SANITIZED})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)

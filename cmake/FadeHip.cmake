@@ -15,12 +15,25 @@ set(FADE_HIP_FLAGS -x hip -mcode-object-version=${FADE_CODE_OBJECT_VERSION} --ro
 list(APPEND FADE_HIP_FLAGS -Xclang -default-function-attr -Xclang amdgpu-no-completion-action
   -Xclang -default-function-attr -Xclang amdgpu-no-default-queue)
 
+# AMD's own ROCm has a clang of its own, whose device libraries an older clang cannot read: its programs are compiled with that one, and its plugin.
+list(TRANSFORM fade_rocm_places APPEND /llvm/bin OUTPUT_VARIABLE places)
+list(TRANSFORM fade_rocm_places APPEND /lib/llvm/bin OUTPUT_VARIABLE more_places)
+find_program(FADE_ROCM_CLANG NAMES clang++ HINTS ${places} ${more_places} NO_DEFAULT_PATH DOC "clang++ of AMD's ROCm")
+find_path(FADE_ROCM_HIP hip/hip_runtime.h HINTS ${fade_rocm_includes} NO_DEFAULT_PATH DOC "headers of AMD's HIP")
+set(FADE_HIP_PLUGIN) # empty: the preferred one
+if(FADE_ROCM_CLANG AND FADE_ROCM_HIP)
+  cmake_path(GET FADE_ROCM_HIP PARENT_PATH root)
+  set(FADE_HIP_CLANG ${FADE_ROCM_CLANG})
+  set(FADE_HIP_PLUGIN rocm)
+  set(FADE_HIP_FLAGS -x hip --rocm-path=${root} -D__HIP_PLATFORM_AMD__ -Wno-unused-command-line-argument -L${root}/lib -Wl,-rpath,${root}/lib)
+endif()
+
 # HIP's headers, precompiled for the host and the GPUs of most programs: reading them is most of the time that compiling such
 # a program takes. Clang takes the file of the folder that fits, and only one made with the same definitions, with or without
 # optimization.
 set(FADE_HIP_HEADER ${CMAKE_BINARY_DIR}/hip_headers/hip.h)
 set(FADE_HIP_HEADERS) # what there is: gfx90a-O2, ...
-if(FADE_HIP_CLANG)
+if(FADE_HIP_CLANG AND NOT FADE_HIP_PLUGIN)
   set(FADE_HIP_HEADERS host-O0 host-O2 gfx90a-O0 gfx90a-O2 gfx1030-O0 gfx1030-O2 gfx942-O2 gfx1100-O2)
 endif()
 if(FADE_HIP_HEADERS AND NOT TARGET fade_hip_headers)

@@ -31,6 +31,17 @@ typedef __global fade_control *control_t;
 
 // ---- lanes
 
+INLINE u64 pair(u32 low, u32 high) { return (u64)high << 32 | low; }
+// Two words side by side. Where single stores do as well, the compiler puts them together as suits
+// it.
+INLINE void put_pair(__global void *where, u32 low, u32 high) {
+  if (stores_go_through()) {
+    put64(where, pair(low, high));
+  } else {
+    ((__global u32 *)where)[0] = low;
+    ((__global u32 *)where)[1] = high;
+  }
+}
 INLINE u32 first_bit(u64 mask) { return (u32)__builtin_ctzl(mask); }
 INLINE bool is_leader(group_t group) { return rank_below(lanes_of(group)) == 0; }
 INLINE u64 first_lane64(group_t group, u64 v) {
@@ -52,6 +63,10 @@ INLINE u64 raise_limit(control_t control) {
   return limit;
 }
 
+INLINE bool is_segmented(control_t control) {
+  return (config_of(control)->flags & FADE_CONTROL_SEGMENTED) != 0;
+}
+
 // Reserves a record, waits until the ring has room for it and returns the lower half of its
 // position. Positions and limits are compared by the difference of their lower halves: head cannot
 // run ahead of the limit by more than one record per wave on the device, and a ring is smaller than
@@ -63,12 +78,18 @@ INLINE u32 reserve(control_t control, u32 size) {
   if (!LIKELY(!is_so(room < (i32)size))) {
     u32 rounds = 0;
     do {
-      // What a copy engine waits for may still lie in this GPU's cache: counts of other waves.
-      release(only_this_lane());
-      pause_lane(rounds);
       // Those in front look at the host's memory, which is far away; the others see what they find.
       // The very first lacks no more than its own record.
       bool in_front = is_so((i32)size - room <= (i32)FADE_RING_MIN_CAPACITY);
+      // What a copy engine waits for may still lie in this GPU's cache: counts of other waves.
+      if (in_front) {
+        // Looked at here, and only here: without, 8 bytes of stack in __fade_rt_block on gfx906 and
+        // gfx90a (LLVM 19).
+        control_t again = control;
+        HIDE_DIVERGENT(again);
+        if (is_segmented(uniform_control(again))) write_back(only_this_lane());
+      }
+      pause_lane(rounds);
       u32 limit = (u32)(in_front ? raise_limit(control) : load64(&control->limit));
       room = (i32)(limit - r.head);
       rounds = in_front ? 0 : rounds + 1;
@@ -78,10 +99,6 @@ INLINE u32 reserve(control_t control, u32 size) {
     HIDE_DIVERGENT(room);
   }
   return r.head;
-}
-
-INLINE bool is_segmented(control_t control) {
-  return (config_of(control)->flags & FADE_CONTROL_SEGMENTED) != 0;
 }
 
 INLINE __global char *ring_at(control_t control, u32 position) {
@@ -110,8 +127,8 @@ INLINE void finish_record(group_t group, bool is_writer, control_t control, __gl
     release(group);
     if (is_writer) publish64(record, header);
   } else {
-    if (is_writer) *(__global u64 *)record = header;
-    release(group);
+    if (is_writer) put64(record, header);
+    write_back(group);
     if (is_writer)
       count_written(config_of(control), record, (u32)(header >> 32 & 0xffff) * FADE_RECORD_ALIGN);
   }
@@ -134,16 +151,15 @@ typedef struct {
 INLINE void store_shared(group_t group, __global char *at, shared_t shared) {
   if (LANES_WRITE_TOGETHER) {
     // One store of several lanes is one transaction.
-    u64 last = (u64)(u32)shared.extra << 32 | shared.wave;
+    u64 last = pair(shared.wave, (u32)shared.extra);
     u32 lanes = (u32)__builtin_popcountl(lanes_of(group));
     for (u32 i = rank_below(lanes_of(group)); i < 3; i += lanes)
       ((__global u64 *)at)[1 + i] = i == 0 ? shared.mask : i == 1 ? shared.value : last;
   } else {
     __global fade_record *record = (__global fade_record *)at;
-    record->mask = shared.mask;
-    record->value = shared.value;
-    record->wave = shared.wave;
-    record->extra = shared.extra;
+    put64(&record->mask, shared.mask);
+    put64(&record->value, shared.value);
+    put64(&record->wave, pair(shared.wave, (u32)shared.extra));
   }
 }
 
@@ -279,6 +295,14 @@ INLINE plan_t choose_encoding(lanes_t w) {
   return plan;
 }
 
+// As a pair in either case: 8 bytes of stack in __fade_rt_range on gfx90a (LLVM 16).
+INLINE void put_tile(__global char *payload, fade_tile tile) {
+  if (stores_go_through())
+    put64(payload, pair((u32)tile.row_stride, tile.width));
+  else
+    *(__global fade_tile *)payload = tile;
+}
+
 // Any record of addresses. The first lane writes what all records have, the others their payload.
 INLINE void write_access(group_t group, control_t control, u32 wave, u32 site, u64 address,
                          u32 kind, u64 length, bool may_be_segmented) {
@@ -297,20 +321,20 @@ INLINE void write_access(group_t group, control_t control, u32 wave, u32 site, u
   if (LANES_WRITE_TOGETHER) store_shared(group, at, shared);
   if (is_leader(group)) {
     if (!LANES_WRITE_TOGETHER) store_shared(group, at, shared);
-    if (has_length) *(__global u64 *)(at + sizeof(fade_record)) = length;
-    if (plan.encoding == FADE_ENCODING_TILED) *(__global fade_tile *)payload = plan.tile;
+    if (has_length) put64(at + sizeof(fade_record), length);
+    if (plan.encoding == FADE_ENCODING_TILED) put_tile(payload, plan.tile);
   } else {
     u32 element = rank_below(mask) - 1;
     if (plan.encoding == FADE_ENCODING_DELTA32) {
       __global i32 *deltas = (__global i32 *)payload;
-      deltas[element] = (i32)w.delta;
+      put32(&deltas[element], (u32)w.delta);
       // An odd number of them is followed by a zero, which other rings contain already. Lanes that
       // are not the last write theirs again. Arithmetic, for want of scalar registers to compare
       // in.
       u32 again = at_most_one(((element + 1) ^ plan.tile.width) | (element & 1));
-      if (may_be_segmented) deltas[element + 1 - again] = (i32)w.delta & -(i32)again;
+      if (may_be_segmented) put32(&deltas[element + 1 - again], (u32)w.delta & (0u - again));
     }
-    if (plan.encoding == FADE_ENCODING_RAW) ((__global u64 *)payload)[element] = address;
+    if (plan.encoding == FADE_ENCODING_RAW) put64(&((__global u64 *)payload)[element], address);
   }
   u64 header = FADE_HEADER(site, size / FADE_RECORD_ALIGN, kind, plan.encoding);
   bool segmented = may_be_segmented && is_segmented(control);
@@ -389,8 +413,13 @@ INLINE void record_access(group_t group, control_t control, u32 wave, u32 site, 
     u32 offset = reserve(control, sizeof(fade_record)) & capacity_mask;
     __global char *data = (__global char *)((u64)data_high << 32 | data_low);
     __global fade_record *record = (__global fade_record *)(data + offset);
-    *(__global middle_t *)&record->mask = middle;
-    *(__global uint2 *)&record->wave = last;
+    if (stores_go_through()) {
+      put64(&record->mask, pair(middle.x, middle.y));
+      put64(&record->value, pair(middle.z, middle.w));
+    } else {
+      *(__global middle_t *)&record->mask = middle;
+    }
+    put64(&record->wave, pair(last.x, last.y));
     release(group);
     publish64(record, line_header(site, (i32)last.y));
   }
@@ -527,8 +556,8 @@ INLINE bool is_in_range(config_t config, u32 x, u32 y, u32 z) {
 
 // Where a wave without a stream adds up its counts: the copy of the counters for this part of the
 // GPU. Several copies, or all waves would wait for the same lines of memory. Two numbers are the
-// address of all copies, the last is the offset of this one; the third is negative if the wave is to
-// ask whether its workgroup is wanted. The pass puts this into the kernel itself.
+// address of all copies, the last is the offset of this one; the third is negative if the wave is
+// to ask whether its workgroup is wanted. The pass puts this into the kernel itself.
 __attribute__((visibility("hidden"))) uint4 __fade_rt_copy(control_t control) {
   // copies, copy_size and copy_mask in one load
   uint4 config = *(CONFIG_SPACE const uint4 *)&config_of(control)->copies;
@@ -549,7 +578,8 @@ ENTRY u64 __fade_rt_copy_if_wanted(control_t control, u32 x, u32 y, u32 z) {
   control = uniform_control(control);
   uint4 copy = __fade_rt_copy(control);
   if ((copy.z & FADE_COPY_FILTERED) != 0 &&
-      !is_in_range(config_of(control), uniform(x), uniform(y), uniform(z))) return 0;
+      !is_in_range(config_of(control), uniform(x), uniform(y), uniform(z)))
+    return 0;
   return ((u64)copy.y << 32 | copy.x) + copy.w;
 }
 
@@ -558,18 +588,14 @@ INLINE void write_wave_begin(control_t control, u64 module, u32 kernel_index, u3
                              u32 work_item, u32 wave, u64 mask, u64 clock, u64 time) {
   u32 position = reserve(control, sizeof(fade_wave_begin));
   __global fade_wave_begin *record = (__global fade_wave_begin *)ring_at(control, position);
-  record->mask = mask;
-  record->clock = clock;
-  record->wave = wave;
-  record->work_item = work_item;
-  record->time = time;
-  record->module = module;
-  record->workgroup_x = x;
-  record->workgroup_y = y;
-  record->workgroup_z = z;
-  record->hardware_id = hardware_id();
-  record->shared_base = shared_base();
-  record->private_base = private_base();
+  put64(&record->mask, mask);
+  put64(&record->clock, clock);
+  put_pair(&record->wave, wave, work_item);
+  put64(&record->time, time);
+  put64(&record->module, module);
+  put_pair(&record->workgroup_x, x, y);
+  put_pair(&record->workgroup_z, z, hardware_id());
+  put_pair(&record->shared_base, shared_base(), private_base());
   // Arithmetic where a choice of constants would do: LLVM 15 and 16 fold that to broken code.
   u32 flags = (64 - wave_size()) / 32 * FADE_WAVE_IS_WAVE32 | xcc_id() << FADE_WAVE_XCC_SHIFT;
   u64 header = FADE_HEADER(kernel_index, sizeof(fade_wave_begin) / FADE_RECORD_ALIGN,
@@ -606,11 +632,10 @@ ENTRY void __fade_rt_wave_end(control_t control, u32 wave, u32 kernel_index) {
   if (lane_id() != first_bit(mask)) return;
   u32 position = reserve(control, sizeof(fade_wave_end));
   __global fade_wave_end *record = (__global fade_wave_end *)ring_at(control, position);
-  record->mask = mask;
-  record->clock = clock;
-  record->wave = wave;
-  record->reserved = 0;
-  record->time = time;
+  put64(&record->mask, mask);
+  put64(&record->clock, clock);
+  put_pair(&record->wave, wave, 0);
+  put64(&record->time, time);
   finish_alone(control, (__global char *)record,
                FADE_HEADER(kernel_index, sizeof(fade_wave_end) / FADE_RECORD_ALIGN,
                            FADE_RECORD_WAVE_END, 0));

@@ -14,6 +14,10 @@ u64 __fade_hook_time(void);        // real-time counter
 u32 __fade_hook_hardware_id(void); // HW_ID or HW_ID1
 u32 __fade_hook_xcc_id(void);
 u32 __fade_hook_place(void); // number of a part of the GPU, like a compute unit
+// Whether the L2 can keep what is stored to host memory, if the store does not say that it must
+// not.
+__attribute__((const)) u32 __fade_hook_l2_keeps_host_memory(void);
+void __fade_hook_wait_for_stores(void);
 
 INLINE u32 wave_size(void) { return __fade_hook_wave_size(); }
 INLINE u64 read_clock(void) { return __builtin_readcyclecounter(); }
@@ -36,14 +40,15 @@ INLINE u32 place(void) { return __fade_hook_place(); }
 // instructions more per coalesced access, 24 to 28 per scattered one (LLVM 19; 15 and 16 do not
 // optimize here).
 INLINE u32 divergent_zero(void) {
-  u32 zero;
-  __asm__("v_mov_b32 %0, 0" : "=v"(zero));
+  u32 zero = 0;
+  __asm__("" : "+v"(zero));
   return zero;
 }
+// The copy is the compiler's, which knows how long after v_readlane a scalar register may be read
+// (two wait states on gfx94x); into a statement of assembly it does not look.
 INLINE u32 to_vector(u32 v) {
-  u32 result;
-  __asm__("v_mov_b32 %0, %1" : "=v"(result) : "s"(v));
-  return result;
+  __asm__("" : "+v"(v));
+  return v;
 }
 // A value that the compiler knows nothing about, and computes here.
 #define HIDE_UNIFORM(v) __asm__ volatile("" : "+s"(v))
@@ -207,18 +212,46 @@ INLINE void pause_lane(u32 rounds) {
   __builtin_amdgcn_s_sleep(8);
 }
 
-// What the group has written is seen by the whole system before what its first lane writes next.
-// Called by all lanes that wrote.
-INLINE void release(group_t group) {
-  (void)group;
-  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "");
-}
+// A ring in host memory is coherent: pages that the L2 of most GPUs never keeps. gfx94x with host
+// memory of its own (MI300A), gfx950 and gfx12 may keep them, so there each store says that it is
+// for the whole system and goes through. Then it is enough to wait until the stores have arrived.
+// A release at system scope would do as well, but it writes back all of the L2 (buffer_wbl2,
+// global_wb) for each record, what the application has there included.
+INLINE bool stores_go_through(void) { return __fade_hook_l2_keeps_host_memory() != 0; }
 INLINE void publish64(__global void *where, u64 v) {
   __opencl_atomic_store((atomic64_t)where, v, __ATOMIC_RELAXED,
                         __OPENCL_MEMORY_SCOPE_ALL_SVM_DEVICES);
 }
-// The same for a count in device memory.
-INLINE void publish_add64(__global u64 *where, u64 n) { (void)add64(where, n); }
+INLINE void put64(__global void *where, u64 v) {
+  if (stores_go_through())
+    publish64(where, v);
+  else
+    *(__global u64 *)where = v;
+}
+INLINE void put32(__global void *where, u32 v) {
+  if (stores_go_through())
+    __opencl_atomic_store((volatile __global atomic_uint *)where, v, __ATOMIC_RELAXED,
+                          __OPENCL_MEMORY_SCOPE_ALL_SVM_DEVICES);
+  else
+    *(__global u32 *)where = v;
+}
+// What the group has put is there before what its first lane publishes next. Called by all lanes
+// that wrote.
+INLINE void release(group_t group) {
+  (void)group;
+  __fade_hook_wait_for_stores();
+}
+
+// The same for a ring in this GPU's own memory, which a copy engine reads past the L2.
+INLINE void write_back(group_t group) {
+  (void)group;
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "");
+}
+// At system scope: gfx94x has several L2, and only the own one is written back.
+INLINE void publish_add64(__global u64 *where, u64 n) {
+  __opencl_atomic_fetch_add(atomic64(where), n, __ATOMIC_RELAXED,
+                            __OPENCL_MEMORY_SCOPE_ALL_SVM_DEVICES);
+}
 
 // ---- address spaces
 

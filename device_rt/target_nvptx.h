@@ -187,6 +187,10 @@ INLINE void pause_lane(u32 rounds) {
 
 // The barrier orders the lanes' stores before the fence in publish64, which is cumulative.
 INLINE void release(group_t group) { sync(group); }
+INLINE void write_back(group_t group) { sync(group); }
+INLINE bool stores_go_through(void) { return false; }
+INLINE void put64(__global void *where, u64 v) { *(__global u64 *)where = v; }
+INLINE void put32(__global void *where, u32 v) { *(__global u32 *)where = v; }
 INLINE void publish64(__global void *where, u64 v) {
   __asm__ volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(where), "l"(v) : "memory");
 }

@@ -16,6 +16,23 @@ inline AccessKind kindOf(const fade_site &site) {
   return (site.flags & FADE_SITE_WRITES) != 0 ? AccessKind::write : AccessKind::read;
 }
 
+/// The widest access that instructions make for it.
+inline uint64_t widestOf(const fade_site &site) {
+  const uint64_t piece = FADE_SITE_PIECE(site.flags);
+  return piece != 0 ? piece : 16;
+}
+
+/// Accesses that instructions make for it, where they are narrower than it: two for ds_read2_b32.
+inline uint32_t piecesOf(const fade_site &site) {
+  const uint32_t piece = FADE_SITE_PIECE(site.flags);
+  return piece == 0 || piece >= site.size ? 1 : (site.size + piece - 1) / piece;
+}
+
+/// Bytes of a lane that one of them moves; 0 where it varies.
+inline uint32_t bytesOf(const fade_site &site) {
+  return piecesOf(site) == 1 ? site.size : FADE_SITE_PIECE(site.flags);
+}
+
 /// "load", "store" or "atomic".
 inline const char *nameOf(AccessKind kind) {
   switch (kind) {

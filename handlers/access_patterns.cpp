@@ -154,7 +154,7 @@ void AccessPatterns::Shard::measure(Example &example) {
 void AccessPatterns::Shard::one(const fade::Record &record, const fade::Batch &batch,
                                 uint64_t position) {
   const fade_site &site = table_[record.site()];
-  const uint64_t bytes = record.hasLength() ? record.length() : site.size;
+  const uint64_t bytes = record.hasLength() ? record.length() : bytesOf(site);
   if (bytes == 0 || bytes > kLongest) return;
   // Waves mostly do the same as the one before, shifted by whole lines.
   const bool is_flat = site.space == FADE_SPACE_FLAT;
@@ -210,7 +210,7 @@ void AccessPatterns::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard
                   at.line,
                   at.column,
                   kindOf(site),
-                  site.size,
+                  bytesOf(site),
                   Space::global,
                   std::string(codeOf(*table, at))};
       if (shard->sites[i].global.first) total.places[place].add(shard->sites[i].global);

@@ -54,7 +54,10 @@ struct BlockCounts : fade::Handler {
 
   struct Shard {
     Shard(const BlockCounts &, const fade::Dispatch &dispatch)
-        : sites(dispatch.kernel().siteCount()) {}
+        : sites(dispatch.kernel().siteCount()) {
+      const fade::GpuInfo *gpu = fade::findGpu(dispatch.kernel().target());
+      if (gpu && gpu->clockBits() < 64) clock_mask = (uint64_t{1} << gpu->clockBits()) - 1;
+    }
     void records(const fade::Batch &batch) {
       wave_size = batch->wave_size;
       batch.forEach([&](const fade::Record &record) { one(record); });
@@ -74,6 +77,7 @@ struct BlockCounts : fade::Handler {
     std::vector<BlockStats> sites;
     std::unordered_map<uint32_t, Running> waves;
     uint32_t wave_size = 0;
+    uint64_t clock_mask = ~uint64_t{0}; // of differences: gfx11 has a clock of 20 bits
   };
 
   struct KernelTotal {
@@ -112,8 +116,9 @@ void BlockCounts::Shard::one(const fade::Record &record) {
   const auto at = waves.find(record.wave());
   if (at != waves.end() && at->second.in_block) {
     BlockStats &before = sites[at->second.block];
-    before.clocks += record.clock() - at->second.clock;
-    before.spread.add(record.clock() - at->second.clock);
+    const uint64_t clocks = (record.clock() - at->second.clock) & clock_mask;
+    before.clocks += clocks;
+    before.spread.add(clocks);
     ++before.timed;
     const uint64_t mask = at->second.mask;
     if (is_block && (record.mask() & mask) == record.mask() && record.mask() != mask)
@@ -137,6 +142,12 @@ void BlockCounts::Shard::one(const fade::Record &record) {
 
 constexpr std::pair<const char *, unsigned> kPercentiles[] = {
     {"p50", 50}, {"p90", 90}, {"p99", 99}};
+
+/// Whether every timed execution was timed by itself: clocks that kernels add up (`times`) have no
+/// percentiles.
+bool hasPercentiles(const BlockStats &stats) {
+  return stats.timed != 0 && stats.spread.count() == stats.timed;
+}
 
 double laneShare(const BlockStats &stats, uint32_t wave_size) {
   const auto most = static_cast<double>(stats.executions) * wave_size;
@@ -347,6 +358,7 @@ void BlockCounts::writeTimes(const KernelTotal &total) const {
             json.field("block", i);
             json.field("executions", stats.timed);
             json.field("clocks", stats.clocks);
+            if (!hasPercentiles(stats)) return;
             for (const auto &[key, share] : kPercentiles)
               json.field(key, stats.spread.percentile(share));
           });
@@ -387,8 +399,8 @@ std::string BlockCounts::blockText(const KernelTotal &total) const {
       const double each = static_cast<double>(stats.clocks) / static_cast<double>(stats.timed);
       cells.emplace_back(stats.timed ? decimal(each) : std::string("-"));
       for (const unsigned of : {50u, 99u})
-        cells.push_back(stats.timed ? TextTable::Cell(stats.spread.percentile(of))
-                                    : TextTable::Cell("-"));
+        cells.push_back(hasPercentiles(stats) ? TextTable::Cell(stats.spread.percentile(of))
+                                              : TextTable::Cell("-"));
     }
     text.row(std::move(cells));
   }

@@ -189,7 +189,7 @@ void CacheModel::Shard::one(const fade::Record &record, const fade::Batch &batch
   if ((site.flags & FADE_SITE_IS_SCALAR) != 0)
     piece(0, size);
   else
-    forEachPiece(size, piece);
+    forEachPiece(size, piece, widestOf(site));
 }
 
 void CacheModel::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *const> shards) {
@@ -210,7 +210,7 @@ void CacheModel::dispatchEnd(const fade::Dispatch &dispatch, std::span<Shard *co
       const SitePlace at = placeOf(*table, site);
       total.all.add(traffic, reuse);
       total
-          .places[{std::string(at.file), at.line, at.column, kindOf(site), site.size,
+          .places[{std::string(at.file), at.line, at.column, kindOf(site), bytesOf(site),
                    std::string(codeOf(*table, at))}]
           .add(traffic, reuse);
       const Allocation memory = index == 0 ? Allocation() : shard->finder.allocation(index);

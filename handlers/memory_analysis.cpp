@@ -132,18 +132,22 @@ Places MemoryAnalysis::placesOf(const fade::Dispatch &dispatch, std::span<Shard 
     if (sum.global().executions == 0 && sum.lds().executions == 0) continue;
     const fade_site &site = table.sites()[i];
     const SitePlace at = placeOf(table, site);
-    PlaceStats &place = places[{std::string(at.file), at.line, at.column, kindOf(site), site.size,
-                                std::string(codeOf(table, at))}];
+    PlaceStats &place = places[{std::string(at.file), at.line, at.column, kindOf(site),
+                                bytesOf(site), std::string(codeOf(table, at))}];
     place.global.add(sum.global());
     place.lds.add(sum.lds());
     place.function = at.function;
     place.via = at.via;
     place.is_scalar = (site.flags & FADE_SITE_IS_SCALAR) != 0;
     place.is_combined = (site.flags & FADE_SITE_IS_COMBINED) != 0;
+    place.is_loop = (site.flags & FADE_SITE_IS_LOOP) != 0;
     place.is_before_merging = (table.modes() & FADE_MODE_MACHINE) == 0;
     // The optimizer takes the line away from what it moves out of a loop or makes one of several.
     place.is_moved = at.line == 0 && has_lines;
-    if (i < dispatch.counters().size()) place.all_executions += dispatch.counters()[i].entries;
+    place.shares_line = place.shares_line || (site.flags & FADE_SITE_SHARES_LINE) != 0;
+    if ((site.flags & FADE_SITE_IS_OTHERWISE) != 0) place.instead = table.string(site.instead);
+    if (i < dispatch.counters().size())
+      place.all_executions += piecesOf(site) * dispatch.counters()[i].entries;
   }
   // Who makes the accesses that have gone up in others.
   for (const fade_site &part : table.sites()) {
@@ -151,7 +155,7 @@ Places MemoryAnalysis::placesOf(const fade::Dispatch &dispatch, std::span<Shard 
     const fade_site &whole = table.sites()[part.done_by - 1];
     const SitePlace at = placeOf(table, whole), of = placeOf(table, part);
     const auto place = places.find({std::string(at.file), at.line, at.column, kindOf(whole),
-                                    whole.size, std::string(codeOf(table, at))});
+                                    bytesOf(whole), std::string(codeOf(table, at))});
     if (place == places.end() || of.file != at.file) continue;
     if (of.line != at.line || of.column != at.column)
       place->second.parts.emplace(of.line, of.column);
@@ -166,7 +170,7 @@ std::set<Place> MemoryAnalysis::removedOf(const fade::Dispatch &dispatch) {
   for (const fade_site &site : table.sites()) {
     if (site.kind == FADE_SITE_BLOCK || site.line == 0) continue;
     const SitePlace at = placeOf(table, site);
-    const Place place{std::string(at.file), at.line, at.column, kindOf(site), site.size};
+    const Place place{std::string(at.file), at.line, at.column, kindOf(site), bytesOf(site)};
     const bool is_removed = (site.flags & FADE_SITE_IS_GONE) != 0 && site.done_by == 0;
     if (!is_removed)
       there.insert(place);
@@ -257,6 +261,7 @@ void writeAccesses(fade::JsonWriter &json, const Place &place, const PlaceStats 
   json.field("function", all.function);
   json.field("via", all.via);
   json.field("machine", all.machine());
+  if (!all.instead.empty()) json.field("instructions", all.instead);
   if (!all.parts.empty())
     json.list("parts", [&] {
       for (const auto &[line, column] : all.parts)
@@ -436,6 +441,8 @@ template <typename Stats> TextTable::Cell activeCell(const Stats &stats) {
 /// What the compiler made of it.
 std::string machineText(const Place &place, const PlaceStats &stats) {
   if (stats.is_combined) return "one lane does it for its wave: the compiler has combined them";
+  if (stats.is_loop)
+    return "in a loop of compare and swap: the GPU has no instruction for this atomic here";
   std::string text;
   for (const auto &[line, column] : stats.parts)
     text += (text.empty() ? "one access together with " : ", ") +
@@ -444,7 +451,13 @@ std::string machineText(const Place &place, const PlaceStats &stats) {
   const char *more = stats.is_scalar  ? "by the scalar unit, once for all lanes"
                      : stats.is_moved ? "the compiler has moved it, so it has no line of its own"
                                       : nullptr;
-  if (more) text += std::string(text.empty() ? "" : "; ") + more;
+  const auto add = [&](const std::string &what) { text += (text.empty() ? "" : "; ") + what; };
+  if (more) add(more);
+  if (!stats.instead.empty())
+    add("counted as " + std::to_string(place.bytes) + " bytes of a lane; the machine code has " +
+        stats.instead);
+  if (stats.shares_line)
+    add("may belong to a line nearby: a clause has one line for all its instructions");
   return text;
 }
 

@@ -184,17 +184,17 @@ inline uint64_t linesUsedLinear(uint64_t mask, uint64_t base, int64_t stride, ui
 /// Bytes of a lane that one instruction moves at most.
 inline constexpr uint64_t kWidestAccess = 16;
 
-/// The most that an instruction moves of so many bytes.
-constexpr uint64_t firstPiece(uint64_t size) {
+/// The most that an instruction moves of so many bytes, if none moves more than `widest`.
+constexpr uint64_t firstPiece(uint64_t size, uint64_t widest = kWidestAccess) {
   for (const uint64_t width : {kWidestAccess, uint64_t{12}, uint64_t{8}, uint64_t{4}, uint64_t{2}})
-    if (size >= width) return width;
+    if (size >= width && widest >= width) return width;
   return 1;
 }
 
-/// Calls f(offset, bytes) for each instruction that an access of so many bytes takes.
-template <typename F> void forEachPiece(uint64_t size, F &&f) {
+/// Calls f(offset, bytes) for each access that instructions make for one of so many bytes.
+template <typename F> void forEachPiece(uint64_t size, F &&f, uint64_t widest = kWidestAccess) {
   for (uint64_t offset = 0; offset < size;) {
-    const uint64_t bytes = firstPiece(size - offset);
+    const uint64_t bytes = firstPiece(size - offset, widest);
     f(offset, bytes);
     offset += bytes;
   }
@@ -207,9 +207,9 @@ struct Lines {
 /// Lines of an access that may be wider than an instruction: it is done in pieces, and each piece
 /// goes to its lines. Pieces that are a line apart use as many lines as each other.
 inline Lines linesOfPieces(const WaveAccess &access, uint64_t size, uint32_t line,
-                           DistinctCounter &distinct) {
+                           DistinctCounter &distinct, uint64_t widest = kWidestAccess) {
   const auto lanes = static_cast<uint64_t>(std::popcount(access.mask));
-  if (size == firstPiece(size))
+  if (size == firstPiece(size, widest))
     return {linesNeeded(lanes, size, line), linesUsed(access, size, line, distinct)};
   Lines sum;
   WaveAccess piece = access;
@@ -219,12 +219,13 @@ inline Lines linesOfPieces(const WaveAccess &access, uint64_t size, uint32_t lin
     sum.needed += times * linesNeeded(lanes, bytes, line);
     sum.used += times * linesUsed(piece, bytes, line, distinct);
   };
-  const uint64_t whole = size / kWidestAccess, per_line = line / kWidestAccess;
-  for (uint64_t i = 0; i < std::min(whole, per_line); ++i)
-    count(i * kWidestAccess, kWidestAccess, (whole - i + per_line - 1) / per_line);
-  forEachPiece(size % kWidestAccess, [&](uint64_t offset, uint64_t bytes) {
-    count(whole * kWidestAccess + offset, bytes, 1);
-  });
+  const uint64_t whole = size / widest, per_line = line / widest;
+  const bool is_even = line % widest == 0;
+  for (uint64_t i = 0; i < (is_even ? std::min(whole, per_line) : whole); ++i)
+    count(i * widest, widest, is_even ? (whole - i + per_line - 1) / per_line : 1);
+  forEachPiece(
+      size % widest,
+      [&](uint64_t offset, uint64_t bytes) { count(whole * widest + offset, bytes, 1); }, widest);
   return sum;
 }
 
@@ -273,19 +274,22 @@ inline uint32_t setConflicts(const WaveAccess &access, uint64_t set, uint32_t of
 
 /// Of a whole access, which may take several instructions.
 inline uint32_t ldsConflicts(const WaveAccess &access, uint32_t size, uint32_t banks,
-                             SameDword same = SameDword::shared) {
+                             SameDword same = SameDword::shared, uint64_t widest = kWidestAccess) {
   uint32_t conflicts = 0;
-  forEachPiece(size, [&](uint64_t at, uint64_t bytes) {
-    const auto offset = static_cast<uint32_t>(at), part = static_cast<uint32_t>(bytes);
-    const auto sets = laneSets(part);
-    // More banks serve more sets at a time.
-    const std::size_t together = std::max(1u, banks / 32);
-    for (std::size_t i = 0; i < sets.size(); i += together) {
-      uint64_t set = 0;
-      for (std::size_t j = i; j < std::min(i + together, sets.size()); ++j) set |= sets[j];
-      conflicts += setConflicts(access, set, offset, part, banks, same);
-    }
-  });
+  forEachPiece(
+      size,
+      [&](uint64_t at, uint64_t bytes) {
+        const auto offset = static_cast<uint32_t>(at), part = static_cast<uint32_t>(bytes);
+        const auto sets = laneSets(part);
+        // More banks serve more sets at a time.
+        const std::size_t together = std::max(1u, banks / 32);
+        for (std::size_t i = 0; i < sets.size(); i += together) {
+          uint64_t set = 0;
+          for (std::size_t j = i; j < std::min(i + together, sets.size()); ++j) set |= sets[j];
+          conflicts += setConflicts(access, set, offset, part, banks, same);
+        }
+      },
+      widest);
   return conflicts;
 }
 

@@ -89,20 +89,23 @@ void readAddresses(const Record &record, WaveAccess &access) {
   }
 }
 
-Execution execute(const WaveAccess &access, uint64_t size, bool is_lds, bool is_atomic,
+Execution execute(const WaveAccess &access, uint64_t size, const fade_site &site, bool is_lds,
                   const MemoryModel &model, DistinctCounter &distinct) {
+  const bool is_atomic = site.kind == FADE_SITE_ATOMIC;
+  const uint64_t widest = widestOf(site);
   Execution result;
+  result.pieces = piecesOf(site);
   result.lanes = static_cast<uint32_t>(std::popcount(access.mask));
   result.bytes = result.lanes * size;
   if (is_lds) {
     // No workgroup has more LDS than this; a longer copy is not one of LDS alone.
     const auto part = static_cast<uint32_t>(std::min<uint64_t>(size, 320 << 10));
-    result.conflicts = ldsConflicts(access, part, model.banks);
+    result.conflicts = ldsConflicts(access, part, model.banks, SameDword::shared, widest);
     if (is_atomic)
       result.same_turns =
-          ldsConflicts(access, part, model.banks, SameDword::in_turns) - result.conflicts;
+          ldsConflicts(access, part, model.banks, SameDword::in_turns, widest) - result.conflicts;
   } else {
-    const Lines lines = linesOfPieces(access, size, model.line, distinct);
+    const Lines lines = linesOfPieces(access, size, model.line, distinct, widest);
     result.needed = lines.needed;
     result.used = lines.used;
   }
@@ -155,7 +158,7 @@ void StrideHistogram::add(const StrideHistogram &other) {
   irregular_ += other.irregular_;
   others_ += other.others_;
   in_rows_ += other.in_rows_;
-  if (rows_.lanes == 0) rows_ = other.rows_;
+  keepLonger(other.rows_);
 }
 
 std::vector<StrideHistogram::Entry> StrideHistogram::sorted() const {
@@ -270,10 +273,10 @@ bool SiteStats::regular(const Record &record, const fade_site &site, const fade_
   }
   if (pattern != last_) {
     last_ = pattern;
-    if (is_tiled || is_lds || site.size != firstPiece(site.size)) {
+    if (is_tiled || is_lds || site.size != firstPiece(site.size, widestOf(site))) {
       WaveAccess access;
       readAddresses(record, access);
-      answer_ = execute(access, site.size, is_lds, is_atomic, model, distinct);
+      answer_ = execute(access, site.size, site, is_lds, model, distinct);
     } else {
       answer_ = executeLinear(record, site.size, is_atomic, model);
     }
@@ -308,59 +311,64 @@ void SiteStats::general(const Record &record, const fade_site &site, const fade_
   const bool is_atomic = site.kind == FADE_SITE_ATOMIC;
   const uint64_t size = std::max<uint64_t>(record.hasLength() ? record.length() : site.size, 1);
   const uint64_t times = record.weight();
-  if (lds.mask != 0) countLds(execute(lds, size, true, is_atomic, model, distinct), times, batch);
+  if (lds.mask != 0) countLds(execute(lds, size, site, true, model, distinct), times, batch);
   if (global.mask == 0) return;
-  countGlobal(execute(global, size, false, is_atomic, model, distinct), times, batch);
+  countGlobal(execute(global, size, site, false, model, distinct), times, batch);
   if (is_atomic)
     forEachLane(global.mask,
                 [&](uint32_t lane) { global_.hot.add(global.addresses[lane], times); });
 }
 
 void SiteStats::sums(const fade_sums_record &sums, const fade_site &site, const fade_batch &batch) {
+  // The device has looked at the first piece. All of them are as wide, and whole dwords apart, so
+  // that they meet as often, in other banks.
+  const uint64_t pieces = piecesOf(site);
   const auto both = [&](auto &to) {
-    to.executions += sums.count;
-    to.lanes += sums.lanes;
-    to.slots += sums.count * batch.wave_size;
+    to.executions += pieces * sums.count;
+    to.lanes += pieces * sums.lanes;
+    to.slots += pieces * sums.count * batch.wave_size;
     to.bytes += sums.lanes * site.size;
-    to.same_address += sums.same_address;
+    to.same_address += pieces * sums.same_address;
     if (sums.header.encoding == FADE_ENCODING_AFFINE)
-      to.strides.add(sums.stride, sums.count);
+      to.strides.add(sums.stride, pieces * sums.count);
     else
-      to.strides.addIrregular(sums.count);
+      to.strides.addIrregular(pieces * sums.count);
   };
   if (site.space == FADE_SPACE_LDS) {
     both(lds_);
-    lds_.conflicts += sums.wasted;
-    lds_.same_turns += sums.needed;
+    lds_.conflicts += pieces * sums.wasted;
+    lds_.same_turns += pieces * sums.needed;
     return;
   }
   both(global_);
-  global_.needed += sums.needed;
-  global_.used += sums.used;
-  global_.wasted += sums.wasted;
+  global_.needed += pieces * sums.needed;
+  global_.used += pieces * sums.used;
+  global_.wasted += pieces * sums.wasted;
 }
 
 void SiteStats::countGlobal(const Execution &e, uint64_t times, const fade_batch &batch) {
-  global_.executions += times;
-  global_.lanes += times * e.lanes;
-  global_.slots += times * batch.wave_size;
+  const uint64_t accesses = times * e.pieces;
+  global_.executions += accesses;
+  global_.lanes += accesses * e.lanes;
+  global_.slots += accesses * batch.wave_size;
   global_.bytes += times * e.bytes;
   global_.needed += times * e.needed;
   global_.used += times * e.used;
   global_.wasted += times * (e.used - std::min(e.used, e.needed));
-  global_.same_address += times * e.same_address;
-  addStride(global_.strides, e, times);
+  global_.same_address += accesses * e.same_address;
+  addStride(global_.strides, e, accesses);
 }
 
 void SiteStats::countLds(const Execution &e, uint64_t times, const fade_batch &batch) {
-  lds_.executions += times;
-  lds_.lanes += times * e.lanes;
-  lds_.slots += times * batch.wave_size;
+  const uint64_t accesses = times * e.pieces;
+  lds_.executions += accesses;
+  lds_.lanes += accesses * e.lanes;
+  lds_.slots += accesses * batch.wave_size;
   lds_.bytes += times * e.bytes;
   lds_.conflicts += times * e.conflicts;
-  lds_.same_address += times * e.same_address;
+  lds_.same_address += accesses * e.same_address;
   lds_.same_turns += times * e.same_turns;
-  addStride(lds_.strides, e, times);
+  addStride(lds_.strides, e, accesses);
 }
 
 } // namespace fade::handlers

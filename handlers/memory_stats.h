@@ -34,7 +34,7 @@ public:
   void addRows(int64_t stride, LaneRows rows, uint64_t n = 1) {
     add(stride, n);
     in_rows_ += n;
-    if (rows_.lanes == 0) rows_ = rows;
+    keepLonger(rows);
   }
   void addIrregular(uint64_t n = 1) { irregular_ += n; }
   void add(const StrideHistogram &other);
@@ -48,7 +48,7 @@ public:
   uint64_t irregular() const { return irregular_; }
   uint64_t others() const;                     ///< with other strides than these
   uint64_t inRows() const { return in_rows_; } ///< of those with a stride
-  LaneRows rows() const { return rows_; }      ///< of the first such execution
+  LaneRows rows() const { return rows_; }      ///< the longest of these executions
   uint64_t total() const;
 
 private:
@@ -60,6 +60,11 @@ private:
   uint64_t others_ = 0; ///< further strides
   uint64_t in_rows_ = 0;
   LaneRows rows_;
+
+  /// Of several kinds of rows the same one, whatever comes first.
+  void keepLonger(LaneRows rows) {
+    if (std::tuple(rows.lanes, rows.step) > std::tuple(rows_.lanes, rows_.step)) rows_ = rows;
+  }
 };
 
 /// Which addresses atomics go to, in all waves: the first kMost addresses are counted one by one.
@@ -113,7 +118,8 @@ struct LdsStats {
 /// What one execution of an access costs.
 struct Execution {
   enum class Stride : uint8_t { same, rows, irregular };
-  uint32_t lanes = 0;
+  uint32_t pieces = 1; ///< accesses that instructions make for it
+  uint32_t lanes = 0;  ///< of each piece; lines, turns and bytes are of all pieces
   uint64_t bytes = 0;
   uint64_t needed = 0, used = 0, conflicts = 0;
   uint64_t same_address = 0, same_turns = 0; ///< of atomics
@@ -179,8 +185,11 @@ struct PlaceStats {
   std::set<std::pair<uint32_t, uint32_t>> parts;
   bool is_scalar = false;         ///< loaded once for all lanes
   bool is_combined = false;       ///< an atomic that one lane does for all
+  bool is_loop = false;           ///< an atomic that the GPU does not have
   bool is_before_merging = false; ///< the machine may do it otherwise
   bool is_moved = false;          ///< it has no line, though others of the kernel have
+  bool shares_line = false;       ///< its line is that of another instruction of its clause
+  std::string instead;            ///< the machine's instructions, where they are other ones
 
   void addFacts(const PlaceStats &other) {
     function = other.function;
@@ -189,15 +198,20 @@ struct PlaceStats {
     parts.insert(other.parts.begin(), other.parts.end());
     is_scalar = other.is_scalar;
     is_combined = other.is_combined;
+    is_loop = other.is_loop;
     is_before_merging = other.is_before_merging;
     is_moved = other.is_moved;
+    shares_line = shares_line || other.shares_line;
+    if (!other.instead.empty()) instead = other.instead;
   }
   /// How the machine does it, if that is not how it is written.
   const char *machine() const {
     return is_scalar           ? "scalar"
            : is_combined       ? "combined"
+           : is_loop           ? "loop"
            : is_before_merging ? "before merging"
            : is_moved          ? "moved"
+           : !instead.empty()  ? "otherwise"
                                : "";
   }
 };

@@ -1,4 +1,5 @@
-// The differences between LLVM 15 and 23, as far as the pass meets them.
+// The differences between LLVM 15 and 24, as far as the pass meets them. Where it can be done, the
+// functions that are there decide, not the version: forks such as ROCm's are made between releases.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -24,12 +25,33 @@ inline bool startsWith(llvm::StringRef text, llvm::StringRef prefix) {
   return text.take_front(prefix.size()) == prefix;
 }
 
+// A triple, or since LLVM 21 an object that has one.
 inline std::string targetTriple(const llvm::Module &module) {
-#if LLVM_VERSION_MAJOR >= 21
-  return module.getTargetTriple().str();
-#else
-  return module.getTargetTriple();
-#endif
+  const auto text = [](const auto &triple) -> std::string {
+    if constexpr (requires { triple.str(); })
+      return triple.str();
+    else
+      return triple;
+  };
+  return text(module.getTargetTriple());
+}
+
+// 0 to 3. Levels are objects, since LLVM 24 values of an enumeration: O0, O1, O2, O3, Os, Oz.
+template <class Level> unsigned speedupLevel(Level level) {
+  if constexpr (requires { level.getSpeedupLevel(); })
+    return level.getSpeedupLevel();
+  else
+    return level == Level::O0 ? 0 : level == Level::O1 ? 1 : level == Level::O3 ? 3 : 2;
+}
+
+// Whether lanes may have different values. Since LLVM 23 it is asked for the place where a value is
+// made.
+template <class Uniformity>
+bool isDivergent(const Uniformity &uniformity, const llvm::Value *value) {
+  if constexpr (requires { uniformity.isDivergentAtDef(value); })
+    return uniformity.isDivergentAtDef(value);
+  else
+    return uniformity.isDivergent(value);
 }
 
 // Attributes that say what memory a function may touch. None of them holds for a function that
@@ -65,10 +87,16 @@ inline uint64_t storeSize(const llvm::DataLayout &layout, llvm::Type *type) {
 }
 
 inline uint64_t hash64(llvm::StringRef bytes) {
-#if LLVM_VERSION_MAJOR >= 23
-  return llvm::xxh3_64bits(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
-#else
+#if LLVM_VERSION_MAJOR < 17
   return llvm::xxHash64(bytes);
+#else
+  const auto hash = [](auto text) -> uint64_t {
+    if constexpr (requires { xxHash64(text); }) // until LLVM 22
+      return xxHash64(text);
+    else
+      return llvm::xxh3_64bits(text.bytes_begin(), text.size());
+  };
+  return hash(bytes);
 #endif
 }
 
@@ -105,12 +133,10 @@ inline llvm::Value *callIntrinsic(llvm::IRBuilder<> &builder, llvm::Intrinsic::I
 
 // The value of a call is taken for different in each lane even if it is not. This makes it one.
 inline llvm::Value *uniform(llvm::IRBuilder<> &builder, llvm::Value *value) {
-#if LLVM_VERSION_MAJOR >= 19
-  return callIntrinsic(builder, llvm::Intrinsic::amdgcn_readfirstlane, {builder.getInt32Ty()},
-                       {value});
-#else
-  return callIntrinsic(builder, llvm::Intrinsic::amdgcn_readfirstlane, {}, {value});
-#endif
+  constexpr auto id = llvm::Intrinsic::amdgcn_readfirstlane;
+  llvm::SmallVector<llvm::Type *, 1> types;
+  if (llvm::Intrinsic::isOverloaded(id)) types.push_back(builder.getInt32Ty()); // since LLVM 19
+  return callIntrinsic(builder, id, types, {value});
 }
 
 } // namespace fade

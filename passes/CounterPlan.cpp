@@ -176,7 +176,7 @@ bool Planner::isRow(ArrayRef<Counter> counters) const {
 
 CounterPlan Planner::plan(ArrayRef<BasicBlock *> blocks) {
   if (!loops_.empty() && !is_irreducible_) {
-    TargetLibraryInfoImpl known_functions;
+    const TargetLibraryInfoImpl known_functions(Triple(targetTriple(*function_.getParent())));
     TargetLibraryInfo library(known_functions);
     AssumptionCache assumptions(function_);
     ScalarEvolution evolution(function_, library, assumptions, dominators_, loops_);

@@ -5,6 +5,7 @@
 
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -47,6 +48,7 @@ constexpr uint32_t registerBits(uint32_t id, uint32_t first, uint32_t count) {
   return id | first << 6 | (count - 1) << 11;
 }
 constexpr uint32_t hw_id_gfx9 = 4, hw_id1 = 23, xcc_id = 20;
+constexpr uint32_t bits_of_die = 3; // there are up to eight
 // In HW_ID the numbers of the CU, the shader array and the shader engine, in HW_ID1 those of the
 // SIMD and the work-group processor.
 constexpr uint32_t place_gfx9 = registerBits(hw_id_gfx9, 8, 8),
@@ -55,6 +57,27 @@ constexpr uint32_t place_gfx9 = registerBits(hw_id_gfx9, 8, 8),
 bool hasXcc(StringRef processor) {
   return startsWith(processor, "gfx94") || startsWith(processor, "gfx95") ||
          startsWith(processor, "gfx9-4");
+}
+
+// Where the L2 may keep host memory unless a store says that it is for the whole system. These are
+// also the ones whose release at a smaller scope than the system's writes back L2.
+bool l2KeepsHostMemory(StringRef processor) {
+  return hasXcc(processor) || processorMajor(processor) >= 12;
+}
+
+// Until what the wave has stored has arrived, without a write-back of caches. For a processor that
+// is not known yet: with one, which is right for all of them.
+void waitForStores(IRBuilder<> &builder, StringRef processor) {
+  LLVMContext &context = builder.getContext();
+  const unsigned major = processorMajor(processor);
+  if (!l2KeepsHostMemory(processor)) {
+    builder.CreateFence(AtomicOrdering::Release,
+                        major == 0 ? SyncScope::System : context.getOrInsertSyncScopeID("agent"));
+    return;
+  }
+  const char *wait = major >= 12 ? "s_wait_storecnt 0x0" : "s_waitcnt vmcnt(0)";
+  builder.CreateCall(InlineAsm::get(FunctionType::get(builder.getVoidTy(), false), wait,
+                                    "~{memory}", /*hasSideEffects=*/true));
 }
 
 Value *readBits(IRBuilder<> &builder, uint32_t bits) {
@@ -87,10 +110,16 @@ Value *hookValue(IRBuilder<> &builder, StringRef hook, StringRef processor, unsi
   if (hook == "time") return readTime(builder, major);
   if (hook == "hardware_id" && major != 0)
     return readRegister(builder, major >= 10 ? hw_id1 : hw_id_gfx9);
-  if (hook == "place" && major != 0)
-    return readBits(builder, major >= 10 ? place_gfx10 : place_gfx9);
+  if (hook == "place" && major != 0) {
+    Value *place = readBits(builder, major >= 10 ? place_gfx10 : place_gfx9);
+    if (!hasXcc(processor)) return place;
+    // No two dies, each of which has an L2 of its own, share a copy of counters.
+    return builder.CreateOr(builder.CreateShl(place, bits_of_die),
+                            readBits(builder, registerBits(xcc_id, 0, bits_of_die)));
+  }
   if (hook == "xcc_id" && hasXcc(processor))
     return builder.CreateAnd(readRegister(builder, xcc_id), 0xf);
+  if (hook == "l2_keeps_host_memory") return builder.getInt32(l2KeepsHostMemory(processor));
   return builder.getInt32(0);
 }
 
@@ -103,7 +132,10 @@ void fillHooks(Module &module, StringRef processor, unsigned wave_size) {
     for (User *user : make_early_inc_range(hook->users())) {
       auto *call = cast<CallInst>(user);
       IRBuilder<> builder(call);
-      call->replaceAllUsesWith(hookValue(builder, name, processor, wave_size));
+      if (name == "wait_for_stores")
+        waitForStores(builder, processor);
+      else
+        call->replaceAllUsesWith(hookValue(builder, name, processor, wave_size));
       call->eraseFromParent();
     }
     hook->eraseFromParent();
@@ -143,10 +175,9 @@ Expected<DeviceRuntime> DeviceRuntime::link(Module &module) {
   DeviceRuntime runtime(module);
   // Before anything of the stand-in is here.
   for (const Function &function : module) {
-    if (!function.hasFnAttribute("target-cpu")) continue;
     for (const char *name : {"target-cpu", "target-features"})
       if (function.hasFnAttribute(name)) runtime.target_.push_back(function.getFnAttribute(name));
-    break;
+    if (!runtime.target_.empty()) break; // since LLVM 24 most have no processor of their own
   }
   source.setTargetTriple(module.getTargetTriple());
   source.setDataLayout(module.getDataLayout());

@@ -2,6 +2,7 @@
 
 #include "AccessFinder.h"
 #include "BlockMarks.h"
+#include "Compat.h"
 #include "CounterPlan.h"
 #include "DeviceRuntime.h"
 #include "Instrumenter.h"
@@ -144,13 +145,14 @@ std::vector<Access> ModuleInstrumentation::machineAccesses(Function &clone,
   Omissions said_later;
   const AccessHistory history(findAccesses(clone, target_, options_, said_later));
   const bool is_optimized = !clone.hasOptNone() && !machine_->isEmpty();
+  alignLdsAccesses(clone);
   if (is_optimized) machine_->run(clone, analyses_);
   std::vector<Access> accesses = findAccesses(clone, target_, options_, omissions_);
   gone = history.gone(accesses);
-  for (Access &access : accesses)
-    if (history.isCombined(access)) access.site.flags |= FADE_SITE_IS_COMBINED;
+  for (Access &access : accesses) access.site.flags |= history.atomicFlags(access);
   if (is_optimized) markScalarLoads(clone, analyses_, accesses);
   if (is_optimized) mergeSameBase(accesses, gone);
+  splitLdsAccesses(accesses);
   return accesses;
 }
 
@@ -286,19 +288,38 @@ Expected<bool> ModuleInstrumentation::run() {
   return true;
 }
 
+// SPIR-V of AMD's kind is compiled for a GPU when the program runs: HIP does that, without the
+// pass.
+void sayWhatSpirvLacks(const Module &module) {
+  StringRef first;
+  unsigned kernels = 0;
+  for (const Function &function : module)
+    if (function.getCallingConv() == CallingConv::SPIR_KERNEL && !function.isDeclaration())
+      if (kernels++ == 0) first = function.getName();
+  if (kernels != 0)
+    errs() << "fade: not instrumented: " << kernels << (kernels == 1 ? " kernel" : " kernels")
+           << " for amdgcnspirv (like " << first
+           << "): compile for the GPU itself (--offload-arch=gfx90a)\n";
+}
+
 } // namespace
 
 PreservedAnalyses FadePass::run(Module &module, ModuleAnalysisManager &analyses) {
   FunctionAnalysisManager &of_functions =
       analyses.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
   const std::unique_ptr<Target> target = Target::of(module, of_functions);
-  if (!target) return PreservedAnalyses::all();
+  const bool is_spirv = startsWith(targetTriple(module), "spirv64-amd");
+  if (!target && !is_spirv) return PreservedAnalyses::all();
   auto options = has_text_ ? Options::parse(text_) : Options::fromEnvironment();
   if (!options) {
     module.getContext().emitError(toString(options.takeError()));
     return PreservedAnalyses::all();
   }
   if (options->off) return PreservedAnalyses::all();
+  if (is_spirv) {
+    sayWhatSpirvLacks(module);
+    return PreservedAnalyses::all();
+  }
   auto changed = ModuleInstrumentation(module, *target, *options,
                                        knows_machine_ ? &machine_ : nullptr, of_functions)
                      .run();

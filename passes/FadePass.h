@@ -3,12 +3,21 @@
 
 #include "Options.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/IR/PassManager.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace fade {
 
-class FadePass : public llvm::PassInfoMixin<FadePass> {
+// What passes of LLVM inherit has another name in each generation; these few functions have not.
+class FadePass {
 public:
+  static llvm::StringRef name() { return "FadePass"; }
+  void printPipeline(llvm::raw_ostream &out,
+                     llvm::function_ref<llvm::StringRef(llvm::StringRef)> pass_of_class) {
+    out << pass_of_class(name());
+  }
   // Options from the pipeline text; without them FADE_INSTRUMENT is asked when the pass runs.
   FadePass() = default;
   explicit FadePass(std::string options) : text_(std::move(options)), has_text_(true) {}

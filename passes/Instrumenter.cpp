@@ -194,7 +194,12 @@ static uint32_t slotOf(uint32_t site) {
 static uint32_t slotOf(uint32_t site, const Access &access) {
   constexpr uint32_t widths[] = {1, 2, 4, 8, 12, 16};
   uint32_t slot = slotOf(site);
-  if (!access.length && is_contained(widths, access.site.size)) slot |= access.site.size;
+  // Of accesses in pieces the first is looked at, if all are alike.
+  const uint32_t piece = FADE_SITE_PIECE(access.site.flags);
+  const uint32_t size = piece != 0 && access.site.size % piece == 0 ? piece
+                        : piece != 0                                ? 0
+                                                                    : access.site.size;
+  if (!access.length && is_contained(widths, size)) slot |= size;
   if (access.site.kind == FADE_SITE_ATOMIC) slot |= FADE_SLOT_ATOMIC;
   return slot;
 }

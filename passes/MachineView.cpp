@@ -14,6 +14,7 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/GetElementPtrTypeIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -60,15 +61,21 @@ FunctionPassManager machinePasses(PassBuilder &builder, unsigned speed_level) {
   const auto add = [&](StringRef text) {
     // A pass that this LLVM does not have by name is left out: before LLVM 17 its code generator
     // does not combine atomics, either.
-    if (Error unknown = builder.parsePassPipeline(passes, text)) consumeError(std::move(unknown));
+    Error unknown = builder.parsePassPipeline(passes, text);
+    const bool is_known = !unknown;
+    consumeError(std::move(unknown));
+    return is_known;
   };
   if (speed_level == 0) return passes;
-  add("amdgpu-atomic-optimizer");
-  if (speed_level == 1) return passes;
-  add("separate-const-offset-from-gep");
-  add("slsr");
-  add("early-cse");
-  add("load-store-vectorizer");
+  // Atomics that the GPU does not have become loops. That takes a target machine, which the first
+  // of the two comes with; LLVM has the second by name from 18 on.
+  if (add("amdgpu-atomic-optimizer")) add("atomic-expand");
+  if (speed_level > 1) {
+    add("separate-const-offset-from-gep");
+    add("slsr");
+    add("early-cse");
+    add("load-store-vectorizer");
+  }
   return passes;
 }
 
@@ -82,15 +89,19 @@ AccessHistory::AccessHistory(const std::vector<Access> &accesses) {
   }
 }
 
-bool AccessHistory::isCombined(const Access &now) const {
-  if (now.site.kind != FADE_SITE_ATOMIC) return false;
+// New ones are where the atomic was: the same operation by one lane, or the load and the swap of a
+// loop.
+uint32_t AccessHistory::atomicFlags(const Access &now) const {
   for (const Entry &entry : entries_)
-    if (entry.instruction == now.instruction && entry.isThere()) return false;
-  for (const Entry &entry : entries_)
-    if (entry.site.kind == FADE_SITE_ATOMIC && !entry.isThere() &&
-        entry.place == now.instruction->getDebugLoc().get())
-      return true;
-  return false;
+    if (entry.instruction == now.instruction && entry.isThere()) return 0;
+  for (const Entry &entry : entries_) {
+    if (entry.site.kind != FADE_SITE_ATOMIC || entry.isThere() ||
+        entry.place != now.instruction->getDebugLoc().get())
+      continue;
+    if (isa<AtomicRMWInst>(now.instruction)) return FADE_SITE_IS_COMBINED;
+    if (isa<AtomicCmpXchgInst, LoadInst>(now.instruction)) return FADE_SITE_IS_LOOP;
+  }
+  return 0;
 }
 
 std::vector<AccessHistory::Gone> AccessHistory::gone(const std::vector<Access> &now) const {
@@ -248,6 +259,67 @@ void mergeSameBase(std::vector<Access> &accesses, std::vector<AccessHistory::Gon
   accesses.resize(kept);
 }
 
+namespace {
+
+// As AMDGPULowerModuleLDS places variables: the larger, the better aligned.
+Align placedAlign(const GlobalVariable &variable, const DataLayout &layout) {
+  const uint64_t size = layout.getTypeAllocSize(variable.getValueType()).getKnownMinValue();
+  const Align own = layout.getValueOrABITypeAlignment(variable.getAlign(), variable.getValueType());
+  return std::max(own, Align(size > 8 ? 16 : size > 4 ? 8 : size > 2 ? 4 : size > 1 ? 2 : 1));
+}
+
+// Of a constant place in a variable of LDS; 1 where it is not known.
+Align placedAlign(const Value &pointer, const DataLayout &layout) {
+  APInt offset(layout.getIndexTypeSizeInBits(pointer.getType()), 0);
+  const auto *variable =
+      dyn_cast<GlobalVariable>(pointer.stripAndAccumulateConstantOffsets(layout, offset, true));
+  if (!variable || variable->getAddressSpace() != FADE_SPACE_LDS) return Align(1);
+  // Of variables without a size, dynamic LDS, the place is not known.
+  if (layout.getTypeAllocSize(variable->getValueType()).isZero()) return Align(1);
+  return commonAlignment(placedAlign(*variable, layout), offset.getLimitedValue());
+}
+
+} // namespace
+
+void alignLdsAccesses(Function &function) {
+  const DataLayout &layout = function.getParent()->getDataLayout();
+  for (BasicBlock &block : function)
+    for (Instruction &instruction : block) {
+      const Value *pointer = getLoadStorePointerOperand(&instruction);
+      if (!pointer || pointer->getType()->getPointerAddressSpace() != FADE_SPACE_LDS) continue;
+      const Align align = placedAlign(*pointer, layout);
+      if (auto *load = dyn_cast<LoadInst>(&instruction))
+        load->setAlignment(std::max(align, load->getAlign()));
+      else if (auto *store = dyn_cast<StoreInst>(&instruction))
+        store->setAlignment(std::max(align, store->getAlign()));
+    }
+}
+
+namespace {
+
+Align alignOf(const Access &access) {
+  if (const auto *copy = dyn_cast<MemTransferInst>(access.instruction);
+      copy && access.site.kind == FADE_SITE_COPY_READ)
+    return copy->getSourceAlign().valueOrOne();
+  if (const auto *memory = dyn_cast<MemIntrinsic>(access.instruction))
+    return memory->getDestAlign().valueOrOne();
+  return isa<LoadInst, StoreInst>(access.instruction) ? getLoadStoreAlignment(access.instruction)
+                                                      : Align(1);
+}
+
+} // namespace
+
+void splitLdsAccesses(std::vector<Access> &accesses) {
+  for (Access &access : accesses) {
+    if (access.site.space != FADE_SPACE_LDS || access.form != AddressForm::pointer) continue;
+    if (access.length) continue; // not known before the kernel runs
+    const uint64_t align = alignOf(access).value();
+    // What is not even aligned to a dword is made in one piece, too, in several turns.
+    if (align < 4 || align >= kWidest || align >= access.site.size) continue;
+    access.site.flags |= FADE_SITE_OF_PIECES(align);
+  }
+}
+
 #if LLVM_VERSION_MAJOR >= 17
 namespace {
 
@@ -271,7 +343,7 @@ public:
     if (space != FADE_SPACE_GLOBAL && space != FADE_SPACE_CONSTANT) return false;
     const uint64_t size = storeSize(load.getModule()->getDataLayout(), load.getType());
     if (!load.isSimple() || load.getAlign() < 4 || size % 4 != 0) return false;
-    if (uniformity_.isDivergent(load.getPointerOperand())) return false;
+    if (isDivergent(uniformity_, load.getPointerOperand())) return false;
     if (space == FADE_SPACE_CONSTANT || load.hasMetadata(LLVMContext::MD_invariant_load))
       return true;
     if (!memory_.isLiveOnEntryDef(memory_.getWalker()->getClobberingMemoryAccess(&load)))

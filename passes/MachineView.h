@@ -35,8 +35,9 @@ public:
   };
   // Those that are not there any more, given the accesses that are there now.
   std::vector<Gone> gone(const std::vector<Access> &now) const;
-  // Whether an atomic operation is a new one, for all lanes of an earlier one together.
-  bool isCombined(const Access &now) const;
+  // Of what has taken the place of an atomic operation: FADE_SITE_IS_COMBINED if it is one for all
+  // lanes together, FADE_SITE_IS_LOOP if it is part of a loop that does it; else 0.
+  uint32_t atomicFlags(const Access &now) const;
 
 private:
   struct Entry {
@@ -55,6 +56,16 @@ private:
 // (a float4 of HIP 6 is loaded as 4, 8 and 4 bytes). What becomes of them, without changing the
 // function: the first of them is as wide as all, the others are gone.
 void mergeSameBase(std::vector<Access> &accesses, std::vector<AccessHistory::Gone> &gone);
+
+// LDS variables are put together by the code generator, at better places than they ask for. What is
+// accessed at a constant place in one is as well aligned as that will make it, which decides what
+// is merged and how it is made. Comes before machinePasses().
+void alignLdsAccesses(llvm::Function &function);
+
+// Accesses to LDS that are wider than they are aligned are made by instructions with two addresses
+// (ds_read2_b32), which take turns of their own: the widest piece of those that stay
+// (FADE_SITE_PIECE).
+void splitLdsAccesses(std::vector<Access> &accesses);
 
 // Flags of accesses as the machine makes them: FADE_SITE_IS_SCALAR for loads by the scalar unit.
 void markScalarLoads(llvm::Function &function, llvm::FunctionAnalysisManager &analyses,

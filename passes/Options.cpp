@@ -1,5 +1,6 @@
 #include "Options.h"
 
+#include "fade/expression.h"
 #include "fade/sites.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -98,12 +99,10 @@ Error readScopes(StringRef path, Options &options) {
 }
 
 Error parseKernels(StringRef value, Options &options) {
-  auto regex = std::make_shared<Regex>(value);
-  std::string why;
-  if (value.empty() || !regex->isValid(why))
-    return mistake("bad regular expression in 'kernels=" + value + "'" +
-                   (why.empty() ? "" : ": " + why));
-  options.kernels = std::move(regex);
+  std::string why = "is empty";
+  auto expression = value.empty() ? std::nullopt : Expression::parse(value, why);
+  if (!expression) return mistake("bad regular expression in 'kernels=" + value + "': it " + why);
+  options.kernels = std::make_shared<const Expression>(*std::move(expression));
   return Error::success();
 }
 
@@ -195,7 +194,7 @@ bool Options::hasNoStream() const { return (modes & ~(FADE_MODE_COUNTS | FADE_MO
 bool Options::sums() const { return (modes & FADE_MODE_SUMMARY) != 0; }
 
 bool Options::wantsKernel(StringRef symbol) const {
-  return !kernels || kernels->match(symbol) || kernels->match(demangle(symbol.str()));
+  return !kernels || kernels->isIn(symbol) || kernels->isIn(demangle(symbol.str()));
 }
 
 bool Options::wantsPlace(StringRef path, unsigned line) const {

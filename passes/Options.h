@@ -4,13 +4,14 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/Regex.h"
 
 #include <memory>
 #include <optional>
 #include <string>
 
 namespace fade {
+
+class Expression;
 
 // A part of the source: a file, or some of its lines. A file is named by its last path components;
 // without a name it is any file.
@@ -31,9 +32,9 @@ struct Options {
   // Up to so many accesses in a kernel, the runtime is inlined: as said, or as is best.
   std::optional<unsigned> inline_accesses;
   unsigned mostInlined() const { return inline_accesses.value_or(sums() ? 16 : 0); }
-  std::shared_ptr<llvm::Regex> kernels;     // null: all
-  llvm::SmallVector<SourceScope, 2> scopes; // empty: everywhere
-  std::string text;                         // as the user wrote it
+  std::shared_ptr<const Expression> kernels; // null: all
+  llvm::SmallVector<SourceScope, 2> scopes;  // empty: everywhere
+  std::string text;                          // as the user wrote it
 
   // Reads `accesses;blocks;kernels=REGEX;...`. The error shows the mistake.
   static llvm::Expected<Options> parse(llvm::StringRef text);

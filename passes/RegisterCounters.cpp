@@ -19,6 +19,9 @@
 // add.
 //
 //   in a row        s_xor missing, missing, exec        from all lanes that there were
+//
+// The compiler does not look into assembly, so what a processor wants to lie between two
+// instructions has to be here (tests/sim/hazards looks for what is missing).
 #include "Compat.h"
 #include "Target.h"
 #include "WaveCounters.h"
@@ -28,7 +31,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 
 #include <algorithm>
 #include <numeric>
@@ -63,10 +68,25 @@ std::string writeLane(unsigned vector, unsigned number, unsigned lane) {
   return line("v_writelane_b32 v" + Twine(vector) + ", " + scalar(number) + ", " + Twine(lane));
 }
 
+// On gfx12 VALU that has read a scalar register once may see an old value of it until what SALU
+// wrote is waited for, and so may SALU (s_wait_alu sa_sdst(0), by its older name).
+constexpr char wait_for_scalars[] = "s_waitcnt_depctr 0xfffe";
+
+std::string afterEachLine(StringRef text, StringRef what) {
+  std::string result;
+  for (StringRef rest = text; !rest.empty();) {
+    const auto [first, others] = rest.split('\n');
+    result += line(first) + line(what);
+    rest = others;
+  }
+  return result;
+}
+
 class RegisterCounters : public WaveCounters {
 public:
-  RegisterCounters(const Target &target, unsigned major, unsigned wave_size)
-      : target_(target), major_(major), wave_size_(wave_size) {}
+  RegisterCounters(const Target &target, StringRef processor, unsigned wave_size)
+      : target_(target), major_(processorMajor(processor)), wave_size_(wave_size),
+        is_gfx101_(startsWith(processor, "gfx101") || startsWith(processor, "gfx10-1")) {}
 
   unsigned assign(CounterPlan &plan) override;
   bool countsMissing(unsigned counter) const override {
@@ -98,6 +118,7 @@ private:
   std::string flushAll(ArrayRef<Place> places, uint32_t first) const;
   std::string flushText(ArrayRef<Place> places, uint32_t first) const;
   std::string multiply(const Place &place, unsigned lane) const;
+  std::string scalarLine(const Twine &text) const;
   void countRow(Function &kernel, const CounterPlan &plan) const;
   void countLoop(const Counter &counter, const Place &place) const;
   void insert(Instruction &before, const std::string &text) const;
@@ -105,6 +126,8 @@ private:
   const Target &target_;
   const unsigned major_;
   const unsigned wave_size_;
+  const bool is_gfx101_;
+  bool has_calls_ = false;       // functions may save our registers, by VALU
   unsigned lowest_ = 0;          // of our registers
   unsigned sum_ = 0;             // of lanes; the highest of them, and the upper half of `now`
   unsigned now_ = 0, start_ = 0; // clock: pairs
@@ -219,7 +242,8 @@ std::string RegisterCounters::countLanes(unsigned to) const {
 void RegisterCounters::insert(Instruction &before, const std::string &text) const {
   IRBuilder<> builder(&before);
   auto *type = FunctionType::get(builder.getInt32Ty(), false);
-  CallInst *call = builder.CreateCall(type, InlineAsm::get(type, StringRef(text).rtrim(),
+  const std::string all = major_ == 12 && has_calls_ ? afterEachLine(text, wait_for_scalars) : text;
+  CallInst *call = builder.CreateCall(type, InlineAsm::get(type, StringRef(all).rtrim(),
                                                            "={" + scalar(sum_) + "},~{scc}",
                                                            /*hasSideEffects=*/true));
   call->addFnAttr(Attribute::Convergent);
@@ -250,6 +274,10 @@ void RegisterCounters::countRow(Function &kernel, const CounterPlan &plan) const
 void RegisterCounters::count(Function &kernel, const CounterPlan &plan) {
   if (!addsUp()) return;
   kernel.addFnAttr("amdgpu-num-sgpr", std::to_string(lowest_ + least_reserved));
+  has_calls_ = any_of(instructions(kernel), [](const Instruction &instruction) {
+    const auto *call = dyn_cast<CallBase>(&instruction);
+    return call && !call->isInlineAsm() && !isa<IntrinsicInst>(call);
+  });
   if (is_row_) return countRow(kernel, plan);
   SmallVector<unsigned, 32> zero;
   SmallPtrSet<const BasicBlock *, 4> loops;
@@ -346,17 +374,22 @@ void RegisterCounters::time(BasicBlock &block, const Place &place) const {
   insert(*block.getFirstInsertionPt(), readClock(start_));
 }
 
+// One that is followed by a use of what it writes, where VALU has been at work.
+std::string RegisterCounters::scalarLine(const Twine &text) const {
+  return major_ == 12 ? line(text) + line(wait_for_scalars) : line(text);
+}
+
 // The lanes of all entries of a block in a loop in which they stay together.
 std::string RegisterCounters::multiply(const Place &place, unsigned lane) const {
   const std::string sum = scalar(sum_), by = ", " + scalar(place.lanes);
-  std::string text = line("s_mul_i32 " + sum + ", " + scalar(place.entries) + by);
+  std::string text = scalarLine("s_mul_i32 " + sum + ", " + scalar(place.entries) + by);
   text += writeLane(2, sum_, lane);
   if (!place.has_wide_lanes) return text;
-  text += line("s_mul_hi_u32 " + sum + ", " + scalar(place.entries) + by);
+  text += scalarLine("s_mul_hi_u32 " + sum + ", " + scalar(place.entries) + by);
   if (place.entries_high != 0) {
     const std::string high = scalar(place.entries_high);
-    text += line("s_mul_i32 vcc_lo, " + high + by);
-    text += line("s_add_u32 " + sum + ", " + sum + ", vcc_lo");
+    text += scalarLine("s_mul_i32 vcc_lo, " + high + by);
+    text += scalarLine("s_add_u32 " + sum + ", " + sum + ", vcc_lo");
   }
   return text + writeLane(3, sum_, lane);
 }
@@ -375,12 +408,12 @@ std::string RegisterCounters::flushText(ArrayRef<Place> places, uint32_t first) 
       text +=
           line("s_bcnt1_i32_b" + width + " " + scalar(place.missing) + ", " + mask(place.missing));
   if (is_row_) text += countLanes(sum_); // all of them: here lanes are together again
+  // Memory instructions may not have read EXEC yet, and one here may pass those of LDS.
+  if (is_gfx101_) text += line("s_waitcnt_depctr 0xffe3") + line("s_waitcnt_vscnt null, 0x0");
   if (count == wave_size_)
     text += line("s_mov_b" + width + " " + exec() + ", -1");
   else
     text += line("s_bfm_b" + width + " " + exec() + ", " + Twine(count) + ", 0");
-  text += line("v_mbcnt_lo_u32_b32 v4, -1, 0");
-  if (count > 32) text += line("v_mbcnt_hi_u32_b32 v4, -1, v4");
   uint32_t offset = first * sizeof(fade_counter);
   std::string base = "$1";
   if (offset > largest_offset) {
@@ -388,6 +421,9 @@ std::string RegisterCounters::flushText(ArrayRef<Place> places, uint32_t first) 
     text += line("s_add_u32 " + base + ", $1, " + Twine(offset));
     offset = 0;
   }
+  if (major_ == 12) text += line(wait_for_scalars); // for all of the above, and for $1
+  text += line("v_mbcnt_lo_u32_b32 v4, -1, 0");
+  if (count > 32) text += line("v_mbcnt_hi_u32_b32 v4, -1, v4");
   text += line("v_lshl_add_u32 v4, v4, 4, " + base);
   // Of those outside of loops only the lanes are known. They are all different from 0 or the
   // block did not run; if all are missing, so is the entry.
@@ -401,15 +437,15 @@ std::string RegisterCounters::flushText(ArrayRef<Place> places, uint32_t first) 
       text += line("v_mov_b32 v2, " + scalar(lanes));
     any = true;
   }
-  if (is_row_) {
-    const std::string all = wave_size_ == 64 ? "vcc" : "vcc_lo";
-    text += line("v_cmp_eq_u32 " + all + ", " + scalar(sum_) + ", v2");
-    text += line("v_cndmask_b32 v0, 0, 1, " + all);
-  } else if (any) {
-    text += line("v_min_u32 v0, 1, v2");
-  }
+  const std::string all = wave_size_ == 64 ? "vcc" : "vcc_lo";
+  if (is_row_) text += line("v_cmp_eq_u32 " + all + ", " + scalar(sum_) + ", v2");
+  // gfx94x wants two instructions between VALU's write of VCC and its read.
   text += line("v_mov_b32 v1, 0");
   text += line("v_mov_b32 v3, 0");
+  if (is_row_)
+    text += line("v_cndmask_b32 v0, 0, 1, " + all);
+  else if (any)
+    text += line("v_min_u32 v0, 1, v2");
   if (!any) text += line("v_mov_b32 v2, 0");
   for (unsigned i = 0; i < count; ++i) {
     const Place &place = places[i];
@@ -426,6 +462,7 @@ std::string RegisterCounters::flushText(ArrayRef<Place> places, uint32_t first) 
   const char *add = major_ >= 11 ? "global_atomic_add_u64" : "global_atomic_add_x2";
   text += line(Twine(add) + " v4, v[0:1], $0 offset:" + Twine(offset));
   text += line(Twine(add) + " v4, v[2:3], $0 offset:" + Twine(offset + 8));
+  if (is_gfx101_) text += line("s_waitcnt_depctr 0xffe3"); // whoever writes $0 next
   return text;
 }
 
@@ -461,9 +498,10 @@ void RegisterCounters::flush(Instruction &end, const CounterPlace &to, uint32_t 
 } // namespace
 
 std::unique_ptr<WaveCounters> makeRegisterCounters(const Module &module, const Target &target) {
-  const unsigned major = processorMajor(targetProcessor(module)), wave_size = waveSize(module);
+  const std::string processor = targetProcessor(module);
+  const unsigned major = processorMajor(processor), wave_size = waveSize(module);
   if (wave_size == 0 || major < 9 || major > 12) return nullptr;
-  return std::make_unique<RegisterCounters>(target, major, wave_size);
+  return std::make_unique<RegisterCounters>(target, processor, wave_size);
 }
 
 } // namespace fade

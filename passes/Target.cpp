@@ -6,14 +6,33 @@ using namespace llvm;
 
 namespace fade {
 
-bool isAMDGCN(const Module &module) { return startsWith(targetTriple(module), "amdgcn"); }
+// Since LLVM 24 the processor is part of the triple: amdgpu9.0a-amd-amdhsa.
+bool isAMDGCN(const Module &module) {
+  const std::string triple = targetTriple(module);
+  return startsWith(triple, "amdgcn") || startsWith(triple, "amdgpu");
+}
 bool isNVPTX(const Module &module) { return startsWith(targetTriple(module), "nvptx64"); }
+
+namespace {
+
+// gfx90a of amdgpu9.0a-amd-amdhsa, gfx9-4-generic of amdgpu9.4-…: major number, and both digits of
+// the rest, or of a generic processor at most one. Empty if the triple has none.
+std::string processorInTriple(const Module &module) {
+  const std::string triple = targetTriple(module);
+  StringRef name = StringRef(triple).split('-').first;
+  if (!name.consume_front("amdgpu") || name.empty()) return "";
+  const auto [major, rest] = name.split('.');
+  if (rest.size() >= 2) return ("gfx" + major + rest).str();
+  return ("gfx" + major + (rest.empty() ? "" : "-") + rest + "-generic").str();
+}
+
+} // namespace
 
 std::string targetProcessor(const Module &module) {
   for (const Function &function : module)
     if (function.hasFnAttribute("target-cpu"))
       return function.getFnAttribute("target-cpu").getValueAsString().str();
-  return "";
+  return processorInTriple(module);
 }
 
 unsigned processorMajor(StringRef processor) {
@@ -37,7 +56,8 @@ unsigned waveSize(const Module &module) {
     if (features.contains("+wavefrontsize64")) return 64;
     if (features.contains("+wavefrontsize32")) return 32;
   }
-  return 0;
+  // Where the triple has the processor, only what differs from its defaults is said.
+  return processorInTriple(module).empty() ? 0 : 32;
 }
 
 std::unique_ptr<Target> Target::of(const Module &module, FunctionAnalysisManager &analyses) {

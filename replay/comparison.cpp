@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <fmt/format.h>
+#include <iterator>
 
 namespace fade::replay {
 namespace {
@@ -23,8 +25,9 @@ uint64_t wordAt(const uint8_t *at, std::size_t size) {
 
 bool isWithin(const Distance &d, const Tolerance &tolerance) {
   // Without one, bits count: zeros with a sign and NaNs with other payloads have no distance.
-  if (tolerance.ulp == 0 && tolerance.relative == 0) return false;
-  return (d.ulp != UINT64_MAX && d.ulp <= tolerance.ulp) || d.relative <= tolerance.relative;
+  if (tolerance.isNone()) return false;
+  return (d.ulp != UINT64_MAX && d.ulp <= tolerance.ulp) ||
+         d.absolute <= tolerance.absolute + tolerance.relative * std::abs(d.expected);
 }
 
 void addElement(RegionDifference &to, uint64_t offset, uint64_t expected, uint64_t got,
@@ -32,6 +35,7 @@ void addElement(RegionDifference &to, uint64_t offset, uint64_t expected, uint64
   const Distance d = distance(to.type, expected, got);
   to.largest_ulp = std::max(to.largest_ulp, d.ulp);
   to.largest_relative = std::max(to.largest_relative, d.relative);
+  to.largest_absolute = std::max(to.largest_absolute, d.absolute);
   if (isWithin(d, tolerance)) {
     ++to.within_tolerance;
     return;
@@ -52,12 +56,17 @@ Outcome Outcome::of(const Memory &memory) {
 
 /// Usually in order.
 void Outcome::add(PageId id, const uint8_t *bytes) {
-  pages_.emplace_hint(pages_.end(), id, std::vector<uint8_t>(bytes, bytes + kPageSize));
+  if (!last_ || std::memcmp(last_->data(), bytes, kPageSize) != 0) {
+    auto fresh = std::make_shared<std::array<uint8_t, kPageSize>>();
+    std::memcpy(fresh->data(), bytes, kPageSize);
+    last_ = std::move(fresh);
+  }
+  pages_.emplace_hint(pages_.end(), id, last_);
 }
 
 const uint8_t *Outcome::page(PageId id) const {
   const auto at = pages_.find(id);
-  return at == pages_.end() ? nullptr : at->second.data();
+  return at == pages_.end() ? nullptr : at->second->data();
 }
 
 bool Comparison::isEqual() const {
@@ -66,21 +75,39 @@ bool Comparison::isEqual() const {
 }
 
 Status Comparer::load() {
+  using capture::Run;
   for (std::size_t i = 0; i < memory_.regions(); ++i) {
-    const Status read =
-        reader_.forStored(capture::State::after, i, [&](uint64_t page, const uint8_t *bytes) {
-          changed_.emplace(PageId{i, page}, std::vector<uint8_t>(bytes, bytes + kPageSize));
-        });
-    if (!read) return read;
+    uint64_t at = 0;
+    for (const Run &run : reader_.runs(capture::State::after, i)) {
+      const bool is_stored = run.kind == Run::kStored || run.kind == Run::kEqual;
+      // All of it is looked at once, so that no block is found to be damaged later.
+      const uint32_t count = run.kind == Run::kEqual ? 1 : run.count;
+      for (uint32_t k = 0; is_stored && k < count; ++k)
+        if (const auto bytes = reader_.page(run.first + k); !bytes) return bytes.error();
+      if (is_stored || run.kind == Run::kZero)
+        changed_[{i, at}] = {run.count, run.kind, is_stored ? run.first : 0};
+      at += run.count;
+    }
   }
   return Done();
 }
 
-void Comparer::load(const Outcome &replayed) { changed_ = replayed.pages(); }
+void Comparer::load(const Outcome &replayed) { replayed_ = replayed.pages(); }
 
+/// Valid until the next call.
 const uint8_t *Comparer::expected(PageId id) const {
-  const auto at = changed_.find(id);
-  return at == changed_.end() ? memory_.captured(id) : at->second.data();
+  using capture::Run;
+  static const std::array<uint8_t, kPageSize> zeros{};
+  if (const auto at = replayed_.find(id); at != replayed_.end()) return at->second->data();
+  const auto after = changed_.upper_bound(id);
+  if (after == changed_.begin()) return memory_.captured(id);
+  const auto &[first, run] = *std::prev(after);
+  if (first.region != id.region || id.page - first.page >= run.count) return memory_.captured(id);
+  if (run.kind == Run::kZero) return zeros.data();
+  const auto number =
+      run.stored + static_cast<uint32_t>(run.kind == Run::kStored ? id.page - first.page : 0);
+  const auto bytes = reader_.page(number);
+  return bytes ? *bytes : memory_.captured(id); // load() could read it: the file was changed since
 }
 
 const uint8_t *Comparer::resultOf(const Outcome &outcome, PageId id) const {
@@ -112,6 +139,32 @@ Result<Comparer::Replays> Comparer::replays(const std::function<Result<Outcome>(
   return all;
 }
 
+/// Pages that changed when it was captured, and that the tested code does not write. Those that the
+/// captured code does not write, either, somebody else wrote at the same time. Goes by what was
+/// written, not by the length of the run.
+void Comparer::addUnwritten(PageId first, uint64_t count, const Outcome &tested,
+                            const Replays &captured,
+                            std::map<std::size_t, std::vector<PageId>> &pages,
+                            Comparison &result) const {
+  const auto forWritten = [&](const Outcome &outcome, const auto &use) {
+    for (auto at = outcome.pages().lower_bound(first);
+         at != outcome.pages().end() && at->first.region == first.region &&
+         at->first.page - first.page < count;
+         ++at)
+      use(at->first);
+  };
+  uint64_t foreign = count;
+  forWritten(tested, [&](PageId) { --foreign; });
+  std::set<PageId> others;
+  for (const Outcome &outcome : captured)
+    forWritten(outcome, [&](PageId id) {
+      if (!tested.page(id)) others.insert(id);
+    });
+  result.foreign_pages += foreign - others.size();
+  if (excluded_ && first.region == *excluded_) return;
+  for (const PageId id : others) pages[id.region].push_back(id);
+}
+
 Comparison Comparer::compare(const Outcome &tested, const Replays &captured,
                              const Tolerance &tolerance) const {
   Comparison result;
@@ -120,14 +173,9 @@ Comparison Comparer::compare(const Outcome &tested, const Replays &captured,
     if (!excluded_ || id.region != *excluded_) pages[id.region].push_back(id);
   };
   for (const auto &[id, bytes] : tested.pages()) add(id);
-  for (const auto &[id, bytes] : changed_) {
-    if (tested.page(id)) continue;
-    // The captured code does not write it, either: somebody else did, at the same time.
-    if (std::ranges::none_of(captured, [&](const Outcome &o) { return o.page(id) != nullptr; }))
-      ++result.foreign_pages;
-    else
-      add(id);
-  }
+  for (const auto &[id, run] : changed_)
+    addUnwritten(id, run.count, tested, captured, pages, result);
+  for (const auto &[id, bytes] : replayed_) addUnwritten(id, 1, tested, captured, pages, result);
   for (auto &[region, list] : pages) {
     std::ranges::sort(list);
     result.pages += list.size();
@@ -250,9 +298,9 @@ std::string errorText(const RegionDifference &d) {
   if (d.largest_ulp == UINT64_MAX && d.type != ElementType::f32 && d.type != ElementType::f64 &&
       d.type != ElementType::f16)
     return "";
-  return fmt::format(", at most {} ulp, relative {:.3g}",
+  return fmt::format(", at most {} ulp, relative {:.3g}, absolute {:.3g}",
                      d.largest_ulp == UINT64_MAX ? "?" : fmt::format("{}", d.largest_ulp),
-                     d.largest_relative);
+                     d.largest_relative, d.largest_absolute);
 }
 
 } // namespace
@@ -314,6 +362,7 @@ std::string comparisonJson(const Comparison &comparison, const capture::Reader &
           json.field("last_offset", d.last);
           if (d.largest_ulp != UINT64_MAX) json.field("largest_ulp", d.largest_ulp);
           json.field("largest_relative", d.largest_relative);
+          json.field("largest_absolute", d.largest_absolute);
           json.list("examples", [&] {
             for (const auto &element : d.examples)
               json.object([&] {

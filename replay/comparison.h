@@ -5,8 +5,10 @@
 #include "replay/element_type.h"
 #include "replay/memory.h"
 
+#include <array>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,17 +16,21 @@
 
 namespace fade::replay {
 
-/// What a replay has written: pages and their contents.
+/// What a replay has written: pages and their contents. Neighbours of one content share it, for
+/// memory is mostly filled.
 class Outcome {
 public:
+  using Page = std::shared_ptr<const std::array<uint8_t, capture::kPageSize>>;
+
   static Outcome of(const Memory &memory);
   void add(PageId id, const uint8_t *bytes);
   /// As the replay left it; null: it was not written.
   const uint8_t *page(PageId id) const;
-  const std::map<PageId, std::vector<uint8_t>> &pages() const { return pages_; }
+  const std::map<PageId, Page> &pages() const { return pages_; }
 
 private:
-  std::map<PageId, std::vector<uint8_t>> pages_;
+  std::map<PageId, Page> pages_;
+  Page last_;
 };
 
 /// One allocation in which something is different.
@@ -35,7 +41,7 @@ struct RegionDifference {
   uint64_t within_tolerance = 0; ///< elements that do not count
   uint64_t first = 0, last = 0;  ///< offsets of differing elements
   uint64_t largest_ulp = 0;      ///< UINT64_MAX: there is none
-  double largest_relative = 0;
+  double largest_relative = 0, largest_absolute = 0;
   struct Element {
     uint64_t offset, expected, got;
   };
@@ -76,7 +82,17 @@ public:
 
 private:
   struct Words;
+  /// Pages that the captured dispatch has changed, as the capture has them: nothing is copied, for
+  /// a few bytes of its index stand for any number of pages.
+  struct ChangedRun {
+    uint64_t count = 0;
+    uint32_t kind = capture::Run::kZero;
+    uint32_t stored = 0; ///< number of the first one, or of the one that all are like
+  };
+
   const uint8_t *expected(PageId id) const;
+  void addUnwritten(PageId first, uint64_t count, const Outcome &tested, const Replays &captured,
+                    std::map<std::size_t, std::vector<PageId>> &pages, Comparison &result) const;
   const uint8_t *resultOf(const Outcome &outcome, PageId id) const;
   bool isHeap(uint64_t address, uint64_t size) const;
   void compareRegion(std::size_t region, const std::vector<PageId> &pages, const Outcome &tested,
@@ -86,7 +102,8 @@ private:
   const Memory &memory_;
   const std::optional<std::size_t> excluded_;
   const std::vector<Extent> heap_;
-  std::map<PageId, std::vector<uint8_t>> changed_; ///< pages after the dispatch
+  std::map<PageId, ChangedRun> changed_;     ///< after the dispatch, by the first page
+  std::map<PageId, Outcome::Page> replayed_; ///< instead, if that was not captured
 };
 
 /// For people, several lines. `of_captured_code`: no other version of it was run.

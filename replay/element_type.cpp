@@ -168,16 +168,18 @@ ElementType guessType(std::span<const WordPair> pairs,
 
 Distance distance(ElementType type, uint64_t expected, uint64_t got) {
   constexpr double infinite = std::numeric_limits<double>::infinity();
-  if (type == ElementType::pointer || type == ElementType::u32) return {UINT64_MAX, infinite};
+  if (type == ElementType::pointer || type == ElementType::u32)
+    return {UINT64_MAX, infinite, infinite};
   const double a = valueOf(type, expected), b = valueOf(type, got);
   if (std::isnan(a) || std::isnan(b))
-    return std::isnan(a) && std::isnan(b) ? Distance{0, 0} : Distance{UINT64_MAX, infinite};
+    return std::isnan(a) && std::isnan(b) ? Distance{} : Distance{UINT64_MAX, infinite, infinite};
   const unsigned width = sizeOf(type) * 8;
   const int64_t x = inOrder(expected, width), y = inOrder(got, width);
   const uint64_t ulp = x > y ? static_cast<uint64_t>(x) - static_cast<uint64_t>(y)
                              : static_cast<uint64_t>(y) - static_cast<uint64_t>(x);
-  if (a == b) return {ulp, 0};
-  return {ulp, a == 0 || std::isinf(a) ? infinite : std::abs((b - a) / a)};
+  if (a == b) return {ulp, 0, 0, a};
+  if (std::isinf(a) || std::isinf(b)) return {ulp, infinite, infinite, a};
+  return {ulp, a == 0 ? infinite : std::abs((b - a) / a), std::abs(b - a), a};
 }
 
 std::string elementText(ElementType type, uint64_t bits) {

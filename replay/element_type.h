@@ -28,6 +28,8 @@ ElementType guessType(std::span<const WordPair> pairs,
 struct Distance {
   uint64_t ulp = 0;    ///< UINT64_MAX: not to be counted (not a number, whole numbers)
   double relative = 0; ///< of the expected value; infinite if that is 0
+  double absolute = 0; ///< infinite: not to be counted
+  double expected = 0; ///< the value itself
 };
 Distance distance(ElementType type, uint64_t expected, uint64_t got);
 

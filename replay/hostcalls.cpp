@@ -83,25 +83,21 @@ void Hostcalls::serve() {
     // A stack of packets; a broken one must not keep this thread for ever.
     for (unsigned n = 0; packet != 0 && n < (1u << 20); ++n) {
       const uint64_t index = packet & head->index_mask;
+      // The kernel may change the buffer at any time: what was checked is what is used.
       auto *header = space_.at<Header>(head->headers + index * sizeof(Header));
       if (!header) break;
       const uint64_t next = header->next;
-      answer(index);
+      answer(header->service, header->lanes, head->payloads + index * kPayloadBytes);
       std::atomic_ref(header->control).fetch_and(~1u, std::memory_order_release);
       packet = next;
     }
   }
 }
 
-void Hostcalls::answer(uint64_t index) {
-  const auto *head = space_.at<Buffer>(buffer_);
-  const auto *header = space_.at<Header>(head->headers + index * sizeof(Header));
-  const uint32_t service = header->service;
-  for (uint64_t lanes = header->lanes; lanes != 0; lanes &= lanes - 1) {
+void Hostcalls::answer(uint32_t service, uint64_t lanes, uint64_t payload) {
+  for (; lanes != 0; lanes &= lanes - 1) {
     auto *words = reinterpret_cast<uint64_t *>(
-        space_.translate(head->payloads + index * kPayloadBytes +
-                             static_cast<uint64_t>(std::countr_zero(lanes)) * 64,
-                         64));
+        space_.translate(payload + static_cast<uint64_t>(std::countr_zero(lanes)) * 64, 64));
     if (!words) continue;
     const std::lock_guard lock(mutex_);
     if (service == kPrintf) {

@@ -41,7 +41,7 @@ public:
 private:
   Hostcalls(sim::AddressSpace &space, uint64_t buffer) : space_(space), buffer_(buffer) {}
   void serve();
-  void answer(uint64_t packet);
+  void answer(uint32_t service, uint64_t lanes, uint64_t payload);
 
   sim::AddressSpace &space_;
   const uint64_t buffer_;

@@ -1,7 +1,10 @@
 #include "replay/minimise.h"
 
+#include "codeobj/code_object.h"
 #include "replay/touched_pages.h"
 
+#include <algorithm>
+#include <elf.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
@@ -64,6 +67,30 @@ private:
   capture::Run::Kind kind_ = capture::Run::kAbsent;
 };
 
+/// Where code objects are in which the kernel has an instrumented twin: fadeprobe replay -i runs
+/// that, and it touches other pages of the code.
+std::vector<Extent> codeOfTwins(const capture::Reader &reader) {
+  std::vector<Extent> extents;
+  for (const capture::Code &code : reader.code()) {
+    const auto object = codeobj::CodeObject::open(
+        codeobj::Blob::borrow({code.bytes.data(), code.bytes.size()}, "the capture's code"));
+    if (!object) continue;
+    const auto kernel = (*object)->findKernel(reader.description().symbol);
+    if (!kernel || !(*object)->findClone(*kernel)) continue;
+    uint64_t end = 0;
+    for (const codeobj::Section &section : (*object)->elf().sections())
+      if ((section.flags & SHF_ALLOC) != 0) end = std::max(end, section.address + section.size);
+    extents.push_back({code.base, end});
+  }
+  return extents;
+}
+
+bool isIn(const std::vector<Extent> &extents, uint64_t page) {
+  return std::ranges::any_of(extents, [&](const Extent &extent) {
+    return page < extent.address + extent.size && extent.address < page + kPageSize;
+  });
+}
+
 } // namespace
 
 Result<Minimised> minimise(capture::Reader &reader, Memory &memory, Machine &machine,
@@ -82,11 +109,13 @@ Result<Minimised> minimise(capture::Reader &reader, Memory &memory, Machine &mac
       pages.stop();
       if (!execution) return std::move(execution).error();
     }
+    const std::vector<Extent> kept = codeOfTwins(reader);
     for (std::size_t i = 0; i < memory.regions(); ++i) {
       const uint64_t count = memory.region(i).pages();
       touched[i].resize(count);
       for (uint64_t page = 0; page < count; ++page)
-        if (pages.isTouched(memory.number({i, page}))) {
+        if (pages.isTouched(memory.number({i, page})) ||
+            isIn(kept, memory.region(i).address + page * kPageSize)) {
           touched[i][page] = true;
           ++result.touched;
         }

@@ -243,7 +243,7 @@ int Session::run() {
 } // namespace fade::replay
 
 extern "C" __attribute__((visibility("default"))) int
-fade_replay_3(const fade::replay::Options *options) {
+fade_replay_4(const fade::replay::Options *options) {
   try {
     // Never destroyed: observers may look at its memory until the process is gone.
     static auto *session = new fade::replay::Session(*options);

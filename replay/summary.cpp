@@ -3,6 +3,7 @@
 #include "fade/json_writer.h"
 #include "replay/timing.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace fade::replay {
@@ -53,6 +54,10 @@ std::string summaryJson(const Summary &summary, const capture::Reader &reader) {
     json.field("median_ns", nanoseconds(times.median));
     json.field("spread_ns", nanoseconds(times.spread));
     json.field("total_ns", nanoseconds(times.total));
+    json.field("average_ns", nanoseconds(times.total / static_cast<double>(std::max<std::size_t>(
+                                                           summary.seconds.size(), 1))));
+    json.field("min_ns", nanoseconds(times.least));
+    json.field("max_ns", nanoseconds(times.most));
     json.field("load_ns", nanoseconds(summary.load_seconds));
     if (summary.instructions != 0) json.field("instructions", summary.instructions);
     json.field("memory", reader.sizes().memory);

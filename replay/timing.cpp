@@ -24,6 +24,8 @@ Times timesOf(std::vector<double> seconds) {
   if (n == 0) return times;
   for (const double s : seconds) times.total += s;
   std::ranges::sort(seconds);
+  times.least = seconds.front();
+  times.most = seconds.back();
   times.spread = seconds[n - 1 - n / 4] - seconds[n / 4];
   times.median = medianOf(seconds);
   return times;

@@ -10,7 +10,7 @@ namespace fade::replay {
 struct Times {
   double median = 0; ///< half are faster, half are slower
   double spread = 0; ///< of the middle half
-  double total = 0;
+  double total = 0, least = 0, most = 0;
 };
 Times timesOf(std::vector<double> seconds);
 

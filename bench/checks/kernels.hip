@@ -89,6 +89,15 @@ __global__ void compute(float *out, const float *in) {
   out[i] = a + b;
 }
 
+/// All lanes of all waves change one place by compare-and-swap.
+__global__ void contend(unsigned *p) {
+  unsigned old = *p, seen = 0;
+  do {
+    seen = old;
+    old = atomicCAS(p, seen, seen + 1);
+  } while (old != seen);
+}
+
 /// Of all threads: other programs on a busy machine do not count.
 double processorTime() {
   timespec now{};
@@ -139,5 +148,6 @@ int main() {
   time("reduce", [&] { reduce<<<64, 256>>>(c, a, n); });
   time("histogram", [&] { histogram<<<64, 256>>>(bins, index, n); });
   time("stencil", [&] { stencil<<<dim3(side / 64, side / 4), dim3(64, 4)>>>(c, a, side); });
+  time("contend", [&] { contend<<<256, 256>>>(bins); });
   time("compute", [&] { compute<<<128, 256>>>(c, a); });
 }

@@ -14,7 +14,7 @@ uint64_t instructions(const fade::sim::DispatchStats &stats) { return stats.tota
 void measure(const std::string &arch, const std::string &kernel) {
   const Case &c = findCase(kernel);
   bool first = true;
-  for (const char *mode : {"accesses", "blocks", "counts", "kernel", "times"}) {
+  for (const char *mode : {"accesses", "blocks", "counts", "kernel", "times", "summary"}) {
     Session session(arch, KERNELS_DIR "/cost-" + arch + "-" + mode + ".hsaco", 1);
     Data data(session.device());
     const Arguments arguments = c.arguments(data);
@@ -45,7 +45,7 @@ int main() {
   std::printf(
       "| architecture | kernel | mode | wave-instructions | times the original | bytes in the "
       "ring | VGPRs | scratch |\n|---|---|---|---|---|---|---|---|\n");
-  for (const char *arch : {"gfx90a", "gfx1030"})
+  for (const char *arch : {"gfx90a", "gfx942", "gfx1030"})
     for (const char *kernel : {"vadd", "transpose", "matmul", "spmv", "reduction"})
       measure(arch, kernel);
 }

@@ -119,7 +119,7 @@ TracedRing::TracedRing(Backend &backend, Transport transport, uint64_t capacity,
   ring.segment_shift = segment_shift_;
   segments_.emplace(*engine_, ring);
   drain_ = RingDrain(mirror_.host(), capacity, tail);
-  drain_.setVisible(0);
+  drain_.limitToSegments(segment_shift_);
 }
 
 TracedRing::TracedRing(Backend &backend, Transport transport, uint64_t capacity,

@@ -1,5 +1,6 @@
 // Lane-instructions per second of the software GPU, per kind of work: bench_sim [FOLDER OF THE
-// KERNELS] [WORKERS] [LOOP]
+// KERNELS] [WORKERS] [LOOP] [PART]
+//   PART        of each loop only so many times less, once: for tools that count instructions
 //   1 worker    per second of processor time; all there is if WORKERS is 1
 //   N workers   of one GPU
 //   ratio       how many times one worker's speed that is, by the clock
@@ -8,6 +9,7 @@
 //               share nothing
 #include "../../tests/sim/support/test_device.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -36,15 +38,16 @@ struct Speed {
   double per_second, per_cpu_second;
 };
 
-// The best of five runs. Each worker gets as much to do, however many there are.
-Speed measure(const char *arch, const std::string &object, const Work &work, unsigned workers) {
+// The best of the runs. Each worker gets as much to do, however many there are.
+Speed measure(const char *arch, const std::string &object, const Work &work, unsigned workers,
+              int runs = 5) {
   TestDevice device(arch, workers);
   CodeObject &code = device.load(read_file(object));
   const uint32_t items = 256 * 64 * ((workers + 1) / 2) * work.grid;
   auto in = device.allocate<uint8_t>(items * work.in_bytes + 64);
   auto out = device.allocate<uint8_t>(items * work.out_bytes + 64);
   Speed best{0, 0};
-  for (int i = 0; i < 5; i++) {
+  for (int i = 0; i < runs; i++) {
     Arguments args;
     if (work.in_bytes) args.add(in.va);
     if (work.out_bytes) args.add(out.va);
@@ -89,22 +92,27 @@ int main(int argc, char **argv) {
   const std::string dir = argc > 1 ? argv[1] : "."; // where the kernels lie
   const unsigned workers = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 2;
   const std::string only = argc > 3 ? argv[3] : "";
-  const Work works[] = {{"alu", 20000, 0, 4},
-                        {"alu_f32", 20000, 0, 4},
-                        {"alu_divergent", 10000, 0, 4},
-                        {"fma_f64", 10000, 0, 8},
-                        {"stream", 256, 4 * 256, 4 * 256},
-                        {"stream", 256, 4 * 256, 4 * 256, 1024}, // a page of each at a time
-                        {"stream_blocks", 256, 4 * 256, 4 * 256},
-                        {"copy", 1, 4, 4, 256, 1024, 256}, // short workgroups
-                        {"lds_loop", 5000, 0, 4},
-                        {"lds_reduce", 200, 0, 4, 256, 4096},
-                        {"lds_reduce", 200, 0, 4, 1024, 4096},
-                        {"lds_gemm", 200, 0, 4, 256, 4096},
-                        {"lds_gemm", 200, 0, 4, 1024, 4096},
-                        {"lds_own", 2000, 0, 4, 256, 4096},
-                        {"lds_own", 2000, 0, 4, 1024, 4096},
-                        {"atomics", 200, 0, 4}};
+  const unsigned part = argc > 4 ? static_cast<unsigned>(std::max(1, std::atoi(argv[4]))) : 1;
+  Work works[] = {{"alu", 20000, 0, 4},
+                  {"alu_f32", 20000, 0, 4},
+                  {"alu_divergent", 10000, 0, 4},
+                  {"fma_f64", 10000, 0, 8},
+                  {"stream", 256, 4 * 256, 4 * 256},
+                  {"stream", 256, 4 * 256, 4 * 256, 1024}, // a page of each at a time
+                  {"stream_blocks", 256, 4 * 256, 4 * 256},
+                  {"copy", 1, 4, 4, 256, 1024, 256}, // short workgroups
+                  {"lds_loop", 5000, 0, 4},
+                  {"lds_reduce", 200, 0, 4, 256, 4096},
+                  {"lds_reduce", 200, 0, 4, 1024, 4096},
+                  {"lds_gemm", 200, 0, 4, 256, 4096},
+                  {"lds_gemm", 200, 0, 4, 1024, 4096},
+                  {"lds_own", 2000, 0, 4, 256, 4096},
+                  {"lds_own", 2000, 0, 4, 1024, 4096},
+                  {"atomics", 200, 0, 4}};
+  for (Work &w : works) {
+    w.loops = std::max(1u, w.loops / part);
+    w.grid = std::max(1u, w.grid / part);
+  }
   if (workers > 1)
     std::printf("%-8s %-18s %12s %11u workers %8s %8s %8u GPUs\n", "arch", "loop", "1 worker",
                 workers, "ratio", "share", workers);
@@ -113,7 +121,7 @@ int main(int argc, char **argv) {
     for (const Work &w : works) {
       if (!only.empty() && only != w.kernel) continue;
       const std::string loop = std::string(w.kernel) + "/" + std::to_string(w.workgroup);
-      const Speed one = measure(arch, object, w, 1);
+      const Speed one = measure(arch, object, w, 1, part > 1 ? 1 : 5);
       if (workers == 1) {
         std::printf("%-8s %-18s %12.4e\n", arch, loop.c_str(), one.per_cpu_second);
         std::fflush(stdout);

@@ -3,14 +3,31 @@
 
 #include "capture/listing.h"
 
+#include "capture/writer.h"
+#include "report/child.h"
+
 #include <CLI/CLI.hpp>
+#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <map>
 #include <unistd.h>
 
 namespace fade::cli {
 
 namespace fs = std::filesystem;
+
+/// The exit code of an application that ended well, but of which nothing was captured.
+constexpr int kNothingCaptured = 1;
+
+/// The captures in a folder, and when each was written.
+static std::map<std::string, fs::file_time_type> manifestTimes(const std::string &folder) {
+  std::map<std::string, fs::file_time_type> times;
+  std::error_code ignored;
+  for (const std::string &path : capturesIn(folder))
+    times[path] = fs::last_write_time(fs::path(path) / capture::kManifestFile, ignored);
+  return times;
+}
 
 CLI::App *addCaptureCommand(CLI::App &app, CaptureOptions &options) {
   CLI::App *command = app.add_subcommand(
@@ -31,6 +48,7 @@ CLI::App *addCaptureCommand(CLI::App &app, CaptureOptions &options) {
   command->add_flag_callback(
       "--reachable", [&options] { options.run.values.emplace_back("FADE_CAPTURE_REACHABLE", "1"); },
       "only memory that pointers lead to, from the arguments and the code");
+  addVariable(*command, options.run, "--max-size", "FADE_CAPTURE_SIZE", "SIZE");
   command
       ->add_option("-o,--output", options.output,
                    "the folder that the captures go into (default: .)")
@@ -55,7 +73,20 @@ int runCapture(CaptureOptions options, const std::vector<std::string> &applicati
       return kUsageError;
     }
   }
-  return runApplication(options.run, application);
+  if (options.run.env_dump) return runApplication(options.run, application);
+  const auto made = [&] { return manifestTimes(options.output); };
+  const auto before = made();
+  if (const auto code = prepareRun(options.run, application, true)) return *code;
+  const ChildEnd end = runChild(application);
+  if (end.error != 0) {
+    complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
+    return end.exit_code;
+  }
+  const bool is_fine = end.signal == 0 && end.exit_code == 0;
+  if (made() != before || !is_fine) endLike(end);
+  // Why is said by the application's process, if it has used the GPU.
+  complain(fmt::format("capture: no dispatch was captured into {}", options.output));
+  return kNothingCaptured;
 }
 
 CLI::App *addCapturesCommand(CLI::App &app, CapturesOptions &options) {

@@ -10,24 +10,29 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 namespace fade::cli {
 namespace {
 
-/// ulp=N, rel=X or both, separated by a comma. False if it is something else.
+/// One or more of ulp=N, rel=X and abs=X, separated by commas. False if it is something else.
 bool readTolerance(std::string_view text, replay::Tolerance &tolerance) {
   const auto comma = std::min(text.find(','), text.size());
   const std::string_view item = text.substr(0, comma);
   if (item.size() < 5) return false;
   const char *begin = item.data() + 4, *end = item.data() + item.size();
-  const bool is_ulp = item.starts_with("ulp=");
-  const auto [stop, error] = is_ulp ? std::from_chars(begin, end, tolerance.ulp)
-                                    : std::from_chars(begin, end, tolerance.relative);
-  if ((!is_ulp && !item.starts_with("rel=")) || error != std::errc() || stop != end ||
-      !(tolerance.relative >= 0) || std::isinf(tolerance.relative))
-    return false;
+  std::from_chars_result read{begin, std::errc::invalid_argument};
+  if (item.starts_with("ulp=")) read = std::from_chars(begin, end, tolerance.ulp);
+  for (const auto &[name, value] :
+       {std::pair("rel=", &tolerance.relative), {"abs=", &tolerance.absolute}})
+    if (item.starts_with(name)) {
+      read = std::from_chars(begin, end, *value);
+      if (!(*value >= 0) || std::isinf(*value)) return false;
+    }
+  if (read.ec != std::errc() || read.ptr != end) return false;
   return comma == text.size() || readTolerance(text.substr(comma + 1), tolerance);
 }
 
@@ -70,7 +75,8 @@ int replayThroughHsa(ReplayOptions &options, const capture::Description &descrip
   if (replay.timeout > 0)
     words.insert(words.end(), {"--timeout", fmt::format("{}", replay.timeout)});
   words.insert(words.end(), {"--ulp", std::to_string(replay.tolerance.ulp), "--rel",
-                             fmt::format("{}", replay.tolerance.relative)});
+                             fmt::format("{}", replay.tolerance.relative), "--abs",
+                             fmt::format("{}", replay.tolerance.absolute)});
   // The software GPU can be the one that is needed; a card is what it is.
   const std::vector<std::string> cards = gpusOf({});
   const bool has_card = std::ranges::find(cards, description.gpu) != cards.end();
@@ -97,10 +103,15 @@ CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options) {
                     "compare memory afterwards with that after the captured dispatch; exit code 0 "
                     "equal, 1 differs, 2 could not run");
   command
-      ->add_option_function<std::string>(
-          "--tolerance", [&options](const std::string &text) { options.tolerance = text; },
-          "with --check: differences of floating-point numbers that do not count")
-      ->type_name("ulp=N|rel=X");
+      ->add_option_function<std::vector<std::string>>(
+          "--tolerance",
+          [&options](const std::vector<std::string> &texts) {
+            options.tolerance = fmt::format("{}", fmt::join(texts, ","));
+          },
+          "with --check: differences of floating-point numbers that do not count: up to N units in "
+          "the last place, or up to abs + rel * |expected|; may be repeated")
+      ->type_name("ulp=N|rel=X|abs=X,...")
+      ->allow_extra_args(false);
   command
       ->add_option("--iterations", replay.iterations,
                    "run it N times (default: 1; on a card with -c: 20)")
@@ -149,10 +160,13 @@ CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options) {
 int runReplay(ReplayOptions options) {
   if (options.tolerance) {
     if (!readTolerance(*options.tolerance, options.replay.tolerance))
-      return mistake(
-          fmt::format("--tolerance: '{}' is not of the form ulp=N or rel=X", *options.tolerance));
+      return mistake(fmt::format("--tolerance: '{}' is not of the form ulp=N, rel=X or abs=X",
+                                 *options.tolerance));
     if (!options.replay.check) return mistake("--tolerance is for --check");
   }
+  if (options.replay.check && !options.replay.recopy && options.replay.iterations != 1)
+    return mistake("--check compares memory after one run, but with --no-recopy each run goes on "
+                   "with what the last one left: leave one of the two out");
   if (std::isnan(options.replay.timeout))
     return mistake("--timeout: 'nan' is no number of seconds");
   if (options.replay.minimise == options.replay.output.empty())
@@ -162,7 +176,18 @@ int runReplay(ReplayOptions options) {
     if (options.on == "gpu") return mistake("--change-inputs is for the executor: --on software");
     options.on = "software";
   }
-  const std::vector<std::string> found = capturesIn(options.replay.folder);
+  for (const char *word : {"full-vm", "reserve-check"})
+    if (options.replay.folder == word && !std::filesystem::exists(word))
+      return mistake(fmt::format("replay: '{}' is a word of rocm-perf-lab: fadeprobe replay DIR{}",
+                                 word, *word == 'r' ? " --reserve-check" : ""));
+  std::vector<std::string> found = capturesIn(options.replay.folder);
+  // Other things than captures have files called manifest.jsonl.
+  if (found != std::vector{options.replay.folder} && !found.empty()) {
+    std::erase_if(found, [](const std::string &path) { return !describeCapture(path); });
+    if (found.empty())
+      return mistake(
+          fmt::format("{}: it is no capture, and there is none in it", options.replay.folder));
+  }
   if (found.size() > 1)
     return mistake(fmt::format("{}: there are {} captures in it; give one of them, such as {}",
                                options.replay.folder, found.size(), found.front()));

@@ -1,6 +1,9 @@
 #include "check/command.h"
 
 #include "capture/listing.h"
+#include "check/baseline.h"
+#include "check/causes.h"
+#include "check/finding_files.h"
 #include "check/finding_reader.h"
 #include "check/finding_text.h"
 #include "check/suppressions.h"
@@ -101,7 +104,7 @@ bool prepare(const CheckOptions &options, const std::vector<std::string> &applic
   const std::string library = valueOf(*pairs, "FADE_GPU_OBSERVER");
   if (!fitsInList(library)) return false;
   if (!chooseGpu(gpuFor(options, application), false, *pairs)) return false;
-  pairs->emplace_back("HSA_TOOLS_LIB", withFront("HSA_TOOLS_LIB", library, ' '));
+  addTool(library, *pairs);
   // ROCr packs small allocations into one block; each is to have its own, with a gap behind it.
   pairs->emplace_back("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1");
   if (const std::string program = programOf(application[0]); !program.empty())
@@ -110,12 +113,20 @@ bool prepare(const CheckOptions &options, const std::vector<std::string> &applic
   return true;
 }
 
-std::string summary(const FoundRun &run, std::size_t suppressed) {
+/// What a baseline says.
+struct Known {
+  bool is_given = false;
+  std::size_t findings = 0, gone = 0;
+};
+
+std::string summary(const FoundRun &run, std::size_t suppressed, const Known &known) {
   std::array<std::size_t, static_cast<std::size_t>(checks::Check::count)> counts{};
-  for (const FoundFinding &f : run.findings) ++counts[f.raw.check];
-  std::string text = run.findings.empty()       ? "no findings"
-                     : run.findings.size() == 1 ? "1 finding"
-                                                : fmt::format("{} findings", run.findings.size());
+  std::size_t count = 0;
+  for (const FoundFinding &f : run.findings)
+    if (!f.is_known) ++counts[f.raw.check], ++count;
+  const char *what = known.is_given ? "new finding" : "finding";
+  std::string text = count == 0 ? fmt::format("no {}s", what)
+                                : fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
   std::string parts;
   for (std::size_t i = 0; i < counts.size(); ++i)
     if (counts[i])
@@ -123,6 +134,8 @@ std::string summary(const FoundRun &run, std::size_t suppressed) {
                            checks::nameOf(static_cast<checks::Check>(i)), counts[i]);
   if (!parts.empty()) text += " (" + parts + ")";
   text += fmt::format(" in {} dispatch{}", run.dispatches, run.dispatches == 1 ? "" : "es");
+  if (known.findings) text += fmt::format("; {} in the baseline", known.findings);
+  if (known.gone) text += fmt::format("; {} of the baseline not found any more", known.gone);
   if (suppressed) text += fmt::format("; {} suppressed", suppressed);
   if (run.lost) text += fmt::format("; {} occurrences of further ones were not kept", run.lost);
   return text;
@@ -154,12 +167,13 @@ bool writePage(const CheckOptions &options, const FoundRun &run,
 
 /// `is_explained`: why it was not run, or not to its end, has been said.
 void show(const CheckOptions &options, const FoundRun &run, std::size_t suppressed,
-          bool is_explained) {
-  const std::size_t shown = std::min(options.most, run.findings.size());
-  for (std::size_t i = 0; i < shown; ++i) fmt::print(stderr, "{}\n", findingText(run.findings[i]));
-  if (shown < run.findings.size())
-    complain(fmt::format("{} {}are not shown (--max)", run.findings.size() - shown,
-                         shown ? "more " : ""));
+          const Known &known, bool is_explained) {
+  const std::size_t all = run.findings.size() - known.findings;
+  std::size_t shown = 0;
+  for (const FoundFinding &f : run.findings)
+    if (!f.is_known && shown < options.most) ++shown, fmt::print(stderr, "{}\n", findingText(f));
+  if (shown < all)
+    complain(fmt::format("{} {}are not shown (--max)", all - shown, shown ? "more " : ""));
   const bool has_none = run.findings.empty() && suppressed == 0;
   if (has_none && is_explained) return;
   const bool is_nothing = has_none && run.dispatches == 0;
@@ -172,7 +186,7 @@ void show(const CheckOptions &options, const FoundRun &run, std::size_t suppress
   else if (is_nothing)
     complain("check: no kernel was run, so nothing was checked");
   else
-    complain("check: " + summary(run, suppressed));
+    complain("check: " + summary(run, suppressed, known));
 }
 
 } // namespace
@@ -190,8 +204,9 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
       ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 1e9));
   command
-      ->add_option("--checks", options.checks,
-                   "memory, init, race, sync, wait, leak, or all (default: memory,init,race,sync)")
+      ->add_option(
+          "--checks", options.checks,
+          "memory, init, race, sync, wait, hazard, leak, or all (default: memory,init,race,sync)")
       ->type_name("LIST");
   command->add_option("--json", options.json, "write the findings as JSON lines; - is stdout")
       ->type_name("FILE");
@@ -215,6 +230,14 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
           "--suppress", options.suppress,
           "file of findings to leave out: a check or *, and regular expressions for kernel "
           "and place, on each line")
+      ->type_name("FILE");
+  command
+      ->add_option("--baseline", options.baseline,
+                   "JSON lines of an earlier check: exit with status 3, or that of "
+                   "--error-exitcode, only if there are findings that are not in it")
+      ->type_name("FILE");
+  command->add_option("--sarif", options.sarif, "write the findings as SARIF")->type_name("FILE");
+  command->add_option("--junit", options.junit, "write the outcome of each check as JUnit XML")
       ->type_name("FILE");
   addVariable(*command, options.run, "-k,--kernels", "FADE_KERNELS", "REGEX");
   addVariable(*command, options.run, "-d,--dispatches", "FADE_DISPATCHES", "all|random|1|N|A-B");
@@ -269,6 +292,18 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
     }
     suppressions = std::move(*read);
   }
+  Baseline baseline;
+  if (!options.baseline.empty()) {
+    auto read = Baseline::read(options.baseline);
+    if (!read) {
+      complain("--baseline: " + read.error().message());
+      return kUsageError;
+    }
+    baseline = std::move(*read);
+  }
+  for (const auto &[file, option] :
+       {std::pair(&options.sarif, "--sarif: "), {&options.junit, "--junit: "}})
+    if (!file->empty() && !canWriteText(option, *file)) return kUsageError;
   const std::string json = options.json.empty() || isStdout(options.json)
                                ? options.json
                                : fs::absolute(options.json).string();
@@ -296,13 +331,30 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
   }
   // A capture has no end at which something should have been freed.
   FoundRun run = readFindings(folder.path(), known.has(checks::Check::leak) && !of_capture);
-  const std::size_t suppressed =
-      std::erase_if(run.findings, [&](const FoundFinding &f) { return suppressions.matches(f); });
-  show(options, run, suppressed, of_capture && end.exit_code != 0);
+  const auto suppress = [&] {
+    return std::erase_if(run.findings,
+                         [&](const FoundFinding &f) { return suppressions.matches(f); });
+  };
+  std::size_t suppressed = suppress(); // by kernel and place: what is left of a cause stays
+  groupByCause(run.findings);
+  setIds(run.findings);
+  suppressed += suppress(); // by id
+  baseline.mark(run.findings);
+  Known known_findings{!options.baseline.empty(), 0, baseline.gone(run.findings)};
+  for (const FoundFinding &f : run.findings) known_findings.findings += f.is_known;
+  show(options, run, suppressed, known_findings, of_capture && end.exit_code != 0);
   bool is_written = json.empty() || writeJson(json, run, options.most);
+  if (!options.sarif.empty())
+    is_written &= writeFile(options.sarif,
+                            findingsSarif(run.findings, FADE_VERSION, known_findings.is_given));
+  if (!options.junit.empty())
+    is_written &= writeFile(options.junit, findingsJunit(run.findings, known));
   if (!options.report.empty()) is_written = writePage(options, run, application) && is_written;
   folder.remove();
-  if (!run.findings.empty() && options.has_error_exitcode) return options.error_exitcode;
+  const bool has_new = run.findings.size() > known_findings.findings;
+  if (has_new && options.has_error_exitcode) return options.error_exitcode;
+  constexpr int has_new_findings = 3; // as --fail-if
+  if (has_new && known_findings.is_given) return has_new_findings;
   if (!is_written) return 1;
   endLike(end);
 }

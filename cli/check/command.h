@@ -18,9 +18,11 @@ struct CheckOptions {
   std::string code;    ///< another version of the captured kernel; empty: none
   double timeout = 0;  ///< of a capture's kernel, in seconds; 0: none
   std::string checks;
-  std::string json;     ///< file; empty: none
-  std::string report;   ///< HTML file; empty: none
-  std::string suppress; ///< file; empty: none
+  std::string json;         ///< file; empty: none
+  std::string report;       ///< HTML file; empty: none
+  std::string suppress;     ///< file; empty: none
+  std::string baseline;     ///< JSON lines of an earlier run; empty: none
+  std::string sarif, junit; ///< files; empty: none
   int error_exitcode = 0;
   bool has_error_exitcode = false;
   std::size_t most = 100;

@@ -1,16 +1,21 @@
 #include "check/finding_reader.h"
 
+#include "check/data_flow.h"
 #include "codeobj/code_object.h"
 #include "codeobj/demangle.h"
 #include "codeobj/disassembler.h"
 #include "codeobj/host_lines.h"
 #include "codeobj/source_map.h"
+#include "fade/observer.h"
+#include "source_file.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <tuple>
 
 namespace fade::cli {
 namespace {
@@ -90,6 +95,7 @@ private:
 };
 
 std::string lineOf(const std::string &file, uint32_t line) {
+  if (!isSourceFile(file)) return "";
   std::ifstream in(file);
   std::string text;
   for (uint32_t i = 0; i < line; ++i)
@@ -161,27 +167,60 @@ void resolve(FoundPlace &place, CodeObjects &objects) {
     }
 }
 
-/// The innermost place of the program's own that called for it: hipMalloc<T> is in HIP's headers.
-FoundAllocation describe(const AllocationInfo &raw, const FindingFile &file,
-                         codeobj::HostLines &lines) {
-  FoundAllocation a;
-  a.raw = raw;
-  a.api = file.string(raw.api);
-  for (const HostCall &call : raw.callers) {
+/// A function that allocates or frees for others: in a header, or by its name.
+bool isHelper(const codeobj::SourceFrame &frame) {
+  const std::string extension = fs::path(frame.file).extension().string();
+  if (extension.starts_with(".h") && extension != ".hip") return true;
+  if (extension == ".cuh" || extension == ".inl") return true;
+  std::string name = codeobj::demangle(frame.function);
+  name = name.substr(0, name.find_first_of("(<"));
+  const auto scope = name.rfind("::");
+  const std::string own = scope == name.npos ? name : name.substr(scope + 2);
+  const std::string outer = scope == name.npos ? "" : name.substr(0, scope);
+  if (!outer.empty() && (outer == own || outer.ends_with("::" + own))) return true; // constructor
+  std::string lower = own;
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return own.starts_with('~') || lower.find("alloc") != lower.npos ||
+         lower.find("free") != lower.npos;
+}
+
+/// The innermost place of the program's own that called for it, outside of helpers: hipMalloc<T> is
+/// in HIP's headers, and many programs have a function of their own that allocates. `through`:
+/// that.
+FoundFrame callerOf(const HostCall (&callers)[kMostCallers], const FindingFile &file,
+                    codeobj::HostLines &lines, FoundFrame *through = nullptr) {
+  FoundFrame found, helper;
+  for (const HostCall &call : callers) {
     const std::string module = file.string(call.module);
     if (module.empty()) break;
-    if (a.module.empty()) a.module = module, a.address = call.address;
     const auto frames = lines.stack(module, call.address);
     // Beyond code without lines is somebody who did not ask for it himself.
     if (frames.empty() || frames.front().line == 0) break;
     for (const codeobj::SourceFrame &frame : frames) {
       if (frame.line == 0) continue;
-      const bool is_own = !codeobj::isSystemSource(frame.file);
-      if (is_own || a.caller.line == 0)
-        a.caller = {frame.function, frame.file, frame.line, frame.column};
-      if (is_own) return a;
+      const bool of_system = codeobj::isSystemSource(frame.file);
+      if (of_system && found.line != 0) continue;
+      found = {frame.function, frame.file, frame.line, frame.column};
+      if (of_system) continue;
+      if (!isHelper(frame)) {
+        if (through) *through = helper;
+        return found;
+      }
+      if (helper.line == 0) helper = found;
     }
   }
+  return helper.line != 0 ? helper : found;
+}
+
+FoundAllocation describe(const AllocationInfo &raw, const FindingFile &file,
+                         codeobj::HostLines &lines) {
+  FoundAllocation a;
+  a.raw = raw;
+  a.api = file.string(raw.api);
+  a.module = file.string(raw.callers[0].module);
+  a.address = raw.callers[0].address;
+  a.caller = callerOf(raw.callers, file, lines, &a.through);
+  a.freed_by = callerOf(raw.freed_by, file, lines);
   return a;
 }
 
@@ -206,13 +245,7 @@ bool isSame(const FoundFinding &a, const FoundFinding &b) {
     return is_same_kernel && isSamePlace(a.place, b.place) &&
            (a.raw.distance < 0) == (b.raw.distance < 0);
   case Check::init: return is_same_kernel && isSamePlace(a.place, b.place); // however it is used
-  case Check::race: {
-    const bool is_turned = a.other_kernel.empty()
-                               ? is_same_kernel
-                               : a.kernel == b.other_kernel && a.other_kernel == b.kernel;
-    return (is_same_kernel && is_same_pair(b.place, b.other)) ||
-           (is_turned && is_same_pair(b.other, b.place));
-  }
+  case Check::hazard:
   case Check::wait: // assembly has several instructions in one place
     return is_same_kernel && a.raw.address == b.raw.address && is_same_pair(b.place, b.other) &&
            a.place.raw.address == b.place.raw.address && a.other.raw.address == b.other.raw.address;
@@ -220,26 +253,81 @@ bool isSame(const FoundFinding &a, const FoundFinding &b) {
   }
 }
 
+/// Lanes that load, change and store the same place: whether what they store was made of what they
+/// loaded.
+bool isLost(const FoundFinding &f, CodeObjects &objects) {
+  constexpr uint64_t furthest = 2048;
+  const uint64_t begin = f.other.raw.address, end = f.place.raw.address;
+  if (f.place.raw.code == 0 || f.place.raw.code != f.other.raw.code || begin >= end ||
+      end - begin > furthest)
+    return false;
+  const Code &code = objects.get(f.place.raw.code - 1);
+  if (!code.object || !code.disassembler) return false;
+  const auto bytes = code.object->code(begin, end - begin);
+  if (!bytes) return false;
+  std::vector<std::string> instructions;
+  for (const auto &line : code.disassembler->disassemble(*bytes, begin, furthest / 4))
+    instructions.push_back(line.text);
+  instructions.push_back(f.place.instruction);
+  return accumulates(instructions);
+}
+
+/// Which side of a race came first is chance: the one that writes is first, else that which comes
+/// first in the source.
+void turnRace(FoundFinding &f, const FindingFile &file) {
+  const auto order = [](const FoundPlace &p) {
+    const bool reads = static_cast<AccessKind>(p.raw.kind) == AccessKind::load;
+    return std::tuple(reads, p.shown.file, p.shown.line, p.shown.column, p.raw.address);
+  };
+  if (order(f.place) <= order(f.other)) return;
+  f.is_turned = true;
+  std::swap(f.place, f.other);
+  std::swap(f.raw.place, f.raw.other);
+  if (f.other_kernel.empty()) return;
+  std::swap(f.kernel, f.other_kernel);
+  std::swap(f.raw.kernel, f.raw.other_kernel);
+  f.symbol = file.string(f.raw.kernel);
+}
+
+FoundFinding findingOf(const Finding &raw, const FindingFile &file, CodeObjects &objects,
+                       codeobj::HostLines &lines) {
+  FoundFinding f;
+  f.raw = raw;
+  f.process = file.header().pid;
+  f.symbol = file.string(f.raw.kernel);
+  f.kernel = codeobj::demangle(f.symbol);
+  f.gpu = file.string(f.raw.gpu);
+  f.rule = file.string(f.raw.rule);
+  f.cure = file.string(f.raw.cure);
+  if (const std::string other = file.string(f.raw.other_kernel); !other.empty())
+    f.other_kernel = codeobj::demangle(other);
+  f.place.raw = f.raw.place;
+  f.other.raw = f.raw.other;
+  resolve(f.place, objects);
+  if (f.raw.other.pc) resolve(f.other, objects);
+  f.between.raw = f.raw.between;
+  if (f.raw.between.pc) resolve(f.between, objects);
+  f.allocation = describe(f.raw.allocation, file, lines);
+  if (static_cast<Check>(f.raw.check) == Check::race) turnRace(f, file);
+  return f;
+}
+
 void readFile(const FindingFile &file, const std::string &stem, codeobj::HostLines &lines,
               FoundRun &run) {
   CodeObjects objects(stem);
-  for (uint32_t i = 0; i < file.count(); ++i) {
-    FoundFinding f;
-    f.raw = file.finding(i);
-    if (f.raw.check >= static_cast<uint32_t>(Check::count) ||
-        f.raw.problem >= static_cast<uint32_t>(Problem::count))
-      continue;
-    f.process = file.header().pid;
-    f.symbol = file.string(f.raw.kernel);
-    f.kernel = codeobj::demangle(f.symbol);
-    f.gpu = file.string(f.raw.gpu);
-    if (const std::string other = file.string(f.raw.other_kernel); !other.empty())
-      f.other_kernel = codeobj::demangle(other);
-    f.place.raw = f.raw.place;
-    f.other.raw = f.raw.other;
-    resolve(f.place, objects);
-    if (f.raw.other.pc) resolve(f.other, objects);
-    f.allocation = describe(f.raw.allocation, file, lines);
+  std::vector<Finding> all;
+  for (uint32_t i = 0; i < file.count(); ++i)
+    if (const Finding raw = file.finding(i); raw.check < static_cast<uint32_t>(Check::count) &&
+                                             raw.problem < static_cast<uint32_t>(Problem::count))
+      all.push_back(raw);
+  // They come as workers find them. Of those that are one, the lowest is shown.
+  std::ranges::sort(all, [](const Finding &a, const Finding &b) {
+    return std::tuple(a.dispatch, a.address, a.place.address, a.other.address) <
+           std::tuple(b.dispatch, b.address, b.place.address, b.other.address);
+  });
+  for (const Finding &raw : all) {
+    FoundFinding f = findingOf(raw, file, objects, lines);
+    if (static_cast<Problem>(raw.problem) == Problem::lost_update && !isLost(f, objects)) continue;
     const auto known =
         std::ranges::find_if(run.findings, [&](const FoundFinding &k) { return isSame(k, f); });
     if (known != run.findings.end())
@@ -281,6 +369,19 @@ void readLeaks(const FindingFile &file, codeobj::HostLines &lines, FoundRun &run
   for (auto &[caller, f] : by_caller) run.findings.push_back(std::move(f));
 }
 
+/// As compilers do: by file and line, whatever ran first.
+void sortFindings(std::vector<FoundFinding> &findings) {
+  const auto order = [](const FoundFinding &f) {
+    const auto at = [](const FoundPlace &p) {
+      return std::tuple(p.shown.file, p.shown.line, p.shown.column, p.raw.kind, p.raw.address);
+    };
+    return std::tuple(f.raw.check, at(f.place), f.kernel, at(f.other), f.other_kernel,
+                      f.raw.problem, f.raw.address);
+  };
+  std::ranges::sort(
+      findings, [&](const FoundFinding &a, const FoundFinding &b) { return order(a) < order(b); });
+}
+
 } // namespace
 
 FoundRun readFindings(const std::string &folder, bool with_leaks) {
@@ -304,6 +405,7 @@ FoundRun readFindings(const std::string &folder, bool with_leaks) {
     readFile(*file, fs::path(path).replace_extension().string(), lines, run);
     if (with_leaks) readLeaks(*file, lines, run);
   }
+  sortFindings(run.findings);
   return run;
 }
 

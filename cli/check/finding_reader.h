@@ -30,21 +30,29 @@ struct FoundAllocation {
   checks::AllocationInfo raw{};
   std::string api, module; ///< what was called, and the file that called it
   uint64_t address = 0;    ///< in that file
-  FoundFrame caller;       ///< the first that is the user's own
+  FoundFrame caller;       ///< the first that is the user's own, outside of helpers
+  FoundFrame through;      ///< the helper that called; without a file: none
+  FoundFrame freed_by;     ///< likewise; without a file: not freed, or unknown
 };
 
 struct FoundFinding {
   checks::Finding raw{};
-  std::string kernel; ///< demangled
+  std::string id;        ///< the same in other runs, also when lines move
+  bool is_known = false; ///< in the baseline
+  std::string kernel;    ///< demangled
   std::string symbol, gpu;
+  std::string rule, cure;   ///< hazard: what is broken, and what would do; empty: s_nop
   std::string other_kernel; ///< demangled; empty: the other side is in the same dispatch
   uint32_t process = 0;
   FoundPlace place, other;
+  bool is_turned = false; ///< races: `place` came first; else `other` did
+  FoundPlace between;     ///< races: an atomic that could have ordered them; else without a pc
   FoundAllocation allocation;
+  std::vector<FoundFinding> details; ///< of the same cause
 };
 
 struct FoundRun {
-  std::vector<FoundFinding> findings; ///< those of the same kernel and places are one
+  std::vector<FoundFinding> findings; ///< by check, file and line
   uint64_t dispatches = 0;            ///< that were checked
   uint64_t left_out = 0;              ///< dispatches that were not chosen
   uint64_t lost = 0;

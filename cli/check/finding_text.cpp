@@ -1,5 +1,6 @@
 #include "check/finding_text.h"
 
+#include "check/advice.h"
 #include "checks/options.h"
 #include "fade/json_writer.h"
 #include "fade/observer.h"
@@ -9,6 +10,9 @@
 #include <array>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
+#include <set>
+#include <vector>
 
 namespace fade::cli {
 namespace {
@@ -18,10 +22,13 @@ using namespace fade::checks;
 constexpr std::array<const char *, 3> kKinds = {"load", "store", "atomic"};
 constexpr std::array<const char *, 3> kSpaces = {"global", "lds", "scratch"};
 constexpr std::array<const char *, static_cast<std::size_t>(Problem::count)> kProblems = {
-    "outside",        "gap",       "freed",     "lds_bounds",
-    "scratch_bounds", "arguments", "read_only", "misaligned",
-    "uninitialized",  "race",      "overlap",   "divergent_barrier",
-    "missing_waves",  "unwaited",  "leak"};
+    "outside",   "gap",         "freed",       "lds_bounds",        "scratch_bounds",
+    "arguments", "read_only",   "misaligned",  "uninitialized",     "race",
+    "overlap",   "lanes",       "lost_update", "divergent_barrier", "missing_waves",
+    "unwaited",  "wait_states", "leak"};
+
+constexpr std::array<const char *, static_cast<std::size_t>(Between::count)> kLacks = {
+    "", "release", "acquire"};
 
 std::string grouped(uint64_t number) {
   std::string text = std::to_string(number);
@@ -37,16 +44,21 @@ std::string accessOf(const Place &place) {
   return fmt::format("{} of {}", kindOf(place), bytes(place.size));
 }
 
+std::string shortPlace(const FoundFrame &frame) {
+  return fmt::format("{}:{}", std::filesystem::path(frame.file).filename().string(), frame.line);
+}
+
 std::string allocationText(const FoundAllocation &a) {
   std::string text = fmt::format("allocation {}, {}", a.raw.number, bytes(a.raw.size));
   if (a.api.empty()) return text;
   text += ", " + a.api;
   if (a.caller.line != 0)
-    text += fmt::format(" at {}:{}", std::filesystem::path(a.caller.file).filename().string(),
-                        a.caller.line);
+    text += " at " + shortPlace(a.caller);
   else if (!a.module.empty())
     text +=
         fmt::format(" in {}+{:#x}", std::filesystem::path(a.module).filename().string(), a.address);
+  if (a.through.line != 0) text += " through " + shortPlace(a.through);
+  if (a.raw.is_freed && a.freed_by.line != 0) text += ", freed at " + shortPlace(a.freed_by);
   return text;
 }
 
@@ -88,9 +100,15 @@ std::string raceText(const FoundFinding &f) {
   else if (f.allocation.raw.number != 0)
     where = fmt::format("byte {} of {}", grouped(static_cast<uint64_t>(f.raw.distance)),
                         allocationText(f.allocation));
-  const bool overlap = static_cast<Problem>(f.raw.problem) == Problem::overlap;
+  const auto problem = static_cast<Problem>(f.raw.problem);
+  if (problem == Problem::lanes)
+    return fmt::format("two work-items of a wave store different values to {} at once", where);
+  if (problem == Problem::lost_update)
+    return fmt::format("two work-items of a wave change {} at once: one of the updates is lost",
+                       where);
+  const bool overlap = problem == Problem::overlap;
   return fmt::format("{} and {} of {} by different {}, and nothing orders them",
-                     kindOf(f.raw.other), kindOf(f.raw.place), where,
+                     kindOf(f.raw.place), kindOf(f.raw.other), where,
                      overlap ? "dispatches on different queues" : "waves");
 }
 
@@ -119,6 +137,25 @@ std::string unwaitedText(const FoundFinding &f) {
                      registerName(f.raw), reads ? "read" : "written", missingWait(f.raw));
 }
 
+/// What would have been enough between the two.
+std::string missingStates(const FoundFinding &f) {
+  if (!f.cure.empty()) return f.cure;
+  const uint64_t missing = f.raw.limit - std::min<uint64_t>(f.raw.waves, f.raw.limit);
+  constexpr uint64_t most = 8; // of one s_nop, on all GPUs
+  std::string text = fmt::format("s_nop {}", std::clamp<uint64_t>(missing, 1, most) - 1);
+  if (missing > most) text += fmt::format("; s_nop {}", std::min(missing - most, most) - 1);
+  return text;
+}
+
+std::string hazardText(const FoundFinding &f) {
+  const std::string at =
+      f.raw.address == kNoRegister ? "" : fmt::format(" ({})", registerName(f.raw));
+  if (!f.cure.empty()) return fmt::format("{}{}: {} is missing between them", f.rule, at, f.cure);
+  return fmt::format("{}{}: {} {} between them, {} needs {}; {} is missing", f.rule, at,
+                     f.raw.waves, f.raw.waves == 1 ? "wait state" : "wait states", f.gpu,
+                     f.raw.limit, missingStates(f));
+}
+
 /// All that the same line allocated.
 std::string leakText(const FoundFinding &f) {
   if (f.raw.count == 1) return "never freed: " + allocationText(f.allocation);
@@ -141,7 +178,7 @@ void writePlace(JsonWriter &json, const FoundPlace &place, const FoundFinding &f
   json.field("instruction", place.instruction);
   json.field("address_in_code", place.raw.address);
   const auto check = static_cast<Check>(f.raw.check);
-  if (check != Check::sync && check != Check::wait) {
+  if (check != Check::sync && check != Check::wait && check != Check::hazard) {
     json.field("access", kindOf(place.raw));
     json.field("size", place.raw.size);
   }
@@ -168,11 +205,56 @@ std::string row(const char *label, std::string text) {
   return fmt::format("  {:<10} {}\n", label, printable(text));
 }
 
+/// Calls that were inlined around the line that is shown, from the inside.
+std::string callersText(const FoundPlace &place) {
+  std::string text;
+  auto at = std::ranges::find(place.stack, place.shown);
+  constexpr int most = 4;
+  for (int shown = 0; at != place.stack.end() && ++at != place.stack.end() && shown < most; ++shown)
+    if (at->line != 0)
+      text += row("", fmt::format("in {}, called at {}", std::prev(at)->function, shortPlace(*at)));
+  return text;
+}
+
 std::string detailOfPlace(const char *label, const FoundPlace &place, const FoundFinding &f) {
   std::string text = row(label, placeText(place, f.kernel));
   if (!place.source.empty()) text += row("", place.source);
   if (!place.instruction.empty()) text += row("", place.instruction);
-  return text + row("", itemText(place.raw));
+  return text + callersText(place) + row("", itemText(place.raw));
+}
+
+/// Where else: lines of details that are not yet said, and other kernels.
+std::string alsoText(const FoundFinding &f) {
+  const auto linesOf = [](const FoundFinding &one) {
+    std::string text = one.place.shown.line != 0 ? shortPlace(one.place.shown)
+                                                 : fmt::format("{:#x}", one.place.raw.address);
+    const auto check = static_cast<Check>(one.raw.check);
+    if (check == Check::race && one.raw.other.pc && one.other.shown.line != 0 &&
+        one.other.shown != one.place.shown)
+      text += " with " + (one.other.shown.file == one.place.shown.file
+                              ? std::to_string(one.other.shown.line)
+                              : shortPlace(one.other.shown));
+    return text;
+  };
+  constexpr std::size_t most = 6;
+  std::set<std::string> seen{linesOf(f)}, kernels{f.kernel};
+  std::vector<std::string> places;
+  for (const FoundFinding &detail : f.details) {
+    kernels.insert(detail.kernel);
+    const std::string check{nameOf(static_cast<Check>(detail.raw.check))}, at = linesOf(detail);
+    if (seen.insert(at).second)
+      places.push_back(detail.raw.check == f.raw.check ? at : fmt::format("{} ({})", at, check));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, places.size()); ++i)
+    text += (i ? ", " : "") + places[i];
+  if (places.size() > most) text += fmt::format(" and {} more", places.size() - most);
+  text = text.empty() ? "" : row("also at", text);
+  if (kernels.size() > 1)
+    text +=
+        row("also in", fmt::format("{} other kernel{} or instance{} of it", kernels.size() - 1,
+                                   kernels.size() == 2 ? "" : "s", kernels.size() == 2 ? "" : "s"));
+  return text;
 }
 
 } // namespace
@@ -215,7 +297,9 @@ std::string messageOf(const FoundFinding &f) {
                        p.size);
   case Problem::uninitialized: return uninitialized(f);
   case Problem::race:
-  case Problem::overlap: return raceText(f);
+  case Problem::overlap:
+  case Problem::lanes:
+  case Problem::lost_update: return raceText(f);
   case Problem::divergent_barrier:
     return fmt::format("barrier reached by {} of the {} work-items of a wave", f.raw.waves,
                        f.raw.limit);
@@ -223,69 +307,113 @@ std::string messageOf(const FoundFinding &f) {
     return fmt::format("barrier reached by {} of {} waves: the others have ended", f.raw.waves,
                        f.raw.limit);
   case Problem::unwaited: return unwaitedText(f);
+  case Problem::wait_states: return hazardText(f);
   case Problem::leak: return leakText(f);
   case Problem::count: break;
   }
   return "";
 }
 
+const char *secondPlaceName(const FoundFinding &f) {
+  switch (static_cast<Check>(f.raw.check)) {
+  case Check::sync: return "ended at";
+  case Check::wait: return "loaded at";
+  case Check::hazard: return "after";
+  case Check::init: return "used at";
+  default: return "other at";
+  }
+}
+
 std::string findingText(const FoundFinding &f) {
   const auto check = static_cast<Check>(f.raw.check);
   std::string text = fmt::format("{}: {}", nameOf(check), messageOf(f));
-  if (check == Check::leak) return text + "\n";
+  const std::string help = row("help", fmt::format("{} ({})", adviceOf(f), pageOf(f)));
+  if (check == Check::leak) return text + "\n" + help;
   text += f.raw.count > 1 ? fmt::format(" ({} times)\n", grouped(f.raw.count)) : "\n";
   text += row("kernel", f.kernel);
   text += detailOfPlace("at", f.place, f);
   if (!f.other_kernel.empty()) text += row("other", f.other_kernel);
-  if (f.raw.other.pc)
-    text += detailOfPlace(check == Check::sync   ? "ended at"
-                          : check == Check::wait ? "loaded at"
-                          : check == Check::init ? "used at"
-                                                 : "other at",
-                          f.other, f);
-  return text;
+  if (f.raw.other.pc) text += detailOfPlace(secondPlaceName(f), f.other, f);
+  return text + alsoText(f) + help;
 }
+
+namespace {
+
+void writeFinding(JsonWriter &json, const FoundFinding &f) {
+  json.field("check", nameOf(static_cast<Check>(f.raw.check)));
+  json.field("problem", kProblems[f.raw.problem]);
+  json.field("message", messageOf(f));
+  json.field("count", f.raw.count);
+  json.field("process", f.process);
+  if (static_cast<Check>(f.raw.check) != Check::leak) {
+    json.field("kernel", f.kernel);
+    json.field("symbol", f.symbol);
+    json.field("gpu", f.gpu);
+    json.field("dispatch", f.raw.dispatch);
+    if (static_cast<Check>(f.raw.check) == Check::wait) {
+      json.field("register", registerName(f.raw));
+      json.field("missing", missingWait(f.raw));
+    } else if (static_cast<Check>(f.raw.check) == Check::hazard) {
+      json.field("rule", f.rule);
+      if (f.raw.address != kNoRegister) json.field("register", registerName(f.raw));
+      json.field("present", f.raw.waves);
+      json.field("needed", f.raw.limit);
+      json.field("missing", missingStates(f));
+    } else {
+      json.field("space", kSpaces[f.raw.space % kSpaces.size()]);
+      json.field("address", f.raw.address);
+    }
+    writePlace(json, f.place, f);
+  }
+  if (f.raw.other.pc)
+    json.object("other", [&] {
+      if (!f.other_kernel.empty()) json.field("kernel", f.other_kernel);
+      writePlace(json, f.other, f);
+    });
+  if (f.between.raw.pc)
+    json.object("between", [&] {
+      json.field("lacks", kLacks[f.raw.lacks % kLacks.size()]);
+      writePlace(json, f.between, f);
+    });
+  if (f.allocation.raw.number != 0)
+    json.object("allocation", [&] {
+      json.field("number", f.allocation.raw.number);
+      json.field("address", f.allocation.raw.base);
+      json.field("size", f.allocation.raw.size);
+      json.field("distance", f.raw.distance);
+      json.field("freed", f.allocation.raw.is_freed != 0);
+      json.field("on_host", f.allocation.raw.on_host != 0);
+      json.field("api", f.allocation.api);
+      json.field("file", f.allocation.caller.file);
+      json.field("line", f.allocation.caller.line);
+      const auto frame = [&](const char *name, const FoundFrame &where) {
+        if (where.line == 0) return;
+        json.object(name, [&] {
+          json.field("file", where.file);
+          json.field("line", where.line);
+        });
+      };
+      frame("through", f.allocation.through);
+      frame("freed_at", f.allocation.freed_by);
+    });
+  json.field("advice", adviceOf(f));
+  json.field("page", pageOf(f));
+}
+
+} // namespace
 
 std::string findingJson(const FoundFinding &f) {
   JsonWriter json;
   json.object([&] {
     json.field("type", "finding");
     json.field("version", 1);
-    json.field("check", nameOf(static_cast<Check>(f.raw.check)));
-    json.field("problem", kProblems[f.raw.problem]);
-    json.field("message", messageOf(f));
-    json.field("count", f.raw.count);
-    json.field("process", f.process);
-    if (static_cast<Check>(f.raw.check) != Check::leak) {
-      json.field("kernel", f.kernel);
-      json.field("symbol", f.symbol);
-      json.field("gpu", f.gpu);
-      json.field("dispatch", f.raw.dispatch);
-      if (static_cast<Check>(f.raw.check) == Check::wait) {
-        json.field("register", registerName(f.raw));
-        json.field("missing", missingWait(f.raw));
-      } else {
-        json.field("space", kSpaces[f.raw.space % kSpaces.size()]);
-        json.field("address", f.raw.address);
-      }
-      writePlace(json, f.place, f);
-    }
-    if (f.raw.other.pc)
-      json.object("other", [&] {
-        if (!f.other_kernel.empty()) json.field("kernel", f.other_kernel);
-        writePlace(json, f.other, f);
-      });
-    if (f.allocation.raw.number != 0)
-      json.object("allocation", [&] {
-        json.field("number", f.allocation.raw.number);
-        json.field("address", f.allocation.raw.base);
-        json.field("size", f.allocation.raw.size);
-        json.field("distance", f.raw.distance);
-        json.field("freed", f.allocation.raw.is_freed != 0);
-        json.field("on_host", f.allocation.raw.on_host != 0);
-        json.field("api", f.allocation.api);
-        json.field("file", f.allocation.caller.file);
-        json.field("line", f.allocation.caller.line);
+    json.field("id", f.id);
+    if (f.is_known) json.field("known", true);
+    writeFinding(json, f);
+    if (!f.details.empty())
+      json.list("details", [&] {
+        for (const FoundFinding &detail : f.details)
+          json.object([&] { writeFinding(json, detail); });
       });
   });
   return json.take();

@@ -11,6 +11,8 @@ namespace fade::cli {
 std::string messageOf(const FoundFinding &finding);
 /// "kernel.hip:12:5", "kernel+0x1c4" or an address.
 std::string placeText(const FoundPlace &place, const std::string &kernel);
+/// What the second place of a finding is: "other at", "used at".
+const char *secondPlaceName(const FoundFinding &finding);
 /// Several lines, the first of which is the message.
 std::string findingText(const FoundFinding &finding);
 /// One line, with its end.

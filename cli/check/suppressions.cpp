@@ -1,5 +1,7 @@
 #include "check/suppressions.h"
 
+#include "base/kernel_expression.h"
+#include "check/baseline.h"
 #include "check/finding_text.h"
 #include "checks/options.h"
 
@@ -23,6 +25,10 @@ Result<Suppressions> Suppressions::read(const std::string &path) {
     std::string check, kernel, place, rest;
     words >> check >> kernel >> place >> rest;
     if (check.empty() || check.starts_with('#')) continue;
+    if (isFindingId(check)) {
+      all.ids_.insert(check); // the rest of the line is a comment
+      continue;
+    }
     const auto wrong = [&](const std::string &what) {
       return Error::of(fmt::format("{}:{}: {}", path, number, what));
     };
@@ -31,24 +37,25 @@ Result<Suppressions> Suppressions::read(const std::string &path) {
       if (const auto problem = checks::readChecks(check, known)) return wrong(*problem);
     if (kernel.empty() || !rest.empty())
       return wrong("expected a check, a kernel and, if wanted, a place");
-    try {
-      all.rules_.push_back({check, std::regex(kernel), std::regex(place), !place.empty()});
-    } catch (const std::regex_error &e) {
-      return wrong(fmt::format("not a regular expression: {}", e.what()));
-    }
+    auto kernels = readExpression(kernel), places = readExpression(place);
+    for (const auto *read : {&kernels, &places})
+      if (!*read) return wrong(read->error().what);
+    all.rules_.push_back({check, *std::move(kernels), std::nullopt});
+    if (!place.empty()) all.rules_.back().place = *std::move(places);
   }
   return all;
 }
 
 bool Suppressions::matches(const FoundFinding &f) const {
+  if (ids_.contains(f.id)) return true;
   const auto check = checks::nameOf(static_cast<checks::Check>(f.raw.check));
   for (const Rule &rule : rules_) {
     if (rule.check != "*" && rule.check != check) continue;
-    if (!std::regex_search(f.kernel, rule.kernel)) continue;
+    if (!rule.kernel.isIn(f.kernel)) continue;
     const auto at = [&](const FoundPlace &place) {
-      return std::regex_search(placeText(place, f.kernel), rule.place);
+      return rule.place->isIn(placeText(place, f.kernel));
     };
-    if (!rule.has_place || at(f.place) || (f.raw.other.pc && at(f.other))) return true;
+    if (!rule.place || at(f.place) || (f.raw.other.pc && at(f.other))) return true;
   }
   return false;
 }

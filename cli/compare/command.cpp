@@ -47,9 +47,9 @@ std::optional<Runs> runBoth(const DiffOptions &options, const std::vector<std::s
 }
 
 /// Without the kernels that -k does not choose.
-void choose(std::vector<Subject> &subjects, const std::optional<std::regex> &kernels) {
+void choose(std::vector<Subject> &subjects, const std::optional<Expression> &kernels) {
   if (!kernels) return;
-  std::erase_if(subjects, [&](const Subject &s) { return !std::regex_search(s.kernel, *kernels); });
+  std::erase_if(subjects, [&](const Subject &s) { return !kernels->isIn(s.kernel); });
 }
 
 int diffUsage(const std::string &what) {
@@ -91,11 +91,11 @@ int runDiff(const DiffOptions &options, const std::vector<std::string> &commands
   } else if (options.files.size() != 2) {
     return diffUsage("two runs are compared");
   }
-  std::optional<std::regex> kernels;
-  try {
-    if (!options.kernels.empty()) kernels = kernelExpression(options.kernels);
-  } catch (const std::regex_error &) {
-    return diffUsage(fmt::format("-k '{}' is no regular expression", options.kernels));
+  std::optional<Expression> kernels;
+  if (!options.kernels.empty()) {
+    auto read = readExpression(options.kernels);
+    if (!read) return diffUsage("-k " + read.error().what);
+    kernels = *std::move(read);
   }
   const auto guard = Guard::of(options.guard);
   if (!guard) return kUsageError;
@@ -122,7 +122,8 @@ int runDiff(const DiffOptions &options, const std::vector<std::string> &commands
   if (!options.html.empty())
     is_written &= writeFile(options.html, differencePage(difference, runs->names));
   if (difference.isEmpty()) complain("neither run has a kernel to compare");
-  const int verdict = guard->isWanted() ? guard->judge(runs->after) : 0;
+  const int verdict =
+      guard->isWanted() ? guard->judge(runs->after, report::findingsOf(runs->after)) : 0;
   return verdict != 0 ? verdict : is_written ? 0 : 1;
 }
 

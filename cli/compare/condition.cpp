@@ -1,7 +1,7 @@
 #include "compare/condition.h"
 
+#include "analysis/findings.h"
 #include "base/kernel_expression.h"
-#include "report/findings.h"
 
 #include <algorithm>
 #include <charconv>
@@ -56,12 +56,10 @@ std::optional<double> factorOf(Metric metric, std::string_view unit) {
   return std::nullopt;
 }
 
-Result<std::regex> expression(const std::string &all, const std::string &text) {
-  try {
-    return kernelExpression(text); // names can be long
-  } catch (const std::regex_error &) {
-    return mistake(all, fmt::format("'{}' is no regular expression", text));
-  }
+Result<Expression> expression(const std::string &all, const std::string &text) {
+  auto read = readExpression(text);
+  if (!read) return mistake(all, read.error().what);
+  return read;
 }
 
 Status addFilter(Condition &to, const std::string &filter) {
@@ -72,14 +70,14 @@ Status addFilter(Condition &to, const std::string &filter) {
   if (name == "cause" && !to.isOfFindings())
     return mistake(to.text, "only the gain of findings has a cause");
   if (name == "kernel" || name == "file" || name == "cause") {
-    auto regex = expression(to.text, value);
-    if (!regex) return std::move(regex).error();
+    auto read = expression(to.text, value);
+    if (!read) return std::move(read).error();
     if (name == "cause" && std::ranges::none_of(report::causeNames(), [&](const char *cause) {
-          return std::regex_search(cause, *regex);
+          return read->isIn(cause);
         }))
       return mistake(
           to.text, fmt::format("'{}' is none of {}", value, fmt::join(report::causeNames(), ", ")));
-    (name == "kernel" ? to.kernel : name == "file" ? to.file : to.cause) = *std::move(regex);
+    (name == "kernel" ? to.kernel : name == "file" ? to.file : to.cause) = *std::move(read);
   } else if (name == "line") {
     uint32_t number = 0;
     const auto end = value.data() + value.size();
@@ -133,6 +131,10 @@ Status parseLimit(Condition &to, std::string_view rest) {
                                : to.metric == Metric::time ? " of ns, us, ms or s"
                                                            : ""));
   to.limit = *number * *factor;
+  if (infoOf(to.metric).is_share && std::abs(to.limit) > 1)
+    return mistake(to.text, fmt::format("{} is a share, at most 100 %: write {:g}% or {:g}",
+                                        infoOf(to.metric).name, std::min(100.0, std::abs(*number)),
+                                        std::min(100.0, std::abs(*number)) / 100));
   return Done{};
 }
 
@@ -204,12 +206,12 @@ Result<Condition> Condition::parse(const std::string &text) {
 
 bool Condition::concerns(const Subject &subject) const {
   if (!is_regress && !isOfFindings() && subject.is_kernel != of_kernel) return false;
-  if (kernel && !std::regex_search(subject.kernel, *kernel)) return false;
+  if (kernel && !kernel->isIn(subject.kernel)) return false;
   const bool has_place = file || line || !op.empty();
   // A kernel without such a finding is one that has nothing to gain there.
   if (subject.is_kernel) return !has_place || isOfFindings();
-  if (cause && !std::regex_search(subject.cause, *cause)) return false;
-  if (file && !std::regex_search(subject.file, *file)) return false;
+  if (cause && !cause->isIn(subject.cause)) return false;
+  if (file && !file->isIn(subject.file)) return false;
   if (line && subject.line != *line) return false;
   return op.empty() || subject.op == op;
 }
@@ -226,8 +228,50 @@ bool Condition::isMetBy(double value) const {
   return false;
 }
 
+std::string whyNothing(const Condition &condition, const std::vector<Subject> &run,
+                       const report::RunLog &log) {
+  const std::string nothing = "no measurement matches";
+  if (log.dispatches.empty() && run.empty()) return nothing + ": no kernel ran";
+  std::string names;
+  std::size_t count = 0;
+  for (const Subject &subject : run)
+    if (subject.is_kernel && count++ < 3)
+      names += (names.empty() ? "" : ", ") + shortName(subject.kernel);
+  const bool has_kernel = std::ranges::any_of(run, [&](const Subject &subject) {
+    return !condition.kernel || condition.kernel->isIn(subject.kernel);
+  });
+  if (!has_kernel)
+    return fmt::format("{}: no kernel has such a name; there {} {}{}", nothing,
+                       count == 1 ? "is" : "are", names,
+                       count > 3 ? fmt::format(" and {} more", count - 3) : "");
+  const bool has_twins = std::ranges::any_of(
+      log.dispatches, [](const report::Dispatch &d) { return !d.ranAsCompiled(); });
+  if (condition.metric == Metric::time)
+    return nothing + (log.inSoftware() ? ": times of kernels need a GPU; on the software GPU, "
+                                         "compare kernel.instructions"
+                      : has_twins      ? ": kernels ran instrumented, which takes longer: add "
+                                         "--no-instrumented"
+                                       : ": no dispatch has times");
+  if (condition.metric == Metric::instructions)
+    return nothing + (!log.inSoftware() ? ": instructions are counted on the software GPU"
+                                        : ": kernels ran instrumented, and blocks were not "
+                                          "counted: add --no-instrumented or --observe gpu");
+  const auto has = [&](Metric metric) {
+    return std::ranges::any_of(run, [&](const Subject &s) { return s[metric].has_value(); });
+  };
+  if (condition.is_regress) return nothing + ": the two runs have nothing in common";
+  if (!has(Metric::lines) && !has(Metric::conflicts))
+    return nothing + ": no access was recorded; kernels need twins (fadeprobe cc) or --observe gpu";
+  if (has(condition.metric)) return nothing;
+  return fmt::format("{}: no kernel has {}", nothing,
+                     condition.metric == Metric::conflicts ? "accesses to LDS"
+                     : condition.metric == Metric::waiting
+                         ? "atomic operations"
+                         : fmt::format("'{}'", infoOf(condition.metric).name));
+}
+
 Outcome judge(const Condition &condition, const std::vector<Subject> &run) {
-  Outcome outcome{&condition, 0, {}};
+  Outcome outcome{&condition, 0, {}, {}};
   for (const Subject &subject : run) {
     const std::optional<double> value = subject[condition.metric];
     if (!value || !condition.concerns(subject)) continue;
@@ -244,7 +288,7 @@ Outcome judge(const Condition &condition, const std::vector<Subject> &run) {
 
 Outcome judge(const Condition &condition, const std::vector<Subject> &run,
               const std::vector<Subject> &baseline) {
-  Outcome outcome{&condition, 0, {}};
+  Outcome outcome{&condition, 0, {}, {}};
   const Difference difference = differenceOf(baseline, run, condition.limit);
   for (const Pair &pair : difference.pairs) {
     if (!pair.before || !pair.after || !condition.concerns(*pair.after)) continue;
@@ -273,8 +317,7 @@ std::string outcomeText(const std::vector<Outcome> &outcomes) {
   for (const Outcome &outcome : outcomes) {
     fine += outcome.isFine() ? 1 : 0;
     if (outcome.looked_at == 0)
-      text +=
-          fmt::format("failed: {}: nothing that was measured is meant\n", outcome.condition->text);
+      text += fmt::format("failed: {}: {}\n", outcome.condition->text, outcome.nothing);
     const std::size_t count = outcome.violations.size();
     for (std::size_t i = 0; i < count && i < kMostLines; ++i)
       text += fmt::format("failed: {}\n", outcome.violations[i].text());

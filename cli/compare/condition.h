@@ -3,8 +3,7 @@
 
 #include "base/result.h"
 #include "compare/difference.h"
-
-#include <regex>
+#include "fade/expression.h"
 
 namespace fade::compare {
 
@@ -19,7 +18,7 @@ struct Condition {
   Comparison comparison = Comparison::less;
   double limit = 0;
   std::string baseline; ///< of regress: a run's JSON lines or recording
-  std::optional<std::regex> kernel, file, cause;
+  std::optional<Expression> kernel, file, cause;
   std::optional<uint32_t> line;
   std::string op; ///< empty: any
 
@@ -44,6 +43,7 @@ struct Outcome {
   const Condition *condition = nullptr;
   std::size_t looked_at = 0; ///< kernels or accesses that have the number; 0 is a failure, too
   std::vector<Violation> violations;
+  std::string nothing; ///< why there is nothing that it is about, if that is so
 
   bool isFine() const { return looked_at != 0 && violations.empty(); }
 };
@@ -52,6 +52,10 @@ Outcome judge(const Condition &condition, const std::vector<Subject> &run);
 /// A condition on regressions: `baseline` is what it names.
 Outcome judge(const Condition &condition, const std::vector<Subject> &run,
               const std::vector<Subject> &baseline);
+
+/// Why a run has nothing that a condition is about: what was not measured, and what to do.
+std::string whyNothing(const Condition &condition, const std::vector<Subject> &run,
+                       const report::RunLog &log);
 
 /// One line for each violation, and one for each condition that had nothing to look at.
 std::string outcomeText(const std::vector<Outcome> &outcomes);

@@ -3,31 +3,12 @@
 
 #include "compare/markup.h"
 
-#include <cctype>
-#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
 
 namespace fade::compare {
 namespace {
-
-/// Relative to the folder that the run was started in, as those who read SARIF expect it, if it is
-/// below that.
-std::string uriOf(const std::string &file) {
-  std::error_code error;
-  const auto here = std::filesystem::current_path(error);
-  std::string path = file;
-  if (const std::string prefix = here.string() + '/'; !error && file.starts_with(prefix))
-    path = file.substr(prefix.size());
-  std::string uri;
-  for (const char c : path) {
-    const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-                          std::string_view("/-._~").find(c) != std::string_view::npos;
-    uri += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return uri;
-}
 
 /// What results refer to instead of repeating it: names of kernels run to thousands of characters.
 class LogicalLocations {
@@ -56,7 +37,7 @@ nlohmann::json sarifResult(std::size_t rule, const std::string &id, const Violat
                            {"message", {{"text", violation.text()}}}};
   // Code hosts refuse a location that is only a logical one.
   if (subject.file.empty()) return result;
-  nlohmann::json place = {{"artifactLocation", {{"uri", uriOf(subject.file)}}}};
+  nlohmann::json place = {{"artifactLocation", {{"uri", fileUri(subject.file)}}}};
   if (subject.line != 0) {
     place["region"] = {{"startLine", subject.line}};
     if (subject.column != 0) place["region"]["startColumn"] = subject.column;
@@ -94,7 +75,7 @@ std::string junitText(const std::vector<Outcome> &outcomes) {
     ++failures;
     std::string text;
     for (const Violation &violation : outcome.violations) text += violation.text() + '\n';
-    if (outcome.looked_at == 0) text = "nothing that was measured is meant\n";
+    if (outcome.looked_at == 0) text = outcome.nothing + "\n";
     cases += fmt::format(
         ">\n    <failure type=\"condition\" message=\"{}\">{}</failure>\n  </testcase>\n",
         escapeMarkup(text.substr(0, text.find('\n'))), escapeMarkup(text));
@@ -122,7 +103,7 @@ std::string sarifText(const std::vector<Outcome> &outcomes, const std::string &v
       results.push_back({{"ruleId", id},
                          {"ruleIndex", rule->second},
                          {"level", "error"},
-                         {"message", {{"text", text + ": nothing that was measured is meant"}}}});
+                         {"message", {{"text", text + ": " + outcome.nothing}}}});
   }
   const nlohmann::json document = {
       {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},

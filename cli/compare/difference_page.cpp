@@ -10,8 +10,9 @@ namespace fade::compare {
 namespace {
 
 constexpr const char *kStyle = R"(
-:root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --line: #d8dee4; --soft: #57606a; --good: #1a7f37; --bad: #cf222e; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --line: #30363d; --soft: #8b949e; --good: #3fb950; --bad: #f85149; } }
+:root { color-scheme: light; --ink: #1b1f24; --paper: #fff; --line: #d8dee4; --soft: #57606a; --good: #1a7f37; --bad: #cf222e; }
+:root[data-theme=dark] { color-scheme: dark; --ink: #e6edf3; --paper: #0d1117; --line: #30363d; --soft: #8b949e; --good: #3fb950; --bad: #f85149; }
+.tools { display: flex; gap: .6rem; float: right; } td pre { margin: 0; color: var(--soft); font: 12px ui-monospace, monospace; }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.05rem; overflow-wrap: anywhere; margin-top: 2rem; }
 p.sum { font-size: 1.1rem; } .soft { color: var(--soft); }
@@ -22,6 +23,32 @@ code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; }
 dl { display: grid; grid-template-columns: auto 1fr; gap: .1rem 1rem; margin: 0; } dt { color: var(--soft); } dd { margin: 0; }
 )";
 
+/// The theme, and a field that leaves only kernels and places with what was typed.
+constexpr const char *kScript = R"js(
+const root = document.documentElement, theme = document.getElementById("theme"), field = document.getElementById("search");
+const set = (dark) => { root.dataset.theme = dark ? "dark" : "light"; theme.textContent = dark ? "Light" : "Dark"; };
+set(matchMedia("(prefers-color-scheme: dark)").matches);
+theme.onclick = () => set(root.dataset.theme !== "dark");
+field.oninput = () => {
+  const words = field.value.toLowerCase().split(/\s+/).filter(Boolean), has = (text) => words.every((word) => text.toLowerCase().includes(word));
+  for (const kernel of document.querySelectorAll("section")) {
+    const name = kernel.querySelector("h2").textContent, rows = [...kernel.querySelectorAll("tr.place")];
+    for (const row of rows) row.hidden = !has(name + " " + row.textContent);
+    kernel.hidden = rows.length ? rows.every((row) => row.hidden) : !has(name);
+  }
+};
+addEventListener("keydown", (event) => { if (event.key === "/" && event.target !== field) { field.focus(); event.preventDefault(); } });
+)js";
+
+/// Where, with the line of source if it is known.
+std::string placeCell(const Subject &subject) {
+  if (subject.is_kernel) return "the kernel";
+  std::string source = subject.source.substr(
+      std::min(subject.source.find_first_not_of(" \t"), subject.source.size()));
+  const std::string place = escapeMarkup(subject.place());
+  return source.empty() ? place : fmt::format("{}<pre>{}</pre>", place, escapeMarkup(source));
+}
+
 std::string row(const Pair &pair, const Change &change) {
   const Subject &subject = pair.any();
   const MetricInfo &info = infoOf(change.metric);
@@ -29,13 +56,12 @@ std::string row(const Pair &pair, const Change &change) {
       change.before == 0 ? "" : fmt::format("{:+.3g} %", 100 * change.ratio());
   std::string verdict = verdictName(change.verdict);
   if (change.chance) verdict += fmt::format(" (p {:.2g})", *change.chance);
-  return fmt::format("<tr><td>{}</td><td class=what>{}</td><td class=n>{}</td><td class=n>{}</td>"
-                     "<td class=n>{}</td><td class={}>{}</td></tr>\n",
-                     subject.is_kernel ? "the kernel" : escapeMarkup(subject.place()),
-                     escapeMarkup(subject.is_kernel ? info.of_kernel : info.of_access),
-                     valueText(change.metric, change.before),
-                     valueText(change.metric, change.after), change_text,
-                     verdictName(change.verdict), verdict);
+  return fmt::format(
+      "<tr class=place><td>{}</td><td class=what>{}</td><td class=n>{}</td><td class=n>{}</td>"
+      "<td class=n>{}</td><td class={}>{}</td></tr>\n",
+      placeCell(subject), escapeMarkup(subject.is_kernel ? info.of_kernel : info.of_access),
+      valueText(change.metric, change.before), valueText(change.metric, change.after), change_text,
+      verdictName(change.verdict), verdict);
 }
 
 /// A name that is too long to be read is whole on a click.
@@ -53,34 +79,37 @@ std::string differencePage(const Difference &difference, const Names &names) {
   std::string body;
   bool is_open = false;
   const auto close = [&] {
-    if (is_open) body += "</table></div>\n";
+    if (is_open) body += "</table></div></section>\n";
     is_open = false;
   };
   for (const Pair &pair : difference.pairs) {
     const Subject &subject = pair.any();
     if (subject.is_kernel) {
       close();
-      body += fmt::format("{}\n<div class=scroll><table><tr><th>place<th>what"
+      body += fmt::format("<section>{}\n<div class=scroll><table><tr><th>place<th>what"
                           "<th class=n>before<th class=n>after<th class=n>change<th></tr>\n",
                           heading(pair));
       is_open = true;
     }
     if (!pair.before || !pair.after)
-      body += fmt::format("<tr><td>{}</td><td class=\"what soft\" colspan=5>only in {}</td></tr>\n",
-                          subject.is_kernel ? "the kernel" : escapeMarkup(subject.place()),
-                          escapeMarkup(pair.before ? names.before : names.after));
+      body +=
+          fmt::format("<tr class=place><td>{}</td><td class=\"what soft\" colspan=5>only in {}"
+                      "</td></tr>\n",
+                      placeCell(subject), escapeMarkup(pair.before ? names.before : names.after));
     for (const Change *change : pair.worthALine(false)) body += row(pair, *change);
   }
   close();
   return fmt::format(
       "<!doctype html>\n<html lang=en><meta charset=utf-8>"
       "<meta name=viewport content=\"width=device-width\"><title>Before and after</title>"
-      "<style>{}</style>\n<h1>Before and after</h1>\n"
+      "<style>{}</style>\n<div class=tools><input id=search type=search placeholder=\"search  /\" "
+      "aria-label=\"search kernels and places\"><button id=theme type=button aria-label=\"switch "
+      "between light and dark\">Dark</button></div>\n<h1>Before and after</h1>\n"
       "<dl><dt>before</dt><dd><code>{}</code></dd><dt>after</dt><dd><code>{}</code></dd></dl>\n"
       "<p class=sum><span class=better>{} better</span>, <span class=worse>{} worse</span>, {} the "
-      "same</p>\n{}</html>\n",
+      "same</p>\n{}<script>{}</script></html>\n",
       kStyle, escapeMarkup(names.before), escapeMarkup(names.after), difference.better,
-      difference.worse, difference.same, body);
+      difference.worse, difference.same, body, kScript);
 }
 
 } // namespace fade::compare

@@ -60,12 +60,11 @@ bool Guard::wantsFindings() const {
          std::ranges::any_of(conditions_, &compare::Condition::isOfFindings);
 }
 
-int Guard::judge(const report::RunLog &run) const {
+int Guard::judge(const report::RunLog &run, const report::Findings &findings) const {
   const std::vector<compare::Subject> subjects = compare::measuresOf(run);
   std::vector<compare::Subject> gains;
   bool is_written = true;
   if (wantsFindings()) {
-    const report::Findings findings = report::findingsOf(run);
     gains = compare::gainsOf(run, findings);
     if (!options_.findings.empty())
       is_written &= writeFile(options_.findings, report::findingLines(run, findings));
@@ -78,6 +77,8 @@ int Guard::judge(const report::RunLog &run) const {
         condition.is_regress
             ? compare::judge(condition, subjects, baselines_[i])
             : compare::judge(condition, condition.isOfFindings() ? gains : subjects));
+    if (outcomes.back().looked_at == 0)
+      outcomes.back().nothing = compare::whyNothing(condition, subjects, run);
     is_fine &= outcomes.back().isFine();
   }
   if (hasConditions()) fmt::print(stderr, "{}", compare::outcomeText(outcomes));

@@ -30,7 +30,7 @@ public:
   bool wantsFindings() const;
   /// Says what holds and what does not, and writes the files. 0, 1 if a file cannot be written, or
   /// kConditionFailed.
-  int judge(const report::RunLog &run) const;
+  int judge(const report::RunLog &run, const report::Findings &findings) const;
 
 private:
   GuardOptions options_;

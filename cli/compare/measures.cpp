@@ -135,7 +135,7 @@ std::vector<Subject> measuresOf(const report::RunLog &log) {
     Sums &own = sums[d.kernel];
     ++own.dispatches;
     own.measured += d.has_memory || d.records != 0 ? 1 : 0;
-    if (d.wave_instructions && d.complete && d.ranAsCompiled()) {
+    if (d.wave_instructions && d.complete && d.countsKernel()) {
       ++own.counted;
       own.instructions += *d.wave_instructions;
     }
@@ -179,7 +179,7 @@ std::vector<Subject> measuresOf(const report::RunLog &log) {
 std::vector<Subject> gainsOf(const report::RunLog &log, const report::Findings &findings) {
   std::vector<Subject> all;
   for (uint32_t k = 0; k < findings.kernels.size(); ++k) {
-    if (findings.kernels[k].cycles.most() <= 0) continue;
+    if (findings.kernels[k].most() <= 0) continue;
     Subject whole;
     whole.kernel = log.kernels[k].name;
     whole.is_kernel = true;

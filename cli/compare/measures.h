@@ -2,7 +2,7 @@
 // of each kernel, and of each access in its source.
 #pragma once
 
-#include "report/findings.h"
+#include "analysis/findings.h"
 
 #include <array>
 #include <optional>

@@ -1,7 +1,7 @@
 // Where the numbers of a run come from: JSON lines, a recording, or a command that is run for it.
 #pragma once
 
-#include "report/run_log.h"
+#include "analysis/run_log.h"
 #include "run.h"
 
 namespace fade::cli {

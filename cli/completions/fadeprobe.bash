@@ -22,8 +22,9 @@ _fadeprobe() {
     --correct) mapfile -t COMPREPLY < <(compgen -W "properties" -- "$cur"); return ;;
     --dot) mapfile -t COMPREPLY < <(compgen -W "chain data" -- "$cur"); return ;;
     --on) mapfile -t COMPREPLY < <(compgen -W "software gpu" -- "$cur"); return ;;
-    --tolerance) mapfile -t COMPREPLY < <(compgen -W "ulp= rel=" -- "$cur"); return ;;
+    --tolerance) mapfile -t COMPREPLY < <(compgen -W "ulp= rel= abs=" -- "$cur"); return ;;
     --start) mapfile -t COMPREPLY < <(compgen -W "on off" -- "$cur"); return ;;
+    --other-tools) mapfile -t COMPREPLY < <(compgen -W "off keep" -- "$cur"); return ;;
     --alloc) mapfile -t COMPREPLY < <(compgen -W "coarse fine uncached host" -- "$cur"); return ;;
     --transport) mapfile -t COMPREPLY < <(compgen -W "host device" -- "$cur"); return ;;
     --observe) mapfile -t COMPREPLY < <(compgen -W "auto pass gpu" -- "$cur"); return ;;
@@ -31,34 +32,38 @@ _fadeprobe() {
     --probe) mapfile -t COMPREPLY < <(compgen -W "all driver agents allocate copy kernel lds atomics queues large managed graphs matmul rocblas miopen fade" -- "$cur"); return ;;
     --root | --triton-cache | --instrumented-code) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --program | --rules | --save | --record | --report | --timeline | --junit | --sarif | --findings | --diff | --host | --api-log | --events | -o | --output | --code) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-    -k | --kernels | --library-filter | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --patience | --instrument | --target | --pid | --title | --remedy | --timeout | --rows | --limit | --iterations | --fail-if | --least | --llvm) return ;;
+    -k | --kernels | --library-filter | --seed | --workgroups | --sample | --sample-executions | --memory | --workers | --patience | --instrument | --target | --pid | --title | --remedy | --timeout | --rows | --limit | --max-size | --iterations | --fail-if | --least | --llvm) return ;;
   esac
-  local report="--analyzers --log-location --log-append --log-format --verbose --progress --no-progress --workers --patience --help"
+  local report="--analyzers --log-location --log-append --log-format --verbose --no-verbose --progress --no-progress --workers --patience --help"
   local words
   case $command in
     trace) words="--output --format --append --api --api-log --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
-    profile) words="--output --events --thread-trace --peaks --rows --counts --no-counts --observe --kernels --dispatches --api --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
+    profile) words="--output --events --thread-trace --peaks --rows --counts --no-counts --observe --times --timeline --kernels --dispatches --sample --exact --api --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
     peaks) words="--output --gpu --help" ;;
     control) words="start stop flush status --help" ;;
     log) words="--output --format --append --graphs --operators --callstack --dot --rows --help" ;;
-    check) words="--code --timeout --checks --json --report --error-exitcode --max --suppress --kernels --dispatches --seed --workgroups --gpu --help --" ;;
-    capture) words="--kernels --library-filter --dispatches --seed --limit --reachable --progress --no-progress --output --patience --verbose --gpu --env-dump --help --" ;;
+    check) words="--code --timeout --checks --json --report --error-exitcode --max --suppress --baseline --sarif --junit --kernels --dispatches --seed --workgroups --gpu --help --" ;;
+    capture) words="--kernels --library-filter --dispatches --seed --limit --reachable --max-size --progress --no-progress --output --patience --verbose --gpu --env-dump --help --" ;;
     captures) words="--json --help" ;;
     import) words="--output --json --help" ;;
     mcp) words="--output --timeout --read-only --help" ;;
     optimize) words="--kernel --source --proposer --captures --attempts --tolerance --worse --timeout --output --launch-bounds --unchecked --apply --help --" ;;
     replay) words="--check --tolerance --iterations --no-recopy --code --change-inputs --minimise --output --on --reserve-check --instrumented --analyzers --log-location --log-format --record --gpu --workers --timeout --json --progress --no-progress --help" ;;
-    analyze) words="$report --kernels --dispatches --seed --report --diff --fail-if --junit --sarif --findings" ;;
+    analyze) words="$report --kernels --dispatches --seed --report --sources --diff --fail-if --junit --sarif --findings" ;;
     diff) words="--json --report --kernels --least --all --gpu --fail-if --junit --sarif --findings --help --" ;;
-    report) words="--output --host --code --title --fail-if --junit --sarif --findings --help" ;;
+    report) words="--output --host --code --sources --title --fail-if --junit --sarif --findings --help" ;;
     inspect) words="--kernels --target --pid --isa --source --counts --json --help" ;;
     doctor) words="--json --quiet --root --program --rules --deaths --collect --probe --save --gpu --timeout --fix --print --write --revert --remedy --help" ;;
-    flags) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
+    flags)
+      case $cur in
+      -*) words="--handler --help" ;;
+      *) mapfile -t COMPREPLY < <(compgen -c -- "${cur:-clang}"); return ;;
+      esac ;;
     cc) words="--instrument --help --" ;;
     triton) words="--triton-cache --instrumented-code --instrument --llvm $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
-        --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --stream --gpu --env-dump --" ;;
+        --workgroups --sample --exact --sample-executions --record --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --other-tools --alloc --explain --no-explain --deaths --lossy --stream --gpu --env-dump --no-env-dump --" ;;
     *) words="trace profile peaks control log check capture captures import replay optimize mcp analyze report diff inspect doctor flags cc triton $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
-        --workgroups --sample --sample-executions --record --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --alloc --explain --no-explain --deaths --lossy --stream --gpu --env-dump --version --" ;;
+        --workgroups --sample --exact --sample-executions --record --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --other-tools --alloc --explain --no-explain --deaths --lossy --stream --gpu --env-dump --no-env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else
     mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi

@@ -7,6 +7,7 @@
 #include "doctor/fix.h"
 #include "doctor/output.h"
 #include "doctor/supervised.h"
+#include "doctor/user_probe.h"
 #include "gpu_choice.h"
 #include "run.h"
 #include "text_layout.h"
@@ -115,6 +116,19 @@ int collectTo(const std::string &target, const doctor::Tree &tree, const std::st
                          target));
 }
 
+/// The same GPU as a user of fadeprobe has it; fade-off says its name.
+doctor::UserProbe asUser(const doctor::ProbeOptions &how,
+                         const std::vector<doctor::ProbeResult> &results) {
+  doctor::UserProbe probe;
+  probe.options = how;
+  std::error_code error;
+  probe.fadeprobe = fs::read_symlink("/proc/self/exe", error).string();
+  const auto off = std::ranges::find(results, "fade-off", &doctor::ProbeResult::stage);
+  probe.is_broken = off == results.end() || off->outcome != doctor::ProbeResult::Outcome::passed;
+  if (!probe.is_broken) probe.gpu = off->text;
+  return probe;
+}
+
 /// Runs the probes that are asked for.
 Result<std::vector<doctor::ProbeResult>> probe(const DoctorOptions &options) {
   const auto program = ownLibrary("fade/fade-doctor-probe");
@@ -137,6 +151,8 @@ Result<std::vector<doctor::ProbeResult>> probe(const DoctorOptions &options) {
   if (!library) return Error::of("libfade.so is missing: it should be in ../lib");
   const bool is_broken = doctor::verdictOf(results) == 2;
   for (doctor::ProbeResult &result : doctor::probeFade(how, *library, is_broken))
+    results.push_back(std::move(result));
+  for (doctor::ProbeResult &result : doctor::probeAsUser(asUser(how, results)))
     results.push_back(std::move(result));
   return results;
 }

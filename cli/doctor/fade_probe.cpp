@@ -1,8 +1,10 @@
 #include "doctor/fade_probe.h"
 
+#include "base/tools_environment.h"
 #include "doctor/json.h"
 #include "doctor/supervised.h"
 #include "doctor/tree.h"
+#include "doctor/work_folder.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -52,7 +54,7 @@ struct Seen {
   /// Throws what the JSON library throws.
   void add(const Json &line) {
     const std::string type = line.at("type").text();
-    if (type == "dispatch") dispatch = line;
+    if (type == "dispatch" && !line.textOr("kernel").starts_with("__amd_rocclr_")) dispatch = line;
     if (type == "blocks") blocks = line;
     if (type == "block") ++block_lines;
     if (type == "wave_end") ++ends;
@@ -138,35 +140,26 @@ std::optional<double> durationIn(const std::string &report) {
 
 struct Run {
   const char *stage;
+  const char *program;   ///< a word of fade-doctor-probe
   const char *transport; ///< null: without records
   bool with_fade;
 };
-constexpr Run kRuns[] = {{"fade-off", nullptr, false},
-                         {"fade-times", nullptr, true},
-                         {"fade-host", "host", true},
-                         {"fade-device", "device", true}};
+constexpr Run kRuns[] = {{"fade-off", "fade-kernel", nullptr, false},
+                         {"fade-times", "fade-kernel", nullptr, true},
+                         {"fade-host", "fade-kernel", "host", true},
+                         {"fade-device", "fade-kernel", "device", true},
+                         {"fade-hip", "fade-hip", "host", true}};
 
-/// A folder for the report, which goes with the object.
-struct WorkFolder {
-  std::string path = (fs::temp_directory_path() / "fade-doctor-XXXXXX").string();
-  bool is_there = mkdtemp(path.data()) != nullptr;
-  ~WorkFolder() {
-    std::error_code ignored;
-    if (is_there) fs::remove_all(path, ignored);
-  }
-};
-
-std::string contentsOf(const std::string &path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return std::move(text).str();
-}
+// How often the loop of the kernel runs to make a million records; where every one of them takes
+// as long as thousands on a card, fewer tell as much.
+constexpr int kOften = 2000, kOftenInSoftware = 100;
+// Nanoseconds; a record of 40 bytes that takes longer does not leave the GPU as it should.
+constexpr double kMostPerRecord = 1000;
 
 /// The variables of a run; what the user has set for other runs must not change this one.
-std::vector<std::pair<std::string, std::string>> variablesOf(const Run &run,
-                                                             const ProbeOptions &options,
-                                                             const std::string &libfade,
-                                                             const std::string &report) {
+std::vector<std::pair<std::string, std::string>>
+variablesOf(const Run &run, const ProbeOptions &options, const std::string &libfade,
+            const std::string &report, const char *handlers) {
   auto variables = options.variables;
   for (const char *name :
        {"FADE_KERNELS", "FADE_DISPATCHES", "FADE_WORKGROUPS", "FADE_SAMPLE",
@@ -174,12 +167,13 @@ std::vector<std::pair<std::string, std::string>> variablesOf(const Run &run,
         "FADE_MEMORY", "FADE_INSTRUMENTED", "FADE_HANDLERS", "FADE_TRANSPORT", "HSA_TOOLS_LIB"})
     variables.emplace_back(name, "");
   if (!run.with_fade) return variables;
-  variables.emplace_back("HSA_TOOLS_LIB", libfade);
+  for (auto &variable : toolVariables(libfade, nullptr, nullptr))
+    variables.push_back(std::move(variable));
   variables.emplace_back("FADE_LOG_FORMAT", "json");
   variables.emplace_back("FADE_LOG_LOCATION", report);
   if (!run.transport) return variables;
   variables.emplace_back("FADE_INSTRUMENTED", "true");
-  variables.emplace_back("FADE_HANDLERS", "MessageLogger;BlockCounts");
+  variables.emplace_back("FADE_HANDLERS", handlers);
   variables.emplace_back("FADE_TRANSPORT", run.transport);
   return variables;
 }
@@ -195,6 +189,16 @@ std::string costOf(const std::string &report, std::optional<double> plain) {
   return text;
 }
 
+/// Why a run through HIP left no dispatch, where one through HSA did: what a user would see, too.
+std::string whyNothingThroughHip(const std::string &report) {
+  if (report.empty())
+    return "HIP ran the kernel, and the runtime did not load libfade.so (HSA_TOOLS_LIB)";
+  if (report.find("\"dispatch\"") == report.npos)
+    return "HIP ran the kernel, and FADE saw no dispatch: HIP makes its queues in a way that this "
+           "FADE does not know";
+  return "";
+}
+
 /// Judges what a run with libfade has left behind.
 void judge(const Run &run, const SupervisedEnd &end, const std::string &report,
            std::optional<double> &plain, ProbeResult &result) {
@@ -207,8 +211,9 @@ void judge(const Run &run, const SupervisedEnd &end, const std::string &report,
     return;
   }
   const auto places = placesIn(end.out);
-  const std::string wrong =
-      places ? checkRecords(report, *places) : "the kernel did not say where its buffers are";
+  std::string wrong = whyNothingThroughHip(report);
+  if (wrong.empty())
+    wrong = places ? checkRecords(report, *places) : "the kernel did not say where its buffers are";
   result.outcome = wrong.empty() ? Outcome::passed : Outcome::failed;
   result.text = wrong.empty() ? costOf(report, plain) : wrong;
   // FADE may have chosen the other transport, and says so.
@@ -219,7 +224,59 @@ void judge(const Run &run, const SupervisedEnd &end, const std::string &report,
   }
 }
 
+bool isSoftware(const ProbeOptions &options) {
+  return std::ranges::any_of(options.variables, [](const auto &variable) {
+    return variable.first == "LD_PRELOAD" &&
+           variable.second.find("libfadegpu") != std::string::npos;
+  });
+}
+
+/// Many records, to see what one costs: fade-off's kernel with a long loop, without and with them.
+ProbeResult probeOften(const ProbeOptions &options, const std::string &libfade,
+                       const std::string &folder) {
+  const std::string rounds = std::to_string(isSoftware(options) ? kOftenInSoftware : kOften);
+  const std::string path = folder + "/often.json";
+  ProbeResult result;
+  std::optional<double> plain;
+  for (const char *transport : {static_cast<const char *>(nullptr), "host"}) {
+    const Run run{"fade-often", "fade-often", transport, true};
+    const SupervisedEnd end = runSupervised(
+        {options.program, run.program, rounds},
+        variablesOf(run, options, libfade, path, "BlockCounts;MemoryAnalysis"), options.timeout);
+    const double before = result.seconds;
+    result = resultOf(run.stage, options, end);
+    result.seconds += before;
+    if (result.outcome != Outcome::passed) return result;
+    if (!transport) plain = durationIn(contentsOf(path));
+  }
+  const auto cost = recordCost(contentsOf(path), plain);
+  result.outcome = !cost                                                        ? Outcome::failed
+                   : cost->nanoseconds > kMostPerRecord && !isSoftware(options) ? Outcome::limited
+                                                                                : Outcome::passed;
+  result.text = cost ? cost->text : "no records were reported";
+  return result;
+}
+
 } // namespace
+
+std::optional<RecordCost> recordCost(std::string_view json_lines,
+                                     std::optional<double> plain_milliseconds) {
+  try {
+    const Seen seen = readLines(json_lines);
+    const auto time = durationIn(std::string(json_lines));
+    if (!seen.dispatch || !time) return std::nullopt;
+    const uint64_t records = seen.dispatch->at("records").number();
+    const uint64_t dropped = seen.dispatch->at("dropped").number();
+    if (records == 0 || dropped != 0) return std::nullopt;
+    const double each =
+        (*time - plain_milliseconds.value_or(0)) * 1e6 / static_cast<double>(records);
+    return RecordCost{each,
+                      fmt::format("{} records in {:.3g} ms, {:.3g} ns each; {:.3g} ms without them",
+                                  records, *time, each, plain_milliseconds.value_or(0))};
+  } catch (const std::invalid_argument &) {
+    return std::nullopt;
+  }
+}
 
 std::string checkRecords(std::string_view json_lines, const FadePlaces &places) {
   try {
@@ -265,15 +322,19 @@ std::vector<ProbeResult> probeFade(const ProbeOptions &options, const std::strin
       continue;
     }
     const std::string report = fmt::format("{}/{}.json", folder.path, run.stage);
-    const SupervisedEnd end =
-        runSupervised({options.program, "fade-kernel"}, variablesOf(run, options, libfade, report),
-                      options.timeout);
+    const SupervisedEnd end = runSupervised(
+        {options.program, run.program},
+        variablesOf(run, options, libfade, report, "MessageLogger;BlockCounts"), options.timeout);
     result = resultOf(run.stage, options, end);
     if (result.outcome == Outcome::passed && run.with_fade)
       judge(run, end, contentsOf(report), plain, result);
     is_broken |= !run.with_fade && result.outcome != Outcome::passed;
     results.push_back(std::move(result));
   }
+  if (is_broken || !folder.is_there)
+    results.push_back({Outcome::skipped, "fade-often", results.back().text, 0});
+  else
+    results.push_back(probeOften(options, libfade, folder.path));
   return results;
 }
 

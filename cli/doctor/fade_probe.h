@@ -4,11 +4,13 @@
 
 #include "doctor/probe.h"
 
+#include <optional>
 #include <string_view>
 
 namespace fade::doctor {
 
-/// As stages fade-off (no FADE), fade-times (durations), fade-host and fade-device (records).
+/// As stages fade-off (no FADE), fade-times (durations), fade-host and fade-device (records),
+/// fade-hip (the same through HIP) and fade-often (what a record costs).
 std::vector<ProbeResult> probeFade(const ProbeOptions &options, const std::string &libfade,
                                    bool is_broken);
 
@@ -19,5 +21,14 @@ struct FadePlaces {
 /// Empty if the JSON lines of a run have exactly the records that the kernel must have; else what
 /// is wrong.
 std::string checkRecords(std::string_view json_lines, const FadePlaces &places);
+
+/// What a record cost in a run with many, beside one without them.
+struct RecordCost {
+  double nanoseconds = 0;
+  std::string text;
+};
+/// Nothing if the JSON lines have no complete dispatch with records.
+std::optional<RecordCost> recordCost(std::string_view json_lines,
+                                     std::optional<double> plain_milliseconds);
 
 } // namespace fade::doctor

@@ -3,6 +3,7 @@
 #include "fade/gpu.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 namespace fade::doctor {
@@ -10,8 +11,17 @@ namespace {
 
 constexpr const char *kPci = "/sys/bus/pci/devices/";
 
-// Flags of a link in the topology.
+// Flags of a link in the topology; its kind, and its weight inside of an APU (MI300A).
 constexpr uint64_t kNoAtomics32 = 1 << 2, kNoAtomics64 = 1 << 3;
+constexpr uint64_t kXgmi = 11, kInsideWeight = 13;
+
+/// Processors that are only made together with a CPU (AMDGPUUsage.rst of LLVM).
+bool isApuProcessor(std::string_view gfx) {
+  constexpr std::array<std::string_view, 13> names = {
+      "gfx801",  "gfx902",  "gfx909",  "gfx90c",  "gfx1013", "gfx1033", "gfx1035",
+      "gfx1036", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"};
+  return std::ranges::find(names, gfx) != names.end();
+}
 
 std::string topologyOf(const Tree &tree) {
   for (const char *place :
@@ -33,7 +43,9 @@ void lookAtPciOf(const Tree &tree, const std::string &address, Record &gpu) {
   uint64_t visible = toNumber(tree.line(folder + "/mem_info_vis_vram_total").value_or("0"));
   if (visible == 0) visible = barBytes(tree, folder);
   const uint64_t all = toNumber(tree.line(folder + "/mem_info_vram_total").value_or("0"));
-  if (all != 0) gpu.set("vram_mib", std::to_string(all >> 20));
+  // Of a partition the topology has its own part, the bus all of the card.
+  const uint64_t own = toNumber(gpu.get("vram_mib")) << 20;
+  if (all != 0 && (own == 0 || own > all / 2)) gpu.set("vram_mib", std::to_string(all >> 20));
   const uint64_t vram = toNumber(gpu.get("vram_mib")) << 20;
   if (visible != 0 && vram != 0) {
     gpu.set("visible_mib", std::to_string(visible >> 20));
@@ -60,14 +72,42 @@ void lookAtMemory(const Tree &tree, const std::string &node, Record &gpu) {
   if (bytes != 0) gpu.set("vram_mib", std::to_string(bytes >> 20));
 }
 
+/// Links to the host's nodes: there is one for each socket.
 void lookAtLinks(const Tree &tree, const std::string &node, Record &gpu) {
+  const std::string nodes = node.substr(0, node.rfind('/'));
   for (const std::string &link : tree.list(node + "/io_links")) {
     const auto values = tree.properties(node + "/io_links/" + link + "/properties");
-    const auto to = values.find("node_to"), flags = values.find("flags");
-    if (to == values.end() || flags == values.end() || to->second != "0") continue;
-    const bool none = toNumber(flags->second) & (kNoAtomics32 | kNoAtomics64);
+    const auto number = [](const auto &in, const char *name) {
+      const auto at = in.find(name);
+      return at == in.end() ? uint64_t{0} : toNumber(at->second);
+    };
+    const auto to = values.find("node_to");
+    if (to == values.end() || !values.contains("flags")) continue;
+    if (number(tree.properties(nodes + "/" + to->second + "/properties"), "simd_count") != 0)
+      continue; // another GPU
+    const bool none = number(values, "flags") & (kNoAtomics32 | kNoAtomics64);
     gpu.set("pcie_atomics", none ? "no" : "yes");
+    gpu.set("host_node", to->second);
+    if (number(values, "type") == kXgmi && number(values, "weight") == kInsideWeight)
+      gpu.set("apu", "yes");
   }
+}
+
+/// Partitions of a card are functions of it in the topology, but not on the bus.
+std::string folderOf(const Tree &tree, uint64_t domain, uint64_t location, Record &gpu) {
+  const auto address = [&](uint64_t function) {
+    return fmt::format("{:04x}:{:02x}:{:02x}.{}", domain, location >> 8 & 0xff,
+                       location >> 3 & 0x1f, function);
+  };
+  const uint64_t function = location & 7, newer = location >> 28;
+  const std::string own = address(function);
+  if (function == 0 || tree.isFolder(kPci + own)) {
+    if (newer != 0) gpu.set("partition", std::to_string(newer)); // since Linux 6.9
+    return own;
+  }
+  if (!tree.isFolder(kPci + address(0))) return own;
+  gpu.set("partition", std::to_string(function));
+  return address(0);
 }
 
 void lookAtNode(const Tree &tree, const std::string &node, const std::string &number,
@@ -97,12 +137,11 @@ void lookAtNode(const Tree &tree, const std::string &node, const std::string &nu
     gpu.set("render_minor", std::to_string(minor));
   gpu.set("firmware", value("fw_version"));
   gpu.set("cpu_cores", value("cpu_cores_count"));
-  if (toNumber(value("cpu_cores_count")) > 0) gpu.set("apu", "yes");
+  if (toNumber(value("cpu_cores_count")) > 0 || isApuProcessor(gfx)) gpu.set("apu", "yes");
   lookAtMemory(tree, node, gpu);
   lookAtLinks(tree, node, gpu);
-  const uint64_t location = toNumber(value("location_id"));
-  const std::string address = fmt::format("{:04x}:{:02x}:{:02x}.{}", toNumber(value("domain")),
-                                          location >> 8 & 0xff, location >> 3 & 0x1f, location & 7);
+  const std::string address =
+      folderOf(tree, toNumber(value("domain")), toNumber(value("location_id")), gpu);
   gpu.set("pci", address);
   lookAtPciOf(tree, address, gpu);
   std::string name = gpu.get("product").empty() ? gpu.get("family") : gpu.get("product");

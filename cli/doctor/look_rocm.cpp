@@ -255,7 +255,13 @@ void lookAtRocm(const Tree &tree, const std::string &program, Facts &facts) {
       lookAtTree(tree, at->second, "variable " + std::string(name), lib, facts);
   if (tree.isFolder("/opt/rocm")) lookAtTree(tree, "/opt/rocm", "opt", lib, facts);
   for (const std::string &name : tree.list("/opt"))
-    if (name.starts_with("rocm")) lookAtTree(tree, "/opt/" + name, "opt", lib, facts);
+    if (name.starts_with("rocm")) {
+      lookAtTree(tree, "/opt/" + name, "opt", lib, facts);
+      // From 7.14 on versions lie beside each other in there: /opt/rocm/core-10.0.
+      for (const std::string &core : tree.list("/opt/" + name))
+        if (core.starts_with("core"))
+          lookAtTree(tree, "/opt/" + name + "/" + core, "opt", lib, facts);
+    }
   std::vector<std::string> system = {"/lib", "/lib64"};
   for (const std::string &name : tree.list("/usr/lib"))
     if (name.ends_with("-linux-gnu")) system.push_back("/lib/" + name);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace fade::doctor {
 namespace {
@@ -109,6 +110,17 @@ std::string labelOf(Severity severity) {
   return severity == Severity::broken ? "BROKEN" : severity == Severity::limit ? "LIMIT" : "note";
 }
 
+/// What --fix would write. A driver's parameter may be set in two places: once is enough.
+std::vector<std::string> writtenBy(const Remedy &remedy) {
+  const bool has_modprobe = std::ranges::any_of(
+      remedy.fixes, [](const Fix &fix) { return fix.kind == Fix::Kind::modprobe; });
+  std::vector<std::string> texts;
+  for (const Fix &fix : remedy.fixes)
+    if (!has_modprobe || fix.kind != Fix::Kind::kernel)
+      texts.push_back(fix.kind == Fix::Kind::modprobe ? "amdgpu " + fix.text : fix.text);
+  return texts;
+}
+
 std::string textOf(const Finding &finding) {
   constexpr std::size_t indent = 8, inner = 16;
   std::string text = wrapped(labelOf(finding.severity), indent, finding.text);
@@ -118,7 +130,8 @@ std::string textOf(const Finding &finding) {
     const Remedy &remedy = finding.remedies[i];
     std::string what = fmt::format("{}. {}", i + 1, remedy.what);
     if (!remedy.cost.empty() && remedy.cost != "none") what += fmt::format(" [{}]", remedy.cost);
-    if (!remedy.fixes.empty()) what += " [--fix]";
+    if (!remedy.fixes.empty())
+      what += fmt::format(" [--fix writes {}]", fmt::join(writtenBy(remedy), " "));
     text += wrapped(i == 0 ? "        do" : "", inner, what);
   }
   return text + wrapped("        source", inner, finding.source);
@@ -148,6 +161,10 @@ void putFinding(JsonWriter &json, const Finding &finding) {
           if (!remedy.cost.empty()) json.field("cost", remedy.cost);
           if (!remedy.source.empty()) json.field("source", remedy.source);
           json.field("fixable", !remedy.fixes.empty());
+          if (!remedy.fixes.empty())
+            json.list("writes", [&] {
+              for (const std::string &text : writtenBy(remedy)) json.value(text);
+            });
         });
     });
     json.field("source", finding.source);

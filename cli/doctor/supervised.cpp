@@ -184,7 +184,9 @@ void SupervisedChild::drain(const Sink &out, const Sink &err) {
 
 bool SupervisedChild::hasEnded() {
   if (pid_ <= 0 || has_ended_) return true;
-  if (waitpid(pid_, &status_, WNOHANG) != pid_) return false;
+  const pid_t ended = waitpid(pid_, &status_, WNOHANG);
+  // With SIGCHLD ignored nobody is told how it ended, but that it has.
+  if (ended != pid_ && !(ended < 0 && errno == ECHILD)) return false;
   has_ended_ = true;
   kill(SIGKILL); // what it has left behind
   noteRunning(pid_, 0);

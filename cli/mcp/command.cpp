@@ -5,8 +5,10 @@
 #include "run.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -76,31 +78,27 @@ public:
               }) {}
 
   void send(const mcp::Json &message) override {
-    const std::string line = mcp::lineOf(message);
-    std::string_view left = line;
-    while (!left.empty() && !is_nobody_there_) {
-      const ssize_t n = write(STDOUT_FILENO, left.data(), left.size());
-      if (n >= 0)
-        left.remove_prefix(static_cast<std::size_t>(n));
-      else if (errno == EAGAIN)
-        waitForRoom();
-      else if (errno != EINTR || mcp_signal != 0)
-        is_nobody_there_ = true;
-    }
+    // A client that never reads would have everything kept for it.
+    constexpr std::size_t most = 256 << 20;
+    unsent_ += mcp::lineOf(message);
+    if (unsent_.size() > most) is_nobody_there_ = true;
+    flush();
   }
   void start(uint64_t run, mcp::ToolRun what) override { runs_.start(run, std::move(what)); }
   void cancel(uint64_t run) override { runs_.cancel(run); }
 
   void serve() {
     bool has_input = true;
-    while ((has_input || runs_.areThereAny()) && !mustEnd()) {
+    while ((has_input || runs_.areThereAny() || !unsent_.empty()) && !mustEnd()) {
+      const short wants_room = unsent_.empty() ? 0 : POLLOUT;
       std::vector<pollfd> ready = {{has_input ? STDIN_FILENO : -1, POLLIN, 0},
-                                   {STDOUT_FILENO, 0, 0}, // whether somebody reads it
+                                   {STDOUT_FILENO, wants_room, 0}, // whether somebody reads it
                                    {mcp_wake[0], POLLIN, 0}};
       runs_.addOutputs(ready);
       (void)poll(ready.data(), ready.size(), runs_.areThereAny() ? 50 : -1);
       if (has_input && ready[0].revents != 0) has_input = read();
       if ((ready[1].revents & POLLERR) != 0) is_nobody_there_ = true;
+      flush();
       runs_.step();
     }
     endAll();
@@ -109,9 +107,23 @@ public:
 private:
   bool mustEnd() const { return is_nobody_there_ || mcp_signal != 0; }
 
-  static void waitForRoom() {
-    pollfd out{STDOUT_FILENO, POLLOUT, 0};
-    (void)poll(&out, 1, 1000);
+  /// As much as there is room for: whoever does not read must not keep this process from ending
+  /// what takes too long. A pipe that has room has it for PIPE_BUF bytes.
+  void flush() {
+    std::size_t done = 0;
+    while (done < unsent_.size() && !is_nobody_there_) {
+      pollfd out{STDOUT_FILENO, POLLOUT, 0};
+      if (poll(&out, 1, 0) <= 0 || (out.revents & POLLOUT) == 0) break;
+      const std::size_t size = std::min<std::size_t>(unsent_.size() - done, PIPE_BUF);
+      const ssize_t n = write(STDOUT_FILENO, unsent_.data() + done, size);
+      if (n >= 0)
+        done += static_cast<std::size_t>(n);
+      else if (errno == EAGAIN)
+        break;
+      else if (errno != EINTR || mcp_signal != 0)
+        is_nobody_there_ = true;
+    }
+    unsent_.erase(0, done);
   }
 
   /// What is there. False at the end.
@@ -143,6 +155,7 @@ private:
   }
 
   bool is_nobody_there_ = false;
+  std::string unsent_; ///< for stdout
   OutputFolder folder_;
   mcp::LineSplitter lines_;
   mcp::Server server_;

@@ -1,5 +1,6 @@
 #include "optimize/command.h"
 
+#include "base/kernel_expression.h"
 #include "doctor/supervised.h"
 #include "optimize/loop.h"
 #include "report/child.h"
@@ -9,7 +10,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
-#include <regex>
+#include <fmt/ranges.h>
 
 namespace fade::cli {
 namespace {
@@ -40,9 +41,15 @@ CLI::App *addOptimizeCommand(CLI::App &app, OptimizeOptions &options) {
       ->type_name("N")
       ->check(CLI::Range(1u, 1000u));
   command
-      ->add_option("--tolerance", options.tolerance,
-                   "differences of floating-point numbers that do not count")
-      ->type_name("ulp=N|rel=X");
+      ->add_option_function<std::vector<std::string>>(
+          "--tolerance",
+          [&options](const std::vector<std::string> &texts) {
+            options.tolerance = fmt::format("{}", fmt::join(texts, ","));
+          },
+          "differences of floating-point numbers that do not count: up to N units in the "
+          "last place, or up to abs + rel * |expected|; may be repeated")
+      ->type_name("ulp=N|rel=X|abs=X,...")
+      ->allow_extra_args(false);
   command
       ->add_option(
           "--worse", options.worse,
@@ -80,15 +87,12 @@ int runOptimize(const OptimizeOptions &options, const std::vector<std::string> &
     return refuse("optimize: behind -- stands what compiles the kernel, with {source} and {output} "
                   "for the files: -- hipcc --genco --offload-arch=gfx90a {source} -o {output}");
   std::vector<CaptureLine> captures;
-  try {
-    const std::regex wanted(options.kernel);
-    for (const std::string &path : capturesIn(options.captures)) {
-      auto line = describeCapture(path);
-      if (!line) return refuse(line.error().message());
-      if (std::regex_search(line->description.kernel, wanted)) captures.push_back(std::move(*line));
-    }
-  } catch (const std::regex_error &) {
-    return refuse(fmt::format("--kernel: '{}' is not a regular expression", options.kernel));
+  const auto wanted = readExpression(options.kernel);
+  if (!wanted) return refuse("--kernel: " + wanted.error().what);
+  for (const std::string &path : capturesIn(options.captures)) {
+    auto line = describeCapture(path);
+    if (!line) return refuse(line.error().message());
+    if (wanted->isIn(line->description.kernel)) captures.push_back(std::move(*line));
   }
   if (captures.empty())
     return refuse(fmt::format("{}: there is no capture of '{}': fadeprobe capture -k '{}' -o {} -- "

@@ -132,6 +132,7 @@ Status OptimizeLoop::prepare() {
   auto costs = trial_.costs(*code);
   if (!costs) return std::move(costs).error();
   best_ = {original_, *code, *costs, trial_.surelyFaster()};
+  steps_.push_back({original_, ""});
   first_ = *costs;
   accesses_ = trial_.accesses();
   profiles_ = trial_.profiles();
@@ -207,8 +208,20 @@ std::optional<Failure> OptimizeLoop::isNotBetter(const Version &version) const {
   return std::nullopt;
 }
 
+/// Less source for no more time and no more counts.
+std::optional<Failure> OptimizeLoop::isWorse(const Version &version) const {
+  if (version.surely_faster) {
+    if (*version.surely_faster >= best_.surely_faster.value_or(1)) return std::nullopt;
+    return isNotBetter(version);
+  }
+  const Costs &now = version.costs, &before = best_.costs;
+  if (now.modeled_ns <= before.modeled_ns * (1 + kLeastGain) && now.sum() <= before.sum())
+    return std::nullopt;
+  return Failure{"costs", fmt::format("{}; before: {}", textOf(now), textOf(before))};
+}
+
 std::optional<Failure> OptimizeLoop::judge(const Proposal &proposal, uint32_t number,
-                                           const std::string &folder, Version &version) {
+                                           const std::string &folder, Aim aim, Version &version) {
   version.source = proposal.source;
   if (version.source == best_.source) return Failure{"proposal", "it is what there was before"};
   if (version.source.size() <= kMostRemembered)
@@ -236,7 +249,7 @@ std::optional<Failure> OptimizeLoop::judge(const Proposal &proposal, uint32_t nu
   const auto costs = trial_.costs(*code);
   if (!costs) return Failure{"costs", costs.error().message()};
   version.costs = *costs;
-  return isNotBetter(version);
+  return aim == Aim::better ? isNotBetter(version) : isWorse(version);
 }
 
 void OptimizeLoop::attempt(uint32_t number) {
@@ -244,6 +257,7 @@ void OptimizeLoop::attempt(uint32_t number) {
   const std::string folder = fmt::format("{}/{}", options_.output, number);
   std::error_code error;
   fs::create_directories(folder, error); // if that fails, so does what is written there
+  last_number_ = number;
   const auto proposal = proposer_->propose(request(number), folder);
   if (proposal && proposal->stops) {
     has_ended_ = true;
@@ -254,15 +268,54 @@ void OptimizeLoop::attempt(uint32_t number) {
   if (proposal && !proposal->comment.empty())
     complain(fmt::format("optimize: attempt {} of {}: {}", number, options_.attempts,
                          firstLineOf(proposal->comment)));
+  if (settle(number, proposal, folder, Aim::better))
+    steps_.push_back({best_.source, fmt::format("attempt {} ({})", number, proposal->comment)});
+}
+
+/// Steps are tried one on top of the other, and a later one may have made an earlier one useless.
+void OptimizeLoop::dropSteps() {
+  for (std::size_t i = 1; i + 1 < steps_.size() && doctor::supervisedStoppedBy() == 0;) {
+    auto without = stepsWithout(i++);
+    if (!without) continue; // a later step has changed the same lines
+    const uint32_t number = ++last_number_;
+    const auto progress = progressOf(fmt::format("attempt {}", number));
+    const std::string folder = fmt::format("{}/{}", options_.output, number);
+    std::error_code error;
+    fs::create_directories(folder, error);
+    Proposal proposal;
+    proposal.source = without->back().source;
+    proposal.comment = "without " + steps_[i - 1].comment;
+    complain(fmt::format("optimize: attempt {}: {}", number, firstLineOf(proposal.comment)));
+    ++tried_;
+    if (!settle(number, proposal, folder, Aim::no_worse)) continue;
+    steps_ = std::move(*without);
+    i = 1;
+  }
+}
+
+std::optional<std::vector<OptimizeLoop::Step>>
+OptimizeLoop::stepsWithout(std::size_t dropped) const {
+  std::vector<Step> steps(steps_.begin(), steps_.begin() + static_cast<std::ptrdiff_t>(dropped));
+  for (std::size_t i = dropped + 1; i < steps_.size(); ++i) {
+    auto source = merged(steps_[i - 1].source, steps_[i].source, steps.back().source);
+    if (!source) return std::nullopt;
+    steps.push_back({std::move(*source), steps_[i].comment});
+  }
+  return steps;
+}
+
+/// Tries it, and writes down what came of it. True if it is the best version now.
+bool OptimizeLoop::settle(uint32_t number, const Result<Proposal> &proposal,
+                          const std::string &folder, Aim aim) {
   Version version;
   std::optional<Failure> failure;
   if (!proposal)
     failure = Failure{"proposal", proposal.error().message()};
   else
-    failure = judge(*proposal, number, folder, version);
+    failure = judge(*proposal, number, folder, aim, version);
   if (doctor::supervisedStoppedBy() != 0) { // what failed then says nothing about it
     --tried_;
-    return;
+    return false;
   }
   Json line = {{"type", "attempt"},
                {"version", 1},
@@ -280,12 +333,13 @@ void OptimizeLoop::attempt(uint32_t number) {
   complain(fmt::format("optimize: attempt {}: {}", number,
                        failure ? fmt::format("not accepted ({}): {}", failure->stage, reason)
                                : "accepted: " + textOf(version.costs)));
-  if (failure) return;
+  if (failure) return false;
   best_ = std::move(version);
   accesses_ = trial_.accesses();
   profiles_ = trial_.profiles();
   ++accepted_;
   (void)writeFile(options_.output + "/best.patch", patchOf(nameInPatch(), original_, best_.source));
+  return true;
 }
 
 /// From here, if the source is somewhere below.
@@ -342,6 +396,7 @@ int OptimizeLoop::run() {
     attempt(i);
     has_ended_ = has_ended_ || doctor::supervisedStoppedBy() != 0;
   }
+  dropSteps();
   if (!finish()) return kUsageError;
   return accepted_ == 0 ? 1 : 0;
 }

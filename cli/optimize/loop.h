@@ -32,11 +32,22 @@ private:
   };
   Status prepare();
   Result<std::string> build(const std::string &source, const std::string &folder);
+  /// A version that was accepted, and what made it.
+  struct Step {
+    std::string source, comment;
+  };
+  /// What a version must be to be accepted.
+  enum class Aim { better, no_worse };
   void attempt(uint32_t number);
+  bool settle(uint32_t number, const Result<Proposal> &proposal, const std::string &folder,
+              Aim aim);
+  void dropSteps();
+  std::optional<std::vector<Step>> stepsWithout(std::size_t dropped) const;
   std::optional<Failure> judge(const Proposal &proposal, uint32_t number, const std::string &folder,
-                               Version &version);
+                               Aim aim, Version &version);
   Result<OtherKernels> othersIn(const std::string &code) const;
   std::optional<Failure> isNotBetter(const Version &version) const;
+  std::optional<Failure> isWorse(const Version &version) const;
   nlohmann::ordered_json request(uint32_t number) const;
   std::string nameInPatch() const;
   void write(const nlohmann::ordered_json &line);
@@ -51,12 +62,13 @@ private:
   OtherKernels others_;
   std::string original_; ///< the source as it is
   Version best_;
+  std::vector<Step> steps_; ///< the first is the original, the last is the best
   Costs first_;
   nlohmann::ordered_json accesses_ = nlohmann::ordered_json::array(),
                          profiles_ = nlohmann::ordered_json::array(),
                          history_ = nlohmann::ordered_json::array();
   std::map<std::string, uint32_t> offered_; ///< sources, and the first attempt with each
-  uint32_t accepted_ = 0, tried_ = 0;
+  uint32_t accepted_ = 0, tried_ = 0, last_number_ = 0;
   bool has_ended_ = false; ///< the proposer has no more
 };
 

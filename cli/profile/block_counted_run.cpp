@@ -216,4 +216,32 @@ std::vector<std::string> countByBlocks(RunLog &log, const std::vector<std::strin
   return search.problems();
 }
 
+void useOwnInstructions(RunLog &log, const std::vector<std::string> &files) {
+  std::map<uint32_t, uint64_t> twins; // dispatches of each kernel
+  for (const report::Dispatch &d : log.dispatches)
+    if (!d.ranAsCompiled() && d.wave_instructions) ++twins[d.kernel];
+  if (twins.empty()) return;
+  if (log.is_sampled) // counts stand for those, too, that were not recorded
+    for (auto &[kernel, count] : twins)
+      count = static_cast<uint64_t>(
+          std::ranges::count(log.dispatches, kernel, &report::Dispatch::kernel));
+  RunLog blocks;
+  blocks.kernels = log.kernels;
+  blocks.runs = log.runs;
+  for (const auto &[kernel, flow] : log.flows)
+    if (twins.contains(kernel)) blocks.flows.emplace(kernel, flow);
+  // Blocks of a sample are not those of the whole, unless they were scaled.
+  if (log.notes.empty() || log.is_sampled) (void)countByBlocks(blocks, files);
+  for (report::Dispatch &d : log.dispatches) {
+    if (d.ranAsCompiled() || !d.wave_instructions) continue;
+    d.wave_instructions = d.lane_instructions = std::nullopt;
+    const auto counts = blocks.counts.find(d.kernel);
+    if (counts == blocks.counts.end()) continue;
+    d.wave_instructions = counts->second.executions / twins[d.kernel];
+    d.has_own_instructions = true;
+  }
+  // The model of cost works on them; those of an observer are there already.
+  for (auto &[kernel, counts] : blocks.counts) log.counts.try_emplace(kernel, std::move(counts));
+}
+
 } // namespace fade::profile

@@ -1,13 +1,17 @@
 #include "profile/command.h"
 
 #include "base/progress_line.h"
+#include "checks.h"
 #include "gpu_choice.h"
 #include "profile/block_counted_run.h"
+#include "profile/modeled_times.h"
 #include "profile/peaks.h"
 #include "profile/profile.h"
 #include "profile/thread_trace.h"
+#include "report/host_side.h"
 #include "report/page.h"
 #include "trace/recorded_run.h"
+#include "trace/timeline.h"
 #include "write_file.h"
 
 #include <CLI/CLI.hpp>
@@ -36,21 +40,70 @@ struct Counted {
 };
 
 /// What decides how long the whole takes, for the page.
-report::Json pageOf(const profile::DagSummary &summary) {
+report::Json pageOf(const profile::ProgramDag &program, const profile::DagSummary &summary) {
+  constexpr std::size_t most_work = 200, most_steps = 5000;
   report::Json parts = report::Json::object();
   for (std::size_t i = 0; i < summary.critical_ns.size(); ++i)
     parts[std::string(nameOf(static_cast<profile::NodeKind>(i)))] = summary.critical_ns[i];
   parts["delay"] = summary.critical_delay_ns;
-  return {{"span_ns", summary.path.span_ns},
+  report::Json work = report::Json::array(), steps = report::Json::array();
+  for (std::size_t i = 0; i < std::min(summary.work.size(), most_work); ++i) {
+    const profile::WorkSummary &one = summary.work[i];
+    work.push_back({{"kind", nameOf(one.kind)},
+                    {"name", program.names[one.name]},
+                    {"count", one.count},
+                    {"total_ns", one.total_ns},
+                    {"critical_ns", one.critical_ns},
+                    {"gain_ns", one.gain_ns ? report::Json(*one.gain_ns) : report::Json()}});
+  }
+  for (std::size_t i = 0; i < std::min(summary.path.nodes.size(), most_steps); ++i) {
+    const profile::ProgramNode &node = program.nodes[summary.path.nodes[i]];
+    steps.push_back({node.start_ns - std::min(node.start_ns, program.begin_ns),
+                     node.end_ns - std::min(node.end_ns, program.begin_ns),
+                     node.isOnGpu() ? 1 : 0});
+  }
+  return {{"begin_ns", std::to_string(program.begin_ns)},
+          {"times", program.times},
+          {"modeled", program.is_modeled},
+          {"work", work},
+          {"path", steps},
+          {"span_ns", summary.path.span_ns},
           {"critical_ns", parts},
           {"steps", summary.path.nodes.empty() ? 0 : summary.path.nodes.size() - 1},
           {"guesses", summary.critical_guesses},
           {"overlap_possible_ns", summary.overlap_ns}};
 }
 
+/// What the events were made into: times of kernels may be a model's, and all others with them.
+struct Timed {
+  host_trace::HostEvents events;
+  profile::ProgramDag program;
+};
+
+/// As the user wants them; those of the software GPU say nothing about a card, so without a card
+/// the model's are taken if there are any.
+Timed timesFor(const ProfileOptions &options, const host_trace::HostEvents &events,
+               Counted &counted) {
+  profile::ProgramDag measured = profile::programDagOf(events);
+  const bool wants_model = counted.profile && (options.times.empty() ? counted.profile->in_software
+                                                                     : options.times == "model");
+  if (!wants_model) return {events, std::move(measured)};
+  auto modeled = profile::withModeledTimes(measured, events, *counted.profile);
+  auto shifted = profile::withTimesOf(modeled, measured, events);
+  // Dispatches of the page are found by their times.
+  const auto found = report::dispatchesOf(host_trace::TraceLog::of(events), *counted.log);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (found[i]) {
+      counted.log->dispatches[*found[i]].start_ns = shifted.operations[i].start_ns;
+      counted.log->dispatches[*found[i]].end_ns = shifted.operations[i].end_ns;
+    }
+  return {std::move(shifted), std::move(modeled)};
+}
+
 /// The page of all that was counted and recorded.
 bool writePage(Counted &counted, const host_trace::HostEvents &events,
-               const profile::DagSummary &summary, const std::string &path) {
+               const profile::ProgramDag &graph, const profile::DagSummary &summary,
+               const std::string &path) {
   const auto host = host_trace::TraceLog::of(events);
   report::PageOptions page;
   for (const std::string &word : counted.application)
@@ -59,15 +112,18 @@ bool writePage(Counted &counted, const host_trace::HostEvents &events,
     if (const std::string program = programOf(counted.application[0]); !program.empty())
       page.code.push_back(program);
   page.host = &host;
-  page.profile = profile::pageOf(*counted.profile);
-  if (page.profile.is_object()) page.profile["critical_path"] = pageOf(summary);
+  page.assess = [&](const report::RunLog &) {
+    report::Assessment all{profile::pageOf(*counted.profile), counted.profile->findings};
+    if (all.profile.is_object()) all.profile["critical_path"] = pageOf(graph, summary);
+    return all;
+  };
   return writeFile(path, report::htmlPage(report::pageData(*counted.log, page)));
 }
 
 /// False, after a line that says why, if something could not be written.
 bool writeProfile(const host_trace::HostEvents &events, const ProfileOptions &options,
                   Counted counted) {
-  const profile::ProgramDag program = profile::programDagOf(events);
+  const auto [timed, program] = timesFor(options, events, counted);
   const profile::DagSummary summary = profile::summarize(program);
   std::fputs(profile::textOf(program, summary, options.rows).c_str(), stdout);
   Status written = profile::writeDag(program, summary, options.directory + "/dag.json");
@@ -75,10 +131,15 @@ bool writeProfile(const host_trace::HostEvents &events, const ProfileOptions &op
     profile::addCriticality(program, summary, *counted.profile);
     std::fputs(fmt::format("\n{}", profile::textOf(*counted.profile, options.rows)).c_str(),
                stdout);
+    if (counted.log->is_sampled)
+      for (const std::string &note : counted.log->notes)
+        if (note.starts_with("Sampled: ")) std::fputs(fmt::format("{}\n", note).c_str(), stdout);
     if (written) written = profile::writeFiles(*counted.profile, options.directory);
-    if (written && !writePage(counted, events, summary, options.directory + "/report.html"))
+    if (written && !writePage(counted, timed, program, summary, options.directory + "/report.html"))
       return false;
   }
+  if (written && !options.timeline.empty())
+    written = host_trace::writeTimeline(timed, options.timeline);
   std::fflush(stdout);
   if (!written) complain(written.error().message());
   return written.ok();
@@ -161,7 +222,9 @@ int runAgain(RunOptions run, const std::vector<std::string> &application, const 
              const std::string &output, const std::string &log) {
   for (const char *name : {"FADE_TRACE", "FADE_TRACE_FORMAT"}) unsetenv(name);
   addCounting(run, log, true);
-  complain("profile: the application runs again, to count what its kernels do");
+  complain(
+      "profile: the application runs again, to count what its kernels do: twins that count take "
+      "longer than the kernels whose times were measured in the first run");
   if (prepareRun(run, application, true)) return 0;
   std::optional<ProgressLine> progress;
   if (ProgressLine::isPossible())
@@ -224,7 +287,9 @@ int importTrace(const ProfileOptions &options) {
   log.has_summary = true;
   report::PageOptions page;
   page.title = options.thread_trace;
-  page.profile = profile::pageOf(all);
+  page.assess = [&](const report::RunLog &) {
+    return report::Assessment{profile::pageOf(all), {}};
+  };
   return writeFile(options.directory + "/report.html",
                    report::htmlPage(report::pageData(log, page)))
              ? 0
@@ -249,7 +314,7 @@ CLI::App *addProfileCommand(CLI::App &app, ProfileOptions &options) {
   command
       ->add_option("--thread-trace", options.thread_trace,
                    "a decoded thread trace of rocprofv3 --att, instead of an application")
-      ->type_name("DIR");
+      ->type_name("DIR|FILE.csv");
   command
       ->add_option("--peaks", options.peaks,
                    "rates that fadeprobe peaks has measured (default: those it has kept)")
@@ -264,8 +329,19 @@ CLI::App *addProfileCommand(CLI::App &app, ProfileOptions &options) {
           "kernels' twins (fadeprobe cc), in a second run; auto: gpu if it is one")
       ->type_name("auto|pass|gpu")
       ->check(CLI::IsMember({"auto", "pass", "gpu"}));
+  command
+      ->add_option("--times", options.times,
+                   "times of kernels: model, what the model of the card says; device, what the "
+                   "GPU took (default: model on the software GPU, device on a card)")
+      ->type_name("model|device")
+      ->check(CLI::IsMember({"model", "device"}));
+  command
+      ->add_option("--timeline", options.timeline,
+                   "also write a timeline for Perfetto, with these times")
+      ->type_name("FILE");
   addVariable(*command, options.run, "-k,--kernels", "FADE_KERNELS", "REGEX");
   addVariable(*command, options.run, "-d,--dispatches", "FADE_DISPATCHES", "all|random|1|N|A-B");
+  addSampleOptions(*command, options.run);
   addTraceVariables(*command, options.run);
   return command;
 }
@@ -277,12 +353,21 @@ int runProfile(ProfileOptions options, const std::vector<std::string> &applicati
     complain("profile: give -- and an application, or --events FILE, or --thread-trace DIR");
     return kUsageError;
   }
+  if (options.times == "model" && (!options.counts || application.empty())) {
+    complain("--times model: the model needs counts of what kernels do (an application, and not "
+             "--no-counts)");
+    return kUsageError;
+  }
   const auto peaks = peaksFor(options);
   if (!peaks) {
     complain(peaks.error().message());
     return kUsageError;
   }
   options.directory = fs::absolute(options.directory);
+  if (!options.timeline.empty()) {
+    options.timeline = fs::absolute(options.timeline);
+    if (!canWrite("--timeline: ", options.timeline)) return 1;
+  }
   std::error_code error;
   fs::create_directories(options.directory, error);
   if (error) {
@@ -305,6 +390,7 @@ int runProfile(ProfileOptions options, const std::vector<std::string> &applicati
     options.observe = set; // the run itself says what is wrong with it
   counted.by_blocks = options.observe == "pass" || (options.observe == "auto" && !in_software);
   counted.application = application;
+  if (options.counts) sampleUnlessToldOtherwise(options.run);
   const RunOptions again = options.run;
   if (options.counts) {
     counted.file = fmt::format("{}/{}.jsonl", options.directory, getpid());

@@ -21,6 +21,8 @@ struct ProfileOptions {
   std::size_t rows = 15;
   bool counts = true;           ///< what kernels do is counted, too
   std::string observe = "auto"; ///< who counts: the software GPU, or the kernels' twins
+  std::string times;            ///< of kernels: model or device; empty: model without a card
+  std::string timeline;         ///< file for Perfetto
 };
 
 CLI::App *addProfileCommand(CLI::App &app, ProfileOptions &options);

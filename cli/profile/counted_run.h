@@ -1,8 +1,7 @@
-// From what a run has left behind to what is known of its kernels.
+// What host events add to what is known of a run's kernels.
 #pragma once
 
-#include "profile/kernel_profile.h"
-#include "report/run_log.h"
+#include "analysis/measured_kernels.h"
 #include "trace/event_reader.h"
 
 #include <vector>

@@ -1,7 +1,8 @@
 #include "profile/dag_summary.h"
 
+#include "fade/json_writer.h"
+#include "profile/json_document.h"
 #include "text_layout.h"
-#include "trace/line_file.h"
 #include "trace/log_text.h"
 
 #include <algorithm>
@@ -93,6 +94,7 @@ std::string textOf(const ProgramDag &program, const DagSummary &summary, std::si
   };
   std::string text = fmt::format("critical path: {} of {} nodes, {}\n", summary.path.nodes.size(),
                                  program.nodes.size(), durationText(summary.path.span_ns));
+  if (!program.times.empty()) text += fmt::format("  ({})\n", program.times);
   const auto line = [&](std::string_view what, uint64_t ns) {
     text += fmt::format("  {:<34}{:>10}{:>7.1f} %\n", what, durationText(ns), share(ns));
   };
@@ -140,11 +142,15 @@ namespace {
 void writeHead(JsonWriter &json, const ProgramDag &program, const DagSummary &summary) {
   json.object([&] {
     json.field("type", "dag");
-    json.field("version", 1);
+    json.field("version", 2);
+    json.field("times", program.is_modeled      ? "modeled"
+                        : program.times.empty() ? "measured"
+                                                : "software");
+    if (!program.times.empty()) json.field("about_times", program.times);
     json.field("span_ns", summary.path.span_ns);
     json.field("begin_ns", program.begin_ns);
-    json.field("nodes", program.nodes.size());
-    json.field("edges", program.dag.edges().size());
+    json.field("node_count", program.nodes.size());
+    json.field("edge_count", program.dag.edges().size());
     json.field("guessed_edges", std::ranges::count(program.dag.edges(), true, &Edge::is_guess));
     json.field("critical_nodes", summary.path.nodes.size());
     json.field("critical_guesses", summary.critical_guesses);
@@ -160,7 +166,6 @@ void writeHead(JsonWriter &json, const ProgramDag &program, const DagSummary &su
 
 void writeWork(JsonWriter &json, const ProgramDag &program, const WorkSummary &work) {
   json.object([&] {
-    json.field("type", "work");
     json.field("kind", nameOf(work.kind));
     json.field("name", program.names[work.name]);
     json.field("count", work.count);
@@ -177,7 +182,6 @@ void writeWork(JsonWriter &json, const ProgramDag &program, const WorkSummary &w
 void writeNode(JsonWriter &json, const ProgramDag &program, const DagSummary &summary, uint32_t i) {
   const ProgramNode &node = program.nodes[i];
   json.object([&] {
-    json.field("type", "node");
     json.field("id", i);
     json.field("kind", nameOf(node.kind));
     json.field("name", program.names[node.name]);
@@ -201,25 +205,28 @@ void writeNode(JsonWriter &json, const ProgramDag &program, const DagSummary &su
 } // namespace
 
 Status writeDag(const ProgramDag &program, const DagSummary &summary, const std::string &path) {
-  host_trace::LineFile file(path);
-  writeHead(file.json, program, summary);
+  JsonWriter json;
+  writeHead(json, program, summary);
+  JsonDocument file(path, json.take());
+  file.list("work");
   for (const WorkSummary &work : summary.work) {
-    writeWork(file.json, program, work);
-    file.lineEnded();
+    writeWork(json, program, work);
+    file.entry(json.take());
   }
+  file.list("nodes");
   for (uint32_t i = 0; i < program.nodes.size(); ++i) {
-    writeNode(file.json, program, summary, i);
-    file.lineEnded();
+    writeNode(json, program, summary, i);
+    file.entry(json.take());
   }
+  file.list("edges");
   for (const Edge &edge : program.dag.edges()) {
-    file.json.object([&] {
-      file.json.field("type", "edge");
-      file.json.field("from", edge.from);
-      file.json.field("to", edge.to);
-      file.json.field("kind", nameOf(edge.kind));
-      if (edge.is_guess) file.json.field("guess", true);
+    json.object([&] {
+      json.field("from", edge.from);
+      json.field("to", edge.to);
+      json.field("kind", nameOf(edge.kind));
+      if (edge.is_guess) json.field("guess", true);
     });
-    file.lineEnded();
+    file.entry(json.take());
   }
   return file.close();
 }

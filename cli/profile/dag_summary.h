@@ -43,7 +43,7 @@ DagSummary summarize(const ProgramDag &program, std::size_t steps = 1'000'000'00
 /// For people.
 std::string textOf(const ProgramDag &program, const DagSummary &summary, std::size_t rows);
 
-/// JSON lines: the graph, works, nodes, edges (docs/formats.md).
+/// One JSON document: the graph, works, nodes, edges (docs/formats.md).
 Status writeDag(const ProgramDag &program, const DagSummary &summary, const std::string &path);
 
 } // namespace fade::profile

@@ -1,8 +1,8 @@
 // fadeprobe peaks: what this GPU can do at most, measured once and kept for fadeprobe profile.
 #pragma once
 
+#include "analysis/gpu_model.h"
 #include "base/result.h"
-#include "profile/gpu_model.h"
 #include "run.h"
 
 #include <string>

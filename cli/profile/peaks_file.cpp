@@ -1,6 +1,6 @@
 #include "profile/peaks.h"
 
-#include "report/json_fields.h"
+#include "analysis/json_fields.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -11,9 +11,13 @@
 namespace fade::profile {
 namespace {
 
-const MeasuredPeaks *peaksFor(const std::string &target, const std::vector<MeasuredPeaks> &all) {
-  const auto at = std::ranges::find(all, target, &MeasuredPeaks::target);
-  return at == all.end() ? nullptr : &*at;
+/// The first of the kernel's findings; where the model rewards none, what its class suggests.
+std::string tryFirst(const ProfiledKernel &kernel) {
+  if (kernel.findings.empty())
+    return "nothing to fix by the model; in general: " + kernel.verdict.advice;
+  const report::Finding &first = kernel.findings.front();
+  return fmt::format("try first: {}, {}: {} {}", report::nameOf(first.cause),
+                     report::gainText(first, true), first.advice, report::expectationText(first));
 }
 
 std::string rateText(double per_second, const char *unit) {
@@ -46,20 +50,16 @@ Profile profileOf(const report::RunLog &log, const host_trace::HostEvents *event
   Profile profile;
   profile.in_software = !measures && log.inSoftware();
   if (!log.runs.empty()) profile.command = log.runs[0].command;
-  const report::Findings findings = report::findingsOf(log);
-  std::vector<KernelProfile> kernels = kernelsOf(log, events, measures);
+  std::vector<ModeledKernel> kernels = modelOf(kernelsOf(log, events, measures), peaks);
+  profile.findings = report::findingsOf(log, kernels);
   for (uint32_t k = 0; k < kernels.size(); ++k) {
     ProfiledKernel one;
-    one.counts = std::move(kernels[k]);
-    auto [gpu, is_new] = profile.gpus.try_emplace(one.counts.target);
-    if (is_new) {
-      gpu->second = GpuModel::of(one.counts.target);
-      if (const MeasuredPeaks *measured = peaksFor(one.counts.target, peaks))
-        gpu->second.use(*measured);
-    }
-    if (one.counts.is_counted) one.time = modelTime(one.counts, gpu->second);
-    one.verdict = classify(one.counts, gpu->second, one.time);
-    for (const report::Finding &finding : findings.list)
+    profile.gpus.try_emplace(kernels[k].counts.target, kernels[k].gpu);
+    one.verdict = classify(kernels[k].counts, kernels[k].gpu, kernels[k].time);
+    if (kernels[k].counts.is_counted) one.time = std::move(kernels[k].time);
+    one.counts = std::move(kernels[k].counts);
+    if (one.counts.is_estimated) one.counts.instructions.clear(); // nobody has counted them
+    for (const report::Finding &finding : profile.findings.list)
       if (finding.kernel == k) one.findings.push_back(finding);
     profile.kernels.push_back(std::move(one));
   }
@@ -116,7 +116,7 @@ std::string textOf(const Profile &profile, std::size_t rows) {
     if (k.verdict.next != KernelClass::unknown)
       text += fmt::format("; next: {}, {:.0f} % of the way", textOf(k.verdict.next),
                           100 * k.verdict.nearness);
-    text += fmt::format("\n    try first: {}\n", k.verdict.advice);
+    text += fmt::format("\n    {}\n", tryFirst(k));
     if (!c.doubt.empty()) text += fmt::format("    counts may be wrong: {}\n", c.doubt);
   }
   if (profile.kernels.size() > rows)

@@ -1,10 +1,10 @@
 // All that fadeprobe profile knows of a run, and the files that it makes of it.
 #pragma once
 
+#include "analysis/classes.h"
+#include "analysis/findings.h"
 #include "base/result.h"
-#include "profile/classes.h"
 #include "profile/dag_summary.h"
-#include "report/findings.h"
 
 #include <map>
 #include <string>
@@ -36,6 +36,7 @@ struct Profile {
   bool in_software = false;             ///< times are the model's
   std::map<std::string, GpuModel> gpus; ///< by target
   std::vector<ProfiledKernel> kernels;  ///< that take longest first
+  report::Findings findings;            ///< of all kernels, in the order of the log
 
   const GpuModel &gpuOf(const ProfiledKernel &kernel) const {
     return gpus.at(kernel.counts.target);
@@ -62,7 +63,7 @@ report::Json pageOf(const Profile &profile);
 /// class and ranked findings, as in profile.json, without instructions.
 nlohmann::ordered_json forProposers(const Profile &profile);
 
-/// roofline.json, analysis.json and profile.json: JSON lines (docs/formats.md).
+/// roofline.json, analysis.json and profile.json, one JSON document each (docs/formats.md).
 Status writeFiles(const Profile &profile, const std::string &directory);
 
 } // namespace fade::profile

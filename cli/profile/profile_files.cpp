@@ -1,13 +1,11 @@
-// The files of a profile: JSON lines, one object in each.
+// The files of a profile: one JSON document each.
 #include "profile/profile.h"
 
-#include "report/json_fields.h"
+#include "analysis/json_fields.h"
+#include "profile/json_document.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fmt/format.h>
-#include <fstream>
 
 namespace fade::profile {
 namespace {
@@ -15,7 +13,12 @@ namespace {
 using codeobj::NumberType;
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
+
+/// null where nobody has counted: a number would be an invention.
+template <typename T> OrderedJson ifKnown(bool is_known, const T &value) {
+  return is_known ? OrderedJson(value) : OrderedJson();
+}
 
 OrderedJson flopsOf(const Flops &f) {
   return {{"all", f.all()},     {"f64", f.f64},       {"f32", f.f32},
@@ -76,23 +79,36 @@ OrderedJson headOf(const char *type, const Profile &profile) {
           {"version", kVersion},
           {"command", profile.command},
           {"times", profile.in_software ? "modeled" : "measured"},
-          {"gpus", gpus},
-          {"kernels", profile.kernels.size()}};
+          {"gpus", gpus}};
 }
 
-OrderedJson nameFields(const char *type, const ProfiledKernel &k) {
-  return {{"type", type},
-          {"kernel", k.counts.name},
+OrderedJson nameFields(const ProfiledKernel &k) {
+  return {{"kernel", k.counts.name},
           {"symbol", k.counts.symbol},
-          {"target", k.counts.target},
+          {"target", ifKnown(!k.counts.target.empty(), k.counts.target)},
           {"counted", k.counts.is_counted},
           {"traced", k.counts.is_traced}};
 }
 
 struct Roof {
   const char *type, *unit;
-  double flops_per_s;
+  double packed_share = 0; ///< of its vector operations, by packed or dual instructions
+  double plain = 0, packed = 0;
+  /// What its own instructions reach, each at its rate.
+  double flops_per_s = 0;
 };
+
+/// Of the operations of vectors on a type, those of instructions that make two at a time.
+double packedShareOf(const KernelProfile &c, NumberType type) {
+  double all = 0, packed = 0;
+  for (const ProfiledInstruction &one : c.instructions) {
+    if (one.info.unit != codeobj::Unit::Valu || one.info.flop_type != type) continue;
+    const bool is_dual = one.text.find(" :: ") != one.text.npos;
+    all += static_cast<double>(one.flops);
+    if (one.info.is_packed || is_dual) packed += static_cast<double>(one.flops);
+  }
+  return all == 0 ? 0 : packed / all;
+}
 
 /// Which roof a kernel is under: of the type of most of its operations.
 Roof roofOf(const ProfiledKernel &k, const GpuModel &gpu) {
@@ -105,37 +121,59 @@ Roof roofOf(const ProfiledKernel &k, const GpuModel &gpu) {
        {"f8", f.f8, NumberType::F8}}};
   const auto &[name, count, type] =
       *std::ranges::max_element(types, {}, [](const auto &t) { return std::get<1>(t); });
-  const bool by_matrix = 2 * f.matrix > f.all() && gpu.matrixPeak(type) > 0;
-  return {name, by_matrix ? "matrix" : "vector",
-          by_matrix ? gpu.matrixPeak(type) : gpu.vectorPeak(type)};
+  Roof roof{name, "vector", 0, gpu.plainPeak(type), gpu.vectorPeak(type), 0};
+  roof.packed_share = packedShareOf(k.counts, type);
+  if (roof.plain > 0 && roof.packed > 0)
+    roof.flops_per_s = 1 / (roof.packed_share / roof.packed + (1 - roof.packed_share) / roof.plain);
+  if (f.matrix == 0 || gpu.matrixPeak(type) <= 0) return roof;
+  // The matrix unit works beside the vector ALU: whichever takes longer decides.
+  const double share = static_cast<double>(f.matrix) / static_cast<double>(f.all());
+  const double by_matrix = gpu.matrixPeak(type) / share;
+  if (2 * share > 1) roof.unit = "matrix";
+  roof.flops_per_s = share >= 1 || roof.flops_per_s <= 0
+                         ? by_matrix
+                         : std::min(by_matrix, roof.flops_per_s / (1 - share));
+  return roof;
+}
+
+OrderedJson roofFields(const Roof &roof) {
+  OrderedJson fields = {
+      {"type", roof.type}, {"unit", roof.unit}, {"flops_per_s", roof.flops_per_s}};
+  if (std::string_view(roof.unit) == "vector") {
+    fields["packed_share"] = roof.packed_share;
+    fields["plain_flops_per_s"] = roof.plain;
+    fields["packed_flops_per_s"] = roof.packed;
+  }
+  return fields;
 }
 
 OrderedJson rooflineOf(const ProfiledKernel &k, const GpuModel &gpu) {
   const KernelProfile &c = k.counts;
+  const bool is_known = c.is_counted;
   const auto flops = static_cast<double>(c.flops.all());
   OrderedJson intensity = OrderedJson::object(), rates = OrderedJson::object();
   for (const auto &[name, bytes] : {std::pair("lds", c.bytes.lds), std::pair("l1", c.bytes.l1),
                                     std::pair("l2", c.bytes.l2), std::pair("dram", c.bytes.dram)}) {
     intensity[name] = bytes == 0 ? OrderedJson() : OrderedJson(flops / static_cast<double>(bytes));
-    rates[name] = k.perSecond(static_cast<double>(bytes));
+    rates[name] = ifKnown(is_known, k.perSecond(static_cast<double>(bytes)));
   }
-  const auto [type, unit, roof] = roofOf(k, gpu);
-  const double slope =
-      c.bytes.dram == 0 ? roof : flops / static_cast<double>(c.bytes.dram) * gpu.memory_bytes_per_s;
-  return {{"counted_by", !c.is_counted ? OrderedJson()
-                         : c.by_blocks ? "blocks"
-                                       : "software GPU"},
-          {"exact", c.is_counted && c.doubt.empty()},
+  const Roof roof = roofOf(k, gpu);
+  const double slope = c.bytes.dram == 0
+                           ? roof.flops_per_s
+                           : flops / static_cast<double>(c.bytes.dram) * gpu.memory_bytes_per_s;
+  const char *bound = c.bytes.dram != 0 && slope < roof.flops_per_s ? "memory" : "compute";
+  return {{"counted_by", ifKnown(is_known, c.by_blocks ? "blocks" : "software GPU")},
+          {"exact", ifKnown(is_known, c.doubt.empty())},
           {"doubt", c.doubt},
-          {"levels", c.has_levels ? "model" : "accessed"},
-          {"flops", flopsOf(c.flops)},
-          {"bytes", bytesOf(c.bytes)},
+          {"levels", ifKnown(is_known, c.has_levels ? "model" : "accessed")},
+          {"flops", ifKnown(is_known, flopsOf(c.flops))},
+          {"bytes", ifKnown(is_known, bytesOf(c.bytes))},
           {"intensity", intensity},
-          {"flops_per_s", k.perSecond(flops)},
+          {"flops_per_s", ifKnown(is_known, k.perSecond(flops))},
           {"bytes_per_s", rates},
-          {"roof", {{"type", type}, {"unit", unit}, {"flops_per_s", roof}}},
-          {"attainable_flops_per_s", std::min(roof, slope)},
-          {"bound", c.bytes.dram != 0 && slope < roof ? "memory" : "compute"},
+          {"roof", ifKnown(is_known, roofFields(roof))},
+          {"attainable_flops_per_s", ifKnown(is_known, std::min(roof.flops_per_s, slope))},
+          {"bound", ifKnown(is_known, bound)},
           {"time", timeFields(k)}};
 }
 
@@ -144,10 +182,12 @@ OrderedJson classOf(const ProfiledKernel &k) {
   for (const Evidence &e : k.verdict.evidence)
     evidence.push_back({{"name", e.name}, {"value", e.value}, {"unit", e.unit}});
   return {{"class", nameOf(k.verdict.kind)},
-          {"limit", k.counts.is_counted ? OrderedJson(nameOf(k.verdict.limit)) : OrderedJson()},
+          {"limit", ifKnown(k.verdict.kind != KernelClass::unknown, nameOf(k.verdict.limit))},
           {"reason", k.verdict.reason},
-          {"next", {{"class", nameOf(k.verdict.next)}, {"nearness", k.verdict.nearness}}},
-          {"try_first", k.verdict.advice},
+          {"next",
+           {{"class", nameOf(k.verdict.next)},
+            {"nearness", ifKnown(k.verdict.next != KernelClass::unknown, k.verdict.nearness)}}},
+          {"try_first", k.findings.empty() ? k.verdict.advice : k.findings.front().advice},
           {"evidence", evidence}};
 }
 
@@ -169,6 +209,28 @@ OrderedJson utilizationOf(const ModelTime &time) {
   return out;
 }
 
+/// What a thread trace says of it: the units that are not there are not in the trace.
+OrderedJson tracedUtilizationOf(const TraceTotals &t) {
+  OrderedJson out = OrderedJson::object();
+  for (std::size_t i = 0; i < kLimits; ++i)
+    if (const auto limit = static_cast<Limit>(i); limit != Limit::latency)
+      out[nameOf(limit)] = OrderedJson();
+  if (t.simd_cycles <= 0) return out;
+  out[nameOf(Limit::valu)] = t.valu_cycles / t.simd_cycles;
+  out[nameOf(Limit::matrix)] = t.matrix_cycles / t.simd_cycles;
+  out[nameOf(Limit::scalar)] = t.scalar_cycles / t.simd_cycles;
+  return out;
+}
+
+OrderedJson tracedOccupancyOf(const TraceTotals &t) {
+  return {{"waves_per_simd", ifKnown(t.simd_cycles > 0, t.wavesPerSimd())},
+          {"possible", OrderedJson()},
+          {"most", OrderedJson()},
+          {"limit", OrderedJson()},
+          {"units", OrderedJson()},
+          {"rounds", OrderedJson()}};
+}
+
 OrderedJson findingsOf(const ProfiledKernel &k) {
   OrderedJson out = OrderedJson::array();
   for (const report::Finding &f : k.findings) {
@@ -177,6 +239,11 @@ OrderedJson findingsOf(const ProfiledKernel &k) {
       places.push_back({{"file", p.file}, {"line", p.line}, {"column", p.column}, {"op", p.op}});
     out.push_back({{"cause", report::nameOf(f.cause)},
                    {"gain", f.gain},
+                   {"run_gain", f.run_gain},
+                   {"before_ns", f.before_ns},
+                   {"after_ns", f.after_ns},
+                   {"together", f.together.empty() ? "" : report::nameOf(f.together.front())},
+                   {"unit", nameOf(f.unit)},
                    {"cycles", f.cycles},
                    {"bytes", f.bytes},
                    {"counts", f.counts},
@@ -226,7 +293,7 @@ OrderedJson instructionsOf(const ProfiledKernel &k) {
                        {"file", one.file},
                        {"line", one.line},
                        {"executions", one.executions},
-                       {"lanes", one.lanes},
+                       {"lanes", ifKnown(k.counts.is_counted, one.lanes)},
                        {"unit_share", part(executions * t.busy,
                                            all.by_unit[static_cast<std::size_t>(one.info.unit)])},
                        {"time_share", part(executions * (t.issue + t.waits), all.all)}};
@@ -257,6 +324,7 @@ OrderedJson linesOf(const ProfiledKernel &k) {
     line.waits += executions * t.waits;
     line.by_unit[static_cast<std::size_t>(one.info.unit)] += executions * t.busy;
   }
+  const bool is_known = k.counts.is_counted;
   OrderedJson out = OrderedJson::array();
   for (const auto &[place, line] : lines) {
     OrderedJson units = OrderedJson::object();
@@ -267,11 +335,12 @@ OrderedJson linesOf(const ProfiledKernel &k) {
     out.push_back({{"file", place.first},
                    {"line", place.second},
                    {"executions", line.executions},
-                   {"lanes", line.lanes},
-                   {"lane_share", part(static_cast<double>(line.lanes),
-                                       static_cast<double>(line.executions) * k.counts.wave_size)},
-                   {"flops", line.flops},
-                   {"bytes", line.bytes},
+                   {"lanes", ifKnown(is_known, line.lanes)},
+                   {"lane_share", ifKnown(is_known, part(static_cast<double>(line.lanes),
+                                                         static_cast<double>(line.executions) *
+                                                             k.counts.wave_size))},
+                   {"flops", ifKnown(is_known, line.flops)},
+                   {"bytes", ifKnown(is_known, line.bytes)},
                    {"unit_shares", units},
                    {"time_share", part(line.busy, all.all)},
                    {"wait_share", part(line.waits, all.all)}});
@@ -294,6 +363,7 @@ OrderedJson wavesOf(const ProfiledKernel &k, const GpuModel &gpu) {
 
 OrderedJson metricsOf(const ProfiledKernel &k, const GpuModel &gpu) {
   const KernelProfile &c = k.counts;
+  const bool is_known = c.is_counted;
   OrderedJson registers;
   if (c.registers)
     registers = {{"vgprs", c.registers->vgprs},
@@ -301,23 +371,25 @@ OrderedJson metricsOf(const ProfiledKernel &k, const GpuModel &gpu) {
                  {"sgprs", c.registers->sgprs},
                  {"spilled_vgprs", c.registers->spilled_vgprs},
                  {"spilled_sgprs", c.registers->spilled_sgprs}};
-  return {{"dispatches", c.dispatches},
-          {"workgroups", c.workgroups},
-          {"workgroup_items", c.workgroup_items},
-          {"waves", c.waves},
-          {"wave_size", c.wave_size},
-          {"lds_bytes", c.lds_bytes},
+  return {{"dispatches", ifKnown(is_known || c.dispatches != 0, c.dispatches)},
+          {"workgroups", ifKnown(is_known, c.workgroups)},
+          {"workgroup_items", ifKnown(is_known, c.workgroup_items)},
+          {"waves", ifKnown(is_known || c.waves != 0, c.waves)},
+          {"wave_size", ifKnown(is_known, c.wave_size)},
+          {"lds_bytes", ifKnown(is_known, c.lds_bytes)},
           {"registers", registers},
-          {"instructions", c.executions()},
-          {"lane_share", c.laneShare()},
-          {"lds_turns", c.lds_turns},
-          {"lds_conflicts", c.lds_conflicts},
-          {"l1_requests", c.l1_requests},
-          {"occupancy", occupancyOf(k.time.occupancy)},
+          {"instructions", ifKnown(is_known || c.is_traced, c.executions())},
+          {"lane_share", ifKnown(is_known, c.laneShare())},
+          {"lds_turns", ifKnown(is_known, c.lds_turns)},
+          {"lds_conflicts", ifKnown(is_known, c.lds_conflicts)},
+          {"l1_requests", ifKnown(is_known, c.l1_requests)},
+          {"occupancy", c.trace ? tracedOccupancyOf(*c.trace)
+                                : ifKnown(is_known, occupancyOf(k.time.occupancy))},
           {"waves_over_time", wavesOf(k, gpu)},
-          {"utilization", utilizationOf(k.time)},
-          {"wave_ns", k.time.wave_ns},
-          {"waiting_ns", k.time.waiting_ns}};
+          {"utilization",
+           c.trace ? tracedUtilizationOf(*c.trace) : ifKnown(is_known, utilizationOf(k.time))},
+          {"wave_ns", ifKnown(is_known, k.time.wave_ns)},
+          {"waiting_ns", ifKnown(is_known, k.time.waiting_ns)}};
 }
 
 OrderedJson criticalityOf(const ProfiledKernel &k) {
@@ -330,22 +402,9 @@ OrderedJson criticalityOf(const ProfiledKernel &k) {
           {"gain_ns", gains}};
 }
 
-class File {
-public:
-  explicit File(const std::string &path) : path_(path), out_(path, std::ios::binary) {}
-  void line(const OrderedJson &object) {
-    out_ << object.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
-  }
-  Status close() {
-    out_.close();
-    if (out_) return Done{};
-    return Error::of(fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
-  }
-
-private:
-  std::string path_;
-  std::ofstream out_;
-};
+std::string textOf(const OrderedJson &object) {
+  return object.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
 
 } // namespace
 
@@ -358,7 +417,7 @@ report::Json pageOf(const Profile &profile) {
   OrderedJson page = headOf("profile", profile);
   page["kernels"] = OrderedJson::array();
   for (const ProfiledKernel &k : profile.kernels) {
-    OrderedJson one = nameFields("kernel", k);
+    OrderedJson one = nameFields(k);
     one["metrics"] = metricsOf(k, profile.gpuOf(k));
     one["roofline"] = rooflineOf(k, profile.gpuOf(k));
     one["classification"] = classOf(k);
@@ -373,7 +432,7 @@ nlohmann::ordered_json forProposers(const Profile &profile) {
   OrderedJson all = OrderedJson::array();
   for (const ProfiledKernel &k : profile.kernels) {
     if (!k.counts.is_counted) continue;
-    OrderedJson one = nameFields("kernel", k);
+    OrderedJson one = nameFields(k);
     one["metrics"] = metricsOf(k, profile.gpuOf(k));
     one["roofline"] = rooflineOf(k, profile.gpuOf(k));
     one["classification"] = classOf(k);
@@ -385,36 +444,35 @@ nlohmann::ordered_json forProposers(const Profile &profile) {
 }
 
 Status writeFiles(const Profile &profile, const std::string &directory) {
-  File roofline(directory + "/roofline.json"), analysis(directory + "/analysis.json"),
-      whole(directory + "/profile.json");
-  roofline.line(headOf("roofline", profile));
   OrderedJson head = headOf("analysis", profile);
   head["thresholds"] = OrderedJson::array();
   for (const Threshold &t : thresholds())
     head["thresholds"].push_back({{"name", t.name}, {"value", t.value}, {"meaning", t.meaning}});
-  analysis.line(head);
-  whole.line(headOf("profile", profile));
+  JsonDocument roofline(directory + "/roofline.json", textOf(headOf("roofline", profile)));
+  JsonDocument analysis(directory + "/analysis.json", textOf(head));
+  JsonDocument whole(directory + "/profile.json", textOf(headOf("profile", profile)));
+  for (JsonDocument *file : {&roofline, &analysis, &whole}) file->list("kernels");
   for (const ProfiledKernel &k : profile.kernels) {
     const GpuModel &gpu = profile.gpuOf(k);
     const OrderedJson coordinates = rooflineOf(k, gpu), verdict = classOf(k);
-    OrderedJson line = nameFields("kernel", k);
-    line.update(coordinates);
-    roofline.line(line);
-    line = nameFields("kernel", k);
-    line["time"] = timeFields(k);
-    line.update(verdict);
-    analysis.line(line);
-    line = nameFields("kernel", k);
-    line["metrics"] = metricsOf(k, gpu);
-    line["roofline"] = coordinates;
-    line["criticality"] = criticalityOf(k);
-    line["classification"] = verdict;
-    line["findings"] = findingsOf(k);
-    line["lines"] = linesOf(k);
-    line["instructions"] = instructionsOf(k);
-    whole.line(line);
+    OrderedJson one = nameFields(k);
+    one.update(coordinates);
+    roofline.entry(textOf(one));
+    one = nameFields(k);
+    one["time"] = timeFields(k);
+    one.update(verdict);
+    analysis.entry(textOf(one));
+    one = nameFields(k);
+    one["metrics"] = metricsOf(k, gpu);
+    one["roofline"] = coordinates;
+    one["criticality"] = criticalityOf(k);
+    one["classification"] = verdict;
+    one["findings"] = findingsOf(k);
+    one["lines"] = linesOf(k);
+    one["instructions"] = instructionsOf(k);
+    whole.entry(textOf(one));
   }
-  for (File *file : {&roofline, &analysis, &whole})
+  for (JsonDocument *file : {&roofline, &analysis, &whole})
     if (const Status status = file->close(); !status) return status;
   return Done{};
 }

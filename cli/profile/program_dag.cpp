@@ -262,7 +262,8 @@ private:
   }
 
   /// What a call does until it has given an operation to the GPU; it may have to wait for room.
-  void submit(const Call &call, uint32_t operation, HostThread &thread) {
+  /// HIP waits on the host for what was in the stream before it submits many a copy.
+  void submit(const Call &call, uint32_t operation, HostThread &thread, const Nodes &in_stream) {
     const uint64_t until_ns =
         std::clamp(events_.operations[operation].event.submitted_ns, thread.end_ns,
                    call.hasReturned() ? call.end_ns : UINT64_MAX);
@@ -270,12 +271,20 @@ private:
     const uint32_t before = thread.node, node = hostNode(thread, call, until_ns);
     if (awaited && node != before && node_of_operation_[*awaited] != UINT32_MAX)
       connect(node_of_operation_[*awaited], node, EdgeKind::sync, true);
+    if (!mayBlock(call) || node == before) return;
+    for (const uint32_t each : in_stream) {
+      // When a callback ended is said by what comes after it in the stream.
+      if (!callbacks_.contains(each) && result_.nodes[each].end_ns <= until_ns)
+        connect(each, node, EdgeKind::sync, mayReturnAtOnce(call));
+    }
   }
 
   /// The operations that a call has asked for.
   Nodes addWork(const Call &call, const std::vector<uint32_t> &operations, HostThread &thread) {
     const bool is_graph = std::string_view(call.function->group) == "graph";
     const Nodes first = order_.before(call), waits = order_.takeWaits(call);
+    Nodes in_stream = first;
+    in_stream.insert(in_stream.end(), waits.begin(), waits.end());
     const std::optional<Nodes> parts = graphParts(call, operations);
     Nodes started, node_of_part(parts ? parts->size() : 0);
     std::vector<bool> is_waited_for(operations.size(), false);
@@ -283,7 +292,7 @@ private:
         last_of_queue; // of a graph's branches, if nothing else is known
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const Operation &operation = events_.operations[operations[i]];
-      submit(call, operations[i], thread);
+      submit(call, operations[i], thread, i == 0 ? in_stream : Nodes{});
       std::vector<std::size_t> within; // which of these it depends on
       if (parts) {
         for (const uint32_t part : order_.launchedGraph(call)->parts[(*parts)[i]].before)
@@ -353,6 +362,7 @@ private:
     node.start_ns = operation.start_ns;
     node.end_ns = operation.end_ns;
     node.call = operation.event.call;
+    node.operation = index;
     const uint32_t number = newNode(node);
     node_of_operation_[index] = number;
     if (thread) connect(thread->node, number, EdgeKind::launch);
@@ -371,6 +381,9 @@ private:
     const Waits waits = waitsOf(call.function->name);
     Nodes nodes = order_.waitedFor(call);
     if (mayBlock(call)) nodes = started;
+    // Copied by the host itself, when the GPU had done what was in the stream before.
+    if (mayBlock(call) && started.empty() && !mayReturnAtOnce(call) && !order_.isCaptured(call))
+      nodes = order_.before(call);
     if (waits != Waits::maybe_device)
       for (const uint32_t node : nodes) endCallback(node, call.end_ns - 1);
     std::erase_if(nodes, [&](uint32_t node) {
@@ -444,6 +457,10 @@ std::string_view nameOf(EdgeKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-ProgramDag programDagOf(const HostEvents &events) { return Builder(events).build(); }
+ProgramDag programDagOf(const HostEvents &events) {
+  ProgramDag program = Builder(events).build();
+  program.times = events.aboutTimes();
+  return program;
+}
 
 } // namespace fade::profile

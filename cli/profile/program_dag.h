@@ -24,6 +24,7 @@ struct ProgramNode {
   uint32_t gpu = 0, queue = 0;       ///< of the GPU
   uint64_t start_ns = 0, end_ns = 0; ///< as measured, waiting included
   uint64_t call = 0; ///< the id of the call that it is a part of, or that asked for it; 0: none
+  uint32_t operation = UINT32_MAX; ///< of the GPU: index in HostEvents::operations
 
   bool isOnGpu() const { return kind >= NodeKind::kernel; }
 };
@@ -32,6 +33,8 @@ struct ProgramNode {
 /// GPU waits for. Time between two calls of a thread is a node of the host, but for very short
 /// ones, which belong to the call after them.
 struct ProgramDag {
+  std::string times; ///< whose they are, if not a card's, as a sentence
+  bool is_modeled = false;
   std::vector<ProgramNode> nodes; ///< in order of their ends
   Dag dag{{}, {}};                ///< with the same numbers
   std::vector<std::string> names;

@@ -1,9 +1,10 @@
 #include "profile/thread_trace.h"
 
+#include "analysis/json_fields.h"
 #include "codeobj/demangle.h"
-#include "report/json_fields.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -61,6 +62,8 @@ class Reader {
 public:
   explicit Reader(fs::path directory) : directory_(std::move(directory)) {}
   Result<ThreadTrace> run();
+  /// Of the table alone.
+  Result<ThreadTrace> runOn(const fs::path &statistics);
 
 private:
   struct Place {
@@ -68,10 +71,13 @@ private:
   };
 
   Status readCode();
+  Status readStatistics(const fs::path &path);
   void readRow(const Json &row);
   void readWaves();
   void readWave(const Json &file);
+  template <typename F> bool readOptional(const char *name, F &&read);
   void readOccupancy();
+  void readTotals();
   void finish();
   void addKernel(const std::string &symbol, const std::string &name);
   void problem(const std::string &what) {
@@ -80,8 +86,30 @@ private:
 
   fs::path directory_;
   ThreadTrace trace_;
+  TraceTotals totals_;                          ///< of all kernels
   std::unordered_map<uint64_t, Place> by_line_; ///< number in code.json
 };
+
+/// Hands over the JSON object in a file of the trace that need not be there. False if it is not as
+/// it should be, which is said.
+template <typename F> bool Reader::readOptional(const char *name, F &&read) {
+  const fs::path path = directory_ / name;
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return true;
+  try {
+    const auto file = readJson(path);
+    if (!file) {
+      problem(file.error().message());
+      return false;
+    }
+    if (!file->is_object()) throw std::invalid_argument("it is not a JSON object");
+    read(*file);
+    return true;
+  } catch (const std::exception &why) {
+    problem(fmt::format("{}: {}", path.string(), why.what()));
+    return false;
+  }
+}
 
 void Reader::addKernel(const std::string &symbol, const std::string &name) {
   KernelProfile &k = trace_.kernels.emplace_back().counts;
@@ -188,16 +216,10 @@ void Reader::readWaves() {
 
 /// {"0": [[time, unit, simd, slot, begins, kernel], …], "dispatches": {"1": name}}
 void Reader::readOccupancy() {
-  const fs::path path = directory_ / "occupancy.json";
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) return;
-  const auto file = readJson(path);
-  if (!file) return problem(file.error().message());
-  try {
-    if (!file->is_object()) throw std::invalid_argument("it is not a JSON object");
+  (void)readOptional("occupancy.json", [&](const Json &file) {
     std::map<std::string, std::vector<WavesAt>> events; ///< by kernel: +1 and -1
-    const auto names = file->find("dispatches");
-    for (const auto &[engine, list] : file->items()) {
+    const auto names = file.find("dispatches");
+    for (const auto &[engine, list] : file.items()) {
       if (!list.is_array()) continue; // the names, the version
       for (const Json &event : list) {
         if (!event.is_array() || event.size() < 6)
@@ -206,7 +228,7 @@ void Reader::readOccupancy() {
         const bool begins =
             event[4].is_boolean() ? event[4].get<bool>() : report::asNumber(event[4], "start") != 0;
         std::string name = id;
-        if (names != file->end() && names->is_object())
+        if (names != file.end() && names->is_object())
           if (const auto at = names->find(id); at != names->end() && at->is_string())
             name = at->get<std::string>();
         events[name].push_back({cyclesIn(event[0]), begins ? 1 : -1});
@@ -231,51 +253,202 @@ void Reader::readOccupancy() {
       for (std::size_t i = 0; i < list.size(); i += std::max<std::size_t>(step, 1))
         to->counts.waves_over_time.push_back(list[i]);
     }
-  } catch (const std::exception &why) {
-    problem(fmt::format("{}: {}", path.string(), why.what()));
+  });
+}
+
+/// When each wave was there: filenames.json, {"wave_filenames": {engine: {simd: {slot: {number:
+/// [file, begin, end]}}}}}. The trace is of one compute unit of each engine.
+void Reader::readTotals() {
+  const bool is_right = readOptional("filenames.json", [&](const Json &file) {
+    const auto engines = file.find("wave_filenames");
+    if (engines == file.end() || !engines->is_object()) return;
+    for (const auto &[engine, simds] : engines->items()) {
+      double first = kMostCycles, last = 0;
+      for (const auto &[simd, slots] : simds.items())
+        for (const auto &[slot, waves] : slots.items())
+          for (const auto &[number, wave] : waves.items()) {
+            if (!wave.is_array() || wave.size() < 3)
+              throw std::invalid_argument("a wave has not the three columns that it should have");
+            const double begin = cyclesIn(wave[1]), end = cyclesIn(wave[2]);
+            first = std::min(first, begin);
+            last = std::max(last, end);
+            totals_.wave_cycles += std::max(end - begin, 0.0);
+          }
+      totals_.simd_cycles += std::max(last - first, 0.0) * static_cast<double>(simds.size());
+    }
+  });
+  if (!is_right) totals_ = {};
+}
+
+/// Cycles that all waves spent on a kernel's instructions.
+struct SpentCycles {
+  double all = 0, waits = 0;
+  double for_memory = 0, for_lds = 0; ///< of those waits that say what for
+};
+
+SpentCycles spentIn(ProfiledKernel &k) {
+  SpentCycles spent;
+  TraceTotals &totals = *k.counts.trace;
+  for (std::size_t i = 0; i < k.counts.instructions.size(); ++i) {
+    const InstructionTime &time = k.time.instructions[i];
+    const auto hits = static_cast<double>(k.counts.instructions[i].executions);
+    const double issue = hits * time.issue, waits = hits * time.waits;
+    spent.all += issue + waits;
+    spent.waits += waits;
+    const auto unit = k.counts.instructions[i].info.unit;
+    const auto awaited = time.waits_for ? k.counts.instructions[*time.waits_for].info.unit : unit;
+    if (awaited == codeobj::Unit::Lds) spent.for_lds += waits;
+    if (awaited == codeobj::Unit::Vmem || awaited == codeobj::Unit::Smem) spent.for_memory += waits;
+    if (unit == codeobj::Unit::Valu) totals.valu_cycles += issue;
+    if (unit == codeobj::Unit::Matrix) totals.matrix_cycles += issue;
+    if (unit == codeobj::Unit::Salu || unit == codeobj::Unit::Branch) totals.scalar_cycles += issue;
+  }
+  return spent;
+}
+
+/// From what a trace has: who was busy, and what waves waited for. Bytes are not in it, so that
+/// waiting for memory is latency, also where its bandwidth is the reason.
+void judge(ProfiledKernel &k, const SpentCycles &spent) {
+  constexpr double kBusy = 0.6, kWaits = 0.5;
+  const TraceTotals &t = *k.counts.trace;
+  const double whole = t.simd_cycles > 0 ? t.simd_cycles : spent.all;
+  const auto share = [](double of, double all) { return all > 0 ? of / all : 0; };
+  const bool by_matrix = t.matrix_cycles > t.valu_cycles;
+  const double busy = share(by_matrix ? t.matrix_cycles : t.valu_cycles, whole);
+  const double waits = share(spent.waits, spent.all);
+  Classification &verdict = k.verdict;
+  verdict.reason =
+      fmt::format("from a thread trace: waves waited {:.0f} % of their time", 100 * waits);
+  verdict.evidence = {{"wait_share", waits, "share"},
+                      {"memory_wait_share", share(spent.for_memory, spent.all), "share"},
+                      {"lds_wait_share", share(spent.for_lds, spent.all), "share"}};
+  if (t.simd_cycles > 0)
+    verdict.evidence.push_back({by_matrix ? "matrix_busy" : "valu_busy", busy, "share"});
+  if (busy >= kBusy) {
+    verdict.kind = KernelClass::compute_throughput;
+    verdict.limit = by_matrix ? Limit::matrix : Limit::valu;
+    verdict.reason += fmt::format(", and the {} was busy for {:.0f} % of it",
+                                  by_matrix ? "matrix unit" : "vector ALU", 100 * busy);
+    verdict.advice = "use fewer or cheaper operations";
+  } else if (waits >= kWaits && spent.for_lds > spent.for_memory) {
+    verdict.kind = KernelClass::lds;
+    verdict.limit = Limit::lds;
+    verdict.reason += ", most of it for LDS";
+    verdict.advice = "look for bank conflicts, and keep more in registers";
+  } else if (waits >= kWaits) {
+    verdict.kind = KernelClass::latency;
+    verdict.limit = Limit::latency;
+    if (spent.for_memory > 0)
+      verdict.reason += fmt::format(", {:.0f} % for memory", 100 * spent.for_memory / spent.all);
+    verdict.advice = "have more loads under way at a time: unroll, load ahead, or more waves; a "
+                     "trace has no bytes: profile the application to see whether bandwidth is "
+                     "the limit";
   }
 }
 
 void Reader::finish() {
   for (ProfiledKernel &k : trace_.kernels) {
-    double all = 0, waits = 0;
-    for (std::size_t i = 0; i < k.counts.instructions.size(); ++i) {
-      const auto hits = static_cast<double>(k.counts.instructions[i].executions);
-      all += hits * (k.time.instructions[i].issue + k.time.instructions[i].waits);
-      waits += hits * k.time.instructions[i].waits;
-    }
-    k.verdict.reason = fmt::format("from a thread trace: waves waited {:.0f} % of their time",
-                                   all == 0 ? 0 : 100 * waits / all);
+    k.counts.trace = totals_;
+    judge(k, spentIn(k));
   }
+}
+
+/// Fields of a line of CSV; quotes around a field, and doubled within it.
+std::vector<std::string> fieldsOf(const std::string &line) {
+  std::vector<std::string> fields(1);
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (c == '"' && is_quoted && i + 1 < line.size() && line[i + 1] == '"')
+      fields.back() += line[++i];
+    else if (c == '"')
+      is_quoted = !is_quoted;
+    else if (c == ',' && !is_quoted)
+      fields.emplace_back();
+    else if (c != '\r')
+      fields.back() += c;
+  }
+  return fields;
+}
+
+/// stats_ui_output_....csv: one instruction in each line, by its columns' names.
+Status Reader::readStatistics(const fs::path &path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return Error::of(fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
+  constexpr std::array kColumns = {"Instruction", "Source",  "CodeObj", "Vaddr",
+                                   "Hitcount",    "Latency", "Stall",   "Idle"};
+  std::array<std::size_t, kColumns.size()> at{};
+  std::string line;
+  std::getline(in, line);
+  const std::vector<std::string> heads = fieldsOf(line);
+  for (std::size_t i = 0; i < kColumns.size(); ++i) {
+    at[i] = static_cast<std::size_t>(std::ranges::find(heads, kColumns[i]) - heads.begin());
+    if (at[i] == heads.size())
+      return Error::of(fmt::format("{}: it has no column '{}'", path.string(), kColumns[i]));
+  }
+  try {
+    for (std::size_t number = 1; std::getline(in, line); ++number) {
+      if (number > kMostInstructions)
+        throw std::invalid_argument("it has more instructions than can be shown");
+      const std::vector<std::string> fields = fieldsOf(line);
+      if (fields.size() < heads.size()) throw std::invalid_argument("a line was cut off");
+      const auto whole = [&](std::size_t column) {
+        const std::string &text = fields[at[column]];
+        if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != text.npos)
+          throw std::invalid_argument(
+              fmt::format("line {}: '{}' is no number", number + 1, kColumns[column]));
+        return std::stoull(text);
+      };
+      readRow(Json::array({fields[at[0]], 0, number, fields[at[1]], whole(2), whole(3), whole(4),
+                           whole(5), whole(6), whole(7)}));
+    }
+    if (trace_.kernels.empty()) throw std::invalid_argument("it has no instructions");
+  } catch (const std::exception &error) {
+    return Error::of(fmt::format("{}: {}", path.string(), error.what()));
+  }
+  return Done{};
+}
+
+Result<ThreadTrace> Reader::runOn(const fs::path &statistics) {
+  if (const Status read = readStatistics(statistics); !read) return read.error();
+  finish();
+  return std::move(trace_);
 }
 
 Result<ThreadTrace> Reader::run() {
   if (const Status code = readCode(); !code) return code.error();
   readWaves();
   readOccupancy();
+  readTotals();
   finish();
   return std::move(trace_);
 }
 
 } // namespace
 
-Result<ThreadTrace> readThreadTrace(const std::string &directory) {
+Result<ThreadTrace> readThreadTrace(const std::string &place) {
   std::error_code error;
-  if (!fs::is_directory(directory, error))
-    return Error::of(fmt::format("{} is not a folder", directory));
-  if (fs::exists(fs::path(directory) / "code.json", error)) return Reader(directory).run();
-  std::vector<fs::path> folders;
-  for (const auto &entry : fs::directory_iterator(directory, error))
+  if (fs::is_regular_file(place, error) && place.ends_with(".csv"))
+    return Reader(fs::path(place).parent_path()).runOn(place);
+  if (!fs::is_directory(place, error)) return Error::of(fmt::format("{} is not a folder", place));
+  if (fs::exists(fs::path(place) / "code.json", error)) return Reader(place).run();
+  std::vector<fs::path> folders, tables;
+  for (const auto &entry : fs::directory_iterator(place, error)) {
+    const std::string name = entry.path().filename();
     if (fs::exists(entry.path() / "code.json", error)) folders.push_back(entry.path());
-  if (folders.empty())
+    if (name.starts_with("stats_") && name.ends_with(".csv")) tables.push_back(entry.path());
+  }
+  if (folders.empty() && tables.empty())
     return Error::of(fmt::format("{} has no code.json: it is no decoded thread trace (rocprofv3 "
-                                 "--att leaves them in folders named ui_output_...)",
-                                 directory));
-  std::ranges::sort(folders);
-  auto trace = Reader(folders[0]).run();
-  if (trace && folders.size() > 1)
-    trace->problems.push_back(fmt::format("{} has {} traces; this is {}", directory, folders.size(),
-                                          folders[0].filename().string()));
+                                 "--att leaves them in folders named ui_output_..., and a table "
+                                 "beside each, stats_....csv)",
+                                 place));
+  std::vector<fs::path> &traces = folders.empty() ? tables : folders;
+  std::ranges::sort(traces);
+  auto trace = folders.empty() ? Reader(place).runOn(traces[0]) : Reader(traces[0]).run();
+  if (trace && traces.size() > 1)
+    trace->problems.push_back(fmt::format("{} has {} traces; this is {}", place, traces.size(),
+                                          traces[0].filename().string()));
   return trace;
 }
 

@@ -20,7 +20,8 @@ struct ThreadTrace {
   std::vector<std::string> problems; ///< a line each: what was left out
 };
 
-/// A folder, or one that has such folders in it, of which the first by name is taken.
-Result<ThreadTrace> readThreadTrace(const std::string &directory);
+/// A folder, or one that has such folders in it, of which the first by name is taken; or the table
+/// of instructions that is written beside a folder, stats_....csv.
+Result<ThreadTrace> readThreadTrace(const std::string &place);
 
 } // namespace fade::profile

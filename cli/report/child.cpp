@@ -1,5 +1,7 @@
 #include "report/child.h"
 
+#include "write_file.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -13,6 +15,9 @@
 
 namespace fade::cli {
 namespace {
+
+/// Whether this program was started with ends of children ignored.
+bool ignores_children = false;
 
 constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
 
@@ -53,6 +58,8 @@ ChildEnd wait_for(pid_t child, const sigset_t &watched, double seconds) {
   for (;;) {
     int status = 0;
     const pid_t ended = waitpid(child, &status, WNOHANG);
+    // Nobody knows how, but it has ended: something in this process has asked not to be told.
+    if (ended < 0 && errno == ECHILD) return {0, 0, 0, deadline.hasPassed(), told};
     if (ended == child)
       return WIFSIGNALED(status)
                  ? ChildEnd{128 + WTERMSIG(status), WTERMSIG(status), 0, deadline.hasPassed(), told}
@@ -92,6 +99,7 @@ ChildEnd runChild(const std::vector<std::string> &command, double seconds,
   const pid_t child = fork();
   if (child == 0) {
     sigprocmask(SIG_SETMASK, &before, nullptr);
+    giveBackSignals();
     if (!output.empty()) writeTo(output.c_str());
     execvp(arguments[0], arguments.data());
     const int error = errno;
@@ -113,8 +121,15 @@ ChildEnd runChild(const std::vector<std::string> &command, double seconds,
   return end;
 }
 
+void keepChildEnds() { ignores_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN; }
+
+void giveBackSignals() {
+  if (ignores_children) signal(SIGCHLD, SIG_IGN);
+}
+
 void endLike(const ChildEnd &end) {
   std::fflush(nullptr);
+  removePrivateFolder();
   if (end.signal != 0) {
     // The child has left a core if one was wanted.
     const rlimit none{0, 0};

@@ -15,6 +15,12 @@ struct ChildEnd {
   int told = 0; ///< SIGINT, SIGTERM or SIGHUP that came meanwhile, whatever it made of it
 };
 
+/// First of all: whoever starts fadeprobe may ignore SIGCHLD, which programs inherit, and then
+/// nobody is told how a child ended.
+void keepChildEnds();
+/// Signals as this program found them, before it becomes the application.
+void giveBackSignals();
+
 /// Signals that are sent to fadeprobe go on to the child; those of the terminal reach it anyway.
 /// `seconds`: how long it may take; 0: as long as it likes. `output`: a file for all that it
 /// writes; then it has nothing to read, either.

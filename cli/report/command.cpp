@@ -2,12 +2,14 @@
 
 #include "checks.h"
 #include "compare/run_source.h"
+#include "profile/block_counted_run.h"
 #include "profile/profile.h"
 #include "report/child.h"
 #include "report/host_side.h"
 #include "report/listing.h"
 #include "report/page.h"
 #include "report/terminal_summary.h"
+#include "trace/recorded_run.h"
 #include "trace/timeline.h"
 #include "write_file.h"
 
@@ -25,6 +27,9 @@ namespace fade::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// A place for the lines of a run that wants none: they are needed all the same, and removed.
+constexpr std::string_view kNowhere = "/dev/null";
 
 /// What the timeline says of kernels beyond what the host side knows.
 host_trace::OperationFacts factsOf(const report::RunLog &log, const host_trace::TraceLog &host) {
@@ -51,20 +56,32 @@ struct Host {
   std::optional<host_trace::TraceLog> log;
 };
 
-/// Makes what the options ask for. 0 or 1.
+/// Makes what the options ask for, and what is known of the run in `profile`. 0 or 1.
 int makeOutcome(const ReportOptions &options, report::RunLog &log, const Host &host,
-                bool with_summary = false) {
+                std::optional<profile::Profile> &profile, bool with_summary = false) {
   for (const std::string &problem : log.problems)
     complain(fmt::format("{}: {}; the rest is used", options.log, problem));
   // Before the summary, which uses what it finds in the code objects.
   report::Json page;
   const std::string title = options.title.empty() ? options.log : options.title;
   if (!options.html.empty())
-    page = report::pageData(log, {title, options.code, host.log ? &*host.log : nullptr, options.end,
-                                  profile::pageOf(profile::profileOf(
-                                      log, host.events ? &*host.events : nullptr, false, {}))});
-  if (with_summary)
-    fmt::print(stderr, "{}", terminalSummary(log, report::Terminal::of(STDERR_FILENO)));
+    page = report::pageData(
+        log, {title, options.code, host.log ? &*host.log : nullptr, options.end,
+              [&](const report::RunLog &read) {
+                profile =
+                    profile::profileOf(read, host.events ? &*host.events : nullptr, false, {});
+                return report::Assessment{profile::pageOf(*profile), profile->findings};
+              },
+              options.sources});
+  if (const auto withheld = page.find("withheld"); withheld != page.end())
+    complain(
+        fmt::format("{}: the report has no text of {} source file{}, because of {}: name their "
+                    "folder with --sources if it may be in it",
+                    options.log, withheld->size(), withheld->size() == 1 ? "" : "s",
+                    withheld->front().get<std::string>()));
+  if (with_summary && profile)
+    fmt::print(stderr, "{}",
+               terminalSummary(log, profile->findings, report::Terminal::of(STDERR_FILENO)));
   bool is_written = true;
   if (!options.timeline.empty() && host.events) {
     const Status status = writeTimeline(*host.events, options.timeline, factsOf(log, *host.log));
@@ -77,14 +94,24 @@ int makeOutcome(const ReportOptions &options, report::RunLog &log, const Host &h
 }
 
 /// The outcome of the conditions, once all is known that they may be about.
-int judged(const Guard &guard, const ReportOptions &options, report::RunLog &log) {
+int judged(const Guard &guard, const ReportOptions &options, report::RunLog &log,
+           std::optional<profile::Profile> &profile) {
   if (guard.wantsFindings() && options.html.empty()) {
     const std::size_t known = log.problems.size();
     report::readCode(log, options.code);
     for (std::size_t i = known; i < log.problems.size(); ++i)
       complain(fmt::format("{}; the rest is used", log.problems[i]));
   }
-  return guard.judge(log);
+  if (!profile) profile = profile::profileOf(log, nullptr, false, {});
+  return guard.judge(log, profile->findings);
+}
+
+/// Files that may have the code of the kernels: those that were named, or else the program.
+std::vector<std::string> codeOf(const ReportOptions &options, const report::RunLog &log) {
+  if (!options.code.empty() || log.runs.empty()) return options.code;
+  const std::string &command = log.runs.front().command;
+  const std::string program = programOf(command.substr(0, command.find(' ')));
+  return program.empty() ? std::vector<std::string>() : std::vector{program};
 }
 
 /// What a run has recorded; nothing, after a line that says why, if it cannot be read.
@@ -156,13 +183,12 @@ std::string placeOfLog(const RunOptions &run, const ReportOptions &outcome) {
                     option, wanted));
     return "";
   }
-  if (!wanted.empty()) return fs::absolute(wanted);
+  if (!wanted.empty() && wanted != kNowhere) return fs::absolute(wanted);
   if (!outcome.html.empty()) return fs::absolute(outcome.html).replace_extension(".jsonl");
   if (!outcome.timeline.empty())
     return fs::absolute(outcome.timeline).string() + fmt::format(".{}.jsonl", getpid());
-  std::error_code error;
-  const fs::path folder = fs::temp_directory_path(error);
-  return (error ? fs::path("/tmp") : folder) / fmt::format("fadeprobe-{}.jsonl", getpid());
+  const std::string folder = privateFolder();
+  return folder.empty() ? "" : folder + "/run.jsonl";
 }
 
 /// How the application ended, if not well.
@@ -232,6 +258,11 @@ CLI::App *addReportCommand(CLI::App &app, ReportOptions &options) {
                    "the application, or other files with the kernels' code: shows instructions")
       ->type_name("FILE")
       ->allow_extra_args(false);
+  command
+      ->add_option("--sources", options.sources,
+                   "a folder whose source files may be shown (default: the current one)")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
   command->add_option("--title", options.title, "title of the report")->type_name("TEXT");
   addGuardOptions(*command, options.guard);
   return command;
@@ -256,6 +287,7 @@ int runReport(const ReportOptions &options) {
       return 1;
     }
     log = *std::move(read);
+    profile::useOwnInstructions(log, codeOf(options, log));
   }
   Host host;
   if (const std::string &path = is_host ? options.log : options.host; !path.empty()) {
@@ -266,8 +298,12 @@ int runReport(const ReportOptions &options) {
     }
     host.log = *std::move(read);
   }
-  const int made = makeOutcome(options, log, host);
-  return made == 0 && guard->isWanted() ? judged(*guard, options, log) : made;
+  // Whoever made the run may have been somebody else, and may have named any file.
+  ReportOptions foreign = options;
+  foreign.sources.push_back(fs::current_path());
+  std::optional<profile::Profile> profile;
+  const int made = makeOutcome(foreign, log, host, profile);
+  return made == 0 && guard->isWanted() ? judged(*guard, options, log, profile) : made;
 }
 
 void addOutcomeOptions(CLI::App &app, ReportOptions &options) {
@@ -288,12 +324,15 @@ bool wantsOutcome(const ReportOptions &options) {
 
 int runWithOutcome(RunOptions run, ReportOptions outcome,
                    const std::vector<std::string> &application) {
-  const bool has_own_log = !valueOf(run, "FADE_LOG_LOCATION").empty();
+  const std::string own_log = valueOf(run, "FADE_LOG_LOCATION");
+  const bool has_own_log = !own_log.empty() && own_log != kNowhere;
   const auto guard = Guard::of(outcome.guard);
   if (!guard) return kUsageError;
   outcome.log = placeOfLog(run, outcome);
   if (outcome.log.empty()) return kUsageError;
   addNeeds(run, outcome, *guard);
+  // A condition is about all that happens.
+  if (!outcome.html.empty() && !guard->hasConditions()) sampleUnlessToldOtherwise(run);
   run.values.emplace_back("FADE_LOG_LOCATION", outcome.log);
   run.values.emplace_back("FADE_LOG_FORMAT", "json");
   // The application may go to another directory, but this program stays.
@@ -308,11 +347,12 @@ int runWithOutcome(RunOptions run, ReportOptions outcome,
   const bool keeps_events = recorded_anyway && *recorded_anyway != '\0';
   const std::string recorded =
       keeps_events ? recorded_anyway : fmt::format("{}.{}.events", outcome.log, getpid());
+  if (!keeps_events && !removeLeftover(recorded)) return 1;
   const bool shows_host = !outcome.html.empty() || !outcome.timeline.empty();
-  if (shows_host && !keeps_events) run.values.emplace_back("FADE_TRACE", recorded);
+  if (shows_host) addRecording(run, keeps_events ? "" : recorded);
   std::optional<RunDeaths> deaths(std::in_place, run, outcome.log);
   if (const auto code = prepareRun(run, application, true)) return *code;
-  const bool keeps_log = !outcome.html.empty() || has_own_log;
+  const bool keeps_log = (!outcome.html.empty() && own_log != kNowhere) || has_own_log;
   std::error_code ignored;
   const ChildEnd end = runChild(application);
   if (end.error != 0) {
@@ -334,13 +374,17 @@ int runWithOutcome(RunOptions run, ReportOptions outcome,
   outcome.end = endText(end);
   auto log = report::readRunLog(outcome.log);
   if (!log) complain(log.error().message());
-  if (log) deaths->read(*log);
+  if (log) {
+    deaths->read(*log);
+    profile::useOwnInstructions(*log, outcome.code);
+  }
   deaths.reset(); // this process ends like the application
   const Host host = hostOf(recorded);
-  if (log && makeOutcome(outcome, *log, host, !outcome.html.empty()) == 0)
+  std::optional<profile::Profile> profile;
+  if (log && makeOutcome(outcome, *log, host, profile, !outcome.html.empty()) == 0)
     for (const std::string &made : {outcome.html, outcome.timeline})
       if (!made.empty()) complain(fmt::format("see {}", made));
-  const int verdict = guard->isWanted() ? (log ? judged(*guard, outcome, *log) : 1) : 0;
+  const int verdict = guard->isWanted() ? (log ? judged(*guard, outcome, *log, profile) : 1) : 0;
   if (!keeps_log) fs::remove(outcome.log, ignored);
   if (!keeps_events) fs::remove(recorded, ignored);
   if (verdict != 0 && end.signal == 0 && end.exit_code == 0) return verdict;

@@ -20,6 +20,7 @@ struct ReportOptions {
   std::string html, timeline;         ///< what to make; empty: not wanted
   std::string title;                  ///< empty: the name of the log
   std::vector<std::string> code;      ///< where the kernels' machine code is
+  std::vector<std::string> sources;   ///< folders that source has to be below; none: anywhere
   std::string end;                    ///< how the application ended, if not well
   GuardOptions guard;
 };

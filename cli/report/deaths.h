@@ -1,8 +1,8 @@
 // What killed the run (docs/formats.md, deaths), for the first page.
 #pragma once
 
+#include "analysis/run_log.h"
 #include "report/listing.h"
-#include "report/run_log.h"
 
 namespace fade::report {
 

@@ -28,28 +28,40 @@ Json placeOf(const Json &place, SourceFiles &sources) {
           {"stack", std::move(stack)}};
 }
 
+Json errorOf(const Json &finding, SourceFiles &sources) {
+  const std::string check = text(finding, "check");
+  Json one = {{"check", check},
+              {"id", text(finding, "id")},
+              {"message", text(finding, "message")},
+              {"advice", text(finding, "advice")},
+              {"page", text(finding, "page")},
+              {"count", number(finding, "count", 1)},
+              {"kernel", text(finding, "kernel")},
+              {"places", Json::array()}};
+  // Memory that was not freed has no place in a kernel.
+  if (check != "leak")
+    one["places"].push_back(placeOf(finding, sources));
+  else if (const auto at = finding.find("allocation"); at != finding.end())
+    one["places"].push_back(placeOf(*at, sources));
+  if (const auto other = finding.find("other"); other != finding.end() && other->is_object()) {
+    Json place = placeOf(*other, sources);
+    place["kernel"] = text(*other, "kernel");
+    one["places"].push_back(std::move(place));
+  }
+  return one;
+}
+
 } // namespace
 
 Json errorList(const RunLog &log, SourceFiles &sources) {
   if (!log.was_checked) return {};
   Json out = Json::array();
   for (const Json &finding : log.errors) {
-    const std::string check = text(finding, "check");
-    Json one = {{"check", check},
-                {"message", text(finding, "message")},
-                {"count", number(finding, "count", 1)},
-                {"kernel", text(finding, "kernel")},
-                {"places", Json::array()}};
-    // Memory that was not freed has no place in a kernel.
-    if (check != "leak")
-      one["places"].push_back(placeOf(finding, sources));
-    else if (const auto at = finding.find("allocation"); at != finding.end())
-      one["places"].push_back(placeOf(*at, sources));
-    if (const auto other = finding.find("other"); other != finding.end() && other->is_object()) {
-      Json place = placeOf(*other, sources);
-      place["kernel"] = text(*other, "kernel");
-      one["places"].push_back(std::move(place));
-    }
+    Json one = errorOf(finding, sources);
+    one["known"] = flag(finding, "known", false);
+    one["details"] = Json::array();
+    for (const Json &detail : objects(finding, "details"))
+      one["details"].push_back(errorOf(detail, sources));
     out.push_back(std::move(one));
   }
   return out;

@@ -1,8 +1,8 @@
 // What `fadeprobe check` found, for the page.
 #pragma once
 
+#include "analysis/run_log.h"
 #include "report/listing.h"
-#include "report/run_log.h"
 
 namespace fade::report {
 

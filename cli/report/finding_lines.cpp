@@ -26,6 +26,12 @@ Json placeList(const Finding &finding) {
   return out;
 }
 
+Json causesOf(const std::vector<Finding::Cause> &causes) {
+  Json out = Json::array();
+  for (const Finding::Cause cause : causes) out.push_back(nameOf(cause));
+  return out;
+}
+
 std::string lineOf(const Json &object) {
   return object.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
@@ -39,10 +45,14 @@ std::string findingLines(const RunLog &log, const Findings &findings) {
     Json object = kernelOf(log, f.kernel, "finding");
     object["rank"] = i + 1;
     object["cause"] = nameOf(f.cause);
-    object["unit"] = kCostUnitNames[static_cast<std::size_t>(f.unit)];
+    object["unit"] = profile::nameOf(f.unit);
     object["cycles"] = rounded(f.cycles);
     object["bytes"] = f.bytes;
     object["gain"] = f.gain;
+    object["run_gain"] = f.run_gain;
+    object["before_ns"] = rounded(f.before_ns);
+    object["after_ns"] = rounded(f.after_ns);
+    object["together"] = causesOf(f.together);
     object["counts"] = f.counts;
     object["advice"] = f.advice;
     object["places"] = placeList(f);
@@ -50,13 +60,16 @@ std::string findingLines(const RunLog &log, const Findings &findings) {
   }
   for (uint32_t k = 0; k < findings.kernels.size(); ++k) {
     const KernelCost &cost = findings.kernels[k];
-    if (cost.cycles.most() <= 0) continue;
+    if (cost.most() <= 0) continue;
     Json object = kernelOf(log, k, "cost");
-    object["cycles"] = rounded(cost.cycles.most());
-    object["busiest"] = kCostUnitNames[static_cast<std::size_t>(cost.cycles.busiest())];
+    object["cycles"] = rounded(cost.most());
+    object["busiest"] = profile::nameOf(cost.busiest());
     Json &units = object["units"] = Json::object();
-    for (std::size_t u = 0; u < kCostUnitNames.size(); ++u)
-      units[kCostUnitNames[u]] = rounded(cost.cycles.cycles[u]);
+    for (std::size_t u = 0; u < profile::kLimits; ++u)
+      units[profile::nameOf(static_cast<profile::Limit>(u))] = rounded(cost.cycles[u]);
+    object["dispatch_ns"] = rounded(cost.dispatch_ns);
+    object["all_ns"] = rounded(cost.all_ns);
+    object["is"] = cost.is_counted ? "modeled" : "estimated";
     object["bytes"] = cost.bytes;
     object["knows_caches"] = cost.knows_caches;
     object["knows_alu"] = cost.knows_alu;

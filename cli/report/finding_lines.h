@@ -1,7 +1,7 @@
 // Findings as JSON lines (docs/formats.md), for other programs.
 #pragma once
 
-#include "report/findings.h"
+#include "analysis/findings.h"
 
 #include <string>
 

@@ -6,7 +6,7 @@
 // Heatmap:steps=N); without that a dispatch is one step. Columns are as fine as kMostColumns allow.
 #pragma once
 
-#include "report/run_log.h"
+#include "analysis/run_log.h"
 
 namespace fade::report {
 

@@ -64,6 +64,7 @@ public:
     out["threads"] = threads_;
     out["names"] = names_.all();
     out["processes"] = host_.processes;
+    out["software"] = host_.in_software;
     uint64_t errors = 0;
     for (const auto &call : host_.calls) errors += hasFailed(call) ? 1 : 0;
     out["totals"] = {{"calls", host_.calls.size()},

@@ -1,7 +1,7 @@
 // The application's side of a run on the page: calls, markers, what the GPU did for them.
 #pragma once
 
-#include "report/run_log.h"
+#include "analysis/run_log.h"
 #include "trace/trace_log.h"
 
 #include <optional>

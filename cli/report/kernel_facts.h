@@ -2,10 +2,10 @@
 // who compiled it, and what the processor could do at most.
 #pragma once
 
+#include "analysis/json_fields.h"
 #include "codeobj/code_object.h"
 #include "codeobj/kernel_code.h"
 #include "codeobj/occupancy.h"
-#include "report/json_fields.h"
 
 #include <string_view>
 

@@ -1,13 +1,14 @@
 #include "report/listing.h"
 
+#include "analysis/alu_estimate.h"
 #include "codeobj/demangle.h"
 #include "codeobj/finder.h"
 #include "codeobj/host_lines.h"
 #include "codeobj/kernel_code.h"
 #include "codeobj/occupancy.h"
 #include "codeobj/source_map.h"
-#include "report/alu_estimate.h"
 #include "report/kernel_facts.h"
+#include "source_file.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -226,8 +227,7 @@ Json SourceFiles::json() const {
   Json out = Json::array();
   for (const auto &[path, has_text] : files_) {
     Json lines;
-    std::error_code ignored;
-    if (has_text && std::filesystem::is_regular_file(path, ignored))
+    if (has_text && cli::isSourceFile(path, roots_))
       if (std::ifstream in(path); in) {
         lines = Json::array();
         for (std::string text; lines.size() < kMostLines && std::getline(in, text);) {
@@ -238,6 +238,13 @@ Json SourceFiles::json() const {
     out.push_back({{"path", path}, {"lines", std::move(lines)}});
   }
   return out;
+}
+
+std::vector<std::string> SourceFiles::withheld() const {
+  std::vector<std::string> found;
+  for (const auto &[path, has_text] : files_)
+    if (has_text && cli::isWithheld(path, roots_)) found.push_back(path);
+  return found;
 }
 
 Json codeOf(RunLog &log, const std::vector<std::string> &files, SourceFiles &sources) {

@@ -1,8 +1,9 @@
 #include "report/page.h"
 
+#include "analysis/findings.h"
+#include "analysis/sampled.h"
 #include "report/deaths.h"
 #include "report/errors.h"
-#include "report/findings.h"
 #include "report/heat_map.h"
 #include "report/host_side.h"
 #include "report/kernel_facts.h"
@@ -128,10 +129,14 @@ Json findingList(const Findings &findings, SourceFiles &sources) {
                         {"cycles", p.cycles}});
     out.push_back({{"cause", nameOf(f.cause)},
                    {"kernel", f.kernel},
-                   {"unit", kCostUnitNames[static_cast<std::size_t>(f.unit)]},
+                   {"unit", profile::nameOf(f.unit)},
                    {"cycles", f.cycles},
                    {"bytes", f.bytes},
                    {"gain", f.gain},
+                   {"run_gain", f.run_gain},
+                   {"before_ns", f.before_ns},
+                   {"after_ns", f.after_ns},
+                   {"together", f.together.empty() ? "" : nameOf(f.together.front())},
                    {"counts", f.counts},
                    {"advice", f.advice},
                    {"places", std::move(places)}});
@@ -144,10 +149,12 @@ Json costList(const Findings &findings) {
   Json out = Json::array();
   for (const KernelCost &cost : findings.kernels) {
     Json units = Json::object();
-    for (std::size_t u = 0; u < kCostUnitNames.size(); ++u)
-      units[kCostUnitNames[u]] = cost.cycles.cycles[u];
-    out.push_back({{"cycles", cost.cycles.most()},
-                   {"busiest", kCostUnitNames[static_cast<std::size_t>(cost.cycles.busiest())]},
+    for (std::size_t u = 0; u < profile::kLimits; ++u)
+      units[profile::nameOf(static_cast<profile::Limit>(u))] = cost.cycles[u];
+    out.push_back({{"cycles", cost.most()},
+                   {"busiest", profile::nameOf(cost.busiest())},
+                   {"dispatch_ns", cost.dispatch_ns},
+                   {"is_counted", cost.is_counted},
                    {"units", std::move(units)},
                    {"bytes", cost.bytes},
                    {"knows_caches", cost.knows_caches},
@@ -327,7 +334,7 @@ Json totals(const RunLog &log) {
 } // namespace
 
 Json pageData(RunLog &log, const PageOptions &options) {
-  SourceFiles sources;
+  SourceFiles sources(options.sources);
   uint64_t first_start = ~uint64_t{0};
   for (const Dispatch &d : log.dispatches)
     if (d.hasTimes()) first_start = std::min(first_start, *d.start_ns);
@@ -337,6 +344,7 @@ Json pageData(RunLog &log, const PageOptions &options) {
   data["totals"] = totals(log);
   data["runs"] = runList(log);
   data["software"] = log.inSoftware();
+  data["sampled"] = hasEstimates(log);
   data["ended"] = options.end;
   data["deaths"] = deathList(log, sources);
   data["tables"] = log.tables;
@@ -352,13 +360,16 @@ Json pageData(RunLog &log, const PageOptions &options) {
   data["host"] = options.host ? hostData(*options.host, log) : Json();
   data["heat"] = heatMapOf(log);
   data["code"] = codeOf(log, options.code, sources);
-  const Findings findings = findingsOf(log);
+  const Assessment assessment =
+      options.assess ? options.assess(log) : Assessment{Json(), findingsOf(log)};
+  const Findings &findings = assessment.findings;
   data["findings"] = findingList(findings, sources);
   data["costs"] = costList(findings);
   data["errors"] = errorList(log, sources);
   data["checked_dispatches"] = log.checked_dispatches;
-  data["profile"] = options.profile;
+  data["profile"] = assessment.profile;
   data["files"] = sources.json();
+  if (const auto withheld = sources.withheld(); !withheld.empty()) data["withheld"] = withheld;
   Json &skipped = data["skipped"] = Json::array();
   for (const Skipped &one : log.skipped)
     skipped.push_back({{"kernel", one.kernel}, {"reason", one.reason}, {"count", one.count}});

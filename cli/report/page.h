@@ -2,20 +2,29 @@
 // and the data of the run as JSON inside it.
 #pragma once
 
-#include "report/run_log.h"
+#include "analysis/findings.h"
 #include "trace/trace_log.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace fade::report {
+
+/// What the model says of a run, for the page.
+struct Assessment {
+  Json profile; ///< what keeps kernels from being faster; null if nothing was counted
+  Findings findings;
+};
 
 struct PageOptions {
   std::string title;                          ///< what ran
   std::vector<std::string> code;              ///< files with the kernels' machine code
   const host_trace::TraceLog *host = nullptr; ///< the application's side, if it was recorded
   std::string end = {};                       ///< how it ended, if not well: "by SIGSEGV"
-  Json profile = {}; ///< what keeps kernels from being faster, if they were counted
+  /// Called once, when the code of the kernels has been read.
+  std::function<Assessment(const RunLog &)> assess = {};
+  std::vector<std::string> sources = {}; ///< folders that source has to be below; none: anywhere
 };
 
 /// The data that the page shows.

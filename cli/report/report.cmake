@@ -10,7 +10,7 @@ add_custom_command(OUTPUT ${embedded}
           -P ${CMAKE_CURRENT_SOURCE_DIR}/report/embed_page.cmake
   DEPENDS ${page}/report.html ${page}/report.css ${scripts} report/embed_page.cmake
   COMMENT "the page of the report" VERBATIM)
-target_sources(fadeprobe PRIVATE ${embedded} report/alu_estimate.cpp report/child.cpp report/command.cpp report/deaths.cpp report/errors.cpp report/finding_lines.cpp report/findings.cpp report/heat_map.cpp report/host_side.cpp
-  report/kernel_cost.cpp report/kernel_facts.cpp report/listing.cpp report/page.cpp report/run_log.cpp report/terminal_summary.cpp)
+target_sources(fadeprobe PRIVATE ${embedded} report/child.cpp report/command.cpp report/deaths.cpp report/errors.cpp report/finding_lines.cpp report/heat_map.cpp report/host_side.cpp
+  report/kernel_facts.cpp report/listing.cpp report/page.cpp report/terminal_summary.cpp)
 target_include_directories(fadeprobe PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(fadeprobe PRIVATE nlohmann_json::nlohmann_json)

@@ -1,7 +1,8 @@
 #include "report/terminal_summary.h"
 
+#include "analysis/findings.h"
+#include "analysis/sampled.h"
 #include "fade/kernel_name.h"
-#include "report/findings.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -72,8 +73,9 @@ std::string placesOf(const Finding &finding) {
   for (std::size_t i = 0; i < finding.places.size() && i < kMostPlaces; ++i) {
     const FindingPlace &place = finding.places[i];
     const std::string file = place.file.substr(place.file.rfind('/') + 1);
-    out += fmt::format("{}{}:{}", i == 0 ? "" : ", ", file.empty() ? "unknown" : file, place.line);
-    if (place.column != 0) out += fmt::format(":{}", place.column);
+    if (i != 0) out += ", ";
+    out += file.empty() ? "unknown line (compile with -g)" : fmt::format("{}:{}", file, place.line);
+    if (!file.empty() && place.column != 0) out += fmt::format(":{}", place.column);
     if (!place.op.empty()) out += " " + place.op;
   }
   if (finding.places.size() > kMostPlaces)
@@ -82,8 +84,8 @@ std::string placesOf(const Finding &finding) {
 }
 
 std::string costOf(const Finding &finding) {
-  std::string out = fmt::format("{} cycles of {}", roughly(finding.cycles),
-                                kCostUnitNames[static_cast<std::size_t>(finding.unit)]);
+  std::string out =
+      fmt::format("{} cycles of {}", roughly(finding.cycles), profile::nameOf(finding.unit));
   if (finding.bytes != 0) out += fmt::format(", {} moved for nothing", sizeOf(finding.bytes));
   return out + ": " + finding.counts;
 }
@@ -97,9 +99,11 @@ std::string firstLine(const RunLog &log) {
     instrumented += d.instrumented ? 1 : 0;
   }
   // Times of the software GPU are this machine's.
-  const std::string work = log.inSoftware() ? fmt::format("{} instructions executed", executed)
-                                            : fmt::format("{} in kernels", humanTime(busy));
-  return fmt::format("{} dispatch{}, {} instrumented, {}, {} record{}", log.dispatches.size(),
+  // Of instrumented kernels it is not always known what they themselves would have executed.
+  const std::string work = !log.inSoftware() ? fmt::format(", {} in kernels", humanTime(busy))
+                           : executed != 0   ? fmt::format(", {} instructions executed", executed)
+                                             : "";
+  return fmt::format("{} dispatch{}, {} instrumented{}, {} record{}", log.dispatches.size(),
                      log.dispatches.size() == 1 ? "" : "es", instrumented, work, records,
                      records == 1 ? "" : "s");
 }
@@ -158,7 +162,7 @@ Terminal Terminal::of(int fd) {
   return terminal;
 }
 
-std::string terminalSummary(const RunLog &log, const Terminal &terminal) {
+std::string terminalSummary(const RunLog &log, const Findings &findings, const Terminal &terminal) {
   const std::size_t columns = std::min(terminal.columns, 100u);
   const auto paint = [&](const char *code, const std::string &text) {
     return terminal.has_color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
@@ -169,25 +173,28 @@ std::string terminalSummary(const RunLog &log, const Terminal &terminal) {
   for (const std::string &note : log.notes) out += note + '\n';
   if (log.accesses.empty()) return out;
   out += fitting(memoryLine(log), columns) + '\n';
-  const Findings findings = findingsOf(log);
+  const bool has_others = std::ranges::count_if(findings.kernels, [](const KernelCost &kernel) {
+                            return kernel.most() > 0;
+                          }) > 1;
   for (std::size_t i = 0; i < findings.list.size() && i < kMostFindings; ++i) {
     const Finding &finding = findings.list[i];
-    const std::string gain = finding.gain < 0.005
-                                 ? std::string("little to gain by itself")
-                                 : fmt::format("up to {:.0f}% to gain", 100 * finding.gain);
-    const std::string head = fmt::format("{}. {}, {} in ", i + 1, nameOf(finding.cause), gain);
+    const std::string head =
+        fmt::format("{}. {}, {} in ", i + 1, nameOf(finding.cause), gainText(finding, has_others));
     // On the same line if it has room for a name that says something.
     const std::string &name = log.kernels[finding.kernel].name;
     const bool has_room = head.size() + std::min(name.size(), kLeastName) <= columns;
     out += paint("33", has_room ? head : head.substr(0, head.size() - 1) + "\n   ") +
            shortKernelName(name, has_room ? columns - head.size() : columns - 3) + '\n';
-    for (const std::string &line : {placesOf(finding), costOf(finding)})
+    for (const std::string &line :
+         {placesOf(finding), costOf(finding), expectationText(finding), finding.advice})
       out += paragraph(line, columns);
   }
   if (findings.list.size() > kMostFindings)
     out += fmt::format("and {} more findings\n", findings.list.size() - kMostFindings);
-  out += findings.list.empty() ? "nothing to gain from memory accesses, by the model of the GPU\n"
-                               : "cycles and gains are those of a model; counts are exact\n";
+  out += findings.list.empty()
+             ? "nothing to gain from memory accesses, by the model of the GPU\n"
+             : fmt::format("cycles and gains are those of a model; counts are {}\n",
+                           hasEstimates(log) ? "estimates from a sample" : "exact");
   return out;
 }
 

@@ -2,7 +2,7 @@
 // first.
 #pragma once
 
-#include "report/run_log.h"
+#include "analysis/findings.h"
 
 #include <string>
 
@@ -17,6 +17,6 @@ struct Terminal {
 };
 
 /// Whole lines, none longer than the terminal is wide.
-std::string terminalSummary(const RunLog &log, const Terminal &terminal);
+std::string terminalSummary(const RunLog &log, const Findings &findings, const Terminal &terminal);
 
 } // namespace fade::report

@@ -170,6 +170,10 @@ void writeRange(JsonWriter &json, const Range &range) {
     json.field("type", "marker");
     json.field("version", 1);
     json.field("text", range.text);
+    if (range.is_named) {
+      json.field("domain", range.domain);
+      json.field("args", range.arguments);
+    }
     json.field("start_ns", range.start_ns);
     json.field("end_ns", range.end_ns);
     writeThread(json, range.thread);
@@ -199,6 +203,10 @@ Status writeLog(const HostEvents &events, const std::string &path, LogScope scop
       file.json.field("calls", events.calls.size());
       file.json.field("operations", events.operations.size());
       file.json.field("lost", events.lost);
+      if (events.isInSoftware()) {
+        file.json.field("software", true);
+        file.json.field("times", kSoftwareTimes);
+      }
     });
   if (scope == LogScope::everything)
     for (const auto &[pid, process] : events.processes)

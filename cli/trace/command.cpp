@@ -12,6 +12,7 @@
 #include "trace/operators.h"
 #include "trace/recorded_run.h"
 #include "trace/summary.h"
+#include "write_file.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -129,9 +130,8 @@ std::string mistakeInDatabase(const TraceOptions &options) {
 std::string placeOfEvents(const TraceOptions &options) {
   for (const std::string &path : {options.output, options.api_log})
     if (!path.empty() && !isNoFile(path)) return fmt::format("{}.{}.events", path, getpid());
-  std::error_code error;
-  const fs::path folder = fs::temp_directory_path(error);
-  return (error ? fs::path("/tmp") : folder) / fmt::format("fade-trace.{}.events", getpid());
+  const std::string folder = privateFolder();
+  return folder.empty() ? "" : folder + "/trace.events";
 }
 
 } // namespace
@@ -153,6 +153,7 @@ int runTrace(TraceOptions options, const std::vector<std::string> &application) 
     return 1;
   }
   const std::string recorded = placeOfEvents(options);
+  if (recorded.empty() || !removeLeftover(recorded)) return 1;
   if (!options.run.env_dump && !canWrite("", recorded)) return 1;
   const RecordedRun run = recordRun(options.run, application, recorded);
   if (!run.was_started) return run.exit_code;
@@ -187,8 +188,11 @@ CLI::App *addControlCommand(CLI::App &app, ControlOptions &options) {
   CLI::App *command =
       app.add_subcommand("control", "switch the recording of a running process on and off");
   command
-      ->add_option("what", options.what,
-                   "start, stop, flush or status; what is recorded is in the file at once")
+      ->add_option(
+          "what", options.what,
+          "start, stop, flush or status. stop and flush write what was recorded so far: into the "
+          "file, or under fadeprobe trace, which makes the file at the end, into "
+          "OUTPUT.PID.events")
       ->type_name("start|stop|flush|status");
   command->add_option("pid", options.pid, "a process that was started with fadeprobe trace")
       ->type_name("PID");
@@ -252,6 +256,7 @@ std::string textOf(const host_trace::TraceLog &log, const LogOptions &options) {
   }
   if (parts.empty()) return summarize(log, {options.rows});
   std::string text;
+  if (log.in_software) text = fmt::format("{}\n", host_trace::kSoftwareTimes);
   for (const std::string &part : parts) text += (text.empty() ? "" : "\n") + part;
   return text;
 }

@@ -2,19 +2,19 @@
 
 #include "base/event_file.h"
 #include "fade/host_events.h"
+#include "trace/foreign_process.h"
 #include "trace/writer.h"
 
 #include <atomic>
 #include <cerrno>
 #include <climits>
-#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <linux/futex.h>
-#include <map>
 #include <set>
+#include <sstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -55,24 +55,26 @@ char *mapHeader(const std::string &path) {
   return page == MAP_FAILED ? nullptr : static_cast<char *>(page);
 }
 
-/// With which the process was started.
-std::map<std::string, std::string> environmentOf(uint32_t pid) {
-  std::map<std::string, std::string> variables;
-  std::ifstream file(fmt::format("/proc/{}/environ", pid));
-  for (std::string line; std::getline(file, line, '\0');)
-    if (const auto equals = line.find('='); equals != line.npos)
-      variables.emplace(line.substr(0, equals), line.substr(equals + 1));
-  return variables;
-}
-
 } // namespace
 
 Result<RecordingProcess> RecordingProcess::find(uint32_t pid) {
-  errno = 0;
-  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
-  if (!maps && errno == ENOENT) return Error::of(fmt::format("there is no process {}", pid));
-  if (!maps) return Error::of(fmt::format("process {}: {}", pid, std::strerror(errno)));
-  for (const std::string &file : sharedFiles(maps)) {
+  const auto process = ForeignProcess::open(pid);
+  if (!process) return process.error();
+  const auto user = process->user();
+  if (!user) return user.error();
+  const auto maps = process->read("maps");
+  if (!maps) return maps.error();
+  const auto variables = process->environment();
+  if (!variables) return variables.error();
+  // It may have become another program meanwhile, with other rights.
+  const auto still = process->user();
+  if (!still) return still.error();
+  if (*still != *user)
+    return Error::of(fmt::format("process {} has changed its user; try again", pid));
+  const auto rights = RightsOf::take(*user);
+  if (!rights) return rights.error();
+  std::istringstream lines(*maps);
+  for (const std::string &file : sharedFiles(lines)) {
     char *page = mapHeader(file);
     if (!page) continue;
     auto *switches = reinterpret_cast<ProcessSwitch *>(page + events::kSwitchesAt);
@@ -81,11 +83,11 @@ Result<RecordingProcess> RecordingProcess::find(uint32_t pid) {
         return RecordingProcess(file, page, &switches[i].is_on, true);
     munmap(page, events::kHeaderBytes);
   }
-  return announce(pid);
+  return announce(pid, *variables);
 }
 
-Result<RecordingProcess> RecordingProcess::announce(uint32_t pid) {
-  const auto variables = environmentOf(pid);
+Result<RecordingProcess>
+RecordingProcess::announce(uint32_t pid, const std::map<std::string, std::string> &variables) {
   const auto value = [&](const char *name) {
     const auto at = variables.find(name);
     return at == variables.end() ? std::string() : at->second;
@@ -101,13 +103,8 @@ Result<RecordingProcess> RecordingProcess::announce(uint32_t pid) {
                                  pid));
   EventFile file;
   if (const Status opened = file.open(path); !opened) return opened.error();
-  // The process must be able to write what was made here.
-  struct stat process {};
-  if (geteuid() == 0 && stat(fmt::format("/proc/{}", pid).c_str(), &process) == 0)
-    (void)!chown(path.c_str(), process.st_uid, process.st_gid);
-  const EventFile::Switch taken = file.takeSwitch(pid);
+  const EventFile::Switch taken = file.takeSwitch(pid, value("FADE_TRACE_START") != "off");
   if (!taken.is_on) return Error{path, "", 0, "has no place for another process"};
-  if (!taken.was_there) std::atomic_ref(*taken.is_on).store(value("FADE_TRACE_START") != "off");
   return RecordingProcess(path, file.header(), taken.is_on, false);
 }
 

@@ -4,6 +4,7 @@
 #include "base/result.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ class RecordingProcess {
 public:
   /// An error if there is no such process, or if it records nothing. One that was started with
   /// fadeprobe trace and has not used the GPU yet gets a switch, which it finds when it does.
+  /// Root opens files with the rights of the process's user, who has chosen their names.
   static Result<RecordingProcess> find(uint32_t pid);
   RecordingProcess(RecordingProcess &&other) noexcept;
   RecordingProcess &operator=(RecordingProcess &&) = delete;
@@ -34,7 +36,8 @@ public:
 private:
   RecordingProcess(std::string file, char *header, uint32_t *is_on, bool has_begun)
       : file_(std::move(file)), header_(header), is_on_(is_on), has_begun_(has_begun) {}
-  static Result<RecordingProcess> announce(uint32_t pid);
+  static Result<RecordingProcess> announce(uint32_t pid,
+                                           const std::map<std::string, std::string> &variables);
 
   std::string file_;
   char *header_; ///< of the file, mapped

@@ -110,6 +110,27 @@ private:
     return true;
   }
 
+  Marker markerOf(const events::MarkerEvent &event, std::size_t at) const {
+    using events::MarkerParts;
+    Marker marker{event.kind,
+                  thread_,
+                  event.time_ns,
+                  event.range,
+                  {bytes_ + at + sizeof event, event.size},
+                  at,
+                  false,
+                  {},
+                  {}};
+    if (!MarkerParts::isPacked(event.range) || event.kind > events::MarkerKind::push) return marker;
+    const MarkerParts parts = MarkerParts::of(event.range);
+    if (std::size_t{parts.domain} + parts.name > marker.text.size()) return marker; // cut off
+    marker.is_named = true;
+    marker.domain = marker.text.substr(0, parts.domain);
+    marker.arguments = marker.text.substr(std::size_t{parts.domain} + parts.name);
+    marker.text = marker.text.substr(parts.domain, parts.name);
+    return marker;
+  }
+
   bool readEvent(EventKind kind, uint64_t at, uint64_t size) {
     switch (kind) {
     case EventKind::thread: {
@@ -191,12 +212,7 @@ private:
       if (!get(event, at, size) || event.size > size - sizeof event ||
           event.kind > events::MarkerKind::stop)
         return false;
-      events_.markers.push_back({event.kind,
-                                 thread_,
-                                 event.time_ns,
-                                 event.range,
-                                 {bytes_ + at + sizeof event, event.size},
-                                 at});
+      events_.markers.push_back(markerOf(event, at));
       return true;
     }
     case EventKind::recording: {
@@ -362,6 +378,14 @@ Result<HostEvents> HostEvents::read(const std::string &path) {
   if (Status status = Reader(events, mapped->bytes.get(), mapped->size).run(path); !status)
     return std::move(status).error();
   return events;
+}
+
+bool HostEvents::isInSoftware() const {
+  return std::ranges::any_of(operations, &Operation::isInSoftware);
+}
+
+std::string_view HostEvents::aboutTimes() const {
+  return has_modeled_times ? kModeledTimes : isInSoftware() ? kSoftwareTimes : std::string_view();
 }
 
 std::optional<std::size_t> HostEvents::callAt(uint64_t position) const {

@@ -47,6 +47,7 @@ struct Operation {
   uint64_t start_ns = 0, end_ns = 0; ///< on the GPU; without times, when it was given to it
 
   bool isKernel() const { return event.kind == events::OperationKind::kernel; }
+  bool isInSoftware() const { return (event.flags & events::kOperationSoftware) != 0; }
 };
 
 struct Marker {
@@ -55,6 +56,9 @@ struct Marker {
   uint64_t time_ns = 0, range = 0;
   std::string_view text;
   uint64_t position = 0;
+  /// Where RPD's functions were given more than a text, which is the name then.
+  bool is_named = false;
+  std::string_view domain, arguments;
 };
 
 /// A library, for as long as it was loaded.
@@ -137,6 +141,12 @@ public:
   /// The symbol of the kernel that a launch names by this address; empty if it is not known.
   std::string_view functionAt(uint32_t pid, uint64_t address) const;
 
+  /// Whether the software GPU did it, or a part of it: times on the GPU say nothing about a card.
+  bool isInSoftware() const;
+  /// What is to be said wherever times are shown; empty: they are a card's.
+  std::string_view aboutTimes() const;
+  bool has_modeled_times = false; ///< kernels have times of a model, and all others follow
+
   /// Of the process; 0: not known.
   unsigned hipMajor(uint32_t pid) const;
 
@@ -145,6 +155,12 @@ private:
   std::shared_ptr<const char> bytes_; ///< the file: texts and words are there
   std::unordered_map<uint64_t, uint32_t> by_position_;
 };
+
+/// What all that shows times of the software GPU says of them.
+inline constexpr std::string_view kSoftwareTimes =
+    "software GPU: times on the GPU are those of the emulation on this machine, not of a card";
+inline constexpr std::string_view kModeledTimes =
+    "kernel times are those of a model of the card; everything else took as long on this machine";
 
 /// 5, 6 or 7 of ".../libamdhip64.so.5.2.21153"; 0 if the name does not say it.
 unsigned hipMajorOf(const std::string &library);

@@ -213,24 +213,40 @@ private:
 
   /// Who called on behalf of whom: the frame of a CUDA layer that is nearest to the application.
   void findRedirects() {
+    // Places are recorded once. Where all places that call a function say the same, so do its
+    // calls.
+    std::map<std::pair<uint32_t, const hip::FunctionInfo *>, std::set<std::string>> ways;
+    std::map<std::pair<uint32_t, const hip::FunctionInfo *>, uint64_t> calls;
+    for (const Call &call : events_.calls)
+      if (call.parent == 0) ++calls[{call.thread.pid, call.function}];
     for (const Caller &caller : events_.callers) {
-      const auto frames = names_.framesOf(caller.pid, caller.stack, UINT64_MAX);
-      const StackFrame *layer = nullptr;
-      std::string from;
-      for (const StackFrame *frame : frames) {
-        const bool is_layer = isCudaLibrary(frame->library) || isCudaName(frame->function);
-        if (is_layer)
-          layer = frame;
-        else if (layer && !isBridge(fileName(frame->library))) {
-          from = frame->library.empty() ? frame->file : fileName(frame->library);
-          break;
-        }
-      }
-      if (!layer) continue;
-      add("redirect", caller.pid,
-          fmt::format("{} -> {} {} -> {}", from.empty() ? "?" : from, fileName(layer->library),
-                      layer->function.empty() ? "?" : layer->function, caller.function->name));
+      const std::string way = redirectOf(caller);
+      ways[{caller.pid, caller.function}].insert(way);
+      if (!way.empty()) add("redirect", caller.pid, way);
     }
+    for (const auto &[function, texts] : ways)
+      if (texts.size() == 1 && !texts.begin()->empty())
+        facts_[{"redirect", function.first, *texts.begin()}].count =
+            std::max<uint64_t>(calls[function], 1);
+  }
+
+  /// "app -> libcudart.so cudaMalloc -> hipMalloc"; empty: there is no layer.
+  std::string redirectOf(const Caller &caller) {
+    const auto frames = names_.framesOf(caller.pid, caller.stack, UINT64_MAX);
+    const StackFrame *layer = nullptr;
+    std::string from;
+    for (const StackFrame *frame : frames) {
+      const bool is_layer = isCudaLibrary(frame->library) || isCudaName(frame->function);
+      if (is_layer)
+        layer = frame;
+      else if (layer && !isBridge(fileName(frame->library))) {
+        from = frame->library.empty() ? frame->file : fileName(frame->library);
+        break;
+      }
+    }
+    if (!layer) return "";
+    return fmt::format("{} -> {} {} -> {}", from.empty() ? "?" : from, fileName(layer->library),
+                       layer->function.empty() ? "?" : layer->function, caller.function->name);
   }
 
   const HostEvents &events_;

@@ -22,12 +22,18 @@ void sayWhatIsMissing(const host_trace::HostEvents &events, const std::string &f
                          events.damaged));
 }
 
+void addRecording(RunOptions &options, const std::string &file) {
+  if (!file.empty()) {
+    options.values.emplace_back("FADE_TRACE", file);
+    options.values.emplace_back("FADE_TRACE_FORMAT", "events");
+  }
+  if (const auto early = ownLibrary("libfaderoctx.so")) options.preload.push_back(*early);
+}
+
 RecordedRun recordRun(RunOptions &options, const std::vector<std::string> &application,
                       const std::string &file) {
   RecordedRun run;
-  options.values.emplace_back("FADE_TRACE", file);
-  options.values.emplace_back("FADE_TRACE_FORMAT", "events");
-  if (const auto markers = ownLibrary("libfaderoctx.so")) options.preload.push_back(*markers);
+  addRecording(options, file);
   if (const auto code = prepareRun(options, application, true)) {
     run.exit_code = *code;
     return run;

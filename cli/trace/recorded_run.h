@@ -21,6 +21,10 @@ struct RecordedRun {
 /// On stderr, if there is anything.
 void sayWhatIsMissing(const host_trace::HostEvents &events, const std::string &file);
 
+/// Has the run record host events in the file, from its first call on. Empty: they are recorded
+/// already, somewhere else.
+void addRecording(RunOptions &options, const std::string &file);
+
 /// Runs the application as a child, with its host events in the file, which stays if there is
 /// anything in it.
 RecordedRun recordRun(RunOptions &options, const std::vector<std::string> &application,

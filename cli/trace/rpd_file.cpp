@@ -18,8 +18,9 @@ namespace fade::host_trace {
 namespace {
 
 constexpr int64_t kSessionStride = int64_t{1} << 32; ///< between the numbers of two sessions
-constexpr int64_t kMirrored = int64_t{1} << 31;      ///< texts that are in both tables
-constexpr uint32_t kRangeThreads = 9'000'000;        ///< of ranges that need not nest
+constexpr int64_t kMostSessions = int64_t{1} << 30;
+constexpr int64_t kMirrored = int64_t{1} << 31; ///< texts that are in both tables
+constexpr uint32_t kRangeThreads = 9'000'000;   ///< of ranges that need not nest
 
 /// Of rows of rocpd_metadata that are FADE's.
 std::string findingTag(const char *what, int64_t offset) {
@@ -84,6 +85,8 @@ public:
       if (!process.program.empty())
         add_metadata_.run("fade::process",
                           readable(processLine(pid, process.program, process.hip_library)));
+    if (events_.isInSoftware())
+      add_metadata_.run(findingTag("times", offset_), std::string(kSoftwareTimes));
     for (const Operation &operation : events_.operations)
       if (const OperationView view = viewOf(events_, operation); !operation.has_times && view.call)
         ++without_times_[*view.call][operation.has_ended ? 1 : 0];
@@ -315,7 +318,11 @@ private:
   void writeRange(const Range &range, const Interval &interval) {
     const int64_t id =
         offset_ + static_cast<int64_t>(events_.calls.size()) + static_cast<int64_t>(++ranges_);
-    addApi(id, interval, "UserMarker", "UserMarker", arguments(range.text));
+    if (range.is_named)
+      addApi(id, interval, range.text, range.domain.empty() ? "UserMarker" : range.domain,
+             arguments(range.arguments));
+    else
+      addApi(id, interval, "UserMarker", "UserMarker", arguments(range.text));
   }
 
   void writeOperation(const Operation &operation) {
@@ -367,10 +374,11 @@ void declareReferences(Database &database, RpdVersion version) {
   if (version == RpdVersion::v3) add.run(R"(("rocpd_counter", "name_id"))");
 }
 
-/// Counts the sessions of a file; the first is 0.
+/// Counts the sessions of a file; the first is 0. -1: what it says of them makes no sense.
 int64_t takeSession(Database &database) {
   const std::string count = "SELECT value FROM rocpd_metadata WHERE tag = 'session_count'";
   const int64_t before = database.integer(count);
+  if (before < 0 || before > kMostSessions) return -1;
   database.execute(before == 0
                        ? "INSERT INTO rocpd_metadata(tag, value) VALUES ('session_count', '1')"
                        : fmt::format("UPDATE rocpd_metadata SET value = '{}' WHERE tag = "
@@ -393,7 +401,7 @@ void removeSession(Database &database, RpdVersion version, int64_t session) {
   if (version == RpdVersion::v2)
     database.execute(fmt::format("DELETE FROM rocpd_kernelcodeobject WHERE id > {} AND id < {}",
                                  session * kSessionStride + 1, (session + 1) * kSessionStride));
-  for (const char *what : {"finding", "library"})
+  for (const char *what : {"finding", "library", "times"})
     database.execute(fmt::format("DELETE FROM rocpd_metadata WHERE tag = '{}'",
                                  findingTag(what, session * kSessionStride)));
   for (const char *table : {"string", "ustring"})
@@ -436,6 +444,10 @@ Status writeRpd(const HostEvents &events, const std::string &path, RpdVersion ve
     taken = takeSession(database);
   else
     removeSession(database, version, session);
+  if (taken < 0) {
+    database.execute("ROLLBACK");
+    return Error{path, "", 0, "its number of sessions makes no sense: nothing can be added to it"};
+  }
   declareReferences(database, version);
   {
     RpdWriter writer(database, version, taken, events);

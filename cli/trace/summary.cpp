@@ -1,5 +1,6 @@
 #include "trace/summary.h"
 
+#include "fade/hip_api.h"
 #include "trace/log_text.h"
 
 #include <algorithm>
@@ -59,6 +60,17 @@ bool isCopy(const LoggedCall &call) {
   return call.function.starts_with("hipMemcpy") || call.function.starts_with("hipDrvMemcpy");
 }
 
+/// "memory", "stream", ...: as --api names them.
+std::string groupOf(std::string_view function) {
+  static const auto groups = [] {
+    std::map<std::string_view, const char *> all;
+    for (const hip::FunctionInfo &info : hip::kFunctions) all.emplace(info.name, info.group);
+    return all;
+  }();
+  const auto at = groups.find(function);
+  return at == groups.end() ? "other" : at->second;
+}
+
 class Summary {
 public:
   explicit Summary(const TraceLog &log) : log_(log) {}
@@ -68,7 +80,9 @@ public:
     readCalls();
     std::string text = head();
     text += table("calls of HIP", calls_, options.rows, false);
+    if (groups_.size() > 1) text += table("groups of calls", groups_, options.rows, false);
     text += table("on the GPU", operations_, options.rows, true);
+    text += devices();
     text += list("errors", errors_);
     text += list("launches without effect: they returned success, and nothing reached a queue",
                  unseen_);
@@ -104,10 +118,29 @@ private:
     text += fmt::format("{} calls in {} threads", log_.calls.size(), threads.size());
     if (log_.has_operations) text += fmt::format(", {} kernels and copies", log_.operations.size());
     if (last > first) text += fmt::format(", in {}", durationText(last - first));
-    return text + '\n';
+    text += '\n';
+    if (log_.in_software) text += fmt::format("{}\n", kSoftwareTimes);
+    return text;
+  }
+
+  /// What each GPU had to do.
+  std::string devices() const {
+    if (devices_.empty()) return "";
+    std::string text = fmt::format("\n{:<8}  {:>8}  {:>8}  {:>10}  {:>10}  {:>10}\n", "device",
+                                   "kernels", "copies", "kernels", "copies", "queues");
+    for (const auto &[gpu, device] : devices_)
+      text +=
+          fmt::format("{:<8}  {:>8}  {:>8}  {:>10}  {:>10}  {:>10}\n", fmt::format("GPU {}", gpu),
+                      device.kernels.count, device.copies.count, durationText(device.kernels.ns),
+                      durationText(device.copies.ns), device.queues.size());
+    return text;
   }
 
   void read(const LoggedOperation &operation) {
+    Device &device = devices_[operation.gpu];
+    (operation.purpose == Purpose::kernel ? device.kernels : device.copies)
+        .add(operation.duration());
+    if (operation.purpose == Purpose::kernel) device.queues.insert(operation.queue);
     if (!operation.has_ended) ++unfinished_;
     if (operation.has_times)
       operations_[nameOf(operation)].add(operation.end_ns - operation.start_ns, operation.bytes);
@@ -143,7 +176,9 @@ private:
         ++hanging_[fmt::format("{} in thread {}", call.function, call.tid)];
         continue;
       }
-      calls_[std::string(call.function)].add(call.end_ns - std::min(call.start_ns, call.end_ns));
+      const uint64_t duration = call.end_ns - std::min(call.start_ns, call.end_ns);
+      calls_[std::string(call.function)].add(duration);
+      groups_[groupOf(call.function)].add(duration);
       // That something is not ready yet is an answer, and so is what another call has failed with.
       if (!call.error.empty() && !isFine(call) && call.error != "hipErrorNotReady" &&
           !call.function.ends_with("LastError"))
@@ -198,8 +233,14 @@ private:
     return text;
   }
 
+  struct Device {
+    Total kernels, copies; ///< fills are copies here
+    std::set<uint32_t> queues;
+  };
+
   const TraceLog &log_;
-  Totals calls_, operations_;
+  Totals calls_, operations_, groups_;
+  std::map<uint32_t, Device> devices_;
   std::map<std::string, uint64_t> errors_, unseen_, hanging_, name_only_;
   uint64_t host_copies_ = 0, unfinished_ = 0, without_call_ = 0;
 };

@@ -26,6 +26,11 @@ void nestThread(std::vector<Interval *> &all) {
   closeUntil(UINT64_MAX);
 }
 
+Range rangeOf(const Marker &begin, uint64_t end_ns, bool is_nested) {
+  return {begin.thread, begin.time_ns,  end_ns,       begin.text,     begin.position,
+          is_nested,    begin.is_named, begin.domain, begin.arguments};
+}
+
 /// Pairs the markers of one thread.
 class ThreadRanges {
 public:
@@ -35,7 +40,7 @@ public:
       return {marker.thread, recording_since, marker.time_ns, "", marker.position, true};
     const Marker begin = open_.back();
     open_.pop_back();
-    return {marker.thread, begin.time_ns, marker.time_ns, begin.text, begin.position, true};
+    return rangeOf(begin, marker.time_ns, true);
   }
   const std::vector<Marker> &open() const { return open_; }
 
@@ -83,26 +88,21 @@ std::vector<Range> rangesOf(const HostEvents &events) {
     const uint32_t pid = marker.thread.pid;
     ThreadRanges &thread = threads[{pid, marker.thread.tid}];
     switch (marker.kind) {
-    case MarkerKind::mark:
-      ranges.push_back(
-          {marker.thread, marker.time_ns, marker.time_ns, marker.text, marker.position, true});
-      break;
+    case MarkerKind::mark: ranges.push_back(rangeOf(marker, marker.time_ns, true)); break;
     case MarkerKind::push: thread.push(marker); break;
     case MarkerKind::pop: ranges.push_back(thread.pop(marker, since(pid, marker.time_ns))); break;
     case MarkerKind::start: started[{pid, marker.range}] = marker; break;
     case MarkerKind::stop:
       if (const auto at = started.find({pid, marker.range}); at != started.end()) {
         const Marker &begin = at->second;
-        ranges.push_back(
-            {begin.thread, begin.time_ns, marker.time_ns, begin.text, begin.position, false});
+        ranges.push_back(rangeOf(begin, marker.time_ns, false));
         started.erase(at);
       }
       break;
     }
   }
   const auto close = [&](const Marker &begin, bool is_nested) {
-    ranges.push_back({begin.thread, begin.time_ns, endOf(events, begin.thread.pid), begin.text,
-                      begin.position, is_nested});
+    ranges.push_back(rangeOf(begin, endOf(events, begin.thread.pid), is_nested));
   };
   for (const auto &[thread, open] : threads)
     for (const Marker &begin : open.open()) close(begin, true);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace fade::host_trace {
@@ -50,6 +51,14 @@ struct Range {
   std::string_view text;
   uint64_t position = 0;
   bool is_nested = true; ///< not one of start and stop, which may overlap
+  bool is_named = false; ///< the text is a name, with a domain and arguments (RPD's functions)
+  std::string_view domain = {}, arguments = {};
+
+  /// For people: with its arguments.
+  std::string whole() const {
+    const std::string between = text.empty() || arguments.empty() ? "" : ", ";
+    return std::string(text) + between + std::string(arguments);
+  }
 };
 
 /// In order of their starts. Ranges that are open at the end of the recording end there; a pop

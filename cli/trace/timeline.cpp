@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 namespace fade::host_trace {
 namespace {
@@ -26,8 +27,13 @@ public:
     writeCalls();
     for (std::size_t i = 0; i < events_.operations.size(); ++i)
       if (events_.operations[i].has_times) writeOperation(i);
+    writeEventWaits();
+    writeCounters();
     nameProcesses();
-    file_.put("\n]}\n");
+    file_.put("\n]");
+    if (const std::string_view about = events_.aboutTimes(); !about.empty())
+      file_.put(fmt::format(",\"otherData\":{{\"times\":\"{}\"}}", about));
+    file_.put("}\n");
   }
 
 private:
@@ -82,7 +88,9 @@ private:
     }
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       const Interval &at = intervals[events_.calls.size() + i];
-      slice("marker", ranges[i].text, at.thread.pid, at.thread.tid, at.start_ns, at.end_ns, [] {});
+      slice("marker", ranges[i].text, at.thread.pid, at.thread.tid, at.start_ns, at.end_ns, [&] {
+        if (ranges[i].is_named) file_.json.field("args", ranges[i].arguments);
+      });
     }
   }
 
@@ -97,7 +105,12 @@ private:
     const uint32_t tid = key.second * 100 + row;
     slice(view.purpose == Purpose::kernel ? "kernel" : "copy", nameOfOperation(view), pid, tid,
           operation.start_ns, operation.end_ns, [&] {
-            if (view.call) file_.json.field("call", *view.call + 1);
+            if (view.call) {
+              file_.json.field("call", *view.call + 1);
+              if (const auto stream = streamOf(events_.calls[*view.call]))
+                file_.json.field("stream",
+                                 *stream == 0 ? "default" : fmt::format("{:#x}", *stream));
+            }
             if (view.bytes) file_.json.field("bytes", *view.bytes);
             if (operation.isKernel()) {
               file_.json.field("grid", sizes(event_.grid));
@@ -109,19 +122,70 @@ private:
     if (view.call) writeArrow(*view.call, operation, pid, tid);
   }
 
+  /// One end of an arrow between two slices that begin there.
+  void arrowEnd(const char *phase, const char *what, uint64_t id, Thread at, uint64_t time) {
+    event([&] {
+      file_.json.field("cat", what);
+      file_.json.field("name", what);
+      file_.json.field("id", id);
+      place(phase, at.pid, at.tid, time);
+      if (*phase == 'f') file_.json.field("bp", "e");
+    });
+  }
+
   void writeArrow(std::size_t call, const Operation &operation, uint32_t pid, uint32_t tid) {
-    const auto end = [&](const char *phase, uint32_t to_pid, uint32_t to_tid, uint64_t time) {
-      event([&] {
-        file_.json.field("cat", "cause");
-        file_.json.field("name", "cause");
-        file_.json.field("id", operation.position);
-        place(phase, to_pid, to_tid, time);
-        if (*phase == 'f') file_.json.field("bp", "e");
-      });
-    };
-    const Thread &thread = events_.calls[call].thread;
-    end("s", thread.pid, thread.tid, call_starts_[call]);
-    end("f", pid, tid, operation.start_ns);
+    arrowEnd("s", "cause", operation.position, events_.calls[call].thread, call_starts_[call]);
+    arrowEnd("f", "cause", operation.position, {pid, tid}, operation.start_ns);
+  }
+
+  /// From where an event was recorded to where a stream or the host waits for it.
+  void writeEventWaits() {
+    std::map<std::pair<uint32_t, uint64_t>, std::size_t> recorded; // by process and event
+    for (std::size_t i = 0; i < events_.calls.size(); ++i) {
+      const Call &call = events_.calls[i];
+      const std::string_view function = call.function->name;
+      const auto of = argument(call, "event");
+      if (!of || call.isNameOnly()) continue;
+      if (function.starts_with("hipEventRecord")) recorded[{call.thread.pid, *of}] = i;
+      if (function != "hipStreamWaitEvent" && function != "hipEventSynchronize") continue;
+      const auto at = recorded.find({call.thread.pid, *of});
+      if (at == recorded.end()) continue;
+      const std::size_t from = at->second;
+      arrowEnd("s", "event", call.position, events_.calls[from].thread, call_starts_[from]);
+      arrowEnd("f", "event", call.position, call.thread, call_starts_[i]);
+    }
+  }
+
+  /// Kernels and copies that each GPU has under way, as tracks of their own.
+  void writeCounters() {
+    std::map<std::pair<uint32_t, bool>, std::vector<std::pair<uint64_t, int>>> changes;
+    for (const Operation &operation : events_.operations) {
+      if (!operation.has_times) continue;
+      const bool is_kernel = viewOf(events_, operation).purpose == Purpose::kernel;
+      auto &of_gpu = changes[{operation.event.gpu, is_kernel}];
+      of_gpu.emplace_back(operation.start_ns, 1);
+      of_gpu.emplace_back(operation.end_ns, -1);
+    }
+    for (auto &[key, list] : changes) {
+      std::ranges::sort(list); // what ends at a moment does so before others begin
+      const char *name = key.second ? "kernels running" : "copies running";
+      int64_t count = 0;
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        count += list[i].second;
+        if (i + 1 < list.size() && list[i + 1].first == list[i].first) continue;
+        event([&] {
+          file_.json.field("name", name);
+          place("C", kGpuPid + key.first, 0, list[i].first);
+          file_.json.object("args", [&] { file_.json.field("count", count); });
+        });
+      }
+    }
+  }
+
+  static std::optional<uint64_t> streamOf(const Call &call) {
+    for (const char *name : {"stream", "hStream"})
+      if (const auto stream = argument(call, name)) return stream;
+    return std::nullopt;
   }
 
   static std::string sizes(const uint32_t (&values)[3]) {
@@ -153,11 +217,19 @@ private:
   void nameProcesses() {
     for (const auto &[pid, process] : events_.processes)
       if (!process.program.empty()) name("process_name", pid, std::nullopt, process.program);
+    std::set<std::pair<uint32_t, uint32_t>> threads;
+    for (const Call &call : events_.calls) threads.emplace(call.thread.pid, call.thread.tid);
+    for (const auto &[pid, tid] : threads)
+      name("thread_name", pid, tid, tid == pid ? "main thread" : fmt::format("thread {}", tid));
     uint32_t last = 0;
     for (const auto &[key, tracks] : tracks_) {
       const auto &[pid, queue] = key;
       if (pid != last)
-        name("process_name", pid, std::nullopt, fmt::format("GPU {}", pid - kGpuPid));
+        name("process_name", pid, std::nullopt,
+             fmt::format("GPU {}{}", pid - kGpuPid,
+                         events_.has_modeled_times ? " (modeled times)"
+                         : events_.isInSoftware()  ? " (software GPU, times of this machine)"
+                                                   : ""));
       last = pid;
       for (uint32_t row = 0; row < tracks.size(); ++row)
         name("thread_name", pid, queue * 100 + row,

@@ -111,6 +111,7 @@ TraceLog TraceLog::of(const HostEvents &events) {
   TraceLog log;
   log.lost = events.lost;
   log.damaged = events.damaged;
+  log.in_software = events.isInSoftware();
   for (const auto &[pid, process] : events.processes)
     if (!process.program.empty())
       log.processes.push_back(processLine(pid, process.program, process.hip_library));
@@ -148,7 +149,7 @@ TraceLog TraceLog::of(const HostEvents &events) {
     one.call = view.call;
   }
   for (const Range &range : rangesOf(events))
-    log.ranges.push_back({log.texts.keep(range.text), range.thread.pid, range.thread.tid,
+    log.ranges.push_back({log.texts.keep(range.whole()), range.thread.pid, range.thread.tid,
                           range.start_ns, range.end_ns, range.is_nested});
   addStacks(log, events);
   log.facts = findFacts(events);

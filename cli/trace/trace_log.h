@@ -89,6 +89,7 @@ struct TraceLog {
   std::vector<std::vector<std::string_view>> stacks = {{}};
   /// What is between the application and HIP, as far as it is known: libraries that offer CUDA.
   std::vector<std::string> layers;
+  bool in_software = false;   ///< times on the GPU are those of the software GPU
   bool has_operations = true; ///< a log of calls alone does not say what became of them
   uint64_t lost = 0, damaged = 0, bad_lines = 0;
   Texts texts; ///< what the views above are of

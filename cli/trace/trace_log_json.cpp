@@ -53,9 +53,12 @@ public:
       addOperation(line);
     } else if (type == "marker") {
       const auto start = get<uint64_t>(line, "start_ns", 0);
+      const auto arguments = get<std::string>(line, "args", "");
+      const std::string_view text = keep(line, "text");
       log.ranges.push_back(
-          {keep(line, "text"), get<uint32_t>(line, "pid", 0), get<uint32_t>(line, "thread", 0),
-           start, std::max(start, get<uint64_t>(line, "end_ns", 0)), !line.contains("overlaps")});
+          {arguments.empty() ? text : log.texts.keep(std::string(text) + ", " + arguments),
+           get<uint32_t>(line, "pid", 0), get<uint32_t>(line, "thread", 0), start,
+           std::max(start, get<uint64_t>(line, "end_ns", 0)), !line.contains("overlaps")});
     } else if (type == "process") {
       log.processes.push_back(processLine(get<uint32_t>(line, "pid", 0),
                                           get<std::string>(line, "program", ""),
@@ -63,6 +66,7 @@ public:
     } else if (type == "trace") {
       has_operations = true;
       log.lost = get<uint64_t>(line, "lost", 0);
+      log.in_software = line.value("software", Json()) == true;
     } else if (type == "stack") {
       addStack(line);
     } else if (type == "finding") {

@@ -47,6 +47,13 @@ private:
   std::string_view text_;
 };
 
+/// Of HIP or what is below it; other names are those of ranges (rpd_rangePush).
+bool isFunction(std::string_view name) {
+  for (const char *begin : {"hip", "__hip", "hsa_", "rocprof", "cuda", "__cuda"})
+    if (name.starts_with(begin)) return true;
+  return name.size() > 2 && name.starts_with("cu") && name[2] >= 'A' && name[2] <= 'Z';
+}
+
 /// The number that tools and FADE give to ranges that may overlap others of their thread.
 constexpr uint32_t kFirstOwnThread = 9'000'000;
 
@@ -82,8 +89,11 @@ private:
                  tid = static_cast<uint32_t>(rows.integer(2));
       const auto start = static_cast<uint64_t>(rows.integer(3)),
                  end = std::max(start, static_cast<uint64_t>(rows.integer(4)));
-      if (name == "UserMarker") {
-        log.ranges.push_back({log.texts.keep(args), pid, tid, start, end, tid < kFirstOwnThread});
+      if (name == "UserMarker" || !isFunction(name)) { // or a range that has a name of its own
+        const std::string text = name == "UserMarker" ? args
+                                 : args.empty()       ? name
+                                                      : name + ", " + args;
+        log.ranges.push_back({log.texts.keep(text), pid, tid, start, end, tid < kFirstOwnThread});
         continue;
       }
       by_id_[rows.integer(0)] = log.calls.size();
@@ -231,6 +241,7 @@ private:
 
 /// Four fields with tabs between them; the last may hold anything.
 void readOwnRow(TraceLog &log, const std::string &tag, const std::string &value) {
+  if (tag.starts_with("fade::times") && value == kSoftwareTimes) log.in_software = true;
   std::array<std::string, 4> fields;
   std::size_t at = 0;
   for (std::size_t i = 0; i < fields.size(); ++i) {

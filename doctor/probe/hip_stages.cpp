@@ -1,67 +1,10 @@
-// What needs HIP, rocBLAS or MIOpen. They are opened by name when the program runs, with the few
-// declarations that are needed of them: these parts have not changed since ROCm 5.
+// What needs HIP, rocBLAS or MIOpen.
+#include "hip_library.h"
 #include "stages.h"
 
 #include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <dlfcn.h>
-#include <initializer_list>
-#include <vector>
 
 namespace fade::probe {
-namespace {
-
-/// The first of the libraries that can be loaded. Throws Skipped.
-void *openFirst(std::initializer_list<const char *> names) {
-  std::string last = "library", error;
-  for (const char *name : names) {
-    if (void *library = dlopen(name, RTLD_NOW | RTLD_GLOBAL)) return library;
-    const char *text = dlerror();
-    // One that is there, and whose own libraries are not, is more interesting.
-    if (text && !std::strstr(text, (std::string(name) + ": cannot open").c_str())) error = text;
-    last = name;
-  }
-  throw Skipped(error.empty() ? last + " is not installed" : error);
-}
-
-template <class F> F find(void *library, const char *name) {
-  auto function = reinterpret_cast<F>(dlsym(library, name));
-  if (!function) throw Skipped(std::string("this version has no ") + name);
-  return function;
-}
-
-void check(int status, const char *what) {
-  if (status != 0) throw Failed(std::string(what) + " failed with code " + std::to_string(status));
-}
-
-constexpr int kToDevice = 1, kToHost = 2;
-
-/// The few functions of HIP.
-struct Hip {
-  void *library =
-      openFirst({"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"});
-  int (*init)(unsigned) = find<int (*)(unsigned)>(library, "hipInit");
-  int (*malloc)(void **, size_t) = find<int (*)(void **, size_t)>(library, "hipMalloc");
-  int (*memcpy)(void *, const void *, size_t,
-                int) = find<int (*)(void *, const void *, size_t, int)>(library, "hipMemcpy");
-  int (*synchronize)() = find<int (*)()>(library, "hipDeviceSynchronize");
-
-  Hip() { check(init(0), "hipInit"); }
-  float *upload(const std::vector<float> &values) const {
-    void *memory = nullptr;
-    check(malloc(&memory, values.size() * sizeof(float)), "hipMalloc");
-    check(memcpy(memory, values.data(), values.size() * sizeof(float), kToDevice), "hipMemcpy");
-    return static_cast<float *>(memory);
-  }
-  std::vector<float> download(const float *from, std::size_t count) const {
-    std::vector<float> values(count);
-    check(memcpy(values.data(), from, count * sizeof(float), kToHost), "hipMemcpy");
-    return values;
-  }
-};
-
-} // namespace
 
 std::string tryGraphs() {
   const Hip hip;
@@ -72,14 +15,14 @@ std::string tryGraphs() {
     unsigned value;
     size_t width;
   };
-  const auto create = find<int (*)(void **, unsigned)>(hip.library, "hipGraphCreate");
-  const auto add = find<int (*)(void **, void *, void *const *, size_t, const MemsetNode *)>(
-      hip.library, "hipGraphAddMemsetNode");
+  const auto create = hip.find<int (*)(void **, unsigned)>("hipGraphCreate");
+  const auto add = hip.find<int (*)(void **, void *, void *const *, size_t, const MemsetNode *)>(
+      "hipGraphAddMemsetNode");
   const auto instantiate =
-      find<int (*)(void **, void *, void **, char *, size_t)>(hip.library, "hipGraphInstantiate");
-  const auto launch = find<int (*)(void *, void *)>(hip.library, "hipGraphLaunch");
-  const auto create_stream = find<int (*)(void **)>(hip.library, "hipStreamCreate");
-  const auto wait = find<int (*)(void *)>(hip.library, "hipStreamSynchronize");
+      hip.find<int (*)(void **, void *, void **, char *, size_t)>("hipGraphInstantiate");
+  const auto launch = hip.find<int (*)(void *, void *)>("hipGraphLaunch");
+  const auto create_stream = hip.find<int (*)(void **)>("hipStreamCreate");
+  const auto wait = hip.find<int (*)(void *)>("hipStreamSynchronize");
   constexpr std::size_t count = 4096;
   const float *memory = hip.upload(std::vector<float>(count, 1.0f));
   void *graph = nullptr, *first = nullptr, *second = nullptr, *ready = nullptr, *stream = nullptr;
@@ -102,13 +45,13 @@ std::string tryGraphs() {
 }
 
 std::string tryRocblas() {
-  void *library = openFirst({"librocblas.so.5", "librocblas.so.4", "librocblas.so.3",
-                             "librocblas.so.0", "librocblas.so"});
+  void *library = openLibrary({"librocblas.so.5", "librocblas.so.4", "librocblas.so.3",
+                               "librocblas.so.0", "librocblas.so"});
   const Hip hip;
-  const auto create = find<int (*)(void **)>(library, "rocblas_create_handle");
+  const auto create = findIn<int (*)(void **)>(library, "rocblas_create_handle");
   using Sgemm = int (*)(void *, int, int, int, int, int, const float *, const float *, int,
                         const float *, int, const float *, float *, int);
-  const auto sgemm = find<Sgemm>(library, "rocblas_sgemm");
+  const auto sgemm = findIn<Sgemm>(library, "rocblas_sgemm");
   constexpr int none = 111; // rocblas_operation_none
   constexpr int n = 64;
   std::vector<float> a(n * n), b(n * n);
@@ -154,11 +97,11 @@ private:
   using Descriptor = void *;
   static constexpr int kChannels = 2, kSize = 48, kOutputs = 4, kCells = kSize * kSize;
 
-  template <class F> F use(const char *name) const { return find<F>(library_, name); }
+  template <class F> F use(const char *name) const { return findIn<F>(library_, name); }
   /// Throws Failed if the result is wrong.
   void compare() const;
 
-  void *library_ = openFirst({"libMIOpen.so.1", "libMIOpen.so"});
+  void *library_ = openLibrary({"libMIOpen.so.1", "libMIOpen.so"});
   Hip hip_;
   std::vector<float> input_, weights_;
   void *handle_ = nullptr;

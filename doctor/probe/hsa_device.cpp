@@ -1,5 +1,8 @@
 #include "hsa_device.h"
 
+#include "fade/gpu.h"
+#include "open_library.h"
+
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -204,6 +207,11 @@ const Pool &Device::kernargs() const {
   return *found;
 }
 
+std::span<const uint8_t> codeFor(std::string_view kind, std::string_view processor) {
+  const auto own = codeNamed(kind, processor);
+  return own.empty() ? codeNamed(kind, genericOf(processor)) : own;
+}
+
 void Device::load(const char *kind) {
   const auto code = codeFor(kind, name_);
   if (code.empty()) throw Skipped("this FADE has no probe kernels for " + name_);
@@ -252,10 +260,11 @@ void Device::copy(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t 
 // ---- the runtime
 
 Runtime::Runtime() {
-  void *library = dlopen("libhsa-runtime64.so.1", RTLD_NOW | RTLD_GLOBAL);
-  if (!library) {
-    const char *error = dlerror();
-    throw Failed(error ? error : "libhsa-runtime64.so.1 cannot be loaded");
+  void *library = nullptr;
+  try {
+    library = openLibrary({"libhsa-runtime64.so.1"});
+  } catch (const Skipped &why) {
+    throw Failed(why.what()); // nothing works without it
   }
   link_map *map = nullptr;
   if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map) path_ = map->l_name;

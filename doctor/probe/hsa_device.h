@@ -156,8 +156,11 @@ private:
 };
 
 /// A code object that was built into this program: of kernels.cl ("probe"), fade_kernels.cl
-/// ("fade") or peaks.cl ("peaks"). Empty if there is none for the processor.
+/// ("fade") or peaks.cl ("peaks"). The processor's own, or that of the generic target it belongs
+/// to; empty if there is neither.
 std::span<const uint8_t> codeFor(std::string_view kind, std::string_view processor);
+/// By the very name.
+std::span<const uint8_t> codeNamed(std::string_view kind, std::string_view processor);
 
 /// Says it and ends the process: for errors that arrive on threads of the runtime.
 [[noreturn]] void endWith(const char *outcome, const std::string &text);

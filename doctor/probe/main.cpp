@@ -4,8 +4,10 @@
 #include "stages.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 
 namespace fade::probe {
@@ -33,9 +35,14 @@ void endWith(const char *outcome, const std::string &text) {
 }
 
 /// libfade reports when the process ends, if it ends as programs do.
-int fadeKernel() {
+int fadeKernel(std::string_view word, const char *rounds) {
   try {
-    writeLine("passed", runFadeKernel());
+    if (word == "fade-hip")
+      writeLine("passed", runFadeKernelWithHip());
+    else if (word == "fade-often")
+      writeLine("passed", runFadeKernelOften(static_cast<uint32_t>(std::atoi(rounds))));
+    else
+      writeLine("passed", runFadeKernel());
     return 0;
   } catch (const Skipped &why) {
     writeLine("skipped", why.what());
@@ -59,14 +66,17 @@ int peaks(bool only_tried) {
 
 int main(int argc, char **argv) {
   using namespace fade::probe;
+  const std::string_view word = argc > 1 ? argv[1] : "";
+  if (argc == (word == "fade-often" ? 3 : 2) && word.starts_with("fade-"))
+    return fadeKernel(word, argv[argc - 1]);
+  if (argc == 3 && word == "has-kernels-for") return codeFor("probe", argv[2]).empty() ? 1 : 0;
   if (argc != 2) {
     for (const Stage &stage : stages())
       std::printf("%-10s %s\n", stage.name.data(), stage.about.data());
     return argc == 1 ? 0 : 2;
   }
-  if (std::strcmp(argv[1], "fade-kernel") == 0) return fadeKernel();
-  for (const char *word : {"peaks", "try-peaks"})
-    if (std::strcmp(argv[1], word) == 0) return peaks(std::strcmp(word, "try-peaks") == 0);
+  for (const char *peak : {"peaks", "try-peaks"})
+    if (word == peak) return peaks(word == "try-peaks");
   for (const Stage &stage : stages())
     if (stage.name == argv[1]) {
       try {

@@ -3,6 +3,7 @@
 
 #include "outcome.h"
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,10 @@ std::span<const Stage> stages();
 /// For --probe fade: the kernel of fade_kernels.cl, on the first GPU. Where its buffers are is
 /// written to stdout, as "place NAME ADDRESS".
 std::string runFadeKernel();
+/// The same through HIP, from which it comes in nearly every program.
+std::string runFadeKernelWithHip();
+/// The same with 16 times as many work-items and so many rounds of its loop, for many records.
+std::string runFadeKernelOften(uint32_t rounds);
 
 /// For fadeprobe peaks; `only_tried`: as little work as possible, to see that it works.
 std::string measurePeaks(bool only_tried);

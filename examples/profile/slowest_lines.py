@@ -10,9 +10,10 @@ import sys
 
 def main(path):
     with open(path, encoding="utf-8") as file:
-        head, *kernels = map(json.loads, file)
-    if (head["type"], head["version"]) != ("profile", 1):
-        sys.exit(f"{path} is not a profile of version 1")
+        profile = json.load(file)
+    if (profile["type"], profile["version"]) != ("profile", 2):
+        sys.exit(f"{path} is not a profile of version 2")
+    kernels = profile["kernels"]
     whole = sum(kernel["roofline"]["time"]["all_ns"] for kernel in kernels)  # 0: thread traces do not say
     rows = []
     for kernel in kernels:
@@ -21,7 +22,7 @@ def main(path):
             place = f"{line['file'].rsplit('/', 1)[-1]}:{line['line']}" if line["line"] else "?"
             rows.append((line["time_share"] * part, line["wait_share"] * part, place,
                          kernel["kernel"].split("(")[0], kernel["classification"]["class"]))
-    print(f"{'time':>7} {'waiting':>8}  {'line':<24} {'kernel':<28} class   (times are {head['times']})")
+    print(f"{'time':>7} {'waiting':>8}  {'line':<24} {'kernel':<28} class   (times are {profile['times']})")
     for share, waits, place, name, kind in sorted(rows, reverse=True)[:15]:
         print(f"{share:>7.1%} {waits:>8.1%}  {place:<24} {name[:28]:<28} {kind}")
 

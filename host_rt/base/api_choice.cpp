@@ -32,14 +32,11 @@ Result<ApiChoice> ApiChoice::parse(std::string_view text) {
     } else if (std::ranges::find(groups, word) != groups.end()) {
       choice.groups_.insert(word);
     } else {
-      try {
-        choice.expressions_.push_back(kernelExpression(word));
-      } catch (const std::regex_error &e) {
-        return Error::of(fmt::format("'{}' is not a regular expression: {}", word, e.what()));
-      }
-      const auto &expression = choice.expressions_.back();
+      auto read = readExpression(word);
+      if (!read) return std::move(read).error();
+      const Expression &expression = choice.expressions_.emplace_back(*std::move(read));
       if (std::ranges::none_of(hip::kFunctions, [&](const hip::FunctionInfo &function) {
-            return std::regex_search(function.name, expression);
+            return expression.isIn(function.name);
           }))
         return Error::of(
             fmt::format("no function of HIP matches '{}', and it is none of the groups "
@@ -54,9 +51,8 @@ Result<ApiChoice> ApiChoice::parse(std::string_view text) {
 
 bool ApiChoice::wants(const std::string &function, const std::string &group) const {
   return is_all_ || groups_.contains(group) ||
-         std::ranges::any_of(expressions_, [&](const std::regex &expression) {
-           return std::regex_search(function, expression);
-         });
+         std::ranges::any_of(
+             expressions_, [&](const Expression &expression) { return expression.isIn(function); });
 }
 
 } // namespace fade

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/result.h"
+#include "fade/expression.h"
 
-#include <regex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -22,7 +22,7 @@ public:
 private:
   bool is_all_ = false;
   std::set<std::string> groups_;
-  std::vector<std::regex> expressions_;
+  std::vector<Expression> expressions_;
 };
 
 /// Of fade/hip_functions.inc.

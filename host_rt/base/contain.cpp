@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <new>
 #include <pthread.h>
+#include <unistd.h>
 
 namespace fade {
 namespace {
@@ -34,13 +35,11 @@ std::string textOf(const char *brief, const char *before, const char *value, con
   }
 }
 
-std::string crashText(int signal) {
+void unblock(int signal) {
   sigset_t mask;
   sigemptyset(&mask);
   sigaddset(&mask, signal);
-  pthread_sigmask(SIG_UNBLOCK, &mask, nullptr); // it is blocked while its handler runs
-  const char *name = sigabbrev_np(signal);
-  return textOf("it crashed", "it crashed (SIG", name ? name : "?", ")");
+  pthread_sigmask(SIG_UNBLOCK, &mask, nullptr);
 }
 
 void crashHandler(int number) {
@@ -53,13 +52,22 @@ void crashHandler(int number) {
 
 bool isCrash(int signal) noexcept { return std::ranges::find(kCrashes, signal) != kCrashes.end(); }
 
-std::string containCall(void (*call)(void *), void *data) noexcept {
+std::string crashText(int signal) {
+  const char *name = sigabbrev_np(signal);
+  return textOf("it crashed", "it crashed (SIG", name ? name : "?", ")");
+}
+
+std::string containCall(void (*call)(void *), void *data, int *crash) noexcept {
+  if (crash) *crash = 0;
   Landing here;
   Landing *const outer = landing;
   try {
     if (sigsetjmp(here.place, 0) != 0) {
       landing = outer;
-      return crashText(here.signal);
+      unblock(here.signal); // it is blocked while its handler runs
+      if (!crash) return crashText(here.signal);
+      *crash = here.signal;
+      return {};
     }
     landing = &here;
     call(data);
@@ -89,6 +97,13 @@ void handleCrashes() noexcept {
     sigemptyset(&ours.sa_mask);
     sigaction(number, &ours, nullptr);
   }
+}
+
+void giveUpThread() noexcept {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  while (true) pause();
 }
 
 bool &isOwnThread() noexcept { return own_thread; }

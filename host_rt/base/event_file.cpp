@@ -1,5 +1,6 @@
 #include "base/event_file.h"
 
+#include <bit>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -138,19 +139,24 @@ void EventFile::release(Block block) noexcept {
   if (block.bytes) munmap(block.bytes, kBlockBytes);
 }
 
-EventFile::Switch EventFile::takeSwitch(uint32_t pid) noexcept {
+EventFile::Switch EventFile::takeSwitch(uint32_t pid, bool is_on) noexcept {
   auto *all = reinterpret_cast<events::ProcessSwitch *>(reinterpret_cast<char *>(header_) +
                                                         events::kSwitchesAt);
   // The same process before it became another program, or fadeprobe control for it.
   for (std::size_t i = 0; i < events::kSwitches; ++i)
     if (std::atomic_ref(all[i].pid).load() == pid) return {&all[i].is_on, true};
   for (std::size_t i = 0; i < events::kSwitches; ++i) {
-    std::atomic_ref owner(all[i].pid);
-    uint32_t there = owner.load();
-    const bool is_free = there == 0 || (kill(static_cast<pid_t>(there), 0) != 0 && errno == ESRCH);
+    // Owner and value change together: a process that loses a place has not touched its value.
+    static_assert(sizeof(events::ProcessSwitch) == sizeof(uint64_t) &&
+                  events::kSwitchesAt % sizeof(uint64_t) == 0);
+    std::atomic_ref whole(reinterpret_cast<uint64_t &>(all[i]));
+    uint64_t there = whole.load();
+    const auto owner = static_cast<pid_t>(std::bit_cast<events::ProcessSwitch>(there).pid);
+    const bool is_free = owner == 0 || (kill(owner, 0) != 0 && errno == ESRCH);
     if (!is_free) continue;
-    std::atomic_ref(all[i].is_on).store(0); // nobody looks at it
-    if (owner.compare_exchange_strong(there, pid)) return {&all[i].is_on, false};
+    const events::ProcessSwitch taken{pid, is_on ? 1U : 0U};
+    if (whole.compare_exchange_strong(there, std::bit_cast<uint64_t>(taken)))
+      return {&all[i].is_on, false};
   }
   return {};
 }

@@ -34,7 +34,8 @@ public:
     uint32_t *is_on = nullptr; ///< null: all are taken
     bool was_there = false;    ///< and has a meaning: somebody has set it before
   };
-  Switch takeSwitch(uint32_t pid) noexcept;
+  /// `is_on`: of a switch that was not there before.
+  Switch takeSwitch(uint32_t pid, bool is_on) noexcept;
   /// One more event that cannot be recorded.
   void lose() noexcept;
 

@@ -1,12 +1,18 @@
-// The regular expression of --kernels.
+// A regular expression that a user gave, or one line about what is wrong with it.
 #pragma once
 
-#include <regex>
+#include "base/result.h"
+#include "fade/expression.h"
+
 #include <string>
+#include <string_view>
 
 namespace fade {
 
-/// Throws std::regex_error.
-std::regex kernelExpression(const std::string &text);
+inline Result<Expression> readExpression(std::string_view text) {
+  std::string mistake;
+  if (auto expression = Expression::parse(text, mistake)) return *std::move(expression);
+  return Error::of("'" + std::string(text) + "' is not a regular expression: it " + mistake);
+}
 
 } // namespace fade

@@ -49,7 +49,10 @@ bool isInForeground() noexcept { return tcgetpgrp(STDERR_FILENO) == getpgrp(); }
 
 } // namespace
 
-ProgressLine::ProgressLine(Text text) : text_(std::move(text)) {
+ProgressLine::ProgressLine(Text text) : ProgressLine(std::move(text), {}) {}
+
+ProgressLine::ProgressLine(Text text, std::chrono::milliseconds apart)
+    : text_(std::move(text)), apart_(apart) {
   try {
     thread_ = startQuietThread("fade-progress", [this] { run(); });
   } catch (const std::exception &e) {
@@ -77,11 +80,17 @@ void ProgressLine::run() {
     } catch (const std::exception &) { // the line is not worth more than that
     }
   };
-  auto wait = kFirst;
+  const bool is_drawn = apart_.count() == 0;
+  auto wait = is_drawn ? kFirst : apart_;
   while (!stopping_.try_acquire_for(wait)) {
-    wait = kEvery;
-    unlessThereIsNoMemory(
-        [&] { draw(std::chrono::duration<double>(Clock::now() - start).count()); });
+    if (is_drawn) wait = kEvery;
+    unlessThereIsNoMemory([&] {
+      const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      if (is_drawn)
+        draw(seconds);
+      else
+        writeStderr(text_(seconds) + '\n');
+    });
   }
   unlessThereIsNoMemory([&] { erase(); });
 }

@@ -1,9 +1,11 @@
-// A line at the bottom of the terminal that says how far things are, while they take long.
+// A line at the bottom of the terminal that says how far things are, while they take long; where
+// there is no terminal, a line of text once a minute.
 //
 // The rest of the terminal scrolls above it, so that what the application and FADE print in the
 // meantime stays as they print it.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <semaphore>
 #include <string>
@@ -18,6 +20,9 @@ public:
   using Text = std::function<std::string(double seconds)>;
 
   explicit ProgressLine(Text text);
+  /// Where it cannot be drawn (isPossible): as ordinary lines on stderr, so far apart.
+  ProgressLine(Text text, std::chrono::milliseconds apart);
+  static constexpr std::chrono::milliseconds kApart{60'000};
   /// Takes the line away.
   ~ProgressLine() { stop(); }
   ProgressLine(const ProgressLine &) = delete;
@@ -39,6 +44,7 @@ private:
   void erase();
 
   Text text_;
+  const std::chrono::milliseconds apart_{0}; ///< of ordinary lines; 0: it is drawn
   unsigned rows_ = 0; ///< of the terminal when the line was drawn; 0: it is not there
   std::binary_semaphore stopping_{0};
   std::thread thread_;

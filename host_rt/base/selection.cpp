@@ -1,7 +1,6 @@
 #include "base/selection.h"
 
 #include "base/fnv1a.h"
-#include "base/kernel_expression.h"
 
 namespace fade {
 namespace {
@@ -16,18 +15,19 @@ uint64_t mix(uint64_t x) {
 
 Selection::Selection(const Settings &settings)
     : dispatches_(settings.dispatches), seed_(settings.seed) {
-  if (!settings.kernels.empty()) kernels_ = kernelExpression(settings.kernels);
+  std::string ignored; // both were read before
+  if (!settings.kernels.empty()) kernels_ = Expression::parse(settings.kernels, ignored);
   wants_others_ = settings.library_filter.starts_with('!');
   if (!settings.library_filter.empty())
-    libraries_ = kernelExpression(settings.library_filter.substr(wants_others_ ? 1 : 0));
+    libraries_ = Expression::parse(settings.library_filter.substr(wants_others_ ? 1 : 0), ignored);
 }
 
 bool Selection::wantsLibrary(const std::string &path) const {
-  return !libraries_ || std::regex_search(path, *libraries_) != wants_others_;
+  return !libraries_ || libraries_->isIn(path) != wants_others_;
 }
 
 bool Selection::wantsKernel(const std::string &demangled) const {
-  return !kernels_ || std::regex_search(demangled, *kernels_);
+  return !kernels_ || kernels_->isIn(demangled);
 }
 
 bool Selection::wantsDispatch(const std::string &symbol, uint64_t ordinal) const {

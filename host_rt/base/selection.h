@@ -2,10 +2,10 @@
 #pragma once
 
 #include "base/settings.h"
+#include "fade/expression.h"
 
 #include <cstdint>
 #include <optional>
-#include <regex>
 #include <string>
 
 namespace fade {
@@ -23,7 +23,7 @@ public:
   bool wantsDispatch(const std::string &symbol, uint64_t ordinal) const;
 
 private:
-  std::optional<std::regex> kernels_, libraries_;
+  std::optional<Expression> kernels_, libraries_;
   bool wants_others_ = false; ///< than the libraries
   DispatchChoice dispatches_;
   uint64_t seed_;

@@ -2,6 +2,7 @@
 
 #include "base/api_choice.h"
 #include "base/kernel_expression.h"
+#include "base/omniprobe_names.h"
 #include "fade/options.h"
 
 #include <algorithm>
@@ -45,9 +46,25 @@ Complaint readPositive(uint32_t &number, std::string_view value) {
   return std::nullopt;
 }
 
+/// N, auto, or auto:WAVES, for tests.
+Complaint readSample(Settings &s, std::string_view value) {
+  constexpr uint32_t usual_waves = 256;
+  s.workgroups.sample = 1;
+  s.workgroups.automatic = 0;
+  if (value == "auto") {
+    s.workgroups.automatic = usual_waves;
+    return std::nullopt;
+  }
+  if (value.starts_with("auto:")) return readPositive(s.workgroups.automatic, value.substr(5));
+  if (!readPositive(s.workgroups.sample, value)) return std::nullopt;
+  return fmt::format("'{}' is not a number of 1 or more, nor auto", value);
+}
+
 Complaint readHandlers(Settings &s, std::string_view value) {
   auto choices = parseHandlers(value);
   for (const auto &choice : choices) {
+    if (const auto ours = insteadOfAnalyzer(choice.name))
+      return fmt::format("'{}' is an analyzer of omniprobe: FADE's is {}", choice.name, *ours);
     const bool is_file = choice.name.find('/') != std::string::npos || choice.name.ends_with(".so");
     if (!is_file && std::ranges::find(kHandlers, choice.name) == kHandlers.end())
       return fmt::format("unknown analyzer '{}'{}", choice.name, suggest(choice.name, kHandlers));
@@ -56,29 +73,8 @@ Complaint readHandlers(Settings &s, std::string_view value) {
   return std::nullopt;
 }
 
-} // namespace
-
-std::regex kernelExpression(const std::string &text) {
-#ifdef __GLIBCXX__
-  // Names are matched in the application's thread: with an expression such as (.*)*x the usual way
-  // of matching takes longer than anybody lives. The other one knows no back-references.
-  try {
-    return std::regex(text, std::regex::ECMAScript | std::regex_constants::__polynomial);
-  } catch (const std::regex_error &e) {
-    if (e.code() != std::regex_constants::error_complexity) throw;
-  }
-#endif
-  return std::regex(text);
-}
-
-namespace {
-
 Complaint readKernels(Settings &s, std::string_view value) {
-  try {
-    (void)kernelExpression(std::string(value));
-  } catch (const std::regex_error &e) {
-    return fmt::format("'{}' is not a regular expression: {}", value, e.what());
-  }
+  if (const auto read = readExpression(value); !read) return read.error().what;
   s.kernels = value;
   return std::nullopt;
 }
@@ -86,11 +82,7 @@ Complaint readKernels(Settings &s, std::string_view value) {
 // REGEX | !REGEX
 Complaint readLibraryFilter(Settings &s, std::string_view value) {
   const std::string_view expression = value.substr(value.starts_with('!') ? 1 : 0);
-  try {
-    (void)kernelExpression(std::string(expression));
-  } catch (const std::regex_error &e) {
-    return fmt::format("'{}' is not a regular expression: {}", expression, e.what());
-  }
+  if (const auto read = readExpression(expression); !read) return read.error().what;
   if (expression.empty()) return "it is empty";
   s.library_filter = value;
   return std::nullopt;
@@ -173,12 +165,12 @@ Complaint readWorkgroups(Settings &s, std::string_view value) {
   return std::nullopt;
 }
 
-Complaint readMemory(Settings &s, std::string_view value) {
+Complaint readBytes(uint64_t &bytes, std::string_view value) {
   constexpr uint64_t least = uint64_t{1} << 20;
   const auto size = parseSize(value);
   if (!size) return fmt::format("'{}' is not a size such as 256M", value);
   if (*size < least) return fmt::format("'{}' is less than 1M", value);
-  s.memory = *size;
+  bytes = *size;
   return std::nullopt;
 }
 
@@ -227,11 +219,7 @@ Complaint readAllocations(Settings &s, std::string_view value) {
         if (!size) return fmt::format("'{}' is not a size such as 1M", text.substr(0, comma - 4));
         (item[1] == 'i' ? rule.least : rule.most) = *size;
       } else {
-        try {
-          (void)kernelExpression(std::string(text));
-        } catch (const std::regex_error &e) {
-          return fmt::format("'{}' is not a regular expression: {}", text, e.what());
-        }
+        if (const auto read = readExpression(text); !read) return read.error().what;
         rule.caller = text;
       }
       item.remove_prefix(std::min(comma + 1, item.size()));
@@ -241,6 +229,14 @@ Complaint readAllocations(Settings &s, std::string_view value) {
     rules.push_back(std::move(rule));
   }
   s.allocations = std::move(rules);
+  return std::nullopt;
+}
+
+Complaint readOtherTools(Settings &s, std::string_view value) {
+  constexpr std::array<std::string_view, 2> words = {"off", "keep"};
+  if (std::ranges::find(words, value) == words.end())
+    return fmt::format("'{}' is neither off nor keep{}", value, suggest(value, words));
+  s.keeps_other_tools = value == "keep";
   return std::nullopt;
 }
 
@@ -336,8 +332,8 @@ constexpr Variable kVariables[] = {
     {"FADE_PROGRESS", "--progress", "show a progress line on the terminal",
      [](Settings &s, std::string_view v) { return readFlag(s.progress, v); }},
     {"FADE_WORKGROUPS", "--workgroups", "only these workgroups: x=A-B,y=A-B,z=A-B", readWorkgroups},
-    {"FADE_SAMPLE", "--sample", "one workgroup in N",
-     [](Settings &s, std::string_view v) { return readPositive(s.workgroups.sample, v); }},
+    {"FADE_SAMPLE", "--sample", "one workgroup in N, or auto: as many as say what all do",
+     readSample},
     {"FADE_SAMPLE_EXECUTIONS", "--sample-executions", "one execution in N of each access or block",
      [](Settings &s, std::string_view v) {
        return readPositive(s.workgroups.sample_executions, v);
@@ -379,7 +375,11 @@ constexpr Variable kVariables[] = {
     {"FADE_CAPTURE_REACHABLE", "--reachable",
      "capture only memory that pointers lead to, from the kernel's arguments and the code",
      [](Settings &s, std::string_view v) { return readFlag(s.capture_reachable, v); }},
-    {"FADE_MEMORY", "--memory", "memory for buffered records, for example 256M", readMemory},
+    {"FADE_CAPTURE_SIZE", "--max-size",
+     "leave out dispatches that may touch more memory than that (default: 64G)",
+     [](Settings &s, std::string_view v) { return readBytes(s.capture_size, v); }},
+    {"FADE_MEMORY", "--memory", "memory for buffered records, for example 256M",
+     [](Settings &s, std::string_view v) { return readBytes(s.memory, v); }},
     {"FADE_LOSSY", "--lossy", "drop records instead of slowing kernels down",
      [](Settings &s, std::string_view v) { return readFlag(s.lossy, v); }},
     {"FADE_STREAM", "--stream",
@@ -403,6 +403,10 @@ constexpr Variable kVariables[] = {
      "take the application's memory from another pool: coarse, fine, uncached or host, with "
      ":min=SIZE,max=SIZE,caller=REGEX behind it for some of it; several separated by ';'",
      readAllocations},
+    {"FADE_OTHER_TOOLS", "--other-tools",
+     "profilers that are registered with ROCr (rocprofiler-sdk: rocprofv3, PyTorch, JAX): off "
+     "during the run (default), or keep: they and FADE share the queues",
+     readOtherTools},
     {"FADE_WORKERS", "--workers", "threads that run the analyzers", readWorkers},
     {"FADE_PATIENCE", "--patience", "wait N times as long as usual for what seems stuck",
      readPatience},
@@ -488,11 +492,20 @@ Settings readSettings(const Environment &get, std::span<const std::string> names
   std::vector<std::string_view> known;
   for (const Variable &variable : kVariables) {
     known.push_back(variable.name);
-    const char *value = get(std::string(variable.name).c_str());
-    if (!value) continue;
-    if (auto complaint = variable.read(settings, value))
-      complaints.push_back(fmt::format("{}: {}", variable.name, *complaint));
+    if (const char *value = get(std::string(variable.name).c_str())) {
+      if (auto complaint = variable.read(settings, value))
+        complaints.push_back(fmt::format("{}: {}", variable.name, *complaint));
+    } else if (const std::string_view theirs = omniprobeNameOf(variable.name); !theirs.empty()) {
+      const char *old = get(std::string(theirs).c_str());
+      if (!old) continue;
+      if (auto complaint = variable.read(settings, fromOmniprobe(variable.name, old)))
+        complaints.push_back(fmt::format("{}: {}", theirs, *complaint));
+    }
   }
+  for (const OmniprobeVariable &theirs : omniprobeVariables())
+    if (theirs.fade.empty() && std::ranges::find(names, theirs.name) != names.end())
+      complaints.push_back(
+          fmt::format("{} is omniprobe's and has no effect: use {}", theirs.name, theirs.hint));
   // Only what looks like a slip of the pen: others may have variables that start like ours.
   for (const std::string &name : names)
     if (name.starts_with("FADE_") && !isForeign(name) && !findVariable(name))

@@ -41,6 +41,7 @@ struct WorkgroupFilter {
   std::array<uint32_t, 3> last{UINT32_MAX, UINT32_MAX, UINT32_MAX};
   uint32_t sample = 1;            ///< one workgroup in N
   uint32_t sample_executions = 0; ///< one execution of a site in N; 0: all
+  uint32_t automatic = 0; ///< waves to be recorded of a large dispatch (SamplePlan); 0: no plan
 
   bool wantsAllWorkgroups() const {
     const WorkgroupFilter all;
@@ -79,16 +80,18 @@ struct Settings {
   unsigned trace_stacks = 0;    ///< frames at most; 0: no stacks
   bool trace_libraries = false; ///< who asks for which library
   bool correct_properties = false;
-  std::string capture;            ///< folder for captures; empty: none are made
-  uint32_t capture_limit = 16;    ///< of dispatches
-  bool capture_reachable = false; ///< only what pointers lead to
+  std::string capture;                        ///< folder for captures; empty: none are made
+  uint32_t capture_limit = 16;                ///< of dispatches
+  bool capture_reachable = false;             ///< only what pointers lead to
+  uint64_t capture_size = uint64_t{64} << 30; ///< bytes of memory that a capture may read
   uint64_t memory = uint64_t{256} << 20;
   bool lossy = false;
   bool stream = false; ///< records, also where the device could add them up
   Transport transport = Transport::host;
   Observe observe = Observe::automatic;
-  bool explain = true; ///< say which kernel died, and of what
-  std::string deaths;  ///< file for the same as JSON; empty: none
+  bool keeps_other_tools = false; ///< tools that are registered with the HSA runtime
+  bool explain = true;            ///< say which kernel died, and of what
+  std::string deaths;             ///< file for the same as JSON; empty: none
   std::vector<AllocationRule>
       allocations;      ///< the first that fits counts; empty: nothing is changed
   unsigned workers = 0; ///< 0: chosen by the number of processors

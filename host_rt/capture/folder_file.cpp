@@ -25,14 +25,29 @@ Result<FolderFile> FolderFile::open(const std::string &folder, const std::string
   const std::string path = folder + "/" + name;
   file.path_ = path;
   struct stat status {};
-  if (const auto slash = name.find('/'); slash != name.npos)
-    if (const std::string inner = folder + "/" + name.substr(0, slash);
-        lstat(inner.c_str(), &status) == 0 && S_ISLNK(status.st_mode))
-      return Error{inner, "", 0, "it is a symbolic link"};
-  // O_NONBLOCK: somebody may have put a pipe there. O_NOFOLLOW: nothing outside of the folder.
-  file.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (file.fd_ < 0)
-    return Error{path, "", 0, errno == ELOOP ? "it is a symbolic link" : std::strerror(errno)};
+  const auto failed = [](const std::string &what) {
+    return Error{what, "", 0, errno == ELOOP ? "it is a symbolic link" : std::strerror(errno)};
+  };
+  // Step by step, each in the folder that was opened before, so that nobody can exchange one for a
+  // link meanwhile. O_NOFOLLOW: nothing outside of the folder.
+  FolderFile in;
+  in.fd_ = ::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (in.fd_ < 0) return failed(path);
+  std::size_t begin = 0;
+  for (auto slash = name.find('/'); slash != name.npos; slash = name.find('/', begin)) {
+    FolderFile inner;
+    inner.fd_ =
+        openat(in.fd_, name.substr(begin, slash - begin).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (inner.fd_ < 0) return failed(folder + "/" + name.substr(0, slash));
+    if (fstat(inner.fd_, &status) == 0 && S_ISLNK(status.st_mode))
+      return Error{folder + "/" + name.substr(0, slash), "", 0, "it is a symbolic link"};
+    in = std::move(inner);
+    begin = slash + 1;
+  }
+  // O_NONBLOCK: somebody may have put a pipe there.
+  file.fd_ =
+      openat(in.fd_, name.substr(begin).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file.fd_ < 0) return failed(path);
   if (fstat(file.fd_, &status) != 0 || !S_ISREG(status.st_mode))
     return Error{path, "", 0, "not a file"};
   file.size_ = static_cast<uint64_t>(status.st_size);

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace fade::codeobj {
 
@@ -19,37 +20,63 @@ std::optional<std::string_view> cString(ByteView bytes, uint64_t offset) {
   return std::string_view(start, static_cast<const char *>(end) - start);
 }
 
-Result<Blob> Blob::mapFile(const std::string &path) {
-  auto failed = [&](const char *action) {
-    return Error{path, "", 0, fmt::format("cannot {}: {}", action, std::strerror(errno))};
-  };
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return failed("open");
+namespace {
+
+Error failed(const std::string &path, const char *action) {
+  return {path, "", 0, fmt::format("cannot {}: {}", action, std::strerror(errno))};
+}
+
+/// A regular file that is open for reading, and how long it is.
+struct OpenFile {
+  int fd = -1;
+  std::size_t size = 0;
+
+  explicit OpenFile(int descriptor) : fd(descriptor) {}
+  OpenFile(OpenFile &&other) noexcept : fd(std::exchange(other.fd, -1)), size(other.size) {}
+  OpenFile &operator=(OpenFile &&) = delete;
+  ~OpenFile() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+Result<OpenFile> openFile(const std::string &path) {
+  OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.fd < 0) return failed(path, "open");
   struct stat info {};
-  if (::fstat(fd, &info) != 0) {
-    Error error = failed("stat");
-    ::close(fd);
-    return error;
-  }
-  if (!S_ISREG(info.st_mode)) {
-    ::close(fd);
-    return Error{path, "", 0, "not a regular file"};
-  }
-  std::size_t size = static_cast<std::size_t>(info.st_size);
-  if (size == 0) {
-    ::close(fd);
-    return Blob(nullptr, {}, path);
-  }
-  void *base = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (base == MAP_FAILED) {
-    Error error = failed("map");
-    ::close(fd);
-    return error;
-  }
-  ::close(fd);
+  if (::fstat(file.fd, &info) != 0) return failed(path, "stat");
+  if (!S_ISREG(info.st_mode)) return Error{path, "", 0, "not a regular file"};
+  file.size = static_cast<std::size_t>(info.st_size);
+  return file;
+}
+
+} // namespace
+
+Result<Blob> Blob::mapFile(const std::string &path) {
+  const auto file = openFile(path);
+  if (!file) return file.error();
+  const std::size_t size = file->size;
+  if (size == 0) return Blob(nullptr, {}, path);
+  void *base = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file->fd, 0);
+  if (base == MAP_FAILED) return failed(path, "map");
   std::shared_ptr<const void> owner(
       base, [size](const void *p) { ::munmap(const_cast<void *>(p), size); });
   return Blob(std::move(owner), {static_cast<const uint8_t *>(base), size}, path, true);
+}
+
+Result<Blob> Blob::readFile(const std::string &path) {
+  const auto file = openFile(path);
+  if (!file) return file.error();
+  std::vector<uint8_t> bytes(file->size);
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got =
+        ::pread(file->fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failed(path, "read");
+    if (got == 0) return Error{path, "", done, "became shorter while it was read"};
+    done += static_cast<std::size_t>(got);
+  }
+  return own(std::move(bytes), path);
 }
 
 Blob Blob::borrow(ByteView bytes, std::string name) {

@@ -58,6 +58,9 @@ public:
 
   /// Maps the file read-only; nothing is read until it is looked at.
   static Result<Blob> mapFile(const std::string &path);
+  /// Reads all of the file: for one that somebody may shorten meanwhile, which takes mapped bytes
+  /// away from under their reader.
+  static Result<Blob> readFile(const std::string &path);
   /// The caller keeps the bytes alive and unchanged for as long as anything made from the blob
   /// lives.
   static Blob borrow(ByteView bytes, std::string name);

@@ -24,7 +24,18 @@ constexpr std::size_t kLargeFile = 1 << 20;
 
 bool isCode(const Symbol &symbol) {
   return (symbol.type == STT_FUNC || symbol.type == kSymbolOldKernel) &&
-         symbol.section != SHN_UNDEF && symbol.size != 0;
+         symbol.section != SHN_UNDEF;
+}
+
+// What assemblers put behind the last instruction: zeros, s_nop, s_code_end.
+std::size_t withoutPadding(ByteView code) {
+  std::size_t size = code.size() / 4 * 4;
+  while (size != 0) {
+    const auto word = *read<uint32_t>(code, size - 4);
+    if (word != 0 && word != 0xbf800000 && word != 0xbf9f0000) break;
+    size -= 4;
+  }
+  return size;
 }
 
 } // namespace
@@ -88,32 +99,70 @@ Status CodeObject::indexSymbols() {
     if (isCode(symbols_[i])) functions_.push_back(i);
   }
   std::ranges::sort(functions_, {}, [&](std::size_t i) { return std::pair(symbols_[i].value, i); });
+  giveSizes();
   return Done{};
+}
+
+// Hand-written assembly (Tensile's, for one) often leaves out .size: such a function ends where the
+// next one begins, or with its section.
+void CodeObject::giveSizes() {
+  uint64_t covered = 0; // by functions so far
+  for (auto at = functions_.begin(); at != functions_.end(); ++at) {
+    Symbol &symbol = symbols_[*at];
+    if (symbol.size == 0 && symbol.value >= covered && elf_.header().e_type != ET_REL) {
+      const auto next = std::find_if(
+          at, functions_.end(), [&](std::size_t i) { return symbols_[i].value != symbol.value; });
+      uint64_t end = next == functions_.end() ? UINT64_MAX : symbols_[*next].value;
+      if (symbol.section < elf_.sections().size()) {
+        const Section &section = elf_.sections()[symbol.section];
+        end = std::min(end, section.address + section.size);
+      }
+      const auto rest = elf_.atAddress(symbol.value, symbol.section);
+      if (rest && end > symbol.value)
+        symbol.size =
+            withoutPadding(rest->first(std::min<uint64_t>(rest->size(), end - symbol.value)));
+      covered = symbol.value + 1; // once for each address
+    }
+    covered = std::max(covered, symbol.value + symbol.size);
+  }
+  std::erase_if(functions_, [this](std::size_t i) { return symbols_[i].size == 0; });
 }
 
 Status CodeObject::readMetadata() {
   auto notes = elf_.notes();
   if (!notes) return std::move(notes).error();
-  MetadataIndex index;
+  std::string target_name;
+  std::vector<Entry> kernels;
   auto fail = [&](const Error &error) -> Status {
     return elf_.blob().error(".note", error.offset, error.what);
   };
+  // Where there are both kinds, those of version 2 say nothing: a loader takes the newer one.
+  const bool is_old = std::ranges::none_of(*notes, [](const Note &note) {
+    return note.owner == "AMDGPU" && note.type == kNoteMetadata;
+  });
   for (const Note &note : *notes) {
     if (note.owner == "AMDGPU" && note.type == kNoteMetadata) {
       auto read = indexMetadata(note.content);
       if (!read) return fail(read.error());
-      index = *std::move(read);
-      note_ = note.content;
-    } else if (note.owner == "AMD" && note.type == kNoteOldMetadata) {
+      // Linkers put the notes of their inputs side by side: with device LTO, code is generated in
+      // several parts.
+      for (const MetadataIndex::Entry &entry : read->kernels)
+        kernels.push_back({entry.name, entry.symbol, Metadata::note, entry.position, note.content});
+      for (std::string &format : read->printf_formats)
+        if (std::ranges::find(printf_formats_, format) == printf_formats_.end())
+          printf_formats_.push_back(std::move(format));
+      if (!read->target.empty()) target_name = std::move(read->target);
+    } else if (is_old && note.owner == "AMD" && note.type == kNoteOldMetadata) {
       auto read = readOldMetadata(asText(note.content));
       if (!read) return fail(read.error());
       old_kernels_ = std::move(read->kernels);
-      index.printf_formats = std::move(read->printf_formats);
-    } else if (note.owner == "AMD" && note.type == kNoteOldIsaName && target_.processor.empty()) {
-      index.target = asText(note.content);
+      printf_formats_ = std::move(read->printf_formats);
+    } else if (is_old && note.owner == "AMD" && note.type == kNoteOldIsaName &&
+               target_.processor.empty()) {
+      target_name = asText(note.content);
     }
   }
-  if (auto target = parseTarget(index.target)) {
+  if (auto target = parseTarget(target_name)) {
     unsigned generic_version = target_.generic_version;
     target_ = *std::move(target);
     target_.generic_version = generic_version;
@@ -121,21 +170,19 @@ Status CodeObject::readMetadata() {
   if (target_.processor.empty())
     return elf_.blob().error("ELF header", offsetof(Elf64_Ehdr, e_flags),
                              fmt::format("unknown processor {:#x}", elf_.header().e_flags & 0xff));
-  printf_formats_ = std::move(index.printf_formats);
-  indexKernels(index);
+  indexKernels(kernels);
   return Done{};
 }
 
-void CodeObject::indexKernels(const MetadataIndex &index) {
+void CodeObject::indexKernels(const std::vector<Entry> &in_notes) {
   auto add = [&](Entry entry) {
     // Two kernels of one name would be two answers to one question; the first is the one the loader
     // takes.
     if (by_symbol_.emplace(entry.symbol, kernels_.size()).second) kernels_.push_back(entry);
   };
-  for (const MetadataIndex::Entry &entry : index.kernels)
-    add({entry.name, entry.symbol, entry.position, true});
+  for (const Entry &entry : in_notes) add(entry);
   for (std::size_t i = 0; i < old_kernels_.size(); ++i)
-    add({old_kernels_[i].name, old_kernels_[i].symbol, i, true});
+    add({old_kernels_[i].name, old_kernels_[i].symbol, Metadata::old_kernels, i});
   // Kernels that the metadata does not mention, for instance because the note is missing.
   for (const Symbol &symbol : symbols_) {
     bool descriptor = symbol.type == STT_OBJECT && symbol.name.ends_with(kDescriptorSuffix) &&
@@ -143,7 +190,7 @@ void CodeObject::indexKernels(const MetadataIndex &index) {
     if (symbol.section == SHN_UNDEF || (!descriptor && symbol.type != kSymbolOldKernel)) continue;
     std::string_view name = symbol.name;
     if (descriptor) name.remove_suffix(kDescriptorSuffix.size());
-    add({name, symbol.name, 0, false});
+    add({name, symbol.name, Metadata::none, 0});
   }
 }
 
@@ -169,11 +216,11 @@ Result<Kernel> CodeObject::kernel(std::size_t index) const {
   Kernel kernel;
   kernel.name = entry.name;
   kernel.symbol = entry.symbol;
-  kernel.has_metadata = entry.has_metadata;
-  if (entry.has_metadata && !old_kernels_.empty()) {
-    kernel.metadata = old_kernels_[entry.metadata_position];
-  } else if (entry.has_metadata) {
-    auto read = readKernelMetadata(note_, entry.metadata_position);
+  kernel.has_metadata = entry.metadata != Metadata::none;
+  if (entry.metadata == Metadata::old_kernels) {
+    kernel.metadata = old_kernels_[entry.position];
+  } else if (entry.metadata == Metadata::note) {
+    auto read = readKernelMetadata(entry.note, entry.position);
     if (!read) return elf_.blob().error(".note", read.error().offset, read.error().what);
     kernel.metadata = *std::move(read);
   }

@@ -67,24 +67,27 @@ public:
 private:
   explicit CodeObject(Elf elf) : elf_(std::move(elf)) {}
 
+  /// Where a kernel's metadata is.
+  enum class Metadata : uint8_t { none, note, old_kernels };
   struct Entry {
     std::string_view name;
     std::string_view symbol;
-    std::size_t metadata_position = 0; ///< in the note; in version 2 the index in old_kernels_
-    bool has_metadata = false;
+    Metadata metadata = Metadata::none;
+    std::size_t position = 0; ///< a byte of `note`, or an index of old_kernels_
+    ByteView note{};          ///< a code object that was generated in parts has several
   };
 
   Status readHeader();
   Status readMetadata();
   Status indexSymbols();
-  void indexKernels(const MetadataIndex &index);
+  void giveSizes();
+  void indexKernels(const std::vector<Entry> &in_notes);
   Status readDescriptor(Kernel &kernel) const;
   uint64_t sizeOfCode(uint64_t address) const;
 
   Elf elf_;
   unsigned version_ = 0;
   Target target_;
-  ByteView note_;
   std::vector<std::string> printf_formats_;
   std::vector<KernelMetadata> old_kernels_;
   std::vector<Entry> kernels_;

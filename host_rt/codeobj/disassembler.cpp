@@ -237,6 +237,15 @@ std::string tidy(std::string_view text) {
 
 } // namespace
 
+bool Disassembler::isLoaded() {
+  for (const char *name : {"libamd_comgr.so.3", "libamd_comgr.so.2"})
+    if (void *library = ::dlopen(name, RTLD_NOW | RTLD_NOLOAD)) {
+      ::dlclose(library);
+      return true;
+    }
+  return false;
+}
+
 Result<std::shared_ptr<const Disassembler>> Disassembler::create(const Target &target,
                                                                  unsigned wavefront_size) {
   // One for each processor, kept for good: setting one up takes longer than most kernels, and the

@@ -27,6 +27,8 @@ public:
   /// processor.
   static Result<std::shared_ptr<const Disassembler>> create(const Target &target,
                                                             unsigned wavefront_size);
+  /// libamd_comgr is in this process anyway, as HIP brings it: to disassemble loads no LLVM.
+  static bool isLoaded();
   virtual ~Disassembler() = default;
 
   /// "comgr 2.4" or "LLVM 19.1".

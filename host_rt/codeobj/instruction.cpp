@@ -365,6 +365,22 @@ bool mayChangeExec(const Instruction &instruction) {
   return operands.starts_with("exec");
 }
 
+bool ClauseLines::shares(const Instruction &instruction) {
+  if (instruction.mnemonic() == "s_clause") { // "s_clause 0x3": four instructions
+    const std::size_t x = std::min(instruction.text.find("0x"), instruction.text.size() - 2);
+    uint32_t more = 0;
+    std::from_chars(instruction.text.data() + x + 2,
+                    instruction.text.data() + instruction.text.size(), more, 16);
+    left_ = more + 1;
+    is_first_ = true;
+    return false;
+  }
+  const bool shares = left_ != 0 && !is_first_;
+  if (left_ != 0) --left_;
+  is_first_ = false;
+  return shares;
+}
+
 std::optional<uint64_t> branchTarget(const Instruction &instruction, ByteView code) {
   std::string_view mnemonic = instruction.mnemonic();
   bool relative = mnemonic == "s_branch" || mnemonic == "s_call_b64" ||

@@ -74,6 +74,18 @@ InstructionInfo classify(std::string_view text);
 /// names that say so.
 bool mayChangeExec(const Instruction &instruction);
 
+/// Line tables have the line of a clause's first instruction (s_clause) for all of them. Takes the
+/// instructions of a function in order.
+class ClauseLines {
+public:
+  /// Whether this one has the line of another.
+  bool shares(const Instruction &instruction);
+
+private:
+  uint32_t left_ = 0; ///< instructions of the clause, this one and those behind it
+  bool is_first_ = false;
+};
+
 /// The constant target of a branch or call whose encoding starts at `code`.
 std::optional<uint64_t> branchTarget(const Instruction &instruction, ByteView code);
 

@@ -92,10 +92,7 @@ std::optional<Occupancy> occupancy(const Target &target, const OccupancyInput &i
   return result;
 }
 
-namespace {
-
-/// All but the workgroup, whose size is the largest that the kernel allows.
-OccupancyInput inputOf(const Kernel &kernel) {
+OccupancyInput occupancyInput(const Kernel &kernel) {
   OccupancyInput input;
   const KernelMetadata &m = kernel.metadata;
   input.vgprs = kernel.has_metadata ? m.vgpr_count : kernel.descriptor.vgprs;
@@ -113,18 +110,16 @@ OccupancyInput inputOf(const Kernel &kernel) {
   return input;
 }
 
-} // namespace
-
 std::optional<Occupancy> occupancy(const Target &target, const Kernel &kernel,
                                    uint64_t dynamic_lds) {
-  OccupancyInput input = inputOf(kernel);
+  OccupancyInput input = occupancyInput(kernel);
   input.lds += dynamic_lds;
   return occupancy(target, input);
 }
 
 std::optional<Occupancy> occupancy(const Target &target, const Kernel &kernel,
                                    const Launch &launch) {
-  OccupancyInput input = inputOf(kernel);
+  OccupancyInput input = occupancyInput(kernel);
   input.lds = std::max(input.lds, launch.lds);
   if (launch.workgroup_size != 0)
     input.workgroup_size =

@@ -44,6 +44,9 @@ std::optional<Occupancy> occupancy(const Target &target, const OccupancyInput &i
 std::optional<Occupancy> occupancy(const Target &target, const Kernel &kernel,
                                    uint64_t dynamic_lds = 0);
 
+/// What a kernel takes, with the largest workgroup that it allows.
+OccupancyInput occupancyInput(const Kernel &kernel);
+
 /// As a dispatch has it: work-items of a workgroup, and all its bytes of LDS.
 struct Launch {
   uint64_t workgroup_size = 0, lds = 0;

@@ -86,21 +86,6 @@ bool applyOldSettings(Target &target, std::string_view text) {
   return true;
 }
 
-/// Generic targets and the processors they cover.
-bool covers(std::string_view generic, const Target &agent) {
-  const GfxVersion v = agent.version;
-  if (generic == "gfx9-generic")
-    return v.major == 9 && v.minor == 0 && v.stepping != 8 && v.stepping != 0xa;
-  if (generic == "gfx9-4-generic")
-    return v.major == 9 && (v.minor == 5 || (v.minor == 4 && v.stepping >= 2));
-  if (generic == "gfx10-1-generic") return v.major == 10 && v.minor == 1;
-  if (generic == "gfx10-3-generic") return v.major == 10 && v.minor == 3;
-  if (generic == "gfx11-generic") return v.major == 11;
-  if (generic == "gfx12-generic") return v.major == 12 && v.minor == 0;
-  if (generic == "gfx12-5-generic") return v.major == 12 && v.minor == 5;
-  return false;
-}
-
 bool settingAllows(Feature code, Feature agent) {
   if (code == Feature::Any || code == Feature::Unsupported) return true;
   // An agent that does not say which setting it has is given the benefit of the doubt.
@@ -132,9 +117,12 @@ bool Target::hasAccumulationRegisters() const {
 }
 
 std::optional<Target> parseTarget(std::string_view text) {
-  // Everything up to the processor: "amdgcn-amd-amdhsa--", with or without an environment.
-  if (text.starts_with(kTriple)) {
-    text.remove_prefix(kTriple.size());
+  // Everything up to the processor: "amdgcn-amd-amdhsa--", with or without an environment, and
+  // since LLVM 24 "amdgpu9.0a-amd-amdhsa-unknown-".
+  const std::size_t dash = text.find('-');
+  if (text.starts_with(kTriple) || (text.starts_with("amdgpu") && dash != text.npos &&
+                                    text.substr(dash).starts_with("-amd-amdhsa-"))) {
+    text.remove_prefix(dash);
     std::size_t gfx = text.find("gfx");
     if (gfx == std::string_view::npos) return std::nullopt;
     text.remove_prefix(gfx);
@@ -179,8 +167,9 @@ std::optional<Target> targetFromElfFlags(uint32_t flags, unsigned code_object_ve
 }
 
 bool runsOn(const Target &code, const Target &agent) {
-  bool same_processor =
-      code.processor == agent.processor || (code.generic && covers(code.processor, agent));
+  const GfxVersion v = agent.version;
+  bool same_processor = code.processor == agent.processor ||
+                        (code.generic && code.processor == genericOf(v.major, v.minor, v.stepping));
   return same_processor && settingAllows(code.xnack, agent.xnack) &&
          settingAllows(code.sramecc, agent.sramecc);
 }

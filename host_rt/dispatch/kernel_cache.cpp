@@ -87,7 +87,10 @@ KernelCache::File KernelCache::read(const fs::directory_entry &entry) {
     return true;
   };
   handler.on_error = [](const Error &error) { note("kernel cache: {}", error.message()); };
-  if (auto status = codeobj::findCode(entry.path().string(), handler); !status)
+  // The folder is watched because it may change: what is in it is not mapped.
+  if (const auto bytes = codeobj::Blob::readFile(entry.path().string()); !bytes)
+    note("kernel cache: {}", bytes.error().message());
+  else if (auto status = codeobj::findCode(*bytes, handler); !status)
     note("kernel cache: {}", status.error().message());
   return file;
 }

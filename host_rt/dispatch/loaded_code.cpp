@@ -1,5 +1,7 @@
 #include "dispatch/loaded_code.h"
 
+#include "codeobj/disassembler.h"
+#include "codeobj/machine_check.h"
 #include "codeobj/made_from.h"
 #include "codeobj/sites.h"
 
@@ -45,6 +47,9 @@ void LoadedCode::readSites() const {
   else if (damage)
     no_sites_ = Error{"", damage->section, damage->offset, damage->what}.message();
   for (SiteTable &table : tables) {
+    // No LLVM comes into a process that has none.
+    if (codeobj::Disassembler::isLoaded())
+      if (auto checked = codeobj::checkedByMachine(table, object_)) table = *std::move(checked);
     const auto sites = std::make_shared<ModuleSites>(ModuleSites{std::move(table), file()});
     for (const fade_site_kernel &kernel : sites->table.kernels())
       sites_.emplace(sites->table.string(kernel.clone), sites);

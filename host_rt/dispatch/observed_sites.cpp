@@ -184,12 +184,15 @@ public:
     name_ = name;
     std::size_t block = 0;
     uint32_t block_site = FADE_NO_INDEX;
+    codeobj::ClauseLines clause;
     for (std::size_t i = 0; i < code.instructions.size(); ++i) {
       const bool begins = block < code.blocks.size() && code.blocks[block].first == i;
       if (begins) ++block;
       const bool is_back = i != 0 && code.info[i - 1].flow == codeobj::Flow::Call;
       if (parts_.blocks && (begins || is_back)) block_site = addBlock(code, i, block);
-      const uint32_t site = addInstruction(code.instructions[i], code.info[i], block_site);
+      const bool shares_line = clause.shares(code.instructions[i]);
+      const uint32_t site =
+          addInstruction(code.instructions[i], code.info[i], block_site, shares_line);
       if (parts_.instructions) describe(code.instructions[i], code.info[i], site);
     }
   }
@@ -229,12 +232,13 @@ private:
     return out_.blocks.back().site;
   }
   uint32_t addInstruction(const codeobj::Instruction &instruction, const InstructionInfo &info,
-                          uint32_t block) {
+                          uint32_t block, bool shares_line) {
     const bool is_access = isObserved(info);
     if (!is_access && !parts_.instructions) return FADE_NO_INDEX;
     fade_site site = is_access ? accessSite(instruction, info) : plainSite(info);
     site.kernel = kernel_;
     site.block = block;
+    if (shares_line && map_) site.flags |= FADE_SITE_SHARES_LINE;
     table_.place(site, placeOf(instruction));
     const uint32_t index = table_.add(site);
     if (!is_access) return index;

@@ -74,6 +74,9 @@ Result<Replacement> ReplacementPlanner::instrumentedForm(const KernelEntry &kern
   if (!sites) return std::move(sites).error();
   Replacement choice;
   choice.instrumented = true;
+  choice.needs = ResidencyNeeds::of(original.object(), info.symbol(), code.object(), symbol);
+  if (const auto *sync = before->findHidden(codeobj::ArgKind::HiddenMultigridSyncArg))
+    choice.cooperative_offset = sync->offset;
   choice.twin_kernargs = std::make_shared<codeobj::KernargRewrite>(*std::move(rewrite));
   choice.info = registry_.info(info.name(), info.symbol(), info.target(), *std::move(sites));
   return choice;
@@ -88,6 +91,10 @@ Result<Replacement> ReplacementPlanner::otherVersion(const KernelEntry &kernel,
   auto kernargs = codeobj::VariantKernargs::plan(*before, *after);
   if (!kernargs) return std::move(kernargs).error();
   Replacement choice;
+  choice.needs = ResidencyNeeds::of(kernel.code->object(), kernel.info->symbol(), code.object(),
+                                    kernel.info->symbol());
+  if (const auto *sync = before->findHidden(codeobj::ArgKind::HiddenMultigridSyncArg))
+    choice.cooperative_offset = sync->offset;
   choice.variant_kernargs = std::make_shared<codeobj::VariantKernargs>(*std::move(kernargs));
   choice.info = kernel.info;
   return choice;

@@ -10,6 +10,7 @@
 #include "codeobj/variant_kernargs.h"
 #include "dispatch/kernel_cache.h"
 #include "dispatch/kernel_registry.h"
+#include "dispatch/residency.h"
 
 #include <atomic>
 #include <memory>
@@ -26,6 +27,9 @@ struct Replacement {
   std::shared_ptr<const codeobj::VariantKernargs> variant_kernargs; ///< comparison
   std::shared_ptr<const KernelInfo> info;
   std::shared_ptr<const std::string> variant;
+  std::optional<ResidencyNeeds> needs; ///< nothing if they are not known
+  /// Where the original's arguments say that the launch is cooperative, if it asks for that.
+  std::optional<uint32_t> cooperative_offset;
 };
 
 /// All that was found for a kernel.

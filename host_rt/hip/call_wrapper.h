@@ -139,7 +139,7 @@ struct Wrapper<Number, R(A...), What, Copy> {
       const R result = next(values...);
       if (result == 0) {
         if constexpr (kAsked == Asked::attribute)
-          checkAttribute(values...);
+          checkAttribute(next, values...);
         else
           checkProperties(kAsked, firstOf(values...));
       }

@@ -21,7 +21,8 @@ struct EntryCode {
   std::vector<uint8_t> stub;
 };
 
-/// `code`: from the beginning of the function. An error if it cannot be done, with the reason.
+/// `code`: the function, as far as its end is known; what of it jumps back to the beginning is seen
+/// only there. An error if it cannot be done, with the reason.
 Result<EntryCode> entryCodeX86(std::span<const uint8_t> code, uint64_t function, uint64_t stub,
                                uint64_t wrapper);
 Result<EntryCode> entryCodeArm64(std::span<const uint8_t> code, uint64_t function, uint64_t stub,

@@ -9,7 +9,9 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <link.h>
 #include <set>
+#include <span>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -28,7 +30,7 @@ using EntryWord = uint32_t;
 #error "FADE does not know this processor"
 #endif
 
-constexpr std::size_t kLookAhead = 32;
+constexpr std::size_t kLookAhead = 32; ///< of functions whose size nobody knows
 
 uint64_t addressOf(const void *p) { return reinterpret_cast<uint64_t>(p); }
 
@@ -105,6 +107,17 @@ char *addressIn(void *handle, const ApiFunction &function) {
   return static_cast<char *>(at);
 }
 
+/// A function's code.
+std::span<const uint8_t> codeOf(const LoadedLibrary::Part &part, const char *at) {
+  Dl_info info{};
+  void *extra = nullptr;
+  std::size_t size = kLookAhead;
+  if (dladdr1(at, &info, &extra, RTLD_DL_SYMENT) != 0 && extra && info.dli_saddr == at)
+    size = std::max<std::size_t>(size, static_cast<const ElfW(Sym) *>(extra)->st_size);
+  size = std::min(size, static_cast<std::size_t>(part.at + part.size - at));
+  return {reinterpret_cast<const uint8_t *>(at), size};
+}
+
 /// Where each function begins in this library; nothing of other libraries that it may be linked to.
 std::vector<Planned> plan(const LoadedLibrary &library, void *handle, char *stubs,
                           const std::vector<const ApiFunction *> &functions,
@@ -121,10 +134,8 @@ std::vector<Planned> plan(const LoadedLibrary &library, void *handle, char *stub
       continue;
     }
     char *stub = stubs + kStubBytes * all.size();
-    const std::size_t size =
-        std::min<std::size_t>(kLookAhead, static_cast<std::size_t>(part->at + part->size - at));
-    auto code = entryCode({reinterpret_cast<const uint8_t *>(at), size}, addressOf(at),
-                          addressOf(stub), addressOf(function->wrapper));
+    auto code =
+        entryCode(codeOf(*part, at), addressOf(at), addressOf(stub), addressOf(function->wrapper));
     if (code)
       all.push_back({function, at, stub, *std::move(code)});
     else

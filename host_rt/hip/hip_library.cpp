@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -60,6 +62,38 @@ unsigned long long librariesLoaded() {
       },
       &loaded);
   return loaded;
+}
+
+FunctionTable tableAt(void *table, std::size_t most) {
+  if (!table || reinterpret_cast<uintptr_t>(table) % alignof(void *) != 0) return {};
+  std::size_t size = 0;
+  std::memcpy(&size, table, sizeof size);
+  if (size % sizeof(void *) != 0 || size < 2 * sizeof(void *) || size > (most + 1) * sizeof(void *))
+    return {};
+  return {static_cast<void **>(table) + 1, size / sizeof(void *) - 1};
+}
+
+bool registersTables(const LoadedLibrary &library) {
+  constexpr const char *registers = "librocprofiler-register.so";
+  // The first in the process of that name is not the library's own where one of FADE's is
+  // preloaded.
+  void *seen = dlsym(RTLD_DEFAULT, "rocprofiler_register_library_api_table");
+  Dl_info info{};
+  if (!seen || dladdr(seen, &info) == 0 || !info.dli_fname ||
+      std::strstr(info.dli_fname, registers))
+    return false;
+  void *handle = dlopen(library.path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  link_map *map = nullptr;
+  if (!handle || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !map) return false;
+  const char *strings = nullptr;
+  for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; ++entry)
+    if (entry->d_tag == DT_STRTAB) strings = reinterpret_cast<const char *>(entry->d_un.d_ptr);
+  bool needs = false;
+  for (const ElfW(Dyn) *entry = map->l_ld; strings && entry->d_tag != DT_NULL; ++entry)
+    needs |= entry->d_tag == DT_NEEDED &&
+             std::strncmp(strings + entry->d_un.d_val, registers, std::strlen(registers)) == 0;
+  dlclose(handle);
+  return needs;
 }
 
 FunctionTable findTable(const LoadedLibrary &library, std::size_t least, std::size_t most) {

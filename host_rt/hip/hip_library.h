@@ -40,6 +40,11 @@ struct FunctionTable {
 
   explicit operator bool() const { return entries != nullptr; }
 };
+/// A table that HIP itself has handed out; empty if it does not look like one.
+FunctionTable tableAt(void *table, std::size_t most);
+/// Whether the library gives its tables to rocprofiler-register, and FADE sees that.
+bool registersTables(const LoadedLibrary &library);
+/// For libraries that do not.
 FunctionTable findTable(const LoadedLibrary &library, std::size_t least, std::size_t most);
 
 } // namespace fade::hip

@@ -11,6 +11,7 @@
 #include "hip/stacks.h"
 #include "hip/writer_process.h"
 
+#include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
 #include <fmt/ranges.h>
@@ -21,6 +22,11 @@ namespace fade::hip {
 namespace {
 
 constexpr std::size_t kLeastFunctions = 300, kMostFunctions = 4000;
+
+/// What HIP has given to rocprofiler-register.
+struct RegisteredTables {
+  FunctionTable runtime, compiler;
+} registered;
 
 /// What has been installed in this process.
 class Installer {
@@ -46,7 +52,9 @@ public:
   void lookEarly() const {
     if (const auto library = findLibrary("libamdhip64.so")) {
       is_hip_five = isFive(*library);
-      auto functions = missing({Table::runtime, Table::compiler, Table::plain});
+      auto functions = missing(registersTables(*library)
+                                   ? std::vector{Table::plain}
+                                   : std::vector{Table::runtime, Table::compiler, Table::plain});
       std::erase_if(functions, registersCode);
       patchEarly(*library, functions);
     }
@@ -57,6 +65,12 @@ public:
     if (const auto hip = findLibrary("libamdhip64.so")) patchEarly(*hip, missingRtcOf(*hip));
   }
 
+  /// HIP registers a table: nothing has been called through it yet.
+  void hookRegistered() const {
+    if (registered.runtime) fillRegistered(registered.runtime, Table::runtime);
+    if (registered.compiler) fillRegistered(registered.compiler, Table::compiler);
+  }
+
   void lookAgain() {
     if ((has_hip_ && has_rtc_) || librariesLoaded() == loaded_) return;
     look(false);
@@ -65,31 +79,58 @@ public:
 private:
   void installIn(const LoadedLibrary &library, bool is_first) {
     recordProcess(library.path);
-    const FunctionTable runtime = findTable(library, kLeastFunctions, kMostFunctions);
-    if (is_first && isRecording()) recordFirstCall(library, runtime);
-    if (runtime) {
-      const unsigned count = fill(runtime);
-      note("HIP's table has {} functions; {} are recorded", runtime.count, count);
-      // What the compiler calls has a table of its own, which is empty until there is code.
-      patch(library, missing({Table::compiler, Table::plain}));
+    is_hip_five = isFive(library);
+    if (seesRegistration(library)) { // what is not registered yet will be, before it is called
+      if (registered.compiler) (void)fill(registered.compiler, Table::compiler, true);
+      note("HIP gives its functions to rocprofiler-register: {} of the runtime, {} of the compiler",
+           registered.runtime.count, registered.compiler.count);
+      patch(library, missing({Table::plain}));
     } else {
-      // Before HIP 6 there are no tables.
-      is_hip_five = true;
-      patch(library, missing({Table::runtime, Table::compiler, Table::plain}));
+      installUnregistered(library, is_first);
     }
     patch(library, missingRtcOf(library));
     findNameFunctions(library);
+  }
+
+  /// Not if HIP has made its table without FADE having been told.
+  static bool seesRegistration(const LoadedLibrary &library) {
+    return registersTables(library) &&
+           (registered.runtime || !findTable(library, kLeastFunctions, kMostFunctions));
+  }
+
+  void installUnregistered(const LoadedLibrary &library, bool is_first) {
+    const FunctionTable runtime =
+        is_hip_five ? FunctionTable{} : findTable(library, kLeastFunctions, kMostFunctions);
+    if (is_first && isRecording()) recordFirstCall(library, runtime);
+    if (runtime) {
+      const unsigned count = fill(runtime, Table::runtime, true);
+      note("HIP's table was found in memory, not by rocprofiler-register: {} functions, {} are "
+           "recorded",
+           runtime.count, count);
+      // What the compiler calls has a table of its own, which is empty until there is code.
+      patch(library, missing({Table::compiler, Table::plain}));
+    } else { // before HIP 6 there are no tables
+      patch(library, missing({Table::runtime, Table::compiler, Table::plain}));
+    }
   }
 
   bool wants(const ApiFunction &function) const {
     return choice_.wants(function.info.name, function.info.group);
   }
 
-  unsigned fill(const FunctionTable &table) const {
+  void fillRegistered(const FunctionTable &table, Table which) const {
+    if (const unsigned count = fill(table, which, false); count != 0)
+      note("HIP has registered {} functions of its {} with rocprofiler-register; {} are recorded "
+           "from the first call on",
+           table.count, which == Table::compiler ? "compiler's interface" : "runtime", count);
+  }
+
+  /// `with_all`: also what programs call that never use a GPU.
+  unsigned fill(const FunctionTable &table, Table which, bool with_all) const {
     unsigned count = 0;
     for (const ApiFunction &function : apiFunctions()) {
-      if (function.table != Table::runtime || function.index >= table.count || !wants(function))
-        continue;
+      if (function.table != which || function.index >= table.count || !wants(function)) continue;
+      if (!with_all && registersCode(&function)) continue;
       void *&entry = table.entries[function.index];
       if (!entry || *function.next) continue;
       *function.next = entry;
@@ -246,18 +287,45 @@ namespace {
 void (*open_for_first)() = nullptr;
 }
 
-void watchFirstCalls(const Settings &settings, void (*open)(), bool is_in_use) {
-  const std::lock_guard lock(mutex);
-  auto api = ApiChoice::parse(settings.trace_api);
-  if (installer) return installer->lookAgain();
-  if (!api) return; // said when the GPU is used
+namespace {
+
+/// The first call opens the trace, if nobody has before.
+void openAtFirstCall(void (*open)()) {
+  if (hasRecorder()) return;
   open_for_first = open;
   before_first.store([] {
     open_for_first(); // others that come meanwhile wait in it
     before_first.store(nullptr, std::memory_order_release);
   });
+}
+
+} // namespace
+
+void watchFirstCalls(const Settings &settings, void (*open)(), bool is_in_use) {
+  const std::lock_guard lock(mutex);
+  auto api = ApiChoice::parse(settings.trace_api);
+  if (installer) return installer->lookAgain();
+  if (!api) return; // said when the GPU is used
+  openAtFirstCall(open);
   const Installer early(*std::move(api));
   is_in_use ? early.lookForRtc() : early.lookEarly();
+}
+
+void takeTable(const Settings &settings, void (*open)(), std::string_view name, void *table) {
+  const std::lock_guard lock(mutex);
+  const FunctionTable functions = tableAt(table, kMostFunctions);
+  if (name == "hip")
+    registered.runtime = functions;
+  else if (name == "hip_compiler")
+    registered.compiler = functions;
+  else
+    return;
+  if (!functions) return warn("calls of HIP are not recorded: what it registers is no table");
+  if (installer) return installer->hookRegistered();
+  auto api = ApiChoice::parse(settings.trace_api);
+  if (!api) return; // said when the GPU is used
+  openAtFirstCall(open);
+  Installer(*std::move(api)).hookRegistered();
 }
 
 bool hasNewLibraries() {

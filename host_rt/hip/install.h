@@ -4,6 +4,7 @@
 #include "base/settings.h"
 
 #include <string>
+#include <string_view>
 
 namespace fade::hip {
 
@@ -19,6 +20,9 @@ void startTrace(const Settings &settings, const std::string &own_directory);
 /// Hooks what is there of HIP and hiprtc before the GPU is used; the first call calls `open`.
 /// `is_in_use`: it is used already, or FADE is being loaded: only hiprtc.
 void watchFirstCalls(const Settings &settings, void (*open)(), bool is_in_use);
+/// A table of functions that HIP gives to rocprofiler-register, under this name; before HIP calls
+/// anything through it.
+void takeTable(const Settings &settings, void (*open)(), std::string_view name, void *table);
 /// Whether libraries were loaded since it was asked last.
 bool hasNewLibraries();
 

@@ -19,7 +19,11 @@ struct Place {
 using Places = std::map<uint64_t, Place>; ///< by where they begin
 
 std::mutex libraries_mutex;
-Places known_places;
+/// Never destroyed: libraries are also asked for by what runs at the very end of a process.
+Places &knownPlaces() {
+  static auto *const places = new Places;
+  return *places;
+}
 uint64_t seen_adds = 0, seen_subs = 0; ///< what the loader has counted when we looked
 pid_t looked_in = 0;
 
@@ -114,6 +118,7 @@ void recordLibraries() noexcept {
     // Somebody else is at it, or was when this process was forked.
     const std::unique_lock lock(libraries_mutex, std::try_to_lock);
     if (!lock || !isNews()) return;
+    Places &known_places = knownPlaces();
     if (looked_in != getpid()) known_places.clear(); // a child tells everything once more
     looked_in = getpid();
     Places now;

@@ -3,6 +3,7 @@
 #include "fade/hip_structures.h"
 #include "hip/recorder.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -148,27 +149,69 @@ void checkProperties(Asked asked, void *properties) noexcept {
   }
 }
 
-void checkAttribute(int32_t *value, uint32_t attribute, int32_t device) noexcept {
-  // HIP may show fewer devices than there are, in another order; of one there is no doubt.
+namespace {
+
+// hipDeviceAttribute_t, the same in HIP 5, 6 and 7.
+enum Attribute : uint32_t {
+  kClockRate = 5,
+  kL2CacheSize = 19,
+  kMemoryBusWidth = 59,
+  kMemoryClockRate = 60,
+  kMultiprocessorCount = 63,
+  kPciBus = 67,
+  kPciDevice = 68,
+  kPciDomain = 69,
+  kSharedMemoryPerBlock = 74,
+  kWarpSize = 87
+};
+
+/// HIP may show fewer devices than there are, in another order: they are told apart by their place
+/// on the PCI bus. Null if that is not known.
+const DeviceFacts *factsOf(GetAttribute next, int32_t device) {
+  const auto number = [&](Attribute attribute) -> uint32_t {
+    int32_t value = 0;
+    return next(&value, attribute, device) == 0 ? static_cast<uint32_t>(value) : UINT32_MAX;
+  };
+  const uint32_t bus = number(kPciBus), slot = number(kPciDevice);
+  const auto isThere = [&](const DeviceFacts &one) {
+    return one.pci_bus == bus && one.pci_device == slot;
+  };
+  const bool is_one = std::ranges::count_if(facts(), isThere) == 1;
+  const uint32_t domain = is_one ? 0 : number(kPciDomain);
+  for (const DeviceFacts &one : facts())
+    if (isThere(one) && (is_one || one.pci_domain == domain)) return &one;
+  return nullptr;
+}
+
+} // namespace
+
+void checkAttribute(GetAttribute next, int32_t *value, uint32_t attribute,
+                    int32_t device) noexcept {
   if (!value) return;
+  struct Known {
+    Attribute attribute;
+    const char *name;
+    uint64_t (*right)(const DeviceFacts &);
+    uint64_t tolerance;
+  };
+  // What checkProperties() looks at, too: the two must not contradict each other.
+  static constexpr std::array kAnswers = {
+      Known{kMultiprocessorCount, "multiprocessor count", unitsOf, 0},
+      Known{kClockRate, "clock rate", [](const DeviceFacts &one) { return one.clock_khz; }, 999},
+      Known{kMemoryClockRate, "memory clock rate",
+            [](const DeviceFacts &one) { return one.memory_clock_khz; }, 999},
+      Known{kMemoryBusWidth, "memory bus width",
+            [](const DeviceFacts &one) { return one.memory_bus_bits; }, 0},
+      Known{kWarpSize, "warp size", [](const DeviceFacts &one) { return one.wave_size; }, 0},
+      Known{kL2CacheSize, "L2 cache size", [](const DeviceFacts &one) { return one.l2_bytes; }, 0},
+      Known{kSharedMemoryPerBlock, "shared memory per block",
+            [](const DeviceFacts &one) { return one.lds_bytes; }, 0}};
+  const auto *const known = std::ranges::find(kAnswers, attribute, &Known::attribute);
+  if (known == kAnswers.end()) return;
   try {
-    if (facts().size() != 1 || device != 0) return;
-    const DeviceFacts &one = facts()[0];
-    struct Known {
-      uint32_t attribute;
-      const char *name;
-      uint64_t right, tolerance;
-    };
-    // hipDeviceAttribute_t, the same in HIP 5, 6 and 7.
-    const std::array answers = {Known{63, "multiprocessor count", unitsOf(one), 0},
-                                Known{5, "clock rate", one.clock_khz, 999},
-                                Known{60, "memory clock rate", one.memory_clock_khz, 999},
-                                Known{59, "memory bus width", one.memory_bus_bits, 0},
-                                Known{87, "warp size", one.wave_size, 0}};
-    for (const Known &each : answers)
-      if (each.attribute == attribute)
-        compare(placeOf(one), each.name, static_cast<uint64_t>(*value), each.right, each.tolerance,
-                [&](uint64_t right) { *value = static_cast<int32_t>(right); });
+    if (const DeviceFacts *one = factsOf(next, device))
+      compare(placeOf(*one), known->name, static_cast<uint64_t>(*value), known->right(*one),
+              known->tolerance, [&](uint64_t right) { *value = static_cast<int32_t>(right); });
   } catch (...) { // no memory
   }
 }

@@ -39,6 +39,8 @@ constexpr Asked askedBy(uint16_t function) {
 /// After a call that has succeeded: compares, records what differs once, and changes the answer if
 /// that was asked for.
 void checkProperties(Asked asked, void *properties) noexcept;
-void checkAttribute(int32_t *value, uint32_t attribute, int32_t device) noexcept;
+/// `next`: HIP's own function, which also says which of several devices is meant.
+using GetAttribute = uint32_t (*)(int32_t *value, uint32_t attribute, int32_t device);
+void checkAttribute(GetAttribute next, int32_t *value, uint32_t attribute, int32_t device) noexcept;
 
 } // namespace fade::hip

@@ -5,16 +5,26 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
 #include <mutex>
+#include <unistd.h>
 
 namespace fade::hip {
 namespace {
 
 struct Object; // of Python
+
+/// How Python describes a function of C.
+struct MethodDefinition {
+  const char *name;
+  Object *(*function)(Object *, Object *);
+  int flags;
+  const char *documentation;
+};
 
 /// Python's functions, from 3.9 on, if the process has them. Found when they are first there.
 struct Python {
@@ -32,6 +42,15 @@ struct Python {
   const char *(*utf8)(Object *) = nullptr;
   void (*clear_error)() = nullptr;
   void (*release)(Object *) = nullptr;
+  // For its end.
+  int (*is_finalizing)() = nullptr;
+  Object *(*import)(const char *) = nullptr;
+  Object *(*function)(MethodDefinition *, Object *, Object *) = nullptr;
+  Object *(*call)(Object *, ...) = nullptr;
+  void *(*save_thread)() = nullptr;
+  void (*restore_thread)(void *) = nullptr;
+  void (*keep)(Object *) = nullptr;
+  Object *none = nullptr;
   AddressRange module; ///< of the interpreter
   bool is_there = false;
 
@@ -62,7 +81,17 @@ void Python::find() {
   take(utf8, "PyUnicode_AsUTF8");
   take(clear_error, "PyErr_Clear");
   take(release, "Py_DecRef");
+  take(import, "PyImport_ImportModule");
+  take(function, "PyCFunction_NewEx");
+  take(call, "PyObject_CallFunctionObjArgs");
+  take(save_thread, "PyEval_SaveThread");
+  take(restore_thread, "PyEval_RestoreThread");
+  take(keep, "Py_IncRef");
+  take(none, "_Py_NoneStruct");
   if (!has_all) return;
+  take(is_finalizing, "Py_IsFinalizing"); // from 3.13 on
+  if (!is_finalizing) take(is_finalizing, "_Py_IsFinalizing");
+  if (!is_finalizing) return;
   module = rangeAround(reinterpret_cast<const void *>(current_frame));
   is_there = module.end != 0;
 }
@@ -126,6 +155,63 @@ unsigned walk(const Python &python, uint64_t *to, unsigned most) {
   return count;
 }
 
+/// Without memory there are none.
+unsigned walkOrNothing(const Python &python, uint64_t *to, unsigned most) noexcept {
+  try {
+    return walk(python, to, most);
+  } catch (...) {
+    return 0;
+  }
+}
+
+/// A thread that waits for the lock when the interpreter ends is ended by Python (before 3.14),
+/// with an exception that no function of ours may swallow, or is never woken again. So nobody waits
+/// for it by then: the interpreter tells of its end before it begins, and waits until those are out
+/// that are inside.
+class LockGate {
+public:
+  static bool enter(const Python &python) noexcept {
+    inside.fetch_add(1);
+    if (!is_closed.load() && python.is_finalizing() == 0) return true;
+    leave();
+    return false;
+  }
+  static void leave() noexcept { inside.fetch_sub(1); }
+
+  /// With the lock, once.
+  static void watchEnd(const Python &python) noexcept {
+    static std::atomic<bool> is_watched{false};
+    if (is_watched.exchange(true)) return;
+    static MethodDefinition definition{"fade_at_exit", atExit, kNoArguments, nullptr};
+    if (Object *atexit = python.import("atexit")) {
+      Object *enlist = python.attribute(atexit, "register");
+      Object *own = enlist ? python.function(&definition, nullptr, nullptr) : nullptr;
+      Object *done = own ? python.call(enlist, own, static_cast<Object *>(nullptr)) : nullptr;
+      for (Object *object : {done, own, enlist, atexit})
+        if (object) python.release(object);
+    }
+    if (python.occurred()) python.clear_error();
+  }
+
+private:
+  static constexpr int kNoArguments = 4; // METH_NOARGS
+
+  /// Called by Python with the lock, while its threads still run.
+  static Object *atExit(Object *, Object *) noexcept {
+    const Python &python = Python::get();
+    is_closed.store(true);
+    void *const thread = python.save_thread();
+    // A child of fork may have a count of threads that it does not have.
+    for (int i = 0; i < 1000 && inside.load() != 0; ++i) usleep(1000);
+    python.restore_thread(thread);
+    python.keep(python.none);
+    return python.none;
+  }
+
+  static inline std::atomic<int> inside{0};
+  static inline std::atomic<bool> is_closed{false};
+};
+
 } // namespace
 
 unsigned addPythonFrames(uint64_t *frames, unsigned count, unsigned most) noexcept {
@@ -141,10 +227,12 @@ unsigned addPythonFrames(uint64_t *frames, unsigned count, unsigned most) noexce
     unsigned found = 0;
     if (python.has_lock() == 1) {
       if (!python.occurred()) found = walk(python, own.data(), most_python);
-    } else if (comesFromCtypes(frames[0]) && python.own_thread()) {
+    } else if (comesFromCtypes(frames[0]) && python.own_thread() && LockGate::enter(python)) {
       const int state = python.take_lock();
-      found = walk(python, own.data(), most_python);
+      LockGate::watchEnd(python);
+      found = walkOrNothing(python, own.data(), most_python);
       python.give_lock(state);
+      LockGate::leave();
     }
     if (found == 0) return count;
     // What is not the interpreter's own stays, outside of all that is Python's.

@@ -68,8 +68,9 @@ void onThreadEnd(void *data) {
 
 /// The value that its switch had already, if somebody has set it.
 std::optional<uint32_t> takeSwitch(Shared &all, uint32_t is_on) noexcept {
-  const EventFile::Switch taken = all.file.takeSwitch(static_cast<uint32_t>(getpid()));
+  const EventFile::Switch taken = all.file.takeSwitch(static_cast<uint32_t>(getpid()), is_on != 0);
   recording_switch = taken.is_on ? taken.is_on : &own_switch;
+  if (taken.is_on && !taken.was_there) return std::nullopt; // somebody may have changed it since
   const uint32_t before = std::atomic_ref(*recording_switch).exchange(is_on);
   return taken.was_there ? std::optional(before) : std::nullopt;
 }

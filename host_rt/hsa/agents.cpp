@@ -29,6 +29,42 @@ PoolFacts factsOf(hsa_amd_memory_pool_t pool) {
   return facts;
 }
 
+// What can be asked of an agent; newer than the headers that FADE is built with may be.
+constexpr uint32_t kComputeUnits = 0xA002, kCooperativeUnits = 0xA014, kNearestCpu = 0xA113;
+
+template <typename T> bool ask(hsa_agent_t agent, uint32_t what, T &answer) {
+  return ok(
+      hsaApi().core.hsa_agent_get_info_fn(agent, static_cast<hsa_agent_info_t>(what), &answer));
+}
+
+uint32_t computeUnits(hsa_agent_t agent) {
+  uint32_t count = 0;
+  for (const uint32_t which : {kCooperativeUnits, kComputeUnits})
+    if (ask(agent, which, count) && count != 0) return count;
+  return 0;
+}
+
+bool canHoldRings(const Agent &agent) {
+  return !agent.is_gpu && agent.host_pool && agent.kernarg_pool;
+}
+
+/// How far a CPU's memory is from a GPU, as the system's firmware measures it; nothing if they are
+/// not linked. Sockets are links of their own.
+std::optional<uint64_t> distanceOf(const Agent &gpu, const Agent &cpu) {
+  const auto get = hsaApi().amd.hsa_amd_agent_memory_pool_get_info_fn;
+  if (!get || !cpu.host_pool) return std::nullopt;
+  uint32_t hops = 0;
+  if (!ok(get(gpu.handle, *cpu.host_pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS, &hops)) ||
+      hops == 0)
+    return std::nullopt;
+  std::vector<hsa_amd_memory_pool_link_info_t> links(hops);
+  if (!ok(get(gpu.handle, *cpu.host_pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO, links.data())))
+    return std::nullopt;
+  uint64_t distance = 0;
+  for (const auto &link : links) distance += link.numa_distance;
+  return distance;
+}
+
 /// The first instruction set of an agent; the others are generic forms of it.
 std::string isaOf(hsa_agent_t agent) {
   std::string name;
@@ -74,6 +110,26 @@ void readAgent(Agent &agent, std::vector<hsa_amd_memory_pool_t> &pools) {
   if (!agent.host_pool) agent.host_pool = agent.kernarg_pool; // it is fine-grained as well
 }
 
+/// The runtime says it since ROCm 5.7; before, by the links between them. A socket without a known
+/// link to the GPU is the nearest to ROCr (its distance is 0), but not to the GPU.
+std::optional<uint32_t> nearestTo(const Agent &gpu, const std::vector<Agent> &agents) {
+  std::optional<uint32_t> linked;
+  std::optional<uint64_t> least;
+  for (const Agent &agent : agents) {
+    const auto distance = canHoldRings(agent) ? distanceOf(gpu, agent) : std::nullopt;
+    if (!distance || (least && *distance >= *least)) continue;
+    least = distance;
+    linked = agent.number;
+  }
+  hsa_agent_t nearest{};
+  if (ask(gpu.handle, kNearestCpu, nearest))
+    for (const Agent &agent : agents)
+      if (agent.handle.handle == nearest.handle && canHoldRings(agent) &&
+          (!linked || distanceOf(gpu, agent)))
+        return agent.number;
+  return linked;
+}
+
 } // namespace
 
 Agents Agents::enumerate() {
@@ -94,7 +150,16 @@ Agents Agents::enumerate() {
     if (agent.is_gpu) agent.gpu = gpus++;
     for (const auto pool : pools) result.owners_.push_back({pool, agent.number, !agent.is_gpu});
   }
+  for (Agent &agent : result.agents_) {
+    if (!agent.is_gpu) continue;
+    agent.compute_units = computeUnits(agent.handle);
+    agent.nearest = nearestTo(agent, result.agents_);
+  }
   return result;
+}
+
+const Agent *Agents::hostOf(const Agent &gpu) const {
+  return gpu.nearest && *gpu.nearest < agents_.size() ? &agents_[*gpu.nearest] : host();
 }
 
 const Agent *Agents::find(hsa_agent_t handle) const {
@@ -104,9 +169,7 @@ const Agent *Agents::find(hsa_agent_t handle) const {
 }
 
 const Agent *Agents::host() const {
-  const auto at = std::ranges::find_if(agents_, [](const Agent &agent) {
-    return !agent.is_gpu && agent.host_pool && agent.kernarg_pool;
-  });
+  const auto at = std::ranges::find_if(agents_, canHoldRings);
   return at == agents_.end() ? nullptr : &*at;
 }
 

@@ -21,6 +21,8 @@ struct Agent {
   std::optional<hsa_amd_memory_pool_t> fine_device_pool; ///< GPU: fine-grained memory of its own
   std::optional<hsa_amd_memory_pool_t> host_pool;        ///< CPU: fine-grained
   std::optional<hsa_amd_memory_pool_t> kernarg_pool;
+  uint32_t compute_units = 0;      ///< GPU: that one kernel can use; 0 if it is not known
+  std::optional<uint32_t> nearest; ///< GPU: the CPU whose memory is nearest, by its number
 };
 
 class Agents {
@@ -29,8 +31,10 @@ public:
   static Agents enumerate();
 
   const Agent *find(hsa_agent_t handle) const;
-  /// The CPU whose memory FADE uses.
+  /// The CPU whose memory FADE uses, where it does not matter for which GPU.
   const Agent *host() const;
+  /// The one whose memory is nearest to a GPU.
+  const Agent *hostOf(const Agent &gpu) const;
   std::optional<uint32_t> ownerOf(hsa_amd_memory_pool_t pool) const;
   bool isHostPool(hsa_amd_memory_pool_t pool) const;
   const std::vector<Agent> &all() const { return agents_; }

@@ -1,10 +1,9 @@
 #include "hsa/allocation_policy.h"
 
-#include "base/kernel_expression.h"
+#include "base/module_symbols.h"
 
 #include <algorithm>
 #include <array>
-#include <dlfcn.h>
 #include <execinfo.h>
 #include <fmt/format.h>
 
@@ -20,14 +19,13 @@ constexpr std::array<const char *, 4> kPlaceNames = {"coarse", "fine", "uncached
 const char *nameOf(AllocationPlace place) { return kPlaceNames[static_cast<std::size_t>(place)]; }
 
 /// Whether a function or library of those that are being called matches.
-bool isCalledBy(const std::regex &caller) {
+bool isCalledBy(const Expression &caller) {
   std::array<void *, 64> frames;
   const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
   for (int i = 0; i < count; ++i) {
-    Dl_info info{};
-    if (dladdr(frames[static_cast<std::size_t>(i)], &info) == 0) continue;
-    if (info.dli_fname && std::regex_search(info.dli_fname, caller)) return true;
-    if (info.dli_sname && std::regex_search(info.dli_sname, caller)) return true;
+    const auto module =
+        moduleSymbolAt(reinterpret_cast<uint64_t>(frames[static_cast<std::size_t>(i)]));
+    if (module && (caller.isIn(module->file) || caller.isIn(module->function))) return true;
   }
   return false;
 }
@@ -38,11 +36,18 @@ AllocationPolicy::AllocationPolicy(const std::vector<AllocationRule> &rules) {
   for (const AllocationRule &rule : rules) {
     Rule &own = rules_.emplace_back();
     own.rule = rule;
-    if (!rule.caller.empty()) own.caller = kernelExpression(rule.caller); // was read before
+    std::string ignored; // it was read before
+    if (!rule.caller.empty()) own.caller = Expression::parse(rule.caller, ignored);
   }
 }
 
+/// Known from the first allocation on. ROCr is asked without a lock.
 void AllocationPolicy::findPools() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!pools_.empty()) return;
+  }
+  std::vector<Pool> pools;
   struct Search {
     std::vector<Pool> *pools;
     hsa_agent_t agent;
@@ -79,7 +84,9 @@ void AllocationPolicy::findPools() {
             &search);
         return HSA_STATUS_SUCCESS;
       },
-      &pools_);
+      &pools);
+  const std::lock_guard lock(mutex_);
+  if (pools_.empty()) pools_ = std::move(pools);
 }
 
 /// Of the same agent, or of the host; null if there is no such memory.
@@ -108,8 +115,7 @@ const AllocationPolicy::Pool *AllocationPolicy::target(const Pool &from,
 std::optional<AllocationChange> AllocationPolicy::changeFor(hsa_amd_memory_pool_t pool,
                                                             uint64_t size, uint64_t flags) {
   if (flags != 0) return std::nullopt; // somebody wants something special, code for example
-  const std::lock_guard lock(mutex_);
-  if (pools_.empty()) findPools();
+  findPools();                         // they stay as they are from here on
   const auto from = std::ranges::find_if(
       pools_, [&](const Pool &one) { return one.handle.handle == pool.handle; });
   if (from == pools_.end() || from->is_kernarg) return std::nullopt;
@@ -118,6 +124,7 @@ std::optional<AllocationChange> AllocationPolicy::changeFor(hsa_amd_memory_pool_
   if (from->on_host && size < kLeastOnHost) return std::nullopt;
   Rule *rule = ruleFor(size);
   if (!rule) return std::nullopt;
+  const std::lock_guard lock(mutex_);
   const Pool *to = target(*from, rule->rule.place);
   if (!to) ++rule->missing;
   if (!to || to->handle.handle == pool.handle) return std::nullopt;
@@ -136,7 +143,8 @@ std::optional<AllocationChange> AllocationPolicy::changeFor(hsa_amd_memory_pool_
   return change;
 }
 
-/// The first that fits.
+/// The first that fits. Without the lock: it looks at what is never changed, and callers are looked
+/// up among loaded files.
 AllocationPolicy::Rule *AllocationPolicy::ruleFor(uint64_t size) {
   for (Rule &rule : rules_)
     if (size >= rule.rule.least && size <= rule.rule.most &&
@@ -146,10 +154,10 @@ AllocationPolicy::Rule *AllocationPolicy::ruleFor(uint64_t size) {
 }
 
 std::optional<AllocationPolicy::SvmChange> AllocationPolicy::changeForSvm(uint64_t size) {
-  const std::lock_guard lock(mutex_);
-  if (pools_.empty()) findPools();
+  findPools();
   Rule *rule = ruleFor(size);
   if (!rule) return std::nullopt;
+  const std::lock_guard lock(mutex_);
   SvmChange change;
   change.place = rule->rule.place;
   change.rule = static_cast<std::size_t>(rule - rules_.data());
@@ -175,6 +183,7 @@ void AllocationPolicy::countSvm(const SvmChange &change, uint64_t size, bool was
 }
 
 void AllocationPolicy::count(const AllocationChange &change, uint64_t size, bool was_moved) {
+  const HostStack by = was_moved ? HostStack::here() : HostStack{};
   const std::lock_guard lock(mutex_);
   Rule &rule = rules_[change.rule];
   if (!was_moved) {
@@ -185,15 +194,18 @@ void AllocationPolicy::count(const AllocationChange &change, uint64_t size, bool
   rule.bytes += size;
   if (size <= rule.largest) return;
   rule.largest = size;
-  rule.largest_by = HostStack::here();
+  rule.largest_by = by;
 }
 
 std::vector<std::string> AllocationPolicy::summary() {
-  const std::lock_guard lock(mutex_);
   std::vector<std::string> lines;
-  if (rules_.empty()) return lines;
+  const std::vector<Rule> rules = [&] { // names are looked up without the lock
+    const std::lock_guard lock(mutex_);
+    return rules_;
+  }();
+  if (rules.empty()) return lines;
   const HostSymbols symbols;
-  for (const Rule &rule : rules_) {
+  for (const Rule &rule : rules) {
     std::string line = fmt::format("FADE_ALLOC={}: {} allocations ({} bytes) were moved",
                                    nameOf(rule.rule.place), rule.moved, rule.bytes);
     if (rule.svm != 0)

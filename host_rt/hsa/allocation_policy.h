@@ -3,13 +3,13 @@
 #pragma once
 
 #include "base/settings.h"
+#include "fade/expression.h"
 #include "hsa/agents.h"
 #include "hsa/host_stack.h"
 
 #include <atomic>
 #include <mutex>
 #include <optional>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -58,7 +58,7 @@ private:
   };
   struct Rule {
     AllocationRule rule;
-    std::optional<std::regex> caller;
+    std::optional<Expression> caller;
     uint64_t moved = 0, bytes = 0, refused = 0, missing = 0, kept = 0;
     uint64_t largest = 0; ///< of those moved, and for whom
     HostStack largest_by;

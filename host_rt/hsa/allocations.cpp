@@ -2,11 +2,13 @@
 
 #include "fade/kernel_name.h"
 #include "hsa/death_watch.h"
+#include "hsa/host_stack.h"
 
 #include <array>
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
+#include <mutex>
 
 namespace fade {
 
@@ -31,20 +33,30 @@ std::string originText(const std::vector<HostFrame> &frames) {
   return text;
 }
 
-/// The same line allocates many times, and to look it up takes long in large programs. For whoever
-/// holds the table's lock.
+/// The same line allocates many times, and to look it up takes long in large programs. Any thread.
 class OriginTexts {
 public:
-  const std::string &find(const HostStack &stack, const HostSymbols &symbols) {
-    const auto at = texts_.find(stack.frames);
-    if (at != texts_.end()) return at->second;
-    if (stack.count == 0 || texts_.size() >= kMostOrigins) return unknown_;
-    return texts_[stack.frames] = originText(symbols.callers(stack, kOriginFrames));
+  std::string find(const HostStack &stack) {
+    if (stack.count == 0) return "";
+    {
+      const std::lock_guard lock(mutex_);
+      const auto at = texts_.find(stack.frames);
+      if (at != texts_.end()) return at->second;
+      if (texts_.size() >= kMostOrigins) return "";
+    }
+    std::string text;
+    {
+      const std::lock_guard lock(symbols_mutex_); // for those who look up names, and nobody else
+      text = originText(symbols_.callers(stack, kOriginFrames));
+    }
+    const std::lock_guard lock(mutex_);
+    return texts_[stack.frames] = std::move(text);
   }
 
 private:
+  std::mutex mutex_, symbols_mutex_;
+  HostSymbols symbols_;
   std::map<std::array<void *, HostStack::kMostFrames>, std::string> texts_;
-  const std::string unknown_;
 };
 OriginTexts &originTexts() {
   static auto *texts = new OriginTexts; // outlives every exit handler
@@ -87,23 +99,46 @@ void AllocationTable::removeVariables(uint64_t executable) {
     snapshot_ = nullptr;
 }
 
-std::shared_ptr<const Allocations> AllocationTable::snapshot(const DeathWatch *origins) {
-  const std::lock_guard lock(mutex_);
-  if (!snapshot_) {
-    auto all = std::make_shared<Allocations>();
-    all->list.reserve(entries_.size());
-    for (auto &[address, entry] : entries_) {
-      all->list.push_back(entry.allocation);
-      if (!entry.name.empty()) all->list.back().name = all->addName(entry.name);
-      if (!origins) continue;
+/// Names are looked up without the lock: the application's allocations do not wait for that, and
+/// whoever holds one of its own locks meanwhile may allocate.
+void AllocationTable::findOrigins(const DeathWatch &origins) {
+  std::vector<std::pair<uint64_t, uint32_t>> unknown; // address and number
+  {
+    const std::lock_guard lock(mutex_);
+    if (snapshot_) return;
+    for (const auto &[address, entry] : entries_)
       if (!entry.origin && entry.name.empty())
-        entry.origin = originTexts().find(origins->allocatedBy(address), symbols_);
-      const bool is_known = entry.origin && !entry.origin->empty();
-      all->origins.push_back(is_known ? all->addName(*entry.origin) : 0);
-    }
-    snapshot_ = std::move(all);
+        unknown.emplace_back(address, entry.allocation.number);
   }
-  return snapshot_;
+  std::vector<std::string> texts;
+  texts.reserve(unknown.size());
+  for (const auto &[address, number] : unknown)
+    texts.push_back(originTexts().find(origins.allocatedBy(address)));
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < unknown.size(); ++i) {
+    const auto at = entries_.find(unknown[i].first);
+    if (at != entries_.end() && at->second.allocation.number == unknown[i].second)
+      at->second.origin = std::move(texts[i]);
+  }
+}
+
+std::shared_ptr<const Allocations> AllocationTable::snapshot(const DeathWatch *origins) {
+  if (origins) findOrigins(*origins);
+  const std::lock_guard lock(mutex_);
+  if (snapshot_) return snapshot_;
+  auto all = std::make_shared<Allocations>();
+  bool is_whole = true; // what was added since the origins were looked for has none yet
+  all->list.reserve(entries_.size());
+  for (const auto &[address, entry] : entries_) {
+    all->list.push_back(entry.allocation);
+    if (!entry.name.empty()) all->list.back().name = all->addName(entry.name);
+    if (!origins) continue;
+    is_whole = is_whole && (entry.origin || !entry.name.empty());
+    const bool is_known = entry.origin && !entry.origin->empty();
+    all->origins.push_back(is_known ? all->addName(*entry.origin) : 0);
+  }
+  if (is_whole) snapshot_ = all;
+  return all;
 }
 
 std::optional<bool> AllocationTable::isOnHost(uint64_t address) {

@@ -1,7 +1,6 @@
 // The application's memory: what it allocates through the runtime, and the variables of its code.
 #pragma once
 
-#include "hsa/host_stack.h"
 #include "stream/dispatch_record.h"
 
 #include <map>
@@ -37,12 +36,12 @@ private:
     std::optional<std::string> origin; ///< once somebody has asked for it
   };
   void addLocked(Entry entry);
+  void findOrigins(const DeathWatch &origins);
 
   std::mutex mutex_;
   std::map<uint64_t, Entry> entries_;
   std::shared_ptr<const Allocations> snapshot_; ///< null after a change
   uint32_t next_ = 1;
-  HostSymbols symbols_;
 };
 
 } // namespace fade

@@ -27,23 +27,31 @@ bool CaptureSession::putMark(std::optional<DispatchPacket> before, Packets &out,
     hsa_barrier_and_packet_t packet; // "or" looks the same
     std::memcpy(&packet, &*before, sizeof packet);
     std::ranges::copy(packet.dep_signal, mark.waits_for.begin());
-    mark.for_any = gates::typeOf(*before) == HSA_PACKET_TYPE_BARRIER_OR;
+    mark.for_any = typeOf(*before) == HSA_PACKET_TYPE_BARRIER_OR;
   }
+  marks.reserve(marks.size() + 1);
   mark.signal = runtime_.polledSignals().take();
   if (mark.signal.handle == 0) return false;
-  out.push_back(gates::barrier({}, mark.signal));
   marks.push_back(mark);
+  out.push_back(gates::barrier({}, mark.signal));
   return true;
 }
 
-/// In one critical section: a batch is behind the door, or its marks are known.
-void CaptureSession::passDoor(QueueState &queue, Packets &packets, std::vector<Mark> marks) {
-  if (closed_for_ && closed_for_ != &queue) {
-    packets.insert(packets.begin(), gates::barrier(door_, {}));
+/// In one critical section: a batch is behind the door, or its marks are known. There is room in
+/// `packets` for one more.
+void CaptureSession::passDoor(QueueState &queue, Packets &packets, std::vector<Mark> &marks) {
+  const bool is_behind = closed_for_ && closed_for_ != &queue;
+  if (is_behind)
     for (Mark &mark : marks) mark.door = door_.handle;
-  }
   std::deque<Mark> &known = marks_[&queue].marks;
-  known.insert(known.end(), marks.begin(), marks.end());
+  const std::size_t before = known.size();
+  try {
+    for (const Mark &mark : marks) known.push_back(mark);
+  } catch (...) { // no memory
+    while (known.size() > before) known.pop_back();
+    throw;
+  }
+  if (is_behind) packets.insert(packets.begin(), gates::barrier(door_, {}));
   while (known.size() > 1 && gates::isReached(known[1].signal)) {
     runtime_.polledSignals().giveBack(known.front().signal);
     known.pop_front();

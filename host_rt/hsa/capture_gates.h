@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hsa/hsa_api.h"
+#include "hsa/packet_header.h"
 #include "hsa/packet_rewrite.h"
 
 #include <algorithm>
@@ -17,14 +18,9 @@ inline bool isReached(hsa_signal_t signal) {
 }
 inline void open(hsa_signal_t signal) { hsaApi().core.hsa_signal_store_screlease_fn(signal, 0); }
 
-inline constexpr uint16_t kFenced =
-    1 << HSA_PACKET_HEADER_BARRIER |
-    HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
-    HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
-
 inline DispatchPacket barrier(hsa_signal_t waits_for, hsa_signal_t completes) {
   hsa_barrier_and_packet_t packet{};
-  packet.header = HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE | kFenced;
+  packet.header = asFence(HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE);
   packet.dep_signal[0] = waits_for;
   packet.completion_signal = completes;
   DispatchPacket out;
@@ -32,13 +28,6 @@ inline DispatchPacket barrier(hsa_signal_t waits_for, hsa_signal_t completes) {
   return out;
 }
 
-inline unsigned typeOf(const DispatchPacket &packet) {
-  constexpr uint16_t mask = (1 << HSA_PACKET_HEADER_WIDTH_TYPE) - 1;
-  return (packet.header >> HSA_PACKET_HEADER_TYPE) & mask;
-}
-inline bool isKernelDispatch(const DispatchPacket &packet) {
-  return typeOf(packet) == HSA_PACKET_TYPE_KERNEL_DISPATCH;
-}
 /// A barrier that waits for signals and comes after all before it.
 inline bool isWaiting(const DispatchPacket &packet) {
   if (typeOf(packet) != HSA_PACKET_TYPE_BARRIER_AND && typeOf(packet) != HSA_PACKET_TYPE_BARRIER_OR)

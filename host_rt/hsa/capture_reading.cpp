@@ -1,14 +1,24 @@
 // What a CaptureSession writes of a dispatch: its description, memory before and after, code.
 #include "base/careful_read.h"
 #include "base/diagnostics.h"
+#include "hsa/capture_estimate.h"
 #include "hsa/capture_session.h"
 #include "hsa/run_place.h"
 #include "hsa/runtime.h"
+
+#include <sys/statvfs.h>
 
 namespace fade {
 namespace {
 
 constexpr auto kCopyPatience = std::chrono::milliseconds(10000);
+
+/// On the disk that captures go to.
+uint64_t freeBytes(const std::string &folder) {
+  struct statvfs disk {};
+  if (statvfs(folder.c_str(), &disk) != 0) return UINT64_MAX;
+  return uint64_t{disk.f_bavail} * disk.f_frsize;
+}
 
 std::string inMib(uint64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
@@ -27,9 +37,10 @@ void CaptureSession::describe(Job &job) {
   d.kernel = kernel.info->name();
   d.symbol = kernel.info->symbol();
   d.dispatch = job.ordinal;
-  d.grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
-  d.workgroup = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
-  d.dimensions = packet.setup & ((1 << HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS) - 1);
+  const DispatchShape shape = shapeOf(packet);
+  d.grid = shape.grid;
+  d.workgroup = shape.workgroup;
+  d.dimensions = shape.dimensions;
   d.private_segment = packet.private_segment_size;
   d.group_segment = packet.group_segment_size;
   d.kernel_object = packet.kernel_object;
@@ -76,14 +87,36 @@ void CaptureSession::readReachable(Job &job) {
   reachable.scan(job.description.arguments);
   for (std::size_t i = 0; i < job.regions.size(); ++i)
     if (job.regions[i].region.kind == capture::RegionKind::code) reachable.add(i);
-  while (const auto next = reachable.next())
+  uint64_t total = 0;
+  while (const auto next = reachable.next()) {
+    total += job.regions[*next].region.size;
+    if (const uint64_t most = runtime_.settings().capture_size; total > most)
+      return abandon(
+          job, fmt::format("pointers lead to more than {} of memory (--max-size)", sizeText(most)));
     if (!readRegion(job, capture::State::before, *next, &reachable)) return;
+  }
   for (std::size_t i = job.regions.size(); i-- != 0;)
     if (!reachable.has(i)) {
       job.writer->leaveOut(i);
       job.regions.erase(job.regions.begin() + static_cast<std::ptrdiff_t>(i));
     }
   job.description.only_reachable = true;
+}
+
+bool CaptureSession::announce(Job &job) {
+  const Settings &settings = runtime_.settings();
+  CaptureEstimate estimate;
+  for (const VisibleRegion &region : job.regions) estimate.memory += region.region.size;
+  estimate.most = settings.capture_size;
+  estimate.only_reachable = settings.capture_reachable;
+  if (const std::string why = estimate.refusal(); !why.empty()) {
+    abandon(job, why);
+    return false;
+  }
+  if (estimate.memory >= CaptureEstimate::kWorthALine) estimate.free = freeBytes(settings.capture);
+  if (const std::string text = estimate.text(); !text.empty())
+    warn("capture: {} (dispatch {}): {}", job.description.kernel, job.ordinal, text);
+  return true;
 }
 
 void CaptureSession::readState(Job &job, capture::State state) {
@@ -94,6 +127,7 @@ void CaptureSession::readState(Job &job, capture::State state) {
                                              runtime_.settings().patient(kCopyPatience));
   if (state == capture::State::before) {
     job.regions = memory_.seenBy(*job.queue->agent);
+    if (!announce(job)) return;
     beginProgress(job);
     if (runtime_.settings().capture_reachable) {
       readReachable(job);
@@ -105,8 +139,9 @@ void CaptureSession::readState(Job &job, capture::State state) {
       job.description.regions.push_back(region.region);
     return;
   }
+  const std::vector<bool> are_there = memory_.areStillThere(job.regions);
   for (std::size_t i = 0; i < job.regions.size(); ++i)
-    if (memory_.isStillThere(job.regions[i]) && !readRegion(job, state, i, nullptr)) return;
+    if (are_there[i] && !readRegion(job, state, i, nullptr)) return;
 }
 
 void CaptureSession::beginProgress(const Job &job) {

@@ -8,6 +8,7 @@
 #include "hsa/capture_gates.h"
 #include "hsa/runtime.h"
 #include "hsa/signal_times.h"
+#include "hsa/unseen.h"
 
 #include <algorithm>
 #include <cstring>
@@ -36,6 +37,12 @@ double processorSeconds() {
 
 } // namespace
 
+/// Replays know no clusters, and nothing that a dispatch would wait for.
+static bool canBeReplayed(const DispatchPacket &packet) {
+  return kindOf(packet) == PacketKind::dispatch ||
+         (!shapeOf(packet).has_clusters && ExtendedDispatch::of(packet).waits_for.handle == 0);
+}
+
 bool CaptureSession::isWanted(KernelEntry &kernel, uint64_t ordinal) {
   if (kernel.info->symbol().starts_with("__amd_rocclr_")) return false;
   const bool is_wanted =
@@ -54,26 +61,47 @@ CaptureSession::makeJob(const std::shared_ptr<QueueState> &queue, const Dispatch
   if (!kernel) return nullptr;
   const uint64_t ordinal = ++kernel->dispatches;
   if (!isWanted(*kernel, ordinal)) return nullptr;
-  auto job = std::make_unique<Job>();
-  job->queue = queue;
-  job->kernel = kernel;
-  job->ordinal = ordinal;
-  job->packet = packet;
-  for (hsa_signal_t *signal : {&job->reached, &job->go, &job->done, &job->leave}) {
-    *signal = runtime_.polledSignals().take();
-    if (signal->handle == 0) {
-      warn("capture: the runtime has no signals left: {} is not captured", kernel->info->name());
-      return nullptr;
-    }
+  if (!canBeReplayed(packet)) {
+    unseen().add(Unseen::Kind::cluster);
+    const std::lock_guard lock(mutex_);
+    --taken_;
+    return nullptr;
   }
-  return job;
+  std::unique_ptr<Job> job;
+  try {
+    job = std::make_unique<Job>();
+    job->queue = queue;
+    job->kernel = kernel;
+    job->ordinal = ordinal;
+    job->packet = packet;
+    for (hsa_signal_t *signal : {&job->reached, &job->go, &job->done, &job->leave})
+      *signal = runtime_.polledSignals().take();
+  } catch (...) { // no memory
+    const Job none;
+    dismiss(job ? *job : none);
+    throw;
+  }
+  if (job->reached.handle != 0 && job->go.handle != 0 && job->done.handle != 0 &&
+      job->leave.handle != 0)
+    return job;
+  dismiss(*job);
+  warn("capture: the runtime has no signals left: {} is not captured", kernel->info->name());
+  return nullptr;
+}
+
+/// A job that was made, and whose gates nobody has put into a queue.
+void CaptureSession::dismiss(const Job &job) {
+  for (const hsa_signal_t signal : {job.reached, job.go, job.done, job.leave})
+    if (signal.handle != 0) runtime_.polledSignals().giveBack(signal);
+  const std::lock_guard lock(mutex_);
+  --taken_;
 }
 
 void CaptureSession::putGates(const Job &job, Packets &out) const {
   out.push_back(gates::barrier({}, job.reached));
   out.push_back(gates::barrier(job.go, {}));
   DispatchPacket dispatch = job.packet;
-  dispatch.header = static_cast<uint16_t>(dispatch.header | gates::kFenced);
+  dispatch.header = asFence(dispatch.header);
   dispatch.completion_signal = job.done;
   out.push_back(dispatch);
   out.push_back(gates::barrier(job.leave, {}));
@@ -106,32 +134,50 @@ void CaptureSession::rewrite(const std::shared_ptr<QueueState> &queue, Packets &
   const Rewriting rewriting{*this};
   Packets out;
   out.reserve(packets.size() + 5);
-  std::vector<std::unique_ptr<Job>> jobs;
-  std::vector<Mark> marks;
+  Added added;
+  // Without memory nothing of it happens, and the packets stay as they are.
+  try {
+    addGates(queue, packets, out, added);
+  } catch (...) {
+    for (const Mark &mark : added.marks) runtime_.polledSignals().giveBack(mark.signal);
+    for (const auto &job : added.jobs) dismiss(*job);
+    throw;
+  }
+  packets = std::move(out);
+}
+
+void CaptureSession::addGates(const std::shared_ptr<QueueState> &queue, const Packets &packets,
+                              Packets &out, Added &added) {
   for (const DispatchPacket &packet : packets) {
-    if (gates::isWaiting(packet)) (void)putMark(packet, out, marks);
-    auto job = gates::isKernelDispatch(packet) ? makeJob(queue, packet) : nullptr;
-    if (!job) {
+    if (gates::isWaiting(packet)) (void)putMark(packet, out, added.marks);
+    if (kindOf(packet) == PacketKind::unknown) unseen().addPacket(typeOf(packet), formatOf(packet));
+    std::list<std::unique_ptr<Job>> job; // which is there before the job: that cannot be lost
+    if (runsKernel(packet)) {
+      job.emplace_back();
+      job.back() = makeJob(queue, packet);
+    }
+    if (job.empty() || !job.front()) {
       out.push_back(packet);
       continue;
     }
-    putGates(*job, out);
-    jobs.push_back(std::move(job));
+    added.jobs.splice(added.jobs.end(), job);
+    putGates(*added.jobs.back(), out);
   }
-  (void)putMark(std::nullopt, out, marks);
+  (void)putMark(std::nullopt, out, added.marks);
   // Waits for room, which must not keep the thread from its work. With one for the door.
   (void)queue->flow.submit(out.size() + 1, runtime_.polledSignals());
+  out.reserve(out.size() + 2); // for the door, and for a mark
   const std::lock_guard lock(mutex_);
-  marks_[queue.get()].queue = queue;
-  passDoor(*queue, out, std::move(marks));
-  if (const auto mark = queue->flow.mark(runtime_.polledSignals()))
-    std::memcpy(&out.emplace_back(), &*mark, sizeof *mark);
-  if (!jobs.empty() && !has_thread_) {
+  if (!added.jobs.empty() && !has_thread_) {
     startQuietThread("fade-capture", [this] { work(); }).detach();
     has_thread_ = true;
   }
-  for (auto &job : jobs) waiting_.push_back(std::move(job));
-  packets = std::move(out);
+  marks_[queue.get()].queue = queue;
+  passDoor(*queue, out, added.marks);
+  added.marks.clear();
+  if (const auto mark = queue->flow.mark(runtime_.polledSignals()))
+    std::memcpy(&out.emplace_back(), &*mark, sizeof *mark);
+  waiting_.splice(waiting_.end(), added.jobs);
   changed_.notify_all();
 }
 

@@ -21,6 +21,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -95,9 +96,17 @@ private:
     bool for_any = false; ///< of them; else for all
     uint64_t door = 0;    ///< that it stands behind
   };
+  /// What goes into a queue with its packets, and is not known to anybody else until it does.
+  struct Added {
+    std::list<std::unique_ptr<Job>> jobs;
+    std::vector<Mark> marks;
+  };
   bool isOverNow() const;
+  void addGates(const std::shared_ptr<QueueState> &queue, const Packets &packets, Packets &out,
+                Added &added);
+  void dismiss(const Job &job);
   bool putMark(std::optional<DispatchPacket> before, Packets &out, std::vector<Mark> &marks);
-  void passDoor(QueueState &queue, Packets &packets, std::vector<Mark> marks);
+  void passDoor(QueueState &queue, Packets &packets, std::vector<Mark> &marks);
 
   void work();
   std::unique_ptr<Job> nextReached();
@@ -107,6 +116,8 @@ private:
   void readReachable(Job &job);
   /// False if nothing is written any more.
   bool readRegion(Job &job, capture::State state, std::size_t region, Reachable *reachable);
+  /// Says what is about to be read. False if that is too much.
+  bool announce(Job &job);
   void beginProgress(const Job &job);
   bool runDispatch(Job &job);
   bool waitUntilDone(Job &job);
@@ -132,7 +143,7 @@ private:
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::unique_ptr<Job>> waiting_;
+  std::list<std::unique_ptr<Job>> waiting_;
   std::unordered_map<std::shared_ptr<const KernelInfo>, uint64_t> ran_; ///< until one is wanted
   std::vector<std::unique_ptr<Job>> released_; ///< run without being captured
   std::chrono::steady_clock::time_point stop_by_;

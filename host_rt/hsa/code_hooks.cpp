@@ -174,6 +174,7 @@ void registerKernel(Registration &in, hsa_executable_symbol_t symbol) {
                       isOfWantedLibrary(selection, in.agent, in.loaded);
   note("kernel {} at {:#x}{}", kernel->info->name(), kernel->device.object,
        kernel->is_chosen ? "" : ", not chosen");
+  if (!name.starts_with("__amd_rocclr_")) in.runtime.noteLoaded();
   in.kernels.push_back(kernel);
   in.runtime.registry().add(std::move(kernel));
 }
@@ -379,12 +380,19 @@ hsa_status_t destroyExecutable(hsa_executable_t executable) {
     (void)pending().take(executable.handle);
     const Visit visit;
     if (!visit.runtime()) return;
-    // Its code may be being read for a capture.
-    if (CaptureSession *captures = visit.runtime()->captures()) (void)captures->memory().hold();
+    // Its code may be being read for a capture: that is waited for, and not done again.
+    if (CaptureSession *captures = visit.runtime()->captures())
+      captures->memory().beginUnload(executable.handle);
     visit.runtime()->registry().remove(executable.handle);
     visit.runtime()->allocations().removeVariables(executable.handle);
   });
-  return hsaApi().core.hsa_executable_destroy_fn(executable);
+  const hsa_status_t status = hsaApi().core.hsa_executable_destroy_fn(executable);
+  aside("an executable was not forgotten", [&] {
+    const Visit visit;
+    if (CaptureSession *captures = visit.runtime() ? visit.runtime()->captures() : nullptr)
+      captures->memory().endUnload(executable.handle);
+  });
+  return status;
 }
 
 } // namespace

@@ -113,6 +113,18 @@ void addWaves(const DeathDispatch &dispatch, std::vector<std::string> &lines) {
                            : "  it is instrumented, and none of its waves has left a record");
 }
 
+/// Only of one that did not end: workgroups that fit no more are no cause for anything else.
+void addResidency(const Death &death, const DeathDispatch &dispatch,
+                  std::vector<std::string> &lines) {
+  if (death.kind != Death::Kind::hang && death.kind != Death::Kind::gpu_reset) return;
+  if (!dispatch.residency) return;
+  lines.push_back(
+      fmt::format("  {} of its {} workgroups fit on the GPU at once, of the original all: if they "
+                  "wait for each "
+                  "other, it never ends; leave it out with --kernels, or launch fewer workgroups",
+                  dispatch.residency->replacement, dispatch.residency->workgroups));
+}
+
 void addDispatches(const Death &death, std::vector<std::string> &lines) {
   if (death.in_flight == 0 && death.knows_dispatches)
     lines.emplace_back("no dispatch was in flight");
@@ -121,6 +133,7 @@ void addDispatches(const Death &death, std::vector<std::string> &lines) {
         fmt::format("in flight: dispatch {}: {}, grid {} workgroup {}, queue {} of agent {}",
                     dispatch.id, dispatch.kernel, sizes(dispatch.grid), sizes(dispatch.workgroup),
                     dispatch.queue, dispatch.agent));
+    addResidency(death, dispatch, lines);
     addWaves(dispatch, lines);
     for (const DeathArgument &argument : dispatch.arguments)
       lines.push_back(textOf(argument, death.kind == Death::Kind::memory_fault));
@@ -213,6 +226,12 @@ void putDispatch(JsonWriter &json, const DeathDispatch &dispatch, bool has_addre
   json.field("queue", dispatch.queue);
   json.field("agent", dispatch.agent);
   json.field("instrumented", dispatch.is_instrumented);
+  if (dispatch.residency)
+    json.object("residency", [&] {
+      json.field("workgroups", dispatch.residency->workgroups);
+      json.field("original", dispatch.residency->original);
+      json.field("instrumented", dispatch.residency->replacement);
+    });
   json.list("arguments", [&] {
     for (const DeathArgument &argument : dispatch.arguments)
       json.object([&] {

@@ -1,6 +1,7 @@
 // How a run on the GPU died: everything that is known, as data, and in words and as JSON.
 #pragma once
 
+#include "dispatch/residency.h"
 #include "hsa/host_stack.h"
 
 #include <array>
@@ -54,7 +55,8 @@ struct DeathDispatch {
   std::string kernel;
   std::array<uint32_t, 3> grid{}, workgroup{};
   bool is_instrumented = false;
-  bool adds_up = false; ///< waves write records of rare accesses only
+  bool adds_up = false;               ///< waves write records of rare accesses only
+  std::optional<Residency> residency; ///< if fewer workgroups fit than of the original
   std::vector<DeathArgument> arguments;
   std::vector<DeathWave> waves; ///< the guilty first
   uint64_t unended_waves = 0;   ///< of which records are known, also those that are not listed

@@ -253,6 +253,7 @@ void DeathWatch::addInFlight(Death &death, const HostSymbols &symbols) const {
     }
     to.grid = from.grid;
     to.workgroup = from.workgroup;
+    to.residency = from.residency;
     addWaves(from, to, is_fault ? std::optional(death.address) : std::nullopt);
     addArguments(from, to, death.address, symbols);
   }

@@ -3,6 +3,7 @@
 // process ends while dispatches have not.
 #pragma once
 
+#include "dispatch/residency.h"
 #include "hsa/death.h"
 #include "hsa/hsa_api.h"
 #include "hsa/stack_budget.h"
@@ -34,6 +35,7 @@ public:
     hsa_signal_t signal{};           ///< above 0 until it has ended
     const void *arguments = nullptr; ///< the application's argument block, and its size
     uint32_t arguments_size = 0;
+    std::optional<Residency> residency;            ///< if fewer workgroups fit than of the original
     Dispatch *previous = nullptr, *next = nullptr; ///< the watch's own
   };
 

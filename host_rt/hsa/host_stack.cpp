@@ -1,27 +1,14 @@
 #include "hsa/host_stack.h"
 
+#include "base/module_symbols.h"
 #include "base/runtime_libraries.h"
 #include "codeobj/demangle.h"
 
 #include <algorithm>
-#include <dlfcn.h>
 #include <execinfo.h>
-#include <filesystem>
 #include <fmt/format.h>
-#include <link.h>
 
 namespace fade {
-namespace {
-
-/// The application itself, which the loader has without a name.
-std::string fileOf(const link_map *map, const char *name) {
-  if (map && map->l_name && *map->l_name) return map->l_name;
-  std::error_code error;
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  return error ? name : program;
-}
-
-} // namespace
 
 HostStack HostStack::here() noexcept {
   HostStack stack;
@@ -33,21 +20,16 @@ std::vector<HostFrame> HostSymbols::callers(const HostStack &stack, std::size_t 
   std::vector<HostFrame> found;
   for (int i = 0; i < stack.count && found.size() < most; ++i) {
     const auto address = reinterpret_cast<uint64_t>(stack.frames[static_cast<std::size_t>(i)]);
-    Dl_info info{};
-    link_map *map = nullptr;
-    if (dladdr1(reinterpret_cast<void *>(address), &info, reinterpret_cast<void **>(&map),
-                RTLD_DL_LINKMAP) == 0 ||
-        !info.dli_fname)
-      continue;
-    if (isRuntimeLibrary(info.dli_fname) || (found.empty() && isLanguageLibrary(info.dli_fname)))
+    const auto module = moduleSymbolAt(address);
+    if (!module || isRuntimeLibrary(module->file) ||
+        (found.empty() && isLanguageLibrary(module->file)))
       continue;
     HostFrame &frame = found.emplace_back();
-    frame.library = fileNameOf(info.dli_fname);
-    frame.offset = address - reinterpret_cast<uint64_t>(info.dli_fbase);
-    if (info.dli_sname) frame.function = codeobj::demangle(info.dli_sname);
+    frame.library = fileNameOf(module->file);
+    frame.offset = address - module->start;
+    if (!module->function.empty()) frame.function = codeobj::demangle(module->function);
     // The address is where the call returns to, which may be the next line.
-    const auto places =
-        lines_.stack(fileOf(map, info.dli_fname), address - 1 - (map ? map->l_addr : 0));
+    const auto places = lines_.stack(module->file, address - 1 - module->bias);
     if (!places.empty()) {
       if (!places.back().function.empty()) frame.function = places.back().function;
       // Of what was inlined there, the first that is not in a header of HIP or the system.

@@ -21,6 +21,7 @@
 #include "stream/analyze_trace.h"
 #include "stream/handler_set.h"
 
+#include <atomic>
 #include <dlfcn.h>
 #include <exception>
 #include <mutex>
@@ -83,6 +84,8 @@ void openTraceEarly(bool may_be_late = true) noexcept {
   }
 }
 
+std::atomic<bool> has_arrived{false};
+
 /// After the last of the application's own functions: calls of HIP while it ends are there.
 __attribute__((destructor)) void onProcessEnd() { fade::hip::endTrace(); }
 
@@ -90,6 +93,7 @@ __attribute__((destructor)) void onProcessEnd() { fade::hip::endTrace(); }
 
 FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *const *) {
   using namespace fade;
+  has_arrived = true;
   try {
     keepStderr();
     HsaTables tables;
@@ -101,6 +105,7 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
     Settings settings = readEnvironment(complaints);
     for (const std::string &complaint : complaints) warn("{}", complaint);
     setVerbose(settings.verbose);
+    for (const std::string &gap : tables.gaps()) warn("{}", gap);
     const double patience = settings.patience;
     const bool copies_records = settings.instrumented && settings.transport == Transport::device;
     const bool captures = !settings.capture.empty();
@@ -126,6 +131,9 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
   }
   return true;
 }
+
+// For libfadearrival.so.
+FADE_EXPORT int fade_has_arrived() { return has_arrived ? 1 : 0; }
 
 FADE_EXPORT void OnUnload() { fade::Runtime::finishAndRelease(); }
 
@@ -157,6 +165,20 @@ FADE_EXPORT void fade_watch_first_calls() {
           settings, [] { openTraceEarly(false); }, false);
   } catch (const std::exception &e) {
     warn("the first calls of HIP are not recorded: {}", e.what());
+  }
+}
+FADE_EXPORT void fade_take_hip_table(const char *name, void *table) {
+  using namespace fade;
+  try {
+    std::vector<std::string> complaints; // said in OnLoad
+    const Settings settings = readEnvironment(complaints);
+    if (settings.trace.empty()) return;
+    stayLoaded();
+    setVerbose(settings.verbose);
+    hip::takeTable(
+        settings, [] { openTraceEarly(false); }, name, table);
+  } catch (const std::exception &e) {
+    warn("calls of HIP are not recorded: {}", e.what());
   }
 }
 FADE_EXPORT void fade_trace_start() {

@@ -5,6 +5,7 @@
 #include "hip/recorder.h"
 #include "hsa/agents.h"
 #include "hsa/allocations.h"
+#include "hsa/executed.h"
 
 #include <algorithm>
 #include <array>
@@ -97,6 +98,7 @@ uint64_t recordKernel(const Agent &agent, const DispatchRecord &record, KernelEn
   event.kind = events::OperationKind::kernel;
   event.call = call;
   event.submitted_ns = hip::nowNs();
+  if (isSoftwareGpu()) event.flags |= events::kOperationSoftware;
   event.agent = agent.number;
   event.gpu = static_cast<uint8_t>(agent.gpu);
   event.queue = static_cast<uint32_t>(record.view.queue);

@@ -66,10 +66,12 @@ OwnMemories::OwnMemories(const Agent &gpu, const Agent &cpu)
     : device(*gpu.device_pool, gpu.handle), copied(copiedPool(gpu), gpu.handle),
       host(*cpu.host_pool, gpu.handle), kernargs(*cpu.kernarg_pool, gpu.handle) {}
 
-// A copy engine reads memory, and what a wave wrote may still lie in the GPU's L2. Fine-grained
-// memory is not kept there. Of coarse-grained memory, a release at system scope writes it back on
-// gfx90a and gfx94x, and from gfx10 on the runtime has it written back before each copy. On older
-// ones nothing does before the kernel has ended.
+// A copy engine reads memory, and what a wave wrote may still lie in the GPU's L2. On gfx90a and
+// gfx94x it does, however fine the grain of the memory: the driver maps all that is local as RW.
+// There the release of each record writes back, and for the last counts the wave that waits for
+// room in front. On others fine-grained memory is not kept in L2; of coarse-grained memory the
+// runtime has it written back before each copy from gfx10 on, and before that nothing does until
+// the kernel has ended.
 hsa_amd_memory_pool_t copiedPool(const Agent &gpu) {
   return gpu.fine_device_pool ? *gpu.fine_device_pool : *gpu.device_pool;
 }

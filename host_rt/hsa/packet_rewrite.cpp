@@ -10,33 +10,21 @@
 #include "hsa/gpu_observer.h"
 #include "hsa/live_dispatch.h"
 #include "hsa/operations.h"
+#include "hsa/packet_header.h"
 #include "hsa/parted_pages.h"
+#include "hsa/unseen.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <exception>
+#include <span>
 #include <string_view>
 
 namespace fade {
 namespace {
 
 constexpr std::size_t kMostArgumentBytes = 4096;
-
-uint16_t withSystemScope(uint16_t header) {
-  constexpr uint16_t scopes = ((1 << HSA_PACKET_HEADER_WIDTH_SCACQUIRE_FENCE_SCOPE) - 1)
-                                  << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
-                              ((1 << HSA_PACKET_HEADER_WIDTH_SCRELEASE_FENCE_SCOPE) - 1)
-                                  << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
-  constexpr uint16_t system = HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
-                              HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
-  return static_cast<uint16_t>((header & ~scopes) | system);
-}
-
-bool isDispatch(const DispatchPacket &packet) {
-  constexpr uint16_t mask = (1 << HSA_PACKET_HEADER_WIDTH_TYPE) - 1;
-  return ((packet.header >> HSA_PACKET_HEADER_TYPE) & mask) == HSA_PACKET_TYPE_KERNEL_DISPATCH;
-}
 
 /// What was fixed for the original is replaced; what the application added on top of it stays.
 uint32_t exchangeFixed(uint32_t in_packet, uint32_t original, uint32_t replacement) {
@@ -46,17 +34,26 @@ uint32_t exchangeFixed(uint32_t in_packet, uint32_t original, uint32_t replaceme
 
 codeobj::DispatchFields fieldsOf(const DispatchPacket &packet, const QueueState &queue) {
   codeobj::DispatchFields fields;
-  constexpr uint16_t mask = (1 << HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS) - 1;
-  fields.dimensions = (packet.setup >> HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS) & mask;
-  fields.workgroup_size[0] = packet.workgroup_size_x;
-  fields.workgroup_size[1] = packet.workgroup_size_y;
-  fields.workgroup_size[2] = packet.workgroup_size_z;
-  fields.grid_size[0] = packet.grid_size_x;
-  fields.grid_size[1] = packet.grid_size_y;
-  fields.grid_size[2] = packet.grid_size_z;
+  const DispatchShape shape = shapeOf(packet);
+  fields.dimensions = shape.dimensions;
+  for (std::size_t i = 0; i < 3; ++i) {
+    fields.workgroup_size[i] = static_cast<uint16_t>(shape.workgroup[i]);
+    fields.grid_size[i] = shape.grid[i];
+  }
   fields.group_segment_size = packet.group_segment_size;
   fields.queue = reinterpret_cast<uint64_t>(queue.queue);
   return fields;
+}
+
+std::string whyNoRing(RingPool *rings) {
+  return rings ? rings->whyNone() : "its GPU has no memory that FADE could use for records";
+}
+
+std::string whyNotResident(const Residency &resident, const Replacement &choice) {
+  return fmt::format("it is launched cooperatively, and {} takes more registers or LDS: {} of its "
+                     "{} workgroups fit at once",
+                     choice.instrumented ? "its instrumented form" : "the other version",
+                     resident.replacement, resident.workgroups);
 }
 
 /// One dispatch packet between the application and the GPU.
@@ -64,7 +61,8 @@ class DispatchRewrite {
 public:
   DispatchRewrite(Runtime &runtime, const std::shared_ptr<QueueState> &queue,
                   DispatchPacket &packet, uint64_t number, uint64_t index)
-      : runtime_(runtime), queue_(queue), packet_(packet), number_(number), index_(index) {}
+      : runtime_(runtime), queue_(queue), packet_(packet), shape_(shapeOf(packet)), number_(number),
+        index_(index) {}
 
   void run();
 
@@ -72,27 +70,27 @@ private:
   void describe(DispatchRecord &record) const;
   bool isWanted(uint64_t ordinal) const;
   uint64_t expectedBytes() const;
-  /// The application's block of arguments.
-  codeobj::ByteView originalArguments() const {
-    return {static_cast<const uint8_t *>(packet_.kernarg_address),
-            packet_.kernarg_address ? kernel_->device.kernarg_size : 0};
-  }
+  bool readArguments();
+  bool isCooperative(const Replacement &choice) const;
+  std::optional<Residency> residency(const Replacement &choice) const;
   void skip(const std::string &reason) const;
-  void addMemory(DispatchRecord &record, codeobj::ByteView arguments) const;
+  void addMemory(DispatchRecord &record) const;
   void noteForDeath(DeathWatch &deaths, HsaDispatch &live, const void *arguments) const;
   void swap(HsaDispatch &live, uint64_t ordinal);
   bool wantsRecords() const;
   CounterRoom roomForSums(const DispatchRecord &record, const KernelInfo &kernel) const;
-  bool instrument(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original);
+  bool instrument(HsaDispatch &live, const Replacement &choice);
   bool observe(HsaDispatch &live);
-  bool exchange(HsaDispatch &live, const Replacement &choice, codeobj::ByteView original);
+  bool exchange(HsaDispatch &live, const Replacement &choice);
 
   Runtime &runtime_;
   const std::shared_ptr<QueueState> &queue_;
   DispatchPacket &packet_;
+  const DispatchShape shape_;
   const uint64_t number_; ///< among those passed on
   const uint64_t index_;  ///< in the application's queue
   std::shared_ptr<KernelEntry> kernel_;
+  std::vector<uint8_t> arguments_; ///< a copy of the application's block, once it was read
 };
 
 void DispatchRewrite::describe(DispatchRecord &record) const {
@@ -110,12 +108,8 @@ void DispatchRewrite::describe(DispatchRecord &record) const {
   view.queue = queue_->number;
   view.agent = queue_->agent->number;
   view.group_segment = packet_.group_segment_size;
-  view.grid[0] = packet_.grid_size_x;
-  view.grid[1] = packet_.grid_size_y;
-  view.grid[2] = packet_.grid_size_z;
-  view.workgroup[0] = packet_.workgroup_size_x;
-  view.workgroup[1] = packet_.workgroup_size_y;
-  view.workgroup[2] = packet_.workgroup_size_z;
+  std::ranges::copy(shape_.grid, view.grid);
+  std::ranges::copy(shape_.workgroup, view.workgroup);
 }
 
 bool DispatchRewrite::isWanted(uint64_t ordinal) const {
@@ -127,26 +121,61 @@ bool DispatchRewrite::isWanted(uint64_t ordinal) const {
 uint64_t DispatchRewrite::expectedBytes() const {
   const double bytes = kernel_->bytes_per_item.load(std::memory_order_relaxed);
   if (bytes < 0) return UINT64_MAX;
-  const double items =
-      static_cast<double>(packet_.grid_size_x) * packet_.grid_size_y * packet_.grid_size_z;
-  return static_cast<uint64_t>(std::min(bytes * items, 1e18));
+  return static_cast<uint64_t>(std::min(bytes * static_cast<double>(shape_.items()), 1e18));
+}
+
+/// Once, for all who want them: they may be in a card's memory, where each load crosses the bus.
+/// False if the host cannot read them, as where nothing but the GPU may.
+bool DispatchRewrite::readArguments() {
+  if (!packet_.kernarg_address) return true;
+  arguments_.resize(kernel_->device.kernarg_size);
+  if (readCarefully(arguments_.data(), reinterpret_cast<uint64_t>(packet_.kernarg_address),
+                    arguments_.size()))
+    return true;
+  arguments_.clear();
+  return false;
 }
 
 /// What handlers are told of the application's memory: what there is, and what the kernel was
 /// given.
-void DispatchRewrite::addMemory(DispatchRecord &record, codeobj::ByteView arguments) const {
+void DispatchRewrite::addMemory(DispatchRecord &record) const {
   if (runtime_.analysis().needs() & FADE_NEEDS_ALLOCATIONS)
     record.setAllocations(runtime_.allocations().snapshot(runtime_.deaths()));
-  if (!kernel_->code || arguments.empty()) return;
+  if (!kernel_->code || arguments_.empty()) return;
   std::call_once(kernel_->arguments_once, [&] {
     kernel_->arguments = argumentsOf(*kernel_->code, kernel_->info->symbol());
   });
-  // Nobody has to have given as many as the kernel wants.
-  std::vector<std::byte> block(std::min<std::size_t>(arguments.size(), kMostArgumentBytes));
-  if (!kernel_->arguments ||
-      !readCarefully(block.data(), reinterpret_cast<uint64_t>(arguments.data()), block.size()))
-    return;
+  if (!kernel_->arguments) return;
+  const auto block = std::as_bytes(std::span(arguments_))
+                         .first(std::min<std::size_t>(arguments_.size(), kMostArgumentBytes));
   record.setArguments(DispatchArguments::read(kernel_->arguments, block, record.allocations.get()));
+}
+
+/// Whether workgroups may wait for all others: they come by a queue for that, or an argument of
+/// theirs says so.
+bool DispatchRewrite::isCooperative(const Replacement &choice) const {
+  if (queue_->cooperative || queue_->queue->type == HSA_QUEUE_TYPE_COOPERATIVE) return true;
+  if (!choice.cooperative_offset) return false;
+  uint64_t sync = 0;
+  if (arguments_.size() < *choice.cooperative_offset + sizeof sync) return false;
+  std::memcpy(&sync, arguments_.data() + *choice.cooperative_offset, sizeof sync);
+  return sync != 0;
+}
+
+std::optional<Residency> DispatchRewrite::residency(const Replacement &choice) const {
+  if (!choice.needs) return std::nullopt;
+  ResidentLaunch launch;
+  launch.workgroups = launch.workgroup_size = 1;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const uint64_t size = std::max<uint32_t>(shape_.workgroup[i], 1);
+    launch.workgroups *= (shape_.grid[i] + size - 1) / size;
+    launch.workgroup_size *= static_cast<unsigned>(size);
+  }
+  launch.original_lds = packet_.group_segment_size;
+  launch.replacement_lds = exchangeFixed(packet_.group_segment_size, kernel_->device.group_size,
+                                         choice.kernel.group_size);
+  launch.compute_units = queue_->agent->compute_units;
+  return residencyOf(*choice.needs, launch);
 }
 
 void DispatchRewrite::skip(const std::string &reason) const {
@@ -176,6 +205,12 @@ void DispatchRewrite::noteForDeath(DeathWatch &deaths, HsaDispatch &live,
 }
 
 void DispatchRewrite::swap(HsaDispatch &live, uint64_t ordinal) {
+  if (SamplePlan *plan = runtime_.samplePlan();
+      plan && !kernel_->info->symbol().starts_with("__amd_rocclr_")) {
+    live.record->sample = plan->next(packet_.kernel_object, {shape_.grid, shape_.workgroup});
+    live.record->was_passed_over = live.record->sample == 0;
+    if (live.record->was_passed_over) return;
+  }
   runtime_.settleCache();
   const ReplacementPlan &plan = ReplacementPlanner::planOf(*kernel_);
   const Observe observing = runtime_.observing();
@@ -191,11 +226,15 @@ void DispatchRewrite::swap(HsaDispatch &live, uint64_t ordinal) {
     return;
   }
   if (plan.choices.empty()) return skip(plan.reason);
+  if (shape_.has_clusters) return skip("it is launched in clusters of workgroups");
   const Replacement &choice = plan.choices[(ordinal - 1) % plan.choices.size()];
-  const codeobj::ByteView original = originalArguments();
-  if (!(choice.instrumented ? instrument(live, choice, original)
-                            : exchange(live, choice, original)))
-    return;
+  if (!readArguments()) return skip("its arguments are in memory that the host cannot read");
+  const auto resident = residency(choice);
+  if (resident && resident->isLost()) {
+    if (isCooperative(choice)) return skip(whyNotResident(*resident, choice));
+    live.watched.residency = *resident; // if it is persistent, it does not end
+  }
+  if (!(choice.instrumented ? instrument(live, choice) : exchange(live, choice))) return;
   packet_.kernel_object = choice.kernel.object;
   packet_.group_segment_size = exchangeFixed(packet_.group_segment_size, kernel_->device.group_size,
                                              choice.kernel.group_size);
@@ -248,31 +287,34 @@ CounterRoom DispatchRewrite::roomForSums(const DispatchRecord &record,
   if (room.request.page != 0)
     room.request.parted = partedPages(record.allocations, room.request.page);
   room.sums = SummaryLayout::of(room.request);
+  room.sample = record.sample;
   room.module = kernel.sites()->table.moduleId();
   room.kernel = kernel.kernelIndex();
   return room;
 }
 
 /// Gives the instrumented kernel a ring and its arguments.
-bool DispatchRewrite::instrument(HsaDispatch &live, const Replacement &choice,
-                                 codeobj::ByteView original) {
+bool DispatchRewrite::instrument(HsaDispatch &live, const Replacement &choice) {
   const bool counts = (choice.info->modes() & FADE_MODE_COUNTS) != 0 ||
                       runtime_.settings().workgroups.sample_executions > 1;
-  addMemory(*live.record, original); // how accesses are added up depends on it
+  addMemory(*live.record); // how accesses are added up depends on it
   HsaRing *ring = nullptr;
   if (queue_->rings && choice.info->sums())
     ring = queue_->rings->take(expectedBytes(), roomForSums(*live.record, *choice.info));
   else if (queue_->rings && choice.info->hasNoStream())
-    ring = queue_->rings->take(0, {0, CounterCopies::of(choice.info->counterCount())});
+    ring = queue_->rings->take(0, {.copies = CounterCopies::of(choice.info->counterCount()),
+                                   .sample = live.record->sample});
   else if (queue_->rings)
-    ring = queue_->rings->take(expectedBytes(), {counts ? choice.info->siteCount() : 0, {}});
+    ring = queue_->rings->take(expectedBytes(), {.by_site = counts ? choice.info->siteCount() : 0,
+                                                 .sample = live.record->sample});
   const auto block = ring ? ring->kernargs(choice.twin_kernargs->size()) : std::span<uint8_t>();
   if (block.empty()) {
-    skip("all rings were in use (FADE_MEMORY)");
+    skip(ring ? "no memory for its arguments" : whyNoRing(queue_->rings));
     if (ring) ring->giveBackUnused();
     return false;
   }
-  choice.twin_kernargs->build(original, fieldsOf(packet_, *queue_), ring->controlAddress(), block);
+  choice.twin_kernargs->build(arguments_, fieldsOf(packet_, *queue_), ring->controlAddress(),
+                              block);
   packet_.kernarg_address = block.data();
   // The control block came by a copy engine, and the host reads what the kernel leaves there.
   packet_.header = withSystemScope(packet_.header);
@@ -298,10 +340,11 @@ bool DispatchRewrite::observe(HsaDispatch &live) {
   // Of small rings there are as many as dispatches in flight, and each would get memory for counts.
   const uint64_t bytes = parts.instructions ? UINT64_MAX : expectedBytes();
   RingPool *rings = queue_->rings ? runtime_.observedRings(*queue_->agent) : nullptr;
-  HsaRing *ring =
-      rings ? rings->take(bytes, {counts ? (*kernel)->info->siteCount() : 0, {}}) : nullptr;
+  const CounterRoom room{.by_site = counts ? (*kernel)->info->siteCount() : 0,
+                         .sample = live.record->sample};
+  HsaRing *ring = rings ? rings->take(bytes, room) : nullptr;
   if (!ring) {
-    skip("all rings were in use (FADE_MEMORY)");
+    skip(whyNoRing(rings));
     return false;
   }
   // Who counts instructions and nothing else can do without records. A recording has all.
@@ -316,15 +359,15 @@ bool DispatchRewrite::observe(HsaDispatch &live) {
       {ring->controlAddress(), *kernel, wants_accesses, (needs & FADE_NEEDS_WAVES) != 0});
   live.ring = ring;
   live.record->view.flags |= FADE_DISPATCH_INSTRUMENTED;
-  addMemory(*live.record, originalArguments());
+  (void)readArguments(); // without them it can be observed as well
+  addMemory(*live.record);
   live.record->setKernel((*kernel)->info);
   live.record->setVariant(observed);
   return true;
 }
 
 /// Gives another version of the kernel its arguments.
-bool DispatchRewrite::exchange(HsaDispatch &live, const Replacement &choice,
-                               codeobj::ByteView original) {
+bool DispatchRewrite::exchange(HsaDispatch &live, const Replacement &choice) {
   const codeobj::VariantKernargs &kernargs = *choice.variant_kernargs;
   if (kernargs.isSame()) return true;
   KernargPool *pool = runtime_.kernargs(*queue_->agent);
@@ -333,7 +376,7 @@ bool DispatchRewrite::exchange(HsaDispatch &live, const Replacement &choice,
     skip("no memory for its arguments");
     return false;
   }
-  kernargs.build(original, fieldsOf(packet_, *queue_), block);
+  kernargs.build(arguments_, fieldsOf(packet_, *queue_), block);
   packet_.kernarg_address = block.data();
   live.keepKernargs(*pool, block);
   return true;
@@ -370,7 +413,9 @@ void rewritePackets(Runtime &runtime, const std::shared_ptr<QueueState> &queue,
   const uint64_t count = packets.size();
   const uint64_t first = queue->flow.submit(count, runtime.polledSignals());
   for (uint64_t i = 0; i < count; ++i) {
-    if (!isDispatch(packets[i])) continue;
+    if (kindOf(packets[i]) == PacketKind::unknown)
+      unseen().addPacket(typeOf(packets[i]), formatOf(packets[i]));
+    if (!runsKernel(packets[i])) continue;
     const DispatchPacket before = packets[i];
     try {
       DispatchRewrite(runtime, queue, packets[i], first + i, index + i).run();

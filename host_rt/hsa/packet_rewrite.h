@@ -2,6 +2,7 @@
 // were asked for run another kernel.
 #pragma once
 
+#include "hsa/packet_shape.h"
 #include "hsa/queue_registry.h"
 #include "hsa/runtime.h"
 
@@ -9,10 +10,6 @@
 #include <vector>
 
 namespace fade {
-
-/// As large as every other packet.
-using DispatchPacket = hsa_kernel_dispatch_packet_t;
-static_assert(sizeof(DispatchPacket) == 64);
 
 /// Times and swaps what is to be timed and swapped; whatever goes wrong, a packet stays whole.
 /// There may be more packets afterwards. `index`: of the first one in the application's queue.

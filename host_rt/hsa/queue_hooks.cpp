@@ -2,184 +2,200 @@
 
 #include "base/diagnostics.h"
 #include "hip/install.h"
-#include "hip/recorder.h"
-#include "hsa/capture_session.h"
-#include "hsa/packet_rewrite.h"
-#include "hsa/queue_registry.h"
-#include "hsa/runtime.h"
+#include "hsa/queue_watch.h"
+#include "hsa/unseen.h"
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
-#include <functional>
-#include <memory>
-#include <mutex>
-#include <vector>
+#include <bit>
 
 namespace fade {
 namespace {
 
-/// The packets, with room for one more. ROCr that gives many at once has not always taken care of
-/// those that go on at the beginning of the ring.
-std::vector<DispatchPacket> copyOf(const void *packets, uint64_t count, const hsa_queue_t &queue) {
-  std::vector<DispatchPacket> own;
-  own.reserve(count + 1);
-  const auto *from = static_cast<const DispatchPacket *>(packets);
-  const auto *begin = static_cast<const DispatchPacket *>(queue.base_address);
-  const DispatchPacket *end = begin ? begin + queue.size : nullptr;
-  const bool is_in_ring = begin && !std::less<>()(from, begin) && std::less<>()(from, end);
-  const uint64_t in_a_row = is_in_ring ? std::min(count, static_cast<uint64_t>(end - from)) : count;
-  own.assign(from, from + in_a_row);
-  if (in_a_row < count) own.insert(own.end(), begin, begin + (count - in_a_row));
-  return own;
-}
-
-void onPackets(const void *packets, uint64_t count, uint64_t index, void *data,
-               hsa_amd_queue_intercept_packet_writer writer) {
-  std::vector<DispatchPacket> own;
-  try {
-    const Visit visit;
-    if (visit.runtime() && count != 0) {
-      const auto &queue = *static_cast<std::shared_ptr<QueueState> *>(data);
-      own = copyOf(packets, count, *queue->queue);
-      if (CaptureSession *captures = visit.runtime()->captures())
-        captures->rewrite(queue, own);
-      else
-        rewritePackets(*visit.runtime(), queue, own, index);
-    }
-  } catch (const std::exception &e) { // each packet is whole, or there are none
-    warn("packets are passed on unchanged: {}", e.what());
-  }
-  if (own.empty())
-    writer(packets, count);
-  else
-    writer(own.data(), own.size());
-}
-
-/// What watches a queue destroys it as its own when it is destroyed, and the runtime would destroy
-/// its cooperative queue again. So the watcher stays behind, and the queue is given back twice: for
-/// the watcher, and for the name.
-hsa_status_t giveBack(hsa_queue_t *cooperative) {
-  const auto destroy = hsaApi().core.hsa_queue_destroy_fn;
-  (void)destroy(cooperative);
-  return destroy(cooperative);
-}
-
-/// The application's own callback for errors of a queue, and which queue that is.
-struct ErrorCallback {
-  void (*function)(hsa_status_t, hsa_queue_t *, void *) = nullptr;
-  void *data = nullptr;
-  std::atomic<uint64_t> queue{UINT64_MAX};
+/// While a queue is made the runtime may call what is in its table.
+thread_local bool is_inside = false;
+struct Inside {
+  Inside() { is_inside = true; }
+  ~Inside() { is_inside = false; }
 };
 
-void keepForGood(std::shared_ptr<void> callback) {
-  static std::mutex mutex;
-  static auto *kept = new std::vector<std::shared_ptr<void>>; // outlives every exit handler
-  const std::lock_guard lock(mutex);
-  kept->push_back(std::move(callback));
-}
-
-/// Says what happened, then lets the application know as if FADE were not there.
-void onQueueError(hsa_status_t status, hsa_queue_t *queue, void *data) {
-  const auto &callback = *static_cast<ErrorCallback *>(data);
-  try {
-    const Visit visit;
-    Runtime *runtime = visit.runtime();
-    if (runtime && runtime->deaths() && !ok(status)) {
-      const char *text = nullptr;
-      (void)hsaApi().core.hsa_status_string_fn(status, &text);
-      const std::string error =
-          text ? text : fmt::format("error {:#x}", static_cast<unsigned>(status));
-      runtime->settleRecords();
-      runtime->sayDeath(
-          runtime->deaths()->queueError(callback.queue.load(), error.substr(0, error.find(':'))));
-    }
-    if (runtime && runtime->captures() && !ok(status))
-      runtime->captures()->gpuStopped(callback.queue.load());
-  } catch (...) {
-  }
-  if (callback.function) callback.function(status, queue, callback.data);
-}
-
 hsa_status_t queueCreate(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
-                         void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
-                         uint32_t private_size, uint32_t group_size, hsa_queue_t **queue) {
-  const HsaApi &api = hsaApi();
+                         QueueErrorFunction callback, void *data, uint32_t private_size,
+                         uint32_t group_size, hsa_queue_t **queue) {
   hip::lookAgain();
-  const auto plain = [&] {
-    return api.core.hsa_queue_create_fn(agent, size, type, callback, data, private_size, group_size,
-                                        queue);
+  const auto next = [&](QueueErrorFunction function, void *function_data, hsa_queue_t **made) {
+    return hsaApi().core.hsa_queue_create_fn(agent, size, type, function, function_data,
+                                             private_size, group_size, made);
   };
   const Visit visit;
-  Runtime *runtime = visit.runtime();
-  if (!runtime) return plain();
-  try {
-    const Agent *known = runtime->agents().find(agent);
-    if (!known || !known->is_gpu) return plain();
-    // The runtime has one cooperative queue for each agent, which all get who ask for one. It
-    // cannot be watched twice.
-    static auto *cooperative_mutex = new std::mutex;
-    std::unique_lock lock(*cooperative_mutex, std::defer_lock);
-    const bool is_cooperative = type == HSA_QUEUE_TYPE_COOPERATIVE;
-    if (is_cooperative) {
-      lock.lock();
-      if (hsa_queue_t *there = queue ? queues().shareCooperative(known) : nullptr) {
-        *queue = there;
-        return HSA_STATUS_SUCCESS;
-      }
-    }
-    std::shared_ptr<ErrorCallback> errors;
-    if (runtime->deaths() || runtime->captures()) {
-      errors = std::make_shared<ErrorCallback>();
-      errors->function = callback;
-      errors->data = data;
-    }
-    const hsa_status_t status = api.amd.hsa_amd_queue_intercept_create_fn(
-        agent, size, type, errors ? onQueueError : callback, errors ? errors.get() : data,
-        private_size, group_size, queue);
-    if (!ok(status)) {
-      warn("a queue cannot be watched (status {:#x})", static_cast<unsigned>(status));
-      return plain();
-    }
-    auto state = std::make_shared<QueueState>(*queue);
-    state->number = runtime->nextQueue();
-    if (errors) errors->queue = state->number;
-    state->error_callback = errors;
-    state->agent = known;
-    if (is_cooperative)
-      (void)api.core.hsa_queue_create_fn(agent, size, type, callback, data, private_size,
-                                         group_size, &state->cooperative);
-    if (hip::hasRecorder()) state->calls = std::make_unique<PacketCalls>((*queue)->size);
-    if (runtime->settings().instrumented) state->rings = runtime->rings(*known);
-    // The runtime calls back until the queue is destroyed, and maybe a little longer.
-    auto *forever = new std::shared_ptr<QueueState>(state);
-    if (ok(api.amd.hsa_amd_queue_intercept_register_fn(*queue, onPackets, forever)))
-      (void)api.amd.hsa_amd_profiling_set_profiler_enabled_fn(*queue, 1);
-    note("queue {} on agent {} ({}), {} packets", state->number, known->number, known->target,
-         state->flow.size());
-    queues().add(std::move(state));
-    return status;
-  } catch (const std::exception &e) {
-    warn("a queue cannot be watched: {}", e.what());
-    return plain();
-  }
+  if (!visit.runtime() || !queue || is_inside) return next(callback, data, queue);
+  const Inside inside;
+  const auto made = makeWatched(
+      *visit.runtime(), {agent, size, type, callback, data, private_size, group_size}, next);
+  if (!made) return next(callback, data, queue);
+  *queue = *made;
+  return HSA_STATUS_SUCCESS;
 }
 
-hsa_status_t queueDestroy(hsa_queue_t *queue) {
-  if (Runtime::isInChild()) return hsaApi().core.hsa_queue_destroy_fn(queue);
-  std::shared_ptr<QueueState> state;
-  // Before another queue can get this address.
-  if (!queues().take(queue, state)) return HSA_STATUS_SUCCESS;
-  const hsa_status_t status = state && state->cooperative
-                                  ? giveBack(state->cooperative)
-                                  : hsaApi().core.hsa_queue_destroy_fn(queue);
-  if (state && (state->cooperative || !ok(status))) // the queue lives on, and may fail yet
-    keepForGood(std::move(state->error_callback));
-  if (!state || !ok(status)) return status;
-  if (const Visit visit; visit.runtime()) state->flow.dropMarks(visit.runtime()->polledSignals());
-  state->destroyed.store(true);
+// ---- queues by descriptors, since ROCm 10
+
+template <typename T> bool areZero(const T &values) {
+  return std::ranges::all_of(values, [](auto value) { return value == 0; });
+}
+
+/// Whether a queue that can be watched can be all that is asked for. What is wrong with a
+/// descriptor is for the runtime to say.
+bool isWatchable(const QueueDescriptor &d) {
+  constexpr uint16_t known_flags = QueueDescriptor::kRingOnDevice | QueueDescriptor::kQueueOnDevice;
+  const auto &compute = d.compute;
+  const bool is_plain = d.priority == HSA_AMD_QUEUE_PRIORITY_NORMAL && compute.cu_mask_bits == 0;
+  return d.version == QueueDescriptor::kVersion && d.engine == QueueDescriptor::kCompute &&
+         (d.flags & ~known_flags) == 0 && areZero(d.reserved_header) && areZero(compute.reserved) &&
+         d.traffic_class == 0 && areZero(d.reserved) && std::has_single_bit(d.ring_bytes) &&
+         d.ring_bytes >= sizeof(hsa_kernel_dispatch_packet_t) &&
+         d.priority <= HSA_AMD_QUEUE_PRIORITY_HIGH && compute.cu_mask_bits % 32 == 0 &&
+         (compute.cu_mask || compute.cu_mask_bits == 0) &&
+         // All who want the cooperative queue of an agent get the same.
+         (compute.type <= HSA_QUEUE_TYPE_SINGLE ||
+          (compute.type == HSA_QUEUE_TYPE_COOPERATIVE && is_plain));
+}
+
+/// A status below the errors says more than success, such as that a mask was reduced.
+bool isDone(hsa_status_t status) { return status < HSA_STATUS_ERROR; }
+
+// What a queue is asked to be besides; it is not in use yet.
+bool setPriority(hsa_queue_t *queue, uint32_t priority) {
+  return priority == HSA_AMD_QUEUE_PRIORITY_NORMAL ||
+         isDone(hsaApi().amd.hsa_amd_queue_set_priority_fn(
+             queue, static_cast<hsa_amd_queue_priority_t>(priority)));
+}
+bool setMask(hsa_queue_t *queue, const QueueDescriptor::Compute &compute) {
+  return compute.cu_mask_bits == 0 || isDone(hsaApi().amd.hsa_amd_queue_cu_set_mask_fn(
+                                          queue, compute.cu_mask_bits, compute.cu_mask));
+}
+
+bool makeDescribed(Runtime &runtime, hsa_agent_t agent, QueueDescriptor &d) {
+  if (!isWatchable(d)) return false;
+  if (d.flags != 0) note("a queue is made in the host's memory, not in the GPU's");
+  const auto packets = static_cast<uint32_t>(d.ring_bytes / sizeof(hsa_kernel_dispatch_packet_t));
+  const auto made = makeWatched(
+      runtime,
+      {agent, packets, d.compute.type, d.callback, d.callback_data, d.compute.private_size},
+      [&](QueueErrorFunction function, void *data, hsa_queue_t **queue) {
+        QueueDescriptor own = d;
+        own.callback = function;
+        own.callback_data = data;
+        const hsa_status_t status = hsaApi().amd.hsa_amd_queue_create_fn(agent, &own, 1);
+        *queue = own.queue;
+        return status;
+      });
+  if (!made) return false;
+  if (!setPriority(*made, d.priority) || !setMask(*made, d.compute)) {
+    (void)destroyWatched(*made);
+    return false;
+  }
+  d.queue = *made;
+  return true;
+}
+
+hsa_status_t createOne(Runtime &runtime, hsa_agent_t agent, QueueDescriptor &d) {
+  if (makeDescribed(runtime, agent, d)) return HSA_STATUS_SUCCESS;
+  const hsa_status_t status = hsaApi().amd.hsa_amd_queue_create_fn(agent, &d, 1);
+  if (!ok(status) || !d.queue) return status;
+  if (d.engine == QueueDescriptor::kCompute && !watch(runtime, d.queue, agent))
+    unseen().add(Unseen::Kind::queue);
+  if (d.engine == QueueDescriptor::kSdma) unseen().add(Unseen::Kind::sdma_queue);
   return status;
 }
+
+hsa_status_t createDescribed(hsa_agent_t agent, QueueDescriptor *descriptors, uint32_t count) {
+  hip::lookAgain();
+  const auto next = hsaApi().amd.hsa_amd_queue_create_fn;
+  const Visit visit;
+  Runtime *runtime = visit.runtime();
+  if (!runtime || !descriptors || count == 0 || is_inside) return next(agent, descriptors, count);
+  const Inside inside;
+  // Descriptors of another version may have another size.
+  if (descriptors->version != QueueDescriptor::kVersion) {
+    const hsa_status_t status = next(agent, descriptors, count);
+    if (ok(status)) unseen().add(Unseen::Kind::queue, count);
+    return status;
+  }
+  hsa_status_t first_error = HSA_STATUS_SUCCESS;
+  for (uint32_t i = 0; i < count; ++i) {
+    const hsa_status_t status = createOne(*runtime, agent, descriptors[i]);
+    if (!ok(status) && ok(first_error)) first_error = status;
+  }
+  return first_error;
+}
+
+// ---- queues that are shared when there are many
+
+/// The runtime's cannot be watched, so each gets one of its own; more than that go to the runtime.
+constexpr unsigned kMostCounted = 32;
+constexpr uint32_t kCountedPackets = 4096;
+std::atomic<unsigned> counted_queues{0};
+
+hsa_queue_t *makeCounted(Runtime &runtime, hsa_agent_t agent, uint32_t type, uint32_t priority,
+                         QueueErrorFunction callback, void *data) {
+  if (type != HSA_QUEUE_TYPE_MULTI || priority > HSA_AMD_QUEUE_PRIORITY_HIGH) return nullptr;
+  if (counted_queues.fetch_add(1) >= kMostCounted) {
+    --counted_queues;
+    return nullptr;
+  }
+  const auto made =
+      makeWatched(runtime, {agent, kCountedPackets, type, callback, data},
+                  [](QueueErrorFunction, void *, hsa_queue_t **) { return HSA_STATUS_ERROR; });
+  QueueState *state = made ? queues().find(*made) : nullptr;
+  if (!state || !setPriority(*made, priority)) {
+    if (made) (void)destroyWatched(*made);
+    --counted_queues;
+    return nullptr;
+  }
+  state->is_counted = true;
+  return *made;
+}
+
+hsa_status_t acquireCounted(hsa_agent_t agent, uint32_t type, uint32_t priority,
+                            QueueErrorFunction callback, void *data, uint64_t flags,
+                            hsa_queue_t **queue) {
+  hip::lookAgain();
+  const auto next = hsaApi().amd.hsa_amd_counted_queue_acquire_fn;
+  const Visit visit;
+  Runtime *runtime = visit.runtime();
+  if (!runtime || !queue || is_inside)
+    return next(agent, type, priority, callback, data, flags, queue);
+  const Inside inside;
+  if (hsa_queue_t *made = makeCounted(*runtime, agent, type, priority, callback, data)) {
+    *queue = made;
+    return HSA_STATUS_SUCCESS;
+  }
+  const hsa_status_t status = next(agent, type, priority, callback, data, flags, queue);
+  if (ok(status) && *queue && !watch(*runtime, *queue, agent)) unseen().add(Unseen::Kind::queue);
+  return status;
+}
+
+hsa_status_t releaseCounted(hsa_queue_t *queue) {
+  const QueueState *state = Runtime::isInChild() ? nullptr : queues().find(queue);
+  if (!state) return hsaApi().amd.hsa_amd_counted_queue_release_fn(queue);
+  if (state->is_counted) {
+    const hsa_status_t status = destroyWatched(queue);
+    if (ok(status)) --counted_queues;
+    return status;
+  }
+  std::shared_ptr<QueueState> ours; // the runtime's own, which it keeps
+  (void)queues().take(queue, ours);
+  return hsaApi().amd.hsa_amd_counted_queue_release_fn(queue);
+}
+
+/// Copies that the application gives to an engine itself.
+template <typename... Words> hsa_status_t createSdma(Words... words) {
+  const hsa_status_t status = hsaApi().amd.hsa_amd_sdma_queue_create_fn(words...);
+  if (ok(status)) unseen().add(Unseen::Kind::sdma_queue);
+  return status;
+}
+
+hsa_status_t queueDestroy(hsa_queue_t *queue) { return destroyWatched(queue); }
 
 /// The application may switch profiling of its queues on and off; FADE needs it on.
 hsa_status_t setProfiling(hsa_queue_t *queue, int enable) {
@@ -193,6 +209,12 @@ void hookQueues(HsaTables &tables) {
   tables.core().hsa_queue_create_fn = queueCreate;
   tables.core().hsa_queue_destroy_fn = queueDestroy;
   tables.replace(&AmdApi::hsa_amd_profiling_set_profiler_enabled_fn, setProfiling);
+  tables.replace(&AmdApi::hsa_amd_queue_create_fn, createDescribed);
+  tables.replace(&AmdApi::hsa_amd_sdma_queue_create_fn,
+                 static_cast<decltype(AmdApi::hsa_amd_sdma_queue_create_fn)>(createSdma));
+  if (!hsaApi().amd.hsa_amd_counted_queue_release_fn) return;
+  tables.replace(&AmdApi::hsa_amd_counted_queue_acquire_fn, acquireCounted);
+  tables.replace(&AmdApi::hsa_amd_counted_queue_release_fn, releaseCounted);
 }
 
 } // namespace fade

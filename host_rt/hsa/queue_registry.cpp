@@ -26,6 +26,14 @@ hsa_queue_t *QueueRegistry::shareCooperative(const Agent *agent) {
   return nullptr;
 }
 
+bool QueueRegistry::share(hsa_queue_t *queue, const Agent *agent) {
+  const std::lock_guard lock(mutex_);
+  const auto found = states_.find(queue);
+  if (found == states_.end() || found->second->agent != agent) return false;
+  ++found->second->users;
+  return true;
+}
+
 bool QueueRegistry::has(const hsa_queue_t *queue) {
   const std::lock_guard lock(mutex_);
   return states_.contains(const_cast<hsa_queue_t *>(queue));

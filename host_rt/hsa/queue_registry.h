@@ -28,6 +28,7 @@ struct QueueState {
   std::unique_ptr<PacketCalls> calls;   ///< null: nobody wants to know who has made its packets
   std::shared_ptr<void> error_callback; ///< what the runtime gets back when the queue fails
   std::atomic<bool> destroyed{false};
+  bool is_counted = false; ///< made for hsa_amd_counted_queue_acquire
   QueueFlow flow;
 };
 
@@ -40,6 +41,9 @@ public:
   /// One more has it. Null if the agent has no cooperative queue; an agent of a runtime that was
   /// started again is another one.
   hsa_queue_t *shareCooperative(const Agent *agent);
+  /// One more has this one, which is the agent's. False if it is not known: one of a runtime that
+  /// was shut down may have had the same address.
+  bool share(hsa_queue_t *queue, const Agent *agent);
   bool has(const hsa_queue_t *queue);
   /// Null if it is not known. Quick for the queue that the thread has asked for before.
   QueueState *find(const hsa_queue_t *queue);

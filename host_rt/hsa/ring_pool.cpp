@@ -82,9 +82,12 @@ HsaRing *RingPool::take(uint64_t bytes, const CounterRoom &counters) {
     ring = takeLarge(counters, lock);
     if (!ring) ring = takeSmall(counters, lock);
   }
+  is_unprepared_ = false;
   lock.unlock();
   if (ring && !ring->configure(counters)) {
     giveBack(*ring);
+    lock.lock();
+    is_unprepared_ = true;
     return nullptr;
   }
   return ring;
@@ -98,6 +101,14 @@ HsaRing *RingPool::takeLarge(const CounterRoom &counters, Lock &lock) {
 HsaRing *RingPool::takeSmall(const CounterRoom &counters, Lock &lock) {
   HsaRing *ring = takeFree(free_small_, counters);
   return ring ? ring : makeRing(false, lock);
+}
+
+std::string RingPool::whyNone() {
+  const Lock lock(mutex_);
+  if (is_unprepared_)
+    return "its ring could not be prepared: no memory for counts, or a copy failed";
+  return lacks_memory_ ? "the runtime had no memory for its records"
+                       : "all rings were in use (FADE_MEMORY)";
 }
 
 /// Among the latest that were given back, and so are still in caches, one that already counts as
@@ -201,11 +212,12 @@ HsaRing::~HsaRing() = default; // the GPU may still know it: it lives as long as
 
 bool HsaRing::allocate() {
   host_memory_ = pool_.memory_.host.allocate(hostSize(capacity_));
+  if (!host_memory_) return false;
   staging_ = reinterpret_cast<ControlBlock *>(host_memory_ + kStagingOffset);
   device_control_ = pool_.isDirect()
                         ? staging_
                         : reinterpret_cast<ControlBlock *>(controlMemory().allocate(controlSize()));
-  if (host_memory_ && device_control_ && copy_.create()) {
+  if (device_control_ && copy_.create()) {
     std::memset(host_memory_, 0, hostSize(capacity_));
     if (makeData()) return true; // the device learns what it needs when it is configured
   }
@@ -227,7 +239,7 @@ bool HsaRing::makeData() {
   drain =
       RingDrain(host.bytes, capacity_, reinterpret_cast<uint64_t *>(host_memory_ + kTailOffset));
   segments = data_->segments();
-  if (segments) drain.setVisible(0);
+  if (segments) drain.limitToSegments(SegmentedRing::segmentShift(capacity_));
   return true;
 }
 
@@ -260,7 +272,9 @@ fade_control HsaRing::pristine() const {
   const auto counters = reinterpret_cast<uint64_t>(device_counters_);
   control.counters = counters_.by_site != 0 ? counters : 0;
   control.sample_executions = std::max(1u, filter.sample_executions);
-  control.sample_workgroups = filter.wantsAllWorkgroups() ? 0 : std::max(1u, filter.sample);
+  control.sample_workgroups = counters_.sample > 1          ? counters_.sample
+                              : filter.wantsAllWorkgroups() ? 0
+                                                            : std::max(1u, filter.sample);
   std::ranges::copy(filter.first, control.first_workgroup);
   std::ranges::copy(filter.last, control.last_workgroup);
   if (counters_.copies.copies != 0) counters_.copies.describe(control, counters);

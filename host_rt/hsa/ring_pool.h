@@ -59,6 +59,7 @@ struct CounterRoom {
   SummaryLayout sums{};
   uint64_t module = 0; ///< of the kernel that adds up, and which of them it is
   uint32_t kernel = 0;
+  uint32_t sample = 0; ///< one workgroup in so many is recorded; 0: as the settings say
 
   std::size_t total() const {
     return copies.copies != 0 ? copies.total() : tables() + tableCount();
@@ -97,6 +98,8 @@ public:
   HsaRing *take(uint64_t bytes, const CounterRoom &counters);
   /// Before the runtime is shut down: the signals of rings that are not in use.
   void destroySignals();
+  /// After take() has returned null.
+  std::string whyNone();
 
 private:
   friend class HsaRing;
@@ -127,13 +130,14 @@ private:
   const RingUse use_;
   Transport transport_;
   const std::chrono::milliseconds patience_;
-  unsigned large_count_ = 0;  ///< of all_
-  unsigned being_made_ = 0;   ///< that will be among all_
-  uint64_t large_freed_ = 0;  ///< how often a large ring was given back
-  bool stalled_ = false;      ///< somebody waited in vain, and no large ring was freed since
-  bool exhausted_ = false;    ///< the same for any ring
-  bool lacks_memory_ = false; ///< the runtime had none for a ring
-  bool said_ = false;         ///< that there is no memory
+  unsigned large_count_ = 0;   ///< of all_
+  unsigned being_made_ = 0;    ///< that will be among all_
+  uint64_t large_freed_ = 0;   ///< how often a large ring was given back
+  bool stalled_ = false;       ///< somebody waited in vain, and no large ring was freed since
+  bool exhausted_ = false;     ///< the same for any ring
+  bool lacks_memory_ = false;  ///< the runtime had none for a ring
+  bool said_ = false;          ///< that there is no memory
+  bool is_unprepared_ = false; ///< the last ring that was taken could not be configured
 };
 
 class HsaRing final : public Ring {

@@ -57,7 +57,7 @@ std::vector<std::string> choices() {
                            "FADE_WORKGROUPS", "FADE_SAMPLE", "FADE_SAMPLE_EXECUTIONS"}) {
     const char *value = std::getenv(name);
     const Variable *variable = findVariable(name);
-    if (!value || !*value || !variable) continue;
+    if (!value || !*value || !variable || std::string_view(value) == "auto") continue;
     options.push_back(fmt::format("{} {}", variable->option, shellText({value})));
   }
   return options;

@@ -6,6 +6,7 @@
 #include "hsa/capture_session.h"
 #include "hsa/executed.h"
 #include "hsa/run_place.h"
+#include "hsa/unseen.h"
 #include "hsa/variables.h"
 #include "stream/handler_set.h"
 #include "stream/progress.h"
@@ -81,6 +82,7 @@ Runtime *Runtime::latest_ = nullptr;
 
 void Runtime::start(Settings settings) {
   // Never destroyed: threads of the application may be inside of it at any time.
+  unseen().clear();
   latest_ = new Runtime(std::move(settings));
   active_.store(latest_, std::memory_order_release);
 }
@@ -207,8 +209,10 @@ void Runtime::startThreads() {
   analysis_->log().setWishes(
       {settings_.instrumented, keepsCode() ? settings_.kernels : "", settings_.library_filter,
        [this](const std::string &name) { return selection_.wantsKernel(name); },
-       [this] { return dispatches_.load(std::memory_order_relaxed); }});
+       [this] { return dispatches_.load(std::memory_order_relaxed); },
+       [this] { return has_kernels_.load() && queues_.load() == 0; }});
   RunFacts facts = factsOfRun(agents_);
+  if (settings_.workgroups.automatic != 0) sample_plan_.emplace(settings_.workgroups.automatic);
   if (trace_) {
     trace_->filter(settings_.workgroups);
     trace_->run(facts);
@@ -219,10 +223,11 @@ void Runtime::startThreads() {
   patience.silence = settings_.patient(patience.silence);
   patience.stuck = settings_.patient(patience.stuck);
   collector_ = std::make_unique<Collector>(*analysis_, patience);
-  if (settings_.progress && ProgressLine::isPossible())
+  if (settings_.progress && (ProgressLine::isPossible() || settings_.instrumented))
     progress_ = std::make_unique<ProgressLine>(
         captures_ ? [this](double seconds) { return captures_->progress(seconds); }
-                  : describeProgress(*analysis_, collector_.get()));
+                  : describeProgress(*analysis_, collector_.get()),
+        ProgressLine::isPossible() ? std::chrono::milliseconds(0) : ProgressLine::kApart);
   watchCache();
   is_running_.store(true, std::memory_order_release);
 }
@@ -239,6 +244,7 @@ void Runtime::watchCache() {
 void Runtime::close() {
   copy_teller_.stop();
   for (const std::string &line : allocation_policy_.summary()) warn("{}", line);
+  for (const std::string &line : unseen().lines(hip::hasRecorder() || captures_)) warn("{}", line);
   bool was_started = true;
   std::call_once(started_, [&] { was_started = false; });
   if (!was_started) return; // the process never made a queue: there is nothing to say
@@ -294,18 +300,20 @@ RingPool *Runtime::observedRings(const Agent &gpu) {
 }
 
 RingPool *Runtime::ringsIn(RingPools &pools, const Agent &gpu, RingUse use) {
-  const Agent *host = agents_.host();
+  const Agent *host = agents_.hostOf(gpu);
   if (!host || !gpu.device_pool) return nullptr;
   const std::lock_guard lock(pools_mutex_);
   auto &pool = pools[gpu.number];
-  if (!pool)
+  if (!pool) {
+    note("rings of agent {} are in the memory of agent {}", gpu.number, host->number);
     pool = std::make_unique<RingPool>(gpu, *host, settings_, budget_, allocations_,
                                       settings_.patient(RingPool::kPatience), use);
+  }
   return pool.get();
 }
 
 KernargPool *Runtime::kernargs(const Agent &gpu) {
-  const Agent *host = agents_.host();
+  const Agent *host = agents_.hostOf(gpu);
   if (!host) return nullptr;
   const std::lock_guard lock(pools_mutex_);
   auto &pool = kernargs_[gpu.number];

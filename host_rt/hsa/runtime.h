@@ -8,6 +8,7 @@
 #include "dispatch/kernel_registry.h"
 #include "dispatch/observed_kernel.h"
 #include "dispatch/replacement.h"
+#include "dispatch/sample_plan.h"
 #include "hsa/agents.h"
 #include "hsa/allocation_policy.h"
 #include "hsa/allocations.h"
@@ -26,6 +27,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 namespace fade {
 
@@ -84,7 +86,11 @@ public:
   SignalPool &polledSignals() { return polled_; }
   SignalPool &interruptSignals() { return interrupts_; }
 
+  /// Null unless a sample is taken that depends on the dispatches.
+  SamplePlan *samplePlan() { return sample_plan_ ? &*sample_plan_ : nullptr; }
   uint64_t nextDispatch() { return dispatches_.fetch_add(1, std::memory_order_relaxed) + 1; }
+  /// A kernel of the application's was loaded; HIP has some of its own.
+  void noteLoaded() { has_kernels_.store(true, std::memory_order_relaxed); }
   uint64_t nextQueue() { return queues_.fetch_add(1, std::memory_order_relaxed); }
 
   /// What runs instead of a kernel.
@@ -150,10 +156,12 @@ private:
   std::unique_ptr<Collector> collector_;
   CopyTeller copy_teller_;
   std::unique_ptr<ProgressLine> progress_;
+  std::optional<SamplePlan> sample_plan_;
   std::mutex pools_mutex_;
   RingPools rings_, observed_rings_;
   std::map<uint32_t, std::unique_ptr<KernargPool>> kernargs_;
   std::atomic<uint64_t> dispatches_{0}, queues_{0};
+  std::atomic<bool> has_kernels_{false};
 };
 
 /// A thread of the application inside of FADE. The report waits until all have left, and so do

@@ -3,6 +3,7 @@
 #include "base/handed_over.h"
 #include "hip/recorder.h"
 #include "hsa/capture_session.h"
+#include "hsa/executed.h"
 #include "hsa/operations.h"
 #include "hsa/signal_times.h"
 
@@ -28,6 +29,7 @@ uint64_t recordCopy(Runtime &runtime, const CopyPlaces &places) {
   event.kind = events::OperationKind::copy;
   event.call = hip::currentCall();
   event.submitted_ns = hip::nowNs();
+  if (isSoftwareGpu()) event.flags |= events::kOperationSoftware;
   if (const Agent *agent = runtime.agents().find(places.agent)) {
     event.agent = agent->number;
     event.gpu = static_cast<uint8_t>(agent->gpu);
@@ -57,17 +59,25 @@ CopyPlaces placesOf(Runtime &runtime, const void *to, hsa_agent_t to_agent, cons
   return {to, from, bytes, from_gpu ? from_agent : to_agent, direction, std::nullopt};
 }
 
-TimedCopy *TimedCopy::begin(Runtime &runtime, const CopyPlaces &places, hsa_signal_t completion) {
+TimedCopy *TimedCopy::begin(Runtime &runtime, const CopyPlaces &places, hsa_signal_t completion,
+                            uint32_t count) {
   const bool is_recorded = hip::isRecording() || hip::currentCall() != 0;
   CaptureSession *captures = runtime.captures();
   if (!is_recorded && (!captures || captures->isOver())) return nullptr;
   if (is_recorded) keepTimes();
-  std::unique_ptr<TimedCopy> copy(new TimedCopy(runtime, completion));
+  std::unique_ptr<TimedCopy> copy(new TimedCopy(runtime, completion, count));
   copy->signal_ = runtime.interruptSignals().take();
   if (copy->signal_.handle == 0) return nullptr;
+  if (count != 1) hsaApi().core.hsa_signal_store_relaxed_fn(copy->signal_, count);
   copy->is_recorded_ = is_recorded;
   if (is_recorded) copy->operation_ = recordCopy(runtime, places);
-  runtime.copyTeller().add(*copy);
+  try {
+    runtime.copyTeller().add(*copy);
+  } catch (...) { // no memory
+    if (is_recorded) recordOperationEnd(copy->operation_, events::kOperationRefused, 0, 0);
+    runtime.interruptSignals().giveBack(copy->signal_);
+    throw;
+  }
   handOver(copy.get());
   if (!ok(hsaApi().amd.hsa_amd_signal_async_handler_fn(copy->signal_, HSA_SIGNAL_CONDITION_LT, 1,
                                                        onEnd, copy.get()))) {
@@ -123,7 +133,7 @@ void TimedCopy::completeTheirs(hsa_signal_value_t value) noexcept {
   if (value < 0)
     api.core.hsa_signal_store_screlease_fn(application_, value);
   else
-    api.core.hsa_signal_subtract_screlease_fn(application_, 1);
+    api.core.hsa_signal_subtract_screlease_fn(application_, count_);
 }
 
 void TimedCopy::tellApplication() noexcept {

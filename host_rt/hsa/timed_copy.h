@@ -28,8 +28,10 @@ CopyPlaces placesOf(Runtime &runtime, const void *to, hsa_agent_t to_agent, cons
 /// Deletes itself.
 class TimedCopy {
 public:
-  /// Null if nobody wants to know of it, or if there is no signal to be had.
-  static TimedCopy *begin(Runtime &runtime, const CopyPlaces &places, hsa_signal_t completion);
+  /// Null if nobody wants to know of it, or if there is no signal to be had. `count`: so many
+  /// copies that are one operation; the engine counts the signal down for each.
+  static TimedCopy *begin(Runtime &runtime, const CopyPlaces &places, hsa_signal_t completion,
+                          uint32_t count = 1);
 
   /// For the runtime, instead of the application's.
   hsa_signal_t signal() const { return signal_; }
@@ -43,14 +45,15 @@ public:
   void tellApplication() noexcept;
 
 private:
-  TimedCopy(Runtime &runtime, hsa_signal_t application)
-      : runtime_(runtime), application_(application) {}
+  TimedCopy(Runtime &runtime, hsa_signal_t application, uint32_t count)
+      : runtime_(runtime), application_(application), count_(count) {}
   static bool onEnd(hsa_signal_value_t value, void *copy);
   void end(hsa_signal_value_t value);
   void completeTheirs(hsa_signal_value_t value) noexcept;
 
   Runtime &runtime_;
   const hsa_signal_t application_;
+  const uint32_t count_;
   hsa_signal_t signal_{};
   bool is_recorded_ = false;
   std::atomic<bool> is_under_way_{false}; ///< captures were told

@@ -1,6 +1,7 @@
 #include "hsa/visible_memory.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace fade {
 namespace {
@@ -28,8 +29,13 @@ const Agent *ownerOf(hsa_amd_memory_pool_t pool, const Agents &agents) {
   return agents.host();
 }
 
-/// The images of code objects on an agent.
-std::vector<VisibleRegion> codeOn(const Agent &agent) {
+/// The image of a code object on an agent, and whose it is.
+struct LoadedSegment {
+  VisibleRegion visible;
+  uint64_t executable;
+};
+
+std::vector<LoadedSegment> codeOn(const Agent &agent) {
   hsa_ven_amd_loader_1_00_pfn_t loader{};
   if (!ok(hsaApi().core.hsa_system_get_major_extension_table_fn(HSA_EXTENSION_AMD_LOADER, 1,
                                                                 sizeof loader, &loader)) ||
@@ -41,7 +47,7 @@ std::vector<VisibleRegion> codeOn(const Agent &agent) {
   std::vector<hsa_ven_amd_loader_segment_descriptor_t> segments(count);
   // One may have come in between: then it says that there is no room.
   if (!ok(loader.hsa_ven_amd_loader_query_segment_descriptors(segments.data(), &count))) return {};
-  std::vector<VisibleRegion> found;
+  std::vector<LoadedSegment> found;
   for (std::size_t i = 0; i < count; ++i) {
     const auto &segment = segments[i];
     if (segment.agent.handle != agent.handle.handle || !segment.segment_base) continue;
@@ -49,7 +55,7 @@ std::vector<VisibleRegion> codeOn(const Agent &agent) {
     code.region = pagesOf(segment.segment_base, segment.segment_size, RegionKind::code);
     code.region.agent = agent.number;
     code.agent = agent.handle;
-    found.push_back(code);
+    found.push_back({code, segment.executable.handle});
   }
   return found;
 }
@@ -178,17 +184,45 @@ std::vector<VisibleRegion> VisibleMemory::seenBy(const Agent &agent) {
         regions.push_back(visible);
     }
   }
-  std::ranges::move(codeOn(agent), std::back_inserter(regions));
+  const auto code = codeOn(agent);
+  {
+    const std::lock_guard lock(mutex_);
+    for (LoadedSegment segment : code) {
+      if (unloading_.contains(segment.executable)) continue;
+      const auto [at, is_new] = executables_.try_emplace(segment.executable, next_);
+      if (is_new) ++next_;
+      segment.visible.allocation = at->second;
+      regions.push_back(segment.visible);
+    }
+  }
   makeDisjoint(regions);
   return regions;
 }
 
-bool VisibleMemory::isStillThere(const VisibleRegion &region) {
-  if (region.region.kind == RegionKind::code) return true;
+void VisibleMemory::beginUnload(uint64_t executable) {
+  const std::lock_guard reading(reading_);
   const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(entries_, [&](const auto &entry) {
-    return entry.second.visible.allocation == region.allocation;
-  });
+  unloading_.insert(executable);
+  executables_.erase(executable);
+}
+
+void VisibleMemory::endUnload(uint64_t executable) noexcept {
+  const std::lock_guard lock(mutex_);
+  unloading_.erase(executable);
+}
+
+std::vector<bool> VisibleMemory::areStillThere(const std::vector<VisibleRegion> &regions) {
+  std::unordered_set<uint64_t> there;
+  {
+    const std::lock_guard lock(mutex_);
+    there.reserve(entries_.size() + executables_.size());
+    for (const auto &[address, entry] : entries_) there.insert(entry.visible.allocation);
+    for (const auto &[executable, number] : executables_) there.insert(number);
+  }
+  std::vector<bool> are;
+  are.reserve(regions.size());
+  for (const VisibleRegion &region : regions) are.push_back(there.contains(region.allocation));
+  return are;
 }
 
 } // namespace fade

@@ -32,12 +32,18 @@ public:
   /// Other agents than the owner may access it.
   void allow(const void *memory, const hsa_agent_t *agents, uint32_t count);
 
-  /// Keeps memory from being given back.
-  std::unique_lock<std::mutex> hold() { return std::unique_lock(reading_); }
+  /// An executable is about to be unloaded: its code is no longer told, once whoever reads it has
+  /// done so. When it is gone the handle may be that of another one.
+  void beginUnload(uint64_t executable);
+  void endUnload(uint64_t executable) noexcept;
+
+  /// Keeps memory and code from being given back for as long as the lock is kept.
+  [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(reading_); }
   /// What a kernel on the agent may touch, by address and without overlaps: all of the above and
   /// the code objects that are loaded.
   std::vector<VisibleRegion> seenBy(const Agent &agent);
-  bool isStillThere(const VisibleRegion &region);
+  /// Of what seenBy() has told, whether it was not given back since.
+  std::vector<bool> areStillThere(const std::vector<VisibleRegion> &regions);
 
 private:
   struct Entry {
@@ -48,8 +54,10 @@ private:
 
   std::mutex reading_; ///< taken before mutex_
   std::mutex mutex_;
-  std::map<uint64_t, Entry> entries_;      ///< by address
-  std::map<uint64_t, uint64_t> locked_at_; ///< address on the host to the GPU's
+  std::map<uint64_t, Entry> entries_;        ///< by address
+  std::map<uint64_t, uint64_t> locked_at_;   ///< address on the host to the GPU's
+  std::map<uint64_t, uint64_t> executables_; ///< whose code was told: handles, and numbers as above
+  std::set<uint64_t> unloading_;             ///< executables
   uint64_t next_ = 1;
 };
 

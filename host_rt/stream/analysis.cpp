@@ -1,5 +1,6 @@
 #include "stream/analysis.h"
 
+#include "base/contain.h"
 #include "base/diagnostics.h"
 #include "base/quiet_thread.h"
 #include "fade/decode.h"
@@ -7,6 +8,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ctime>
+#include <utility>
 
 namespace fade {
 namespace {
@@ -77,6 +80,12 @@ void Analysis::start(unsigned workers) {
     }
     throw;
   }
+  try {
+    const std::lock_guard lock(threads_mutex_);
+    standby_ = startQuietThread("fade-standby", [this] { standBy(); });
+    has_standby_.store(true, std::memory_order_release);
+  } catch (const std::exception &) { // then a thread in which a handler crashed goes on itself
+  }
 }
 
 Analysis::~Analysis() { close(std::chrono::hours(1)); }
@@ -85,6 +94,7 @@ void Analysis::begin(DispatchRecord &dispatch) {
   if ((dispatch.view.flags & FADE_DISPATCH_INSTRUMENTED) == 0) return;
   kernels_.insert(dispatch.kernel);
   dispatch.shards.assign(workers_.size() * handlers_.size(), nullptr);
+  dispatch.own_shards.assign(workers_.size(), nullptr);
   if (needs_ & FADE_NEEDS_WAVES) dispatch.waves = std::make_unique<WaveTable>();
   if (trace_) trace_->dispatchBegin(dispatch);
 }
@@ -148,45 +158,54 @@ void Analysis::announceEnded() {
 
 void Analysis::work(unsigned index) {
   Worker &worker = *workers_[index];
+  if (worker.batch) endBatch(worker, index); // of the thread whose place this one takes
   while (true) {
     worker.ready.acquire();
-    StreamBatch *batch = nullptr;
-    if (worker.queue.pop(batch))
-      process(*batch, index);
-    else if (stopping_.load(std::memory_order_acquire))
+    if (worker.queue.pop(worker.batch)) {
+      beginBatch(worker, index);
+      endBatch(worker, index);
+    } else if (stopping_.load(std::memory_order_acquire)) {
+      left_.release();
       return;
+    }
   }
 }
 
-void Analysis::process(StreamBatch &batch, unsigned worker) noexcept {
+void Analysis::beginBatch(Worker &worker, unsigned index) noexcept {
+  StreamBatch &batch = *worker.batch;
   DispatchRecord &dispatch = *batch.dispatch;
   uint64_t records = 0;
-  const std::size_t size = check(batch, records, worker);
-  if (size != 0) {
-    dispatch.records.fetch_add(records, std::memory_order_relaxed);
-    dispatch.bytes.fetch_add(size, std::memory_order_relaxed);
-    records_.fetch_add(records, std::memory_order_relaxed);
-    bytes_.fetch_add(size, std::memory_order_relaxed);
-    fade_batch view{};
-    view.size = sizeof view;
-    view.shared_base = batch.shared_base;
-    view.private_base = batch.private_base;
-    view.wave_size = batch.wave_size;
-    view.dispatch = &dispatch.view;
-    view.bytes = batch.bytes;
-    view.byte_count = size;
-    view.record_count = records;
-    view.position = batch.position;
-    view.waves = dispatch.waves.get();
-    view.find_wave = findWave;
-    try {
-      if (trace_) trace_->records(dispatch, batch.position, {batch.bytes, size});
-    } catch (...) {
-      warn("{} bytes of records of {} are missing in the recording: {}", size,
-           dispatch.kernel->name(), whatWasThrown());
-    }
-    runHandlers(view, dispatch, worker);
+  const std::size_t size = check(batch, records, index);
+  worker.turn = 0;
+  worker.view = {};
+  worker.view.byte_count = size;
+  if (size == 0) return;
+  dispatch.records.fetch_add(records, std::memory_order_relaxed);
+  dispatch.bytes.fetch_add(size, std::memory_order_relaxed);
+  records_.fetch_add(records, std::memory_order_relaxed);
+  bytes_.fetch_add(size, std::memory_order_relaxed);
+  fade_batch &view = worker.view;
+  view.size = sizeof view;
+  view.shared_base = batch.shared_base;
+  view.private_base = batch.private_base;
+  view.wave_size = batch.wave_size;
+  view.dispatch = &dispatch.view;
+  view.bytes = batch.bytes;
+  view.record_count = records;
+  view.position = batch.position;
+  view.waves = dispatch.waves.get();
+  view.find_wave = findWave;
+  try {
+    if (trace_) trace_->records(dispatch, batch.position, {batch.bytes, size});
+  } catch (...) {
+    warn("{} bytes of records of {} are missing in the recording: {}", size,
+         dispatch.kernel->name(), whatWasThrown());
   }
+}
+
+void Analysis::endBatch(Worker &worker, unsigned index) noexcept {
+  if (worker.view.byte_count != 0) runHandlers(worker, index);
+  StreamBatch &batch = *std::exchange(worker.batch, nullptr);
   if (batch.clear) std::memset(batch.bytes, 0, batch.size);
   batch.done.store(true, std::memory_order_release);
 }
@@ -236,18 +255,83 @@ std::size_t Analysis::check(StreamBatch &batch, uint64_t &records, unsigned work
   return good;
 }
 
-void Analysis::runHandlers(const fade_batch &batch, DispatchRecord &dispatch,
-                           unsigned worker) noexcept {
+void Analysis::runHandlers(Worker &worker, unsigned index) noexcept {
+  DispatchRecord &dispatch = *worker.batch->dispatch;
   if (dispatch.shards.empty()) return; // it was not begun as an instrumented one
-  std::atomic<const LoadedHandler *> &inside = workers_[worker]->inside;
-  for (std::size_t i = 0; i < handlers_.size(); ++i) {
-    LoadedHandler &handler = *handlers_[i];
-    inside.store(&handler, std::memory_order_relaxed);
-    void *&shard = dispatch.shards[worker * handlers_.size() + i];
-    if (!shard) shard = handler.shard(dispatch.view);
-    if (shard) handler.records(shard, batch);
+  for (; worker.turn < handlers_.size(); ++worker.turn) {
+    LoadedHandler &handler = *handlers_[worker.turn];
+    worker.inside.store(&handler, std::memory_order_relaxed);
+    LoadedHandler::Crash crash;
+    void *&shard = dispatch.shards[index * handlers_.size() + worker.turn];
+    if (!shard) shard = handler.shard(dispatch.view, crash);
+    if (shard && !crash) handler.records(shard, worker.view, crash);
+    worker.inside.store(nullptr, std::memory_order_relaxed);
+    if (!crash) continue;
+    dispatch.is_kept.store(true, std::memory_order_relaxed);
+    handOver(worker.crash, handler, crash);
   }
-  inside.store(nullptr, std::memory_order_relaxed);
+}
+
+// ---- after crashes
+
+/// Does not return if another thread goes on in place of this one, in which a handler has crashed.
+void Analysis::handOver(PendingCrash &pending, LoadedHandler &handler,
+                        const LoadedHandler::Crash &what) noexcept {
+  has_crashed_.store(true, std::memory_order_relaxed);
+  pending.handler = &handler;
+  pending.what = what;
+  pending.is_pending.store(true, std::memory_order_release);
+  crashed_.release();
+  while (pending.is_pending.load(std::memory_order_acquire)) {
+    if (!has_standby_.load(std::memory_order_acquire) &&
+        pending.is_pending.exchange(false, std::memory_order_acq_rel)) {
+      handler.say(what);
+      return;
+    }
+    const timespec moment{0, 1'000'000};
+    nanosleep(&moment, nullptr);
+  }
+  giveUpThread();
+}
+
+void Analysis::standBy() {
+  PendingCrash *pending = nullptr;
+  unsigned index = 0;
+  const auto take = [&](PendingCrash &crash) {
+    if (crash.is_pending.exchange(false, std::memory_order_acq_rel)) pending = &crash;
+    return pending != nullptr;
+  };
+  while (!pending) {
+    crashed_.acquire();
+    std::unique_lock lock(threads_mutex_);
+    if (is_closing_) {
+      lock.unlock();
+      left_.release();
+      return;
+    }
+    while (index < workers_.size() && !take(workers_[index]->crash)) ++index;
+    if (!pending && !take(reporter_crash_)) { // its thread could not wait
+      index = 0;
+      continue;
+    }
+    std::thread &place = index < workers_.size() ? workers_[index]->thread : reporter_;
+    if (place.joinable()) place.detach();
+    place = std::move(standby_);
+    try {
+      standby_ = startQuietThread("fade-standby", [this] { standBy(); });
+    } catch (const std::exception &) {
+      has_standby_.store(false, std::memory_order_release);
+    }
+  }
+  pending->handler->say(pending->what);
+  if (index < workers_.size()) {
+    ++workers_[index]->turn;
+    work(index);
+  } else {
+    ++turn_;
+    is_ending_kept_ = ending_ != nullptr;
+    reportLoop();
+  }
 }
 
 // ---- the reporter
@@ -279,11 +363,16 @@ void Analysis::reportLoop() {
 /// Calls a handler whose turn it is. False if it took so long that this thread was left behind:
 /// then nothing here belongs to it any more.
 template <typename F> bool Analysis::inTurn(const char *what, F &&f) {
+  LoadedHandler &handler = *handlers_[turn_ % handlers_.size()];
   uint64_t mine = ++turns_;
   inside_what_.store(what, std::memory_order_relaxed);
   inside_.store(mine, std::memory_order_release);
-  f();
-  return inside_.compare_exchange_strong(mine, 0, std::memory_order_acq_rel);
+  LoadedHandler::Crash crash;
+  f(handler, crash);
+  const bool is_mine = inside_.compare_exchange_strong(mine, 0, std::memory_order_acq_rel);
+  if (crash && !is_mine) giveUpThread();
+  if (crash) handOver(reporter_crash_, handler, crash);
+  return is_mine;
 }
 
 void Analysis::beginEnd(std::unique_ptr<DispatchRecord> dispatch) noexcept {
@@ -301,14 +390,17 @@ void Analysis::beginEnd(std::unique_ptr<DispatchRecord> dispatch) noexcept {
 
 bool Analysis::endDispatch() noexcept {
   for (; turn_ < handlers_.size(); ++turn_)
-    if (!inTurn("dispatch_end", [&] { endIn(*handlers_[turn_], *ending_); })) return false;
+    if (!inTurn("dispatch_end", [&](LoadedHandler &handler, LoadedHandler::Crash &crash) {
+          endIn(handler, *ending_, crash);
+        }))
+      return false;
   try {
     log_.dispatch(*ending_);
   } catch (...) {
     warn("dispatch {} of {} is missing in the report: {}", ending_->view.id,
          ending_->kernel->name(), whatWasThrown());
   }
-  if (std::exchange(is_ending_kept_, false))
+  if (std::exchange(is_ending_kept_, false) || ending_->is_kept.load(std::memory_order_relaxed))
     (void)ending_.release();
   else
     ending_.reset();
@@ -316,38 +408,50 @@ bool Analysis::endDispatch() noexcept {
   return true;
 }
 
-void Analysis::endIn(LoadedHandler &handler, DispatchRecord &dispatch) noexcept {
+void Analysis::endIn(LoadedHandler &handler, DispatchRecord &dispatch,
+                     LoadedHandler::Crash &crash) noexcept {
+  std::size_t count = 0;
+  for (std::size_t at = turn_; at < dispatch.shards.size(); at += handlers_.size())
+    if (void *shard = dispatch.shards[at]) dispatch.own_shards[count++] = shard;
+  const std::span<void *const> shards = std::span(dispatch.own_shards).first(count);
   const bool instrumented = (dispatch.view.flags & FADE_DISPATCH_INSTRUMENTED) != 0;
-  const auto forEachShard = [&, first = turn_](auto &&f) {
-    for (std::size_t at = first; at < dispatch.shards.size(); at += handlers_.size())
-      if (void *shard = dispatch.shards[at]) f(shard);
-  };
-  try {
-    std::vector<void *> shards;
-    forEachShard([&](void *shard) { shards.push_back(shard); });
-    if (instrumented || (handler.needs() & FADE_NEEDS_TIMES) != 0)
-      handler.dispatchEnd(dispatch.view, shards);
-  } catch (...) {
-    warn("handler {} is not told of the end of dispatch {} of {}: {}", handler.name(),
-         dispatch.view.id, dispatch.kernel->name(), whatWasThrown());
-  }
-  forEachShard([&](void *shard) { handler.shardFree(shard); });
+  if (instrumented || (handler.needs() & FADE_NEEDS_TIMES) != 0)
+    handler.dispatchEnd(dispatch.view, shards, crash);
+  if (dispatch.is_kept.load(std::memory_order_relaxed)) return;
+  for (void *shard : shards)
+    if (!crash) handler.shardFree(shard, crash);
 }
 
 bool Analysis::reportAll() noexcept {
-  for (; turn_ < handlers_.size(); ++turn_)
-    if (!inTurn("report", [&] { handlers_[turn_]->report(); })) return false;
-  try {
-    log_.report();
-  } catch (...) {
-    warn("the summary is missing: {}", whatWasThrown());
+  const std::size_t count = handlers_.size();
+  for (; turn_ < count; ++turn_)
+    if (!inTurn("report", [&](LoadedHandler &handler, LoadedHandler::Crash &crash) {
+          handler.report(crash);
+        }))
+      return false;
+  if (!std::exchange(is_written_, true)) {
+    try {
+      log_.report();
+    } catch (...) {
+      warn("the summary is missing: {}", whatWasThrown());
+    }
+    output_.flush();
+    if (trace_) trace_->close();
   }
-  output_.flush();
-  if (trace_) trace_->close();
+  // Here rather than where the analysis ends: that is the application's thread. After a crash
+  // memory may be where nobody can free it, and it goes with the process.
+  if (has_crashed_.load(std::memory_order_relaxed))
+    for (const auto &handler : handlers_) handler->leaveOut();
+  for (; turn_ < 2 * count && !gave_up_; ++turn_)
+    if (!inTurn("destroy", [&](LoadedHandler &handler, LoadedHandler::Crash &crash) {
+          handler.destroy(crash);
+        }))
+      return false;
   return true;
 }
 
 bool Analysis::passByStuckHandler() {
+  const std::lock_guard lock(threads_mutex_);
   if (!reporter_.joinable()) return false;
   const auto now = std::chrono::steady_clock::now();
   uint64_t call = inside_.load(std::memory_order_acquire);
@@ -358,7 +462,7 @@ bool Analysis::passByStuckHandler() {
   }
   if (now - seen_since_ < call_patience_ || !inside_.compare_exchange_strong(call, 0)) return true;
   // The thread has lost its turn; whatever comes of the call, it ends there.
-  LoadedHandler &handler = *handlers_[turn_];
+  LoadedHandler &handler = *handlers_[turn_ % handlers_.size()];
   handler.leaveOut();
   warn("handler {} does not return from {}; the report goes on without it", handler.name(),
        inside_what_.load(std::memory_order_relaxed));
@@ -395,17 +499,36 @@ bool Analysis::close(std::chrono::milliseconds patience) {
       std::clamp<std::chrono::milliseconds>(call_patience_ / 8, kShortestLook, kLongestLook);
   while (!finished_.tryAcquireFor(look)) {
     if (passByStuckHandler() && std::chrono::steady_clock::now() < deadline) continue;
+    const std::lock_guard lock(threads_mutex_);
     for (auto &worker : workers_) worker->thread.detach();
-    if (reporter_.joinable()) reporter_.detach();
+    for (std::thread *thread : {&reporter_, &standby_})
+      if (thread->joinable()) thread->detach();
     return false;
   }
-  for (auto &worker : workers_) {
-    if (gave_up_)
-      worker->thread.detach();
-    else
-      worker->thread.join();
+  std::thread standby;
+  {
+    const std::lock_guard lock(threads_mutex_);
+    is_closing_ = true;
+    standby = std::move(standby_);
   }
-  reporter_.join();
+  crashed_.release();
+  // After a crash a thread may not come to its end: the C library frees what it keeps for it, and
+  // that may come from the part of the heap that is locked.
+  const bool may_end = !has_crashed_.load(std::memory_order_relaxed);
+  const auto leave = [&](std::thread &thread, bool is_waited_for) {
+    if (!thread.joinable()) return;
+    if (!may_end && is_waited_for) left_.acquire();
+    if (may_end && is_waited_for)
+      thread.join();
+    else
+      thread.detach();
+  };
+  leave(standby, true);
+  for (auto &worker : workers_) leave(worker->thread, !gave_up_);
+  if (may_end)
+    reporter_.join();
+  else
+    reporter_.detach(); // it has said that it has finished
   return true;
 }
 

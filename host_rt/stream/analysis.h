@@ -21,6 +21,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <span>
 #include <thread>
@@ -102,6 +103,12 @@ public:
   bool close(std::chrono::milliseconds patience);
 
 private:
+  /// A handler has crashed in a thread, which waits for another one to take its place.
+  struct PendingCrash {
+    LoadedHandler *handler = nullptr;
+    LoadedHandler::Crash what;
+    std::atomic<bool> is_pending{false};
+  };
   struct Worker {
     explicit Worker(std::size_t capacity) : queue(capacity) {}
     boost::lockfree::spsc_queue<StreamBatch *> queue;
@@ -109,17 +116,27 @@ private:
     std::atomic<const LoadedHandler *> inside{nullptr}; ///< the handler that has the thread
     LastRecords::Scan scan;                             ///< of the batch that the worker has
     std::thread thread;
+    // What the thread is doing, such that another one can go on with it.
+    StreamBatch *batch = nullptr;
+    fade_batch view{};    ///< of the batch; byte_count is 0 if nothing in it is good
+    std::size_t turn = 0; ///< the handler that gets it
+    PendingCrash crash;
   };
 
   void start(unsigned workers);
   void work(unsigned index);
-  void process(StreamBatch &batch, unsigned worker) noexcept;
+  void beginBatch(Worker &worker, unsigned index) noexcept;
+  void endBatch(Worker &worker, unsigned index) noexcept;
   std::size_t check(StreamBatch &batch, uint64_t &records, unsigned worker) noexcept;
-  void runHandlers(const fade_batch &batch, DispatchRecord &dispatch, unsigned worker) noexcept;
+  void runHandlers(Worker &worker, unsigned index) noexcept;
+  void standBy();
+  void handOver(PendingCrash &pending, LoadedHandler &handler,
+                const LoadedHandler::Crash &what) noexcept;
   void reportLoop();
   void beginEnd(std::unique_ptr<DispatchRecord> dispatch) noexcept;
   bool endDispatch() noexcept;
-  void endIn(LoadedHandler &handler, DispatchRecord &dispatch) noexcept;
+  void endIn(LoadedHandler &handler, DispatchRecord &dispatch,
+             LoadedHandler::Crash &crash) noexcept;
   bool reportAll() noexcept;
   template <typename F> bool inTurn(const char *what, F &&f);
 
@@ -145,12 +162,22 @@ private:
   std::thread reporter_;
   // What the reporter is doing, such that another thread can go on with it.
   std::unique_ptr<DispatchRecord> ending_;
-  std::size_t turn_ = 0;            ///< the handler that hears of it, or that reports
-  bool is_reporting_ = false;       ///< all dispatches have ended
-  bool is_ending_kept_ = false;     ///< a thread that was left behind may still look at ending_
-  uint64_t turns_ = 0;              ///< numbers calls of handlers
+  std::size_t turn_ = 0;        ///< the handler that hears of it, reports, and then is destroyed
+  bool is_reporting_ = false;   ///< all dispatches have ended
+  bool is_written_ = false;     ///< the report
+  bool is_ending_kept_ = false; ///< a thread that was left behind may still look at ending_
+  uint64_t turns_ = 0;          ///< numbers calls of handlers
   std::atomic<uint64_t> inside_{0}; ///< the call that the reporter is in; 0: none
   std::atomic<const char *> inside_what_{""};
+  PendingCrash reporter_crash_;
+  // The thread that takes the place of one in which a handler crashed: that one may hold locks of
+  // the allocator, and cannot start a thread itself. Then there is a new one.
+  std::thread standby_;
+  std::atomic<bool> has_standby_{false}, has_crashed_{false};
+  Semaphore crashed_;
+  Semaphore left_; ///< workers and the thread that stands by, when nothing here is theirs any more
+  std::mutex threads_mutex_; ///< of the std::threads, once all are started
+  bool is_closing_ = false;  ///< nobody takes another's place any more
   // What passByStuckHandler has seen.
   uint64_t seen_inside_ = 0;
   std::chrono::steady_clock::time_point seen_since_{};

@@ -223,7 +223,8 @@ void Collector::forgo(DispatchRecord &record) noexcept {
 // nothing but the moment at which they are reported.
 bool Collector::followTimes() {
   bool any = false;
-  for (auto &[queue, list] : timed_) {
+  for (auto at = timed_.begin(); at != timed_.end();) {
+    Dispatches &list = at->second;
     while (!list.empty() && list.front().live->hasEnded()) {
       LiveDispatch &live = *list.front().live;
       if ((live.record->view.flags & FADE_DISPATCH_HAS_TIMES) == 0)
@@ -233,6 +234,8 @@ bool Collector::followTimes() {
       in_flight_.fetch_sub(1, std::memory_order_relaxed);
       any = true;
     }
+    // Queues come and go: one without dispatches is not remembered.
+    at = list.empty() ? timed_.erase(at) : std::next(at);
   }
   return any;
 }

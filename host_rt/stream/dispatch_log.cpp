@@ -149,10 +149,16 @@ void DispatchLog::dispatch(const DispatchRecord &dispatch) {
   WorkgroupCounts workgroups;
   {
     const std::lock_guard lock(mutex_);
-    workgroups = countWorkgroups(d, filter_);
+    WorkgroupFilter filter = filter_;
+    if (dispatch.sample != 0) filter.sample = dispatch.sample;
+    workgroups = countWorkgroups(d, filter);
   }
   if (!has(d, FADE_DISPATCH_INSTRUMENTED)) {
     workgroups.recorded = 0;
+    if (dispatch.was_passed_over) {
+      ++passed_over_;
+      workgroups_.all += workgroups.all;
+    }
   } else {
     ++instrumented_;
     workgroups_.all += workgroups.all;
@@ -191,7 +197,10 @@ std::optional<std::string> DispatchLog::hint() const {
 void DispatchLog::report() {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> notes;
-  if (instrumented_ != 0) notes = samplingNotes(filter_, workgroups_);
+  if (instrumented_ != 0)
+    notes = filter_.automatic != 0
+                ? automaticNotes({instrumented_ + passed_over_, instrumented_}, workgroups_)
+                : samplingNotes(filter_, workgroups_);
   uint64_t observed = 0; // the variant's name where the software GPU was asked to watch
   for (const auto &[key, durations] : durations_)
     if (key.second == "observed") observed += durations.count;
@@ -285,6 +294,7 @@ void DispatchLog::reportJson(const std::vector<std::string> &notes, const std::s
     json.field("workgroups_recorded", workgroups_.recorded);
     json.field("sample", std::max(1u, filter_.sample));
     json.field("sample_executions", std::max(1u, filter_.sample_executions));
+    if (filter_.automatic != 0) json.field("sample_automatic", true);
     json.list("notes", [&] {
       for (const std::string &one : notes) json.value(one);
     });

@@ -38,6 +38,8 @@ struct DispatchRecord : Recycled<DispatchRecord> {
   std::vector<fade_counter> counters;
   std::vector<uint64_t> clocks;
   DispatchArguments arguments;
+  bool was_passed_over = false; ///< it would have been recorded, had there not been enough
+  uint32_t sample = 0; ///< one workgroup in so many has records; 0: as the filter of the run says
 
   // Filled in by the feeding thread as the stream comes in.
   std::unique_ptr<WaveTable> waves; ///< only when a handler wants it
@@ -50,6 +52,8 @@ struct DispatchRecord : Recycled<DispatchRecord> {
   std::atomic<uint64_t> bytes{0};
   std::atomic<bool> damaged{false};  ///< a record made no sense; the rest is skipped
   std::vector<void *> shards;        ///< [worker * handlers + handler]
+  std::vector<void *> own_shards;    ///< for the reporter: those of one handler
+  std::atomic<bool> is_kept{false};  ///< a thread was given up in it: nothing of it is freed
   std::shared_ptr<LastRecords> last; ///< null: nobody will ask how it died
 
   void setKernel(std::shared_ptr<const KernelInfo> info);

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <dlfcn.h>
 #include <filesystem>
+#include <utility>
 
 namespace fade {
 namespace {
@@ -97,39 +98,55 @@ LoadedHandler::LoadedHandler(const fade_handler_api *api, const HandlerChoice &c
 }
 
 LoadedHandler::~LoadedHandler() {
-  if (instance_) call("destroy", [&] { api_.destroy(instance_); });
+  Crash crash;
+  destroy(crash);
+  if (crash) say(crash);
 }
 
-template <typename F> void LoadedHandler::call(const char *what, F &&f) noexcept {
+void LoadedHandler::say(const Crash &crash) const noexcept {
+  if (crash.is_first)
+    warn("handler {}: {} in {}; it is disabled from now on", name(), crashText(crash.signal),
+         crash.call);
+}
+
+template <typename F> void LoadedHandler::call(const char *what, Crash &crash, F &&f) noexcept {
   if (failed_.load(std::memory_order_relaxed)) return;
-  const std::string problem = contain(f);
-  if (!problem.empty() && !failed_.exchange(true))
+  int signal = 0;
+  const std::string problem = contain(f, &signal);
+  if (signal != 0)
+    crash = {what, signal, !failed_.exchange(true)};
+  else if (!problem.empty() && !failed_.exchange(true))
     warn("handler {}: {} in {}; it is disabled from now on", name(), problem, what);
 }
 
-void *LoadedHandler::shard(const fade_dispatch &dispatch) noexcept {
+void *LoadedHandler::shard(const fade_dispatch &dispatch, Crash &crash) noexcept {
   void *made = nullptr;
-  call("shard", [&] { made = api_.shard(instance_, &dispatch); });
+  call("shard", crash, [&] { made = api_.shard(instance_, &dispatch); });
   return made;
 }
 
-void LoadedHandler::records(void *shard, const fade_batch &batch) noexcept {
-  call("records", [&] { api_.records(shard, &batch); });
+void LoadedHandler::records(void *shard, const fade_batch &batch, Crash &crash) noexcept {
+  call("records", crash, [&] { api_.records(shard, &batch); });
 }
 
-void LoadedHandler::dispatchEnd(const fade_dispatch &dispatch,
-                                std::span<void *const> shards) noexcept {
-  call("dispatch_end", [&] {
+void LoadedHandler::dispatchEnd(const fade_dispatch &dispatch, std::span<void *const> shards,
+                                Crash &crash) noexcept {
+  call("dispatch_end", crash, [&] {
     api_.dispatch_end(instance_, &dispatch, shards.data(), static_cast<fade_u32>(shards.size()));
   });
 }
 
-void LoadedHandler::shardFree(void *shard) noexcept {
-  call("shard_free", [&] { api_.shard_free(shard); });
+void LoadedHandler::shardFree(void *shard, Crash &crash) noexcept {
+  call("shard_free", crash, [&] { api_.shard_free(shard); });
 }
 
-void LoadedHandler::report() noexcept {
-  call("report", [&] { api_.report(instance_); });
+void LoadedHandler::report(Crash &crash) noexcept {
+  call("report", crash, [&] { api_.report(instance_); });
+}
+
+void LoadedHandler::destroy(Crash &crash) noexcept {
+  if (void *instance = std::exchange(instance_, nullptr))
+    call("destroy", crash, [&] { api_.destroy(instance); });
 }
 
 Handlers loadHandlers(const std::vector<HandlerChoice> &choices, const std::string &directory,

@@ -31,18 +31,31 @@ public:
   uint32_t takes() const { return api_.takes && instance_ ? api_.takes(instance_) : 0; }
   const char *name() const { return api_.name; }
 
+  /// A call that crashed. The thread it happened in must not allocate or free any more (see
+  /// containCall), so another one has to say it.
+  struct Crash {
+    const char *call = nullptr;
+    int signal = 0;
+    bool is_first = false; ///< of this handler
+    explicit operator bool() const { return signal != 0; }
+  };
+  void say(const Crash &crash) const noexcept;
+
   // The calls of fade_handler_api. One that throws or crashes is named once; the handler is then
   // left alone, and everything else goes on.
-  void *shard(const fade_dispatch &dispatch) noexcept;
-  void records(void *shard, const fade_batch &batch) noexcept;
-  void dispatchEnd(const fade_dispatch &dispatch, std::span<void *const> shards) noexcept;
-  void shardFree(void *shard) noexcept;
-  void report() noexcept;
+  void *shard(const fade_dispatch &dispatch, Crash &crash) noexcept;
+  void records(void *shard, const fade_batch &batch, Crash &crash) noexcept;
+  void dispatchEnd(const fade_dispatch &dispatch, std::span<void *const> shards,
+                   Crash &crash) noexcept;
+  void shardFree(void *shard, Crash &crash) noexcept;
+  void report(Crash &crash) noexcept;
+  /// The instance is gone after it.
+  void destroy(Crash &crash) noexcept;
   /// From now on it is not called any more.
   void leaveOut() noexcept { failed_.store(true, std::memory_order_relaxed); }
 
 private:
-  template <typename F> void call(const char *what, F &&f) noexcept;
+  template <typename F> void call(const char *what, Crash &crash, F &&f) noexcept;
 
   const fade_handler_api api_;
   fade_host host_{};

@@ -56,8 +56,18 @@ void Output::write(std::string_view lines) noexcept {
   try {
     const std::lock_guard lock(mutex_);
     if (failed_) return;
-    buffer_ += lines;
-    if (!keep_ && buffer_.size() >= kFlushAt) flushLocked();
+    if (keep_) {
+      buffer_ += lines;
+      return;
+    }
+    // Never larger than it is made here: handlers write on many threads, and memory that comes from
+    // one in which a handler then crashes cannot be given back (contain.h).
+    if (buffer_.capacity() < kFlushAt) buffer_.reserve(kFlushAt);
+    for (; !lines.empty(); lines.remove_prefix(std::min(lines.size(), kFlushAt))) {
+      const auto piece = lines.substr(0, kFlushAt);
+      if (buffer_.size() + piece.size() > kFlushAt) flushLocked();
+      buffer_ += piece;
+    }
   } catch (...) { // the report is not worth the application's life
     if (!said_incomplete_.exchange(true)) warn("{}: the report is incomplete", whatWasThrown());
   }

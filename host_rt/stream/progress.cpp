@@ -21,6 +21,11 @@ ProgressLine::Text describeProgress(const Analysis &analysis, const Collector *c
       text += fmt::format(", {} records, {}/s", shortNumber(records), shortNumber(rate));
       if (collector) text += fmt::format(", ring {:.0f} %", collector->ringFill() * 100);
     }
+    // Of those that were submitted: nobody knows what the application will launch next.
+    if (collector && collector->inFlight() != 0 && now.dispatches != 0)
+      text += fmt::format(", about {:.0f} s left for those running",
+                          seconds / static_cast<double>(now.dispatches) *
+                              static_cast<double>(collector->inFlight()));
     last_seconds = seconds;
     last_records = records;
     return text;

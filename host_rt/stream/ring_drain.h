@@ -8,7 +8,7 @@
 //
 // Of a ring in host memory, `data` is the ring itself, and a zero header is one that is not there
 // yet. Of a segmented ring it is a mirror in host memory that a SegmentReader fills; there only
-// what setVisible() allows is looked at, and nothing has to be zero.
+// what setVisible() allows is looked at, nothing has to be zero, and waves get whole segments back.
 //
 // One thread drains. Pieces may be read and cleared by others before they are freed.
 #pragma once
@@ -37,7 +37,12 @@ public:
   RingDrain(std::byte *data, uint64_t capacity, uint64_t *tail)
       : data_(data), capacity_(capacity), tail_(tail) {}
 
-  /// Only records that end at or before that position are handed out from now on.
+  /// The ring is segmented, and nothing of it is visible yet.
+  void limitToSegments(uint32_t segment_shift) {
+    segment_ = uint64_t{1} << segment_shift;
+    visible_ = 0;
+  }
+  /// Of a segmented ring only records that end at or before that position are handed out.
   void setVisible(uint64_t position) { visible_ = position; }
   bool isLimited() const { return visible_ != kNoLimit; }
 
@@ -88,12 +93,17 @@ private:
 
   static constexpr uint64_t kNoLimit = UINT64_MAX;
 
-  void publishTail(uint64_t value) { __atomic_store_n(tail_, value, __ATOMIC_RELEASE); }
+  // Not a part of a segment: waves would write their next lap into it and count those bytes, while
+  // a slower wave's bytes of this lap are still missing, and the segment would seem to be whole.
+  void publishTail(uint64_t value) {
+    __atomic_store_n(tail_, value & ~(segment_ - 1), __ATOMIC_RELEASE);
+  }
 
   std::byte *data_ = nullptr;
   uint64_t capacity_ = 0;
   uint64_t *tail_ = nullptr;
   uint64_t scanned_ = 0, freed_ = 0, visible_ = kNoLimit;
+  uint64_t segment_ = 1; ///< waves get multiples of that back
   bool corrupt_ = false;
 };
 

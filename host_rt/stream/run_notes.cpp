@@ -91,7 +91,21 @@ std::vector<std::string> samplingNotes(const WorkgroupFilter &filter,
   return notes;
 }
 
+std::vector<std::string> automaticNotes(const WorkgroupCounts &dispatches,
+                                        const WorkgroupCounts &workgroups) {
+  if (workgroups.recorded >= workgroups.all) return {};
+  return {fmt::format("Sampled: {} of {} workgroups were recorded, in {} of {} dispatches; "
+                      "--exact records all",
+                      workgroups.recorded, workgroups.all, dispatches.recorded, dispatches.all)};
+}
+
 std::optional<std::string> hintFor(const Wishes &wishes, const Outcome &outcome) {
+  if (outcome.kernels.empty() && wishes.lacks_queues && wishes.lacks_queues())
+    return "FADE saw no queue, although kernels were loaded: the application launched none of "
+           "them, "
+           "or its ROCr makes queues in a way that this FADE does not know (fadeprobe -v names "
+           "what "
+           "is not known; fadeprobe doctor, the versions)";
   if (outcome.kernels.empty())
     return wishes.instrumented
                ? std::optional("the application ran no kernels: there is nothing to analyze")

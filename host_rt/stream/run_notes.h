@@ -24,6 +24,10 @@ WorkgroupCounts countWorkgroups(const fade_dispatch &dispatch, const WorkgroupFi
 std::vector<std::string> samplingNotes(const WorkgroupFilter &filter,
                                        const WorkgroupCounts &workgroups);
 
+/// The same of an automatic sample: dispatches and workgroups, all and recorded.
+std::vector<std::string> automaticNotes(const WorkgroupCounts &dispatches,
+                                        const WorkgroupCounts &workgroups);
+
 /// Why most kernels are not instrumented that should be.
 inline constexpr std::string_view kNoTwin = "it has no instrumented twin";
 
@@ -34,6 +38,7 @@ struct Wishes {
   std::string library_filter; ///< the same
   std::function<bool(const std::string &kernel)> wants_kernel;
   std::function<uint64_t()> dispatched; ///< how many dispatches there were in all
+  std::function<bool()> lacks_queues;   ///< kernels were loaded, and no queue was seen
 };
 /// What came of it, without the kernels of the HIP runtime itself.
 struct Outcome {

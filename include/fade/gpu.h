@@ -9,78 +9,45 @@
 // sources, and the few values that have none.
 #pragma once
 
-#include <cstdint>
+#include "fade/gpu_info.h"
+#include "fade/gpu_table.h"
+
 #include <span>
 #include <string_view>
 
 namespace fade {
 
-// What differs between generations in a compute unit.
-struct GpuUnit {
-  uint8_t smallest_wave = 0; ///< lanes; what HIP compiles for
-  uint8_t largest_wave = 0;
-  uint8_t simds = 0;
-  uint8_t waves_per_simd = 0;
-  uint16_t vgprs =
-      0; ///< per lane of a SIMD, in waves of the smallest size; half as many in larger ones
-  uint8_t vgpr_granule = 0;       ///< a wave gets a multiple of it; half of it in larger waves
-  bool has_agprs = false;         ///< accumulation registers
-  bool unified_registers = false; ///< which come out of the same file as the others
-  uint16_t sgprs = 0;             ///< per SIMD; 0 where a wave always has all that it can name
-  uint32_t lds_bytes = 0; ///< that a workgroup can have; from gfx10 on two compute units can be
-                          ///< joined and have twice that
-  uint16_t lds_banks = 0; ///< of 4 bytes each
-  uint8_t workgroups = 0; ///< of more than one wave, at a time
-  uint16_t line = 0;      ///< bytes of a cache line, as L2 and what is behind it move them
-  bool writes_back_l2 =
-      false; ///< before copies: the runtime makes what kernels wrote visible to copy engines
-};
-
-// Operations of a compute unit per clock; a multiply-add counts as two.
-struct GpuRates {
-  uint16_t vector_f64 = 0, vector_f32 = 0,
-           vector_f16 = 0; ///< packed or dual where there is such a form
-  uint16_t matrix_f64 = 0, matrix_f32 = 0, matrix_f16 = 0, matrix_bf16 = 0, matrix_f8 = 0,
-           matrix_i8 = 0;
-};
-
-struct GpuCache {
-  uint32_t kib = 0;
-  uint32_t line = 0; ///< bytes
-};
-
-struct GpuCard {
-  const char *name = ""; ///< as it is sold
-  uint32_t compute_units = 0;
-  uint32_t dies = 0;       ///< that have an L2 of their own
-  uint32_t engine_mhz = 0; ///< highest clock of the compute units
-  uint32_t memory_gib = 0;
-  uint32_t memory_gb_per_s = 0; ///< 10^9 bytes
-  GpuCache l1 = {};             ///< for vectors, of each compute unit; RDNA calls it L0
-  GpuCache l2 = {};             ///< of each die
-  GpuCache l3 = {};             ///< of all: Infinity Cache
-};
-
-struct GpuInfo {
-  const char *name;    ///< gfx90a
-  uint8_t elf_machine; ///< EF_AMDGPU_MACH, the low byte of e_flags
-  uint8_t major, minor, stepping;
-  bool has_sramecc, has_xnack; ///< settings that code can be compiled for
-  const char *family;          ///< CDNA 2
-  GpuUnit unit;
-  GpuRates rates = {};
-  GpuCard card = {};
-  bool is_emulated = false; ///< there is a software GPU of that name
-
-  constexpr bool isGeneric() const { return std::string_view(name).ends_with("-generic"); }
-  /// As the driver writes it: 90010 for gfx90a.
-  constexpr uint32_t targetVersion() const { return major * 10000u + minor * 100u + stepping; }
-};
-
 /// Where a processor is not in the table, or the table does not know.
 inline constexpr uint32_t kUsualLine = 128, kUsualBanks = 32;
 
-constexpr std::span<const GpuInfo> allGpus();
+constexpr std::span<const GpuInfo> allGpus() { return gpus::kTable; }
+
+/// The generic target whose code runs on that processor too ("gfx11-generic" for gfx1153); empty if
+/// there is none.
+constexpr std::string_view genericOf(unsigned major, unsigned minor, unsigned stepping) {
+  switch (major) {
+  case 9:
+    if (minor == 0 && stepping != 8 && stepping != 0xa) return "gfx9-generic";
+    return minor == 5 || (minor == 4 && stepping >= 2) ? "gfx9-4-generic" : "";
+  case 10: return minor == 1 ? "gfx10-1-generic" : minor == 3 ? "gfx10-3-generic" : "";
+  case 11: return "gfx11-generic";
+  case 12: return minor == 0 ? "gfx12-generic" : minor == 5 ? "gfx12-5-generic" : "";
+  default: return "";
+  }
+}
+
+/// By name, also of processors that the table does not have: "gfx", major, and one hexadecimal
+/// digit each for minor and stepping.
+constexpr std::string_view genericOf(std::string_view processor) {
+  if (!processor.starts_with("gfx") || processor.size() < 6 || processor.size() > 8) return "";
+  const std::string_view digits = processor.substr(3);
+  const auto hex = [](char c) { return c >= 'a' && c <= 'f' ? c - 'a' + 10 : c - '0'; };
+  unsigned major = 0;
+  for (const char c : digits.substr(0, digits.size() - 2))
+    major = major * 10 + static_cast<unsigned>(c - '0');
+  return genericOf(major, static_cast<unsigned>(hex(digits[digits.size() - 2])),
+                   static_cast<unsigned>(hex(digits.back())));
+}
 
 /// By name, without settings such as ":xnack-"; null if it is not in the table.
 constexpr const GpuInfo *findGpu(std::string_view name) {
@@ -90,5 +57,3 @@ constexpr const GpuInfo *findGpu(std::string_view name) {
 }
 
 } // namespace fade
-
-#include "fade/gpu_table.h"

@@ -15,7 +15,7 @@
 //                them; rates are peaks divided by clock and compute units
 #pragma once
 
-#include "fade/gpu.h"
+#include "fade/gpu_info.h"
 
 #include <array>
 
@@ -163,7 +163,3 @@ inline constexpr auto kTable = std::to_array<GpuInfo>({
 // clang-format on
 
 } // namespace fade::gpus
-
-namespace fade {
-constexpr std::span<const GpuInfo> allGpus() { return gpus::kTable; }
-} // namespace fade

@@ -133,11 +133,12 @@ enum class OperationKind : uint16_t { kernel = 1, copy = 2 };
 
 /// Of an operation and of its end.
 enum : uint16_t {
-  kOperationTimes = 1,   ///< start_ns and end_ns are there
-  kOperationFailed = 2,  ///< it ended with an error
-  kOperationEngine = 4,  ///< a copy on the engine with that number
-  kOperationRefused = 8, ///< the runtime did not take it: it never was
-  kOperationBlit = 16,   ///< a kernel whose bytes, to and from are there
+  kOperationTimes = 1,     ///< start_ns and end_ns are there
+  kOperationFailed = 2,    ///< it ended with an error
+  kOperationEngine = 4,    ///< a copy on the engine with that number
+  kOperationRefused = 8,   ///< the runtime did not take it: it never was
+  kOperationBlit = 16,     ///< a kernel whose bytes, to and from are there
+  kOperationSoftware = 32, ///< done by the software GPU: its times are this machine's, not a card's
 };
 
 enum class Direction : uint8_t {
@@ -196,9 +197,25 @@ struct MarkerEvent {
   MarkerKind kind;
   uint16_t size; ///< of the text
   uint64_t time_ns;
-  uint64_t range; ///< of start and stop
+  /// Of start and stop: its number. Of push and mark: 0, or what its text consists of
+  /// (MarkerParts).
+  uint64_t range;
 };
 static_assert(sizeof(MarkerEvent) == 24);
+
+/// A text that is a domain, a name and arguments, one behind the other, as RPD's functions take
+/// them: the sizes of the first two.
+struct MarkerParts {
+  uint16_t domain = 0, name = 0;
+
+  constexpr uint64_t packed() const {
+    return uint64_t{1} << 32 | uint64_t{domain} << 16 | uint64_t{name};
+  }
+  static constexpr bool isPacked(uint64_t range) { return range >> 32 == 1; }
+  static constexpr MarkerParts of(uint64_t range) {
+    return {static_cast<uint16_t>(range >> 16), static_cast<uint16_t>(range)};
+  }
+};
 
 struct RecordingEvent {
   EventHeader header;

@@ -91,7 +91,9 @@
  *                (l + 1) * s. All that was reserved is whole when the sum of `written`, read first,
  *                equals `head`, read afterwards. Such bytes are copied to the mirror. A record that
  *                ends in the next segment is read with that one.
- *   6. free      The host raises tail as above; nothing has to be zero.
+ *   6. free      The host raises tail as above, but by whole segments: bytes of the next lap in a
+ *                segment whose own bytes are still missing would be counted for those. Nothing has
+ *                to be zero.
  *
  * There are at least 4 segments, so that the next one can always be filled while the last record of
  * the one before it waits.
@@ -106,15 +108,18 @@
  *             lane   head: add                 relaxed, device   hands out ranges that do not
  *                                                                overlap; no data depends on it
  *   wait      lane   fence                     release, system   counts of other waves leave this
- *                                                                GPU's cache (segmented ring)
+ *                                                                GPU's cache: segmented ring only,
+ *                                                                and only by those in front
  *             lane   tail: load                relaxed, system   the record's stores wait for a
  *             lane   limit: max, load          relaxed, device   branch on what was read (1)
- *   write     wave   the record                plain             nobody reads it before the next
+ *   write     wave   the record                plain (2)         nobody reads it before the next
  *                                                                step
- *   publish   wave   fence                     release, system   all lanes' stores come before the
- *                                                                header or the count
- *             lane   header: store             relaxed, system   with the fence: a release (2)
- *             lane   written: add              relaxed, device   the same (2); segmented ring only
+ *   publish   wave   wait for stores           - (2)             all lanes' stores come before the
+ *                                                                header
+ *             wave   fence                     release, system   instead in a segmented ring: the
+ *                                                                same before the count
+ *             lane   header: store             relaxed, system   a release, with the wait (3)
+ *             lane   written: add              relaxed, system   the same, with the fence (3)
  *   drain     host   header: load              acquire           pairs with publish: the record is
  *                                                                seen with its header
  *             host   copy of `written`, then   acquire of the    each copy is started when the one
@@ -131,7 +136,10 @@
  *
  *   (1) A wave executes no store ahead of a branch, so relaxed loads are enough on a GPU. The
  *       writer on the host (ring_writer.h) is C++ and takes acquire for both.
- *   (2) nvptx64 has these as one instruction each, st.release.sys and red.release.sys, behind a
+ *   (2) Host memory is coherent, so the L2 of an AMD GPU does not keep it: a store that has
+ *       completed has arrived. Where it might (gfx94x and gfx95x as part of an APU, gfx12), stores
+ *       are relaxed ones of system scope, which go through. A fence would write back all of the L2.
+ *   (3) nvptx64 has these as one instruction each, st.release.sys and red.release.sys, behind a
  *       barrier of the lanes; the writer on the host has release stores and additions.
  *
  *

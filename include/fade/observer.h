@@ -24,7 +24,7 @@
 
 namespace fade {
 
-#define FADE_OBSERVER_VERSION 7
+#define FADE_OBSERVER_VERSION 9
 
 /// What an observer wants to be told; the rest is not even put together.
 enum ObserverWants : uint32_t {
@@ -33,6 +33,7 @@ enum ObserverWants : uint32_t {
   kWantsControl = 1 << 2,   ///< barrier(), wait(), fence(), branch()
   kWantsRegisters = 1 << 3, ///< registers(); slow
   kWantsRuns = 1 << 4,      ///< run(): what is needed to count instructions, at little cost
+  kWantsHazards = 1 << 5,   ///< hazard(); slow
 };
 
 struct ObservedDispatch {
@@ -100,6 +101,11 @@ struct ObservedAccess {
   uint16_t data = none;
   uint8_t data_byte = 0;  ///< its first byte there: 2 if only an upper half is loaded or stored
   uint8_t data_bytes = 0; ///< how many it has there: more than `size` if its sign is extended
+  /// Stores: what is stored. Dword k of a lane is stored[k * stored_stride + lane]; less than a
+  /// dword are the bytes from `stored_byte` on.
+  const uint32_t *stored = nullptr;
+  uint32_t stored_stride = 64;
+  uint8_t stored_byte = 0;
 };
 
 struct ObservedWait {
@@ -183,6 +189,16 @@ struct ObservedRun {
   uint32_t number = 0;      ///< from 0, in a dispatch: the same code has the same
 };
 
+/// An instruction that comes earlier behind another one than the GPU allows: it may see registers
+/// as they were before. What is needed between them is states (s_nop), or what `cure` says.
+struct ObservedHazard {
+  uint64_t pc = 0, first = 0; ///< it, and the one before it
+  const char *rule = "";      ///< "VALU write of an SGPR, then VALU read of it"
+  const char *cure = "";      ///< empty: s_nop
+  ObservedRange at{};         ///< the registers; count 0: none that can be named
+  uint32_t present = 0, needed = 0;
+};
+
 struct ObservedEnd {
   bool ok = true;
   const char *message = ""; ///< one line, if it was not
@@ -246,6 +262,8 @@ public:
   /// Each instruction, with the registers that it reads and writes. EXEC and MODE are left
   /// out.
   virtual void registers(const ObservedWave &, const ObservedInstruction &) {}
+  /// Wait states are missing between two instructions, of which the second is about to be executed.
+  virtual void hazard(const ObservedWave &, const ObservedHazard &) {}
   /// After it was decided. Calls and returns count.
   virtual void branch(const ObservedWave &, const ObservedBranch &) {}
   /// About to be executed, with the active lanes; there may be none. Where the wave was before, and

@@ -9,8 +9,11 @@
 namespace fade::replay {
 
 struct Tolerance {
-  uint64_t ulp = 0;    ///< distance of floating-point numbers in units of the last place
-  double relative = 0; ///< difference as a part of the expected value
+  uint64_t ulp = 0; ///< distance of floating-point numbers in units of the last place
+  /// A difference of up to `absolute` plus this part of the expected value: as numpy.allclose().
+  double relative = 0, absolute = 0;
+
+  bool isNone() const { return ulp == 0 && relative == 0 && absolute == 0; }
 };
 
 struct Options {
@@ -45,5 +48,5 @@ extern "C" {
 using FadeReplayEntry = int (*)(const fade::replay::Options *options);
 using FadeImportEntry = int (*)(const fade::replay::ImportOptions *options);
 }
-#define FADE_REPLAY_ENTRY "fade_replay_3"
+#define FADE_REPLAY_ENTRY "fade_replay_4"
 #define FADE_IMPORT_ENTRY "fade_import_1"

@@ -139,7 +139,9 @@ inline const char *SiteTable::checkReferences() const {
       return "a site refers to a counter that is not there";
     if (s.kind != FADE_SITE_BLOCK && s.done_by > sites().size())
       return "a site refers to an access that is not there";
-    if (s.first_line > allLines().size() || s.line_count > allLines().size() - s.first_line)
+    if (s.kind != FADE_SITE_BLOCK && (s.flags & FADE_SITE_IS_OTHERWISE) != 0) {
+      if (!isString(s.instead)) return "a site refers to a string that is not there";
+    } else if (s.first_line > allLines().size() || s.line_count > allLines().size() - s.first_line)
       return "a site refers to lines that are not there";
   }
   return checkInstructions();

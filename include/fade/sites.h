@@ -87,6 +87,15 @@
 #define FADE_SITE_IS_DOUBLE 1024u  /* user records: the values are doubles, else signed integers */
 #define FADE_SITE_ALL_LANES 2048u  /* blocks: in `more_lanes` of their counter are all lanes */
 #define FADE_SITE_MISSING 4096u    /* ... and both are what is missing of the dispatch's waves */
+#define FADE_SITE_IS_LOOP 8192u    /* of a loop of compare and swap, for an atomic the GPU lacks */
+#define FADE_SITE_IS_OTHERWISE 16384u /* machine code was found to do it otherwise: `instead` */
+#define FADE_SITE_SHARES_LINE 32768u  /* observed: its line is that of another of its clause */
+
+/* Accesses, bits 16 to 23: bytes of the widest access that instructions make for this one. A site
+ * of 8 bytes with a piece of 4 is made as two accesses of 4 bytes side by side, by ds_read2_b32;
+ * with a piece of 0 it is as wide as instructions are. */
+#define FADE_SITE_PIECE(flags) ((flags) >> 16 & 255u)
+#define FADE_SITE_OF_PIECES(bytes) ((fade_u32)(bytes) << 16)
 
 /* fade_site_instruction.unit: what executes it */
 #define FADE_UNIT_VALU 0u
@@ -157,11 +166,15 @@ typedef struct fade_site {
   fade_u32 size; /* bytes of each lane's access; 0 if FADE_SITE_HAS_LENGTH. Blocks: 1 + index of
                     the counter whose `entries` are their clocks; 0: their time is not known */
   fade_u32 file, line, column;
-  fade_u32 function;               /* string: linkage name of the source function */
-  fade_u32 inlined_at;             /* frame, or FADE_NO_INDEX */
-  fade_u32 kernel;                 /* index; FADE_NO_INDEX in functions that kernels may share */
-  fade_u32 block;                  /* accesses: site of their block, if blocks are instrumented */
-  fade_u32 first_line, line_count; /* blocks: the source lines the block holds */
+  fade_u32 function;   /* string: linkage name of the source function */
+  fade_u32 inlined_at; /* frame, or FADE_NO_INDEX */
+  fade_u32 kernel;     /* index; FADE_NO_INDEX in functions that kernels may share */
+  fade_u32 block;      /* accesses: site of their block, if blocks are instrumented */
+  union {
+    fade_u32 first_line; /* blocks: the source lines the block holds, and how many */
+    fade_u32 instead;    /* FADE_SITE_IS_OTHERWISE: string, the instructions that are there */
+  };
+  fade_u32 line_count;
   union {
     fade_u32 counter; /* blocks: 1 + index of their counter; 0: it has the index of the site */
     fade_u32 done_by; /* FADE_SITE_IS_GONE: 1 + the site that makes this access, too; 0: none */

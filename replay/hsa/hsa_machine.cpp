@@ -82,7 +82,7 @@ Result<std::unique_ptr<HsaMachine>> HsaMachine::create(capture::Reader &reader, 
   for (std::size_t i = 0; i < memory.regions(); ++i)
     if (Status done = machine->place(i); !done) return std::move(done).error();
   if (Status done = machine->prepareArguments(); !done) return std::move(done).error();
-  if (reader.description().is_cooperative)
+  if (reader.description().is_cooperative && meetAtCounter(reader.description().gpu))
     if (Status done = machine->prepareCooperative(); !done) return std::move(done).error();
   return machine;
 }

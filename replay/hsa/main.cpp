@@ -201,6 +201,8 @@ int main(int argc, char **argv) {
       options.tolerance.ulp = std::strtoull(value, nullptr, 10), ++i;
     else if (word == "--rel")
       options.tolerance.relative = std::strtod(value, nullptr), ++i;
+    else if (word == "--abs")
+      options.tolerance.absolute = std::strtod(value, nullptr), ++i;
     else
       options.folder = word;
   }

@@ -20,26 +20,43 @@ void cut(std::vector<Region> &table, uint64_t va, uint64_t end) {
   std::vector<Region> rest;
   for (; last != table.end() && last->va < end; ++last) {
     const Region &r = *last;
-    if (r.va < va) rest.push_back({r.va, va - r.va, r.host, r.writable, r.local});
+    if (r.va < va) rest.push_back({r.va, va - r.va, r.host, r.writable, r.local, r.caching});
     if (r.end() > end)
-      rest.push_back({end, r.end() - end, r.host + (end - r.va), r.writable, r.local});
+      rest.push_back({end, r.end() - end, r.host + (end - r.va), r.writable, r.local, r.caching});
   }
   table.insert(table.erase(first, last), rest.begin(), rest.end());
 }
 
 } // namespace
 
-void AddressSpace::map(uint64_t va, uint64_t size, void *host, bool writable, bool local) {
+void AddressSpace::tell_listener(uint64_t va, uint64_t size) const {
+  if (!going_) return;
+  std::vector<Region> gone;
+  {
+    std::shared_lock lock(mutex_);
+    for (auto r = first_after(table_, va); r != table_.end() && r->va < va + size; ++r)
+      gone.push_back(*r);
+  }
+  for (const Region &r : gone) {
+    const uint64_t first = std::max(va, r.va), last = std::min(va + size, r.end());
+    going_(r.at(first), last - first);
+  }
+}
+
+void AddressSpace::map(uint64_t va, uint64_t size, void *host, bool writable, bool local,
+                       Caching caching) {
   if (size == 0) return;
+  tell_listener(va, size);
   std::unique_lock lock(mutex_);
   cut(table_, va, va + size);
   table_.insert(first_after(table_, va),
-                {va, size, static_cast<std::byte *>(host), writable, local});
+                {va, size, static_cast<std::byte *>(host), writable, local, caching});
   generation_.fetch_add(1, std::memory_order_release);
 }
 
 void AddressSpace::unmap(uint64_t va, uint64_t size) {
   if (size == 0) return;
+  tell_listener(va, size);
   std::unique_lock lock(mutex_);
   cut(table_, va, va + size);
   generation_.fetch_add(1, std::memory_order_release);

@@ -8,11 +8,20 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <shared_mutex>
 #include <vector>
 
 namespace fade::sim {
+
+// How a GPU's L2 treats memory, which the driver decides for each page (MTYPE). Only of interest
+// where caches are modelled, see wave/caches.h.
+enum class Caching : uint8_t {
+  none,        // UC: never kept. CC, which is written through and never old, is the same here
+  own,         // RW: what is written is kept; what others write to memory is seen (probes)
+  noncoherent, // NC: what was read or written is kept, whatever others write meanwhile
+};
 
 struct Region {
   uint64_t va = 0;
@@ -20,6 +29,7 @@ struct Region {
   std::byte *host = nullptr;
   bool writable = true;
   bool local = false; // the card's own memory
+  Caching caching = Caching::none;
 
   uint64_t end() const { return va + size; }
   bool contains(uint64_t a, uint64_t n) const { return a >= va && n <= size && a - va <= size - n; }
@@ -29,7 +39,8 @@ struct Region {
 class AddressSpace {
 public:
   // Later mappings win where ranges overlap.
-  void map(uint64_t va, uint64_t size, void *host, bool writable = true, bool local = false);
+  void map(uint64_t va, uint64_t size, void *host, bool writable = true, bool local = false,
+           Caching caching = Caching::none);
   void unmap(uint64_t va, uint64_t size);
 
   // The region that holds `va`; true until the generation changes.
@@ -46,12 +57,24 @@ public:
   bool read(uint64_t va, void *to, uint64_t size, uint64_t *fault = nullptr) const;
   bool write(uint64_t va, const void *from, uint64_t size, uint64_t *fault = nullptr) const;
 
+  // Whether the GPU can do atomics on memory that is not its own. Set before it runs anything.
+  void set_host_atomics(bool possible) { host_atomics_ = possible; }
+  bool has_host_atomics() const { return host_atomics_; }
+
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
+  // Is told of host memory before it goes: to be set before anything is mapped.
+  using Listener = std::function<void(std::byte *host, uint64_t size)>;
+  void on_unmap(Listener listener) { going_ = std::move(listener); }
+
 private:
+  void tell_listener(uint64_t va, uint64_t size) const;
+
+  Listener going_; // empty for most
   mutable std::shared_mutex mutex_;
   std::vector<Region> table_; // sorted by va, disjoint
   std::atomic<uint64_t> generation_{1};
+  bool host_atomics_ = true;
 };
 
 } // namespace fade::sim

@@ -21,10 +21,11 @@ constexpr uint64_t gpu_tick = 10; // nanoseconds
 inline uint64_t gpu_clock() { return system_clock() / gpu_tick; }
 
 // Cycles of the compute units, as s_memtime and SHADER_CYCLES show them: at the rate that the card
-// says it has. Without overflow in any machine's life.
-inline uint64_t shader_clock(uint32_t mhz) {
-  const uint64_t ns = system_clock();
-  return ns / 1000 * mhz + ns % 1000 * mhz / 1000;
-}
+// says it has. Like a card (FADE_GPU_CLOCK), the lower 32 bits are about to wrap when a process
+// first looks, and with them all counters that have fewer.
+uint64_t shader_clock(uint32_t mhz);
+constexpr uint64_t cycles_before_wrap = 64;
+// The same at a given time, by a clock that was first looked at at another one.
+uint64_t shader_clock_about_to_wrap(uint64_t ns, uint64_t first_ns, uint32_t mhz);
 
 } // namespace fade::sim

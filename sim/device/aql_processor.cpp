@@ -1,13 +1,17 @@
 #include "device/aql_processor.h"
 
+#include "base/card_mode.h"
 #include "base/clock.h"
 #include "base/failures.h"
 #include "base/trace.h"
+#include "device/queue_runner.h"
 #include "device/stats_log.h"
 
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <vector>
 
 namespace fade::sim {
 namespace {
@@ -16,6 +20,15 @@ uint16_t load_header(const void *packet) {
   return __atomic_load_n(static_cast<const uint16_t *>(packet), __ATOMIC_ACQUIRE);
 }
 uint8_t type_of(uint16_t header) { return header & 0xff; }
+Reach reach_of(uint8_t scope) {
+  return scope == hsa::scope_system  ? Reach::system
+         : scope == hsa::scope_agent ? Reach::device
+                                     : Reach::workgroup;
+}
+bool has_scopes(uint16_t header) {
+  return hsa::acquire_scope(header) <= hsa::scope_system &&
+         hsa::release_scope(header) <= hsa::scope_system;
+}
 uint32_t first_dword(const hsa::KernelDispatch &p) { return p.header | uint32_t{p.setup} << 16; }
 
 template <class... T> std::string text(const char *format, T... args) {
@@ -43,7 +56,7 @@ Dispatch describe(const hsa::KernelDispatch &p, uint64_t packet_va, uint64_t que
 AqlProcessor::AqlProcessor(QueueHost &host, const QueueSpec &spec, StatsLog *stats)
     : host_(host), memory_(host.memory()), stats_(stats), id_(spec.id),
       read_pointer_(spec.read_pointer), read_index_(memory_.at<uint64_t>(spec.read_pointer)),
-      doorbell_(spec.doorbell) {
+      doorbell_(spec.doorbell), overlaps_(is_like_card("FADE_GPU_OVERLAP")) {
   set_ring(spec.ring, spec.ring_bytes);
 }
 
@@ -73,9 +86,17 @@ PacketProcessor::Step AqlProcessor::step() try {
   if (hangs_) return Step::waiting;
   if (!has_work()) return Step::idle;
   uint64_t index = __atomic_load_n(read_index_, __ATOMIC_RELAXED);
+  if (const unsigned count = overlaps_ ? neighbours(index) : 0; count > 1)
+    return run_together(index, count);
   Packet &packet = *packet_at(index);
   uint64_t start = gpu_clock();
   Step step;
+  if (!has_scopes(packet.header))
+    return fail(hsa::error_packet_format,
+                text("%s: queue %u: AQL packet %" PRIu64
+                     " (%08x) has a fence of scope 3, which does not exist: 0 is none, 1 agent, "
+                     "2 system",
+                     host_.arch().name, id_, index, first_dword(packet)));
   switch (uint8_t type = type_of(load_header(&packet))) {
   case hsa::packet_kernel_dispatch: step = dispatch(packet, index); break;
   case hsa::packet_barrier_and:
@@ -109,17 +130,69 @@ void AqlProcessor::tell_end(const Packet &packet, uint64_t index) {
   host_.packet_ended(o);
 }
 
-PacketProcessor::Step AqlProcessor::complete(Packet &packet, uint64_t index, uint64_t start) {
+// The host may turn it on and off at any time. Packet processors write no times without it.
+bool AqlProcessor::is_profiled() const {
+  const uint64_t queue = read_pointer_ - hsa::queue_read_dispatch_id;
+  const auto *properties = memory_.at<uint32_t>(queue + hsa::queue_properties);
+  return properties && __atomic_load_n(properties, __ATOMIC_RELAXED) & hsa::queue_is_profiled;
+}
+
+unsigned AqlProcessor::neighbours(uint64_t index) const {
+  constexpr unsigned most = 8, barrier_bit = 8;
+  unsigned n = 0;
+  for (; n < most && n < slots_; ++n) {
+    const uint16_t header = load_header(packet_at(index + n));
+    if (type_of(header) != hsa::packet_kernel_dispatch || !has_scopes(header)) break;
+    if (n && header >> barrier_bit & 1) break;
+  }
+  return n;
+}
+
+// The slots are freed at the end, in order: kernels may look at their packets.
+PacketProcessor::Step AqlProcessor::run_together(uint64_t first, unsigned count) {
+  std::vector<Step> ends(count, Step::halted);
+  const auto run = [&](unsigned i) {
+    Packet &packet = *packet_at(first + i);
+    const uint64_t start = gpu_clock();
+    ends[i] = dispatch(packet, first + i);
+    if (ends[i] == Step::progressed) ends[i] = complete(packet, first + i, start, false);
+  };
+  {
+    std::vector<std::unique_ptr<DeviceThread>> others;
+    for (unsigned i = 1; i < count; ++i)
+      others.push_back(std::make_unique<DeviceThread>("fadegpu-next", [&run, i] { run(i); }));
+    run(0);
+  }
+  for (unsigned i = 0; i < count; ++i) {
+    if (ends[i] != Step::progressed) return ends[i];
+    free_slot(*packet_at(first + i), first + i);
+  }
+  return Step::progressed;
+}
+
+void AqlProcessor::free_slot(Packet &packet, uint64_t index) {
+  __atomic_store_n(&packet.header, static_cast<uint16_t>(hsa::packet_invalid), __ATOMIC_RELEASE);
+  __atomic_store_n(read_index_, index + 1, __ATOMIC_RELEASE);
+}
+
+PacketProcessor::Step AqlProcessor::complete(Packet &packet, uint64_t index, uint64_t start,
+                                             bool frees_slot) {
+  // A dispatch has seen to its acquire before it ran.
+  if (type_of(packet.header) != hsa::packet_kernel_dispatch)
+    host_.acquire(reach_of(hsa::acquire_scope(packet.header)));
+  host_.release(reach_of(hsa::release_scope(packet.header)));
   tell_end(packet, index);
   hsa::Signal *signal = nullptr;
   if (packet.completion_signal) {
     signal = memory_.at<hsa::Signal>(packet.completion_signal);
     if (!signal) return fault(packet.completion_signal, true, "completion signal");
-    signal->start_ts = start;
-    signal->end_ts = gpu_clock();
+    if (is_profiled()) {
+      // Dispatches that run at once may share a signal.
+      __atomic_store_n(&signal->start_ts, start, __ATOMIC_RELAXED);
+      __atomic_store_n(&signal->end_ts, gpu_clock(), __ATOMIC_RELAXED);
+    }
   }
-  __atomic_store_n(&packet.header, static_cast<uint16_t>(hsa::packet_invalid), __ATOMIC_RELEASE);
-  __atomic_store_n(read_index_, index + 1, __ATOMIC_RELEASE);
+  if (frees_slot) free_slot(packet, index);
   if (!signal) return Step::progressed;
 
   // The host may reuse the signal as soon as its value changes, so what is needed of it is read
@@ -162,6 +235,7 @@ PacketProcessor::Step AqlProcessor::dispatch(const Packet &p, uint64_t index) {
   if (auto step = fail_on_purpose(p)) return *step;
   uint64_t packet_va = ring_va_ + index % slots_ * hsa::packet_size;
   Dispatch d = describe(p, packet_va, read_pointer_ - hsa::queue_read_dispatch_id, index);
+  host_.acquire(reach_of(hsa::acquire_scope(p.header)));
   DispatchResult result = host_.run(d);
   if (stats_) stats_->write(host_.kernel_name(p.kernel_object), d, result.stats);
   using Status = DispatchResult::Status;
@@ -264,7 +338,7 @@ PacketProcessor::Step AqlProcessor::barrier_value(const hsa::BarrierValue &p, ui
 }
 
 // The runtime uses PM4 to drop instruction caches after it has loaded code. Commands of that kind
-// have no effect here, others are refused.
+// are taken for a fence of all caches, others are refused.
 PacketProcessor::Step AqlProcessor::pm4(const hsa::Pm4Ib &p, uint64_t index) {
   constexpr uint8_t nop = 0x10, event_write = 0x46, acquire_mem = 0x58;
   uint64_t address = uint64_t{p.jump[2] & 0xffff} << 32 | (p.jump[1] & ~3u);
@@ -282,6 +356,8 @@ PacketProcessor::Step AqlProcessor::pm4(const hsa::Pm4Ib &p, uint64_t index) {
                        host_.arch().name, id_, header, index));
     i += 2 + (header >> 16 & 0x3fff);
   }
+  host_.release(Reach::system);
+  host_.acquire(Reach::system);
   if (trace().packets)
     say("queue %u: %" PRIu64 ": pm4 of %u dwords, signal 0x%" PRIx64, id_, index, dwords,
         p.completion_signal);

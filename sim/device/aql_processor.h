@@ -30,8 +30,14 @@ private:
   Step vendor(const Packet &packet, uint64_t index);
   Step barrier_value(const hsa::BarrierValue &packet, uint64_t index);
   Step pm4(const hsa::Pm4Ib &packet, uint64_t index);
-  // Ends the packet at the head: signals, frees its slot.
-  Step complete(Packet &packet, uint64_t index, uint64_t start);
+  // Ends a packet: signals, and frees its slot, unless that is done later.
+  Step complete(Packet &packet, uint64_t index, uint64_t start, bool frees_slot = true);
+  void free_slot(Packet &packet, uint64_t index);
+  // FADE_GPU_OVERLAP: dispatches from `index` on that need not wait for each other, and running
+  // them at the same time.
+  unsigned neighbours(uint64_t index) const;
+  Step run_together(uint64_t first, unsigned count);
+  bool is_profiled() const;
   void tell_end(const Packet &packet, uint64_t index);
 
   // Stops the queue: through the memory-fault event, or with an error code for the runtime.
@@ -53,7 +59,8 @@ private:
   std::atomic<std::byte *> ring_{nullptr};
   std::atomic<uint64_t> slots_{0};
   std::atomic<bool> halted_{false};
-  bool hangs_ = false; // on purpose
+  std::atomic<bool> hangs_{false}; // on purpose
+  const bool overlaps_;
 };
 
 } // namespace fade::sim

@@ -20,6 +20,21 @@ template <class T> T at(std::span<const uint8_t> bytes, uint64_t offset, const c
   return v;
 }
 
+/// What a section table lets be read in all: not more than the file has room for, however often its
+/// sections name the same bytes.
+class Budget {
+public:
+  Budget(uint64_t bytes, const char *what) : left_(bytes), what_(what) {}
+  void take(uint64_t bytes) {
+    if (bytes > left_) throw std::runtime_error(std::string("code object has too many ") + what_);
+    left_ -= bytes;
+  }
+
+private:
+  uint64_t left_;
+  const char *what_;
+};
+
 std::string string_at(std::span<const uint8_t> bytes, uint64_t offset, uint64_t end) {
   end = std::min<uint64_t>(end, bytes.size());
   std::string s;
@@ -64,27 +79,35 @@ void CodeObject::load(std::span<const uint8_t> elf) {
       throw std::runtime_error("code object ends inside a segment");
     std::memcpy(image_.get() + p.p_vaddr, elf.data() + p.p_offset, p.p_filesz);
   }
+  // Names may end alike and share their bytes, which does not make much of them.
+  Budget symbols(elf.size(), "symbols"), relocations(elf.size(), "relocations"),
+      names(16 * elf.size(), "names");
   for (unsigned i = 0; i < header.e_shnum; i++) {
     const auto s = at<Elf64_Shdr>(elf, header.e_shoff + i * sizeof(Elf64_Shdr), "section headers");
     if (s.sh_type == SHT_DYNSYM) {
+      symbols.take(s.sh_size);
       const auto strings =
           at<Elf64_Shdr>(elf, header.e_shoff + s.sh_link * sizeof(Elf64_Shdr), "section headers");
       for (uint64_t o = 0; o + sizeof(Elf64_Sym) <= s.sh_size; o += sizeof(Elf64_Sym)) {
         const auto symbol = at<Elf64_Sym>(elf, s.sh_offset + o, "symbols");
         if (symbol.st_shndx == SHN_UNDEF) continue;
-        symbols_[string_at(elf, strings.sh_offset + symbol.st_name,
-                           strings.sh_offset + strings.sh_size)] = va_ + symbol.st_value;
+        std::string name =
+            string_at(elf, strings.sh_offset + symbol.st_name, strings.sh_offset + strings.sh_size);
+        names.take(name.size());
+        symbols_[std::move(name)] = va_ + symbol.st_value;
       }
     } else if (s.sh_type == SHT_RELA) {
-      const auto symbols =
+      relocations.take(s.sh_size);
+      const auto of_symbols =
           at<Elf64_Shdr>(elf, header.e_shoff + s.sh_link * sizeof(Elf64_Shdr), "section headers");
       for (uint64_t o = 0; o + sizeof(Elf64_Rela) <= s.sh_size; o += sizeof(Elf64_Rela)) {
         const auto r = at<Elf64_Rela>(elf, s.sh_offset + o, "relocations");
         uint64_t value = va_ + static_cast<uint64_t>(r.r_addend);
         if (ELF64_R_TYPE(r.r_info) == r_amdgpu_abs64)
-          value += at<Elf64_Sym>(elf, symbols.sh_offset + ELF64_R_SYM(r.r_info) * sizeof(Elf64_Sym),
-                                 "symbols")
-                       .st_value;
+          value +=
+              at<Elf64_Sym>(elf, of_symbols.sh_offset + ELF64_R_SYM(r.r_info) * sizeof(Elf64_Sym),
+                            "symbols")
+                  .st_value;
         else if (ELF64_R_TYPE(r.r_info) != r_amdgpu_relative64)
           throw std::runtime_error("code object has a relocation of unknown type");
         if (r.r_offset > size_ - 8)

@@ -1,14 +1,26 @@
 #include "device/gpu.h"
 
+#include "base/card_mode.h"
 #include "device/aql_processor.h"
 #include "device/sdma_processor.h"
 
 namespace fade::sim {
+namespace {
+
+std::unique_ptr<Caches> make_caches(const Arch &arch) {
+  static const bool are_wanted = is_like_card("FADE_GPU_CACHES"); // said once, not for each device
+  return are_wanted ? std::make_unique<Caches>(arch) : nullptr;
+}
+
+} // namespace
 
 Gpu::Gpu(const Arch &arch, const std::string &name, uint64_t address_space_bytes,
          DoorbellPoller &poller, StatsLog *stats, Interrupts interrupts)
     : arch_(arch), poller_(poller), stats_(stats), interrupts_(std::move(interrupts)),
-      store_(name.c_str(), address_space_bytes), names_(memory_) {}
+      store_(name.c_str(), address_space_bytes), caches_(make_caches(arch)), names_(memory_) {
+  if (caches_)
+    memory_.on_unmap([this](std::byte *host, uint64_t size) { caches_->forget(host, size); });
+}
 
 Gpu::~Gpu() {
   if (executor_) executor_->stop();
@@ -26,8 +38,10 @@ Executor &Gpu::executor() {
     Executor::Hooks hooks;
     hooks.interrupt = [this](uint32_t event) { interrupts_.event(event); };
     hooks.kernel_name = [this](uint64_t address) { return names_.find(address); };
+    hooks.caches = caches_.get();
     executor_ = std::make_unique<Executor>(arch_, memory_, hooks);
     executor_->observe(observer());
+    if (compute_units_) executor_->set_compute_units(compute_units_);
   });
   return *executor_;
 }
@@ -79,7 +93,7 @@ bool Gpu::update_queue(uint32_t id, uint64_t ring, uint64_t ring_bytes, bool act
     return true;
   }
   runner.pause(true);
-  bool mapped = runner.processor().set_ring(ring, ring_bytes);
+  bool mapped = runner.set_ring(ring, ring_bytes);
   runner.resume();
   return mapped;
 }

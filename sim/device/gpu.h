@@ -52,6 +52,12 @@ public:
     interrupts_.memory_fault(address, write);
   }
   void reset(bool is_ecc_error) override { interrupts_.reset(is_ecc_error); }
+  void acquire(Reach reach) override {
+    if (caches_) caches_->acquire(reach);
+  }
+  void release(Reach reach) override {
+    if (caches_) caches_->release(reach);
+  }
   std::string kernel_name(uint64_t kernel_object) override { return names_.find(kernel_object); }
   void written(uint64_t address, uint64_t size) override {
     if (Observer *o = observer()) o->memoryWritten(address, size);
@@ -60,15 +66,20 @@ public:
     if (Observer *o = observer()) o->packetEnds(packet);
   }
 
+  // Of the card, or of its partition; before the first dispatch.
+  void set_compute_units(uint32_t count) { compute_units_ = count; }
+
 private:
   Executor &executor();
   Observer *observer(); // null for most
 
   const Arch &arch_;
+  uint32_t compute_units_ = 0; // 0: as the architecture's card has
   DoorbellPoller &poller_;
   StatsLog *stats_;
   Interrupts interrupts_;
   BackingStore store_;
+  std::unique_ptr<Caches> caches_; // null: memory is coherent
   AddressSpace memory_;
   KernelNames names_;
   MemoryForObservers observed_memory_{memory_};

@@ -17,6 +17,11 @@ enum PacketType : uint8_t {
   packet_barrier_or = 5,
 };
 
+// Scopes of the fences in a header; there is no fourth.
+enum FenceScope : uint8_t { scope_none = 0, scope_agent = 1, scope_system = 2 };
+constexpr uint8_t acquire_scope(uint16_t header) { return header >> 9 & 3; }
+constexpr uint8_t release_scope(uint16_t header) { return header >> 11 & 3; }
+
 // Second byte pair of a vendor-specific packet.
 enum VendorFormat : uint8_t { vendor_pm4_ib = 1, vendor_barrier_value = 2 };
 
@@ -89,7 +94,9 @@ static_assert(sizeof(Signal) == 64);
 // Byte offsets in amd_queue_t. The driver is told where read_dispatch_id lies, the rest follows
 // from it.
 constexpr uint64_t queue_read_dispatch_id = 0x80;
+constexpr uint64_t queue_properties = 0xb4;
 constexpr uint64_t queue_inactive_signal = 0xc0;
+constexpr uint32_t queue_is_profiled = 1 << 3; // of queue_properties: times are wanted
 
 // What a packet processor writes to queue_inactive_signal when it stops the queue.
 enum QueueError : int64_t {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "exec/executor.h"
+#include "wave/caches.h"
 
 #include <fade/observer.h>
 
@@ -25,6 +26,10 @@ public:
   virtual void reset(bool is_ecc_error) = 0;
   // Symbol of a kernel, or its address when no symbol is known.
   virtual std::string kernel_name(uint64_t kernel_object) = 0;
+  // Fences of packets and of copy engines, for the caches: what others have written is seen, what
+  // kernels have written can be seen by others.
+  virtual void acquire(Reach /*reach*/) {}
+  virtual void release(Reach /*reach*/) {}
   // A copy engine has written there.
   virtual void written(uint64_t /*address*/, uint64_t /*size*/) {}
   // A packet is done; its signal says so only after this.

@@ -160,6 +160,10 @@ void QueueRunner::resume() {
   changed_.notify_all();
 }
 
+bool QueueRunner::set_ring(uint64_t address, uint64_t size) {
+  return poller_.apart([&] { return processor_->set_ring(address, size); });
+}
+
 // Until the poller sees work, the queue is resumed or ends.
 void QueueRunner::sleep(std::unique_lock<std::mutex> &lock) {
   woken_ = false;

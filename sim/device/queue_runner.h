@@ -57,6 +57,11 @@ public:
   // Looks now: the host is about to sleep, and what it waits for may have been submitted just
   // before.
   void kick();
+  // Does something while no queue is looked at.
+  template <class F> auto apart(F f) {
+    std::lock_guard lock(mutex_);
+    return f();
+  }
 
 private:
   void loop();
@@ -79,6 +84,8 @@ public:
   // No packet is taken while paused. `wait`: return only once none runs.
   void pause(bool wait);
   void resume();
+  // While paused. The poller, which still looks for work, sees the old ring or the new one.
+  bool set_ring(uint64_t address, uint64_t size);
 
 private:
   friend class DoorbellPoller;

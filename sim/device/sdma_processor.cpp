@@ -113,7 +113,10 @@ SdmaProcessor::Outcome SdmaProcessor::execute() {
   case op_atomic: return atomic();
   case op_const_fill: return fill();
   case op_timestamp: return timestamp();
-  case op_gcr: return {Step::progressed, 5}; // caches are always coherent here
+  case op_gcr: // writes back and invalidates the caches of the compute units
+    host_.release(Reach::system);
+    host_.acquire(Reach::system);
+    return {Step::progressed, 5};
   default: return unknown();
   }
 }

@@ -41,6 +41,7 @@ std::string StatsLog::line(const std::string &kernel, const Dispatch &dispatch,
                  {"lds_bytes_read", stats.lds_bytes_read},
                  {"lds_bytes_written", stats.lds_bytes_written},
                  {"barriers", stats.barriers},
+                 {"l2_write_backs", stats.l2_write_backs},
                  {"seconds", stats.seconds},
                  {"workers", stats.workers}};
   // A symbol need not be UTF-8.

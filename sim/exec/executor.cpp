@@ -1,20 +1,25 @@
 #include "exec/executor.h"
 
+#include "base/card_mode.h"
 #include "base/trace.h"
 #include "exec/dispatch_context.h"
+#include "exec/hazard_reporter.h"
 #include "exec/kernel_launch.h"
 #include "exec/program.h"
+#include "exec/residency.h"
 #include "exec/resident_group.h"
 #include "exec/wave_runner.h"
 #include "wave/faults.h"
 #include "wave/memory_view.h"
 
+#include <fade/gpu.h>
 #include <fade/observer.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cinttypes>
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
@@ -87,9 +92,9 @@ struct Job {
   }
 };
 
-// Workgroups that the modelled card keeps in flight at once, bounded so that their memory stays
+// Workgroups in flight at once where residency is not a card's: bounded so that their memory stays
 // modest.
-uint64_t resident_groups(const KernelLaunch &launch) {
+uint64_t kind_residency(const KernelLaunch &launch) {
   constexpr uint64_t waves_in_flight = 4096;
   return std::max<uint64_t>(1, waves_in_flight / launch.waves_per_group());
 }
@@ -152,10 +157,17 @@ struct Executor::Impl {
   const Hooks hooks;
   const unsigned count;
   const uint64_t wave_turn = fade::sim::turn();
+  const bool resident_like_card = is_like_card("FADE_GPU_RESIDENT");
+  std::atomic<uint32_t> compute_units{arch.gpu->card.compute_units};
   std::atomic<Observer *> observer{nullptr};
+  HazardReporter hazards; // of dispatches that nobody else observes
+  const bool reports_hazards = is_like_card("FADE_GPU_HAZARDS");
   DeviceServices services;
 
   std::mutex mutex;
+  // notify_one, which glibc before 2.41 may lose where several threads wait (its bug 25847), only
+  // asks for help: whoever calls it looks for work itself before it sleeps, so work never waits for
+  // a thread that was not woken. All else is told by notify_all, which is not lost.
   std::condition_variable work, ended;
   std::vector<Job *> jobs;
   size_t turn = 0;
@@ -172,7 +184,9 @@ struct Executor::Impl {
   template <class Filter> void stop(Filter concerns);
   Job *choose();
   std::shared_ptr<Program> program_of(const KernelLaunch &launch, uint64_t kernel_object);
+  std::string name_of(const Job &job) const;
   std::string describe(const Job &job, uint64_t pc, const std::string &what) const;
+  void wait_until_done(Job &job, const Residency &fits, std::unique_lock<std::mutex> &lock);
   using Group = std::unique_ptr<ResidentGroup>;
   ResidentGroup::Outcome run_slice(Job &job, Group &group, std::optional<uint64_t> start,
                                    unsigned worker, WaveRunner &runner, MemoryView &view,
@@ -212,11 +226,33 @@ Job *Executor::Impl::choose() {
   return nullptr;
 }
 
-std::string Executor::Impl::describe(const Job &job, uint64_t pc, const std::string &what) const {
+std::string Executor::Impl::name_of(const Job &job) const {
   std::string kernel =
       hooks.kernel_name ? hooks.kernel_name(job.context.dispatch.kernel_object) : "";
-  if (kernel.empty()) kernel = fmt::format("{:#x}", job.context.dispatch.kernel_object);
-  return fmt::format("{}: kernel {}, pc {:#x}: {}", arch.name, kernel, pc, what);
+  return kernel.empty() ? fmt::format("{:#x}", job.context.dispatch.kernel_object) : kernel;
+}
+
+std::string Executor::Impl::describe(const Job &job, uint64_t pc, const std::string &what) const {
+  return fmt::format("{}: kernel {}, pc {:#x}: {}", arch.name, name_of(job), pc, what);
+}
+
+// Says once if workgroups that are resident may be waiting for others that do not fit. Whether they
+// do cannot be known; on a card nobody would say anything.
+void Executor::Impl::wait_until_done(Job &job, const Residency &fits,
+                                     std::unique_lock<std::mutex> &lock) {
+  constexpr auto patience = std::chrono::seconds(5);
+  const auto is_done = [&] { return job.done(); };
+  for (bool said = false; resident_like_card && !said;) {
+    const uint64_t finished = job.finished;
+    if (ended.wait_for(lock, patience, is_done)) return;
+    said = job.finished == finished && !job.not_begun.empty() && !job.can_start();
+    if (said)
+      say("%s: kernel %s: %" PRIu64 " of %" PRIu64 " workgroups are resident (%s), and none has "
+          "ended for %d s: if they wait for the others, the kernel never ends, as on a card",
+          arch.name, name_of(job).c_str(), fits.groups, job.total(), fits.limit,
+          static_cast<int>(patience.count()));
+  }
+  ended.wait(lock, is_done);
 }
 
 // Whatever stops a wave for good stops the dispatch.
@@ -250,6 +286,11 @@ ResidentGroup::Outcome Executor::Impl::run_slice(Job &job, Group &group,
          describe(job, pc(),
                   fmt::format("atomic at {:#x} is not aligned ({})", f.address,
                               job.context.program->text(pc()))));
+  } catch (const HostAtomic &f) {
+    stop(Status::memory_violation, pc(),
+         describe(job, pc(),
+                  fmt::format("atomic at {:#x}, in host memory, without PCIe atomics ({})",
+                              f.address, job.context.program->text(pc()))));
   } catch (const IllegalInstruction &f) {
     stop(Status::illegal_instruction, f.pc, describe(job, f.pc, f.what));
   } catch (const TrapRaised &f) {
@@ -271,7 +312,7 @@ ResidentGroup::Outcome Executor::Impl::run_slice(Job &job, Group &group,
 void Executor::Impl::worker(unsigned number) {
   pthread_setname_np(pthread_self(), "fadegpu-worker");
   WaveRunner runner;
-  MemoryView view(memory);
+  MemoryView view(memory, hooks.caches);
   std::array<Group, 4> idle; // kept for the next workgroups
   size_t idle_count = 0;
   std::unique_lock lock(mutex);
@@ -361,8 +402,8 @@ Executor::~Executor() {
 void Executor::Impl::begin_observing(Job &job) {
   ObservedDispatch &info = job.context.info;
   info.number = numbers++;
-  Observer *asked = observer.load(std::memory_order_acquire);
-  if (!asked) return;
+  Observer *loaded = observer.load(std::memory_order_acquire);
+  if (!loaded && !reports_hazards) return;
   const Dispatch &d = job.context.dispatch;
   if (hooks.kernel_name) job.kernel = hooks.kernel_name(d.kernel_object);
   info.gpu = arch.name;
@@ -379,9 +420,14 @@ void Executor::Impl::begin_observing(Job &job) {
   info.lanes = job.launch->lanes();
   std::copy_n(d.grid.begin(), 3, info.grid);
   std::copy_n(d.workgroup.begin(), 3, info.workgroup);
-  job.context.observer = asked->begin(info, count);
-  if (job.context.observer)
-    job.context.observer_wants = asked->wants() & job.context.observer->wants();
+  // What the loaded one leaves alone is free for the other.
+  Observer *const second = reports_hazards ? &hazards : nullptr;
+  for (Observer *each : {loaded, second}) {
+    if (!each || job.context.observer) continue;
+    job.context.observer = each->begin(info, count);
+    if (job.context.observer)
+      job.context.observer_wants = each->wants() & job.context.observer->wants();
+  }
 }
 
 DispatchResult Executor::Impl::run(const Dispatch &dispatch) {
@@ -416,9 +462,12 @@ DispatchResult Executor::Impl::run(const Dispatch &dispatch) {
   job.context.device = &services;
   job.context.program = program.get();
   job.context.turn = wave_turn;
-  job.resident_limit = resident_groups(launch);
+  const Residency fits = resident_like_card
+                             ? residency(arch, launch, compute_units)
+                             : Residency{kind_residency(launch), "memory of this machine", 0};
+  job.resident_limit = fits.groups;
   work.notify_all();
-  ended.wait(lock, [&] { return job.done(); });
+  wait_until_done(job, fits, lock);
   std::erase(jobs, &job);
   job.result.stats.workers = static_cast<unsigned>(threads.size());
   lock.unlock();
@@ -455,6 +504,8 @@ void Executor::stop(uint64_t queue_address) {
 }
 
 void Executor::init_global_sync(uint32_t count) { impl_->services.global_sync.init(count); }
+
+void Executor::set_compute_units(uint32_t count) { impl_->compute_units = count; }
 
 void Executor::observe(Observer *observer) { impl_->observer = observer; }
 

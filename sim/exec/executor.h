@@ -19,6 +19,8 @@ class Observer;
 
 namespace fade::sim {
 
+class Caches;
+
 // A kernel dispatch, as an AQL packet describes it.
 struct Dispatch {
   std::array<uint32_t, 3> grid{1, 1, 1};      // work-items
@@ -58,6 +60,7 @@ public:
     std::function<std::string(uint64_t address)> kernel_name; // for messages; may be empty
     // Starts a worker's thread; empty for std::thread. Throws std::system_error when it cannot.
     std::function<std::thread(std::function<void()> body)> start_thread;
+    Caches *caches = nullptr; // null: memory is coherent
   };
 
   // workers == 0: one per core, or FADE_GPU_WORKERS.
@@ -71,6 +74,10 @@ public:
 
   // Sets the device's global wave sync for so many that meet, as ds_gws_init does.
   void init_global_sync(uint32_t count);
+
+  // The card, or its partition, has so many compute units. How many workgroups are resident at
+  // once follows from that where the software GPU behaves like a card (FADE_GPU_RESIDENT).
+  void set_compute_units(uint32_t count);
 
   // Makes running dispatches end early with Status::stopped: all, or those of one queue.
   void stop();

@@ -75,8 +75,7 @@ void KernelLaunch::read_descriptor(const AddressSpace &memory) {
   const auto entry_offset = read_at<int64_t>(d, entry_offset_at);
   entry_ = dispatch_.kernel_object + static_cast<uint64_t>(entry_offset);
   lanes_ = arch_.gfx10_up && properties_ & wavefront_size32 ? 32 : 64;
-  const unsigned granule = arch_.gfx9 ? 8 : lanes_ == 32 ? 8 : 4;
-  vector_registers_ = std::min(256u, ((rsrc1_ & 63) + 1) * granule);
+  vector_registers_ = std::min(256u, allocated_vgprs());
   if (entry_offset != 256 && arch_.gfx9)
     preload_ = read_at<uint16_t>(d, preload_at); // not in amd_kernel_code_t
   if (entry_offset != 256) kernarg_bytes_ = read_at<uint32_t>(d, kernarg_size_at); // nor is this
@@ -89,6 +88,15 @@ void KernelLaunch::read_descriptor(const AddressSpace &memory) {
     entry_ += 256; // the code before it loads the arguments for hardware that does not preload
   }
 }
+
+unsigned KernelLaunch::allocated_vgprs() const {
+  const unsigned granule = arch_.gfx9 || lanes_ == 32 ? 8 : 4; // of what is encoded
+  return ((rsrc1_ & 63) + 1) * granule;
+}
+
+unsigned KernelLaunch::allocated_sgprs() const { return ((rsrc1_ >> 6 & 15) / 2 + 1) * 16; }
+
+bool KernelLaunch::joins_compute_units() const { return arch_.gfx10_up && rsrc1_ >> 29 & 1; }
 
 void KernelLaunch::check() {
   uint64_t items = 1;

@@ -25,6 +25,11 @@ public:
   uint32_t lds_bytes() const { return dispatch_.group_segment_size; }
   uint32_t scratch_bytes() const { return scratch_bytes_; } // per lane
   unsigned vector_registers() const { return vector_registers_; }
+  // What the descriptor takes of a SIMD, before it is rounded up: vector registers of a lane, with
+  // accumulation registers where they share a file, and scalar ones of a wave.
+  unsigned allocated_vgprs() const;
+  unsigned allocated_sgprs() const;
+  bool joins_compute_units() const;                         // WGP mode
   uint32_t kernarg_bytes() const { return kernarg_bytes_; } // 0 when the descriptor says nothing
 
   std::array<uint32_t, 3> group_id(uint64_t index) const;

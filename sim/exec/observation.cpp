@@ -60,6 +60,12 @@ void tell_registers(Wave &w, Program &program, const Instruction &in) {
   w.observer->registers(w.info, o);
 }
 
+void tell_hazards(Wave &w, Program &program, const Instruction &in) {
+  w.hazards->step(program.hazard_table(), in.pc, program.hazard_use(in.pc), [&](const Hazard &h) {
+    w.observer->hazard(w.info, {h.pc, h.first, h.rule, h.cure, h.at, h.present, h.needed});
+  });
+}
+
 ObservedWait wait_of(const Arch &arch, const Instruction &in) {
   ObservedWait wait;
   wait.pc = in.pc;

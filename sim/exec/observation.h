@@ -29,7 +29,12 @@ inline bool is_control(const Instruction &in) {
 // Each instruction's registers, for those who want them.
 void tell_registers(Wave &w, Program &program, const Instruction &in);
 
+// What comes too early behind another instruction.
+void tell_hazards(Wave &w, Program &program, const Instruction &in);
+
 inline void observe_before(Wave &w, Program &program, const Instruction &in) {
+  if (w.observer_wants & kWantsHazards) [[unlikely]]
+    tell_hazards(w, program, in);
   if ((w.observer_wants | w.info.also_wants) & kWantsRegisters) [[unlikely]]
     tell_registers(w, program, in);
   if (is_control(in) && w.observer_wants & kWantsControl) tell_before(w, in);

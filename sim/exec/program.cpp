@@ -42,7 +42,8 @@ std::string hex(const std::vector<uint8_t> &bytes, size_t size) {
 } // namespace
 
 Program::Program(const Arch &arch, unsigned lanes, const AddressSpace &memory)
-    : number_(next_number()), memory_(memory), decoder_(arch, lanes, opcodes()) {}
+    : number_(next_number()), memory_(memory), decoder_(arch, lanes, opcodes()),
+      hazard_table_(arch.name) {}
 
 const Segment *Program::at(uint64_t pc) {
   std::lock_guard lock(mutex_);
@@ -157,6 +158,15 @@ const RegisterUse &Program::registers(uint64_t pc) {
   if (!slot)
     slot = std::make_unique<RegisterUse>(
         decoder_.registers(fetch(memory_, pc, longest_instruction), pc));
+  return *slot;
+}
+
+const HazardUse &Program::hazard_use(uint64_t pc) {
+  std::lock_guard lock(mutex_);
+  auto &slot = hazard_uses_[pc];
+  if (!slot)
+    slot = std::make_unique<HazardUse>(
+        decoder_.hazard_use(hazard_table_, fetch(memory_, pc, longest_instruction), pc));
   return *slot;
 }
 

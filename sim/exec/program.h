@@ -9,6 +9,7 @@
 #include "base/address_space.h"
 #include "exec/executor.h"
 #include "isa/decoder.h"
+#include "isa/hazards.h"
 #include "isa/instruction.h"
 
 #include <array>
@@ -63,6 +64,9 @@ public:
 
   // The registers that the instruction there uses. Lives as long as the program.
   const RegisterUse &registers(uint64_t pc);
+  // What rules about wait states ask of it. Lives as long, too.
+  const HazardUse &hazard_use(uint64_t pc);
+  const HazardTable &hazard_table() const { return hazard_table_; }
 
 private:
   void explore(uint64_t pc);
@@ -88,6 +92,8 @@ private:
   std::vector<Run> runs_;
   bool has_unknown_ = false;
   std::unordered_map<uint64_t, std::unique_ptr<RegisterUse>> register_uses_;
+  const HazardTable hazard_table_;
+  std::unordered_map<uint64_t, std::unique_ptr<HazardUse>> hazard_uses_;
   std::atomic<bool> explored_{false}, has_barrier_{false};
 };
 

@@ -81,6 +81,8 @@ void ResidentGroup::start(const KernelLaunch &launch, DispatchContext &context, 
   group_.lds_bytes = launch.lds_bytes();
   std::memset(group_.lds, 0, group_.lds_bytes);
   group_.at_barrier = group_.ended = 0;
+  group_.number = index;
+  if (group_.l1) group_.l1->clear();
   group_.info = {&context.info, {id[0], id[1], id[2]}, {size[0], size[1], size[2]}, count, nullptr,
                  group_.lds};
   group_.waves.clear();
@@ -145,16 +147,32 @@ bool ResidentGroup::may_go_on(Wave &w, uint64_t floor) {
 void ResidentGroup::begin_observing(WorkerObserver &observer) {
   is_announced_ = true;
   observer.groupBegins(group_.info);
-  for (Wave *w : group_.waves) {
+  for (size_t i = 0; i < group_.waves.size(); i++) {
+    Wave *w = group_.waves[i];
+    if (context_->observer_wants & kWantsHazards) {
+      auto &window = waves_[i]->hazards;
+      if (!window) window = std::make_unique<HazardWindow>();
+      window->clear();
+      w->hazards = window.get();
+    }
     w->info.hardware_id = hardware_id(*w);
     observer.waveBegins(w->info);
   }
+}
+
+// Workgroups are dealt to the dies in turn.
+void ResidentGroup::enter_caches(CachedView &memory) {
+  group_.die = static_cast<uint32_t>(group_.number % memory.caches().dies());
+  if (!group_.l1) group_.l1 = std::make_unique<VectorCache>();
+  memory.enter(group_);
 }
 
 ResidentGroup::Outcome ResidentGroup::run(WaveRunner &runner, MemoryView &memory,
                                           DispatchStats &stats, WorkerObserver *observer) {
   if (observer && !is_announced_) begin_observing(*observer);
   memory.set_observer(observer);
+  if (CachedView *cached = memory.cached()) [[unlikely]]
+    enter_caches(*cached);
   const uint64_t turn = in_step_ ? context_->turn : longest_turn;
   Hindmost before;
   for (Wave *w : group_.waves) {

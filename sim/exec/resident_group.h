@@ -18,10 +18,14 @@
 #include "exec/wave_runner.h"
 #include "wave/workgroup.h"
 
+#include "isa/hazards.h"
+
 #include <memory>
 #include <vector>
 
 namespace fade::sim {
+
+class CachedView;
 
 class ResidentGroup {
 public:
@@ -47,9 +51,11 @@ private:
     std::unique_ptr<void, Free> registers;
     std::unique_ptr<void, Free> scratch;
     size_t scratch_size = 0;
+    std::unique_ptr<HazardWindow> hazards; // if an observer has asked
   };
   bool release_barrier(DispatchStats &stats, WorkerObserver *observer);
   void begin_observing(WorkerObserver &observer);
+  void enter_caches(CachedView &memory);
   static bool may_go_on(Wave &w, uint64_t floor);
 
   Workgroup group_;

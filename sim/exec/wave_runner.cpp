@@ -51,7 +51,7 @@ const Segment *WaveRunner::follow(const Segment &from, Program &program, uint64_
 
 uint64_t WaveRunner::run(Wave &w, Program &program, uint64_t budget) {
   if (!kObservable || !w.observer) return run_segments<Told::nothing>(w, program, budget);
-  return w.observer_wants & (kWantsControl | kWantsRegisters)
+  return w.observer_wants & (kWantsControl | kWantsRegisters | kWantsHazards)
              ? run_segments<Told::instructions>(w, program, budget)
              : run_segments<Told::segments>(w, program, budget);
 }

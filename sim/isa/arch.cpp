@@ -14,7 +14,7 @@ constexpr Arch with_row(std::string_view name, Arch a) {
   return a;
 }
 
-constexpr Arch table[] = {
+constexpr Arch all_archs[] = {
     with_row("gfx90a", {.id = Gfx::gfx90a, .gfx9 = true, .packed_ids = true, .sram_ecc = true}),
     with_row("gfx942", {.id = Gfx::gfx942,
                         .gfx9 = true,
@@ -31,13 +31,13 @@ constexpr Arch table[] = {
 } // namespace
 
 const Arch *find_arch(std::string_view name) {
-  for (const Arch &a : table)
+  for (const Arch &a : all_archs)
     if (name == a.name) return &a;
   return nullptr;
 }
 
-const Arch &arch(Gfx id) { return table[static_cast<int>(id)]; }
+const Arch &arch(Gfx id) { return all_archs[static_cast<int>(id)]; }
 
-std::span<const Arch> archs() { return table; }
+std::span<const Arch> archs() { return all_archs; }
 
 } // namespace fade::sim

@@ -114,6 +114,11 @@ RegisterUse Decoder::registers(std::span<const uint8_t> bytes, uint64_t pc) {
   return {ranges_of(names.reads), ranges_of(names.writes)};
 }
 
+HazardUse Decoder::hazard_use(const HazardTable &table, std::span<const uint8_t> bytes,
+                              uint64_t pc) {
+  return table.use(llvm_->disassembler.registers(bytes, pc), bytes);
+}
+
 namespace {
 
 bool writes_exec(const Operand &o) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "isa/arch.h"
+#include "isa/hazards.h"
 #include "isa/instruction.h"
 #include "isa/opcode_table.h"
 #include "isa/register_use.h"
@@ -36,6 +37,7 @@ public:
 
   // The registers it uses, for observers.
   RegisterUse registers(std::span<const uint8_t> bytes, uint64_t pc);
+  HazardUse hazard_use(const HazardTable &table, std::span<const uint8_t> bytes, uint64_t pc);
 
 private:
   struct Llvm;

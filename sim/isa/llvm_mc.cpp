@@ -8,6 +8,7 @@
 #include <llvm/MC/MCInstPrinter.h>
 #include <llvm/MC/MCInstrInfo.h>
 #include <llvm/MC/MCRegisterInfo.h>
+#include <llvm/MC/MCSchedule.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/MCTargetOptions.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -89,6 +90,17 @@ LlvmDisassembler::Registers LlvmDisassembler::registers(std::span<const uint8_t>
       inst, size, llvm::ArrayRef(bytes.data(), bytes.size()), pc, llvm::nulls());
   if (status == llvm::MCDisassembler::Fail || size == 0) return found;
   const llvm::MCInstrDesc &description = impl_->instructions->get(inst.getOpcode());
+  found.size = static_cast<unsigned>(size);
+  found.opcode = inst.getOpcode();
+  found.mnemonic = impl_->printer->getMnemonic(&inst).first;
+  found.mnemonic.resize(std::min(found.mnemonic.find_first_of(" \t"), found.mnemonic.size()));
+  const llvm::MCSchedModel &model = impl_->subtarget->getSchedModel();
+  if (model.hasInstrSchedModel()) {
+    const llvm::MCSchedClassDesc *cost = model.getSchedClassDesc(description.getSchedClass());
+    if (cost->isValid() && !cost->isVariant())
+      found.cycles = static_cast<unsigned>(
+          std::max(0, llvm::MCSchedModel::computeInstrLatency(*impl_->subtarget, *cost)));
+  }
   const auto name = [&](unsigned reg) { return std::string(impl_->registers->getName(reg)); };
   for (unsigned i = 0; i < inst.getNumOperands(); i++) {
     const llvm::MCOperand &operand = inst.getOperand(i);
@@ -96,6 +108,7 @@ LlvmDisassembler::Registers LlvmDisassembler::registers(std::span<const uint8_t>
     auto &list = i < description.getNumDefs() ? found.writes : found.reads;
     list.push_back(name(operand.getReg()));
   }
+  found.named_reads = found.reads.size();
   for (const auto reg : description.implicit_uses()) found.reads.push_back(name(reg));
   for (const auto reg : description.implicit_defs()) found.writes.push_back(name(reg));
   return found;

@@ -23,8 +23,14 @@ public:
   Answer disassemble(std::span<const uint8_t> bytes, uint64_t pc, bool with_text);
 
   // Names of the registers that an instruction reads and writes, as LLVM has them: "VGPR4_VGPR5".
+  // Those that the instruction names come first, in the order of its operands.
   struct Registers {
     std::vector<std::string> reads, writes;
+    size_t named_reads = 0;
+    unsigned size = 0;   // of the instruction in bytes; 0: not one
+    unsigned opcode = 0; // LLVM's number
+    unsigned cycles = 0; // until its result can be used, as LLVM's model of the processor has it
+    std::string mnemonic;
   };
   Registers registers(std::span<const uint8_t> bytes, uint64_t pc);
 

@@ -2,6 +2,7 @@
 
 #include "base/failures.h"
 #include "base/trace.h"
+#include "kfd/memory_types.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -39,6 +40,10 @@ Allocations::Allocations(std::vector<std::unique_ptr<Gpu>> &gpus, const std::vec
 
 uint64_t Allocations::vram_free(size_t gpu) const {
   return cards_[gpu].vram_bytes() - vram_used_[gpu];
+}
+
+bool Allocations::takes_host_memory(const Buffer &b) const {
+  return in_host_memory(b.flags) || (in_vram(b.flags) && cards_[b.gpu].is_apu);
 }
 
 const Allocations::Buffer *Allocations::find(uint64_t handle) const {
@@ -86,7 +91,7 @@ void Allocations::log(const Buffer &b) {
 
 int Allocations::allocate(size_t gpu, kfd_ioctl_alloc_memory_of_gpu_args &args) {
   Buffer b;
-  b.gpu = gpu;
+  b.gpu = b.owner = gpu;
   b.va = args.va_addr;
   b.size = args.size;
   b.flags = args.flags;
@@ -96,11 +101,11 @@ int Allocations::allocate(size_t gpu, kfd_ioctl_alloc_memory_of_gpu_args &args) 
   if (is_memory && failures().refuses(Failure::allocation, b.size)) return ENOMEM;
   uint64_t taken = BackingStore::round_up(b.size);
   if (in_vram(b.flags) && taken > vram_free(gpu)) return ENOMEM;
-  if (in_host_memory(b.flags) && taken > host_bytes_ - std::min(host_used_, host_bytes_))
+  if (takes_host_memory(b) && taken > host_bytes_ - std::min(host_used_, host_bytes_))
     return ENOMEM;
   if (int error = place(b, args)) return error;
   if (in_vram(b.flags)) vram_used_[gpu] += taken;
-  if (in_host_memory(b.flags)) host_used_ += taken;
+  if (takes_host_memory(b)) host_used_ += taken;
   args.handle = next_handle_++;
   buffers_.emplace(args.handle, std::move(b));
   return 0;
@@ -120,10 +125,14 @@ int Allocations::release(uint64_t handle) {
     uint64_t taken = BackingStore::round_up(b.size);
     if (b.stored) gpus_[b.gpu]->store().release(b.offset, b.size);
     if (in_vram(b.flags)) vram_used_[b.gpu] -= taken;
-    if (in_host_memory(b.flags)) host_used_ -= taken;
+    if (takes_host_memory(b)) host_used_ -= taken;
   }
   buffers_.erase(it);
   return 0;
+}
+
+Caching Allocations::caching(const Buffer &b, size_t gpu) const {
+  return caching_of(gpus_[gpu]->arch(), b.flags, b.owner == gpu);
 }
 
 int Allocations::map(uint64_t handle, size_t gpu) {
@@ -133,7 +142,7 @@ int Allocations::map(uint64_t handle, size_t gpu) {
   if (!b.va || b.mapped.contains(gpu))
     return 0; // without an address it is mapped part by part later
   gpus_[gpu]->address_space().map(b.va, b.size, b.host, b.flags & KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE,
-                                  in_vram(b.flags));
+                                  in_vram(b.flags), caching(b, gpu));
   b.mapped.insert(gpu);
   return 0;
 }
@@ -163,7 +172,8 @@ int Allocations::map_part(uint64_t handle, size_t gpu, uint64_t va, uint64_t off
                           bool writable) {
   const Buffer *b = find(handle);
   if (!b || offset > b->size || size > b->size - offset) return EINVAL;
-  gpus_[gpu]->address_space().map(va, size, b->host + offset, writable);
+  gpus_[gpu]->address_space().map(va, size, b->host + offset, writable, in_vram(b->flags),
+                                  caching(*b, gpu));
   return 0;
 }
 

@@ -18,7 +18,8 @@ namespace fade::sim::kfd {
 class Allocations {
 public:
   struct Buffer {
-    size_t gpu = 0; // whose memory it is, or through which it was made
+    size_t gpu = 0;   // whose memory it is, or through which it was made
+    size_t owner = 0; // the same, of the first of its handles
     uint64_t va = 0, size = 0;
     uint32_t flags = 0;
     std::byte *host = nullptr;
@@ -51,7 +52,9 @@ public:
 private:
   int place(Buffer &buffer, kfd_ioctl_alloc_memory_of_gpu_args &args);
   static void log(const Buffer &buffer);
+  Caching caching(const Buffer &buffer, size_t gpu) const;
   void unmap_everywhere(Buffer &buffer);
+  bool takes_host_memory(const Buffer &buffer) const; // all memory of an APU is the host's
 
   std::vector<std::unique_ptr<Gpu>> &gpus_;
   const std::vector<Card> &cards_;

@@ -1,6 +1,9 @@
 #include "kfd/cards.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
 
 namespace fade::sim::kfd {
 namespace {
@@ -95,6 +98,55 @@ std::vector<Card> cards_from(const std::string &list, std::string &error) {
     cards.push_back(card(known->id));
   } while (at <= list.size());
   return cards;
+}
+
+MachineForm machine_from(const char *list, std::string &error) {
+  MachineForm form;
+  const std::pair<std::string_view, bool *> words[] = {{"small-bar", &form.small_bar},
+                                                       {"no-atomics", &form.no_atomics},
+                                                       {"two-sockets", &form.two_sockets},
+                                                       {"cpx", &form.cpx},
+                                                       {"apu", &form.apu}};
+  std::string_view rest = list ? list : "";
+  while (!rest.empty()) {
+    const auto comma = std::min(rest.find(','), rest.size());
+    const std::string_view word = rest.substr(0, comma);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    const auto *at = std::ranges::find(words, word, &std::pair<std::string_view, bool *>::first);
+    if (at != std::end(words))
+      *at->second = true;
+    else if (!word.empty())
+      error = "FADE_GPU_MACHINE: '" + std::string(word) +
+              "' is not known (small-bar, no-atomics, two-sockets, cpx, apu)";
+  }
+  return form;
+}
+
+std::vector<Card> in_machine(const std::vector<Card> &cards, const MachineForm &form,
+                             uint64_t host_bytes) {
+  constexpr uint32_t parts = 8;
+  std::vector<Card> result;
+  for (uint32_t i = 0; i < cards.size(); ++i) {
+    Card c = cards[i];
+    c.physical = i;
+    c.has_pcie_atomics = !form.no_atomics;
+    if (form.small_bar) c.host_visible_vram = false;
+    if (form.apu) {
+      c.is_apu = true;
+      c.apu_memory = host_bytes;
+      c.apu_compute_units = c.gpu().card.compute_units;
+      c.host_visible_vram = true; // there is no aperture between them
+      if (c.gfx == Gfx::gfx942) c.device_id = 0x74a0, c.apu_compute_units = 228; // MI300A
+    }
+    const bool is_instinct = c.xgmi_sdma_engines != 0;
+    if (form.cpx && is_instinct) {
+      c.partitions = parts;
+      c.shader_arrays = std::max(1u, c.shader_arrays / parts);
+      c.xgmi_sdma_engines = std::max(1u, c.xgmi_sdma_engines / parts);
+    }
+    for (c.partition = 0; c.partition < c.partitions; ++c.partition) result.push_back(c);
+  }
+  return result;
 }
 
 } // namespace fade::sim::kfd

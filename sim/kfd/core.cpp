@@ -55,7 +55,12 @@ Driver *make_driver() {
   else if (error = hide_unknown_to_runtime(cards); !error.empty())
     say("%s", error.c_str());
   if (trace().ioctls) say("device compiled for %s", compiled_for);
-  return new Driver(std::move(cards), this_machine(), stats ? stats : "");
+  std::string unknown;
+  const MachineForm form = machine_from(std::getenv("FADE_GPU_MACHINE"), unknown);
+  if (!unknown.empty()) say("%s", unknown.c_str());
+  HostMachine host = this_machine();
+  if (form.two_sockets) host.sockets = 2;
+  return new Driver(in_machine(cards, form, host.memory_bytes), host, stats ? stats : "");
 }
 
 Driver &driver() {
@@ -91,6 +96,8 @@ bool owns(const char *path) {
   for (const char *prefix :
        {"/dev/kfd", "/sys/devices/virtual/kfd", "/sys/class/kfd", "/sys/module/amdgpu"})
     if (has_prefix(path, prefix)) return true;
+  // Of the host's own folders only the socket that it does not have.
+  if (has_prefix(path, "/sys/devices/system") && !has_prefix(path, second_socket)) return false;
   Driver *d = the_driver.load(std::memory_order_acquire);
   return d && d->files().find(path);
 }
@@ -202,6 +209,11 @@ void unmapped(void *address, size_t size) {
     d->host_unmapped(reinterpret_cast<uint64_t>(address), size);
 }
 
+bool is_vram(const void *address) {
+  Driver *d = the_driver.load(std::memory_order_acquire);
+  return d && d->is_vram(reinterpret_cast<uint64_t>(address));
+}
+
 const CoreApi api = {
     core_api_version,
     owns,
@@ -224,6 +236,7 @@ const CoreApi api = {
       return contained([&] { return do_ioctl(device, request, argument); });
     },
     unmapped,
+    is_vram,
     last_stop,
     tell_executed_to,
 };

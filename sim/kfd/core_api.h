@@ -28,6 +28,8 @@ struct CoreApi {
   uint64_t (*device_number)(int device);
   int (*ioctl)(int device, unsigned long request, void *argument);
   void (*unmapped)(void *address, size_t size);
+  // Whether the host has memory of a card mapped at that address.
+  bool (*is_vram)(const void *address);
   // Where a kernel was that was stopped, the latest; 0 if none was.
   uint64_t (*last_pc)();
   // Calls f after each dispatch, before anybody is told of its end: with its completion signal, and
@@ -35,7 +37,7 @@ struct CoreApi {
   void (*on_dispatch)(void (*f)(uint64_t signal, uint64_t waves, uint64_t lanes));
 };
 
-constexpr uint32_t core_api_version = 3;
+constexpr uint32_t core_api_version = 4;
 constexpr const char *core_entry_name = "fadegpu_core_api";
 using CoreEntry = const CoreApi *(*)();
 

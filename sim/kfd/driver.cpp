@@ -3,6 +3,7 @@
 #include "base/failures.h"
 #include "base/trace.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -48,6 +49,8 @@ Driver::Driver(std::vector<Card> cards, const HostMachine &host, const std::stri
     gpus_.push_back(std::make_unique<Gpu>(arch(cards_[i].gfx),
                                           "renderD" + std::to_string(render_minor(i)), space,
                                           poller_, stats_.get(), std::move(interrupts)));
+    gpus_.back()->set_compute_units(cards_[i].compute_units());
+    gpus_.back()->address_space().set_host_atomics(cards_[i].has_pcie_atomics || cards_[i].is_apu);
     complete = gpus_.back()->store().ok();
   }
   if (!complete) {
@@ -106,6 +109,13 @@ void Driver::host_unmapped(uint64_t address, uint64_t size) {
   // Buffers in the same range are not the host's to unmap: they stay until they are freed.
   for (auto &part : svm_.remove(address, size))
     for (auto &gpu : gpus_) gpu->address_space().unmap(part.start, part.size);
+}
+
+bool Driver::is_vram(uint64_t address) const {
+  return std::ranges::any_of(gpus_, [&](const auto &gpu) {
+    const auto region = gpu->memory().find(address);
+    return region && region->local;
+  });
 }
 
 std::optional<size_t> Driver::gpu_of(uint32_t id) const {

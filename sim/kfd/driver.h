@@ -43,6 +43,8 @@ public:
   int ioctl(const Node &node, unsigned long request, void *argument);
   // The host gave up this range: what shared virtual memory lay there is gone.
   void host_unmapped(uint64_t address, uint64_t size);
+  // Whether a card's own memory is at that address, which is the same for host and GPU.
+  bool is_vram(uint64_t address) const;
 
 private:
   int kfd_ioctl(uint8_t number, void *argument);

@@ -40,7 +40,8 @@ drm_amdgpu_info_device device_info(const Card &card) {
   d.gpu_counter_freq = 1000000 / gpu_tick; // kHz
   d.max_engine_clock = card.gpu().card.engine_mhz * 1000;
   d.max_memory_clock = card.memory_mhz * 1000;
-  d.cu_active_number = card.gpu().card.compute_units;
+  d.cu_active_number = card.compute_units();
+  if (card.is_apu) d.ids_flags |= AMDGPU_IDS_FLAGS_FUSION;
   d.virtual_address_offset = 0x200000;
   d.virtual_address_max = 0x800000000000;
   d.virtual_address_alignment = 4096;

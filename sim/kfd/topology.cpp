@@ -1,5 +1,6 @@
 #include "kfd/topology.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <initializer_list>
 #include <sys/sysinfo.h>
@@ -21,24 +22,39 @@ std::string lines(Properties properties) {
 const std::string topology = "/sys/devices/virtual/kfd/kfd/topology/";
 std::string node_path(size_t node) { return topology + "nodes/" + std::to_string(node) + "/"; }
 
-enum LinkType : uint64_t { link_pcie = 2, link_xgmi = 11 };
+enum LinkType : uint64_t { link_hypertransport = 1, link_pcie = 2, link_xgmi = 11 };
+// As the driver weighs links: inside of an APU, between cards or sockets, over PCIe.
+enum LinkWeight : uint64_t {
+  weight_inside = 13,
+  weight_xgmi = 15,
+  weight_pcie = 20,
+  weight_socket = 32
+};
 enum HeapType : uint64_t { heap_system = 0, heap_host_visible = 1, heap_private = 2 };
 
-std::string link(size_t from, size_t to, LinkType type) {
-  bool xgmi = type == link_xgmi;
-  return lines({{"type", type},
+struct Link {
+  size_t from, to;
+  LinkType type;
+  LinkWeight weight;
+  bool has_atomics = true;
+};
+
+std::string text_of(const Link &l) {
+  constexpr uint64_t enabled = 1 << 0, no_atomics = 1 << 2 | 1 << 3; // of 32 and 64 bits
+  const bool fast = l.type != link_pcie;
+  return lines({{"type", l.type},
                 {"version_major", 0},
                 {"version_minor", 0},
-                {"node_from", from},
-                {"node_to", to},
-                {"weight", xgmi ? 15u : 20u},
+                {"node_from", l.from},
+                {"node_to", l.to},
+                {"weight", l.weight},
                 {"min_latency", 0},
                 {"max_latency", 0},
-                {"min_bandwidth", xgmi ? 50000u : 312u},
-                {"max_bandwidth", xgmi ? 100000u : 31504u},
+                {"min_bandwidth", fast ? 50000u : 312u},
+                {"max_bandwidth", fast ? 100000u : 31504u},
                 {"recommended_transfer_size", 0},
                 {"recommended_sdma_engine_id_mask", 0},
-                {"flags", 1}});
+                {"flags", enabled | (l.has_atomics ? 0 : no_atomics)}});
 }
 
 bool by_xgmi(const Card &a, const Card &b) { return a.xgmi_sdma_engines && b.xgmi_sdma_engines; }
@@ -51,45 +67,94 @@ uint64_t capability(const Card &card) {
          (arch(card.gfx).sram_ecc ? sram_ecc : 0);
 }
 
-void describe_host(VirtualFiles &files, const std::vector<Card> &cards, const HostMachine &host) {
-  std::string node = node_path(0);
+// The cards of a machine, between its sockets.
+struct Machine {
+  const std::vector<Card> &cards;
+  const HostMachine &host;
+
+  size_t node_of(size_t card) const { return host.sockets + card; }
+  // The first half is at the last socket: who takes the first for granted is wrong.
+  size_t socket_of(size_t card) const {
+    return host.sockets - 1 - card * host.sockets / cards.size();
+  }
+  Link to_host(size_t card) const {
+    const Card &c = cards[card];
+    const bool inside = c.is_apu && c.xgmi_sdma_engines; // MI300A; smaller ones call it PCIe
+    return {node_of(card), socket_of(card), inside ? link_xgmi : link_pcie,
+            inside ? weight_inside : weight_pcie, c.has_pcie_atomics || c.is_apu};
+  }
+};
+
+// What the runtime reads of the system about a socket that this machine does not have. The first is
+// the machine's own.
+void describe_processors(VirtualFiles &files, const HostMachine &host, size_t socket) {
+  const size_t count = std::max(1u, host.cores / host.sockets);
+  for (size_t i = 0; i < count; ++i) {
+    const std::string number = std::to_string(socket * count + i);
+    const std::string cache = std::string(second_socket) + "/cpu" + number + "/cache/index0/";
+    const std::pair<const char *, std::string> texts[] = {{"level", "1"},
+                                                          {"type", "Data"},
+                                                          {"size", "32K"},
+                                                          {"coherency_line_size", "64"},
+                                                          {"number_of_sets", "64"},
+                                                          {"ways_of_associativity", "8"},
+                                                          {"shared_cpu_map", "1"},
+                                                          {"shared_cpu_list", number},
+                                                          {"physical_line_partition", "1"}};
+    for (const auto &[name, text] : texts) files.file(cache + name, text + "\n");
+  }
+}
+
+void describe_socket(VirtualFiles &files, const Machine &machine, size_t socket) {
+  const HostMachine &host = machine.host;
+  std::string node = node_path(socket);
   uint64_t links = 0;
-  for (size_t i = 0; i < cards.size();
-       ++i) // such a link tells the runtime that the host sees all of VRAM
-    if (cards[i].host_visible_vram)
-      files.file(node + "io_links/" + std::to_string(links++) + "/properties",
-                 link(0, i + 1, link_pcie));
+  auto add = [&](const Link &link) {
+    files.file(node + "io_links/" + std::to_string(links++) + "/properties", text_of(link));
+  };
+  for (size_t other = 0; other < host.sockets; ++other)
+    if (other != socket) add({socket, other, link_hypertransport, weight_socket});
+  for (size_t i = 0; i < machine.cards.size(); ++i) {
+    // Such a link tells the runtime that the host sees all of VRAM.
+    if (!machine.cards[i].host_visible_vram || machine.socket_of(i) != socket) continue;
+    Link link = machine.to_host(i);
+    std::swap(link.from, link.to);
+    add(link);
+  }
   files.file(node + "gpu_id", "0\n");
   files.file(node + "name", "\n");
-  files.file(node + "properties", lines({{"cpu_cores_count", host.cores},
-                                         {"simd_count", 0},
-                                         {"mem_banks_count", 1},
-                                         {"caches_count", 0},
-                                         {"io_links_count", links},
-                                         {"p2p_links_count", 0},
-                                         {"cpu_core_id_base", 0},
-                                         {"simd_id_base", 0},
-                                         {"max_waves_per_simd", 0},
-                                         {"lds_size_in_kb", 0},
-                                         {"max_engine_clk_ccompute", 2000}}));
-  files.file(node + "mem_banks/0/properties", lines({{"heap_type", heap_system},
-                                                     {"size_in_bytes", host.memory_bytes},
-                                                     {"flags", 0},
-                                                     {"width", 64},
-                                                     {"mem_clk_max", 3200}}));
+  files.file(node + "properties",
+             lines({{"cpu_cores_count", std::max(1u, host.cores / host.sockets)},
+                    {"simd_count", 0},
+                    {"mem_banks_count", 1},
+                    {"caches_count", 0},
+                    {"io_links_count", links},
+                    {"p2p_links_count", 0},
+                    {"cpu_core_id_base", socket * (host.cores / host.sockets)},
+                    {"simd_id_base", 0},
+                    {"max_waves_per_simd", 0},
+                    {"lds_size_in_kb", 0},
+                    {"max_engine_clk_ccompute", 2000}}));
+  files.file(node + "mem_banks/0/properties",
+             lines({{"heap_type", heap_system},
+                    {"size_in_bytes", host.memory_bytes / host.sockets},
+                    {"flags", 0},
+                    {"width", 64},
+                    {"mem_clk_max", 3200}}));
+  if (socket != 0) describe_processors(files, host, socket);
 }
 
 // Links of card `self` to the host and to the other cards; returns how many.
-uint64_t describe_links(VirtualFiles &files, const std::vector<Card> &cards, size_t self) {
-  std::string node = node_path(self + 1);
+uint64_t describe_links(VirtualFiles &files, const Machine &machine, size_t self) {
+  std::string node = node_path(machine.node_of(self));
   uint64_t links = 0;
-  auto add = [&](size_t to, LinkType type) {
-    files.file(node + "io_links/" + std::to_string(links++) + "/properties",
-               link(self + 1, to, type));
+  auto add = [&](const Link &link) {
+    files.file(node + "io_links/" + std::to_string(links++) + "/properties", text_of(link));
   };
-  add(0, link_pcie);
-  for (size_t other = 0; other < cards.size(); ++other)
-    if (other != self && by_xgmi(cards[self], cards[other])) add(other + 1, link_xgmi);
+  add(machine.to_host(self));
+  for (size_t other = 0; other < machine.cards.size(); ++other)
+    if (other != self && by_xgmi(machine.cards[self], machine.cards[other]))
+      add({machine.node_of(self), machine.node_of(other), link_xgmi, weight_xgmi});
   return links;
 }
 
@@ -99,17 +164,18 @@ std::vector<GpuCache> caches_of(const GpuCard &card) {
   return caches;
 }
 
-void describe_card(VirtualFiles &files, const std::vector<Card> &cards, size_t index) {
+void describe_card(VirtualFiles &files, const Machine &machine, size_t index) {
+  const std::vector<Card> &cards = machine.cards;
   const Card &c = cards[index];
   const GpuInfo &gpu = c.gpu();
   const std::vector<GpuCache> caches = caches_of(gpu.card);
-  std::string node = node_path(index + 1);
-  uint64_t links = describe_links(files, cards, index);
+  std::string node = node_path(machine.node_of(index));
+  uint64_t links = describe_links(files, machine, index);
   files.file(node + "gpu_id", std::to_string(gpu_id(index)) + "\n");
   files.file(node + "name", std::string(gpu.name) + "\n");
   files.file(node + "properties",
              lines({{"cpu_cores_count", 0},
-                    {"simd_count", uint64_t{gpu.card.compute_units} * gpu.unit.simds},
+                    {"simd_count", uint64_t{c.compute_units()} * gpu.unit.simds},
                     {"mem_banks_count", 1},
                     {"caches_count", caches.size()},
                     {"io_links_count", links},
@@ -129,7 +195,7 @@ void describe_card(VirtualFiles &files, const std::vector<Card> &cards, size_t i
                     {"gfx_target_version", gpu.targetVersion()},
                     {"vendor_id", 0x1002},
                     {"device_id", c.device_id},
-                    {"location_id", location_id(index)},
+                    {"location_id", location_id(c)},
                     {"domain", 0},
                     {"drm_render_minor", render_minor(index)},
                     {"hive_id", c.xgmi_sdma_engines && cards.size() > 1 ? 1u : 0u},
@@ -144,7 +210,7 @@ void describe_card(VirtualFiles &files, const std::vector<Card> &cards, size_t i
                     {"debug_prop", 0},
                     {"sdma_fw_version", c.sdma_firmware},
                     {"unique_id", 0xfade000000000000u + index + 1},
-                    {"num_xcc", gpu.card.dies},
+                    {"num_xcc", c.dies()},
                     {"max_engine_clk_ccompute", 2000}}));
   files.file(node + "mem_banks/0/properties",
              lines({{"heap_type", c.host_visible_vram ? heap_host_visible : heap_private},
@@ -167,9 +233,10 @@ void describe_card(VirtualFiles &files, const std::vector<Card> &cards, size_t i
   }
 }
 
-std::string pci_address(size_t index) {
+std::string pci_address(const Card &card) {
   char text[24];
-  std::snprintf(text, sizeof text, "0000:%02x:00.0", location_id(index) >> 8);
+  std::snprintf(text, sizeof text, "0000:%02x:00.%u", location_id(card) >> 8,
+                location_id(card) & 7);
   return text;
 }
 
@@ -181,7 +248,7 @@ void describe_render_node(VirtualFiles &files, const Card &card, size_t index) {
   std::string number = std::to_string(drm_major) + ":" + std::to_string(minor);
   files.device("/dev/dri/" + name, makedev(drm_major, minor));
   // Under a folder that is ours alone, so that a resolved path is still recognised.
-  std::string device = "/sys/devices/virtual/kfd/" + pci_address(index);
+  std::string device = "/sys/devices/virtual/kfd/" + pci_address(card);
   auto hex = [](uint32_t value) {
     char text[16];
     std::snprintf(text, sizeof text, "0x%04x\n", value);
@@ -192,7 +259,7 @@ void describe_render_node(VirtualFiles &files, const Card &card, size_t index) {
   files.file(device + "/revision", hex(card.revision));
   files.file(device + "/subsystem_vendor", hex(0x1002));
   files.file(device + "/subsystem_device", hex(card.device_id));
-  files.file(device + "/uevent", "DRIVER=amdgpu\nPCI_SLOT_NAME=" + pci_address(index) + "\n");
+  files.file(device + "/uevent", "DRIVER=amdgpu\nPCI_SLOT_NAME=" + pci_address(card) + "\n");
   files.file(device + "/drm/" + name + "/dev", number + "\n");
   files.file(device + "/drm/" + primary + "/dev", "226:" + std::to_string(index) + "\n");
   files.link(device + "/subsystem", "/sys/bus/pci");
@@ -207,7 +274,7 @@ void describe_render_node(VirtualFiles &files, const Card &card, size_t index) {
 
 uint32_t gpu_id(size_t index) { return 0xfade + static_cast<uint32_t>(index) * 0x101; }
 uint32_t render_minor(size_t index) { return first_render_minor + static_cast<uint32_t>(index); }
-uint32_t location_id(size_t index) { return (3 + static_cast<uint32_t>(index) * 0x10) << 8; }
+uint32_t location_id(const Card &card) { return (3 + card.physical * 0x10) << 8 | card.partition; }
 
 HostMachine this_machine() {
   struct sysinfo info {};
@@ -219,9 +286,10 @@ VirtualFiles describe(const std::vector<Card> &cards, const HostMachine &host) {
   VirtualFiles files;
   files.file(topology + "generation_id", "1\n");
   files.file(topology + "system_properties", "platform_oem 0\nplatform_id 0\nplatform_rev 0\n");
-  describe_host(files, cards, host);
+  const Machine machine{cards, host};
+  for (size_t i = 0; i < host.sockets; ++i) describe_socket(files, machine, i);
   for (size_t i = 0; i < cards.size(); ++i) {
-    describe_card(files, cards, i);
+    describe_card(files, machine, i);
     describe_render_node(files, cards[i], i);
   }
   files.device("/dev/kfd", makedev(240, 0));

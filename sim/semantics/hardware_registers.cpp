@@ -34,7 +34,9 @@ uint32_t whole_register(const Wave &w, unsigned number) {
   case reg_lds_alloc: return (w.group ? w.group->lds_bytes / 512 : 0) << 12;
   case reg_sh_mem_bases: return (shared_aperture_hi & 0xffff0000) | private_aperture_hi >> 16;
   case reg_flat_scr_lo:
-    return w.arch->gfx10_up ? static_cast<uint32_t>(w.flat_scratch) : 0; // gfx942: XCC_ID
+    return w.arch->gfx10_up ? static_cast<uint32_t>(w.flat_scratch)
+           : w.group        ? w.group->die // XCC_ID
+                            : 0;
   case reg_flat_scr_hi: return static_cast<uint32_t>(w.flat_scratch >> 32);
   case reg_hw_id1: return hardware_id(w);
   case reg_shader_cycles: return static_cast<uint32_t>(shader_clock(w.arch->engine_mhz) & 0xfffff);

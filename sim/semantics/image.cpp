@@ -2,6 +2,7 @@
 // S#. Textures have one level here, so levels of detail and gradients are accepted and change
 // nothing.
 #include "semantics/atomic_ops.h"
+#include "semantics/cache_control.h"
 #include "semantics/host_atomic.h"
 #include "semantics/image_resource.h"
 #include "semantics/memory_access.h"
@@ -121,11 +122,14 @@ void load(Wave &w, const Instruction &in) {
 void store(Wave &w, const Instruction &in) {
   const ImageResource r = resource_of(w, in);
   const LaneAddresses a = texel_addresses(w, in, r);
-  observe(w, in, a, r.format.bytes(), AccessKind::store);
+  const auto convert = [&](unsigned i, std::byte *to) {
+    store_texel(r.format, get_components(w, in, r, i), to);
+  };
+  observe_converted(w, in, a, r.format.bytes(), convert);
   release_fence();
   for_lanes(a.lanes, [&](unsigned i) {
     std::byte room[16];
-    store_texel(r.format, get_components(w, in, r, i), room);
+    convert(i, room);
     w.memory->write(a.va[i], room, r.format.bytes());
   });
   count_bytes(w, a.lanes, r.format.bytes(), AccessKind::store, Space::global);
@@ -269,7 +273,8 @@ template <class Op> void atomic(Wave &w, const Instruction &in) {
       if (a.va[i] % sizeof(T)) throw MisalignedAtomic{a.va[i]};
       const AtomicInput<T> input{static_cast<T>(data[0][i]), static_cast<T>(data[1][i]),
                                  Denormals::keep};
-      old = fetch_apply<Op>(reinterpret_cast<T *>(w.memory->at(a.va[i], sizeof(T), true)), input);
+      old = w.memory->atomic<T>(a.va[i], atomic_reach(w, in),
+                                [&](T *p) { return fetch_apply<Op>(p, input); });
     }
     if (in.glc) data[0][i] = static_cast<u32>(old);
   });

@@ -89,7 +89,7 @@ template <class I> void read(Wave &w, const Instruction &in) {
 
 template <class I> void write(Wave &w, const Instruction &in) {
   const LdsAddresses a = lds_addresses(w, in, static_cast<uint32_t>(in.offset), I::bytes);
-  observe_lds(w, in, a.at, w.active_exec, I::bytes, AccessKind::store);
+  observe_lds_store(w, in, a.at, w.active_exec, I::bytes, {&w.vgpr[in.src[1].index]});
   write_at<I>(w, a, &w.vgpr[in.src[1].index]);
   count_bytes(w, w.active_exec, I::bytes, AccessKind::store, Space::lds);
 }
@@ -111,8 +111,8 @@ template <class I, unsigned scale> void write2(Wave &w, const Instruction &in) {
   const LdsAddresses first =
       lds_addresses(w, in, static_cast<uint32_t>(in.offset) * I::bytes * scale, I::bytes);
   const LdsAddresses second = lds_addresses(w, in, in.offset1 * I::bytes * scale, I::bytes);
-  observe_lds(w, in, first.at, w.active_exec, I::bytes, AccessKind::store);
-  observe_lds(w, in, second.at, w.active_exec, I::bytes, AccessKind::store);
+  observe_lds_store(w, in, first.at, w.active_exec, I::bytes, {&w.vgpr[in.src[1].index]});
+  observe_lds_store(w, in, second.at, w.active_exec, I::bytes, {&w.vgpr[in.src[2].index]});
   write_at<I>(w, first, &w.vgpr[in.src[1].index]);
   write_at<I>(w, second, &w.vgpr[in.src[2].index]);
   count_bytes(w, w.active_exec, I::bytes, AccessKind::store, Space::lds);
@@ -128,7 +128,7 @@ void read_addtid(Wave &w, const Instruction &in) {
 }
 void write_addtid(Wave &w, const Instruction &in) {
   const LdsAddresses a = lds_addresses_by_lane(w, static_cast<uint32_t>(in.offset));
-  observe_lds(w, in, a.at, w.active_exec, 4, AccessKind::store);
+  observe_lds_store(w, in, a.at, w.active_exec, 4, {&w.vgpr[in.src[1].index]});
   write_at<Item<u32, 1>>(w, a, &w.vgpr[in.src[1].index]);
   count_bytes(w, w.active_exec, 4, AccessKind::store, Space::lds);
 }

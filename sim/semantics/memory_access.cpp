@@ -1,6 +1,7 @@
 #include "semantics/memory_access.h"
 
 #include "semantics/buffer_resource.h"
+#include "semantics/cache_control.h"
 #include "semantics/constants.h"
 #include "wave/stats.h"
 
@@ -171,9 +172,9 @@ void lane_bytes(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned
     return;
   case Space::global:
     if constexpr (write)
-      w.memory->write(va, data, n);
+      w.memory->write(va, data, n, store_reach(w, in));
     else
-      w.memory->read(va, data, n);
+      w.memory->read(va, data, n, load_reach(w, in));
     return;
   }
 }
@@ -421,6 +422,18 @@ ObservedAccess described(const Wave &w, const Instruction &in, uint32_t bytes, A
   return o;
 }
 
+void set_stored(const Wave &w, const StoredRows &stored, ObservedAccess &o) {
+  if (!stored.rows) return;
+  o.stored = *stored.rows;
+  o.stored_byte = stored.is_packed ? 0 : o.data_byte;
+  // Accesses that are made dword by dword, and the second of two, begin with a later register.
+  constexpr uint64_t registers = 512;
+  const uint64_t number =
+      (reinterpret_cast<uintptr_t>(stored.rows) - reinterpret_cast<uintptr_t>(w.vgpr)) /
+      sizeof(Row);
+  if (!stored.is_packed && number < registers) o.data = static_cast<uint16_t>(number);
+}
+
 // A lane's address as observers know it: in its space.
 uint64_t address_in(const Wave &w, uint64_t va, Space space) {
   if (space == Space::global) return va;
@@ -431,8 +444,9 @@ uint64_t address_in(const Wave &w, uint64_t va, Space space) {
 } // namespace
 
 void tell_observer(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
-                   AccessKind kind) {
+                   AccessKind kind, StoredRows stored) {
   ObservedAccess o = described(w, in, bytes, kind);
+  set_stored(w, stored, o);
   bool is_global = !a.in_lds;
   for_lanes(a.lanes, [&](unsigned i) { is_global &= lane_space(in, a.va[i]) == Space::global; });
   if (is_global) { // nearly always: as they are
@@ -455,13 +469,15 @@ void tell_observer(Wave &w, const Instruction &in, const LaneAddresses &a, uint3
 }
 
 void tell_observer_of_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes,
-                          uint32_t bytes, AccessKind kind, bool returns, unsigned row) {
+                          uint32_t bytes, AccessKind kind, bool returns, unsigned row,
+                          StoredRows stored) {
   if (!lanes) return;
   ObservedAccess o = described(w, in, bytes, kind);
   uint64_t wide[64];
   for (unsigned i = 0; i < w.lanes; i++) wide[i] = address[i];
   o.space = Space::lds, o.lanes = lanes, o.address = wide, o.returns = returns;
   if (o.data != ObservedAccess::none) o.data = static_cast<uint16_t>(o.data + row);
+  set_stored(w, stored, o);
   w.observer->access(w.info, o);
 }
 
@@ -472,6 +488,7 @@ void tell_observer_of_scalar(Wave &w, const Instruction &in, uint64_t va, uint32
   if (lane_space(in, va) == Space::scratch)
     o.space = Space::scratch, address[0] = private_address(w, va - scratch_window_base);
   o.lanes = 1, o.address = address;
+  if (kind == AccessKind::store) o.stored = &w.sgpr[in.dst.index], o.stored_stride = 1;
   w.observer->access(w.info, o);
 }
 

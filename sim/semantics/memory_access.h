@@ -103,16 +103,42 @@ void count_by_lane(Wave &w, const Instruction &in, const LaneAddresses &a, uint3
 // Whether somebody wants to know of accesses. Those who do are told before the access is made, so
 // that they also see one that faults.
 inline bool is_observed(const Wave &w) { return kObservable && w.observer_wants & kWantsAccesses; }
+// What a store stores: registers, or values as they come to memory.
+struct StoredRows {
+  const Row *rows = nullptr;
+  bool is_packed = false; // less than a dword is in its lowest bytes, whatever the instruction says
+};
 void tell_observer(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
-                   AccessKind kind);
+                   AccessKind kind, StoredRows stored);
 void tell_observer_of_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes,
-                          uint32_t bytes, AccessKind kind, bool returns, unsigned row);
+                          uint32_t bytes, AccessKind kind, bool returns, unsigned row,
+                          StoredRows stored);
 void tell_observer_of_scalar(Wave &w, const Instruction &in, uint64_t va, uint32_t bytes,
                              AccessKind kind);
 inline void observe(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
                     AccessKind kind) {
   if (is_observed(w)) [[unlikely]]
-    tell_observer(w, in, a, bytes, kind);
+    tell_observer(w, in, a, bytes, kind, {});
+}
+inline void observe_store(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
+                          StoredRows stored) {
+  if (is_observed(w)) [[unlikely]]
+    tell_observer(w, in, a, bytes, AccessKind::store, stored);
+}
+// Stores of values that are converted on their way: convert(lane, to) makes those of a lane.
+template <class F>
+void observe_converted(Wave &w, const Instruction &in, const LaneAddresses &a, uint32_t bytes,
+                       F &&convert) {
+  if (!is_observed(w)) [[likely]]
+    return;
+  Row rows[4] = {};
+  for (uint64_t lanes = a.lanes; lanes; lanes &= lanes - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+    uint32_t room[4] = {};
+    convert(lane, reinterpret_cast<std::byte *>(room));
+    for (unsigned k = 0; k < 4; k++) rows[k][lane] = room[k];
+  }
+  tell_observer(w, in, a, bytes, AccessKind::store, {rows, true});
 }
 // While an atomic is being made, from before it is told on.
 class AtomicInProgress {
@@ -132,7 +158,12 @@ private:
 inline void observe_lds(Wave &w, const Instruction &in, const uint32_t *address, uint64_t lanes,
                         uint32_t bytes, AccessKind kind, bool returns = false, unsigned row = 0) {
   if (is_observed(w)) [[unlikely]]
-    tell_observer_of_lds(w, in, address, lanes, bytes, kind, returns, row);
+    tell_observer_of_lds(w, in, address, lanes, bytes, kind, returns, row, {});
+}
+inline void observe_lds_store(Wave &w, const Instruction &in, const uint32_t *address,
+                              uint64_t lanes, uint32_t bytes, StoredRows stored) {
+  if (is_observed(w)) [[unlikely]]
+    tell_observer_of_lds(w, in, address, lanes, bytes, AccessKind::store, false, 0, stored);
 }
 // Atomics: the old value is wanted if the instruction says so.
 inline void observe_scalar(Wave &w, const Instruction &in, uint64_t va, uint32_t bytes,

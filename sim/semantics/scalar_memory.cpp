@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "semantics/atomic_ops.h"
 #include "semantics/buffer_resource.h"
+#include "semantics/cache_control.h"
 #include "semantics/constants.h"
 #include "semantics/host_atomic.h"
 #include "semantics/memory_access.h"
@@ -53,14 +54,15 @@ std::byte *whole(Wave &w, const Target &t, unsigned bytes, bool write) {
   return in_scratch(w, t.va, bytes) ? w.scratch + (t.va - scratch_window_base) : nullptr;
 }
 
-template <unsigned words> FADE_GPU_ACCESS void read(Wave &w, const Target &t, uint32_t *values) {
+template <unsigned words>
+FADE_GPU_ACCESS void read(Wave &w, const Target &t, uint32_t *values, bool past_cache) {
   if (const std::byte *p = whole(w, t, words * 4, false)) {
     for (unsigned k = 0; k < words; k++) values[k] = load_unaligned<uint32_t>(p + 4 * k);
     return;
   }
   const uint64_t bytes = std::min<uint64_t>(words * 4, t.room & ~3ull);
   std::memset(values, 0, words * 4);
-  if (bytes) w.memory->read(t.va, values, bytes);
+  if (bytes) w.memory->read_scalar(t.va, values, bytes, past_cache);
 }
 
 template <unsigned words>
@@ -71,7 +73,7 @@ FADE_GPU_ACCESS void write(Wave &w, const Target &t, const uint32_t *values) {
     return;
   }
   const uint64_t bytes = std::min<uint64_t>(words * 4, t.room & ~3ull);
-  if (bytes) w.memory->write(t.va, values, bytes);
+  if (bytes) w.memory->write_scalar(t.va, values, bytes);
 }
 
 void write_scalars(Wave &w, const Operand &to, const uint32_t *values, unsigned words) {
@@ -89,7 +91,7 @@ template <Base base, unsigned words> void load(Wave &w, const Instruction &in) {
   uint32_t values[words];
   const Target t = target<base>(w, in);
   observe_scalar(w, in, t, words * 4, AccessKind::load);
-  read<words>(w, t, values);
+  read<words>(w, t, values, in.glc);
   write_scalars(w, in.dst, values, words);
 }
 
@@ -112,7 +114,7 @@ template <Base base, class Op> void atomic(Wave &w, const Instruction &in) {
     const AtomicInProgress progress(w);
     observe_scalar(w, in, t, sizeof(T), AccessKind::atomic);
     if (t.va % sizeof(T)) throw MisalignedAtomic{t.va};
-    old = fetch_apply<Op>(reinterpret_cast<T *>(w.memory->at(t.va, sizeof(T), true)), input);
+    old = w.memory->atomic<T>(t.va, Reach::device, [&](T *p) { return fetch_apply<Op>(p, input); });
   }
   uint32_t values[words];
   std::memcpy(values, &old, sizeof values);
@@ -128,7 +130,8 @@ void memtime(Wave &w, const Instruction &in) {
 }
 void memrealtime(Wave &w, const Instruction &in) { write_counter(w, in, gpu_clock()); }
 
-void cache_control(Wave &, const Instruction &) { full_fence(); }
+// Stores go through, so there is nothing to write back.
+void write_back(Wave &, const Instruction &) { full_fence(); }
 void hint(Wave &, const Instruction &) {}
 
 constexpr auto smem = ExecClass::smem;
@@ -166,11 +169,11 @@ constexpr Opcode table[] = {
     FADE_INTEGER_ATOMICS(INTEGER_ATOMIC),
     {"s_memtime", memtime, smem},
     {"s_memrealtime", memrealtime, smem},
-    with(Effect::invalidates, Opcode{"s_dcache_inv", cache_control, smem}),
-    with(Effect::invalidates, Opcode{"s_dcache_inv_vol", cache_control, smem}),
-    with(Effect::writes_back, Opcode{"s_dcache_wb", cache_control, smem}),
-    with(Effect::writes_back, Opcode{"s_dcache_wb_vol", cache_control, smem}),
-    with(Effect::invalidates, Opcode{"s_gl1_inv", cache_control, smem}),
+    with(Effect::invalidates, Opcode{"s_dcache_inv", invalidate_scalar, smem}),
+    with(Effect::invalidates, Opcode{"s_dcache_inv_vol", invalidate_scalar, smem}),
+    with(Effect::writes_back, Opcode{"s_dcache_wb", write_back, smem}),
+    with(Effect::writes_back, Opcode{"s_dcache_wb_vol", write_back, smem}),
+    with(Effect::invalidates, Opcode{"s_gl1_inv", invalidate_vector, smem}),
     {"s_dcache_discard", hint, smem},
     {"s_dcache_discard_x2", hint, smem},
     {"s_atc_probe", hint, smem},

@@ -2,6 +2,7 @@
 // in how an address is formed and in nothing else.
 #include "semantics/vector_memory.h"
 
+#include "semantics/cache_control.h"
 #include "semantics/lds.h"
 #include "semantics/opcodes.h"
 
@@ -228,7 +229,7 @@ template <class I> void load_to_lds(Wave &w, const Instruction &in) {
   Row values[1] = {};
   load_to<I>(w, in, a, values);
   const LdsAddresses to = lds_addresses_by_lane(w, static_cast<uint32_t>(in.offset));
-  observe_lds(w, in, to.at, w.active_exec, 4, AccessKind::store);
+  observe_lds_store(w, in, to.at, w.active_exec, 4, {values, true});
   for_lanes(w.active_exec, [&](unsigned i) { lds_write(w, to.at[i], values[0][i]); });
   count_bytes(w, w.active_exec, 4, AccessKind::store, Space::lds);
 }
@@ -268,7 +269,7 @@ void store_apart(Wave &w, const Instruction &in, const LaneAddresses &a, const R
 template <class I>
 void store_from(Wave &w, const Instruction &in, const LaneAddresses &a, const Row *from) {
   if (!a.lanes) return;
-  observe(w, in, a, I::bytes, AccessKind::store);
+  observe_store(w, in, a, I::bytes, {from});
   release_fence();
   const LaneMask mask(w, a.lanes);
   const HostRange r = locate(w, a, mask, I::bytes, true);
@@ -328,10 +329,8 @@ void store_addtid(Wave &w, const Instruction &in) {
   store_from<Item<u32, 1>>(w, in, a, &w.vgpr[in.src[1].index]);
 }
 
-// Cache invalidation and write-back: there are no caches here, but what they order stays ordered.
-void cache_control(Wave &, const Instruction &) { full_fence(); }
-constexpr Opcode invalidating(const char *name) {
-  return with(Effect::invalidates, Opcode{name, cache_control, ExecClass::other});
+constexpr Opcode invalidating(const char *name, Handler handler) {
+  return with(Effect::invalidates, Opcode{name, handler, ExecClass::other});
 }
 
 constexpr auto loads = ExecClass::vmem_load;
@@ -378,13 +377,13 @@ constexpr Opcode table[] = {
     FADE_LDS_FORMS("sshort", load_to_lds<Item<i16, 1>>),
     with(LdsUse::reads, Opcode{"buffer_store_lds_dword", store_from_lds, stores}),
 
-    invalidating("buffer_wbinvl1"),
-    invalidating("buffer_wbinvl1_vol"),
-    with(Effect::writes_back, Opcode{"buffer_wbl2", cache_control, ExecClass::other}),
-    invalidating("buffer_invl2"),
-    invalidating("buffer_inv"),
-    invalidating("buffer_gl0_inv"),
-    with(Effect::reaches_device, invalidating("buffer_gl1_inv")),
+    invalidating("buffer_wbinvl1", invalidate_vector),
+    invalidating("buffer_wbinvl1_vol", invalidate_vector),
+    with(Effect::writes_back, Opcode{"buffer_wbl2", write_back_l2, ExecClass::other}),
+    invalidating("buffer_invl2", invalidate_l2),
+    invalidating("buffer_inv", invalidate_to_scope),
+    invalidating("buffer_gl0_inv", invalidate_vector),
+    with(Effect::reaches_device, invalidating("buffer_gl1_inv", invalidate_vector)),
 };
 // clang-format on
 

@@ -1,5 +1,6 @@
 // Atomics on memory: flat, global and buffer. Each lane's operation is a single atomic operation of
 // the host.
+#include "semantics/cache_control.h"
 #include "semantics/host_atomic.h"
 #include "semantics/memory_access.h"
 #include "semantics/vector_memory.h"
@@ -15,7 +16,8 @@ template <class Op, class T>
 T apply_apart(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned lane,
               const AtomicInput<T> &input) {
   if (lane_space(in, a.va[lane]) == Space::global)
-    return fetch_apply<Op>(reinterpret_cast<T *>(w.memory->at(a.va[lane], sizeof(T), true)), input);
+    return w.memory->atomic<T>(a.va[lane], atomic_reach(w, in),
+                               [&](T *p) { return fetch_apply<Op>(p, input); });
   T old;
   read_lane(w, in, a, lane, &old, sizeof old);
   const T updated = Op::apply(old, input);
@@ -29,6 +31,14 @@ Denormals denormals_of(const Arch &arch, bool is_f32) {
   return is_f32 && arch.id != Gfx::gfx942 ? Denormals::flush : Denormals::keep;
 }
 
+// On a card such an atomic is lost, or the link reports an error; here it stops the kernel.
+void refuse_host_atomics(Wave &w, const Instruction &in, const LaneAddresses &a) {
+  for_lanes(a.lanes, [&](unsigned i) {
+    if (lane_space(in, a.va[i]) == Space::global && !w.memory->allows_atomic(a.va[i]))
+      throw HostAtomic{a.va[i]};
+  });
+}
+
 template <class Op, bool is_f32 = false> void atomic(Wave &w, const Instruction &in) {
   using T = typename Op::Value;
   constexpr unsigned words = sizeof(T) / 4;
@@ -39,6 +49,8 @@ template <class Op, bool is_f32 = false> void atomic(Wave &w, const Instruction 
   const Denormals denormals = denormals_of(*w.arch, is_f32);
   if (in.glc) for_lanes(w.active_exec & ~a.lanes, [&](unsigned i) { set_lane_value<T>(to, i, 0); });
   if (!a.lanes) return;
+  if (!w.memory->allows_atomics()) [[unlikely]]
+    refuse_host_atomics(w, in, a);
   const AtomicInProgress progress(w);
   observe(w, in, a, sizeof(T), AccessKind::atomic);
   HostRange r = locate(w, a, LaneMask(w, a.lanes), sizeof(T), true);

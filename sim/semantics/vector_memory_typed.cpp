@@ -90,7 +90,7 @@ void load(Wave &w, const Instruction &in) {
   count_by_lane(w, in, a, bytes, AccessKind::load);
   if (!to_lds) return;
   const LdsAddresses lds = lds_addresses_by_lane(w, static_cast<uint32_t>(in.offset));
-  observe_lds(w, in, lds.at, w.active_exec, 4, AccessKind::store);
+  observe_lds_store(w, in, lds.at, w.active_exec, 4, {lds_values, true});
   for_lanes(w.active_exec, [&](unsigned i) { lds_write(w, lds.at[i], lds_values[0][i]); });
   count_bytes(w, w.active_exec, 4, AccessKind::store, Space::lds);
 }
@@ -100,11 +100,14 @@ template <unsigned count, Width width> void store(Wave &w, const Instruction &in
   if (!f.valid()) return;
   LaneAddresses a;
   vector_addresses(w, in, f.bytes(), a);
-  observe(w, in, a, f.bytes(), AccessKind::store);
+  const auto convert = [&](unsigned i, std::byte *to) {
+    store_texel(f, from_registers<count, width>(f, &w.vgpr[in.src[1].index], i), to);
+  };
+  observe_converted(w, in, a, f.bytes(), convert);
   release_fence();
   for_lanes(a.lanes, [&](unsigned i) {
     std::byte room[16];
-    store_texel(f, from_registers<count, width>(f, &w.vgpr[in.src[1].index], i), room);
+    convert(i, room);
     write_lane(w, in, a, i, room, f.bytes());
   });
   count_by_lane(w, in, a, f.bytes(), AccessKind::store);

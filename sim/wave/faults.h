@@ -19,6 +19,11 @@ struct MisalignedAtomic {
   uint64_t address;
 };
 
+// An atomic on host memory, where PCIe has none.
+struct HostAtomic {
+  uint64_t address;
+};
+
 struct IllegalInstruction {
   uint64_t pc;
   std::string what; // bytes and mnemonic, as far as known

@@ -11,6 +11,7 @@ void DispatchStats::add(const DispatchStats &o) {
   global_bytes_read += o.global_bytes_read, global_bytes_written += o.global_bytes_written;
   lds_bytes_read += o.lds_bytes_read, lds_bytes_written += o.lds_bytes_written;
   barriers += o.barriers;
+  l2_write_backs += o.l2_write_backs;
 }
 
 DispatchStats::Count DispatchStats::total() const {

@@ -21,6 +21,7 @@ struct DispatchStats {
   uint64_t global_bytes_read = 0, global_bytes_written = 0;
   uint64_t lds_bytes_read = 0, lds_bytes_written = 0;
   uint64_t barriers = 0;
+  uint64_t l2_write_backs = 0; // instructions that write back all of an L2
   double seconds = 0;
   unsigned workers = 0;
 

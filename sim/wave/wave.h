@@ -15,6 +15,7 @@ namespace fade::sim {
 class Workgroup;
 class MemoryView;
 struct Segment;
+class HazardWindow;
 struct DeviceServices;
 struct DispatchStats;
 
@@ -75,6 +76,7 @@ struct Wave {
   DispatchStats *stats = nullptr;     // the worker's
   WorkerObserver *observer = nullptr; // the worker's; null for most dispatches
   uint32_t observer_wants = 0;        // bits of ObserverWants
+  HazardWindow *hazards = nullptr;    // if the observer wants to know
   ObservedWave info{};
   std::byte *scratch = nullptr;      // private memory of the wave: dword-interleaved between lanes
   uint32_t scratch_bytes = 0;        // per lane

@@ -1,6 +1,7 @@
 // A workgroup: its waves and its LDS. One worker runs it at a time.
 #pragma once
 
+#include "wave/caches.h"
 #include "wave/wave.h"
 
 #include <cstddef>
@@ -19,6 +20,9 @@ public:
   unsigned at_barrier = 0;
   unsigned ended = 0;
   uint64_t gws_barrier_waiting = 0;
+  uint64_t number = 0;             // in its dispatch
+  uint32_t die = 0;                // where it runs; always the first if caches are not modelled
+  std::unique_ptr<VectorCache> l1; // null if caches are not modelled
 };
 
 } // namespace fade::sim

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 FADEPROBE, MEMORY, GROUPS, ARRAYS = sys.argv[1:5]
 del sys.argv[1:]
@@ -65,14 +66,16 @@ class Check(unittest.TestCase):
         self.assertRegex(run.stderr, r"memory: atomic of 4 bytes at 0x[0-9a-f]+2, which is not a multiple of 4")
         self.assertRegex(run.stderr, r"array_cases.hip:\d+:\d+\n +atomicAdd")
         self.assertRegex(run.stderr, r"kernel +void row_of_a_tile<true>", "found before the process became another program")
-        self.assertIn("2 findings (memory 2) in 2 dispatches", run.stderr)
+        # Whatever the runtime says about it comes before: the findings are the last thing, and the number of them is the last line.
+        self.assertRegex(run.stderr, r"\nfadeprobe: check: 2 findings \(memory 2\) in 2 dispatches\n\Z")
+        self.assertLess(max(run.stderr.rfind(said) for said in ("Aborted", "HSA_STATUS", "PtrInfo", "failed")), run.stderr.find("memory: "))
         run = self.check(program=(ARRAYS, "misaligned-not"))
         self.assertEqual(run.returncode, 0)
         self.assertIn("no findings", run.stderr)
 
     def test_what_a_runtime_has_for_itself_is_not_meant(self):
         run = self.check(program=(ARRAYS, "far-before"))
-        self.assertRegex(run.stderr, r"^memory: store of 4 bytes, 1,000,000 bytes before allocation \d+, 1,200,000 bytes, hipMalloc at cases.h:\d+")
+        self.assertRegex(run.stderr, r"^memory: store of 4 bytes, 1,000,000 bytes before allocation \d+, 1,200,000 bytes, hipMalloc at array_cases.hip:\d+ through cases.h:\d+")
 
     def test_errors_are_found_in_captures_at_their_lines(self):
         environment = {**os.environ, "TMPDIR": str(self.path)}
@@ -110,14 +113,43 @@ class Check(unittest.TestCase):
         self.assertTrue(clean.startswith("done\n<!"), clean[:100])
         self.assertEqual(json.loads(clean.split('id="data">')[1].split("</script>")[0])["errors"], [])
 
+    def test_a_baseline_fails_only_on_new_findings(self):
+        lines, sarif, junit = (self.path / name for name in ("lines", "sarif", "junit"))
+        self.check("--json", str(lines))
+        found = [json.loads(line) for line in lines.read_text().splitlines()]
+        self.assertEqual(len({one["id"] for one in found}), len(found))
+        self.assertTrue(all(one["advice"] and one["page"] == f"docs/check.md#{one['check']}" for one in found), found)
+        run = self.check("--baseline", str(lines), "--error-exitcode", "9")
+        self.assertEqual(run.returncode, 5, run.stderr)
+        self.assertIn(f"no new findings in", run.stderr)
+        self.assertIn(f"{len(found)} in the baseline", run.stderr)
+        older = self.path / "older"
+        older.write_text("".join(json.dumps(one) + "\n" for one in found[1:]) + json.dumps({"id": "race-0123456789ab"}) + "\n")
+        run = self.check("--baseline", str(older), "--sarif", str(sarif), "--junit", str(junit))
+        self.assertEqual(run.returncode, 3, run.stderr)
+        self.assertIn("1 new finding (", run.stderr)
+        self.assertIn("1 of the baseline not found any more", run.stderr)
+        results = json.loads(sarif.read_text())["runs"][0]["results"]
+        self.assertEqual([(one["partialFingerprints"]["fade/v1"], one["baselineState"]) for one in results],
+                         [(one["id"], "new" if one is found[0] else "unchanged") for one in found])
+        self.assertIn(found[0]["advice"], results[0]["message"]["text"])
+        suite = xml.etree.ElementTree.parse(junit).getroot()
+        self.assertEqual((suite.get("tests"), suite.get("failures")), ("4", "1"))
+        self.assertIn(found[0]["id"], suite.find(".//failure").text)
+        (self.path / "known").write_text(f"{found[0]['id']}  it is harmless\n")
+        run = self.check("--suppress", str(self.path / "known"), "--json", str(lines))
+        self.assertEqual([json.loads(line)["id"] for line in lines.read_text().splitlines()], [one["id"] for one in found[1:]])
+
     def test_mistakes_are_said_before_the_application_starts(self):
         (self.path / "bad").write_text("memory ok\nmemory [\n")
         for options, text in (
                 (["--checks", "memori"], "--checks: 'memori' is not a check"),
                 (["--gpu", "real"], "--gpu real: checks are made on the software GPU"),
-                (["--suppress", str(self.path / "bad")], "bad:2: not a regular expression"),
+                (["--suppress", str(self.path / "bad")], "bad:2: '"),
                 (["--suppress", "/nonexistent"], "--suppress: cannot read /nonexistent"),
                 (["--suppress", str(self.path)], "Is a directory"),
+                (["--baseline", str(self.path / "bad")], "bad:1: expected a finding with an id"),
+                (["--baseline", "/nonexistent"], "--baseline: cannot read /nonexistent"),
                 (["--max", "-1"], "--max: "),
                 (["--max", "99999999999999999999"], "--max: "),
                 (["--error-exitcode", "300"], "--error-exitcode: "),

@@ -38,7 +38,7 @@ template <bool broken>
 __global__ void last_block(int *part, unsigned *count, int *out, const int *in) {
   __shared__ bool is_last;
   if (threadIdx.x == 0) {
-    part[blockIdx.x] = in[blockIdx.x] + 7; // finds: race, optimized
+    part[blockIdx.x] = in[blockIdx.x] + 7; // finds: race, optimized says: but without __threadfence() before it
     if (!broken) __threadfence();
     is_last = atomicAdd(count, 1u) == gridDim.x - 1;
   }
@@ -64,7 +64,7 @@ template <bool broken> __global__ void spin_lock(unsigned *lock, int *counter) {
 // Data, then a flag. Who polls without a fence may read what his cache still has.
 template <bool broken> __global__ void flag(int *data, int *ready, int *out, const int *in) {
   if (blockIdx.x == 0) {
-    data[threadIdx.x] = in[threadIdx.x] + 3; // finds: race
+    data[threadIdx.x] = in[threadIdx.x] + 3; // finds: race says: but without __threadfence() after it
     __syncthreads();
     if (threadIdx.x == 0) __hip_atomic_store(ready, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
   } else {

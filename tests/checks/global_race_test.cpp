@@ -33,13 +33,16 @@ public:
 
   /// Waves are numbered through the grid. Whether it races.
   bool access(uint32_t wave, AccessKind kind, uint64_t address, bool flag = false,
-              uint32_t size = 4) {
+              uint32_t size = 4, std::vector<uint32_t> values = {}) {
     const uint64_t addresses[64] = {address};
+    const uint32_t other = ++next_value_; // no two bytes of such stores are the same
+    values.resize(4, other * 0x01010101u);
     ObservedAccess a;
     a.pc = 0x100, a.lanes = 1, a.address = addresses, a.size = size, a.kind = kind;
     a.returns = kind == AccessKind::atomic && flag;
     a.coherent = kind != AccessKind::atomic && flag;
     a.device = flag || kind == AccessKind::atomic;
+    a.stored = values.data(), a.stored_stride = 1;
     const uint64_t before = reporter_.reported();
     members_[wave / 2].access(of(wave), a, reporter_);
     members_[wave / 2].atomicDone();
@@ -47,6 +50,11 @@ public:
   }
   bool load(uint32_t wave, uint64_t at) { return access(wave, AccessKind::load, at); }
   bool store(uint32_t wave, uint64_t at) { return access(wave, AccessKind::store, at); }
+  bool storeValues(uint32_t wave, uint64_t at, const std::vector<uint32_t> &values,
+                   uint32_t size = 0) {
+    const auto all = static_cast<uint32_t>(values.size() * 4);
+    return access(wave, AccessKind::store, at, false, size ? size : all, values);
+  }
   bool loadByte(uint32_t wave, uint64_t at) { return access(wave, AccessKind::load, at, false, 1); }
   bool storeByte(uint32_t wave, uint64_t at) {
     return access(wave, AccessKind::store, at, false, 1);
@@ -58,16 +66,16 @@ public:
   void wait(uint32_t wave, uint32_t vector, uint32_t stores = ObservedWait::any) {
     ObservedWait w;
     w.vector = vector, w.stores = stores;
-    members_[wave / 2].wait(of(wave), w, reporter_);
+    members_[wave / 2].wait(of(wave), w);
   }
   void fence(uint32_t wave, FenceKind kind, bool device = true) {
     ObservedFence f;
     f.kind = kind, f.device = device;
-    members_[wave / 2].fence(of(wave), f, reporter_);
+    members_[wave / 2].fence(of(wave), f);
   }
   void invalidate(uint32_t wave, bool device = true) { fence(wave, FenceKind::invalidate, device); }
   void barrier(uint32_t group) { members_[group].barrierPassed(); }
-  void globalBarrier(uint32_t wave) { members_[wave / 2].globalBarrier(of(wave), reporter_); }
+  void globalBarrier(uint32_t wave) { members_[wave / 2].globalBarrier(of(wave)); }
 
 private:
   ObservedWave of(uint32_t wave) {
@@ -75,6 +83,7 @@ private:
     w.group = &groups_[wave / 2], w.number = wave % 2;
     return w;
   }
+  std::atomic<uint32_t> next_value_{0};
   NoMemory memory_;
   ObservedDispatch dispatch_;
   std::unique_ptr<DispatchRaces> races_;
@@ -333,6 +342,64 @@ TEST(GlobalRace, WorkgroupsOfManyThreadsAreFollowedAtOnce) {
       ++turn;
     });
   for (auto &t : threads) t.join();
+}
+
+TEST(GlobalRace, StoresOfEqualValuesDoNotRaceByteByByte) {
+  Grid g("gfx90a", 8);
+  EXPECT_FALSE(g.storeValues(0, kData, {1, 2, 3, 4}));
+  EXPECT_FALSE(g.storeValues(2, kData + 8, {3, 4, 5, 6})); // partly the same place
+  EXPECT_FALSE(g.storeValues(4, kData + 12, {4}));
+  EXPECT_TRUE(g.storeValues(6, kData + 8, {3, 5}));
+  EXPECT_FALSE(g.storeValues(0, kData + 64, {0x44332211}));
+  EXPECT_FALSE(g.storeValues(2, kData + 65, {0x22}, 1)); // a byte of it
+  EXPECT_FALSE(g.storeValues(4, kData + 66, {0x554433, 0}, 3));
+  EXPECT_TRUE(g.storeValues(6, kData + 67, {0x45}, 1));
+  EXPECT_TRUE(g.load(8, kData)) << "whoever reads it races all the same";
+}
+
+TEST(GlobalRace, AnUnalignedStoreIsComparedByteByByte) {
+  Grid g("gfx90a", 8);
+  EXPECT_FALSE(g.storeValues(0, kData + 2, {0x44332211, 0x88776655}));
+  EXPECT_FALSE(g.storeValues(2, kData, {0x2211abcd}));
+  EXPECT_FALSE(g.storeValues(4, kData + 4, {0x66554433}));
+  EXPECT_TRUE(g.storeValues(6, kData + 8, {0x00009977}));
+}
+
+/// In whatever order they come, one store of another value is seen.
+TEST(GlobalRace, AValueThatWasStoredOverIsNotForgotten) {
+  for (const bool comes_last : {false, true}) {
+    Grid g("gfx90a", 8);
+    bool found = false;
+    const auto same = [&] { found |= g.storeValues(2, kData, {6}); };
+    if (!comes_last) same();
+    found |= g.storeValues(0, kData, {5});
+    found |= g.storeValues(0, kData, {6}); // the same wave
+    if (comes_last) same();
+    EXPECT_TRUE(found);
+  }
+}
+
+TEST(GlobalRace, OneOfSeveralStoresOfTheSameValueMayBeUnknown) {
+  for (const bool comes_last : {false, true}) {
+    Grid g("gfx90a", 8);
+    bool found = false;
+    if (!comes_last) found |= g.storeValues(4, kData, {1});
+    found |= g.storeValues(0, kData, {1});
+    if (comes_last) found |= g.storeValues(4, kData, {1});
+    EXPECT_FALSE(found);
+    g.barrier(0);
+    EXPECT_TRUE(g.storeValues(1, kData, {2})) << "wave 4 has nothing to do with that";
+  }
+}
+
+TEST(GlobalRace, WhoComesBehindABarrierMayStoreSomethingElse) {
+  Grid g("gfx90a", 2);
+  EXPECT_FALSE(g.storeValues(0, kData, {0}));
+  g.barrier(0);
+  EXPECT_FALSE(g.storeValues(0, kData, {1}));
+  EXPECT_FALSE(g.storeValues(1, kData, {1}));
+  g.barrier(0);
+  EXPECT_FALSE(g.storeValues(1, kData, {2}));
 }
 
 TEST(Clocks, JoiningKeepsWhatIsLaterAndSharesWhatIsEqual) {

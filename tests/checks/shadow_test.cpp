@@ -17,8 +17,10 @@ public:
   explicit Group(uint32_t waves = 4, uint32_t bytes = 256) { shadow.begin(waves, bytes); }
 
   bool races(uint32_t wave, AccessKind kind, uint64_t address, uint32_t size = 4,
-             bool returns = false) {
+             bool returns = false, std::vector<uint32_t> values = {}) {
     ObservedAccess a;
+    values.resize(4, ++next_value * 0x01010101u); // else no two bytes are the same
+    a.stored = values.data(), a.stored_stride = 1;
     const uint64_t addresses[64] = {address};
     a.pc = 0x100 + wave, a.lanes = 1, a.address = addresses, a.size = size, a.kind = kind;
     a.returns = returns;
@@ -36,9 +38,23 @@ public:
     return races(wave, AccessKind::atomic, at, 4, returns);
   }
 
+  bool storeValues(uint32_t wave, uint64_t at, const std::vector<uint32_t> &values) {
+    return races(wave, AccessKind::store, at, static_cast<uint32_t>(values.size() * 4), false,
+                 values);
+  }
+
   LdsShadow shadow;
   LdsShadow::Other other;
+  uint32_t next_value = 0;
 };
+
+TEST(LdsRace, StoresOfEqualValuesDoNotRaceByteByByte) {
+  Group g;
+  EXPECT_FALSE(g.storeValues(0, 16, {1, 2}));
+  EXPECT_FALSE(g.storeValues(1, 20, {2, 3}));
+  EXPECT_FALSE(g.storeValues(2, 16, {1, 2, 3}));
+  EXPECT_TRUE(g.storeValues(3, 16, {1, 2, 4}));
+}
 
 TEST(LdsRace, AWriteAndAReadOfDifferentWavesRaceUnlessABarrierIsBetween) {
   Group g;

@@ -22,6 +22,28 @@ function(codeobj_sample name)
   set(FADE_SAMPLE_FILES ${FADE_SAMPLE_FILES} ${out} PARENT_SCOPE)
 endfunction()
 
+# Code that was generated in parts, as with device LTO: each has a metadata note.
+set(parts)
+foreach(name first second)
+  set(part ${FADE_SAMPLES}/${name}.o)
+  add_custom_command(OUTPUT ${part}
+    COMMAND ${FADE_HIP_CLANG} -x cl -cl-std=CL2.0 --target=amdgcn-amd-amdhsa -mcpu=gfx90a -mcode-object-version=5 -nogpulib -O2 -c
+            ${CMAKE_CURRENT_SOURCE_DIR}/kernels/${name}.cl -o ${part}
+    DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernels/${name}.cl COMMENT "part ${name} of a code object" VERBATIM)
+  list(APPEND parts ${part})
+endforeach()
+add_custom_command(OUTPUT ${FADE_SAMPLES}/parts.so
+  COMMAND ${FADE_HIP_CLANG} --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib ${parts} -o ${FADE_SAMPLES}/parts.so
+  DEPENDS ${parts} COMMENT "code object of two parts" VERBATIM)
+list(APPEND FADE_SAMPLE_FILES ${FADE_SAMPLES}/parts.so)
+
+# Assembly whose functions have no .size, as Tensile's kernels.
+add_custom_command(OUTPUT ${FADE_SAMPLES}/no-sizes.so
+  COMMAND ${FADE_HIP_CLANG} --target=amdgcn-amd-amdhsa -mcpu=gfx90a -mcode-object-version=5
+          ${CMAKE_CURRENT_SOURCE_DIR}/kernels/no_sizes.s -o ${FADE_SAMPLES}/no-sizes.so
+  DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/kernels/no_sizes.s COMMENT "code object no-sizes" VERBATIM)
+list(APPEND FADE_SAMPLE_FILES ${FADE_SAMPLES}/no-sizes.so)
+
 foreach(arch gfx803 gfx900 gfx90a gfx942 gfx1030 gfx1100 gfx1201)
   foreach(version 4 5 6)
     codeobj_sample(arguments-${arch}-v${version} SOURCE arguments.hip ARCH ${arch} VERSION ${version})

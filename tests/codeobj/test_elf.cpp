@@ -129,6 +129,23 @@ TEST(Elf, CodeObjectWithoutSectionHeadersIsReadThroughItsSegments) {
   }
 }
 
+TEST(Elf, FunctionsWithoutASizeEndWhereTheNextBeginsButForThePadding) {
+  std::string stripped = testing::temporary_file("no-sizes-stripped.hsaco");
+  testing::objcopy("--strip-sections " + testing::built_file("no-sizes.so") + " " + stripped);
+  for (const auto &object :
+       {testing::open_object(testing::built_file("no-sizes.so")), testing::open_object(stripped)}) {
+    for (const auto &[name, size] : {std::pair("first", 12u), std::pair("second", 16u)}) {
+      auto kernel = object->kernel(object->findKernel(name).value());
+      ASSERT_TRUE(kernel) << kernel.error().message();
+      EXPECT_EQ(kernel->code_size, size) << name;
+      const Symbol *function = object->functionAt(kernel->code_address + size - 4);
+      ASSERT_NE(function, nullptr);
+      EXPECT_EQ(function->name, name);
+      EXPECT_EQ(object->functionAt(kernel->code_address + size), nullptr);
+    }
+  }
+}
+
 TEST(Elf, KernelsWithoutMetadataAreStillListed) {
   std::string bare = testing::temporary_file("bare.hsaco");
   testing::objcopy("--strip-sections " + testing::sample("arguments-gfx90a-v5") + " " + bare);

@@ -157,7 +157,7 @@ TEST(Inspect, OneLineSaysWhatIsWrong) {
   EXPECT_EQ(nothing.err, "fadeprobe inspect: no kernel matches\n");
   Outcome regex = inspect("/bin/sh -k '('");
   EXPECT_EQ(regex.status, 2);
-  EXPECT_NE(regex.err.find("bad expression '('"), std::string::npos);
+  EXPECT_NE(regex.err.find("'(' is not a regular expression"), std::string::npos);
   Outcome target = inspect("/bin/sh -t sm_80");
   EXPECT_EQ(target.status, 2);
   EXPECT_EQ(target.err, "fadeprobe inspect: 'sm_80' is not a known processor\n");

@@ -1,7 +1,9 @@
 // Metadata read by the library against what llvm-readelf says about the same bytes.
 #include "codeobj/yaml_subset.h"
+#include "note_object.h"
 #include "support.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -196,6 +198,82 @@ TEST(OldMetadata, OfVersionTwoHasTheOffsetsThatVersionThreeSpellsOut) {
     EXPECT_EQ(x.type_name, y.type_name) << i;
     EXPECT_EQ(x.address_space, y.address_space) << i;
     EXPECT_EQ(x.access, y.access) << i;
+  }
+}
+
+// Device LTO generates code in parts, and the linker puts their notes side by side.
+TEST(Metadata, OfEveryNoteIsRead) {
+  const std::string path = testing::built_file("parts.so");
+  const std::string notes = testing::readelf("--notes " + path);
+  ASSERT_NE(notes.find("NT_AMDGPU_METADATA"), notes.rfind("NT_AMDGPU_METADATA")) << notes;
+  auto object = testing::open_object(path);
+  EXPECT_EQ(object->kernelCount(), 3u);
+  const std::map<std::string, std::size_t> arguments = {{"first", 2}, {"second", 1}, {"third", 3}};
+  for (const auto &[name, count] : arguments) {
+    const auto index = object->findKernel(name);
+    ASSERT_TRUE(index) << name;
+    auto kernel = object->kernel(*index);
+    ASSERT_TRUE(kernel) << kernel.error().message();
+    EXPECT_TRUE(kernel->has_metadata) << name;
+    EXPECT_EQ(kernel->metadata.args.size(), count) << name;
+  }
+}
+
+/// The note with the metadata of version 2, as a section has it.
+std::vector<std::uint8_t> oldNote(const std::string &path) {
+  auto object = testing::open_object(path);
+  const auto notes = object->elf().notes();
+  constexpr std::uint32_t metadata = 10;
+  for (const Note &note : *notes) {
+    if (note.type != metadata) continue;
+    const std::string_view text = asText(note.content);
+    const std::uint32_t header[] = {4, static_cast<std::uint32_t>(text.size()), metadata};
+    std::string section(reinterpret_cast<const char *>(header), sizeof header);
+    section.append("AMD", 4).append(text).resize((section.size() + 3) / 4 * 4);
+    return {section.begin(), section.end()};
+  }
+  ADD_FAILURE() << path << " has none";
+  return {};
+}
+
+// Offsets in one note must not be taken for indices of the other's kernels.
+TEST(TwoKindsOfNotes, TheNewerKindIsReadAndTheOlderOneIsNot) {
+  const std::string v2 = testing::data_file("codeobj/opencl-v2.hsaco");
+  const std::string v3 = testing::data_file("codeobj/opencl-v3.hsaco");
+  const std::string old_note = testing::temporary_file("old-note");
+  testing::write_file(old_note, oldNote(v2));
+  const std::string both = testing::temporary_file("both.hsaco");
+  (void)testing::objcopy(fmt::format("--add-section=.note.old={} {} {}", old_note, v3, both));
+  auto expected = testing::open_object(v3), object = testing::open_object(both);
+  std::set<std::string_view> owners;
+  const auto notes = object->elf().notes();
+  for (const Note &note : *notes) owners.insert(note.owner);
+  ASSERT_EQ(owners, (std::set<std::string_view>{"AMD", "AMDGPU"}));
+  EXPECT_EQ(object->printfFormats(), expected->printfFormats());
+  ASSERT_EQ(object->kernelCount(), expected->kernelCount());
+  for (std::size_t i = 0; i < object->kernelCount(); ++i) {
+    auto a = object->kernel(i), b = expected->kernel(i);
+    ASSERT_TRUE(a && b);
+    EXPECT_EQ(flatten(a->metadata), flatten(b->metadata));
+  }
+}
+
+TEST(TwoKindsOfNotes, TheirOrderDoesNotMatter) {
+  auto v2 = testing::open_object(testing::data_file("codeobj/opencl-v2.hsaco"));
+  auto v3 = testing::open_object(testing::data_file("codeobj/opencl-v3.hsaco"));
+  std::vector<testing::NoteParts> parts;
+  const auto old_notes = v2->elf().notes(), new_notes = v3->elf().notes();
+  for (const Note &note : *new_notes)
+    parts.push_back({note.owner, note.type, asText(note.content)});
+  for (const Note &note : *old_notes)
+    parts.push_back({note.owner, note.type, asText(note.content)});
+  for (int order = 0; order < 2; ++order, std::ranges::reverse(parts)) {
+    auto object = CodeObject::open(Blob::own(testing::objectWithNotes(parts), "both"));
+    ASSERT_TRUE(object) << object.error().message();
+    EXPECT_EQ((*object)->kernelCount(), v3->kernelCount());
+    EXPECT_EQ((*object)->printfFormats(), v3->printfFormats());
+    for (std::size_t i = 0; i < (*object)->kernelCount(); ++i)
+      EXPECT_FALSE((*object)->kernel(i)); // it has no descriptors
   }
 }
 

@@ -42,6 +42,18 @@ TEST(Target, ReadsGenericTargets) {
   EXPECT_EQ(t.xnack, Feature::On);
 }
 
+TEST(Target, ReadsTheTriplesOfLlvm24) {
+  Target t = target("amdgpu9.0a-amd-amdhsa-unknown-gfx90a:sramecc+:xnack-");
+  EXPECT_EQ(t.processor, "gfx90a");
+  EXPECT_EQ(t.sramecc, Feature::On);
+  EXPECT_EQ(t.isaName(), "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");
+  EXPECT_EQ(target("amdgpu9.4-amd-amdhsa-unknown-gfx9-4-generic").processor, "gfx9-4-generic");
+  EXPECT_EQ(target("amdgpu-amd-amdhsa--gfx1201").processor, "gfx1201");
+  for (const char *text : {"amdgpu9.0a-amd-amdhsa-unknown", "amdgpu", "amdgpu9.0a-gfx90a",
+                           "amdgpu9.0a-amd-mesa3d-unknown-gfx90a"})
+    EXPECT_FALSE(parseTarget(text)) << text;
+}
+
 TEST(Target, ReadsAProcessorItHasNeverHeardOf) {
   Target t = target("gfx1399");
   EXPECT_EQ(t.version, (GfxVersion{13, 9, 9}));

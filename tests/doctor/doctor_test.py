@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 PROBE = os.environ["DOCTOR_PROBE"]
 HIP = int(os.environ.get("DOCTOR_HIP", "5"))
@@ -107,6 +108,29 @@ class Command(unittest.TestCase):
         self.assertFalse(rules.parent.exists())
 
 
+    def test_mistakes_of_the_command_line_are_no_verdict(self):
+        for words in (("--bogus",), ("--timeout", "abc"), ("--probe", "nothing")):
+            result = doctor(*words)
+            self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (3, "", 1), (words, result.stderr))
+
+    def test_remedies_name_what_a_fix_writes(self):
+        self.write("more.json", json.dumps({"version": 1, "rules": [
+            {"id": "mine", "severity": "note", "when": [{"fact": "machine.kfd", "is": "missing"}], "finding": "Mine.", "source": "me",
+             "remedies": [{"do": "set it", "cost": "reboot", "modprobe": ["vm_fragment_size=9", "noretry=0"], "kernel": ["amdgpu.vm_fragment_size=9", "amdgpu.noretry=0"]},
+                          {"do": "log in", "environment": ["A=1"]}, {"do": "nothing"}]}]}))
+        words = ("--root", str(self.root), "--rules", str(self.root / "more.json"))
+        text = " ".join(doctor(*words).stdout.split())
+        self.assertIn("1. set it [reboot] [--fix writes amdgpu vm_fragment_size=9 amdgpu noretry=0] 2. log in [--fix writes A=1] 3. nothing", text)
+        found, = [f for f in lines(doctor(*words, "--json")) if f.get("rule") == "mine"]
+        self.assertEqual([x.get("writes") for x in found["remedies"]], [["amdgpu vm_fragment_size=9", "amdgpu noretry=0"], ["A=1"], None])
+
+    def test_what_most_users_of_rdna_report_as_a_cure_comes_before_other_fixes(self):
+        rules = json.loads((pathlib.Path(__file__).parent / "../../doctor/rules/rdna.json").read_text())["rules"]
+        rule, = [x for x in rules if x["id"] == "rdna12-coherent-memory"]
+        first = next(x for x in rule["remedies"] if "modprobe" in x or "environment" in x)
+        self.assertEqual(first["modprobe"], ["vm_fragment_size=9", "noretry=0"])
+
+
 class Probes(unittest.TestCase):
     """Each stage on the software GPU, as it is and with something broken."""
 
@@ -120,8 +144,15 @@ class Probes(unittest.TestCase):
         code, found = self.probe("all")
         self.assertEqual(code, 0, found)
         for stage in ("driver", "agents", "allocate", "copy", "kernel", "lds", "atomics", "queues", "large", "managed", "graphs", "matmul", "fade-off", "fade-times",
-                      "fade-host", "fade-device"):
+                      "fade-host", "fade-device", "fade-hip", "fade-often", "fade-compile", "fade-summary", "fade-stream", "fade-counts", "fade-clocks", "fade-capture"):
             self.assertEqual(found[stage]["outcome"], "passed", found[stage])
+        self.assertRegex(found["fade-often"]["text"], r"^54272 records in .* ns each; .* ms without them")
+
+    def test_a_gpu_that_is_younger_than_the_compiler_gets_kernels_of_its_family(self):
+        program = pathlib.Path(PROBE).parent.parent / "lib/fade/fade-doctor-probe"
+        for gpu, code in (("gfx90a", 0), ("gfx1159", 0), ("gfx1311", 1), ("gfx90a0", 1), ("", 1)):
+            with self.subTest(gpu):
+                self.assertEqual(subprocess.run([program, "has-kernels-for", gpu]).returncode, code)
 
     def test_two_gpus_are_both_tried(self):
         code, found = self.probe("kernel,lds", gpu="gfx90a,gfx1030")
@@ -157,11 +188,16 @@ class Probes(unittest.TestCase):
                 self.assertEqual((code, [found[stage]["outcome"] for stage in stages.split(",")]), (1, outcomes), found)
 
     def test_fade_itself_is_tried_in_waves_of_either_size_and_a_wrong_result_is_seen(self):
-        code, found = self.probe("fade", gpu="gfx1030")
-        self.assertEqual((code, [found[f"fade-{s}"]["outcome"] for s in ("off", "times", "host", "device")]), (0, ["passed"] * 4), found)
+        with unittest.mock.patch.dict(os.environ, PATH="/nowhere", ROCM_PATH=""):
+            code, found = self.probe("fade", gpu="gfx1030")
+        self.assertEqual((code, [found[f"fade-{s}"]["outcome"] for s in ("off", "times", "host", "device", "hip")]), (0, ["passed"] * 5), found)
         self.assertRegex(found["fade-host"]["text"], r"^576 records, \d+ bytes, all as they must be")
-        code, found = self.probe("fade", fail="skip:1:__fade_fade_probe")
-        self.assertEqual((code, found["fade-times"]["outcome"], found["fade-host"]["outcome"]), (1, "passed", "failed"), found)
+        self.assertEqual((found["fade-compile"]["outcome"], found["fade-compile"]["text"]), ("skipped", "no hipcc and no clang++ found in PATH or /opt/rocm"))
+        self.assertEqual((found["fade-summary"]["outcome"], found["fade-summary"]["text"]), ("skipped", "because no program was compiled"))
+        code, found = self.probe("fade", fail="skip:1:__fade_fade_probe,skip:1:__fade__Z9first_run")
+        self.assertEqual((code, found["fade-times"]["outcome"]), (1, "passed"), found)
+        for stage in ("host", "hip", "often", "summary", "stream", "counts", "clocks"):
+            self.assertEqual(found[f"fade-{stage}"]["outcome"], "failed", found[f"fade-{stage}"])
 
     def test_everything_can_be_saved_to_one_file(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -19,7 +19,8 @@ class Allocations:
     def find(self, dispatch, address):
         for one in self.of.get(dispatch, []):
             if one["address"] <= address < one["address"] + one["size"]:
-                return one["name"], address - one["address"]
+                # Who allocated it is not looked up for all of them on a busy machine.
+                return one["name"].split(" from ")[0], address - one["address"]
         return None  # the kernel's arguments, its packet, constants
 
 

@@ -188,6 +188,12 @@ class Tests(fade.Test):
             replayed = accesses(file)
         self.assertTrue(replayed[0]["global"] and replayed[0]["lds"])
         self.assertEqual(replayed, accesses(live.text().splitlines()))
+        # A minimised capture has the twin's code, too.
+        small = self.path("small")
+        self.replay(self.captures, "--minimise", "-o", small)
+        self.replay(small, "-i", "-a", "MemoryAnalysis", "-l", log, "-t", "json")
+        with open(log) as file:
+            self.assertEqual(accesses(file), replayed)
 
     def test_analyzers_see_a_kernel_without_twin(self):
         path, log = self.captured("add", size="1000"), self.path("observed")
@@ -237,6 +243,9 @@ class Tests(fade.Test):
         self.replay(path, "--check", "-c", fade.code_object("add3"), "--tolerance", "ulp=1")
         self.replay(path, "--check", "-c", fade.code_object("add3"), "--tolerance", "rel=1e-6")
         self.replay(path, "--check", "-c", fade.code_object("add2"), "--tolerance", "ulp=1", code=1)
+        self.replay(path, "--check", "-c", fade.code_object("add2"), "--tolerance", "abs=1e30")
+        self.replay(path, "--check", "-c", fade.code_object("add2"), "--tolerance", "rel=1e-9", "--tolerance", "ulp=1,abs=1e30")
+        self.replay(path, "--check", "-c", fade.code_object("add2"), "--tolerance", "abs=1e30", "--on", "gpu", "--iterations", "1")
         nothing = self.replay(path, "--check", "-c", fade.code_object("add4"), "--json", code=1)
         check = [json.loads(x) for x in nothing.stdout.splitlines()][1]
         self.assertEqual((check["type"], check["equal"]), ("check", False))
@@ -373,7 +382,8 @@ class Tests(fade.Test):
         for options, why in ((["-k", "^add", "-d", "99"], r"no dispatch that was asked for came: add\(.*\) ran \d+ times?$"),
                              (["-k", "nothing"], r"none of the kernels that ran is chosen: add\(")):
             result = self.capture("add", *options)
-            self.assertRegex("\n".join(result.said), "^fade: nothing was captured: " + why)
+            self.assertEqual((result.code, result.said[1:]), (1, [f"fadeprobe: capture: no dispatch was captured into {self.captures}"]))
+            self.assertRegex(result.said[0], "^fade: nothing was captured: " + why)
 
     def test_variables_do_what_the_command_does(self):
         self.captures = self.path("captures")
@@ -394,8 +404,8 @@ class Tests(fade.Test):
                             "--", fade.program("captured"), "gather"])
         if result.code == 77 or "unshare" in result.stderr:
             self.skipTest("no file system of its own can be had here")
-        self.assertEqual((result.code, result.stdout), (0, plain.stdout), result.stderr)
-        self.assertEqual(len(result.said), 1, result.stderr)  # and the folder is empty
+        self.assertEqual((result.code, result.stdout), (1, plain.stdout), result.stderr)  # nothing was captured
+        self.assertEqual(len(result.said), 2, result.stderr)  # and the folder is empty
         self.assertRegex(result.said[0], r"gather.* is not captured: .*pages.zst.*No space left")
 
     def test_kill_during_a_capture_leaves_nothing_that_looks_whole(self):
@@ -405,8 +415,10 @@ class Tests(fade.Test):
         deadline = time.time() + 60
         while not (os.path.isdir(self.captures) and os.listdir(self.captures)) and time.time() < deadline:
             time.sleep(0.001)
-        process.send_signal(signal.SIGKILL)
+        with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
+            os.kill(int(file.read().split()[0]), signal.SIGKILL)
         process.communicate()
+        self.assertEqual(process.returncode, -signal.SIGKILL)  # it ends as the application did
         left = os.listdir(self.captures)
         self.assertTrue(all(x.endswith(".partial") for x in left), left)
         self.assertEqual(self.bare([fade.PROBE, "captures", self.captures]).code, 1)
@@ -467,14 +479,21 @@ class Tests(fade.Test):
         self.assert_mistake(["capture", "-k", "("], "--kernels")
         self.assert_mistake(["capture", "--limit", "0"], "--limit")
         self.assert_mistake(["capture", "-o", "/proc/none"], "--output: cannot write into /proc/none")
-        tolerances = ("", ",", "ulp", "ulp=", "ulp=1,", "ulp=-1", "ulp=1.5", "rel=nan", "rel=inf", "rel=1e-400", "ulp=1,,rel=1", "abs=1")
+        tolerances = ("", ",", "ulp", "ulp=", "ulp=1,", "ulp=-1", "ulp=1.5", "rel=nan", "rel=inf", "rel=1e-400", "ulp=1,,rel=1", "abs=", "abs=-1", "abs=inf", "max=1")
         for options, expected in (*((["--check", "--tolerance", x], f"--tolerance: '{x}' is not of the form") for x in tolerances),
                                   (["--tolerance", "ulp=1"], "--tolerance is for --check"), (["--timeout", "0"], "--timeout"),
-                                  (["--timeout", "nan"], "--timeout"), (["-c", ""], "--code"), (["-o", "x"], "--minimise")):
+                                  (["--timeout", "nan"], "--timeout"), (["-c", ""], "--code"), (["-o", "x"], "--minimise"),
+                                  (["--check", "--no-recopy", "--iterations", "4"], "--check compares memory after one run"),
+                                  (["--check", "--no-recopy", "-c", "x"], "--check compares memory after one run")):
             result = self.replay(self.dir, *options, code=2)
             self.assertRegex(result.stderr, expected)
             self.assertEqual(len(result.stderr.splitlines()), 1)
         self.assertRegex(self.replay(self.path("none"), code=2).stderr, "manifest.jsonl: No such file")
+        os.mkdir(self.path("other"))
+        with open(self.path("other/manifest.jsonl"), "w") as file:
+            file.write('{"name":"of something else"}\n')
+        self.assertEqual(self.replay(self.dir, code=2).stderr, f"fadeprobe: {self.dir}: it is no capture, and there is none in it\n")
+        self.assertRegex(self.replay("full-vm", code=2).stderr, "'full-vm' is a word of rocm-perf-lab: fadeprobe replay DIR")
 
 
 if __name__ == "__main__":

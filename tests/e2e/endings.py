@@ -1,6 +1,7 @@
 """How a process ends: what was collected is reported, and the way of ending stays its own."""
 import os
 import signal
+import sys
 import unittest
 
 import fade
@@ -170,6 +171,24 @@ class Tests(fade.Test):
         self.assertRegex(result.stderr, r"\d+ dispatches, 0 instrumented")
         with open(self.path("mine")) as file:
             self.assertEqual(fade.without_runtime(file.read()), "")
+
+    # ---- who starts fadeprobe may ignore SIGCHLD, as daemons do, which is inherited
+
+    def test_ends_of_children_are_seen_though_sigchld_is_ignored(self):
+        ignore = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        for command in ([fade.PROBE, "trace", "--api-log", self.path("x.jsonl")], [fade.PROBE, "--report", self.path("x.html")]):
+            with self.subTest(command[1]):
+                result = self.bare([*command, "--", "sh", "-c", "exit 5"], preexec_fn=ignore)
+                self.assertEqual(result.code, 5, result.stderr)
+        result = self.bare([fade.PROBE, "doctor", "--timeout", "30", "--", "sh", "-c", "exit 6"], preexec_fn=ignore)
+        self.assertNotIn("timed out", result.stdout + result.stderr)
+
+    def test_the_application_gets_the_disposition_of_sigchld_that_fadeprobe_got(self):
+        app = [sys.executable, "-c", "import signal; print(signal.getsignal(signal.SIGCHLD).name)"]
+        for given in (signal.SIG_IGN, signal.SIG_DFL):
+            for command in ([fade.PROBE], [fade.PROBE, "trace", "--api-log", self.path("x.jsonl")]):
+                result = self.bare([*command, "--", *app], preexec_fn=lambda: signal.signal(signal.SIGCHLD, given))
+                self.assertEqual((result.code, result.stdout), (0, given.name + "\n"), result.stderr)
 
 
 if __name__ == "__main__":

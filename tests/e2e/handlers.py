@@ -121,6 +121,18 @@ class Tests(fade.Test):
     def test_crashing_on_records(self):
         self.with_handler("CRASH_RECORDS", r"Bad: it crashed \(SIGSEGV\) in records; it is disabled")
 
+    def test_crashing_inside_malloc_leaves_the_application_and_the_other_analyzers_alone(self):
+        for bad, call in (("BREAK_HEAP", "records"), ("BREAK_HEAP_END", "dispatch_end")):
+            for analyzers in ((handler(bad), "MemoryAnalysis"), ("MemoryAnalysis", handler(bad))):
+                with self.subTest(analyzers):
+                    result = self.probe(["-i", "-a", *analyzers], [program("many"), 3], timeout=60)
+                    # what the C library says first has no newline in front of it
+                    self.assertRegex(result.stderr, "corrupted")
+                    self.assertIn(f"handler Bad: it crashed (SIGABRT) in {call}; it is disabled", result.stderr)
+                    self.assertEqual((result.code, result.stdout), (0, "3 dispatches are right\n"), result.stderr)
+                    memory = [x for x in result.objects("memory") if x["kernel"].startswith("step(")]
+                    self.assertEqual(len(memory), 3)
+
     def test_crashing_in_the_report(self):
         self.with_handler("CRASH_REPORT", r"Bad: it crashed \(SIGSEGV\) in report")
 

@@ -254,6 +254,19 @@ class Tests(fade.Test):
                 return False
         return ["sh", "-c", f"trap '' TERM; echo $$ >{pid}.new; mv {pid}.new {pid}; while :; do sleep 0.1; done"], pid, lives
 
+    def test_a_client_that_does_not_read_keeps_no_program_running_beyond_its_time(self):
+        server = self.server()
+        command, pid, lives = self.sleeper("pid")
+        server.write({"jsonrpc": "2.0", "id": 1000, "method": "tools/call", "params": {"name": "profile", "arguments": {"command": command, "timeout": 3}}})
+        self.wait_until(lambda: os.path.exists(pid))
+        pages = server.ask("resources/list")["result"]["resources"]
+        largest = max(pages, key=lambda page: page.get("size", 0))["uri"]
+        for number in range(60):  # more than a pipe holds, and nobody reads the answers
+            server.write({"jsonrpc": "2.0", "id": 2000 + number, "method": "resources/read", "params": {"uri": largest}})
+        self.wait_until(lambda: not lives())
+        answers = {server.read()["id"] for _ in range(61)}
+        self.assertEqual(answers, {1000, *range(2000, 2060)}, "and all of it is there when it does")
+
     def test_a_request_can_be_cancelled_and_tells_how_far_it_is(self):
         server = self.server()
         command, pid, lives = self.sleeper("pid")

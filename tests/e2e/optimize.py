@@ -94,6 +94,21 @@ class Tests(fade.Test):
         subprocess.run(["patch", "-s", copy, os.path.join(self.output, "best.patch")], check=True)
         self.assertEqual(self.read(copy), self.read(SOURCE).replace(TILE, "float tile[32][33];"))
 
+    def test_a_step_that_a_later_one_makes_useless_is_dropped(self):
+        offers, script = self.path("offers.json"), self.path("proposer.py")
+        with open(offers, "w") as file:
+            json.dump([(None, STORE, STORE.replace("tile[y][x]", "tile[y][x ^ (y & 1)]"), "= tile[x][y];", "= tile[x][y ^ (x & 1)];"),
+                       (None, TILE, "float tile[32][33];")], file)
+        with open(script, "w") as file:
+            file.write(PROPOSER)
+        self.optimize("--proposer", f"{sys.executable} {script} {offers}", "--apply", code=0)
+        attempts = [x for x in self.ledger() if x["type"] == "attempt"]
+        self.assertEqual([(x["accepted"], x["comment"]) for x in attempts],
+                         [(True, "number 1"), (True, "number 2"), (True, "without attempt 1 (number 1)")])
+        self.assertEqual(attempts[2]["counts"]["conflicts"], 0)
+        self.assertLess(attempts[2]["counts"]["instructions"], attempts[1]["counts"]["instructions"])
+        self.assertEqual(self.read(self.source), self.read(SOURCE).replace(TILE, "float tile[32][33];"))
+
     def offer(self, *edits):
         """A proposer that offers the source with these edits, and the build command, which compiles another kernel as well."""
         with open(self.source, "a") as file:

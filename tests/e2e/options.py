@@ -68,12 +68,15 @@ class Tests(fade.Test):
                          {("load", 4), ("store", 4)})
 
     def test_analyzers_that_will_see_nothing_are_told_so(self):
-        result = self.probe(["-a", "Heatmap"], [MANY, 1])
-        self.assertEqual(result.code, 0)
-        self.assertEqual(len(result.said), 1, result.stderr)
-        self.assertIn("without -i no kernel is instrumented", result.said[0])
-        for options, env in ((["-i"], {}), ([], {"FADE_INSTRUMENTED": "true"})):
-            self.assert_fine(self.probe(["-a", "Heatmap", *options], [MANY, 1], env=env))
+        for options, env in ((["--no-instrumented"], {}), ([], {"FADE_INSTRUMENTED": "false"})):
+            result = self.probe(["-a", "Heatmap", *options], [MANY, 1], env=env)
+            self.assertEqual(result.code, 0)
+            self.assertEqual(len(result.said), 1, result.stderr)
+            self.assertIn("without -i no kernel is instrumented", result.said[0])
+        for options, env in (([], {}), (["-i"], {}), ([], {"FADE_INSTRUMENTED": "true"})):
+            result = self.probe(["-a", "Heatmap", *options], [MANY, 1], env=env)
+            self.assert_fine(result)
+            self.assertEqual(result.summary()["instrumented"], 1)
 
     def test_analyzers_can_be_given_one_by_one_and_with_options(self):
         result = self.probe(["-i", "-a", "Heatmap:page=64K", "-a", "MessageLogger"], [MANY, 1])
@@ -187,11 +190,11 @@ class Tests(fade.Test):
         self.assert_fine(self.probe([], [program("plain"), 2]))
 
     def test_a_program_that_cannot_use_the_gpu_is_said(self):
-        result = self.probe(["-i", "--gpu", "gfx90a"], [program("nothing")], json_log=False)
-        self.assertEqual((result.code, result.stdout, len(result.said)), (0, "nothing\n", 1), result.stderr)
-        self.assertRegex(result.said[0], "e2e_nothing\\S* cannot use the GPU: .* nothing to report")
-        for options, app in ((["-i"], ["sh", "-c", "echo nothing"]), ([], [program("nothing")])):
-            result = self.probe([*options, "--gpu", "gfx90a"], app, json_log=False)
+        for options in (["-i"], []):
+            result = self.probe([*options, "--gpu", "gfx90a"], [program("nothing")], json_log=False)
+            self.assertEqual((result.code, result.stdout, len(result.said)), (0, "nothing\n", 1), result.stderr)
+            self.assertRegex(result.said[0], "e2e_nothing\\S* cannot use the GPU: .* nothing to report")
+            result = self.probe([*options, "--gpu", "gfx90a"], ["sh", "-c", "echo nothing"], json_log=False)
             self.assert_fine(result, "nothing\n")
 
     def test_a_program_for_another_gpu_is_said_with_one_that_fits(self):
@@ -211,9 +214,8 @@ class Tests(fade.Test):
         self.assert_fine(self.probe(["--gpu", "gfx1030"], [foreign, 2]), "2 dispatches are right\n")
         self.assert_fine(self.probe(["--gpu", "gfx1030"], [MANY, 2]), "2 dispatches are right\n")
 
-    def test_expressions_may_refer_to_their_own_parts(self):
-        result = self.probe(["-i", "-k", r"(unsigned) int.*\1"], [program("many"), 2])
-        self.assertEqual(result.summary()["instrumented"], 2)
+    def test_back_references_are_refused_before_the_application_starts(self):
+        self.assert_mistake(["-i", "-k", r"(unsigned) int.*\1"], r"--kernels: .* is not a regular expression: it has the back-reference \\1, which is not supported")
 
     def test_a_wrong_expression_is_one_line(self):
         self.assert_mistake(["-k", "a(b"], r"--kernels: 'a\(b' is not a regular expression")
@@ -314,8 +316,29 @@ class Tests(fade.Test):
         self.assertEqual(values["FADE_LOSSY"], "true")
         self.assertEqual(values["FADE_GPU"], "gfx90a")
         self.assertTrue(os.path.isfile(values["HSA_TOOLS_LIB"]))
+        self.assertEqual(values["HSA_TOOLS_ROCPROFILER_V1_TOOLS"], "1")
+        self.assertEqual(values["HSA_TOOLS_DISABLE_REGISTER"], "1")
         self.assertTrue(os.path.isfile(values["LD_PRELOAD"]))
         self.assertFalse(os.path.exists(marker))
+
+    def test_other_tools_are_kept_if_that_is_wanted(self):
+        for options, env in ((["--other-tools", "keep"], {}), ([], {"FADE_OTHER_TOOLS": "keep"})):
+            result = self.bare([PROBE, "-e", *options], env)
+            values = dict(line.split("=", 1) for line in result.stdout.splitlines())
+            self.assertEqual(values["HSA_TOOLS_ROCPROFILER_V1_TOOLS"], "1")
+            self.assertNotIn("HSA_TOOLS_DISABLE_REGISTER", values)
+        result = self.bare([PROBE, "-e", "--other-tools", "both"])
+        self.assertEqual((result.code, result.stderr), (2, "fadeprobe: --other-tools: 'both' is neither off nor keep\n"))
+        self.assert_fine(self.probe(["-i", "--other-tools", "keep"], [MANY, 3]), "3 dispatches are right\n")
+
+    def test_a_runtime_that_did_not_load_fade_is_named_with_the_reason(self):
+        result = self.probe([], ["env", "HSA_TOOLS_LIB=", MANY, 2])
+        self.assertEqual((result.code, result.stdout), (0, "2 dispatches are right\n"))
+        self.assertEqual(result.said, [f"fade: {os.path.basename(MANY)}: the HSA runtime was started and did not load FADE, so nothing was seen: "
+                                       "HSA_TOOLS_LIB was changed by the application or what starts it (it is not set)"])
+        # Nobody says anything of processes that did not use the GPU, or whose errors go elsewhere by now.
+        self.assertEqual(self.probe([], ["env", "HSA_TOOLS_LIB=", "true"]).said, [])
+        self.assertEqual(self.probe([], ["sh", "-c", "HSA_TOOLS_LIB= \"$0\" 2 2>&-", MANY]).said, [])
 
     def test_what_env_dump_prints_does_the_same(self):
         dump = self.bare([PROBE, "-e", "-i", "-d", "2", "-t", "json", "-l", self.log])
@@ -521,6 +544,41 @@ class Tests(fade.Test):
         self.assert_mistake(["--analizers", "Heatmap"], "--analizers.*'--analyzers'")
         self.assert_mistake(["-q"], "-q")
         self.assert_mistake(["-k"], "kernels")
+
+    def test_options_and_variables_of_omniprobe_are_honoured_or_named(self):
+        self.assert_mistake(["--filter-x", "0:2"], "--filter-x is an option of omniprobe: use --workgroups x=A-B")
+        self.assert_mistake(["--instrumentation-scope", "a.hip:3"], "--instrumentation-scope is an option of omniprobe: use fadeprobe cc")
+        self.assert_mistake(["-i", "-a", "BasicBlockAnalysis"], "--analyzers: 'BasicBlockAnalysis' is an analyzer of omniprobe: FADE's is BlockCounts")
+        result = self.probe(["-i", "--no-env-dump", "--no-verbose"], [MANY, 3])
+        self.assert_fine(result, "3 dispatches are right\n")
+        self.assertEqual(result.summary()["instrumented"], 3)
+        result = self.probe([], [MANY, 3], env={"LOGDUR_INSTRUMENTED": "True", "LOGDUR_DISPATCHES": "1"})
+        self.assert_fine(result, "3 dispatches are right\n")
+        self.assertEqual(result.summary()["instrumented"], 1)
+        result = self.probe([], [MANY, 3], env={"LOGDUR_HANDLERS": "libLogMessages64.so"})
+        self.assertEqual([x for x in result.said if "FADE_HANDLERS=" in x], result.said)
+        self.assertEqual(len(result.said), 1)
+
+    def test_usage_says_where_the_application_stands(self):
+        for command, usage in (("trace", "fadeprobe trace [options] -- application [arguments]"), ("cc", "fadeprobe cc [options] -- compiler arguments"),
+                               ("diff", "fadeprobe diff [options] [FILE...] [-- application A [arguments] -- application B [arguments]]"),
+                               ("replay", "fadeprobe replay [options] DIR"), ("captures", "fadeprobe captures [options] DIR..."), ("mcp", "fadeprobe mcp [options]")):
+            text = self.bare([PROBE, command, "--help"]).stdout
+            self.assertIn(f"usage: {usage}\n", text)
+            self.assertNotIn("{", text)
+            self.assertNotIn("(0x)", text)
+        self.assertNotIn("{", self.bare([PROBE, "--help"]).stdout)
+
+    def test_flags_for_a_handler_find_its_header(self):
+        flags = self.bare([PROBE, "flags", "--handler"]).stdout.split()
+        self.assertLessEqual({"-std=c++20", "-shared", "-fPIC", "-fvisibility=hidden"}, set(flags))
+        self.assertTrue([x for x in flags if x.startswith("-I") and os.path.exists(os.path.join(x[2:], "fade", "handler.h"))], flags)
+
+    def test_help_of_control_says_where_what_was_recorded_is(self):
+        text = " ".join(self.bare([PROBE, "control", "--help"]).stdout.split())
+        for part in ("usage: fadeprobe control", "start|stop|flush|status", "PID",
+                     "under fadeprobe trace, which makes the file at the end, into OUTPUT.PID.events"):
+            self.assertIn(part, text)
 
     def test_a_forgotten_double_dash_is_named(self):
         compiler = self.path("hipcc")

@@ -24,6 +24,15 @@ class Tests(fade.Test):
         result.log = log
         return result
 
+    def test_what_is_kept_for_a_while_is_where_nobody_else_can_put_something(self):
+        script = 'file=$%s; stat -c "%%a %%u" "$(dirname "$file")"; echo "$file"'
+        for variable, options in (("FADE_LOG_LOCATION", ["--fail-if", "kernel.efficiency<1%"]), ("FADE_TRACE", ["trace", "--api-log", "/dev/null"])):
+            result = self.bare([fade.PROBE, *options, "--", "sh", "-c", script % variable], {"TMPDIR": self.dir})
+            access, file = result.stdout.splitlines()
+            self.assertEqual(access, f"700 {os.getuid()}")
+            self.assertTrue(file.startswith(self.dir + "/fadeprobe-"), file)
+            self.assertEqual(os.listdir(self.dir), [], "and goes away")
+
     def test_analyze_gives_what_the_run_gave(self):
         analyzers = ("-a", "Heatmap", "MemoryAnalysis", "BlockCounts")
         trace, live = self.record(options=analyzers)
@@ -95,6 +104,22 @@ class Tests(fade.Test):
         with open(self.path("page.jsonl")) as file:
             lines = [json.loads(line) for line in file]
         self.assertEqual(len([x for x in lines if x["type"] == "summary"]), 2)
+
+    def test_the_first_call_on_a_page_and_a_timeline_is_whole(self):
+        page, timeline = self.path("page.html"), self.path("timeline.json")
+        for options, events in ((["--timeline", timeline], None), (["--report", page, "--timeline", timeline], None),
+                                (["--timeline", timeline], self.path("own.events"))):
+            env = {"FADE_TRACE": events, "FADE_TRACE_FORMAT": "events"} if events else {}
+            result = self.bare([PROBE, *options, "--", MANY, 2], env)
+            self.assertEqual(result.code, 0, result.stderr)
+            with open(timeline) as file:
+                calls = [x for x in json.load(file)["traceEvents"] if x["ph"] == "X" and x["name"].startswith("hip")]
+            first = min(calls, key=lambda x: x["ts"])
+            self.assertEqual((first["name"], first["args"]["result"]), ("hipStreamCreate", "hipSuccess"), first)
+            self.assertIn("stream", first["args"]["args"])
+            self.assertGreater(first["dur"], 1000)  # the GPU is opened in it
+        with open(page) as file:
+            self.assertNotIn('"partial":true', file.read())
 
     # ---- places
 

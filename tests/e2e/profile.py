@@ -3,6 +3,7 @@ import collections
 import json
 import os
 import re
+import shutil
 import unittest
 
 import fade
@@ -13,18 +14,18 @@ FILES = ["analysis.json", "dag.json", "profile.json", "report.html", "roofline.j
 
 class Tests(fade.Test):
     def graph(self, app):
-        """Lines of dag.json by their type, after what holds for every graph was checked."""
+        """What is in dag.json by its type, after what holds for every graph was checked."""
         result = self.bare([PROBE, "profile", "--no-counts", "-o", self.path("out"), "--", *app])
         self.assertEqual((result.code, result.said), (0, []), result.stdout)
         self.assertIn("critical path: ", result.stdout)
         self.assertEqual(os.listdir(self.path("out")), ["dag.json"])
-        lines = collections.defaultdict(list)
         with open(self.path("out/dag.json")) as file:
-            for line in map(json.loads, file):
-                lines[line["type"]].append(line)
-        head, = lines["dag"]
-        nodes, edges = lines["node"], lines["edge"]
-        self.assertEqual((head["version"], head["nodes"], head["edges"]), (1, len(nodes), len(edges)))
+            head = json.load(file)
+        nodes, edges = head["nodes"], head["edges"]
+        lines = {"dag": [head], "node": nodes, "edge": edges, "work": head["work"]}
+        self.assertEqual(head["times"], "software")  # nothing was counted: there is no model of these kernels
+        self.assertIn("(software GPU: times on the GPU are those of the emulation on this machine, not of a card)", result.stdout)
+        self.assertEqual((head["type"], head["version"], head["node_count"], head["edge_count"]), ("dag", 2, len(nodes), len(edges)))
         self.assertEqual([x["id"] for x in nodes], list(range(len(nodes))))
         into = collections.defaultdict(list)
         for edge in edges:
@@ -86,18 +87,17 @@ class Tests(fade.Test):
         return sorted((threads[x["from"]] == main, threads[x["to"]] == main) for x in lines["edge"] if x["kind"] == "thread" and threads[x["from"]] != threads[x["to"]])
 
     def profile(self, app, *options):
-        """The lines of profile.json, roofline.json and analysis.json by kernel, after they were compared."""
+        """The kernels of profile.json, roofline.json and analysis.json by kernel, after they were compared."""
         result = self.bare([PROBE, "profile", "-o", self.path("out"), *options, "--", *app])
         self.assertEqual(result.code, 0, result.stderr)
         self.assertEqual(sorted(os.listdir(self.path("out"))), FILES)
         kernels = {}
         for name in ("profile", "roofline", "analysis"):
             with open(self.path(f"out/{name}.json")) as file:
-                head, *lines = map(json.loads, file)
-            self.assertEqual((head["type"], head["version"], head["kernels"]), (name, 1, len(lines)))
+                head = json.load(file)
+            self.assertEqual((head["type"], head["version"]), (name, 2))
             self.assertEqual(head["times"], "modeled")
-            for line in lines:
-                self.assertEqual(line.pop("type"), "kernel")
+            for line in head["kernels"]:
                 kernels.setdefault(line["kernel"].split("(")[0], {})[name] = line
         for kernel in kernels.values():
             whole = kernel["profile"]
@@ -123,7 +123,7 @@ class Tests(fade.Test):
                 self.assertEqual(row["unit"], "wait")
 
     def check_classes(self, gpu):
-        kernels = self.profile([program("classes")], "--gpu", gpu)
+        kernels = self.profile([program("classes")], "--gpu", gpu, "--exact")
         words = {"bandwidth": "memory_bandwidth", "occupied": "under_occupied", "compute": "compute_throughput", "launch": "launch_overhead"}
         known = {name: x["analysis"] for name, x in kernels.items() if name.split("_")[0] in {*words, "latency", "divergence", "lds"}}
         self.assertGreaterEqual(len(known), 20)
@@ -178,7 +178,7 @@ class Tests(fade.Test):
         self.assertIn("times are modeled for AMD", self.text)
         # The page says what is on the critical path.
         with open(self.path("out/report.html")) as page:
-            self.assertRegex(page.read(), r'"critical_path":\{"critical_ns":\{[^}]*"kernel":\d+\},"guesses":\d+,"overlap_possible_ns":\d+,"span_ns":\d+,"steps":\d+\}')
+            self.assertRegex(page.read(), r'"critical_path":\{"begin_ns":"\d+","critical_ns":\{[^}]*"kernel":\d+\},"guesses":\d+,"modeled":true,"overlap_possible_ns":\d+,"path":\[\[\d+,\d+,\d+\][^}]*\],"span_ns":\d+,"steps":\d+,"times":"kernel times are those of a model[^"]*","work":\[\{')
         # What the graph says of kernels is there, too.
         self.assertGreater(kernels["compute_f32"]["criticality"]["total_ns"], 0)
         # The loads of a chase are what it waits for, nearly all of the time.
@@ -203,8 +203,8 @@ class Tests(fade.Test):
             self.assertIn(wanted, line)
         self.assertEqual(sorted(os.listdir(self.path("out"))), FILES)
         with open(self.path("out/roofline.json")) as file:
-            head, *kernels = map(json.loads, file)
-        return head, {x["kernel"].split("(")[0]: x for x in kernels if not x["kernel"].startswith("__amd")}
+            head = json.load(file)
+        return head, {x["kernel"].split("(")[0]: x for x in head["kernels"] if not x["kernel"].startswith("__amd")}
 
     def both_ways(self, gpu, name):
         """The same numbers, whoever counts them."""
@@ -287,6 +287,13 @@ class Tests(fade.Test):
             if name == "stencil":  # what L1 has depends on how its loads are put together
                 wanted = {"accessed": wanted["accessed"], "lds": 0, "dram": wanted["dram"]}
             self.assertEqual((name, {key: counted[name]["bytes"][key] for key in wanted}), (name, wanted))
+        if gpu == "gfx90a":  # an MI210 has 104 units at 1.7 GHz; each makes 64 multiply-adds per clock, packed ones 128
+            plain = 104 * 64 * 2 * 1.7e9
+            for name, share in (("f32_packed", 1), ("calls", 0), ("divergent", 0)):
+                roof = counted[name]["roof"]
+                self.assertEqual((name, roof["type"], roof["unit"], roof["packed_share"]), (name, "f32", "vector", share))
+                self.assertAlmostEqual(roof["flops_per_s"] / plain, 1 + share, msg=name)
+                self.assertLessEqual(counted[name]["attainable_flops_per_s"], roof["flops_per_s"])
         self.assertGreaterEqual(counted["scalar"]["bytes"]["scalar"], 1024 // (64 if gpu.startswith("gfx9") else 32) * 40 * 4)
 
     def test_rooflines_are_those_worked_out_by_hand(self):
@@ -315,7 +322,7 @@ class Tests(fade.Test):
         self.assertEqual(head["times"], "measured")
         self.assertEqual({(x["time"]["is"], x["counted_by"]) for x in kernels.values()}, {("measured", "blocks")})
         with open(self.path("out/dag.json")) as file:
-            nodes = [x for x in map(json.loads, file) if x["type"] == "node" and x["name"].startswith("loop(")]
+            nodes = [x for x in json.load(file)["nodes"] if x["name"].startswith("loop(")]
         self.assertEqual(len(nodes), 2)
         self.assertEqual(kernels["loop"]["time"]["dispatch_ns"], sum(x["end_ns"] - x["start_ns"] for x in nodes) / 2)
         self.assertEqual(kernels["loop"]["flops"]["f32"], 256 * 2 * (10 + 5))
@@ -325,7 +332,7 @@ class Tests(fade.Test):
         result = self.bare([PROBE, "profile", "--gpu", "gfx90a,gfx1030", "-o", self.path("out"), "--", program("agents")])
         self.assertEqual(result.code, 0, result.stderr)
         with open(self.path("out/profile.json")) as file:
-            kernels = {x["target"]: x for x in map(json.loads, file) if x.get("kernel", "").startswith("number(")}
+            kernels = {x["target"]: x for x in json.load(file)["kernels"] if x["kernel"].startswith("number(")}
         # 64 work-items are a wave of the one, and two of the other.
         self.assertEqual({target: (x["counted"], x["metrics"]["dispatches"], x["metrics"]["waves"], x["metrics"]["wave_size"]) for target, x in kernels.items()},
                          {"gfx90a": (True, 5, 5, 64), "gfx1030": (True, 5, 10, 32)})
@@ -346,7 +353,7 @@ class Tests(fade.Test):
         self.assertIn("times are modeled", result.stdout)
 
     def test_every_field_is_documented_and_every_documented_field_is_there(self):
-        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/formats.md")) as file:
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/formats/profile.md")) as file:
             text = file.read()
         part = text[text.index("## Profile of a program"):text.index("### Peaks")]
         documented = {word for name in re.findall(r"`([^`]+)`", part) for word in re.findall(r'^"(\w+)":|^([\w ]+)$|^(\w+)\.(\w+)$', name) for word in word if word}
@@ -363,8 +370,7 @@ class Tests(fade.Test):
             self.profile([program(app)])
             for name in ("profile", "roofline", "analysis"):
                 with open(self.path(f"out/{name}.json")) as file:
-                    for line in file:
-                        look(json.loads(line))
+                    look(json.load(file))
         self.assertEqual(fields - documented, set())
         # What else there is are values that fields can have, and names of files.
         others = {"kernel", "profile", "roofline", "analysis", "json", "dag", "table", "measured", "modeled", "unknown", "cycles", "blocks", "workgroup", "waves", "vgprs", "sgprs", "lds", "grid", "compute", "read", "write", "atomic",
@@ -424,6 +430,98 @@ class Tests(fade.Test):
         self.assertEqual({x["kind"] for x in lines["edge"] if x.get("guess") and x["from"] == callback["id"]}, {"stream"})
         self.assertGreaterEqual(head["critical_guesses"], 1)
 
+    def test_a_kernel_that_the_program_waits_for_is_on_the_critical_path_whatever_call_waits(self):
+        for way in ("hipMemcpy", "hipMemcpyWithStream", "pageable", "hipMemset", "hipFree", "hipDeviceSynchronize", "hipStreamSynchronize", "hipStreamDestroy",
+                    "hipEventSynchronize", "hipStreamWaitEvent", "null stream"):
+            with self.subTest(way):
+                shutil.rmtree(self.path("out"), ignore_errors=True)
+                lines = self.graph([program("ordered"), way])
+                kernel, = [x for x in lines["node"] if "slow(" in x["name"]]
+                # By hand: launch, kernel, and the call that waits; of what it takes, only the rest is its own.
+                self.assertTrue(kernel.get("critical"), [x for x in lines["node"] if x.get("critical")])
+                work, = [x for x in lines["work"] if x["name"] == kernel["name"]]
+                self.assertEqual(work["critical_ns"], kernel["end_ns"] - kernel["start_ns"])
+                self.assertEqual(work["gain_ns"]["50"], (work["critical_ns"] + 1) // 2)
+                waited = [x for x in lines["node"] if x["kind"] == "call" and x["start_ns"] < kernel["end_ns"] - 5_000_000 and x["end_ns"] > kernel["end_ns"]]
+                self.assertTrue(waited)
+                for call in waited:
+                    self.assertLess(call["work_ns"], kernel["end_ns"] - max(call["start_ns"], kernel["start_ns"]), call)
+
+    def test_kernel_times_are_the_models_and_two_runs_agree(self):
+        found = []
+        for run in ("first", "second"):
+            result = self.bare([PROBE, "profile", "-o", self.path(run), "--timeline", self.path(run + ".json"), "--", program("counted")])
+            self.assertEqual(result.code, 0, result.stderr)
+            self.assertIn("(kernel times are those of a model of the card; everything else took as long on this machine)", result.stdout)
+            with open(self.path(run + "/dag.json")) as file:
+                head = json.load(file)
+            self.assertEqual(head["times"], "modeled")
+            with open(self.path(run + "/profile.json")) as file:
+                kernels = {x["kernel"]: x for x in json.load(file)["kernels"] if x["counted"]}
+            nodes = [x for x in head["nodes"] if x["kind"] == "kernel"]
+            # In the graph and in the table, and when one ends is what follows from those before it.
+            for name, kernel in kernels.items():
+                times = [x["work_ns"] for x in nodes if x["name"] == name]
+                self.assertAlmostEqual(sum(times), kernel["roofline"]["time"]["dispatch_ns"] * len(times), delta=len(times))
+                self.assertEqual(sum(times), kernel["criticality"]["total_ns"])
+            for node in nodes:
+                self.assertEqual(node["end_ns"] - node["start_ns"], node["work_ns"])
+                self.assertGreaterEqual(node["start_ns"], max((head["nodes"][x["from"]]["end_ns"] for x in head["edges"] if x["to"] == node["id"]), default=0))
+            with open(self.path(run + ".json")) as file:
+                timeline = json.load(file)
+            self.assertIn("model", timeline["otherData"]["times"])
+            drawn = sorted(round(x["dur"] * 1000) for x in timeline["traceEvents"] if x.get("cat") == "kernel")
+            self.assertEqual(drawn, sorted(x["work_ns"] for x in nodes))
+            found.append({(x["name"], x["work_ns"]) for x in nodes})
+        self.assertEqual(*found)
+        # The software GPU's own times are there for whoever asks.
+        result = self.bare([PROBE, "profile", "--times", "device", "-o", self.path("device"), "--", program("counted")])
+        self.assertIn("(software GPU: times on the GPU are those of the emulation", result.stdout)
+        with open(self.path("device/dag.json")) as file:
+            self.assertEqual(json.load(file)["times"], "software")
+        result = self.bare([PROBE, "profile", "--times", "model", "--no-counts", "-o", self.path("out"), "--", program("counted")])
+        self.assertEqual((result.code, result.said), (2, ["fadeprobe: --times model: the model needs counts of what kernels do (an application, and not --no-counts)"]))
+
+    def findings_of(self, app, *options):
+        """Cause, kernel and line of each finding, and how many workgroups were recorded of how many."""
+        result = self.bare([PROBE, *options, "-l", self.path("run.jsonl"), "--findings", self.path("found.jsonl"), "--", app])
+        self.assertEqual(result.code, 0, result.stderr)
+        with open(self.path("found.jsonl")) as file:
+            found = [json.loads(line) for line in file]
+        with open(self.path("run.jsonl")) as file:
+            summary = next(x for x in map(json.loads, file) if x["type"] == "summary")
+        return [(x["cause"], x["kernel"], x["places"][0]["line"] if x["places"] else 0) for x in found if "cause" in x], summary
+
+    def test_findings_of_a_sample_have_the_order_of_those_of_all(self):
+        sampled = 0
+        for name in ("matmul", "transpose", "histogram", "uncoalesced"):
+            with self.subTest(name):
+                every, summary = self.findings_of(fade.example(name), "--exact")
+                self.assertEqual(summary["workgroups"], summary["workgroups_recorded"])
+                some, summary = self.findings_of(fade.example(name), "--sample", "auto:4")
+                sampled += summary["workgroups_recorded"] < summary["workgroups"]
+                self.assertEqual(some, every)
+        self.assertGreaterEqual(sampled, 2)
+
+    def test_a_sample_of_large_dispatches_is_counted_unless_all_are_wanted(self):
+        kernels = {}
+        for options in ((), ("--exact",)):
+            shutil.rmtree(self.path("out"), ignore_errors=True)
+            kernels[options] = self.profile([program("classes")], *options)
+            self.assertEqual("Sampled: " in self.text, options == (), self.text)
+            if options == ():
+                self.assertRegex(self.text, r"Sampled: \d+ of \d+ workgroups were recorded, in \d+ of \d+ dispatches; --exact records all; numbers are scaled to all, sums to within \d+ % \(one standard error")
+        sample, every = kernels[()], kernels[("--exact",)]
+        self.assertEqual(set(sample), set(every))
+        for name, one in every.items():
+            if not one["profile"]["counted"]:
+                continue
+            with self.subTest(name):
+                # Their workgroups are alike.
+                self.assertEqual(sample[name]["profile"]["metrics"]["workgroups"], one["profile"]["metrics"]["workgroups"])
+                self.assertAlmostEqual(sample[name]["profile"]["metrics"]["instructions"] / one["profile"]["metrics"]["instructions"], 1, delta=0.02)
+                self.assertEqual(sample[name]["analysis"]["class"], one["analysis"]["class"])
+
     def thread_trace(self):
         """A folder as rocprofv3 --att leaves it: a load, a wait for it, and two waves. Returns its files."""
         code = [["; _Z5scalePfi", 0, 1, "scale(float*, int)", 1, 4096, 0, 0, 0, 0],
@@ -448,7 +546,7 @@ class Tests(fade.Test):
         kernels = []
         if result.code == 0:
             with open(self.path("out/profile.json")) as file:
-                kernels = [json.loads(line) for line in file][1:]
+                kernels = json.load(file)["kernels"]
         return result, kernels
 
     def test_a_thread_trace_is_shown_like_the_model(self):
@@ -468,6 +566,53 @@ class Tests(fade.Test):
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/profile/slowest_lines.py")
         # 10 cycles besides the load were idle: 6050 of 6102, 5910 of them waiting.
         self.assertIn("99.1%    96.9%  a.hip:7", self.bare(["python3", script, self.path("out/profile.json")]).stdout)
+
+    def test_a_thread_trace_says_nothing_that_it_does_not_know(self):
+        self.write_trace("trace", self.thread_trace())
+        _, (kernel,) = self.imported("trace")
+        self.assertIsNone(kernel["target"])
+        roofline = kernel["roofline"]
+        for field in ("counted_by", "levels", "flops", "bytes", "flops_per_s", "roof", "attainable_flops_per_s", "bound"):
+            self.assertIsNone(roofline[field], field)
+        self.assertEqual((set(roofline["intensity"].values()), roofline["time"]), ({None}, {"dispatch_ns": None, "all_ns": 0, "is": "unknown"}))
+        for field in ("workgroups", "wave_size", "lane_share", "lds_turns", "wave_ns"):
+            self.assertIsNone(kernel["metrics"][field], field)
+        self.assertEqual({x["lanes"] for x in [*kernel["instructions"], *kernel["lines"]]}, {None})
+        # What it knows: waves waited for memory, and the vector ALU was busy for 40 of 700 cycles of a SIMD.
+        self.assertEqual((kernel["classification"]["class"], kernel["classification"]["limit"]), ("latency", "latency"))
+        self.assertIn("97 % for memory", kernel["classification"]["reason"])
+        self.assertEqual({key: value for key, value in kernel["metrics"]["utilization"].items() if value is not None},
+                         {"vector ALU": 40 / 700, "matrix": 0, "scalar": (2 + 0) / 700})
+        self.assertEqual(kernel["metrics"]["occupancy"]["waves_per_simd"], 1)
+
+    def test_the_class_of_a_thread_trace_is_that_of_what_was_busy(self):
+        trace = self.thread_trace()
+        for number, (code, limit) in enumerate((("v_mfma_f32_32x32x8f16 a[0:15], v[0:1], v[2:3], a[0:15]", "matrix"), ("v_fma_f32 v1, v1, v2, v3", "vector ALU"))):
+            trace["code.json"]["code"][-2:-1] = [[code, 0, 4, "/src/a.hip:8", 1, 4108, 100, 500, 0, 0]]
+            self.write_trace(f"busy{number}", trace)
+            _, (kernel,) = self.imported(f"busy{number}")
+            self.assertEqual((kernel["classification"]["class"], kernel["classification"]["limit"]), ("compute_throughput", limit))
+        trace["code.json"]["code"][1][0] = "ds_read_b32 v1, v0"
+        trace["code.json"]["code"][-2][-4:] = [1, 1, 0, 0]
+        self.write_trace("lds", trace)
+        _, (kernel,) = self.imported("lds")
+        self.assertEqual(kernel["classification"]["class"], "lds")
+
+    def test_the_table_of_a_thread_trace_is_enough(self):
+        rows = self.thread_trace()["code.json"]["code"]
+        os.mkdir(self.path("trace"))
+        with open(self.path("trace/stats_ui_output_agent_1_dispatch_1.csv"), "w") as file:
+            file.write('"CodeObj","Vaddr","Instruction","Hitcount","Latency","Stall","Idle","Source"\n')
+            for text, _, _, source, code, address, hits, latency, stall, idle in rows:
+                file.write(f'{code},{address},"{text}",{hits},{latency},{stall},{idle},"{source}"\n')
+        for place in ("trace", "trace/stats_ui_output_agent_1_dispatch_1.csv"):
+            result, (kernel,) = self.imported(place)
+            self.assertEqual((result.code, result.stderr), (0, ""))
+            self.assertEqual((kernel["kernel"], len(kernel["instructions"]), kernel["instructions"][1]["wait_cycles"]), ("scale(float*, int)", 4, 590))
+            self.assertIsNone(kernel["metrics"]["utilization"]["vector ALU"])
+        with open(self.path("trace/stats_ui_output_agent_1_dispatch_1.csv"), "w") as file:
+            file.write("CodeObj,Vaddr,Instruction\n")
+        self.assertIn("it has no column 'Source'", self.imported("trace")[0].stderr)
 
     def test_thread_traces_that_make_no_sense(self):
         good = self.thread_trace()
@@ -556,7 +701,7 @@ class Tests(fade.Test):
         self.assertEqual(result.code, -6, result.stderr)
         self.assertEqual(sorted(os.listdir(self.path("out"))), FILES)
         with open(self.path("out/profile.json")) as file:
-            kernels = [json.loads(line) for line in file][1:]
+            kernels = json.load(file)["kernels"]
         self.assertIn(True, [x["counted"] for x in kernels])
 
     def test_mistakes(self):

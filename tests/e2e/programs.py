@@ -189,6 +189,11 @@ class Tests(fade.Test):
         self.assertEqual([x["instrumented"] for x in scales], [True] * 30)
         self.assertEqual(sum(x["records"] for x in scales), 30 * 4 * 3 * fade.waves(64))
 
+    def test_the_software_gpu_takes_no_other_llvm_for_its_own(self):
+        result = self.probe(["-i"], [program("direct"), "memory", code_object("scale1-twin")],
+                            env={"LD_PRELOAD": fade.handler("OTHER_LLVM")})
+        self.assert_fine(result, "all batches are right\n")
+
     def test_code_from_a_file(self):
         self.assertEqual(self.direct("file").summary()["instrumented"], 30)
 

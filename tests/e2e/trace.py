@@ -45,6 +45,14 @@ class Tests(fade.Test):
 
     # ---- calls
 
+    def test_tables_that_hip_registers_are_used_and_its_code_is_left_alone(self):
+        calls, result = self.trace([program("registered")], ["-v"])
+        # Who is registered with rocprofiler-register has the table first.
+        self.assertEqual(result.stdout, "hip 70200 1 as it is\n3 2 in its own code\n")
+        self.assertEqual([(x["function"], x["args"], x.get("partial")) for x in calls],
+                         [("hipGetDeviceCount", {"count": 3}, None), ("hipGetDevice", {"deviceId": 2}, None)])
+        self.assertIn("fade: HIP has registered 506 functions of its runtime with rocprofiler-register", result.stderr)
+
     def test_arguments_and_results_of_a_client_that_takes_functions_with_dlsym(self):
         calls, result = self.trace([DL, "typed"])
         self.assertEqual(result.said, [])
@@ -125,6 +133,7 @@ class Tests(fade.Test):
         self.assertEqual(calls, [])
 
     def test_without_fadeprobe(self):
+        self.skip_in_front_of_hip()
         events = self.path("run.events")
         env = {"HSA_TOOLS_LIB": os.path.join(fade.LIB, "libfade.so"), "FADE_TRACE": events, "FADE_TRACE_API": "event,hipGetDeviceCount"}
         result = self.software_gpu([DL, "typed"], env)
@@ -294,6 +303,34 @@ class Tests(fade.Test):
         times = [x for row in db.execute("SELECT start, end FROM rocpd_api") for x in row]
         self.assertEqual(len(set(times)), len(times))
 
+    def test_every_form_of_a_trace_says_that_its_times_are_the_software_gpus(self):
+        about = "software GPU: times on the GPU are those of the emulation on this machine, not of a card"
+        for form, ending in (("rpd", "rpd"), ("rpd2", "rpd"), ("json", "jsonl"), ("perfetto", "json")):
+            path = self.path(f"{form}.{ending}")
+            result = self.bare([PROBE, "trace", "-o", path, "--format", form, "--", program("plain"), 2])
+            self.assertEqual(result.code, 0, result.stderr)
+            if form == "perfetto":
+                with open(path) as file:
+                    trace = json.load(file)
+                self.assertEqual(trace["otherData"], {"times": about})
+                self.assertEqual([x["args"]["name"] for x in trace["traceEvents"] if x["name"] == "process_name" and x["pid"] >= 10**9], ["GPU 0 (software GPU, times of this machine)"])
+                continue
+            if form == "json":
+                with open(path) as file:
+                    head = json.loads(file.readline())
+                self.assertEqual((head["software"], head["times"]), (True, about))
+            else:
+                connection = sqlite3.connect(path)
+                self.assertEqual(connection.execute("SELECT value FROM rocpd_metadata WHERE tag LIKE 'fade::times::%'").fetchall(), [(about,)])
+                connection.close()
+            # Also when it is read again.
+            for options in ([], ["--callstack"], ["--graphs"]):
+                self.assertIn(about + "\n", self.bare([PROBE, "log", path, *options]).stdout)
+            page = self.path("page.html")
+            self.assertEqual(self.bare([PROBE, "report", path, "-o", page]).code, 0)
+            with open(page) as file:
+                self.assertIn('"software":true', file.read())
+
     def test_the_older_rpd_version(self):
         db = self.database([program("plain"), 2], ["--format", "rpd2"])
         self.assertEqual(db.execute("SELECT value FROM rocpd_metadata WHERE tag = 'schema_version'").fetchone(), ("2",))
@@ -340,6 +377,25 @@ class Tests(fade.Test):
         pairs = {(slices[(e["s"]["pid"], e["s"]["tid"], e["s"]["ts"])], slices[(e["f"]["pid"], e["f"]["tid"], e["f"]["ts"])])
                  for e in ends.values()}
         self.assertIn(("hipLaunchKernel", kernels[0]["name"]), pairs)
+        self.assertTrue(all(x["args"]["stream"] for x in kernels))
+        names = {(x["pid"], x["tid"]): x["args"]["name"] for x in events if x["ph"] == "M" and x["name"] == "thread_name"}
+        threads = {(x["pid"], x["tid"]) for x in events if x.get("cat") == "call"}
+        self.assertEqual({names[one] for one in threads}, {"main thread"})
+        running = [x["args"]["count"] for x in events if x["ph"] == "C" and x["name"] == "kernels running"]
+        self.assertEqual((min(running), running[-1]), (0, 0))
+        self.assertGreaterEqual(max(running), 1)
+
+    def test_a_timeline_has_arrows_from_events_to_who_waits_for_them(self):
+        path = self.path("run.json")
+        result = self.bare([PROBE, "trace", "-o", path, "--format", "perfetto", "--", program("ordered"), "events"])
+        self.assertEqual(result.code, 0, result.stderr)
+        with open(path) as file:
+            events = json.load(file)["traceEvents"]
+        slices = {(x["pid"], x["tid"], x["ts"]): x["name"] for x in events if x["ph"] == "X"}
+        arrows = [(x["ph"], slices[(x["pid"], x["tid"], x["ts"])]) for x in events if x.get("cat") == "event"]
+        self.assertTrue(arrows)
+        self.assertEqual({name for phase, name in arrows if phase == "s"}, {"hipEventRecord"})
+        self.assertLessEqual({name for phase, name in arrows if phase == "f"}, {"hipStreamWaitEvent", "hipEventSynchronize"})
 
     def test_log_sums_up_every_kind_of_file(self):
         texts = []

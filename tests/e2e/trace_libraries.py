@@ -61,6 +61,7 @@ class Tests(fade.Test):
         self.only("run.rpd")
 
     def test_programs_of_a_script_and_forked_children_append_sessions(self):
+        self.skip_in_front_of_hip()
         env = {"HSA_TOOLS_LIB": FADE_LIBRARY, "FADE_TRACE": self.path("run.rpd"), "FADE_TRACE_API": "^hipGetDevice$"}
         result = self.software_gpu(["sh", "-c", f"'{DL}' churn 3; '{DL}' fork; exec '{DL}' churn 4"], env)
         self.assertEqual(result.code, 0, result.stderr)
@@ -118,11 +119,13 @@ class Tests(fade.Test):
         return self.software_gpu([sys.executable, "-c", self.HIP_CALLS + code, str(fade.HIP)], env)
 
     def test_an_application_that_closes_files_that_are_not_its_own_loses_nothing(self):
+        self.skip_in_front_of_hip()
         self.assert_fine(self.python("os.closerange(200, 300)\ncalls(5)\ntime.sleep(0.5)\ncalls(6)\n"))
         self.assertEqual(self.calls(), 15)
         self.only("run.rpd")
 
     def test_a_child_that_outlives_its_parent_is_in_the_file(self):
+        self.skip_in_front_of_hip()
         result = self.python("if os.fork() == 0:\n    time.sleep(0.5)\n    calls(7)\n    os._exit(0)\ncalls(2)\n")
         self.assertEqual(result.code, 0, result.stderr)
         self.only("run.rpd")
@@ -141,8 +144,8 @@ class Tests(fade.Test):
         self.assertEqual((process.returncode, fade.without_runtime(errors)), (0, ""))
         self.only("run.rpd")
         self.assertEqual(self.calls(), 17)
-        self.assertEqual(self.rows("SELECT args FROM api WHERE domain = 'UserMarker'"), [("step, epoch=1",)])
-        inside = self.rows("SELECT count(*) FROM api A JOIN api M ON M.domain = 'UserMarker' AND A.start > M.start AND A.end < M.end")
+        self.assertEqual(self.rows("SELECT apiName, args FROM api WHERE domain != 'hip'"), [("step", "epoch=1")])
+        inside = self.rows("SELECT count(*) FROM api A JOIN api M ON M.apiName = 'step' AND A.start > M.start AND A.end < M.end")
         self.assertEqual(inside, [(15,)])
 
     def test_what_was_flushed_has_its_end_and_what_was_not_is_no_launch_without_effect(self):
@@ -183,7 +186,52 @@ class Tests(fade.Test):
             result = self.software_gpu([sys.executable, "-c", code, str(fade.HIP)], {"RPDT_FILENAME": self.path("run.rpd")})
             self.assert_fine(result)
             self.assertEqual(self.calls(), 7 * times)
-        self.assertEqual(self.rows("SELECT DISTINCT args FROM api WHERE domain = 'UserMarker'"), [("late",)])
+        self.assertEqual(self.rows("SELECT DISTINCT apiName, args FROM api WHERE domain = 'python'"), [("late", "")])
+        # From the first call after rpdstart, with arguments.
+        self.assertEqual(self.rows("SELECT count(*) FROM api WHERE apiName = 'hipGetDevice' AND args LIKE '%partial%'"), [(0,)])
+
+    def test_ranges_of_rpd_have_their_name_and_arguments_apart(self):
+        code = ("tracer = ctypes.CDLL(sys.argv[2])\n"
+                "tracer.rpd_rangePush(b'python', b'train', b'epoch=1, \"x\"')\n"
+                "calls(2)\n"
+                "tracer.rpd_mark(b'', b'here', b'step=7')\n"
+                "tracer.rpd_rangePop()\n")
+        env = {"RPDT_FILENAME": self.path("run.rpd"), "LD_PRELOAD": f"{TRACER}:{os.path.join(fade.LIB, 'libfadegpu.so')}"}
+        result = self.bare([sys.executable, "-c", self.HIP_CALLS + code, str(fade.HIP), TRACER], env)
+        self.assertEqual(result.code, 0, result.stderr)
+        self.assertEqual(self.rows("SELECT domain, apiName, args FROM api WHERE domain != 'hip' ORDER BY apiName"),
+                         [("UserMarker", "here", "step=7"), ("python", "train", 'epoch=1, "x"')])
+        lines = self.bare([PROBE, "log", self.path("run.rpd"), "-o", self.path("run.jsonl")])
+        text = self.bare([PROBE, "log", self.path("run.rpd"), "--callstack"]).stdout
+        self.assertIn('train, epoch=1, "x"', text, lines.stderr)
+        self.assertNotIn("train", self.bare([PROBE, "log", self.path("run.rpd")]).stdout)  # no call of HIP
+
+    def test_the_class_that_users_of_rpd_have(self):
+        code = ("import sys, ctypes\n"
+                "from rpdTracerControl import rpdTracerControl\n"
+                "rpdTracerControl.setFilename(sys.argv[2], append=False)\n"
+                "tracer = rpdTracerControl()\n"
+                "hip = next(ctypes.CDLL(f'libamdhip64.so.{n}') for n in sys.argv[1])\n"
+                "device = ctypes.c_int()\n"
+                "def calls(n):\n"
+                "    for i in range(n): hip.hipGetDevice(ctypes.byref(device))\n"
+                "calls(3)\n"
+                "with tracer:\n"
+                "    calls(5)\n"
+                "    tracer.start(); tracer.stop()  # counted\n"
+                "    calls(2)\n"
+                "    tracer.setPythonTrace(True)\n"
+                "    calls(1)\n"
+                "    tracer.setPythonTrace(False)\n"
+                "calls(100)\n"
+                "tracer.flush()\n")
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python")
+        libraries = ":".join([fade.LIB, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])
+        for _ in range(2):  # the file is made anew
+            result = self.software_gpu([sys.executable, "-c", code, str(fade.HIP), self.path("run.rpd")], {"PYTHONPATH": path, "LD_LIBRARY_PATH": libraries})
+            self.assertEqual((result.code, result.said), (0, []), result.stderr)
+            self.assertEqual(self.calls(), 8)
+        self.assertIn(("calls",), self.rows("SELECT apiName FROM api WHERE domain = 'python'"))
 
     def test_a_tracer_that_comes_after_the_gpu_was_used_records_calls_and_says_so(self):
         code = ("rpd = ctypes.CDLL(sys.argv[2])\n"
@@ -199,7 +247,7 @@ class Tests(fade.Test):
         self.assertEqual(result.said, ["fade: the GPU was in use before FADE was loaded: calls of HIP and markers are recorded from here on, "
                                        "kernels and copies are not"])
         self.assertEqual(self.calls(), 7)
-        self.assertEqual(self.rows("SELECT args FROM api WHERE domain = 'UserMarker'"), [("late",)])
+        self.assertEqual(self.rows("SELECT apiName, args FROM api WHERE domain = 'python'"), [("late", "")])
         self.only("run.rpd")
 
     def test_rpds_remote_starts_and_stops_by_signals(self):

@@ -32,6 +32,24 @@ class Tests(fade.Test):
 
     # ---- stacks
 
+    def test_python_ends_while_its_daemon_threads_call(self):
+        # Threads that wait for the interpreter's lock at its end are ended by it.
+        code = ("import ctypes, sys, threading, time\n"
+                "hip = next(ctypes.CDLL(f'libamdhip64.so.{n}') for n in sys.argv[1])\n"
+                "hip.hipGetDevice(ctypes.byref(ctypes.c_int()))\n"  # ROCr does not survive an exit while it is being initialized
+                "names = {}\n"
+                "for i in range(400): exec('def f%d(x):\\n    hip.hipGetDevice(x)\\n' % i, {'hip': hip}, names)\n"
+                "def work():\n"
+                "    x = ctypes.byref(ctypes.c_int())\n"
+                "    while True:\n"
+                "        for f in names.values(): f(x)\n"
+                "for _ in range(4): threading.Thread(target=work, daemon=True).start()\n"
+                "time.sleep(0.05)\n")
+        for _ in range(4):
+            result = self.bare([PROBE, "trace", "--stacks", "-o", self.path("x.json"), "--format", "json", "--", sys.executable, "-c", code,
+                                str(fade.HIP)])
+            self.assertEqual((result.code, result.said), (0, []))
+
     def test_stacks_have_functions_files_and_lines_also_of_libraries_that_are_gone(self):
         lines, _ = self.lines(["--stacks"], [DL, "cuda", LAYER])
         stacks = {x["id"]: x["frames"] for x in lines if x["type"] == "stack"}
@@ -124,6 +142,26 @@ class Tests(fade.Test):
             self.assertEqual(len(self.facts(lines, "corrected")), len(found))
         self.assert_mistake(["trace", "-o", self.path("x"), "--correct", "propertys"], "--correct: 'propertys' is neither .*did you mean 'properties'")
 
+    def test_properties_and_attributes_of_several_devices_agree_once_corrected(self):
+        gpus = ["--gpu", "gfx1030,gfx90a,gfx1030"]
+        lines, result = self.lines(gpus, [DL, "both_answers"])
+        self.assertEqual(result.stdout, "36 36\n104 104\n36 36\n")
+        found = self.facts(lines, "property")
+        self.assertEqual(len([x for x in found if "multiprocessor count 36, HSA says 72" in x]), 2, found)
+        self.assertEqual(len([x for x in found if "multiProcessorCount 36, HSA says 72" in x]), 2, found)
+        _, result = self.lines([*gpus, "--correct", "properties"], [DL, "both_answers"])
+        self.assertEqual(result.stdout, "72 72\n104 104\n72 72\n")
+
+    def test_the_summary_tells_devices_and_groups_of_calls_apart(self):
+        result = self.bare([PROBE, "trace", "-o", self.path("run.rpd"), "--gpu", "gfx90a,gfx1030", "--", program("agents")])
+        self.assertEqual(result.code, 0, result.stderr)
+        text = self.summary("run.rpd")
+        rows = [line.split() for line in text.splitlines() if re.match(r"GPU \d ", line)]
+        self.assertEqual(len(rows), 2, text)
+        self.assertEqual([int(row[2]) > 0 for row in rows], [True, True])
+        self.assertRegex(text, r"\ngroups of calls +count ")
+        self.assertRegex(text, r"\n(memory|launch|device) +\d+ ")
+
     # ---- errors, layers, libraries
 
     def test_errors_that_nobody_asked_about_and_allocations_that_failed(self):
@@ -167,7 +205,7 @@ class Tests(fade.Test):
 
     def test_calls_through_a_cuda_layer_are_said_to_be_that(self):
         lines, _ = self.lines([], [DL, "cuda", LAYER])
-        self.assertEqual(self.facts(lines, "redirect"), {f"{os.path.basename(DL)} -> libcudart-e2e.so cudaMalloc -> hipMalloc": 1})
+        self.assertEqual(self.facts(lines, "redirect"), {f"{os.path.basename(DL)} -> libcudart-e2e.so cudaMalloc -> hipMalloc": 4})
         self.assertIn("calls through a CUDA layer", self.summary())
         self.assertIn("libcudart-e2e.so", self.bare([PROBE, "log", self.path("all.jsonl"), "--dot", "chain"]).stdout)
         lines, _ = self.lines([], [DL, "churn", 2])
@@ -183,7 +221,7 @@ class Tests(fade.Test):
         calls = [x["function"] for x in lines if x["type"] == "call" and "parent" not in x]
         self.assertEqual([x for x in calls if x in ("hipMalloc", "hipFree")], ["hipMalloc", "hipFree"] * 3)
         layer, name = "libcuda-e2e.so", os.path.basename(client)
-        self.assertEqual(self.facts(lines, "redirect"), {f"{name} -> {layer} cudaMalloc -> hipMalloc": 1})
+        self.assertEqual(self.facts(lines, "redirect"), {f"{name} -> {layer} cudaMalloc -> hipMalloc": 3})
         # cudaFree jumps on to HIP: only the symbols tell.
         self.assertEqual(self.facts(lines, "cuda_layer"), {f"{name} takes from {layer}: cudaFree, cudaMalloc": 1})
         self.assertIn("libraries with CUDA's names", self.summary())

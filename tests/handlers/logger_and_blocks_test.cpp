@@ -77,8 +77,8 @@ protected:
     site.lines = {line, line + 1};
     return site;
   }
-  json run(std::vector<fade_counter> counters = {}) {
-    HandlerHost host(std::vector<HandlerChoice>{{"BlockCounts", ""}});
+  json run(std::vector<fade_counter> counters = {}, const std::string &target = "gfx90a") {
+    HandlerHost host(std::vector<HandlerChoice>{{"BlockCounts", ""}}, {.target = target});
     host.dispatch("k", table.build("k"), stream, std::move(counters));
     const auto all = host.finish("blocks");
     EXPECT_EQ(all.size(), 1u);
@@ -106,6 +106,24 @@ TEST_F(BlockCountsTest, RecordsGiveExecutionsLanesTimesAndDivergence) {
   EXPECT_EQ(blocks[1]["divergent"], 2);
   EXPECT_EQ(blocks[1]["clocks"], 20 + 5);
   EXPECT_DOUBLE_EQ(blocks[1]["lane_share"], 6.0 / 128);
+}
+
+TEST_F(BlockCountsTest, AClockOfTwentyBitsMayStartAgainInsideOfABlock) {
+  stream.wave();
+  stream.block(head, kAll, 0xffff0);
+  stream.block(body, kAll, 0x10); // 32 clocks later
+  stream.waveEnd(0x30);
+  const json on_gfx11 = run({}, "gfx1100");
+  EXPECT_EQ(on_gfx11[0]["clocks"], 0x20);
+  EXPECT_EQ(on_gfx11[1]["clocks"], 0x20);
+  // The clocks of others have 64 bits.
+  stream = {};
+  stream.wave();
+  stream.block(head, kAll, 0xffff0);
+  stream.block(body, kAll, 0x300010);
+  stream.waveEnd(0x300030);
+  EXPECT_EQ(run({}, "gfx1030")[0]["clocks"], 0x300010 - 0xffff0);
+  EXPECT_EQ(run({}, "gfx1201")[0]["clocks"], 0x300010 - 0xffff0);
 }
 
 TEST_F(BlockCountsTest, WavesSplitWhereOnlyAPartOfTheLanesGoesOn) {

@@ -28,11 +28,12 @@ protected:
   Stream stream;
   std::string target = "gfx90a";
 
-  uint32_t site(uint32_t kind, uint32_t space, uint32_t size) {
+  uint32_t site(uint32_t kind, uint32_t space, uint32_t size, uint32_t flags = 0) {
     SiteTableBuilder::Site site;
     site.kind = kind;
     site.space = space;
     site.size = size;
+    site.flags |= flags;
     site.line = ++line_;
     return table.add(site);
   }
@@ -114,6 +115,39 @@ TEST_F(MemoryAnalysisTest, WhereMergingIsNotKnownTheAdviceSaysSo) {
   const json access = global();
   EXPECT_EQ(access["machine"], "before merging");
   EXPECT_TRUE(access["advice"].get<std::string>().starts_with("Before merging: ")) << access;
+}
+
+TEST_F(MemoryAnalysisTest, TwoAddressesOfAnInstructionTakeTurnsOfTheirOwn) {
+  // ds_read2_b32 for two floats side by side: rows of 33 floats meet nowhere, of 34 two and two.
+  struct Expected {
+    int64_t row;
+    uint64_t conflicts;
+    const char *advice;
+  };
+  for (const auto &[row, conflicts, advice] :
+       {Expected{33, 0, ""},
+        Expected{34, 4, "pad each row by one element (4 bytes): none is left then."},
+        Expected{32, 124, "pad each row by one element (4 bytes): none is left then."}}) {
+    table = {};
+    stream = {};
+    const auto pair = site(FADE_SITE_LOAD, FADE_SPACE_LDS, 8, FADE_SITE_OF_PIECES(4));
+    stream.wave();
+    stream.affine(pair, 0, row * 4);
+    const json access = lds();
+    EXPECT_EQ(access["bytes"], 4) << row;
+    EXPECT_EQ(access["executions"], 2) << row;
+    EXPECT_EQ(access["lanes"], 128) << row;
+    EXPECT_EQ(access["total_bytes"], 512) << row;
+    EXPECT_EQ(access["conflicts"], conflicts) << row;
+    EXPECT_TRUE(access["advice"].get<std::string>().ends_with(advice)) << access["advice"];
+  }
+}
+
+TEST_F(MemoryAnalysisTest, AnAtomicThatTheGpuDoesNotHaveIsALoop) {
+  const auto first = site(FADE_SITE_LOAD, FADE_SPACE_GLOBAL, 4, FADE_SITE_IS_LOOP);
+  stream.wave();
+  stream.affine(first, 0x10000, 4);
+  EXPECT_EQ(global()["machine"], "loop");
 }
 
 TEST_F(MemoryAnalysisTest, WideAccessesAreDoneInPieces) {

@@ -1,6 +1,7 @@
 // The bytes of jumps, of both processors, worked out by hand from the manuals.
 #include "hip/entry_code.h"
 
+#include <cstring>
 #include <gtest/gtest.h>
 
 namespace fade::hip {
@@ -11,6 +12,8 @@ using Bytes = std::vector<uint8_t>;
 constexpr uint64_t kFunction = 0x10000, kStub = 0x20000, kWrapper = 0x1122334455667788;
 
 Bytes tail(const Bytes &stub) { return {stub.begin() + kStubOriginal, stub.end()}; }
+
+#ifdef FADE_HAS_ZYDIS
 
 TEST(EntryCodeX86, PushesAndMovesAreDisplacedAndTheRestIsJumpedTo) {
   // push %rbp; mov %rsp,%rbp; push %r15; push %r14
@@ -58,6 +61,17 @@ TEST(EntryCodeX86, InstructionsOfEveryKnownKindHaveTheirLength) {
       {0x66, 0x0f, 0x6e, 0xc7, 0x53},       // movd %edi,%xmm0; push
       {0x66, 0x41, 0x0f, 0x6e, 0xc0},       // movd %r8d,%xmm0
       {0x31, 0xc0, 0x31, 0xd2, 0x50},       // xor, xor, push
+      // Immediates of 16 bits.
+      {0x66, 0xc7, 0x45, 0xfc, 0x34, 0x12},          // movw $0x1234,-4(%rbp)
+      {0x66, 0xc7, 0x44, 0x24, 0xfe, 0x34, 0x12},    // movw $0x1234,-2(%rsp)
+      {0x66, 0x81, 0xc1, 0x34, 0x12},                // add $0x1234,%cx
+      {0x66, 0xb8, 0x34, 0x12, 0x55},                // mov $0x1234,%ax; push
+      {0x66, 0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8},    // movabs: the last prefix counts
+      {0x64, 0x48, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0}, // mov %fs:0x28,%rax
+      {0xc5, 0xf8, 0x77, 0xc5, 0xf8, 0x28, 0xc1},    // vzeroupper; vmovaps
+      {0x62, 0xf1, 0x7c, 0x48, 0x10, 0x07},          // vmovups (%rdi),%zmm0
+      {0xf2, 0x0f, 0x10, 0x47, 0x08},                // movsd 8(%rdi),%xmm0
+      {0x80, 0x7f, 0x08, 0x01, 0x53},                // cmpb $1,8(%rdi); push
   };
   for (Bytes code : kinds) {
     const std::size_t size = code.size();
@@ -87,6 +101,41 @@ TEST(EntryCodeX86, WhatCannotBeMovedIsRefused) {
   EXPECT_TRUE(refuses(pushes, kFunction, kFunction + (uint64_t{1} << 32))); // too far
 }
 
+TEST(EntryCodeX86, DistancesBeforeAnImmediateAreMovedToo) {
+  // movl $1,0x1000(%rip): means 0x1100a
+  const auto made =
+      entryCodeX86(Bytes{0xc7, 0x05, 0, 0x10, 0, 0, 1, 0, 0, 0, 0xc3}, kFunction, kStub, kWrapper);
+  ASSERT_TRUE(made);
+  // At 0x20010, the next is at 0x2001a: 0x1100a - 0x2001a = -0xf010
+  Bytes moved = tail(made->stub);
+  moved.resize(10);
+  EXPECT_EQ(moved, (Bytes{0xc7, 0x05, 0xf0, 0x0f, 0xff, 0xff, 1, 0, 0, 0}));
+}
+
+TEST(EntryCodeX86, AFunctionThatJumpsIntoItsFirstBytesIsRefused) {
+  // push %rbp; mov %rsp,%rbp; push %rbx; dec %edi; then a jump; ret
+  const auto with = [](const Bytes &jump) {
+    Bytes code = {0x55, 0x48, 0x89, 0xe5, 0x53, 0xff, 0xcf};
+    code.insert(code.end(), jump.begin(), jump.end());
+    code.push_back(0xc3);
+    return entryCodeX86(code, kFunction, kStub, kWrapper);
+  };
+  EXPECT_FALSE(with({0x75, 0xf8}));                         // jne to +1
+  EXPECT_FALSE(with({0x75, 0xfb}));                         // jne to +4
+  EXPECT_FALSE(with({0x0f, 0x85, 0xf4, 0xff, 0xff, 0xff})); // jne to +1, in 32 bits
+  EXPECT_TRUE(with({0x75, 0xfc}));                          // jne to +5, behind them
+  EXPECT_TRUE(with({0xeb, 0xf7}));                          // jmp to its beginning: as a call
+  EXPECT_TRUE(with({0xe8, 0xf4, 0xff, 0xff, 0xff}));        // a call of itself
+}
+
+#else
+
+TEST(EntryCodeX86, WithoutADecoderAllIsRefused) {
+  EXPECT_FALSE(entryCodeX86(Bytes(8, 0x55), kFunction, kStub, kWrapper));
+}
+
+#endif
+
 Bytes bytesOf(const std::vector<uint32_t> &words) {
   Bytes bytes(words.size() * 4);
   std::memcpy(bytes.data(), words.data(), bytes.size());
@@ -113,7 +162,8 @@ TEST(EntryCodeArm64, ABranchIsMadeAnewFromTheStub) {
 
 TEST(EntryCodeArm64, InstructionsThatDependOnTheirPlaceAreRefused) {
   for (const uint32_t word :
-       {0x90000000u, 0x10000000u, 0x94000001u, 0x54000040u, 0xb4000040u, 0x36000040u, 0x58000040u})
+       {0x90000000u, 0x10000000u, 0x94000001u, 0x54000040u, 0x54000050u, 0xb4000040u, 0x36000040u,
+        0x58000040u, 0x74000040u, 0xf3800040u, 0x55000040u})
     EXPECT_FALSE(entryCodeArm64(bytesOf({word}), kFunction, kStub, kWrapper)) << std::hex << word;
   EXPECT_FALSE(entryCodeArm64(bytesOf({0xa9bf7bfd}), kFunction, kFunction + (128 << 20), kWrapper));
   EXPECT_FALSE(entryCodeArm64(Bytes{1, 2}, kFunction, kStub, kWrapper));

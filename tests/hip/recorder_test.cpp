@@ -1,9 +1,11 @@
 // Calls through wrappers, into a file, and back.
+#include "base/event_file.h"
 #include "hip/call_wrapper.h"
 #include "hip/recorder.h"
 #include "trace/api_text.h"
 #include "trace/event_reader.h"
 
+#include <atomic>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -274,6 +276,34 @@ TEST_F(Recorder, OfATextOneCopyIsKept) {
   EXPECT_EQ(recordText("a kernel"), id);
   EXPECT_NE(recordText("another"), id);
   EXPECT_EQ(read().textOf(static_cast<uint32_t>(getpid()), id), "a kernel");
+}
+
+// Two processes that begin at the same time look for a place in the same file.
+TEST(Switches, AProcessThatLosesAPlaceDoesNotSwitchItsOwnerOff) {
+  const std::string path = ::testing::TempDir() + "switches-" + std::to_string(getpid());
+  int off = 0;
+  for (int round = 0; round < 300; ++round) {
+    unlink(path.c_str());
+    EventFile one, other;
+    ASSERT_TRUE(one.open(path));
+    ASSERT_TRUE(other.open(path));
+    EventFile::Switch first, second;
+    std::atomic<int> ready{0};
+    const auto take = [&](EventFile &file, EventFile::Switch &to, uint32_t pid) {
+      ++ready;
+      while (ready != 2) {
+      }
+      to = file.takeSwitch(pid, true);
+    };
+    std::thread thread([&] { take(other, second, 1); }); // which runs, whoever it is
+    take(one, first, static_cast<uint32_t>(getpid()));
+    thread.join();
+    ASSERT_TRUE(first.is_on && second.is_on);
+    EXPECT_FALSE(first.was_there || second.was_there);
+    off += (*first.is_on == 0 ? 1 : 0) + (*second.is_on == 0 ? 1 : 0);
+  }
+  unlink(path.c_str());
+  EXPECT_EQ(off, 0);
 }
 
 } // namespace

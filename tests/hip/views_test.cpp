@@ -52,7 +52,7 @@ TEST(ThreadTimes, ThreadsDoNotDisturbEachOther) {
 
 Marker marker(events::MarkerKind kind, uint64_t time, std::string_view text = "",
               uint64_t range = 0) {
-  return {kind, {1, 1}, time, range, text, time};
+  return {kind, {1, 1}, time, range, text, time, {}, {}, {}};
 }
 
 TEST(ThreadTimes, PushesAndPopsStartsAndStopsBecomeRanges) {
@@ -230,6 +230,24 @@ const std::string kMonitor = "id integer, deviceType varchar(16), deviceId integ
                              "varchar(16), start integer, end integer, value varchar(255)";
 const std::string kText = "id integer, string varchar(4096)";
 const std::string kMetadata = "id integer, tag varchar(4096), value varchar(4096)";
+
+TEST_F(Rpd, NothingIsAddedToAFileWhoseNumberOfSessionsMakesNoSense) {
+  for (const char *count : {"9223372036854775807", "-3", "4611686018427387904"}) {
+    std::filesystem::remove(path_);
+    ASSERT_TRUE(writeRpd(twoRanges(), path_, RpdVersion::v3));
+    {
+      auto database = Database::open(path_, Database::Access::write);
+      ASSERT_TRUE(database);
+      (*database)->execute(std::string("UPDATE rocpd_metadata SET value = '") + count +
+                           "' WHERE tag = 'session_count'");
+    }
+    const Status added = writeRpd(twoRanges(), path_, RpdVersion::v3);
+    ASSERT_FALSE(added) << count;
+    EXPECT_NE(added.error().message().find("its number of sessions makes no sense"),
+              std::string::npos);
+    EXPECT_EQ(open()->text("SELECT value FROM rocpd_metadata WHERE tag = 'session_count'"), count);
+  }
+}
 
 TEST_F(Rpd, EveryTableAndViewOfVersion3) {
   ASSERT_TRUE(writeRpd({}, path_, RpdVersion::v3));

@@ -3,13 +3,16 @@
 #include "base/contain.h"
 #include "base/diagnostics.h"
 #include "base/own_file.h"
+#include "base/progress_line.h"
 #include "base/quiet_thread.h"
 #include "base/recycled.h"
 #include "base/semaphore.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -29,6 +32,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #if defined(__has_feature)
@@ -255,7 +259,8 @@ private:
 bool forbidReadingByCall(unsigned error) {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_process_vm_readv, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_process_vm_readv, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_process_vm_writev, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
@@ -284,13 +289,31 @@ TEST(CarefulRead, AForkedChildReadsItsOwn) {
   EXPECT_EQ(exitCodeOf(child), 0);
 }
 
-TEST(CarefulRead, WhereTheCallIsNotAllowedAFileDoesIt) {
+TEST(CarefulRead, WhereTheCallIsNotAllowedAPipeDoesIt) {
   for (const unsigned error : {EPERM, ENOSYS}) {
     const PagesWithAHole pages;
     const pid_t child = fork();
     if (child == 0) _exit(!forbidReadingByCall(error) ? 2 : pages.areReadRight() ? 0 : 1);
     EXPECT_EQ(exitCodeOf(child), 0) << error;
   }
+}
+
+// ROCr reserves addresses so, for VRAM that the host does not see. The kernel has pages of zeros
+// for whoever asks past the protection.
+TEST(CarefulRead, AReservationIsNotThere) {
+  constexpr std::size_t size = 65536;
+  void *reserved =
+      mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(reserved, MAP_FAILED);
+  const auto isRead = [&] {
+    uint64_t word = 1;
+    return readCarefully(&word, reinterpret_cast<uint64_t>(reserved), sizeof word);
+  };
+  EXPECT_FALSE(isRead());
+  const pid_t child = fork();
+  if (child == 0) _exit(!forbidReadingByCall(EPERM) ? 2 : isRead() ? 1 : 0);
+  EXPECT_EQ(exitCodeOf(child), 0);
+  munmap(reserved, size);
 }
 
 TEST(Semaphore, GivesAsManyAsWereReleased) {
@@ -323,6 +346,20 @@ TEST(Semaphore, WhatWasDoneBeforeReleasingIsSeenBehindIt) {
   }
   other.join();
   EXPECT_EQ(value, 3000);
+}
+
+TEST(ProgressLine, WithoutATerminalIsALineNowAndThen) {
+  testing::internal::CaptureStderr();
+  {
+    int calls = 0;
+    ProgressLine line([&](double) { return "line " + std::to_string(++calls); },
+                      std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(text.starts_with("line 1\n")) << text;
+  EXPECT_LE(std::ranges::count(text, '\n'), 10) << text;
+  EXPECT_EQ(text.find('\033'), std::string::npos) << "nothing is drawn";
 }
 
 } // namespace

@@ -146,6 +146,29 @@ TEST(VariantKernargs, OtherExplicitArgumentsAreRefused) {
   EXPECT_FALSE(VariantKernargs::plan(layout({}, 16), other));
 }
 
+// cp writes over a file in place: what was mapped of it is gone, and whoever reads it gets a
+// signal.
+TEST(KernelCache, AFileThatIsOverwrittenInPlaceTakesNothingAwayFromWhoUsesIt) {
+  const fs::path root =
+      fs::path(::testing::TempDir()) / ("fade-kernel-cache-cut-" + std::to_string(getpid()));
+  fs::remove_all(root);
+  fs::create_directories(root);
+  fs::copy_file(fs::path(FADE_TEST_DATA) / "triton/gfx90a/vector_add.hsaco", root / "k.hsaco");
+  const KernelCache cache({root.string()});
+  const auto found = cache.find("vector_add");
+  ASSERT_EQ(found.size(), 1u);
+  const auto before = found[0]->object()->kernel(0);
+  ASSERT_TRUE(before);
+  fs::resize_file(root / "k.hsaco", 0);
+  const auto after = found[0]->object()->kernel(0);
+  ASSERT_TRUE(after);
+  EXPECT_EQ(after->descriptor_address, before->descriptor_address);
+  std::size_t sum = 0;
+  for (const uint8_t byte : found[0]->bytes()) sum += byte;
+  EXPECT_NE(sum, 0u);
+  fs::remove_all(root);
+}
+
 TEST(KernelCache, FilesThatComeLaterAreFoundAndBadOnesAreNoHarm) {
   const fs::path root =
       fs::path(::testing::TempDir()) / ("fade-kernel-cache-" + std::to_string(getpid()));

@@ -65,10 +65,13 @@ TEST(RunNotes, WhatWasSampledIsSaid) {
 }
 
 Wishes wishesOf(const std::string &pattern) {
-  return {true, pattern, "",
+  return {true,
+          pattern,
+          "",
           [pattern](const std::string &name) {
             return pattern.empty() || name.find(pattern) != std::string::npos;
           },
+          nullptr,
           nullptr};
 }
 
@@ -99,6 +102,18 @@ TEST(RunNotes, KernelsWithoutTwinsAreNamedOnlyIfThereIsNoOther) {
 TEST(RunNotes, NoKernelAtAllIsWorthALineOnlyIfInstrumentationWasAskedFor) {
   EXPECT_TRUE(hintFor(wishesOf(""), {}));
   EXPECT_EQ(hintFor({}, {}), std::nullopt);
+}
+
+TEST(Hint, KernelsWithoutAnyQueueAreNotTakenForAnApplicationThatRanNone) {
+  Wishes wishes; // durations only
+  wishes.lacks_queues = [] { return true; };
+  const auto hint = hintFor(wishes, {});
+  ASSERT_TRUE(hint);
+  EXPECT_TRUE(hint->starts_with("FADE saw no queue, although kernels were loaded")) << *hint;
+  wishes.instrumented = true;
+  EXPECT_EQ(hintFor(wishes, {}), hint);
+  wishes.lacks_queues = [] { return false; };
+  EXPECT_EQ(hintFor(wishes, {}), "the application ran no kernels: there is nothing to analyze");
 }
 
 } // namespace

@@ -62,10 +62,12 @@ TEST(Settings, EveryVariableIsRead) {
                 {"FADE_OBSERVE", "gpu"},        {"FADE_EXPLAIN", "off"},
                 {"FADE_DEATHS", "/tmp/deaths"}, {"FADE_ALLOC", "coarse:min=1M,caller=a,b;host:x"},
                 {"FADE_PROGRESS", "no"},        {"FADE_WORKERS", "3"},
-                {"FADE_PATIENCE", "2.5"}});
+                {"FADE_PATIENCE", "2.5"},       {"FADE_CAPTURE_SIZE", "2G"},
+                {"FADE_OTHER_TOOLS", "keep"}});
   EXPECT_TRUE(read.complaints.empty());
   const Settings &s = read.settings;
   EXPECT_TRUE(s.instrumented && s.verbose && s.lossy && s.stream && s.log_append);
+  EXPECT_TRUE(s.keeps_other_tools);
   EXPECT_FALSE(s.progress);
   EXPECT_EQ(s.transport, Transport::device);
   EXPECT_EQ(s.observe, Observe::gpu);
@@ -94,6 +96,7 @@ TEST(Settings, EveryVariableIsRead) {
   EXPECT_EQ(s.capture, "/tmp/captures");
   EXPECT_EQ(s.capture_limit, 3u);
   EXPECT_TRUE(s.capture_reachable);
+  EXPECT_EQ(s.capture_size, uint64_t{2} << 30);
   EXPECT_EQ(s.memory, uint64_t{64} << 20);
   EXPECT_EQ(s.workers, 3u);
   EXPECT_EQ(s.patient(std::chrono::milliseconds(100)), std::chrono::milliseconds(250));
@@ -105,7 +108,7 @@ TEST(Settings, EveryVariableIsRead) {
   EXPECT_EQ(s.allocations[0].caller, "a,b");
   EXPECT_EQ(s.allocations[1].place, AllocationPlace::host);
   EXPECT_EQ(s.allocations[1].caller, "x");
-  EXPECT_EQ(variables().size(), 37u) << "a new variable belongs in this test";
+  EXPECT_EQ(variables().size(), 39u) << "a new variable belongs in this test";
 }
 
 TEST(Settings, AMistakeIsOneLineWithTheNearestRightWord) {
@@ -252,6 +255,47 @@ TEST(Selection, KernelsAreMatchedAnywhereInTheDemangledName) {
   EXPECT_TRUE(selection.wantsKernel("vadd(float const*, int)"));
   EXPECT_TRUE(selection.wantsKernel("copy(int*)"));
   EXPECT_FALSE(selection.wantsKernel("memcopy(int*)"));
+}
+
+TEST(Omniprobe, ItsVariablesAreHonouredWhereTheyMeanTheSame) {
+  const auto read = readFrom({{"LOGDUR_INSTRUMENTED", "True"},
+                              {"LOGDUR_KERNEL_CACHE", "/a:/b"},
+                              {"LOGDUR_DISPATCHES", "random"},
+                              {"LOGDUR_FILTER", "vadd"},
+                              {"LOGDUR_LOG_LOCATION", "/tmp/x"},
+                              {"LOGDUR_LOG_FORMAT", "csv"},
+                              {"LOGDUR_VERBOSE", "1"}});
+  EXPECT_TRUE(read.complaints.empty());
+  EXPECT_TRUE(read.settings.instrumented);
+  EXPECT_EQ(read.settings.cache, (std::vector<std::string>{"/a", "/b"}));
+  EXPECT_EQ(read.settings.dispatches.kind, DispatchChoice::Kind::random);
+  EXPECT_EQ(read.settings.kernels, "vadd");
+  EXPECT_EQ(read.settings.log_location, "/tmp/x");
+  EXPECT_EQ(read.settings.log_format, Format::csv);
+  EXPECT_TRUE(read.settings.verbose);
+}
+
+TEST(Omniprobe, FadesOwnVariablesComeFirst) {
+  const auto read = readFrom({{"LOGDUR_INSTRUMENTED", "true"}, {"FADE_INSTRUMENTED", "false"}});
+  EXPECT_TRUE(read.complaints.empty());
+  EXPECT_FALSE(read.settings.instrumented);
+}
+
+TEST(Omniprobe, WhatFadeCallsOtherwiseIsNamed) {
+  EXPECT_EQ(complaintAbout("LOGDUR_INSTRUMENTED", "maybe"),
+            "LOGDUR_INSTRUMENTED: 'maybe' is neither true nor false");
+  EXPECT_EQ(complaintAbout("LOGDUR_HANDLERS", "libLogMessages64.so"),
+            "LOGDUR_HANDLERS is omniprobe's and has no effect: use "
+            "FADE_HANDLERS=MessageLogger,Heatmap,MemoryAnalysis,BlockCounts");
+  EXPECT_EQ(complaintAbout("DH_COMMS_GROUP_FILTER_X", "0:2"),
+            "DH_COMMS_GROUP_FILTER_X is omniprobe's and has no effect: use "
+            "FADE_WORKGROUPS=x=A-B,y=A-B,z=A-B");
+  EXPECT_EQ(complaintAbout("FADE_HANDLERS", "BasicBlockAnalysis"),
+            "FADE_HANDLERS: 'BasicBlockAnalysis' is an analyzer of omniprobe: FADE's is "
+            "BlockCounts");
+  EXPECT_EQ(complaintAbout("FADE_HANDLERS", "/opt/lib/libLogMessages64.so"),
+            "FADE_HANDLERS: '/opt/lib/libLogMessages64.so' is an analyzer of omniprobe: FADE's is "
+            "MessageLogger");
 }
 
 TEST(Paths, ProcessHostAndRankAreFilledIn) {

@@ -7,6 +7,7 @@
 #include "hsa/memory_hooks.h"
 #include "hsa/queue_hooks.h"
 #include "hsa/runtime.h"
+#include "hsa/unseen.h"
 
 #include "capture/reader.h"
 
@@ -60,9 +61,9 @@ protected:
   }
   static CaptureSession &session() { return *Runtime::active()->captures(); }
 
-  FakeHsa::Packets ring(hsa_queue_t *queue, hsa_signal_t signal = {}) {
+  FakeHsa::Packets ring(hsa_queue_t *queue, hsa_signal_t signal = {}, uint16_t scopes = 0) {
     hsa_kernel_dispatch_packet_t packet{};
-    packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE;
+    packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE | scopes;
     packet.setup = 1 << HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS;
     packet.workgroup_size_x = packet.grid_size_x = 64;
     packet.workgroup_size_y = packet.workgroup_size_z = 1;
@@ -151,11 +152,72 @@ TEST_F(Capture, GatesStandAroundADispatch) {
   EXPECT_TRUE(comesTo(gates.leave, 0));
 }
 
+TEST_F(Capture, ADispatchInClustersCannotBeReplayedAndIsPassedOnAndCounted) {
+  settings.capture_limit = 1;
+  start();
+  hsa_queue_t *queue = hsa.createQueue(64);
+  ExtendedDispatch extended{};
+  extended.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC << HSA_PACKET_HEADER_TYPE;
+  extended.format = 3;
+  extended.setup = 1;
+  extended.workgroup[0] = 64;
+  extended.workgroup[1] = extended.workgroup[2] = 1;
+  extended.clusters_x = 2;
+  extended.clusters_y = extended.clusters_z = 1;
+  extended.cluster_size[1] = extended.cluster_size[2] = 1;
+  extended.kernel_object = object;
+  extended.kernarg_address = arguments.data();
+  const auto send = [&](uint8_t cluster_size, uint64_t waits_for) {
+    extended.cluster_size[0] = cluster_size;
+    extended.waits_for.handle = waits_for;
+    hsa_kernel_dispatch_packet_t packet;
+    std::memcpy(&packet, &extended, sizeof packet);
+    return hsa.ring(queue, {packet});
+  };
+  EXPECT_EQ(typeOf(send(4, 0)[0]), HSA_PACKET_TYPE_VENDOR_SPECIFIC) << "no gate before it";
+  EXPECT_EQ(typeOf(send(1, 77)[0]), HSA_PACKET_TYPE_VENDOR_SPECIFIC) << "it waits for something";
+  EXPECT_EQ(unseen().count(Unseen::Kind::cluster), 2u);
+  const auto packets = send(1, 0);
+  ASSERT_GE(packets.size(), 5u) << "those that were passed on are not captures";
+  const Gates gates = gatesOf(packets);
+  hsa.complete(gates.reached);
+  ASSERT_TRUE(comesTo(gates.go, 0));
+  hsa.complete(gates.done);
+  ASSERT_TRUE(comesToCaptures(1));
+  const auto reader = capture::Reader::open(settings.capture + "/" + captured()[0]);
+  ASSERT_TRUE(reader);
+  EXPECT_EQ((*reader)->description().grid, (std::array<uint32_t, 3>{128, 1, 1}));
+  EXPECT_EQ((*reader)->description().dimensions, 1u);
+}
+
+// HIP's packets have agent scope (1) by default; with system (2) on top it would be 3.
+TEST_F(Capture, FencesOfAPacketReachTheSystemWhateverTheyWere) {
+  start();
+  const auto acquire = [](const hsa_kernel_dispatch_packet_t &p) {
+    return p.header >> HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE & 3;
+  };
+  const auto release = [](const hsa_kernel_dispatch_packet_t &p) {
+    return p.header >> HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE & 3;
+  };
+  constexpr uint16_t agent = HSA_FENCE_SCOPE_AGENT << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+                             HSA_FENCE_SCOPE_AGENT << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+  const auto packets = ring(hsa.createQueue(64), {}, agent);
+  ASSERT_GE(packets.size(), 5u);
+  for (const auto &packet : packets) {
+    EXPECT_EQ(acquire(packet), HSA_FENCE_SCOPE_SYSTEM) << typeOf(packet);
+    EXPECT_EQ(release(packet), HSA_FENCE_SCOPE_SYSTEM) << typeOf(packet);
+  }
+  const Gates gates = gatesOf(packets);
+  hsa.complete(gates.reached);
+  hsa.complete(gates.done);
+  EXPECT_TRUE(comesTo(gates.leave, 0));
+}
+
 TEST_F(Capture, MemoryBeforeAndAfterIsThatWhichTheKernelFoundAndLeft) {
   start();
   const hsa_signal_t theirs = signalOf(1);
   const Gates gates = gatesOf(ring(hsa.createQueue(64), theirs));
-  std::this_thread::sleep_for(5ms);
+  EXPECT_TRUE(hsa.isPolled(gates.reached));
   EXPECT_EQ(valueOf(gates.go), 1) << "the GPU has not come to it yet";
   EXPECT_EQ(session().progress(3.2), "fade: 3 s, 0 captures");
   hsa.complete(gates.reached);
@@ -241,7 +303,7 @@ TEST_F(Capture, WhatComesWhileTheLastOneGetsItsGatesIsWaitedFor) {
   const Gates gates = gatesOf(ring(own));
   ASSERT_EQ(meanwhile.size(), 2u) << "a mark tells when it has ended";
   hsa.complete(gates.reached);
-  std::this_thread::sleep_for(50ms);
+  EXPECT_TRUE(hsa.isPolled(meanwhile[1].completion_signal));
   EXPECT_EQ(valueOf(gates.go), 1) << "it has not";
   hsa.complete(meanwhile[1].completion_signal);
   EXPECT_TRUE(comesTo(gates.go, 0));
@@ -265,11 +327,11 @@ void Capture::theWaitingOneGoesOn(hsa_queue_t *own, hsa_queue_t *waiting, hsa_qu
   hsa.complete(behind[0].completion_signal);
   const Gates gates = gatesOf(ring(own));
   hsa.complete(gates.reached);
-  std::this_thread::sleep_for(50ms);
+  EXPECT_TRUE(hsa.isPolled(kernel.back().completion_signal));
   EXPECT_EQ(valueOf(gates.go), 1) << "one is busy";
   hsa.complete(end);
   hsa.complete(kernel.back().completion_signal);
-  std::this_thread::sleep_for(50ms);
+  EXPECT_TRUE(hsa.isPolled(behind[2].completion_signal));
   EXPECT_EQ(valueOf(gates.go), 1) << "the other one is now";
   hsa.complete(behind[2].completion_signal);
   EXPECT_TRUE(comesTo(gates.go, 0));
@@ -360,6 +422,67 @@ TEST_F(Capture, MemoryOfAnotherProcessIsCaptured) {
        session().memory().seenBy(*Runtime::active()->agents().find(hsa.gpu.handle)))
     EXPECT_NE(region.region.address, reinterpret_cast<uint64_t>(other)) << "it is gone";
   std::free(other);
+}
+
+TEST_F(Capture, CodeThatWasUnloadedWhileTheKernelRanIsNotRead) {
+  settings.capture_limit = 1;
+  hsa.tells_code = true;
+  start();
+  const hsa_executable_t other = hsa.load(kSample);
+  const auto code = reinterpret_cast<uint64_t>(hsa.codeOf(other));
+  const Gates gates = gatesOf(ring(hsa.createQueue(64)));
+  hsa.complete(gates.reached);
+  ASSERT_TRUE(comesTo(gates.go, 0));
+  EXPECT_EQ(hsa.core().hsa_executable_destroy_fn(other), HSA_STATUS_SUCCESS);
+  hsa.complete(gates.done); // whoever reads it now has a memory fault
+  ASSERT_TRUE(comesToCaptures(1));
+  const auto reader = capture::Reader::open(settings.capture + "/" + captured()[0]);
+  ASSERT_TRUE(reader.ok());
+  const auto &regions = (*reader)->description().regions;
+  EXPECT_EQ(std::ranges::count(regions, code, &capture::Region::address), 1) << "it was there";
+  EXPECT_TRUE((*reader)->description().has_after);
+}
+
+TEST_F(Capture, CodeThatIsBeingUnloadedIsNotRead) {
+  settings.capture_limit = 1;
+  hsa.tells_code = true;
+  start();
+  const hsa_executable_t other = hsa.load(kSample), kept = hsa.load(kSample);
+  const auto code = reinterpret_cast<uint64_t>(hsa.codeOf(other)),
+             kept_code = reinterpret_cast<uint64_t>(hsa.codeOf(kept));
+  const Gates gates = gatesOf(ring(hsa.createQueue(64)));
+  bool was_read = false;
+  hsa.before_an_unload = [&] { // the runtime is about to take it away, and has not yet
+    hsa.complete(gates.reached);
+    was_read = comesTo(gates.go, 0);
+  };
+  EXPECT_EQ(hsa.core().hsa_executable_destroy_fn(other), HSA_STATUS_SUCCESS);
+  ASSERT_TRUE(was_read) << "the capture does not wait for the end of that";
+  hsa.complete(gates.done);
+  ASSERT_TRUE(comesToCaptures(1));
+  const auto reader = capture::Reader::open(settings.capture + "/" + captured()[0]);
+  ASSERT_TRUE(reader.ok());
+  const auto &regions = (*reader)->description().regions;
+  EXPECT_EQ(std::ranges::count(regions, code, &capture::Region::address), 0);
+  EXPECT_EQ(std::ranges::count(regions, kept_code, &capture::Region::address), 1);
+}
+
+TEST_F(Capture, AnExecutableWithTheHandleOfOneThatWasUnloadedIsAnotherOne) {
+  hsa.tells_code = true;
+  start();
+  VisibleMemory &visible = session().memory();
+  const Agent &agent = *Runtime::active()->agents().find(hsa.gpu.handle);
+  const auto before = visible.seenBy(agent);
+  ASSERT_EQ(visible.areStillThere(before), std::vector<bool>(before.size(), true));
+  const auto code = std::ranges::find(before, capture::RegionKind::code,
+                                      [](const VisibleRegion &r) { return r.region.kind; });
+  ASSERT_NE(code, before.end());
+  visible.beginUnload(hsa.lastExecutable().handle);
+  visible.endUnload(hsa.lastExecutable().handle);
+  const auto after = visible.seenBy(agent); // the loader tells of the same handle
+  ASSERT_EQ(after.size(), before.size());
+  EXPECT_FALSE(visible.areStillThere(before)[static_cast<std::size_t>(code - before.begin())]);
+  EXPECT_EQ(visible.areStillThere(after), std::vector<bool>(after.size(), true));
 }
 
 TEST_F(Capture, ACopyThatHasEndedIsNotWaitedForIfNobodyTellsOfItsEnd) {

@@ -230,10 +230,22 @@ TEST_F(Rings, ARingThatCouldNotBePreparedIsPreparedTheNextTime) {
     ring->giveBackUnused();
     hsa.copies_until_failure = copies;
     EXPECT_EQ(rings.take(kMany, {10, {}}), nullptr);
+    EXPECT_TRUE(rings.whyNone().starts_with("its ring could not be prepared"));
     hsa.copies_until_failure = -1;
     ASSERT_EQ(rings.take(kMany, {10, {}}), ring);
     EXPECT_NE(controlOf(*ring).counters, 0u) << "the kernel would count at address 0";
   }
+}
+
+TEST_F(Rings, WhyThereIsNoneIsSaid) {
+  RingPool &small = pool(std::chrono::milliseconds(1), 1 << 20);
+  while (small.take(kMany, {})) {
+  }
+  EXPECT_EQ(small.whyNone(), "all rings were in use (FADE_MEMORY)");
+  RingPool &without = pool(std::chrono::milliseconds(1));
+  hsa.most_memory = 0;
+  EXPECT_EQ(without.take(kMany, {}), nullptr);
+  EXPECT_EQ(without.whyNone(), "the runtime had no memory for its records");
 }
 
 TEST_F(Rings, WhatTheHostWritesIsNeverCopied) {

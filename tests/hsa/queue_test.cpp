@@ -6,11 +6,14 @@
 #include "hsa/queue_hooks.h"
 #include "hsa/queue_registry.h"
 #include "hsa/runtime.h"
+#include "hsa/unseen.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <thread>
 #include <unistd.h>
 
@@ -53,7 +56,7 @@ TEST_F(Flow, WhatFindsAFullQueueGoesOnAsSoonAsTheGpuHasPassedAMark) {
     flow.submit(1, signals);
     passed = true;
   });
-  std::this_thread::sleep_for(20ms);
+  EXPECT_TRUE(hsa.isPolled(mark->completion_signal));
   EXPECT_FALSE(passed);
   hsa.complete(mark->completion_signal);
   application.join();
@@ -259,6 +262,111 @@ TEST_F(Doorbell, AFullQueueGetsAMarkBehindThePackets) {
   ASSERT_EQ(passed_on.size(), 2u);
   EXPECT_EQ(passed_on[1].header, HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE);
   for (const auto &packet : passed_on) hsa.complete(packet.completion_signal);
+}
+
+TEST_F(Doorbell, KernelsWithoutAQueueAreNotTakenForNoKernels) {
+  for (const bool has_queue : {false, true}) {
+    settings.instrumented = true;
+    settings.log_format = Format::json;
+    settings.log_location += has_queue ? "-with" : "-without";
+    start();
+    (void)hsa.load(kVectorAdd);
+    if (has_queue) (void)hsa.createQueue(64);
+    Runtime::finish();
+    std::ifstream in(settings.log_location);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    EXPECT_EQ(text.find("FADE saw no queue, although kernels were loaded") != text.npos,
+              !has_queue);
+    EXPECT_EQ(text.find("the application ran no kernels") != text.npos, has_queue);
+  }
+}
+
+// ---- AMD's extended dispatch packets, and packets that nobody knows
+
+class ExtendedPacket : public Doorbell {
+protected:
+  /// A grid of 4 clusters in x, each of `size` workgroups of 64.
+  static hsa_kernel_dispatch_packet_t packetOf(uint64_t object, uint8_t size) {
+    ExtendedDispatch extended{};
+    extended.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC << HSA_PACKET_HEADER_TYPE;
+    extended.format = 3;
+    extended.setup = 1;
+    extended.workgroup[0] = 64;
+    extended.workgroup[1] = extended.workgroup[2] = 1;
+    extended.clusters_x = 4;
+    extended.clusters_y = extended.clusters_z = 1;
+    extended.cluster_size[0] = size;
+    extended.cluster_size[1] = extended.cluster_size[2] = 1;
+    extended.kernel_object = object;
+    hsa_kernel_dispatch_packet_t packet;
+    std::memcpy(&packet, &extended, sizeof packet);
+    return packet;
+  }
+  std::string reportText() {
+    Runtime::finish();
+    std::ifstream in(settings.log_location);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+};
+
+TEST_F(ExtendedPacket, ItsGridIsCountedInWorkItems) {
+  for (const uint8_t size : {uint8_t{1}, uint8_t{2}}) {
+    const DispatchShape shape = shapeOf(packetOf(7, size));
+    EXPECT_EQ(shape.dimensions, 1u);
+    EXPECT_EQ(shape.grid, (std::array<uint32_t, 3>{256u * size, 1, 1}));
+    EXPECT_EQ(shape.workgroup, (std::array<uint32_t, 3>{64, 1, 1}));
+    EXPECT_EQ(shape.has_clusters, size > 1);
+  }
+}
+
+TEST_F(ExtendedPacket, ItIsTimedLikeEveryDispatch) {
+  settings.log_format = Format::json;
+  start();
+  const auto executable = hsa.load(kVectorAdd);
+  const auto packet = packetOf(hsa.kernelObject(executable, symbolOf(kVectorAdd)), 2);
+  auto passed_on = hsa.ring(hsa.createQueue(64), {packet});
+  ASSERT_FALSE(passed_on.empty());
+  ASSERT_NE(passed_on[0].completion_signal.handle, 0u);
+  const hsa_signal_t signal = std::exchange(passed_on[0].completion_signal, {});
+  EXPECT_EQ(std::memcmp(passed_on.data(), &packet, sizeof packet), 0) << "nothing else changes";
+  hsa.complete(signal);
+  EXPECT_NE(reportText().find(R"("grid":[512,1,1],"workgroup":[64,1,1])"), std::string::npos);
+  EXPECT_TRUE(unseen().lines(true).empty());
+}
+
+TEST_F(ExtendedPacket, ItsKernelIsSwappedUnlessItRunsInClusters) {
+  fs::copy_file(kVectorAdd, fs::path(cache()) / "x.hsaco");
+  settings.cache = {cache()};
+  start();
+  const auto executable = hsa.load(kVectorAdd);
+  const uint64_t original = hsa.kernelObject(executable, symbolOf(kVectorAdd));
+  hsa_queue_t *queue = hsa.createQueue(64);
+  for (const uint8_t size : {uint8_t{1}, uint8_t{2}}) {
+    const auto passed_on = hsa.ring(queue, {packetOf(original, size)});
+    ASSERT_FALSE(passed_on.empty());
+    EXPECT_EQ(passed_on[0].kernel_object == original, size > 1);
+    hsa.complete(passed_on[0].completion_signal);
+  }
+  EXPECT_NE(reportText().find("(it is launched in clusters of workgroups)"), std::string::npos);
+}
+
+TEST_F(ExtendedPacket, PacketsThatNobodyKnowsStayAsTheyAreAndAreCounted) {
+  start();
+  hsa_kernel_dispatch_packet_t vendors{}, reserved{}, barrier{};
+  vendors.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC << HSA_PACKET_HEADER_TYPE;
+  vendors.setup = 0x1100 | 77; // the format, and what else is there
+  vendors.completion_signal = {5};
+  reserved.header = 99 << HSA_PACKET_HEADER_TYPE;
+  barrier.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC << HSA_PACKET_HEADER_TYPE;
+  barrier.setup = 2; // waits for a value
+  const auto passed_on = hsa.ring(hsa.createQueue(64), {vendors, reserved, barrier});
+  ASSERT_GE(passed_on.size(), 3u);
+  EXPECT_EQ(std::memcmp(passed_on.data(), &vendors, sizeof vendors), 0);
+  EXPECT_EQ(std::memcmp(passed_on.data() + 1, &reserved, sizeof reserved), 0);
+  const auto lines = unseen().lines(false);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0], "2 packets of a type that FADE does not know (vendor format 77): passed on "
+                      "unchanged; kernels they run are missing");
 }
 
 TEST_F(Doorbell, AfterTheReportPacketsAreTheApplicationsOwn) {

@@ -103,7 +103,7 @@ class Install(unittest.TestCase):
 
     def test_version_is_that_of_the_project(self):
         wanted = re.search(r"project\(fade VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
-        self.assertEqual(self.probe_run("--version").stdout, f"fadeprobe {wanted}\n")
+        self.assertEqual(self.probe_run("--version").stdout.splitlines()[0], f"fadeprobe {wanted}")
 
     def test_man_page_and_completions_know_every_option(self):
         words = set()
@@ -221,6 +221,23 @@ class Install(unittest.TestCase):
             self.assertEqual(result.returncode, 2)
             self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
             self.assertIn(said, result.stderr)
+
+    def test_cc_refuses_a_fork_with_the_number_of_a_plugin_and_names_the_command_that_builds_its_own(self):
+        compiler = self.away / "hipcc"
+        compiler.write_text("#!/bin/sh\necho 'HIP version: 6.4.43482'\necho 'AMD clang version 19.0.0git (https://github.com/RadeonOpenCompute/llvm-project roc-6.4.0 25133)'\n"
+                            "echo 'InstalledDir: /opt/rocm-6.4.0/lib/llvm/bin'\n")
+        compiler.chmod(0o755)
+        result = subprocess.run([self.probe, "cc", "--", compiler, "a.hip"], capture_output=True, text=True, cwd=self.away)
+        self.assertEqual(result.returncode, 2)
+        self.assertRegex(result.stderr, r"^fadeprobe: .*hipcc is 'AMD clang version 19\.0\.0git .*', and no plugin was built for it .*"
+                         r"'scripts/build -DFADE_ROCM_LLVM=/opt/rocm-6\.4\.0/lib/llvm'.*\n$")
+
+    def test_cc_tells_the_linker_which_compiler_it_is(self):
+        compiler = self.away / "clang"
+        compiler.write_text('#!/bin/sh\n[ "$1" != --version ] || exec clang++-19 --version\necho "$FADE_COMPILER"\n')
+        compiler.chmod(0o755)
+        said = run(self.probe, "cc", "--", compiler, "a.hip", cwd=self.away, env=self.environment).stdout
+        self.assertEqual(said, run("clang++-19", "--version").stdout.splitlines()[0] + "\n")
 
     def test_a_place_that_the_loader_cannot_name_is_said(self):
         shutil.copytree(self.prefix, self.scratch / "a copy", symlinks=True)

@@ -22,10 +22,10 @@ struct Image {
     kernels = {{1, 6, 18, 3, FADE_MODE_ACCESSES, 0}};
     frames = {{1, 18, 10, 2, FADE_NO_INDEX}, {24, 18, 20, 4, 0}};
     lines = {{18, 4}, {18, 5}};
-    fade_site block{FADE_SITE_BLOCK, 0, FADE_SPACE_NONE, 0, 18, 4,  1, 1,
-                    FADE_NO_INDEX,   0, FADE_NO_INDEX,   0, 2,  {0}};
+    fade_site block{FADE_SITE_BLOCK, 0, FADE_SPACE_NONE, 0,   18, 4,  1, 1,
+                    FADE_NO_INDEX,   0, FADE_NO_INDEX,   {0}, 2,  {0}};
     fade_site load{
-        FADE_SITE_LOAD, FADE_SITE_READS, FADE_SPACE_GLOBAL, 4, 18, 5, 9, 24, 1, 0, 0, 0, 0, {0}};
+        FADE_SITE_LOAD, FADE_SITE_READS, FADE_SPACE_GLOBAL, 4, 18, 5, 9, 24, 1, 0, 0, {0}, 0, {0}};
     sites = {block, load};
     header.magic = FADE_SITES_MAGIC;
     header.version = FADE_SITES_VERSION;

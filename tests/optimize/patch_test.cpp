@@ -39,5 +39,36 @@ TEST(Patch, GivesTheOtherTextWhateverItsLinesAre) {
   EXPECT_EQ(patchOf("a.hip", before, before), "");
 }
 
+TEST(Patch, HasOnlyLinesThatChangedAndThreeAroundThem) {
+  std::string before, after;
+  for (int i = 0; i < 60; ++i) {
+    const std::string line = "line " + std::to_string(i) + "\n";
+    before += line;
+    after += i == 10 || i == 14 || i == 50 ? "changed " + line : line;
+  }
+  const std::string patch = patchOf("a.hip", before, after);
+  EXPECT_EQ(patched(before, patch), after);
+  const auto count = [&](const std::string &begin) {
+    std::size_t found = 0;
+    for (std::size_t at = 0; (at = patch.find("\n" + begin, at)) != patch.npos; ++at) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("@@ "), 2u); // 10 and 14 are near each other
+  EXPECT_EQ(count("-line"), 3u);
+  EXPECT_EQ(count("+changed"), 3u);
+  EXPECT_EQ(count(" line"), 3u + 3 + 3 + 3 + 3);
+}
+
+TEST(Merged, HasBothChangesOrSaysThatTheyMeet) {
+  const std::string before = "one\ntwo\nthree\nfour\nfive\nsix\n";
+  const std::string after = "1\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+  EXPECT_EQ(merged(before, after, "one\ntwo\n3\nfive\nsix\n"), "1\ntwo\n3\nfive\nsix\nseven\n");
+  EXPECT_EQ(merged(before, after, before), after);
+  EXPECT_EQ(merged(before, before, after), after);
+  EXPECT_EQ(merged(before, after, "I\ntwo\nthree\nfour\nfive\nsix\n"), std::nullopt);
+  EXPECT_EQ(merged(before, after, "one\n2\nthree\nfour\nfive\nsix\n"), std::nullopt);
+  EXPECT_EQ(merged(before, after, ""), std::nullopt);
+}
+
 } // namespace
 } // namespace fade::cli

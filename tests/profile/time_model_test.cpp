@@ -1,5 +1,5 @@
 // The time model and the classes, with kernels put together by hand.
-#include "profile/classes.h"
+#include "analysis/classes.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -11,7 +11,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 namespace fade::replay {
 namespace {
@@ -133,6 +135,26 @@ TEST_F(Check, TolerancesForgiveWhatTheyName) {
   EXPECT_EQ(by_ulp.differences.at(0).within_tolerance, 1u);
   EXPECT_TRUE(compare(outcome, {0, 1e-6}).isEqual());
   EXPECT_FALSE(compare(outcome, {0, 1e-9}).isEqual());
+}
+
+TEST_F(Check, AnAbsoluteToleranceForgivesWhatIsNearZero) {
+  const Page before = floats(1);
+  Page after = floats(2.5f);
+  set(after, 3, 0.0f); // a sum that cancels
+  capture(before, before, zero_, after, before, zero_);
+  Page near = after;
+  set(near, 3, 1e-7f);
+  const Outcome outcome = wrote({{{kDevice, 0}, near}});
+  EXPECT_FALSE(compare(outcome, {0, 1e-2, 0}).isEqual());
+  EXPECT_TRUE(compare(outcome, {0, 0, 1e-6}).isEqual());
+  EXPECT_FALSE(compare(outcome, {0, 0, 1e-8}).isEqual());
+  // Both together: abs + rel * |expected|, as numpy.allclose() has it.
+  set(near, 4, 2.5f + 0.03f);
+  const Outcome both = wrote({{{kDevice, 0}, near}});
+  EXPECT_FALSE(compare(both, {0, 1e-2, 1e-6}).isEqual());
+  EXPECT_TRUE(compare(both, {0, 1e-2, 6e-3}).isEqual());
+  EXPECT_DOUBLE_EQ(compare(both).differences.at(0).largest_absolute,
+                   static_cast<double>(2.5f + 0.03f) - 2.5);
 }
 
 TEST_F(Check, HalvesAreNotTakenForNumbersOfTwiceTheirSize) {
@@ -280,6 +302,71 @@ TEST_F(Check, WordsOfHostMemoryThatTheKernelDoesNotChangeAreTheApplications) {
   EXPECT_EQ(c.foreign_words, 1u);
   set(replayed, 0, 3);
   EXPECT_FALSE(compare(wrote({{{kHost, 0}, replayed}})).isEqual());
+}
+
+/// While it lives, this process gets only so much more memory.
+class MemoryLimit {
+public:
+  explicit MemoryLimit(uint64_t bytes) {
+    getrlimit(RLIMIT_DATA, &before_);
+    std::ifstream status("/proc/self/status");
+    uint64_t kib = 0;
+    for (std::string word; status >> word;)
+      if (word == "VmData:") status >> kib;
+    const rlimit limit{kib * 1024 + bytes, before_.rlim_max};
+    setrlimit(RLIMIT_DATA, &limit);
+  }
+  ~MemoryLimit() { setrlimit(RLIMIT_DATA, &before_); }
+  MemoryLimit(const MemoryLimit &) = delete;
+  MemoryLimit &operator=(const MemoryLimit &) = delete;
+
+private:
+  rlimit before_{};
+};
+
+// A few bytes of a capture's index stand for all of it.
+TEST_F(Check, ARegionThatBecameZeroTakesNoMemoryHoweverLargeItIs) {
+  constexpr uint64_t pages = uint64_t{16} << 30 >> 12;
+  capture::Description d;
+  d.gpu = "gfx90a";
+  d.symbol = d.kernel = "k";
+  d.regions.push_back({0x10000, pages * kPageSize, capture::RegionKind::pool, false, 1, 0, 0});
+  auto writer = capture::Writer::create(dir_, "k");
+  ASSERT_TRUE(writer.ok());
+  (*writer)->begin(State::before, 0);
+  (*writer)->skip(pages - 1, capture::Run::kZero);
+  ASSERT_TRUE((*writer)->add(floats(1)).ok());
+  (*writer)->begin(State::after, 0);
+  (*writer)->skip(pages, capture::Run::kZero);
+  ASSERT_TRUE((*writer)->finish(d, {}).ok());
+  auto reader = capture::Reader::open((*writer)->path());
+  ASSERT_TRUE(reader.ok()) << reader.error().message();
+  auto memory = Memory::load(**reader, nullptr);
+  ASSERT_TRUE(memory.ok()) << memory.error().message();
+  const MemoryLimit limit(uint64_t{128} << 20);
+  Comparer comparer(**reader, **memory, std::nullopt);
+  ASSERT_TRUE(comparer.load().ok());
+  const Outcome all = wrote({{{0, 7}, zero_}, {{0, pages - 1}, zero_}});
+  Comparison c = comparer.compare(all, {all}, {});
+  EXPECT_TRUE(c.isEqual());
+  EXPECT_EQ(c.pages, 2u);
+  EXPECT_EQ(c.foreign_pages, pages - 2) << "nobody has written those here";
+  const Outcome wrong = wrote({{{0, 7}, floats(2)}});
+  c = comparer.compare(wrong, {all}, {});
+  ASSERT_EQ(c.differences.size(), 1u);
+  EXPECT_EQ(c.differences[0].first, 7 * kPageSize);
+  EXPECT_EQ(c.differences[0].last, pages * kPageSize - 4) << "which should have become zero";
+  EXPECT_EQ(c.foreign_pages, pages - 2);
+}
+
+TEST_F(Check, PagesThatAReplayFilledWithTheSameTakeTheMemoryOfOne) {
+  constexpr uint64_t pages = 1 << 16;
+  const Page filled = floats(3);
+  const MemoryLimit limit(uint64_t{64} << 20);
+  Outcome outcome;
+  for (uint64_t i = 0; i < pages; ++i) outcome.add({0, i}, filled.data());
+  EXPECT_EQ(outcome.pages().size(), pages);
+  EXPECT_EQ(std::memcmp(outcome.page({0, pages - 1}), filled.data(), kPageSize), 0);
 }
 
 TEST_F(Check, WithoutTheStateAfterVersionsAreComparedWithAReplay) {

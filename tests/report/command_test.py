@@ -21,8 +21,8 @@ class Command(unittest.TestCase):
         self.log, self.html, self.trace = self.root / "run.jsonl", self.root / "out.html", self.root / "trace.json"
         log_lines.write(self.log, log_lines.small(str(self.root / "kernel.hip")))
 
-    def report(self, *arguments):
-        return subprocess.run([PROBE, "report", *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    def report(self, *arguments, cwd=None):
+        return subprocess.run([PROBE, "report", *map(str, arguments)], capture_output=True, text=True, timeout=60, cwd=cwd or self.root)
 
     def expect(self, code, words, *arguments):
         """One line on stderr with the words, and the exit code."""
@@ -35,6 +35,15 @@ class Command(unittest.TestCase):
     def data(self):
         text = re.search(r'<script type="application/json" id="data">(.*?)</script>', self.html.read_text(), re.S).group(1)
         return json.loads(text)
+
+
+class Terminal(Command):
+    def test_a_place_without_a_line_says_how_to_get_one(self):
+        # Any program will do that leaves lines where those of a run would be.
+        lines, log = self.root / "lines", self.root / "made.jsonl"
+        log_lines.write(lines, log_lines.small(""))
+        done = subprocess.run([PROBE, "--gpu", "gfx90a", "--report", self.html, "-l", log, "--", "cp", lines, log], capture_output=True, text=True, timeout=60)
+        self.assertIn("\n   unknown line (compile with -g) store\n", done.stderr)
 
 
 class Mistakes(Command):
@@ -140,6 +149,53 @@ class BrokenLines(Command):
         file = next(f for f in self.data()["files"] if f["path"] == str(source))
         self.assertEqual(file["lines"], ["int a;", "\ufffd\ufffd</script>"])
         self.assertEqual(self.html.read_text().count("</script>"), 2)
+
+
+class Sources(Command):
+    """A run may have been made by somebody else, who names files of this machine: only what the user means is in the report."""
+
+    def lines_of(self, path):
+        return next((f["lines"] for f in self.data()["files"] if f["path"] == str(path)), None)
+
+    def run_about(self, path):
+        log_lines.write(self.log, log_lines.small(str(path)))
+
+    def test_source_below_the_current_folder_is_shown(self):
+        (self.root / "kernel.hip").write_text("int a;\n")
+        self.assertEqual(self.report(self.log, "-o", self.html).stderr, "")
+        self.assertEqual(self.lines_of(self.root / "kernel.hip"), ["int a;"])
+
+    def test_source_elsewhere_is_shown_if_its_folder_is_named_and_else_said_to_be_missing(self):
+        with tempfile.TemporaryDirectory() as elsewhere:
+            source = pathlib.Path(elsewhere) / "kernel.hip"
+            source.write_text("int secret;\n")
+            self.run_about(source)
+            said = self.report(self.log, "-o", self.html)
+            self.assertEqual(said.returncode, 0)
+            self.assertRegex(said.stderr, f"^fadeprobe: {self.log}: the report has no text of 1 source file, because of {source}: .*--sources.*\n$")
+            self.assertIsNone(self.lines_of(source))
+            self.assertNotIn("secret", self.html.read_text())
+            self.assertEqual(self.report(self.log, "-o", self.html, "--sources", elsewhere).stderr, "")
+            self.assertEqual(self.lines_of(source), ["int secret;"])
+
+    def test_a_file_that_is_no_source_is_never_shown(self):
+        key = self.root / ".ssh" / "id_ed25519"
+        key.parent.mkdir()
+        key.write_text("PRIVATE KEY\n")
+        link = self.root / "kernel.hip"  # a source by its name only
+        link.symlink_to(key)
+        for path in (key, link):
+            self.run_about(path)
+            self.assertEqual(self.report(self.log, "-o", self.html).returncode, 0)
+            self.assertNotIn("PRIVATE KEY", self.html.read_text())
+
+    def test_a_link_out_of_the_folder_is_not_followed(self):
+        with tempfile.TemporaryDirectory() as elsewhere:
+            (pathlib.Path(elsewhere) / "kernel.hip").write_text("int secret;\n")
+            (self.root / "link").symlink_to(elsewhere)
+            self.run_about(self.root / "link" / "kernel.hip")
+            self.assertEqual(self.report(self.log, "-o", self.html).returncode, 0)
+            self.assertNotIn("secret", self.html.read_text())
 
 
 class HostSide(Command):

@@ -136,14 +136,14 @@ class Diff(Command):
         done = run("diff", self.one("a", log_lines.HOSTILE), self.one("b", log_lines.HOSTILE, used=200), "--report", page)
         self.assertEqual(done.returncode, 0, done.stderr)
         text = page.read_text()
-        self.assertNotIn("<script", text)
+        self.assertEqual(text.count("<script"), 1)  # its own
         self.assertIn("k.hip:17 load", text)
         self.assertIn("-93.8 %", text)
 
     def test_mistakes_are_one_line(self):
         a = self.one("a")
         for code, said, words in ((2, "two runs are compared", [a]), (2, "not both", [a, a, "--", "true", "--", "true"]), (2, "two commands", ["--", "true"]),
-                                  (1, "nowhere: No such file", [a, self.root / "nowhere"]), (2, "'([' is no regular expression", [a, a, "-k", "(["]),
+                                  (1, "nowhere: No such file", [a, self.root / "nowhere"]), (2, "'([' is not a regular expression", [a, a, "-k", "(["]),
                                   (1, "false ended with exit code 1", ["--", "false", "--", "true"]), (1, "did not use the GPU", ["--", "true", "--", "true"])):
             done = run("diff", *words)
             self.assertEqual((done.returncode, done.stdout), (code, ""), (words, done.stderr))
@@ -169,10 +169,11 @@ class FailIf(Command):
         self.assertEqual(done.stderr.splitlines()[-1], "1 of 2 conditions passed")
 
     def test_a_condition_that_is_about_nothing_fails(self):
-        for condition in ("efficiency<60%@kernel=nothing", "conflicts>0", "kernel.time>1s", "efficiency<60%@line=99"):
+        for condition, why in (("efficiency<60%@kernel=nothing", ": no kernel has such a name; there is copy(float*, int)\n"), ("conflicts>0", ": no kernel has accesses to LDS\n"),
+                               ("kernel.time>1s", ": kernels ran instrumented, which takes longer: add --no-instrumented\n"), ("efficiency<60%@line=99", "\n")):
             done = self.judge(self.one("a"), condition)
             self.assertEqual(done.returncode, 3, condition)
-            self.assertIn(f"failed: {condition}: nothing that was measured is meant", done.stderr)
+            self.assertIn(f"failed: {condition}: no measurement matches{why}", done.stderr)
 
     def test_the_terminal_has_a_few_of_many_failures_and_the_files_have_all(self):
         log = self.write("many", [memory(1, "k", [access("/src/k.hip", i, 3, "load", **lines(3200)) for i in range(1, 51)]), {"type": "summary", "version": 1}])
@@ -246,10 +247,11 @@ class FailIf(Command):
         marker = self.root / "ran"
         for condition, said in (("speed<1", "'speed' is none of"), ("efficiency", "compares nothing"), ("efficiency<", "no limit"), ("lines<5%", "no limit"),
                                 ("efficiency<60%@kernel", "is not NAME=VALUE"), ("efficiency<60%@color=red", "is not kernel, file, line, op or cause"),
-                                ("efficiency<60%@op=read", "is not load, store or atomic"), ("efficiency<60%@kernel=([", "no regular expression"),
+                                ("efficiency<60%@op=read", "is not load, store or atomic"), ("efficiency<60%@kernel=([", "not a regular expression"),
                                 ("kernel.lines>1@line=3", "has no line"), ("regress<5%:x", "regress>5%:BASELINE"), ("regress>5%", "regress>5%:BASELINE"),
                                 ("regress>5%:/nowhere", "/nowhere: No such file"), ("regress>-5%:x", "regress>5%:BASELINE"), ("lines>5@", "no filter behind the @"),
                                 ("lines>5@line=99999999999", "is no line number"), ("lines>5@line=0", "is no line number"),
+                                ("efficiency<60", "efficiency is a share, at most 100 %: write 60% or 0.6"), ("gain>150%", "gain is a share, at most 100 %"),
                                 ("gain>5%@cause=divergense", "is none of scattered access, bank conflicts")):
             done = run("--fail-if", condition, "--", "touch", marker)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), (condition, done.stderr))
@@ -271,6 +273,25 @@ class Run(Command):
         self.assertEqual(run("--fail-if", "lines>1", "--", "sh", "-c", "exit 7").returncode, 7)
         self.assertEqual(run("--fail-if", "lines>1", "--", "true").returncode, 3)  # nothing was measured
         self.assertEqual(list(self.root.iterdir()), [])
+
+    def test_instructions_of_kernels_and_accesses_are_conditions_of_one_run(self):
+        plain = self.root / "plain.jsonl"
+        self.assertEqual(run("--gpu", "gfx90a", "-t", "json", "-l", plain, "--", SHOWCASE).returncode, 0)
+        executed = {}  # of kernels as compiled
+        for line in map(json.loads, plain.read_text().splitlines()):
+            if line["type"] == "dispatch":
+                executed.setdefault(line["kernel"].split("(")[0], []).append(line["wave_instructions"])
+        name = next(x for x in executed if x.startswith("transpose"))
+        mean = sum(executed[name]) // len(executed[name])
+        done = run("--gpu", "gfx90a", "-l", "/dev/null", "--fail-if", f"kernel.instructions!={mean}@kernel=^{name}\\(", "--fail-if", "efficiency<1%", "--", SHOWCASE, cwd=self.root)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 of 2 conditions passed", done.stderr)
+        self.assertEqual(list(self.root.iterdir()), [plain])
+
+    def test_conditions_on_times_say_what_they_need(self):
+        done = run("--gpu", "gfx90a", "--fail-if", "time>5us", "--", SHOWCASE, cwd=self.root)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("failed: time>5us: no measurement matches: times of kernels need a GPU; on the software GPU, compare kernel.instructions\n", done.stderr)
 
     def test_recordings_are_compared_filtered_and_reported(self):
         record, text = self.root / "run.fade", self.root / "run.jsonl"

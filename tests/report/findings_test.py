@@ -1,7 +1,7 @@
 """Findings in one currency: what a run's counts cost, worked out by hand.
 
-A GPU without a name is taken for an MI210 (gfx90a): lines of 64 bytes in L1, 16 lanes' addresses per cycle, 963.5 bytes of memory per cycle. The
-dispatches here have 8 workgroups, so 8 compute units are busy."""
+A GPU without a name is taken for an MI210 (gfx90a): lines of 64 bytes in L1, 16 lanes' addresses per cycle, 963.5 bytes of memory per cycle, 1.7 GHz.
+The dispatches here have 104 workgroups of 4 waves, so that all compute units are busy, and 2 us of each are its beginning and end."""
 import json
 import os
 import pathlib
@@ -18,6 +18,11 @@ SUMMARY = {"type": "summary", "version": 1, "records": 1, "bytes": 1, "dropped":
 APART = {"strides": [{"stride": 512, "executions": 100}], "lane_slots": 6400}
 
 
+def time(cycles):
+    """Of a dispatch whose busiest unit takes so many cycles, ns."""
+    return 2000 + cycles / 1.7
+
+
 def cache(kernel, *entries):
     everything = {"requests": 0, "l1_hits": 0, "l2_hits": 0, "misses": 0, "fetched": 0, "unused": 0, "written": 0, "unwanted": 0, "first_uses": 0, "reuse": []}
     return {"type": "cache", "version": 1, "kernel": kernel, "target": "gfx90a", "dispatches": 1, "all": everything, "allocations": [],
@@ -28,7 +33,7 @@ class Findings(unittest.TestCase):
     def page(self, *objects, kernel="k(int)", **more):
         with tempfile.TemporaryDirectory() as folder:
             log, html = pathlib.Path(folder) / "run.jsonl", pathlib.Path(folder) / "out.html"
-            log_lines.write(log, [dispatch(1, kernel, 1000, 100, **more), *objects, SUMMARY])
+            log_lines.write(log, [dispatch(1, kernel, 1000, 100, **{"grid": [256 * 104, 1, 1], **more}), *objects, SUMMARY])
             done = subprocess.run([PROBE, "report", str(log), "-o", str(html)], capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, 0, done.stderr)
             return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html.read_text(), re.S).group(1))
@@ -45,21 +50,23 @@ class Findings(unittest.TestCase):
         found = self.only(self.page(memory(1, "k(int)", [access("a.hip", 10 + i, 1, "load", **{**lines(6400), **APART}) for i in range(5)])))
         self.assertEqual(found["cause"], "scattered access")
         self.assertEqual([place["line"] for place in found["places"]], [10, 11, 12, 13, 14])
-        # Each wants 2 * 6400 lines of L1 where 25600 / 64 = 400 would do, on 8 compute units.
-        self.assertEqual(found["unit"], "vector memory")
-        self.assertAlmostEqual(found["cycles"], 5 * (12800 - 400) / 8)
-        # What is left to wait for are loads: 500 of 500 cycles, 4 at a time by each of 4 waves on a unit.
-        self.assertAlmostEqual(found["gain"], 1 - 500 * 500 / 4 / (8 * 4) / (5 * 12800 / 8))
+        # Each wants 2 * 6400 lines of L1 where 25600 / 64 = 400 would do, on 104 compute units.
+        self.assertEqual(found["unit"], "L1")
+        self.assertAlmostEqual(found["cycles"], 5 * (12800 - 400) / 104)
+        # What is left are 416 waves that wait for loads of 700 cycles, 4 at a time, and issue an instruction every 4 cycles.
+        self.assertAlmostEqual(found["before_ns"], time(5 * 12800 / 104))
+        self.assertAlmostEqual(found["after_ns"], time((500 * 4 + 125 * (4 + 700)) / 416))
+        self.assertAlmostEqual(found["gain"], 1 - found["after_ns"] / found["before_ns"])
 
     def test_lines_that_are_used_up_later_cost_no_memory_traffic(self):
         # 32 loads of a row for each lane: 3 % of each access, and every byte of what is fetched.
         place = dict(file="a.hip", line=3, column=1, op="load", bytes=4)
         rows = access(**{**place, **lines(6400), **APART})
         used = self.only(self.page(memory(1, "k(int)", [rows]), cache("k(int)", {**place, "requests": 12800, "l1_hits": 12400, "fetched": 25600, "unused": 0})))
-        self.assertEqual((used["bytes"], used["unit"]), (0, "vector memory"))
+        self.assertEqual((used["bytes"], used["unit"]), (0, "L1"))
         wasted = self.only(self.page(memory(1, "k(int)", [rows]), cache("k(int)", {**place, "requests": 12800, "fetched": 12800 * 128, "unused": 12800 * 124})))
         self.assertEqual(wasted["bytes"], 12800 * 124)
-        self.assertEqual(wasted["unit"], "memory" if 12800 * 124 / 963.5 > 12400 / 8 else "vector memory")
+        self.assertEqual(wasted["unit"], "memory")  # 12800 * 124 / 963.5 cycles, more than 12400 / 104
 
     def test_what_matters_more_comes_first_whatever_it_is_counted_in(self):
         # 100 lines too many on one side, 50,000 turns on the other: fewer in number, but not in cycles.
@@ -67,10 +74,13 @@ class Findings(unittest.TestCase):
                                 [access("a.hip", 4, 1, "load", conflicts=50000, lane_slots=6400, strides=[{"stride": 128, "executions": 100}])]))
         self.assertEqual([found["cause"] for found in page["findings"]], ["bank conflicts", "scattered access"])
         first, second = page["findings"]
-        self.assertAlmostEqual(first["cycles"], 50000 / 8)
-        # Once the conflicts are gone, vector memory is what the kernel waits for.
-        self.assertAlmostEqual(first["gain"], 1 - 1600 / ((50000 + 200) / 8), places=3)
+        self.assertAlmostEqual(first["cycles"], 50000 / 104)
+        # Once the conflicts are gone, L1 is what the kernel waits for.
+        self.assertAlmostEqual(first["before_ns"], time((50000 + 200) / 104))
+        self.assertAlmostEqual(first["after_ns"], time(12800 / 104))
         self.assertGreater(second["gain"], 0)
+        self.assertAlmostEqual(second["before_ns"], first["after_ns"])
+        self.assertAlmostEqual(first["run_gain"], first["gain"])
 
     def test_conflicts_that_nothing_waits_for_are_no_finding(self):
         page = self.page(memory(1, "k(int)", [access("a.hip", 3, 1, "load", **lines(200), executions=100000, lanes=6400000, lane_slots=6400000)],
@@ -87,48 +97,52 @@ class Findings(unittest.TestCase):
         self.assertAlmostEqual(found["cycles"], 63000)
 
     def test_lanes_that_stand_by_are_a_finding(self):
-        counts = {"type": "hotspots", "version": 1, "kernel": "k(int)", "symbol": "k", "target": "gfx90a", "dispatches": 1, "wave_size": 64, "executions": 8000, "lanes": 256000,
-                  "mix": [{"unit": "valu", "executions": 8000, "lanes": 256000}], "bytes": {}, "instructions": [], "lines": []}
+        counts = {"type": "hotspots", "version": 1, "kernel": "k(int)", "symbol": "k", "target": "gfx90a", "dispatches": 1, "wave_size": 64, "executions": 80000, "lanes": 2560000,
+                  "mix": [{"unit": "valu", "executions": 80000, "lanes": 2560000}], "bytes": {}, "instructions": [], "lines": []}
         found = self.only(self.page(counts))
         self.assertEqual((found["cause"], found["unit"]), ("divergence", "vector ALU"))
-        self.assertAlmostEqual(found["cycles"], 8000 / 8 / 2)
-        self.assertAlmostEqual(found["gain"], 0.5)
+        self.assertAlmostEqual(found["cycles"], 80000 * 4 / 4 / 104 / 2)
+        self.assertAlmostEqual(found["after_ns"] - 2000, (found["before_ns"] - 2000) / 2)
         self.assertIn("same way", found["advice"])
         # One lane that does the rest: a fifth of all is the end of a reduction, half of it is work that others could share.
         for alone, advice in ((1600, []), (4000, ["One lane works"])):
             lanes = (8000 - alone) * 64 + alone
             counts.update(mix=[{"unit": "valu", "executions": 8000, "lanes": lanes}],
-                          instructions=[{"address": 256, "text": "v_add_u32_e32 v0, v1, v2", "file": "", "line": 0, "column": 0, "executions": alone, "lanes": alone, "flops": 0, "bytes": 0}])
+                          instructions=[{"address": 256 + i, "text": "v_add_u32_e32 v0, v1, v2", "file": "", "line": 0, "column": 0, "executions": n, "lanes": active, "flops": 0, "bytes": 0}
+                                        for i, (n, active) in enumerate(((alone, alone), (8000 - alone, (8000 - alone) * 64)))])
             self.assertEqual([one["advice"][:14] for one in self.page(counts)["findings"]], advice)
         # A kernel of little else than accesses, all but one by one lane of the wave.
         counts.update(mix=[{"unit": "valu", "executions": 80, "lanes": 80 * 64}], instructions=[])
         alone = access("a.hip", 3, 1, "store", **lines(4000, 4000), executions=4000, lanes=4000, lane_slots=256000, total_bytes=16000)
         found = self.only(self.page(counts, memory(1, "k(int)", [alone, access("a.hip", 2, 1, "load", **lines(200), lane_slots=6400)])))
-        self.assertEqual((found["cause"], found["unit"], found["counts"]), ("divergence", "vector memory", "2% of the lanes take part in most accesses to global memory"))
-        self.assertAlmostEqual(found["cycles"], 4000 * 4 / 8 * 63 / 64)
+        self.assertEqual((found["cause"], found["unit"], found["counts"]), ("divergence", "L1", "2% of the lanes take part in most accesses to global memory"))
+        # 4100 * 4 cycles for addresses, of which 8000 + 400 lines of L1 are left.
+        self.assertAlmostEqual(found["cycles"], (4100 * 4 - 8400) / 104)
         self.assertIn("One lane works", found["advice"])
 
     def test_lanes_that_a_workgroup_does_not_have_are_not_those_that_parted(self):
         def run(lanes, *grid):
-            counts = {"type": "hotspots", "version": 1, "kernel": "k(int)", "symbol": "k", "target": "gfx90a", "dispatches": 1, "wave_size": 64, "executions": 8000, "lanes": lanes,
-                      "mix": [{"unit": "valu", "executions": 8000, "lanes": lanes}], "bytes": {}, "instructions": [], "lines": []}
+            counts = {"type": "hotspots", "version": 1, "kernel": "k(int)", "symbol": "k", "target": "gfx90a", "dispatches": 1, "wave_size": 64, "executions": 832000, "lanes": lanes,
+                      "mix": [{"unit": "valu", "executions": 832000, "lanes": lanes}], "bytes": {}, "instructions": [], "lines": []}
             return self.page(counts, grid=[grid[0] * grid[1], 1, 1], workgroup=[grid[1], 1, 1])["findings"]
-        # 8 workgroups of 16 lanes, all of them active: two full waves would do.
-        (found,) = run(8000 * 16, 8, 16)
+        # 8320 workgroups of 16 lanes, all of them active: a quarter of the waves would do.
+        (found,) = run(832000 * 16, 8320, 16)
         self.assertEqual((found["cause"], found["unit"], found["counts"]), ("partly filled waves", "vector ALU", "workgroups have lanes for 25% of the 64-lane waves that they take"))
-        self.assertAlmostEqual(found["gain"], 0.75)
+        self.assertAlmostEqual((found["after_ns"] - 2000) / (found["before_ns"] - 2000), 0.25)
         self.assertIn("a multiple of 64 lanes", found["advice"])
         # Half of those that there are stand by, too.
-        self.assertEqual([(one["cause"], round(one["gain"], 3)) for one in run(8000 * 8, 8, 16)], [("partly filled waves", 0.75), ("divergence", 0.125)])
+        both = run(832000 * 8, 8320, 16)
+        self.assertEqual([one["cause"] for one in both], ["partly filled waves", "divergence"])
+        self.assertAlmostEqual((both[1]["after_ns"] - 2000) / (both[0]["before_ns"] - 2000), 0.125)
         # One wave cannot be filled by another.
-        self.assertEqual(run(8000, 1, 1), [])
+        self.assertEqual(run(832000, 1, 1), [])
 
     def test_structs_that_are_read_whole_in_several_steps_are_no_finding(self):
         def run(apart, unused, *sizes):
             places = [dict(file="a.hip", line=3, column=i, op="load", bytes=size) for i, size in enumerate(sizes)]
             steps = [access(**{**place, **lines(6400), "strides": [{"stride": apart, "executions": 100}]}, lane_slots=6400, total_bytes=6400 * place["bytes"]) for place in places]
-            page = self.page(memory(1, "k(int)", steps), cache("k(int)", *({**place, "requests": 12800, "fetched": 6400 * apart // len(sizes), "unused": 6400 * unused // len(sizes)} for place in places)))
-            return [one["cause"] for one in page["findings"]]
+            page = self.page(memory(1, "k(int)", steps), cache("k(int)", *({**place, "requests": 12800, "fetched": 6400 * apart // len(sizes), "unused": 6400 * unused // len(sizes)} for place in places)), grid=[2048, 1, 1])
+            return [one["cause"] for one in page["findings"] if one["cause"] != "too few workgroups"]  # there are 8
         def at_one_place(times, apart):
             place = dict(file="a.hip", line=3, column=1, op="load", bytes=4)
             counts = {"executions": 32 * times, "lanes": 2048 * times, "lane_slots": 2048 * times, "total_bytes": 8192 * times, "strides": [{"stride": apart, "executions": 32 * times}]}
@@ -145,6 +159,15 @@ class Findings(unittest.TestCase):
         self.assertEqual(run(8, 4, 4, 4), ["scattered access"])
         self.assertEqual(run(4, 0, 4), ["scattered access"])
         self.assertEqual(run(512, 0, *[16] * 32), ["scattered access"])
+
+    def test_atomics_on_one_address_of_lds_are_a_finding(self):
+        # 63 of 64 lanes find another one there, and each takes a turn of its own: 100 + 6300 turns on 104 compute units.
+        one = access("a.hip", 4, 1, "atomic", conflicts=0, same_address=6300, same_address_turns=6300)
+        found = self.only(self.page(memory(1, "k(int)", [], [one])))
+        self.assertEqual((found["cause"], found["unit"]), ("atomics on one address in a wave", "LDS"))
+        self.assertAlmostEqual(found["cycles"], 6300 / 104)
+        apart = access("a.hip", 4, 1, "atomic", conflicts=0, same_address=0, same_address_turns=0)
+        self.assertEqual(self.page(memory(1, "k(int)", [], [apart]))["findings"], [])
 
     def test_lanes_that_stand_by_for_a_combined_atomic_are_no_finding_by_themselves(self):
         counts = {"type": "hotspots", "version": 1, "kernel": "k(int)", "symbol": "k", "target": "gfx90a", "dispatches": 1, "wave_size": 64, "executions": 1600, "lanes": 64000,
@@ -169,21 +192,23 @@ class Findings(unittest.TestCase):
             used = {**lines(2 * executions, 2 * executions), **({**lines(64 * executions), **APART} if wasteful else {})}
             line = memory(1, "k(int)", [access("a.hip", 3, 1, "load", **{**used, "executions": executions, "lanes": 64 * executions, "lane_slots": 64 * executions, "total_bytes": 256 * executions, **more})])
             line["waves"] = {"count": 32, "executions": executions, "most": executions // 32}
-            return self.page(line)
-        # 100 loads by each wave, on 8 of 104 units: all that units do could be shared by 13 times as many.
+            return self.page(line, grid=[2048, 1, 1])
+        # 100 loads by each wave, on 8 of 104 units: what they do could be shared by 13 times as many.
         found = self.only(run(3200))
-        self.assertEqual((found["cause"], found["counts"]), ("too few workgroups", "workgroups for 8 of 104 compute units, whose waves make 100 accesses each"))
-        self.assertAlmostEqual(found["gain"], 1 - 8 / 104)
-        self.assertEqual(run(32 * 63)["findings"], [])  # too little to share
-        self.assertEqual(self.only(run(32 * 32, bytes=64))["counts"], "workgroups for 8 of 104 compute units, whose waves make 128 accesses each")  # of 16 bytes
-        self.assertEqual([one["cause"] for one in run(3200, wasteful=True)["findings"]], ["scattered access", "too few workgroups"])
+        self.assertEqual((found["cause"], found["counts"]), ("too few workgroups", "workgroups for 8 of 104 compute units, whose waves execute 125 instructions each"))
+        self.assertAlmostEqual((found["after_ns"] - 2000) / (found["before_ns"] - 2000), 8 / 104 * 4, delta=0.01)  # of waves, which are cut first: 4 to a workgroup
+        self.assertEqual([one["cause"] for one in run(32 * 2)["findings"]], [])  # too little to share
+        # Lanes that walk alone through memory: that they share it is one change.
+        both = run(3200, wasteful=True)["findings"]
+        self.assertEqual([(one["cause"], one["together"]) for one in both], [("too few workgroups", "scattered access"), ("scattered access", "too few workgroups")])
+        self.assertEqual((both[1]["gain"], both[1]["after_ns"]), (0, both[0]["after_ns"]))
 
     def test_a_busy_bin_is_a_finding_although_its_lanes_are_few(self):
         # 100 waves, 64 bins: each lane has its own, and each bin is hit by every wave.
         hot = {"executions": 3200, "lanes": 204800, "lane_slots": 204800, "same_address": 0, "hottest": {"address": 64, "operations": 3200}}
         found = self.only(self.page(memory(1, "k(int)", [access("a.hip", 4, 1, "atomic", **{**lines(6400, 6400), **hot, "advice": "Of cache lines."})])))
         self.assertEqual((found["cause"], found["unit"]), ("atomics of all waves on one address", "atomics"))
-        self.assertAlmostEqual(found["cycles"], 3200 - 8)  # of 32 waves, four to a workgroup
+        self.assertAlmostEqual(found["cycles"], 3200 - 104)  # one for each workgroup
         self.assertIn("Collect in LDS", found["advice"])
 
     def test_places_that_are_the_same_for_a_reader_are_one(self):
@@ -215,7 +240,7 @@ class Findings(unittest.TestCase):
     def test_lanes_side_by_side_that_do_not_begin_with_a_line_are_no_finding(self):
         misaligned = self.page(memory(1, "k(int)", [access("a.hip", 3 + i, 1, "load", **lines(400)) for i in range(5)]))
         self.assertEqual(misaligned["findings"], [])
-        self.only(self.page(memory(1, "k(int)", [access("a.hip", 3 + i, 1, "load", **lines(1600)) for i in range(5)])))  # rows of a few lanes
+        self.only(self.page(memory(1, "k(int)", [access("a.hip", 3 + i, 1, "load", **lines(4800)) for i in range(5)])))  # rows of a few lanes
 
     def test_what_another_unit_hides_is_no_finding(self):
         # 1500 cycles of vector memory, nearly all for nothing, behind 5000 of LDS without conflicts.
@@ -225,7 +250,7 @@ class Findings(unittest.TestCase):
 
     def test_costs_are_those_of_the_busiest_unit(self):
         cost = self.page(memory(1, "k(int)", [access("a.hip", 3, 1, "load", **lines(200), lane_slots=6400)]))["costs"][0]
-        self.assertAlmostEqual(cost["units"]["vector memory"], max(100 * 64 / 16, 400) / 8)
+        self.assertAlmostEqual(cost["units"]["L1"], max(100 * 64 / 16, 400) / 104)
 
 
 class Lines(unittest.TestCase):
@@ -235,9 +260,9 @@ class Lines(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.root = pathlib.Path(self.folder.name)
         self.log, self.found = self.root / "run.jsonl", self.root / "found.jsonl"
-        log_lines.write(self.log, [dispatch(1, "k(int)", 1000, 100), dispatch(2, "fine(int)", 2000, 100),
+        log_lines.write(self.log, [dispatch(1, "k(int)", 1000, 100, grid=[256 * 104, 1, 1]), dispatch(2, "fine(int)", 2000, 100, grid=[256 * 104, 1, 1]),
                                    memory(1, "k(int)", [access("/src/a.hip", 3, 7, "store", **{**lines(6400), **APART})],
-                                          [access("/src/a.hip", 4, 1, "load", conflicts=50000, lane_slots=6400, strides=[{"stride": 128, "executions": 100}])]),
+                                          [access("/src/a.hip", 4, 1, "load", conflicts=500000, lane_slots=6400, strides=[{"stride": 128, "executions": 100}])]),
                                    memory(2, "fine(int)", [access("/src/a.hip", 9, 1, "load", **lines(200), lane_slots=6400)]), SUMMARY])
 
     def probe(self, *words):
@@ -249,9 +274,9 @@ class Lines(unittest.TestCase):
         objects = [json.loads(line) for line in self.found.read_text().splitlines()]
         found = [x for x in objects if x["type"] == "finding"]
         self.assertEqual([(x["rank"], x["cause"], x["kernel"]) for x in found], [(1, "bank conflicts", "k(int)"), (2, "scattered access", "k(int)")])
-        self.assertEqual((found[0]["version"], found[0]["unit"], found[0]["cycles"]), (1, "LDS", 50000 // 8))
+        self.assertEqual((found[0]["version"], found[0]["unit"], found[0]["cycles"]), (1, "LDS", round(500000 / 104)))
         self.assertEqual(found[1]["places"], [{"file": "/src/a.hip", "line": 3, "column": 7, "op": "store", "cycles": found[1]["cycles"]}])
-        self.assertEqual([(x["kernel"], x["busiest"]) for x in objects if x["type"] == "cost"], [("k(int)", "LDS"), ("fine(int)", "waiting")])
+        self.assertEqual([(x["kernel"], x["busiest"]) for x in objects if x["type"] == "cost"], [("k(int)", "LDS"), ("fine(int)", "latency")])
         self.assertEqual(self.probe("report", self.log, "--findings", "/dev/full").returncode, 1)
         # Such lines may stand among those of a run.
         both = self.root / "both.jsonl"
@@ -261,7 +286,7 @@ class Lines(unittest.TestCase):
 
     def test_conditions_on_gains(self):
         for condition, fails in (("gain>50%", True), ("gain>50%@cause=scattered", False), ("gain>0%@cause=divergence", False), ("gain>10%@kernel=fine", False),
-                                 ("gain>10%@file=a.hip,op=load", True), ("gain>10%@line=99", False), ("kernel.gain>80%", True), ("kernel.gain>10%@kernel=fine", False), ("gain>0%@kernel=none", True)):
+                                 ("gain>10%@file=a.hip,op=load", True), ("gain>10%@line=99", False), ("kernel.gain>55%", True), ("kernel.gain>10%@kernel=fine", False), ("gain>0%@kernel=none", True)):
             done = self.probe("report", self.log, "--fail-if", condition)
             self.assertEqual(done.returncode, 3 if fails else 0, (condition, done.stderr))
         junit, sarif = self.root / "j.xml", self.root / "s.sarif"
@@ -281,7 +306,7 @@ class Resources(unittest.TestCase):
     def test_low_occupancy_and_scratch_are_findings_with_their_cause(self):
         with tempfile.TemporaryDirectory() as folder:
             found, html = pathlib.Path(folder) / "found.jsonl", pathlib.Path(folder) / "out.html"
-            done = subprocess.run([PROBE, "--gpu", "gfx90a", "--report", html, "--findings", found, "--fail-if", "gain>50%@cause=occupancy", "--", os.environ["REPORT_RESOURCES"]],
+            done = subprocess.run([PROBE, "--gpu", "gfx90a", "--report", html, "--findings", found, "--fail-if", "gain>40%@cause=occupancy", "--", os.environ["REPORT_RESOURCES"]],
                                   capture_output=True, text=True, timeout=200)
             objects = [json.loads(line) for line in found.read_text().splitlines()]
             page = json.loads(re.search(r'id="data">(.*?)</script>', html.read_text(), re.S).group(1))
@@ -294,7 +319,7 @@ class Resources(unittest.TestCase):
         # Compiled with -g, the twin has its lines, too.
         self.assertTrue({13, 14, 16} <= {row[4] for row in few["twin"]["instructions"]}, sorted({row[4] for row in few["twin"]["instructions"]}))
         self.assertEqual((done.returncode, done.stdout), (3, "done\n"), done.stderr)
-        self.assertRegex(done.stderr, r"(?m)^failed: few_waves\(float const\*, float\*\): low occupancy: gain is 7\d")
+        self.assertRegex(done.stderr, r"(?m)^failed: few_waves\(float const\*, float\*\): low occupancy: gain is 4\d")
         by_kernel = {}
         for one in objects:
             if one["type"] == "finding":
@@ -303,19 +328,20 @@ class Resources(unittest.TestCase):
         # 95 % of the lanes of what the vector ALU executed (Hotspots) are active in the one, about half in the other.
         self.assertEqual([one["cause"] for one in by_kernel.get("few_lanes_at_the_end", [])], [])
         self.assertEqual([one["cause"] for one in by_kernel["half_of_the_lanes"]], ["divergence"])
-        self.assertRegex(by_kernel["half_of_the_lanes"][0]["counts"], r"^about 5\d% of the lanes of the vector ALU are active")
+        self.assertRegex(by_kernel["half_of_the_lanes"][0]["counts"], r"^5\d% of the lanes of the vector ALU are active")
         self.assertEqual([one["cause"] for one in by_kernel["few_waves"]], ["low occupancy"])
         low = by_kernel["few_waves"][0]
         # 416 waves on 104 units, of which LDS has room for one at a time instead of four.
-        self.assertEqual(low["unit"], "waiting")
-        self.assertIn("1 of 32 waves fit on a compute unit, limited by LDS", low["counts"])
-        # 416 * 4 loads of 500 cycles, 4 at a time, on 104 units: 2000 cycles. Then memory is busiest, with 4 loads and a store of 256 bytes by each wave.
-        self.assertAlmostEqual(low["gain"], 1 - 416 * 5 * 256 / 963.5 / 2000, places=3)
+        self.assertEqual(low["unit"], "latency")
+        self.assertIn("0.25 of 8 waves fit on a SIMD, limited by LDS", low["counts"])
+        # The same without so much LDS is what it promises.
+        without = next(x["dispatch_ns"] for x in objects if x["type"] == "cost" and x["kernel"].startswith("many_waves"))
+        self.assertAlmostEqual(low["after_ns"] / without, 1, delta=0.05)
         scratch = [one for one in by_kernel["in_scratch"] if one["cause"] == "scratch memory"]
-        self.assertEqual([one["unit"] for one in scratch], ["vector memory"])
-        self.assertRegex(scratch[0]["counts"], r"^10\d\d bytes of scratch per lane, 0 spilled registers, about \d+ bytes moved$")
+        self.assertEqual([one["unit"] for one in scratch], ["latency"])
+        self.assertRegex(scratch[0]["counts"], r"^10\d\d bytes of scratch per lane, 0 spilled registers, \d+ bytes moved$")
         # 256 lanes store 256 dwords and load 64 of them. All of it fits into the caches.
-        self.assertAlmostEqual(int(re.search(r"about (\d+)", scratch[0]["counts"])[1]) / (256 * (256 + 64) * 4), 1, delta=0.05)
+        self.assertAlmostEqual(int(re.search(r"(\d+) bytes moved", scratch[0]["counts"])[1]) / (256 * (256 + 64) * 4), 1, delta=0.05)
         self.assertEqual(scratch[0]["bytes"], 0)
         self.assertIn("LDS", scratch[0]["advice"])
         # As the software GPU counts it, of the kernel as it was compiled.
@@ -328,11 +354,11 @@ class Resources(unittest.TestCase):
         self.assertEqual({way: spots["bytes"][way] for way in ("scratch", "loaded", "stored")}, {"scratch": 327680, "loaded": 1024, "stored": 1024})
         self.assertIn("0 spilled registers, 327680 bytes moved", next(x for x in counted if x["type"] == "finding" and x["kernel"].startswith("in_scratch") and x["cause"] == "scratch memory")["counts"])
         # It is there for one lane of 1024.
-        self.assertEqual([one["cause"] for one in by_kernel["seldom_in_scratch"]], ["divergence"])
+        self.assertEqual([one["cause"] for one in by_kernel["seldom_in_scratch"]], ["scratch memory", "divergence"])
         # 832 waves on 104 units: registers have room for 4 of the 8 of each.
         registers = by_kernel["many_registers"][0]
-        self.assertEqual((registers["cause"], registers["counts"]), ("low occupancy", "4 of 32 waves fit on a compute unit, limited by VGPRs (512 VGPRs, 256 AGPRs among them, 0 bytes of LDS)"))
-        self.assertAlmostEqual(registers["gain"], 0.5)
+        self.assertEqual((registers["cause"], registers["counts"]), ("low occupancy", "1 of 8 waves fit on a SIMD, limited by VGPRs (512 VGPRs, 256 AGPRs among them, 0 bytes of LDS)"))
+        self.assertGreater(registers["gain"], 0.15)
         self.assertIn("fewer registers", registers["advice"])
 
 

@@ -40,7 +40,7 @@ class Page(unittest.TestCase):
         cls.source, log, cls.html = root / "kernel.hip", root / "run.jsonl", root / "out.html"
         cls.source.write_text(SOURCE)
         log_lines.write(log, cls.lines())
-        subprocess.run([PROBE, "report", log, "-o", cls.html, "--title", "a <i>title</i>"], check=True, timeout=120)
+        subprocess.run([PROBE, "report", log, "-o", cls.html, "--title", "a <i>title</i>"], check=True, timeout=120, cwd=root)
         global browser
         browser = browser or Browser()
         cls.browser = browser
@@ -54,6 +54,14 @@ class Page(unittest.TestCase):
     @classmethod
     def lines(cls):
         return log_lines.small(str(cls.source))
+
+    def cost(self, script):
+        """What it takes to do that and to lay out the page again, in the time that this browser needs at the same moment to add up
+        2e7 numbers: how fast the machine is, and what else it does, does not matter."""
+        timed = "const t = performance.now(); {}; document.body.offsetHeight; return performance.now() - t".format
+        adding = "let sum = 0; for (let i = 0; i < 2e7; i++) sum += i % 7; window.sum = sum"
+        turns = [(self.browser.run(timed(script)), self.browser.run(timed(adding))) for _ in range(3)]
+        return min(x for x, _ in turns) / max(1, min(y for _, y in turns))
 
     def setUp(self):
         self.browser.open("about:blank")
@@ -272,10 +280,21 @@ class Software(Page):
     def test_no_time_is_shown_where_it_would_be_this_machines(self):
         for tab in ("summary", "kernel", "findings", "source", "blocks", "timeline"):
             self.show(tab)
-            self.assertNotRegex(self.browser.text(f"#panel-{tab}"), r"\d\s?(ns|µs|ms)\b", tab)
-        self.assertEqual(self.rows("timeline", 4), ["1\u202f000", "2\u202f000", "3\u202f000", "4\u202f000"])
-        self.assertEqual(digits(self.browser.text("[data-is=busy]")), 10000)
+            modeled = r"\S+\s?(ns|µs|ms) → \S+\s?(ns|µs|ms) by the model"
+            self.assertNotRegex(re.sub(modeled, "", self.browser.text(f"#panel-{tab}")), r"\d\s?(ns|µs|ms)\b", tab)
+        self.assertEqual(self.rows("timeline", 4), ["–", "–", "–", "4\u202f000"])  # what kernels of twins would execute is not known
+        self.assertEqual(digits(self.browser.text("[data-is=busy]")), 4000)
         self.assertNotIn("77", self.browser.text("#panel-blocks"))  # clocks are times, too
+
+    def test_instructions_that_are_not_known_are_not_0(self):
+        self.show("summary")
+        self.assertEqual(sorted(set(self.rows("summary", 3))), ["4\u202f000", "–"])
+
+    def test_what_the_shade_behind_lines_means_is_said_before_them(self):
+        self.show("source")
+        self.assertIn("The shade behind a line", self.browser.text("#panel-source .keys"))
+        self.assertTrue(self.browser.run("return document.querySelector('#panel-source .keys').getBoundingClientRect().bottom <= "
+                                         "document.querySelector('#panel-source .source').getBoundingClientRect().top"))
 
     def test_what_killed_the_run_stands_first_and_leads_to_its_line(self):
         self.assertEqual(self.browser.run("return document.querySelector('#panel-summary > div').firstElementChild.className"), "death card")
@@ -314,8 +333,8 @@ class Software(Page):
         self.assertNotIn("extra LDS turns", own("Findings"))
         found = self.browser.texts("#panel-kernel .part > .card > .finding")  # as on the first page, of this kernel
         self.assertEqual(len(found), self.browser.run("return data.findings.filter((f) => data.kernels[f.kernel].name.includes('naive')).length"))
-        self.assertRegex(found[0], r"^scattered access · \S+:2:5 store.*up to \d+\u202f% to gain.*cycles of vector memory")
-        self.assertRegex(own("Findings"), r"busy, by the model: vector memory \d+")
+        self.assertRegex(found[0], r"^scattered access · \S+:2:5 store.*up to \d+\u202f% to gain.*cycles of L1")
+        self.assertRegex(own("Findings"), r"busy, by the model: L1 \d+")
         self.assertIn("out", own("Arguments"))
         self.assertIn("0xffff800000000004 → #1, 8 KiB of agent 1", own("Arguments"))
         self.assertIn("41 ×1", own("Arguments"))
@@ -402,12 +421,6 @@ class Profiled(Page):
         self.assertEqual(self.browser.run("return [...document.querySelectorAll('#panel-profile .levels button')].map((b) => b.getAttribute('aria-pressed'))"), ["false", "true", "false", "false"])
         self.assertIn("per byte of L2", self.browser.text("#panel-profile svg"))
 
-    def test_the_roof_of_a_kernel_is_that_of_its_unit_and_type(self):
-        for flops, wanted in (({"all": 10, "f32": 10}, ["vector operations of f32", 45.3]), ({"all": 10, "f64": 6, "f32": 4}, ["vector operations of f64", 22.6]),
-                              ({"all": 10, "f16": 10, "matrix": 10}, ["matrix operations of f16", 181]), ({"all": 10, "f64": 10, "matrix": 8}, ["matrix operations of f64", 45.3])):
-            name, peak = self.browser.run("return roofOf({flops: arguments[0].all, matrix: arguments[0].matrix || 0, types: arguments[0]}, data.kernels[0].peaks)", flops)
-            self.assertEqual([name, float(f"{peak / 1e12:.3g}")], wanted)
-
     def test_names_of_kernels_and_roofs_do_not_cover_each_other(self):
         self.show("profile")
         # Near the roofs and at the right edge, one upon the other, and beside each other.
@@ -446,10 +459,8 @@ class Long(Page):
 
     def test_every_tab_opens_soon_and_is_no_wider_than_the_window(self):
         for tab in ("summary", "kernel", "findings", "source", "memory", "blocks", "timeline"):
-            started = time.monotonic()
             self.show(tab)
             self.assertLessEqual(self.browser.run("return document.documentElement.scrollWidth"), 1280, tab)
-            self.assertLess(time.monotonic() - started, 30, tab)
         self.show("summary")
         self.assertLess(self.browser.run("return document.querySelector('#panel-summary').scrollHeight"), 2600)
         self.assertLess(self.browser.run("return document.querySelectorAll('*').length"), 20000)
@@ -483,6 +494,39 @@ class Phone(Page):
         self.assertTrue(self.browser.texts("#panel-findings .below")[0].startswith("Neighbouring"))
 
 
+class Errors(Page):
+    """What a check has found, alone."""
+
+    @classmethod
+    def lines(cls):
+        def finding(check, line, kernel):
+            where = {"file": str(cls.source), "line": line, "column": 1, "function": kernel, "source": "", "stack": [], "instruction": "s_nop 0",
+                     "address_in_code": 0, "workgroup": [0, 0, 0], "work_item": [0, 0, 0]}
+            return {"type": "finding", "version": 1, "check": check, "problem": check, "message": f"{check} of byte 7", "count": 3, "process": 1,
+                    "kernel": kernel + "(int)", "symbol": kernel, "gpu": "gfx90a", "dispatch": 0, "space": "global", "address": 4096, "access": "load", "size": 4,
+                    **where, **({"other": where} if check == "race" else {})}
+        return [finding("race", 2, "first"), finding("memory", 3, "first"), finding("init", 4, "second"), finding("race", 5, "second")]
+
+    def test_a_list_and_keys_lead_to_each_error(self):
+        where = "return [...document.querySelectorAll('.error.card')].indexOf(document.activeElement)"
+        self.assertEqual(self.browser.texts(".errors-index li"),
+                         ["race kernel.hip:2 in first", "memory kernel.hip:3 in first", "init kernel.hip:4 in second", "race kernel.hip:5 in second"])
+        self.browser.click(".errors-index li:nth-child(3) button")
+        self.assertEqual(self.browser.run(where), 2)
+        for key, at in (("]", 3), ("]", 3), ("[", 2)):
+            self.browser.press(key)
+            self.assertEqual(self.browser.run(where), at, key)
+
+    def test_the_search_leaves_what_it_finds_and_no_list_for_a_few(self):
+        self.browser.press("/")
+        self.browser.press(*"second")
+        self.assertEqual(len(self.browser.texts(".error.card")), 2)
+        self.assertEqual(self.browser.texts(".errors-index li"), [])
+
+    def test_buttons_of_the_page_are_at_its_right_end(self):
+        self.assertLess(self.browser.run("return document.getElementById('theme').getBoundingClientRect().left - document.getElementById('help').getBoundingClientRect().right"), 20)
+
+
 class Dark(Page):
     size = {"dark": True}
 
@@ -500,32 +544,22 @@ class Many(Page):
         return log_lines.many(cls.COUNT)
 
     def test_so_many_dispatches_stay_usable(self):
-        started = time.monotonic()
         self.show("timeline")
         self.assertEqual(digits(self.browser.text("#panel-timeline .count")), self.COUNT)
-        self.assertLess(time.monotonic() - started, 20)
         rows = self.browser.run("return document.querySelectorAll('#panel-timeline .row').length")
         self.assertLess(rows, 60)  # only what is in view is in the document
 
     def test_sorting_filtering_and_scrolling_them_answers_at_once(self):
         self.show("timeline")
-
-        def took(script):
-            """Milliseconds; the best of three, because other programs want the processor too. Of a machine that adds up numbers
-            in 60 ms: for slower ones in proportion."""
-            once = f"const t = performance.now(); {script}; document.body.offsetHeight; return performance.now() - t"
-            adding = "let sum = 0; for (let i = 0; i < 2e7; i++) sum += i % 7; window.sum = sum"
-            milliseconds, speed = (min(self.browser.run(once.replace(script, what)) for _ in range(3)) for what in (script, adding))
-            return milliseconds / max(1, speed / 60)
         sort = "document.querySelector('#panel-timeline .head span:nth-child(5) button').click()"
-        self.assertLess(took(sort), 2500)  # clicked three times: down, up, down
+        self.assertLess(self.cost(sort), 42)  # clicked three times: down, up, down
         self.assertEqual(self.rows("timeline", 5)[0], "5.10\u202fµs")  # 100 + 4999 ns, the longest
         scroll = "const b = document.querySelector('#panel-timeline .body'); b.scrollTop = b.scrollHeight / 2; b.dispatchEvent(new Event('scroll'))"
-        self.assertLess(took(scroll), 300)
+        self.assertLess(self.cost(scroll), 5)
         search = "const i = document.querySelector('#panel-timeline input'); i.value = 'kernel_7('; i.dispatchEvent(new Event('input'))"
-        self.assertLess(took(search), 2500)
+        self.assertLess(self.cost(search), 42)
         self.assertEqual(self.browser.text("#panel-timeline .count"), f"{self.COUNT // 50:,} of {self.COUNT:,}".replace(",", "\u202f"))
-        self.assertLess(took("timelineView.view.zoom(0.5)"), 400)
+        self.assertLess(self.cost("timelineView.view.zoom(0.5)"), 7)
 
     def test_the_last_row_can_be_reached_with_a_key(self):
         self.show("timeline")
@@ -601,8 +635,7 @@ class Host(Page):
 
     def test_ten_thousand_operations_answer_at_once(self):
         self.show("timeline")
-        once = "const t = performance.now(); timelineView.view.zoom(0.5); return performance.now() - t"
-        self.assertLess(min(self.browser.run(once) for _ in range(3)), 300)
+        self.assertLess(self.cost("timelineView.view.zoom(0.5)"), 5)
 
 
 class HostPhone(Page):

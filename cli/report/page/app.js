@@ -56,9 +56,24 @@ function goToPlace() {
 /// Keys that work everywhere but in a field.
 function pageKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
-  if (event.key === "/") { document.querySelector(".search input").focus(); event.preventDefault(); }
+  const search = document.querySelector(".search input, input[type=search]");
+  if (event.key === "/" && search) { search.focus(); event.preventDefault(); }
+  if (event.key === "?") showHelp();
+  const isStep = event.key === "[" || event.key === "]", errors = panels.find(({id}) => id === "errors");
+  if (isStep && errors && !errors.node.hidden) stepError(event.key === "[" ? -1 : 1);
   const kernel = panels.find(({id}) => id === "kernel");
-  if (kernel && !kernel.node.hidden && (event.key === "[" || event.key === "]")) kernelView.step(event.key === "[" ? -1 : 1);
+  if (isStep && kernel && !kernel.node.hidden) kernelView.step(event.key === "[" ? -1 : 1);
+}
+
+/// What keys do.
+function showHelp() {
+  if (document.querySelector("dialog.help")) return;
+  const keys = [["/", "search"], ["← →", "the next part, when a tab has the focus"], ["[ ]", "the kernel or the error before and after"], ["Enter", "open the row that has the focus"],
+    ["+ − 0", "zoom in and out, show everything: timeline and memory"], ["arrow keys", "move in the timeline and memory"], ["?", "this list"], ["Esc", "close"]];
+  const dialog = el("dialog", {class: "help", "aria-label": "keys", onclose: () => dialog.remove()}, el("h2", {}, "Keys"),
+    el("dl", {}, keys.map(([key, what]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, what)])), el("button", {type: "button", onclick: () => dialog.close()}, "Close"));
+  document.body.append(dialog);
+  dialog.showModal();
 }
 
 function tabKey(event) {
@@ -88,11 +103,12 @@ function start() {
     document.getElementById("panels").append(panel.node);
   }
   document.getElementById("tabs").addEventListener("keydown", tabKey);
+  document.getElementById("help").addEventListener("click", showHelp);
   document.getElementById("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme());
   addEventListener("hashchange", goToPlace);
   document.addEventListener("keydown", pageKey);
-  if (inside) document.querySelector("header").insertBefore(searchField().node, document.getElementById("theme"));
+  if (inside) document.querySelector("header").insertBefore(searchField().node, document.getElementById("help"));
   setTheme();
   // The source comes along: other parts open it at a line.
   for (const panel of panels.filter(({id}) => id === "source" || id === "lanes")) {

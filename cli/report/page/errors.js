@@ -1,40 +1,71 @@
 // What `fadeprobe check` found: each error with the source around it, both sides of a race side by side.
 
-const checkNames = {memory: "Memory", init: "Unwritten memory", race: "Race", sync: "Barrier", wait: "Missing wait", leak: "Leak"};
-/// What the second place of a finding is.
-const secondPlace = {race: "and here", sync: "the others ended here", wait: "loaded here"};
+/// What the second place of a finding is, in the words of the text.
+const secondPlace = {init: "used at", sync: "ended at", wait: "loaded at", hazard: "after"};
 
 function errorsPanel() {
   if (data.errors.length === 0)
     return el("p", {class: "empty"}, `No errors were found${data.checked_dispatches ? ` in ${count(data.checked_dispatches)} dispatches` : ""}.`);
   const kinds = [...new Set(data.errors.map((error) => error.check))], chosen = new Set(kinds);
-  const list = el("div", {class: "errors"});
+  const list = el("div", {class: "errors"}), index = el("ol", {class: "errors-index", "aria-label": "errors"});
   const search = el("input", {type: "search", placeholder: "filter", "aria-label": "filter errors", oninput: () => show()});
   const tally = el("span", {class: "count", role: "status"});
   const words = new Map(data.errors.map((error) => [error, errorText(error).toLowerCase()]));
   const show = () => {
     const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const shown = data.errors.filter((error) => chosen.has(error.check) && wanted.every((word) => words.get(error).includes(word)));
-    list.replaceChildren(...shown.map(errorCard));
+    const cards = shown.map(errorCard);
+    list.replaceChildren(...cards);
+    // Where everything is on the screen, a list of it is in the way.
+    index.replaceChildren(...(shown.length < 4 ? [] : shown.map((error, i) =>
+      el("li", {}, el("button", {type: "button", title: error.message, onclick: () => goToError(cards[i])}, el("b", {class: "kind"}, error.check), ` ${errorName(error)}`)))));
     tally.textContent = `${count(shown.length)} of ${count(data.errors.length)}`;
   };
   const boxes = kinds.map((kind) => el("label", {class: "choice"},
     el("input", {type: "checkbox", checked: true, onchange: (event) => { chosen[event.target.checked ? "add" : "delete"](kind); show(); }}),
-    ` ${checkNames[kind] || kind} ${count(data.errors.filter((error) => error.check === kind).length)}`));
+    ` ${kind} ${count(data.errors.filter((error) => error.check === kind).length)}`));
   show();
-  return el("div", {}, el("div", {class: "tools"}, search, boxes, el("span", {class: "grow"}), tally), list);
+  return el("div", {}, el("div", {class: "tools"}, search, boxes, el("span", {class: "grow"}), tally), index, list);
+}
+
+/// A few words: where it is, in which kernel.
+function errorName(error) {
+  const first = error.places.find((where) => where.line);
+  return [first ? place(first) : error.message, error.kernel ? plainName(error.kernel) : ""].filter(Boolean).join(" in ");
+}
+function goToError(card) {
+  card.scrollIntoView({block: "start"});
+  card.focus({preventScroll: true});
+}
+/// To the error after (1) or before (-1) the one that has the focus.
+function stepError(by) {
+  const cards = [...document.querySelectorAll(".errors > .error.card")], at = cards.indexOf(document.activeElement);
+  const to = at < 0 ? (by > 0 ? 0 : cards.length - 1) : at + by;
+  if (cards[to]) goToError(cards[to]);
 }
 
 function errorText(error) {
-  return [error.check, error.message, error.kernel, ...error.places.map((p) => `${p.file >= 0 ? data.files[p.file].path : ""}:${p.line} ${p.function} ${sourceLine(p.file, p.line)}`)].join(" ");
+  return [error.check, error.id, error.message, error.advice, error.kernel, ...error.places.map((p) => `${p.file >= 0 ? data.files[p.file].path : ""}:${p.line} ${p.function} ${sourceLine(p.file, p.line)}`)].join(" ");
 }
 
 function errorCard(error) {
-  return el("article", {class: "error card"},
-    el("header", {}, el("b", {class: "kind"}, checkNames[error.check] || error.check), el("span", {class: "message"}, error.message),
-      error.count > 1 && error.check !== "leak" ? el("span", {class: "amount"}, `${count(error.count)} times`) : null),
+  return el("article", {class: "error card", tabindex: "-1"},
+    el("header", {}, el("b", {class: "kind"}, error.check), el("span", {class: "message"}, error.message),
+      error.count > 1 && error.check !== "leak" ? el("span", {class: "amount"}, `${count(error.count)} times`) : null,
+      error.known ? el("span", {class: "soft"}, "in the baseline") : null),
+    error.advice ? el("p", {class: "advice", title: error.page ? `see ${error.page}` : null}, error.advice) : null,
     error.kernel ? el("p", {class: "kernel"}, error.kernel) : null,
-    el("div", {class: "places"}, error.places.map((where, i) => errorPlace(where, i === 0 ? "" : secondPlace[error.check] || "and here"))));
+    el("div", {class: "places"}, error.places.map((where, i) => errorPlace(where, i === 0 ? "" : secondPlace[error.check] || "other at"))),
+    error.details && error.details.length ? errorDetails(error.details) : null);
+}
+
+/// Other places of the same cause, unfolded when wanted.
+function errorDetails(details) {
+  const box = el("details", {}, el("summary", {}, `${count(details.length)} more of the same cause`));
+  box.addEventListener("toggle", () => {
+    if (box.open && box.childElementCount === 1) box.append(...details.map(errorCard));
+  });
+  return box;
 }
 
 /// A line with its neighbors.

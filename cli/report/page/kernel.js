@@ -49,12 +49,15 @@ function kernelTiles(index, accesses, flow, code) {
   const sum = (key) => accesses.reduce((all, a) => all + a[key], 0), share = efficiency(sum("needed"), sum("used"));
   const tile = (name, value, note) => el("div", {class: "tile"}, el("div", {class: "name"}, name), el("div", {class: "value"}, value), el("div", {class: "note"}, note));
   const lanes = flow ? flow.blocks.reduce((all, b) => all + b.lanes, 0) / Math.max(1, flow.wave_size * flow.blocks.reduce((all, b) => all + b.executions, 0)) : null;
-  const o = code && code.facts.occupancy;
+  const o = code && code.facts.occupancy, model = modelOf(index), m = model && model.metrics.occupancy;
+  const limit = (word) => word === "grid" ? "the number of workgroups" : limitWord(word);
   return el("div", {class: "tiles"}, tile("Dispatches", count(own.length), own.length ? `grid ${d.grid[own[0]].join(" × ")} of ${d.workgroup[own[0]].join(" × ")}` : ""),
     tile(software ? "Instructions, median" : "Time, median", amountText(quantile(values, 0.5)), values.length ? `${amountText(values[0])} to ${amountText(values[values.length - 1])}${own.every((i) => d.variants[d.variant[i]] === "instrumented") ? ", of the instrumented twin" : ""}` : "not known"),
     accesses.length ? tile("Cache-line efficiency", percent(share), share === null ? "no global memory" : `${count(sum("needed"))} of ${count(sum("used"))} needed`) : null,
     accesses.length ? tile("Extra LDS turns", brief(sum("conflicts")), "bank conflicts") : null,
     lanes !== null ? tile("Active lanes", percent(lanes), "over all blocks") : null,
+    model && model.roofline.time.dispatch_ns ? tile(`Time, ${model.roofline.time.is}`, time(model.roofline.time.dispatch_ns), classText[model.classification.class]) : null,
+    m && m.most ? tile("Occupancy", `${count(Number(m.waves_per_simd.toPrecision(3)))} of ${m.most}`, m.limit === "waves" ? "waves per SIMD" : `waves per SIMD, by ${limit(m.limit)}`) :
     o ? tile("Occupancy", `${o.waves} of ${o.most}`, o.limit === "waves" ? "waves per SIMD" : `waves per SIMD, by ${limitWord(o.limit)}`) : null);
 }
 
@@ -82,7 +85,7 @@ function resourceCard(code) {
     ["VGPRs", beside(f.vgprs_used ?? f.vgprs, t && (t.vgprs_used ?? t.vgprs))], f.agprs ? ["AGPRs", beside(f.agprs, t && t.agprs)] : ["", null],
     ["SGPRs", beside(f.sgprs_used ?? f.sgprs, t && (t.sgprs_used ?? t.sgprs))], ["spills", spills ? el("span", {class: "waste"}, `${f.vgpr_spills} VGPRs, ${f.sgpr_spills} SGPRs`) : "none"],
     ["LDS", beside(bytes(f.lds), t && bytes(t.lds))], ["scratch", f.scratch ? el("span", {class: "waste"}, `${bytes(f.scratch)} for each lane`) : "none"],
-    ["occupancy", o ? `${o.waves} of ${o.most} waves per SIMD; ${o.limit === "waves" ? "nothing limits it" : `limited by ${limitWord(o.limit)}`}; ${plural(o.workgroups, "workgroup")} of ${plural(o.waves_per_workgroup, "wave")}` : "not known"],
+    ["room", o ? `for ${o.waves} of ${o.most} waves per SIMD; ${o.limit === "waves" ? "nothing limits it" : `limited by ${limitWord(o.limit)}`}; ${plural(o.workgroups, "workgroup")} of ${plural(o.waves_per_workgroup, "wave")}` : "not known"],
     ["each alone", o ? `VGPRs ${o.by_vgprs}, SGPRs ${o.by_sgprs}, LDS ${o.by_lds}, workgroup ${o.by_workgroup}` : null]]);
 }
 

@@ -14,7 +14,15 @@ function profileTime(k) { return k.roofline.time.all_ns; }
 /// Ceilings that kernels are under, by the type of arithmetic.
 function profileRoofs(kernels) {
   const seen = new Map();
-  for (const {roofline: {roof}} of kernels) seen.set(roof.flops_per_s, (seen.get(roof.flops_per_s) || new Set()).add(`${roof.unit} ${roof.type}`));
+  const add = (rate, name) => seen.set(rate, (seen.get(rate) || new Set()).add(name));
+  for (const {roofline: {roof}} of kernels) {
+    const name = `${roof.unit} ${roof.type}`;
+    if (roof.unit === "matrix" || roof.plain_flops_per_s === roof.packed_flops_per_s) add(roof.flops_per_s, name);
+    else {
+      if (roof.packed_share < 1) add(roof.plain_flops_per_s, name);
+      if (roof.packed_share > 0) add(roof.packed_flops_per_s, `${name}, packed`);
+    }
+  }
   return [...seen].map(([v, names]) => [[...names].sort().join(", "), v]).sort((a, b) => a[1] - b[1]);
 }
 
@@ -108,7 +116,7 @@ function profiledInstructions(k) {
       {name: "Instruction", width: "minmax(0,2fr)", mono: true, of: (one) => one.text, text: (one) => one.text, hint: (one) => one.text},
       {name: "Line", width: "9rem", mono: true, wide: true, of: where, text: where},
       {name: "Executions", width: "6.4rem", number: true, wide: true, of: (one) => one.executions, text: (one) => count(one.executions)},
-      {name: "Lanes", width: "4rem", number: true, wide: true, of: (one) => one.executions ? one.lanes / one.executions : null, text: (one) => one.executions ? (one.lanes / one.executions).toFixed(0) : "–"},
+      {name: "Lanes", width: "4rem", number: true, wide: true, of: (one) => one.executions && one.lanes !== null ? one.lanes / one.executions : null, text: (one) => one.executions && one.lanes !== null ? (one.lanes / one.executions).toFixed(0) : "–"},
       {name: "Of unit", width: "4.6rem", number: true, wide: true, title: "share of what its unit has to do", of: (one) => one.unit_share, text: (one) => one.unit_share ? `${percent(one.unit_share)}` : "–"},
       {name: "Time", width: "4.6rem", number: true, title: "share of the time of a wave", of: (one) => one.time_share, text: (one) => one.time_share ? percent(one.time_share) : "–"},
       {name: "Waits for", width: "minmax(0,1.4fr)", mono: true, of: (one) => one.wait_cycles || null, text: (one) => one.wait_cycles ? `${Math.round(one.wait_cycles)} cycles${at.has(one.waits_for) ? `: ${at.get(one.waits_for).text.split(" ")[0]} ${where(at.get(one.waits_for))}` : ""}` : "", hint: (one) => at.has(one.waits_for) ? at.get(one.waits_for).text : ""}]});
@@ -141,7 +149,18 @@ function criticalPath(path) {
   const {span_ns: span, critical_ns: parts} = path, share = (ns) => percent(span ? ns / span : 0);
   const words = [["kernels", parts.kernel], ["copies and fills", parts.copy + parts.fill], ["calls of HIP", parts.call], ["the program itself", parts.host], ["on the way to the GPU and back", parts.delay]];
   const sure = path.guesses ? ` ${path.guesses} of its ${plural(path.steps, "step")} ${path.guesses === 1 ? "is a guess" : "are guesses"}: who waited for whom is not recorded there.` : "";
-  return [el("h2", {}, "Critical path"), el("p", {id: "critical-path"}, `${time(span)}${data.profile.times === "modeled" ? " on the software GPU" : ""}: ${words.map(([name, ns]) => `${name} ${share(ns)}`).join(", ")}.${sure}`)];
+  return [el("h2", {}, "Critical path"), el("p", {id: "critical-path"}, `${time(span)}${path.times ? ` (${path.times})` : ""}: ${words.map(([name, ns]) => `${name} ${share(ns)}`).join(", ")}.${sure}`), path.work && path.work.length ? criticalTable(path).node : null];
+}
+/// What is on it, and how much sooner the whole would end if that were faster.
+function criticalTable(path) {
+  const gain = (i, text) => ({name: `Gain ${text}`, width: "6rem", number: true, wide: true, title: `how much sooner the whole would end if all of it were ${text} faster`, of: (w) => w.gain_ns ? w.gain_ns[i] : null, text: (w) => w.gain_ns && w.critical_ns ? time(w.gain_ns[i]) : "–"});
+  return new VirtualTable({label: "critical path", rows: path.work, sortBy: 3, filterText: (w) => `${w.name} ${w.kind}`,
+    columns: [{name: "Work", width: "minmax(0,2fr)", mono: true, of: (w) => w.name, text: (w) => w.kind === "kernel" ? plainName(w.name) : w.name, hint: (w) => w.name},
+      {name: "Count", width: "5rem", number: true, wide: true, of: (w) => w.count, text: (w) => count(w.count)},
+      {name: "Total", width: "6rem", number: true, wide: true, of: (w) => w.total_ns, text: (w) => time(w.total_ns)},
+      {name: "Critical", width: "6rem", number: true, title: "of it on the critical path", of: (w) => w.critical_ns, text: (w) => time(w.critical_ns)},
+      {name: "Share", width: "5rem", number: true, of: (w) => w.critical_ns, text: (w) => percent(path.span_ns ? w.critical_ns / path.span_ns : 0)},
+      gain(0, "10 %"), gain(1, "50 %"), gain(2, "100 %")]});
 }
 
 function profilePanel() {

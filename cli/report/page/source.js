@@ -80,8 +80,9 @@ class SourceView {
       this.files.map((file) => el("option", {value: file}, data.files[file].path)));
     this.heatSelect = el("select", {"aria-label": "what colours the lines", onchange: () => { this.heat = this.heatSelect.value; this.show(this.file); }});
     this.body = el("div", {class: "source card"});
+    this.legend = el("p", {class: "keys"});
     this.show(this.files[0]);
-    this.node = el("div", {}, el("div", {class: "tools"}, this.select, this.heatSelect, el("span", {class: "grow"}), exportButtons(`source ${kernel === null ? "" : shortKernel(kernel)}`, () => this.content())), this.body,
+    this.node = el("div", {}, el("div", {class: "tools"}, this.select, this.heatSelect, el("span", {class: "grow"}), exportButtons(`source ${kernel === null ? "" : shortKernel(kernel)}`, () => this.content())), this.legend, this.body,
       el("p", {class: "keys"}, "Enter or a click on a line shows its accesses and the instructions behind it; arrow keys go from line to line."));
   }
 
@@ -93,6 +94,8 @@ class SourceView {
     if (!choices.some(([id]) => id === this.heat)) this.heat = choices.length ? choices[0][0] : "waste";
     this.heatSelect.replaceChildren(...choices.map(([id, name]) => el("option", {value: id, selected: id === this.heat}, `heat: ${name}`)));
     this.heatSelect.hidden = choices.length < 2;
+    const chosen = choices.find(([id]) => id === this.heat);
+    this.legend.textContent = chosen ? `The shade behind a line is as long as its ${chosen[1]}, compared with the line that has most.` : "";
     const heatOf = (heats.find(([id]) => id === this.heat) || heats[0])[2];
     const most = Math.max(1, ...known.map(heatOf)), text = data.files[file].lines;
     this.allExecuted = Math.max(1, this.kernel === null ? data.counts.reduce((sum, one) => sum + one.executions, 0) : known.reduce((sum, line) => sum + line.instructions, 0));

@@ -8,7 +8,7 @@ function summaryPanel() {
   if (!inside) return el("div", {}, problemList(), el("div", {class: "tiles"}, tiles), chainPicture());
   const partial = isPartial() ? "; not all of it was seen" : "";
   tiles.push(tile("Dispatches", count(t.dispatches), `${count(t.instrumented)} instrumented`, "dispatches"),
-    software ? tile("Executed instructions", t.executed ? brief(t.executed) : "–", `by waves of ${plural(new Set(data.dispatches.kernel).size, "kernel")}`, "busy")
+    software ? tile("Executed instructions", t.executed ? brief(t.executed) : "–", data.dispatches.executed.includes(null) ? "of instrumented kernels they are not known" : `by waves of ${plural(new Set(data.dispatches.kernel).size, "kernel")}`, "busy")
       : tile("Time in kernels", time(t.busy_ns), plural(new Set(data.dispatches.kernel).size, "kernel"), "busy"));
   if (data.accesses.length) tiles.push(
     tile("Cache-line efficiency", percent(share), (share === null ? "no global memory" : `${count(t.needed)} of ${count(t.used)} needed`) + partial, "efficiency"),
@@ -36,7 +36,7 @@ function runCard() {
     ["versions", versions.join(", ")], ["kernels compiled by", compilers.join("; ") || null], ["date", run.date.replace("T", " ").replace("Z", " UTC")],
     ["command", el("span", {class: "mono"}, run.command)], ["seen", run.options.length ? el("span", {class: "mono"}, run.options.join(" ")) : "everything"],
     ["processes", data.runs.length > 1 ? `${count(data.runs.length)}; the first is shown` : null]]),
-    software ? el("p", {class: "soft"}, "The software GPU executes what a card would, instruction by instruction: counts are exact. Its times are those of the machine it runs on, so none are shown.") : null);
+    software ? el("p", {class: "soft"}, `The software GPU executes what a card would, instruction by instruction${data.sampled ? "; counts are estimates from a sample" : ": counts are exact"}. Its times are those of the machine it runs on, so none are shown.`) : null);
 }
 
 /// What killed the run stands before everything else.
@@ -75,7 +75,9 @@ function topFindings() {
 
 /// What is worth changing: cause, places, cost in cycles and bytes, and what to do.
 function findingCards(findings, open = (p) => openSource(p.file, p.line), namesKernel = true) {
-  const gain = (f) => f.gain < 0.005 ? "little to gain by itself" : `up to ${percent(f.gain)} to gain`;
+  const several = new Set(data.dispatches.kernel).size > 1, part = (f) => f.run_gain < 0.01 ? "under 1 %" : percent(f.run_gain);
+  const gain = (f) => f.gain < 0.005 ? f.together ? "together with the one before" : "little to gain by itself" : `up to ${percent(f.gain)} to gain${several && f.run_gain !== undefined ? `, ${part(f)} of all kernels` : ""}`;
+  const expected = (f) => [f.gain >= 0.005 && f.after_ns ? `${time(f.before_ns)} → ${time(f.after_ns)} by the model` : "", f.together ? `together with ${f.together}` : ""].filter(Boolean).join(", ");
   return el("div", {class: "card"}, findings.map((f) => {
     const first = f.places.find((p) => p.file >= 0);
     const places = f.places.slice(0, 6).map((p) => `${place(p)}${p.op ? " " + p.op : ""}`).join(", ") + (f.places.length > 6 ? ` and ${count(f.places.length - 6)} more` : "");
@@ -83,7 +85,7 @@ function findingCards(findings, open = (p) => openSource(p.file, p.line), namesK
       el("span", {class: "where"}, [namesKernel ? shortKernel(f.kernel) : "", f.cause, places].filter(Boolean).join(" · ")),
       el("span", {class: "amount"}, gain(f)),
       first && sourceLine(first.file, first.line) ? el("pre", {}, sourceLine(first.file, first.line).trim()) : null,
-      el("span", {class: "advice"}, `${brief(Math.round(f.cycles))} cycles of ${f.unit}${f.bytes ? `, ${bytes(f.bytes)} moved for nothing` : ""}: ${f.counts}. ${f.advice}`));
+      el("span", {class: "advice"}, `${brief(Math.round(f.cycles))} cycles of ${f.unit}${f.bytes ? `, ${bytes(f.bytes)} moved for nothing` : ""}: ${f.counts}. ${expected(f) ? `${expected(f)}. ` : ""}${f.advice}`));
   }));
 }
 
@@ -122,8 +124,8 @@ function kernelTable() {
     columns: [
       {name: "Kernel", width: "minmax(0,3fr)", mono: true, of: (row) => shortKernel(row.kernel), text: (row) => shortKernel(row.kernel), hint: (row) => data.kernels[row.kernel].name, whole: (row) => data.kernels[row.kernel].name},
       {name: "Variant", width: "minmax(0,1fr)", wide: true, of: (row) => row.variant, text: (row) => baseName(row.variant), hint: (row) => row.variant},
-      {name: software ? "Instructions" : "Total", width: "10rem", narrow: "5.5rem", number: true, of: (row) => row.total,
-        text: (row) => [el("i", {class: "bar", style: {width: `${Math.max(1, 48 * row.total / most)}px`}}), el("span", {class: "share"}, amountText(row.total))]},
+      {name: software ? "Instructions" : "Total", width: "10rem", narrow: "5.5rem", number: true, of: (row) => row.timed ? row.total : null,
+        text: (row) => row.timed ? [el("i", {class: "bar", style: {width: `${Math.max(1, 48 * row.total / most)}px`}}), el("span", {class: "share"}, amountText(row.total))] : amountText(null)},
       {name: "Count", width: "5rem", number: true, wide: true, of: (row) => row.count, text: (row) => count(row.count)},
       {name: "Mean", width: "6rem", number: true, wide: true, of: (row) => row.timed ? row.total / row.timed : null, text: (row) => amountText(row.timed ? row.total / row.timed : null)},
       {name: software ? "Most" : "Longest", width: "6rem", number: true, wide: true, of: (row) => row.timed ? row.longest : null, text: (row) => amountText(row.timed ? row.longest : null)},

@@ -50,10 +50,12 @@ function dispatchText(i) {
 function timelinePanel() {
   const rows = timelineRows();
   if (rows.length === 0 && !hasDispatches) return el("p", {class: "empty"}, "No dispatch was seen.");
-  const panel = el("div", {}, software ? el("p", {class: "soft"}, "The software GPU ran this: bars are as long as this machine took and say nothing about a card. Compare instructions.") : null);
+  const panel = el("div", {}, software || (data.host && data.host.software) ? el("p", {class: "soft", id: "whose-times"}, data.profile && data.profile.critical_path && data.profile.critical_path.modeled ? `The software GPU ran this; ${data.profile.critical_path.times}.` : `The software GPU ran this: bars are as long as this machine took and say nothing about a card.${software ? " Compare instructions." : ""}`) : null);
   if (rows.length) {
     const endOf = (row, i) => { const c = timelineSources[row.source].columns; return c.start[i] + c.duration[i]; };
-    const last = Math.max(...rows.map((row) => row.bars.reduce((most, i) => Math.max(most, endOf(row, i)), 0)), 1);
+    // What HIP does when the process ends comes long after all else.
+    const isEnd = (row, i) => row.source === "span" && spanName(i) === "__hipUnregisterFatBinary";
+    const last = Math.max(...rows.map((row) => row.bars.reduce((most, i) => isEnd(row, i) ? most : Math.max(most, endOf(row, i)), 0)), 1);
     const rowHeight = rows.length > 40 ? 13 : rows.length > 12 ? 18 : 30;
     const longest = Math.max(...rows.map((row) => row.label.length));
     const view = new Viewport({label: "timeline", height: 30 + rows.length * rowHeight + 6, x: [0, last],
@@ -104,7 +106,7 @@ function timelineLegend() {
   if (!host) return kernelLegend();
   const shown = [...hostRank].filter(([, rank]) => rank < 6).sort((a, b) => a[1] - b[1]);
   return el("div", {class: "legend"}, shown.map(([name, rank]) => item(`--k${rank}`, shortName(hostName(name)))), item("--k6", "copies, fills and other kernels"),
-    item("--data-soft", "calls"), host.spans.marker.includes(1) ? item("--line", "markers") : null, host.totals.errors ? item("--waste-soft", "calls that failed") : null);
+    data.profile && data.profile.critical_path && data.profile.critical_path.path ? item("--waste", "critical path, above the rows") : null, item("--data-soft", "calls"), host.spans.marker.includes(1) ? item("--line", "markers") : null, host.totals.errors ? item("--waste-soft", "calls that failed") : null);
 }
 function kernelLegend() {
   const shown = [...kernelRank.keys()].filter((k) => kernelRank[k] < 6 && kernelTime[k] > 0).sort((a, b) => kernelRank[a] - kernelRank[b]);
@@ -151,7 +153,25 @@ function drawTimeline(context, width, view, rows, rowHeight) {
     context.globalAlpha = 1;
     context.restore();
   });
+  drawCriticalPath(context, view, color);
   if (host) drawArrows(context, width, view, rowHeight);
+}
+
+/// Above the rows: a line where the critical path is, thicker where it is on the GPU.
+function drawCriticalPath(context, view, color) {
+  const path = data.profile && data.profile.critical_path;
+  if (!host || !path || !path.path) return;
+  const begin = Number(BigInt(path.begin_ns) - BigInt(host.first_ns));
+  context.save();
+  context.beginPath();
+  context.rect(view.left, 0, view.innerWidth, view.height);
+  context.clip();
+  context.fillStyle = color("--waste");
+  for (const [from, to, onGpu] of path.path) {
+    const left = view.toX(begin + from), right = view.toX(begin + to);
+    if (right >= view.left && left <= view.left + view.innerWidth) context.fillRect(left, view.top - (onGpu ? 4 : 2), Math.max(1, right - left), onGpu ? 4 : 2);
+  }
+  context.restore();
 }
 
 /// The chosen one, and what belongs to it.

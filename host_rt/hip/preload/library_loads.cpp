@@ -30,10 +30,11 @@ bool isMarkers(const char *file) {
 thread_local bool is_inside __attribute__((tls_model("initial-exec"))) = false;
 
 /// What is to be opened instead.
-const char *chosen(const char *file, const void *caller) noexcept {
+const char *chosen(const char *file, int mode, const void *caller) noexcept {
   if (!file || is_inside) return file;
   const char *libraries = std::getenv("FADE_TRACE_LIBRARIES");
-  if (libraries && *libraries != '\0') {
+  // Who only asks whether it is there loads nothing; FADE's own libraries do so, too.
+  if (libraries && *libraries != '\0' && (mode & RTLD_NOLOAD) == 0) {
     is_inside = true;
     static std::atomic<Recorder *> record{nullptr};
     Recorder *to = record.load(std::memory_order_acquire);
@@ -90,7 +91,7 @@ Open *realOpen() noexcept {
 #endif
 
 FADE_EXPORT void *dlopen(const char *file, int mode) noexcept {
-  FADE_JUMP realOpen()(chosen(file, __builtin_return_address(0)), mode);
+  FADE_JUMP realOpen()(chosen(file, mode, __builtin_return_address(0)), mode);
 }
 FADE_EXPORT void *dlsym(void *handle, const char *name) noexcept {
   beforeLookup(name, __builtin_return_address(0));

@@ -1,5 +1,7 @@
 #include "own_fade.h"
 
+#include "base/tools_environment.h"
+
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -45,15 +47,11 @@ void *fadeFunction(const char *name) noexcept {
 }
 
 void addToTools() {
-  constexpr const char *tools = "HSA_TOOLS_LIB";
-  const std::string fade = ownFolder() + "libfade.so";
-  const char *there = std::getenv(tools);
-  std::string all = fade;
-  if (there && *there != '\0') {
-    if (std::strstr(there, "libfade.so")) return;
-    all += std::string(" ") + there;
-  }
-  setenv(tools, all.c_str(), 1);
+  const char *there = std::getenv(kToolsVariable);
+  const bool is_there = there && std::strstr(there, "libfade.so");
+  for (const auto &[name, value] : toolVariables(is_there ? there : ownFolder() + "libfade.so",
+                                                 there, std::getenv("FADE_OTHER_TOOLS")))
+    setenv(name.c_str(), value.c_str(), 1);
 }
 
 } // namespace fade::preload

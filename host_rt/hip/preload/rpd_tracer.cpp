@@ -4,6 +4,7 @@
 //   RPDT_AUTOSTART   0: nothing is recorded until rpdstart
 //   RPDT_AUTOFLUSH   1: every second
 //   RPDT_STACKFRAMES 1: with stacks
+#include "fade/host_events.h"
 #include "hsa_state.h"
 #include "own_fade.h"
 
@@ -54,26 +55,42 @@ __attribute__((constructor)) void setUp() {
 
 } // namespace
 
-FADE_EXPORT void rpdstart() { call("fade_trace_start"); }
+FADE_EXPORT void rpdstart() {
+  // HIP may have been loaded since: calls from the first one on have arguments and a duration.
+  if (!fade::isHsaOpen() && isHipLoaded()) call("fade_watch_first_calls");
+  call("fade_trace_start");
+}
 FADE_EXPORT void rpdstop() { call("fade_trace_stop"); }
 FADE_EXPORT void rpdflush() { call("fade_trace_flush"); }
 
-/// `domain` is RPD's own business; a name and its arguments are one text here.
-FADE_EXPORT void rpd_rangePush(const char *, const char *name, const char *arguments) {
+namespace {
+
+/// Domain, name and arguments, which stay apart in the file.
+void record(uint32_t kind, const char *domain, const char *name, const char *arguments) noexcept {
+  constexpr std::size_t most = 1024; // of a domain and a name
+  const auto textOf = [](const char *text, std::size_t longest) {
+    return text ? std::string(text, strnlen(text, longest)) : std::string();
+  };
   try {
-    std::string text = name ? name : "";
-    if (arguments && *arguments != '\0')
-      text += (text.empty() ? "" : ", ") + std::string(arguments);
-    if (auto *record = fadeFunctionOf<void(uint32_t, const char *, uint64_t)>("fade_record_marker"))
-      record(1, text.c_str(), 0);
+    auto *to = fadeFunctionOf<void(uint32_t, const char *, uint64_t)>("fade_record_marker");
+    if (!to) return;
+    const std::string first = textOf(domain, most), second = textOf(name, most);
+    const fade::events::MarkerParts parts{static_cast<uint16_t>(first.size()),
+                                          static_cast<uint16_t>(second.size())};
+    to(kind, (first + second + (arguments ? arguments : "")).c_str(), parts.packed());
   } catch (...) { // no memory for a text
   }
 }
-FADE_EXPORT void rpd_rangePop() {
-  if (auto *record = fadeFunctionOf<void(uint32_t, const char *, uint64_t)>("fade_record_marker"))
-    record(2, nullptr, 0);
+
+} // namespace
+
+FADE_EXPORT void rpd_rangePush(const char *domain, const char *name, const char *arguments) {
+  record(1, domain, name, arguments);
 }
-FADE_EXPORT void rpd_mark(const char *, const char *name, const char *) {
-  if (auto *record = fadeFunctionOf<void(uint32_t, const char *, uint64_t)>("fade_record_marker"))
-    record(0, name, 0);
+FADE_EXPORT void rpd_rangePop() {
+  if (auto *to = fadeFunctionOf<void(uint32_t, const char *, uint64_t)>("fade_record_marker"))
+    to(2, nullptr, 0);
+}
+FADE_EXPORT void rpd_mark(const char *domain, const char *name, const char *arguments) {
+  record(0, domain, name, arguments);
 }

@@ -3,6 +3,8 @@
 //   NO_ENTRY: exports nothing
 //   THROW_ENTRY, THROW_CREATE, THROW_RECORDS, THROW_END, THROW_REPORT
 //   CRASH_CREATE, ABORT_CREATE, CRASH_RECORDS, CRASH_REPORT
+//   BREAK_HEAP, BREAK_HEAP_END: write behind their memory, so that malloc() ends the process, on
+//     records and at the end of a dispatch
 //   EXIT_CREATE: ends the process
 //   WRITE_CREATE: writes wherever it can when it is created; its option is the name of a file
 //   ENDLESS, ENDLESS_END: never come back from records, from dispatch_end
@@ -13,6 +15,8 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <malloc.h>
 #include <stdexcept>
 #include <string_view>
 #include <unistd.h>
@@ -38,6 +42,8 @@
 #define SLOW_REPORT 19
 #define EXIT_CREATE 20
 #define WRITE_CREATE 21
+#define BREAK_HEAP 22
+#define BREAK_HEAP_END 23
 
 namespace {
 
@@ -46,6 +52,17 @@ int instance;
 void misbehave(int if_throwing, int if_crashing) {
   if (BAD == if_throwing) throw std::runtime_error("no luck today");
   if (BAD == if_crashing) *reinterpret_cast<volatile int *>(16) = 1;
+}
+
+void *volatile keep = nullptr;
+
+/// The size of what is free behind the last allocation becomes one that cannot be, which the next
+/// large allocation of this thread finds out.
+void breakHeap() {
+  constexpr std::size_t large = 100'000; // beyond what threads keep for themselves
+  auto *last = static_cast<unsigned char *>(std::malloc(large));
+  std::memset(last + malloc_usable_size(last), 0xff, 8);
+  for (int i = 0; i < 100; ++i) keep = std::malloc(large);
 }
 
 void *create(const fade_host *host, const char *options, char *error, fade_u64 size) {
@@ -70,10 +87,12 @@ void *create(const fade_host *host, const char *options, char *error, fade_u64 s
 void *shard(void *, const fade_dispatch *) { return &instance; }
 void records(void *, const fade_batch *) {
   misbehave(THROW_RECORDS, CRASH_RECORDS);
+  if (BAD == BREAK_HEAP) breakHeap();
   while (BAD == ENDLESS) pause();
 }
 void dispatchEnd(void *, const fade_dispatch *, void *const *, fade_u32) {
   misbehave(THROW_END, 0);
+  if (BAD == BREAK_HEAP_END) breakHeap();
   while (BAD == ENDLESS_END) pause();
 }
 void shardFree(void *) {}

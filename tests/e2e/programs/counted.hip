@@ -33,15 +33,16 @@ __global__ void types(float *out, const float4 *in) {
   float x = threadIdx.x;
   tile[threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x]; // types.load: 16 bytes
   __syncthreads();
+  asm volatile("v_rcp_f32 %0, %0" : "+v"(x));
   asm volatile("v_fma_f64 %0, %0, %0, %0" : "+v"(d));
   asm volatile("v_add_f64 %0, %0, %0" : "+v"(d));
   asm volatile("v_pk_fma_f16 %0, %0, %0, %0" : "+v"(h));
   asm volatile("v_mul_f16 %0, %0, %0" : "+v"(h));
-  asm volatile("v_rcp_f32 %0, %0" : "+v"(x));
 #if __gfx90a__
   asm volatile("v_pk_mul_f32 %0, %0, %0" : "+v"(d));
   typedef float floatx16 __attribute__((ext_vector_type(16)));
   floatx16 sum = {};
+  asm volatile("" : "+v"(x), "+v"(h)); // the matrix operation is not too early behind v_rcp_f32
   sum = __builtin_amdgcn_mfma_f32_32x32x2f32(x, x, sum, 0, 0, 0);
   asm volatile("" ::"v"(sum));
 #endif

@@ -5,9 +5,15 @@
 //   rows: the same, and a rectangle among them
 //   full: hardly any device memory is left
 //   times: says when the last dispatch of each batch began and ended
+//   descriptors, counted: through queues that are made in the ways of ROCm 10
+//   batch: copies, several in one call
+//   scopes: says what a copy finds behind a packet without a release, and behind one with it
+//   vram: arguments are in the card's memory, where HIP has them on MI300
 //   cooperative: through the agent's cooperative queue, which is asked for and given back twice
 // Runs the kernel `scale` of the file in batches of packets with barriers between them, with a
 // completion signal on some, and checks the results and the times that its own profiling gives.
+#include "late_hsa.h"
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -143,16 +149,57 @@ void setArguments(volatile char *block, const Arguments &values) {
   for (std::size_t i = 0; i < sizeof all; ++i) block[i] = from[i];
 }
 
+enum class Made { plainly, by_descriptor, counted } made = Made::plainly;
+
+/// Of two in one call the first is refused, and the other is there.
+hsa_queue_t *queueByDescriptor(hsa_agent_t gpu) {
+  late::QueueDescriptor wanted[2];
+  constexpr uint32_t all[2] = {UINT32_MAX, UINT32_MAX};
+  wanted[0].engine = 2; // not here
+  wanted[1].cu_mask = all;
+  wanted[1].cu_mask_bits = 64;
+  EXPECT(late::find<late::QueueCreate>("hsa_amd_queue_create")(gpu, wanted, 2) !=
+         HSA_STATUS_SUCCESS);
+  EXPECT(!wanted[0].queue && wanted[1].queue);
+  return wanted[1].queue;
+}
+
+hsa_queue_t *countedQueue(hsa_agent_t gpu) {
+  hsa_queue_t *queue = nullptr;
+  CHECK(late::find<late::QueueAcquire>("hsa_amd_counted_queue_acquire")(
+      gpu, HSA_QUEUE_TYPE_MULTI, HSA_AMD_QUEUE_PRIORITY_NORMAL, nullptr, nullptr, 0, &queue));
+  EXPECT(queue);
+  return queue;
+}
+
+void release(hsa_queue_t *queue) {
+  CHECK(late::find<late::QueueRelease>("hsa_amd_counted_queue_release")(queue));
+}
+
 class Queue {
 public:
   explicit Queue(hsa_agent_t gpu, uint32_t size = 1024,
                  hsa_queue_type_t type = HSA_QUEUE_TYPE_MULTI) {
-    CHECK(hsa_queue_create(gpu, size, type, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &queue_));
+    if (made == Made::by_descriptor) {
+      queue_ = queueByDescriptor(gpu);
+    } else if (made == Made::counted) {
+      hsa_queue_t *other = countedQueue(gpu);
+      queue_ = countedQueue(gpu);
+      release(other);
+    } else {
+      CHECK(hsa_queue_create(gpu, size, type, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &queue_));
+    }
     CHECK(hsa_amd_profiling_set_profiler_enabled(queue_, 1));
   }
-  ~Queue() { CHECK(hsa_queue_destroy(queue_)); }
+  ~Queue() {
+    if (made == Made::counted)
+      release(queue_);
+    else
+      CHECK(hsa_queue_destroy(queue_));
+  }
 
-  void dispatch(uint64_t object, void *arguments, hsa_signal_t signal, uint32_t items = 256) {
+  void dispatch(uint64_t object, void *arguments, hsa_signal_t signal, uint32_t items = 256,
+                bool releases = true) {
     hsa_kernel_dispatch_packet_t packet{};
     packet.setup = 1;
     packet.workgroup_size_x = 64;
@@ -162,7 +209,9 @@ public:
     packet.kernel_object = object;
     packet.kernarg_address = arguments;
     packet.completion_signal = signal;
-    put(&packet, header(HSA_PACKET_TYPE_KERNEL_DISPATCH, true));
+    const uint16_t scopes = header(HSA_PACKET_TYPE_KERNEL_DISPATCH, true);
+    constexpr uint16_t release = 3 << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+    put(&packet, releases ? scopes : static_cast<uint16_t>(scopes & ~release));
   }
   void barrier(hsa_signal_t wait, hsa_signal_t signal) {
     hsa_barrier_and_packet_t packet{};
@@ -209,7 +258,8 @@ uint64_t now() {
 }
 
 void runBatches(hsa_agent_t gpu, const Regions &regions, uint64_t object, uint32_t kernarg_size,
-                bool says_times, hsa_queue_type_t type = HSA_QUEUE_TYPE_MULTI) {
+                bool says_times, hsa_queue_type_t type = HSA_QUEUE_TYPE_MULTI,
+                bool arguments_in_vram = false) {
   float *x;
   CHECK(hsa_memory_allocate(regions.device, 256 * sizeof(float), reinterpret_cast<void **>(&x)));
   std::vector<float> host(256, 1);
@@ -217,8 +267,9 @@ void runBatches(hsa_agent_t gpu, const Regions &regions, uint64_t object, uint32
   EXPECT(kernarg_size >= sizeof(Arguments));
   char *arguments;
   constexpr int batches = 6, per_batch = 5;
-  CHECK(hsa_memory_allocate(regions.kernarg, batches * per_batch * 512,
-                            reinterpret_cast<void **>(&arguments)));
+  CHECK(hsa_memory_allocate(arguments_in_vram ? regions.device : regions.kernarg,
+                            batches * per_batch * 512, reinterpret_cast<void **>(&arguments)));
+  std::vector<char> staged(512);
   hsa_signal_t one, all;
   CHECK(hsa_signal_create(0, 0, nullptr, &one));
   CHECK(hsa_signal_create(batches, 0, nullptr, &all));
@@ -230,7 +281,8 @@ void runBatches(hsa_agent_t gpu, const Regions &regions, uint64_t object, uint32
     for (int i = 0; i < per_batch; ++i) { // multiplications and additions do not commute
       char *block = arguments + (b * per_batch + i) * 512;
       const Arguments values{x, i % 2 ? 0.5f : 3.0f, 256};
-      setArguments(block, values);
+      setArguments(arguments_in_vram ? staged.data() : block, values);
+      if (arguments_in_vram) CHECK(hsa_memory_copy(block, staged.data(), staged.size()));
       expected *= values.by;
       queue.dispatch(object, block, i == per_batch - 1 ? one : hsa_signal_t{0});
     }
@@ -303,9 +355,44 @@ void waitFor(hsa_signal_t signal) {
   }
 }
 
+/// What is true on a card is up to its caches; the software GPU can have some.
+void runScopes(hsa_agent_t gpu, const Regions &regions, uint64_t object) {
+  constexpr std::size_t size = 256 * sizeof(float);
+  const hsa_agent_t cpu = findAgent<HSA_DEVICE_TYPE_CPU>();
+  float *x, *host;
+  char *arguments;
+  CHECK(hsa_memory_allocate(regions.device, size, reinterpret_cast<void **>(&x)));
+  CHECK(hsa_memory_allocate(regions.kernarg, size, reinterpret_cast<void **>(&host)));
+  CHECK(hsa_memory_allocate(regions.kernarg, 512, reinterpret_cast<void **>(&arguments)));
+  for (int i = 0; i < 256; ++i) host[i] = 1;
+  CHECK(hsa_memory_copy(x, host, size));
+  setArguments(arguments, {x, 3.0f, 256});
+  const hsa_signal_t end = makeSignal(1), copied = makeSignal(1);
+  const auto copy = [&] {
+    hsa_signal_store_relaxed(copied, 1);
+    CHECK(hsa_amd_memory_async_copy(host, cpu, x, gpu, size, 0, nullptr, copied));
+    waitFor(copied);
+    return static_cast<double>(host[255]);
+  };
+  Queue queue(gpu);
+  queue.dispatch(object, arguments, end, 256, false);
+  queue.ring();
+  waitFor(end);
+  std::printf("without a release: %g\n", copy());
+  hsa_signal_store_relaxed(end, 1);
+  queue.barrier({}, end);
+  queue.ring();
+  waitFor(end);
+  std::printf("with one: %g\n", copy());
+  for (const hsa_signal_t signal : {end, copied}) CHECK(hsa_signal_destroy(signal));
+  for (void *memory :
+       {static_cast<void *>(x), static_cast<void *>(host), static_cast<void *>(arguments)})
+    CHECK(hsa_memory_free(memory));
+}
+
 /// A kernel with many waves. Before it starts there are copies, to and from the device, that wait
 /// for its end, and copies behind them that do not say so and rely on the order.
-void runCopies(hsa_agent_t gpu, const Regions &regions, uint64_t object, bool with_rows) {
+void runCopies(hsa_agent_t gpu, const Regions &regions, uint64_t object, const std::string &how) {
   constexpr uint32_t items = 1 << 17; // twice as many records as fit into a ring of 128 KiB
   constexpr std::size_t size = items * sizeof(float);
   const hsa_agent_t cpu = findAgent<HSA_DEVICE_TYPE_CPU>();
@@ -325,11 +412,25 @@ void runCopies(hsa_agent_t gpu, const Regions &regions, uint64_t object, bool wi
   queue.barrier(go, {});
   queue.dispatch(object, arguments, end, items);
   queue.ring();
-  CHECK(hsa_amd_memory_async_copy(first, cpu, x, gpu, size, 1, &end, copied));
-  CHECK(hsa_amd_memory_async_copy(second, cpu, x, gpu, size, 0, nullptr, copied));
+  if (how == "batch") {
+    late::Copy both[2];
+    for (late::Copy &one : both) {
+      one.completion = copied;
+      one.from = x;
+      one.from_agent = gpu;
+      one.to_agent = cpu;
+      one.size = size;
+    }
+    both[0].to = first;
+    both[1].to = second;
+    CHECK(late::find<late::BatchCopy>("hsa_amd_memory_async_batch_copy")(both, 2, 1, &end));
+  } else {
+    CHECK(hsa_amd_memory_async_copy(first, cpu, x, gpu, size, 1, &end, copied));
+    CHECK(hsa_amd_memory_async_copy(second, cpu, x, gpu, size, 0, nullptr, copied));
+  }
   const hsa_pitched_ptr_t from{x, 1024, size}, to{rows, 1024, size};
   const hsa_dim3_t zero{0, 0, 0}, range{1024, size / 1024, 1};
-  if (with_rows)
+  if (how == "rows")
     CHECK(hsa_amd_memory_async_copy_rect(&to, &zero, &from, &zero, &range, gpu, hsaDeviceToHost, 1,
                                          &end, copied));
   else
@@ -363,6 +464,8 @@ void fill(const Regions &regions, std::vector<void *> &pieces) {
 }
 
 void runOnce(const std::string &how, const std::string &path) {
+  if (how == "descriptors") made = Made::by_descriptor;
+  if (how == "counted") made = Made::counted;
   CHECK(hsa_init());
   const hsa_agent_t gpu = findAgent<HSA_DEVICE_TYPE_GPU>();
   const Regions regions = findRegions(gpu);
@@ -384,10 +487,13 @@ void runOnce(const std::string &how, const std::string &path) {
   if (how == "full") fill(regions, pieces);
   if (how == "producers")
     runProducers(gpu, regions, object);
-  else if (how == "copies" || how == "rows")
-    runCopies(gpu, regions, object, how == "rows");
+  else if (how == "copies" || how == "rows" || how == "batch")
+    runCopies(gpu, regions, object, how);
+  else if (how == "scopes")
+    runScopes(gpu, regions, object);
   else
-    runBatches(gpu, regions, object, kernarg_size, how == "times");
+    runBatches(gpu, regions, object, kernarg_size, how == "times", HSA_QUEUE_TYPE_MULTI,
+               how == "vram");
   if (how == "cooperative")
     for (int i = 0; i < 2; ++i) {
       const Queue same(gpu, 1024, HSA_QUEUE_TYPE_COOPERATIVE); // is there meanwhile

@@ -14,6 +14,7 @@
 //   dl_calls markers [LIB]    marks and ranges of roctx, before and after the first use of the GPU
 //   dl_calls rpd              starts and stops with RPD's functions; waits for a byte after a flush
 //   dl_calls properties       what HIP says about the first device, asked in all ways there are
+//   dl_calls both_answers     compute units of every device by properties and by attribute
 //   dl_calls ignored          errors, of which one is looked at
 //   dl_calls cuda LIBRARY     calls through a library with CUDA's names, which is closed again
 //   dl_calls header           the same with FADE's own header
@@ -287,6 +288,20 @@ int properties() {
   return 0;
 }
 
+int bothAnswers() {
+  alignas(8) static char bytes[4096];
+  int count = 0;
+  function<int(int *)>("hipGetDeviceCount")(&count);
+  for (int device = 0; device < count; ++device) {
+    int units = 0, attribute = 0;
+    function<int(void *, int)>("hipGetDeviceProperties")(bytes, device);
+    std::memcpy(&units, bytes + 336, sizeof units);
+    function<int(int *, int, int)>("hipDeviceGetAttribute")(&attribute, 63, device);
+    std::printf("%d %d\n", units, attribute);
+  }
+  return function<int()>("hipGetLastError")();
+}
+
 /// A GPU is found, and the host does the work.
 int withoutGpu(long seconds) {
   int count = 0;
@@ -543,6 +558,7 @@ int main(int argc, char **argv) {
   if (mode == "markers") return markers(argc > 2 ? argv[2] : "libroctx64.so.4");
   if (mode == "rpd") return rpd();
   if (mode == "properties") return properties();
+  if (mode == "both_answers") return bothAnswers();
   if (mode == "ignored") return ignored();
   if (mode == "cuda" && argc > 2) return cuda(argv[2]);
   if (mode == "header") return header();

@@ -21,6 +21,13 @@ KERNEL(left)
 KERNEL(right)
 KERNEL(join)
 
+/// So long that the program has nothing to do but to wait for it.
+__global__ void slow(int *out, int turns) {
+  int value = out[threadIdx.x];
+  for (int i = 0; i < turns; ++i) value = value * 3 + i;
+  out[threadIdx.x] = value;
+}
+
 void check(hipError_t error) {
   if (error == hipSuccess) return;
   std::printf("%s\n", hipGetErrorString(error));
@@ -46,6 +53,52 @@ void fork(hipStream_t a, hipStream_t b, hipEvent_t split, hipEvent_t meet, int *
   check(hipEventRecord(meet, b));
   check(hipStreamWaitEvent(a, meet, 0));
   join<<<1, 64, 0, a>>>(p);
+}
+
+/// A kernel, and a call that waits for it in one of the ways. False: there is no such way.
+bool waitFor(const char *way, hipStream_t a, hipStream_t b, hipEvent_t event, int *p) {
+  const auto is = [&](const char *name) { return std::strcmp(way, name) == 0; };
+  constexpr int turns = 60'000;
+  const bool is_on_a = is("hipStreamSynchronize") || is("hipEventSynchronize") ||
+                       is("hipStreamWaitEvent") || is("hipMemcpyWithStream") || is("pageable") ||
+                       is("hipStreamDestroy") || is("hipDeviceSynchronize");
+  static int on_host[1024];
+  hipStream_t blocking = nullptr;
+  if (is("null stream")) check(hipStreamCreate(&blocking));
+  slow<<<1, 64, 0, is_on_a ? a : blocking>>>(p, turns);
+  if (is("hipMemcpy")) {
+    check(hipMemcpy(on_host, p, 4096, hipMemcpyDeviceToHost));
+  } else if (is("hipMemcpyWithStream")) {
+    check(hipMemcpyWithStream(on_host, p, 4096, hipMemcpyDeviceToHost, a));
+  } else if (is("pageable")) {
+    check(hipMemcpyAsync(on_host, p, 4096, hipMemcpyDeviceToHost, a));
+    check(hipStreamSynchronize(a));
+  } else if (is("hipMemset")) {
+    check(hipMemset(p, 0, 4096));
+    check(hipDeviceSynchronize());
+  } else if (is("hipFree")) {
+    check(hipFree(p));
+  } else if (is("hipDeviceSynchronize")) {
+    check(hipDeviceSynchronize());
+  } else if (is("hipStreamSynchronize")) {
+    check(hipStreamSynchronize(a));
+  } else if (is("hipStreamDestroy")) {
+    check(hipStreamSynchronize(b));
+    check(hipStreamDestroy(a));
+  } else if (is("hipEventSynchronize")) {
+    check(hipEventRecord(event, a));
+    check(hipEventSynchronize(event));
+  } else if (is("hipStreamWaitEvent")) {
+    check(hipEventRecord(event, a));
+    check(hipStreamWaitEvent(b, event, 0));
+    check(hipStreamSynchronize(b));
+  } else if (is("null stream")) {
+    join<<<1, 64>>>(p + 256); // after what streams like that one do
+    check(hipStreamSynchronize(nullptr));
+  } else {
+    return false;
+  }
+  return true;
 }
 
 } // namespace
@@ -104,6 +157,9 @@ int main(int count, char **arguments) {
         nullptr, 0));
     left<<<1, 64, 0, a>>>(p);
     check(hipStreamSynchronize(a));
+  } else if (*way != 0 && !waitFor(way, a, b, meet, p)) {
+    std::printf("%s: no such way\n", way);
+    return 1;
   }
   std::puts("ordered");
   return 0;

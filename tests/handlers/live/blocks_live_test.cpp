@@ -87,6 +87,21 @@ TEST(BlockTimes, BlocksHaveClocksWithoutRecords) {
   for (const json &block : counted["blocks"]) EXPECT_FALSE(block.contains("clocks")) << block;
 }
 
+TEST(BlockTimes, SumsHaveNoPercentilesAndExecutionsThatAreRecordedHave) {
+  for (const bool sums : {true, false}) {
+    const std::string program = std::string(FADE_BRANCHES) + (sums ? "_times" : "_blocks");
+    const ProbeResult run = probe("-i -a BlockCounts -t json --gpu gfx90a", program);
+    const auto times = run.objects("block_times");
+    ASSERT_FALSE(times.empty());
+    for (const json &kernel : times)
+      for (const json &block : kernel["blocks"]) {
+        EXPECT_GT(block["clocks"], 0) << block;
+        EXPECT_EQ(block.contains("p50"), !sums) << block;
+        if (!sums) EXPECT_GT(block["p99"], 0) << block;
+      }
+  }
+}
+
 // The page leaves them out, too: tests/report/page_test.py.
 TEST(BlockTimes, TextSaysWhyTheSoftwareGpuHasNoClocksAndJsonWhoseTheyAre) {
   const std::string program = std::string(FADE_BRANCHES) + "_times";

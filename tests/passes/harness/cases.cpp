@@ -168,8 +168,9 @@ const std::vector<Case> &allCases() {
 }
 
 const Case &findCase(const std::string &name) {
-  for (const Case &c : allCases())
-    if (c.name == name) return c;
+  for (const auto *cases : {&allCases(), &usualCases()})
+    for (const Case &c : *cases)
+      if (c.name == name) return c;
   throw std::runtime_error("no case " + name);
 }
 

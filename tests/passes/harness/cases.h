@@ -77,7 +77,7 @@ enum Liberty : unsigned {
   // be the same. A record between them, in the twin, keeps them apart.
   repeated = 16,
   // An atomic operation that the target lacks becomes a load and a loop of compare-and-swap, of the
-  // whole word if it is for less.
+  // whole word if it is for less. At -O0.
   expanded = 32,
   // A load of which only a part is used becomes a load of that part, a store of which only a part
   // is defined a store of that part, even at -O0. A load of most of an aligned word loads all of
@@ -116,6 +116,8 @@ std::vector<Case> strangeCases();
 std::vector<Case> cornerCases();
 // Ways through a kernel; not among allCases().
 std::vector<Case> pathCases();
+// Kernels as people write them; not among allCases().
+const std::vector<Case> &usualCases();
 const std::vector<Case> &allCases();
 const Case &findCase(const std::string &name);
 

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <bit>
+#include <cstring>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -62,6 +63,20 @@ struct Session::Lines {
     throw std::runtime_error("no metadata");
   }
 
+  // Of the code; 0 where there is none.
+  uint32_t wordAt(uint64_t address) const {
+    for (const auto &section : file->sections()) {
+      if (!section.isText() || address < section.getAddress()) continue;
+      const llvm::StringRef contents = llvm::cantFail(section.getContents());
+      const uint64_t at = address - section.getAddress();
+      if (at + 4 > contents.size()) continue;
+      uint32_t word = 0;
+      std::memcpy(&word, contents.data() + at, sizeof word);
+      return word;
+    }
+    return 0;
+  }
+
   // Address and size of a function in the file.
   std::pair<uint64_t, uint64_t> function(const std::string &symbol) const {
     for (const llvm::object::ELFSymbolRef s : file->symbols()) {
@@ -106,6 +121,7 @@ public:
     execution.size = access.size;
     execution.mask = access.lanes;
     execution.is_scalar = access.path == AccessPath::scalar;
+    execution.shares_line = session_.sharesLine(access.pc);
     for (uint32_t lane = 0; lane < wave.lanes; ++lane)
       if (access.lanes >> lane & 1) execution.addresses[lane] = access.address[lane];
     if (access.path == AccessPath::scalar) return;
@@ -201,6 +217,7 @@ private:
       parts[i].place = place;
       if (i == 1) parts[i].place.space = Space::lds;
       parts[i].size = size;
+      if (FADE_SITE_PIECE(site.flags) != 0) parts[i].widest = FADE_SITE_PIECE(site.flags);
       parts[i].is_scalar = (site.flags & FADE_SITE_IS_SCALAR) != 0;
       out_.executions.push_back(parts[i]);
     }
@@ -223,9 +240,11 @@ Touched withoutLines(const Touched &touched) {
   return out;
 }
 
-Session::Session(const std::string &arch, const std::string &code_object, unsigned workers)
-    : device_(arch, workers), elf_(sim::read_file(code_object)), object_(device_.load(elf_)),
-      lines_(std::make_unique<Lines>(elf_)) {
+Session::Session(const std::string &arch, const std::string &code_object, unsigned workers,
+                 bool has_caches)
+    : device_(arch, workers, has_caches), elf_(sim::read_file(code_object)),
+      object_(device_.load(elf_)), lines_(std::make_unique<Lines>(elf_)),
+      is_gfx9_(arch.starts_with("gfx9")), is_gfx11_(arch.starts_with("gfx11")) {
   tables_ = lines_->siteTables();
   const std::string kernel(tables_.front().string(tables_.front().kernels().front().clone));
   lines_->base = object_.symbol(kernel) - lines_->function(kernel).first;
@@ -237,6 +256,23 @@ uint32_t Session::lineAt(uint64_t pc) const {
   const auto info = lines_->context->getLineInfoForAddress(
       {pc - lines_->base, llvm::object::SectionedAddress::UndefSection});
   return info.Line;
+}
+
+bool Session::sharesLine(uint64_t pc) const {
+  // DS has its opcode in other places before gfx10, but the same numbers: ds_write2_b32 and st64,
+  // ds_read2_b32 and st64, and the same for b64.
+  const uint32_t own = lines_->wordAt(pc - lines_->base);
+  const uint32_t opcode = own >> (is_gfx9_ ? 17 : 18) & 255;
+  for (const uint32_t two : {0x0e, 0x0f, 0x37, 0x38, 0x4e, 0x4f, 0x77, 0x78})
+    if (own >> 26 == 0x36 && opcode == two) return true;
+  if (is_gfx9_) return false;
+  // Instructions of a clause have 8 bytes, s_clause has 4: SOPP 0x21 of gfx10, 5 of gfx11.
+  for (uint32_t before = 0; before < 63; ++before) {
+    const uint32_t word = lines_->wordAt(pc - lines_->base - 8 * before - 4);
+    const bool is_clause = word >> 16 == (is_gfx11_ ? 0xbf85 : 0xbfa1);
+    if (is_clause) return (word & 63) >= before;
+  }
+  return false;
 }
 
 KernelNeeds Session::needs(const std::string &kernel) const {
@@ -275,8 +311,10 @@ sim::DispatchResult Session::dispatch(const std::string &kernel, const Launch &l
     d.grid = launch.grid, d.workgroup = launch.workgroup;
     std::vector<uint8_t> kernarg = arguments.bytes();
     kernarg.resize(kernarg.size() + 512); // hidden arguments, all zero
-    d.kernarg_address = device_.upload(kernarg).va;
-    auto packet = device_.allocate<uint32_t>(16);
+    const auto block = device_.allocate_host<uint8_t>(kernarg.size());
+    std::memcpy(block.data, kernarg.data(), kernarg.size());
+    d.kernarg_address = block.va;
+    auto packet = device_.allocate_host<uint32_t>(16);
     auto *half = reinterpret_cast<uint16_t *>(packet.data);
     for (unsigned i = 0; i < 3; ++i) {
       half[2 + i] = static_cast<uint16_t>(launch.workgroup[i]);
@@ -284,7 +322,9 @@ sim::DispatchResult Session::dispatch(const std::string &kernel, const Launch &l
     }
     d.packet_address = packet.va;
   }
+  if (auto *caches = device_.caches()) caches->acquire(sim::Reach::system);
   auto result = device_.executor().run(d);
+  if (auto *caches = device_.caches()) caches->release(sim::Reach::system);
   if (result.status != sim::DispatchResult::Status::ok) throw std::runtime_error(result.message);
   return result;
 }
@@ -339,8 +379,11 @@ std::pair<const SiteTable *, uint32_t> Session::kernelOf(const std::string &name
 
 Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, const Stream &stream) {
   std::unique_lock lock(mutex_);
-  auto ring = device_.allocate<uint64_t>((stream.capacity + FADE_RING_SLACK) / 8);
-  auto tail = device_.allocate<uint64_t>(1);
+  const bool segmented = (stream.flags & FADE_CONTROL_SEGMENTED) != 0;
+  const std::size_t ring_words = (stream.capacity + FADE_RING_SLACK) / 8;
+  auto ring = segmented ? device_.allocate<uint64_t>(ring_words)
+                        : device_.allocate<uint64_t>(ring_words, stream.host_caching);
+  auto tail = device_.allocate<uint64_t>(1, stream.host_caching);
   std::size_t site_count = 0;
   for (const SiteTable &table : tables_) site_count = std::max(site_count, table.sites().size());
   auto counters = device_.allocate<fade_counter>(site_count + 1);
@@ -390,7 +433,6 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
     summary = sums.header(request, control.va, tables.va, table->moduleId(), kernel);
     sums.initialize(memory, summary, request);
   }
-  const bool segmented = (stream.flags & FADE_CONTROL_SEGMENTED) != 0;
   if (segmented) {
     c.written = written.va;
     c.segment_shift = segmentShift(stream.capacity);
@@ -426,6 +468,9 @@ Recorded Session::runTwin(const Launch &launch, const Arguments &arguments, cons
     auto *bytes = reinterpret_cast<std::byte *>(ring.data) + at;
     Published published;
     if (segmented) {
+      // From gfx10 on copies write back what lies in L2: packets of the copy engine do.
+      if (device_.caches() && device_.arch().gfx10_up)
+        device_.caches()->release(sim::Reach::system);
       whole = finished ? __atomic_load_n(&c.head, __ATOMIC_ACQUIRE)
                        : wholeBytes(c, written.data, whole);
       published =

@@ -46,7 +46,9 @@ using Touched = std::map<Place, Bytes>;
 // One execution of an access by a wave: the lanes' addresses.
 struct Execution {
   Place place;
-  uint64_t size = 0; // bytes of each lane
+  uint64_t size = 0;        // bytes of each lane
+  uint64_t widest = 16;     // bytes of the widest access that instructions make for it
+  bool shares_line = false; // its line may be that of another access, see Session::sharesLine()
   bool is_scalar = false;
   uint64_t mask = 0;
   std::array<uint64_t, 64> addresses{};
@@ -62,8 +64,9 @@ struct Stream {
   uint32_t sample_workgroups = 0;
   std::array<uint32_t, 3> first{0, 0, 0};
   std::array<uint32_t, 3> last{~0u, ~0u, ~0u};
-  unsigned reader_delay_us = 0;    // between two looks at the ring
-  bool reads_after_a_drop = false; // not before, unless that takes many seconds
+  unsigned reader_delay_us = 0;                   // between two looks at the ring
+  sim::Caching host_caching = sim::Caching::none; // of a ring in host memory
+  bool reads_after_a_drop = false;                // not before, unless that takes many seconds
   // Twins that add accesses up
   bool records_only = false;
   uint32_t slots = 0;           // of each table, if not as many as usual
@@ -116,18 +119,24 @@ struct KernelNeeds {
 
 class Session {
 public:
-  Session(const std::string &arch, const std::string &code_object, unsigned workers = 0);
+  Session(const std::string &arch, const std::string &code_object, unsigned workers = 0,
+          bool has_caches = false);
   ~Session();
 
   sim::TestDevice &device() { return device_; }
   const SiteTable &sites() const { return tables_.front(); }
   const std::vector<SiteTable> &tables() const { return tables_; }
+  // What records of twins are read with.
+  void setTables(std::vector<SiteTable> tables) { tables_ = std::move(tables); }
 
   Observed runOriginal(const Launch &launch, const Arguments &arguments);
   Recorded runTwin(const Launch &launch, const Arguments &arguments, const Stream &stream = {});
 
   // Source line of an instruction, 0 if unknown.
   uint32_t lineAt(uint64_t pc) const;
+  // Whether what an instruction does may be of another line than its own: line tables have one line
+  // for all instructions of a clause (s_clause), and for both addresses of ds_read2_b32.
+  bool sharesLine(uint64_t pc) const;
   KernelNeeds needs(const std::string &kernel) const;
 
 private:
@@ -142,6 +151,7 @@ private:
   sim::CodeObject &object_;
   std::vector<SiteTable> tables_;
   std::unique_ptr<Lines> lines_;
+  bool is_gfx9_, is_gfx11_;
 };
 
 } // namespace fade::test

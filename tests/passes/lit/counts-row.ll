@@ -7,6 +7,16 @@
 ; RUN: %llc -verify-machineinstrs %t.bc -o - | FileCheck %s --check-prefix=CODE
 ; RUN: sed 's/PROCESSOR/gfx1030" "target-features"="+wavefrontsize32/' %s > %t.10.ll && %opt '-passes=fade<counts>' %t.10.ll -o %t.10.bc
 ; RUN: %llc -verify-machineinstrs %t.10.bc -o - | FileCheck %s --check-prefix=WAVE32
+; RUN: sed 's/PROCESSOR/gfx1201" "target-features"="+wavefrontsize32/' %s > %t.12.ll && %opt '-passes=fade<counts>' %t.12.ll -S | FileCheck %s --check-prefix=GFX12
+; RUN: sed 's/PROCESSOR/gfx1010" "target-features"="+wavefrontsize32/' %s > %t.101.ll && %opt '-passes=fade<counts>' %t.101.ll -S | FileCheck %s --check-prefix=GFX101
+
+; What VALU reads was written by SALU, and is waited for.
+; GFX12-LABEL: define amdgpu_kernel void @__fade_row(
+; GFX12: s_bfm_b32 exec_lo, 2, 0\0As_waitcnt_depctr 0xfffe\0Av_mbcnt_lo
+; EXEC changes when memory instructions have read it, and so do the registers of the last ones.
+; GFX101-LABEL: define amdgpu_kernel void @__fade_row(
+; GFX101: s_waitcnt_depctr 0xffe3\0As_waitcnt_vscnt null, 0x0\0As_bfm_b32 exec_lo, 2, 0
+; GFX101-SAME: $0 offset:24\0As_waitcnt_depctr 0xffe3"
 
 target triple = "amdgcn-amd-amdhsa"
 define amdgpu_kernel void @row(ptr addrspace(1) %p) #0 {
@@ -41,7 +51,7 @@ out:
 ; CHECK-NEXT: br i1 [[MISSES]], label %{{[0-9]+}}, label %[[END:[0-9]+]], !prof
 ; CHECK: load <4 x i32>, ptr addrspace(4)
 ; CHECK: asm sideeffect "s_bcnt1_i32_b64 s86, s[86:87]\0As_bcnt1_i32_b64 s84, s[84:85]\0As_bcnt1_i32_b64 s89, exec\0As_bfm_b64 exec, 2, 0
-; CHECK-SAME: v_cmp_eq_u32 vcc, s89, v2\0Av_cndmask_b32 v0, 0, 1, vcc
+; CHECK-SAME: v_cmp_eq_u32 vcc, s89, v2\0Av_mov_b32 v1, 0\0Av_mov_b32 v3, 0\0Av_cndmask_b32 v0, 0, 1, vcc
 ; CHECK-SAME: global_atomic_add_x2 v4, v[0:1], $0 offset:16
 ; CHECK: [[END]]:
 ; CHECK-NEXT: ret void

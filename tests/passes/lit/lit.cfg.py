@@ -4,11 +4,13 @@ import sys
 import lit.formats
 import lit.util
 
-config.name = "passes-" + config.llvm_version
+config.name = "passes-" + config.llvm_key
 config.test_format = lit.formats.ShTest(True)
 config.suffixes = [".ll", ".test"]
 config.test_source_root = os.path.dirname(__file__)
 config.excludes = ["Inputs"]
+if "NVPTX" not in config.targets:
+    config.excludes += [name for name in os.listdir(os.path.dirname(__file__)) if name.startswith("nvptx-")]
 
 version = int(config.llvm_version)
 for n in range(15, version + 1):
@@ -17,7 +19,7 @@ for other in config.other_plugins.split():
     config.available_features.add("plugin-" + other)
 
 tools = config.llvm_bindir
-plugin = "%s/libfadeinstr-%d.so" % (config.plugin_dir, version)
+plugin = "%s/libfadeinstr-%s.so" % (config.plugin_dir, config.llvm_key)
 subst = config.substitutions
 subst.append(("%plugin_dir", config.plugin_dir))
 subst.append(("%plugin", plugin))
@@ -37,11 +39,15 @@ if ptxas:
     config.available_features.add("ptxas")
     subst.append(("%ptxas", ptxas + " -arch=sm_90"))
 subst.append(("%llc", tools + "/llc -mtriple=amdgcn-amd-amdhsa"))
+subst.append(("%bare_llc", tools + "/llc"))
+subst.append(("%llvm_version", config.llvm_version))
 subst.append(("%clang", "%s/clang -B%s" % (tools, tools)))
 subst.append(("%lld", tools + "/ld.lld"))
 subst.append(("%objcopy", tools + "/llvm-objcopy"))
 subst.append(("%readelf", tools + "/llvm-readelf"))
 subst.append(("%strip", tools + "/llvm-strip"))
 subst.append(("%dump-sites", config.dump_sites))
-subst.append((r"\bFileCheck\b", tools + "/FileCheck"))
-subst.append((r"\bnot\b", tools + "/not"))
+# Bytes of stack of the runtime's functions, by name: compilers do not have them in the same order.
+subst.append(("%scratch", "awk '/^__fade_rt_[a-z_]*:/ {name = $1} /^; ScratchSize:/ && name {print name, $3; name = \"\"}' | LC_ALL=C sort"))
+subst.append((r"\bFileCheck\b", config.check_bindir + "/FileCheck"))
+subst.append((r"\bnot\b", config.check_bindir + "/not"))

@@ -91,3 +91,50 @@ define amdgpu_kernel void @between(ptr addrspace(1) %in, ptr addrspace(1) %out) 
 }
 
 declare i32 @llvm.amdgcn.workitem.id.x()
+
+; Two floats of LDS that are not known to begin at a multiple of 8 are read with two addresses, two
+; doubles likewise. At a constant place the alignment of the variable is known, which is that of its
+; size.
+; CHECK: load lds 8 reads,by 4 at
+; CHECK: load lds 16 reads,by 8 at
+; CHECK: load lds 16 reads at
+; CODE-LABEL: pairs:
+; CODE-DAG: ds_read2_b32
+; CODE-DAG: ds_read2_b64
+@floats = addrspace(3) global [64 x float] poison, align 4
+@doubles = addrspace(3) global [64 x double] poison, align 8
+define amdgpu_kernel void @pairs(ptr addrspace(1) noalias %out) {
+  %t = call i32 @llvm.amdgcn.workitem.id.x()
+  %i = zext i32 %t to i64
+  %p = getelementptr float, ptr addrspace(3) @floats, i32 %t
+  %p1 = getelementptr i8, ptr addrspace(3) %p, i32 4
+  %a = load float, ptr addrspace(3) %p, align 4
+  %b = load float, ptr addrspace(3) %p1, align 4
+  %d = getelementptr double, ptr addrspace(3) @doubles, i32 %t
+  %d1 = getelementptr i8, ptr addrspace(3) %d, i32 8
+  %e = load double, ptr addrspace(3) %d, align 8
+  %f = load double, ptr addrspace(3) %d1, align 8
+  %c0 = load double, ptr addrspace(3) @doubles, align 8
+  %c1 = load double, ptr addrspace(3) getelementptr (i8, ptr addrspace(3) @doubles, i32 8), align 8
+  %ab = fadd float %a, %b
+  %ef = fadd double %e, %f
+  %c = fadd double %c0, %c1
+  %efc = fmul double %ef, %c
+  %g = fptrunc double %efc to float
+  %s = fadd float %ab, %g
+  %q = getelementptr float, ptr addrspace(1) %out, i64 %i
+  store float %s, ptr addrspace(1) %q, align 4
+  ret void
+}
+
+; An atomic that the GPU does not have is a load and a loop of compare and swap.
+; CHECK: load global 4 reads,loop at
+; CHECK-NEXT: atomic global 4 reads,writes,atomic,loop at
+; WRITTEN-NOT: loop
+define amdgpu_kernel void @most(ptr addrspace(1) %out, float %v) {
+  %t = call i32 @llvm.amdgcn.workitem.id.x()
+  %i = zext i32 %t to i64
+  %q = getelementptr float, ptr addrspace(1) %out, i64 %i
+  %old = atomicrmw fmax ptr addrspace(1) %q, float %v syncscope("agent") monotonic
+  ret void
+}

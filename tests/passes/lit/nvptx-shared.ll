@@ -29,7 +29,7 @@ define ptx_kernel void @k(i32 %i) {
 ; PTX: .extern .shared .align 4 .b8 dynamic[]
 ; PTX: .visible .entry k(
 ; PTX: .shared .align 4 .b8 k_$_tile[256];
-; PTX: mov.u64 {{.*}}, k_$_tile;
+; PTX: mov.{{[ub]}}64 {{.*}}, k_$_tile;
 ; TWIN: .visible .entry __fade_k(
 ; TWIN: .shared .align 4 .b8 __fade_k_$_tile[256];
-; TWIN: mov.u64 {{.*}}, __fade_k_$_tile;
+; TWIN: mov.{{[ub]}}64 {{.*}}, __fade_k_$_tile;

@@ -48,8 +48,8 @@
 ; VALUE: error: fade: unknown option 'accesses=all'; known:
 ; WORD: error: fade: unknown option 'acceses'; known: accesses, blocks, counts, kernel,
 ; ENV: error: fade: unknown option 'block'; known:
-; REGEX: error: fade: bad regular expression in 'kernels=a[': brackets ([ ]) not balanced
-; NOREGEX: error: fade: bad regular expression in 'kernels='
+; REGEX: error: fade: bad regular expression in 'kernels=a[': it has a [ without a ]
+; NOREGEX: error: fade: bad regular expression in 'kernels=': it is empty
 ; SCOPE: error: fade: 'scope=a.hip:20-10' ends before it begins
 ; SCOPE2: error: fade: 'scope=a.hip:1x' is not FILE, FILE:LINE or FILE:FIRST-LAST
 ; SCOPE3: error: fade: no file in 'scope='

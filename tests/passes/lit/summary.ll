@@ -4,9 +4,9 @@
 ; byte of stack (summary-stack.ll: on more processors).
 ; RUN: %opt '-passes=fade<summary>' %s -S | FileCheck %s
 ; RUN: %opt '-passes=fade<summary;blocks>' %s -o %t.bc
-; RUN: %llc -verify-machineinstrs -mcpu=gfx90a %t.bc -o - | FileCheck %s --check-prefix=STACK
-; RUN: %llc %verify-relative -mcpu=gfx1030 %t.bc -o - | FileCheck %s --check-prefix=STACK
-; RUN: %llc %verify-relative -mcpu=gfx1030 -mattr=+wavefrontsize64 %t.bc -o - | FileCheck %s --check-prefix=STACK
+; RUN: %llc -verify-machineinstrs -mcpu=gfx90a %t.bc -o - | %scratch | FileCheck %s --check-prefix=STACK
+; RUN: %llc %verify-relative -mcpu=gfx1030 %t.bc -o - | %scratch | FileCheck %s --check-prefix=STACK
+; RUN: %llc %verify-relative -mcpu=gfx1030 -mattr=+wavefrontsize64 %t.bc -o - | %scratch | FileCheck %s --check-prefix=STACK
 ; RUN: %llc -mcpu=gfx90a -filetype=obj %t.bc -o %t.o
 ; RUN: %objcopy --dump-section .fade.sites=%t.sites %t.o && %dump-sites %t.sites | FileCheck %s --check-prefix=SITES
 ; RUN: %opt '-passes=fade<summary;blocks>' %s -S | FileCheck %s --check-prefix=BLOCKS
@@ -73,24 +73,15 @@ declare void @llvm.memcpy.p1.p0.i64(ptr addrspace(1), ptr, i64, i1)
 ; CHECK: ret void
 ; CHECK-NOT: @__fade_rt_summary_keep
 
-; STACK-LABEL: {{^}}__fade_rt_summary:
-; STACK: ScratchSize: 0{{$}}
-; STACK-LABEL: {{^}}__fade_rt_summary_lds:
-; STACK: ScratchSize: 0{{$}}
-; STACK-LABEL: {{^}}__fade_rt_summary_flat:
-; STACK: ScratchSize: 0{{$}}
-; STACK-LABEL: {{^}}__fade_rt_summary_add:
-; STACK: ScratchSize: 0{{$}}
-; STACK-LABEL: {{^}}__fade_rt_summary_range:
-; STACK: ScratchSize: 0{{$}}
-; STACK-LABEL: {{^}}__fade_rt_summary_range_flat:
-; STACK: ScratchSize: 0{{$}}
-; STACK-LABEL: {{^}}__fade_rt_summary_block:
-; STACK: ScratchSize: 0{{$}}
-; STACK-LABEL: {{^}}__fade_rt_summary_begin:
-; STACK: ScratchSize: 0{{$}}
-; STACK-LABEL: {{^}}__fade_rt_summary_announce:
-; STACK: ScratchSize: 0{{$}}
+; STACK: {{^}}__fade_rt_summary: 0{{$}}
+; STACK-NEXT: {{^}}__fade_rt_summary_add: 0{{$}}
+; STACK-NEXT: {{^}}__fade_rt_summary_announce: 0{{$}}
+; STACK-NEXT: {{^}}__fade_rt_summary_begin: 0{{$}}
+; STACK-NEXT: {{^}}__fade_rt_summary_block: 0{{$}}
+; STACK-NEXT: {{^}}__fade_rt_summary_flat: 0{{$}}
+; STACK-NEXT: {{^}}__fade_rt_summary_lds: 0{{$}}
+; STACK-NEXT: {{^}}__fade_rt_summary_range: 0{{$}}
+; STACK-NEXT: {{^}}__fade_rt_summary_range_flat: 0{{$}}
 
 ; SITES: kernel 0 k twin=__fade_k at :0 modes=131 flags=16
 ; COUNTS: error: fade: 'summary' cannot be combined with counts, kernel or times

@@ -180,7 +180,8 @@ TEST_P(Agreement, RecordsAreWhatTheOriginalDid) {
     for (const auto &[place, bytes] : said) EXPECT_NE(place.line, 0u);
     did = withoutLines(did), said = withoutLines(said);
   }
-  allow(c.liberties, did, said);
+  // From -O1 on, the loops that atomics become are in the twin, too.
+  allow(level == "O0" ? c.liberties : c.liberties & ~expanded, did, said);
   if ((c.liberties & merged && level != "O0") || c.liberties & unlined) mergeLines(did, said);
   EXPECT_EQ(differences(did, said), "");
 }

@@ -42,9 +42,11 @@ std::string flagNames(uint32_t flags) {
                                                      {FADE_SITE_IS_GONE, "gone"},
                                                      {FADE_SITE_IS_SCALAR, "scalar"},
                                                      {FADE_SITE_IS_COMBINED, "combined"},
+                                                     {FADE_SITE_IS_LOOP, "loop"},
                                                      {FADE_SITE_MISSING, "missing"}};
   for (const auto &[bit, name] : names)
     if (flags & bit) out += out.empty() ? name : std::string(",") + name;
+  if (FADE_SITE_PIECE(flags) != 0) out += ",by " + std::to_string(FADE_SITE_PIECE(flags));
   return out.empty() ? "-" : out;
 }
 

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+
 namespace fade::sim {
 namespace {
 
@@ -77,6 +81,20 @@ TEST_F(AqlProcessorTest, CompletionDecrementsTheSignalAndTellsTheHost) {
   EXPECT_EQ(queue.read_index(), 1u);
 }
 
+TEST_F(AqlProcessorTest, TimesAreWrittenOnlyWhileTheQueueIsProfiled) {
+  auto p = a_dispatch();
+  p.completion_signal = signal_a;
+  for (const bool profiled : {false, true, false}) {
+    auto &s = signal(signal_a, 1);
+    queue.profile(profiled);
+    queue.submit(p);
+    processor.step();
+    EXPECT_EQ(s.value, 0);
+    EXPECT_EQ(s.start_ts != 0, profiled);
+    EXPECT_EQ(s.end_ts != 0, profiled);
+  }
+}
+
 TEST_F(AqlProcessorTest, SignalWithoutMailboxRaisesNoEvent) {
   signal(signal_a, 3);
   auto p = a_dispatch();
@@ -123,6 +141,56 @@ TEST_F(AqlProcessorTest, BarrierAndWaitsForAllSignals) {
   EXPECT_EQ(processor.step(), Step::waiting);
   b.value = 0;
   EXPECT_EQ(processor.step(), Step::progressed);
+}
+
+TEST_F(AqlProcessorTest, AFenceOfScope3IsNoPacket) {
+  constexpr uint16_t acquire = 3 << 9, release = 3 << 11;
+  for (uint16_t scope : {acquire, release})
+    for (uint16_t type :
+         {hsa::packet_kernel_dispatch, hsa::packet_barrier_and, hsa::packet_vendor_specific}) {
+      FakeDevice own;
+      FakeAqlQueue other{own};
+      AqlProcessor refusing{own, other.spec(), nullptr};
+      auto p = a_dispatch();
+      p.header = static_cast<uint16_t>(type | scope);
+      other.submit(p);
+      testing::internal::CaptureStderr();
+      EXPECT_EQ(refusing.step(), Step::halted) << type;
+      EXPECT_NE(testing::internal::GetCapturedStderr().find("scope 3, which does not exist"),
+                std::string::npos);
+      EXPECT_EQ(other.error(), hsa::error_packet_format) << type;
+      EXPECT_TRUE(own.dispatches.empty());
+    }
+}
+
+// What comes to the caches, and when: an acquire before the kernel, a release before its signal.
+TEST_F(AqlProcessorTest, FencesOfAPacketStandAroundItsKernel) {
+  auto &s = signal(signal_a, 1);
+  device.on_run = [&](const Dispatch &) {
+    device.fences += "run ";
+    return DispatchResult{};
+  };
+  device.on_release = [&] { EXPECT_EQ(s.value, 1) << "nobody is told before"; };
+  auto p = a_dispatch();
+  p.completion_signal = signal_a;
+  p.header = hsa::packet_kernel_dispatch | hsa::scope_agent << 9 | hsa::scope_system << 11;
+  queue.submit(p);
+  processor.step();
+  EXPECT_EQ(device.fences, "acquire-device run release-system ");
+  EXPECT_EQ(s.value, 0);
+
+  device.fences.clear();
+  device.on_release = {};
+  hsa::Barrier barrier{};
+  barrier.header = hsa::packet_barrier_and | hsa::scope_system << 9;
+  barrier.dep_signal[0] = signal_b;
+  signal(signal_b, 1);
+  queue.submit(barrier);
+  EXPECT_EQ(processor.step(), Step::waiting);
+  EXPECT_EQ(device.fences, "") << "not before what it waits for";
+  device.at<hsa::Signal>(signal_b).value = 0;
+  EXPECT_EQ(processor.step(), Step::progressed);
+  EXPECT_EQ(device.fences, "acquire-system release-none ");
 }
 
 TEST_F(AqlProcessorTest, BarrierOrWaitsForOneSignal) {
@@ -352,6 +420,78 @@ TEST_F(AqlProcessorTest, QueueOutsideOfMemoryIsRefused) {
   spec = queue.spec();
   spec.read_pointer = 0x1000;
   EXPECT_FALSE(AqlProcessor(device, spec, nullptr).valid());
+}
+
+// ---- FADE_GPU_OVERLAP
+
+// Kernels that run at the same time: each waits until as many run as the test wants to see.
+class MeetingDevice : public FakeDevice {
+public:
+  DispatchResult run(const Dispatch &d) override {
+    std::unique_lock lock(mutex);
+    dispatches.push_back(d);
+    most = std::max(most, ++running);
+    changed.notify_all();
+    changed.wait_for(lock, std::chrono::seconds(wanted > 1 ? 20 : 0),
+                     [&] { return most >= wanted; });
+    --running;
+    return {};
+  }
+  std::condition_variable changed;
+  unsigned running = 0, most = 0, wanted = 1;
+};
+
+class OverlapTest : public testing::Test {
+protected:
+  void submit(unsigned count, unsigned with_barrier_bit) {
+    for (unsigned i = 0; i < count; ++i) {
+      auto p = a_dispatch();
+      if (i == with_barrier_bit) p.header |= 1 << 8;
+      p.completion_signal = signal_a;
+      queue.submit(p);
+    }
+    auto &s = device.at<hsa::Signal>(signal_a);
+    s = {};
+    s.value = count;
+  }
+  void run(bool overlaps) {
+    if (overlaps) setenv("FADE_GPU_OVERLAP", "card", 1);
+    AqlProcessor processor{device, queue.spec(), nullptr};
+    unsetenv("FADE_GPU_OVERLAP");
+    while (processor.step() == Step::progressed) {
+    }
+  }
+  MeetingDevice device;
+  FakeAqlQueue queue{device};
+};
+
+TEST_F(OverlapTest, DispatchesWithoutBarrierBitRunAtOnce) {
+  device.wanted = 3;
+  submit(3, 99);
+  run(true);
+  EXPECT_EQ(device.most, 3u);
+  EXPECT_EQ(device.at<hsa::Signal>(signal_a).value, 0);
+  EXPECT_EQ(queue.read_index(), 3u);
+}
+
+TEST_F(OverlapTest, ABarrierBitWaitsForThoseBefore) {
+  device.wanted = 2;
+  submit(4, 2);
+  run(true);
+  EXPECT_EQ(device.most, 2u);
+  EXPECT_EQ(device.at<hsa::Signal>(signal_a).value, 0);
+  EXPECT_EQ(queue.read_index(), 4u);
+  // The first two may come in any order, but before the others.
+  std::vector<uint64_t> order;
+  for (const Dispatch &d : device.dispatches) order.push_back(d.dispatch_id / 2);
+  EXPECT_EQ(order, (std::vector<uint64_t>{0, 0, 1, 1}));
+}
+
+TEST_F(OverlapTest, ByDefaultThereIsOneAtATime) {
+  submit(3, 99);
+  run(false);
+  EXPECT_EQ(device.most, 1u);
+  EXPECT_EQ(queue.read_index(), 3u);
 }
 
 } // namespace

@@ -33,6 +33,14 @@ public:
   }
   void memory_fault(uint64_t address, bool write) override { faults.push_back({address, write}); }
   void reset(bool) override {}
+  static const char *name(Reach reach) {
+    return reach == Reach::system ? "system " : reach == Reach::device ? "device " : "none ";
+  }
+  void acquire(Reach reach) override { add_fence("acquire-", reach); }
+  void release(Reach reach) override {
+    if (on_release) on_release();
+    add_fence("release-", reach);
+  }
   std::string kernel_name(uint64_t) override { return "kernel"; }
 
   template <class T> T &at(uint64_t va) { return *space_.at<T>(va); }
@@ -44,11 +52,19 @@ public:
   };
   std::mutex mutex;
   std::function<DispatchResult(const Dispatch &)> on_run;
+  std::function<void()> on_release;
+  std::string fences;
   std::vector<Dispatch> dispatches;
   std::vector<uint32_t> events;
   std::vector<Fault> faults;
 
 private:
+  void add_fence(const char *kind, Reach reach) {
+    std::lock_guard lock(fences_mutex_); // dispatches may run at once
+    fences += std::string(kind) + name(reach);
+  }
+
+  std::mutex fences_mutex_;
   std::vector<uint64_t> storage_;
   AddressSpace space_;
 };
@@ -65,6 +81,7 @@ public:
     for (uint64_t i = 0; i < slots; ++i)
       device.at<uint16_t>(ring + i * hsa::packet_size) = hsa::packet_invalid;
     device.at<uint64_t>(queue + hsa::queue_inactive_signal) = inactive_signal;
+    profile(true);
     auto &signal = device.at<hsa::Signal>(inactive_signal);
     signal.event_mailbox = mailbox;
     signal.event_id = 77;
@@ -80,6 +97,10 @@ public:
     return s;
   }
 
+  // As a runtime asks for times of dispatches.
+  void profile(bool wanted) {
+    device_.at<uint32_t>(queue + hsa::queue_properties) = wanted ? hsa::queue_is_profiled : 0;
+  }
   uint64_t read_index() { return device_.at<uint64_t>(queue + hsa::queue_read_dispatch_id); }
   int64_t error() { return device_.at<hsa::Signal>(inactive_signal).value; }
 

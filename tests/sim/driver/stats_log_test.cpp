@@ -56,10 +56,11 @@ TEST(StatsLogTest, LineHasExactlyTheDocumentedFields) {
   auto object = nlohmann::json::parse(StatsLog::line("k", some_dispatch(), some_stats()));
   std::set<std::string> fields;
   for (auto &item : object.items()) fields.insert(item.key());
-  EXPECT_EQ(fields, (std::set<std::string>{
-                        "kernel", "grid", "workgroup", "waves", "wave_instructions",
-                        "lane_instructions", "classes", "global_bytes_read", "global_bytes_written",
-                        "lds_bytes_read", "lds_bytes_written", "barriers", "seconds", "workers"}));
+  EXPECT_EQ(fields,
+            (std::set<std::string>{"kernel", "grid", "workgroup", "waves", "wave_instructions",
+                                   "lane_instructions", "classes", "global_bytes_read",
+                                   "global_bytes_written", "lds_bytes_read", "lds_bytes_written",
+                                   "barriers", "l2_write_backs", "seconds", "workers"}));
   std::set<std::string> classes;
   for (auto &item : object["classes"].items()) classes.insert(item.key());
   EXPECT_EQ(classes,

@@ -10,9 +10,13 @@ namespace {
 
 const std::string nodes = "/sys/class/kfd/kfd/topology/nodes/";
 
-VirtualFiles files_for(const std::string &list) {
+VirtualFiles files_for(const std::string &list, const char *machine = "") {
   std::string error;
-  return describe(cards_from(list, error), {4, 8ull << 30});
+  const MachineForm form = machine_from(machine, error);
+  const HostMachine host{4, 8ull << 30, form.two_sockets ? 2u : 1u};
+  auto files = describe(in_machine(cards_from(list, error), form, host.memory_bytes), host);
+  EXPECT_EQ(error, "");
+  return files;
 }
 
 uint64_t property(const VirtualFiles &files, const std::string &path, const std::string &name) {
@@ -106,6 +110,68 @@ TEST(TopologyTest, RenderNodeIsFoundTheWayLibdrmLooks) {
             (std::vector<std::string>{"card1", "renderD129"}));
   EXPECT_EQ(files.find("/sys/dev/char/226:128/device/device")->text, "0x740f\n");
   EXPECT_EQ(files.find("/sys/dev/char/226:129/device/device")->text, "0x73bf\n");
+}
+
+// ---- FADE_GPU_MACHINE
+
+const std::string link0 = "/io_links/0/properties";
+
+TEST(MachineTest, TwoSocketsAreTwoNodesWithHalfOfTheHostEachAndCardsBehindBoth) {
+  auto files = files_for("gfx90a,gfx90a,gfx90a,gfx90a", "two-sockets");
+  EXPECT_EQ(files.list(nodes), (std::vector<std::string>{"0", "1", "2", "3", "4", "5"}));
+  for (std::string socket : {"0", "1"}) {
+    EXPECT_EQ(property(files, nodes + socket + "/properties", "cpu_cores_count"), 2u);
+    EXPECT_EQ(property(files, nodes + socket + "/mem_banks/0/properties", "size_in_bytes"),
+              4ull << 30);
+    EXPECT_EQ(property(files, nodes + socket + "/properties", "io_links_count"), 3u);
+  }
+  // The first card is not at the first socket: who takes that for granted is wrong.
+  EXPECT_EQ(property(files, nodes + "2" + link0, "node_to"), 1u);
+  EXPECT_EQ(property(files, nodes + "3" + link0, "node_to"), 1u);
+  EXPECT_EQ(property(files, nodes + "4" + link0, "node_to"), 0u);
+  EXPECT_EQ(property(files, nodes + "5" + link0, "node_to"), 0u);
+  auto one = files_for("gfx90a", "two-sockets");
+  EXPECT_EQ(property(one, nodes + "2" + link0, "node_to"), 1u);
+}
+
+TEST(MachineTest, PartitionsAreFunctionsOfOneDeviceAndShareTheCard) {
+  auto files = files_for("gfx942", "cpx");
+  ASSERT_EQ(files.list(nodes).size(), 9u);
+  for (uint64_t i = 0; i < 8; ++i) {
+    const std::string path = nodes + std::to_string(i + 1);
+    EXPECT_EQ(property(files, path + "/properties", "location_id"), 0x300 + i);
+    EXPECT_EQ(property(files, path + "/properties", "simd_count"), 38u * 4);
+    EXPECT_EQ(property(files, path + "/properties", "num_xcc"), 1u);
+    EXPECT_EQ(property(files, path + "/mem_banks/0/properties", "size_in_bytes"), 24ull << 30);
+    EXPECT_EQ(property(files, path + "/properties", "drm_render_minor"), 128 + i);
+  }
+  EXPECT_EQ(files_for("gfx1030", "cpx").list(nodes).size(), 2u); // Radeon cards have none
+}
+
+TEST(MachineTest, AnApuHasTheHostsMemoryAndIsNotBehindPcie) {
+  auto files = files_for("gfx942", "apu");
+  EXPECT_EQ(property(files, nodes + "1/mem_banks/0/properties", "size_in_bytes"), 8ull << 30);
+  EXPECT_EQ(property(files, nodes + "1/properties", "device_id"), 0x74a0u);
+  EXPECT_EQ(property(files, nodes + "1/properties", "simd_count"), 228u * 4);
+  EXPECT_EQ(property(files, nodes + "1" + link0, "type"), 11u);
+  EXPECT_EQ(property(files, nodes + "1" + link0, "weight"), 13u);
+}
+
+TEST(MachineTest, WithoutPcieAtomicsTheLinkSaysSo) {
+  EXPECT_EQ(property(files_for("gfx90a"), nodes + "1" + link0, "flags"), 1u);
+  EXPECT_EQ(property(files_for("gfx90a", "no-atomics"), nodes + "1" + link0, "flags"), 1u | 4 | 8);
+}
+
+TEST(MachineTest, ASmallBarHidesTheMemoryOfAnyCard) {
+  auto hidden = files_for("gfx90a", "small-bar");
+  EXPECT_EQ(hidden.list(nodes + "0/io_links").size(), 0u);
+  EXPECT_EQ(property(hidden, nodes + "1/mem_banks/0/properties", "heap_type"), 2u);
+}
+
+TEST(MachineTest, WordsThatAreNotKnownAreNamed) {
+  std::string error;
+  EXPECT_TRUE(machine_from("small-bar,cpux", error).small_bar);
+  EXPECT_NE(error.find("'cpux'"), error.npos) << error;
 }
 
 TEST(TopologyTest, ModuleIsLive) {

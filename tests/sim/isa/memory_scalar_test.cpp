@@ -1,4 +1,5 @@
 // Scalar memory.
+#include "base/clock.h"
 #include "memory_bench.h"
 
 #include <gtest/gtest.h>
@@ -127,6 +128,17 @@ TEST(Counters, CyclesPassAtTheRateOfTheCard) {
     }
     if (!b.wave.arch->gfx9) EXPECT_LE((b.s(8) - before) & 0xfffff, after - before) << cpu;
   }
+}
+
+// Like a card: the first look is shortly before the lower 32 bits start again, and so do 20.
+TEST(Counters, AboutToWrapTheyDoSoWithinTheFirstCycles) {
+  constexpr u64 second = 1000000000;
+  const u64 first = shader_clock_about_to_wrap(5 * second, 5 * second, 2482);
+  EXPECT_EQ(first, 0xffffffc0u);
+  EXPECT_EQ(first & 0xfffff, 0xfffc0u);
+  const u64 later = shader_clock_about_to_wrap(5 * second + 1000, 5 * second, 2482);
+  EXPECT_EQ(later - first, 2482u); // a microsecond
+  EXPECT_LT(later & 0xfffff, first & 0xfffff);
 }
 
 TEST(Counters, TimeGoesForwardAndRealtimeTicksAt100MHz) {

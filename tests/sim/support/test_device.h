@@ -4,6 +4,7 @@
 #include "base/address_space.h"
 #include "device/code_object.h"
 #include "exec/executor.h"
+#include "wave/caches.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -41,8 +42,10 @@ private:
 
 class TestDevice {
 public:
-  explicit TestDevice(const std::string &arch, unsigned workers = 0)
-      : arch_(*find_arch(arch)), executor_(arch_, memory_, {}, workers) {}
+  // With caches or with coherent memory.
+  explicit TestDevice(const std::string &arch, unsigned workers = 0, bool has_caches = false)
+      : arch_(*find_arch(arch)), caches_(has_caches ? std::make_unique<Caches>(arch_) : nullptr),
+        executor_(arch_, memory_, hooks(), workers) {}
 
   // GPU memory. Each allocation has unmapped space behind it.
   template <class T> struct Buffer {
@@ -51,12 +54,17 @@ public:
     size_t count;
     T &operator[](size_t i) const { return data[i]; }
   };
-  template <class T> Buffer<T> allocate(size_t count) {
+  template <class T> Buffer<T> allocate(size_t count) { return allocate<T>(count, local()); }
+  // Fine-grained memory of the host, which no cache keeps.
+  template <class T> Buffer<T> allocate_host(size_t count) {
+    return allocate<T>(count, Caching::none);
+  }
+  template <class T> Buffer<T> allocate(size_t count, Caching caching) {
     // Zero, and of large ones only what is touched costs anything.
     blocks_.emplace_back(static_cast<std::byte *>(std::calloc(count, sizeof(T))));
     auto *p = reinterpret_cast<T *>(blocks_.back().get());
     const uint64_t va = next_;
-    memory_.map(va, count * sizeof(T), p);
+    memory_.map(va, count * sizeof(T), p, true, false, caching);
     next_ += (count * sizeof(T) + 0x1fff) & ~0xfffull;
     return {va, p, count};
   }
@@ -77,7 +85,8 @@ public:
                      const Arguments &arguments, uint32_t lds = 0, uint32_t scratch = 0) {
     std::vector<uint8_t> kernarg = arguments.bytes();
     kernarg.resize(kernarg.size() + 512); // room for hidden arguments, all zero
-    auto block = upload(kernarg);
+    auto block = allocate_host<uint8_t>(kernarg.size());
+    std::memcpy(block.data, kernarg.data(), kernarg.size());
     Dispatch d;
     d.grid = grid, d.workgroup = workgroup;
     d.group_segment_size = lds, d.private_segment_size = scratch;
@@ -85,7 +94,7 @@ public:
     if (!d.kernel_object) throw std::runtime_error("no kernel " + kernel);
     d.kernarg_address = block.va;
     // An AQL packet for kernels that read their dispatch packet.
-    auto packet = allocate<uint32_t>(16);
+    auto packet = allocate_host<uint32_t>(16);
     auto *half = reinterpret_cast<uint16_t *>(packet.data);
     for (int i = 0; i < 3; i++)
       half[2 + i] = static_cast<uint16_t>(workgroup[i]), packet[3 + i] = grid[i];
@@ -95,10 +104,20 @@ public:
 
   AddressSpace &memory() { return memory_; }
   Executor &executor() { return executor_; }
+  Caches *caches() { return caches_.get(); } // null: memory is coherent
   const Arch &arch() const { return arch_; }
 
 private:
+  Executor::Hooks hooks() const {
+    Executor::Hooks hooks;
+    hooks.caches = caches_.get();
+    return hooks;
+  }
+  // As the driver maps a card's own memory.
+  Caching local() const { return arch_.gfx9 ? Caching::own : Caching::noncoherent; }
+
   const Arch &arch_;
+  std::unique_ptr<Caches> caches_;
   AddressSpace memory_;
   struct Free {
     void operator()(std::byte *block) const { std::free(block); }

@@ -10,7 +10,7 @@ import tempfile
 
 CLASSES = ["valu", "salu", "vmem_load", "vmem_store", "vmem_atomic", "smem", "lds", "branch", "mfma", "other"]
 FIELDS = ["kernel", "grid", "workgroup", "waves", "wave_instructions", "lane_instructions", "classes",
-          "global_bytes_read", "global_bytes_written", "lds_bytes_read", "lds_bytes_written", "barriers",
+          "global_bytes_read", "global_bytes_written", "lds_bytes_read", "lds_bytes_written", "barriers", "l2_write_backs",
           "seconds", "workers"]
 TIMING = ["seconds", "workers"]
 
@@ -72,6 +72,7 @@ def counted(wave):
         "lds_bytes_read": 4 * lanes,
         "lds_bytes_written": 4 * lanes,
         "barriers": groups,
+        "l2_write_backs": 0,
     }
 
 

@@ -1,0 +1,163 @@
+#include "check/advice.h"
+
+#include "checks/options.h"
+#include "fade/observer.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace fade::cli {
+namespace {
+
+using namespace fade::checks;
+
+/// "line 11", with the file if it is not the finding's own; empty if it is not known.
+std::string lineText(const FoundPlace &place, const FoundPlace &shown) {
+  if (place.shown.line == 0) return "";
+  if (place.shown.file == shown.shown.file) return fmt::format("line {}", place.shown.line);
+  return fmt::format("{}:{}", std::filesystem::path(place.shown.file).filename().string(),
+                     place.shown.line);
+}
+
+std::string fileAndLine(const FoundFrame &frame) {
+  return fmt::format("{}:{}", std::filesystem::path(frame.file).filename().string(), frame.line);
+}
+
+bool isKind(const FoundPlace &place, AccessKind kind) {
+  return static_cast<AccessKind>(place.raw.kind) == kind;
+}
+
+/// A barrier is missing between what came first and what came then.
+std::string barrierAdvice(const FoundFinding &f) {
+  const FoundPlace &first = f.is_turned ? f.place : f.other;
+  const FoundPlace &then = f.is_turned ? f.other : f.place;
+  const std::string before = lineText(first, f.place), behind = lineText(then, f.place);
+  if (before.empty() || behind.empty()) return "add __syncthreads() between the two accesses";
+  if (first.shown.file == then.shown.file && first.shown.line < then.shown.line)
+    return fmt::format("add __syncthreads() after {}, before {}", before, behind);
+  if (before == behind && (isKind(first, AccessKind::store) == isKind(then, AccessKind::store)))
+    return fmt::format("let one work-item store at {}, or each to a place of its own", before);
+  if (before == behind)
+    return fmt::format("use an atomic operation at {}, or add __syncthreads() between reading and "
+                       "writing",
+                       before);
+  return fmt::format("in a loop: add __syncthreads() after {}, before {} is reached again", before,
+                     behind);
+}
+
+std::string betweenGroupsAdvice(const FoundFinding &f) {
+  const std::string line = lineText(f.between, f.place);
+  const std::string where = line.empty() ? "" : " at " + line;
+  switch (static_cast<Between>(f.raw.lacks)) {
+  case Between::no_release:
+    return fmt::format("the atomic{} comes between, but without __threadfence() before it "
+                       "(__threadfence_block() is not enough between workgroups)",
+                       where);
+  case Between::no_acquire:
+    return fmt::format("the access{} comes between, but without __threadfence() after it", where);
+  default: break;
+  }
+  const bool has_atomic =
+      isKind(f.place, AccessKind::atomic) || isKind(f.other, AccessKind::atomic);
+  if (has_atomic) {
+    const FoundPlace &plain = isKind(f.place, AccessKind::atomic) ? f.other : f.place;
+    const std::string at = lineText(plain, f.place);
+    return fmt::format("use an atomic operation{} too, or another kernel for it",
+                       at.empty() ? "" : " at " + at);
+  }
+  if (f.place.shown.line != 0 && f.place.shown.line == f.other.shown.line &&
+      isKind(f.place, AccessKind::store) && isKind(f.other, AccessKind::load))
+    return fmt::format("workgroups change the same place at {}: use an atomic operation",
+                       lineText(f.place, f.place));
+  if (isKind(f.place, AccessKind::store) && isKind(f.other, AccessKind::store))
+    return "workgroups run in any order: let each store to a place of its own, or use an atomic "
+           "operation";
+  return "workgroups run in any order: use two kernels, or an atomic with __threadfence() before "
+         "it and another one after it on the reading side";
+}
+
+std::string raceAdvice(const FoundFinding &f) {
+  if (static_cast<Problem>(f.raw.problem) == Problem::overlap)
+    return "order the two streams: hipStreamWaitEvent, or hipStreamSynchronize before the second "
+           "launch";
+  const bool same_group = std::ranges::equal(f.raw.place.group, f.raw.other.group);
+  if (static_cast<AccessSpace>(f.raw.space) == AccessSpace::lds || same_group)
+    return barrierAdvice(f);
+  return betweenGroupsAdvice(f);
+}
+
+std::string initAdvice(const FoundFinding &f) {
+  const bool counts = isKind(f.place, AccessKind::atomic);
+  switch (static_cast<AccessSpace>(f.raw.space)) {
+  case AccessSpace::lds:
+    return counts ? "set it to 0 before the first atomic, then __syncthreads(): LDS holds what the "
+                    "workgroup before left"
+                  : "write all of it before it is read, then __syncthreads(): LDS holds what the "
+                    "workgroup before left";
+  case AccessSpace::scratch: return "give the variable a value where it is declared";
+  default: break;
+  }
+  const FoundFrame &by = f.allocation.caller;
+  return fmt::format("hipMemset after the allocation{}, or write every element that is read (sizes "
+                     "of copies are bytes)",
+                     by.line != 0 ? " at " + fileAndLine(by) : "");
+}
+
+std::string boundsAdvice(const FoundFinding &f) {
+  const AllocationInfo &a = f.allocation.raw;
+  if (f.raw.distance < 0) return "the index is negative, or the pointer is before its memory";
+  const uint32_t size = f.raw.place.size;
+  if (size != 0 && size <= 16 && a.size % size == 0)
+    return fmt::format("there {} {} {} of {} bytes: check the index before the access",
+                       a.size == size ? "is" : "are", a.size / size,
+                       a.size == size ? "element" : "elements", size);
+  return "check the index against the size before the access";
+}
+
+} // namespace
+
+std::string adviceOf(const FoundFinding &f) {
+  switch (static_cast<Problem>(f.raw.problem)) {
+  case Problem::outside: return "look where the pointer comes from: it was never allocated";
+  case Problem::gap: return boundsAdvice(f);
+  case Problem::freed:
+    return fmt::format("wait for the kernel before freeing (hipStreamSynchronize){}",
+                       f.allocation.freed_by.line != 0
+                           ? fmt::format(": it was freed at {}", fileAndLine(f.allocation.freed_by))
+                           : "");
+  case Problem::lds_bounds:
+    return fmt::format("check the index, or give the array (or the launch's dynamic LDS) more than "
+                       "{} bytes",
+                       f.raw.limit);
+  case Problem::scratch_bounds: return "check the index: a local array is too small";
+  case Problem::arguments: return "launch the kernel with all of its arguments";
+  case Problem::read_only: return "copy the data to memory that kernels may write";
+  case Problem::misaligned:
+    return fmt::format("align what the atomic changes to {} bytes", f.raw.place.size);
+  case Problem::uninitialized: return initAdvice(f);
+  case Problem::race:
+  case Problem::overlap: return raceAdvice(f);
+  case Problem::lanes:
+    return "let one work-item store, each to a place of its own, or use an atomic operation";
+  case Problem::lost_update: return "use an atomic operation, such as atomicAdd";
+  case Problem::divergent_barrier:
+    return "move __syncthreads() out of the condition or loop that not all work-items take";
+  case Problem::missing_waves: {
+    const std::string line = lineText(f.other, f.place);
+    return fmt::format("turn the early return{} into a condition around the work",
+                       line.empty() ? "" : " at " + line);
+  }
+  case Problem::unwaited: return "put the wait before the instruction";
+  case Problem::wait_states: return "put what is missing between the two instructions";
+  case Problem::leak: return "free it with hipFree when it is no longer used";
+  case Problem::count: break;
+  }
+  return "";
+}
+
+std::string pageOf(const FoundFinding &f) {
+  return fmt::format("docs/check.md#{}", nameOf(static_cast<Check>(f.raw.check)));
+}
+
+} // namespace fade::cli

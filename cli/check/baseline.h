@@ -1,0 +1,35 @@
+// Findings that are known: they have an id that stays the same when lines move, and a file of them
+// (--baseline) tells what is new.
+#pragma once
+
+#include "base/result.h"
+#include "check/finding_reader.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fade::cli {
+
+/// Sets FoundFinding::id: check and a number made of kernel, file, function and the text of the
+/// lines, not of their numbers. Those that have all of this in common are counted.
+void setIds(std::vector<FoundFinding> &findings);
+
+/// Whether a word is an id as setIds() makes them.
+bool isFindingId(const std::string &word);
+
+class Baseline {
+public:
+  /// JSON lines that `fadeprobe check --json` has written.
+  static Result<Baseline> read(const std::string &path);
+
+  /// Sets FoundFinding::is_known.
+  void mark(std::vector<FoundFinding> &findings) const;
+  /// How many of those in the file are not among the findings.
+  std::size_t gone(const std::vector<FoundFinding> &findings) const;
+
+private:
+  std::set<std::string> ids_;
+};
+
+} // namespace fade::cli

@@ -1,0 +1,165 @@
+#include "check/causes.h"
+
+#include "fade/observer.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <tuple>
+
+namespace fade::cli {
+namespace {
+
+using namespace fade::checks;
+
+Check checkOf(const FoundFinding &f) { return static_cast<Check>(f.raw.check); }
+Problem problemOf(const FoundFinding &f) { return static_cast<Problem>(f.raw.problem); }
+
+/// A line of the source; of code without lines, the instruction.
+using Line = std::tuple<std::string, uint64_t>;
+Line lineOf(const FoundPlace &place) {
+  if (place.shown.line != 0) return {place.shown.file, place.shown.line};
+  return {"", place.raw.code != 0 ? place.raw.address : place.raw.pc};
+}
+
+/// What memory is meant: where it was allocated, LDS, or private memory.
+std::string memoryOf(const FoundFinding &f) {
+  if (static_cast<AccessSpace>(f.raw.space) == AccessSpace::lds) return "lds";
+  if (static_cast<AccessSpace>(f.raw.space) == AccessSpace::scratch) return "scratch";
+  const FoundAllocation &a = f.allocation;
+  if (a.raw.number == 0) return "";
+  if (a.caller.line != 0)
+    return a.caller.file + ':' + std::to_string(a.caller.line) + ':' +
+           std::to_string(a.caller.column);
+  return a.module + '+' + std::to_string(a.address);
+}
+
+/// Kernels of both sides, in whatever order.
+std::pair<std::string, std::string> kernelsOf(const FoundFinding &f) {
+  const std::string one = templateName(f.kernel);
+  const std::string other = f.other_kernel.empty() ? one : templateName(f.other_kernel);
+  return std::minmax(one, other);
+}
+
+bool hasSameMemory(const FoundFinding &a, const FoundFinding &b) {
+  if (problemOf(a) != problemOf(b) || (a.raw.distance < 0) != (b.raw.distance < 0)) return false;
+  const std::string memory = memoryOf(a);
+  return memory.empty() ? lineOf(a.place) == lineOf(b.place) : memory == memoryOf(b);
+}
+
+bool sharesLine(const FoundFinding &a, const FoundFinding &b) {
+  const auto sides = [](const FoundFinding &f) {
+    return std::array{lineOf(f.place), lineOf(f.other)};
+  };
+  for (const Line &x : sides(a))
+    for (const Line &y : sides(b))
+      if (x == y) return true;
+  return false;
+}
+
+bool hasSameCause(const FoundFinding &a, const FoundFinding &b) {
+  if (a.raw.check != b.raw.check || a.gpu != b.gpu || a.process != b.process) return false;
+  switch (checkOf(a)) {
+  case Check::memory: return kernelsOf(a) == kernelsOf(b) && hasSameMemory(a, b);
+  case Check::init: // compilers tell values apart that somebody stored together
+    return kernelsOf(a) == kernelsOf(b) &&
+           (memoryOf(a) == memoryOf(b) || lineOf(a.place) == lineOf(b.place));
+  case Check::race:
+    return kernelsOf(a) == kernelsOf(b) && a.raw.space == b.raw.space &&
+           (problemOf(a) == Problem::overlap) == (problemOf(b) == Problem::overlap) &&
+           sharesLine(a, b);
+  case Check::sync:
+    return kernelsOf(a) == kernelsOf(b) && a.raw.problem == b.raw.problem &&
+           lineOf(a.place) == lineOf(b.place);
+  default: return false; // assembly has several errors in one line; leaks are one for each line
+  }
+}
+
+bool isBeyond(const FoundFinding &f) {
+  return problemOf(f) == Problem::gap || problemOf(f) == Problem::outside ||
+         problemOf(f) == Problem::lds_bounds;
+}
+
+/// Whether `f` is what becomes of an access out of bounds.
+bool followsFrom(const FoundFinding &f, const FoundFinding &overflow) {
+  if (!isBeyond(overflow) || f.gpu != overflow.gpu || f.process != overflow.process) return false;
+  const bool reads = static_cast<AccessKind>(overflow.raw.place.kind) == AccessKind::load;
+  if (reads) return false;
+  const auto [one, other] = kernelsOf(f);
+  const std::string kernel = templateName(overflow.kernel);
+  if (kernel != one && kernel != other) return false;
+  const bool in_lds = problemOf(overflow) == Problem::lds_bounds;
+  if (checkOf(f) == Check::init) return in_lds && memoryOf(f) == "lds";
+  if (checkOf(f) != Check::race || in_lds) return false;
+  return lineOf(f.place) == lineOf(overflow.place) || lineOf(f.other) == lineOf(overflow.place);
+}
+
+/// Sets that are put together one pair at a time.
+class Sets {
+public:
+  explicit Sets(std::size_t count) : first_(count) { std::iota(first_.begin(), first_.end(), 0); }
+  std::size_t of(std::size_t i) {
+    while (first_[i] != i) i = first_[i] = first_[first_[i]];
+    return i;
+  }
+  /// What comes first stands for all.
+  void join(std::size_t a, std::size_t b) {
+    const auto [low, high] = std::minmax(of(a), of(b));
+    first_[high] = low;
+  }
+
+private:
+  std::vector<std::size_t> first_;
+};
+
+} // namespace
+
+std::string templateName(const std::string &kernel) {
+  // "void ns::scale<float>(float*, int)": up to the first parenthesis or angle bracket that is
+  // not of "operator()" or "(anonymous namespace)", without what stands before the name.
+  std::string name;
+  unsigned depth = 0;
+  static const std::string anonymous = "(anonymous namespace)";
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    if (depth == 0 && kernel.compare(i, anonymous.size(), anonymous) == 0) {
+      name += anonymous;
+      i += anonymous.size() - 1;
+    } else if (kernel[i] == '<' && !name.ends_with("operator")) {
+      ++depth;
+    } else if (kernel[i] == '>' && depth != 0) {
+      --depth;
+    } else if (depth == 0 && kernel[i] == '(' && !name.ends_with("operator")) {
+      break;
+    } else if (depth == 0) {
+      name += kernel[i];
+    }
+  }
+  const auto space = name.find(' ');
+  const bool has_type = space != name.npos && name.compare(0, anonymous.size(), anonymous) != 0;
+  return has_type ? name.substr(space + 1) : name;
+}
+
+void groupByCause(std::vector<FoundFinding> &findings) {
+  const std::size_t count = findings.size();
+  Sets sets(count);
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t k = i + 1; k < count; ++k)
+      if (hasSameCause(findings[i], findings[k]) || followsFrom(findings[k], findings[i]) ||
+          followsFrom(findings[i], findings[k]))
+        sets.join(i, k);
+  // Errors of memory come first in the list, so what follows from one is behind it.
+  std::vector<FoundFinding> grouped;
+  std::vector<std::size_t> place(count, count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t first = sets.of(i);
+    if (first == i) {
+      place[i] = grouped.size();
+      grouped.push_back(std::move(findings[i]));
+    } else {
+      grouped[place[first]].details.push_back(std::move(findings[i]));
+    }
+  }
+  findings = std::move(grouped);
+}
+
+} // namespace fade::cli

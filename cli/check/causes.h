@@ -1,0 +1,28 @@
+// One cause, one finding: what is the same error for those who fix it becomes one finding, with the
+// others as its details.
+//
+// The same cause is
+//   - memory: the same kernel, or another instance of its template, beyond the same memory;
+//   - init: likewise, memory that nothing wrote;
+//   - race: pairs of lines of the same kernel that have a line in common;
+//   - others: the same line.
+//
+// Follow-up errors belong to the overflow that made them: races with a store that is out of bounds,
+// and LDS that stays unwritten where stores beyond its end are lost.
+#pragma once
+
+#include "check/finding_reader.h"
+
+#include <string>
+#include <vector>
+
+namespace fade::cli {
+
+/// The name of a kernel without return type, template arguments and parameters: what all instances
+/// of a template have in common.
+std::string templateName(const std::string &kernel);
+
+/// Findings in the order in which they are shown; each takes those of the same cause as details.
+void groupByCause(std::vector<FoundFinding> &findings);
+
+} // namespace fade::cli

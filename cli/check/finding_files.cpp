@@ -1,0 +1,105 @@
+#include "check/finding_files.h"
+
+#include "check/advice.h"
+#include "check/finding_text.h"
+#include "compare/markup.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace fade::cli {
+namespace {
+
+using Sarif = nlohmann::json;
+using checks::Check;
+
+/// What is wrong with each check's findings, for the list of rules.
+constexpr std::array<const char *, static_cast<std::size_t>(Check::count)> kRules = {
+    "access to memory that is not the kernel's",
+    "memory that is read before anything has written it",
+    "accesses of different waves that nothing orders",
+    "barrier that not all work-items reach",
+    "register that is used before its load was waited for",
+    "instruction that comes too early behind another one",
+    "device memory that is never freed"};
+
+Sarif locationOf(const FoundFrame &frame) {
+  Sarif place = {{"artifactLocation", {{"uri", compare::fileUri(frame.file)}}}};
+  place["region"] = {{"startLine", frame.line}};
+  if (frame.column != 0) place["region"]["startColumn"] = frame.column;
+  return {{"physicalLocation", std::move(place)}};
+}
+
+Sarif resultOf(const FoundFinding &f, bool has_baseline) {
+  const bool is_leak = static_cast<Check>(f.raw.check) == Check::leak;
+  const FoundFrame &at = is_leak ? f.allocation.caller : f.place.shown;
+  Sarif result = {{"ruleId", checks::nameOf(static_cast<Check>(f.raw.check))},
+                  {"ruleIndex", f.raw.check},
+                  {"level", "error"},
+                  {"message", {{"text", fmt::format("{}; {}", messageOf(f), adviceOf(f))}}},
+                  {"partialFingerprints", {{"fade/v1", f.id}}}};
+  if (has_baseline) result["baselineState"] = f.is_known ? "unchanged" : "new";
+  if (at.line != 0) result["locations"] = {locationOf(at)};
+  Sarif related = Sarif::array();
+  const auto relate = [&](const FoundFrame &frame, const std::string &what) {
+    if (frame.line == 0) return;
+    Sarif one = locationOf(frame);
+    one["id"] = related.size();
+    one["message"] = {{"text", what}};
+    related.push_back(std::move(one));
+  };
+  if (f.raw.other.pc) relate(f.other.shown, secondPlaceName(f));
+  for (const FoundFinding &detail : f.details) relate(detail.place.shown, messageOf(detail));
+  if (!related.empty()) result["relatedLocations"] = std::move(related);
+  return result;
+}
+
+} // namespace
+
+std::string findingsSarif(const std::vector<FoundFinding> &findings, const std::string &version,
+                          bool has_baseline) {
+  Sarif rules = Sarif::array(), results = Sarif::array();
+  for (std::size_t i = 0; i < kRules.size(); ++i)
+    rules.push_back({{"id", checks::nameOf(static_cast<Check>(i))},
+                     {"shortDescription", {{"text", kRules[i]}}}});
+  for (const FoundFinding &f : findings) results.push_back(resultOf(f, has_baseline));
+  const Sarif document = {
+      {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+      {"version", "2.1.0"},
+      {"runs",
+       {{{"tool", {{"driver", {{"name", "fadeprobe"}, {"version", version}, {"rules", rules}}}}},
+         {"results", results}}}}};
+  return document.dump(2, ' ', false, Sarif::error_handler_t::replace) + '\n';
+}
+
+std::string findingsJunit(const std::vector<FoundFinding> &findings, const checks::Options &made) {
+  std::size_t tests = 0, failures = 0;
+  std::string cases;
+  for (std::size_t i = 0; i < kRules.size(); ++i) {
+    const auto check = static_cast<Check>(i);
+    if (!made.has(check)) continue;
+    std::string text, first;
+    for (const FoundFinding &f : findings) {
+      if (f.raw.check != i || f.is_known) continue;
+      if (first.empty()) first = messageOf(f);
+      text += fmt::format("{} {}\n", f.id, findingText(f));
+    }
+    ++tests;
+    cases += fmt::format("  <testcase classname=\"fadeprobe.check\" name=\"{}\" time=\"0\"",
+                         checks::nameOf(check));
+    if (text.empty()) {
+      cases += "/>\n";
+      continue;
+    }
+    ++failures;
+    cases +=
+        fmt::format(">\n    <failure type=\"finding\" message=\"{}\">{}</failure>\n  </testcase>\n",
+                    compare::escapeMarkup(first), compare::escapeMarkup(text));
+  }
+  return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                     "<testsuite name=\"fadeprobe check\" tests=\"{}\" failures=\"{}\" "
+                     "errors=\"0\" time=\"0\">\n{}</testsuite>\n",
+                     tests, failures, cases);
+}
+
+} // namespace fade::cli

@@ -1,0 +1,32 @@
+// A folder for what a probe writes, which goes with the object.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdlib.h>
+#include <string>
+
+namespace fade::doctor {
+
+struct WorkFolder {
+  std::string path = (std::filesystem::temp_directory_path() / "fade-doctor-XXXXXX").string();
+  bool is_there = mkdtemp(path.data()) != nullptr;
+
+  WorkFolder() = default;
+  WorkFolder(const WorkFolder &) = delete;
+  WorkFolder &operator=(const WorkFolder &) = delete;
+  ~WorkFolder() {
+    std::error_code ignored;
+    if (is_there) std::filesystem::remove_all(path, ignored);
+  }
+};
+
+/// Empty if the file cannot be read.
+inline std::string contentsOf(const std::string &path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return std::move(text).str();
+}
+
+} // namespace fade::doctor

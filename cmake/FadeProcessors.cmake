@@ -1,0 +1,21 @@
+# Code objects of FADE's own for every GPU that a clang knows, and for families of GPUs (generic targets) that serve those it does not know.
+
+# fade_processors_of(CLANG RESULT): from gfx900 on, as the compiler lists them.
+function(fade_processors_of clang result)
+  execute_process(COMMAND ${clang} --target=amdgcn-amd-amdhsa -nogpulib --print-supported-cpus OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  string(REGEX MATCHALL "gfx(9|1[0-9])[0-9a-z-]+" processors "${text}")
+  list(REMOVE_DUPLICATES processors)
+  if(NOT processors)
+    message(FATAL_ERROR "${clang} has no AMD GPU among its targets")
+  endif()
+  set(${result} ${processors} PARENT_SCOPE)
+endfunction()
+
+# fade_code_object_version(PROCESSOR RESULT): the oldest that the processor can have, for runtimes that know no newer one.
+function(fade_code_object_version processor result)
+  if(processor MATCHES "generic")
+    set(${result} 6 PARENT_SCOPE)
+  else()
+    set(${result} 4 PARENT_SCOPE)
+  endif()
+endfunction()

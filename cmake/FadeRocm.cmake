@@ -1,0 +1,11 @@
+# Where ROCm is: AMD's own in /opt/rocm (in core since version 7.14) before that of the distribution, whose headers may be older.
+set(FADE_ROCM_PATH /opt/rocm CACHE PATH "AMD's ROCm, if it is there")
+file(GLOB fade_rocm_places ${FADE_ROCM_PATH}/include ${FADE_ROCM_PATH}/core/include ${FADE_ROCM_PATH}/core-*/include)
+list(TRANSFORM fade_rocm_places REPLACE "/include$" "")
+list(TRANSFORM fade_rocm_places APPEND /include OUTPUT_VARIABLE fade_rocm_includes)
+list(TRANSFORM fade_rocm_places APPEND /lib OUTPUT_VARIABLE fade_rocm_libraries)
+find_path(FADE_HSA_INCLUDE hsa/hsa_api_trace.h HINTS ${fade_rocm_includes} DOC "headers of the HSA runtime")
+find_library(FADE_HSA_LIBRARY hsa-runtime64 HINTS ${fade_rocm_libraries} DOC "the HSA runtime, for tests")
+if(NOT FADE_HSA_INCLUDE AND FADE_BUILD_HOST)
+  message(FATAL_ERROR "hsa/hsa_api_trace.h is missing: install the headers of ROCr (Debian: libhsa-runtime-dev; AMD's packages: hsa-rocr-dev), or name ROCm with -DFADE_ROCM_PATH=")
+endif()

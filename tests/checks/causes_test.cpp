@@ -1,0 +1,168 @@
+// Which findings are one cause, what is advised, and what stays the same from run to run.
+#include "check/advice.h"
+#include "check/baseline.h"
+#include "check/causes.h"
+#include "check/data_flow.h"
+#include "fade/observer.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace fade::cli {
+namespace {
+
+using namespace fade::checks;
+
+FoundPlace placeAt(uint32_t line, AccessKind kind, uint32_t column = 3) {
+  FoundPlace p;
+  p.raw.kind = static_cast<uint32_t>(kind);
+  p.raw.pc = 0x1000 + line * 16 + column, p.raw.size = 4, p.raw.code = 1;
+  p.shown = {"f", "/a/x.hip", line, column};
+  p.stack = {p.shown};
+  p.source = "line " + std::to_string(line);
+  return p;
+}
+
+FoundFinding findingOf(Check check, Problem problem, const std::string &kernel, FoundPlace place) {
+  FoundFinding f;
+  f.raw.check = static_cast<uint32_t>(check), f.raw.problem = static_cast<uint32_t>(problem);
+  f.kernel = f.symbol = kernel, f.gpu = "gfx90a";
+  f.raw.place = place.raw, f.place = std::move(place);
+  return f;
+}
+
+FoundFinding race(uint32_t line, uint32_t other, const std::string &kernel = "void k<int>(int*)") {
+  FoundFinding f = findingOf(Check::race, Problem::race, kernel, placeAt(line, AccessKind::store));
+  f.other = placeAt(other, AccessKind::load), f.raw.other = f.other.raw;
+  return f;
+}
+
+FoundFinding overflow(uint32_t line, AccessKind kind, uint32_t allocated_at,
+                      const std::string &kernel = "k(int*)") {
+  FoundFinding f = findingOf(Check::memory, Problem::gap, kernel, placeAt(line, kind));
+  f.raw.allocation.number = 1, f.raw.allocation.size = 400;
+  f.allocation.raw = f.raw.allocation;
+  f.allocation.caller = {"main", "/a/x.hip", allocated_at, 1};
+  return f;
+}
+
+std::size_t causesOf(std::vector<FoundFinding> findings) {
+  groupByCause(findings);
+  return findings.size();
+}
+
+TEST(Causes, InstancesOfATemplateHaveOneName) {
+  EXPECT_EQ(templateName("void ns::scale<float, 3>(float*, int)"), "ns::scale");
+  EXPECT_EQ(templateName("scale(int*)"), "scale");
+  EXPECT_EQ(templateName("(anonymous namespace)::k(int)"), "(anonymous namespace)::k");
+  EXPECT_EQ(templateName("void (anonymous namespace)::k<a<b>>(int)"), "(anonymous namespace)::k");
+  EXPECT_EQ(templateName("void S<int>::operator()<float>(int) const"), "S::operator()");
+}
+
+TEST(Causes, RacesThatShareALineAreOne) {
+  EXPECT_EQ(causesOf({race(10, 20), race(10, 21), race(30, 20)}), 1u);
+  EXPECT_EQ(causesOf({race(10, 20), race(10, 20, "void k<float>(float*)")}), 1u);
+  EXPECT_EQ(causesOf({race(10, 20), race(11, 21)}), 2u);
+  EXPECT_EQ(causesOf({race(10, 20), race(10, 20, "other(int*)")}), 2u);
+}
+
+TEST(Causes, LanesOfOneWaveAndOtherWavesAtOneLineAreOne) {
+  FoundFinding lanes = race(10, 10);
+  lanes.raw.problem = static_cast<uint32_t>(Problem::lost_update);
+  EXPECT_EQ(causesOf({race(10, 10), lanes}), 1u);
+  lanes.raw.problem = static_cast<uint32_t>(Problem::overlap);
+  EXPECT_EQ(causesOf({race(10, 10), lanes}), 2u);
+}
+
+TEST(Causes, AccessesBeyondTheSameMemoryAreOne) {
+  EXPECT_EQ(causesOf({overflow(5, AccessKind::load, 40), overflow(6, AccessKind::store, 40)}), 1u);
+  EXPECT_EQ(causesOf({overflow(5, AccessKind::load, 40), overflow(6, AccessKind::store, 41)}), 2u);
+  FoundFinding before = overflow(5, AccessKind::load, 40);
+  before.raw.distance = -4;
+  EXPECT_EQ(causesOf({overflow(5, AccessKind::load, 40), before}), 2u);
+}
+
+TEST(Causes, ARaceWithAStoreThatIsOutOfBoundsFollowsFromIt) {
+  std::vector<FoundFinding> findings = {overflow(10, AccessKind::store, 40),
+                                        race(10, 20, "k(int*)")};
+  groupByCause(findings);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].raw.check, static_cast<uint32_t>(Check::memory));
+  ASSERT_EQ(findings[0].details.size(), 1u);
+  EXPECT_EQ(findings[0].details[0].raw.check, static_cast<uint32_t>(Check::race));
+  EXPECT_EQ(causesOf({overflow(10, AccessKind::load, 40), race(10, 20, "k(int*)")}), 2u)
+      << "a load beyond the end changes nothing";
+}
+
+TEST(Advice, NamesWhatIsMissingAndWhere) {
+  FoundFinding f = race(10, 20);
+  EXPECT_EQ(adviceOf(f), "in a loop: add __syncthreads() after line 20, before line 10 is reached "
+                         "again");
+  f.is_turned = true; // the store came first
+  EXPECT_EQ(adviceOf(f), "add __syncthreads() after line 10, before line 20");
+  f.raw.place.group[0] = 1;
+  EXPECT_NE(adviceOf(f).find("workgroups run in any order"), std::string::npos);
+  f.raw.lacks = static_cast<uint32_t>(Between::no_release);
+  f.between = placeAt(15, AccessKind::atomic);
+  EXPECT_EQ(adviceOf(f).find("the atomic at line 15 comes between, but without __threadfence() "
+                             "before it"),
+            0u);
+  f.raw.lacks = static_cast<uint32_t>(Between::no_acquire);
+  EXPECT_EQ(adviceOf(f),
+            "the access at line 15 comes between, but without __threadfence() after it");
+  EXPECT_EQ(pageOf(f), "docs/check.md#race");
+  EXPECT_EQ(adviceOf(overflow(5, AccessKind::load, 40)),
+            "there are 100 elements of 4 bytes: check the index before the access");
+}
+
+TEST(Baseline, IdsStayWhenLinesMoveAndDifferWhenTextDoes) {
+  std::vector<FoundFinding> before = {race(10, 20), race(10, 20), race(11, 20)};
+  std::vector<FoundFinding> after = before;
+  for (FoundFinding &f : after) f.place.shown.line += 7, f.other.shown.line += 7;
+  after[0].kernel = "void k<float>(float*)";
+  setIds(before), setIds(after);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(before[i].id, after[i].id);
+    EXPECT_TRUE(isFindingId(before[i].id)) << before[i].id;
+  }
+  EXPECT_EQ(before[0].id + "-2", before[1].id);
+  EXPECT_NE(before[0].id, before[2].id);
+  EXPECT_FALSE(isFindingId("race"));
+  EXPECT_FALSE(isFindingId("race-histogram_12"));
+}
+
+TEST(Baseline, WhatIsInTheFileIsKnown) {
+  std::vector<FoundFinding> findings = {race(10, 20), race(11, 21)};
+  setIds(findings);
+  const std::string path = testing::TempDir() + "/fade_baseline.jsonl";
+  std::ofstream(path) << "{\"id\":\"" << findings[0].id << "\"}\n{\"id\":\"sync-0123456789ab\"}\n";
+  const auto baseline = Baseline::read(path);
+  ASSERT_TRUE(baseline);
+  baseline->mark(findings);
+  EXPECT_TRUE(findings[0].is_known);
+  EXPECT_FALSE(findings[1].is_known);
+  EXPECT_EQ(baseline->gone(findings), 1u);
+  std::ofstream(path) << "no json\n";
+  EXPECT_FALSE(Baseline::read(path));
+  EXPECT_FALSE(Baseline::read("/nonexistent"));
+}
+
+TEST(DataFlow, ASumOfWhatWasLoadedIsToldFromAConstant) {
+  EXPECT_TRUE(accumulates({"global_load_dword v3, v[0:1], off", "s_waitcnt vmcnt(0)",
+                           "v_add_u32_e32 v3, 1, v3", "global_store_dword v[0:1], v3, off"}));
+  EXPECT_TRUE(accumulates({"ds_read_b32 v1, v0", "v_add_f32_e32 v2, 1.0, v1",
+                           "v_mov_b32_e32 v4, v2", "ds_write_b32 v0, v4"}));
+  EXPECT_TRUE(accumulates({"buffer_load_dword v3, off, s[0:3], 0", "v_mul_lo_u32 v3, v3, v5",
+                           "buffer_store_dword v3, off, s[0:3], 0"}));
+  EXPECT_FALSE(accumulates({"global_load_dword v3, v[0:1], off", "v_cmp_eq_u32_e32 vcc, 0, v3",
+                            "v_mov_b32_e32 v3, 1", "global_store_dword v[0:1], v3, off"}));
+  EXPECT_FALSE(accumulates({"global_load_dword v3, v[0:1], off", "v_max_u32_e32 v3, 5, v3",
+                            "global_store_dword v[0:1], v3, off"}))
+      << "twice the same as once";
+  EXPECT_FALSE(accumulates({"global_load_dword v3, v[0:1], off", "v_add_u32_e32 v4, 1, v5",
+                            "global_store_dword v[0:1], v4, off"}));
+}
+
+} // namespace
+} // namespace fade::cli

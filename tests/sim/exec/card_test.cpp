@@ -1,0 +1,166 @@
+// Modes in which the software GPU is as unforgiving as a card: residency, and no PCIe atomics.
+#include "../support/test_device.h"
+
+#include "base/card_mode.h"
+#include "exec/residency.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace fade::sim {
+namespace {
+
+using Status = DispatchResult::Status;
+using namespace std::chrono_literals;
+
+TEST(CardModeTest, AModeIsOnByItsOwnVariableOrByTheOneForAll) {
+  EXPECT_EQ(mode_wish(nullptr, nullptr), ModeWish::off);
+  EXPECT_EQ(mode_wish("", "0"), ModeWish::off);
+  EXPECT_EQ(mode_wish("card", nullptr), ModeWish::on);
+  EXPECT_EQ(mode_wish(nullptr, "1"), ModeWish::on);
+  EXPECT_EQ(mode_wish("off", "1"), ModeWish::off);
+  EXPECT_EQ(mode_wish("yes", "1"), ModeWish::unknown);
+}
+
+// The variable is read when a device is made.
+struct AsCard {
+  AsCard() { setenv("FADE_GPU_RESIDENT", "card", 1); }
+  ~AsCard() { unsetenv("FADE_GPU_RESIDENT"); }
+};
+
+class CardTest : public testing::TestWithParam<const char *> {
+protected:
+  Dispatch prepare(TestDevice &device, const char *kernel, uint32_t groups, uint32_t lds,
+                   const Arguments &arguments, uint32_t size = 64) {
+    CodeObject &object =
+        device.load(read_file(std::string(FADE_KERNELS "/exec-kernels-") + GetParam() + ".hsaco"));
+    std::vector<uint8_t> bytes = arguments.bytes();
+    bytes.resize(bytes.size() + 512);
+    Dispatch d;
+    d.grid = {groups * size, 1, 1};
+    d.workgroup = {size, 1, 1};
+    d.group_segment_size = lds;
+    d.kernel_object = object.symbol(std::string(kernel) + ".kd");
+    d.kernarg_address = device.upload(bytes).va;
+    auto packet = device.allocate<uint32_t>(16);
+    reinterpret_cast<uint16_t *>(packet.data)[2] = static_cast<uint16_t>(size);
+    packet[3] = groups * size;
+    d.packet_address = packet.va;
+    d.queue_address = 0x1000;
+    return d;
+  }
+  // A barrier of the whole grid, on two compute units; it is stopped if it does not end.
+  Status meet(uint32_t groups, uint32_t lds, bool like_card) {
+    std::optional<AsCard> mode;
+    if (like_card) mode.emplace();
+    TestDevice device{GetParam(), 2};
+    mode.reset();
+    device.executor().set_compute_units(2);
+    auto arrived = device.allocate<uint32_t>(1);
+    auto values = device.allocate<uint32_t>(groups), out = device.allocate<uint32_t>(groups);
+    const Dispatch d = prepare(device, "meet", groups, lds,
+                               Arguments().add(arrived.va).add(values.va).add(out.va).add(groups));
+    DispatchResult result;
+    std::atomic<bool> ended{false};
+    std::thread other([&] { result = device.executor().run(d), ended = true; });
+    // One that fits ends in milliseconds. One that does not must be stuck: all who fit have come.
+    const auto deadline = std::chrono::steady_clock::now() + 60s;
+    while (!ended && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(5ms);
+      if (like_card && __atomic_load_n(&arrived[0], __ATOMIC_ACQUIRE) == fits(lds) &&
+          groups > fits(lds)) {
+        std::this_thread::sleep_for(300ms); // nobody else comes
+        EXPECT_EQ(__atomic_load_n(&arrived[0], __ATOMIC_ACQUIRE), fits(lds));
+        break;
+      }
+    }
+    if (!ended) device.executor().stop();
+    other.join();
+    return result.status;
+  }
+  // Workgroups of 64 work-items on two compute units, of which each has 64 KiB of LDS: by LDS, or
+  // by wave slots: 4 SIMDs with 8, for one wave each; on gfx1030 2 SIMDs with 16, for two waves
+  // each. OpenCL compiles for WGP mode there: both compute units are one, with twice as much of
+  // everything.
+  static uint32_t fits(uint32_t lds) {
+    return lds ? 2 * (65536 / lds) : std::string(GetParam()) == "gfx90a" ? 64 : 32;
+  }
+};
+
+TEST_P(CardTest, AGridThatFillsTheCardMeets) {
+  EXPECT_EQ(meet(fits(0), 0, true), Status::ok);
+  EXPECT_EQ(meet(8, 16384, true), Status::ok);
+}
+
+TEST_P(CardTest, AGridThatDoesNotFitNeverMeets) {
+  EXPECT_EQ(meet(9, 16384, true), Status::stopped);
+  EXPECT_EQ(meet(fits(0) + 1, 0, true), Status::stopped);
+}
+
+TEST_P(CardTest, ByDefaultItIsKind) { EXPECT_EQ(meet(65, 16384, false), Status::ok); }
+
+// Workgroups that do not wait for each other all run, however few fit.
+TEST_P(CardTest, WorkgroupsThatDoNotFitRunLater) {
+  const AsCard mode;
+  TestDevice device{GetParam(), 2};
+  device.executor().set_compute_units(2);
+  auto shared = device.allocate<uint32_t>(1), own = device.allocate<uint32_t>(64 * 500);
+  const Dispatch d =
+      prepare(device, "count", 500, 65536, Arguments().add(shared.va).add(own.va).add(1u));
+  EXPECT_EQ(device.executor().run(d).status, Status::ok);
+  EXPECT_EQ(shared[0], 64u * 500);
+}
+
+TEST_P(CardTest, WithoutPcieAtomicsThoseOnHostMemoryStopTheKernel) {
+  TestDevice device{GetParam(), 2};
+  auto shared = device.allocate<uint32_t>(1), own = device.allocate<uint32_t>(64);
+  const Dispatch d = prepare(device, "count", 1, 0, Arguments().add(shared.va).add(own.va).add(1u));
+  EXPECT_EQ(device.executor().run(d).status, Status::ok);
+  device.memory().set_host_atomics(false);
+  const DispatchResult refused = device.executor().run(d);
+  EXPECT_EQ(refused.status, Status::memory_violation);
+  EXPECT_NE(refused.message.find("without PCIe atomics"), std::string::npos) << refused.message;
+  // The card's own memory needs none.
+  device.memory().map(shared.va, 4, shared.data, true, true);
+  EXPECT_EQ(device.executor().run(d).status, Status::ok);
+  EXPECT_EQ(shared[0], 128u);
+}
+
+INSTANTIATE_TEST_SUITE_P(, CardTest, testing::Values("gfx90a", "gfx1030"),
+                         [](const auto &p) { return std::string(p.param); });
+
+// Numbers worked out by hand, for gfx90a.
+TEST(ResidencyTest, RegistersSlotsAndLdsOfAComputeUnit) {
+  TestDevice device{"gfx90a", 1};
+  auto descriptor = device.allocate<uint32_t>(16);
+  auto fits = [&](uint32_t vgpr_code, uint32_t sgpr_code, uint32_t lds, uint32_t size) {
+    descriptor[12] = vgpr_code | sgpr_code << 6; // rsrc1
+    Dispatch d;
+    d.kernel_object = descriptor.va;
+    d.grid = d.workgroup = {size, 1, 1};
+    d.group_segment_size = lds;
+    return residency(device.arch(), KernelLaunch(device.arch(), device.memory(), d), 1);
+  };
+  // 64 registers (code 7): 8 waves of each of 4 SIMDs; 72: 7; 512: 1.
+  EXPECT_EQ(fits(7, 0, 0, 64).groups, 32u);
+  EXPECT_EQ(fits(8, 0, 0, 64).groups, 28u);
+  EXPECT_STREQ(fits(8, 0, 0, 64).limit, "vector registers");
+  EXPECT_EQ(fits(63, 0, 0, 64).groups, 4u);
+  EXPECT_EQ(fits(8, 0, 0, 256).groups, 7u);
+  // 96 scalar registers (code 10): 8 waves; 112: 7.
+  EXPECT_EQ(fits(0, 10, 0, 64).groups, 32u);
+  EXPECT_EQ(fits(0, 12, 0, 64).groups, 28u);
+  EXPECT_STREQ(fits(0, 12, 0, 64).limit, "scalar registers");
+  // LDS in blocks of 512 bytes.
+  EXPECT_EQ(fits(0, 0, 65536, 64).groups, 1u);
+  EXPECT_EQ(fits(0, 0, 21504, 64).groups, 3u);
+  EXPECT_EQ(fits(0, 0, 21505, 64).groups, 2u);
+  EXPECT_STREQ(fits(0, 0, 21505, 64).limit, "LDS");
+  // Workgroups of two waves have 16 slots, those of one need none.
+  EXPECT_EQ(fits(0, 0, 0, 128).groups, 16u);
+  EXPECT_EQ(fits(0, 0, 0, 1024).groups, 2u);
+}
+
+} // namespace
+} // namespace fade::sim

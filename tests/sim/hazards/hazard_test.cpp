@@ -1,0 +1,248 @@
+// The rules about wait states, on seeds in assembly: each with as much between two instructions as
+// is needed, and with one less.
+#include "isa/hazards.h"
+
+#include "assembler.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+namespace fade::sim {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+bool is_wave32(const std::string &gpu) { return gpu.starts_with("gfx1"); }
+
+std::vector<uint8_t> assemble(const std::string &gpu, const Lines &lines) {
+  Assembler assembler(gpu, is_wave32(gpu));
+  std::vector<uint8_t> code;
+  for (const std::string &line : lines) {
+    const auto bytes = assembler.assemble(line);
+    code.insert(code.end(), bytes.begin(), bytes.end());
+  }
+  return code;
+}
+
+std::vector<Hazard> find(const std::string &gpu, const Lines &lines) {
+  return find_hazards(gpu.c_str(), is_wave32(gpu), assemble(gpu, lines), 0x1000);
+}
+
+// What a wave that executes the lines in this order is told.
+std::vector<Hazard> executed(const std::string &gpu, const Lines &lines) {
+  const HazardTable table(gpu);
+  LlvmDisassembler disassembler(gpu.c_str(), is_wave32(gpu));
+  std::vector<HazardUse> uses;
+  for (const std::string &line : lines) {
+    const auto bytes = assemble(gpu, {line});
+    uses.push_back(table.use(disassembler.registers(bytes, 0), bytes));
+  }
+  HazardWindow window;
+  std::vector<Hazard> found;
+  for (size_t i = 0; i < uses.size(); i++)
+    window.step(table, i, uses[i], [&](const Hazard &h) { found.push_back(h); });
+  return found;
+}
+
+struct Seed {
+  std::string gpu, first, second;
+  unsigned needed;
+};
+
+// Between the two the number of states is right, and one less is reported; by both ways to look.
+void expect(const Seed &s) {
+  SCOPED_TRACE(s.gpu + ": " + s.first + " / " + s.second);
+  for (unsigned present = 0; present <= s.needed; present++) {
+    Lines lines = {s.first};
+    for (unsigned left = present; left; left -= std::min(left, 8u))
+      lines.push_back("s_nop " + std::to_string(std::min(left, 8u) - 1));
+    lines.push_back(s.second);
+    const auto scanned = find(s.gpu, lines), ran = executed(s.gpu, lines);
+    ASSERT_EQ(scanned.size(), present < s.needed) << present;
+    ASSERT_EQ(ran.size(), present < s.needed) << present;
+    if (scanned.empty()) continue;
+    EXPECT_EQ(scanned[0].needed, s.needed) << scanned[0].rule;
+    EXPECT_EQ(scanned[0].present, present);
+    EXPECT_EQ(scanned[0].first, 0x1000u);
+    EXPECT_EQ(ran[0].rule, scanned[0].rule);
+    EXPECT_EQ(ran[0].needed, s.needed);
+  }
+}
+
+const Lines gfx9 = {"gfx906", "gfx908", "gfx90a", "gfx942"};
+
+TEST(Hazards, AMemoryInstructionReadsAnSgprFiveStatesAfterValuWroteIt) {
+  for (const std::string &gpu : gfx9) {
+    expect({gpu, "v_readfirstlane_b32 s4, v1", "global_load_dword v0, v2, s[4:5]", 5});
+    expect({gpu, "v_cmp_eq_u32 s[6:7], v1, v2", "buffer_load_dword v0, off, s[4:7], 0", 5});
+    EXPECT_TRUE(find(gpu, {"s_mov_b32 s4, s8", "global_load_dword v0, v2, s[4:5]"}).empty());
+  }
+}
+
+TEST(Hazards, AnSgprSelectsALaneFourStatesAfterValuWroteIt) {
+  for (const std::string &gpu : gfx9) {
+    expect({gpu, "v_readfirstlane_b32 s4, v1", "v_readlane_b32 s5, v2, s4", 4});
+    expect({gpu, "v_readfirstlane_b32 s4, v1", "v_writelane_b32 v2, 1, s4", 4});
+  }
+  // As a value it is an operand like others.
+  EXPECT_TRUE(find("gfx90a", {"v_readfirstlane_b32 s4, v1", "v_writelane_b32 v2, s4, 1"}).empty());
+}
+
+TEST(Hazards, DivFmasComesFourStatesAfterValuWroteVcc) {
+  for (const std::string &gpu : gfx9)
+    expect({gpu, "v_cmp_eq_u32 vcc, v1, v2", "v_div_fmas_f32 v0, v1, v2, v3", 4});
+}
+
+TEST(Hazards, DppReadsAVgprTwoStatesAfterValuWroteIt) {
+  for (const std::string &gpu : gfx9) {
+    expect({gpu, "v_add_f32 v1, v2, v3",
+            "v_mov_b32_dpp v4, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf", 2});
+    expect({gpu, "v_cmpx_eq_u32 vcc, v1, v2",
+            "v_mov_b32_dpp v4, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf", 5});
+  }
+  // What it leaves in lanes that are switched off is not read from other lanes.
+  EXPECT_TRUE(
+      find("gfx90a", {"v_mov_b32 v4, 0",
+                      "v_mov_b32_dpp v4, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf"})
+          .empty());
+}
+
+TEST(Hazards, AHardwareRegisterIsReadTwoStatesAfterItWasSet) {
+  for (const std::string &gpu : gfx9) {
+    expect({gpu, "s_setreg_b32 hwreg(HW_REG_MODE), s0", "s_getreg_b32 s1, hwreg(HW_REG_MODE)", 2});
+    expect({gpu, "s_setreg_b32 hwreg(HW_REG_MODE), s0", "s_setreg_b32 hwreg(HW_REG_MODE), s1", 2});
+  }
+  EXPECT_TRUE(find("gfx90a",
+                   {"s_setreg_b32 hwreg(HW_REG_MODE), s0", "s_getreg_b32 s1, hwreg(HW_REG_HW_ID)"})
+                  .empty());
+}
+
+TEST(Hazards, AMessageTakesM0OneStateAfterItWasWritten) {
+  for (const std::string &gpu : gfx9) {
+    expect({gpu, "s_mov_b32 m0, s0", "s_sendmsg sendmsg(MSG_INTERRUPT)", 1});
+    expect({gpu, "s_mov_b32 m0, s0", "buffer_load_dword off, s[4:7], 0 lds", 1});
+  }
+}
+
+TEST(Hazards, DataOfAWideStoreIsOverwrittenLaterThanTheNextInstruction) {
+  expect({"gfx90a", "global_store_dwordx4 v[0:1], v[4:7], off", "v_mov_b32 v6, 0", 1});
+  expect({"gfx942", "global_store_dwordx4 v[0:1], v[4:7], off", "v_mov_b32 v6, 0", 2});
+  expect({"gfx90a", "buffer_store_dwordx4 v[4:7], off, s[4:7], 0", "v_mov_b32 v6, 0", 1});
+  EXPECT_TRUE(
+      find("gfx90a", {"global_store_dwordx2 v[0:1], v[4:5], off", "v_mov_b32 v4, 0"}).empty());
+  EXPECT_TRUE(
+      find("gfx90a", {"buffer_store_dwordx4 v[4:7], off, s[4:7], s9", "v_mov_b32 v6, 0"}).empty());
+}
+
+TEST(Hazards, Gfx94xReadsWhatValuWroteToScalarRegistersTwoStatesLater) {
+  expect({"gfx942", "v_readfirstlane_b32 s0, v11", "v_mov_b32 v5, s0", 2});
+  expect({"gfx942", "v_cmp_eq_u32 vcc, v1, v2", "v_cndmask_b32 v0, v1, v2, vcc", 2});
+  EXPECT_TRUE(find("gfx90a", {"v_readfirstlane_b32 s0, v11", "v_mov_b32 v5, s0"}).empty());
+  EXPECT_TRUE(find("gfx942", {"v_readfirstlane_b32 s0, v11", "s_mov_b32 s1, s0"}).empty());
+}
+
+TEST(Hazards, Gfx94xReadsLanesAndTranscendentalsOneStateLater) {
+  expect({"gfx942", "v_add_f32 v1, v2, v3", "v_readfirstlane_b32 s0, v1", 1});
+  expect({"gfx942", "v_cmpx_eq_u32 vcc, v1, v2", "v_readfirstlane_b32 s0, v5", 4});
+  expect({"gfx942", "v_rcp_f32 v1, v2", "v_mul_f32 v3, v1, v4", 1});
+  expect({"gfx942", "v_add_f16_sdwa v1, v2, v3 dst_sel:WORD_1 src0_sel:WORD_0 src1_sel:WORD_0",
+          "v_mul_f32 v3, v1, v4", 1});
+  EXPECT_TRUE(find("gfx942", {"v_rcp_f32 v1, v2", "v_exp_f32 v3, v1"}).empty());
+  EXPECT_TRUE(
+      find("gfx942", {"v_div_scale_f32 v11, vcc, v9, v5, v9", "v_mul_f32 v12, v11, v10"}).empty());
+}
+
+TEST(Hazards, MatricesOfMi100) {
+  expect({"gfx908", "v_mov_b32 v1, v2", "v_mfma_f32_32x32x1f32 a[0:31], v1, v3, a[0:31]", 2});
+  expect({"gfx908", "v_accvgpr_write_b32 a0, v1", "v_accvgpr_read_b32 v2, a0", 3});
+  expect({"gfx908", "v_mfma_f32_32x32x1f32 a[0:31], v1, v3, a[0:31]", "v_accvgpr_read_b32 v2, a4",
+          18});
+  expect({"gfx908", "v_mfma_f32_4x4x1f32 a[0:3], v1, v3, a[0:3]", "v_accvgpr_read_b32 v2, a2", 4});
+}
+
+TEST(Hazards, MatricesOfMi200) {
+  expect({"gfx90a", "v_mov_b32 v1, v2", "v_mfma_f32_32x32x1f32 a[0:31], v1, v3, a[0:31]", 2});
+  expect({"gfx90a", "v_mfma_f32_32x32x1f32 v[0:31], v40, v41, v[0:31]", "v_mov_b32 v50, v4", 19});
+  expect({"gfx90a", "v_mfma_f32_16x16x4f32 v[0:3], v40, v41, v[0:3]",
+          "global_store_dword v[50:51], v1, off", 11});
+  expect({"gfx90a", "v_mfma_f32_4x4x1f32 v[0:3], v40, v41, v[0:3]", "v_mov_b32 v2, 0", 5});
+  expect({"gfx90a", "v_mfma_f64_4x4x4f64 v[0:1], v[40:41], v[42:43], v[0:1]",
+          "v_fma_f64 v[10:11], v[12:13], v[12:13], v[12:13]", 2});
+  // The same accumulator is forwarded.
+  EXPECT_TRUE(find("gfx90a", {"v_mfma_f32_32x32x1f32 a[0:31], v1, v3, a[0:31]",
+                              "v_mfma_f32_32x32x1f32 a[0:31], v1, v3, a[0:31]"})
+                  .empty());
+  EXPECT_TRUE(find("gfx90a", {"v_mfma_f32_32x32x1f32 a[0:31], v1, v3, a[0:31]",
+                              "v_mfma_f32_32x32x1f32 a[32:63], v1, v3, a[32:63]"})
+                  .empty());
+}
+
+TEST(Hazards, MatricesOfMi300TakeAsLongAsTheirPasses) {
+  expect({"gfx942", "v_mfma_f32_16x16x16_f16 v[0:3], v[40:41], v[42:43], v[0:3]",
+          "v_mov_b32 v50, v1", 7});
+  expect({"gfx942", "v_mfma_f32_32x32x8_f16 v[0:15], v[40:41], v[42:43], v[0:15]",
+          "v_mov_b32 v50, v1", 11});
+  expect({"gfx942", "v_mfma_f32_16x16x16_f16 v[0:3], v[40:41], v[42:43], v[0:3]",
+          "v_mfma_f32_16x16x16_f16 v[4:7], v[0:1], v[42:43], v[4:7]", 7});
+}
+
+TEST(Hazards, Gfx101xWaitsUntilMemoryInstructionsHaveReadScalars) {
+  const std::string store = "global_store_dword v[0:1], v2, off", exec = "s_mov_b32 exec_lo, s0";
+  EXPECT_EQ(find("gfx1010", {store, exec}).size(), 1u);
+  EXPECT_EQ(find("gfx1010", {"global_load_dword v2, v0, s[4:5]", "s_mov_b32 s5, 0"}).size(), 1u);
+  EXPECT_TRUE(find("gfx1010", {store, "s_waitcnt_depctr 0xffe3", exec}).empty());
+  EXPECT_TRUE(find("gfx1010", {store, "v_mov_b32 v9, 0", exec}).empty());
+  EXPECT_TRUE(find("gfx1030", {store, exec}).empty());
+}
+
+TEST(Hazards, Gfx1100ReadsTranscendentalsSixVectorInstructionsLaterOrWaits) {
+  const std::string rcp = "v_rcp_f32 v1, v2", mul = "v_mul_f32 v3, v1, v4",
+                    other = "v_mov_b32 v9, 0";
+  EXPECT_EQ(find("gfx1100", {rcp, mul}).size(), 1u);
+  EXPECT_EQ(find("gfx1100", {rcp, other, other, other, other, other, mul}).size(), 1u);
+  EXPECT_TRUE(find("gfx1100", {rcp, other, other, other, other, other, other, mul}).empty());
+  EXPECT_TRUE(find("gfx1100", {rcp, "s_waitcnt_depctr 0xfff", mul}).empty());
+  EXPECT_TRUE(find("gfx1030", {rcp, mul}).empty());
+}
+
+TEST(Hazards, Gfx12WaitsForScalarsThatVectorInstructionsHaveRead) {
+  const std::string before = "v_mov_b32 v0, s4", write = "s_mov_b32 s4, s8",
+                    read = "v_mov_b32 v1, s4";
+  EXPECT_EQ(find("gfx1201", {before, write, read}).size(), 1u);
+  EXPECT_EQ(executed("gfx1201", {before, write, read}).size(), 1u);
+  EXPECT_EQ(find("gfx1201", {before, write, "s_add_u32 s9, s4, s8"}).size(), 1u);
+  EXPECT_TRUE(find("gfx1201", {before, write, "s_wait_alu 0xfffe", read}).empty());
+  EXPECT_TRUE(executed("gfx1201", {write, read}).empty()); // nobody had read it
+}
+
+TEST(Hazards, TheWayOfABranchCountsAndTheOtherOneToo) {
+  // s_cbranch is a state of its own; the way around the s_nop is too short.
+  const Lines lines = {"v_readfirstlane_b32 s4, v1", "s_cbranch_scc0 1", "s_nop 4",
+                       "global_load_dword v0, v2, s[4:5]"};
+  const auto found = find("gfx90a", lines);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].present, 1u);
+  EXPECT_EQ(found[0].needed, 5u);
+  // Around a loop.
+  EXPECT_EQ(find("gfx90a",
+                 {"global_load_dword v0, v2, s[4:5]", "v_readfirstlane_b32 s4, v1", "s_branch -4"})
+                .size(),
+            1u);
+}
+
+TEST(Hazards, CallsAndReturnsTakeLongEnough) {
+  EXPECT_TRUE(executed("gfx90a", {"v_readfirstlane_b32 s4, v1", "s_setpc_b64 s[30:31]",
+                                  "global_load_dword v0, v2, s[4:5]"})
+                  .empty());
+}
+
+TEST(Hazards, AProcessorThatNobodyKnowsHasNoRules) {
+  EXPECT_FALSE(HazardTable("gfx803").has_rules());
+  for (const char *gpu : {"gfx906", "gfx908", "gfx90a", "gfx940", "gfx942", "gfx950",
+                          "gfx9-4-generic", "gfx1010", "gfx1030", "gfx1100", "gfx1151", "gfx1201"})
+    EXPECT_TRUE(HazardTable(gpu).has_rules()) << gpu;
+}
+
+} // namespace
+} // namespace fade::sim
