@@ -8,9 +8,11 @@
 //   not hit what came in its place.
 // - The bytes of code objects are kept, for the places in the source.
 #include "checks/allocations.h"
+#include "checks/aside.h"
 #include "checks/call_site.h"
 #include "checks/finding_log.h"
 #include "checks/gap.h"
+#include "checks/hip_hooks.h"
 #include "checks/init_check.h"
 #include "checks/options.h"
 #include "checks/overlap_check.h"
@@ -26,14 +28,6 @@
 
 namespace fade::checks {
 namespace {
-
-/// Runs what the checks do besides the runtime's own work; what goes wrong there stays there.
-template <typename F> void aside(F &&f) noexcept {
-  try {
-    if (FindingLog::instance().isOpen()) f();
-  } catch (...) {
-  }
-}
 
 /// Freed memory that the runtime still has.
 class Quarantine {
@@ -430,6 +424,7 @@ extern "C" __attribute__((visibility("default"))) bool OnLoad(HsaApiTable *table
   tables.replace(&AmdApi::hsa_amd_memory_pool_allocate_fn, poolAllocate);
   tables.replace(&AmdApi::hsa_amd_memory_pool_free_fn, poolFree);
   if (options().has(Check::race)) replaceForOrder(tables);
+  aside([] { hookHip(); });
   return true;
 }
 

@@ -16,6 +16,15 @@ void InitCheck::noteWritten(uint64_t address, uint64_t size) {
   if (allocation && !allocation->on_host) WrittenMemory::instance().mark(address, size);
 }
 
+void InitCheck::noteHostCopy(uint64_t address, uint64_t size) {
+  const auto allocation = AllocationMap::instance().find(address);
+  if (!allocation || allocation->on_host || allocation->is_freed) return;
+  WrittenMemory::instance().markHostCopy(address, std::min(size, allocation->end() - address));
+}
+
+void InitCheck::knowHostCopies() { WrittenMemory::instance().knowHostCopies(); }
+void InitCheck::doubtHostCopies() { WrittenMemory::instance().doubtHostCopies(); }
+
 void InitCheck::noteAllocated(uint64_t address, uint64_t size) {
   WrittenMemory::instance().clear(address, size);
 }

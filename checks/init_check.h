@@ -22,6 +22,11 @@ public:
 
   /// By a copy engine.
   static void noteWritten(uint64_t address, uint64_t size);
+  /// By a copy from the host, which HIP may have made with the CPU.
+  static void noteHostCopy(uint64_t address, uint64_t size);
+  /// All of these are told; or no longer.
+  static void knowHostCopies();
+  static void doubtHostCopies();
   /// An allocation was made.
   static void noteAllocated(uint64_t address, uint64_t size);
 

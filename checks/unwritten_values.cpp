@@ -137,8 +137,7 @@ void UnwrittenValues::load(const ObservedWave &wave, const ObservedAccess &acces
 
 bool UnwrittenValues::loadWhole(const ObservedWave &wave, const ObservedAccess &access,
                                 uint64_t lanes, const Finding &finding) {
-  constexpr uint32_t widest_field = 8;
-  if (access.data == ObservedAccess::none || access.size > widest_field) return false;
+  if (access.data == ObservedAccess::none || access.size > UnwrittenBytes::kMost) return false;
   UnwrittenBytes bytes(access.size);
   for (unsigned k = 0; k < bytes.count; ++k) bytes.lanes[k] = lanes;
   follow(wave, access, bytes, sourceOf(wave, access, finding, true));

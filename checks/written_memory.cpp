@@ -25,6 +25,11 @@ struct LastChunk {
 };
 thread_local std::array<LastChunk, 64> last_chunks;
 
+uint64_t pageSize() {
+  static const auto size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return size;
+}
+
 } // namespace
 
 WrittenMemory &WrittenMemory::instance() {
@@ -53,6 +58,12 @@ WrittenMemory::Chunk &WrittenMemory::make(uint64_t address) {
 
 void WrittenMemory::clear(uint64_t address, uint64_t size) {
   const uint64_t end = address + size;
+  {
+    const std::lock_guard lock(copied_mutex_);
+    std::erase_if(copied_, [&](const auto &one) {
+      return one.first >= address / pageSize() && one.first * pageSize() < end;
+    });
+  }
   for (uint64_t at = address; at < end;) {
     const uint64_t next = std::min(end, (at / kChunk + 1) * kChunk), base = at / kChunk * kChunk;
     if (Chunk *chunk = find(at))
@@ -75,12 +86,41 @@ void WrittenMemory::mark(uint64_t address, uint64_t size) {
   }
 }
 
+void WrittenMemory::markHostCopy(uint64_t address, uint64_t size) {
+  if (size == 0) return;
+  mark(address, size);
+  constexpr std::size_t most = 1 << 16;
+  const std::lock_guard lock(copied_mutex_);
+  // Of the pages between these, all was written.
+  for (const uint64_t at : {address, address + size - 1})
+    if (copied_.size() < most) copied_.try_emplace(at / pageSize(), Copied::unseen);
+}
+
+bool WrittenMemory::isExplainedPage(uint64_t page) {
+  const std::lock_guard lock(copied_mutex_);
+  const auto at = copied_.find(page);
+  if (at == copied_.end()) return false;
+  if (at->second != Copied::unseen) return at->second == Copied::only_copies;
+  const auto *bytes = reinterpret_cast<const char *>(page * pageSize());
+  at->second = Copied::only_copies;
+  for (uint64_t i = 0; i < pageSize(); ++i)
+    if (bytes[i] && !isWritten(page * pageSize() + i, 1)) at->second = Copied::others;
+  return at->second == Copied::only_copies;
+}
+
+bool WrittenMemory::isExplained(uint64_t address, uint32_t size) {
+  if (!explains_) return false;
+  const auto *bytes = reinterpret_cast<const char *>(address);
+  for (const uint64_t at : {address, address + size - 1})
+    if (hostHasTouched(at) && !isExplainedPage(at / pageSize())) return false;
+  return std::all_of(bytes, bytes + size, [](char c) { return c == 0; });
+}
+
 bool WrittenMemory::hostHasTouched(uint64_t address) {
   static const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  static const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   uint64_t entry = 0;
   if (file < 0 ||
-      pread(file, &entry, sizeof entry, static_cast<off_t>(address / page * sizeof entry)) !=
+      pread(file, &entry, sizeof entry, static_cast<off_t>(address / pageSize() * sizeof entry)) !=
           static_cast<ssize_t>(sizeof entry))
     return true; // not known: nobody is accused
   constexpr uint64_t present = uint64_t{1} << 63, swapped = uint64_t{1} << 62;
@@ -120,6 +160,7 @@ bool WrittenMemory::isUnwritten(uint64_t address, uint32_t size) {
   const uint64_t end = address + size;
   if (isTouched(address, size)) return false;
   if (!hostHasTouched(address) && !hostHasTouched(end - 1)) return true;
+  if (isExplained(address, size)) return true;
   constexpr uint64_t page = 4096;
   mark(address / page * page, page);
   return false;

@@ -2,13 +2,15 @@
 //
 // Only allocations in the card's own memory are followed; host memory counts as written, because
 // the host's stores are not seen. Where a card lets the host map its memory, a page that the host
-// has touched counts as written, too.
+// has touched counts as written, too, unless HIP's own copies explain that: then the bytes that
+// they did not write are unwritten as long as they are 0, as they were in the beginning.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -26,6 +28,12 @@ public:
   /// Nothing is written there yet.
   void clear(uint64_t address, uint64_t size);
   void mark(uint64_t address, uint64_t size);
+  /// A copy that HIP may make with the CPU.
+  void markHostCopy(uint64_t address, uint64_t size);
+  /// From now on all such copies are told by markHostCopy().
+  void knowHostCopies() { explains_ = true; }
+  /// Somebody makes others.
+  void doubtHostCopies() { explains_ = false; }
   /// Whether all of it was written, as far as is known without asking the system.
   bool isWritten(uint64_t address, uint64_t size) const;
   /// Whether any byte was, in the same way.
@@ -37,9 +45,16 @@ private:
   Chunk *find(uint64_t address) const;
   Chunk &make(uint64_t address);
   static bool hostHasTouched(uint64_t address);
+  /// Whether copies that are known are all that the host did to these pages.
+  bool isExplained(uint64_t address, uint32_t size);
+  bool isExplainedPage(uint64_t page);
 
   mutable std::shared_mutex mutex_;
   std::unordered_map<uint64_t, std::unique_ptr<Chunk>> chunks_; ///< by address / kChunk
+  std::atomic<bool> explains_{false};
+  enum class Copied : uint8_t { unseen, only_copies, others };
+  std::mutex copied_mutex_;
+  std::unordered_map<uint64_t, Copied> copied_; ///< pages that copies wrote in part, by number
 };
 
 } // namespace fade::checks

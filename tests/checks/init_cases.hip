@@ -38,6 +38,27 @@ template <bool broken> __global__ void filled_too_little(const int *p, int *out)
   out[threadIdx.x] = p[threadIdx.x]; // finds: init
 }
 
+// Likewise, within one page: the host's copy has touched all of it, and written an eighth.
+template <bool broken> __global__ void copied_an_eighth(const int *p, int n, int *out) {
+  int sum = 0;
+  for (int i = threadIdx.x; i < n; i += 64) sum += p[i]; // finds: init
+  out[threadIdx.x] = sum;
+}
+// Rows of a small table, of which the last was not copied.
+template <bool broken> __global__ void copied_rows(const float *p, float *out) {
+  out[threadIdx.x] = p[threadIdx.x] * 2; // finds: init
+}
+
+// Unwritten, in pieces of 16 bytes, and only copied.
+__global__ void copied_and_never_used(const float4 *in, float4 *out) {
+  __shared__ float4 tile[128];
+  if (threadIdx.x < 40) tile[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  tile[64 + threadIdx.x] = tile[threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x < 40) out[threadIdx.x] = tile[64 + threadIdx.x];
+}
+
 // Of two buffers that take turns, the other one is read first.
 template <bool broken> __global__ void ping_pong(const int *from, int *to) {
   to[threadIdx.x] = from[threadIdx.x] + 1; // finds: init
@@ -161,6 +182,25 @@ template <bool broken> int run() {
     HIP(hipMemset(q.data, 0, broken ? 64 : 256));
     copied_too_little<broken><<<1, 64>>>(p.data, out.data);
     filled_too_little<broken><<<1, 64>>>(q.data, out.data);
+    finish();
+  }
+  {
+    // Zeros, which is what nobody wrote is, too.
+    constexpr int n = 700;
+    Device<int> p(n, false), q(n, false), mixed(n, false);
+    Device<float> rows(64, false);
+    const std::vector<int> source(n, 0);
+    HIP(hipMemcpy(p.data, source.data(), broken ? n / 2 : n * 4, hipMemcpyHostToDevice));
+    copied_an_eighth<broken><<<1, 64>>>(p.data, n, out.data);
+    HIP(hipMemcpy2D(rows.data, 64, source.data(), 64, 64, broken ? 3 : 4, hipMemcpyHostToDevice));
+    copied_rows<broken><<<1, 64>>>(rows.data, floats.data);
+    HIP(hipMemcpyAsync(q.data, source.data(), 1000, hipMemcpyHostToDevice, nullptr));
+    HIP(hipMemcpyHtoD(q.data + 250, const_cast<int *>(source.data()), 1800));
+    copied_an_eighth<false><<<1, 64>>>(q.data, n, out.data);
+    HIP(hipMemset(mixed.data, 0, 4 * n));
+    HIP(hipMemcpy(mixed.data, source.data(), 1000, hipMemcpyHostToDevice));
+    copied_an_eighth<false><<<1, 64>>>(mixed.data, n, out.data);
+    copied_and_never_used<<<1, 64>>>(reinterpret_cast<float4 *>(in.data), reinterpret_cast<float4 *>(out.data));
     finish();
   }
   {

@@ -1,0 +1,170 @@
+// Which bytes a copy from the host writes: HIP makes small ones with the CPU, which nobody sees.
+//
+// Each wrapper calls HIP's own function first and takes a note then. HIP 6 and later call through a
+// table, in which the wrappers take their places; in HIP 5 functions begin with a jump to them.
+#include "checks/hip_hooks.h"
+
+#include "checks/allocations.h"
+#include "checks/aside.h"
+#include "checks/init_check.h"
+#include "checks/options.h"
+
+#include "base/diagnostics.h"
+#include "fade/hip_api.h"
+#include "hip/entry_patch.h"
+#include "hip/hip_library.h"
+
+#include <atomic>
+#include <dlfcn.h>
+#include <string_view>
+#include <vector>
+
+namespace fade::checks {
+namespace {
+
+constexpr uint32_t kHostToDevice = 1, kDefault = 4; // hipMemcpyKind
+
+/// Functions that write to device memory in ways that are not followed: by structures, by graphs.
+constexpr bool isDoubtful(std::string_view name) {
+  for (const std::string_view part :
+       {"hipMemcpy3D", "hipDrvMemcpy", "hipMemcpyParam2D", "hipGraphLaunch", "BatchAsync"})
+    if (name.find(part) != name.npos) return true;
+  return false;
+}
+constexpr bool isRow(std::string_view name) {
+  for (const std::string_view one : {"hipMemcpy", "hipMemcpyAsync", "hipMemcpyWithStream",
+                                     "hipMemcpy_spt", "hipMemcpyAsync_spt"})
+    if (name == one) return true;
+  return false;
+}
+constexpr bool isToDevice(std::string_view name) {
+  return name == "hipMemcpyHtoD" || name == "hipMemcpyHtoDAsync";
+}
+constexpr bool isRectangle(std::string_view name) {
+  for (const std::string_view one :
+       {"hipMemcpy2D", "hipMemcpy2DAsync", "hipMemcpy2D_spt", "hipMemcpy2DAsync_spt"})
+    if (name == one) return true;
+  return false;
+}
+
+bool comesFromHost(const void *from, uint32_t kind) {
+  if (kind != kHostToDevice && kind != kDefault) return false;
+  const auto source = AllocationMap::instance().find(reinterpret_cast<uint64_t>(from));
+  return !source || source->on_host;
+}
+
+void noteRow(const void *to, const void *from, uint64_t size, uint32_t kind) {
+  aside([&] {
+    if (comesFromHost(from, kind)) InitCheck::noteHostCopy(reinterpret_cast<uint64_t>(to), size);
+  });
+}
+
+void noteRectangle(const void *to, uint64_t pitch, const void *from, uint64_t width,
+                   uint64_t height, uint32_t kind) {
+  aside([&] {
+    if (!comesFromHost(from, kind)) return;
+    for (uint64_t y = 0; y < height; ++y)
+      InitCheck::noteHostCopy(reinterpret_cast<uint64_t>(to) + y * pitch, width);
+  });
+}
+
+template <typename... Rest>
+void noteRowArguments(void *to, const void *from, uint64_t size, uint32_t kind, Rest...) {
+  noteRow(to, from, size, kind);
+}
+template <typename... Rest>
+void noteToDeviceArguments(void *to, const void *from, uint64_t size, Rest...) {
+  noteRow(to, from, size, kHostToDevice);
+}
+template <typename... Rest>
+void noteRectangleArguments(void *to, uint64_t pitch, const void *from, uint64_t, uint64_t width,
+                            uint64_t height, uint32_t kind, Rest...) {
+  noteRectangle(to, pitch, from, width, height, kind);
+}
+
+/// Number: in kFunctions.
+template <std::size_t Number, typename Signature> struct Hook;
+template <std::size_t Number, typename R, typename... A> struct Hook<Number, R(A...)> {
+  static inline R (*next)(A...) = nullptr;
+  static constexpr std::string_view kName = hip::kFunctions[Number].name;
+  static constexpr bool kIsWanted =
+      isDoubtful(kName) || isRow(kName) || isToDevice(kName) || isRectangle(kName);
+
+  static R call(A... values) {
+    if constexpr (isDoubtful(kName)) InitCheck::doubtHostCopies(); // before the first byte
+    const R result = next(values...);
+    if constexpr (isRow(kName)) {
+      if (result == 0) noteRowArguments(values...);
+    } else if constexpr (isToDevice(kName)) {
+      if (result == 0) noteToDeviceArguments(values...);
+    } else if constexpr (isRectangle(kName)) {
+      if (result == 0) noteRectangleArguments(values...);
+    }
+    return result;
+  }
+};
+
+template <std::size_t Number, typename Signature>
+void add(std::vector<hip::ApiFunction> &to, hip::Table table, unsigned index) {
+  using H = Hook<Number, Signature>;
+  if constexpr (H::kIsWanted)
+    to.push_back({hip::kFunctions[Number], table, static_cast<uint16_t>(index),
+                  reinterpret_cast<void *>(&H::call), reinterpret_cast<void **>(&H::next)});
+}
+
+enum Numbers : std::size_t {
+#define FADE_HIP(table, index, name, group, result, arguments, result_type, parameters)            \
+  number_##table##_##index,
+#include "fade/hip_functions.inc"
+#undef FADE_HIP
+};
+
+const std::vector<hip::ApiFunction> &hooks() {
+  using namespace hip;
+  static const auto *all = [] {
+    auto *made = new std::vector<ApiFunction>; // outlives every exit handler
+#define FADE_HIP(table, index, name, group, result, arguments, result_type, parameters)            \
+  add<number_##table##_##index, result arguments>(*made, Table::table, index);
+#include "fade/hip_functions.inc"
+#undef FADE_HIP
+    return made;
+  }();
+  return *all;
+}
+
+/// HIP 6 and 7: the wrappers take their places in the table.
+bool fill(const hip::FunctionTable &table) {
+  for (const hip::ApiFunction &one : hooks()) {
+    if (one.table != hip::Table::runtime || one.index >= table.count) continue;
+    void *&entry = table.entries[one.index];
+    if (!entry || *one.next) continue;
+    *one.next = entry;
+    std::atomic_ref(entry).store(one.wrapper, std::memory_order_release);
+  }
+  return true;
+}
+
+/// HIP 5. Doubt about what one of them does is doubt about all.
+bool patch(const hip::LoadedLibrary &library) {
+  std::vector<const hip::ApiFunction *> functions;
+  for (const hip::ApiFunction &one : hooks()) functions.push_back(&one);
+  const auto outcome = hip::patchEntries(library, functions);
+  if (!outcome) note("check: {}", outcome.error().message());
+  return outcome && outcome->refused.empty();
+}
+
+} // namespace
+
+void hookHip() {
+  constexpr std::size_t least = 300, most = 4000; // functions of HIP
+  if (!options().has(Check::init)) return;
+  const auto library = hip::findLibrary("libamdhip64.so");
+  if (!library) return;
+  void *handle = dlopen(library->path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  const bool is_five = handle && !dlsym(handle, "hipGetDevicePropertiesR0600");
+  const hip::FunctionTable table =
+      is_five ? hip::FunctionTable{} : hip::findTable(*library, least, most);
+  if (table ? fill(table) : is_five && patch(*library)) InitCheck::knowHostCopies();
+}
+
+} // namespace fade::checks

@@ -1,0 +1,9 @@
+// What the application asks of HIP, where that tells more than what HIP asks of HSA.
+#pragma once
+
+namespace fade::checks {
+
+/// In OnLoad. Without it, checks know less: no wrapper stands in the way of anything else.
+void hookHip();
+
+} // namespace fade::checks
