@@ -55,6 +55,7 @@ private:
   void blocks(const Json &object);
   void flow(const Json &object);
   void hotspots(const Json &object);
+  void code(const Json &object);
   void blockTimes(const Json &object);
   void placement(const Json &object);
   void pattern(const Json &object);
@@ -118,6 +119,7 @@ void Reader::object(const Json &object, const std::string &line) {
   if (type == "blocks") return blocks(object);
   if (type == "flow") return flow(object);
   if (type == "hotspots") return hotspots(object);
+  if (type == "code") return code(object);
   if (type == "block_times") return blockTimes(object);
   if (type == "placement") return placement(object);
   if (type == "pattern") return pattern(object);
@@ -438,6 +440,8 @@ void Reader::placement(const Json &object) {
 
 void Reader::hotspots(const Json &object) {
   KernelCounts &counts = log_.counts[kernelOf(object)];
+  counts.by_blocks = flag(object, "by_blocks", false);
+  counts.doubt = text(object, "doubt");
   counts.wave_size = numberWithin(object, "wave_size", 1, 64);
   counts.dispatches += number(object, "dispatches");
   counts.executions += number(object, "executions");
@@ -478,6 +482,16 @@ void Reader::hotspots(const Json &object) {
     line.lanes += number(entry, "lanes");
     line.slots += number(entry, "executions") * counts.wave_size;
   }
+}
+
+void Reader::code(const Json &object) {
+  KernelCode &code = log_.code[kernelOf(object)];
+  code.vgprs = number(object, "vgprs");
+  code.agprs = std::min(number(object, "agprs"), code.vgprs);
+  code.sgprs = number(object, "sgprs");
+  code.lds = number(object, "lds");
+  code.scratch = number(object, "scratch");
+  code.spilled = number(object, "spilled");
 }
 
 void Reader::pattern(const Json &object) {

@@ -127,7 +127,8 @@ void scaleSampled(RunLog &log) {
   for (Access &access : log.accesses) scaleAccess(access, factors[access.kernel]);
   for (auto &[kernel, flow] : log.flows) scaleFlow(flow, factors[kernel].all);
   scaleLines(log, factors);
-  for (auto &[kernel, counts] : log.counts) scaleCounts(counts, factors[kernel].all);
+  for (auto &[kernel, counts] : log.counts)
+    if (!counts.by_blocks) scaleCounts(counts, factors[kernel].all); // those follow from the flow
   double error = 0;
   for (const Kernel &kernel : log.kernels) error = std::max(error, kernel.sample_error);
   for (std::string &note : log.notes)

@@ -3,6 +3,7 @@
 #include "base/kernel_expression.h"
 #include "compare/difference_text.h"
 #include "compare/run_source.h"
+#include "profile/block_counted_run.h"
 #include "write_file.h"
 
 #include <CLI/CLI.hpp>
@@ -103,25 +104,29 @@ int runDiff(const DiffOptions &options, const std::vector<std::string> &commands
                            : takeRuns(readRun(options.files[0]), readRun(options.files[1]),
                                       {options.files[0], options.files[1]});
   if (!runs) return 1;
+  // Files may have what their kernels themselves executed; programs may be others by now.
+  if (!has_commands)
+    for (report::RunLog *log : {&runs->before, &runs->after}) profile::useOwnInstructions(*log, {});
   for (const auto &[log, name] :
        {std::pair(&runs->before, &runs->names.before), {&runs->after, &runs->names.after}})
     for (const std::string &problem : log->problems)
       complain(fmt::format("{}: {}; the rest is used", *name, problem));
   std::vector<Subject> before = compare::measuresOf(runs->before),
                        after = compare::measuresOf(runs->after);
+  compare::Comparing both{{}, compare::modelBoth(runs->before, runs->after), {}, runs->names};
+  compare::addModel(before, both.models.before);
+  compare::addModel(after, both.models.after);
   choose(before, kernels);
   choose(after, kernels);
   constexpr double percent = 0.01;
-  const auto difference = compare::differenceOf(before, after, options.least * percent);
+  both.difference = compare::differenceOf(before, after, options.least * percent);
+  both.cost = compare::runCostOf(both.difference, both.models, options.least * percent);
   bool is_written = true;
   if (!isStdout(options.json))
-    fmt::print("{}", differenceText(difference, runs->names, report::Terminal::of(STDOUT_FILENO),
-                                    options.all));
-  if (!options.json.empty())
-    is_written &= writeFile(options.json, differenceJson(difference, runs->names));
-  if (!options.html.empty())
-    is_written &= writeFile(options.html, differencePage(difference, runs->names));
-  if (difference.isEmpty()) complain("neither run has a kernel to compare");
+    fmt::print("{}", differenceText(both, report::Terminal::of(STDOUT_FILENO), options.all));
+  if (!options.json.empty()) is_written &= writeFile(options.json, differenceJson(both));
+  if (!options.html.empty()) is_written &= writeFile(options.html, differencePage(both));
+  if (both.difference.isEmpty()) complain("neither run has a kernel to compare");
   const int verdict =
       guard->isWanted() ? guard->judge(runs->after, report::findingsOf(runs->after)) : 0;
   return verdict != 0 ? verdict : is_written ? 0 : 1;

@@ -49,7 +49,7 @@ std::optional<double> factorOf(Metric metric, std::string_view unit) {
   while (unit.starts_with(' ')) unit.remove_prefix(1);
   if (unit == "%") return infoOf(metric).is_share ? std::optional(0.01) : std::nullopt;
   if (unit.empty()) return 1;
-  if (metric != Metric::time) return std::nullopt;
+  if (metric != Metric::time && metric != Metric::model_time) return std::nullopt;
   for (const auto &[name, factor] :
        {std::pair("ns", 1.0), std::pair("us", 1e3), std::pair("ms", 1e6), std::pair("s", 1e9)})
     if (unit == name) return factor;
@@ -93,7 +93,8 @@ Status addFilter(Condition &to, const std::string &filter) {
     return mistake(to.text, fmt::format("'{}' is not kernel, file, line, op or cause", name));
   }
   if (to.of_kernel && name != "kernel")
-    return mistake(to.text, fmt::format("a kernel as a whole has no {}", name));
+    return mistake(to.text, fmt::format("a kernel as a whole has no {}{}", name,
+                                        to.isRegress() ? "; use lines.regress" : ""));
   return Done{};
 }
 
@@ -116,6 +117,7 @@ Status parseRegress(Condition &to, std::string_view rest) {
   if (!number || *number < 0 || !rest.starts_with("%:") || rest.size() == 2 ||
       to.comparison != Comparison::more)
     return mistake(to.text, "regressions are written regress>5%:BASELINE");
+  to.of_kernel = to.regress != Regress::lines;
   to.limit = *number / 100;
   to.baseline = rest.substr(2);
   return Done{};
@@ -127,9 +129,10 @@ Status parseLimit(Condition &to, std::string_view rest) {
   if (!factor)
     return mistake(to.text,
                    fmt::format("no limit behind the {}: a number{}", infoOf(to.metric).name,
-                               infoOf(to.metric).is_share  ? ", or percent"
-                               : to.metric == Metric::time ? " of ns, us, ms or s"
-                                                           : ""));
+                               infoOf(to.metric).is_share ? ", or percent"
+                               : to.metric == Metric::time || to.metric == Metric::model_time
+                                   ? " of ns, us, ms or s"
+                                   : ""));
   to.limit = *number * *factor;
   if (infoOf(to.metric).is_share && std::abs(to.limit) > 1)
     return mistake(to.text, fmt::format("{} is a share, at most 100 %: write {:g}% or {:g}",
@@ -165,6 +168,14 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(0, text.find_last_not_of(' ') + 1));
 }
 
+Regress regressOf(std::string_view name) {
+  for (const auto &[text, regress] :
+       {std::pair("regress", Regress::any), std::pair("kernel.regress", Regress::kernel),
+        std::pair("run.regress", Regress::run), std::pair("lines.regress", Regress::lines)})
+    if (name == text) return regress;
+  return Regress::none;
+}
+
 /// Where the @ of the filters is. A baseline's path may have one, too.
 std::size_t filtersOf(const std::string &text, std::size_t from, bool is_regress) {
   if (!is_regress) return std::min(text.find('@', from), text.size());
@@ -188,11 +199,11 @@ Result<Condition> Condition::parse(const std::string &text) {
   condition.comparison = found->comparison;
   const std::size_t begin = at + std::strlen(found->text);
   const std::string name = trimmed(text.substr(0, at));
-  condition.is_regress = name == "regress";
-  const std::size_t filters = filtersOf(text, begin, condition.is_regress);
+  condition.regress = regressOf(name);
+  const std::size_t filters = filtersOf(text, begin, condition.isRegress());
   const std::string value = trimmed(std::string_view(text).substr(begin, filters - begin));
   const std::string_view rest = value;
-  if (condition.is_regress) {
+  if (condition.isRegress()) {
     if (Status parsed = parseRegress(condition, rest); !parsed) return std::move(parsed).error();
   } else {
     if (Status parsed = parseMetric(condition, name); !parsed) return std::move(parsed).error();
@@ -205,7 +216,7 @@ Result<Condition> Condition::parse(const std::string &text) {
 }
 
 bool Condition::concerns(const Subject &subject) const {
-  if (!is_regress && !isOfFindings() && subject.is_kernel != of_kernel) return false;
+  if (!isOfFindings() && subject.is_kernel != of_kernel) return false;
   if (kernel && !kernel->isIn(subject.kernel)) return false;
   const bool has_place = file || line || !op.empty();
   // A kernel without such a finding is one that has nothing to gain there.
@@ -248,7 +259,7 @@ std::string whyNothing(const Condition &condition, const std::vector<Subject> &r
       log.dispatches, [](const report::Dispatch &d) { return !d.ranAsCompiled(); });
   if (condition.metric == Metric::time)
     return nothing + (log.inSoftware() ? ": times of kernels need a GPU; on the software GPU, "
-                                         "compare kernel.instructions"
+                                         "use kernel.model_time"
                       : has_twins      ? ": kernels ran instrumented, which takes longer: add "
                                          "--no-instrumented"
                                        : ": no dispatch has times");
@@ -259,7 +270,11 @@ std::string whyNothing(const Condition &condition, const std::vector<Subject> &r
   const auto has = [&](Metric metric) {
     return std::ranges::any_of(run, [&](const Subject &s) { return s[metric].has_value(); });
   };
-  if (condition.is_regress) return nothing + ": the two runs have nothing in common";
+  if (condition.isRegress())
+    return nothing + (condition.regress == Regress::lines
+                          ? ": the two runs have no access in common"
+                          : ": the two runs have no kernel in common whose cost is known; make the "
+                            "baseline with --report or --fail-if");
   if (!has(Metric::lines) && !has(Metric::conflicts))
     return nothing + ": no access was recorded; kernels need twins (fadeprobe cc) or --observe gpu";
   if (has(condition.metric)) return nothing;
@@ -286,10 +301,10 @@ Outcome judge(const Condition &condition, const std::vector<Subject> &run) {
   return outcome;
 }
 
-Outcome judge(const Condition &condition, const std::vector<Subject> &run,
-              const std::vector<Subject> &baseline) {
-  Outcome outcome{&condition, 0, {}, {}};
-  const Difference difference = differenceOf(baseline, run, condition.limit);
+namespace {
+
+/// Each number of each access, and nothing else: which of them matter, nobody says.
+void judgeLines(const Condition &condition, const Difference &difference, Outcome &outcome) {
   for (const Pair &pair : difference.pairs) {
     if (!pair.before || !pair.after || !condition.concerns(*pair.after)) continue;
     ++outcome.looked_at;
@@ -300,6 +315,51 @@ Outcome judge(const Condition &condition, const std::vector<Subject> &run,
                                       valueText(change.metric, change.before),
                                       valueText(change.metric, change.after))});
   }
+}
+
+void judgeKernels(const Condition &condition, const Difference &difference,
+                  const ModeledRuns &models, Outcome &outcome) {
+  for (const Pair &pair : difference.pairs) {
+    if (!pair.before || !pair.after || !condition.concerns(*pair.after)) continue;
+    const Cost cost = costOf(pair, models, condition.limit);
+    if (cost.kind == CostKind::none) continue;
+    ++outcome.looked_at;
+    if (cost.verdict != Verdict::worse) continue;
+    const std::string reason = reasonOf(pair, models);
+    outcome.violations.push_back(
+        {*pair.after, fmt::format("a dispatch takes {}{}{}", cost.text(),
+                                  cost.kind == CostKind::modeled ? ", without its launch" : "",
+                                  reason.empty() ? "" : ", because of " + reason)});
+  }
+}
+
+void judgeRun(const Condition &condition, const Difference &difference, const ModeledRuns &models,
+              Outcome &outcome) {
+  const RunCost run = runCostOf(difference, models, condition.limit, [&](const Subject &subject) {
+    return condition.concerns(subject);
+  });
+  if (run.cost.kind == CostKind::none) return;
+  ++outcome.looked_at;
+  if (run.cost.verdict != Verdict::worse) return;
+  Subject all;
+  all.kernel = "all kernels";
+  all.is_kernel = true;
+  outcome.violations.push_back(
+      {all, fmt::format("they take {}{}", run.cost.text(),
+                        run.because.empty() ? "" : ", because of " + run.because)});
+}
+
+} // namespace
+
+Outcome judge(const Condition &condition, const std::vector<Subject> &run,
+              const std::vector<Subject> &baseline, const ModeledRuns &models) {
+  Outcome outcome{&condition, 0, {}, {}};
+  const Difference difference = differenceOf(baseline, run, condition.limit);
+  if (condition.regress == Regress::lines) judgeLines(condition, difference, outcome);
+  if (condition.regress == Regress::kernel || condition.regress == Regress::any)
+    judgeKernels(condition, difference, models, outcome);
+  if (condition.regress == Regress::run || condition.regress == Regress::any)
+    judgeRun(condition, difference, models, outcome);
   return outcome;
 }
 

@@ -2,18 +2,23 @@
 #pragma once
 
 #include "base/result.h"
-#include "compare/difference.h"
+#include "compare/run_cost.h"
 #include "fade/expression.h"
 
 namespace fade::compare {
 
 enum class Comparison : uint8_t { less, at_most, more, at_least, equal, unequal };
 
+/// What must not be worse than in a baseline: kernels and the run, or each access in the source.
+enum class Regress : uint8_t { none, any, kernel, run, lines };
+
 /// METRIC<NUMBER[%][@FILTER,...], where kernel.METRIC means a kernel as a whole and METRIC alone
-/// each access in the source (of `gain`: each finding); or regress>NUMBER%:BASELINE[@FILTER,...].
+/// each access in the source (of `gain`: each finding); or regress>NUMBER%:BASELINE[@FILTER,...],
+/// and the same with kernel.regress, run.regress and lines.regress.
 struct Condition {
   std::string text; ///< as it was written
-  bool is_regress = false, of_kernel = false;
+  Regress regress = Regress::none;
+  bool of_kernel = false;
   Metric metric = Metric::efficiency;
   Comparison comparison = Comparison::less;
   double limit = 0;
@@ -27,7 +32,13 @@ struct Condition {
   bool concerns(const Subject &subject) const;
   bool isMetBy(double value) const;
   /// Whether it is about what compare::gainsOf() tells.
-  bool isOfFindings() const { return !is_regress && metric == Metric::gain; }
+  bool isOfFindings() const { return !isRegress() && metric == Metric::gain; }
+  bool isRegress() const { return regress != Regress::none; }
+  /// Whether it needs all that the model of time can use.
+  bool needsModel() const {
+    return isOfFindings() || (isRegress() && regress != Regress::lines) ||
+           metric == Metric::model_time;
+  }
 };
 
 /// What was found to be so.
@@ -51,7 +62,7 @@ struct Outcome {
 Outcome judge(const Condition &condition, const std::vector<Subject> &run);
 /// A condition on regressions: `baseline` is what it names.
 Outcome judge(const Condition &condition, const std::vector<Subject> &run,
-              const std::vector<Subject> &baseline);
+              const std::vector<Subject> &baseline, const ModeledRuns &models);
 
 /// Why a run has nothing that a condition is about: what was not measured, and what to do.
 std::string whyNothing(const Condition &condition, const std::vector<Subject> &run,

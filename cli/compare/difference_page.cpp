@@ -1,6 +1,7 @@
 #include "compare/difference_text.h"
 
 #include "compare/markup.h"
+#include "compare/page_parts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +20,8 @@ p.sum { font-size: 1.1rem; } .soft { color: var(--soft); }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .3rem .7rem; border-bottom: 1px solid var(--line); white-space: nowrap; } td.n, th.n { text-align: right; }
 td.what { width: 45%; white-space: normal; } .better { color: var(--good); } .worse { color: var(--bad); }
+details { margin: .8rem 0; } svg { display: block; width: 100%; max-width: 40rem; height: auto; color: var(--ink); } svg text { font: 12px system-ui, sans-serif; fill: currentColor; }
+td.code { white-space: pre; font: 13px ui-monospace, monospace; width: 70%; } tr.place td.number { color: var(--soft); text-align: right; }
 code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; }
 dl { display: grid; grid-template-columns: auto 1fr; gap: .1rem 1rem; margin: 0; } dt { color: var(--soft); } dd { margin: 0; }
 )";
@@ -75,11 +78,13 @@ std::string heading(const Pair &pair) {
 
 } // namespace
 
-std::string differencePage(const Difference &difference, const Names &names) {
-  std::string body;
+std::string differencePage(const Comparing &runs) {
+  const Difference &difference = runs.difference;
+  const Names &names = runs.names;
+  std::string body, behind;
   bool is_open = false;
   const auto close = [&] {
-    if (is_open) body += "</table></div></section>\n";
+    if (is_open) body += "</table></div>" + std::exchange(behind, "") + "</section>\n";
     is_open = false;
   };
   for (const Pair &pair : difference.pairs) {
@@ -90,6 +95,8 @@ std::string differencePage(const Difference &difference, const Names &names) {
                           "<th class=n>before<th class=n>after<th class=n>change<th></tr>\n",
                           heading(pair));
       is_open = true;
+      behind =
+          unitTable(pair, runs.models) + rooflines(pair, runs.models) + sourceOf(difference, pair);
     }
     if (!pair.before || !pair.after)
       body +=
@@ -106,10 +113,12 @@ std::string differencePage(const Difference &difference, const Names &names) {
       "aria-label=\"search kernels and places\"><button id=theme type=button aria-label=\"switch "
       "between light and dark\">Dark</button></div>\n<h1>Before and after</h1>\n"
       "<dl><dt>before</dt><dd><code>{}</code></dd><dt>after</dt><dd><code>{}</code></dd></dl>\n"
-      "<p class=sum><span class=better>{} better</span>, <span class=worse>{} worse</span>, {} the "
+      "<p class=\"sum {}\" id=verdict>{}</p>\n<p><span class=better>{} better</span>, <span "
+      "class=worse>{} worse</span>, {} the "
       "same</p>\n{}<script>{}</script></html>\n",
-      kStyle, escapeMarkup(names.before), escapeMarkup(names.after), difference.better,
-      difference.worse, difference.same, body, kScript);
+      kStyle, escapeMarkup(names.before), escapeMarkup(names.after),
+      verdictName(runs.cost.cost.verdict), escapeMarkup(verdictLine(runs.cost, runs.models)),
+      difference.better, difference.worse, difference.same, body, kScript);
 }
 
 } // namespace fade::compare

@@ -45,12 +45,15 @@ std::string onlyIn(const Pair &pair, const Names &names) {
 
 } // namespace
 
-std::string differenceText(const Difference &difference, const Names &names,
-                           const report::Terminal &terminal, bool all) {
+std::string differenceText(const Comparing &runs, const report::Terminal &terminal, bool all) {
+  const Difference &difference = runs.difference;
+  const Names &names = runs.names;
   const auto paint = [&](const char *code, const std::string &text) {
     return terminal.has_color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
   };
   std::string text, heading;
+  if (!difference.isEmpty())
+    text = paint(colorOf(runs.cost.cost.verdict), verdictLine(runs.cost, runs.models)) + '\n';
   for (const Pair &pair : difference.pairs) {
     const Subject &subject = pair.any();
     if (subject.is_kernel) heading = paint("1", pair.kernel(false)) + '\n';
@@ -70,7 +73,9 @@ std::string differenceText(const Difference &difference, const Names &names,
                             difference.worse, difference.same);
 }
 
-std::string differenceJson(const Difference &difference, const Names &names) {
+std::string differenceJson(const Comparing &runs) {
+  const Difference &difference = runs.difference;
+  const Names &names = runs.names;
   JsonWriter json;
   std::size_t only_before = 0, only_after = 0;
   for (const Pair &pair : difference.pairs) {
@@ -112,6 +117,16 @@ std::string differenceJson(const Difference &difference, const Names &names) {
     json.field("same", difference.same);
     json.field("only_before", only_before);
     json.field("only_after", only_after);
+    const Cost &cost = runs.cost.cost;
+    if (cost.kind == CostKind::none) return;
+    json.field("verdict", verdictName(cost.verdict));
+    constexpr std::array kinds = {"none", "measured", "modeled", "instructions"};
+    json.field("cost", kinds[static_cast<std::size_t>(cost.kind)]);
+    json.field("cost_before", cost.before);
+    json.field("cost_after", cost.after);
+    json.field("is_estimated", cost.kind == CostKind::modeled && !runs.models.is_counted);
+    json.field("because", runs.cost.because);
+    json.field("left_out", runs.cost.left_out);
   });
   return json.take();
 }

@@ -1,7 +1,7 @@
 // A difference for people, for programs, and as a page.
 #pragma once
 
-#include "compare/difference.h"
+#include "compare/run_cost.h"
 #include "report/terminal_summary.h"
 
 namespace fade::compare {
@@ -11,12 +11,20 @@ struct Names {
   std::string before, after;
 };
 
-/// Whole lines; the sum last. `all`: also what is the same.
-std::string differenceText(const Difference &difference, const Names &names,
-                           const report::Terminal &terminal, bool all);
+/// Two runs that were compared.
+struct Comparing {
+  Difference difference;
+  ModeledRuns models;
+  RunCost cost;
+  Names names;
+};
+
+/// Whole lines; the verdict first, the sum last. `all`: also what is the same.
+std::string differenceText(const Comparing &runs, const report::Terminal &terminal, bool all);
 /// JSON lines (docs/formats.md).
-std::string differenceJson(const Difference &difference, const Names &names);
-/// One HTML file without references to others.
-std::string differencePage(const Difference &difference, const Names &names);
+std::string differenceJson(const Comparing &runs);
+/// One HTML file without references to others. It has the text of source files below the current
+/// folder.
+std::string differencePage(const Comparing &runs);
 
 } // namespace fade::compare

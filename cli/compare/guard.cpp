@@ -1,6 +1,7 @@
 #include "compare/guard.h"
 
 #include "compare/run_source.h"
+#include "profile/block_counted_run.h"
 #include "report/finding_lines.h"
 #include "write_file.h"
 
@@ -11,9 +12,11 @@
 namespace fade::cli {
 
 void addGuardOptions(CLI::App &app, GuardOptions &options) {
-  app.add_option("--fail-if", options.conditions,
-                 "exit with code 3 if this is so, for example 'efficiency<60%', "
-                 "'conflicts>0@kernel=transpose.*' or 'regress>5%:baseline.jsonl'; may be repeated")
+  app.add_option(
+         "--fail-if", options.conditions,
+         "exit with code 3 if this is so, for example 'efficiency<60%', "
+         "'conflicts>0@kernel=transpose.*' or 'regress>5%:baseline.jsonl' (kernels and the run; "
+         "lines.regress: each access); may be repeated")
       ->type_name("CONDITION")
       ->allow_extra_args(false);
   app.add_option("--junit", options.junit, "the outcome of --fail-if as JUnit XML")
@@ -40,15 +43,16 @@ std::optional<Guard> Guard::of(const GuardOptions &options) {
       return std::nullopt;
     }
     guard.baselines_.emplace_back();
-    if (condition->is_regress) {
-      const auto baseline = readRun(condition->baseline);
+    if (condition->isRegress()) {
+      auto baseline = readRun(condition->baseline);
       if (!baseline) {
         complain(baseline.error().message());
         return std::nullopt;
       }
       for (const std::string &problem : baseline->problems)
         complain(fmt::format("{}: {}; the rest is used", condition->baseline, problem));
-      guard.baselines_.back() = compare::measuresOf(*baseline);
+      profile::useOwnInstructions(*baseline, {}); // as far as its lines have them
+      guard.baselines_.back() = *std::move(baseline);
     }
     guard.conditions_.push_back(*std::move(condition));
   }
@@ -57,11 +61,16 @@ std::optional<Guard> Guard::of(const GuardOptions &options) {
 
 bool Guard::wantsFindings() const {
   return !options_.findings.empty() ||
-         std::ranges::any_of(conditions_, &compare::Condition::isOfFindings);
+         std::ranges::any_of(conditions_, &compare::Condition::needsModel);
 }
 
 int Guard::judge(const report::RunLog &run, const report::Findings &findings) const {
-  const std::vector<compare::Subject> subjects = compare::measuresOf(run);
+  std::vector<compare::Subject> subjects = compare::measuresOf(run);
+  for (compare::Subject &subject : subjects)
+    if (subject.is_kernel && subject.index < findings.kernels.size() &&
+        findings.kernels[subject.index].dispatch_ns > 0)
+      subject.values[static_cast<std::size_t>(compare::Metric::model_time)] =
+          findings.kernels[subject.index].dispatch_ns;
   std::vector<compare::Subject> gains;
   bool is_written = true;
   if (wantsFindings()) {
@@ -74,8 +83,9 @@ int Guard::judge(const report::RunLog &run, const report::Findings &findings) co
   for (std::size_t i = 0; i < conditions_.size(); ++i) {
     const compare::Condition &condition = conditions_[i];
     outcomes.push_back(
-        condition.is_regress
-            ? compare::judge(condition, subjects, baselines_[i])
+        condition.isRegress()
+            ? compare::judge(condition, subjects, compare::measuresOf(baselines_[i]),
+                             compare::modelBoth(baselines_[i], run))
             : compare::judge(condition, condition.isOfFindings() ? gains : subjects));
     if (outcomes.back().looked_at == 0)
       outcomes.back().nothing = compare::whyNothing(condition, subjects, run);

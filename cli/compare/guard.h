@@ -26,7 +26,7 @@ public:
 
   bool hasConditions() const { return !conditions_.empty(); }
   bool isWanted() const { return hasConditions() || !options_.findings.empty(); }
-  /// Whether findings are asked for, which need the code of the kernels to be whole.
+  /// Whether findings or times of the model are asked for, which need the code of the kernels.
   bool wantsFindings() const;
   /// Says what holds and what does not, and writes the files. 0, 1 if a file cannot be written, or
   /// kConditionFailed.
@@ -35,7 +35,7 @@ public:
 private:
   GuardOptions options_;
   std::vector<compare::Condition> conditions_;
-  std::vector<std::vector<compare::Subject>> baselines_; ///< of each condition; empty: it has none
+  std::vector<report::RunLog> baselines_; ///< of each condition; empty: it has none
 };
 
 } // namespace fade::cli

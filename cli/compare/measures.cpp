@@ -109,6 +109,7 @@ const std::array<MetricInfo, kMetrics> &metrics() {
       {Metric::instructions, "instructions", nullptr, "instructions of waves per dispatch", false,
        -1, false},
       {Metric::time, "time", nullptr, "median of a dispatch", false, -1, false},
+      {Metric::model_time, "model_time", nullptr, "of a dispatch, by the model", false, -1, false},
       {Metric::dispatches, "dispatches", nullptr, "dispatches", false, 0, false},
       {Metric::gain, "gain", "to gain", "to gain", true, -1, false},
   }};
@@ -160,6 +161,7 @@ std::vector<Subject> measuresOf(const report::RunLog &log) {
     const auto flow = log.flows.find(static_cast<uint32_t>(i));
     all.push_back(
         ofKernel(log.kernels[i].name, sums[i], flow == log.flows.end() ? nullptr : &flow->second));
+    all.back().index = static_cast<uint32_t>(i);
     std::ranges::sort(accesses[i], [](const Subject &a, const Subject &b) {
       return std::tie(a.file, a.line, a.column, a.op, a.bytes) <
              std::tie(b.file, b.line, b.column, b.op, b.bytes);
@@ -213,11 +215,13 @@ std::vector<Subject> gainsOf(const report::RunLog &log, const report::Findings &
 
 std::string valueText(Metric metric, double value) {
   if (infoOf(metric).is_share) return fmt::format("{:.3g} %", 100 * value);
-  if (metric != Metric::time) {
+  if (metric != Metric::time && metric != Metric::model_time) {
     const bool is_whole = value == std::floor(value) && value < 1e15;
     return is_whole ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
   }
-  if (value < 1e4) return fmt::format("{:.0f} ns", value);
+  if (value < 1e4 && metric == Metric::time) return fmt::format("{:.0f} ns", value);
+  if (value < 1e3) return fmt::format("{:.3g} ns", value);
+  if (value < 1e4) return fmt::format("{:.3g} us", value / 1e3);
   if (value < 1e7) return fmt::format("{:.4g} us", value / 1e3);
   if (value < 1e10) return fmt::format("{:.4g} ms", value / 1e6);
   return fmt::format("{:.4g} s", value / 1e9);

@@ -22,10 +22,11 @@ enum class Metric : uint8_t {
   executions,
   instructions,
   time,
+  model_time,
   dispatches,
   gain
 };
-constexpr std::size_t kMetrics = 11;
+constexpr std::size_t kMetrics = 12;
 
 struct MetricInfo {
   Metric metric;
@@ -48,6 +49,7 @@ struct Subject {
   uint32_t line = 0, column = 0;
   std::string op, source;
   uint64_t bytes = 0;
+  uint32_t index = 0;        ///< of the kernel in the log
   uint64_t weight = 0;       ///< executions of an access, dispatches of a kernel
   std::vector<double> times; ///< of the kernel's dispatches, ns
   std::array<std::optional<double>, kMetrics> values{};

@@ -1,7 +1,10 @@
 #include "compare/run_source.h"
 
 #include "base/recording.h"
+#include "checks.h"
+#include "profile/block_counted_run.h"
 #include "report/child.h"
+#include "report/listing.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -97,9 +100,16 @@ Result<report::RunLog> readRun(const std::string &path, const std::vector<std::s
 
 Result<report::RunLog> measureRun(const std::vector<std::string> &command,
                                   const std::vector<std::string> &options) {
-  std::vector<std::string> words = {"-i", "-a", "MemoryAnalysis", "BlockCounts", "--no-progress"};
+  std::vector<std::string> words = {"-i",        "-a",         "MemoryAnalysis", "BlockCounts",
+                                    "BlockFlow", "CacheModel", "--no-progress"};
   words.insert(words.end(), options.begin(), options.end());
-  return linesOf(std::move(words), command, command.front());
+  auto log = linesOf(std::move(words), command, command.front());
+  if (!log) return log;
+  const std::string program = programOf(command.front());
+  if (program.empty()) return log;
+  profile::useOwnInstructions(*log, {program});
+  report::readCode(*log, {program});
+  return log;
 }
 
 } // namespace fade::cli

@@ -230,6 +230,9 @@ void useOwnInstructions(RunLog &log, const std::vector<std::string> &files) {
   blocks.runs = log.runs;
   for (const auto &[kernel, flow] : log.flows)
     if (twins.contains(kernel)) blocks.flows.emplace(kernel, flow);
+  // The lines may have them: the program may be another one by now.
+  for (const auto &[kernel, counts] : log.counts)
+    if (twins.contains(kernel) && counts.by_blocks) blocks.counts.emplace(kernel, counts);
   // Blocks of a sample are not those of the whole, unless they were scaled.
   if (log.notes.empty() || log.is_sampled) (void)countByBlocks(blocks, files);
   for (report::Dispatch &d : log.dispatches) {

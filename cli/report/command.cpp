@@ -5,6 +5,7 @@
 #include "profile/block_counted_run.h"
 #include "profile/profile.h"
 #include "report/child.h"
+#include "report/finding_lines.h"
 #include "report/host_side.h"
 #include "report/listing.h"
 #include "report/page.h"
@@ -20,6 +21,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <optional>
 #include <unistd.h>
 
@@ -231,6 +233,15 @@ private:
   bool is_own_ = false;
 };
 
+/// The lines are a baseline later on, when the program is another one.
+void appendCode(report::RunLog &log, const ReportOptions &outcome) {
+  if (log.code.empty()) report::readCode(log, outcome.code);
+  const std::string lines = report::codeLines(log);
+  std::ofstream out(outcome.log, std::ios::binary | std::ios::app);
+  if (!lines.empty() && !(out << lines).flush())
+    complain(fmt::format("cannot write {}: {}", outcome.log, std::strerror(errno)));
+}
+
 std::string joined(const std::vector<std::string> &words) {
   std::string text;
   for (const std::string &word : words) text += (text.empty() ? "" : " ") + word;
@@ -386,6 +397,7 @@ int runWithOutcome(RunOptions run, ReportOptions outcome,
       if (!made.empty()) complain(fmt::format("see {}", made));
   const int verdict = guard->isWanted() ? (log ? judged(*guard, outcome, *log, profile) : 1) : 0;
   if (!keeps_log) fs::remove(outcome.log, ignored);
+  if (keeps_log && log) appendCode(*log, outcome);
   if (!keeps_events) fs::remove(recorded, ignored);
   if (verdict != 0 && end.signal == 0 && end.exit_code == 0) return verdict;
   endLike(end);

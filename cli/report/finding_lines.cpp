@@ -78,4 +78,43 @@ std::string findingLines(const RunLog &log, const Findings &findings) {
   return text;
 }
 
+std::string codeLines(const RunLog &log) {
+  std::string text;
+  for (const auto &[kernel, counts] : log.counts) {
+    if (!counts.by_blocks) continue;
+    Json object = kernelOf(log, kernel, "hotspots");
+    object["by_blocks"] = true;
+    if (!counts.doubt.empty()) object["doubt"] = counts.doubt;
+    object["wave_size"] = counts.wave_size;
+    object["dispatches"] = counts.dispatches;
+    object["executions"] = counts.executions;
+    object["flops"] = counts.flops;
+    object["bytes"] = counts.bytes;
+    Json &mix = object["mix"] = Json::array();
+    for (const auto &[unit, sums] : counts.mix)
+      mix.push_back({{"unit", unit}, {"executions", sums.first}, {"lanes", sums.second}});
+    Json &instructions = object["instructions"] = Json::array();
+    for (const auto &[address, one] : counts.instructions) {
+      Json entry = {{"address", address}, {"text", one.text},     {"file", one.file},
+                    {"line", one.line},   {"column", one.column}, {"executions", one.executions},
+                    {"lanes", one.lanes}};
+      if (one.flops != 0) entry["flops"] = one.flops;
+      if (one.bytes != 0) entry["bytes"] = one.bytes;
+      instructions.push_back(std::move(entry));
+    }
+    text += lineOf(object);
+  }
+  for (const auto &[kernel, code] : log.code) {
+    Json object = kernelOf(log, kernel, "code");
+    object["vgprs"] = code.vgprs;
+    object["agprs"] = code.agprs;
+    object["sgprs"] = code.sgprs;
+    object["lds"] = code.lds;
+    object["scratch"] = code.scratch;
+    object["spilled"] = code.spilled;
+    text += lineOf(object);
+  }
+  return text;
+}
+
 } // namespace fade::report

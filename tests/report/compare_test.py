@@ -62,8 +62,9 @@ class Diff(Command):
 
     def test_the_same_run_is_the_same_and_small_changes_do_not_count(self):
         done = run("diff", self.one("a"), self.one("b"))
-        self.assertEqual(done.stdout, "0 better, 0 worse, 2 the same\n")
-        self.assertEqual(run("diff", self.one("a", used=1000), self.one("b", used=1005)).stdout, "0 better, 0 worse, 2 the same\n")
+        same = r"^equal: kernels take [\d.]+ us by the model, as before [^\n]*\n0 better, 0 worse, 2 the same\n$"
+        self.assertRegex(done.stdout, same)
+        self.assertRegex(run("diff", self.one("a", used=1000), self.one("b", used=1005)).stdout, same)
         self.assertIn("0 better, 2 worse", run("diff", "--least", "0.1", self.one("a", used=1000), self.one("b", used=1005)).stdout)
 
     def test_a_line_that_moved_is_found_by_its_text(self):
@@ -139,6 +140,30 @@ class Diff(Command):
         self.assertEqual(text.count("<script"), 1)  # its own
         self.assertIn("k.hip:17 load", text)
         self.assertIn("-93.8 %", text)
+        self.assertIn('id=verdict>better: kernels take', text)
+        self.assertIn("<tr><td>L1</td>", text)
+
+    def test_a_page_has_both_rooflines_and_the_source(self):
+        source = self.root / "k.hip"
+        source.write_text("".join(f"line {i};\n" for i in range(1, 30)))
+        def counted(name, used):
+            memories = memory(1, COPY, [access(str(source), 17, 3, "load", **lines(used))])
+            cache = {"type": "cache", "version": 1, "kernel": COPY, "target": "gfx90a", "accesses": [{"file": str(source), "line": 17, "column": 3, "op": "load", "bytes": 4,
+                     "requests": used, "l1_hits": 0, "l2_hits": 0, "misses": used, "fetched": used * 128, "unused": 0, "written": 0, "unwanted": 0}]}
+            counts = {"type": "hotspots", "version": 1, "kernel": COPY, "target": "gfx90a", "by_blocks": True, "wave_size": 64, "dispatches": 1, "executions": 100, "flops": {"f32": 6400},
+                      "instructions": [{"address": 0, "text": "v_add_f32 v0, v1, v2", "file": str(source), "line": 17, "column": 3, "executions": 100, "lanes": 6400}]}
+            return self.write(name, [log_lines.RUN, dispatch(1, COPY, 100, 10**5), memories, cache, counts, {"type": "summary", "version": 1}])
+        page = self.root / "d.html"
+        done = run("diff", counted("a", 3200), counted("b", 200), "--report", page, cwd=self.root)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = page.read_text()
+        (picture,) = re.findall(r"<svg class=roofline.*?</svg>", text, re.S)
+        self.assertEqual(re.findall(r"<title>(before|after): ([\d.e-]+) flop/byte", picture), [("before", "0.0156"), ("after", "0.25")])
+        self.assertIn("<td class=code>line 17;</td><td><span class=better>lines 32 &rarr; 2</span>", text)
+        self.assertIn("<td class=code>line 14;</td>", text)
+        # Whoever made the run may have named any file.
+        self.assertEqual(run("diff", counted("a", 3200), counted("b", 200), "--report", page, cwd="/usr").returncode, 0)
+        self.assertNotIn("line 17;", page.read_text())
 
     def test_mistakes_are_one_line(self):
         a = self.one("a")
@@ -186,7 +211,7 @@ class FailIf(Command):
         log = self.one("a", kernel=f"void k<{'x' * 200_000}, last>(int)")
         self.assertEqual(self.judge(log, "lines>99@kernel=.*(x|y)*last.*").returncode, 0)
         done = run("diff", log, self.one("b", kernel=f"void k<{'x' * 200_000}, last>(int)", used=400), "-k", ".*last.*", "--report", self.root / "diff.html")
-        self.assertRegex(done.stdout, r"^k<\.\.\.>\(\.\.\.\) #[0-9a-f]{4}\n")
+        self.assertRegex(done.stdout, r"^better: .*\nk<\.\.\.>\(\.\.\.\) #[0-9a-f]{4}\n")
         self.assertIn("2 better", done.stdout)
         self.assertEqual((self.root / "diff.html").read_text().count("x" * 200_000), 1)
         # For people they are short, and whole once where a program may want them.
@@ -204,13 +229,17 @@ class FailIf(Command):
         self.assertLess(sarif.stat().st_size, 210_000)
 
     def test_regressions_against_a_baseline(self):
-        good, bad = self.one("good", used=400), self.one("bad", used=500)
-        self.assertEqual(self.judge(good, f"regress>5%:{good}").returncode, 0)
-        self.assertEqual(self.judge(good, f"regress>5%:{bad}").returncode, 0)
-        done = self.judge(bad, f"regress>5%:{good}@kernel=copy")
-        self.assertEqual(done.returncode, 3)
-        self.assertIn("k.hip:17 load: lines went from 4 to 5", done.stderr)
-        self.assertEqual(self.judge(bad, f"regress>30%:{good}").returncode, 0)
+        good, bad = self.one("good", used=32000), self.one("bad", used=40000)
+        for name in ("regress", "kernel.regress", "run.regress", "lines.regress"):
+            self.assertEqual(self.judge(good, f"{name}>5%:{good}").returncode, 0)
+            self.assertEqual(self.judge(good, f"{name}>5%:{bad}").returncode, 0)
+            done = self.judge(bad, f"{name}>5%:{good}@kernel=copy")
+            self.assertEqual(done.returncode, 3, name)
+            self.assertEqual("k.hip:17 load: lines went from 320 to 400" in done.stderr, name == "lines.regress")
+            self.assertEqual("copy(float*, int): a dispatch takes" in done.stderr, name in ("regress", "kernel.regress"), done.stderr)
+            self.assertEqual("all kernels: they take" in done.stderr, name in ("regress", "run.regress"))
+            self.assertEqual(self.judge(bad, f"{name}>30%:{good}").returncode, 0)
+        self.assertIn("because of L1 4.71 us -> 5.88 us, cache lines 32000 -> 40000\n", self.judge(bad, f"kernel.regress>5%:{good}").stderr)
         self.assertEqual(run("diff", good, bad, "--fail-if", f"regress>5%:{good}").returncode, 3)
         cut = self.root / "cut.jsonl"
         cut.write_bytes(good.read_bytes() + b'{"type":"mem')
@@ -219,7 +248,30 @@ class FailIf(Command):
         self.assertRegex(done.stderr, r"^fadeprobe: \S*cut\.jsonl: line 4: it is not JSON, or was cut off; the rest is used\n")
         odd = self.root / "a@b"  # a path with what begins filters elsewhere
         odd.write_bytes(good.read_bytes())
-        self.assertEqual([self.judge(bad, f" regress > 5%:{odd}{more}").returncode for more in ("", "@kernel=copy", "@line=99")], [3, 3, 3])
+        self.assertEqual([self.judge(bad, f" regress > 5%:{odd}{more}").returncode for more in ("", "@kernel=copy", "@line=99")], [3, 3, 2])
+
+    def test_a_kernel_that_got_faster_is_no_regression_though_a_line_is_worse(self):
+        def two(name, first, second):
+            return self.write(name, [dispatch(1, COPY, 100, 10**5), memory(1, COPY, [access("/src/k.hip", 17, 3, "load", **lines(first)),
+                                                                                    access("/src/k.hip", 18, 3, "load", **lines(second))]), {"type": "summary", "version": 1}])
+        before, after = two("a", 90000, 200), two("b", 200, 400)
+        self.assertEqual(self.judge(after, f"regress>5%:{before}").returncode, 0)
+        done = self.judge(after, f"lines.regress>5%:{before}@line=18")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("k.hip:18 load: lines went from 2 to 4", done.stderr)
+        self.assertEqual(self.judge(before, f"regress>5%:{after}").returncode, 3)
+        # More launches of the same kernel are worse for the run, not for the kernel.
+        twice = self.write("c", [dispatch(i, COPY, 10**6 * i, 10**5) for i in (1, 2)] + [
+            memory(i, COPY, [access("/src/k.hip", 17, 3, "load", **lines(200)), access("/src/k.hip", 18, 3, "load", **lines(400))]) for i in (1, 2)] + [{"type": "summary", "version": 1}])
+        self.assertEqual([self.judge(twice, f"{name}>5%:{after}").returncode for name in ("kernel.regress", "run.regress")], [0, 3])
+        first = run("diff", before, after).stdout.splitlines()[0]
+        self.assertRegex(first, r"^better: kernels take [\d.]+ us instead of [\d.]+ us by the model, [\d.]+ times as fast, because of copy\(float\*, int\) \(L1 .* -> .*, cache lines 90200 -> 600\)")
+        first = run("diff", after, twice).stdout.splitlines()[0]
+        self.assertRegex(first, r"^worse: .* because of copy\(float\*, int\) \(1 -> 2 dispatches")
+        _, summary = self.changes(before, after)
+        self.assertEqual((summary["verdict"], summary["cost"], summary["is_estimated"]), ("better", "modeled", True))
+        self.assertGreater(summary["cost_before"], 2 * summary["cost_after"])
+
 
     def test_files_for_other_programs(self):
         log, junit, sarif = self.one("a"), self.root / "j.xml", self.root / "s.sarif"
@@ -249,6 +301,7 @@ class FailIf(Command):
                                 ("efficiency<60%@kernel", "is not NAME=VALUE"), ("efficiency<60%@color=red", "is not kernel, file, line, op or cause"),
                                 ("efficiency<60%@op=read", "is not load, store or atomic"), ("efficiency<60%@kernel=([", "not a regular expression"),
                                 ("kernel.lines>1@line=3", "has no line"), ("regress<5%:x", "regress>5%:BASELINE"), ("regress>5%", "regress>5%:BASELINE"),
+                                ("regress>5%:x@line=3", "a kernel as a whole has no line; use lines.regress"), ("kernel.model_time>5x", "a number of ns, us, ms or s"),
                                 ("regress>5%:/nowhere", "/nowhere: No such file"), ("regress>-5%:x", "regress>5%:BASELINE"), ("lines>5@", "no filter behind the @"),
                                 ("lines>5@line=99999999999", "is no line number"), ("lines>5@line=0", "is no line number"),
                                 ("efficiency<60", "efficiency is a share, at most 100 %: write 60% or 0.6"), ("gain>150%", "gain is a share, at most 100 %"),
@@ -291,7 +344,7 @@ class Run(Command):
     def test_conditions_on_times_say_what_they_need(self):
         done = run("--gpu", "gfx90a", "--fail-if", "time>5us", "--", SHOWCASE, cwd=self.root)
         self.assertEqual(done.returncode, 3)
-        self.assertIn("failed: time>5us: no measurement matches: times of kernels need a GPU; on the software GPU, compare kernel.instructions\n", done.stderr)
+        self.assertIn("failed: time>5us: no measurement matches: times of kernels need a GPU; on the software GPU, use kernel.model_time\n", done.stderr)
 
     def test_recordings_are_compared_filtered_and_reported(self):
         record, text = self.root / "run.fade", self.root / "run.jsonl"
@@ -327,6 +380,26 @@ class Run(Command):
         record.write_bytes(record.read_bytes()[:20])
         done = run("report", record, "-o", page)
         self.assertEqual((done.returncode, done.stderr.splitlines()[-1]), (1, f"fadeprobe: {record} cannot be used"))
+
+    def test_lines_of_a_run_have_what_a_baseline_needs_when_the_program_is_gone(self):
+        kept = self.root / "kept.jsonl"
+        program = self.root / "program"
+        program.write_bytes(pathlib.Path(SHOWCASE).read_bytes())
+        program.chmod(0o755)
+        found = self.root / "findings.jsonl"
+        done = run("--gpu", "gfx90a", "--findings", found, "-t", "json", "-l", kept, "--", program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        costs = {x["kernel"]: x for x in map(json.loads, found.read_text().splitlines()) if x["type"] == "cost"}
+        program.unlink()
+        again = self.root / "again.jsonl"
+        self.assertEqual(run("report", kept, "--findings", again).returncode, 0)
+        for line in map(json.loads, again.read_text().splitlines()):
+            if line["type"] == "cost":
+                self.assertEqual((line["is"], line["dispatch_ns"]), (costs[line["kernel"]]["is"], costs[line["kernel"]]["dispatch_ns"]))
+        self.assertIn("modeled", {x["is"] for x in costs.values()})
+        done = run("diff", kept, kept)
+        self.assertRegex(done.stdout, r"^equal: kernels take [\d.]+ us by the model, as before(; \d+ kernels? (was|were) not measured in both runs)?\n")
+        self.assertEqual(run("report", kept, "--fail-if", f"regress>0%:{kept}").returncode, 0)
 
     def test_two_commands(self):
         done = run("diff", "--gpu", "gfx90a", "--", SHOWCASE, "--", SHOWCASE)
