@@ -28,10 +28,15 @@ bool isKind(const FoundPlace &place, AccessKind kind) {
   return static_cast<AccessKind>(place.raw.kind) == kind;
 }
 
-/// A barrier is missing between what came first and what came then.
+/// A barrier is missing on the way from one side to the other. Where the way is not known, from
+/// what came first to what came then.
 std::string barrierAdvice(const FoundFinding &f) {
-  const FoundPlace &first = f.is_turned ? f.place : f.other;
-  const FoundPlace &then = f.is_turned ? f.other : f.place;
+  using Path = FoundFinding::Path;
+  bool is_forward = f.is_turned;
+  if (f.path == Path::forward || f.path == Path::backward) is_forward = f.path == Path::forward;
+  if (f.path == Path::loop) is_forward = f.place.raw.address > f.other.raw.address;
+  const FoundPlace &first = is_forward ? f.place : f.other;
+  const FoundPlace &then = is_forward ? f.other : f.place;
   const std::string before = lineText(first, f.place), behind = lineText(then, f.place);
   if (before.empty() || behind.empty()) return "add __syncthreads() between the two accesses";
   if (first.shown.file == then.shown.file && first.shown.line < then.shown.line)
@@ -51,6 +56,12 @@ std::string betweenGroupsAdvice(const FoundFinding &f) {
   const std::string where = line.empty() ? "" : " at " + line;
   switch (static_cast<Between>(f.raw.lacks)) {
   case Between::no_release:
+    if (f.narrow.line != 0)
+      return fmt::format(
+          "the {} at line {} is only workgroup-wide, and another workgroup reads: {}",
+          f.narrow.function, f.narrow.line,
+          f.narrow.function == "fence" ? "use __threadfence()"
+                                       : "use one of device scope, with __threadfence() before it");
     return fmt::format("the atomic{} comes between, but without __threadfence() before it "
                        "(__threadfence_block() is not enough between workgroups)",
                        where);
@@ -82,6 +93,10 @@ std::string raceAdvice(const FoundFinding &f) {
     return "order the two streams: hipStreamWaitEvent, or hipStreamSynchronize before the second "
            "launch";
   const bool same_group = std::ranges::equal(f.raw.place.group, f.raw.other.group);
+  if (f.bare_barrier != 0)
+    return fmt::format("{}; the barrier at line {} does not order memory for the compiler (use "
+                       "__syncthreads(), or add \"memory\" to the asm statement)",
+                       barrierAdvice(f), f.bare_barrier);
   if (static_cast<AccessSpace>(f.raw.space) == AccessSpace::lds || same_group)
     return barrierAdvice(f);
   return betweenGroupsAdvice(f);
@@ -148,7 +163,13 @@ std::string adviceOf(const FoundFinding &f) {
     return fmt::format("turn the early return{} into a condition around the work",
                        line.empty() ? "" : " at " + line);
   }
-  case Problem::unwaited: return "put the wait before the instruction";
+  case Problem::unwaited:
+    if (f.other.source.find("asm") != std::string::npos &&
+        f.place.instruction.find("_store") != std::string::npos)
+      return fmt::format("the compiler does not know that the load{} is under way, and moves its "
+                         "registers: wait in the same asm statement, or let the compiler load",
+                         f.other.shown.line != 0 ? " of " + lineText(f.other, f.place) : "");
+    return "put the wait before the instruction";
   case Problem::wait_states: return "put what is missing between the two instructions";
   case Problem::leak: return "free it with hipFree when it is no longer used";
   case Problem::count: break;

@@ -71,7 +71,9 @@ bool hasSameCause(const FoundFinding &a, const FoundFinding &b) {
   case Check::sync:
     return kernelsOf(a) == kernelsOf(b) && a.raw.problem == b.raw.problem &&
            lineOf(a.place) == lineOf(b.place);
-  default: return false; // assembly has several errors in one line; leaks are one for each line
+  case Check::wait: // one wait is missing for all that was loaded, or is used, in one place
+    return kernelsOf(a) == kernelsOf(b) && a.raw.waves == b.raw.waves && sharesLine(a, b);
+  default: return false; // assembly has several hazards in one line; leaks are one for each line
   }
 }
 

@@ -5,6 +5,7 @@
 //   - memory: the same kernel, or another instance of its template, beyond the same memory;
 //   - init: likewise, memory that nothing wrote;
 //   - race: pairs of lines of the same kernel that have a line in common;
+//   - wait: loads, or uses of what they load, of the same kernel that have a line in common;
 //   - others: the same line.
 //
 // Follow-up errors belong to the overflow that made them: races with a store that is out of bounds,

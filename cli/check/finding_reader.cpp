@@ -5,6 +5,7 @@
 #include "codeobj/demangle.h"
 #include "codeobj/disassembler.h"
 #include "codeobj/host_lines.h"
+#include "codeobj/instruction.h"
 #include "codeobj/source_map.h"
 #include "fade/observer.h"
 #include "source_file.h"
@@ -272,6 +273,86 @@ bool isLost(const FoundFinding &f, CodeObjects &objects) {
   return accumulates(instructions);
 }
 
+/// Whether a wave comes from one side of a race to the other on a straight way, or round a loop.
+/// It is round the loop only if there is a barrier on the straight way.
+FoundFinding::Path pathOf(const FoundFinding &f, CodeObjects &objects) {
+  using Path = FoundFinding::Path;
+  constexpr uint64_t furthest = 1 << 16;
+  const Place &a = f.place.raw, &b = f.other.raw;
+  const auto has_callers = [](const Place &p) { return p.callers[0] != 0; };
+  if (a.code == 0 || a.code != b.code || a.address == b.address || has_callers(a) || has_callers(b))
+    return Path::unknown;
+  const auto [low, high] = std::minmax(a.address, b.address);
+  const Code &code = objects.get(a.code - 1);
+  if (!code.object || !code.disassembler || high - low > furthest) return Path::unknown;
+  const auto instructions = [&](uint64_t from, uint64_t size) {
+    for (; size >= 4; size /= 2)
+      if (const auto bytes = code.object->code(from, size & ~uint64_t{3}); bytes)
+        return code.disassembler->disassemble(*bytes, from);
+    return std::vector<codeobj::Instruction>{};
+  };
+  const auto between = instructions(low, high - low);
+  const bool has_barrier = std::ranges::any_of(
+      between, [](const auto &one) { return one.mnemonic().starts_with("s_barrier"); });
+  const FoundPlace &lower = a.address < b.address ? f.place : f.other;
+  const FoundPlace &upper = a.address < b.address ? f.other : f.place;
+  // Where the lower one has the later line: it is there again, if that comes from a loop that was
+  // unrolled; else only the compiler has put it there.
+  const bool is_against =
+      code.map && lower.shown.file == upper.shown.file && lower.shown.line > upper.shown.line;
+  bool has_loop = false, is_unrolled = false;
+  for (const codeobj::Instruction &one : instructions(high, 4096)) {
+    if (one.mnemonic() == "s_endpgm") break;
+    has_loop |= one.target && *one.target <= low;
+    if (is_against && codeobj::classify(one.text).memory != codeobj::MemoryOperation::None)
+      for (const codeobj::SourceFrame &frame : code.map->stack(one.address))
+        is_unrolled |= frame.line == lower.shown.line && frame.file == lower.shown.file;
+  }
+  if (has_loop && has_barrier) return Path::loop;
+  const bool is_turned = is_against && !has_loop && !is_unrolled;
+  return (a.address < b.address) != is_turned ? Path::forward : Path::backward;
+}
+
+/// Between the side that came first and an atomic behind it: a fence of the workgroup's alone, or
+/// the atomic itself. Compiled code does not tell the first from none; the source does.
+FoundFrame narrowFence(const FoundFinding &f) {
+  const FoundFrame &atomic = f.between.shown;
+  if (static_cast<Between>(f.raw.lacks) != Between::no_release || atomic.line == 0) return {};
+  const auto frame = [&](uint32_t line, const char *what) {
+    FoundFrame found = atomic;
+    found.line = line, found.function = what;
+    return found;
+  };
+  const std::string own = lineOf(atomic.file, atomic.line);
+  for (const char *word : {"_WORKGROUP", "_block(", "thread_scope_block", "\"workgroup\""})
+    if (own.find(word) != own.npos) return frame(atomic.line, "atomic");
+  for (const FoundPlace *side : {&f.place, &f.other})
+    if (side->shown.file == atomic.file && side->shown.line < atomic.line)
+      for (uint32_t line = atomic.line - 1; line > side->shown.line; --line) {
+        const std::string text = lineOf(atomic.file, line);
+        const bool is_fence =
+            text.find("__threadfence_block") != text.npos ||
+            (text.find("fence") != text.npos &&
+             (text.find("workgroup") != text.npos || text.find("thread_scope_block") != text.npos));
+        if (is_fence && !text.starts_with("//")) return frame(line, "fence");
+      }
+  return {};
+}
+
+/// A barrier as an instruction: without a fence, or "memory", compilers move accesses across it.
+uint32_t bareBarrier(const std::string &file) {
+  if (!isSourceFile(file)) return 0;
+  std::ifstream in(file);
+  std::string text, before;
+  for (uint32_t line = 1; std::getline(in, text) && line < 100'000; ++line) {
+    const auto at = text.find("s_barrier");
+    const bool is_said = text.find("\"memory\"") != text.npos || before.find("fence") != text.npos;
+    if (at != text.npos && !is_said && text.find("//") > at) return line;
+    if (text.find_first_not_of(" \t") != text.npos) before = text;
+  }
+  return 0;
+}
+
 /// Which side of a race came first is chance: the one that writes is first, else that which comes
 /// first in the source.
 void turnRace(FoundFinding &f, const FindingFile &file) {
@@ -308,7 +389,13 @@ FoundFinding findingOf(const Finding &raw, const FindingFile &file, CodeObjects 
   f.between.raw = f.raw.between;
   if (f.raw.between.pc) resolve(f.between, objects);
   f.allocation = describe(f.raw.allocation, file, lines);
-  if (static_cast<Check>(f.raw.check) == Check::race) turnRace(f, file);
+  if (static_cast<Check>(f.raw.check) == Check::race) {
+    turnRace(f, file);
+    if (static_cast<Problem>(f.raw.problem) == Problem::race) f.path = pathOf(f, objects);
+    f.narrow = narrowFence(f);
+    if (static_cast<AccessSpace>(f.raw.space) == AccessSpace::lds)
+      f.bare_barrier = bareBarrier(f.place.shown.file);
+  }
   return f;
 }
 

@@ -46,7 +46,12 @@ struct FoundFinding {
   uint32_t process = 0;
   FoundPlace place, other;
   bool is_turned = false; ///< races: `place` came first; else `other` did
-  FoundPlace between;     ///< races: an atomic that could have ordered them; else without a pc
+  /// Races: how a wave comes from one side to the other. Which came first in the run is chance.
+  enum class Path : uint8_t { unknown, forward, backward, loop };
+  Path path = Path::unknown; ///< forward: from `place` on to `other`; loop: round, to the first
+  FoundFrame narrow;         ///< races: a fence or atomic between, for the workgroup only
+  uint32_t bare_barrier = 0; ///< races: a line of `place`'s file with one the compiler ignores
+  FoundPlace between;        ///< races: an atomic that could have ordered them; else without a pc
   FoundAllocation allocation;
   std::vector<FoundFinding> details; ///< of the same cause
 };

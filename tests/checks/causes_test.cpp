@@ -95,12 +95,39 @@ TEST(Causes, ARaceWithAStoreThatIsOutOfBoundsFollowsFromIt) {
       << "a load beyond the end changes nothing";
 }
 
+TEST(Causes, LoadsOfOneLineThatAreNotWaitedForAreOne) {
+  const auto unwaited = [](uint32_t line, uint32_t loaded, uint64_t number) {
+    FoundFinding f =
+        findingOf(Check::wait, Problem::unwaited, "k(int*)", placeAt(line, AccessKind::load));
+    f.other = placeAt(loaded, AccessKind::load), f.raw.other = f.other.raw;
+    f.raw.address = number, f.raw.waves = static_cast<uint32_t>(WaitCounter::vector);
+    return f;
+  };
+  EXPECT_EQ(causesOf({unwaited(30, 10, 1), unwaited(31, 10, 2), unwaited(31, 11, 3)}), 1u);
+  EXPECT_EQ(causesOf({unwaited(30, 10, 1), unwaited(31, 11, 2)}), 2u);
+  FoundFinding scalar = unwaited(30, 10, 1);
+  scalar.raw.waves = static_cast<uint32_t>(WaitCounter::scalar);
+  EXPECT_EQ(causesOf({unwaited(30, 10, 1), scalar}), 2u) << "another wait is missing";
+}
+
 TEST(Advice, NamesWhatIsMissingAndWhere) {
   FoundFinding f = race(10, 20);
   EXPECT_EQ(adviceOf(f), "in a loop: add __syncthreads() after line 20, before line 10 is reached "
                          "again");
   f.is_turned = true; // the store came first
   EXPECT_EQ(adviceOf(f), "add __syncthreads() after line 10, before line 20");
+  f.is_turned = false; // the load came first, but no wave comes from there to the store
+  f.path = FoundFinding::Path::forward;
+  EXPECT_EQ(adviceOf(f), "add __syncthreads() after line 10, before line 20");
+  f.bare_barrier = 4;
+  EXPECT_EQ(adviceOf(f).find("add __syncthreads() after line 10, before line 20; the barrier at "
+                             "line 4 does not order memory for the compiler"),
+            0u);
+  f.bare_barrier = 0;
+  f.path = FoundFinding::Path::loop;
+  f.place.raw.address = 0x100, f.other.raw.address = 0x180;
+  EXPECT_EQ(adviceOf(f), "in a loop: add __syncthreads() after line 20, before line 10 is reached "
+                         "again");
   f.raw.place.group[0] = 1;
   EXPECT_NE(adviceOf(f).find("workgroups run in any order"), std::string::npos);
   f.raw.lacks = static_cast<uint32_t>(Between::no_release);
@@ -108,6 +135,10 @@ TEST(Advice, NamesWhatIsMissingAndWhere) {
   EXPECT_EQ(adviceOf(f).find("the atomic at line 15 comes between, but without __threadfence() "
                              "before it"),
             0u);
+  f.narrow = {"fence", "/a/x.hip", 14, 0};
+  EXPECT_EQ(adviceOf(f),
+            "the fence at line 14 is only workgroup-wide, and another workgroup reads: "
+            "use __threadfence()");
   f.raw.lacks = static_cast<uint32_t>(Between::no_acquire);
   EXPECT_EQ(adviceOf(f),
             "the access at line 15 comes between, but without __threadfence() after it");

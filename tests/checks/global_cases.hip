@@ -47,6 +47,23 @@ __global__ void last_block(int *part, unsigned *count, int *out, const int *in) 
   if (threadIdx.x < gridDim.x) out[threadIdx.x] = part[threadIdx.x]; // finds: race, optimized
 }
 
+// Likewise, with a fence that orders the stores for the own workgroup alone.
+template <bool broken>
+__global__ void narrow_fence(int *part, unsigned *count, int *out, const int *in) {
+  __shared__ bool is_last;
+  if (threadIdx.x == 0) {
+    part[blockIdx.x] = in[blockIdx.x] + 7; // finds: race on gfx9, optimized says: is only workgroup-wide
+    if (broken)
+      __threadfence_block();
+    else
+      __threadfence();
+    is_last = atomicAdd(count, 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!is_last) return;
+  if (threadIdx.x < gridDim.x) out[threadIdx.x] = part[threadIdx.x]; // finds: race on gfx9, optimized
+}
+
 // A lock that one of the workgroups does not take.
 template <bool broken> __global__ void spin_lock(unsigned *lock, int *counter) {
   if (threadIdx.x != 0) return;
@@ -258,6 +275,7 @@ template <bool broken> int run() {
   sum_without_atomic<broken><<<blocks, threads>>>(out.data, in.data), clear();
   barrier_is_not_global<broken><<<blocks, threads>>>(p.data, out.data), clear();
   last_block<broken><<<blocks, threads>>>(p.data, count.data, out.data, in.data), clear();
+  narrow_fence<broken><<<blocks, threads>>>(p.data, count.data, out.data, in.data), clear();
   spin_lock<broken><<<blocks, threads>>>(count.data, out.data), clear();
   flag<broken><<<2, threads>>>(p.data, q.data, out.data, in.data), clear();
   chain<broken><<<blocks, threads>>>(p.data, q.data, in.data), clear();
