@@ -4,6 +4,7 @@
 #include "checks/captured.h"
 #include "checks/finding_log.h"
 #include "checks/group_check.h"
+#include "checks/hang_check.h"
 #include "checks/hazard_check.h"
 #include "checks/init_check.h"
 #include "checks/memory_check.h"
@@ -51,6 +52,7 @@ struct Job {
   bool reports;                           ///< false: only what it writes is noted
   std::shared_ptr<DispatchRaces> races{}; ///< null: not looked for
   GroupPool groups{};
+  LastWrites writes{}; ///< hang: by whom
   CallStacks own_stacks{};
 
   /// Those of races outlive the dispatch.
@@ -91,11 +93,15 @@ public:
     look(check, wave, called);
   }
   void atomicDone(const ObservedWave &wave) override {
-    if (GroupCheck *check = stateOf(*wave.group)) check->atomicDone();
+    if (!stateOf(*wave.group)) return;
+    if (job_.options.has(Check::hang)) job_.writes.atomicDone(job_.memory);
+    stateOf(*wave.group)->atomicDone();
   }
   void branch(const ObservedWave &wave, const ObservedBranch &branch) override {
-    if (GroupCheck *check = stateOf(*wave.group))
-      check->callsOf(wave).branch(branch, decoder_, job_.stacks());
+    GroupCheck *check = stateOf(*wave.group);
+    if (!check) return;
+    check->callsOf(wave).branch(branch, decoder_, job_.stacks());
+    if (job_.options.has(Check::hang)) check->pollsOf(wave).branch();
   }
   void wait(const ObservedWave &wave, const ObservedWait &wait) override {
     if (GroupCheck *check = stateOf(*wave.group)) check->wait(wave, wait);
@@ -140,6 +146,15 @@ private:
                      check ? &check->valuesOf(wave) : nullptr);
       if (check) check->global(wave, access, reporter_);
     }
+    if (check && job_.options.has(Check::hang)) noteWaits(*check, wave, access);
+  }
+  /// What waves poll, and who writes flags. Behind the check of races, which lets nobody else in
+  /// until an atomic is made.
+  void noteWaits(GroupCheck &check, const ObservedWave &wave, const ObservedAccess &access) {
+    if (access.space == AccessSpace::scratch) return;
+    if (access.kind != AccessKind::store) check.pollsOf(wave).note(access);
+    if (access.kind == AccessKind::store) job_.writes.store(wave, access);
+    if (access.kind == AccessKind::atomic) job_.writes.atomic(wave, access, job_.memory);
   }
   static GroupCheck *stateOf(const ObservedGroup &group) {
     return static_cast<GroupCheck *>(group.state);
@@ -198,6 +213,8 @@ public:
     if (!workers_[n]) workers_[n] = std::make_unique<Worker>(job_);
     return workers_[n].get();
   }
+  HangLimits hangLimits() const override { return hangLimitsFromEnvironment(); }
+  bool hung(const ObservedHang &hang) override;
   void end(const ObservedEnd &) override {
     workers_.clear();
     if (job_.races && QueueOrder::instance().hasSeveralQueues())
@@ -210,6 +227,25 @@ private:
   QueueTimes before_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
+
+bool DispatchChecker::hung(const ObservedHang &hang) {
+  std::vector<WaitingWave> waves;
+  for (uint64_t i = 0; i < hang.count; ++i) {
+    WaitingWave w{hang.waves[i], hang.waves[i].pc, nullptr};
+    const ObservedWave &wave = *w.wave.wave;
+    if (auto *check = static_cast<GroupCheck *>(wave.group->state)) {
+      w.polls = &check->pollsOf(wave);
+      const WavePolls::Poll *poll = w.polls->current();
+      const bool waits = w.wave.halt == WaveHalt::at_barrier;
+      w.site = poll && !waits ? poll->site : siteOf(w.wave.pc, check->callsOf(wave).now());
+    }
+    waves.push_back(w);
+  }
+  if (hang.is_still && mayBeWoken(waves)) return false;
+  Reporter reporter(job_.dispatch, &job_.stacks());
+  reportHang(waves, job_.writes, job_.memory, summaryOf(hang), reporter);
+  endHung();
+}
 
 } // namespace
 

@@ -20,7 +20,8 @@ public:
 
   uint32_t wants() const override {
     return kWantsAccesses | kWantsControl | (options_.has(Check::wait) ? kWantsRegisters : 0u) |
-           (options_.has(Check::hazard) ? kWantsHazards : 0u);
+           (options_.has(Check::hazard) ? kWantsHazards : 0u) |
+           (options_.has(Check::hang) ? kWantsHangs : 0u);
   }
   std::unique_ptr<DispatchObserver> begin(const ObservedDispatch &dispatch,
                                           uint32_t workers) override;

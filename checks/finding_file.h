@@ -17,11 +17,11 @@
 namespace fade::checks {
 
 inline constexpr uint32_t kFileMagic = 0x46434844; // "DHCF"
-inline constexpr uint32_t kFileVersion = 6;
+inline constexpr uint32_t kFileVersion = 7;
 inline constexpr uint32_t kMostFindings = 2048, kMostCode = 4096, kMostAllocations = 1 << 16;
 inline constexpr uint32_t kStringBytes = 8 << 20;
 
-enum class Check : uint32_t { memory, init, race, sync, wait, hazard, leak, count };
+enum class Check : uint32_t { memory, init, race, sync, wait, hazard, leak, hang, count };
 
 /// What exactly is wrong.
 enum class Problem : uint32_t {
@@ -43,6 +43,10 @@ enum class Problem : uint32_t {
   unwaited,          ///< a register is used while a load into it is under way
   wait_states,       ///< too few between two instructions
   leak,
+  polls,             ///< hang: a wave loads the same place again and again
+  at_barrier,        ///< hang: a wave waits for others of its workgroup
+  at_global_barrier, ///< hang: a wave waits for other workgroups
+  not_ended,         ///< hang: a wave that neither polls nor waits
   count
 };
 
@@ -54,6 +58,16 @@ enum class Between : uint32_t {
   nothing,
   no_release, ///< an atomic, before which the first side was not waited for
   no_acquire, ///< an atomic or a polling load, behind which the cache was not invalidated
+  count
+};
+
+/// hang: the wave that last wrote what is polled.
+enum class Writer : uint32_t {
+  unknown,
+  nobody,    ///< in this dispatch
+  ended,     ///< it has ended since
+  same_wave, ///< another lane of the wave that polls, or itself
+  waits,     ///< it is at `between` now
   count
 };
 
@@ -92,19 +106,21 @@ struct AllocationInfo {
 
 struct Finding {
   uint32_t check, problem, space, waves; ///< waves: sync, how many came; wait: WaitCounter;
-                                         ///< hazard: states that there are
+                                         ///< hazard: states that there are; hang: wave's number
   uint64_t count;                        ///< atomically counted
   String kernel, gpu;
   uint64_t dispatch; ///< of the first occurrence
   uint64_t address;  ///< wait, hazard: the register; then `space` is 1 for vector registers
   uint64_t limit;   ///< wait: what its counter must come down to; LDS, scratch, arguments: how many
-                    ///< bytes there are; sync: waves there are; hazard: states that are needed
+                    ///< bytes there are; sync: waves there are; hazard: states that are needed;
+                    ///< hang: the value that is polled
   int64_t distance; ///< gap: bytes behind the end (positive, 0: the first) or before the start
   Place place, other;  ///< other: the second side of a race
-  Place between;       ///< race: an atomic that could have ordered them; without a pc: none
+  Place between;       ///< race: an atomic that could have ordered them; without a pc: none;
+                       ///< hang: where the one who wrote is now
   String other_kernel; ///< if it is not the same dispatch's
-  uint32_t lacks;      ///< race: Between
-  String rule, cure;   ///< hazard: what is broken; empty: s_nop
+  uint32_t lacks;      ///< race: Between; hang: Writer
+  String rule, cure;   ///< hazard: what is broken; empty: s_nop; hang: how it stands as a whole
   AllocationInfo allocation;
 };
 

@@ -15,6 +15,10 @@ void GroupCheck::begin(const ObservedGroup &group, const Options &options, Dispa
     waits_.resize(std::max<std::size_t>(waits_.size(), group.waves));
     for (WaitCheck &wait : waits_) wait.begin(group.dispatch->gpu);
   }
+  if (options.has(Check::hang)) {
+    if (polls_.size() < group.waves) polls_.resize(group.waves);
+    for (WavePolls &polls : polls_) polls.begin();
+  }
   options_ = &options;
   has_several_waves_ = group.waves > 1;
   has_shadow_ =

@@ -4,6 +4,7 @@
 
 #include "checks/call_stacks.h"
 #include "checks/global_race.h"
+#include "checks/hang_check.h"
 #include "checks/lane_race.h"
 #include "checks/lds_shadow.h"
 #include "checks/options.h"
@@ -47,6 +48,7 @@ public:
     if (!waits_.empty()) waits_[wave.number].registers(wave, instruction, reporter);
     if (wave.also_wants) values_[wave.number].registers(wave, instruction, site, reporter);
   }
+  WavePolls &pollsOf(const ObservedWave &wave) { return polls_[wave.number]; }
   UnwrittenValues &valuesOf(const ObservedWave &wave) { return values_[wave.number]; }
   void globalBarrier(const ObservedWave &wave) {
     if (races_) global_.globalBarrier(wave);
@@ -70,6 +72,7 @@ private:
   std::vector<LaneRaces> lanes_;        ///< of each wave
   LaneOverlap overlap_;
   std::vector<WaitCheck> waits_; ///< of each wave, if they are looked at
+  std::vector<WavePolls> polls_; ///< of each wave, if it is asked what they wait for
   bool has_shadow_ = false, has_several_waves_ = false;
   uint32_t ended_ = 0;
   uint64_t end_site_ = 0; ///< where the last of those ended

@@ -35,7 +35,7 @@ void setSite(Place &place, uint64_t site, const CallStacks *stacks) {
 Place Reporter::place(const ObservedWave &wave, unsigned lane, uint64_t site, AccessKind kind,
                       uint32_t size) const {
   Place p{};
-  setSite(p, site, stacks_);
+  setSite(p, site);
   p.kind = static_cast<uint32_t>(kind);
   std::copy_n(wave.group->id, 3, p.group);
   workItem(*wave.group, wave.number, wave.lanes, lane, p.item);

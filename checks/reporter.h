@@ -10,6 +10,9 @@
 
 namespace fade::checks {
 
+/// Fills in the instruction and how it was come to.
+void setSite(Place &place, uint64_t site, const CallStacks *stacks);
+
 class Reporter {
 public:
   /// `stacks`: null if nobody follows calls.
@@ -21,6 +24,9 @@ public:
   Place place(const ObservedWave &wave, unsigned lane, uint64_t site, AccessKind kind,
               uint32_t size) const;
 
+  /// Fills in the instruction and how it was come to.
+  void setSite(Place &place, uint64_t site) const { checks::setSite(place, site, stacks_); }
+
   void report(Finding finding, uint64_t times = 1);
   uint64_t reported() const { return reported_; } ///< how often report() was called
 
@@ -30,9 +36,6 @@ private:
   String kernel_ = 0, gpu_ = 0;
   std::atomic<uint64_t> reported_{0};
 };
-
-/// Fills in the instruction and how it was come to.
-void setSite(Place &place, uint64_t site, const CallStacks *stacks);
 
 /// Work-item of a lane in its workgroup.
 void workItem(const ObservedGroup &group, uint32_t wave, uint32_t lanes, uint32_t lane,

@@ -1,5 +1,6 @@
 #include "check/advice.h"
 
+#include "check/hang_text.h"
 #include "checks/options.h"
 #include "fade/observer.h"
 
@@ -171,6 +172,10 @@ std::string adviceOf(const FoundFinding &f) {
                          f.other.shown.line != 0 ? " of " + lineText(f.other, f.place) : "");
     return "put the wait before the instruction";
   case Problem::wait_states: return "put what is missing between the two instructions";
+  case Problem::polls:
+  case Problem::at_barrier:
+  case Problem::at_global_barrier:
+  case Problem::not_ended: return hangAdvice(f);
   case Problem::leak: return "free it with hipFree when it is no longer used";
   case Problem::count: break;
   }

@@ -73,6 +73,8 @@ std::optional<Variables> observing(const CheckOptions &options, const std::strin
   pairs->emplace_back("FADE_GPU_OBSERVER", *library);
   pairs->emplace_back("FADE_CHECK_DIR", folder);
   if (!options.checks.empty()) pairs->emplace_back("FADE_CHECKS", options.checks);
+  if (options.timeout > 0)
+    pairs->emplace_back("FADE_CHECK_TIMEOUT", fmt::format("{}", options.timeout));
   return pairs;
 }
 
@@ -199,14 +201,16 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
   command->add_option("--code", options.code, "with a capture: another version of its kernel")
       ->type_name("FILE");
   command
-      ->add_option("--timeout", options.timeout,
-                   "with a capture: end its kernel when it takes longer (default: never)")
+      ->add_option(
+          "--timeout", options.timeout,
+          "end a kernel that takes longer, and say where its waves are (default: only when "
+          "nothing moves any more)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 1e9));
   command
-      ->add_option(
-          "--checks", options.checks,
-          "memory, init, race, sync, wait, hazard, leak, or all (default: memory,init,race,sync)")
+      ->add_option("--checks", options.checks,
+                   "memory, init, race, sync, wait, hazard, leak, hang, or all "
+                   "(default: memory,init,race,sync,hang)")
       ->type_name("LIST");
   command->add_option("--json", options.json, "write the findings as JSON lines; - is stdout")
       ->type_name("FILE");
@@ -258,8 +262,8 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
                           "[arguments], or fadeprobe check CAPTURE");
     return kUsageError;
   }
-  if (!of_capture && (!options.code.empty() || options.timeout > 0)) {
-    complain(options.code.empty() ? "--timeout is for captures" : "--code is for captures");
+  if (!of_capture && !options.code.empty()) {
+    complain("--code is for captures");
     return kUsageError;
   }
   if (of_capture) {
@@ -269,8 +273,6 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
     // The other version alone is run, once, on the memory as captured.
     if (!options.code.empty())
       application.insert(application.end(), {"--code", options.code, "--no-recopy"});
-    if (options.timeout > 0)
-      application.insert(application.end(), {"--timeout", fmt::format("{}", options.timeout)});
   }
   const char *inherited = std::getenv("FADE_CHECKS");
   const bool is_inherited = options.checks.empty() && inherited;
@@ -278,6 +280,13 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
   if (const auto wrong = checks::readChecks(is_inherited ? inherited : options.checks, known)) {
     complain((is_inherited ? "FADE_CHECKS: " : "--checks: ") + *wrong);
     return kUsageError;
+  }
+  if (options.timeout > 0 && !known.has(checks::Check::hang)) {
+    if (!of_capture) {
+      complain("--timeout needs the check hang");
+      return kUsageError;
+    }
+    application.insert(application.end(), {"--timeout", fmt::format("{}", options.timeout)});
   }
   if (options.run.gpu == "real") {
     complain("--gpu real: checks are made on the software GPU");
@@ -353,6 +362,11 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
   folder.remove();
   const bool has_new = run.findings.size() > known_findings.findings;
   if (has_new && options.has_error_exitcode) return options.error_exitcode;
+  constexpr int hung = 124; // as timeout(1)
+  if (std::ranges::any_of(run.findings, [](const FoundFinding &f) {
+        return static_cast<checks::Check>(f.raw.check) == checks::Check::hang && !f.is_known;
+      }))
+    return hung;
   constexpr int has_new_findings = 3; // as --fail-if
   if (has_new && known_findings.is_given) return has_new_findings;
   if (!is_written) return 1;

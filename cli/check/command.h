@@ -16,7 +16,7 @@ namespace fade::cli {
 struct CheckOptions {
   std::string capture; ///< folder; empty: an application is run
   std::string code;    ///< another version of the captured kernel; empty: none
-  double timeout = 0;  ///< of a capture's kernel, in seconds; 0: none
+  double timeout = 0;  ///< of a kernel, in seconds; 0: none
   std::string checks;
   std::string json;         ///< file; empty: none
   std::string report;       ///< HTML file; empty: none

@@ -21,7 +21,8 @@ constexpr std::array<const char *, static_cast<std::size_t>(Check::count)> kRule
     "barrier that not all work-items reach",
     "register that is used before its load was waited for",
     "instruction that comes too early behind another one",
-    "device memory that is never freed"};
+    "device memory that is never freed",
+    "waves that wait for something that does not come"};
 
 Sarif locationOf(const FoundFrame &frame) {
   Sarif place = {{"artifactLocation", {{"uri", compare::fileUri(frame.file)}}}};

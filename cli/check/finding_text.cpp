@@ -1,6 +1,7 @@
 #include "check/finding_text.h"
 
 #include "check/advice.h"
+#include "check/hang_text.h"
 #include "checks/options.h"
 #include "fade/json_writer.h"
 #include "fade/observer.h"
@@ -22,13 +23,34 @@ using namespace fade::checks;
 constexpr std::array<const char *, 3> kKinds = {"load", "store", "atomic"};
 constexpr std::array<const char *, 3> kSpaces = {"global", "lds", "scratch"};
 constexpr std::array<const char *, static_cast<std::size_t>(Problem::count)> kProblems = {
-    "outside",   "gap",         "freed",       "lds_bounds",        "scratch_bounds",
-    "arguments", "read_only",   "misaligned",  "uninitialized",     "race",
-    "overlap",   "lanes",       "lost_update", "divergent_barrier", "missing_waves",
-    "unwaited",  "wait_states", "leak"};
+    "outside",
+    "gap",
+    "freed",
+    "lds_bounds",
+    "scratch_bounds",
+    "arguments",
+    "read_only",
+    "misaligned",
+    "uninitialized",
+    "race",
+    "overlap",
+    "lanes",
+    "lost_update",
+    "divergent_barrier",
+    "missing_waves",
+    "unwaited",
+    "wait_states",
+    "leak",
+    "polls",
+    "at_barrier",
+    "at_global_barrier",
+    "not_ended"};
 
 constexpr std::array<const char *, static_cast<std::size_t>(Between::count)> kLacks = {
     "", "release", "acquire"};
+
+constexpr std::array<const char *, static_cast<std::size_t>(Writer::count)> kWriters = {
+    "unknown", "nobody", "ended", "same_wave", "waits"};
 
 std::string grouped(uint64_t number) {
   std::string text = std::to_string(number);
@@ -92,14 +114,17 @@ std::string uninitialized(const FoundFinding &f) {
                      allocationText(f.allocation));
 }
 
+std::string memoryText(const FoundFinding &f) {
+  if (static_cast<AccessSpace>(f.raw.space) == AccessSpace::lds)
+    return fmt::format("byte {} of LDS", grouped(f.raw.address));
+  if (f.allocation.raw.number != 0)
+    return fmt::format("byte {} of {}", grouped(static_cast<uint64_t>(f.raw.distance)),
+                       allocationText(f.allocation));
+  return fmt::format("{:#x}", f.raw.address);
+}
+
 std::string raceText(const FoundFinding &f) {
-  const bool in_lds = static_cast<AccessSpace>(f.raw.space) == AccessSpace::lds;
-  std::string where = fmt::format("{:#x}", f.raw.address);
-  if (in_lds)
-    where = fmt::format("byte {} of LDS", grouped(f.raw.address));
-  else if (f.allocation.raw.number != 0)
-    where = fmt::format("byte {} of {}", grouped(static_cast<uint64_t>(f.raw.distance)),
-                        allocationText(f.allocation));
+  const std::string where = memoryText(f);
   const auto problem = static_cast<Problem>(f.raw.problem);
   if (problem == Problem::lanes)
     return fmt::format("two work-items of a wave store different values to {} at once", where);
@@ -309,6 +334,13 @@ std::string messageOf(const FoundFinding &f) {
   case Problem::unwaited: return unwaitedText(f);
   case Problem::wait_states: return hazardText(f);
   case Problem::leak: return leakText(f);
+  case Problem::polls:
+  case Problem::at_barrier:
+  case Problem::at_global_barrier:
+  case Problem::not_ended: {
+    const std::string waker = wakerText(f), wait = waitText(f, memoryText(f));
+    return waker.empty() ? wait : wait + ", " + waker;
+  }
   case Problem::count: break;
   }
   return "";
@@ -320,12 +352,32 @@ const char *secondPlaceName(const FoundFinding &f) {
   case Check::wait: return "loaded at";
   case Check::hazard: return "after";
   case Check::init: return "used at";
+  case Check::hang:
+    return static_cast<Problem>(f.raw.problem) == Problem::polls ? "written at" : "others at";
   default: return "other at";
   }
 }
 
+namespace {
+
+/// All places at which waves are, with those who could let them go on.
+std::string hangText(const FoundFinding &f) {
+  std::string text = fmt::format("hang: {}\n", f.rule) + row("kernel", f.kernel);
+  const auto add = [&](const FoundFinding &wait) {
+    text += row("waits", waitText(wait, memoryText(wait)));
+    text += detailOfPlace("at", wait.place, wait);
+    if (const std::string waker = wakerText(wait); !waker.empty()) text += row("for", waker);
+  };
+  add(f);
+  for (const FoundFinding &detail : f.details) add(detail);
+  return text + row("help", fmt::format("{} ({})", adviceOf(f), pageOf(f)));
+}
+
+} // namespace
+
 std::string findingText(const FoundFinding &f) {
   const auto check = static_cast<Check>(f.raw.check);
+  if (check == Check::hang) return hangText(f);
   std::string text = fmt::format("{}: {}", nameOf(check), messageOf(f));
   const std::string help = row("help", fmt::format("{} ({})", adviceOf(f), pageOf(f)));
   if (check == Check::leak) return text + "\n" + help;
@@ -350,6 +402,7 @@ void writeFinding(JsonWriter &json, const FoundFinding &f) {
     json.field("symbol", f.symbol);
     json.field("gpu", f.gpu);
     json.field("dispatch", f.raw.dispatch);
+    if (static_cast<Check>(f.raw.check) == Check::hang) json.field("summary", f.rule);
     if (static_cast<Check>(f.raw.check) == Check::wait) {
       json.field("register", registerName(f.raw));
       json.field("missing", missingWait(f.raw));
@@ -362,6 +415,10 @@ void writeFinding(JsonWriter &json, const FoundFinding &f) {
     } else {
       json.field("space", kSpaces[f.raw.space % kSpaces.size()]);
       json.field("address", f.raw.address);
+      if (static_cast<Problem>(f.raw.problem) == Problem::polls) {
+        json.field("value", f.raw.limit);
+        json.field("writer", kWriters[f.raw.lacks % kWriters.size()]);
+      }
     }
     writePlace(json, f.place, f);
   }
@@ -371,8 +428,9 @@ void writeFinding(JsonWriter &json, const FoundFinding &f) {
       writePlace(json, f.other, f);
     });
   if (f.between.raw.pc)
-    json.object("between", [&] {
-      json.field("lacks", kLacks[f.raw.lacks % kLacks.size()]);
+    json.object(static_cast<Check>(f.raw.check) == Check::hang ? "writer_at" : "between", [&] {
+      if (static_cast<Check>(f.raw.check) != Check::hang)
+        json.field("lacks", kLacks[f.raw.lacks % kLacks.size()]);
       writePlace(json, f.between, f);
     });
   if (f.allocation.raw.number != 0)

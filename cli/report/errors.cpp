@@ -37,6 +37,7 @@ Json errorOf(const Json &finding, SourceFiles &sources) {
               {"page", text(finding, "page")},
               {"count", number(finding, "count", 1)},
               {"kernel", text(finding, "kernel")},
+              {"summary", text(finding, "summary")},
               {"places", Json::array()}};
   // Memory that was not freed has no place in a kernel.
   if (check != "leak")

@@ -24,7 +24,7 @@
 
 namespace fade {
 
-#define FADE_OBSERVER_VERSION 9
+#define FADE_OBSERVER_VERSION 10
 
 /// What an observer wants to be told; the rest is not even put together.
 enum ObserverWants : uint32_t {
@@ -34,6 +34,7 @@ enum ObserverWants : uint32_t {
   kWantsRegisters = 1 << 3, ///< registers(); slow
   kWantsRuns = 1 << 4,      ///< run(): what is needed to count instructions, at little cost
   kWantsHazards = 1 << 5,   ///< hazard(); slow
+  kWantsHangs = 1 << 6,     ///< hung()
 };
 
 struct ObservedDispatch {
@@ -72,6 +73,10 @@ struct ObservedWave {
   /// called for this wave, whatever the dispatch wants besides kWantsControl.
   mutable uint32_t also_wants = 0;
   uint32_t hardware_id = 0; ///< where it runs: HW_ID (gfx9) or HW_ID1, as the wave would read it
+  /// Its registers as they are at the moment, numbered as in ObservedRange: a row of 64 lanes for
+  /// each vector register.
+  const uint32_t (*vector_registers)[64] = nullptr;
+  const uint32_t *scalar_registers = nullptr;
 };
 
 enum class AccessKind : uint8_t { load, store, atomic };
@@ -199,6 +204,31 @@ struct ObservedHazard {
   uint32_t present = 0, needed = 0;
 };
 
+/// What a wave that has not ended does.
+enum class WaveHalt : uint8_t { runs, sleeps, at_barrier, at_global_barrier };
+struct ObservedWaitingWave {
+  const ObservedWave *wave = nullptr;
+  uint64_t pc = 0; ///< of the barrier that it waits at; else of its next instruction
+  uint64_t lanes = 0;
+  WaveHalt halt = WaveHalt::runs;
+};
+
+/// A dispatch that does not end, with all waves that have begun. They stand still meanwhile.
+struct ObservedHang {
+  bool is_still = false; ///< nothing has moved; else its time is over
+  double seconds = 0;    ///< for so long
+  const ObservedWaitingWave *waves = nullptr;
+  uint64_t count = 0;
+  uint64_t groups = 0, groups_ended = 0; ///< of the dispatch
+  uint64_t groups_not_begun = 0;         ///< there was no room for them
+};
+
+/// When a dispatch counts as hung, in seconds; 0: never.
+struct HangLimits {
+  double still = 0; ///< every wave comes back to the same registers at the same instruction
+  double longest = 0;
+};
+
 struct ObservedEnd {
   bool ok = true;
   const char *message = ""; ///< one line, if it was not
@@ -278,6 +308,9 @@ public:
   virtual WorkerObserver *worker(uint32_t n) = 0;
   /// Of what Observer::wants() says, what is wanted of this dispatch.
   virtual uint32_t wants() const { return ~0u; }
+  virtual HangLimits hangLimits() const { return {}; }
+  /// On the queue's thread. True: end the dispatch early; else it goes on.
+  virtual bool hung(const ObservedHang &) { return true; }
   virtual void end(const ObservedEnd &) {}
 };
 

@@ -27,7 +27,10 @@ struct DispatchContext {
   ObservedDispatch info;
   std::unique_ptr<DispatchObserver> observer; // null for most
   uint32_t observer_wants = 0;
-  std::atomic<bool> stop{false};
+  bool watches_hangs = false; // some observer wants to know of them
+  // Paused: waves go on later. Stopped: they do not.
+  enum Halt : uint8_t { no_halt, paused, stopped };
+  std::atomic<uint8_t> halt{no_halt};
 };
 
 } // namespace fade::sim

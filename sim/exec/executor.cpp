@@ -68,8 +68,24 @@ struct Job {
 
   uint64_t total() const { return launch->groups(); }
   bool can_start() const { return !not_begun.empty() && running + parked.size() < resident_limit; }
-  bool has_work() const { return !context.stop && (can_start() || !parked.empty()); }
-  bool done() const { return running == 0 && (context.stop || finished == total()); }
+  bool has_work() const { return !context.halt && (can_start() || !parked.empty()); }
+  bool done() const { return running == 0 && (context.halt || finished == total()); }
+
+  // For those who want to know whether it hangs: slices of workgroups in which no wave came to a
+  // new state, since anything moved.
+  uint64_t still_slices = 0;
+  std::chrono::steady_clock::time_point moved_at = std::chrono::steady_clock::now();
+  void note(bool still) {
+    if (still)
+      still_slices++;
+    else
+      still_slices = 0, moved_at = std::chrono::steady_clock::now();
+  }
+  bool stands_still(double seconds) const {
+    constexpr uint64_t rounds = 4; // of all workgroups
+    return !can_start() && still_slices >= rounds * (running + parked.size()) &&
+           std::chrono::steady_clock::now() - moved_at >= std::chrono::duration<double>(seconds);
+  }
 
   void begin(unsigned workers) {
     not_begun.reserve(workers + 1);
@@ -134,13 +150,13 @@ struct NoThreads : std::runtime_error {
 // when there is no memory for the message.
 void end_early(Job &job, DispatchResult::Status status, const std::string &message,
                uint64_t address = 0, bool write = false, uint64_t pc = 0) {
-  if (job.context.stop) return;
+  if (job.context.halt == DispatchContext::stopped) return;
   job.result.pc = pc;
   job.result.message = message;
   job.result.status = status;
   job.result.fault_address = address;
   job.result.fault_write = write;
-  job.context.stop = true;
+  job.context.halt = DispatchContext::stopped;
 }
 const char no_memory[] = "out of memory"; // short enough to need none
 
@@ -187,6 +203,8 @@ struct Executor::Impl {
   std::string name_of(const Job &job) const;
   std::string describe(const Job &job, uint64_t pc, const std::string &what) const;
   void wait_until_done(Job &job, const Residency &fits, std::unique_lock<std::mutex> &lock);
+  void watch_until_done(Job &job, HangLimits limits, std::unique_lock<std::mutex> &lock);
+  bool ask_whether_hung(Job &job, bool still, double seconds, std::unique_lock<std::mutex> &lock);
   using Group = std::unique_ptr<ResidentGroup>;
   ResidentGroup::Outcome run_slice(Job &job, Group &group, std::optional<uint64_t> start,
                                    unsigned worker, WaveRunner &runner, MemoryView &view,
@@ -251,6 +269,53 @@ void Executor::Impl::wait_until_done(Job &job, const Residency &fits,
           "ended for %d s: if they wait for the others, the kernel never ends, as on a card",
           arch.name, name_of(job).c_str(), fits.groups, job.total(), fits.limit,
           static_cast<int>(patience.count()));
+  }
+  ended.wait(lock, is_done);
+}
+
+// Whether the dispatch is to end, as its observer says. Its waves are paused meanwhile.
+bool Executor::Impl::ask_whether_hung(Job &job, bool still, double seconds,
+                                      std::unique_lock<std::mutex> &lock) {
+  job.context.halt = DispatchContext::paused;
+  ended.wait(lock, [&] { return job.running == 0; });
+  if (job.context.halt == DispatchContext::stopped || job.finished == job.total()) return false;
+  ObservedHang hang;
+  hang.is_still = still, hang.seconds = seconds;
+  hang.groups = job.total(), hang.groups_ended = job.finished;
+  for (const Range &r : job.not_begun) hang.groups_not_begun += r.size();
+  lock.unlock(); // nobody touches workgroups of a job that is paused
+  std::vector<ObservedWaitingWave> waves;
+  for (const Group &group : job.parked) group->add_waiting(waves);
+  hang.waves = waves.data(), hang.count = waves.size();
+  const bool ends = job.context.observer->hung(hang);
+  lock.lock();
+  if (ends)
+    end_early(job, DispatchResult::Status::stopped,
+              still ? "nothing moves any more" : "it takes longer than it may");
+  return ends;
+}
+
+// As wait_until_done(), and asks the observer when nothing moves, or its time is over.
+void Executor::Impl::watch_until_done(Job &job, HangLimits limits,
+                                      std::unique_lock<std::mutex> &lock) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto often = std::chrono::milliseconds(50);
+  const auto began = Clock::now();
+  const auto is_done = [&] { return job.done(); };
+  const auto stands_still = [&](const Job *j) { return j->stands_still(limits.still); };
+  while (!ended.wait_for(lock, often, is_done)) {
+    const std::chrono::duration<double> taken = Clock::now() - began;
+    const bool over = limits.longest > 0 && taken.count() >= limits.longest;
+    // Another one that moves may yet change what this one waits for.
+    const bool still = limits.still > 0 && std::ranges::all_of(jobs, stands_still);
+    if (!over && !still) continue;
+    const std::chrono::duration<double> stood = Clock::now() - job.moved_at;
+    if (ask_whether_hung(job, still, still ? stood.count() : taken.count(), lock)) break;
+    if (job.context.halt == DispatchContext::stopped) break;
+    job.context.halt = DispatchContext::no_halt;
+    job.note(false);
+    if (over) limits.longest = 0;
+    work.notify_all();
   }
   ended.wait(lock, is_done);
 }
@@ -340,18 +405,22 @@ void Executor::Impl::worker(unsigned number) {
     runner.use(*job->context.program);
     auto outcome = run_slice(*job, group, start, number, runner, view, stats);
     uint64_t finished = outcome == ResidentGroup::Outcome::finished;
-    while (outcome == ResidentGroup::Outcome::finished && mine.size() && !job->context.stop &&
+    while (outcome == ResidentGroup::Outcome::finished && mine.size() && !job->context.halt &&
            stats.total().waves < Job::enough) {
       start = mine.next++;
       outcome = run_slice(*job, group, start, number, runner, view, stats);
       finished += outcome == ResidentGroup::Outcome::finished;
     }
     if (outcome == ResidentGroup::Outcome::waiting) std::this_thread::yield();
+    const bool watched = job->context.watches_hangs && outcome != ResidentGroup::Outcome::halted;
+    const bool still =
+        watched && outcome != ResidentGroup::Outcome::finished && group->stands_still();
 
     lock.lock();
     job->running--;
     job->finished += finished;
     job->result.stats.add(stats);
+    if (watched) job->note(still);
     if (start) job->give_back(mine, finished, outcome == ResidentGroup::Outcome::finished);
     if (outcome == ResidentGroup::Outcome::finished) {
       if (group && idle_count < idle.size()) idle[idle_count++] = std::move(group);
@@ -427,6 +496,7 @@ void Executor::Impl::begin_observing(Job &job) {
     job.context.observer = each->begin(info, count);
     if (job.context.observer)
       job.context.observer_wants = each->wants() & job.context.observer->wants();
+    job.context.watches_hangs = (job.context.observer_wants & kWantsHangs) != 0;
   }
 }
 
@@ -467,7 +537,10 @@ DispatchResult Executor::Impl::run(const Dispatch &dispatch) {
                              : Residency{kind_residency(launch), "memory of this machine", 0};
   job.resident_limit = fits.groups;
   work.notify_all();
-  wait_until_done(job, fits, lock);
+  if (job.context.watches_hangs)
+    watch_until_done(job, job.context.observer->hangLimits(), lock);
+  else
+    wait_until_done(job, fits, lock);
   std::erase(jobs, &job);
   job.result.stats.workers = static_cast<unsigned>(threads.size());
   lock.unlock();

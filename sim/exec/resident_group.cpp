@@ -72,6 +72,7 @@ void ResidentGroup::start(const KernelLaunch &launch, DispatchContext &context, 
                           uint64_t index) {
   context_ = &context;
   slices_ = 0;
+  vector_registers_ = launch.vector_registers();
   is_announced_ = false;
   const auto id = launch.group_id(index);
   const auto size = launch.group_size(id);
@@ -110,6 +111,8 @@ void ResidentGroup::start(const KernelLaunch &launch, DispatchContext &context, 
     w.scratch_bytes = launch.scratch_bytes();
     launch.start(w, id, i);
     w.info = {&group_.info, i, w.lanes, w.exec()};
+    w.info.vector_registers = w.vgpr, w.info.scalar_registers = w.sgpr;
+    m.states.clear();
     group_.waves.push_back(&w);
   }
 }
@@ -167,6 +170,52 @@ void ResidentGroup::enter_caches(CachedView &memory) {
   memory.enter(group_);
 }
 
+uint64_t ResidentGroup::state_of(const Wave &w) const {
+  uint64_t hash = w.pc;
+  const auto add = [&](uint64_t value) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 29;
+  };
+  const auto add_rows = [&](const Row *rows) {
+    uint64_t two;
+    for (unsigned r = 0; r < vector_registers_; r++)
+      for (unsigned lane = 0; lane < 64; lane += 2) std::memcpy(&two, &rows[r][lane], 8), add(two);
+  };
+  for (const uint32_t value : w.sgpr) add(value);
+  add(w.scc), add(w.mode), add(w.gpr_index), add(static_cast<uint64_t>(w.state));
+  add_rows(w.vgpr);
+  if (w.arch->has_agprs) add_rows(w.vgpr + agpr_base);
+  return hash;
+}
+
+bool ResidentGroup::stands_still() {
+  bool still = true;
+  for (size_t i = 0; i < group_.waves.size(); i++) {
+    const Wave &w = *group_.waves[i];
+    if (w.state == WaveState::ended) continue;
+    auto &states = waves_[i]->states;
+    const uint64_t state = state_of(w);
+    if (std::ranges::find(states, state) != states.end()) continue;
+    still = false;
+    if (states.size() == most_states) states.erase(states.begin());
+    states.push_back(state);
+  }
+  return still;
+}
+
+void ResidentGroup::add_waiting(std::vector<ObservedWaitingWave> &all) const {
+  constexpr uint64_t barrier_bytes = 4;
+  for (const Wave *w : group_.waves) {
+    if (w->state == WaveState::ended) continue;
+    ObservedWaitingWave one{&w->info, w->pc, w->exec(), WaveHalt::runs};
+    if (w->state == WaveState::sleeping) one.halt = WaveHalt::sleeps;
+    if (w->state == WaveState::at_barrier) one.halt = WaveHalt::at_barrier, one.pc -= barrier_bytes;
+    if (w->state == WaveState::at_global_barrier)
+      one.halt = WaveHalt::at_global_barrier, one.pc -= 2 * barrier_bytes;
+    all.push_back(one);
+  }
+}
+
 ResidentGroup::Outcome ResidentGroup::run(WaveRunner &runner, MemoryView &memory,
                                           DispatchStats &stats, WorkerObserver *observer) {
   if (observer && !is_announced_) begin_observing(*observer);
@@ -195,7 +244,7 @@ ResidentGroup::Outcome ResidentGroup::run(WaveRunner &runner, MemoryView &memory
         after.add(w->time);
         continue;
       }
-      if (context_->stop.load(std::memory_order_relaxed)) return Outcome::finished;
+      if (context_->halt.load(std::memory_order_relaxed)) return Outcome::halted;
       if (w->state == WaveState::at_lds) w->lds_use = LdsUse::none;
       w->state = WaveState::running;
       // Siblings only get on; the last one of them knows how far the others have come.

@@ -33,11 +33,17 @@ public:
   void start(const KernelLaunch &launch, DispatchContext &context, const Arch &arch,
              uint64_t index);
 
-  enum class Outcome : uint8_t { finished, used_up, waiting };
-  // Runs for a while: until all waves have ended, the time slice is used up, or every wave waits
-  // for something outside.
+  enum class Outcome : uint8_t { finished, used_up, waiting, halted };
+  // Runs for a while: until all waves have ended, the time slice is used up, every wave waits for
+  // something outside, or the dispatch is halted.
   Outcome run(WaveRunner &runner, MemoryView &memory, DispatchStats &stats,
               WorkerObserver *observer);
+
+  // Whether every wave is in a state (registers and place) in which it was before, when this was
+  // asked earlier. Some such states later it runs in circles until somebody changes memory.
+  bool stands_still();
+  // Its waves that have not ended.
+  void add_waiting(std::vector<ObservedWaitingWave> &all) const;
 
   // How often its time slice was used up.
   uint64_t slices() const { return slices_; }
@@ -52,15 +58,19 @@ private:
     std::unique_ptr<void, Free> scratch;
     size_t scratch_size = 0;
     std::unique_ptr<HazardWindow> hazards; // if an observer has asked
+    std::vector<uint64_t> states;          // hashes of those that it was in, the last ones
   };
   bool release_barrier(DispatchStats &stats, WorkerObserver *observer);
   void begin_observing(WorkerObserver &observer);
   void enter_caches(CachedView &memory);
   static bool may_go_on(Wave &w, uint64_t floor);
+  uint64_t state_of(const Wave &w) const;
 
   Workgroup group_;
   DispatchContext *context_ = nullptr;
+  static constexpr size_t most_states = 256; // more than a loop that polls has places
   uint64_t slices_ = 0;
+  unsigned vector_registers_ = 0;
   bool in_step_ = false;
   bool is_announced_ = false; // to the observer
   std::vector<std::unique_ptr<WaveMemory>> waves_;

@@ -134,7 +134,7 @@ class Check(unittest.TestCase):
                          [(one["id"], "new" if one is found[0] else "unchanged") for one in found])
         self.assertIn(found[0]["advice"], results[0]["message"]["text"])
         suite = xml.etree.ElementTree.parse(junit).getroot()
-        self.assertEqual((suite.get("tests"), suite.get("failures")), ("4", "1"))
+        self.assertEqual((suite.get("tests"), suite.get("failures")), ("5", "1"))
         self.assertIn(found[0]["id"], suite.find(".//failure").text)
         (self.path / "known").write_text(f"{found[0]['id']}  it is harmless\n")
         run = self.check("--suppress", str(self.path / "known"), "--json", str(lines))

@@ -316,10 +316,13 @@ class Tests(fade.Test):
             self.assertEqual(result.stdout, "")
             self.assertRegex(result.stderr, fr"^fadeprobe: .*: {fade.GPU}: kernel _Z6tabledPi: it had not ended after 0.\d+ s \(--timeout\)\n$")
         result = self.bare([fade.PROBE, "check", self.captures, "--code", endless, "--timeout", "0.3"], env=ALONE)
+        self.assertEqual(result.code, 124)
+        self.assertRegex(result.stderr, r"^hang: not ended after 0\.\d+ s; 0 of \d+ workgroup")
+        result = self.bare([fade.PROBE, "check", self.captures, "--code", endless, "--timeout", "0.3", "--checks", "memory"], env=ALONE)
         self.assertEqual(result.code, 2)
         self.assertRegex(result.stderr, r"^fadeprobe: .*it had not ended after 0.3 s \(--timeout\)\n$")
         self.assertIn("check: equal", self.replay(self.captures, "--check", "--timeout", "60").stdout)
-        self.assert_mistake(["check", "--timeout", "1"], "--timeout is for captures")
+        self.assert_mistake(["check", "--timeout", "1", "--checks", "memory"], "--timeout needs the check hang")
 
     def test_other_code_that_does_not_fit_is_refused(self):
         path = self.captured("dynamic_lds")

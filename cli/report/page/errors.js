@@ -1,7 +1,7 @@
 // What `fadeprobe check` found: each error with the source around it, both sides of a race side by side.
 
 /// What the second place of a finding is, in the words of the text.
-const secondPlace = {init: "used at", sync: "ended at", wait: "loaded at", hazard: "after"};
+const secondPlace = {init: "used at", sync: "ended at", wait: "loaded at", hazard: "after", hang: "written at"};
 
 function errorsPanel() {
   if (data.errors.length === 0)
@@ -54,9 +54,16 @@ function errorCard(error) {
       error.count > 1 && error.check !== "leak" ? el("span", {class: "amount"}, `${count(error.count)} times`) : null,
       error.known ? el("span", {class: "soft"}, "in the baseline") : null),
     error.advice ? el("p", {class: "advice", title: error.page ? `see ${error.page}` : null}, error.advice) : null,
+    error.summary && error.details ? waitsList(error) : null,
     error.kernel ? el("p", {class: "kernel"}, error.kernel) : null,
     el("div", {class: "places"}, error.places.map((where, i) => errorPlace(where, i === 0 ? "" : secondPlace[error.check] || "other at"))),
     error.details && error.details.length ? errorDetails(error.details) : null);
+}
+
+/// A hang: who waits for whom, a line for each place.
+function waitsList(error) {
+  return el("div", {}, el("p", {}, error.summary),
+    el("ul", {}, [error, ...error.details].map((wait) => el("li", {}, [wait.places[0] && wait.places[0].line ? `${place(wait.places[0])}: ` : "", wait.message]))));
 }
 
 /// Other places of the same cause, unfolded when wanted.

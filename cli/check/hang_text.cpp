@@ -1,0 +1,102 @@
+#include "check/hang_text.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace fade::cli {
+namespace {
+
+using namespace fade::checks;
+
+std::string lineOfWait(const FoundPlace &place) {
+  if (place.shown.line == 0) return fmt::format("{:#x}", place.raw.address);
+  return fmt::format("{}:{}", std::filesystem::path(place.shown.file).filename().string(),
+                     place.shown.line);
+}
+
+std::string itemOfWait(const Place &p) {
+  return fmt::format("work-item {},{},{} of workgroup {},{},{}", p.item[0], p.item[1], p.item[2],
+                     p.group[0], p.group[1], p.group[2]);
+}
+
+std::string valueText(const FoundFinding &f) {
+  const uint64_t value = f.raw.limit;
+  return value < 10 ? std::to_string(value) : fmt::format("{} ({:#x})", value, value);
+}
+
+Writer writerOf(const FoundFinding &f) { return static_cast<Writer>(f.raw.lacks); }
+
+} // namespace
+
+std::string waitText(const FoundFinding &f, const std::string &memory) {
+  const bool one = f.raw.count == 1;
+  const std::string waves = fmt::format("{} wave{}", f.raw.count, one ? "" : "s");
+  switch (static_cast<Problem>(f.raw.problem)) {
+  case Problem::polls:
+    return fmt::format("{} poll{} {}{}, which is {}", waves, one ? "s" : "",
+                       f.cure.empty() ? "" : "several places, one of them ", memory, valueText(f));
+  case Problem::at_barrier:
+    return fmt::format("{} wait{} at a barrier for others of the workgroup", waves, one ? "s" : "");
+  case Problem::at_global_barrier:
+    return fmt::format("{} wait{} at the grid's barrier for other workgroups", waves,
+                       one ? "s" : "");
+  default: return fmt::format("{} run{} here", waves, one ? "s" : "");
+  }
+}
+
+std::string wakerText(const FoundFinding &f) {
+  const auto problem = static_cast<Problem>(f.raw.problem);
+  if (problem == Problem::at_barrier && f.raw.other.pc)
+    return fmt::format("of which one, {}, is at {}", itemOfWait(f.raw.other), lineOfWait(f.other));
+  if (problem != Problem::polls) return "";
+  const std::string by =
+      f.raw.other.pc ? fmt::format("last written at {} by {}", lineOfWait(f.other),
+                                   itemOfWait(f.raw.other))
+                     : "";
+  switch (writerOf(f)) {
+  case Writer::nobody: return "no flag or lock of this dispatch was written there";
+  case Writer::ended: return by + ", whose wave has ended";
+  case Writer::same_wave: return by + ", of the same wave";
+  case Writer::waits:
+    return fmt::format("{}, whose wave is at {} now", by, lineOfWait(f.between));
+  default: return by;
+  }
+}
+
+std::string hangAdvice(const FoundFinding &hang) {
+  const auto has = [&](auto is) {
+    return is(hang) || std::ranges::any_of(hang.details, is);
+  };
+  const auto written = [](Writer writer) {
+    return [=](const FoundFinding &f) {
+      return static_cast<Problem>(f.raw.problem) == Problem::polls && writerOf(f) == writer;
+    };
+  };
+  const auto is_at = [](Problem problem) {
+    return
+        [=](const FoundFinding &f) { return static_cast<Problem>(f.raw.problem) == problem; };
+  };
+  if (has(written(Writer::same_wave)))
+    return "lanes of a wave run in step: the one that has the lock does not get on while others of "
+           "its wave try; do the work inside of the loop, where the lock was taken, or let one "
+           "lane take it for all";
+  if (has(written(Writer::ended)))
+    return "whoever wrote it last has ended: it has to write once more, such as to give the lock "
+           "back on every path";
+  if (has(is_at(Problem::at_barrier)))
+    return "a wave waits for others at a barrier, and they wait for something else: all must come "
+           "to the same barriers";
+  if (has(written(Writer::waits)))
+    return "waves wait for each other: take locks in the same order, and give one back before "
+           "waiting for another";
+  if (has(is_at(Problem::at_global_barrier)))
+    return "all workgroups must come to the grid's barrier, and all must fit on the GPU at once "
+           "(hipLaunchCooperativeKernel)";
+  if (has(written(Writer::nobody)))
+    return "look for who should write it: a workgroup that has not begun, a kernel behind this one "
+           "in the stream, or the host";
+  return "look at the condition of the loop";
+}
+
+} // namespace fade::cli

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Runs kernels that never end, and their twins that do, under `fadeprobe check --checks hang`.
+
+A line of the source that ends with "// waits: WORDS" must have an entry in a hang of some case, with these words; a hang ends the program with
+status 124, and what it printed before is not lost. A clean twin has no finding and ends by itself. With --timeout also what moves is ended.
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+fadeprobe, gpu, program, source = sys.argv[1:]
+problems = []
+
+
+def check(kind, case, *options, patience="1"):
+    with tempfile.TemporaryDirectory() as folder:
+        lines = pathlib.Path(folder) / "findings.jsonl"
+        run = subprocess.run(["env", f"FADE_CHECK_PATIENCE={patience}", fadeprobe, "check", "--gpu", gpu, "--json", lines, "--checks", "hang", *options, "--", program, kind, case],
+                             capture_output=True, text=True, timeout=100)
+        return run, [one for line in lines.read_text().splitlines() for finding in [json.loads(line)] for one in (finding, *finding.get("details", []))]
+
+
+text = pathlib.Path(source).read_text().splitlines()
+wanted = {number: match.group(1) for number, line in enumerate(text, 1) if (match := re.search(r"// waits: (.*)", line))}
+for case in ("lock_in_wave", "flag_never_set", "lock_kept", "two_locks", "flag_behind_barrier", "endless"):
+    run, found = check("broken", case)
+    if run.returncode != 124 or run.stdout != "begun\n" or "nothing has moved for" not in run.stderr:
+        problems.append(f"{case}: ended with {run.returncode} after {run.stdout!r}: {run.stderr}")
+    for one in found:
+        words = wanted.pop(one["line"], None)
+        if words is None or one["check"] != "hang" or words not in one["message"]:
+            problems.append(f"{case}: line {one['line']}: {one['message']}")
+    run, found = check("clean", case)
+    if run.returncode != 5 or found:
+        problems.append(f"clean {case}: ended with {run.returncode}: {run.stderr}")
+problems += [f"line {line}: nobody waits there" for line in wanted]
+
+# What goes on is no hang, however long: registers change.
+run, found = check("clean", "long_work", patience="0.05")
+if run.returncode != 5 or found:
+    problems.append(f"long_work: ended with {run.returncode}: {run.stderr}")
+# Unless it takes longer than it may.
+run, found = check("clean", "long_work", "--timeout", "0.2")
+if run.returncode != 124 or "not ended after" not in run.stderr:
+    problems.append(f"long_work --timeout: ended with {run.returncode}: {run.stderr}")
+# Many waves at one line are one entry.
+run, found = check("broken", "endless")
+if len(found) != 1 or found[0]["count"] != (12 if gpu.startswith("gfx9") else 24):
+    problems.append(f"endless: {found}")
+
+if problems:
+    print("\n".join(problems))
+sys.exit(1 if problems else 0)
