@@ -1,5 +1,7 @@
 #include "replay/hostcalls.h"
 
+#include "replay/hostcall_packet.h"
+
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -8,15 +10,8 @@
 namespace fade::replay {
 namespace {
 
-// As the device library has them.
-struct Buffer {
-  uint64_t headers, payloads, doorbell, free_stack, ready_stack, index_mask;
-};
-struct Header {
-  uint64_t next, lanes;
-  uint32_t service, control;
-};
-constexpr uint64_t kPayloadBytes = 64 * 64;               // eight words of each lane
+using Buffer = HostcallBuffer;
+using Header = HostcallHeader;
 constexpr uint64_t kDoorbellAt = 2048, kHeadersAt = 4096; // in a buffer of our own
 constexpr uint64_t kMostPackets = 16384;                  // waves that the largest cards hold
 enum Service : uint32_t { kFunction = 1, kPrintf = 2, kMemory = 3 };
@@ -49,7 +44,7 @@ uint64_t Hostcalls::packetsFor(uint64_t work_items) {
 }
 
 uint64_t Hostcalls::bufferSize(uint64_t packets) {
-  return kHeadersAt + packets * (sizeof(Header) + kPayloadBytes);
+  return kHeadersAt + packets * (sizeof(Header) + kHostcallPayloadBytes);
 }
 
 void Hostcalls::layOut(std::byte *memory, uint64_t address, uint64_t packets) {
@@ -82,14 +77,11 @@ void Hostcalls::serve() {
     if (packet == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
     // A stack of packets; a broken one must not keep this thread for ever.
     for (unsigned n = 0; packet != 0 && n < (1u << 20); ++n) {
-      const uint64_t index = packet & head->index_mask;
-      // The kernel may change the buffer at any time: what was checked is what is used.
-      auto *header = space_.at<Header>(head->headers + index * sizeof(Header));
-      if (!header) break;
-      const uint64_t next = header->next;
-      answer(header->service, header->lanes, head->payloads + index * kPayloadBytes);
-      std::atomic_ref(header->control).fetch_and(~1u, std::memory_order_release);
-      packet = next;
+      const auto asked = readPacket(space_, *head, packet);
+      if (!asked) break;
+      answer(asked->service, asked->lanes, asked->payload);
+      std::atomic_ref(*asked->control).fetch_and(~1u, std::memory_order_release);
+      packet = asked->next;
     }
   }
 }

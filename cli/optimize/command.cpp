@@ -84,7 +84,7 @@ int runOptimize(const OptimizeOptions &options, const std::vector<std::string> &
         build, [&](const std::string &word) { return word.find(what) != std::string::npos; });
   };
   if (build.empty() || !has("{source}") || !has("{output}"))
-    return refuse("optimize: behind -- stands what compiles the kernel, with {source} and {output} "
+    return refuse("optimize: put the compile command after --, with {source} and {output} "
                   "for the files: -- hipcc --genco --offload-arch=gfx90a {source} -o {output}");
   std::vector<CaptureLine> captures;
   const auto wanted = readExpression(options.kernel);

@@ -156,6 +156,13 @@ PlacedCode placeBlocks(const KernelCode &code, const BlockCountsBySite &blocks,
     if (stretch.site)
       executions[stretch.block] =
           std::max(executions[stretch.block], blocks.at(*stretch.site).executions);
+  // A jump out of a loop has the line of the loop, and is not in it.
+  for (std::size_t i = 0; i < code.blocks.size(); ++i) {
+    const codeobj::BasicBlock &block = code.blocks[i];
+    if (block.count == 1 && code.info[block.first].flow == codeobj::Flow::Jump &&
+        block.successors.size() == 1)
+      executions[i] = std::min(executions[i], executions[block.successors[0]]);
+  }
   for (const Stretch &stretch : all)
     for (std::size_t i = stretch.first; i < stretch.first + stretch.count; ++i) {
       InstructionWork &work = placed.work[i];

@@ -287,6 +287,7 @@ private:
     call.thread = thread_;
     call.flags = event.flags;
     call.parent = event.parent;
+    call.caller = event.caller;
     call.start_ns = event.start_ns;
     call.end_ns = event.end_ns;
     call.result = event.result;

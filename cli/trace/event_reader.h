@@ -30,6 +30,7 @@ struct Call {
   uint16_t flags = 0;
   uint16_t hip_major = 0; ///< 5, 6 or 7; 0: not known
   uint64_t parent = 0;    ///< a position, or 0
+  uint64_t caller = 0;    ///< the address that it returns to; 0: not known
   uint64_t start_ns = 0, end_ns = 0, result = 0;
   /// The arguments and what follows them; empty if only the name is known.
   std::span<const uint64_t> words;

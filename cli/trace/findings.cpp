@@ -99,12 +99,12 @@ public:
   }
 
 private:
-  void add(const std::string &kind, uint32_t pid, const std::string &text) {
+  void add(const std::string &kind, uint32_t pid, const std::string &text, uint64_t count = 1) {
     FoundFact &fact = facts_[{kind, pid, text}];
     if (fact.kind.empty())
-      fact = {kind, text, 1, pid};
+      fact = {kind, text, count, pid};
     else
-      ++fact.count;
+      fact.count += count;
   }
 
   std::string errorText(const Call &call) const {
@@ -211,23 +211,19 @@ private:
                     has_kernels ? "" : ", and no kernel at all"));
   }
 
-  /// Who called on behalf of whom: the frame of a CUDA layer that is nearest to the application.
+  /// Who called on behalf of whom: the frame of a CUDA layer that is nearest to the application. A
+  /// place that calls tells its stack once; each call says from which place it came.
   void findRedirects() {
-    // Places are recorded once. Where all places that call a function say the same, so do its
-    // calls.
-    std::map<std::pair<uint32_t, const hip::FunctionInfo *>, std::set<std::string>> ways;
-    std::map<std::pair<uint32_t, const hip::FunctionInfo *>, uint64_t> calls;
-    for (const Call &call : events_.calls)
-      if (call.parent == 0) ++calls[{call.thread.pid, call.function}];
+    using Place = std::tuple<uint32_t, const hip::FunctionInfo *, uint64_t>;
+    std::map<Place, uint64_t> calls;
+    for (const Call &call : events_.calls) // but for those that HIP makes itself
+      if (call.parent == 0) ++calls[{call.thread.pid, call.function, call.caller}];
     for (const Caller &caller : events_.callers) {
-      const std::string way = redirectOf(caller);
-      ways[{caller.pid, caller.function}].insert(way);
-      if (!way.empty()) add("redirect", caller.pid, way);
+      const auto count = calls.find({caller.pid, caller.function, caller.address});
+      if (count == calls.end()) continue;
+      if (const std::string way = redirectOf(caller); !way.empty())
+        add("redirect", caller.pid, way, count->second);
     }
-    for (const auto &[function, texts] : ways)
-      if (texts.size() == 1 && !texts.begin()->empty())
-        facts_[{"redirect", function.first, *texts.begin()}].count =
-            std::max<uint64_t>(calls[function], 1);
   }
 
   /// "app -> libcudart.so cudaMalloc -> hipMalloc"; empty: there is no layer.

@@ -80,6 +80,8 @@ public:
     readCalls();
     std::string text = head();
     text += table("calls of HIP", calls_, options.rows, false);
+    text +=
+        list("calls that HIP made itself, counted above with those of the application", by_hip_);
     if (groups_.size() > 1) text += table("groups of calls", groups_, options.rows, false);
     text += table("on the GPU", operations_, options.rows, true);
     text += devices();
@@ -178,7 +180,10 @@ private:
       }
       const uint64_t duration = call.end_ns - std::min(call.start_ns, call.end_ns);
       calls_[std::string(call.function)].add(duration);
-      groups_[groupOf(call.function)].add(duration);
+      if (!call.parent)
+        groups_[groupOf(call.function)].add(duration); // that of its own calls is part of it
+      else
+        ++by_hip_[fmt::format("{} in {}", call.function, log_.calls[*call.parent].function)];
       // That something is not ready yet is an answer, and so is what another call has failed with.
       if (!call.error.empty() && !isFine(call) && call.error != "hipErrorNotReady" &&
           !call.function.ends_with("LastError"))
@@ -241,7 +246,7 @@ private:
   const TraceLog &log_;
   Totals calls_, operations_, groups_;
   std::map<uint32_t, Device> devices_;
-  std::map<std::string, uint64_t> errors_, unseen_, hanging_, name_only_;
+  std::map<std::string, uint64_t> errors_, unseen_, hanging_, name_only_, by_hip_;
   uint64_t host_copies_ = 0, unfinished_ = 0, without_call_ = 0;
 };
 

@@ -144,10 +144,8 @@ private:
       written_ = extent;
       has_written_ = true;
     }
-    // At most a tenth of a processor, however much there is.
-    const auto took = Clock::now() - begin;
-    next_ = Clock::now() +
-            std::max<Clock::duration>(std::chrono::seconds(options_.flush_seconds), 9 * took);
+    const auto end = Clock::now();
+    next_ = end + pauseAfter(end - begin, std::chrono::seconds(options_.flush_seconds));
     return status;
   }
 

@@ -4,6 +4,8 @@
 #include "base/result.h"
 #include "fade/host_events.h"
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 
 namespace fade::host_trace {
@@ -19,6 +21,13 @@ struct WriterOptions {
   int recorders = -1; ///< a socket that reads as ended when no process that records has its other
                       ///< end any more, and brings a byte when somebody wants the file now
 };
+
+/// How long to wait after the file was written, which takes longer the more there is: so that it
+/// takes at most a tenth of a processor, however long the application runs.
+constexpr std::chrono::nanoseconds pauseAfter(std::chrono::nanoseconds writing,
+                                              std::chrono::seconds wanted) {
+  return std::max<std::chrono::nanoseconds>(wanted, 9 * writing);
+}
 
 /// Returns when all processes that record have ended and the output is there; the events are
 /// removed then. On an error they stay.

@@ -31,6 +31,10 @@ KernelCache::KernelCache(std::vector<std::string> directories)
   if (directories_.empty()) return;
   notify_ = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   wake_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  std::error_code error;
+  for (const std::string &directory : directories_)
+    if (!fs::is_directory(directory, error))
+      warn("kernel cache: {}: {}", directory, error ? error.message() : "not a directory");
   kernels_ = scan();
 }
 

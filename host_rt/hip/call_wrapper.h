@@ -21,7 +21,7 @@ extern bool is_hip_five;
 /// A call that is being recorded, from before it begins to its end.
 class CallScope {
 public:
-  CallScope(uint16_t function, unsigned argument_words) noexcept
+  CallScope(uint16_t function, unsigned argument_words, const void *caller) noexcept
       : bytes_(static_cast<uint32_t>(sizeof(events::CallEvent)) + 8 * argument_words),
         event_(reinterpret_cast<events::CallEvent *>(reserveEvent(log_, bytes_))) {
     if (!event_) return;
@@ -29,6 +29,7 @@ public:
     event_->function = function;
     event_->flags = 0;
     event_->parent = log_->call;
+    event_->caller = reinterpret_cast<uint64_t>(caller);
     event_->end_ns = 0;
     event_->result = 0;
   }
@@ -151,9 +152,10 @@ struct Wrapper<Number, R(A...), What, Copy> {
     if (!isRecording())
       if (auto *open = before_first.load(std::memory_order_acquire)) open();
     if (!isRecording() || isOwnCall()) return ask(values...);
-    noteCaller(Number, __builtin_return_address(0));
+    const void *const caller = __builtin_return_address(0);
+    noteCaller(Number, caller);
     const uint64_t stack = stack_depth == 0 ? 0 : recordStack(stack_depth);
-    CallScope scope(Number, Layout::kWords);
+    CallScope scope(Number, Layout::kWords, caller);
     if (!scope) return ask(values...);
     [[maybe_unused]] uint64_t *at = scope.arguments();
     ((at = putArgument(at, values)), ...);

@@ -237,6 +237,7 @@ bool Collector::followTimes() {
     // Queues come and go: one without dispatches is not remembered.
     at = list.empty() ? timed_.erase(at) : std::next(at);
   }
+  timed_queues_.store(timed_.size(), std::memory_order_relaxed);
   return any;
 }
 

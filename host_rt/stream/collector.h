@@ -94,6 +94,8 @@ public:
   void add(std::unique_ptr<LiveDispatch> dispatch);
   /// Dispatches that were added and have not been seen to end.
   uint64_t inFlight() const { return in_flight_.load(std::memory_order_relaxed); }
+  /// Queues with dispatches that are timed, when they were looked at last.
+  std::size_t timedQueues() const { return timed_queues_.load(std::memory_order_relaxed); }
   /// How full the fullest ring is, from 0 to 1.
   double ringFill() const { return ring_fill_.load(std::memory_order_relaxed); }
 
@@ -171,6 +173,7 @@ private:
   Analysis &analysis_;
   boost::lockfree::queue<Place *> inbox_{1024};
   std::atomic<uint64_t> in_flight_{0};
+  std::atomic<std::size_t> timed_queues_{0};
   std::atomic<double> ring_fill_{0};
   /// By queue, in order of submission.
   std::unordered_map<uint64_t, Dispatches> timed_;

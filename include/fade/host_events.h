@@ -24,7 +24,7 @@ namespace fade::events {
 
 inline constexpr uint64_t kMagic = 0x53544e4556454446ull; // "FDEVENTS"
 inline constexpr uint32_t kBlockMagic = 0x4b424446;       // "FDBK"
-inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kVersion = 3;
 inline constexpr uint64_t kHeaderBytes = 4096;
 inline constexpr uint32_t kBlockBytes = 128 * 1024;
 
@@ -116,10 +116,11 @@ struct CallEvent {
   uint16_t function; ///< fade::hip::FunctionInfo::number
   uint16_t flags;
   uint64_t parent; ///< the call of the same thread during which this one was made, or 0
+  uint64_t caller; ///< the address that it returns to: CallerEvent tells more of it; 0: not known
   uint64_t start_ns, end_ns;
   uint64_t result; ///< its first 8 bytes
 };
-static_assert(sizeof(CallEvent) == 40);
+static_assert(sizeof(CallEvent) == 48);
 
 /// Followed by the bytes of the text. Known in all of the process.
 struct TextEvent {

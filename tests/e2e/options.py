@@ -555,6 +555,8 @@ class Tests(fade.Test):
         result = self.probe([], [MANY, 3], env={"LOGDUR_INSTRUMENTED": "True", "LOGDUR_DISPATCHES": "1"})
         self.assert_fine(result, "3 dispatches are right\n")
         self.assertEqual(result.summary()["instrumented"], 1)
+        result = self.probe([], [MANY, 3], env={"LOGDUR_INSTRUMENTED": "1", "LOGDUR_KERNEL_CACHE": "/no/such"})
+        self.assertIn("kernel cache: /no/such: No such file or directory\n", result.stderr)
         result = self.probe([], [MANY, 3], env={"LOGDUR_HANDLERS": "libLogMessages64.so"})
         self.assertEqual([x for x in result.said if "FADE_HANDLERS=" in x], result.said)
         self.assertEqual(len(result.said), 1)

@@ -85,6 +85,25 @@ TEST_F(EventReader, EventsOfAllBlocksComeInOrderOfTime) {
   EXPECT_FALSE(events->callAt(3));
 }
 
+TEST_F(EventReader, ACallSaysFromWhereItWasMade) {
+  CallEvent call{};
+  call.header.kind = EventKind::call;
+  call.function = kApiName;
+  call.caller = 0x7f00'1234'5678;
+  add(0, call, 8 * hip::kFunctions[0].words);
+  const auto events = read();
+  ASSERT_TRUE(events) << events.error().message();
+  EXPECT_EQ(events->calls.at(0).caller, 0x7f00'1234'5678u);
+}
+
+TEST_F(EventReader, AFileOfAnEarlierVersionIsRefused) {
+  addCall(0, 20);
+  put(8, kVersion - 1); // its calls were shorter
+  const auto events = read();
+  ASSERT_FALSE(events);
+  EXPECT_NE(events.error().message().find("another version"), std::string::npos);
+}
+
 TEST_F(EventReader, WhatLiesBeyondTheUsedPartIsNotRead) {
   addThread(0, 1);
   addCall(0, 20);

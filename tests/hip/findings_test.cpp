@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
 
 namespace fade::host_trace {
 namespace {
@@ -91,6 +92,36 @@ TEST_F(Findings, WhatIsCapturedHasItsEffectLater) {
   EXPECT_TRUE(of("no_effect").empty());
   call("hipModuleLaunchKernel", 40);
   EXPECT_EQ(of("no_effect").size(), 1u);
+}
+
+TEST_F(Findings, CallsThroughALayerAreCountedApartFromOthersOfTheSameFunction) {
+  Process &process = events_.processes[kPid];
+  process.texts = {{1, "cudaMalloc\nlayer.py\n1"},
+                   {2, "main\napp.py\n9"},
+                   {3, "cudaMallocManaged\nlayer.py\n5"}};
+  constexpr uint64_t text = events::kInterpretedFrame;
+  const std::vector<uint64_t> by_layer = {text | 1, text | 2}, by_another = {text | 3, text | 2},
+                              directly = {text | 2};
+  events_.stacks = {{11, by_layer}, {12, by_another}, {13, directly}};
+  const auto from = [&](uint64_t address, uint64_t stack, unsigned times) {
+    for (unsigned i = 0; i < times; ++i) {
+      Call &made = call("hipMalloc", 10 * (events_.calls.size() + 1));
+      made.caller = address;
+    }
+    events_.callers.push_back({kPid, events_.calls.back().function, address, stack});
+  };
+  from(0x100, 11, 5);
+  from(0x200, 12, 2);
+  from(0x300, 13, 3);
+  from(0x400, 11, 4); // another place in the same function of the layer
+  call("hipMalloc", 1000).caller = 0x100;
+  events_.calls.back().parent = events_.calls.front().position; // made by HIP itself
+  std::map<std::string, uint64_t> counts;
+  for (const FoundFact &fact : findFacts(events_))
+    if (fact.kind == "redirect") counts[fact.text] = fact.count;
+  EXPECT_EQ(counts,
+            (std::map<std::string, uint64_t>{{"app.py ->  cudaMalloc -> hipMalloc", 9},
+                                             {"app.py ->  cudaMallocManaged -> hipMalloc", 2}}));
 }
 
 TEST_F(Findings, AnErrorThatIsAskedAboutWasSeen) {

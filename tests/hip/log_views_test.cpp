@@ -5,8 +5,10 @@
 #include "trace/log_text.h"
 #include "trace/nesting.h"
 #include "trace/operators.h"
+#include "trace/summary.h"
 
 #include <gtest/gtest.h>
+#include <utility>
 
 namespace fade::host_trace {
 namespace {
@@ -62,6 +64,30 @@ TEST(Nesting, CallsAndMarkersOfAThreadLieWithinEachOther) {
   script.range("same times as outer", 20, 60);
   EXPECT_EQ(nested(script.log), (Lines{"0 step", "1 same times as outer", "2 outer", "3 inner",
                                        "1 after", "0 elsewhere"}));
+}
+
+// hipExtLaunchKernel calls hipLaunchKernel in some versions of HIP.
+TEST(Summary, CallsThatHipMakesItselfAreToldApartAndAddNothingToTheirGroup) {
+  Script script;
+  for (uint64_t i = 0; i < 3; ++i) {
+    script.call("hipExtLaunchKernel", 100 * i, 100 * i + 50);
+    script.call("hipLaunchKernel", 100 * i + 10, 100 * i + 40).parent = 2 * i;
+  }
+  script.call("hipLaunchKernel", 1000, 1030);
+  script.call("hipMalloc", 2000, 2500);
+  const std::string text = summarize(script.log, {});
+  const auto row = [&](const std::string &begin) { // blanks are one
+    std::string line = text.substr(text.find("\n" + begin + " ") + 1);
+    line = line.substr(0, line.find('\n'));
+    std::erase_if(line, [last = ' '](char now) mutable {
+      return std::exchange(last, now) == ' ' && now == ' ';
+    });
+    return line;
+  };
+  EXPECT_EQ(row("hipLaunchKernel").substr(0, 17), "hipLaunchKernel 4");
+  EXPECT_EQ(row("launch").substr(0, 15), "launch 4 180 ns") << text;
+  EXPECT_NE(text.find("\n       3  hipLaunchKernel in hipExtLaunchKernel\n"), text.npos) << text;
+  EXPECT_EQ(text.find("hipMalloc in"), text.npos);
 }
 
 TEST(Nesting, WhatOverlapsIsCutAndFreeRangesStandAlone) {

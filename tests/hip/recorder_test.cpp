@@ -6,17 +6,24 @@
 #include "trace/event_reader.h"
 
 #include <atomic>
+#include <cerrno>
+#include <csignal>
 #include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace fade::hip {
 namespace {
 
 using host_trace::Call;
 using host_trace::HostEvents;
+
+std::function<void()> on_kill; ///< what happens in the next call of kill()
 
 /// One file for all tests of this process: there is one recorder in a process.
 const std::string &recording() {
@@ -96,6 +103,24 @@ TEST_F(Recorder, ArgumentsOutputsAndResultsAreThere) {
   EXPECT_EQ(all[0].thread.pid, static_cast<uint32_t>(getpid()));
   EXPECT_LE(all[0].start_ns, all[0].end_ns);
   EXPECT_LE(all[0].end_ns, all[1].start_ns);
+}
+
+TEST_F(Recorder, CallsSayFromWhichPlaceTheyWereMade) {
+  Malloc::next = [](void **, uint64_t) -> uint32_t { return 0; };
+  void *memory = nullptr;
+  for (int i = 0; i < 3; ++i) Malloc::call(&memory, 64);
+  Malloc::call(&memory, 65);
+  const auto all = calls();
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[0].caller, all[2].caller);
+  EXPECT_NE(all[0].caller, all[3].caller);
+  for (const Call &call : all)
+    EXPECT_EQ(std::ranges::count_if(events_->callers,
+                                    [&](const host_trace::Caller &place) {
+                                      return place.function == call.function &&
+                                             place.address == call.caller;
+                                    }),
+              1);
 }
 
 TEST_F(Recorder, TextsStructuresAndFloatsAreThere) {
@@ -278,33 +303,37 @@ TEST_F(Recorder, OfATextOneCopyIsKept) {
   EXPECT_EQ(read().textOf(static_cast<uint32_t>(getpid()), id), "a kernel");
 }
 
-// Two processes that begin at the same time look for a place in the same file.
+// Two processes that begin at the same time look for a place in the same file. Between the moments
+// in which one finds a place free and takes it, the other one has done so.
 TEST(Switches, AProcessThatLosesAPlaceDoesNotSwitchItsOwnerOff) {
   const std::string path = ::testing::TempDir() + "switches-" + std::to_string(getpid());
-  int off = 0;
-  for (int round = 0; round < 300; ++round) {
-    unlink(path.c_str());
-    EventFile one, other;
-    ASSERT_TRUE(one.open(path));
-    ASSERT_TRUE(other.open(path));
-    EventFile::Switch first, second;
-    std::atomic<int> ready{0};
-    const auto take = [&](EventFile &file, EventFile::Switch &to, uint32_t pid) {
-      ++ready;
-      while (ready != 2) {
-      }
-      to = file.takeSwitch(pid, true);
-    };
-    std::thread thread([&] { take(other, second, 1); }); // which runs, whoever it is
-    take(one, first, static_cast<uint32_t>(getpid()));
-    thread.join();
-    ASSERT_TRUE(first.is_on && second.is_on);
-    EXPECT_FALSE(first.was_there || second.was_there);
-    off += (*first.is_on == 0 ? 1 : 0) + (*second.is_on == 0 ? 1 : 0);
-  }
+  EventFile one, other;
+  ASSERT_TRUE(one.open(path));
+  ASSERT_TRUE(other.open(path));
+  const pid_t ended = fork();
+  if (ended == 0) _exit(0);
+  ASSERT_EQ(waitpid(ended, nullptr, 0), ended);
+  const EventFile::Switch before = one.takeSwitch(static_cast<uint32_t>(ended), false);
+  ASSERT_TRUE(before.is_on);
+  EventFile::Switch first;
+  on_kill = [&] { first = one.takeSwitch(static_cast<uint32_t>(getpid()), true); };
+  const EventFile::Switch second = other.takeSwitch(1, true); // which runs, whoever it is
   unlink(path.c_str());
-  EXPECT_EQ(off, 0);
+  EXPECT_EQ(first.is_on, before.is_on) << "the place of a process that has ended";
+  ASSERT_TRUE(first.is_on && second.is_on);
+  EXPECT_FALSE(first.was_there || second.was_there);
+  EXPECT_EQ(*first.is_on, 1u);
+  EXPECT_EQ(*second.is_on, 1u);
 }
 
 } // namespace
 } // namespace fade::hip
+
+// EventFile asks so whether the owner of a place still runs.
+extern "C" int kill(pid_t pid, int signal) noexcept {
+  const auto result = static_cast<int>(syscall(SYS_kill, pid, signal));
+  const int error = errno;
+  if (const auto act = std::exchange(fade::hip::on_kill, nullptr)) act();
+  errno = error;
+  return result;
+}

@@ -4,6 +4,7 @@
 #include "trace/rpd_file.h"
 #include "trace/summary.h"
 #include "trace/thread_times.h"
+#include "trace/writer.h"
 
 #include <csignal>
 #include <gtest/gtest.h>
@@ -12,6 +13,14 @@
 
 namespace fade::host_trace {
 namespace {
+
+// Each time the whole file is written: a long run must not spend its time on that.
+TEST(Flush, WritingTheFileAgainAndAgainTakesATenthOfAProcessorAtMost) {
+  using std::chrono::seconds, std::chrono::milliseconds;
+  EXPECT_EQ(pauseAfter(milliseconds(1), seconds(5)), seconds(5));
+  for (const auto writing : {milliseconds(556), milliseconds(700), milliseconds(60'000)})
+    EXPECT_LE(10 * writing, writing + pauseAfter(writing, seconds(5)));
+}
 
 using Times = std::vector<std::pair<uint64_t, uint64_t>>;
 

@@ -122,8 +122,8 @@ protected:
     analysis = std::make_unique<Analysis>(options, std::move(loaded), output, nullptr);
     collector = std::make_unique<Collector>(*analysis, patience);
   }
-  std::shared_ptr<std::atomic<bool>> add(Ring *ring,
-                                         std::shared_ptr<std::atomic<bool>> told = nullptr) {
+  std::shared_ptr<std::atomic<bool>>
+  add(Ring *ring, std::shared_ptr<std::atomic<bool>> told = nullptr, uint64_t queue = 0) {
     auto ended = std::make_shared<std::atomic<bool>>(false);
     auto live = std::make_unique<FakeDispatch>(ended);
     live->told = std::move(told);
@@ -131,6 +131,7 @@ protected:
     live->record->setKernel(info);
     live->record->setVariant(std::make_shared<std::string>("instrumented"));
     live->record->view.id = ++dispatches;
+    live->record->view.queue = queue;
     live->record->view.flags = ring ? FADE_DISPATCH_INSTRUMENTED : 0;
     live->ring = ring;
     collector->add(std::move(live));
@@ -234,6 +235,20 @@ TEST_F(CollectorTest, DispatchesWithoutRingsAreTimedInAnyOrderOfTheirEnds) {
     EXPECT_EQ(dispatch["start_ns"], 10);
     EXPECT_EQ(dispatch["end_ns"], 20);
   }
+}
+
+// A server may make queues and destroy them as long as it runs.
+TEST_F(CollectorTest, QueuesWithoutDispatchesAreForgotten) {
+  start(1, {});
+  std::vector<std::shared_ptr<std::atomic<bool>>> ended;
+  for (uint64_t queue = 1; queue <= 100; ++queue) ended.push_back(add(nullptr, nullptr, queue));
+  while (collector->timedQueues() != 100) std::this_thread::yield();
+  for (std::size_t i = 1; i < ended.size(); ++i) ended[i]->store(true);
+  collector->settle(std::chrono::milliseconds(0));
+  while (collector->inFlight() != 1) std::this_thread::yield();
+  ended[0]->store(true);
+  EXPECT_EQ(testing::objectsOf(finish(), "dispatch").size(), 100u);
+  EXPECT_EQ(collector->timedQueues(), 0u);
 }
 
 TEST_F(CollectorTest, WhoWaitsUntilAllIsSettledIsNotForgottenWhenSomethingEndsMeanwhile) {

@@ -8,15 +8,19 @@
 #include "hsa/queue_hooks.h"
 #include "hsa/runtime.h"
 #include "hsa/unseen.h"
+#include "thread_state.h"
 
 #include "capture/reader.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <thread>
 #include <unistd.h>
@@ -29,6 +33,12 @@ using namespace std::chrono_literals;
 using capture::kPageSize;
 
 const std::string kSample = FADE_TEST_DATA "/triton/gfx90a/vector_add.hsaco";
+
+std::chrono::nanoseconds threadTime() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
 
 class Capture : public testing::Test {
 protected:
@@ -485,6 +495,28 @@ TEST_F(Capture, AnExecutableWithTheHandleOfOneThatWasUnloadedIsAnotherOne) {
   EXPECT_EQ(visible.areStillThere(after), std::vector<bool>(after.size(), true));
 }
 
+// While all queues are held: programs may have a hundred thousand allocations.
+TEST_F(Capture, WhatIsStillThereIsFoundInTimeThatGrowsAsAllocationsDo) {
+  const Agents agents;
+  const auto cost = [&](uint64_t count) {
+    VisibleMemory visible;
+    std::vector<VisibleRegion> regions(count);
+    for (uint64_t i = 0; i < count; ++i) {
+      visible.addMapped(reinterpret_cast<const void *>((i + 1) << 20), 4096, agents);
+      regions[i].allocation = count - i; // they are numbered from 1 on
+    }
+    auto least = std::chrono::nanoseconds::max();
+    for (int i = 0; i < 5; ++i) {
+      const auto begin = threadTime();
+      EXPECT_EQ(visible.areStillThere(regions), std::vector<bool>(count, true));
+      least = std::min(least, threadTime() - begin);
+    }
+    return least;
+  };
+  // 16 times as many: if each were looked for among all, it would take 256 times as long.
+  EXPECT_LT(cost(16'000), 80 * cost(1000));
+}
+
 TEST_F(Capture, ACopyThatHasEndedIsNotWaitedForIfNobodyTellsOfItsEnd) {
   settings.capture_limit = 1;
   settings.patience = 5; // a busy machine is not stuck
@@ -551,11 +583,14 @@ TEST_F(Capture, ThreadsThatCopyRectanglesWaitUntilMemoryWasRead) {
   std::vector<char> to(100);
   const hsa_signal_t done = signalOf(1);
   std::atomic<bool> has_returned = false;
+  std::atomic<pid_t> copier = 0;
   std::thread copying([&] {
+    copier = gettid();
     EXPECT_EQ(hsa.copyRow(to.data(), from.data(), 100, done), HSA_STATUS_SUCCESS);
     has_returned = true;
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  threads::waitUntilTwice(
+      [&] { return has_returned || (copier != 0 && threads::isAsleep(copier)); });
   EXPECT_FALSE(has_returned);
   hsa.complete(gates.done);
   copying.join();

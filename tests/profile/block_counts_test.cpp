@@ -72,6 +72,19 @@ TEST(BlockCounts, WavesGoThroughCodeThatNoLaneTakesIfNothingJumpsOverIt) {
   EXPECT_EQ(placed.work[5].lanes, 25u);
 }
 
+TEST(BlockCounts, AJumpOutOfALoopIsNotExecutedAsOftenAsTheLoop) {
+  const Code code({{"v_mul_f32_e32 v1, v0, v0", 0},
+                   {"v_add_f32_e32 v2, v2, v1", 1},
+                   {"s_cbranch_scc0 65534", 1, 1},
+                   {"s_branch 1", 1, 5},
+                   {"v_mov_b32_e32 v2, 0", 0},
+                   {"global_store_dword v3, v2, s[0:1]", 2},
+                   {"s_endpgm", 2}});
+  const PlacedCode placed = code.place({{0, {10, 640}}, {1, {640, 40960}}, {2, {10, 640}}});
+  EXPECT_EQ(placed.work[2].executions, 640u);
+  EXPECT_EQ(placed.work[3].executions, 10u);
+}
+
 TEST(BlockCounts, OneLaneDoesAnAtomicForItsWave) {
   const Code code({{"v_mbcnt_lo_u32_b32 v0, s0, 0", 0},
                    {"v_add_f32_e32 v5, v5, v5", 0},

@@ -338,6 +338,9 @@ int cuda(const char *library) {
   void *memory = nullptr;
   for (int i = 0; i < 4; ++i)
     if (allocate(&memory, 64) != 0) return 87;
+  const auto itself = function<int(void **, size_t)>("hipMalloc"); // without the layer
+  for (int i = 0; i < 3; ++i)
+    if (itself(&memory, 64) != 0) return 86;
   function<int(void *)>("hipFree")(memory);
   dlclose(layer);
   return 0;

@@ -1,10 +1,10 @@
 #include "kfd/events.h"
+#include "thread_state.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
 #include <string>
@@ -17,14 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A thread of this process.
-bool is_asleep(pid_t thread) {
-  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const size_t name_end = text.rfind(") ");
-  return name_end != std::string::npos && text.compare(name_end + 2, 1, "S") == 0;
-}
+using threads::isAsleep;
+using threads::waitUntilTwice;
 
 class EventsTest : public testing::Test {
 protected:
@@ -64,8 +58,8 @@ TEST_F(EventsTest, EventSetBeforeTheWaitIsSeenOnce) {
 
 TEST_F(EventsTest, SetWakesASleeper) {
   uint32_t id = signal();
-  std::thread setter([&] {
-    std::this_thread::sleep_for(20ms);
+  std::thread setter([&, sleeper = gettid()] {
+    waitUntilTwice([&] { return isAsleep(sleeper); });
     events.set(id);
   });
   EXPECT_EQ(wait({id}, false, 60000), complete);
@@ -82,12 +76,10 @@ TEST_F(EventsTest, EveryThreadWakesForOneSetOfAnAutoResetEvent) {
       own = gettid();
       woken += wait({id}, false, 60000) == complete;
     });
-  // One that comes late would wait for another set. Who sleeps when it is looked at twice does so
-  // in wait(), not for a lock that another one of them has just then.
-  for (int looks = 0; looks < 2; std::this_thread::sleep_for(1ms))
-    looks = std::ranges::all_of(ids, [](const auto &own) { return own != 0 && is_asleep(own); })
-                ? looks + 1
-                : 0;
+  // One that comes late would wait for another set.
+  waitUntilTwice([&] {
+    return std::ranges::all_of(ids, [](const auto &own) { return own != 0 && isAsleep(own); });
+  });
   events.set(id);
   for (auto &t : threads) t.join();
   EXPECT_EQ(woken, 4);
@@ -220,8 +212,8 @@ TEST_F(EventsTest, UnknownEventIsAnError) {
 
 TEST_F(EventsTest, DestroyedEventReleasesItsWaiter) {
   uint32_t id = signal();
-  std::thread destroyer([&] {
-    std::this_thread::sleep_for(20ms);
+  std::thread destroyer([&, sleeper = gettid()] {
+    waitUntilTwice([&] { return isAsleep(sleeper); });
     events.destroy(id);
   });
   EXPECT_EQ(wait({id}, false, 60000), complete);

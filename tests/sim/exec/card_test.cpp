@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 namespace fade::sim {
@@ -58,23 +59,23 @@ protected:
     mode.reset();
     device.executor().set_compute_units(2);
     auto arrived = device.allocate<uint32_t>(1);
-    auto values = device.allocate<uint32_t>(groups), out = device.allocate<uint32_t>(groups);
-    const Dispatch d = prepare(device, "meet", groups, lds,
-                               Arguments().add(arrived.va).add(values.va).add(out.va).add(groups));
+    auto turns = device.allocate<uint32_t>(groups);
+    const Dispatch d = prepare(device, "meet_in_turns", groups, lds,
+                               Arguments().add(arrived.va).add(turns.va).add(groups));
     DispatchResult result;
     std::atomic<bool> ended{false};
     std::thread other([&] { result = device.executor().run(d), ended = true; });
-    // One that fits ends in milliseconds. One that does not must be stuck: all who fit have come.
-    const auto deadline = std::chrono::steady_clock::now() + 60s;
-    while (!ended && std::chrono::steady_clock::now() < deadline) {
-      std::this_thread::sleep_for(5ms);
-      if (like_card && __atomic_load_n(&arrived[0], __ATOMIC_ACQUIRE) == fits(lds) &&
-          groups > fits(lds)) {
-        std::this_thread::sleep_for(300ms); // nobody else comes
-        EXPECT_EQ(__atomic_load_n(&arrived[0], __ATOMIC_ACQUIRE), fits(lds));
-        break;
-      }
-    }
+    // One that does not fit must be stuck: all who fit have come, and each has looked often for the
+    // others since.
+    constexpr uint32_t often = 2000;
+    const auto waiting = [&] {
+      return std::count_if(&turns[0], &turns[0] + groups, [&](const uint32_t &count) {
+        return __atomic_load_n(&count, __ATOMIC_RELAXED) >= often;
+      });
+    };
+    while (!ended && !(like_card && groups > fits(lds) && waiting() >= fits(lds)))
+      std::this_thread::sleep_for(1ms);
+    if (!ended) EXPECT_EQ(__atomic_load_n(&arrived[0], __ATOMIC_ACQUIRE), fits(lds));
     if (!ended) device.executor().stop();
     other.join();
     return result.status;

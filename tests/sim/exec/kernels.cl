@@ -27,6 +27,14 @@ kernel void meet(global atomic_uint *arrived, global uint *values, global uint *
   }
 }
 
+// All workgroups meet; those that wait count how often they look.
+kernel void meet_in_turns(global atomic_uint *arrived, global volatile uint *turns, uint groups) {
+  if (get_local_id(0) != 0) return;
+  atomic_fetch_add_explicit(arrived, 1, memory_order_acq_rel, memory_scope_device);
+  while (atomic_load_explicit(arrived, memory_order_acquire, memory_scope_device) < groups)
+    turns[get_group_id(0)] += 1;
+}
+
 // Of workgroups from `first` on each waits for the one after it, and so for the last.
 kernel void wait_for_the_next(global atomic_uint *done, uint first) {
   const uint group = get_group_id(0);
