@@ -60,7 +60,7 @@ class Tests(fade.Test):
         with open(os.path.join(os.path.dirname(__file__), "programs", "cuda_layer.cpp")) as file:
             source = file.read().splitlines()
         self.assertIn("(memory, size)", source[inner["line"] - 1])
-        self.assertRegex(outer["function"], r"cuda\(char const\*\)")
+        self.assertRegex(outer["function"], r"cuda\(char const\*, long\)")
         self.assertEqual(outer["library"], DL)
         # The same as RPD has it, the innermost with depth 0.
         self.assertEqual(self.bare([PROBE, "trace", "-o", self.path("x.rpd"), "--stacks", "--", DL, "cuda", LAYER]).code, 0)
@@ -69,7 +69,7 @@ class Tests(fade.Test):
                                "WHERE A.apiName = 'hipMalloc' AND depth < 2 ORDER BY S.id LIMIT 2").fetchall()
         self.assertEqual(names[0][0], 0)
         self.assertRegex(names[0][1], r"^cudaMalloc .*cuda_layer.cpp:\d+$")
-        self.assertRegex(names[1][1], r"cuda\(char const\*\)")
+        self.assertRegex(names[1][1], r"cuda\(char const\*, long\)")
 
     def test_stacks_tell_libraries_apart_that_were_at_the_same_address(self):
         copies = [self.path(f"lib{x}.so") for x in "ab"]
@@ -205,6 +205,9 @@ class Tests(fade.Test):
 
     def test_calls_through_a_cuda_layer_are_said_to_be_that(self):
         lines, _ = self.lines([], [DL, "cuda", LAYER])
+        self.assertEqual(self.facts(lines, "redirect"), {f"{os.path.basename(DL)} -> libcudart-e2e.so cudaMalloc -> hipMalloc": 4})
+        lines, _ = self.lines([], [DL, "cuda", LAYER, 3])  # and three that are made without the layer
+        self.assertEqual(len([x for x in lines if x["type"] == "call" and x["function"] == "hipMalloc"]), 7)
         self.assertEqual(self.facts(lines, "redirect"), {f"{os.path.basename(DL)} -> libcudart-e2e.so cudaMalloc -> hipMalloc": 4})
         self.assertIn("calls through a CUDA layer", self.summary())
         self.assertIn("libcudart-e2e.so", self.bare([PROBE, "log", self.path("all.jsonl"), "--dot", "chain"]).stdout)

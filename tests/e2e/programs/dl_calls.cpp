@@ -329,7 +329,8 @@ int ignored() {
 }
 
 /// Through a library with CUDA's names.
-int cuda(const char *library) {
+/// `times`: how often the same is done without the layer.
+int cuda(const char *library, long times) {
   void *layer = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (!layer) return 89;
   const auto allocate = reinterpret_cast<int (*)(void **, size_t)>(dlsym(layer, "cudaMalloc"));
@@ -338,8 +339,8 @@ int cuda(const char *library) {
   void *memory = nullptr;
   for (int i = 0; i < 4; ++i)
     if (allocate(&memory, 64) != 0) return 87;
-  const auto itself = function<int(void **, size_t)>("hipMalloc"); // without the layer
-  for (int i = 0; i < 3; ++i)
+  const auto itself = function<int(void **, size_t)>("hipMalloc");
+  for (long i = 0; i < times; ++i)
     if (itself(&memory, 64) != 0) return 86;
   function<int(void *)>("hipFree")(memory);
   dlclose(layer);
@@ -563,7 +564,7 @@ int main(int argc, char **argv) {
   if (mode == "properties") return properties();
   if (mode == "both_answers") return bothAnswers();
   if (mode == "ignored") return ignored();
-  if (mode == "cuda" && argc > 2) return cuda(argv[2]);
+  if (mode == "cuda" && argc > 2) return cuda(argv[2], argc > 3 ? number(3) : 0);
   if (mode == "header") return header();
   if (mode == "paced") return paced(number(2), argc > 3 ? argv[3] : nullptr);
   if (mode == "copies") return copies();
