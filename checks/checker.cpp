@@ -146,6 +146,7 @@ private:
                      check ? &check->valuesOf(wave) : nullptr);
       if (check) check->global(wave, access, reporter_);
     }
+    if (check) check->floats(wave, access, reporter_);
     if (check && job_.options.has(Check::hang)) noteWaits(*check, wave, access);
   }
   /// What waves poll, and who writes flags. Behind the check of races, which lets nobody else in

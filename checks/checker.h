@@ -19,7 +19,7 @@ public:
   explicit Checker(const ObservedMemory &memory);
 
   uint32_t wants() const override {
-    return kWantsAccesses | kWantsControl | (options_.has(Check::wait) ? kWantsRegisters : 0u) |
+    return kWantsAccesses | kWantsControl | (wantsRegisters(options_) ? kWantsRegisters : 0u) |
            (options_.has(Check::hazard) ? kWantsHazards : 0u) |
            (options_.has(Check::hang) ? kWantsHangs : 0u);
   }
@@ -29,6 +29,9 @@ public:
   void packetEnds(const ObservedPacket &packet) override;
 
 private:
+  static bool wantsRegisters(const Options &o) {
+    return o.has(Check::wait) || o.has(Check::nan) || o.has(Check::precision);
+  }
   /// Whether findings in this dispatch are wanted.
   bool isChosen(const ObservedDispatch &dispatch);
 

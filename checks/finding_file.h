@@ -21,7 +21,7 @@ inline constexpr uint32_t kFileVersion = 7;
 inline constexpr uint32_t kMostFindings = 2048, kMostCode = 4096, kMostAllocations = 1 << 16;
 inline constexpr uint32_t kStringBytes = 8 << 20;
 
-enum class Check : uint32_t { memory, init, race, sync, wait, hazard, leak, hang, count };
+enum class Check : uint32_t { memory, init, race, sync, wait, hazard, leak, hang, nan, precision, count };
 
 /// What exactly is wrong.
 enum class Problem : uint32_t {
@@ -47,6 +47,9 @@ enum class Problem : uint32_t {
   at_barrier,        ///< hang: a wave waits for others of its workgroup
   at_global_barrier, ///< hang: a wave waits for other workgroups
   not_ended,         ///< hang: a wave that neither polls nor waits
+  nan_born,          ///< of operands that are none
+  infinity_born,     ///< of finite operands
+  overflow,          ///< a conversion that makes an infinity of a finite value
   count
 };
 
@@ -120,7 +123,8 @@ struct Finding {
                        ///< hang: where the one who wrote is now
   String other_kernel; ///< if it is not the same dispatch's
   uint32_t lacks;      ///< race: Between; hang: Writer
-  String rule, cure;   ///< hazard: what is broken; empty: s_nop; hang: how it stands as a whole
+  String rule, cure;   ///< hazard: what is broken; empty: s_nop; hang: how it stands as a whole;
+                       ///< nan: the operation with its operands
   AllocationInfo allocation;
 };
 

@@ -15,6 +15,11 @@ void GroupCheck::begin(const ObservedGroup &group, const Options &options, Dispa
     waits_.resize(std::max<std::size_t>(waits_.size(), group.waves));
     for (WaitCheck &wait : waits_) wait.begin(group.dispatch->gpu);
   }
+  if (options.has(Check::nan) || options.has(Check::precision)) {
+    if (nans_.size() < group.waves) nans_.resize(group.waves);
+    for (NanValues &values : nans_) values.begin();
+    nan_group_.begin();
+  }
   if (options.has(Check::hang)) {
     if (polls_.size() < group.waves) polls_.resize(group.waves);
     for (WavePolls &polls : polls_) polls.begin();

@@ -7,6 +7,7 @@
 #include "checks/hang_check.h"
 #include "checks/lane_race.h"
 #include "checks/lds_shadow.h"
+#include "checks/nan_check.h"
 #include "checks/options.h"
 #include "checks/private_shadow.h"
 #include "checks/reporter.h"
@@ -46,7 +47,14 @@ public:
   void registers(const ObservedWave &wave, const ObservedInstruction &instruction, uint64_t site,
                  Reporter &reporter) {
     if (!waits_.empty()) waits_[wave.number].registers(wave, instruction, reporter);
+    if (!nans_.empty()) nans_[wave.number].registers(wave, instruction, site, nan_group_, reporter);
     if (wave.also_wants) values_[wave.number].registers(wave, instruction, site, reporter);
+  }
+  /// An access of a wave: values that are NaN or infinite may be stored.
+  void floats(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) {
+    if (!nans_.empty())
+      nans_[wave.number].access(wave, access, nan_group_, options_->has(Check::nan),
+                                options_->has(Check::precision), reporter);
   }
   WavePolls &pollsOf(const ObservedWave &wave) { return polls_[wave.number]; }
   UnwrittenValues &valuesOf(const ObservedWave &wave) { return values_[wave.number]; }
@@ -72,6 +80,8 @@ private:
   std::vector<LaneRaces> lanes_;        ///< of each wave
   LaneOverlap overlap_;
   std::vector<WaitCheck> waits_; ///< of each wave, if they are looked at
+  std::vector<NanValues> nans_;  ///< of each wave, if they are looked at
+  NanGroup nan_group_;
   std::vector<WavePolls> polls_; ///< of each wave, if it is asked what they wait for
   bool has_shadow_ = false, has_several_waves_ = false;
   uint32_t ended_ = 0;

@@ -10,7 +10,7 @@ namespace fade::checks {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Check::count)> kNames = {
-    "memory", "init", "race", "sync", "wait", "hazard", "leak", "hang"};
+    "memory", "init", "race", "sync", "wait", "hazard", "leak", "hang", "nan", "precision"};
 constexpr std::string_view kDefault = "memory,init,race,sync,hang";
 
 } // namespace
@@ -29,7 +29,8 @@ std::optional<std::string> readChecks(std::string_view list, Options &out) {
       const auto at = std::ranges::find(kNames, word);
       if (at == kNames.end())
         return fmt::format(
-            "'{}' is not a check (memory, init, race, sync, wait, hazard, leak, hang, all){}", word,
+            "'{}' is not a check (memory, init, race, sync, wait, hazard, leak, hang, nan, "
+            "precision, all){}", word,
             suggestion(word, kNames));
       out.enabled[static_cast<std::size_t>(at - kNames.begin())] = true;
     }

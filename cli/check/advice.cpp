@@ -172,6 +172,11 @@ std::string adviceOf(const FoundFinding &f) {
                          f.other.shown.line != 0 ? " of " + lineText(f.other, f.place) : "");
     return "put the wait before the instruction";
   case Problem::wait_states: return "put what is missing between the two instructions";
+  case Problem::nan_born:
+  case Problem::infinity_born:
+    return "look at the operands: test them before the operation, or keep the result only where "
+           "they are valid";
+  case Problem::overflow: return "the value is too large for the narrower type: scale or clamp it";
   case Problem::polls:
   case Problem::at_barrier:
   case Problem::at_global_barrier:

@@ -209,7 +209,7 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
       ->check(CLI::Range(0.001, 1e9));
   command
       ->add_option("--checks", options.checks,
-                   "memory, init, race, sync, wait, hazard, leak, hang, or all "
+                   "memory, init, race, sync, wait, hazard, leak, hang, nan, precision, or all "
                    "(default: memory,init,race,sync,hang)")
       ->type_name("LIST");
   command->add_option("--json", options.json, "write the findings as JSON lines; - is stdout")

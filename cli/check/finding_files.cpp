@@ -22,7 +22,9 @@ constexpr std::array<const char *, static_cast<std::size_t>(Check::count)> kRule
     "register that is used before its load was waited for",
     "instruction that comes too early behind another one",
     "device memory that is never freed",
-    "waves that wait for something that does not come"};
+    "waves that wait for something that does not come",
+    "NaN or infinity that is born and stored",
+    "value that does not fit into the type that it is converted to"};
 
 Sarif locationOf(const FoundFrame &frame) {
   Sarif place = {{"artifactLocation", {{"uri", compare::fileUri(frame.file)}}}};

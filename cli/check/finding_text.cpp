@@ -44,7 +44,7 @@ constexpr std::array<const char *, static_cast<std::size_t>(Problem::count)> kPr
     "polls",
     "at_barrier",
     "at_global_barrier",
-    "not_ended"};
+    "not_ended", "nan", "infinity", "overflow"};
 
 constexpr std::array<const char *, static_cast<std::size_t>(Between::count)> kLacks = {
     "", "release", "acquire"};
@@ -334,6 +334,15 @@ std::string messageOf(const FoundFinding &f) {
   case Problem::unwaited: return unwaitedText(f);
   case Problem::wait_states: return hazardText(f);
   case Problem::leak: return leakText(f);
+  case Problem::nan_born:
+  case Problem::infinity_born:
+    return fmt::format("{} is born: {}, and stored to {}",
+                       static_cast<Problem>(f.raw.problem) == Problem::nan_born ? "a NaN"
+                                                                                : "an infinity",
+                       f.rule, memoryText(f));
+  case Problem::overflow:
+    return fmt::format("a conversion overflows to infinity: {}, stored to {}", f.rule,
+                       memoryText(f));
   case Problem::polls:
   case Problem::at_barrier:
   case Problem::at_global_barrier:
@@ -352,6 +361,8 @@ const char *secondPlaceName(const FoundFinding &f) {
   case Check::wait: return "loaded at";
   case Check::hazard: return "after";
   case Check::init: return "used at";
+  case Check::nan:
+  case Check::precision: return "stored at";
   case Check::hang:
     return static_cast<Problem>(f.raw.problem) == Problem::polls ? "written at" : "others at";
   default: return "other at";
@@ -403,6 +414,9 @@ void writeFinding(JsonWriter &json, const FoundFinding &f) {
     json.field("gpu", f.gpu);
     json.field("dispatch", f.raw.dispatch);
     if (static_cast<Check>(f.raw.check) == Check::hang) json.field("summary", f.rule);
+    if (static_cast<Check>(f.raw.check) == Check::nan ||
+        static_cast<Check>(f.raw.check) == Check::precision)
+      json.field("operation", f.rule);
     if (static_cast<Check>(f.raw.check) == Check::wait) {
       json.field("register", registerName(f.raw));
       json.field("missing", missingWait(f.raw));

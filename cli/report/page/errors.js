@@ -1,7 +1,7 @@
 // What `fadeprobe check` found: each error with the source around it, both sides of a race side by side.
 
 /// What the second place of a finding is, in the words of the text.
-const secondPlace = {init: "used at", sync: "ended at", wait: "loaded at", hazard: "after", hang: "written at"};
+const secondPlace = {init: "used at", sync: "ended at", wait: "loaded at", hazard: "after", hang: "written at", nan: "stored at", precision: "stored at"};
 
 function errorsPanel() {
   if (data.errors.length === 0)

@@ -1,0 +1,344 @@
+#include "checks/nan_check.h"
+
+#include "checks/allocations.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace fade::checks {
+namespace {
+
+FloatType typeOf(std::string_view word) {
+  if (word == "f16") return FloatType::f16;
+  if (word == "bf16") return FloatType::bf16;
+  if (word == "f32") return FloatType::f32;
+  if (word == "f64") return FloatType::f64;
+  return FloatType::none;
+}
+
+bool isOtherType(std::string_view word) {
+  if (word.size() < 2 || std::string_view("iub").find(word[0]) == std::string_view::npos)
+    return false;
+  return std::ranges::all_of(word.substr(1), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+struct Kind {
+  bool is_nan = false, is_inf = false;
+  Kind &operator|=(Kind o) {
+    is_nan |= o.is_nan, is_inf |= o.is_inf;
+    return *this;
+  }
+};
+
+/// Sign, exponent and fraction of so many bits.
+Kind kindOfBits(uint64_t bits, unsigned exponent, unsigned fraction) {
+  const uint64_t all = (uint64_t{1} << exponent) - 1;
+  if ((bits >> fraction & all) != all) return {};
+  const bool is_nan = (bits & ((uint64_t{1} << fraction) - 1)) != 0;
+  return {is_nan, !is_nan};
+}
+
+Kind kindOf(FloatType type, uint64_t bits, bool is_packed) {
+  switch (type) {
+  case FloatType::f16:
+  case FloatType::bf16: {
+    const unsigned exponent = type == FloatType::f16 ? 5 : 8, fraction = 15 - exponent;
+    Kind kind = kindOfBits(bits & 0xffff, exponent, fraction);
+    if (is_packed) kind |= kindOfBits(bits >> 16 & 0xffff, exponent, fraction);
+    return kind;
+  }
+  case FloatType::f32: return kindOfBits(bits & 0xffffffff, 8, 23);
+  case FloatType::f64: return kindOfBits(bits, 11, 52);
+  case FloatType::none: break;
+  }
+  return {};
+}
+
+double halfValue(uint32_t bits) {
+  const int exponent = static_cast<int>(bits >> 10 & 31);
+  const double fraction = bits & 1023, sign = bits & 0x8000 ? -1 : 1;
+  if (exponent == 31) return fraction != 0 ? NAN : sign * INFINITY;
+  return sign * (exponent ? std::ldexp(1024 + fraction, exponent - 25) : std::ldexp(fraction, -24));
+}
+
+std::string valueText(FloatType type, uint64_t bits, bool is_packed) {
+  const auto one = [&](uint32_t half) {
+    return type == FloatType::f16 ? halfValue(half)
+                                  : static_cast<double>(std::bit_cast<float>(half << 16));
+  };
+  switch (type) {
+  case FloatType::f16:
+  case FloatType::bf16: {
+    const auto word = static_cast<uint32_t>(bits);
+    return is_packed ? fmt::format("({:.6g}, {:.6g})", one(word & 0xffff), one(word >> 16))
+                     : fmt::format("{:.6g}", one(word & 0xffff));
+  }
+  case FloatType::f64: return fmt::format("{:.9g}", std::bit_cast<double>(bits));
+  default: return fmt::format("{:.6g}", std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  }
+}
+
+template <class Visit> void eachLane(uint64_t lanes, Visit visit) {
+  for (; lanes; lanes &= lanes - 1) visit(static_cast<unsigned>(std::countr_zero(lanes)));
+}
+
+} // namespace
+
+FloatOperation floatOperation(std::string_view name) {
+  FloatOperation op;
+  if (!name.starts_with("v_") || name.starts_with("v_cmp") || name.starts_with("v_cndmask"))
+    return op;
+  op.is_matrix =
+      name.starts_with("v_mfma") || name.starts_with("v_smfmac") || name.starts_with("v_wmma");
+  op.is_conversion = name.starts_with("v_cvt");
+  op.is_division = name.starts_with("v_div_fixup");
+  bool has_result = false;
+  for (std::size_t at = 2; at <= name.size();) {
+    const std::size_t end = std::min(name.find('_', at), name.size());
+    const std::string_view word = name.substr(at, end - at);
+    at = end + 1;
+    FloatType type = typeOf(word);
+    if (op.is_matrix && type == FloatType::none) // 16x16x16f16
+      for (const char *suffix : {"bf16", "f16", "f32", "f64"})
+        if (word.ends_with(suffix)) {
+          type = typeOf(suffix);
+          break;
+        }
+    if (!has_result && (type != FloatType::none || isOtherType(word)))
+      op.result = type, op.source = type, has_result = true;
+    else if (type != FloatType::none || isOtherType(word))
+      op.source = type;
+  }
+  op.is_packed = name.starts_with("v_pk_") || name.starts_with("v_cvt_pk") ||
+                 name.starts_with("v_wmma");
+  if (name.starts_with("v_fma_mix") || name.starts_with("v_mad_mix")) op.source = FloatType::f32;
+  return op;
+}
+
+void NanValues::setCause(unsigned number, unsigned lane, uint32_t cause) {
+  if (number >= kRegisters) return;
+  if (!cause && !hasCause(number)) return;
+  auto [at, is_new] = causes_.try_emplace(number);
+  if (is_new) at->second.fill(0);
+  at->second[lane] = cause;
+  if (cause)
+    tagged_[number / 64] |= uint64_t{1} << number % 64;
+  else if (std::ranges::all_of(at->second, [](uint32_t c) { return c == 0; }))
+    tagged_[number / 64] &= ~(uint64_t{1} << number % 64), causes_.erase(at);
+}
+
+/// What the operands are before they may be overwritten.
+void NanValues::readOperands(const ObservedWave &wave, const ObservedInstruction &instruction) {
+  const FloatOperation &op = step_.operation;
+  step_.cause.fill(0);
+  unsigned index = 0;
+  for (uint32_t i = 0; i < instruction.reads_count; ++i) {
+    const ObservedRange &range = instruction.reads[i];
+    if (op.is_division && i == 0) continue; // the quotient so far
+    if (!range.vector && range.first >= 106) continue; // masks
+    // An accumulator has the type of the result.
+    const bool is_accumulator = op.is_matrix && instruction.writes_count &&
+                                range.count == instruction.writes[0].count && range.count > 2;
+    const FloatType type = is_accumulator ? op.result : op.source;
+    const unsigned step = type == FloatType::f64 ? 2 : 1;
+    const bool is_packed = op.is_packed || (op.is_matrix && !is_accumulator);
+    for (unsigned k = 0; k < range.count; k += step) {
+      const unsigned number = range.first + k;
+      const auto bitsOf = [&](unsigned lane) {
+        const auto word = [&](unsigned n) -> uint64_t {
+          return range.vector ? wave.vector_registers[n][lane] : wave.scalar_registers[n];
+        };
+        return step == 2 && k + 1 < range.count ? word(number) | word(number + 1) << 32
+                                                : word(number);
+      };
+      const auto found = range.vector && number < kRegisters && hasCause(number)
+                             ? causes_.find(number)
+                             : causes_.end();
+      eachLane(instruction.lanes, [&](unsigned lane) {
+        const Kind kind = kindOf(type, bitsOf(lane), is_packed);
+        const uint64_t bit = op.is_matrix || instruction.selects ? ~uint64_t{0}
+                                                                 : uint64_t{1} << lane;
+        if (kind.is_nan) step_.had_nan |= bit;
+        if (kind.is_inf) step_.had_inf |= bit;
+        if (found == causes_.end() || !found->second[lane]) return;
+        if (op.is_matrix || instruction.selects)
+          step_.cause.fill(found->second[lane]);
+        else
+          step_.cause[lane] = found->second[lane];
+      });
+      if (index < step_.shown.size() && k == 0) {
+        std::array<uint32_t, 64> low{}, high{};
+        eachLane(instruction.lanes, [&](unsigned lane) {
+          const uint64_t bits = bitsOf(lane);
+          low[lane] = static_cast<uint32_t>(bits), high[lane] = static_cast<uint32_t>(bits >> 32);
+        });
+        step_.operands.push_back(low), step_.operands.push_back(high);
+        ++index;
+      }
+    }
+  }
+}
+
+void NanValues::registers(const ObservedWave &wave, const ObservedInstruction &instruction,
+                          uint64_t site, NanGroup &group, const Reporter &reporter) {
+  finish(wave, group, reporter);
+  const auto [at, is_new] = operations_.try_emplace(instruction.pc);
+  if (is_new) at->second = floatOperation(instruction.name);
+  bool writes_vector = false;
+  for (uint32_t i = 0; i < instruction.writes_count; ++i)
+    writes_vector |= instruction.writes[i].vector;
+  if (!writes_vector || !instruction.lanes) return;
+  const bool is_float = at->second.result != FloatType::none && !instruction.paired;
+  if (!is_float && causes_.empty() && group.lds.empty()) return;
+  step_.is_there = true;
+  step_.operation = is_float ? at->second : FloatOperation{};
+  step_.site = site;
+  step_.lanes = instruction.lanes;
+  step_.name = instruction.name;
+  step_.had_nan = step_.had_inf = 0;
+  step_.is_load = false;
+  step_.operands.clear();
+  step_.sources.clear();
+  step_.writes.assign(instruction.writes, instruction.writes + instruction.writes_count);
+  if (is_float) return readOperands(wave, instruction);
+  for (uint32_t i = 0; i < instruction.reads_count; ++i)
+    for (unsigned k = 0; instruction.reads[i].vector && k < instruction.reads[i].count; ++k) {
+      const unsigned number = instruction.reads[i].first + k;
+      if (number >= kRegisters || !hasCause(number)) continue;
+      Step::Source source;
+      std::copy_n(wave.vector_registers[number], 64, source.values.begin());
+      source.causes = causes_.at(number);
+      step_.sources.push_back(source);
+    }
+}
+
+void NanValues::finish(const ObservedWave &wave, NanGroup &group, const Reporter &reporter) {
+  if (!step_.is_there) return;
+  step_.is_there = false;
+  if (step_.operation.result != FloatType::none)
+    finishFloat(wave, group, reporter);
+  else
+    finishMove(wave);
+}
+
+void NanValues::finishFloat(const ObservedWave &wave, NanGroup &group, const Reporter &reporter) {
+  const FloatOperation &op = step_.operation;
+  const unsigned step = op.result == FloatType::f64 ? 2 : 1;
+  const uint64_t lanes = op.is_matrix ? ~uint64_t{0} >> (64 - wave.lanes) : step_.lanes;
+  for (const ObservedRange &range : step_.writes) {
+    if (!range.vector) continue;
+    for (unsigned k = 0; k < range.count; k += step)
+      eachLane(lanes, [&](unsigned lane) {
+        const unsigned number = range.first + k;
+        if (number + step > kRegisters) return;
+        uint64_t bits = wave.vector_registers[number][lane];
+        if (step == 2) bits |= uint64_t{wave.vector_registers[number + 1][lane]} << 32;
+        const Kind kind = kindOf(op.result, bits, op.is_packed);
+        uint32_t cause = 0;
+        if (kind.is_nan || kind.is_inf) {
+          const uint64_t bit = uint64_t{1} << lane;
+          const bool had = kind.is_nan ? step_.had_nan & bit
+                                       : (step_.had_nan | step_.had_inf) & bit;
+          if (step_.cause[lane])
+            cause = step_.cause[lane];
+          else if (!had)
+            cause = causeOf(wave, lane, kind.is_nan, group, reporter);
+        }
+        setCause(number, lane, cause);
+        if (step == 2) setCause(number + 1, lane, cause);
+      });
+  }
+}
+
+/// What moves values keeps their causes where it has kept the values.
+void NanValues::finishMove(const ObservedWave &wave) {
+  for (const ObservedRange &range : step_.writes)
+    for (unsigned k = 0; range.vector && k < range.count; ++k)
+      eachLane(step_.lanes, [&](unsigned lane) {
+        const unsigned number = range.first + k;
+        if (number >= kRegisters) return;
+        uint32_t cause = 0;
+        if (step_.is_load && k < step_.loaded.size()) cause = step_.loaded[k][lane];
+        const uint32_t value = wave.vector_registers[number][lane];
+        for (const Step::Source &source : step_.sources) {
+          if (source.causes[lane] && source.values[lane] == value) cause = source.causes[lane];
+          for (unsigned other = 0; !cause && other < wave.lanes; ++other) // shuffles
+            if (source.causes[other] && source.values[other] == value) cause = source.causes[other];
+        }
+        setCause(number, lane, cause);
+      });
+}
+
+uint32_t NanValues::causeOf(const ObservedWave &wave, unsigned lane, bool is_nan, NanGroup &group,
+                            const Reporter &reporter) {
+  uint32_t &number = group.by_site[step_.site];
+  if (number) return number;
+  const FloatOperation &op = step_.operation;
+  std::string operands;
+  for (std::size_t i = 0; i + 1 < step_.operands.size(); i += 2)
+    operands += fmt::format("{}{}", operands.empty() ? "" : ", ",
+                            valueText(op.source,
+                                      step_.operands[i][lane] |
+                                          uint64_t{step_.operands[i + 1][lane]} << 32,
+                                      op.is_packed && !op.is_conversion));
+  NanGroup::Cause cause;
+  cause.is_overflow = op.is_conversion && !is_nan;
+  cause.finding = reporter.begin(cause.is_overflow ? Check::precision : Check::nan,
+                                 cause.is_overflow ? Problem::overflow
+                                 : is_nan          ? Problem::nan_born
+                                                   : Problem::infinity_born);
+  cause.finding.place = reporter.place(wave, lane, step_.site, AccessKind::load, 4);
+  cause.finding.rule = FindingLog::instance().string(
+      op.is_matrix || operands.empty() ? std::string(step_.name)
+                                       : fmt::format("{} of {}", step_.name, operands));
+  group.causes.push_back(cause);
+  return number = static_cast<uint32_t>(group.causes.size());
+}
+
+void NanValues::access(const ObservedWave &wave, const ObservedAccess &access, NanGroup &group,
+                       bool reports_births, bool reports_overflow, Reporter &reporter) {
+  if (access.path == AccessPath::scalar || access.data == ObservedAccess::none) return;
+  const unsigned dwords = std::max(1u, access.size / 4);
+  if (access.space == AccessSpace::lds && access.kind == AccessKind::load && !group.lds.empty()) {
+    step_.is_load = true;
+    for (unsigned k = 0; k < std::min<std::size_t>(dwords, step_.loaded.size()); ++k)
+      eachLane(access.lanes, [&](unsigned lane) {
+        const auto at = group.lds.find(access.address[lane] / 4 + k);
+        step_.loaded[k][lane] = at == group.lds.end() ? 0 : at->second;
+      });
+  }
+  if (access.kind == AccessKind::load) return;
+  if (causes_.empty() && (access.space != AccessSpace::lds || group.lds.empty())) return;
+  for (unsigned k = 0; k < dwords; ++k) {
+    const unsigned number = access.data + k;
+    const auto found =
+        number < kRegisters && hasCause(number) ? causes_.find(number) : causes_.end();
+    eachLane(access.lanes, [&](unsigned lane) {
+      const uint32_t cause = found == causes_.end() ? 0 : found->second[lane];
+      if (access.space == AccessSpace::lds) {
+        if (cause)
+          group.lds[access.address[lane] / 4 + k] = cause;
+        else
+          group.lds.erase(access.address[lane] / 4 + k);
+        return;
+      }
+      if (!cause || access.space != AccessSpace::global) return;
+      const NanGroup::Cause &born = group.causes[cause - 1];
+      if (!(born.is_overflow ? reports_overflow : reports_births)) return;
+      Finding f = born.finding;
+      f.other = reporter.place(wave, lane, access.pc, access.kind, access.size);
+      f.space = static_cast<uint32_t>(access.space);
+      f.address = access.address[lane] + 4 * k;
+      if (const auto a = AllocationMap::instance().find(f.address)) {
+        f.allocation = a->info();
+        f.distance = static_cast<int64_t>(f.address - a->base);
+      }
+      reporter.report(f);
+    });
+  }
+}
+
+} // namespace fade::checks

@@ -1,0 +1,94 @@
+// nan: where a NaN or an infinity is born that ends up in memory.
+//
+// Each instruction that computes floating-point values is looked at: a result that is NaN or
+// infinite though no operand is was born there. From then on it is followed, lane by lane, through
+// registers and LDS; what is computed from it belongs to the same cause, what is not selected or
+// overwritten is forgotten, and it is reported when a lane stores it to global memory. What was NaN
+// or infinite when it was loaded, and constants, are wanted, and nobody's cause; a NaN that is made
+// of wanted infinities (inf - inf) is born.
+#pragma once
+
+#include "checks/reporter.h"
+
+#include <array>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace fade::checks {
+
+enum class FloatType : uint8_t { none, f16, bf16, f32, f64 };
+
+/// What an instruction computes, by its name.
+struct FloatOperation {
+  FloatType result = FloatType::none, source = FloatType::none;
+  bool is_packed = false;    ///< two 16-bit results in a register
+  bool is_matrix = false;    ///< results depend on other lanes
+  bool is_conversion = false;
+  bool is_division = false;  ///< the last step of one, which decides by the second and third operand
+};
+FloatOperation floatOperation(std::string_view name);
+
+/// Births of a workgroup, and what of them lies in LDS.
+struct NanGroup {
+  struct Cause {
+    Finding finding;
+    bool is_overflow = false; ///< of a conversion
+  };
+  std::vector<Cause> causes;
+  std::unordered_map<uint64_t, uint32_t> by_site; ///< number in causes + 1
+  std::unordered_map<uint64_t, uint32_t> lds;     ///< by dword
+  void begin() { causes.clear(), by_site.clear(), lds.clear(); }
+};
+
+/// One wave's.
+class NanValues {
+public:
+  void begin() { *this = {}; }
+  /// Told before it is executed.
+  void registers(const ObservedWave &wave, const ObservedInstruction &instruction, uint64_t site,
+                 NanGroup &group, const Reporter &reporter);
+  /// Likewise, behind registers() of the same instruction.
+  void access(const ObservedWave &wave, const ObservedAccess &access, NanGroup &group,
+              bool reports_births, bool reports_overflow, Reporter &reporter);
+
+private:
+  static constexpr unsigned kRegisters = 512, kMostResults = 32;
+  using Row = std::array<uint32_t, 64>;
+  /// The instruction before, whose results are there when the next one is told of.
+  struct Step {
+    bool is_there = false;
+    FloatOperation operation;
+    uint64_t site = 0, lanes = 0;
+    uint64_t had_nan = 0, had_inf = 0; ///< lanes of which an operand was
+    std::array<uint32_t, 64> cause{};  ///< of an operand; 0: none
+    std::vector<ObservedRange> writes;
+    /// Operands that have a cause, of what moves values.
+    struct Source {
+      Row values, causes;
+    };
+    std::vector<Source> sources;
+    std::array<std::string, 3> shown; ///< operands, of the first lane
+    const char *name = "";
+    std::vector<std::array<uint32_t, 64>> operands; ///< dwords of up to three operands
+    std::vector<uint8_t> operand_dwords;
+    bool is_load = false;
+    std::array<Row, 4> loaded{}; ///< causes
+  };
+
+  void finish(const ObservedWave &wave, NanGroup &group, const Reporter &reporter);
+  void finishFloat(const ObservedWave &wave, NanGroup &group, const Reporter &reporter);
+  void finishMove(const ObservedWave &wave);
+  uint32_t causeOf(const ObservedWave &wave, unsigned lane, bool is_nan, NanGroup &group,
+                   const Reporter &reporter);
+  void readOperands(const ObservedWave &wave, const ObservedInstruction &instruction);
+  bool hasCause(unsigned number) const { return tagged_[number / 64] >> number % 64 & 1; }
+  void setCause(unsigned number, unsigned lane, uint32_t cause);
+
+  Step step_;
+  std::array<uint64_t, kRegisters / 64> tagged_{}; ///< registers of which some lane has a cause
+  std::unordered_map<unsigned, Row> causes_;       ///< by register
+  std::unordered_map<uint64_t, FloatOperation> operations_; ///< by pc
+};
+
+} // namespace fade::checks

@@ -1,0 +1,104 @@
+// Kernels in which a NaN or an infinity is born, and twins in which none is, or none is kept.
+#include "cases.h"
+
+#include <hip/hip_fp16.h>
+
+#include <cmath>
+
+// clang-format off
+
+#define CASE(name, arguments) template <bool broken> __global__ void name arguments
+
+// The mean of nothing: 0 / 0.
+CASE(mean, (float *out, const float *in, const int *counts)) {
+  float sum = 0;
+  const int n = counts[threadIdx.x] * (threadIdx.x != 3 || !broken);
+  for (int i = 0; i < n; i++) sum += in[i];
+  out[threadIdx.x] = sum / (float)n; // finds: nan says: of 0, 0
+}
+
+// The result is used a few lines later; it is born here.
+CASE(root, (float *out, const float *in)) {
+  const float x = in[threadIdx.x] - (broken ? 2.0f : 0.0f);
+  const float r = __builtin_amdgcn_rsqf(x); // finds: nan says: v_rsq_f32 of -1
+  const float twice = r * 2.0f;
+  out[threadIdx.x] = twice + 1.0f;
+}
+
+// Two infinities that were wanted make a NaN.
+CASE(difference, (float *out, const float *limits)) {
+  const float low = limits[0], high = broken ? limits[0] : 1.0f;
+  out[threadIdx.x] = low - high; // finds: nan says: a NaN is born
+}
+
+// Through LDS: stored by one lane, read by another.
+CASE(through_lds, (float *out, const float *in)) {
+  __shared__ float row[64];
+  const float x = in[threadIdx.x] * (broken ? 3e38f : 1.0f);
+  row[threadIdx.x] = x * 10.0f; // finds: nan says: an infinity is born
+  __syncthreads();
+  out[threadIdx.x] = row[63 - threadIdx.x];
+}
+
+CASE(doubles, (double *out, const double *in)) {
+  const double x = in[threadIdx.x] * (broken ? 1e308 : 1.0);
+  out[threadIdx.x] = x * 100.0; // finds: nan says: v_mul_f64
+}
+
+CASE(halves, (__half2 *out, const __half2 *in)) {
+  const __half2 x = in[threadIdx.x];
+  out[threadIdx.x] = broken ? __hmul2(x, __float2half2_rn(60000.0f)) : __hmul2(x, x); // finds: nan says: v_pk_mul_f16
+}
+
+// Born, and not selected: no lane stores it.
+CASE(masked, (float *out, const float *in)) {
+  const float x = in[threadIdx.x] - 1.0f;
+  const float r = __builtin_amdgcn_rcpf(x);
+  out[threadIdx.x] = x == 0.0f ? 0.0f : r;
+}
+
+// Constants, and what was there before.
+CASE(wanted, (float *out, const float *limits)) {
+  float least = INFINITY;
+  for (unsigned i = 0; i < (threadIdx.x & 1); i++) least = fminf(least, 1.0f);
+  out[threadIdx.x] = least;
+  out[64 + threadIdx.x] = limits[threadIdx.x & 1] * 2.0f;
+}
+
+// Integers divide with reciprocals of floats.
+CASE(integers, (int *out, const int *in, int by)) {
+  out[threadIdx.x] = in[threadIdx.x] / by + in[threadIdx.x] % by;
+}
+
+template <bool broken> void run() {
+  std::vector<float> ones(64, 1.0f), limits{INFINITY, NAN};
+  std::vector<double> doubles_in(64, 1.0);
+  std::vector<int> counts(64, 2);
+  std::vector<__half2> halves_in(64, __float2half2_rn(2.0f));
+  Device<float> in(64), out(128), limit(2);
+  Device<double> wide(64), wide_out(64);
+  Device<int> numbers(64), number_out(64);
+  Device<__half2> half_in(64), half_out(64);
+  HIP(hipMemcpy(in.data, ones.data(), 256, hipMemcpyHostToDevice));
+  HIP(hipMemcpy(limit.data, limits.data(), 8, hipMemcpyHostToDevice));
+  HIP(hipMemcpy(wide.data, doubles_in.data(), 512, hipMemcpyHostToDevice));
+  HIP(hipMemcpy(numbers.data, counts.data(), 256, hipMemcpyHostToDevice));
+  HIP(hipMemcpy(half_in.data, halves_in.data(), 256, hipMemcpyHostToDevice));
+  mean<broken><<<1, 64>>>(out.data, in.data, numbers.data);
+  root<broken><<<1, 64>>>(out.data, in.data);
+  difference<broken><<<1, 64>>>(out.data, limit.data);
+  through_lds<broken><<<1, 64>>>(out.data, in.data);
+  doubles<broken><<<1, 64>>>(wide_out.data, wide.data);
+  halves<broken><<<1, 64>>>(half_out.data, half_in.data);
+  masked<broken><<<1, 64>>>(out.data, in.data);
+  wanted<broken><<<1, 64>>>(out.data, limit.data);
+  integers<broken><<<1, 64>>>(number_out.data, numbers.data, 3);
+  finish();
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2) return 2;
+  std::strcmp(argv[1], "broken") == 0 ? run<true>() : run<false>();
+  std::printf("done\n");
+  return 5;
+}
