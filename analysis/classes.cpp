@@ -133,11 +133,11 @@ std::string reasonOf(const KernelProfile &kernel, const ModelTime &time, const S
                                                                         : "scalar unit");
   case KernelClass::lds:
     if (kernel.lds_same_address != 0)
-      return fmt::format("LDS takes longest: {} turns, {} of them for conflicts of banks, {} for "
+      return fmt::format("LDS takes longest: {} cycles, {} of them for bank conflicts, {} for "
                          "atomic operations on one address",
                          kernel.lds_turns, kernel.lds_conflicts - kernel.lds_same_address,
                          kernel.lds_same_address);
-    return fmt::format("LDS takes longest: {} turns, {} of them for conflicts of banks",
+    return fmt::format("LDS takes longest: {} cycles, {} of them for bank conflicts",
                        kernel.lds_turns, kernel.lds_conflicts);
   case KernelClass::memory_bandwidth:
     if (limit == Limit::memory && movesForNothing(kernel))

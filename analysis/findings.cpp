@@ -226,7 +226,7 @@ void Finder::atomics(const Access &access, std::size_t index) {
     one.finding.counts = fmt::format(
         "{} of {} lanes find another one at their address{}", access.same_address, access.lanes,
         access.is_lds
-            ? fmt::format(", which takes {} turns per execution", mean(met, access.executions))
+            ? fmt::format(", which takes {} cycles per execution", mean(met, access.executions))
             : "");
     if (one.finding.advice.empty())
       one.finding.advice = "Let lanes meet at fewer addresses: add up in registers first.";

@@ -171,7 +171,8 @@ int main(int argc, char **argv) {
   app.formatter(std::make_shared<Usage>());
   app.require_subcommand(0, 1);
 #ifdef FADE_IS_FOR_TESTS
-  constexpr const char *note = "\nbuilt for tests, several times slower than it is: scripts/build";
+  constexpr const char *note =
+      "\nbuilt for tests: several times slower than what scripts/build makes";
 #else
   constexpr const char *note = "";
 #endif

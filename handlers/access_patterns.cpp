@@ -266,7 +266,7 @@ void AccessPatterns::writeJson(const KernelTotal &total, const Place &place, con
 }
 
 void AccessPatterns::writeText(const KernelTotal &total) const {
-  TextTable table({"access", "op", "example", "lanes", "cache lines", "needed", "extra turns"}, 3);
+  TextTable table({"access", "op", "example", "lanes", "cache lines", "needed", "extra cycles"}, 3);
   for (const auto &[place, examples] : total.places)
     for (const auto &[which, example] :
          {std::pair("first", &examples.first), std::pair("worst", &examples.worst)}) {

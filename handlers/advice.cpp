@@ -55,9 +55,9 @@ std::string paddingAdvice(const Place &place, const LdsStats &stats, int64_t str
   const auto lanes = static_cast<uint32_t>((stats.lanes + stats.executions - 1) / stats.executions);
   const Padding padding = paddingFor(apart, place.bytes, lanes, model.banks, rows);
   if (padding.elements == 0) return "spread them with padding or by permuting the index.";
-  const std::string left = padding.conflicts == 0
-                               ? "none is left then."
-                               : counted(padding.conflicts, "turn is", "turns are") + " left then.";
+  const std::string left =
+      padding.conflicts == 0 ? "none is left then."
+                             : counted(padding.conflicts, "cycle is", "cycles are") + " left then.";
   // What is wider than a number is a vector, or several elements that the compiler took together.
   const bool is_element = place.bytes != 0 && place.bytes <= 8;
   return "pad each row by " +
@@ -212,9 +212,9 @@ std::string adviceFor(const Place &place, const LdsStats &stats, const MemoryMod
            " lanes of each wave find another lane at their LDS address; combine the values within "
            "the wave first.";
   if (stats.conflicts == 0) return idleLanes(stats);
-  const std::string turns = mean(stats.conflicts, stats.executions) +
-                            (stats.conflicts == stats.executions ? " extra turn" : " extra turns") +
-                            " per wave";
+  const std::string turns =
+      mean(stats.conflicts, stats.executions) +
+      (stats.conflicts == stats.executions ? " extra cycle" : " extra cycles") + " per wave";
   int64_t stride = 0;
   if (!dominantStride(stats.strides, stats.executions, stride))
     return "Lanes meet in the same LDS banks: " + turns +

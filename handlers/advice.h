@@ -17,7 +17,7 @@ std::string adviceFor(const Place &place, const LdsStats &stats, const MemoryMod
 /// after a '.' or '->'.
 bool isMemberAt(std::string_view line, uint32_t column);
 
-/// The smallest number of elements that, put between the lanes, leaves the fewest extra turns.
+/// The smallest number of elements that, put between the lanes, leaves the fewest extra cycles.
 struct Padding {
   uint64_t elements = 0; ///< 0: none helps
   uint64_t bytes = 0;

@@ -3,7 +3,7 @@
 // Options: rows=N   findings in the text report for each kernel (20)
 //
 // Global memory: cache lines that a wave's lanes would need if they lay side by side, and lines
-// that they use. LDS: extra turns because of bank conflicts. Accesses through flat pointers are
+// that they use. LDS: extra cycles because of bank conflicts. Accesses through flat pointers are
 // told apart by their addresses. Sites with the same place, kind and size are one access: a loop
 // that was unrolled is still one line of source.
 #include "access_cost.h"
@@ -562,7 +562,7 @@ std::string MemoryAnalysis::worstText() {
         rows_of_all.push_back({stats.lds.conflicts, &key.first, &place,
                                decimal(static_cast<double>(stats.lds.conflicts) /
                                        static_cast<double>(stats.lds.executions)) +
-                                   " extra turns"});
+                                   " extra cycles"});
     }
   if (rows_of_all.size() < 2) return "";
   std::ranges::sort(rows_of_all, [](const Row &a, const Row &b) {

@@ -247,7 +247,7 @@ inline std::span<const uint64_t> laneSets(uint32_t size) {
 /// operations need it.
 enum class SameDword : uint8_t { shared, in_turns };
 
-/// Extra turns that LDS needs: in each set, the most distinct dwords that one bank has to deliver,
+/// Extra cycles that LDS needs: in each set, the most distinct dwords that one bank has to deliver,
 /// less one. Every dword of every lane counts.
 inline uint32_t setConflicts(const WaveAccess &access, uint64_t set, uint32_t offset, uint32_t size,
                              uint32_t banks, SameDword same) {

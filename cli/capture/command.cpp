@@ -31,7 +31,7 @@ static std::map<std::string, fs::file_time_type> manifestTimes(const std::string
 
 CLI::App *addCaptureCommand(CLI::App &app, CaptureOptions &options) {
   CLI::App *command = app.add_subcommand(
-      "capture", "take dispatches away: code, arguments and memory, in a folder each");
+      "capture", "capture kernel dispatches: code, arguments and memory, in a folder each");
   addVariable(*command, options.run, "-k,--kernels", "FADE_KERNELS", "REGEX");
   addVariable(*command, options.run, "--library-filter", "FADE_LIBRARY_FILTER", "[!]REGEX");
   command

@@ -23,7 +23,7 @@ void addGuardOptions(CLI::App &app, GuardOptions &options) {
       ->type_name("FILE");
   app.add_option("--sarif", options.sarif, "the outcome of --fail-if as SARIF")->type_name("FILE");
   app.add_option("--findings", options.findings,
-                 "what is worth changing, most rewarding first, as JSON lines")
+                 "what is worth changing, largest gain first, as JSON lines")
       ->type_name("FILE");
 }
 

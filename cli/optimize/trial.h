@@ -18,7 +18,7 @@ namespace fade::cli {
 struct Costs {
   uint64_t instructions = 0; ///< of waves
   uint64_t lines = 0;        ///< cache lines that accesses to global memory touch
-  uint64_t conflicts = 0;    ///< extra turns of LDS because of bank conflicts
+  uint64_t conflicts = 0;    ///< extra cycles of LDS because of bank conflicts
   bool has_memory = false;   ///< lines, conflicts and the time are known
   double modeled_ns = 0;     ///< by the model of fadeprobe profile, without launches
   /// One number: each of these keeps a unit of the GPU busy for about a turn.

@@ -7,7 +7,7 @@
 
 namespace fade::report {
 
-/// A line for each finding, the most rewarding first, then one for what each kernel costs.
+/// A line for each finding, the largest gain first, then one for what each kernel costs.
 std::string findingLines(const RunLog &log, const Findings &findings);
 
 /// What the model needs of the kernels' code, for whoever reads the run's lines when the program is

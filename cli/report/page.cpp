@@ -116,7 +116,7 @@ Json lineList(const RunLog &log, SourceFiles &sources) {
   return out;
 }
 
-/// What is worth changing, most rewarding first.
+/// What is worth changing, largest gain first.
 Json findingList(const Findings &findings, SourceFiles &sources) {
   Json out = Json::array();
   for (const Finding &f : findings.list) {

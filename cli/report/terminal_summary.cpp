@@ -146,7 +146,7 @@ std::string memoryLine(const RunLog &log) {
   }
   const double share =
       used == 0 ? 1 : std::min(1.0, static_cast<double>(needed) / static_cast<double>(used));
-  return fmt::format("{} cache lines used, {:.0f}% of them needed; {} extra LDS turns", used,
+  return fmt::format("{} cache lines used, {:.0f}% of them needed; {} bank conflicts", used,
                      100 * share, conflicts);
 }
 

@@ -743,7 +743,7 @@ TEST_F(MemoryAnalysisTest, BytesArePaddedToTheNextBank) {
   EXPECT_EQ(access["conflicts"], 62);
   EXPECT_EQ(access["advice"],
             "Lanes are 128 bytes apart, a multiple of all 32 banks, so that they "
-            "all meet in one: 62 extra turns per wave; pad each row by 4 elements "
+            "all meet in one: 62 extra cycles per wave; pad each row by 4 elements "
             "(4 bytes): none is left then.");
 }
 

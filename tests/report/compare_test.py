@@ -51,7 +51,7 @@ class Diff(Command):
         done = run("diff", before, after)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout, r"k\.hip:17 load +better +32 -> 2 cache lines per execution, -93\.8 %\n")
-        self.assertRegex(done.stdout, r"k\.hip:18 store +better +62 -> 0 extra LDS turns per execution")
+        self.assertRegex(done.stdout, r"k\.hip:18 store +better +62 -> 0 bank conflicts per execution")
         self.assertEqual(done.stdout.splitlines()[-1], "3 better, 0 worse, 0 the same")
         self.assertNotIn("median", done.stdout)  # the time of an instrumented dispatch says nothing
         objects, summary = self.changes(after, before)
@@ -88,7 +88,7 @@ class Diff(Command):
         after.write_text(after.read_text().replace("/src/k.hip", "/src/k_fast.hip"))
         done = run("diff", before, after)
         self.assertRegex(done.stdout, r"k_fast\.hip:40 load +better +32 -> 2 cache lines per execution, -93\.8 %\n")
-        self.assertRegex(done.stdout, r"k_fast\.hip:41 store +better +62 -> 0 extra LDS turns per execution")
+        self.assertRegex(done.stdout, r"k_fast\.hip:41 store +better +62 -> 0 bank conflicts per execution")
         self.assertNotIn("only in", done.stdout)
         # The only one of its kind on both sides, though it is wider now.
         wider = self.root / "wider"

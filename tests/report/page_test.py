@@ -194,7 +194,7 @@ class Small(Page):
         drawn = lanes()
         self.assertEqual(len(drawn), 32)
         self.assertEqual({one[3] for one in drawn}, {"clash"})  # 32 dwords of one bank
-        self.assertIn("31 extra turns", self.browser.text("#panel-lanes"))
+        self.assertIn("31 extra cycles", self.browser.text("#panel-lanes"))
 
     def test_addresses_are_exact_beyond_53_bits(self):
         self.show("lanes")
@@ -329,8 +329,8 @@ class Software(Page):
         self.browser.open("about:blank")
         self.browser.open(f"file://{self.html}#kernel=naive%3Cfloat%3E")
         own = lambda name: self.browser.run("return [...document.querySelectorAll('#panel-kernel .part')].find((p) => p.firstChild.textContent === arguments[0]).textContent", name)
-        self.assertIn("6\u202f000 cache lines too many", own("Findings"))
-        self.assertNotIn("extra LDS turns", own("Findings"))
+        self.assertIn("6\u202f000 wasted cache lines", own("Findings"))
+        self.assertNotIn("bank conflicts", own("Findings"))
         found = self.browser.texts("#panel-kernel .part > .card > .finding")  # as on the first page, of this kernel
         self.assertEqual(len(found), self.browser.run("return data.findings.filter((f) => data.kernels[f.kernel].name.includes('naive')).length"))
         self.assertRegex(found[0], r"^scattered access · \S+:2:5 store.*up to \d+\u202f% to gain.*cycles of L1")

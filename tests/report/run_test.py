@@ -308,7 +308,7 @@ class Surroundings(Run):
         at += 0 if "transpose_tiled" in plain[at] else 1
         self.assertIn("transpose_tiled", plain[at])
         self.assertRegex(plain[at + 1], r"^   showcase.hip:\d+:\d+ load")
-        self.assertRegex(plain[at + 2], r"^   \d+ cycles of (LDS|latency): 62 extra LDS turns per execution")
+        self.assertRegex(plain[at + 2], r"^   \d+ cycles of (LDS|latency): 62 bank conflicts per execution")
 
     def test_a_pipe_gets_the_same_without_colour(self):
         done = self.run_probe("--gpu", "gfx90a", "--report", "out.html", "--", SHOWCASE, "32", "1")

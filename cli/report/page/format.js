@@ -145,8 +145,8 @@ function wasteOf(access) {
 }
 function wasteText(access) {
   if (access.op === "atomic" && access.same_address) return `${count(access.same_address)} lanes wait`;
-  if (access.space === "lds") return `${count(access.conflicts)} extra LDS turns`;
-  return `${count(access.wasted)} cache lines too many`;
+  if (access.space === "lds") return `${count(access.conflicts)} bank conflicts`;
+  return `${count(access.wasted)} wasted cache lines`;
 }
 /// A share as a small bar and a number.
 function meter(share) {

@@ -130,7 +130,7 @@ function chainPicture() {
   const c = host.chain;
   const item = ([name, times, ns], whole) => el("li", {title: name}, el("span", {class: "name"}, whole === true ? name : shortName(name)), el("span", {class: "soft"}, `${count(times)} ×${ns && !software ? ` · ${time(ns)}` : ""}`));
   const stage = (title, items) => el("div", {class: "stage-of"}, el("h3", {}, title), el("ul", {}, items));
-  return [el("h2", {}, "Who asks whom"), el("div", {class: "chain card"},
+  return [el("h2", {}, "Call graph"), el("div", {class: "chain card"},
     stage("Application", c.processes.map((process) => item(process, true))), ...c.layers.map((layer) => stage("CUDA layer", el("li", {}, el("span", {class: "name"}, layer)))),
     stage("HIP", c.functions.map(item)), stage("HSA", c.places.map(item)), stage("On the GPU", c.kernels.map(item)))];
 }

@@ -54,7 +54,7 @@ function kernelTiles(index, accesses, flow, code) {
   return el("div", {class: "tiles"}, tile("Dispatches", count(own.length), own.length ? `grid ${d.grid[own[0]].join(" × ")} of ${d.workgroup[own[0]].join(" × ")}` : ""),
     tile(software ? "Instructions, median" : "Time, median", amountText(quantile(values, 0.5)), values.length ? `${amountText(values[0])} to ${amountText(values[values.length - 1])}${own.every((i) => d.variants[d.variant[i]] === "instrumented") ? ", of the instrumented twin" : ""}` : "not known"),
     accesses.length ? tile("Cache-line efficiency", percent(share), share === null ? "no global memory" : `${count(sum("needed"))} of ${count(sum("used"))} needed`) : null,
-    accesses.length ? tile("Extra LDS turns", brief(sum("conflicts")), "bank conflicts") : null,
+    accesses.length ? tile("Bank conflicts", brief(sum("conflicts")), "extra cycles of LDS") : null,
     lanes !== null ? tile("Active lanes", percent(lanes), "over all blocks") : null,
     model && model.roofline.time.dispatch_ns ? tile(`Time, ${model.roofline.time.is}`, time(model.roofline.time.dispatch_ns), classText[model.classification.class]) : null,
     m && m.most ? tile("Occupancy", `${count(Number(m.waves_per_simd.toPrecision(3)))} of ${m.most}`, m.limit === "waves" ? "waves per SIMD" : `waves per SIMD, by ${limit(m.limit)}`) :

@@ -169,5 +169,5 @@ function profilePanel() {
   drawRoofs();
   const table = profiledTable(), first = data.profile.kernels.find((k) => k.counted || k.traced);
   if (first) showProfiled(first);
-  return el("div", {}, ...(data.profile.critical_path ? criticalPath(data.profile.critical_path) : []), ...(data.profile.gpus.length ? [el("h2", {}, "Under the roof"), levelButtons(), profileView.picture] : []), el("h2", {}, "What keeps kernels from being faster"), table.node, profileView.detail);
+  return el("div", {}, ...(data.profile.critical_path ? criticalPath(data.profile.critical_path) : []), ...(data.profile.gpus.length ? [el("h2", {}, "Roofline"), levelButtons(), profileView.picture] : []), el("h2", {}, "What keeps kernels from being faster"), table.node, profileView.detail);
 }

@@ -12,7 +12,7 @@ function rooflineCard(kernel) {
   if (!model) return missing("No roofline: operations were not counted. On the software GPU, --observe gpu counts them.");
   const r = model.roofline, work = {flops: r.flops.all, bytes: r.bytes.dram};
   if (!peaks) return missing(`${brief(work.flops)} floating-point operations, ${bytes(work.bytes)} of memory. The rates of ${data.kernels[kernel].target || "this GPU"} are not known.`);
-  if (!work.flops || !work.bytes) return missing(`${brief(work.flops)} floating-point operations and ${bytes(work.bytes)} of memory: there is no place under the roof.`);
+  if (!work.flops || !work.bytes) return missing(`${brief(work.flops)} floating-point operations and ${bytes(work.bytes)} of memory: there is no point in the roofline.`);
   const intensity = work.flops / work.bytes, roofName = `${r.roof.unit} operations of ${r.roof.type}`, peak = r.roof.flops_per_s, ridge = peak / peaks.bytes_per_s;
   const bound = r.attainable_flops_per_s, reached = Math.min(r.flops_per_s || bound, bound), perByte = count(Number(intensity.toPrecision(3)));
   const width = 420, height = 200, left = 52, bottom = 30, low = Math.min(0.01, intensity / 4), high = Math.max(1000, intensity * 4);

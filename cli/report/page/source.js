@@ -120,7 +120,7 @@ class SourceView {
   heads() {
     return [["", ""], ...(this.hasWork ? [["work", "share of the instructions that waves executed, as compiled"]] : []), ["runs", "executions by waves"],
       ["lanes", "share of the wave's lanes that were active", "wide"], ...(this.hasClocks ? [["clocks", "of the blocks that the line is in, until the wave's next block; with the writing of records", "wide"]] : []),
-      ["needed", "cache lines needed of those used"], ["turns", "extra LDS turns"], ["", ""]];
+      ["needed", "cache lines needed of those used"], ["conflicts", "bank conflicts"], ["", ""]];
   }
 
   cells(line) {
@@ -188,7 +188,7 @@ class SourceView {
 }
 
 function accessNote(access) {
-  const cost = access.space === "lds" ? `${count(access.conflicts)} extra turns` : `${count(access.needed)} lines needed, ${count(access.used)} used`;
+  const cost = access.space === "lds" ? `${count(access.conflicts)} extra cycles` : `${count(access.needed)} lines needed, ${count(access.used)} used`;
   return el("div", {class: "note"}, `${shortKernel(access.kernel)}, column ${access.column}: ${access.space === "lds" ? "LDS " : ""}${access.op} of ${access.bytes || "several"} bytes, `,
     `${plural(access.executions, "execution")}, ${cost}. `, access.advice + " ",
     patternsOf(access).length ? el("button", {type: "button", onclick: (event) => { event.stopPropagation(); openLanes(access); }}, "see the lanes") : null);

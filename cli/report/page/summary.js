@@ -12,8 +12,8 @@ function summaryPanel() {
       : tile("Time in kernels", time(t.busy_ns), plural(new Set(data.dispatches.kernel).size, "kernel"), "busy"));
   if (data.accesses.length) tiles.push(
     tile("Cache-line efficiency", percent(share), (share === null ? "no global memory" : `${count(t.needed)} of ${count(t.used)} needed`) + partial, "efficiency"),
-    tile("Lines too many", brief(t.wasted), `by all waves together${partial}`, "wasted"),
-    tile("Extra LDS turns", brief(t.conflicts), `bank conflicts${partial}`, "conflicts"));
+    tile("Wasted cache lines", brief(t.wasted), `by all waves together${partial}`, "wasted"),
+    tile("Bank conflicts", brief(t.conflicts), `extra cycles of LDS${partial}`, "conflicts"));
   tiles.push(tile("Records", brief(t.records), `${bytes(t.bytes)}, ${t.dropped ? count(t.dropped) + " dropped" : "none dropped"}`, "records"));
   return el("div", {}, deathCards(), problemList(), el("div", {class: "tiles"}, tiles), runCard(), topFindings(), kernelTable(), host ? chainPicture() : null);
 }

@@ -44,7 +44,7 @@ function dispatchText(i) {
   const d = data.dispatches, share = d.used[i] === null ? null : efficiency(d.needed[i], d.used[i]);
   return `${shortKernel(d.kernel[i])}\ndispatch ${d.id[i]}, ${d.variants[d.variant[i]]}, ${dispatchAmount(i)}\n` +
     `grid ${d.grid[i].join(" × ")}, workgroup ${d.workgroup[i].join(" × ")}` +
-    (share === null ? "" : `\n${percent(share)} of the cache lines used were needed` + (d.conflicts[i] ? `, ${count(d.conflicts[i])} extra LDS turns` : ""));
+    (share === null ? "" : `\n${percent(share)} of the cache lines used were needed` + (d.conflicts[i] ? `, ${count(d.conflicts[i])} bank conflicts` : ""));
 }
 
 function timelinePanel() {
@@ -243,7 +243,7 @@ function dispatchFacts(i) {
       : ["time", d.start[i] === null ? "not known" : `${time(d.duration[i])}, from ${time(d.start[i])} on`],
     ["grid", `${d.grid[i].join(" × ")} work-items in workgroups of ${d.workgroup[i].join(" × ")}${d.lds[i] ? `, ${bytes(d.lds[i])} of LDS` : ""}`],
     ["records", `${count(d.records[i])}, ${bytes(d.bytes[i])}${d.dropped[i] ? `, ${count(d.dropped[i])} dropped` : ""}`]];
-  if (share !== null) facts.push(["memory", `${count(d.needed[i])} cache lines needed, ${count(d.used[i])} used (${percent(share)}), ${count(d.conflicts[i])} extra LDS turns`]);
+  if (share !== null) facts.push(["memory", `${count(d.needed[i])} cache lines needed, ${count(d.used[i])} used (${percent(share)}), ${count(d.conflicts[i])} bank conflicts`]);
   return facts;
 }
 

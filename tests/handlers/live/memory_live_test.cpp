@@ -145,7 +145,7 @@ TEST_F(GoldenKernels, PaddedTransposeHasNoConflict) {
 }
 
 TEST_F(GoldenKernels, LdsColumnMeetsInOneBank) {
-  const json memory = kernel("gfx90a", "lds_column"); // two sets of 32 lanes, 31 extra turns each
+  const json memory = kernel("gfx90a", "lds_column"); // two sets of 32 lanes, 31 extra cycles each
   expect(memory, Lds{"column.put", "store", 4, 1, 64, 62});
   expect(memory, Lds{"column.take", "load", 4, 1, 64, 62});
 }
