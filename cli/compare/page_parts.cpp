@@ -82,17 +82,18 @@ std::string unitTable(const Pair &kernel, const ModeledRuns &runs) {
   std::string rows;
   const auto add = [&](const char *name, double before, double after) {
     if (before > 0 || after > 0)
-      rows += fmt::format("<tr><td>{}</td><td class=n>{}</td><td class=n>{}</td></tr>\n", name,
-                          valueText(Metric::model_time, before),
-                          valueText(Metric::model_time, after));
+      rows +=
+          fmt::format("<tr><td>{}</td><td class=n>{}</td><td class=n>{}</td></tr>\n", name,
+                      valueText(Metric::model_time, before), valueText(Metric::model_time, after));
   };
   for (std::size_t i = 0; i < profile::kLimits; ++i)
     add(profile::nameOf(static_cast<profile::Limit>(i)), a->time.ns[i], b->time.ns[i]);
   add("beginning and end", a->time.launch_ns, b->time.launch_ns);
-  return fmt::format("<details open><summary>Time by the model, of a dispatch: the longest of these, "
-                     "and beginning and end</summary>\n<div class=scroll><table class=units><tr>"
-                     "<th>busy<th class=n>before<th class=n>after</tr>\n{}</table></div></details>\n",
-                     rows);
+  return fmt::format(
+      "<details open><summary>Time by the model, of a dispatch: the longest of these, "
+      "and beginning and end</summary>\n<div class=scroll><table class=units><tr>"
+      "<th>busy<th class=n>before<th class=n>after</tr>\n{}</table></div></details>\n",
+      rows);
 }
 
 std::string rooflines(const Pair &kernel, const ModeledRuns &runs) {
@@ -108,7 +109,8 @@ std::string rooflines(const Pair &kernel, const ModeledRuns &runs) {
   const double low = std::min({a->rate, b->rate, left * bytes}) / 2;
   const Picture p(left, right, low, peak * 2);
   std::string svg = fmt::format(
-      "<svg class=roofline viewBox=\"0 0 {:.0f} {:.0f}\" role=img aria-label=\"roofline, before and "
+      "<svg class=roofline viewBox=\"0 0 {:.0f} {:.0f}\" role=img aria-label=\"roofline, before "
+      "and "
       "after\">\n<path fill=none stroke=currentColor d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}L{:.1f} "
       "{:.1f}\"/>\n",
       Picture::kWidth, Picture::kHeight, p.x(left), p.y(left * bytes), p.x(knee), p.y(peak),
@@ -120,8 +122,8 @@ std::string rooflines(const Pair &kernel, const ModeledRuns &runs) {
                        "{:.3g} flop/byte, {}, {:.3g} % of the roof</title></circle>\n"
                        "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
                        p.x(point.intensity), p.y(point.rate), color, name, point.intensity,
-                       ratePrefix(point.rate), 100 * point.rate / roof,
-                       p.x(point.intensity) + 9, p.y(point.rate) + 4, name);
+                       ratePrefix(point.rate), 100 * point.rate / roof, p.x(point.intensity) + 9,
+                       p.y(point.rate) + 4, name);
   }
   svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=end>flop/byte</text>\n</svg>\n",
                      p.x(right), Picture::kHeight - 20);
@@ -159,14 +161,15 @@ std::string sourceOf(const Difference &difference, const Pair &kernel) {
     if (number < first) continue;
     std::ranges::replace(line, '\t', ' ');
     const auto note = notes.find(number);
-    rows += fmt::format("<tr><td class=\"number n\">{}</td><td class=code>{}</td><td>{}</td></tr>\n",
-                        number, escapeMarkup(line.substr(0, kLongest)),
-                        note == notes.end() ? "" : note->second);
+    rows += fmt::format(
+        "<tr><td class=\"number n\">{}</td><td class=code>{}</td><td>{}</td></tr>\n", number,
+        escapeMarkup(line.substr(0, kLongest)), note == notes.end() ? "" : note->second);
   }
   if (rows.empty()) return "";
-  return fmt::format("<details><summary>Source: {}</summary><div class=scroll><table class=source>{}"
-                     "</table></div></details>\n",
-                     escapeMarkup(file), rows);
+  return fmt::format(
+      "<details><summary>Source: {}</summary><div class=scroll><table class=source>{}"
+      "</table></div></details>\n",
+      escapeMarkup(file), rows);
 }
 
 } // namespace fade::compare

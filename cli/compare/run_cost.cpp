@@ -161,8 +161,9 @@ std::string reasonOf(const Pair &kernel, const ModeledRuns &runs) {
   const bool is_better = after->time.busy() < before->time.busy();
   const Limit limit = (is_better ? before : after)->time.longest();
   const double a = before->time.of(limit), b = after->time.of(limit);
-  std::string text = fmt::format("{} {} -> {}", profile::nameOf(limit),
-                                 valueText(Metric::model_time, a), valueText(Metric::model_time, b));
+  std::string text =
+      fmt::format("{} {} -> {}", profile::nameOf(limit), valueText(Metric::model_time, a),
+                  valueText(Metric::model_time, b));
   const std::vector<Part> parts = partsOf(kernel, limit, runs);
   const auto most = std::ranges::max_element(parts, {}, &Part::size);
   if (most != parts.end() && most->size() > 0)

@@ -1,5 +1,7 @@
 #include "profile/modeled_times.h"
 
+#include "trace/operation_view.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -27,6 +29,69 @@ uint64_t modeledNs(const ProfiledKernel &kernel, uint64_t workgroups) {
   const double busy = kernel.time.busy() * static_cast<double>(workgroups) / average;
   return static_cast<uint64_t>(std::llround(busy + kernel.time.launch_ns));
 }
+
+/// What calls of HIP take on the host, as far as they do not wait: assumed, not measured.
+constexpr uint64_t kCallNs = 2'000, kQuickCallNs = 100;
+/// Bytes per second between host and GPU: PCIe 4.0 with 16 lanes, as copies reach it.
+constexpr double kHostLink = 25e9;
+/// Shorter times between calls are recording and, while the software GPU has the cores, mostly
+/// waiting for one: a thread waits for some slices of the scheduler.
+constexpr uint64_t kShortestWork = 200'000, kShortestBesideKernels = 20'000'000;
+
+/// Calls that only look something up.
+bool isQuick(std::string_view name) {
+  return name.starts_with("__hip") || name.starts_with("hipGet") || name.starts_with("hipPeek");
+}
+
+/// A node of the host of a run on the software GPU, or a copy of it, as a card's run has it.
+class HostModel {
+public:
+  HostModel(const ProgramDag &measured, const HostEvents &events, const Profile &profile)
+      : measured_(measured), events_(events),
+        memory_(profile.gpus.empty() ? 0 : profile.gpus.begin()->second.memory_bytes_per_s),
+        start_ns_(profile.gpus.empty() ? 0 : profile.gpus.begin()->second.launch_ns) {
+    for (const ProgramNode &node : measured.nodes)
+      if (node.kind == NodeKind::kernel) kernels_.emplace_back(node.start_ns, node.end_ns);
+    std::ranges::sort(kernels_);
+    for (std::size_t i = 1; i < kernels_.size(); ++i) // the latest end of all up to here
+      kernels_[i].second = std::max(kernels_[i].second, kernels_[i - 1].second);
+  }
+
+  uint64_t workOf(uint32_t number) const {
+    const ProgramNode &node = measured_.nodes[number];
+    const uint64_t took = measured_.dag.weight(number).work_ns;
+    if (node.isOnGpu()) return copyNs(node).value_or(took);
+    if (node.kind == NodeKind::call)
+      return isQuick(measured_.names[node.name]) ? kQuickCallNs : kCallNs;
+    const uint64_t shortest = isBesideKernels(node) ? kShortestBesideKernels : kShortestWork;
+    return took < shortest ? 0 : took;
+  }
+
+private:
+  std::optional<uint64_t> copyNs(const ProgramNode &node) const {
+    const auto view = host_trace::viewOf(events_, events_.operations[node.operation]);
+    if (!view.bytes || memory_ <= 0) return std::nullopt;
+    using events::Direction;
+    const bool is_local =
+        node.kind == NodeKind::fill || (view.direction != Direction::host_to_device &&
+                                        view.direction != Direction::device_to_host);
+    const double bytes = static_cast<double>(*view.bytes) * (node.kind == NodeKind::copy ? 2 : 1);
+    const double ns =
+        is_local ? bytes / memory_ * 1e9 : static_cast<double>(*view.bytes) / kHostLink * 1e9;
+    return static_cast<uint64_t>(std::llround(start_ns_ + ns));
+  }
+
+  bool isBesideKernels(const ProgramNode &node) const {
+    const auto after =
+        std::ranges::lower_bound(kernels_, node.end_ns, {}, &std::pair<uint64_t, uint64_t>::first);
+    return after != kernels_.begin() && std::prev(after)->second > node.start_ns;
+  }
+
+  const ProgramDag &measured_;
+  const HostEvents &events_;
+  double memory_, start_ns_;
+  std::vector<std::pair<uint64_t, uint64_t>> kernels_; ///< by start
+};
 
 /// Where time goes on a thread of the host, before and after.
 struct ShiftedSpan {
@@ -72,6 +137,8 @@ ProgramDag withModeledTimes(const ProgramDag &measured, const HostEvents &events
   std::map<std::string_view, const ProfiledKernel *> kernels;
   for (const ProfiledKernel &kernel : profile.kernels)
     if (kernel.counts.is_counted) kernels.emplace(kernel.counts.name, &kernel);
+  const bool is_in_software = events.isInSoftware();
+  const HostModel host(measured, events, profile);
   std::vector<Weight> weights;
   std::size_t unknown = 0;
   for (uint32_t i = 0; i < program.nodes.size(); ++i) {
@@ -85,6 +152,8 @@ ProgramDag withModeledTimes(const ProgramDag &measured, const HostEvents &events
         ++unknown;
       else
         weight.work_ns = modeledNs(*known->second, workgroupsOf(events.operations[node.operation]));
+    } else if (is_in_software) {
+      weight = {host.workOf(i), 0};
     }
     weights.push_back(weight);
   }
@@ -100,7 +169,7 @@ ProgramDag withModeledTimes(const ProgramDag &measured, const HostEvents &events
         node.start_ns = std::min(node.start_ns, program.nodes[edge.from].end_ns);
   }
   program.is_modeled = true;
-  program.times = host_trace::kModeledTimes;
+  program.times = is_in_software ? host_trace::kModeledRunTimes : host_trace::kModeledTimes;
   if (unknown != 0)
     program.times += fmt::format("; so did {} kernel{} that {} not counted", unknown,
                                  unknown == 1 ? "" : "s", unknown == 1 ? "was" : "were");

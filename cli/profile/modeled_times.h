@@ -1,9 +1,13 @@
 // The graph of a program with the times of a model in the place of those that the software GPU
 // took: as far as the model goes it is the critical path of a card, and the same in each run.
 //
-// Kernels take what the model says, and begin as soon as what they wait for has ended. Copies,
-// calls of HIP and the program itself take what they took. When each of them ends follows from the
-// edges of the graph.
+// Kernels take what the model says, and begin as soon as what they wait for has ended. When each
+// node ends follows from the edges of the graph. What the host does is as it was, unless a software
+// GPU ran the kernels: then calls of HIP contain its driver, and the start and the end of what it
+// emulates, and compete with it for the cores. So copies take what their bytes take, calls of HIP
+// as long as calls usually take, and the program itself what it took, but for short times between
+// calls, which are mostly waiting for a core. A call that waits for a kernel waits as long as the
+// edge from the kernel says.
 #pragma once
 
 #include "profile/profile.h"

@@ -386,7 +386,8 @@ bool HostEvents::isInSoftware() const {
 }
 
 std::string_view HostEvents::aboutTimes() const {
-  return has_modeled_times ? kModeledTimes : isInSoftware() ? kSoftwareTimes : std::string_view();
+  if (has_modeled_times) return isInSoftware() ? kModeledRunTimes : kModeledTimes;
+  return isInSoftware() ? kSoftwareTimes : std::string_view();
 }
 
 std::optional<std::size_t> HostEvents::callAt(uint64_t position) const {

@@ -163,6 +163,10 @@ inline constexpr std::string_view kSoftwareTimes =
 inline constexpr std::string_view kModeledTimes =
     "kernel times are those of a model of the card; everything else took as long on this machine";
 
+inline constexpr std::string_view kModeledRunTimes =
+    "times of kernels, copies and HIP calls are those of a model of the card; the program itself "
+    "took as long on this machine";
+
 /// 5, 6 or 7 of ".../libamdhip64.so.5.2.21153"; 0 if the name does not say it.
 unsigned hipMajorOf(const std::string &library);
 

@@ -178,7 +178,7 @@ class Tests(fade.Test):
         self.assertIn("times are modeled for AMD", self.text)
         # The page says what is on the critical path.
         with open(self.path("out/report.html")) as page:
-            self.assertRegex(page.read(), r'"critical_path":\{"begin_ns":"\d+","critical_ns":\{[^}]*"kernel":\d+\},"guesses":\d+,"modeled":true,"overlap_possible_ns":\d+,"path":\[\[\d+,\d+,\d+\][^}]*\],"span_ns":\d+,"steps":\d+,"times":"kernel times are those of a model[^"]*","work":\[\{')
+            self.assertRegex(page.read(), r'"critical_path":\{"begin_ns":"\d+","critical_ns":\{[^}]*"kernel":\d+\},"guesses":\d+,"modeled":true,"overlap_possible_ns":\d+,"path":\[\[\d+,\d+,\d+\][^}]*\],"span_ns":\d+,"steps":\d+,"times":"times of kernels, copies and HIP calls are those of a model[^"]*","work":\[\{')
         # What the graph says of kernels is there, too.
         self.assertGreater(kernels["compute_f32"]["criticality"]["total_ns"], 0)
         # The loads of a chase are what it waits for, nearly all of the time.
@@ -447,12 +447,47 @@ class Tests(fade.Test):
                 for call in waited:
                     self.assertLess(call["work_ns"], kernel["end_ns"] - max(call["start_ns"], kernel["start_ns"]), call)
 
+    def modeled_graph(self, app):
+        shutil.rmtree(self.path("out"), ignore_errors=True)
+        result = self.bare([PROBE, "profile", "--gpu", "gfx90a", "-o", self.path("out"), "--", *app])
+        self.assertEqual(result.code, 0, result.stderr)
+        with open(self.path("out/dag.json")) as file:
+            head = json.load(file)
+        self.assertEqual(head["times"], "modeled")
+        return head
+
+    def test_what_only_waits_for_the_emulated_gpu_is_no_work_of_the_host_and_two_runs_agree(self):
+        for way in ("hipMemcpy", "pageable", "hipMemset", "hipFree", "hipDeviceSynchronize", "hipStreamSynchronize", "hipEventSynchronize", "null stream"):
+            with self.subTest(way):
+                seen = []
+                for _ in range(2 if way == "hipMemcpy" else 1):
+                    head = self.modeled_graph([program("ordered"), way])
+                    kernel, = [x for x in head["nodes"] if "slow(" in x["name"]]
+                    # By hand: launch, kernel, the call that waits. The path has the whole kernel, and no call has more than calls take.
+                    self.assertTrue(kernel.get("critical"), [x for x in head["nodes"] if x.get("critical")])
+                    work, = [x for x in head["work"] if x["name"] == kernel["name"]]
+                    self.assertEqual(work["critical_ns"], kernel["work_ns"])
+                    self.assertAlmostEqual(work["gain_ns"]["50"], kernel["work_ns"] / 2, delta=1)
+                    self.assertLessEqual({x["work_ns"] for x in head["nodes"] if x["kind"] == "call"}, {100, 2000})
+                    nodes = {x["id"]: x for x in head["nodes"]}
+                    waiting = [nodes[x["to"]] for x in head["edges"] if x["from"] == kernel["id"] and x["kind"] == "sync"]
+                    for call in waiting:
+                        self.assertEqual(call["end_ns"], max(nodes[x["from"]]["end_ns"] for x in head["edges"] if x["to"] == call["id"]) + 2000)
+                    seen.append([(x["kind"], x["name"], x["work_ns"]) for x in head["nodes"] if x["kind"] not in ("host",)])
+                self.assertEqual(sorted(seen[0]), sorted(seen[-1]))
+
+    def test_what_the_program_itself_does_is_on_the_modeled_path(self):
+        head = self.modeled_graph([program("ordered"), "callback"])
+        callback, = [x for x in head["nodes"] if x["name"] == "callback"]
+        self.assertGreaterEqual(callback["work_ns"], 299_000_000)  # it sleeps
+        self.assertTrue(callback["critical"])
+
     def test_kernel_times_are_the_models_and_two_runs_agree(self):
         found = []
         for run in ("first", "second"):
             result = self.bare([PROBE, "profile", "-o", self.path(run), "--timeline", self.path(run + ".json"), "--", program("counted")])
             self.assertEqual(result.code, 0, result.stderr)
-            self.assertIn("(kernel times are those of a model of the card; everything else took as long on this machine)", result.stdout)
+            self.assertIn("(times of kernels, copies and HIP calls are those of a model of the card; the program itself took as long on this machine)", result.stdout)
             with open(self.path(run + "/dag.json")) as file:
                 head = json.load(file)
             self.assertEqual(head["times"], "modeled")
