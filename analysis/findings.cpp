@@ -39,7 +39,7 @@ std::optional<int64_t> strideOf(const Access &access) {
 /// What was counted of an access.
 std::string countsOf(const Access &access) {
   if (access.is_lds)
-    return fmt::format("{} extra LDS turn{} per execution",
+    return fmt::format("{} bank conflict{} per execution",
                        mean(access.conflicts, access.executions),
                        access.conflicts == access.executions ? "" : "s");
   if (access.wasted == 0 && access.cache.useless() != 0)
@@ -230,6 +230,7 @@ void Finder::atomics(const Access &access, std::size_t index) {
             : "");
     if (one.finding.advice.empty())
       one.finding.advice = "Let lanes meet at fewer addresses: add up in registers first.";
+    // Values that are combined within a wave go through LDS as often: that saves nothing there.
     if (access.is_lds && one.finding.advice.find("several copies") == std::string::npos)
       one.finding.advice +=
           " Or keep several copies of the array in LDS and add them up at the end.";

@@ -209,8 +209,11 @@ std::string adviceFor(const Place &place, const LdsStats &stats, const MemoryMod
   if (stats.executions == 0) return "";
   if (place.kind == AccessKind::atomic && stats.same_address * 2 > stats.lanes)
     return mean(stats.same_address, stats.executions) +
-           " lanes of each wave find another lane at their LDS address; combine the values within "
-           "the wave first.";
+           " lanes of each wave find another lane at their LDS address and wait for it; keep "
+           "several "
+           "copies of the array in LDS, so that lanes of a wave use different ones, and add them "
+           "up "
+           "at the end. In a loop, add up in registers first.";
   if (stats.conflicts == 0) return idleLanes(stats);
   const std::string turns =
       mean(stats.conflicts, stats.executions) +

@@ -207,16 +207,16 @@ KERNEL(lds_sum_before) {
   if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 KERNEL(lds_sum_after) {
-  __shared__ float sum;
-  if (threadIdx.x == 0) sum = 0;
+  __shared__ float sum[32];
+  if (threadIdx.x < 32) sum[threadIdx.x] = 0;
   __syncthreads();
 #pragma unroll 1
-  for (int k = 0; k < 16; ++k) {
-    const float all = shared_out(in[global()] + k);
-    if (lane() == 0) atomicAdd(&sum, all);
-  }
+  for (int k = 0; k < 16; ++k) atomicAdd(sum + threadIdx.x % 32 + (index[global()] >> 30), in[global()] + k);
   __syncthreads();
-  if (threadIdx.x == 0) out[blockIdx.x] = sum;
+  float all = 0;
+  if (threadIdx.x == 0)
+    for (const float one : sum) all += one;
+  if (threadIdx.x == 0) out[blockIdx.x] = all;
 }
 KERNEL(hot_sum_before) { atomicAdd(out + (index[global()] >> 30), in[global()]); } // not one address to the compiler
 KERNEL(hot_sum_after) {

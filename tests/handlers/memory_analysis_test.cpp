@@ -333,6 +333,16 @@ TEST_F(MemoryAnalysisTest, AtomicsOnOneAddressWaitForEachOther) {
   EXPECT_EQ(access["same_address"], 63 + 0 + 61);
 }
 
+// Combining the values within the wave goes through LDS as often.
+TEST_F(MemoryAnalysisTest, LdsAtomicsOnOneAddressAreAdvisedSeveralCopies) {
+  stream.wave();
+  stream.affine(site(FADE_SITE_ATOMIC, FADE_SPACE_LDS, 4), 0x40, 0);
+  const std::string advice = lds()["advice"];
+  EXPECT_TRUE(advice.starts_with("63 lanes of each wave find another lane at their LDS address"));
+  EXPECT_NE(advice.find("several copies"), std::string::npos) << advice;
+  EXPECT_EQ(advice.find("combine"), std::string::npos) << advice;
+}
+
 TEST_F(MemoryAnalysisTest, FlatAccessesAreToldApartByAddress) {
   const auto flat = site(FADE_SITE_LOAD, FADE_SPACE_FLAT, 4);
   stream.wave();
