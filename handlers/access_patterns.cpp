@@ -1,8 +1,8 @@
 // AccessPatterns: two examples of each access in the source, lane by lane: its first execution and
 // the worst one. A report draws them: which lane touches which cache line, or which LDS bank.
 //
-// The worst execution is the one with the most cache lines beyond those needed, or the most extra
-// LDS turns; the earliest of several. Copies and fills of more than kLongest bytes have no
+// The worst execution is the one with the most cache lines beyond those needed, or the most
+// bank conflicts; the earliest of several. Copies and fills of more than kLongest bytes have no
 // examples.
 #include "access_kind.h"
 #include "memory_model.h"
