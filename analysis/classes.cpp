@@ -112,12 +112,12 @@ std::string reasonOf(const KernelProfile &kernel, const ModelTime &time, const S
                          shareOf(o.units, shares.units));
     if (shares.areBusy())
       return fmt::format("the instructions of a wave, one after the other, take longest ({:.0f} % "
-                         "of it waiting); a SIMD has {:.3g} of {} waves to turn to meanwhile "
+                         "of it waiting); a SIMD has {:.3g} of {} waves to switch to "
                          "(limit: {})",
                          100 * shares.waiting, o.resident, o.most, o.limit);
     return fmt::format(
-        "waves wait {:.0f} % of their time, and a SIMD has {:.3g} of {} waves to turn "
-        "to meanwhile (limit: {})",
+        "waves wait {:.0f} % of their time, and a SIMD has {:.3g} of {} waves to switch "
+        "to (limit: {})",
         100 * shares.waiting, o.resident, o.most, o.limit);
   case KernelClass::divergence:
     if (limit == Limit::scalar)
@@ -141,7 +141,7 @@ std::string reasonOf(const KernelProfile &kernel, const ModelTime &time, const S
                        kernel.lds_turns, kernel.lds_conflicts);
   case KernelClass::memory_bandwidth:
     if (limit == Limit::memory && movesForNothing(kernel))
-      return fmt::format("memory takes longest: {} bytes, of which nobody wants {}",
+      return fmt::format("memory takes longest: {} bytes, of which {} are never used",
                          kernel.bytes.dram, kernel.unused_bytes);
     return limit == Limit::memory
                ? fmt::format("memory takes longest: {} bytes", kernel.bytes.dram)
@@ -218,17 +218,19 @@ std::string adviceOf(const KernelProfile &kernel, const ModelTime &time, const S
     return "keep more in registers, and read LDS in wider pieces";
   case KernelClass::memory_bandwidth:
     if (isScattered(kernel))
-      return "let neighboring lanes access neighboring addresses: lines are fetched for a part of "
-             "their bytes";
+      return "let neighboring lanes access neighboring addresses: only a part of each "
+             "cache line is used";
     if (limit == Limit::memory && movesForNothing(kernel))
-      return "put what is wanted at a time side by side: most of each line is fetched for nothing";
+      return "keep data that is used together side by side: most bytes of each cache line are "
+             "never used";
     if (limit == Limit::memory)
       return "move fewer bytes: use what was loaded again, or narrower types";
     return b.l1 > 2 * b.accessed ? "load wider: a lane takes a small part of a line at a time"
                                  : "load wider and less often: keep values in registers or LDS";
   case KernelClass::latency:
     if (limit == Limit::atomics)
-      return "add up within the wave or workgroup first, and spread what is left over addresses";
+      return "combine values within the wave or workgroup first, and spread the remaining atomics "
+             "over addresses";
     if (waitsForLds(kernel, time))
       return "have fewer steps through LDS: exchange within a wave by lane operations (shuffles), "
              "and do more between barriers";

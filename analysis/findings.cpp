@@ -43,7 +43,7 @@ std::string countsOf(const Access &access) {
                        mean(access.conflicts, access.executions),
                        access.conflicts == access.executions ? "" : "s");
   if (access.wasted == 0 && access.cache.useless() != 0)
-    return fmt::format("{} of {} bytes that it moves are used by nobody", access.cache.useless(),
+    return fmt::format("{} of {} bytes moved are never used", access.cache.useless(),
                        access.cache.moved());
   return fmt::format("{} cache lines per execution where {} would do",
                      mean(access.used, access.executions),

@@ -93,9 +93,9 @@ std::string withDashes(const std::vector<std::string> &words, std::size_t at) {
 }
 
 /// One line for a word that a command has no use for.
-std::string oneTooMany(const std::string &command, const std::string &word) {
+std::string unexpectedArgument(const std::string &command, const std::string &word) {
   const bool shows_runs = command == "report" || command == "analyze";
-  return fmt::format("{}: '{}' is one too many{}", command, word,
+  return fmt::format("{}: unexpected argument '{}'{}", command, word,
                      shows_runs ? ": it takes one run; fadeprobe diff A B compares two" : "");
 }
 
@@ -118,7 +118,7 @@ std::string explain(const CLI::App &app, const CLI::ParseError &error,
       if (!word.starts_with('-') && !fade::cli::programOf(word).empty())
         return "unknown command " + word + " (did you mean '" + withDashes(words, i) + "'?)";
       if (!word.starts_with('-') && !app.get_subcommands().empty())
-        return oneTooMany(app.get_subcommands().front()->get_name(), word);
+        return unexpectedArgument(app.get_subcommands().front()->get_name(), word);
       if (const auto ours = fade::insteadOfOption(name))
         return fmt::format("{} is an option of omniprobe: use {}", name, *ours);
       return "unknown " + std::string(word.starts_with('-') ? "option " : "command ") + name +
@@ -151,8 +151,8 @@ std::string misplacedOption(const CLI::App &app) {
   if (commands.empty()) return "";
   for (const CLI::Option *option : app.get_options())
     if (option->count() != 0)
-      return option->get_name() + " stands before " + commands[0]->get_name() +
-             ": options of a command come after it";
+      return option->get_name() + ": put it after " + commands[0]->get_name() +
+             ", whose option it is";
   return "";
 }
 

@@ -276,8 +276,7 @@ void addRunOptions(CLI::App &app, RunOptions &options) {
   addVariable(app, options, "--transport", "FADE_TRANSPORT", "host|device");
   addVariable(app, options, "--observe", "FADE_OBSERVE", "auto|pass|gpu");
   add_flag(app, options.explain, "--explain,!--no-explain",
-           "say which kernel it was when a fault, an error of a queue or a hang ends the run "
-           "(default: on)");
+           "name the kernel when a fault, a queue error or a hang ends the run (default: on)");
   addVariable(app, options, "--deaths", "FADE_DEATHS", "FILE");
   addVariable(app, options, "--alloc", "FADE_ALLOC", "PLACE[:RULE]");
   addVariable(app, options, "--other-tools", "FADE_OTHER_TOOLS", "off|keep");

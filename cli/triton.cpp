@@ -241,7 +241,7 @@ CLI::App *addTritonCommand(CLI::App &app, TritonOptions &options) {
       ->type_name("OPTIONS");
   command
       ->add_option("--llvm", options.llvm,
-                   "which LLVM reads Triton's IR (default: the newest that is here)")
+                   "LLVM version that reads Triton's IR (default: the newest installed)")
       ->type_name("N");
   return command;
 }

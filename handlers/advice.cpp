@@ -220,19 +220,19 @@ std::string adviceFor(const Place &place, const LdsStats &stats, const MemoryMod
       (stats.conflicts == stats.executions ? " extra cycle" : " extra cycles") + " per wave";
   int64_t stride = 0;
   if (!dominantStride(stats.strides, stats.executions, stride))
-    return "Lanes meet in the same LDS banks: " + turns +
+    return "Lanes meet in the same LDS banks: " + cycles +
            "; spread them with padding or by "
            "permuting the index.";
   const uint32_t row = model.banks * 4;
   const auto apart = static_cast<uint64_t>(stride < 0 ? -stride : stride);
   if (apart != 0 && apart % row == 0)
     return "Lanes are " + distance(stride) + ", a multiple of all " + std::to_string(model.banks) +
-           " banks, so that they all meet in one: " + turns + "; " +
+           " banks, so that they all meet in one: " + cycles + "; " +
            paddingAdvice(place, stats, stride, model);
   if (stats.strides.inRows() * 2 >= stats.executions && apart <= place.bytes)
-    return "Rows of lanes meet in the same LDS banks: " + turns +
+    return "Rows of lanes meet in the same LDS banks: " + cycles +
            "; choose a row length that puts neighbouring rows into different banks.";
-  return "Lanes are " + distance(stride) + " and share LDS banks: " + turns + "; " +
+  return "Lanes are " + distance(stride) + " and share LDS banks: " + cycles + "; " +
          paddingAdvice(place, stats, stride, model);
 }
 

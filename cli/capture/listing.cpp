@@ -75,8 +75,9 @@ std::string capturesTable(const std::vector<CaptureLine> &lines) {
   }
   for (const CaptureLine &line : lines)
     if (line.description.other_queues_busy != 0)
-      text += fmt::format("{}: not at rest when it was made: {}; memory may be theirs\n", line.path,
-                          capture::busyText(line.description));
+      text += fmt::format(
+          "{}: still busy while it was captured: {}; they may have changed its memory\n", line.path,
+          capture::busyText(line.description));
   return text;
 }
 

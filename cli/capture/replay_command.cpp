@@ -140,7 +140,7 @@ CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options) {
       ->type_name("software|gpu")
       ->check(CLI::IsMember({"software", "gpu"}));
   command->add_flag("--reserve-check", options.reserve_check,
-                    "only say whether the addresses of the capture can be had for --on gpu");
+                    "only say whether the addresses of the capture are free for --on gpu");
   command
       ->add_option("--workers", replay.workers, "threads of the executor (default: one per core)")
       ->type_name("N")

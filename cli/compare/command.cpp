@@ -75,7 +75,7 @@ CLI::App *addDiffCommand(CLI::App &app, DiffOptions &options) {
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
-  command->add_flag("--all", options.all, "show what is the same, too");
+  command->add_flag("--all", options.all, "also show what is unchanged");
   command->add_option("--gpu", options.gpu, "for two commands: as for a run")
       ->type_name("auto|real|gfx...");
   addGuardOptions(*command, options.guard);

@@ -14,7 +14,7 @@ namespace fade::cli {
 void addGuardOptions(CLI::App &app, GuardOptions &options) {
   app.add_option(
          "--fail-if", options.conditions,
-         "exit with code 3 if this is so, for example 'efficiency<60%', "
+         "exit with code 3 if the condition holds, for example 'efficiency<60%', "
          "'conflicts>0@kernel=transpose.*' or 'regress>5%:baseline.jsonl' (kernels and the run; "
          "lines.regress: each access); may be repeated")
       ->type_name("CONDITION")

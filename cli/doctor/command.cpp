@@ -181,26 +181,24 @@ CLI::App *addDoctorCommand(CLI::App &app, DoctorOptions &options) {
       ->type_name("FILE");
   command
       ->add_option("--collect", options.collect,
-                   "copy what is looked at, to be sent to somebody: --root on the copy finds the "
-                   "same")
+                   "copy every file that the diagnosis reads, to send it to someone; --root "
+                   "repeats the diagnosis on the copy")
       ->type_name("DIR|FILE.tar");
-  command
-      ->add_option("--save", options.save,
-                   "also write everything as JSON lines to a file, to be sent to somebody")
+  command->add_option("--save", options.save, "also write the full diagnosis as JSON lines")
       ->type_name("FILE");
   command
       ->add_option("--probe", options.probe,
-                   "try what the GPU can do: all, or stages; fade: whether FADE works on it")
+                   "run tests on the GPU: all, or some stages; fade: test FADE itself on it")
       ->type_name("all|STAGE,...");
   command
       ->add_option("--gpu", options.gpu,
-                   "what is probed: real, or a software GPU (gfx90a, gfx1030, ...), and then only "
-                   "that is looked at; for an application also auto, its default")
+                   "GPU to examine: real, or a software GPU (gfx90a, gfx1030, ...) and nothing "
+                   "else; for an application also auto, its default")
       ->type_name("auto|real|gfx...");
   command
       ->add_option("--timeout", options.timeout,
-                   "seconds that a stage of --probe (default: 60) or the application (default: as "
-                   "long as it likes) may take")
+                   "time limit of a --probe stage (default: 60) or of the application (default: "
+                   "none)")
       ->check(CLI::Range(0.1, 1e6))
       ->type_name("SECONDS");
   CLI::Option *fix = command->add_flag(

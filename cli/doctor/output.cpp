@@ -95,8 +95,8 @@ std::string whatIsHere(const Diagnosis &diagnosis) {
     for (const std::string &path : wordsOf(variable->get("readers")))
       readers += (readers.empty() ? "" : ", ") + path.substr(path.rfind('/') + 1);
     text += wrapped("variable", indent,
-                    fmt::format("{}={} (read by {})", variable->get("name"), variable->get("value"),
-                                readers.empty() ? "nobody" : readers));
+                    fmt::format("{}={} ({})", variable->get("name"), variable->get("value"),
+                                readers.empty() ? "no library reads it" : "read by " + readers));
   }
   for (const Record *load : diagnosis.facts.of("load"))
     text += wrapped("loads", indent,

@@ -174,7 +174,7 @@ CLI::App *addMcpCommand(CLI::App &app, McpOptions &options) {
       ->type_name("DIR");
   command
       ->add_option("--timeout", options.seconds,
-                   "seconds that a tool may take if the client does not say (default: 600)")
+                   "time limit of a tool in seconds if the client gives none (default: 600)")
       ->type_name("SECONDS")
       ->check(CLI::Range(1u, 86400u));
   command->add_flag("--read-only", options.only_reads,

@@ -18,9 +18,11 @@ std::vector<DocPage> docPages() {
 std::vector<DocPage> docPagesIn(const std::string &folder) {
   std::vector<DocPage> pages;
   std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
     if (at->path().extension() != ".md") continue;
-    DocPage page{at->path().stem().string(), "", at->path().string(), 0};
+    DocPage page{at->path().lexically_relative(folder).replace_extension().string(), "",
+                 at->path().string(), 0};
     std::error_code size_error;
     page.bytes = at->file_size(size_error);
     if (size_error) continue;

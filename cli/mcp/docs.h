@@ -10,7 +10,7 @@
 namespace fade::mcp {
 
 struct DocPage {
-  std::string name;  ///< "profile"
+  std::string name;  ///< "profile", "recipes/race"
   std::string title; ///< its first heading
   std::string path;
   std::size_t bytes = 0;

@@ -245,7 +245,7 @@ const std::vector<Tool> kTools = {
      planReadKernel},
     {"findings",
      "Findings of a run",
-     "Runs a program with analyzers and says what is worth changing in its kernels, most rewarding "
+     "Runs a program with analyzers and says what is worth changing in its kernels, largest gain "
      "first: scattered accesses, bank conflicts, divergence, low occupancy. Writes run.jsonl (for "
      "'read_kernel' and 'compare') and an HTML report.",
      true,
@@ -258,7 +258,7 @@ const std::vector<Tool> kTools = {
      planFindings},
     {"profile",
      "Profile a program",
-     "Runs a program, records its calls of HIP, kernels and copies, and says what decides how long "
+     "Runs a program, records its HIP calls, kernels and copies, and says what decides how long "
      "it takes: critical path, and what would be gained if a kernel were faster.",
      true,
      {kCommand, {"rows", number, false, "lines of the table", {}, 1, 10000}, kGpu},
@@ -266,7 +266,7 @@ const std::vector<Tool> kTools = {
     {"check",
      "Check kernels for errors",
      "Runs a program, or a captured kernel, on the software GPU and looks for accesses outside of "
-     "allocations, use of memory that nobody wrote, races, and wrong barriers.",
+     "allocations, use of uninitialized memory, races, and wrong barriers.",
      true,
      {kOptionalCommand,
       {"capture", text, false, "a capture instead of a program"},

@@ -24,7 +24,7 @@ int refuse(const std::string &text) {
 
 CLI::App *addOptimizeCommand(CLI::App &app, OptimizeOptions &options) {
   CLI::App *command = app.add_subcommand(
-      "optimize", "let a proposer change a kernel, and keep what is right and better");
+      "optimize", "try changes to a kernel and keep those that are correct and faster");
   command->add_option("-k,--kernel", options.kernel, "captures of these kernels are compared")
       ->type_name("REGEX")
       ->required();
@@ -70,10 +70,11 @@ CLI::App *addOptimizeCommand(CLI::App &app, OptimizeOptions &options) {
                    "(default: optimize)")
       ->type_name("DIR");
   command->add_flag("--launch-bounds", options.launch_bounds,
-                    "no workgroup is larger than those of the captures: the kernel may be compiled "
-                    "for them alone");
-  command->add_flag("--unchecked", options.unchecked,
-                    "kernels of which there is no capture may change, though nobody compares them");
+                    "promise that no workgroup is larger than those captured, so that the kernel "
+                    "can be compiled for that size");
+  command->add_flag(
+      "--unchecked", options.unchecked,
+      "allow changes to kernels that were not captured: their results are not compared");
   command->add_flag("--apply", options.apply, "write the best version to the source at the end");
   return command;
 }

@@ -299,34 +299,33 @@ int importTrace(const ProfileOptions &options) {
 } // namespace
 
 CLI::App *addProfileCommand(CLI::App &app, ProfileOptions &options) {
-  CLI::App *command =
-      app.add_subcommand("profile", "find what decides how long an application takes");
+  CLI::App *command = app.add_subcommand("profile", "find what limits the speed of an application");
   command
-      ->add_option(
-          "-o,--output", options.directory,
-          "folder for what is written: profile.json, roofline.json, analysis.json, dag.json "
-          "(default: profile)")
+      ->add_option("-o,--output", options.directory,
+                   "output folder for profile.json, roofline.json, analysis.json and dag.json "
+                   "(default: profile)")
       ->type_name("DIR");
   command
       ->add_option("--events", options.events,
-                   "host events that were recorded before, instead of an application")
+                   "profile recorded host events instead of running an application")
       ->type_name("FILE");
   command
-      ->add_option("--thread-trace", options.thread_trace,
-                   "a decoded thread trace of rocprofv3 --att, instead of an application")
+      ->add_option(
+          "--thread-trace", options.thread_trace,
+          "profile a decoded thread trace of rocprofv3 --att instead of running an application")
       ->type_name("DIR|FILE.csv");
   command
       ->add_option("--peaks", options.peaks,
-                   "rates that fadeprobe peaks has measured (default: those it has kept)")
+                   "peak rates measured by fadeprobe peaks (default: the last ones it saved)")
       ->type_name("FILE");
-  command->add_option("--rows", options.rows, "lines of the tables (default: 15)")->type_name("N");
+  command->add_option("--rows", options.rows, "rows per table (default: 15)")->type_name("N");
   command->add_flag("--counts,!--no-counts", options.counts,
                     "count what kernels do (default: on); without it only dag.json is made");
   command
       ->add_option(
           "--observe", options.observe,
-          "who counts: gpu, the software GPU, which watches kernels as compiled; pass, the "
-          "kernels' twins (fadeprobe cc), in a second run; auto: gpu if it is one")
+          "source of the counts: gpu, the software GPU, which observes kernels as compiled; pass, "
+          "instrumented kernels (fadeprobe cc), in a second run; auto: gpu on the software GPU")
       ->type_name("auto|pass|gpu")
       ->check(CLI::IsMember({"auto", "pass", "gpu"}));
   command

@@ -102,7 +102,7 @@ std::string textOf(const ProgramDag &program, const DagSummary &summary, std::si
   line("kernels", kinds[static_cast<std::size_t>(NodeKind::kernel)]);
   line("copies and fills", kinds[static_cast<std::size_t>(NodeKind::copy)] +
                                kinds[static_cast<std::size_t>(NodeKind::fill)]);
-  line("calls of HIP", kinds[static_cast<std::size_t>(NodeKind::call)]);
+  line("HIP calls", kinds[static_cast<std::size_t>(NodeKind::call)]);
   line("the program itself, between calls", kinds[static_cast<std::size_t>(NodeKind::host)]);
   line("on the way to the GPU and back", summary.critical_delay_ns);
   if (summary.critical_guesses != 0)

@@ -75,12 +75,11 @@ void addFormOptions(CLI::App &command, std::string &format, bool &append) {
 
 CLI::App *addTraceCommand(CLI::App &app, TraceOptions &options) {
   CLI::App *command =
-      app.add_subcommand("trace", "record an application's calls of HIP, its kernels and copies");
+      app.add_subcommand("trace", "record an application's HIP calls, its kernels and copies");
   command->add_option("-o,--output", options.output, "the file to write")->type_name("FILE");
   addFormOptions(*command, options.format, options.append);
   command
-      ->add_option("--api-log", options.api_log,
-                   "write the calls of HIP as JSON lines, one per call")
+      ->add_option("--api-log", options.api_log, "write the HIP calls as JSON lines, one per call")
       ->type_name("FILE");
   addTraceVariables(*command, options.run);
   return command;
@@ -188,11 +187,11 @@ CLI::App *addControlCommand(CLI::App &app, ControlOptions &options) {
   CLI::App *command =
       app.add_subcommand("control", "switch the recording of a running process on and off");
   command
-      ->add_option(
-          "what", options.what,
-          "start, stop, flush or status. stop and flush write what was recorded so far: into the "
-          "file, or under fadeprobe trace, which makes the file at the end, into "
-          "OUTPUT.PID.events")
+      ->add_option("what", options.what,
+                   "start, stop, flush or status. stop and flush write what has been recorded so "
+                   "far: into the "
+                   "file, or under fadeprobe trace, which makes the file at the end, into "
+                   "OUTPUT.PID.events")
       ->type_name("start|stop|flush|status");
   command->add_option("pid", options.pid, "a process that was started with fadeprobe trace")
       ->type_name("PID");
@@ -219,8 +218,9 @@ int runControl(const ControlOptions &options) {
   if (options.what == "stop") process->setOn(false);
   const bool brings_up_to_date = options.what == "stop" || options.what == "flush";
   if (process->hasBegun() && brings_up_to_date && !process->flush()) {
-    complain(fmt::format("process {}: who makes its file has ended; what is recorded is in {}",
-                         options.pid, process->file()));
+    complain(
+        fmt::format("process {}: its trace writer has exited; events recorded so far are in {}",
+                    options.pid, process->file()));
     return 1;
   }
   if (!process->hasBegun())

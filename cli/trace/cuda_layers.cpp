@@ -94,7 +94,7 @@ std::vector<std::string> layersBySymbols(const Process &process) {
           fmt::format("{} takes from {}: {}", fileName(path), fileName(layer), listOf(both)));
     }
     if (!is_linked && !given.empty())
-      lines.push_back(fmt::format("{} has {} of CUDA's functions, which nobody is linked with",
+      lines.push_back(fmt::format("{} has {} of CUDA's functions; nothing is linked with it",
                                   fileName(layer), given.size()));
   }
   return lines;

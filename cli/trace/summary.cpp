@@ -79,7 +79,7 @@ public:
     for (const LoggedOperation &operation : log_.operations) read(operation);
     readCalls();
     std::string text = head();
-    text += table("calls of HIP", calls_, options.rows, false);
+    text += table("HIP calls", calls_, options.rows, false);
     text +=
         list("calls that HIP made itself, counted above with those of the application", by_hip_);
     if (groups_.size() > 1) text += table("groups of calls", groups_, options.rows, false);
@@ -198,11 +198,11 @@ private:
   /// What HIP says and what is so.
   std::string facts() const {
     constexpr std::array<std::pair<const char *, const char *>, 7> titles = {
-        {{"property", "properties of devices that are not so"},
-         {"corrected", "properties of devices that were corrected"},
-         {"no_memory", "allocations for which there was no memory"},
-         {"unseen_error", "errors that nobody asked about: the next call was another one"},
-         {"fallback", "a GPU was found, and work was done without it"},
+        {{"property", "wrong device properties"},
+         {"corrected", "corrected device properties"},
+         {"no_memory", "failed allocations: out of memory"},
+         {"unseen_error", "unchecked errors: the next call did not ask for the error"},
+         {"fallback", "a GPU was found, but work ran without it"},
          {"redirect", "calls through a CUDA layer"},
          {"cuda_layer", "libraries with CUDA's names"}}};
     std::string text;

@@ -187,8 +187,7 @@ Result<TraceLog> readJsonLog(const std::string &path) {
       ++reader.log.bad_lines;
   }
   TraceLog &log = reader.log;
-  if (log.calls.empty() && !reader.has_operations)
-    return Error{path, "", 0, "holds no calls of HIP"};
+  if (log.calls.empty() && !reader.has_operations) return Error{path, "", 0, "holds no HIP calls"};
   log.findLayers();
   log.has_operations = reader.has_operations;
   if (!log.has_operations)

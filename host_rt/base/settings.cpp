@@ -316,8 +316,7 @@ constexpr Variable kVariables[] = {
     {"FADE_DISPATCHES", "--dispatches", "all, random, random:N, N or A-B, for each kernel",
      readDispatches},
     {"FADE_SEED", "--seed", "seed for --dispatches random", readSeed},
-    {"FADE_KERNEL_CACHE", "--cache-location", "directories with alternative code objects",
-     readCache},
+    {"FADE_KERNEL_CACHE", "--cache-location", "folders with alternative code objects", readCache},
     {"FADE_LOG_LOCATION", "--log-location", "console or a file; %p pid, %h host, %r rank",
      [](Settings &s, std::string_view v) -> Complaint {
        if (v.empty()) return "it is empty";
@@ -332,18 +331,18 @@ constexpr Variable kVariables[] = {
     {"FADE_PROGRESS", "--progress", "show a progress line on the terminal",
      [](Settings &s, std::string_view v) { return readFlag(s.progress, v); }},
     {"FADE_WORKGROUPS", "--workgroups", "only these workgroups: x=A-B,y=A-B,z=A-B", readWorkgroups},
-    {"FADE_SAMPLE", "--sample", "one workgroup in N, or auto: as many as say what all do",
+    {"FADE_SAMPLE", "--sample", "one workgroup in N; auto: as many as are needed for a small error",
      readSample},
     {"FADE_SAMPLE_EXECUTIONS", "--sample-executions", "one execution in N of each access or block",
      [](Settings &s, std::string_view v) {
        return readPositive(s.workgroups.sample_executions, v);
      }},
-    {"FADE_RECORD", "--record", "file for the raw stream, for fadeprobe analyze",
+    {"FADE_RECORD", "--record", "file for the raw records, for fadeprobe analyze",
      [](Settings &s, std::string_view v) -> Complaint {
        s.record = v;
        return std::nullopt;
      }},
-    {"FADE_TRACE", "--output", "file for calls of HIP, kernels, copies, markers",
+    {"FADE_TRACE", "--output", "file for HIP calls, kernels, copies, markers",
      [](Settings &s, std::string_view v) -> Complaint {
        s.trace = v;
        return std::nullopt;
@@ -388,13 +387,12 @@ constexpr Variable kVariables[] = {
     {"FADE_TRANSPORT", "--transport", "where records are buffered: host or device memory",
      readTransport},
     {"FADE_OBSERVE", "--observe",
-     "who tells what kernels do: pass (instrumented twins), gpu (the software GPU), or auto: the "
-     "GPU where there is no twin",
+     "source of the data: pass (instrumented kernels), gpu (the software GPU), or auto: the "
+     "software GPU where a kernel is not instrumented",
      readObserve},
-    {"FADE_EXPLAIN", "--explain",
-     "say which kernel it was when a fault, an error or a hang ends the run",
+    {"FADE_EXPLAIN", "--explain", "name the kernel when a fault, an error or a hang ends the run",
      [](Settings &s, std::string_view v) { return readFlag(s.explain, v); }},
-    {"FADE_DEATHS", "--deaths", "file for the same as JSON lines; %p pid, %h host, %r rank",
+    {"FADE_DEATHS", "--deaths", "file for fault reports (JSON lines); %p pid, %h host, %r rank",
      [](Settings &s, std::string_view v) -> Complaint {
        s.deaths = v;
        return std::nullopt;
@@ -408,8 +406,7 @@ constexpr Variable kVariables[] = {
      "during the run (default), or keep: they and FADE share the queues",
      readOtherTools},
     {"FADE_WORKERS", "--workers", "threads that run the analyzers", readWorkers},
-    {"FADE_PATIENCE", "--patience", "wait N times as long as usual for what seems stuck",
-     readPatience},
+    {"FADE_PATIENCE", "--patience", "multiply all internal timeouts by N", readPatience},
 };
 
 // Variables that other parts of FADE read; not a spelling mistake.

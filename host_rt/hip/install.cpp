@@ -179,7 +179,7 @@ private:
     if (functions.empty()) return;
     const auto outcome = patchEntries(library, functions);
     if (!outcome) {
-      warn("calls of HIP are not recorded: {}", outcome.error().message());
+      warn("HIP calls are not recorded: {}", outcome.error().message());
       return;
     }
     note("{}: {} functions are recorded", library.path, outcome->patched);
@@ -320,7 +320,7 @@ void takeTable(const Settings &settings, void (*open)(), std::string_view name, 
     registered.compiler = functions;
   else
     return;
-  if (!functions) return warn("calls of HIP are not recorded: what it registers is no table");
+  if (!functions) return warn("HIP calls are not recorded: what it registers is no table");
   if (installer) return installer->hookRegistered();
   auto api = ApiChoice::parse(settings.trace_api);
   if (!api) return; // said when the GPU is used

@@ -151,7 +151,7 @@ uint32_t CaptureSession::quiesce(const QueueState &own) {
     if (SteadyClock::now() >= deadline) break;
     std::this_thread::sleep_for(gates::kPoll);
   }
-  if (busy != 0) note("capture: {} other queues do not come to rest", busy);
+  if (busy != 0) note("capture: {} other queues did not become idle", busy);
   // Copies that engines have.
   for (;;) {
     {

@@ -193,7 +193,7 @@ void CaptureSession::finish(Job &job, double seconds) {
        inMib(sizes.memory), inMib(sizes.on_disk), seconds,
        job.description.other_queues_busy == 0
            ? ""
-           : fmt::format("; not at rest meanwhile: {}", capture::busyText(job.description)),
+           : fmt::format("; still busy meanwhile: {}", capture::busyText(job.description)),
        job.writer->path());
 }
 

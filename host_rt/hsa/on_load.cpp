@@ -74,9 +74,8 @@ void openTraceEarly(bool may_be_late = true) noexcept {
       if (hip::hasRecorder()) greetRemote();
       if (hip::hasRecorder() && may_be_late && isHsaOpen()) {
         hip::startTrace(settings, ownDirectory());
-        warn(
-            "the GPU was in use before FADE was loaded: calls of HIP and markers are recorded from "
-            "here on, kernels and copies are not");
+        warn("the GPU was in use before FADE was loaded: HIP calls and markers are recorded from "
+             "here on, kernels and copies are not");
       }
     });
   } catch (const std::exception &e) {
@@ -86,7 +85,7 @@ void openTraceEarly(bool may_be_late = true) noexcept {
 
 std::atomic<bool> has_arrived{false};
 
-/// After the last of the application's own functions: calls of HIP while it ends are there.
+/// After the last of the application's own functions: HIP calls while it ends are there.
 __attribute__((destructor)) void onProcessEnd() { fade::hip::endTrace(); }
 
 } // namespace
@@ -164,7 +163,7 @@ FADE_EXPORT void fade_watch_first_calls() {
       hip::watchFirstCalls(
           settings, [] { openTraceEarly(false); }, false);
   } catch (const std::exception &e) {
-    warn("the first calls of HIP are not recorded: {}", e.what());
+    warn("the first HIP calls are not recorded: {}", e.what());
   }
 }
 FADE_EXPORT void fade_take_hip_table(const char *name, void *table) {
@@ -178,7 +177,7 @@ FADE_EXPORT void fade_take_hip_table(const char *name, void *table) {
     hip::takeTable(
         settings, [] { openTraceEarly(false); }, name, table);
   } catch (const std::exception &e) {
-    warn("calls of HIP are not recorded: {}", e.what());
+    warn("HIP calls are not recorded: {}", e.what());
   }
 }
 FADE_EXPORT void fade_trace_start() {

@@ -73,7 +73,7 @@ std::string apiFault(const fade_handler_api *api) {
     return fmt::format("its interface has {} bytes instead of {}", api->size, kFirstApi);
   if (!api->name || !api->create || !api->shard || !api->records || !api->dispatch_end ||
       !api->shard_free || !api->report || !api->destroy)
-    return "its interface has holes";
+    return "required callbacks are null";
   return "";
 }
 

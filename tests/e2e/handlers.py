@@ -47,7 +47,7 @@ class Tests(fade.Test):
                          [(3, result.summary()["records"])])
 
     def test_an_interface_with_holes_is_refused(self):
-        self.refused(handler("HOLES"), "its interface has holes")
+        self.refused(handler("HOLES"), "required callbacks are null")
 
     def test_a_library_that_is_no_handler_is_refused(self):
         self.refused(handler("NO_ENTRY"), "it is not a handler: it does not export fade_handler")

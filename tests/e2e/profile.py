@@ -134,7 +134,7 @@ class Tests(fade.Test):
             self.assertTrue(0 <= verdict["next"]["nearness"] <= 1, verdict)
             self.assertTrue(verdict["try_first"], verdict)
         # 4 bytes of each line of 128.
-        self.assertIn("of which nobody wants", known["bandwidth_lists"]["reason"])
+        self.assertIn("are never used", known["bandwidth_lists"]["reason"])
         # Of each 32 lanes that LDS serves at a time 28 want the same bin, and one of the others may be in its bank.
         turns = kernels["lds_skewed"]["profile"]["metrics"]
         sets = turns["workgroups"] * 256 // 32 * 12

@@ -600,7 +600,7 @@ class Tests(fade.Test):
 
     def test_mistakes_are_named_before_the_application_runs(self):
         self.assert_mistake(["trace"], "give -o FILE or --api-log FILE")
-        self.assert_mistake(["--gpu", "gfx1030", "trace", "-o", self.path("x")], "--gpu stands before trace: options of a command come after it")
+        self.assert_mistake(["--gpu", "gfx1030", "trace", "-o", self.path("x")], "--gpu: put it after trace, whose option it is")
         self.assert_mistake(["trace", "--api-log", self.path("x"), "--api", "memroy"], "--api: .*did you mean 'memory'")
         self.assert_mistake(["trace", "-o", self.path("x"), "--format", "rdp"], "--format: 'rdp' is none of .*did you mean 'rpd'")
         self.assert_mistake(["trace", "-o", self.path("x"), "--format", "json", "--append"], "--append is for RPD files")

@@ -244,7 +244,7 @@ class Tests(fade.Test):
         env = {"RPDT_FILENAME": self.path("run.rpd"), "FADE_TRACE_API": "^hipGetDevice$"}
         result = self.software_gpu([sys.executable, "-c", self.HIP_CALLS + code, str(fade.HIP), TRACER], env)
         self.assertEqual(result.code, 0, result.stderr)
-        self.assertEqual(result.said, ["fade: the GPU was in use before FADE was loaded: calls of HIP and markers are recorded from here on, "
+        self.assertEqual(result.said, ["fade: the GPU was in use before FADE was loaded: HIP calls and markers are recorded from here on, "
                                        "kernels and copies are not"])
         self.assertEqual(self.calls(), 7)
         self.assertEqual(self.rows("SELECT apiName, args FROM api WHERE domain = 'python'"), [("late", "")])

@@ -1,6 +1,6 @@
 // Every number here is worked out by hand from the rules: a wave's lanes need
 // ceil(lanes * size / line) cache lines and use as many as their bytes touch; LDS has 32 banks of
-// 4 bytes, serves lanes in sets by access size, and each set costs one extra turn for every
+// 4 bytes, serves lanes in sets by access size, and each set costs one extra cycle for every
 // distinct dword beyond the first in its fullest bank.
 #include "extent.h"
 #include "handler_host.h"
@@ -792,7 +792,7 @@ TEST_F(MemoryAnalysisTest, ARowPaddedAsAdvisedHasNoConflicts) {
 }
 
 // Columns of a tile, 32 lanes in each and the next column behind it, as a block of 32 x 8 reads
-// them; and blocks of 8 x 8, where one element more would leave an extra turn for each half. Of
+// them; and blocks of 8 x 8, where one element more would leave an extra cycle for each half. Of
 // small elements one more would do for the first column, and not for those that begin within a
 // dword.
 TEST_F(MemoryAnalysisTest, PaddingIsWorkedOutForRowsOfLanes) {

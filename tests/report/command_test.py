@@ -77,7 +77,7 @@ class Mistakes(Command):
         self.assertEqual(done.returncode, 2)
 
     def test_a_second_run_is_what_diff_is_for(self):
-        self.expect(2, f"report: '{self.log}.2' is one too many: it takes one run; fadeprobe diff A B compares two", self.log, f"{self.log}.2", "-o", self.html)
+        self.expect(2, f"report: unexpected argument '{self.log}.2': it takes one run; fadeprobe diff A B compares two", self.log, f"{self.log}.2", "-o", self.html)
 
 
 class BrokenLines(Command):

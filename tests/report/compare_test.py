@@ -182,7 +182,7 @@ class FailIf(Command):
         return run("report", log, *[x for c in conditions for x in ("--fail-if", c)], *more)
 
     def test_conditions_are_met_or_not(self):
-        log = self.one("a", conflicts=100)  # 32 lines instead of 2; one extra turn per execution
+        log = self.one("a", conflicts=100)  # 32 lines instead of 2; one extra cycle per execution
         for condition, fails in (("efficiency<60%", True), ("efficiency<6%", False), ("efficiency<0.0625", False), ("efficiency<=6.25%", True),
                                  ("conflicts>0@kernel=^copy", True), ("conflicts>1", False), ("conflicts>=1", True), ("lines==32", True), ("lines!=32", False),
                                  ("waste>29@file=k.hip$,line=17,op=load", True), ("kernel.lines>3000", True), ("kernel.dispatches>1", False)):

@@ -223,7 +223,7 @@ class Findings(unittest.TestCase):
         found = self.only(self.page(memory(1, "k(int)", [access(**{**place, **lines(200)})]),
                                     cache("k(int)", {**place, "requests": 400, "fetched": 2560000, "unused": 2500000})))
         self.assertEqual((found["unit"], found["bytes"]), ("memory", 2500000))
-        self.assertEqual(found["counts"], "2500000 of 2560000 bytes that it moves are used by nobody")
+        self.assertEqual(found["counts"], "2500000 of 2560000 bytes moved are never used")
         self.assertNotEqual(found["advice"], "")
 
     def test_lines_that_l2_is_asked_for_are_counted_by_its_channels(self):

@@ -137,7 +137,7 @@ function chainPicture() {
 
 function hostTiles(tile) {
   const t = host.totals, o = host.operations, busy = o.duration.reduce((sum, ns) => sum + ns, 0);
-  const tiles = [tile("Calls of HIP", count(t.calls), t.errors ? `${count(t.errors)} failed` : "none failed", "calls")];
+  const tiles = [tile("HIP calls", count(t.calls), t.errors ? `${count(t.errors)} failed` : "none failed", "calls")];
   if (!hasDispatches) tiles.push(tile("Kernels and copies", count(t.operations), software ? "on the software GPU" : `${time(busy)} on the GPU`, "operations"));
   return tiles;
 }

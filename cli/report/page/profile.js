@@ -147,7 +147,7 @@ function showProfiled(k) {
 /// What decides how long the whole takes, and how sure that is.
 function criticalPath(path) {
   const {span_ns: span, critical_ns: parts} = path, share = (ns) => percent(span ? ns / span : 0);
-  const words = [["kernels", parts.kernel], ["copies and fills", parts.copy + parts.fill], ["calls of HIP", parts.call], ["the program itself", parts.host], ["on the way to the GPU and back", parts.delay]];
+  const words = [["kernels", parts.kernel], ["copies and fills", parts.copy + parts.fill], ["HIP calls", parts.call], ["the program itself", parts.host], ["on the way to the GPU and back", parts.delay]];
   const sure = path.guesses ? ` ${path.guesses} of its ${plural(path.steps, "step")} ${path.guesses === 1 ? "is a guess" : "are guesses"}: who waited for whom is not recorded there.` : "";
   return [el("h2", {}, "Critical path"), el("p", {id: "critical-path"}, `${time(span)}${path.times ? ` (${path.times})` : ""}: ${words.map(([name, ns]) => `${name} ${share(ns)}`).join(", ")}.${sure}`), path.work && path.work.length ? criticalTable(path).node : null];
 }
