@@ -1,5 +1,6 @@
 #include "trace/command.h"
 
+#include "base/diagnostics.h"
 #include "checks.h"
 #include "fade/options.h"
 #include "trace/call_log.h"
@@ -17,6 +18,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -35,7 +37,7 @@ std::string mistakeIn(const std::string &output, const std::string &format, bool
   if (append && output.empty()) return "--append needs -o FILE";
   if (format.empty()) return "";
   if (!host_trace::isForm(format))
-    return fmt::format("--format: '{}' is none of rpd, rpd2, json and perfetto{}", format,
+    return fmt::format("--format: '{}' is none of rpd, rpd2, json, perfetto and parquet{}", format,
                        suggestion(format, host_trace::formNames()));
   if (append && !format.starts_with("rpd")) return "--append is for RPD files";
   return "";
@@ -66,8 +68,9 @@ void addFormOptions(CLI::App &command, std::string &format, bool &append) {
       .add_option(
           "--format", format,
           "rpd: a database for RPD's tools (default), rpd2: of its older version, json: JSON "
-          "lines, perfetto: a timeline for Perfetto and chrome://tracing")
-      ->type_name("rpd|rpd2|json|perfetto");
+          "lines, perfetto: a timeline for Perfetto and chrome://tracing, parquet: a folder of "
+          "tables for DuckDB, Spark and others")
+      ->type_name("rpd|rpd2|json|perfetto|parquet");
   command.add_flag("--append", append, "add a session to the RPD file instead of replacing it");
 }
 
@@ -76,7 +79,10 @@ void addFormOptions(CLI::App &command, std::string &format, bool &append) {
 CLI::App *addTraceCommand(CLI::App &app, TraceOptions &options) {
   CLI::App *command =
       app.add_subcommand("trace", "record an application's HIP calls, its kernels and copies");
-  command->add_option("-o,--output", options.output, "the file to write")->type_name("FILE");
+  command
+      ->add_option("-o,--output", options.output,
+                   "the file to write, or the folder of --format parquet")
+      ->type_name("FILE");
   addFormOptions(*command, options.format, options.append);
   command
       ->add_option("--api-log", options.api_log, "write the HIP calls as JSON lines, one per call")
@@ -125,8 +131,24 @@ std::string mistakeInDatabase(const TraceOptions &options) {
   return fmt::format("--append: {} is no RPD file", options.output);
 }
 
+/// Whether a file or, for some formats, a folder can be made there. False, after a line that says
+/// why, if not.
+bool canMake(const std::string &path, const TraceOptions &options) {
+  if (&path != &options.output || !host_trace::isFolderForm(options.format))
+    return canWrite("", path);
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (!error && access(path.c_str(), W_OK) != 0) error = {errno, std::generic_category()};
+  if (!error) return true;
+  complain(
+      fmt::format("{}: {}; --format parquet needs a folder to write to", path, error.message()));
+  return false;
+}
+
 /// Where events are kept until the output is made: beside it, unless it is a pipe or a device.
 std::string placeOfEvents(const TraceOptions &options) {
+  if (host_trace::isFolderForm(options.format))
+    return fmt::format("{}/{}.{}.events", options.output, expandPath("%h"), getpid());
   for (const std::string &path : {options.output, options.api_log})
     if (!path.empty() && !isNoFile(path)) return fmt::format("{}.{}.events", path, getpid());
   const std::string folder = privateFolder();
@@ -146,7 +168,7 @@ int runTrace(TraceOptions options, const std::vector<std::string> &application) 
   for (std::string *path : {&options.output, &options.api_log})
     if (!path->empty()) *path = fs::absolute(*path);
   for (const std::string *path : {&options.output, &options.api_log})
-    if (!options.run.env_dump && !path->empty() && !canWrite("", *path)) return 1;
+    if (!options.run.env_dump && !path->empty() && !canMake(*path, options)) return 1;
   if (mistake = mistakeInDatabase(options); !mistake.empty()) {
     complain(mistake);
     return 1;

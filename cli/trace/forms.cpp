@@ -1,6 +1,7 @@
 #include "trace/forms.h"
 
 #include "trace/call_log.h"
+#include "trace/column_tables.h"
 #include "trace/rpd_file.h"
 #include "trace/timeline.h"
 
@@ -18,7 +19,7 @@ namespace fade::host_trace {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::array<std::string_view, 4> kForms = {"rpd", "rpd2", "json", "perfetto"};
+constexpr std::array<std::string_view, 5> kForms = {"rpd", "rpd2", "json", "perfetto", "parquet"};
 
 /// 0, or an errno: EEXIST if somebody else has made the file meanwhile.
 int renameUnlessThere(const std::string &from, const std::string &to) {
@@ -33,6 +34,7 @@ int renameUnlessThere(const std::string &from, const std::string &to) {
 
 std::span<const std::string_view> formNames() { return kForms; }
 bool isForm(std::string_view name) { return std::ranges::find(kForms, name) != kForms.end(); }
+bool isFolderForm(std::string_view name) { return name == "parquet"; }
 
 Status FormWriter::writeNow(const HostEvents &events, const std::string &path) {
   if (form_ == "json") return writeLog(events, path, LogScope::everything);
@@ -62,6 +64,7 @@ FormWriter::FormWriter(const std::string &path, std::string form, bool append)
 /// A file that is replaced is replaced as a whole, or stays as it was; one that is new is there as
 /// a whole, or not at all.
 Status FormWriter::write(const HostEvents &events) {
+  if (isFolderForm(form_)) return writeColumnTables(events, path_);
   std::error_code error;
   const bool is_there = fs::exists(path_, error);
   const bool adds = form_.starts_with("rpd") && (append_ || session_ >= 0);

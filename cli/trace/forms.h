@@ -11,9 +11,11 @@
 
 namespace fade::host_trace {
 
-/// rpd, rpd2, json, perfetto.
+/// rpd, rpd2, json, perfetto, parquet.
 std::span<const std::string_view> formNames();
 bool isForm(std::string_view name);
+/// Whether it is made of a folder, into which any number of processes may write.
+bool isFolderForm(std::string_view name);
 
 /// What a link leads to, whether it is there or not; other paths as they are.
 std::string behindLinks(const std::string &path);

@@ -7,10 +7,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import unittest
 
 import fade
 from fade import PROBE, program
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../parquet"))
+from parquet_file import ParquetFile
 
 DL = program("dl_calls")
 
@@ -302,6 +306,59 @@ class Tests(fade.Test):
         # What tools rely on: in a thread everything nests, and no two times are the same.
         times = [x for row in db.execute("SELECT start, end FROM rocpd_api") for x in row]
         self.assertEqual(len(set(times)), len(times))
+
+    def table(self, folder, name):
+        """The rows of a table as dicts, the file, and where it is."""
+        found = [os.path.join(root, x) for root, _, names in os.walk(os.path.join(folder, name)) for x in names]
+        self.assertEqual(len(found), 1, found)
+        file = ParquetFile(found[0])
+        rows = [dict(zip(file.columns, row)) for row in file.rows]
+        self.assertEqual([x["start_ns"] for x in rows], sorted(x["start_ns"] for x in rows))
+        return rows, file, os.path.relpath(found[0], folder)
+
+    def test_tables_of_columns_have_what_json_lines_have(self):
+        events, lines, folder = self.path("run.events"), self.path("run.jsonl"), self.path("run")
+        env = {"HSA_TOOLS_LIB": os.path.join(fade.LIB, "libfade.so"), "FADE_TRACE": events}
+        self.assertEqual(self.bare([program("plain"), 3], env).code, 0)
+        self.assertEqual(self.bare([PROBE, "log", events, "-o", lines, "--format", "json"]).code, 0)
+        self.assertEqual(self.bare([PROBE, "log", events, "-o", folder, "--format", "parquet"], {"OMPI_COMM_WORLD_RANK": "3"}).code, 0)
+        self.assertEqual(sorted(os.listdir(folder)), ["calls", "operations", "processes", "ranges"])
+        with open(lines) as file:
+            known = collections.defaultdict(list)
+            for line in map(json.loads, file):
+                known[line["type"]].append(line)
+        calls, file, place = self.table(folder, "calls")
+        pid = known["call"][0]["pid"]
+        self.assertEqual(place, f"calls/host={os.uname().nodename}/rank=3/{pid}.parquet")
+        self.assertIn("software GPU: times on the GPU are those of the emulation", file.facts["fade.times"])
+        first, begin = known["call"][0]["start_ns"], calls[0]["start_ns"]
+        self.assertLess(abs(begin / 1e9 - time.time()), 600)  # the time since 1970
+        self.assertEqual([(x["id"], x["start_ns"] - begin, x["duration_ns"], x["function"], x["error"], x["kernel"], x["pid"], x["tid"], x["parent"]) for x in calls],
+                         [(x["id"], x["start_ns"] - first, x["end_ns"] - x["start_ns"], x["function"], x["result"], x.get("kernel"), x["pid"], x["thread"], x.get("parent"))
+                          for x in known["call"]])
+        operations, _, _ = self.table(folder, "operations")
+        self.assertTrue(any(x["kind"] == "kernel" for x in operations) and any(x["kind"] == "copy" for x in operations))
+        self.assertEqual([(x["start_ns"] - begin, x["duration_ns"], x["call"], x["gpu"], x["kind"], x["kernel"], x["direction"], x["bytes"]) for x in operations],
+                         [(x["start_ns"] - first, x["end_ns"] - x["start_ns"], x.get("call"), x["gpu"], x["kind"], x.get("kernel"), x.get("direction"),
+                           x.get("bytes")) for x in known["operation"]])
+        processes, _, _ = self.table(folder, "processes")
+        self.assertEqual([(x["pid"], x["program"]) for x in processes], [(x["pid"], x["program"]) for x in known["process"]])
+
+    def test_a_folder_of_columns_takes_several_runs_and_a_file_in_its_place_is_said(self):
+        folder = self.path("run")
+        for rank in ("0", "1"):
+            result = self.bare([PROBE, "trace", "-o", folder, "--format", "parquet", "--", program("plain"), 1], {"PMI_RANK": rank})
+            self.assertEqual((result.code, result.said), (0, []))
+        files = sorted(os.path.relpath(os.path.dirname(os.path.join(root, x)), folder) for root, _, names in os.walk(folder) for x in names)
+        host = os.uname().nodename
+        self.assertEqual(files, [f"{table}/host={host}/rank={rank}" for table in ("calls", "operations", "processes", "ranges") for rank in (0, 1)])
+        path = self.path("file")
+        with open(path, "w") as file:
+            file.write("mine")
+        result = self.bare([PROBE, "trace", "-o", path, "--format", "parquet", "--", program("plain"), 1])
+        self.assertEqual((result.code, result.stdout), (1, ""))  # before the application starts
+        self.assertEqual(result.said, [f"fadeprobe: {path}: Not a directory; --format parquet needs a folder to write to"])
+        self.assert_mistake(["trace", "-o", folder, "--format", "parquet", "--append", "--", "true"], "--append is for RPD files")
 
     def test_every_form_of_a_trace_says_that_its_times_are_the_software_gpus(self):
         about = "software GPU: times on the GPU are those of the emulation on this machine, not of a card"
