@@ -23,7 +23,8 @@ public:
   void text(int field, std::string_view value);
   /// A struct as a field; end() ends it.
   void begin(int field);
-  /// A list as a field; what is in it follows: element() or beginElement() and end(), `count` times.
+  /// A list as a field; what is in it follows: element() or beginElement() and end(), `count`
+  /// times.
   void list(int field, Type of, std::size_t count);
   void element(int32_t value);
   void element(std::string_view value);

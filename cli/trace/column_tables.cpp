@@ -122,7 +122,8 @@ Status writeCalls(const Folder &folder, const TraceLog &log) {
        [&](Column &to, const LoggedCall &call) { to.add(folder.unixTime(call.start_ns)); }},
       {{"duration_ns", kInt64, true},
        [](Column &to, const LoggedCall &call) {
-         addOr(to, call.has_returned ? std::optional(call.end_ns - call.start_ns) : std::nullopt);
+         const bool has_end = call.has_returned || call.is_name_only;
+         addOr(to, has_end ? std::optional(call.end_ns - call.start_ns) : std::nullopt);
        }},
       {{"id", kInt64},
        [&](Column &to, const LoggedCall &call) { to.add(int64_t{&call - log.calls.data()} + 1); }},

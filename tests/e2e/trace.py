@@ -319,7 +319,7 @@ class Tests(fade.Test):
     def test_tables_of_columns_have_what_json_lines_have(self):
         events, lines, folder = self.path("run.events"), self.path("run.jsonl"), self.path("run")
         env = {"HSA_TOOLS_LIB": os.path.join(fade.LIB, "libfade.so"), "FADE_TRACE": events}
-        self.assertEqual(self.bare([program("plain"), 3], env).code, 0)
+        self.assertEqual(self.software_gpu([program("plain"), 3], env).code, 0)
         self.assertEqual(self.bare([PROBE, "log", events, "-o", lines, "--format", "json"]).code, 0)
         self.assertEqual(self.bare([PROBE, "log", events, "-o", folder, "--format", "parquet"], {"OMPI_COMM_WORLD_RANK": "3"}).code, 0)
         self.assertEqual(sorted(os.listdir(folder)), ["calls", "operations", "processes", "ranges"])

@@ -58,7 +58,7 @@ void fork(hipStream_t a, hipStream_t b, hipEvent_t split, hipEvent_t meet, int *
 /// A kernel, and a call that waits for it in one of the ways. False: there is no such way.
 bool waitFor(const char *way, hipStream_t a, hipStream_t b, hipEvent_t event, int *p) {
   const auto is = [&](const char *name) { return std::strcmp(way, name) == 0; };
-  constexpr int turns = 1'500'000; // long after the program waits, on a busy machine, too
+  constexpr int turns = 800'000; // long after the program waits, on a busy machine, too
   const bool is_on_a = is("hipStreamSynchronize") || is("hipEventSynchronize") ||
                        is("hipStreamWaitEvent") || is("hipMemcpyWithStream") || is("pageable") ||
                        is("hipStreamDestroy") || is("hipDeviceSynchronize");
