@@ -61,7 +61,8 @@ public:
 
   /// A store, told before it is made. Its pc is a site.
   void store(const ObservedWave &wave, const ObservedAccess &access);
-  /// An atomic, told before it is made; atomicDone() follows. Other workers' at the same place wait.
+  /// An atomic, told before it is made; atomicDone() follows. Other workers' at the same place
+  /// wait.
   void atomic(const ObservedWave &wave, const ObservedAccess &access, const ObservedMemory &memory);
   void atomicDone(const ObservedMemory &memory);
 

@@ -50,32 +50,27 @@ std::string wakerText(const FoundFinding &f) {
   if (problem == Problem::at_barrier && f.raw.other.pc)
     return fmt::format("of which one, {}, is at {}", itemOfWait(f.raw.other), lineOfWait(f.other));
   if (problem != Problem::polls) return "";
-  const std::string by =
-      f.raw.other.pc ? fmt::format("last written at {} by {}", lineOfWait(f.other),
-                                   itemOfWait(f.raw.other))
-                     : "";
+  const std::string by = f.raw.other.pc ? fmt::format("last written at {} by {}",
+                                                      lineOfWait(f.other), itemOfWait(f.raw.other))
+                                        : "";
   switch (writerOf(f)) {
   case Writer::nobody: return "no flag or lock of this dispatch was written there";
   case Writer::ended: return by + ", whose wave has ended";
   case Writer::same_wave: return by + ", of the same wave";
-  case Writer::waits:
-    return fmt::format("{}, whose wave is at {} now", by, lineOfWait(f.between));
+  case Writer::waits: return fmt::format("{}, whose wave is at {} now", by, lineOfWait(f.between));
   default: return by;
   }
 }
 
 std::string hangAdvice(const FoundFinding &hang) {
-  const auto has = [&](auto is) {
-    return is(hang) || std::ranges::any_of(hang.details, is);
-  };
+  const auto has = [&](auto is) { return is(hang) || std::ranges::any_of(hang.details, is); };
   const auto written = [](Writer writer) {
     return [=](const FoundFinding &f) {
       return static_cast<Problem>(f.raw.problem) == Problem::polls && writerOf(f) == writer;
     };
   };
   const auto is_at = [](Problem problem) {
-    return
-        [=](const FoundFinding &f) { return static_cast<Problem>(f.raw.problem) == problem; };
+    return [=](const FoundFinding &f) { return static_cast<Problem>(f.raw.problem) == problem; };
   };
   if (has(written(Writer::same_wave)))
     return "lanes of a wave run in step: the one that has the lock does not get on while others of "
