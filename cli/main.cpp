@@ -15,6 +15,7 @@
 #include "report/command.h"
 #include "run.h"
 #include "trace/command.h"
+#include "trace/sql.h"
 #include "triton.h"
 
 #include "base/omniprobe_names.h"
@@ -195,6 +196,8 @@ int main(int argc, char **argv) {
   CLI::App *peaks_command = fade::cli::addPeaksCommand(app, peaks);
   fade::cli::LogOptions log;
   CLI::App *log_command = fade::cli::addLogCommand(app, log);
+  fade::cli::SqlOptions sql;
+  CLI::App *sql_command = fade::cli::addSqlCommand(app, sql);
   fade::cli::AnalyzeOptions analyze;
   CLI::App *analyze_command = fade::cli::addAnalyzeCommand(app, analyze);
   fade::cli::DiffOptions diff;
@@ -262,6 +265,7 @@ int main(int argc, char **argv) {
   if (profile_command->parsed()) return fade::cli::runProfile(profile, application);
   if (peaks_command->parsed()) return fade::cli::runPeaks(peaks);
   if (log_command->parsed()) return fade::cli::runLog(log);
+  if (sql_command->parsed()) return fade::cli::runSql(sql);
   if (analyze_command->parsed()) return fade::cli::runAnalyze(analyze);
   if (diff_command->parsed()) return fade::cli::runDiff(diff, application);
   if (doctor_command->parsed()) return fade::cli::runDoctor(doctor, application);

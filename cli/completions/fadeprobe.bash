@@ -42,6 +42,7 @@ _fadeprobe() {
     peaks) words="--output --gpu --help" ;;
     control) words="start stop flush status --help" ;;
     log) words="--output --format --append --graphs --operators --callstack --dot --rows --help" ;;
+    sql) words="--format --help" ;;
     check) words="--code --timeout --checks --json --report --error-exitcode --max --suppress --baseline --sarif --junit --kernels --dispatches --seed --workgroups --gpu --help --" ;;
     capture) words="--kernels --library-filter --dispatches --seed --limit --reachable --max-size --progress --no-progress --output --patience --verbose --gpu --env-dump --help --" ;;
     captures) words="--json --help" ;;
@@ -62,7 +63,7 @@ _fadeprobe() {
     cc) words="--instrument --help --" ;;
     triton) words="--triton-cache --instrumented-code --instrument --llvm $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
         --workgroups --sample --exact --sample-executions --record --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --other-tools --alloc --explain --no-explain --deaths --lossy --stream --gpu --env-dump --no-env-dump --" ;;
-    *) words="trace profile peaks control log check capture captures import replay optimize mcp analyze report diff inspect doctor flags cc triton $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
+    *) words="trace profile peaks control log sql check capture captures import replay optimize mcp analyze report diff inspect doctor flags cc triton $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
         --workgroups --sample --exact --sample-executions --record --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --other-tools --alloc --explain --no-explain --deaths --lossy --stream --gpu --env-dump --no-env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else

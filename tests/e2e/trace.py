@@ -360,6 +360,24 @@ class Tests(fade.Test):
         self.assertEqual(result.said, [f"fadeprobe: {path}: Not a directory; --format parquet needs a folder to write to"])
         self.assert_mistake(["trace", "-o", folder, "--format", "parquet", "--append", "--", "true"], "--append is for RPD files")
 
+    def test_sql_runs_duckdb_with_a_view_for_each_table(self):
+        folder, tools = self.path("it's a run"), self.path("tools")
+        result = self.bare([PROBE, "sql", folder, "select 1"])
+        self.assertEqual((result.code, result.said), (1, [f"fadeprobe: {folder}: holds no tables; fadeprobe trace --format parquet -o DIR writes them"]))
+        self.assertEqual(self.bare([PROBE, "trace", "-o", folder, "--format", "parquet", "--", program("plain"), 1]).code, 0)
+        result = self.bare([PROBE, "sql", folder, "select 1"], {"PATH": tools})
+        self.assertEqual(result.code, 1)
+        self.assertRegex(result.said[0], "^fadeprobe: sql needs DuckDB's command line: install duckdb, or ")
+        os.mkdir(tools)
+        with open(os.path.join(tools, "duckdb"), "w") as file:
+            file.write("#!/bin/sh\nfor each; do printf '<%s>\\n' \"$each\"; done\nexit 7\n")
+        os.chmod(os.path.join(tools, "duckdb"), 0o755)
+        result = self.bare([PROBE, "sql", folder, "select 1", "--format", "csv"], {"PATH": tools + ":/usr/bin:/bin"})
+        views = "".join(f"create view {x} as select * from read_parquet('{folder.replace(chr(39), 2 * chr(39))}/{x}/**/*.parquet', hive_partitioning = true);\n"
+                        for x in ("calls", "operations", "ranges", "processes"))
+        self.assertEqual((result.code, result.stdout), (7, f"<-init>\n</dev/null>\n<-csv>\n<-cmd>\n<{views}>\n<-c>\n<select 1>\n"))
+        self.assert_mistake(["sql", folder, "select 1", "--format", "xml"], "--format")
+
     def test_every_form_of_a_trace_says_that_its_times_are_the_software_gpus(self):
         about = "software GPU: times on the GPU are those of the emulation on this machine, not of a card"
         for form, ending in (("rpd", "rpd"), ("rpd2", "rpd"), ("json", "jsonl"), ("perfetto", "json")):

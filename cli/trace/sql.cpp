@@ -1,0 +1,82 @@
+#include "trace/sql.h"
+
+#include "run.h"
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <vector>
+
+namespace fade::cli {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::array kTables = {"calls", "operations", "ranges", "processes"};
+
+/// A text in SQL.
+std::string quotedInSql(const std::string &text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("''") : std::string(1, c);
+  return out + "'";
+}
+
+/// Statements that give the tables their names; empty: there are none.
+std::string viewsOf(const std::string &folder) {
+  std::string views;
+  std::error_code error;
+  for (const char *table : kTables) {
+    const fs::path path = fs::path(folder) / table;
+    if (!fs::is_directory(path, error)) continue;
+    views += fmt::format(
+        "create view {} as select * from read_parquet({}, hive_partitioning = true);\n", table,
+        quotedInSql(path.string() + "/**/*.parquet"));
+  }
+  return views;
+}
+
+} // namespace
+
+CLI::App *addSqlCommand(CLI::App &app, SqlOptions &options) {
+  CLI::App *command =
+      app.add_subcommand("sql", "query a folder of tables (trace --format parquet) with DuckDB");
+  command->add_option("folder", options.folder, "folder written with --format parquet")
+      ->type_name("DIR")
+      ->required();
+  command
+      ->add_option("query", options.query,
+                   "SQL over calls, operations, ranges and processes; without it DuckDB's prompt")
+      ->type_name("SQL");
+  command->add_option("--format", options.format, "form of the result (default: table)")
+      ->type_name("table|csv|json|markdown")
+      ->check(CLI::IsMember({"table", "csv", "json", "markdown"}));
+  return command;
+}
+
+int runSql(const SqlOptions &options) {
+  const std::string views = viewsOf(options.folder);
+  if (views.empty()) {
+    complain(fmt::format("{}: holds no tables; fadeprobe trace --format parquet -o DIR writes them",
+                         options.folder));
+    return 1;
+  }
+  // Without files of the user's own settings; what it prints is the answer and nothing else.
+  const std::string form = "-" + options.format;
+  std::vector<std::string> words = {"duckdb", "-init", "/dev/null", form, "-cmd", views};
+  if (!options.query.empty()) words.insert(words.end(), {"-c", options.query});
+  std::vector<char *> arguments;
+  for (std::string &word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execvp("duckdb", arguments.data());
+  const int error = errno;
+  complain(error == ENOENT
+               ? std::string("sql needs DuckDB's command line: install duckdb, or read the folder "
+                             "with another engine (docs/recipes/sql.md)")
+               : fmt::format("duckdb: {}", std::strerror(error)));
+  return 1;
+}
+
+} // namespace fade::cli
