@@ -21,7 +21,19 @@ inline constexpr uint32_t kFileVersion = 7;
 inline constexpr uint32_t kMostFindings = 2048, kMostCode = 4096, kMostAllocations = 1 << 16;
 inline constexpr uint32_t kStringBytes = 8 << 20;
 
-enum class Check : uint32_t { memory, init, race, sync, wait, hazard, leak, hang, nan, precision, count };
+enum class Check : uint32_t {
+  memory,
+  init,
+  race,
+  sync,
+  wait,
+  hazard,
+  leak,
+  hang,
+  nan,
+  precision,
+  count
+};
 
 /// What exactly is wrong.
 enum class Problem : uint32_t {

@@ -112,8 +112,8 @@ FloatOperation floatOperation(std::string_view name) {
     else if (type != FloatType::none || isOtherType(word))
       op.source = type;
   }
-  op.is_packed = name.starts_with("v_pk_") || name.starts_with("v_cvt_pk") ||
-                 name.starts_with("v_wmma");
+  op.is_packed =
+      name.starts_with("v_pk_") || name.starts_with("v_cvt_pk") || name.starts_with("v_wmma");
   if (name.starts_with("v_fma_mix") || name.starts_with("v_mad_mix")) op.source = FloatType::f32;
   return op;
 }
@@ -137,7 +137,7 @@ void NanValues::readOperands(const ObservedWave &wave, const ObservedInstruction
   unsigned index = 0;
   for (uint32_t i = 0; i < instruction.reads_count; ++i) {
     const ObservedRange &range = instruction.reads[i];
-    if (op.is_division && i == 0) continue; // the quotient so far
+    if (op.is_division && i == 0) continue;            // the quotient so far
     if (!range.vector && range.first >= 106) continue; // masks
     // An accumulator has the type of the result.
     const bool is_accumulator = op.is_matrix && instruction.writes_count &&
@@ -159,8 +159,8 @@ void NanValues::readOperands(const ObservedWave &wave, const ObservedInstruction
                              : causes_.end();
       eachLane(instruction.lanes, [&](unsigned lane) {
         const Kind kind = kindOf(type, bitsOf(lane), is_packed);
-        const uint64_t bit = op.is_matrix || instruction.selects ? ~uint64_t{0}
-                                                                 : uint64_t{1} << lane;
+        const uint64_t bit =
+            op.is_matrix || instruction.selects ? ~uint64_t{0} : uint64_t{1} << lane;
         if (kind.is_nan) step_.had_nan |= bit;
         if (kind.is_inf) step_.had_inf |= bit;
         if (found == causes_.end() || !found->second[lane]) return;
@@ -240,8 +240,8 @@ void NanValues::finishFloat(const ObservedWave &wave, NanGroup &group, const Rep
         uint32_t cause = 0;
         if (kind.is_nan || kind.is_inf) {
           const uint64_t bit = uint64_t{1} << lane;
-          const bool had = kind.is_nan ? step_.had_nan & bit
-                                       : (step_.had_nan | step_.had_inf) & bit;
+          const bool had =
+              kind.is_nan ? step_.had_nan & bit : (step_.had_nan | step_.had_inf) & bit;
           if (step_.cause[lane])
             cause = step_.cause[lane];
           else if (!had)
@@ -279,11 +279,10 @@ uint32_t NanValues::causeOf(const ObservedWave &wave, unsigned lane, bool is_nan
   const FloatOperation &op = step_.operation;
   std::string operands;
   for (std::size_t i = 0; i + 1 < step_.operands.size(); i += 2)
-    operands += fmt::format("{}{}", operands.empty() ? "" : ", ",
-                            valueText(op.source,
-                                      step_.operands[i][lane] |
-                                          uint64_t{step_.operands[i + 1][lane]} << 32,
-                                      op.is_packed && !op.is_conversion));
+    operands += fmt::format(
+        "{}{}", operands.empty() ? "" : ", ",
+        valueText(op.source, step_.operands[i][lane] | uint64_t{step_.operands[i + 1][lane]} << 32,
+                  op.is_packed && !op.is_conversion));
   NanGroup::Cause cause;
   cause.is_overflow = op.is_conversion && !is_nan;
   cause.finding = reporter.begin(cause.is_overflow ? Check::precision : Check::nan,

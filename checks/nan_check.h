@@ -22,10 +22,10 @@ enum class FloatType : uint8_t { none, f16, bf16, f32, f64 };
 /// What an instruction computes, by its name.
 struct FloatOperation {
   FloatType result = FloatType::none, source = FloatType::none;
-  bool is_packed = false;    ///< two 16-bit results in a register
-  bool is_matrix = false;    ///< results depend on other lanes
+  bool is_packed = false; ///< two 16-bit results in a register
+  bool is_matrix = false; ///< results depend on other lanes
   bool is_conversion = false;
-  bool is_division = false;  ///< the last step of one, which decides by the second and third operand
+  bool is_division = false; ///< the last step of one, which decides by the second and third operand
 };
 FloatOperation floatOperation(std::string_view name);
 

@@ -30,8 +30,8 @@ std::optional<std::string> readChecks(std::string_view list, Options &out) {
       if (at == kNames.end())
         return fmt::format(
             "'{}' is not a check (memory, init, race, sync, wait, hazard, leak, hang, nan, "
-            "precision, all){}", word,
-            suggestion(word, kNames));
+            "precision, all){}",
+            word, suggestion(word, kNames));
       out.enabled[static_cast<std::size_t>(at - kNames.begin())] = true;
     }
     is_last = comma == list.size();

@@ -74,8 +74,7 @@ bool hasSameCause(const FoundFinding &a, const FoundFinding &b) {
   case Check::wait: // one wait is missing for all that was loaded, or is used, in one place
     return kernelsOf(a) == kernelsOf(b) && a.raw.waves == b.raw.waves && sharesLine(a, b);
   case Check::nan:
-  case Check::precision:
-    return kernelsOf(a) == kernelsOf(b) && lineOf(a.place) == lineOf(b.place);
+  case Check::precision: return kernelsOf(a) == kernelsOf(b) && lineOf(a.place) == lineOf(b.place);
   case Check::hang: return a.raw.dispatch == b.raw.dispatch && a.kernel == b.kernel;
   default: return false; // assembly has several hazards in one line; leaks are one for each line
   }

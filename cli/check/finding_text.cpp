@@ -44,7 +44,10 @@ constexpr std::array<const char *, static_cast<std::size_t>(Problem::count)> kPr
     "polls",
     "at_barrier",
     "at_global_barrier",
-    "not_ended", "nan", "infinity", "overflow"};
+    "not_ended",
+    "nan",
+    "infinity",
+    "overflow"};
 
 constexpr std::array<const char *, static_cast<std::size_t>(Between::count)> kLacks = {
     "", "release", "acquire"};

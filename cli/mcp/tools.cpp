@@ -272,7 +272,8 @@ const std::vector<Tool> kTools = {
       {"capture", text, false, "a capture instead of a program"},
       {"code", text, false, "with a capture: a code object with another version of the kernel"},
       {"checks", text, false,
-       "memory, init, race, sync, wait, hazard, leak, hang, nan, precision, separated by commas, or all"},
+       "memory, init, race, sync, wait, hazard, leak, hang, nan, precision, separated by commas, "
+       "or all"},
       kKernels,
       {"gpu", text, false, "the software GPU, such as gfx90a"}},
      planCheck},

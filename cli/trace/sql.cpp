@@ -31,9 +31,9 @@ std::string viewsOf(const std::string &folder) {
   for (const char *table : kTables) {
     const fs::path path = fs::path(folder) / table;
     if (!fs::is_directory(path, error)) continue;
-    views += fmt::format(
-        "create view {} as select * from read_parquet({}, hive_partitioning = true);\n", table,
-        quotedInSql(path.string() + "/**/*.parquet"));
+    views +=
+        fmt::format("create view {} as select * from read_parquet({}, hive_partitioning = true);\n",
+                    table, quotedInSql(path.string() + "/**/*.parquet"));
   }
   return views;
 }
