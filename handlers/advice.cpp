@@ -215,7 +215,7 @@ std::string adviceFor(const Place &place, const LdsStats &stats, const MemoryMod
            "up "
            "at the end. In a loop, add up in registers first.";
   if (stats.conflicts == 0) return idleLanes(stats);
-  const std::string turns =
+  const std::string cycles =
       mean(stats.conflicts, stats.executions) +
       (stats.conflicts == stats.executions ? " extra cycle" : " extra cycles") + " per wave";
   int64_t stride = 0;

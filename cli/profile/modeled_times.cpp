@@ -30,7 +30,7 @@ uint64_t modeledNs(const ProfiledKernel &kernel, uint64_t workgroups) {
   return static_cast<uint64_t>(std::llround(busy + kernel.time.launch_ns));
 }
 
-/// What calls of HIP take on the host, as far as they do not wait: assumed, not measured.
+/// What HIP calls take on the host, as far as they do not wait: assumed, not measured.
 constexpr uint64_t kCallNs = 2'000, kQuickCallNs = 100;
 /// Bytes per second between host and GPU: PCIe 4.0 with 16 lanes, as copies reach it.
 constexpr double kHostLink = 25e9;

@@ -3,8 +3,8 @@
 //
 // Kernels take what the model says, and begin as soon as what they wait for has ended. When each
 // node ends follows from the edges of the graph. What the host does is as it was, unless a software
-// GPU ran the kernels: then calls of HIP contain its driver, and the start and the end of what it
-// emulates, and compete with it for the cores. So copies take what their bytes take, calls of HIP
+// GPU ran the kernels: then HIP calls contain its driver, and the start and the end of what it
+// emulates, and compete with it for the cores. So copies take what their bytes take, HIP calls
 // as long as calls usually take, and the program itself what it took, but for short times between
 // calls, which are mostly waiting for a core. A call that waits for a kernel waits as long as the
 // edge from the kernel says.
