@@ -32,6 +32,7 @@ enum class Check : uint32_t {
   hang,
   nan,
   precision,
+  schedules,
   count
 };
 
@@ -61,6 +62,7 @@ enum class Problem : uint32_t {
   not_ended,         ///< hang: a wave that neither polls nor waits
   nan_born,          ///< of operands that are none
   infinity_born,     ///< of finite operands
+  order,             ///< another one of waves and workgroups gives another result
   overflow,          ///< a conversion that makes an infinity of a finite value
   count
 };

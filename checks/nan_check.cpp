@@ -325,6 +325,9 @@ void NanValues::access(const ObservedWave &wave, const ObservedAccess &access, N
         return;
       }
       if (!cause || access.space != AccessSpace::global) return;
+      // Both halves of a double are one value.
+      const auto before = k ? causes_.find(number - 1) : causes_.end();
+      if (before != causes_.end() && before->second[lane] == cause) return;
       const NanGroup::Cause &born = group.causes[cause - 1];
       if (!(born.is_overflow ? reports_overflow : reports_births)) return;
       Finding f = born.finding;

@@ -176,6 +176,11 @@ std::string adviceOf(const FoundFinding &f) {
   case Problem::infinity_born:
     return "look at the operands: test them before the operation, or keep the result only where "
            "they are valid";
+  case Problem::order:
+    return fmt::format(
+        "look for a race; to see it again: FADE_GPU_SCHEDULE={}:{} fadeprobe replay {} "
+        "--check --on software --workers 1",
+        f.raw.address, f.raw.limit, f.rule);
   case Problem::overflow: return "the value is too large for the narrower type: scale or clamp it";
   case Problem::polls:
   case Problem::at_barrier:

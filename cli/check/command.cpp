@@ -6,6 +6,7 @@
 #include "check/finding_files.h"
 #include "check/finding_reader.h"
 #include "check/finding_text.h"
+#include "check/schedules.h"
 #include "check/suppressions.h"
 #include "checks.h"
 #include "checks/options.h"
@@ -212,6 +213,12 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
                    "memory, init, race, sync, wait, hazard, leak, hang, nan, precision, or all "
                    "(default: memory,init,race,sync,hang)")
       ->type_name("LIST");
+  command
+      ->add_option("--schedules", options.schedules,
+                   "with a capture: run it in N other orders of waves and workgroups, from --seed "
+                   "on, and compare results")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000));
   command->add_option("--json", options.json, "write the findings as JSON lines; - is stdout")
       ->type_name("FILE");
   command->add_option("--report", options.report, "write the findings as an HTML report, one file")
@@ -262,8 +269,10 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
                           "[arguments], or fadeprobe check CAPTURE");
     return kUsageError;
   }
-  if (!of_capture && !options.code.empty()) {
-    complain("--code is for captures");
+  if (!of_capture && (!options.code.empty() || options.schedules)) {
+    complain(options.code.empty() ? "--schedules is for captures: fadeprobe capture first, then "
+                                    "fadeprobe check CAPTURE --schedules N"
+                                  : "--code is for captures");
     return kUsageError;
   }
   if (of_capture) {
@@ -340,6 +349,17 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
   }
   // A capture has no end at which something should have been freed.
   FoundRun run = readFindings(folder.path(), known.has(checks::Check::leak) && !of_capture);
+  if (options.schedules) {
+    for (const char *name : {"FADE_GPU_OBSERVER", "FADE_CHECK_DIR"}) unsetenv(name);
+    const char *seed = std::getenv("FADE_SEED");
+    const TriedOrders tried =
+        tryOrders(options.capture, options.schedules, seed ? std::strtoull(seed, nullptr, 10) : 1,
+                  options.timeout);
+    if (tried.finding) run.findings.push_back(*tried.finding);
+    complain(fmt::format("check: {} orders tried, {} give another result{}", tried.tried,
+                         tried.different,
+                         tried.failed ? fmt::format(", {} failed", tried.failed) : ""));
+  }
   const auto suppress = [&] {
     return std::erase_if(run.findings,
                          [&](const FoundFinding &f) { return suppressions.matches(f); });

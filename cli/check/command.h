@@ -14,9 +14,10 @@ class App;
 namespace fade::cli {
 
 struct CheckOptions {
-  std::string capture; ///< folder; empty: an application is run
-  std::string code;    ///< another version of the captured kernel; empty: none
-  double timeout = 0;  ///< of a kernel, in seconds; 0: none
+  std::string capture;    ///< folder; empty: an application is run
+  std::string code;       ///< another version of the captured kernel; empty: none
+  double timeout = 0;     ///< of a kernel, in seconds; 0: none
+  uint64_t schedules = 0; ///< orders in which a captured dispatch is run besides the usual one
   std::string checks;
   std::string json;         ///< file; empty: none
   std::string report;       ///< HTML file; empty: none

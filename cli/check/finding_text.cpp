@@ -47,6 +47,7 @@ constexpr std::array<const char *, static_cast<std::size_t>(Problem::count)> kPr
     "not_ended",
     "nan",
     "infinity",
+    "order",
     "overflow"};
 
 constexpr std::array<const char *, static_cast<std::size_t>(Between::count)> kLacks = {
@@ -343,6 +344,14 @@ std::string messageOf(const FoundFinding &f) {
                        static_cast<Problem>(f.raw.problem) == Problem::nan_born ? "a NaN"
                                                                                 : "an infinity",
                        f.rule, memoryText(f));
+  case Problem::order:
+    return f.raw.limit == 0
+               ? fmt::format("the result is not the captured one in the usual order either: {}",
+                             f.kernel)
+               : fmt::format("{} of {} orders of waves and workgroups give another result: {}; "
+                             "seed {}, {} switch{}",
+                             f.raw.count, f.raw.waves, f.kernel, f.raw.address, f.raw.limit,
+                             f.raw.limit == 1 ? "" : "es");
   case Problem::overflow:
     return fmt::format("a conversion overflows to infinity: {}, stored to {}", f.rule,
                        memoryText(f));
@@ -394,7 +403,7 @@ std::string findingText(const FoundFinding &f) {
   if (check == Check::hang) return hangText(f);
   std::string text = fmt::format("{}: {}", nameOf(check), messageOf(f));
   const std::string help = row("help", fmt::format("{} ({})", adviceOf(f), pageOf(f)));
-  if (check == Check::leak) return text + "\n" + help;
+  if (check == Check::leak || check == Check::schedules) return text + "\n" + help;
   text += f.raw.count > 1 ? fmt::format(" ({} times)\n", grouped(f.raw.count)) : "\n";
   text += row("kernel", f.kernel);
   text += detailOfPlace("at", f.place, f);
@@ -420,6 +429,11 @@ void writeFinding(JsonWriter &json, const FoundFinding &f) {
     if (static_cast<Check>(f.raw.check) == Check::nan ||
         static_cast<Check>(f.raw.check) == Check::precision)
       json.field("operation", f.rule);
+    if (static_cast<Check>(f.raw.check) == Check::schedules) {
+      json.field("seed", f.raw.address);
+      json.field("switches", f.raw.limit);
+      json.field("orders", f.raw.waves);
+    }
     if (static_cast<Check>(f.raw.check) == Check::wait) {
       json.field("register", registerName(f.raw));
       json.field("missing", missingWait(f.raw));

@@ -43,7 +43,7 @@ _fadeprobe() {
     control) words="start stop flush status --help" ;;
     log) words="--output --format --append --graphs --operators --callstack --dot --rows --help" ;;
     sql) words="--format --help" ;;
-    check) words="--code --timeout --checks --json --report --error-exitcode --max --suppress --baseline --sarif --junit --kernels --dispatches --seed --workgroups --gpu --help --" ;;
+    check) words="--code --timeout --schedules --checks --json --report --error-exitcode --max --suppress --baseline --sarif --junit --kernels --dispatches --seed --workgroups --gpu --help --" ;;
     capture) words="--kernels --library-filter --dispatches --seed --limit --reachable --max-size --progress --no-progress --output --patience --verbose --gpu --env-dump --help --" ;;
     captures) words="--json --help" ;;
     import) words="--output --json --help" ;;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "exec/executor.h"
+#include "exec/schedule.h"
 #include "wave/device_services.h"
 
 #include <fade/observer.h>
@@ -27,7 +28,8 @@ struct DispatchContext {
   ObservedDispatch info;
   std::unique_ptr<DispatchObserver> observer; // null for most
   uint32_t observer_wants = 0;
-  bool watches_hangs = false; // some observer wants to know of them
+  std::unique_ptr<Schedule> schedule; // null: the usual order
+  bool watches_hangs = false;         // some observer wants to know of them
   // Paused: waves go on later. Stopped: they do not.
   enum Halt : uint8_t { no_halt, paused, stopped };
   std::atomic<uint8_t> halt{no_halt};

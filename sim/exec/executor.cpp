@@ -93,12 +93,40 @@ struct Job {
   }
   // The lowest numbers first, and towards the end fewer at once, so that all workers end together.
   Range take(uint64_t workers) {
+    if (context.schedule) return take_any();
     const auto from = std::ranges::min_element(not_begun, {}, &Range::next);
     const uint64_t fair = std::max<uint64_t>(1, from->size() / (4 * workers));
     const Range taken{from->next, from->next + std::min(share, fair)};
     from->next = taken.end;
     if (!from->size()) not_begun.erase(from);
     return taken;
+  }
+  // Any one, as the schedule says.
+  Range take_any() {
+    std::ranges::sort(not_begun, {}, &Range::next);
+    uint64_t left = 0;
+    for (const Range &r : not_begun) left += r.size();
+    uint64_t chosen = context.schedule->choose(left);
+    const auto from = std::ranges::find_if(not_begun, [&](const Range &r) {
+      if (chosen < r.size()) return true;
+      chosen -= r.size();
+      return false;
+    });
+    const Range taken{from->next + chosen, from->next + chosen + 1}, behind{taken.end, from->end};
+    from->end = taken.next;
+    if (!from->size()) not_begun.erase(from);
+    if (behind.size()) not_begun.push_back(behind);
+    return taken;
+  }
+  // Which of those that have begun goes on, if it is not the usual choice.
+  std::optional<size_t> other_parked() {
+    if (!context.schedule || parked.empty()) return std::nullopt;
+    if (can_start() && context.schedule->choose(2)) {
+      prefer_new = true;
+      return std::nullopt;
+    }
+    const uint64_t chosen = context.schedule->choose(parked.size() + 1);
+    return chosen ? std::optional(chosen - 1) : std::nullopt;
   }
   // After `ended` workgroups of what was taken.
   void give_back(Range rest, uint64_t ended, bool last_one_ended) {
@@ -131,7 +159,8 @@ unsigned number_from(const char *variable, unsigned most, std::once_flag &once,
 }
 
 unsigned default_workers() {
-  static std::once_flag once; // not for each device
+  static std::once_flag once;                 // not for each device
+  if (Schedule::from_environment()) return 1; // who else would keep to it
   const unsigned n = number_from("FADE_GPU_WORKERS", 256, once, "there is one per core");
   return n ? n : std::max(1u, std::thread::hardware_concurrency());
 }
@@ -389,7 +418,10 @@ void Executor::Impl::worker(unsigned number) {
     Group group;
     Range mine;
     std::optional<uint64_t> start; // a workgroup that has not begun
-    if (!job->parked.empty() && (!job->prefer_new || !job->can_start())) {
+    if (const auto other = job->other_parked()) {
+      group = std::move(job->parked[*other]);
+      job->parked.erase(job->parked.begin() + static_cast<ptrdiff_t>(*other));
+    } else if (!job->parked.empty() && (!job->prefer_new || !job->can_start())) {
       group = std::move(job->parked.front());
       job->parked.pop_front();
     } else {
@@ -518,6 +550,7 @@ DispatchResult Executor::Impl::run(const Dispatch &dispatch) {
   try {
     program = program_of(launch, dispatch.kernel_object);
     job.begin(count);
+    job.context.schedule = Schedule::from_environment();
     begin_observing(job);
     lock.lock();
     start_threads();

@@ -1,5 +1,6 @@
 #include "exec/program.h"
 
+#include "exec/schedule.h"
 #include "isa/opcode.h"
 #include "semantics/opcodes.h"
 
@@ -114,7 +115,10 @@ std::unique_ptr<Segment> Program::build(uint64_t pc) {
   segment->block_start = leaders_.contains(pc);
   std::array<uint16_t, static_cast<size_t>(ExecClass::count)> counts{};
   uint64_t at = pc;
-  while (segment->instructions.size() < longest_segment) {
+  // In an order of its own a wave may be held up between any two instructions.
+  static const bool in_other_order = Schedule::from_environment() != nullptr;
+  const size_t longest = in_other_order ? 1 : longest_segment;
+  while (segment->instructions.size() < longest) {
     auto it = code_.find(at);
     if (it == code_.end() || (at != pc && leaders_.contains(at))) break;
     const Code &code = it->second;

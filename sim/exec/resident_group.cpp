@@ -222,7 +222,16 @@ ResidentGroup::Outcome ResidentGroup::run(WaveRunner &runner, MemoryView &memory
   memory.set_observer(observer);
   if (CachedView *cached = memory.cached()) [[unlikely]]
     enter_caches(*cached);
-  const uint64_t turn = in_step_ ? context_->turn : longest_turn;
+  uint64_t turn = in_step_ ? context_->turn : longest_turn, budget = slice_budget;
+  Schedule *const schedule = context_->schedule.get();
+  const Wave *held = nullptr; // all others first, even where it is behind
+  if (schedule) [[unlikely]] {
+    if (const uint64_t other = schedule->choose(12)) budget = uint64_t{1} << other;
+    if (const uint64_t other = schedule->choose(default_turn)) turn = other;
+    turn = std::min(turn, budget);
+    if (const uint64_t other = schedule->choose(group_.waves.size() + 1))
+      held = group_.waves[other - 1];
+  }
   Hindmost before;
   for (Wave *w : group_.waves) {
     w->memory = &memory, w->stats = &stats;
@@ -238,8 +247,9 @@ ResidentGroup::Outcome ResidentGroup::run(WaveRunner &runner, MemoryView &memory
         continue;
       }
       const uint64_t lead = w->state == WaveState::at_lds ? 0 : turn / 2;
-      if (in_step_ && w->time > before.time && w->time - before.time > lead) {
-        busy |= w->state != WaveState::sleeping;
+      if (w == held ||
+          (in_step_ && !held && w->time > before.time && w->time - before.time > lead)) {
+        busy |= w != held && w->state != WaveState::sleeping;
         all_ended = false;
         after.add(w->time);
         continue;
@@ -263,8 +273,12 @@ ResidentGroup::Outcome ResidentGroup::run(WaveRunner &runner, MemoryView &memory
     }
     before = after;
     if (release_barrier(stats, observer)) busy = true, before = {0, 0};
+    if (!busy && held) {
+      held = nullptr; // nobody else can go on
+      continue;
+    }
     if (!busy) return Outcome::waiting;
-    if (used >= slice_budget) {
+    if (used >= budget) {
       slices_++;
       return Outcome::used_up;
     }

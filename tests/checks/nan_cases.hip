@@ -50,6 +50,10 @@ CASE(halves, (__half2 *out, const __half2 *in)) {
   out[threadIdx.x] = broken ? __hmul2(x, __float2half2_rn(60000.0f)) : __hmul2(x, x); // finds: nan says: v_pk_mul_f16
 }
 
+CASE(narrow, (__half *out, const float *in)) {
+  out[threadIdx.x] = __float2half(in[threadIdx.x]); // finds: precision says: v_cvt_f16_f32 of 1e+06
+}
+
 // Born, and not selected: no lane stores it.
 CASE(masked, (float *out, const float *in)) {
   const float x = in[threadIdx.x] - 1.0f;
@@ -75,7 +79,9 @@ template <bool broken> void run() {
   std::vector<double> doubles_in(64, 1.0);
   std::vector<int> counts(64, 2);
   std::vector<__half2> halves_in(64, __float2half2_rn(2.0f));
-  Device<float> in(64), out(128), limit(2);
+  Device<float> in(64), out(128), limit(2), large(64);
+  const std::vector<float> millions(64, 1e6f);
+  HIP(hipMemcpy(large.data, millions.data(), 256, hipMemcpyHostToDevice));
   Device<double> wide(64), wide_out(64);
   Device<int> numbers(64), number_out(64);
   Device<__half2> half_in(64), half_out(64);
@@ -90,6 +96,7 @@ template <bool broken> void run() {
   through_lds<broken><<<1, 64>>>(out.data, in.data);
   doubles<broken><<<1, 64>>>(wide_out.data, wide.data);
   halves<broken><<<1, 64>>>(half_out.data, half_in.data);
+  narrow<broken><<<1, 64>>>((__half *)half_out.data, broken ? large.data : in.data);
   masked<broken><<<1, 64>>>(out.data, in.data);
   wanted<broken><<<1, 64>>>(out.data, limit.data);
   integers<broken><<<1, 64>>>(number_out.data, numbers.data, 3);
