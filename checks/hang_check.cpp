@@ -133,7 +133,12 @@ void LastWrites::store(const ObservedWave &wave, const ObservedAccess &access) {
 
 void LastWrites::atomic(const ObservedWave &wave, const ObservedAccess &access,
                         const ObservedMemory &memory) {
+  if (pending.is_there) pending.is_there = false, pending.lock.unlock();
   if (!mayBeFlag(access)) return;
+  if (access.space != AccessSpace::global) { // nobody says when it was made
+    has_lds_atomics_ = true;
+    return;
+  }
   const auto lane = static_cast<unsigned>(std::countr_zero(access.lanes));
   const uint64_t address = access.address[lane];
   pending.lock = std::unique_lock(stripeOf(keyOf(*wave.group, access.space, address)).mutex);
@@ -258,8 +263,11 @@ void reportHang(const std::vector<WaitingWave> &waves, const LastWrites &writes,
           f.allocation = a->info();
           f.distance = static_cast<int64_t>(poll->address - a->base);
         }
-      Writer writer = writes.hasForgotten() ? Writer::unknown : Writer::nobody;
-      if (const auto last = writes.find(*wave.group, poll->space, poll->address)) {
+      const bool is_unknown = writes.hasForgotten(poll->space);
+      Writer writer = is_unknown ? Writer::unknown : Writer::nobody;
+      const auto last =
+          is_unknown ? std::nullopt : writes.find(*wave.group, poll->space, poll->address);
+      if (last) {
         reporter.setSite(f.other, last->site);
         f.other.kind = static_cast<uint32_t>(last->kind);
         f.other.size = poll->size;

@@ -67,7 +67,10 @@ public:
   void atomicDone(const ObservedMemory &memory);
 
   std::optional<Write> find(const ObservedGroup &group, AccessSpace space, uint64_t address) const;
-  bool hasForgotten() const { return has_forgotten_; }
+  /// Whether somebody may have written without being remembered.
+  bool hasForgotten(AccessSpace space) const {
+    return has_forgotten_ || (space == AccessSpace::lds && has_lds_atomics_);
+  }
 
 private:
   static constexpr std::size_t kStripes = 64, kMostPerStripe = 16384;
@@ -81,7 +84,7 @@ private:
   void keep(Stripe &stripe, uint64_t key, const Write &write);
 
   std::array<Stripe, kStripes> stripes_;
-  std::atomic<bool> has_forgotten_{false};
+  std::atomic<bool> has_forgotten_{false}, has_lds_atomics_{false};
 };
 
 /// Of what is about to be made by this thread: see LastWrites::atomic().

@@ -43,7 +43,7 @@ run, found = check("clean", "long_work", patience="0.05")
 if run.returncode != 5 or found:
     problems.append(f"long_work: ended with {run.returncode}: {run.stderr}")
 # Unless it takes longer than it may.
-run, found = check("clean", "long_work", "--timeout", "0.2")
+run, found = check("clean", "long_work", "--timeout", "0.01")
 if run.returncode != 124 or "not ended after" not in run.stderr:
     problems.append(f"long_work --timeout: ended with {run.returncode}: {run.stderr}")
 # Many waves at one line are one entry.
