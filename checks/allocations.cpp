@@ -24,6 +24,11 @@ void AllocationMap::add(Allocation allocation) {
   generation_.fetch_add(1, std::memory_order_release);
 }
 
+uint32_t AllocationMap::takeNumber() {
+  const std::unique_lock lock(mutex_);
+  return next_++;
+}
+
 std::optional<Allocation> AllocationMap::free(uint64_t base,
                                               const std::array<HostCall, kMostCallers> &by) {
   const std::unique_lock lock(mutex_);

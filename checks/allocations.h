@@ -41,6 +41,8 @@ public:
   static AllocationMap &instance();
 
   void add(Allocation allocation);
+  /// For memory that is kept elsewhere, so that numbers are unique.
+  uint32_t takeNumber();
   /// The application has freed it. What it was stays known until something else takes its place.
   std::optional<Allocation> free(uint64_t base, const std::array<HostCall, kMostCallers> &by = {});
 

@@ -1,7 +1,9 @@
 #include "checks/call_site.h"
 
 #include "base/runtime_libraries.h"
+#include "checks/finding_log.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <dlfcn.h>
@@ -68,10 +70,19 @@ void prepareCallSites() {
   (void)backtrace(frames.data(), static_cast<int>(frames.size()));
 }
 
-CallSite callSite(std::size_t most) {
+std::array<HostCall, kMostCallers> callersOf(const CallSite &site) {
+  std::array<HostCall, kMostCallers> callers{};
+  for (std::size_t i = 0; i < std::min<std::size_t>(site.callers.size(), kMostCallers); ++i)
+    callers[i] = {site.callers[i].address, FindingLog::instance().string(site.callers[i].module),
+                  0};
+  return callers;
+}
+
+CallSite callSite(std::size_t most, std::string_view api) {
   std::array<void *, 48> frames{};
   const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
   CallSite site;
+  site.api = api;
   for (int i = 1; i < count; ++i) {
     // The call is before the address to which it returns.
     const auto address = reinterpret_cast<uint64_t>(frames[static_cast<std::size_t>(i)]) - 1;
@@ -90,7 +101,8 @@ CallSite callSite(std::size_t most) {
       if (site.callers.size() == most) break;
       continue;
     }
-    if (const std::string_view name = apiName(info.dli_sname); !name.empty()) site.api = name;
+    if (const std::string_view name = apiName(info.dli_sname); api.empty() && !name.empty())
+      site.api = name;
     site.path = site.path * 31 + static_cast<uint32_t>(address - (map ? map->l_addr : 0));
   }
   return site.callers.empty() ? CallSite{} : site;

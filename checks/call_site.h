@@ -1,8 +1,12 @@
 // Who called a function of HIP or HSA, from inside of it.
 #pragma once
 
+#include "checks/finding_file.h"
+
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fade::checks {
@@ -18,10 +22,14 @@ struct CallSite {
   std::vector<Caller> callers;
 };
 
-/// The first frames outside of the runtimes, going outwards from here; `most` of them.
-CallSite callSite(std::size_t most);
+/// The first frames outside of the runtimes, going outwards from here; `most` of them. `api`: what
+/// was called, if that is known.
+CallSite callSite(std::size_t most, std::string_view api = "");
 
 /// Loads what unwinding needs, once, while nothing is at stake.
 void prepareCallSites();
+
+/// As findings have them.
+std::array<HostCall, kMostCallers> callersOf(const CallSite &site);
 
 } // namespace fade::checks

@@ -54,6 +54,7 @@ struct Job {
   GroupPool groups{};
   LastWrites writes{}; ///< hang: by whom
   CallStacks own_stacks{};
+  HostTime launched{};
 
   /// Those of races outlive the dispatch.
   CallStacks &stacks() { return races ? races->stacks : own_stacks; }
@@ -62,8 +63,8 @@ struct Job {
 class Worker : public WorkerObserver {
 public:
   explicit Worker(Job &job)
-      : job_(job), reporter_(job.dispatch, &job.stacks()), memory_(job.memory, job.dispatch),
-        decoder_(job.memory, job.dispatch.gpu) {}
+      : job_(job), reporter_(job.dispatch, &job.stacks()),
+        memory_(job.memory, job.dispatch, job.launched), decoder_(job.memory, job.dispatch.gpu) {}
 
   void groupBegins(ObservedGroup &group) override {
     if (!job_.reports || !wantsGroup(group)) return;
@@ -209,6 +210,8 @@ public:
     if (!reports || !options.has(Check::race)) return;
     job_.races = std::make_shared<DispatchRaces>(dispatch, memory);
     before_ = QueueOrder::instance().begins(dispatch.queue_address, dispatch.packet_index);
+    job_.launched =
+        QueueOrder::instance().submittedAt(dispatch.queue_address, dispatch.packet_index);
   }
   WorkerObserver *worker(uint32_t n) override {
     if (!workers_[n]) workers_[n] = std::make_unique<Worker>(job_);

@@ -17,7 +17,7 @@
 namespace fade::checks {
 
 inline constexpr uint32_t kFileMagic = 0x46434844; // "DHCF"
-inline constexpr uint32_t kFileVersion = 7;
+inline constexpr uint32_t kFileVersion = 8;
 inline constexpr uint32_t kMostFindings = 2048, kMostCode = 4096, kMostAllocations = 1 << 16;
 inline constexpr uint32_t kStringBytes = 8 << 20;
 
@@ -46,6 +46,7 @@ enum class Problem : uint32_t {
   arguments,      ///< beyond the kernel's arguments
   read_only,      ///< written to
   misaligned,
+  freed_twice,   ///< by the host
   uninitialized, ///< read before anybody wrote it
   race,
   overlap,           ///< a race between dispatches on different queues
@@ -140,6 +141,9 @@ struct Finding {
   String rule, cure;   ///< hazard: what is broken; empty: s_nop; hang: how it stands as a whole;
                        ///< nan: the operation with its operands
   AllocationInfo allocation;
+  HostCall called_by[kMostCallers]; ///< if it is the host's error; then there is no `place`
+  String api;                       ///< what it called
+  uint32_t unused;
 };
 
 struct CodeInfo {
@@ -169,7 +173,7 @@ inline constexpr uint64_t kStringsAt = kAllocationsAt + sizeof(AllocationInfo) *
 inline constexpr uint64_t kFileBytes = kStringsAt + kStringBytes;
 
 static_assert(std::is_trivially_copyable_v<Finding> && sizeof(FileHeader) <= kFindingsAt);
-static_assert(sizeof(Place) == 88 && sizeof(AllocationInfo) == 168 && sizeof(Finding) == 512);
+static_assert(sizeof(Place) == 88 && sizeof(AllocationInfo) == 168 && sizeof(Finding) == 584);
 static_assert(kCodeAt % 8 == 0 && kAllocationsAt % 8 == 0 && kStringsAt % 8 == 0);
 
 } // namespace fade::checks

@@ -91,7 +91,9 @@ bool FindingLog::hasRoom(uint64_t offset, uint64_t size) {
 void FindingLog::add(const Finding &finding, uint64_t times) {
   if (!base_ || in_child) return;
   const std::lock_guard lock(mutex_);
-  const auto key = std::tuple(finding.check << 8 | finding.problem, finding.place.pc,
+  const bool of_host = finding.called_by[0].module != 0;
+  const auto key = std::tuple(finding.check << 8 | finding.problem,
+                              of_host ? finding.called_by[0].address : finding.place.pc,
                               finding.other.pc, finding.place.code ? finding.place.code : 0u,
                               callersOf(finding.place), callersOf(finding.other));
   const auto [at, is_new] = known_.emplace(key, header().findings);

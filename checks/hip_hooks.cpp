@@ -1,4 +1,5 @@
 // Which bytes a copy from the host writes: HIP makes small ones with the CPU, which nobody sees.
+// What HIP hands out of pools and takes back, and what it refuses to free.
 //
 // Each wrapper calls HIP's own function first and takes a note then. HIP 6 and later call through a
 // table, in which the wrappers take their places; in HIP 5 functions begin with a jump to them.
@@ -6,16 +7,20 @@
 
 #include "checks/allocations.h"
 #include "checks/aside.h"
+#include "checks/call_site.h"
 #include "checks/init_check.h"
 #include "checks/options.h"
+#include "checks/stream_memory.h"
 
 #include "base/diagnostics.h"
 #include "fade/hip_api.h"
 #include "hip/entry_patch.h"
 #include "hip/hip_library.h"
 
+#include <algorithm>
 #include <atomic>
 #include <dlfcn.h>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -47,6 +52,15 @@ constexpr bool isRectangle(std::string_view name) {
   return false;
 }
 
+constexpr bool allocatesFromPool(std::string_view name) {
+  return name == "hipMallocAsync" || name == "hipMallocFromPoolAsync";
+}
+constexpr bool frees(std::string_view name) {
+  for (const std::string_view one : {"hipFree", "hipFreeAsync", "hipHostFree"})
+    if (name == one) return true;
+  return false;
+}
+
 bool comesFromHost(const void *from, uint32_t kind) {
   if (kind != kHostToDevice && kind != kDefault) return false;
   const auto source = AllocationMap::instance().find(reinterpret_cast<uint64_t>(from));
@@ -65,6 +79,47 @@ void noteRectangle(const void *to, uint64_t pitch, const void *from, uint64_t wi
     if (!comesFromHost(from, kind)) return;
     for (uint64_t y = 0; y < height; ++y)
       InitCheck::noteHostCopy(reinterpret_cast<uint64_t>(to) + y * pitch, width);
+  });
+}
+
+template <typename... Rest> void notePool(const char *api, void **memory, uint64_t size, Rest...) {
+  aside([&] {
+    AllocationInfo info{};
+    const CallSite site = callSite(kMostCallers, api);
+    info.base = reinterpret_cast<uint64_t>(*memory), info.size = size;
+    info.api = FindingLog::instance().string(site.api);
+    std::ranges::copy(callersOf(site), info.callers);
+    StreamMemory::instance().add(info);
+  });
+}
+
+/// HIP has refused to free it.
+void reportRefused(uint64_t memory, const char *api) {
+  std::optional<AllocationInfo> freed = StreamMemory::instance().freed(memory);
+  if (const auto known = AllocationMap::instance().find(memory);
+      !freed && known && known->is_freed && known->base == memory)
+    freed = known->info();
+  if (!freed) return;
+  Finding f{};
+  f.check = static_cast<uint32_t>(Check::memory);
+  f.problem = static_cast<uint32_t>(Problem::freed_twice);
+  f.address = memory;
+  f.allocation = *freed;
+  f.api = FindingLog::instance().string(api);
+  std::ranges::copy(callersOf(callSite(kMostCallers, api)), f.called_by);
+  FindingLog::instance().add(f, 1);
+}
+
+template <typename... Rest> void noteFree(const char *api, bool is_done, void *memory, Rest...) {
+  const auto base = reinterpret_cast<uint64_t>(memory);
+  if (!base) return;
+  aside([&] {
+    const bool is_wanted = options().has(Check::memory);
+    if (!is_done) return is_wanted ? reportRefused(base, api) : void();
+    const auto by = callersOf(callSite(kMostCallers, api));
+    HostCall callers[kMostCallers];
+    std::ranges::copy(by, callers);
+    StreamMemory::instance().free(base, callers);
   });
 }
 
@@ -87,8 +142,8 @@ template <std::size_t Number, typename Signature> struct Hook;
 template <std::size_t Number, typename R, typename... A> struct Hook<Number, R(A...)> {
   static inline R (*next)(A...) = nullptr;
   static constexpr std::string_view kName = hip::kFunctions[Number].name;
-  static constexpr bool kIsWanted =
-      isDoubtful(kName) || isRow(kName) || isToDevice(kName) || isRectangle(kName);
+  static constexpr bool kIsWanted = isDoubtful(kName) || isRow(kName) || isToDevice(kName) ||
+                                    isRectangle(kName) || allocatesFromPool(kName) || frees(kName);
 
   static R call(A... values) {
     if constexpr (isDoubtful(kName)) InitCheck::doubtHostCopies(); // before the first byte
@@ -99,6 +154,10 @@ template <std::size_t Number, typename R, typename... A> struct Hook<Number, R(A
       if (result == 0) noteToDeviceArguments(values...);
     } else if constexpr (isRectangle(kName)) {
       if (result == 0) noteRectangleArguments(values...);
+    } else if constexpr (allocatesFromPool(kName)) {
+      if (result == 0) notePool(kName.data(), values...);
+    } else if constexpr (frees(kName)) {
+      noteFree(kName.data(), result == 0, values...);
     }
     return result;
   }
@@ -155,9 +214,18 @@ bool patch(const hip::LoadedLibrary &library) {
 
 } // namespace
 
+void tellOfTorch() {
+  for (const char *library : {"libc10_hip.so", "libc10_cuda.so"})
+    if (hip::findLibrary(library)) {
+      warn("check: PyTorch allocates each tensor by itself in this run "
+           "(PYTORCH_NO_CUDA_MEMORY_CACHING=1)");
+      return;
+    }
+}
+
 void hookHip() {
   constexpr std::size_t least = 300, most = 4000; // functions of HIP
-  if (!options().has(Check::init)) return;
+  if (!options().has(Check::init) && !options().has(Check::memory)) return;
   const auto library = hip::findLibrary("libamdhip64.so");
   if (!library) return;
   void *handle = dlopen(library->path.c_str(), RTLD_NOW | RTLD_NOLOAD);

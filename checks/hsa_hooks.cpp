@@ -73,14 +73,6 @@ bool isHostPool(hsa_amd_memory_pool_t pool) {
   return on_host;
 }
 
-std::array<HostCall, kMostCallers> callersOf(const CallSite &site) {
-  std::array<HostCall, kMostCallers> callers{};
-  for (std::size_t i = 0; i < site.callers.size(); ++i)
-    callers[i] = {site.callers[i].address, FindingLog::instance().string(site.callers[i].module),
-                  0};
-  return callers;
-}
-
 void addAllocation(const void *memory, uint64_t size, uint64_t gap, bool on_host) {
   Allocation a;
   a.base = reinterpret_cast<uint64_t>(memory);
@@ -271,7 +263,7 @@ void noteStore(hsa_signal_t signal, hsa_signal_value_t value) {
       if (at != doorbells.queues.end()) queue = at->second;
     }
     if (queue)
-      QueueOrder::instance().submitted(queue, static_cast<uint64_t>(value));
+      QueueOrder::instance().submitted(queue, static_cast<uint64_t>(value), HostTime::now());
     else
       QueueOrder::instance().hostSet(signal.handle);
   });
@@ -425,6 +417,7 @@ extern "C" __attribute__((visibility("default"))) bool OnLoad(HsaApiTable *table
   tables.replace(&AmdApi::hsa_amd_memory_pool_free_fn, poolFree);
   if (options().has(Check::race)) replaceForOrder(tables);
   aside([] { hookHip(); });
+  aside([] { tellOfTorch(); });
   return true;
 }
 

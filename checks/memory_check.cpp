@@ -101,6 +101,21 @@ void MemoryCheck::global(const ObservedWave &wave, const ObservedAccess &access,
                   static_cast<uint64_t>(std::popcount(wrong)));
 }
 
+void MemoryCheck::pooled(const ObservedWave &wave, const ObservedAccess &access,
+                         Reporter &reporter) const {
+  AllocationInfo first{};
+  const uint64_t wrong = StreamMemory::instance().freedLanes(access, launched_, first);
+  if (!wrong) return;
+  const auto lane = static_cast<unsigned>(std::countr_zero(wrong));
+  Finding f = reporter.begin(Check::memory, Problem::freed);
+  f.space = static_cast<uint32_t>(access.space);
+  f.place = reporter.place(wave, lane, access.pc, access.kind, access.size);
+  f.address = access.address[lane];
+  f.allocation = first;
+  f.distance = static_cast<int64_t>(f.address - first.base);
+  reporter.report(f, static_cast<uint64_t>(std::popcount(wrong)));
+}
+
 /// LDS and private memory: they end somewhere.
 void MemoryCheck::bounded(const ObservedWave &wave, const ObservedAccess &access,
                           const LaneSpan &span, uint64_t limit, Problem problem,
@@ -162,6 +177,7 @@ void MemoryCheck::access(const ObservedWave &wave, const ObservedAccess &access,
   case AccessSpace::global:
     if (access.kind == AccessKind::load) arguments(wave, access, span, reporter);
     global(wave, access, span, reporter);
+    if (StreamMemory::instance().hasFreed()) pooled(wave, access, reporter);
   }
   if (access.kind != AccessKind::atomic) return;
   forLanes(access.lanes, [&](unsigned lane) {

@@ -3,6 +3,7 @@
 
 #include "checks/lane_span.h"
 #include "checks/reporter.h"
+#include "checks/stream_memory.h"
 
 #include <array>
 
@@ -11,8 +12,9 @@ namespace fade::checks {
 /// One per worker and dispatch: it remembers where it has been.
 class MemoryCheck {
 public:
-  MemoryCheck(const ObservedMemory &memory, const ObservedDispatch &dispatch)
-      : memory_(memory), dispatch_(dispatch) {}
+  MemoryCheck(const ObservedMemory &memory, const ObservedDispatch &dispatch,
+              const HostTime &launched)
+      : memory_(memory), dispatch_(dispatch), launched_(launched) {}
 
   void access(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
               Reporter &reporter);
@@ -35,6 +37,8 @@ private:
   void remember(const Extent &extent);
   void global(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
               Reporter &reporter);
+  /// Lanes that use what was given back to a pool before the launch.
+  void pooled(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) const;
   void bounded(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
                uint64_t limit, Problem problem, Reporter &reporter);
   void arguments(const ObservedWave &wave, const ObservedAccess &access, const LaneSpan &span,
@@ -44,6 +48,7 @@ private:
 
   const ObservedMemory &memory_;
   const ObservedDispatch &dispatch_;
+  const HostTime launched_;
   uint64_t generation_ = 0;
   std::array<Extent, 8> known_{};
   unsigned next_ = 0;

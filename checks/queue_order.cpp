@@ -7,9 +7,18 @@ QueueOrder &QueueOrder::instance() {
   return *order;
 }
 
-void QueueOrder::submitted(uint64_t queue, uint64_t index) {
+void QueueOrder::submitted(uint64_t queue, uint64_t index, const HostTime &when) {
   const std::lock_guard lock(mutex_);
-  submitted_[queue].push_back({index, host_});
+  submitted_[queue].push_back({index, host_, when});
+}
+
+HostTime QueueOrder::submittedAt(uint64_t queue, uint64_t index) {
+  const std::lock_guard lock(mutex_);
+  const auto at = submitted_.find(queue);
+  if (at == submitted_.end()) return {};
+  for (const Submission &one : at->second)
+    if (one.index >= index) return one.when;
+  return {};
 }
 
 /// What is known when a signal is seen. A copy is done by an engine: what it waited for is what its

@@ -2,6 +2,8 @@
 // signals (barriers, copies), and through the host, which waits for one and then submits another.
 #pragma once
 
+#include "checks/stream_memory.h"
+
 #include <fade/observer.h>
 
 #include <atomic>
@@ -43,7 +45,9 @@ public:
   bool hasSeveralQueues() const { return queues_made_ > 1; }
 
   /// The host has submitted the packets of a queue up to `index`.
-  void submitted(uint64_t queue, uint64_t index);
+  void submitted(uint64_t queue, uint64_t index, const HostTime &when = {});
+  /// When a dispatch that has begun was submitted, if that is known.
+  HostTime submittedAt(uint64_t queue, uint64_t index);
   /// The host has seen that a signal's value is what it waited for.
   void hostSaw(uint64_t signal);
   /// The host has set a signal.
@@ -72,6 +76,7 @@ private:
   struct Submission {
     uint64_t index;
     QueueTimes host;
+    HostTime when;
   };
   struct Copy {
     std::vector<uint64_t> waited;

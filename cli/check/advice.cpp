@@ -138,6 +138,9 @@ std::string adviceOf(const FoundFinding &f) {
   case Problem::outside: return "look where the pointer comes from: it was never allocated";
   case Problem::gap: return boundsAdvice(f);
   case Problem::freed:
+    if (f.allocation.api.ends_with("Async"))
+      return "free it behind the last launch that uses it, in the same stream or one that waits "
+             "for it";
     return fmt::format("wait for the kernel before freeing (hipStreamSynchronize){}",
                        f.allocation.freed_by.line != 0
                            ? fmt::format(": it was freed at {}", fileAndLine(f.allocation.freed_by))
@@ -151,6 +154,8 @@ std::string adviceOf(const FoundFinding &f) {
   case Problem::read_only: return "copy the data to memory that kernels may write";
   case Problem::misaligned:
     return fmt::format("align what the atomic changes to {} bytes", f.raw.place.size);
+  case Problem::freed_twice:
+    return "set the pointer to null when it is freed, and free it in one place";
   case Problem::uninitialized: return initAdvice(f);
   case Problem::race:
   case Problem::overlap: return raceAdvice(f);

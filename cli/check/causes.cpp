@@ -58,6 +58,7 @@ bool sharesLine(const FoundFinding &a, const FoundFinding &b) {
 }
 
 bool hasSameCause(const FoundFinding &a, const FoundFinding &b) {
+  if (a.raw.called_by[0].module != 0 || b.raw.called_by[0].module != 0) return false;
   if (a.raw.check != b.raw.check || a.gpu != b.gpu || a.process != b.process) return false;
   switch (checkOf(a)) {
   case Check::memory: return kernelsOf(a) == kernelsOf(b) && hasSameMemory(a, b);

@@ -110,6 +110,9 @@ bool prepare(const CheckOptions &options, const std::vector<std::string> &applic
   addTool(library, *pairs);
   // ROCr packs small allocations into one block; each is to have its own, with a gap behind it.
   pairs->emplace_back("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1");
+  // PyTorch's allocator packs tensors into blocks; it is off if a variable of either name is there.
+  for (const char *name : {"PYTORCH_NO_CUDA_MEMORY_CACHING", "PYTORCH_NO_HIP_MEMORY_CACHING"})
+    if (!std::getenv(name)) pairs->emplace_back(name, "1");
   if (const std::string program = programOf(application[0]); !program.empty())
     checkCode(program, gpusOf(*pairs));
   for (const auto &[name, value] : *pairs) setenv(name.c_str(), value.c_str(), 1);

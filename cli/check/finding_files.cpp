@@ -43,7 +43,7 @@ Sarif resultOf(const FoundFinding &f, bool has_baseline) {
                   {"message", {{"text", fmt::format("{}; {}", messageOf(f), adviceOf(f))}}},
                   {"partialFingerprints", {{"fade/v1", f.id}}}};
   if (has_baseline) result["baselineState"] = f.is_known ? "unchanged" : "new";
-  if (at.line != 0) result["locations"] = {locationOf(at)};
+  if (at.line != 0) result["locations"] = Sarif::array({locationOf(at)});
   Sarif related = Sarif::array();
   const auto relate = [&](const FoundFrame &frame, const std::string &what) {
     if (frame.line == 0) return;

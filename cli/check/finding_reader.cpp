@@ -237,6 +237,7 @@ bool isSamePlace(const FoundPlace &a, const FoundPlace &b) {
 /// Whether it is one mistake, for those who read about it.
 bool isSame(const FoundFinding &a, const FoundFinding &b) {
   if (a.raw.check != b.raw.check || a.raw.problem != b.raw.problem || a.gpu != b.gpu) return false;
+  if (a.raw.called_by[0].module != 0) return a.place.shown == b.place.shown;
   const auto is_same_pair = [&](const FoundPlace &place, const FoundPlace &other) {
     return isSamePlace(a.place, place) && isSamePlace(a.other, other);
   };
@@ -389,6 +390,11 @@ FoundFinding findingOf(const Finding &raw, const FindingFile &file, CodeObjects 
   f.between.raw = f.raw.between;
   if (f.raw.between.pc) resolve(f.between, objects);
   f.allocation = describe(f.raw.allocation, file, lines);
+  if (f.raw.called_by[0].module != 0) {
+    f.api = file.string(f.raw.api);
+    f.place.shown = callerOf(f.raw.called_by, file, lines);
+    if (f.place.shown.line != 0) f.place.source = lineOf(f.place.shown.file, f.place.shown.line);
+  }
   if (static_cast<Check>(f.raw.check) == Check::race) {
     turnRace(f, file);
     if (static_cast<Problem>(f.raw.problem) == Problem::race) f.path = pathOf(f, objects);

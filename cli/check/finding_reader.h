@@ -42,6 +42,7 @@ struct FoundFinding {
   std::string kernel;    ///< demangled
   std::string symbol, gpu;
   std::string rule, cure;   ///< hazard: what is broken, and what would do; empty: s_nop
+  std::string api;          ///< errors of the host: what it called
   std::string other_kernel; ///< demangled; empty: the other side is in the same dispatch
   uint32_t process = 0;
   FoundPlace place, other;

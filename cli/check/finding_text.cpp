@@ -31,6 +31,7 @@ constexpr std::array<const char *, static_cast<std::size_t>(Problem::count)> kPr
     "arguments",
     "read_only",
     "misaligned",
+    "freed_twice",
     "uninitialized",
     "race",
     "overlap",
@@ -252,6 +253,9 @@ std::string detailOfPlace(const char *label, const FoundPlace &place, const Foun
   return text + callersText(place) + row("", itemText(place.raw));
 }
 
+/// A call of the host's, not an instruction of a kernel.
+bool isOfHost(const FoundFinding &f) { return f.raw.called_by[0].module != 0; }
+
 /// Where else: lines of details that are not yet said, and other kernels.
 std::string alsoText(const FoundFinding &f) {
   const auto linesOf = [](const FoundFinding &one) {
@@ -324,6 +328,9 @@ std::string messageOf(const FoundFinding &f) {
   case Problem::misaligned:
     return fmt::format("{} at {:#x}, which is not a multiple of {}", accessOf(p), f.raw.address,
                        p.size);
+  case Problem::freed_twice:
+    return fmt::format("{} of memory that was freed before: {}", f.api,
+                       allocationText(f.allocation));
   case Problem::uninitialized: return uninitialized(f);
   case Problem::race:
   case Problem::overlap:
@@ -405,6 +412,11 @@ std::string findingText(const FoundFinding &f) {
   const std::string help = row("help", fmt::format("{} ({})", adviceOf(f), pageOf(f)));
   if (check == Check::leak || check == Check::schedules) return text + "\n" + help;
   text += f.raw.count > 1 ? fmt::format(" ({} times)\n", grouped(f.raw.count)) : "\n";
+  if (isOfHost(f)) {
+    text += row("at", placeText(f.place, f.kernel));
+    if (!f.place.source.empty()) text += row("", f.place.source);
+    return text + alsoText(f) + help;
+  }
   text += row("kernel", f.kernel);
   text += detailOfPlace("at", f.place, f);
   if (!f.other_kernel.empty()) text += row("other", f.other_kernel);
@@ -420,7 +432,14 @@ void writeFinding(JsonWriter &json, const FoundFinding &f) {
   json.field("message", messageOf(f));
   json.field("count", f.raw.count);
   json.field("process", f.process);
-  if (static_cast<Check>(f.raw.check) != Check::leak) {
+  if (isOfHost(f)) {
+    json.field("file", f.place.shown.file);
+    json.field("line", f.place.shown.line);
+    json.field("column", f.place.shown.column);
+    json.field("function", f.place.shown.function);
+    json.field("source", f.place.source);
+    json.field("api", f.api);
+  } else if (static_cast<Check>(f.raw.check) != Check::leak) {
     json.field("kernel", f.kernel);
     json.field("symbol", f.symbol);
     json.field("gpu", f.gpu);

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
-FADEPROBE, MEMORY, GROUPS, ARRAYS = sys.argv[1:5]
+FADEPROBE, MEMORY, GROUPS, ARRAYS, NO_TORCH = sys.argv[1:6]
 del sys.argv[1:]
 
 
@@ -133,6 +133,7 @@ class Check(unittest.TestCase):
         self.assertEqual([(one["partialFingerprints"]["fade/v1"], one["baselineState"]) for one in results],
                          [(one["id"], "new" if one is found[0] else "unchanged") for one in found])
         self.assertIn(found[0]["advice"], results[0]["message"]["text"])
+        self.assertEqual([one["locations"][0]["physicalLocation"]["region"]["startLine"] for one in results], [one["line"] for one in found])
         suite = xml.etree.ElementTree.parse(junit).getroot()
         self.assertEqual((suite.get("tests"), suite.get("failures")), ("5", "1"))
         self.assertIn(found[0]["id"], suite.find(".//failure").text)
@@ -163,6 +164,16 @@ class Check(unittest.TestCase):
             self.assertIn(text, run.stderr)
             self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
         self.assertIn("no application", subprocess.run([FADEPROBE, "check"], capture_output=True, text=True).stderr)
+
+    def test_the_allocator_of_pytorch_is_off_which_is_said_where_pytorch_is(self):
+        program = ("sh", "-c", 'echo "$PYTORCH_NO_HIP_MEMORY_CACHING$PYTORCH_NO_CUDA_MEMORY_CACHING" >&2; exec "$0" clean', MEMORY)
+        said = "fade: check: PyTorch allocates each tensor by itself in this run (PYTORCH_NO_CUDA_MEMORY_CACHING=1)\n"
+        run = self.check(program=program, LD_PRELOAD=NO_TORCH)
+        self.assertEqual((run.returncode, run.stderr.count(said)), (5, 1), run.stderr)
+        self.assertTrue(run.stderr.startswith("11\n"), run.stderr)
+        run = self.check(program=program, PYTORCH_NO_HIP_MEMORY_CACHING="0")
+        self.assertEqual(run.stderr.count("PyTorch"), 0, run.stderr)
+        self.assertTrue(run.stderr.startswith("01\n"), run.stderr)
 
     def test_a_program_without_kernels_is_told(self):
         run = self.check(program=("true",))

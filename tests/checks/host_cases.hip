@@ -14,6 +14,11 @@ template <bool broken> __global__ void consume(const int *p, int n, int *sum) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) sum[i] += p[i]; // finds: race
 }
+// Nothing is done before the host has submitted everything. Where it finds that a command is done,
+// HIP leaves out what would order the next one, and they are in order by that.
+__global__ void gate(const volatile int *is_open) {
+  while (!*is_open) __builtin_amdgcn_s_sleep(8);
+}
 template <bool broken> void run_pipeline() {
   const int n = 1000, chunks = 4;
   hipStream_t first, second;
@@ -26,6 +31,10 @@ template <bool broken> void run_pipeline() {
     HIP(hipEventCreateWithFlags(&produced[i], hipEventDisableTiming));
     HIP(hipEventCreateWithFlags(&consumed[i], hipEventDisableTiming));
   }
+  int *is_open;
+  HIP(hipHostMalloc(reinterpret_cast<void **>(&is_open), 4096, 0));
+  *is_open = 0;
+  gate<<<1, 1, 0, first>>>(is_open);
   for (int i = 0; i < chunks; ++i) {
     int *half = p.data + i % 2 * n;
     if (i >= 2 && !broken)
@@ -36,7 +45,9 @@ template <bool broken> void run_pipeline() {
     consume<broken><<<8, 128, 0, second>>>(half, n, sum.data);
     HIP(hipEventRecord(consumed[i], second));
   }
+  *static_cast<volatile int *>(is_open) = 1;
   HIP(hipDeviceSynchronize());
+  HIP(hipHostFree(is_open));
   for (int i = 0; i < chunks; ++i) {
     HIP(hipEventDestroy(produced[i]));
     HIP(hipEventDestroy(consumed[i]));
