@@ -95,9 +95,17 @@ std::string raceAdvice(const FoundFinding &f) {
            "launch";
   const bool same_group = std::ranges::equal(f.raw.place.group, f.raw.other.group);
   if (f.bare_barrier != 0)
-    return fmt::format("{}; the barrier at line {} does not order memory for the compiler (use "
-                       "__syncthreads(), or add \"memory\" to the asm statement)",
+    return fmt::format("{}; the barrier at line {} does not order memory for the compiler (add "
+                       "\"memory\" to the asm statement, or fences around the builtin)",
                        barrierAdvice(f), f.bare_barrier);
+  // Some compilers move loads across __syncthreads(), too, and take their lines away then.
+  const auto was_moved = [](const FoundPlace &p) {
+    return p.is_near && isKind(p, AccessKind::load);
+  };
+  if (static_cast<AccessSpace>(f.raw.space) == AccessSpace::lds &&
+      (was_moved(f.place) || was_moved(f.other)))
+    return barrierAdvice(f) + "; if it is there, the compiler has moved the load across it "
+                              "(docs/recipes/compiler-barrier.md)";
   if (static_cast<AccessSpace>(f.raw.space) == AccessSpace::lds || same_group)
     return barrierAdvice(f);
   return betweenGroupsAdvice(f);

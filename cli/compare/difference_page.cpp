@@ -13,13 +13,13 @@ namespace {
 constexpr const char *kStyle = R"(
 :root { color-scheme: light; --ink: #1b1f24; --paper: #fff; --line: #d8dee4; --soft: #57606a; --good: #1a7f37; --bad: #cf222e; }
 :root[data-theme=dark] { color-scheme: dark; --ink: #e6edf3; --paper: #0d1117; --line: #30363d; --soft: #8b949e; --good: #3fb950; --bad: #f85149; }
-.tools { display: flex; gap: .6rem; float: right; } td pre { margin: 0; color: var(--soft); font: 12px ui-monospace, monospace; }
+.tools { display: flex; gap: .6rem; float: right; } td pre { margin: 0; color: var(--soft); font: 12px ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.05rem; overflow-wrap: anywhere; margin-top: 2rem; }
 p.sum { font-size: 1.1rem; } .soft { color: var(--soft); }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .3rem .7rem; border-bottom: 1px solid var(--line); white-space: nowrap; } td.n, th.n { text-align: right; }
-td.what { width: 45%; white-space: normal; } .better { color: var(--good); } .worse { color: var(--bad); }
+td.where { width: 50%; white-space: normal; } .better { color: var(--good); } .worse { color: var(--bad); }
 details { margin: .8rem 0; } svg { display: block; width: 100%; max-width: 40rem; height: auto; color: var(--ink); } svg text { font: 12px system-ui, sans-serif; fill: currentColor; }
 td.code { white-space: pre; font: 13px ui-monospace, monospace; width: 70%; } tr.place td.number { color: var(--soft); text-align: right; }
 code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; }
@@ -55,16 +55,14 @@ std::string placeCell(const Subject &subject) {
 std::string row(const Pair &pair, const Change &change) {
   const Subject &subject = pair.any();
   const MetricInfo &info = infoOf(change.metric);
-  const std::string change_text =
-      change.before == 0 ? "" : fmt::format("{:+.3g} %", 100 * change.ratio());
   std::string verdict = verdictName(change.verdict);
   if (change.chance) verdict += fmt::format(" (p {:.2g})", *change.chance);
   return fmt::format(
-      "<tr class=place><td>{}</td><td class=what>{}</td><td class=n>{}</td><td class=n>{}</td>"
+      "<tr class=place><td class=where>{}</td><td>{}</td><td class=n>{}</td><td class=n>{}</td>"
       "<td class=n>{}</td><td class={}>{}</td></tr>\n",
       placeCell(subject), escapeMarkup(subject.is_kernel ? info.of_kernel : info.of_access),
-      valueText(change.metric, change.before), valueText(change.metric, change.after), change_text,
-      verdictName(change.verdict), verdict);
+      valueText(change.metric, change.before), valueText(change.metric, change.after),
+      changeText(change), verdictName(change.verdict), verdict);
 }
 
 /// A name that is too long to be read is whole on a click.

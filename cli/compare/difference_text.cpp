@@ -17,10 +17,8 @@ const char *unitOf(const Change &change, const Subject &subject) {
 }
 
 std::string byHowMuch(const Change &change) {
-  if (change.before == 0 || infoOf(change.metric).is_share) return "";
-  constexpr double kManyTimes = 10;
-  if (1 + change.ratio() >= kManyTimes) return fmt::format(", {:.3g} times", 1 + change.ratio());
-  return fmt::format(", {:+.3g} %", 100 * change.ratio());
+  const std::string text = changeText(change);
+  return text.empty() ? "" : ", " + text;
 }
 
 /// "32 -> 2 cache lines per execution, -93.8 %".
@@ -44,6 +42,13 @@ std::string onlyIn(const Pair &pair, const Names &names) {
 }
 
 } // namespace
+
+std::string changeText(const Change &change) {
+  if (change.before == 0 || infoOf(change.metric).is_share) return "";
+  constexpr double many = 10;
+  if (1 + change.ratio() >= many) return fmt::format("{:.3g} times", 1 + change.ratio());
+  return fmt::format("{:+.3g} %", 100 * change.ratio());
+}
 
 std::string differenceText(const Comparing &runs, const report::Terminal &terminal, bool all) {
   const Difference &difference = runs.difference;

@@ -19,6 +19,8 @@ struct Comparing {
   Names names;
 };
 
+/// "-93.8 %", "21.5 times"; empty where it would say nothing: shares, and what was 0.
+std::string changeText(const Change &change);
 /// Whole lines; the verdict first, the sum last. `all`: also what is the same.
 std::string differenceText(const Comparing &runs, const report::Terminal &terminal, bool all);
 /// JSON lines (docs/formats.md).

@@ -124,6 +124,12 @@ TEST(Advice, NamesWhatIsMissingAndWhere) {
                              "line 4 does not order memory for the compiler"),
             0u);
   f.bare_barrier = 0;
+  // Nor is __syncthreads() always one: a load without a line of its own was moved.
+  f.other.is_near = true;
+  f.other.raw.kind = static_cast<uint32_t>(AccessKind::load);
+  EXPECT_NE(adviceOf(f).find("if it is there, the compiler has moved the load across it"),
+            std::string::npos);
+  f.other.is_near = false;
   f.path = FoundFinding::Path::loop;
   f.place.raw.address = 0x100, f.other.raw.address = 0x180;
   EXPECT_EQ(adviceOf(f), "in a loop: add __syncthreads() after line 20, before line 10 is reached "

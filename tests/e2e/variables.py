@@ -94,9 +94,10 @@ class Tests(fade.Test):
         self.assertIn("no such file: /no/such/libX.so", result.said[0])
         self.assertTrue(result.objects("memory"))
 
-    def test_a_cache_that_is_not_there_harms_nobody(self):
+    def test_a_cache_that_is_not_there_is_one_line_and_harms_nobody(self):
         result = self.run_with({"FADE_KERNEL_CACHE": "/no/such/cache"})
-        self.assert_fine(result, "4 dispatches are right\n")
+        self.assertEqual((result.code, result.stdout, result.said),
+                         (0, "4 dispatches are right\n", ["fade: kernel cache: /no/such/cache: No such file or directory"]))
 
     def test_another_tools_library_that_cannot_be_loaded_harms_nobody(self):
         result = self.run_with({"HSA_TOOLS_LIB": os.path.join(LIB, "libfade.so") + " /no/such.so"})
