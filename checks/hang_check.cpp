@@ -223,10 +223,29 @@ void reportHang(const std::vector<WaitingWave> &waves, const LastWrites &writes,
     by_name[nameOf(*w.wave.wave)] = &w;
     if (w.wave.halt != WaveHalt::at_barrier) late.try_emplace(w.wave.wave->group, &w);
   }
+  // What a wave itself stores to all the time, a counter of tries perhaps, is not what it waits
+  // for, if it reads something else as well.
+  const auto isOwn = [&](const WaitingWave &w, const WavePolls::Poll &poll) {
+    const auto last = writes.find(*w.wave.wave->group, poll.space, poll.address);
+    return last && last->kind == AccessKind::store &&
+           WaveName{last->group[0], last->group[1], last->group[2], last->wave} ==
+               nameOf(*w.wave.wave);
+  };
+  const auto pollOf = [&](const WaitingWave &w) {
+    const WavePolls::Poll *found = nullptr;
+    if (!w.polls || w.wave.halt == WaveHalt::at_barrier) return found;
+    const auto rank = [&](const WavePolls::Poll &poll) {
+      return std::pair(!isOwn(w, poll), poll.last);
+    };
+    w.polls->each([&](const WavePolls::Poll &poll) {
+      if (!found || rank(poll) > rank(*found)) found = &poll;
+    });
+    return found;
+  };
   std::map<uint64_t, std::pair<uint64_t, bool>> polled; ///< by site: an address, and whether others
   for (const WaitingWave &w : waves)
-    if (const WavePolls::Poll *poll = w.polls ? w.polls->current() : nullptr) {
-      const auto [at, is_new] = polled.try_emplace(w.site, poll->address, false);
+    if (const WavePolls::Poll *poll = pollOf(w)) {
+      const auto [at, is_new] = polled.try_emplace(poll->site, poll->address, false);
       at->second.second |= at->second.first != poll->address;
     }
   const String rule = FindingLog::instance().string(summary);
@@ -239,8 +258,7 @@ void reportHang(const std::vector<WaitingWave> &waves, const LastWrites &writes,
   };
   for (const WaitingWave &w : waves) {
     const ObservedWave &wave = *w.wave.wave;
-    const WavePolls::Poll *poll = nullptr;
-    if (w.polls && w.wave.halt != WaveHalt::at_barrier) poll = w.polls->current();
+    const WavePolls::Poll *poll = pollOf(w);
     Problem problem = poll ? Problem::polls : Problem::not_ended;
     if (w.wave.halt == WaveHalt::at_barrier) problem = Problem::at_barrier;
     if (w.wave.halt == WaveHalt::at_global_barrier) problem = Problem::at_global_barrier;
@@ -253,10 +271,10 @@ void reportHang(const std::vector<WaitingWave> &waves, const LastWrites &writes,
         f.other = placeOf(*other->second);
     if (problem == Problem::polls) {
       const auto lane = static_cast<unsigned>(std::countr_zero(poll->lanes));
-      f.place = reporter.place(wave, lane, w.site, poll->kind, poll->size);
+      f.place = reporter.place(wave, lane, poll->site, poll->kind, poll->size);
       f.space = static_cast<uint32_t>(poll->space);
       f.address = poll->address;
-      if (polled[w.site].second) f.cure = several;
+      if (polled[poll->site].second) f.cure = several;
       f.limit = valueIn(memory, *wave.group, poll->space, poll->address, poll->size);
       if (poll->space == AccessSpace::global)
         if (const auto a = AllocationMap::instance().find(poll->address)) {

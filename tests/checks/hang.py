@@ -46,6 +46,11 @@ if run.returncode != 5 or found:
 run, found = check("clean", "long_work", "--timeout", "0.01")
 if run.returncode != 124 or "not ended after" not in run.stderr:
     problems.append(f"long_work --timeout: ended with {run.returncode}: {run.stderr}")
+# What a wave itself changes meanwhile is not what it waits for.
+run, found = check("broken", "counted_tries", "--timeout", "1")
+line = next(number for number, one in enumerate(text, 1) if one.endswith("// polls"))
+if run.returncode != 124 or [one["line"] for one in found] != [line] or "polls byte 0 of allocation" not in found[0]["message"]:
+    problems.append(f"counted_tries: ended with {run.returncode}: {found} {run.stderr}")
 # Many waves at one line are one entry.
 run, found = check("broken", "endless")
 if len(found) != 1 or found[0]["count"] != (12 if gpu.startswith("gfx9") else 24):

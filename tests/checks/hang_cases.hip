@@ -76,6 +76,14 @@ CASE(flag_behind_barrier, (int *flag)) {
   flag[threadIdx.x] = 1;
 }
 
+// Counts how often it looked: that is not what it waits for.
+CASE(counted_tries, (volatile int *flag, volatile int *tries)) {
+  if (threadIdx.x != 0) return;
+  if (!broken) *flag = 1;
+  while (*flag == 0) // polls
+    *tries = *tries + 1;
+}
+
 // Goes in circles for ever.
 CASE(endless, (int *out)) {
   if (broken) {
@@ -100,6 +108,7 @@ template <bool broken> void run(const std::string &name) {
   if (name == "lock_kept") lock_kept<broken><<<20, 64>>>(memory.data, out.data);
   if (name == "two_locks") two_locks<broken><<<2, 64>>>(memory.data, memory.data + 64);
   if (name == "flag_behind_barrier") flag_behind_barrier<broken><<<1, 128>>>(out.data);
+  if (name == "counted_tries") counted_tries<broken><<<1, 64>>>(memory.data, memory.data + 64);
   if (name == "endless") endless<broken><<<3, 256>>>(out.data);
   if (name == "long_work") long_work<broken><<<2, 64>>>(out.data, memory.data);
   finish();
