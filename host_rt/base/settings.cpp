@@ -406,7 +406,7 @@ constexpr Variable kVariables[] = {
      "during the run (default), or keep: they and FADE share the queues",
      readOtherTools},
     {"FADE_WORKERS", "--workers", "threads that run the analyzers", readWorkers},
-    {"FADE_PATIENCE", "--patience", "multiply all internal timeouts by N", readPatience},
+    {"FADE_PATIENCE", "--patience", "wait N times as long before giving up", readPatience},
 };
 
 // Variables that other parts of FADE read; not a spelling mistake.
