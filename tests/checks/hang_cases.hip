@@ -80,8 +80,12 @@ CASE(flag_behind_barrier, (int *flag)) {
 CASE(counted_tries, (volatile int *flag, volatile int *tries)) {
   if (threadIdx.x != 0) return;
   if (!broken) *flag = 1;
-  while (*flag == 0) // polls
-    *tries = *tries + 1;
+  while (*flag == 0) { // polls
+    unsigned tried = *tries; // read last, for nearly all of the time
+#pragma unroll
+    for (int i = 0; i < 300; i++) tried ^= tried << 13, tried ^= tried >> 17;
+    *tries = tried + 1;
+  }
 }
 
 // Goes in circles for ever.
