@@ -33,9 +33,10 @@ constexpr auto kGrace = std::chrono::milliseconds(200);
 constexpr auto kLastLook = std::chrono::milliseconds(200);
 // How long nobody may take what has ended, beyond what single handlers may take.
 constexpr auto kDeaf = std::chrono::minutes(1);
-// The first may be of a question from before, the second says what there is, the third comes when
-// that was copied.
-constexpr uint64_t kAnswersToSettle = 3;
+// What was written, and how much was reserved, are asked in turn, and only both together say what
+// is whole. The first answer may be of a question from before; if that was of what was written, the
+// second fits to nothing, and the third and fourth say it.
+constexpr uint64_t kAnswersToSettle = 4;
 constexpr std::string_view kNothingToCopy = ". With FADE_TRANSPORT=host nothing has to be copied";
 
 /// The GPU may still write to the ring and the signal of this one: it lives as long as the process.

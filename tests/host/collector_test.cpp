@@ -401,6 +401,20 @@ TEST_F(CollectorTest, RecordsInDeviceMemoryThatAreOnTheirWayAreWaitedFor) {
   (void)finish();
 }
 
+// Whatever the engine is being asked when somebody wants to know.
+TEST_F(CollectorTest, WhatIsWrittenInDeviceMemoryIsThereWheneverItIsSettled) {
+  start(1, {});
+  SegmentedFakeRing ring(1 << 16);
+  const auto ended = add(&ring);
+  for (int i = 0; i < 300; ++i) {
+    wave(ring, 1);
+    collector->settle(std::chrono::minutes(5));
+    ASSERT_EQ(ring.segments->visible(), ring.device.head) << "the " << i << "th time";
+  }
+  ended->store(true);
+  (void)finish();
+}
+
 TEST_F(CollectorTest, RecordsInDeviceMemoryThatWereNeverWrittenDoNotHoldUpTheEnd) {
   ::testing::internal::CaptureStderr();
   start(1, {});
