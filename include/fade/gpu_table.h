@@ -144,7 +144,7 @@ inline constexpr auto kTable = std::to_array<GpuInfo>({
     {"gfx1102", 0x47, 11, 0, 2, false, false, "RDNA 3", kRdna2, kRatesRdna3, kRx7600},
     {"gfx1103", 0x44, 11, 0, 3, false, false, "RDNA 3", kRdna2},
     {"gfx1150", 0x43, 11, 5, 0, false, false, "RDNA 3.5", kRdna2},
-    {"gfx1151", 0x4a, 11, 5, 1, false, false, "RDNA 3.5", kRdna3, kRatesRdna3, k8060s},
+    {"gfx1151", 0x4a, 11, 5, 1, false, false, "RDNA 3.5", kRdna3, kRatesRdna3, k8060s, true},
     {"gfx1152", 0x55, 11, 5, 2, false, false, "RDNA 3.5", kRdna2},
     {"gfx1153", 0x58, 11, 5, 3, false, false, "RDNA 3.5", kRdna2},
     {"gfx1200", 0x48, 12, 0, 0, false, false, "RDNA 4", kRdna3, kRatesRdna4, kRx9060xt},

@@ -34,7 +34,7 @@ template <class T> T read_at(const uint8_t *p, unsigned offset) {
 
 // The most private memory that a wave can have: the width of COMPUTE_TMPRING_SIZE.WAVESIZE.
 uint32_t wave_scratch_limit(const Arch &arch) {
-  return arch.id == Gfx::gfx1100 ? ((1u << 15) - 1) * 256 : ((1u << 13) - 1) * 1024;
+  return arch.gfx11 ? ((1u << 15) - 1) * 256 : ((1u << 13) - 1) * 1024;
 }
 
 // Buffer resource for private memory: 4-byte elements, interleaved between the lanes.
@@ -48,8 +48,7 @@ void scratch_resource(const Arch &arch, unsigned lanes, uint32_t *word) {
     word[1] |= swizzle_enable;
     word[3] = 4u << 12 | 4u << 15 | 1u << 19 | index_stride << 21 | add_tid_enable; // uint, 32 bits
   } else {
-    word[1] |=
-        arch.id == Gfx::gfx1100 ? 1u << 30 : swizzle_enable; // gfx11: two bits, 1 = 4-byte elements
+    word[1] |= arch.gfx11 ? 1u << 30 : swizzle_enable; // gfx11: two bits, 1 = 4-byte elements
     word[3] = 20u << 12 | index_stride << 21 | add_tid_enable | 1u << 24 | 2u << 28;
   }
 }

@@ -17,7 +17,7 @@ FenceKind fence_kind(const Opcode &op) {
 // Whether it reaches beyond what the waves of a workgroup share. gfx10 and later have a cache for
 // the workgroup and one behind it; gfx942 says how far.
 bool reaches_device(const Arch &arch, const Instruction &in) {
-  if (arch.id == Gfx::gfx942) return in.sc1;
+  if (arch.gfx94) return in.sc1;
   return !arch.gfx10_up || in.opcode->has(Effect::reaches_device);
 }
 
@@ -76,7 +76,7 @@ ObservedWait wait_of(const Arch &arch, const Instruction &in) {
   case Waits::scalar: wait.scalar = imm & 0x3f; break;
   case Waits::exports: wait.exports = imm & 7; break;
   case Waits::several:
-    if (arch.id == Gfx::gfx1100) {
+    if (arch.gfx11) {
       wait.exports = counter(imm & 7, 7);
       wait.scalar = counter(imm >> 4 & 0x3f, 0x3f);
       wait.vector = counter(imm >> 10 & 0x3f, 0x3f);

@@ -2,6 +2,8 @@
 
 #include "fade/gpu.h"
 
+#include <algorithm>
+
 namespace fade::sim {
 namespace {
 
@@ -18,14 +20,23 @@ constexpr Arch all_archs[] = {
     with_row("gfx90a", {.id = Gfx::gfx90a, .gfx9 = true, .packed_ids = true, .sram_ecc = true}),
     with_row("gfx942", {.id = Gfx::gfx942,
                         .gfx9 = true,
+                        .gfx94 = true,
                         .packed_ids = true,
                         .architected_flat_scratch = true,
                         .sram_ecc = true}),
     with_row("gfx1030", {.id = Gfx::gfx1030, .gfx10_up = true}),
     with_row("gfx1100", {.id = Gfx::gfx1100,
                          .gfx10_up = true,
+                         .gfx11 = true,
                          .packed_ids = true,
                          .architected_flat_scratch = true}),
+    with_row("gfx1151", {.id = Gfx::gfx1151,
+                         .gfx10_up = true,
+                         .gfx11 = true,
+                         .gfx115 = true,
+                         .packed_ids = true,
+                         .architected_flat_scratch = true,
+                         .is_apu = true}),
 };
 
 } // namespace
@@ -36,7 +47,7 @@ const Arch *find_arch(std::string_view name) {
   return nullptr;
 }
 
-const Arch &arch(Gfx id) { return all_archs[static_cast<int>(id)]; }
+const Arch &arch(Gfx id) { return *std::ranges::find(all_archs, id, &Arch::id); }
 
 std::span<const Arch> archs() { return all_archs; }
 

@@ -4,6 +4,7 @@
 #include "isa/llvm_mc.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -56,6 +57,17 @@ std::vector<uint8_t> without_unused_source(std::span<const uint8_t> from) {
   return bytes;
 }
 
+// SOPP 19 of gfx11.5, which LLVM knows for some processors and in some versions only.
+LlvmDisassembler::Answer single_use_hint(std::span<const uint8_t> bytes) {
+  uint32_t word;
+  if (bytes.size() < sizeof word) return {};
+  std::memcpy(&word, bytes.data(), sizeof word);
+  if (word >> 16 != 0xbf93) return {};
+  char text[32];
+  std::snprintf(text, sizeof text, "s_singleuse_vdst 0x%x", word & 0xffff);
+  return {sizeof word, "s_singleuse_vdst", text};
+}
+
 bool has_16_bit_operand(const Opcode &op) {
   for (unsigned s = 0; s < op.sources; s++)
     if (is_16(op.src[s])) return true;
@@ -78,17 +90,18 @@ struct Decoder::Llvm {
 LlvmDisassembler::Answer Decoder::Llvm::whole(const Arch &arch, std::span<const uint8_t> bytes,
                                               uint64_t pc, bool with_text) {
   auto answer = disassembler.disassemble(bytes, pc, with_text);
+  if (answer.size == 0 && arch.gfx115) answer = single_use_hint(bytes);
   if (answer.size == 0 && arch.gfx10_up)
     if (const auto other = without_unused_source(bytes); !other.empty())
       answer = disassembler.disassemble(other, pc, with_text);
   return answer;
 }
 
-// LLVM 19 knows some instructions with halves as such, most only with whole registers.
+// LLVM 19 knows some instructions with halves as such, most only with whole registers; LLVM 22 all.
 LlvmDisassembler::Answer Decoder::Llvm::halves(const Arch &arch, unsigned lanes,
                                                std::span<const uint8_t> bytes, uint64_t pc,
                                                bool with_text) {
-  if (arch.id != Gfx::gfx1100) return {};
+  if (!arch.gfx11) return {};
   if (!with_halves) with_halves.emplace(arch.name, lanes == 32, "+real-true16");
   auto answer = with_halves->disassemble(bytes, pc, with_text);
   if (answer.size == 0) {
@@ -99,8 +112,8 @@ LlvmDisassembler::Answer Decoder::Llvm::halves(const Arch &arch, unsigned lanes,
 }
 
 Decoder::Decoder(const Arch &arch, unsigned wave_lanes, const OpcodeTable &opcodes)
-    : llvm_(new Llvm{{arch.name, wave_lanes == 32}, {}}), arch_(arch), lanes_(wave_lanes),
-      opcodes_(opcodes) {}
+    : llvm_(new Llvm{{arch.name, wave_lanes == 32, arch.gfx11 ? "-real-true16" : ""}, {}}),
+      arch_(arch), lanes_(wave_lanes), opcodes_(opcodes) {}
 
 Decoder::~Decoder() = default;
 

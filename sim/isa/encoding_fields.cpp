@@ -40,7 +40,7 @@ Encoding FieldReader::encoding() const {
     default: return w >> 28 == 0xb ? Encoding::sopk : Encoding::sop2;
     }
   }
-  const bool gfx11 = arch_.id == Gfx::gfx1100;
+  const bool gfx11 = arch_.gfx11;
   switch (w >> 26) {
   case 0x30: return arch_.gfx9 ? Encoding::smem : Encoding::other;
   case 0x3d: return arch_.gfx10_up ? Encoding::smem : Encoding::other;
@@ -62,7 +62,7 @@ Encoding FieldReader::encoding() const {
 }
 
 unsigned FieldReader::scalar_number(unsigned n) const {
-  if (arch_.id == Gfx::gfx1100 && (n == 124 || n == 125)) return n ^ 1; // gfx11 swapped null and m0
+  if (arch_.gfx11 && (n == 124 || n == 125)) return n ^ 1; // gfx11 swapped null and m0
   return n;
 }
 
@@ -136,11 +136,17 @@ bool FieldReader::read(Instruction &in) {
 void FieldReader::read_sop(Instruction &in) const {
   const int32_t simm = static_cast<int16_t>(dword_[0]);
   switch (in.encoding) {
-  case Encoding::sop2:
-    in.src[0] = scalar(field(0, 8));
-    in.src[1] = scalar(field(8, 8));
+  case Encoding::sop2: {
+    const Form form = in.opcode->form;
     in.dst = scalar(field(16, 7));
+    Operand *to = in.src;
+    *to++ = scalar(field(0, 8));
+    if (form == Form::literal_in_middle) *to++ = literal_operand();
+    *to++ = scalar(field(8, 8));
+    if (form == Form::literal_at_end) *to++ = literal_operand();
+    if (in.opcode->reads_dst) *to++ = in.dst;
     break;
+  }
   case Encoding::sop1:
     in.src[0] = scalar(field(0, 8));
     in.dst = scalar(field(16, 7));
@@ -179,7 +185,7 @@ void FieldReader::read_smem(Instruction &in) const {
       in.offset = 0;
     }
   } else {
-    in.glc = bit(arch_.id == Gfx::gfx1100 ? 14 : 16);
+    in.glc = bit(arch_.gfx11 ? 14 : 16);
     if (scalar_number(soffset) != sreg::null) in.src[1] = scalar(soffset);
   }
 }
@@ -208,7 +214,7 @@ void FieldReader::place_sources(Instruction &in, const Operand *given, unsigned 
 // gfx11 names the halves of a 16-bit register in the short encodings: bit 7 of the number is the
 // high half.
 void FieldReader::split_half_registers(Instruction &in) const {
-  if (arch_.id != Gfx::gfx1100) return;
+  if (!arch_.gfx11) return;
   for (unsigned s = 0; s < in.opcode->sources; s++)
     if (is_16(in.opcode->src[s]) && in.src[s].is_vgpr() && in.src[s].index & 0x80) {
       in.src[s].index &= 0x7f;
@@ -308,7 +314,7 @@ void FieldReader::read_vop3(Instruction &in) const {
   place_vector_result(in, vdst);
   const unsigned src0 = field(32, 9);
   const bool dpp8 = src0 == dpp8_code || src0 == dpp8_fi_code, dpp16 = src0 == dpp16_code;
-  const bool extended = arch_.id == Gfx::gfx1100 && (dpp8 || dpp16);
+  const bool extended = arch_.gfx11 && (dpp8 || dpp16);
   Operand given[3] = {extended ? vector(dword_[2] & 0xff) : source(src0), source(field(41, 9)),
                       source(field(50, 9))};
   unsigned count = 0; // operands that the opcode has in this encoding
@@ -392,7 +398,7 @@ void FieldReader::read_ds(Instruction &in) const {
 }
 
 void FieldReader::read_flat(Instruction &in) const {
-  const bool gfx11 = arch_.id == Gfx::gfx1100;
+  const bool gfx11 = arch_.gfx11;
   const unsigned width = arch_.gfx9 || gfx11 ? 13 : 12;
   if (in.encoding == Encoding::flat && !gfx11)
     in.offset = static_cast<int32_t>(field(0, width - 1)); // unsigned
@@ -400,7 +406,7 @@ void FieldReader::read_flat(Instruction &in) const {
     in.offset = sign_extend(field(0, width), width);
   in.glc = bit(gfx11 ? 14 : 16);
   in.slc = bit(gfx11 ? 15 : 17);
-  in.sc1 = arch_.id == Gfx::gfx942 && bit(25);
+  in.sc1 = arch_.gfx94 && bit(25);
   in.src[0] = vector(field(32, 8));
   const unsigned acc = arch_.has_agprs && bit(55) ? agpr_base : 0;
   in.src[1] = vector(field(40, 8) + acc);
@@ -418,7 +424,7 @@ void FieldReader::read_flat(Instruction &in) const {
     bool vaddr;
     if (gfx11)
       vaddr = bit(55);
-    else if (arch_.id == Gfx::gfx942)
+    else if (arch_.gfx94)
       vaddr = bit(13);
     else if (arch_.gfx9)
       vaddr = off;
@@ -431,13 +437,13 @@ void FieldReader::read_flat(Instruction &in) const {
 }
 
 void FieldReader::read_mubuf(Instruction &in) const {
-  const bool gfx11 = arch_.id == Gfx::gfx1100;
+  const bool gfx11 = arch_.gfx11;
   in.offset = static_cast<int32_t>(field(0, 12));
   in.offen = bit(gfx11 ? 54 : 12);
   in.idxen = bit(gfx11 ? 55 : 13);
   in.glc = bit(14);
   in.slc = bit(gfx11 ? 12 : arch_.gfx9 ? 17 : 54);
-  in.sc1 = arch_.id == Gfx::gfx942 && bit(15);
+  in.sc1 = arch_.gfx94 && bit(15);
   in.lds = !gfx11 && bit(16);
   const unsigned acc = arch_.has_agprs && bit(55) ? agpr_base : 0;
   in.src[0] = vector(field(32, 8));
@@ -454,7 +460,7 @@ void FieldReader::read_mtbuf(Instruction &in) const {
 }
 
 void FieldReader::read_mimg(Instruction &in) const {
-  const bool gfx11 = arch_.id == Gfx::gfx1100;
+  const bool gfx11 = arch_.gfx11;
   in.dmask = static_cast<uint8_t>(field(8, 4));
   in.glc = bit(gfx11 ? 14 : 13);
   in.src[0] = vector(field(32, 8));

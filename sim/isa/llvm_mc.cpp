@@ -1,5 +1,7 @@
 #include "isa/llvm_mc.h"
 
+#include "isa/llvm_versions.h"
+
 #include <llvm-c/Target.h>
 #include <llvm/MC/MCAsmInfo.h>
 #include <llvm/MC/MCContext.h>
@@ -41,15 +43,16 @@ LlvmDisassembler::LlvmDisassembler(const char *cpu, bool wave32, const char *fea
   });
   const llvm::Triple triple("amdgcn-amd-amdhsa");
   std::string error;
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple.str(), error);
+  const llvm::Target *target = find_target(triple, error);
   if (!target) throw std::runtime_error("this LLVM has no AMDGPU target: " + error);
   Impl &i = *impl_;
-  i.registers.reset(target->createMCRegInfo(triple.str()));
-  i.asm_info.reset(target->createMCAsmInfo(*i.registers, triple.str(), llvm::MCTargetOptions()));
+  const auto triple_name = factory_name(*target, triple);
+  i.registers.reset(target->createMCRegInfo(triple_name));
+  i.asm_info.reset(target->createMCAsmInfo(*i.registers, triple_name, llvm::MCTargetOptions()));
   i.instructions.reset(target->createMCInstrInfo());
   const std::string all =
       std::string(wave32 ? "+wavefrontsize32," : "+wavefrontsize64,") + features;
-  i.subtarget.reset(target->createMCSubtargetInfo(triple.str(), cpu, all));
+  i.subtarget.reset(target->createMCSubtargetInfo(triple_name, cpu, all));
   i.context = std::make_unique<llvm::MCContext>(triple, i.asm_info.get(), i.registers.get(),
                                                 i.subtarget.get());
   i.disassembler.reset(target->createMCDisassembler(*i.subtarget, *i.context));
@@ -68,9 +71,7 @@ LlvmDisassembler::Answer LlvmDisassembler::disassemble(std::span<const uint8_t> 
       inst, size, llvm::ArrayRef(bytes.data(), bytes.size()), pc, llvm::nulls());
   if (status == llvm::MCDisassembler::Fail || size == 0) return answer;
   answer.size = static_cast<unsigned>(size);
-  answer.mnemonic = impl_->printer->getMnemonic(&inst).first;
-  answer.mnemonic.resize(
-      std::min(answer.mnemonic.find_first_of(" \t"), answer.mnemonic.size())); // "... off,"
+  answer.mnemonic = mnemonic_of(*impl_->printer, inst);
   if (with_text) {
     llvm::raw_string_ostream out(answer.text);
     impl_->printer->printInst(&inst, pc, "", *impl_->subtarget, out);
@@ -92,8 +93,7 @@ LlvmDisassembler::Registers LlvmDisassembler::registers(std::span<const uint8_t>
   const llvm::MCInstrDesc &description = impl_->instructions->get(inst.getOpcode());
   found.size = static_cast<unsigned>(size);
   found.opcode = inst.getOpcode();
-  found.mnemonic = impl_->printer->getMnemonic(&inst).first;
-  found.mnemonic.resize(std::min(found.mnemonic.find_first_of(" \t"), found.mnemonic.size()));
+  found.mnemonic = mnemonic_of(*impl_->printer, inst);
   const llvm::MCSchedModel &model = impl_->subtarget->getSchedModel();
   if (model.hasInstrSchedModel()) {
     const llvm::MCSchedClassDesc *cost = model.getSchedClassDesc(description.getSchedClass());

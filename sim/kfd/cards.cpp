@@ -70,6 +70,21 @@ const std::vector<Card> &table() {
        .tiling = 0x00000545,
        .firmware = 550,
        .sdma_firmware = 21},
+      {.gfx = Gfx::gfx1151,
+       .device_id = 0x1586,
+       .revision = 0xc1,
+       .drm_family = 150,
+       .host_visible_vram = true,
+       .shader_arrays = 4,
+       .arrays_per_engine = 2,
+       .cus_per_array = 10,
+       .sdma_engines = 1,
+       .xgmi_sdma_engines = 0,
+       .memory_mhz = 1000,
+       .memory_bits = 256,
+       .tiling = 0x00000545,
+       .firmware = 32,
+       .sdma_firmware = 14},
   };
   return cards;
 }
@@ -131,7 +146,7 @@ std::vector<Card> in_machine(const std::vector<Card> &cards, const MachineForm &
     c.physical = i;
     c.has_pcie_atomics = !form.no_atomics;
     if (form.small_bar) c.host_visible_vram = false;
-    if (form.apu) {
+    if (form.apu || arch(c.gfx).is_apu) {
       c.is_apu = true;
       c.apu_memory = host_bytes;
       c.apu_compute_units = c.gpu().card.compute_units;

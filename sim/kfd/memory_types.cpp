@@ -17,6 +17,7 @@ Caching caching_of(const Arch &gpu, uint32_t flags, bool is_own) {
     if (is_vram && is_own) return Caching::own;
     return is_coherent ? Caching::none : Caching::noncoherent;
   case Gfx::gfx942:
+  case Gfx::gfx950:
     if (is_vram) return is_own ? Caching::own : Caching::noncoherent;
     return Caching::none; // host memory of a card that is no APU
   default: return is_coherent ? Caching::none : Caching::noncoherent;

@@ -113,7 +113,7 @@ BufferResource buffer_resource(const Arch &arch, const uint32_t *words) {
   for (unsigned i = 0; i < 4; i++) r.select[i] = static_cast<uint8_t>(field(w3, 3 * i, 3));
   r.index_stride = 8u << field(w3, 21, 2);
   r.add_lane = field(w3, 23, 1);
-  if (arch.id == Gfx::gfx1100) {
+  if (arch.gfx11) {
     const uint32_t swizzle = field(w1, 30, 2);
     r.swizzle = swizzle != 0;
     r.element_bytes = swizzle ? 2u << swizzle : 4;

@@ -28,7 +28,7 @@ void invalidate_to_scope(Wave &w, const Instruction &in) {
 void write_back_l2(Wave &w, const Instruction &in) {
   w.stats->l2_write_backs++;
   full_fence();
-  if (w.arch->id == Gfx::gfx942 && scope_of(in) == Reach::workgroup) return;
+  if (w.arch->gfx94 && scope_of(in) == Reach::workgroup) return;
   if (CachedView *c = w.memory->cached()) c->caches().write_back(c->die());
 }
 

@@ -14,15 +14,15 @@ inline Reach scope_of(const Instruction &in) {
   return !in.sc1 ? Reach::workgroup : in.glc ? Reach::system : Reach::device;
 }
 inline Reach load_reach(const Wave &w, const Instruction &in) {
-  if (w.arch->id == Gfx::gfx942) return scope_of(in);
+  if (w.arch->gfx94) return scope_of(in);
   return in.glc ? Reach::device : Reach::workgroup;
 }
 inline Reach store_reach(const Wave &w, const Instruction &in) {
-  return w.arch->id == Gfx::gfx942 ? scope_of(in) : Reach::workgroup;
+  return w.arch->gfx94 ? scope_of(in) : Reach::workgroup;
 }
 // There sc0 asks for the old value.
 inline Reach atomic_reach(const Wave &w, const Instruction &in) {
-  return w.arch->id == Gfx::gfx942 && in.sc1 ? Reach::system : Reach::device;
+  return w.arch->gfx94 && in.sc1 ? Reach::system : Reach::device;
 }
 
 void invalidate_vector(Wave &w, const Instruction &in);

@@ -36,7 +36,7 @@ TexelFormat image_format(const Arch &arch, const uint32_t *words) {
     if (number == 9) f.number = Number::srgb;
     return f;
   }
-  const bool gfx11 = arch.id == Gfx::gfx1100;
+  const bool gfx11 = arch.gfx11;
   const unsigned format = field(words[1], 20, gfx11 ? 8 : 9), extra = gfx11 ? 64 : 128;
   if (format < extra) return buffer_format(arch, format);
   if (format < extra + 3) return srgb_format(format == extra + 2 ? 4 : format - extra + 1);

@@ -373,11 +373,8 @@ AccessPath path_of(Encoding encoding) {
 // Whether a load or store goes past the nearest cache, as atomic and volatile ones do. gfx90a marks
 // non-temporal ones with GLC and SLC together.
 bool is_coherent(const Wave &w, const Instruction &in) {
-  switch (w.arch->id) {
-  case Gfx::gfx942: return in.glc || in.sc1;
-  case Gfx::gfx90a: return in.glc && !in.slc;
-  default: return in.glc;
-  }
+  if (w.arch->gfx94) return in.glc || in.sc1;
+  return in.glc && !(w.arch->id == Gfx::gfx90a && in.slc);
 }
 
 uint16_t data_of(const Instruction &in, AccessKind kind) {
@@ -414,7 +411,7 @@ ObservedAccess described(const Wave &w, const Instruction &in, uint32_t bytes, A
         std::strstr(name, "xchg") || (std::strstr(name, "swap") && !std::strstr(name, "cmp"));
   }
   o.coherent = kind != AccessKind::atomic && is_coherent(w, in);
-  o.device = kind == AccessKind::atomic || (o.coherent && (w.arch->id != Gfx::gfx942 || in.sc1));
+  o.device = kind == AccessKind::atomic || (o.coherent && (!w.arch->gfx94 || in.sc1));
   o.streaming = in.slc;
   o.data = data_of(in, kind);
   o.data_bytes = static_cast<uint8_t>(bytes);

@@ -12,6 +12,7 @@ std::span<const std::span<const Opcode>> opcode_families();
 
 // Each family of instructions is a table of its own.
 std::span<const Opcode> salu_opcodes();
+std::span<const Opcode> salu_float_opcodes();
 std::span<const Opcode> valu_integer_opcodes();
 std::span<const Opcode> valu_float_opcodes();
 std::span<const Opcode> valu_compare_opcodes();

@@ -335,6 +335,7 @@ constexpr auto table = std::to_array<Opcode>({
     SALU_DO(s_wait_idle, other, (), nothing()),
     SALU_DO(s_wait_event, other, (), nothing()),
     SALU_DO(s_delay_alu, other, (), nothing()),
+    SALU_DO(s_singleuse_vdst, other, (), nothing()), // a register is read once only
     SALU_DO(s_clause, other, (), nothing()),
     SALU_DO(s_inst_prefetch, other, (), nothing()),
     SALU_DO(s_set_inst_prefetch_distance, other, (), nothing()),

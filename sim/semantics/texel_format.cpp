@@ -149,8 +149,7 @@ TexelFormat buffer_format(const Arch &arch, unsigned format) {
     const unsigned layout = format & 15;
     return layout < std::size(layouts) ? make(layout, format >> 4 & 7) : TexelFormat{};
   }
-  return arch.id == Gfx::gfx1100 ? from_list(gfx11_groups, format)
-                                 : from_list(gfx10_groups, format);
+  return arch.gfx11 ? from_list(gfx11_groups, format) : from_list(gfx10_groups, format);
 }
 
 Texel load_texel(const TexelFormat &f, const std::byte *p) {

@@ -31,7 +31,8 @@ void flush_denormals(uint32_t *lo, uint32_t *hi, Type t, unsigned lanes) {
 }
 
 Machine machine_of(const Wave &w) {
-  return {(w.mode >> 9 & 1) != 0, (w.mode >> 23 & 1) != 0, w.arch->gfx9, w.arch->id == Gfx::gfx90a};
+  return {(w.mode >> 9 & 1) != 0, (w.mode >> 23 & 1) != 0, w.arch->gfx9, w.arch->id == Gfx::gfx90a,
+          w.arch->ocp_fp8};
 }
 
 void blend(uint32_t *to, const uint32_t *from, const uint32_t *mask, unsigned lanes) {

@@ -26,6 +26,7 @@ struct Machine {
   bool overflow_stays_finite; // MODE.FP16_OVFL
   bool gfx9;
   bool gfx90a;
+  bool ocp_fp8; // else gfx942's own formats of 8 bits
 };
 struct Lane {
   unsigned number;

@@ -28,7 +28,7 @@ T apply_apart(Wave &w, const Instruction &in, const LaneAddresses &a, unsigned l
 // f32 additions in memory flush denormals whatever MODE says, except on gfx942; all else keeps
 // them.
 Denormals denormals_of(const Arch &arch, bool is_f32) {
-  return is_f32 && arch.id != Gfx::gfx942 ? Denormals::flush : Denormals::keep;
+  return is_f32 && !arch.gfx94 ? Denormals::flush : Denormals::keep;
 }
 
 // On a card such an atomic is lost, or the link reports an error; here it stops the kernel.

@@ -139,7 +139,8 @@ TEST_P(DecoderFields, NameTheRegistersThatLlvmPrints) {
   EXPECT_EQ(wrong.size(), 0u) << report;
 }
 
-INSTANTIATE_TEST_SUITE_P(, DecoderFields, testing::Values("gfx90a", "gfx942", "gfx1030", "gfx1100"),
+INSTANTIATE_TEST_SUITE_P(, DecoderFields,
+                         testing::Values("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151"),
                          [](const auto &i) { return std::string(i.param); });
 
 // v_mul_lo_u32 v2, v2, v1 as LLVM 23 writes it, with a third source that does not exist.
@@ -161,6 +162,18 @@ TEST(Decoder, LeavesOutSourcesThatAnInstructionDoesNotTake) {
   // A field of another value is another matter.
   bytes[7] = 0x03;
   EXPECT_FALSE(Decoder(*find_arch("gfx1030"), 32, opcodes()).decode(bytes, 0x1000).valid);
+}
+
+// LLVM 19 knows it for gfx1151, LLVM 22 for no processor.
+TEST(Decoder, ReadsTheHintOfRegistersThatAreReadOnceOnGfx115Only) {
+  const std::array<uint8_t, 4> bytes = {0x34, 0x12, 0x93, 0xbf};
+  Decoder decoder(*find_arch("gfx1151"), 32, opcodes());
+  const Decoder::Result r = decoder.decode(bytes, 0x1000);
+  ASSERT_TRUE(r.valid && r.known);
+  EXPECT_EQ(r.mnemonic, "s_singleuse_vdst");
+  EXPECT_EQ(r.instruction.size, 4);
+  EXPECT_EQ(decoder.text(bytes, 0x1000), "s_singleuse_vdst 0x1234");
+  EXPECT_FALSE(Decoder(*find_arch("gfx1100"), 32, opcodes()).decode(bytes, 0x1000).valid);
 }
 
 } // namespace

@@ -1,9 +1,11 @@
 // The table of GPUs against what LLVM knows of the same processors.
 #include "fade/gpu.h"
 #include "isa/arch.h"
+#include "isa/llvm_versions.h"
 
 #include <gtest/gtest.h>
 #include <llvm-c/Target.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 
@@ -17,16 +19,17 @@ namespace {
 
 class GpuTableTest : public testing::Test {
 protected:
-  static constexpr const char *triple = "amdgcn-amd-amdhsa";
+  const llvm::Triple triple{"amdgcn-amd-amdhsa"};
 
   GpuTableTest() {
     LLVMInitializeAMDGPUTargetInfo();
     LLVMInitializeAMDGPUTargetMC();
     std::string error;
-    target_ = llvm::TargetRegistry::lookupTarget(triple, error);
+    target_ = find_target(triple, error);
   }
   std::unique_ptr<llvm::MCSubtargetInfo> subtarget(const char *cpu) {
-    return std::unique_ptr<llvm::MCSubtargetInfo>(target_->createMCSubtargetInfo(triple, cpu, ""));
+    return std::unique_ptr<llvm::MCSubtargetInfo>(
+        target_->createMCSubtargetInfo(factory_name(*target_, triple), cpu, ""));
   }
 
   // LLVM takes a feature that it does not know for one that everybody has.
@@ -38,6 +41,9 @@ protected:
   }
 
   const llvm::Target *target_ = nullptr;
+  // LLVM 20 gave it a longer name.
+  const std::string lds_feature_ =
+      LLVM_VERSION_MAJOR < 20 ? "localmemorysize" : "addressablelocalmemorysize";
 };
 
 TEST_F(GpuTableTest, EveryProcessorOfLlvmIsInIt) {
@@ -60,8 +66,10 @@ TEST_F(GpuTableTest, LlvmSaysTheSameAboutComputeUnits) {
     SCOPED_TRACE(cpu.Key);
     const auto llvm = subtarget(cpu.Key);
     const GpuUnit &unit = gpu->unit;
-    EXPECT_EQ(has(*llvm, "localmemorysize32768"), unit.lds_bytes == 32 << 10);
-    EXPECT_EQ(has(*llvm, "localmemorysize65536"), unit.lds_bytes == 64 << 10);
+    EXPECT_EQ(has(*llvm, lds_feature_ + "32768"), unit.lds_bytes == 32 << 10);
+    EXPECT_EQ(has(*llvm, lds_feature_ + "65536"), unit.lds_bytes == 64 << 10);
+    if (std::string_view(cpu.Key) == "gfx950")
+      EXPECT_EQ(has(*llvm, lds_feature_ + "163840"), unit.lds_bytes == 160 << 10);
     EXPECT_EQ(has(*llvm, "ldsbankcount16"), unit.lds_banks == 16);
     EXPECT_EQ(has(*llvm, "mai-insts"), unit.has_agprs);
     EXPECT_EQ(has(*llvm, "gfx90a-insts"), unit.unified_registers);

@@ -62,7 +62,9 @@ INSTANTIATE_TEST_SUITE_P(, TopologyOfCardTest,
                          testing::Values(CardFacts{"gfx90a", 104, 64, 90010, 64},
                                          CardFacts{"gfx942", 304, 192, 90402, 64},
                                          CardFacts{"gfx1030", 72, 16, 100300, 32},
-                                         CardFacts{"gfx1100", 96, 24, 110000, 32}),
+                                         CardFacts{"gfx1100", 96, 24, 110000, 32},
+                                         // 8 GiB: the host's, as in files_for
+                                         CardFacts{"gfx1151", 40, 8, 110501, 32}),
                          [](auto &test) { return test.param.arch; });
 
 TEST(TopologyTest, CountsMatchTheFolders) {

@@ -1,5 +1,7 @@
 #include "assembler.h"
 
+#include "isa/llvm_versions.h"
+
 #include <llvm-c/Target.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/MC/MCAsmBackend.h>
@@ -66,18 +68,18 @@ Assembler::~Assembler() = default;
 std::vector<uint8_t> Assembler::assemble(const std::string &line) {
   const llvm::Triple triple("amdgcn-amd-amdhsa");
   std::string message;
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple.str(), message);
+  const llvm::Target *target = find_target(triple, message);
   if (!target) throw std::runtime_error(message);
   llvm::MCTargetOptions options;
-  std::unique_ptr<llvm::MCRegisterInfo> registers(target->createMCRegInfo(triple.str()));
-  std::unique_ptr<llvm::MCAsmInfo> asm_info(
-      target->createMCAsmInfo(*registers, triple.str(), options));
+  const auto name = factory_name(*target, triple);
+  std::unique_ptr<llvm::MCRegisterInfo> registers(target->createMCRegInfo(name));
+  std::unique_ptr<llvm::MCAsmInfo> asm_info(target->createMCAsmInfo(*registers, name, options));
   std::unique_ptr<llvm::MCInstrInfo> instructions(target->createMCInstrInfo());
   std::string features;
   if (cpu_.starts_with("gfx1"))
     features = wave32_ ? "+wavefrontsize32,-wavefrontsize64" : "-wavefrontsize32,+wavefrontsize64";
   std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
-      target->createMCSubtargetInfo(triple.str(), cpu_, features));
+      target->createMCSubtargetInfo(name, cpu_, features));
 
   llvm::SourceMgr source;
   source.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(line + "\n"), llvm::SMLoc());
