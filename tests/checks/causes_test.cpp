@@ -125,10 +125,13 @@ TEST(Advice, NamesWhatIsMissingAndWhere) {
             0u);
   f.bare_barrier = 0;
   // Nor is __syncthreads() always one: a load without a line of its own was moved.
+  f.raw.space = static_cast<uint32_t>(AccessSpace::lds);
   f.other.is_near = true;
   f.other.raw.kind = static_cast<uint32_t>(AccessKind::load);
   EXPECT_NE(adviceOf(f).find("if it is there, the compiler has moved the load across it"),
             std::string::npos);
+  f.raw.space = static_cast<uint32_t>(AccessSpace::global);
+  EXPECT_EQ(adviceOf(f), "add __syncthreads() after line 10, before line 20");
   f.other.is_near = false;
   f.path = FoundFinding::Path::loop;
   f.place.raw.address = 0x100, f.other.raw.address = 0x180;

@@ -166,6 +166,7 @@ HandlerHost::HandlerHost(const std::vector<HandlerChoice> &handlers, const HostO
   Handlers loaded = loadHandlers(handlers, FADE_HANDLER_DIR, output_, complaints_);
   AnalysisOptions analysis;
   analysis.workers = options.workers;
+  analysis.call_patience = std::chrono::hours(1); // a slow machine is no handler that is stuck
   analysis_ = std::make_unique<Analysis>(analysis, std::move(loaded), output_, trace_.get());
 }
 

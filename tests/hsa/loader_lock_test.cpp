@@ -59,7 +59,8 @@ TEST(LoaderLock, WhoAllocatedIsFoundWithoutWaitingForALibraryThatIsBeingLoaded) 
   ASSERT_EQ(found->origins.size(), 1u);
   EXPECT_NE(found->origins[0], 0u) << "this test";
   const std::string origin = found->names.c_str() + found->origins[0];
-  EXPECT_NE(origin.find("hsa_tests"), std::string::npos) << origin;
+  // FADE is a part of this program: its own functions come first, by name if it knows its lines.
+  EXPECT_TRUE(origin.contains("hsa_tests") || origin.contains("death_watch.cpp")) << origin;
 }
 
 TEST(LoaderLock, TheApplicationAllocatesWhileSomebodyLooksForNames) {

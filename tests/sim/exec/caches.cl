@@ -26,9 +26,11 @@ void wait_for(global atomic_uint *flag) {
     __builtin_amdgcn_s_sleep(1);
 }
 
-// The first workgroup looks at data twice; meanwhile the second changes them.
+// The first workgroup looks at data twice; meanwhile the second changes them. Each wave of 32 waits
+// for the other's that has the same data: those of one workgroup come at any time.
 kernel void hand_over(global uint *data, global atomic_uint *flags, global uint *out, uint releases,
                       uint acquires) {
+  flags += LANE / 32 * 2;
   if (GROUP == 0) {
     out[64 + LANE] = data[LANE];
     COMPILER_ONLY();

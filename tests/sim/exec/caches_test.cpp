@@ -105,7 +105,7 @@ TEST_P(CachesTest, WorkgroupsSeeEachOthersStoresAfterReleaseAndAcquire) {
     uint32_t releases, acquires;
   };
   for (const Way way : {Way{0, 0}, Way{0, 1}, Way{1, 0}, Way{1, 1}}) {
-    auto data = device.allocate<uint32_t>(64), flags = device.allocate<uint32_t>(2);
+    auto data = device.allocate<uint32_t>(64), flags = device.allocate<uint32_t>(4);
     auto out = device.allocate_host<uint32_t>(128);
     run("hand_over",
         Arguments().add(data.va).add(flags.va).add(out.va).add(way.releases).add(way.acquires), 2);
