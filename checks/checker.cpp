@@ -114,6 +114,10 @@ public:
     if (GroupCheck *check = stateOf(*wave.group))
       check->registers(wave, instruction, site(*check, wave, instruction.pc), reporter_);
   }
+  void crossing(const ObservedWave &wave, const ObservedCrossing &crossing) override {
+    if (GroupCheck *check = stateOf(*wave.group))
+      check->crossing(wave, crossing, site(*check, wave, crossing.pc), reporter_);
+  }
   void hazard(const ObservedWave &wave, const ObservedHazard &hazard) override {
     if (GroupCheck *check = stateOf(*wave.group))
       reportHazard(wave, hazard, site(*check, wave, hazard.pc), reporter_);
@@ -148,6 +152,7 @@ private:
       if (check) check->global(wave, access, reporter_);
     }
     if (check) check->floats(wave, access, reporter_);
+    if (check) check->strays(wave, access, reporter_);
     if (check && job_.options.has(Check::hang)) noteWaits(*check, wave, access);
   }
   /// What waves poll, and who writes flags. Behind the check of races, which lets nobody else in
@@ -219,7 +224,8 @@ public:
   }
   HangLimits hangLimits() const override { return hangLimitsFromEnvironment(); }
   bool hung(const ObservedHang &hang) override;
-  void end(const ObservedEnd &) override {
+  void end(const ObservedEnd &end) override {
+    if (job_.reports) FindingLog::instance().addInexact(end.inexact);
     workers_.clear();
     if (job_.races && QueueOrder::instance().hasSeveralQueues())
       OverlapCheck::instance().ended({std::move(job_.races), std::move(before_),
@@ -294,7 +300,11 @@ extern "C" __attribute__((visibility("default"))) fade::Observer *
 fade_observer(uint32_t version, const char *, const fade::ObservedMemory *memory) {
   using namespace fade::checks;
   const char *wanted = std::getenv("FADE_CHECK_DIR");
-  if (version != FADE_OBSERVER_VERSION || !wanted || !*wanted) return nullptr;
+  if (!wanted || !*wanted) return nullptr;
+  if (version != FADE_OBSERVER_VERSION) {
+    FindingLog::instance().refuse(version);
+    return nullptr;
+  }
   if (const char *folder = std::getenv("FADE_CHECK_CAPTURE")) addCaptured(folder);
   return new Checker(*memory);
 }

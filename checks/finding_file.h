@@ -17,7 +17,7 @@
 namespace fade::checks {
 
 inline constexpr uint32_t kFileMagic = 0x46434844; // "DHCF"
-inline constexpr uint32_t kFileVersion = 8;
+inline constexpr uint32_t kFileVersion = 9;
 inline constexpr uint32_t kMostFindings = 2048, kMostCode = 4096, kMostAllocations = 1 << 16;
 inline constexpr uint32_t kStringBytes = 8 << 20;
 
@@ -54,6 +54,7 @@ enum class Problem : uint32_t {
   lost_update,       ///< lanes of a wave change the same place: `h[x]++`
   divergent_barrier, ///< not all lanes of a wave are there
   missing_waves,     ///< waves that ended never came to the barrier
+  inactive_lane,     ///< a shuffle reads one, and its value is used
   unwaited,          ///< a register is used while a load into it is under way
   wait_states,       ///< too few between two instructions
   leak,
@@ -124,14 +125,15 @@ struct AllocationInfo {
 
 struct Finding {
   uint32_t check, problem, space, waves; ///< waves: sync, how many came; wait: WaitCounter;
-                                         ///< hazard: states that there are; hang: wave's number
+                                         ///< hazard: states that there are; hang: wave's number;
+                                         ///< inactive_lane: whether it has a work-item
   uint64_t count;                        ///< atomically counted
   String kernel, gpu;
   uint64_t dispatch; ///< of the first occurrence
   uint64_t address;  ///< wait, hazard: the register; then `space` is 1 for vector registers
   uint64_t limit;   ///< wait: what its counter must come down to; LDS, scratch, arguments: how many
                     ///< bytes there are; sync: waves there are; hazard: states that are needed;
-                    ///< hang: the value that is polled
+                    ///< hang: the value that is polled; inactive_lane: the lane
   int64_t distance; ///< gap: bytes behind the end (positive, 0: the first) or before the start
   Place place, other;  ///< other: the second side of a race
   Place between;       ///< race: an atomic that could have ordered them; without a pc: none;
@@ -158,7 +160,10 @@ struct LastWay {
 
 struct FileHeader {
   uint32_t magic, version;
-  uint32_t pid, unused;
+  uint32_t pid;
+  uint32_t inexact;          ///< bits of Inexact, of all dispatches that were checked
+  uint32_t observer_version; ///< what the GPU asked for, if it is not this library's; else 0
+  uint32_t unused;
   uint32_t findings, code, allocations, strings; ///< used; findings atomically
   uint64_t lost;       ///< occurrences of findings for which there was no room
   uint64_t dispatches; ///< that were checked

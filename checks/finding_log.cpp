@@ -203,4 +203,12 @@ void FindingLog::countDispatch(bool is_chosen) {
   __atomic_add_fetch(&counter, 1, __ATOMIC_RELAXED);
 }
 
+void FindingLog::addInexact(uint32_t bits) {
+  if (base_ && !in_child) __atomic_fetch_or(&header().inexact, bits, __ATOMIC_RELAXED);
+}
+
+void FindingLog::refuse(uint32_t observer_version) {
+  if (base_ && !in_child) header().observer_version = observer_version;
+}
+
 } // namespace fade::checks

@@ -42,6 +42,9 @@ public:
   bool isApplications(String api, uint32_t path) const;
 
   void countDispatch(bool is_chosen);
+  void addInexact(uint32_t bits);
+  /// The GPU is of another version of FADE: nothing is checked.
+  void refuse(uint32_t observer_version);
 
 private:
   FindingLog();

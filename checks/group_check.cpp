@@ -24,6 +24,10 @@ void GroupCheck::begin(const ObservedGroup &group, const Options &options, Dispa
     if (polls_.size() < group.waves) polls_.resize(group.waves);
     for (WavePolls &polls : polls_) polls.begin();
   }
+  if (options.has(Check::sync)) {
+    if (strays_.size() < group.waves) strays_.resize(group.waves);
+    for (StrayValues &strays : strays_) strays.begin();
+  }
   options_ = &options;
   has_several_waves_ = group.waves > 1;
   has_shadow_ =

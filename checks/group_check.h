@@ -11,6 +11,7 @@
 #include "checks/options.h"
 #include "checks/private_shadow.h"
 #include "checks/reporter.h"
+#include "checks/stray_values.h"
 #include "checks/unwritten_values.h"
 #include "checks/wait_check.h"
 
@@ -48,7 +49,23 @@ public:
                  Reporter &reporter) {
     if (!waits_.empty()) waits_[wave.number].registers(wave, instruction, reporter);
     if (!nans_.empty()) nans_[wave.number].registers(wave, instruction, site, nan_group_, reporter);
-    if (wave.also_wants) values_[wave.number].registers(wave, instruction, site, reporter);
+    if (!values_.empty() && values_[wave.number].any())
+      values_[wave.number].registers(wave, instruction, site, reporter);
+    if (!strays_.empty() && strays_[wave.number].any())
+      strays_[wave.number].registers(wave, instruction, site, reporter);
+    wave.also_wants = (!values_.empty() && values_[wave.number].any()) ||
+                              (!strays_.empty() && strays_[wave.number].any())
+                          ? kWantsRegisters
+                          : 0u;
+  }
+  void crossing(const ObservedWave &wave, const ObservedCrossing &crossing, uint64_t site,
+                const Reporter &reporter) {
+    if (!strays_.empty()) strays_[wave.number].crossing(wave, crossing, site, reporter);
+  }
+  /// An access of a wave: values of inactive lanes may be stored.
+  void strays(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) {
+    if (!strays_.empty() && strays_[wave.number].any())
+      strays_[wave.number].access(wave, access, reporter);
   }
   /// An access of a wave: values that are NaN or infinite may be stored.
   void floats(const ObservedWave &wave, const ObservedAccess &access, Reporter &reporter) {
@@ -82,7 +99,8 @@ private:
   std::vector<WaitCheck> waits_; ///< of each wave, if they are looked at
   std::vector<NanValues> nans_;  ///< of each wave, if they are looked at
   NanGroup nan_group_;
-  std::vector<WavePolls> polls_; ///< of each wave, if it is asked what they wait for
+  std::vector<StrayValues> strays_; ///< of each wave, if they are looked at
+  std::vector<WavePolls> polls_;    ///< of each wave, if it is asked what they wait for
   bool has_shadow_ = false, has_several_waves_ = false;
   uint32_t ended_ = 0;
   uint64_t end_site_ = 0; ///< where the last of those ended

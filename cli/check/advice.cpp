@@ -177,6 +177,12 @@ std::string adviceOf(const FoundFinding &f) {
     return fmt::format("turn the early return{} into a condition around the work",
                        line.empty() ? "" : " at " + line);
   }
+  case Problem::inactive_lane:
+    return f.raw.waves != 0
+               ? "shuffle outside of the condition or loop, where all work-items take part, and "
+                 "use the value inside"
+               : "do not use what comes from beyond the last work-item: compare the lane with the "
+                 "number of work-items";
   case Problem::unwaited:
     if (f.other.source.find("asm") != std::string::npos &&
         f.place.instruction.find("_store") != std::string::npos)

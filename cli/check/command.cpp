@@ -10,6 +10,7 @@
 #include "check/suppressions.h"
 #include "checks.h"
 #include "checks/options.h"
+#include "fade/observer.h"
 #include "gpu_choice.h"
 #include "gpu_code.h"
 #include "report/child.h"
@@ -183,10 +184,16 @@ void show(const CheckOptions &options, const FoundRun &run, std::size_t suppress
   const bool has_none = run.findings.empty() && suppressed == 0;
   if (has_none && is_explained) return;
   const bool is_nothing = has_none && run.dispatches == 0;
+  if (!is_nothing) complain("check: " + exactnessText(run.inexact));
   if (is_nothing && run.left_out)
     complain(fmt::format("check: none of the {} dispatch{} was chosen (-k, -d), so nothing was "
                          "checked",
                          run.left_out, run.left_out == 1 ? "" : "es"));
+  else if (is_nothing && run.observer_version)
+    complain(
+        fmt::format("check: nothing was checked: the software GPU has version {} of the observer "
+                    "interface, libfadecheck.so version {}; use both of one FADE",
+                    run.observer_version, FADE_OBSERVER_VERSION));
   else if (is_nothing && run.unreadable)
     complain("check: there was no place to keep findings, so nothing was checked");
   else if (is_nothing)

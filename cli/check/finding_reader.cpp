@@ -495,6 +495,8 @@ FoundRun readFindings(const std::string &folder, bool with_leaks) {
     run.dispatches += file->header().dispatches;
     run.left_out += file->header().left_out;
     run.lost += file->header().lost;
+    run.inexact |= file->header().inexact;
+    if (file->header().observer_version) run.observer_version = file->header().observer_version;
     readFile(*file, fs::path(path).replace_extension().string(), lines, run);
     if (with_leaks) readLeaks(*file, lines, run);
   }

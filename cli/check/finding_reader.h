@@ -62,8 +62,10 @@ struct FoundRun {
   uint64_t dispatches = 0;            ///< that were checked
   uint64_t left_out = 0;              ///< dispatches that were not chosen
   uint64_t lost = 0;
-  unsigned processes = 0;  ///< that used the GPU
-  unsigned unreadable = 0; ///< processes whose findings could not be kept
+  uint32_t inexact = 0;          ///< bits of Inexact
+  uint32_t observer_version = 0; ///< of a GPU that is not of this FADE; else 0
+  unsigned processes = 0;        ///< that used the GPU
+  unsigned unreadable = 0;       ///< processes whose findings could not be kept
 };
 
 /// Reads all that is in the folder. Files that are damaged are left out. `with_leaks`: device

@@ -39,6 +39,7 @@ constexpr std::array<const char *, static_cast<std::size_t>(Problem::count)> kPr
     "lost_update",
     "divergent_barrier",
     "missing_waves",
+    "inactive_lane",
     "unwaited",
     "wait_states",
     "leak",
@@ -342,6 +343,10 @@ std::string messageOf(const FoundFinding &f) {
   case Problem::missing_waves:
     return fmt::format("barrier reached by {} of {} waves: the others have ended", f.raw.waves,
                        f.raw.limit);
+  case Problem::inactive_lane:
+    return fmt::format("the value of lane {} is used, {}", f.raw.limit,
+                       f.raw.waves != 0 ? "which is not active here"
+                                        : "which has no work-item: the wave is not full");
   case Problem::unwaited: return unwaitedText(f);
   case Problem::wait_states: return hazardText(f);
   case Problem::leak: return leakText(f);
@@ -374,9 +379,34 @@ std::string messageOf(const FoundFinding &f) {
   return "";
 }
 
+std::string exactnessText(uint32_t inexact) {
+  struct Kind {
+    uint32_t bit;
+    const char *name;
+  };
+  static constexpr Kind functions[] = {
+      {kInexactRcp, "rcp"}, {kInexactRsq, "rsq"}, {kInexactSqrt, "sqrt"}, {kInexactExp, "exp"},
+      {kInexactLog, "log"}, {kInexactSin, "sin"}, {kInexactCos, "cos"}};
+  static constexpr Kind others[] = {{kInexactMatrix, "the order of sums in matrix instructions"},
+                                    {kInexactAtomics, "the order of float atomics"},
+                                    {kInexactClock, "clocks"}};
+  std::string used;
+  for (const Kind &k : functions)
+    if (inexact & k.bit) used += std::string(used.empty() ? "" : ", ") + k.name;
+  if (!used.empty()) used = "approximate instructions (" + used + ")";
+  for (const Kind &k : others)
+    if (inexact & k.bit) used += std::string(used.empty() ? "" : ", ") + k.name;
+  const std::string first = used.empty()
+                                ? "arithmetic is bit for bit that of a card"
+                                : fmt::format("results may differ from a card's in {}", used);
+  return first + "; memory accesses are in order here, on a card they need not be "
+                 "(docs/software-gpu.md#exactness)";
+}
+
 const char *secondPlaceName(const FoundFinding &f) {
   switch (static_cast<Check>(f.raw.check)) {
-  case Check::sync: return "ended at";
+  case Check::sync:
+    return static_cast<Problem>(f.raw.problem) == Problem::inactive_lane ? "used at" : "ended at";
   case Check::wait: return "loaded at";
   case Check::hazard: return "after";
   case Check::init: return "used at";

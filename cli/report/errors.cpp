@@ -31,6 +31,7 @@ Json placeOf(const Json &place, SourceFiles &sources) {
 Json errorOf(const Json &finding, SourceFiles &sources) {
   const std::string check = text(finding, "check");
   Json one = {{"check", check},
+              {"problem", text(finding, "problem")},
               {"id", text(finding, "id")},
               {"message", text(finding, "message")},
               {"advice", text(finding, "advice")},

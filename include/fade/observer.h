@@ -24,13 +24,13 @@
 
 namespace fade {
 
-#define FADE_OBSERVER_VERSION 10
+#define FADE_OBSERVER_VERSION 11
 
 /// What an observer wants to be told; the rest is not even put together.
 enum ObserverWants : uint32_t {
   kWantsAccesses = 1 << 0,  ///< access()
   kWantsBlocks = 1 << 1,    ///< block()
-  kWantsControl = 1 << 2,   ///< barrier(), wait(), fence(), branch()
+  kWantsControl = 1 << 2,   ///< barrier(), wait(), fence(), branch(), crossing()
   kWantsRegisters = 1 << 3, ///< registers(); slow
   kWantsRuns = 1 << 4,      ///< run(): what is needed to count instructions, at little cost
   kWantsHazards = 1 << 5,   ///< hazard(); slow
@@ -186,6 +186,15 @@ struct ObservedInstruction {
   const ObservedTrial *trial = nullptr; ///< null: it does more than to write registers
 };
 
+/// A shuffle (ds_bpermute, ds_swizzle) of which some lanes read others that are not active.
+struct ObservedCrossing {
+  uint64_t pc = 0;
+  const char *name = "";
+  uint64_t lanes = 0;            ///< active ones that do
+  const uint8_t *from = nullptr; ///< by lane: the one that it reads
+  uint16_t result = 0;           ///< the vector register that it writes
+};
+
 /// Instructions that a wave executes one after the other, with the same lanes: up to a branch, a
 /// change of EXEC, or the beginning of the next block. Whoever counts these counts each
 /// instruction.
@@ -229,9 +238,25 @@ struct HangLimits {
   double longest = 0;
 };
 
+/// What a kernel's code has, as far as waves came to it, of what a card need not compute bit for
+/// bit alike.
+enum Inexact : uint32_t {
+  kInexactRcp = 1 << 0, ///< outside of divisions, which are exact
+  kInexactRsq = 1 << 1,
+  kInexactSqrt = 1 << 2,
+  kInexactExp = 1 << 3,
+  kInexactLog = 1 << 4,
+  kInexactSin = 1 << 5,
+  kInexactCos = 1 << 6,
+  kInexactMatrix = 1 << 7,  ///< narrow types: the order of the sum
+  kInexactAtomics = 1 << 8, ///< sums of floats, in the order of arrival
+  kInexactClock = 1 << 9,
+};
+
 struct ObservedEnd {
   bool ok = true;
   const char *message = ""; ///< one line, if it was not
+  uint32_t inexact = 0;     ///< bits of Inexact
 };
 
 /// A packet of a queue: a dispatch, a barrier or something else.
@@ -294,6 +319,8 @@ public:
   virtual void registers(const ObservedWave &, const ObservedInstruction &) {}
   /// Wait states are missing between two instructions, of which the second is about to be executed.
   virtual void hazard(const ObservedWave &, const ObservedHazard &) {}
+  /// After registers() of the same instruction.
+  virtual void crossing(const ObservedWave &, const ObservedCrossing &) {}
   /// After it was decided. Calls and returns count.
   virtual void branch(const ObservedWave &, const ObservedBranch &) {}
   /// About to be executed, with the active lanes; there may be none. Where the wave was before, and

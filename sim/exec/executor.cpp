@@ -579,7 +579,8 @@ DispatchResult Executor::Impl::run(const Dispatch &dispatch) {
   lock.unlock();
 
   DispatchResult &r = job.result;
-  if (job.context.observer) job.context.observer->end({r.status == Status::ok, r.message.c_str()});
+  if (job.context.observer)
+    job.context.observer->end({r.status == Status::ok, r.message.c_str(), program->inexact()});
   r.stats.waves = launch.waves();
   r.stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return std::move(r);

@@ -1,6 +1,7 @@
 #include "exec/observation.h"
 
 #include "exec/trial.h"
+#include "semantics/cross_lane.h"
 
 namespace fade::sim {
 namespace {
@@ -92,8 +93,15 @@ ObservedWait wait_of(const Arch &arch, const Instruction &in) {
   return wait;
 }
 
+static void tell_crossing(Wave &w, const Instruction &in) {
+  uint8_t from[64];
+  const uint64_t lanes = lanes_from_inactive(w, in, from);
+  if (lanes) w.observer->crossing(w.info, {in.pc, in.opcode->name, lanes, from, in.dst.index});
+}
+
 void tell_before(Wave &w, const Instruction &in) {
   const Opcode &op = *in.opcode;
+  if (op.has(Effect::crosses_lanes) && !w.all_active) tell_crossing(w, in);
   if (op.has(Effect::barrier)) w.observer->barrier(w.info, in.pc, w.active_exec);
   // Before others hear of it, who may go on at once.
   if (op.has(Effect::global_barrier) && w.active_exec) w.observer->globalBarrier(w.info, in.pc);

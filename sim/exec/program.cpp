@@ -1,5 +1,6 @@
 #include "exec/program.h"
 
+#include "exec/inexact.h"
 #include "exec/schedule.h"
 #include "isa/opcode.h"
 #include "semantics/opcodes.h"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 namespace fade::sim {
 namespace {
@@ -134,6 +136,8 @@ std::unique_ptr<Segment> Program::build(uint64_t pc) {
       segment->lds_use = in.lds_use;
     }
     counts[static_cast<size_t>(in.cls)]++;
+    inexact_ |= inexact_of(in.opcode->name);
+    if (std::string_view(in.opcode->name).starts_with("v_div_fixup")) divides_ = true;
     segment->instructions.push_back(in);
     at += in.size;
     if (in.ends_segment) break;
@@ -142,6 +146,11 @@ std::unique_ptr<Segment> Program::build(uint64_t pc) {
   for (size_t c = 0; c < counts.size(); c++)
     if (counts[c]) segment->counts.push_back({static_cast<ExecClass>(c), counts[c]});
   return segment;
+}
+
+uint32_t Program::inexact() const {
+  // A division begins with a reciprocal, and corrects it.
+  return divides_ ? inexact_ & ~static_cast<uint32_t>(kInexactRcp) : inexact_.load();
 }
 
 bool Program::is_current() const {

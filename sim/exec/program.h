@@ -62,6 +62,9 @@ public:
 
   std::string text(uint64_t pc); // the instruction there, for people
 
+  // Of the code that waves have reached: bits of Inexact.
+  uint32_t inexact() const;
+
   // The registers that the instruction there uses. Lives as long as the program.
   const RegisterUse &registers(uint64_t pc);
   // What rules about wait states ask of it. Lives as long, too.
@@ -95,6 +98,8 @@ private:
   const HazardTable hazard_table_;
   std::unordered_map<uint64_t, std::unique_ptr<HazardUse>> hazard_uses_;
   std::atomic<bool> explored_{false}, has_barrier_{false};
+  std::atomic<uint32_t> inexact_{0};
+  std::atomic<bool> divides_{false};
 };
 
 } // namespace fade::sim

@@ -122,7 +122,8 @@ bool can_be_tried(const Wave &w, const Instruction &in) {
   // Between lanes, by way of LDS, but without any of its memory.
   const bool crosses_lanes = in.encoding == Encoding::ds && in.opcode->lds_use == LdsUse::none;
   return !indexed && (in.cls == ExecClass::valu || in.cls == ExecClass::salu || crosses_lanes) &&
-         (in.opcode->effects & ~static_cast<uint32_t>(Effect::writes_exec)) == 0 &&
+         (in.opcode->effects & ~(static_cast<uint32_t>(Effect::writes_exec) |
+                                 static_cast<uint32_t>(Effect::crosses_lanes))) == 0 &&
          in.opcode->flow == Flow::next;
 }
 

@@ -60,6 +60,7 @@ enum class Effect : uint16_t {
   reaches_device = 1 << 7, // of those two: beyond the workgroup's own cache, on gfx10 and later
   sends = 1 << 8,          // a message, whose end is waited for
   global_barrier = 1 << 9, // waits for waves of other workgroups
+  crosses_lanes = 1 << 10, // a lane's result comes from another one, or is 0 if that is not active
 };
 
 // The counter that a wait is for.

@@ -1,8 +1,12 @@
 // Instructions of the LDS unit that touch no LDS: moving values between lanes, and global wave
 // sync.
 #include "base/trace.h"
+#include "semantics/cross_lane.h"
 #include "semantics/lds.h"
 #include "wave/device_services.h"
+
+#include <algorithm>
+#include <bit>
 
 namespace fade::sim {
 namespace {
@@ -104,14 +108,30 @@ constexpr auto lds = ExecClass::lds;
 // clang-format off
 constexpr Opcode table[] = {
     {"ds_permute_b32", permute, lds},
-    {"ds_bpermute_b32", bpermute, lds},
-    {"ds_swizzle_b32", swizzle, lds},
+    with(Effect::crosses_lanes, Opcode{"ds_bpermute_b32", bpermute, lds}),
+    with(Effect::crosses_lanes, Opcode{"ds_swizzle_b32", swizzle, lds}),
     with(Effect::outside, Opcode{"ds_gws_init", gws_init, lds}),
     with(Effect::global_barrier, with(Effect::outside, Opcode{"ds_gws_barrier", gws_barrier, lds})),
 };
 // clang-format on
 
 } // namespace
+
+uint64_t lanes_from_inactive(const Wave &w, const Instruction &in, uint8_t (&from)[64]) {
+  if (in.opcode->run == bpermute) {
+    uint32_t lanes[64];
+    addressed_lanes(w, in, lanes);
+    std::transform(lanes, lanes + 64, from, [](uint32_t l) { return static_cast<uint8_t>(l); });
+  } else {
+    for (unsigned i = 0; i < 64; i++)
+      from[i] = static_cast<uint8_t>(swizzled_lane(static_cast<unsigned>(in.offset), i));
+  }
+  uint64_t strayed = 0;
+  for_lanes(w.active_exec, [&](unsigned i) {
+    if (!(w.active_exec >> from[i] & 1)) strayed |= uint64_t{1} << i;
+  });
+  return strayed;
+}
 
 std::span<const Opcode> lds_cross_lane_opcodes() { return table; }
 

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
-FADEPROBE, MEMORY, GROUPS, ARRAYS, NO_TORCH = sys.argv[1:6]
+FADEPROBE, MEMORY, GROUPS, ARRAYS, NO_TORCH, NANS = sys.argv[1:7]
 del sys.argv[1:]
 
 
@@ -52,6 +52,17 @@ class Check(unittest.TestCase):
         self.assertEqual(lines[1]["allocation"]["api"], "hipMalloc")
         self.assertTrue(lines[1]["allocation"]["file"].endswith("memory_cases.hip"))
         self.assertIn("global_load_dwordx4", lines[0]["instruction"])
+
+    def test_what_a_card_need_not_compute_alike_is_named_if_it_was_used(self):
+        tail = r"; memory accesses are in order here, on a card they need not be \(docs/software-gpu.md#exactness\)\nfadeprobe: check: \w+ finding"
+        self.assertRegex(self.check(program=(GROUPS, "clean")).stderr, "arithmetic is bit for bit that of a card" + tail)
+        self.assertRegex(self.check(program=(NANS, "clean")).stderr, r"results may differ from a card's in approximate instructions \(.*rsq.*\).*" + tail)
+
+    def test_a_gpu_of_another_version_is_named(self):
+        # What it does when it loads its observer.
+        load = "import ctypes, os; ctypes.CDLL(os.environ['FADE_GPU_OBSERVER']).fade_observer(ctypes.c_uint32(3), b'gfx90a', None)"
+        run = self.check(program=(sys.executable, "-c", load))
+        self.assertRegex(run.stderr, r"check: nothing was checked: the software GPU has version 3 of the observer interface, libfadecheck.so version \d+; use both of one FADE\n\Z")
 
     def test_memory_that_is_not_freed_is_told_by_line(self):
         run = self.check("--checks", "leak", program=(GROUPS, "leak"))

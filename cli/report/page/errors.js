@@ -56,7 +56,7 @@ function errorCard(error) {
     error.advice ? el("p", {class: "advice", title: error.page ? `see ${error.page}` : null}, error.advice) : null,
     error.summary && error.details ? waitsList(error) : null,
     error.kernel ? el("p", {class: "kernel"}, error.kernel) : null,
-    el("div", {class: "places"}, error.places.map((where, i) => errorPlace(where, i === 0 ? "" : secondPlace[error.check] || "other at"))),
+    el("div", {class: "places"}, error.places.map((where, i) => errorPlace(where, i === 0 ? "" : (error.problem === "inactive_lane" ? "used at" : secondPlace[error.check]) || "other at"))),
     error.details && error.details.length ? errorDetails(error.details) : null);
 }
 
