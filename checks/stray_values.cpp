@@ -19,13 +19,13 @@ bool crossesLanes(const ObservedInstruction &i) {
 }
 /// Of a scalar operand, each lane reads its own bit.
 bool readsMask(std::string_view name) {
-  return hasPart(name, {"cndmask", "addc", "subb", "add_co_ci", "sub_co_ci", "subrev_co_ci", "div_fmas"});
+  return hasPart(name,
+                 {"cndmask", "addc", "subb", "add_co_ci", "sub_co_ci", "subrev_co_ci", "div_fmas"});
 }
 /// Bit by bit.
 bool isOfBits(std::string_view name) {
-  return name.starts_with("s_") &&
-         hasPart(name, {"_and", "_or", "_xor", "_not_", "_mov_", "_nand", "_nor", "_xnor",
-                        "_cselect", "_cmov"});
+  return name.starts_with("s_") && hasPart(name, {"_and", "_or", "_xor", "_not_", "_mov_", "_nand",
+                                                  "_nor", "_xnor", "_cselect", "_cmov"});
 }
 /// Of a bitwise instruction: the tainted bits of its inputs that other operands do not mask out.
 uint64_t unmasked(const ObservedWave &wave, const ObservedInstruction &i, uint64_t bits,
@@ -118,8 +118,8 @@ void StrayValues::report(const ObservedWave &wave, uint32_t source, uint64_t lan
   const auto user = static_cast<unsigned>(std::countr_zero(lanes));
   const Source &from = sources_[source];
   // It may have been handed on since.
-  const auto lane = static_cast<unsigned>(
-      std::countr_zero(lanes & from.lanes ? lanes & from.lanes : from.lanes));
+  const auto lane =
+      static_cast<unsigned>(std::countr_zero(lanes & from.lanes ? lanes & from.lanes : from.lanes));
   Finding f = from.finding;
   f.place = reporter.place(wave, lane, from.site, AccessKind::load, 4);
   f.other = reporter.place(wave, user, site, kind, 4);
@@ -199,9 +199,8 @@ void StrayValues::follow(const ObservedWave &wave, const ObservedInstruction &in
   for (uint32_t k = 0; k < instruction.reads_count; ++k)
     for (unsigned n = 0; instruction.reads[k].vector && n < instruction.reads[k].count; ++n) {
       const auto number = static_cast<uint16_t>(instruction.reads[k].first + n);
-      const bool is_input = std::ranges::any_of(inputs.bytes, [&](const ObservedBytes &b) {
-        return b.vector && b.number == number;
-      });
+      const bool is_input = std::ranges::any_of(
+          inputs.bytes, [&](const ObservedBytes &b) { return b.vector && b.number == number; });
       if (is_input || number >= 512) continue;
       std::copy_n(wave.vector_registers[number], 64, doubt_.others.emplace_back().begin());
     }
@@ -252,7 +251,8 @@ void StrayValues::registers(const ObservedWave &wave, const ObservedInstruction 
   for (const Value &v : values_)
     for (uint32_t k = 0; k < instruction.reads_count; ++k)
       if (holds(instruction.reads[k], v.vector, v.number)) {
-        if (!v.vector || v.lanes & instruction.lanes || crossesLanes(instruction)) read.push_back(v);
+        if (!v.vector || v.lanes & instruction.lanes || crossesLanes(instruction))
+          read.push_back(v);
         break;
       }
   if (isMemory(instruction)) {
@@ -269,8 +269,11 @@ void StrayValues::registers(const ObservedWave &wave, const ObservedInstruction 
     // A branch for the wave as a whole, or what nobody can say more about.
     for (const Value &v : read)
       if (!v.is_weak && name.starts_with("s_cbranch")) {
-        report(wave, v.source, v.vector ? v.lanes : instruction.lanes ? instruction.lanes : 1, site,
-               AccessKind::load, reporter);
+        report(wave, v.source,
+               v.vector            ? v.lanes
+               : instruction.lanes ? instruction.lanes
+                                   : 1,
+               site, AccessKind::load, reporter);
         break;
       }
   }

@@ -1,13 +1,13 @@
 // sync: values that a shuffle took from a lane that is not active.
 //
-// To read such a lane is no mistake in itself: programs shuffle first and look afterwards whether the
-// other lane was there. So these values, and what is computed from them, are followed from register
-// to register and through private memory, lane by lane. It is a mistake once one is stored, used as
-// an address, or decides what is. Which lanes of a result depend on them is found by trying
-// (ObservedTrial), so what a selection leaves out is not followed.
+// To read such a lane is no mistake in itself: programs shuffle first and look afterwards whether
+// the other lane was there. So these values, and what is computed from them, are followed from
+// register to register and through private memory, lane by lane. It is a mistake once one is
+// stored, used as an address, or decides what is. Which lanes of a result depend on them is found
+// by trying (ObservedTrial), so what a selection leaves out is not followed.
 //
-// Where there is no work-item, at the end of the last wave, nothing can be missing: the 0 that is read
-// there counts only if it changes what it is combined with. A sum does not mind.
+// Where there is no work-item, at the end of the last wave, nothing can be missing: the 0 that is
+// read there counts only if it changes what it is combined with. A sum does not mind.
 #pragma once
 
 #include "checks/reporter.h"
@@ -34,9 +34,9 @@ public:
 private:
   struct Value {
     bool vector = false;
-    uint16_t number = 0; ///< of the register
-    uint64_t lanes = 0;  ///< scalar: bits of the register
-    uint32_t source = 0; ///< in sources_
+    uint16_t number = 0;  ///< of the register
+    uint64_t lanes = 0;   ///< scalar: bits of the register
+    uint32_t source = 0;  ///< in sources_
     bool is_weak = false; ///< the lane that was read has no work-item
   };
   struct Source {

@@ -22,10 +22,10 @@ inline uint32_t inexact_of(std::string_view name) {
     std::string_view name;
     Inexact bit;
   };
-  static constexpr Function functions[] = {
-      {"v_rcp_f", kInexactRcp}, {"v_rsq_f", kInexactRsq}, {"v_sqrt_f", kInexactSqrt},
-      {"v_exp_", kInexactExp},  {"v_log_", kInexactLog},  {"v_sin_f", kInexactSin},
-      {"v_cos_f", kInexactCos}};
+  static constexpr Function functions[] = {{"v_rcp_f", kInexactRcp},   {"v_rsq_f", kInexactRsq},
+                                           {"v_sqrt_f", kInexactSqrt}, {"v_exp_", kInexactExp},
+                                           {"v_log_", kInexactLog},    {"v_sin_f", kInexactSin},
+                                           {"v_cos_f", kInexactCos}};
   for (const Function &f : functions)
     if (name.starts_with(f.name)) return f.bit;
   return 0;

@@ -204,20 +204,14 @@ TEST_P(ScalarFloatCompare, SetsScc) {
 
 INSTANTIATE_TEST_SUITE_P(
     , ScalarFloatCompare,
-    testing::Values(CompareCase{"lt", true, false, false, false},
-                    CompareCase{"eq", false, true, false, false},
-                    CompareCase{"le", true, true, false, false},
-                    CompareCase{"gt", false, false, true, false},
-                    CompareCase{"lg", true, false, true, false},
-                    CompareCase{"ge", false, true, true, false},
-                    CompareCase{"o", true, true, true, false},
-                    CompareCase{"u", false, false, false, true},
-                    CompareCase{"nge", true, false, false, true},
-                    CompareCase{"nlg", false, true, false, true},
-                    CompareCase{"ngt", true, true, false, true},
-                    CompareCase{"nle", false, false, true, true},
-                    CompareCase{"neq", true, false, true, true},
-                    CompareCase{"nlt", false, true, true, true}),
+    testing::Values(
+        CompareCase{"lt", true, false, false, false}, CompareCase{"eq", false, true, false, false},
+        CompareCase{"le", true, true, false, false}, CompareCase{"gt", false, false, true, false},
+        CompareCase{"lg", true, false, true, false}, CompareCase{"ge", false, true, true, false},
+        CompareCase{"o", true, true, true, false}, CompareCase{"u", false, false, false, true},
+        CompareCase{"nge", true, false, false, true}, CompareCase{"nlg", false, true, false, true},
+        CompareCase{"ngt", true, true, false, true}, CompareCase{"nle", false, false, true, true},
+        CompareCase{"neq", true, false, true, true}, CompareCase{"nlt", false, true, true, true}),
     [](const auto &i) { return std::string(i.param.name); });
 
 // "These scalar instructions produce identical results with their VALU counterparts."
@@ -229,17 +223,38 @@ TEST(ScalarFloatAndVector, AgreeOnEdgeValuesInAllModes) {
   WaveBench b("gfx1151");
   for (const u32 mode : {0x3f0u, 0x300u, 0x1f0u, 0x3f5u, 0x3fau, 0x3ffu, 0x31fu}) {
     b.wave.set_mode(mode);
-    for (const char *name :
-         {"add_f32", "sub_f32", "mul_f32", "min_f32", "max_f32", "fmac_f32", "add_f16", "sub_f16",
-          "mul_f16", "min_f16", "max_f16", "fmac_f16", "cvt_pk_rtz_f16_f32", "ceil_f32",
-          "floor_f32", "trunc_f32", "rndne_f32", "ceil_f16", "floor_f16", "trunc_f16", "rndne_f16",
-          "cvt_f32_i32", "cvt_f32_u32", "cvt_i32_f32", "cvt_u32_f32", "cvt_f16_f32",
-          "cvt_f32_f16"}) {
+    for (const char *name : {"add_f32",
+                             "sub_f32",
+                             "mul_f32",
+                             "min_f32",
+                             "max_f32",
+                             "fmac_f32",
+                             "add_f16",
+                             "sub_f16",
+                             "mul_f16",
+                             "min_f16",
+                             "max_f16",
+                             "fmac_f16",
+                             "cvt_pk_rtz_f16_f32",
+                             "ceil_f32",
+                             "floor_f32",
+                             "trunc_f32",
+                             "rndne_f32",
+                             "ceil_f16",
+                             "floor_f16",
+                             "trunc_f16",
+                             "rndne_f16",
+                             "cvt_f32_i32",
+                             "cvt_f32_u32",
+                             "cvt_i32_f32",
+                             "cvt_u32_f32",
+                             "cvt_f16_f32",
+                             "cvt_f32_f16"}) {
       const std::string text = name;
       const bool is_unary = text.find("cvt_f") == 0 || text.find("cvt_i") == 0 ||
-                       text.find("cvt_u") == 0 || text.find("ceil") == 0 ||
-                       text.find("floor") == 0 || text.find("trunc") == 0 ||
-                       text.find("rndne") == 0;
+                            text.find("cvt_u") == 0 || text.find("ceil") == 0 ||
+                            text.find("floor") == 0 || text.find("trunc") == 0 ||
+                            text.find("rndne") == 0;
       const bool is_half = text.find("_f16") == text.size() - 4 || text == "cvt_f16_f32";
       for (const u32 x : edges)
         for (const u32 y : edges) {
