@@ -37,11 +37,11 @@ _fadeprobe() {
   local report="--analyzers --log-location --log-append --log-format --verbose --no-verbose --progress --no-progress --workers --patience --help"
   local words
   case $command in
-    trace) words="--output --format --append --api --api-log --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
+    trace) words="--output --format --append --ranks --api --api-log --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
     profile) words="--output --events --thread-trace --peaks --rows --counts --no-counts --observe --times --timeline --kernels --dispatches --sample --exact --api --start --stacks --libraries --correct --verbose --gpu --env-dump --help --" ;;
     peaks) words="--output --gpu --help" ;;
     control) words="start stop flush status --help" ;;
-    log) words="--output --format --append --graphs --operators --callstack --dot --rows --help" ;;
+    log) words="--output --format --append --ranks --graphs --operators --callstack --dot --rows --help" ;;
     sql) words="--format --help" ;;
     check) words="--code --timeout --schedules --checks --json --report --error-exitcode --max --suppress --baseline --sarif --junit --kernels --dispatches --seed --workgroups --gpu --help --" ;;
     capture) words="--kernels --library-filter --dispatches --seed --limit --reachable --max-size --progress --no-progress --output --patience --verbose --gpu --env-dump --help --" ;;

@@ -1,6 +1,5 @@
 #include "trace/column_tables.h"
 
-#include "base/diagnostics.h"
 #include "parquet/writer.h"
 #include "trace/trace_log.h"
 
@@ -48,8 +47,8 @@ std::optional<std::size_t> idOf(const std::optional<std::size_t> &index) {
 /// Where the files of this process go, and when its clock began.
 class Folder {
 public:
-  Folder(const HostEvents &events, std::string path)
-      : events_(events), path_(std::move(path)),
+  Folder(const HostEvents &events, std::string path, std::string partition)
+      : events_(events), path_(std::move(path)), partition_(std::move(partition)),
         to_unix_(events.realtime_ns - events.monotonic_ns) {
     const Process *first = nullptr;
     for (const auto &[pid, process] : events.processes)
@@ -65,7 +64,7 @@ public:
   template <class Row>
   Status write(const std::string &table, const std::vector<Row> &rows,
                const std::vector<TableColumn<Row>> &columns) const {
-    const fs::path folder = fs::path(path_) / table / partition();
+    const fs::path folder = fs::path(path_) / table / partition_;
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) return Error{folder, "", 0, error.message()};
@@ -80,15 +79,6 @@ public:
   }
 
 private:
-  /// A value in the name of a folder: what would end it or mean something there is left out.
-  static std::string partition() {
-    std::string host = expandPath("%h"), rank = expandPath("%r");
-    for (std::string *each : {&host, &rank})
-      std::ranges::replace_if(
-          *each, [](char c) { return c == '/' || c == '=' || c == '%'; }, '_');
-    return fmt::format("host={}/rank={}", host, rank);
-  }
-
   template <class Row>
   Status fill(const std::string &path, const std::vector<Row> &rows,
               const std::vector<TableColumn<Row>> &columns) const {
@@ -106,7 +96,7 @@ private:
   }
 
   const HostEvents &events_;
-  const std::string path_;
+  const std::string path_, partition_;
   const int64_t to_unix_; ///< from CLOCK_MONOTONIC to the time since 1970
   uint32_t pid_ = 0;
 };
@@ -218,8 +208,9 @@ Status writeProcesses(const Folder &folder, const HostEvents &events) {
 
 } // namespace
 
-Status writeColumnTables(const HostEvents &events, const std::string &path) {
-  const Folder folder(events, path);
+Status writeColumnTables(const HostEvents &events, const std::string &path,
+                         const std::string &partition) {
+  const Folder folder(events, path, partition);
   TraceLog log = TraceLog::of(events);
   // Of ranges that begin together, the outer one first.
   std::ranges::sort(log.ranges, {}, [](const LoggedRange &range) {

@@ -14,6 +14,8 @@
 namespace fade::host_trace {
 
 /// Files of the same host, rank and process are replaced, each as a whole; others stay.
-Status writeColumnTables(const HostEvents &events, const std::string &folder);
+/// `partition`: "host=node1/rank=3".
+Status writeColumnTables(const HostEvents &events, const std::string &folder,
+                         const std::string &partition);
 
 } // namespace fade::host_trace

@@ -1,10 +1,12 @@
 #include "trace/command.h"
 
 #include "base/diagnostics.h"
+#include "base/run_folder.h"
 #include "checks.h"
 #include "fade/options.h"
 #include "trace/call_log.h"
 #include "trace/call_paths.h"
+#include "trace/column_tables.h"
 #include "trace/control.h"
 #include "trace/dot_picture.h"
 #include "trace/event_reader.h"
@@ -12,13 +14,20 @@
 #include "trace/graphs.h"
 #include "trace/operators.h"
 #include "trace/recorded_run.h"
+#include "trace/run.h"
+#include "trace/run_clocks.h"
+#include "trace/run_text.h"
 #include "trace/summary.h"
+#include "trace/timeline.h"
+#include "trace/writer.h"
 #include "write_file.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -81,12 +90,14 @@ CLI::App *addTraceCommand(CLI::App &app, TraceOptions &options) {
       app.add_subcommand("trace", "record an application's HIP calls, its kernels and copies");
   command
       ->add_option("-o,--output", options.output,
-                   "the file to write, or the folder of --format parquet")
+                   "the file to write, or the folder of --format parquet; a name that ends in '/' "
+                   "is a run with a subfolder per process")
       ->type_name("FILE");
   addFormOptions(*command, options.format, options.append);
   command
       ->add_option("--api-log", options.api_log, "write the HIP calls as JSON lines, one per call")
       ->type_name("FILE");
+  addVariable(*command, options.run, "--ranks", "FADE_RANKS", "N,N-N,...");
   addTraceVariables(*command, options.run);
   return command;
 }
@@ -155,6 +166,53 @@ std::string placeOfEvents(const TraceOptions &options) {
   return folder.empty() ? "" : folder + "/trace.events";
 }
 
+/// Whether each process of the application is to have a folder of its own.
+bool isForRun(const TraceOptions &options) {
+  return options.format.empty() && !options.output.empty() && isRunFolder(options.output);
+}
+
+/// Every process that uses the GPU records into its own folder and has a trace writer of its own:
+/// nothing is left to do when the application has ended.
+int traceRun(TraceOptions &options, const std::vector<std::string> &application) {
+  if (!options.api_log.empty() || options.append) {
+    complain(fmt::format("{} cannot be combined with a run folder (-o {})",
+                         options.append ? "--append" : "--api-log", options.output));
+    return kUsageError;
+  }
+  const std::string run = fs::absolute(options.output);
+  std::error_code error;
+  if (!options.run.env_dump) fs::create_directories(run, error);
+  if (!error && !options.run.env_dump && access(run.c_str(), W_OK | X_OK) != 0)
+    error = {errno, std::generic_category()};
+  if (error) {
+    complain(fmt::format("{}: {}", run, error.message()));
+    return 1;
+  }
+  const std::string launch =
+      fmt::format("{}-{}-{:x}", ownHost(), getpid(), readClocks(-1).realtime_ns);
+  Variables &values = options.run.values;
+  values.emplace_back("FADE_TRACE", run);
+  values.emplace_back("FADE_TRACE_FORMAT", host_trace::kRunForm);
+  addRecording(options.run, "");
+  if (const auto code = prepareRun(options.run, application, true)) return *code;
+  setenv("FADE_LAUNCH", launch.c_str(), 1); // is no setting, but goes into process.json
+  const ChildEnd end = runChild(application);
+  if (end.error != 0) {
+    complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
+    return end.exit_code;
+  }
+  const std::string ranks = cli::valueOf(values, "FADE_RANKS");
+  const bool is_chosen = namesRank(ranks, ownRank());
+  // Behind a launcher the others have programs like this one of their own.
+  const std::string partition = ownRank() ? ownPartition() : "";
+  if ((!ownRank() || is_chosen) && host_trace::countLaunched(run, partition, launch) == 0)
+    complain(ranks.empty() ? std::string(kNotUsed)
+                           : fmt::format("nothing was recorded: no process with a rank of --ranks "
+                                         "{} has used the GPU",
+                                         ranks));
+  endLike(end);
+}
+
 } // namespace
 
 int runTrace(TraceOptions options, const std::vector<std::string> &application) {
@@ -165,6 +223,7 @@ int runTrace(TraceOptions options, const std::vector<std::string> &application) 
     complain(mistake);
     return kUsageError;
   }
+  if (isForRun(options)) return traceRun(options, application);
   for (std::string *path : {&options.output, &options.api_log})
     if (!path->empty()) *path = fs::absolute(*path);
   for (const std::string *path : {&options.output, &options.api_log})
@@ -184,11 +243,17 @@ int runTrace(TraceOptions options, const std::vector<std::string> &application) 
 
 CLI::App *addLogCommand(CLI::App &app, LogOptions &options) {
   CLI::App *command = app.add_subcommand("log", "sum up what fadeprobe trace has recorded");
-  command->add_option("file", options.file, "an RPD file, JSON lines or host events")
-      ->type_name("FILE")
+  command
+      ->add_option("file", options.file,
+                   "an RPD file, JSON lines, host events or the folder of a run")
+      ->type_name("FILE|DIR")
       ->required();
-  command->add_option("-o,--output", options.output, "make this file from host events instead")
+  command
+      ->add_option("-o,--output", options.output,
+                   "make this file from host events or from a run instead")
       ->type_name("FILE");
+  command->add_option("--ranks", options.ranks, "of a run: only these ranks")
+      ->type_name("N,N-N,...");
   addFormOptions(*command, options.format, options.append);
   command->add_flag("--graphs", options.graphs,
                     "per graph: captures, kernels in order, launches with their times");
@@ -283,6 +348,60 @@ std::string textOf(const host_trace::TraceLog &log, const LogOptions &options) {
   return text;
 }
 
+/// What a run is made into.
+Status writeRun(const host_trace::Run &run, const LogOptions &options) {
+  const std::string format = options.format.empty() ? "rpd" : options.format;
+  if (format == "perfetto") return writeRunTimeline(run, options.output);
+  if (format == "json")
+    return Error{run.path, "", 0,
+                 "JSON lines are of one process: name its file (host=.../rank=.../pid=.../events)"};
+  const host_trace::CommonClock clock = commonClock(run);
+  std::error_code ignored;
+  if (!options.append && !host_trace::isFolderForm(format)) fs::remove(options.output, ignored);
+  for (std::size_t i = 0; i < run.members.size(); ++i) {
+    const host_trace::RunMember &member = run.members[i];
+    auto events = host_trace::HostEvents::read(member.events());
+    if (!events) return std::move(events).error();
+    const host_trace::RunProcess &process = member.summary.process;
+    const std::string partition =
+        partitionOf(process.host, std::to_string(process.rank.value_or(0)));
+    if (host_trace::isFolderForm(format)) {
+      if (Status status = writeColumnTables(*events, options.output, partition); !status)
+        return status;
+      continue;
+    }
+    shiftTimes(*events, clock.offsets_ns[i]);
+    // A session for each, in one file.
+    if (Status status = writeForm(*events, options.output, format, true); !status) return status;
+  }
+  return Done{};
+}
+
+int logRun(const LogOptions &options) {
+  const auto failed = [](const Error &error) {
+    complain(error.message());
+    return 1;
+  };
+  if (options.graphs || options.operators || options.call_paths || !options.picture.empty()) {
+    complain("--graphs, --operators, --callstack and --dot are for one process of a run: name its "
+             "file (host=.../rank=.../pid=.../events)");
+    return kUsageError;
+  }
+  if (const auto mistake = mistakeInRanks(options.ranks); !options.ranks.empty() && mistake) {
+    complain("--ranks: " + *mistake);
+    return kUsageError;
+  }
+  const auto run = host_trace::Run::read(options.file, options.ranks);
+  if (!run) return failed(run.error());
+  if (!options.output.empty()) {
+    for (const std::string &problem : run->problems) complain("left out: " + problem);
+    const Status status = writeRun(*run, options);
+    return status ? 0 : failed(status.error());
+  }
+  std::fputs(describeRun(*run, options.rows).c_str(), stdout);
+  return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
 } // namespace
 
 int runLog(const LogOptions &options) {
@@ -293,6 +412,12 @@ int runLog(const LogOptions &options) {
   if (const std::string mistake = mistakeIn(options.output, options.format, options.append);
       !mistake.empty()) {
     complain(mistake);
+    return kUsageError;
+  }
+  std::error_code ignored;
+  if (fs::is_directory(options.file, ignored)) return logRun(options);
+  if (!options.ranks.empty()) {
+    complain(fmt::format("--ranks is for the folder of a run, which {} is not", options.file));
     return kUsageError;
   }
   if (!options.output.empty()) {

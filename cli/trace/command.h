@@ -19,7 +19,8 @@ struct TraceOptions {
 };
 
 struct LogOptions {
-  std::string file;
+  std::string file;           ///< or the folder of a run
+  std::string ranks;          ///< of a run; empty: all
   std::string output, format; ///< to make something else of it
   bool append = false;
   bool graphs = false, operators = false, call_paths = false;

@@ -1,5 +1,6 @@
 #include "trace/forms.h"
 
+#include "base/run_folder.h"
 #include "trace/call_log.h"
 #include "trace/column_tables.h"
 #include "trace/rpd_file.h"
@@ -64,7 +65,7 @@ FormWriter::FormWriter(const std::string &path, std::string form, bool append)
 /// A file that is replaced is replaced as a whole, or stays as it was; one that is new is there as
 /// a whole, or not at all.
 Status FormWriter::write(const HostEvents &events) {
-  if (isFolderForm(form_)) return writeColumnTables(events, path_);
+  if (isFolderForm(form_)) return writeColumnTables(events, path_, ownPartition());
   std::error_code error;
   const bool is_there = fs::exists(path_, error);
   const bool adds = form_.starts_with("rpd") && (append_ || session_ >= 0);

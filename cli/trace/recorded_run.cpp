@@ -9,7 +9,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *kNotUsed = "the application did not use the GPU: there is nothing to write";
 constexpr const char *kNoRoom = "nothing was recorded: there was no room for it";
 
 } // namespace

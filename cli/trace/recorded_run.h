@@ -11,6 +11,9 @@
 
 namespace fade::cli {
 
+inline constexpr const char *kNotUsed =
+    "the application did not use the GPU: there is nothing to write";
+
 struct RecordedRun {
   bool was_started = false;
   int exit_code = 0; ///< of fadeprobe, if it was not started

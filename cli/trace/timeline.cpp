@@ -3,6 +3,7 @@
 #include "trace/api_text.h"
 #include "trace/line_file.h"
 #include "trace/operation_view.h"
+#include "trace/run_clocks.h"
 #include "trace/thread_times.h"
 
 #include <algorithm>
@@ -17,23 +18,51 @@ namespace {
 constexpr uint32_t kGpuPid = 1'000'000'000;
 constexpr uint32_t kCopies = 1'000; ///< the first track of copies; queues have their numbers
 
+/// How a process is told from the others of its timeline.
+struct Place {
+  uint32_t member = 0; ///< counts from 1; 0: it is alone, and has its own numbers
+  std::string name;    ///< "rank 3"
+  uint64_t origin_ns = 0;
+
+  static constexpr uint32_t kNumbers = 1'000; ///< of each: the process, then its GPUs
+  uint32_t pidOf(uint32_t pid) const {
+    return member == 0 || pid == 0 ? pid
+           : pid >= kGpuPid        ? member * kNumbers + 1 + (pid - kGpuPid)
+                                   : member * kNumbers;
+  }
+  uint64_t idOf(uint64_t position) const { return position + (uint64_t{member} << 36); }
+  std::string title(std::string text) const {
+    return name.empty() ? text : fmt::format("{}: {}", name, text);
+  }
+};
+
 class Timeline {
 public:
-  Timeline(const HostEvents &events, LineFile &file, const OperationFacts &facts)
-      : events_(events), file_(file), facts_(facts) {}
+  Timeline(const HostEvents &events, LineFile &file, const OperationFacts &facts,
+           const Place &place = {})
+      : events_(events), file_(file), facts_(facts), place_(place), is_first_(place.member <= 1) {}
+
+  static void begin(LineFile &file) { file.put("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"); }
+  static void end(LineFile &file, std::string_view about, std::string_view clocks) {
+    file.put("\n]");
+    JsonWriter others;
+    others.object([&] {
+      if (!about.empty()) others.field("times", about);
+      if (!clocks.empty()) others.field("clocks", clocks);
+    });
+    std::string text = others.take();
+    text.pop_back(); // the end of the line
+    if (text != "{}") file.put(",\"otherData\":" + text);
+    file.put("}\n");
+  }
 
   void write() {
-    file_.put("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     writeCalls();
     for (std::size_t i = 0; i < events_.operations.size(); ++i)
       if (events_.operations[i].has_times) writeOperation(i);
     writeEventWaits();
     writeCounters();
     nameProcesses();
-    file_.put("\n]");
-    if (const std::string_view about = events_.aboutTimes(); !about.empty())
-      file_.put(fmt::format(",\"otherData\":{{\"times\":\"{}\"}}", about));
-    file_.put("}\n");
   }
 
 private:
@@ -46,9 +75,10 @@ private:
 
   void place(const char *phase, uint32_t pid, uint32_t tid, uint64_t time_ns) {
     file_.json.field("ph", phase);
-    file_.json.field("pid", pid);
+    file_.json.field("pid", place_.pidOf(pid));
     file_.json.field("tid", tid);
-    file_.json.field("ts", static_cast<double>(time_ns) / 1000);
+    file_.json.field("ts",
+                     static_cast<double>(static_cast<int64_t>(time_ns - place_.origin_ns)) / 1000);
   }
 
   template <typename F>
@@ -127,7 +157,7 @@ private:
     event([&] {
       file_.json.field("cat", what);
       file_.json.field("name", what);
-      file_.json.field("id", id);
+      file_.json.field("id", place_.idOf(id));
       place(phase, at.pid, at.tid, time);
       if (*phase == 'f') file_.json.field("bp", "e");
     });
@@ -208,7 +238,7 @@ private:
     event([&] {
       file_.json.field("ph", "M");
       file_.json.field("name", kind);
-      file_.json.field("pid", pid);
+      file_.json.field("pid", place_.pidOf(pid));
       if (tid) file_.json.field("tid", *tid);
       file_.json.object("args", [&] { file_.json.field("name", text); });
     });
@@ -216,7 +246,8 @@ private:
 
   void nameProcesses() {
     for (const auto &[pid, process] : events_.processes)
-      if (!process.program.empty()) name("process_name", pid, std::nullopt, process.program);
+      if (!process.program.empty())
+        name("process_name", pid, std::nullopt, place_.title(process.program));
     std::set<std::pair<uint32_t, uint32_t>> threads;
     for (const Call &call : events_.calls) threads.emplace(call.thread.pid, call.thread.tid);
     for (const auto &[pid, tid] : threads)
@@ -226,10 +257,11 @@ private:
       const auto &[pid, queue] = key;
       if (pid != last)
         name("process_name", pid, std::nullopt,
-             fmt::format("GPU {}{}", pid - kGpuPid,
-                         events_.has_modeled_times ? " (modeled times)"
-                         : events_.isInSoftware()  ? " (software GPU, times of this machine)"
-                                                   : ""));
+             place_.title(fmt::format("GPU {}{}", pid - kGpuPid,
+                                      events_.has_modeled_times ? " (modeled times)"
+                                      : events_.isInSoftware()
+                                          ? " (software GPU, times of this machine)"
+                                          : "")));
       last = pid;
       for (uint32_t row = 0; row < tracks.size(); ++row)
         name("thread_name", pid, queue * 100 + row,
@@ -240,6 +272,7 @@ private:
   const HostEvents &events_;
   LineFile &file_;
   const OperationFacts &facts_;
+  const Place place_;
   bool is_first_ = true;
   std::vector<uint64_t> call_starts_;
   std::map<std::pair<uint32_t, uint32_t>, Tracks> tracks_; ///< by GPU and queue
@@ -254,7 +287,31 @@ Status writeTimeline(const HostEvents &events, const std::string &path) {
 Status writeTimeline(const HostEvents &events, const std::string &path,
                      const OperationFacts &facts) {
   LineFile file(path);
+  Timeline::begin(file);
   Timeline(events, file, facts).write();
+  Timeline::end(file, events.aboutTimes(), "");
+  return file.close();
+}
+
+Status writeRunTimeline(const Run &run, const std::string &path) {
+  const CommonClock clock = commonClock(run);
+  uint64_t origin = UINT64_MAX;
+  for (std::size_t i = 0; i < run.members.size(); ++i)
+    if (const uint64_t start = run.members[i].summary.start_ns; start != 0)
+      origin = std::min(origin, start + static_cast<uint64_t>(clock.offsets_ns[i]));
+  LineFile file(path);
+  Timeline::begin(file);
+  uint32_t member = 0;
+  std::string about;
+  for (std::size_t i = 0; i < run.members.size(); ++i) {
+    auto events = HostEvents::read(run.members[i].events());
+    if (!events) return std::move(events).error();
+    shiftTimes(*events, clock.offsets_ns[i]);
+    about = events->aboutTimes();
+    const Place place{++member, run.members[i].summary.process.name(), origin};
+    Timeline(*events, file, {}, place).write();
+  }
+  Timeline::end(file, about, clock.text);
   return file.close();
 }
 

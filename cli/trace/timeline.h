@@ -20,4 +20,8 @@ using OperationFacts = std::function<void(JsonWriter &json, std::size_t operatio
 Status writeTimeline(const HostEvents &events, const std::string &path,
                      const OperationFacts &facts);
 
+/// All processes of a run: microseconds since the first of them began, by a common clock.
+struct Run;
+Status writeRunTimeline(const Run &run, const std::string &path);
+
 } // namespace fade::host_trace

@@ -4,6 +4,7 @@
 #include "trace/control.h"
 #include "trace/event_reader.h"
 #include "trace/forms.h"
+#include "trace/run_summary.h"
 
 #include <algorithm>
 #include <atomic>
@@ -81,7 +82,7 @@ public:
     if (Status last = write(); !last) status = std::move(last);
     answer(wanted);
     std::error_code ignored;
-    if (status) std::filesystem::remove(options_.events, ignored);
+    if (status && !isRun()) std::filesystem::remove(options_.events, ignored);
     return status;
   }
 
@@ -132,6 +133,8 @@ private:
     return size > 0 || (size < 0 && errno == EINTR);
   }
 
+  /// The events are part of what is made.
+  bool isRun() const { return options_.format == kRunForm; }
   bool isDue() const { return options_.flush_seconds != 0 && Clock::now() >= next_; }
 
   Status write() {
@@ -140,7 +143,7 @@ private:
     if (!events) return Error(events.error());
     Status status = Done{};
     if (const Extent extent = Extent::of(*events); !(extent == written_) || !has_written_) {
-      status = writer_.write(*events);
+      status = isRun() ? summarizeProcess(*events, options_.output) : writer_.write(*events);
       written_ = extent;
       has_written_ = true;
     }

@@ -15,6 +15,9 @@ namespace fade::host_trace {
 inline constexpr uint64_t kWriterAt = events::kFlushCountsAt + sizeof(events::FlushCounts);
 static_assert(kWriterAt + sizeof(uint32_t) <= events::kSwitchesAt);
 
+/// Of a process in a run, whose events stay and get a summary.
+inline constexpr std::string_view kRunForm = "run";
+
 struct WriterOptions {
   std::string events, output, format;
   unsigned flush_seconds = 0; ///< 0: only when asked

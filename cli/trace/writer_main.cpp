@@ -11,7 +11,7 @@
 int main(int argc, char **argv) {
   using namespace fade::host_trace;
   constexpr int recorders = 3;
-  if (argc != 5 || !isForm(argv[3])) {
+  if (argc != 5 || (!isForm(argv[3]) && argv[3] != kRunForm)) {
     std::fputs("fade-trace-writer is started by libfade.so\n", stderr);
     return 2;
   }

@@ -1,12 +1,11 @@
 #include "base/diagnostics.h"
 
 #include "base/own_file.h"
+#include "base/run_folder.h"
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <ctime>
 #include <exception>
 #include <new>
@@ -42,19 +41,6 @@ private:
   sigset_t pipe_{}, before_{};
   bool was_pending_ = false;
 };
-
-std::string hostName() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return name.data();
-}
-
-std::string rank() {
-  for (const char *variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                               "MV2_COMM_WORLD_RANK", "SLURM_PROCID", "RANK"})
-    if (const char *value = std::getenv(variable); value && *value) return value;
-  return "0";
-}
 
 } // namespace
 
@@ -119,8 +105,8 @@ std::string expandPath(std::string_view path) {
     const char next = path[i] == '%' && i + 1 < path.size() ? path[i + 1] : '\0';
     switch (next) {
     case 'p': out += std::to_string(getpid()); break;
-    case 'h': out += hostName(); break;
-    case 'r': out += rank(); break;
+    case 'h': out += ownHost(); break;
+    case 'r': out += ownRank().value_or("0"); break;
     case '%': out += '%'; break;
     default: out += path[i]; continue;
     }

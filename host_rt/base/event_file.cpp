@@ -102,6 +102,14 @@ Status EventFile::open(const std::string &path) {
   return Done{};
 }
 
+void EventFile::leave() noexcept {
+  if (!header_) return;
+  if (isStillOurs()) ::close(fd_.load());
+  fd_.store(-1);
+  munmap(header_, kHeaderBytes);
+  header_ = nullptr;
+}
+
 bool EventFile::isStillOurs() const noexcept {
   struct stat status {};
   return fstat(fd_.load(), &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;

@@ -20,6 +20,8 @@ public:
 
   /// Makes the file, or joins the processes that write into it already.
   Status open(const std::string &path);
+  /// In a child that shall not write into the file of its parent.
+  void leave() noexcept;
   bool is() const { return header_ != nullptr; }
   const std::string &path() const { return path_; }
   /// The first page; null if it is not open.

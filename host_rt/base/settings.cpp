@@ -3,6 +3,7 @@
 #include "base/api_choice.h"
 #include "base/kernel_expression.h"
 #include "base/omniprobe_names.h"
+#include "base/run_folder.h"
 #include "fade/options.h"
 
 #include <algorithm>
@@ -272,9 +273,10 @@ Complaint readTraceApi(Settings &s, std::string_view value) {
 }
 
 Complaint readTraceFormat(Settings &s, std::string_view value) {
-  constexpr std::array<std::string_view, 5> names = {"rpd", "rpd2", "json", "perfetto", "events"};
+  constexpr std::array<std::string_view, 6> names = {"rpd",      "rpd2",   "json",
+                                                     "perfetto", "events", "run"};
   if (std::ranges::find(names, value) == names.end())
-    return fmt::format("'{}' is none of rpd, rpd2, json, perfetto and events{}", value,
+    return fmt::format("'{}' is none of rpd, rpd2, json, perfetto, events and run{}", value,
                        suggestion(value, names));
   s.trace_format = value;
   return std::nullopt;
@@ -353,7 +355,8 @@ constexpr Variable kVariables[] = {
      [](Settings &s, std::string_view v) { return readFlag(s.trace_starts_on, v); }},
     {"FADE_TRACE_FORMAT", "--format",
      "rpd: a database for RPD's tools (default), rpd2: of its older version, json: JSON lines, "
-     "perfetto: a timeline for Perfetto and chrome://tracing, events: as it was recorded",
+     "perfetto: a timeline for Perfetto and chrome://tracing, events: as it was recorded, run: "
+     "a folder with a subfolder per process (default for a name that ends in '/')",
      readTraceFormat},
     {"FADE_TRACE_FLUSH", "--flush", "write what was recorded every N seconds",
      [](Settings &s, std::string_view v) { return readPositive(s.trace_flush, v); }},
@@ -361,6 +364,12 @@ constexpr Variable kVariables[] = {
      readStacks},
     {"FADE_TRACE_LIBRARIES", "--libraries", "record who loads which library, and when",
      [](Settings &s, std::string_view v) { return readFlag(s.trace_libraries, v); }},
+    {"FADE_RANKS", "--ranks", "only processes with these ranks: 0,7,16-31",
+     [](Settings &s, std::string_view v) -> Complaint {
+       if (auto mistake = mistakeInRanks(v)) return mistake;
+       s.ranks = v;
+       return std::nullopt;
+     }},
     {"FADE_CORRECT", "--correct",
      "properties: return what HSA and the driver say about a device where HIP says otherwise",
      readCorrect},
@@ -525,6 +534,7 @@ Settings readEnvironment(std::vector<std::string> &complaints) {
 
 std::string traceFormat(const Settings &settings) {
   if (!settings.trace_format.empty()) return settings.trace_format;
+  if (isRunFolder(settings.trace)) return "run";
   return settings.trace.ends_with(".rpd") ? "rpd" : "events";
 }
 

@@ -79,6 +79,7 @@ struct Settings {
   unsigned trace_flush = 0;     ///< seconds
   unsigned trace_stacks = 0;    ///< frames at most; 0: no stacks
   bool trace_libraries = false; ///< who asks for which library
+  std::string ranks;            ///< "0,7,16-31": only processes with these; empty: all
   bool correct_properties = false;
   std::string capture;                        ///< folder for captures; empty: none are made
   uint32_t capture_limit = 16;                ///< of dispatches

@@ -2,6 +2,7 @@
 
 #include "base/api_choice.h"
 #include "base/diagnostics.h"
+#include "base/run_folder.h"
 #include "hip/api_functions.h"
 #include "hip/call_wrapper.h"
 #include "hip/entry_patch.h"
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
+#include <filesystem>
 #include <fmt/ranges.h>
 #include <mutex>
 #include <unistd.h>
@@ -238,11 +240,52 @@ std::string eventsFor(const std::string &output) {
   return fmt::format("{}.{}-{:x}.events", output, getpid(), nowNs());
 }
 
+/// Of a process that records into a run (base/run_folder.h).
+struct OwnRun {
+  std::string run, writer;
+  unsigned flush_seconds = 0;
+};
+OwnRun own_run;
+
+void startRunWriter(const std::string &events) {
+  const std::string folder = std::filesystem::path(events).parent_path();
+  const Status started =
+      startWriter({own_run.writer, events, folder, "run", own_run.flush_seconds});
+  if (!started) warn("{}; fadeprobe log reads {} itself", started.error().message(), folder);
+}
+
+/// Where this process records to; empty, after a line that says why, if it cannot.
+std::string eventsInRun() {
+  const auto folder = makeProcessFolder(own_run.run);
+  if (folder) return *folder + "/events";
+  warn("nothing is recorded: {}", folder.error().message());
+  return "";
+}
+
+/// False, after a line that says why, if nothing can be recorded.
+bool openRun(const Settings &settings, const std::string &own_directory) {
+  own_run = {expandPath(settings.trace), own_directory + "/fade/fade-trace-writer",
+             settings.trace_flush};
+  const std::string events = eventsInRun();
+  if (events.empty()) return false;
+  if (const Status opened = openRecorder(events, {eventsInRun, startRunWriter}); !opened) {
+    warn("nothing is recorded: {}", opened.error().message());
+    return false;
+  }
+  startRunWriter(events);
+  return true;
+}
+
 void openOnce(const Settings &settings, const std::string &own_directory) {
   static bool was_opened = false;
   if (settings.trace.empty() || std::exchange(was_opened, true)) return;
   const std::string output = expandPath(settings.trace);
   const std::string format = traceFormat(settings);
+  if (format == "run") {
+    if (!openRun(settings, own_directory)) return;
+    stack_depth = settings.trace_stacks;
+    return setCounted(startsOn(settings.trace_starts_on));
+  }
   const bool has_writer = format != "events";
   const std::string events = has_writer ? eventsFor(output) : output;
   if (const Status opened = openRecorder(events); !opened) {

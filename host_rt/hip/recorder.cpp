@@ -1,6 +1,7 @@
 #include "hip/recorder.h"
 
 #include "base/diagnostics.h"
+#include "hip/writer_process.h"
 
 #include <algorithm>
 #include <cstring>
@@ -36,6 +37,11 @@ struct Shared {
   };
   std::vector<Left> left; ///< blocks of threads that have ended
   std::unordered_map<std::string, uint64_t> texts;
+  std::string hip_library;
+  // Of a child that has a file of its own.
+  ChildsFile childs_file;
+  std::mutex opening; ///< before `mutex`
+  std::atomic<bool> is_to_be_opened{false};
 };
 std::atomic<Shared *> shared{nullptr};
 std::optional<uint32_t> said_before; ///< by fadeprobe control
@@ -88,8 +94,47 @@ void onFork() {
   all->left.clear();
   all->texts.clear();
   const uint32_t is_on = std::atomic_ref(*recording_switch).load();
-  (void)takeSwitch(*all, is_on);
+  if (all->childs_file.name) {
+    own_switch = is_on;
+    recording_switch = &own_switch;
+    leaveWriter();
+    all->is_to_be_opened.store(true);
+  } else {
+    (void)takeSwitch(*all, is_on);
+  }
   all->mutex.unlock();
+  all->opening.unlock();
+}
+
+void beforeFork() {
+  Shared *all = shared.load(std::memory_order_acquire);
+  all->opening.lock();
+  all->mutex.lock();
+}
+
+void afterFork() {
+  Shared *all = shared.load(std::memory_order_acquire);
+  all->mutex.unlock();
+  all->opening.unlock();
+}
+
+/// In a child with something to record: its own file. Most children have nothing, and become
+/// another program.
+void openChildsFile(Shared &all) {
+  {
+    const std::lock_guard lock(all.opening);
+    if (!all.is_to_be_opened.load()) return;
+    all.file.leave();
+    const uint32_t is_on = std::atomic_ref(*recording_switch).load();
+    std::atomic_ref(*recording_switch).store(0); // what is called here is not the application's
+    const std::string path = all.childs_file.name();
+    if (path.empty()) return;
+    if (const Status opened = all.file.open(path); !opened) return stopFor(opened.error());
+    (void)takeSwitch(all, is_on);
+    all.childs_file.opened(path);
+    all.is_to_be_opened.store(false);
+  }
+  recordProcess(all.hip_library);
 }
 
 ThreadLog *newLog(Shared &all) {
@@ -139,6 +184,8 @@ ThreadLog *makeRoom(uint32_t bytes) noexcept {
   Shared *all = shared.load(std::memory_order_acquire);
   if (!all) return nullptr;
   try {
+    if (all->is_to_be_opened.load(std::memory_order_relaxed)) openChildsFile(*all);
+    if (!all->file.is()) return nullptr;
     ThreadLog *log = thread_log ? thread_log : newLog(*all);
     const auto needed = static_cast<uint32_t>(bytes + sizeof(events::ThreadEvent));
     if (log && needed + sizeof(events::BlockHeader) <= kBlockBytes) {
@@ -163,22 +210,24 @@ ThreadLog *makeRoom(uint32_t bytes) noexcept {
   return nullptr;
 }
 
-Status openRecorder(const std::string &path) {
+Status openRecorder(const std::string &path, ChildsFile childs) {
   if (shared.load(std::memory_order_acquire)) return Done{};
   auto all = std::make_unique<Shared>();
   if (const int error = pthread_key_create(&all->at_thread_end, onThreadEnd))
     return Error::of(std::string("no key for threads: ") + std::strerror(error));
   if (Status opened = all->file.open(path); !opened) return opened;
   said_before = takeSwitch(*all, 0);
+  all->childs_file = childs;
   shared.store(all.release(), std::memory_order_release);
-  pthread_atfork([] { shared.load(std::memory_order_acquire)->mutex.lock(); },
-                 [] { shared.load(std::memory_order_acquire)->mutex.unlock(); }, onFork);
+  pthread_atfork(beforeFork, afterFork, onFork);
   recordProcess("");
   return Done{};
 }
 
 void recordProcess(std::string_view hip_library) noexcept {
   try {
+    if (Shared *all = shared.load(std::memory_order_acquire); all && !hip_library.empty())
+      all->hip_library = hip_library;
     events::ProcessEvent event{};
     event.header.kind = events::EventKind::process;
     event.pid = static_cast<uint32_t>(getpid());
@@ -203,6 +252,11 @@ void recordSwitch(bool on) noexcept {
 } // namespace
 
 bool startsOn(bool unless_said) noexcept { return said_before ? *said_before != 0 : unless_said; }
+
+bool hasNoFileYet() noexcept {
+  const Shared *all = shared.load(std::memory_order_acquire);
+  return all && all->is_to_be_opened.load();
+}
 
 bool hasRecorder() noexcept { return shared.load(std::memory_order_acquire) != nullptr; }
 
@@ -240,7 +294,7 @@ void switchBy(int by) noexcept {
 void recordUsage(uint64_t now, bool is_last) noexcept {
   constexpr uint64_t pause = 100'000'000; // ns
   static std::atomic<uint64_t> last{0};
-  if (!isRecording()) return;
+  if (!isRecording() || hasNoFileYet()) return;
   uint64_t before = last.load(std::memory_order_relaxed);
   if (!is_last && (now < before + pause || !last.compare_exchange_strong(before, now))) return;
   timespec used{};

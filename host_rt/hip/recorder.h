@@ -85,8 +85,16 @@ template <typename Event> uint64_t recordEvent(Event event, std::string_view res
 /// The call that this thread is in, or 0.
 inline uint64_t currentCall() noexcept { return thread_log ? thread_log->call : 0; }
 
+/// Where a forked child records to, once it has something to record.
+struct ChildsFile {
+  std::string (*name)() = nullptr; ///< an empty name: it records nothing. Null: into the same file
+  void (*opened)(const std::string &path) = nullptr;
+};
+
 /// Opens the file and records whose it is. Once in a process.
-Status openRecorder(const std::string &path);
+Status openRecorder(const std::string &path, ChildsFile childs = {});
+/// Whether this is such a child, which has recorded nothing yet.
+bool hasNoFileYet() noexcept;
 /// Whether recording is to be on from the beginning: what fadeprobe control has said before the
 /// file was opened, else this.
 bool startsOn(bool unless_said) noexcept;

@@ -139,6 +139,11 @@ int futex(uint32_t *word, int operation, uint32_t value, const timespec *timeout
 
 bool hasWriter() noexcept { return own_end.load() >= 0; }
 
+void leaveWriter() noexcept {
+  const int fd = own_end.exchange(-1);
+  if (isStillOurs(fd)) ::close(fd);
+}
+
 Status startWriter(const WriterChoice &choice) {
   const std::string &program = choice.program;
   if (access(program.c_str(), X_OK) != 0) return Error{program, "", 0, std::strerror(errno)};

@@ -20,6 +20,8 @@ struct WriterChoice {
 /// After the recorder was opened. The application sees neither a child nor a signal of it.
 Status startWriter(const WriterChoice &choice);
 bool hasWriter() noexcept;
+/// In a child that has a writer of its own, or none.
+void leaveWriter() noexcept;
 
 /// Asks for what has been recorded so far. Nothing here that a signal handler may not do.
 void wakeWriter() noexcept;

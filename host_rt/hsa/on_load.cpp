@@ -1,6 +1,7 @@
 // The doors of libfade.so: the HSA runtime calls OnLoad when it starts, if HSA_TOOLS_LIB says so.
 #include "base/contain.h"
 #include "base/diagnostics.h"
+#include "base/run_folder.h"
 #include "hip/install.h"
 #include "hip/libraries.h"
 #include "hip/markers.h"
@@ -25,6 +26,7 @@
 #include <dlfcn.h>
 #include <exception>
 #include <mutex>
+#include <optional>
 
 #define FADE_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -58,6 +60,13 @@ void greetHardEnds() {
     greet(settleTimes);
 }
 
+/// What this process is to do. Nothing if its rank was not chosen.
+std::optional<fade::Settings> settingsOfProcess(std::vector<std::string> &complaints) {
+  fade::Settings settings = fade::readEnvironment(complaints);
+  if (!fade::namesRank(settings.ranks, fade::ownRank())) return std::nullopt;
+  return settings;
+}
+
 /// Before the GPU is used, too: FADE_TRACE says where to. `may_be_late`: the HSA runtime may have
 /// been started without FADE.
 void openTraceEarly(bool may_be_late = true) noexcept {
@@ -68,12 +77,13 @@ void openTraceEarly(bool may_be_late = true) noexcept {
     std::call_once(once, [&] {
       keepStderr();
       std::vector<std::string> complaints; // said in OnLoad
-      const Settings settings = readEnvironment(complaints);
+      const auto settings = settingsOfProcess(complaints);
+      if (!settings) return;
       stayLoaded();
-      hip::openTrace(settings, ownDirectory());
+      hip::openTrace(*settings, ownDirectory());
       if (hip::hasRecorder()) greetRemote();
       if (hip::hasRecorder() && may_be_late && isHsaOpen()) {
-        hip::startTrace(settings, ownDirectory());
+        hip::startTrace(*settings, ownDirectory());
         warn("the GPU was in use before FADE was loaded: HIP calls and markers are recorded from "
              "here on, kernels and copies are not");
       }
@@ -101,7 +111,9 @@ FADE_EXPORT bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *cons
       return true;
     }
     std::vector<std::string> complaints;
-    Settings settings = readEnvironment(complaints);
+    auto chosen = settingsOfProcess(complaints);
+    if (!chosen) return true;
+    Settings &settings = *chosen;
     for (const std::string &complaint : complaints) warn("{}", complaint);
     setVerbose(settings.verbose);
     for (const std::string &gap : tables.gaps()) warn("{}", gap);
@@ -139,6 +151,8 @@ FADE_EXPORT void OnUnload() { fade::Runtime::finishAndRelease(); }
 // For the software GPU, if FADE_GPU_OBSERVER names this library.
 FADE_EXPORT fade::Observer *fade_observer(uint32_t version, const char *,
                                           const fade::ObservedMemory *memory) {
+  std::vector<std::string> complaints; // said in OnLoad
+  if (!settingsOfProcess(complaints)) return nullptr;
   return version == FADE_OBSERVER_VERSION && memory ? fade::makeGpuObserver(*memory) : nullptr;
 }
 
@@ -153,15 +167,15 @@ FADE_EXPORT void fade_watch_first_calls() {
   try {
     if (!hip::hasNewLibraries()) return;
     std::vector<std::string> complaints; // said in OnLoad
-    const Settings settings = readEnvironment(complaints);
-    if (settings.trace.empty()) return;
+    const auto settings = settingsOfProcess(complaints);
+    if (!settings || settings->trace.empty()) return;
     stayLoaded();
     if (isHsaOpen())
       hip::watchFirstCalls(
-          settings, [] { openTraceEarly(); }, true);
+          *settings, [] { openTraceEarly(); }, true);
     else // the runtime will load FADE
       hip::watchFirstCalls(
-          settings, [] { openTraceEarly(false); }, false);
+          *settings, [] { openTraceEarly(false); }, false);
   } catch (const std::exception &e) {
     warn("the first HIP calls are not recorded: {}", e.what());
   }
@@ -170,12 +184,12 @@ FADE_EXPORT void fade_take_hip_table(const char *name, void *table) {
   using namespace fade;
   try {
     std::vector<std::string> complaints; // said in OnLoad
-    const Settings settings = readEnvironment(complaints);
-    if (settings.trace.empty()) return;
+    const auto settings = settingsOfProcess(complaints);
+    if (!settings || settings->trace.empty()) return;
     stayLoaded();
-    setVerbose(settings.verbose);
+    setVerbose(settings->verbose);
     hip::takeTable(
-        settings, [] { openTraceEarly(false); }, name, table);
+        *settings, [] { openTraceEarly(false); }, name, table);
   } catch (const std::exception &e) {
     warn("HIP calls are not recorded: {}", e.what());
   }

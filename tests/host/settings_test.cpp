@@ -63,7 +63,7 @@ TEST(Settings, EveryVariableIsRead) {
                 {"FADE_DEATHS", "/tmp/deaths"}, {"FADE_ALLOC", "coarse:min=1M,caller=a,b;host:x"},
                 {"FADE_PROGRESS", "no"},        {"FADE_WORKERS", "3"},
                 {"FADE_PATIENCE", "2.5"},       {"FADE_CAPTURE_SIZE", "2G"},
-                {"FADE_OTHER_TOOLS", "keep"}});
+                {"FADE_OTHER_TOOLS", "keep"},   {"FADE_RANKS", "0,7,16-31"}});
   EXPECT_TRUE(read.complaints.empty());
   const Settings &s = read.settings;
   EXPECT_TRUE(s.instrumented && s.verbose && s.lossy && s.stream && s.log_append);
@@ -86,6 +86,7 @@ TEST(Settings, EveryVariableIsRead) {
   EXPECT_EQ(s.workgroups.last, (std::array<uint32_t, 3>{3, UINT32_MAX, 7}));
   EXPECT_EQ(s.workgroups.sample, 4u);
   EXPECT_EQ(s.workgroups.sample_executions, 8u);
+  EXPECT_EQ(s.ranks, "0,7,16-31");
   EXPECT_EQ(s.trace, "/tmp/events");
   EXPECT_EQ(s.trace_api, "memory");
   EXPECT_FALSE(s.trace_starts_on);

@@ -1,0 +1,332 @@
+#include "trace/run_text.h"
+
+#include "trace/log_text.h"
+#include "trace/run_clocks.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace fade::host_trace {
+namespace {
+
+/// What is compared: a rank with all of its processes, or a process outside of a parallel job.
+struct Unit {
+  std::string name;
+  std::vector<const RunMember *> members;
+  uint64_t span = 0, busy = 0, idle_in_hip = 0, idle_elsewhere = 0;
+  RunTotals totals;
+
+  void add(const RunMember &member) {
+    members.push_back(&member);
+    const ProcessSummary &summary = member.summary;
+    span += summary.span();
+    busy += summary.busy_ns;
+    idle_in_hip += summary.idle_in_hip_ns;
+    idle_elsewhere += summary.idle_elsewhere_ns;
+    totals.merge(summary.totals);
+  }
+};
+
+std::vector<Unit> unitsOf(const Run &run) {
+  std::map<std::tuple<std::string, uint64_t, std::string, uint32_t>, Unit> units;
+  for (const RunMember &member : run.members) {
+    const RunProcess &process = member.summary.process;
+    const bool has_rank = process.rank.has_value();
+    Unit &unit = units[{has_rank ? process.job : "~", process.rank.value_or(0),
+                        has_rank ? "" : process.host, has_rank ? 0 : process.pid}];
+    unit.name = process.name();
+    unit.add(member);
+  }
+  std::vector<Unit> all;
+  for (auto &[key, unit] : units) all.push_back(std::move(unit));
+  return all;
+}
+
+/// A number of each unit.
+struct Spread {
+  uint64_t least = 0, median = 0, most = 0;
+  std::size_t of_most = 0; ///< index
+};
+
+template <typename F> Spread spreadOf(const std::vector<Unit> &units, F &&number) {
+  std::vector<uint64_t> values;
+  for (const Unit &unit : units) values.push_back(number(unit));
+  Spread spread;
+  spread.of_most = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
+  std::ranges::sort(values);
+  spread.least = values.front();
+  const uint64_t lower = values[(values.size() - 1) / 2];
+  spread.median = lower + (values[values.size() / 2] - lower) / 2;
+  spread.most = values.back();
+  return spread;
+}
+
+uint64_t sumOf(const Distributions &table, std::string_view name) {
+  const auto at = table.find(name);
+  return at == table.end() ? 0 : at->second.sum_ns;
+}
+
+/// "0-3, 7".
+std::string listOf(const std::set<uint64_t> &numbers) {
+  std::string text;
+  for (auto at = numbers.begin(); at != numbers.end();) {
+    const uint64_t first = *at;
+    uint64_t last = first;
+    for (++at; at != numbers.end() && *at == last + 1; ++at) last = *at;
+    text += text.empty() ? "" : ", ";
+    text += first == last ? std::to_string(first) : fmt::format("{}-{}", first, last);
+  }
+  return text;
+}
+
+const char *plural(std::size_t count) { return count == 1 ? "" : "s"; }
+
+class RunText {
+public:
+  RunText(const Run &run, std::size_t rows) : run_(run), rows_(rows), units_(unitsOf(run)) {
+    for (const Unit &unit : units_) totals_.merge(unit.totals);
+  }
+
+  std::string write() {
+    std::string text = head() + states() + processes() + slowest() + stragglers();
+    text += table("kernel", totals_.kernels, &RunTotals::kernels);
+    text += table("copy", totals_.copies, &RunTotals::copies);
+    text += table("HIP call", totals_.functions, &RunTotals::functions);
+    text += table("marker", totals_.ranges, &RunTotals::ranges);
+    const auto line = [&](uint64_t count, const char *what) {
+      if (count != 0) text += fmt::format("\n{} {}\n", count, what);
+    };
+    line(totals_.failed_calls, "calls failed");
+    line(totals_.unfinished, "kernels or copies had not ended when their process did");
+    line(totals_.lost, "events were not recorded: there was no room for them");
+    line(totals_.damaged, "blocks are damaged or cut off; what follows in them is left out");
+    return text;
+  }
+
+private:
+  std::string head() const {
+    std::set<std::string> hosts, jobs, times;
+    std::set<uint64_t> ranks;
+    uint64_t expected = 0;
+    for (const RunMember &member : run_.members) {
+      const RunProcess &process = member.summary.process;
+      hosts.insert(process.host);
+      jobs.insert(!process.job.empty() ? process.job : process.launch);
+      times.insert(member.summary.about_times);
+      if (process.rank) ranks.insert(*process.rank);
+      expected = std::max(expected, process.ranks.value_or(0));
+    }
+    std::string text = fmt::format(
+        "{}: {} process{} on {} host{}{}{}\n", run_.path, run_.members.size(),
+        run_.members.size() == 1 ? "" : "es", hosts.size(), plural(hosts.size()),
+        ranks.empty() ? "" : fmt::format(", rank{} ", plural(ranks.size())), listOf(ranks));
+    text += fmt::format("{} calls, {} kernels and copies\n", totals_.calls, totals_.operations);
+    for (const std::string &about : times)
+      if (!about.empty()) text += about + '\n';
+    if (!ranks.empty() && ranks.size() < expected)
+      text += fmt::format("{} of the job's {} ranks are not in this view\n",
+                          expected - ranks.size(), expected);
+    if (jobs.size() > 1)
+      text += fmt::format("{} jobs have written into this folder; what follows is of all of them\n",
+                          jobs.size());
+    const CommonClock clock = commonClock(run_);
+    text += fmt::format("clocks: {}\n", clock.text);
+    for (const std::string &warning : clock.warnings) text += fmt::format("clocks: {}\n", warning);
+    return text;
+  }
+
+  /// Processes that are not as they should be.
+  std::string states() const {
+    std::vector<std::string> lines;
+    for (const RunMember &member : run_.members) {
+      const RunProcess &process = member.summary.process;
+      const char *state = member.is_running                ? "is still running; counted up to now"
+                          : !member.summary.has_exited ? "did not exit by itself; counted up to its end"
+                                                           : nullptr;
+      if (state) lines.push_back(fmt::format("{} (pid {}) {}", process.name(), process.pid, state));
+    }
+    for (const std::string &problem : run_.problems) lines.push_back("left out: " + problem);
+    std::string text;
+    for (std::size_t i = 0; i < std::min(rows_, lines.size()); ++i)
+      text += cli::printable(lines[i]) + '\n';
+    if (lines.size() > rows_) text += fmt::format("... and {} more\n", lines.size() - rows_);
+    return text;
+  }
+
+  /// The longest first.
+  std::string processes() const {
+    std::vector<const Unit *> order;
+    for (const Unit &unit : units_) order.push_back(&unit);
+    std::ranges::sort(order, [](const Unit *a, const Unit *b) {
+      return std::pair(b->span, a) < std::pair(a->span, b);
+    });
+    std::size_t width = 7;
+    for (const Unit *unit : order) width = std::max(width, unit->name.size());
+    std::string text =
+        fmt::format("\n{:<{}}  {:>10}  {:>10}  {:>11}  {:>14}  {:>8}  {:>8}  {:>8}\n", "slowest",
+                    width, "time", "GPU busy", "idle in HIP", "idle elsewhere", "kernels", "copies",
+                    "calls");
+    for (std::size_t i = 0; i < std::min(rows_, order.size()); ++i) {
+      const Unit &unit = *order[i];
+      text += fmt::format("{:<{}}  {:>10}  {:>10}  {:>11}  {:>14}  {:>8}  {:>8}  {:>8}\n",
+                          cli::printable(unit.name), width, durationText(unit.span),
+                          durationText(unit.busy), durationText(unit.idle_in_hip),
+                          durationText(unit.idle_elsewhere), countOf(unit.totals.kernels),
+                          countOf(unit.totals.copies), unit.totals.calls);
+    }
+    if (order.size() > rows_) text += fmt::format("... and {} more\n", order.size() - rows_);
+    return text;
+  }
+
+  static uint64_t countOf(const Distributions &table) {
+    uint64_t count = 0;
+    for (const auto &[name, distribution] : table) count += distribution.count;
+    return count;
+  }
+
+  /// What a part of the time is made of.
+  using Tables = std::vector<const Distributions RunTotals::*>;
+
+  /// The entry in which a unit exceeds the median of all by most.
+  std::string greatestExcess(const Unit &unit, const Tables &tables) const {
+    std::string found;
+    uint64_t most = 0;
+    for (const auto table : tables)
+      for (const auto &entry : unit.totals.*table) {
+        const uint64_t median =
+            spreadOf(units_, [&](const Unit &one) { return sumOf(one.totals.*table, entry.first); })
+                .median;
+        if (entry.second.sum_ns <= median + most) continue;
+        most = entry.second.sum_ns - median;
+        found = fmt::format("{} {} more", nameCell(entry.first), durationText(most));
+      }
+    return found;
+  }
+
+  /// The slowest, and what it does longer than the others.
+  std::string slowest() const {
+    if (units_.size() < 2) return "";
+    const Spread span = spreadOf(units_, [](const Unit &unit) { return unit.span; });
+    const Unit &unit = units_[span.of_most];
+    struct Part {
+      uint64_t Unit::*time;
+      const char *what;
+      Tables tables;
+    };
+    const Part parts[] = {
+        {&Unit::busy, "more GPU time", {&RunTotals::kernels, &RunTotals::copies}},
+        {&Unit::idle_in_hip, "longer in HIP calls while the GPU is idle", {&RunTotals::functions}},
+        {&Unit::idle_elsewhere,
+         "longer outside of HIP while the GPU is idle (own code, files, waiting for other ranks)",
+         {}}};
+    const Part *reason = nullptr;
+    uint64_t most = 0;
+    for (const Part &part : parts) {
+      const Spread spread = spreadOf(units_, [&](const Unit &one) { return one.*part.time; });
+      if (unit.*part.time <= spread.median + most) continue;
+      most = unit.*part.time - spread.median;
+      reason = &part;
+    }
+    std::string text =
+        fmt::format("\nslowest: {}, {} (median {})", cli::printable(unit.name),
+                    durationText(span.most), durationText(span.median));
+    if (reason) {
+      text += fmt::format(": {} {}", durationText(most), reason->what);
+      if (const std::string what = greatestExcess(unit, reason->tables); !what.empty())
+        text += fmt::format("; {}", what);
+    }
+    return text + '\n';
+  }
+
+  /// More than the others' spread explains, and at least a tenth more than the median.
+  std::string stragglers() const {
+    if (units_.size() < 4) return "";
+    const auto time = [](const Unit &unit) { return unit.busy; };
+    const Spread spread = spreadOf(units_, time);
+    const auto distance = [&](const Unit &unit) {
+      return time(unit) > spread.median ? time(unit) - spread.median : spread.median - time(unit);
+    };
+    const uint64_t usual = spreadOf(units_, distance).median;
+    std::vector<const Unit *> found;
+    for (const Unit &unit : units_)
+      if (time(unit) > spread.median &&
+          distance(unit) > std::max(5 * usual, spread.median / 10))
+        found.push_back(&unit);
+    std::ranges::sort(found, [](const Unit *a, const Unit *b) {
+      return std::pair(b->busy, a) < std::pair(a->busy, b);
+    });
+    std::string text;
+    for (std::size_t i = 0; i < std::min(rows_, found.size()); ++i)
+      text += fmt::format("straggler: {}, {} GPU busy (median {}){}\n",
+                          cli::printable(found[i]->name), durationText(time(*found[i])),
+                          durationText(spread.median), becauseOf(*found[i]));
+    if (found.size() > rows_) text += fmt::format("... and {} more\n", found.size() - rows_);
+    return text;
+  }
+
+  std::string becauseOf(const Unit &unit) const {
+    const std::string what = greatestExcess(unit, {&RunTotals::kernels, &RunTotals::copies});
+    return what.empty() ? "" : ": " + what;
+  }
+
+  std::string table(const char *title, const Distributions &all,
+                    const Distributions RunTotals::*of) const {
+    if (all.empty()) return "";
+    std::vector<std::pair<std::string_view, const Distribution *>> order;
+    for (const auto &[name, distribution] : all) order.emplace_back(name, &distribution);
+    std::ranges::sort(order, [](const auto &a, const auto &b) {
+      return std::pair(b.second->sum_ns, a.first) < std::pair(a.second->sum_ns, b.first);
+    });
+    constexpr std::size_t widest = 40;
+    std::size_t width = std::string_view(title).size();
+    for (std::size_t i = 0; i < std::min(rows_, order.size()); ++i)
+      width = std::max(width, nameCell(order[i].first, widest).size());
+    const bool is_one = units_.size() == 1;
+    std::string text = fmt::format("\n{:<{}}  {:>8}  {:>10}  {:>10}  {:>10}", title, width, "count",
+                                   "total", "median", "99%");
+    if (!is_one)
+      text += fmt::format("  | {:>10}  {:>10}  {:>10}  {:>8}  by", "rank least", "median", "most",
+                          "most/med");
+    text += '\n';
+    for (std::size_t i = 0; i < std::min(rows_, order.size()); ++i) {
+      const auto &[name, distribution] = order[i];
+      text += fmt::format("{:<{}}  {:>8}  {:>10}  {:>10}  {:>10}", nameCell(name, widest), width,
+                          distribution->count, durationText(distribution->sum_ns),
+                          durationText(distribution->quantile(0.5)),
+                          durationText(distribution->quantile(0.99)));
+      if (!is_one) text += spreadText(name, of);
+      text += '\n';
+    }
+    if (order.size() > rows_) text += fmt::format("... and {} more\n", order.size() - rows_);
+    return text;
+  }
+
+  /// Sums of the units.
+  std::string spreadText(std::string_view name, const Distributions RunTotals::*of) const {
+    const Spread spread =
+        spreadOf(units_, [&](const Unit &unit) { return sumOf(unit.totals.*of, name); });
+    const std::string ratio =
+        spread.median == 0
+            ? "-"
+            : fmt::format("{:.2f}",
+                          static_cast<double>(spread.most) / static_cast<double>(spread.median));
+    return fmt::format("  | {:>10}  {:>10}  {:>10}  {:>8}  {}", durationText(spread.least),
+                       durationText(spread.median), durationText(spread.most), ratio,
+                       cli::printable(units_[spread.of_most].name));
+  }
+
+  const Run &run_;
+  const std::size_t rows_;
+  const std::vector<Unit> units_;
+  RunTotals totals_;
+};
+
+} // namespace
+
+std::string describeRun(const Run &run, std::size_t rows) { return RunText(run, rows).write(); }
+
+} // namespace fade::host_trace

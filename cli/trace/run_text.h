@@ -1,0 +1,15 @@
+// A run of many processes in words and tables: which rank is slowest and why, and how evenly work
+// is spread.
+#pragma once
+
+#include "trace/run.h"
+
+#include <cstddef>
+#include <string>
+
+namespace fade::host_trace {
+
+/// `rows`: of each table.
+std::string describeRun(const Run &run, std::size_t rows);
+
+} // namespace fade::host_trace

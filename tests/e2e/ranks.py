@@ -1,0 +1,283 @@
+"""Runs of many processes: launched by mpirun, forked, spawned, killed; recorded into one folder."""
+import collections
+import glob
+import json
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+
+import fade
+from fade import PROBE, program
+
+PLAIN, DL = program("plain"), program("dl_calls")
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
+RANK = "OMPI_COMM_WORLD_RANK"
+BY_RANK = ["sh", "-c", f"exec '{PLAIN}' $(({RANK} + 2))"]  # launches as many kernels
+
+# A process that uses HIP without a compiler.
+CLIENT = """
+import ctypes, os, sys, time
+def use(times):
+    hip = ctypes.CDLL('libamdhip64.so', ctypes.RTLD_LOCAL)
+    memory = ctypes.c_void_p()
+    assert hip.hipMalloc(ctypes.byref(memory), ctypes.c_size_t(4096)) == 0
+    for _ in range(times):
+        assert hip.hipMemset(memory, 1, ctypes.c_size_t(4096)) == 0
+    assert hip.hipDeviceSynchronize() == 0
+"""
+
+
+class Tests(fade.Test):
+    def setUp(self):
+        super().setUp()
+        self.folder = self.path("run") + "/"
+
+    def done(self, command, env=None, code=0, **more):
+        result = self.bare(command, env, **more)
+        self.assertEqual(result.code, code, result.stderr + result.stdout)
+        return result
+
+    def in_front(self, ranks, app, options=()):
+        return self.done([PROBE, "trace", "-o", self.folder, *options, "--", *MPIRUN, "-np", ranks, *app])
+
+    def members(self, run=None):
+        """By rank, or pid outside of a job: what process.json says, and the summary's lines by type and name."""
+        found = {}
+        for folder in glob.glob(os.path.join(run or self.folder, "host=*", "rank=*", "pid=*")):
+            with open(os.path.join(folder, "process.json")) as file:
+                process = json.load(file)
+            self.assertEqual(folder.split("/")[-3:], [f"host={socket.gethostname()}", f"rank={process.get('rank', 0)}", f"pid={process['pid']}"])
+            with open(os.path.join(folder, "summary.jsonl")) as file:
+                lines = [json.loads(line) for line in file]
+            self.assertEqual((lines[0]["type"], lines[0]["pid"]), ("summary", process["pid"]))
+            key = int(process["rank"]) if "rank" in process else process["pid"]
+            self.assertNotIn(key, found)
+            found[key] = (process, lines[0], {(x["type"], x["name"]): x for x in lines[1:]})
+        return found
+
+    def counts(self, members, kind):
+        total = collections.Counter()
+        for _, _, lines in members.values():
+            for (of, name), line in lines.items():
+                if of == kind:
+                    total[name] += line["count"]
+        return total
+
+    def look(self, *options, run=None):
+        return self.done([PROBE, "log", run or self.folder, *options]).stdout
+
+    # ---- collected
+
+    def test_totals_of_a_job_are_the_sums_of_single_runs(self):
+        self.in_front(4, BY_RANK)
+        job = self.members()
+        self.assertEqual(sorted(job), [0, 1, 2, 3])
+        alone = {}
+        for launches in (2, 3, 4, 5):
+            run = self.path(f"single{launches}/")
+            self.done([PROBE, "trace", "-o", run, "--", PLAIN, launches])
+            alone.update(self.members(run))
+        self.assertEqual(len(alone), 4)
+        for kind in ("kernel", "copy", "call"):
+            self.assertEqual(self.counts(job, kind), self.counts(alone, kind), kind)
+        self.assertEqual(sum(self.counts(job, "kernel").values()), 2 + 3 + 4 + 5)
+        text = self.look()
+        self.assertIn("4 processes on 1 host, ranks 0-3\n", text)
+        self.assertIn("clocks: one host: all processes share one clock\n", text)
+        self.assertRegex(text, r"\nkernel .*\n.* 14 ")
+
+    def test_the_launcher_may_stand_behind(self):
+        self.done([*MPIRUN, "-np", 4, PROBE, "trace", "-o", self.folder, "--", *BY_RANK])
+        members = self.members()
+        self.assertEqual({rank: sum(self.counts({0: each}, "kernel").values()) for rank, each in members.items()}, {0: 2, 1: 3, 2: 4, 3: 5})
+        self.assertEqual({each[0]["ranks"] for each in members.values()}, {"4"})
+        self.assertEqual(len({each[0]["job"] for each in members.values()}), 1)
+
+    def test_only_chosen_ranks_are_recorded(self):
+        result = self.in_front(4, BY_RANK, ["--ranks", "0,2-3"])
+        self.assertEqual(result.said, [])
+        self.assertEqual(sorted(self.members()), [0, 2, 3])
+        self.assertIn("1 of the job's 4 ranks are not in this view\n", self.look())
+        behind = self.path("behind/")
+        result = self.done([*MPIRUN, "-np", 2, PROBE, "trace", "-o", behind, "--ranks", "1", "--", *BY_RANK])
+        self.assertEqual((sorted(self.members(behind)), result.said), ([1], []))
+        self.assert_mistake(["trace", "-o", self.folder, "--ranks", "0,x"], "--ranks: 'x' is not a rank or a range of ranks")
+
+    def test_a_killed_rank_loses_nothing_of_others_and_little_of_its_own(self):
+        self.in_front(4, ["sh", "-c", f"if [ ${RANK} = 1 ]; then '{DL}' killed; true; else '{PLAIN}' 4; fi"])
+        deadline = time.monotonic() + 60
+        while len(glob.glob(self.folder + "*/*/*/summary.jsonl")) < 4 and time.monotonic() < deadline:
+            time.sleep(0.05)  # nobody waits for the writer of a killed process
+        members = self.members()
+        self.assertEqual(sorted(members), [0, 1, 2, 3])
+        self.assertEqual({rank: each[1]["exited"] for rank, each in members.items()}, {0: True, 1: False, 2: True, 3: True})
+        self.assertEqual(sum(self.counts(members, "kernel").values()), 12)
+        self.assertEqual(members[1][2]["call", "hipGetDevice"]["count"], 7)
+        self.assertRegex(self.look(), r"\nrank 1 \(pid \d+\) did not exit by itself; counted up to its end\n")
+
+    def test_a_job_that_the_launcher_kills_is_there_without_its_writers(self):
+        script = CLIENT + f"\nuse(3 + int(os.environ['{RANK}']))\nprint('ready', flush=True)\ntime.sleep(1000)\n"
+        process = subprocess.Popen([PROBE, "trace", "-o", self.folder, "--", *map(str, MPIRUN), "-np", "2", sys.executable, "-c", script],
+                                   env=fade.clean_environment({}), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            for _ in range(2):
+                self.assertEqual(process.stdout.readline(), "ready\n")
+            # Neither of them ends, and nobody waits for them.
+            text = self.look()
+            self.assertEqual(text.count("is still running; counted up to now\n"), 2, text)
+            self.assertRegex(text, r"hipMemset +7 ")
+        finally:
+            process.terminate()
+            process.communicate(timeout=60)
+        for summary in glob.glob(self.folder + "*/*/*/summary.jsonl"):
+            os.remove(summary)  # as if the writers had been killed, too
+        self.assertRegex(self.look(), r"hipMemset +7 ")
+
+    def test_a_full_disk_of_one_rank(self):
+        result = self.in_front(3, ["sh", "-c", f"if [ ${RANK} = 2 ]; then exec '{DL}' limited {1 << 20}; else exec '{PLAIN}' 4; fi"])
+        self.assertIn("File too large: the recording ends here; the application goes on", result.stderr)
+        members = self.members()
+        self.assertEqual(sum(self.counts(members, "kernel").values()), 8)
+        self.assertEqual(members[2][1]["lost"], 1)
+        self.assertGreater(members[2][2]["call", "hipGetDevice"]["count"], 5000)
+        self.assertIn("1 events were not recorded: there was no room for them\n", self.look())
+
+    def test_python_multiprocessing(self):
+        for method in ("fork", "spawn"):
+            run, script = self.path(method + "/"), self.path("workers.py")
+            with open(script, "w") as file:
+                file.write(CLIENT + f"""
+if __name__ == '__main__':
+    import multiprocessing
+    multiprocessing.set_start_method('{method}')
+    workers = [multiprocessing.Process(target=use, args=(n,)) for n in (2, 3, 4)]
+    for each in workers: each.start()
+    for each in workers: each.join()
+    assert [each.exitcode for each in workers] == [0, 0, 0]
+""")
+            self.done([PROBE, "trace", "-o", run, "--", sys.executable, script])
+            members = self.members(run)
+            self.assertEqual(sorted(x[2]["call", "hipMemset"]["count"] for x in members.values()), [2, 3, 4], method)
+            self.assertRegex(self.look(run=run), r"3 processes on 1 host\n")
+
+    def test_a_server_that_forks_has_a_folder_for_each_worker(self):
+        # Also after it has used HIP itself.
+        result = self.done([PROBE, "trace", "-o", self.folder, "--api", "^hipGetDevice$", "--", DL, "fork"])
+        parent, child = map(int, result.stdout.split())
+        members = self.members()
+        self.assertEqual({pid: each[2]["call", "hipGetDevice"]["count"] for pid, each in members.items()}, {parent: 8, child: 20})
+        self.assertEqual(members[child][0]["parent"], parent)
+
+    def test_a_child_without_anything_to_record_leaves_nothing(self):
+        script = CLIENT + "\nuse(1)\nif os.fork() == 0: sys.exit(0)\nos.wait()\n"
+        self.done([PROBE, "trace", "-o", self.folder, "--", sys.executable, "-c", script])
+        self.assertEqual(len(self.members()), 1)
+
+    def test_a_process_that_becomes_another_program_is_one(self):
+        script = CLIENT + f"\nuse(2)\nos.execv('{PLAIN}', ['{PLAIN}', '3'])\n"
+        self.done([PROBE, "trace", "-o", self.folder, "--", sys.executable, "-c", script])
+        (_, summary, lines), = self.members().values()
+        self.assertEqual((lines["call", "hipMemset"]["count"], lines["call", "hipLaunchKernel"]["count"]), (3, 3))  # one of them is the second program's
+        self.assertTrue(summary["exited"])
+
+    def test_nothing_was_recorded(self):
+        result = self.done([PROBE, "trace", "-o", self.folder, "--", "true"])
+        self.assertEqual(result.said, ["fadeprobe: the application did not use the GPU: there is nothing to write"])
+        result = self.done([PROBE, "trace", "-o", self.folder, "--ranks", "5", "--", PLAIN, 1])
+        self.assertEqual(result.said, ["fadeprobe: nothing was recorded: no process with a rank of --ranks 5 has used the GPU"])
+        self.assertEqual(self.bare([PROBE, "log", self.folder]).stderr, f"fadeprobe: {self.folder}: holds no recorded processes\n")
+
+    # ---- looked at
+
+    def test_the_slowest_rank_and_what_it_does_longer(self):
+        script = CLIENT + f"\nuse(1)\nif os.environ['{RANK}'] == '2': time.sleep(6)\nuse(1)\n"
+        self.in_front(4, [sys.executable, "-c", script])
+        text = self.look()
+        self.assertRegex(text, r"\nslowest +time .*\nrank 2 ")
+        self.assertRegex(text, r"\nslowest: rank 2, \S+ \w+ \(median \S+ \w+\): [56]\d+\.\d ms longer outside of HIP while the GPU is idle")
+
+    def test_a_straggler_is_named_with_its_kernel(self):
+        self.in_front(4, ["sh", "-c", f"if [ ${RANK} = 2 ]; then exec '{PLAIN}' 20000; else exec '{PLAIN}' 2; fi"])
+        text = self.look()
+        self.assertRegex(text, r"\nstraggler: rank 2, .* GPU busy \(median .*\): step.* more\n")
+        self.assertRegex(text, r"\nkernel .*\n.* 20006 .* rank 2\n")
+        self.assertNotIn("rank 2", self.look("--ranks", "0,1,3"))
+
+    def test_one_timeline_of_all_ranks(self):
+        self.in_front(3, BY_RANK)
+        self.look("--format", "perfetto", "-o", self.path("all.json"))
+        with open(self.path("all.json")) as file:
+            timeline = json.load(file)
+        events = timeline["traceEvents"]
+        self.assertIn("clocks", timeline["otherData"])
+        names = {x["pid"]: x["args"]["name"] for x in events if x["name"] == "process_name"}
+        kernels = collections.Counter(names[x["pid"]][:6] for x in events if x.get("cat") == "kernel")
+        self.assertEqual(kernels, {"rank 0": 2, "rank 1": 3, "rank 2": 4})
+        arrows = collections.Counter(x["id"] for x in events if x.get("cat") == "cause")
+        self.assertEqual(set(arrows.values()), {2})  # none is another process's
+        self.assertGreaterEqual(min(x["ts"] for x in events if "ts" in x), 0)
+        self.look("--ranks", "1", "--format", "perfetto", "-o", self.path("one.json"))
+        with open(self.path("one.json")) as file:
+            self.assertEqual(sum(x.get("cat") == "kernel" for x in json.load(file)["traceEvents"]), 3)
+
+    def test_one_rpd_file_of_all_ranks(self):
+        self.in_front(3, BY_RANK)
+        for _ in range(2):  # it is replaced
+            self.look("-o", self.path("all.rpd"))
+        with sqlite3.connect(self.path("all.rpd")) as database:
+            self.assertEqual(database.execute("select count(*), count(distinct pid) from rocpd_api join rocpd_string s on s.id = apiName_id "
+                                              "where s.string = 'hipLaunchKernel'").fetchall(), [(9, 3)])
+        self.look("--format", "parquet", "-o", self.path("tables"))
+        self.assertEqual(sorted(x.split("/")[-2] for x in glob.glob(self.path("tables/calls/*/*/*.parquet"))), ["rank=0", "rank=1", "rank=2"])
+
+    def test_a_clock_that_is_off_by_a_minute(self):
+        self.in_front(2, BY_RANK)
+        here, = glob.glob(self.folder + "host=*")
+        there = self.folder + "host=elsewhere"
+        os.mkdir(there)
+        os.rename(here + "/rank=1", there + "/rank=1")  # as if it were of another host, that was started an hour later
+        minute, hour = 60 * 10**9, 3600 * 10**9
+
+        def change(server):
+            for name in glob.glob(there + "/rank=1/*/*.json*"):
+                with open(name) as file:
+                    lines = [json.loads(line) for line in file]
+                lines[0].update(host="elsewhere", boot_id="other")
+                for clocks in (lines[0]["clocks"], lines[0].get("end_clocks", {})):
+                    clocks["synchronized"] = True
+                    if "realtime_ns" in clocks and not clocks.get("was_changed"):
+                        clocks["realtime_ns"] += minute
+                        clocks["was_changed"] = True
+                    clocks.update(files_ahead_ns=-minute, files_error_ns=10**7) if server else None
+                with open(name, "w") as file:
+                    file.writelines(json.dumps(line) + "\n" for line in lines)
+            for name in glob.glob(here + "/rank=0/*/*.json*"):
+                with open(name) as file:
+                    lines = [json.loads(line) for line in file]
+                for clocks in (lines[0]["clocks"], lines[0].get("end_clocks", {})):
+                    clocks["synchronized"] = True
+                    clocks.update(files_ahead_ns=0, files_error_ns=10**7) if server else None
+                with open(name, "w") as file:
+                    file.writelines(json.dumps(line) + "\n" for line in lines)
+
+        change(server=False)
+        text = self.look()
+        self.assertRegex(text, r"\nclocks: 2 hosts, by their synchronized clocks: error up to ")
+        self.assertRegex(text, r"\nclocks: elsewhere begins (59|60)\.\d+ s after the others: its clock may be off by that\n")
+        change(server=True)
+        text = self.look()
+        self.assertRegex(text, r"\nclocks: 2 hosts, by the clock of the file server: error up to 20\.\d ms\n")
+        self.assertIn("\nclocks: the clock of elsewhere differs from the file server's by 60.00 s\n", text)
+        self.assertNotIn("its clock may be off", text)
+        self.look("--format", "perfetto", "-o", self.path("all.json"))
+        with open(self.path("all.json")) as file:
+            events = json.load(file)["traceEvents"]
+        self.assertLess(max(x["ts"] for x in events if "ts" in x), 50e6)  # us: they ran at the same time
+
+
+if __name__ == "__main__":
+    fade.main()
