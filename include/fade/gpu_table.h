@@ -127,7 +127,7 @@ inline constexpr auto kTable = std::to_array<GpuInfo>({
     {"gfx940", 0x40, 9, 4, 0, true, true, "CDNA 3", kCdna2},
     {"gfx941", 0x4b, 9, 4, 1, true, true, "CDNA 3", kCdna2},
     {"gfx942", 0x4c, 9, 4, 2, true, true, "CDNA 3", kCdna2, kRates942, kMi300x, true},
-    {"gfx950", 0x4f, 9, 5, 0, true, true, "CDNA 4", kCdna4, kRates950, kMi355x},
+    {"gfx950", 0x4f, 9, 5, 0, true, true, "CDNA 4", kCdna4, kRates950, kMi355x, true},
     {"gfx1010", 0x33, 10, 1, 0, false, true, "RDNA 1", kRdna1, kRatesRdna1, kRx5700xt},
     {"gfx1011", 0x34, 10, 1, 1, false, true, "RDNA 1", kRdna1},
     {"gfx1012", 0x35, 10, 1, 2, false, true, "RDNA 1", kRdna1},

@@ -37,6 +37,13 @@ constexpr Arch all_archs[] = {
                          .packed_ids = true,
                          .architected_flat_scratch = true,
                          .is_apu = true}),
+    with_row("gfx950", {.id = Gfx::gfx950,
+                        .gfx9 = true,
+                        .gfx94 = true,
+                        .packed_ids = true,
+                        .architected_flat_scratch = true,
+                        .ocp_fp8 = true,
+                        .sram_ecc = true}),
 };
 
 } // namespace

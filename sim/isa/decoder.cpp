@@ -1,5 +1,6 @@
 #include "isa/decoder.h"
 
+#include "isa/added_opcodes.h"
 #include "isa/encoding_fields.h"
 #include "isa/llvm_mc.h"
 
@@ -68,6 +69,48 @@ LlvmDisassembler::Answer single_use_hint(std::span<const uint8_t> bytes) {
   return {sizeof word, "s_singleuse_vdst", text};
 }
 
+// Operands of an instruction of the table, with the registers that each takes.
+template <class F> void for_operands(const AddedInstruction &added, const Instruction &in, F f) {
+  if (added.opcode->dst) f(in.dst, added.opcode->dst, true);
+  for (unsigned s = 0; s < 3; s++)
+    if (added.opcode->src[s]) f(in.src[s], added.opcode->src[s], false);
+}
+
+std::string operand_text(const Operand &o, unsigned count) {
+  const unsigned first = o.index % agpr_base;
+  const char *file = o.kind == Operand::Kind::sgpr ? "s" : o.index >= agpr_base ? "a" : "v";
+  std::string name;
+  if (o.kind == Operand::Kind::constant || o.kind == Operand::Kind::special)
+    name = o.inline_float ? "constant" : std::to_string(static_cast<int64_t>(o.value));
+  else if (count == 1)
+    name = file + std::to_string(first);
+  else
+    name = file + ("[" + std::to_string(first)) + ":" + std::to_string(first + count - 1) + "]";
+  return name;
+}
+std::string added_text(const AddedInstruction &added, const Instruction &in) {
+  std::string text;
+  for_operands(added, in, [&](const Operand &o, unsigned count, bool) {
+    text += (text.empty() ? " " : ", ") + operand_text(o, count);
+  });
+  return added.name + text;
+}
+
+RegisterUse added_registers(const AddedInstruction &added, const Instruction &in) {
+  RegisterUse use;
+  const bool swaps = std::strstr(added.name, "_swap_");
+  const bool is_sparse = std::strstr(added.name, "smfmac");
+  const bool keeps_part = std::strstr(added.name, "_sr_") || in.op_sel;
+  for_operands(added, in, [&](const Operand &o, unsigned count, bool is_dst) {
+    if (o.kind != Operand::Kind::vgpr && o.kind != Operand::Kind::sgpr) return;
+    const ObservedRange range{o.is_vgpr(), o.index, static_cast<uint16_t>(count)};
+    if (is_dst || swaps) use.writes.push_back(range);
+    if (!is_dst || swaps || is_sparse || keeps_part || in.opcode->reads_dst)
+      use.reads.push_back(range);
+  });
+  return use;
+}
+
 bool has_16_bit_operand(const Opcode &op) {
   for (unsigned s = 0; s < op.sources; s++)
     if (is_16(op.src[s])) return true;
@@ -80,7 +123,7 @@ struct Decoder::Llvm {
   LlvmDisassembler disassembler;
   std::optional<LlvmDisassembler> with_halves; // made when first needed
 
-  // As LLVM knows it, with whole registers.
+  // As LLVM knows it, with whole registers, or as the table of what it does not know has it.
   LlvmDisassembler::Answer whole(const Arch &arch, std::span<const uint8_t> bytes, uint64_t pc,
                                  bool with_text);
   LlvmDisassembler::Answer halves(const Arch &arch, unsigned lanes, std::span<const uint8_t> bytes,
@@ -89,7 +132,10 @@ struct Decoder::Llvm {
 
 LlvmDisassembler::Answer Decoder::Llvm::whole(const Arch &arch, std::span<const uint8_t> bytes,
                                               uint64_t pc, bool with_text) {
+  if (const AddedInstruction added = find_added(arch, bytes); added.opcode)
+    return {added.size, added.name, added.name};
   auto answer = disassembler.disassemble(bytes, pc, with_text);
+  if (is_removed(arch, answer.mnemonic)) return {};
   if (answer.size == 0 && arch.gfx115) answer = single_use_hint(bytes);
   if (answer.size == 0 && arch.gfx10_up)
     if (const auto other = without_unused_source(bytes); !other.empty())
@@ -112,23 +158,34 @@ LlvmDisassembler::Answer Decoder::Llvm::halves(const Arch &arch, unsigned lanes,
 }
 
 Decoder::Decoder(const Arch &arch, unsigned wave_lanes, const OpcodeTable &opcodes)
-    : llvm_(new Llvm{{arch.name, wave_lanes == 32, arch.gfx11 ? "-real-true16" : ""}, {}}),
+    : llvm_(
+          new Llvm{{llvm_processor(arch), wave_lanes == 32, arch.gfx11 ? "-real-true16" : ""}, {}}),
       arch_(arch), lanes_(wave_lanes), opcodes_(opcodes) {}
 
 Decoder::~Decoder() = default;
 
 std::string Decoder::text(std::span<const uint8_t> bytes, uint64_t pc) {
+  if (const AddedInstruction added = find_added(arch_, bytes); added.opcode) {
+    const Result r = decode(bytes, pc);
+    return r.known ? added_text(added, r.instruction) : r.mnemonic;
+  }
   auto answer = llvm_->whole(arch_, bytes, pc, true);
   return answer.size ? answer.text : llvm_->halves(arch_, lanes_, bytes, pc, true).text;
 }
 
 RegisterUse Decoder::registers(std::span<const uint8_t> bytes, uint64_t pc) {
+  if (const AddedInstruction added = find_added(arch_, bytes); added.opcode) {
+    const Result r = decode(bytes, pc);
+    return r.known ? added_registers(added, r.instruction) : RegisterUse{};
+  }
   const auto names = llvm_->disassembler.registers(bytes, pc);
   return {ranges_of(names.reads), ranges_of(names.writes)};
 }
 
 HazardUse Decoder::hazard_use(const HazardTable &table, std::span<const uint8_t> bytes,
                               uint64_t pc) {
+  // How long its results take is not known.
+  if (find_added(arch_, bytes).opcode) return table.use({}, bytes);
   return table.use(llvm_->disassembler.registers(bytes, pc), bytes);
 }
 

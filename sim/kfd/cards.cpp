@@ -85,6 +85,21 @@ const std::vector<Card> &table() {
        .tiling = 0x00000545,
        .firmware = 32,
        .sdma_firmware = 14},
+      {.gfx = Gfx::gfx950,
+       .device_id = 0x75a3,
+       .revision = 0x00,
+       .drm_family = 141,
+       .host_visible_vram = true,
+       .shader_arrays = 32,
+       .arrays_per_engine = 1,
+       .cus_per_array = 9,
+       .sdma_engines = 2,
+       .xgmi_sdma_engines = 14,
+       .memory_mhz = 2000,
+       .memory_bits = 8192,
+       .tiling = 0x2a114042,
+       .firmware = 177,
+       .sdma_firmware = 19},
   };
   return cards;
 }

@@ -8,6 +8,7 @@
 
 #include "semantics/fp8.h"
 #include "semantics/opcodes.h"
+#include "semantics/small_float.h"
 
 namespace fade::sim {
 namespace {
@@ -50,6 +51,22 @@ template <> struct Element<bf8> {
   static constexpr unsigned width = 8;
   static f32 value(u64 b) { return to_f32(bf8{static_cast<u8>(b)}); }
 };
+struct OcpFp8 {};
+struct OcpBf8 {};
+template <> struct Element<OcpFp8> {
+  static constexpr unsigned width = 8;
+  static f32 value(u64 b) { return small_value(ocp_fp8, static_cast<u32>(b)); }
+};
+template <> struct Element<OcpBf8> {
+  static constexpr unsigned width = 8;
+  static f32 value(u64 b) { return small_value(ocp_bf8, static_cast<u32>(b)); }
+};
+// What gfx950 takes the 8-bit formats of gfx942 for.
+template <class T> struct OcpOf { using Format = T; };
+template <> struct OcpOf<fp8> { using Format = OcpFp8; };
+template <> struct OcpOf<bf8> { using Format = OcpBf8; };
+template <class T> using Ocp = typename OcpOf<T>::Format;
+
 template <> struct Element<i8> {
   static constexpr unsigned width = 8;
   static i32 value(u64 b) { return static_cast<i8>(b); }
@@ -349,13 +366,24 @@ template <unsigned Width> void run_wmma_int(Wave &w, const Instruction &in) {
 
 constexpr Opcode matrix(const char *name, Handler run) { return {name, run, ExecClass::mfma}; }
 
+// The handler for the GPU that the wave runs on, where 8-bit formats differ.
+template <class A, Handler Own, Handler InOcp> void either_format(Wave &w, const Instruction &in) {
+  (w.arch->ocp_fp8 ? InOcp : Own)(w, in);
+}
+template <class A, Handler Own, Handler InOcp>
+constexpr Handler by_format = std::is_same_v<A, Ocp<A>> ? Own : either_format<A, Own, InOcp>;
+
 } // namespace
 
 // Rows (and columns), products per element, blocks.
 #define MFMA(NAME, A, B, ACC, M, K, BLOCKS)                                                        \
-  with(Form::matrix, matrix("v_mfma_" NAME, run_mfma<A, B, ACC, M, K, BLOCKS>))
+  with(Form::matrix,                                                                               \
+       matrix("v_mfma_" NAME, by_format<A, run_mfma<A, B, ACC, M, K, BLOCKS>,                      \
+                                        run_mfma<Ocp<A>, Ocp<B>, ACC, M, K, BLOCKS>>))
 #define SMFMAC(NAME, A, B, ACC, M, K)                                                              \
-  with(Form::sparse_matrix, matrix("v_smfmac_" NAME, run_smfmac<A, B, ACC, M, K>))
+  with(Form::sparse_matrix,                                                                        \
+       matrix("v_smfmac_" NAME,                                                                    \
+              by_format<A, run_smfmac<A, B, ACC, M, K>, run_smfmac<Ocp<A>, Ocp<B>, ACC, M, K>>))
 
 std::span<const Opcode> matrix_opcodes() {
   static constexpr Opcode table[] = {
@@ -394,6 +422,14 @@ std::span<const Opcode> matrix_opcodes() {
       MFMA("i32_16x16x16i8", i8, i8, i32, 16, 16, 1),
       MFMA("i32_32x32x16_i8", i8, i8, i32, 32, 16, 1),
       MFMA("i32_16x16x32_i8", i8, i8, i32, 16, 32, 1),
+
+      // gfx950
+      MFMA("f32_16x16x32_f16", f16, f16, f32, 16, 32, 1),
+      MFMA("f32_32x32x16_f16", f16, f16, f32, 32, 16, 1),
+      MFMA("f32_16x16x32_bf16", bf16, bf16, f32, 16, 32, 1),
+      MFMA("f32_32x32x16_bf16", bf16, bf16, f32, 32, 16, 1),
+      MFMA("i32_16x16x64_i8", i8, i8, i32, 16, 64, 1),
+      MFMA("i32_32x32x32_i8", i8, i8, i32, 32, 32, 1),
 
       MFMA("f32_16x16x32_fp8_fp8", fp8, fp8, f32, 16, 32, 1),
       MFMA("f32_16x16x32_fp8_bf8", fp8, bf8, f32, 16, 32, 1),

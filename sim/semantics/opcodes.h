@@ -19,6 +19,7 @@ std::span<const Opcode> valu_compare_opcodes();
 std::span<const Opcode> valu_special_opcodes(); // lanes crossed, moves by index, reads into scalars
 std::span<const Opcode> valu_packed_opcodes();
 std::span<const Opcode> valu_dual_opcodes();
+std::span<const Opcode> valu_cdna4_opcodes();
 std::span<const Opcode> matrix_opcodes();
 std::span<const Opcode> scalar_memory_opcodes();
 std::span<const Opcode> vector_memory_opcodes();

@@ -4,6 +4,7 @@
 #include "semantics/division.h"
 #include "semantics/fp8.h"
 #include "semantics/opcodes.h"
+#include "semantics/small_float.h"
 #include "semantics/transcendental.h"
 
 namespace fade::sim {
@@ -143,18 +144,32 @@ template <class T> constexpr Opcode division_repair(const char *name) {
                       [](T q, T d, T n) { return div_fixup(q, d, n); }>(name);
 }
 
+template <class T> constexpr SmallFormat ocp = T::mantissa == 3 ? ocp_fp8 : ocp_bf8;
+template <class T> f32 from_small(u32 code, Machine m) {
+  return m.ocp_fp8 ? small_value(ocp<T>, code & 0xff) : to_f32(T{static_cast<u8>(code)});
+}
 template <class T> u16 small_pair(f32 low, f32 high, Machine m) {
+  if (m.ocp_fp8) {
+    const SmallRounding rounding{.saturate = m.overflow_stays_finite};
+    return static_cast<u16>(small_code(ocp<T>, low, rounding) | small_code(ocp<T>, high, rounding)
+                                                                    << 8);
+  }
   const u32 a = to_small_float<T>(low, true, 0, m.overflow_stays_finite).bits;
   return static_cast<u16>(a | to_small_float<T>(high, true, 0, m.overflow_stays_finite).bits << 8);
 }
 // The random bits used are the upper ones, as many as there are digits to lose.
 template <class T> u32 small_stochastic(f32 x, u32 random, Machine m) {
+  if (m.ocp_fp8)
+    return small_code(ocp<T>, x,
+                      {.is_stochastic = true,
+                       .noise = small_noise(ocp<T>, 23, random),
+                       .saturate = m.overflow_stays_finite});
   return to_small_float<T>(x, false, random & ~((1u << (9 + T::mantissa)) - 1),
                            m.overflow_stays_finite)
       .bits;
 }
-template <class T> u64 pair_of_small(u32 word) {
-  const f32 low = to_f32(T{static_cast<u8>(word)}), high = to_f32(T{static_cast<u8>(word >> 8)});
+template <class T> u64 pair_of_small(u32 word, Machine m) {
+  const f32 low = from_small<T>(word, m), high = from_small<T>(word >> 8, m);
   return u64{bits(high)} << 32 | bits(low);
 }
 
@@ -342,10 +357,10 @@ std::span<const Opcode> valu_float_opcodes() {
       VALU(v_cvt_pk_i16_f32, (f32 a, f32 b), pair(i32{to_int<i16>(a)}, i32{to_int<i16>(b)})),
       VALU(v_cvt_pk_u16_f32, (f32 a, f32 b), pair(u32{to_int<u16>(a)}, u32{to_int<u16>(b)})),
       VALU(v_cvt_pk_u8_f32, (f32 a, u32 b, u32 c), insert_byte(c, b, to_int<u8>(a))),
-      VALU(v_cvt_f32_fp8, (u32 a), to_f32(fp8{static_cast<u8>(a)})),
-      VALU(v_cvt_f32_bf8, (u32 a), to_f32(bf8{static_cast<u8>(a)})),
-      VALU(v_cvt_pk_f32_fp8, (u32 a), pair_of_small<fp8>(a)),
-      VALU(v_cvt_pk_f32_bf8, (u32 a), pair_of_small<bf8>(a)),
+      VALU(v_cvt_f32_fp8, (u32 a, Machine m), from_small<fp8>(a, m)),
+      VALU(v_cvt_f32_bf8, (u32 a, Machine m), from_small<bf8>(a, m)),
+      VALU(v_cvt_pk_f32_fp8, (u32 a, Machine m), pair_of_small<fp8>(a, m)),
+      VALU(v_cvt_pk_f32_bf8, (u32 a, Machine m), pair_of_small<bf8>(a, m)),
       preserve(VALU(v_cvt_pk_fp8_f32, (f32 a, f32 b, Machine m), small_pair<fp8>(a, b, m))),
       preserve(VALU(v_cvt_pk_bf8_f32, (f32 a, f32 b, Machine m), small_pair<bf8>(a, b, m))),
       into_byte(VALU(v_cvt_sr_fp8_f32, (f32 a, u32 b, Machine m), small_stochastic<fp8>(a, b, m))),

@@ -444,6 +444,7 @@ std::span<const Opcode> valu_packed_opcodes() {
                    run_dot2<f16>),
       with_handler(VALU(v_dot2_f32_bf16, (u32 a, u32 b, f32 c, Machine m), dot2<bf16>(a, b, c, m)),
                    run_dot2<bf16>),
+      accumulate(VALU(v_dot2c_f32_bf16, (u32 a, u32 b, f32 d, Machine m), dot2<bf16>(a, b, d, m))),
       accumulate(VALU(v_dot2c_f32_f16, (u32 a, u32 b, f32 d, Machine m), dot2<f16>(a, b, d, m))),
       VALU(v_dot2_f16_f16, (u32 a, u32 b, f16 c), dot2_half(a, b, c)),
       VALU(v_dot2_bf16_bf16, (u32 a, u32 b, u16 c), dot2_brain(a, b, c)),

@@ -140,7 +140,8 @@ TEST_P(DecoderFields, NameTheRegistersThatLlvmPrints) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, DecoderFields,
-                         testing::Values("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151"),
+                         testing::Values("gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151",
+                                         "gfx950"),
                          [](const auto &i) { return std::string(i.param); });
 
 // v_mul_lo_u32 v2, v2, v1 as LLVM 23 writes it, with a third source that does not exist.
@@ -174,6 +175,151 @@ TEST(Decoder, ReadsTheHintOfRegistersThatAreReadOnceOnGfx115Only) {
   EXPECT_EQ(r.instruction.size, 4);
   EXPECT_EQ(decoder.text(bytes, 0x1000), "s_singleuse_vdst 0x1234");
   EXPECT_FALSE(Decoder(*find_arch("gfx1100"), 32, opcodes()).decode(bytes, 0x1000).valid);
+}
+
+// gfx950's own instructions, as LLVM 22 encodes them.
+struct Encoded {
+  const char *text;
+  std::vector<uint32_t> words;
+};
+// clang-format off
+const Encoded gfx950_encodings[] = {
+    {"v_prng_b32 v8, v40", {0x7e10b128}},
+    {"v_permlane16_swap_b32 v8, v40", {0x7e10b328}},
+    {"v_permlane32_swap_b32 v8, v40", {0x7e10b528}},
+    {"v_cvt_f32_bf16 v8, v40", {0x7e10b728}},
+    {"v_dot2c_f32_bf16 v8, v40, v72", {0x2c109128}},
+    {"v_bitop3_b16 v8, v40, v72, v104", {0xd2330008, 0x05a29128}},
+    {"v_bitop3_b32 v8, v40, v72, v104", {0xd2340008, 0x05a29128}},
+    {"v_cvt_scalef32_pk_fp8_f32 v8, v40, v72, v104", {0xd2350008, 0x05a29128}},
+    {"v_cvt_scalef32_pk_bf8_f32 v8, v40, v72, v104", {0xd2360008, 0x05a29128}},
+    {"v_cvt_scalef32_sr_fp8_f32 v8, v40, v72, v104", {0xd2370008, 0x05a29128}},
+    {"v_cvt_scalef32_sr_bf8_f32 v8, v40, v72, v104", {0xd2380008, 0x05a29128}},
+    {"v_cvt_scalef32_pk_f32_fp8 v[8:9], v40, v72", {0xd2390008, 0x00029128}},
+    {"v_cvt_scalef32_pk_f32_bf8 v[8:9], v40, v72", {0xd23a0008, 0x00029128}},
+    {"v_cvt_scalef32_f32_fp8 v8, v40, v72", {0xd23b0008, 0x00029128}},
+    {"v_cvt_scalef32_f32_bf8 v8, v40, v72", {0xd23c0008, 0x00029128}},
+    {"v_cvt_scalef32_pk_fp4_f32 v8, v40, v72, v104", {0xd23d0008, 0x05a29128}},
+    {"v_cvt_scalef32_sr_pk_fp4_f32 v8, v[40:41], v72, v104", {0xd23e0008, 0x05a29128}},
+    {"v_cvt_scalef32_pk_f32_fp4 v[8:9], v40, v72", {0xd23f0008, 0x00029128}},
+    {"v_cvt_scalef32_pk_fp8_f16 v8, v40, v72", {0xd2400008, 0x00029128}},
+    {"v_cvt_scalef32_pk_bf8_f16 v8, v40, v72", {0xd2410008, 0x00029128}},
+    {"v_cvt_scalef32_sr_fp8_f16 v8, v40, v72, v104", {0xd2420008, 0x05a29128}},
+    {"v_cvt_scalef32_sr_bf8_f16 v8, v40, v72, v104", {0xd2430008, 0x05a29128}},
+    {"v_cvt_scalef32_pk_fp8_bf16 v8, v40, v72", {0xd2440008, 0x00029128}},
+    {"v_cvt_scalef32_pk_bf8_bf16 v8, v40, v72", {0xd2450008, 0x00029128}},
+    {"v_cvt_scalef32_sr_fp8_bf16 v8, v40, v72, v104", {0xd2460008, 0x05a29128}},
+    {"v_cvt_scalef32_sr_bf8_bf16 v8, v40, v72, v104", {0xd2470008, 0x05a29128}},
+    {"v_cvt_scalef32_pk_f16_fp8 v8, v40, v72", {0xd2480008, 0x00029128}},
+    {"v_cvt_scalef32_pk_f16_bf8 v8, v40, v72", {0xd2490008, 0x00029128}},
+    {"v_cvt_scalef32_f16_fp8 v8, v40, v72", {0xd24a0008, 0x00029128}},
+    {"v_cvt_scalef32_f16_bf8 v8, v40, v72", {0xd24b0008, 0x00029128}},
+    {"v_cvt_scalef32_pk_fp4_f16 v8, v40, v72", {0xd24c0008, 0x00029128}},
+    {"v_cvt_scalef32_pk_fp4_bf16 v8, v40, v72", {0xd24d0008, 0x00029128}},
+    {"v_cvt_scalef32_sr_pk_fp4_f16 v8, v40, v72, v104", {0xd24e0008, 0x05a29128}},
+    {"v_cvt_scalef32_sr_pk_fp4_bf16 v8, v40, v72, v104", {0xd24f0008, 0x05a29128}},
+    {"v_cvt_scalef32_pk_f16_fp4 v8, v40, v72", {0xd2500008, 0x00029128}},
+    {"v_cvt_scalef32_pk_bf16_fp4 v8, v40, v72", {0xd2510008, 0x00029128}},
+    {"v_cvt_scalef32_2xpk16_fp6_f32 v[8:13], v[40:55], v[72:87], v104", {0xd2520008, 0x05a29128}},
+    {"v_cvt_scalef32_2xpk16_bf6_f32 v[8:13], v[40:55], v[72:87], v104", {0xd2530008, 0x05a29128}},
+    {"v_cvt_scalef32_sr_pk32_fp6_f32 v[8:13], v[40:71], v72, v104", {0xd2540008, 0x05a29128}},
+    {"v_cvt_scalef32_sr_pk32_bf6_f32 v[8:13], v[40:71], v72, v104", {0xd2550008, 0x05a29128}},
+    {"v_cvt_scalef32_pk32_f32_fp6 v[8:39], v[40:45], v72", {0xd2560008, 0x00029128}},
+    {"v_cvt_scalef32_pk32_f32_bf6 v[8:39], v[40:45], v72", {0xd2570008, 0x00029128}},
+    {"v_cvt_scalef32_pk32_fp6_f16 v[8:13], v[40:55], v72", {0xd2580008, 0x00029128}},
+    {"v_cvt_scalef32_pk32_fp6_bf16 v[8:13], v[40:55], v72", {0xd2590008, 0x00029128}},
+    {"v_cvt_scalef32_pk32_bf6_f16 v[8:13], v[40:55], v72", {0xd25a0008, 0x00029128}},
+    {"v_cvt_scalef32_pk32_bf6_bf16 v[8:13], v[40:55], v72", {0xd25b0008, 0x00029128}},
+    {"v_cvt_scalef32_sr_pk32_fp6_f16 v[8:13], v[40:55], v72, v104", {0xd25c0008, 0x05a29128}},
+    {"v_cvt_scalef32_sr_pk32_fp6_bf16 v[8:13], v[40:55], v72, v104", {0xd25d0008, 0x05a29128}},
+    {"v_cvt_scalef32_sr_pk32_bf6_f16 v[8:13], v[40:55], v72, v104", {0xd25e0008, 0x05a29128}},
+    {"v_cvt_scalef32_sr_pk32_bf6_bf16 v[8:13], v[40:55], v72, v104", {0xd25f0008, 0x05a29128}},
+    {"v_cvt_scalef32_pk32_f16_fp6 v[8:23], v[40:45], v72", {0xd2600008, 0x00029128}},
+    {"v_cvt_scalef32_pk32_bf16_fp6 v[8:23], v[40:45], v72", {0xd2610008, 0x00029128}},
+    {"v_cvt_scalef32_pk32_f16_bf6 v[8:23], v[40:45], v72", {0xd2620008, 0x00029128}},
+    {"v_cvt_scalef32_pk32_bf16_bf6 v[8:23], v[40:45], v72", {0xd2630008, 0x00029128}},
+    {"v_ashr_pk_i8_i32 v8, v40, v72, v104", {0xd2650008, 0x05a29128}},
+    {"v_ashr_pk_u8_i32 v8, v40, v72, v104", {0xd2660008, 0x05a29128}},
+    {"v_cvt_pk_f16_f32 v8, v40, v72", {0xd2670008, 0x00029128}},
+    {"v_cvt_pk_bf16_f32 v8, v40, v72", {0xd2680008, 0x00029128}},
+    {"v_cvt_scalef32_pk_bf16_fp8 v8, v40, v72", {0xd2690008, 0x00029128}},
+    {"v_cvt_scalef32_pk_bf16_bf8 v8, v40, v72", {0xd26a0008, 0x00029128}},
+    {"v_cvt_sr_f16_f32 v8, v40, v72", {0xd2a60008, 0x00029128}},
+    {"v_cvt_sr_bf16_f32 v8, v40, v72", {0xd2a70008, 0x00029128}},
+    {"v_minimum3_f32 v8, v40, v72, v104", {0xd2a80008, 0x05a29128}},
+    {"v_maximum3_f32 v8, v40, v72, v104", {0xd2a90008, 0x05a29128}},
+    {"v_dot2_f32_bf16 v8, v40, v72, v104", {0xd39a4008, 0x1da29128}},
+    {"v_pk_minimum3_f16 v8, v40, v72, v104", {0xd39b4008, 0x1da29128}},
+    {"v_pk_maximum3_f16 v8, v40, v72, v104", {0xd39c4008, 0x1da29128}},
+    {"v_mfma_f32_16x16x128_f8f6f4 v[8:11], v[40:47], v[72:79], v[104:107]", {0xd3ad0008, 0x05a29128}},
+    {"v_mfma_f32_32x32x64_f8f6f4 v[8:23], v[40:47], v[72:79], v[104:119]", {0xd3ae0008, 0x05a29128}},
+    {"v_mfma_f32_16x16x32_bf16 v[8:11], v[40:43], v[72:75], v[104:107]", {0xd3b50008, 0x05a29128}},
+    {"v_mfma_i32_16x16x64_i8 v[8:11], v[40:43], v[72:75], v[104:107]", {0xd3b60008, 0x05a29128}},
+    {"v_mfma_f32_32x32x16_bf16 v[8:23], v[40:43], v[72:75], v[104:119]", {0xd3b70008, 0x05a29128}},
+    {"v_mfma_i32_32x32x32_i8 v[8:23], v[40:43], v[72:75], v[104:119]", {0xd3b80008, 0x05a29128}},
+    {"v_smfmac_f32_16x16x64_bf16 v[8:11], v[40:43], v[72:79], v104", {0xd3b90008, 0x05a29128}},
+    {"v_smfmac_i32_16x16x128_i8 v[8:11], v[40:43], v[72:79], v104", {0xd3ba0008, 0x05a29128}},
+    {"v_smfmac_f32_16x16x128_bf8_bf8 v[8:11], v[40:43], v[72:79], v104", {0xd3bb0008, 0x05a29128}},
+    {"v_smfmac_f32_16x16x128_bf8_fp8 v[8:11], v[40:43], v[72:79], v104", {0xd3bc0008, 0x05a29128}},
+    {"v_smfmac_f32_16x16x128_fp8_bf8 v[8:11], v[40:43], v[72:79], v104", {0xd3bd0008, 0x05a29128}},
+    {"v_smfmac_f32_16x16x128_fp8_fp8 v[8:11], v[40:43], v[72:79], v104", {0xd3c30008, 0x05a29128}},
+    {"v_smfmac_f32_32x32x32_bf16 v[8:23], v[40:43], v[72:79], v104", {0xd3c60008, 0x05a29128}},
+    {"v_smfmac_i32_32x32x64_i8 v[8:23], v[40:43], v[72:79], v104", {0xd3c70008, 0x05a29128}},
+    {"v_smfmac_f32_32x32x64_bf8_bf8 v[8:23], v[40:43], v[72:79], v104", {0xd3cb0008, 0x05a29128}},
+    {"v_smfmac_f32_32x32x64_bf8_fp8 v[8:23], v[40:43], v[72:79], v104", {0xd3ce0008, 0x05a29128}},
+    {"v_smfmac_f32_32x32x64_fp8_bf8 v[8:23], v[40:43], v[72:79], v104", {0xd3cf0008, 0x05a29128}},
+    {"v_smfmac_f32_32x32x64_fp8_fp8 v[8:23], v[40:43], v[72:79], v104", {0xd3d30008, 0x05a29128}},
+    {"v_mfma_f32_16x16x32_f16 v[8:11], v[40:43], v[72:75], v[104:107]", {0xd3d40008, 0x05a29128}},
+    {"v_mfma_f32_32x32x16_f16 v[8:23], v[40:43], v[72:75], v[104:119]", {0xd3d50008, 0x05a29128}},
+    {"v_smfmac_f32_16x16x64_f16 v[8:11], v[40:43], v[72:79], v104", {0xd3da0008, 0x05a29128}},
+    {"v_smfmac_f32_32x32x32_f16 v[8:23], v[40:43], v[72:79], v104", {0xd3db0008, 0x05a29128}},
+    {"ds_read_b64_tr_b4 v[8:9], v40", {0xd9c00000, 0x08000028}},
+    {"ds_read_b96_tr_b6 v[8:10], v40", {0xd9c20000, 0x08000028}},
+    {"ds_read_b64_tr_b8 v[8:9], v40", {0xd9c40000, 0x08000028}},
+    {"ds_read_b64_tr_b16 v[8:9], v40", {0xd9c60000, 0x08000028}},
+    {"global_load_lds_dwordx4 v[8:9]", {0xddf48000, 0x007f0008}},
+    {"global_load_lds_dwordx3 v[8:9]", {0xddf88000, 0x007f0008}},
+};
+// clang-format on
+
+TEST(Decoder, KnowsWhatGfx950Added) {
+  Decoder decoder(*find_arch("gfx950"), 64, opcodes());
+  unsigned executed = 0;
+  for (const Encoded &e : gfx950_encodings) {
+    std::vector<uint8_t> bytes(4 * e.words.size());
+    std::memcpy(bytes.data(), e.words.data(), bytes.size());
+    const Decoder::Result r = decoder.decode(bytes, 0x1000);
+    ASSERT_TRUE(r.valid) << e.text;
+    const std::string text = e.text;
+    EXPECT_EQ(r.mnemonic, text.substr(0, text.find(' ')));
+    EXPECT_EQ(r.instruction.size, bytes.size()) << e.text;
+    // What is not executed has its name.
+    EXPECT_EQ(decoder.text(bytes, 0x1000), r.known ? text : r.mnemonic);
+    executed += r.known;
+    // gfx942 does not have it.
+    const auto before = Decoder(*find_arch("gfx942"), 64, opcodes()).decode(bytes, 0x1000);
+    EXPECT_TRUE(!before.valid || before.mnemonic != r.mnemonic) << e.text;
+  }
+  EXPECT_EQ(executed, 73u);
+}
+
+TEST(Decoder, ReadsMatrixInstructionsWithScalesAsOne) {
+  const uint32_t words[] = {0xd3ac0000, 0x00023318, 0xd3ad0800, 0x04521904};
+  std::array<uint8_t, 16> bytes;
+  std::memcpy(bytes.data(), words, bytes.size());
+  Decoder decoder(*find_arch("gfx950"), 64, opcodes());
+  const Decoder::Result r = decoder.decode(bytes, 0x1000);
+  EXPECT_TRUE(r.valid);
+  EXPECT_FALSE(r.known);
+  EXPECT_EQ(r.mnemonic, "v_mfma_scale_f32_16x16x128_f8f6f4");
+  EXPECT_EQ(r.instruction.size, 16);
+}
+
+TEST(Decoder, DoesNotKnowWhatGfx950Removed) {
+  const std::array<uint8_t, 8> bytes = {0x00, 0x00, 0xbe, 0xd3, 0x04, 0x0d, 0x22, 0x04};
+  const auto before = Decoder(*find_arch("gfx942"), 64, opcodes()).decode(bytes, 0x1000);
+  EXPECT_TRUE(before.valid && before.mnemonic.ends_with("xf32")) << before.mnemonic;
+  EXPECT_FALSE(Decoder(*find_arch("gfx950"), 64, opcodes()).decode(bytes, 0x1000).valid);
 }
 
 } // namespace
