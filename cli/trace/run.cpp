@@ -93,8 +93,8 @@ Result<Run> Run::read(const std::string &path, std::string_view ranks) {
 
 std::size_t countLaunched(const std::string &run, const std::string &partition,
                           const std::string &launch) {
-  std::vector<fs::path> folders = partition.empty() ? processFolders(run)
-                                                    : partsOf(fs::path(run) / partition, "pid=");
+  std::vector<fs::path> folders =
+      partition.empty() ? processFolders(run) : partsOf(fs::path(run) / partition, "pid=");
   return static_cast<std::size_t>(std::ranges::count_if(folders, [&](const fs::path &folder) {
     const auto process = readRunProcess(folder);
     return process && process->launch == launch;

@@ -13,7 +13,7 @@ namespace fade::host_trace {
 struct RunMember {
   std::string folder;
   ProcessSummary summary;
-  bool is_running = false;   ///< on this host
+  bool is_running = false; ///< on this host
   bool has_summary = true; ///< else it was made from the events now: the trace writer was ended
 
   std::string events() const { return folder + "/events"; }

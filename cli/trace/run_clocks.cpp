@@ -17,9 +17,9 @@ constexpr int64_t kSuspicious = 5'000'000'000; ///< ns between the starts of a j
 /// What is known of a host's clock, from all of its processes.
 struct HostClock {
   std::string host;
-  int64_t to_unix = 0;     ///< from CLOCK_MONOTONIC to CLOCK_REALTIME
-  int64_t to_server = 0;   ///< and to the clock of the file server
-  int64_t changed = 0;     ///< while the run was recorded
+  int64_t to_unix = 0;   ///< from CLOCK_MONOTONIC to CLOCK_REALTIME
+  int64_t to_server = 0; ///< and to the clock of the file server
+  int64_t changed = 0;   ///< while the run was recorded
   int64_t error = 0, server_error = 0;
   bool is_synchronized = true;
   int64_t first_start = std::numeric_limits<int64_t>::max(); ///< CLOCK_MONOTONIC

@@ -20,7 +20,7 @@ namespace fade::host_trace {
 /// quarter wider than its lower end.
 struct Distribution {
   uint64_t count = 0, sum_ns = 0, min_ns = UINT64_MAX, max_ns = 0;
-  uint64_t bytes = 0;                    ///< of copies
+  uint64_t bytes = 0;                     ///< of copies
   std::map<uint32_t, uint64_t> histogram; ///< by bucket
 
   void add(uint64_t ns, uint64_t size = 0);
@@ -56,8 +56,8 @@ struct RunTotals {
 struct ProcessSummary {
   RunProcess process;
   std::optional<ClockReading> end_clocks;
-  bool has_exited = false; ///< by itself; else it was killed, or still runs
-  std::string about_times; ///< what is to be said of times; empty: they are a card's
+  bool has_exited = false;           ///< by itself; else it was killed, or still runs
+  std::string about_times;           ///< what is to be said of times; empty: they are a card's
   uint64_t start_ns = 0, end_ns = 0; ///< CLOCK_MONOTONIC; 0: nothing happened
   // The time between adds up: the GPU has something to do, or it is idle while HIP is called, or
   // while the application does something else.

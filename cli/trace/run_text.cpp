@@ -144,9 +144,10 @@ private:
     std::vector<std::string> lines;
     for (const RunMember &member : run_.members) {
       const RunProcess &process = member.summary.process;
-      const char *state = member.is_running                ? "is still running; counted up to now"
-                          : !member.summary.has_exited ? "did not exit by itself; counted up to its end"
-                                                           : nullptr;
+      const char *state = member.is_running ? "is still running; counted up to now"
+                          : !member.summary.has_exited
+                              ? "did not exit by itself; counted up to its end"
+                              : nullptr;
       if (state) lines.push_back(fmt::format("{} (pid {}) {}", process.name(), process.pid, state));
     }
     for (const std::string &problem : run_.problems) lines.push_back("left out: " + problem);
@@ -166,10 +167,9 @@ private:
     });
     std::size_t width = 7;
     for (const Unit *unit : order) width = std::max(width, unit->name.size());
-    std::string text =
-        fmt::format("\n{:<{}}  {:>10}  {:>10}  {:>11}  {:>14}  {:>8}  {:>8}  {:>8}\n", "slowest",
-                    width, "time", "GPU busy", "idle in HIP", "idle elsewhere", "kernels", "copies",
-                    "calls");
+    std::string text = fmt::format(
+        "\n{:<{}}  {:>10}  {:>10}  {:>11}  {:>14}  {:>8}  {:>8}  {:>8}\n", "slowest", width, "time",
+        "GPU busy", "idle in HIP", "idle elsewhere", "kernels", "copies", "calls");
     for (std::size_t i = 0; i < std::min(rows_, order.size()); ++i) {
       const Unit &unit = *order[i];
       text += fmt::format("{:<{}}  {:>10}  {:>10}  {:>11}  {:>14}  {:>8}  {:>8}  {:>8}\n",
@@ -197,9 +197,9 @@ private:
     uint64_t most = 0;
     for (const auto table : tables)
       for (const auto &entry : unit.totals.*table) {
-        const uint64_t median =
-            spreadOf(units_, [&](const Unit &one) { return sumOf(one.totals.*table, entry.first); })
-                .median;
+        const uint64_t median = spreadOf(units_, [&](const Unit &one) {
+                                  return sumOf(one.totals.*table, entry.first);
+                                }).median;
         if (entry.second.sum_ns <= median + most) continue;
         most = entry.second.sum_ns - median;
         found = fmt::format("{} {} more", nameCell(entry.first), durationText(most));
@@ -231,9 +231,8 @@ private:
       most = unit.*part.time - spread.median;
       reason = &part;
     }
-    std::string text =
-        fmt::format("\nslowest: {}, {} (median {})", cli::printable(unit.name),
-                    durationText(span.most), durationText(span.median));
+    std::string text = fmt::format("\nslowest: {}, {} (median {})", cli::printable(unit.name),
+                                   durationText(span.most), durationText(span.median));
     if (reason) {
       text += fmt::format(": {} {}", durationText(most), reason->what);
       if (const std::string what = greatestExcess(unit, reason->tables); !what.empty())
@@ -253,8 +252,7 @@ private:
     const uint64_t usual = spreadOf(units_, distance).median;
     std::vector<const Unit *> found;
     for (const Unit &unit : units_)
-      if (time(unit) > spread.median &&
-          distance(unit) > std::max(5 * usual, spread.median / 10))
+      if (time(unit) > spread.median && distance(unit) > std::max(5 * usual, spread.median / 10))
         found.push_back(&unit);
     std::ranges::sort(found, [](const Unit *a, const Unit *b) {
       return std::pair(b->busy, a) < std::pair(a->busy, b);
@@ -309,11 +307,10 @@ private:
   std::string spreadText(std::string_view name, const Distributions RunTotals::*of) const {
     const Spread spread =
         spreadOf(units_, [&](const Unit &unit) { return sumOf(unit.totals.*of, name); });
-    const std::string ratio =
-        spread.median == 0
-            ? "-"
-            : fmt::format("{:.2f}",
-                          static_cast<double>(spread.most) / static_cast<double>(spread.median));
+    const std::string ratio = spread.median == 0
+                                  ? "-"
+                                  : fmt::format("{:.2f}", static_cast<double>(spread.most) /
+                                                              static_cast<double>(spread.median));
     return fmt::format("  | {:>10}  {:>10}  {:>10}  {:>8}  {}", durationText(spread.least),
                        durationText(spread.median), durationText(spread.most), ratio,
                        cli::printable(units_[spread.of_most].name));

@@ -111,9 +111,8 @@ std::string manifestText(const ClockReading &clocks) {
     const auto optional = [&](const char *name, const std::string &value) {
       if (!value.empty()) json.field(name, value);
     };
-    optional("local_rank",
-             firstOf({"OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                      "SLURM_LOCALID", "LOCAL_RANK"}));
+    optional("local_rank", firstOf({"OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK",
+                                    "MPI_LOCALRANKID", "SLURM_LOCALID", "LOCAL_RANK"}));
     optional("ranks", firstOf({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
                                "SLURM_NTASKS", "WORLD_SIZE"}));
     optional("job", firstOf({"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID",

@@ -91,7 +91,8 @@ TEST(RunSummary, WhatIsNoSummaryIsRefusedWithItsPlace) {
        {"x", "[]", R"({"type":"kernel","name":"a"})", R"({"type":"summary","version":2})",
         R"({"type":"summary","version":1,"host":7})",
         "{\"type\":\"summary\",\"version\":1}\n{\"type\":\"kernel\",\"histogram\":[[1]]}",
-        "{\"type\":\"summary\",\"version\":1}\n{\"type\":\"kernel\",\"name\":\"a\",\"histogram\":[3]}"}) {
+        "{\"type\":\"summary\",\"version\":1}\n{\"type\":\"kernel\",\"name\":\"a\",\"histogram\":["
+        "3]}"}) {
     std::istringstream file(bad);
     const auto read = readSummaries(file, "bad.jsonl");
     ASSERT_FALSE(read) << bad;
@@ -126,8 +127,8 @@ Run runOf(const std::vector<ClockReading> &hosts) {
 constexpr int64_t kSecond = 1'000'000'000;
 
 TEST(RunClocks, SynchronizedHostsAreComparedByTheirClocks) {
-  const CommonClock clock = commonClock(runOf(
-      {{100 * kSecond, 5000 * kSecond, 50, true, 1000}, {7 * kSecond, 5001 * kSecond, 60, true, 3000}}));
+  const CommonClock clock = commonClock(runOf({{100 * kSecond, 5000 * kSecond, 50, true, 1000},
+                                               {7 * kSecond, 5001 * kSecond, 60, true, 3000}}));
   EXPECT_EQ(clock.offsets_ns, (std::vector<int64_t>{0, (5001 - 7 - 4900) * kSecond}));
   EXPECT_EQ(clock.error_ns, 1000 + 50 + 3000 + 60);
   EXPECT_TRUE(clock.warnings.empty());
