@@ -14,8 +14,12 @@ using Change = std::function<void(KernelProfile &)>;
 /// false if the lines are fine, and only bytes are moved for nothing.
 void coalesce(report::Access &access, const KernelProfile &kernel, bool lines);
 
-/// All lanes of each executed instruction take part, in as many fewer executions.
-void fillLanes(KernelProfile &kernel);
+/// Atomic operations of an access go to LDS, and each workgroup makes one for all of its own.
+void collectInLds(KernelProfile &kernel, std::size_t access);
+
+/// All lanes of each executed instruction take part, in as many fewer executions; the wave that has
+/// most to do does not get faster by that.
+void fillLanes(KernelProfile &kernel, const GpuModel &gpu);
 
 /// As many waves as it takes if all their lanes have work.
 void fillWaves(KernelProfile &kernel);

@@ -244,9 +244,7 @@ void Finder::atomics(const Access &access, std::size_t index) {
   if (access.hottest <= groups) return;
   Candidate &one =
       placed(access, Finding::Cause::hot_address, static_cast<double>(access.hottest - groups));
-  one.changes.push_back([index, groups](KernelProfile &changed) {
-    changed.accesses[index].hottest = std::min(changed.accesses[index].hottest, groups);
-  });
+  one.changes.push_back([index](KernelProfile &changed) { profile::collectInLds(changed, index); });
   one.finding.counts =
       fmt::format("{} operations on one address, one after the other", access.hottest);
   // What there is to say of the access may be about its cache lines.
@@ -302,7 +300,8 @@ void Finder::divergence(uint32_t kernel) {
   constexpr double kMostIdle = 0.5;
   if (combined_.contains(kernel) && idle < kMostIdle) return;
   Candidate &one = candidate({kernel, Finding::Cause::divergence, {}});
-  one.changes.push_back(profile::fillLanes);
+  one.changes.push_back(
+      [&gpu = kernels_[kernel].gpu](KernelProfile &changed) { profile::fillLanes(changed, gpu); });
   one.finding.places = std::move(places);
   one.finding.counts =
       is_in_alu ? fmt::format("{}{:.0f}% of the lanes of the vector ALU are active",
@@ -433,7 +432,7 @@ Findings Finder::run() {
 } // namespace
 
 std::span<const char *const> causeNames() {
-  static constexpr std::array<const char *, 10> kNames = {"scattered access",
+  static constexpr std::array<const char *, 11> kNames = {"scattered access",
                                                           "bank conflicts",
                                                           "atomics on one address in a wave",
                                                           "atomics of all waves on one address",
@@ -442,7 +441,8 @@ std::span<const char *const> causeNames() {
                                                           "uneven waves",
                                                           "scratch memory",
                                                           "too few workgroups",
-                                                          "partly filled waves"};
+                                                          "partly filled waves",
+                                                          "launch overhead"};
   return kNames;
 }
 

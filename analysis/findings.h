@@ -31,8 +31,9 @@ struct Finding {
     occupancy,
     uneven,
     spills,
-    launch,  ///< too few workgroups
-    filling, ///< workgroups that leave lanes of their waves without work
+    launch,   ///< too few workgroups
+    filling,  ///< workgroups that leave lanes of their waves without work
+    overhead, ///< short kernels one after the other; only where the order of launches is known
   };
   Cause cause{};
   uint32_t kernel = 0;

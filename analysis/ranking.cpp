@@ -13,8 +13,9 @@ using profile::Limit;
 using profile::ModeledKernel;
 using profile::ModelTime;
 
-/// Less than this share of what a kernel does is nothing to gain.
-constexpr double kLeastGain = 0.02;
+/// Less than this share of what a kernel does is nothing to gain, nor less than this share of the
+/// time that a dispatch takes with its beginning and end.
+constexpr double kLeastGain = 0.02, kLeastOfDispatch = 0.005;
 /// What only saves together with another one must save more.
 constexpr double kLeastTogether = 0.05;
 /// A unit that is so busy without being the busiest may still be in the way, for units do not work
@@ -63,6 +64,9 @@ private:
   void take(std::size_t index, const State &after, double saved);
   void addThoseInTheWay();
   double wholeBusy() const { return kernel_.time.busy(); }
+  double least(double share) const {
+    return std::max(share * wholeBusy(), kLeastOfDispatch * kernel_.time.total());
+  }
 
   const ModeledKernel &kernel_;
   State now_;
@@ -130,7 +134,7 @@ bool Ranking::takeBest() {
     best = std::move(after);
     chosen = i;
   }
-  if (!best || now_.time.busy() - best->time.busy() < kLeastGain * wholeBusy()) return false;
+  if (!best || now_.time.busy() - best->time.busy() < least(kLeastGain)) return false;
   if (const auto partner = partnerOf(*left_[chosen])) {
     takeTogether(chosen, *partner, with(*best, *left_[*partner]));
     return true;
@@ -155,7 +159,7 @@ bool Ranking::takePair() {
   }
   if (!best) return false;
   const double saved = now_.time.busy() - best->time.busy();
-  if (saved < kLeastTogether * wholeBusy()) return false;
+  if (saved < least(kLeastTogether)) return false;
   takeTogether(chosen.first, chosen.second, *best);
   return true;
 }

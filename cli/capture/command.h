@@ -43,7 +43,8 @@ struct ReplayOptions {
   std::optional<std::string> tolerance;
   std::string on; ///< software, gpu; empty: what fits
   bool reserve_check = false;
-  RunOptions run; ///< -i, -a and where the report goes; --gpu
+  bool model = true; ///< of two versions, without a card
+  RunOptions run;    ///< -i, -a and where the report goes; --gpu
 };
 
 CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options);

@@ -1,5 +1,6 @@
 // fadeprobe replay: decides where a capture is run again, and has it run there.
 #include "capture/command.h"
+#include "capture/counted_version.h"
 #include "capture/listing.h"
 #include "gpu_choice.h"
 
@@ -13,6 +14,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 namespace fade::cli {
@@ -41,11 +43,38 @@ int mistake(const std::string &text) {
   return replay::kCannotRun;
 }
 
+/// What the model says of the two versions: that is what decides where there is no card.
+void sayModel(const replay::Options &options) {
+  const auto capture = describeCapture(options.folder);
+  if (!capture) return;
+  std::fflush(stdout);
+  const auto models = modelVersions(*capture, options.code);
+  if (!models) {
+    complain(fmt::format("replay: no time by the model: {}", models.error().message()));
+    return;
+  }
+  if (options.json)
+    fmt::print("{}\n", nlohmann::ordered_json{{"type", "model"},
+                                              {"version", 1},
+                                              {"code", options.code},
+                                              {"captured_ns", models->captured_ns},
+                                              {"ns", models->ns},
+                                              {"verdict", models->verdict}}
+                           .dump());
+  else
+    fmt::print("{}\n", models->verdict);
+}
+
 /// On the executor, in this process.
-int replayHere(replay::Options options) {
+int replayHere(replay::Options options, bool with_model) {
   if (options.iterations == 0) options.iterations = 1;
   const auto entry = reinterpret_cast<FadeReplayEntry>(replayLibrary(FADE_REPLAY_ENTRY));
-  return entry ? entry(&options) : replay::kCannotRun;
+  const int code = entry ? entry(&options) : replay::kCannotRun;
+  // Other inputs would be another run than the one that was captured.
+  if (with_model && code != replay::kCannotRun && !options.code.empty() && options.recopy &&
+      !options.minimise && options.change_inputs == 0)
+    sayModel(options);
+  return code;
 }
 
 bool wantsTools(const RunOptions &run) {
@@ -124,6 +153,9 @@ CLI::App *addReplayCommand(CLI::App &app, ReplayOptions &options) {
                    "run the kernel of this code object instead of the captured one")
       ->type_name("FILE")
       ->check([](const std::string &file) { return file.empty() ? "no file is given" : ""; }, "");
+  command->add_flag("--model,!--no-model", options.model,
+                    "with -c, without a card: also compare both versions by the model of their "
+                    "times, which takes a run of each on the software GPU (default: on)");
   command
       ->add_option("--change-inputs", replay.change_inputs,
                    "with --check -c: compare the two versions on memory that was changed at random")
@@ -195,16 +227,16 @@ int runReplay(ReplayOptions options) {
   const bool needs_hsa = options.reserve_check || wantsTools(options.run);
   if (needs_hsa && options.on == "software")
     return mistake("-i, -a, --record and --reserve-check need ROCr: --on gpu");
-  if (options.on == "software") return replayHere(options.replay);
+  if (options.on == "software") return replayHere(options.replay, options.model);
   const auto capture = describeCapture(options.replay.folder);
   if (!capture) return mistake(capture.error().message());
   const std::vector<std::string> cards = gpusOf({});
   const bool has_card = std::ranges::find(cards, capture->description.gpu) != cards.end();
   if (options.on.empty() && !needs_hsa && (!has_card || options.replay.minimise))
-    return replayHere(options.replay);
+    return replayHere(options.replay, options.model);
   if (options.replay.minimise) {
     // What a kernel touches is seen on the executor; that it is enough is shown where it was asked.
-    if (const int code = replayHere(options.replay); code != replay::kEqual) return code;
+    if (const int code = replayHere(options.replay, false); code != replay::kEqual) return code;
     options.replay.folder = options.replay.output;
     options.replay.minimise = false;
     options.replay.check = capture->description.has_after;

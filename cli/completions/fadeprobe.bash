@@ -49,7 +49,7 @@ _fadeprobe() {
     import) words="--output --json --help" ;;
     mcp) words="--output --timeout --read-only --help" ;;
     optimize) words="--kernel --source --proposer --captures --attempts --tolerance --worse --timeout --output --launch-bounds --unchecked --apply --help --" ;;
-    replay) words="--check --tolerance --iterations --no-recopy --code --change-inputs --minimise --output --on --reserve-check --instrumented --analyzers --log-location --log-format --record --gpu --workers --timeout --json --progress --no-progress --help" ;;
+    replay) words="--check --tolerance --iterations --no-recopy --code --model --no-model --change-inputs --minimise --output --on --reserve-check --instrumented --analyzers --log-location --log-format --record --gpu --workers --timeout --json --progress --no-progress --help" ;;
     analyze) words="$report --kernels --dispatches --seed --report --sources --diff --fail-if --junit --sarif --findings" ;;
     diff) words="--json --report --kernels --least --all --gpu --fail-if --junit --sarif --findings --help --" ;;
     report) words="--output --host --code --sources --title --fail-if --junit --sarif --findings --help" ;;

@@ -199,10 +199,9 @@ std::optional<Failure> OptimizeLoop::isNotBetter(const Version &version) const {
                                               text, options_.worse)
                                 : text};
   // The time decides; where the model sees no difference, the counts do.
-  const bool has_times = now.modeled_ns > 0 && before.modeled_ns > 0;
-  if (has_times && now.modeled_ns > before.modeled_ns * (1 + kLeastGain))
-    return Failure{"costs", text};
-  if (has_times && now.modeled_ns < before.modeled_ns * (1 - kLeastGain)) return std::nullopt;
+  const bool has_times = now.busy_ns > 0 && before.busy_ns > 0;
+  if (has_times && now.busy_ns > before.busy_ns * (1 + kLeastGain)) return Failure{"costs", text};
+  if (has_times && now.busy_ns < before.busy_ns * (1 - kLeastGain)) return std::nullopt;
   if (static_cast<double>(now.sum()) > static_cast<double>(before.sum()) * (1 - kLeastGain))
     return Failure{"costs", text};
   return std::nullopt;
@@ -215,7 +214,7 @@ std::optional<Failure> OptimizeLoop::isWorse(const Version &version) const {
     return isNotBetter(version);
   }
   const Costs &now = version.costs, &before = best_.costs;
-  if (now.modeled_ns <= before.modeled_ns * (1 + kLeastGain) && now.sum() <= before.sum())
+  if (now.busy_ns <= before.busy_ns * (1 + kLeastGain) && now.sum() <= before.sum())
     return std::nullopt;
   return Failure{"costs", fmt::format("{}; before: {}", textOf(now), textOf(before))};
 }

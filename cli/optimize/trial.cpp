@@ -1,5 +1,6 @@
 #include "optimize/trial.h"
 
+#include "capture/counted_version.h"
 #include "doctor/supervised.h"
 #include "profile/profile.h"
 
@@ -67,7 +68,7 @@ std::string differencesText(const Json &check) {
 
 /// On a card if there is one like that of the capture, else on the executor.
 std::optional<Failure> Trial::compare(const CaptureLine &capture, const std::string &code) {
-  Words words = {kSelf, "replay", capture.path, "--check", "--json", "-c", code};
+  Words words = {kSelf, "replay", capture.path, "--check", "--json", "--no-model", "-c", code};
   if (!settings_.tolerance.empty()) words.insert(words.end(), {"--tolerance", settings_.tolerance});
   const SupervisedEnd end = doctor::runSupervised(words, {}, settings_.patience);
   const std::vector<Json> lines = objectsIn(end.out);
@@ -87,8 +88,9 @@ std::optional<Failure> Trial::compareChanged(const CaptureLine &capture, const s
   // other would be farther apart than any tolerance.
   const unsigned step = settings_.tolerance.empty() ? 1 : 2;
   for (unsigned i = 0, seed = 1; i < settings_.changed_inputs; ++i, seed += step) {
-    Words words = {kSelf,  "replay",   capture.path,      "--check",           "--json", "-c", code,
-                   "--on", "software", "--change-inputs", std::to_string(seed)};
+    Words words = {
+        kSelf, "replay", capture.path, "--check",  "--json",          "--no-model",
+        "-c",  code,     "--on",       "software", "--change-inputs", std::to_string(seed)};
     if (!settings_.tolerance.empty())
       words.insert(words.end(), {"--tolerance", settings_.tolerance});
     const SupervisedEnd end = doctor::runSupervised(words, {}, settings_.patience);
@@ -155,17 +157,9 @@ std::optional<Failure> Trial::isWrong(const std::string &code) {
 /// On the software GPU, through ROCr. Without that, instructions alone are compared.
 Status Trial::addCounts(const CaptureLine &capture, const std::string &code, Costs &costs) {
   const std::string file = settings_.folder + "/counts.jsonl";
-  std::filesystem::remove(file);
-  Words words = {
-      kSelf, "replay", capture.path,  "--on",         "gpu", "--gpu", capture.description.gpu,
-      "-c",  code,     "--no-recopy", "--iterations", "1",   "-i"};
-  for (const char *analyzer : {"Hotspots", "MemoryAnalysis", "CacheModel"})
-    words.insert(words.end(), {"-a", analyzer});
-  words.insert(words.end(), {"-t", "json", "-l", file, "--no-progress"});
-  const SupervisedEnd end = doctor::runSupervised(words, {}, 10 * settings_.patience);
+  const auto log = countVersion(capture, code, file, 10 * settings_.patience);
+  if (!log) return log.error();
   std::ifstream in(file);
-  if (end.timed_out || end.signal != 0 || end.code != 0 || !in)
-    return Error{capture.path, "", 0, lastWords(end)};
   for (const Json &object : objectsIn(in)) {
     if (object.value("type", "") != "memory_total") continue;
     accesses_.push_back(object);
@@ -174,15 +168,15 @@ Status Trial::addCounts(const CaptureLine &capture, const std::string &code, Cos
     for (const Json &access : object.value("lds", Json::array()))
       costs.conflicts += access.value("conflicts", uint64_t{0});
   }
-  const auto log = report::readRunLog(file);
-  if (!log) return log.error();
   const profile::Profile profile = profile::profileOf(*log, nullptr, false, {});
   bool is_counted = false;
   for (const profile::ProfiledKernel &kernel : profile.kernels) {
     if (!kernel.counts.is_counted) continue;
     is_counted = true;
+    const auto dispatches = static_cast<double>(kernel.counts.dispatches);
     costs.instructions += kernel.counts.executions();
-    costs.modeled_ns += kernel.time.busy() * static_cast<double>(kernel.counts.dispatches);
+    costs.modeled_ns += kernel.time.total() * dispatches;
+    costs.busy_ns += kernel.time.busy() * dispatches;
   }
   for (const auto &one : profile::forProposers(profile)) profiles_.push_back(one);
   if (!is_counted) return Error{capture.path, "", 0, "nothing was counted"};
@@ -190,9 +184,10 @@ Status Trial::addCounts(const CaptureLine &capture, const std::string &code, Cos
 }
 
 Result<uint64_t> Trial::instructions(const CaptureLine &capture, const std::string &code) const {
-  const SupervisedEnd end = doctor::runSupervised(
-      {kSelf, "replay", capture.path, "--on", "software", "-c", code, "--no-recopy", "--json"}, {},
-      settings_.patience);
+  const SupervisedEnd end =
+      doctor::runSupervised({kSelf, "replay", capture.path, "--on", "software", "-c", code,
+                             "--no-recopy", "--no-model", "--json"},
+                            {}, settings_.patience);
   const std::vector<Json> lines = objectsIn(end.out);
   const Json *replay = find(lines, "replay");
   if (!replay || end.timed_out) return Error{capture.path, "", 0, lastWords(end)};

@@ -20,7 +20,8 @@ struct Costs {
   uint64_t lines = 0;        ///< cache lines that accesses to global memory touch
   uint64_t conflicts = 0;    ///< extra cycles of LDS because of bank conflicts
   bool has_memory = false;   ///< lines, conflicts and the time are known
-  double modeled_ns = 0;     ///< by the model of fadeprobe profile, without launches
+  double modeled_ns = 0;     ///< by the model of fadeprobe profile
+  double busy_ns = 0;        ///< of it, without beginning and end, which versions have in common
   /// One number: each of these keeps a unit of the GPU busy for about a turn.
   uint64_t sum() const { return instructions + lines + conflicts; }
 };

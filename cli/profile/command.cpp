@@ -4,6 +4,7 @@
 #include "checks.h"
 #include "gpu_choice.h"
 #include "profile/block_counted_run.h"
+#include "profile/launch_chains.h"
 #include "profile/modeled_times.h"
 #include "profile/peaks.h"
 #include "profile/profile.h"
@@ -129,6 +130,7 @@ bool writeProfile(const host_trace::HostEvents &events, const ProfileOptions &op
   Status written = profile::writeDag(program, summary, options.directory + "/dag.json");
   if (counted.profile) {
     profile::addCriticality(program, summary, *counted.profile);
+    profile::addLaunchOverhead(program, *counted.profile);
     std::fputs(fmt::format("\n{}", profile::textOf(*counted.profile, options.rows)).c_str(),
                stdout);
     if (counted.log->is_sampled)

@@ -54,6 +54,7 @@ Profile profileOf(const report::RunLog &log, const host_trace::HostEvents *event
   profile.findings = report::findingsOf(log, kernels);
   for (uint32_t k = 0; k < kernels.size(); ++k) {
     ProfiledKernel one;
+    one.index = k;
     profile.gpus.try_emplace(kernels[k].counts.target, kernels[k].gpu);
     one.verdict = classify(kernels[k].counts, kernels[k].gpu, kernels[k].time);
     if (kernels[k].counts.is_counted) one.time = std::move(kernels[k].time);

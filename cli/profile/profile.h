@@ -19,6 +19,7 @@ struct Criticality {
 };
 
 struct ProfiledKernel {
+  uint32_t index = 0; ///< in the log
   KernelProfile counts;
   ModelTime time;
   Classification verdict;

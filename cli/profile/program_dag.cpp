@@ -32,6 +32,12 @@ bool mayReturnAtOnce(const Call &call) {
   return std::string_view(call.function->name).find("Async") != std::string_view::npos;
 }
 
+/// A module is given back when the process ends. What comes between the last call of the program
+/// and that is the end of the process, with that of FADE in it.
+bool endsProgram(const Call &call) {
+  return std::string_view(call.function->name) == "__hipUnregisterFatBinary";
+}
+
 /// Whether its stream calls a function of the program.
 bool addsCallback(const Call &call) {
   const std::string_view name = call.function->name;
@@ -47,7 +53,7 @@ public:
   ProgramDag build() {
     sortOperations();
     for (std::size_t i = 0; i < events_.calls.size(); ++i)
-      if (events_.calls[i].parent == 0) add(i);
+      if (events_.calls[i].parent == 0 && !endsProgram(events_.calls[i])) add(i);
     for (const uint32_t each : without_call_) addOperation(each, nullptr, {});
     return finish();
   }

@@ -2,6 +2,8 @@
 
 #include "checks.h"
 #include "compare/run_source.h"
+#include "fade/sites.h"
+#include "gpu_choice.h"
 #include "profile/block_counted_run.h"
 #include "profile/profile.h"
 #include "report/child.h"
@@ -22,6 +24,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <unistd.h>
 
@@ -145,8 +148,31 @@ void addAnalyzer(RunOptions &run, const std::string &name, const std::string &ho
   if (std::ranges::none_of(run.analyzers, is_same)) run.analyzers.push_back(how);
 }
 
+/// Whether the program has kernels of its own, and none of them was compiled with fadeprobe cc.
+/// Code that is compressed is not looked into.
+bool hasPlainKernels(const std::string &program) {
+  constexpr std::size_t largest = 256 << 20;
+  std::error_code error;
+  if (program.empty() || fs::file_size(program, error) > largest || error) return false;
+  std::ifstream in(program, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  return bytes.find(".hip_fatbin") != bytes.npos && bytes.find(FADE_SITES_SECTION) == bytes.npos;
+}
+
+/// Whether the software GPU observes the kernels, which can count their instructions then. With
+/// twins it would observe their originals instead of running them.
+bool isObserved(const RunOptions &run, const std::string &program) {
+  const char *set = std::getenv("FADE_OBSERVE"), *cache = std::getenv("FADE_KERNEL_CACHE");
+  std::string observe = valueOf(run, "FADE_OBSERVE");
+  if (observe.empty() && set) observe = set;
+  if (!observe.empty() && observe != "auto") return observe == "gpu";
+  return meansSoftwareGpu(run.gpu) && !cache && valueOf(run, "FADE_KERNEL_CACHE").empty() &&
+         hasPlainKernels(program);
+}
+
 /// What the report needs from the run, besides what the user asks for.
-void addNeeds(RunOptions &run, const ReportOptions &outcome, const Guard &guard) {
+void addNeeds(RunOptions &run, const ReportOptions &outcome, const Guard &guard,
+              const std::string &program) {
   if (!outcome.html.empty()) {
     addAnalyzer(run, "Heatmap", "Heatmap:steps=64");
     addAnalyzer(run, "AccessPatterns", "AccessPatterns");
@@ -157,7 +183,7 @@ void addNeeds(RunOptions &run, const ReportOptions &outcome, const Guard &guard)
     addAnalyzer(run, "BlockCounts", "BlockCounts");
     addAnalyzer(run, "BlockFlow", "BlockFlow");
     addAnalyzer(run, "CacheModel", "CacheModel");
-    if (valueOf(run, "FADE_OBSERVE") == "gpu") addAnalyzer(run, "Hotspots", "Hotspots");
+    if (isObserved(run, program)) addAnalyzer(run, "Hotspots", "Hotspots");
   }
   if ((!outcome.html.empty() || guard.isWanted()) && !run.instrumented) run.instrumented = true;
   if (run.instrumented.value_or(false)) {
@@ -341,7 +367,7 @@ int runWithOutcome(RunOptions run, ReportOptions outcome,
   if (!guard) return kUsageError;
   outcome.log = placeOfLog(run, outcome);
   if (outcome.log.empty()) return kUsageError;
-  addNeeds(run, outcome, *guard);
+  addNeeds(run, outcome, *guard, application.empty() ? "" : programOf(application[0]));
   // A condition is about all that happens.
   if (!outcome.html.empty() && !guard->hasConditions()) sampleUnlessToldOtherwise(run);
   run.values.emplace_back("FADE_LOG_LOCATION", outcome.log);

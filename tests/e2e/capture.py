@@ -32,7 +32,9 @@ class Tests(fade.Test):
         self.assertEqual(len(found), 1, result.stderr)
         return os.path.join(self.captures, found[0])
 
-    def replay(self, path, *options, code=0):
+    def replay(self, path, *options, code=0, model=False):
+        if "-c" in options and not model:
+            options += ("--no-model",)  # two more runs, through ROCr
         result = self.bare([fade.PROBE, "replay", path, *options], env=ALONE)
         self.assertEqual(result.code, code, result.stdout + result.stderr)
         return result
@@ -275,6 +277,15 @@ class Tests(fade.Test):
         self.assertEqual(versions["instructions"], lines[0]["instructions"])
         self.assertGreater(versions["captured_instructions"], 0)
         self.assertTrue(0 < versions["speedup_low"] <= versions["speedup"] <= versions["speedup_high"], versions)
+
+    def test_two_versions_are_compared_by_the_model(self):
+        path = self.captured("add", size="4000")
+        same = self.replay(path, "-c", fade.code_object("add1"), model=True)
+        self.assertRegex(same.stdout, r"times as many\)\nequal: kernels take [\d.]+ us by the model, as before\n$")
+        lines = [json.loads(x) for x in self.replay(path, "-c", fade.code_object("add1"), "--json", model=True).stdout.splitlines()]
+        self.assertEqual([x["type"] for x in lines], ["replay", "versions", "model"])
+        self.assertEqual(lines[2]["captured_ns"], lines[2]["ns"])
+        self.assertGreater(lines[2]["ns"], 2000)  # with the launch
 
     def test_other_code_runs_through_rocr(self):
         path = self.captured("add", size="4000")

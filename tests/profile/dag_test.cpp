@@ -268,14 +268,18 @@ TEST(Dag, AMillionNodesTakeSeconds) {
 }
 
 /// Calls of threads of process 10: {thread, start, end} in us. Work of the critical path by thread.
-std::map<uint32_t, uint64_t> criticalWork(const std::vector<std::array<uint32_t, 3>> &calls) {
-  const auto function = std::ranges::find(hip::kFunctions, std::string_view("hipGetDeviceCount"),
-                                          [](const auto &f) { return std::string_view(f.name); });
+/// `last`: the function that the last of them calls.
+std::map<uint32_t, uint64_t> criticalWork(const std::vector<std::array<uint32_t, 3>> &calls,
+                                          std::string_view last = "hipGetDeviceCount") {
+  const auto function = [](std::string_view name) {
+    return &*std::ranges::find(hip::kFunctions, name,
+                               [](const auto &f) { return std::string_view(f.name); });
+  };
   host_trace::HostEvents recorded;
   for (const auto &[thread, start, end] : calls) {
     host_trace::Call call;
     call.position = recorded.calls.size() + 1;
-    call.function = &*function;
+    call.function = function(call.position == calls.size() ? last : "hipGetDeviceCount");
     call.thread = {10, thread};
     call.flags = events::kCallReturned;
     call.start_ns = start * 1000, call.end_ns = end * 1000;
@@ -315,6 +319,11 @@ TEST(ProgramDag, OtherThreadsStartSomeOnlyIfTheyDoNothingElse) {
   // 11 goes on with its own work.
   EXPECT_EQ(criticalWork({{11, 0, 10}, {10, 5, 200}, {12, 20, 90}, {11, 30, 40}, {11, 100, 300}}),
             (WorkOfThreads{{11, 300}}));
+}
+
+TEST(ProgramDag, TheEndOfTheProcessIsNoWorkOfTheProgram) {
+  EXPECT_EQ(criticalWork({{10, 0, 10}, {10, 20, 30}, {10, 1000, 1010}}, "__hipUnregisterFatBinary"),
+            (WorkOfThreads{{10, 30}}));
 }
 
 TEST(QueueRoom, ALaunchWaitsWhereTheQueueIsFull) {

@@ -1,4 +1,5 @@
 // The time model and the classes, with kernels put together by hand.
+#include "analysis/changes.h"
 #include "analysis/classes.h"
 
 #include <cmath>
@@ -182,6 +183,108 @@ TEST(TimeModel, BranchesAreTakenBesideTheScalarUnit) {
   EXPECT_NEAR(ns({"s_add_u32 s0, s0, 1", "s_cbranch_scc1 4"}), 3200 / 1.7, 1e-6);
   EXPECT_NEAR(ns({"s_add_u32 s0, s0, 1", "s_add_u32 s0, s0, 1"}), 2 * 3200 / 1.7, 1e-6);
   EXPECT_NEAR(ns({"s_cbranch_scc1 4", "s_cbranch_scc0 4"}), 2 * 3200 / 1.7, 1e-6);
+}
+
+/// One workgroup of one wave, which makes 100 accesses.
+KernelProfile loneWave(const std::vector<std::string> &code) {
+  KernelProfile kernel = kernelOf(code);
+  kernel.waves = kernel.workgroups = 1;
+  kernel.workgroup_items = kernel.wave_size;
+  kernel.items = kernel.wave_size;
+  for (ProfiledInstruction &one : kernel.instructions) {
+    one.executions = 1;
+    one.lanes = kernel.wave_size;
+  }
+  fade::report::Access access;
+  access.op = "load";
+  access.executions = 100;
+  kernel.accesses = {access};
+  return kernel;
+}
+
+TEST(Changes, MoreWorkgroupsShareLoopsAndNotWhatEachWaveDoesOnce) {
+  const GpuModel gpu = GpuModel::of("gfx90a");
+  KernelProfile kernel =
+      loneWave({"s_load_dwordx2 s[0:1], s[4:5], 0x0", "v_add_f32_e32 v0, v0, v1", "s_endpgm"});
+  kernel.instructions[1].executions = 1000;
+  kernel.instructions[1].lanes = 64000;
+  spreadWorkgroups(kernel, gpu);
+  EXPECT_EQ(kernel.waves, 25u); // four accesses each
+  EXPECT_EQ(kernel.instructions[0].executions, 25u);
+  EXPECT_EQ(kernel.instructions[1].executions, 1000u);
+  EXPECT_EQ(kernel.instructions[2].executions, 25u);
+}
+
+TEST(Changes, AnUnrolledLoopIsOneLoop) {
+  const GpuModel gpu = GpuModel::of("gfx90a");
+  KernelProfile kernel = loneWave(std::vector<std::string>(50, "v_add_f32_e32 v0, v0, v1"));
+  for (ProfiledInstruction &one : kernel.instructions) one.file = "a.hip", one.line = 7;
+  spreadWorkgroups(kernel, gpu);
+  uint64_t all = 0;
+  for (const ProfiledInstruction &one : kernel.instructions) all += one.executions;
+  EXPECT_EQ(all, 50u);
+}
+
+TEST(Changes, WorkgroupsThatShareLdsAreCutBeforeTheirLoopsAreShared) {
+  const GpuModel gpu = GpuModel::of("gfx90a");
+  for (const uint64_t turns : {0, 1}) {
+    KernelProfile kernel = kernelOf({"v_add_f32_e32 v0, v0, v1"});
+    kernel.workgroups = 52;
+    kernel.waves = 52 * 4;
+    kernel.lds_turns = turns;
+    fade::report::Access access;
+    access.executions = 8 * kernel.waves;
+    kernel.accesses = {access};
+    spreadWorkgroups(kernel, gpu);
+    EXPECT_EQ(kernel.workgroups, 104u);
+    EXPECT_EQ(kernel.waves, turns != 0 ? 208u : 416u);
+  }
+}
+
+TEST(Changes, FullLanesDoNotMakeTheLongestWaveFaster) {
+  const GpuModel gpu = GpuModel::of("gfx90a");
+  const auto latencyOf = [&](bool has_barrier, uint64_t waves, uint64_t times = 1) {
+    KernelProfile kernel = kernelOf({"v_add_f32_e32 v0, v0, v1", "v_add_f32_e32 v0, v0, v1",
+                                     has_barrier ? "s_barrier" : "s_nop 0", "s_endpgm"});
+    kernel.instructions.insert(kernel.instructions.begin() + 1, 100 / times,
+                               kernel.instructions[1]);
+    kernel.waves = waves;
+    kernel.workgroups = waves / 4;
+    kernel.items = waves * 64;
+    for (ProfiledInstruction &one : kernel.instructions) {
+      one.executions = waves;
+      one.lanes = waves * 64;
+    }
+    for (uint64_t i = 1; i <= 100 / times; ++i) {
+      kernel.instructions[i].executions = times * waves;
+      kernel.instructions[i].lanes = times * waves * 8; // of one lane in eight
+    }
+    const double before = modelTime(kernel, gpu).of(Limit::latency);
+    fillLanes(kernel, gpu);
+    return modelTime(kernel, gpu).of(Limit::latency) / before;
+  };
+  EXPECT_LT(latencyOf(false, 416 * 4), 0.2);  // others run meanwhile
+  EXPECT_LT(latencyOf(false, 416, 100), 0.2); // a loop can have fewer turns
+  EXPECT_NEAR(latencyOf(false, 416), 1, 1e-9);
+  EXPECT_NEAR(latencyOf(true, 416 * 4), 1, 1e-9);
+}
+
+TEST(Changes, WhatIsCollectedInLdsIsNotWaitedForWithGlobalMemory) {
+  const GpuModel gpu = GpuModel::of("gfx90a");
+  KernelProfile kernel =
+      kernelOf({"global_atomic_add_f32 v[0:1], v2, off", "s_waitcnt vmcnt(0)", "s_endpgm"});
+  kernel.instructions[0].file = "a.hip";
+  kernel.instructions[0].line = 7;
+  fade::report::Access access;
+  access.op = "atomic";
+  access.file = "a.hip";
+  access.line = 7;
+  access.hottest = 1'000'000;
+  kernel.accesses = {access};
+  EXPECT_GT(timelineOf(kernel, gpu)[1].waits, 100);
+  collectInLds(kernel, 0);
+  EXPECT_EQ(timelineOf(kernel, gpu)[1].waits, 0);
+  EXPECT_EQ(kernel.accesses[0].hottest, kernel.workgroups);
 }
 
 TEST(GpuModel, ProcessorsWithoutACardHaveTheRatesOfTheirKin) {

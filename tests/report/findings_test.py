@@ -170,8 +170,8 @@ class Findings(unittest.TestCase):
         self.assertEqual(self.page(memory(1, "k(int)", [], [apart]))["findings"], [])
 
     def test_lanes_that_stand_by_for_a_combined_atomic_are_no_finding_by_themselves(self):
-        counts = {"type": "hotspots", "version": 1, "kernel": "k(int)", "symbol": "k", "target": "gfx90a", "dispatches": 1, "wave_size": 64, "executions": 1600, "lanes": 64000,
-                  "mix": [{"unit": "valu", "executions": 1600, "lanes": 64000}], "bytes": {}, "instructions": [], "lines": []}
+        counts = {"type": "hotspots", "version": 1, "kernel": "k(int)", "symbol": "k", "target": "gfx90a", "dispatches": 1, "wave_size": 64, "executions": 160000, "lanes": 6400000,
+                  "mix": [{"unit": "valu", "executions": 160000, "lanes": 6400000}], "bytes": {}, "instructions": [], "lines": []}
         def run(machine):
             one = access("a.hip", 4, 1, "atomic", **{**lines(100, 100), "machine": machine, "lanes": 100, "lane_slots": 6400, "hottest": {"address": 64, "operations": 1}})
             return self.page(counts, memory(1, "k(int)", [access("a.hip", 3, 1, "load", **lines(200), executions=70, lanes=4480, lane_slots=4480), one]))["findings"]
@@ -196,7 +196,7 @@ class Findings(unittest.TestCase):
         # 100 loads by each wave, on 8 of 104 units: what they do could be shared by 13 times as many.
         found = self.only(run(3200))
         self.assertEqual((found["cause"], found["counts"]), ("too few workgroups", "workgroups for 8 of 104 compute units, whose waves execute 125 instructions each"))
-        self.assertAlmostEqual((found["after_ns"] - 2000) / (found["before_ns"] - 2000), 8 / 104 * 4, delta=0.01)  # of waves, which are cut first: 4 to a workgroup
+        self.assertAlmostEqual((found["after_ns"] - 2000) / (found["before_ns"] - 2000), 8 / 104, delta=0.01)  # of waves that do as much less
         self.assertEqual([one["cause"] for one in run(32 * 2)["findings"]], [])  # too little to share
         # Lanes that walk alone through memory: that they share it is one change.
         both = run(3200, wasteful=True)["findings"]
@@ -354,7 +354,7 @@ class Resources(unittest.TestCase):
         self.assertEqual({way: spots["bytes"][way] for way in ("scratch", "loaded", "stored")}, {"scratch": 327680, "loaded": 1024, "stored": 1024})
         self.assertIn("0 spilled registers, 327680 bytes moved", next(x for x in counted if x["type"] == "finding" and x["kernel"].startswith("in_scratch") and x["cause"] == "scratch memory")["counts"])
         # It is there for one lane of 1024.
-        self.assertEqual([one["cause"] for one in by_kernel["seldom_in_scratch"]], ["scratch memory", "divergence"])
+        self.assertEqual([one["cause"] for one in by_kernel["seldom_in_scratch"]], ["scratch memory"])  # its waves are alone: full lanes would not make the longest faster
         # 832 waves on 104 units: registers have room for 4 of the 8 of each.
         registers = by_kernel["many_registers"][0]
         self.assertEqual((registers["cause"], registers["counts"]), ("low occupancy", "1 of 8 waves fit on a SIMD, limited by VGPRs (512 VGPRs, 256 AGPRs among them, 0 bytes of LDS)"))

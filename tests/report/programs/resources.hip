@@ -87,7 +87,7 @@ int main() {
   seldom_in_scratch<<<16, kLanes>>>(static_cast<int *>(in), static_cast<int *>(out));
   many_registers<<<208, 256>>>(static_cast<unsigned char *>(in), static_cast<float *>(out));
   few_lanes_at_the_end<<<64, kLanes>>>(static_cast<float *>(in), static_cast<float *>(out));
-  half_of_the_lanes<<<64, kLanes>>>(static_cast<float *>(in), static_cast<float *>(out));
+  half_of_the_lanes<<<kGroups * kRounds, kLanes>>>(static_cast<float *>(in), static_cast<float *>(out));
   if (hipDeviceSynchronize() != hipSuccess) return 1;
   std::puts("done");
 }
