@@ -157,12 +157,15 @@ void NanValues::readOperands(const ObservedWave &wave, const ObservedInstruction
       const auto found = range.vector && number < kRegisters && hasCause(number)
                              ? causes_.find(number)
                              : causes_.end();
+      const auto scalar = range.vector ? scalars_.end() : scalars_.find(number);
       eachLane(instruction.lanes, [&](unsigned lane) {
         const Kind kind = kindOf(type, bitsOf(lane), is_packed);
         const uint64_t bit =
             op.is_matrix || instruction.selects ? ~uint64_t{0} : uint64_t{1} << lane;
         if (kind.is_nan) step_.had_nan |= bit;
         if (kind.is_inf) step_.had_inf |= bit;
+        if (scalar != scalars_.end() && (kind.is_nan || kind.is_inf))
+          step_.cause[lane] = scalar->second;
         if (found == causes_.end() || !found->second[lane]) return;
         if (op.is_matrix || instruction.selects)
           step_.cause.fill(found->second[lane]);
@@ -187,12 +190,10 @@ void NanValues::registers(const ObservedWave &wave, const ObservedInstruction &i
   finish(wave, group, reporter);
   const auto [at, is_new] = operations_.try_emplace(instruction.pc);
   if (is_new) at->second = floatOperation(instruction.name);
-  bool writes_vector = false;
-  for (uint32_t i = 0; i < instruction.writes_count; ++i)
-    writes_vector |= instruction.writes[i].vector;
-  if (!writes_vector || !instruction.lanes) return;
+  if (!instruction.writes_count || !instruction.lanes) return;
   const bool is_float = at->second.result != FloatType::none && !instruction.paired;
-  if (!is_float && causes_.empty() && group.lds.empty()) return;
+  if (!is_float && causes_.empty() && scalars_.empty() && kept_.empty() && group.lds.empty())
+    return;
   step_.is_there = true;
   step_.operation = is_float ? at->second : FloatOperation{};
   step_.site = site;
@@ -204,20 +205,50 @@ void NanValues::registers(const ObservedWave &wave, const ObservedInstruction &i
   step_.sources.clear();
   step_.writes.assign(instruction.writes, instruction.writes + instruction.writes_count);
   if (is_float) return readOperands(wave, instruction);
+  addSources(wave, instruction);
+}
+
+void NanValues::addSources(const ObservedWave &wave, const ObservedInstruction &instruction) {
   for (uint32_t i = 0; i < instruction.reads_count; ++i)
-    for (unsigned k = 0; instruction.reads[i].vector && k < instruction.reads[i].count; ++k) {
+    for (unsigned k = 0; k < instruction.reads[i].count; ++k) {
       const unsigned number = instruction.reads[i].first + k;
-      if (number >= kRegisters || !hasCause(number)) continue;
       Step::Source source;
-      std::copy_n(wave.vector_registers[number], 64, source.values.begin());
-      source.causes = causes_.at(number);
+      if (!instruction.reads[i].vector) {
+        const auto at = scalars_.find(number);
+        if (at == scalars_.end()) continue;
+        source.values.fill(wave.scalar_registers[number]);
+        source.causes.fill(at->second);
+      } else {
+        if (number >= kRegisters || !hasCause(number)) continue;
+        std::copy_n(wave.vector_registers[number], 64, source.values.begin());
+        source.causes = causes_.at(number);
+      }
       step_.sources.push_back(source);
+    }
+}
+
+void NanValues::finishScalars(const ObservedWave &wave) {
+  constexpr unsigned scalar_registers = 106;
+  for (const ObservedRange &range : step_.writes)
+    for (unsigned k = 0; !range.vector && k < range.count; ++k) {
+      const unsigned number = range.first + k;
+      if (number >= scalar_registers) continue;
+      const uint32_t value = wave.scalar_registers[number];
+      uint32_t cause = 0;
+      for (const Step::Source &source : step_.sources)
+        for (unsigned lane = 0; !cause && lane < wave.lanes; ++lane)
+          if (source.causes[lane] && source.values[lane] == value) cause = source.causes[lane];
+      if (cause)
+        scalars_[number] = cause;
+      else
+        scalars_.erase(number);
     }
 }
 
 void NanValues::finish(const ObservedWave &wave, NanGroup &group, const Reporter &reporter) {
   if (!step_.is_there) return;
   step_.is_there = false;
+  finishScalars(wave);
   if (step_.operation.result != FloatType::none)
     finishFloat(wave, group, reporter);
   else
@@ -297,20 +328,44 @@ uint32_t NanValues::causeOf(const ObservedWave &wave, unsigned lane, bool is_nan
   return number = static_cast<uint32_t>(group.causes.size());
 }
 
+/// What lies in LDS or private memory comes back.
+void NanValues::load(const ObservedAccess &access, const NanGroup &group) {
+  const bool in_lds = access.space == AccessSpace::lds;
+  if (in_lds ? group.lds.empty() : access.space != AccessSpace::scratch || kept_.empty()) return;
+  if (!step_.is_load) step_.loaded = {};
+  step_.is_load = true;
+  const std::size_t dwords = std::max(1u, access.size / 4);
+  for (unsigned k = 0; k < std::min(dwords, step_.loaded.size()); ++k)
+    eachLane(access.lanes, [&](unsigned lane) {
+      const uint64_t dword = access.address[lane] / 4 + k;
+      if (in_lds) {
+        const auto at = group.lds.find(dword);
+        step_.loaded[k][lane] = at == group.lds.end() ? 0 : at->second;
+      } else {
+        const auto at = kept_.find(dword);
+        step_.loaded[k][lane] = at == kept_.end() ? 0 : at->second[lane];
+      }
+    });
+}
+
+void NanValues::keep(const ObservedAccess &access, unsigned dword, unsigned lane, uint32_t cause) {
+  const uint64_t number = access.address[lane] / 4 + dword;
+  if (cause) {
+    kept_.try_emplace(number, Row{}).first->second[lane] = cause;
+  } else if (const auto at = kept_.find(number); at != kept_.end()) {
+    at->second[lane] = 0;
+    if (std::ranges::all_of(at->second, [](uint32_t c) { return c == 0; })) kept_.erase(at);
+  }
+}
+
 void NanValues::access(const ObservedWave &wave, const ObservedAccess &access, NanGroup &group,
                        bool reports_births, bool reports_overflow, Reporter &reporter) {
   if (access.path == AccessPath::scalar || access.data == ObservedAccess::none) return;
   const unsigned dwords = std::max(1u, access.size / 4);
-  if (access.space == AccessSpace::lds && access.kind == AccessKind::load && !group.lds.empty()) {
-    step_.is_load = true;
-    for (unsigned k = 0; k < std::min<std::size_t>(dwords, step_.loaded.size()); ++k)
-      eachLane(access.lanes, [&](unsigned lane) {
-        const auto at = group.lds.find(access.address[lane] / 4 + k);
-        step_.loaded[k][lane] = at == group.lds.end() ? 0 : at->second;
-      });
-  }
-  if (access.kind == AccessKind::load) return;
-  if (causes_.empty() && (access.space != AccessSpace::lds || group.lds.empty())) return;
+  if (access.kind == AccessKind::load) return load(access, group);
+  if (causes_.empty() && (access.space != AccessSpace::lds || group.lds.empty()) &&
+      (access.space != AccessSpace::scratch || kept_.empty()))
+    return;
   for (unsigned k = 0; k < dwords; ++k) {
     const unsigned number = access.data + k;
     const auto found =
@@ -324,7 +379,8 @@ void NanValues::access(const ObservedWave &wave, const ObservedAccess &access, N
           group.lds.erase(access.address[lane] / 4 + k);
         return;
       }
-      if (!cause || access.space != AccessSpace::global) return;
+      if (access.space == AccessSpace::scratch) return keep(access, k, lane, cause);
+      if (!cause) return;
       // Both halves of a double are one value.
       const auto before = k ? causes_.find(number - 1) : causes_.end();
       if (before != causes_.end() && before->second[lane] == cause) return;

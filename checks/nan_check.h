@@ -84,10 +84,17 @@ private:
   void readOperands(const ObservedWave &wave, const ObservedInstruction &instruction);
   bool hasCause(unsigned number) const { return tagged_[number / 64] >> number % 64 & 1; }
   void setCause(unsigned number, unsigned lane, uint32_t cause);
+  void addSources(const ObservedWave &wave, const ObservedInstruction &instruction);
+  /// What the scalar registers hold that the last instruction has written.
+  void finishScalars(const ObservedWave &wave);
+  void load(const ObservedAccess &access, const NanGroup &group);
+  void keep(const ObservedAccess &access, unsigned dword, unsigned lane, uint32_t cause);
 
   Step step_;
   std::array<uint64_t, kRegisters / 64> tagged_{}; ///< registers of which some lane has a cause
   std::unordered_map<unsigned, Row> causes_;       ///< by register
+  std::unordered_map<unsigned, uint32_t> scalars_; ///< by scalar register
+  std::unordered_map<uint64_t, Row> kept_;         ///< private memory, by dword
   std::unordered_map<uint64_t, FloatOperation> operations_; ///< by pc
 };
 

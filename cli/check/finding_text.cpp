@@ -430,6 +430,7 @@ std::string hangText(const FoundFinding &f) {
   };
   add(f);
   for (const FoundFinding &detail : f.details) add(detail);
+  text += row("picture", chainText(waitChain(f)));
   return text + row("help", fmt::format("{} ({})", adviceOf(f), pageOf(f)));
 }
 
@@ -455,6 +456,21 @@ std::string findingText(const FoundFinding &f) {
 }
 
 namespace {
+
+void writeChain(JsonWriter &json, const WaitChain &chain) {
+  json.object("chain", [&] {
+    json.list("links", [&] {
+      for (const WaitChain::Link &link : chain.links)
+        json.object([&] {
+          json.field("at", link.at);
+          json.field("waves", link.waves);
+          json.field("waits_for", link.thing);
+        });
+    });
+    json.field("end", chain.end);
+    json.field("back_to", static_cast<int64_t>(chain.back_to));
+  });
+}
 
 void writeFinding(JsonWriter &json, const FoundFinding &f) {
   json.field("check", nameOf(static_cast<Check>(f.raw.check)));
@@ -548,6 +564,7 @@ std::string findingJson(const FoundFinding &f) {
     json.field("id", f.id);
     if (f.is_known) json.field("known", true);
     writeFinding(json, f);
+    if (static_cast<Check>(f.raw.check) == Check::hang) writeChain(json, waitChain(f));
     if (!f.details.empty())
       json.list("details", [&] {
         for (const FoundFinding &detail : f.details)

@@ -1,5 +1,7 @@
 #include "check/hang_text.h"
 
+#include "fade/observer.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
@@ -60,6 +62,76 @@ std::string wakerText(const FoundFinding &f) {
   case Writer::waits: return fmt::format("{}, whose wave is at {} now", by, lineOfWait(f.between));
   default: return by;
   }
+}
+
+namespace {
+
+/// What an entry waits for, in short.
+std::string thingOf(const FoundFinding &f) {
+  switch (static_cast<Problem>(f.raw.problem)) {
+  case Problem::polls:
+    if (!f.cure.empty()) return "several places";
+    if (static_cast<AccessSpace>(f.raw.space) == AccessSpace::lds)
+      return fmt::format("byte {} of LDS", f.raw.address);
+    if (f.allocation.raw.number == 0) return fmt::format("{:#x}", f.raw.address);
+    return fmt::format("byte {} of allocation {}", f.raw.distance, f.allocation.raw.number);
+  case Problem::at_barrier: return "barrier";
+  case Problem::at_global_barrier: return "barrier of the grid";
+  default: return "";
+  }
+}
+
+/// Who could end the wait: the line where that one is, or else in words.
+struct Waker {
+  std::string line, words;
+};
+Waker wakerOf(const FoundFinding &f) {
+  const auto problem = static_cast<Problem>(f.raw.problem);
+  if (problem == Problem::at_barrier && f.raw.other.pc) return {lineOfWait(f.other), ""};
+  if (problem == Problem::at_global_barrier) return {"", "workgroups that have not come"};
+  if (problem != Problem::polls) return {};
+  switch (writerOf(f)) {
+  case Writer::nobody: return {"", "nobody has written it"};
+  case Writer::ended: return {"", "written by a wave that has ended"};
+  case Writer::same_wave: return {"", "another lane of the same wave"};
+  case Writer::waits: return {lineOfWait(f.between), ""};
+  default: return {};
+  }
+}
+
+} // namespace
+
+WaitChain waitChain(const FoundFinding &hang) {
+  std::vector<const FoundFinding *> entries{&hang};
+  for (const FoundFinding &detail : hang.details) entries.push_back(&detail);
+  WaitChain chain;
+  for (const FoundFinding *at = &hang; at;) {
+    chain.links.push_back({lineOfWait(at->place), thingOf(*at), at->raw.count});
+    const Waker waker = wakerOf(*at);
+    at = nullptr;
+    chain.end = waker.line.empty() ? waker.words : waker.line;
+    if (waker.line.empty()) break;
+    const auto known = std::ranges::find(chain.links, waker.line, &WaitChain::Link::at);
+    if (known != chain.links.end()) {
+      chain.back_to = static_cast<int>(known - chain.links.begin());
+      break;
+    }
+    const auto next = std::ranges::find_if(
+        entries, [&](const FoundFinding *entry) { return lineOfWait(entry->place) == waker.line; });
+    if (next != entries.end()) at = *next;
+  }
+  return chain;
+}
+
+std::string chainText(const WaitChain &chain) {
+  std::string text;
+  for (const WaitChain::Link &link : chain.links)
+    text += fmt::format("{}[{}, {} wave{}]{}", text.empty() ? "" : " ", link.at, link.waves,
+                        link.waves == 1 ? "" : "s",
+                        link.thing.empty() ? "" : fmt::format(" --{}-->", link.thing));
+  if (chain.end.empty()) return text;
+  if (chain.back_to >= 0) return fmt::format("{} [{}]: a cycle", text, chain.end);
+  return fmt::format("{} ({})", text, chain.end);
 }
 
 std::string hangAdvice(const FoundFinding &hang) {

@@ -40,6 +40,7 @@ Json errorOf(const Json &finding, SourceFiles &sources) {
               {"kernel", text(finding, "kernel")},
               {"summary", text(finding, "summary")},
               {"places", Json::array()}};
+  if (const auto chain = finding.find("chain"); chain != finding.end()) one["chain"] = *chain;
   // Memory that was not freed has no place in a kernel.
   if (check != "leak")
     one["places"].push_back(placeOf(finding, sources));

@@ -51,6 +51,17 @@ run, found = check("broken", "counted_tries", "--timeout", "1")
 line = next(number for number, one in enumerate(text, 1) if one.endswith("// polls"))
 if run.returncode != 124 or [one["line"] for one in found] != [line] or "polls byte 0 of allocation" not in found[0]["message"]:
     problems.append(f"counted_tries: ended with {run.returncode}: {found} {run.stderr}")
+# Who waits for whom: in a circle, or for somebody who is gone.
+run, found = check("broken", "two_locks")
+chain = next(one["chain"] for one in found if "chain" in one)
+if [link["waves"] for link in chain["links"]] != [2] or chain["back_to"] != 0 or not re.search(r"\n  picture +\[(\S+:\d+), 2 waves\] --several places--> \[\1\]: a cycle\n", run.stderr):
+    problems.append(f"two_locks: {chain} {run.stderr}")
+run, found = check("broken", "flag_behind_barrier")
+if not re.search(r"\n  picture +\[(\S+:\d+), \d+ waves?\] --byte 0 of LDS--> \[\S+:\d+, \d+ waves?\] --barrier--> \[\1\]: a cycle\n", run.stderr):
+    problems.append(f"flag_behind_barrier: {run.stderr}")
+run, found = check("broken", "lock_kept")
+if not re.search(r"\n  picture +\[\S+:\d+, \d+ waves?\] --byte \d+ of allocation \d+--> \(written by a wave that has ended\)\n", run.stderr):
+    problems.append(f"lock_kept: {run.stderr}")
 # Many waves at one line are one entry.
 run, found = check("broken", "endless")
 if len(found) != 1 or found[0]["count"] != (12 if gpu.startswith("gfx9") else 24):

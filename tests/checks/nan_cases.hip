@@ -74,6 +74,50 @@ CASE(integers, (int *out, const int *in, int by)) {
   out[threadIdx.x] = in[threadIdx.x] / by + in[threadIdx.x] % by;
 }
 
+// Born in one lane, handed to the next by DPP.
+CASE(through_dpp, (float *out, const float *in)) {
+  const float x = in[threadIdx.x] * (broken ? 3e38f : 1.0f);
+  const float large = x * 10.0f; // finds: nan says: an infinity is born: v_mul_f32
+  const int moved = __builtin_amdgcn_update_dpp(0, __builtin_bit_cast(int, large), 0xb1, 0xf, 0xf, false);
+  out[threadIdx.x] = __builtin_bit_cast(float, moved);
+}
+
+// Through a scalar register: the value of the first lane.
+CASE(through_scalar, (float *out, const float *in)) {
+  const float x = in[threadIdx.x] * (broken ? 3e38f : 1.0f);
+  const float large = x * 10.0f; // finds: nan says: an infinity is born: v_mul_f32
+  const int first = __builtin_amdgcn_readfirstlane(__builtin_bit_cast(int, large));
+  out[threadIdx.x] = __builtin_bit_cast(float, first);
+}
+
+// The sum of an atomic: what is added is born before it.
+CASE(added, (float *out, const float *in)) {
+  const float x = in[threadIdx.x] - (broken ? 2.0f : 0.0f);
+  const float root = __builtin_amdgcn_sqrtf(x); // finds: nan says: v_sqrt_f32 of -1
+  atomicAdd(out, root);
+}
+
+// A matrix instruction whose sum is too large, and one of bf16.
+CASE(matrix, (float *out, const float *in)) {
+#if defined(__gfx90a__) || defined(__gfx942__)
+  typedef float Sums __attribute__((ext_vector_type(4)));
+  const float x = in[threadIdx.x] * (broken ? 1e38f : 1.0f);
+  Sums sums{};
+  sums = __builtin_amdgcn_mfma_f32_16x16x4f32(x, x, sums, 0, 0, 0); // finds: nan on gfx9 says: an infinity is born: v_mfma_f32_16x16x4
+  out[threadIdx.x] = sums[0];
+#endif
+}
+CASE(narrow_matrix, (float *out, const float *in)) {
+#if defined(__gfx90a__) || defined(__gfx942__)
+  typedef float Sums __attribute__((ext_vector_type(4)));
+  typedef short Brains __attribute__((ext_vector_type(4)));
+  const short one = __builtin_bit_cast(int, in[threadIdx.x] * (broken ? 1e38f : 1.0f)) >> 16;
+  Sums sums{};
+  sums = __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(Brains{one, one, one, one}, Brains{one, one, one, one}, sums, 0, 0, 0); // finds: nan on gfx9 says: an infinity is born: v_mfma_f32_16x16x16
+  out[threadIdx.x] = sums[0];
+#endif
+}
+
 template <bool broken> void run() {
   std::vector<float> ones(64, 1.0f), limits{INFINITY, NAN};
   std::vector<double> doubles_in(64, 1.0);
@@ -97,6 +141,12 @@ template <bool broken> void run() {
   doubles<broken><<<1, 64>>>(wide_out.data, wide.data);
   halves<broken><<<1, 64>>>(half_out.data, half_in.data);
   narrow<broken><<<1, 64>>>((__half *)half_out.data, broken ? large.data : in.data);
+  through_dpp<broken><<<1, 64>>>(out.data, in.data);
+  through_scalar<broken><<<1, 64>>>(out.data, in.data);
+  HIP(hipMemset(out.data, 0, 512));
+  added<broken><<<1, 64>>>(out.data, in.data);
+  matrix<broken><<<1, 64>>>(out.data, in.data);
+  narrow_matrix<broken><<<1, 64>>>(out.data, in.data);
   masked<broken><<<1, 64>>>(out.data, in.data);
   wanted<broken><<<1, 64>>>(out.data, limit.data);
   integers<broken><<<1, 64>>>(number_out.data, numbers.data, 3);

@@ -62,8 +62,35 @@ function errorCard(error) {
 
 /// A hang: who waits for whom, a line for each place.
 function waitsList(error) {
-  return el("div", {}, el("p", {}, error.summary),
+  return el("div", {}, el("p", {}, error.summary), error.chain ? waitsPicture(error.chain) : null,
     el("ul", {}, [error, ...error.details].map((wait) => el("li", {}, [wait.places[0] && wait.places[0].line ? `${place(wait.places[0])}: ` : "", wait.message]))));
+}
+
+/// Boxes for places where waves are, and arrows to who could let them go on; one bent back is a cycle.
+function waitsPicture(chain) {
+  const names = [...chain.links.map((link) => [link.at, `${count(link.waves)} wave${link.waves === 1 ? "" : "s"}`]), ...(chain.end && chain.back_to < 0 ? [[chain.end, ""]] : [])];
+  const wide = 190, gap = 150, high = 44, top = 26, left = (i) => 8 + i * (wide + gap);
+  const width = left(names.length - 1) + wide + 16, height = top + high + (chain.back_to >= 0 ? 46 : 12);
+  const drawn = (name, attributes, ...inside) => {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.append(...inside);
+    return node;
+  };
+  const word = (x, y, text) => drawn("text", {x, y, "text-anchor": "middle", "font-size": 12, fill: "currentColor"}, text);
+  const arrow = (path) => drawn("path", {d: path, fill: "none", stroke: "currentColor", "marker-end": "url(#waits-for)"});
+  const svg = drawn("svg", {viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": "who waits for whom"},
+    drawn("defs", {}, drawn("marker", {id: "waits-for", viewBox: "0 0 8 8", refX: 8, refY: 4, markerWidth: 8, markerHeight: 8, orient: "auto"}, drawn("path", {d: "M0,0 L8,4 L0,8 z", fill: "currentColor"}))));
+  names.forEach(([at, waves], i) => {
+    svg.append(drawn("rect", {x: left(i), y: top, width: wide, height: high, rx: 6, fill: "none", stroke: "currentColor"}), word(left(i) + wide / 2, top + (waves ? 18 : 26), at));
+    if (waves) svg.append(word(left(i) + wide / 2, top + 35, waves));
+    if (i + 1 < names.length) svg.append(arrow(`M${left(i) + wide},${top + high / 2} H${left(i + 1)}`), word(left(i) + wide + gap / 2, top + high / 2 - 7, chain.links[i].waits_for));
+  });
+  if (chain.back_to >= 0) {
+    const from = left(chain.links.length - 1) + wide / 2, to = left(chain.back_to) + wide / 2 - (chain.back_to === chain.links.length - 1 ? 40 : 0), low = top + high + 26;
+    svg.append(arrow(`M${from},${top + high} V${low} H${to} V${top + high}`), word((from + to) / 2, low + 14, chain.links.at(-1).waits_for));
+  }
+  return el("div", {style: "overflow-x: auto"}, svg);
 }
 
 /// Other places of the same cause, unfolded when wanted.
