@@ -10,7 +10,7 @@
 
 namespace fade::sim {
 
-enum class AddedEncoding : uint8_t { none, vop1, vop2, vop3, vop3p, ds, global };
+enum class AddedEncoding : uint8_t { none, vop1, vop2, vop3, vop3p, ds, global, mubuf_lds };
 
 struct AddedOpcode {
   AddedEncoding encoding;

@@ -1,5 +1,5 @@
-// The floats of 4, 6 and 8 bits that OCP defines and gfx950 has: fp8 (E4M3), bf8 (E5M2), fp6 (E2M3),
-// bf6 (E3M2) and fp4 (E2M1). gfx942's own formats of 8 bits are in fp8.h.
+// The floats of 4, 6 and 8 bits that OCP defines and gfx950 has: fp8 (E4M3), bf8 (E5M2), fp6
+// (E2M3), bf6 (E3M2) and fp4 (E2M1). gfx942's own formats of 8 bits are in fp8.h.
 #pragma once
 
 #include "semantics/values.h"
@@ -33,12 +33,12 @@ inline f32 small_value(const SmallFormat &f, u32 code) {
   const int exponent = static_cast<int>(magnitude_code >> f.mantissa);
   const u32 fraction = magnitude_code & ((1u << f.mantissa) - 1);
   const u32 digits = exponent ? fraction | 1u << f.mantissa : fraction;
-  return with_sign(
-      ldexp(static_cast<f32>(digits), (exponent ? exponent : 1) - f.bias - f.mantissa), negative);
+  return with_sign(ldexp(static_cast<f32>(digits), (exponent ? exponent : 1) - f.bias - f.mantissa),
+                   negative);
 }
 
-// How a number is made to fit: to the nearest, ties to even, or by adding `noise` (a fraction of the
-// last digit, in units of 2^-32) and cutting off.
+// How a number is made to fit: to the nearest, ties to even, or by adding `noise` (a fraction of
+// the last digit, in units of 2^-32) and cutting off.
 struct SmallRounding {
   bool is_stochastic = false;
   u32 noise = 0;

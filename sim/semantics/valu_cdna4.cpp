@@ -29,8 +29,7 @@ u32 bitwise(u32 table, u32 a, u32 b, u32 c) {
 }
 u32 truth_table(const Instruction &in) {
   u32 abs = 0, neg = 0;
-  for (unsigned s = 0; s < 3; s++)
-    abs |= u32{in.src[s].abs} << s, neg |= u32{in.src[s].neg} << s;
+  for (unsigned s = 0; s < 3; s++) abs |= u32{in.src[s].abs} << s, neg |= u32{in.src[s].neg} << s;
   return u32{in.omod} << 6 | abs << 3 | neg;
 }
 void run_bitop3(Wave &w, const Instruction &in) {
@@ -44,8 +43,8 @@ void run_bitop3_half(Wave &w, const Instruction &in) {
   const u32 table = truth_table(in);
   auto half = [&](unsigned s, unsigned i) {
     const Operand &o = in.src[s];
-    const u32 v = o.is_vgpr() ? w.vgpr[o.index][i]
-                              : static_cast<u32>(scalar_value(w, o, Type::b16));
+    const u32 v =
+        o.is_vgpr() ? w.vgpr[o.index][i] : static_cast<u32>(scalar_value(w, o, Type::b16));
     return in.op_sel >> s & 1 ? v >> 16 : v;
   };
   const unsigned shift = in.op_sel & 8 ? 16 : 0;
@@ -79,8 +78,8 @@ u32 three_halves(Wave &w, const Instruction &in, unsigned lane, bool high, f16 (
   f16 v[3];
   for (unsigned s = 0; s < 3; s++) {
     const Operand &o = in.src[s];
-    const u32 word = o.is_vgpr() ? w.vgpr[o.index][lane]
-                                 : static_cast<u32>(scalar_value(w, o, Type::pk16));
+    const u32 word =
+        o.is_vgpr() ? w.vgpr[o.index][lane] : static_cast<u32>(scalar_value(w, o, Type::pk16));
     const bool upper = (high ? in.op_sel_hi : in.op_sel) >> s & 1;
     v[s] = as_f16(upper ? word >> 16 : word);
     if ((high ? in.neg_hi : in.neg_lo) >> s & 1) v[s] = negated(v[s]);
@@ -91,8 +90,8 @@ u32 three_halves(Wave &w, const Instruction &in, unsigned lane, bool high, f16 (
 template <f16 (*F)(f16, f16)> void run_three_packed(Wave &w, const Instruction &in) {
   if (in.clamp) throw IllegalInstruction{in.pc, "clamp of a packed minimum or maximum"};
   for_active(w, [&](unsigned i) {
-    w.vgpr[in.dst.index][i] =
-        three_halves(w, in, i, false, F) | three_halves(w, in, i, true, F) << 16;
+    w.vgpr[in.dst.index][i] = three_halves(w, in, i, false, F) | three_halves(w, in, i, true, F)
+                                                                     << 16;
   });
 }
 
@@ -106,9 +105,8 @@ u32 half_code(f32 x) {
 }
 u16 half_stochastic(f32 x, u32 random) {
   if (is_nan(x)) return to_f16(quiet(x)).bits;
-  return static_cast<u16>(
-      small_code(half_format, x,
-                 {.is_stochastic = true, .noise = small_noise(half_format, 23, random)}));
+  return static_cast<u16>(small_code(
+      half_format, x, {.is_stochastic = true, .noise = small_noise(half_format, 23, random)}));
 }
 u16 brain_stochastic(f32 x, u32 random) {
   if (is_nan(x)) return to_bf16(x).bits;
@@ -182,10 +180,10 @@ template <Conversion C> void convert_to_small(Wave &w, const Instruction &in) {
       const f32 x = C.two_sources ? wide_value(w, C, in.src[n % 2], lane, n / 2)
                                   : wide_value(w, C, in.src[0], lane, n);
       const f64 scaled =
-          scale == nan_scale ? with_sign(default_nan<f64>(), sign_of(x))
-                             : with_sign(std::ldexp(static_cast<f64>(magnitude(x)),
-                                                    127 - static_cast<int>(scale)),
-                                         sign_of(x));
+          scale == nan_scale
+              ? with_sign(default_nan<f64>(), sign_of(x))
+              : with_sign(std::ldexp(static_cast<f64>(magnitude(x)), 127 - static_cast<int>(scale)),
+                          sign_of(x));
       const u64 code = small_code(C.small, scaled,
                                   {.is_stochastic = C.is_stochastic,
                                    .noise = small_noise(C.small, C.digits(), random),

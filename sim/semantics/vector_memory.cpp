@@ -222,16 +222,20 @@ template <unsigned words, class F> void word_by_word(Wave &w, const Instruction 
   for (unsigned k = 0; k < words; k++) move(parts[k], k);
 }
 
-// To LDS instead of registers: each lane has a dword behind M0's address, whatever size it loads.
+// To LDS instead of registers: each lane has a dword behind M0's address, whatever size it loads,
+// or four for four.
 template <class I> void load_to_lds(Wave &w, const Instruction &in) {
   LaneAddresses a;
   vector_addresses(w, in, I::bytes, a);
-  Row values[1] = {};
+  Row values[I::count] = {};
   load_to<I>(w, in, a, values);
-  const LdsAddresses to = lds_addresses_by_lane(w, static_cast<uint32_t>(in.offset));
-  observe_lds_store(w, in, to.at, w.active_exec, 4, {values, true});
-  for_lanes(w.active_exec, [&](unsigned i) { lds_write(w, to.at[i], values[0][i]); });
-  count_bytes(w, w.active_exec, 4, AccessKind::store, Space::lds);
+  constexpr uint32_t bytes = 4 * I::count;
+  const LdsAddresses to = lds_addresses_by_lane(w, static_cast<uint32_t>(in.offset), bytes);
+  observe_lds_store(w, in, to.at, w.active_exec, bytes, {values, true});
+  for_lanes(w.active_exec, [&](unsigned i) {
+    for (unsigned k = 0; k < I::count; k++) lds_write(w, to.at[i] + 4 * k, values[k][i]);
+  });
+  count_bytes(w, w.active_exec, bytes, AccessKind::store, Space::lds);
 }
 
 template <class I> void load(Wave &w, const Instruction &in) {
@@ -239,6 +243,9 @@ template <class I> void load(Wave &w, const Instruction &in) {
     if (w.arch->sram_ecc) return load<typename I::Alone>(w, in);
   if constexpr (I::count == 1)
     if (in.lds) [[unlikely]]
+      return load_to_lds<I>(w, in);
+  if constexpr (I::count == 4)
+    if (in.lds && w.arch->id == Gfx::gfx950) [[unlikely]]
       return load_to_lds<I>(w, in);
   if (w.active_exec && !is_observed(w))
     if (const Run run = find_run(w, in, I::bytes, false); run.host) {
@@ -371,6 +378,7 @@ constexpr Opcode table[] = {
     {"global_store_dword_addtid", store_addtid, stores},
 
     FADE_LDS_FORMS("dword", load_to_lds<Item<u32, 1>>),
+    FADE_LDS_FORMS("dwordx4", load_to_lds<Item<u32, 4>>),
     FADE_LDS_FORMS("ubyte", load_to_lds<Item<u8, 1>>),
     FADE_LDS_FORMS("sbyte", load_to_lds<Item<int8_t, 1>>),
     FADE_LDS_FORMS("ushort", load_to_lds<Item<u16, 1>>),

@@ -132,8 +132,8 @@ struct Format8 {
   double value(u32 code) const { // of a code that is a finite number
     const u32 e = code >> mantissa & ((1u << exponent_bits) - 1), m = code & ((1u << mantissa) - 1);
     const double fraction = m * std::pow(2.0, -mantissa);
-    const double r = e ? (1 + fraction) * std::pow(2.0, int(e) - bias)
-                       : fraction * std::pow(2.0, 1 - bias);
+    const double r =
+        e ? (1 + fraction) * std::pow(2.0, int(e) - bias) : fraction * std::pow(2.0, 1 - bias);
     return code & sign() ? -r : r;
   }
   // The nearest code, of two the even one. Behind the largest of fp8 and bf8 comes the next step,
@@ -199,7 +199,7 @@ TEST(Cdna4, PairsBecomeTheNearestOfTheirFormat) {
         for (const bool saturate : {false, true}) {
           b.wave.set_mode(WaveBench::default_mode | (saturate ? ovfl : 0));
           b.set_v(0, 0xa5a5a5a5), b.set_v(1, bits(x)), b.set_v(2, bits(x) ^ 0x80000000);
-          b.set_v(3, scale << 23 | 0x7fffff); // only the exponent counts
+          b.set_v(3, scale << 23 | 0x7fffff);    // only the exponent counts
           b.run({vop3(c.number, 8), sources()}); // into the upper half, or the third byte
           const double exact = scale == 255 ? std::copysign(NAN, std::signbit(x) ? -1.0 : 1.0)
                                             : scaled(x, 127 - static_cast<int>(scale));
@@ -326,7 +326,8 @@ TEST(Cdna4, EightBitConversionsOfGfx942UseTheFormatsOfOcp) {
     b.set_v(1, code);
     b.run({0x7e00a901}); // v_cvt_f32_fp8 v0, v1
     const u32 sign = code << 24 & 0x80000000;
-    EXPECT_EQ(b.v(0)[0], (code & 0x7f) == 0x7f ? sign | 0x7fc00000 : f32_bits(fp8_format.value(code)));
+    EXPECT_EQ(b.v(0)[0],
+              (code & 0x7f) == 0x7f ? sign | 0x7fc00000 : f32_bits(fp8_format.value(code)));
     b.run({0x7e00ab01}); // v_cvt_f32_bf8
     EXPECT_EQ(b.v(0)[0], (code & 0x7f) == 0x7c  ? sign | 0x7f800000
                          : (code & 0x7f) > 0x7c ? sign | 0x7fc00000

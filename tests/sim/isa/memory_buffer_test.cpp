@@ -162,6 +162,29 @@ TEST(Global, LoadsToLds) {
   }
 }
 
+// Words as LLVM 22 encodes them.
+TEST(Global, LoadsOfFourDwordsToLds) {
+  MemoryBench b("gfx950");
+  auto data = b.allocate<u32>(512);
+  for (u32 i = 0; i < 512; i++) data[i] = 7 * i;
+  b.s(sreg::m0) = 64;
+  b.point(0, data.va, 32);
+  b.set_exec(~2ull);
+  b.run({0xddf48000, 0x007f0000}); // global_load_lds_dwordx4 v[0:1], off
+  for (unsigned i = 0; i < 60; i++)
+    for (unsigned k = 0; k < 4; k++)
+      EXPECT_EQ(b.lds<u32>(64 + 16 * i + 4 * k), i == 1 ? 0 : 7 * (8 * i + k)) << i << ", " << k;
+}
+TEST(Buffer, LoadsOfFourDwordsToLds) {
+  MemoryBench b("gfx950");
+  auto data = b.allocate<u32>(4);
+  for (u32 i = 0; i < 4; i++) data[i] = 7 + i;
+  set_resource(b, {data.va, 16});
+  b.s(sreg::m0) = 66;              // its lowest bits do not count
+  b.run({0xe05d0000, 0x80010000}); // buffer_load_dwordx4 off, s[4:7], 0 lds
+  for (unsigned i = 0; i < 256; i++) EXPECT_EQ(b.lds<u32>(64 + 4 * i), 7 + i % 4) << i;
+}
+
 // gfx9: data format in bits 18:15, number format in 14:12.
 u32 gfx9_format(u32 data, u32 number) { return identity | data << 15 | number << 12; }
 
