@@ -53,10 +53,9 @@ Result<report::RunLog> countVersion(const CaptureLine &capture, const std::strin
                                     const std::string &file, std::chrono::seconds patience) {
   std::error_code error;
   fs::remove(file, error);
-  std::vector<std::string> words = {"/proc/self/exe", "replay", capture.path,
-                                    "--on",           "gpu",    "--gpu",
-                                    capture.description.gpu,    "--no-recopy",
-                                    "--iterations",   "1",      "-i"};
+  std::vector<std::string> words = {
+      "/proc/self/exe",        "replay",      capture.path,   "--on", "gpu", "--gpu",
+      capture.description.gpu, "--no-recopy", "--iterations", "1",    "-i"};
   if (!code.empty()) words.insert(words.end(), {"-c", code});
   for (const char *analyzer : {"Hotspots", "MemoryAnalysis", "CacheModel"})
     words.insert(words.end(), {"-a", analyzer});

@@ -25,10 +25,9 @@ LdsAddresses lds_addresses(const Wave &w, const Instruction &in, uint32_t offset
   return a;
 }
 
-LdsAddresses lds_addresses_by_lane(const Wave &w, uint32_t offset, uint32_t bytes) {
+LdsAddresses lds_addresses_by_lane(const Wave &w, uint32_t offset) {
   LdsAddresses a;
-  const uint32_t reach = w.arch->id == Gfx::gfx950 ? 0x3fffc : 0xffff; // of M0
-  for (unsigned i = 0; i < 64; i++) a.at[i] = (w.sgpr[sreg::m0] & reach) + offset + i * bytes;
+  for (unsigned i = 0; i < 64; i++) a.at[i] = (w.sgpr[sreg::m0] & 0xffff) + offset + i * 4;
   a.inside = false; // not checked
   return a;
 }

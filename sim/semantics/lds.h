@@ -14,7 +14,7 @@ struct LdsAddresses {
 
 LdsAddresses lds_addresses(const Wave &w, const Instruction &in, uint32_t offset, uint32_t bytes);
 // The same when the address does not come from a register but from M0 and the lane's number.
-LdsAddresses lds_addresses_by_lane(const Wave &w, uint32_t offset, uint32_t bytes = 4);
+LdsAddresses lds_addresses_by_lane(const Wave &w, uint32_t offset);
 
 // LDS word by word: beyond the allocation, reads are zero and writes are lost.
 template <class T> T lds_read(const Wave &w, uint64_t at) {

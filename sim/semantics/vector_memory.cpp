@@ -222,6 +222,16 @@ template <unsigned words, class F> void word_by_word(Wave &w, const Instruction 
   for (unsigned k = 0; k < words; k++) move(parts[k], k);
 }
 
+// Where loads to LDS put what each lane has. Of M0, gfx950 takes bits 17 to 2.
+LdsAddresses places_in_lds(const Wave &w, const Instruction &in, uint32_t bytes) {
+  const auto offset = static_cast<uint32_t>(in.offset);
+  if (w.arch->id != Gfx::gfx950) return lds_addresses_by_lane(w, offset);
+  LdsAddresses a;
+  for (unsigned i = 0; i < 64; i++) a.at[i] = (w.sgpr[sreg::m0] & 0x3fffc) + offset + i * bytes;
+  a.inside = false; // not checked
+  return a;
+}
+
 // To LDS instead of registers: each lane has a dword behind M0's address, whatever size it loads,
 // or four for four.
 template <class I> void load_to_lds(Wave &w, const Instruction &in) {
@@ -230,7 +240,7 @@ template <class I> void load_to_lds(Wave &w, const Instruction &in) {
   Row values[I::count] = {};
   load_to<I>(w, in, a, values);
   constexpr uint32_t bytes = 4 * I::count;
-  const LdsAddresses to = lds_addresses_by_lane(w, static_cast<uint32_t>(in.offset), bytes);
+  const LdsAddresses to = places_in_lds(w, in, bytes);
   observe_lds_store(w, in, to.at, w.active_exec, bytes, {values, true});
   for_lanes(w.active_exec, [&](unsigned i) {
     for (unsigned k = 0; k < I::count; k++) lds_write(w, to.at[i] + 4 * k, values[k][i]);

@@ -1,7 +1,10 @@
-// As much of HIP as pairs.hip needs, for nvcc: each version runs 50 times in a row, seven times, and the shortest average is printed, in microseconds.
-//   sed -E 's/asm volatile\(.*\);.*//; s/roomy<16000>/roomy<12000>/; s/__launch_bounds__\(64, 1\)//' ../pairs.hip > pairs.cu
-//   nvcc -x cu -I. -O2 -std=c++17 -arch=sm_90 pairs.cu -o pairs && ./pairs
-// Waves of 64 lanes are two warps: exchanges go on within each of them, so results differ from AMD's.
+// As much of HIP as pairs.hip needs, for nvcc: each version runs 50 times in a row, seven times,
+// and the shortest average is printed, in microseconds.
+//   sed -E 's/asm volatile\(.*\);.*//; s/roomy<16000>/roomy<12000>/; s/__launch_bounds__\(64,
+//   1\)//' ../pairs.hip > pairs.cu nvcc -x cu -I. -O2 -std=c++17 -arch=sm_90 pairs.cu -o pairs &&
+//   ./pairs
+// Waves of 64 lanes are two warps: exchanges go on within each of them, so results differ from
+// AMD's.
 #pragma once
 
 #include <cstdio>
