@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -41,6 +42,9 @@ std::optional<Runs> runBoth(const DiffOptions &options, const std::vector<std::s
   const std::vector<std::string> first(words.begin(), middle), second(middle + 1, words.end());
   std::vector<std::string> more;
   if (!options.gpu.empty()) more = {"--gpu", options.gpu};
+  // A condition is about all that happens.
+  if (!options.exact && options.guard.conditions.empty() && !std::getenv("FADE_SAMPLE"))
+    more.insert(more.end(), {"--sample", "auto"});
   auto before = measureRun(first, more);
   if (!before) return takeRuns(std::move(before), report::RunLog(), {});
   return takeRuns(std::move(before), measureRun(second, more),
@@ -78,6 +82,9 @@ CLI::App *addDiffCommand(CLI::App &app, DiffOptions &options) {
   command->add_flag("--all", options.all, "also show what is unchanged");
   command->add_option("--gpu", options.gpu, "for two commands: as for a run")
       ->type_name("auto|real|gfx...");
+  command->add_flag("--exact", options.exact,
+                    "for two commands: record all workgroups of all dispatches (default: "
+                    "--sample auto, unless there is a condition)");
   addGuardOptions(*command, options.guard);
   return command;
 }
@@ -111,6 +118,10 @@ int runDiff(const DiffOptions &options, const std::vector<std::string> &commands
        {std::pair(&runs->before, &runs->names.before), {&runs->after, &runs->names.after}})
     for (const std::string &problem : log->problems)
       complain(fmt::format("{}: {}; the rest is used", *name, problem));
+  if (has_commands)
+    for (const report::RunLog *log : {&runs->before, &runs->after})
+      for (const std::string &note : log->notes)
+        if (log->is_sampled && note.starts_with("Sampled: ")) complain(note);
   std::vector<Subject> before = compare::measuresOf(runs->before),
                        after = compare::measuresOf(runs->after);
   compare::Comparing both{{}, compare::modelBoth(runs->before, runs->after), {}, runs->names};

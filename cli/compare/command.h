@@ -11,6 +11,7 @@ struct DiffOptions {
   std::string json, html, kernels, gpu;
   double least = 1; ///< percent
   bool all = false;
+  bool exact = false; ///< all workgroups of all dispatches, of two commands
   GuardOptions guard; ///< on the second run
 };
 
