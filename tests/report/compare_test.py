@@ -327,6 +327,15 @@ class Run(Command):
         self.assertEqual(run("--fail-if", "lines>1", "--", "true").returncode, 3)  # nothing was measured
         self.assertEqual(list(self.root.iterdir()), [])
 
+    def test_two_commands_are_sampled_unless_all_is_wanted(self):
+        seen = self.root / "seen"
+        command = ["sh", "-c", f'echo "sample=$FADE_SAMPLE" >> {seen}; exec {SHOWCASE}']
+        for options, sample in (((), "auto"), (("--exact",), ""), (("--fail-if", "efficiency<1%"), "")):
+            seen.unlink(missing_ok=True)
+            done = run("diff", "--gpu", "gfx90a", *options, "--", *command, "--", *command)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(seen.read_text(), 2 * f"sample={sample}\n", options)
+
     def test_instructions_of_kernels_and_accesses_are_conditions_of_one_run(self):
         plain = self.root / "plain.jsonl"
         self.assertEqual(run("--gpu", "gfx90a", "-t", "json", "-l", plain, "--", SHOWCASE).returncode, 0)
