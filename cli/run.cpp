@@ -272,6 +272,7 @@ void addRunOptions(CLI::App &app, RunOptions &options) {
   addSampleOptions(app, options);
   addVariable(app, options, "--sample-executions", "FADE_SAMPLE_EXECUTIONS", "N");
   addVariable(app, options, "--record", "FADE_RECORD", "FILE");
+  addVariable(app, options, "--ranks", "FADE_RANKS", "N,N-N,...");
   addVariable(app, options, "--memory", "FADE_MEMORY", "SIZE");
   addVariable(app, options, "--transport", "FADE_TRANSPORT", "host|device");
   addVariable(app, options, "--observe", "FADE_OBSERVE", "auto|pass|gpu");

@@ -4,11 +4,15 @@
 #include "compare/difference_text.h"
 #include "compare/run_source.h"
 #include "profile/block_counted_run.h"
+#include "trace/run.h"
+#include "trace/run_text.h"
 #include "write_file.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -57,6 +61,33 @@ void choose(std::vector<Subject> &subjects, const std::optional<Expression> &ker
   std::erase_if(subjects, [&](const Subject &s) { return !kernels->isIn(s.kernel); });
 }
 
+/// Two runs of many processes: the exit code. Nothing if they are no folders.
+std::optional<int> diffFolders(const DiffOptions &options, bool has_conditions) {
+  const auto isFolder = [](const std::string &path) {
+    std::error_code ignored;
+    return std::filesystem::is_directory(path, ignored);
+  };
+  if (!isFolder(options.files[0]) || !isFolder(options.files[1])) return std::nullopt;
+  if (!options.json.empty() || !options.html.empty() || !options.kernels.empty() ||
+      has_conditions) {
+    complain("diff: folders of runs are compared as text: without --json, --report, -k and "
+             "--fail-if");
+    return kUsageError;
+  }
+  const auto before = host_trace::Run::read(options.files[0], "");
+  const auto after = host_trace::Run::read(options.files[1], "");
+  for (const auto *run : {&before, &after})
+    if (!*run) {
+      complain(run->error().message());
+      return 1;
+    }
+  constexpr std::size_t rows = 15;
+  constexpr double percent = 0.01;
+  const double least = options.all ? -1 : options.least * percent;
+  fmt::print("{}", compareRuns(*before, *after, least, options.all ? SIZE_MAX : rows));
+  return 0;
+}
+
 int diffUsage(const std::string &what) {
   complain(fmt::format("{}: fadeprobe diff A B, or fadeprobe diff -- command -- command", what));
   return kUsageError;
@@ -66,7 +97,9 @@ int diffUsage(const std::string &what) {
 
 CLI::App *addDiffCommand(CLI::App &app, DiffOptions &options) {
   CLI::App *command = app.add_subcommand(
-      "diff", "compare two runs: files with JSON lines or recordings, or -- command -- command");
+      "diff",
+      "compare two runs: files with JSON lines or recordings, folders of many processes (trace -o "
+      "run/), or -- command -- command");
   command->add_option("files", options.files, "the run before and the run after")
       ->type_name("FILE")
       ->expected(0, 2);
@@ -107,6 +140,8 @@ int runDiff(const DiffOptions &options, const std::vector<std::string> &commands
   }
   const auto guard = Guard::of(options.guard);
   if (!guard) return kUsageError;
+  if (!has_commands)
+    if (const auto code = diffFolders(options, guard->isWanted())) return *code;
   auto runs = has_commands ? runBoth(options, commands)
                            : takeRuns(readRun(options.files[0]), readRun(options.files[1]),
                                       {options.files[0], options.files[1]});

@@ -62,9 +62,9 @@ _fadeprobe() {
       esac ;;
     cc) words="--instrument --help --" ;;
     triton) words="--triton-cache --instrumented-code --instrument --llvm $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
-        --workgroups --sample --exact --sample-executions --record --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --other-tools --alloc --explain --no-explain --deaths --lossy --stream --gpu --env-dump --no-env-dump --" ;;
+        --workgroups --sample --exact --sample-executions --record --ranks --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --other-tools --alloc --explain --no-explain --deaths --lossy --stream --gpu --env-dump --no-env-dump --" ;;
     *) words="trace profile peaks control log sql check capture captures import replay optimize mcp analyze report diff inspect doctor flags cc triton $report --instrumented --no-instrumented --kernels --library-filter --dispatches --seed --cache-location
-        --workgroups --sample --exact --sample-executions --record --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --other-tools --alloc --explain --no-explain --deaths --lossy --stream --gpu --env-dump --no-env-dump --version --" ;;
+        --workgroups --sample --exact --sample-executions --record --ranks --report --timeline --fail-if --junit --sarif --findings --memory --transport --observe --other-tools --alloc --explain --no-explain --deaths --lossy --stream --gpu --env-dump --no-env-dump --version --" ;;
   esac
   if [[ $cur == -* || -z $command ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"); else
     mapfile -t COMPREPLY < <(compgen -f -- "$cur"); fi

@@ -66,6 +66,8 @@ Result<Run> Run::read(const std::string &path, std::string_view ranks) {
   Run run;
   run.path = path;
   for (const fs::path &folder : processFolders(path)) {
+    std::error_code ignored;
+    if (!fs::exists(folder / "events", ignored)) continue; // it has only a report
     auto process = readRunProcess(folder);
     if (!process) {
       run.problems.push_back(process.error().message());

@@ -322,7 +322,121 @@ private:
   RunTotals totals_;
 };
 
+/// "-12.5%"; "new" and "gone" where one of them is 0.
+std::string changeText(uint64_t before, uint64_t after) {
+  if (before == 0) return after == 0 ? "" : "new";
+  if (after == 0) return "gone";
+  return fmt::format("{:+.1f}%",
+                     (static_cast<double>(after) / static_cast<double>(before) - 1) * 100);
+}
+
+class RunDifference {
+public:
+  RunDifference(const Run &before, const Run &after, double least, std::size_t rows)
+      : least_(least), rows_(rows), before_(unitsOf(before)), after_(unitsOf(after)) {
+    for (const Unit &unit : before_) totals_before_.merge(unit.totals);
+    for (const Unit &unit : after_) totals_after_.merge(unit.totals);
+  }
+
+  std::string write() const {
+    std::string text =
+        fmt::format("{:<22}  {:>10}  {:>10}  {:>8}\n", "", "before", "after", "change");
+    const auto line = [&](const char *what, uint64_t before, uint64_t after, bool is_time) {
+      text += fmt::format("{:<22}  {:>10}  {:>10}  {:>8}\n", what,
+                          is_time ? durationText(before) : std::to_string(before),
+                          is_time ? durationText(after) : std::to_string(after),
+                          changeText(before, after));
+    };
+    line("ranks or processes", before_.size(), after_.size(), false);
+    line("HIP calls", totals_before_.calls, totals_after_.calls, false);
+    line("kernels and copies", totals_before_.operations, totals_after_.operations, false);
+    line("time, slowest rank", spanOf(before_).most, spanOf(after_).most, true);
+    line("time, median rank", spanOf(before_).median, spanOf(after_).median, true);
+    line("GPU busy, most", busyOf(before_).most, busyOf(after_).most, true);
+    line("GPU busy, median rank", busyOf(before_).median, busyOf(after_).median, true);
+    text += table("kernel", &RunTotals::kernels);
+    text += table("copy", &RunTotals::copies);
+    text += table("HIP call", &RunTotals::functions);
+    return text;
+  }
+
+private:
+  static Spread spanOf(const std::vector<Unit> &units) {
+    return spreadOf(units, [](const Unit &unit) { return unit.span; });
+  }
+  static Spread busyOf(const std::vector<Unit> &units) {
+    return spreadOf(units, [](const Unit &unit) { return unit.busy; });
+  }
+
+  struct Line {
+    std::string name;
+    uint64_t counts[2] = {0, 0}, sums[2] = {0, 0}, most[2] = {0, 0}; ///< before and after
+
+    uint64_t change() const { return sums[1] > sums[0] ? sums[1] - sums[0] : sums[0] - sums[1]; }
+    bool isWithin(double least) const {
+      return counts[0] == counts[1] &&
+             static_cast<double>(change()) <= least * static_cast<double>(sums[0]);
+    }
+  };
+
+  std::vector<Line> linesOf(const Distributions RunTotals::*of) const {
+    std::map<std::string, Line, std::less<>> lines;
+    const auto add = [&](const RunTotals &totals, const std::vector<Unit> &units, int at) {
+      for (const auto &entry : totals.*of) {
+        Line &line = lines[entry.first];
+        line.name = entry.first;
+        line.counts[at] = entry.second.count;
+        line.sums[at] = entry.second.sum_ns;
+        line.most[at] = spreadOf(units, [&](const Unit &unit) {
+                          return sumOf(unit.totals.*of, entry.first);
+                        }).most;
+      }
+    };
+    add(totals_before_, before_, 0);
+    add(totals_after_, after_, 1);
+    std::vector<Line> found;
+    for (auto &entry : lines)
+      if (!entry.second.isWithin(least_)) found.push_back(std::move(entry.second));
+    std::ranges::sort(found, [](const Line &a, const Line &b) {
+      return std::pair(b.change(), std::string_view(a.name)) <
+             std::pair(a.change(), std::string_view(b.name));
+    });
+    return found;
+  }
+
+  std::string table(const char *title, const Distributions RunTotals::*of) const {
+    const std::vector<Line> lines = linesOf(of);
+    if (lines.empty()) return "";
+    constexpr std::size_t widest = 40;
+    std::size_t width = std::string_view(title).size();
+    for (std::size_t i = 0; i < std::min(rows_, lines.size()); ++i)
+      width = std::max(width, nameCell(lines[i].name, widest).size());
+    std::string text = fmt::format(
+        "\n{:<{}}  {:>8}  {:>8}  {:>10}  {:>10}  {:>8}  {:>10}  {:>10}  {:>8}\n", title, width,
+        "count", "after", "total", "after", "change", "rank most", "after", "change");
+    for (std::size_t i = 0; i < std::min(rows_, lines.size()); ++i) {
+      const Line &line = lines[i];
+      text += fmt::format("{:<{}}  {:>8}  {:>8}  {:>10}  {:>10}  {:>8}  {:>10}  {:>10}  {:>8}\n",
+                          nameCell(line.name, widest), width, line.counts[0], line.counts[1],
+                          durationText(line.sums[0]), durationText(line.sums[1]),
+                          changeText(line.sums[0], line.sums[1]), durationText(line.most[0]),
+                          durationText(line.most[1]), changeText(line.most[0], line.most[1]));
+    }
+    if (lines.size() > rows_) text += fmt::format("... and {} more\n", lines.size() - rows_);
+    return text;
+  }
+
+  const double least_;
+  const std::size_t rows_;
+  const std::vector<Unit> before_, after_;
+  RunTotals totals_before_, totals_after_;
+};
+
 } // namespace
+
+std::string compareRuns(const Run &before, const Run &after, double least, std::size_t rows) {
+  return RunDifference(before, after, least, rows).write();
+}
 
 std::string describeRun(const Run &run, std::size_t rows) { return RunText(run, rows).write(); }
 

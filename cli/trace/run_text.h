@@ -12,4 +12,8 @@ namespace fade::host_trace {
 /// `rows`: of each table.
 std::string describeRun(const Run &run, std::size_t rows);
 
+/// What changed from one run to another: ranks, kernels, copies and calls, the largest changes of
+/// total time first. What changed by less than `least` (0.05: 5%) is left out.
+std::string compareRuns(const Run &before, const Run &after, double least, std::size_t rows);
+
 } // namespace fade::host_trace

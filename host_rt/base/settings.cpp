@@ -319,7 +319,9 @@ constexpr Variable kVariables[] = {
      readDispatches},
     {"FADE_SEED", "--seed", "seed for --dispatches random", readSeed},
     {"FADE_KERNEL_CACHE", "--cache-location", "folders with alternative code objects", readCache},
-    {"FADE_LOG_LOCATION", "--log-location", "console or a file; %p pid, %h host, %r rank",
+    {"FADE_LOG_LOCATION", "--log-location",
+     "console or a file; %p pid, %h host, %r rank; a name that ends in '/' is a run with a folder "
+     "for each process",
      [](Settings &s, std::string_view v) -> Complaint {
        if (v.empty()) return "it is empty";
        s.log_location = v;

@@ -1,6 +1,7 @@
 #include "stream/output.h"
 
 #include "base/diagnostics.h"
+#include "base/run_folder.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,13 +24,26 @@ bool wasOpened(const std::string &path) {
   return !paths->insert(path).second;
 }
 
+/// A name that ends with '/' is a run, in which this process has a folder of its own.
+std::string placeOf(const std::string &location, Format format) {
+  std::string name = expandPath(location);
+  if (!name.ends_with('/')) return name;
+  const auto folder = makeProcessFolder(name);
+  const char *file = format == Format::json  ? "report.jsonl"
+                     : format == Format::csv ? "report.csv"
+                                             : "report.txt";
+  if (folder) return *folder + '/' + file;
+  warn("{}", folder.error().message());
+  return name + file;
+}
+
 } // namespace
 
 Output::Output(const std::string &location, Format format, bool append) : format_(format) {
   std::error_code ignored;
   directory_ = std::filesystem::current_path(ignored);
   if (location == "console") return;
-  name_ = expandPath(location);
+  name_ = placeOf(location, format);
   file_ = append || wasOpened(name_) ? OwnFile::open(name_, true) : OwnFile::openShared(name_);
   if (file_.is()) return;
   warn("cannot open {}: {}; the report goes to stderr", name_, std::strerror(errno));

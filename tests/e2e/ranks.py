@@ -191,6 +191,16 @@ if __name__ == '__main__':
         self.assertEqual(result.said, ["fadeprobe: nothing was recorded: no process with a rank of --ranks 5 has used the GPU"])
         self.assertEqual(self.bare([PROBE, "log", self.folder]).stderr, f"fadeprobe: {self.folder}: holds no recorded processes\n")
 
+    def test_reports_of_kernels_are_beside(self):
+        self.done([PROBE, "-t", "json", "-l", self.folder, "--ranks", "0-1", "--", *MPIRUN, "-np", 3, *BY_RANK])
+        reports = glob.glob(self.folder + "host=*/rank=*/pid=*/report.jsonl")
+        dispatches = {}
+        for name in reports:
+            with open(name) as file:
+                dispatches[name.split("/")[-3]] = sum(json.loads(line).get("kernel", "").startswith("step") for line in file)
+        self.assertEqual(dispatches, {"rank=0": 2, "rank=1": 3})
+        self.assertEqual(self.bare([PROBE, "log", self.folder]).stderr, f"fadeprobe: {self.folder}: holds no recorded processes\n")
+
     # ---- looked at
 
     def test_the_slowest_rank_and_what_it_does_longer(self):
@@ -206,6 +216,17 @@ if __name__ == '__main__':
         self.assertRegex(text, r"\nstraggler: rank 2, .* GPU busy \(median .*\): step.* more\n")
         self.assertRegex(text, r"\nkernel .*\n.* 20006 .* rank 2\n")
         self.assertNotIn("rank 2", self.look("--ranks", "0,1,3"))
+
+    def test_two_runs_are_compared(self):
+        self.in_front(2, BY_RANK)
+        other = self.path("other/")
+        self.done([PROBE, "trace", "-o", other, "--", *MPIRUN, "-np", 2, "sh", "-c", f"exec '{PLAIN}' $(({RANK} + 5000))"])
+        text = self.done([PROBE, "diff", self.folder, other]).stdout
+        self.assertRegex(text, r"\nranks or processes +2 +2 +\+0\.0%\n")
+        self.assertRegex(text, r"\nkernels and copies +9 +10005 ")
+        self.assertRegex(text, r"\nstep.* +5 +10001 .* \+\d+\.\d%")
+        self.assertNotIn("step", self.done([PROBE, "diff", self.folder, self.folder]).stdout)
+        self.assertRegex(self.done([PROBE, "diff", "--all", self.folder, self.folder]).stdout, r"\nstep.* 5 +5 .* \+0\.0%")
 
     def test_one_timeline_of_all_ranks(self):
         self.in_front(3, BY_RANK)
