@@ -64,9 +64,8 @@ struct RankRange {
 std::optional<RankRange> rangeIn(std::string_view text) {
   RankRange range;
   const auto number = [&](std::string_view digits, uint64_t &value) {
-    const char *end = digits.data() + digits.size();
-    const auto [at, error] = std::from_chars(digits.data(), end, value);
-    return error == std::errc() && at == end;
+    const auto [at, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc() && at == digits.data() + digits.size();
   };
   const auto dash = text.find('-');
   if (!number(text.substr(0, dash), range.first)) return std::nullopt;
