@@ -109,7 +109,7 @@ TEST(Settings, EveryVariableIsRead) {
   EXPECT_EQ(s.allocations[0].caller, "a,b");
   EXPECT_EQ(s.allocations[1].place, AllocationPlace::host);
   EXPECT_EQ(s.allocations[1].caller, "x");
-  EXPECT_EQ(variables().size(), 39u) << "a new variable belongs in this test";
+  EXPECT_EQ(variables().size(), 40u) << "a new variable belongs in this test";
 }
 
 TEST(Settings, AMistakeIsOneLineWithTheNearestRightWord) {
