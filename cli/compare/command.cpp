@@ -44,14 +44,14 @@ std::optional<Runs> takeRuns(Result<report::RunLog> before, Result<report::RunLo
 std::optional<Runs> runBoth(const DiffOptions &options, const std::vector<std::string> &words) {
   const auto middle = std::ranges::find(words, "--");
   const std::vector<std::string> first(words.begin(), middle), second(middle + 1, words.end());
+  const std::string gpu = options.gpu.empty() ? "auto" : options.gpu;
   std::vector<std::string> more;
-  if (!options.gpu.empty()) more = {"--gpu", options.gpu};
   // A condition is about all that happens.
   if (!options.exact && options.guard.conditions.empty() && !std::getenv("FADE_SAMPLE"))
     more.insert(more.end(), {"--sample", "auto"});
-  auto before = measureRun(first, more);
+  auto before = measureRun(first, gpu, more);
   if (!before) return takeRuns(std::move(before), report::RunLog(), {});
-  return takeRuns(std::move(before), measureRun(second, more),
+  return takeRuns(std::move(before), measureRun(second, gpu, more),
                   {commandText(first), commandText(second)});
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/recording.h"
 #include "checks.h"
+#include "observed_kernels.h"
 #include "profile/block_counted_run.h"
 #include "report/child.h"
 #include "report/listing.h"
@@ -98,14 +99,16 @@ Result<report::RunLog> readRun(const std::string &path, const std::vector<std::s
   return linesOf(std::move(words), {}, path);
 }
 
-Result<report::RunLog> measureRun(const std::vector<std::string> &command,
+Result<report::RunLog> measureRun(const std::vector<std::string> &command, const std::string &gpu,
                                   const std::vector<std::string> &options) {
-  std::vector<std::string> words = {"-i",        "-a",         "MemoryAnalysis", "BlockCounts",
-                                    "BlockFlow", "CacheModel", "--no-progress"};
+  const std::string program = programOf(command.front());
+  std::vector<std::string> words = {"--gpu",          gpu,           "-i",        "-a",
+                                    "MemoryAnalysis", "BlockCounts", "BlockFlow", "CacheModel"};
+  if (willObserve(gpu, "", "", program)) words.emplace_back("Hotspots");
+  words.emplace_back("--no-progress");
   words.insert(words.end(), options.begin(), options.end());
   auto log = linesOf(std::move(words), command, command.front());
   if (!log) return log;
-  const std::string program = programOf(command.front());
   if (program.empty()) return log;
   profile::useOwnInstructions(*log, {program});
   report::readCode(*log, {program});

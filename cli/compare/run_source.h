@@ -16,7 +16,7 @@ Result<report::RunLog> readRun(const std::string &path,
 
 /// Runs the command with the analyzers of a comparison. Its output goes where ours goes; a command
 /// that fails is an error.
-Result<report::RunLog> measureRun(const std::vector<std::string> &command,
+Result<report::RunLog> measureRun(const std::vector<std::string> &command, const std::string &gpu,
                                   const std::vector<std::string> &options);
 
 } // namespace fade::cli

@@ -15,7 +15,7 @@
 namespace fade::cli {
 namespace {
 
-int refuse(const std::string &text) {
+int usageError(const std::string &text) {
   complain(text);
   return kUsageError;
 }
@@ -85,23 +85,23 @@ int runOptimize(const OptimizeOptions &options, const std::vector<std::string> &
         build, [&](const std::string &word) { return word.find(what) != std::string::npos; });
   };
   if (build.empty() || !has("{source}") || !has("{output}"))
-    return refuse("optimize: put the compile command after --, with {source} and {output} "
+    return usageError("optimize: put the compile command after --, with {source} and {output} "
                   "for the files: -- hipcc --genco --offload-arch=gfx90a {source} -o {output}");
   std::vector<CaptureLine> captures;
   const auto wanted = readExpression(options.kernel);
-  if (!wanted) return refuse("--kernel: " + wanted.error().what);
+  if (!wanted) return usageError("--kernel: " + wanted.error().what);
   for (const std::string &path : capturesIn(options.captures)) {
     auto line = describeCapture(path);
-    if (!line) return refuse(line.error().message());
+    if (!line) return usageError(line.error().message());
     if (wanted->isIn(line->description.kernel)) captures.push_back(std::move(*line));
   }
   if (captures.empty())
-    return refuse(fmt::format("{}: there is no capture of '{}': fadeprobe capture -k '{}' -o {} -- "
+    return usageError(fmt::format("{}: there is no capture of '{}': fadeprobe capture -k '{}' -o {} -- "
                               "application",
                               options.captures, options.kernel, options.kernel, options.captures));
   std::error_code error;
   std::filesystem::create_directories(options.output, error);
-  if (error) return refuse(fmt::format("--output: {}: {}", options.output, error.message()));
+  if (error) return usageError(fmt::format("--output: {}: {}", options.output, error.message()));
   auto proposer =
       options.proposer == "rules"
           ? ruleProposer()

@@ -2,8 +2,7 @@
 
 #include "checks.h"
 #include "compare/run_source.h"
-#include "fade/sites.h"
-#include "gpu_choice.h"
+#include "observed_kernels.h"
 #include "profile/block_counted_run.h"
 #include "profile/profile.h"
 #include "report/child.h"
@@ -23,8 +22,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <unistd.h>
 
@@ -148,28 +145,6 @@ void addAnalyzer(RunOptions &run, const std::string &name, const std::string &ho
   if (std::ranges::none_of(run.analyzers, is_same)) run.analyzers.push_back(how);
 }
 
-/// Whether the program has kernels of its own, and none of them was compiled with fadeprobe cc.
-/// Code that is compressed is not looked into.
-bool hasPlainKernels(const std::string &program) {
-  constexpr std::size_t largest = 256 << 20;
-  std::error_code error;
-  if (program.empty() || fs::file_size(program, error) > largest || error) return false;
-  std::ifstream in(program, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  return bytes.find(".hip_fatbin") != bytes.npos && bytes.find(FADE_SITES_SECTION) == bytes.npos;
-}
-
-/// Whether the software GPU observes the kernels, which can count their instructions then. With
-/// twins it would observe their originals instead of running them.
-bool isObserved(const RunOptions &run, const std::string &program) {
-  const char *set = std::getenv("FADE_OBSERVE"), *cache = std::getenv("FADE_KERNEL_CACHE");
-  std::string observe = valueOf(run, "FADE_OBSERVE");
-  if (observe.empty() && set) observe = set;
-  if (!observe.empty() && observe != "auto") return observe == "gpu";
-  return meansSoftwareGpu(run.gpu) && !cache && valueOf(run, "FADE_KERNEL_CACHE").empty() &&
-         hasPlainKernels(program);
-}
-
 /// What the report needs from the run, besides what the user asks for.
 void addNeeds(RunOptions &run, const ReportOptions &outcome, const Guard &guard,
               const std::string &program) {
@@ -183,7 +158,9 @@ void addNeeds(RunOptions &run, const ReportOptions &outcome, const Guard &guard,
     addAnalyzer(run, "BlockCounts", "BlockCounts");
     addAnalyzer(run, "BlockFlow", "BlockFlow");
     addAnalyzer(run, "CacheModel", "CacheModel");
-    if (isObserved(run, program)) addAnalyzer(run, "Hotspots", "Hotspots");
+    if (willObserve(run.gpu, valueOf(run, "FADE_OBSERVE"), valueOf(run, "FADE_KERNEL_CACHE"),
+                    program))
+      addAnalyzer(run, "Hotspots", "Hotspots");
   }
   if ((!outcome.html.empty() || guard.isWanted()) && !run.instrumented) run.instrumented = true;
   if (run.instrumented.value_or(false)) {
