@@ -13,6 +13,7 @@ from log_lines import access, dispatch, lines, memory
 
 PROBE = os.environ["REPORT_PROBE"]
 SHOWCASE = os.environ["REPORT_SHOWCASE"]
+PLAIN = os.environ["REPORT_PLAIN"]
 COPY, SUM = "copy(float*, int)", "sum(float*)"
 
 
@@ -414,6 +415,20 @@ class Run(Command):
         done = run("diff", "--gpu", "gfx90a", "--", SHOWCASE, "--", SHOWCASE)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout.splitlines()[-1], r"^0 better, 0 worse, \d+ the same$")
+
+    def test_plain_kernels_have_the_times_that_profile_gives_them(self):
+        command = [PLAIN, "few_groups", "stride_load"]
+        folder = self.root / "profile"
+        done = run("profile", "--gpu", "gfx90a", "--exact", "-o", folder, "--", *command)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        kernels = json.loads((folder / "profile.json").read_text())["kernels"]
+        wanted = sum(k["roofline"]["time"]["all_ns"] for k in kernels)
+        self.assertGreater(wanted, 0)
+        done = run("diff", "--gpu", "gfx90a", "--exact", "--", *command, "--", *command)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        verdict = re.search(r"^equal: kernels take ([\d.]+) (ns|us|ms) by the model", done.stdout, re.M)
+        self.assertIsNotNone(verdict, done.stdout)
+        self.assertAlmostEqual(float(verdict[1]) * {"ns": 1, "us": 1e3, "ms": 1e6}[verdict[2]] / wanted, 1, delta=2e-3)
 
 
 if __name__ == "__main__":
