@@ -333,7 +333,8 @@ class Software(Page):
         self.assertNotIn("bank conflicts", own("Findings"))
         found = self.browser.texts("#panel-kernel .part > .card > .finding")  # as on the first page, of this kernel
         self.assertEqual(len(found), self.browser.run("return data.findings.filter((f) => data.kernels[f.kernel].name.includes('naive')).length"))
-        self.assertRegex(found[0], r"^scattered access · \S+:2:5 store.*up to \d+\u202f% to gain.*cycles of L1")
+        self.assertRegex(found[0], r"^too few workgroups.*up to \d+\u202f% to gain.*cycles of L1.*together with scattered access")
+        self.assertRegex(found[1], r"^scattered access · \S+:2:5 store.*cycles of L1.*Together with too few workgroups")
         self.assertRegex(own("Findings"), r"busy, by the model: L1 \d+")
         self.assertIn("out", own("Arguments"))
         self.assertIn("0xffff800000000004 → #1, 8 KiB of agent 1", own("Arguments"))

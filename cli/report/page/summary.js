@@ -77,7 +77,7 @@ function topFindings() {
 function findingCards(findings, open = (p) => openSource(p.file, p.line), namesKernel = true) {
   const several = new Set(data.dispatches.kernel).size > 1, part = (f) => f.run_gain < 0.01 ? "under 1 %" : percent(f.run_gain);
   const gain = (f) => f.gain < 0.005 ? f.together ? "together with the one before" : "little to gain by itself" : `up to ${percent(f.gain)} to gain${several && f.run_gain !== undefined ? `, ${part(f)} of all kernels` : ""}`;
-  const expected = (f) => [f.gain >= 0.005 && f.after_ns ? `${time(f.before_ns)} → ${time(f.after_ns)} by the model` : "", f.together ? `together with ${f.together}` : ""].filter(Boolean).join(", ");
+  const expected = (f) => [f.gain >= 0.005 && f.after_ns ? `${time(f.before_ns)} → ${time(f.after_ns)} by the model` : "", f.together ? `${f.gain >= 0.005 && f.after_ns ? "together" : "Together"} with ${f.together}` : ""].filter(Boolean).join(", ");
   return el("div", {class: "card"}, findings.map((f) => {
     const first = f.places.find((p) => p.file >= 0);
     const places = f.places.slice(0, 6).map((p) => `${place(p)}${p.op ? " " + p.op : ""}`).join(", ") + (f.places.length > 6 ? ` and ${count(f.places.length - 6)} more` : "");
