@@ -86,7 +86,7 @@ int runOptimize(const OptimizeOptions &options, const std::vector<std::string> &
   };
   if (build.empty() || !has("{source}") || !has("{output}"))
     return usageError("optimize: put the compile command after --, with {source} and {output} "
-                  "for the files: -- hipcc --genco --offload-arch=gfx90a {source} -o {output}");
+                      "for the files: -- hipcc --genco --offload-arch=gfx90a {source} -o {output}");
   std::vector<CaptureLine> captures;
   const auto wanted = readExpression(options.kernel);
   if (!wanted) return usageError("--kernel: " + wanted.error().what);
@@ -96,9 +96,10 @@ int runOptimize(const OptimizeOptions &options, const std::vector<std::string> &
     if (wanted->isIn(line->description.kernel)) captures.push_back(std::move(*line));
   }
   if (captures.empty())
-    return usageError(fmt::format("{}: there is no capture of '{}': fadeprobe capture -k '{}' -o {} -- "
-                              "application",
-                              options.captures, options.kernel, options.kernel, options.captures));
+    return usageError(
+        fmt::format("{}: there is no capture of '{}': fadeprobe capture -k '{}' -o {} -- "
+                    "application",
+                    options.captures, options.kernel, options.kernel, options.captures));
   std::error_code error;
   std::filesystem::create_directories(options.output, error);
   if (error) return usageError(fmt::format("--output: {}: {}", options.output, error.message()));
