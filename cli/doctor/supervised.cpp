@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -195,6 +196,17 @@ bool SupervisedChild::hasEnded() {
 
 void SupervisedChild::kill(int signal) const {
   if (pid_ > 0) (void)::kill(-pid_, signal);
+}
+
+std::string lastWords(const SupervisedEnd &end) {
+  if (end.timed_out) return fmt::format("it did not end within {:.0f} s", end.seconds);
+  std::string text = end.err;
+  while (text.ends_with('\n')) text.pop_back();
+  text = text.substr(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1);
+  if (text.starts_with("fadeprobe: ")) text.erase(0, 11);
+  if (!text.empty()) return text;
+  return end.signal != 0 ? fmt::format("signal {}", end.signal)
+                         : fmt::format("exit code {}", end.code);
 }
 
 void endSupervisedOnSignals() {

@@ -64,6 +64,9 @@ SupervisedEnd runSupervised(const std::vector<std::string> &command, const Varia
                             std::chrono::milliseconds timeout,
                             const SupervisedChild::Sink &on_output = {});
 
+/// The last line that it wrote to stderr, or how it ended.
+std::string lastWords(const SupervisedEnd &end);
+
 /// From now on whatever ends this process (Ctrl-C, SIGTERM) ends what it runs as well.
 void endSupervisedOnSignals();
 /// The same, but this process goes on, to say what it has so far, and nothing more is started.

@@ -1,4 +1,4 @@
-// A folder for what a probe writes, which goes with the object.
+// A folder for what a program that is run writes, which goes with the object.
 #pragma once
 
 #include <filesystem>
@@ -10,10 +10,15 @@
 namespace fade::doctor {
 
 struct WorkFolder {
-  std::string path = (std::filesystem::temp_directory_path() / "fade-doctor-XXXXXX").string();
-  bool is_there = mkdtemp(path.data()) != nullptr;
+  std::string path;
+  bool is_there = false;
 
-  WorkFolder() = default;
+  WorkFolder() {
+    std::error_code error;
+    const std::filesystem::path where = std::filesystem::temp_directory_path(error);
+    path = ((error ? std::filesystem::path("/tmp") : where) / "fadeprobe-XXXXXX").string();
+    is_there = mkdtemp(path.data()) != nullptr;
+  }
   WorkFolder(const WorkFolder &) = delete;
   WorkFolder &operator=(const WorkFolder &) = delete;
   ~WorkFolder() {

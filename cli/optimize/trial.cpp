@@ -37,18 +37,6 @@ const Json *find(const std::vector<Json> &objects, const char *type) {
   return at == objects.end() ? nullptr : &*at;
 }
 
-/// The last line that it wrote to stderr, or how it ended.
-std::string lastWords(const SupervisedEnd &end) {
-  if (end.timed_out) return fmt::format("it did not end within {:.0f} s", end.seconds);
-  std::string text = end.err;
-  while (text.ends_with('\n')) text.pop_back();
-  text = text.substr(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1);
-  if (text.starts_with("fadeprobe: ")) text.erase(0, 11);
-  if (!text.empty()) return text;
-  return end.signal != 0 ? fmt::format("signal {}", end.signal)
-                         : fmt::format("exit code {}", end.code);
-}
-
 std::string differencesText(const Json &check) {
   uint64_t elements = 0;
   std::string first;
