@@ -40,6 +40,14 @@ CASE(through_lds, (float *out, const float *in)) {
   out[threadIdx.x] = row[63 - threadIdx.x];
 }
 
+// Through private memory, as all that is compiled without optimization.
+CASE(through_private, (float *out, const float *in)) {
+  volatile float kept[4];
+  const float x = in[threadIdx.x] * (broken ? 3e38f : 1.0f);
+  kept[threadIdx.x & 3] = x * 10.0f; // finds: nan says: an infinity is born
+  out[threadIdx.x] = kept[threadIdx.x & 3];
+}
+
 CASE(doubles, (double *out, const double *in)) {
   const double x = in[threadIdx.x] * (broken ? 1e308 : 1.0);
   out[threadIdx.x] = x * 100.0; // finds: nan says: v_mul_f64
@@ -138,6 +146,7 @@ template <bool broken> void run() {
   root<broken><<<1, 64>>>(out.data, in.data);
   difference<broken><<<1, 64>>>(out.data, limit.data);
   through_lds<broken><<<1, 64>>>(out.data, in.data);
+  through_private<broken><<<1, 64>>>(out.data, in.data);
   doubles<broken><<<1, 64>>>(wide_out.data, wide.data);
   halves<broken><<<1, 64>>>(half_out.data, half_in.data);
   narrow<broken><<<1, 64>>>((__half *)half_out.data, broken ? large.data : in.data);
