@@ -8,7 +8,7 @@
 //   header | findings[] | code objects[] | allocations[] | strings
 //
 // The file is sparse: what is not used takes no room. One per process and program that it runs, in
-// a folder of the run.
+// FADE_CHECK_DIR; if that ends with '/', in the folder of the process there (base/run_folder.h).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 namespace fade::checks {
 
 inline constexpr uint32_t kFileMagic = 0x46434844; // "DHCF"
-inline constexpr uint32_t kFileVersion = 9;
+inline constexpr uint32_t kFileVersion = 10;
 inline constexpr uint32_t kMostFindings = 2048, kMostCode = 4096, kMostAllocations = 1 << 16;
 inline constexpr uint32_t kStringBytes = 8 << 20;
 
@@ -70,6 +70,7 @@ enum class Problem : uint32_t {
 };
 
 inline constexpr uint32_t kMostCallers = 4;
+inline constexpr int64_t kNoRank = -1;
 inline constexpr uint64_t kNoRegister = ~uint64_t{0}; ///< hazard: none that can be named
 
 /// race: what there is between the two sides, and what it lacks.
@@ -168,6 +169,7 @@ struct FileHeader {
   uint64_t lost;       ///< occurrences of findings for which there was no room
   uint64_t dispatches; ///< that were checked
   uint64_t left_out;   ///< dispatches that were not chosen
+  int64_t rank;        ///< in a parallel job; kNoRank: there is none
   LastWay ways[64];    ///< those that are used come first
 };
 

@@ -1,9 +1,11 @@
 #include "checks/finding_log.h"
 
 #include "base/diagnostics.h"
+#include "base/run_folder.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -29,6 +31,13 @@ bool isLower(const Finding &a, const Finding &b) {
   return order(a) < order(b);
 }
 
+int64_t rankNumber() {
+  const std::string text = ownRank().value_or("");
+  int64_t rank = kNoRank;
+  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+  return error == std::errc() && at == text.data() + text.size() && rank >= 0 ? rank : kNoRank;
+}
+
 } // namespace
 
 FindingLog &FindingLog::instance() {
@@ -36,16 +45,29 @@ FindingLog &FindingLog::instance() {
   return *log;
 }
 
+bool FindingLog::isForThisRank() {
+  const char *ranks = std::getenv("FADE_RANKS");
+  return namesRank(ranks ? ranks : "", ownRank());
+}
+
 FindingLog::FindingLog() {
   const char *folder = std::getenv("FADE_CHECK_DIR");
-  if (!folder || !*folder) return;
+  if (!folder || !*folder || !isForThisRank()) return;
   folder_ = folder;
+  if (folder_.ends_with('/')) {
+    const auto own = makeProcessFolder(folder_);
+    if (!own) {
+      warn("check: {}", own.error().message());
+      return;
+    }
+    folder_ = *own;
+  }
   // A process that becomes another program, or itself again, keeps its number.
   std::string path;
   int file = -1;
   for (int i = 0; i < 1000 && file < 0; ++i) {
     stem_ =
-        i ? fmt::format("{}/{}-{}", folder, getpid(), i) : fmt::format("{}/{}", folder, getpid());
+        i ? fmt::format("{}/{}-{}", folder_, getpid(), i) : fmt::format("{}/{}", folder_, getpid());
     path = stem_ + ".findings";
     file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0 && errno != EEXIST) break;
@@ -66,6 +88,7 @@ void FindingLog::open(const std::string &path, int file) {
     return warn("check: cannot write {}: {}", path, std::strerror(ENOSPC));
   }
   header().pid = static_cast<uint32_t>(getpid());
+  header().rank = rankNumber();
   header().strings = 1;
   header().version = kFileVersion;
   header().magic = kFileMagic;

@@ -21,6 +21,9 @@ public:
   /// Opened once, in the folder that FADE_CHECK_DIR names. Without one nothing is kept.
   static FindingLog &instance();
 
+  /// Whether this process is one of FADE_RANKS.
+  static bool isForThisRank();
+
   bool isOpen() const { return base_ != nullptr; }
   const std::string &folder() const { return folder_; }
 

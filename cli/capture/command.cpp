@@ -1,6 +1,7 @@
 // fadeprobe capture and captures.
 #include "capture/command.h"
 
+#include "base/run_folder.h"
 #include "capture/listing.h"
 
 #include "capture/writer.h"
@@ -50,9 +51,12 @@ CLI::App *addCaptureCommand(CLI::App &app, CaptureOptions &options) {
       "only memory that pointers lead to, from the arguments and the code");
   addVariable(*command, options.run, "--max-size", "FADE_CAPTURE_SIZE", "SIZE");
   command
-      ->add_option("-o,--output", options.output,
-                   "the folder that the captures go into (default: .)")
+      ->add_option(
+          "-o,--output", options.output,
+          "the folder that the captures go into (default: .); a name that ends in / is a run: "
+          "each process has a folder in it")
       ->type_name("DIR");
+  addVariable(*command, options.run, "--ranks", "FADE_RANKS", "N,N-N,...");
   addVariable(*command, options.run, "--patience", "FADE_PATIENCE", "N");
   addCaptureVariables(*command, options.run);
   return command;
@@ -83,7 +87,8 @@ int runCapture(CaptureOptions options, const std::vector<std::string> &applicati
     return end.exit_code;
   }
   const bool is_fine = end.signal == 0 && end.exit_code == 0;
-  if (made() != before || !is_fine) endLike(end);
+  const bool is_chosen = namesRank(valueOf(options.run.values, "FADE_RANKS"), ownRank());
+  if (made() != before || !is_fine || (ownRank() && !is_chosen)) endLike(end);
   // Why is said by the application's process, if it has used the GPU.
   complain(fmt::format("capture: no dispatch was captured into {}", options.output));
   return kNothingCaptured;

@@ -2,6 +2,7 @@
 
 #include "capture/writer.h"
 #include "fade/json_writer.h"
+#include "trace/run.h"
 
 #include <algorithm>
 #include <array>
@@ -37,10 +38,14 @@ std::string dimensions(const std::array<uint32_t, 3> &size) {
 std::vector<std::string> capturesIn(const std::string &folder) {
   if (isCapture(folder)) return {folder};
   std::vector<std::string> found;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (isCapture(at->path()) && !at->path().string().ends_with(capture::kPartial))
-      found.push_back(at->path());
+  const auto add = [&](const std::string &in) {
+    std::error_code error;
+    for (fs::directory_iterator at(in, error), end; !error && at != end; at.increment(error))
+      if (isCapture(at->path()) && !at->path().string().ends_with(capture::kPartial))
+        found.push_back(at->path());
+  };
+  add(folder);
+  for (const std::string &process : host_trace::processFolders(folder)) add(process);
   std::ranges::sort(found);
   return found;
 }

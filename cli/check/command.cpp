@@ -1,11 +1,13 @@
 #include "check/command.h"
 
+#include "base/run_folder.h"
 #include "capture/listing.h"
 #include "check/baseline.h"
 #include "check/causes.h"
 #include "check/finding_files.h"
 #include "check/finding_reader.h"
 #include "check/finding_text.h"
+#include "check/run_findings.h"
 #include "check/schedules.h"
 #include "check/suppressions.h"
 #include "checks.h"
@@ -15,6 +17,7 @@
 #include "gpu_code.h"
 #include "report/child.h"
 #include "report/page.h"
+#include "run_launch.h"
 #include "write_file.h"
 
 #include <CLI/CLI.hpp>
@@ -207,7 +210,9 @@ void show(const CheckOptions &options, const FoundRun &run, std::size_t suppress
 CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
   CLI::App *command = app.add_subcommand(
       "check", "find errors in kernels: run the application on the software GPU and watch");
-  command->add_option("capture", options.capture, "a capture, instead of an application")
+  command
+      ->add_option("capture", options.capture,
+                   "a capture, or the folder of a run that was checked with -o")
       ->type_name("DIR");
   command->add_option("--code", options.code, "with a capture: another version of its kernel")
       ->type_name("FILE");
@@ -231,6 +236,11 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
       ->check(CLI::Range(1, 1'000'000));
   command->add_option("--json", options.json, "write the findings as JSON lines; - is stdout")
       ->type_name("FILE");
+  command
+      ->add_option("-o,--output", options.output,
+                   "folder of a run: findings of each process and rank go into it (show all with "
+                   "fadeprobe check DIR)")
+      ->type_name("DIR");
   command->add_option("--report", options.report, "write the findings as an HTML report, one file")
       ->type_name("FILE");
   command
@@ -260,6 +270,7 @@ CLI::App *addCheckCommand(CLI::App &app, CheckOptions &options) {
   command->add_option("--sarif", options.sarif, "write the findings as SARIF")->type_name("FILE");
   command->add_option("--junit", options.junit, "write the outcome of each check as JUnit XML")
       ->type_name("FILE");
+  addVariable(*command, options.run, "--ranks", "FADE_RANKS", "N,N-N,...");
   addVariable(*command, options.run, "-k,--kernels", "FADE_KERNELS", "REGEX");
   addVariable(*command, options.run, "-d,--dispatches", "FADE_DISPATCHES", "all|random|1|N|A-B");
   addVariable(*command, options.run, "--seed", "FADE_SEED", "N");
@@ -285,6 +296,11 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
                                   : "--code is for captures");
     return kUsageError;
   }
+  if (of_capture && !options.output.empty()) {
+    complain("-o is for applications: findings of a capture are written with --json");
+    return kUsageError;
+  }
+  if (of_capture && isCheckedRun(options.capture)) return showRunFindings(options);
   if (of_capture) {
     options.capture = captureOf(options);
     if (options.capture.empty()) return kUsageError;
@@ -344,21 +360,30 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
     complain(fmt::format("--json and --report are the same file: {}", options.report));
     return kUsageError;
   }
+  std::optional<RunLaunch> launch;
+  if (!options.output.empty() && !(launch = RunLaunch::begin(options.output))) return kUsageError;
   Folder folder;
   if (folder.path().empty()) {
     complain("check: cannot make a folder for temporary files");
     return 1;
   }
   if (!(of_capture ? prepareReplay(options, folder.path())
-                   : prepare(options, application, folder.path())))
+                   : prepare(options, application, launch ? launch->path() : folder.path())))
     return kUsageError;
+  if (launch) launch->announce();
   const ChildEnd end = runChild(application);
   if (end.error != 0) {
     complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
     return end.exit_code;
   }
   // A capture has no end at which something should have been freed.
-  FoundRun run = readFindings(folder.path(), known.has(checks::Check::leak) && !of_capture);
+  const bool with_leaks = known.has(checks::Check::leak) && !of_capture;
+  const auto suppressIn = [&](FoundRun &found) {
+    return std::erase_if(found.findings,
+                         [&](const FoundFinding &f) { return suppressions.matches(f); });
+  };
+  FoundRun run = launch ? collectFindings(launch->folders(), with_leaks, suppressIn)
+                        : readFindings(folder.path(), with_leaks);
   if (options.schedules) {
     for (const char *name : {"FADE_GPU_OBSERVER", "FADE_CHECK_DIR"}) unsetenv(name);
     const char *seed = std::getenv("FADE_SEED");
@@ -370,18 +395,21 @@ int runCheck(CheckOptions options, std::vector<std::string> application) {
                          tried.different,
                          tried.failed ? fmt::format(", {} failed", tried.failed) : ""));
   }
-  const auto suppress = [&] {
-    return std::erase_if(run.findings,
-                         [&](const FoundFinding &f) { return suppressions.matches(f); });
-  };
-  std::size_t suppressed = suppress(); // by kernel and place: what is left of a cause stays
+  std::size_t suppressed = suppressIn(run); // by kernel and place: what is left of a cause stays
   groupByCause(run.findings);
   setIds(run.findings);
-  suppressed += suppress(); // by id
+  suppressed += suppressIn(run); // by id
   baseline.mark(run.findings);
   Known known_findings{!options.baseline.empty(), 0, baseline.gone(run.findings)};
   for (const FoundFinding &f : run.findings) known_findings.findings += f.is_known;
-  show(options, run, suppressed, known_findings, of_capture && end.exit_code != 0);
+  if (launch && RunLaunch::isBehindLauncher() && run.processes == 0) {
+    // It is none of --ranks, or has not used the GPU.
+  } else if (launch && RunLaunch::isBehindLauncher()) { // the others have found the same
+    complain(fmt::format("check: rank {}: {}; all ranks: fadeprobe check {}", *ownRank(),
+                         summary(run, suppressed, known_findings), options.output));
+  } else {
+    show(options, run, suppressed, known_findings, of_capture && end.exit_code != 0);
+  }
   bool is_written = json.empty() || writeJson(json, run, options.most);
   if (!options.sarif.empty())
     is_written &= writeFile(options.sarif,

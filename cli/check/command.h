@@ -20,6 +20,7 @@ struct CheckOptions {
   uint64_t schedules = 0; ///< orders in which a captured dispatch is run besides the usual one
   std::string checks;
   std::string json;         ///< file; empty: none
+  std::string output;       ///< folder of a run; empty: none
   std::string report;       ///< HTML file; empty: none
   std::string suppress;     ///< file; empty: none
   std::string baseline;     ///< JSON lines of an earlier run; empty: none

@@ -371,11 +371,17 @@ void turnRace(FoundFinding &f, const FindingFile &file) {
   f.symbol = file.string(f.raw.kernel);
 }
 
+void addRank(FoundFinding &f, const FindingFile &file) {
+  if (const int64_t rank = file.header().rank; rank >= 0)
+    f.ranks.insert(static_cast<uint64_t>(rank));
+}
+
 FoundFinding findingOf(const Finding &raw, const FindingFile &file, CodeObjects &objects,
                        codeobj::HostLines &lines) {
   FoundFinding f;
   f.raw = raw;
   f.process = file.header().pid;
+  addRank(f, file);
   f.symbol = file.string(f.raw.kernel);
   f.kernel = codeobj::demangle(f.symbol);
   f.gpu = file.string(f.raw.gpu);
@@ -405,6 +411,14 @@ FoundFinding findingOf(const Finding &raw, const FindingFile &file, CodeObjects 
   return f;
 }
 
+void addFinding(FoundRun &run, FoundFinding f) {
+  const auto known =
+      std::ranges::find_if(run.findings, [&](const FoundFinding &k) { return isSame(k, f); });
+  if (known == run.findings.end()) return run.findings.push_back(std::move(f));
+  known->raw.count += f.raw.count;
+  known->ranks.merge(f.ranks);
+}
+
 void readFile(const FindingFile &file, const std::string &stem, codeobj::HostLines &lines,
               FoundRun &run) {
   CodeObjects objects(stem);
@@ -421,12 +435,7 @@ void readFile(const FindingFile &file, const std::string &stem, codeobj::HostLin
   for (const Finding &raw : all) {
     FoundFinding f = findingOf(raw, file, objects, lines);
     if (static_cast<Problem>(raw.problem) == Problem::lost_update && !isLost(f, objects)) continue;
-    const auto known =
-        std::ranges::find_if(run.findings, [&](const FoundFinding &k) { return isSame(k, f); });
-    if (known != run.findings.end())
-      known->raw.count += f.raw.count;
-    else
-      run.findings.push_back(std::move(f));
+    addFinding(run, std::move(f));
   }
 }
 
@@ -454,6 +463,7 @@ void readLeaks(const FindingFile &file, codeobj::HostLines &lines, FoundRun &run
     FoundFinding &f = at->second;
     if (is_new || raw.number < f.allocation.raw.number) f.allocation = std::move(found);
     f.process = file.header().pid;
+    addRank(f, file);
     f.raw.check = static_cast<uint32_t>(Check::leak);
     f.raw.problem = static_cast<uint32_t>(Problem::leak);
     f.raw.count += 1;
@@ -502,6 +512,18 @@ FoundRun readFindings(const std::string &folder, bool with_leaks) {
   }
   sortFindings(run.findings);
   return run;
+}
+
+void mergeFindings(FoundRun &all, FoundRun other) {
+  all.dispatches += other.dispatches;
+  all.left_out += other.left_out;
+  all.lost += other.lost;
+  all.inexact |= other.inexact;
+  if (other.observer_version) all.observer_version = other.observer_version;
+  all.processes += other.processes;
+  all.unreadable += other.unreadable;
+  for (FoundFinding &f : other.findings) addFinding(all, std::move(f));
+  sortFindings(all.findings);
 }
 
 } // namespace fade::cli

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,7 @@ struct FoundFinding {
   std::string api;          ///< errors of the host: what it called
   std::string other_kernel; ///< demangled; empty: the other side is in the same dispatch
   uint32_t process = 0;
+  std::set<uint64_t> ranks; ///< of a parallel job, on which it was seen
   FoundPlace place, other;
   bool is_turned = false; ///< races: `place` came first; else `other` did
   /// Races: how a wave comes from one side to the other. Which came first in the run is chance.
@@ -71,5 +73,7 @@ struct FoundRun {
 /// Reads all that is in the folder. Files that are damaged are left out. `with_leaks`: device
 /// memory that was not freed is a finding.
 FoundRun readFindings(const std::string &folder, bool with_leaks);
+/// Adds what another process has found: what is one mistake is one finding.
+void mergeFindings(FoundRun &all, FoundRun other);
 
 } // namespace fade::cli

@@ -1,5 +1,6 @@
 #include "check/finding_text.h"
 
+#include "base/run_folder.h"
 #include "check/advice.h"
 #include "check/hang_text.h"
 #include "checks/options.h"
@@ -420,6 +421,10 @@ const char *secondPlaceName(const FoundFinding &f) {
 
 namespace {
 
+std::string ranksText(const FoundFinding &f) {
+  return f.ranks.empty() ? "" : row("ranks", rankList(f.ranks));
+}
+
 /// All places at which waves are, with those who could let them go on.
 std::string hangText(const FoundFinding &f) {
   std::string text = fmt::format("hang: {}\n", f.rule) + row("kernel", f.kernel);
@@ -430,6 +435,7 @@ std::string hangText(const FoundFinding &f) {
   };
   add(f);
   for (const FoundFinding &detail : f.details) add(detail);
+  text += ranksText(f);
   text += row("picture", chainText(waitChain(f)));
   return text + row("help", fmt::format("{} ({})", adviceOf(f), pageOf(f)));
 }
@@ -441,18 +447,18 @@ std::string findingText(const FoundFinding &f) {
   if (check == Check::hang) return hangText(f);
   std::string text = fmt::format("{}: {}", nameOf(check), messageOf(f));
   const std::string help = row("help", fmt::format("{} ({})", adviceOf(f), pageOf(f)));
-  if (check == Check::leak || check == Check::schedules) return text + "\n" + help;
+  if (check == Check::leak || check == Check::schedules) return text + "\n" + ranksText(f) + help;
   text += f.raw.count > 1 ? fmt::format(" ({} times)\n", grouped(f.raw.count)) : "\n";
   if (isOfHost(f)) {
     text += row("at", placeText(f.place, f.kernel));
     if (!f.place.source.empty()) text += row("", f.place.source);
-    return text + alsoText(f) + help;
+    return text + alsoText(f) + ranksText(f) + help;
   }
   text += row("kernel", f.kernel);
   text += detailOfPlace("at", f.place, f);
   if (!f.other_kernel.empty()) text += row("other", f.other_kernel);
   if (f.raw.other.pc) text += detailOfPlace(secondPlaceName(f), f.other, f);
-  return text + alsoText(f) + help;
+  return text + alsoText(f) + ranksText(f) + help;
 }
 
 namespace {
@@ -478,6 +484,10 @@ void writeFinding(JsonWriter &json, const FoundFinding &f) {
   json.field("message", messageOf(f));
   json.field("count", f.raw.count);
   json.field("process", f.process);
+  if (!f.ranks.empty())
+    json.list("ranks", [&] {
+      for (const uint64_t rank : f.ranks) json.value(rank);
+    });
   if (isOfHost(f)) {
     json.field("file", f.place.shown.file);
     json.field("line", f.place.shown.line);

@@ -43,8 +43,8 @@ _fadeprobe() {
     control) words="start stop flush status --help" ;;
     log) words="--output --format --append --ranks --graphs --operators --callstack --dot --rows --help" ;;
     sql) words="--format --help" ;;
-    check) words="--code --timeout --schedules --checks --json --report --error-exitcode --max --suppress --baseline --sarif --junit --kernels --dispatches --seed --workgroups --gpu --help --" ;;
-    capture) words="--kernels --library-filter --dispatches --seed --limit --reachable --max-size --progress --no-progress --output --patience --verbose --gpu --env-dump --help --" ;;
+    check) words="--output --ranks --code --timeout --schedules --checks --json --report --error-exitcode --max --suppress --baseline --sarif --junit --kernels --dispatches --seed --workgroups --gpu --help --" ;;
+    capture) words="--kernels --library-filter --dispatches --seed --limit --reachable --max-size --ranks --progress --no-progress --output --patience --verbose --gpu --env-dump --help --" ;;
     captures) words="--json --help" ;;
     import) words="--output --json --help" ;;
     mcp) words="--output --timeout --read-only --help" ;;

@@ -4,6 +4,7 @@
 #include "base/run_folder.h"
 #include "checks.h"
 #include "fade/options.h"
+#include "run_launch.h"
 #include "trace/call_log.h"
 #include "trace/call_paths.h"
 #include "trace/column_tables.h"
@@ -179,23 +180,14 @@ int traceRun(TraceOptions &options, const std::vector<std::string> &application)
                          options.append ? "--append" : "--api-log", options.output));
     return kUsageError;
   }
-  const std::string run = fs::absolute(options.output);
-  std::error_code error;
-  if (!options.run.env_dump) fs::create_directories(run, error);
-  if (!error && !options.run.env_dump && access(run.c_str(), W_OK | X_OK) != 0)
-    error = {errno, std::generic_category()};
-  if (error) {
-    complain(fmt::format("{}: {}", run, error.message()));
-    return 1;
-  }
-  const std::string launch =
-      fmt::format("{}-{}-{:x}", ownHost(), getpid(), readClocks(-1).realtime_ns);
+  std::optional<RunLaunch> launch;
+  if (!options.run.env_dump && !(launch = RunLaunch::begin(options.output))) return 1;
   Variables &values = options.run.values;
-  values.emplace_back("FADE_TRACE", run);
+  values.emplace_back("FADE_TRACE", fs::absolute(options.output));
   values.emplace_back("FADE_TRACE_FORMAT", host_trace::kRunForm);
   addRecording(options.run, "");
   if (const auto code = prepareRun(options.run, application, true)) return *code;
-  setenv("FADE_LAUNCH", launch.c_str(), 1); // is no setting, but goes into process.json
+  launch->announce();
   const ChildEnd end = runChild(application);
   if (end.error != 0) {
     complain(fmt::format("cannot run {}: {}", application[0], std::strerror(end.error)));
@@ -203,9 +195,7 @@ int traceRun(TraceOptions &options, const std::vector<std::string> &application)
   }
   const std::string ranks = cli::valueOf(values, "FADE_RANKS");
   const bool is_chosen = namesRank(ranks, ownRank());
-  // Behind a launcher the others have programs like this one of their own.
-  const std::string partition = ownRank() ? ownPartition() : "";
-  if ((!ownRank() || is_chosen) && host_trace::countLaunched(run, partition, launch) == 0)
+  if ((!ownRank() || is_chosen) && launch->folders().empty())
     complain(ranks.empty() ? std::string(kNotUsed)
                            : fmt::format("nothing was recorded: no process with a rank of --ranks "
                                          "{} has used the GPU",

@@ -23,14 +23,6 @@ std::vector<fs::path> partsOf(const fs::path &folder, std::string_view key) {
   return parts;
 }
 
-std::vector<fs::path> processFolders(const fs::path &run) {
-  std::vector<fs::path> folders;
-  for (const fs::path &host : partsOf(run, "host="))
-    for (const fs::path &rank : partsOf(host, "rank="))
-      for (fs::path &process : partsOf(rank, "pid=")) folders.push_back(std::move(process));
-  return folders;
-}
-
 Result<ProcessSummary> summaryFromEvents(const std::string &folder, RunProcess process) {
   const auto events = HostEvents::read(folder + "/events");
   if (!events) return events.error();
@@ -60,14 +52,22 @@ Result<RunMember> readMember(const std::string &folder, RunProcess process) {
 
 } // namespace
 
+std::vector<std::string> processFolders(const std::string &run) {
+  std::vector<std::string> folders;
+  for (const fs::path &host : partsOf(run, "host="))
+    for (const fs::path &rank : partsOf(host, "rank="))
+      for (const fs::path &process : partsOf(rank, "pid=")) folders.push_back(process);
+  return folders;
+}
+
 bool isRun(const std::string &path) { return !processFolders(path).empty(); }
 
 Result<Run> Run::read(const std::string &path, std::string_view ranks) {
   Run run;
   run.path = path;
-  for (const fs::path &folder : processFolders(path)) {
+  for (const std::string &folder : processFolders(path)) {
     std::error_code ignored;
-    if (!fs::exists(folder / "events", ignored)) continue; // it has only a report
+    if (!fs::exists(folder + "/events", ignored)) continue; // it has only a report
     auto process = readRunProcess(folder);
     if (!process) {
       run.problems.push_back(process.error().message());
@@ -93,14 +93,19 @@ Result<Run> Run::read(const std::string &path, std::string_view ranks) {
   return run;
 }
 
-std::size_t countLaunched(const std::string &run, const std::string &partition,
-                          const std::string &launch) {
-  std::vector<fs::path> folders =
-      partition.empty() ? processFolders(run) : partsOf(fs::path(run) / partition, "pid=");
-  return static_cast<std::size_t>(std::ranges::count_if(folders, [&](const fs::path &folder) {
+std::vector<std::string> launchedFolders(const std::string &run, const std::string &partition,
+                                         const std::string &launch) {
+  std::vector<std::string> folders;
+  if (partition.empty())
+    folders = processFolders(run);
+  else
+    for (const fs::path &folder : partsOf(fs::path(run) / partition, "pid="))
+      folders.push_back(folder);
+  std::erase_if(folders, [&](const std::string &folder) {
     const auto process = readRunProcess(folder);
-    return process && process->launch == launch;
-  }));
+    return !process || process->launch != launch;
+  });
+  return folders;
 }
 
 } // namespace fade::host_trace

@@ -31,9 +31,11 @@ struct Run {
 /// Whether processes have recorded into this folder.
 bool isRun(const std::string &path);
 
-/// How many processes were recorded that this program, or what it started, has launched
-/// (FADE_LAUNCH). `partition`: only there; empty: everywhere.
-std::size_t countLaunched(const std::string &run, const std::string &partition,
-                          const std::string &launch);
+/// Folders of all processes that have written into this run.
+std::vector<std::string> processFolders(const std::string &run);
+/// Folders of processes that this program, or what it started, has launched (FADE_LAUNCH).
+/// `partition`: only there; empty: everywhere.
+std::vector<std::string> launchedFolders(const std::string &run, const std::string &partition,
+                                         const std::string &launch);
 
 } // namespace fade::host_trace

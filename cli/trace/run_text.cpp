@@ -2,86 +2,16 @@
 
 #include "trace/log_text.h"
 #include "trace/run_clocks.h"
+#include "trace/run_view.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 namespace fade::host_trace {
 namespace {
-
-/// What is compared: a rank with all of its processes, or a process outside of a parallel job.
-struct Unit {
-  std::string name;
-  std::vector<const RunMember *> members;
-  uint64_t span = 0, busy = 0, idle_in_hip = 0, idle_elsewhere = 0;
-  RunTotals totals;
-
-  void add(const RunMember &member) {
-    members.push_back(&member);
-    const ProcessSummary &summary = member.summary;
-    span += summary.span();
-    busy += summary.busy_ns;
-    idle_in_hip += summary.idle_in_hip_ns;
-    idle_elsewhere += summary.idle_elsewhere_ns;
-    totals.merge(summary.totals);
-  }
-};
-
-std::vector<Unit> unitsOf(const Run &run) {
-  std::map<std::tuple<std::string, uint64_t, std::string, uint32_t>, Unit> units;
-  for (const RunMember &member : run.members) {
-    const RunProcess &process = member.summary.process;
-    const bool has_rank = process.rank.has_value();
-    Unit &unit = units[{has_rank ? process.job : "~", process.rank.value_or(0),
-                        has_rank ? "" : process.host, has_rank ? 0 : process.pid}];
-    unit.name = process.name();
-    unit.add(member);
-  }
-  std::vector<Unit> all;
-  for (auto &[key, unit] : units) all.push_back(std::move(unit));
-  return all;
-}
-
-/// A number of each unit.
-struct Spread {
-  uint64_t least = 0, median = 0, most = 0;
-  std::size_t of_most = 0; ///< index
-};
-
-template <typename F> Spread spreadOf(const std::vector<Unit> &units, F &&number) {
-  std::vector<uint64_t> values;
-  for (const Unit &unit : units) values.push_back(number(unit));
-  Spread spread;
-  spread.of_most = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
-  std::ranges::sort(values);
-  spread.least = values.front();
-  const uint64_t lower = values[(values.size() - 1) / 2];
-  spread.median = lower + (values[values.size() / 2] - lower) / 2;
-  spread.most = values.back();
-  return spread;
-}
-
-uint64_t sumOf(const Distributions &table, std::string_view name) {
-  const auto at = table.find(name);
-  return at == table.end() ? 0 : at->second.sum_ns;
-}
-
-/// "0-3, 7".
-std::string listOf(const std::set<uint64_t> &numbers) {
-  std::string text;
-  for (auto at = numbers.begin(); at != numbers.end();) {
-    const uint64_t first = *at;
-    uint64_t last = first;
-    for (++at; at != numbers.end() && *at == last + 1; ++at) last = *at;
-    text += text.empty() ? "" : ", ";
-    text += first == last ? std::to_string(first) : fmt::format("{}-{}", first, last);
-  }
-  return text;
-}
 
 const char *plural(std::size_t count) { return count == 1 ? "" : "s"; }
 
@@ -92,7 +22,7 @@ public:
   }
 
   std::string write() {
-    std::string text = head() + states() + processes() + slowest() + stragglers();
+    std::string text = head() + states() + processes() + slowestLine() + stragglerText();
     text += table("kernel", totals_.kernels, &RunTotals::kernels);
     text += table("copy", totals_.copies, &RunTotals::copies);
     text += table("HIP call", totals_.functions, &RunTotals::functions);
@@ -123,7 +53,7 @@ private:
     std::string text = fmt::format(
         "{}: {} process{} on {} host{}{}{}\n", run_.path, run_.members.size(),
         run_.members.size() == 1 ? "" : "es", hosts.size(), plural(hosts.size()),
-        ranks.empty() ? "" : fmt::format(", rank{} ", plural(ranks.size())), listOf(ranks));
+        ranks.empty() ? "" : fmt::format(", rank{} ", plural(ranks.size())), rankList(ranks));
     text += fmt::format("{} calls, {} kernels and copies\n", totals_.calls, totals_.operations);
     for (const std::string &about : times)
       if (!about.empty()) text += about + '\n';
@@ -182,93 +112,18 @@ private:
     return text;
   }
 
-  static uint64_t countOf(const Distributions &table) {
-    uint64_t count = 0;
-    for (const auto &[name, distribution] : table) count += distribution.count;
-    return count;
+  std::string slowestLine() const {
+    const std::string line = slowestOf(units_);
+    return line.empty() ? "" : fmt::format("\nslowest: {}\n", line);
   }
 
-  /// What a part of the time is made of.
-  using Tables = std::vector<const Distributions RunTotals::*>;
-
-  /// The entry in which a unit exceeds the median of all by most.
-  std::string greatestExcess(const Unit &unit, const Tables &tables) const {
-    std::string found;
-    uint64_t most = 0;
-    for (const auto table : tables)
-      for (const auto &entry : unit.totals.*table) {
-        const uint64_t median = spreadOf(units_, [&](const Unit &one) {
-                                  return sumOf(one.totals.*table, entry.first);
-                                }).median;
-        if (entry.second.sum_ns <= median + most) continue;
-        most = entry.second.sum_ns - median;
-        found = fmt::format("{} {} more", nameCell(entry.first), durationText(most));
-      }
-    return found;
-  }
-
-  /// The slowest, and what it does longer than the others.
-  std::string slowest() const {
-    if (units_.size() < 2) return "";
-    const Spread span = spreadOf(units_, [](const Unit &unit) { return unit.span; });
-    const Unit &unit = units_[span.of_most];
-    struct Part {
-      uint64_t Unit::*time;
-      const char *what;
-      Tables tables;
-    };
-    const Part parts[] = {
-        {&Unit::busy, "more GPU time", {&RunTotals::kernels, &RunTotals::copies}},
-        {&Unit::idle_in_hip, "longer in HIP calls while the GPU is idle", {&RunTotals::functions}},
-        {&Unit::idle_elsewhere,
-         "longer outside of HIP while the GPU is idle (own code, files, waiting for other ranks)",
-         {}}};
-    const Part *reason = nullptr;
-    uint64_t most = 0;
-    for (const Part &part : parts) {
-      const Spread spread = spreadOf(units_, [&](const Unit &one) { return one.*part.time; });
-      if (unit.*part.time <= spread.median + most) continue;
-      most = unit.*part.time - spread.median;
-      reason = &part;
-    }
-    std::string text = fmt::format("\nslowest: {}, {} (median {})", cli::printable(unit.name),
-                                   durationText(span.most), durationText(span.median));
-    if (reason) {
-      text += fmt::format(": {} {}", durationText(most), reason->what);
-      if (const std::string what = greatestExcess(unit, reason->tables); !what.empty())
-        text += fmt::format("; {}", what);
-    }
-    return text + '\n';
-  }
-
-  /// More than the others' spread explains, and at least a tenth more than the median.
-  std::string stragglers() const {
-    if (units_.size() < 4) return "";
-    const auto time = [](const Unit &unit) { return unit.busy; };
-    const Spread spread = spreadOf(units_, time);
-    const auto distance = [&](const Unit &unit) {
-      return time(unit) > spread.median ? time(unit) - spread.median : spread.median - time(unit);
-    };
-    const uint64_t usual = spreadOf(units_, distance).median;
-    std::vector<const Unit *> found;
-    for (const Unit &unit : units_)
-      if (time(unit) > spread.median && distance(unit) > std::max(5 * usual, spread.median / 10))
-        found.push_back(&unit);
-    std::ranges::sort(found, [](const Unit *a, const Unit *b) {
-      return std::pair(b->busy, a) < std::pair(a->busy, b);
-    });
+  std::string stragglerText() const {
+    const std::vector<Straggler> found = stragglersOf(units_);
     std::string text;
     for (std::size_t i = 0; i < std::min(rows_, found.size()); ++i)
-      text += fmt::format("straggler: {}, {} GPU busy (median {}){}\n",
-                          cli::printable(found[i]->name), durationText(time(*found[i])),
-                          durationText(spread.median), becauseOf(*found[i]));
+      text += fmt::format("straggler: {}\n", found[i].text);
     if (found.size() > rows_) text += fmt::format("... and {} more\n", found.size() - rows_);
     return text;
-  }
-
-  std::string becauseOf(const Unit &unit) const {
-    const std::string what = greatestExcess(unit, {&RunTotals::kernels, &RunTotals::copies});
-    return what.empty() ? "" : ": " + what;
   }
 
   std::string table(const char *title, const Distributions &all,

@@ -179,6 +179,18 @@ std::optional<std::string> mistakeInRanks(std::string_view list) {
   return mistake;
 }
 
+std::string rankList(const std::set<uint64_t> &ranks) {
+  std::string text;
+  for (auto at = ranks.begin(); at != ranks.end();) {
+    const uint64_t first = *at;
+    uint64_t last = first;
+    for (++at; at != ranks.end() && *at == last + 1; ++at) last = *at;
+    text += text.empty() ? "" : ", ";
+    text += first == last ? std::to_string(first) : fmt::format("{}-{}", first, last);
+  }
+  return text;
+}
+
 ClockReading readClocks(int fd) {
   ClockReading best;
   constexpr int attempts = 8; // one of them is not interrupted

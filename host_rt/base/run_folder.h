@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,9 @@ std::string ownPartition();
 bool namesRank(std::string_view list, const std::optional<std::string> &rank);
 /// What is wrong with such a list, in one line; nothing if it is fine.
 std::optional<std::string> mistakeInRanks(std::string_view list);
+
+/// "0-3, 7".
+std::string rankList(const std::set<uint64_t> &ranks);
 
 /// The clocks of a host at one moment. Processes with the same boot id share CLOCK_MONOTONIC;
 /// others are brought together by CLOCK_REALTIME, or by the clock of the file server that the run

@@ -4,6 +4,7 @@
 
 #include "base/diagnostics.h"
 #include "base/quiet_thread.h"
+#include "base/run_folder.h"
 #include "fade/kernel_name.h"
 #include "hsa/capture_gates.h"
 #include "hsa/runtime.h"
@@ -33,6 +34,15 @@ double processorSeconds() {
   timespec time{};
   (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+/// A name that ends with '/' is a run, in which this process has a folder of its own.
+std::string placeOf(const std::string &captures) {
+  if (!captures.ends_with('/')) return captures;
+  const auto folder = makeProcessFolder(captures);
+  if (folder) return *folder;
+  warn("{}", folder.error().message());
+  return captures;
 }
 
 } // namespace
@@ -329,7 +339,7 @@ void CaptureSession::process(Job &job) {
     describe(job);
     job.description.other_queues_busy = quiesce(*job.queue);
     auto writer = capture::Writer::create(
-        runtime_.settings().capture,
+        placeOf(runtime_.settings().capture),
         fmt::format("{}.{}", capture::folderName(job.description.kernel), job.ordinal));
     if (writer)
       job.writer = std::move(*writer);

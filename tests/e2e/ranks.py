@@ -13,7 +13,7 @@ import time
 import fade
 from fade import PROBE, program
 
-PLAIN, DL = program("plain"), program("dl_calls")
+PLAIN, DL, OVERRUN = program("plain"), program("dl_calls"), program("overrun")
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
 RANK = "OMPI_COMM_WORLD_RANK"
 BY_RANK = ["sh", "-c", f"exec '{PLAIN}' $(({RANK} + 2))"]  # launches as many kernels
@@ -200,6 +200,50 @@ if __name__ == '__main__':
                 dispatches[name.split("/")[-3]] = sum(json.loads(line).get("kernel", "").startswith("step") for line in file)
         self.assertEqual(dispatches, {"rank=0": 2, "rank=1": 3})
         self.assertEqual(self.bare([PROBE, "log", self.folder]).stderr, f"fadeprobe: {self.folder}: holds no recorded processes\n")
+
+    # ---- checked and captured
+
+    # Writes beyond its buffer on all ranks but the first two: on a rank that is not checked it would be a fault.
+    OVERRUNS = ["sh", "-c", f"exec '{OVERRUN}' $((${RANK} > 1 ? 1040 : 1024)) 0"]
+
+    def found(self):
+        """Findings of all ranks, and what was said of them."""
+        result = self.done([PROBE, "check", self.folder, "--json", self.path("all.jsonl")])
+        with open(self.path("all.jsonl")) as file:
+            return [json.loads(line) for line in file], result.stderr
+
+    def test_findings_of_all_ranks_are_one_with_the_ranks(self):
+        result = self.done([PROBE, "check", "-o", self.folder, "--checks", "memory", "--", *MPIRUN, "-np", 4, *self.OVERRUNS])
+        self.assertEqual(result.stderr.count("memory: store"), 1, result.stderr)
+        self.assertRegex(result.stderr, r"\n  ranks +2-3\n")
+        (finding,), said = self.found()
+        self.assertEqual((finding["ranks"], finding["processes"]), ([2, 3], 2))
+        single = glob.glob(self.folder + "host=*/rank=2/*/findings.jsonl")
+        with open(single[0]) as file:
+            of_one, = map(json.loads, file)
+        self.assertEqual((of_one["id"], of_one["ranks"], 2 * of_one["count"]), (finding["id"], [2], finding["count"]))
+        self.assertRegex(said, r"\n  ranks +2-3\n  seen in +2 of 4 processes, \d+ times\n")
+        self.assertEqual(said.count("  ranks "), 1)
+        self.assertIn("check: 1 finding in 64 dispatches of 4 processes, ranks 0-3\n", said)
+        self.assertEqual(glob.glob(self.folder + "*/*/*/*.findings") + glob.glob(self.folder + "*/*/*/*.code-*"), [])
+
+    def test_check_behind_the_launcher(self):
+        result = self.done([*MPIRUN, "-np", 3, PROBE, "check", "-o", self.folder, "--checks", "memory", "--ranks", "0,2", "--", *self.OVERRUNS])
+        self.assertNotIn("memory: store", result.stderr)
+        self.assertRegex(result.stderr, r"fadeprobe: check: rank 2: 1 finding \(memory 1\) in 16 dispatches; all ranks: fadeprobe check ")
+        self.assertNotIn("rank 1", result.stderr)
+        (finding,), said = self.found()
+        self.assertEqual(finding["ranks"], [2])
+        self.assertIn("in 32 dispatches of 2 processes, ranks 0, 2\n", said)
+        self.assertEqual(self.bare([PROBE, "check", self.folder, "--error-exitcode", 9]).code, 9)
+
+    def test_captures_of_all_ranks(self):
+        self.done([PROBE, "capture", "-o", self.folder, "--ranks", "0,2", "--", *MPIRUN, "-np", 3, *BY_RANK])
+        captures = glob.glob(self.folder + "host=*/rank=*/pid=*/*/manifest.jsonl")
+        self.assertEqual(sorted(x.split("/")[-4] for x in captures), ["rank=0", "rank=2"])
+        lines = self.done([PROBE, "captures", "--json", self.folder]).stdout.splitlines()
+        self.assertEqual(len(lines), 2)
+        self.done([PROBE, "replay", os.path.dirname(captures[0]), "--on", "software"])
 
     # ---- looked at
 
